@@ -1,0 +1,61 @@
+# The list of things one does here. Every target sets itself up: the first run makes .venv and
+# compiles the core (a minute or two), later runs start at once.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+CORE := $(shell find core bindings CMakeLists.txt -type f 2>/dev/null)
+
+.PHONY: help setup demo test lint format golden bench test-core test-blender clean
+
+help:  ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
+
+$(BIN)/python:
+	@echo "==> making .venv with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+
+.venv/.deps: pyproject.toml | $(BIN)/python
+	@echo "==> installing what mocpack is built and tested with"
+	@$(BIN)/python -m pip install --quiet --group dev
+	@touch $@
+
+$(READY): .venv/.deps $(CORE)
+	@echo "==> compiling the native core"
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation \
+	  --editable . -C build-dir=build/editable
+	@touch $@
+
+setup: $(READY)  ## .venv with mocpack in it, native core compiled
+
+demo: $(READY)  ## compress, decompress and compare the bundled clip
+	@echo "==> mocpack demo"
+	@$(BIN)/mocpack demo --out demo
+
+test: $(READY)  ## the whole test suite
+	@echo "==> running the tests"
+	@$(BIN)/python -m pytest -q -n auto
+
+lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling
+	@echo "==> ruff"; $(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@echo "==> mypy"; $(BIN)/mypy
+	@echo "==> import contract"; $(BIN)/lint-imports --no-cache
+	@echo "==> clang-format"; find core bindings -name '*.cpp' -o -name '*.h' | xargs $(BIN)/clang-format --dry-run --Werror
+	@echo "==> codespell"; $(BIN)/codespell README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md docs src core bindings
+
+format: $(READY)  ## rewrite sources in the house style
+	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
+	@find core bindings -name '*.cpp' -o -name '*.h' | xargs $(BIN)/clang-format -i
+
+golden: $(READY)  ## write the golden files of CODEC that do not exist yet
+	@$(BIN)/python tests/golden/make.py $(CODEC)
+
+bench: $(READY)  ## every speed and size figure of the docs
+	@for script in benchmarks/bench_*.py; do echo "==> $$script"; $(BIN)/python $$script || exit 1; done
+
+test-core: .venv/.deps  ## the C++ core by itself, under the address and undefined-behaviour sanitizers
+	@$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DMOCPACK_SANITIZE=ON -DMOCPACK_TESTS=ON >/dev/null
+	@$(BIN)/cmake --build build/sanitize && $(BIN)/ctest --test-dir build/sanitize --output-on-failure
+
+clean:  ## remove everything that make made
+	rm -rf .venv .venv-blender build demo src/mocpack/_core*

@@ -1,0 +1,37 @@
+// Array types of the bindings, and the two ways to make a new one.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+template <typename T, typename... Shape>
+using Array = nb::ndarray<const T, Shape..., nb::c_contig, nb::device::cpu>;
+template <typename T, typename... Shape>
+using MutableArray = nb::ndarray<T, Shape..., nb::c_contig, nb::device::cpu>;
+template <typename T, size_t N> using NewArray = nb::ndarray<nb::numpy, T, nb::ndim<N>>;
+
+using Rotations = Array<double, nb::shape<-1, -1, 4>>;
+using Translations = Array<double, nb::shape<-1, -1, 3>>;
+
+// A new numpy array that owns its uninitialised memory.
+template <typename T, size_t N> NewArray<T, N> new_array(const size_t (&shape)[N])
+{
+	size_t count = 1;
+	for (size_t n : shape)
+		count *= n;
+	T* data = new T[count ? count : 1];
+	nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+	return NewArray<T, N>(data, N, shape, owner);
+}
+
+// Turns a status into the exception of mocpack.errors that it stands for; `what` names the bytes.
+void check_status(int status, const char* what);
+
+// Each group of functions registers itself; module.cpp is the table of contents.
+void register_kinematics(nb::module_& m);
+void register_numbers(nb::module_& m);
+void register_planes(nb::module_& m);

@@ -1,0 +1,119 @@
+// Skeletons and poses: arrays in, arrays out.
+#include "arrays.h"
+
+#include <nanobind/stl/tuple.h>
+
+#include <memory>
+#include <tuple>
+
+#include "mocpack/core.h"
+
+namespace
+{
+
+using Indices = Array<int32_t, nb::ndim<1>>;
+using Points = Array<double, nb::shape<-1, 3>>;
+
+// Owns the arrays a mocpack_Skeleton points to.
+struct Skeleton
+{
+	Indices parents;
+	Points offsets;
+	Indices end_joints;
+	Points end_sites;
+	Indices translated_joints;
+	mocpack_Skeleton view;
+
+	Skeleton(Indices parents_, Points offsets_, Indices end_joints_, Points end_sites_, Indices translated_joints_)
+	    : parents(parents_), offsets(offsets_), end_joints(end_joints_), end_sites(end_sites_),
+	      translated_joints(translated_joints_)
+	{
+		view = {parents.size(),   parents.data(),   offsets.data(),           end_joints.size(),
+		        end_joints.data(), end_sites.data(), translated_joints.size(), translated_joints.data()};
+		check();
+	}
+
+	// The kernels trust these indices; everything that reaches them passes here.
+	void check() const
+	{
+		int32_t joints = int32_t(parents.size());
+		bool good = offsets.shape(0) == parents.size() && end_sites.shape(0) == end_joints.size();
+		for (int32_t j = 0; j < joints; ++j)
+			good = good && parents.data()[j] < j && parents.data()[j] >= (j ? 0 : -1);
+		for (size_t e = 0; e < end_joints.size(); ++e)
+			good = good && end_joints.data()[e] >= (e ? end_joints.data()[e - 1] : 0) && end_joints.data()[e] < joints;
+		for (size_t m = 0; m < translated_joints.size(); ++m)
+			good = good && translated_joints.data()[m] > (m ? translated_joints.data()[m - 1] : -1) &&
+			       translated_joints.data()[m] < joints;
+		if (!good)
+			throw nb::value_error("parents must precede children, end sites and translated joints be sorted");
+	}
+
+	void check_motion(const Rotations& rotations, const Translations& translations) const
+	{
+		if (rotations.shape(1) != view.joint_count || translations.shape(1) != view.translated_count ||
+		    rotations.shape(0) != translations.shape(0))
+			throw nb::value_error("rotations (T, J, 4) and translations (T, M, 3) do not fit the skeleton");
+	}
+};
+
+nb::tuple forward_kinematics(const Skeleton& skeleton, Rotations rotations, Translations translations)
+{
+	skeleton.check_motion(rotations, translations);
+	size_t frames = rotations.shape(0), joints = rotations.shape(1);
+	auto positions = new_array<double, 3>({frames, joints, 3});
+	auto world = new_array<double, 3>({frames, joints, 4});
+	{
+		nb::gil_scoped_release release;
+		mocpack_forward_kinematics(&skeleton.view, rotations.data(), translations.data(), frames, positions.data(),
+		                           world.data());
+	}
+	return nb::make_tuple(positions, world);
+}
+
+nb::tuple clip_errors(const Skeleton& skeleton, Rotations rotations_a, Translations translations_a,
+                      Rotations rotations_b, Translations translations_b, double shell)
+{
+	skeleton.check_motion(rotations_a, translations_a);
+	skeleton.check_motion(rotations_b, translations_b);
+	if (rotations_a.shape(0) != rotations_b.shape(0))
+		throw nb::value_error("both motions must have the same number of frames");
+	size_t frames = rotations_a.shape(0), joints = rotations_a.shape(1);
+	auto frame_max = new_array<double, 1>({frames});
+	auto joint_max = new_array<double, 1>({joints});
+	mocpack_ClipErrors errors;
+	{
+		nb::gil_scoped_release release;
+		auto world = std::make_unique<double[]>(14 * joints);
+		mocpack_clip_errors(&skeleton.view, rotations_a.data(), translations_a.data(), rotations_b.data(),
+		                    translations_b.data(), frames, shell, world.get(), &errors, frame_max.data(),
+		                    joint_max.data());
+	}
+	nb::dict found;
+	found["promised_max"] = errors.promised_max;
+	found["joint_max"] = errors.joint_max;
+	found["joint_mean"] = errors.joint_mean;
+	found["joint_rms"] = errors.joint_rms;
+	found["worst_frame"] = errors.worst_frame;
+	found["worst_joint"] = errors.worst_joint;
+	return nb::make_tuple(found, frame_max, joint_max);
+}
+
+int64_t settle_rotations(MutableArray<double, nb::shape<-1, -1, 4>> rotations, double tolerance)
+{
+	nb::gil_scoped_release release;
+	return mocpack_settle_rotations(rotations.data(), rotations.shape(0), rotations.shape(1), tolerance);
+}
+
+} // namespace
+
+void register_kinematics(nb::module_& m)
+{
+	nb::class_<Skeleton>(m, "Skeleton")
+	    .def(nb::init<Indices, Points, Indices, Points, Indices>(), "parents"_a, "offsets"_a, "end_joints"_a,
+	         "end_sites"_a, "translated_joints"_a);
+	m.def("forward_kinematics", &forward_kinematics, "skeleton"_a, "rotations"_a, "translations"_a);
+	m.def("clip_errors", &clip_errors, "skeleton"_a, "rotations_a"_a, "translations_a"_a, "rotations_b"_a,
+	      "translations_b"_a, "shell"_a);
+	m.def("settle_rotations", &settle_rotations, "rotations"_a, "tolerance"_a);
+}

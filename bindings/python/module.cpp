@@ -1,0 +1,25 @@
+// The native module's table of contents. Bindings translate; no algorithm lives in them.
+#include "arrays.h"
+
+#include <string>
+
+#include "mocpack/core.h"
+
+void check_status(int status, const char* what)
+{
+	if (status == MOCPACK_OK)
+		return;
+	bool truncated = status == MOCPACK_TRUNCATED;
+	nb::object errors = nb::module_::import_("mocpack.errors");
+	nb::object type = errors.attr(truncated ? "TruncatedError" : "CorruptionError");
+	std::string message = std::string(what) + (truncated ? " ends too early" : " contradicts its specification");
+	PyErr_SetString(type.ptr(), message.c_str());
+	throw nb::python_error();
+}
+
+NB_MODULE(_core, m)
+{
+	register_kinematics(m);
+	register_numbers(m);
+	register_planes(m);
+}

@@ -1,0 +1,60 @@
+// Planes of integers: arrays in, bytes out, and back.
+#include "arrays.h"
+
+#include <memory>
+
+#include "mocpack/core.h"
+
+namespace
+{
+
+using Classes = Array<uint16_t, nb::ndim<1>>;
+
+// The kernels index their models by class; everything that reaches them passes here.
+void check_classes(const Classes& classes, size_t columns, size_t class_count)
+{
+	bool good = classes.size() == columns;
+	for (size_t c = 0; good && c < columns; ++c)
+		good = classes.data()[c] < class_count;
+	if (!good)
+		throw nb::value_error("classes must name, for each column, a class below class_count");
+}
+
+nb::bytes planes_encode(Array<int32_t, nb::ndim<2>> values, Classes classes, size_t class_count)
+{
+	size_t rows = values.shape(0), columns = values.shape(1), size;
+	check_classes(classes, columns, class_count);
+	size_t bound = mocpack_planes_bound(rows, columns);
+	std::unique_ptr<uint8_t[]> buffer(new uint8_t[bound]);
+	std::unique_ptr<uint8_t[]> models(new uint8_t[mocpack_planes_models_size(class_count) + 1]);
+	{
+		nb::gil_scoped_release release;
+		size = mocpack_planes_encode(buffer.get(), bound, values.data(), rows, columns, classes.data(), class_count,
+		                             models.get());
+	}
+	return nb::bytes(buffer.get(), size);
+}
+
+NewArray<int32_t, 2> planes_decode(nb::bytes data, size_t rows, size_t columns, Classes classes, size_t class_count)
+{
+	check_classes(classes, columns, class_count);
+	auto values = new_array<int32_t, 2>({rows, columns});
+	std::unique_ptr<uint8_t[]> models(new uint8_t[mocpack_planes_models_size(class_count) + 1]);
+	mocpack_Status status;
+	{
+		const uint8_t* src = static_cast<const uint8_t*>(data.data());
+		size_t size = data.size();
+		nb::gil_scoped_release release;
+		status = mocpack_planes_decode(values.data(), rows, columns, classes.data(), class_count, models.get(), src, size);
+	}
+	check_status(status, "a coded plane");
+	return values;
+}
+
+} // namespace
+
+void register_planes(nb::module_& m)
+{
+	m.def("planes_encode", &planes_encode, "values"_a, "classes"_a, "class_count"_a);
+	m.def("planes_decode", &planes_decode, "data"_a, "rows"_a, "columns"_a, "classes"_a, "class_count"_a);
+}

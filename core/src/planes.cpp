@@ -1,0 +1,132 @@
+// Planes of small integers, coded with adaptive contexts: what most codecs do with what they quantised.
+//
+// A plane has rows (time, or frequency) and columns (channels). A value's context is the class of its
+// column and the magnitudes of its neighbours: one and two rows above, and one column to the left.
+#include <cstring>
+
+#include "mocpack/core.h"
+#include "range_coder.h"
+
+using namespace mocpack;
+
+namespace
+{
+
+const int MAGNITUDES = 12;  // neighbourhood activity, in classes of growing width
+const int UNARY = 14;       // magnitudes up to here are counted, larger ones escape to Exp-Golomb
+const int ESCAPE_BITS = 32; // classes of the escape's length
+
+struct Models
+{
+	AdaptiveBit zero[MAGNITUDES];
+	AdaptiveBit sign[3];
+	AdaptiveBit more[MAGNITUDES][UNARY];
+	AdaptiveBit length[ESCAPE_BITS];
+};
+
+uint32_t magnitude(int32_t value)
+{
+	return value < 0 ? 0u - uint32_t(value) : uint32_t(value);
+}
+
+// 0, 1, 2, 3, 4, 5-6, 7-9, 10-14, 15-22, 23-44, 45-150, more: activity classes.
+int activity_class(uint64_t activity)
+{
+	const uint64_t above[MAGNITUDES - 1] = {0, 1, 2, 3, 4, 6, 9, 14, 22, 44, 150};
+	int c = 0;
+	while (c < MAGNITUDES - 1 && activity > above[c])
+		++c;
+	return c;
+}
+
+struct Context
+{
+	int activity;
+	int sign;
+};
+
+// Values above and to the left are already known to encoder and decoder alike.
+Context context_at(const int32_t* values, size_t columns, size_t row, size_t column)
+{
+	const int32_t* at = values + row * columns + column;
+	uint64_t above = row > 0 ? magnitude(at[-ptrdiff_t(columns)]) : 0;
+	uint64_t above2 = row > 1 ? magnitude(at[-2 * ptrdiff_t(columns)]) : 0;
+	uint64_t left = column > 0 ? magnitude(at[-1]) : 0;
+	int32_t before = row > 0 ? at[-ptrdiff_t(columns)] : 0;
+	return {activity_class((3 * above + above2 + 2 * left + 1) / 2), before > 0 ? 2 : before < 0 ? 0 : 1};
+}
+
+template <typename Bit> int32_t code_value(Bit&& bit, Models& m, Context context, int32_t value)
+{
+	uint32_t size = magnitude(value);
+	if (!bit(m.zero[context.activity], size != 0))
+		return 0;
+	int negative = bit(m.sign[context.sign], value < 0);
+	uint32_t found = 1;
+	while (found <= UNARY && bit(m.more[context.activity][found - 1], size > found))
+		++found;
+	if (found > UNARY)
+	{
+		// the rest, plus one, as the number of its bits and then those bits
+		uint32_t rest = size - UNARY; // at least 1; wraps harmlessly while decoding
+		int length = 0;
+		while (length < ESCAPE_BITS - 1 && bit(m.length[length], (uint64_t(rest) >> (length + 1)) != 0))
+			++length;
+		uint32_t decoded = 1;
+		for (int k = length - 1; k >= 0; --k)
+		{
+			AdaptiveBit even; // a coin: these bits are noise
+			decoded = (decoded << 1) | uint32_t(bit(even, int((rest >> k) & 1)));
+		}
+		found = UNARY + decoded;
+	}
+	return negative ? int32_t(0u - found) : int32_t(found);
+}
+
+} // namespace
+
+size_t mocpack_planes_models_size(size_t class_count)
+{
+	return class_count * sizeof(Models);
+}
+
+size_t mocpack_planes_bound(size_t rows, size_t columns)
+{
+	// 2 + UNARY modelled bits of at most 10 bits each, ESCAPE_BITS of them, and as many coins
+	return rows * columns * ((2 + UNARY + ESCAPE_BITS) * 10 + ESCAPE_BITS) / 8 + 8;
+}
+
+size_t mocpack_planes_encode(uint8_t* dst, size_t dst_size, const int32_t* values, size_t rows, size_t columns,
+                             const uint16_t* classes, size_t class_count, void* models)
+{
+	Models* m = static_cast<Models*>(models);
+	for (size_t c = 0; c < class_count; ++c)
+		m[c] = Models();
+	RangeEncoder coder(dst, dst_size);
+	auto bit = [&coder](AdaptiveBit& model, int value) {
+		encode_bit(coder, model, value);
+		return value;
+	};
+	for (size_t r = 0; r < rows; ++r)
+		for (size_t c = 0; c < columns; ++c)
+			code_value(bit, m[classes[c]], context_at(values, columns, r, c), values[r * columns + c]);
+	return coder.finish();
+}
+
+mocpack_Status mocpack_planes_decode(int32_t* values, size_t rows, size_t columns, const uint16_t* classes,
+                                     size_t class_count, void* models, const uint8_t* src, size_t src_size)
+{
+	Models* m = static_cast<Models*>(models);
+	for (size_t c = 0; c < class_count; ++c)
+		m[c] = Models();
+	RangeDecoder coder(src, src_size);
+	auto bit = [&coder](AdaptiveBit& model, int) { return decode_bit(coder, model); };
+	for (size_t r = 0; r < rows; ++r)
+	{
+		for (size_t c = 0; c < columns; ++c)
+			values[r * columns + c] = code_value(bit, m[classes[c]], context_at(values, columns, r, c), 0);
+		if (coder.exhausted())
+			return MOCPACK_TRUNCATED;
+	}
+	return coder.all_read() ? MOCPACK_OK : MOCPACK_CORRUPT;
+}

@@ -1,0 +1,27 @@
+"""Pack motion capture: name an error in millimetres, get the smallest file that keeps it."""
+
+from mocpack._api import Motion, decode, encode, open, read, read_data, write
+from mocpack.clip import Clip, ClipHeader, VertexClip, VertexHeader
+from mocpack.codec import Codec
+from mocpack.registry import codec_ids, parse_codec
+from mocpack.skeleton import Skeleton
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "Clip",
+    "ClipHeader",
+    "Codec",
+    "Motion",
+    "Skeleton",
+    "VertexClip",
+    "VertexHeader",
+    "codec_ids",
+    "decode",
+    "encode",
+    "open",
+    "parse_codec",
+    "read",
+    "read_data",
+    "write",
+]

@@ -1,0 +1,1 @@
+"""Measures codecs on real clips."""

@@ -1,0 +1,134 @@
+"""The interface every codec implements, and nothing else.
+
+A codec is a frozen dataclass whose fields are its parameters. It turns a clip into bytes and back.
+It neither opens files nor stores the skeleton: the container does both, and hands `decode` the
+header it kept.
+
+Two releases of a codec may share `codec_id` if the newer one decodes everything the older one
+wrote; `bitstream_version` grows by one each time the newer one writes something the older one
+cannot read. Files name only the parameters that differ from their defaults, so the default of a
+parameter that `decode` looks at may not change without a new `bitstream_version`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+
+from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader
+from mocpack.errors import UsageError
+
+Read = Callable[[int, int], bytes]
+"""``read(offset, size)`` returns that many bytes of the payload, or raises `TruncatedError`."""
+
+
+@dataclass(frozen=True)
+class Codec(ABC):
+    """Codec abstract base class."""
+
+    codec_id: ClassVar[str]
+    bitstream_version: ClassVar[int]
+    kinds: ClassVar[tuple[str, ...]] = ("skeleton",)
+    """Which clips it takes: "skeleton" (`Clip`), "vertices" (`VertexClip`)."""
+
+    @abstractmethod
+    def encode(self, clip: Any) -> bytes:
+        """Return the payload that `decode` turns back into `clip`, up to the codec's loss."""
+
+    @abstractmethod
+    def decode(self, payload: bytes, header: Any) -> AnyClip:
+        """Return the clip that `payload` holds.
+
+        Never trusts `payload`: bytes that end early raise `TruncatedError`, malformed ones
+        `FormatError`, nothing else; and it takes no memory that the payload cannot account for.
+        """
+
+    def params(self) -> dict[str, Any]:
+        """Return the parameters as JSON-compatible values; `from_params` inverts it."""
+        return asdict(self)
+
+    @classmethod
+    def from_params(cls, params: dict[str, Any]) -> Self:
+        """Build the codec from `params`; what is left out takes its default."""
+        known = [f.name for f in fields(cls) if f.init]
+        for name in params:
+            if name not in known:
+                raise UsageError(
+                    f"{cls.codec_id} has no parameter {name!r}; it has: {', '.join(known) or 'none'}"
+                )
+        return cls(**params)
+
+
+@runtime_checkable
+class SupportsSeek(Protocol):
+    """A codec that can decode some frames without decoding all the ones before."""
+
+    def decode_frames(
+        self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
+    ) -> Clip:
+        """Return frames `start` to `stop`, half-open, of `joints` and their ancestors (None: all).
+
+        The result's skeleton is that of the joints returned.
+        """
+        ...
+
+
+@runtime_checkable
+class SupportsPartial(Protocol):
+    """A codec that can play what is whole of a payload that was cut."""
+
+    def decode_partial(self, payload: bytes, header: Any) -> AnyClip:
+        """Return a shorter or coarser clip; `TruncatedError` if nothing is whole."""
+        ...
+
+
+@runtime_checkable
+class SupportsPreview(Protocol):
+    """A codec that can give a coarse clip for a fraction of the work."""
+
+    def decode_preview(self, read: Read, header: ClipHeader) -> Clip: ...
+
+
+@dataclass(frozen=True)
+class Quality:
+    """The one parameter that trades size for error.
+
+    Attributes
+    ----------
+    field : str
+        Name of the codec's field.
+    low, high : float
+        Its range. Error grows from `low` to `high` (`grows` = 1) or falls (`grows` = -1).
+    integer : bool
+        Whether it takes whole numbers only.
+    """
+
+    field: str
+    low: float
+    high: float
+    grows: int = 1
+    integer: bool = False
+
+
+@runtime_checkable
+class SupportsQuality(Protocol):
+    """A codec with a quality knob, so that `rate.py` can reach any target with it."""
+
+    quality: ClassVar[Quality]
+
+
+@runtime_checkable
+class SupportsBound(Protocol):
+    """A codec that keeps a bound on the error by itself, by better means than one knob."""
+
+    def with_bound(
+        self, *, max_error: float | None, mean_error: float | None, effort: str
+    ) -> Codec:
+        """Return the codec that keeps these bounds, in metres."""
+        ...
+
+
+def kind_of(header: AnyHeader) -> str:
+    return header.kind

@@ -1,0 +1,73 @@
+"""No compression: float32 of every channel that moves, the yardstick of every ratio.
+
+Payload of a skeletal clip: one bit for each channel, padded to bytes, that says whether the
+channel moves (the first counts as moving always); f4 of each channel that does not; then f4 of
+those that do, frame by frame. Of a vertex animation: f4 coordinates, frame by frame.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.clip import AnyClip, AnyHeader, VertexClip, VertexHeader
+from mocpack.codec import Codec
+from mocpack.dofs import from_dofs, moving_dofs, to_dofs
+from mocpack.entropy.fields import FieldReader
+from mocpack.errors import CorruptionError, InvalidClipError
+
+F64 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Raw(Codec):
+    """Float32 of every channel that moves."""
+
+    codec_id = "raw"
+    bitstream_version = 1
+    kinds = ("skeleton", "vertices")
+
+    def encode(self, clip: AnyClip) -> bytes:
+        if isinstance(clip, VertexClip):
+            return clip.vertices.astype("<f4").tobytes()
+        matrix = to_dofs(clip)
+        moving = moving_dofs(matrix)
+        moving[:1] = True  # so that the payload grows with the frames even of a still clip
+        return (
+            np.packbits(moving, bitorder="little").tobytes()
+            + matrix[0, ~moving].astype("<f4").tobytes()
+            + matrix[:, moving].astype("<f4").tobytes()
+        )
+
+    def decode(self, payload: bytes, header: AnyHeader) -> AnyClip:
+        read = FieldReader(payload, "raw payload")
+        try:
+            if isinstance(header, VertexHeader):
+                shape = (header.frame_count, header.vertex_count, 3)
+                vertices = _floats(read, int(np.prod(shape))).reshape(shape)
+                read.end()
+                return VertexClip(header, vertices)
+            matrix = _read_matrix(read, header.frame_count, header.skeleton.channel_count)
+            read.end()
+            return from_dofs(matrix, header)
+        except InvalidClipError as error:
+            raise CorruptionError(f"raw payload: {error}") from error
+
+
+def _read_matrix(read: FieldReader, frames: int, columns: int) -> F64:
+    bits = np.frombuffer(read.raw(-(-columns // 8)), np.uint8)
+    moving = np.unpackbits(bits, count=columns, bitorder="little").astype(bool)
+    if columns and not moving[0]:
+        raise CorruptionError("raw payload: the first channel must be stored for every frame")
+    still = _floats(read, int(columns - moving.sum()))
+    values = _floats(read, frames * int(moving.sum()))
+    matrix = np.empty((frames, columns))
+    matrix[:, ~moving] = still
+    matrix[:, moving] = values.reshape(frames, -1)
+    return matrix
+
+
+def _floats(read: FieldReader, count: int) -> F64:
+    return np.frombuffer(read.raw(4 * count), "<f4").astype(np.float64)

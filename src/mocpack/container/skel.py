@@ -1,0 +1,174 @@
+"""The SKEL chunk: names, tree, offsets and channels, small and exact.
+
+Offsets are decimal fractions in nearly every source, so they are stored as whole numbers of
+10^-digits source units and come back bit for bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.entropy.fields import FieldReader, FieldWriter, deflate, inflate
+from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.rotations import IDENTITY
+from mocpack.skeleton import (
+    MAX_JOINTS,
+    MAX_NAME,
+    POSITION_CHANNELS,
+    ROTATION_CHANNELS,
+    Skeleton,
+)
+
+F64 = npt.NDArray[np.float64]
+
+# the most common units, by number; 255 says that the length itself follows
+UNITS = (1.0, 0.01, 0.001, 0.0254, 0.0254 / 0.45)
+OTHER_UNIT = 255
+CHANNELS = POSITION_CHANNELS + ROTATION_CHANNELS
+MAX_DIGITS = 9
+AS_FLOATS = 255  # in place of the number of digits
+MAX_SKELETON = 1 << 24  # bytes, inflated
+# note: the dictionary is part of the format, so it can never change
+DICTIONARY = (
+    b"Thumb1Thumb2Thumb3Index1Index2Index3Middle1Middle2Middle3Ring1Ring2Ring3Pinky1Pinky2Pinky3"
+    b"lclavicle\x08lhumerus\x07lradius\x06lwrist\x05lhand\x08lfingers\x06lthumb"
+    b"rclavicle\x08rhumerus\x07rradius\x06rwrist\x05rhand\x08rfingers\x06rthumb"
+    b"\x04root\x09lhipjoint\x06lfemur\x06ltibia\x05lfoot\x05ltoes\x09rhipjoint\x06rfemur\x06rtibia"
+    b"\x05rfoot\x05rtoes\x09lowerback\x09upperback\x06thorax\x09lowerneck\x09upperneck\x04head"
+    b"\x08UpperLeg\x08LowerLeg\x08UpperArm\x08LowerArm\x05Chest\x08Shoulder\x04Hand\x04Foot\x04Toes_L_R"
+    b"\x04Hips\x09LHipJoint\x09LeftUpLeg\x07LeftLeg\x08LeftFoot\x0bLeftToeBase"
+    b"\x09RHipJoint\x0aRightUpLeg\x08RightLeg\x09RightFoot\x0cRightToeBase"
+    b"\x09LowerBack\x05Spine\x06Spine1\x06Spine2\x04Neck\x05Neck1\x04Head"
+    b"\x0cLeftShoulder\x07LeftArm\x0bLeftForeArm\x08LeftHand\x0eLeftFingerBase\x10LeftHandIndex1"
+    b"\x06LThumb\x0dRightShoulder\x08RightArm\x0cRightForeArm\x09RightHand\x0fRightFingerBase"
+    b"\x11RightHandIndex1\x06RThumb"
+)
+
+
+def pack_skeleton(skeleton: Skeleton, translated_joints: tuple[int, ...], unit: float) -> bytes:
+    out = FieldWriter()
+    out.varint(len(skeleton))
+    for name in skeleton.names:
+        out.sized(name.encode("utf-8", "surrogatepass"))
+    for j, parent in enumerate(skeleton.parents[1:], 1):
+        out.varint(j - 1 - parent)
+    _pack_layouts(out, skeleton)
+    _pack_indices(out, translated_joints)
+    _pack_indices(out, skeleton.end_site_joints)
+    if unit in UNITS:
+        out.u8(UNITS.index(unit))
+    else:
+        out.u8(OTHER_UNIT)
+        out.f64(unit)
+    _pack_points(out, np.concatenate([skeleton.offsets, skeleton.end_sites]), unit)
+    if (skeleton.axes == IDENTITY).all():
+        out.u8(0)
+    else:
+        out.u8(1)
+        out.raw(skeleton.axes.astype("<f8").tobytes())
+    return deflate(out.bytes(), dictionary=DICTIONARY)
+
+
+def unpack_skeleton(body: bytes) -> tuple[Skeleton, tuple[int, ...], float]:
+    read = FieldReader(
+        inflate(body, MAX_SKELETON, dictionary=DICTIONARY, what="SKEL chunk"), "SKEL chunk"
+    )
+    joints = read.varint(MAX_JOINTS)
+    if joints < 1:
+        raise CorruptionError("SKEL chunk: a skeleton has at least one joint")
+    try:
+        names = [read.sized(MAX_NAME).decode("utf-8", "surrogatepass") for _ in range(joints)]
+    except UnicodeDecodeError as error:
+        raise CorruptionError(f"SKEL chunk: {error}") from error
+    parents = [-1, *(j - 1 - read.varint(j - 1) for j in range(1, joints))]
+    channels = _unpack_layouts(read, joints)
+    translated = _unpack_indices(read, joints)
+    end_joints = _unpack_indices(read, MAX_JOINTS)
+    unit = _unpack_unit(read)
+    points = _unpack_points(read, joints + len(end_joints), unit)
+    axes = np.tile(IDENTITY, (joints, 1))
+    if read.u8():
+        axes = np.frombuffer(read.raw(32 * joints), "<f8").reshape(joints, 4)
+    read.end()
+    try:
+        skeleton = Skeleton(
+            tuple(names), tuple(parents), points[:joints], points[joints:], end_joints, channels, axes
+        )
+    except InvalidClipError as error:
+        raise CorruptionError(f"SKEL chunk: {error}") from error
+    return skeleton, translated, unit
+
+
+def _pack_layouts(out: FieldWriter, skeleton: Skeleton) -> None:
+    """Each different channel layout once, then its number for each joint."""
+    layouts = list(dict.fromkeys(skeleton.channels))
+    out.varint(len(layouts))
+    for layout in layouts:
+        out.sized(bytes(CHANNELS.index(c) for c in layout))
+    for channels in skeleton.channels:
+        out.varint(layouts.index(channels))
+
+
+def _unpack_layouts(read: FieldReader, joints: int) -> tuple[tuple[str, ...], ...]:
+    layouts = []
+    for _ in range(read.varint(joints)):
+        codes = read.sized(len(CHANNELS))
+        if any(c >= len(CHANNELS) for c in codes):
+            raise CorruptionError("SKEL chunk: unknown channel")
+        layouts.append(tuple(CHANNELS[c] for c in codes))
+    return tuple(layouts[read.varint(len(layouts) - 1)] for _ in range(joints))
+
+
+def _pack_indices(out: FieldWriter, indices: tuple[int, ...]) -> None:
+    """Increasing numbers, as their count and differences."""
+    out.varint(len(indices))
+    for before, index in zip((0, *indices), indices, strict=False):
+        out.varint(index - before)
+
+
+def _unpack_indices(read: FieldReader, limit: int) -> tuple[int, ...]:
+    indices, at = [], 0
+    for _ in range(read.varint(limit)):
+        at += read.varint(MAX_JOINTS)
+        indices.append(at)
+    return tuple(indices)
+
+
+def _unpack_unit(read: FieldReader) -> float:
+    code = read.u8()
+    if code == OTHER_UNIT:
+        return read.f64()
+    if code >= len(UNITS):
+        raise CorruptionError(f"SKEL chunk: unknown unit {code}")
+    return UNITS[code]
+
+
+def _pack_points(out: FieldWriter, points: F64, unit: float) -> None:
+    digits = _decimal_digits(points, unit)
+    if digits is None:
+        out.u8(AS_FLOATS)
+        out.raw(points.astype("<f8").tobytes())
+        return
+    out.u8(digits)
+    for value in np.rint(points / unit * 10.0**digits).astype(np.int64).ravel():
+        out.signed(int(value))
+
+
+def _unpack_points(read: FieldReader, count: int, unit: float) -> F64:
+    digits = read.u8()
+    if digits == AS_FLOATS:
+        return np.frombuffer(read.raw(24 * count), "<f8").reshape(count, 3)
+    if digits > MAX_DIGITS:
+        raise CorruptionError(f"SKEL chunk: {digits} digits where at most {MAX_DIGITS} can stand")
+    values = np.array([read.signed() for _ in range(3 * count)], np.float64)
+    return (values / 10.0**digits * unit).reshape(count, 3)
+
+
+def _decimal_digits(points: F64, unit: float) -> int | None:
+    """Return the fewest digits that give `points` back bit for bit, if there are any."""
+    for digits in range(MAX_DIGITS + 1):
+        values = np.rint(points / unit * 10.0**digits)
+        if (np.abs(values) < 2**53).all() and np.array_equal(values / 10.0**digits * unit, points):
+            return digits
+    return None

@@ -1,0 +1,140 @@
+"""The matrix of degrees of freedom: frames × channels, a view of a clip with an exact way back.
+
+Columns follow the skeleton's channels: positions in metres, Euler angles in radians, unwrapped,
+each on the branch nearest to the frame before. Joints with one or two axes keep just those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import rotations
+from mocpack.clip import Clip, ClipHeader
+from mocpack.errors import UnsupportedClipError
+from mocpack.skeleton import ROTATION_CHANNELS, Skeleton, position_axes, rotation_order
+
+F64 = npt.NDArray[np.float64]
+
+LOST_ANGLE = 1e-6  # radians of rotation that a joint's channels cannot express before we refuse
+
+
+def dof_names(skeleton: Skeleton) -> list[str]:
+    """Return the name of each column: ``Hips.Xposition``, ``Hips.Zrotation``, …"""
+    return [f"{n}.{c}" for n, channels in zip(skeleton.names, skeleton.channels, strict=True) for c in channels]
+
+
+def is_angle(skeleton: Skeleton) -> npt.NDArray[np.bool_]:
+    """Return which columns are angles (the others are lengths)."""
+    return np.array([c in ROTATION_CHANNELS for cs in skeleton.channels for c in cs], bool)
+
+
+def joint_of_dof(skeleton: Skeleton) -> npt.NDArray[np.intp]:
+    """Return the joint each column belongs to."""
+    return np.repeat(np.arange(len(skeleton)), [len(c) for c in skeleton.channels])
+
+
+def to_dofs(clip: Clip) -> F64:
+    """Return the matrix of degrees of freedom, shape (T, C).
+
+    A clip that still has its source's numbers gives those; any other gives the Euler angles of
+    its rotations.
+    """
+    if clip.channels is not None:
+        matrix = clip.channels * _scale(clip.header)
+        angles = is_angle(clip.skeleton)
+        matrix[:, angles] = np.unwrap(matrix[:, angles], axis=0)
+        return matrix
+    matrix = np.empty((clip.frame_count, clip.skeleton.channel_count))
+    for j, start, channels in _joints(clip.skeleton):
+        order, at = rotation_order(channels)
+        local = _in_axis_frame(clip, j)
+        if order:
+            matrix[:, [start + k for k in at]] = _angles(local, order, clip.skeleton.names[j])
+        elif np.abs(local[:, :3]).max() > LOST_ANGLE:
+            raise UnsupportedClipError(
+                f"joint {clip.skeleton.names[j]!r} turns, but has no rotation channel"
+            )
+        if j in clip.translated_joints:
+            place = clip.translations[:, clip.translated_joints.index(j)]
+            for axis, k in position_axes(channels):
+                matrix[:, start + k] = place[:, axis]
+    return matrix
+
+
+def from_dofs(matrix: F64, header: ClipHeader, *, channels: F64 | None = None) -> Clip:
+    """Return the clip of a matrix of degrees of freedom; `to_dofs` inverts it."""
+    skeleton = header.skeleton
+    local = np.tile(rotations.IDENTITY, (len(matrix), len(skeleton), 1))
+    moving = header.translated_joints
+    places = np.tile(skeleton.offsets[list(moving)], (len(matrix), 1, 1))
+    for j, start, names in _joints(skeleton):
+        order, at = rotation_order(names)
+        if order:
+            turn = rotations.from_euler(matrix[:, [start + k for k in at]], order)
+            axis = skeleton.axes[j]
+            if not np.array_equal(axis, rotations.IDENTITY):
+                turn = rotations.multiply(
+                    rotations.multiply(axis, turn), rotations.conjugate(axis)
+                )
+            local[:, j] = turn
+        if j in moving:
+            for axis_index, k in position_axes(names):
+                places[:, moving.index(j), axis_index] = matrix[:, start + k]
+    return Clip(header, local, places, channels)
+
+
+def from_channels(numbers: F64, header: ClipHeader) -> Clip:
+    """Return the clip of a source's own numbers (its units, degrees), kept along with it."""
+    return from_dofs(numbers * _scale(header), header, channels=numbers)
+
+
+def to_channels(clip: Clip) -> F64:
+    """Return the numbers to write to a file of the source's kind: its units, degrees."""
+    if clip.channels is not None:
+        return clip.channels
+    return to_dofs(clip) / _scale(clip.header)
+
+
+def moving_dofs(matrix: F64) -> npt.NDArray[np.bool_]:
+    """Return which columns move at all."""
+    return np.asarray(np.ptp(matrix, axis=0) > 0)
+
+
+def _scale(header: ClipHeader) -> F64:
+    return np.where(is_angle(header.skeleton), np.pi / 180, header.unit)
+
+
+def _joints(skeleton: Skeleton) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    start = 0
+    for j, channels in enumerate(skeleton.channels):
+        yield j, start, channels
+        start += len(channels)
+
+
+def _in_axis_frame(clip: Clip, j: int) -> F64:
+    axis = clip.skeleton.axes[j]
+    local = clip.rotations[:, j]
+    if np.array_equal(axis, rotations.IDENTITY):
+        return local
+    return rotations.multiply(rotations.multiply(rotations.conjugate(axis), local), axis)
+
+
+def _angles(local: F64, order: str, name: str) -> F64:
+    """Return the Euler angles (T, len(order)) of rotations that turn about these axes only."""
+    missing = "".join(axis for axis in "XYZ" if axis not in order)
+    if len(order) == 1:
+        index = "XYZ".index(order)
+        angles = np.unwrap(2 * np.arctan2(local[:, index], local[:, 3]))[:, np.newaxis]
+    else:
+        triple = rotations.as_euler(local, order + missing)
+        angles = rotations.nearest_euler(triple)[:, : len(order)]
+    lost = rotations.angle_between(rotations.from_euler(angles, order), local).max()
+    if lost > LOST_ANGLE:
+        raise UnsupportedClipError(
+            f"joint {name!r} has channels {order} only, but turns {np.degrees(lost):.3g} degrees "
+            "about other axes"
+        )
+    return angles

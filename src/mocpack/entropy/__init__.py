@@ -1,0 +1,1 @@
+"""Integers to bytes and back, exactly."""

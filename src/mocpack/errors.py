@@ -1,0 +1,55 @@
+"""The exceptions this package raises on purpose.
+
+* MocpackError
+  x FormatError               the bytes are at fault
+    + CorruptionError           they contradict the spec
+    + TruncatedError            they end too early
+    + UnsupportedVersionError   they come from a newer release
+  x InvalidClipError          the numbers do not make a skeleton or a motion
+  x UnknownCodecError         no codec of that id is installed
+  x UnsupportedClipError      this codec cannot hold this clip
+  x BoundError                the asked error, ratio or size cannot be met
+  x UsageError                a request that makes no sense (a bad parameter, an unknown extension)
+
+Each is also the builtin a caller would guess (`ValueError`, `EOFError`, `LookupError`).
+"""
+
+
+class MocpackError(Exception):
+    """Base class of every error this package raises on purpose."""
+
+
+class FormatError(MocpackError, ValueError):
+    """The bytes being read are at fault."""
+
+
+class CorruptionError(FormatError):
+    """The data contradicts the format's specification."""
+
+
+class TruncatedError(FormatError, EOFError):
+    """The data ends before the reader is done."""
+
+
+class UnsupportedVersionError(FormatError):
+    """The data was written by a newer release."""
+
+
+class InvalidClipError(MocpackError, ValueError):
+    """The numbers do not make a skeleton or a motion."""
+
+
+class UnknownCodecError(MocpackError, LookupError):
+    """No codec of that id is installed."""
+
+
+class UnsupportedClipError(MocpackError, ValueError):
+    """This codec cannot represent this clip."""
+
+
+class BoundError(MocpackError, ValueError):
+    """The asked error, ratio or size cannot be met."""
+
+
+class UsageError(MocpackError, ValueError):
+    """A request that makes no sense."""

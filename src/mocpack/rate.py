@@ -1,0 +1,220 @@
+"""Reaches a target error, ratio or size with any codec, by its own bound or by searching its knob.
+
+Every file made here has been decoded by the real decoder and measured; one that misses its target
+is never returned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mocpack.clip import AnyClip, VertexClip, promised_error
+from mocpack.codec import Codec, SupportsBound, SupportsQuality
+from mocpack.container import Errors, Packed, pack
+from mocpack.dofs import moving_dofs, to_dofs
+from mocpack.errors import BoundError, UsageError
+from mocpack.registry import non_default_params
+from mocpack.units import format_length, format_size
+
+STEPS = 18  # halvings of the knob's range: to a few parts in a million of its logarithm
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is asked of a file; at most one of these.
+
+    Attributes
+    ----------
+    max_error, mean_error : float, metres
+        Bound on the promised error; on the mean over frames and joints.
+    ratio : float
+        Float32 of the moving channels over the file.
+    size : int, bytes
+        Of the whole file.
+    """
+
+    max_error: float | None = None
+    mean_error: float | None = None
+    ratio: float | None = None
+    size: int | None = None
+
+    def __post_init__(self) -> None:
+        given = [n for n in ("max_error", "mean_error", "ratio", "size") if getattr(self, n)]
+        if len(given) > 1:
+            raise UsageError(f"give one target, not {' and '.join(given)}")
+
+    def __bool__(self) -> bool:
+        return any((self.max_error, self.mean_error, self.ratio, self.size))
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A file and what it achieved."""
+
+    data: bytes
+    errors: Errors
+
+
+def encode_to_target(clip: AnyClip, codec: Codec, target: Target, *, effort: str) -> bytes:
+    """Return the smallest file that keeps an error, or the most faithful one of a size."""
+    if not target:
+        return attempt(clip, codec).data
+    if target.max_error or target.mean_error:
+        return _within_error(clip, codec, target, effort).data
+    return _within_size(clip, codec, _size_limit(clip, target), effort).data
+
+
+def attempt(clip: AnyClip, codec: Codec, *, declared: float | None = None) -> Attempt:
+    """Encode, decode the very bytes with the real decoder, measure, and pack."""
+    payload = codec.encode(clip)
+    decoded = codec.decode(payload, clip.header)
+    if declared is None:
+        declared = getattr(codec, "max_error", None)
+    errors = measure(clip, decoded, declared)
+    packed = Packed(
+        clip.header,
+        codec.codec_id,
+        codec.bitstream_version,
+        non_default_params(codec),
+        payload,
+        errors,
+    )
+    return Attempt(pack(packed), errors)
+
+
+def measure(clip: AnyClip, decoded: AnyClip, declared: float | None = None) -> Errors:
+    """Measure `decoded` against `clip`: the promised error, and mean, RMS and 99th percentile."""
+    if isinstance(clip, VertexClip) or isinstance(decoded, VertexClip):
+        assert isinstance(clip, VertexClip)
+        assert isinstance(decoded, VertexClip)
+        distances = np.linalg.norm(clip.vertices - decoded.vertices, axis=-1)
+        largest = float(distances.max())
+    else:
+        distances = np.linalg.norm(clip.positions() - decoded.positions(), axis=-1)
+        largest = promised_error(clip, decoded).max
+    return Errors(
+        declared,
+        largest,
+        float(distances.mean()),
+        float(np.sqrt(np.mean(distances**2))),
+        float(np.percentile(distances, 99)),
+    )
+
+
+def raw_size(clip: AnyClip) -> int:
+    """Return the bytes of the clip as float32 of the channels that move: the yardstick of ratios."""
+    return 4 * clip.frame_count * moving_channels(clip)
+
+
+def moving_channels(clip: AnyClip) -> int:
+    if isinstance(clip, VertexClip):
+        return 3 * clip.header.vertex_count
+    return max(1, int(moving_dofs(to_dofs(clip)).sum()))
+
+
+def _within_error(clip: AnyClip, codec: Codec, target: Target, effort: str) -> Attempt:
+    bound = target.max_error or target.mean_error
+    assert bound is not None
+
+    def error(made: Attempt) -> float:
+        found = made.errors.max if target.max_error else made.errors.mean
+        assert found is not None
+        return found
+
+    if isinstance(codec, SupportsBound):
+        bounded = codec.with_bound(
+            max_error=target.max_error, mean_error=target.mean_error, effort=effort
+        )
+        best: Attempt | None = attempt(clip, bounded, declared=target.max_error)
+    elif isinstance(codec, SupportsQuality):
+        best = _search(
+            clip, codec, lambda made: error(made) <= bound, finest=False, declared=target.max_error
+        )
+    else:
+        best = attempt(clip, codec, declared=target.max_error)
+    if best is None or not error(best) <= bound:
+        reached = "" if best is None else f"; it reaches {format_length(error(best))}"
+        raise BoundError(
+            f"{codec.codec_id} cannot keep this clip within {format_length(bound)}{reached}"
+        )
+    return best
+
+
+def _within_size(clip: AnyClip, codec: Codec, limit: int, effort: str) -> Attempt:
+    if isinstance(codec, SupportsBound):
+        codec = codec.with_bound(max_error=None, mean_error=None, effort=effort)
+    if isinstance(codec, SupportsQuality):
+        best = _search(clip, codec, lambda made: len(made.data) <= limit, finest=True)
+    else:
+        best = attempt(clip, codec)
+    if best is None or len(best.data) > limit:
+        reached = "" if best is None else f"; it needs {format_size(len(best.data))}"
+        raise BoundError(
+            f"{codec.codec_id} cannot pack this clip into {format_size(limit)}{reached}"
+        )
+    return best
+
+
+def _size_limit(clip: AnyClip, target: Target) -> int:
+    if target.size:
+        return target.size
+    assert target.ratio is not None
+    limit = int(raw_size(clip) / target.ratio)
+    if limit < 1:
+        raise BoundError(f"no file of this clip can be {target.ratio:g} times smaller")
+    return limit
+
+
+def _search(
+    clip: AnyClip,
+    codec: Codec,
+    good: Callable[[Attempt], bool],
+    *,
+    finest: bool,
+    declared: float | None = None,
+) -> Attempt | None:
+    """Bisect the knob between its fine and its coarse end.
+
+    With `finest`, return the finest setting that is good (a size is kept by coarse settings),
+    else the coarsest (an error is kept by fine ones). None if none that was tried is good.
+    """
+    assert isinstance(codec, SupportsQuality)
+    knob = codec.quality
+    fine, coarse = (knob.low, knob.high) if knob.grows > 0 else (knob.high, knob.low)
+    safe, wanted = (coarse, fine) if finest else (fine, coarse)
+    best: Attempt | None = None
+    tried: dict[float, Attempt] = {}
+
+    def make(value: float) -> Attempt:
+        if value not in tried:
+            setting = int(value) if knob.integer else value
+            tried[value] = attempt(clip, replace(codec, **{knob.field: setting}), declared=declared)
+        return tried[value]
+
+    for value in (wanted, safe):
+        made = make(value)
+        if good(made):
+            best = made
+            if value == wanted:
+                return best
+    if best is None:
+        return None
+    for _ in range(STEPS):
+        middle = _between(safe, wanted, integer=knob.integer)
+        if middle in (safe, wanted):
+            break
+        made = make(middle)
+        if good(made):
+            safe, best = middle, made
+        else:
+            wanted = middle
+    return best
+
+
+def _between(a: float, b: float, *, integer: bool) -> float:
+    middle = math.sqrt(a * b) if a > 0 and b > 0 else (a + b) / 2
+    return float(round(middle)) if integer else middle

@@ -1,0 +1,79 @@
+"""Codecs by name: the built-in table, then entry points of other packages."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from mocpack.codec import Codec
+from mocpack.errors import UnknownCodecError, UsageError
+
+BUILTIN = {
+    "raw": "mocpack.codecs.raw:Raw",
+}
+ENTRY_POINT_GROUP = "mocpack.codecs"
+DEFAULT_CODEC = "raw"
+
+
+def codec_ids() -> list[str]:
+    """Return the id of every installed codec, sorted, importing none of them."""
+    return sorted(BUILTIN.keys() | {e.name for e in entry_points(group=ENTRY_POINT_GROUP)})
+
+
+def codec_class(codec_id: str) -> type[Codec]:
+    """Import and return the codec class of that id."""
+    if codec_id in BUILTIN:
+        module, name = BUILTIN[codec_id].split(":")
+        cls: type[Codec] = getattr(import_module(module), name)
+        return cls
+    for entry in entry_points(group=ENTRY_POINT_GROUP):
+        if entry.name == codec_id:
+            loaded: type[Codec] = entry.load()
+            return loaded
+    raise UnknownCodecError(f"no codec {codec_id!r}; installed: {', '.join(codec_ids())}")
+
+
+def parse_codec(spec: str) -> Codec:
+    """Build a codec from a command-line spec, ``id`` or ``id:name=value,name=value``.
+
+    >>> parse_codec("raw")
+    Raw()
+    """
+    codec_id, _, rest = spec.partition(":")
+    cls = codec_class(codec_id)
+    params: dict[str, Any] = {}
+    for assignment in rest.split(",") if rest else []:
+        name, equals, text = assignment.partition("=")
+        if not equals:
+            raise UsageError(f"write parameters of {codec_id} as name=value, got {assignment!r}")
+        params[name.strip()] = _value(text.strip())
+    return build_codec(cls, params)
+
+
+def build_codec(cls: type[Codec], params: dict[str, Any]) -> Codec:
+    """Build a codec, with every complaint about its parameters as a `UsageError`."""
+    try:
+        return cls.from_params(params)
+    except UsageError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{cls.codec_id}: {error}") from error
+
+
+def non_default_params(codec: Codec) -> dict[str, Any]:
+    """Return the parameters that differ from their defaults: what a file has to name."""
+    params = codec.params()
+    defaults = {f.name: f.default for f in fields(codec)}
+    return {k: v for k, v in params.items() if k not in defaults or defaults[k] != v}
+
+
+def _value(text: str) -> Any:
+    """Read numbers, true, false and null as JSON does; anything else is a word."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return text if isinstance(value, list | dict) else value

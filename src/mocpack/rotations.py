@@ -1,0 +1,180 @@
+"""Rotations as arrays of unit quaternions (x, y, z, w), any leading shape. No objects.
+
+Euler angles are in radians and intrinsic: order "ZYX" turns about z, then about the new y, then
+about the newest x, so that its matrix is Rz @ Ry @ Rx. This is how BVH lists its channels.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+F64 = npt.NDArray[np.float64]
+
+IDENTITY: F64 = np.array([0.0, 0.0, 0.0, 1.0])
+IDENTITY.setflags(write=False)
+_AXES = {"X": 0, "Y": 1, "Z": 2}
+
+
+def multiply(a: F64, b: F64) -> F64:
+    """Return the rotation that first turns by `b`, then by `a`; shapes (..., 4)."""
+    ax, ay, az, aw = np.moveaxis(a, -1, 0)
+    bx, by, bz, bw = np.moveaxis(b, -1, 0)
+    return np.stack(
+        [
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+            aw * bw - ax * bx - ay * by - az * bz,
+        ],
+        axis=-1,
+    )
+
+
+def conjugate(q: F64) -> F64:
+    """Return the inverse rotation; the sign of w stays, so hemispheres do too."""
+    return q * np.array([-1.0, -1.0, -1.0, 1.0])
+
+
+def rotate(q: F64, v: F64) -> F64:
+    """Turn vectors `v` (..., 3) by rotations `q` (..., 4)."""
+    xyz, w = q[..., :3], q[..., 3:]
+    t = 2.0 * np.cross(xyz, v)
+    return v + w * t + np.cross(xyz, t)
+
+
+def normalize(q: F64) -> F64:
+    """Scale to unit length; the zero quaternion becomes the identity."""
+    norm = np.linalg.norm(q, axis=-1, keepdims=True)
+    return np.where(norm > 1e-12, q / np.maximum(norm, 1e-12), IDENTITY)
+
+
+def continuous(q: F64) -> F64:
+    """Choose the sign of each quaternion nearest to the frame before; shape (T, ..., 4)."""
+    if len(q) < 2:
+        return q
+    flips = np.cumsum(np.sum(q[1:] * q[:-1], axis=-1) < 0, axis=0) % 2
+    out = q.copy()
+    out[1:] *= np.where(flips, -1.0, 1.0)[..., np.newaxis]
+    return out
+
+
+def from_euler(angles: F64, order: str) -> F64:
+    """Return rotations from intrinsic Euler angles.
+
+    Parameters
+    ----------
+    angles : array, shape (..., len(order))
+        Radians, in the sequence of `order`.
+    order : str
+        Up to three of "X", "Y", "Z", for example "ZYX"; fewer for joints with fewer axes.
+    """
+    result = np.broadcast_to(IDENTITY, (*angles.shape[:-1], 4))
+    for k, letter in enumerate(order):
+        half = 0.5 * angles[..., k]
+        turn = np.zeros((*angles.shape[:-1], 4))
+        turn[..., _AXES[letter]] = np.sin(half)
+        turn[..., 3] = np.cos(half)
+        result = multiply(result, turn) if k else turn
+    return np.ascontiguousarray(result)
+
+
+def as_euler(q: F64, order: str) -> F64:
+    """Return intrinsic Euler angles (..., 3) in radians; `order` names three different axes.
+
+    The middle angle lies in [-π/2, π/2]. At the poles the first angle takes the whole turn and
+    the last is 0; `nearest_euler` chooses the branch a motion wants.
+    """
+    i, j, k = (_AXES[letter] for letter in order)
+    sign = 1.0 if (j - i) % 3 == 1 else -1.0
+    m = as_matrix(q)
+    middle = np.arcsin(np.clip(sign * m[..., i, k], -1.0, 1.0))
+    pole = np.hypot(m[..., i, i], m[..., i, j]) < 1e-9
+    first = np.where(
+        pole,
+        np.arctan2(sign * m[..., k, j], m[..., j, j]),
+        np.arctan2(-sign * m[..., j, k], m[..., k, k]),
+    )
+    last = np.where(pole, 0.0, np.arctan2(-sign * m[..., i, j], m[..., i, i]))
+    return np.stack([first, middle, last], axis=-1)
+
+
+def nearest_euler(angles: F64) -> F64:
+    """Choose among equivalent Euler triples (T, ..., 3) the one nearest to the frame before.
+
+    Equivalent are (a, b, c) and (a + π, π - b, c + π), each up to full turns. The first frame
+    keeps its branch.
+    """
+    out = angles.copy()
+    flip = np.stack([angles[..., 0] + np.pi, np.pi - angles[..., 1], angles[..., 2] + np.pi], -1)
+    for t in range(1, len(angles)):
+        before = out[t - 1]
+        a, b = _nearest_turn(angles[t], before), _nearest_turn(flip[t], before)
+        nearer = np.sum((b - before) ** 2, -1) < np.sum((a - before) ** 2, -1)
+        out[t] = np.where(nearer[..., np.newaxis], b, a)
+    return out
+
+
+def _nearest_turn(angles: F64, before: F64) -> F64:
+    return angles + 2 * np.pi * np.round((before - angles) / (2 * np.pi))
+
+
+def as_matrix(q: F64) -> F64:
+    """Return rotation matrices (..., 3, 3)."""
+    x, y, z, w = np.moveaxis(q, -1, 0)
+    m = np.empty((*q.shape[:-1], 3, 3))
+    m[..., 0, 0] = 1 - 2 * (y * y + z * z)
+    m[..., 0, 1] = 2 * (x * y - z * w)
+    m[..., 0, 2] = 2 * (x * z + y * w)
+    m[..., 1, 0] = 2 * (x * y + z * w)
+    m[..., 1, 1] = 1 - 2 * (x * x + z * z)
+    m[..., 1, 2] = 2 * (y * z - x * w)
+    m[..., 2, 0] = 2 * (x * z - y * w)
+    m[..., 2, 1] = 2 * (y * z + x * w)
+    m[..., 2, 2] = 1 - 2 * (x * x + y * y)
+    return m
+
+
+def from_matrix(m: F64) -> F64:
+    """Return rotations from matrices (..., 3, 3); stable for every angle (Shepperd's choice)."""
+    xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
+    squares = np.stack([1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz, 1 + xx + yy + zz], -1)
+    yz, zx, xy = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
+    sxy, sxz, syz = m[..., 0, 1] + m[..., 1, 0], m[..., 0, 2] + m[..., 2, 0], m[..., 1, 2] + m[..., 2, 1]
+    rows = np.stack(
+        [
+            np.stack([squares[..., 0], sxy, sxz, yz], -1),
+            np.stack([sxy, squares[..., 1], syz, zx], -1),
+            np.stack([sxz, syz, squares[..., 2], xy], -1),
+            np.stack([yz, zx, xy, squares[..., 3]], -1),
+        ],
+        axis=-2,
+    )
+    best = np.argmax(squares, axis=-1)[..., np.newaxis, np.newaxis]
+    return normalize(np.take_along_axis(rows, best, axis=-2)[..., 0, :])
+
+
+def from_rotvec(v: F64) -> F64:
+    """Return rotations from rotation vectors (..., 3): axis times angle in radians."""
+    half = 0.5 * np.linalg.norm(v, axis=-1, keepdims=True)
+    return np.concatenate([0.5 * np.sinc(half / np.pi) * v, np.cos(half)], axis=-1)
+
+
+def as_rotvec(q: F64) -> F64:
+    """Return rotation vectors (..., 3) of angle at most π."""
+    q = np.where(q[..., 3:] < 0, -q, q)
+    norm = np.linalg.norm(q[..., :3], axis=-1, keepdims=True)
+    angle = 2 * np.arctan2(norm, q[..., 3:])
+    return np.where(norm > 1e-12, angle / np.maximum(norm, 1e-12), 2.0) * q[..., :3]
+
+
+def angle_between(a: F64, b: F64) -> F64:
+    """Return the angle in radians between rotations, 0 to π."""
+    d = multiply(conjugate(a), b)
+    return np.asarray(2 * np.arctan2(np.linalg.norm(d[..., :3], axis=-1), np.abs(d[..., 3])))
+
+
+def slerp(a: F64, b: F64, t: F64 | float) -> F64:
+    """Interpolate from `a` (t = 0) to `b` (t = 1) on the shorter arc."""
+    delta = as_rotvec(multiply(conjugate(a), b))
+    return multiply(a, from_rotvec(np.asarray(t)[..., np.newaxis] * delta))

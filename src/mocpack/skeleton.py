@@ -1,0 +1,240 @@
+"""A tree of joints: names, parents, rest offsets, end sites, and the channels of its source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import _core, rotations
+from mocpack.errors import InvalidClipError, UsageError
+
+F64 = npt.NDArray[np.float64]
+I32 = npt.NDArray[np.int32]
+
+MAX_JOINTS = 65_535
+MAX_NAME = 255  # bytes of UTF-8
+
+POSITION_CHANNELS = ("Xposition", "Yposition", "Zposition", "tx", "ty", "tz")
+ROTATION_CHANNELS = ("Xrotation", "Yrotation", "Zrotation", "rx", "ry", "rz")
+DEFAULT_ROOT = ("Xposition", "Yposition", "Zposition", "Zrotation", "Yrotation", "Xrotation")
+DEFAULT_JOINT = ("Zrotation", "Yrotation", "Xrotation")
+
+
+@dataclass(frozen=True, eq=False)
+class Skeleton:
+    """A tree of joints, parents before children, one root.
+
+    Parameters
+    ----------
+    names : sequence of str, length J
+        Each different, none empty.
+    parents : sequence of int, length J
+        Index of each joint's parent; -1 for the root, which comes first.
+    offsets : array, shape (J, 3)
+        Rest position of each joint in its parent's frame, in metres.
+    end_sites : array, shape (E, 3), optional
+        Ends of the outermost bones, in the frame of the joint that carries them, in metres.
+    end_site_joints : sequence of int, length E, optional
+        Which joint carries each end site, increasing.
+    channels : sequence of sequence of str, length J, optional
+        How the source writes each joint, in its own order: BVH's ``"Xposition"``,
+        ``"Zrotation"`` (rotations about the turned axes, first listed outermost) or ASF's
+        ``"tx"``, ``"rx"`` (about the fixed axes, first listed innermost). A joint may have no
+        channel; it then keeps its rest pose. The default is BVH's most common one.
+    axes : array, shape (J, 4), optional
+        Frame of each joint's rotation channels (ASF's ``axis``), as a rotation from the rest
+        frame; a joint's rotation is ``axis * channels * axis⁻¹``. The default is none.
+    """
+
+    names: tuple[str, ...]
+    parents: tuple[int, ...]
+    offsets: F64
+    end_sites: F64 = field(default_factory=lambda: np.zeros((0, 3)))
+    end_site_joints: tuple[int, ...] = ()
+    channels: tuple[tuple[str, ...], ...] = ()
+    axes: F64 = field(default_factory=lambda: np.zeros((0, 4)))
+
+    def __post_init__(self) -> None:
+        freeze = object.__setattr__
+        freeze(self, "names", tuple(map(str, self.names)))
+        freeze(self, "parents", tuple(map(int, self.parents)))
+        freeze(self, "end_site_joints", tuple(map(int, self.end_site_joints)))
+        freeze(self, "offsets", frozen_array(self.offsets))
+        freeze(self, "end_sites", frozen_array(self.end_sites))
+        if not len(self.axes):
+            freeze(self, "axes", np.tile(rotations.IDENTITY, (len(self.names), 1)))
+        freeze(self, "axes", frozen_array(self.axes))
+        channels = self.channels or (DEFAULT_ROOT, *[DEFAULT_JOINT] * (len(self.names) - 1))
+        freeze(self, "channels", tuple(tuple(map(str, c)) for c in channels))
+        _check_tree(self)
+        _check_arrays(self)
+        _check_channels(self)
+
+    def __len__(self) -> int:
+        return len(self.parents)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Skeleton):
+            return NotImplemented
+        return (
+            self.names == other.names
+            and self.parents == other.parents
+            and self.end_site_joints == other.end_site_joints
+            and self.channels == other.channels
+            and np.array_equal(self.offsets, other.offsets)
+            and np.array_equal(self.end_sites, other.end_sites)
+            and np.array_equal(self.axes, other.axes)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @cached_property
+    def translated_joints(self) -> tuple[int, ...]:
+        """Joints whose source has a position channel; their translation replaces the offset."""
+        return tuple(
+            j for j, c in enumerate(self.channels) if any(n in POSITION_CHANNELS for n in c)
+        )
+
+    @property
+    def channel_count(self) -> int:
+        return sum(map(len, self.channels))
+
+    def index(self, name: str) -> int:
+        """Return the index of the joint of that name."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise UsageError(
+                f"no joint {name!r} in the skeleton; it has: {', '.join(self.names)}"
+            ) from None
+
+    def children(self, joint: int) -> list[int]:
+        return [j for j, parent in enumerate(self.parents) if parent == joint]
+
+    def with_ancestors(self, joints: Sequence[int]) -> list[int]:
+        """Return these joints and all their ancestors, in the skeleton's order."""
+        wanted: set[int] = set()
+        for joint in joints:
+            while joint >= 0 and joint not in wanted:
+                wanted.add(joint)
+                joint = self.parents[joint]
+        return sorted(wanted)
+
+    def subset(self, joints: Sequence[int]) -> Skeleton:
+        """Return the skeleton of `joints`, which must contain the parent of each of its members."""
+        kept = {old: new for new, old in enumerate(joints)}
+        ends = [e for e, j in enumerate(self.end_site_joints) if j in kept]
+        return Skeleton(
+            tuple(self.names[j] for j in joints),
+            tuple(kept[self.parents[j]] if self.parents[j] >= 0 else -1 for j in joints),
+            self.offsets[list(joints)],
+            self.end_sites[ends],
+            tuple(kept[self.end_site_joints[e]] for e in ends),
+            tuple(self.channels[j] for j in joints),
+            self.axes[list(joints)],
+        )
+
+    def native(self, translated_joints: Sequence[int]) -> _core.Skeleton:
+        """Return this skeleton as the native core takes it."""
+        return _core.Skeleton(
+            np.array(self.parents, np.int32),
+            self.offsets,
+            np.array(self.end_site_joints, np.int32),
+            self.end_sites,
+            np.array(translated_joints, np.int32),
+        )
+
+
+def frozen_array(values: npt.ArrayLike) -> F64:
+    """Return a float64 array that nobody can write to; copies only what is writable."""
+    array = np.asarray(values, np.float64)
+    if array.flags.writeable or not array.flags.c_contiguous:
+        array = array.copy(order="C")
+        array.setflags(write=False)
+    return array
+
+
+def rotation_order(channels: Sequence[str]) -> tuple[str, list[int]]:
+    """Return the intrinsic Euler order of a joint's channels, and where each angle stands.
+
+    >>> rotation_order(("Xposition", "Zrotation", "Yrotation"))
+    ('ZY', [1, 2])
+    >>> rotation_order(("rx", "ry", "rz"))  # about fixed axes, so the last listed is outermost
+    ('ZYX', [2, 1, 0])
+    """
+    at = [k for k, name in enumerate(channels) if name in ROTATION_CHANNELS]
+    if any(channels[k].startswith("r") for k in at):
+        at.reverse()
+        return "".join(channels[k][1].upper() for k in at), at
+    return "".join(channels[k][0] for k in at), at
+
+
+def position_axes(channels: Sequence[str]) -> list[tuple[int, int]]:
+    """Return (axis, where it stands) of each position channel of a joint.
+
+    >>> position_axes(("Xposition", "Zposition", "Zrotation"))
+    [(0, 0), (2, 1)]
+    """
+    return [
+        ("XYZ".index(name[1].upper() if name.startswith("t") else name[0]), k)
+        for k, name in enumerate(channels)
+        if name in POSITION_CHANNELS
+    ]
+
+
+def _check_tree(skeleton: Skeleton) -> None:
+    joints = len(skeleton.names)
+    if not 1 <= joints <= MAX_JOINTS:
+        raise InvalidClipError(f"a skeleton has 1 to {MAX_JOINTS} joints, got {joints}")
+    if len(skeleton.parents) != joints:
+        raise InvalidClipError(f"expected {joints} parents, got {len(skeleton.parents)}")
+    if skeleton.parents[0] != -1:
+        raise InvalidClipError(f"the first joint must be the root, got parent {skeleton.parents[0]}")
+    for j, parent in enumerate(skeleton.parents[1:], 1):
+        if not 0 <= parent < j:
+            raise InvalidClipError(
+                f"parents must come before their children: joint {j} "
+                f"({skeleton.names[j]!r}) has parent {parent}"
+            )
+    if len(set(skeleton.names)) != joints:
+        twice = next(n for i, n in enumerate(skeleton.names) if n in skeleton.names[:i])
+        raise InvalidClipError(f"joint names must differ, {twice!r} stands twice")
+    for name in skeleton.names:
+        if not name or len(name.encode("utf-8", "surrogatepass")) > MAX_NAME:
+            raise InvalidClipError(f"a joint name has 1 to {MAX_NAME} bytes, got {name[:40]!r}")
+
+
+def _check_arrays(skeleton: Skeleton) -> None:
+    joints, ends = len(skeleton), len(skeleton.end_site_joints)
+    for what, array, shape in (
+        ("offsets", skeleton.offsets, (joints, 3)),
+        ("end_sites", skeleton.end_sites, (ends, 3)),
+        ("axes", skeleton.axes, (joints, 4)),
+    ):
+        if array.shape != shape:
+            raise InvalidClipError(f"expected {what} of shape {shape}, got {array.shape}")
+        if not np.isfinite(array).all() or (np.abs(array) > 1e6).any():
+            raise InvalidClipError(f"{what} must be finite and below 1e6 metres")
+    if not np.allclose(np.linalg.norm(skeleton.axes, axis=1), 1, atol=1e-6):
+        raise InvalidClipError("axes must be unit quaternions")
+    if any(not 0 <= j < joints for j in skeleton.end_site_joints) or list(
+        skeleton.end_site_joints
+    ) != sorted(skeleton.end_site_joints):
+        raise InvalidClipError("end_site_joints must be joint indices in increasing order")
+
+
+def _check_channels(skeleton: Skeleton) -> None:
+    if len(skeleton.channels) != len(skeleton):
+        raise InvalidClipError(
+            f"expected channels of {len(skeleton)} joints, got {len(skeleton.channels)}"
+        )
+    for name, channels in zip(skeleton.names, skeleton.channels, strict=True):
+        known = [c for c in channels if c in POSITION_CHANNELS + ROTATION_CHANNELS]
+        if len(known) != len(channels) or len(set(channels)) != len(channels):
+            raise InvalidClipError(f"joint {name!r} has impossible channels: {' '.join(channels)}")
+        if len({c[0] in "rt" for c in channels}) > 1:
+            raise InvalidClipError(f"joint {name!r} mixes channel styles: {' '.join(channels)}")

@@ -1,0 +1,1 @@
+"""Reversible maps from arrays to arrays."""

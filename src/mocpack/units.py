@@ -1,0 +1,85 @@
+"""Lengths and sizes as people write them: "1mm", "0.5cm", "20kB". Metres and bytes inside."""
+
+from __future__ import annotations
+
+import re
+
+from mocpack.errors import UsageError
+
+LENGTHS = {
+    "m": 1.0,
+    "cm": 1e-2,
+    "mm": 1e-3,
+    "um": 1e-6,
+    "µm": 1e-6,
+    "inch": 0.0254,
+    "in": 0.0254,
+}
+SIZES = {"B": 1, "kB": 1000, "MB": 1000**2, "GB": 1000**3, "KiB": 1024, "MiB": 1024**2}
+
+_NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµ]*)\s*")
+
+
+def parse_length(value: str | float) -> float:
+    """Return a length in metres; a number is metres already, text must name its unit.
+
+    >>> parse_length("1mm"), parse_length("0.5cm"), parse_length(0.002)
+    (0.001, 0.005, 0.002)
+    """
+    if isinstance(value, str):
+        metres = _with_unit(value, LENGTHS, "length", "1mm")
+    else:
+        metres = float(value)
+    if not 0 < metres < 1e6:
+        raise UsageError(f"a length must be positive and finite, got {value!r}")
+    return metres
+
+
+def parse_size(value: str | int) -> int:
+    """Return a size in bytes; a number is bytes already.
+
+    >>> parse_size("20kB"), parse_size("2KiB"), parse_size(500)
+    (20000, 2048, 500)
+    """
+    if isinstance(value, str) and not value.strip().isdigit():
+        size = round(_with_unit(value, SIZES, "size", "20kB"))
+    else:
+        size = int(value)
+    if size < 1:
+        raise UsageError(f"a size must be at least one byte, got {value!r}")
+    return size
+
+
+def format_length(metres: float) -> str:
+    """Return a length in the unit a person would choose, with three digits.
+
+    >>> format_length(0.001), format_length(0.0000123), format_length(1.75)
+    ('1 mm', '12.3 µm', '1.75 m')
+    """
+    for unit, scale in (("m", 1.0), ("cm", 1e-2), ("mm", 1e-3)):
+        if metres >= scale * (1 if unit != "cm" else 2):
+            return f"{metres / scale:.3g} {unit}"
+    return f"{metres / 1e-6:.3g} µm"
+
+
+def format_size(size: float) -> str:
+    """Return a size in B, kB or MB (powers of 1000).
+
+    >>> format_size(999), format_size(20480), format_size(3_200_000)
+    ('999 B', '20.5 kB', '3.20 MB')
+    """
+    if size < 1000:
+        return f"{size:.0f} B"
+    if size < 1_000_000:
+        return f"{size / 1000:.1f} kB"
+    return f"{size / 1_000_000:.2f} MB"
+
+
+def _with_unit(text: str, units: dict[str, float] | dict[str, int], what: str, like: str) -> float:
+    match = _NUMBER.fullmatch(text)
+    if match is None or match.group(2) not in units:
+        raise UsageError(
+            f"cannot read {text!r} as a {what}; write it like {like!r} with one of: "
+            + ", ".join(units)
+        )
+    return float(match.group(1)) * units[match.group(2)]
