@@ -57,7 +57,7 @@ struct Skeleton
 	}
 };
 
-nb::tuple forward_kinematics(const Skeleton& skeleton, Rotations rotations, Translations translations)
+std::tuple<NewArray<double, 3>, NewArray<double, 3>> forward_kinematics(const Skeleton& skeleton, Rotations rotations, Translations translations)
 {
 	skeleton.check_motion(rotations, translations);
 	size_t frames = rotations.shape(0), joints = rotations.shape(1);
@@ -68,10 +68,13 @@ nb::tuple forward_kinematics(const Skeleton& skeleton, Rotations rotations, Tran
 		mocpack_forward_kinematics(&skeleton.view, rotations.data(), translations.data(), frames, positions.data(),
 		                           world.data());
 	}
-	return nb::make_tuple(positions, world);
+	return {positions, world};
 }
 
-nb::tuple clip_errors(const Skeleton& skeleton, Rotations rotations_a, Translations translations_a,
+// ((promised_max, joint_max, joint_mean, joint_rms, worst_frame, worst_joint), by frame, by joint)
+using Found = std::tuple<double, double, double, double, int64_t, int64_t>;
+
+std::tuple<Found, NewArray<double, 1>, NewArray<double, 1>> clip_errors(const Skeleton& skeleton, Rotations rotations_a, Translations translations_a,
                       Rotations rotations_b, Translations translations_b, double shell)
 {
 	skeleton.check_motion(rotations_a, translations_a);
@@ -89,14 +92,9 @@ nb::tuple clip_errors(const Skeleton& skeleton, Rotations rotations_a, Translati
 		                    translations_b.data(), frames, shell, world.get(), &errors, frame_max.data(),
 		                    joint_max.data());
 	}
-	nb::dict found;
-	found["promised_max"] = errors.promised_max;
-	found["joint_max"] = errors.joint_max;
-	found["joint_mean"] = errors.joint_mean;
-	found["joint_rms"] = errors.joint_rms;
-	found["worst_frame"] = errors.worst_frame;
-	found["worst_joint"] = errors.worst_joint;
-	return nb::make_tuple(found, frame_max, joint_max);
+	Found found(errors.promised_max, errors.joint_max, errors.joint_mean, errors.joint_rms, errors.worst_frame,
+	            errors.worst_joint);
+	return {found, frame_max, joint_max};
 }
 
 int64_t settle_rotations(MutableArray<double, nb::shape<-1, -1, 4>> rotations, double tolerance)

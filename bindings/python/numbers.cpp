@@ -1,13 +1,17 @@
 // Numbers in text.
 #include "arrays.h"
 
+#include <nanobind/stl/tuple.h>
+
+#include <tuple>
+
 #include "mocpack/core.h"
 
 namespace
 {
 
 // Returns (numbers read, offset where reading stopped).
-nb::tuple parse_numbers(nb::bytes text, size_t start, MutableArray<double, nb::ndim<1>> values)
+std::tuple<size_t, size_t> parse_numbers(nb::bytes text, size_t start, MutableArray<double, nb::ndim<1>> values)
 {
 	if (start > text.size())
 		throw nb::value_error("start lies past the end of the text");
@@ -18,7 +22,7 @@ nb::tuple parse_numbers(nb::bytes text, size_t start, MutableArray<double, nb::n
 		nb::gil_scoped_release release;
 		count = mocpack_parse_numbers(data, size, values.data(), values.size(), &end);
 	}
-	return nb::make_tuple(count, start + end);
+	return {count, start + end};
 }
 
 } // namespace

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from mocpack import rate
-from mocpack.clip import AnyClip, Clip
+from mocpack.clip import AnyClip, Clip, ClipHeader
 from mocpack.codec import Codec, SupportsPartial, SupportsPreview, SupportsSeek
 from mocpack.container import MAGIC, Errors, Reader
 from mocpack.errors import (
@@ -114,7 +114,7 @@ def decode(data: bytes, *, partial: bool = False) -> AnyClip:
 
 def open(path: str | Path) -> Motion:
     """Open a .mocp file to read parts of it; use as a context manager."""
-    file = builtins.open(path, "rb")  # noqa: SIM115 - Motion closes it
+    file = builtins.open(path, "rb")  # noqa: SIM115, PTH123 - Motion closes it
     try:
         return Motion(file, Path(path).stat().st_size)
     except FormatError as error:
@@ -189,13 +189,13 @@ class Motion:
                 f"frames {start}:{stop} do not lie in a clip of {header.frame_count} frames"
             )
         indices = None if joints is None else self._indices(joints)
-        if isinstance(self._codec, SupportsSeek) and header.kind == "skeleton":
+        if isinstance(self._codec, SupportsSeek) and isinstance(header, ClipHeader):
             return self._codec.decode_frames(self._reader.read, header, start, stop, indices)
         part = self._cached().frames(start, stop)
         return part.joints(indices) if indices is not None and isinstance(part, Clip) else part
 
     def sample(self, time: float) -> AnyClip:
-        """Return the pose at `time` seconds as a one-frame clip, slerped between frames, clamped."""
+        """Return the pose at `time` seconds as a one-frame clip; slerp between frames, clamped."""
         header = self._reader.header
         at = min(max(time / header.frame_time, 0.0), header.frame_count - 1.0)
         first = int(at)
@@ -204,8 +204,9 @@ class Motion:
 
     def preview(self) -> AnyClip:
         """Return a coarse clip quickly, where the codec can; else the whole clip."""
-        if isinstance(self._codec, SupportsPreview):
-            return self._codec.decode_preview(self._reader.read, self._reader.header)
+        header = self._reader.header
+        if isinstance(self._codec, SupportsPreview) and isinstance(header, ClipHeader):
+            return self._codec.decode_preview(self._reader.read, header)
         return self._cached()
 
     def _cached(self) -> AnyClip:
@@ -215,9 +216,10 @@ class Motion:
         return self._whole
 
     def _indices(self, joints: Sequence[str | int]) -> list[int]:
-        skeleton = self._reader.header.skeleton if self.header.kind == "skeleton" else None
-        if skeleton is None:
+        header = self._reader.header
+        if not isinstance(header, ClipHeader):
             raise UsageError("a vertex animation has no joints to choose from")
+        skeleton = header.skeleton
         indices = [skeleton.index(j) if isinstance(j, str) else int(j) for j in joints]
         if not indices or not all(0 <= j < len(skeleton) for j in indices):
             raise UsageError(f"joints must be among 0..{len(skeleton) - 1}, got {list(joints)}")

@@ -137,7 +137,7 @@ class Clip:
         metadata: Mapping[str, Any] | None = None,
         channels: npt.ArrayLike | None = None,
     ) -> Self:
-        """Make a clip from arrays: rotations (T, J, 4), translations (T, M, 3) or, for M = 1, (T, 3)."""
+        """Make a clip from arrays (T, J, 4) and (T, M, 3), or (T, 3) where only the root moves."""
         rotations, translations = np.asarray(rotations), np.asarray(translations)
         if translations.ndim == 2:
             translations = translations[:, np.newaxis]
@@ -219,7 +219,7 @@ class Clip:
         return Clip(header, self.rotations[:, kept], self.translations[:, moving])
 
     def sample(self, time: float) -> Clip:
-        """Return the pose at `time` seconds as a one-frame clip, slerped between frames, clamped."""
+        """Return the pose at `time` seconds as a one-frame clip; slerp between frames, clamped."""
         at = min(max(time / self.frame_time, 0.0), self.frame_count - 1.0)
         first = min(int(at), self.frame_count - 1)
         last = min(first + 1, self.frame_count - 1)
@@ -336,7 +336,7 @@ class VertexClip:
         return VertexClip(replace(self.header, frame_count=stop - start), self.vertices[start:stop])
 
     def sample(self, time: float) -> VertexClip:
-        """Return the shape at `time` seconds as a one-frame clip, linear between frames, clamped."""
+        """Return the shape at `time` seconds as a one-frame clip; linear between frames, clamped."""
         at = min(max(time / self.frame_time, 0.0), self.frame_count - 1.0)
         first = min(int(at), self.frame_count - 1)
         last = min(first + 1, self.frame_count - 1)
@@ -352,7 +352,8 @@ def promised_error(original: Clip, decoded: Clip) -> kinematics.PromisedError:
     """Measure `decoded` against `original`, both of the same skeleton and length."""
     if len(original.skeleton) != len(decoded.skeleton):
         raise UsageError(
-            f"cannot compare skeletons of {len(original.skeleton)} and {len(decoded.skeleton)} joints"
+            f"cannot compare skeletons of {len(original.skeleton)} and "
+            f"{len(decoded.skeleton)} joints"
         )
     if original.frame_count != decoded.frame_count:
         raise UsageError(

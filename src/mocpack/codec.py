@@ -56,7 +56,8 @@ class Codec(ABC):
         for name in params:
             if name not in known:
                 raise UsageError(
-                    f"{cls.codec_id} has no parameter {name!r}; it has: {', '.join(known) or 'none'}"
+                    f"{cls.codec_id} has no parameter {name!r}; "
+                    f"it has: {', '.join(known) or 'none'}"
                 )
         return cls(**params)
 

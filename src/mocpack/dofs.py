@@ -23,7 +23,8 @@ LOST_ANGLE = 1e-6  # radians of rotation that a joint's channels cannot express 
 
 def dof_names(skeleton: Skeleton) -> list[str]:
     """Return the name of each column: ``Hips.Xposition``, ``Hips.Zrotation``, …"""
-    return [f"{n}.{c}" for n, channels in zip(skeleton.names, skeleton.channels, strict=True) for c in channels]
+    pairs = zip(skeleton.names, skeleton.channels, strict=True)
+    return [f"{name}.{channel}" for name, channels in pairs for channel in channels]
 
 
 def is_angle(skeleton: Skeleton) -> npt.NDArray[np.bool_]:

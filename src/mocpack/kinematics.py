@@ -27,7 +27,9 @@ def forward_kinematics(
     translations : array, shape (T, M, 3)
         In metres; replaces the offset of each of the M `translated_joints`.
     """
-    return _core.forward_kinematics(skeleton.native(translated_joints), local, translations)  # type: ignore[return-value]
+    native = skeleton.native(translated_joints)
+    positions, world = _core.forward_kinematics(native, local, translations)
+    return positions, world
 
 
 def forward_kinematics_numpy(
@@ -91,14 +93,9 @@ def promised_error(
     shell: float = SHELL,
 ) -> PromisedError:
     """Measure two motions, each (rotations, translations), without writing their points out."""
-    found, frames, joints = _core.clip_errors(skeleton.native(translated_joints), *a, *b, shell)
+    native = skeleton.native(translated_joints)
+    found, frames, joints = _core.clip_errors(native, *a, *b, shell)
+    largest, joint_max, joint_mean, joint_rms, worst_frame, worst_joint = found
     return PromisedError(
-        found["promised_max"],
-        found["joint_max"],
-        found["joint_mean"],
-        found["joint_rms"],
-        frames,
-        joints,
-        found["worst_frame"],
-        found["worst_joint"],
+        largest, joint_max, joint_mean, joint_rms, frames, joints, worst_frame, worst_joint
     )

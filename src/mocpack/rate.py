@@ -106,7 +106,7 @@ def measure(clip: AnyClip, decoded: AnyClip, declared: float | None = None) -> E
 
 
 def raw_size(clip: AnyClip) -> int:
-    """Return the bytes of the clip as float32 of the channels that move: the yardstick of ratios."""
+    """Return the clip's bytes as float32 of the channels that move: the yardstick of ratios."""
     return 4 * clip.frame_count * moving_channels(clip)
 
 

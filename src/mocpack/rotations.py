@@ -20,7 +20,7 @@ def multiply(a: F64, b: F64) -> F64:
     """Return the rotation that first turns by `b`, then by `a`; shapes (..., 4)."""
     ax, ay, az, aw = np.moveaxis(a, -1, 0)
     bx, by, bz, bw = np.moveaxis(b, -1, 0)
-    return np.stack(
+    product: F64 = np.stack(
         [
             aw * bx + ax * bw + ay * bz - az * by,
             aw * by - ax * bz + ay * bw + az * bx,
@@ -29,6 +29,7 @@ def multiply(a: F64, b: F64) -> F64:
         ],
         axis=-1,
     )
+    return product
 
 
 def conjugate(q: F64) -> F64:
@@ -139,8 +140,10 @@ def from_matrix(m: F64) -> F64:
     """Return rotations from matrices (..., 3, 3); stable for every angle (Shepperd's choice)."""
     xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
     squares = np.stack([1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz, 1 + xx + yy + zz], -1)
-    yz, zx, xy = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
-    sxy, sxz, syz = m[..., 0, 1] + m[..., 1, 0], m[..., 0, 2] + m[..., 2, 0], m[..., 1, 2] + m[..., 2, 1]
+    up, down = m, np.swapaxes(m, -1, -2)
+    less, more = up - down, up + down
+    yz, zx, xy = less[..., 2, 1], less[..., 0, 2], less[..., 1, 0]
+    sxy, sxz, syz = more[..., 0, 1], more[..., 0, 2], more[..., 1, 2]
     rows = np.stack(
         [
             np.stack([squares[..., 0], sxy, sxz, yz], -1),

@@ -26,10 +26,8 @@ def parse_length(value: str | float) -> float:
     >>> parse_length("1mm"), parse_length("0.5cm"), parse_length(0.002)
     (0.001, 0.005, 0.002)
     """
-    if isinstance(value, str):
-        metres = _with_unit(value, LENGTHS, "length", "1mm")
-    else:
-        metres = float(value)
+    text = isinstance(value, str)
+    metres = _with_unit(str(value), LENGTHS, "length", "1mm") if text else float(value)
     if not 0 < metres < 1e6:
         raise UsageError(f"a length must be positive and finite, got {value!r}")
     return metres

@@ -1,4 +1,4 @@
-"""Where the real clips are: the folder that MOCPACK_DATA names, or ../shared/data beside the checkout."""
+"""Where the real clips are: what MOCPACK_DATA names, or ../shared/data beside the checkout."""
 
 from __future__ import annotations
 

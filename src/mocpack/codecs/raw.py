@@ -35,11 +35,12 @@ class Raw(Codec):
         matrix = to_dofs(clip)
         moving = moving_dofs(matrix)
         moving[:1] = True  # so that the payload grows with the frames even of a still clip
-        return (
-            np.packbits(moving, bitorder="little").tobytes()
-            + matrix[0, ~moving].astype("<f4").tobytes()
-            + matrix[:, moving].astype("<f4").tobytes()
+        parts = (
+            np.packbits(moving, bitorder="little"),
+            matrix[0, ~moving].astype("<f4"),
+            matrix[:, moving].astype("<f4"),
         )
+        return b"".join(part.tobytes() for part in parts)
 
     def decode(self, payload: bytes, header: AnyHeader) -> AnyClip:
         read = FieldReader(payload, "raw payload")

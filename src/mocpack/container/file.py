@@ -139,7 +139,8 @@ class Reader:
             raise TruncatedError("file ends inside its first five bytes")
         if not 1 <= start[4] <= FORMAT_VERSION:
             raise UnsupportedVersionError(
-                f"format version {start[4]} is not among 1..{FORMAT_VERSION}; a newer mocpack reads it"
+                f"format version {start[4]} is not among 1..{FORMAT_VERSION}; "
+                "a newer mocpack reads it"
             )
         bodies: dict[str, bytes] = {}
         at, self._payload_at, self.cut, self._missing = 5, -1, False, 0

@@ -93,7 +93,13 @@ def unpack_skeleton(body: bytes) -> tuple[Skeleton, tuple[int, ...], float]:
     read.end()
     try:
         skeleton = Skeleton(
-            tuple(names), tuple(parents), points[:joints], points[joints:], end_joints, channels, axes
+            tuple(names),
+            tuple(parents),
+            points[:joints],
+            points[joints:],
+            end_joints,
+            channels,
+            axes,
         )
     except InvalidClipError as error:
         raise CorruptionError(f"SKEL chunk: {error}") from error

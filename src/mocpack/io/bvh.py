@@ -71,7 +71,7 @@ def write(clip: Clip) -> bytes:
     clip = _as_bvh(clip)
     numbers = to_channels(clip)
     lines = ["HIERARCHY"]
-    _write_joint(lines, clip, 0, "")
+    _write_hierarchy(lines, clip)
     lines += ["MOTION", f"Frames: {clip.frame_count}", f"Frame Time: {_decimal(clip.frame_time)}"]
     if clip.channels is not None:
         rows = [" ".join(map(_decimal, row)) for row in numbers]
@@ -279,33 +279,37 @@ def _expressible(clip: Clip) -> bool:
     return True
 
 
-def _write_joint(lines: list[str], clip: Clip, root: int, indent: str) -> None:
+def _write_hierarchy(lines: list[str], clip: Clip) -> None:
     skeleton, unit = clip.skeleton, clip.unit
     children: list[list[int]] = [[] for _ in skeleton.names]
     for j, parent in enumerate(skeleton.parents[1:], 1):
         children[parent].append(j)
     # a stack in place of recursion, so that a chain of thousands of joints can be written
-    stack: list[tuple[int, int]] = [(root, 0)]
+    stack: list[tuple[int, int]] = [(0, 0)]
     while stack:
         joint, depth = stack.pop()
         pad = "\t" * depth
         if joint < 0:
             lines.append(f"{pad}}}")
             continue
-        word = "ROOT" if joint == root else "JOINT"
-        lines += [f"{indent}{pad}{word} {skeleton.names[joint]}", f"{pad}{{"]
+        word = "JOINT" if joint else "ROOT"
+        lines += [f"{pad}{word} {skeleton.names[joint]}", f"{pad}{{"]
         lines.append(f"{pad}\tOFFSET {_vector(skeleton.offsets[joint], unit)}")
         names = skeleton.channels[joint]
         lines.append(f"{pad}\tCHANNELS {len(names)} {' '.join(names)}".rstrip())
         for e, carrier in enumerate(skeleton.end_site_joints):
             if carrier == joint:
                 offset = _vector(skeleton.end_sites[e], unit)
-                lines += [f"{pad}\tEnd Site", f"{pad}\t{{", f"{pad}\t\tOFFSET {offset}", f"{pad}\t}}"]
+                lines += _end_site(pad, offset)
         if not children[joint] and joint not in skeleton.end_site_joints:
             # readers expect every chain to end with a site; one of no length changes nothing
-            lines += [f"{pad}\tEnd Site", f"{pad}\t{{", f"{pad}\t\tOFFSET 0 0 0", f"{pad}\t}}"]
+            lines += _end_site(pad, "0 0 0")
         stack.append((-1, depth))
         stack += [(child, depth + 1) for child in reversed(children[joint])]
+
+
+def _end_site(pad: str, offset: str) -> list[str]:
+    return [f"{pad}\tEnd Site", f"{pad}\t{{", f"{pad}\t\tOFFSET {offset}", f"{pad}\t}}"]
 
 
 def _vector(metres: F64, unit: float) -> str:

@@ -80,8 +80,8 @@ def write_atomically(data: bytes, path: str | Path) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, _mode(path))
-        os.replace(temporary, path)
+        Path(temporary).chmod(_mode(path))
+        Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
