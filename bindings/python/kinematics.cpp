@@ -24,12 +24,13 @@ struct Skeleton
 	Indices translated_joints;
 	mocpack_Skeleton view;
 
-	Skeleton(Indices parents_, Points offsets_, Indices end_joints_, Points end_sites_, Indices translated_joints_)
-	    : parents(parents_), offsets(offsets_), end_joints(end_joints_), end_sites(end_sites_),
-	      translated_joints(translated_joints_)
+	Skeleton(Indices parents_, Points offsets_, Indices end_joints_, Points end_sites_,
+			 Indices translated_joints_)
+		: parents(parents_), offsets(offsets_), end_joints(end_joints_), end_sites(end_sites_),
+		  translated_joints(translated_joints_)
 	{
-		view = {parents.size(),   parents.data(),   offsets.data(),           end_joints.size(),
-		        end_joints.data(), end_sites.data(), translated_joints.size(), translated_joints.data()};
+		view = {parents.size(),	   parents.data(),	 offsets.data(),		   end_joints.size(),
+				end_joints.data(), end_sites.data(), translated_joints.size(), translated_joints.data()};
 		check();
 	}
 
@@ -41,10 +42,11 @@ struct Skeleton
 		for (int32_t j = 0; j < joints; ++j)
 			good = good && parents.data()[j] < j && parents.data()[j] >= (j ? 0 : -1);
 		for (size_t e = 0; e < end_joints.size(); ++e)
-			good = good && end_joints.data()[e] >= (e ? end_joints.data()[e - 1] : 0) && end_joints.data()[e] < joints;
+			good = good && end_joints.data()[e] >= (e ? end_joints.data()[e - 1] : 0) &&
+				   end_joints.data()[e] < joints;
 		for (size_t m = 0; m < translated_joints.size(); ++m)
 			good = good && translated_joints.data()[m] > (m ? translated_joints.data()[m - 1] : -1) &&
-			       translated_joints.data()[m] < joints;
+				   translated_joints.data()[m] < joints;
 		if (!good)
 			throw nb::value_error("parents must precede children, end sites and translated joints be sorted");
 	}
@@ -52,12 +54,13 @@ struct Skeleton
 	void check_motion(const Rotations& rotations, const Translations& translations) const
 	{
 		if (rotations.shape(1) != view.joint_count || translations.shape(1) != view.translated_count ||
-		    rotations.shape(0) != translations.shape(0))
+			rotations.shape(0) != translations.shape(0))
 			throw nb::value_error("rotations (T, J, 4) and translations (T, M, 3) do not fit the skeleton");
 	}
 };
 
-std::tuple<NewArray<double, 3>, NewArray<double, 3>> forward_kinematics(const Skeleton& skeleton, Rotations rotations, Translations translations)
+std::tuple<NewArray<double, 3>, NewArray<double, 3>>
+forward_kinematics(const Skeleton& skeleton, Rotations rotations, Translations translations)
 {
 	skeleton.check_motion(rotations, translations);
 	size_t frames = rotations.shape(0), joints = rotations.shape(1);
@@ -65,8 +68,8 @@ std::tuple<NewArray<double, 3>, NewArray<double, 3>> forward_kinematics(const Sk
 	auto world = new_array<double, 3>({frames, joints, 4});
 	{
 		nb::gil_scoped_release release;
-		mocpack_forward_kinematics(&skeleton.view, rotations.data(), translations.data(), frames, positions.data(),
-		                           world.data());
+		mocpack_forward_kinematics(&skeleton.view, rotations.data(), translations.data(), frames,
+								   positions.data(), world.data());
 	}
 	return {positions, world};
 }
@@ -74,8 +77,9 @@ std::tuple<NewArray<double, 3>, NewArray<double, 3>> forward_kinematics(const Sk
 // ((promised_max, joint_max, joint_mean, joint_rms, worst_frame, worst_joint), by frame, by joint)
 using Found = std::tuple<double, double, double, double, int64_t, int64_t>;
 
-std::tuple<Found, NewArray<double, 1>, NewArray<double, 1>> clip_errors(const Skeleton& skeleton, Rotations rotations_a, Translations translations_a,
-                      Rotations rotations_b, Translations translations_b, double shell)
+std::tuple<Found, NewArray<double, 1>, NewArray<double, 1>>
+clip_errors(const Skeleton& skeleton, Rotations rotations_a, Translations translations_a,
+			Rotations rotations_b, Translations translations_b, double shell)
 {
 	skeleton.check_motion(rotations_a, translations_a);
 	skeleton.check_motion(rotations_b, translations_b);
@@ -89,11 +93,11 @@ std::tuple<Found, NewArray<double, 1>, NewArray<double, 1>> clip_errors(const Sk
 		nb::gil_scoped_release release;
 		auto world = std::make_unique<double[]>(14 * joints);
 		mocpack_clip_errors(&skeleton.view, rotations_a.data(), translations_a.data(), rotations_b.data(),
-		                    translations_b.data(), frames, shell, world.get(), &errors, frame_max.data(),
-		                    joint_max.data());
+							translations_b.data(), frames, shell, world.get(), &errors, frame_max.data(),
+							joint_max.data());
 	}
-	Found found(errors.promised_max, errors.joint_max, errors.joint_mean, errors.joint_rms, errors.worst_frame,
-	            errors.worst_joint);
+	Found found(errors.promised_max, errors.joint_max, errors.joint_mean, errors.joint_rms,
+				errors.worst_frame, errors.worst_joint);
 	return {found, frame_max, joint_max};
 }
 
@@ -108,10 +112,10 @@ int64_t settle_rotations(MutableArray<double, nb::shape<-1, -1, 4>> rotations, d
 void register_kinematics(nb::module_& m)
 {
 	nb::class_<Skeleton>(m, "Skeleton")
-	    .def(nb::init<Indices, Points, Indices, Points, Indices>(), "parents"_a, "offsets"_a, "end_joints"_a,
-	         "end_sites"_a, "translated_joints"_a);
+		.def(nb::init<Indices, Points, Indices, Points, Indices>(), "parents"_a, "offsets"_a, "end_joints"_a,
+			 "end_sites"_a, "translated_joints"_a);
 	m.def("forward_kinematics", &forward_kinematics, "skeleton"_a, "rotations"_a, "translations"_a);
 	m.def("clip_errors", &clip_errors, "skeleton"_a, "rotations_a"_a, "translations_a"_a, "rotations_b"_a,
-	      "translations_b"_a, "shell"_a);
+		  "translations_b"_a, "shell"_a);
 	m.def("settle_rotations", &settle_rotations, "rotations"_a, "tolerance"_a);
 }

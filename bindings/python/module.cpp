@@ -12,7 +12,8 @@ void check_status(int status, const char* what)
 	bool truncated = status == MOCPACK_TRUNCATED;
 	nb::object errors = nb::module_::import_("mocpack.errors");
 	nb::object type = errors.attr(truncated ? "TruncatedError" : "CorruptionError");
-	std::string message = std::string(what) + (truncated ? " ends too early" : " contradicts its specification");
+	std::string message =
+		std::string(what) + (truncated ? " ends too early" : " contradicts its specification");
 	PyErr_SetString(type.ptr(), message.c_str());
 	throw nb::python_error();
 }

@@ -11,7 +11,8 @@ namespace
 {
 
 // Returns (numbers read, offset where reading stopped).
-std::tuple<size_t, size_t> parse_numbers(nb::bytes text, size_t start, MutableArray<double, nb::ndim<1>> values)
+std::tuple<size_t, size_t> parse_numbers(nb::bytes text, size_t start,
+										 MutableArray<double, nb::ndim<1>> values)
 {
 	if (start > text.size())
 		throw nb::value_error("start lies past the end of the text");

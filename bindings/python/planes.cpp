@@ -29,13 +29,14 @@ nb::bytes planes_encode(Array<int32_t, nb::ndim<2>> values, Classes classes, siz
 	std::unique_ptr<uint8_t[]> models(new uint8_t[mocpack_planes_models_size(class_count) + 1]);
 	{
 		nb::gil_scoped_release release;
-		size = mocpack_planes_encode(buffer.get(), bound, values.data(), rows, columns, classes.data(), class_count,
-		                             models.get());
+		size = mocpack_planes_encode(buffer.get(), bound, values.data(), rows, columns, classes.data(),
+									 class_count, models.get());
 	}
 	return nb::bytes(buffer.get(), size);
 }
 
-NewArray<int32_t, 2> planes_decode(nb::bytes data, size_t rows, size_t columns, Classes classes, size_t class_count)
+NewArray<int32_t, 2> planes_decode(nb::bytes data, size_t rows, size_t columns, Classes classes,
+								   size_t class_count)
 {
 	check_classes(classes, columns, class_count);
 	auto values = new_array<int32_t, 2>({rows, columns});
@@ -45,7 +46,8 @@ NewArray<int32_t, 2> planes_decode(nb::bytes data, size_t rows, size_t columns, 
 		const uint8_t* src = static_cast<const uint8_t*>(data.data());
 		size_t size = data.size();
 		nb::gil_scoped_release release;
-		status = mocpack_planes_decode(values.data(), rows, columns, classes.data(), class_count, models.get(), src, size);
+		status = mocpack_planes_decode(values.data(), rows, columns, classes.data(), class_count,
+									   models.get(), src, size);
 	}
 	check_status(status, "a coded plane");
 	return values;

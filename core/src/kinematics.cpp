@@ -11,7 +11,7 @@ namespace
 
 // World positions and rotations of one pose.
 void solve_pose(const mocpack_Skeleton& skeleton, const double* rotations, const double* translations,
-                double* positions, double* world)
+				double* positions, double* world)
 {
 	size_t m = 0;
 	for (size_t j = 0; j < skeleton.joint_count; ++j)
@@ -52,19 +52,19 @@ double larger(double a, double b)
 } // namespace
 
 void mocpack_forward_kinematics(const mocpack_Skeleton* skeleton, const double* rotations,
-                                const double* translations, size_t frames, double* positions,
-                                double* world_rotations)
+								const double* translations, size_t frames, double* positions,
+								double* world_rotations)
 {
 	size_t joints = skeleton->joint_count;
 	for (size_t t = 0; t < frames; ++t)
 		solve_pose(*skeleton, rotations + 4 * joints * t, translations + 3 * skeleton->translated_count * t,
-		           positions + 3 * joints * t, world_rotations + 4 * joints * t);
+				   positions + 3 * joints * t, world_rotations + 4 * joints * t);
 }
 
 void mocpack_clip_errors(const mocpack_Skeleton* skeleton, const double* rotations_a,
-                         const double* translations_a, const double* rotations_b,
-                         const double* translations_b, size_t frames, double shell, double* world,
-                         mocpack_ClipErrors* errors, double* frame_max, double* joint_max)
+						 const double* translations_a, const double* rotations_b,
+						 const double* translations_b, size_t frames, double shell, double* world,
+						 mocpack_ClipErrors* errors, double* frame_max, double* joint_max)
 {
 	size_t joints = skeleton->joint_count;
 	double* position_a = world;
@@ -78,8 +78,10 @@ void mocpack_clip_errors(const mocpack_Skeleton* skeleton, const double* rotatio
 	for (size_t t = 0; t < frames; ++t)
 	{
 		size_t translated = 3 * skeleton->translated_count * t;
-		solve_pose(*skeleton, rotations_a + 4 * joints * t, translations_a + translated, position_a, rotation_a);
-		solve_pose(*skeleton, rotations_b + 4 * joints * t, translations_b + translated, position_b, rotation_b);
+		solve_pose(*skeleton, rotations_a + 4 * joints * t, translations_a + translated, position_a,
+				   rotation_a);
+		solve_pose(*skeleton, rotations_b + 4 * joints * t, translations_b + translated, position_b,
+				   rotation_b);
 		double worst = 0; // squared, over this frame
 		size_t worst_joint = 0, e = 0;
 		for (size_t j = 0; j < joints; ++j)

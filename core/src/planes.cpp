@@ -12,8 +12,8 @@ using namespace mocpack;
 namespace
 {
 
-const int MAGNITUDES = 12;  // neighbourhood activity, in classes of growing width
-const int UNARY = 14;       // magnitudes up to here are counted, larger ones escape to Exp-Golomb
+const int MAGNITUDES = 12;	// neighbourhood activity, in classes of growing width
+const int UNARY = 14;		// magnitudes up to here are counted, larger ones escape to Exp-Golomb
 const int ESCAPE_BITS = 32; // classes of the escape's length
 
 struct Models
@@ -96,14 +96,15 @@ size_t mocpack_planes_bound(size_t rows, size_t columns)
 	return rows * columns * ((2 + UNARY + ESCAPE_BITS) * 10 + ESCAPE_BITS) / 8 + 8;
 }
 
-size_t mocpack_planes_encode(uint8_t* dst, size_t dst_size, const int32_t* values, size_t rows, size_t columns,
-                             const uint16_t* classes, size_t class_count, void* models)
+size_t mocpack_planes_encode(uint8_t* dst, size_t dst_size, const int32_t* values, size_t rows,
+							 size_t columns, const uint16_t* classes, size_t class_count, void* models)
 {
 	Models* m = static_cast<Models*>(models);
 	for (size_t c = 0; c < class_count; ++c)
 		m[c] = Models();
 	RangeEncoder coder(dst, dst_size);
-	auto bit = [&coder](AdaptiveBit& model, int value) {
+	auto bit = [&coder](AdaptiveBit& model, int value)
+	{
 		encode_bit(coder, model, value);
 		return value;
 	};
@@ -114,7 +115,7 @@ size_t mocpack_planes_encode(uint8_t* dst, size_t dst_size, const int32_t* value
 }
 
 mocpack_Status mocpack_planes_decode(int32_t* values, size_t rows, size_t columns, const uint16_t* classes,
-                                     size_t class_count, void* models, const uint8_t* src, size_t src_size)
+									 size_t class_count, void* models, const uint8_t* src, size_t src_size)
 {
 	Models* m = static_cast<Models*>(models);
 	for (size_t c = 0; c < class_count; ++c)

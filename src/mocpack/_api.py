@@ -179,9 +179,7 @@ class Motion:
             return self._codec.decode_partial(self._reader.payload(), self._reader.header)
         return self._codec.decode(self._reader.payload(), self._reader.header)
 
-    def frames(
-        self, start: int, stop: int, joints: Sequence[str | int] | None = None
-    ) -> AnyClip:
+    def frames(self, start: int, stop: int, joints: Sequence[str | int] | None = None) -> AnyClip:
         """Return frames `start` to `stop`, half-open, of `joints` and their ancestors."""
         header = self._reader.header
         if not 0 <= start < stop <= header.frame_count:
@@ -254,5 +252,3 @@ def _unit(unit: str | float) -> float:
     if isinstance(unit, str) and not unit.strip()[:1].isdigit() and not unit.startswith("."):
         return parse_length("1" + unit.strip())
     return parse_length(unit)
-
-

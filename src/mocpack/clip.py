@@ -336,7 +336,7 @@ class VertexClip:
         return VertexClip(replace(self.header, frame_count=stop - start), self.vertices[start:stop])
 
     def sample(self, time: float) -> VertexClip:
-        """Return the shape at `time` seconds as a one-frame clip; linear between frames, clamped."""
+        """Return the shape at `time` seconds as a one-frame clip, linear between, clamped."""
         at = min(max(time / self.frame_time, 0.0), self.frame_count - 1.0)
         first = min(int(at), self.frame_count - 1)
         last = min(first + 1, self.frame_count - 1)

@@ -77,9 +77,7 @@ def from_dofs(matrix: F64, header: ClipHeader, *, channels: F64 | None = None) -
             turn = rotations.from_euler(matrix[:, [start + k for k in at]], order)
             axis = skeleton.axes[j]
             if not np.array_equal(axis, rotations.IDENTITY):
-                turn = rotations.multiply(
-                    rotations.multiply(axis, turn), rotations.conjugate(axis)
-                )
+                turn = rotations.multiply(rotations.multiply(axis, turn), rotations.conjugate(axis))
             local[:, j] = turn
         if j in moving:
             for axis_index, k in position_axes(names):

@@ -34,7 +34,7 @@ def multiply(a: F64, b: F64) -> F64:
 
 def conjugate(q: F64) -> F64:
     """Return the inverse rotation; the sign of w stays, so hemispheres do too."""
-    return q * np.array([-1.0, -1.0, -1.0, 1.0])
+    return np.asarray(q * np.array([-1.0, -1.0, -1.0, 1.0]))
 
 
 def rotate(q: F64, v: F64) -> F64:

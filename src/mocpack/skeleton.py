@@ -193,7 +193,7 @@ def _check_tree(skeleton: Skeleton) -> None:
     if len(skeleton.parents) != joints:
         raise InvalidClipError(f"expected {joints} parents, got {len(skeleton.parents)}")
     if skeleton.parents[0] != -1:
-        raise InvalidClipError(f"the first joint must be the root, has parent {skeleton.parents[0]}")
+        raise InvalidClipError(f"the first joint is the root, yet has parent {skeleton.parents[0]}")
     for j, parent in enumerate(skeleton.parents[1:], 1):
         if not 0 <= parent < j:
             raise InvalidClipError(

@@ -9,83 +9,86 @@
 #include <stdint.h>
 
 #ifdef __cplusplus
-extern "C" {
+extern "C"
+{
 #endif
 
-typedef enum mocpack_Status
-{
-	MOCPACK_OK = 0,
-	MOCPACK_TRUNCATED = -1, // the input ends before the decoder is done
-	MOCPACK_CORRUPT = -2,   // the input contradicts its specification
-	MOCPACK_NO_MEMORY = -3, // the caller's buffer or scratch is too small
-} mocpack_Status;
+	typedef enum mocpack_Status
+	{
+		MOCPACK_OK = 0,
+		MOCPACK_TRUNCATED = -1, // the input ends before the decoder is done
+		MOCPACK_CORRUPT = -2,	// the input contradicts its specification
+		MOCPACK_NO_MEMORY = -3, // the caller's buffer or scratch is too small
+	} mocpack_Status;
 
-// A skeleton as the kernels see it. Parents come before their children; parents[0] is -1.
-typedef struct mocpack_Skeleton
-{
-	size_t joint_count;
-	const int32_t* parents; // (J)
-	const double* offsets;  // (J, 3) rest position in the parent's frame
-	size_t end_count;
-	const int32_t* end_joints; // (E) joint that carries the end site
-	const double* end_sites;   // (E, 3) in that joint's frame
-	size_t translated_count;
-	const int32_t* translated_joints; // (M) increasing; their translation replaces the offset
-} mocpack_Skeleton;
+	// A skeleton as the kernels see it. Parents come before their children; parents[0] is -1.
+	typedef struct mocpack_Skeleton
+	{
+		size_t joint_count;
+		const int32_t* parents; // (J)
+		const double* offsets;	// (J, 3) rest position in the parent's frame
+		size_t end_count;
+		const int32_t* end_joints; // (E) joint that carries the end site
+		const double* end_sites;   // (E, 3) in that joint's frame
+		size_t translated_count;
+		const int32_t* translated_joints; // (M) increasing; their translation replaces the offset
+	} mocpack_Skeleton;
 
-/* Forward kinematics of `frames` poses (kinematics.cpp).
- *
- * rotations (T, J, 4) local unit quaternions; translations (T, M, 3).
- * positions (T, J, 3) receives world positions; world_rotations (T, J, 4), world rotations, may be null. */
-void mocpack_forward_kinematics(const mocpack_Skeleton* skeleton, const double* rotations,
-                                const double* translations, size_t frames, double* positions,
-                                double* world_rotations);
+	/* Forward kinematics of `frames` poses (kinematics.cpp).
+	 *
+	 * rotations (T, J, 4) local unit quaternions; translations (T, M, 3).
+	 * positions (T, J, 3) receives world positions; world_rotations (T, J, 4), world rotations, may be null.
+	 */
+	void mocpack_forward_kinematics(const mocpack_Skeleton* skeleton, const double* rotations,
+									const double* translations, size_t frames, double* positions,
+									double* world_rotations);
 
-// What mocpack_clip_errors found, in metres. The promised error is the largest displacement of joint
-// centres, end sites and the points `shell` metres along the three axes of each joint's own frame.
-typedef struct mocpack_ClipErrors
-{
-	double promised_max;
-	double joint_max;
-	double joint_mean;
-	double joint_rms;
-	int64_t worst_frame; // of promised_max
-	int64_t worst_joint;
-} mocpack_ClipErrors;
+	// What mocpack_clip_errors found, in metres. The promised error is the largest displacement of joint
+	// centres, end sites and the points `shell` metres along the three axes of each joint's own frame.
+	typedef struct mocpack_ClipErrors
+	{
+		double promised_max;
+		double joint_max;
+		double joint_mean;
+		double joint_rms;
+		int64_t worst_frame; // of promised_max
+		int64_t worst_joint;
+	} mocpack_ClipErrors;
 
-/* Compare two motions of one skeleton without writing their points out.
- *
- * frame_max (T) and joint_max (J) receive the promised error by frame and by joint; each may be null.
- * world is scratch of 14 * J doubles. */
-void mocpack_clip_errors(const mocpack_Skeleton* skeleton, const double* rotations_a,
-                         const double* translations_a, const double* rotations_b,
-                         const double* translations_b, size_t frames, double shell, double* world,
-                         mocpack_ClipErrors* errors, double* frame_max, double* joint_max);
+	/* Compare two motions of one skeleton without writing their points out.
+	 *
+	 * frame_max (T) and joint_max (J) receive the promised error by frame and by joint; each may be null.
+	 * world is scratch of 14 * J doubles. */
+	void mocpack_clip_errors(const mocpack_Skeleton* skeleton, const double* rotations_a,
+							 const double* translations_a, const double* rotations_b,
+							 const double* translations_b, size_t frames, double shell, double* world,
+							 mocpack_ClipErrors* errors, double* frame_max, double* joint_max);
 
-/* Make quaternions (T, J, 4) unit and continuous in time, in place (quaternions.cpp).
- *
- * Each takes the sign nearest to the frame before. Returns -1, or the index of the first quaternion
- * that is not finite or whose length is further than `tolerance` from 1. */
-int64_t mocpack_settle_rotations(double* rotations, size_t frames, size_t joints, double tolerance);
+	/* Make quaternions (T, J, 4) unit and continuous in time, in place (quaternions.cpp).
+	 *
+	 * Each takes the sign nearest to the frame before. Returns -1, or the index of the first quaternion
+	 * that is not finite or whose length is further than `tolerance` from 1. */
+	int64_t mocpack_settle_rotations(double* rotations, size_t frames, size_t joints, double tolerance);
 
-/* Read numbers separated by white space (numbers.cpp), each to the nearest double.
- *
- * Stops at the end of `text`, after `capacity` numbers, or at the first token that is not a finite
- * decimal number. Returns how many were read; *end receives the offset where reading stopped: the end
- * of the text, or the start of the next token. */
-size_t mocpack_parse_numbers(const char* text, size_t size, double* values, size_t capacity, size_t* end);
+	/* Read numbers separated by white space (numbers.cpp), each to the nearest double.
+	 *
+	 * Stops at the end of `text`, after `capacity` numbers, or at the first token that is not a finite
+	 * decimal number. Returns how many were read; *end receives the offset where reading stopped: the end
+	 * of the text, or the start of the next token. */
+	size_t mocpack_parse_numbers(const char* text, size_t size, double* values, size_t capacity, size_t* end);
 
-/* Planes of integers (rows, columns) with adaptive contexts (planes.cpp).
- *
- * classes (columns) names the statistics each column shares, below class_count.
- * models is scratch of mocpack_planes_models_size(class_count) bytes, aligned as malloc aligns.
- * dst needs mocpack_planes_bound(rows, columns) bytes at most. The decoder is safe on untrusted bytes. */
-size_t mocpack_planes_models_size(size_t class_count);
-size_t mocpack_planes_bound(size_t rows, size_t columns);
-size_t mocpack_planes_encode(uint8_t* dst, size_t dst_size, const int32_t* values, size_t rows, size_t columns,
-                             const uint16_t* classes, size_t class_count, void* models);
-mocpack_Status mocpack_planes_decode(int32_t* values, size_t rows, size_t columns, const uint16_t* classes,
-                                     size_t class_count, void* models, const uint8_t* src, size_t src_size);
+	/* Planes of integers (rows, columns) with adaptive contexts (planes.cpp).
+	 *
+	 * classes (columns) names the statistics each column shares, below class_count.
+	 * models is scratch of mocpack_planes_models_size(class_count) bytes, aligned as malloc aligns.
+	 * dst needs mocpack_planes_bound(rows, columns) bytes at most. The decoder is safe on untrusted bytes. */
+	size_t mocpack_planes_models_size(size_t class_count);
+	size_t mocpack_planes_bound(size_t rows, size_t columns);
+	size_t mocpack_planes_encode(uint8_t* dst, size_t dst_size, const int32_t* values, size_t rows,
+								 size_t columns, const uint16_t* classes, size_t class_count, void* models);
+	mocpack_Status mocpack_planes_decode(int32_t* values, size_t rows, size_t columns,
+										 const uint16_t* classes, size_t class_count, void* models,
+										 const uint8_t* src, size_t src_size);
 
 #ifdef __cplusplus
 }

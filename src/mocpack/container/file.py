@@ -200,9 +200,7 @@ def _header(head: Head, bodies: dict[str, bytes]) -> AnyHeader:
         if "SKEL" not in bodies:
             raise CorruptionError("a skeletal clip needs a SKEL chunk")
         skeleton, translated, unit = unpack_skeleton(bodies["SKEL"])
-        return ClipHeader(
-            skeleton, head.frame_count, head.frame_time, translated, unit, metadata
-        )
+        return ClipHeader(skeleton, head.frame_count, head.frame_time, translated, unit, metadata)
     except InvalidClipError as error:
         raise CorruptionError(f"header: {error}") from error
 
@@ -231,5 +229,3 @@ def _bytes_needed(header: AnyHeader) -> int:
         -(-header.frame_count // FRAMES_PER_BYTE),
         -(-header.frame_count * width // SAMPLES_PER_BYTE),
     )
-
-

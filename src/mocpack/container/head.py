@@ -77,9 +77,7 @@ def unpack_head(body: bytes) -> Head:
         raise CorruptionError("HEAD chunk: parameters are not an object")
     errors = _unpack_errors(read)
     read.end()
-    return Head(
-        KINDS[kind], frame_count, frame_time, codec_id, bitstream_version, params, errors
-    )
+    return Head(KINDS[kind], frame_count, frame_time, codec_id, bitstream_version, params, errors)
 
 
 def _pack_errors(out: FieldWriter, errors: Errors) -> None:

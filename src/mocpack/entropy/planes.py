@@ -33,9 +33,7 @@ def encode_plane(values: npt.ArrayLike, classes: npt.ArrayLike | None = None) ->
     return _core.planes_encode(np.ascontiguousarray(plane, np.int32), kinds, count)
 
 
-def decode_plane(
-    data: bytes, rows: int, columns: int, classes: npt.ArrayLike | None = None
-) -> I32:
+def decode_plane(data: bytes, rows: int, columns: int, classes: npt.ArrayLike | None = None) -> I32:
     """Return the integers (rows, columns) that `encode_plane` coded with the same `classes`."""
     if rows * columns and rows > ROWS_PER_BYTE * (len(data) + 1):
         raise CorruptionError(f"{len(data)} bytes cannot hold {rows} rows")
@@ -43,9 +41,7 @@ def decode_plane(
     return np.asarray(_core.planes_decode(data, rows, columns, kinds, count))
 
 
-def _classes(
-    classes: npt.ArrayLike | None, columns: int
-) -> tuple[npt.NDArray[np.uint16], int]:
+def _classes(classes: npt.ArrayLike | None, columns: int) -> tuple[npt.NDArray[np.uint16], int]:
     if classes is None:
         return np.zeros(columns, np.uint16), 1
     kinds = np.ascontiguousarray(classes, np.uint16)
