@@ -1,1 +1,19 @@
-"""For those who test codecs: motions made from a seed, and the contract every codec keeps."""
+"""For those who test codecs: motions made from a seed, and the contract every codec keeps.
+
+Public, so that a codec in another package can be held to the same contract.
+"""
+
+from mocpack.testing.contract import CLIP_CHECKS, CODEC_CHECKS, ContractError
+from mocpack.testing.motions import hard_clips, humanoid, jump, still, turn, walk
+
+__all__ = [
+    "CLIP_CHECKS",
+    "CODEC_CHECKS",
+    "ContractError",
+    "hard_clips",
+    "humanoid",
+    "jump",
+    "still",
+    "turn",
+    "walk",
+]

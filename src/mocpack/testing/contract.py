@@ -1,0 +1,281 @@
+"""The contract every codec keeps, as checks that any package can run on its own codec.
+
+`CLIP_CHECKS` run on every hard clip, `CODEC_CHECKS` once on a small one. A check returns quietly
+or raises `ContractError`; `UnsupportedClipError` from the codec is an allowed answer to a clip.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mocpack import _api
+from mocpack.clip import AnyClip, Clip, VertexClip
+from mocpack.codec import Codec, SupportsPartial, SupportsSeek
+from mocpack.container import Packed, pack, unpack
+from mocpack.entropy.fields import FieldReader, FieldWriter
+from mocpack.errors import FormatError, TruncatedError, UnknownCodecError, UsageError
+
+Check = Callable[[Codec, Any], None]
+
+FLIPS = 60
+
+
+class ContractError(AssertionError):
+    """A codec breaks the contract."""
+
+
+def check_shapes_and_header_survive(codec: Codec, clip: AnyClip) -> None:
+    back = _round_trip(codec, clip)
+    _demand(type(back) is type(clip), f"came back as {type(back).__name__}")
+    _demand(back.frame_count == clip.frame_count, f"came back with {back.frame_count} frames")
+    _demand(back.frame_time == clip.frame_time, "frame time changed")
+    _demand(dict(back.metadata) == dict(clip.metadata), "metadata changed")
+    if isinstance(clip, Clip) and isinstance(back, Clip):
+        _demand(back.header == clip.header, "header changed")
+        _demand(back.rotations.shape == clip.rotations.shape, "shape of rotations changed")
+        _demand(back.translations.shape == clip.translations.shape, "shape of translations changed")
+
+
+def check_what_comes_back_is_sane(codec: Codec, clip: AnyClip) -> None:
+    back = _round_trip(codec, clip)
+    if isinstance(back, VertexClip):
+        _demand(bool(np.isfinite(back.vertices).all()), "vertices are not finite")
+        return
+    norms = np.linalg.norm(back.rotations, axis=-1)
+    _demand(bool(np.abs(norms - 1).max() < 1e-6), "quaternions are not unit")
+    _demand(bool(np.isfinite(back.translations).all()), "translations are not finite")
+    between = np.sum(back.rotations[1:] * back.rotations[:-1], axis=-1)
+    _demand(bool((between >= 0).all()), "quaternions change hemisphere")
+
+
+def check_encoding_is_deterministic(codec: Codec, clip: AnyClip) -> None:
+    _demand(codec.encode(clip) == codec.encode(clip), "two encodings differ")
+
+
+def check_input_is_untouched(codec: Codec, clip: AnyClip) -> None:
+    before = _samples(clip)
+    codec.decode(codec.encode(clip), clip.header)
+    same = all(np.array_equal(a, b) for a, b in zip(before, _samples(clip), strict=True))
+    _demand(same, "encoding changed the clip it was given")
+
+
+def check_params_round_trip_through_json(codec: Codec, clip: AnyClip) -> None:
+    again = type(codec).from_params(json.loads(json.dumps(codec.params())))
+    _demand(again == codec, f"{again} is not {codec}")
+    _demand(hash(again) == hash(codec), "equal codecs have different hashes")
+
+
+def check_repr_evaluates_to_the_codec(codec: Codec, clip: AnyClip) -> None:
+    names = {type(codec).__name__: type(codec), "inf": math.inf}
+    _demand(eval(repr(codec), names) == codec, f"eval({codec!r}) differs")
+
+
+def check_unknown_parameters_are_refused_by_name(codec: Codec, clip: AnyClip) -> None:
+    try:
+        type(codec).from_params({"no_such_parameter": 1})
+    except UsageError as error:
+        _demand("no_such_parameter" in str(error), "the complaint does not name the parameter")
+    else:
+        raise ContractError("an unknown parameter was accepted")
+
+
+def check_every_truncation_of_a_file_is_a_truncated_error(codec: Codec, clip: AnyClip) -> None:
+    data = _api.encode(clip, codec)
+    for end in range(len(data)):
+        try:
+            _api.decode(data[:end])
+        except TruncatedError:
+            continue
+        raise ContractError(f"{end} of {len(data)} bytes were accepted")
+
+
+def check_every_truncation_of_a_payload_is_a_format_error_or_a_clip(
+    codec: Codec, clip: AnyClip
+) -> None:
+    payload = codec.encode(clip)
+    for end in _cuts(len(payload)):
+        _decode_safely(f"cut at {end}", codec.decode, payload[:end], clip.header)
+
+
+def check_partial_plays_what_is_whole(codec: Codec, clip: AnyClip) -> None:
+    data = _api.encode(clip, codec)
+    for end in _cuts(len(data)):
+        back = _decode_safely(f"partial cut at {end}", _decode_partial, data[:end])
+        if back is not None:
+            _demand(back.frame_count <= clip.frame_count, "a part is longer than the whole")
+    if isinstance(codec, SupportsPartial):
+        whole = codec.decode_partial(codec.encode(clip), clip.header)
+        _demand(whole.frame_count == clip.frame_count, "a whole payload did not play whole")
+
+
+def check_bit_flips_give_a_format_error_or_a_clip(codec: Codec, clip: AnyClip) -> None:
+    packed = unpack(_api.encode(clip, codec))
+    rng = np.random.default_rng(1)
+    reseal: Callable[[bytes], bytes] = getattr(codec, "reseal", lambda payload: payload)
+    for bit in rng.integers(0, max(8 * len(packed.payload), 1), FLIPS):
+        if not packed.payload:
+            break
+        bad = bytearray(packed.payload)
+        bad[bit // 8] ^= 1 << (bit % 8)
+        data = pack(replace(packed, payload=reseal(bytes(bad))))
+        _decode_safely(f"flip of payload bit {bit}", _api.decode, data)
+
+
+def check_flips_in_the_header_give_a_format_error_or_a_clip(codec: Codec, clip: AnyClip) -> None:
+    data = _api.encode(clip, codec)
+    rng = np.random.default_rng(2)
+    head = len(data) - len(unpack(data).payload)
+    for bit in rng.integers(0, 8 * head, FLIPS):
+        bad = bytearray(data)
+        bad[bit // 8] ^= 1 << (bit % 8)
+        sealed = resealed(bytes(bad))
+        _decode_safely(f"flip of header bit {bit}", _api.decode, sealed)
+
+
+def check_more_frames_than_bytes_can_hold_are_refused(codec: Codec, clip: AnyClip) -> None:
+    payload = codec.encode(clip)
+    size = len(_api.encode(clip, codec))
+    for frames in (10**9, 10**12):
+        bomb = _announcing(codec, clip, payload, frames)
+        try:
+            _api.decode(bomb)
+        except FormatError:
+            continue
+        raise ContractError(f"{frames} frames were accepted from {size} bytes")
+    # as many as the container lets pass: the codec itself must refuse or cope
+    header = replace(clip.header, frame_count=min(64 * size, 50_000))
+    _decode_safely("frames that the payload does not have", codec.decode, payload, header)
+
+
+def check_windows_equal_the_whole(codec: Codec, clip: AnyClip) -> None:
+    if not isinstance(codec, SupportsSeek) or not isinstance(clip, Clip):
+        return
+    payload = codec.encode(clip)
+    whole = codec.decode(payload, clip.header)
+    assert isinstance(whole, Clip)
+
+    def read(offset: int, size: int) -> bytes:
+        if offset + size > len(payload):
+            raise TruncatedError("read past the end of the payload")
+        return payload[offset : offset + size]
+
+    frames = clip.frame_count
+    leaf = len(clip.skeleton) - 1
+    for start, stop in {(0, 1), (frames - 1, frames), (frames // 3, frames // 3 + 1), (0, frames)}:
+        part = codec.decode_frames(read, clip.header, start, stop, None)
+        _demand(_close(part, whole.frames(start, stop)), f"window {start}:{stop} differs")
+        part = codec.decode_frames(read, clip.header, start, stop, [leaf])
+        expected = whole.frames(start, stop).joints([leaf])
+        _demand(part.skeleton.names == expected.skeleton.names, "wrong joints in a window")
+        _demand(_close(part, expected), f"window {start}:{stop} of one joint differs")
+
+
+CLIP_CHECKS: tuple[Check, ...] = (
+    check_shapes_and_header_survive,
+    check_what_comes_back_is_sane,
+    check_encoding_is_deterministic,
+    check_input_is_untouched,
+    check_windows_equal_the_whole,
+)
+CODEC_CHECKS: tuple[Check, ...] = (
+    check_params_round_trip_through_json,
+    check_repr_evaluates_to_the_codec,
+    check_unknown_parameters_are_refused_by_name,
+    check_every_truncation_of_a_file_is_a_truncated_error,
+    check_every_truncation_of_a_payload_is_a_format_error_or_a_clip,
+    check_partial_plays_what_is_whole,
+    check_bit_flips_give_a_format_error_or_a_clip,
+    check_flips_in_the_header_give_a_format_error_or_a_clip,
+    check_more_frames_than_bytes_can_hold_are_refused,
+)
+
+
+def resealed(data: bytes) -> bytes:
+    """Return the file with the checksum of every chunk made right again, as far as it parses."""
+    out = bytearray(data)
+    at = 5
+    while at < len(data):
+        read = FieldReader(data[at:], "chunk")
+        try:
+            tag = read.raw(4)
+            length = read.varint()
+            crc_at = at + read.at
+            read.raw(4)
+        except FormatError:
+            break
+        body = data[crc_at + 4 : crc_at + 4 + length]
+        out[crc_at : crc_at + 4] = zlib.crc32(body, zlib.crc32(tag)).to_bytes(4, "little")
+        at = crc_at + 4 + length
+    return bytes(out)
+
+
+def _announcing(codec: Codec, clip: AnyClip, payload: bytes, frames: int) -> bytes:
+    """Return a small file that claims `frames` frames, its checksums right."""
+    header = clip.header
+    honest = pack(Packed(header, codec.codec_id, codec.bitstream_version, codec.params(), payload))
+    read = FieldReader(honest, "file")
+    read.raw(9)
+    length = read.varint()
+    read.raw(4)
+    head_at = read.at
+    body = FieldReader(honest[head_at : head_at + length], "HEAD")
+    out = FieldWriter()
+    out.u8(body.u8())
+    body.varint()
+    out.varint(frames)
+    out.raw(body.rest())
+    chunk = FieldWriter()
+    chunk.raw(honest[:9])
+    chunk.varint(len(out.bytes()))
+    chunk.raw(bytes(4))
+    chunk.raw(out.bytes())
+    return resealed(chunk.bytes() + honest[head_at + length :])
+
+
+def _round_trip(codec: Codec, clip: AnyClip) -> AnyClip:
+    return _api.decode(_api.encode(clip, codec))
+
+
+def _decode_partial(data: bytes) -> AnyClip:
+    return _api.decode(data, partial=True)
+
+
+def _decode_safely(what: str, decode: Callable[..., AnyClip], *given: Any) -> AnyClip | None:
+    try:
+        return decode(*given)
+    except (FormatError, UnknownCodecError):  # a flipped letter of the codec's id is no crash
+        return None
+    except Exception as error:
+        raise ContractError(f"{what} raised {type(error).__name__}: {error}") from error
+
+
+def _cuts(size: int) -> list[int]:
+    """Return every cut of a small payload, an even spread over a large one."""
+    return sorted({round(x) for x in np.linspace(0, max(size - 1, 0), min(size, 400))})
+
+
+def _samples(clip: AnyClip) -> list[Any]:
+    if isinstance(clip, VertexClip):
+        return [clip.vertices.copy()]
+    return [clip.rotations.copy(), clip.translations.copy()]
+
+
+def _close(a: Clip, b: Clip) -> bool:
+    """Say whether two clips are the same motion, whatever the signs of their quaternions."""
+    if a.rotations.shape != b.rotations.shape or a.translations.shape != b.translations.shape:
+        return False
+    turned = np.abs(np.sum(a.rotations * b.rotations, axis=-1))
+    moved = np.abs(a.translations - b.translations).max(initial=0.0)
+    return bool((turned > 1 - 1e-9).all() and moved < 1e-7)
+
+
+def _demand(condition: bool, complaint: str) -> None:
+    if not condition:
+        raise ContractError(complaint)

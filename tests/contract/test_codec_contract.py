@@ -1,0 +1,68 @@
+"""Every codec × every check × every hard clip."""
+
+import pkgutil
+
+import pytest
+
+import mocpack.codecs
+from mocpack.errors import UnsupportedClipError
+from mocpack.registry import BUILTIN, codec_class, codec_ids, parse_codec
+from mocpack.testing import CLIP_CHECKS, CODEC_CHECKS, hard_clips
+from mocpack.testing.motions import vertex_wave
+
+CLIPS = hard_clips()
+SMALL = CLIPS["two frames"]
+
+
+def name(check):
+    return check.__name__.removeprefix("check_")
+
+
+@pytest.mark.parametrize("clip", CLIPS.values(), ids=CLIPS.keys())
+@pytest.mark.parametrize("codec_id", codec_ids())
+def test_codec_takes_the_clip(codec_id, clip):
+    codec = parse_codec(codec_id)
+    if "skeleton" not in codec.kinds:
+        pytest.skip(f"{codec_id} takes no skeletal clips")
+    try:
+        codec.encode(clip)
+    except UnsupportedClipError as refusal:
+        says_why = len(str(refusal)) > 20
+        assert says_why
+        return
+    for check in CLIP_CHECKS:
+        check(codec, clip)
+
+
+@pytest.mark.parametrize("codec_id", codec_ids())
+@pytest.mark.parametrize("check", CODEC_CHECKS, ids=name)
+def test_codec_keeps_the_contract(check, codec_id):
+    codec = parse_codec(codec_id)
+    for clip in (SMALL, CLIPS["walk"]):
+        try:
+            codec.encode(clip)
+        except UnsupportedClipError:
+            continue
+        return check(codec, clip)
+    return check(codec, vertex_wave())
+
+
+@pytest.mark.parametrize("codec_id", codec_ids())
+def test_codec_takes_vertex_animations_or_says_that_it_does_not(codec_id):
+    codec, clip = parse_codec(codec_id), vertex_wave()
+    if "vertices" not in codec.kinds:
+        with pytest.raises(UnsupportedClipError, match="packs skeleton clips"):
+            mocpack.encode(clip, codec)
+        return
+    for check in (*CLIP_CHECKS, *CODEC_CHECKS):
+        check(codec, clip)
+
+
+def test_every_codec_module_is_registered():
+    modules = {m.name for m in pkgutil.iter_modules(mocpack.codecs.__path__)}
+    assert {target.split(":")[0].split(".")[2] for target in BUILTIN.values()} == modules
+
+
+@pytest.mark.parametrize("codec_id", codec_ids())
+def test_the_table_and_the_class_agree(codec_id):
+    assert codec_class(codec_id).codec_id == codec_id
