@@ -11,7 +11,14 @@ from typing import Any, BinaryIO, Self
 
 from mocpack import rate
 from mocpack.clip import AnyClip, Clip, ClipHeader
-from mocpack.codec import Codec, SupportsPartial, SupportsPreview, SupportsSeek
+from mocpack.codec import (
+    Codec,
+    Layout,
+    SupportsLayout,
+    SupportsPartial,
+    SupportsPreview,
+    SupportsSeek,
+)
 from mocpack.container import MAGIC, Errors, Reader
 from mocpack.errors import (
     CorruptionError,
@@ -21,15 +28,17 @@ from mocpack.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.io import read_bytes, write_bytes
-from mocpack.io.table import MAX_FILE, write_atomically
+from mocpack.io import read_bytes, read_file, write_bytes
+from mocpack.io.table import write_atomically
 from mocpack.registry import DEFAULT_CODEC, codec_class, parse_codec
 from mocpack.units import parse_length, parse_size
 
 EFFORTS = ("fast", "default", "best")
 
 
-def read(path: str | Path, *, unit: str | float | None = None) -> AnyClip:
+def read(
+    path: str | Path, *, unit: str | float | None = None, skeleton: str | Path | None = None
+) -> AnyClip:
     """Read a motion file of any known kind, .mocp included.
 
     Parameters
@@ -37,11 +46,14 @@ def read(path: str | Path, *, unit: str | float | None = None) -> AnyClip:
     path : path
     unit : str or float, optional
         Length of one unit of the file ("cm", "5.644cm", metres), for formats that do not say.
+    skeleton : path, optional
+        The .asf of an .amc, where it is not the one beside it.
     """
-    path = Path(path)
-    if path.stat().st_size > MAX_FILE:
-        raise FormatError(f"{path}: larger than {MAX_FILE >> 30} GiB")
-    return read_data(path.read_bytes(), name=str(path), unit=unit)
+    with builtins.open(path, "rb") as file:  # noqa: PTH123 - read by its first byte, then whole
+        packed = file.read(1) == MAGIC[:1]
+    if packed or Path(path).suffix == ".mocp":
+        return read_data(Path(path).read_bytes(), name=str(path))
+    return read_file(path, unit=None if unit is None else _unit(unit), skeleton=skeleton)
 
 
 def read_data(data: bytes, *, name: str = "input", unit: str | float | None = None) -> AnyClip:
@@ -168,6 +180,16 @@ class Motion:
     @property
     def frame_count(self) -> int:
         return self._reader.header.frame_count
+
+    @property
+    def bitstream_version(self) -> int:
+        return self._reader.bitstream_version
+
+    def layout(self) -> Layout:
+        """Return how the payload is divided."""
+        if isinstance(self._codec, SupportsLayout):
+            return self._codec.layout(self._reader.read, self._reader.header)
+        return Layout()
 
     def clip(self) -> AnyClip:
         """Decode the whole clip."""

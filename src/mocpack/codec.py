@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
-from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader
+from mocpack.clip import AnyClip, Clip, ClipHeader
 from mocpack.errors import UsageError
 
 Read = Callable[[int, int], bytes]
@@ -93,6 +93,35 @@ class SupportsPreview(Protocol):
 
 
 @dataclass(frozen=True)
+class Layout:
+    """How a payload is divided, for those who want to know where the bytes are.
+
+    Attributes
+    ----------
+    groups : int
+        Parts that decode by themselves.
+    layers : int
+        Refinements of each.
+    index_bytes : int
+        Bytes spent on finding and checking them.
+    model_bytes : int
+        Bytes of statistics or bases that the payload carries along.
+    """
+
+    groups: int = 1
+    layers: int = 1
+    index_bytes: int = 0
+    model_bytes: int = 0
+
+
+@runtime_checkable
+class SupportsLayout(Protocol):
+    """A codec whose payload has parts."""
+
+    def layout(self, read: Read, header: Any) -> Layout: ...
+
+
+@dataclass(frozen=True)
 class Quality:
     """The one parameter that trades size for error.
 
@@ -129,7 +158,3 @@ class SupportsBound(Protocol):
     ) -> Codec:
         """Return the codec that keeps these bounds, in metres."""
         ...
-
-
-def kind_of(header: AnyHeader) -> str:
-    return header.kind

@@ -51,13 +51,15 @@ def parse_size(value: str | int) -> int:
 def format_length(metres: float) -> str:
     """Return a length in the unit a person would choose, with three digits.
 
-    >>> format_length(0.001), format_length(0.0000123), format_length(1.75)
-    ('1 mm', '12.3 µm', '1.75 m')
+    >>> format_length(0.001), format_length(0.0000123), format_length(9.8e-8)
+    ('1 mm', '12.3 µm', '98 nm')
     """
     for unit, scale in (("m", 1.0), ("cm", 1e-2), ("mm", 1e-3)):
         if metres >= scale * (1 if unit != "cm" else 2):
             return f"{metres / scale:.3g} {unit}"
-    return f"{metres / 1e-6:.3g} µm"
+    if metres >= 1e-6 or metres == 0:
+        return f"{metres / 1e-6:.3g} µm"
+    return f"{metres / 1e-9:.3g} nm"
 
 
 def format_size(size: float) -> str:

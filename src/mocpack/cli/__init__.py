@@ -1,4 +1,8 @@
-"""The command line."""
+"""The command line: one module for each command.
 
+Exit codes: 0 good; 1 a bound not met; 2 bad input, usage or I/O. With many files, the highest.
+"""
 
-def main() -> None: ...
+from mocpack.cli.app import main
+
+__all__ = ["main"]

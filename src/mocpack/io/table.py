@@ -34,9 +34,13 @@ def extensions(*, writable: bool = False) -> list[str]:
     return sorted(e for f in FORMATS if f.write or not writable for e in f.extensions)
 
 
-def read_file(path: str | Path, *, unit: float | None = None) -> AnyClip:
-    """Read a motion file; complaints name the file."""
+def read_file(
+    path: str | Path, *, unit: float | None = None, skeleton: str | Path | None = None
+) -> AnyClip:
+    """Read a motion file; complaints name the file. `skeleton` is for formats of two files."""
     path = Path(path)
+    if skeleton is not None:
+        raise UsageError(f"{path}: takes no skeleton file")
     if path.stat().st_size > MAX_FILE:
         raise FormatError(f"{path}: larger than {MAX_FILE >> 30} GiB")
     return read_bytes(path.read_bytes(), name=str(path), unit=unit)
@@ -74,6 +78,14 @@ def write_file(clip: AnyClip, path: str | Path) -> None:
 def write_atomically(data: bytes, path: str | Path) -> None:
     """Write a file so that at any moment it is either the old one or the whole new one."""
     path = Path(path)
+    try:
+        _write_and_rename(data, path)
+    except OSError as error:
+        # the temporary file's name would mean nothing to the user
+        raise type(error)(error.errno, error.strerror, str(path)) from error
+
+
+def _write_and_rename(data: bytes, path: Path) -> None:
     handle, temporary = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

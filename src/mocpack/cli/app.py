@@ -1,0 +1,46 @@
+"""The table of commands, and the one place where errors become sentences and exit codes."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from mocpack.cli import bench, codecs, compress, convert, decompress, info
+from mocpack.cli.files import describe_error, exit_code
+
+app = typer.Typer(
+    name="mocpack",
+    help="Pack motion capture: name an error in millimetres, get the smallest file that keeps it.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (compress, decompress, info, convert, bench, codecs):
+    app.command(name=command.__name__.rsplit(".", 1)[1])(command.run)
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    try:
+        code = app(standalone_mode=False)
+    except (typer.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    except BrokenPipeError:
+        # the reader of our output left; that is its right
+        sys.stderr.close()
+        sys.exit(0)
+    except Exception as error:
+        sentence = _usage(error) or describe_error(error)
+        if sentence is None:
+            raise
+        print(f"mocpack: {sentence}", file=sys.stderr)
+        sys.exit(exit_code(error))
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage(error: Exception) -> str | None:
+    """Return the sentence of a complaint about the words of the call, whichever click raised it."""
+    message = getattr(error, "format_message", None)
+    return f"{message()} (mocpack --help shows how)" if message else None

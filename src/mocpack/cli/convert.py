@@ -1,0 +1,29 @@
+"""``mocpack convert``: from one motion format to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mocpack import _api
+from mocpack.cli import files, options
+
+
+def run(
+    source: Annotated[str, typer.Argument(help="Motion file to read.")],
+    goal: Annotated[str, typer.Argument(help="Motion file to write; its extension says how.")],
+    unit: options.Unit = None,
+    frames: options.Frames = None,
+    skeleton: options.SkeletonFile = None,
+    force: options.Force = False,
+) -> int:
+    """Read a motion file of one kind and write it as another."""
+    files.check_free(goal, force=force)
+    clip = files.read_clip(source, unit=unit, frames=frames, skeleton=skeleton)
+    if Path(goal).suffix == ".mocp":
+        files.write_output(_api.encode(clip), goal, force=force)
+    else:
+        _api.write(clip, goal)
+    return 0

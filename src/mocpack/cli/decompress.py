@@ -1,0 +1,54 @@
+"""``mocpack decompress``: .mocp files in, motion files out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mocpack import _api
+from mocpack.cli import files, options
+from mocpack.errors import FormatError, UsageError
+from mocpack.io import extensions, write_bytes
+
+
+def run(
+    inputs: Annotated[list[str], typer.Argument(help=".mocp files; - reads standard input.")],
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="File, folder, or - for a pipe.")
+    ] = None,
+    to: Annotated[str | None, typer.Option(help="Format, like bvh, where no name says it.")] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Take what is whole of a file that was cut.")
+    ] = False,
+    jobs: options.Workers = 1,
+    force: options.Force = False,
+) -> int:
+    """Unpack .mocp files to any format that can be written, by extension."""
+    suffix = _suffix(output, to)
+    outputs = files.outputs_for(inputs, output, suffix)
+    work = [(i, o, suffix, partial, force) for i, o in zip(inputs, outputs, strict=True)]
+    outcomes = files.run_many(_decompress, work, workers=jobs, title="unpacking")
+    return files.report_complaints(outcomes)
+
+
+def _suffix(output: str | None, to: str | None) -> str:
+    if to is not None:
+        return "." + to.lstrip(".")
+    if output and Path(output).suffix and not Path(output).is_dir():
+        return Path(output).suffix
+    return ".bvh"
+
+
+def _decompress(source: str, goal: str, suffix: str, partial: bool, force: bool) -> None:
+    if suffix.lower() not in extensions(writable=True):
+        raise UsageError(
+            f"cannot write {suffix!r} files; mocpack writes: {', '.join(extensions(writable=True))}"
+        )
+    files.check_free(goal, force=force)
+    try:
+        clip = _api.decode(files.read_input(source), partial=partial)
+    except FormatError as error:
+        raise type(error)(f"{source}: {error}") from error
+    files.write_output(write_bytes(clip, suffix), goal, force=force)

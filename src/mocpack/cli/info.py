@@ -1,0 +1,103 @@
+"""``mocpack info``: what is in a .mocp file, where its bytes are and how far off it is."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from mocpack import _api
+from mocpack.cli import files, options
+from mocpack.clip import ClipHeader
+from mocpack.container import FORMAT_VERSION
+from mocpack.errors import FormatError
+from mocpack.units import format_length, format_size
+
+
+def run(
+    path: Annotated[str, typer.Argument(help=".mocp file; - reads standard input.")],
+    as_json: options.Json = False,
+) -> int:
+    """Show skeleton, frames, codec, bytes by part, declared and measured error."""
+    data = files.read_input(path)
+    try:
+        with _api.Motion(io.BytesIO(data), len(data)) as motion:
+            facts = _facts(motion)
+            names = getattr(motion.header, "skeleton", None)
+    except FormatError as error:
+        raise type(error)(f"{path}: {error}") from error
+    if as_json:
+        files.stdout().print(json.dumps(facts, indent=1))
+    else:
+        files.stdout().print(_table(path, facts, names))
+    return 0
+
+
+def _facts(motion: _api.Motion) -> dict[str, Any]:
+    header, sizes, errors = motion.header, motion.sizes, motion.errors
+    layout = motion.layout()
+    return {
+        "format_version": FORMAT_VERSION,
+        "codec": motion.codec.codec_id,
+        "bitstream_version": motion.bitstream_version,
+        "params": motion.codec.params(),
+        "frames": header.frame_count,
+        "frame_rate": header.frame_rate,
+        "joints": len(header.skeleton) if isinstance(header, ClipHeader) else None,
+        "vertices": None if isinstance(header, ClipHeader) else header.vertex_count,
+        "unit": header.unit if isinstance(header, ClipHeader) else None,
+        "bytes": {
+            "file": sizes["file"],
+            "payload": sizes["file"] - sizes["skeleton"] - sizes["metadata"],
+            "skeleton": sizes["skeleton"],
+            "index": layout.index_bytes,
+            "model": layout.model_bytes,
+            "metadata": sizes["metadata"],
+        },
+        "error_mm": {
+            name: _mm(getattr(errors, name)) for name in ("declared", "max", "mean", "rms", "p99")
+        },
+        "groups": layout.groups,
+        "layers": layout.layers,
+        "metadata": dict(header.metadata),
+    }
+
+
+def _mm(metres: float | None) -> float | None:
+    return None if metres is None else 1000 * metres
+
+
+def _table(path: str, facts: dict[str, Any], skeleton: Any) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False, title=path, title_justify="left")
+    table.add_column(style="bold")
+    table.add_column()
+    seconds = facts["frames"] / facts["frame_rate"]
+    table.add_row(
+        "motion", f"{facts['frames']} frames at {facts['frame_rate']:.6g} a second, {seconds:.2f} s"
+    )
+    if skeleton is not None:
+        table.add_row("skeleton", f"{facts['joints']} joints from {skeleton.names[0]!r}")
+        table.add_row("unit", format_length(facts["unit"]))
+    else:
+        table.add_row("mesh", f"{facts['vertices']} vertices")
+    params = ", ".join(f"{k}={v}" for k, v in facts["params"].items())
+    table.add_row("codec", f"{facts['codec']} {params}".strip())
+    size = facts["bytes"]
+    rate = 8 * size["file"] / facts["frames"]
+    table.add_row("file", f"{format_size(size['file'])}, {rate:.1f} bits a frame")
+    for part in ("payload", "skeleton", "metadata"):
+        table.add_row(f"  {part}", f"{size[part]} bytes, {100 * size[part] / size['file']:.1f} %")
+    table.add_row("  of it index", f"{size['index']} bytes for {facts['groups']} groups")
+    for name, title in (
+        ("declared", "error declared"),
+        ("max", "  largest"),
+        ("p99", "  99th percentile"),
+        ("rms", "  RMS"),
+        ("mean", "  mean"),
+    ):
+        value = facts["error_mm"][name]
+        table.add_row(title, "-" if value is None else format_length(value / 1000))
+    return table

@@ -1,0 +1,23 @@
+"""Options that several commands take, said once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that exist.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Unit = Annotated[
+    str | None,
+    typer.Option(help="One unit of a file that does not say: m, cm, mm, inch, or like 5.644cm."),
+]
+Frames = Annotated[
+    str | None, typer.Option(help="Only these frames, like 1: or 10:200 (0 is the first).")
+]
+SkeletonFile = Annotated[
+    str | None, typer.Option("--skeleton", help="The .asf of an .amc, where it is not beside it.")
+]
+Workers = Annotated[
+    int, typer.Option("--jobs", "-j", help="Files at a time; 0 for as many as there are cores.")
+]

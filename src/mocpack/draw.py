@@ -1,0 +1,64 @@
+"""Pictures of skeletons and their error, with matplotlib (imported when a picture is asked for)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.clip import Clip, promised_error
+from mocpack.kinematics import end_positions
+from mocpack.skeleton import Skeleton
+from mocpack.units import format_length
+
+F64 = npt.NDArray[np.float64]
+
+ORIGINAL, DECODED = "#b0b0b0", "#c0392b"
+
+
+def draw_error(original: Clip, decoded: Clip, path: Path) -> None:
+    """Write a picture: both skeletons at the worst frame, error over time, error by joint."""
+    from matplotlib.figure import Figure
+
+    error = promised_error(original, decoded)
+    figure = Figure(figsize=(11, 6), layout="constrained")
+    grid = figure.add_gridspec(2, 2, width_ratios=[1, 1.4])
+    space = figure.add_subplot(grid[:, 0], projection="3d")
+    _draw_poses(space, original, decoded, error.worst_frame)
+    times = np.arange(original.frame_count) * original.frame_time
+    over_time = figure.add_subplot(grid[0, 1])
+    over_time.plot(times, 1000 * error.frames, color=DECODED, linewidth=1)
+    over_time.axvline(times[error.worst_frame], color="#888888", linewidth=0.8, linestyle=":")
+    over_time.set(xlabel="seconds", ylabel="largest error, mm", ylim=(0, None))
+    by_joint = figure.add_subplot(grid[1, 1])
+    by_joint.bar(original.skeleton.names, 1000 * error.joints, color=DECODED)
+    by_joint.set(ylabel="largest error, mm")
+    by_joint.tick_params(axis="x", rotation=90, labelsize=7)
+    name = original.skeleton.names[error.worst_joint]
+    figure.suptitle(
+        f"largest error {format_length(error.max)} at frame {error.worst_frame}, {name}"
+        f" — mean {format_length(error.joint_mean)}"
+    )
+    figure.savefig(path, dpi=110)
+
+
+def _draw_poses(axes: Any, original: Clip, decoded: Clip, frame: int) -> None:
+    """Draw the original in grey and the decoded skeleton over it."""
+    for clip, colour, width in ((original, ORIGINAL, 4.0), (decoded, DECODED, 1.4)):
+        pose = clip.frames(frame, frame + 1)
+        positions, world = pose.world()
+        ends = end_positions(clip.skeleton, positions, world)
+        for a, b in _bones(clip.skeleton, positions[0], ends[0]):
+            # y is up in our clips, z in matplotlib's
+            x, y, z = np.stack([a, b], axis=1)
+            axes.plot(x, -z, y, color=colour, linewidth=width, solid_capstyle="round")
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    axes.view_init(elev=8, azim=-60)
+
+
+def _bones(skeleton: Skeleton, positions: F64, ends: F64) -> list[tuple[F64, F64]]:
+    bones = [(positions[p], positions[j]) for j, p in enumerate(skeleton.parents) if p >= 0]
+    return bones + [(positions[j], ends[e]) for e, j in enumerate(skeleton.end_site_joints)]

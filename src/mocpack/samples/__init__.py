@@ -1,0 +1,5 @@
+"""The bundled clip: four seconds of a person jumping, from CMU's motion database."""
+
+from pathlib import Path
+
+JUMP = Path(__file__).with_name("cmu_01_01_jump.bvh")
