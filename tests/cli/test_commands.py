@@ -1,0 +1,177 @@
+"""The command line as a user meets it: what it prints, where it writes, how it leaves."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mocpack
+from mocpack.samples import JUMP
+from mocpack.testing import walk
+
+
+def run(*words, stdin=None, folder=None):
+    return subprocess.run(
+        [sys.executable, "-m", "mocpack", *map(str, words)],
+        input=stdin,
+        capture_output=True,
+        cwd=folder,
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    mocpack.write(walk(0.5), tmp_path / "walk.bvh")
+    return tmp_path
+
+
+def refused(result, sentence, code=2):
+    text = result.stderr.decode()
+    assert result.returncode == code, text
+    assert "Traceback" not in text
+    assert text.startswith("mocpack: ")
+    assert len(text.splitlines()) == 1
+    assert sentence in text
+
+
+def test_compress_writes_beside_the_input_and_prints_size_and_errors(folder):
+    result = run("compress", "walk.bvh", "--codec", "raw", folder=folder)
+    assert result.returncode == 0, result.stderr
+    assert (folder / "walk.mocp").exists()
+    assert (folder / "walk.bvh").exists()
+    assert b"walk.mocp" in result.stdout
+    assert b"ratio" in result.stdout
+
+
+def test_compress_json_is_for_machines(folder):
+    result = run("compress", "walk.bvh", "--codec", "raw", "--json", folder=folder)
+    row = json.loads(result.stdout)
+    assert row["bytes"] == (folder / "walk.mocp").stat().st_size
+    assert row["max_error_mm"] < 1e-3
+    assert row["frames"] == 30
+
+
+def test_nothing_is_overwritten_without_force(folder):
+    (folder / "walk.mocp").write_bytes(b"precious")
+    refused(run("compress", "walk.bvh", folder=folder), "walk.mocp exists; -f overwrites it")
+    assert (folder / "walk.mocp").read_bytes() == b"precious"
+    assert run("compress", "walk.bvh", "--codec", "raw", "-f", folder=folder).returncode == 0
+
+
+def test_a_file_goes_through_pipes(folder):
+    text = (folder / "walk.bvh").read_bytes()
+    packed = run("compress", "-", "-o", "-", "--codec", "raw", stdin=text)
+    assert packed.returncode == 0, packed.stderr
+    back = run("decompress", "-", "-o", "-", stdin=packed.stdout)
+    assert back.stdout.startswith(b"HIERARCHY")
+
+
+def test_a_bad_file_among_many_is_reported_and_stops_no_other(folder):
+    (folder / "bad.bvh").write_bytes(b"\x00\x01\x02 junk")
+    mocpack.write(walk(0.3, seed=5), folder / "other.bvh")
+    names = ("walk.bvh", "bad.bvh", "other.bvh")
+    result = run("compress", *names, "-o", "out", "--codec", "raw", "-j", 2, folder=folder)
+    refused(result, "bad.bvh")
+    assert sorted(p.name for p in (folder / "out").iterdir()) == ["other.mocp", "walk.mocp"]
+
+
+def test_decompress_gives_the_motion_back(folder):
+    run("compress", "walk.bvh", "--codec", "raw", folder=folder)
+    assert run("decompress", "walk.mocp", "-o", "back.bvh", folder=folder).returncode == 0
+    found = run("compare", "walk.bvh", "back.bvh", "--json", folder=folder)
+    assert found.returncode == 0, found.stderr
+    assert json.loads(found.stdout)["max_error_mm"] < 1e-2
+
+
+def test_info_json_has_the_promised_keys(folder):
+    run("compress", "walk.bvh", "--codec", "raw", "--max-error", "1mm", folder=folder)
+    facts = json.loads(run("info", "walk.mocp", "--json", folder=folder).stdout)
+    assert {
+        "format_version",
+        "codec",
+        "bitstream_version",
+        "params",
+        "frames",
+        "frame_rate",
+        "joints",
+        "unit",
+        "bytes",
+        "error_mm",
+        "groups",
+        "layers",
+    } <= facts.keys()
+    assert facts["bytes"].keys() == {"file", "payload", "skeleton", "index", "model", "metadata"}
+    assert facts["error_mm"].keys() == {"declared", "max", "mean", "rms", "p99"}
+    assert facts["error_mm"]["declared"] == pytest.approx(1.0)
+
+
+def test_compare_leaves_with_one_when_a_file_breaks_its_own_bound(folder):
+    run("compress", "walk.bvh", "--codec", "raw", "--max-error", "1mm", folder=folder)
+    other = mocpack.read(folder / "walk.bvh")
+    moved = mocpack.Clip(other.header, other.rotations, other.translations + 0.01)
+    mocpack.write(moved, folder / "moved.bvh")
+    result = run("compare", "moved.bvh", "walk.mocp", folder=folder)
+    refused(result, "walk.mocp declares 1 mm, but is 1", code=1)
+
+
+def test_frames_drops_the_first_one(folder):
+    run("compress", "walk.bvh", "--codec", "raw", "--frames", "1:", folder=folder)
+    facts = json.loads(run("info", "walk.mocp", "--json", folder=folder).stdout)
+    assert facts["frames"] == 29
+
+
+def test_a_target_out_of_reach_leaves_with_one_and_writes_nothing(folder):
+    result = run("compress", "walk.bvh", "--codec", "raw", "--ratio", "1000", folder=folder)
+    refused(result, "cannot pack this clip", code=1)
+    assert not (folder / "walk.mocp").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["compress", "nowhere.bvh"], "nowhere.bvh: No such file"),
+        (["compress", "walk.bvh", "--max-error", "3 apples"], "cannot read '3 apples' as a length"),
+        (["compress", "walk.bvh", "--codec", "nope"], "no codec 'nope'; installed: "),
+        (["compress", "walk.bvh", "--codec", "raw:bits=3"], "raw has no parameter 'bits'"),
+        (["compress", "walk.bvh", "--ratio", "3", "--size", "3kB"], "give one target"),
+        (["compress", "walk.bvh", "-o", "no/such/folder/w.mocp"], "no folder no/such/folder"),
+        (["compress", "walk.bvh", "--frames", "20:10"], "do not lie in a clip"),
+        (["compress", "walk.bvh", "--frames", "x"], "write frames as"),
+        (["decompress", "walk.bvh", "-o", "w.bvh"], "walk.bvh: not a .mocp file"),
+        (["decompress", "walk.bvh", "-o", "walk.xyz"], "cannot write '.xyz' files"),
+        (["info", "walk.bvh"], "not a .mocp file"),
+        (["no-such-command"], "No such command"),
+        (["bench", "--paper", "9"], "no paper '9'"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_sentence(folder, words, sentence):
+    refused(run(*words, folder=folder), sentence)
+
+
+def test_a_truncated_file_is_said_to_be_cut(folder):
+    run("compress", "walk.bvh", "--codec", "raw", folder=folder)
+    whole = (folder / "walk.mocp").read_bytes()
+    (folder / "cut.mocp").write_bytes(whole[: len(whole) // 2])
+    refused(run("decompress", "cut.mocp", folder=folder), "cut.mocp: chunk 'DATA' has")
+
+
+def test_codecs_lists_every_codec():
+    rows = json.loads(run("codecs", "--json").stdout)
+    assert [row["codec"] for row in rows] == mocpack.codec_ids()
+    assert all(row["about"] for row in rows)
+
+
+def test_demo_makes_files_and_a_picture(tmp_path):
+    result = run("demo", "--out", tmp_path / "demo")
+    assert result.returncode == 0, result.stderr
+    made = {p.name for p in (tmp_path / "demo").iterdir()}
+    assert {"raw.mocp", "decoded.bvh", "error.png"} <= made
+    assert (tmp_path / "demo" / "error.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_bundled_clip_is_where_the_package_says():
+    assert Path(JUMP).exists()
+    assert mocpack.read(JUMP).frame_count == 480

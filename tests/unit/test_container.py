@@ -1,0 +1,143 @@
+"""The .mocp file: what goes in comes out, what is broken is said to be."""
+
+import io
+import zlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack.clip import ClipHeader
+from mocpack.container import MAGIC, Errors, Packed, Reader, pack, unpack
+from mocpack.container.skel import DICTIONARY, pack_skeleton, unpack_skeleton
+from mocpack.errors import CorruptionError, TruncatedError, UnsupportedVersionError
+from mocpack.samples import JUMP
+from mocpack.skeleton import Skeleton
+from mocpack.testing import hard_clips, walk
+from mocpack.testing.contract import resealed
+from mocpack.testing.motions import vertex_wave
+
+
+def packed(header, payload=b"payload", **changes):
+    return Packed(header, "raw", 1, {}, payload, **changes)
+
+
+@pytest.mark.parametrize("name", hard_clips())
+def test_header_of_every_hard_clip_comes_back_equal(name):
+    header = hard_clips()[name].header
+    assert unpack(pack(packed(header))).header == header
+
+
+def test_everything_comes_back():
+    header = replace(walk().header, metadata={"take": 3, "who": "Ünal"}, unit=0.01)
+    errors = Errors(declared=0.001)
+    sent = Packed(header, "some-codec", 7, {"b": [1, 2], "a": "x"}, b"\0\1\2", errors)
+    came = unpack(pack(sent))
+    assert (came.codec_id, came.bitstream_version, came.params) == (
+        "some-codec",
+        7,
+        {"a": "x", "b": [1, 2]},
+    )
+    assert came.payload == b"\0\1\2"
+    assert came.header == header
+    assert came.errors.declared == pytest.approx(0.001, rel=1e-7)
+    assert came.errors.max is None
+
+
+def test_measured_errors_are_kept_to_a_thousandth_and_never_understated():
+    true = Errors(None, 0.00123, 1e-7, 0.0, 12.5)
+    came = unpack(pack(packed(walk().header, errors=true))).errors
+    for name in ("max", "mean", "rms", "p99"):
+        kept, real = getattr(came, name), getattr(true, name)
+        assert real <= kept <= real * 1.001
+
+
+def test_cmu_skeleton_takes_at_most_450_bytes_and_comes_back_bit_for_bit():
+    header = mocpack.read(JUMP).header
+    body = pack_skeleton(header.skeleton, header.translated_joints, header.unit)
+    assert len(body) <= 450
+    skeleton, translated, unit = unpack_skeleton(body)
+    assert skeleton == header.skeleton
+    assert translated == header.translated_joints
+    assert unit == header.unit
+
+
+def test_offsets_that_are_no_decimals_come_back_bit_for_bit_too():
+    rng = np.random.default_rng(0)
+    skeleton = Skeleton(("a", "b"), (-1, 0), rng.normal(size=(2, 3)))
+    assert unpack_skeleton(pack_skeleton(skeleton, (0,), 1.0))[0] == skeleton
+
+
+def test_the_dictionary_is_the_one_of_the_format_page():
+    # a change here would make every older file unreadable
+    assert (len(DICTIONARY), zlib.crc32(DICTIONARY)) == (716, 0x0BAC140F)
+
+
+def test_vertex_header_comes_back():
+    header = vertex_wave().header
+    came = unpack(pack(packed(header))).header
+    assert came.vertex_count == header.vertex_count
+    np.testing.assert_array_equal(came.faces, header.faces)
+
+
+def test_a_file_of_another_kind_is_named_as_such():
+    with pytest.raises(CorruptionError, match=r"not a \.mocp file"):
+        unpack(b"PK\x03\x04 something else")
+
+
+def test_a_newer_container_version_asks_for_a_newer_mocpack():
+    data = bytearray(pack(packed(walk().header)))
+    data[4] = 2
+    with pytest.raises(UnsupportedVersionError, match="newer mocpack"):
+        unpack(bytes(data))
+
+
+def test_an_unknown_required_chunk_is_refused_and_an_unknown_optional_one_is_skipped():
+    data = pack(packed(walk().header))
+    with pytest.raises(UnsupportedVersionError, match="SCAL"):
+        unpack(resealed(data + b"SCAL\x03\0\0\0\0abc"))
+    assert unpack(resealed(data + b"trak\x03\0\0\0\0abc")).payload == b"payload"
+
+
+def test_two_chunks_of_one_tag_are_refused():
+    data = pack(packed(walk().header))
+    with pytest.raises(CorruptionError, match="two DATA"):
+        unpack(resealed(data + b"DATA\x03\0\0\0\0abc"))
+
+
+@pytest.mark.parametrize("at", [20, 100, -1])
+def test_a_changed_byte_fails_a_checksum(at):
+    data = bytearray(pack(packed(walk().header)))
+    data[at] ^= 1
+    with pytest.raises(CorruptionError, match="checksum"):
+        unpack(bytes(data))
+
+
+def test_a_still_clip_of_a_million_frames_is_padded_to_what_readers_believe():
+    still = walk().header
+    header = ClipHeader(still.skeleton, 1_000_000)
+    data = pack(packed(header))
+    assert len(data) >= 1_000_000 / 64
+    assert unpack(data).header.frame_count == 1_000_000
+
+
+def test_a_cut_payload_is_given_only_to_those_who_ask_for_parts():
+    data = pack(packed(walk().header, b"x" * 100))
+    with pytest.raises(TruncatedError):
+        unpack(data[:-40])
+    assert unpack(data[:-40], partial=True).payload == b"x" * 60
+
+
+def test_reader_reads_windows_of_the_payload_without_the_rest():
+    payload = bytes(range(200))
+    data = pack(packed(walk().header, payload))
+    reader = Reader(io.BytesIO(data), len(data))
+    assert reader.read(50, 10) == payload[50:60]
+    with pytest.raises(TruncatedError):
+        reader.read(195, 10)
+    assert sum(v for k, v in reader.sizes.items() if k != "file") + 5 == len(data)
+
+
+def test_magic_is_not_text():
+    assert MAGIC[0] >= 128

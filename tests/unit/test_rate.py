@@ -1,0 +1,109 @@
+"""Targets are reached with any codec that has a knob, and never missed silently."""
+
+import io
+import zlib
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack import rate
+from mocpack.codec import Codec, Quality
+from mocpack.container import unpack
+from mocpack.dofs import from_dofs, to_dofs
+from mocpack.errors import BoundError, UsageError
+from mocpack.testing import still, walk
+from mocpack.testing.motions import vertex_wave
+
+
+@dataclass(frozen=True)
+class Rounding(Codec):
+    """Rounds every degree of freedom to multiples of `step`: the simplest knob."""
+
+    codec_id = "rounding"
+    bitstream_version = 1
+    quality: ClassVar[Quality] = Quality("step", 1e-6, 1.0)
+
+    step: float = 0.01
+
+    def encode(self, clip):
+        return zlib.compress(np.rint(to_dofs(clip) / self.step).astype("<i4").T.tobytes())
+
+    def decode(self, payload, header):
+        numbers = np.frombuffer(zlib.decompress(payload), "<i4").reshape(-1, header.frame_count)
+        return from_dofs(numbers.T * self.step, header)
+
+
+CLIP = walk(1.0)
+
+
+def measured(data):
+    packed = unpack(data)
+    decoded = Rounding(packed.params.get("step", Rounding.step)).decode(packed.payload, CLIP.header)
+    return rate.measure(CLIP, decoded)
+
+
+@pytest.mark.parametrize("bound", ["20mm", "1mm", 1e-4])
+def test_max_error_is_kept_and_nearly_used_up(bound):
+    metres = bound if isinstance(bound, float) else float(bound[:-2]) / 1000
+    data = mocpack.encode(CLIP, Rounding(), max_error=bound)
+    found = measured(data).max
+    assert found <= metres
+    assert found > 0.5 * metres
+
+
+def test_mean_error_is_kept_and_nearly_used_up():
+    found = measured(mocpack.encode(CLIP, Rounding(), mean_error="2mm")).mean
+    assert 0.001 < found <= 0.002
+
+
+def test_size_is_kept_and_nearly_used_up():
+    data = mocpack.encode(CLIP, Rounding(), size="3kB")
+    assert 2400 < len(data) <= 3000
+
+
+def test_ratio_counts_the_whole_file_against_float32_of_moving_channels():
+    data = mocpack.encode(CLIP, Rounding(), ratio=4)
+    assert rate.raw_size(CLIP) == 4 * CLIP.frame_count * rate.moving_channels(CLIP)
+    assert len(data) <= rate.raw_size(CLIP) / 4
+
+
+def test_the_file_states_the_error_it_declares_and_the_one_it_has():
+    data = mocpack.encode(CLIP, "raw", max_error="1mm")
+    with mocpack.Motion(io.BytesIO(data), len(data)) as motion:
+        assert motion.errors.declared == pytest.approx(0.001)
+        assert 0 < motion.errors.mean <= motion.errors.max < 1e-5
+
+
+def test_a_bound_that_cannot_be_kept_is_a_bound_error_that_says_what_can():
+    with pytest.raises(BoundError, match=r"cannot keep this clip within 0\.01 nm; it reaches"):
+        mocpack.encode(CLIP, "raw", max_error=1e-11)
+
+
+def test_a_size_that_cannot_be_kept_is_a_bound_error():
+    with pytest.raises(BoundError, match="cannot pack this clip into 200 B"):
+        mocpack.encode(CLIP, Rounding(), size=200)
+
+
+def test_two_targets_are_refused():
+    with pytest.raises(UsageError, match="one target"):
+        mocpack.encode(CLIP, "raw", max_error="1mm", ratio=3)
+
+
+def test_unknown_effort_is_refused():
+    with pytest.raises(UsageError, match="fast, default, best"):
+        mocpack.encode(CLIP, "raw", effort="more")
+
+
+def test_a_still_clip_has_a_ratio_too():
+    assert rate.moving_channels(still()) == 1
+
+
+def test_vertex_animations_are_measured_at_their_vertices():
+    clip = vertex_wave()
+    moved = mocpack.VertexClip(clip.header, clip.vertices + np.array([0.0, 0.003, 0.0]))
+    errors = rate.measure(clip, moved)
+    assert errors.max == pytest.approx(0.003)
+    assert errors.mean == pytest.approx(0.003)
