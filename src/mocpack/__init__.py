@@ -3,6 +3,7 @@
 from mocpack._api import Motion, decode, encode, open, read, read_data, write
 from mocpack.clip import Clip, ClipHeader, VertexClip, VertexHeader
 from mocpack.codec import Codec
+from mocpack.metrics import Comparison, compare
 from mocpack.registry import codec_ids, parse_codec
 from mocpack.skeleton import Skeleton
 
@@ -12,11 +13,13 @@ __all__ = [
     "Clip",
     "ClipHeader",
     "Codec",
+    "Comparison",
     "Motion",
     "Skeleton",
     "VertexClip",
     "VertexHeader",
     "codec_ids",
+    "compare",
     "decode",
     "encode",
     "open",

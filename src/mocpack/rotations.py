@@ -106,18 +106,39 @@ def nearest_euler(angles: F64) -> F64:
     Equivalent are (a, b, c) and (a + π, π - b, c + π), each up to full turns. The first frame
     keeps its branch.
     """
-    out = angles.copy()
-    flip = np.stack([angles[..., 0] + np.pi, np.pi - angles[..., 1], angles[..., 2] + np.pi], -1)
-    for t in range(1, len(angles)):
-        before = out[t - 1]
-        a, b = _nearest_turn(angles[t], before), _nearest_turn(flip[t], before)
-        nearer = np.sum((b - before) ** 2, -1) < np.sum((a - before) ** 2, -1)
-        out[t] = np.where(nearer[..., np.newaxis], b, a)
-    return out
+    before, after = angles[:-1], angles[1:]
+    flips = _turn_apart(_flipped(after), before) < _turn_apart(after, before)
+    # flipping both of two triples keeps their distance, so a flip stays until the next one
+    flipped = np.zeros((*angles.shape[:-1], 1), bool)
+    flipped[1:, ..., 0] = np.logical_xor.accumulate(flips, axis=0)
+    return np.unwrap(np.where(flipped, _flipped(angles), angles), axis=0)
 
 
-def _nearest_turn(angles: F64, before: F64) -> F64:
-    return angles + 2 * np.pi * np.round((before - angles) / (2 * np.pi))
+def euler_near(angles: F64, others: F64) -> F64:
+    """Choose among equivalents of Euler angles (..., n) those nearest to `others`.
+
+    Fewer than three angles are equivalent up to full turns only.
+    """
+    best = _nearest_turn(angles, others)
+    if angles.shape[-1] < 3:
+        return best
+    flip = _nearest_turn(_flipped(angles), others)
+    nearer = np.sum((flip - others) ** 2, -1) < np.sum((best - others) ** 2, -1)
+    return np.where(nearer[..., np.newaxis], flip, best)
+
+
+def _flipped(angles: F64) -> F64:
+    a, b, c = np.moveaxis(angles, -1, 0)
+    return np.stack([a + np.pi, np.pi - b, c + np.pi], axis=-1)
+
+
+def _turn_apart(angles: F64, others: F64) -> F64:
+    """Return the squared distance of angles (..., 3), up to full turns."""
+    return np.asarray(np.sum((_nearest_turn(angles, others) - others) ** 2, axis=-1))
+
+
+def _nearest_turn(angles: F64, others: F64) -> F64:
+    return angles + 2 * np.pi * np.round((others - angles) / (2 * np.pi))
 
 
 def as_matrix(q: F64) -> F64:

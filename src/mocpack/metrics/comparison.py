@@ -1,0 +1,110 @@
+"""What `compare` found: every metric's value, and the worst joints and frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+F64 = npt.NDArray[np.float64]
+
+SHOWN = 5  # worst joints and frames
+
+
+@dataclass(frozen=True)
+class Worst:
+    """A place where the promised error is large."""
+
+    joint: str
+    frame: int
+    error_mm: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"joint": self.joint, "frame": self.frame, "error_mm": self.error_mm}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One metric's result."""
+
+    key: str
+    title: str
+    unit: str
+    value: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Every metric of two clips; `str` gives a table, `to_dict` what goes into JSON.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+        In the order of the table of metrics; a value is None where the metric does not apply.
+    worst : tuple of Worst
+        The worst joints, each at its worst frame.
+    worst_frames : tuple of Worst
+        The worst frames, at least a second apart, each with its worst joint.
+    """
+
+    rows: tuple[Row, ...]
+    worst: tuple[Worst, ...]
+    worst_frames: tuple[Worst, ...]
+
+    def __getitem__(self, key: str) -> float | None:
+        return self.values[key]
+
+    @property
+    def values(self) -> Mapping[str, float | None]:
+        """Value of each metric by its key."""
+        return {row.key: row.value for row in self.rows}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values under the names that `compare --json` prints."""
+        return {
+            **self.values,
+            "worst": [place.to_dict() for place in self.worst],
+            "worst_frames": [place.to_dict() for place in self.worst_frames],
+        }
+
+    def __str__(self) -> str:
+        width = max(len(row.title) for row in self.rows)
+        lines = [
+            f"{row.title:{width}}  {_number(row.value):>10} {row.unit:5}  {row.key}".rstrip()
+            for row in self.rows
+            if row.value is not None
+        ]
+        for title, places in (("worst joints", self.worst), ("worst frames", self.worst_frames)):
+            lines.append(f"{title}:")
+            lines += [f"  {w.joint} at frame {w.frame}: {w.error_mm:.4g} mm" for w in places]
+        return "\n".join(lines)
+
+
+def worst_joints(displacements: F64, names: tuple[str, ...]) -> tuple[Worst, ...]:
+    """Return the joints that displacements (T, J), in metres, are largest at."""
+    frames = displacements.argmax(0)
+    peaks = displacements.max(0)
+    order = np.argsort(-peaks, kind="stable")[:SHOWN]
+    return tuple(Worst(names[j], int(frames[j]), 1e3 * float(peaks[j])) for j in order)
+
+
+def worst_frames(
+    displacements: F64, names: tuple[str, ...], frame_rate: float
+) -> tuple[Worst, ...]:
+    """Return the frames that displacements (T, J) are largest in, at least a second apart."""
+    peaks = displacements.max(1)
+    left = peaks.copy()
+    found: list[Worst] = []
+    apart = max(1, round(frame_rate))
+    while len(found) < SHOWN and left.max() >= 0:
+        t = int(left.argmax())
+        found.append(Worst(names[displacements[t].argmax()], t, 1e3 * float(peaks[t])))
+        left[max(0, t - apart + 1) : t + apart] = -1
+    return tuple(found)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4g}"

@@ -1,0 +1,106 @@
+"""Feet that slide: how fast a foot moves over the ground while the original's is planted."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.clip import Clip
+from mocpack.skeleton import Skeleton
+
+F64 = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+FOOT = re.compile(r"foot|toe|ankle|heel|paw|hoof", re.IGNORECASE)
+FLOOR_SHARE = 5  # percent of the frames in which a joint may be below its floor
+PLANTED_HEIGHT = 0.03  # metres above the joint's own floor
+PLANTED_SPEED = 0.15  # metres a second
+PLANTED_SPAN = 0.05  # seconds to each side over which that speed is taken, to see past the noise
+LOWEST_SHARE = 0.1  # of the body's height: leaves this near to the lowest are feet
+SLIP_FREE = 0.2  # of the bound, each frame: what a planted foot may slip besides the source's speed
+
+
+def feet(skeleton: Skeleton, positions: F64) -> list[int]:
+    """Return the joints that stand on the ground: by name, else the lowest leaves."""
+    named = [j for j, name in enumerate(skeleton.names) if FOOT.search(name)]
+    if named:
+        return named
+    floors = _floors(positions)
+    reach = floors.min() + LOWEST_SHARE * np.ptp(positions[..., 1], axis=1).max()
+    parents = set(skeleton.parents)
+    return [j for j in range(len(skeleton)) if j not in parents and floors[j] <= reach]
+
+
+def planted(positions: F64, frame_rate: float) -> Mask:
+    """Return when points (T, P, 3) stand still on the ground, shape (T, P); y is up.
+
+    A point is planted while it is within 3 cm of its own floor (the height that it is below in 5 %
+    of the frames) and, over a tenth of a second, slower than 15 cm/s.
+    """
+    low = positions[..., 1] - _floors(positions) < PLANTED_HEIGHT
+    span = max(1, round(PLANTED_SPAN * frame_rate))
+    frames = np.arange(len(positions))
+    after = np.minimum(frames + span, len(frames) - 1)
+    before = np.maximum(frames - span, 0)
+    moved = np.linalg.norm(positions[after] - positions[before], axis=-1)
+    seconds = np.maximum(after - before, 1)[:, np.newaxis] / frame_rate
+    return np.asarray(low & (moved / seconds < PLANTED_SPEED))
+
+
+def foot_skate(
+    skeleton: Skeleton, original: F64, decoded: F64, frame_rate: float
+) -> tuple[float, float] | None:
+    """Return the mean speed in m/s of planted feet, in `decoded` and in `original` (T, J, 3).
+
+    The mean is over all steps from frame to frame in which the original's foot is planted in
+    both. None where no foot is ever planted.
+    """
+    joints = feet(skeleton, original)
+    steps = _planted_steps(original[:, joints], frame_rate)
+    if not steps.any():
+        return None
+    found, source = (_slides(p[:, joints], frame_rate)[steps] for p in (decoded, original))
+    return float(found.mean()), float(source.mean())
+
+
+def slip(original: Clip, decoded: Clip, max_error: float) -> float:
+    """Return the speed of the foot that slips most over what it may be; above 1, it slips.
+
+    Each planted foot may have the source's mean speed, and 0.2 · `max_error` a frame more. 0 where
+    no foot is ever planted.
+    """
+    positions, rate = original.positions(), original.frame_rate
+    joints = feet(original.skeleton, positions)
+    steps = _planted_steps(positions[:, joints], rate)
+    source = _slides(positions[:, joints], rate)
+    found = _slides(decoded.positions()[:, joints], rate)
+    free = SLIP_FREE * max_error * rate
+    shares = [
+        found[on, f].mean() / (source[on, f].mean() + free)
+        for f, on in enumerate(steps.T)
+        if on.any()
+    ]
+    return float(max(shares, default=0.0))
+
+
+def slips(original: Clip, decoded: Clip, max_error: float) -> bool:
+    """Whether a planted foot slips though it keeps within `max_error` metres."""
+    return slip(original, decoded, max_error) > 1
+
+
+def _floors(positions: F64) -> F64:
+    return np.asarray(np.percentile(positions[..., 1], FLOOR_SHARE, axis=0))
+
+
+def _planted_steps(positions: F64, frame_rate: float) -> Mask:
+    """Return the steps from frame to frame (T - 1, P) that begin and end planted."""
+    on = planted(positions, frame_rate)
+    return np.asarray(on[1:] & on[:-1])
+
+
+def _slides(positions: F64, frame_rate: float) -> F64:
+    """Return horizontal speeds (T - 1, P) in m/s."""
+    moved = np.diff(positions[..., [0, 2]], axis=0)
+    return np.asarray(np.sqrt(np.sum(moved**2, axis=-1)) * frame_rate)

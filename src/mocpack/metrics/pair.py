@@ -1,0 +1,181 @@
+"""Two clips side by side, and what several metrics need of both, computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import clip as clips
+from mocpack import kinematics, rotations
+from mocpack.clip import AnyClip, Clip, VertexClip
+from mocpack.dofs import to_dofs
+from mocpack.errors import UnsupportedClipError, UsageError
+from mocpack.metrics.position import displacements, distances
+from mocpack.metrics.vertices import Sted, sted
+from mocpack.skeleton import Skeleton, rotation_order
+
+F64 = npt.NDArray[np.float64]
+
+SAME_RATE = 1e-3  # frame times that differ by less than this share are the same rate, rounded
+
+
+@dataclass(frozen=True, eq=False)
+class SkeletonPair:
+    """Two motions of one skeleton; their offsets and their moving joints may differ."""
+
+    original: Clip
+    decoded: Clip
+
+    @property
+    def kind(self) -> str:
+        return "skeleton"
+
+    @property
+    def skeleton(self) -> Skeleton:
+        return self.original.skeleton
+
+    @property
+    def frame_rate(self) -> float:
+        return self.original.frame_rate
+
+    @cached_property
+    def worlds(self) -> tuple[tuple[F64, F64], tuple[F64, F64]]:
+        """World positions (T, J, 3) and rotations (T, J, 4) of each."""
+        return self.original.world(), self.decoded.world()
+
+    @property
+    def points(self) -> tuple[F64, F64]:
+        """Joint positions (T, J, 3) of each."""
+        return self.worlds[0][0], self.worlds[1][0]
+
+    @cached_property
+    def ends(self) -> tuple[F64, F64]:
+        """End sites (T, E, 3) of each."""
+        a, b = self.worlds
+        return (
+            kinematics.end_positions(self.original.skeleton, *a),
+            kinematics.end_positions(self.decoded.skeleton, *b),
+        )
+
+    @cached_property
+    def distances(self) -> F64:
+        """Distance (T, J) of each joint from where it was."""
+        return distances(*self.points)
+
+    @cached_property
+    def displacements(self) -> F64:
+        """Largest displacement (T, J) of each joint, its end sites and its shell points."""
+        (place_a, world_a), (place_b, world_b) = self.worlds
+        carriers = self.skeleton.end_site_joints
+        return displacements((place_a, world_a), (place_b, world_b), self.ends, carriers)
+
+    @cached_property
+    def promised(self) -> float:
+        """The promised error in metres, by the kernel that encoders use where that applies."""
+        same = self.original.skeleton == self.decoded.skeleton
+        if same and self.original.translated_joints == self.decoded.translated_joints:
+            return clips.promised_error(self.original, self.decoded).max
+        return float(self.displacements.max())
+
+    @cached_property
+    def dofs(self) -> tuple[F64, F64] | None:
+        """Degrees of freedom (T, C) of each, the decoded angles on the original's branch.
+
+        None where a clip turns in ways that its channels cannot say.
+        """
+        try:
+            original, decoded = to_dofs(self.original), to_dofs(self.decoded)
+        except UnsupportedClipError:
+            return None
+        start = 0
+        for channels in self.skeleton.channels:
+            order, at = rotation_order(channels)
+            columns = [start + k for k in at]
+            if order:
+                decoded[:, columns] = rotations.euler_near(
+                    decoded[:, columns], original[:, columns]
+                )
+            start += len(channels)
+        return original, decoded
+
+
+@dataclass(frozen=True, eq=False)
+class VertexPair:
+    """Two animations of one mesh."""
+
+    original: VertexClip
+    decoded: VertexClip
+
+    @property
+    def kind(self) -> str:
+        return "vertices"
+
+    @property
+    def frame_rate(self) -> float:
+        return self.original.frame_rate
+
+    @property
+    def points(self) -> tuple[F64, F64]:
+        """Vertices (T, V, 3) of each."""
+        return self.original.vertices, self.decoded.vertices
+
+    @cached_property
+    def distances(self) -> F64:
+        """Distance (T, V) of each vertex from where it was."""
+        return distances(*self.points)
+
+    @property
+    def displacements(self) -> F64:
+        return self.distances
+
+    @property
+    def promised(self) -> float:
+        return float(self.distances.max())
+
+    @cached_property
+    def sted(self) -> Sted:
+        return sted(*self.points, self.original.faces)
+
+
+AnyPair = SkeletonPair | VertexPair
+
+
+def pair(original: AnyClip, decoded: AnyClip) -> AnyPair:
+    """Put two clips side by side, or say why they cannot be compared."""
+    if original.frame_count != decoded.frame_count:
+        raise UsageError(
+            f"cannot compare clips of {original.frame_count} and {decoded.frame_count} frames"
+        )
+    if abs(original.frame_time / decoded.frame_time - 1) > SAME_RATE:
+        raise UsageError(
+            f"cannot compare clips of {original.frame_rate:.6g} and "
+            f"{decoded.frame_rate:.6g} frames a second"
+        )
+    if isinstance(original, Clip) and isinstance(decoded, Clip):
+        _check_skeletons(original.skeleton, decoded.skeleton)
+        return SkeletonPair(original, decoded)
+    if isinstance(original, VertexClip) and isinstance(decoded, VertexClip):
+        a, b = original.header.vertex_count, decoded.header.vertex_count
+        if a != b:
+            raise UsageError(f"cannot compare meshes of {a} and {b} vertices")
+        return VertexPair(original, decoded)
+    raise UsageError("cannot compare the motion of a skeleton with a vertex animation")
+
+
+def _check_skeletons(a: Skeleton, b: Skeleton) -> None:
+    if len(a) != len(b):
+        raise UsageError(f"cannot compare skeletons of {len(a)} and {len(b)} joints")
+    for j, (name_a, name_b) in enumerate(zip(a.names, b.names, strict=True)):
+        if name_a != name_b:
+            raise UsageError(
+                f"cannot compare different skeletons: joint {j} is {name_a!r} in one "
+                f"and {name_b!r} in the other"
+            )
+    if a.parents != b.parents:
+        j = next(j for j in range(len(a)) if a.parents[j] != b.parents[j])
+        raise UsageError(f"cannot compare different skeletons: {a.names[j]!r} has another parent")
+    if a.end_site_joints != b.end_site_joints:
+        raise UsageError("cannot compare skeletons whose end sites are at different joints")

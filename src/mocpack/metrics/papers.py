@@ -1,0 +1,127 @@
+"""The metrics of the five papers, each by its own formula. Metres and radians in and out."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.metrics.position import distances
+from mocpack.skeleton import Skeleton, rotation_order
+
+F64 = npt.NDArray[np.float64]
+
+TED_DISTANCE = 0.0005  # metres, d of SkTED: the paper gives no value
+TED_WINDOW = 5  # frames to each side over which SkTED takes a speed: the paper gives no value
+
+
+def eps_x(
+    skeleton: Skeleton,
+    points: tuple[F64, F64],
+    ends: tuple[F64, F64],
+    *,
+    at: Literal["end", "centre"] = "end",
+) -> float | None:
+    """Return the RMS position error over bones, weighted by length (Beaudoin 2007, §3.1).
+
+    Parameters
+    ----------
+    points, ends : joints (T, J, 3) and end sites (T, E, 3) of both motions
+    at : where a bone's error is taken: at its far end, or at the centre of the joint that drives
+        it, which is blind to how the last joint of a limb is turned
+
+    None for a skeleton without any length.
+    """
+    lengths, drivers = bones(skeleton)
+    if lengths.sum() == 0:
+        return None
+    if at == "end":
+        moved = np.concatenate([distances(*points)[:, 1:], distances(*ends)], axis=1)
+    else:
+        moved = distances(*points)[:, drivers]
+    return float(np.sqrt(np.mean(moved**2 @ (lengths / lengths.sum()))))
+
+
+def bones(skeleton: Skeleton) -> tuple[F64, list[int]]:
+    """Return length and driving joint of each bone: those to joints 1…J-1, then to end sites."""
+    offsets = np.concatenate([skeleton.offsets[1:], skeleton.end_sites])
+    drivers = [*skeleton.parents[1:], *skeleton.end_site_joints]
+    return np.asarray(np.linalg.norm(offsets, axis=1)), drivers
+
+
+def displacement_error(lengths: F64) -> float:
+    """Return DEF: joint distances (T, J) summed over joints, mean over frames (Chattopadhyay)."""
+    return float(lengths.sum(1).mean())
+
+
+def e_d(original: F64, decoded: F64) -> float | None:
+    """Return E_D in percent of animations (T, ...): error against movement (Mukai; Karni–Gotsman).
+
+    None for a still animation, which has no movement to compare with.
+    """
+    movement = np.sum((original - original.mean(0)) ** 2)
+    if movement == 0:
+        return None
+    return float(100 * np.sqrt(np.sum((original - decoded) ** 2) / movement))
+
+
+def mean_error(lengths: F64) -> float:
+    """Return ME: the mean of joint distances (T, J) (Váša and Brunnett 2014, eq. 9)."""
+    return float(lengths.mean())
+
+
+def sk_ted(
+    original: F64, decoded: F64, *, d: float = TED_DISTANCE, window: int = TED_WINDOW
+) -> float | None:
+    """Return SkTED of points (T, P, 3): change of speed relative to speed (eq. 10 and 11).
+
+    Parameters
+    ----------
+    d : distance in metres that stands for the time between frames; keeps still points finite
+    window : frames to each side over which the original's speed is averaged
+
+    None for a single frame.
+    """
+    if len(original) < 2:
+        return None
+    lengths, found = temporal_edges(original, d), temporal_edges(decoded, d)
+    return float(np.mean(np.abs(lengths - found) / windowed_mean(lengths, window)))
+
+
+def temporal_edges(points: F64, d: float) -> F64:
+    """Return the lengths (T - 1, P) of edges from each point to itself in the next frame."""
+    return np.asarray(np.sqrt(np.sum(np.diff(points, axis=0) ** 2, axis=-1) + d**2))
+
+
+def windowed_mean(values: F64, window: int) -> F64:
+    """Return the mean of `values` (T, ...) over `window` frames to each side, cut at the ends."""
+    count = len(values)
+    sums = np.concatenate([np.zeros((1, *values.shape[1:])), np.cumsum(values, axis=0)])
+    frames = np.arange(count)
+    first, last = np.maximum(frames - window, 0), np.minimum(frames + window + 1, count)
+    return np.asarray((sums[last] - sums[first]) / (last - first)[:, np.newaxis])
+
+
+def e_position(lengths: F64) -> float:
+    """Return the mean over joints of the mean over frames of distances (T, J) (Li 2008, eq. 26)."""
+    return float(lengths.mean(0).mean())
+
+
+def e_angle(skeleton: Skeleton, original: F64, decoded: F64) -> float | None:
+    """Return the mean length in radians of joints' Euler angle errors (Li 2008, eq. 27 and 28).
+
+    Parameters
+    ----------
+    original, decoded : degrees of freedom (T, C), both on the same branch
+
+    The mean is over frames and the joints that have rotation channels; None if none has.
+    """
+    by_joint, start = [], 0
+    for channels in skeleton.channels:
+        _, at = rotation_order(channels)
+        columns = [start + k for k in at]
+        if columns:
+            by_joint.append(distances(original[:, columns], decoded[:, columns]).mean())
+        start += len(channels)
+    return float(np.mean(by_joint)) if by_joint else None

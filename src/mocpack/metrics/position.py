@@ -1,0 +1,64 @@
+"""How far points are from where they were. Metres in, metres out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import rotations
+from mocpack.kinematics import SHELL
+
+F64 = npt.NDArray[np.float64]
+
+
+def distances(a: F64, b: F64) -> F64:
+    """Return the distance between points (..., 3)."""
+    d = a - b
+    return np.asarray(np.sqrt(np.einsum("...k,...k->...", d, d)))
+
+
+def largest(lengths: F64) -> float:
+    return float(lengths.max())
+
+
+def percentile(lengths: F64, share: float) -> float:
+    """Return the length that `share` percent of all frames and points stay below."""
+    return float(np.percentile(lengths, share))
+
+
+def rms(lengths: F64) -> float:
+    return float(np.sqrt(np.mean(np.square(lengths))))
+
+
+def mean(lengths: F64) -> float:
+    return float(lengths.mean())
+
+
+def displacements(
+    a: tuple[F64, F64],
+    b: tuple[F64, F64],
+    ends: tuple[F64, F64],
+    carriers: Sequence[int],
+    *,
+    shell: float = SHELL,
+) -> F64:
+    """Return what the promised error is the largest of, by frame and joint (T, J).
+
+    Parameters
+    ----------
+    a, b : world positions (T, J, 3) and rotations (T, J, 4) of each motion
+    ends : end sites (T, E, 3) of each motion
+    carriers : joint of each end site, length E
+    shell : how far along the joint's own three axes the skin is, in metres
+    """
+    centre = a[0] - b[0]
+    turned = rotations.as_matrix(a[1]) - rotations.as_matrix(b[1])
+    skin = centre[..., np.newaxis] + shell * turned
+    squares = np.einsum("...ik,...ik->...k", skin, skin).max(-1)
+    squares = np.maximum(squares, np.einsum("...i,...i->...", centre, centre))
+    moved = ends[0] - ends[1]
+    for e, j in enumerate(carriers):
+        squares[:, j] = np.maximum(squares[:, j], np.einsum("ti,ti->t", moved[:, e], moved[:, e]))
+    return np.asarray(np.sqrt(squares))

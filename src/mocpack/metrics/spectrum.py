@@ -1,0 +1,68 @@
+"""Energy of a motion above a frequency: what shows a motion that trembles within its bound."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.clip import Clip
+
+F64 = npt.NDArray[np.float64]
+
+SEGMENT = 256  # frames
+SHORTEST = 16  # frames; a shorter clip has no spectrum to speak of
+TREMBLE_FROM = 30.0  # hertz
+TREMBLE_SHARE = 1.05  # of the source's energy, what a decoded motion may have
+TREMBLE_FREE = 0.05  # of the bound: root-mean-square trembling of a joint that passes anyway
+
+
+def energy_above(points: F64, frame_rate: float, hertz: float) -> float | None:
+    """Return the energy of points (T, P, 3) above `hertz`, summed over points and axes, in m².
+
+    None where the frame rate cannot hold that frequency, or the clip is too short to say.
+    """
+    if frame_rate <= 2 * hertz or len(points) < SHORTEST:
+        return None
+    frequencies, density = welch(points.reshape(len(points), -1), frame_rate)
+    step = frequencies[1] - frequencies[0]
+    return float(density[frequencies > hertz].sum() * step)
+
+
+def welch(signals: F64, frame_rate: float) -> tuple[F64, F64]:
+    """Return frequencies (K,) and one-sided power density (K, N) of signals (T, N).
+
+    Welch's method as scipy.signal does it by default: Hann windows of 256 frames that overlap by
+    half, each freed of its mean. Written out because importing scipy.signal takes longer than
+    everything else that `compare` does.
+    """
+    length = min(SEGMENT, len(signals))
+    step = length - length // 2
+    window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(length) / length)
+    total = np.zeros((length // 2 + 1, signals.shape[1]))
+    starts = range(0, len(signals) - length + 1, step)
+    for start in starts:
+        part = signals[start : start + length]
+        spectrum = np.fft.rfft((part - part.mean(0)) * window[:, np.newaxis], axis=0)
+        total += spectrum.real**2 + spectrum.imag**2
+    total /= len(starts) * frame_rate * np.sum(window**2)
+    total[1 : (length + 1) // 2] *= 2  # all but the mean and, for an even length, the last
+    return np.asarray(np.fft.rfftfreq(length, 1 / frame_rate), np.float64), total
+
+
+def tremble(original: Clip, decoded: Clip, max_error: float) -> float:
+    """Return E30 of `decoded` over what it may be; above 1, it trembles.
+
+    It may be 1.05 times the source's, and (0.05 · `max_error`)² for each joint more. 0 where the
+    frame rate is at most 60 or the clip is too short: nothing above 30 Hz can be told there.
+    """
+    found = energy_above(decoded.positions(), original.frame_rate, TREMBLE_FROM)
+    source = energy_above(original.positions(), original.frame_rate, TREMBLE_FROM)
+    if found is None or source is None:
+        return 0.0
+    free = len(original.skeleton) * (TREMBLE_FREE * max_error) ** 2
+    return found / (TREMBLE_SHARE * source + free)
+
+
+def trembles(original: Clip, decoded: Clip, max_error: float) -> bool:
+    """Whether `decoded` trembles though it keeps within `max_error` metres."""
+    return tremble(original, decoded, max_error) > 1

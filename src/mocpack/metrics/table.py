@@ -1,0 +1,176 @@
+"""The table of metrics: each named once, with its unit, its source and the function behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mocpack.clip import AnyClip
+from mocpack.metrics import contacts, papers, position, rotation, spectrum, velocity
+from mocpack.metrics.comparison import Comparison, Row, worst_frames, worst_joints
+from mocpack.metrics.pair import AnyPair, SkeletonPair, pair
+
+MM, CM = 1e3, 1e2  # in a metre
+ORIGINAL, DECODED = 0, 1  # in a pair
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One line of the table.
+
+    Attributes
+    ----------
+    key : str
+        Its name in `compare --json`.
+    title, unit, source : str
+        What people read.
+    measure : callable
+        From a pair of clips to a value in `unit`, or None where the metric does not apply.
+    kinds : tuple of str
+        The kinds of clips it is for.
+    """
+
+    key: str
+    title: str
+    unit: str
+    source: str
+    measure: Callable[[Any], float | None]
+    kinds: tuple[str, ...] = ("skeleton",)
+
+
+BOTH = ("skeleton", "vertices")
+MESH = ("vertices",)
+
+# fmt: off
+METRICS = (
+    Metric("max_error_mm", "largest error, with bone ends and skin", "mm", "",
+           lambda p: MM * p.promised, BOTH),
+    Metric("max_joint_mm", "largest joint error", "mm", "",
+           lambda p: MM * position.largest(p.distances), BOTH),
+    Metric("p99_mm", "99th percentile of joint errors", "mm", "",
+           lambda p: MM * position.percentile(p.distances, 99), BOTH),
+    Metric("rms_mm", "root-mean-square joint error", "mm", "",
+           lambda p: MM * position.rms(p.distances), BOTH),
+    Metric("mean_mm", "mean joint error", "mm", "",
+           lambda p: MM * position.mean(p.distances), BOTH),
+    Metric("rotation_deg_max", "largest rotation error, in the world", "deg", "",
+           lambda p: _world_degrees(p, rotation.largest)),
+    Metric("rotation_deg_mean", "mean rotation error, in the world", "deg", "",
+           lambda p: _world_degrees(p, rotation.mean)),
+    Metric("local_rotation_deg_max", "largest rotation error, against the parent", "deg", "",
+           lambda p: _local_degrees(p, rotation.largest)),
+    Metric("local_rotation_deg_mean", "mean rotation error, against the parent", "deg", "",
+           lambda p: _local_degrees(p, rotation.mean)),
+    Metric("velocity_cm_s", "mean velocity error", "cm/s", "",
+           lambda p: _velocity(p, velocity.mean), BOTH),
+    Metric("velocity_max_cm_s", "largest velocity error", "cm/s", "",
+           lambda p: _velocity(p, velocity.largest), BOTH),
+    Metric("foot_skate_cm_s", "speed of planted feet", "cm/s", "",
+           lambda p: _skate(p, DECODED)),
+    Metric("foot_skate_source_cm_s", "speed of planted feet in the source", "cm/s", "",
+           lambda p: _skate(p, ORIGINAL)),
+    Metric("e15", "energy above 15 Hz", "mm²", "Welch 1967",
+           lambda p: _energy(p, 15, DECODED), BOTH),
+    Metric("e15_source", "energy above 15 Hz in the source", "mm²", "Welch 1967",
+           lambda p: _energy(p, 15, ORIGINAL), BOTH),
+    Metric("e30", "energy above 30 Hz", "mm²", "Welch 1967",
+           lambda p: _energy(p, 30, DECODED), BOTH),
+    Metric("e30_source", "energy above 30 Hz in the source", "mm²", "Welch 1967",
+           lambda p: _energy(p, 30, ORIGINAL), BOTH),
+    Metric("eps_x_cm", "eps_x, at bone ends", "cm", "Beaudoin et al. 2007",
+           lambda p: _eps_x(p)),
+    Metric("eps_x_centre_cm", "eps_x, at joint centres", "cm", "Beaudoin et al. 2007",
+           lambda p: _eps_x(p, at="centre")),
+    Metric("def_cm", "DEF, sum over joints", "cm", "Chattopadhyay et al. 2007",
+           lambda p: CM * papers.displacement_error(p.distances)),
+    Metric("def_units", "DEF, in the source's unit", "", "Chattopadhyay et al. 2007",
+           lambda p: papers.displacement_error(p.distances) / p.original.unit),
+    Metric("e_d", "E_D of positions", "%", "Mukai; Karni and Gotsman 2004",
+           lambda p: papers.e_d(*p.points), BOTH),
+    Metric("e_d_dofs", "E_D of degrees of freedom", "%", "Mukai; Karni and Gotsman 2004",
+           lambda p: None if p.dofs is None else papers.e_d(*p.dofs)),
+    Metric("me_cm", "ME, mean joint error", "cm", "Váša and Brunnett 2014",
+           lambda p: CM * papers.mean_error(p.distances)),
+    Metric("sk_ted", "SkTED, change of speed", "", "Váša and Brunnett 2014",
+           lambda p: papers.sk_ted(*p.points)),
+    Metric("e_position_cm", "E_position", "cm", "Li et al. 2008",
+           lambda p: CM * papers.e_position(p.distances)),
+    Metric("e_angle_deg", "E_angle", "deg", "Li et al. 2008",
+           lambda p: _e_angle(p)),
+    Metric("sted", "STED, change of the surface", "", "Váša and Skala 2011",
+           lambda p: p.sted.total, MESH),
+    Metric("sted_spatial", "STED, edges in space", "", "Váša and Skala 2011",
+           lambda p: p.sted.spatial, MESH),
+    Metric("sted_temporal", "STED, edges in time", "", "Váša and Skala 2011",
+           lambda p: p.sted.temporal, MESH),
+)
+# fmt: on
+
+
+def compare(original: AnyClip, decoded: AnyClip) -> Comparison:
+    """Measure `decoded` against `original` with every metric of the table.
+
+    Raises
+    ------
+    UsageError
+        If the two differ in frame count, frame rate, skeleton or mesh.
+    """
+    both = pair(original, decoded)
+    rows = tuple(Row(m.key, m.title, m.unit, _value(m, both)) for m in METRICS)
+    names = _names(both)
+    return Comparison(
+        rows,
+        worst_joints(both.displacements, names),
+        worst_frames(both.displacements, names, both.frame_rate),
+    )
+
+
+def _value(metric: Metric, both: AnyPair) -> float | None:
+    if both.kind not in metric.kinds:
+        return None
+    value = metric.measure(both)
+    return None if value is None else float(value)
+
+
+def _names(both: AnyPair) -> tuple[str, ...]:
+    if isinstance(both, SkeletonPair):
+        return both.skeleton.names
+    return tuple(f"vertex {v}" for v in range(both.original.header.vertex_count))
+
+
+def _scaled(value: float | None, scale: float) -> float | None:
+    return None if value is None else value * scale
+
+
+def _eps_x(p: SkeletonPair, **where: Any) -> float | None:
+    return _scaled(papers.eps_x(p.skeleton, p.points, p.ends, **where), CM)
+
+
+def _e_angle(p: SkeletonPair) -> float | None:
+    if p.dofs is None:
+        return None
+    return _scaled(papers.e_angle(p.skeleton, *p.dofs), np.degrees(1.0))
+
+
+def _velocity(p: AnyPair, statistic: Callable[[Any, Any, float], float | None]) -> float | None:
+    return _scaled(statistic(*p.points, p.frame_rate), CM)
+
+
+def _skate(p: SkeletonPair, which: int) -> float | None:
+    found = contacts.foot_skate(p.skeleton, *p.points, p.frame_rate)
+    return None if found is None else CM * found[which]
+
+
+def _energy(p: AnyPair, hertz: float, which: int) -> float | None:
+    return _scaled(spectrum.energy_above(p.points[which], p.frame_rate, hertz), MM**2)
+
+
+def _world_degrees(p: SkeletonPair, statistic: Callable[[Any, Any], float]) -> float:
+    return float(np.degrees(statistic(p.worlds[0][1], p.worlds[1][1])))
+
+
+def _local_degrees(p: SkeletonPair, statistic: Callable[[Any, Any], float]) -> float:
+    return float(np.degrees(statistic(p.original.rotations, p.decoded.rotations)))
