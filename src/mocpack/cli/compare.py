@@ -1,0 +1,58 @@
+"""``mocpack compare``: every metric of one motion against another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mocpack import _api
+from mocpack.cli import files, options
+from mocpack.errors import FormatError
+from mocpack.metrics import compare
+from mocpack.units import format_length
+
+SLACK = 1e-6  # metres that a decoder's arithmetic may differ from the encoder's
+
+
+def run(
+    original: Annotated[str, typer.Argument(help="The motion as it was.")],
+    packed: Annotated[str, typer.Argument(help="The motion as it came back: .mocp or any other.")],
+    unit: options.Unit = None,
+    frames: Annotated[
+        str | None, typer.Option(help="Only these frames of the original, like 1:.")
+    ] = None,
+    skeleton: options.SkeletonFile = None,
+    as_json: options.Json = False,
+) -> int:
+    """Print every metric, the worst joints and frames; exit 1 if a file breaks its own bound."""
+    before = files.read_clip(original, unit=unit, frames=frames, skeleton=skeleton)
+    after = files.read_clip(packed, unit=unit, skeleton=skeleton)
+    comparison = compare(before, after)
+    found = comparison.to_dict()
+    if as_json:
+        files.stdout().print(json.dumps(found, indent=1))
+    else:
+        files.stdout().print(str(comparison), markup=False)
+    declared = _declared(packed)
+    largest = (found["max_error_mm"] or 0.0) / 1000
+    if declared is not None and largest > declared + SLACK:
+        files.stderr().print(
+            f"mocpack: {packed} declares {format_length(declared)}, "
+            f"but is {format_length(largest)} off"
+        )
+        return 1
+    return 0
+
+
+def _declared(path: str) -> float | None:
+    """Return the bound that a .mocp file declares; other files declare none."""
+    if not Path(path).is_file():
+        return None
+    try:
+        with _api.open(path) as motion:
+            return motion.errors.declared
+    except FormatError:
+        return None

@@ -1,0 +1,91 @@
+"""``mocpack demo``: the whole tour on the bundled clip."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from mocpack import _api, rate
+from mocpack.cli import files
+from mocpack.clip import Clip, promised_error
+from mocpack.codec import SupportsBound, SupportsQuality
+from mocpack.draw import draw_error
+from mocpack.metrics import compare
+from mocpack.registry import DEFAULT_CODEC, parse_codec
+from mocpack.samples import JUMP
+from mocpack.units import format_length, format_size
+
+ACKNOWLEDGEMENT = (
+    "The motion was obtained from mocap.cs.cmu.edu; "
+    "the database was created with funding from NSF EIA-0196217."
+)
+BOUNDS = ("20mm", "5mm", "1mm", "0.1mm")
+
+
+def run(
+    out: Annotated[Path, typer.Option(help="Folder for what the demo makes.")] = Path("demo"),
+) -> int:
+    """Compress, decompress and compare the bundled clip; a table and a picture."""
+    out.mkdir(parents=True, exist_ok=True)
+    console = files.stdout()
+    clip = _api.read(JUMP)
+    assert isinstance(clip, Clip)
+    console.print(
+        f"{JUMP.name}: {clip.frame_count} frames of {len(clip.skeleton)} joints, "
+        f"{format_size(JUMP.stat().st_size)} of text, {format_size(rate.raw_size(clip))} as float32"
+    )
+    table = _new_table()
+    decoded = clip
+    for name, spec, bound in _settings():
+        data = _api.encode(clip, spec, max_error=bound)
+        path = out / f"{name}.mocp"
+        path.write_bytes(data)
+        back = _api.decode(path.read_bytes())
+        assert isinstance(back, Clip)
+        decoded = back
+        _add_row(table, name, bound, data, clip, decoded)
+    console.print(table)
+    _api.write(decoded, out / "decoded.bvh")
+    worst = promised_error(clip, decoded)
+    draw_error(clip, decoded, out / "error.png")
+    console.print(
+        f"the last of them: worst at frame {worst.worst_frame}, "
+        f"joint {clip.skeleton.names[worst.worst_joint]}, {format_length(worst.max)}"
+    )
+    console.print(f"wrote {out}/*.mocp, {out}/decoded.bvh and the picture {out}/error.png")
+    console.print(ACKNOWLEDGEMENT)
+    return 0
+
+
+def _settings() -> list[tuple[str, str, str | None]]:
+    """Return (name, codec, bound) of each file to make; what is drawn comes last."""
+    settings: list[tuple[str, str, str | None]] = [("raw", "raw", None)]
+    if isinstance(parse_codec(DEFAULT_CODEC), SupportsBound | SupportsQuality):
+        settings += [(f"{DEFAULT_CODEC}-{bound}", DEFAULT_CODEC, bound) for bound in BOUNDS[::-1]]
+    return settings
+
+
+def _new_table() -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("file")
+    for title in ("allowed", "size", "ratio", "largest", "mean", "velocity cm/s"):
+        table.add_column(title, justify="right")
+    return table
+
+
+def _add_row(
+    table: Table, name: str, bound: str | None, data: bytes, clip: Clip, decoded: Clip
+) -> None:
+    found = compare(clip, decoded).to_dict()
+    table.add_row(
+        f"{name}.mocp",
+        bound or "-",
+        format_size(len(data)),
+        f"{rate.raw_size(clip) / len(data):.1f}",
+        format_length(found["max_error_mm"] / 1000),
+        format_length(found["mean_mm"] / 1000),
+        f"{found['velocity_cm_s']:.3f}",
+    )
