@@ -137,11 +137,13 @@ def open(path: str | Path) -> Motion:
 class Motion:
     """An open .mocp file: reads and decodes what is asked for."""
 
-    def __init__(self, file: BinaryIO, size: int, *, partial: bool = False) -> None:
+    def __init__(
+        self, file: BinaryIO, size: int, *, partial: bool = False, codec: Codec | None = None
+    ) -> None:
         self._file = file
-        self._partial = partial
         self._reader = Reader(file, size, partial=partial)
-        self._codec = _codec_of(self._reader)
+        # a codec that the registry does not know can still be read by those who have it
+        self._codec = _codec_of(self._reader) if codec is None else codec
         self._whole: AnyClip | None = None
 
     def __enter__(self) -> Self:

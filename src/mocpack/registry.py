@@ -42,15 +42,24 @@ def parse_codec(spec: str) -> Codec:
     >>> parse_codec("raw")
     Raw()
     """
+    codec_id, params = parse_assignments(spec)
+    return build_codec(codec_class(codec_id), params)
+
+
+def parse_assignments(spec: str) -> tuple[str, dict[str, Any]]:
+    """Split a spec into id and parameters, without looking the codec up.
+
+    >>> parse_assignments("zfp:tolerance=0.001")
+    ('zfp', {'tolerance': 0.001})
+    """
     codec_id, _, rest = spec.partition(":")
-    cls = codec_class(codec_id)
     params: dict[str, Any] = {}
     for assignment in rest.split(",") if rest else []:
         name, equals, text = assignment.partition("=")
         if not equals:
             raise UsageError(f"write parameters of {codec_id} as name=value, got {assignment!r}")
         params[name.strip()] = _value(text.strip())
-    return build_codec(cls, params)
+    return codec_id, params
 
 
 def build_codec(cls: type[Codec], params: dict[str, Any]) -> Codec:

@@ -1,4 +1,4 @@
-"""``mocpack bench``: the papers' tables and figures, made again."""
+"""``mocpack bench``: every method on the same clips, with pictures; the papers' tables again."""
 
 from __future__ import annotations
 
@@ -11,20 +11,87 @@ import typer
 
 from mocpack.bench import papers
 from mocpack.bench.datasets import require_data
+from mocpack.bench.measure import Setting, parse_targets
+from mocpack.bench.peers import parse_any_codec
+from mocpack.bench.run import describe_machine, find_clips, run_bench, write_tables
+from mocpack.cli import files, options
 from mocpack.errors import UsageError
 
 
 def run(
-    paper: Annotated[str, typer.Option(help="Number of the paper: 000 to 004.")],
+    codec: Annotated[list[str] | None, typer.Option(help="Codec to measure; repeatable.")] = None,
     data: Annotated[
-        Path | None, typer.Option(help="Folder of real clips (default: what MOCPACK_DATA names).")
+        list[Path] | None,
+        typer.Option(help="Clips, or folders of them (default: what MOCPACK_DATA names, cmu)."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for tables and pictures.")] = Path("report"),
+    target: Annotated[
+        str | None, typer.Option(help="max_error=1mm,5mm, mean_error=…, ratio=20,40 or sweep.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for what is made.")] = Path("report"),
+    anchor: Annotated[str | None, typer.Option(help="Codec that BD-rates are against.")] = None,
+    frames: options.Frames = None,
+    jobs: options.Workers = 1,
+    paper: Annotated[str | None, typer.Option(help="Reproduce a paper: 000 to 004.")] = None,
+    all_papers: Annotated[bool, typer.Option("--papers", help="Reproduce all papers.")] = False,
 ) -> int:
-    """Reproduce a paper's tables and figures beside its printed numbers."""
-    known = sorted(m.name.removeprefix("paper_") for m in iter_modules(papers.__path__))
-    if paper not in known:
-        raise UsageError(f"no paper {paper!r}; there are: {', '.join(known) or 'none yet'}")
+    """Measure codecs on clips: sizes, every metric, speed, a report; or reproduce a paper."""
     out.mkdir(parents=True, exist_ok=True)
-    import_module(f"mocpack.bench.papers.paper_{paper}").reproduce(data or require_data(), out)
+    if paper or all_papers:
+        return _papers([paper] if paper else _known_papers(), data, out)
+    if not codec:
+        raise UsageError("name at least one --codec (mocpack codecs lists them), or a --paper")
+    for spec in codec:
+        parse_any_codec(spec)
+    if anchor is not None and anchor not in codec:
+        raise UsageError(f"the anchor must be one of the codecs: {', '.join(codec)}")
+    return _bench(codec, data, target, out, anchor, frames, jobs)
+
+
+def _bench(
+    codecs: list[str],
+    data: list[Path] | None,
+    target: str | None,
+    out: Path,
+    anchor: str | None,
+    frames: str | None,
+    jobs: int,
+) -> int:
+    from mocpack.bench.acl import acl_rows
+    from mocpack.bench.report import write_report
+
+    clips = find_clips(data or [require_data() / "cmu"])
+    targets: list[tuple[str, str] | None] = [None] if target is None else [*parse_targets(target)]
+    settings = [Setting(spec, t) for spec in codecs for t in targets]
+    with files.progress(len(clips)) as bar:
+        task = bar.add_task("measuring", total=len(clips))
+        rows = run_bench(
+            clips, settings, out, workers=jobs, frames=frames, done=lambda: bar.advance(task)
+        )
+    write_tables(rows, out)
+    reference = acl_rows({p.stem for p in clips})
+    report = write_report(rows, out, describe_machine(), anchor=anchor, reference=reference)
+    failed = [r for r in rows if r["failure"]]
+    console = files.stdout()
+    console.print(f"{len(rows)} rows, {len(failed)} failed; wrote {report} and {out}/bench.csv")
+    for row in failed[:20]:
+        console.print(f"  {row['clip']} {row['codec']} {row['target'] or ''}: {row['failure']}")
+    return 0
+
+
+def _known_papers() -> list[str]:
+    return sorted(
+        m.name.removeprefix("paper_")
+        for m in iter_modules(papers.__path__)
+        if m.name.startswith("paper_")
+    )
+
+
+def _papers(numbers: list[str], data: list[Path] | None, out: Path) -> int:
+    known = _known_papers()
+    for number in numbers:
+        if number not in known:
+            raise UsageError(f"no paper {number!r}; there are: {', '.join(known) or 'none yet'}")
+    for number in numbers:
+        module = import_module(f"mocpack.bench.papers.paper_{number}")
+        module.reproduce((data or [require_data()])[0], out)
     return 0

@@ -115,12 +115,12 @@ def run_many(
         raise UsageError(f"-j takes a number of processes, or 0 for all cores, got {workers}")
     workers = min(workers or cpu_count() or 1, len(jobs))
     outcomes = [Outcome()] * len(jobs)
-    with _progress(len(jobs)) as progress:
-        task = progress.add_task(title, total=len(jobs))
+    with progress(len(jobs)) as bar:
+        task = bar.add_task(title, total=len(jobs))
         if workers == 1:
             for i, job in enumerate(jobs):
                 outcomes[i] = attempt(work, *job)
-                progress.advance(task)
+                bar.advance(task)
             return outcomes
         with ProcessPoolExecutor(workers) as pool:
             futures: dict[Future[Outcome], int] = {
@@ -128,7 +128,7 @@ def run_many(
             }
             for future in as_completed(futures):
                 outcomes[futures[future]] = future.result()
-                progress.advance(task)
+                bar.advance(task)
     return outcomes
 
 
@@ -167,7 +167,8 @@ def exit_code(error: BaseException) -> int:
     return 1 if isinstance(error, BoundError) else 2
 
 
-def _progress(jobs: int) -> Progress:
+def progress(jobs: int) -> Progress:
+    """Return a progress bar on a terminal; nothing elsewhere, nor for a single job."""
     console = stderr()
     return Progress(
         TextColumn("{task.description}"),

@@ -1,0 +1,186 @@
+"""One row of the bench: one clip, one codec, one target; sizes, errors, speed, or why it failed."""
+
+from __future__ import annotations
+
+import io
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from mocpack import _api, rate
+from mocpack.bench.peers import parse_any_codec
+from mocpack.clip import AnyClip, Clip, promised_error
+from mocpack.codec import Codec
+from mocpack.container import unpack
+from mocpack.errors import MocpackError, UsageError
+from mocpack.kinematics import end_positions
+from mocpack.metrics import compare
+from mocpack.registry import build_codec
+
+ERRORS = ("max_error", "mean_error")
+SWEEP = ("50mm", "20mm", "10mm", "5mm", "2mm", "1mm", "0.5mm", "0.2mm", "0.1mm")
+REPEATS, PATIENCE = 5, 0.5  # decodings at most; seconds after which one is enough
+BINS = 240  # of the error over time that a row keeps
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What to measure: a codec's spec and a target, such as ("max_error", "1mm")."""
+
+    spec: str
+    target: tuple[str, str] | None
+
+    @property
+    def label(self) -> str:
+        return self.spec if self.target is None else f"{self.spec} {'='.join(self.target)}"
+
+
+def parse_targets(text: str) -> list[tuple[str, str]]:
+    """Read ``max_error=1mm,5mm``, ``ratio=20,40`` or ``sweep``.
+
+    >>> parse_targets("ratio=20,40")
+    [('ratio', '20'), ('ratio', '40')]
+    """
+    if text == "sweep":
+        return [("max_error", bound) for bound in SWEEP]
+    name, equals, values = text.partition("=")
+    name = name.replace("-", "_")
+    if not equals or name not in ("max_error", "mean_error", "ratio", "size"):
+        raise UsageError(
+            f"write a target as max_error=1mm,5mm, mean_error=…, ratio=20,40, size=… or sweep, "
+            f"got {text!r}"
+        )
+    return [(name, value) for value in values.split(",")]
+
+
+def measure_row(path: Path, clip: AnyClip, setting: Setting) -> dict[str, Any]:
+    """Return one row; a codec that fails gives a row that says why."""
+    row: dict[str, Any] = {
+        "clip": path.stem,
+        "codec": setting.spec,
+        "target": None if setting.target is None else "=".join(setting.target),
+        "frames": clip.frame_count,
+        "failure": None,
+    }
+    before = _peak_memory()
+    try:
+        row |= _measure(clip, setting, path.stat().st_size)
+    except MocpackError as error:
+        row["failure"] = str(error)
+    except Exception as error:  # the bench goes on whatever one codec does
+        row["failure"] = f"{type(error).__name__}: {error}"
+    row["peak_mb"] = max(0.0, _peak_memory() - before)
+    return row
+
+
+def _measure(clip: AnyClip, setting: Setting, source_bytes: int) -> dict[str, Any]:
+    codec = parse_any_codec(setting.spec)
+    started = time.perf_counter()
+    data = _api.encode(clip, codec, **_target(setting.target))
+    search_seconds = time.perf_counter() - started
+    packed = unpack(data)
+    used = build_codec(type(codec), packed.params)
+    decode_seconds, decoded = _timed(lambda: used.decode(packed.payload, clip.header))
+    sizes = _sizes(data, used)
+    found = compare(clip, decoded).to_dict()
+    worst = found.pop("worst")
+    found = {name: value for name, value in found.items() if not isinstance(value, list | dict)}
+    return {
+        "setting": used.params(),
+        **sizes,
+        "bits_per_frame": 8 * len(data) / clip.frame_count,
+        "ratio_float32": rate.raw_size(clip) / len(data),
+        "ratio_source": source_bytes / len(data),
+        "encode_fps": clip.frame_count / _encode_seconds(used, clip, search_seconds),
+        "search_fps": clip.frame_count / search_seconds,
+        "decode_fps": clip.frame_count / decode_seconds,
+        **found,
+        "worst": worst,
+        "detail": _detail(clip, decoded),
+    }
+
+
+def _target(target: tuple[str, str] | None) -> dict[str, Any]:
+    if target is None:
+        return {}
+    name, value = target
+    return {name: float(value) if name == "ratio" else value}
+
+
+def _sizes(data: bytes, codec: Codec) -> dict[str, int]:
+    """Return the three sizes that comparisons need, and the parts of the file."""
+    with _api.Motion(io.BytesIO(data), len(data), codec=codec) as motion:
+        sizes, layout = motion.sizes, motion.layout()
+    shipped = int(getattr(codec, "shipped_model_bytes", 0))
+    return {
+        "payload_bytes": sizes["file"] - sizes["skeleton"] - sizes["metadata"],
+        "file_bytes": sizes["file"],
+        "with_model_bytes": sizes["file"] + shipped,
+        "skeleton_bytes": sizes["skeleton"],
+        "metadata_bytes": sizes["metadata"],
+        "index_bytes": layout.index_bytes,
+        "model_bytes": layout.model_bytes,
+    }
+
+
+def _timed(work: Callable[[], AnyClip]) -> tuple[float, AnyClip]:
+    """Return the median time after a first run to warm up, and what came of it."""
+    result = work()
+    times: list[float] = []
+    while len(times) < REPEATS and sum(times) < PATIENCE:
+        started = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - started)
+    return median(times), result
+
+
+def _encode_seconds(codec: Codec, clip: AnyClip, search_seconds: float) -> float:
+    """Return the time of one encoding with the setting that was found."""
+    if search_seconds > 20 * PATIENCE:
+        # a second long run would say little more than this one does
+        started = time.perf_counter()
+        codec.encode(clip)
+        return time.perf_counter() - started
+    seconds, _ = _timed(lambda: codec.encode(clip))  # type: ignore[arg-type, return-value]
+    return seconds
+
+
+def _detail(clip: AnyClip, decoded: AnyClip) -> dict[str, Any] | None:
+    """Return what the report draws: error over time and by joint, the worst pose."""
+    if not isinstance(clip, Clip) or not isinstance(decoded, Clip):
+        return None
+    error = promised_error(clip, decoded)
+    edges = np.linspace(0, clip.frame_count, min(BINS, clip.frame_count) + 1).astype(int)
+    over_time = np.maximum.reduceat(error.frames, edges[:-1])
+    frame = error.worst_frame
+    return {
+        "seconds": clip.frame_count * clip.frame_time,
+        "error_over_time_mm": [round(1000 * float(e), 5) for e in over_time],
+        "joints": list(clip.skeleton.names),
+        "error_by_joint_mm": [round(1000 * float(e), 5) for e in error.joints],
+        "worst_frame": frame,
+        "worst_joint": clip.skeleton.names[error.worst_joint],
+        "original_bones": _bones(clip.frames(frame, frame + 1)),
+        "decoded_bones": _bones(decoded.frames(frame, frame + 1)),
+    }
+
+
+def _bones(pose: Clip) -> list[list[float]]:
+    """Return the bones of a one-frame clip as x y z x y z, in metres to a tenth of a millimetre."""
+    positions, world = pose.world()
+    ends = end_positions(pose.skeleton, positions, world)[0]
+    places = positions[0]
+    pairs = [(places[p], places[j]) for j, p in enumerate(pose.skeleton.parents) if p >= 0]
+    pairs += [(places[j], ends[e]) for e, j in enumerate(pose.skeleton.end_site_joints)]
+    return [[round(float(v), 4) for v in (*a, *b)] for a, b in pairs]
+
+
+def _peak_memory() -> float:
+    """Return the largest resident size so far of this process, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
