@@ -28,8 +28,7 @@ from mocpack.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.io import read_bytes, read_file, write_bytes
-from mocpack.io.table import write_atomically
+from mocpack.io import read_bytes, read_file, write_file
 from mocpack.registry import DEFAULT_CODEC, codec_class, parse_codec
 from mocpack.units import parse_length, parse_size
 
@@ -67,8 +66,11 @@ def read_data(data: bytes, *, name: str = "input", unit: str | float | None = No
 
 
 def write(clip: AnyClip, path: str | Path) -> None:
-    """Write a clip, atomically, in the format that the path's extension names."""
-    write_atomically(write_bytes(clip, Path(path).suffix), path)
+    """Write a clip, atomically, in the format that the path's extension names.
+
+    An .amc comes with its .asf beside it.
+    """
+    write_file(clip, path)
 
 
 def encode(

@@ -19,6 +19,7 @@ from mocpack.skeleton import ROTATION_CHANNELS, Skeleton, position_axes, rotatio
 F64 = npt.NDArray[np.float64]
 
 LOST_ANGLE = 1e-6  # radians of rotation that a joint's channels cannot express before we refuse
+LOST_LENGTH = 1e-6  # metres, likewise
 
 
 def dof_names(skeleton: Skeleton) -> list[str]:
@@ -59,7 +60,7 @@ def to_dofs(clip: Clip) -> F64:
                 f"joint {clip.skeleton.names[j]!r} turns, but has no rotation channel"
             )
         if j in clip.translated_joints:
-            place = clip.translations[:, clip.translated_joints.index(j)]
+            place = _in_channel_frame(clip, j)
             for axis, k in position_axes(channels):
                 matrix[:, start + k] = place[:, axis]
     return matrix
@@ -80,8 +81,14 @@ def from_dofs(matrix: F64, header: ClipHeader, *, channels: F64 | None = None) -
                 turn = rotations.multiply(rotations.multiply(axis, turn), rotations.conjugate(axis))
             local[:, j] = turn
         if j in moving:
-            for axis_index, k in position_axes(names):
-                places[:, moving.index(j), axis_index] = matrix[:, start + k]
+            place = places[:, moving.index(j)]
+            listed = position_axes(names)
+            if _adds_to_offset(names):
+                shift = np.zeros((len(matrix), 3))
+                shift[:, [a for a, _ in listed]] = matrix[:, [start + k for _, k in listed]]
+                place += rotations.rotate(skeleton.axes[j], shift)
+            else:
+                place[:, [a for a, _ in listed]] = matrix[:, [start + k for _, k in listed]]
     return Clip(header, local, places, channels)
 
 
@@ -119,6 +126,27 @@ def _in_axis_frame(clip: Clip, j: int) -> F64:
     if np.array_equal(axis, rotations.IDENTITY):
         return local
     return rotations.multiply(rotations.multiply(rotations.conjugate(axis), local), axis)
+
+
+def _adds_to_offset(channels: tuple[str, ...]) -> bool:
+    """ASF's tx ty tz move a joint from its rest place, in its axis frame; BVH's replace it."""
+    return any(name.startswith("t") for name in channels)
+
+
+def _in_channel_frame(clip: Clip, j: int) -> F64:
+    """Return the place (T, 3) of a translated joint as its position channels give it."""
+    skeleton = clip.skeleton
+    place = clip.translations[:, clip.translated_joints.index(j)]
+    shift = place - skeleton.offsets[j]
+    if _adds_to_offset(skeleton.channels[j]):
+        place = shift = rotations.rotate(rotations.conjugate(skeleton.axes[j]), shift)
+    given = [axis for axis, _ in position_axes(skeleton.channels[j])]
+    lost = np.abs(np.delete(shift, given, axis=1)).max(initial=0.0)
+    if lost > LOST_LENGTH:
+        raise UnsupportedClipError(
+            f"joint {skeleton.names[j]!r} moves {lost:.3g} m where it has no position channel"
+        )
+    return place
 
 
 def _angles(local: F64, order: str, name: str) -> F64:

@@ -9,6 +9,7 @@ import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
+from mocpack.io import files_to_write
 
 
 def run(
@@ -20,7 +21,8 @@ def run(
     force: options.Force = False,
 ) -> int:
     """Read a motion file of one kind and write it as another."""
-    files.check_free(goal, force=force)
+    for path in files_to_write(goal):
+        files.check_free(str(path), force=force)
     clip = files.read_clip(source, unit=unit, frames=frames, skeleton=skeleton)
     if Path(goal).suffix == ".mocp":
         files.write_output(_api.encode(clip), goal, force=force)

@@ -10,7 +10,7 @@ import typer
 from mocpack import _api
 from mocpack.cli import files, options
 from mocpack.errors import FormatError, UsageError
-from mocpack.io import extensions, write_bytes
+from mocpack.io import extensions, files_to_write, write_bytes
 
 
 def run(
@@ -46,9 +46,14 @@ def _decompress(source: str, goal: str, suffix: str, partial: bool, force: bool)
         raise UsageError(
             f"cannot write {suffix!r} files; mocpack writes: {', '.join(extensions(writable=True))}"
         )
-    files.check_free(goal, force=force)
+    if goal != files.PIPE:
+        for path in files_to_write(goal):
+            files.check_free(str(path), force=force)
     try:
         clip = _api.decode(files.read_input(source), partial=partial)
     except FormatError as error:
         raise type(error)(f"{source}: {error}") from error
-    files.write_output(write_bytes(clip, suffix), goal, force=force)
+    if goal == files.PIPE or Path(goal).suffix != suffix:
+        files.write_output(write_bytes(clip, suffix), goal, force=force)
+    else:
+        _api.write(clip, goal)

@@ -1,5 +1,19 @@
 """Motion files of other programs: one table of readers and writers, chosen by content first."""
 
-from mocpack.io.table import extensions, read_bytes, read_file, write_bytes, write_file
+from mocpack.io.table import (
+    extensions,
+    files_to_write,
+    read_bytes,
+    read_file,
+    write_bytes,
+    write_file,
+)
 
-__all__ = ["extensions", "read_bytes", "read_file", "write_bytes", "write_file"]
+__all__ = [
+    "extensions",
+    "files_to_write",
+    "read_bytes",
+    "read_file",
+    "write_bytes",
+    "write_file",
+]

@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from mocpack import _core
 from mocpack.clip import Clip, ClipHeader
-from mocpack.dofs import from_channels, is_angle, to_channels
+from mocpack.dofs import from_channels, to_channels
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, TruncatedError
+from mocpack.io import text
 from mocpack.io.unit_guess import guess_unit
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
 
@@ -72,12 +73,11 @@ def write(clip: Clip) -> bytes:
     numbers = to_channels(clip)
     lines = ["HIERARCHY"]
     _write_hierarchy(lines, clip)
-    lines += ["MOTION", f"Frames: {clip.frame_count}", f"Frame Time: {_decimal(clip.frame_time)}"]
-    if clip.channels is not None:
-        rows = [" ".join(map(_decimal, row)) for row in numbers]
-    else:
-        rows = [" ".join(row) for row in _shortest(numbers, clip.header)]
-    return ("\n".join(lines + rows) + "\n").encode()
+    lines += ["MOTION", f"Frames: {clip.frame_count}"]
+    lines.append(f"Frame Time: {text.decimal(clip.frame_time)}")
+    own = clip.channels is not None
+    rows = text.exact(numbers) if own else text.printed(numbers, clip.header)
+    return ("\n".join([*lines, *map(" ".join, rows)]) + "\n").encode()
 
 
 @dataclass
@@ -185,10 +185,9 @@ class _Parser:
         line = match.group()
         name, brace, after = line.partition(b"{")
         self._at = match.end() - len(after) - len(brace)
-        text = name.strip().decode("utf-8", "surrogateescape")
-        if not text:
+        if not name.strip():
             raise self._fault("a joint has no name")
-        tree.names.append(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
+        tree.names.append(name.strip().decode("utf-8", "replace"))
         tree.parents.append(parent)
         tree.offsets.append([0.0, 0.0, 0.0])
         tree.channels.append(())
@@ -216,11 +215,10 @@ class _Parser:
 
     def _number(self, what: str) -> float:
         word = self._next(what)
-        value = np.empty(1)
-        count, stop = _core.parse_numbers(word.encode(), 0, value)
-        if count != 1 or stop != len(word.encode()):
+        value = text.parse_number(word.encode())
+        if value is None:
             raise self._fault(f"expected {what}, got {word[:40]!r}")
-        return float(value[0])
+        return value
 
     def _integer(self, what: str, low: int, high: int = 2**40) -> int:
         word = self._next(what)
@@ -313,28 +311,4 @@ def _end_site(pad: str, offset: str) -> list[str]:
 
 
 def _vector(metres: F64, unit: float) -> str:
-    return " ".join(_decimal(v) for v in _source_numbers(metres, unit))
-
-
-def _source_numbers(metres: F64, unit: float) -> F64:
-    """Undo the reader's multiplication: the shortest decimal that gives the same metres."""
-    values = metres / unit
-    for digits in range(10):
-        rounded = np.round(values, digits)
-        if np.array_equal(rounded * unit, metres):
-            return rounded
-    return values
-
-
-def _decimal(value: float) -> str:
-    """Return the shortest decimal that reads back as this very double, never in e-notation."""
-    text = np.format_float_positional(value, trim="-")
-    return "0" if text == "-0" else text
-
-
-def _shortest(numbers: F64, header: ClipHeader) -> list[list[str]]:
-    """Print to a tenth of a micrometre and a ten-millionth of a degree: far below any bound."""
-    decimals = max(0, int(np.ceil(np.log10(header.unit / 1e-7))))
-    angle = is_angle(header.skeleton)
-    formats = ["%.7f" if a else f"%.{decimals}f" for a in angle]
-    return [[f % v for f, v in zip(formats, row, strict=True)] for row in numbers.tolist()]
+    return " ".join(text.decimal(v) for v in text.source_numbers(metres, unit))

@@ -2,107 +2,150 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from mocpack.clip import AnyClip
 from mocpack.errors import FormatError, UsageError
-from mocpack.io import bvh
+from mocpack.io import amc, asf, bvh
+from mocpack.io.atomic import write_all_atomically
+from mocpack.io.atomic import write_atomically as write_atomically
 
 MAX_FILE = 4 << 30  # bytes; more is refused before it is read
 
 
 @dataclass(frozen=True)
 class Format:
-    """One row: how to recognise, read and write a kind of file."""
+    """One row: how to recognise, read and write a kind of file.
+
+    Attributes
+    ----------
+    kinds : tuple of str
+        The clips it can hold: "skeleton" (`Clip`), "vertices" (`VertexClip`).
+    beside : (extension, writer), optional
+        The second file of a format that takes two.
+    find_skeleton : callable, optional
+        Finds the skeleton file of a motion file that needs one.
+    """
 
     name: str
     extensions: tuple[str, ...]
     probe: Callable[[bytes], bool]
     read: Callable[..., AnyClip]
     write: Callable[..., bytes] | None = None
+    kinds: tuple[str, ...] = ("skeleton",)
+    beside: tuple[str, Callable[..., bytes]] | None = None
+    find_skeleton: Callable[[Path], Path] | None = None
 
 
-FORMATS = (Format("BVH", (".bvh",), bvh.probe, bvh.read, bvh.write),)
+FORMATS = (
+    Format("BVH", (".bvh",), bvh.probe, bvh.read, bvh.write),
+    Format(
+        "AMC",
+        (".amc",),
+        amc.probe,
+        amc.read,
+        amc.write,
+        beside=(".asf", amc.write_skeleton),
+        find_skeleton=amc.find_skeleton,
+    ),
+    Format("ASF", (".asf",), asf.probe, amc.rest_pose),
+)
 
 
 def extensions(*, writable: bool = False) -> list[str]:
     """Return the extensions that can be read, or written."""
-    return sorted(e for f in FORMATS if f.write or not writable for e in f.extensions)
+    return sorted({e for f in FORMATS if f.write or not writable for e in f.extensions})
 
 
 def read_file(
     path: str | Path, *, unit: float | None = None, skeleton: str | Path | None = None
 ) -> AnyClip:
-    """Read a motion file; complaints name the file. `skeleton` is for formats of two files."""
+    """Read a motion file; complaints name the file.
+
+    `skeleton` is the skeleton file of a motion file that needs one (the .asf of an .amc); left
+    out, it is looked for beside the motion.
+    """
     path = Path(path)
-    if skeleton is not None:
-        raise UsageError(f"{path}: takes no skeleton file")
+    data = _contents(path)
+    chosen = _format_of(data, str(path))
+    if chosen.find_skeleton is None:
+        if skeleton is not None:
+            raise UsageError(f"{path}: takes no skeleton file, {chosen.name} has its own")
+        return read_bytes(data, name=str(path), unit=unit)
+    companion = Path(skeleton) if skeleton is not None else chosen.find_skeleton(path)
+    name = f"{path} (skeleton {companion})"
+    return read_bytes(data, name=name, unit=unit, skeleton=_contents(companion))
+
+
+def read_bytes(
+    data: bytes, *, name: str = "input", unit: float | None = None, skeleton: bytes | None = None
+) -> AnyClip:
+    """Read a motion file's bytes: by content first, by the extension of `name` second."""
+    chosen = _format_of(data, name)
+    if chosen.find_skeleton is not None and skeleton is None:
+        raise FormatError(f"{name}: {chosen.name} needs a skeleton file (--skeleton FILE)")
+    extra = {} if chosen.find_skeleton is None else {"skeleton": skeleton}
+    try:
+        return chosen.read(data, unit=unit, **extra)
+    except FormatError as error:
+        raise type(error)(f"{name}: {error}") from error
+
+
+def write_bytes(clip: AnyClip, extension: str) -> bytes:
+    """Return the clip as a file of that extension; of a format of two files, as that one."""
+    kind = clip.header.kind
+    writers = {e: f.write for f in FORMATS if kind in f.kinds and f.write for e in f.extensions}
+    writers |= {f.beside[0]: f.beside[1] for f in FORMATS if kind in f.kinds and f.beside}
+    if extension.lower() not in writers:
+        raise UsageError(
+            f"cannot write a clip of {kind} as {extension!r}; "
+            f"mocpack writes it as: {', '.join(_writable(kind))}"
+        )
+    return writers[extension.lower()](clip)
+
+
+def files_to_write(path: str | Path) -> list[Path]:
+    """Return the files that writing `path` makes: itself, and what belongs beside it, first."""
+    path = Path(path)
+    for f in FORMATS:
+        if path.suffix.lower() in f.extensions and f.beside:
+            return [path.with_suffix(f.beside[0]), path]
+    return [path]
+
+
+def write_file(clip: AnyClip, path: str | Path) -> None:
+    """Write the clip in the format of the path's extension, atomically.
+
+    A format of two files gets both: walk.amc comes with walk.asf beside it.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in _writable(clip.header.kind):
+        owner = next((f for f in FORMATS if f.beside and f.beside[0] == path.suffix.lower()), None)
+        if owner is not None:
+            raise UsageError(
+                f"{path}: holds no motion; write {path.with_suffix(owner.extensions[0])}, "
+                f"which makes {path.name} too"
+            )
+    write_all_atomically({p: write_bytes(clip, p.suffix) for p in files_to_write(path)})
+
+
+def _writable(kind: str) -> list[str]:
+    return sorted({e for f in FORMATS if f.write and kind in f.kinds for e in f.extensions})
+
+
+def _contents(path: Path) -> bytes:
     if path.stat().st_size > MAX_FILE:
         raise FormatError(f"{path}: larger than {MAX_FILE >> 30} GiB")
-    return read_bytes(path.read_bytes(), name=str(path), unit=unit)
+    return path.read_bytes()
 
 
-def read_bytes(data: bytes, *, name: str = "input", unit: float | None = None) -> AnyClip:
-    """Read a motion file's bytes: by content first, by the extension of `name` second."""
+def _format_of(data: bytes, name: str) -> Format:
     found = [f for f in FORMATS if f.probe(data)]
     found = found or [f for f in FORMATS if Path(name).suffix.lower() in f.extensions]
     if not found:
         raise FormatError(
             f"{name}: not a motion file that mocpack reads; it reads: {', '.join(extensions())}"
         )
-    try:
-        return found[0].read(data, unit=unit)
-    except FormatError as error:
-        raise type(error)(f"{name}: {error}") from error
-
-
-def write_bytes(clip: AnyClip, extension: str) -> bytes:
-    """Return the clip as a file of that extension."""
-    for f in FORMATS:
-        if extension.lower() in f.extensions and f.write:
-            return f.write(clip)
-    raise UsageError(
-        f"cannot write {extension!r} files; mocpack writes: {', '.join(extensions(writable=True))}"
-    )
-
-
-def write_file(clip: AnyClip, path: str | Path) -> None:
-    """Write the clip in the format of the path's extension, atomically."""
-    write_atomically(write_bytes(clip, Path(path).suffix), path)
-
-
-def write_atomically(data: bytes, path: str | Path) -> None:
-    """Write a file so that at any moment it is either the old one or the whole new one."""
-    path = Path(path)
-    try:
-        _write_and_rename(data, path)
-    except OSError as error:
-        # the temporary file's name would mean nothing to the user
-        raise type(error)(error.errno, error.strerror, str(path)) from error
-
-
-def _write_and_rename(data: bytes, path: Path) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(_mode(path))
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _mode(path: Path) -> int:
-    """Return the permissions the file should have: those it had, or those of any new file."""
-    if path.exists():
-        return path.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+    return found[0]

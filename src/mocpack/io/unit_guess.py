@@ -35,6 +35,11 @@ def guess_unit(tree: HasTree, _first_frame: F64 | None = None) -> tuple[float, s
     return CANDIDATES[name], name
 
 
+def plausible(tree: HasTree, unit: float) -> bool:
+    """Say whether a unit of this many metres makes a body of the size that bodies have."""
+    return SMALLEST <= _reach(tree) * unit <= LARGEST
+
+
 def _reach(tree: HasTree) -> float:
     """Return the longest way through the bones from one end of the skeleton to another.
 

@@ -1,0 +1,352 @@
+"""Acclaim skeleton files: bones with a direction in the world of the rest pose, and their axes.
+
+A bone turns at its start and carries its children at its end, so the joint named after a bone
+lies at the end of its parent's. `amc.py` reads the motion, `asf_fit.py` fits other skeletons in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import rotations
+from mocpack.errors import CorruptionError, FormatError, InvalidClipError, TruncatedError
+from mocpack.io.text import decimal, length_decimals, parse_number, source_numbers
+from mocpack.io.unit_guess import guess_unit, plausible
+from mocpack.skeleton import Skeleton
+
+F64 = npt.NDArray[np.float64]
+
+INCH = 0.0254
+ROOT = "root"
+DOFS = ("tx", "ty", "tz", "rx", "ry", "rz", "l")
+STRETCH = "_stretch"  # suffix of the joint that slides along a bone with the dof "l"
+
+
+@dataclass(frozen=True)
+class Bone:
+    """One bone as it stands in the file, in its units; the root is a bone of no length."""
+
+    name: str
+    vector: F64 = field(default_factory=lambda: np.zeros(3))
+    axis: F64 = field(default_factory=lambda: rotations.IDENTITY)
+    dofs: tuple[str, ...] = ()
+    position: F64 = field(default_factory=lambda: np.zeros(3))
+
+
+@dataclass(frozen=True)
+class Asf:
+    """A skeleton file: bones with parents before children, and what its units say."""
+
+    bones: tuple[Bone, ...]
+    parents: tuple[int, ...]
+    length: float | None
+    degrees: bool
+
+
+def probe(data: bytes) -> bool:
+    """Say whether `data` looks like an ASF file."""
+    head = re.sub(rb"#[^\r\n]*", b"", data[:65536]).lower()
+    return bool(re.search(rb"^\s*:(bonedata|root)\b", head, re.MULTILINE | re.ASCII)) and bool(
+        re.match(rb"(\xef\xbb\xbf)?\s*:", head)
+    )
+
+
+def parse(data: bytes) -> Asf:
+    """Return the bones of an ASF file."""
+    sections = _sections(data)
+    for name in (":root", ":hierarchy"):
+        if name not in sections:
+            raise TruncatedError(f"the skeleton has no {name} section")
+    length, degrees = _units(sections.get(":units", []))
+    bones: dict[str, Bone] = {}
+    for block in _blocks(sections.get(":bonedata", [])):
+        bone = _bone(block, degrees)
+        if bone.name in bones or bone.name == ROOT:
+            raise block[0].fault(f"bone {bone.name!r} stands twice")
+        bones[bone.name] = bone
+    hierarchy = [line for block in _blocks(sections[":hierarchy"]) for line in block[1:]]
+    return Asf(*_tree(_root(sections[":root"], degrees), bones, hierarchy), length, degrees)
+
+
+def with_stretch_joints(asf: Asf) -> Asf:
+    """Hang the children of each bone with the dof "l" on a joint that slides along it."""
+    bones: list[Bone] = []
+    parents: list[int] = []
+    end: dict[int, int] = {}
+    for b, (bone, parent) in enumerate(zip(asf.bones, asf.parents, strict=True)):
+        bones.append(replace(bone, dofs=tuple(d for d in bone.dofs if d != "l")))
+        parents.append(end.get(parent, -1))
+        end[b] = len(bones) - 1
+        if "l" in bone.dofs:
+            bones.append(Bone(bone.name + STRETCH, dofs=("tx", "ty", "tz")))
+            parents.append(end[b])
+            end[b] = len(bones) - 1
+    return replace(asf, bones=tuple(bones), parents=tuple(parents))
+
+
+def unit_of(asf: Asf) -> tuple[float, str | None]:
+    """Return (metres of one unit, its name if it was guessed).
+
+    The file's `length` is units in an inch: CMU's 0.45 makes a unit of 5.644 cm. Some programs
+    write 1 whatever their unit is, so that is believed only if it makes a plausible body.
+    """
+    tree = _Tree(asf)
+    if asf.length is not None and (asf.length != 1 or plausible(tree, INCH)):
+        return INCH / asf.length, None
+    return guess_unit(tree)
+
+
+def to_skeleton(asf: Asf, unit: float) -> Skeleton:
+    """Return the skeleton: one joint for the root and for each bone, at the bone's start."""
+    decimals = length_decimals(unit)
+    # to a tenth of a micrometre, far below the file's own digits, so that files store it small
+    vectors = [np.round(bone.vector, decimals) * unit for bone in asf.bones]
+    offsets = [vectors[p] if p >= 0 else np.zeros(3) for p in asf.parents]
+    offsets[0] = asf.bones[0].position * unit
+    leaves = [
+        b for b in range(len(asf.bones)) if b not in asf.parents and asf.bones[b].vector.any()
+    ]
+    try:
+        return Skeleton(
+            tuple(bone.name for bone in asf.bones),
+            asf.parents,
+            np.array(offsets),
+            np.array([vectors[b] for b in leaves]).reshape(-1, 3),
+            tuple(leaves),
+            tuple(bone.dofs for bone in asf.bones),
+            np.array([bone.axis for bone in asf.bones]),
+        )
+    except InvalidClipError as error:
+        raise CorruptionError(str(error)) from error
+
+
+def write(skeleton: Skeleton, unit: float) -> bytes:
+    """Return the ASF text of a skeleton that `asf_fit` found, or made, fit for it."""
+    lines = ["# Acclaim skeleton written by mocpack", ":version 1.10", ":name mocpack", ":units"]
+    lines += ["  mass 1.0", f"  length {_inches(unit)}", "  angle deg", ":documentation"]
+    lines += ["  limits are not those of a body: they allow every angle", ":root"]
+    order = " ".join(c.upper() for c in skeleton.channels[0])
+    lines += [f"  order {order}", "  axis XYZ"]
+    lines.append(f"  position {_decimals(source_numbers(skeleton.offsets[0], unit))}")
+    lines += [f"  orientation {_degrees(skeleton.axes[0])}", ":bonedata"]
+    vectors = bone_vectors(skeleton)
+    for j in range(1, len(skeleton)):
+        lines += _write_bone(skeleton, j, vectors[j] / unit)
+    lines += [":hierarchy", "  begin"]
+    children: dict[int, list[str]] = {}
+    for name, parent in zip(skeleton.names[1:], skeleton.parents[1:], strict=True):
+        children.setdefault(parent, []).append(name)
+    for j, names in children.items():
+        lines.append(f"    {' '.join([skeleton.names[j] if j else ROOT, *names])}")
+    return ("\n".join([*lines, "  end"]) + "\n").encode()
+
+
+def bone_vectors(skeleton: Skeleton) -> F64:
+    """Return from where each joint's bone starts to where it ends, shape (J, 3), in metres."""
+    vectors = np.zeros((len(skeleton), 3))
+    vectors[list(skeleton.end_site_joints)] = skeleton.end_sites
+    vectors[list(skeleton.parents[1:])] = skeleton.offsets[1:]
+    return vectors
+
+
+@dataclass(frozen=True)
+class Line:
+    """The words of one line, comments taken off."""
+
+    number: int
+    words: list[bytes]
+
+    def fault(self, message: str) -> FormatError:
+        return CorruptionError(f"line {self.number}: {message}")
+
+    def numbers(self, count: int) -> F64:
+        values = [parse_number(word) for word in self.words[1 : count + 1]]
+        if len(values) < count or any(v is None or abs(v) > 1e9 for v in values):
+            key = self.words[0].decode("utf-8", "replace")
+            raise self.fault(f"expected {count} number{'s' * (count > 1)} after {key!r}")
+        return np.array(values, np.float64)
+
+
+def lines_of(data: bytes, spaces: bytes = b"") -> Iterator[Line]:
+    """Yield the lines that say something; characters in `spaces` part words too."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    table = bytes.maketrans(spaces, b" " * len(spaces))
+    for number, line in enumerate(re.split(rb"\r\n|\r|\n", data), 1):
+        words = line.partition(b"#")[0].translate(table).split()
+        if words:
+            yield Line(number, words)
+
+
+class _Tree:
+    """Bones as `guess_unit` takes a skeleton."""
+
+    def __init__(self, asf: Asf) -> None:
+        self.names = [bone.name for bone in asf.bones]
+        self.parents = list(asf.parents)
+        self.offsets = [[0.0, 0.0, 0.0]] + [list(asf.bones[p].vector) for p in asf.parents[1:]]
+        self.end_joints = [b for b in range(len(asf.bones)) if b not in asf.parents]
+        self.end_sites = [list(asf.bones[b].vector) for b in self.end_joints]
+
+
+def _sections(data: bytes) -> dict[str, list[Line]]:
+    sections: dict[str, list[Line]] = {}
+    current: list[Line] = []
+    for line in lines_of(data, b"(),"):
+        if line.words[0].startswith(b":"):
+            name = line.words[0].decode("utf-8", "replace").lower()
+            if name in sections:
+                raise line.fault(f"the section {name} stands twice")
+            current = sections[name] = []
+        else:
+            current.append(line)
+    return sections
+
+
+def _blocks(lines: list[Line]) -> Iterator[list[Line]]:
+    """Yield what stands from each `begin` up to its `end`."""
+    block: list[Line] | None = None
+    for line in lines:
+        word = line.words[0].lower()
+        if word == b"begin" and block is None:
+            block = [line]
+        elif word == b"end" and block is not None and len(line.words) == 1:
+            yield block
+            block = None
+        elif block is None:
+            raise line.fault(f"expected 'begin', got {word[:40].decode('utf-8', 'replace')!r}")
+        else:
+            block.append(line)
+    if block is not None:
+        raise TruncatedError(f"line {block[0].number}: this block has no 'end'")
+
+
+def _units(lines: list[Line]) -> tuple[float | None, bool]:
+    """Return the units of length in an inch, if given, and whether angles are degrees."""
+    given = {line.words[0].lower(): line for line in lines}
+    degrees = b"angle" not in given or not given[b"angle"].words[-1].lower().startswith(b"rad")
+    if b"length" not in given:
+        return None, degrees
+    length = float(given[b"length"].numbers(1)[0])
+    if not 1e-6 < length < 1e6:
+        raise given[b"length"].fault(f"the length of a unit must be positive, got {length:g}")
+    return length, degrees
+
+
+def _root(lines: list[Line], degrees: bool) -> Bone:
+    given = {line.words[0].lower(): line for line in lines}
+    dofs = _dofs(given[b"order"]) if b"order" in given else DOFS[:6]
+    if "l" in dofs:
+        raise given[b"order"].fault("the root has no length to change")
+    position = given[b"position"].numbers(3) if b"position" in given else np.zeros(3)
+    axis = rotations.IDENTITY
+    if b"orientation" in given:
+        order = given[b"axis"].words[-1] if b"axis" in given else b"XYZ"
+        axis = _axis(given[b"orientation"], order, degrees)
+    return Bone(ROOT, np.zeros(3), axis, dofs, position)
+
+
+def _bone(block: list[Line], degrees: bool) -> Bone:
+    # limits run on over lines that begin with a number, which is nobody's keyword
+    given = {line.words[0].lower(): line for line in block[1:]}
+    for key in (b"name", b"direction", b"length"):
+        if key not in given:
+            raise block[0].fault(f"this bone has no {key.decode()}")
+    name = b" ".join(given[b"name"].words[1:]).decode("utf-8", "replace")
+    if not name:
+        raise given[b"name"].fault("a bone has no name")
+    direction = given[b"direction"].numbers(3)
+    length = given[b"length"].numbers(1)[0]
+    size = float(np.linalg.norm(direction))
+    if size == 0 and length != 0:
+        raise given[b"direction"].fault(f"bone {name!r} has a length but no direction")
+    axis = rotations.IDENTITY
+    if b"axis" in given:
+        words = given[b"axis"].words
+        axis = _axis(given[b"axis"], words[4] if len(words) > 4 else b"XYZ", degrees)
+    dofs = _dofs(given[b"dof"]) if b"dof" in given else ()
+    return Bone(name, direction / max(size, 1e-300) * length, axis, dofs)
+
+
+def _dofs(line: Line) -> tuple[str, ...]:
+    """A degree of freedom is one that is listed; its limits, (0 0) even, say nothing of it."""
+    dofs = tuple(word.decode("utf-8", "replace").lower() for word in line.words[1:])
+    if any(d not in DOFS for d in dofs) or len(set(dofs)) < len(dofs):
+        raise line.fault(f"expected some of {' '.join(DOFS)}, got {' '.join(dofs)[:60]!r}")
+    return dofs
+
+
+def _axis(line: Line, order: bytes, degrees: bool) -> F64:
+    """Angles about the fixed x, y and z axes, turned one after the other as `order` lists them."""
+    letters = order.decode("utf-8", "replace").upper()
+    if sorted(letters) != ["X", "Y", "Z"]:
+        raise line.fault(f"expected an order of axes such as XYZ, got {letters[:40]!r}")
+    angles = line.numbers(3)
+    angles = np.radians(angles) if degrees else angles
+    inner_last = letters[::-1]
+    return rotations.from_euler(angles[["XYZ".index(letter) for letter in inner_last]], inner_last)
+
+
+def _tree(
+    root: Bone, bones: dict[str, Bone], hierarchy: list[Line]
+) -> tuple[tuple[Bone, ...], tuple[int, ...]]:
+    """Return the bones depth first from the root, and the place of each one's parent."""
+    children: dict[str, list[str]] = {}
+    parent_of: dict[str, str] = {}
+    for line in hierarchy:
+        parent, *names = (word.decode("utf-8", "replace") for word in line.words)
+        for name in names:
+            if name not in bones:
+                raise line.fault(f"no bone is called {name[:40]!r}")
+            if name in parent_of:
+                raise line.fault(f"bone {name!r} hangs on two bones")
+            parent_of[name] = parent
+            children.setdefault(parent, []).append(name)
+    ordered: list[Bone] = []
+    parents: list[int] = []
+    stack = [(ROOT, -1)]
+    while stack:
+        name, parent_at = stack.pop()
+        stack += [(child, len(ordered)) for child in reversed(children.get(name, []))]
+        ordered.append(root if name == ROOT else bones[name])
+        parents.append(parent_at)
+    for name in bones.keys() - {bone.name for bone in ordered}:
+        raise CorruptionError(f"bone {name!r} does not hang on the root")
+    return tuple(ordered), tuple(parents)
+
+
+def _write_bone(skeleton: Skeleton, joint: int, vector: F64) -> list[str]:
+    length = float(np.linalg.norm(vector))
+    direction = vector / length if length else np.array([0.0, 1.0, 0.0])
+    lines = ["  begin", f"    id {joint}", f"    name {skeleton.names[joint]}"]
+    lines += [f"    direction {_decimals(direction)}", f"    length {decimal(length)}"]
+    lines.append(f"    axis {_degrees(skeleton.axes[joint])} XYZ")
+    dofs = skeleton.channels[joint]
+    if dofs:
+        limits = ["(-180.0 180.0)" if d[0] == "r" else "(-inf inf)" for d in dofs]
+        lines += [f"    dof {' '.join(dofs)}", f"    limits {limits[0]}"]
+        lines += [f"           {limit}" for limit in limits[1:]]
+    return [*lines, "  end"]
+
+
+def _inches(unit: float) -> str:
+    """Return the shortest `length` from which the reader finds this very unit."""
+    for digits in range(1, 17):
+        length = float(f"{INCH / unit:.{digits}g}")
+        if INCH / length == unit:
+            return decimal(length)
+    return decimal(INCH / unit)
+
+
+def _degrees(axis: F64) -> str:
+    """Return the angles of an axis, to a billionth of a degree, x first."""
+    zyx: F64 = np.degrees(rotations.as_euler(axis, "ZYX"))
+    return _decimals(np.round(zyx[::-1], 9))
+
+
+def _decimals(values: F64) -> str:
+    return " ".join(decimal(v) for v in values)

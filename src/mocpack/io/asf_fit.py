@@ -1,0 +1,217 @@
+"""Fitting any clip into what Acclaim files can hold, without moving a joint.
+
+There a bone carries all its children at its end, and the root's bone has no length: where
+children part at different places, helper bones of no freedom lead to them, as in CMU's skeletons.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import rotations
+from mocpack.clip import Clip
+from mocpack.dofs import to_channels
+from mocpack.errors import UnsupportedClipError
+from mocpack.io.asf import INCH, ROOT, Asf, Bone, bone_vectors, unit_of
+from mocpack.skeleton import Skeleton
+
+F64 = npt.NDArray[np.float64]
+
+PLACES, TURNS = ("tx", "ty", "tz"), ("rx", "ry", "rz")
+Channels = tuple[tuple[str, ...], ...]
+
+
+def fit(clip: Clip) -> Clip:
+    """Return the same motion with ASF channels, names of one word, and helper bones where needed.
+
+    Joint 0 is called ``root``; its rest place is the origin and it has all its freedoms.
+    """
+    clip = _with_asf_channels(clip)
+    clip = _with_helpers(clip)
+    if clip.unit == INCH and _unit_would_be_guessed(clip.skeleton):
+        # the file would say `length 1`, which readers doubt in a body of this size
+        clip = Clip(clip.with_header(unit=0.01), clip.rotations, clip.translations)
+    return clip
+
+
+def _with_asf_channels(clip: Clip) -> Clip:
+    old = clip.skeleton
+    clip = _with_moving_root(clip)
+    channels = [_asf_channels(c, j in clip.translated_joints) for j, c in enumerate(old.channels)]
+    offsets = old.offsets.copy()
+    if not _is_asf(old.channels[0]):
+        channels[0], offsets[0] = PLACES + TURNS, 0.0
+    names = _words(old.names)
+    skeleton = replace(old, names=names, offsets=offsets, channels=tuple(channels))
+    return _expressed(clip, skeleton)
+
+
+def _expressed(clip: Clip, skeleton: Skeleton) -> Clip:
+    """Return the clip on a skeleton of ASF channels, widened where they cannot hold its motion."""
+    fitted = Clip(clip.with_header(skeleton=skeleton), clip.rotations, clip.translations)
+    try:
+        to_channels(fitted)
+    except UnsupportedClipError:
+        moved = clip.translated_joints
+        channels = tuple(PLACES * (j in moved) + TURNS for j in range(len(skeleton)))
+        wide = replace(skeleton, channels=channels, axes=np.zeros((0, 4)))
+        return Clip(clip.with_header(skeleton=wide), clip.rotations, clip.translations)
+    numbers = _carried_over(clip, skeleton)
+    return fitted if numbers is None else replace(fitted, channels=numbers)
+
+
+def _with_moving_root(clip: Clip) -> Clip:
+    """Give the root a translation, its rest place, if it has none."""
+    if 0 in clip.translated_joints:
+        return clip
+    place = np.broadcast_to(clip.skeleton.offsets[0], (clip.frame_count, 1, 3))
+    header = clip.with_header(translated_joints=(0, *clip.translated_joints))
+    return Clip(header, clip.rotations, np.concatenate([place, clip.translations], axis=1))
+
+
+def _asf_channels(channels: tuple[str, ...], moved: bool) -> tuple[str, ...]:
+    """Return a joint's channels as ASF names them.
+
+    BVH's rotations become rx ry rz always: Acclaim allows other orders, but many programs that
+    read its files do not.
+    """
+    names = {_asf_name(c) for c in channels}
+    if not _is_asf(channels):
+        channels = tuple(c for c in PLACES + TURNS if c in names)
+    return PLACES + channels if moved and not names & set(PLACES) else channels
+
+
+def _carried_over(clip: Clip, skeleton: Skeleton) -> F64 | None:
+    """Return the source's own numbers in the new order, if every joint's angles mean the same."""
+    if clip.channels is None:
+        return None
+    columns: list[F64] = []
+    start = 0
+    for j, (old, new) in enumerate(zip(clip.skeleton.channels, skeleton.channels, strict=True)):
+        own = {_asf_name(c): clip.channels[:, start + k] for k, c in enumerate(old)}
+        start += len(old)
+        turns = tuple(_asf_name(c) for c in old if _is_turn(c))
+        if not _is_asf(old):
+            turns = turns[::-1]  # BVH lists the outermost first, ASF the innermost
+        if turns != tuple(c for c in new if _is_turn(c)) or any(c not in own for c in new):
+            return None
+        shift = np.zeros(3) if _is_asf(old) else skeleton.offsets[j] / clip.unit
+        columns += [own[c] - shift["xyz".index(c[1])] if c in PLACES else own[c] for c in new]
+    return np.stack(columns, axis=1)
+
+
+def _is_asf(channels: tuple[str, ...]) -> bool:
+    return any(c in PLACES + TURNS for c in channels)
+
+
+def _asf_name(channel: str) -> str:
+    if channel in PLACES + TURNS:
+        return channel
+    return ("r" if _is_turn(channel) else "t") + channel[0].lower()
+
+
+def _is_turn(channel: str) -> bool:
+    return channel in TURNS or channel.endswith("rotation")
+
+
+def _with_helpers(clip: Clip) -> Clip:
+    """Return the clip with helper bones where a bone's children do not share its end."""
+    old = clip.skeleton
+    places = _places_of_ends(old)
+    names, parents, offsets, source = [ROOT], [-1], [old.offsets[0]], [0]
+    sites: dict[int, F64] = {}
+    helpers: dict[tuple[int, bytes], int] = {}
+    new_of = {0: 0}
+
+    def carrier(joint: int, end: F64, leads_to: str) -> int:
+        """Return the new joint whose bone ends at `end` of an old joint, a helper if need be."""
+        if len(places[joint]) < 2 and (joint or not end.any()):
+            return new_of[joint]
+        key = (joint, end.tobytes())
+        if key not in helpers:
+            helpers[key] = len(names)
+            names.append(f"{old.names[joint][:25]}_to_{leads_to[:25]}")
+            parents.append(new_of[joint])
+            offsets.append(np.zeros(3))
+            source.append(-1)
+        return helpers[key]
+
+    for j in range(1, len(old)):
+        parent = carrier(old.parents[j], old.offsets[j] + 0.0, old.names[j])
+        new_of[j] = len(names)
+        names.append(old.names[j])
+        parents.append(parent)
+        offsets.append(old.offsets[j])
+        source.append(j)
+    for joint, site in zip(old.end_site_joints, old.end_sites + 0.0, strict=True):
+        sites[carrier(joint, site, "end")] = site
+    if len(names) == len(old):
+        return clip
+    return _rebuilt(clip, names, parents, np.array(offsets), source, sites)
+
+
+def _places_of_ends(skeleton: Skeleton) -> list[set[bytes]]:
+    """Return for each joint the different places where its children and end sites are."""
+    places: list[set[bytes]] = [set() for _ in skeleton.names]
+    for parent, offset in zip(skeleton.parents[1:], skeleton.offsets[1:] + 0.0, strict=True):
+        places[parent].add(offset.tobytes())
+    for joint, site in zip(skeleton.end_site_joints, skeleton.end_sites + 0.0, strict=True):
+        places[joint].add(site.tobytes())
+    return places
+
+
+def _rebuilt(
+    clip: Clip,
+    names: list[str],
+    parents: list[int],
+    offsets: F64,
+    source: list[int],
+    sites: dict[int, F64],
+) -> Clip:
+    """Return the clip on joints that are old ones (`source`) or helpers (-1)."""
+    old = clip.skeleton
+    carriers = sorted(sites)
+    skeleton = Skeleton(
+        _words(tuple(names)),
+        tuple(parents),
+        offsets,
+        np.array([sites[j] for j in carriers]).reshape(-1, 3),
+        tuple(carriers),
+        tuple(old.channels[j] if j >= 0 else () for j in source),
+        np.array([old.axes[j] if j >= 0 else rotations.IDENTITY for j in source]),
+    )
+    local = np.tile(rotations.IDENTITY, (clip.frame_count, len(source), 1))
+    local[:, [i for i, j in enumerate(source) if j >= 0]] = clip.rotations
+    moved = tuple(source.index(j) for j in clip.translated_joints)
+    header = clip.with_header(skeleton=skeleton, translated_joints=moved)
+    return Clip(header, local, clip.translations, clip.channels)
+
+
+def _words(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names that Acclaim files can hold: one word, none with a meaning there, all different.
+
+    >>> _words(("Hips", "Left Leg", "Left_Leg", "end", "7"))
+    ('root', 'Left_Leg', 'Left_Leg_2', 'end_', '7_')
+    """
+    taken, words = Counter({ROOT: 1}), [ROOT]
+    for name in names[1:]:
+        word = re.sub(r"[\s#(),]+", "_", name)
+        if word.lower() in ("begin", "end") or word.startswith(":") or word.isdigit():
+            word = word.lstrip(":") + "_"
+        taken[word] += 1
+        while taken[word] > 1:
+            word = f"{word}_{taken[word]}"
+            taken[word] += 1
+        words.append(word)
+    return tuple(words)
+
+
+def _unit_would_be_guessed(skeleton: Skeleton) -> bool:
+    vectors = bone_vectors(skeleton) / INCH
+    bones = tuple(Bone(name, vectors[j]) for j, name in enumerate(skeleton.names))
+    return unit_of(Asf(bones, skeleton.parents, 1.0, True))[0] != INCH

@@ -1,0 +1,451 @@
+"""Acclaim files: what they say is what the joints do, and what we write says the same."""
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack.bench.datasets import data_folder
+from mocpack.clip import Clip
+from mocpack.errors import FormatError, TruncatedError, UsageError
+from mocpack.io import amc, asf, read_bytes, table
+from mocpack.testing.motions import hard_clips, walk
+
+ASF = b""":version 1.10
+:name test
+:units
+  mass 1.0
+  length 0.45
+  angle deg
+:documentation
+  (anything, # even this) :root is not a section here
+:root
+  order TX TY TZ RX RY RZ
+  axis XYZ
+  position 0 0 0
+  orientation 0 0 0
+:bonedata
+  begin
+    id 1
+    name hip
+    direction 0 -2 0   # not of unit length: it is a direction
+    length 3
+    axis 0 0 0 XYZ
+  end
+  begin
+    id 2
+    name thigh
+    direction 0 -1 0
+    length 10
+    axis 0 0 90 XYZ
+    dof rx rz
+    limits (0 0)
+           (-inf inf)
+  end
+  begin
+    id 3
+    name shin
+    direction 0 0 1
+    length 8
+    axis 0 0 0 XYZ
+    dof ry
+    limits (0.0 0.0)
+  end
+:hierarchy
+  begin
+    root hip
+    hip thigh
+    thigh shin
+  end
+"""
+AMC = b"""#!OML:ASF somewhere
+:FULLY-SPECIFIED
+:DEGREES
+1
+root 1 2 3 0 0 0
+thigh 0 0
+shin 0
+2
+root 1 2 3 0 90 0
+thigh 90 0
+shin 90
+"""
+UNIT = 0.0254 / 0.45
+
+
+def read(motion: bytes = AMC, skeleton: bytes = ASF) -> Clip:
+    return amc.read(motion, skeleton=skeleton)
+
+
+def joint(clip: Clip, name: str, frame: int) -> np.ndarray:
+    return clip.positions()[frame, clip.skeleton.index(name)] / UNIT
+
+
+def test_rest_pose_is_the_bones_end_to_end():
+    clip = read()
+    assert clip.skeleton.names == ("root", "hip", "thigh", "shin")
+    np.testing.assert_allclose(joint(clip, "root", 0), [1, 2, 3])
+    np.testing.assert_allclose(joint(clip, "hip", 0), [1, 2, 3])
+    np.testing.assert_allclose(joint(clip, "thigh", 0), [1, -1, 3])
+    np.testing.assert_allclose(joint(clip, "shin", 0), [1, -11, 3])
+    np.testing.assert_allclose(clip.skeleton.end_sites / UNIT, [[0, 0, 8]], atol=1e-6)
+
+
+def test_a_bone_turns_in_its_axis_frame():
+    # the root turns 90 degrees about y; the thigh's x axis, turned 90 degrees about z, is y
+    clip = read()
+    np.testing.assert_allclose(joint(clip, "thigh", 1), [1, -1, 3], atol=1e-9)
+    np.testing.assert_allclose(joint(clip, "shin", 1), [1, -11, 3], atol=1e-9)
+    _, world = clip.world()
+    # 90 + 90 + 90 degrees about y: the shin's z axis points to -x
+    np.testing.assert_allclose(
+        mocpack.rotations.rotate(world[1, 3], np.array([0.0, 0, 1])), [-1, 0, 0], atol=1e-9
+    )
+
+
+def test_limits_of_zero_lose_no_degree_of_freedom():
+    clip = read()
+    assert clip.skeleton.channels == (
+        ("tx", "ty", "tz", "rx", "ry", "rz"),
+        (),
+        ("rx", "rz"),
+        ("ry",),
+    )
+    np.testing.assert_array_equal(clip.channels[1], [1, 2, 3, 0, 90, 0, 90, 0, 90])
+
+
+def test_order_of_dofs_is_the_order_of_turns_about_fixed_axes():
+    skeleton = ASF.replace(b"RX RY RZ", b"RZ RX RY")
+    motion = AMC.replace(b"root 1 2 3 0 90 0", b"root 1 2 3 90 90 0")
+    clip = read(motion, skeleton)
+    # first 90 degrees about z, then 90 about x: y goes to -x and stays there
+    turned = mocpack.rotations.rotate(clip.rotations[1, 0], np.array([0.0, 1, 0]))
+    np.testing.assert_allclose(turned, [-1, 0, 0], atol=1e-9)
+    # x goes to y, then to z
+    turned = mocpack.rotations.rotate(clip.rotations[1, 0], np.array([1.0, 0, 0]))
+    np.testing.assert_allclose(turned, [0, 0, 1], atol=1e-9)
+
+
+def test_columns_may_stand_in_any_order():
+    skeleton = ASF.replace(b"TX TY TZ RX RY RZ", b"rx ty rz tx tz ry")
+    motion = AMC.replace(b"root 1 2 3 0 90 0", b"root 0 2 0 1 3 90")
+    np.testing.assert_allclose(joint(read(motion, skeleton), "root", 1), [1, 2, 3])
+
+
+def test_axis_order_is_respected():
+    xyz = read(AMC, ASF.replace(b"axis 0 0 90 XYZ", b"axis 90 0 90 XYZ"))
+    zyx = read(AMC, ASF.replace(b"axis 0 0 90 XYZ", b"axis 90 0 90 ZYX"))
+    # x first about itself, then about z: x points along y; z first, then about x: along z
+    np.testing.assert_allclose(
+        mocpack.rotations.rotate(xyz.skeleton.axes[2], np.array([1.0, 0, 0])), [0, 1, 0], atol=1e-9
+    )
+    np.testing.assert_allclose(
+        mocpack.rotations.rotate(zyx.skeleton.axes[2], np.array([1.0, 0, 0])), [0, 0, 1], atol=1e-9
+    )
+
+
+def test_root_position_is_added_to_the_motion():
+    clip = read(skeleton=ASF.replace(b"position 0 0 0", b"position 0 5 0"))
+    np.testing.assert_allclose(joint(clip, "root", 0), [1, 7, 3])
+
+
+def test_translation_moves_a_bone_from_its_rest_place_in_its_axis_frame():
+    skeleton = ASF.replace(b"dof rx rz", b"dof tx rx rz")
+    motion = AMC.replace(b"thigh 0 0", b"thigh 2 0 0").replace(b"thigh 90 0", b"thigh 0 90 0")
+    clip = read(motion, skeleton)
+    # the thigh's x axis is the world's y
+    np.testing.assert_allclose(joint(clip, "thigh", 0), [1, 1, 3], atol=1e-9)
+    np.testing.assert_allclose(mocpack.read_data(_bvh(clip)).positions(), clip.positions())
+
+
+def test_stretch_slides_the_children_along_the_bone():
+    skeleton = ASF.replace(b"dof rx rz", b"dof rx l rz")
+    motion = AMC.replace(b"thigh 0 0", b"thigh 0 5 0").replace(b"thigh 90 0", b"thigh 90 -1 0")
+    clip = read(motion, skeleton)
+    np.testing.assert_allclose(joint(clip, "shin", 0), [1, -16, 3], atol=1e-6)
+    np.testing.assert_allclose(joint(clip, "shin", 1), [1, -10, 3], atol=1e-6)
+
+
+def test_unit_comes_from_the_length_in_inches():
+    assert read().unit == UNIT
+    assert read(skeleton=ASF.replace(b"length 0.45", b"length 2.54")).unit == 0.01
+    assert amc.read(AMC, skeleton=ASF, unit=0.5).unit == 0.5
+
+
+def test_a_length_of_one_is_doubted_where_it_makes_a_giant():
+    big = ASF.replace(b"length 0.45", b"length 1").replace(b"length 10", b"length 160")
+    clip = read(skeleton=big)
+    assert clip.unit == 0.01
+    assert clip.metadata["unit_guessed"] == "cm"
+
+
+def test_radians_are_read_as_angles_but_not_kept_as_own_numbers():
+    skeleton = ASF.replace(b"angle deg", b"angle rad").replace(b"0 90 XYZ", b"0 1.570796327 XYZ")
+    motion = AMC.replace(b":DEGREES", b":RADIANS").replace(b"90", b"1.5707963267948966")
+    clip = read(motion, skeleton)
+    assert clip.channels is None
+    np.testing.assert_allclose(clip.positions(), read().positions(), atol=1e-8)
+
+
+def test_frame_time_is_cmus_unless_the_file_says_otherwise():
+    assert read().frame_time == 1 / 120
+    motion = AMC.replace(b":DEGREES", b":DEGREES\n:SAMPLES-PER-SECOND 60")
+    assert read(motion).frame_time == 1 / 60
+
+
+def test_bones_left_out_stay_put_unless_the_file_claims_to_be_complete():
+    motion = AMC.replace(b":FULLY-SPECIFIED\n", b"").replace(b"shin 90\n", b"")
+    assert read(motion).channels[1, -1] == 0
+    with pytest.raises(FormatError, match=r"line 8: frame 2 has no values for bone 'shin'"):
+        read(AMC.replace(b"shin 90\n", b""))
+
+
+@pytest.mark.parametrize("ending", [b"\r\n", b"\r"])
+def test_line_endings_do_not_matter(ending):
+    clip = amc.read(AMC.replace(b"\n", ending), skeleton=ASF.replace(b"\n", ending))
+    np.testing.assert_array_equal(clip.channels, read().channels)
+
+
+def test_a_byte_order_mark_does_not_matter():
+    clip = read_bytes(b"\xef\xbb\xbf" + AMC, skeleton=b"\xef\xbb\xbf" + ASF)
+    np.testing.assert_array_equal(clip.channels, read().channels)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        (b"shin 90", b"shin 90 1", "line 11: bone 'shin' has 1 degrees of freedom, but 2 values"),
+        (b"shin 90", b"shin nan", "line 11: expected a number, got 'nan'"),
+        (b"shin 90", b"shin 1e999", "line 11: expected a number, got '1e999'"),
+        (b"shin 90", b"toe 90", "line 11: the skeleton has no bone called 'toe'"),
+        (b"shin 90", b"thigh 1 2", "line 8: frame 2 has a bone twice"),
+        (b"\n2\n", b"\n4\n", "line 8: expected frame 2, got 4"),
+        (b"\n1\n", b"\nx\n", "line 4: expected a frame's number, got 'x'"),
+    ],
+)
+def test_bad_motion_names_its_line(old, new, complaint):
+    with pytest.raises(FormatError, match=complaint):
+        read(AMC.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        (b"dof ry", b"dof ry ry", "expected some of tx ty tz rx ry rz l"),
+        (b"dof ry", b"dof rq", "expected some of tx ty tz rx ry rz l"),
+        (b"hip thigh", b"hip nobody", "no bone is called 'nobody'"),
+        (b"thigh shin", b"thigh hip", "bone 'hip' hangs on two bones"),
+        (b"root hip", b"shin hip", "does not hang on the root"),
+        (b"name shin", b"name thigh", "bone 'thigh' stands twice"),
+        (b"length 8", b"length inf", "line 36: expected 1 number after 'length'"),
+        (b"length 0.45", b"length -1", "line 5: the length of a unit must be positive"),
+        (b"0 0 90 XYZ", b"0 0 90 XXZ", "expected an order of axes such as XYZ"),
+        (b"direction 0 0 1", b"direction 0 0 0", "has a length but no direction"),
+        (b"    name shin\n", b"", "this bone has no name"),
+        (b":hierarchy", b":nothing", "no :hierarchy section"),
+    ],
+)
+def test_a_bad_skeleton_is_a_clear_sentence(old, new, complaint):
+    with pytest.raises(FormatError, match="in the skeleton: .*" + complaint):
+        read(skeleton=ASF.replace(old, new))
+
+
+def test_a_cut_file_is_a_format_error_or_a_shorter_motion():
+    for size in range(len(AMC)):
+        try:
+            assert read(AMC[:size]).frame_count <= 2
+        except FormatError:
+            continue
+    for size in range(len(ASF) - 8):
+        with pytest.raises(FormatError):
+            read(skeleton=ASF[:size])
+
+
+def test_a_motion_without_frames_is_truncated():
+    with pytest.raises(TruncatedError, match="no frames"):
+        read(b":FULLY-SPECIFIED\n:DEGREES\n")
+
+
+def test_the_skeleton_is_found_beside_the_motion(tmp_path):
+    (tmp_path / "02_01.amc").write_bytes(AMC)
+    with pytest.raises(FormatError, match=r"02_01\.asf or 02\.asf; name one \(--skeleton FILE"):
+        mocpack.read(tmp_path / "02_01.amc")
+    (tmp_path / "any.ASF").write_bytes(ASF)
+    assert mocpack.read(tmp_path / "02_01.amc").frame_count == 2
+    (tmp_path / "other.asf").write_bytes(b"")
+    with pytest.raises(FormatError, match=r"of the 2 \.asf files"):
+        mocpack.read(tmp_path / "02_01.amc")
+    assert mocpack.read(tmp_path / "02_01.amc", skeleton=tmp_path / "any.ASF").frame_count == 2
+    (tmp_path / "02.asf").write_bytes(ASF)
+    assert mocpack.read(tmp_path / "02_01.amc").frame_count == 2
+    (tmp_path / "02_01.asf").write_bytes(ASF.replace(b"0.45", b"2.54"))
+    assert mocpack.read(tmp_path / "02_01.amc").unit == 0.01
+
+
+def test_a_skeleton_alone_is_its_rest_pose(tmp_path):
+    (tmp_path / "body.asf").write_bytes(ASF)
+    clip = mocpack.read(tmp_path / "body.asf")
+    assert clip.frame_count == 1
+    np.testing.assert_allclose(joint(clip, "shin", 0), [0, -13, 0])
+
+
+def test_writing_a_motion_writes_its_skeleton_too(tmp_path):
+    mocpack.write(read(), tmp_path / "out.amc")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.amc", "out.asf"]
+    back = mocpack.read(tmp_path / "out.amc")
+    np.testing.assert_array_equal(back.channels, read().channels)
+    assert back.skeleton.channels == read().skeleton.channels
+    np.testing.assert_allclose(back.positions(), read().positions(), atol=1e-9)
+    with pytest.raises(UsageError, match=r"holds no motion; write .*out\.amc"):
+        mocpack.write(read(), tmp_path / "out.asf")
+
+
+def test_when_the_motion_cannot_be_written_the_skeleton_is_not_either(tmp_path):
+    (tmp_path / "out.amc").mkdir()
+    (tmp_path / "out.asf").write_bytes(b"precious")
+    with pytest.raises(OSError, match=r"out\.amc"):
+        table.write_file(read(), tmp_path / "out.amc")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.amc", "out.asf"]
+
+
+@pytest.mark.parametrize("name", list(hard_clips()))
+def test_any_clip_survives_acclaim_files(name):
+    clip = hard_clips()[name]
+    back = _through_acclaim(clip)
+    assert back.frame_time == clip.frame_time
+    np.testing.assert_allclose(
+        _positions(back, clip.skeleton.names), _positions(clip, clip.skeleton.names), atol=1e-6
+    )
+
+
+def test_bvh_to_acclaim_and_back_keeps_positions():
+    clip = mocpack.read_data(_bvh(walk(0.5)))
+    back = mocpack.read_data(_bvh(_through_acclaim(clip)))
+    np.testing.assert_allclose(
+        _positions(back, clip.skeleton.names), _positions(clip, clip.skeleton.names), atol=1e-6
+    )
+
+
+def test_angles_that_mean_the_same_are_carried_over_exactly():
+    clip = mocpack.read_data(_bvh(walk(0.2)))
+    back = _through_acclaim(clip)
+    k = back.skeleton.index("LeftLeg")
+    start = sum(len(c) for c in back.skeleton.channels[:k])
+    j = clip.skeleton.index("LeftLeg")
+    old = sum(len(c) for c in clip.skeleton.channels[:j])
+    np.testing.assert_array_equal(
+        back.channels[:, start : start + 3], clip.channels[:, old : old + 3][:, ::-1]
+    )
+
+
+def test_names_that_acclaim_files_cannot_hold_are_changed():
+    clip = walk(0.1)
+    names = ("Hips", "Left leg", "Left_leg", "end", "root", "12", *clip.skeleton.names[6:])
+    header = clip.with_header(skeleton=_renamed(clip, names))
+    back = _through_acclaim(Clip(header, clip.rotations, clip.translations))
+    assert {"Left_leg", "Left_leg_2", "end_", "root_2", "12_"} <= set(back.skeleton.names)
+
+
+def test_a_small_body_in_inches_keeps_its_size():
+    clip = walk(0.1)
+    tiny = Clip(clip.with_header(unit=0.0254), clip.rotations, clip.translations)
+    small = Clip(
+        tiny.with_header(skeleton=_scaled(tiny, 0.01)), tiny.rotations, 0.01 * tiny.translations
+    )
+    back = _through_acclaim(small)
+    np.testing.assert_allclose(
+        _positions(back, clip.skeleton.names), _positions(small, clip.skeleton.names), atol=1e-6
+    )
+
+
+def test_cmu_skeleton_has_62_columns():
+    clip = mocpack.read(_data() / "asfamc" / "02_07.amc")
+    assert (clip.frame_count, clip.skeleton.channel_count, len(clip.skeleton)) == (2251, 62, 31)
+    assert clip.unit == UNIT
+
+
+def test_acclaim_and_bvh_of_the_same_motion_agree():
+    """The BVH drops the bones at which the body branches; given those back, joints coincide."""
+    motion = mocpack.read(_data() / "asfamc" / "02_01.amc")
+    bvh = mocpack.read(_data() / "cmu" / "02_01.bvh").frames(1, 344)
+    dropped = {"Neck", "LeftShoulder", "RightShoulder"}
+    dropped |= {side + part for side in ("Left", "Right") for part in ("FingerBase",)}
+    dropped |= {"LThumb", "RThumb"}
+    offsets = bvh.skeleton.offsets.copy()
+    for j, name in enumerate(bvh.skeleton.names):
+        if name in dropped:
+            assert not offsets[j].any()
+            offsets[j] = motion.skeleton.offsets[j]
+    skeleton = mocpack.Skeleton(bvh.skeleton.names, bvh.skeleton.parents, offsets)
+    whole = Clip(bvh.with_header(skeleton=skeleton), bvh.rotations, bvh.translations)
+    # the BVH's numbers have four decimals, 2.8 micrometres
+    assert np.abs(whole.positions() - motion.positions()).max() < 1e-5
+
+
+@pytest.mark.parametrize("name", ["cmu/02_01.bvh", "bandai/dataset-1_kick_normal_001.bvh", "dog"])
+def test_real_bvh_survives_acclaim_files(name):
+    path = _data() / name
+    path = next(path.glob("*.bvh")) if path.is_dir() else path
+    clip = mocpack.read(path).frames(0, 100)
+    back = _through_acclaim(clip)
+    np.testing.assert_allclose(
+        _positions(back, clip.skeleton.names), _positions(clip, clip.skeleton.names), atol=1e-6
+    )
+
+
+def test_real_acclaim_file_comes_back_number_for_number():
+    clip = mocpack.read(_data() / "asfamc" / "01_08.amc")
+    back = _through_acclaim(clip)
+    np.testing.assert_array_equal(back.channels, clip.channels)
+    assert back.skeleton.names == clip.skeleton.names
+    np.testing.assert_allclose(back.positions(), clip.positions(), atol=1e-8)
+
+
+def _data():
+    folder = data_folder()
+    if folder is None:
+        pytest.skip("no folder of real clips; MOCPACK_DATA names one")
+    return folder
+
+
+def _through_acclaim(clip: Clip) -> Clip:
+    return amc.read(amc.write(clip), skeleton=amc.write_skeleton(clip))
+
+
+def _bvh(clip: Clip) -> bytes:
+    return table.write_bytes(clip, ".bvh")
+
+
+def _positions(clip: Clip, names: tuple[str, ...]) -> np.ndarray:
+    """Positions of the named joints (Acclaim calls the first one root) and of bone ends.
+
+    Ends of no length are left out: they are the joint, and Acclaim files have no word for them.
+    """
+    own = [0, *(clip.skeleton.index(name) for name in names[1:])]
+    positions, world = clip.world()
+    ends = mocpack.kinematics.end_positions(clip.skeleton, positions, world)
+    ends = ends[:, clip.skeleton.end_sites.any(axis=1)]
+    order = np.lexsort(np.round(ends[0], 4).T)
+    return np.concatenate([positions[:, own], ends[:, order]], axis=1)
+
+
+def _renamed(clip: Clip, names: tuple[str, ...]) -> mocpack.Skeleton:
+    s = clip.skeleton
+    return mocpack.Skeleton(
+        names, s.parents, s.offsets, s.end_sites, s.end_site_joints, s.channels, s.axes
+    )
+
+
+def _scaled(clip: Clip, scale: float) -> mocpack.Skeleton:
+    s = clip.skeleton
+    return mocpack.Skeleton(
+        s.names, s.parents, scale * s.offsets, scale * s.end_sites, s.end_site_joints, s.channels
+    )
+
+
+def test_probe_tells_acclaim_files_apart():
+    assert amc.probe(AMC)
+    assert asf.probe(ASF)
+    assert not amc.probe(ASF)
+    assert not asf.probe(AMC)
+    assert not amc.probe(b"HIERARCHY\nROOT Hips")
+    assert not asf.probe(b"HIERARCHY\nROOT Hips")
