@@ -13,6 +13,7 @@ F64 = npt.NDArray[np.float64]
 
 IDENTITY: F64 = np.array([0.0, 0.0, 0.0, 1.0])
 IDENTITY.setflags(write=False)
+AT_POLE = 1e-12  # what is left of a quaternion, of length 1, that is rounding alone
 _AXES = {"X": 0, "Y": 1, "Z": 2}
 
 
@@ -88,16 +89,16 @@ def as_euler(q: F64, order: str) -> F64:
     """
     i, j, k = (_AXES[letter] for letter in order)
     sign = 1.0 if (j - i) % 3 == 1 else -1.0
-    m = as_matrix(q)
-    middle = np.arcsin(np.clip(sign * m[..., i, k], -1.0, 1.0))
-    pole = np.hypot(m[..., i, i], m[..., i, j]) < 1e-9
-    first = np.where(
-        pole,
-        np.arctan2(sign * m[..., k, j], m[..., j, j]),
-        np.arctan2(-sign * m[..., j, k], m[..., k, k]),
-    )
-    last = np.where(pole, 0.0, np.arctan2(-sign * m[..., i, j], m[..., i, i]))
-    return np.stack([first, middle, last], axis=-1)
+    x, y, z, w = q[..., i], q[..., j], sign * q[..., k], q[..., 3]
+    # half the sum and half the difference of the outer angles; each is lost at one of the poles,
+    # where it no longer matters, so that the rotation stays exact
+    up, down = np.hypot(x + z, w + y), np.hypot(x - z, w - y)
+    plus, minus = np.arctan2(x + z, w + y), np.arctan2(x - z, w - y)
+    minus = np.where(down < AT_POLE, plus, minus)
+    plus = np.where(up < AT_POLE, minus, plus)
+    middle = np.pi / 2 - 2 * np.arctan2(down, up)
+    angles = np.stack([plus + minus, middle, sign * (plus - minus)], axis=-1)
+    return _nearest_turn(angles, np.zeros(3))
 
 
 def nearest_euler(angles: F64) -> F64:

@@ -52,7 +52,7 @@ def planted(positions: F64, frame_rate: float) -> Mask:
 def foot_skate(
     skeleton: Skeleton, original: F64, decoded: F64, frame_rate: float
 ) -> tuple[float, float] | None:
-    """Return the mean speed in m/s of planted feet, in `decoded` and in `original` (T, J, 3).
+    """Return the mean speed in m/s of planted feet, in `original` and in `decoded` (T, J, 3).
 
     The mean is over all steps from frame to frame in which the original's foot is planted in
     both. None where no foot is ever planted.
@@ -61,8 +61,8 @@ def foot_skate(
     steps = _planted_steps(original[:, joints], frame_rate)
     if not steps.any():
         return None
-    found, source = (_slides(p[:, joints], frame_rate)[steps] for p in (decoded, original))
-    return float(found.mean()), float(source.mean())
+    source, found = (_slides(p[:, joints], frame_rate)[steps] for p in (original, decoded))
+    return float(source.mean()), float(found.mean())
 
 
 def slip(original: Clip, decoded: Clip, max_error: float) -> float:

@@ -1,0 +1,121 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack import Clip, Skeleton, VertexClip
+from mocpack.errors import UsageError
+from mocpack.metrics import METRICS, compare
+from mocpack.testing import hard_clips, walk
+from mocpack.testing.motions import vertex_wave
+
+PROMISED_KEYS = {
+    "max_error_mm", "max_joint_mm", "p99_mm", "rms_mm", "mean_mm", "rotation_deg_max",
+    "rotation_deg_mean", "eps_x_cm", "def_cm", "e_d", "sk_ted", "velocity_cm_s",
+    "foot_skate_cm_s", "e15", "e30", "worst",
+}  # fmt: skip
+
+
+def test_the_names_others_rely_on_are_there():
+    clip = walk(0.5)
+    assert set(mocpack.compare(clip, clip).to_dict()) >= PROMISED_KEYS
+
+
+def test_every_metric_is_named_once_and_documented():
+    keys = [metric.key for metric in METRICS]
+    assert len(set(keys)) == len(keys)
+    page = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text()
+    assert [key for key in keys if f"`{key}`" not in page] == []
+
+
+@pytest.mark.parametrize("name", hard_clips())
+def test_a_clip_equals_itself_in_every_metric(name):
+    clip = hard_clips()[name]
+    found = compare(clip, clip)
+    text = json.dumps(found.to_dict(), allow_nan=False)
+    assert json.loads(text)["mean_mm"] == 0
+    for row in found.rows:
+        if not row.key.startswith(("foot_skate", "e15", "e30")):
+            assert row.value is None or row.value == pytest.approx(0, abs=1e-5), row.key
+    assert found["foot_skate_cm_s"] == found["foot_skate_source_cm_s"]
+    assert found["e30"] == found["e30_source"]
+
+
+@pytest.mark.parametrize("name", hard_clips())
+def test_every_metric_sees_noise(name, noisy):
+    clip = hard_clips()[name]
+    found = compare(clip, noisy(clip))
+    json.dumps(found.to_dict(), allow_nan=False)
+    for row in found.rows:
+        if not row.key.startswith(("foot_skate", "e15", "e30", "eps_x_centre")):
+            assert row.value is None or row.value > 0, row.key
+
+
+def test_worst_names_joint_and_frame(arm):
+    decoded = arm(9, turns=[(4, 1, (0, 0, np.pi / 3))], root=[(7, (0.01, 0, 0))])
+    found = compare(arm(9), decoded)
+    assert found.to_dict()["worst"] == [
+        {"joint": "hand", "frame": 4, "error_mm": pytest.approx(200)},
+        {"joint": "root", "frame": 7, "error_mm": pytest.approx(10)},
+    ]
+
+
+def test_worst_frames_are_a_second_apart(arm):
+    # at 2 frames a second: frame 5 is worst, 4 and 6 are in its shadow, then 7
+    root = [(4, (0.02, 0, 0)), (5, (0.03, 0, 0)), (6, (0.02, 0, 0)), (7, (0.01, 0, 0))]
+    found = compare(arm(8, frame_rate=2), arm(8, root=root, frame_rate=2))
+    assert [w.frame for w in found.worst_frames][:2] == [5, 7]
+
+
+def test_the_table_reads_well(arm):
+    text = str(compare(arm(1), arm(1, turns=[(0, 1, (0, 0, np.pi / 3))])))
+    lines = text.splitlines()
+    assert lines[0].split() == (
+        ["largest", "error,", "with", "bone", "ends", "and", "skin", "200", "mm", "max_error_mm"]
+    )
+    assert "  hand at frame 0: 200 mm" in lines
+    assert "velocity" not in text  # one frame has none
+
+
+def test_skeletons_with_other_offsets_are_compared_as_they_are(arm):
+    longer = Skeleton(
+        ("root", "hand"), (-1, 0), [[0, 0, 0], [0.41, 0, 0]], [[0.25, 0, 0]], end_site_joints=(1,)
+    )
+    found = compare(arm(), arm(skeleton=longer))
+    assert found["max_joint_mm"] == pytest.approx(10)
+    assert found["max_error_mm"] == pytest.approx(60)
+
+
+def test_translated_joints_may_differ(arm):
+    clip = arm()
+    moving = Clip.build(
+        clip.skeleton, clip.rotations, np.tile([[0, 0, 0], [0.4, 0, 0.003]], (2, 1, 1)),
+        frame_rate=100, translated_joints=(0, 1),
+    )  # fmt: skip
+    assert compare(clip, moving)["max_error_mm"] == pytest.approx(3)
+
+
+def refuses(original, decoded, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        compare(original, decoded)
+
+
+def test_clips_that_cannot_be_compared_say_why(arm):
+    names = Skeleton(("root", "paw"), (-1, 0), np.zeros((2, 3)))
+    bare = Skeleton(("root", "hand"), (-1, 0), np.zeros((2, 3)))
+    three = Skeleton(("a", "b", "c"), (-1, 0, 1), np.zeros((3, 3)))
+    flat = Skeleton(("a", "b", "c"), (-1, 0, 0), np.zeros((3, 3)))
+    refuses(arm(2), arm(3), "clips of 2 and 3 frames")
+    refuses(arm(), arm(frame_rate=50), "clips of 100 and 50 frames a second")
+    refuses(arm(), arm(skeleton=three), "skeletons of 2 and 3 joints")
+    refuses(arm(), arm(skeleton=names), "joint 1 is 'hand' in one and 'paw' in the other")
+    refuses(arm(), arm(skeleton=bare), "end sites are at different joints")
+    refuses(arm(skeleton=three), arm(skeleton=flat), "'c' has another parent")
+
+
+def test_meshes_that_cannot_be_compared_say_why(arm):
+    clip = vertex_wave(2)
+    refuses(clip, VertexClip.build(clip.vertices[:, 1:]), "meshes of 36 and 35 vertices")
+    refuses(arm(2, frame_rate=30), clip, "a skeleton with a vertex animation")
