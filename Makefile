@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 CORE := $(shell find core bindings CMakeLists.txt -type f 2>/dev/null)
 
-.PHONY: help setup demo test lint format golden bench test-core test-blender clean
+.PHONY: help setup demo test lint format golden sizes bench test-core test-blender clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -49,6 +49,9 @@ format: $(READY)  ## rewrite sources in the house style
 
 golden: $(READY)  ## write the golden files of CODEC that do not exist yet
 	@$(BIN)/python tests/golden/make.py $(CODEC)
+
+sizes: $(READY)  ## rewrite the table of sizes that the tests compare with, on purpose
+	@$(BIN)/python tests/regression/sizes.py
 
 bench: $(READY)  ## every speed and size figure of the docs
 	@for script in benchmarks/bench_*.py; do echo "==> $$script"; $(BIN)/python $$script || exit 1; done

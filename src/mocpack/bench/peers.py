@@ -172,7 +172,7 @@ class Blosc2(MatrixPeer):
     def pack(self, matrix: F64) -> bytes:
         blosc2 = _library("blosc2")
         numbers = np.rint(matrix.T / self.step).astype(np.int32)
-        differences = np.diff(numbers, axis=1, prepend=0).astype(np.int32)
+        differences = np.ascontiguousarray(np.diff(numbers, axis=1, prepend=0), np.int32)
         settings = {"codec": blosc2.Codec.ZSTD, "clevel": 9, "typesize": 4}
         return bytes(blosc2.compress2(differences, **settings))
 

@@ -1,0 +1,83 @@
+"""The report as a person meets it: one file, drawn by a real browser, nothing fetched."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import mocpack
+from mocpack.bench.measure import Setting, measure_row
+from mocpack.bench.report import bd_table, write_report
+from mocpack.testing import walk
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    source = folder / "walk <b>.bvh"
+    mocpack.write(walk(0.5), source)
+    clip = mocpack.read(source)
+    settings = [Setting("raw", ("max_error", "1mm")), Setting("raw", ("ratio", "99"))]
+    rows = [measure_row(source, clip, s) for s in settings]
+    return write_report(rows, folder, {"machine": "test & co"}, anchor="raw")
+
+
+def test_the_report_needs_nothing_from_outside(report):
+    text = report.read_text()
+    assert not re.search(r'(src|href)="(?!#|data:)', text)
+    assert "@import" not in text
+    assert "test &amp; co" in text
+    assert "walk &lt;b&gt;" in text
+    assert "cannot pack this clip" in text
+
+
+def test_every_plot_is_there_as_svg_and_png(report):
+    made = {p.name for p in report.parent.iterdir()}
+    for name in ("rd_max_error_mm", "rd_mean_mm", "size", "bytes", "joints", "time", "pose"):
+        assert {f"{name}.svg", f"{name}.png"} <= made
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_the_report_renders_in_a_browser_and_its_script_runs(report, tmp_path):
+    url = report.as_uri()
+    profile = f"--user-data-dir={tmp_path / 'profile'}"
+    found = subprocess.run(
+        [CHROMIUM, *FLAGS, profile, "--virtual-time-budget=3000", "--dump-dom", url],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert 'data-ready="yes"' in found.stdout
+    picture = tmp_path / "report.png"
+    subprocess.run(
+        [CHROMIUM, *FLAGS, profile, f"--screenshot={picture}", "--window-size=1200,2000", url],
+        capture_output=True,
+        timeout=120,
+        check=True,
+    )
+    assert picture.stat().st_size > 30_000
+
+
+def test_bd_table_compares_each_codec_clip_by_clip():
+    rows = [
+        {"clip": "a", "codec": c, "bits_per_frame": scale / e, "max_error_mm": e, "failure": None}
+        for c, scale in (("x", 10), ("y", 15))
+        for e in (8.0, 4.0, 2.0, 1.0)
+    ]
+    table = {codec: mean for codec, mean, _ in bd_table(rows, "x", "max_error_mm")}
+    assert table["x"] == pytest.approx(0)
+    assert table["y"] == pytest.approx(0.5)
