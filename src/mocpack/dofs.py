@@ -43,26 +43,21 @@ def to_dofs(clip: Clip) -> F64:
 
     A clip that still has its source's numbers gives those; any other gives the Euler angles of
     its rotations.
+
+    Raises
+    ------
+    UnsupportedClipError
+        If a joint moves in a way that its channels cannot say.
     """
-    if clip.channels is not None:
-        matrix = clip.channels * _scale(clip.header)
-        angles = is_angle(clip.skeleton)
-        matrix[:, angles] = np.unwrap(matrix[:, angles], axis=0)
-        return matrix
-    matrix = np.empty((clip.frame_count, clip.skeleton.channel_count))
+    given = None if clip.channels is None else clip.channels * _scale(clip.header)
+    matrix = np.empty((clip.frame_count, clip.skeleton.channel_count)) if given is None else given
     for j, start, channels in _joints(clip.skeleton):
         order, at = rotation_order(channels)
-        local = _in_axis_frame(clip, j)
-        if order:
-            matrix[:, [start + k for k in at]] = _angles(local, order, clip.skeleton.names[j])
-        elif np.abs(local[:, :3]).max() > LOST_ANGLE:
-            raise UnsupportedClipError(
-                f"joint {clip.skeleton.names[j]!r} turns, but has no rotation channel"
-            )
-        if j in clip.translated_joints:
-            place = _in_channel_frame(clip, j)
-            for axis, k in position_axes(channels):
-                matrix[:, start + k] = place[:, axis]
+        columns = [start + k for k in at]
+        if given is None:
+            matrix[:, columns] = _angles(clip, j, order)
+            matrix[:, [start + k for _, k in position_axes(channels)]] = _places(clip, j)
+        matrix[:, columns] = _unwound(matrix[:, columns])
     return matrix
 
 
@@ -120,6 +115,43 @@ def _joints(skeleton: Skeleton) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         start += len(channels)
 
 
+def _angles(clip: Clip, j: int, order: str) -> F64:
+    """Return the Euler angles (T, len(order)) of a joint about the axes that it has."""
+    local = _in_axis_frame(clip, j)
+    angles = rotations.as_euler(local, order) if order else np.empty((len(local), 0))
+    lost = rotations.angle_between(rotations.from_euler(angles, order), local).max()
+    if lost > LOST_ANGLE:
+        raise UnsupportedClipError(
+            f"joint {clip.skeleton.names[j]!r} turns {np.degrees(lost):.3g} degrees about axes "
+            f"that it has no channel for; it has {order or 'none'}"
+        )
+    return angles
+
+
+def _places(clip: Clip, j: int) -> F64:
+    """Return the positions (T, n) of a joint as its position channels give them."""
+    skeleton = clip.skeleton
+    place = np.tile(skeleton.offsets[j], (clip.frame_count, 1))
+    if j in clip.translated_joints:
+        place = clip.translations[:, clip.translated_joints.index(j)]
+    shift = place - skeleton.offsets[j]
+    if _adds_to_offset(skeleton.channels[j]):
+        place = shift = rotations.rotate(rotations.conjugate(skeleton.axes[j]), shift)
+    given = [axis for axis, _ in position_axes(skeleton.channels[j])]
+    lost = np.abs(np.delete(shift, given, axis=1)).max(initial=0.0)
+    if lost > LOST_LENGTH:
+        raise UnsupportedClipError(
+            f"joint {skeleton.names[j]!r} moves {lost:.3g} m where it has no position channel"
+        )
+    return place[:, given]
+
+
+def _unwound(angles: F64) -> F64:
+    """Choose for angles (T, n) of one joint the branch nearest to the frame before."""
+    three = angles.shape[1] == 3
+    return rotations.nearest_euler(angles) if three else np.unwrap(angles, axis=0)
+
+
 def _in_axis_frame(clip: Clip, j: int) -> F64:
     axis = clip.skeleton.axes[j]
     local = clip.rotations[:, j]
@@ -131,37 +163,3 @@ def _in_axis_frame(clip: Clip, j: int) -> F64:
 def _adds_to_offset(channels: tuple[str, ...]) -> bool:
     """ASF's tx ty tz move a joint from its rest place, in its axis frame; BVH's replace it."""
     return any(name.startswith("t") for name in channels)
-
-
-def _in_channel_frame(clip: Clip, j: int) -> F64:
-    """Return the place (T, 3) of a translated joint as its position channels give it."""
-    skeleton = clip.skeleton
-    place = clip.translations[:, clip.translated_joints.index(j)]
-    shift = place - skeleton.offsets[j]
-    if _adds_to_offset(skeleton.channels[j]):
-        place = shift = rotations.rotate(rotations.conjugate(skeleton.axes[j]), shift)
-    given = [axis for axis, _ in position_axes(skeleton.channels[j])]
-    lost = np.abs(np.delete(shift, given, axis=1)).max(initial=0.0)
-    if lost > LOST_LENGTH:
-        raise UnsupportedClipError(
-            f"joint {skeleton.names[j]!r} moves {lost:.3g} m where it has no position channel"
-        )
-    return place
-
-
-def _angles(local: F64, order: str, name: str) -> F64:
-    """Return the Euler angles (T, len(order)) of rotations that turn about these axes only."""
-    missing = "".join(axis for axis in "XYZ" if axis not in order)
-    if len(order) == 1:
-        index = "XYZ".index(order)
-        angles = np.unwrap(2 * np.arctan2(local[:, index], local[:, 3]))[:, np.newaxis]
-    else:
-        triple = rotations.as_euler(local, order + missing)
-        angles = rotations.nearest_euler(triple)[:, : len(order)]
-    lost = rotations.angle_between(rotations.from_euler(angles, order), local).max()
-    if lost > LOST_ANGLE:
-        raise UnsupportedClipError(
-            f"joint {name!r} has channels {order} only, but turns {np.degrees(lost):.3g} degrees "
-            "about other axes"
-        )
-    return angles

@@ -82,13 +82,37 @@ def from_euler(angles: F64, order: str) -> F64:
 
 
 def as_euler(q: F64, order: str) -> F64:
-    """Return intrinsic Euler angles (..., 3) in radians; `order` names three different axes.
+    """Return intrinsic Euler angles (..., len(order)) in radians, each in [-π, π].
 
-    The middle angle lies in [-π/2, π/2]. At the poles the first angle takes the whole turn and
-    the last is 0; `nearest_euler` chooses the branch a motion wants.
+    Parameters
+    ----------
+    order : str
+        Up to three different axes. With three, the middle angle lies in [-π/2, π/2]; at the poles
+        the first takes the whole turn and the last is 0, and `nearest_euler` chooses the branch a
+        motion wants. With fewer, the rotation must turn about these axes alone.
     """
-    i, j, k = (_AXES[letter] for letter in order)
-    sign = 1.0 if (j - i) % 3 == 1 else -1.0
+    by_count = (_one_angle, _two_angles, _three_angles)
+    return by_count[len(order) - 1](q, [_AXES[letter] for letter in order])
+
+
+def _one_angle(q: F64, axes: list[int]) -> F64:
+    angles = 2 * np.arctan2(q[..., axes], q[..., 3:])
+    return _nearest_turn(angles, np.zeros(1))
+
+
+def _two_angles(q: F64, axes: list[int]) -> F64:
+    i, j = axes
+    k, sign = 3 - i - j, _handedness(i, j)
+    m = as_matrix(q)
+    # the first axis sees nothing of the first turn, the second axis nothing of the second
+    first = np.arctan2(sign * m[..., k, j], m[..., j, j])
+    second = np.arctan2(sign * m[..., i, k], m[..., i, i])
+    return np.stack([first, second], axis=-1)
+
+
+def _three_angles(q: F64, axes: list[int]) -> F64:
+    i, j, k = axes
+    sign = _handedness(i, j)
     x, y, z, w = q[..., i], q[..., j], sign * q[..., k], q[..., 3]
     # half the sum and half the difference of the outer angles; each is lost at one of the poles,
     # where it no longer matters, so that the rotation stays exact
@@ -99,6 +123,11 @@ def as_euler(q: F64, order: str) -> F64:
     middle = np.pi / 2 - 2 * np.arctan2(down, up)
     angles = np.stack([plus + minus, middle, sign * (plus - minus)], axis=-1)
     return _nearest_turn(angles, np.zeros(3))
+
+
+def _handedness(i: int, j: int) -> float:
+    """Return 1 where axes i, j and the third are in the order x, y, z, x, y; else -1."""
+    return 1.0 if (j - i) % 3 == 1 else -1.0
 
 
 def nearest_euler(angles: F64) -> F64:

@@ -87,7 +87,8 @@ class SkeletonPair:
         None where a clip turns in ways that its channels cannot say.
         """
         try:
-            original, decoded = to_dofs(self.original), to_dofs(self.decoded)
+            original = to_dofs(self.original)
+            decoded = to_dofs(_with_channels_of(self.skeleton, self.decoded))
         except UnsupportedClipError:
             return None
         start = 0
@@ -179,3 +180,11 @@ def _check_skeletons(a: Skeleton, b: Skeleton) -> None:
         raise UsageError(f"cannot compare different skeletons: {a.names[j]!r} has another parent")
     if a.end_site_joints != b.end_site_joints:
         raise UsageError("cannot compare skeletons whose end sites are at different joints")
+
+
+def _with_channels_of(skeleton: Skeleton, clip: Clip) -> Clip:
+    """Return `clip` as told by the channels of another skeleton of the same joints."""
+    same = np.array_equal(skeleton.axes, clip.skeleton.axes)
+    if same and skeleton.channels == clip.skeleton.channels:
+        return clip
+    return Clip(clip.with_header(skeleton=skeleton), clip.rotations, clip.translations)

@@ -108,6 +108,20 @@ def test_e_angle_does_not_count_another_way_to_write_the_same_pose(arm):
     assert found["e_angle_deg"] == pytest.approx(0, abs=1e-6)
 
 
+def test_e_angle_is_told_by_the_originals_channels(arm):
+    # the same turn of 60 degrees about z, written by one file as ZYX and by the other as XYZ
+    other = Skeleton(
+        ("root", "hand"),
+        (-1, 0),
+        arm.skeleton.offsets,
+        arm.skeleton.end_sites,
+        (1,),
+        channels=[("Xrotation", "Yrotation", "Zrotation")] * 2,
+    )
+    found = compare(arm(1), arm(1, skeleton=other, turns=[(0, 1, THIRD)]))
+    assert found["e_angle_deg"] == pytest.approx(60 / 2)
+
+
 def test_what_the_channels_cannot_say_has_no_e_angle(arm):
     stiff = Skeleton(
         ("root", "hand"), (-1, 0), [[0, 0, 0], [0.4, 0, 0]], channels=(("Zrotation",), ())
