@@ -186,7 +186,7 @@ class _Tree:
     """Bones as `guess_unit` takes a skeleton."""
 
     def __init__(self, asf: Asf) -> None:
-        self.names = [bone.name for bone in asf.bones]
+        self.channels: list[tuple[str, ...]] = [()] * len(asf.bones)
         self.parents = list(asf.parents)
         self.offsets = [[0.0, 0.0, 0.0]] + [list(asf.bones[p].vector) for p in asf.parents[1:]]
         self.end_joints = [b for b in range(len(asf.bones)) if b not in asf.parents]

@@ -7,7 +7,6 @@ children part at different places, helper bones of no freedom lead to them, as i
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +17,7 @@ from mocpack.clip import Clip
 from mocpack.dofs import to_channels
 from mocpack.errors import UnsupportedClipError
 from mocpack.io.asf import INCH, ROOT, Asf, Bone, bone_vectors, unit_of
+from mocpack.io.text import distinct
 from mocpack.skeleton import Skeleton
 
 F64 = npt.NDArray[np.float64]
@@ -198,17 +198,13 @@ def _words(names: tuple[str, ...]) -> tuple[str, ...]:
     >>> _words(("Hips", "Left Leg", "Left_Leg", "end", "7"))
     ('root', 'Left_Leg', 'Left_Leg_2', 'end_', '7_')
     """
-    taken, words = Counter({ROOT: 1}), [ROOT]
+    words = [ROOT]
     for name in names[1:]:
         word = re.sub(r"[\s#(),]+", "_", name)
         if word.lower() in ("begin", "end") or word.startswith(":") or word.isdigit():
             word = word.lstrip(":") + "_"
-        taken[word] += 1
-        while taken[word] > 1:
-            word = f"{word}_{taken[word]}"
-            taken[word] += 1
         words.append(word)
-    return tuple(words)
+    return distinct(words)
 
 
 def _unit_would_be_guessed(skeleton: Skeleton) -> bool:

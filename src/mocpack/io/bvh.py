@@ -1,12 +1,13 @@
 """Biovision hierarchy files: text, one hierarchy, one line of numbers for each frame.
 
 Position channels replace OFFSET. A BVH has no unit; the reader guesses it from the skeleton's
-size (`units_guess.py`) unless it is told.
+size (`unit_guess.py`) unless it is told.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,23 +18,14 @@ from mocpack.clip import Clip, ClipHeader
 from mocpack.dofs import from_channels, to_channels
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, TruncatedError
 from mocpack.io import text
+from mocpack.io.bvh_fit import children_of, fit
 from mocpack.io.unit_guess import guess_unit
-from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
+from mocpack.skeleton import MAX_JOINTS, MAX_NAME, POSITION_CHANNELS, ROTATION_CHANNELS, Skeleton
 
 F64 = npt.NDArray[np.float64]
 
 MAX_DEPTH = 10_000
-CHANNEL = {
-    name.lower(): name
-    for name in (
-        "Xposition",
-        "Yposition",
-        "Zposition",
-        "Xrotation",
-        "Yrotation",
-        "Zrotation",
-    )
-}
+CHANNEL = {name.lower(): name for name in POSITION_CHANNELS[:3] + ROTATION_CHANNELS[:3]}
 
 
 def probe(data: bytes) -> bool:
@@ -69,7 +61,7 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
 
 def write(clip: Clip) -> bytes:
     """Return the clip as a BVH file, in its source's unit, frame time and channel order."""
-    clip = _as_bvh(clip)
+    clip = fit(clip)
     numbers = to_channels(clip)
     lines = ["HIERARCHY"]
     _write_hierarchy(lines, clip)
@@ -95,13 +87,17 @@ class Tree:
 class _Parser:
     """Walks the text once, token by token, so that every complaint can name its line."""
 
-    _TOKEN = re.compile(rb"\S+")
-    _LINE = re.compile(rb"[^\r\n]*")
+    _TOKEN = re.compile(rb"[{}]|[^\s{}]+")
+    _NAME = re.compile(rb"\s*([^\r\n{}]*)")
+    _FRAMES = re.compile(rb"\s*FRAMES\s*:", re.IGNORECASE)
+    _FRAME_TIME = re.compile(rb"\s*FRAME\s+TIME\s*:", re.IGNORECASE)
 
     def __init__(self, data: bytes) -> None:
-        self._data = data[3:] if data.startswith(b"\xef\xbb\xbf") else data
+        self._data = data.removeprefix(b"\xef\xbb\xbf")
         self._at = 0
         self._start = 0  # of the last token, for messages
+        self._seen: set[str] = set()
+        self._announced = 0  # line that says how many frames there are
 
     def hierarchy(self) -> Tree:
         tree = Tree()
@@ -110,22 +106,29 @@ class _Parser:
         self._begin_joint(tree, -1)
         stack = [0]
         while stack:
-            word = self._next("a hierarchy").upper()
+            joint = stack[-1]
+            word = self._next("a joint or its end").upper()
             if word == "JOINT":
-                self._begin_joint(tree, stack[-1])
+                self._begin_joint(tree, joint)
                 stack.append(len(tree.names) - 1)
                 if len(stack) > MAX_DEPTH:
                     raise self._fault(f"joints are nested deeper than {MAX_DEPTH}")
             elif word == "END":
-                self._end_site(tree, stack[-1])
+                self._end_site(tree, joint)
             elif word == "OFFSET":
-                tree.offsets[stack[-1]] = self._vector()
+                self._once(tree.offsets[joint], tree, joint, word)
+                tree.offsets[joint] = self._vector()
             elif word == "CHANNELS":
-                tree.channels[stack[-1]] = self._channels()
+                self._once(tree.channels[joint], tree, joint, word)
+                tree.channels[joint] = self._channels()
             elif word == "}":
+                if not tree.offsets[joint]:
+                    raise self._fault(f"joint {tree.names[joint]!r} has no OFFSET")
                 stack.pop()
             else:
-                raise self._fault(f"expected JOINT, End Site, OFFSET, CHANNELS or }}, got {word!r}")
+                raise self._fault(
+                    f"expected JOINT, End Site, OFFSET, CHANNELS or }}, got {word[:40]!r}"
+                )
         order = sorted(range(len(tree.end_joints)), key=tree.end_joints.__getitem__)
         tree.end_sites = [tree.end_sites[i] for i in order]
         tree.end_joints = [tree.end_joints[i] for i in order]
@@ -136,11 +139,11 @@ class _Parser:
         if word == "ROOT":
             raise self._fault("the file has several roots; mocpack takes one skeleton a file")
         if word != "MOTION":
-            raise self._fault(f"expected MOTION, got {word!r}")
-        self._expect("FRAMES:")
+            raise self._fault(f"expected MOTION, got {word[:40]!r}")
+        self._label(self._FRAMES, "Frames:")
         frame_count = self._integer("a number of frames", 1)
-        self._expect("FRAME")
-        self._expect("TIME:")
+        self._announced = self._line()
+        self._label(self._FRAME_TIME, "Frame Time:")
         frame_time = self._number("a frame time")
         if not 1e-6 <= frame_time <= 1e6:
             raise self._fault(f"expected a frame time in seconds, got {frame_time:g}")
@@ -150,11 +153,10 @@ class _Parser:
         """Read the block of numbers; its size must be as announced."""
         if columns < 1:
             raise self._fault("the skeleton has no channels")
-        announced = self._line()
         # two bytes a number at the least, so that a small file cannot ask for much memory
         if frames * columns > (len(self._data) - self._at + 1) // 2:
             raise TruncatedError(
-                f"line {announced}: {frames} frames of {columns} channels are announced, "
+                f"line {self._announced}: {frames} frames of {columns} channels are announced, "
                 f"more than the rest of the file can hold"
             )
         values = np.empty(frames * columns)
@@ -179,19 +181,28 @@ class _Parser:
         return values.reshape(frames, columns)
 
     def _begin_joint(self, tree: Tree, parent: int) -> None:
-        match = self._LINE.match(self._data, self._at)
+        match = self._NAME.match(self._data, self._at)
         assert match is not None  # the pattern matches the empty string too
-        self._start = self._at
-        line = match.group()
-        name, brace, after = line.partition(b"{")
-        self._at = match.end() - len(after) - len(brace)
-        if not name.strip():
+        self._start, self._at = match.start(1), match.end()
+        name = match.group(1).strip().decode("utf-8", "replace")
+        if not name:
             raise self._fault("a joint has no name")
-        tree.names.append(name.strip().decode("utf-8", "replace"))
+        if name in self._seen:
+            raise self._fault(f"joint names must differ, {name[:40]!r} stands twice")
+        if len(name.encode()) > MAX_NAME or len(tree.names) == MAX_JOINTS:
+            raise self._fault(
+                f"a file has at most {MAX_JOINTS} joints, with names of at most {MAX_NAME} bytes"
+            )
+        self._seen.add(name)
+        tree.names.append(name)
         tree.parents.append(parent)
-        tree.offsets.append([0.0, 0.0, 0.0])
+        tree.offsets.append([])
         tree.channels.append(())
         self._expect("{")
+
+    def _once(self, before: Sequence[object], tree: Tree, joint: int, word: str) -> None:
+        if before:
+            raise self._fault(f"joint {tree.names[joint]!r} has {word} twice")
 
     def _end_site(self, tree: Tree, joint: int) -> None:
         self._expect("SITE")
@@ -206,7 +217,9 @@ class _Parser:
         for _ in range(self._integer("a number of channels", 0, 6)):
             word = self._next("a channel")
             if word.lower() not in CHANNEL:
-                raise self._fault(f"expected a channel such as Zrotation, got {word!r}")
+                raise self._fault(f"expected a channel such as Zrotation, got {word[:40]!r}")
+            if CHANNEL[word.lower()] in names:
+                raise self._fault(f"a joint has the channel {word} twice")
             names.append(CHANNEL[word.lower()])
         return tuple(names)
 
@@ -225,6 +238,12 @@ class _Parser:
         if not (word.isascii() and word.isdigit() and len(word) < 15 and low <= int(word) <= high):
             raise self._fault(f"expected {what} of at least {low}, got {word[:40]!r}")
         return int(word)
+
+    def _label(self, pattern: re.Pattern[bytes], label: str) -> None:
+        match = pattern.match(self._data, self._at)
+        if match is None:
+            raise self._fault(f"expected {label}, got {self._next(label)[:40]!r}")
+        self._at = match.end()
 
     def _expect(self, word: str) -> None:
         found = self._next(word)
@@ -248,40 +267,12 @@ class _Parser:
         return CorruptionError(f"line {self._line()}: {message}")
 
 
-def _as_bvh(clip: Clip) -> Clip:
-    """Give a clip BVH channels where its own are of another kind or cannot hold its motion."""
-    names = [c for channels in clip.skeleton.channels for c in channels]
-    whole = all(n in CHANNEL.values() for n in names) and all(
-        len(clip.skeleton.channels[j]) >= 3 for j in clip.translated_joints
-    )
-    if whole and (clip.channels is not None or _expressible(clip)):
-        return clip
-    s = clip.skeleton
-    moved = set(clip.translated_joints)
-    skeleton = Skeleton(
-        s.names,
-        s.parents,
-        s.offsets,
-        s.end_sites,
-        s.end_site_joints,
-        tuple(DEFAULT_ROOT if j in moved else DEFAULT_JOINT for j in range(len(s))),
-    )
-    return Clip(clip.with_header(skeleton=skeleton), clip.rotations, clip.translations)
-
-
-def _expressible(clip: Clip) -> bool:
-    try:
-        to_channels(clip)
-    except ValueError:
-        return False
-    return True
-
-
 def _write_hierarchy(lines: list[str], clip: Clip) -> None:
     skeleton, unit = clip.skeleton, clip.unit
-    children: list[list[int]] = [[] for _ in skeleton.names]
-    for j, parent in enumerate(skeleton.parents[1:], 1):
-        children[parent].append(j)
+    children = children_of(skeleton)
+    ends: dict[int, list[F64]] = {}
+    for carrier, site in zip(skeleton.end_site_joints, skeleton.end_sites, strict=True):
+        ends.setdefault(carrier, []).append(site)
     # a stack in place of recursion, so that a chain of thousands of joints can be written
     stack: list[tuple[int, int]] = [(0, 0)]
     while stack:
@@ -295,11 +286,9 @@ def _write_hierarchy(lines: list[str], clip: Clip) -> None:
         lines.append(f"{pad}\tOFFSET {_vector(skeleton.offsets[joint], unit)}")
         names = skeleton.channels[joint]
         lines.append(f"{pad}\tCHANNELS {len(names)} {' '.join(names)}".rstrip())
-        for e, carrier in enumerate(skeleton.end_site_joints):
-            if carrier == joint:
-                offset = _vector(skeleton.end_sites[e], unit)
-                lines += _end_site(pad, offset)
-        if not children[joint] and joint not in skeleton.end_site_joints:
+        for site in ends.get(joint, []):
+            lines += _end_site(pad, _vector(site, unit))
+        if not children[joint] and joint not in ends:
             # readers expect every chain to end with a site; one of no length changes nothing
             lines += _end_site(pad, "0 0 0")
         stack.append((-1, depth))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mocpack.clip import AnyClip
 from mocpack.errors import FormatError, UsageError
-from mocpack.io import amc, asf, bvh
+from mocpack.io import amc, asf, bvh, clip_npz, vertices_npz
 from mocpack.io.atomic import write_all_atomically
 from mocpack.io.atomic import write_atomically as write_atomically
 
@@ -51,6 +51,15 @@ FORMATS = (
         find_skeleton=amc.find_skeleton,
     ),
     Format("ASF", (".asf",), asf.probe, amc.rest_pose),
+    Format("npz", (".npz",), clip_npz.probe, clip_npz.read, clip_npz.write),
+    Format(
+        "npz of vertices",
+        (".npz",),
+        vertices_npz.probe,
+        vertices_npz.read,
+        vertices_npz.write,
+        kinds=("vertices",),
+    ),
 )
 
 

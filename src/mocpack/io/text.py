@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -57,6 +59,22 @@ def printed(numbers: F64, header: ClipHeader) -> list[list[str]]:
 def exact(numbers: F64) -> list[list[str]]:
     """Return a source's own channels (T, C) as text that reads back as the same doubles."""
     return [[decimal(v) for v in row] for row in numbers.tolist()]
+
+
+def distinct(names: Iterable[str]) -> tuple[str, ...]:
+    """Number the names that stand a second time.
+
+    >>> distinct(["hand", "foot", "hand", "hand_2"])
+    ('hand', 'foot', 'hand_2', 'hand_2_2')
+    """
+    taken: dict[str, None] = {}  # a set that keeps its order
+    for name in names:
+        number, free = 1, name
+        while free in taken:
+            number += 1
+            free = f"{name}_{number}"
+        taken[free] = None
+    return tuple(taken)
 
 
 def parse_number(word: bytes) -> float | None:

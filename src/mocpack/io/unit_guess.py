@@ -1,62 +1,100 @@
 """What one unit of a file without units is: a guess from the size of the skeleton in it.
 
-A person, a dog or a robot is between 25 cm and 3 m tall. Of the units people use, the first in
-the table that makes the skeleton's reach plausible is taken.
+The longest way through the bones of a person, from a toe to a fingertip, is about 2.1 m; a dog's
+is 1.4 m. Of the units people use, the one is taken that makes the skeleton's reach most likely.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.skeleton import position_axes
+
 F64 = npt.NDArray[np.float64]
 
 CMU_UNIT = 0.0254 / 0.45  # the unit of CMU's motion database: 5.644 cm
-CANDIDATES = {"m": 1.0, "cm": 0.01, "mm": 0.001, "CMU's 5.644cm": CMU_UNIT, "inch": 0.0254}
-SMALLEST, LARGEST, TYPICAL = 0.25, 3.2, 1.75  # metres
+# metres, and how often files are in it
+CANDIDATES = {
+    "m": (1.0, 1.0),
+    "cm": (0.01, 1.0),
+    "mm": (0.001, 1.0),
+    "CMU's 5.644cm": (CMU_UNIT, 0.3),
+    "inch": (0.0254, 0.4),
+}
+SMALLEST, LARGEST = 0.25, 3.2  # metres of reach that a body can have
+TYPICAL, SPREAD = 2.1, 0.45  # metres of reach, and its deviation as a natural logarithm
 
 
 class HasTree(Protocol):
-    names: list[str]
     parents: list[int]
     offsets: list[list[float]]
     end_sites: list[list[float]]
     end_joints: list[int]
+    channels: list[tuple[str, ...]]
 
 
-def guess_unit(tree: HasTree, _first_frame: F64 | None = None) -> tuple[float, str]:
-    """Return (metres of one unit, its name)."""
-    reach = _reach(tree)
+def guess_unit(tree: HasTree, first_frame: F64 | None = None) -> tuple[float, str]:
+    """Return (metres of one unit, its name).
+
+    Parameters
+    ----------
+    tree : skeleton in the file's units
+    first_frame : array, shape (C,), optional
+        The first pose; joints with position channels are where it says, not at their offsets.
+    """
+    reach = _reach(tree, first_frame)
     if reach <= 0:
         return 1.0, "m"
-    name = min(CANDIDATES, key=lambda n: abs(np.log(reach * CANDIDATES[n] / TYPICAL)))
-    return CANDIDATES[name], name
+
+    def likelihood(name: str) -> float:
+        unit, share = CANDIDATES[name]
+        return float(np.log(share) - 0.5 * (np.log(reach * unit / TYPICAL) / SPREAD) ** 2)
+
+    name = max(CANDIDATES, key=likelihood)
+    return CANDIDATES[name][0], name
 
 
 def plausible(tree: HasTree, unit: float) -> bool:
     """Say whether a unit of this many metres makes a body of the size that bodies have."""
-    return SMALLEST <= _reach(tree) * unit <= LARGEST
+    return SMALLEST <= _reach(tree, None) * unit <= LARGEST
 
 
-def _reach(tree: HasTree) -> float:
+def _reach(tree: HasTree, first_frame: F64 | None) -> float:
     """Return the longest way through the bones from one end of the skeleton to another.
 
-    From crown to toe this is about the height, and it needs no knowledge of which way is up.
+    It needs no knowledge of which way is up or of what the joints are called.
     """
-    joints = len(tree.parents)
-    depth = np.zeros(joints)
-    best = 0.0
-    lengths = np.linalg.norm(np.array(tree.offsets).reshape(-1, 3), axis=1)
-    lengths[0] = 0.0  # where the root stands is not a bone
-    ends: dict[int, float] = {}
+    lengths = _bone_lengths(tree, first_frame)
+    depth = np.zeros(len(tree.parents))
     for joint, offset in zip(tree.end_joints, tree.end_sites, strict=True):
-        ends[joint] = max(ends.get(joint, 0.0), float(np.linalg.norm(offset)))
-    depth = np.array([ends.get(j, 0.0) for j in range(joints)])
+        depth[joint] = max(depth[joint], float(np.linalg.norm(offset)))
     best = float(depth.max(initial=0.0))
-    for j in range(joints - 1, 0, -1):
+    for j in range(len(depth) - 1, 0, -1):
         parent, through = tree.parents[j], depth[j] + lengths[j]
         best = max(best, depth[parent] + through)
         depth[parent] = max(depth[parent], through)
     return best
+
+
+def _bone_lengths(tree: HasTree, first_frame: F64 | None) -> F64:
+    places = np.array(tree.offsets).reshape(-1, 3)
+    if first_frame is not None:
+        start = 0
+        for j, channels in enumerate(tree.channels):
+            for axis, k in position_axes(channels):
+                places[j, axis] = first_frame[start + k]
+            start += len(channels)
+    lengths = np.asarray(np.linalg.norm(places, axis=1))
+    # where a body stands in the world is not a bone, be it the root that says so or its only child
+    lengths[0] = 0.0
+    if tree.parents.count(0) == 1 and _moves(tree.channels[1]):
+        lengths[1] = 0.0
+    return lengths
+
+
+def _moves(channels: Sequence[str]) -> bool:
+    return len(position_axes(channels)) > 0

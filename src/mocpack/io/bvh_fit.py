@@ -1,0 +1,111 @@
+"""Fitting any clip into what a BVH file can hold: its channels, its order of joints, its names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+
+from mocpack.clip import Clip
+from mocpack.dofs import joint_of_dof, to_channels
+from mocpack.errors import UnsupportedClipError
+from mocpack.io import text
+from mocpack.rotations import IDENTITY
+from mocpack.skeleton import (
+    DEFAULT_JOINT,
+    DEFAULT_ROOT,
+    POSITION_CHANNELS,
+    ROTATION_CHANNELS,
+    Skeleton,
+)
+
+BVH_CHANNELS = POSITION_CHANNELS[:3] + ROTATION_CHANNELS[:3]
+
+
+def fit(clip: Clip) -> Clip:
+    """Return the same motion with BVH channels, joints depth first, and names of one line."""
+    return _depth_first(_with_bvh_channels(clip))
+
+
+def children_of(skeleton: Skeleton) -> list[list[int]]:
+    """Return the children of every joint."""
+    children: list[list[int]] = [[] for _ in skeleton.names]
+    for j, parent in enumerate(skeleton.parents[1:], 1):
+        children[parent].append(j)
+    return children
+
+
+def _with_bvh_channels(clip: Clip) -> Clip:
+    """Give a clip BVH channels where its own are of another kind or cannot hold its motion."""
+    s = clip.skeleton
+    known = all(c in BVH_CHANNELS for channels in s.channels for c in channels)
+    known = known and bool((s.axes == IDENTITY).all())
+    if known and s.channel_count and (clip.channels is not None or _expressible(clip)):
+        return clip
+    moved = set(clip.translated_joints)
+    skeleton = Skeleton(
+        s.names,
+        s.parents,
+        s.offsets,
+        s.end_sites,
+        s.end_site_joints,
+        tuple(DEFAULT_ROOT if j in moved else DEFAULT_JOINT for j in range(len(s))),
+    )
+    return Clip(clip.with_header(skeleton=skeleton), clip.rotations, clip.translations)
+
+
+def _depth_first(clip: Clip) -> Clip:
+    """Put the joints in the order in which a hierarchy of braces lists them, which columns follow.
+
+    Names become such as a line can hold.
+    """
+    s = clip.skeleton
+    names = text.distinct(re.sub(r"[\r\n{}]+|^\s+|\s+$", "_", name) for name in s.names)
+    if names != s.names:
+        clip = replace(clip, header=clip.with_header(skeleton=replace(s, names=names)))
+    order = _listed(s)
+    if order == list(range(len(s))):
+        return clip
+    joint_of = joint_of_dof(s)
+    columns = np.concatenate([np.flatnonzero(joint_of == j) for j in order])
+    moved = sorted(order.index(j) for j in clip.translated_joints)
+    header = clip.with_header(skeleton=_reordered(clip.skeleton, order), translated_joints=moved)
+    return Clip(
+        header,
+        clip.rotations[:, order],
+        clip.translations[:, [clip.translated_joints.index(order[j]) for j in moved]],
+        None if clip.channels is None else clip.channels[:, columns],
+    )
+
+
+def _listed(skeleton: Skeleton) -> list[int]:
+    children = children_of(skeleton)
+    order, stack = [], [0]
+    while stack:
+        order.append(stack.pop())
+        stack += reversed(children[order[-1]])
+    return order
+
+
+def _reordered(skeleton: Skeleton, order: list[int]) -> Skeleton:
+    place = {old: new for new, old in enumerate(order)}
+    carriers = [place[j] for j in skeleton.end_site_joints]
+    ends = sorted(range(len(carriers)), key=carriers.__getitem__)
+    return Skeleton(
+        tuple(skeleton.names[j] for j in order),
+        tuple(place.get(skeleton.parents[j], -1) for j in order),
+        skeleton.offsets[order],
+        skeleton.end_sites[ends],
+        tuple(carriers[e] for e in ends),
+        tuple(skeleton.channels[j] for j in order),
+        skeleton.axes[order],
+    )
+
+
+def _expressible(clip: Clip) -> bool:
+    try:
+        to_channels(clip)
+    except UnsupportedClipError:
+        return False
+    return True

@@ -1,0 +1,125 @@
+"""Skeletal clips as .npz, for those who train on them: plain arrays, stated conventions, no pickle.
+
+``rotations (T, J, 4)`` local quaternions in ``quaternion_order``, ``translations (T, M, 3)`` in
+metres of ``translated_joints (M,)``, ``names (J,)``, ``parents (J,)``, ``offsets (J, 3)``,
+``frame_rate``. The rest, which other programs may leave out, brings back the very clip.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.clip import Clip, ClipHeader
+from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.io import npz
+from mocpack.skeleton import MAX_JOINTS, Skeleton
+
+XYZW, WXYZ = "xyzw", "wxyz"
+FRAME_RATE = 30.0
+
+
+def probe(data: bytes) -> bool:
+    """Say whether `data` is an .npz file of a skeletal clip."""
+    return npz.probe(data, "rotations")
+
+
+def read(data: bytes, *, unit: float | None = None) -> Clip:
+    """Return the clip; `unit` is the length of one of its units in metres, where not metres."""
+    arrays = npz.Arrays(data)
+    metres = 1.0 if unit is None else unit
+    rotations = _rotations(arrays)
+    joints = rotations.shape[1]
+    try:
+        skeleton = _skeleton(arrays, joints, metres)
+        translations = arrays.read("translations").astype(np.float64) * metres
+        if translations.ndim == 2:
+            translations = translations[:, np.newaxis]
+        frame_time = arrays.number("frame_time", 0.0)
+        header = ClipHeader(
+            skeleton,
+            len(rotations),
+            frame_time or 1 / (arrays.number("frame_rate", FRAME_RATE) or np.nan),
+            tuple(map(int, arrays.optional("translated_joints", [0], kinds="iu").ravel())),
+            arrays.number("unit", 1.0),
+            _metadata(arrays),
+        )
+        own = arrays.read("channels").astype(np.float64) if "channels" in arrays else None
+        return Clip(header, rotations, translations, own)
+    except InvalidClipError as error:
+        raise CorruptionError(str(error)) from error
+
+
+def write(clip: Clip) -> bytes:
+    """Return the clip as .npz, in float64, so that reading it gives the same clip."""
+    skeleton = clip.skeleton
+    arrays: dict[str, npt.ArrayLike] = {
+        "rotations": clip.rotations,
+        "quaternion_order": XYZW,
+        "translations": clip.translations,
+        "translated_joints": np.array(clip.translated_joints, np.int32),
+        "frame_rate": clip.frame_rate,
+        "frame_time": clip.frame_time,
+        "names": np.array(skeleton.names, np.str_),
+        "parents": np.array(skeleton.parents, np.int32),
+        "offsets": skeleton.offsets,
+        "end_sites": skeleton.end_sites,
+        "end_site_joints": np.array(skeleton.end_site_joints, np.int32),
+        "channel_names": np.array([" ".join(c) for c in skeleton.channels], np.str_),
+        "axes": skeleton.axes,
+        "unit": clip.unit,
+        "metadata": json.dumps(dict(clip.metadata), sort_keys=True),
+    }
+    if clip.channels is not None:
+        arrays["channels"] = clip.channels
+    return npz.pack(arrays)
+
+
+def _rotations(arrays: npz.Arrays) -> npt.NDArray[np.float64]:
+    rotations = arrays.read("rotations").astype(np.float64)
+    if rotations.ndim != 3 or rotations.shape[2] != 4:
+        raise CorruptionError(f"expected rotations of shape (T, J, 4), got {rotations.shape}")
+    order = "".join(_words(arrays, "quaternion_order", [XYZW])).lower()
+    if order not in (XYZW, WXYZ):
+        raise CorruptionError(f"quaternion_order must be {XYZW} or {WXYZ}, got {order[:40]!r}")
+    return np.roll(rotations, -1, axis=2) if order == WXYZ else rotations
+
+
+def _skeleton(arrays: npz.Arrays, joints: int, metres: float) -> Skeleton:
+    if joints > MAX_JOINTS:
+        raise CorruptionError(f"a skeleton has 1 to {MAX_JOINTS} joints, got {joints}")
+    layouts = _words(arrays, "channel_names", [])
+    return Skeleton(
+        tuple(_words(arrays, "names", [f"joint{j}" for j in range(joints)])),
+        tuple(map(int, arrays.read("parents", kinds="iu").ravel())),
+        arrays.read("offsets").astype(np.float64) * metres,
+        arrays.optional("end_sites", np.zeros((0, 3))).astype(np.float64) * metres,
+        tuple(map(int, arrays.optional("end_site_joints", [], kinds="iuf").ravel())),
+        tuple(tuple(layout.split()) for layout in layouts),
+        arrays.optional("axes", np.zeros((0, 4))).astype(np.float64),
+    )
+
+
+def _words(arrays: npz.Arrays, name: str, default: list[str]) -> list[str]:
+    words = arrays.optional(name, np.array(default, np.str_), kinds=npz.WORDS).ravel()
+    if words.dtype.kind == "S":
+        return [word.decode("utf-8", "replace") for word in words.tolist()]
+    try:
+        return [str(word) for word in words.tolist()]
+    except ValueError as error:  # code points that no text has
+        raise CorruptionError(f"array {name!r}: {error}") from error
+
+
+def _metadata(arrays: npz.Arrays) -> dict[str, Any]:
+    if "metadata" not in arrays:
+        return {"source": "npz"}
+    try:
+        metadata = json.loads("".join(_words(arrays, "metadata", [])))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise CorruptionError(f"metadata: {error}") from error
+    if not isinstance(metadata, dict):
+        raise CorruptionError("metadata: not an object")
+    return metadata

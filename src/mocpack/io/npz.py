@@ -1,0 +1,137 @@
+"""Zip files of numpy arrays, opened without trust: no pickles, and sizes checked before memory."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.errors import CorruptionError, FormatError, TruncatedError
+
+MAX_BYTES = 4 << 30  # of all arrays that are read
+# a small file that swells beyond this is a bomb, not a motion that hardly moves
+MAX_SWELL, SMALL = 100, 256 << 20
+NUMBERS, WORDS = "fiu", "US"
+MAX_HEADER = 10_000
+HEADER = re.compile(
+    rb"\{'descr': '(?P<dtype>[<>|=]?[a-zA-Z]\d{0,9})', "
+    rb"'fortran_order': (?P<fortran>True|False), "
+    rb"'shape': \((?P<shape>(?:\d{1,15}, ?)*(?:\d{1,15})?)\), *\} *\n?"
+)
+# what a broken zip file or deflate stream can make the standard library raise
+BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
+
+
+class Arrays:
+    """The arrays of an .npz file by name, each read when asked for."""
+
+    def __init__(self, data: bytes) -> None:
+        try:
+            self._zip = zipfile.ZipFile(io.BytesIO(data))
+        except BROKEN as error:
+            raise CorruptionError(f"not a whole .npz file: {error}") from error
+        self._members = {
+            info.filename.removesuffix(".npy"): info
+            for info in self._zip.infolist()
+            if info.filename.endswith(".npy")
+        }
+        limit = min(MAX_BYTES, max(SMALL, MAX_SWELL * len(data)))
+        if sum(info.file_size for info in self._members.values()) > limit:
+            raise CorruptionError("its arrays would fill more memory than such a file can need")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._members
+
+    def names(self) -> list[str]:
+        return sorted(self._members)
+
+    def read(self, name: str, *, kinds: str = NUMBERS) -> npt.NDArray[Any]:
+        """Return one array whose dtype is of one of these kinds; its header is checked first."""
+        if name not in self._members:
+            raise CorruptionError(f"has no array {name!r}; it has: {', '.join(self.names())[:200]}")
+        info = self._members[name]
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise CorruptionError(f"array {name!r} is compressed in an unknown way")
+        try:
+            with self._zip.open(info) as file:
+                shape, fortran, dtype = _header(file)
+                _check(shape, dtype, info.file_size - file.tell(), kinds)
+                values = file.read()
+                if len(values) != math.prod(shape) * dtype.itemsize:
+                    raise TruncatedError("the data ends too early")
+        except BROKEN as error:
+            kind = type(error) if isinstance(error, FormatError) else CorruptionError
+            raise kind(f"array {name!r}: {error}") from error
+        array = np.frombuffer(values, dtype) if values else np.empty(0, dtype)
+        return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
+
+    def optional(self, name: str, default: Any, *, kinds: str = NUMBERS) -> npt.NDArray[Any]:
+        return self.read(name, kinds=kinds) if name in self else np.asarray(default)
+
+    def number(self, name: str, default: float) -> float:
+        """Return an array of one number."""
+        array = self.optional(name, default)
+        if array.size != 1:
+            raise CorruptionError(f"{name} must be one number, got shape {array.shape}")
+        return float(array.reshape(-1)[0])
+
+
+def probe(data: bytes, name: str) -> bool:
+    """Say whether `data` is an .npz file with an array of this name."""
+    if not data.startswith(b"PK\x03\x04"):
+        return False
+    try:
+        return name in Arrays(data)
+    except CorruptionError:
+        return False
+
+
+def pack(arrays: Mapping[str, npt.ArrayLike]) -> bytes:
+    """Return an .npz file; the same arrays give the same bytes."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, values in arrays.items():
+            array = np.asarray(values)
+            big = array.nbytes > 1 << 30
+            with archive.open(f"{name}.npy", "w", force_zip64=big) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+    return file.getvalue()
+
+
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read the header of one array, in the one form that numpy writes for plain arrays."""
+    magic = file.read(8)
+    size = int.from_bytes(file.read(2 if magic[6:7] == b"\x01" else 4), "little")
+    match = HEADER.fullmatch(file.read(min(size, MAX_HEADER)))
+    if magic[:6] != b"\x93NUMPY" or match is None:
+        raise CorruptionError("not a plain numpy array")
+    shape = tuple(int(n) for n in match["shape"].split(b",") if n.strip())
+    return shape, match["fortran"] == b"True", np.dtype(match["dtype"].decode())
+
+
+def _check(shape: tuple[int, ...], dtype: np.dtype[Any], rest: int, kinds: str) -> None:
+    if dtype.hasobject:
+        raise CorruptionError("it is pickled, and mocpack opens no pickles")
+    if dtype.kind not in kinds or not dtype.itemsize:
+        raise CorruptionError(f"its type cannot be {dtype}")
+    if math.prod(shape) * dtype.itemsize != rest:
+        raise CorruptionError(f"an array of shape {shape} does not fill {rest} bytes")

@@ -1,0 +1,49 @@
+"""Vertex animations as .npz: ``vertices (F, V, 3)``, optional ``faces (N, 3)``, ``frame_rate``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mocpack.clip import VertexClip, VertexHeader
+from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.io import npz
+
+FRAME_RATE = 30.0
+
+
+def probe(data: bytes) -> bool:
+    """Say whether `data` is an .npz file of a vertex animation."""
+    return npz.probe(data, "vertices")
+
+
+def read(data: bytes, *, unit: float | None = None) -> VertexClip:
+    """Return the vertex animation; `unit` is the length of one of its units in metres."""
+    arrays = npz.Arrays(data)
+    vertices = arrays.read("vertices").astype(np.float64) * (1.0 if unit is None else unit)
+    faces = arrays.optional("faces", np.zeros((0, 3), np.int32), kinds="iu")
+    frame_time = arrays.number("frame_time", 0.0)
+    if not frame_time:
+        frame_time = 1 / (arrays.number("frame_rate", FRAME_RATE) or np.nan)
+    if vertices.ndim != 3 or vertices.shape[2] != 3:
+        raise CorruptionError(f"expected vertices of shape (F, V, 3), got {vertices.shape}")
+    if faces.size and not 0 <= faces.min() <= faces.max() < vertices.shape[1]:
+        raise CorruptionError(f"faces name vertices outside 0..{vertices.shape[1] - 1}")
+    try:
+        header = VertexHeader(
+            vertices.shape[1], faces.astype(np.int32), len(vertices), frame_time, {"source": "npz"}
+        )
+        return VertexClip(header, vertices)
+    except InvalidClipError as error:
+        raise CorruptionError(str(error)) from error
+
+
+def write(clip: VertexClip) -> bytes:
+    """Return the vertex animation as .npz, in float64."""
+    return npz.pack(
+        {
+            "vertices": clip.vertices,
+            "faces": clip.faces,
+            "frame_rate": clip.frame_rate,
+            "frame_time": clip.frame_time,
+        }
+    )

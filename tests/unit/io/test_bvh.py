@@ -1,0 +1,336 @@
+"""BVH files: every layout that is about is read as meant, and bad ones are a clear sentence."""
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack.bench.datasets import data_folder
+from mocpack.clip import Clip
+from mocpack.errors import FormatError, TruncatedError
+from mocpack.io import bvh, read_bytes, write_bytes
+from mocpack.rotations import rotate
+from mocpack.skeleton import Skeleton
+from mocpack.testing.motions import hard_clips, walk
+
+# every joint has its own layout; 1 unit = 1 metre where not said otherwise
+BVH = b"""HIERARCHY
+ROOT Hips
+{
+  OFFSET 9 9 9
+  CHANNELS 6 Xposition Yposition Zposition Zrotation Yrotation Xrotation
+  JOINT Left Leg
+  {
+    OFFSET 0 -1 0
+    CHANNELS 3 Xrotation Zrotation Yrotation
+    JOINT Helper
+    {
+      OFFSET 0 0 1
+      JOINT Toe
+      {
+        OFFSET 0 0 2
+        CHANNELS 1 Xrotation
+        End Site
+        {
+          OFFSET 0 0 3
+        }
+      }
+    }
+  }
+  JOINT Slider
+  {
+    OFFSET 5 6 7
+    CHANNELS 1 Yposition
+    End Site
+    {
+      OFFSET 1 0 0
+    }
+  }
+}
+MOTION
+Frames: 2
+Frame Time: 0.0083333
+1 2 3 0 0 0 0 0 0 0 6
+1 2 3 90 0 0 90 90 0 90 8
+"""
+
+
+def read(data: bytes = BVH) -> Clip:
+    return bvh.read(data, unit=1.0)
+
+
+def joint(clip: Clip, name: str, frame: int) -> np.ndarray:
+    return clip.positions()[frame, clip.skeleton.index(name)]
+
+
+def test_channel_layouts_are_kept_joint_by_joint():
+    assert read().skeleton.channels == (
+        ("Xposition", "Yposition", "Zposition", "Zrotation", "Yrotation", "Xrotation"),
+        ("Xrotation", "Zrotation", "Yrotation"),
+        (),
+        ("Xrotation",),
+        ("Yposition",),
+    )
+
+
+def test_names_may_have_spaces():
+    assert read().skeleton.names == ("Hips", "Left Leg", "Helper", "Toe", "Slider")
+
+
+def test_position_channels_replace_the_offset():
+    np.testing.assert_allclose(joint(read(), "Hips", 0), [1, 2, 3])
+
+
+def test_missing_position_channels_leave_the_offset():
+    np.testing.assert_allclose(joint(read(), "Slider", 0), [1 + 5, 2 + 6, 3 + 7])
+    # the root has turned by 90 degrees about z: (5, 8, 7) becomes (-8, 5, 7)
+    np.testing.assert_allclose(joint(read(), "Slider", 1), [1 - 8, 2 + 5, 3 + 7])
+
+
+def test_rotation_order_is_the_joints_own():
+    _, world = read().world()
+    # Rz(90) of the root, then Rx(90) Rz(90) of the leg: z to -y by the leg's x, to x by the root
+    np.testing.assert_allclose(rotate(world[1, 1], np.array([0.0, 0, 1])), [1, 0, 0], atol=1e-12)
+    # x to y by the leg's z, to z by its x, and the root leaves it there
+    np.testing.assert_allclose(rotate(world[1, 1], np.array([1.0, 0, 0])), [0, 0, 1], atol=1e-12)
+
+
+def test_a_joint_without_channels_follows_its_parent():
+    clip = read()
+    _, world = clip.world()
+    np.testing.assert_allclose(world[1, 2], world[1, 1])
+    step = joint(clip, "Helper", 1) - joint(clip, "Left Leg", 1)
+    np.testing.assert_allclose(step, [1, 0, 0], atol=1e-12)
+
+
+def test_end_sites_belong_to_their_joints():
+    skeleton = read().skeleton
+    assert skeleton.end_site_joints == (3, 4)
+    np.testing.assert_array_equal(skeleton.end_sites, [[0, 0, 3], [1, 0, 0]])
+
+
+def test_frame_time_is_kept_exactly():
+    assert read().frame_time == 0.0083333
+    assert read(write_bytes(read(), ".bvh")).frame_time == 0.0083333
+
+
+@pytest.mark.parametrize("ending", [b"\r\n", b"\r", b"\n\n", b" \t\r\n"])
+def test_line_endings_do_not_matter(ending):
+    assert _same(read(BVH.replace(b"\n", ending)), read())
+
+
+def test_mixed_line_endings_do_not_matter():
+    lines = BVH.split(b"\n")
+    mixed = b"".join(line + (b"\n", b"\r\n", b"\r")[i % 3] for i, line in enumerate(lines))
+    assert _same(read(mixed), read())
+
+
+def test_a_byte_order_mark_does_not_matter():
+    assert _same(read_bytes(b"\xef\xbb\xbf" + BVH, unit=1.0), read())
+
+
+def test_case_of_keywords_does_not_matter():
+    lower = BVH
+    for word in (b"HIERARCHY", b"ROOT", b"JOINT", b"OFFSET", b"CHANNELS", b"MOTION", b"End Site"):
+        lower = lower.replace(word, word.lower())
+    lower = lower.replace(b"Xrotation", b"XROTATION").replace(b"Frames", b"FRAMES")
+    assert _same(read_bytes(lower, unit=1.0), read())
+
+
+def test_braces_and_colons_need_no_space():
+    tight = BVH.replace(b"Helper\n    {", b"Helper{").replace(b"End Site\n        {", b"End Site{")
+    tight = tight.replace(b"OFFSET 0 0 3\n        }", b"OFFSET 0 0 3}")
+    tight = tight.replace(b"Frames: 2", b"Frames:2").replace(b"Frame Time: ", b"Frame Time :")
+    assert _same(read(tight), read())
+
+
+def test_a_name_may_stand_on_the_next_line():
+    assert _same(read(BVH.replace(b"ROOT Hips", b"ROOT\n Hips")), read())
+
+
+def test_writing_and_reading_gives_the_same_numbers():
+    clip = read()
+    back = read(write_bytes(clip, ".bvh"))
+    assert _same(back, clip)
+    assert back.header.skeleton == clip.header.skeleton
+
+
+@pytest.mark.parametrize("name", list(hard_clips()))
+def test_any_clip_survives_a_bvh(name):
+    clip = hard_clips()[name]
+    back = bvh.read(bvh.write(clip), unit=1.0)
+    np.testing.assert_allclose(back.positions(), clip.positions(), atol=1e-6)
+    assert back.frame_time == clip.frame_time
+    again = bvh.read(bvh.write(back), unit=1.0)
+    assert _same(again, back)
+
+
+def test_joints_that_are_not_depth_first_are_written_in_the_order_of_their_columns():
+    skeleton = Skeleton(
+        ("root", "a", "b", "a1", "b1"),
+        (-1, 0, 0, 1, 2),
+        np.array([[0, 0, 0], [1, 0, 0], [-1, 0, 0], [1, 0.5, 0], [-1, 0.5, 0]]),
+        np.array([[1.0, 0, 0], [2.0, 0, 0]]),
+        (3, 4),
+    )
+    rng = np.random.default_rng(1)
+    local = mocpack.rotations.from_rotvec(rng.normal(size=(3, 5, 3)))
+    clip = Clip.build(skeleton, local, np.zeros((3, 3)), frame_rate=30)
+    back = bvh.read(bvh.write(clip), unit=1.0)
+    assert back.skeleton.names == ("root", "a", "a1", "b", "b1")
+    order = [skeleton.names.index(n) for n in back.skeleton.names]
+    np.testing.assert_allclose(back.positions(), clip.positions()[:, order], atol=1e-6)
+
+
+def test_names_that_would_break_the_file_are_changed():
+    clip = walk(0.05)
+    s = clip.skeleton
+    names = ("Hips{", "a\nb", " c ", "a_b", *s.names[4:])
+    skeleton = Skeleton(names, s.parents, s.offsets, s.end_sites, s.end_site_joints)
+    back = bvh.read(
+        bvh.write(Clip(clip.with_header(skeleton=skeleton), clip.rotations, clip.translations))
+    )
+    assert back.skeleton.names[:4] == ("Hips_", "a_b", "_c_", "a_b_2")
+
+
+def test_written_in_the_unit_of_its_source():
+    inches = bvh.read(BVH, unit=0.0254)
+    assert inches.unit == 0.0254
+    assert b"OFFSET 0 -1 0\n" in bvh.write(inches)
+    np.testing.assert_array_equal(
+        bvh.read(bvh.write(inches), unit=0.0254).channels, inches.channels
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        (b"MOTION", b"ROOT Second\n{", "line 34: the file has several roots"),
+        (b"Frames: 2", b"Frames: 3", "line 35: 3 frames of 11 channels .* more than the rest"),
+        (b"Frames: 2", b"Frames: 1", "line 38: 1 frames of 11 channels .* more data follows"),
+        (b"Frames: 2", b"Frames: 1000000000", "line 35: 1000000000 frames .* more than the rest"),
+        (b"Frames: 2", b"Frames: 0", "line 35: expected a number of frames of at least 1, got '0'"),
+        (b"Frames: 2", b"Frames: -2", "line 35: expected a number of frames"),
+        (b"Frames: 2", b"Frames: two", "line 35: expected a number of frames"),
+        (b"Frame Time: 0.0083333", b"Frame Time: 0", "line 36: expected a frame time in seconds"),
+        (b"Frame Time: 0.0083333", b"Frame Time: nan", "line 36: expected a frame time, got 'nan'"),
+        (b"Frame Time:", b"Time:", "expected Frame Time:, got 'Time:'"),
+        (b"90 8", b"90 nan", "line 38: expected a number for frame 1, channel 10, got 'nan'"),
+        (b"90 8", b"90 inf", "line 38: expected a number for frame 1, channel 10, got 'inf'"),
+        (b"90 8", b"90 1e999", "line 38: expected a number .* got '1e999'"),
+        (b"90 8", b"90 0x10", "line 38: expected a number .* got '0x10'"),
+        (b"90 8", b"90 1,5", "line 38: expected a number .* got '1,5'"),
+        (b"JOINT Toe", b"JOINT Hips", "line 13: joint names must differ, 'Hips' stands twice"),
+        (b"JOINT Toe", b"JOINT", "line 14: a joint has no name"),
+        (b"JOINT Toe", b"JOINT " + b"x" * 300, "line 13: .* names of at most 255 bytes"),
+        (b"OFFSET 0 0 2", b"OFFSET 0 0", "line 16: expected a coordinate, got 'CHANNELS'"),
+        (b"OFFSET 0 0 2", b"OFFSET 0 0 nan", "line 15: expected a coordinate, got 'nan'"),
+        (b"OFFSET 0 0 2", b"OFFSET 0 0 2 OFFSET 1 1 1", "line 15: joint 'Toe' has OFFSET twice"),
+        (b"        OFFSET 0 0 2\n", b"", "joint 'Toe' has no OFFSET"),
+        (b"CHANNELS 1 Xrotation", b"CHANNELS 1 Wrotation", "line 16: expected a channel such as"),
+        (b"CHANNELS 1 Xrotation", b"CHANNELS 2 Xrotation Xrotation", "line 16: .* twice"),
+        (b"CHANNELS 1 Xrotation", b"CHANNELS 7 Xrotation", "line 16: expected a number of chan"),
+        (b"CHANNELS 1 Xrotation", b"CHANNELS 2 Xrotation", "line 17: expected a channel such as"),
+        (b"End Site", b"End Effector", "line 17: expected SITE, got 'Effector'"),
+        (b"HIERARCHY", b"HIERARCHIE", "line 1: expected HIERARCHY, got 'HIERARCHIE'"),
+        (b"ROOT", b"JOINT", "line 2: expected ROOT, got 'JOINT'"),
+    ],
+)
+def test_bad_files_name_the_line(old, new, complaint):
+    with pytest.raises(FormatError, match=complaint):
+        read(BVH.replace(old, new, 1))
+
+
+def test_data_that_ends_early_names_the_line_where_it_ends():
+    short = BVH.replace(b"Frames: 2", b"Frames: 3").replace(b"90 8", b"90 8." + b"0" * 60)
+    with pytest.raises(TruncatedError, match="line 39: 3 frames .* ends after 2 frames"):
+        read(short)
+
+
+def test_lines_are_counted_with_any_ending():
+    for ending in (b"\r", b"\r\n"):
+        with pytest.raises(FormatError, match="line 38: expected a number"):
+            read(BVH.replace(b"90 8", b"90 nan").replace(b"\n", ending))
+
+
+def test_a_file_cut_at_any_byte_is_a_format_error():
+    whole = BVH.rstrip()
+    for size in range(len(whole) - 1):
+        with pytest.raises(FormatError):
+            read(whole[:size])
+
+
+def test_a_cut_file_is_truncated_wherever_it_can_be_told():
+    for part in (b"OFFSET 0 -1", b"CHANNELS 3 Xrot", b"MOTION", b"Frames:", b"1 2 3 90 0 0"):
+        cut = BVH[: BVH.index(part) + len(part)]
+        with pytest.raises(FormatError) as caught:
+            read(cut.rsplit(b" ", 1)[0] if part != b"MOTION" else cut)
+        assert isinstance(caught.value, TruncatedError)
+
+
+def test_junk_with_the_name_of_a_bvh_is_one_sentence(tmp_path):
+    junk = np.random.default_rng(0).integers(0, 256, 5000, np.uint8).tobytes()
+    (tmp_path / "junk.bvh").write_bytes(junk)
+    with pytest.raises(FormatError, match=r"junk\.bvh: line 1: expected HIERARCHY") as caught:
+        mocpack.read(tmp_path / "junk.bvh")
+    assert len(str(caught.value)) < 500
+    (tmp_path / "empty.bvh").write_bytes(b"")
+    with pytest.raises(TruncatedError, match=r"empty\.bvh: line 1: the file ends"):
+        mocpack.read(tmp_path / "empty.bvh")
+
+
+def test_a_bvh_by_another_name_is_read():
+    assert _same(read_bytes(BVH, name="motion.txt", unit=1.0), read())
+
+
+def test_damaged_files_raise_nothing_but_format_errors():
+    rng = np.random.default_rng(5)
+    for at, value in zip(rng.integers(0, len(BVH), 2000), rng.integers(0, 256, 2000), strict=True):
+        damaged = bytearray(BVH)
+        damaged[at] = value
+        try:
+            assert isinstance(bvh.read(bytes(damaged)), Clip)
+        except FormatError:
+            continue
+
+
+def test_deep_nesting_is_refused_without_overflow():
+    deep = b"HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\n" + b"".join(
+        b"JOINT j%d\n{\nOFFSET 0 0 0\n" % i for i in range(10_001)
+    )
+    with pytest.raises(FormatError, match="nested deeper than 10000"):
+        read(deep)
+
+
+def test_a_long_chain_is_written_and_read():
+    clip = mocpack.testing.motions.chain(3000, 2, scale=0.001)
+    back = bvh.read(bvh.write(clip), unit=1.0)
+    np.testing.assert_allclose(back.positions(), clip.positions(), atol=1e-4)
+
+
+def test_real_clips_come_back_number_for_number():
+    folder = _data()
+    for path in (
+        folder / "cmu" / "09_01.bvh",
+        *(folder / "bandai").glob("*kick*"),
+        *(folder / "dog").iterdir(),
+    ):
+        clip = mocpack.read(path)
+        back = mocpack.read_data(bvh.write(clip))
+        assert _same(back, clip)
+        assert back.skeleton == clip.skeleton
+
+
+def _same(a: Clip, b: Clip) -> bool:
+    return (
+        a.skeleton.names == b.skeleton.names
+        and np.array_equal(a.channels, b.channels)
+        and np.array_equal(a.positions(), b.positions())
+        and a.frame_time == b.frame_time
+    )
+
+
+def _data():
+    folder = data_folder()
+    if folder is None:
+        pytest.skip("no folder of real clips; MOCPACK_DATA names one")
+    return folder
