@@ -242,7 +242,7 @@ def test_bad_files_name_the_line(old, new, complaint):
 
 def test_data_that_ends_early_names_the_line_where_it_ends():
     short = BVH.replace(b"Frames: 2", b"Frames: 3").replace(b"90 8", b"90 8." + b"0" * 60)
-    with pytest.raises(TruncatedError, match="line 39: 3 frames .* ends after 2 frames"):
+    with pytest.raises(TruncatedError, match=r"line 39: 3 frames .* ends after 2 frames"):
         read(short)
 
 
