@@ -31,7 +31,8 @@ struct Recursive
 	double forgetting = 1;
 	double* weights = nullptr; // (stride)
 	double* gain = nullptr;	   // (stride)
-	double* inverse = nullptr; // (n, stride)
+	double* inverse = nullptr; // (n, stride), to be multiplied by
+	double scale = 1;
 
 	static size_t doubles(size_t n)
 	{
@@ -66,26 +67,39 @@ struct Recursive
 			gain[i] = dot(inverse + i * stride, inputs, stride);
 			trace += inverse[i * stride + i];
 		}
-		double energy = forgetting + dot(gain, inputs, stride);
+		double energy = forgetting + scale * dot(gain, inputs, stride);
+		trace *= scale;
 		// the negations are true for NaN too
 		if (!(energy > 0) || !(trace > 0) || !(trace < 1e3 * double(n)))
 			return reset();
-		// inputs that stay 0 would let the inverse grow without end
-		double grow = trace < double(n) ? 1 / forgetting : 1;
-		double scale = 1 / energy, error = actual - predicted;
+		double step = scale / energy, error = actual - predicted;
 		for (size_t i = 0; i < n; ++i)
 		{
-			double step = gain[i] * scale;
-			weights[i] += step * error;
+			double move = gain[i] * step;
+			weights[i] += move * error;
 			double* row = inverse + i * stride;
 			for (size_t j = 0; j < stride; ++j)
-				row[j] = (row[j] - step * gain[j]) * grow;
+				row[j] -= move * gain[j];
 		}
+		forget(trace);
 	}
 
   private:
+	void forget(double trace)
+	{
+		// inputs that stay 0 would let the inverse grow without end
+		if (trace < double(n))
+			scale /= forgetting;
+		if (scale < 1048576)
+			return;
+		for (size_t i = 0; i < n * stride; ++i)
+			inverse[i] *= scale;
+		scale = 1;
+	}
+
 	void reset()
 	{
+		scale = 1;
 		for (size_t i = 0; i < n; ++i)
 			for (size_t j = 0; j < stride; ++j)
 				inverse[i * stride + j] = i == j;
