@@ -4,7 +4,7 @@
 // recent differences of its own choice of columns; two fixed extrapolations join them, and a last, quickly
 // forgetting least squares blends all into one. What remains is coded bit by bit: side, multiples of a power
 // of two near the expected size, then the bits below. Symbols decode identically everywhere: integers, and
-// doubles used as least_squares.h says. docs/entropy.md has the bits.
+// doubles used as least_squares.h says. docs/series.md has the bits.
 #include <cstring>
 #include <new>
 

@@ -42,6 +42,7 @@ U8 = npt.NDArray[np.uint8]
 
 CHANNELS, MOTION = 1, 2  # what a payload holds
 BINARY = 31  # in place of a number of digits
+TURN_DIGITS = 6  # with more, a full turn is beyond the largest whole number
 FARTHEST_COEFFICIENT = 2**44
 JUMP = 8  # a first frame this many times as far from the second as that from the third stands apart
 
@@ -345,7 +346,7 @@ def _read_curve(read: FieldReader, columns: int) -> Curve:
     coefficients = np.zeros((degree + 1, degree + 1 if two else 1), np.int64)
     for p, row in enumerate(coefficients):
         for q in range(min(len(row), degree + 1 - p)):
-            row[q] = np.clip(read.signed(), -FARTHEST_COEFFICIENT, FARTHEST_COEFFICIENT)
+            row[q] = max(-FARTHEST_COEFFICIENT, min(read.signed(), FARTHEST_COEFFICIENT))
     return Curve(column, tuple(drivers), tuple(low), tuple(high), coefficients)
 
 
@@ -354,7 +355,7 @@ def _unwrap_all(whole: I64, scales: list[Scale], angles: Bools) -> list[int]:
     intervals = []
     for c, scale in enumerate(scales):
         interval = 0
-        if angles[c] and scale.decimal:
+        if angles[c] and scale.decimal and scale.exponent <= TURN_DIGITS:
             turn = 360 * 10**scale.exponent
             interval, whole[:, c] = unwrap(whole[:, c], turn, LARGEST_WHOLE)
         intervals.append(interval)
@@ -390,6 +391,6 @@ def _read_scales(read: FieldReader, count: int) -> tuple[list[Scale], list[int]]
     except ValueError as error:
         raise CorruptionError(f"lossless scales: {error}") from error
     fields.end()
-    if any(code >> 5 and (code > 127 or code & 31 > 9) for code in codes):
+    if any(code >> 5 and (code > 127 or code & 31 > TURN_DIGITS) for code in codes):
         raise CorruptionError("lossless scales: an interval where none can stand")
     return scales, [code >> 5 for code in codes]

@@ -2,7 +2,7 @@
 
 Each column's difference to the row before is predicted by three recursive least squares: a quick
 one from its own joint, a middling one that adds the parent joint, a slow one that adds the
-grandparent and the mirrored joint. `docs/entropy.md` specifies the bits.
+grandparent and the mirrored joint. `docs/series.md` specifies the bits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Feature = tuple[int, int]
 """A column and how many rows before; 0 only of columns that are coded before."""
 
 LARGEST = 2**30
-ROWS_PER_BYTE = 16_384  # a decision costs at least 1/2840 of a bit, so no byte holds more
+NUMBERS_PER_BYTE = 12_000  # each takes two decisions of at least 1/2840 of a bit
 FORGETTING = (0.8, 0.95, 0.998)
 OWN_LAGS = (2, 2, 3)
 MOST_FEATURES = 64
@@ -62,8 +62,8 @@ def encode_series(values: npt.ArrayLike, groups: Sequence[ColumnGroup]) -> bytes
 
 def decode_series(data: bytes, rows: int, columns: int, groups: Sequence[ColumnGroup]) -> I32:
     """Return the integers (rows, columns) that `encode_series` coded with the same `groups`."""
-    if rows * columns and rows > ROWS_PER_BYTE * (len(data) + 1):
-        raise CorruptionError(f"{len(data)} bytes cannot hold {rows} rows")
+    if rows * columns > NUMBERS_PER_BYTE * (len(data) + 4):
+        raise CorruptionError(f"{len(data)} bytes cannot hold {rows} rows of {columns} numbers")
     return np.asarray(_core.series_decode(_model(columns, groups), data, rows))
 
 
