@@ -56,7 +56,7 @@ def inflate_speed():
 
 def line(name, text, xz, ours, frames, seconds):
     return (
-        f"{name:<12} {text:>10} {xz:>9} {ours:>9} {ours / xz:>7.3f} {text / ours:>6.1f} "
+        f"{name:<12} {text:>10.0f} {xz:>9.0f} {ours:>9.0f} {ours / xz:>7.3f} {text / ours:>6.1f} "
         f"{frames / seconds:>9.0f}"
     )
 
