@@ -70,12 +70,40 @@ extern "C"
 	 * that is not finite or whose length is further than `tolerance` from 1. */
 	int64_t mocpack_settle_rotations(double* rotations, size_t frames, size_t joints, double tolerance);
 
+	// How the columns of a matrix of degrees of freedom turn the joints of a skeleton.
+	typedef struct mocpack_Channels
+	{
+		size_t joint_count;
+		size_t column_count;
+		const int8_t* axes;		// (J, 3) axes 0..2 that a joint turns about, all different, outermost first;
+								// then -1
+		const int32_t* columns; // (J, 3) column of each angle, below column_count
+		const double* frames;	// (J, 4) unit quaternion of the frame in which the joint turns
+	} mocpack_Channels;
+
+	/* Euler angles to rotations (channels.cpp).
+	 *
+	 * matrix (T, column_count), radians; rotations (T, J, 4) receives local unit quaternions. */
+	void mocpack_channels_to_rotations(const mocpack_Channels* channels, const double* matrix, size_t frames,
+									   double* rotations);
+
 	/* Read numbers separated by white space (numbers.cpp), each to the nearest double.
 	 *
 	 * Stops at the end of `text`, after `capacity` numbers, or at the first token that is not a finite
 	 * decimal number. Returns how many were read; *end receives the offset where reading stopped: the end
 	 * of the text, or the start of the next token. */
 	size_t mocpack_parse_numbers(const char* text, size_t size, double* values, size_t capacity, size_t* end);
+
+	/* Print numbers separated by spaces (print_numbers.cpp), never in e-notation, zeros at the end dropped.
+	 *
+	 * decimals (count) says to how many decimals each is rounded; -1 for the shortest text that reads back as
+	 * the same double. Values must be finite. dst needs MOCPACK_PRINTED_MAX bytes for each number at most. */
+	enum
+	{
+		MOCPACK_PRINTED_MAX = 1100
+	};
+	size_t mocpack_print_numbers(const double* values, const int32_t* decimals, size_t count, char* dst,
+								 size_t dst_size);
 
 	/* Planes of integers (rows, columns) with adaptive contexts (planes.cpp).
 	 *
