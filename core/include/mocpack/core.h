@@ -55,13 +55,14 @@ extern "C"
 		int64_t worst_joint;
 	} mocpack_ClipErrors;
 
-	/* Compare two motions of one skeleton without writing their points out.
+	/* Compare two motions of one skeleton without writing their points out (clip_errors.cpp).
 	 *
 	 * frame_max (T) and joint_max (J) receive the promised error by frame and by joint; each may be null.
-	 * world is scratch of 14 * J doubles. */
+	 * scratch is of mocpack_clip_errors_scratch_size(J) bytes, aligned as malloc aligns. */
+	size_t mocpack_clip_errors_scratch_size(size_t joint_count);
 	void mocpack_clip_errors(const mocpack_Skeleton* skeleton, const double* rotations_a,
 							 const double* translations_a, const double* rotations_b,
-							 const double* translations_b, size_t frames, double shell, double* world,
+							 const double* translations_b, size_t frames, double shell, void* scratch,
 							 mocpack_ClipErrors* errors, double* frame_max, double* joint_max);
 
 	/* Make quaternions (T, J, 4) unit and continuous in time, in place (quaternions.cpp).
