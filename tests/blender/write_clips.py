@@ -1,6 +1,6 @@
 """First half of `make test-blender`: write BVH files, and where their joints should be.
 
-    python tests/blender/write_clips.py FOLDER
+python tests/blender/write_clips.py FOLDER
 """
 
 from __future__ import annotations
