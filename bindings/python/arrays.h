@@ -33,6 +33,8 @@ void check_status(int status, const char* what);
 
 // Each group of functions registers itself; module.cpp is the table of contents.
 void register_channels(nb::module_& m);
+
+void register_bap(nb::module_& m);
 void register_kinematics(nb::module_& m);
 void register_numbers(nb::module_& m);
 void register_planes(nb::module_& m);

@@ -13,6 +13,8 @@ from mocpack.errors import UnknownCodecError, UsageError
 
 BUILTIN = {
     "lossless": "mocpack.codecs.lossless:Lossless",
+    "bap-index": "mocpack.codecs.bap:BapIndex",
+    "bap-sparse": "mocpack.codecs.bap:BapSparse",
     "raw": "mocpack.codecs.raw:Raw",
 }
 ENTRY_POINT_GROUP = "mocpack.codecs"
