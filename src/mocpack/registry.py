@@ -15,6 +15,7 @@ BUILTIN = {
     "lossless": "mocpack.codecs.lossless:Lossless",
     "bap-index": "mocpack.codecs.bap:BapIndex",
     "bap-sparse": "mocpack.codecs.bap:BapSparse",
+    "mpeg4-bap": "mocpack.codecs.mpeg4_bap:Mpeg4Bap",
     "raw": "mocpack.codecs.raw:Raw",
 }
 ENTRY_POINT_GROUP = "mocpack.codecs"
