@@ -4,15 +4,16 @@ Chattopadhyay, Bhandarkar and Li, "Model dependent power aware compression algor
 virtual human animation in mobile computers" (2007). Each change of a channel from frame to frame
 becomes the number of one of 256 typical changes; the decoder looks it up and adds it. Sparsing
 freezes a channel until its change is worth a number. `variant="literal"` is the paper's method,
-whose errors add up over the clip; `"closed_loop"` is ours: each change makes good what the ones
-before left open.
+whose errors add up over the clip. The others are ours: in `"closed_loop"` each change makes good
+what the ones before left open, and `"companded"` spreads the table's entries besides so that fast
+changes are not cut off. All three share one decoder.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -29,7 +30,7 @@ from mocpack.transforms.bap_columns import Columns
 
 F64 = npt.NDArray[np.float64]
 
-VARIANTS = ("closed_loop", "literal")
+VARIANTS = ("companded", "closed_loop", "literal")
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,9 @@ class BapIndex(Codec):
         of the changes of the smallest level alone.
     M : int
         The paper's resolution quantisation term: changes are told apart to 1/M.
-    variant : {"closed_loop", "literal"}
-        Whether each change makes good the errors so far, or they add up as in the paper.
+    variant : {"companded", "closed_loop", "literal"}
+        The paper's open loop; its tables in a closed loop; or tables of least squared error in a
+        closed loop, for which eta and M mean nothing.
     order : {"file", "by_influence"}
         Which channels come first, and so are kept by FDF: those of the file, or those that move
         the body most.
@@ -68,7 +70,7 @@ class BapIndex(Codec):
     b: int = 8
     eta: float = math.inf
     M: int = 10_000
-    variant: str = "closed_loop"
+    variant: str = "companded"
     order: str = "file"
     levels: str = ""
 
@@ -112,8 +114,9 @@ class BapIndex(Codec):
         return Columns(matrix, still, moving, order)
 
     def row_layout(self, columns: int) -> RowLayout:
-        """Return how rows of so many moving channels lie."""
-        return RowLayout(min(self.FDF, columns), self.b, self.n_d, sparse=False)
+        """Return how rows of so many moving channels lie; without an indexed one, no tables."""
+        fixed = min(self.FDF, columns)
+        return RowLayout(fixed, self.b if fixed < columns else 0, self.n_d, sparse=False)
 
     def paper_size(self, payload: bytes, header: ClipHeader) -> int:
         """Return the size of a payload as the paper counts it: the released indices alone."""
@@ -121,21 +124,23 @@ class BapIndex(Codec):
         columns = int(moving.sum())
         still = len(moving) - columns
         layout = self.row_layout(columns)
-        order = 0 if self.order == "file" else 2 * columns
-        return (
-            bap_segments.paper_size(
-                len(payload), header.frame_count, columns, layout, still=still
-            )
-            - order
-        )
+        counted = len(payload) - (0 if self.order == "file" else 2 * columns)
+        return bap_segments.paper_size(counted, header.frame_count, columns, layout, still=still)
 
     def _choice(self, clip: Clip, columns: Columns) -> RowChoice:
         overrides = bap_columns.parse_levels(self.levels)
         levels = bap_columns.column_levels(clip.skeleton, overrides)
         levels = levels[columns.moving][columns.order]
         means, limits = self._thresholds(columns.matrix, levels)
-        closed = self.variant == "closed_loop"
-        return RowChoice(levels, self.eta, self.M, closed, means, limits)
+        return RowChoice(
+            levels,
+            self.eta,
+            self.M,
+            closed_loop=self.variant != "literal",
+            companded=self.variant == "companded",
+            means=means,
+            limits=limits,
+        )
 
     def _thresholds(self, matrix: F64, levels: npt.NDArray[np.int32]) -> tuple[F64, F64]:
         return np.zeros(len(levels)), np.full(len(levels), ALWAYS)
@@ -170,8 +175,8 @@ class BapSparse(BapIndex):
             raise ValueError(f"indexed must be true or false, got {self.indexed!r}")
 
     def row_layout(self, columns: int) -> RowLayout:
-        bits = self.b if self.indexed else 0
-        return RowLayout(min(self.FDF, columns), bits, self.n_d, sparse=True)
+        plain = super().row_layout(columns)
+        return replace(plain, sparse=True, bits=plain.bits if self.indexed else 0)
 
     def _thresholds(self, matrix: F64, levels: npt.NDArray[np.int32]) -> tuple[F64, F64]:
         """Return the mean and K·level times the standard deviation of each column's changes."""

@@ -74,6 +74,8 @@ class RowChoice:
         The paper's RQT: numbers are told apart to 1 / resolution.
     closed_loop : bool
         Whether errors are corrected by the next row, or left to add up.
+    companded : bool
+        Whether tables are spread for the least squared error, or average buckets.
     means, limits : array, shape (m,)
         A change is let through when it is further from the mean than the limit.
     """
@@ -82,6 +84,7 @@ class RowChoice:
     eta: float
     resolution: float
     closed_loop: bool
+    companded: bool
     means: F64
     limits: F64
 
@@ -131,6 +134,19 @@ def decode_rows(data: bytes, initial: F64, rows: int, layout: RowLayout) -> F64:
         read.raw(used)
     read.end()
     return matrix
+
+
+def companded_table(differences: F64, bits: int) -> npt.NDArray[np.float32]:
+    """Return 2^bits entries from the least to the largest difference, ascending.
+
+    Where differences have density p, the squared error is least if entries have a density of p^⅓
+    (Panter and Dite 1951). Cuts of equal frequency a gap g apart mean p ~ 1/g; so each gap gets
+    g^⅔ of the entries.
+    """
+    cuts = np.unique(np.quantile(differences, np.linspace(0, 1, 2**bits + 1)))
+    shares = np.concatenate([[0.0], np.cumsum(np.diff(cuts) ** (2 / 3))])
+    entries = np.interp(np.linspace(0, shares[-1], 2**bits), shares, cuts)
+    return np.maximum.accumulate(entries.astype(np.float32))
 
 
 def write_head(
@@ -195,6 +211,8 @@ def _lookup(
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.uint16]]:
     if not layout.bits:
         return NO_TABLE, np.zeros((0, 0), np.uint16)
+    if choice.companded:
+        return companded_table(differences, layout.bits), np.zeros((0, 0), np.uint16)
     table, indices = _core.bap_lookup(
         np.ascontiguousarray(differences),
         np.ascontiguousarray(choice.levels[layout.fixed :]),
