@@ -19,6 +19,7 @@ from mocpack.codec import Codec, Layout, Quality, Read
 from mocpack.dofs import from_channels, from_dofs, to_channels, to_dofs
 from mocpack.entropy.byte_planes import decode_bytes, encode_bytes
 from mocpack.entropy.fields import FieldReader, FieldWriter
+from mocpack.entropy.floats import finite_floats
 from mocpack.entropy.planes import decode_plane, encode_plane
 from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
 from mocpack.transforms.bap_columns import column_levels, parse_levels
@@ -225,12 +226,14 @@ def _predict(targets: I64, largest: I64, means: F64, limits: F64) -> I64:
 def _fill(known: F64, at: npt.NDArray[np.intp], frames: npt.NDArray[np.intp], fill: str) -> F64:
     """Return rows for all `frames` from the rows known at frames `at`."""
     before = np.searchsorted(at, frames, side="right") - 1
-    after = np.minimum(before + 1, len(at) - 1)
-    if fill == "hold":
-        return known[before]
-    span = np.maximum(at[after] - at[before], 1)
-    t = ((frames - at[before]) / span)[:, np.newaxis]
-    return np.asarray((1 - t) * known[before] + t * known[after])
+    rows = known[before]
+    dropped = np.flatnonzero(at[before] != frames)
+    if fill == "hold" or not len(dropped):
+        return rows
+    left = before[dropped]
+    t = ((frames[dropped] - at[left]) / (at[left + 1] - at[left]))[:, np.newaxis]
+    rows[dropped] = (1 - t) * known[left] + t * known[left + 1]
+    return rows
 
 
 def _join_planes(intra: bytes, predicted: bytes) -> bytes:
@@ -267,7 +270,7 @@ def _decode_floats(data: bytes, rows: int, header: ClipHeader) -> F64:
     changes = np.ascontiguousarray(planes).view("<u4").astype(np.uint32)
     ordered = np.cumsum(changes, axis=0, dtype=np.uint32)
     bits = np.where(ordered >> 31, ordered & np.uint32(2**31 - 1), ~ordered)
-    return bits.view(np.float32).astype(np.float64)
+    return finite_floats(bits, WHAT).astype(np.float64)
 
 
 def _byte_classes(columns: int) -> npt.NDArray[np.intp]:

