@@ -20,16 +20,17 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec import Codec, Quality
+from mocpack.codec import Candidates, Codec, Goal, Quality
 from mocpack.entropy import bap_segments
-from mocpack.entropy.bap_segments import ALWAYS, RowChoice, RowLayout
+from mocpack.entropy.bap_segments import ALWAYS, RowChoice, RowLayout, size_model
 from mocpack.entropy.fields import FieldReader, FieldWriter
 from mocpack.errors import FormatError
-from mocpack.transforms import bap_columns
-from mocpack.transforms.bap_columns import Columns
+from mocpack.transforms import bap_columns, grid_search
+from mocpack.transforms.bap_columns import Columns, split_columns
 
 F64 = npt.NDArray[np.float64]
 
+ROWS_SEARCHED = range(30, 121)  # values of n_d
 VARIANTS = ("companded", "closed_loop", "literal")
 
 
@@ -64,6 +65,7 @@ class BapIndex(Codec):
     codec_id = "bap-index"
     bitstream_version = 1
     quality: ClassVar[Quality] = Quality("FDF", 0, 4096, grows=-1, integer=True)
+    tuning_axes: ClassVar[tuple[str, str]] = ("FDF", "n_d")
 
     FDF: int = 6
     n_d: int = 120
@@ -87,7 +89,7 @@ class BapIndex(Codec):
         bap_columns.parse_levels(self.levels)
 
     def encode(self, clip: Clip) -> bytes:
-        columns = bap_columns.split_columns(clip, order=self.order)
+        columns = split_columns(clip, order=self.order)
         layout = self.row_layout(columns.matrix.shape[1])
         choice = self._choice(clip, columns)
         order = None if self.order == "file" else columns.order
@@ -126,6 +128,34 @@ class BapIndex(Codec):
         layout = self.row_layout(columns)
         counted = len(payload) - (0 if self.order == "file" else 2 * columns)
         return bap_segments.paper_size(counted, header.frame_count, columns, layout, still=still)
+
+    def candidates(self, clip: Clip, goal: Goal, *, effort: str) -> Candidates:
+        """Search FDF from 1 to all columns and n_d from 30 to 120, as the paper does.
+
+        "best" tries the whole grid, the others at most a tenth of it.
+        """
+        fixed, rows, least = self.search_grid(clip)
+        search = grid_search.from_the_limit(fixed, rows, least, _value(goal), goal.size)
+        if effort == "best":
+            search = grid_search.every_point(fixed, rows)
+        points = next(search, None)
+        while points:
+            trials = yield [replace(self, FDF=f, n_d=n) for f, n in points]
+            try:
+                points = search.send([(trial.size, trial.error) for trial in trials])
+            except StopIteration:
+                return
+
+    def search_grid(self, clip: Clip) -> tuple[range, range, F64]:
+        """Return the values of FDF and n_d that a search tries, and the least payload of each."""
+        columns = split_columns(clip)
+        count, still = columns.matrix.shape[1], len(columns.still)
+        longest = max(1, min(ROWS_SEARCHED.stop - 1, clip.frame_count - 1))
+        fixed, rows = range(1, count + 1), range(min(ROWS_SEARCHED.start, longest), longest + 1)
+        layouts = [[replace(self, FDF=f, n_d=n).row_layout(count) for n in rows] for f in fixed]
+        frames = clip.frame_count
+        sizes = [[size_model(frames, count, la, still=still) for la in row] for row in layouts]
+        return fixed, rows, np.array(sizes, float)
 
     def _choice(self, clip: Clip, columns: Columns) -> RowChoice:
         overrides = bap_columns.parse_levels(self.levels)
@@ -184,6 +214,20 @@ class BapSparse(BapIndex):
             return super()._thresholds(matrix, levels)
         differences = np.diff(matrix, axis=0)
         return differences.mean(axis=0), self.K * levels * differences.std(axis=0)
+
+
+def _value(goal: Goal) -> grid_search.Value:
+    """Return what a search for `goal` minimises."""
+
+    def value(outcome: grid_search.Outcome) -> float:
+        size, error = outcome
+        if goal.size is not None:
+            return error if size <= goal.size else math.inf
+        if goal.error is not None:
+            return size if error <= goal.error else math.inf
+        return size * error
+
+    return value
 
 
 def _check_whole(name: str, value: int, low: int, high: int) -> None:
