@@ -1,4 +1,4 @@
-"""What a file costs a mobile client: the network card's energy to receive it, and time to decode it.
+"""What a file costs a mobile client: its network card's energy, and the time to decode it.
 
 Equation 11 of Chattopadhyay, Bhandarkar and Li (2007): a card that receives at bandwidth B for
 S/B seconds and sleeps for the rest of the motion.

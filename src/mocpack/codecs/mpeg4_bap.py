@@ -2,7 +2,8 @@
 
 The baseline of Chattopadhyay, Bhandarkar and Li (2007): integers in MPEG-4's units, I frames that
 stand alone and P frames that hold changes, an adaptive arithmetic coder, and frame dropping as the
-lossy mode. `lossless` codes float32 instead, as the sizes in the paper's tables imply. The stream is ours, not ISO/IEC 14496-2's, whose coder it stands for.
+lossy mode. `lossless` codes float32 instead, as the sizes in the paper's tables imply. The stream
+is ours, not ISO/IEC 14496-2's, whose coder it stands for.
 """
 
 from __future__ import annotations
@@ -176,7 +177,7 @@ class Mpeg4Bap(Codec):
             )
 
     def _thresholds(self, clip: Clip, targets: I64) -> tuple[F64, F64]:
-        """Return the mean of each column's changes, and how far from it one must be to be let by."""
+        """Return the mean of each column's changes, and how far from it one must be to pass."""
         if self.K == 0 or len(targets) < 2:
             return np.zeros(targets.shape[1]), np.full(targets.shape[1], -1.0)
         changes = np.diff(targets, axis=0)

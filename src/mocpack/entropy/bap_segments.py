@@ -91,7 +91,7 @@ class RowChoice:
 
 
 def encode_rows(matrix: F64, layout: RowLayout, choice: RowChoice) -> bytes:
-    """Return the segments that lead from the first row of `matrix` (T, m), as float32, to the last."""
+    """Return the segments that lead from the first row of `matrix` (T, m) to the last."""
     initial = rounded_pose(matrix[0])
     state = initial.copy() if choice.closed_loop else np.zeros_like(initial)
     differences = np.diff(matrix, axis=0)
@@ -157,7 +157,7 @@ def write_head(
     order: npt.NDArray[np.intp] | None,
     initial: F64,
 ) -> None:
-    """Write which columns move, the others' values, the order where it is not the file's, a pose."""
+    """Write which columns move, the others' values, the order if not the file's, and a pose."""
     out.raw(np.packbits(moving, bitorder="little").tobytes())
     out.raw(still.astype("<f4").tobytes())
     if order is not None:
@@ -201,7 +201,9 @@ def size_model(frames: int, columns: int, layout: RowLayout, *, still: int = 0) 
     return head + tables + rows * layout.bytes_of_row(columns)
 
 
-def paper_size(payload: int, frames: int, columns: int, layout: RowLayout, *, still: int = 0) -> int:
+def paper_size(
+    payload: int, frames: int, columns: int, layout: RowLayout, *, still: int = 0
+) -> int:
     """Return the bytes that the paper counts of a payload: no masks, no channels that are still."""
     masks = (frames - 1) * -(-(columns - layout.fixed) // 8) if layout.sparse else 0
     return payload - masks - -(-(columns + still) // 8) - 4 * still

@@ -1,4 +1,4 @@
-"""The matrix that body animation parameters are coded from: the channels that move, and their levels.
+"""The matrix that body animation parameters are coded from: channels that move, and levels.
 
 Angles are in degrees and lengths in the unit of the CMU skeletons (1/0.45 inch) whatever the
 source's unit is, because the method puts numbers of both kinds into one table: so they stand to

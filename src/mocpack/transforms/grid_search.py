@@ -7,7 +7,7 @@ error that it gave. What is best is the caller's to say, by a value of the two.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -69,30 +69,38 @@ def from_the_limit(
         size = sizes[first.index(point[0]), second.index(point[1])]
         return limit is None or bool(size <= SLACK * limit)
 
-    budget = max(len(start), least.size // SHARE - len(probes))
-    yield from around_the_best(start, allowed, value, budget=budget)
+    known = dict(zip(probes, map(value, outcomes), strict=True))
+    budget = max(len(start) + len(probes), least.size // SHARE)
+    yield from around_the_best(start, allowed, value, known, budget=budget)
 
 
 def around_the_best(
-    start: Sequence[Point], allowed: Callable[[Point], bool], value: Value, *, budget: int
+    start: Sequence[Point],
+    allowed: Callable[[Point], bool],
+    value: Value,
+    known: Mapping[Point, float],
+    *,
+    budget: int,
 ) -> Rounds:
     """Try `start`, then again and again the neighbours of the best points found so far.
 
     A point whose neighbours are no better is left for the next best, and the search ends when
-    `budget` points have been tried.
+    `budget` points have been tried, those `known` before among them.
     """
-    values: dict[Point, float] = {}
+    values = dict(known)
     spent: set[Point] = set()
-    points = list(dict.fromkeys(start))[:budget]
-    while points:
-        outcomes = yield points
-        values.update(zip(points, map(value, outcomes), strict=True))
-        points = []
-        while not points and (leaders := _leaders(values, spent)):
-            spent.update(leaders)
-            found = (n for leader in leaders for n in _neighbours(leader))
-            fresh = dict.fromkeys(n for n in found if n not in values and allowed(n))
-            points = list(fresh)[: budget - len(values)]
+    points = [p for p in dict.fromkeys(start) if p not in values][: budget - len(values)]
+    while True:
+        if points:
+            outcomes = yield points
+            values.update(zip(points, map(value, outcomes), strict=True))
+        leaders = _leaders(values, spent)
+        if not leaders or len(values) >= budget:
+            return
+        spent.update(leaders)
+        found = (n for leader in leaders for n in _neighbours(leader))
+        fresh = dict.fromkeys(n for n in found if n not in values and allowed(n))
+        points = list(fresh)[: budget - len(values)]
 
 
 def _leaders(values: dict[Point, float], spent: set[Point]) -> list[Point]:

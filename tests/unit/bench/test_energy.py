@@ -2,12 +2,12 @@
 
 import pytest
 
+import mocpack
 from mocpack.bench.energy import PAPER_FRAME_RATE, PAPER_KILO, decode_seconds, reception
 from mocpack.bench.papers.paper_001 import MOTIONS
 from mocpack.errors import UsageError
 from mocpack.samples import JUMP
 from mocpack.units import parse_bandwidth
-import mocpack
 
 
 @pytest.mark.parametrize("motion", MOTIONS, ids=lambda m: m.name)

@@ -67,7 +67,9 @@ def test_an_i_frame_holds_values_and_p_frames_hold_changes():
 
 @pytest.mark.parametrize("intra", [1, 7, 59, 60, 1000])
 def test_i_frames_change_the_bytes_and_nothing_else(intra):
-    assert np.array_equal(decoded_matrix(Mpeg4Bap(intra=intra), WALK), decoded_matrix(Mpeg4Bap(), WALK))
+    assert np.array_equal(
+        decoded_matrix(Mpeg4Bap(intra=intra), WALK), decoded_matrix(Mpeg4Bap(), WALK)
+    )
 
 
 def test_the_last_frame_is_always_kept():
@@ -142,7 +144,9 @@ def test_lossless_gives_back_float32_of_the_sources_own_numbers():
         codec = Mpeg4Bap(lossless=True, intra=intra)
         back = codec.decode(codec.encode(clip), clip.header)
         expected = numbers.astype(np.float32)
-        assert np.array_equal(back.channels.astype(np.float32).view(np.uint32), expected.view(np.uint32))
+        assert np.array_equal(
+            back.channels.astype(np.float32).view(np.uint32), expected.view(np.uint32)
+        )
 
 
 def test_order_zero_bytes_cost_their_entropy():
@@ -185,7 +189,9 @@ def test_impossible_parameters_are_refused_in_one_sentence(spec, sentence):
         parse_codec(spec)
 
 
-@pytest.mark.parametrize("check", [*CODEC_CHECKS, check_windows_equal_the_whole], ids=lambda c: c.__name__)
+@pytest.mark.parametrize(
+    "check", [*CODEC_CHECKS, check_windows_equal_the_whole], ids=lambda c: c.__name__
+)
 @pytest.mark.parametrize(
     "codec", [Mpeg4Bap(lossless=True, intra=2), Mpeg4Bap(keep=2, intra=1, K=0.1)], ids=repr
 )
