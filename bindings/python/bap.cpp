@@ -128,8 +128,8 @@ NewArray<uint8_t, 2> bytes_decode(nb::bytes data, size_t rows, size_t columns,
 		const uint8_t* src = static_cast<const uint8_t*>(data.data());
 		size_t size = data.size();
 		nb::gil_scoped_release release;
-		status = mocpack_bytes_decode(values.data(), rows, columns, classes.data(), class_count,
-									  models.get(), src, size);
+		status = mocpack_bytes_decode(values.data(), rows, columns, classes.data(), class_count, models.get(),
+									  src, size);
 	}
 	check_status(status, "coded bytes");
 	return values;

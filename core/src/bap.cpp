@@ -28,7 +28,8 @@ size_t coded_columns(const mocpack_BapRows& rows)
 
 float load_float(const uint8_t* src)
 {
-	uint32_t bits = uint32_t(src[0]) | uint32_t(src[1]) << 8 | uint32_t(src[2]) << 16 | uint32_t(src[3]) << 24;
+	uint32_t bits =
+		uint32_t(src[0]) | uint32_t(src[1]) << 8 | uint32_t(src[2]) << 16 | uint32_t(src[3]) << 24;
 	float value;
 	memcpy(&value, &bits, 4);
 	return value;
@@ -131,8 +132,9 @@ size_t mocpack_bap_scratch_size(size_t rows, size_t columns)
 	return rows * columns * sizeof(Entry) + sizeof(double) * (MOCPACK_BAP_LEVELS + 1);
 }
 
-void mocpack_bap_lookup(const double* differences, size_t rows, size_t columns, const int32_t* levels, int bits,
-						double resolution, double eta, void* scratch, float* table, uint16_t* indices)
+void mocpack_bap_lookup(const double* differences, size_t rows, size_t columns, const int32_t* levels,
+						int bits, double resolution, double eta, void* scratch, float* table,
+						uint16_t* indices)
 {
 	size_t count = rows * columns;
 	double* weights = static_cast<double*>(scratch);
@@ -152,8 +154,9 @@ void mocpack_bap_lookup(const double* differences, size_t rows, size_t columns, 
 		while (stop > start && stop < count && entries[stop].key == entries[stop - 1].key)
 			++stop; // equal numbers share a bucket
 		if (stop > start)
-			last = float(bucket_mean(entries + start, stop - start, levels, columns, weights, std::isinf(eta)) /
-						 resolution);
+			last =
+				float(bucket_mean(entries + start, stop - start, levels, columns, weights, std::isinf(eta)) /
+					  resolution);
 		table[j] = last; // an empty bucket repeats the one before, so that the table ascends
 		for (; start < stop; ++start)
 			indices[entries[start].at] = uint16_t(j);
@@ -221,16 +224,21 @@ bool add_codes(double* row, const uint8_t* codes, size_t count, const mocpack_Ba
 }
 
 // The same for a sparse row, whose codes stand for the columns that `mask` names.
-bool add_masked(double* row, const uint8_t* mask, const uint8_t* codes, size_t count, const mocpack_BapRows& rows)
+bool add_masked(double* row, const uint8_t* mask, const uint8_t* codes, size_t count,
+				const mocpack_BapRows& rows)
 {
 	size_t width = code_size(rows);
 	bool good = true;
-	for (size_t k = 0; k < count; ++k)
-		if (mask[k / 8] >> (k % 8) & 1)
-		{
-			good = add_codes(row + k, codes, 1, rows) && good;
-			codes += width;
-		}
+	for (size_t start = 0; start < count; start += 8)
+		for (uint32_t bits = mask[start / 8], k = 0; bits; bits >>= 1, ++k)
+			if (bits & 1)
+			{
+				if (rows.bits == 8)
+					row[start + k] += double(rows.table[*codes]);
+				else
+					good = add_codes(row + start + k, codes, 1, rows) && good;
+				codes += width;
+			}
 	return good;
 }
 
@@ -245,8 +253,8 @@ size_t set_bits(const uint8_t* mask, size_t size)
 
 } // namespace
 
-mocpack_Status mocpack_bap_decode_rows(double* values, const mocpack_BapRows* rows, size_t count, double* state,
-									   const uint8_t* src, size_t src_size, size_t* used)
+mocpack_Status mocpack_bap_decode_rows(double* values, const mocpack_BapRows* rows, size_t count,
+									   double* state, const uint8_t* src, size_t src_size, size_t* used)
 {
 	const uint8_t *at = src, *end = src + src_size;
 	size_t fixed = rows->fixed, coded = coded_columns(*rows), masked = mask_size(*rows);

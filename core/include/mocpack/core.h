@@ -183,8 +183,8 @@ extern "C"
 	/* Write `count` rows. Returns the bytes written, at most mocpack_bap_rows_bound, which dst must have.
 	 *
 	 * Open loop: values (count, columns) are differences, indices (count, columns - fixed) their buckets, and
-	 * state (columns) what is frozen so far, 0 at the start. Closed loop: values are positions, indices may be
-	 * null, and state is where the decoder has each column, the initial pose at the start. */
+	 * state (columns) what is frozen so far, 0 at the start. Closed loop: values are positions, indices may
+	 * be null, and state is where the decoder has each column, the initial pose at the start. */
 	size_t mocpack_bap_rows_bound(const mocpack_BapRows* rows, size_t count);
 	size_t mocpack_bap_encode_rows(uint8_t* dst, const mocpack_BapRows* rows, const mocpack_BapEncoder* how,
 								   const double* values, const uint16_t* indices, size_t count,
@@ -207,7 +207,8 @@ extern "C"
 	size_t mocpack_bytes_encode(uint8_t* dst, size_t dst_size, const uint8_t* values, size_t rows,
 								size_t columns, const uint16_t* classes, size_t class_count, void* models);
 	mocpack_Status mocpack_bytes_decode(uint8_t* values, size_t rows, size_t columns, const uint16_t* classes,
-										size_t class_count, void* models, const uint8_t* src, size_t src_size);
+										size_t class_count, void* models, const uint8_t* src,
+										size_t src_size);
 
 #ifdef __cplusplus
 }
