@@ -267,9 +267,9 @@ mocpack_Status mocpack_bap_decode_rows(double* values, const mocpack_BapRows* ro
 			state[c] += double(load_float(at));
 		const uint8_t* mask = at;
 		at += masked;
-		size_t released = rows->sparse ? set_bits(mask, masked) : coded;
-		if (released > coded)
+		if (masked && coded % 8 && mask[masked - 1] >> (coded % 8))
 			return MOCPACK_CORRUPT; // a bit beyond the last column
+		size_t released = rows->sparse ? set_bits(mask, masked) : coded;
 		if (size_t(end - at) < released * code_size(*rows))
 			return MOCPACK_TRUNCATED;
 		good = (rows->sparse ? add_masked(state + fixed, mask, at, coded, *rows)
