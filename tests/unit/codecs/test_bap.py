@@ -9,6 +9,7 @@ import pytest
 
 from mocpack import _core
 from mocpack.clip import Clip
+from mocpack.codec import Goal, Trial
 from mocpack.codecs.bap import BapIndex, BapSparse
 from mocpack.entropy.bap_segments import companded_table, paper_size, size_model
 from mocpack.errors import CorruptionError, TruncatedError, UsageError
@@ -373,3 +374,61 @@ def test_eta_can_be_written_as_inf():
 )
 def test_variants_keep_the_contract(codec, check):
     check(codec, WALK.frames(0, 3))
+
+
+def test_keeping_more_columns_brings_the_literal_method_nearer():
+    def strayed(fixed):
+        codec = BapIndex(FDF=fixed, variant="literal", b=5)
+        back = codec.decode(codec.encode(WALK), WALK.header)
+        return np.linalg.norm(back.positions() - WALK.positions(), axis=-1).mean()
+
+    errors = [strayed(fixed) for fixed in (0, 6, 30, 66)]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < 1e-6
+
+
+def searched(codec, clip, goal, effort):
+    """Run a codec's search with the real encoder and decoder; return all trials."""
+    trials, positions = [], clip.positions()
+    search = codec.candidates(clip, goal, effort=effort)
+    wanted = next(search)
+    while wanted:
+        found = []
+        for setting in wanted:
+            payload = setting.encode(clip)
+            back = setting.decode(payload, clip.header).positions()
+            error = 100 * np.linalg.norm(back - positions, axis=-1).sum(1).mean()
+            found.append(Trial(setting, len(payload) + 300, len(payload), error))
+        trials += found
+        try:
+            wanted = search.send(found)
+        except StopIteration:
+            break
+    return trials
+
+
+@pytest.mark.parametrize("codec", [BapIndex(b=4, variant="literal"), BapSparse(b=4)], ids=repr)
+def test_a_tenth_of_the_settings_is_nearly_as_good_as_all(codec):
+    clip = chain(4, 61, seed=2)
+    everything = searched(codec, clip, Goal("def_cm", size=1), "best")
+    assert len(everything) == 14 * 31  # 14 columns move; n_d from 30 to 60
+    goal = Goal("def_cm", size=int(np.quantile([t.size for t in everything], 0.6)))
+    some = searched(codec, clip, goal, "default")
+    assert len(some) <= len(everything) / 10 + 1
+    assert goal.best(some).error <= 1.1 * goal.best(everything).error  # a grid this small
+
+
+def test_a_search_for_an_error_finds_the_smallest_file():
+    clip = chain(3, 60, seed=2)
+    goal = Goal("def_cm", error=0.5)
+    everything = searched(BapIndex(b=3), clip, goal, "best")
+    found = goal.best(searched(BapIndex(b=3), clip, goal, "default"))
+    assert found.error <= 0.5
+    assert found.size <= 1.05 * goal.best(everything).size
+
+
+@pytest.mark.parametrize("frames", [1, 2, 40])
+def test_short_clips_are_searched_too(frames):
+    trials = searched(BapSparse(), WALK.frames(0, frames), Goal("def_cm"), "fast")
+    assert trials
+    assert all(1 <= t.codec.n_d <= max(1, frames - 1) for t in trials)
