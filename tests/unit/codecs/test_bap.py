@@ -407,15 +407,19 @@ def searched(codec, clip, goal, effort):
     return trials
 
 
-@pytest.mark.parametrize("codec", [BapIndex(b=4, variant="literal"), BapSparse(b=4)], ids=repr)
-def test_a_tenth_of_the_settings_is_nearly_as_good_as_all(codec):
+@pytest.mark.parametrize(
+    ("codec", "nearly"),
+    # the sizes of sparse rows are only known when tried, which costs some of so small a share
+    [(BapIndex(b=4, variant="literal"), 1.01), (BapIndex(b=4), 1.01), (BapSparse(b=4), 1.5)],
+)
+def test_a_tenth_of_the_settings_is_nearly_as_good_as_all(codec, nearly):
     clip = chain(4, 61, seed=2)
     everything = searched(codec, clip, Goal("def_cm", size=1), "best")
     assert len(everything) == 14 * 31  # 14 columns move; n_d from 30 to 60
     goal = Goal("def_cm", size=int(np.quantile([t.size for t in everything], 0.6)))
     some = searched(codec, clip, goal, "default")
-    assert len(some) <= len(everything) / 10 + 1
-    assert goal.best(some).error <= 1.1 * goal.best(everything).error  # a grid this small
+    assert len(some) <= len(everything) / 10
+    assert goal.best(some).error <= nearly * goal.best(everything).error
 
 
 def test_a_search_for_an_error_finds_the_smallest_file():
