@@ -19,11 +19,14 @@ using Table = Array<float, nb::ndim<1>>;
 using Indices = Array<uint16_t, nb::ndim<2>>;
 
 // The kernels trust these sizes; everything that reaches them passes here.
-mocpack_BapRows check_rows(const State& state, const Table& table, size_t fixed, int bits, bool sparse)
+mocpack_BapRows check_rows(const State& state, const Table& table, size_t fixed, size_t first_masked,
+						   int bits)
 {
-	if (fixed > state.size() || bits < 0 || bits > 16 || (bits && table.size() != size_t(1) << bits))
-		throw nb::value_error("fixed columns must be among all, and a table have 2^bits entries, bits 0..16");
-	return {state.size(), fixed, bits, sparse, table.data()};
+	size_t columns = state.size();
+	if (fixed > columns || first_masked > columns || bits < 0 || bits > 16 ||
+		(bits && table.size() != size_t(1) << bits))
+		throw nb::value_error("fixed and masked columns must be among all, and a table have 2^bits entries");
+	return {columns, fixed, first_masked, bits, table.data()};
 }
 
 std::tuple<NewArray<float, 1>, NewArray<uint16_t, 2>>
@@ -49,12 +52,14 @@ bap_lookup(Matrix differences, Array<int32_t, nb::ndim<1>> levels, int bits, dou
 	return {table, indices};
 }
 
-nb::bytes bap_encode_rows(Matrix values, Indices indices, State state, Table table, size_t fixed, int bits,
-						  bool sparse, bool closed_loop, Vector means, Vector limits)
+nb::bytes bap_encode_rows(Matrix values, Indices indices, State state, Table table, size_t fixed,
+						  size_t first_masked, int bits, bool closed_loop, Vector means, Vector limits)
 {
-	mocpack_BapRows layout = check_rows(state, table, fixed, bits, sparse);
-	size_t rows = values.shape(0), coded = layout.columns - fixed, size;
-	bool good = values.shape(1) == layout.columns && means.size() == coded && limits.size() == coded;
+	mocpack_BapRows layout = check_rows(state, table, fixed, first_masked, bits);
+	size_t rows = values.shape(0), columns = layout.columns, coded = columns - fixed, size;
+	bool good = values.shape(1) == columns && means.size() == columns && limits.size() == columns;
+	for (size_t c = 0; good && c < first_masked; ++c)
+		good = limits.data()[c] < 0;
 	if (bits && !closed_loop)
 	{
 		good = good && indices.shape(0) == rows && indices.shape(1) == coded;
@@ -74,9 +79,10 @@ nb::bytes bap_encode_rows(Matrix values, Indices indices, State state, Table tab
 }
 
 std::tuple<NewArray<double, 2>, size_t> bap_decode_rows(nb::bytes data, size_t at, size_t rows, State state,
-														Table table, size_t fixed, int bits, bool sparse)
+														Table table, size_t fixed, size_t first_masked,
+														int bits)
 {
-	mocpack_BapRows layout = check_rows(state, table, fixed, bits, sparse);
+	mocpack_BapRows layout = check_rows(state, table, fixed, first_masked, bits);
 	if (at > data.size())
 		throw nb::value_error("rows cannot start beyond their bytes");
 	auto values = new_array<double, 2>({rows, layout.columns});
@@ -141,9 +147,9 @@ void register_bap(nb::module_& m)
 {
 	m.def("bap_lookup", &bap_lookup, "differences"_a, "levels"_a, "bits"_a, "resolution"_a, "eta"_a);
 	m.def("bap_encode_rows", &bap_encode_rows, "values"_a, "indices"_a, "state"_a, "table"_a, "fixed"_a,
-		  "bits"_a, "sparse"_a, "closed_loop"_a, "means"_a, "limits"_a);
+		  "first_masked"_a, "bits"_a, "closed_loop"_a, "means"_a, "limits"_a);
 	m.def("bap_decode_rows", &bap_decode_rows, "data"_a, "at"_a, "rows"_a, "state"_a, "table"_a, "fixed"_a,
-		  "bits"_a, "sparse"_a);
+		  "first_masked"_a, "bits"_a);
 	m.def("bytes_encode", &bytes_encode, "values"_a, "classes"_a, "class_count"_a);
 	m.def("bytes_decode", &bytes_decode, "data"_a, "rows"_a, "columns"_a, "classes"_a, "class_count"_a);
 }

@@ -1,7 +1,7 @@
 // Indexing and sparsing of body animation parameters: lookup tables, and the rows coded with them.
 //
-// A row is one frame's change: float32 of the fixed columns, then for each other column the number of a
-// table entry. A sparse row says first, one bit a column, which columns change at all.
+// A row is one frame's change: float32 of the fixed columns, the number of a table entry for the others.
+// A sparse row says first, one bit a column, which columns change at all.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -11,19 +11,15 @@
 namespace
 {
 
-size_t code_size(const mocpack_BapRows& rows)
+// Bytes of a column's code: float32 where it is fixed or there is no table, else an index.
+size_t code_size(const mocpack_BapRows& rows, size_t column)
 {
-	return rows.bits == 0 ? 4 : rows.bits <= 8 ? 1 : 2;
+	return column < rows.fixed || rows.bits == 0 ? 4 : rows.bits <= 8 ? 1 : 2;
 }
 
 size_t mask_size(const mocpack_BapRows& rows)
 {
-	return rows.sparse ? (rows.columns - rows.fixed + 7) / 8 : 0;
-}
-
-size_t coded_columns(const mocpack_BapRows& rows)
-{
-	return rows.columns - rows.fixed;
+	return (rows.columns - rows.first_masked + 7) / 8;
 }
 
 float load_float(const uint8_t* src)
@@ -54,51 +50,52 @@ uint32_t nearest(const float* table, uint32_t count, double value)
 	return uint32_t(std::lower_bound(table, table + above + 1, table[above]) - table);
 }
 
-// Writes the code of `entry` or, where there is no table, of `value`; returns what it decodes to.
-double put_code(uint8_t* dst, const mocpack_BapRows& rows, uint32_t entry, double value)
+// Writes the code of a column's change: of `entry`, or of `value` as float32. Returns what it decodes to.
+double put_code(uint8_t* dst, const mocpack_BapRows& rows, size_t column, uint32_t entry, double value)
 {
-	if (rows.bits == 0)
+	size_t size = code_size(rows, column);
+	if (size == 4)
 	{
 		store_float(dst, float(value));
 		return double(float(value));
 	}
-	dst[0] = uint8_t(entry);
-	if (rows.bits > 8)
-		dst[1] = uint8_t(entry >> 8);
+	for (size_t k = 0; k < size; ++k)
+		dst[k] = uint8_t(entry >> (8 * k));
 	return double(rows.table[entry]);
 }
 
-// What the two ways to code a column share: whether the change since the last release is let through.
-bool releases(const mocpack_BapEncoder& how, size_t k, double change)
+// Whether the change since the last release is let through.
+bool releases(const mocpack_BapEncoder& how, size_t column, double change)
 {
-	return std::fabs(change - how.means[k]) > how.limits[k];
+	return std::fabs(change - how.means[column]) > how.limits[column];
 }
 
 // Open loop: `value` is the frame's own change; `state` gathers what was frozen. Returns the bytes written.
-size_t put_literal(uint8_t* dst, const mocpack_BapRows& rows, const mocpack_BapEncoder& how, size_t k,
+size_t put_literal(uint8_t* dst, const mocpack_BapRows& rows, const mocpack_BapEncoder& how, size_t column,
 				   double value, uint32_t entry, double& state)
 {
-	bool gathered = state != 0;
-	state += rows.bits ? double(rows.table[entry]) : value;
-	if (!releases(how, k, state))
+	bool gathered = state != 0, indexed = code_size(rows, column) < 4;
+	state += indexed ? double(rows.table[entry]) : value;
+	if (!releases(how, column, state))
 		return 0;
-	if (gathered && rows.bits)
+	if (gathered && indexed)
 		entry = nearest(rows.table, uint32_t(1) << rows.bits, state);
-	put_code(dst, rows, entry, state);
+	put_code(dst, rows, column, entry, state);
 	state = 0;
-	return code_size(rows);
+	return code_size(rows, column);
 }
 
 // Closed loop: `value` is where the column has to be; `state` is where the decoder has it.
-size_t put_tracking(uint8_t* dst, const mocpack_BapRows& rows, const mocpack_BapEncoder& how, size_t k,
+size_t put_tracking(uint8_t* dst, const mocpack_BapRows& rows, const mocpack_BapEncoder& how, size_t column,
 					double value, double& state)
 {
 	double change = value - state;
-	if (!releases(how, k, change))
+	if (!releases(how, column, change))
 		return 0;
-	uint32_t entry = rows.bits ? nearest(rows.table, uint32_t(1) << rows.bits, change) : 0;
-	state += put_code(dst, rows, entry, change);
-	return code_size(rows);
+	bool indexed = code_size(rows, column) < 4;
+	uint32_t entry = indexed ? nearest(rows.table, uint32_t(1) << rows.bits, change) : 0;
+	state += put_code(dst, rows, column, entry, change);
+	return code_size(rows, column);
 }
 
 struct Entry
@@ -165,33 +162,29 @@ void mocpack_bap_lookup(const double* differences, size_t rows, size_t columns, 
 
 size_t mocpack_bap_rows_bound(const mocpack_BapRows* rows, size_t count)
 {
-	return count * (4 * rows->fixed + mask_size(*rows) + coded_columns(*rows) * code_size(*rows));
+	size_t size = mask_size(*rows);
+	for (size_t c = 0; c < rows->columns; ++c)
+		size += code_size(*rows, c);
+	return count * size;
 }
 
 size_t mocpack_bap_encode_rows(uint8_t* dst, const mocpack_BapRows* rows, const mocpack_BapEncoder* how,
 							   const double* values, const uint16_t* indices, size_t count, double* state)
 {
 	uint8_t* at = dst;
-	size_t fixed = rows->fixed, coded = coded_columns(*rows);
-	for (size_t r = 0; r < count; ++r, values += rows->columns, indices += coded)
+	size_t fixed = rows->fixed, first = rows->first_masked;
+	for (size_t r = 0; r < count; ++r, values += rows->columns, indices += rows->columns - fixed)
 	{
-		for (size_t c = 0; c < fixed; ++c, at += 4)
-		{
-			double change = how->closed_loop ? values[c] - state[c] : values[c];
-			store_float(at, float(change));
-			state[c] += how->closed_loop ? double(float(change)) : 0.0;
-		}
 		uint8_t* mask = at;
 		memset(mask, 0, mask_size(*rows));
 		at += mask_size(*rows);
-		for (size_t k = 0; k < coded; ++k)
+		for (size_t c = 0; c < rows->columns; ++c)
 		{
-			double& own = state[fixed + k];
-			size_t size = how->closed_loop
-							  ? put_tracking(at, *rows, *how, k, values[fixed + k], own)
-							  : put_literal(at, *rows, *how, k, values[fixed + k], indices[k], own);
-			if (rows->sparse && size)
-				mask[k / 8] = uint8_t(mask[k / 8] | 1 << (k % 8));
+			uint32_t entry = how->closed_loop || c < fixed || !rows->bits ? 0 : indices[c - fixed];
+			size_t size = how->closed_loop ? put_tracking(at, *rows, *how, c, values[c], state[c])
+										   : put_literal(at, *rows, *how, c, values[c], entry, state[c]);
+			if (size && c >= first)
+				mask[(c - first) / 8] = uint8_t(mask[(c - first) / 8] | 1 << ((c - first) % 8));
 			at += size;
 		}
 	}
@@ -201,54 +194,70 @@ size_t mocpack_bap_encode_rows(uint8_t* dst, const mocpack_BapRows* rows, const 
 namespace
 {
 
-// Adds to `row` what `codes` stand for; false where an index lies beyond the table.
-bool add_codes(double* row, const uint8_t* codes, size_t count, const mocpack_BapRows& rows)
+// Where a row's bytes are, and how many are left.
+struct Source
 {
-	if (rows.bits == 0)
-		for (size_t k = 0; k < count; ++k)
-			row[k] += double(load_float(codes + 4 * k));
+	const uint8_t *at, *end;
+
+	bool has(size_t size) const
+	{
+		return size_t(end - at) >= size;
+	}
+};
+
+// Adds to columns the table entries of their indices; false where an index lies beyond the table.
+bool add_indices(double* pose, const uint8_t* codes, size_t count, const mocpack_BapRows& rows)
+{
 	if (rows.bits == 8) // every byte is an entry: nothing to check, the paper's look-up and addition
+	{
 		for (size_t k = 0; k < count; ++k)
-			row[k] += double(rows.table[codes[k]]);
-	if (rows.bits == 0 || rows.bits == 8)
+			pose[k] += double(rows.table[codes[k]]);
 		return true;
-	size_t width = code_size(rows);
+	}
+	size_t width = rows.bits <= 8 ? 1 : 2;
 	uint32_t beyond = 0, entries = uint32_t(1) << rows.bits;
 	for (size_t k = 0; k < count; ++k)
 	{
 		uint32_t entry = codes[k * width] | (width > 1 ? uint32_t(codes[k * width + 1]) << 8 : 0u);
 		beyond |= entry >> rows.bits;
-		row[k] += double(rows.table[entry & (entries - 1)]);
+		pose[k] += double(rows.table[entry & (entries - 1)]);
 	}
 	return beyond == 0;
 }
 
-// The same for a sparse row, whose codes stand for the columns that `mask` names.
-bool add_masked(double* row, const uint8_t* mask, const uint8_t* codes, size_t count,
-				const mocpack_BapRows& rows)
+// The columns that every row has: floats, then indices.
+mocpack_Status add_unmasked(double* pose, Source& source, const mocpack_BapRows& rows)
 {
-	size_t width = code_size(rows);
-	bool good = true;
-	for (size_t start = 0; start < count; start += 8)
-		for (uint32_t bits = mask[start / 8], k = 0; bits; bits >>= 1, ++k)
-			if (bits & 1)
-			{
-				if (rows.bits == 8)
-					row[start + k] += double(rows.table[*codes]);
-				else
-					good = add_codes(row + start + k, codes, 1, rows) && good;
-				codes += width;
-			}
-	return good;
+	size_t floats = rows.bits ? std::min(rows.fixed, rows.first_masked) : rows.first_masked;
+	size_t indexed = rows.first_masked - floats;
+	size_t width = rows.bits <= 8 ? 1 : 2;
+	if (!source.has(4 * floats + width * indexed))
+		return MOCPACK_TRUNCATED;
+	for (size_t c = 0; c < floats; ++c)
+		pose[c] += double(load_float(source.at + 4 * c));
+	bool good = !indexed || add_indices(pose + floats, source.at + 4 * floats, indexed, rows);
+	source.at += 4 * floats + width * indexed;
+	return good ? MOCPACK_OK : MOCPACK_CORRUPT;
 }
 
-size_t set_bits(const uint8_t* mask, size_t size)
+// The columns that `mask` names.
+mocpack_Status add_masked(double* pose, const uint8_t* mask, Source& source, const mocpack_BapRows& rows)
 {
-	size_t count = 0;
-	for (size_t k = 0; k < size; ++k)
-		for (uint8_t byte = mask[k]; byte; byte = uint8_t(byte & (byte - 1)))
-			++count;
-	return count;
+	bool good = true;
+	for (size_t start = rows.first_masked; start < rows.columns; start += 8, ++mask)
+		for (size_t bits = *mask, c = start; bits; bits >>= 1, ++c)
+			if (bits & 1)
+			{
+				size_t size = code_size(rows, c);
+				if (!source.has(size))
+					return MOCPACK_TRUNCATED;
+				if (size == 4)
+					pose[c] += double(load_float(source.at));
+				else
+					good = add_indices(pose + c, source.at, 1, rows) && good;
+				source.at += size;
+			}
+	return good ? MOCPACK_OK : MOCPACK_CORRUPT;
 }
 
 } // namespace
@@ -256,28 +265,23 @@ size_t set_bits(const uint8_t* mask, size_t size)
 mocpack_Status mocpack_bap_decode_rows(double* values, const mocpack_BapRows* rows, size_t count,
 									   double* state, const uint8_t* src, size_t src_size, size_t* used)
 {
-	const uint8_t *at = src, *end = src + src_size;
-	size_t fixed = rows->fixed, coded = coded_columns(*rows), masked = mask_size(*rows);
-	bool good = true;
+	Source source = {src, src + src_size};
+	size_t masked = rows->columns - rows->first_masked, size = mask_size(*rows);
 	for (size_t r = 0; r < count; ++r, values += rows->columns)
 	{
-		if (size_t(end - at) < 4 * fixed + masked)
+		if (!source.has(size))
 			return MOCPACK_TRUNCATED;
-		for (size_t c = 0; c < fixed; ++c, at += 4)
-			state[c] += double(load_float(at));
-		const uint8_t* mask = at;
-		at += masked;
-		if (masked && coded % 8 && mask[masked - 1] >> (coded % 8))
+		const uint8_t* mask = source.at;
+		source.at += size;
+		if (masked % 8 && mask[size - 1] >> (masked % 8))
 			return MOCPACK_CORRUPT; // a bit beyond the last column
-		size_t released = rows->sparse ? set_bits(mask, masked) : coded;
-		if (size_t(end - at) < released * code_size(*rows))
-			return MOCPACK_TRUNCATED;
-		good = (rows->sparse ? add_masked(state + fixed, mask, at, coded, *rows)
-							 : add_codes(state + fixed, at, coded, *rows)) &&
-			   good;
-		at += released * code_size(*rows);
+		mocpack_Status status = add_unmasked(state, source, *rows);
+		if (status == MOCPACK_OK && masked)
+			status = add_masked(state, mask, source, *rows);
+		if (status != MOCPACK_OK)
+			return status;
 		memcpy(values, state, rows->columns * sizeof(double));
 	}
-	*used = size_t(at - src);
-	return good ? MOCPACK_OK : MOCPACK_CORRUPT;
+	*used = size_t(source.at - src);
+	return MOCPACK_OK;
 }

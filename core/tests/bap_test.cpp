@@ -40,14 +40,14 @@ Decoded decode(const mocpack_BapRows& layout, size_t rows, const std::vector<uin
 void hand_made_rows()
 {
 	const float table[4] = {-1.0f, 0.25f, 0.5f, 2.0f};
-	mocpack_BapRows dense = {3, 1, 2, 0, table};
+	mocpack_BapRows dense = {3, 1, 3, 2, table};
 	// 1.5f is 0x3fc00000; then entries 3 and 0, and the same again
 	std::vector<uint8_t> bytes = {0, 0, 0xc0, 0x3f, 3, 0, 0, 0, 0xc0, 0x3f, 3, 0};
 	Decoded found = decode(dense, 2, bytes);
 	check(found.status == MOCPACK_OK && found.used == bytes.size(), "dense rows are read whole");
 	check(found.values == std::vector<double>{1.5, 2.0, -1.0, 3.0, 4.0, -2.0}, "dense rows add up");
 
-	mocpack_BapRows sparse = {3, 0, 2, 1, table};
+	mocpack_BapRows sparse = {3, 0, 0, 2, table};
 	found = decode(sparse, 3, {0x5, 1, 2, 0x0, 0x2, 3});
 	check(found.status == MOCPACK_OK && found.used == 6, "sparse rows are read whole");
 	check(found.values == std::vector<double>{0.25, 0, 0.5, 0.25, 0, 0.5, 0.25, 2.0, 0.5},
@@ -63,10 +63,10 @@ void nothing_is_read_past_the_end()
 	std::mt19937 random(1);
 	std::vector<float> table(1 << 10, 0.5f);
 	for (int bits : {0, 3, 8, 10})
-		for (int sparse : {0, 1})
+		for (size_t first_masked : {0, 1, 2, 11})
 			for (size_t size = 0; size < 80; ++size)
 			{
-				mocpack_BapRows layout = {11, 2, bits, sparse, table.data()};
+				mocpack_BapRows layout = {11, 2, first_masked, bits, table.data()};
 				std::vector<uint8_t> bytes(size);
 				for (uint8_t& byte : bytes)
 					byte = uint8_t(random());

@@ -145,21 +145,22 @@ extern "C"
 
 	/* Rows of body animation parameters, indexed and sparse (bap.cpp; docs/codecs/bap-index.md).
 	 *
-	 * A row holds float32 of its `fixed` first columns, then a code for each other column: the number of a
-	 * table entry in 1 byte (bits <= 8) or 2, or float32 where bits is 0. Sparse rows have a mask before the
-	 * codes, one bit a column, lowest first, and codes only for the columns whose bit is set.
-	 * table has 2^bits entries, ascending; bits is at most 16. */
+	 * A row holds a code for each column: float32 for the `fixed` first ones, and for the others the number
+	 * of a table entry in 1 byte (bits <= 8) or 2, or float32 too where bits is 0. Columns from first_masked
+	 * on have a code only if their bit is set in the mask before the codes, one bit a column, lowest first;
+	 * where first_masked equals columns there is no mask. table has 2^bits entries, ascending; bits is at
+	 * most 16. */
 	typedef struct mocpack_BapRows
 	{
 		size_t columns;
 		size_t fixed;
+		size_t first_masked;
 		int bits;
-		int sparse;
 		const float* table;
 	} mocpack_BapRows;
 
-	// How rows are chosen. A column is let through when its change is further from means[k] than limits[k];
-	// a negative limit lets all through. Both have an element for each column that is not fixed.
+	// How rows are chosen. A column is let through when its change is further from means[column] than
+	// limits[column]; a negative limit lets all through, and columns without a mask bit must have one.
 	typedef struct mocpack_BapEncoder
 	{
 		int closed_loop;

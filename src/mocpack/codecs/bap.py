@@ -118,7 +118,8 @@ class BapIndex(Codec):
     def row_layout(self, columns: int) -> RowLayout:
         """Return how rows of so many moving channels lie; without an indexed one, no tables."""
         fixed = min(self.FDF, columns)
-        return RowLayout(fixed, self.b if fixed < columns else 0, self.n_d, sparse=False)
+        bits = self.b if fixed < columns else 0
+        return RowLayout(fixed, bits, self.n_d, columns, first_masked=columns)
 
     def paper_size(self, payload: bytes, header: ClipHeader) -> int:
         """Return the size of a payload as the paper counts it: the released indices alone."""
@@ -127,7 +128,7 @@ class BapIndex(Codec):
         still = len(moving) - columns
         layout = self.row_layout(columns)
         counted = len(payload) - (0 if self.order == "file" else 2 * columns)
-        return bap_segments.paper_size(counted, header.frame_count, columns, layout, still=still)
+        return bap_segments.paper_size(counted, header.frame_count, layout, still=still)
 
     def candidates(self, clip: Clip, goal: Goal, *, effort: str) -> Candidates:
         """Search FDF from 1 to all columns and n_d from 30 to 120, as the paper does.
@@ -154,7 +155,7 @@ class BapIndex(Codec):
         fixed, rows = range(1, count + 1), range(min(ROWS_SEARCHED.start, longest), longest + 1)
         layouts = [[replace(self, FDF=f, n_d=n).row_layout(count) for n in rows] for f in fixed]
         frames = clip.frame_count
-        sizes = [[size_model(frames, count, la, still=still) for la in row] for row in layouts]
+        sizes = [[size_model(frames, la, still=still) for la in row] for row in layouts]
         return fixed, rows, np.array(sizes, float)
 
     def _choice(self, clip: Clip, columns: Columns) -> RowChoice:
@@ -187,6 +188,9 @@ class BapSparse(BapIndex):
         `bap-index`.
     indexed : bool
         False for sparsing alone: released changes are float32, and there are no tables.
+    sparse_fixed : bool
+        Whether the columns that FDF keeps are frozen too, as the sizes of the paper's Table 2
+        imply; else they are untouched.
     FDF, n_d, b, eta, M, variant, order, levels
         As for `bap-index`.
     """
@@ -195,18 +199,21 @@ class BapSparse(BapIndex):
 
     K: float = 0.1
     indexed: bool = True
+    sparse_fixed: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "K", float(self.K))
         if not 0 <= self.K < math.inf:
             raise ValueError(f"K must be 0 or more and finite, got {self.K}")
-        if not isinstance(self.indexed, bool):
-            raise ValueError(f"indexed must be true or false, got {self.indexed!r}")
+        for name in ("indexed", "sparse_fixed"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
 
     def row_layout(self, columns: int) -> RowLayout:
         plain = super().row_layout(columns)
-        return replace(plain, sparse=True, bits=plain.bits if self.indexed else 0)
+        first_masked = 0 if self.sparse_fixed else plain.fixed
+        return replace(plain, first_masked=first_masked, bits=plain.bits if self.indexed else 0)
 
     def _thresholds(self, matrix: F64, levels: npt.NDArray[np.int32]) -> tuple[F64, F64]:
         """Return the mean and K·level times the standard deviation of each column's changes."""

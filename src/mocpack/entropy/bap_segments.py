@@ -35,30 +35,31 @@ class RowLayout:
         Of an index; 0 where changes are stored as float32 and there are no tables.
     segment_rows : int
         Rows that share a table (the paper's n_d).
-    sparse : bool
-        Whether each row has a mask of the columns that change.
+    columns, first_masked : int
+        All columns, and the first of those for which each row has a mask of which of them change.
     """
 
     fixed: int
     bits: int
     segment_rows: int
-    sparse: bool
+    columns: int
+    first_masked: int
 
     def segments(self, rows: int) -> Iterator[tuple[int, int]]:
         """Return the first row of each segment and the one after its last."""
         for start in range(0, rows, self.segment_rows):
             yield start, min(start + self.segment_rows, rows)
 
-    def bytes_of_row(self, columns: int) -> int:
-        """Return the bytes of a row, and of a sparse one at least."""
-        coded = columns - self.fixed
-        if self.sparse:
-            return 4 * self.fixed + -(-coded // 8)
-        return 4 * self.fixed + coded * self.code_size
+    @property
+    def mask_size(self) -> int:
+        return -(-(self.columns - self.first_masked) // 8)
 
     @property
-    def code_size(self) -> int:
-        return -(-self.bits // 8) if self.bits else 4
+    def least_row(self) -> int:
+        """Bytes of a row in which no masked column changes; without a mask, of every row."""
+        floats = min(self.fixed, self.first_masked) if self.bits else self.first_masked
+        index_size = -(-self.bits // 8)
+        return self.mask_size + 4 * floats + index_size * (self.first_masked - floats)
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,8 @@ def encode_rows(matrix: F64, layout: RowLayout, choice: RowChoice) -> bytes:
     state = initial.copy() if choice.closed_loop else np.zeros_like(initial)
     differences = np.diff(matrix, axis=0)
     values = matrix[1:] if choice.closed_loop else differences
+    unmasked = np.arange(layout.columns) < layout.first_masked
+    limits = np.where(unmasked, ALWAYS, choice.limits)
     parts: list[bytes] = []
     for start, stop in layout.segments(len(differences)):
         table, indices = _lookup(differences[start:stop, layout.fixed :], layout, choice)
@@ -105,11 +108,11 @@ def encode_rows(matrix: F64, layout: RowLayout, choice: RowChoice) -> bytes:
             state,
             table,
             layout.fixed,
+            layout.first_masked,
             layout.bits,
-            layout.sparse,
             choice.closed_loop,
-            np.ascontiguousarray(choice.means[layout.fixed :]),
-            np.ascontiguousarray(choice.limits[layout.fixed :]),
+            choice.means,
+            limits,
         )
         parts += [table.astype("<f4").tobytes(), rows]
     return b"".join(parts)
@@ -117,10 +120,11 @@ def encode_rows(matrix: F64, layout: RowLayout, choice: RowChoice) -> bytes:
 
 def decode_rows(data: bytes, initial: F64, rows: int, layout: RowLayout) -> F64:
     """Return the matrix (rows + 1, m) whose segments `data` holds, no less and no more."""
-    columns = len(initial)
-    if rows * layout.bytes_of_row(columns) > len(data):
-        raise TruncatedError(f"{len(data)} bytes cannot hold {rows} rows of {columns} columns")
-    matrix = np.empty((rows + 1, columns))
+    if rows * layout.least_row > len(data):
+        raise TruncatedError(
+            f"{len(data)} bytes cannot hold {rows} rows of {layout.columns} columns"
+        )
+    matrix = np.empty((rows + 1, layout.columns))
     matrix[0] = initial
     state = initial.copy()
     read = FieldReader(data, "segments")
@@ -129,7 +133,14 @@ def decode_rows(data: bytes, initial: F64, rows: int, layout: RowLayout) -> F64:
         if layout.bits:
             table = finite_floats(read.raw(4 << layout.bits), "a table")
         values, used = _core.bap_decode_rows(
-            data, read.at, stop - start, state, table, layout.fixed, layout.bits, layout.sparse
+            data,
+            read.at,
+            stop - start,
+            state,
+            table,
+            layout.fixed,
+            layout.first_masked,
+            layout.bits,
         )
         matrix[start + 1 : stop + 1] = values
         read.raw(used)
@@ -188,25 +199,21 @@ def rounded_pose(pose: F64) -> F64:
     return pose.astype(np.float32).astype(np.float64)
 
 
-def size_model(frames: int, columns: int, layout: RowLayout, *, still: int = 0) -> int:
-    """Return the bytes of a payload without sparsing, from its dimensions alone.
+def size_model(frames: int, layout: RowLayout, *, still: int = 0) -> int:
+    """Return the bytes of a payload in which no masked column changes, from its dimensions alone.
 
-    The paper's equation 5 with n − 1 rows, a last segment as short as it is, and our head: a bit
-    for each channel and the value of each `still` one. Its c_l is 0: the file names the parameters
-    once.
+    Without masks that is every payload: the paper's equation 5 with n − 1 rows, a last segment as
+    short as it is, and our head: a bit for each channel and the value of each `still` one. Its
+    c_l is 0: the file names the parameters once.
     """
-    rows = frames - 1
+    rows, channels = frames - 1, layout.columns + still
     tables = -(-rows // layout.segment_rows) * (4 << layout.bits) if layout.bits else 0
-    head = -(-(columns + still) // 8) + 4 * (columns + still)
-    return head + tables + rows * layout.bytes_of_row(columns)
+    return -(-channels // 8) + 4 * channels + tables + rows * layout.least_row
 
 
-def paper_size(
-    payload: int, frames: int, columns: int, layout: RowLayout, *, still: int = 0
-) -> int:
+def paper_size(payload: int, frames: int, layout: RowLayout, *, still: int = 0) -> int:
     """Return the bytes that the paper counts of a payload: no masks, no channels that are still."""
-    masks = (frames - 1) * -(-(columns - layout.fixed) // 8) if layout.sparse else 0
-    return payload - masks - -(-(columns + still) // 8) - 4 * still
+    return payload - (frames - 1) * layout.mask_size - -(-(layout.columns + still) // 8) - 4 * still
 
 
 def _lookup(

@@ -14,7 +14,7 @@ from mocpack.testing import walk
 def test_the_printed_sizes_are_one_kept_column_and_few_segments(motion):
     codec = BapIndex(FDF=1, n_d=-(-(motion.frames - 1) // motion.segments))
     layout = codec.row_layout(62)
-    size = paper_size(size_model(motion.frames, 62, layout), motion.frames, 62, layout)
+    size = paper_size(size_model(motion.frames, layout), motion.frames, layout)
     assert size / KB == pytest.approx(motion.indexed_kb, rel=0.015)
 
 

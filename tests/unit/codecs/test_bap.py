@@ -115,6 +115,8 @@ def test_the_initial_pose_and_one_change_are_found_where_the_spec_says():
         BapSparse(b=10, K=0.3),
         BapSparse(indexed=False),
         BapSparse(order="by_influence", FDF=0),
+        BapSparse(sparse_fixed=True, FDF=20),
+        BapSparse(sparse_fixed=True, FDF=99),
     ],
     ids=repr,
 )
@@ -134,23 +136,25 @@ def decode_by_the_spec(payload, codec, frames, channels):
     at += 4 * m
     fixed = min(codec.FDF, m)
     sparse = isinstance(codec, BapSparse)
-    indexed = not sparse or codec.indexed
+    indexed = (not sparse or codec.indexed) and fixed < m
     code = np.dtype("<f4") if not indexed else np.dtype("u1" if codec.b <= 8 else "<u2")
     for row in range(frames - 1):
         if row % codec.n_d == 0 and indexed:
             table = np.frombuffer(payload, "<f4", 2**codec.b, at)
             at += 4 * 2**codec.b
         change = np.zeros(m)
-        change[:fixed] = np.frombuffer(payload, "<f4", fixed, at)
-        at += 4 * fixed
-        released = np.ones(m - fixed, bool)
+        released = np.ones(m, bool)
         if sparse:
-            mask = np.frombuffer(payload, np.uint8, -(-(m - fixed) // 8), at)
+            first = 0 if codec.sparse_fixed else fixed
+            mask = np.frombuffer(payload, np.uint8, -(-(m - first) // 8), at)
             at += len(mask)
-            released = np.unpackbits(mask, bitorder="little")[: m - fixed].astype(bool)
-        codes = np.frombuffer(payload, code, released.sum(), at)
+            released[first:] = np.unpackbits(mask, bitorder="little")[: m - first]
+        floats = np.frombuffer(payload, "<f4", released[:fixed].sum(), at)
+        at += floats.nbytes
+        change[:fixed][released[:fixed]] = floats
+        codes = np.frombuffer(payload, code, released[fixed:].sum(), at)
         at += codes.nbytes
-        change[fixed:][released] = table[codes] if indexed else codes
+        change[fixed:][released[fixed:]] = table[codes] if indexed else codes
         rows.append(rows[-1] + change)
     assert at == len(payload)
     return np.array(rows)
@@ -187,7 +191,7 @@ def indices_of(codec, clip):
     masked = -(-(m - codec.FDF) // 8) if isinstance(codec, BapSparse) else 0
     for row in range(clip.frame_count - 1):
         at += 4 * 2**codec.b if row % codec.n_d == 0 else 0
-        at += 4 * codec.FDF + masked
+        at += masked + 4 * codec.FDF
         out.append(payload[at : at + m - codec.FDF])
         at += m - codec.FDF
     assert at == len(payload)
@@ -196,8 +200,9 @@ def indices_of(codec, clip):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("k", [0.05, 0.2, 1.0])
-def test_sparsing_alone_strays_at_most_by_mean_and_threshold(variant, k):
-    codec = BapSparse(K=k, indexed=False, FDF=0, variant=variant)
+@pytest.mark.parametrize("fixed", [{"indexed": False, "FDF": 0}, {"sparse_fixed": True, "FDF": 66}])
+def test_sparsing_alone_strays_at_most_by_mean_and_threshold(variant, k, fixed):
+    codec = BapSparse(K=k, variant=variant, **fixed)
     source, found = source_matrix(WALK), decoded_matrix(codec, WALK)
     changes = np.diff(source, axis=0)
     levels = column_levels(WALK.skeleton, {})[split_columns(WALK).moving]
@@ -265,7 +270,7 @@ def test_the_size_model_is_exact(codec, frames):
     m, still = columns.matrix.shape[1], len(columns.still)
     payload = codec.encode(clip)
     layout = codec.row_layout(m)
-    assert len(payload) == size_model(frames, m, layout, still=still)
+    assert len(payload) == size_model(frames, layout, still=still)
     segments = math.ceil((frames - 1) / codec.n_d)
     tables = segments * 4 * 2**codec.b if layout.bits else 0
     by_hand = tables + (frames - 1) * (
@@ -277,7 +282,7 @@ def test_the_size_model_is_exact(codec, frames):
 def test_the_papers_jog_has_the_papers_bounds():
     # 136 frames, 62 columns, no fixed column, one segment: [9642, 33728]
     layout = BapIndex(FDF=0, n_d=135).row_layout(62)
-    assert paper_size(size_model(136, 62, layout), 136, 62, layout) == 9642
+    assert paper_size(size_model(136, layout), 136, layout) == 9642
 
 
 def test_the_paper_counts_no_masks():
@@ -351,6 +356,7 @@ def test_infinite_values_are_corruption():
         ("bap-index:levels=Foot=0", "a level must be in 1..64, got 0 for 'Foot'"),
         ("bap-sparse:K=-0.1", "K must be 0 or more and finite, got -0.1"),
         ("bap-sparse:indexed=2", "indexed must be true or false, got 2"),
+        ("bap-sparse:sparse_fixed=yes", "sparse_fixed must be true or false, got 'yes'"),
     ],
 )
 def test_impossible_parameters_are_refused_in_one_sentence(spec, sentence):
@@ -369,6 +375,7 @@ def test_eta_can_be_written_as_inf():
         BapIndex(variant="literal", b=12, order="by_influence", levels="Hips=3"),
         BapSparse(variant="literal", b=3),
         BapSparse(indexed=False),
+        BapSparse(sparse_fixed=True, b=9, FDF=9),
     ],
     ids=repr,
 )
