@@ -123,12 +123,14 @@ class BapIndex(Codec):
 
     def paper_size(self, payload: bytes, header: ClipHeader) -> int:
         """Return the size of a payload as the paper counts it: the released indices alone."""
-        moving = self.decode_columns(payload, header).moving
-        columns = int(moving.sum())
-        still = len(moving) - columns
-        layout = self.row_layout(columns)
-        counted = len(payload) - (0 if self.order == "file" else 2 * columns)
-        return bap_segments.paper_size(counted, header.frame_count, layout, still=still)
+        ordered = self.order != "file"
+        read = FieldReader(payload, f"{self.codec_id} payload")
+        _, still, _, initial = bap_segments.read_head(
+            read, header.skeleton.channel_count, ordered=ordered
+        )
+        layout = self.row_layout(len(initial))
+        counted = len(payload) - (2 * len(initial) if ordered else 0)
+        return bap_segments.paper_size(counted, header.frame_count, layout, still=len(still))
 
     def candidates(self, clip: Clip, goal: Goal, *, effort: str) -> Candidates:
         """Search FDF from 1 to all columns and n_d from 30 to 120, as the paper does.
