@@ -12,6 +12,7 @@ parameter that `decode` looks at may not change without a new `bitstream_version
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -193,11 +194,14 @@ class Goal:
         Largest file, in bytes.
     error : float, optional
         Largest error, in the metric's unit.
+    product : bool
+        Whether the least product of size and error is wanted, within the limit if there is one.
     """
 
     metric: str
     size: int | None = None
     error: float | None = None
+    product: bool = False
 
     def __post_init__(self) -> None:
         if self.size is not None and self.error is not None:
@@ -205,13 +209,20 @@ class Goal:
 
     def best(self, trials: Sequence[Trial]) -> Trial | None:
         """Return the trial that serves the goal best, or None where none keeps its limit."""
-        if self.size is not None:
-            fitting = [t for t in trials if t.size <= self.size]
-            return min(fitting, key=lambda t: (t.error, t.size), default=None)
-        if self.error is not None:
-            fitting = [t for t in trials if t.error <= self.error]
-            return min(fitting, key=lambda t: (t.size, t.error), default=None)
-        return min(trials, key=lambda t: t.size * t.error, default=None)
+        fitting = [t for t in trials if self.merit(t.size, t.error) < math.inf]
+        return min(
+            fitting, key=lambda t: (self.merit(t.size, t.error), t.size, t.error), default=None
+        )
+
+    def merit(self, size: float, error: float) -> float:
+        """Return what the goal wants least of, infinite for what breaks its limit."""
+        if self.size is not None and size > self.size:
+            return math.inf
+        if self.error is not None and error > self.error:
+            return math.inf
+        if self.product or (self.size is None and self.error is None):
+            return size * error
+        return error if self.size is not None else size
 
 
 Candidates = Generator[Sequence[Codec], Sequence[Trial], None]

@@ -138,7 +138,9 @@ class BapIndex(Codec):
         "best" tries the whole grid, the others at most a tenth of it.
         """
         fixed, rows, least = self.search_grid(clip)
-        search = grid_search.from_the_limit(fixed, rows, least, _value(goal), goal.size)
+        search = grid_search.from_the_limit(
+            fixed, rows, least, lambda outcome: goal.merit(*outcome), goal.size
+        )
         if effort == "best":
             search = grid_search.every_point(fixed, rows)
         points = next(search, None)
@@ -223,20 +225,6 @@ class BapSparse(BapIndex):
             return super()._thresholds(matrix, levels)
         differences = np.diff(matrix, axis=0)
         return differences.mean(axis=0), self.K * levels * differences.std(axis=0)
-
-
-def _value(goal: Goal) -> grid_search.Value:
-    """Return what a search for `goal` minimises."""
-
-    def value(outcome: grid_search.Outcome) -> float:
-        size, error = outcome
-        if goal.size is not None:
-            return error if size <= goal.size else math.inf
-        if goal.error is not None:
-            return size if error <= goal.error else math.inf
-        return size * error
-
-    return value
 
 
 def _check_whole(name: str, value: int, low: int, high: int) -> None:

@@ -443,3 +443,15 @@ def test_short_clips_are_searched_too(frames):
     trials = searched(BapSparse(), WALK.frames(0, frames), Goal("def_cm"), "fast")
     assert trials
     assert all(1 <= t.codec.n_d <= max(1, frames - 1) for t in trials)
+
+
+def test_a_goal_may_want_the_least_product_within_a_size():
+    trials = [
+        Trial(BapIndex(), size, size, error) for size, error in ((9, 1.0), (5, 1.5), (2, 5.0))
+    ]
+    assert Goal("def_cm", size=9).best(trials).size == 9
+    assert Goal("def_cm", size=9, product=True).best(trials).size == 5
+    assert Goal("def_cm", size=4, product=True).best(trials).size == 2
+    assert Goal("def_cm", size=1, product=True).best(trials) is None
+    assert Goal("def_cm").best(trials).size == 5
+    assert Goal("def_cm", error=2.0).best(trials).size == 5
