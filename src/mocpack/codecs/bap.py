@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec import Candidates, Codec, Goal, Quality
+from mocpack.codec import Candidates, Codec, Goal, Layout, Quality, Read
 from mocpack.entropy import bap_segments
 from mocpack.entropy.bap_segments import ALWAYS, RowChoice, RowLayout, size_model
 from mocpack.entropy.fields import FieldReader, FieldWriter
@@ -121,6 +121,13 @@ class BapIndex(Codec):
         bits = self.b if fixed < columns else 0
         return RowLayout(fixed, bits, self.n_d, columns, first_masked=columns)
 
+    def layout(self, read: Read, header: ClipHeader) -> Layout:
+        """Return the bytes of tables; no part decodes by itself, as changes add up from the first."""
+        mask = np.frombuffer(read(0, -(-header.skeleton.channel_count // 8)), np.uint8)
+        rows = self.row_layout(int(np.unpackbits(mask).sum()))
+        segments = len(list(rows.segments(header.frame_count - 1)))
+        return Layout(model_bytes=segments * (4 << rows.bits) if rows.bits else 0)
+
     def paper_size(self, payload: bytes, header: ClipHeader) -> int:
         """Return the size of a payload as the paper counts it: the released indices alone."""
         ordered = self.order != "file"
@@ -154,7 +161,7 @@ class BapIndex(Codec):
     def search_grid(self, clip: Clip) -> tuple[range, range, F64]:
         """Return the values of FDF and n_d that a search tries, and the least payload of each."""
         columns = split_columns(clip)
-        count, still = columns.matrix.shape[1], len(columns.still)
+        count, still = max(1, columns.matrix.shape[1]), len(columns.still)
         longest = max(1, min(ROWS_SEARCHED.stop - 1, clip.frame_count - 1))
         fixed, rows = range(1, count + 1), range(min(ROWS_SEARCHED.start, longest), longest + 1)
         layouts = [[replace(self, FDF=f, n_d=n).row_layout(count) for n in rows] for f in fixed]

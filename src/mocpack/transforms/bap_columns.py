@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from mocpack.clip import Clip, ClipHeader
 from mocpack.dofs import from_dofs, is_angle, joint_of_dof, moving_dofs, to_dofs
-from mocpack.errors import CorruptionError, InvalidClipError, UsageError
+from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.skeleton import Skeleton
 
 F64 = npt.NDArray[np.float64]
@@ -111,15 +111,6 @@ def parse_levels(text: str) -> dict[str, int]:
                 f"a level must be in {LEAST_LEVEL}..{LARGEST_LEVEL}, got {number} for {name!r}"
             )
     return levels
-
-
-def check_joints_exist(skeleton: Skeleton, levels: Mapping[str, int]) -> None:
-    """Complain about a level for a joint that the skeleton does not have."""
-    for name in levels:
-        if name not in skeleton.names:
-            raise UsageError(
-                f"levels names joint {name!r}; the skeleton has: {', '.join(skeleton.names)}"
-            )
 
 
 def _influence(skeleton: Skeleton) -> F64:

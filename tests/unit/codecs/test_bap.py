@@ -455,3 +455,14 @@ def test_a_goal_may_want_the_least_product_within_a_size():
     assert Goal("def_cm", size=1, product=True).best(trials) is None
     assert Goal("def_cm").best(trials).size == 5
     assert Goal("def_cm", error=2.0).best(trials).size == 5
+
+
+def test_info_can_tell_the_bytes_of_tables():
+    for codec, tables in (
+        (BapIndex(n_d=20), 3 * 1024),
+        (BapIndex(FDF=66), 0),
+        (BapSparse(b=4), 64),
+    ):
+        payload = codec.encode(WALK)
+        layout = codec.layout(lambda at, size, data=payload: data[at : at + size], WALK.header)
+        assert layout.model_bytes == tables
