@@ -122,7 +122,7 @@ class BapIndex(Codec):
         return RowLayout(fixed, bits, self.n_d, columns, first_masked=columns)
 
     def layout(self, read: Read, header: ClipHeader) -> Layout:
-        """Return the bytes of tables; no part decodes by itself, as changes add up from the first."""
+        """Return the bytes of tables. No part decodes by itself: changes add up from the first."""
         mask = np.frombuffer(read(0, -(-header.skeleton.channel_count // 8)), np.uint8)
         rows = self.row_layout(int(np.unpackbits(mask).sum()))
         segments = len(list(rows.segments(header.frame_count - 1)))
