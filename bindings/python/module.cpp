@@ -20,6 +20,7 @@ void check_status(int status, const char* what)
 
 NB_MODULE(_core, m)
 {
+	register_bap(m);
 	register_channels(m);
 	register_kinematics(m);
 	register_numbers(m);

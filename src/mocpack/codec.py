@@ -12,8 +12,9 @@ parameter that `decode` looks at may not change without a new `bitstream_version
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
@@ -157,4 +158,88 @@ class SupportsBound(Protocol):
         self, *, max_error: float | None, mean_error: float | None, effort: str
     ) -> Codec:
         """Return the codec that keeps these bounds, in metres."""
+        ...
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A setting that was tried, and what it gave.
+
+    Attributes
+    ----------
+    codec : Codec
+    size, payload : int
+        Bytes of the whole file, and of the codec's payload in it.
+    error : float
+        By the goal's metric, in the metric's unit.
+    """
+
+    codec: Codec
+    size: int
+    payload: int
+    error: float
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a search wants: the least error within a size, or the least size within an error.
+
+    With neither limit it wants the least product of the two.
+
+    Attributes
+    ----------
+    metric : str
+        Name of the error in `mocpack.metrics`.
+    size : int, optional
+        Largest file, in bytes.
+    error : float, optional
+        Largest error, in the metric's unit.
+    product : bool
+        Whether the least product of size and error is wanted, within the limit if there is one.
+    """
+
+    metric: str
+    size: int | None = None
+    error: float | None = None
+    product: bool = False
+
+    def __post_init__(self) -> None:
+        if self.size is not None and self.error is not None:
+            raise UsageError("give a search one goal, a size or an error, not both")
+
+    def best(self, trials: Sequence[Trial]) -> Trial | None:
+        """Return the trial that serves the goal best, or None where none keeps its limit."""
+        fitting = [t for t in trials if self.merit(t.size, t.error) < math.inf]
+        return min(
+            fitting, key=lambda t: (self.merit(t.size, t.error), t.size, t.error), default=None
+        )
+
+    def merit(self, size: float, error: float) -> float:
+        """Return what the goal wants least of, infinite for what breaks its limit."""
+        if self.size is not None and size > self.size:
+            return math.inf
+        if self.error is not None and error > self.error:
+            return math.inf
+        if self.product or (self.size is None and self.error is None):
+            return size * error
+        return error if self.size is not None else size
+
+
+Candidates = Generator[Sequence[Codec], Sequence[Trial], None]
+"""Yields a round of settings to try (in parallel); is sent their trials, in the same order."""
+
+
+@runtime_checkable
+class SupportsTuning(Protocol):
+    """A codec that knows how to search its own parameters; `tuning.py` runs the search."""
+
+    tuning_axes: ClassVar[tuple[str, str]]
+    """Two numbers to draw the trials over: fields of the codec, or "size" and "error"."""
+
+    def candidates(self, clip: Any, goal: Goal, *, effort: str) -> Candidates:
+        """Return the search for `goal` that starts from this setting.
+
+        `effort` is "fast", "default" or "best"; the last is exhaustive where that is possible.
+        The best trial of all rounds is the result, so a search need not return it.
+        """
         ...

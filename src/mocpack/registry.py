@@ -12,7 +12,10 @@ from mocpack.codec import Codec
 from mocpack.errors import UnknownCodecError, UsageError
 
 BUILTIN = {
+    "bap-index": "mocpack.codecs.bap:BapIndex",
+    "bap-sparse": "mocpack.codecs.bap:BapSparse",
     "lossless": "mocpack.codecs.lossless:Lossless",
+    "mpeg4-bap": "mocpack.codecs.mpeg4_bap:Mpeg4Bap",
     "raw": "mocpack.codecs.raw:Raw",
 }
 ENTRY_POINT_GROUP = "mocpack.codecs"

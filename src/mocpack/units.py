@@ -16,6 +16,7 @@ LENGTHS = {
     "in": 0.0254,
 }
 SIZES = {"B": 1, "kB": 1000, "MB": 1000**2, "GB": 1000**3, "KiB": 1024, "MiB": 1024**2}
+BANDWIDTHS = {"bps": 0, "kbps": 1, "Kbps": 1, "Mbps": 2, "Gbps": 3}
 
 _NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµ]*)\s*")
 
@@ -46,6 +47,19 @@ def parse_size(value: str | int) -> int:
     if size < 1:
         raise UsageError(f"a size must be at least one byte, got {value!r}")
     return size
+
+
+def parse_bandwidth(text: str, *, kilo: int = 1000) -> float:
+    """Return a bandwidth in bits a second; `kilo` is 1024 for those who count so.
+
+    >>> parse_bandwidth("128kbps"), parse_bandwidth("1Mbps", kilo=1024)
+    (128000.0, 1048576.0)
+    """
+    scales = {unit: float(kilo) ** power for unit, power in BANDWIDTHS.items()}
+    bandwidth = _with_unit(text, scales, "bandwidth", "128kbps")
+    if not 0 < bandwidth < 1e15:
+        raise UsageError(f"a bandwidth must be positive and finite, got {text!r}")
+    return bandwidth
 
 
 def format_length(metres: float) -> str:

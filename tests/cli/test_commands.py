@@ -175,3 +175,29 @@ def test_demo_makes_files_and_a_picture(tmp_path):
 def test_the_bundled_clip_is_where_the_package_says():
     assert Path(JUMP).exists()
     assert mocpack.read(JUMP).frame_count == 480
+
+
+def test_energy_shows_each_bandwidth_and_the_time_to_decode(folder):
+    run("compress", "walk.bvh", "--codec", "bap-index", folder=folder)
+    result = run("energy", "walk.mocp", "--bandwidth", "128kbps,4Mbps", folder=folder)
+    assert result.returncode == 0, result.stderr
+    assert b"ns a frame" in result.stdout
+    assert result.stdout.count(b" mJ") == 2
+
+
+def test_energy_in_paper_units_is_equation_11(folder):
+    run("compress", "walk.bvh", "--codec", "mpeg4-bap", folder=folder)
+    result = run(
+        "energy", "walk.mocp", "--bandwidth", "128kbps", "--paper-units", "--json", folder=folder
+    )
+    (fact,) = json.loads(result.stdout)
+    receiving = 8 * (folder / "walk.mocp").stat().st_size / (128 * 1024)
+    expected = 1425 * receiving + 177 * (30 / 33 - receiving)
+    assert fact["frames"] == 30
+    assert fact["reception"][0]["energy_mj"] == pytest.approx(expected)
+
+
+def test_energy_says_what_is_no_bandwidth_and_what_is_no_file(folder):
+    run("compress", "walk.bvh", "--codec", "raw", folder=folder)
+    refused(run("energy", "walk.mocp", "--bandwidth", "fast", folder=folder), "as a bandwidth")
+    refused(run("energy", "walk.bvh", folder=folder), "walk.bvh: not a .mocp file")

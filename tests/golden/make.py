@@ -1,9 +1,11 @@
 """Write the golden files of one codec: only versions that do not exist yet, never over an old one.
 
     python tests/golden/make.py raw
+    python tests/golden/make.py mpeg4-bap:lossless=true
 
 Each is a folder ``tests/golden/<id>/v<bitstream version>`` with the codec's parameters, a file as
-this release writes it, and the samples that every later release must read from it.
+this release writes it, and the samples that every later release must read from it. Parameters that
+differ from their defaults make a folder of their own, for branches that the defaults do not reach.
 """
 
 import io
@@ -15,6 +17,7 @@ import numpy as np
 
 import mocpack
 from mocpack.errors import UnsupportedClipError
+from mocpack.registry import non_default_params
 from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
 
@@ -28,9 +31,11 @@ def samples(clip):
     return {"rotations": clip.rotations, "translations": clip.translations}
 
 
-def make(codec_id: str) -> Path:
-    codec = mocpack.parse_codec(codec_id)
-    folder = HERE / codec_id / f"v{codec.bitstream_version}"
+def make(spec: str) -> Path:
+    codec = mocpack.parse_codec(spec)
+    codec_id = codec.codec_id
+    changed = "".join(f"-{name}-{value}" for name, value in non_default_params(codec).items())
+    folder = HERE / codec_id / f"v{codec.bitstream_version}{changed}"
     if folder.exists():
         sys.exit(f"{folder} exists; golden files are never rewritten")
     source = walk(0.5, frame_rate=60, seed=11)

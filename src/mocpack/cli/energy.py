@@ -1,0 +1,107 @@
+"""``mocpack energy``: what receiving and decoding a file costs a mobile client."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from mocpack import _api
+from mocpack.bench import energy
+from mocpack.cli import files, options
+from mocpack.errors import FormatError, UsageError
+from mocpack.units import format_size, parse_bandwidth
+
+
+def run(
+    paths: Annotated[list[str], typer.Argument(help=".mocp files of any codec.")],
+    bandwidth: Annotated[
+        str, typer.Option(help="Bandwidths to compare, separated by commas.")
+    ] = "128kbps,1Mbps,4Mbps",
+    paper_units: Annotated[
+        bool,
+        typer.Option(
+            "--paper-units",
+            help="As Chattopadhyay et al. count: 1 Kb = 1024 bits, motions played at 33 frames/s.",
+        ),
+    ] = False,
+    receiving: Annotated[
+        float, typer.Option(help="Power of the network card while it receives, mW.")
+    ] = 1000 * energy.RECEIVING,
+    sleeping: Annotated[
+        float, typer.Option(help="Power of the network card while it sleeps, mW.")
+    ] = 1000 * energy.SLEEPING,
+    as_json: options.Json = False,
+) -> int:
+    """Show the network card's energy to receive a file, and the time to decode it."""
+    if receiving < 0 or sleeping < 0:
+        raise UsageError("a network card uses no negative power")
+    kilo = energy.PAPER_KILO if paper_units else 1000
+    rates = {text.strip(): parse_bandwidth(text, kilo=kilo) for text in bandwidth.split(",")}
+    powers = (receiving / 1000, sleeping / 1000)
+    facts = [_facts(path, rates, powers, paper_units=paper_units) for path in paths]
+    if as_json:
+        files.stdout().print(json.dumps(facts, indent=1))
+    else:
+        for fact in facts:
+            files.stdout().print(_table(fact))
+    return 0
+
+
+def _facts(
+    path: str, rates: dict[str, float], powers: tuple[float, float], *, paper_units: bool
+) -> dict[str, Any]:
+    data = files.read_input(path)
+    try:
+        with _api.Motion(io.BytesIO(data), len(data)) as motion:
+            header, codec = motion.header, motion.codec.codec_id
+        seconds = energy.decode_seconds(data)
+    except FormatError as error:
+        raise type(error)(f"{path}: {error}") from error
+    frame_rate = energy.PAPER_FRAME_RATE if paper_units else header.frame_rate
+    duration = header.frame_count / frame_rate
+    return {
+        "path": path,
+        "codec": codec,
+        "bytes": len(data),
+        "frames": header.frame_count,
+        "seconds": duration,
+        "decode_ms": 1000 * seconds,
+        "decode_ns_per_frame": 1e9 * seconds / header.frame_count,
+        "reception": [_reception(len(data), duration, r, b, powers) for r, b in rates.items()],
+    }
+
+
+def _reception(
+    size: int, duration: float, name: str, bandwidth: float, powers: tuple[float, float]
+) -> dict[str, Any]:
+    receiving, sleeping = powers
+    found = energy.reception(size, duration, bandwidth, receiving=receiving, sleeping=sleeping)
+    return {
+        "bandwidth": name,
+        "bits_per_second": bandwidth,
+        "receiving_s": found.seconds,
+        "energy_mj": 1000 * found.joules,
+        "in_time": found.in_time,
+    }
+
+
+def _table(fact: dict[str, Any]) -> Table:
+    title = (
+        f"{fact['path']}: {fact['codec']}, {format_size(fact['bytes'])}, {fact['seconds']:.1f} s; "
+        f"decodes in {fact['decode_ms']:.2f} ms, {fact['decode_ns_per_frame']:.0f} ns a frame"
+    )
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
+    for heading in ("bandwidth", "receiving", "energy", ""):
+        table.add_column(heading, justify="right")
+    for row in fact["reception"]:
+        table.add_row(
+            row["bandwidth"],
+            f"{row['receiving_s']:.3f} s",
+            f"{row['energy_mj']:.0f} mJ",
+            "" if row["in_time"] else "slower than the motion",
+        )
+    return table

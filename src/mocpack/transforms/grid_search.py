@@ -1,0 +1,128 @@
+"""Searches a grid of two whole numbers, in rounds of points that can be tried in parallel.
+
+The searches are generators: they yield a round of points and are sent, for each, the size and the
+error that it gave. What is best is the caller's to say, by a value of the two.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+F64 = npt.NDArray[np.float64]
+Point = tuple[int, int]
+Outcome = tuple[float, float]
+"""Size and error."""
+Value = Callable[[Outcome], float]
+"""The smaller the better; infinite for what breaks a limit."""
+Rounds = Generator[list[Point], Sequence[Outcome], None]
+
+SHARE = 10  # a fast search tries this part of the grid at most
+ROUND = 512  # points of an exhaustive round
+PROBES = 9  # points that show how the size differs from its least
+LEADERS = 16  # points whose neighbours make the next round
+SLACK = 1.005  # of predicted sizes, which interpolation makes a little wrong
+
+
+def every_point(first: range, second: range) -> Rounds:
+    """Try the whole grid."""
+    points = [(a, b) for a in first for b in second]
+    for start in range(0, len(points), ROUND):
+        yield points[start : start + ROUND]
+
+
+def from_the_limit(
+    first: range, second: range, least: F64, value: Value, limit: float | None
+) -> Rounds:
+    """Try a tenth of the grid: first along the size limit, then around the best points.
+
+    Error falls with the first number, on the whole, and size grows with it. So for each second
+    number the largest first one that keeps the limit is tried, then the neighbours of the best;
+    as the surface is rough, of many of the best.
+
+    Parameters
+    ----------
+    least : array, shape (len(first), len(second))
+        A size that each point has at least. What it has beyond that may depend on the first
+        number alone; a few probes show how.
+    value : callable
+        What to minimise.
+    limit : float, optional
+        Largest size. Without one, the search starts from the best probe.
+    """
+    middle = second[len(second) // 2]
+    probes = [(first[k], middle) for k in _spread(len(first), PROBES)]
+    outcomes = yield probes
+    sizes = _predicted(least, probes, [size for size, _ in outcomes], first, second)
+    best = probes[int(np.argmin([value(outcome) for outcome in outcomes]))][0]
+    start = [(best, b) for b in second]
+    if limit is not None:
+        kept = (sizes <= limit).sum(axis=0)
+        start = [(first[max(k - 1, 0)], b) for k, b in zip(kept, second, strict=True)]
+
+    def allowed(point: Point) -> bool:
+        if point[0] not in first or point[1] not in second:
+            return False
+        size = sizes[first.index(point[0]), second.index(point[1])]
+        return limit is None or bool(size <= SLACK * limit)
+
+    known = dict(zip(probes, map(value, outcomes), strict=True))
+    budget = max(len(start) + len(probes), least.size // SHARE)
+    yield from around_the_best(start, allowed, value, known, budget=budget)
+
+
+def around_the_best(
+    start: Sequence[Point],
+    allowed: Callable[[Point], bool],
+    value: Value,
+    known: Mapping[Point, float],
+    *,
+    budget: int,
+) -> Rounds:
+    """Try `start`, then again and again the neighbours of the best points found so far.
+
+    A point whose neighbours are no better is left for the next best, and the search ends when
+    `budget` points have been tried, those `known` before among them.
+    """
+    values = dict(known)
+    spent: set[Point] = set()
+    points = [p for p in dict.fromkeys(start) if p not in values][: budget - len(values)]
+    while True:
+        if points:
+            outcomes = yield points
+            values.update(zip(points, map(value, outcomes), strict=True))
+        leaders = _leaders(values, spent)
+        if not leaders or len(values) >= budget:
+            return
+        spent.update(leaders)
+        found = (n for leader in leaders for n in _neighbours(leader))
+        fresh = dict.fromkeys(n for n in found if n not in values and allowed(n))
+        points = list(fresh)[: budget - len(values)]
+
+
+def _leaders(values: dict[Point, float], spent: set[Point]) -> list[Point]:
+    """Return the best points whose neighbours have not been tried."""
+    open_points = [p for p, found in values.items() if p not in spent and found < math.inf]
+    return sorted(open_points, key=lambda p: (values[p], p))[:LEADERS]
+
+
+def _neighbours(point: Point) -> list[Point]:
+    a, b = point
+    return [(a + i, b + j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
+
+
+def _spread(count: int, wanted: int) -> list[int]:
+    """Return up to `wanted` places among `count`, both ends among them."""
+    return sorted({round(k) for k in np.linspace(0, count - 1, min(wanted, count))})
+
+
+def _predicted(
+    least: F64, probes: Sequence[Point], sizes: Sequence[float], first: range, second: range
+) -> F64:
+    """Return sizes of all points: the least, and what the probes nearest by have beyond it."""
+    at = [first.index(a) for a, _ in probes]
+    beyond = [s - least[k, second.index(b)] for s, k, (_, b) in zip(sizes, at, probes, strict=True)]
+    return np.asarray(least + np.interp(np.arange(len(first)), at, beyond)[:, np.newaxis])
