@@ -35,3 +35,4 @@ void check_status(int status, const char* what);
 void register_kinematics(nb::module_& m);
 void register_numbers(nb::module_& m);
 void register_planes(nb::module_& m);
+void register_bspline(nb::module_& m);
