@@ -32,7 +32,9 @@ template <typename T, size_t N> NewArray<T, N> new_array(const size_t (&shape)[N
 void check_status(int status, const char* what);
 
 // Each group of functions registers itself; module.cpp is the table of contents.
+void register_channels(nb::module_& m);
 void register_kinematics(nb::module_& m);
 void register_numbers(nb::module_& m);
 void register_planes(nb::module_& m);
 void register_bspline(nb::module_& m);
+void register_series(nb::module_& m);

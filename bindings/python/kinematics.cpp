@@ -91,9 +91,9 @@ clip_errors(const Skeleton& skeleton, Rotations rotations_a, Translations transl
 	mocpack_ClipErrors errors;
 	{
 		nb::gil_scoped_release release;
-		auto world = std::make_unique<double[]>(14 * joints);
+		auto scratch = std::make_unique<unsigned char[]>(mocpack_clip_errors_scratch_size(joints));
 		mocpack_clip_errors(&skeleton.view, rotations_a.data(), translations_a.data(), rotations_b.data(),
-							translations_b.data(), frames, shell, world.get(), &errors, frame_max.data(),
+							translations_b.data(), frames, shell, scratch.get(), &errors, frame_max.data(),
 							joint_max.data());
 	}
 	Found found(errors.promised_max, errors.joint_max, errors.joint_mean, errors.joint_rms,

@@ -20,8 +20,10 @@ void check_status(int status, const char* what)
 
 NB_MODULE(_core, m)
 {
+	register_channels(m);
 	register_kinematics(m);
 	register_numbers(m);
 	register_planes(m);
 	register_bspline(m);
+	register_series(m);
 }

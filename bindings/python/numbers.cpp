@@ -3,7 +3,9 @@
 
 #include <nanobind/stl/tuple.h>
 
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "mocpack/core.h"
 
@@ -26,9 +28,31 @@ std::tuple<size_t, size_t> parse_numbers(nb::bytes text, size_t start,
 	return {count, start + end};
 }
 
+// Returns the rows of a matrix as lines of text; `decimals` as mocpack_print_numbers takes them.
+nb::bytes print_numbers(Array<double, nb::ndim<2>> matrix, Array<int32_t, nb::ndim<1>> decimals)
+{
+	size_t rows = matrix.shape(0), columns = matrix.shape(1);
+	if (decimals.shape(0) != columns)
+		throw nb::value_error("decimals must be of the same columns as the matrix");
+	std::string text;
+	{
+		nb::gil_scoped_release release;
+		std::vector<char> line(columns * MOCPACK_PRINTED_MAX + 1);
+		for (size_t row = 0; row < rows; ++row)
+		{
+			size_t size = mocpack_print_numbers(matrix.data() + row * columns, decimals.data(), columns,
+												line.data(), line.size());
+			line[size] = '\n';
+			text.append(line.data(), size + 1);
+		}
+	}
+	return nb::bytes(text.data(), text.size());
+}
+
 } // namespace
 
 void register_numbers(nb::module_& m)
 {
 	m.def("parse_numbers", &parse_numbers, "text"_a, "start"_a, "values"_a);
+	m.def("print_numbers", &print_numbers, "matrix"_a, "decimals"_a);
 }

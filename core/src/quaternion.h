@@ -1,18 +1,24 @@
 // Quaternions (x, y, z, w) and vectors as plain structs, for the kernels.
+//
+// The arithmetic is for any kind of number: a double, or the lanes of lanes.h.
 #pragma once
 
 namespace mocpack
 {
 
-struct Vec3
+template <typename N> struct Vec3Of
 {
-	double x, y, z;
+	using Number = N;
+	N x, y, z;
 };
 
-struct Quat
+template <typename N> struct QuatOf
 {
-	double x, y, z, w;
+	N x, y, z, w;
 };
+
+using Vec3 = Vec3Of<double>;
+using Quat = QuatOf<double>;
 
 inline Vec3 load_vec(const double* p)
 {
@@ -34,46 +40,47 @@ inline void store(double* p, Quat q)
 	p[0] = q.x, p[1] = q.y, p[2] = q.z, p[3] = q.w;
 }
 
-inline Vec3 operator+(Vec3 a, Vec3 b)
+template <typename N> inline Vec3Of<N> operator+(Vec3Of<N> a, Vec3Of<N> b)
 {
 	return {a.x + b.x, a.y + b.y, a.z + b.z};
 }
 
-inline Vec3 operator-(Vec3 a, Vec3 b)
+template <typename N> inline Vec3Of<N> operator-(Vec3Of<N> a, Vec3Of<N> b)
 {
 	return {a.x - b.x, a.y - b.y, a.z - b.z};
 }
 
-inline Vec3 operator*(double s, Vec3 v)
+template <typename N> inline Vec3Of<N> operator*(typename Vec3Of<N>::Number s, Vec3Of<N> v)
 {
 	return {s * v.x, s * v.y, s * v.z};
 }
 
-inline double dot(Vec3 a, Vec3 b)
+template <typename N> inline N dot(Vec3Of<N> a, Vec3Of<N> b)
 {
 	return a.x * b.x + a.y * b.y + a.z * b.z;
 }
 
-inline Vec3 cross(Vec3 a, Vec3 b)
+template <typename N> inline Vec3Of<N> cross(Vec3Of<N> a, Vec3Of<N> b)
 {
 	return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 
-inline Quat multiply(Quat a, Quat b)
+template <typename N> inline QuatOf<N> multiply(QuatOf<N> a, QuatOf<N> b)
 {
 	return {a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y, a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
 			a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w, a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z};
 }
 
-inline Quat conjugate(Quat q)
+template <typename N> inline QuatOf<N> conjugate(QuatOf<N> q)
 {
 	return {-q.x, -q.y, -q.z, q.w};
 }
 
-inline Vec3 rotate(Quat q, Vec3 v)
+template <typename N> inline Vec3Of<N> rotate(QuatOf<N> q, Vec3Of<N> v)
 {
-	Vec3 u = {q.x, q.y, q.z};
-	Vec3 t = 2.0 * cross(u, v);
+	Vec3Of<N> u = {q.x, q.y, q.z};
+	Vec3Of<N> t = cross(u, v);
+	t = t + t;
 	return v + q.w * t + cross(u, t);
 }
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import rotations
+from mocpack import _core, rotations
 from mocpack.clip import Clip, ClipHeader
 from mocpack.errors import UnsupportedClipError
 from mocpack.skeleton import ROTATION_CHANNELS, Skeleton, position_axes, rotation_order
@@ -49,42 +49,23 @@ def to_dofs(clip: Clip) -> F64:
     UnsupportedClipError
         If a joint moves in a way that its channels cannot say.
     """
-    given = None if clip.channels is None else clip.channels * _scale(clip.header)
-    matrix = np.empty((clip.frame_count, clip.skeleton.channel_count)) if given is None else given
-    for j, start, channels in _joints(clip.skeleton):
-        order, at = rotation_order(channels)
-        columns = [start + k for k in at]
-        if given is None:
-            matrix[:, columns] = _angles(clip, j, order)
+    if clip.channels is None:
+        matrix = np.empty((clip.frame_count, clip.skeleton.channel_count))
+        for j, start, channels in _joints(clip.skeleton):
             matrix[:, [start + k for _, k in position_axes(channels)]] = _places(clip, j)
-        matrix[:, columns] = _unwound(matrix[:, columns])
+    else:
+        matrix = clip.channels * _scale(clip.header)
+    for order, joints, columns in _by_order(clip.skeleton):
+        given = matrix[:, columns] if clip.channels is not None else _angles(clip, order, joints)
+        matrix[:, columns] = _unwound(given)
     return matrix
 
 
 def from_dofs(matrix: F64, header: ClipHeader, *, channels: F64 | None = None) -> Clip:
     """Return the clip of a matrix of degrees of freedom; `to_dofs` inverts it."""
-    skeleton = header.skeleton
-    local = np.tile(rotations.IDENTITY, (len(matrix), len(skeleton), 1))
-    moving = header.translated_joints
-    places = np.tile(skeleton.offsets[list(moving)], (len(matrix), 1, 1))
-    for j, start, names in _joints(skeleton):
-        order, at = rotation_order(names)
-        if order:
-            turn = rotations.from_euler(matrix[:, [start + k for k in at]], order)
-            axis = skeleton.axes[j]
-            if not np.array_equal(axis, rotations.IDENTITY):
-                turn = rotations.multiply(rotations.multiply(axis, turn), rotations.conjugate(axis))
-            local[:, j] = turn
-        if j in moving:
-            place = places[:, moving.index(j)]
-            listed = position_axes(names)
-            if _adds_to_offset(names):
-                shift = np.zeros((len(matrix), 3))
-                shift[:, [a for a, _ in listed]] = matrix[:, [start + k for _, k in listed]]
-                place += rotations.rotate(skeleton.axes[j], shift)
-            else:
-                place[:, [a for a, _ in listed]] = matrix[:, [start + k for _, k in listed]]
-    return Clip(header, local, places, channels)
+    matrix = np.ascontiguousarray(matrix, np.float64)
+    local = _core.channels_to_rotations(*_turns(header.skeleton), matrix)
+    return Clip(header, local, _translations(matrix, header), channels)
 
 
 def from_channels(numbers: F64, header: ClipHeader) -> Clip:
@@ -108,6 +89,36 @@ def _scale(header: ClipHeader) -> F64:
     return np.where(is_angle(header.skeleton), np.pi / 180, header.unit)
 
 
+def _turns(skeleton: Skeleton) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int32], F64]:
+    """Return the axes (J, 3) of each joint, outermost first, their columns, and its frame."""
+    axes = np.full((len(skeleton), 3), -1, np.int8)
+    columns = np.zeros((len(skeleton), 3), np.int32)
+    for j, start, channels in _joints(skeleton):
+        order, at = rotation_order(channels)
+        axes[j, : len(at)] = ["XYZ".index(letter) for letter in order]
+        columns[j, : len(at)] = [start + k for k in at]
+    return axes, columns, skeleton.axes
+
+
+def _translations(matrix: F64, header: ClipHeader) -> F64:
+    """Return the translations (T, M, 3) that the position channels of the columns give."""
+    skeleton, moving = header.skeleton, {j: m for m, j in enumerate(header.translated_joints)}
+    places = np.tile(skeleton.offsets[list(moving)], (len(matrix), 1, 1))
+    for j, start, channels in _joints(skeleton):
+        if j not in moving:
+            continue
+        place = places[:, moving[j]]
+        axes = [axis for axis, _ in position_axes(channels)]
+        values = matrix[:, [start + k for _, k in position_axes(channels)]]
+        if _adds_to_offset(channels):
+            shift = np.zeros((len(matrix), 3))
+            shift[:, axes] = values
+            place += rotations.rotate(skeleton.axes[j], shift)
+        else:
+            place[:, axes] = values
+    return places
+
+
 def _joints(skeleton: Skeleton) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     start = 0
     for j, channels in enumerate(skeleton.channels):
@@ -115,14 +126,31 @@ def _joints(skeleton: Skeleton) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         start += len(channels)
 
 
-def _angles(clip: Clip, j: int, order: str) -> F64:
-    """Return the Euler angles (T, len(order)) of a joint about the axes that it has."""
-    local = _in_axis_frame(clip, j)
-    angles = rotations.as_euler(local, order) if order else np.empty((len(local), 0))
-    lost = rotations.angle_between(rotations.from_euler(angles, order), local).max()
-    if lost > LOST_ANGLE:
+def _by_order(skeleton: Skeleton) -> Iterator[tuple[str, list[int], npt.NDArray[np.intp]]]:
+    """Yield each order of rotation channels with the joints that have it and their columns."""
+    groups: dict[str, tuple[list[int], list[list[int]]]] = {}
+    for j, start, channels in _joints(skeleton):
+        order, at = rotation_order(channels)
+        joints, columns = groups.setdefault(order, ([], []))
+        joints.append(j)
+        columns.append([start + k for k in at])
+    for order, (joints, columns) in groups.items():
+        yield order, joints, np.array(columns, np.intp).reshape(len(joints), len(order))
+
+
+def _angles(clip: Clip, order: str, joints: list[int]) -> F64:
+    """Return the Euler angles (T, n, len(order)) of n joints about the axes that they have."""
+    axes = clip.skeleton.axes[joints]
+    local = clip.rotations[:, joints]
+    if not (axes == rotations.IDENTITY).all():
+        local = rotations.multiply(rotations.multiply(rotations.conjugate(axes), local), axes)
+    angles = rotations.as_euler(local, order) if order else np.empty((*local.shape[:-1], 0))
+    lost = rotations.angle_between(rotations.from_euler(angles, order), local).max(axis=0)
+    worst = int(np.argmax(lost))
+    if lost[worst] > LOST_ANGLE:
+        name = clip.skeleton.names[joints[worst]]
         raise UnsupportedClipError(
-            f"joint {clip.skeleton.names[j]!r} turns {np.degrees(lost):.3g} degrees about axes "
+            f"joint {name!r} turns {np.degrees(lost[worst]):.3g} degrees about axes "
             f"that it has no channel for; it has {order or 'none'}"
         )
     return angles
@@ -147,17 +175,9 @@ def _places(clip: Clip, j: int) -> F64:
 
 
 def _unwound(angles: F64) -> F64:
-    """Choose for angles (T, n) of one joint the branch nearest to the frame before."""
-    three = angles.shape[1] == 3
+    """Choose for angles (T, joints, n) the branch nearest to the frame before."""
+    three = angles.shape[-1] == 3
     return rotations.nearest_euler(angles) if three else np.unwrap(angles, axis=0)
-
-
-def _in_axis_frame(clip: Clip, j: int) -> F64:
-    axis = clip.skeleton.axes[j]
-    local = clip.rotations[:, j]
-    if np.array_equal(axis, rotations.IDENTITY):
-        return local
-    return rotations.multiply(rotations.multiply(rotations.conjugate(axis), local), axis)
 
 
 def _adds_to_offset(channels: tuple[str, ...]) -> bool:

@@ -12,6 +12,7 @@ from mocpack.codec import Codec
 from mocpack.errors import UnknownCodecError, UsageError
 
 BUILTIN = {
+    "lossless": "mocpack.codecs.lossless:Lossless",
     "raw": "mocpack.codecs.raw:Raw",
 }
 ENTRY_POINT_GROUP = "mocpack.codecs"

@@ -150,9 +150,10 @@ class Skeleton:
 
 
 def frozen_array(values: npt.ArrayLike) -> F64:
-    """Return a float64 array that nobody can write to; copies only what is writable."""
+    """Return a float64 array that nobody can write to; copies only what somebody can."""
     array = np.asarray(values, np.float64)
-    if array.flags.writeable or not array.flags.c_contiguous:
+    shared = isinstance(array.base, np.ndarray) and array.base.flags.writeable
+    if array.flags.writeable or shared or not array.flags.c_contiguous:
         array = array.copy(order="C")
         array.setflags(write=False)
     return array

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mocpack import Clip, Skeleton
+from mocpack import Clip, Skeleton, rotations
 from mocpack.clip import ClipHeader
 from mocpack.dofs import (
     dof_names,
@@ -17,6 +17,9 @@ from mocpack.dofs import (
 )
 from mocpack.errors import UnsupportedClipError
 from mocpack.rotations import IDENTITY, from_rotvec
+from mocpack.testing.motions import hard_clips
+
+ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX", "XY", "YX", "XZ", "ZX", "YZ", "ZY", *"XYZ", "")
 
 KNEE = Skeleton(
     ("Hips", "Knee"),
@@ -101,3 +104,60 @@ def test_a_joint_with_position_channels_that_stays_gives_its_offset():
 
 def test_which_columns_move():
     assert moving_dofs(np.array([[1.0, 2.0], [1.0, 2.5]])).tolist() == [False, True]
+
+
+def two_joints(channels: tuple[str, ...], axis: np.ndarray = rotations.IDENTITY) -> Skeleton:
+    return Skeleton(
+        ("root", "limb"),
+        (-1, 0),
+        np.array([[0.0, 0, 0], [0, 1, 2]]),
+        channels=(("Xposition", "Yposition", "Zposition"), channels),
+        axes=np.array([rotations.IDENTITY, axis]),
+    )
+
+
+@pytest.mark.parametrize("name", list(hard_clips()))
+def test_clip_to_matrix_and_back(name):
+    clip = hard_clips()[name]
+    back = from_dofs(to_dofs(clip), clip.header)
+    assert rotations.angle_between(back.rotations, clip.rotations).max() < 1e-7
+    np.testing.assert_allclose(back.translations, clip.translations, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("style", ["BVH", "ASF"])
+def test_the_core_turns_as_numpy_does(order, style):
+    names = [f"{letter}rotation" if style == "BVH" else f"r{letter.lower()}" for letter in order]
+    channels = tuple(names if style == "BVH" else names[::-1])
+    rng = np.random.default_rng(len(order))
+    axis = rotations.from_rotvec(rng.normal(size=3)) if style == "ASF" else rotations.IDENTITY
+    skeleton = two_joints(channels, axis)
+    angles = rng.uniform(-9, 9, (50, len(order)))
+    matrix = np.concatenate([np.zeros((50, 3)), angles if style == "BVH" else angles[:, ::-1]], 1)
+    clip = from_dofs(matrix, ClipHeader(skeleton, 50))
+    turn = rotations.from_euler(angles, order)
+    expected = rotations.multiply(rotations.multiply(axis, turn), rotations.conjugate(axis))
+    # the core's chain of products rounds a little differently
+    assert rotations.angle_between(clip.rotations[:, 1], expected).max() < 1e-12
+
+
+@pytest.mark.parametrize("order", [o for o in ORDERS if len(o) < 3])
+def test_angles_of_one_or_two_axes_come_back_whatever_their_size(order):
+    channels = tuple(f"{letter}rotation" for letter in order)
+    t = np.linspace(0, 1, 200)
+    angles = np.stack([20 * t - 3, 5 - 30 * t], 1)[:, : len(order)]
+    matrix = np.concatenate([np.zeros((200, 3)), angles], axis=1)
+    back = to_dofs(from_dofs(matrix, ClipHeader(two_joints(channels), 200)))
+    # up to full turns of the first frame
+    np.testing.assert_allclose(np.diff(back, axis=0), np.diff(matrix, axis=0), atol=1e-9)
+
+
+def test_bvh_positions_replace_the_offset_and_acclaim_ones_add_to_it():
+    quarter = rotations.from_rotvec(np.array([0, 0, np.pi / 2]))
+    row = np.array([[0, 0, 0, 3.0]])
+    bvh = from_dofs(row, ClipHeader(two_joints(("Xposition",)), 1, translated_joints=(0, 1)))
+    np.testing.assert_allclose(bvh.translations[0, 1], [3, 1, 2])
+    header = ClipHeader(two_joints(("tx",), quarter), 1, translated_joints=(0, 1))
+    asf = from_dofs(row, header)
+    np.testing.assert_allclose(asf.translations[0, 1], [0, 1 + 3, 2], atol=1e-12)
+    np.testing.assert_allclose(to_dofs(asf), row, atol=1e-12)

@@ -55,13 +55,14 @@ extern "C"
 		int64_t worst_joint;
 	} mocpack_ClipErrors;
 
-	/* Compare two motions of one skeleton without writing their points out.
+	/* Compare two motions of one skeleton without writing their points out (clip_errors.cpp).
 	 *
 	 * frame_max (T) and joint_max (J) receive the promised error by frame and by joint; each may be null.
-	 * world is scratch of 14 * J doubles. */
+	 * scratch is of mocpack_clip_errors_scratch_size(J) bytes, aligned as malloc aligns. */
+	size_t mocpack_clip_errors_scratch_size(size_t joint_count);
 	void mocpack_clip_errors(const mocpack_Skeleton* skeleton, const double* rotations_a,
 							 const double* translations_a, const double* rotations_b,
-							 const double* translations_b, size_t frames, double shell, double* world,
+							 const double* translations_b, size_t frames, double shell, void* scratch,
 							 mocpack_ClipErrors* errors, double* frame_max, double* joint_max);
 
 	/* Make quaternions (T, J, 4) unit and continuous in time, in place (quaternions.cpp).
@@ -70,12 +71,40 @@ extern "C"
 	 * that is not finite or whose length is further than `tolerance` from 1. */
 	int64_t mocpack_settle_rotations(double* rotations, size_t frames, size_t joints, double tolerance);
 
+	// How the columns of a matrix of degrees of freedom turn the joints of a skeleton.
+	typedef struct mocpack_Channels
+	{
+		size_t joint_count;
+		size_t column_count;
+		const int8_t* axes;		// (J, 3) axes 0..2 that a joint turns about, all different, outermost first;
+								// then -1
+		const int32_t* columns; // (J, 3) column of each angle, below column_count
+		const double* frames;	// (J, 4) unit quaternion of the frame in which the joint turns
+	} mocpack_Channels;
+
+	/* Euler angles to rotations (channels.cpp).
+	 *
+	 * matrix (T, column_count), radians; rotations (T, J, 4) receives local unit quaternions. */
+	void mocpack_channels_to_rotations(const mocpack_Channels* channels, const double* matrix, size_t frames,
+									   double* rotations);
+
 	/* Read numbers separated by white space (numbers.cpp), each to the nearest double.
 	 *
 	 * Stops at the end of `text`, after `capacity` numbers, or at the first token that is not a finite
 	 * decimal number. Returns how many were read; *end receives the offset where reading stopped: the end
 	 * of the text, or the start of the next token. */
 	size_t mocpack_parse_numbers(const char* text, size_t size, double* values, size_t capacity, size_t* end);
+
+	/* Print numbers separated by spaces (print_numbers.cpp), never in e-notation, zeros at the end dropped.
+	 *
+	 * decimals (count) says to how many decimals each is rounded; -1 for the shortest text that reads back as
+	 * the same double. Values must be finite. dst needs MOCPACK_PRINTED_MAX bytes for each number at most. */
+	enum
+	{
+		MOCPACK_PRINTED_MAX = 1100
+	};
+	size_t mocpack_print_numbers(const double* values, const int32_t* decimals, size_t count, char* dst,
+								 size_t dst_size);
 
 	/* Planes of integers (rows, columns) with adaptive contexts (planes.cpp).
 	 *
@@ -108,6 +137,29 @@ double mocpack_bspline_fit(const double* knots, size_t controls, size_t degree, 
 void mocpack_bspline_gradient(const double* knots, size_t controls, size_t degree, const double* times, size_t samples,
                               const double* points, size_t columns, const double* fitted, double* gradient,
                               double* moved);
+	// How the columns of a series are predicted: by least squares over recent differences of some columns.
+	typedef struct mocpack_SeriesModel
+	{
+		size_t column_count;
+		size_t predictor_count;	  // of each column, at most 6
+		const double* forgetting; // (P) what each keeps of its past at each row, 0 to 1
+		const uint32_t* starts;	  // (C * P + 1) first feature of each column's each predictor; 64 at most
+		const int32_t* columns;	  // of each feature; lag 0 only of columns before
+		const uint8_t* lags;	  // of each feature: rows before this one, at most 7
+	} mocpack_SeriesModel;
+
+	/* Series of integers (rows, columns) that follow a motion (series.cpp).
+	 *
+	 * mocpack_series_valid says whether a model keeps the limits above; the others trust it.
+	 * scratch needs mocpack_series_scratch_size(model) bytes, aligned as malloc aligns.
+	 * dst needs mocpack_series_bound(rows, columns) bytes at most. The decoder is safe on untrusted bytes. */
+	int mocpack_series_valid(const mocpack_SeriesModel* model);
+	size_t mocpack_series_scratch_size(const mocpack_SeriesModel* model);
+	size_t mocpack_series_bound(size_t rows, size_t columns);
+	size_t mocpack_series_encode(uint8_t* dst, size_t dst_size, const int32_t* values, size_t rows,
+								 const mocpack_SeriesModel* model, void* scratch);
+	mocpack_Status mocpack_series_decode(int32_t* values, size_t rows, const mocpack_SeriesModel* model,
+										 void* scratch, const uint8_t* src, size_t src_size);
 
 #ifdef __cplusplus
 }

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mocpack import _core
 from mocpack.clip import Clip, ClipHeader
-from mocpack.dofs import from_channels, from_dofs, to_channels
+from mocpack.dofs import from_channels, from_dofs
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, TruncatedError
 from mocpack.io import asf, text
 from mocpack.io.asf import Asf, Line
@@ -69,8 +69,6 @@ def rest_pose(data: bytes, *, unit: float | None = None) -> Clip:
 def write(clip: Clip) -> bytes:
     """Return the clip as an AMC file; `write_skeleton` gives the ASF that belongs to it."""
     clip = fit(clip)
-    numbers = to_channels(clip)
-    rows = text.exact(numbers) if clip.channels is not None else text.printed(numbers, clip.header)
     lines = ["# Acclaim motion written by mocpack"]
     if clip.frame_time != FRAME_TIME:
         lines.append(f":SAMPLES-PER-SECOND {text.decimal(_rate(clip.frame_time))}")
@@ -83,7 +81,8 @@ def write(clip: Clip) -> bytes:
         )
         if channels
     ]
-    for frame, row in enumerate(rows, 1):
+    for frame, line in enumerate(text.lines(clip).decode().splitlines(), 1):
+        row = line.split()
         lines.append(str(frame))
         lines += [f"{name} {' '.join(row[a:b])}" for name, a, b in bones]
     return ("\n".join(lines) + "\n").encode()

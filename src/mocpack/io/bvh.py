@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from mocpack import _core
 from mocpack.clip import Clip, ClipHeader
-from mocpack.dofs import from_channels, to_channels
+from mocpack.dofs import from_channels
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, TruncatedError
 from mocpack.io import text
 from mocpack.io.bvh_fit import children_of, fit
@@ -62,14 +62,11 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
 def write(clip: Clip) -> bytes:
     """Return the clip as a BVH file, in its source's unit, frame time and channel order."""
     clip = fit(clip)
-    numbers = to_channels(clip)
     lines = ["HIERARCHY"]
     _write_hierarchy(lines, clip)
     lines += ["MOTION", f"Frames: {clip.frame_count}"]
     lines.append(f"Frame Time: {text.decimal(clip.frame_time)}")
-    own = clip.channels is not None
-    rows = text.exact(numbers) if own else text.printed(numbers, clip.header)
-    return ("\n".join([*lines, *map(" ".join, rows)]) + "\n").encode()
+    return ("\n".join(lines) + "\n").encode() + text.lines(clip)
 
 
 @dataclass
@@ -178,6 +175,7 @@ class _Parser:
             raise self._fault(
                 f"{frames} frames of {columns} channels are announced, but more data follows"
             )
+        values.setflags(write=False)  # so that the clip can keep it without a copy
         return values.reshape(frames, columns)
 
     def _begin_joint(self, tree: Tree, parent: int) -> None:

@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
-from mocpack.clip import ClipHeader
-from mocpack.dofs import is_angle
+from mocpack.clip import Clip
+from mocpack.dofs import is_angle, to_channels
 
 F64 = npt.NDArray[np.float64]
 
 FINEST = 1e-7  # metres: a tenth of a micrometre, far below any bound
+SHORTEST = -1  # in place of a number of decimals
 ANGLE_DECIMALS = 7  # of a degree: 0.004 micrometres at two metres
 
 
@@ -23,11 +24,8 @@ def decimal(value: float) -> str:
     >>> decimal(0.1), decimal(-0.0), decimal(1e-7)
     ('0.1', '0', '0.0000001')
     """
-    text = repr(float(value))
-    if "e" in text:
-        text = np.format_float_positional(value, trim="-")
-    text = text.removesuffix(".0")
-    return "0" if text == "-0" else text
+    number = np.array([[value]], np.float64)
+    return _core.print_numbers(number, np.array([SHORTEST], np.int32)).decode().strip()
 
 
 def source_numbers(metres: F64, unit: float) -> F64:
@@ -49,16 +47,19 @@ def length_decimals(unit: float) -> int:
     return max(0, int(np.ceil(np.log10(unit / FINEST) - 1e-9)))
 
 
-def printed(numbers: F64, header: ClipHeader) -> list[list[str]]:
-    """Return computed channels (T, C) as text, with enough digits not to add error."""
-    lengths = f"%.{length_decimals(header.unit)}f"
-    formats = [f"%.{ANGLE_DECIMALS}f" if a else lengths for a in is_angle(header.skeleton)]
-    return [[f % v for f, v in zip(formats, row, strict=True)] for row in numbers.tolist()]
+def lines(clip: Clip) -> bytes:
+    """Return the channels of a clip as text, a line for each frame, in its source's units.
 
-
-def exact(numbers: F64) -> list[list[str]]:
-    """Return a source's own channels (T, C) as text that reads back as the same doubles."""
-    return [[decimal(v) for v in row] for row in numbers.tolist()]
+    The source's own numbers are printed so that they read back as the same doubles, computed
+    ones with enough decimals not to add error.
+    """
+    numbers = np.ascontiguousarray(to_channels(clip))
+    angle = is_angle(clip.skeleton)
+    if clip.channels is not None:
+        decimals = np.full(len(angle), SHORTEST, np.int32)
+    else:
+        decimals = np.where(angle, ANGLE_DECIMALS, length_decimals(clip.unit)).astype(np.int32)
+    return _core.print_numbers(numbers, decimals)
 
 
 def distinct(names: Iterable[str]) -> tuple[str, ...]:

@@ -302,7 +302,7 @@ def test_deep_nesting_is_refused_without_overflow():
 
 
 def test_a_long_chain_is_written_and_read():
-    clip = mocpack.testing.motions.chain(3000, 2, scale=0.001)
+    clip = mocpack.testing.motions.chain(1200, 2, scale=0.001)
     back = bvh.read(bvh.write(clip), unit=1.0)
     np.testing.assert_allclose(back.positions(), clip.positions(), atol=1e-4)
 

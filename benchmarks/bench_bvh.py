@@ -1,0 +1,94 @@
+"""MB of BVH text a second: our number parser, our whole reader and writer, and the bvhio package.
+
+    python benchmarks/bench_bvh.py [FILE.bvh]
+
+Asked of one core: 100 MB of text a second, and 10 times the speed of bvhio (its `readAsBvh`, which
+parses the text and no more). Without bvhio (`pip install --group bench`) its line says so. All
+times are of the processor, best of several runs.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import mocpack
+from mocpack import _core
+from mocpack.io import bvh
+from mocpack.samples import JUMP
+
+try:
+    import bvhio
+except ImportError:
+    bvhio = None
+
+SIZE = 2_000_000  # bytes of text, at least
+ASKED_SPEED, ASKED_RATIO = 100, 10
+
+
+def main() -> None:
+    text = Path(sys.argv[1]).read_bytes() if len(sys.argv) > 1 else long_clip(JUMP.read_bytes())
+    clip = bvh.read(text)
+    print(f"calibration: zlib inflates {inflate_speed():.0f} MB/s here")
+    columns = clip.skeleton.channel_count
+    print(f"{len(text) / 1e6:.1f} MB of text, {clip.frame_count} frames of {columns} numbers")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "clip.bvh"
+        path.write_bytes(text)
+        numbers = report("numbers of the text", text, lambda: parse_numbers(text, clip))
+        whole = report("mocpack.read", text, lambda: mocpack.read(path))
+        report("mocpack.write", text, lambda: mocpack.write(clip, path.with_name("out.bvh")))
+        if bvhio is None:
+            print("bvhio is not installed: pip install --group bench")
+            return
+        theirs = report("bvhio.readAsBvh", text, lambda: bvhio.readAsBvh(str(path)), runs=2)
+    print(f"numbers: {numbers:.0f} MB/s (asked {ASKED_SPEED})")
+    print(f"mocpack.read is {whole / theirs:.0f} times as fast as bvhio (asked {ASKED_RATIO})")
+
+
+def long_clip(text: bytes) -> bytes:
+    """Return the clip repeated until its text is long enough to measure."""
+    head, _, motion = text.partition(b"Frames:")
+    count, time_line, *rows = motion.strip().splitlines()
+    times = -(-SIZE // len(text))
+    frames = b"Frames: %d" % (int(count) * times)
+    return head + b"\n".join([frames, time_line, *rows * times]) + b"\n"
+
+
+def parse_numbers(text: bytes, clip: mocpack.Clip) -> None:
+    values = np.empty(clip.frame_count * clip.skeleton.channel_count)
+    start = text.index(b"\n", text.index(b"Frame Time:"))
+    count, _ = _core.parse_numbers(text, start, values)
+    assert count == len(values)
+
+
+def report(name: str, text: bytes, work: Callable[[], object], runs: int = 9) -> float:
+    speed = len(text) / best_time(work, runs) / 1e6
+    print(f"{name:<22} {speed:>8.1f} MB/s")
+    return speed
+
+
+def inflate_speed() -> float:
+    """Return zlib's inflate on this machine, in MB of output a second."""
+    data = np.random.default_rng(0).integers(0, 16, 4_000_000, np.uint8).tobytes()
+    packed = zlib.compress(data)
+    return len(data) / best_time(lambda: zlib.decompress(packed), 5) / 1e6
+
+
+def best_time(work: Callable[[], object], runs: int) -> float:
+    times = []
+    for _ in range(runs):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return max(min(times), 1e-9)
+
+
+if __name__ == "__main__":
+    main()

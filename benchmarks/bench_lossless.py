@@ -1,0 +1,77 @@
+"""Size and speed of `lossless` on the CMU clips, beside `xz -9e` of the same BVH text.
+
+    python benchmarks/bench_lossless.py [FOLDER]
+
+Sizes are whole files. Every clip must come back with every number equal, or the run fails. Speed
+is frames a second of processor time, best of three, payload to clip; the last line has zlib's
+inflate in the same run, to compare machines by.
+"""
+
+import lzma
+import sys
+import time
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+import mocpack
+from mocpack.bench.datasets import require_data
+from mocpack.codecs.lossless import Lossless
+from mocpack.container import unpack
+
+RUNS = 3
+
+
+def best_time(work):
+    times = []
+    for _ in range(RUNS):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return max(min(times), 1e-9)
+
+
+def measure(path):
+    """Return the bytes of the text, of xz and of our file, the frames, and seconds to decode."""
+    text = path.read_bytes()
+    clip = mocpack.read(path)
+    file = mocpack.encode(clip, "lossless")
+    back = mocpack.decode(file)
+    if not np.array_equal(back.channels.view(np.uint64), clip.channels.view(np.uint64)):
+        sys.exit(f"{path.name}: the numbers came back different")
+    packed = unpack(file)
+    codec = Lossless()
+    seconds = best_time(lambda: codec.decode(packed.payload, packed.header))
+    xz = lzma.compress(text, preset=9 | lzma.PRESET_EXTREME)
+    return len(text), len(xz), len(file), clip.frame_count, seconds
+
+
+def inflate_speed():
+    """Return zlib's inflate on this machine, in MB of output a second."""
+    data = np.random.default_rng(0).integers(0, 16, 4_000_000, np.uint8).tobytes()
+    packed = zlib.compress(data)
+    return len(data) / best_time(lambda: zlib.decompress(packed)) / 1e6
+
+
+def line(name, text, xz, ours, frames, seconds):
+    return (
+        f"{name:<12} {text:>10.0f} {xz:>9.0f} {ours:>9.0f} {ours / xz:>7.3f} {text / ours:>6.1f} "
+        f"{frames / seconds:>9.0f}"
+    )
+
+
+def main():
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else require_data() / "cmu"
+    paths = sorted(folder.glob("*.bvh"))
+    print(f"{'clip':<12} {'BVH':>10} {'xz -9e':>9} {'lossless':>9} {'of xz':>7} {'x':>6} frames/s")
+    rows = []
+    for path in paths:
+        rows.append(measure(path))
+        print(line(path.stem, *rows[-1]), flush=True)
+    print(line("sum", *np.sum(rows, axis=0)))
+    print(f"zlib inflate {inflate_speed():.0f} MB/s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+// Series of integers: arrays in, bytes out, and back.
+#include "arrays.h"
+
+#include <memory>
+
+#include "mocpack/core.h"
+
+namespace
+{
+
+// Owns the arrays a mocpack_SeriesModel points to.
+struct SeriesModel
+{
+	Array<double, nb::ndim<1>> forgetting;
+	Array<uint32_t, nb::ndim<1>> starts;
+	Array<int32_t, nb::ndim<1>> columns;
+	Array<uint8_t, nb::ndim<1>> lags;
+	mocpack_SeriesModel view;
+
+	SeriesModel(size_t column_count, Array<double, nb::ndim<1>> forgetting_,
+				Array<uint32_t, nb::ndim<1>> starts_, Array<int32_t, nb::ndim<1>> columns_,
+				Array<uint8_t, nb::ndim<1>> lags_)
+		: forgetting(forgetting_), starts(starts_), columns(columns_), lags(lags_)
+	{
+		view = {column_count,  forgetting.size(), forgetting.data(),
+				starts.data(), columns.data(),	  lags.data()};
+		size_t count = column_count * forgetting.size();
+		bool good = starts.size() == count + 1 && columns.size() == lags.size() &&
+					starts.data()[count] <= columns.size() && mocpack_series_valid(&view);
+		if (!good)
+			throw nb::value_error("a series model's features must name columns and lags within its limits");
+	}
+};
+
+std::unique_ptr<double[]> scratch_of(const SeriesModel& model)
+{
+	return std::unique_ptr<double[]>(new double[mocpack_series_scratch_size(&model.view) / 8 + 1]);
+}
+
+nb::bytes series_encode(const SeriesModel& model, Array<int32_t, nb::ndim<2>> values)
+{
+	size_t rows = values.shape(0), size;
+	if (values.shape(1) != model.view.column_count)
+		throw nb::value_error("values (rows, columns) do not fit the model");
+	size_t bound = mocpack_series_bound(rows, values.shape(1));
+	std::unique_ptr<uint8_t[]> buffer(new uint8_t[bound]);
+	auto scratch = scratch_of(model);
+	{
+		nb::gil_scoped_release release;
+		size = mocpack_series_encode(buffer.get(), bound, values.data(), rows, &model.view, scratch.get());
+	}
+	return nb::bytes(buffer.get(), size);
+}
+
+NewArray<int32_t, 2> series_decode(const SeriesModel& model, nb::bytes data, size_t rows)
+{
+	auto values = new_array<int32_t, 2>({rows, model.view.column_count});
+	auto scratch = scratch_of(model);
+	mocpack_Status status;
+	{
+		const uint8_t* src = static_cast<const uint8_t*>(data.data());
+		size_t size = data.size();
+		nb::gil_scoped_release release;
+		status = mocpack_series_decode(values.data(), rows, &model.view, scratch.get(), src, size);
+	}
+	check_status(status, "a coded series");
+	return values;
+}
+
+} // namespace
+
+void register_series(nb::module_& m)
+{
+	nb::class_<SeriesModel>(m, "SeriesModel")
+		.def(nb::init<size_t, Array<double, nb::ndim<1>>, Array<uint32_t, nb::ndim<1>>,
+					  Array<int32_t, nb::ndim<1>>, Array<uint8_t, nb::ndim<1>>>(),
+			 "column_count"_a, "forgetting"_a, "starts"_a, "columns"_a, "lags"_a);
+	m.def("series_encode", &series_encode, "model"_a, "values"_a);
+	m.def("series_decode", &series_decode, "model"_a, "data"_a, "rows"_a);
+}

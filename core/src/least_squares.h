@@ -1,0 +1,170 @@
+// Linear prediction that learns as it goes: recursive least squares with forgetting.
+//
+// Only + - * / of IEEE doubles in a fixed order (four running sums, then their sum), so that every machine
+// computes the same predictions; compile with contraction off. Memory is the caller's.
+#pragma once
+#include <cstddef>
+
+namespace mocpack
+{
+
+const size_t LANES = 4; // note: the number of running sums decides rounding, so it is part of the format
+
+inline size_t padded(size_t n)
+{
+	return (n + LANES - 1) / LANES * LANES;
+}
+
+inline double dot(const double* a, const double* b, size_t n)
+{
+	double sums[LANES] = {0, 0, 0, 0};
+	for (size_t i = 0; i < n; i += LANES)
+		for (size_t k = 0; k < LANES; ++k)
+			sums[k] += a[i + k] * b[i + k];
+	return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+// Weights that predict a number from n others, with the inverse of the inputs' covariance.
+struct Recursive
+{
+	size_t n = 0, stride = 0; // stride: n padded; inputs and weights beyond n stay 0
+	double forgetting = 1;
+	double* weights = nullptr; // (stride)
+	double* gain = nullptr;	   // (stride)
+	double* inverse = nullptr; // (n, stride), to be multiplied by
+	double scale = 1;
+
+	static size_t doubles(size_t n)
+	{
+		return (n + 2) * padded(n);
+	}
+
+	double* place(size_t count, double forget, double* memory)
+	{
+		n = count;
+		stride = padded(n);
+		forgetting = forget;
+		weights = memory;
+		gain = weights + stride;
+		inverse = gain + stride;
+		for (size_t i = 0; i < 2 * stride; ++i)
+			weights[i] = 0;
+		reset();
+		return memory + doubles(n);
+	}
+
+	double predict(const double* inputs) const
+	{
+		return dot(weights, inputs, stride);
+	}
+
+	// `predicted` is what predict(inputs) returned, `actual` what came.
+	void learn(const double* inputs, double predicted, double actual)
+	{
+		double trace = 0;
+		for (size_t i = 0; i < n; ++i)
+		{
+			gain[i] = dot(inverse + i * stride, inputs, stride);
+			trace += inverse[i * stride + i];
+		}
+		double energy = forgetting + scale * dot(gain, inputs, stride);
+		trace *= scale;
+		// the negations are true for NaN too
+		if (!(energy > 0) || !(trace > 0) || !(trace < 1e3 * double(n)))
+			return reset();
+		double step = scale / energy, error = actual - predicted;
+		for (size_t i = 0; i < n; ++i)
+		{
+			double move = gain[i] * step;
+			weights[i] += move * error;
+			double* row = inverse + i * stride;
+			for (size_t j = 0; j < stride; ++j)
+				row[j] -= move * gain[j];
+		}
+		forget(trace);
+	}
+
+  private:
+	void forget(double trace)
+	{
+		// inputs that stay 0 would let the inverse grow without end
+		if (trace < double(n))
+			scale /= forgetting;
+		if (scale < 1048576)
+			return;
+		for (size_t i = 0; i < n * stride; ++i)
+			inverse[i] *= scale;
+		scale = 1;
+	}
+
+	void reset()
+	{
+		scale = 1;
+		for (size_t i = 0; i < n; ++i)
+			for (size_t j = 0; j < stride; ++j)
+				inverse[i * stride + j] = i == j;
+	}
+};
+
+// Weights of a few predictions of one number: least squares with a strong pull to equal shares.
+template <int MOST> struct Blend
+{
+	static constexpr double FORGETTING = 0.93, PULL = 100;
+	int n = 0;
+	double weights[MOST] = {}, start[MOST] = {};
+	double moments[MOST][MOST] = {}, products[MOST] = {};
+
+	double predict(const double* inputs) const
+	{
+		double sum = 0;
+		for (int i = 0; i < n; ++i)
+			sum += weights[i] * inputs[i];
+		return sum;
+	}
+
+	void learn(const double* inputs, double actual)
+	{
+		for (int i = 0; i < n; ++i)
+		{
+			for (int j = 0; j <= i; ++j)
+				moments[i][j] = FORGETTING * moments[i][j] + inputs[i] * inputs[j];
+			products[i] = FORGETTING * products[i] + inputs[i] * actual;
+		}
+		solve();
+	}
+
+  private:
+	// (moments + PULL) weights = products + PULL start, by L D Lᵀ
+	void solve()
+	{
+		double lower[MOST][MOST] = {}, diagonal[MOST], y[MOST];
+		for (int j = 0; j < n; ++j)
+		{
+			double own = moments[j][j] + PULL, d = own;
+			for (int k = 0; k < j; ++k)
+				d -= lower[j][k] * lower[j][k] * diagonal[k];
+			diagonal[j] = d > 1e-6 * own ? d : 1e-6 * own;
+			for (int i = j + 1; i < n; ++i)
+			{
+				double sum = moments[i][j];
+				for (int k = 0; k < j; ++k)
+					sum -= lower[i][k] * lower[j][k] * diagonal[k];
+				lower[i][j] = sum / diagonal[j];
+			}
+		}
+		for (int i = 0; i < n; ++i)
+		{
+			y[i] = products[i] + PULL * start[i];
+			for (int k = 0; k < i; ++k)
+				y[i] -= lower[i][k] * y[k];
+		}
+		for (int i = n - 1; i >= 0; --i)
+		{
+			weights[i] = y[i] / diagonal[i];
+			for (int k = i + 1; k < n; ++k)
+				weights[i] -= lower[k][i] * weights[k];
+		}
+	}
+};
+
+} // namespace mocpack

@@ -1,0 +1,209 @@
+"""Columns that are a smooth function of one or two others, found and written as polynomials.
+
+A knee turns about one axis, yet a BVH writes three Euler angles: two of them follow from the
+third, to a digit. An ankle has two axes, and one angle follows from the other two. The curve is a
+sum of Chebyshev polynomials whose coefficients are whole numbers of 1/16 of the columns' unit.
+Only + - * / of doubles, one array operation at a time, so that every machine rounds alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+
+FINENESS = 16  # coefficients are in this fraction of a unit
+MOST_DEGREE = 24
+DEGREES = {1: (2, 4, 6, 8, 10, 12, 16, 20), 2: (3, 4, 5, 6, 8, 10)}
+FIRST_LOOK = {1: 8, 2: 6}  # degrees at which a true curve is already closer than the past
+SAMPLE = 400  # frames that a first look takes
+COEFFICIENT_BITS = 20  # about what one costs in a file
+FARTHEST = 2.0**40  # no value of a curve that a file can hold lies beyond
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """``column ≈ Σ coefficients[p, q] T_p(x) T_q(y)`` with x, y the drivers, scaled to -1..1.
+
+    Attributes
+    ----------
+    column : int
+        The one that follows.
+    drivers : tuple of int
+        One or two columns that do not follow any.
+    low, high : tuple of int
+        Range of each driver.
+    coefficients : array of int, shape (D + 1, D + 1) or (D + 1, 1)
+        In 1/16 of a unit; those with p + q > D are 0.
+    """
+
+    column: int
+    drivers: tuple[int, ...]
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    coefficients: I64
+
+    @property
+    def degree(self) -> int:
+        return len(self.coefficients) - 1
+
+
+def evaluate(curve: Curve, columns: I64) -> F64:
+    """Return the curve's value for each row of `columns` (T, C)."""
+    spans = zip(curve.drivers, curve.low, curve.high, strict=True)
+    at = [_scaled(columns[:, d], low, high) for d, low, high in spans]
+    inner = curve.coefficients / FINENESS
+    rows: list[F64 | float]
+    if len(at) == 2:
+        rows = [_clenshaw(row[: len(inner) - p], at[1]) for p, row in enumerate(inner)]
+    else:
+        rows = [float(row[0]) for row in inner]
+    return np.clip(_clenshaw(rows, at[0]), -FARTHEST, FARTHEST)
+
+
+def residual(curve: Curve, columns: I64) -> I64:
+    """Return how far the column lies from the curve, positive on the side of the exact value."""
+    value = evaluate(curve, columns)
+    return np.asarray((columns[:, curve.column] - _rounded(value)) * _side(value))
+
+
+def follow(curve: Curve, columns: I64, residuals: I64) -> I64:
+    """Invert `residual`: return the column."""
+    value = evaluate(curve, columns)
+    return _rounded(value) + residuals * _side(value)
+
+
+def find_curves(columns: I64, families: Sequence[Sequence[int]]) -> list[Curve]:
+    """Return a curve for every column that is worth one.
+
+    Parameters
+    ----------
+    columns : array of int, shape (T, C)
+    families : sequence of sequence of int
+        Columns among which to look: the angles of one joint.
+    """
+    found: list[Curve] = []
+    for family in families:
+        if len(family) > 1:
+            found += _hinge(columns, family) or _two_axes(columns, family)
+    return found
+
+
+def _hinge(columns: I64, family: Sequence[int]) -> list[Curve]:
+    """Look for one column that drives all the others: the one that moves most."""
+    ranges = np.ptp(columns[:, list(family)], axis=0)
+    driver = family[int(np.argmax(ranges))]
+    rest = [c for c in family if c != driver]
+    degrees = [_cheapest_degree(columns, c, (driver,))[1] for c in rest]
+    if not all(degrees):
+        return []
+    pairs = zip(rest, degrees, strict=True)
+    return [_least_squares(columns, columns, c, (driver,), degree) for c, degree in pairs]
+
+
+def _two_axes(columns: I64, family: Sequence[int]) -> list[Curve]:
+    """Look for one column that the other two drive."""
+    if len(family) != 3:
+        return []
+    choices = [(c, tuple(d for d in family if d != c)) for c in family]
+    saved, degree, column, drivers = max(
+        (*_cheapest_degree(columns, c, others), c, others) for c, others in choices
+    )
+    return [_least_squares(columns, columns, column, drivers, degree)] if saved > 0 else []
+
+
+def _cheapest_degree(columns: I64, column: int, drivers: tuple[int, ...]) -> tuple[float, int]:
+    """Return how many bits a curve saves against prediction in time, and of which degree."""
+    sample = _sample(columns, [column, *drivers])
+    in_time = 0.75 * _bits(np.diff(columns[:, column], 2)) * len(columns)
+
+    def cost(degree: int) -> float:
+        curve = _least_squares(columns, sample, column, drivers, degree)
+        return _bits(residual(curve, sample)) * len(columns)
+
+    best = (0.0, 0)
+    for degree in (FIRST_LOOK[len(drivers)], *DEGREES[len(drivers)]):
+        count = len(_terms(degree, len(drivers))[0])
+        if 2 * count > len(sample):
+            continue
+        bits = cost(degree)
+        if degree == FIRST_LOOK[len(drivers)] and bits > in_time:
+            break
+        best = max(best, (in_time - bits - COEFFICIENT_BITS * count, degree))
+    return best
+
+
+def _least_squares(
+    columns: I64, sample: I64, column: int, drivers: tuple[int, ...], degree: int
+) -> Curve:
+    low = tuple(int(columns[:, d].min()) for d in drivers)
+    high = tuple(int(columns[:, d].max()) for d in drivers)
+    p, q = _terms(degree, len(drivers))
+    at = [_scaled(sample[:, d], a, b) for d, a, b in zip(drivers, low, high, strict=True)]
+    basis = [np.polynomial.chebyshev.chebvander(x, degree) for x in at]
+    matrix = basis[0][:, p] * (basis[1][:, q] if len(drivers) == 2 else 1.0)
+    fitted = _solve(np.asarray(matrix, np.float64), sample[:, column].astype(np.float64))
+    coefficients = np.zeros((degree + 1, degree + 1 if len(drivers) == 2 else 1), np.int64)
+    coefficients[p, q] = np.rint(np.clip(fitted * FINENESS, -FARTHEST, FARTHEST))
+    return Curve(column, drivers, low, high, coefficients)
+
+
+def _solve(matrix: F64, values: F64) -> F64:
+    """Solve least squares by its normal equations, refined once.
+
+    einsum and a small solve stay on one thread, where lstsq of so little would wake them all.
+    """
+    moments = np.einsum("ti,tj->ij", matrix, matrix)
+    moments[np.diag_indices_from(moments)] += 1e-13 * np.trace(moments)
+    fitted = np.zeros(matrix.shape[1])
+    for _ in range(2):
+        rest = values - np.einsum("ti,i->t", matrix, fitted)
+        fitted += np.linalg.solve(moments, np.einsum("ti,t->i", matrix, rest))
+    return fitted
+
+
+def _terms(degree: int, drivers: int) -> tuple[list[int], list[int]]:
+    """Return the degrees of each term in either driver."""
+    last = degree if drivers == 2 else 0
+    pairs = [(p, q) for p in range(degree + 1) for q in range(last + 1) if p + q <= degree]
+    return [p for p, _ in pairs], [q for _, q in pairs]
+
+
+def _sample(columns: I64, family: list[int]) -> I64:
+    """Return rows spread over the clip, with those where a column is least or greatest."""
+    spread = np.linspace(0, len(columns) - 1, min(SAMPLE, len(columns))).astype(np.intp)
+    ends = [f(columns[:, c]) for c in family for f in (np.argmin, np.argmax)]
+    return np.asarray(columns[np.unique([*spread, *ends])])
+
+
+def _bits(values: I64) -> float:
+    """Return about how many bits each of these costs."""
+    if not len(values):
+        return 0.0
+    return float(np.log2(1 + 2 * np.abs(values).mean()))
+
+
+def _scaled(column: I64, low: int, high: int) -> F64:
+    return np.asarray((2.0 * column - float(low + high)) / float(high - low))
+
+
+def _clenshaw(coefficients: Sequence[F64 | float] | F64, x: F64) -> F64:
+    """Sum coefficients times Chebyshev polynomials of x, last first."""
+    later, latest = np.zeros_like(x), np.zeros_like(x)
+    for c in reversed(list(coefficients[1:])):
+        later, latest = c + 2.0 * x * later - latest, later
+    return np.asarray(coefficients[0] + x * later - latest)
+
+
+def _rounded(values: F64) -> I64:
+    return np.asarray(np.floor(values + 0.5).astype(np.int64))
+
+
+def _side(values: F64) -> I64:
+    """Return on which side of its whole number the value lies: there the next guess is."""
+    return np.where(values >= np.floor(values + 0.5), 1, -1)

@@ -1,0 +1,163 @@
+"""Clips: validated once, with a sentence; cut, sampled and thinned out."""
+
+import numpy as np
+import pytest
+
+from mocpack import Clip, ClipHeader, Skeleton, VertexClip, VertexHeader
+from mocpack.errors import InvalidClipError, UsageError
+from mocpack.rotations import IDENTITY, angle_between, from_rotvec
+from mocpack.testing import walk
+
+PAIR = Skeleton(("a", "b"), (-1, 0), [[0, 0, 0], [1, 0, 0]])
+
+
+def still(frames=3):
+    return np.tile(IDENTITY, (frames, 2, 1)), np.zeros((frames, 1, 3))
+
+
+def with_value(array, at, value):
+    array = array.copy()
+    array[at] = value
+    return array
+
+
+def test_numbers_that_make_no_motion_say_why():
+    header = ClipHeader(PAIR, 3)
+    local, places = still()
+    refused = [
+        ((local[:2], places), r"expected rotations of shape \(3, 2, 4\), got \(2, 2, 4\)"),
+        ((local, places[:, :0]), r"expected translations of shape \(3, 1, 3\), got \(3, 0, 3\)"),
+        ((with_value(local, (1, 1), [0, 0, 0, 0]), places), "joint 'b' at frame 1 is not a unit"),
+        ((with_value(local, (2, 0, 1), np.nan), places), "joint 'a' at frame 2 is not a unit"),
+        ((with_value(local, (0, 0, 3), np.inf), places), "joint 'a' at frame 0 is not a unit"),
+        ((local * 1.1, places), "joint 'a' at frame 0 is not a unit quaternion"),
+        ((local, with_value(places, 0, np.nan)), "translations must be finite and below 1e.07"),
+        ((local, with_value(places, 0, 1e7)), "translations must be finite and below 1e.07"),
+        ((local, places, np.zeros((3, 5))), r"expected finite channels of shape \(3, 9\), got"),
+        ((local, places, np.full((3, 9), np.nan)), "expected finite channels of shape"),
+    ]
+    for arrays, sentence in refused:
+        with pytest.raises(InvalidClipError, match=sentence):
+            Clip(header, *arrays)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"frame_count": 0}, "a clip has at least one frame, got 0"),
+        ({"frame_time": 0.0}, "frame_time must be in 1e-6..1e6 seconds, got 0.0"),
+        ({"frame_time": float("nan")}, "frame_time must be in"),
+        ({"unit": 0.0}, "unit must be a length in metres, got 0.0"),
+        ({"unit": float("inf")}, "unit must be a length in metres, got inf"),
+        ({"translated_joints": (1, 0)}, "translated_joints must be joint indices in increasing"),
+        ({"translated_joints": (0, 0)}, "translated_joints must be joint indices in increasing"),
+        ({"translated_joints": (2,)}, "translated_joints must be joint indices in increasing"),
+    ],
+)
+def test_a_header_that_makes_no_sense_says_why(changes, sentence):
+    with pytest.raises(InvalidClipError, match=sentence):
+        ClipHeader(**{"skeleton": PAIR, "frame_count": 1, **changes})
+
+
+def test_quaternions_are_made_unit_and_continuous():
+    local, places = still(4)
+    local[1] *= -1.0004
+    local[3] *= -1
+    clip = Clip(ClipHeader(PAIR, 4), local, places)
+    np.testing.assert_allclose(clip.rotations, np.tile(IDENTITY, (4, 2, 1)), atol=1e-15)
+
+
+def test_a_clip_cannot_be_changed():
+    local, places = still()
+    clip = Clip(ClipHeader(PAIR, 3, metadata={"take": 1}), local, places)
+    local[0], places[0] = 0, 7
+    assert clip.rotations[0, 0, 3] == 1
+    assert clip.translations[0, 0, 0] == 0
+    with pytest.raises(ValueError, match="read-only"):
+        clip.rotations[0] = 0
+    with pytest.raises(TypeError):
+        clip.metadata["take"] = 2
+
+
+def test_build_takes_a_rate_or_a_time():
+    local, places = still()
+    assert Clip.build(PAIR, local, places[:, 0]).frame_time == 1 / 120
+    assert Clip.build(PAIR, local, places, frame_rate=50).frame_time == 1 / 50
+    assert Clip.build(PAIR, local, places, frame_time=0.0083333).frame_time == 0.0083333
+
+
+def test_frames_are_half_open_and_keep_the_sources_numbers():
+    local, places = still()
+    numbers = np.arange(27.0).reshape(3, 9)
+    part = Clip(ClipHeader(PAIR, 3), local, places, numbers).frames(1, 3)
+    assert part.frame_count == 2
+    np.testing.assert_array_equal(part.channels, numbers[1:])
+
+
+@pytest.mark.parametrize(("start", "stop"), [(-1, 2), (1, 1), (2, 1), (0, 46)])
+def test_frames_that_are_not_there_are_refused(start, stop):
+    with pytest.raises(UsageError, match=rf"frames {start}:{stop} do not lie in a clip of 45"):
+        walk(0.75).frames(start, stop)
+
+
+def test_joints_come_with_their_ancestors_and_stand_where_they_did():
+    clip = walk(0.5)
+    foot = clip.skeleton.index("LeftFoot")
+    leg = clip.joints([foot])
+    assert leg.skeleton.names == ("Hips", "LeftUpLeg", "LeftLeg", "LeftFoot")
+    np.testing.assert_allclose(leg.positions()[:, 3], clip.positions()[:, foot], atol=1e-12)
+
+
+def test_a_sample_lies_between_frames_and_is_clamped():
+    # b turns by 90 degrees and a moves by 1 m from the first frame to the second, in half a second
+    local, places = still(2)
+    local[1, 1] = from_rotvec(np.array([0, 0, np.pi / 2]))
+    places[1, 0] = [1, 0, 0]
+    clip = Clip.build(PAIR, local, places, frame_rate=2)
+    pose = clip.sample(0.125)
+    assert pose.frame_count == 1
+    assert np.degrees(angle_between(pose.rotations[0, 1], IDENTITY)) == pytest.approx(22.5)
+    np.testing.assert_allclose(pose.translations, [[[0.25, 0, 0]]])
+    for time, frame in ((-3, 0), (0, 0), (0.5, 1), (99, 1)):
+        np.testing.assert_allclose(clip.sample(time).translations[0], places[frame])
+
+
+def test_headers_are_equal_in_every_part():
+    def header(**changes):
+        parts = {"skeleton": PAIR, "frame_count": 3, "metadata": {"a": 1}}
+        return ClipHeader(**{**parts, **changes})
+
+    assert header() == header()
+    for changes in (
+        {"frame_count": 4}, {"frame_time": 0.5}, {"translated_joints": ()}, {"unit": 2.0},
+        {"metadata": {}}, {"skeleton": Skeleton(("a", "c"), (-1, 0), PAIR.offsets)},
+    ):  # fmt: skip
+        assert header(**changes) != header()
+
+
+@pytest.mark.parametrize(
+    ("vertices", "faces", "sentence"),
+    [
+        (np.zeros((2, 3)), None, r"expected vertices of shape \(T, V, 3\), got \(2, 3\)"),
+        (np.zeros((2, 4, 2)), None, r"expected vertices of shape \(2, 4, 3\), got \(2, 4, 2\)"),
+        (np.full((1, 4, 3), np.nan), None, "vertices must be finite and below"),
+        (np.zeros((0, 4, 3)), None, "a clip has at least one frame, got 0"),
+        (np.zeros((2, 0, 3)), None, r"vertex_count must be 1 to 2\^24, got 0"),
+        (np.zeros((2, 4, 3)), [[0, 1, 4]], "faces name vertices outside 0..3"),
+        (np.zeros((2, 4, 3)), [[0, 1, -1]], "faces name vertices outside 0..3"),
+        (np.zeros((2, 4, 3)), [[0, 1]], r"expected faces of shape \(F, 3\), got \(1, 2\)"),
+    ],
+)
+def test_numbers_that_make_no_mesh_in_motion_say_why(vertices, faces, sentence):
+    with pytest.raises(InvalidClipError, match=sentence):
+        VertexClip.build(vertices, faces)
+
+
+def test_vertices_are_cut_and_sampled():
+    clip = VertexClip.build(np.arange(3.0)[:, None, None] * np.ones((3, 4, 3)), frame_rate=10)
+    np.testing.assert_allclose(clip.sample(0.05).vertices, np.full((1, 4, 3), 0.5))
+    np.testing.assert_allclose(clip.sample(9).vertices, np.full((1, 4, 3), 2.0))
+    np.testing.assert_allclose(clip.frames(1, 2).vertices, np.ones((1, 4, 3)))
+    with pytest.raises(UsageError, match="frames 1:4 do not lie in a clip of 3 frames"):
+        clip.frames(1, 4)
+    assert VertexHeader(4, np.zeros((0, 3), np.int32), 3, 0.1).frame_rate == pytest.approx(10)

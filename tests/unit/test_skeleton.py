@@ -1,0 +1,155 @@
+"""Skeletons: what makes one, and the sentence for what does not."""
+
+import numpy as np
+import pytest
+
+from mocpack import Skeleton
+from mocpack.errors import InvalidClipError, UsageError
+from mocpack.skeleton import MAX_JOINTS, frozen_array, position_axes, rotation_order
+from mocpack.testing import humanoid
+
+
+def make(**changes):
+    parts = {"names": ("a", "b", "c"), "parents": (-1, 0, 1), "offsets": np.ones((3, 3))}
+    return Skeleton(**{**parts, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"names": (), "parents": (), "offsets": np.zeros((0, 3))}, "1 to 65535 joints, got 0"),
+        ({"parents": (-1, 0)}, "expected 3 parents, got 2"),
+        ({"parents": (0, 0, 1)}, "the first joint is the root, yet has parent 0"),
+        ({"parents": (-1, 2, 1)}, r"joint 1 \('b'\) has parent 2"),
+        ({"parents": (-1, 1, 1)}, r"joint 1 \('b'\) has parent 1"),
+        ({"parents": (-1, 0, -1)}, r"joint 2 \('c'\) has parent -1"),
+        ({"names": ("a", "b", "a")}, "joint names must differ, 'a' stands twice"),
+        ({"names": ("a", "", "c")}, "a joint name has 1 to 255 bytes, got ''"),
+        ({"names": ("a", "ü" * 128, "c")}, "a joint name has 1 to 255 bytes, got 'üüü"),
+        ({"offsets": np.ones((2, 3))}, r"expected offsets of shape \(3, 3\), got \(2, 3\)"),
+        ({"offsets": np.full((3, 3), np.nan)}, "offsets must be finite and below 1e6 metres"),
+        ({"offsets": np.full((3, 3), 2e6)}, "offsets must be finite and below 1e6 metres"),
+        ({"end_sites": np.ones((1, 3))}, r"expected end_sites of shape \(0, 3\), got \(1, 3\)"),
+        (
+            {"end_sites": np.full((1, 3), np.inf), "end_site_joints": (0,)},
+            "end_sites must be finite",
+        ),
+        (
+            {"end_sites": np.ones((2, 3)), "end_site_joints": (2, 1)},
+            "end_site_joints must be joint indices in increasing order",
+        ),
+        (
+            {"end_sites": np.ones((1, 3)), "end_site_joints": (3,)},
+            "end_site_joints must be joint indices in increasing order",
+        ),
+        ({"axes": np.ones((3, 4))}, "axes must be unit quaternions"),
+        ({"axes": np.ones((1, 4))}, r"expected axes of shape \(3, 4\), got \(1, 4\)"),
+        ({"channels": [()]}, "expected channels of 3 joints, got 1"),
+        ({"channels": [(), ("Wrotation",), ()]}, "joint 'b' has impossible channels: Wrotation"),
+        (
+            {"channels": [(), ("Xrotation", "Xrotation"), ()]},
+            "joint 'b' has impossible channels: Xrotation Xrotation",
+        ),
+        (
+            {"channels": [("tx", "Xrotation"), (), ()]},
+            "joint 'a' mixes channel styles: tx Xrotation",
+        ),
+    ],
+)
+def test_what_makes_no_skeleton_says_why(changes, sentence):
+    with pytest.raises(InvalidClipError, match=sentence):
+        make(**changes)
+
+
+def test_too_many_joints_are_refused():
+    count = MAX_JOINTS + 1
+    names = tuple(map(str, range(count)))
+    with pytest.raises(InvalidClipError, match="1 to 65535 joints, got 65536"):
+        Skeleton(names, tuple(range(-1, count - 1)), np.zeros((count, 3)))
+
+
+def test_a_skeleton_cannot_be_changed():
+    offsets = np.ones((3, 3))
+    skeleton = make(offsets=offsets)
+    offsets[0, 0] = 5
+    assert skeleton.offsets[0, 0] == 1
+    with pytest.raises(ValueError, match="read-only"):
+        skeleton.offsets[0, 0] = 5
+
+
+def test_a_view_that_cannot_be_written_but_its_base_can_is_copied():
+    base = np.ones((4, 3))
+    view = base[:3]
+    view.setflags(write=False)
+    kept = frozen_array(view)
+    base[0, 0] = 5
+    assert kept[0, 0] == 1
+
+
+def test_without_channels_it_is_the_most_common_bvh():
+    skeleton = make()
+    assert skeleton.channel_count == 6 + 3 + 3
+    assert (
+        skeleton.channels[0][3:] == skeleton.channels[1] == ("Zrotation", "Yrotation", "Xrotation")
+    )
+    assert skeleton.translated_joints == (0,)
+
+
+def test_equal_is_equal_in_every_part():
+    assert make() == make()
+    others = [
+        make(names=("a", "b", "d")),
+        make(parents=(-1, 0, 0)),
+        make(offsets=np.zeros((3, 3))),
+        make(end_sites=np.ones((1, 3)), end_site_joints=(1,)),
+        make(channels=[(), (), ()]),
+        make(axes=np.tile([0, 0, 1.0, 0], (3, 1))),
+    ]
+    assert not any(other == make() for other in others)
+    assert make() != "a"
+
+
+def test_joints_are_found_by_name():
+    assert make().index("c") == 2
+    with pytest.raises(UsageError, match="no joint 'z' in the skeleton; it has: a, b, c"):
+        make().index("z")
+
+
+def test_children_and_ancestors():
+    body = humanoid()
+    assert [body.names[j] for j in body.children(body.index("Chest"))] == [
+        "Neck",
+        "LeftShoulder",
+        "RightShoulder",
+    ]
+    kept = body.with_ancestors([body.index("LeftFoot"), body.index("Neck")])
+    assert [body.names[j] for j in kept] == [
+        "Hips",
+        "Spine",
+        "Chest",
+        "Neck",
+        "LeftUpLeg",
+        "LeftLeg",
+        "LeftFoot",
+    ]
+
+
+def test_a_subset_keeps_tree_ends_and_channels():
+    body = humanoid()
+    kept = body.with_ancestors([body.index("LeftToe")])
+    leg = body.subset(kept)
+    assert leg.names == ("Hips", "LeftUpLeg", "LeftLeg", "LeftFoot", "LeftToe")
+    assert leg.parents == (-1, 0, 1, 2, 3)
+    np.testing.assert_array_equal(leg.offsets, body.offsets[kept])
+    assert leg.end_site_joints == (4,)
+    np.testing.assert_array_equal(leg.end_sites, [[0, 0, 0.07]])
+    assert leg.channels == tuple(body.channels[j] for j in kept)
+
+
+def test_channels_of_position_and_rotation():
+    names = ("Zposition", "Yrotation", "Xposition", "Xrotation")
+    assert rotation_order(names) == ("YX", [1, 3])
+    assert position_axes(names) == [(2, 0), (0, 2)]
+    assert rotation_order(("tz", "rx", "rz")) == ("ZX", [2, 1])
+    assert position_axes(("tz", "rx", "tx")) == [(2, 0), (0, 2)]
+    assert rotation_order(()) == ("", [])

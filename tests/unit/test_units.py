@@ -1,0 +1,93 @@
+"""Lengths and sizes as people write them."""
+
+import pytest
+
+from mocpack.errors import UsageError
+from mocpack.units import format_length, format_size, parse_length, parse_size
+
+
+@pytest.mark.parametrize(
+    ("text", "metres"),
+    [
+        ("1mm", 0.001),
+        ("0.5 cm", 0.005),
+        (" .5m ", 0.5),
+        ("2e1um", 2e-5),
+        ("3µm", 3e-6),
+        ("1inch", 0.0254),
+        ("2in", 0.0508),
+        (0.25, 0.25),
+        (2, 2.0),
+    ],
+)
+def test_lengths(text, metres):
+    assert parse_length(text) == pytest.approx(metres)
+
+
+@pytest.mark.parametrize(
+    "text", ["1", "mm", "1 parsec", "1,5mm", "", "1mm2", "--1mm", "nan", "infm"]
+)
+def test_a_length_without_number_or_unit_says_how_to_write_it(text):
+    with pytest.raises(
+        UsageError, match=r"as a length; write it like '1mm' with one of: m, cm, mm"
+    ):
+        parse_length(text)
+
+
+@pytest.mark.parametrize("value", ["0mm", "-1mm", 0, -0.5, float("nan"), float("inf"), "1e9m"])
+def test_a_length_is_positive_and_finite(value):
+    with pytest.raises(UsageError, match="a length must be positive and finite, got"):
+        parse_length(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("20kB", 20_000),
+        ("2KiB", 2048),
+        ("1.5MB", 1_500_000),
+        ("1MiB", 1 << 20),
+        ("1GB", 10**9),
+        ("7B", 7),
+        ("300", 300),
+        (500, 500),
+    ],
+)
+def test_sizes(text, size):
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["20kb", "kB", "1 TB", "-"])
+def test_a_size_without_number_or_unit_says_how_to_write_it(text):
+    with pytest.raises(UsageError, match="as a size; write it like '20kB' with one of: B, kB"):
+        parse_size(text)
+
+
+@pytest.mark.parametrize("value", [0, -5, "0kB", "0.1B"])
+def test_a_size_is_at_least_a_byte(value):
+    with pytest.raises(UsageError, match="a size must be at least one byte"):
+        parse_size(value)
+
+
+@pytest.mark.parametrize(
+    ("metres", "text"),
+    [
+        (1.75, "1.75 m"),
+        (0.02, "2 cm"),
+        (0.019, "19 mm"),
+        (0.001, "1 mm"),
+        (0.000999, "999 µm"),
+        (1.23e-5, "12.3 µm"),
+        (0.0, "0 µm"),
+    ],
+)
+def test_lengths_are_written_as_a_person_would(metres, text):
+    assert format_length(metres) == text
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(0, "0 B"), (999, "999 B"), (20_480, "20.5 kB"), (3_200_000, "3.20 MB")],
+)
+def test_sizes_are_written_in_powers_of_1000(size, text):
+    assert format_size(size) == text
