@@ -12,6 +12,7 @@ from mocpack.codec import Codec
 from mocpack.errors import UnknownCodecError, UsageError
 
 BUILTIN = {
+    "latent-spline": "mocpack.codecs.latent_spline:LatentSpline",
     "lossless": "mocpack.codecs.lossless:Lossless",
     "raw": "mocpack.codecs.raw:Raw",
 }
