@@ -60,5 +60,15 @@ test-core: .venv/.deps  ## the C++ core by itself, under the address and undefin
 	@$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DMOCPACK_SANITIZE=ON -DMOCPACK_TESTS=ON >/dev/null
 	@$(BIN)/cmake --build build/sanitize && $(BIN)/ctest --test-dir build/sanitize --output-on-failure
 
+.venv-blender/.ready:
+	@echo "==> making .venv-blender with Blender in it (374 MB)"
+	@$(PYTHON) -m venv .venv-blender
+	@.venv-blender/bin/python -m pip install --quiet "bpy==5.0.1" "numpy<2"
+	@touch $@
+
+test-blender: $(READY) .venv-blender/.ready  ## what we write as BVH, opened in Blender
+	@$(BIN)/python tests/blender/write_clips.py build/blender
+	@.venv-blender/bin/python tests/blender/check_in_blender.py build/blender
+
 clean:  ## remove everything that make made
 	rm -rf .venv .venv-blender build demo src/mocpack/_core*

@@ -56,14 +56,22 @@ def read(
     return read_file(path, unit=None if unit is None else _unit(unit), skeleton=skeleton)
 
 
-def read_data(data: bytes, *, name: str = "input", unit: str | float | None = None) -> AnyClip:
+def read_data(
+    data: bytes,
+    *,
+    name: str = "input",
+    unit: str | float | None = None,
+    skeleton: str | Path | None = None,
+) -> AnyClip:
     """Read a motion file's bytes; `name` is for complaints and, if need be, for its extension."""
     if data[:1] == MAGIC[:1] or Path(name).suffix == ".mocp":
         try:
             return decode(data)
         except FormatError as error:
             raise type(error)(f"{name}: {error}") from error
-    return read_bytes(data, name=name, unit=None if unit is None else _unit(unit))
+    metres = None if unit is None else _unit(unit)
+    bones = None if skeleton is None else Path(skeleton).read_bytes()
+    return read_bytes(data, name=name, unit=metres, skeleton=bones)
 
 
 def write(clip: AnyClip, path: str | Path) -> None:

@@ -6,7 +6,7 @@ settings.register_profile(
     "mocpack",
     derandomize=True,
     deadline=None,
-    max_examples=150,
+    max_examples=60,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("mocpack")

@@ -12,6 +12,7 @@ from mocpack.clip import ClipHeader
 from mocpack.container import MAGIC, Errors, Packed, Reader, pack, unpack
 from mocpack.container.skel import DICTIONARY, pack_skeleton, unpack_skeleton
 from mocpack.errors import CorruptionError, TruncatedError, UnsupportedVersionError
+from mocpack.rotations import from_euler
 from mocpack.samples import JUMP
 from mocpack.skeleton import Skeleton
 from mocpack.testing import hard_clips, walk
@@ -67,6 +68,19 @@ def test_offsets_that_are_no_decimals_come_back_bit_for_bit_too():
     rng = np.random.default_rng(0)
     skeleton = Skeleton(("a", "b"), (-1, 0), rng.normal(size=(2, 3)))
     assert unpack_skeleton(pack_skeleton(skeleton, (0,), 1.0))[0] == skeleton
+
+
+def test_axes_in_whole_degrees_are_stored_small_and_others_exactly():
+    rng = np.random.default_rng(1)
+    sizes = []
+    for degrees in (np.zeros((40, 3)), rng.integers(-8, 9, (40, 3)) * 10, rng.normal(size=(40, 3))):
+        axes = from_euler(np.radians(degrees), "ZYX")
+        names, parents = tuple(f"j{i}" for i in range(40)), tuple(range(-1, 39))
+        skeleton = Skeleton(names, parents, np.zeros((40, 3)), axes=axes)
+        body = pack_skeleton(skeleton, (0,), 1.0)
+        assert unpack_skeleton(body)[0] == skeleton
+        sizes.append(len(body))
+    assert sizes[1] - sizes[0] < 3 * 40 < sizes[2] - sizes[0]
 
 
 def test_the_dictionary_is_the_one_of_the_format_page():

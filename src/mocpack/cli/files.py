@@ -39,7 +39,8 @@ def read_clip(
 ) -> AnyClip:
     """Read a motion file, or standard input for ``-``, and cut it to ``frames`` such as ``1:``."""
     if path == PIPE:
-        clip = _api.read_data(read_input(path), name="standard input", unit=unit)
+        data = read_input(path)
+        clip = _api.read_data(data, name="standard input", unit=unit, skeleton=skeleton)
     else:
         clip = _api.read(path, unit=unit, skeleton=skeleton)
     return clip if frames is None else cut(clip, frames)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mocpack.entropy.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.errors import CorruptionError, InvalidClipError
-from mocpack.rotations import IDENTITY
+from mocpack.rotations import IDENTITY, as_euler, from_euler
 from mocpack.skeleton import (
     MAX_JOINTS,
     MAX_NAME,
@@ -28,6 +28,7 @@ OTHER_UNIT = 255
 CHANNELS = POSITION_CHANNELS + ROTATION_CHANNELS
 MAX_DIGITS = 9
 AS_FLOATS = 255  # in place of the number of digits
+NO_AXES, AXES_AS_FLOATS, AXES_AS_ANGLES = 0, 1, 2
 MAX_SKELETON = 1 << 24  # bytes, inflated
 # note: the dictionary is part of the format, so it can never change
 DICTIONARY = (
@@ -62,11 +63,7 @@ def pack_skeleton(skeleton: Skeleton, translated_joints: tuple[int, ...], unit: 
         out.u8(OTHER_UNIT)
         out.f64(unit)
     _pack_points(out, np.concatenate([skeleton.offsets, skeleton.end_sites]), unit)
-    if (skeleton.axes == IDENTITY).all():
-        out.u8(0)
-    else:
-        out.u8(1)
-        out.raw(skeleton.axes.astype("<f8").tobytes())
+    _pack_axes(out, skeleton.axes)
     return deflate(out.bytes(), dictionary=DICTIONARY)
 
 
@@ -87,9 +84,7 @@ def unpack_skeleton(body: bytes) -> tuple[Skeleton, tuple[int, ...], float]:
     end_joints = _unpack_indices(read, MAX_JOINTS)
     unit = _unpack_unit(read)
     points = _unpack_points(read, joints + len(end_joints), unit)
-    axes = np.tile(IDENTITY, (joints, 1))
-    if read.u8():
-        axes = np.frombuffer(read.raw(32 * joints), "<f8").reshape(joints, 4)
+    axes = _unpack_axes(read, joints)
     read.end()
     try:
         skeleton = Skeleton(
@@ -169,6 +164,42 @@ def _unpack_points(read: FieldReader, count: int, unit: float) -> F64:
         raise CorruptionError(f"SKEL chunk: {digits} digits where at most {MAX_DIGITS} can stand")
     values = np.array([read.signed() for _ in range(3 * count)], np.float64)
     return (values / 10.0**digits * unit).reshape(count, 3)
+
+
+def _pack_axes(out: FieldWriter, axes: F64) -> None:
+    """Write nothing, angles in decimal fractions of a degree, or the quaternions themselves."""
+    if (axes == IDENTITY).all():
+        out.u8(NO_AXES)
+        return
+    degrees = np.degrees(as_euler(axes, "ZYX"))
+    for digits in range(MAX_DIGITS + 1):
+        steps = np.rint(degrees * 10.0**digits)
+        if np.array_equal(_axes_of(steps, digits), axes):
+            out.u8(AXES_AS_ANGLES)
+            out.u8(digits)
+            for value in steps.astype(np.int64).ravel():
+                out.signed(int(value))
+            return
+    out.u8(AXES_AS_FLOATS)
+    out.raw(axes.astype("<f8").tobytes())
+
+
+def _unpack_axes(read: FieldReader, joints: int) -> F64:
+    kind = read.u8()
+    if kind == NO_AXES:
+        return np.tile(IDENTITY, (joints, 1))
+    if kind == AXES_AS_FLOATS:
+        return np.frombuffer(read.raw(32 * joints), "<f8").reshape(joints, 4)
+    digits = read.u8()
+    if kind != AXES_AS_ANGLES or digits > MAX_DIGITS:
+        raise CorruptionError(f"SKEL chunk: unknown kind of axes {kind}")
+    values = np.array([read.signed() for _ in range(3 * joints)], np.float64)
+    return _axes_of(values.reshape(joints, 3), digits)
+
+
+def _axes_of(steps: F64, digits: int) -> F64:
+    """Return the quaternions of angles about z, y and x in steps of 10^-digits degrees."""
+    return from_euler(np.radians(steps / 10.0**digits), "ZYX")
 
 
 def _decimal_digits(points: F64, unit: float) -> int | None:

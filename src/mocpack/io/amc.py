@@ -105,9 +105,13 @@ def find_skeleton(path: Path) -> Path:
                 return candidate
     if len(beside) == 1:
         return beside[0]
+    found = (
+        f"of the {len(beside)} .asf files beside it none is called {path.stem}.asf or {subject}.asf"
+        if beside
+        else "there is no .asf file beside it"
+    )
     raise FormatError(
-        f"{path}: an .amc needs its skeleton, and of the {len(beside)} .asf files beside it none "
-        f"is called {path.stem}.asf or {subject}.asf; name one (--skeleton FILE, skeleton=)"
+        f"{path}: an .amc needs its skeleton, and {found}; name one (--skeleton FILE, skeleton=)"
     )
 
 

@@ -288,7 +288,17 @@ def _axis(line: Line, order: bytes, degrees: bool) -> F64:
     angles = line.numbers(3)
     angles = np.radians(angles) if degrees else angles
     inner_last = letters[::-1]
-    return rotations.from_euler(angles[["XYZ".index(letter) for letter in inner_last]], inner_last)
+    axis = rotations.from_euler(angles[["XYZ".index(letter) for letter in inner_last]], inner_last)
+    return rotations.from_euler(np.radians(_rounded_degrees(axis)), "ZYX")
+
+
+def _rounded_degrees(axis: F64) -> F64:
+    """Return an axis as angles about z, y and x, to a billionth of a degree.
+
+    Files print them with noise such as 7.6e-16; without it they are stored small.
+    """
+    degrees: F64 = np.degrees(rotations.as_euler(axis, "ZYX"))
+    return np.round(degrees, 9)
 
 
 def _tree(
@@ -343,9 +353,8 @@ def _inches(unit: float) -> str:
 
 
 def _degrees(axis: F64) -> str:
-    """Return the angles of an axis, to a billionth of a degree, x first."""
-    zyx: F64 = np.degrees(rotations.as_euler(axis, "ZYX"))
-    return _decimals(np.round(zyx[::-1], 9))
+    """Return the angles of an axis, x first."""
+    return _decimals(_rounded_degrees(axis)[::-1])
 
 
 def _decimals(values: F64) -> str:

@@ -46,7 +46,7 @@ def _with_asf_channels(clip: Clip) -> Clip:
     offsets = old.offsets.copy()
     if not _is_asf(old.channels[0]):
         channels[0], offsets[0] = PLACES + TURNS, 0.0
-    names = _words(old.names)
+    names = one_word(old.names)
     skeleton = replace(old, names=names, offsets=offsets, channels=tuple(channels))
     return _expressed(clip, skeleton)
 
@@ -177,7 +177,7 @@ def _rebuilt(
     old = clip.skeleton
     carriers = sorted(sites)
     skeleton = Skeleton(
-        _words(tuple(names)),
+        one_word(tuple(names)),
         tuple(parents),
         offsets,
         np.array([sites[j] for j in carriers]).reshape(-1, 3),
@@ -192,10 +192,10 @@ def _rebuilt(
     return Clip(header, local, clip.translations, clip.channels)
 
 
-def _words(names: tuple[str, ...]) -> tuple[str, ...]:
+def one_word(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return names that Acclaim files can hold: one word, none with a meaning there, all different.
 
-    >>> _words(("Hips", "Left Leg", "Left_Leg", "end", "7"))
+    >>> one_word(("Hips", "Left Leg", "Left_Leg", "end", "7"))
     ('root', 'Left_Leg', 'Left_Leg_2', 'end_', '7_')
     """
     words = [ROOT]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -28,18 +29,13 @@ def write_all_atomically(files: Mapping[Path, bytes]) -> None:
             temporary.unlink(missing_ok=True)
 
 
-class _naming:  # noqa: N801 - reads as a verb where it is used
-    """Complains about `path`: the temporary file's name would mean nothing to the user."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, OSError):
-            raise type(error)(error.errno, error.strerror, str(self._path)) from error
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Complain about `path`: the temporary file's name would mean nothing to the user."""
+    try:
+        yield
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from error
 
 
 def _write_beside(path: Path, data: bytes) -> Path:

@@ -75,15 +75,13 @@ def read_file(
 ) -> AnyClip:
     """Read a motion file; complaints name the file.
 
-    `skeleton` is the skeleton file of a motion file that needs one (the .asf of an .amc); left
-    out, it is looked for beside the motion.
+    `skeleton` is the skeleton file of a motion file that needs one (the .asf of an .amc; other
+    formats have their own). Left out, it is looked for beside the motion.
     """
     path = Path(path)
     data = _contents(path)
     chosen = _format_of(data, str(path))
     if chosen.find_skeleton is None:
-        if skeleton is not None:
-            raise UsageError(f"{path}: takes no skeleton file, {chosen.name} has its own")
         return read_bytes(data, name=str(path), unit=unit)
     companion = Path(skeleton) if skeleton is not None else chosen.find_skeleton(path)
     name = f"{path} (skeleton {companion})"
@@ -93,7 +91,10 @@ def read_file(
 def read_bytes(
     data: bytes, *, name: str = "input", unit: float | None = None, skeleton: bytes | None = None
 ) -> AnyClip:
-    """Read a motion file's bytes: by content first, by the extension of `name` second."""
+    """Read a motion file's bytes: by content first, by the extension of `name` second.
+
+    `skeleton` is the bytes of the skeleton file, for formats that need one.
+    """
     chosen = _format_of(data, name)
     if chosen.find_skeleton is not None and skeleton is None:
         raise FormatError(f"{name}: {chosen.name} needs a skeleton file (--skeleton FILE)")

@@ -1,0 +1,146 @@
+"""Hypothesis strategies: skeletons, motions and meshes of every shape that mocpack takes.
+
+Needs the package hypothesis, which is why `mocpack.testing` itself does not import it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from mocpack import rotations
+from mocpack.clip import Clip, ClipHeader, VertexClip, VertexHeader
+from mocpack.dofs import from_dofs
+from mocpack.skeleton import MAX_NAME, Skeleton
+
+F64 = npt.NDArray[np.float64]
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20).filter(
+    lambda name: len(name.encode()) <= MAX_NAME
+)
+PLAIN_NAMES = st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,11}", fullmatch=True)
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(), inside, max_size=3),
+    max_leaves=8,
+)
+METADATA = st.dictionaries(st.text(max_size=10), JSON, max_size=4)
+# decimal fractions as files have them, and anything else
+LENGTHS = st.integers(-(10**6), 10**6).map(lambda n: n / 10**5) | st.floats(-10, 10)
+# poles and full turns more often than chance would have them
+ANGLES = st.floats(-10, 10) | st.integers(-6, 6).map(lambda k: k * np.pi / 2)
+UNITS = st.sampled_from([1.0, 0.01, 0.001, 0.0254, 0.0254 / 0.45]) | st.floats(1e-9, 1e9)
+FRAME_TIMES = st.sampled_from([1 / 120, 0.0083333, 1 / 30, 0.04]) | st.floats(1e-6, 1e6)
+TURNS = arrays(np.float64, 3, elements=st.floats(-3, 3)).map(rotations.from_rotvec)
+
+
+def _layouts(position: str, rotation: str, letters: str) -> st.SearchStrategy[tuple[str, ...]]:
+    """Channels of a joint: some positions, then some rotations, in any order."""
+    some = st.lists(st.sampled_from(letters), max_size=3, unique=True)
+    return st.builds(
+        lambda p, r: tuple([position.format(a) for a in p] + [rotation.format(a) for a in r]),
+        some,
+        some,
+    )
+
+
+BVH_LAYOUTS = _layouts("{}position", "{}rotation", "XYZ")
+ASF_LAYOUTS = _layouts("t{}", "r{}", "xyz")
+
+
+@st.composite
+def skeletons(
+    draw: Draw,
+    *,
+    names: st.SearchStrategy[str] = NAMES,
+    layouts: st.SearchStrategy[tuple[str, ...]] = BVH_LAYOUTS | ASF_LAYOUTS,
+    axes: bool = True,
+    lengths: st.SearchStrategy[float] = LENGTHS,
+) -> Skeleton:
+    """Trees of up to five joints; with `axes`, some have frames of their own as ASF's bones do."""
+    chosen = draw(st.lists(names, min_size=1, max_size=5, unique=True))
+    count = len(chosen)
+    carriers = sorted(draw(st.lists(st.integers(0, count - 1), max_size=3)))
+    turned = axes and draw(st.booleans())
+    return Skeleton(
+        tuple(chosen),
+        (-1, *(draw(st.integers(0, j - 1)) for j in range(1, count))),
+        draw(arrays(np.float64, (count, 3), elements=lengths)),
+        draw(arrays(np.float64, (len(carriers), 3), elements=lengths)),
+        tuple(carriers),
+        tuple(draw(layouts) for _ in chosen),
+        np.array([draw(TURNS) for _ in chosen]) if turned else np.zeros((0, 4)),
+    )
+
+
+@st.composite
+def clip_headers(draw: Draw) -> ClipHeader:
+    """Headers of clips of up to a million frames."""
+    skeleton = draw(skeletons())
+    moving = draw(st.sets(st.integers(0, len(skeleton) - 1)))
+    frames, time = draw(st.integers(1, 10**6)), draw(FRAME_TIMES)
+    return ClipHeader(skeleton, frames, time, tuple(sorted(moving)), draw(UNITS), draw(METADATA))
+
+
+@st.composite
+def dof_motions(
+    draw: Draw, of: st.SearchStrategy[Skeleton], *, unit: float = 0.01
+) -> tuple[ClipHeader, F64]:
+    """Headers with a matrix (T, C) of degrees of freedom, in metres and radians."""
+    skeleton, frames = draw(of), draw(st.integers(1, 6))
+    matrix = draw(arrays(np.float64, (frames, skeleton.channel_count), elements=ANGLES))
+    moving = skeleton.translated_joints
+    return ClipHeader(skeleton, frames, draw(FRAME_TIMES), moving, unit), matrix
+
+
+def clips_of_channels(of: st.SearchStrategy[Skeleton]) -> st.SearchStrategy[Clip]:
+    """Clips that their skeleton's channels can tell in full."""
+    return dof_motions(of).map(lambda motion: from_dofs(motion[1], motion[0]))
+
+
+@st.composite
+def clips(draw: Draw, of: st.SearchStrategy[Skeleton] | None = None) -> Clip:
+    """Clips in which every joint turns and any joint moves, whatever its channels say."""
+    skeleton = draw(skeletons() if of is None else of)
+    moving = tuple(sorted(draw(st.sets(st.integers(0, len(skeleton) - 1)))))
+    frames = draw(st.integers(1, 5))
+    turns = draw(arrays(np.float64, (frames, len(skeleton), 3), elements=ANGLES))
+    places = draw(arrays(np.float64, (frames, len(moving), 3), elements=LENGTHS))
+    return Clip.build(
+        skeleton,
+        rotations.from_euler(turns, "ZYX"),
+        places,
+        frame_time=draw(FRAME_TIMES),
+        translated_joints=moving,
+        unit=draw(UNITS),
+        metadata=draw(METADATA),
+    )
+
+
+@st.composite
+def vertex_headers(draw: Draw) -> VertexHeader:
+    """Headers of meshes of up to fifty vertices, with or without faces."""
+    vertices, count = draw(st.integers(1, 50)), draw(st.integers(0, 20))
+    faces = draw(arrays(np.int32, (count, 3), elements=st.integers(0, vertices - 1)))
+    frames, time = draw(st.integers(1, 10**6)), draw(FRAME_TIMES)
+    return VertexHeader(vertices, faces, frames, time, draw(METADATA))
+
+
+@st.composite
+def vertex_clips(draw: Draw) -> VertexClip:
+    """Meshes in motion."""
+    frames, vertices = draw(st.integers(1, 4)), draw(st.integers(1, 8))
+    count = draw(st.integers(0, 5))
+    faces = draw(arrays(np.int32, (count, 3), elements=st.integers(0, vertices - 1)))
+    places = draw(arrays(np.float64, (frames, vertices, 3), elements=LENGTHS))
+    return VertexClip.build(places, faces, frame_rate=1 / draw(FRAME_TIMES))

@@ -1,0 +1,53 @@
+"""First half of `make test-blender`: write BVH files, and where their joints should be.
+
+python tests/blender/write_clips.py FOLDER
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import mocpack
+from mocpack.bench.datasets import data_folder
+from mocpack.clip import Clip
+from mocpack.samples import JUMP
+from mocpack.testing.motions import walk
+
+REAL = {
+    "cmu": "cmu/02_01.bvh",
+    "bandai": "bandai/dataset-1_kick_normal_001.bvh",
+    "dog": "dog/D1_007_KAN01_001.bvh",
+    "acclaim": "asfamc/02_01.amc",
+}
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.iterdir():
+        old.unlink()
+    for name, clip in clips().items():
+        mocpack.write(clip, folder / f"{name}.bvh")
+        np.savez(
+            folder / f"{name}.npz",
+            names=np.array(clip.skeleton.names),
+            positions=clip.positions(),
+            unit=clip.unit,
+        )
+
+
+def clips() -> dict[str, Clip]:
+    """Return clips with their source's own numbers, and one whose angles we computed."""
+    found = {"bundled": mocpack.read(JUMP), "computed": walk(1.0)}
+    folder = data_folder()
+    if folder is None:
+        print("no folder of real clips (MOCPACK_DATA names one): the bundled ones alone are tried")
+        return found
+    return found | {name: mocpack.read(folder / path) for name, path in REAL.items()}
+
+
+if __name__ == "__main__":
+    main()

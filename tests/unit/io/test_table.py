@@ -1,0 +1,118 @@
+"""Choosing formats, and writing files so that nothing is ever half there."""
+
+import os
+import stat
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack.errors import FormatError, UsageError
+from mocpack.io import atomic, extensions, files_to_write, read_file, table, write_bytes, write_file
+from mocpack.testing.motions import walk
+
+
+def test_content_counts_before_the_extension(tmp_path):
+    for suffix in (".npz", ".amc", ".txt", ""):
+        path = tmp_path / f"clip{suffix}"
+        path.write_bytes(write_bytes(walk(0.1), ".bvh"))
+        assert read_file(path).frame_count == 6
+
+
+def test_what_nobody_knows_is_told_what_there_is(tmp_path):
+    (tmp_path / "notes.txt").write_text("hello")
+    complaint = r"notes\.txt: not a motion file .* \.amc, \.asf, \.bvh, \.npz"
+    with pytest.raises(FormatError, match=complaint):
+        read_file(tmp_path / "notes.txt")
+
+
+def test_an_extension_that_cannot_be_written_is_told_what_can(tmp_path):
+    with pytest.raises(UsageError, match=r"as '\.fbx'; mocpack writes it as: \.amc, \.bvh, \.npz"):
+        write_file(walk(0.1), tmp_path / "clip.fbx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_extensions_are_listed_once():
+    assert extensions() == [".amc", ".asf", ".bvh", ".npz"]
+    assert extensions(writable=True) == [".amc", ".bvh", ".npz"]
+
+
+def test_case_of_the_extension_does_not_matter(tmp_path):
+    write_file(walk(0.1), tmp_path / "CLIP.BVH")
+    assert read_file(tmp_path / "CLIP.BVH").frame_count == 6
+
+
+def test_a_format_of_two_files_says_so_beforehand(tmp_path):
+    names = [path.name for path in files_to_write(tmp_path / "walk.amc")]
+    assert names == ["walk.asf", "walk.amc"]
+    assert files_to_write("walk.bvh")[0].name == "walk.bvh"
+
+
+def test_motion_that_needs_a_skeleton_says_so_where_none_can_be_found():
+    motion = write_bytes(walk(0.1), ".amc")
+    with pytest.raises(FormatError, match="AMC needs a skeleton file"):
+        mocpack.read_data(motion)
+
+
+def test_the_skeleton_of_bytes_can_be_named(tmp_path):
+    (tmp_path / "body.asf").write_bytes(write_bytes(walk(0.1), ".asf"))
+    clip = mocpack.read_data(write_bytes(walk(0.1), ".amc"), skeleton=tmp_path / "body.asf")
+    assert clip.frame_count == 6
+
+
+def test_other_formats_do_not_mind_a_skeleton(tmp_path):
+    write_file(walk(0.1), tmp_path / "clip.bvh")
+    assert read_file(tmp_path / "clip.bvh", skeleton=tmp_path / "none.asf").frame_count == 6
+
+
+def test_a_file_too_large_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    write_file(walk(0.1), tmp_path / "clip.bvh")
+    monkeypatch.setattr(table, "MAX_FILE", 100)
+    with pytest.raises(FormatError, match=r"clip\.bvh: larger than"):
+        read_file(tmp_path / "clip.bvh")
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
+    path = tmp_path / "clip.bvh"
+    path.write_bytes(b"old")
+
+    def full_disk(_handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(OSError, match=r"No space left on device.*clip\.bvh"):
+        write_file(walk(0.1), path)
+    assert path.read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["clip.bvh"]
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nowhere/clip\.bvh"):
+        write_file(walk(0.1), tmp_path / "nowhere" / "clip.bvh")
+
+
+def test_permissions_are_those_of_the_old_file_or_of_any_new_one(tmp_path):
+    old, new, plain = tmp_path / "old", tmp_path / "new", tmp_path / "plain"
+    old.write_bytes(b"")
+    old.chmod(0o640)
+    plain.write_bytes(b"")
+    atomic.write_atomically(b"1", old)
+    atomic.write_atomically(b"2", new)
+    assert stat.S_IMODE(old.stat().st_mode) == 0o640
+    assert new.stat().st_mode == plain.stat().st_mode
+
+
+def test_files_that_belong_together_are_put_in_place_together(tmp_path):
+    first, second = tmp_path / "a", tmp_path / "missing" / "b"
+    first.write_bytes(b"old")
+    with pytest.raises(OSError, match="missing"):
+        atomic.write_all_atomically({first: b"new", second: b"new"})
+    assert first.read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+def test_writing_what_was_read_changes_no_number(tmp_path):
+    write_file(walk(0.1), tmp_path / "a.bvh")
+    write_file(read_file(tmp_path / "a.bvh"), tmp_path / "b.bvh")
+    a, b = read_file(tmp_path / "a.bvh"), read_file(tmp_path / "b.bvh")
+    np.testing.assert_array_equal(a.channels, b.channels)
