@@ -60,12 +60,27 @@ std::tuple<NewArray<double, 2>, double> bspline_fit(Knots knots, size_t degree, 
 	if (points.shape(0) != times.size())
 		throw nb::value_error("times and points must be equally many");
 	auto fitted = new_array<double, 2>({count, columns});
-	double squares;
+	double squares = 0;
 	{
 		nb::gil_scoped_release release;
-		std::unique_ptr<char[]> scratch(new char[mocpack_bspline_scratch_size(times.size(), count, columns, degree)]);
-		squares = mocpack_bspline_fit(knots.data(), count, degree, times.data(), times.size(), points.data(), columns,
-		                              fitted.data(), scratch.get());
+		size_t size = mocpack_bspline_scratch_size(times.size(), count, columns, degree);
+		std::unique_ptr<char[]> scratch(new char[size]);
+		mocpack_bspline_fit(knots.data(), count, degree, times.data(), times.size(), points.data(), columns,
+		                    fitted.data(), scratch.get());
+		// measured rather than taken from what is explained: exact fits would drown in rounding
+		std::unique_ptr<double[]> row(new double[columns + 1]);
+		double values[6];
+		int32_t first;
+		for (size_t n = 0; n < times.size(); ++n)
+		{
+			mocpack_bspline_basis(knots.data(), count, degree, times.data() + n, 1, &first, values);
+			mocpack_bspline_evaluate(&first, values, 1, degree, fitted.data(), columns, row.get());
+			for (size_t c = 0; c < columns; ++c)
+			{
+				double d = points.data()[n * columns + c] - row[c];
+				squares += d * d;
+			}
+		}
 	}
 	return {fitted, squares};
 }
@@ -83,12 +98,18 @@ NewArray<double, 1> bspline_errors(Points candidates, size_t degree, Times times
 	{
 		nb::gil_scoped_release release;
 		std::atomic<size_t> next(0);
+		double energy = 0;
+		for (size_t k = 0; k < times.size() * columns; ++k)
+			energy += points.data()[k] * points.data()[k];
 		auto work = [&]() {
 			std::unique_ptr<char[]> scratch(new char[mocpack_bspline_scratch_size(times.size(), count, columns, degree)]);
 			std::unique_ptr<double[]> fitted(new double[count * columns + 1]);
 			for (size_t s = next++; s < rows; s = next++)
-				errors.data()[s] = mocpack_bspline_fit(candidates.data() + s * size, count, degree, times.data(),
+				{
+				double explained = mocpack_bspline_fit(candidates.data() + s * size, count, degree, times.data(),
 				                                       times.size(), points.data(), columns, fitted.get(), scratch.get());
+				errors.data()[s] = energy > explained ? energy - explained : 0;
+			}
 		};
 		size_t workers = threads ? threads : std::thread::hardware_concurrency();
 		std::vector<std::thread> pool;

@@ -92,8 +92,7 @@ void solve_banded(double* band, double* rhs, int controls, int degree, int colum
 
 size_t mocpack_bspline_scratch_size(size_t samples, size_t controls, size_t columns, size_t degree)
 {
-	return sizeof(double) * (controls + degree + 1 + controls * (degree + 1) + samples * (degree + 1) + controls * columns +
-	                         columns) +
+	return sizeof(double) * (controls * (degree + 1) + samples * (degree + 1) + controls * columns) +
 	       sizeof(int32_t) * (samples + 1);
 }
 
@@ -130,43 +129,38 @@ double mocpack_bspline_fit(const double* knots, size_t controls, size_t degree, 
 {
 	const size_t width = degree + 1;
 	double* band = static_cast<double*>(scratch);
-	double* values = band + controls * width;
-	double* row = values + samples * width;
-	int32_t* first = reinterpret_cast<int32_t*>(row + columns);
+	double* right = band + controls * width;
+	double* values = right + controls * columns;
+	int32_t* first = reinterpret_cast<int32_t*>(values + samples * width);
 	mocpack_bspline_basis(knots, controls, degree, times, samples, first, values);
 	std::memset(band, 0, sizeof(double) * controls * width);
-	std::memset(fitted, 0, sizeof(double) * controls * columns);
-	double largest = 0;
+	std::memset(right, 0, sizeof(double) * controls * columns);
 	for (size_t n = 0; n < samples; ++n)
 	{
 		const double* b = values + n * width;
 		const double* x = points + n * columns;
 		for (size_t i = 0; i < width; ++i)
 		{
-			double* r = fitted + (size_t(first[n]) + i) * columns;
+			double* r = right + (size_t(first[n]) + i) * columns;
 			for (size_t j = i; j < width; ++j)
 				band[(size_t(first[n]) + i) * width + (j - i)] += b[i] * b[j];
 			for (size_t c = 0; c < columns; ++c)
 				r[c] += b[i] * x[c];
 		}
 	}
+	double largest = 0;
 	for (size_t k = 0; k < controls; ++k)
 		largest = band[k * width] > largest ? band[k * width] : largest;
 	// collapsed knots leave functions that no sample sees; the ridge sends their control points to zero
 	for (size_t k = 0; k < controls; ++k)
 		band[k * width] += 1e-10 * largest + 1e-300;
+	std::memcpy(fitted, right, sizeof(double) * controls * columns);
 	solve_banded(band, fitted, int(controls), int(degree), int(columns));
-	double squares = 0;
-	for (size_t n = 0; n < samples; ++n)
-	{
-		mocpack_bspline_evaluate(first + n, values + n * width, 1, degree, fitted, columns, row);
-		for (size_t c = 0; c < columns; ++c)
-		{
-			double d = points[n * columns + c] - row[c];
-			squares += d * d;
-		}
-	}
-	return squares;
+	// what the spline takes away from the points' own energy, since what is left stands at right angles to it
+	double explained = 0;
+	for (size_t k = 0; k < controls * columns; ++k)
+		explained += fitted[k] * right[k];
+	return explained;
 }
 
 void mocpack_bspline_gradient(const double* knots, size_t controls, size_t degree, const double* times, size_t samples,

@@ -123,10 +123,11 @@ extern "C"
  *
  * basis: first (N) receives the first control point that matters at each time, values (N, D + 1) the weights.
  * evaluate: out (N, columns) from such weights and control points (K, columns).
- * fit: fitted (K, columns) receives the control points nearest to points (N, columns); returns the sum of squared
- *   distances. scratch holds mocpack_bspline_scratch_size bytes, aligned as malloc aligns.
- * gradient (K - D - 1) receives the derivative of that sum by each inner knot, for fitted control points;
- *   moved is scratch of K + D + 1 doubles. */
+ * fit: fitted (K, columns) receives the control points nearest to points (N, columns); returns how much of the
+ *   points' sum of squares the spline explains. scratch holds mocpack_bspline_scratch_size bytes, aligned as malloc
+ *   aligns.
+ * gradient (K - D - 1) receives the derivative of the sum of squared distances by each inner knot, for fitted
+ *   control points; moved is scratch of K + D + 1 doubles. */
 size_t mocpack_bspline_scratch_size(size_t samples, size_t controls, size_t columns, size_t degree);
 void mocpack_bspline_basis(const double* knots, size_t controls, size_t degree, const double* times, size_t samples,
                            int32_t* first, double* values);

@@ -19,7 +19,8 @@ def probe(data: bytes) -> bool:
     if len(data) < HEAD.size:
         return False
     frames, points = HEAD.unpack_from(data)
-    return frames > 0 and points > 0 and len(data) == HEAD.size + 4 * frames * (1 + 3 * points)
+    size = HEAD.size + 4 * frames * (1 + 3 * points)
+    return bool(frames > 0 and points > 0 and len(data) == size)
 
 
 def read(data: bytes, *, unit: float | None = None) -> VertexClip:
