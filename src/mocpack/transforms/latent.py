@@ -75,6 +75,8 @@ class Components:
 def principal_components(rows: F64) -> Components:
     """Return the components of rows (N, M), strongest first, each with a definite sign."""
     mean = rows.mean(axis=0)
+    if not rows.shape[1]:
+        return Components(mean, np.zeros((0, 0)), rows)
     u, s, vt = np.linalg.svd(rows - mean, full_matrices=False)
     largest = vt[np.arange(len(vt)), np.abs(vt).argmax(axis=1)]
     signs = np.where(largest < 0, -1.0, 1.0)

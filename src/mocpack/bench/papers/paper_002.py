@@ -154,8 +154,8 @@ def _case_line(case: Case, data: Path) -> str:
     size = len(_api.encode(clip, codec))
     return (
         f"| {case.title} | {len(rows)} | {rows.shape[1]} | {points.shape[1]} "
-        f"| {case.inner_knots} | {even:.1f}{paper[0]} | {cma:.1f}{paper[1]} | {cma / even:.2f}{paper[2]} | {fast:.1f} | "
-        f"{cma_time:.1f} | {fast_time:.1f} | {handles} | {size} |"
+        f"| {case.inner_knots} | {even:.1f}{paper[0]} | {cma:.1f}{paper[1]} "
+        f"| {cma / even:.2f}{paper[2]} | {fast:.1f} | {cma_time:.1f} | {fast_time:.1f} | {handles} | {size} |"
     )
 
 
