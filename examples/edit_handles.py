@@ -3,7 +3,7 @@
 # ///
 """Make the bundled jump higher by pulling one handle of its spline upwards.
 
-    python examples/edit_handles.py
+python examples/edit_handles.py
 """
 
 import mocpack

@@ -34,7 +34,8 @@ std::tuple<NewArray<int32_t, 1>, NewArray<double, 2>> bspline_basis(Knots knots,
 	size_t controls = check_knots(knots.data(), knots.size(), degree);
 	auto first = new_array<int32_t, 1>({times.size()});
 	auto values = new_array<double, 2>({times.size(), degree + 1});
-	mocpack_bspline_basis(knots.data(), controls, degree, times.data(), times.size(), first.data(), values.data());
+	mocpack_bspline_basis(knots.data(), controls, degree, times.data(), times.size(), first.data(),
+						  values.data());
 	return {first, values};
 }
 
@@ -48,8 +49,10 @@ NewArray<double, 2> bspline_evaluate(Knots knots, size_t degree, Times times, Po
 		nb::gil_scoped_release release;
 		std::unique_ptr<int32_t[]> first(new int32_t[times.size() + 1]);
 		std::unique_ptr<double[]> values(new double[times.size() * (degree + 1) + 1]);
-		mocpack_bspline_basis(knots.data(), count, degree, times.data(), times.size(), first.get(), values.get());
-		mocpack_bspline_evaluate(first.get(), values.get(), times.size(), degree, controls.data(), columns, out.data());
+		mocpack_bspline_basis(knots.data(), count, degree, times.data(), times.size(), first.get(),
+							  values.get());
+		mocpack_bspline_evaluate(first.get(), values.get(), times.size(), degree, controls.data(), columns,
+								 out.data());
 	}
 	return out;
 }
@@ -66,7 +69,7 @@ std::tuple<NewArray<double, 2>, double> bspline_fit(Knots knots, size_t degree, 
 		size_t size = mocpack_bspline_scratch_size(times.size(), count, columns, degree);
 		std::unique_ptr<char[]> scratch(new char[size]);
 		mocpack_bspline_fit(knots.data(), count, degree, times.data(), times.size(), points.data(), columns,
-		                    fitted.data(), scratch.get());
+							fitted.data(), scratch.get());
 		// measured rather than taken from what is explained: exact fits would drown in rounding
 		std::unique_ptr<double[]> row(new double[columns + 1]);
 		double values[6];
@@ -86,7 +89,8 @@ std::tuple<NewArray<double, 2>, double> bspline_fit(Knots knots, size_t degree, 
 }
 
 // Sum of squared distances for each row of knots (S, K + D + 1).
-NewArray<double, 1> bspline_errors(Points candidates, size_t degree, Times times, Points points, size_t threads)
+NewArray<double, 1> bspline_errors(Points candidates, size_t degree, Times times, Points points,
+								   size_t threads)
 {
 	size_t rows = candidates.shape(0), size = candidates.shape(1), columns = points.shape(1);
 	for (size_t s = 0; s < rows; ++s)
@@ -101,13 +105,16 @@ NewArray<double, 1> bspline_errors(Points candidates, size_t degree, Times times
 		double energy = 0;
 		for (size_t k = 0; k < times.size() * columns; ++k)
 			energy += points.data()[k] * points.data()[k];
-		auto work = [&]() {
-			std::unique_ptr<char[]> scratch(new char[mocpack_bspline_scratch_size(times.size(), count, columns, degree)]);
+		auto work = [&]()
+		{
+			std::unique_ptr<char[]> scratch(
+				new char[mocpack_bspline_scratch_size(times.size(), count, columns, degree)]);
 			std::unique_ptr<double[]> fitted(new double[count * columns + 1]);
 			for (size_t s = next++; s < rows; s = next++)
-				{
-				double explained = mocpack_bspline_fit(candidates.data() + s * size, count, degree, times.data(),
-				                                       times.size(), points.data(), columns, fitted.get(), scratch.get());
+			{
+				double explained =
+					mocpack_bspline_fit(candidates.data() + s * size, count, degree, times.data(),
+										times.size(), points.data(), columns, fitted.get(), scratch.get());
 				errors.data()[s] = energy > explained ? energy - explained : 0;
 			}
 		};
@@ -131,8 +138,8 @@ NewArray<double, 1> bspline_gradient(Knots knots, size_t degree, Times times, Po
 	{
 		nb::gil_scoped_release release;
 		std::unique_ptr<double[]> moved(new double[knots.size()]);
-		mocpack_bspline_gradient(knots.data(), count, degree, times.data(), times.size(), points.data(), columns,
-		                         fitted.data(), gradient.data(), moved.get());
+		mocpack_bspline_gradient(knots.data(), count, degree, times.data(), times.size(), points.data(),
+								 columns, fitted.data(), gradient.data(), moved.get());
 	}
 	return gradient;
 }

@@ -93,11 +93,11 @@ void solve_banded(double* band, double* rhs, int controls, int degree, int colum
 size_t mocpack_bspline_scratch_size(size_t samples, size_t controls, size_t columns, size_t degree)
 {
 	return sizeof(double) * (controls * (degree + 1) + samples * (degree + 1) + controls * columns) +
-	       sizeof(int32_t) * (samples + 1);
+		   sizeof(int32_t) * (samples + 1);
 }
 
-void mocpack_bspline_basis(const double* knots, size_t controls, size_t degree, const double* times, size_t samples,
-                           int32_t* first, double* values)
+void mocpack_bspline_basis(const double* knots, size_t controls, size_t degree, const double* times,
+						   size_t samples, int32_t* first, double* values)
 {
 	for (size_t n = 0; n < samples; ++n)
 	{
@@ -108,7 +108,7 @@ void mocpack_bspline_basis(const double* knots, size_t controls, size_t degree, 
 }
 
 void mocpack_bspline_evaluate(const int32_t* first, const double* values, size_t samples, size_t degree,
-                              const double* controls, size_t columns, double* out)
+							  const double* controls, size_t columns, double* out)
 {
 	for (size_t n = 0; n < samples; ++n)
 	{
@@ -124,8 +124,9 @@ void mocpack_bspline_evaluate(const int32_t* first, const double* values, size_t
 	}
 }
 
-double mocpack_bspline_fit(const double* knots, size_t controls, size_t degree, const double* times, size_t samples,
-                           const double* points, size_t columns, double* fitted, void* scratch)
+double mocpack_bspline_fit(const double* knots, size_t controls, size_t degree, const double* times,
+						   size_t samples, const double* points, size_t columns, double* fitted,
+						   void* scratch)
 {
 	const size_t width = degree + 1;
 	double* band = static_cast<double*>(scratch);
@@ -163,9 +164,9 @@ double mocpack_bspline_fit(const double* knots, size_t controls, size_t degree, 
 	return explained;
 }
 
-void mocpack_bspline_gradient(const double* knots, size_t controls, size_t degree, const double* times, size_t samples,
-                              const double* points, size_t columns, const double* fitted, double* gradient,
-                              double* moved)
+void mocpack_bspline_gradient(const double* knots, size_t controls, size_t degree, const double* times,
+							  size_t samples, const double* points, size_t columns, const double* fitted,
+							  double* gradient, double* moved)
 {
 	// the control points are optimal for these knots, so the error's derivative by a knot is the partial one;
 	// by central difference, over the samples that the knot can touch
@@ -173,7 +174,8 @@ void mocpack_bspline_gradient(const double* knots, size_t controls, size_t degre
 	std::memcpy(moved, knots, sizeof(double) * (controls + degree + 1));
 	for (size_t k = degree + 1; k < controls; ++k)
 	{
-		double from = knots[k - degree - 1], to = knots[k + degree + 1 < controls + degree ? k + degree + 1 : controls + degree];
+		double from = knots[k - degree - 1],
+			   to = knots[k + degree + 1 < controls + degree ? k + degree + 1 : controls + degree];
 		double sum = 0;
 		for (size_t n = 0; n < samples; ++n)
 		{

@@ -140,5 +140,3 @@ def open_spline(source: bytes | str | Path) -> EditableSpline:
     if not model.bands:
         raise UsageError("this motion stands still; it has no handles")
     return EditableSpline(packed.header, codec, form, model)
-
-

@@ -155,7 +155,8 @@ def _case_line(case: Case, data: Path) -> str:
     return (
         f"| {case.title} | {len(rows)} | {rows.shape[1]} | {points.shape[1]} "
         f"| {case.inner_knots} | {even:.1f}{paper[0]} | {cma:.1f}{paper[1]} "
-        f"| {cma / even:.2f}{paper[2]} | {fast:.1f} | {cma_time:.1f} | {fast_time:.1f} | {handles} | {size} |"
+        f"| {cma / even:.2f}{paper[2]} | {fast:.1f} | {cma_time:.1f} | {fast_time:.1f} "
+        f"| {handles} | {size} |"
     )
 
 
@@ -192,7 +193,6 @@ def _every_other(clip: AnyClip, start: int, frames: int) -> Clip:
     turned = clip.rotations[at]
     header = clip.with_header(frame_count=len(turned), frame_time=2 * clip.frame_time)
     return Clip(header, turned, clip.translations[at])
-
 
 
 if __name__ == "__main__":
