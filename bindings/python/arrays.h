@@ -37,4 +37,5 @@ void register_channels(nb::module_& m);
 void register_kinematics(nb::module_& m);
 void register_numbers(nb::module_& m);
 void register_planes(nb::module_& m);
+void register_bspline(nb::module_& m);
 void register_series(nb::module_& m);

@@ -25,5 +25,6 @@ NB_MODULE(_core, m)
 	register_kinematics(m);
 	register_numbers(m);
 	register_planes(m);
+	register_bspline(m);
 	register_series(m);
 }

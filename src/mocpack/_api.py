@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -17,6 +17,7 @@ from mocpack.codec import (
     SupportsLayout,
     SupportsPartial,
     SupportsPreview,
+    SupportsSample,
     SupportsSeek,
 )
 from mocpack.container import MAGIC, Errors, Reader
@@ -155,6 +156,7 @@ class Motion:
         # a codec that the registry does not know can still be read by those who have it
         self._codec = _codec_of(self._reader) if codec is None else codec
         self._whole: AnyClip | None = None
+        self._sampler: Callable[[float], AnyClip] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -227,7 +229,14 @@ class Motion:
         return part.joints(indices) if indices is not None and isinstance(part, Clip) else part
 
     def sample(self, time: float) -> AnyClip:
-        """Return the pose at `time` seconds as a one-frame clip; slerp between frames, clamped."""
+        """Return the pose at `time` seconds as a one-frame clip, clamped.
+
+        Between frames it is slerped, unless the codec itself knows the motion there.
+        """
+        if isinstance(self._codec, SupportsSample):
+            if self._sampler is None:
+                self._sampler = self._codec.sampler(self._reader.payload(), self._reader.header)
+            return self._sampler(time)
         header = self._reader.header
         at = min(max(time / header.frame_time, 0.0), header.frame_count - 1.0)
         first = int(at)

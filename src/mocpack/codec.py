@@ -87,6 +87,15 @@ class SupportsPartial(Protocol):
 
 
 @runtime_checkable
+class SupportsSample(Protocol):
+    """A codec that knows the motion at any time, not only at its frames."""
+
+    def sampler(self, payload: bytes, header: Any) -> Callable[[float], AnyClip]:
+        """Return a function from seconds to the one-frame clip at that time, clamped."""
+        ...
+
+
+@runtime_checkable
 class SupportsPreview(Protocol):
     """A codec that can give a coarse clip for a fraction of the work."""
 

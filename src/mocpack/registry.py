@@ -14,6 +14,7 @@ from mocpack.errors import UnknownCodecError, UsageError
 BUILTIN = {
     "bap-index": "mocpack.codecs.bap:BapIndex",
     "bap-sparse": "mocpack.codecs.bap:BapSparse",
+    "latent-spline": "mocpack.codecs.latent_spline:LatentSpline",
     "lossless": "mocpack.codecs.lossless:Lossless",
     "mpeg4-bap": "mocpack.codecs.mpeg4_bap:Mpeg4Bap",
     "raw": "mocpack.codecs.raw:Raw",

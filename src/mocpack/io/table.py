@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mocpack.clip import AnyClip
 from mocpack.errors import FormatError, UsageError
-from mocpack.io import amc, asf, bvh, clip_npz, vertices_npz
+from mocpack.io import amc, asf, bvh, clip_npz, mdd, pc2, vertices_npz
 from mocpack.io.atomic import write_all_atomically
 from mocpack.io.atomic import write_atomically as write_atomically
 
@@ -60,6 +60,8 @@ FORMATS = (
         vertices_npz.write,
         kinds=("vertices",),
     ),
+    Format("PC2", (".pc2",), pc2.probe, pc2.read, pc2.write, kinds=("vertices",)),
+    Format("MDD", (".mdd",), mdd.probe, mdd.read, mdd.write, kinds=("vertices",)),
 )
 
 
