@@ -35,6 +35,7 @@ void check_status(int status, const char* what);
 void register_bap(nb::module_& m);
 void register_channels(nb::module_& m);
 void register_kinematics(nb::module_& m);
+void register_lifting(nb::module_& m);
 void register_numbers(nb::module_& m);
 void register_planes(nb::module_& m);
 void register_series(nb::module_& m);

@@ -23,6 +23,7 @@ NB_MODULE(_core, m)
 	register_bap(m);
 	register_channels(m);
 	register_kinematics(m);
+	register_lifting(m);
 	register_numbers(m);
 	register_planes(m);
 	register_series(m);

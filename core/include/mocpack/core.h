@@ -142,6 +142,55 @@ extern "C"
 								 const mocpack_SeriesModel* model, void* scratch);
 	mocpack_Status mocpack_series_decode(int32_t* values, size_t rows, const mocpack_SeriesModel* model,
 										 void* scratch, const uint8_t* src, size_t src_size);
+	typedef enum mocpack_LiftingUpdate
+	{
+		MOCPACK_UPDATE_NONE = 0, // interpolating only
+		MOCPACK_UPDATE_42 = 1,	 // two vanishing moments of the dual
+		MOCPACK_UPDATE_44 = 2,	 // four
+	} mocpack_LiftingUpdate;
+
+	/* The cubic interpolating wavelet by lifting, in place, on `count` signals of `length` samples (lifting.cpp).
+	 *
+	 * Coefficients stand from the widest basis function to the narrowest; the first is the coarse sample.
+	 * scratch holds `length` doubles. Time is linear in count * length. */
+	void mocpack_lifting_forward(double* signals, size_t count, size_t length, mocpack_LiftingUpdate kind,
+								 double* scratch);
+	void mocpack_lifting_inverse(double* signals, size_t count, size_t length, mocpack_LiftingUpdate kind,
+								 double* scratch);
+
+	typedef enum mocpack_SignalKind
+	{
+		MOCPACK_SIGNAL_PLACE_X = 0, // position in the parent's frame
+		MOCPACK_SIGNAL_PLACE_Y = 1,
+		MOCPACK_SIGNAL_PLACE_Z = 2,
+		MOCPACK_SIGNAL_ANGLE_X = 3, // Euler angles, outermost first
+		MOCPACK_SIGNAL_ANGLE_Y = 4,
+		MOCPACK_SIGNAL_ANGLE_Z = 5,
+		MOCPACK_SIGNAL_QUATERNION = 6, // four in a row: x, y, z, w, of any length
+		MOCPACK_SIGNAL_ROTVEC = 7,	   // three in a row
+	} mocpack_SignalKind;
+
+	// The signals (S) that pose a skeleton, joint by joint; a joint's places come before its rotation.
+	typedef struct mocpack_Signals
+	{
+		const int32_t* first; // (J + 1) where each joint's signals start; the last is S
+		const int32_t* kinds; // (S) mocpack_SignalKind
+		const double* axes;	  // (J, 3, 3) frame of each joint's Euler angles, or null where all are the joint's own
+	} mocpack_Signals;
+
+	/* What changing one signal of a motion does to its squared positional error (pose_error.cpp).
+	 *
+	 * values (T, S) pose the skeleton; phases (T, S, 2) holds cosine and sine of those that are angles;
+	 * steps (T, S) are the changes to judge, each by itself. targets (T, J + E, 3) are world positions of the
+	 * joints, then of the end sites, as they should be; weights (J + E) says how much each counts.
+	 * changes (S) receives, exactly, how much the sum over frames of the weighted squared distances grows when
+	 * that signal alone takes its steps. Returns the sum without any. scratch holds
+	 * mocpack_pose_error_scratch(J, S) doubles. */
+	size_t mocpack_pose_error_scratch(size_t joint_count, size_t signal_count);
+	double mocpack_pose_error_changes(const mocpack_Skeleton* skeleton, const mocpack_Signals* signals,
+									  const double* values, const double* phases, const double* steps,
+									  const double* targets, const double* weights, size_t frames,
+									  double* scratch, double* changes);
 
 	/* Rows of body animation parameters, indexed and sparse (bap.cpp; docs/codecs/bap-index.md).
 	 *
