@@ -39,3 +39,5 @@ void register_lifting(nb::module_& m);
 void register_numbers(nb::module_& m);
 void register_planes(nb::module_& m);
 void register_series(nb::module_& m);
+void register_signals(nb::module_& m);
+void register_zero_runs(nb::module_& m);

@@ -31,11 +31,9 @@ void lift(Signals& signals, int update, Lift kernel)
 void register_lifting(nb::module_& m)
 {
 	m.def(
-		"lifting_forward",
-		[](Signals signals, int update) { lift(signals, update, &mocpack_lifting_forward); }, "signals"_a,
-		"update"_a);
+		"lifting_forward", [](Signals signals, int update)
+		{ lift(signals, update, &mocpack_lifting_forward); }, "signals"_a, "update"_a);
 	m.def(
-		"lifting_inverse",
-		[](Signals signals, int update) { lift(signals, update, &mocpack_lifting_inverse); }, "signals"_a,
-		"update"_a);
+		"lifting_inverse", [](Signals signals, int update)
+		{ lift(signals, update, &mocpack_lifting_inverse); }, "signals"_a, "update"_a);
 }

@@ -27,4 +27,6 @@ NB_MODULE(_core, m)
 	register_numbers(m);
 	register_planes(m);
 	register_series(m);
+	register_signals(m);
+	register_zero_runs(m);
 }

@@ -17,7 +17,7 @@ const double cubic_weights[4][4] = {{0.3125, 0.9375, -0.3125, 0.0625},
 
 const double (*weights_of(size_t window))[4]
 {
-	const double(*const tables[4])[4] = {constant_weights, linear_weights, quadratic_weights, cubic_weights};
+	const double (*const tables[4])[4] = {constant_weights, linear_weights, quadratic_weights, cubic_weights};
 	return tables[window - 1];
 }
 

@@ -12,11 +12,6 @@ struct Mat3
 
 const Mat3 identity_matrix = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 
-inline Mat3 load_matrix(const double* p)
-{
-	return {{{p[0], p[1], p[2]}, {p[3], p[4], p[5]}, {p[6], p[7], p[8]}}};
-}
-
 // The rotation of a quaternion of any length but zero.
 inline Mat3 matrix_of(Quat q)
 {

@@ -92,8 +92,10 @@ void small_turn(double x, double* sine, double* versine)
 		*versine = 1.0 - std::cos(x);
 		return;
 	}
-	*sine = x * (1 - y / 6 * (1 - y / 20 * (1 - y / 42 * (1 - y / 72 * (1 - y / 110)))));
-	*versine = y / 2 * (1 - y / 12 * (1 - y / 30 * (1 - y / 56 * (1 - y / 90 * (1 - y / 132)))));
+	const double s3 = -1.0 / 6, s5 = 1.0 / 120, s7 = -1.0 / 5040, s9 = 1.0 / 362880, s11 = -1.0 / 39916800;
+	const double c4 = -1.0 / 24, c6 = 1.0 / 720, c8 = -1.0 / 40320, c10 = 1.0 / 3628800, c12 = -1.0 / 479001600;
+	*sine = x * (1 + y * (s3 + y * (s5 + y * (s7 + y * (s9 + y * s11)))));
+	*versine = y * (0.5 + y * (c4 + y * (c6 + y * (c8 + y * (c10 + y * c12)))));
 }
 
 // Where the places of joint j's signals end and its rotation begins.
@@ -115,7 +117,7 @@ Mat3 turned_frame(const mocpack_Signals& signals, size_t j, const Mat3& base, co
 	if (signals.kinds[s] >= MOCPACK_SIGNAL_QUATERNION)
 		return multiply(base, free_rotation(values + s, signals.kinds[s]));
 	bool tilted = signals.axes != nullptr;
-	Mat3 axis = tilted ? load_matrix(signals.axes + 9 * j) : identity_matrix;
+	Mat3 axis = tilted ? matrix_of(load_quat(signals.axes + 4 * j)) : identity_matrix;
 	Mat3 frame = tilted ? multiply(base, axis) : base;
 	for (; s < end; ++s)
 	{

@@ -17,6 +17,7 @@ BUILTIN = {
     "lossless": "mocpack.codecs.lossless:Lossless",
     "mpeg4-bap": "mocpack.codecs.mpeg4_bap:Mpeg4Bap",
     "raw": "mocpack.codecs.raw:Raw",
+    "wavelet": "mocpack.codecs.wavelet:Wavelet",
 }
 ENTRY_POINT_GROUP = "mocpack.codecs"
 DEFAULT_CODEC = "raw"

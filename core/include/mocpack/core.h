@@ -149,7 +149,8 @@ extern "C"
 		MOCPACK_UPDATE_44 = 2,	 // four
 	} mocpack_LiftingUpdate;
 
-	/* The cubic interpolating wavelet by lifting, in place, on `count` signals of `length` samples (lifting.cpp).
+	/* The cubic interpolating wavelet by lifting, in place, on `count` signals of `length` samples
+	 * (lifting.cpp).
 	 *
 	 * Coefficients stand from the widest basis function to the narrowest; the first is the coarse sample.
 	 * scratch holds `length` doubles. Time is linear in count * length. */
@@ -157,6 +158,19 @@ extern "C"
 								 double* scratch);
 	void mocpack_lifting_inverse(double* signals, size_t count, size_t length, mocpack_LiftingUpdate kind,
 								 double* scratch);
+
+	enum
+	{
+		MOCPACK_LARGEST_WORD = 32255
+	};
+
+	/* Sparse signals (count, length) as 16-bit words (zero_runs.cpp).
+	 *
+	 * Magnitudes are at most MOCPACK_LARGEST_WORD. words needs count * (length + 1) entries at most; returns
+	 * how many were written. The decoder is safe on untrusted words. */
+	size_t mocpack_zero_runs_encode(uint16_t* words, const int32_t* values, size_t count, size_t length);
+	mocpack_Status mocpack_zero_runs_decode(int32_t* values, size_t count, size_t length,
+											const uint16_t* words, size_t word_count);
 
 	typedef enum mocpack_SignalKind
 	{
@@ -175,16 +189,22 @@ extern "C"
 	{
 		const int32_t* first; // (J + 1) where each joint's signals start; the last is S
 		const int32_t* kinds; // (S) mocpack_SignalKind
-		const double* axes;	  // (J, 3, 3) frame of each joint's Euler angles, or null where all are the joint's own
+		const double*
+			axes; // (J, 4) frame of each joint's Euler angles, or null where all are the joint's own
 	} mocpack_Signals;
+
+	/* Local rotations (T, J, 4) of signals (T, S) (signals.cpp); joints without rotation signals keep their
+	 * rest. */
+	void mocpack_signal_rotations(const mocpack_Signals* signals, size_t joint_count, const double* values,
+								  size_t frames, double* rotations);
 
 	/* What changing one signal of a motion does to its squared positional error (pose_error.cpp).
 	 *
 	 * values (T, S) pose the skeleton; phases (T, S, 2) holds cosine and sine of those that are angles;
 	 * steps (T, S) are the changes to judge, each by itself. targets (T, J + E, 3) are world positions of the
 	 * joints, then of the end sites, as they should be; weights (J + E) says how much each counts.
-	 * changes (S) receives, exactly, how much the sum over frames of the weighted squared distances grows when
-	 * that signal alone takes its steps. Returns the sum without any. scratch holds
+	 * changes (S) receives, exactly, how much the sum over frames of the weighted squared distances grows
+	 * when that signal alone takes its steps. Returns the sum without any. scratch holds
 	 * mocpack_pose_error_scratch(J, S) doubles. */
 	size_t mocpack_pose_error_scratch(size_t joint_count, size_t signal_count);
 	double mocpack_pose_error_changes(const mocpack_Skeleton* skeleton, const mocpack_Signals* signals,

@@ -19,28 +19,28 @@ from mocpack import _core
 
 F64 = npt.NDArray[np.float64]
 
-Update = Literal["none", "4,2", "4,4"]
-UPDATES: tuple[Update, ...] = ("none", "4,2", "4,4")
+Update = Literal["none", "4-2", "4-4"]
+UPDATES: tuple[Update, ...] = ("none", "4-2", "4-4")
 EDGE = 12  # basis functions this far from either end, in their own spacing, are all alike
 
-_NEAR_FAR = {"none": (0.0, 0.0), "4,2": (1 / 4, 0.0), "4,4": (9 / 32, -1 / 32)}
+_NEAR_FAR = {"none": (0.0, 0.0), "4-2": (1 / 4, 0.0), "4-4": (9 / 32, -1 / 32)}
 
 
-def forward(signals: F64, *, update: Update = "4,4") -> F64:
+def forward(signals: F64, *, update: Update = "4-4") -> F64:
     """Return the wavelet coefficients (S, n) of signals (S, n)."""
     coefficients = np.array(signals, np.float64, order="C")
     _core.lifting_forward(coefficients, UPDATES.index(update))
     return coefficients
 
 
-def inverse(coefficients: F64, *, update: Update = "4,4") -> F64:
+def inverse(coefficients: F64, *, update: Update = "4-4") -> F64:
     """Return the signals (S, n) of wavelet coefficients (S, n)."""
     signals = np.array(coefficients, np.float64, order="C")
     _core.lifting_inverse(signals, UPDATES.index(update))
     return signals
 
 
-def forward_numpy(signals: F64, *, update: Update = "4,4") -> F64:
+def forward_numpy(signals: F64, *, update: Update = "4-4") -> F64:
     """The same in plain numpy: slower, and the text to read to know what the core computes."""
     out = np.array(signals, np.float64)
     for size in level_sizes(out.shape[1]):
@@ -51,7 +51,7 @@ def forward_numpy(signals: F64, *, update: Update = "4,4") -> F64:
     return out
 
 
-def inverse_numpy(coefficients: F64, *, update: Update = "4,4") -> F64:
+def inverse_numpy(coefficients: F64, *, update: Update = "4-4") -> F64:
     """Undo `forward_numpy`, level by level."""
     out = np.array(coefficients, np.float64)
     for size in reversed(level_sizes(out.shape[1])):
@@ -77,7 +77,7 @@ def level_sizes(length: int) -> list[int]:
 
 
 @lru_cache(maxsize=16)
-def synthesis_norms(length: int, update: Update = "4,4") -> F64:
+def synthesis_norms(length: int, update: Update = "4-4") -> F64:
     """Return the Euclidean norm (n,) of each coefficient's basis function.
 
     A coefficient times this norm is what it adds to the signal's energy, so that coefficients of
