@@ -18,6 +18,7 @@ BUILTIN = {
     "mpeg4-bap": "mocpack.codecs.mpeg4_bap:Mpeg4Bap",
     "raw": "mocpack.codecs.raw:Raw",
     "wavelet": "mocpack.codecs.wavelet:Wavelet",
+    "wavelet-opt": "mocpack.codecs.wavelet_opt:WaveletOpt",
 }
 ENTRY_POINT_GROUP = "mocpack.codecs"
 DEFAULT_CODEC = "raw"

@@ -9,6 +9,7 @@ with angles scaled by the length of the bone they drive, the largest are kept. T
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -16,10 +17,18 @@ import numpy.typing as npt
 
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
-from mocpack.entropy.coefficients import decode_coefficients, decode_one, encode_coefficients
+from mocpack.entropy.coefficients import (
+    decode_coefficients,
+    decode_one,
+    encode_coefficients,
+    round_coefficients,
+)
 from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.metrics.quadratic import point_weights
 from mocpack.transforms import lifting
 from mocpack.transforms.lifting import Update
+from mocpack.transforms.position_error import PositionError
+from mocpack.transforms.precision import Bits, round_to_fit
 from mocpack.transforms.selection import (
     SELECTIONS,
     Selection,
@@ -46,8 +55,9 @@ class Wavelet(Codec):
         How rotations become signals.
     update : {"4-4", "4-2", "none"}
         Update step of the lifting.
-    bits : int, 4..16
-        Bits of the largest coefficient; the paper has 16.
+    bits : int, 4..16, or "auto"
+        Bits of the largest coefficient. The paper has 16; "auto" takes the fewest that add at
+        most 2 % to eps_x.
     deflate : bool
         Deflate the words. Without, a signal can be read without the others.
     """
@@ -60,7 +70,7 @@ class Wavelet(Codec):
     selection: Selection = "joint"
     rotation: Rotation = "euler"
     update: Update = "4-4"
-    bits: int = 16
+    bits: Bits = "auto"
     deflate: bool = True
 
     def __post_init__(self) -> None:
@@ -72,7 +82,14 @@ class Wavelet(Codec):
     def encode(self, clip: Clip) -> bytes:
         found = analyse(clip, rotation=self.rotation, update=self.update)
         kept = found.ranking.kept(found.standard_counts(self.ratio, self.selection))
-        return encode_coefficients(kept, found.plan.is_place, bits=self.bits, packed=self.deflate)
+        error = PositionError(clip, found.plan, point_weights(clip.skeleton, "eps_x_cm"))
+        rounded = round_to_fit(
+            kept,
+            self.bits,
+            partial(round_coefficients, is_place=found.plan.is_place),
+            partial(error.of_coefficients, update=self.update),
+        )
+        return encode_coefficients(rounded, packed=self.deflate)
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         plan = layout(header, self.rotation)
@@ -91,4 +108,4 @@ class Wavelet(Codec):
         coefficients = decode_one(
             payload, plan.is_place, header.frame_count, index, packed=self.deflate
         )
-        return lifting.inverse(coefficients[np.newaxis], update=self.update).ravel()
+        return lifting.inverse(coefficients, update=self.update).ravel()

@@ -94,22 +94,25 @@ def directed_descent(start: Counts, movable: Mask, length: int, error: CountedEr
     counts = start.copy()
     step = int(counts[movable].max(initial=0)) // 2
     iterations = 0
+    now, gains = error.with_more(counts, step)
     while step > 0:
-        before, gains = error.with_more(counts, step)
         _, losses = error.with_fewer(counts, step)
-        gains = np.where(movable & (counts + step <= length), gains, np.inf)
-        losses = np.where(movable & (counts >= step), losses, np.inf)
-        pairs = _promising_pairs(losses, gains, -LEAST_GAIN * before)
-        better = None
-        while pairs and better is None:
+        pairs = _promising_pairs(
+            np.where(movable & (counts >= step), losses, np.inf),
+            np.where(movable & (counts + step <= length), gains, np.inf),
+            -LEAST_GAIN * now,
+        )
+        found = now
+        while pairs and not found < now:
             iterations += 1
             trial = _moved(counts, pairs, step)
-            better = trial if error.with_more(trial, step)[0] < before else None
+            found, gains = error.with_more(trial, step)
             pairs = pairs[: len(pairs) // 2]  # together they may undo what each gains alone
-        if better is None:
-            step //= 2
+        if found < now:
+            counts, now = trial, found
         else:
-            counts = better
+            step //= 2
+            now, gains = error.with_more(counts, step)
     return Outcome(counts, iterations)
 
 

@@ -13,6 +13,8 @@ import numpy.typing as npt
 from mocpack import _core
 from mocpack.clip import Clip
 from mocpack.kinematics import end_positions
+from mocpack.transforms import lifting
+from mocpack.transforms.lifting import Update
 from mocpack.transforms.selection import Counts, Ranking
 from mocpack.transforms.signals import Layout
 
@@ -47,6 +49,10 @@ class PositionError:
         """Return the error of signals (S, T) in square metres."""
         values = np.ascontiguousarray(signals[:, :: self.stride].T)
         return self.changes(values, phases_of(values), np.zeros_like(values))[0]
+
+    def of_coefficients(self, coefficients: F64, update: Update) -> float:
+        """Return the error of wavelet coefficients (S, T) in square metres."""
+        return self.of(lifting.inverse(coefficients, update=update))
 
     def changes(self, values: F64, phases: F64, steps: F64) -> tuple[float, F64]:
         """Return the error of `values` (T, S), and what each signal's `steps` (T, S) would add.

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from mocpack.clip import Clip
 from mocpack.transforms import lifting
 from mocpack.transforms.lifting import UPDATES, Update
+from mocpack.transforms.precision import Bits, check_bits
 from mocpack.transforms.signals import (
     ROTATIONS,
     Layout,
@@ -106,14 +107,13 @@ def analyse(clip: Clip, *, rotation: Rotation, update: Update) -> Analysis:
     )
 
 
-def check_parameters(*, ratio: float, rotation: str, update: str, bits: int) -> None:
+def check_parameters(*, ratio: float, rotation: str, update: str, bits: Bits) -> None:
     """Complain about parameters that the wavelet codecs share."""
     if not 1 <= ratio < np.inf:
         raise ValueError(f"ratio must be at least 1, got {ratio}")
     check_choice("rotation", rotation, ROTATIONS)
     check_choice("update", update, UPDATES)
-    if bits not in range(4, 17):
-        raise ValueError(f"bits must be in 4..16, got {bits}")
+    check_bits(bits)
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -67,6 +67,16 @@ class Layout:
     def is_place(self) -> npt.NDArray[np.bool_]:
         return np.asarray(self.kinds < ANGLE)
 
+    def moves(self, weights: F64) -> npt.NDArray[np.bool_]:
+        """Return which signals (S,) move any point of weight; joints come first, then end sites."""
+        own = weights[: len(self.skeleton)] > 0
+        below = np.zeros(len(self.skeleton), bool)
+        for joint, weight in zip(self.skeleton.end_site_joints, weights[len(own) :], strict=True):
+            below[joint] |= weight > 0
+        for j in range(len(self.skeleton) - 1, 0, -1):
+            below[self.skeleton.parents[j]] |= below[j] | own[j]
+        return np.where(self.is_place, (below | own)[self.joints], below[self.joints])
+
     @cached_property
     def native(self) -> _core.Signals:
         """This layout as the native core takes it."""
@@ -116,7 +126,7 @@ def to_signals(clip: Clip, plan: Layout) -> F64:
     signals = np.empty((len(plan), clip.frame_count))
     signals[plan.is_place] = np.moveaxis(clip.translations, 0, -1).reshape(-1, clip.frame_count)
     if plan.rotation == "euler":
-        signals[~plan.is_place] = to_dofs(clip).T[_angle_columns(clip.skeleton)]
+        signals[~plan.is_place] = _euler_angles(clip)
         return signals
     _check_fixed_joints(clip)
     for j in range(len(clip.skeleton)):
@@ -212,13 +222,20 @@ def _component(kind: int, free: Iterator[str]) -> str:
     return next(free) + ("quaternion" if kind == QUATERNION else "rotvec")
 
 
-def _angle_columns(skeleton: Skeleton) -> list[int]:
-    """Return the column in the matrix of degrees of freedom of each angle, outermost first."""
-    columns, start = [], 0
-    for channels in skeleton.channels:
-        columns += [start + k for k in rotation_order(channels)[1]]
+def _euler_angles(clip: Clip) -> F64:
+    """Return the angles (A, T) of all joints, outermost first, without avoidable jumps.
+
+    A source may jump from one triple of angles to another of the same rotation; to code that jump
+    would cost many coefficients and buy nothing.
+    """
+    matrix = to_dofs(clip)
+    angles, start = [np.empty((clip.frame_count, 0))], 0
+    for channels in clip.skeleton.channels:
+        columns = [start + k for k in rotation_order(channels)[1]]
+        own = matrix[:, columns]
+        angles.append(rotations.nearest_euler(own) if len(columns) == 3 else own)
         start += len(channels)
-    return columns
+    return np.concatenate(angles, axis=1).T
 
 
 def _check_fixed_joints(clip: Clip) -> None:
