@@ -36,6 +36,7 @@ void register_bap(nb::module_& m);
 void register_channels(nb::module_& m);
 void register_kinematics(nb::module_& m);
 void register_lifting(nb::module_& m);
+void register_limb_ik(nb::module_& m);
 void register_numbers(nb::module_& m);
 void register_planes(nb::module_& m);
 void register_series(nb::module_& m);

@@ -24,6 +24,7 @@ NB_MODULE(_core, m)
 	register_channels(m);
 	register_kinematics(m);
 	register_lifting(m);
+	register_limb_ik(m);
 	register_numbers(m);
 	register_planes(m);
 	register_series(m);

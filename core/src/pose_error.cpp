@@ -93,7 +93,8 @@ void small_turn(double x, double* sine, double* versine)
 		return;
 	}
 	const double s3 = -1.0 / 6, s5 = 1.0 / 120, s7 = -1.0 / 5040, s9 = 1.0 / 362880, s11 = -1.0 / 39916800;
-	const double c4 = -1.0 / 24, c6 = 1.0 / 720, c8 = -1.0 / 40320, c10 = 1.0 / 3628800, c12 = -1.0 / 479001600;
+	const double c4 = -1.0 / 24, c6 = 1.0 / 720, c8 = -1.0 / 40320, c10 = 1.0 / 3628800,
+				 c12 = -1.0 / 479001600;
 	*sine = x * (1 + y * (s3 + y * (s5 + y * (s7 + y * (s9 + y * s11)))));
 	*versine = y * (0.5 + y * (c4 + y * (c6 + y * (c8 + y * (c10 + y * c12)))));
 }

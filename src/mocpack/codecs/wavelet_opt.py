@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,10 +28,13 @@ from mocpack.metrics.table import METRICS, measure
 from mocpack.transforms import lifting
 from mocpack.transforms.coefficient_search import (
     PATIENCE,
+    Method,
     MetricJudge,
     Outcome,
     PositionJudge,
-    directed_descent,
+    check_search,
+    frame_stride,
+    position_search,
     random_descent,
 )
 from mocpack.transforms.lifting import Update
@@ -43,8 +46,6 @@ from mocpack.transforms.signals import Rotation, from_signals, layout, signal_in
 F64 = npt.NDArray[np.float64]
 
 METRIC_KEYS = tuple(metric.key for metric in METRICS if "skeleton" in metric.kinds)
-FRAMES_TO_SEE = 1024  # the fast search looks at no fewer, if the clip has them
-WIDEST_STRIDE = 4
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class WaveletOpt(Codec):
 
     ratio: float = 15.0
     metric: str = "eps_x_cm"
-    search: Literal["fast", "exact"] = "fast"
+    search: Method = "fast"
     seed: int = 0
     patience: int = PATIENCE
     rotation: Rotation = "euler"
@@ -94,11 +95,7 @@ class WaveletOpt(Codec):
             ratio=self.ratio, rotation=self.rotation, update=self.update, bits=self.bits
         )
         check_choice("metric", self.metric, METRIC_KEYS)
-        check_choice("search", self.search, ("fast", "exact"))
-        if self.seed < 0 or self.patience < 1:
-            raise ValueError(
-                f"seed must be at least 0 and patience at least 1, got {self.seed}, {self.patience}"
-            )
+        check_search(self.search, self.seed, self.patience)
 
     def encode(self, clip: Clip) -> bytes:
         found = analyse(clip, rotation=self.rotation, update=self.update)
@@ -114,24 +111,30 @@ class WaveletOpt(Codec):
 
     def choose(self, clip: Clip, found: Analysis) -> Outcome:
         """Search how many coefficients each signal should keep."""
-        start = found.standard_counts(self.ratio)
         weights = point_weights(clip.skeleton, self.metric)
-        movable = found.moving & found.plan.moves(weights)
-        length = clip.frame_count
-        stride = max(1, min(WIDEST_STRIDE, length // FRAMES_TO_SEE)) if self.search == "fast" else 1
-        error = CountedError(PositionError(clip, found.plan, weights, stride=stride), found.ranking)
         if self.metric in QUADRATIC:
-            if self.search == "fast":
-                return directed_descent(start, movable, length, error)
-            judge: PositionJudge | MetricJudge = PositionJudge(error)
-        else:
-            judge = MetricJudge(
-                found.ranking,
-                lambda signals: self._measure(clip, from_signals(signals, clip.header, found.plan)),
-                np.flatnonzero(movable),
-                screen=PositionJudge(error) if self.search == "fast" else None,
+            return position_search(
+                clip,
+                found,
+                weights,
+                self.ratio,
+                method=self.search,
+                seed=self.seed,
+                patience=self.patience,
             )
-        return random_descent(start, movable, length, judge, seed=self.seed, patience=self.patience)
+        movable = found.moving & found.plan.moves(weights)
+        stride = frame_stride(clip.frame_count, self.search)
+        guess = PositionError(clip, found.plan, weights, stride=stride)
+        judge = MetricJudge(
+            found.ranking,
+            lambda signals: self._measure(clip, from_signals(signals, clip.header, found.plan)),
+            np.flatnonzero(movable),
+            PositionJudge(CountedError(guess, found.ranking)) if self.search == "fast" else None,
+        )
+        start = found.standard_counts(self.ratio)
+        return random_descent(
+            start, movable, clip.frame_count, judge, seed=self.seed, patience=self.patience
+        )
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         plan = layout(header, self.rotation)

@@ -10,20 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.clip import Clip
 from mocpack.transforms import lifting
-from mocpack.transforms.position_error import CountedError
-from mocpack.transforms.selection import Counts, Ranking
+from mocpack.transforms.position_error import CountedError, PositionError
+from mocpack.transforms.selection import Analysis, Counts, Ranking, check_choice
 
 F64 = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
+Method = Literal["fast", "exact"]
+METHODS: tuple[Method, ...] = ("fast", "exact")
+
 PATIENCE = 10  # failures in a row before the step is halved, as in the paper
 PAIRS = 8  # moves that `directed_descent` tries to make at once
+FRAMES_TO_SEE = 1024  # the fast search looks at no fewer, if the clip has them
+WIDEST_STRIDE = 4
 LEAST_GAIN = 1e-9  # share of the error below which a gain is rounding
 
 
@@ -139,6 +145,50 @@ def _moved(counts: Counts, pairs: list[tuple[int, int]], size: int) -> Counts:
         out[donor] -= size
         out[receiver] += size
     return out
+
+
+def position_search(
+    clip: Clip,
+    found: Analysis,
+    weights: F64,
+    ratio: float,
+    *,
+    method: Method,
+    seed: int,
+    patience: int,
+) -> Outcome:
+    """Search for the least squared position error, beginning with what the standard method keeps.
+
+    Parameters
+    ----------
+    weights : array, shape (J + E,)
+        How much each joint and end site counts. Signals that move none of them keep their counts.
+    """
+    error = CountedError(
+        PositionError(clip, found.plan, weights, stride=frame_stride(clip.frame_count, method)),
+        found.ranking,
+    )
+    start, movable = found.standard_counts(ratio), found.moving & found.plan.moves(weights)
+    if method == "fast":
+        return directed_descent(start, movable, clip.frame_count, error)
+    judge = PositionJudge(error)
+    return random_descent(start, movable, clip.frame_count, judge, seed=seed, patience=patience)
+
+
+def frame_stride(frames: int, method: Method) -> int:
+    """Return how far apart the frames may be that a search looks at."""
+    if method == "exact":
+        return 1
+    return max(1, min(WIDEST_STRIDE, frames // FRAMES_TO_SEE))
+
+
+def check_search(method: str, seed: int, patience: int) -> None:
+    """Complain about parameters of a search."""
+    check_choice("search", method, METHODS)
+    if seed < 0:
+        raise ValueError(f"seed must be at least 0, got {seed}")
+    if patience < 1:
+        raise ValueError(f"patience must be at least 1, got {patience}")
 
 
 @dataclass(frozen=True, eq=False)
