@@ -69,7 +69,8 @@ def move_ends(clip: Clip, limbs: list[Limb], shifts: F64, *, solver: Solver) -> 
         axes = np.array([_hinge(skeleton, limb.joints[0]) for limb in limbs])
         local = _core.ik_two_bone(native, table, axes, shifts, clip.rotations, clip.translations)
     else:
-        turns = [turn for limb in limbs for j in limb.joints for turn in _turns(skeleton, j)]
+        # from the hip down: fewer sweeps than from the knee up, and nearer to the first pose
+        turns = [t for limb in limbs for j in reversed(limb.joints) for t in _turns(skeleton, j)]
         table = np.array([[joint, kind] for joint, kind, _ in turns], np.int32)
         axes = np.array([axis for _, _, axis in turns])
         ends = np.array([limb.end for limb in limbs], np.int32)
@@ -111,9 +112,8 @@ def _turns(skeleton: Skeleton, joint: int) -> list[tuple[int, int, F64]]:
     order, _ = rotation_order(skeleton.channels[joint])
     if len(order) == 3:
         return [(joint, BALL, np.zeros(3))]
-    kinds = (AFTER, BEFORE) if len(order) == 2 else (BEFORE,)
-    letters = reversed(order)
-    return [(joint, k, _axis(skeleton, joint, a)) for k, a in zip(kinds, letters, strict=True)]
+    kinds = (BEFORE, AFTER)[: len(order)]
+    return [(joint, k, _axis(skeleton, joint, a)) for k, a in zip(kinds, order, strict=True)]
 
 
 def _hinge(skeleton: Skeleton, joint: int) -> F64:

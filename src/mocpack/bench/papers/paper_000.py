@@ -228,8 +228,8 @@ def _introduction(clips: dict[str, Clip]) -> str:
         f"Clips: {', '.join(clips)} of the CMU database in the cgspeed BVH conversion, its T-pose "
         f"dropped, {frames} frames. The paper names its clips by frame count only; 09_01, 49_02 "
         "and 14_02 have its counts, the other twelve are ours. These files hold 96 channels, 74 of "
-        "them moving, where the paper has 62: knees have three angles in place of one, ankles three in "
-        "place of two. Sizes are payloads (no skeleton), 1 KB = 1024 bytes, with deflate. eps_x is "
+        "them moving, where the paper has 62: knees have three angles in place of one, ankles three "
+        "in place of two. Sizes are payloads (no skeleton), 1 KB = 1024 bytes, with deflate. eps_x is "
         "taken at the far end of each bone."
     )
 
