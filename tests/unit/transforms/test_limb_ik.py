@@ -29,16 +29,10 @@ def leg(knee=("Xrotation",), hip=("Zrotation", "Yrotation", "Xrotation"), bend=1
 def crouching(clip):
     """The same motion with bent knees, so that every small shift is within reach."""
     local = clip.rotations.copy()
-    for name, angle in (
-        ("LeftLeg", 0.8),
-        ("RightLeg", 0.8),
-        ("LeftUpLeg", -0.4),
-        ("RightUpLeg", -0.4),
-    ):
-        j = clip.skeleton.index(name)
-        local[:, j] = rotations.multiply(
-            local[:, j], rotations.from_rotvec(np.array([angle, 0, 0]))
-        )
+    for name, angle in (("Leg", 0.8), ("UpLeg", -0.4)):
+        joints = [clip.skeleton.index(side + name) for side in ("Left", "Right")]
+        bend = rotations.from_rotvec(np.array([angle, 0.0, 0.0]))
+        local[:, joints] = rotations.multiply(local[:, joints], bend)
     return Clip(clip.header, local, clip.translations)
 
 
