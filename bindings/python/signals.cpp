@@ -1,8 +1,12 @@
 // Motions as signals: their rotations, and what changing one does to the positional error.
 #include <nanobind/stl/tuple.h>
 
-#include <memory>
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <thread>
 #include <tuple>
+#include <vector>
 
 #include "skeleton.h"
 
@@ -55,6 +59,49 @@ struct Signals
 	}
 };
 
+struct Motion
+{
+	const mocpack_Skeleton& skeleton;
+	const mocpack_Signals& signals;
+	const double *values, *phases, *steps, *targets, *weights;
+	size_t frames, count;
+};
+
+// Frames in pieces of fixed size, on as many threads as there are cores; the sums are taken in the order of
+// the pieces, so that the result does not depend on the threads.
+double changes_by_threads(const Motion& motion, double* changes)
+{
+	const size_t piece = 256;
+	size_t pieces = (motion.frames + piece - 1) / piece, count = motion.count;
+	size_t points = motion.skeleton.joint_count + motion.skeleton.end_count;
+	size_t scratch_size = mocpack_pose_error_scratch(motion.skeleton.joint_count, count);
+	std::vector<double> errors(pieces), found(pieces * count);
+	std::atomic<size_t> next{0};
+	auto work = [&]
+	{
+		std::vector<double> scratch(scratch_size);
+		for (size_t k = next++; k < pieces; k = next++)
+		{
+			size_t t = k * piece, frames = std::min(piece, motion.frames - t);
+			errors[k] = mocpack_pose_error_changes(
+				&motion.skeleton, &motion.signals, motion.values + t * count, motion.phases + 2 * t * count,
+				motion.steps + t * count, motion.targets + 3 * t * points, motion.weights, frames,
+				scratch.data(), found.data() + k * count);
+		}
+	};
+	std::vector<std::thread> threads;
+	for (size_t k = 1; k < std::min<size_t>(pieces, std::thread::hardware_concurrency()); ++k)
+		threads.emplace_back(work);
+	work();
+	for (std::thread& thread : threads)
+		thread.join();
+	std::fill(changes, changes + count, 0.0);
+	for (size_t k = 0; k < pieces; ++k)
+		for (size_t s = 0; s < count; ++s)
+			changes[s] += found[k * count + s];
+	return std::accumulate(errors.begin(), errors.end(), 0.0);
+}
+
 // (sum of weighted squared distances, how much each signal's steps would add to it)
 std::tuple<double, NewArray<double, 1>> pose_error_changes(const Skeleton& skeleton, const Signals& signals,
 														   Matrix values,
@@ -72,10 +119,9 @@ std::tuple<double, NewArray<double, 1>> pose_error_changes(const Skeleton& skele
 	double error;
 	{
 		nb::gil_scoped_release release;
-		std::unique_ptr<double[]> scratch(new double[mocpack_pose_error_scratch(joints, count)]);
-		error = mocpack_pose_error_changes(&skeleton.view, &signals.view, values.data(), phases.data(),
-										   steps.data(), targets.data(), weights.data(), frames,
-										   scratch.get(), changes.data());
+		Motion motion = {skeleton.view,	 signals.view,	 values.data(), phases.data(), steps.data(),
+						 targets.data(), weights.data(), frames,		count};
+		error = changes_by_threads(motion, changes.data());
 	}
 	return {error, changes};
 }
