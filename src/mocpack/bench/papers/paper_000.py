@@ -64,7 +64,7 @@ TABLE_2 = {
     7: ((327, 669), (483, 380)),
 }
 RATE_OF_RATIO = 0.6  # r is about 0.6 times the ratio of the file (§6.1)
-SHOWN_RATIOS = (7, 10, 15, 20, 25, 30, 40, 50)
+SHOWN_RATIOS = (10, 15, 20, 25, 30, 40, 50)
 
 KNOBS: dict[str, tuple[float, ...]] = {
     "pca": (4, 10, 18, 26, 34, 42, 50, 60, 70),
