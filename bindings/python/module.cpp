@@ -23,8 +23,12 @@ NB_MODULE(_core, m)
 	register_bap(m);
 	register_channels(m);
 	register_kinematics(m);
+	register_lifting(m);
+	register_limb_ik(m);
 	register_numbers(m);
 	register_planes(m);
 	register_bspline(m);
 	register_series(m);
+	register_signals(m);
+	register_zero_runs(m);
 }

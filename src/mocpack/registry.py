@@ -17,7 +17,11 @@ BUILTIN = {
     "latent-spline": "mocpack.codecs.latent_spline:LatentSpline",
     "lossless": "mocpack.codecs.lossless:Lossless",
     "mpeg4-bap": "mocpack.codecs.mpeg4_bap:Mpeg4Bap",
+    "pca": "mocpack.codecs.pca:Pca",
     "raw": "mocpack.codecs.raw:Raw",
+    "wavelet": "mocpack.codecs.wavelet:Wavelet",
+    "wavelet-ik": "mocpack.codecs.wavelet_ik:WaveletIk",
+    "wavelet-opt": "mocpack.codecs.wavelet_opt:WaveletOpt",
 }
 ENTRY_POINT_GROUP = "mocpack.codecs"
 DEFAULT_CODEC = "raw"

@@ -162,6 +162,75 @@ extern "C"
 								 const mocpack_SeriesModel* model, void* scratch);
 	mocpack_Status mocpack_series_decode(int32_t* values, size_t rows, const mocpack_SeriesModel* model,
 										 void* scratch, const uint8_t* src, size_t src_size);
+	typedef enum mocpack_LiftingUpdate
+	{
+		MOCPACK_UPDATE_NONE = 0, // interpolating only
+		MOCPACK_UPDATE_42 = 1,	 // two vanishing moments of the dual
+		MOCPACK_UPDATE_44 = 2,	 // four
+	} mocpack_LiftingUpdate;
+
+	/* The cubic interpolating wavelet by lifting, in place, on `count` signals of `length` samples
+	 * (lifting.cpp).
+	 *
+	 * Coefficients stand from the widest basis function to the narrowest; the first is the coarse sample.
+	 * scratch holds `length` doubles. Time is linear in count * length. */
+	void mocpack_lifting_forward(double* signals, size_t count, size_t length, mocpack_LiftingUpdate kind,
+								 double* scratch);
+	void mocpack_lifting_inverse(double* signals, size_t count, size_t length, mocpack_LiftingUpdate kind,
+								 double* scratch);
+
+	enum
+	{
+		MOCPACK_LARGEST_WORD = 32255
+	};
+
+	/* Sparse signals (count, length) as 16-bit words (zero_runs.cpp).
+	 *
+	 * Magnitudes are at most MOCPACK_LARGEST_WORD. words needs count * (length + 1) entries at most; returns
+	 * how many were written. The decoder is safe on untrusted words. */
+	size_t mocpack_zero_runs_encode(uint16_t* words, const int32_t* values, size_t count, size_t length);
+	mocpack_Status mocpack_zero_runs_decode(int32_t* values, size_t count, size_t length,
+											const uint16_t* words, size_t word_count);
+
+	typedef enum mocpack_SignalKind
+	{
+		MOCPACK_SIGNAL_PLACE_X = 0, // position in the parent's frame
+		MOCPACK_SIGNAL_PLACE_Y = 1,
+		MOCPACK_SIGNAL_PLACE_Z = 2,
+		MOCPACK_SIGNAL_ANGLE_X = 3, // Euler angles, outermost first
+		MOCPACK_SIGNAL_ANGLE_Y = 4,
+		MOCPACK_SIGNAL_ANGLE_Z = 5,
+		MOCPACK_SIGNAL_QUATERNION = 6, // four in a row: x, y, z, w, of any length
+		MOCPACK_SIGNAL_ROTVEC = 7,	   // three in a row
+	} mocpack_SignalKind;
+
+	// The signals (S) that pose a skeleton, joint by joint; a joint's places come before its rotation.
+	typedef struct mocpack_Signals
+	{
+		const int32_t* first; // (J + 1) where each joint's signals start; the last is S
+		const int32_t* kinds; // (S) mocpack_SignalKind
+		const double*
+			axes; // (J, 4) frame of each joint's Euler angles, or null where all are the joint's own
+	} mocpack_Signals;
+
+	/* Local rotations (T, J, 4) of signals (T, S) (signals.cpp); joints without rotation signals keep their
+	 * rest. */
+	void mocpack_signal_rotations(const mocpack_Signals* signals, size_t joint_count, const double* values,
+								  size_t frames, double* rotations);
+
+	/* What changing one signal of a motion does to its squared positional error (pose_error.cpp).
+	 *
+	 * values (T, S) pose the skeleton; phases (T, S, 2) holds cosine and sine of those that are angles;
+	 * steps (T, S) are the changes to judge, each by itself. targets (T, J + E, 3) are world positions of the
+	 * joints, then of the end sites, as they should be; weights (J + E) says how much each counts.
+	 * changes (S) receives, exactly, how much the sum over frames of the weighted squared distances grows
+	 * when that signal alone takes its steps. Returns the sum without any. scratch holds
+	 * mocpack_pose_error_scratch(J, S) doubles. */
+	size_t mocpack_pose_error_scratch(size_t joint_count, size_t signal_count);
+	double mocpack_pose_error_changes(const mocpack_Skeleton* skeleton, const mocpack_Signals* signals,
+									  const double* values, const double* phases, const double* steps,
+									  const double* targets, const double* weights, size_t frames,
+									  double* scratch, double* changes);
 
 	/* Rows of body animation parameters, indexed and sparse (bap.cpp; docs/codecs/bap-index.md).
 	 *
@@ -230,6 +299,43 @@ extern "C"
 	mocpack_Status mocpack_bytes_decode(uint8_t* values, size_t rows, size_t columns, const uint16_t* classes,
 										size_t class_count, void* models, const uint8_t* src,
 										size_t src_size);
+	typedef enum mocpack_IkKind
+	{
+		MOCPACK_IK_BALL = 0,   // turns any way
+		MOCPACK_IK_BEFORE = 1, // about an axis fixed in the parent's frame
+		MOCPACK_IK_AFTER = 2,  // about an axis fixed in the joint's own frame
+	} mocpack_IkKind;
+
+	// One way in which a joint may turn; a joint of two axes has two of them.
+	typedef struct mocpack_IkTurn
+	{
+		int32_t joint;
+		int32_t kind; // mocpack_IkKind
+		double axis[3];
+	} mocpack_IkTurn;
+
+	// A limb of two bones; `axis` is the middle joint's hinge in its parent's frame, or zero where it bends
+	// freely.
+	typedef struct mocpack_IkLimb
+	{
+		int32_t start, middle, end;
+		double axis[3];
+	} mocpack_IkLimb;
+
+	/* Move limbs' ends (E) by shifts (T, E, 3) in the world, changing rotations (T, J, 4) in place
+	 * (limb_ik.cpp).
+	 *
+	 * ccd: multiple-constraint cyclic coordinate descent, at most 30 sweeps over `turns` in their order,
+	 * until every end is within 0.1 mm; joints names all from each end up to the highest that turns. two_bone: in closed form.
+	 * A target out of reach is approached. scratch holds mocpack_ik_scratch(J, E) doubles. */
+	size_t mocpack_ik_scratch(size_t joint_count, size_t end_count);
+	void mocpack_ik_ccd(const mocpack_Skeleton* skeleton, const mocpack_IkTurn* turns, size_t turn_count,
+						const int32_t* joints, size_t joint_count, const int32_t* ends, size_t end_count,
+						const double* shifts, const double* translations, size_t frames, double* scratch,
+						double* rotations);
+	void mocpack_ik_two_bone(const mocpack_Skeleton* skeleton, const mocpack_IkLimb* limbs, size_t limb_count,
+							 const double* shifts, const double* translations, size_t frames, double* scratch,
+							 double* rotations);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,7 @@
 from mocpack.metrics.comparison import Comparison, Worst
 from mocpack.metrics.contacts import slip, slips
 from mocpack.metrics.spectrum import tremble, trembles
-from mocpack.metrics.table import METRICS, Metric, compare
+from mocpack.metrics.table import METRICS, Metric, compare, measure
 
 __all__ = [
     "METRICS",
@@ -11,6 +11,7 @@ __all__ = [
     "Metric",
     "Worst",
     "compare",
+    "measure",
     "slip",
     "slips",
     "tremble",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mocpack.clip import AnyClip
+from mocpack.errors import UsageError
 from mocpack.metrics import contacts, papers, position, rotation, spectrum, velocity
 from mocpack.metrics.comparison import Comparison, Row, worst_frames, worst_joints
 from mocpack.metrics.pair import AnyPair, SkeletonPair, pair
@@ -126,6 +127,14 @@ def compare(original: AnyClip, decoded: AnyClip) -> Comparison:
         worst_joints(both.displacements, names),
         worst_frames(both.displacements, names, both.frame_rate),
     )
+
+
+def measure(key: str, original: AnyClip, decoded: AnyClip) -> float | None:
+    """Measure `decoded` against `original` with the one metric of that key."""
+    metric = next((m for m in METRICS if m.key == key), None)
+    if metric is None:
+        raise UsageError(f"no metric {key!r}; there are: {', '.join(m.key for m in METRICS)}")
+    return _value(metric, pair(original, decoded))
 
 
 def _value(metric: Metric, both: AnyPair) -> float | None:

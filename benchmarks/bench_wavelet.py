@@ -1,0 +1,87 @@
+"""How long the wavelet codecs take, and how that grows with frames and joints.
+
+    python benchmarks/bench_wavelet.py
+
+Seconds of one core (processor time; best of three for decoding, one run for searching). The paper
+needs 308 to 483 ms a frame to search 49_02; the last line has zlib's inflate in the same run, to
+compare machines by.
+"""
+
+import time
+import zlib
+
+import numpy as np
+
+import mocpack
+from mocpack.bench.datasets import require_data
+from mocpack.codecs.wavelet import Wavelet
+from mocpack.codecs.wavelet_ik import WaveletIk
+from mocpack.codecs.wavelet_opt import WaveletOpt
+from mocpack.testing.motions import chain
+from mocpack.transforms.selection import analyse
+
+FRAMES = (256, 512, 1024, 2048, 4096)
+JOINTS = (8, 16, 32, 64, 128)
+EXACT_UP_TO = 64  # joints; beyond, the paper's search takes minutes
+
+
+def seconds(work, runs=3):
+    best = np.inf
+    for _ in range(runs):
+        start = time.process_time()
+        work()
+        best = min(best, time.process_time() - start)
+    return max(best, 1e-9)
+
+
+def search_time(clip, search, ratio=20.0):
+    """Return milliseconds a frame, and iterations, of one search."""
+    codec = WaveletOpt(ratio=ratio, search=search)
+    found = analyse(clip, rotation="euler", update="4-4")
+    start = time.process_time()
+    outcome = codec.choose(clip, found)
+    return 1000 * (time.process_time() - start) / clip.frame_count, outcome.iterations
+
+
+def decode_time(codec, clip):
+    """Return microseconds a frame."""
+    payload = codec.encode(clip)
+    return 1e6 * seconds(lambda: codec.decode(payload, clip.header)) / clip.frame_count
+
+
+def cmu(name):
+    clip = mocpack.read(require_data() / "cmu" / f"{name}.bvh")
+    return clip.frames(1, clip.frame_count)
+
+
+def search_line(label, clip, searches):
+    cells = []
+    for search in searches:
+        ms, iterations = search_time(clip, search)
+        cells.append(f"{ms:9.3f} {iterations:6d}")
+    print(f"{label:<14} {'   '.join(cells)}", flush=True)
+
+
+def main():
+    print("search, ms a frame and iterations    exact              fast")
+    for name in ("09_01", "49_02"):
+        search_line(name, cmu(name), ("exact", "fast"))
+    boxing = cmu("14_02")
+    for frames in FRAMES:
+        search_line(f"{frames} frames", boxing.frames(0, frames), ("exact", "fast"))
+    for joints in JOINTS:
+        clip = chain(joints, 240)
+        searches = ("exact", "fast") if joints <= EXACT_UP_TO else ("fast",)
+        search_line(f"{joints} joints", clip, searches)
+    print("decode, µs a frame   wavelet-opt   without deflate   wavelet-ik   analytic")
+    for name in ("09_01", "49_02", "14_02"):
+        clip = cmu(name)
+        codecs = (Wavelet(), Wavelet(deflate=False), WaveletIk(), WaveletIk(ik="analytic"))
+        print(f"{name:<18}" + "".join(f"{decode_time(c, clip):14.1f}" for c in codecs), flush=True)
+    data = np.random.default_rng(0).integers(0, 16, 4_000_000, np.uint8).tobytes()
+    packed = zlib.compress(data)
+    print(f"zlib inflate {len(data) / seconds(lambda: zlib.decompress(packed)) / 1e6:.0f} MB/s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+// The skeleton that the kinematic functions share: arrays checked once, then trusted.
+#pragma once
+#include "arrays.h"
+#include "mocpack/core.h"
+
+using Indices = Array<int32_t, nb::ndim<1>>;
+using Points = Array<double, nb::shape<-1, 3>>;
+
+// Owns the arrays a mocpack_Skeleton points to.
+struct Skeleton
+{
+	Indices parents;
+	Points offsets;
+	Indices end_joints;
+	Points end_sites;
+	Indices translated_joints;
+	mocpack_Skeleton view;
+
+	Skeleton(Indices parents_, Points offsets_, Indices end_joints_, Points end_sites_,
+			 Indices translated_joints_)
+		: parents(parents_), offsets(offsets_), end_joints(end_joints_), end_sites(end_sites_),
+		  translated_joints(translated_joints_)
+	{
+		view = {parents.size(),	   parents.data(),	 offsets.data(),		   end_joints.size(),
+				end_joints.data(), end_sites.data(), translated_joints.size(), translated_joints.data()};
+		check();
+	}
+
+	// The kernels trust these indices; everything that reaches them passes here.
+	void check() const
+	{
+		int32_t joints = int32_t(parents.size());
+		bool good = offsets.shape(0) == parents.size() && end_sites.shape(0) == end_joints.size();
+		for (int32_t j = 0; j < joints; ++j)
+			good = good && parents.data()[j] < j && parents.data()[j] >= (j ? 0 : -1);
+		for (size_t e = 0; e < end_joints.size(); ++e)
+			good = good && end_joints.data()[e] >= (e ? end_joints.data()[e - 1] : 0) &&
+				   end_joints.data()[e] < joints;
+		for (size_t m = 0; m < translated_joints.size(); ++m)
+			good = good && translated_joints.data()[m] > (m ? translated_joints.data()[m - 1] : -1) &&
+				   translated_joints.data()[m] < joints;
+		if (!good)
+			throw nb::value_error("parents must precede children, end sites and translated joints be sorted");
+	}
+
+	void check_motion(const Rotations& rotations, const Translations& translations) const
+	{
+		if (rotations.shape(1) != view.joint_count || translations.shape(1) != view.translated_count ||
+			rotations.shape(0) != translations.shape(0))
+			throw nb::value_error("rotations (T, J, 4) and translations (T, M, 3) do not fit the skeleton");
+	}
+};

@@ -1,0 +1,111 @@
+"""Standard truncated wavelet compression of joint angles.
+
+P. Beaudoin, P. Poulin, M. van de Panne: Adapting Wavelet Compression to Human Motion Capture
+Clips, 2007, §4. Each signal of the clip is transformed by itself; of all coefficients together,
+with angles scaled by the length of the bone they drive, the largest are kept. The payload is what
+`entropy.coefficients` writes for the signals of `transforms.signals`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.clip import Clip, ClipHeader
+from mocpack.codec import Codec, Quality
+from mocpack.entropy.coefficients import (
+    decode_coefficients,
+    decode_one,
+    encode_coefficients,
+    round_coefficients,
+)
+from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.metrics.quadratic import point_weights
+from mocpack.transforms import lifting
+from mocpack.transforms.lifting import Update
+from mocpack.transforms.position_error import PositionError
+from mocpack.transforms.precision import Bits, round_to_fit
+from mocpack.transforms.selection import (
+    SELECTIONS,
+    Selection,
+    analyse,
+    check_choice,
+    check_parameters,
+)
+from mocpack.transforms.signals import Rotation, from_signals, layout, signal_index
+
+F64 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Wavelet(Codec):
+    """Keeps the largest wavelet coefficients of all signals.
+
+    Parameters
+    ----------
+    ratio : float
+        r of the paper: one coefficient in `ratio` is kept, over the signals that move.
+    selection : {"joint", "per-signal"}
+        The largest coefficients of all signals together, or the same number of each.
+    rotation : {"euler", "quaternion", "rotvec"}
+        How rotations become signals.
+    update : {"4-4", "4-2", "none"}
+        Update step of the lifting.
+    bits : int, 4..16, or "auto"
+        Bits of the largest coefficient. The paper has 16; "auto" takes the fewest that add at
+        most 2 % to eps_x.
+    deflate : bool
+        Deflate the words. Without, a signal can be read without the others.
+    """
+
+    codec_id = "wavelet"
+    bitstream_version = 1
+    quality: ClassVar[Quality] = Quality("ratio", 1.0, 2000.0)
+
+    ratio: float = 15.0
+    selection: Selection = "joint"
+    rotation: Rotation = "euler"
+    update: Update = "4-4"
+    bits: Bits = "auto"
+    deflate: bool = True
+
+    def __post_init__(self) -> None:
+        check_parameters(
+            ratio=self.ratio, rotation=self.rotation, update=self.update, bits=self.bits
+        )
+        check_choice("selection", self.selection, SELECTIONS)
+
+    def encode(self, clip: Clip) -> bytes:
+        found = analyse(clip, rotation=self.rotation, update=self.update)
+        kept = found.ranking.kept(found.standard_counts(self.ratio, self.selection))
+        error = PositionError(clip, found.plan, point_weights(clip.skeleton, "eps_x_cm"))
+        rounded = round_to_fit(
+            kept,
+            self.bits,
+            partial(round_coefficients, is_place=found.plan.is_place),
+            partial(error.of_coefficients, update=self.update),
+        )
+        return encode_coefficients(rounded, packed=self.deflate)
+
+    def decode(self, payload: bytes, header: ClipHeader) -> Clip:
+        plan = layout(header, self.rotation)
+        coefficients = decode_coefficients(
+            payload, plan.is_place, header.frame_count, packed=self.deflate
+        )
+        try:
+            return from_signals(lifting.inverse(coefficients, update=self.update), header, plan)
+        except InvalidClipError as error:
+            raise CorruptionError(f"wavelet payload: {error}") from error
+
+    def decode_signal(self, payload: bytes, header: ClipHeader, name: str) -> F64:
+        """Return one signal (T,), such as ``"LeftArm.Zrotation"``, decoding no other."""
+        plan = layout(header, self.rotation)
+        index = signal_index(plan, name)
+        coefficients = decode_one(
+            payload, plan.is_place, header.frame_count, index, packed=self.deflate
+        )
+        return lifting.inverse(coefficients, update=self.update).ravel()

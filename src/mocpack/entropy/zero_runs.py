@@ -1,0 +1,61 @@
+"""Sparse signals as 16-bit words: a value, a run of zeros, or the end of a signal.
+
+Word 0 ends a signal: what is left of it is zero. Words 1 to 1023 stand for so many zeros. Words
+1025 to 65535 stand for the values -32255 to 32255, zero being 33280. So one signal can be read
+without the ones before it: its words begin after as many zero words as there are signals before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import _core
+from mocpack.errors import CorruptionError, TruncatedError
+
+I32 = npt.NDArray[np.int32]
+
+LARGEST = 32255
+END = 0
+
+
+def encode_words(values: I32) -> bytes:
+    """Return the words, little-endian, of integers (S, n) within ±32255."""
+    return bytes(_core.zero_runs_encode(np.ascontiguousarray(values, np.int32)).astype("<u2"))
+
+
+def decode_words(data: bytes, signals: int, length: int) -> I32:
+    """Return the integers (signals, length) that `encode_words` wrote."""
+    words = _words(data)
+    if len(words) < signals:  # each signal has an end, so no memory is taken for what cannot be
+        raise TruncatedError(f"{len(words)} words cannot hold {signals} signals")
+    return np.asarray(_core.zero_runs_decode(words, signals, length))
+
+
+def decode_signal(data: bytes, index: int, length: int) -> I32:
+    """Return the integers (length,) of one signal, reading no other."""
+    words = _words(data)
+    ends = np.flatnonzero(words == END)
+    if index >= len(ends):
+        raise TruncatedError(f"signal {index} is not among the {len(ends)} there are")
+    start = ends[index - 1] + 1 if index else 0
+    return np.asarray(_core.zero_runs_decode(words[start : ends[index] + 1], 1, length)[0])
+
+
+def split_bytes(words: bytes) -> bytes:
+    """Return the low bytes of all words, then the high ones, which deflate likes better."""
+    return words[0::2] + words[1::2]
+
+
+def join_bytes(data: bytes) -> bytes:
+    """Undo `split_bytes`."""
+    if len(data) % 2:
+        raise CorruptionError("half a word is left over")
+    half = np.frombuffer(data, np.uint8).reshape(2, -1)
+    return half.T.tobytes()
+
+
+def _words(data: bytes) -> npt.NDArray[np.uint16]:
+    if len(data) % 2:
+        raise TruncatedError("the last word is cut in half")
+    return np.frombuffer(data, "<u2").astype(np.uint16)

@@ -1,0 +1,33 @@
+"""Metrics that are the root of a weighted mean of squared distances, as weights.
+
+A search that knows how squared distances answer to a change can aim at these at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.metrics.papers import bones
+from mocpack.skeleton import Skeleton
+
+F64 = npt.NDArray[np.float64]
+
+QUADRATIC = ("eps_x_cm", "eps_x_centre_cm", "rms_mm")
+
+
+def point_weights(skeleton: Skeleton, key: str) -> F64:
+    """Return the weight (J + E,) of each joint and each end site in the metric of that key.
+
+    A skeleton without any length has no eps_x; there all joints weigh the same.
+    """
+    joints, ends = len(skeleton), len(skeleton.end_site_joints)
+    weights = np.zeros(joints + ends)
+    lengths, drivers = bones(skeleton)
+    if key == "eps_x_cm":
+        weights[1:] = lengths
+    elif key == "eps_x_centre_cm":
+        np.add.at(weights, drivers, lengths)
+    if not weights.any():
+        weights[:joints] = 1.0
+    return np.asarray(weights / weights.sum())

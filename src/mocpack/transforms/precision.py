@@ -1,0 +1,57 @@
+"""How few bits a coefficient needs: as many as leave the error to what was thrown away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+F64 = npt.NDArray[np.float64]
+
+Bits = int | Literal["auto"]
+MOST, FEWEST = 16, 4
+ALLOWANCE = 0.02  # share by which rounding may raise the error
+
+
+class Rounded(Protocol):
+    """Coefficients after rounding."""
+
+    def coefficients(self) -> F64: ...
+
+
+R = TypeVar("R", bound=Rounded)
+
+
+def round_to_fit(
+    kept: F64, bits: Bits, round_to: Callable[[F64, int], R], error: Callable[[F64], float]
+) -> R:
+    """Round coefficients to `bits`, or to the fewest that add at most 2 % to the error.
+
+    Parameters
+    ----------
+    kept : array, shape (S, n)
+        Coefficients before rounding.
+    round_to : callable
+        From coefficients and bits to rounded coefficients.
+    error : callable
+        From coefficients to the squared error.
+    """
+    if bits != "auto":
+        return round_to(kept, bits)
+    limit = (1 + ALLOWANCE) ** 2 * error(kept)
+    low, high = FEWEST, MOST
+    while low < high:
+        middle = (low + high) // 2
+        if error(round_to(kept, middle).coefficients()) <= limit:
+            high = middle
+        else:
+            low = middle + 1
+    return round_to(kept, high)
+
+
+def check_bits(bits: Bits) -> None:
+    """Complain about a number of bits that is none."""
+    if bits != "auto" and bits not in range(FEWEST, MOST + 1):
+        raise ValueError(f"bits must be in {FEWEST}..{MOST} or auto, got {bits}")
