@@ -22,9 +22,11 @@ NB_MODULE(_core, m)
 {
 	register_bap(m);
 	register_channels(m);
+	register_ik_predict(m);
 	register_kinematics(m);
 	register_numbers(m);
 	register_planes(m);
 	register_bspline(m);
 	register_series(m);
+	register_wavelet97(m);
 }
