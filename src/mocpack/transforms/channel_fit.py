@@ -45,15 +45,5 @@ def fit_channels(local: F64, skeleton: Skeleton, joint: int) -> F64:
         return np.tile(rotations.IDENTITY, (len(local), 1))
     axis = skeleton.axes[joint]
     turned = rotations.multiply(rotations.multiply(rotations.conjugate(axis), local), axis)
-    missing = "".join(letter for letter in "XYZ" if letter not in order)
-    if len(order) == 1:
-        keep = np.array([letter == order for letter in "XYZ"] + [True])
-        fitted = rotations.normalize(turned * keep)
-    else:
-        angles = rotations.as_euler(turned, order + missing)
-        # of two equal triples, the one that turns less about the axis that the joint does not have
-        over = np.abs(angles[:, 2]) > np.pi / 2
-        first = angles[:, 0] + np.pi * over
-        second = np.where(over, np.pi - angles[:, 1], angles[:, 1])
-        fitted = rotations.from_euler(np.stack([first, second], axis=-1), order)
+    fitted = rotations.from_euler(rotations.as_euler(turned, order), order)
     return rotations.multiply(rotations.multiply(axis, fitted), rotations.conjugate(axis))
