@@ -83,7 +83,7 @@ class IkPredict(Codec):
 
     step: float = 0.001
     joint_scale: float = 2.0
-    twist_scale: float = 2.0
+    twist_scale: float = 1.0
     k: float = 1.0
     memory: float = 0.9
     damping: float = 1e-3
