@@ -23,7 +23,6 @@ struct State
 	double* world;		  // (B, 4) decoded world rotations
 	double* translations; // (M, 3) decoded
 	double* ways;		  // (B, 3) decoded directions of the bones, which no twist touches
-	double* before;		  // (B, 4) world rotations of the frame before, while this one is decoded
 	double* directions;	  // (B, 3) of the bones in the frame before
 	double* velocities;	  // (B, 3) change of each bone's direction
 	double* drifts;		  // (B, 3) change of each chain's end, by its first body
@@ -43,8 +42,7 @@ State state_of(const mocpack_Limbs& limbs, double* memory)
 	s.world = memory;
 	s.translations = s.world + 4 * bodies;
 	s.ways = s.translations + 3 * limbs.translated_count;
-	s.before = s.ways + 3 * bodies;
-	s.directions = s.before + 4 * bodies;
+	s.directions = s.ways + 3 * bodies;
 	s.velocities = s.directions + 3 * bodies;
 	s.drifts = s.velocities + 3 * bodies;
 	s.slips = s.drifts + 3 * bodies;
@@ -207,12 +205,14 @@ template <typename Code> struct Frame
 		return (sine < 0) == (left.w < 0) ? angle : -angle;
 	}
 
-	// Gives body b the direction `found`, turned there the shortest way from `predicted`, and its twist.
-	void settle(int32_t b, Quat predicted, Vec3 found)
+	// Gives body b the direction `found`, turned there the shortest way, and its twist.
+	void settle(int32_t b, Vec3 found)
 	{
 		found = unit_or(snapped(found), found);
 		store(s.ways + 3 * b, found);
-		Quat turn = multiply(shortest_turn(unit_or(rotate(predicted, axis(b)), found), found), predicted);
+		remember(s.velocities + 3 * b, found - direction_before(b));
+		Quat before = load_quat(s.world + 4 * b);
+		Quat turn = multiply(shortest_turn(unit_or(rotate(before, axis(b)), found), found), before);
 		if (Code* coder = limbs.twist_places[b] ? &places : twists)
 		{
 			double expected = limbs.extrapolate ? s.spins[b] : 0;
@@ -234,32 +234,13 @@ template <typename Code> struct Frame
 		return limbs.k * tangent(direction_before(b), load_vec(s.velocities + 3 * b));
 	}
 
-	// How body b turned since the frame before; without twist that places nothing, unless it may be seen.
-	// What places joints must not see it, so that it can be left out.
-	Quat turn_of(int32_t b, bool with_twist) const
-	{
-		if (with_twist || limbs.twist_places[b])
-			return multiply(load_quat(s.world + 4 * b), conjugate(load_quat(s.before + 4 * b)));
-		return shortest_turn(direction_before(b), direction(b));
-	}
-
-	// A body of no chain turns along with its parent; the root by itself.
+	// A body of no chain goes on as it did.
 	void free_body(int32_t b)
 	{
 		place(b);
-		int32_t parent = limbs.parents[b];
-		Vec3 carried = direction_before(b);
-		Quat turned = load_quat(s.before + 4 * b);
-		if (parent >= 0)
-		{
-			carried = rotate(turn_of(parent, false), carried);
-			turned = unit(multiply(turn_of(parent, !limbs.twist_places[b]), turned));
-		}
-		carried = (1 / length(carried)) * carried;
-		Vec3 predicted = unit_or(carried + tangent(carried, expectation(s.velocities + 3 * b)), carried);
-		Vec3 found = code_direction(b, predicted, Code::encodes ? wanted(b) : predicted);
-		settle(b, turned, found);
-		remember(s.velocities + 3 * b, direction(b) - carried);
+		Vec3 before = direction_before(b);
+		Vec3 predicted = unit_or(before + tangent(before, expectation(s.velocities + 3 * b)), before);
+		settle(b, code_direction(b, predicted, Code::encodes ? wanted(b) : predicted));
 	}
 
 	// The far end of a chain, from its base, as the frame before has it.
@@ -322,13 +303,11 @@ template <typename Code> struct Frame
 			found = code_direction(b, predicted, Code::encodes ? wanted(b) : predicted);
 		else
 			found = unit_or(end - load_vec(s.places + 3 * b), predicted);
-		settle(b, load_quat(s.before + 4 * b), found);
-		remember(s.velocities + 3 * b, direction(b) - direction_before(b));
+		settle(b, found);
 	}
 
 	void advance()
 	{
-		memcpy(s.before, s.world, 4 * limbs.body_count * sizeof(double));
 		memcpy(s.directions, s.ways, 3 * limbs.body_count * sizeof(double));
 		for (size_t b = 0; Code::encodes && b < limbs.body_count; ++b)
 			store(s.true_ways + 3 * b, rotate(load_quat(s.true_world + 4 * b), axis(int32_t(b))));
@@ -368,7 +347,7 @@ void solve_bodies(const mocpack_Limbs& limbs, const double* rotations, const dou
 
 size_t mocpack_ik_state_size(const mocpack_Limbs* limbs)
 {
-	return 37 * limbs->body_count + 6 * limbs->translated_count;
+	return 33 * limbs->body_count + 6 * limbs->translated_count;
 }
 
 void mocpack_ik_reset(const mocpack_Limbs* limbs, double* state, const double* world,

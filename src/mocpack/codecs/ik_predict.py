@@ -7,6 +7,7 @@ loop itself runs in the native core; `mocpack.live` runs it frame by frame.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -39,6 +40,11 @@ I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 
 
+ACCELERATION = 10.0  # metres a second squared: what limbs do
+FOLLOW = 0.17  # share of a new change, where a frame's acceleration equals the step
+SLOWEST = 0.01
+
+
 @dataclass(frozen=True)
 class IkPredict(Codec):
     """Closed-loop prediction by inverse kinematics, frame by frame, with no look-ahead.
@@ -54,9 +60,10 @@ class IkPredict(Codec):
     k : float
         How much of the last change of a bone's direction is expected to go on: 1 keeps its
         acceleration smallest, 0 its velocity; the paper prints 2.
-    memory : float
-        How slowly that expectation follows: 0 takes the last change alone, as in the paper, more
-        a fading mean of all changes, which quantisation disturbs less.
+    memory : float, optional
+        How slowly expectations follow: 0 takes the last change alone, as in the paper, more a
+        fading mean of all changes, which rounding disturbs less. By default it is chosen by step
+        and frame rate.
     damping : float
         Of the pseudo-inverse, relative to its trace.
     rounding : float
@@ -71,8 +78,8 @@ class IkPredict(Codec):
     compensate : bool
         Whether a bone is aimed at the true place of its far end from its decoded near end.
     extrapolate : bool
-        Whether ends of chains, translations and twist are expected to go on as they did too, or
-        to stay, as in the paper. Pays only where steps are fine.
+        Whether ends of chains, translations and twist are expected to go on as they did, or to
+        stay, as in the paper.
     weights : str
         Factors of the steps of some joints' bones, ``LeftForeArm=0.5;Head=2``.
     """
@@ -85,14 +92,14 @@ class IkPredict(Codec):
     joint_scale: float = 2.0
     twist_scale: float = 1.0
     k: float = 1.0
-    memory: float = 0.9
+    memory: float | None = None
     damping: float = 1e-3
     rounding: float = 0.3
     chains: str = "auto"
     intra: int = 0
     twist: bool = True
     compensate: bool = True
-    extrapolate: bool = False
+    extrapolate: bool = True
     weights: str = ""
 
     def __post_init__(self) -> None:
@@ -101,12 +108,13 @@ class IkPredict(Codec):
             ("joint_scale", 0.01, 100),
             ("twist_scale", 0.01, 100),
             ("k", 0, 2),
-            ("memory", 0, 0.999),
             ("damping", 0, 1),
             ("rounding", 0.1, 0.5),
         ):
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name} must be in {low:g}..{high:g}, got {getattr(self, name)}")
+        if self.memory is not None and not 0 <= self.memory <= 0.999:
+            raise ValueError(f"memory must be in 0..0.999 or null, got {self.memory}")
         for name in ("twist", "compensate", "extrapolate"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
@@ -307,13 +315,21 @@ def _native_stream(
         effector_step=codec.step,
         slide_step=codec.step,
         k=codec.k,
-        memory=codec.memory,
+        memory=_memory(codec, header.frame_time),
         damping=codec.damping,
         rounding=codec.rounding,
         compensate=codec.compensate,
         extrapolate=codec.extrapolate,
         twist=codec.twist,
     )
+
+
+def _memory(codec: IkPredict, frame_time: float) -> float:
+    """Return how slowly expectations follow: the coarser the step against the motion, the slower."""
+    if codec.memory is not None:
+        return codec.memory
+    bend = ACCELERATION * frame_time**2 / codec.step
+    return 1 - min(max(FOLLOW * math.sqrt(bend), SLOWEST), 1.0)
 
 
 def _replay(

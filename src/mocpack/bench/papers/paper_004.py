@@ -14,7 +14,7 @@ from __future__ import annotations
 import csv
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol
@@ -51,10 +51,11 @@ class CountingCodec(Protocol):
 
 Make = Callable[[float], CountingCodec]
 
+AS_PRINTED = IkPredict(memory=0.0, rounding=0.5, compensate=False, extrapolate=False)
 METHODS: dict[str, tuple[Make, F64]] = {
     "IKBP": (lambda q: IkPredict(step=q), np.geomspace(1e-5, 0.3, 22)),
     "IKBP as printed": (
-        lambda q: IkPredict(step=q, memory=0.0, rounding=0.5, compensate=False),
+        lambda q: replace(AS_PRINTED, step=q),
         np.geomspace(1e-5, 0.3, 22),
     ),
     "SPBLF": (lambda q: LastFrame(step=q), np.geomspace(1e-5, 1.0, 22)),
@@ -66,12 +67,15 @@ METHODS: dict[str, tuple[Make, F64]] = {
 VARIANTS = {
     "default": IkPredict(),
     "k = 0": IkPredict(k=0.0),
-    "k = 2, as the paper prints": IkPredict(k=2.0),
-    "memory 0, as in the paper": IkPredict(memory=0.0),
+    "k = 2": IkPredict(k=2.0),
+    "memory 0": IkPredict(memory=0.0),
     "nearest rounding": IkPredict(rounding=0.5),
     "bones not aimed": IkPredict(compensate=False),
-    "ends extrapolated": IkPredict(extrapolate=True),
+    "ends not extrapolated, as in the paper": IkPredict(extrapolate=False),
     "no chains": IkPredict(chains="none", joint_scale=1.0),
+    "all as printed": AS_PRINTED,
+    "all as printed, k = 0": replace(AS_PRINTED, k=0.0),
+    "all as printed, k = 2": replace(AS_PRINTED, k=2.0),
     "no twist": IkPredict(twist=False),
     "intra frame each half second": IkPredict(intra=60),
 }
