@@ -325,7 +325,7 @@ def _native_stream(
 
 
 def _memory(codec: IkPredict, frame_time: float) -> float:
-    """Return how slowly expectations follow: the coarser the step against the motion, the slower."""
+    """Return how slowly expectations follow: the coarser the step, the slower."""
     if codec.memory is not None:
         return codec.memory
     bend = ACCELERATION * frame_time**2 / codec.step
