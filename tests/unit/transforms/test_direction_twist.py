@@ -67,7 +67,7 @@ def test_the_chosen_pole_and_reference_keep_away_from_the_motion():
     rng = np.random.default_rng(0)
     # a bone along z, then everywhere near -z: both the paper's poles and its twist would fail
     wobble = rng.normal(size=(300, 3)) * 0.1
-    world = turned(wobble + [np.pi, 0, 0])
+    world = turned(wobble + np.array([np.pi, 0, 0]))
     frame = choose_frame(world, np.array([[0.0, 0, 1]]))
     angles = to_angles(world, frame)
     assert frame.poles[0] != 2
