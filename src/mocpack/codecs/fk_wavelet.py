@@ -41,6 +41,7 @@ F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 U8 = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
+Columns = slice | npt.NDArray[np.intp]
 
 SINES = 255  # the azimuth's lever is stored in parts of this
 NEAREST = 0.1  # of a bone's length: nearer than this, a decoded joint says nothing of its direction
@@ -136,7 +137,7 @@ class FkWavelet(Codec):
         first = np.zeros(rig.signal_count, np.int64)
         coefficients = np.zeros((clip.frame_count, rig.signal_count), np.int64)
 
-        def code(signals: F64, columns: slice) -> F64:
+        def code(signals: F64, columns: Columns) -> F64:
             """Quantise signals (T, n) of these columns and return what the decoder will have."""
             fine = steps[columns] * np.where(region[:, columns], 0.5**self.roi_bits, 1.0)
             first[columns] = to_grid(signals[0], steps[columns])
@@ -236,7 +237,8 @@ def _rig_of(clip: Clip) -> _Rig:
     bodies = find_bodies(clip.header, still)
     world = bodies.world(clip)[1]
     frame = choose_frame(world, bodies.axes)
-    sines = np.sqrt(np.mean(np.sin(to_angles(world, frame)[..., 0]) ** 2, axis=0))
+    along = rotations.rotate(world, frame.axes)[:, np.arange(len(bodies)), frame.poles]
+    sines = np.sqrt(np.clip(1 - np.mean(along**2, axis=0), 0, 1))
     return _Rig(still, bodies, frame, np.clip(np.ceil(SINES * sines), 1, 255).astype(np.uint8))
 
 
@@ -278,40 +280,51 @@ def _classes(rig: _Rig) -> npt.NDArray[np.uint16]:
 
 
 def _code_bodies(
-    clip: Clip, rig: _Rig, code: Callable[[F64, slice], F64], *, compensate: bool
+    clip: Clip, rig: _Rig, code: Callable[[F64, Columns], F64], *, compensate: bool
 ) -> None:
-    """Code translations, then body after body, each from where its decoded parent puts it."""
+    """Code translations, then bodies down the tree, each from where its decoded parent puts it."""
     bodies, frame = rig.bodies, rig.frame
     positions, world = bodies.world(clip)
     moving = clip.translations[:, ~rig.still.translations].reshape(clip.frame_count, -1)
     slides = code(moving, rig.slide_columns).reshape(clip.frame_count, -1, 3)
     placed, decoded = np.empty_like(positions), np.empty_like(world)
-    for b in range(len(bodies)):
-        placed[:, b] = bodies.place(b, placed, decoded, slides)
-        turn = world[:, b]
-        if compensate and not bodies.twist_places[b]:
-            tip = bodies.lengths[b] * rotations.rotate(turn, bodies.axes[b])
-            turn = aimed(turn, tip, positions[:, b] - placed[:, b])
-        one = AngleFrame(frame.axes[b : b + 1], frame.poles[b : b + 1], frame.references[b : b + 1])
-        angles = code(to_angles(turn[:, np.newaxis], one)[:, 0], slice(3 * b, 3 * b + 3))
-        decoded[:, b] = from_angles(angles[:, np.newaxis], one)[:, 0]
+    for level in _levels(bodies):
+        for b in level:
+            placed[:, b] = bodies.place(b, placed, decoded, slides)
+        turn = world[:, level]
+        if compensate:
+            tip = bodies.lengths[level, np.newaxis] * rotations.rotate(turn, bodies.axes[level])
+            better = aimed(turn, tip, positions[:, level] - placed[:, level])
+            turn = np.where(bodies.twist_places[level, np.newaxis], turn, better)
+        some = AngleFrame(frame.axes[level], frame.poles[level], frame.references[level])
+        columns = (3 * np.array(level)[:, np.newaxis] + np.arange(3)).ravel()
+        angles = code(to_angles(turn, some).reshape(clip.frame_count, -1), columns)
+        decoded[:, level] = from_angles(angles.reshape(clip.frame_count, -1, 3), some)
+
+
+def _levels(bodies: Bodies) -> list[list[int]]:
+    """Return the bodies by how far down the tree they are: those of one level do not interact."""
+    depth: list[int] = []
+    for parent in bodies.parents:
+        depth.append(depth[parent] + 1 if parent >= 0 else 0)
+    return [[b for b, d in enumerate(depth) if d == level] for level in range(max(depth) + 1)]
 
 
 def aimed(turn: F64, tip: F64, shift: F64) -> F64:
-    """Return rotations (T, 4) turned the shortest way so that a bone points at its true end.
+    """Return rotations (..., 4) turned the shortest way so that a bone points at its true end.
 
     Parameters
     ----------
-    turn : array, shape (T, 4)
+    turn : array, shape (..., 4)
         True rotations of the bone.
-    tip : array, shape (T, 3)
+    tip : array, shape (..., 3)
         From its true near end to its true far end, in the world.
-    shift : array, shape (T, 3)
+    shift : array, shape (..., 3)
         From its decoded to its true near end.
     """
     aim = tip + shift
-    length = np.linalg.norm(tip, axis=1, keepdims=True)
-    distance = np.linalg.norm(aim, axis=1, keepdims=True)
+    length = np.linalg.norm(tip, axis=-1, keepdims=True)
+    distance = np.linalg.norm(aim, axis=-1, keepdims=True)
     near = (distance <= NEAREST * length) | (length == 0)
     aim = np.where(near, tip, aim)
     distance = np.where(near, length, distance)
