@@ -36,6 +36,8 @@ class Dwt97(Codec):
         Quantiser step of the coefficients of angles.
     lever : float, metres
         A length is rounded as finely as an angle moves a point at this distance.
+    levels : int
+        How often the low band is halved again; 0: as long as it has more than four rows.
     """
 
     codec_id = "dwt97"
@@ -44,12 +46,15 @@ class Dwt97(Codec):
 
     step: float = 0.01
     lever: float = 0.5
+    levels: int = 0
 
     def __post_init__(self) -> None:
         if not 1e-6 <= self.step <= 10.0:
             raise ValueError(f"step must be in 1e-6..10 radians, got {self.step}")
         if not 1e-3 <= self.lever <= 1e3:
             raise ValueError(f"lever must be in 0.001..1000 metres, got {self.lever}")
+        if self.levels not in range(33):
+            raise ValueError(f"levels must be in 0..32, got {self.levels}")
 
     def encode(self, clip: Clip) -> bytes:
         first, coefficients, moving = self._quantize(clip)
@@ -68,7 +73,9 @@ class Dwt97(Codec):
             raise CorruptionError("dwt97 payload: the first channel must be coded")
         coefficients = decode_plane(read.rest(), frames, int(moving.sum()))
         matrix = np.tile(first.astype(np.float64), (frames, 1))
-        matrix[:, moving] += inverse(coefficients.astype(np.float64), level_count(frames))
+        matrix[:, moving] += inverse(
+            coefficients.astype(np.float64), level_count(frames, self.levels)
+        )
         try:
             return from_dofs(matrix * channel_steps(header.skeleton, self.step, self.lever), header)
         except InvalidClipError as error:
@@ -86,5 +93,7 @@ class Dwt97(Codec):
         moving[:1] = True  # so that the payload grows with the frames even of a still clip
         first = to_grid(matrix[0], steps)
         rest = matrix[:, moving] / steps[moving] - first[moving]
-        coefficients = np.rint(forward(rest, level_count(len(matrix)))).astype(np.int64)
+        coefficients = np.rint(forward(rest, level_count(len(matrix), self.levels))).astype(
+            np.int64
+        )
         return first, check_plane(coefficients), moving

@@ -63,6 +63,8 @@ class FkWavelet(Codec):
         Factors of the steps of some joints' bones, ``LeftForeArm=0.5;Head=2``.
     compensate : bool
         Whether a bone is aimed at the true place of its far end from its decoded near end.
+    levels : int
+        How often the low band is halved again; 0: as long as it has more than four rows.
     roi : str
         Region of interest: "none", "contacts" (frames in which a hand or foot is planted), or
         frames, ``100:160;300:320``. Its coefficients come first and finer.
@@ -81,6 +83,7 @@ class FkWavelet(Codec):
     twist: bool = True
     weights: str = ""
     compensate: bool = True
+    levels: int = 0
     roi: str = "none"
     roi_joints: str = ""
     roi_bits: int = 3
@@ -96,6 +99,8 @@ class FkWavelet(Codec):
         for name in ("weights", "roi", "roi_joints"):
             if not isinstance(getattr(self, name), str):
                 raise ValueError(f"{name} must be text, got {getattr(self, name)!r}")
+        if self.levels not in range(33):
+            raise ValueError(f"levels must be in 0..32, got {self.levels}")
         if self.roi_bits not in range(17):
             raise ValueError(f"roi_bits must be in 0..16, got {self.roi_bits}")
 
@@ -133,7 +138,7 @@ class FkWavelet(Codec):
         """Return the first frame on the grid, all coefficients (T, S), which are of interest."""
         steps = self._steps(rig, clip.header)
         region = self._region(clip, rig)
-        levels = wavelet97.level_count(clip.frame_count)
+        levels = wavelet97.level_count(clip.frame_count, self.levels)
         first = np.zeros(rig.signal_count, np.int64)
         coefficients = np.zeros((clip.frame_count, rig.signal_count), np.int64)
 
@@ -155,7 +160,7 @@ class FkWavelet(Codec):
             first = read_row(read, rig.signal_count)
             steps = self._steps(rig, header)
             bands = self._read_bands(read, rig, header.frame_count, steps, cut=cut)
-            levels = wavelet97.level_count(header.frame_count)
+            levels = wavelet97.level_count(header.frame_count, self.levels)
             signals = first * steps + wavelet97.inverse(bands, levels)
             world = from_angles(_angles(signals, rig), rig.frame)
             slides = signals[:, rig.slide_columns].reshape(header.frame_count, -1, 3)
@@ -204,7 +209,7 @@ class FkWavelet(Codec):
             frames = planted(clip.positions()[:, joints], clip.frame_rate)
         else:
             frames = np.tile(given_frames(self.roi, clip.frame_count)[:, np.newaxis], len(joints))
-        levels = wavelet97.level_count(clip.frame_count)
+        levels = wavelet97.level_count(clip.frame_count, self.levels)
         for b, mask in enumerate(on_the_way(frames, joints, skeleton, rig.bodies).T):
             touched = wavelet97.touched(mask, levels)[:, np.newaxis]
             region[:, 3 * b : 3 * b + 3] = touched

@@ -19,14 +19,16 @@ SCALE = 1.149604398860241
 SHORTEST = 4  # a band is halved again while it has more rows than this
 
 
-def level_count(frames: int) -> int:
-    """Return how often a signal of this many frames is halved.
+def level_count(frames: int, most: int = 0) -> int:
+    """Return how often a signal of this many frames is halved; `most` limits it, unless 0.
 
     >>> [level_count(n) for n in (1, 4, 5, 16, 17, 580)]
     [0, 0, 1, 2, 3, 8]
+    >>> level_count(580, most=3)
+    3
     """
     levels = 0
-    while frames > SHORTEST:
+    while frames > SHORTEST and (levels < most or most == 0):
         frames = _low(frames)
         levels += 1
     return levels

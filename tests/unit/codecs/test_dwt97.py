@@ -28,7 +28,7 @@ def test_smooth_motion_needs_few_coefficients():
     assert np.mean(symbols == 0) > 0.8
 
 
-@pytest.mark.parametrize("wrong", [{"step": 0}, {"step": 11}, {"lever": -1}])
+@pytest.mark.parametrize("wrong", [{"step": 0}, {"levels": 40}, {"step": 11}, {"lever": -1}])
 def test_impossible_parameters_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Dwt97(**wrong)

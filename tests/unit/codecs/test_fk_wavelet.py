@@ -141,7 +141,9 @@ def test_texts_that_make_no_sense_are_refused(params, complaint):
         FkWavelet(**params).encode(WALK)
 
 
-@pytest.mark.parametrize("wrong", [{"step": 0}, {"roi_bits": 17}, {"twist": 1}, {"twist_scale": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"step": 0}, {"levels": 40}, {"roi_bits": 17}, {"twist": 1}, {"twist_scale": 0}]
+)
 def test_impossible_parameters_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         FkWavelet(**wrong)
