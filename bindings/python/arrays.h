@@ -34,6 +34,7 @@ void check_status(int status, const char* what);
 // Each group of functions registers itself; module.cpp is the table of contents.
 void register_bap(nb::module_& m);
 void register_channels(nb::module_& m);
+void register_ik_predict(nb::module_& m);
 void register_kinematics(nb::module_& m);
 void register_lifting(nb::module_& m);
 void register_limb_ik(nb::module_& m);
@@ -43,3 +44,4 @@ void register_bspline(nb::module_& m);
 void register_series(nb::module_& m);
 void register_signals(nb::module_& m);
 void register_zero_runs(nb::module_& m);
+void register_wavelet97(nb::module_& m);

@@ -22,6 +22,7 @@ NB_MODULE(_core, m)
 {
 	register_bap(m);
 	register_channels(m);
+	register_ik_predict(m);
 	register_kinematics(m);
 	register_lifting(m);
 	register_limb_ik(m);
@@ -31,4 +32,5 @@ NB_MODULE(_core, m)
 	register_series(m);
 	register_signals(m);
 	register_zero_runs(m);
+	register_wavelet97(m);
 }

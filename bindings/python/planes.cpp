@@ -1,7 +1,10 @@
 // Planes of integers: arrays in, bytes out, and back.
 #include "arrays.h"
 
+#include <nanobind/stl/tuple.h>
+
 #include <memory>
+#include <tuple>
 
 #include "mocpack/core.h"
 
@@ -53,10 +56,30 @@ NewArray<int32_t, 2> planes_decode(nb::bytes data, size_t rows, size_t columns, 
 	return values;
 }
 
+// Returns (values, how many of their rows are whole).
+std::tuple<NewArray<int32_t, 2>, size_t> planes_decode_cut(nb::bytes data, size_t rows, size_t columns,
+														   Classes classes, size_t class_count)
+{
+	check_classes(classes, columns, class_count);
+	auto values = new_array<int32_t, 2>({rows, columns});
+	std::unique_ptr<uint8_t[]> models(new uint8_t[mocpack_planes_models_size(class_count) + 1]);
+	size_t whole;
+	{
+		const uint8_t* src = static_cast<const uint8_t*>(data.data());
+		size_t size = data.size();
+		nb::gil_scoped_release release;
+		whole = mocpack_planes_decode_cut(values.data(), rows, columns, classes.data(), class_count,
+										  models.get(), src, size);
+	}
+	return {values, whole};
+}
+
 } // namespace
 
 void register_planes(nb::module_& m)
 {
 	m.def("planes_encode", &planes_encode, "values"_a, "classes"_a, "class_count"_a);
 	m.def("planes_decode", &planes_decode, "data"_a, "rows"_a, "columns"_a, "classes"_a, "class_count"_a);
+	m.def("planes_decode_cut", &planes_decode_cut, "data"_a, "rows"_a, "columns"_a, "classes"_a,
+		  "class_count"_a);
 }

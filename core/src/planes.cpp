@@ -131,3 +131,55 @@ mocpack_Status mocpack_planes_decode(int32_t* values, size_t rows, size_t column
 	}
 	return coder.all_read() ? MOCPACK_OK : MOCPACK_CORRUPT;
 }
+
+size_t mocpack_planes_decode_cut(int32_t* values, size_t rows, size_t columns, const uint16_t* classes,
+								 size_t class_count, void* models, const uint8_t* src, size_t src_size)
+{
+	Models* m = static_cast<Models*>(models);
+	for (size_t c = 0; c < class_count; ++c)
+		m[c] = Models();
+	RangeDecoder coder(src, src_size);
+	auto bit = [&coder](AdaptiveBit& model, int) { return decode_bit(coder, model); };
+	for (size_t r = 0; r < rows; ++r)
+	{
+		for (size_t c = 0; c < columns; ++c)
+			values[r * columns + c] = code_value(bit, m[classes[c]], context_at(values, columns, r, c), 0);
+		if (!coder.certain())
+			return r;
+	}
+	return rows;
+}
+
+void mocpack_planes_reset(void* models, size_t class_count)
+{
+	for (size_t c = 0; c < class_count; ++c)
+		static_cast<Models*>(models)[c] = Models();
+}
+
+size_t mocpack_planes_encode_row(uint8_t* dst, size_t dst_size, const int32_t* rows, size_t columns,
+								 const uint16_t* classes, void* models)
+{
+	Models* m = static_cast<Models*>(models);
+	RangeEncoder coder(dst, dst_size);
+	auto bit = [&coder](AdaptiveBit& model, int value)
+	{
+		encode_bit(coder, model, value);
+		return value;
+	};
+	for (size_t c = 0; c < columns; ++c)
+		code_value(bit, m[classes[c]], context_at(rows, columns, 2, c), rows[2 * columns + c]);
+	return coder.finish();
+}
+
+mocpack_Status mocpack_planes_decode_row(int32_t* rows, size_t columns, const uint16_t* classes, void* models,
+										 const uint8_t* src, size_t src_size)
+{
+	Models* m = static_cast<Models*>(models);
+	RangeDecoder coder(src, src_size);
+	auto bit = [&coder](AdaptiveBit& model, int) { return decode_bit(coder, model); };
+	for (size_t c = 0; c < columns; ++c)
+		rows[2 * columns + c] = code_value(bit, m[classes[c]], context_at(rows, columns, 2, c), 0);
+	if (coder.exhausted())
+		return MOCPACK_TRUNCATED;
+	return coder.all_read() ? MOCPACK_OK : MOCPACK_CORRUPT;
+}

@@ -98,6 +98,12 @@ class RangeDecoder
 		return past_ > 4;
 	}
 
+	// Whether what was decoded so far holds whatever bytes follow the ones at hand.
+	bool certain() const
+	{
+		return past_ == 0;
+	}
+
 	// Whether every byte was needed; false means that bytes follow the coded ones.
 	bool all_read() const
 	{

@@ -19,8 +19,8 @@ _AXES = {"X": 0, "Y": 1, "Z": 2}
 
 def multiply(a: F64, b: F64) -> F64:
     """Return the rotation that first turns by `b`, then by `a`; shapes (..., 4)."""
-    ax, ay, az, aw = np.moveaxis(a, -1, 0)
-    bx, by, bz, bw = np.moveaxis(b, -1, 0)
+    ax, ay, az, aw = a[..., 0], a[..., 1], a[..., 2], a[..., 3]
+    bx, by, bz, bw = b[..., 0], b[..., 1], b[..., 2], b[..., 3]
     product: F64 = np.stack(
         [
             aw * bx + ax * bw + ay * bz - az * by,
@@ -41,8 +41,15 @@ def conjugate(q: F64) -> F64:
 def rotate(q: F64, v: F64) -> F64:
     """Turn vectors `v` (..., 3) by rotations `q` (..., 4)."""
     xyz, w = q[..., :3], q[..., 3:]
-    t = 2.0 * np.cross(xyz, v)
-    return v + w * t + np.cross(xyz, t)
+    t = 2.0 * cross(xyz, v)
+    return v + w * t + cross(xyz, t)
+
+
+def cross(a: F64, b: F64) -> F64:
+    """Return the cross product of vectors (..., 3); numpy's own is several times slower."""
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
 
 
 def normalize(q: F64) -> F64:

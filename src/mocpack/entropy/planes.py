@@ -41,6 +41,16 @@ def decode_plane(data: bytes, rows: int, columns: int, classes: npt.ArrayLike | 
     return np.asarray(_core.planes_decode(data, rows, columns, kinds, count))
 
 
+def decode_cut_plane(
+    data: bytes, rows: int, columns: int, classes: npt.ArrayLike | None = None
+) -> I32:
+    """Return as many whole rows (some, columns) as the first bytes of a coded plane hold."""
+    rows = min(rows, ROWS_PER_BYTE * (len(data) + 1))
+    kinds, count = _classes(classes, columns)
+    values, whole = _core.planes_decode_cut(data, rows, columns, kinds, count)
+    return np.asarray(values)[:whole]
+
+
 def _classes(classes: npt.ArrayLike | None, columns: int) -> tuple[npt.NDArray[np.uint16], int]:
     if classes is None:
         return np.zeros(columns, np.uint16), 1

@@ -1,0 +1,340 @@
+// Prediction by inverse kinematics: a stream that keeps the state between frames.
+#include "arrays.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "mocpack/core.h"
+
+namespace
+{
+
+using Indices = Array<int32_t, nb::ndim<1>>;
+using Numbers = Array<double, nb::ndim<1>>;
+using Points = Array<double, nb::shape<-1, 3>>;
+using Turns = Array<double, nb::shape<-1, 4>>;
+using Rows = Array<int32_t, nb::ndim<2>>;
+
+// A plane that grows row by row, with its statistics.
+struct RowCoder
+{
+	std::vector<uint16_t> classes;
+	std::vector<int32_t> rows; // the last three
+	std::vector<uint8_t> models, buffer;
+	size_t class_count = 1;
+
+	void open(std::vector<uint16_t> kinds)
+	{
+		classes = std::move(kinds);
+		for (uint16_t kind : classes)
+			class_count = kind >= class_count ? kind + size_t(1) : class_count;
+		models.resize(mocpack_planes_models_size(class_count));
+		buffer.resize(mocpack_planes_bound(1, classes.size()));
+		reset();
+	}
+
+	void reset()
+	{
+		rows.assign(3 * classes.size(), 0);
+		mocpack_planes_reset(models.data(), class_count);
+	}
+
+	int32_t* last()
+	{
+		return rows.data() + 2 * classes.size();
+	}
+
+	size_t encode()
+	{
+		size_t size = mocpack_planes_encode_row(buffer.data(), buffer.size(), rows.data(), classes.size(),
+												classes.data(), models.data());
+		return size;
+	}
+
+	mocpack_Status decode(const uint8_t* src, size_t size)
+	{
+		return mocpack_planes_decode_row(rows.data(), classes.size(), classes.data(), models.data(), src,
+										 size);
+	}
+
+	void advance()
+	{
+		memmove(rows.data(), rows.data() + classes.size(), 2 * classes.size() * sizeof(int32_t));
+	}
+};
+
+struct IkStream
+{
+	Indices joints, parents;
+	Turns frames;
+	Points attachments;
+	Indices slides;
+	Points axes;
+	Numbers lengths, direction_steps, twist_steps;
+	Array<uint8_t, nb::ndim<1>> twist_places;
+	Indices segment_sizes, order;
+	size_t joint_count;
+	bool twist;
+	mocpack_Limbs limbs;
+	std::vector<double> state;
+	RowCoder places, twists;
+	std::vector<uint8_t> packet;
+
+	IkStream(size_t joint_count_, size_t translated_count, Indices joints_, Indices parents_, Turns frames_,
+			 Points attachments_, Indices slides_, Points axes_, Numbers lengths_, Numbers direction_steps_,
+			 Numbers twist_steps_, Array<uint8_t, nb::ndim<1>> twist_places_, Indices segment_sizes_,
+			 Indices order_, double effector_step, double slide_step, double k, double memory, double damping,
+			 double rounding, bool compensate, bool extrapolate, bool twist_)
+		: joints(joints_), parents(parents_), frames(frames_), attachments(attachments_), slides(slides_),
+		  axes(axes_), lengths(lengths_), direction_steps(direction_steps_), twist_steps(twist_steps_),
+		  twist_places(twist_places_), segment_sizes(segment_sizes_), order(order_),
+		  joint_count(joint_count_), twist(twist_)
+	{
+		limbs = {joints.size(),
+				 translated_count,
+				 joints.data(),
+				 parents.data(),
+				 frames.data(),
+				 attachments.data(),
+				 slides.data(),
+				 axes.data(),
+				 lengths.data(),
+				 direction_steps.data(),
+				 twist_steps.data(),
+				 twist_places.data(),
+				 segment_sizes.size(),
+				 segment_sizes.data(),
+				 order.data(),
+				 effector_step,
+				 slide_step,
+				 k,
+				 memory,
+				 damping,
+				 rounding,
+				 int(compensate),
+				 int(extrapolate)};
+		check();
+		state.assign(mocpack_ik_state_size(&limbs), 0.0);
+		open_coders();
+	}
+
+	// The kernels trust these indices; everything that reaches them passes here.
+	void check() const
+	{
+		size_t bodies = joints.size();
+		bool good = parents.size() == bodies && frames.shape(0) == bodies && attachments.shape(0) == bodies &&
+					slides.size() == bodies && axes.shape(0) == bodies && lengths.size() == bodies &&
+					direction_steps.size() == bodies && twist_steps.size() == bodies &&
+					twist_places.size() == bodies && order.size() == bodies;
+		std::vector<char> seen(bodies, 0);
+		for (size_t b = 0; good && b < bodies; ++b)
+			good = joints.data()[b] >= 0 && size_t(joints.data()[b]) < joint_count &&
+				   parents.data()[b] < int32_t(b) && parents.data()[b] >= (b ? 0 : -1) &&
+				   slides.data()[b] >= -1 && slides.data()[b] < int32_t(limbs.translated_count);
+		for (size_t i = 0; good && i < bodies; ++i)
+		{
+			int32_t b = order.data()[i];
+			good = b >= 0 && size_t(b) < bodies && !seen[size_t(b)] &&
+				   (parents.data()[b] < 0 || seen[size_t(parents.data()[b])]);
+			if (good)
+				seen[size_t(b)] = 1;
+		}
+		size_t covered = 0;
+		for (size_t g = 0; good && g < segment_sizes.size(); ++g)
+		{
+			good = segment_sizes.data()[g] > 0;
+			covered += good ? size_t(segment_sizes.data()[g]) : 0;
+		}
+		if (!good || covered != bodies)
+			throw nb::value_error("the bodies of an IK stream contradict each other");
+	}
+
+	// Statistics: 0 directions, 1 twists, 2 translations, 3 ends of chains.
+	void open_coders()
+	{
+		std::vector<uint16_t> placing, twisting;
+		const int32_t* at = order.data();
+		for (size_t g = 0; g < segment_sizes.size(); at += segment_sizes.data()[g++])
+		{
+			size_t count = size_t(segment_sizes.data()[g]);
+			for (size_t j = 0; j < count; ++j)
+			{
+				if (slides.data()[at[j]] >= 0)
+					placing.insert(placing.end(), 3, 2);
+				if (count > 1 && j == 0)
+					placing.insert(placing.end(), 3, 3);
+				if (count == 1 || j + 1 < count)
+					placing.insert(placing.end(), 2, 0);
+				if (twist_places.data()[at[j]])
+					placing.push_back(1);
+				else if (twist)
+					twisting.push_back(0);
+			}
+		}
+		places.open(placing);
+		twists.open(twisting);
+	}
+
+	void reset(Turns world, Points translations)
+	{
+		if (world.shape(0) != limbs.body_count || translations.shape(0) != limbs.translated_count)
+			throw nb::value_error("world (B, 4) and translations (M, 3) do not fit the stream");
+		mocpack_ik_reset(&limbs, state.data(), world.data(), translations.data());
+		places.reset();
+		twists.reset();
+	}
+
+	std::tuple<NewArray<int32_t, 2>, NewArray<int32_t, 2>> encode(Rotations rotations, Translations moves)
+	{
+		size_t frames_ = rotations.shape(0), width = places.classes.size(), extra = twists.classes.size();
+		if (rotations.shape(1) != joint_count || moves.shape(1) != limbs.translated_count ||
+			moves.shape(0) != frames_)
+			throw nb::value_error("rotations (T, J, 4) and translations (T, M, 3) do not fit the stream");
+		auto placing = new_array<int32_t, 2>({frames_, width});
+		auto twisting = new_array<int32_t, 2>({frames_, extra});
+		bool fits = true;
+		{
+			nb::gil_scoped_release release;
+			for (size_t t = 0; t < frames_; ++t)
+				fits = mocpack_ik_encode(&limbs, state.data(), rotations.data() + 4 * joint_count * t,
+										 moves.data() + 3 * limbs.translated_count * t,
+										 placing.data() + width * t,
+										 twist ? twisting.data() + extra * t : nullptr) == MOCPACK_OK &&
+					   fits;
+		}
+		if (!fits)
+			throw nb::value_error("the step is too fine for a motion this fast");
+		return {placing, twisting};
+	}
+
+	// World rotations (T, B, 4) and translations (T, M, 3); `twisting` may be left out.
+	std::tuple<NewArray<double, 3>, NewArray<double, 3>> decode(Rows placing, std::optional<Rows> twisting)
+	{
+		size_t frames_ = placing.shape(0), width = places.classes.size(), extra = twists.classes.size();
+		size_t bodies = limbs.body_count, moving = limbs.translated_count;
+		if (placing.shape(1) != width ||
+			(twisting && (twisting->shape(0) != frames_ || twisting->shape(1) != extra)))
+			throw nb::value_error("rows do not fit the stream");
+		auto world = new_array<double, 3>({frames_, bodies, 4});
+		auto moves = new_array<double, 3>({frames_, moving, 3});
+		{
+			nb::gil_scoped_release release;
+			for (size_t t = 0; t < frames_; ++t)
+			{
+				mocpack_ik_decode(&limbs, state.data(), placing.data() + width * t,
+								  twisting ? twisting->data() + extra * t : nullptr);
+				memcpy(world.data() + 4 * bodies * t, state.data(), 4 * bodies * sizeof(double));
+				memcpy(moves.data() + 3 * moving * t, state.data() + 4 * bodies, 3 * moving * sizeof(double));
+			}
+		}
+		return {world, moves};
+	}
+
+	// One frame as bytes: `start`, the size of what places joints as a varint, that, the other twist.
+	nb::bytes encode_frame(uint8_t start, Turns rotations, Points translations)
+	{
+		if (rotations.shape(0) != joint_count || translations.shape(0) != limbs.translated_count)
+			throw nb::value_error("rotations (J, 4) and translations (M, 3) do not fit the stream");
+		mocpack_Status status = mocpack_ik_encode(&limbs, state.data(), rotations.data(), translations.data(),
+												  places.last(), twist ? twists.last() : nullptr);
+		if (status != MOCPACK_OK)
+			throw nb::value_error("the step is too fine for a motion this fast");
+		size_t size = places.encode(), extra = twist ? twists.encode() : 0;
+		places.advance();
+		twists.advance();
+		packet.assign(1, start);
+		for (size_t rest = size;
+			 packet.push_back(uint8_t(rest > 127 ? (rest & 127) | 128 : rest)), rest > 127;)
+			rest >>= 7;
+		packet.insert(packet.end(), places.buffer.data(), places.buffer.data() + size);
+		packet.insert(packet.end(), twists.buffer.data(), twists.buffer.data() + extra);
+		return nb::bytes(packet.data(), packet.size());
+	}
+
+	// Takes what encode_frame gave; the twist may be cut off, or left aside because it was cut off before.
+	// Returns whether it was taken.
+	bool decode_frame(nb::bytes data, bool with_twist)
+	{
+		const uint8_t* at = static_cast<const uint8_t*>(data.data());
+		const uint8_t* end = at + data.size();
+		size_t size = 0;
+		int shift = 0;
+		for (at = at < end ? at + 1 : at; at < end && shift < 28; shift += 7)
+		{
+			size |= size_t(*at & 127) << shift;
+			if (*at++ < 128)
+				break;
+		}
+		if (shift == 28 || size_t(end - at) < size)
+			check_status(MOCPACK_TRUNCATED, "a frame");
+		check_status(places.decode(at, size), "a frame");
+		at += size;
+		with_twist = with_twist && twist && at < end;
+		if (with_twist)
+			check_status(twists.decode(at, size_t(end - at)), "the twist of a frame");
+		mocpack_ik_decode(&limbs, state.data(), places.last(), with_twist ? twists.last() : nullptr);
+		places.advance();
+		twists.advance();
+		return with_twist;
+	}
+
+	// Writes the frame decoded last into rotations (J, 4) and translations (M, 3).
+	void pose(MutableArray<double, nb::shape<-1, 4>> rotations, MutableArray<double, nb::shape<-1, 3>> moves)
+	{
+		if (rotations.shape(0) != joint_count || moves.shape(0) != limbs.translated_count)
+			throw nb::value_error("rotations (J, 4) and translations (M, 3) do not fit the stream");
+		mocpack_ik_pose(&limbs, state.data(), rotations.data(), moves.data());
+	}
+
+	// World rotations (B, 4) and translations (M, 3) decoded last: equal on both sides of a stream.
+	std::tuple<NewArray<double, 2>, NewArray<double, 2>> decoded() const
+	{
+		size_t bodies = limbs.body_count, moving = limbs.translated_count;
+		auto world = new_array<double, 2>({bodies, 4});
+		auto moves = new_array<double, 2>({moving, 3});
+		memcpy(world.data(), state.data(), 4 * bodies * sizeof(double));
+		memcpy(moves.data(), state.data() + 4 * bodies, 3 * moving * sizeof(double));
+		return {world, moves};
+	}
+
+	NewArray<uint16_t, 1> classes() const
+	{
+		auto kinds = new_array<uint16_t, 1>({places.classes.size()});
+		memcpy(kinds.data(), places.classes.data(), places.classes.size() * sizeof(uint16_t));
+		return kinds;
+	}
+
+	size_t twist_count() const
+	{
+		return twists.classes.size();
+	}
+};
+
+} // namespace
+
+void register_ik_predict(nb::module_& m)
+{
+	nb::class_<IkStream>(m, "IkStream")
+		.def(nb::init<size_t, size_t, Indices, Indices, Turns, Points, Indices, Points, Numbers, Numbers,
+					  Numbers, Array<uint8_t, nb::ndim<1>>, Indices, Indices, double, double, double, double,
+					  double, double, bool, bool, bool>(),
+			 nb::kw_only(), "joint_count"_a, "translated_count"_a, "joints"_a, "parents"_a, "frames"_a,
+			 "attachments"_a, "slides"_a, "axes"_a, "lengths"_a, "direction_steps"_a, "twist_steps"_a,
+			 "twist_places"_a, "segment_sizes"_a, "order"_a, "effector_step"_a, "slide_step"_a, "k"_a,
+			 "memory"_a, "damping"_a, "rounding"_a, "compensate"_a, "extrapolate"_a, "twist"_a)
+		.def("reset", &IkStream::reset, "world"_a, "translations"_a)
+		.def("encode", &IkStream::encode, "rotations"_a, "translations"_a)
+		.def("decode", &IkStream::decode, "places"_a, "twists"_a.none())
+		.def("encode_frame", &IkStream::encode_frame, "start"_a, "rotations"_a, "translations"_a)
+		.def("decode_frame", &IkStream::decode_frame, "data"_a, "with_twist"_a)
+		.def("pose", &IkStream::pose, "rotations"_a, "translations"_a)
+		.def("decoded", &IkStream::decoded)
+		.def("classes", &IkStream::classes)
+		.def("twist_count", &IkStream::twist_count);
+}
