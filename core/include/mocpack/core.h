@@ -327,7 +327,10 @@ extern "C"
 		const double* limits;
 	} mocpack_BapEncoder;
 
-#define MOCPACK_BAP_LEVELS 64 // levels lie in 1..64
+	enum
+	{
+		MOCPACK_BAP_LEVELS = 64 // the largest level of a column; 1 is the least
+	};
 
 	/* Sort differences (rows, columns) into 2^bits buckets of equal frequency, and average each.
 	 *

@@ -5,7 +5,8 @@ python -m mocpack.bench.bap_searches
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -19,29 +20,14 @@ from mocpack.bench.papers.paper_001 import LITERAL, MOTIONS, RULES, Coded, code,
 from mocpack.clip import Clip
 from mocpack.codecs.bap import BapIndex
 from mocpack.rate import raw_size
+from mocpack.registry import parse_codec
 from mocpack.transforms import grid_search
 
 SIZE_FRACTION = 0.85  # of the original
 
 
-def compare_searches(data: Path, out: Path) -> None:
-    """Set the fast search against the exhaustive one, by both rules, on ten clips and five more.
-
-    An exhaustive search of a clip of 300 frames takes a minute or two of each core.
-    """
-    names = [*(motion.clip for motion in MOTIONS), *OTHERS]
-    rows: list[list[str]] = []
-    for name in names:
-        clip = _api.read(data / "cmu" / f"{name}.bvh")
-        assert isinstance(clip, Clip)
-        rows += _search_rows(name, clip.frames(1, clip.frame_count))
-    text = markdown(SEARCHES, rows)
-    (out / "bap-searches.md").write_text(text)
-    print(text)
-
-
-OTHERS = ("09_01", "02_03", "07_01", "35_01", "16_35")
-SEARCHES = (
+CLIPS = (*(motion.clip for motion in MOTIONS), "09_01", "02_03", "07_01", "35_01", "16_35")
+HEADING = (
     "clip",
     "rule",
     "exhaustive FDF, n_d",
@@ -53,13 +39,28 @@ SEARCHES = (
 )
 
 
-def _search_rows(name: str, clip: Clip) -> Iterator[list[str]]:
+def compare_searches(data: Path, out: Path, codec: BapIndex, names: Sequence[str]) -> None:
+    """Set the fast search against the exhaustive one, by both rules, clip by clip.
+
+    An exhaustive search of a clip of 300 frames takes a minute or two of each core.
+    """
+    rows: list[list[str]] = []
+    for name in names:
+        clip = _api.read(data / "cmu" / f"{name}.bvh")
+        assert isinstance(clip, Clip)
+        for row in _search_rows(name, clip.frames(1, clip.frame_count), codec):
+            print(" | ".join(row), flush=True)
+            rows.append(row)
+    (out / f"{codec.codec_id}-searches.md").write_text(markdown(HEADING, rows))
+
+
+def _search_rows(name: str, clip: Clip, codec: BapIndex) -> Iterator[list[str]]:
     limit = SIZE_FRACTION * raw_size(clip)
-    everything = _surface(clip, LITERAL, name)
+    everything = _surface(clip, codec, name)
     for rule, merit in RULES.items():
-        best = search(clip, LITERAL, limit, merit, dict(everything), exhaustive=True)
+        best = search(clip, codec, limit, merit, dict(everything), exhaustive=True)
         tried: dict[grid_search.Point, grid_search.Outcome] = {}
-        fast = search(clip, LITERAL, limit, merit, tried, known=everything)
+        fast = search(clip, codec, limit, merit, tried, known=everything)
         values = [merit(everything[point]) for point in (best, fast)]
         yield [
             name,
@@ -101,4 +102,6 @@ def _code_shared(codec: BapIndex) -> Coded:
 if __name__ == "__main__":
     folder = Path("report")
     folder.mkdir(exist_ok=True)
-    compare_searches(require_data(), folder)
+    chosen = parse_codec(sys.argv[1]) if len(sys.argv) > 1 else LITERAL
+    assert isinstance(chosen, BapIndex)
+    compare_searches(require_data(), folder, chosen, sys.argv[2:] or CLIPS)
