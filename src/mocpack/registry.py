@@ -14,12 +14,12 @@ from mocpack.errors import UnknownCodecError, UsageError
 BUILTIN = {
     "bap-index": "mocpack.codecs.bap:BapIndex",
     "bap-sparse": "mocpack.codecs.bap:BapSparse",
-    "latent-spline": "mocpack.codecs.latent_spline:LatentSpline",
     "dwt97": "mocpack.codecs.dwt97:Dwt97",
     "fk-wavelet": "mocpack.codecs.fk_wavelet:FkWavelet",
     "ik-predict": "mocpack.codecs.ik_predict:IkPredict",
     "keyframe": "mocpack.codecs.keyframe:Keyframe",
     "last-frame": "mocpack.codecs.last_frame:LastFrame",
+    "latent-spline": "mocpack.codecs.latent_spline:LatentSpline",
     "lossless": "mocpack.codecs.lossless:Lossless",
     "mpeg4-bap": "mocpack.codecs.mpeg4_bap:Mpeg4Bap",
     "pca": "mocpack.codecs.pca:Pca",
