@@ -21,7 +21,7 @@ def test_content_counts_before_the_extension(tmp_path):
 
 def test_what_nobody_knows_is_told_what_there_is(tmp_path):
     (tmp_path / "notes.txt").write_text("hello")
-    complaint = r"notes\.txt: not a motion file .* \.amc, \.asf, \.bvh, \.npz"
+    complaint = r"notes\.txt: not a motion file .* \.amc, \.asf, \.bvh, \.mdd, \.npz, \.pc2"
     with pytest.raises(FormatError, match=complaint):
         read_file(tmp_path / "notes.txt")
 
@@ -33,8 +33,8 @@ def test_an_extension_that_cannot_be_written_is_told_what_can(tmp_path):
 
 
 def test_extensions_are_listed_once():
-    assert extensions() == [".amc", ".asf", ".bvh", ".npz"]
-    assert extensions(writable=True) == [".amc", ".bvh", ".npz"]
+    assert extensions() == [".amc", ".asf", ".bvh", ".mdd", ".npz", ".pc2"]
+    assert extensions(writable=True) == [".amc", ".bvh", ".mdd", ".npz", ".pc2"]
 
 
 def test_case_of_the_extension_does_not_matter(tmp_path):
