@@ -56,6 +56,28 @@ Context context_at(const int32_t* values, size_t columns, size_t row, size_t col
 	return {activity_class((3 * above + above2 + 2 * left + 1) / 2), before > 0 ? 2 : before < 0 ? 0 : 1};
 }
 
+// What code_value does with each bit: write it, or read it.
+struct EncodeBit
+{
+	RangeEncoder& coder;
+
+	int operator()(AdaptiveBit& model, int value) const
+	{
+		encode_bit(coder, model, value);
+		return value;
+	}
+};
+
+struct DecodeBit
+{
+	RangeDecoder& coder;
+
+	int operator()(AdaptiveBit& model, int) const
+	{
+		return decode_bit(coder, model);
+	}
+};
+
 template <typename Bit> int32_t code_value(Bit&& bit, Models& m, Context context, int32_t value)
 {
 	uint32_t size = magnitude(value);
@@ -100,14 +122,9 @@ size_t mocpack_planes_encode(uint8_t* dst, size_t dst_size, const int32_t* value
 							 size_t columns, const uint16_t* classes, size_t class_count, void* models)
 {
 	Models* m = static_cast<Models*>(models);
-	for (size_t c = 0; c < class_count; ++c)
-		m[c] = Models();
+	mocpack_planes_reset(models, class_count);
 	RangeEncoder coder(dst, dst_size);
-	auto bit = [&coder](AdaptiveBit& model, int value)
-	{
-		encode_bit(coder, model, value);
-		return value;
-	};
+	EncodeBit bit{coder};
 	for (size_t r = 0; r < rows; ++r)
 		for (size_t c = 0; c < columns; ++c)
 			code_value(bit, m[classes[c]], context_at(values, columns, r, c), values[r * columns + c]);
@@ -118,10 +135,9 @@ mocpack_Status mocpack_planes_decode(int32_t* values, size_t rows, size_t column
 									 size_t class_count, void* models, const uint8_t* src, size_t src_size)
 {
 	Models* m = static_cast<Models*>(models);
-	for (size_t c = 0; c < class_count; ++c)
-		m[c] = Models();
+	mocpack_planes_reset(models, class_count);
 	RangeDecoder coder(src, src_size);
-	auto bit = [&coder](AdaptiveBit& model, int) { return decode_bit(coder, model); };
+	DecodeBit bit{coder};
 	for (size_t r = 0; r < rows; ++r)
 	{
 		for (size_t c = 0; c < columns; ++c)
@@ -136,10 +152,9 @@ size_t mocpack_planes_decode_cut(int32_t* values, size_t rows, size_t columns, c
 								 size_t class_count, void* models, const uint8_t* src, size_t src_size)
 {
 	Models* m = static_cast<Models*>(models);
-	for (size_t c = 0; c < class_count; ++c)
-		m[c] = Models();
+	mocpack_planes_reset(models, class_count);
 	RangeDecoder coder(src, src_size);
-	auto bit = [&coder](AdaptiveBit& model, int) { return decode_bit(coder, model); };
+	DecodeBit bit{coder};
 	for (size_t r = 0; r < rows; ++r)
 	{
 		for (size_t c = 0; c < columns; ++c)
@@ -161,11 +176,7 @@ size_t mocpack_planes_encode_row(uint8_t* dst, size_t dst_size, const int32_t* r
 {
 	Models* m = static_cast<Models*>(models);
 	RangeEncoder coder(dst, dst_size);
-	auto bit = [&coder](AdaptiveBit& model, int value)
-	{
-		encode_bit(coder, model, value);
-		return value;
-	};
+	EncodeBit bit{coder};
 	for (size_t c = 0; c < columns; ++c)
 		code_value(bit, m[classes[c]], context_at(rows, columns, 2, c), rows[2 * columns + c]);
 	return coder.finish();
@@ -176,7 +187,7 @@ mocpack_Status mocpack_planes_decode_row(int32_t* rows, size_t columns, const ui
 {
 	Models* m = static_cast<Models*>(models);
 	RangeDecoder coder(src, src_size);
-	auto bit = [&coder](AdaptiveBit& model, int) { return decode_bit(coder, model); };
+	DecodeBit bit{coder};
 	for (size_t c = 0; c < columns; ++c)
 		rows[2 * columns + c] = code_value(bit, m[classes[c]], context_at(rows, columns, 2, c), 0);
 	if (coder.exhausted())

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from mocpack import rotations
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec import Codec, Quality
+from mocpack.codec import Codec, Layout, Quality, Read
 from mocpack.entropy.columns import read_row, write_row
 from mocpack.entropy.fields import FieldReader, FieldWriter
 from mocpack.entropy.planes import decode_cut_plane, decode_plane, encode_plane
@@ -127,6 +127,11 @@ class FkWavelet(Codec):
         """Decode the first part of a payload: coarse to fine, directions before twist."""
         read = FieldReader(payload, "fk-wavelet payload")
         return self._decode(read, header, cut=True)
+
+    def layout(self, read: Read, header: ClipHeader) -> Layout:
+        """Every band refines those before, first of directions, then of twist."""
+        bands = wavelet97.level_count(header.frame_count, self.levels) + 1
+        return Layout(layers=bands * (2 if self.twist else 1))
 
     def symbols(self, clip: Clip) -> I64:
         """Return the integers that are entropy coded, shape (T, signals)."""

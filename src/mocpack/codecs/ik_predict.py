@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from mocpack import _core, rotations
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec import Codec, Quality
+from mocpack.codec import Codec, Layout, Quality, Read
 from mocpack.entropy.columns import read_row, write_row
 from mocpack.entropy.fields import FieldReader, FieldWriter
 from mocpack.entropy.planes import decode_plane, encode_plane
@@ -142,6 +142,10 @@ class IkPredict(Codec):
     def decode_partial(self, payload: bytes, header: ClipHeader) -> Clip:
         """Decode a payload of which the twist may be missing."""
         return self._decode(payload, header, cut=True)
+
+    def layout(self, read: Read, header: ClipHeader) -> Layout:
+        """Twist refines what places joints."""
+        return Layout(layers=2 if self.twist else 1)
 
     def symbols(self, clip: Clip) -> I64:
         """Return the integers that are entropy coded, shape (frames but intra ones, columns)."""

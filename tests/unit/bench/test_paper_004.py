@@ -54,8 +54,7 @@ def test_entropy_is_near_the_real_bits_of_a_long_clip():
 def test_curves_are_written(tmp_path):
     path = tmp_path / "curves.csv"
     paper_004.write_curves({"walk": {"SPBLF": [point(1.0, 0.5)]}}, path)
-    with path.open(newline="") as file:
-        row = next(csv.DictReader(file))
+    row = next(csv.DictReader(path.read_text().splitlines()))
     assert row["e_position_cm"] == "50"
     assert float(row["e_angle_deg"]) == pytest.approx(np.degrees(0.5), rel=1e-4)
     figure = paper_004.plot({"walk": {"SPBLF": [point(1.0, 0.5)]}}, "position", "cm")

@@ -61,6 +61,12 @@ def test_every_prefix_from_the_base_on_decodes_and_gets_better():
     assert (np.array(found[1:]) < 1.3 * np.minimum.accumulate(found)[:-1] + 1e-4).all()
 
 
+def test_layers_are_the_bands_of_directions_and_of_twist():
+    # 180 frames halve to 90, 45, 23, 12, 6, 3
+    assert FkWavelet().layout(None, WALK.header).layers == 2 * 7
+    assert FkWavelet(twist=False, levels=3).layout(None, WALK.header).layers == 4
+
+
 def test_a_cut_file_plays():
     data = encode(WALK, FkWavelet(step=0.001))
     back = decode(data[: len(data) // 2], partial=True)

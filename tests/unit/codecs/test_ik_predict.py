@@ -7,6 +7,9 @@ from mocpack.codecs.ik_predict import IkPredict
 from mocpack.errors import TruncatedError, UnsupportedClipError, UsageError
 from mocpack.testing import hard_clips, turn, walk
 from mocpack.transforms.bodies import find_still
+from mocpack.transforms.bone_steps import direction_steps, twist_steps
+from mocpack.transforms.chains import find_chains
+from mocpack.transforms.ik_loop import IkLoop, LoopSettings
 
 WALK = walk(2.0)
 PRINTED = {"memory": 0.0, "rounding": 0.5, "extrapolate": False, "compensate": False}
@@ -80,6 +83,41 @@ def test_the_prediction_is_the_pseudo_inverse_of_the_papers_jacobian():
     expected = sum(arc * column for arc, column in zip(arcs, columns, strict=True))
     np.testing.assert_allclose(moved, expected, atol=1e-7)
     assert np.abs(moved).max() > 1e-4
+
+
+def settings(codec, clip, bodies):
+    """What docs/codecs/ik-predict.md makes of a codec's parameters."""
+    coarse, weights = codec.joint_scale * codec.step, np.ones(len(bodies))
+    bend = 10 * clip.frame_time**2 / codec.step
+    chains = {chain[0]: chain for chain in find_chains(bodies)}
+    inner = {b for chain in chains.values() for b in chain[1:]}
+    return LoopSettings(
+        [chains.get(b, [b]) for b in range(len(bodies)) if b not in inner],
+        codec.step,
+        direction_steps(bodies, coarse, weights),
+        twist_steps(bodies, coarse, weights, codec.twist_scale),
+        codec.k,
+        1 - min(max(0.17 * bend**0.5, 0.01), 1) if codec.memory is None else codec.memory,
+        codec.damping,
+        codec.extrapolate,
+    )
+
+
+@pytest.mark.parametrize("params", [{}, {"k": 2.0, **PRINTED}], ids=["ours", "as printed"])
+@pytest.mark.parametrize("name", ["walk", "every joint translates", "flips of 180 degrees"])
+def test_the_core_decodes_what_the_spec_page_says(name, params):
+    clip = hard_clips()[name]
+    codec, still = IkPredict(**params), find_still(clip)
+    stream = codec.stream(clip.header, still)
+    stream.restart(stream.intra_row(clip.rotations[0], clip.translations[0]))
+    loop = IkLoop(stream.bodies, settings(codec, clip, stream.bodies), *stream.decoded())
+    places, twists = stream.encode(clip.rotations[1:], clip.translations[1:])
+    stream.restart(stream.intra_row(clip.rotations[0], clip.translations[0]))
+    world, slides = stream.decode(places, twists)
+    for t in range(len(places)):
+        loop.decode(places[t], twists[t])
+        np.testing.assert_allclose(loop.slides, slides[t], atol=1e-12)
+        assert rotations.angle_between(loop.world, world[t]).max() < 1e-8
 
 
 def test_the_end_of_a_chain_goes_where_it_was_coded():
