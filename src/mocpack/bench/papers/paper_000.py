@@ -78,7 +78,7 @@ KNOBS: dict[str, tuple[float, ...]] = {
     "wavelet": (2, 3, 4.5, 7, 10, 15, 22, 33, 50),
     "wavelet-opt": (2, 3, 4.5, 7, 10, 15, 22, 33, 50),
 }
-FEW = (3, 7, 15, 30)  # settings that reach from 0.2 to 0.8 cm
+FEW = (3, 7, 15, 30, 60)  # settings that reach from 0.2 to 0.8 cm
 CODECS: dict[str, Codec] = {"pca": Pca(), "wavelet": Wavelet(), "wavelet-opt": WaveletOpt()}
 
 
@@ -187,7 +187,7 @@ def _sixteen_bits(clips: dict[str, Clip]) -> str:
     rows = []
     for name, errors in TABLE_1.items():
         for title, codec in variants.items():
-            knobs = (3, 7, 15, 30) if name == JUMPING else (2, 3, 5, 9, 16, 30)
+            knobs = (2, 4, 8, 16, 36) if name == JUMPING else (2, 4, 9, 16, 36)
             found = curve(name, clips[name], title, codec, knobs)
             rows.append([name, title, *[_kb(size_at(found, e)) for e in errors]])
     labels = [" / ".join(f"{e:g}" for e in pair) for pair in zip(*TABLE_1.values(), strict=True)]
