@@ -26,7 +26,7 @@ from mocpack.transforms.signals import from_signals, layout, to_signals
 F64 = npt.NDArray[np.float64]
 
 LEVELS = 65_535
-RANGE_BYTES = 12  # f8 lowest value, f4 step
+WIDEST = 1e9  # no angle and no place is further
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Pca(Codec):
         read = FieldReader(payload, "pca payload")
         count = read.varint(limit=min(angles, frames))
         shapes = ((1, angles), (count, angles), (count, frames), (places, frames))
-        size = sum(rows * (RANGE_BYTES + 2 * length) for rows, length in shapes)
+        size = sum(4 + rows * (8 + 2 * length) for rows, length in shapes)
         body = FieldReader(inflate(read.rest(), size, what="pca payload"), "pca payload")
         mean, directions, projections, places_ = (_read_rows(body, *shape) for shape in shapes)
         body.end()
@@ -99,36 +99,35 @@ def principal_directions(signals: F64, count: int) -> F64:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Rows of numbers, each spread over the 65536 levels between its least and its greatest."""
+    """Rows of numbers in steps above each row's least, the widest row spread over 65536 levels.
+
+    One step for all rows: projections that vary little become small numbers, which deflate well.
+    """
 
     lowest: F64
-    steps: F64
+    step: float
     words: npt.NDArray[np.uint16]
 
     def values(self) -> F64:
-        return self.lowest[:, np.newaxis] + self.steps[:, np.newaxis] * self.words
+        return self.lowest[:, np.newaxis] + self.step * self.words
 
     def to_bytes(self) -> bytes:
-        words = split_bytes(self.words.astype("<u2").tobytes())
-        return self.lowest.astype("<f8").tobytes() + self.steps.astype("<f4").tobytes() + words
+        head = self.lowest.astype("<f8").tobytes() + np.array(self.step, "<f4").tobytes()
+        return head + split_bytes(self.words.astype("<u2").tobytes())
 
 
 def _rounded(rows: F64) -> _Rows:
-    lowest = rows.min(1, initial=np.inf) if rows.shape[1] else np.zeros(len(rows))
-    spread = np.ptp(rows, axis=1) if rows.shape[1] else np.zeros(len(rows))
-    steps = np.nextafter((spread / LEVELS).astype(np.float32), np.float32(np.inf)).astype(
-        np.float64
-    )
-    words = np.rint((rows - lowest[:, np.newaxis]) / steps[:, np.newaxis].astype(np.float64))
-    return _Rows(lowest, steps.astype(np.float64), words.astype(np.uint16))
+    lowest = rows.min(axis=1) if rows.size else np.zeros(len(rows))
+    above = rows - lowest[:, np.newaxis]
+    widest = np.float32(above.max(initial=0.0) / LEVELS)
+    step = float(np.nextafter(widest, np.float32(np.inf)))
+    return _Rows(lowest, step, np.rint(above / step).astype(np.uint16))
 
 
 def _read_rows(read: FieldReader, rows: int, length: int) -> F64:
     lowest = np.frombuffer(read.raw(8 * rows), "<f8")
-    steps = np.frombuffer(read.raw(4 * rows), "<f4").astype(np.float64)
+    step = read.f32()
     words = np.frombuffer(join_bytes(read.raw(2 * rows * length)), "<u2").reshape(rows, length)
-    if not (np.isfinite(lowest).all() and np.isfinite(steps).all()):
-        raise CorruptionError("pca payload: a range is not finite")
-    if rows and max(np.abs(lowest).max(), np.abs(steps).max()) > 1e9:
+    if not (np.abs(lowest) < WIDEST).all() or not 0 <= step < WIDEST:
         raise CorruptionError("pca payload: a range is too wide")
-    return _Rows(lowest, steps, words).values()
+    return _Rows(lowest, step, words).values()

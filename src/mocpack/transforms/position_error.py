@@ -1,5 +1,4 @@
-"""The squared position error of a motion given as signals, and how it answers to more or fewer
-wavelet coefficients of each signal.
+"""The squared position error of a motion given as signals, or by how many coefficients each keeps.
 
 Exact, not linearised: turning a joint moves the rest of its limb as one rigid body, so the native
 core finds the error after each of S changes in one pass over the frames.

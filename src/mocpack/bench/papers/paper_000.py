@@ -7,11 +7,10 @@ Sizes are payloads in KB of 1024 bytes, deflated, as the paper's are; eps_x is i
 
 from __future__ import annotations
 
-import csv
 import sys
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,15 @@ from matplotlib.figure import Figure
 
 from mocpack._api import read
 from mocpack.bench.datasets import require_data
+from mocpack.bench.eps_x_curves import (
+    Point,
+    curve,
+    error_at,
+    of,
+    point,
+    size_at,
+    write_points,
+)
 from mocpack.clip import Clip
 from mocpack.codec import Codec
 from mocpack.codecs.pca import Pca
@@ -27,7 +35,6 @@ from mocpack.codecs.wavelet import Wavelet
 from mocpack.codecs.wavelet_ik import WaveletIk
 from mocpack.codecs.wavelet_opt import WaveletOpt
 from mocpack.metrics import measure
-from mocpack.rate import raw_size
 from mocpack.transforms.selection import analyse
 
 RUNNING, JUMPING = "09_01", "49_02"
@@ -71,21 +78,8 @@ KNOBS: dict[str, tuple[float, ...]] = {
     "wavelet": (2, 3, 4.5, 7, 10, 15, 22, 33, 50),
     "wavelet-opt": (2, 3, 4.5, 7, 10, 15, 22, 33, 50),
 }
-FEW = (3, 7, 15, 30)  # settings that reach from 0.2 to 0.8 cm
+FEW = (3, 7, 15, 30, 60)  # settings that reach from 0.2 to 0.8 cm
 CODECS: dict[str, Codec] = {"pca": Pca(), "wavelet": Wavelet(), "wavelet-opt": WaveletOpt()}
-
-
-@dataclass(frozen=True)
-class Point:
-    """One file: how small, how good."""
-
-    clip: str
-    technique: str
-    knob: float
-    size: int
-    ratio: float
-    eps_x: float
-    foot_skate: float | None
 
 
 def reproduce(data: Path, out: Path) -> None:
@@ -93,7 +87,7 @@ def reproduce(data: Path, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     clips = {name: load(data, name) for name in CLIPS}
     points = [p for name in CLIPS for p in _sweep(name, clips[name])]
-    _write_points(points, out / "paper-000.csv")
+    write_points(points, out / "paper-000.csv")
     sections = [
         _introduction(clips),
         table_1(points),
@@ -117,60 +111,12 @@ def load(data: Path, name: str) -> Clip:
     return clip.frames(1, clip.frame_count)
 
 
-def point(
-    name: str, clip: Clip, technique: str, codec: Codec, knob: float, metric: str = "eps_x_cm"
-) -> Point:
-    """Encode and decode a clip once."""
-    payload = codec.encode(clip)
-    decoded = codec.decode(payload, clip.header)
-    eps_x = measure(metric, clip, decoded)
-    assert eps_x is not None
-    skate = measure("foot_skate_cm_s", clip, decoded)
-    size = len(payload)
-    return Point(name, technique, knob, size, raw_size(clip) / size, eps_x, skate)
-
-
-def curve(
-    name: str, clip: Clip, technique: str, codec: Codec, knobs: Iterable[float]
-) -> list[Point]:
-    """Encode a clip at several settings of the codec's knob, measured as the codec aims."""
-    field = "components" if technique == "pca" else "ratio"
-    metric = codec.metric if isinstance(codec, WaveletOpt) else "eps_x_cm"
-    found = []
-    for knob in knobs:
-        value = int(knob) if technique == "pca" else float(knob)
-        made = point(name, clip, technique, replace(codec, **{field: value}), knob, metric)
-        found.append(made)
-        print(f"  {name} {technique} {knob}: {made.size} B, {made.eps_x:.3f} cm", file=sys.stderr)
-    return found
-
-
-def size_at(points: Sequence[Point], eps_x: float) -> float | None:
-    """Return the size in bytes at that error, log-log between its neighbours; None outside."""
-    found = sorted(points, key=lambda p: p.eps_x)
-    errors = [p.eps_x for p in found]
-    if not found or not errors[0] <= eps_x <= errors[-1]:
-        return None
-    sizes = [p.size for p in found]
-    return float(np.exp(np.interp(np.log(eps_x), np.log(errors), np.log(sizes))))
-
-
-def error_at(points: Sequence[Point], ratio: float) -> float | None:
-    """Return eps_x at that compression ratio, log-log between its neighbours; None outside."""
-    found = sorted(points, key=lambda p: p.ratio)
-    ratios = [p.ratio for p in found]
-    if not ratios[0] <= ratio <= ratios[-1]:
-        return None
-    errors = np.log([p.eps_x for p in found])
-    return float(np.exp(np.interp(np.log(ratio), np.log(ratios), errors)))
-
-
 def table_1(points: Sequence[Point]) -> str:
     """Return sizes at the paper's errors, ours beside the paper's."""
     rows = []
     for clip, errors in TABLE_1.items():
         for eps_x, paper in errors.items():
-            ours = [size_at(_of(points, clip, technique), eps_x) for technique in KNOBS]
+            ours = [size_at(of(points, clip, technique), eps_x) for technique in KNOBS]
             cells = [f"{p:g} / {_kb(o)}" for p, o in zip(paper, ours, strict=True)]
             rows.append(
                 [clip, eps_x, *cells, _share(ours[2], ours[1]), _share(ours[2], 1024 * paper[2])]
@@ -241,7 +187,7 @@ def _sixteen_bits(clips: dict[str, Clip]) -> str:
     rows = []
     for name, errors in TABLE_1.items():
         for title, codec in variants.items():
-            knobs = (3, 7, 15, 30) if name == JUMPING else (2, 3, 5, 9, 16, 30)
+            knobs = (2, 4, 8, 16, 36) if name == JUMPING else (2, 4, 9, 16, 36)
             found = curve(name, clips[name], title, codec, knobs)
             rows.append([name, title, *[_kb(size_at(found, e)) for e in errors]])
     labels = [" / ".join(f"{e:g}" for e in pair) for pair in zip(*TABLE_1.values(), strict=True)]
@@ -257,7 +203,7 @@ def _native(data: Path, points: Sequence[Point]) -> str:
         assert isinstance(clip, Clip)
         for technique in ("wavelet", "wavelet-opt"):
             found = curve(name, clip, technique, CODECS[technique], FEW)
-            bvh = _of(points, name, technique)
+            bvh = of(points, name, technique)
             cells = [
                 f"{_kb(size_at(found, e))} / {_kb(size_at(bvh, e))}" for e in (0.2, 0.3, 0.5, 0.8)
             ]
@@ -356,13 +302,13 @@ def _figure(points: Sequence[Point]) -> Figure:
 
 def _mean_error(points: Sequence[Point], technique: str, ratio: float) -> float | None:
     """Return the mean of eps_x over all clips, None if a clip does not reach that ratio."""
-    errors = [error_at(_of(points, clip, technique), ratio) for clip in CLIPS]
+    errors = [error_at(of(points, clip, technique), ratio) for clip in CLIPS]
     known = [error for error in errors if error is not None]
     return float(np.mean(known)) if len(known) == len(errors) else None
 
 
 def _ratio_at(points: Sequence[Point], clip: str, eps_x: float) -> float | None:
-    own = _of(points, clip, "wavelet-opt")
+    own = of(points, clip, "wavelet-opt")
     size = size_at(own, eps_x)
     return None if size is None else own[0].ratio * own[0].size / size
 
@@ -386,10 +332,6 @@ def _decode_seconds(codec: Codec, clip: Clip) -> float:
     return float(best)
 
 
-def _of(points: Sequence[Point], clip: str, technique: str) -> list[Point]:
-    return [p for p in points if p.clip == clip and p.technique == technique]
-
-
 def _kb(size: float | None) -> str:
     return "–" if size is None else f"{size / 1024:.3g}"
 
@@ -401,16 +343,6 @@ def _share(a: float | None, b: float | None) -> str:
 def _markdown(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
-
-
-def _write_points(points: Sequence[Point], path: Path) -> None:
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(
-            ["clip", "technique", "knob", "bytes", "ratio", "eps_x_cm", "foot_skate_cm_s"]
-        )
-        for p in points:
-            writer.writerow([f"{v:.5g}" if isinstance(v, float) else v for v in astuple(p)])
 
 
 if __name__ == "__main__":
