@@ -17,7 +17,12 @@ import numpy.typing as npt
 
 from mocpack.clip import Clip
 from mocpack.dofs import from_dofs, to_dofs
-from mocpack.transforms.jacobian import Points, position_jacobian
+from mocpack.transforms.jacobian import (
+    Points,
+    displacement_gram,
+    point_count,
+    position_jacobian,
+)
 
 F64 = npt.NDArray[np.float64]
 Metric = Callable[[Clip, Clip], float]
@@ -25,8 +30,7 @@ Metric = Callable[[Clip, Clip], float]
 Norm = Literal["mean", "rms", "max"]
 
 NOISE_SHARE = 0.01  # the paper's: a hundredth of the standard deviation of the column
-MOST_FRAMES = 64  # the body's proportions change little; more poses than this tell nothing new
-MOST_WORK = 4e8  # multiplications of one Gram matrix, which bounds the poses of a huge skeleton
+MOST_FRAMES = 48  # the body's proportions change little; more poses than this tell nothing new
 BLOCK = 1 << 22  # numbers of a Jacobian held at once
 
 
@@ -92,34 +96,62 @@ def kinematic_sensitivities(
     array, shape (C,)
         Metres by metre or radian.
     """
-    means, largest, count = 0.0, 0.0, 0
+    means, largest, count = 0.0, [], 0
     for jacobian in _jacobian_blocks(clip, points, frames):
         lengths = np.sqrt(np.sum(jacobian**2, axis=2))
-        power = lengths**2 if norm == "rms" else lengths
-        means = means + power.sum(axis=(0, 1))
-        largest = np.maximum(largest, lengths.max(axis=(0, 1)))
+        means = means + (lengths**2 if norm == "rms" else lengths).sum(axis=(0, 1))
+        largest.append(lengths.max(axis=1))
         count += lengths.shape[0] * lengths.shape[1]
     if norm == "max":
-        return np.sqrt(3.0) * np.asarray(largest)  # uniform noise of deviation 1 reaches √3
+        return _expected_largest(np.concatenate(largest), clip.frame_count)
     if norm == "rms":
         return np.asarray(np.sqrt(means / count))
-    return np.asarray(np.sqrt(3.0) / 2 * means / count)  # the mean of its magnitude
+    return np.asarray(np.sqrt(3.0) / 2 * means / count)  # the mean magnitude of uniform noise
+
+
+def _expected_largest(reach: F64, frame_count: int) -> F64:
+    """Return the expected largest of ``|noise_t| · reach_t`` over a clip's frames, shape (C,).
+
+    Parameters
+    ----------
+    reach : array, shape (t, C)
+        Largest displacement by unit of noise in the poses looked at, which stand for all frames.
+        The noise is uniform with deviation 1.
+    """
+    steps = np.linspace(0.0, 1.0, 513)[1:]
+    top = np.sqrt(3.0) * reach.max(axis=0)
+    relative = np.sqrt(3.0) * reach / np.maximum(top, 1e-300)
+    # P(all below x) is the product over frames of x / reach where that is below 1
+    below = [
+        np.exp(frame_count * np.mean(np.log(np.minimum(1, x / np.maximum(relative, 1e-12))), axis=0))
+        for x in steps
+    ]
+    return np.asarray(top * np.mean(1 - np.array([np.zeros_like(top), *below[:-1]]), axis=0))
 
 
 def kinematic_gram(
-    clip: Clip, *, points: Points = "joints", frames: int | None = MOST_FRAMES
+    clip: Clip,
+    *,
+    points: Points = "joints",
+    skin: float = 0.0,
+    frames: int | None = MOST_FRAMES,
 ) -> F64:
     """Return the mean of JᵀJ over poses and points, shape (C, C).
 
     Its quadratic form is the mean square displacement of the points that a small change of all
     columns together makes; the roots of its diagonal are the "rms" sensitivities.
+
+    Parameters
+    ----------
+    points : {"joints", "ends", "shell"}
+    skin : float
+        Add the mean over the shell points, times the square of this, so that turning a last joint
+        or twisting a bone is felt a little too.
+    frames : int, optional
+        Poses to look at, evenly spread over the clip; None for all.
     """
-    gram, count = np.zeros((0, 0)), 0
-    for jacobian in _jacobian_blocks(clip, points, frames):
-        flat = jacobian.reshape(-1, jacobian.shape[-1])
-        gram = flat.T @ flat if not count else gram + flat.T @ flat
-        count += jacobian.shape[0] * jacobian.shape[1]
-    return gram / count
+    poses = _poses(clip, _spread(clip, frames))
+    return displacement_gram(poses, to_dofs(poses), points=points, skin=skin)
 
 
 def weights(sensitivities: F64, lam: float) -> F64:
@@ -152,15 +184,20 @@ def _noisy_error(
 
 def _jacobian_blocks(clip: Clip, points: Points, frames: int | None) -> Iterator[F64]:
     """Yield Jacobians (t, P, 3, C) of evenly spread poses, in blocks that fit in memory."""
-    columns = clip.skeleton.channel_count
-    rows = 3 * {"joints": 1, "ends": 2, "shell": 5}[points] * len(clip.skeleton)
-    if frames is not None:
-        frames = max(4, min(frames, int(MOST_WORK / max(rows * columns**2, 1))))
-    count = clip.frame_count if frames is None else min(frames, clip.frame_count)
-    chosen = np.unique(np.linspace(0, clip.frame_count - 1, count).round().astype(int))
-    matrix = to_dofs(clip)[chosen]
-    block = max(1, BLOCK // max(rows * columns, 1))
+    chosen = _spread(clip, frames)
+    block = max(1, BLOCK // (3 * point_count(clip.skeleton, points) * clip.skeleton.channel_count))
     for a in range(0, len(chosen), block):
-        part = matrix[a : a + block]
-        poses = from_dofs(part, clip.with_header(frame_count=len(part)))
-        yield position_jacobian(poses, part, points=points)
+        poses = _poses(clip, chosen[a : a + block])
+        yield position_jacobian(poses, to_dofs(poses), points=points)
+
+
+def _spread(clip: Clip, frames: int | None) -> npt.NDArray[np.intp]:
+    """Return `frames` frame numbers, or all, evenly spread over the clip."""
+    count = clip.frame_count if frames is None else min(frames, clip.frame_count)
+    return np.unique(np.linspace(0, clip.frame_count - 1, count).round().astype(np.intp))
+
+
+def _poses(clip: Clip, chosen: npt.NDArray[np.intp]) -> Clip:
+    channels = None if clip.channels is None else clip.channels[chosen]
+    header = clip.with_header(frame_count=len(chosen))
+    return Clip(header, clip.rotations[chosen], clip.translations[chosen], channels)

@@ -32,7 +32,7 @@ Metric = Literal["me", "max", "skted", "skate"]
 
 LARGEST = 2.0**26  # steps of a weighted chunk: what the entropy coder takes, with room to grow
 SKIN_SHARE = 0.1  # what the skin's movement counts beside the joints': nothing may go unfelt
-LEAST_ROOT = 1e-3  # of the largest axis of the Gram matrix: the others cannot be inverted
+LEAST_ENERGY = 1e-7  # of the whole: below it a direction is not told from rounding
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class RdPca(Codec):
     ppca: bool = True
     tpca: bool = True
     centred: bool = False
-    pose_floor: float = 0.2
+    pose_floor: float = 0.15
     trajectory_floor: float = 8.0
 
     def __post_init__(self) -> None:
@@ -195,14 +195,12 @@ class RdPca(Codec):
         count = centred.shape[1]
         if not self.ppca or not count:
             return None, np.zeros(0, np.int64)
-        root = np.eye(count) if gram is None else _symmetric_root(gram)
-        energies, axes = np.linalg.eigh(root @ (centred.T @ centred) @ root)
-        energies, axes = np.maximum(energies[::-1], 0), axes[:, ::-1]
+        energies, poses = _principal_poses(centred, gram)
         felt = int(np.count_nonzero(energies > len(centred) * self.pose_floor**2))
-        K = min(self.K or felt, count)
-        poses = np.linalg.solve(root, axes[:, :K])
-        exponents = cobra.importance_exponents(np.sqrt(energies[:K]), poses)
-        return np.round(poses / cobra.steps(self.Q_g, exponents)).astype(np.int64).T, exponents
+        K = min(self.K or felt, len(energies))
+        exponents = cobra.importance_exponents(np.sqrt(energies[:K]), poses[:, :K])
+        whole = np.round(poses[:, :K] / cobra.steps(self.Q_g, exponents))
+        return whole.astype(np.int64).T, exponents
 
     def _chunks(self, channels: F64) -> list[temporal_pca.Trajectories | I64]:
         parts = [channels[a : a + self.L] for a in range(0, len(channels), self.L)]
@@ -231,8 +229,10 @@ def _decode_chunks(
 
 def _gram(clip: Clip, metric: Metric) -> F64:
     """Return what a change of all columns moves, in square metres, shape (C, C)."""
-    skin = kinematic_gram(clip, points="shell")
-    gram = skin if metric == "max" else kinematic_gram(clip) + SKIN_SHARE**2 * skin
+    if metric == "max":
+        gram = kinematic_gram(clip, points="shell")
+    else:
+        gram = kinematic_gram(clip, skin=SKIN_SHARE)
     # a column that moves nothing (a bone without length) still needs a step
     floor = 1e-6 * max(float(np.diag(gram).max(initial=0.0)), 1e-6)
     return gram + floor * np.eye(len(gram))
@@ -265,15 +265,24 @@ def _weight_exponents(matrix: F64, weights: F64, L: int) -> I64:
     exponents = np.round(format.WEIGHT_STEPS * np.log2(weights))
     spread = (matrix - matrix.mean(axis=0)) * 2.0 ** (exponents / format.WEIGHT_STEPS)
     most = np.sqrt(np.sum(spread**2, axis=1).max() * L * matrix.shape[1])
-    return (exponents - max(0, np.ceil(format.WEIGHT_STEPS * np.log2(most / LARGEST)))).astype(
-        np.int64
-    )
+    excess = max(0.0, np.ceil(format.WEIGHT_STEPS * np.log2(max(most, 1.0) / LARGEST)))
+    return np.asarray(exponents - excess, np.int64)
 
 
-def _symmetric_root(gram: F64) -> F64:
-    energies, axes = np.linalg.eigh(gram)
-    roots = np.sqrt(np.maximum(energies, LEAST_ROOT**2 * energies.max()))
-    return np.asarray((axes * roots) @ axes.T)
+def _principal_poses(centred: F64, gram: F64 | None) -> tuple[F64, F64]:
+    """Return energies, falling, and poses (N, n) of columns (T, N), orthonormal under `gram`."""
+    frames, columns = centred.shape
+    metric = np.eye(columns) if gram is None else gram
+    if frames < columns:
+        energies, sides = np.linalg.eigh(centred @ metric @ centred.T)
+        energies, sides = energies[::-1], sides[:, ::-1]
+        count = np.count_nonzero(energies > LEAST_ENERGY * max(energies[0], LEAST_ENERGY))
+        poses = centred.T @ sides[:, :count] / np.sqrt(energies[:count])
+        return energies[:count], poses
+    # a change that moves nothing has no energy, but its pose must not be infinite
+    root = np.linalg.cholesky(metric + LEAST_ENERGY * columns * np.eye(columns))
+    energies, axes = np.linalg.eigh(root.T @ (centred.T @ centred) @ root)
+    return np.maximum(energies[::-1], 0), np.linalg.solve(root.T, axes[:, ::-1])
 
 
 def _project(centred: F64, basis: F64, gram: F64 | None) -> F64:
