@@ -134,6 +134,7 @@ def kinematic_gram(
     *,
     points: Points = "joints",
     skin: float = 0.0,
+    emphasis: F64 | None = None,
     frames: int | None = MOST_FRAMES,
 ) -> F64:
     """Return the mean of JᵀJ over poses and points, shape (C, C).
@@ -147,11 +148,15 @@ def kinematic_gram(
     skin : float
         Add the mean over the shell points, times the square of this, so that turning a last joint
         or twisting a bone is felt a little too.
+    emphasis : array, shape (T, J), optional
+        How much each joint counts at each frame, for errors that feel some more than others.
     frames : int, optional
         Poses to look at, evenly spread over the clip; None for all.
     """
-    poses = _poses(clip, _spread(clip, frames))
-    return displacement_gram(poses, to_dofs(poses), points=points, skin=skin)
+    chosen = _spread(clip, frames)
+    poses = _poses(clip, chosen)
+    felt = None if emphasis is None else emphasis[chosen]
+    return displacement_gram(poses, to_dofs(poses), points=points, skin=skin, emphasis=felt)
 
 
 def weights(sensitivities: F64, lam: float) -> F64:

@@ -53,7 +53,12 @@ def position_jacobian(clip: Clip, matrix: F64, *, points: Points = "joints") -> 
 
 
 def displacement_gram(
-    clip: Clip, matrix: F64, *, points: Points = "joints", skin: float = 0.0
+    clip: Clip,
+    matrix: F64,
+    *,
+    points: Points = "joints",
+    skin: float = 0.0,
+    emphasis: F64 | None = None,
 ) -> F64:
     """Return the mean of JᵀJ over frames and points, shape (C, C), without making J.
 
@@ -67,12 +72,16 @@ def displacement_gram(
     points : {"joints", "ends", "shell"}
     skin : float
         Adds the mean over the shell points, times the square of this.
+    emphasis : array, shape (T, J), optional
+        How much each joint centre counts at each frame; the others count 1.
     """
     centres, world = clip.world()
     places, carriers = body_points(clip.skeleton, centres, world, "shell" if skin else points)
     kept = point_count(clip.skeleton, points)
-    shares = np.full(len(carriers), skin**2 / len(carriers))
-    shares[:kept] += 1 / kept
+    shares = np.full(places.shape[:2], skin**2 / len(carriers))
+    shares[:, :kept] += 1 / kept
+    if emphasis is not None:
+        shares[:, : emphasis.shape[1]] *= emphasis
     here = centres[:, :1]  # near the body, so that products of coordinates lose nothing
     inertia = _composite_inertia(clip.skeleton, places - here, carriers, shares)
     screws, joints = _screws(clip, matrix, centres - here, world)
@@ -124,7 +133,7 @@ def _composite_inertia(
     products = places[..., :, np.newaxis] * places[..., np.newaxis, :]
     one = np.ones((*places.shape[:2], 1))
     own = np.concatenate([one, places, products.reshape(*places.shape[:2], 9)], axis=-1)
-    np.add.at(moments, (slice(None), carriers), own * shares[:, np.newaxis])
+    np.add.at(moments, (slice(None), carriers), own * shares[..., np.newaxis])
     for j in range(joints - 1, 0, -1):
         moments[:, skeleton.parents[j]] += moments[:, j]
     mass, first, second = np.split(moments, [1, 4], axis=-1)

@@ -19,8 +19,14 @@ from mocpack.codecs.rd_pca import payload as format
 from mocpack.codecs.rd_pca.search import equal_slopes
 from mocpack.dofs import from_dofs, is_angle, moving_dofs, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError, UnsupportedClipError
-from mocpack.metrics.contacts import foot_skate
-from mocpack.metrics.papers import sk_ted
+from mocpack.metrics.contacts import feet, foot_skate, planted
+from mocpack.metrics.papers import (
+    TED_DISTANCE,
+    TED_WINDOW,
+    sk_ted,
+    temporal_edges,
+    windowed_mean,
+)
 from mocpack.transforms import cobra, temporal_pca
 from mocpack.transforms.equalisation import kinematic_gram, noise_sensitivities
 
@@ -32,6 +38,7 @@ Metric = Literal["me", "max", "skted", "skate"]
 
 LARGEST = 2.0**26  # steps of a weighted chunk: what the entropy coder takes, with room to grow
 SKIN_SHARE = 0.1  # what the skin's movement counts beside the joints': nothing may go unfelt
+MORE_FRAMES = 192  # poses to look at where the error is felt at some times more than at others
 LEAST_ENERGY = 1e-7  # of the whole: below it a direction is not told from rounding
 
 
@@ -58,11 +65,10 @@ class RdPca(Codec):
     metric : {"me", "max", "skted", "skate"}
         The error that equalisation serves: mean joint error, the promised largest error, SkTED,
         sliding of planted feet.
-    le : {"full", "diagonal", "noise", "literal", "off"}, optional
+    le : {"full", "diagonal", "noise", "literal", "off"}
         Lagrangian equalisation: from the kinematics, with the cross terms between columns or
         column by column; by noise, as in the paper; by noise and its equation 5 to the letter;
-        none, every column in the source's own unit. By default "full" for errors of position,
-        "noise" for the others.
+        none, every column in the source's own unit.
     ppca, tpca : bool
         Whether pose PCA and temporal PCA take part.
     centred : bool
@@ -84,7 +90,7 @@ class RdPca(Codec):
     s: int | None = None
     L: int = 120
     metric: Metric = "me"
-    le: Equalisation | None = None
+    le: Equalisation = "full"
     ppca: bool = True
     tpca: bool = True
     centred: bool = False
@@ -102,14 +108,7 @@ class RdPca(Codec):
         _check_range("pose_floor", self.pose_floor, 0, 1e6)
         _check_range("trajectory_floor", self.trajectory_floor, 0, 1e12)
         _check_word("metric", self.metric, get_args(Metric))
-        _check_word("le", self.equalisation, get_args(Equalisation))
-        if self.equalisation in ("full", "diagonal") and self.metric in ("skted", "skate"):
-            raise ValueError(f"le={self.le} is for errors of position; {self.metric} takes noise")
-
-    @property
-    def equalisation(self) -> Equalisation:
-        """What `le` says, or stands for where it says nothing."""
-        return self.le or ("full" if self.metric in ("me", "max") else "noise")
+        _check_word("le", self.le, get_args(Equalisation))
 
     def encode(self, clip: Clip) -> bytes:
         matrix = to_dofs(clip)
@@ -174,15 +173,15 @@ class RdPca(Codec):
         """
         gram = _gram(clip, self.metric)
         known = np.sqrt(np.diag(gram))
-        if self.equalisation == "diagonal" or not moving.any():
+        if self.le == "diagonal" or not moving.any():
             return known, None
-        if self.equalisation == "full":
+        if self.le == "full":
             some = known[moving]
             return known, gram[np.ix_(moving, moving)] / np.outer(some, some)
-        if self.equalisation == "off":
+        if self.le == "off":
             found = 1 / np.where(is_angle(clip.skeleton), np.pi / 180, clip.unit)
         else:
-            literal = self.equalisation == "literal"
+            literal = self.le == "literal"
             found = noise_sensitivities(clip, _metric(clip, self.metric), literal=literal)
             # what this metric does not feel at all still moves the skin
             found = np.hypot(found, SKIN_SHARE * known * found[moving].mean() / known[moving].mean())
@@ -231,11 +230,31 @@ def _gram(clip: Clip, metric: Metric) -> F64:
     """Return what a change of all columns moves, in square metres, shape (C, C)."""
     if metric == "max":
         gram = kinematic_gram(clip, points="shell")
-    else:
+    elif metric == "me":
         gram = kinematic_gram(clip, skin=SKIN_SHARE)
+    else:
+        emphasis = _emphasis(clip, metric)
+        gram = kinematic_gram(clip, skin=SKIN_SHARE, emphasis=emphasis, frames=MORE_FRAMES)
     # a column that moves nothing (a bone without length) still needs a step
     floor = 1e-6 * max(float(np.diag(gram).max(initial=0.0)), 1e-6)
     return gram + floor * np.eye(len(gram))
+
+
+def _emphasis(clip: Clip, metric: Metric) -> F64:
+    """Return where and when an error of position is felt, shape (T, J), 1 on the average."""
+    positions = clip.positions()
+    if metric == "skate":
+        felt = np.zeros(positions.shape[:2])
+        standing = feet(clip.skeleton, positions)
+        felt[:, standing] = planted(positions[:, standing], clip.frame_rate)
+        if not felt.any():
+            raise UnsupportedClipError("rd-pca: no foot of this clip is ever planted")
+    elif len(positions) > 1:
+        lengths = windowed_mean(temporal_edges(positions, TED_DISTANCE), TED_WINDOW)
+        felt = 1 / np.concatenate([lengths, lengths[-1:]]) ** 2
+    else:
+        felt = np.ones(positions.shape[:2])
+    return np.asarray(felt / felt.mean())
 
 
 def _metric(clip: Clip, name: Metric) -> Any:

@@ -22,6 +22,7 @@ NEAR = 0.01  # a file is near enough to its limit when it is this much below
 AIM = 0.004  # and this is what is aimed at
 SIZE_SLOPE, ERROR_SLOPE = -0.6, 0.9  # of log size and log error over log λ, to begin with
 STRIDES = (3, 4, 5, 6, 8, 10, 12)
+METRICS = frozenset({"me", "skted", "max"})  # which equalisation serves a goal best is tried too
 LAM_RANGE = (1e-6, 1e3)
 
 Asking = Generator[Sequence[Codec], Sequence[Trial], Trial]
@@ -101,11 +102,13 @@ def _notches(codec: Codec, notch: float) -> Iterator[Codec]:
             yield _with(codec, **{name: _value(codec, name) * notch})
             yield _with(codec, **{name: _value(codec, name) / notch})
     if K is not None:
-        for other in {max(1, round(K / notch)), max(K + 1, round(K * notch))}:
+        for other in (max(1, round(K / notch)), max(K + 1, round(K * notch))):
             yield _with(codec, K=other)
-    for other in STRIDES if s is None else {max(1, s - 1), s + 1}:
+    for other in STRIDES if s is None else (max(1, s - 1), s + 1):
         if other != s:
             yield _with(codec, s=other)
+    for felt in sorted(METRICS - {_value(codec, "metric")}):
+        yield _with(codec, metric=felt)
 
 
 def _truncation(P: float | None) -> tuple[str, ...]:
