@@ -97,9 +97,7 @@ def try_setting(clip: AnyClip, codec: Codec, metric: str) -> Trial:
     if error is None:
         raise UsageError(f"the metric {metric} does not apply to this clip")
     params = non_default_params(codec)
-    file = Packed(
-        clip.header, codec.codec_id, codec.bitstream_version, params, payload, NO_ERRORS
-    )
+    file = Packed(clip.header, codec.codec_id, codec.bitstream_version, params, payload, NO_ERRORS)
     return Trial(codec, len(pack(file)), len(payload), float(error))
 
 

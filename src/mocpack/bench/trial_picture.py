@@ -77,7 +77,7 @@ def _places(values: F64, count: int) -> npt.NDArray[np.int64]:
     if not len(known) or np.ptp(known) == 0:
         return np.zeros(len(values), np.int64)
     share = (np.nan_to_num(values, nan=known.min()) - known.min()) / np.ptp(known)
-    return np.round(share * (count - 1)).astype(np.int64)
+    return np.asarray(np.round(share * (count - 1)), np.int64)
 
 
 def _short(value: float) -> str:

@@ -71,7 +71,7 @@ def _size(clip: AnyClip, size: str | None, fraction: float | None) -> int | None
     if size is not None and fraction is not None:
         raise UsageError("give --size or --size-fraction, not both")
     if fraction is not None:
-        if not 0 < fraction:
+        if not fraction > 0:
             raise UsageError(f"--size-fraction must be positive, got {fraction:g}")
         return int(fraction * rate.raw_size(clip))
     return None if size is None else parse_size(size)
@@ -125,7 +125,7 @@ def _table(front: list[Trial], best: Trial, metric: str, unit: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("size", "payload", f"{metric} {unit}".strip()):
         table.add_column(title, justify="right")
-    table.add_column("setting")
+    table.add_column("setting", overflow="fold")
     near = sorted(front, key=lambda t: abs(t.size - best.size))[:SHOWN]
     for trial in sorted(near, key=lambda t: t.size):
         style = "bold" if trial == best else None

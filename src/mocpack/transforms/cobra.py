@@ -32,7 +32,7 @@ def importance_exponents(importance: F64, vectors: F64) -> I64:
     tops = np.abs(vectors).max(axis=0, initial=1e-9)
     finest = np.floor(2 * np.log2(LARGEST / tops))
     wanted = np.round(2 * np.log2(np.maximum(importance, 1e-9)))
-    return np.minimum(wanted, finest).astype(np.int64)
+    return np.asarray(np.minimum(wanted, finest), np.int64)
 
 
 def steps(Q: float, exponents: npt.ArrayLike) -> F64:

@@ -30,6 +30,7 @@ Metric = Callable[[Clip, Clip], float]
 Norm = Literal["mean", "rms", "max"]
 
 NOISE_SHARE = 0.01  # the paper's: a hundredth of the standard deviation of the column
+STILL = 1e-10  # metres or radians of noise: a column that moves so little only rounds
 MOST_FRAMES = 48  # the body's proportions change little; more poses than this tell nothing new
 BLOCK = 1 << 22  # numbers of a Jacobian held at once
 
@@ -68,7 +69,7 @@ def noise_sensitivities(
     spread = share * matrix.std(axis=0)
     out = np.zeros(matrix.shape[1])
     original = from_dofs(matrix, clip.header)
-    for i in np.flatnonzero(spread > 0):
+    for i in map(int, np.flatnonzero(spread > STILL)):
         errors = [_noisy_error(original, matrix, i, spread[i], metric, seed) for seed in seeds]
         out[i] = np.mean(errors) / (1.0 if literal else spread[i])
     return out
@@ -123,7 +124,9 @@ def _expected_largest(reach: F64, frame_count: int) -> F64:
     relative = np.sqrt(3.0) * reach / np.maximum(top, 1e-300)
     # P(all below x) is the product over frames of x / reach where that is below 1
     below = [
-        np.exp(frame_count * np.mean(np.log(np.minimum(1, x / np.maximum(relative, 1e-12))), axis=0))
+        np.exp(
+            frame_count * np.mean(np.log(np.minimum(1, x / np.maximum(relative, 1e-12))), axis=0)
+        )
         for x in steps
     ]
     return np.asarray(top * np.mean(1 - np.array([np.zeros_like(top), *below[:-1]]), axis=0))

@@ -87,11 +87,14 @@ def displacement_gram(
     screws, joints = _screws(clip, matrix, centres - here, world)
     pushed = np.einsum("tcij,tcj->tci", inertia[:, joints], screws)
     columns = matrix.shape[1]
-    products = np.moveaxis(screws, 1, 0).reshape(columns, -1) @ np.moveaxis(pushed, 1, 0).reshape(
-        columns, -1
-    ).T
+    products = (
+        np.moveaxis(screws, 1, 0).reshape(columns, -1)
+        @ np.moveaxis(pushed, 1, 0).reshape(columns, -1).T
+    )
     above = _below(clip.skeleton)[joints][:, joints]
-    return np.where(above, products, np.where(above.T, products.T, 0.0)) / len(matrix)
+    gram = np.where(above, products, np.where(above.T, products.T, 0.0)) / len(matrix)
+    np.fill_diagonal(gram, np.maximum(np.diag(gram), 0.0))  # rounding may leave less than nothing
+    return gram
 
 
 def point_count(skeleton: Skeleton, points: Points) -> int:
@@ -129,13 +132,11 @@ def _composite_inertia(
 ) -> F64:
     """Return the spatial inertia (T, J, 6, 6) of the points that each joint carries."""
     frames, joints = len(places), len(skeleton)
-    moments = np.zeros((frames, joints, 13))  # of order 0, 1 and 2
     products = places[..., :, np.newaxis] * places[..., np.newaxis, :]
     one = np.ones((*places.shape[:2], 1))
     own = np.concatenate([one, places, products.reshape(*places.shape[:2], 9)], axis=-1)
-    np.add.at(moments, (slice(None), carriers), own * shares[..., np.newaxis])
-    for j in range(joints - 1, 0, -1):
-        moments[:, skeleton.parents[j]] += moments[:, j]
+    carried = _below(skeleton)[:, carriers].astype(np.float64)
+    moments = carried @ (own * shares[..., np.newaxis])  # of order 0, 1 and 2
     mass, first, second = np.split(moments, [1, 4], axis=-1)
     second = second.reshape(frames, joints, 3, 3)
     inertia = np.zeros((frames, joints, 6, 6))
@@ -150,9 +151,7 @@ def _composite_inertia(
     return inertia
 
 
-def _screws(
-    clip: Clip, matrix: F64, centres: F64, world: F64
-) -> tuple[F64, npt.NDArray[np.intp]]:
+def _screws(clip: Clip, matrix: F64, centres: F64, world: F64) -> tuple[F64, npt.NDArray[np.intp]]:
     """Return (α, β) of each column, shape (T, C, 6), and its joint: a point moves by α × p + β."""
     screws = np.zeros((*matrix.shape, 6))
     turning, joints, axes = _rotation_axes(clip, matrix, world)
@@ -163,9 +162,7 @@ def _screws(
     return screws, joint_of_dof(clip.skeleton)
 
 
-def _rotation_axes(
-    clip: Clip, matrix: F64, world: F64
-) -> tuple[list[int], list[int], F64]:
+def _rotation_axes(clip: Clip, matrix: F64, world: F64) -> tuple[list[int], list[int], F64]:
     """Return column, joint and world axis (T, R, 3) of each rotation channel."""
     columns, joints, axes = [], [], []
     for j, start, channels in _joints(clip.skeleton):

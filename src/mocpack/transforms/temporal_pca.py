@@ -18,8 +18,7 @@ from mocpack.transforms import cobra
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
-# At equal slopes one bit must save ln 2 / 6 of squared error, as it does in a coefficient of step 1.
-SLOPE = np.log(2) / 6
+SLOPE = np.log(2) / 6  # of squared error, what a bit saves in a coefficient of step 1
 BITS_OF_KNOT = 10.0  # what a sample of a trajectory costs in all; only the choice of s uses it
 STRIDES = (16, 12, 10, 8, 6, 5, 4, 3, 2, 1)
 

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -145,10 +146,10 @@ def table_2(data: Path, out: Path) -> None:
             continue
         codec, frames = RdPca(), clip.frame_count
         payload = codec.encode(clip)
-        by_noise = _seconds(lambda c=clip: noise_sensitivities(c, _mean_error), 1)  # type: ignore[misc]
-        by_kinematics = _seconds(lambda c=clip: kinematic_gram(c), 5)  # type: ignore[misc]
-        encode = _seconds(lambda c=clip: codec.encode(c), 5)  # type: ignore[misc]
-        decode = _seconds(lambda c=clip, p=payload: codec.decode(p, c.header), 9)  # type: ignore[misc]
+        by_noise = _seconds(partial(noise_sensitivities, clip, _mean_error), 1)
+        by_kinematics = _seconds(partial(kinematic_gram, clip), 5)
+        encode = _seconds(partial(codec.encode, clip), 5)
+        decode = _seconds(partial(codec.decode, payload, clip.header), 9)
         rows.append(
             {
                 "clip": name,

@@ -17,7 +17,7 @@ from mocpack.clip import Clip, ClipHeader, promised_error
 from mocpack.codec import Candidates, Codec, Goal, Layout, Quality, Read
 from mocpack.codecs.rd_pca import payload as format
 from mocpack.codecs.rd_pca.search import equal_slopes
-from mocpack.dofs import from_dofs, is_angle, moving_dofs, to_dofs
+from mocpack.dofs import from_dofs, is_angle, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError, UnsupportedClipError
 from mocpack.metrics.contacts import feet, foot_skate, planted
 from mocpack.metrics.papers import (
@@ -36,6 +36,7 @@ I64 = npt.NDArray[np.int64]
 Equalisation = Literal["full", "diagonal", "noise", "literal", "off"]
 Metric = Literal["me", "max", "skted", "skate"]
 
+STILL = 1e-8  # metres or radians: a column that moves less only rounds
 LARGEST = 2.0**26  # steps of a weighted chunk: what the entropy coder takes, with room to grow
 SKIN_SHARE = 0.1  # what the skin's movement counts beside the joints': nothing may go unfelt
 MORE_FRAMES = 192  # poses to look at where the error is felt at some times more than at others
@@ -112,7 +113,7 @@ class RdPca(Codec):
 
     def encode(self, clip: Clip) -> bytes:
         matrix = to_dofs(clip)
-        moving = moving_dofs(matrix)
+        moving = np.ptp(matrix, axis=0) > STILL
         felt, gram = self._sensitivities(clip, moving)
         weights = _weight_exponents(matrix, felt / self.lam, self.L)
         weighted = matrix * 2.0 ** (weights / format.WEIGHT_STEPS)
@@ -156,16 +157,13 @@ class RdPca(Codec):
 
     def layout(self, read: Read, header: ClipHeader) -> Layout:
         head = format.read_head(read, header.frame_count, header.skeleton.channel_count)
-        groups = len(head.offsets) - 1
-        index = sum(1 + (b - a >= 128) for a, b in zip(head.offsets, head.offsets[1:], strict=False))
-        return Layout(groups, 1, index, head.offsets[0] - index)
+        model = head.offsets[0] - head.index_bytes
+        return Layout(len(head.offsets) - 1, 1, head.index_bytes, model)
 
     def candidates(self, clip: Any, goal: Goal, *, effort: str) -> Candidates:
         return equal_slopes(self, goal, effort=effort)
 
-    def _sensitivities(
-        self, clip: Clip, moving: npt.NDArray[np.bool_]
-    ) -> tuple[F64, F64 | None]:
+    def _sensitivities(self, clip: Clip, moving: npt.NDArray[np.bool_]) -> tuple[F64, F64 | None]:
         """Return how far each column moves the body, and the Gram matrix of those that move.
 
         The first is in metres by metre or radian; the second is that of weighted columns, or None
@@ -184,7 +182,8 @@ class RdPca(Codec):
             literal = self.le == "literal"
             found = noise_sensitivities(clip, _metric(clip, self.metric), literal=literal)
             # what this metric does not feel at all still moves the skin
-            found = np.hypot(found, SKIN_SHARE * known * found[moving].mean() / known[moving].mean())
+            scale = found[moving].mean() / known[moving].mean()
+            found = np.hypot(found, SKIN_SHARE * scale * known)
         # as many bits in all as the kinematics would spend, so that λ keeps its meaning
         found = found * np.exp(np.mean(np.log(known[moving] / found[moving])))
         return np.where(moving, found, known), None
@@ -309,9 +308,7 @@ def _project(centred: F64, basis: F64, gram: F64 | None) -> F64:
     felt = basis if gram is None else basis @ gram
     square = felt @ basis.T
     ridge = 1e-9 * max(float(np.trace(square)), 1e-30)
-    return np.asarray(
-        np.linalg.solve(square + ridge * np.eye(len(square)), felt @ centred.T).T
-    )
+    return np.asarray(np.linalg.solve(square + ridge * np.eye(len(square)), felt @ centred.T).T)
 
 
 def _check_range(name: str, value: float | None, low: float, high: float) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -90,11 +90,12 @@ class Model:
 
 @dataclass(frozen=True)
 class Head:
-    """A head that was read: the model, the start of the chunks' coder, and where each chunk lies."""
+    """A head that was read: the model, what the coder starts from, and where each chunk lies."""
 
     model: Model
     start: U8 | None
     offsets: list[int]
+    index_bytes: int
 
 
 def mean_step(frame_count: int) -> float:
@@ -103,30 +104,35 @@ def mean_step(frame_count: int) -> float:
 
 
 def pack(model: Model, chunks: Sequence[Trajectories | I64]) -> bytes:
-    """Return the payload; chunks are trajectories, or plain integers (T, K) without temporal PCA."""
-    planes = [_plane(chunk) for chunk in chunks]
-    classes = [_classes(chunk, plane.shape[1]) for chunk, plane in zip(chunks, planes, strict=True)]
-    plain = [encode_plane(p, c) for p, c in zip(planes, classes, strict=True)]
-    start = shared_start(planes, classes)
-    known = encode_start(start)
-    primed = [encode_plane(p, c, start=start) for p, c in zip(planes, classes, strict=True)]
-    started = len(known) + sum(map(len, primed)) < sum(map(len, plain))
-    bodies = [
-        _fields(chunk) + code for chunk, code in zip(chunks, primed if started else plain, strict=True)
-    ]
+    """Return the payload; without temporal PCA chunks are plain integers (T, K)."""
+    start, codes = _coded(chunks)
+    bodies = [_fields(chunk) + code for chunk, code in zip(chunks, codes, strict=True)]
     head = FieldWriter()
     head.varint(model.L)
-    head.u8(TPCA * model.tpca | CENTRED * model.centred | STARTED * started)
+    head.u8(TPCA * model.tpca | CENTRED * model.centred | STARTED * bool(start))
     head.f32(model.Q_l)
     head.f32(model.Q_g)
     _write_columns(head, model)
     _write_poses(head, model)
-    if started:
-        head.sized(known)
+    if start:
+        head.sized(start)
     for body in bodies:
         head.varint(len(body))
     data = head.bytes()
     return len(data).to_bytes(HEAD_LENGTH, "little") + data + b"".join(bodies)
+
+
+def _coded(chunks: Sequence[Trajectories | I64]) -> tuple[bytes, list[bytes]]:
+    """Return the code of what all chunks start from, empty if none pays, and of each chunk."""
+    planes = [_plane(chunk) for chunk in chunks]
+    kinds = [_classes(c, plane.shape[1]) for c, plane in zip(chunks, planes, strict=True)]
+    plain = [encode_plane(p, k) for p, k in zip(planes, kinds, strict=True)]
+    start = shared_start(planes, kinds)
+    known = encode_start(start)
+    primed = [encode_plane(p, k, start=start) for p, k in zip(planes, kinds, strict=True)]
+    if len(known) + sum(map(len, primed)) < sum(map(len, plain)):
+        return known, primed
+    return b"", plain
 
 
 def read_head(read: Read, frame_count: int, columns: int) -> Head:
@@ -145,10 +151,11 @@ def read_head(read: Read, frame_count: int, columns: int) -> Head:
         L, tpca, bool(flags & CENTRED), Q_l, Q_g, moving, weights, means, exponents, poses
     )
     start = decode_start(fields.sized(), 3 if tpca else 1) if flags & STARTED else None
+    before = fields.at
     sizes = [fields.varint() for _ in range(-(-frame_count // L))]
     fields.end()
-    at = HEAD_LENGTH + length
-    return Head(model, start, [at, *(at + int(n) for n in np.cumsum(sizes, dtype=object))])
+    ends = accumulate(sizes, initial=HEAD_LENGTH + length)
+    return Head(model, start, list(ends), fields.at - before)
 
 
 def read_chunks(read: Read, head: Head, frame_count: int, first: int, last: int) -> F64:
