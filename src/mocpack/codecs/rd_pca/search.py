@@ -20,52 +20,71 @@ ROUNDS = {"fast": 2, "default": 6, "best": 14}
 LEAST_GAIN = 0.003  # of the error at equal size: less than this is noise
 NEAR = 0.01  # a file is near enough to its limit when it is this much below
 AIM = 0.004  # and this is what is aimed at
+STEPS_TO_GOAL = 5
+FINALISTS = 3
 SIZE_SLOPE, ERROR_SLOPE = -0.6, 0.9  # of log size and log error over log λ, to begin with
 STRIDES = (3, 4, 5, 6, 8, 10, 12)
 METRICS = frozenset({"me", "skted", "max"})  # which equalisation serves a goal best is tried too
-LAM_RANGE = (1e-6, 1e3)
+LAM_RANGE = (1e-6, 10.0)
 
 Asking = Generator[Sequence[Codec], Sequence[Trial], Trial]
 
 
 def equal_slopes(codec: Codec, goal: Goal, *, effort: str) -> Candidates:
     """Search from `codec` for the setting that serves `goal` best."""
-    best = yield from _at_goal(codec, goal)
-    (coarser,) = yield [_with(best.codec, lam=1.2 * _value(best.codec, "lam"))]
-    slope = _slope(best, coarser)
+    best = yield from _best_at_goal([codec], goal)
     notch = 1.5
     for _ in range(ROUNDS[effort]):
+        (coarser,) = yield [_with(best.codec, lam=_allowed(1.2 * _value(best.codec, "lam")))]
+        slope = _slope(best, coarser)
         trials = yield list(_notches(best.codec, notch))
-        gains = [_gain(best, trial, slope) for trial in trials]
-        good = [t.codec for t, g in zip(trials, gains, strict=True) if g > LEAST_GAIN]
+        ranked = sorted(trials, key=lambda t: -_gain(best, t, slope))
+        good = [t.codec for t in ranked if _gain(best, t, slope) > LEAST_GAIN]
         if good:
-            (together,) = yield [_merged(best.codec, good)]
-            winner = max([together, *trials], key=lambda t: _gain(best, t, slope))
-            best = yield from _at_goal(winner.codec, goal)
-        elif notch < 1.2:
+            # the slope holds nearby only, so that the best by it are compared at the goal itself
+            together = _merged(best.codec, good)
+            found = yield from _best_at_goal([together, *good[:FINALISTS]], goal)
+            if goal.best([best, found]) is found:
+                best = found
+                continue
+        if notch < 1.2:
             return
-        else:
-            notch = math.sqrt(notch)
+        notch = math.sqrt(notch)
 
 
-def _at_goal(codec: Codec, goal: Goal) -> Asking:
-    """Bring λ to where the size or the error asked for is just kept; with neither, leave it."""
-    (trial,) = yield [codec]
-    slope = SIZE_SLOPE if goal.size is not None else ERROR_SLOPE
-    tried = [trial]
-    for _ in range(8):
-        excess = _excess(trial, goal)
-        if -NEAR <= excess <= 0:
+def _best_at_goal(codecs: Sequence[Codec], goal: Goal) -> Asking:
+    """Bring λ of each to where the limit is just kept, side by side; return the best of all."""
+    slopes = [SIZE_SLOPE if goal.size is not None else ERROR_SLOPE] * len(codecs)
+    trials = list((yield codecs))
+    tried = list(trials)
+    for _ in range(STEPS_TO_GOAL):
+        moves = [_move(t, goal, slope) for t, slope in zip(trials, slopes, strict=True)]
+        open_ = [n for n, move in enumerate(moves) if move]
+        if not open_:
             break
-        move = min(max(-(excess + AIM) / slope, -2.0), 2.0)
-        lam = min(max(_value(trial.codec, "lam") * math.exp(move), LAM_RANGE[0]), LAM_RANGE[1])
-        (after,) = yield [_with(codec, lam=lam)]
-        change = (_excess(after, goal) - excess) / move if move else slope
-        if 0.2 < change / slope < 5:
-            slope = change
-        trial = after
-        tried.append(trial)
-    return goal.best(tried) or tried[-1]
+        wanted = [
+            _with(codecs[n], lam=_allowed(_value(trials[n].codec, "lam") * math.exp(moves[n])))
+            for n in open_
+        ]
+        for n, after in zip(open_, (yield wanted), strict=True):
+            change = (_excess(after, goal) - _excess(trials[n], goal)) / moves[n]
+            if 0.2 < change / slopes[n] < 5:
+                slopes[n] = change
+            trials[n] = after
+            tried.append(after)
+    return goal.best(tried) or min(tried, key=lambda t: _excess(t, goal))
+
+
+def _move(trial: Trial, goal: Goal, slope: float) -> float:
+    """Return the change of log λ that brings a trial to its limit; 0 if it is there."""
+    excess = _excess(trial, goal)
+    if -NEAR <= excess <= 0:
+        return 0.0
+    return min(max(-(excess + AIM) / slope, -2.0), 2.0)
+
+
+def _allowed(lam: float) -> float:
+    return min(max(lam, LAM_RANGE[0]), LAM_RANGE[1])
 
 
 def _excess(trial: Trial, goal: Goal) -> float:
