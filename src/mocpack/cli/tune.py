@@ -33,6 +33,9 @@ def run(
     error: Annotated[
         float | None, typer.Option(help="Largest error instead, in the metric's unit.")
     ] = None,
+    product: Annotated[
+        bool, typer.Option("--product", help="Least size times error, within the limit if any.")
+    ] = False,
     metric: Annotated[str, typer.Option(help="me, skted, max, def, or any key of compare.")] = "me",
     effort: Annotated[str, typer.Option(help="fast, default or best.")] = "default",
     output: Annotated[
@@ -56,7 +59,7 @@ def run(
     start = parse_codec(codec)
     motion = files.read_clip(clip, unit=unit, frames=frames, skeleton=skeleton)
     _api.check_kind(start, motion.header.kind)
-    goal = Goal(metric, _size(motion, size, size_fraction), error)
+    goal = Goal(metric, _size(motion, size, size_fraction), error, product)
     found = _search(motion, start, goal, effort, jobs)
     if output is not None:
         files.write_output(rate.attempt(motion, found.best.codec).data, output, force=force)
