@@ -133,7 +133,7 @@ def test_fewer_poses_make_a_smaller_and_worse_file():
     assert mean_error(few) > mean_error(many)
 
 
-def test_P_is_the_share_of_variance_that_may_go():
+def test_the_share_p_is_the_part_of_variance_that_may_go():
     none, some = RdPca(lam=0.001, P=0.0), RdPca(lam=0.001, P=0.01)
     assert len(some.encode(CLIP)) < len(none.encode(CLIP))
     assert mean_error(some) > mean_error(none)

@@ -1,4 +1,4 @@
-"""The Jacobian of positions: against hand-computed values, small steps, and the composite method."""
+"""The Jacobian of positions: hand-computed values, small steps, and the composite method."""
 
 import numpy as np
 import pytest
