@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from mocpack.clip import Clip, ClipHeader, promised_error
 from mocpack.codec import Candidates, Codec, Goal, Layout, Quality, Read
-from mocpack.codecs.rd_pca import payload as format
+from mocpack.codecs.rd_pca import payload as bitstream
 from mocpack.codecs.rd_pca.search import equal_slopes
 from mocpack.dofs import from_dofs, is_angle, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError, UnsupportedClipError
@@ -105,7 +105,7 @@ class RdPca(Codec):
         _check_range("Q_l", self.Q_l, 1e-3, 1e3)
         _check_range("Q_g", self.Q_g, 1e-3, 1e3)
         _check_range("s", self.s, 1, 255)
-        _check_range("L", self.L, 2, format.LONGEST_CHUNK)
+        _check_range("L", self.L, 2, bitstream.LONGEST_CHUNK)
         _check_range("pose_floor", self.pose_floor, 0, 1e6)
         _check_range("trajectory_floor", self.trajectory_floor, 0, 1e12)
         _check_word("metric", self.metric, get_args(Metric))
@@ -116,11 +116,11 @@ class RdPca(Codec):
         moving = np.ptp(matrix, axis=0) > STILL
         felt, gram = self._sensitivities(clip, moving)
         weights = _weight_exponents(matrix, felt / self.lam, self.L)
-        weighted = matrix * 2.0 ** (weights / format.WEIGHT_STEPS)
-        means = np.round(weighted.mean(axis=0) / format.mean_step(len(matrix)))
-        centred = (weighted - means * format.mean_step(len(matrix)))[:, moving]
+        weighted = matrix * 2.0 ** (weights / bitstream.WEIGHT_STEPS)
+        means = np.round(weighted.mean(axis=0) / bitstream.mean_step(len(matrix)))
+        centred = (weighted - means * bitstream.mean_step(len(matrix)))[:, moving]
         poses, exponents = self._poses(centred, gram)
-        model = format.Model(
+        model = bitstream.Model(
             self.L,
             self.tpca,
             self.centred,
@@ -133,7 +133,7 @@ class RdPca(Codec):
             poses,
         )
         channels = _project(centred, model.basis(), gram)
-        return format.pack(model, self._chunks(channels))
+        return bitstream.pack(model, self._chunks(channels))
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         def read(offset: int, size: int) -> bytes:
@@ -141,7 +141,7 @@ class RdPca(Codec):
                 raise TruncatedError("rd-pca payload ends too early")
             return payload[offset : offset + size]
 
-        head = format.read_head(read, header.frame_count, header.skeleton.channel_count)
+        head = bitstream.read_head(read, header.frame_count, header.skeleton.channel_count)
         if head.offsets[-1] < len(payload):
             raise CorruptionError("rd-pca payload has bytes too many")
         return _decode_chunks(read, header, head, 0, len(head.offsets) - 1)
@@ -149,14 +149,14 @@ class RdPca(Codec):
     def decode_frames(
         self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
     ) -> Clip:
-        head = format.read_head(read, header.frame_count, header.skeleton.channel_count)
+        head = bitstream.read_head(read, header.frame_count, header.skeleton.channel_count)
         first, last = start // head.model.L, -(-stop // head.model.L)
         clip = _decode_chunks(read, header, head, first, last)
         clip = clip.frames(start - first * head.model.L, stop - first * head.model.L)
         return clip if joints is None else clip.joints(joints)
 
     def layout(self, read: Read, header: ClipHeader) -> Layout:
-        head = format.read_head(read, header.frame_count, header.skeleton.channel_count)
+        head = bitstream.read_head(read, header.frame_count, header.skeleton.channel_count)
         model = head.offsets[0] - head.index_bytes
         return Layout(len(head.offsets) - 1, 1, head.index_bytes, model)
 
@@ -215,9 +215,9 @@ class RdPca(Codec):
 
 
 def _decode_chunks(
-    read: Read, header: ClipHeader, head: format.Head, first: int, last: int
+    read: Read, header: ClipHeader, head: bitstream.Head, first: int, last: int
 ) -> Clip:
-    channels = format.read_chunks(read, head, header.frame_count, first, last)
+    channels = bitstream.read_chunks(read, head, header.frame_count, first, last)
     matrix = head.model.columns(channels, header.frame_count)
     try:
         return from_dofs(matrix, replace(header, frame_count=len(matrix)))
@@ -280,10 +280,10 @@ def _metric(clip: Clip, name: Metric) -> Any:
 
 def _weight_exponents(matrix: F64, weights: F64, L: int) -> I64:
     """Return exponents of the weights, all of them lower where numbers would grow too large."""
-    exponents = np.round(format.WEIGHT_STEPS * np.log2(weights))
-    spread = (matrix - matrix.mean(axis=0)) * 2.0 ** (exponents / format.WEIGHT_STEPS)
+    exponents = np.round(bitstream.WEIGHT_STEPS * np.log2(weights))
+    spread = (matrix - matrix.mean(axis=0)) * 2.0 ** (exponents / bitstream.WEIGHT_STEPS)
     most = np.sqrt(np.sum(spread**2, axis=1).max() * L * matrix.shape[1])
-    excess = max(0.0, np.ceil(format.WEIGHT_STEPS * np.log2(max(most, 1.0) / LARGEST)))
+    excess = max(0.0, np.ceil(bitstream.WEIGHT_STEPS * np.log2(max(most, 1.0) / LARGEST)))
     return np.asarray(exponents - excess, np.int64)
 
 
