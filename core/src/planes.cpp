@@ -24,6 +24,29 @@ struct Models
 	AdaptiveBit length[ESCAPE_BITS];
 };
 
+const size_t MODEL_BITS = sizeof(Models) / sizeof(AdaptiveBit);
+
+// The probability of a one, in 1/65536, that a start byte stands for: 0 says nothing is known, and
+// 1 to 63 are even steps of its logarithmic odds, logistic((byte - 32) / 4.5).
+const uint16_t START_PROBABILITY[64] = {
+	32768, 67,	  83,	 104,	130,   162,	  202,	 252,	315,   393,	  490,	 611,	761,
+	947,   1179,  1466,	 1820,	2257,  2795,  3454,	 4258,	5233,  6408,  7812,	 9475,	11422,
+	13671, 16231, 19093, 22233, 25604, 29142, 32768, 36394, 39932, 43303, 46443, 49305, 51865,
+	54114, 56061, 57724, 59128, 60303, 61278, 62082, 62741, 63279, 63716, 64070, 64357, 64589,
+	64775, 64925, 65046, 65143, 65221, 65284, 65334, 65374, 65406, 65432, 65453, 65469};
+
+// Models of all classes as they stand before the first value.
+Models* started(void* memory, size_t class_count, const uint8_t* start)
+{
+	Models* models = static_cast<Models*>(memory);
+	for (size_t c = 0; c < class_count; ++c)
+		models[c] = Models();
+	AdaptiveBit* bits = reinterpret_cast<AdaptiveBit*>(models);
+	for (size_t k = 0; start && k < class_count * MODEL_BITS; ++k)
+		bits[k].fast = bits[k].slow = START_PROBABILITY[start[k] & 63];
+	return models;
+}
+
 uint32_t magnitude(int32_t value)
 {
 	return value < 0 ? 0u - uint32_t(value) : uint32_t(value);
@@ -112,6 +135,29 @@ size_t mocpack_planes_models_size(size_t class_count)
 	return class_count * sizeof(Models);
 }
 
+size_t mocpack_planes_start_size(size_t class_count)
+{
+	return class_count * MODEL_BITS;
+}
+
+void mocpack_planes_count(const int32_t* values, size_t rows, size_t columns, const uint16_t* classes,
+						  size_t class_count, void* models, uint32_t* counts)
+{
+	Models* m = started(models, class_count, nullptr);
+	const AdaptiveBit* first = reinterpret_cast<AdaptiveBit*>(m);
+	auto bit = [first, class_count, counts](AdaptiveBit& model, int value)
+	{
+		// coins are no models: they lie outside
+		size_t at = (uintptr_t(&model) - uintptr_t(first)) / sizeof(AdaptiveBit);
+		if (at < class_count * MODEL_BITS)
+			++counts[2 * at + (value ? 1 : 0)];
+		return value;
+	};
+	for (size_t r = 0; r < rows; ++r)
+		for (size_t c = 0; c < columns; ++c)
+			code_value(bit, m[classes[c]], context_at(values, columns, r, c), values[r * columns + c]);
+}
+
 size_t mocpack_planes_bound(size_t rows, size_t columns)
 {
 	// 2 + UNARY modelled bits of at most 10 bits each, ESCAPE_BITS of them, and as many coins
@@ -119,10 +165,10 @@ size_t mocpack_planes_bound(size_t rows, size_t columns)
 }
 
 size_t mocpack_planes_encode(uint8_t* dst, size_t dst_size, const int32_t* values, size_t rows,
-							 size_t columns, const uint16_t* classes, size_t class_count, void* models)
+							 size_t columns, const uint16_t* classes, size_t class_count,
+							 const uint8_t* start, void* models)
 {
-	Models* m = static_cast<Models*>(models);
-	mocpack_planes_reset(models, class_count);
+	Models* m = started(models, class_count, start);
 	RangeEncoder coder(dst, dst_size);
 	EncodeBit bit{coder};
 	for (size_t r = 0; r < rows; ++r)
@@ -132,10 +178,10 @@ size_t mocpack_planes_encode(uint8_t* dst, size_t dst_size, const int32_t* value
 }
 
 mocpack_Status mocpack_planes_decode(int32_t* values, size_t rows, size_t columns, const uint16_t* classes,
-									 size_t class_count, void* models, const uint8_t* src, size_t src_size)
+									 size_t class_count, const uint8_t* start, void* models,
+									 const uint8_t* src, size_t src_size)
 {
-	Models* m = static_cast<Models*>(models);
-	mocpack_planes_reset(models, class_count);
+	Models* m = started(models, class_count, start);
 	RangeDecoder coder(src, src_size);
 	DecodeBit bit{coder};
 	for (size_t r = 0; r < rows; ++r)

@@ -110,7 +110,7 @@ def _translations(matrix: F64, header: ClipHeader) -> F64:
         place = places[:, moving[j]]
         axes = [axis for axis, _ in position_axes(channels)]
         values = matrix[:, [start + k for _, k in position_axes(channels)]]
-        if _adds_to_offset(channels):
+        if adds_to_offset(channels):
             shift = np.zeros((len(matrix), 3))
             shift[:, axes] = values
             place += rotations.rotate(skeleton.axes[j], shift)
@@ -163,7 +163,7 @@ def _places(clip: Clip, j: int) -> F64:
     if j in clip.translated_joints:
         place = clip.translations[:, clip.translated_joints.index(j)]
     shift = place - skeleton.offsets[j]
-    if _adds_to_offset(skeleton.channels[j]):
+    if adds_to_offset(skeleton.channels[j]):
         place = shift = rotations.rotate(rotations.conjugate(skeleton.axes[j]), shift)
     given = [axis for axis, _ in position_axes(skeleton.channels[j])]
     lost = np.abs(np.delete(shift, given, axis=1)).max(initial=0.0)
@@ -180,6 +180,6 @@ def _unwound(angles: F64) -> F64:
     return rotations.nearest_euler(angles) if three else np.unwrap(angles, axis=0)
 
 
-def _adds_to_offset(channels: tuple[str, ...]) -> bool:
+def adds_to_offset(channels: tuple[str, ...]) -> bool:
     """ASF's tx ty tz move a joint from its rest place, in its axis frame; BVH's replace it."""
     return any(name.startswith("t") for name in channels)

@@ -27,6 +27,7 @@ BUILTIN = {
     "wavelet": "mocpack.codecs.wavelet:Wavelet",
     "wavelet-ik": "mocpack.codecs.wavelet_ik:WaveletIk",
     "wavelet-opt": "mocpack.codecs.wavelet_opt:WaveletOpt",
+    "rd-pca": "mocpack.codecs.rd_pca:RdPca",
 }
 ENTRY_POINT_GROUP = "mocpack.codecs"
 DEFAULT_CODEC = "raw"

@@ -6,7 +6,18 @@ import sys
 
 import typer
 
-from mocpack.cli import bench, codecs, compare, compress, convert, decompress, demo, energy, info
+from mocpack.cli import (
+    bench,
+    codecs,
+    compare,
+    compress,
+    convert,
+    decompress,
+    demo,
+    energy,
+    info,
+    tune,
+)
 from mocpack.cli.files import describe_error, exit_code
 
 app = typer.Typer(
@@ -17,7 +28,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (compress, decompress, info, compare, convert, energy, bench, codecs, demo):
+for command in (compress, decompress, info, compare, convert, energy, bench, tune, codecs, demo):
     app.command(name=command.__name__.rsplit(".", 1)[1])(command.run)
 
 

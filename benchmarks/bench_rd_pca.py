@@ -1,0 +1,97 @@
+"""Frames a second of `rd-pca`, and how they grow with the clip.
+
+    python benchmarks/bench_rd_pca.py [FILE.bvh]
+
+Asked of one core with the default configuration: 10 000 frames a second to encode, 100 000 to
+decode (the paper: 2 600 to 3 000, and 15 000 to 21 000). The clip is the longest of the paper's
+where real clips are at hand, else the bundled one repeated. All times are of the processor, one
+thread, best of several runs.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: one core is what is asked
+
+import sys
+import time
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import mocpack
+from mocpack.bench.datasets import data_folder
+from mocpack.clip import Clip
+from mocpack.codecs.rd_pca import RdPca
+from mocpack.samples import JUMP
+
+ASKED_ENCODE, ASKED_DECODE = 10_000, 100_000
+SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1)
+
+
+def main() -> None:
+    path, clip = chosen_clip()
+    print(f"calibration: zlib inflates {inflate_speed():.0f} MB/s here")
+    print(f"{path.name}: {clip.frame_count} frames, {clip.skeleton.channel_count} channels")
+    print(f"{'frames':>8} {'payload':>9} {'encode f/s':>11} {'decode f/s':>11} {'window ms':>10}")
+    codec = RdPca()
+    for share in SHARES:
+        part = clip.frames(0, max(1, round(share * clip.frame_count)))
+        encode, decode, window, size = measure(codec, part)
+        print(f"{part.frame_count:8} {size:9} {encode:11.0f} {decode:11.0f} {1000 * window:10.2f}")
+    print(f"encode: {encode:.0f} frames/s (asked {ASKED_ENCODE})")
+    print(f"decode: {decode:.0f} frames/s (asked {ASKED_DECODE})")
+
+
+def measure(codec: RdPca, clip: Clip) -> tuple[float, float, float, int]:
+    """Return frames a second of both directions, seconds of a one-second window, and bytes."""
+    payload = codec.encode(clip)
+    middle = clip.frame_count // 2
+    stop = min(middle + 120, clip.frame_count)
+
+    def read(offset: int, size: int) -> bytes:
+        return payload[offset : offset + size]
+
+    encode = best_seconds(lambda: codec.encode(clip), 5)
+    decode = best_seconds(lambda: codec.decode(payload, clip.header), 15)
+    window = best_seconds(lambda: codec.decode_frames(read, clip.header, middle, stop, None), 15)
+    return clip.frame_count / encode, clip.frame_count / decode, window, len(payload)
+
+
+def chosen_clip() -> tuple[Path, Clip]:
+    """Return the named clip, 17_08 where it is at hand, or the bundled one ten times over."""
+    folder = data_folder()
+    real = None if folder is None else folder / "cmu" / "17_08.bvh"
+    if len(sys.argv) > 1 or (real is not None and real.exists()):
+        path = Path(sys.argv[1]) if len(sys.argv) > 1 else real
+        assert path is not None
+        clip = mocpack.read(path)
+        assert isinstance(clip, Clip)
+        return path, clip.frames(1, clip.frame_count)
+    clip = mocpack.read(JUMP)
+    assert isinstance(clip, Clip)
+    rotations, places = (np.concatenate([a] * 10) for a in (clip.rotations, clip.translations))
+    return JUMP, Clip.build(clip.skeleton, rotations, places, frame_time=clip.frame_time)
+
+
+def best_seconds(work: Callable[[], object], runs: int) -> float:
+    taken = []
+    for _ in range(runs):
+        start = time.process_time()
+        work()
+        taken.append(time.process_time() - start)
+    return min(taken)
+
+
+def inflate_speed() -> float:
+    """Return MB/s of zlib inflating text on this machine now: what other figures are against."""
+    text = b" ".join(b"%d.%06d" % (k % 180, k * 7919 % 1_000_000) for k in range(200_000))
+    packed = zlib.compress(text)
+    return len(text) / best_seconds(lambda: zlib.decompress(packed), 5) / 1e6
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""A simple body of capsules, skinned to a skeleton: a surface to look at where there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.clip import Clip, VertexClip
+from mocpack.rotations import rotate
+from mocpack.skeleton import Skeleton
+
+F64 = npt.NDArray[np.float64]
+I32 = npt.NDArray[np.int32]
+
+RINGS, SIDES = 6, 8  # of a capsule
+THICKNESS = 0.22  # radius of a bone against its length
+THINNEST, THICKEST = 0.02, 0.09  # metres
+BLEND = 0.3  # share of a bone, at each end, that follows the neighbour too
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """Vertices at rest, each held by up to three joints.
+
+    Attributes
+    ----------
+    faces : array, shape (F, 3)
+    holders : array, shape (V, 3)
+        Joints: the parent's, the bone's own, the child's.
+    shares : array, shape (V, 3)
+        What each holds of the vertex; they add up to 1.
+    arms : array, shape (V, 3, 3)
+        The vertex in the frame of each holder, in metres.
+    """
+
+    faces: I32
+    holders: npt.NDArray[np.intp]
+    shares: F64
+    arms: F64
+
+
+def capsule_body(skeleton: Skeleton) -> Body:
+    """Return a capsule for each bone that has a length."""
+    places = _rest_places(skeleton)
+    parts = [_capsule(skeleton, places, *bone) for bone in _bones(skeleton)]
+    faces = [_tube_faces() + n * RINGS * SIDES for n in range(len(parts))]
+    vertices, holders, shares = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    arms = vertices[:, np.newaxis] - places[holders]
+    return Body(np.concatenate(faces), holders, shares, arms)
+
+
+def skin(clip: Clip, body: Body) -> VertexClip:
+    """Return the body's surface in motion, by linear blend skinning."""
+    positions, world = clip.world()
+    vertices = np.zeros((clip.frame_count, len(body.holders), 3))
+    for k in range(body.holders.shape[1]):
+        joints = body.holders[:, k]
+        moved = positions[:, joints] + rotate(world[:, joints], body.arms[:, k])
+        vertices += body.shares[:, k, np.newaxis] * moved
+    return VertexClip.build(vertices, body.faces, frame_rate=clip.frame_rate)
+
+
+def _rest_places(skeleton: Skeleton) -> F64:
+    places = skeleton.offsets.copy()
+    for j, parent in enumerate(skeleton.parents[1:], 1):
+        places[j] = places[parent] + skeleton.offsets[j]
+    return places
+
+
+def _bones(skeleton: Skeleton) -> list[tuple[int, int, F64]]:
+    """Return (joint that turns it, joint at its end or itself, direction) of each bone."""
+    bones = [(p, j, skeleton.offsets[j]) for j, p in enumerate(skeleton.parents) if p >= 0]
+    ends = zip(skeleton.end_site_joints, skeleton.end_sites, strict=True)
+    bones += [(j, j, site) for j, site in ends]
+    return [bone for bone in bones if np.linalg.norm(bone[2]) > 1e-6]
+
+
+def _capsule(
+    skeleton: Skeleton, places: F64, joint: int, child: int, bone: F64
+) -> tuple[F64, npt.NDArray[np.intp], F64]:
+    length = float(np.linalg.norm(bone))
+    along = bone / length
+    side = np.cross(along, np.eye(3)[np.argmin(np.abs(along))])
+    side /= np.linalg.norm(side)
+    radius = np.clip(THICKNESS * length, THINNEST, THICKEST)
+    u = np.repeat(np.linspace(0, 1, RINGS), SIDES)[:, np.newaxis]
+    turn = np.tile(2 * np.pi * np.arange(SIDES) / SIDES, RINGS)[:, np.newaxis]
+    round_ends = radius * np.sqrt(np.maximum(1 - (2 * u - 1) ** 8, 0.2))
+    ring = np.cos(turn) * side + np.sin(turn) * np.cross(along, side)
+    vertices = places[joint] + u * bone + round_ends * ring
+    before = 0.5 * np.maximum(0, 1 - u / BLEND)
+    after = 0.5 * np.maximum(0, 1 - (1 - u) / BLEND) * (child != joint)
+    shares = np.concatenate([before, 1 - before - after, after], axis=1)
+    holders = np.tile([max(skeleton.parents[joint], 0), joint, child], (len(vertices), 1))
+    return vertices, holders, shares
+
+
+def _tube_faces() -> I32:
+    corner = np.arange((RINGS - 1) * SIDES)
+    beside = corner - corner % SIDES + (corner + 1) % SIDES
+    lower = np.stack([corner, beside, corner + SIDES], axis=1)
+    upper = np.stack([beside, beside + SIDES, corner + SIDES], axis=1)
+    return np.concatenate([lower, upper]).astype(np.int32)

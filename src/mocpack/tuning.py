@@ -1,0 +1,159 @@
+"""Runs a codec's own search for its parameters: many settings tried in parallel, the best kept.
+
+The codec says what to try (`SupportsTuning.candidates`), this module tries it: encodes, decodes
+with the real decoder, measures with a metric of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import cpu_count
+
+from mocpack.clip import AnyClip
+from mocpack.codec import Codec, Goal, SupportsTuning, Trial
+from mocpack.container import Errors, Packed, pack
+from mocpack.errors import BoundError, UsageError
+from mocpack.metrics import METRICS, Metric
+from mocpack.metrics.pair import pair
+from mocpack.registry import non_default_params
+from mocpack.units import format_size
+
+ALIASES = {"me": "me_cm", "skted": "sk_ted", "max": "max_error_mm", "def": "def_cm"}
+NO_ERRORS = Errors(None, 0.0, 0.0, 0.0, 0.0)  # stands for the measured ones, of the same length
+
+Try = Callable[[Sequence[Codec]], list[Trial]]
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a search found: the best trial, and all of them in the order they were made."""
+
+    best: Trial
+    trials: tuple[Trial, ...]
+
+
+def tune(
+    clip: AnyClip,
+    codec: Codec,
+    goal: Goal,
+    *,
+    effort: str = "default",
+    jobs: int = 1,
+    progress: Callable[[Trial], None] | None = None,
+) -> Tuned:
+    """Let `codec` search the setting that serves `goal` best on `clip`.
+
+    Parameters
+    ----------
+    clip : Clip or VertexClip
+    codec : Codec
+        Where the search starts.
+    goal : Goal
+    effort : {"fast", "default", "best"}
+    jobs : int
+        Settings to try at a time; 0 for as many as there are cores.
+    progress : callable, optional
+        Called with each trial as it is done.
+
+    Raises
+    ------
+    BoundError
+        If no setting that was tried keeps the goal's limit.
+    """
+    if not isinstance(codec, SupportsTuning):
+        raise UsageError(f"{codec.codec_id} has no search for its parameters")
+    find_metric(goal.metric)
+    trials: list[Trial] = []
+    search = codec.candidates(clip, goal, effort=effort)
+    with _trying(clip, goal.metric, jobs, progress or (lambda trial: None)) as attempt:
+        wanted = next(search, None)
+        while wanted is not None:
+            found = attempt(wanted)
+            trials += found
+            try:
+                wanted = search.send(found)
+            except StopIteration:
+                break
+    return Tuned(_best(goal, trials), tuple(trials))
+
+
+def find_metric(name: str) -> Metric:
+    """Return a metric of the table by its key, or by the short name of its paper."""
+    known = {metric.key: metric for metric in METRICS}
+    key = ALIASES.get(name, name)
+    if key not in known:
+        raise UsageError(f"no metric {name!r}; there are: {', '.join([*ALIASES, *known])}")
+    return known[key]
+
+
+def try_setting(clip: AnyClip, codec: Codec, metric: str) -> Trial:
+    """Encode, decode with the real decoder, and measure."""
+    payload = codec.encode(clip)
+    decoded = codec.decode(payload, clip.header)
+    error = find_metric(metric).measure(pair(clip, decoded))
+    if error is None:
+        raise UsageError(f"the metric {metric} does not apply to this clip")
+    params = non_default_params(codec)
+    file = Packed(clip.header, codec.codec_id, codec.bitstream_version, params, payload, NO_ERRORS)
+    return Trial(codec, len(pack(file)), len(payload), float(error))
+
+
+def front(trials: Iterable[Trial]) -> list[Trial]:
+    """Return the trials that no other beats in both size and error, by size."""
+    kept: list[Trial] = []
+    for trial in sorted(trials, key=lambda t: (t.size, t.error)):
+        if not kept or trial.error < kept[-1].error:
+            kept.append(trial)
+    return kept
+
+
+def _best(goal: Goal, trials: Sequence[Trial]) -> Trial:
+    best = goal.best(trials)
+    if best is not None:
+        return best
+    if not trials:
+        raise BoundError("the search tried nothing")
+    if goal.size is not None:
+        nearest = min(trials, key=lambda t: t.size)
+        raise BoundError(
+            f"no setting packs this clip into {format_size(goal.size)}; "
+            f"the smallest file is {format_size(nearest.size)}"
+        )
+    nearest = min(trials, key=lambda t: t.error)
+    raise BoundError(
+        f"no setting keeps {goal.metric} within {goal.error:g}; the least is {nearest.error:.4g}"
+    )
+
+
+@contextmanager
+def _trying(
+    clip: AnyClip, metric: str, jobs: int, progress: Callable[[Trial], None]
+) -> Iterator[Try]:
+    """Give a function that tries a round of settings, in as many processes as asked."""
+    workers = jobs or cpu_count() or 1
+    if workers == 1:
+        yield lambda codecs: [_told(progress, try_setting(clip, c, metric)) for c in codecs]
+        return
+    with ProcessPoolExecutor(workers, initializer=_remember, initargs=(clip, metric)) as pool:
+        yield lambda codecs: [_told(progress, t) for t in pool.map(_try_remembered, codecs)]
+
+
+def _told(progress: Callable[[Trial], None], trial: Trial) -> Trial:
+    progress(trial)
+    return trial
+
+
+# A worker process is given the clip once, when it starts, in place of with every setting.
+_given: list[tuple[AnyClip, str]] = []
+
+
+def _remember(clip: AnyClip, metric: str) -> None:
+    _given[:] = [(clip, metric)]
+
+
+def _try_remembered(codec: Codec) -> Trial:
+    clip, metric = _given[0]
+    return try_setting(clip, codec, metric)

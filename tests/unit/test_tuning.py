@@ -1,0 +1,96 @@
+"""Searches: a codec asks, the driver tries; the best trial wins."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from mocpack.codec import Codec, Goal, Trial
+from mocpack.codecs.rd_pca import RdPca
+from mocpack.errors import BoundError, UsageError
+from mocpack.registry import parse_codec
+from mocpack.testing import walk
+from mocpack.tuning import find_metric, front, try_setting, tune
+
+CLIP = walk(0.5)
+
+
+@dataclass(frozen=True)
+class Asker(RdPca):
+    """Asks for three settings, then for one that depends on the answers."""
+
+    def candidates(self, clip, goal, *, effort):
+        trials = yield [RdPca(lam=lam) for lam in (0.001, 0.004, 0.016)]
+        assert [t.codec.lam for t in trials] == [0.001, 0.004, 0.016]
+        best = min(trials, key=lambda t: t.error)
+        yield [RdPca(lam=best.codec.lam / 2)]
+
+
+def trial(size, error):
+    return Trial(parse_codec("raw"), size, size, error)
+
+
+def test_answers_go_back_to_the_codec_that_asked():
+    found = tune(CLIP, Asker(), Goal("me"))
+    assert [t.codec.lam for t in found.trials] == [0.001, 0.004, 0.016, 0.0005]
+
+
+def test_processes_find_what_one_finds():
+    alone = tune(CLIP, Asker(), Goal("me", size=2000))
+    together = tune(CLIP, Asker(), Goal("me", size=2000), jobs=2)
+    assert alone == together
+
+
+def test_progress_hears_of_every_trial():
+    heard = []
+    tune(CLIP, Asker(), Goal("me"), progress=heard.append)
+    assert len(heard) == 4
+
+
+def test_a_trial_counts_the_whole_file():
+    import mocpack
+
+    found = try_setting(CLIP, RdPca(), "me")
+    assert found.size == len(mocpack.encode(CLIP, RdPca()))
+    assert found.payload == len(RdPca().encode(CLIP))
+
+
+def test_the_best_within_a_size_is_the_one_of_least_error():
+    trials = [trial(10, 3.0), trial(20, 1.0), trial(30, 0.5)]
+    assert Goal("me", size=25).best(trials) == trials[1]
+    assert Goal("me", error=1.0).best(trials) == trials[1]
+    assert Goal("me").best(trials) == trials[2]
+    assert Goal("me", size=5).best(trials) is None
+
+
+def test_the_front_is_what_nothing_else_beats():
+    a, b, c, d = trial(10, 3.0), trial(20, 1.0), trial(25, 2.0), trial(30, 0.5)
+    assert front([d, c, b, a]) == [a, b, d]
+
+
+def test_an_impossible_size_is_a_bound_error_that_names_the_smallest_file():
+    with pytest.raises(BoundError, match="no setting packs this clip into 10 B; the smallest file"):
+        tune(CLIP, Asker(), Goal("me", size=10))
+
+
+def test_an_impossible_error_is_a_bound_error():
+    with pytest.raises(BoundError, match="no setting keeps me within 1e-12"):
+        tune(CLIP, Asker(), Goal("me", error=1e-12))
+
+
+def test_a_codec_without_a_search_says_so():
+    with pytest.raises(UsageError, match="raw has no search for its parameters"):
+        tune(CLIP, parse_codec("raw"), Goal("me"))
+
+
+def test_an_unknown_metric_is_answered_with_the_known_ones():
+    with pytest.raises(UsageError, match="no metric 'beauty'; there are: me, skted"):
+        find_metric("beauty")
+
+
+def test_one_goal_at_a_time():
+    with pytest.raises(UsageError, match="not both"):
+        Goal("me", size=1, error=1.0)
+
+
+def test_codecs_that_can_be_tuned_are_codecs():
+    assert isinstance(Asker(), Codec)
