@@ -18,11 +18,11 @@ from mocpack.codec import Codec, Quality
 from mocpack.entropy.fields import FieldReader, FieldWriter
 from mocpack.entropy.planes import decode_plane, encode_plane
 from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
-from mocpack.kinematics import SHELL
 from mocpack.rotations import IDENTITY
 from mocpack.transforms import bspline, geodesic, latent
 from mocpack.transforms.knots import find_knots
 from mocpack.transforms.latent import Band, SplineModel
+from mocpack.transforms.pose_rows import Form, SkeletonForm, VertexForm
 
 F64 = npt.NDArray[np.float64]
 
@@ -172,100 +172,6 @@ class LatentSpline(Codec):
             candidates=self.candidates,
             seed=self.seed,
         )
-
-
-@dataclass(frozen=True)
-class VertexForm:
-    """Vertices as rows: their coordinates, in metres."""
-
-    vertex_count: int
-
-    def rows(self, clip: AnyClip) -> F64:
-        assert isinstance(clip, VertexClip)
-        return clip.vertices.reshape(clip.frame_count, -1)
-
-    @property
-    def width(self) -> int:
-        return 3 * self.vertex_count
-
-
-@dataclass(frozen=True, eq=False)
-class SkeletonForm:
-    """Poses as rows: each joint's rotation as a vector about its mean, then translations.
-
-    Attributes
-    ----------
-    kinds : tuple of int, length J
-        `geodesic.CONSTANT`, `TANGENT` or `QUATERNION`.
-    means : array, shape (J, 4)
-    levers : array, shape (J,)
-        Metres a radian is worth.
-    moving : tuple of bool, length M
-        Which translated joints move.
-    places : array, shape (M, 3)
-        Where those that do not move are.
-    """
-
-    kinds: tuple[int, ...]
-    means: F64
-    levers: F64
-    moving: tuple[bool, ...]
-    places: F64
-
-    @classmethod
-    def of(cls, clip: Clip, weights: str) -> SkeletonForm:
-        joints = range(len(clip.skeleton))
-        means = np.array([geodesic.intrinsic_mean(clip.rotations[:, j]) for j in joints])
-        kinds = tuple(geodesic.kind_of_motion(clip.rotations[:, j], means[j]) for j in joints)
-        still = np.array([kind == geodesic.CONSTANT for kind in kinds])
-        # rounded as they will be written, so that tangents are taken where the decoder takes them
-        means[~still] = means[~still].astype("<f4").astype(np.float64)
-        means /= np.linalg.norm(means, axis=1, keepdims=True)
-        means[still] = clip.rotations[0, still]
-        arms = np.ones(len(clip.skeleton))
-        if weights == "kinematic":
-            arms = geodesic.levers(clip.positions(), clip.skeleton.parents, SHELL)
-            arms = np.maximum(arms.astype("<f4").astype(np.float64), 1e-6)
-        spread = np.ptp(clip.translations, axis=0)
-        moving = tuple(bool(m) for m in (spread > 0).any(axis=1))
-        return cls(kinds, means, arms, moving, clip.translations[0].copy())
-
-    def rows(self, clip: AnyClip) -> F64:
-        assert isinstance(clip, Clip)
-        parts = [
-            self._scale(j) * geodesic.to_vectors(clip.rotations[:, j], self.means[j], kind)
-            for j, kind in enumerate(self.kinds)
-        ]
-        parts += [clip.translations[:, m] for m, moves in enumerate(self.moving) if moves]
-        return np.concatenate(parts, axis=1) if parts else np.zeros((clip.frame_count, 0))
-
-    def pose(self, rows: F64) -> tuple[F64, F64]:
-        """Return rotations (N, J, 4) and translations (N, M, 3) of rows."""
-        turned = np.empty((len(rows), len(self.kinds), 4))
-        at = 0
-        for j, kind in enumerate(self.kinds):
-            width = geodesic.WIDTH[kind]
-            vectors = rows[:, at : at + width] / self._scale(j)
-            turned[:, j] = geodesic.from_vectors(vectors, self.means[j], kind)
-            at += width
-        places = np.tile(self.places, (len(rows), 1, 1))
-        for m, moves in enumerate(self.moving):
-            if moves:
-                places[:, m] = rows[:, at : at + 3]
-                at += 3
-        return turned, places
-
-    @property
-    def width(self) -> int:
-        return sum(geodesic.WIDTH[k] for k in self.kinds) + 3 * sum(self.moving)
-
-    def _scale(self, joint: int) -> float:
-        # a quaternion moves half as fast as its angle
-        turned = 2.0 if self.kinds[joint] == geodesic.QUATERNION else 1.0
-        return turned * float(self.levers[joint])
-
-
-Form = VertexForm | SkeletonForm
 
 
 def write_payload(form: Form, model: SplineModel, frames: int, tolerance: float) -> bytes:

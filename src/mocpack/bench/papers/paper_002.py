@@ -14,9 +14,10 @@ from matplotlib.figure import Figure
 from mocpack import _api
 from mocpack.bench.datasets import require_data
 from mocpack.clip import AnyClip, Clip, VertexClip
-from mocpack.codecs.latent_spline import LatentSpline, SkeletonForm, VertexForm
+from mocpack.codecs.latent_spline import LatentSpline
 from mocpack.transforms import bspline, latent
 from mocpack.transforms.knots import find_knots
+from mocpack.transforms.pose_rows import SkeletonForm, VertexForm
 
 F64 = npt.NDArray[np.float64]
 
