@@ -20,6 +20,7 @@ BUILTIN = {
     "keyframe": "mocpack.codecs.keyframe:Keyframe",
     "last-frame": "mocpack.codecs.last_frame:LastFrame",
     "latent-spline": "mocpack.codecs.latent_spline:LatentSpline",
+    "keysine": "mocpack.codecs.keysine:Keysine",
     "lossless": "mocpack.codecs.lossless:Lossless",
     "mpeg4-bap": "mocpack.codecs.mpeg4_bap:Mpeg4Bap",
     "pca": "mocpack.codecs.pca:Pca",

@@ -1,0 +1,232 @@
+"""The codec people come for: the smallest file that keeps every point within a stated distance.
+
+Joints are coded from the root outwards, each relative to what was decoded above it and turned so
+that what it carries lands where it should: key poses, straight lines between them, and a sine
+series on top, quantised by a search that knows the bound. `docs/codecs/keysine.md` has the bits.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import _core
+from mocpack.clip import Clip, ClipHeader, promised_error
+from mocpack.codec import Codec, Quality, Read
+from mocpack.codecs.keysine import planning, search
+from mocpack.codecs.keysine.payload import Head, read_head, write_payload
+from mocpack.errors import BoundError, CorruptionError, InvalidClipError, TruncatedError
+from mocpack.units import format_length, parse_length
+
+F64 = npt.NDArray[np.float64]
+
+BLOCK_SECONDS = 0.5
+SEGMENT_GROUPS = 16
+MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
+TIGHTER = (1.0, 0.98, 0.9, 0.7, 0.4)  # shares of the bound that are aimed at, one after another
+LONG_CLIP = 2000  # frames from which all cores are used
+EFFORTS = tuple(search.EFFORTS)
+
+
+@dataclass(frozen=True)
+class Keysine(Codec):
+    """Key poses and sine series, within a promised error.
+
+    Parameters
+    ----------
+    max_error : float or str
+        Bound on the displacement of joints, bone ends and shell points: metres, or text ("1mm").
+    mean_error : float or str, optional
+        Bound on the mean displacement of joints; takes the place of `max_error`.
+    effort : {"fast", "default", "best"}
+        How long the encoder may search.
+    group_seconds : float
+        A seek point at least this often.
+    threads : int
+        Threads of encoder and decoder; 0: as many as there are cores, for long clips.
+    """
+
+    codec_id = "keysine"
+    bitstream_version = 1
+    quality: ClassVar[Quality] = Quality("max_error", 1e-5, 1.0)
+
+    max_error: float = 1e-3
+    mean_error: float | None = None
+    effort: str = "default"
+    group_seconds: float = 1.0
+    threads: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "max_error", parse_length(self.max_error))
+        if self.mean_error is not None:
+            object.__setattr__(self, "mean_error", parse_length(self.mean_error))
+        if self.effort not in EFFORTS:
+            raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, got {self.effort!r}")
+        if not 0 < self.group_seconds < 1e6:
+            raise ValueError(f"group_seconds must be in 0..1e6, got {self.group_seconds}")
+        if not 0 <= self.threads <= 256:
+            raise ValueError(f"threads must be in 0..256, got {self.threads}")
+
+    def with_bound(
+        self, *, max_error: float | None, mean_error: float | None, effort: str
+    ) -> Self:
+        """Return the codec that keeps these bounds, in metres."""
+        bound = self.max_error if max_error is None else max_error
+        return replace(self, max_error=bound, mean_error=mean_error, effort=effort)
+
+    def encode(self, clip: Clip) -> bytes:
+        if self.mean_error is not None:
+            return self._encode_mean(clip, self.mean_error)
+        for share in TIGHTER:
+            payload = self._attempt(clip, share * self.max_error)
+            if payload and promised_error(clip, self.decode(payload, clip.header)).max <= (
+                self.max_error - min(MARGIN, 0.01 * self.max_error)
+            ):
+                return payload
+        raise BoundError(f"keysine cannot keep this clip within {format_length(self.max_error)}")
+
+    def decode(self, payload: bytes, header: ClipHeader) -> Clip:
+        read = _reader(payload)
+        head = read_head(read, header.frame_count, len(header.skeleton))
+        whole = sum(head.segment_sizes) + sum(head.group_sizes) + head.size
+        if len(payload) > whole:
+            raise CorruptionError(f"keysine payload has {len(payload) - whole} bytes too many")
+        return self._decode_groups(read, header, head, 0, len(head.group_sizes))
+
+    def decode_frames(
+        self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
+    ) -> Clip:
+        head = read_head(read, header.frame_count, len(header.skeleton))
+        count = len(head.group_sizes)
+        starts = [
+            head.key_frame(g * head.blocks_per_group, header.frame_count) for g in range(count)
+        ]
+        first = max(0, int(np.searchsorted(starts, start, "right")) - 1)
+        last = max(1, int(np.searchsorted(starts, stop - 1, "right"))) if count else 0
+        part = self._decode_groups(read, header, head, first, last - first)
+        begin = starts[first] if count else 0
+        part = part.frames(start - begin, stop - begin)
+        return part if joints is None else part.joints(joints)
+
+    def decode_preview(self, read: Read, header: ClipHeader) -> Clip:
+        """Return the key poses, at their own lower frame rate."""
+        head = read_head(read, header.frame_count, len(header.skeleton))
+        segments = read(*head.segments_at(0, len(head.segment_sizes)))
+        native = header.skeleton.native(header.translated_joints)
+        whole = read(0, head.size)
+        turns, places = _core.keysine_poses(native, whole, header.frame_count, segments)
+        time = header.frame_time * (header.frame_count - 1) / max(1, head.block_count)
+        keys = replace(header, frame_count=len(turns), frame_time=time or header.frame_time)
+        return _clip(keys, turns, places)
+
+    def decode_partial(self, payload: bytes, header: ClipHeader) -> Clip:
+        """Return the groups that are whole, from the first on."""
+        read = _reader(payload)
+        head = read_head(read, header.frame_count, len(header.skeleton))
+        count = len(head.group_sizes)
+        while count and sum(head.groups_at(0, count)) > len(payload):
+            count -= 1
+        if not count and head.group_sizes:
+            raise TruncatedError("keysine payload ends before its first group is whole")
+        return self._decode_groups(read, header, head, 0, count)
+
+    def _decode_groups(
+        self, read: Read, header: ClipHeader, head: Head, first: int, count: int
+    ) -> Clip:
+        segment = head.segment_of(first)
+        segments = head.segment_of(max(first, first + count - 1)) - segment + 1
+        turns, places = _core.keysine_decode(
+            header.skeleton.native(header.translated_joints),
+            read(0, head.size),
+            header.frame_count,
+            read(*head.segments_at(segment, segments)),
+            read(*head.groups_at(first, count)),
+            first,
+            count,
+            self._threads(header.frame_count),
+        )
+        return _clip(replace(header, frame_count=len(turns)), turns, places)
+
+    def _attempt(self, clip: Clip, bound: float) -> bytes | None:
+        """Return a payload that aims at `bound`, or None where the search cannot reach it."""
+        blocks = planning.cut(
+            clip,
+            block_seconds=BLOCK_SECONDS,
+            group_seconds=self.group_seconds,
+            segment_groups=SEGMENT_GROUPS,
+        )
+        bits = planning.fine_bits(clip, bound)
+        unit = float(np.float32(bound))
+        settings = search.settings(self.effort, bound)
+        settings.unit, settings.fine, settings.tempo, settings.model = unit, 0.5**bits, blocks.tempo, 0
+        settings.bound = bound - max(5e-4 * bound, min(MARGIN, 0.02 * bound))
+        made = _core.keysine_encode(
+            clip.skeleton.native(clip.translated_joints),
+            clip.rotations,
+            clip.translations,
+            planning.plan_table(clip, bits, unit),
+            search.rates(),
+            blocks.block_count,
+            blocks.blocks_per_group,
+            blocks.groups_per_segment,
+            settings,
+            self._threads(clip.frame_count),
+        )
+        if made is None:
+            return None
+        table, segments, groups = made
+        head = Head(
+            settings.model,
+            bits,
+            blocks.tempo,
+            unit,
+            blocks.block_count,
+            blocks.blocks_per_group,
+            blocks.groups_per_segment,
+            np.asarray(table),
+            (),
+            (),
+            0,
+        )
+        return write_payload(head, segments, groups)
+
+    def _encode_mean(self, clip: Clip, bound: float) -> bytes:
+        """Return the payload of the loosest largest error whose mean error keeps the bound."""
+        low, high, best = bound, 64 * bound, None
+        for _ in range(10):
+            middle = float(np.sqrt(low * high))
+            payload = replace(self, max_error=middle, mean_error=None).encode(clip)
+            error = promised_error(clip, self.decode(payload, clip.header)).joint_mean
+            if error <= bound:
+                low, best = middle, payload
+            else:
+                high = middle
+        return best or replace(self, max_error=bound, mean_error=None).encode(clip)
+
+    def _threads(self, frame_count: int) -> int:
+        if self.threads:
+            return self.threads
+        return (os.cpu_count() or 1) if frame_count >= LONG_CLIP else 1
+
+
+def _reader(payload: bytes) -> Read:
+    def read(offset: int, size: int) -> bytes:
+        if offset + size > len(payload):
+            raise TruncatedError(
+                f"keysine payload ends {offset + size - len(payload)} bytes too early"
+            )
+        return payload[offset : offset + size]
+
+    return read
+
+
+def _clip(header: ClipHeader, turns: npt.ArrayLike, places: npt.ArrayLike) -> Clip:
+    try:
+        return Clip(header, np.asarray(turns), np.asarray(places))
+    except InvalidClipError as error:
+        raise CorruptionError(f"keysine payload: {error}") from error

@@ -1,0 +1,75 @@
+"""How hard the encoder searches, and what bits and errors cost it there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import _core
+
+F32 = npt.NDArray[np.float32]
+
+BAND_CENTRES = np.array([1, 2, 3, 4, 5, 6, 7.5, 9.5, 12, 15, 20, 25, 32, 41, 52, 70])
+SIZES = 40  # magnitudes that the rate table tells apart
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Settings of the search at one level of effort; `keysine_search.h` says what each means."""
+
+    sweeps: int
+    repairs: int
+    coarsest: int
+    finest: int
+    greedy: bool
+
+
+EFFORTS = {
+    "fast": Effort(0, 40, 7, 9, True),
+    "default": Effort(4, 60, 6, 11, False),
+    "best": Effort(8, 90, 4, 13, False),
+}
+OUTSIDE = 60.0  # bits, for each unit of squared displacement beyond the allowance
+ROUNDING = 0.33
+SOFTNESS = ((20e-3, 1.0), (10e-3, 2.0), (5e-3, 4.0), (2e-3, 6.0), (1e-3, 8.0))
+
+
+def settings(effort: str, bound: float) -> _core.KeysineSettings:
+    """Return the native search's settings for a bound in metres."""
+    chosen = EFFORTS[effort]
+    made = _core.KeysineSettings()
+    made.over = OUTSIDE
+    made.square = _softness(bound)
+    made.linear = 0.0
+    made.rounding = ROUNDING
+    made.sweeps, made.repairs = chosen.sweeps, chosen.repairs
+    made.coarsest, made.finest = chosen.coarsest, chosen.finest
+    made.greedy = int(chosen.greedy)
+    made.inner, made.shrink, made.key_share = 1.0, 0.2, 0.7
+    return made
+
+
+@cache
+def rates() -> F32:
+    """Return bits by band, neighbours, block before and magnitude: (16, 8, 8, 40)."""
+    band = BAND_CENTRES[:, np.newaxis, np.newaxis]
+    near, before = np.arange(8.0)[np.newaxis, :, np.newaxis], np.arange(8.0)
+    activity = (near + before) / 2 + np.maximum(0, 6 - band) * 0.35
+    zero = np.clip(1 / (1 + 0.05 * 2 ** np.minimum(activity, 8)), 0.02, 0.985)
+    more = np.minimum(0.85, 0.2 + 0.08 * activity)
+    sizes = np.arange(1.0, SIZES)
+    bits = np.empty((16, 8, 8, SIZES), np.float32)
+    bits[..., 0] = -np.log2(zero)
+    bits[..., 1:] = (1 - np.log2(1 - zero) - np.log2(1 - more))[..., np.newaxis] - (
+        (sizes - 1) * np.log2(more)[..., np.newaxis]
+    )
+    return bits
+
+
+def _softness(bound: float) -> float:
+    """Price of u² in bits: an even error is worth more, the tighter the bound."""
+    bounds, prices = zip(*reversed(SOFTNESS), strict=True)
+    return float(np.interp(np.log(bound), np.log(bounds), prices))
