@@ -1,12 +1,14 @@
 // keysine: clips in, the parts of a payload out, and back; groups on as many threads as asked.
 #include "arrays.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -58,13 +60,14 @@ struct Settings
 };
 
 using Bytes = std::vector<nb::bytes>;
+using Encoded = std::tuple<NewArray<int32_t, 2>, Bytes, Bytes>;
 
 // (table with key steps, segments, groups); None where no key step keeps the bound or a group fails.
-nb::object keysine_encode(const Skeleton& skeleton, Rotations rotations, Translations translations,
-						  Array<int32_t, nb::shape<-1, 13>> table,
-						  Array<float, nb::shape<16, 8, 8, 40>> rates, size_t block_count,
-						  size_t blocks_per_group, size_t groups_per_segment, const Settings& s,
-						  size_t threads)
+std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotations,
+									  Translations translations, Array<int32_t, nb::shape<-1, 13>> table,
+									  Array<float, nb::shape<16, 8, 8, 40>> rates, size_t block_count,
+									  size_t blocks_per_group, size_t groups_per_segment, const Settings& s,
+									  size_t threads)
 {
 	skeleton.check_motion(rotations, translations);
 	size_t frames = rotations.shape(0), joints = skeleton.view.joint_count;
@@ -73,24 +76,24 @@ nb::object keysine_encode(const Skeleton& skeleton, Rotations rotations, Transla
 		throw nb::value_error("table, blocks and groups do not fit the clip");
 	auto refined = new_array<int32_t, 2>({joints, PLAN_COLUMNS});
 	std::copy(table.data(), table.data() + joints * PLAN_COLUMNS, refined.data());
-	mocpack_KeysineJob job = {&skeleton.view,
-							  rotations.data(),
-							  translations.data(),
-							  frames,
-							  block_count,
-							  blocks_per_group,
-							  refined.data(),
-							  s.unit,
-							  s.fine,
-							  s.bound,
-							  s.inner,
-							  s.shrink,
-							  s.key_share,
-							  s.model,
-							  s.tempo,
-							  rates.data(),
-							  {s.over, s.square, s.linear, s.rounding, s.sweeps, s.repairs, s.coarsest, s.finest,
-							   s.greedy}};
+	mocpack_KeysineJob job = {
+		&skeleton.view,
+		rotations.data(),
+		translations.data(),
+		frames,
+		block_count,
+		blocks_per_group,
+		refined.data(),
+		s.unit,
+		s.fine,
+		s.bound,
+		s.inner,
+		s.shrink,
+		s.key_share,
+		s.model,
+		s.tempo,
+		rates.data(),
+		{s.over, s.square, s.linear, s.rounding, s.sweeps, s.repairs, s.coarsest, s.finest, s.greedy}};
 	size_t group_count = (block_count + blocks_per_group - 1) / blocks_per_group;
 	size_t segment_count = group_count ? (group_count + groups_per_segment - 1) / groups_per_segment : 1;
 	std::vector<std::vector<uint8_t>> segments(segment_count), groups(group_count);
@@ -136,13 +139,13 @@ nb::object keysine_encode(const Skeleton& skeleton, Rotations rotations, Transla
 					   });
 	}
 	if (!good)
-		return nb::none();
+		return std::nullopt;
 	Bytes segment_bytes, group_bytes;
 	for (const auto& part : segments)
 		segment_bytes.emplace_back(part.data(), part.size());
 	for (const auto& part : groups)
 		group_bytes.emplace_back(part.data(), part.size());
-	return nb::make_tuple(refined, segment_bytes, group_bytes);
+	return Encoded(refined, segment_bytes, group_bytes);
 }
 
 // Owns a parsed head.
@@ -172,8 +175,8 @@ size_t sum_of(const uint32_t* sizes, size_t count)
 }
 
 // Keys of `count` segments from `first` on, one after another: each segment's last is the next one's first.
-std::vector<int32_t> decode_keys(const Head& head, const uint8_t* src, size_t size, size_t first, size_t count,
-								 size_t threads)
+std::vector<int32_t> decode_keys(const Head& head, const uint8_t* src, size_t size, size_t first,
+								 size_t count, size_t threads)
 {
 	const mocpack_KeysineLayout& l = head.layout;
 	size_t blocks = l.blocks_per_group * l.groups_per_segment;
@@ -228,9 +231,9 @@ Motion keysine_decode(const Skeleton& skeleton, nb::bytes head_bytes, size_t fra
 	const uint8_t* src = static_cast<const uint8_t*>(groups.data());
 	size_t key_size = segments.size();
 	std::vector<int32_t> keys = decode_keys(head, key_src, key_size, first_segment, segment_count, threads);
-	const int32_t* own_keys = keys.data() + (first_block - first_segment * l.groups_per_segment *
-																 l.blocks_per_group) *
-												l.channel_count;
+	const int32_t* own_keys =
+		keys.data() +
+		(first_block - first_segment * l.groups_per_segment * l.blocks_per_group) * l.channel_count;
 	auto rotations = new_array<double, 3>({frames, joints, 4});
 	auto translations = new_array<double, 3>({frames, moving, 3});
 	std::vector<size_t> offsets(count + 1, 0);
@@ -245,8 +248,8 @@ Motion keysine_decode(const Skeleton& skeleton, nb::bytes head_bytes, size_t fra
 					   size_t block = i * l.blocks_per_group;
 					   size_t frame = mocpack_keysine_key_frame(head.view, first_block + block) - start;
 					   int found = mocpack_keysine_decode_group(
-						   head.view, first + i, own_keys + block * l.channel_count, src + offsets[i], sizes[i],
-						   turn + 4 * frame * joints, place + 3 * frame * moving, scratch);
+						   head.view, first + i, own_keys + block * l.channel_count, src + offsets[i],
+						   sizes[i], turn + 4 * frame * joints, place + 3 * frame * moving, scratch);
 					   if (found != MOCPACK_OK)
 						   status = found;
 				   });
@@ -310,9 +313,10 @@ void register_keysine(nb::module_& m)
 		.def_rw("finest", &Settings::finest)
 		.def_rw("greedy", &Settings::greedy);
 	m.def("keysine_start", &keysine_start, "model"_a);
-	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "rotations"_a, "translations"_a, "table"_a, "rates"_a,
-		  "block_count"_a, "blocks_per_group"_a, "groups_per_segment"_a, "settings"_a, "threads"_a);
-	m.def("keysine_decode", &keysine_decode, "skeleton"_a, "head"_a, "frame_count"_a, "segments"_a, "groups"_a,
-		  "first"_a, "count"_a, "threads"_a);
+	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "rotations"_a, "translations"_a, "table"_a,
+		  "rates"_a, "block_count"_a, "blocks_per_group"_a, "groups_per_segment"_a, "settings"_a,
+		  "threads"_a);
+	m.def("keysine_decode", &keysine_decode, "skeleton"_a, "head"_a, "frame_count"_a, "segments"_a,
+		  "groups"_a, "first"_a, "count"_a, "threads"_a);
 	m.def("keysine_poses", &keysine_poses, "skeleton"_a, "head"_a, "frame_count"_a, "segments"_a);
 }

@@ -70,8 +70,8 @@ Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const dou
 {
 	Aim aim;
 	Quat above = parent_rotation(plan, scene, track.joint, t);
-	aim.world = compensate ? compensated(rig, scene, track.joint, t)
-						   : scene.rotation[scene.at(track.joint, t)];
+	aim.world =
+		compensate ? compensated(rig, scene, track.joint, t) : scene.rotation[scene.at(track.joint, t)];
 	if (track.kind == QUATERNION_TRACK)
 	{
 		Quat q = multiply(conjugate(above), aim.world), like = scene.local[scene.at(track.joint, t)];

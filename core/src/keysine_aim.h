@@ -24,9 +24,9 @@ struct Scene
 // Target of a track in one frame, and how its points depend on it.
 struct Aim
 {
-	double channels[4];	 // what to code
-	Quat world;			 // of the joint, at the target
-	Vec3 turn[4];		 // world rotation vector of a unit of each channel
+	double channels[4]; // what to code
+	Quat world;			// of the joint, at the target
+	Vec3 turn[4];		// world rotation vector of a unit of each channel
 };
 
 // The rotation track's target: with `compensate`, turned so that what it carries lands nearest to its place.

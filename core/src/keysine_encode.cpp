@@ -13,8 +13,8 @@ using namespace mocpack::keysine;
 namespace
 {
 
-const int RETRIES = 6;	 // of the search, each aiming further inside
-const int FINER = 40; // plain rounding with ever finer steps, after those
+const int RETRIES = 6; // of the search, each aiming further inside
+const int FINER = 40;  // plain rounding with ever finer steps, after those
 
 // Writes a body after its checksum; returns the size, 0 if it did not fit.
 size_t sealed(uint8_t* dst, size_t body_size)
@@ -33,9 +33,11 @@ class GroupCoder
 		: e_(*encoder), plan_(encoder->plan), rig_(encoder->rig)
 	{
 		const mocpack_KeysineJob& job = e_.job;
-		longest_ = int32_t((job.frame_count - 1 + job.block_count - 1) / job.block_count);
+		size_t cells = job.block_count ? job.block_count : 1;
+		longest_ = int32_t((job.frame_count - 1 + cells - 1) / cells);
 		stride_ = padded(longest_);
-		size_t stride = size_t(stride_), blocks = job.blocks_per_group, points = size_t(rig_.most > 1 ? rig_.most : 1);
+		size_t stride = size_t(stride_), blocks = job.blocks_per_group,
+			   points = size_t(rig_.most > 1 ? rig_.most : 1);
 		lay_out_scene(&scene_, arena, plan_.skeleton->joint_count, longest_);
 		frames_ = arena->take<size_t>(stride);
 		values_ = arena->take<int32_t>(plan_.channel_count * blocks * stride);
@@ -93,8 +95,8 @@ class GroupCoder
 		size_t t = 0;
 		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)
 		{
-			bool moving = t < plan_.track_count && plan_.tracks[t].joint == j &&
-						  plan_.tracks[t].kind == POSITION_TRACK;
+			bool moving =
+				t < plan_.track_count && plan_.tracks[t].joint == j && plan_.tracks[t].kind == POSITION_TRACK;
 			if (!moving)
 				place_still(plan_, scene_, j);
 			else if (!track(t++))
@@ -262,8 +264,8 @@ class GroupCoder
 						world[3] * o.x + world[4] * o.y + world[5] * o.z,
 						world[6] * o.x + world[7] * o.y + world[8] * o.z};
 			double scale = 1.0 / point.allowance;
-			put(start_ + 3 * i * width_ + t,
-				scale * (origin + arm - scene_.position[source] - rotate(scene_.rotation[source], point.local)));
+			put(start_ + 3 * i * width_ + t, scale * (origin + arm - scene_.position[source] -
+													  rotate(scene_.rotation[source], point.local)));
 			for (int32_t c = 0; c < track.channels; ++c)
 				put(moves_ + 3 * (c * points_ + i) * width_ + t, scale * cross(aim.turn[c], arm));
 		}
@@ -318,10 +320,19 @@ class GroupCoder
 				scaled_moves_[i] = float(scale) * moves_[i];
 			start = scaled_start_, moves = scaled_moves_;
 		}
-		Problem problem = {n_, width_, track.channels, points_, waves_, moves, start, wanted_, bands_, before_,
+		Problem problem = {n_,
+						   width_,
+						   track.channels,
+						   points_,
+						   waves_,
+						   moves,
+						   start,
+						   wanted_,
+						   bands_,
+						   before_,
 						   static_cast<const Rates*>(e_.job.rates)};
 		const mocpack_KeysineSearch& s = e_.job.search;
-		Effort effort = {s.over,	s.square,  s.linear, s.rounding, s.sweeps,
+		Effort effort = {s.over,	s.square,	s.linear, s.rounding, s.sweeps,
 						 s.repairs, s.coarsest, s.finest, s.greedy};
 		Found found = search_block(problem, effort, e_.steps, expected, found_, search_);
 		bool any = false;

@@ -104,8 +104,8 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 		columns[c] = c;
 	int32_t* table = arena.take<int32_t>(skeleton->joint_count * PLAN_COLUMNS);
 	void* models = arena.take<uint8_t>(mocpack_planes_models_size(PLAN_COLUMNS));
-	if (mocpack_planes_decode(table, skeleton->joint_count, PLAN_COLUMNS, columns, PLAN_COLUMNS, models, in.at,
-							  plan_bytes) != MOCPACK_OK)
+	if (mocpack_planes_decode(table, skeleton->joint_count, PLAN_COLUMNS, columns, PLAN_COLUMNS, models,
+							  in.at, plan_bytes) != MOCPACK_OK)
 		return MOCPACK_CORRUPT;
 	in.at += plan_bytes;
 	h->group_count = (h->block_count + h->blocks_per_group - 1) / h->blocks_per_group;
@@ -139,8 +139,8 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 
 mocpack_KeysineLayout mocpack_keysine_layout(const mocpack_KeysineHead* h)
 {
-	return {h->size,			   h->block_count,	 h->blocks_per_group, h->groups_per_segment,
-			h->segment_count,	   h->group_count,	 h->sizes,			  h->plan.channel_count};
+	return {h->size,		h->block_count, h->blocks_per_group,  h->groups_per_segment, h->segment_count,
+			h->group_count, h->sizes,		h->plan.channel_count};
 }
 
 size_t mocpack_keysine_key_frame(const mocpack_KeysineHead* h, size_t key)

@@ -94,8 +94,8 @@ class KeyCoder
 		size_t t = 0;
 		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)
 		{
-			bool moving = t < plan_.track_count && plan_.tracks[t].joint == j &&
-						  plan_.tracks[t].kind == POSITION_TRACK;
+			bool moving =
+				t < plan_.track_count && plan_.tracks[t].joint == j && plan_.tracks[t].kind == POSITION_TRACK;
 			if (!moving)
 				place_still(plan_, scene_, j);
 			else if (!track(t++, keys))

@@ -14,16 +14,17 @@ namespace keysine
 {
 
 const int INPUTS = 5;
-const int32_t DOMAIN = 2048;		// log-odds are in 1/256, within ±DOMAIN
-const uint32_t COUNT_MASK = 1023;	// low bits of a state: how much it has seen; above them, in 22 bits,
-const uint32_t COUNT_LIMIT = 127;	// stands the probability of a 1
-const int32_t WEIGHT_RATE = 6;		// how fast weights learn
+const int32_t DOMAIN = 2048;	  // log-odds are in 1/256, within ±DOMAIN
+const uint32_t COUNT_MASK = 1023; // low bits of a state: how much it has seen; above them, in 22 bits,
+const uint32_t COUNT_LIMIT = 127; // stands the probability of a 1
+const int32_t WEIGHT_RATE = 6;	  // how fast weights learn
 const uint32_t HALF_STATE = 1u << 31;
 
 // 65536 / (1 + exp(-x / 256)) at x = -2048, -1920 … 2048; straight lines between.
-constexpr int32_t SQUASH_ANCHORS[33] = {22,	   36,	  60,	 98,	162,   267,	  439,	 720,	1179,  1921,  3108,
-										4971,  7812,  11955, 17625, 24743, 32768, 40793, 47911, 53581, 57724, 60565,
-										62428, 63615, 64357, 64816, 65097, 65269, 65374, 65438, 65476, 65500, 65514};
+constexpr int32_t SQUASH_ANCHORS[33] = {22,	   36,	  60,	 98,	162,   267,	  439,	 720,	1179,
+										1921,  3108,  4971,	 7812,	11955, 17625, 24743, 32768, 40793,
+										47911, 53581, 57724, 60565, 62428, 63615, 64357, 64816, 65097,
+										65269, 65374, 65438, 65476, 65500, 65514};
 
 constexpr int32_t squash_at(int32_t x)
 {

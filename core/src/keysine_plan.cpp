@@ -158,8 +158,15 @@ void add_rotation(Plan* plan, size_t j, int32_t parent_track)
 	const int32_t* row = plan->table + PLAN_COLUMNS * j;
 	bool vector = row[ROTATION_KIND] == VECTOR_ROTATION;
 	int32_t family = vector ? vector_family(plan->descendants[j]) : j ? 3 : 2;
-	Track track = {int32_t(j), vector ? VECTOR_TRACK : QUATERNION_TRACK, vector ? 3 : 4,
-				   int32_t(plan->channel_count), parent_track, family, {}, {}, 0};
+	Track track = {int32_t(j),
+				   vector ? VECTOR_TRACK : QUATERNION_TRACK,
+				   vector ? 3 : 4,
+				   int32_t(plan->channel_count),
+				   parent_track,
+				   family,
+				   {},
+				   {},
+				   0};
 	const double* inertia = plan->inertia + 9 * j;
 	store(track.base, vector ? load_quat(plan->still + 7 * j) : Quat{0, 0, 0, 1});
 	if (vector)
@@ -171,8 +178,8 @@ void add_rotation(Plan* plan, size_t j, int32_t parent_track)
 		// column c of axes = root * (column c of turn)
 		for (int c = 0; c < 3; ++c)
 			for (int a = 0; a < 3; ++a)
-				track.axes[3 * c + a] = root[3 * a] * turn[c] + root[3 * a + 1] * turn[3 + c] +
-										root[3 * a + 2] * turn[6 + c];
+				track.axes[3 * c + a] =
+					root[3 * a] * turn[c] + root[3 * a + 1] * turn[3 + c] + root[3 * a + 2] * turn[6 + c];
 	}
 	else
 		track.axes[0] = 0.5 / std::sqrt((inertia[0] + inertia[4] + inertia[8]) / 3.0);

@@ -71,8 +71,8 @@ struct Plan
 	const mocpack_Skeleton* skeleton;
 	const int32_t* table; // (J, PLAN_COLUMNS)
 	double unit;
-	double fine;		 // grid of still rotations and translations
-	double* still;		 // (J, 7) rotation and translation of what does not move
+	double fine;		  // grid of still rotations and translations
+	double* still;		  // (J, 7) rotation and translation of what does not move
 	int32_t* descendants; // (J) itself included
 	// What a rotation carries along rigidly: joint k hangs, through joints that do not turn, at
 	// carried_offset[k], turned by carried_rotation[k], in the frame of joint carrier[k]; -1 if at none.

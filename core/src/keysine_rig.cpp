@@ -17,7 +17,8 @@ bool turns(const Plan& plan, size_t joint)
 }
 
 // Visits every point with the joint that carries it; joints that nothing turns carry none.
-template <typename Visit> void visit_points(const Plan& plan, const double* allowance, double bound, Visit visit)
+template <typename Visit>
+void visit_points(const Plan& plan, const double* allowance, double bound, Visit visit)
 {
 	const mocpack_Skeleton& s = *plan.skeleton;
 	const Vec3 zero = {0, 0, 0};

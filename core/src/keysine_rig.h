@@ -20,10 +20,10 @@ struct Point
 
 struct Rig
 {
-	Point* points;		// grouped by the joint that carries them
-	int32_t* first;		// (J + 1)
-	double* allowance;	// (J) of each joint's origin, metres
-	int32_t most;		// points of the joint with most
+	Point* points;	   // grouped by the joint that carries them
+	int32_t* first;	   // (J + 1)
+	double* allowance; // (J) of each joint's origin, metres
+	int32_t most;	   // points of the joint with most
 };
 
 // Lays out and fills the rig of a plan; over an empty arena only counts.

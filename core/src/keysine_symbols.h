@@ -11,17 +11,17 @@ namespace keysine
 {
 
 const int FAMILIES = 10;
-const int BANDS = 16;	 // of frequency
-const int LEVELS = 8;	 // decisions of one coefficient that have contexts of their own
-const int UNARY = 12;	 // larger magnitudes escape
-const int REACHES = 20;	 // classes of the last coefficient that is not zero
+const int BANDS = 16;	  // of frequency
+const int LEVELS = 8;	  // decisions of one coefficient that have contexts of their own
+const int UNARY = 12;	  // larger magnitudes escape
+const int REACHES = 20;	  // classes of the last coefficient that is not zero
 const int EXPONENTS = 32; // of keys
 const int32_t LARGEST = 1 << 30;
 const int STEPS = 64;
 
 // How many states each input of each decision has.
-const int COEFFICIENT_STATES[INPUTS] = {12 * BANDS * LEVELS, 9 * 9 * 3 * LEVELS, FAMILIES * 4 * BANDS * LEVELS,
-										16 * 8 * LEVELS, 9 * 6 * 4 * LEVELS};
+const int COEFFICIENT_STATES[INPUTS] = {12 * BANDS * LEVELS, 9 * 9 * 3 * LEVELS,
+										FAMILIES * 4 * BANDS * LEVELS, 16 * 8 * LEVELS, 9 * 6 * 4 * LEVELS};
 const int REACH_STATES[INPUTS] = {FAMILIES * 4 * REACHES, (REACHES + 1) * REACHES,
 								  (REACHES + 1) * 4 * REACHES, (REACHES + 1) * REACHES, 16 * 4 * REACHES};
 const int KEY_STATES[INPUTS] = {FAMILIES * 4 * 2 * EXPONENTS, 17 * EXPONENTS, 17 * 4 * EXPONENTS,
@@ -204,7 +204,8 @@ template <typename Coder> class Symbols
 		for (int k = found - 2; k >= 0; --k)
 		{
 			int bit = int(size >> k) & 1;
-			read = (read << 1) | uint32_t(k == found - 2 ? coder_.bit(m_.key_low[found], bit) : coder_.coin(bit));
+			read = (read << 1) |
+				   uint32_t(k == found - 2 ? coder_.bit(m_.key_low[found], bit) : coder_.coin(bit));
 		}
 		int32_t result = int32_t(read & 0x7fffffff);
 		return coder_.coin(value < 0) ? -result : result;
@@ -337,11 +338,12 @@ template <typename Coder> class Symbols
 		int32_t all = 2 * near + was + side + over;
 		Contexts context = {
 			{coefficient_[0] + (activity(near) * BANDS + band) * LEVELS,
-			 coefficient_[1] + ((lesser(activity(was), 8) * 9 + lesser(activity(side), 8)) * 3 + lesser(one, 2)) *
-								   LEVELS,
+			 coefficient_[1] +
+				 ((lesser(activity(was), 8) * 9 + lesser(activity(side), 8)) * 3 + lesser(one, 2)) * LEVELS,
 			 coefficient_[2] + ((track.family * 4 + c) * BANDS + band) * LEVELS,
 			 coefficient_[3] + (lesser(total(all), 15) * 8 + lesser(reach - k, 7)) * LEVELS,
-			 coefficient_[4] + ((lesser(activity(over), 8) * 6 + lesser(activity(near), 5)) * 4 + c) * LEVELS},
+			 coefficient_[4] +
+				 ((lesser(activity(over), 8) * 6 + lesser(activity(near), 5)) * 4 + c) * LEVELS},
 			nullptr};
 		int32_t value = row[k], size = magnitude(value), found = k == reach ? 1 : 0;
 		while (found < UNARY)

@@ -19,7 +19,7 @@ from mocpack.codec import Read
 from mocpack.codecs.keysine.tracks import COLUMNS
 from mocpack.entropy.fields import FieldReader, FieldWriter
 from mocpack.entropy.planes import decode_plane, encode_plane
-from mocpack.errors import CorruptionError
+from mocpack.errors import CorruptionError, FormatError
 
 I32 = npt.NDArray[np.int32]
 
@@ -129,6 +129,27 @@ def read_head(read: Read, frame_count: int, joint_count: int) -> Head:
 
 def checksum(data: bytes) -> bytes:
     return binascii.crc_hqx(data, 0xFFFF).to_bytes(2, "little")
+
+
+def resealed(payload: bytes) -> bytes:
+    """Return the payload with all its checksums made right, as far as it parses."""
+    out = bytearray(payload)
+    fields = FieldReader(payload, "keysine payload")
+    try:
+        size = fields.varint(len(payload))
+        out[size - 2 : size] = checksum(payload[: size - 2])
+        fields.raw(8)
+        blocks, per_group, per_segment = (fields.varint() for _ in range(3))
+        fields.sized()
+        groups = -(-blocks // per_group)
+        parts = max(1, -(-groups // per_segment)) + groups
+        at = size
+        for part in [fields.varint() for _ in range(min(parts, len(payload)))]:
+            out[at : at + 2] = checksum(payload[at + 2 : at + part])
+            at += part
+    except (FormatError, ZeroDivisionError):
+        pass
+    return bytes(out[: len(payload)])
 
 
 def _check_blocks(frame_count: int, blocks: int, per_group: int, per_segment: int) -> None:

@@ -1,4 +1,4 @@
-"""Choices that hold for a whole clip: what moves, about which mean, in which axes, in which blocks."""
+"""Choices for a whole clip: what moves, about which mean, in which axes, in which blocks."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def cut(clip: Clip, *, block_seconds: float, group_seconds: float, segment_group
     rate = clip.frame_rate
     longest_group = min(max(group_seconds * rate, 1.0), LONGEST_GROUP)
     wanted = min(max(block_seconds * rate, 4.0), longest_group, LONGEST_BLOCK)
-    count = max(1, round(intervals / wanted), -(-intervals // int(min(longest_group, LONGEST_BLOCK))))
+    fewest = -(-intervals // int(min(longest_group, LONGEST_BLOCK)))
+    count = max(1, round(intervals / wanted), fewest)
     length = -(-intervals // count)
     tempo = min(max(round(16 * 0.5 * rate / (intervals / count)), 1), 255)
     return Blocks(count, max(1, int(longest_group) // length), segment_groups, tempo)
@@ -80,8 +81,8 @@ def plan_table(clip: Clip, bits: int, unit: float) -> I32:
         kind, origin = _translation(clip.translations[:, m], clip.skeleton.offsets[j], fine)
         table[j, TRANSLATION_KIND], table[j, ORIGIN] = kind, origin
     for j in range(len(clip.skeleton)):
-        kind, mean = _rotation(clip.rotations[:, j], fine)
-        table[j, ROTATION_KIND], table[j, MEAN] = kind, mean
+        turn, mean = _rotation(clip.rotations[:, j], fine)
+        table[j, ROTATION_KIND], table[j, MEAN] = turn, mean
     table[:, BASIS] = _bases(clip, table, unit, fine)
     return table
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from mocpack.codecs.keysine.tracks import Plan, Rotation, Track, build_plan, ste
 from mocpack.errors import CorruptionError, TruncatedError
 
 F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
 
 INPUTS, DOMAIN, COUNT_LIMIT, WEIGHT_RATE = 5, 2048, 127, 6
 FAMILIES, BANDS, LEVELS, UNARY, REACHES, EXPONENTS = 10, 16, 8, 12, 20, 32
@@ -54,7 +56,7 @@ def decode(payload: bytes, header: ClipHeader) -> Clip:
         edges = [head.key_frame(first + b, header.frame_count) for b in range(blocks + 1)]
         symbols = Symbols(_body(read(*head.groups_at(group, 1))), plan, head.model)
         steps, values = symbols.group(np.diff(edges), head.tempo)
-        for b, (start, stop) in enumerate(zip(edges, edges[1:], strict=False)):
+        for b, (start, stop) in enumerate(pairwise(edges)):
             curves[start:stop] = block_curves(
                 plan, head.unit, keys[first + b : first + b + 2], steps[:, b], values[b]
             )
@@ -64,7 +66,7 @@ def decode(payload: bytes, header: ClipHeader) -> Clip:
     return motion(plan, curves, header)
 
 
-def _read_keys(read: object, head: Head, plan: Plan) -> npt.NDArray[np.int64]:
+def _read_keys(read: object, head: Head, plan: Plan) -> I64:
     assert callable(read)
     keys = np.zeros((head.block_count + 1, plan.channel_count), np.int64)
     blocks = head.blocks_per_group * head.groups_per_segment
@@ -82,9 +84,7 @@ def _body(part: bytes) -> bytes:
     return part[2:]
 
 
-def block_curves(
-    plan: Plan, unit: float, keys: npt.NDArray[np.int64], steps: Sequence[int], values: F64
-) -> F64:
+def block_curves(plan: Plan, unit: float, keys: I64, steps: I64, values: I64) -> F64:
     """Return the channels (N, C) of a block: lines from key to key plus sine series.
 
     Parameters
@@ -198,8 +198,9 @@ class Adaptive:
 class Mixture:
     """States and weights of one kind of decision."""
 
-    states: list[npt.NDArray[np.int64]]  # of each input: (contexts, levels), probability << 10 | count
-    weights: npt.NDArray[np.int64]  # (sets, inputs), 65536 = 1
+    # of each input: (contexts, levels), probability << 10 | count
+    states: list[I64]
+    weights: I64  # (sets, inputs), 65536 = 1
 
     def decode(self, coder: RangeDecoder, contexts: Sequence[int], level: int, chosen: int) -> int:
         held = [int(s[c, level]) for s, c in zip(self.states, contexts, strict=True)]
@@ -249,7 +250,8 @@ class Models:
             own = weights[weight_at : weight_at + sets * INPUTS].reshape(sets, INPUTS).copy()
             weight_at += sets * INPUTS
             mixtures.append(Mixture(parts, own))
-        return cls(*mixtures)
+        coefficient, reach, key, moves = mixtures
+        return cls(coefficient, reach, key, moves)
 
 
 class Symbols:
@@ -260,7 +262,7 @@ class Symbols:
         self._plan = plan
         self._m = Models.start(model)
 
-    def keys(self, count: int) -> npt.NDArray[np.int64]:
+    def keys(self, count: int) -> I64:
         """Return keys (count, C): the first as it is, the others from differences."""
         channels = self._plan.channel_count
         keys = np.zeros((count, channels), np.int64)
@@ -303,14 +305,12 @@ class Symbols:
             value = value << 1 | bit
         return value
 
-    def group(
-        self, lengths: npt.NDArray[np.intp], tempo: int
-    ) -> tuple[npt.NDArray[np.int64], list[F64]]:
+    def group(self, lengths: npt.NDArray[np.intp], tempo: int) -> tuple[I64, list[I64]]:
         """Return steps (tracks, blocks) and, for each block, coefficients (C, N - 1)."""
         tracks, blocks = self._plan.tracks, len(lengths)
         steps = np.full((len(tracks), blocks), -1, np.int64)
         reaches = np.zeros((self._plan.channel_count, blocks), np.int64)
-        # coefficient k of block b is values[b][c, k]; a zero stands before the first and after the last
+        # coefficient k of channel c is values[b, c, k]; a zero stands on either side
         width = int(lengths.max()) + 2
         values = np.zeros((blocks, self._plan.channel_count, width), np.int64)
         for t, track in enumerate(tracks):
@@ -325,7 +325,7 @@ class Symbols:
                     self._coefficients(values, track, b, c, reach, tempo)
         return steps, [values[b, :, 1 : lengths[b]] for b in range(blocks)]
 
-    def _moves(self, steps: npt.NDArray[np.int64], t: int, b: int) -> int:
+    def _moves(self, steps: I64, t: int, b: int) -> int:
         track = self._plan.tracks[t]
         was = 1 + int(steps[t, b - 1] >= 0) if b else 0
         up = 1 + int(steps[track.parent, b] >= 0) if track.parent >= 0 else 0
@@ -334,7 +334,7 @@ class Symbols:
         contexts = (track.family, was, up, near, was * 4 + up)
         return self._m.moves.decode(self._coder, contexts, 0, 0)
 
-    def _step(self, steps: npt.NDArray[np.int64], t: int, b: int) -> int:
+    def _step(self, steps: I64, t: int, b: int) -> int:
         parent = self._plan.tracks[t].parent
         own = b > 0 and steps[t, b - 1] >= 0
         kind = 0 if own else 1 if parent >= 0 and steps[parent, b] >= 0 else 2
@@ -354,9 +354,7 @@ class Symbols:
             raise CorruptionError("keysine payload: a step out of range")
         return step
 
-    def _reach(
-        self, reaches: npt.NDArray[np.int64], track: Track, b: int, c: int, step: int
-    ) -> int:
+    def _reach(self, reaches: I64, track: Track, b: int, c: int, step: int) -> int:
         at, up = track.first_channel + c, 0
         if track.parent >= 0:
             up = 1 + int(reaches[self._plan.tracks[track.parent].first_channel + min(c, 2), b])
@@ -378,7 +376,7 @@ class Symbols:
         return int(((2 + (found - 5) % 2) << bits) + 1 + low)
 
     def _coefficients(
-        self, values: npt.NDArray[np.int64], track: Track, b: int, c: int, reach: int, tempo: int
+        self, values: I64, track: Track, b: int, c: int, reach: int, tempo: int
     ) -> None:
         at = track.first_channel + c
         row = values[b, at]
@@ -389,7 +387,8 @@ class Symbols:
         if track.parent >= 0:
             up = values[b, self._plan.tracks[track.parent].first_channel + min(c, 2)]
         for k in range(1, reach + 1):
-            one, two = min(abs(int(row[k - 1])), 1000), min(abs(int(row[k - 2])), 1000) if k > 1 else 0
+            one = min(abs(int(row[k - 1])), 1000)
+            two = min(abs(int(row[k - 2])), 1000) if k > 1 else 0
             near = 2 * one + two
             was, side, over = _around(before, k), _around(left, k), _around(up, k)
             band = _class(k * tempo + 8 >> 4, BAND_ENDS)
@@ -418,7 +417,7 @@ class Symbols:
         return -found if found and self._coder.decode(32768) else found
 
 
-def _around(row: npt.NDArray[np.int64], k: int) -> int:
+def _around(row: I64, k: int) -> int:
     below, at, above = (min(abs(int(v)), 1000) for v in row[k - 1 : k + 2])
     return 2 * at + below + above
 

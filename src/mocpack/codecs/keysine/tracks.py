@@ -217,7 +217,7 @@ def _axes(kind: Rotation, row: I32, inertia: F64) -> F64:
     if kind == Rotation.QUATERNION:
         return np.asarray(0.5 / np.sqrt(np.trace(inertia) / 3) * np.eye(3))
     values, vectors = np.linalg.eigh(inertia)
-    turn = rotations.as_matrix(rotations.from_rotvec(BASIS_GRID * row[BASIS]))
+    turn = rotations.as_matrix(rotations.from_rotvec(BASIS_GRID * row[BASIS].astype(np.float64)))
     return np.asarray((vectors / np.sqrt(values)) @ vectors.T @ turn)
 
 
