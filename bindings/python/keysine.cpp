@@ -53,7 +53,7 @@ template <typename Work> void in_threads(size_t count, size_t threads, size_t sc
 
 struct Settings
 {
-	double unit, fine, bound, inner, shrink, key_share;
+	double unit, fine, basis_grid, bound, inner, shrink, key_share;
 	int32_t model, tempo;
 	float over, square, linear, rounding;
 	int32_t sweeps, repairs, coarsest, finest, greedy;
@@ -86,6 +86,7 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 		refined.data(),
 		s.unit,
 		s.fine,
+		s.basis_grid,
 		s.bound,
 		s.inner,
 		s.shrink,
@@ -277,16 +278,94 @@ Motion keysine_poses(const Skeleton& skeleton, nb::bytes head_bytes, size_t fram
 	return {rotations, translations};
 }
 
-// States and weights of the models as they start, for the decoder in Python.
-std::tuple<NewArray<uint32_t, 1>, NewArray<int32_t, 1>> keysine_start(int32_t model)
+// The coded part of a head.
+nb::bytes keysine_encode_head(int32_t model, const Skeleton& skeleton, Array<int32_t, nb::shape<-1, 13>> table,
+							  std::vector<uint32_t> sizes, size_t segment_count)
 {
-	size_t states, weights;
-	mocpack_keysine_model_counts(&states, &weights);
-	auto state = new_array<uint32_t, 1>({states});
-	auto weight = new_array<int32_t, 1>({weights});
-	Memory scratch = allocate(mocpack_keysine_model_scratch());
-	mocpack_keysine_model_start(model, state.data(), weight.data(), start_of(scratch));
-	return {state, weight};
+	if (table.shape(0) != skeleton.view.joint_count || segment_count > sizes.size())
+		throw nb::value_error("table or sizes do not fit");
+	std::vector<int32_t> own(table.data(), table.data() + table.size());
+	std::vector<uint8_t> dst(64 + 8 * own.size() + 8 * sizes.size());
+	Memory scratch = allocate(mocpack_keysine_models_size());
+	size_t size = mocpack_keysine_encode_head(model, &skeleton.view, own.data(), sizes.data(), segment_count,
+											  sizes.size() - segment_count, dst.data(), dst.size(),
+											  start_of(scratch));
+	return nb::bytes(dst.data(), size);
+}
+
+// Plan and sizes of a payload's head.
+std::tuple<NewArray<int32_t, 2>, std::vector<uint32_t>> keysine_read_head(const Skeleton& skeleton,
+																		  nb::bytes head_bytes, size_t frame_count)
+{
+	Head head(skeleton, head_bytes, frame_count);
+	const mocpack_KeysineLayout& l = head.layout;
+	auto table = new_array<int32_t, 2>({skeleton.view.joint_count, PLAN_COLUMNS});
+	const int32_t* found = mocpack_keysine_table(head.view);
+	std::copy(found, found + table.size(), table.data());
+	return {table, std::vector<uint32_t>(l.sizes, l.sizes + l.segment_count + l.group_count)};
+}
+
+// States, weights and single states of the models as they start, for the decoder in Python.
+using Start = std::tuple<NewArray<uint32_t, 1>, NewArray<int32_t, 1>, NewArray<uint32_t, 1>>;
+
+Start keysine_start(int32_t model)
+{
+	size_t counts[3];
+	mocpack_keysine_model_counts(counts);
+	auto states = new_array<uint32_t, 1>({counts[0]});
+	auto weights = new_array<int32_t, 1>({counts[1]});
+	auto singles = new_array<uint32_t, 1>({counts[2]});
+	Memory scratch = allocate(mocpack_keysine_models_size());
+	mocpack_keysine_model_start(model, states.data(), weights.data(), singles.data(), start_of(scratch));
+	return {states, weights, singles};
+}
+
+// Lets `models` (as keysine_models gives them) follow a payload; returns bits of keys and of groups. With
+// `fresh`, each segment and group starts from a copy instead, and `models` stays as it is.
+std::tuple<double, double> keysine_learn(const Skeleton& skeleton, nb::bytes head_bytes, size_t frame_count,
+										 nb::bytes segments, nb::bytes groups,
+										 MutableArray<uint8_t, nb::ndim<1>> models,
+										 MutableArray<double, nb::ndim<1>> counts, int32_t count_limit,
+										 bool fresh)
+{
+	Head head(skeleton, head_bytes, frame_count);
+	const mocpack_KeysineLayout& l = head.layout;
+	size_t size = mocpack_keysine_models_size();
+	if (models.size() != size || counts.size() != 16 * 8 * 8 * 40)
+		throw nb::value_error("models or counts of the wrong size");
+	std::vector<uint32_t> own((size + 3) / 4);
+	auto start = [&]() -> void*
+	{
+		if (!fresh)
+			return models.data();
+		std::copy(models.data(), models.data() + size, reinterpret_cast<uint8_t*>(own.data()));
+		return own.data();
+	};
+	const uint8_t* key_src = static_cast<const uint8_t*>(segments.data());
+	const uint8_t* src = static_cast<const uint8_t*>(groups.data());
+	std::vector<int32_t> keys = decode_keys(head, key_src, segments.size(), 0, l.segment_count, 1);
+	Memory scratch = allocate(mocpack_keysine_group_scratch(head.view) + mocpack_keysine_segment_scratch(head.view));
+	size_t blocks = l.blocks_per_group * l.groups_per_segment;
+	double key_bits = mocpack_keysine_learn_head(head.view, start()), group_bits = 0;
+	for (size_t i = 0; i < l.segment_count; ++i)
+		key_bits += mocpack_keysine_learn_segment(head.view, keys.data() + i * blocks * l.channel_count,
+												  std::min(blocks, l.block_count - i * blocks) + 1, start(),
+												  count_limit, start_of(scratch));
+	for (size_t i = 0; i < l.group_count; ++i)
+	{
+		uint32_t bytes = l.sizes[l.segment_count + i];
+		group_bits += mocpack_keysine_learn_group(head.view, i, src, bytes, start(), count_limit, counts.data(),
+												  start_of(scratch));
+		src += bytes;
+	}
+	return {key_bits, group_bits};
+}
+
+NewArray<uint8_t, 1> keysine_models(int32_t model)
+{
+	auto models = new_array<uint8_t, 1>({mocpack_keysine_models_size()});
+	mocpack_keysine_models_start(model, models.data());
+	return models;
 }
 
 } // namespace
@@ -297,6 +376,7 @@ void register_keysine(nb::module_& m)
 		.def(nb::init<>())
 		.def_rw("unit", &Settings::unit)
 		.def_rw("fine", &Settings::fine)
+		.def_rw("basis_grid", &Settings::basis_grid)
 		.def_rw("bound", &Settings::bound)
 		.def_rw("inner", &Settings::inner)
 		.def_rw("shrink", &Settings::shrink)
@@ -312,6 +392,12 @@ void register_keysine(nb::module_& m)
 		.def_rw("coarsest", &Settings::coarsest)
 		.def_rw("finest", &Settings::finest)
 		.def_rw("greedy", &Settings::greedy);
+	m.def("keysine_models", &keysine_models, "model"_a);
+	m.def("keysine_learn", &keysine_learn, "skeleton"_a, "head"_a, "frame_count"_a, "segments"_a, "groups"_a,
+		  "models"_a, "counts"_a, "count_limit"_a, "fresh"_a);
+	m.def("keysine_encode_head", &keysine_encode_head, "model"_a, "skeleton"_a, "table"_a, "sizes"_a,
+		  "segment_count"_a);
+	m.def("keysine_read_head", &keysine_read_head, "skeleton"_a, "head"_a, "frame_count"_a);
 	m.def("keysine_start", &keysine_start, "model"_a);
 	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "rotations"_a, "translations"_a, "table"_a,
 		  "rates"_a, "block_count"_a, "blocks_per_group"_a, "groups_per_segment"_a, "settings"_a,

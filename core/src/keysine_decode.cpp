@@ -1,6 +1,7 @@
 // The decoder of `keysine`: head, key segments and groups to local rotations and translations.
 #include <cstring>
 
+#include "arena.h"
 #include "crc16.h"
 #include "keysine_curves.h"
 #include "keysine_head.h"
@@ -11,18 +12,6 @@ using namespace mocpack::keysine;
 
 namespace
 {
-
-size_t aligned(size_t size)
-{
-	return (size + 15) / 16 * 16;
-}
-
-template <typename T> T* take(uint8_t*& at, size_t count)
-{
-	T* found = reinterpret_cast<T*>(at);
-	at += aligned(count * sizeof(T));
-	return found;
-}
 
 int32_t longest_block(const mocpack_KeysineHead& head)
 {
@@ -82,9 +71,52 @@ void store_track(const Plan& plan, const Track& track, const double* values, int
 
 } // namespace
 
+void mocpack::keysine::lay_out_group(const mocpack_KeysineHead* head, GroupSymbols* symbols, Arena* arena)
+{
+	size_t channels = head->plan.channel_count, blocks = head->blocks_per_group;
+	symbols->stride = padded(longest_block(*head));
+	symbols->models = arena->take<Models>(1);
+	symbols->values = arena->take<int32_t>(channels * blocks * size_t(symbols->stride));
+	symbols->reaches = arena->take<uint8_t>(channels * blocks);
+	symbols->steps = arena->take<int32_t>(head->plan.track_count * blocks);
+	symbols->lengths = arena->take<int32_t>(blocks);
+}
+
+mocpack_Status mocpack::keysine::read_group(const mocpack_KeysineHead* head, size_t group, const uint8_t* src,
+											size_t size, GroupSymbols* symbols, void* scratch)
+{
+	Arena arena(scratch);
+	lay_out_group(head, symbols, &arena);
+	const uint8_t* body = checked(src, size);
+	if (!body)
+		return MOCPACK_CORRUPT;
+	const Plan& plan = head->plan;
+	size_t first = group * head->blocks_per_group, blocks = head->blocks_per_group;
+	if (first + blocks > head->block_count)
+		blocks = head->block_count - first;
+	symbols->blocks = int32_t(blocks);
+	for (size_t b = 0; b < blocks; ++b)
+		symbols->lengths[b] = int32_t(key_frame(first + b + 1, head->frame_count, head->block_count) -
+									  key_frame(first + b, head->frame_count, head->block_count)) -
+							  1;
+	start_models(symbols->models, head->model);
+	std::memset(symbols->values, 0, plan.channel_count * blocks * size_t(symbols->stride) * sizeof(int32_t));
+	std::memset(symbols->steps, 0, plan.track_count * blocks * sizeof(int32_t));
+	Reader reader = {RangeDecoder(body, size - 2)};
+	Shape shape = {symbols->blocks, symbols->stride, symbols->lengths, head->tempo};
+	bool good = Symbols<Reader>(reader, *symbols->models, plan)
+					.group(shape, symbols->steps, symbols->values, symbols->reaches);
+	if (!good || !reader.coder.all_read())
+		return MOCPACK_CORRUPT;
+	return reader.coder.exhausted() ? MOCPACK_TRUNCATED : MOCPACK_OK;
+}
+
 size_t mocpack_keysine_segment_scratch(const mocpack_KeysineHead* head)
 {
-	return aligned(sizeof(Models)) + aligned(head->plan.channel_count) + 64;
+	Arena arena(nullptr);
+	arena.take<Models>(1);
+	arena.take<uint8_t>(head->plan.channel_count);
+	return arena.used();
 }
 
 mocpack_Status mocpack_keysine_decode_segment(const mocpack_KeysineHead* head, size_t key_count,
@@ -93,9 +125,9 @@ mocpack_Status mocpack_keysine_decode_segment(const mocpack_KeysineHead* head, s
 	const uint8_t* body = checked(src, size);
 	if (!body)
 		return MOCPACK_CORRUPT;
-	uint8_t* at = static_cast<uint8_t*>(scratch);
-	Models* models = take<Models>(at, 1);
-	uint8_t* exponents = take<uint8_t>(at, head->plan.channel_count);
+	Arena arena(scratch);
+	Models* models = arena.take<Models>(1);
+	uint8_t* exponents = arena.take<uint8_t>(head->plan.channel_count);
 	start_models(models, head->model);
 	std::memset(keys, 0, key_count * head->plan.channel_count * sizeof(int32_t));
 	Reader reader = {RangeDecoder(body, size - 2)};
@@ -109,71 +141,56 @@ size_t mocpack_keysine_group_scratch(const mocpack_KeysineHead* head)
 {
 	if (!head->block_count)
 		return 64;
-	size_t channels = head->plan.channel_count, blocks = head->blocks_per_group;
+	Arena arena(nullptr);
+	GroupSymbols symbols;
+	lay_out_group(head, &symbols, &arena);
 	size_t longest = size_t(longest_block(*head)), stride = size_t(padded(int32_t(longest)));
-	return aligned(sizeof(Models)) + aligned(4 * channels * blocks * stride) + aligned(channels * blocks) +
-		   aligned(4 * head->plan.track_count * blocks) + aligned(4 * blocks) + aligned(32 * stride) +
-		   aligned(4 * 8 * stride) + 2 * aligned(8 * longest * stride) + 64;
+	arena.take<double>(4 * stride);
+	arena.take<Quat>(stride);
+	arena.take<double>(longest * stride);
+	arena.take<double>(longest * stride);
+	return arena.used();
 }
 
 // Reads the symbols of a group, then turns them into motion block by block.
-mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, size_t group,
-											const int32_t* keys, const uint8_t* src, size_t size,
-											double* rotations, double* translations, void* scratch)
+mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, size_t group, const int32_t* keys,
+											const uint8_t* src, size_t size, double* rotations,
+											double* translations, void* scratch)
 {
-	const uint8_t* body = checked(src, size);
-	if (!body)
-		return MOCPACK_CORRUPT;
+	Arena arena(scratch);
+	GroupSymbols symbols;
+	lay_out_group(head, &symbols, &arena);
+	mocpack_Status status = read_group(head, group, src, size, &symbols, scratch);
+	if (status != MOCPACK_OK)
+		return status;
 	const Plan& plan = head->plan;
-	size_t first = group * head->blocks_per_group, channels = plan.channel_count;
-	size_t blocks = head->blocks_per_group;
-	if (first + blocks > head->block_count)
-		blocks = head->block_count - first;
-	int32_t longest = longest_block(*head), stride = padded(longest);
-	uint8_t* at = static_cast<uint8_t*>(scratch);
-	Models* models = take<Models>(at, 1);
-	int32_t* values = take<int32_t>(at, channels * blocks * size_t(stride));
-	uint8_t* reaches = take<uint8_t>(at, channels * blocks);
-	int32_t* steps = take<int32_t>(at, plan.track_count * blocks);
-	int32_t* lengths = take<int32_t>(at, blocks);
-	double* curve = take<double>(at, 4 * size_t(stride));
-	Quat* turns = take<Quat>(at, size_t(stride));
-	double* sines[2] = {take<double>(at, size_t(longest) * size_t(stride)),
-						take<double>(at, size_t(longest) * size_t(stride))};
-	for (size_t b = 0; b < blocks; ++b)
-		lengths[b] = int32_t(key_frame(first + b + 1, head->frame_count, head->block_count) -
-							 key_frame(first + b, head->frame_count, head->block_count)) -
-					 1;
-	start_models(models, head->model);
-	std::memset(values, 0, channels * blocks * size_t(stride) * sizeof(int32_t));
-	std::memset(steps, 0, plan.track_count * blocks * sizeof(int32_t));
-	Reader reader = {RangeDecoder(body, size - 2)};
-	Shape shape = {int32_t(blocks), stride, lengths, head->tempo};
-	bool good = Symbols<Reader>(reader, *models, plan).group(shape, steps, values, reaches);
-	if (!good || !reader.coder.all_read())
-		return MOCPACK_CORRUPT;
-	if (reader.coder.exhausted())
-		return MOCPACK_TRUNCATED;
+	size_t channels = plan.channel_count, blocks = size_t(symbols.blocks), stride = size_t(symbols.stride);
+	int32_t longest = longest_block(*head);
+	double* curve = arena.take<double>(4 * stride);
+	Quat* turns = arena.take<Quat>(stride);
+	double* first_sines = arena.take<double>(size_t(longest) * stride);
+	double* sines[2] = {first_sines, arena.take<double>(size_t(longest) * stride)};
 	int32_t filled[2] = {0, 0}; // lengths of the two tables: blocks differ by at most one frame
 	size_t frame = 0;
 	for (size_t b = 0; b < blocks; ++b)
 	{
-		int32_t length = lengths[b] + 1, which = length == longest;
+		int32_t length = symbols.lengths[b] + 1, which = length == longest;
 		if (filled[which] != length)
 			fill_sines(sines[which], length), filled[which] = length;
 		for (size_t t = 0; t < plan.track_count; ++t)
 		{
 			const Track& track = plan.tracks[t];
-			double step = steps[t * blocks + b] < 0 ? 0 : step_of(head->unit, steps[t * blocks + b]);
+			int32_t index = symbols.steps[t * blocks + b];
+			double step = index < 0 ? 0 : step_of(head->unit, index);
 			for (int32_t c = 0; c < track.channels; ++c)
 			{
 				size_t channel = size_t(track.first_channel + c);
 				const int32_t* key = keys + b * channels + channel;
-				block_values(curve + c * stride, sines[which], length, track.key_step * key[0],
-							 track.key_step * key[channels], values + (channel * blocks + b) * size_t(stride),
+				block_values(curve + size_t(c) * stride, sines[which], length, track.key_step * key[0],
+							 track.key_step * key[channels], symbols.values + (channel * blocks + b) * stride,
 							 step);
 			}
-			store_track(plan, track, curve, stride, length, turns,
+			store_track(plan, track, curve, symbols.stride, length, turns,
 						rotations + 4 * frame * plan.skeleton->joint_count,
 						translations + 3 * frame * plan.skeleton->translated_count);
 		}

@@ -415,6 +415,7 @@ mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, v
 	e->plan.table = job->table;
 	e->plan.unit = job->unit;
 	e->plan.fine = job->fine;
+	e->plan.basis_grid = job->basis_grid;
 	size_t joints = job->skeleton->joint_count;
 	if (!build_plan(&e->plan, arena.take<uint8_t>(plan_size(joints))))
 		return nullptr;

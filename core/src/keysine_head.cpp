@@ -1,11 +1,13 @@
 // Reads the head of a `keysine` payload.
 #include "keysine_head.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "arena.h"
 #include "crc16.h"
 #include "keysine_curves.h"
+#include "keysine_head_symbols.h"
 
 using namespace mocpack;
 using namespace mocpack::keysine;
@@ -69,7 +71,7 @@ bool plausible(const mocpack_KeysineHead& h)
 size_t mocpack_keysine_head_memory(size_t src_size, size_t joints)
 {
 	return sizeof(mocpack_KeysineHead) + plan_size(joints) + joints * PLAN_COLUMNS * sizeof(int32_t) +
-		   4 * src_size + mocpack_planes_models_size(PLAN_COLUMNS) + 16 * 64;
+		   32 * src_size + sizeof(Models) + 16 * 64;
 }
 
 mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const mocpack_Skeleton* skeleton,
@@ -87,6 +89,7 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 	uint32_t mode = in.byte();
 	h->model = int32_t(in.byte());
 	uint32_t fine_bits = in.byte();
+	uint32_t basis_bits = in.byte();
 	h->tempo = int32_t(in.byte());
 	if (in.end - in.at < 4 || mode != 0 || fine_bits > 60)
 		return MOCPACK_CORRUPT;
@@ -96,41 +99,34 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 	h->block_count = in.varint();
 	h->blocks_per_group = in.varint();
 	h->groups_per_segment = in.varint();
-	size_t plan_bytes = in.varint();
-	if (in.short_of || plan_bytes > size_t(in.end - in.at) || !plausible(*h))
+	if (in.short_of || basis_bits > 20 || !plausible(*h))
 		return MOCPACK_CORRUPT;
-	uint16_t columns[PLAN_COLUMNS];
-	for (uint16_t c = 0; c < PLAN_COLUMNS; ++c)
-		columns[c] = c;
-	int32_t* table = arena.take<int32_t>(skeleton->joint_count * PLAN_COLUMNS);
-	void* models = arena.take<uint8_t>(mocpack_planes_models_size(PLAN_COLUMNS));
-	if (mocpack_planes_decode(table, skeleton->joint_count, PLAN_COLUMNS, columns, PLAN_COLUMNS, models,
-							  in.at, plan_bytes) != MOCPACK_OK)
-		return MOCPACK_CORRUPT;
-	in.at += plan_bytes;
 	h->group_count = (h->block_count + h->blocks_per_group - 1) / h->blocks_per_group;
 	h->segment_count =
 		h->group_count ? (h->group_count + h->groups_per_segment - 1) / h->groups_per_segment : 1;
-	size_t count = h->segment_count + h->group_count;
-	if (count > size_t(in.end - in.at))
+	// a size costs more than a bit, so this many bytes bound how many there are
+	size_t count = h->segment_count + h->group_count, bytes = size_t(in.end - in.at);
+	if (count > 8 * bytes)
 		return MOCPACK_CORRUPT;
+	int32_t* table = arena.take<int32_t>(skeleton->joint_count * PLAN_COLUMNS);
 	uint32_t* sizes = arena.take<uint32_t>(count);
-	for (size_t i = 0; i < count; ++i)
-	{
-		size_t size = in.varint();
-		if (size > 0xffffffffu)
-			return MOCPACK_CORRUPT;
-		sizes[i] = uint32_t(size);
-	}
-	if (in.short_of || in.at != in.end)
+	Models* models = arena.take<Models>(1);
+	start_models(models, h->model);
+	std::memset(table, 0, skeleton->joint_count * PLAN_COLUMNS * sizeof(int32_t));
+	std::memset(sizes, 0, count * sizeof(uint32_t));
+	Reader reader = {RangeDecoder(in.at, bytes)};
+	HeadSymbols<Reader> symbols(reader, *models);
+	symbols.sizes(sizes, h->segment_count, SEGMENT_SIZE);
+	symbols.sizes(sizes + h->segment_count, h->group_count, GROUP_SIZE);
+	symbols.plan(table, *skeleton);
+	if (reader.coder.exhausted() || !reader.coder.all_read())
 		return MOCPACK_CORRUPT;
 	h->sizes = sizes;
 	h->plan.skeleton = skeleton;
 	h->plan.table = table;
 	h->plan.unit = h->unit;
-	h->plan.fine = 1.0;
-	for (uint32_t k = 0; k < fine_bits; ++k)
-		h->plan.fine *= 0.5;
+	h->plan.fine = std::ldexp(1.0, -int(fine_bits));
+	h->plan.basis_grid = std::ldexp(1.0, -int(basis_bits));
 	if (!build_plan(&h->plan, arena.take<uint8_t>(plan_size(skeleton->joint_count))))
 		return MOCPACK_CORRUPT;
 	*head = h;
@@ -146,4 +142,23 @@ mocpack_KeysineLayout mocpack_keysine_layout(const mocpack_KeysineHead* h)
 size_t mocpack_keysine_key_frame(const mocpack_KeysineHead* h, size_t key)
 {
 	return key_frame(key, h->frame_count, h->block_count);
+}
+
+size_t mocpack_keysine_encode_head(int32_t model, const mocpack_Skeleton* skeleton, int32_t* table,
+								   uint32_t* sizes, size_t segment_count, size_t group_count, uint8_t* dst,
+								   size_t dst_size, void* scratch)
+{
+	Models* models = static_cast<Models*>(scratch);
+	start_models(models, model);
+	Writer writer = {RangeEncoder(dst, dst_size)};
+	HeadSymbols<Writer> symbols(writer, *models);
+	symbols.sizes(sizes, segment_count, SEGMENT_SIZE);
+	symbols.sizes(sizes + segment_count, group_count, GROUP_SIZE);
+	symbols.plan(table, *skeleton);
+	return writer.coder.finish();
+}
+
+const int32_t* mocpack_keysine_table(const mocpack_KeysineHead* h)
+{
+	return h->plan.table;
 }

@@ -1,5 +1,6 @@
 // The head of a `keysine` payload, parsed: what the decoder needs to know before it can read a group.
 #pragma once
+#include "arena.h"
 #include "keysine_plan.h"
 
 struct mocpack_KeysineHead
@@ -12,3 +13,28 @@ struct mocpack_KeysineHead
 	double unit;
 	int32_t model, tempo;
 };
+
+namespace mocpack
+{
+namespace keysine
+{
+
+// The symbols of one group, in the caller's scratch.
+struct GroupSymbols
+{
+	int32_t blocks, stride;
+	int32_t* lengths;  // (blocks) coefficients of each
+	int32_t* steps;	   // (tracks, blocks)
+	int32_t* values;   // (channels, blocks, stride)
+	uint8_t* reaches;  // (channels, blocks)
+	struct Models* models;
+};
+
+void lay_out_group(const mocpack_KeysineHead* head, GroupSymbols* symbols, Arena* arena);
+
+// Checks and reads a group; scratch holds mocpack_keysine_group_scratch bytes.
+mocpack_Status read_group(const mocpack_KeysineHead* head, size_t group, const uint8_t* src, size_t size,
+						  GroupSymbols* symbols, void* scratch);
+
+} // namespace keysine
+} // namespace mocpack

@@ -28,8 +28,8 @@ void start_untrained(Models* models)
 void start_models(Models* models, int)
 {
 	start_untrained(models);
-	for (AdaptiveBit* bits = models->step_same; bits != models->escape + 32; ++bits)
-		*bits = AdaptiveBit();
+	for (uint32_t& state : models->singles)
+		state = HALF_STATE;
 }
 
 } // namespace keysine
@@ -37,21 +37,19 @@ void start_models(Models* models, int)
 
 using namespace mocpack::keysine;
 
-void mocpack_keysine_model_counts(size_t* states, size_t* weights)
+void mocpack_keysine_model_counts(size_t* counts)
 {
-	*states = size_t(STATE_COUNT);
-	*weights = size_t(WEIGHT_COUNT);
+	counts[0] = size_t(STATE_COUNT);
+	counts[1] = size_t(WEIGHT_COUNT);
+	counts[2] = size_t(SINGLE_STATES);
 }
 
-size_t mocpack_keysine_model_scratch(void)
-{
-	return sizeof(Models);
-}
-
-void mocpack_keysine_model_start(int32_t model, uint32_t* states, int32_t* weights, void* scratch)
+void mocpack_keysine_model_start(int32_t model, uint32_t* states, int32_t* weights, uint32_t* singles,
+								 void* scratch)
 {
 	Models* models = static_cast<Models*>(scratch);
 	start_models(models, model);
 	std::memcpy(states, models->states, sizeof(models->states));
 	std::memcpy(weights, models->weights, sizeof(models->weights));
+	std::memcpy(singles, models->singles, sizeof(models->singles));
 }

@@ -95,7 +95,8 @@ inline Mixed mix(const Contexts& c, uint32_t level)
 	return m;
 }
 
-inline void learn(const Contexts& c, uint32_t level, const Mixed& m, int bit)
+inline void learn(const Contexts& c, uint32_t level, const Mixed& m, int bit,
+				  uint32_t count_limit = COUNT_LIMIT)
 {
 	int32_t error = ((bit << 16) - m.one) * WEIGHT_RATE;
 	for (int i = 0; i < INPUTS; ++i)
@@ -104,8 +105,23 @@ inline void learn(const Contexts& c, uint32_t level, const Mixed& m, int bit)
 		uint32_t state = c.states[i][level], count = state & COUNT_MASK;
 		int64_t p = state >> 10, goal = bit ? 4194303 : 0;
 		p += ((goal - p) * RATES[count]) >> 16;
-		c.states[i][level] = uint32_t(p << 10) | (count < COUNT_LIMIT ? count + 1 : count);
+		c.states[i][level] = uint32_t(p << 10) | (count < count_limit ? count + 1 : count);
 	}
+}
+
+// A state by itself, without mixing.
+inline Probability one_of(uint32_t state)
+{
+	Probability p = state >> 16;
+	return p < 64 ? 64 : p > 65472 ? 65472 : p;
+}
+
+inline void learn(uint32_t* state, int bit)
+{
+	uint32_t count = *state & COUNT_MASK;
+	int64_t p = *state >> 10, goal = bit ? 4194303 : 0;
+	p += ((goal - p) * RATES[count]) >> 16;
+	*state = uint32_t(p << 10) | (count < COUNT_LIMIT ? count + 1 : count);
 }
 
 // The two directions of one coder: `bit` codes a value that the encoder knows and the decoder learns.
@@ -120,9 +136,10 @@ struct Writer
 		learn(c, level, m, value);
 		return value;
 	}
-	int bit(AdaptiveBit& model, int value)
+	int bit(uint32_t& state, int value)
 	{
-		encode_bit(coder, model, value);
+		coder.encode(value, one_of(state));
+		learn(&state, value);
 		return value;
 	}
 	int coin(int value)
@@ -143,9 +160,11 @@ struct Reader
 		learn(c, level, m, value);
 		return value;
 	}
-	int bit(AdaptiveBit& model, int)
+	int bit(uint32_t& state, int)
 	{
-		return decode_bit(coder, model);
+		int value = coder.decode(one_of(state));
+		learn(&state, value);
+		return value;
 	}
 	int coin(int)
 	{

@@ -171,7 +171,8 @@ void add_rotation(Plan* plan, size_t j, int32_t parent_track)
 	store(track.base, vector ? load_quat(plan->still + 7 * j) : Quat{0, 0, 0, 1});
 	if (vector)
 	{
-		Vec3 basis = {BASIS_GRID * row[BASIS], BASIS_GRID * row[BASIS + 1], BASIS_GRID * row[BASIS + 2]};
+		double grid = plan->basis_grid;
+		Vec3 basis = {grid * row[BASIS], grid * row[BASIS + 1], grid * row[BASIS + 2]};
 		double root[9], turn[9];
 		inverse_square_root(inertia, root);
 		matrix_of(exponential(basis), turn);

@@ -14,7 +14,6 @@ namespace keysine
 const double SHELL = 0.03;		  // metres
 const double SPREAD = 0.3;		  // exponent of descendants in the weights
 const double MEAN_GRID = 0.125;	  // radians, of a joint's mean rotation
-const double BASIS_GRID = 0.0625; // radians, of the turn of its axes
 const double ORIGIN_GRID = 1.0;	  // metres, of a translation's origin
 
 enum RotationKind
@@ -72,6 +71,7 @@ struct Plan
 	const int32_t* table; // (J, PLAN_COLUMNS)
 	double unit;
 	double fine;		  // grid of still rotations and translations
+	double basis_grid;	  // radians, of the turns of axes
 	double* still;		  // (J, 7) rotation and translation of what does not move
 	int32_t* descendants; // (J) itself included
 	// What a rotation carries along rigidly: joint k hangs, through joints that do not turn, at

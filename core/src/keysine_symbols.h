@@ -18,6 +18,12 @@ const int REACHES = 20;	  // classes of the last coefficient that is not zero
 const int EXPONENTS = 32; // of keys
 const int32_t LARGEST = 1 << 30;
 const int STEPS = 64;
+const int HEAD_STATES = 8 * 34 + 18;
+
+// States that are used by themselves, without mixing, and where they begin.
+const int STEP_SAME = 0, STEP_DOWN = 3, STEP_MORE = 5, REACH_LOW = STEP_MORE + STEPS,
+		  KEY_LOW = REACH_LOW + REACHES, ESCAPE = KEY_LOW + EXPONENTS, HEAD = ESCAPE + 32,
+		  SINGLE_STATES = HEAD + HEAD_STATES;
 
 // How many states each input of each decision has.
 const int COEFFICIENT_STATES[INPUTS] = {12 * BANDS * LEVELS, 9 * 9 * 3 * LEVELS,
@@ -46,10 +52,7 @@ struct Models
 {
 	uint32_t states[STATE_COUNT];
 	int32_t weights[WEIGHT_COUNT];
-	AdaptiveBit step_same[3], step_down[2], step_more[STEPS];
-	AdaptiveBit reach_low[REACHES];
-	AdaptiveBit key_low[EXPONENTS];
-	AdaptiveBit escape[32];
+	uint32_t singles[SINGLE_STATES];
 };
 
 // Sets every model to its start: trained set number `set`, or nothing known where there is none.
@@ -205,7 +208,7 @@ template <typename Coder> class Symbols
 		{
 			int bit = int(size >> k) & 1;
 			read = (read << 1) |
-				   uint32_t(k == found - 2 ? coder_.bit(m_.key_low[found], bit) : coder_.coin(bit));
+				   uint32_t(k == found - 2 ? coder_.bit(m_.singles[KEY_LOW + found], bit) : coder_.coin(bit));
 		}
 		int32_t result = int32_t(read & 0x7fffffff);
 		return coder_.coin(value < 0) ? -result : result;
@@ -259,11 +262,11 @@ template <typename Coder> class Symbols
 
 	int32_t step_change(int context, int32_t value)
 	{
-		if (coder_.bit(m_.step_same[context], value == 0))
+		if (coder_.bit(m_.singles[STEP_SAME + context], value == 0))
 			return 0;
-		int down = coder_.bit(m_.step_down[context != 0], value < 0);
+		int down = coder_.bit(m_.singles[STEP_DOWN + (context != 0)], value < 0);
 		int32_t size = 1;
-		while (size < STEPS && coder_.bit(m_.step_more[size - 1], magnitude(value) > size))
+		while (size < STEPS && coder_.bit(m_.singles[STEP_MORE + size - 1], magnitude(value) > size))
 			++size;
 		return down ? -size : size;
 	}
@@ -322,7 +325,7 @@ template <typename Coder> class Symbols
 		for (int k = bits - 1; k >= 0; --k)
 		{
 			int bit = (rest >> k) & 1;
-			read = 2 * read + (k == bits - 1 ? coder_.bit(m_.reach_low[found], bit) : coder_.coin(bit));
+			read = 2 * read + (k == bits - 1 ? coder_.bit(m_.singles[REACH_LOW + found], bit) : coder_.coin(bit));
 		}
 		return floor + read;
 	}
@@ -380,7 +383,7 @@ template <typename Coder> class Symbols
 	{
 		uint32_t rest = uint32_t(size - UNARY + 1);
 		int length = bit_length(rest), read_length = 1;
-		while (read_length < 31 && coder_.bit(m_.escape[read_length], length > read_length))
+		while (read_length < 31 && coder_.bit(m_.singles[ESCAPE + read_length], length > read_length))
 			++read_length;
 		uint32_t read = 1;
 		for (int k = read_length - 2; k >= 0; --k)

@@ -437,6 +437,8 @@ extern "C"
 	mocpack_KeysineLayout mocpack_keysine_layout(const mocpack_KeysineHead* head);
 	size_t mocpack_keysine_key_frame(const mocpack_KeysineHead* head, size_t key);
 
+	const int32_t* mocpack_keysine_table(const mocpack_KeysineHead* head); // the plan (J, 13)
+
 	/* Decodes the keys (key_count, channels) of one segment. */
 	size_t mocpack_keysine_segment_scratch(const mocpack_KeysineHead* head);
 	mocpack_Status mocpack_keysine_decode_segment(const mocpack_KeysineHead* head, size_t key_count,
@@ -454,10 +456,23 @@ extern "C"
 	void mocpack_keysine_pose(const mocpack_KeysineHead* head, const int32_t* key, double* rotations,
 							  double* translations);
 
-	/* Where the mixed models of trained set `model` start: states and weights, in the order of the spec. */
-	void mocpack_keysine_model_counts(size_t* states, size_t* weights);
-	size_t mocpack_keysine_model_scratch(void);
-	void mocpack_keysine_model_start(int32_t model, uint32_t* states, int32_t* weights, void* scratch);
+	/* Where the models of trained set `model` start: states, weights and single states, so many of each, in the
+	 * order of the spec. scratch: mocpack_keysine_models_size() bytes. */
+	void mocpack_keysine_model_counts(size_t* counts);
+	void mocpack_keysine_model_start(int32_t model, uint32_t* states, int32_t* weights, uint32_t* singles,
+									 void* scratch);
+
+	/* Training (keysine_learn.cpp): the models, mocpack_keysine_models_size() bytes, follow the symbols of a
+	 * segment or group; the bits these cost are returned, -1 where a group cannot be read. counts (16, 8, 8, 40)
+	 * gathers coefficients by context; it may be null. */
+	size_t mocpack_keysine_models_size(void);
+	void mocpack_keysine_models_start(int32_t model, void* models);
+	double mocpack_keysine_learn_head(const mocpack_KeysineHead* head, void* models);
+	double mocpack_keysine_learn_segment(const mocpack_KeysineHead* head, int32_t* keys, size_t key_count,
+										 void* models, int32_t count_limit, void* scratch);
+	double mocpack_keysine_learn_group(const mocpack_KeysineHead* head, size_t group, const uint8_t* src,
+									   size_t size, void* models, int32_t count_limit, double* counts,
+									   void* scratch);
 
 	// How hard the keysine encoder searches, and what an error costs it; keysine_search.h says more.
 	typedef struct mocpack_KeysineSearch
@@ -474,7 +489,7 @@ extern "C"
 		const double* translations;
 		size_t frame_count, block_count, blocks_per_group;
 		int32_t* table;
-		double unit, fine;
+		double unit, fine, basis_grid;
 		double bound, inner, shrink, key_share; // allowances, metres and shares
 		int32_t model, tempo;
 		const void* rates; // bits by context, floats (16, 8, 8, 40)
@@ -495,6 +510,10 @@ extern "C"
 	size_t mocpack_keysine_segment_encode_scratch(const mocpack_KeysineEncoder* encoder);
 	size_t mocpack_keysine_encode_segment(const mocpack_KeysineEncoder* encoder, int32_t* keys, size_t count,
 										  uint8_t* dst, size_t dst_size, void* scratch);
+	/* The coded part of the head: plan (J, 13) and sizes. scratch: mocpack_keysine_models_size() bytes. */
+	size_t mocpack_keysine_encode_head(int32_t model, const mocpack_Skeleton* skeleton, int32_t* table,
+									   uint32_t* sizes, size_t segment_count, size_t group_count,
+									   uint8_t* dst, size_t dst_size, void* scratch);
 	size_t mocpack_keysine_group_encode_scratch(const mocpack_KeysineEncoder* encoder);
 	size_t mocpack_keysine_encode_group(const mocpack_KeysineEncoder* encoder, size_t group,
 										const int32_t* keys, uint8_t* dst, size_t dst_size, void* scratch);

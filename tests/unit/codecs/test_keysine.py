@@ -76,7 +76,7 @@ def test_a_window_reads_its_groups_alone():
 
 def test_there_is_a_seek_point_every_second():
     clip = walk(5.0)
-    head = read_head(reader(Keysine().encode(clip)), clip.frame_count, len(clip.skeleton))
+    head = read_head(reader(Keysine().encode(clip)), clip.header)
     starts = [head.key_frame(g * head.blocks_per_group, clip.frame_count) for g in range(20)]
     inside = [s for s in starts if s < clip.frame_count]
     assert max(np.diff(inside)) <= clip.frame_rate
@@ -97,7 +97,7 @@ def test_the_preview_is_the_key_poses():
     codec = Keysine(max_error=2e-3, effort="fast")
     payload = codec.encode(clip)
     keys = codec.decode_preview(reader(payload), clip.header)
-    head = read_head(reader(payload), clip.frame_count, len(clip.skeleton))
+    head = read_head(reader(payload), clip.header)
     frames = [head.key_frame(k, clip.frame_count) for k in range(head.block_count + 1)]
     whole = codec.decode(payload, clip.header)
     np.testing.assert_allclose(keys.translations, whole.translations[frames], atol=1e-12)

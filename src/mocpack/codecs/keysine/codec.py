@@ -18,8 +18,8 @@ import numpy.typing as npt
 from mocpack import _core
 from mocpack.clip import Clip, ClipHeader, promised_error
 from mocpack.codec import Codec, Quality, Read
-from mocpack.codecs.keysine import planning, search
-from mocpack.codecs.keysine.payload import Head, read_head, resealed, write_payload
+from mocpack.codecs.keysine import planning, reference, search
+from mocpack.codecs.keysine.payload import Head, read_head, write_payload
 from mocpack.errors import BoundError, CorruptionError, InvalidClipError, TruncatedError
 from mocpack.units import format_length, parse_length
 
@@ -90,7 +90,7 @@ class Keysine(Codec):
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         read = _reader(payload)
-        head = read_head(read, header.frame_count, len(header.skeleton))
+        head = read_head(read, header)
         whole = sum(head.segment_sizes) + sum(head.group_sizes) + head.size
         if len(payload) > whole:
             raise CorruptionError(f"keysine payload has {len(payload) - whole} bytes too many")
@@ -99,7 +99,7 @@ class Keysine(Codec):
     def decode_frames(
         self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
     ) -> Clip:
-        head = read_head(read, header.frame_count, len(header.skeleton))
+        head = read_head(read, header)
         count = len(head.group_sizes)
         starts = [
             head.key_frame(g * head.blocks_per_group, header.frame_count) for g in range(count)
@@ -113,7 +113,7 @@ class Keysine(Codec):
 
     def decode_preview(self, read: Read, header: ClipHeader) -> Clip:
         """Return the key poses, at their own lower frame rate."""
-        head = read_head(read, header.frame_count, len(header.skeleton))
+        head = read_head(read, header)
         segments = read(*head.segments_at(0, len(head.segment_sizes)))
         native = header.skeleton.native(header.translated_joints)
         whole = read(0, head.size)
@@ -125,7 +125,7 @@ class Keysine(Codec):
     def decode_partial(self, payload: bytes, header: ClipHeader) -> Clip:
         """Return the groups that are whole, from the first on."""
         read = _reader(payload)
-        head = read_head(read, header.frame_count, len(header.skeleton))
+        head = read_head(read, header)
         count = len(head.group_sizes)
         while count and sum(head.groups_at(0, count)) > len(payload):
             count -= 1
@@ -136,7 +136,7 @@ class Keysine(Codec):
     @staticmethod
     def reseal(payload: bytes) -> bytes:
         """Return the payload with its checksums made right, as far as it parses; for tests."""
-        return resealed(payload)
+        return reference.resealed(payload)
 
     def _decode_groups(
         self, read: Read, header: ClipHeader, head: Head, first: int, count: int
@@ -163,17 +163,18 @@ class Keysine(Codec):
             group_seconds=self.group_seconds,
             segment_groups=SEGMENT_GROUPS,
         )
-        bits = planning.fine_bits(clip, bound)
+        bits, basis_bits = planning.fine_bits(clip, bound), planning.basis_bits(clip)
         unit = float(np.float32(bound))
         settings = search.settings(self.effort, bound)
-        settings.unit, settings.fine = unit, 0.5**bits
+        settings.unit, settings.fine, settings.basis_grid = unit, 0.5**bits, 0.5**basis_bits
         settings.tempo, settings.model = blocks.tempo, 0
         settings.bound = bound - max(5e-4 * bound, min(MARGIN, 0.02 * bound))
+        native = clip.skeleton.native(clip.translated_joints)
         made = _core.keysine_encode(
-            clip.skeleton.native(clip.translated_joints),
+            native,
             clip.rotations,
             clip.translations,
-            planning.plan_table(clip, bits, unit),
+            planning.plan_table(clip, bits, basis_bits, unit),
             search.rates(),
             blocks.block_count,
             blocks.blocks_per_group,
@@ -187,6 +188,7 @@ class Keysine(Codec):
         head = Head(
             settings.model,
             bits,
+            basis_bits,
             blocks.tempo,
             unit,
             blocks.block_count,
@@ -197,7 +199,7 @@ class Keysine(Codec):
             (),
             0,
         )
-        return write_payload(head, segments, groups)
+        return write_payload(head, native, segments, groups)
 
     def _encode_mean(self, clip: Clip, bound: float) -> bytes:
         """Return the payload of the loosest largest error whose mean error keeps the bound."""

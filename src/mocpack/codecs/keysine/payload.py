@@ -1,25 +1,26 @@
 """The bytes of a `keysine` payload: head, key segments, groups. Knows no motion.
 
-Head: varint size of the head; u8 mode; u8 model set; u8 bits of the fine grid; u8 tempo; f4 unit;
-varints: blocks, blocks per group, groups per segment, bytes of the plan; the plan (an integer
-plane, `entropy.planes`); varint size of each segment, then of each group; u16 CRC-16 of the head
-so far. A segment or group is the u16 CRC-16 of its body, then its body.
+Head: varint size of the head; u8 mode; u8 model set; u8 bits of the fine grid; u8 bits of the grid
+of axes; u8 tempo; f4 unit; varints: blocks, blocks per group, groups per segment; the size of each
+segment and group and the plan, coded; u16 CRC-16 of the head so far. A segment or group is the u16
+CRC-16 of its body, then its body.
 """
 
 from __future__ import annotations
 
 import binascii
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from mocpack import _core
+from mocpack.clip import ClipHeader
 from mocpack.codec import Read
 from mocpack.codecs.keysine.tracks import COLUMNS
 from mocpack.entropy.fields import FieldReader, FieldWriter
-from mocpack.entropy.planes import decode_plane, encode_plane
-from mocpack.errors import CorruptionError, FormatError
+from mocpack.errors import CorruptionError
 
 I32 = npt.NDArray[np.int32]
 
@@ -35,6 +36,7 @@ class Head:
 
     model: int
     fine_bits: int
+    basis_bits: int
     tempo: int
     unit: float
     block_count: int
@@ -48,6 +50,16 @@ class Head:
     @property
     def fine(self) -> float:
         return 0.5**self.fine_bits
+
+    @property
+    def basis_grid(self) -> float:
+        return 0.5**self.basis_bits
+
+    @property
+    def part_counts(self) -> tuple[int, int]:
+        """How many segments and groups there are."""
+        groups = -(-self.block_count // self.blocks_per_group)
+        return max(1, -(-groups // self.groups_per_segment)), groups
 
     def key_frame(self, key: int, frame_count: int) -> int:
         """Return the frame of a key: evenly spread, rounded half up."""
@@ -69,17 +81,18 @@ class Head:
         return start, sum(self.group_sizes[first : first + count])
 
 
-def write_payload(head: Head, segments: Sequence[bytes], groups: Sequence[bytes]) -> bytes:
+def write_payload(
+    head: Head, native: _core.Skeleton, segments: Sequence[bytes], groups: Sequence[bytes]
+) -> bytes:
     """Return the payload; sizes of head and parts are taken from the parts."""
     fields = FieldWriter()
-    for value in (TRANSFORM, head.model, head.fine_bits, head.tempo):
+    for value in (TRANSFORM, head.model, head.fine_bits, head.basis_bits, head.tempo):
         fields.u8(value)
     fields.f32(head.unit)
     for value in (head.block_count, head.blocks_per_group, head.groups_per_segment):
         fields.varint(value)
-    fields.sized(encode_plane(head.table, np.arange(COLUMNS)))
-    for part in (*segments, *groups):
-        fields.varint(len(part))
+    sizes = [len(part) for part in (*segments, *groups)]
+    fields.raw(_core.keysine_encode_head(head.model, native, head.table, sizes, len(segments)))
     body = fields.bytes()
     start = FieldWriter()
     # the size counts itself: one byte, or two, or three
@@ -88,68 +101,53 @@ def write_payload(head: Head, segments: Sequence[bytes], groups: Sequence[bytes]
     return b"".join((whole, checksum(whole), *segments, *groups))
 
 
-def read_head(read: Read, frame_count: int, joint_count: int) -> Head:
+def read_head(read: Read, header: ClipHeader) -> Head:
     """Read and check the head of a payload."""
+    data = head_bytes(read)
+    head = read_fields(open_head(data), header.frame_count, len(data))
+    native = header.skeleton.native(header.translated_joints)
+    table, sizes = _core.keysine_read_head(native, data, header.frame_count)
+    segments = head.part_counts[0]
+    return replace(
+        head,
+        table=np.asarray(table),
+        segment_sizes=tuple(sizes[:segments]),
+        group_sizes=tuple(sizes[segments:]),
+    )
+
+
+def head_bytes(read: Read) -> bytes:
+    """Return the head of a payload as it stands there."""
     size = FieldReader(read(0, SHORTEST), "keysine payload").varint(2**21)
     if size < SHORTEST:
         raise CorruptionError(f"keysine payload: a head of {size} bytes")
-    data = read(0, size)
+    return read(0, size)
+
+
+def open_head(data: bytes) -> FieldReader:
+    """Check a head and return the reader that stands at its first field."""
     if checksum(data[:-2]) != data[-2:]:
         raise CorruptionError("keysine payload: the head's checksum is wrong")
     fields = FieldReader(data[:-2], "keysine head")
     fields.varint()
-    mode, model, fine_bits, tempo = (fields.u8() for _ in range(4))
+    return fields
+
+
+def read_fields(fields: FieldReader, frame_count: int, size: int) -> Head:
+    """Read what stands in a head before its coded part."""
+    mode, model, fine_bits, basis_bits, tempo = (fields.u8() for _ in range(5))
     unit = fields.f32()
     blocks, per_group, per_segment = (fields.varint(2**40) for _ in range(3))
-    if mode != TRANSFORM or fine_bits > 60 or tempo < 1 or not 0 < unit < 1e6:
+    if mode != TRANSFORM or fine_bits > 60 or basis_bits > 20 or tempo < 1 or not 0 < unit < 1e6:
         raise CorruptionError("keysine head: numbers out of range")
     _check_blocks(frame_count, blocks, per_group, per_segment)
-    plan = fields.sized()
-    groups = -(-blocks // per_group)
-    segments = max(1, -(-groups // per_segment))
-    if segments + groups > fields.left:
-        raise CorruptionError(f"keysine head: no room for {groups} groups")
-    table = decode_plane(plan, joint_count, COLUMNS, np.arange(COLUMNS))
-    sizes = [fields.varint(2**32 - 1) for _ in range(segments + groups)]
-    fields.end()
-    return Head(
-        model,
-        fine_bits,
-        tempo,
-        unit,
-        blocks,
-        per_group,
-        per_segment,
-        table,
-        tuple(sizes[:segments]),
-        tuple(sizes[segments:]),
-        size,
-    )
+    table = np.zeros((0, COLUMNS), np.int32)
+    numbers = (model, fine_bits, basis_bits, tempo, unit, blocks, per_group, per_segment)
+    return Head(*numbers, table, (), (), size)
 
 
 def checksum(data: bytes) -> bytes:
     return binascii.crc_hqx(data, 0xFFFF).to_bytes(2, "little")
-
-
-def resealed(payload: bytes) -> bytes:
-    """Return the payload with all its checksums made right, as far as it parses."""
-    out = bytearray(payload)
-    fields = FieldReader(payload, "keysine payload")
-    try:
-        size = fields.varint(len(payload))
-        out[size - 2 : size] = checksum(payload[: size - 2])
-        fields.raw(8)
-        blocks, per_group, per_segment = (fields.varint() for _ in range(3))
-        fields.sized()
-        groups = -(-blocks // per_group)
-        parts = max(1, -(-groups // per_segment)) + groups
-        at = size
-        for part in [fields.varint() for _ in range(min(parts, len(payload)))]:
-            out[at : at + 2] = checksum(payload[at + 2 : at + part])
-            at += part
-    except (FormatError, ZeroDivisionError):
-        pass
-    return bytes(out[: len(payload)])
 
 
 def _check_blocks(frame_count: int, blocks: int, per_group: int, per_segment: int) -> None:

@@ -12,7 +12,6 @@ from mocpack.clip import Clip
 from mocpack.codecs.keysine.payload import LONGEST_BLOCK, LONGEST_GROUP
 from mocpack.codecs.keysine.tracks import (
     BASIS,
-    BASIS_GRID,
     COLUMNS,
     MEAN,
     MEAN_GRID,
@@ -72,7 +71,12 @@ def fine_bits(clip: Clip, bound: float) -> int:
     return int(min(max(np.ceil(-np.log2(grid)), 0), MOST_FINE_BITS))
 
 
-def plan_table(clip: Clip, bits: int, unit: float) -> I32:
+def basis_bits(clip: Clip) -> int:
+    """Return the bits of the grid of axes: finer where more frames gain from it."""
+    return 4 if clip.frame_count < 300 else 5 if clip.frame_count < 2000 else 6
+
+
+def plan_table(clip: Clip, bits: int, basis: int, unit: float) -> I32:
     """Return the plan (J, 13) of a clip."""
     table = np.zeros((len(clip.skeleton), COLUMNS), np.int32)
     table[:, [ROTATION_KEY_STEP, TRANSLATION_KEY_STEP]] = UNIT_STEP
@@ -83,7 +87,7 @@ def plan_table(clip: Clip, bits: int, unit: float) -> I32:
     for j in range(len(clip.skeleton)):
         turn, mean = _rotation(clip.rotations[:, j], fine)
         table[j, ROTATION_KIND], table[j, MEAN] = turn, mean
-    table[:, BASIS] = _bases(clip, table, unit, fine)
+    table[:, BASIS] = _bases(clip, table, unit, fine, 0.5**basis)
     return table
 
 
@@ -115,17 +119,17 @@ def _rotation(turns: F64, fine: float) -> tuple[Rotation, F64]:
     return Rotation.VECTOR, vector
 
 
-def _bases(clip: Clip, table: I32, unit: float, fine: float) -> F64:
+def _bases(clip: Clip, table: I32, unit: float, fine: float, grid: float) -> F64:
     """Return for each joint the turn of its axes after which the first channel moves most."""
     bases = np.zeros((len(table), 3))
     stride = max(1, clip.frame_count // BASIS_FRAMES)
-    for track in build_plan(table, clip.header, unit, fine).tracks:
+    for track in build_plan(table, clip.header, unit, fine, grid).tracks:
         if track.rotation != Rotation.VECTOR:
             continue
         turns = clip.rotations[::stride, track.joint]
         vectors = rotations.as_rotvec(rotations.multiply(rotations.conjugate(track.base), turns))
         channels = vectors @ np.linalg.inv(track.axes).T
-        bases[track.joint] = np.round(_principal_turn(np.cov(channels.T, bias=True)) / BASIS_GRID)
+        bases[track.joint] = np.round(_principal_turn(np.cov(channels.T, bias=True)) / grid)
     return bases
 
 

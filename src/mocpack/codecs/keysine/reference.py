@@ -6,7 +6,7 @@ Symbols are integers throughout; floating point begins with `block_curves`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,12 +14,30 @@ import numpy.typing as npt
 
 from mocpack import _core, rotations
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codecs.keysine.payload import Head, checksum, read_head
-from mocpack.codecs.keysine.tracks import Plan, Rotation, Track, build_plan, step_size
-from mocpack.errors import CorruptionError, TruncatedError
+from mocpack.codec import Read
+from mocpack.codecs.keysine.payload import Head, checksum, head_bytes, open_head, read_fields
+from mocpack.codecs.keysine.tracks import (
+    BASIS,
+    COLUMNS,
+    MEAN,
+    ORIGIN,
+    ROTATION_KEY_STEP,
+    ROTATION_KIND,
+    TRANSLATION_KEY_STEP,
+    TRANSLATION_KIND,
+    Plan,
+    Rotation,
+    Track,
+    Translation,
+    build_plan,
+    step_size,
+)
+from mocpack.entropy.fields import FieldReader
+from mocpack.errors import CorruptionError, FormatError, TruncatedError
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
+I32 = npt.NDArray[np.int32]
 
 INPUTS, DOMAIN, COUNT_LIMIT, WEIGHT_RATE = 5, 2048, 127, 6
 FAMILIES, BANDS, LEVELS, UNARY, REACHES, EXPONENTS = 10, 16, 8, 12, 20, 32
@@ -27,6 +45,10 @@ COEFFICIENT_STATES = (12 * BANDS, 9 * 9 * 3, FAMILIES * 4 * BANDS, 16 * 8, 9 * 6
 REACH_STATES = (FAMILIES * 4, REACHES + 1, (REACHES + 1) * 4, REACHES + 1, 16 * 4)
 KEY_STATES = (FAMILIES * 4 * 2, 17, 17 * 4, 17, 16 * 2)
 MOVES_STATES = (FAMILIES, 3, 4, 16, 3 * 4)
+STEP_SAME, STEP_DOWN, STEP_MORE, REACH_LOW, KEY_LOW, ESCAPE, HEAD = 0, 3, 5, 69, 89, 121, 153
+NUMBER_LEVELS, HEAD_NUMBERS = 34, 8
+MEAN_NUMBER, STILL_NUMBER, BASIS_NUMBER, KEY_STEP_NUMBER = 0, 1, 2, 3
+ORIGIN_NUMBER, PLACE_NUMBER, SEGMENT_SIZE, GROUP_SIZE = 4, 5, 6, 7
 SQUASH_ANCHORS = (
     *(22, 36, 60, 98, 162, 267, 439, 720, 1179, 1921, 3108, 4971, 7812, 11955, 17625, 24743),
     *(32768, 40793, 47911, 53581, 57724, 60565, 62428, 63615, 64357, 64816, 65097, 65269),
@@ -46,8 +68,8 @@ def decode(payload: bytes, header: ClipHeader) -> Clip:
             raise TruncatedError("keysine payload ends too early")
         return payload[offset : offset + size]
 
-    head = read_head(read, header.frame_count, len(header.skeleton))
-    plan = build_plan(head.table, header, head.unit, head.fine)
+    head = _read_head(read, header)
+    plan = build_plan(head.table, header, head.unit, head.fine, head.basis_grid)
     keys = _read_keys(read, head, plan)
     curves = np.empty((header.frame_count, plan.channel_count))
     for group in range(len(head.group_sizes)):
@@ -66,8 +88,42 @@ def decode(payload: bytes, header: ClipHeader) -> Clip:
     return motion(plan, curves, header)
 
 
-def _read_keys(read: object, head: Head, plan: Plan) -> I64:
-    assert callable(read)
+def _read_head(read: Read, header: ClipHeader) -> Head:
+    data = head_bytes(read)
+    fields = open_head(data)
+    head = read_fields(fields, header.frame_count, len(data))
+    symbols = Symbols(fields.rest(), Plan([], 0, np.zeros(0), np.zeros(0)), head.model)
+    segments, groups = symbols.sizes(*head.part_counts)
+    return replace(
+        head,
+        segment_sizes=tuple(segments),
+        group_sizes=tuple(groups),
+        table=symbols.table(header),
+    )
+
+
+def resealed(payload: bytes) -> bytes:
+    """Return the payload with all its checksums made right, as far as it parses; for tests."""
+    out = bytearray(payload)
+    try:
+        size = FieldReader(payload, "keysine payload").varint(len(payload))
+        out[size - 2 : size] = checksum(payload[: size - 2])
+        fields = open_head(bytes(out[:size]))
+        model = fields.raw(9)[1]
+        blocks, per_group, per_segment = (fields.varint(2**20) for _ in range(3))
+        groups = -(-blocks // max(per_group, 1))
+        segments = max(1, -(-groups // max(per_segment, 1)))
+        empty = Plan([], 0, np.zeros(0), np.zeros(0))
+        parts = Symbols(fields.rest(), empty, model).sizes(segments, groups)
+        for part in (*parts[0], *parts[1]):
+            out[size : size + 2] = checksum(payload[size + 2 : size + part])
+            size += part
+    except FormatError:
+        pass
+    return bytes(out[: len(payload)])
+
+
+def _read_keys(read: Read, head: Head, plan: Plan) -> I64:
     keys = np.zeros((head.block_count + 1, plan.channel_count), np.int64)
     blocks = head.blocks_per_group * head.groups_per_segment
     for segment in range(len(head.segment_sizes)):
@@ -180,18 +236,11 @@ class RangeDecoder:
         return self._data[self._at - 1] if self._at <= len(self._data) else 0
 
 
-@dataclass
-class Adaptive:
-    """A probability that follows the bits it sees, at two speeds."""
-
-    fast: int = 32768
-    slow: int = 32768
-
-    def decode(self, coder: RangeDecoder) -> int:
-        bit = coder.decode(min(max((self.fast + self.slow) >> 1, 64), 65472))
-        self.fast += (65535 - self.fast) >> 4 if bit else -(self.fast >> 4)
-        self.slow += (65535 - self.slow) >> 7 if bit else -(self.slow >> 7)
-        return bit
+def _moved(state: int, bit: int) -> int:
+    """Return a state, probability << 10 | count, after it has seen a bit."""
+    p, count = state >> 10, state & 1023
+    p += ((4194303 * bit - p) * (131072 // (2 * count + 3))) >> 16
+    return p << 10 | min(count + 1, max(count, COUNT_LIMIT))
 
 
 @dataclass
@@ -211,9 +260,7 @@ class Mixture:
         error = ((bit << 16) - one) * WEIGHT_RATE
         for i, (state, x) in enumerate(zip(held, inputs, strict=True)):
             weights[i] += (x * error + (1 << 19)) >> 20
-            p, count = state >> 10, state & 1023
-            p += ((4194303 * bit - p) * (131072 // (2 * count + 3))) >> 16
-            self.states[i][contexts[i], level] = p << 10 | min(count + 1, max(count, COUNT_LIMIT))
+            self.states[i][contexts[i], level] = _moved(state, bit)
         return bit
 
 
@@ -225,17 +272,12 @@ class Models:
     reach: Mixture
     key: Mixture
     moves: Mixture
-    step_same: list[Adaptive] = field(default_factory=lambda: [Adaptive() for _ in range(3)])
-    step_down: list[Adaptive] = field(default_factory=lambda: [Adaptive() for _ in range(2)])
-    step_more: list[Adaptive] = field(default_factory=lambda: [Adaptive() for _ in range(64)])
-    reach_low: list[Adaptive] = field(default_factory=lambda: [Adaptive() for _ in range(REACHES)])
-    key_low: list[Adaptive] = field(default_factory=lambda: [Adaptive() for _ in range(EXPONENTS)])
-    escape: list[Adaptive] = field(default_factory=lambda: [Adaptive() for _ in range(32)])
+    singles: I64
 
     @classmethod
     def start(cls, model: int) -> Models:
         """Cut the core's table of trained starts into mixtures."""
-        states, weights = (np.asarray(a, np.int64) for a in _core.keysine_start(model))
+        states, weights, singles = (np.array(a, np.int64) for a in _core.keysine_start(model))
         mixtures, at, weight_at = [], 0, 0
         for counts, levels, sets in (
             (COEFFICIENT_STATES, LEVELS, LEVELS * 4),
@@ -251,16 +293,71 @@ class Models:
             weight_at += sets * INPUTS
             mixtures.append(Mixture(parts, own))
         coefficient, reach, key, moves = mixtures
-        return cls(coefficient, reach, key, moves)
+        return cls(coefficient, reach, key, moves, singles)
 
 
 class Symbols:
-    """Reads the symbols of one segment or group."""
+    """Reads the symbols of a head, a segment or a group."""
 
     def __init__(self, data: bytes, plan: Plan, model: int) -> None:
         self._coder = RangeDecoder(data)
         self._plan = plan
         self._m = Models.start(model)
+
+    def _single(self, at: int) -> int:
+        """Read a bit that one state predicts by itself."""
+        state = int(self._m.singles[at])
+        bit = self._coder.decode(min(max(state >> 16, 64), 65472))
+        self._m.singles[at] = _moved(state, bit)
+        return bit
+
+    def sizes(self, segments: int, groups: int) -> tuple[list[int], list[int]]:
+        """Return the sizes of segments and groups."""
+        return (
+            [self._natural(SEGMENT_SIZE) for _ in range(segments)],
+            [self._natural(GROUP_SIZE) for _ in range(groups)],
+        )
+
+    def table(self, header: ClipHeader) -> I32:
+        """Return the plan (J, 13)."""
+        rows = np.zeros((len(header.skeleton), COLUMNS), np.int32)
+        turn = place = 0
+        for j, row in enumerate(rows):
+            turn = row[ROTATION_KIND] = self._kind(3 * turn, 4)
+            if turn in (Rotation.STILL, Rotation.VECTOR):
+                what = STILL_NUMBER if turn == Rotation.STILL else MEAN_NUMBER
+                row[MEAN] = [self._number(what) for _ in range(3)]
+            if turn == Rotation.VECTOR:
+                row[BASIS] = [self._number(BASIS_NUMBER) for _ in range(3)]
+            row[ROTATION_KEY_STEP] = 8
+            if turn >= Rotation.VECTOR:
+                row[ROTATION_KEY_STEP] += self._number(KEY_STEP_NUMBER)
+            if j in header.translated_joints:
+                place = row[TRANSLATION_KIND] = self._kind(12 + 2 * place, 3)
+            if row[TRANSLATION_KIND] != Translation.REST:
+                what = PLACE_NUMBER if place == Translation.STILL else ORIGIN_NUMBER
+                row[ORIGIN] = [self._number(what) for _ in range(3)]
+            row[TRANSLATION_KEY_STEP] = 8
+            if row[TRANSLATION_KIND] == Translation.MOVING:
+                row[TRANSLATION_KEY_STEP] += self._number(KEY_STEP_NUMBER)
+        return rows
+
+    def _kind(self, context: int, count: int) -> int:
+        found = 0
+        first = HEAD + HEAD_NUMBERS * NUMBER_LEVELS + context
+        while found < count - 1 and self._single(first + found):
+            found += 1
+        return found
+
+    def _natural(self, what: int) -> int:
+        first, length = HEAD + what * NUMBER_LEVELS, 0
+        while length < 31 and self._single(first + length):
+            length += 1
+        return self._low_bits(1, length - 1, first + 32) if length else 0
+
+    def _number(self, what: int) -> int:
+        size = self._natural(what) & 0x3FFFFFFF
+        return -size if size and self._coder.decode(32768) else size
 
     def keys(self, count: int) -> I64:
         """Return keys (count, C): the first as it is, the others from differences."""
@@ -294,14 +391,14 @@ class Symbols:
         exponents[at] = found
         if not found:
             return 0
-        value = self._low_bits(1, found - 1, self._m.key_low[found])
+        value = self._low_bits(1, found - 1, KEY_LOW + found)
         return -value if self._coder.decode(32768) else value
 
-    def _low_bits(self, value: int, count: int, first: Adaptive | None) -> int:
-        """Append `count` bits to `value`: the first modelled, the others as they are."""
+    def _low_bits(self, value: int, count: int, first: int | None) -> int:
+        """Append `count` bits to `value`: the first by a state, the others as they are."""
         for k in range(count):
             modelled = first is not None and k == 0
-            bit = first.decode(self._coder) if modelled and first else self._coder.decode(32768)
+            bit = self._single(first) if modelled and first else self._coder.decode(32768)
             value = value << 1 | bit
         return value
 
@@ -343,11 +440,11 @@ class Symbols:
             known += [int(steps[parent, b])] if steps[parent, b] >= 0 else []
             parent = self._plan.tracks[parent].parent
         guess = known[0] if known else 8
-        if self._m.step_same[kind].decode(self._coder):
+        if self._single(STEP_SAME + kind):
             return guess
-        down = self._m.step_down[int(kind != 0)].decode(self._coder)
+        down = self._single(STEP_DOWN + int(kind != 0))
         size = 1
-        while size < 64 and self._m.step_more[size - 1].decode(self._coder):
+        while size < 64 and self._single(STEP_MORE + size - 1):
             size += 1
         step = guess - size if down else guess + size
         if not 0 <= step < 64:
@@ -372,7 +469,7 @@ class Symbols:
         if found < 5:
             return found
         bits = (found - 5) // 2 + 1
-        low = self._low_bits(0, bits, self._m.reach_low[found])
+        low = self._low_bits(0, bits, REACH_LOW + found)
         return int(((2 + (found - 5) % 2) << bits) + 1 + low)
 
     def _coefficients(
@@ -411,7 +508,7 @@ class Symbols:
             found += 1
         if found == UNARY:
             length = 1
-            while length < 31 and self._m.escape[length].decode(self._coder):
+            while length < 31 and self._single(ESCAPE + length):
                 length += 1
             found = self._low_bits(1, length - 1, None) + UNARY - 1
         return -found if found and self._coder.decode(32768) else found

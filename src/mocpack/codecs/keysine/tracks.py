@@ -22,7 +22,6 @@ I32 = npt.NDArray[np.int32]
 SHELL = 0.03  # metres
 SPREAD = 0.3  # exponent of descendants in the weights
 MEAN_GRID = 0.125  # radians
-BASIS_GRID = 0.0625  # radians
 ORIGIN_GRID = 1.0  # metres
 KEY_STEP = 0.8  # of a coefficient's step of the same index
 
@@ -100,7 +99,9 @@ def step_size(unit: float, index: int) -> float:
     return size * 0.70710678118654752440 if index % 2 else size
 
 
-def build_plan(table: I32, header: ClipHeader, unit: float, fine: float) -> Plan:
+def build_plan(
+    table: I32, header: ClipHeader, unit: float, fine: float, basis_grid: float
+) -> Plan:
     """Return the tracks that the plan (J, 13) describes.
 
     Parameters
@@ -109,6 +110,8 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float) -> Plan
         Metres; what steps are multiples of.
     fine : float
         Grid of still rotations (radians) and translations (metres).
+    basis_grid : float
+        Grid of the turns of axes, radians.
     """
     _check(table, header)
     still = _still_rotations(table, fine)
@@ -130,7 +133,7 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float) -> Plan
             kind = Rotation(row[ROTATION_KIND])
             width = 3 if kind == Rotation.VECTOR else 4
             size = KEY_STEP * step_size(unit, int(row[ROTATION_KEY_STEP]))
-            axes = _axes(kind, row, inertia[j])
+            axes = _axes(kind, basis_grid * row[BASIS], inertia[j])
             family = _family(kind, j, int(counts[j]))
             tracks.append(
                 Track(j, kind, channels, width, above[parent], family, still[j], axes, size)
@@ -213,11 +216,11 @@ def _point_inertia(at: F64) -> F64:
     return np.asarray(at @ at * np.eye(3) - np.outer(at, at))
 
 
-def _axes(kind: Rotation, row: I32, inertia: F64) -> F64:
+def _axes(kind: Rotation, basis: F64, inertia: F64) -> F64:
     if kind == Rotation.QUATERNION:
         return np.asarray(0.5 / np.sqrt(np.trace(inertia) / 3) * np.eye(3))
     values, vectors = np.linalg.eigh(inertia)
-    turn = rotations.as_matrix(rotations.from_rotvec(BASIS_GRID * row[BASIS].astype(np.float64)))
+    turn = rotations.as_matrix(rotations.from_rotvec(basis))
     return np.asarray((vectors / np.sqrt(values)) @ vectors.T @ turn)
 
 
