@@ -143,7 +143,7 @@ class GroupCoder
 		{
 			*step = searched(track, expected_step(t), scale);
 			double worst = settle(track, *step);
-			if (worst <= 1.0)
+			if (worst <= 1.0 || e_.job.search.over <= 0)
 				return true;
 			scale *= 1.02 * std::sqrt(worst);
 			if (scale > 8.0)

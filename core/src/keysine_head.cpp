@@ -99,7 +99,7 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 	h->block_count = in.varint();
 	h->blocks_per_group = in.varint();
 	h->groups_per_segment = in.varint();
-	if (in.short_of || basis_bits > 20 || !plausible(*h))
+	if (in.short_of || basis_bits > 20 || !has_models(h->model) || !plausible(*h))
 		return MOCPACK_CORRUPT;
 	h->group_count = (h->block_count + h->blocks_per_group - 1) / h->blocks_per_group;
 	h->segment_count =

@@ -144,7 +144,7 @@ class KeyCoder
 		}
 		if (k && share > 0)
 			pull(problem_, track.key_step, share, key - plan_.channel_count, key, gap_);
-		return settle(track, k, key) <= 1.0;
+		return settle(track, k, key) <= 1.0 || e_.job.search.over <= 0;
 	}
 
 	// Target and derivatives of one key.

@@ -13,7 +13,16 @@ namespace keysine
 namespace
 {
 
+#include "keysine_tables.inc"
+
 const int32_t EVEN_WEIGHT = 65536 * 3 / 10;
+const int SETS = int(sizeof(TRAINED_STATES) / sizeof(TRAINED_STATES[0]));
+
+// Twelve bits of probability, four of half the count.
+uint32_t expanded(uint32_t packed)
+{
+	return packed >> 4 << 20 | 1u << 19 | (packed & 15) * 2;
+}
 
 void start_untrained(Models* models)
 {
@@ -21,15 +30,27 @@ void start_untrained(Models* models)
 		state = HALF_STATE;
 	for (int32_t& weight : models->weights)
 		weight = EVEN_WEIGHT;
+	for (uint32_t& state : models->singles)
+		state = HALF_STATE;
 }
 
 } // namespace
 
-void start_models(Models* models, int)
+bool has_models(int set)
 {
-	start_untrained(models);
-	for (uint32_t& state : models->singles)
-		state = HALF_STATE;
+	return set >= 0 && set < SETS;
+}
+
+void start_models(Models* models, int set)
+{
+	if (!has_models(set))
+		return start_untrained(models);
+	for (int i = 0; i < STATE_COUNT; ++i)
+		models->states[i] = expanded(TRAINED_STATES[set][i]);
+	for (int i = 0; i < WEIGHT_COUNT; ++i)
+		models->weights[i] = TRAINED_WEIGHTS[set][i] * 256;
+	for (int i = 0; i < SINGLE_STATES; ++i)
+		models->singles[i] = expanded(TRAINED_SINGLES[set][i]);
 }
 
 } // namespace keysine

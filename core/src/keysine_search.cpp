@@ -141,7 +141,7 @@ class Block
 		for (int32_t sweep = 0; sweep < (e_.sweeps ? e_.sweeps : 1); ++sweep)
 		{
 			int32_t changes = repair();
-			if (!e_.sweeps || (sweep && worst() > 1.0f) || (!sweep && all_bits() > 1.6f * best + 20.0f))
+			if (!e_.sweeps || (sweep && e_.over > 0 && worst() > 1.0f) || (!sweep && all_bits() > 1.6f * best + 20.0f))
 				break;
 			changes += descend();
 			if (!changes)
@@ -258,7 +258,7 @@ class Block
 	int32_t repair()
 	{
 		int32_t made = 0;
-		while (made < e_.repairs && worst() > 1.0f)
+		while (e_.over > 0 && made < e_.repairs && worst() > 1.0f)
 		{
 			int32_t channel[CANDIDATES], frequency[CANDIDATES], found = screen(channel, frequency);
 			float best = -1e-9f, best_price = 0;
@@ -370,7 +370,7 @@ Found search_block(const Problem& problem, const Effort& effort, const double* s
 		Found found = block.solve(step, float(steps[step]), best.cost);
 		bool any = block.any();
 		found.cost += any ? step_bits(step, expected) : 0.0f;
-		bool good = found.worst <= 1.0f;
+		bool good = found.worst <= 1.0f || effort.over <= 0;
 		if (!good)
 			found.cost += 1e6f * found.worst;
 		if (found.cost < best.cost)

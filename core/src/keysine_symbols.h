@@ -55,6 +55,9 @@ struct Models
 	uint32_t singles[SINGLE_STATES];
 };
 
+// Whether there is a trained set of that number.
+bool has_models(int set);
+
 // Sets every model to its start: trained set number `set`, or nothing known where there is none.
 void start_models(Models* models, int set);
 

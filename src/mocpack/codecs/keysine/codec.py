@@ -29,6 +29,7 @@ BLOCK_SECONDS = 0.5
 SEGMENT_GROUPS = 16
 MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
 TIGHTER = (1.0, 0.98, 0.9, 0.7, 0.4)  # shares of the bound that are aimed at, one after another
+MEAN_TRIES, MEAN_NEAR, MEAN_SLOPE = 10, 0.985, 0.8
 LONG_CLIP = 2000  # frames from which all cores are used
 EFFORTS = tuple(search.EFFORTS)
 
@@ -43,6 +44,9 @@ class Keysine(Codec):
         Bound on the displacement of joints, bone ends and shell points: metres, or text ("1mm").
     mean_error : float or str, optional
         Bound on the mean displacement of joints; takes the place of `max_error`.
+    step : float or str, optional
+        Step of the quantiser, about the displacement that its rounding may cause: takes the place
+        of both bounds, and promises nothing.
     effort : {"fast", "default", "best"}
         How long the encoder may search.
     group_seconds : float
@@ -57,14 +61,16 @@ class Keysine(Codec):
 
     max_error: float = 1e-3
     mean_error: float | None = None
+    step: float | None = None
     effort: str = "default"
     group_seconds: float = 1.0
     threads: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_error", parse_length(self.max_error))
-        if self.mean_error is not None:
-            object.__setattr__(self, "mean_error", parse_length(self.mean_error))
+        for name in ("mean_error", "step"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, parse_length(getattr(self, name)))
         if self.effort not in EFFORTS:
             raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, got {self.effort!r}")
         if not 0 < self.group_seconds < 1e6:
@@ -75,13 +81,15 @@ class Keysine(Codec):
     def with_bound(self, *, max_error: float | None, mean_error: float | None, effort: str) -> Self:
         """Return the codec that keeps these bounds, in metres."""
         bound = self.max_error if max_error is None else max_error
-        return replace(self, max_error=bound, mean_error=mean_error, effort=effort)
+        return replace(self, max_error=bound, mean_error=mean_error, step=None, effort=effort)
 
     def encode(self, clip: Clip) -> bytes:
+        if self.step is not None:
+            return self._free(clip, self.step)
         if self.mean_error is not None:
-            return self._encode_mean(clip, self.mean_error)
+            return self._within_mean(clip, self.mean_error)
         for share in TIGHTER:
-            payload = self._attempt(clip, share * self.max_error)
+            payload = self._bounded(clip, share * self.max_error)
             if payload and promised_error(clip, self.decode(payload, clip.header)).max <= (
                 self.max_error - min(MARGIN, 0.01 * self.max_error)
             ):
@@ -155,26 +163,38 @@ class Keysine(Codec):
         )
         return _clip(replace(header, frame_count=len(turns)), turns, places)
 
-    def _attempt(self, clip: Clip, bound: float) -> bytes | None:
+    def _bounded(self, clip: Clip, bound: float) -> bytes | None:
         """Return a payload that aims at `bound`, or None where the search cannot reach it."""
+        settings = search.bounded(self.effort, bound)
+        settings.bound = bound - max(5e-4 * bound, min(MARGIN, 0.02 * bound))
+        return self._pack(clip, settings, bound, planning.UNIT_STEP)
+
+    def _free(self, clip: Clip, step: float) -> bytes:
+        """Return the payload of a step, whatever its error."""
+        payload = self._pack(clip, search.free(self.effort, step), step, search.FREE_KEY_STEP)
+        if payload is None:
+            raise BoundError(f"a step of {format_length(step)} is too fine for this clip")
+        return payload
+
+    def _pack(
+        self, clip: Clip, settings: _core.KeysineSettings, size: float, key_step: int
+    ) -> bytes | None:
         blocks = planning.cut(
             clip,
             block_seconds=BLOCK_SECONDS,
             group_seconds=self.group_seconds,
             segment_groups=SEGMENT_GROUPS,
         )
-        bits, basis_bits = planning.fine_bits(clip, bound), planning.basis_bits(clip)
-        unit = float(np.float32(bound))
-        settings = search.settings(self.effort, bound)
+        bits, basis_bits = planning.fine_bits(clip, size), planning.basis_bits(clip)
+        unit = float(np.float32(size))
         settings.unit, settings.fine, settings.basis_grid = unit, 0.5**bits, 0.5**basis_bits
-        settings.tempo, settings.model = blocks.tempo, 0
-        settings.bound = bound - max(5e-4 * bound, min(MARGIN, 0.02 * bound))
+        settings.tempo, settings.model = blocks.tempo, search.model_set(size)
         native = clip.skeleton.native(clip.translated_joints)
         made = _core.keysine_encode(
             native,
             clip.rotations,
             clip.translations,
-            planning.plan_table(clip, bits, basis_bits, unit),
+            planning.plan_table(clip, bits, basis_bits, unit, key_step=key_step),
             search.rates(),
             blocks.block_count,
             blocks.blocks_per_group,
@@ -201,18 +221,25 @@ class Keysine(Codec):
         )
         return write_payload(head, native, segments, groups)
 
-    def _encode_mean(self, clip: Clip, bound: float) -> bytes:
-        """Return the payload of the loosest largest error whose mean error keeps the bound."""
-        low, high, best = bound, 64 * bound, None
-        for _ in range(10):
-            middle = float(np.sqrt(low * high))
-            payload = replace(self, max_error=middle, mean_error=None).encode(clip)
+    def _within_mean(self, clip: Clip, bound: float) -> bytes:
+        """Return the payload of about the coarsest step whose mean error keeps the bound.
+
+        The mean error grows about as the step to the power of MEAN_SLOPE, so a few steps that
+        follow this law come as near as the next try would.
+        """
+        step, best, reached = 3.0 * bound, None, 0.0
+        for _ in range(MEAN_TRIES):
+            payload = self._free(clip, step)
             error = promised_error(clip, self.decode(payload, clip.header)).joint_mean
-            if error <= bound:
-                low, best = middle, payload
-            else:
-                high = middle
-        return best or replace(self, max_error=bound, mean_error=None).encode(clip)
+            if reached < error <= bound:
+                best, reached = payload, error
+            if MEAN_NEAR * bound <= error <= bound:
+                break
+            aim = 0.5 * (1 + MEAN_NEAR) * bound
+            step *= (aim / max(error, 1e-3 * bound)) ** (1 / MEAN_SLOPE)
+        if best is None:
+            raise BoundError(f"keysine cannot keep this clip's mean within {format_length(bound)}")
+        return best
 
     def _threads(self, frame_count: int) -> int:
         if self.threads:

@@ -76,8 +76,8 @@ def basis_bits(clip: Clip) -> int:
     return 4 if clip.frame_count < 300 else 5 if clip.frame_count < 2000 else 6
 
 
-def plan_table(clip: Clip, bits: int, basis: int, unit: float) -> I32:
-    """Return the plan (J, 13) of a clip."""
+def plan_table(clip: Clip, bits: int, basis: int, unit: float, *, key_step: int) -> I32:
+    """Return the plan (J, 13) of a clip; `key_step` is the index of the keys' step."""
     table = np.zeros((len(clip.skeleton), COLUMNS), np.int32)
     table[:, [ROTATION_KEY_STEP, TRANSLATION_KEY_STEP]] = UNIT_STEP
     fine = 0.5**bits
@@ -87,6 +87,8 @@ def plan_table(clip: Clip, bits: int, basis: int, unit: float) -> I32:
     for j in range(len(clip.skeleton)):
         turn, mean = _rotation(clip.rotations[:, j], fine)
         table[j, ROTATION_KIND], table[j, MEAN] = turn, mean
+    table[table[:, ROTATION_KIND] >= Rotation.VECTOR, ROTATION_KEY_STEP] = key_step
+    table[table[:, TRANSLATION_KIND] == Translation.MOVING, TRANSLATION_KEY_STEP] = key_step
     table[:, BASIS] = _bases(clip, table, unit, fine, 0.5**basis)
     return table
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
+from mocpack.codecs.keysine.tracks import SPREAD
 
 F32 = npt.NDArray[np.float32]
 
@@ -34,22 +35,45 @@ EFFORTS = {
 }
 OUTSIDE = 60.0  # bits, for each unit of squared displacement beyond the allowance
 ROUNDING = 0.33
+SQUARE_PRICE = 6.0  # bits for a squared step of error, where no bound is asked
+FREE_STEPS = (8, 8)
+FREE_KEY_STEP = 12
+LOOSE = 8e-3  # metres
 SOFTNESS = ((20e-3, 1.0), (10e-3, 2.0), (5e-3, 4.0), (2e-3, 6.0), (1e-3, 8.0))
 
 
-def settings(effort: str, bound: float) -> _core.KeysineSettings:
-    """Return the native search's settings for a bound in metres."""
-    chosen = EFFORTS[effort]
-    made = _core.KeysineSettings()
-    made.over = OUTSIDE
-    made.square = _softness(bound)
-    made.linear = 0.0
-    made.rounding = ROUNDING
-    made.sweeps, made.repairs = chosen.sweeps, chosen.repairs
-    made.coarsest, made.finest = chosen.coarsest, chosen.finest
-    made.greedy = int(chosen.greedy)
+def bounded(effort: str, bound: float) -> _core.KeysineSettings:
+    """Return the search's settings for a bound on the largest error, in metres."""
+    made = _settings(EFFORTS[effort])
+    made.over, made.square, made.linear = OUTSIDE, _softness(bound), 0.0
     made.inner, made.shrink, made.key_share = 1.0, 0.2, 0.7
+    made.bound = bound
     return made
+
+
+def free(effort: str, step: float) -> _core.KeysineSettings:
+    """Return the search's settings for a step: errors have a price, and no bound."""
+    made = _settings(EFFORTS[effort])
+    made.over, made.square, made.linear = 0.0, 0.0, SQUARE_PRICE
+    # points weigh as they do in the channels: origins as their descendants, shell points a third
+    made.bound, made.inner, made.shrink = np.sqrt(3) * step, np.sqrt(1 / 3), 0.5 * SPREAD
+    made.key_share, made.repairs = 0.0, 0
+    made.coarsest, made.finest = FREE_STEPS
+    return made
+
+
+def _settings(effort: Effort) -> _core.KeysineSettings:
+    made = _core.KeysineSettings()
+    made.rounding = ROUNDING
+    made.sweeps, made.repairs = effort.sweeps, effort.repairs
+    made.coarsest, made.finest = effort.coarsest, effort.finest
+    made.greedy = int(effort.greedy)
+    return made
+
+
+def model_set(step: float) -> int:
+    """Return the trained set that fits a step: 0 in general, 1 for loose ones."""
+    return int(step > LOOSE)
 
 
 @cache
