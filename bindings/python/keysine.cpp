@@ -55,7 +55,7 @@ struct Settings
 {
 	double unit, fine, basis_grid, bound, inner, shrink, key_share;
 	int32_t model, tempo;
-	float over, square, linear, rounding;
+	float over, square, linear, rounding, calm, calm_from;
 	int32_t sweeps, repairs, coarsest, finest, greedy;
 };
 
@@ -94,7 +94,7 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 		s.model,
 		s.tempo,
 		rates.data(),
-		{s.over, s.square, s.linear, s.rounding, s.sweeps, s.repairs, s.coarsest, s.finest, s.greedy}};
+		{s.over, s.square, s.linear, s.rounding, s.calm, s.calm_from, s.sweeps, s.repairs, s.coarsest, s.finest, s.greedy}};
 	size_t group_count = (block_count + blocks_per_group - 1) / blocks_per_group;
 	size_t segment_count = group_count ? (group_count + groups_per_segment - 1) / groups_per_segment : 1;
 	std::vector<std::vector<uint8_t>> segments(segment_count), groups(group_count);
@@ -209,9 +209,10 @@ std::vector<int32_t> decode_keys(const Head& head, const uint8_t* src, size_t si
 
 using Motion = std::tuple<NewArray<double, 3>, NewArray<double, 3>>;
 
-// Rotations and translations of groups first … first + count - 1, their last key included.
+// Rotations and translations of groups first … first + count - 1, their last key included; without `groups`,
+// what the keys alone give.
 Motion keysine_decode(const Skeleton& skeleton, nb::bytes head_bytes, size_t frame_count, nb::bytes segments,
-					  nb::bytes groups, size_t first, size_t count, size_t threads)
+					  std::optional<nb::bytes> groups, size_t first, size_t count, size_t threads)
 {
 	Head head(skeleton, head_bytes, frame_count);
 	const mocpack_KeysineLayout& l = head.layout;
@@ -220,7 +221,7 @@ Motion keysine_decode(const Skeleton& skeleton, nb::bytes head_bytes, size_t fra
 	size_t first_segment = first / l.groups_per_segment;
 	size_t segment_count = count ? (first + count - 1) / l.groups_per_segment - first_segment + 1 : 1;
 	const uint32_t* sizes = l.sizes + l.segment_count + first;
-	if (groups.size() < sum_of(sizes, count))
+	if (groups && groups->size() < sum_of(sizes, count))
 		check_status(MOCPACK_TRUNCATED, "keysine groups");
 	size_t first_block = first * l.blocks_per_group;
 	size_t last_block = std::min(l.block_count, (first + count) * l.blocks_per_group);
@@ -229,7 +230,7 @@ Motion keysine_decode(const Skeleton& skeleton, nb::bytes head_bytes, size_t fra
 	size_t joints = skeleton.view.joint_count, moving = skeleton.view.translated_count;
 	std::atomic<int> status{MOCPACK_OK};
 	const uint8_t* key_src = static_cast<const uint8_t*>(segments.data());
-	const uint8_t* src = static_cast<const uint8_t*>(groups.data());
+	const uint8_t* src = groups ? static_cast<const uint8_t*>(groups->data()) : nullptr;
 	size_t key_size = segments.size();
 	std::vector<int32_t> keys = decode_keys(head, key_src, key_size, first_segment, segment_count, threads);
 	const int32_t* own_keys =
@@ -249,7 +250,8 @@ Motion keysine_decode(const Skeleton& skeleton, nb::bytes head_bytes, size_t fra
 					   size_t block = i * l.blocks_per_group;
 					   size_t frame = mocpack_keysine_key_frame(head.view, first_block + block) - start;
 					   int found = mocpack_keysine_decode_group(
-						   head.view, first + i, own_keys + block * l.channel_count, src + offsets[i],
+						   head.view, first + i, own_keys + block * l.channel_count,
+						   src ? src + offsets[i] : nullptr,
 						   sizes[i], turn + 4 * frame * joints, place + 3 * frame * moving, scratch);
 					   if (found != MOCPACK_OK)
 						   status = found;
@@ -387,6 +389,8 @@ void register_keysine(nb::module_& m)
 		.def_rw("square", &Settings::square)
 		.def_rw("linear", &Settings::linear)
 		.def_rw("rounding", &Settings::rounding)
+		.def_rw("calm", &Settings::calm)
+		.def_rw("calm_from", &Settings::calm_from)
 		.def_rw("sweeps", &Settings::sweeps)
 		.def_rw("repairs", &Settings::repairs)
 		.def_rw("coarsest", &Settings::coarsest)
@@ -403,6 +407,6 @@ void register_keysine(nb::module_& m)
 		  "rates"_a, "block_count"_a, "blocks_per_group"_a, "groups_per_segment"_a, "settings"_a,
 		  "threads"_a);
 	m.def("keysine_decode", &keysine_decode, "skeleton"_a, "head"_a, "frame_count"_a, "segments"_a,
-		  "groups"_a, "first"_a, "count"_a, "threads"_a);
+		  "groups"_a.none(), "first"_a, "count"_a, "threads"_a);
 	m.def("keysine_poses", &keysine_poses, "skeleton"_a, "head"_a, "frame_count"_a, "segments"_a);
 }

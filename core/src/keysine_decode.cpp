@@ -87,8 +87,8 @@ mocpack_Status mocpack::keysine::read_group(const mocpack_KeysineHead* head, siz
 {
 	Arena arena(scratch);
 	lay_out_group(head, symbols, &arena);
-	const uint8_t* body = checked(src, size);
-	if (!body)
+	const uint8_t* body = src ? checked(src, size) : nullptr;
+	if (src && !body)
 		return MOCPACK_CORRUPT;
 	const Plan& plan = head->plan;
 	size_t first = group * head->blocks_per_group, blocks = head->blocks_per_group;
@@ -99,9 +99,11 @@ mocpack_Status mocpack::keysine::read_group(const mocpack_KeysineHead* head, siz
 		symbols->lengths[b] = int32_t(key_frame(first + b + 1, head->frame_count, head->block_count) -
 									  key_frame(first + b, head->frame_count, head->block_count)) -
 							  1;
-	start_models(symbols->models, head->model);
 	std::memset(symbols->values, 0, plan.channel_count * blocks * size_t(symbols->stride) * sizeof(int32_t));
 	std::memset(symbols->steps, 0, plan.track_count * blocks * sizeof(int32_t));
+	if (!src)
+		return MOCPACK_OK;
+	start_models(symbols->models, head->model);
 	Reader reader = {RangeDecoder(body, size - 2)};
 	Shape shape = {symbols->blocks, symbols->stride, symbols->lengths, head->tempo};
 	bool good = Symbols<Reader>(reader, *symbols->models, plan)

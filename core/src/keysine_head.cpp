@@ -90,6 +90,7 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 	h->model = int32_t(in.byte());
 	uint32_t fine_bits = in.byte();
 	uint32_t basis_bits = in.byte();
+	in.byte(); // the error of the keys alone, for those who play no more
 	h->tempo = int32_t(in.byte());
 	if (in.end - in.at < 4 || mode != 0 || fine_bits > 60)
 		return MOCPACK_CORRUPT;

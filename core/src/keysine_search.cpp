@@ -217,7 +217,11 @@ class Block
 		const int32_t* row = values_ + c * p_.stride;
 		int32_t one = k > 0 ? size_of(row[k - 1]) : 0, two = k > 1 ? size_of(row[k - 2]) : 0;
 		int32_t near = one > 3 ? 7 : least(2 * one + two, 7);
-		return p_.rates->bits[p_.bands[k]][near][p_.before[c * p_.stride + k]][least(size_of(row[k]), 39)];
+		float bits = p_.rates->bits[p_.bands[k]][near][p_.before[c * p_.stride + k]][least(size_of(row[k]), 39)];
+		if (k < e_.calm_from || !row[k])
+			return bits;
+		float wanted = p_.wanted[c * p_.stride + k] / size_, added = float(row[k]) * float(row[k]) - wanted * wanted;
+		return added > 0 ? bits + e_.calm * added : bits;
 	}
 
 	// Bits of a coefficient and of the two whose contexts it is in.

@@ -23,6 +23,8 @@ struct Effort
 	float square;			  // price of u²
 	float linear;			  // price of u
 	float rounding;			  // what is added before truncation
+	float calm;		// price of energy above calm_from that the source does not have, in squared steps
+	int32_t calm_from; // frequency index
 	int32_t sweeps;			  // rounds of repair and descent; 0: rounding and repair only
 	int32_t repairs;		  // changes of one repair
 	int32_t coarsest, finest; // steps tried

@@ -446,7 +446,8 @@ extern "C"
 												  void* scratch);
 
 	/* Decodes one group, given its keys (blocks + 1, channels), into rotations (T, J, 4) and translations
-	 * (T, M, 3) of the frames from its first key up to, but not with, its last. */
+	 * (T, M, 3) of the frames from its first key up to, but not with, its last. Without src, the motion is
+	 * what the keys alone give. */
 	size_t mocpack_keysine_group_scratch(const mocpack_KeysineHead* head);
 	mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, size_t group,
 												const int32_t* keys, const uint8_t* src, size_t size,
@@ -477,7 +478,7 @@ extern "C"
 	// How hard the keysine encoder searches, and what an error costs it; keysine_search.h says more.
 	typedef struct mocpack_KeysineSearch
 	{
-		float over, square, linear, rounding;
+		float over, square, linear, rounding, calm, calm_from;
 		int32_t sweeps, repairs, coarsest, finest, greedy;
 	} mocpack_KeysineSearch;
 

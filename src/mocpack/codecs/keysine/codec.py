@@ -7,6 +7,7 @@ series on top, quantised by a search that knows the bound. `docs/codecs/keysine.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +26,6 @@ from mocpack.units import format_length, parse_length
 
 F64 = npt.NDArray[np.float64]
 
-BLOCK_SECONDS = 0.5
 SEGMENT_GROUPS = 16
 MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
 TIGHTER = (1.0, 0.98, 0.9, 0.7, 0.4)  # shares of the bound that are aimed at, one after another
@@ -131,15 +131,29 @@ class Keysine(Codec):
         return _clip(keys, turns, places)
 
     def decode_partial(self, payload: bytes, header: ClipHeader) -> Clip:
-        """Return the groups that are whole, from the first on."""
+        """Return the groups that are whole, and beyond them what the keys alone give.
+
+        The keys of a clip come before its groups, so that a cut file plays to its end, only
+        coarser; where even keys are missing, the clip is shorter.
+        """
         read = _reader(payload)
         head = read_head(read, header)
         count = len(head.group_sizes)
         while count and sum(head.groups_at(0, count)) > len(payload):
             count -= 1
-        if not count and head.group_sizes:
-            raise TruncatedError("keysine payload ends before its first group is whole")
-        return self._decode_groups(read, header, head, 0, count)
+        if count == len(head.group_sizes):
+            return self.decode(payload, header)
+        start = head.key_frame(count * head.blocks_per_group, header.frame_count)
+        missing = len(head.group_sizes) - count
+        rest = self._decode_groups(read, header, head, count, missing, keys_alone=True)
+        if not count:
+            return rest
+        whole = self._decode_groups(read, header, head, 0, count).frames(0, start)
+        return _clip(
+            replace(header, frame_count=start + rest.frame_count),
+            np.concatenate([whole.rotations, rest.rotations]),
+            np.concatenate([whole.translations, rest.translations]),
+        )
 
     @staticmethod
     def reseal(payload: bytes) -> bytes:
@@ -147,7 +161,14 @@ class Keysine(Codec):
         return reference.resealed(payload)
 
     def _decode_groups(
-        self, read: Read, header: ClipHeader, head: Head, first: int, count: int
+        self,
+        read: Read,
+        header: ClipHeader,
+        head: Head,
+        first: int,
+        count: int,
+        *,
+        keys_alone: bool = False,
     ) -> Clip:
         segment = head.segment_of(first)
         segments = head.segment_of(max(first, first + count - 1)) - segment + 1
@@ -156,7 +177,7 @@ class Keysine(Codec):
             read(0, head.size),
             header.frame_count,
             read(*head.segments_at(segment, segments)),
-            read(*head.groups_at(first, count)),
+            None if keys_alone else read(*head.groups_at(first, count)),
             first,
             count,
             self._threads(header.frame_count),
@@ -181,13 +202,14 @@ class Keysine(Codec):
     ) -> bytes | None:
         blocks = planning.cut(
             clip,
-            block_seconds=BLOCK_SECONDS,
+            block_seconds=search.block_seconds(size),
             group_seconds=self.group_seconds,
             segment_groups=SEGMENT_GROUPS,
         )
         bits, basis_bits = planning.fine_bits(clip, size), planning.basis_bits(clip)
         unit = float(np.float32(size))
         settings.unit, settings.fine, settings.basis_grid = unit, 0.5**bits, 0.5**basis_bits
+        settings.calm_from = min(1.0, 2 * search.TREMBLE_FROM / clip.frame_rate)
         settings.tempo, settings.model = blocks.tempo, search.model_set(size)
         native = clip.skeleton.native(clip.translated_joints)
         made = _core.keysine_encode(
@@ -209,6 +231,7 @@ class Keysine(Codec):
             settings.model,
             bits,
             basis_bits,
+            0,
             blocks.tempo,
             unit,
             blocks.block_count,
@@ -219,7 +242,13 @@ class Keysine(Codec):
             (),
             0,
         )
-        return write_payload(head, native, segments, groups)
+        payload = write_payload(head, native, segments, groups)
+        read = _reader(payload)
+        whole = read_head(read, clip.header)
+        base = self._decode_groups(read, clip.header, whole, 0, len(groups), keys_alone=True)
+        error = promised_error(clip, base).max
+        coarse = min(max(math.ceil(8 * math.log2(max(error, unit) / unit)), 0), 255)
+        return write_payload(replace(head, coarse=coarse), native, segments, groups)
 
     def _within_mean(self, clip: Clip, bound: float) -> bytes:
         """Return the payload of about the coarsest step whose mean error keeps the bound.

@@ -1,7 +1,7 @@
 """The bytes of a `keysine` payload: head, key segments, groups. Knows no motion.
 
 Head: varint size of the head; u8 mode; u8 model set; u8 bits of the fine grid; u8 bits of the grid
-of axes; u8 tempo; f4 unit; varints: blocks, blocks per group, groups per segment; the size of each
+of axes; u8 error of the keys alone; u8 tempo; f4 unit; varints: blocks, blocks per group, groups per segment; the size of each
 segment and group and the plan, coded; u16 CRC-16 of the head so far. A segment or group is the u16
 CRC-16 of its body, then its body.
 """
@@ -37,6 +37,7 @@ class Head:
     model: int
     fine_bits: int
     basis_bits: int
+    coarse: int
     tempo: int
     unit: float
     block_count: int
@@ -50,6 +51,11 @@ class Head:
     @property
     def fine(self) -> float:
         return 0.5**self.fine_bits
+
+    @property
+    def coarse_error(self) -> float:
+        """Largest error, in metres, of the motion that the keys alone give."""
+        return float(self.unit * 2 ** (self.coarse / 8))
 
     @property
     def basis_grid(self) -> float:
@@ -86,7 +92,7 @@ def write_payload(
 ) -> bytes:
     """Return the payload; sizes of head and parts are taken from the parts."""
     fields = FieldWriter()
-    for value in (TRANSFORM, head.model, head.fine_bits, head.basis_bits, head.tempo):
+    for value in (TRANSFORM, head.model, head.fine_bits, head.basis_bits, head.coarse, head.tempo):
         fields.u8(value)
     fields.f32(head.unit)
     for value in (head.block_count, head.blocks_per_group, head.groups_per_segment):
@@ -135,14 +141,14 @@ def open_head(data: bytes) -> FieldReader:
 
 def read_fields(fields: FieldReader, frame_count: int, size: int) -> Head:
     """Read what stands in a head before its coded part."""
-    mode, model, fine_bits, basis_bits, tempo = (fields.u8() for _ in range(5))
+    mode, model, fine_bits, basis_bits, coarse, tempo = (fields.u8() for _ in range(6))
     unit = fields.f32()
     blocks, per_group, per_segment = (fields.varint(2**40) for _ in range(3))
     if mode != TRANSFORM or fine_bits > 60 or basis_bits > 20 or tempo < 1 or not 0 < unit < 1e6:
         raise CorruptionError("keysine head: numbers out of range")
     _check_blocks(frame_count, blocks, per_group, per_segment)
     table = np.zeros((0, COLUMNS), np.int32)
-    numbers = (model, fine_bits, basis_bits, tempo, unit, blocks, per_group, per_segment)
+    numbers = (model, fine_bits, basis_bits, coarse, tempo, unit, blocks, per_group, per_segment)
     return Head(*numbers, table, (), (), size)
 
 

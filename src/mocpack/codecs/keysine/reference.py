@@ -109,7 +109,7 @@ def resealed(payload: bytes) -> bytes:
         size = FieldReader(payload, "keysine payload").varint(len(payload))
         out[size - 2 : size] = checksum(payload[: size - 2])
         fields = open_head(bytes(out[:size]))
-        model = fields.raw(9)[1]
+        model = fields.raw(10)[1]
         blocks, per_group, per_segment = (fields.varint(2**20) for _ in range(3))
         groups = -(-blocks // max(per_group, 1))
         segments = max(1, -(-groups // max(per_segment, 1)))

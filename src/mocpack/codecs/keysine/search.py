@@ -35,10 +35,12 @@ EFFORTS = {
 }
 OUTSIDE = 60.0  # bits, for each unit of squared displacement beyond the allowance
 ROUNDING = 0.33
+CALM = 4.0  # bits for a squared step of energy above 30 Hz that the source does not have
+TREMBLE_FROM = 30.0  # hertz
 SQUARE_PRICE = 6.0  # bits for a squared step of error, where no bound is asked
 FREE_STEPS = (8, 8)
 FREE_KEY_STEP = 12
-LOOSE = 8e-3  # metres
+LOOSE, TIGHT = 8e-3, 2.5e-3  # metres: where other blocks and models fit better
 SOFTNESS = ((20e-3, 1.0), (10e-3, 2.0), (5e-3, 4.0), (2e-3, 6.0), (1e-3, 8.0))
 
 
@@ -65,10 +67,16 @@ def free(effort: str, step: float) -> _core.KeysineSettings:
 def _settings(effort: Effort) -> _core.KeysineSettings:
     made = _core.KeysineSettings()
     made.rounding = ROUNDING
+    made.calm, made.calm_from = CALM, 1.0
     made.sweeps, made.repairs = effort.sweeps, effort.repairs
     made.coarsest, made.finest = effort.coarsest, effort.finest
     made.greedy = int(effort.greedy)
     return made
+
+
+def block_seconds(step: float) -> float:
+    """Return how far keys are apart: the finer the error, the shorter the blocks that pay."""
+    return 1.0 if step > LOOSE else 0.5 if step > TIGHT else 0.25
 
 
 def model_set(step: float) -> int:
