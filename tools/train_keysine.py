@@ -88,7 +88,9 @@ def expand(packed):
 def write(sets):
     lines = ["// Made by tools/train_keysine.py from cmu-train; do not edit.\n"]
     for name, pick in (("STATES", 0), ("WEIGHTS", 1), ("SINGLES", 2)):
-        kind, size = ("int16_t", "WEIGHT_COUNT") if pick == 1 else ("uint16_t", f"{name[:-1]}_COUNT")
+        kind, size = (
+            ("int16_t", "WEIGHT_COUNT") if pick == 1 else ("uint16_t", f"{name[:-1]}_COUNT")
+        )
         size = "SINGLE_STATES" if pick == 2 else size
         lines.append(f"const {kind} TRAINED_{name}[{len(sets)}][{size}] = {{\n")
         for models in sets:

@@ -22,13 +22,19 @@ from mocpack.codec import Codec, Quality, Read
 from mocpack.codecs.keysine import planning, reference, search
 from mocpack.codecs.keysine.payload import Head, read_head, write_payload
 from mocpack.errors import BoundError, CorruptionError, InvalidClipError, TruncatedError
+from mocpack.metrics.contacts import slip
+from mocpack.metrics.spectrum import tremble
 from mocpack.units import format_length, parse_length
 
 F64 = npt.NDArray[np.float64]
 
 SEGMENT_GROUPS = 16
 MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
-TIGHTER = (1.0, 0.98, 0.9, 0.7, 0.4)  # shares of the bound that are aimed at, one after another
+# shares of the bound to aim at, and what trembling costs: until it is calm, then until it holds
+TRIES = (
+    *((1.0, search.CALM), (0.97, 4 * search.CALM), (0.9, 8 * search.CALM)),
+    *((0.97, search.CALM), (0.9, search.CALM), (0.7, search.CALM), (0.4, search.CALM)),
+)
 MEAN_TRIES, MEAN_NEAR, MEAN_SLOPE = 10, 0.985, 0.8
 LONG_CLIP = 2000  # frames from which all cores are used
 EFFORTS = tuple(search.EFFORTS)
@@ -88,13 +94,7 @@ class Keysine(Codec):
             return self._free(clip, self.step)
         if self.mean_error is not None:
             return self._within_mean(clip, self.mean_error)
-        for share in TIGHTER:
-            payload = self._bounded(clip, share * self.max_error)
-            if payload and promised_error(clip, self.decode(payload, clip.header)).max <= (
-                self.max_error - min(MARGIN, 0.01 * self.max_error)
-            ):
-                return payload
-        raise BoundError(f"keysine cannot keep this clip within {format_length(self.max_error)}")
+        return self._within_bound(clip)
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         read = _reader(payload)
@@ -184,10 +184,34 @@ class Keysine(Codec):
         )
         return _clip(replace(header, frame_count=len(turns)), turns, places)
 
-    def _bounded(self, clip: Clip, bound: float) -> bytes | None:
+    def _within_bound(self, clip: Clip) -> bytes:
+        """Return the first payload that keeps the bound calmly, else the calmest that keeps it."""
+        limit = self.max_error - min(MARGIN, 0.01 * self.max_error)
+        calmest: tuple[float, bytes] | None = None
+        for share, calm in TRIES:
+            if calmest is not None and calm == search.CALM:
+                break  # tighter bounds are for those that miss theirs
+            payload = self._bounded(clip, share * self.max_error, calm)
+            back = payload and self.decode(payload, clip.header)
+            if not payload or not back or promised_error(clip, back).max > limit:
+                continue
+            if self.effort == "fast" or (unrest := self._unrest(clip, back)) <= 1:
+                return payload
+            calmest = min(calmest or (np.inf, b""), (unrest, payload))
+        if calmest is None:
+            raise BoundError(
+                f"keysine cannot keep this clip within {format_length(self.max_error)}"
+            )
+        return calmest[1]
+
+    def _unrest(self, clip: Clip, back: Clip) -> float:
+        return max(tremble(clip, back, self.max_error), slip(clip, back, self.max_error))
+
+    def _bounded(self, clip: Clip, bound: float, calm: float) -> bytes | None:
         """Return a payload that aims at `bound`, or None where the search cannot reach it."""
         settings = search.bounded(self.effort, bound)
         settings.bound = bound - max(5e-4 * bound, min(MARGIN, 0.02 * bound))
+        settings.calm = calm
         return self._pack(clip, settings, bound, planning.UNIT_STEP)
 
     def _free(self, clip: Clip, step: float) -> bytes:

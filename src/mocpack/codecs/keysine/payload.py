@@ -1,9 +1,9 @@
 """The bytes of a `keysine` payload: head, key segments, groups. Knows no motion.
 
 Head: varint size of the head; u8 mode; u8 model set; u8 bits of the fine grid; u8 bits of the grid
-of axes; u8 error of the keys alone; u8 tempo; f4 unit; varints: blocks, blocks per group, groups per segment; the size of each
-segment and group and the plan, coded; u16 CRC-16 of the head so far. A segment or group is the u16
-CRC-16 of its body, then its body.
+of axes; u8 error of the keys alone; u8 tempo; f4 unit; varints: blocks, blocks per group, groups
+per segment; the size of each segment and group and the plan, coded; u16 CRC-16 of the head so far.
+A segment or group is the u16 CRC-16 of its body, then its body.
 """
 
 from __future__ import annotations

@@ -99,9 +99,7 @@ def step_size(unit: float, index: int) -> float:
     return size * 0.70710678118654752440 if index % 2 else size
 
 
-def build_plan(
-    table: I32, header: ClipHeader, unit: float, fine: float, basis_grid: float
-) -> Plan:
+def build_plan(table: I32, header: ClipHeader, unit: float, fine: float, basis_grid: float) -> Plan:
     """Return the tracks that the plan (J, 13) describes.
 
     Parameters
