@@ -35,7 +35,8 @@ TRIES = (
     *((1.0, search.CALM), (0.97, 4 * search.CALM), (0.9, 8 * search.CALM)),
     *((0.97, search.CALM), (0.9, search.CALM), (0.7, search.CALM), (0.4, search.CALM)),
 )
-MEAN_TRIES, MEAN_NEAR, MEAN_SLOPE = 10, 0.985, 0.8
+MEAN_TRIES, MEAN_NEAR, MEAN_SLOPE = 10, 0.99, 0.8
+SIZE_SLOPE = 0.56  # size falls about as this power of the mean error
 LONG_CLIP = 2000  # frames from which all cores are used
 EFFORTS = tuple(search.EFFORTS)
 
@@ -187,11 +188,12 @@ class Keysine(Codec):
     def _within_bound(self, clip: Clip) -> bytes:
         """Return the first payload that keeps the bound calmly, else the calmest that keeps it."""
         limit = self.max_error - min(MARGIN, 0.01 * self.max_error)
+        seconds = self._block_seconds(clip, self.max_error)
         calmest: tuple[float, bytes] | None = None
         for share, calm in TRIES:
             if calmest is not None and calm == search.CALM:
                 break  # tighter bounds are for those that miss theirs
-            payload = self._bounded(clip, share * self.max_error, calm)
+            payload = self._bounded(clip, share * self.max_error, calm, seconds)
             back = payload and self.decode(payload, clip.header)
             if not payload or not back or promised_error(clip, back).max > limit:
                 continue
@@ -207,26 +209,55 @@ class Keysine(Codec):
     def _unrest(self, clip: Clip, back: Clip) -> float:
         return max(tremble(clip, back, self.max_error), slip(clip, back, self.max_error))
 
-    def _bounded(self, clip: Clip, bound: float, calm: float) -> bytes | None:
+    def _bounded(self, clip: Clip, bound: float, calm: float, seconds: float) -> bytes | None:
         """Return a payload that aims at `bound`, or None where the search cannot reach it."""
         settings = search.bounded(self.effort, bound)
         settings.bound = bound - max(5e-4 * bound, min(MARGIN, 0.02 * bound))
         settings.calm = calm
-        return self._pack(clip, settings, bound, planning.UNIT_STEP)
+        return self._pack(clip, settings, bound, planning.UNIT_STEP, seconds)
 
-    def _free(self, clip: Clip, step: float) -> bytes:
+    def _block_seconds(self, clip: Clip, bound: float) -> float:
+        """Return the distance of keys that a quick encoding likes best."""
+        choices = search.block_choices(bound, self.effort)
+        if len(choices) == 1:
+            return choices[0]
+        quick = replace(self, effort="fast")
+        made = [quick._bounded(clip, bound, search.CALM, seconds) for seconds in choices]
+        sizes = [len(payload) if payload else np.inf for payload in made]
+        return choices[int(np.argmin(sizes))]
+
+    def _free(self, clip: Clip, step: float, seconds: float | None = None) -> bytes:
         """Return the payload of a step, whatever its error."""
-        payload = self._pack(clip, search.free(self.effort, step), step, search.FREE_KEY_STEP)
+        settings = search.free(self.effort, step)
+        seconds = seconds or self._free_seconds(clip, step)
+        payload = self._pack(clip, settings, step, search.FREE_KEY_STEP, seconds)
         if payload is None:
             raise BoundError(f"a step of {format_length(step)} is too fine for this clip")
         return payload
 
+    def _free_seconds(self, clip: Clip, step: float) -> float:
+        """Return the distance of keys that costs least; a smaller error counts as smaller size."""
+        choices = search.block_choices(step, self.effort)
+        if len(choices) == 1:
+            return choices[0]
+        costs = []
+        for seconds in choices:
+            payload = self._free(clip, step, seconds)
+            error = promised_error(clip, self.decode(payload, clip.header)).joint_mean
+            costs.append(len(payload) * error**SIZE_SLOPE)
+        return choices[int(np.argmin(costs))]
+
     def _pack(
-        self, clip: Clip, settings: _core.KeysineSettings, size: float, key_step: int
+        self,
+        clip: Clip,
+        settings: _core.KeysineSettings,
+        size: float,
+        key_step: int,
+        seconds: float,
     ) -> bytes | None:
         blocks = planning.cut(
             clip,
-            block_seconds=search.block_seconds(size),
+            block_seconds=seconds,
             group_seconds=self.group_seconds,
             segment_groups=SEGMENT_GROUPS,
         )
@@ -281,8 +312,9 @@ class Keysine(Codec):
         follow this law come as near as the next try would.
         """
         step, best, reached = 3.0 * bound, None, 0.0
+        seconds = self._free_seconds(clip, step)
         for _ in range(MEAN_TRIES):
-            payload = self._free(clip, step)
+            payload = self._free(clip, step, seconds)
             error = promised_error(clip, self.decode(payload, clip.header)).joint_mean
             if reached < error <= bound:
                 best, reached = payload, error

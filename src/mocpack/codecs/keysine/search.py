@@ -74,9 +74,13 @@ def _settings(effort: Effort) -> _core.KeysineSettings:
     return made
 
 
-def block_seconds(step: float) -> float:
-    """Return how far keys are apart: the finer the error, the shorter the blocks that pay."""
-    return 1.0 if step > LOOSE else 0.5 if step > TIGHT else 0.25
+def block_choices(step: float, effort: str) -> tuple[float, ...]:
+    """Return how many seconds apart keys may be: the finer the error, the shorter pays."""
+    if effort == "fast":
+        return (0.5 if step > TIGHT else 0.25,)
+    if effort == "best":
+        return (0.25, 0.5, 0.75, 1.0)
+    return (0.5, 1.0) if step > LOOSE else (0.25, 0.5)
 
 
 def model_set(step: float) -> int:
