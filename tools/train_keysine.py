@@ -92,7 +92,7 @@ def write(sets):
             ("int16_t", "WEIGHT_COUNT") if pick == 1 else ("uint16_t", f"{name[:-1]}_COUNT")
         )
         size = "SINGLE_STATES" if pick == 2 else size
-        lines.append(f"const {kind} TRAINED_{name}[{len(sets)}][{size}] = {{\n")
+        lines.append(f"constexpr {kind} TRAINED_{name}[{len(sets)}][{size}] = {{\n")
         for models in sets:
             part = parts(models)[pick]
             numbers = part // 256 if pick == 1 else pack(part)

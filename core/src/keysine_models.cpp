@@ -19,10 +19,21 @@ const int32_t EVEN_WEIGHT = 65536 * 3 / 10;
 const int SETS = int(sizeof(TRAINED_STATES) / sizeof(TRAINED_STATES[0]));
 
 // Twelve bits of probability, four of half the count.
-uint32_t expanded(uint32_t packed)
+constexpr uint32_t expanded(uint32_t packed)
 {
 	return packed >> 4 << 20 | 1u << 19 | (packed & 15) * 2;
 }
+
+template <size_t Count> constexpr std::array<uint32_t, Count> expand(const uint16_t (&packed)[Count])
+{
+	std::array<uint32_t, Count> states{};
+	for (size_t i = 0; i < Count; ++i)
+		states[i] = expanded(packed[i]);
+	return states;
+}
+
+// Expanded by the compiler, since every group starts with a copy.
+constexpr std::array<uint32_t, STATE_COUNT> STARTS[SETS] = {expand(TRAINED_STATES[0]), expand(TRAINED_STATES[1])};
 
 void start_untrained(Models* models)
 {
@@ -45,8 +56,7 @@ void start_models(Models* models, int set)
 {
 	if (!has_models(set))
 		return start_untrained(models);
-	for (int i = 0; i < STATE_COUNT; ++i)
-		models->states[i] = expanded(TRAINED_STATES[set][i]);
+	std::memcpy(models->states, STARTS[set].data(), sizeof(models->states));
 	for (int i = 0; i < WEIGHT_COUNT; ++i)
 		models->weights[i] = TRAINED_WEIGHTS[set][i] * 256;
 	for (int i = 0; i < SINGLE_STATES; ++i)

@@ -71,14 +71,25 @@ inline int32_t lesser(int32_t a, int32_t b)
 	return a < b ? a : b;
 }
 
-// 0, 1, 2, 3, 4, 5-6, 7-9, 10-14, 15-22, 23-38, 39-70, more
+// Classes of 0 … size - 1 by their upper ends: a table, since this is asked for every coefficient.
+template <size_t Size, size_t Ends>
+constexpr std::array<uint8_t, Size> make_classes(const int32_t (&ends)[Ends])
+{
+	std::array<uint8_t, Size> table{};
+	for (size_t value = 0; value < Size; ++value)
+		while (table[value] < Ends && int32_t(value) > ends[table[value]])
+			++table[value];
+	return table;
+}
+
+constexpr int32_t ACTIVITY_ENDS[11] = {0, 1, 2, 3, 4, 6, 9, 14, 22, 38, 70};
+constexpr int32_t TOTAL_ENDS[15] = {0, 1, 2, 3, 4, 5, 7, 9, 12, 16, 22, 30, 44, 64, 100};
+inline constexpr std::array<uint8_t, 72> ACTIVITY = make_classes<72>(ACTIVITY_ENDS);
+inline constexpr std::array<uint8_t, 102> TOTAL = make_classes<102>(TOTAL_ENDS);
+
 inline int32_t activity(int32_t sum)
 {
-	const int32_t above[11] = {0, 1, 2, 3, 4, 6, 9, 14, 22, 38, 70};
-	int32_t c = 0;
-	while (c < 11 && sum > above[c])
-		++c;
-	return c;
+	return ACTIVITY[size_t(lesser(sum, 71))];
 }
 
 inline int bit_length(uint32_t value)
@@ -174,6 +185,9 @@ template <typename Coder> class Symbols
 	// (channels, blocks), and so is what steps holds of tracks that do not move: -1.
 	bool group(const Shape& shape, int32_t* steps, int32_t* values, uint8_t* reaches)
 	{
+		for (int32_t b = 0; b < shape.blocks; ++b)
+			for (; bands_ready_ <= shape.lengths[b]; ++bands_ready_)
+				bands_[bands_ready_] = uint8_t(band_of(bands_ready_, shape.tempo));
 		for (size_t t = 0; t < plan_.track_count; ++t)
 			for (int32_t b = 0; b < shape.blocks; ++b)
 				if (!block(shape, int32_t(t), b, steps, values, reaches))
@@ -294,7 +308,7 @@ template <typename Coder> class Symbols
 				: values + ((plan_.tracks[track.parent].first_channel + lesser(c, 2)) * shape.blocks + b) *
 							   shape.stride;
 		for (int32_t k = 1; k <= reach; ++k)
-			if (!coefficient(track, c, k, reach, shape.tempo, row, before, left, up))
+			if (!coefficient(track, c, k, reach, row, before, left, up))
 				return false;
 		for (int32_t k = reach + 1; k < shape.stride; ++k)
 			row[k] = 0;
@@ -333,14 +347,14 @@ template <typename Coder> class Symbols
 		return floor + read;
 	}
 
-	bool coefficient(const Track& track, int32_t c, int32_t k, int32_t reach, int32_t tempo, int32_t* row,
+	bool coefficient(const Track& track, int32_t c, int32_t k, int32_t reach, int32_t* row,
 					 const int32_t* before, const int32_t* left, const int32_t* up)
 	{
 		int32_t one = magnitude(row[k - 1]), two = k > 1 ? magnitude(row[k - 2]) : 0;
 		int32_t near = lesser(one, 1000) * 2 + lesser(two, 1000);
 		int32_t was = before ? around(before, k) : 0, side = left ? around(left, k) : 0,
 				over = up ? around(up, k) : 0;
-		int32_t band = band_of(k, tempo);
+		int32_t band = bands_[k];
 		int32_t all = 2 * near + was + side + over;
 		Contexts context = {
 			{coefficient_[0] + (activity(near) * BANDS + band) * LEVELS,
@@ -374,11 +388,7 @@ template <typename Coder> class Symbols
 
 	static int32_t total(int32_t sum)
 	{
-		const int32_t above[15] = {0, 1, 2, 3, 4, 5, 7, 9, 12, 16, 22, 30, 44, 64, 100};
-		int32_t c = 0;
-		while (c < 15 && sum > above[c])
-			++c;
-		return c;
+		return TOTAL[size_t(lesser(sum, 101))];
 	}
 
 	// A magnitude of UNARY or more: the rest plus one, as the number of its bits, then those bits.
@@ -400,6 +410,8 @@ template <typename Coder> class Symbols
 	Coder& coder_;
 	Models& m_;
 	const Plan& plan_;
+	uint8_t bands_[513]; // of each frequency up to the longest block's
+	int32_t bands_ready_ = 0;
 	uint32_t *coefficient_[INPUTS], *reach_[INPUTS], *key_[INPUTS], *moves_[INPUTS];
 	int32_t *coefficient_weights_, *reach_weights_, *key_weights_, *moves_weights_;
 };
