@@ -76,25 +76,25 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 		throw nb::value_error("table, blocks and groups do not fit the clip");
 	auto refined = new_array<int32_t, 2>({joints, PLAN_COLUMNS});
 	std::copy(table.data(), table.data() + joints * PLAN_COLUMNS, refined.data());
-	mocpack_KeysineJob job = {
-		&skeleton.view,
-		rotations.data(),
-		translations.data(),
-		frames,
-		block_count,
-		blocks_per_group,
-		refined.data(),
-		s.unit,
-		s.fine,
-		s.basis_grid,
-		s.bound,
-		s.inner,
-		s.shrink,
-		s.key_share,
-		s.model,
-		s.tempo,
-		rates.data(),
-		{s.over, s.square, s.linear, s.rounding, s.calm, s.calm_from, s.sweeps, s.repairs, s.coarsest, s.finest, s.greedy}};
+	mocpack_KeysineJob job = {&skeleton.view,
+							  rotations.data(),
+							  translations.data(),
+							  frames,
+							  block_count,
+							  blocks_per_group,
+							  refined.data(),
+							  s.unit,
+							  s.fine,
+							  s.basis_grid,
+							  s.bound,
+							  s.inner,
+							  s.shrink,
+							  s.key_share,
+							  s.model,
+							  s.tempo,
+							  rates.data(),
+							  {s.over, s.square, s.linear, s.rounding, s.calm, s.calm_from, s.sweeps,
+							   s.repairs, s.coarsest, s.finest, s.greedy}};
 	size_t group_count = (block_count + blocks_per_group - 1) / blocks_per_group;
 	size_t segment_count = group_count ? (group_count + groups_per_segment - 1) / groups_per_segment : 1;
 	std::vector<std::vector<uint8_t>> segments(segment_count), groups(group_count);
@@ -251,8 +251,8 @@ Motion keysine_decode(const Skeleton& skeleton, nb::bytes head_bytes, size_t fra
 					   size_t frame = mocpack_keysine_key_frame(head.view, first_block + block) - start;
 					   int found = mocpack_keysine_decode_group(
 						   head.view, first + i, own_keys + block * l.channel_count,
-						   src ? src + offsets[i] : nullptr,
-						   sizes[i], turn + 4 * frame * joints, place + 3 * frame * moving, scratch);
+						   src ? src + offsets[i] : nullptr, sizes[i], turn + 4 * frame * joints,
+						   place + 3 * frame * moving, scratch);
 					   if (found != MOCPACK_OK)
 						   status = found;
 				   });
@@ -281,23 +281,24 @@ Motion keysine_poses(const Skeleton& skeleton, nb::bytes head_bytes, size_t fram
 }
 
 // The coded part of a head.
-nb::bytes keysine_encode_head(int32_t model, const Skeleton& skeleton, Array<int32_t, nb::shape<-1, 13>> table,
-							  std::vector<uint32_t> sizes, size_t segment_count)
+nb::bytes keysine_encode_head(int32_t model, const Skeleton& skeleton,
+							  Array<int32_t, nb::shape<-1, 13>> table, std::vector<uint32_t> sizes,
+							  size_t segment_count)
 {
 	if (table.shape(0) != skeleton.view.joint_count || segment_count > sizes.size())
 		throw nb::value_error("table or sizes do not fit");
 	std::vector<int32_t> own(table.data(), table.data() + table.size());
 	std::vector<uint8_t> dst(64 + 8 * own.size() + 8 * sizes.size());
 	Memory scratch = allocate(mocpack_keysine_models_size());
-	size_t size = mocpack_keysine_encode_head(model, &skeleton.view, own.data(), sizes.data(), segment_count,
-											  sizes.size() - segment_count, dst.data(), dst.size(),
-											  start_of(scratch));
+	size_t size =
+		mocpack_keysine_encode_head(model, &skeleton.view, own.data(), sizes.data(), segment_count,
+									sizes.size() - segment_count, dst.data(), dst.size(), start_of(scratch));
 	return nb::bytes(dst.data(), size);
 }
 
 // Plan and sizes of a payload's head.
-std::tuple<NewArray<int32_t, 2>, std::vector<uint32_t>> keysine_read_head(const Skeleton& skeleton,
-																		  nb::bytes head_bytes, size_t frame_count)
+std::tuple<NewArray<int32_t, 2>, std::vector<uint32_t>>
+keysine_read_head(const Skeleton& skeleton, nb::bytes head_bytes, size_t frame_count)
 {
 	Head head(skeleton, head_bytes, frame_count);
 	const mocpack_KeysineLayout& l = head.layout;
@@ -346,7 +347,8 @@ std::tuple<double, double> keysine_learn(const Skeleton& skeleton, nb::bytes hea
 	const uint8_t* key_src = static_cast<const uint8_t*>(segments.data());
 	const uint8_t* src = static_cast<const uint8_t*>(groups.data());
 	std::vector<int32_t> keys = decode_keys(head, key_src, segments.size(), 0, l.segment_count, 1);
-	Memory scratch = allocate(mocpack_keysine_group_scratch(head.view) + mocpack_keysine_segment_scratch(head.view));
+	Memory scratch =
+		allocate(mocpack_keysine_group_scratch(head.view) + mocpack_keysine_segment_scratch(head.view));
 	size_t blocks = l.blocks_per_group * l.groups_per_segment;
 	double key_bits = mocpack_keysine_learn_head(head.view, start()), group_bits = 0;
 	for (size_t i = 0; i < l.segment_count; ++i)
@@ -356,8 +358,8 @@ std::tuple<double, double> keysine_learn(const Skeleton& skeleton, nb::bytes hea
 	for (size_t i = 0; i < l.group_count; ++i)
 	{
 		uint32_t bytes = l.sizes[l.segment_count + i];
-		group_bits += mocpack_keysine_learn_group(head.view, i, src, bytes, start(), count_limit, counts.data(),
-												  start_of(scratch));
+		group_bits += mocpack_keysine_learn_group(head.view, i, src, bytes, start(), count_limit,
+												  counts.data(), start_of(scratch));
 		src += bytes;
 	}
 	return {key_bits, group_bits};

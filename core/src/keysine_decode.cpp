@@ -155,9 +155,9 @@ size_t mocpack_keysine_group_scratch(const mocpack_KeysineHead* head)
 }
 
 // Reads the symbols of a group, then turns them into motion block by block.
-mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, size_t group, const int32_t* keys,
-											const uint8_t* src, size_t size, double* rotations,
-											double* translations, void* scratch)
+mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, size_t group,
+											const int32_t* keys, const uint8_t* src, size_t size,
+											double* rotations, double* translations, void* scratch)
 {
 	Arena arena(scratch);
 	GroupSymbols symbols;

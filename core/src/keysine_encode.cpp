@@ -332,8 +332,9 @@ class GroupCoder
 						   before_,
 						   static_cast<const Rates*>(e_.job.rates)};
 		const mocpack_KeysineSearch& s = e_.job.search;
-		Effort effort = {s.over,   s.square,  s.linear,	 s.rounding, s.calm, int32_t(s.calm_from * float(length_)),
-						 s.sweeps, s.repairs, s.coarsest, s.finest,	 s.greedy};
+		Effort effort = {
+			s.over,	  s.square,	 s.linear,	 s.rounding, s.calm,  int32_t(s.calm_from * float(length_)),
+			s.sweeps, s.repairs, s.coarsest, s.finest,	 s.greedy};
 		Found found = search_block(problem, effort, e_.steps, expected, found_, search_);
 		bool any = false;
 		for (int32_t c = 0; c < track.channels; ++c)

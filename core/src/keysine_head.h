@@ -23,10 +23,10 @@ namespace keysine
 struct GroupSymbols
 {
 	int32_t blocks, stride;
-	int32_t* lengths;  // (blocks) coefficients of each
-	int32_t* steps;	   // (tracks, blocks)
-	int32_t* values;   // (channels, blocks, stride)
-	uint8_t* reaches;  // (channels, blocks)
+	int32_t* lengths; // (blocks) coefficients of each
+	int32_t* steps;	  // (tracks, blocks)
+	int32_t* values;  // (channels, blocks, stride)
+	uint8_t* reaches; // (channels, blocks)
 	struct Models* models;
 };
 

@@ -63,8 +63,9 @@ template <typename Coder> class HeadSymbols
 	{
 		bool still = row[ROTATION_KIND] == STILL_ROTATION, vector = row[ROTATION_KIND] == VECTOR_ROTATION;
 		for (int a = 0; a < 3; ++a)
-			row[MEAN + a] = still ? number(STILL_NUMBER, row[MEAN + a])
-								  : vector ? number(MEAN_NUMBER, row[MEAN + a]) : 0;
+			row[MEAN + a] = still	 ? number(STILL_NUMBER, row[MEAN + a])
+							: vector ? number(MEAN_NUMBER, row[MEAN + a])
+									 : 0;
 		for (int a = 0; a < 3; ++a)
 			row[BASIS + a] = vector ? number(BASIS_NUMBER, row[BASIS + a]) : 0;
 		bool moves = row[ROTATION_KIND] >= VECTOR_ROTATION;
@@ -73,10 +74,12 @@ template <typename Coder> class HeadSymbols
 
 	void place(int32_t* row)
 	{
-		bool still = row[TRANSLATION_KIND] == STILL_TRANSLATION, moves = row[TRANSLATION_KIND] == MOVING_TRANSLATION;
+		bool still = row[TRANSLATION_KIND] == STILL_TRANSLATION,
+			 moves = row[TRANSLATION_KIND] == MOVING_TRANSLATION;
 		for (int a = 0; a < 3; ++a)
-			row[ORIGIN + a] = still ? number(PLACE_NUMBER, row[ORIGIN + a])
-									: moves ? number(ORIGIN_NUMBER, row[ORIGIN + a]) : 0;
+			row[ORIGIN + a] = still	  ? number(PLACE_NUMBER, row[ORIGIN + a])
+							  : moves ? number(ORIGIN_NUMBER, row[ORIGIN + a])
+									  : 0;
 		row[TRANSLATION_KEY_STEP] = 8 + (moves ? number(KEY_STEP_NUMBER, row[TRANSLATION_KEY_STEP] - 8) : 0);
 	}
 

@@ -76,8 +76,9 @@ double mocpack_keysine_learn_segment(const mocpack_KeysineHead* head, int32_t* k
 	return trainer.bits;
 }
 
-double mocpack_keysine_learn_group(const mocpack_KeysineHead* head, size_t group, const uint8_t* src, size_t size,
-								   void* models, int32_t count_limit, double* counts, void* scratch)
+double mocpack_keysine_learn_group(const mocpack_KeysineHead* head, size_t group, const uint8_t* src,
+								   size_t size, void* models, int32_t count_limit, double* counts,
+								   void* scratch)
 {
 	const Plan& plan = head->plan;
 	GroupSymbols symbols;
@@ -94,12 +95,15 @@ double mocpack_keysine_learn_group(const mocpack_KeysineHead* head, size_t group
 			const int32_t* before = b ? row - symbols.stride : nullptr;
 			for (int32_t k = 1; k <= symbols.lengths[b]; ++k)
 			{
-				int32_t one = lesser(magnitude(row[k - 1]), 9), two = k > 1 ? lesser(magnitude(row[k - 2]), 9) : 0;
+				int32_t one = lesser(magnitude(row[k - 1]), 9),
+						two = k > 1 ? lesser(magnitude(row[k - 2]), 9) : 0;
 				int32_t was = !before ? 0
-									  : 2 * lesser(magnitude(before[k]), 9) + lesser(magnitude(before[k - 1]), 9) +
+									  : 2 * lesser(magnitude(before[k]), 9) +
+											lesser(magnitude(before[k - 1]), 9) +
 											lesser(magnitude(before[k + 1]), 9);
-				size_t at = size_t((band_of(k, head->tempo) * RATE_NEAR + lesser(2 * one + two, 7)) * RATE_BEFORE +
-								   lesser(was, 7));
+				size_t at =
+					size_t((band_of(k, head->tempo) * RATE_NEAR + lesser(2 * one + two, 7)) * RATE_BEFORE +
+						   lesser(was, 7));
 				counts[at * RATE_SIZES + size_t(lesser(magnitude(row[k]), RATE_SIZES - 1))] += 1;
 			}
 		}

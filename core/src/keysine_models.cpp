@@ -33,7 +33,8 @@ template <size_t Count> constexpr std::array<uint32_t, Count> expand(const uint1
 }
 
 // Expanded by the compiler, since every group starts with a copy.
-constexpr std::array<uint32_t, STATE_COUNT> STARTS[SETS] = {expand(TRAINED_STATES[0]), expand(TRAINED_STATES[1])};
+constexpr std::array<uint32_t, STATE_COUNT> STARTS[SETS] = {
+	expand(TRAINED_STATES[0]), expand(TRAINED_STATES[1]), expand(TRAINED_STATES[2])};
 
 void start_untrained(Models* models)
 {

@@ -11,10 +11,10 @@ namespace mocpack
 namespace keysine
 {
 
-const double SHELL = 0.03;		  // metres
-const double SPREAD = 0.3;		  // exponent of descendants in the weights
-const double MEAN_GRID = 0.125;	  // radians, of a joint's mean rotation
-const double ORIGIN_GRID = 1.0;	  // metres, of a translation's origin
+const double SHELL = 0.03;		// metres
+const double SPREAD = 0.3;		// exponent of descendants in the weights
+const double MEAN_GRID = 0.125; // radians, of a joint's mean rotation
+const double ORIGIN_GRID = 1.0; // metres, of a translation's origin
 
 enum RotationKind
 {

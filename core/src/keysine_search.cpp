@@ -141,7 +141,8 @@ class Block
 		for (int32_t sweep = 0; sweep < (e_.sweeps ? e_.sweeps : 1); ++sweep)
 		{
 			int32_t changes = repair();
-			if (!e_.sweeps || (sweep && e_.over > 0 && worst() > 1.0f) || (!sweep && all_bits() > 1.6f * best + 20.0f))
+			if (!e_.sweeps || (sweep && e_.over > 0 && worst() > 1.0f) ||
+				(!sweep && all_bits() > 1.6f * best + 20.0f))
 				break;
 			changes += descend();
 			if (!changes)
@@ -217,10 +218,12 @@ class Block
 		const int32_t* row = values_ + c * p_.stride;
 		int32_t one = k > 0 ? size_of(row[k - 1]) : 0, two = k > 1 ? size_of(row[k - 2]) : 0;
 		int32_t near = one > 3 ? 7 : least(2 * one + two, 7);
-		float bits = p_.rates->bits[p_.bands[k]][near][p_.before[c * p_.stride + k]][least(size_of(row[k]), 39)];
+		float bits =
+			p_.rates->bits[p_.bands[k]][near][p_.before[c * p_.stride + k]][least(size_of(row[k]), 39)];
 		if (k < e_.calm_from || !row[k])
 			return bits;
-		float wanted = p_.wanted[c * p_.stride + k] / size_, added = float(row[k]) * float(row[k]) - wanted * wanted;
+		float wanted = p_.wanted[c * p_.stride + k] / size_,
+			  added = float(row[k]) * float(row[k]) - wanted * wanted;
 		return added > 0 ? bits + e_.calm * added : bits;
 	}
 

@@ -19,14 +19,14 @@ struct Rates
 // How hard to search, and what an error costs. u is a point's squared displacement over its allowance.
 struct Effort
 {
-	float over;				  // price of (u - 1) where a point leaves its allowance
-	float square;			  // price of u²
-	float linear;			  // price of u
-	float rounding;			  // what is added before truncation
-	float calm;		// price of energy above calm_from that the source does not have, in squared steps
+	float over;		   // price of (u - 1) where a point leaves its allowance
+	float square;	   // price of u²
+	float linear;	   // price of u
+	float rounding;	   // what is added before truncation
+	float calm;		   // price of energy above calm_from that the source does not have, in squared steps
 	int32_t calm_from; // frequency index
-	int32_t sweeps;			  // rounds of repair and descent; 0: rounding and repair only
-	int32_t repairs;		  // changes of one repair
+	int32_t sweeps;	   // rounds of repair and descent; 0: rounding and repair only
+	int32_t repairs;   // changes of one repair
 	int32_t coarsest, finest; // steps tried
 	int32_t greedy;			  // nonzero: walk from the expected step and stop where it gets worse
 };

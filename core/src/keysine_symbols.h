@@ -342,7 +342,8 @@ template <typename Coder> class Symbols
 		for (int k = bits - 1; k >= 0; --k)
 		{
 			int bit = (rest >> k) & 1;
-			read = 2 * read + (k == bits - 1 ? coder_.bit(m_.singles[REACH_LOW + found], bit) : coder_.coin(bit));
+			read = 2 * read +
+				   (k == bits - 1 ? coder_.bit(m_.singles[REACH_LOW + found], bit) : coder_.coin(bit));
 		}
 		return floor + read;
 	}

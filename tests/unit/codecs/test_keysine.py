@@ -191,7 +191,8 @@ def test_lengths_may_be_text():
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("effort", "lazy"), ("group_seconds", 0.0), ("threads", -1)]
+    ("field", "value"),
+    [("effort", "lazy"), ("group_seconds", 0.0), ("block_seconds", -1.0), ("threads", -1)],
 )
 def test_bad_parameters_are_refused(field, value):
     with pytest.raises(ValueError, match=f"{field} must be"):

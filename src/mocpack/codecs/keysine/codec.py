@@ -37,6 +37,7 @@ TRIES = (
 )
 MEAN_TRIES, MEAN_NEAR, MEAN_SLOPE = 10, 0.99, 0.8
 SIZE_SLOPE = 0.56  # size falls about as this power of the mean error
+STRETCH, LOOSE_STRETCH = 720, 5000  # frames
 LONG_CLIP = 2000  # frames from which all cores are used
 EFFORTS = tuple(search.EFFORTS)
 
@@ -58,6 +59,8 @@ class Keysine(Codec):
         How long the encoder may search.
     group_seconds : float
         A seek point at least this often.
+    block_seconds : float, optional
+        Distance of key poses; by default chosen by clip. At most `group_seconds`.
     threads : int
         Threads of encoder and decoder; 0: as many as there are cores, for long clips.
     """
@@ -71,6 +74,7 @@ class Keysine(Codec):
     step: float | None = None
     effort: str = "default"
     group_seconds: float = 1.0
+    block_seconds: float | None = None
     threads: int = 0
 
     def __post_init__(self) -> None:
@@ -82,6 +86,8 @@ class Keysine(Codec):
             raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, got {self.effort!r}")
         if not 0 < self.group_seconds < 1e6:
             raise ValueError(f"group_seconds must be in 0..1e6, got {self.group_seconds}")
+        if self.block_seconds is not None and not 0 < self.block_seconds < 1e6:
+            raise ValueError(f"block_seconds must be in 0..1e6, got {self.block_seconds}")
         if not 0 <= self.threads <= 256:
             raise ValueError(f"threads must be in 0..256, got {self.threads}")
 
@@ -217,14 +223,27 @@ class Keysine(Codec):
         return self._pack(clip, settings, bound, planning.UNIT_STEP, seconds)
 
     def _block_seconds(self, clip: Clip, bound: float) -> float:
-        """Return the distance of keys that a quick encoding likes best."""
-        choices = search.block_choices(bound, self.effort)
+        """Return the distance of keys that makes a stretch of the clip smallest."""
+        choices = self._choices(bound)
         if len(choices) == 1:
             return choices[0]
-        quick = replace(self, effort="fast")
-        made = [quick._bounded(clip, bound, search.CALM, seconds) for seconds in choices]
+        part = self._stretch(clip, bound)
+        made = [self._bounded(part, bound, search.CALM, seconds) for seconds in choices]
         sizes = [len(payload) if payload else np.inf for payload in made]
         return choices[int(np.argmin(sizes))]
+
+    def _choices(self, step: float) -> tuple[float, ...]:
+        if self.block_seconds is not None:
+            return (self.block_seconds,)
+        return search.block_choices(step, self.effort)
+
+    def _stretch(self, clip: Clip, step: float) -> Clip:
+        """Return as much of a clip's middle as choices are made by; loose errors are quick."""
+        longest = STRETCH if step <= search.LOOSE else LOOSE_STRETCH
+        if self.effort == "best" or clip.frame_count <= longest:
+            return clip
+        start = (clip.frame_count - longest) // 2
+        return clip.frames(start, start + longest)
 
     def _free(self, clip: Clip, step: float, seconds: float | None = None) -> bytes:
         """Return the payload of a step, whatever its error."""
@@ -237,13 +256,13 @@ class Keysine(Codec):
 
     def _free_seconds(self, clip: Clip, step: float) -> float:
         """Return the distance of keys that costs least; a smaller error counts as smaller size."""
-        choices = search.block_choices(step, self.effort)
+        choices = self._choices(step)
         if len(choices) == 1:
             return choices[0]
-        costs = []
+        part, costs = self._stretch(clip, step), []
         for seconds in choices:
-            payload = self._free(clip, step, seconds)
-            error = promised_error(clip, self.decode(payload, clip.header)).joint_mean
+            payload = self._free(part, step, seconds)
+            error = promised_error(part, self.decode(payload, part.header)).joint_mean
             costs.append(len(payload) * error**SIZE_SLOPE)
         return choices[int(np.argmin(costs))]
 
@@ -265,7 +284,7 @@ class Keysine(Codec):
         unit = float(np.float32(size))
         settings.unit, settings.fine, settings.basis_grid = unit, 0.5**bits, 0.5**basis_bits
         settings.calm_from = min(1.0, 2 * search.TREMBLE_FROM / clip.frame_rate)
-        settings.tempo, settings.model = blocks.tempo, search.model_set(size)
+        settings.tempo, settings.model = blocks.tempo, search.model_set(size, seconds)
         native = clip.skeleton.native(clip.translated_joints)
         made = _core.keysine_encode(
             native,

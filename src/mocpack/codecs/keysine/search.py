@@ -83,9 +83,9 @@ def block_choices(step: float, effort: str) -> tuple[float, ...]:
     return (0.5, 1.0) if step > LOOSE else (0.25, 0.5)
 
 
-def model_set(step: float) -> int:
-    """Return the trained set that fits a step: 0 in general, 1 for loose ones."""
-    return int(step > LOOSE)
+def model_set(step: float, seconds: float) -> int:
+    """Return the trained set that fits: 0 in general, for loose steps 1 (long blocks) or 2."""
+    return 0 if step <= LOOSE else 1 if seconds > 0.6 else 2
 
 
 @cache
