@@ -18,6 +18,7 @@ BUILTIN = {
     "fk-wavelet": "mocpack.codecs.fk_wavelet:FkWavelet",
     "ik-predict": "mocpack.codecs.ik_predict:IkPredict",
     "keyframe": "mocpack.codecs.keyframe:Keyframe",
+    "keysine": "mocpack.codecs.keysine:Keysine",
     "last-frame": "mocpack.codecs.last_frame:LastFrame",
     "latent-spline": "mocpack.codecs.latent_spline:LatentSpline",
     "lossless": "mocpack.codecs.lossless:Lossless",

@@ -418,6 +418,114 @@ extern "C"
 	void mocpack_ik_two_bone(const mocpack_Skeleton* skeleton, const mocpack_IkLimb* limbs, size_t limb_count,
 							 const double* shifts, const double* translations, size_t frames, double* scratch,
 							 double* rotations);
+	/* keysine: key poses, sine series between them, mixed contexts (keysine_*.cpp, docs/codecs/keysine.md).
+	 *
+	 * A payload is a head, key segments and groups. mocpack_keysine_open reads the head; a group is then
+	 * decoded by itself, given the keys of its segment. All of this is safe on untrusted bytes. */
+	typedef struct mocpack_KeysineHead mocpack_KeysineHead;
+
+	// Where things stand in a payload: the head, then segments, then groups, of these sizes.
+	typedef struct mocpack_KeysineLayout
+	{
+		size_t head_size;
+		size_t block_count; // blocks have a key at either end; a clip of one frame has none
+		size_t blocks_per_group;
+		size_t groups_per_segment;
+		size_t segment_count;
+		size_t group_count;
+		const uint32_t* sizes; // (segments + groups), bytes
+		size_t channel_count;
+	} mocpack_KeysineLayout;
+
+	/* Reads the head at the start of `src` into `memory` of mocpack_keysine_head_memory(src_size, joints)
+	 * bytes, aligned as malloc aligns. `skeleton` must outlive the head. */
+	size_t mocpack_keysine_head_memory(size_t src_size, size_t joints);
+	mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const mocpack_Skeleton* skeleton,
+										size_t frame_count, void* memory, mocpack_KeysineHead** head);
+	mocpack_KeysineLayout mocpack_keysine_layout(const mocpack_KeysineHead* head);
+	size_t mocpack_keysine_key_frame(const mocpack_KeysineHead* head, size_t key);
+
+	const int32_t* mocpack_keysine_table(const mocpack_KeysineHead* head); // the plan (J, 13)
+
+	/* Decodes the keys (key_count, channels) of one segment. */
+	size_t mocpack_keysine_segment_scratch(const mocpack_KeysineHead* head);
+	mocpack_Status mocpack_keysine_decode_segment(const mocpack_KeysineHead* head, size_t key_count,
+												  const uint8_t* src, size_t size, int32_t* keys,
+												  void* scratch);
+
+	/* Decodes one group, given its keys (blocks + 1, channels), into rotations (T, J, 4) and translations
+	 * (T, M, 3) of the frames from its first key up to, but not with, its last. Without src, the motion is
+	 * what the keys alone give. */
+	size_t mocpack_keysine_group_scratch(const mocpack_KeysineHead* head);
+	mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, size_t group,
+												const int32_t* keys, const uint8_t* src, size_t size,
+												double* rotations, double* translations, void* scratch);
+
+	/* The pose of one key (channels): rotations (J, 4), translations (M, 3). */
+	void mocpack_keysine_pose(const mocpack_KeysineHead* head, const int32_t* key, double* rotations,
+							  double* translations);
+
+	/* Where the models of trained set `model` start: states, weights and single states, so many of each, in
+	 * the order of the spec. scratch: mocpack_keysine_models_size() bytes. */
+	void mocpack_keysine_model_counts(size_t* counts);
+	void mocpack_keysine_model_start(int32_t model, uint32_t* states, int32_t* weights, uint32_t* singles,
+									 void* scratch);
+
+	/* Training (keysine_learn.cpp): the models, mocpack_keysine_models_size() bytes, follow the symbols of a
+	 * segment or group; the bits these cost are returned, -1 where a group cannot be read. counts (16, 8, 8,
+	 * 40) gathers coefficients by context; it may be null. */
+	size_t mocpack_keysine_models_size(void);
+	void mocpack_keysine_models_start(int32_t model, void* models);
+	double mocpack_keysine_learn_head(const mocpack_KeysineHead* head, void* models);
+	double mocpack_keysine_learn_segment(const mocpack_KeysineHead* head, int32_t* keys, size_t key_count,
+										 void* models, int32_t count_limit, void* scratch);
+	double mocpack_keysine_learn_group(const mocpack_KeysineHead* head, size_t group, const uint8_t* src,
+									   size_t size, void* models, int32_t count_limit, double* counts,
+									   void* scratch);
+
+	// How hard the keysine encoder searches, and what an error costs it; keysine_search.h says more.
+	typedef struct mocpack_KeysineSearch
+	{
+		float over, square, linear, rounding, calm, calm_from;
+		int32_t sweeps, repairs, coarsest, finest, greedy;
+	} mocpack_KeysineSearch;
+
+	// A clip to encode. Arrays must outlive the encoder; `table` (J, 13) receives refined key steps.
+	typedef struct mocpack_KeysineJob
+	{
+		const mocpack_Skeleton* skeleton;
+		const double* rotations;
+		const double* translations;
+		size_t frame_count, block_count, blocks_per_group;
+		int32_t* table;
+		double unit, fine, basis_grid;
+		double bound, inner, shrink, key_share; // allowances, metres and shares
+		int32_t model, tempo;
+		const void* rates; // bits by context, floats (16, 8, 8, 40)
+		mocpack_KeysineSearch search;
+	} mocpack_KeysineJob;
+
+	typedef struct mocpack_KeysineEncoder mocpack_KeysineEncoder;
+
+	/* Encodes a clip: keys first, then segments and groups in any order, on any threads.
+	 *
+	 * prepare returns null where the table cannot be. encode_keys fails (MOCPACK_CORRUPT) where no key step
+	 * keeps the allowances. encode_segment and encode_group return the bytes written, 0 on failure. */
+	size_t mocpack_keysine_encoder_size(const mocpack_KeysineJob* job);
+	mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, void* memory);
+	size_t mocpack_keysine_channel_count(const mocpack_KeysineEncoder* encoder);
+	size_t mocpack_keysine_keys_scratch(const mocpack_KeysineEncoder* encoder);
+	mocpack_Status mocpack_keysine_encode_keys(mocpack_KeysineEncoder* encoder, int32_t* keys, void* scratch);
+	size_t mocpack_keysine_segment_encode_scratch(const mocpack_KeysineEncoder* encoder);
+	size_t mocpack_keysine_encode_segment(const mocpack_KeysineEncoder* encoder, int32_t* keys, size_t count,
+										  uint8_t* dst, size_t dst_size, void* scratch);
+	/* The coded part of the head: plan (J, 13) and sizes. scratch: mocpack_keysine_models_size() bytes. */
+	size_t mocpack_keysine_encode_head(int32_t model, const mocpack_Skeleton* skeleton, int32_t* table,
+									   uint32_t* sizes, size_t segment_count, size_t group_count,
+									   uint8_t* dst, size_t dst_size, void* scratch);
+	size_t mocpack_keysine_group_encode_scratch(const mocpack_KeysineEncoder* encoder);
+	size_t mocpack_keysine_encode_group(const mocpack_KeysineEncoder* encoder, size_t group,
+										const int32_t* keys, uint8_t* dst, size_t dst_size, void* scratch);
 
 #ifdef __cplusplus
 }

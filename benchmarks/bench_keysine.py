@@ -1,0 +1,232 @@
+"""Every figure asked of `keysine`: sizes at equal error, speed, random access, and the promise.
+
+    python benchmarks/bench_keysine.py [means] [eps] [bounds] [acl] [speed] [promise]
+
+Without words, all of them. Sizes are payload bytes (file - skeleton - metadata) with random access
+on, the whole file beside them; the T-pose frame that the conversion added is dropped, except
+against ACL, whose figures have it. Beside each size stand mean error, velocity error, SkTED, speed
+of planted feet, E15, E30, and how far the motion trembles and slips (above 1 is too much).
+Speed is processor time, best of several; zlib's inflate in the same run compares machines.
+"""
+
+import csv
+import sys
+import tempfile
+import time
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+import mocpack
+from mocpack.bench.datasets import CHECKOUT, require_data
+from mocpack.clip import Clip, promised_error
+from mocpack.codecs.keysine import Keysine
+from mocpack.errors import MocpackError
+from mocpack.metrics.contacts import slip
+from mocpack.metrics.spectrum import tremble
+from mocpack.metrics.table import compare
+
+ACL = CHECKOUT.parent / "shared" / "design" / "acl-2.1-cmu.csv"
+# clip, error in cm, the paper's kB, asked kB, stretch kB
+MEANS = (
+    ("17_10", 0.99, 17.2, 4.0, 2.9),
+    ("17_08", 0.70, 25.4, 4.5, 3.2),
+    ("85_12", 1.87, 24.2, 5.5, 4.0),
+)
+EPS = (
+    ("49_02", 0.45, 13.8, 4.0, 3.0),
+    ("49_02", 0.29, 18.8, 5.6, 4.2),
+    ("49_02", 0.14, 33.7, 11.0, 8.5),
+    ("09_01", 0.58, 1.27, 0.65, 0.45),
+    ("09_01", 0.26, 2.23, 1.1, 0.8),
+)
+BOUNDS = ((20, 3.9, 3.0), (10, 6.4, 5.0), (5, 11.6, 9.2), (2, 25.0, 19.0), (1, 39.0, 30.0))
+ACL_ASKED = {"1": (6.5, 9.0), "0.1": (3.2, 4.5), "0.01": (2.4, 3.2)}
+RUNS = 7
+LONG = 72_000  # frames: ten minutes
+
+
+def clip_of(name, *, pose=False):
+    clip = mocpack.read(require_data() / "cmu" / f"{name}.bvh")
+    return clip if pose else clip.frames(1, clip.frame_count)
+
+
+def row(label, clip, codec, asked, stretch):
+    payload = codec.encode(clip)
+    whole = len(mocpack.encode(clip, codec)) / 1000
+    size = len(payload) / 1000
+    verdict = "stretch" if size <= stretch else "reached" if size <= asked else "NOT REACHED"
+    print(
+        f"{label}: asked {asked:g} kB, stretch {stretch:g}, ours {size:.3f} (file {whole:.3f}) "
+        f"{verdict}\n    {beside(clip, codec, payload)}",
+        flush=True,
+    )
+
+
+def beside(clip, codec, payload):
+    """Return what stands beside every size."""
+    back = codec.decode(payload, clip.header)
+    found = {key: value or 0.0 for key, value in compare(clip, back).values.items()}
+    error = found["max_error_mm"] / 1000
+    return "  ".join(
+        (
+            f"mean {found['mean_mm']:.3f} mm",
+            f"velocity {found['velocity_cm_s']:.2f} cm/s",
+            f"SkTED {found['sk_ted']:.4f}",
+            f"skate {found['foot_skate_cm_s']:.2f}/{found['foot_skate_source_cm_s']:.2f} cm/s",
+            f"E15 {found['e15']:.3f}/{found['e15_source']:.3f}",
+            f"E30 {found['e30']:.3f}/{found['e30_source']:.3f} mm²",
+            f"tremble {tremble(clip, back, error):.2f}",
+            f"slip {slip(clip, back, error):.2f}",
+        )
+    )
+
+
+def means():
+    print("\nagainst paper 003, at equal mean error")
+    for name, mean, theirs, asked, stretch in MEANS:
+        codec = Keysine(mean_error=mean / 100)
+        row(f"{name} mean {mean} cm ({theirs} kB theirs)", clip_of(name), codec, asked, stretch)
+
+
+def eps():
+    print("\nagainst paper 000 optimised, at equal eps_x")
+    for name, error, theirs, asked, stretch in EPS:
+        clip = clip_of(name)
+        label = f"{name} eps_x {error} cm ({theirs} kB theirs)"
+        row(label, clip, at_eps(clip, error), asked, stretch)
+
+
+def at_eps(clip, error):
+    """Return the codec of the coarsest step that keeps eps_x (in cm), found by bisection."""
+    low, high = 5e-3 * error, 0.2 * error
+    for _ in range(9):
+        step = float(np.sqrt(low * high))
+        codec = Keysine(step=step)
+        found = compare(clip, codec.decode(codec.encode(clip), clip.header))["eps_x_cm"]
+        low, high = (step, high) if found <= error else (low, step)
+    return Keysine(step=low)
+
+
+def bounds():
+    print("\n49_02, bound on the largest error, bone ends included")
+    clip = clip_of("49_02")
+    for bound, asked, stretch in BOUNDS:
+        row(f"{bound} mm", clip, Keysine(max_error=bound / 1000), asked, stretch)
+
+
+def acl():
+    print("\nagainst ACL 2.1 at its own largest error (ours with bone ends)")
+    with ACL.open(newline="") as file:
+        rows = [r for r in csv.DictReader(file) if r["fps"] == "120"]
+    for precision, (asked, stretch) in ACL_ASKED.items():
+        theirs = ours = 0
+        for r in rows:
+            if float(r["precision_cm"]) == float(precision):
+                clip = clip_of(r["clip"], pose=True)
+                payload = Keysine(max_error=float(r["max_shell_cm"]) / 100).encode(clip)
+                theirs, ours = theirs + int(r["bytes"]), ours + len(payload)
+        print(
+            f"precision {precision} cm: {theirs} bytes theirs, {ours} ours, 1/{theirs / ours:.2f} "
+            f"(asked 1/{asked}, stretch 1/{stretch})",
+            flush=True,
+        )
+
+
+def best(work, runs=RUNS):
+    times = []
+    for _ in range(runs):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return max(min(times), 1e-9)
+
+
+def speed():
+    print("\nspeed, one core, 31 joints, processor time")
+    clip = clip_of("49_02")
+    for bound, asked, stretch in ((5, 300_000, 600_000), (1, 80_000, 200_000)):
+        codec = Keysine(max_error=bound / 1000, threads=1)
+        payload = codec.encode(clip)
+        rate = clip.frame_count / best(lambda c=codec, p=payload: c.decode(p, clip.header), 15)
+        print(f"decode at {bound} mm: {rate:.0f} frames/s (asked {asked}, stretch {stretch})")
+    for effort, asked, stretch, runs in (
+        ("fast", 30_000, 100_000, 5),
+        ("default", 1_500, 10_000, 2),
+        ("best", 200, 1_000, 1),
+    ):
+        codec = Keysine(max_error=5e-3, effort=effort, threads=1)
+        made = []
+        rate = clip.frame_count / best(lambda c=codec, m=made: m.append(c.encode(clip)), runs)
+        print(
+            f"encode {effort}: {rate:.0f} frames/s (asked {asked}, stretch {stretch}), "
+            f"{len(made[0])} bytes",
+            flush=True,
+        )
+    window()
+    data = np.random.default_rng(0).integers(0, 16, 4_000_000, np.uint8).tobytes()
+    packed = zlib.compress(data)
+    print(f"zlib inflate: {len(data) / best(lambda: zlib.decompress(packed)) / 1e6:.0f} MB/s")
+
+
+def window():
+    """Take 120 frames from the middle of ten minutes, file open."""
+    parts = [clip_of(n) for n in ("17_08", "17_10", "85_12", "14_02", "49_02")] * 4
+    turns = np.concatenate([p.rotations for p in parts])[:LONG]
+    places = np.concatenate([p.translations for p in parts])[:LONG]
+    clip = Clip.build(parts[0].skeleton, turns, places, frame_time=parts[0].frame_time)
+    file = mocpack.encode(clip, Keysine(max_error=5e-3, effort="fast"))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "long.mocp"
+        path.write_bytes(file)
+        with mocpack.open(path) as motion:
+            seconds = best(lambda: motion.frames(LONG // 2, LONG // 2 + 120), 30)
+    print(
+        f"120 frames from the middle of {clip.frame_count}: {1000 * seconds:.2f} ms "
+        "(asked 1.5, stretch 0.3)"
+    )
+
+
+def promise():
+    """Hold the bound on every clip at 10, 1 and 0.1 mm, fast and default; best on a few."""
+    print("\nthe promise, on every clip of cmu, asfamc, bandai and dog")
+    folder = require_data()
+    paths = [p for d in ("cmu", "bandai", "dog") for p in sorted((folder / d).glob("*.bvh"))]
+    paths += sorted((folder / "asfamc").glob("*.amc"))
+    broken = tried = 0
+    for number, path in enumerate(paths):
+        clip = mocpack.read(path)
+        for effort in ("fast", "default", *(["best"] if number % 10 == 0 else [])):
+            for bound in (1e-2, 1e-3, 1e-4):
+                tried += 1
+                broken += not held(clip, bound, effort, path.name)
+        print(f"{path.name}: {tried} files so far, {broken} break their bound", flush=True)
+    if broken:
+        sys.exit(1)
+
+
+def held(clip, bound, effort, name):
+    codec = Keysine(max_error=bound, effort=effort)
+    try:
+        error = promised_error(clip, codec.decode(codec.encode(clip), clip.header)).max
+    except MocpackError as refusal:
+        print(f"{name} {effort} {1000 * bound:g} mm: {refusal}")
+        return False
+    if error > bound:
+        print(f"{name} {effort} {1000 * bound:g} mm: {1000 * error:.4f} mm")
+    return error <= bound
+
+
+PARTS = {
+    "means": means,
+    "eps": eps,
+    "bounds": bounds,
+    "acl": acl,
+    "speed": speed,
+    "promise": promise,
+}
+
+if __name__ == "__main__":
+    for word in sys.argv[1:] or PARTS:
+        PARTS[word]()

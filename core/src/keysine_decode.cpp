@@ -1,0 +1,218 @@
+// The decoder of `keysine`: head, key segments and groups to local rotations and translations.
+#include <cstring>
+
+#include "arena.h"
+#include "crc16.h"
+#include "keysine_curves.h"
+#include "keysine_head.h"
+#include "keysine_symbols.h"
+
+using namespace mocpack;
+using namespace mocpack::keysine;
+
+namespace
+{
+
+int32_t longest_block(const mocpack_KeysineHead& head)
+{
+	return int32_t((head.frame_count - 1 + head.block_count - 1) / head.block_count);
+}
+
+// The body of a chunk that begins with the checksum of its other bytes; null if that is wrong.
+const uint8_t* checked(const uint8_t* src, size_t size)
+{
+	if (size < 2 || crc16(src + 2, size - 2) != uint16_t(src[0] | src[1] << 8))
+		return nullptr;
+	return src + 2;
+}
+
+void store_still(const Plan& plan, size_t count, double* rotations, double* translations)
+{
+	const mocpack_Skeleton& s = *plan.skeleton;
+	for (size_t j = 0; j < s.joint_count; ++j)
+		if (plan.table[PLAN_COLUMNS * j + ROTATION_KIND] < VECTOR_ROTATION)
+			for (size_t t = 0; t < count; ++t)
+				store(rotations + 4 * (t * s.joint_count + j), load_quat(plan.still + 7 * j));
+	for (size_t m = 0; m < s.translated_count; ++m)
+	{
+		size_t j = size_t(s.translated_joints[m]);
+		if (plan.table[PLAN_COLUMNS * j + TRANSLATION_KIND] != MOVING_TRANSLATION)
+			for (size_t t = 0; t < count; ++t)
+				store(translations + 3 * (t * s.translated_count + m), load_vec(plan.still + 7 * j + 4));
+	}
+}
+
+size_t translated_column(const mocpack_Skeleton& skeleton, int32_t joint)
+{
+	size_t m = 0;
+	while (m + 1 < skeleton.translated_count && skeleton.translated_joints[m] != joint)
+		++m;
+	return m;
+}
+
+// Writes `count` frames of one track, whose channels (C, stride) are given, into the clip's arrays.
+void store_track(const Plan& plan, const Track& track, const double* values, int32_t stride, int32_t count,
+				 Quat* turns, double* rotations, double* translations)
+{
+	const mocpack_Skeleton& s = *plan.skeleton;
+	if (track.kind == POSITION_TRACK)
+	{
+		Vec3* places = reinterpret_cast<Vec3*>(turns);
+		size_t m = translated_column(s, track.joint);
+		track_translations(track, values, stride, count, places);
+		for (int32_t t = 0; t < count; ++t)
+			store(translations + 3 * (size_t(t) * s.translated_count + m), places[t]);
+		return;
+	}
+	track_rotations(track, values, stride, count, turns);
+	for (int32_t t = 0; t < count; ++t)
+		store(rotations + 4 * (size_t(t) * s.joint_count + size_t(track.joint)), turns[t]);
+}
+
+} // namespace
+
+void mocpack::keysine::lay_out_group(const mocpack_KeysineHead* head, GroupSymbols* symbols, Arena* arena)
+{
+	size_t channels = head->plan.channel_count, blocks = head->blocks_per_group;
+	symbols->stride = padded(longest_block(*head));
+	symbols->models = arena->take<Models>(1);
+	symbols->values = arena->take<int32_t>(channels * blocks * size_t(symbols->stride));
+	symbols->reaches = arena->take<uint8_t>(channels * blocks);
+	symbols->steps = arena->take<int32_t>(head->plan.track_count * blocks);
+	symbols->lengths = arena->take<int32_t>(blocks);
+}
+
+mocpack_Status mocpack::keysine::read_group(const mocpack_KeysineHead* head, size_t group, const uint8_t* src,
+											size_t size, GroupSymbols* symbols, void* scratch)
+{
+	Arena arena(scratch);
+	lay_out_group(head, symbols, &arena);
+	const uint8_t* body = src ? checked(src, size) : nullptr;
+	if (src && !body)
+		return MOCPACK_CORRUPT;
+	const Plan& plan = head->plan;
+	size_t first = group * head->blocks_per_group, blocks = head->blocks_per_group;
+	if (first + blocks > head->block_count)
+		blocks = head->block_count - first;
+	symbols->blocks = int32_t(blocks);
+	for (size_t b = 0; b < blocks; ++b)
+		symbols->lengths[b] = int32_t(key_frame(first + b + 1, head->frame_count, head->block_count) -
+									  key_frame(first + b, head->frame_count, head->block_count)) -
+							  1;
+	std::memset(symbols->values, 0, plan.channel_count * blocks * size_t(symbols->stride) * sizeof(int32_t));
+	std::memset(symbols->steps, 0, plan.track_count * blocks * sizeof(int32_t));
+	if (!src)
+		return MOCPACK_OK;
+	start_models(symbols->models, head->model);
+	Reader reader = {RangeDecoder(body, size - 2)};
+	Shape shape = {symbols->blocks, symbols->stride, symbols->lengths, head->tempo};
+	bool good = Symbols<Reader>(reader, *symbols->models, plan)
+					.group(shape, symbols->steps, symbols->values, symbols->reaches);
+	if (!good || !reader.coder.all_read())
+		return MOCPACK_CORRUPT;
+	return reader.coder.exhausted() ? MOCPACK_TRUNCATED : MOCPACK_OK;
+}
+
+size_t mocpack_keysine_segment_scratch(const mocpack_KeysineHead* head)
+{
+	Arena arena(nullptr);
+	arena.take<Models>(1);
+	arena.take<uint8_t>(head->plan.channel_count);
+	return arena.used();
+}
+
+mocpack_Status mocpack_keysine_decode_segment(const mocpack_KeysineHead* head, size_t key_count,
+											  const uint8_t* src, size_t size, int32_t* keys, void* scratch)
+{
+	const uint8_t* body = checked(src, size);
+	if (!body)
+		return MOCPACK_CORRUPT;
+	Arena arena(scratch);
+	Models* models = arena.take<Models>(1);
+	uint8_t* exponents = arena.take<uint8_t>(head->plan.channel_count);
+	start_models(models, head->model);
+	std::memset(keys, 0, key_count * head->plan.channel_count * sizeof(int32_t));
+	Reader reader = {RangeDecoder(body, size - 2)};
+	bool good = Symbols<Reader>(reader, *models, head->plan).keys(keys, key_count, exponents);
+	if (!good || !reader.coder.all_read())
+		return MOCPACK_CORRUPT;
+	return reader.coder.exhausted() ? MOCPACK_TRUNCATED : MOCPACK_OK;
+}
+
+size_t mocpack_keysine_group_scratch(const mocpack_KeysineHead* head)
+{
+	if (!head->block_count)
+		return 64;
+	Arena arena(nullptr);
+	GroupSymbols symbols;
+	lay_out_group(head, &symbols, &arena);
+	size_t longest = size_t(longest_block(*head)), stride = size_t(padded(int32_t(longest)));
+	arena.take<double>(4 * stride);
+	arena.take<Quat>(stride);
+	arena.take<double>(longest * stride);
+	arena.take<double>(longest * stride);
+	return arena.used();
+}
+
+// Reads the symbols of a group, then turns them into motion block by block.
+mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, size_t group,
+											const int32_t* keys, const uint8_t* src, size_t size,
+											double* rotations, double* translations, void* scratch)
+{
+	Arena arena(scratch);
+	GroupSymbols symbols;
+	lay_out_group(head, &symbols, &arena);
+	mocpack_Status status = read_group(head, group, src, size, &symbols, scratch);
+	if (status != MOCPACK_OK)
+		return status;
+	const Plan& plan = head->plan;
+	size_t channels = plan.channel_count, blocks = size_t(symbols.blocks), stride = size_t(symbols.stride);
+	int32_t longest = longest_block(*head);
+	double* curve = arena.take<double>(4 * stride);
+	Quat* turns = arena.take<Quat>(stride);
+	double* first_sines = arena.take<double>(size_t(longest) * stride);
+	double* sines[2] = {first_sines, arena.take<double>(size_t(longest) * stride)};
+	int32_t filled[2] = {0, 0}; // lengths of the two tables: blocks differ by at most one frame
+	size_t frame = 0;
+	for (size_t b = 0; b < blocks; ++b)
+	{
+		int32_t length = symbols.lengths[b] + 1, which = length == longest;
+		if (filled[which] != length)
+			fill_sines(sines[which], length), filled[which] = length;
+		for (size_t t = 0; t < plan.track_count; ++t)
+		{
+			const Track& track = plan.tracks[t];
+			int32_t index = symbols.steps[t * blocks + b];
+			double step = index < 0 ? 0 : step_of(head->unit, index);
+			for (int32_t c = 0; c < track.channels; ++c)
+			{
+				size_t channel = size_t(track.first_channel + c);
+				const int32_t* key = keys + b * channels + channel;
+				block_values(curve + size_t(c) * stride, sines[which], length, track.key_step * key[0],
+							 track.key_step * key[channels], symbols.values + (channel * blocks + b) * stride,
+							 step);
+			}
+			store_track(plan, track, curve, symbols.stride, length, turns,
+						rotations + 4 * frame * plan.skeleton->joint_count,
+						translations + 3 * frame * plan.skeleton->translated_count);
+		}
+		frame += size_t(length);
+	}
+	store_still(plan, frame, rotations, translations);
+	return MOCPACK_OK;
+}
+
+void mocpack_keysine_pose(const mocpack_KeysineHead* head, const int32_t* key, double* rotations,
+						  double* translations)
+{
+	for (size_t t = 0; t < head->plan.track_count; ++t)
+	{
+		const Track& track = head->plan.tracks[t];
+		double values[4];
+		Quat turn;
+		for (int32_t c = 0; c < track.channels; ++c)
+			values[c] = track.key_step * key[track.first_channel + c];
+		store_track(head->plan, track, values, 1, 1, &turn, rotations, translations);
+	}
+	store_still(head->plan, 1, rotations, translations);
+}

@@ -1,0 +1,47 @@
+// What the parts of the `keysine` encoder share: the clip, its plan and rig, and the settings.
+#pragma once
+#include "keysine_aim.h"
+#include "keysine_search.h"
+#include "mocpack/core.h"
+
+struct mocpack_KeysineEncoder
+{
+	mocpack_KeysineJob job;
+	mocpack::keysine::Plan plan;
+	mocpack::keysine::Rig rig;
+	double* inverse_axes; // (tracks, 9)
+	double steps[64];
+};
+
+namespace mocpack
+{
+namespace keysine
+{
+
+inline size_t column_of(const mocpack_Skeleton& skeleton, int32_t joint)
+{
+	size_t m = 0;
+	while (m + 1 < skeleton.translated_count && skeleton.translated_joints[m] != joint)
+		++m;
+	return m;
+}
+
+void lay_out_scene(Scene* scene, Arena* arena, size_t joints, int32_t count);
+
+// Fills the source's side of the scene with the frames `frames[t]`.
+void fill_scene(Scene* scene, const mocpack_KeysineJob& job, const size_t* frames);
+
+// Sets the decoded place of what does not move by itself, before its rotation is coded.
+void place_still(const Plan& plan, const Scene& scene, int32_t joint);
+
+// Sets the decoded rotation of a joint that does not turn.
+void turn_still(const Plan& plan, const Scene& scene, int32_t joint);
+
+// Largest squared displacement over allowance among the points that a joint carries in a frame.
+double worst_point(const Rig& rig, const Scene& scene, int32_t joint, int32_t t);
+
+// The same of a joint's own origin.
+double origin_excess(const Rig& rig, const Scene& scene, int32_t joint, int32_t t);
+
+} // namespace keysine
+} // namespace mocpack

@@ -1,0 +1,165 @@
+// Reads the head of a `keysine` payload.
+#include "keysine_head.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "arena.h"
+#include "crc16.h"
+#include "keysine_curves.h"
+#include "keysine_head_symbols.h"
+
+using namespace mocpack;
+using namespace mocpack::keysine;
+
+namespace
+{
+
+const size_t LONGEST_GROUP = 8192; // frames
+
+// Reads fields and remembers whether it ran past the end.
+struct Fields
+{
+	const uint8_t *at, *end;
+	bool short_of = false;
+
+	uint32_t byte()
+	{
+		if (at < end)
+			return *at++;
+		short_of = true;
+		return 0;
+	}
+
+	size_t varint()
+	{
+		size_t value = 0;
+		for (int shift = 0; shift < 63; shift += 7)
+		{
+			uint32_t b = byte();
+			value |= size_t(b & 127) << shift;
+			if (b < 128)
+				return value;
+		}
+		short_of = true;
+		return 0;
+	}
+};
+
+float read_float(const uint8_t* p)
+{
+	uint32_t bits = uint32_t(p[0]) | uint32_t(p[1]) << 8 | uint32_t(p[2]) << 16 | uint32_t(p[3]) << 24;
+	float value;
+	std::memcpy(&value, &bits, 4);
+	return value;
+}
+
+bool plausible(const mocpack_KeysineHead& h)
+{
+	size_t frames = h.frame_count, blocks = h.block_count;
+	if (!(h.unit > 0 && h.unit < 1e6) || h.tempo < 1 || !h.blocks_per_group || !h.groups_per_segment)
+		return false;
+	if (frames == 1)
+		return blocks == 0;
+	return blocks >= 1 && blocks < frames && (frames - 1 + blocks - 1) / blocks <= size_t(LONGEST_BLOCK) &&
+		   h.blocks_per_group <= LONGEST_GROUP &&
+		   h.blocks_per_group * ((frames - 1 + blocks - 1) / blocks) <= LONGEST_GROUP;
+}
+
+} // namespace
+
+size_t mocpack_keysine_head_memory(size_t src_size, size_t joints)
+{
+	return sizeof(mocpack_KeysineHead) + plan_size(joints) + joints * PLAN_COLUMNS * sizeof(int32_t) +
+		   32 * src_size + sizeof(Models) + 16 * 64;
+}
+
+mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const mocpack_Skeleton* skeleton,
+									size_t frame_count, void* memory, mocpack_KeysineHead** head)
+{
+	Arena arena(memory);
+	mocpack_KeysineHead* h = arena.take<mocpack_KeysineHead>(1);
+	Fields in = {src, src + src_size};
+	h->size = in.varint();
+	if (in.short_of || h->size > src_size)
+		return MOCPACK_TRUNCATED;
+	if (h->size < 12 || crc16(src, h->size - 2) != uint16_t(src[h->size - 2] | src[h->size - 1] << 8))
+		return MOCPACK_CORRUPT;
+	in.end = src + h->size - 2;
+	uint32_t mode = in.byte();
+	h->model = int32_t(in.byte());
+	uint32_t fine_bits = in.byte();
+	uint32_t basis_bits = in.byte();
+	in.byte(); // the error of the keys alone, for those who play no more
+	h->tempo = int32_t(in.byte());
+	if (in.end - in.at < 4 || mode != 0 || fine_bits > 60)
+		return MOCPACK_CORRUPT;
+	h->unit = double(read_float(in.at));
+	in.at += 4;
+	h->frame_count = frame_count;
+	h->block_count = in.varint();
+	h->blocks_per_group = in.varint();
+	h->groups_per_segment = in.varint();
+	if (in.short_of || basis_bits > 20 || !has_models(h->model) || !plausible(*h))
+		return MOCPACK_CORRUPT;
+	h->group_count = (h->block_count + h->blocks_per_group - 1) / h->blocks_per_group;
+	h->segment_count =
+		h->group_count ? (h->group_count + h->groups_per_segment - 1) / h->groups_per_segment : 1;
+	// a size costs more than a bit, so this many bytes bound how many there are
+	size_t count = h->segment_count + h->group_count, bytes = size_t(in.end - in.at);
+	if (count > 8 * bytes)
+		return MOCPACK_CORRUPT;
+	int32_t* table = arena.take<int32_t>(skeleton->joint_count * PLAN_COLUMNS);
+	uint32_t* sizes = arena.take<uint32_t>(count);
+	Models* models = arena.take<Models>(1);
+	start_models(models, h->model);
+	std::memset(table, 0, skeleton->joint_count * PLAN_COLUMNS * sizeof(int32_t));
+	std::memset(sizes, 0, count * sizeof(uint32_t));
+	Reader reader = {RangeDecoder(in.at, bytes)};
+	HeadSymbols<Reader> symbols(reader, *models);
+	symbols.sizes(sizes, h->segment_count, SEGMENT_SIZE);
+	symbols.sizes(sizes + h->segment_count, h->group_count, GROUP_SIZE);
+	symbols.plan(table, *skeleton);
+	if (reader.coder.exhausted() || !reader.coder.all_read())
+		return MOCPACK_CORRUPT;
+	h->sizes = sizes;
+	h->plan.skeleton = skeleton;
+	h->plan.table = table;
+	h->plan.unit = h->unit;
+	h->plan.fine = std::ldexp(1.0, -int(fine_bits));
+	h->plan.basis_grid = std::ldexp(1.0, -int(basis_bits));
+	if (!build_plan(&h->plan, arena.take<uint8_t>(plan_size(skeleton->joint_count))))
+		return MOCPACK_CORRUPT;
+	*head = h;
+	return MOCPACK_OK;
+}
+
+mocpack_KeysineLayout mocpack_keysine_layout(const mocpack_KeysineHead* h)
+{
+	return {h->size,		h->block_count, h->blocks_per_group,  h->groups_per_segment, h->segment_count,
+			h->group_count, h->sizes,		h->plan.channel_count};
+}
+
+size_t mocpack_keysine_key_frame(const mocpack_KeysineHead* h, size_t key)
+{
+	return key_frame(key, h->frame_count, h->block_count);
+}
+
+size_t mocpack_keysine_encode_head(int32_t model, const mocpack_Skeleton* skeleton, int32_t* table,
+								   uint32_t* sizes, size_t segment_count, size_t group_count, uint8_t* dst,
+								   size_t dst_size, void* scratch)
+{
+	Models* models = static_cast<Models*>(scratch);
+	start_models(models, model);
+	Writer writer = {RangeEncoder(dst, dst_size)};
+	HeadSymbols<Writer> symbols(writer, *models);
+	symbols.sizes(sizes, segment_count, SEGMENT_SIZE);
+	symbols.sizes(sizes + segment_count, group_count, GROUP_SIZE);
+	symbols.plan(table, *skeleton);
+	return writer.coder.finish();
+}
+
+const int32_t* mocpack_keysine_table(const mocpack_KeysineHead* h)
+{
+	return h->plan.table;
+}

@@ -1,0 +1,111 @@
+// What a `keysine` header says, and the tracks that follow from it: which channels each joint has, and how
+// numbers become metres and rotations. Integers in, so that encoder and decoder build the very same tracks.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "mocpack/core.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+const double SHELL = 0.03;		// metres
+const double SPREAD = 0.3;		// exponent of descendants in the weights
+const double MEAN_GRID = 0.125; // radians, of a joint's mean rotation
+const double ORIGIN_GRID = 1.0; // metres, of a translation's origin
+
+enum RotationKind
+{
+	REST_ROTATION = 0,	// none: the identity
+	STILL_ROTATION = 1, // the same in all frames
+	VECTOR_ROTATION = 2,
+	QUATERNION_ROTATION = 3,
+};
+
+enum TranslationKind
+{
+	REST_TRANSLATION = 0, // the skeleton's offset
+	STILL_TRANSLATION = 1,
+	MOVING_TRANSLATION = 2,
+};
+
+// Columns of the plan, one row for each joint.
+enum PlanColumn
+{
+	ROTATION_KIND,
+	TRANSLATION_KIND,
+	MEAN, // three: mean or still rotation as a rotation vector, in grid units
+	BASIS = MEAN + 3,
+	ROTATION_KEY_STEP = BASIS + 3,
+	ORIGIN, // three: origin of a moving translation, or the still one
+	TRANSLATION_KEY_STEP = ORIGIN + 3,
+	PLAN_COLUMNS,
+};
+
+enum TrackKind
+{
+	POSITION_TRACK,
+	QUATERNION_TRACK,
+	VECTOR_TRACK,
+};
+
+// A translation or a rotation that moves: three or four channels.
+struct Track
+{
+	int32_t joint;
+	int32_t kind;
+	int32_t channels;
+	int32_t first_channel;
+	int32_t parent; // the nearest ancestor's track of the same kind of thing, -1 if none
+	int32_t family; // what it is, for the models: 0..9
+	double base[4]; // mean rotation, or origin
+	double axes[9]; // rotation vector (or translation) of a unit of each channel, column by column
+	double key_step;
+};
+
+struct Plan
+{
+	const mocpack_Skeleton* skeleton;
+	const int32_t* table; // (J, PLAN_COLUMNS)
+	double unit;
+	double fine;		  // grid of still rotations and translations
+	double basis_grid;	  // radians, of the turns of axes
+	double* still;		  // (J, 7) rotation and translation of what does not move
+	int32_t* descendants; // (J) itself included
+	// What a rotation carries along rigidly: joint k hangs, through joints that do not turn, at
+	// carried_offset[k], turned by carried_rotation[k], in the frame of joint carrier[k]; -1 if at none.
+	int32_t* carrier;		  // (J)
+	double* carried_offset;	  // (J, 3)
+	double* carried_rotation; // (J, 4)
+	double* inertia;		  // (J, 9)
+	Track* tracks;
+	size_t track_count;
+	size_t channel_count;
+};
+
+// Frame of the first frame of block b (key b) of `blocks` over `frames` frames: even, rounded half up.
+inline size_t key_frame(size_t b, size_t frames, size_t blocks)
+{
+	return blocks ? (2 * b * (frames - 1) + blocks) / (2 * blocks) : 0;
+}
+
+inline double step_of(double unit, int32_t index)
+{
+	// unit * 2^((8 - index) / 2), from a table so that every machine agrees
+	double step = unit * 16.0;
+	for (int32_t i = 0; i + 1 < index; i += 2)
+		step *= 0.5;
+	return index & 1 ? step * 0.70710678118654752440 : step;
+}
+
+// Room for the arrays of a plan of so many joints, in bytes.
+size_t plan_size(size_t joints);
+
+// Fills `plan` from its table, skeleton, unit and fine grid; memory holds plan_size(J) bytes.
+// False where the table cannot be: kinds out of range, a moving joint that has no translation.
+bool build_plan(Plan* plan, void* memory);
+
+} // namespace keysine
+} // namespace mocpack

@@ -1,0 +1,63 @@
+// Quantisation that knows the bound: chooses the integers of one track in one block.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace mocpack
+{
+namespace keysine
+{
+
+const int RATE_BANDS = 16, RATE_NEAR = 8, RATE_BEFORE = 8, RATE_SIZES = 40;
+
+// Bits of a coefficient by band, neighbours, the block before, and its magnitude.
+struct Rates
+{
+	float bits[RATE_BANDS][RATE_NEAR][RATE_BEFORE][RATE_SIZES];
+};
+
+// How hard to search, and what an error costs. u is a point's squared displacement over its allowance.
+struct Effort
+{
+	float over;		   // price of (u - 1) where a point leaves its allowance
+	float square;	   // price of u²
+	float linear;	   // price of u
+	float rounding;	   // what is added before truncation
+	float calm;		   // price of energy above calm_from that the source does not have, in squared steps
+	int32_t calm_from; // frequency index
+	int32_t sweeps;	   // rounds of repair and descent; 0: rounding and repair only
+	int32_t repairs;   // changes of one repair
+	int32_t coarsest, finest; // steps tried
+	int32_t greedy;			  // nonzero: walk from the expected step and stop where it gets worse
+};
+
+// One track in one block: `channels` series of n numbers, `points` displacements that depend on them.
+// Arrays over time have `stride` columns, a multiple of 8, zero past n. Column t is frame t + 1.
+struct Problem
+{
+	int32_t n, stride, channels, points;
+	const float* sines;	   // (n, stride): row k - 1
+	const float* moves;	   // (C, I, 3, stride): displacement of point i by a unit of channel c
+	const float* start;	   // (I, 3, stride): displacement without any coefficient
+	const float* wanted;   // (C, stride): coefficients that would leave none
+	const uint8_t* bands;  // (n)
+	const uint8_t* before; // (C, stride): activity of the block before around k
+	const Rates* rates;
+};
+
+struct Found
+{
+	float cost;
+	float worst; // largest u
+	int32_t step;
+};
+
+// Bytes of scratch that `search_block` needs.
+size_t search_scratch(int32_t stride, int32_t channels, int32_t points);
+
+// Finds coefficients (C, stride) for the best of the steps; `steps` are their sizes, by index.
+Found search_block(const Problem& problem, const Effort& effort, const double* steps, int32_t expected,
+				   int32_t* coefficients, void* scratch);
+
+} // namespace keysine
+} // namespace mocpack

@@ -1,0 +1,168 @@
+"""The bytes of a `keysine` payload: head, key segments, groups. Knows no motion.
+
+Head: varint size of the head; u8 mode; u8 model set; u8 bits of the fine grid; u8 bits of the grid
+of axes; u8 error of the keys alone; u8 tempo; f4 unit; varints: blocks, blocks per group, groups
+per segment; the size of each segment and group and the plan, coded; u16 CRC-16 of the head so far.
+A segment or group is the u16 CRC-16 of its body, then its body.
+"""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import _core
+from mocpack.clip import ClipHeader
+from mocpack.codec import Read
+from mocpack.codecs.keysine.tracks import COLUMNS
+from mocpack.entropy.fields import FieldReader, FieldWriter
+from mocpack.errors import CorruptionError
+
+I32 = npt.NDArray[np.int32]
+
+TRANSFORM = 0  # the only mode there is
+LONGEST_BLOCK = 512  # frames
+LONGEST_GROUP = 8192  # frames
+SHORTEST = 3  # bytes of the shortest payload: the head's size fits in them
+
+
+@dataclass(frozen=True)
+class Head:
+    """What stands at the start of a payload."""
+
+    model: int
+    fine_bits: int
+    basis_bits: int
+    coarse: int
+    tempo: int
+    unit: float
+    block_count: int
+    blocks_per_group: int
+    groups_per_segment: int
+    table: I32
+    segment_sizes: tuple[int, ...]
+    group_sizes: tuple[int, ...]
+    size: int
+
+    @property
+    def fine(self) -> float:
+        return 0.5**self.fine_bits
+
+    @property
+    def coarse_error(self) -> float:
+        """Largest error, in metres, of the motion that the keys alone give."""
+        return float(self.unit * 2 ** (self.coarse / 8))
+
+    @property
+    def basis_grid(self) -> float:
+        return 0.5**self.basis_bits
+
+    @property
+    def part_counts(self) -> tuple[int, int]:
+        """How many segments and groups there are."""
+        groups = -(-self.block_count // self.blocks_per_group)
+        return max(1, -(-groups // self.groups_per_segment)), groups
+
+    def key_frame(self, key: int, frame_count: int) -> int:
+        """Return the frame of a key: evenly spread, rounded half up."""
+        if not self.block_count:
+            return 0
+        return (2 * key * (frame_count - 1) + self.block_count) // (2 * self.block_count)
+
+    def segment_of(self, group: int) -> int:
+        return group // self.groups_per_segment
+
+    def segments_at(self, first: int, count: int) -> tuple[int, int]:
+        """Return offset and size of segments in the payload."""
+        start = self.size + sum(self.segment_sizes[:first])
+        return start, sum(self.segment_sizes[first : first + count])
+
+    def groups_at(self, first: int, count: int) -> tuple[int, int]:
+        """Return offset and size of groups in the payload."""
+        start = self.size + sum(self.segment_sizes) + sum(self.group_sizes[:first])
+        return start, sum(self.group_sizes[first : first + count])
+
+
+def write_payload(
+    head: Head, native: _core.Skeleton, segments: Sequence[bytes], groups: Sequence[bytes]
+) -> bytes:
+    """Return the payload; sizes of head and parts are taken from the parts."""
+    fields = FieldWriter()
+    for value in (TRANSFORM, head.model, head.fine_bits, head.basis_bits, head.coarse, head.tempo):
+        fields.u8(value)
+    fields.f32(head.unit)
+    for value in (head.block_count, head.blocks_per_group, head.groups_per_segment):
+        fields.varint(value)
+    sizes = [len(part) for part in (*segments, *groups)]
+    fields.raw(_core.keysine_encode_head(head.model, native, head.table, sizes, len(segments)))
+    body = fields.bytes()
+    start = FieldWriter()
+    # the size counts itself: one byte, or two, or three
+    start.varint(len(body) + 2 + next(n for n in (1, 2, 3, 4) if len(body) + 2 + n < 128**n))
+    whole = start.bytes() + body
+    return b"".join((whole, checksum(whole), *segments, *groups))
+
+
+def read_head(read: Read, header: ClipHeader) -> Head:
+    """Read and check the head of a payload."""
+    data = head_bytes(read)
+    head = read_fields(open_head(data), header.frame_count, len(data))
+    native = header.skeleton.native(header.translated_joints)
+    table, sizes = _core.keysine_read_head(native, data, header.frame_count)
+    segments = head.part_counts[0]
+    return replace(
+        head,
+        table=np.asarray(table),
+        segment_sizes=tuple(sizes[:segments]),
+        group_sizes=tuple(sizes[segments:]),
+    )
+
+
+def head_bytes(read: Read) -> bytes:
+    """Return the head of a payload as it stands there."""
+    size = FieldReader(read(0, SHORTEST), "keysine payload").varint(2**21)
+    if size < SHORTEST:
+        raise CorruptionError(f"keysine payload: a head of {size} bytes")
+    return read(0, size)
+
+
+def open_head(data: bytes) -> FieldReader:
+    """Check a head and return the reader that stands at its first field."""
+    if checksum(data[:-2]) != data[-2:]:
+        raise CorruptionError("keysine payload: the head's checksum is wrong")
+    fields = FieldReader(data[:-2], "keysine head")
+    fields.varint()
+    return fields
+
+
+def read_fields(fields: FieldReader, frame_count: int, size: int) -> Head:
+    """Read what stands in a head before its coded part."""
+    mode, model, fine_bits, basis_bits, coarse, tempo = (fields.u8() for _ in range(6))
+    unit = fields.f32()
+    blocks, per_group, per_segment = (fields.varint(2**40) for _ in range(3))
+    if mode != TRANSFORM or fine_bits > 60 or basis_bits > 20 or tempo < 1 or not 0 < unit < 1e6:
+        raise CorruptionError("keysine head: numbers out of range")
+    _check_blocks(frame_count, blocks, per_group, per_segment)
+    table = np.zeros((0, COLUMNS), np.int32)
+    numbers = (model, fine_bits, basis_bits, coarse, tempo, unit, blocks, per_group, per_segment)
+    return Head(*numbers, table, (), (), size)
+
+
+def checksum(data: bytes) -> bytes:
+    return binascii.crc_hqx(data, 0xFFFF).to_bytes(2, "little")
+
+
+def _check_blocks(frame_count: int, blocks: int, per_group: int, per_segment: int) -> None:
+    longest = -(-(frame_count - 1) // blocks) if blocks else 0
+    if (
+        (frame_count > 1) != (blocks > 0)
+        or not blocks <= frame_count - 1
+        or not (per_group and per_segment)
+        or longest > LONGEST_BLOCK
+        or longest * per_group > LONGEST_GROUP
+    ):
+        raise CorruptionError("keysine head: blocks that cannot be")

@@ -1,0 +1,146 @@
+"""Choices for a whole clip: what moves, about which mean, in which axes, in which blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import rotations
+from mocpack.clip import Clip
+from mocpack.codecs.keysine.payload import LONGEST_BLOCK, LONGEST_GROUP
+from mocpack.codecs.keysine.tracks import (
+    BASIS,
+    COLUMNS,
+    MEAN,
+    MEAN_GRID,
+    ORIGIN,
+    ORIGIN_GRID,
+    ROTATION_KEY_STEP,
+    ROTATION_KIND,
+    TRANSLATION_KEY_STEP,
+    TRANSLATION_KIND,
+    Rotation,
+    Translation,
+    build_plan,
+)
+
+F64 = npt.NDArray[np.float64]
+I32 = npt.NDArray[np.int32]
+
+FARTHEST_TURN = 2.4  # radians from the mean up to which a rotation vector behaves
+STILL_SHARE = 0.02  # of the bound, that rounding of what is still may cost at the end of a limb
+LARGEST_STILL = 2**29
+MOST_FINE_BITS = 40
+UNIT_STEP = 8  # index of the step that is the unit itself
+BASIS_FRAMES = 500  # looked at to choose axes
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """How a clip is cut: blocks between keys, groups of blocks, segments of groups."""
+
+    block_count: int
+    blocks_per_group: int
+    groups_per_segment: int
+    tempo: int
+
+
+def cut(clip: Clip, *, block_seconds: float, group_seconds: float, segment_groups: int) -> Blocks:
+    """Cut a clip into even blocks of about `block_seconds`, groups of at most `group_seconds`."""
+    intervals = clip.frame_count - 1
+    if not intervals:
+        return Blocks(0, 1, 1, 16)
+    rate = clip.frame_rate
+    longest_group = min(max(group_seconds * rate, 1.0), LONGEST_GROUP)
+    wanted = min(max(block_seconds * rate, 4.0), longest_group, LONGEST_BLOCK)
+    fewest = -(-intervals // int(min(longest_group, LONGEST_BLOCK)))
+    count = max(1, round(intervals / wanted), fewest)
+    length = -(-intervals // count)
+    tempo = min(max(round(16 * 0.5 * rate / (intervals / count)), 1), 255)
+    return Blocks(count, max(1, int(longest_group) // length), segment_groups, tempo)
+
+
+def fine_bits(clip: Clip, bound: float) -> int:
+    """Return the bits of the grid of what is still, fine enough not to matter at any limb's end."""
+    skeleton = clip.skeleton
+    reach = np.linalg.norm(skeleton.offsets, axis=1).sum()
+    reach += np.linalg.norm(skeleton.end_sites, axis=1).max(initial=0.03)
+    grid = STILL_SHARE * bound / max(reach, 1.0) / np.sqrt(len(skeleton))
+    return int(min(max(np.ceil(-np.log2(grid)), 0), MOST_FINE_BITS))
+
+
+def basis_bits(clip: Clip) -> int:
+    """Return the bits of the grid of axes: finer where more frames gain from it."""
+    return 4 if clip.frame_count < 300 else 5 if clip.frame_count < 2000 else 6
+
+
+def plan_table(clip: Clip, bits: int, basis: int, unit: float, *, key_step: int) -> I32:
+    """Return the plan (J, 13) of a clip; `key_step` is the index of the keys' step."""
+    table = np.zeros((len(clip.skeleton), COLUMNS), np.int32)
+    table[:, [ROTATION_KEY_STEP, TRANSLATION_KEY_STEP]] = UNIT_STEP
+    fine = 0.5**bits
+    for m, j in enumerate(clip.translated_joints):
+        kind, origin = _translation(clip.translations[:, m], clip.skeleton.offsets[j], fine)
+        table[j, TRANSLATION_KIND], table[j, ORIGIN] = kind, origin
+    for j in range(len(clip.skeleton)):
+        turn, mean = _rotation(clip.rotations[:, j], fine)
+        table[j, ROTATION_KIND], table[j, MEAN] = turn, mean
+    table[table[:, ROTATION_KIND] >= Rotation.VECTOR, ROTATION_KEY_STEP] = key_step
+    table[table[:, TRANSLATION_KIND] == Translation.MOVING, TRANSLATION_KEY_STEP] = key_step
+    table[:, BASIS] = _bases(clip, table, unit, fine, 0.5**basis)
+    return table
+
+
+def _translation(places: F64, offset: F64, fine: float) -> tuple[Translation, F64]:
+    spread = np.abs(places - places[0]).max()
+    if spread <= 0.5 * fine and np.abs(places[0] - offset).max() <= 0.5 * fine:
+        return Translation.REST, np.zeros(3)
+    origin = np.round(places[0] / fine)
+    if spread <= 0.5 * fine and np.abs(origin).max() < LARGEST_STILL:
+        return Translation.STILL, origin
+    return Translation.MOVING, np.round(places.mean(axis=0) / ORIGIN_GRID)
+
+
+def _rotation(turns: F64, fine: float) -> tuple[Rotation, F64]:
+    spread = np.abs(turns - turns[0]).max()
+    first = rotations.as_rotvec(turns[0])
+    if spread <= 0.25 * fine:
+        still = np.round(first / fine)
+        if not still.any():
+            return Rotation.REST, np.zeros(3)
+        if np.abs(still).max() < LARGEST_STILL:
+            return Rotation.STILL, still
+    mean = rotations.normalize(turns.sum(axis=0))
+    vector = np.round(rotations.as_rotvec(mean) / MEAN_GRID)
+    about = rotations.conjugate(rotations.from_rotvec(MEAN_GRID * vector))
+    farthest = np.abs(rotations.multiply(about, turns)[:, 3]).min()
+    if 2 * np.arccos(min(farthest, 1.0)) > FARTHEST_TURN:
+        return Rotation.QUATERNION, np.zeros(3)
+    return Rotation.VECTOR, vector
+
+
+def _bases(clip: Clip, table: I32, unit: float, fine: float, grid: float) -> F64:
+    """Return for each joint the turn of its axes after which the first channel moves most."""
+    bases = np.zeros((len(table), 3))
+    stride = max(1, clip.frame_count // BASIS_FRAMES)
+    for track in build_plan(table, clip.header, unit, fine, grid).tracks:
+        if track.rotation != Rotation.VECTOR:
+            continue
+        turns = clip.rotations[::stride, track.joint]
+        vectors = rotations.as_rotvec(rotations.multiply(rotations.conjugate(track.base), turns))
+        channels = vectors @ np.linalg.inv(track.axes).T
+        bases[track.joint] = np.round(_principal_turn(np.cov(channels.T, bias=True)) / grid)
+    return bases
+
+
+def _principal_turn(covariance: F64) -> F64:
+    """Return, as a rotation vector, the smallest turn to the principal axes, widest first."""
+    _, vectors = np.linalg.eigh(np.atleast_2d(covariance))
+    vectors = vectors[:, ::-1]
+    if np.linalg.det(vectors) < 0:
+        vectors = -vectors
+    signs = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]], float)
+    turns = rotations.as_rotvec(rotations.from_matrix(vectors[np.newaxis] * signs[:, np.newaxis]))
+    return np.asarray(turns[np.argmin(np.linalg.norm(turns, axis=1))])

@@ -1,0 +1,228 @@
+"""The tracks of a clip: which channels each joint has, and what a unit of each means.
+
+Integers in (the plan), so that encoder and decoder build the same tracks; the native core builds
+them too (`keysine_plan.cpp`), and a test holds the two equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import rotations
+from mocpack.clip import ClipHeader
+from mocpack.errors import CorruptionError
+
+F64 = npt.NDArray[np.float64]
+I32 = npt.NDArray[np.int32]
+
+SHELL = 0.03  # metres
+SPREAD = 0.3  # exponent of descendants in the weights
+MEAN_GRID = 0.125  # radians
+ORIGIN_GRID = 1.0  # metres
+KEY_STEP = 0.8  # of a coefficient's step of the same index
+
+
+class Rotation(IntEnum):
+    """How a joint's rotation is stored."""
+
+    REST = 0  # the identity
+    STILL = 1  # the same in all frames
+    VECTOR = 2  # three channels: a rotation vector about the mean
+    QUATERNION = 3  # four channels
+
+
+class Translation(IntEnum):
+    """How a joint's translation is stored."""
+
+    REST = 0  # the skeleton's offset
+    STILL = 1
+    MOVING = 2  # three channels
+
+
+# columns of the plan, a row for each joint
+ROTATION_KIND, TRANSLATION_KIND = 0, 1
+MEAN, BASIS, ORIGIN = slice(2, 5), slice(5, 8), slice(9, 12)
+ROTATION_KEY_STEP, TRANSLATION_KEY_STEP = 8, 12
+COLUMNS = 13
+
+
+@dataclass(frozen=True)
+class Track:
+    """A translation or rotation that moves.
+
+    Attributes
+    ----------
+    joint : int
+    rotation : Rotation or None
+        None for a translation.
+    first_channel, channel_count : int
+    parent : int
+        Index of the nearest ancestor's rotation track, -1 if there is none.
+    family : int
+        What it is, for the models: 0 to 9.
+    base : array, shape (4,) or (3,)
+        Mean rotation, or origin in metres.
+    axes : array, shape (3, 3)
+        Column c is the rotation vector (or translation) of a unit of channel c.
+    key_step : float
+        Of the key poses, in units of the channels.
+    """
+
+    joint: int
+    rotation: Rotation | None
+    first_channel: int
+    channel_count: int
+    parent: int
+    family: int
+    base: F64
+    axes: F64
+    key_step: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The tracks, and what stays where it is."""
+
+    tracks: list[Track]
+    channel_count: int
+    still_rotations: F64
+    still_translations: F64
+
+
+def step_size(unit: float, index: int) -> float:
+    """Return unit · 2^((8 - index) / 2)."""
+    size = unit * 16.0 * 0.5 ** (index // 2)
+    return size * 0.70710678118654752440 if index % 2 else size
+
+
+def build_plan(table: I32, header: ClipHeader, unit: float, fine: float, basis_grid: float) -> Plan:
+    """Return the tracks that the plan (J, 13) describes.
+
+    Parameters
+    ----------
+    unit : float
+        Metres; what steps are multiples of.
+    fine : float
+        Grid of still rotations (radians) and translations (metres).
+    basis_grid : float
+        Grid of the turns of axes, radians.
+    """
+    _check(table, header)
+    still = _still_rotations(table, fine)
+    places = _still_translations(table, header, fine)
+    counts = descendants(header.skeleton.parents)
+    inertia = _inertia(table, header, still, places, counts)
+    tracks: list[Track] = []
+    above = {-1: -1}
+    channels = 0
+    for j, parent in enumerate(header.skeleton.parents):
+        row = table[j]
+        above[j] = above[parent]
+        if row[TRANSLATION_KIND] == Translation.MOVING:
+            axes = np.eye(3) / float(counts[j]) ** (0.5 * SPREAD)
+            size = KEY_STEP * step_size(unit, int(row[TRANSLATION_KEY_STEP]))
+            tracks.append(Track(j, None, channels, 3, -1, int(j > 0), places[j], axes, size))
+            channels += 3
+        if row[ROTATION_KIND] >= Rotation.VECTOR:
+            kind = Rotation(row[ROTATION_KIND])
+            width = 3 if kind == Rotation.VECTOR else 4
+            size = KEY_STEP * step_size(unit, int(row[ROTATION_KEY_STEP]))
+            axes = _axes(kind, basis_grid * row[BASIS], inertia[j])
+            family = _family(kind, j, int(counts[j]))
+            tracks.append(
+                Track(j, kind, channels, width, above[parent], family, still[j], axes, size)
+            )
+            above[j] = len(tracks) - 1
+            channels += width
+    return Plan(tracks, channels, still, places)
+
+
+def descendants(parents: tuple[int, ...]) -> npt.NDArray[np.intp]:
+    """Return how many joints hang on each, itself included."""
+    counts = np.ones(len(parents), np.intp)
+    for j in range(len(parents) - 1, 0, -1):
+        counts[parents[j]] += counts[j]
+    return counts
+
+
+def _check(table: I32, header: ClipHeader) -> None:
+    steps = table[:, [ROTATION_KEY_STEP, TRANSLATION_KEY_STEP]]
+    kinds = table[:, [ROTATION_KIND, TRANSLATION_KIND]]
+    fixed = np.ones(len(table), bool)
+    fixed[list(header.translated_joints)] = False
+    if (
+        kinds.min() < 0
+        or kinds[:, 0].max() > Rotation.QUATERNION
+        or kinds[:, 1].max() > Translation.MOVING
+        or kinds[fixed, 1].any()
+        or steps.min() < 0
+        or steps.max() > 63
+    ):
+        raise CorruptionError("keysine: a plan that cannot be")
+
+
+def _still_rotations(table: I32, fine: float) -> F64:
+    grid = np.where(table[:, ROTATION_KIND] == Rotation.STILL, fine, MEAN_GRID)
+    still = rotations.from_rotvec(grid[:, np.newaxis] * table[:, MEAN])
+    still[table[:, ROTATION_KIND] == Rotation.REST] = rotations.IDENTITY
+    return still
+
+
+def _still_translations(table: I32, header: ClipHeader, fine: float) -> F64:
+    kind = table[:, TRANSLATION_KIND, np.newaxis]
+    grid = np.where(kind == Translation.STILL, fine, ORIGIN_GRID)
+    return np.where(kind == Translation.REST, header.skeleton.offsets, grid * table[:, ORIGIN])
+
+
+def _inertia(
+    table: I32, header: ClipHeader, still: F64, places: F64, counts: npt.NDArray[np.intp]
+) -> F64:
+    """Return how far a small turn of each joint moves what it carries: (J, 3, 3), m².
+
+    A joint carries its end sites and those joints that hang on it through joints that do not
+    turn; of these, the ones that turn themselves or end a limb count.
+    """
+    skeleton = header.skeleton
+    turning = table[:, ROTATION_KIND] >= Rotation.VECTOR
+    inertia = np.tile(2 / 3 * SHELL**2 * np.eye(3), (len(table), 1, 1))
+    carrier = np.full(len(table), -1)
+    offsets, turns = np.zeros((len(table), 3)), still.copy()
+    for k, parent in enumerate(skeleton.parents):
+        if parent < 0 or table[k, TRANSLATION_KIND] == Translation.MOVING:
+            continue
+        if turning[parent]:
+            carrier[k], offsets[k] = parent, places[k]
+        else:
+            carrier[k] = carrier[parent]
+            offsets[k] = offsets[parent] + rotations.rotate(turns[parent], places[k])
+            turns[k] = rotations.multiply(turns[parent], still[k])
+        if carrier[k] >= 0 and (turning[k] or counts[k] == 1):
+            inertia[carrier[k]] += float(counts[k]) ** SPREAD * _point_inertia(offsets[k])
+    for k, end in zip(skeleton.end_site_joints, skeleton.end_sites, strict=True):
+        if turning[k]:
+            inertia[k] += _point_inertia(end)
+        elif carrier[k] >= 0:
+            inertia[carrier[k]] += _point_inertia(offsets[k] + rotations.rotate(turns[k], end))
+    return inertia
+
+
+def _point_inertia(at: F64) -> F64:
+    return np.asarray(at @ at * np.eye(3) - np.outer(at, at))
+
+
+def _axes(kind: Rotation, basis: F64, inertia: F64) -> F64:
+    if kind == Rotation.QUATERNION:
+        return np.asarray(0.5 / np.sqrt(np.trace(inertia) / 3) * np.eye(3))
+    values, vectors = np.linalg.eigh(inertia)
+    turn = rotations.as_matrix(rotations.from_rotvec(basis))
+    return np.asarray((vectors / np.sqrt(values)) @ vectors.T @ turn)
+
+
+def _family(kind: Rotation, joint: int, count: int) -> int:
+    if kind == Rotation.QUATERNION:
+        return 3 if joint else 2
+    return 4 + min(5, (count - 1).bit_length())

@@ -1,0 +1,210 @@
+"""keysine: the promise, parity with the readable decoder, seeking, preview, and hostile bytes."""
+
+import numpy as np
+import pytest
+
+from mocpack import rotations
+from mocpack.bench.datasets import data_folder
+from mocpack.clip import Clip, promised_error
+from mocpack.codecs.keysine import Keysine, reference
+from mocpack.codecs.keysine.payload import checksum, read_head
+from mocpack.codecs.keysine.tracks import descendants, step_size
+from mocpack.errors import CorruptionError, FormatError, TruncatedError
+from mocpack.io import read_bytes
+from mocpack.skeleton import Skeleton
+from mocpack.testing import hard_clips, jump, turn, walk
+
+CLIPS = hard_clips()
+
+
+def reader(payload):
+    return lambda offset, size: payload[offset : offset + size]
+
+
+@pytest.mark.parametrize("effort", ["fast", "default"])
+@pytest.mark.parametrize("bound", [1e-2, 1e-3, 1e-4])
+@pytest.mark.parametrize("clip", [walk(1.0), turn(1.0), jump(1.0)], ids=["walk", "turn", "jump"])
+def test_the_bound_holds(clip, bound, effort):
+    codec = Keysine(max_error=bound, effort=effort)
+    back = codec.decode(codec.encode(clip), clip.header)
+    assert promised_error(clip, back).max <= bound
+
+
+@pytest.mark.parametrize("clip", CLIPS.values(), ids=CLIPS.keys())
+def test_the_bound_holds_on_hard_clips(clip):
+    codec = Keysine(max_error=2e-3, effort="fast")
+    back = codec.decode(codec.encode(clip), clip.header)
+    assert promised_error(clip, back).max <= 2e-3
+
+
+@pytest.mark.parametrize("clip", [walk(0.6), turn(0.5), CLIPS["one frame"]])
+def test_the_readable_decoder_gives_the_same_motion(clip):
+    codec = Keysine(max_error=5e-3)
+    payload = codec.encode(clip)
+    native, plain = codec.decode(payload, clip.header), reference.decode(payload, clip.header)
+    np.testing.assert_allclose(native.rotations, plain.rotations, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(native.translations, plain.translations, rtol=0, atol=1e-12)
+
+
+def test_a_looser_bound_gives_a_smaller_file():
+    clip = walk(2.0)
+    sizes = [len(Keysine(max_error=b).encode(clip)) for b in (1e-2, 1e-3, 1e-4)]
+    assert sizes == sorted(sizes)
+
+
+def test_the_mean_bound_holds():
+    clip = jump(1.0)
+    codec = Keysine(mean_error="1mm", effort="fast")
+    assert promised_error(clip, codec.decode(codec.encode(clip), clip.header)).joint_mean <= 1e-3
+
+
+def test_a_window_reads_its_groups_alone():
+    clip = walk(8.0)
+    codec = Keysine(max_error=5e-3, effort="fast")
+    payload = codec.encode(clip)
+    taken = []
+
+    def read(offset, size):
+        taken.append(size)
+        return payload[offset : offset + size]
+
+    part = codec.decode_frames(read, clip.header, 200, 230, None)
+    whole = codec.decode(payload, clip.header)
+    np.testing.assert_allclose(part.rotations, whole.rotations[200:230], atol=1e-12)
+    assert sum(taken) < 0.6 * len(payload)
+
+
+def test_there_is_a_seek_point_every_second():
+    clip = walk(5.0)
+    head = read_head(reader(Keysine().encode(clip)), clip.header)
+    starts = [head.key_frame(g * head.blocks_per_group, clip.frame_count) for g in range(20)]
+    inside = [s for s in starts if s < clip.frame_count]
+    assert max(np.diff(inside)) <= clip.frame_rate
+    assert len(head.group_sizes) >= 5
+
+
+def test_threads_change_nothing():
+    clip = walk(3.0)
+    one, two = Keysine(effort="fast", threads=1), Keysine(effort="fast", threads=2)
+    payload = one.encode(clip)
+    assert payload == two.encode(clip)
+    a, b = one.decode(payload, clip.header), two.decode(payload, clip.header)
+    assert np.array_equal(a.rotations, b.rotations)
+
+
+def test_the_preview_is_the_key_poses():
+    clip = walk(2.0)
+    codec = Keysine(max_error=2e-3, effort="fast")
+    payload = codec.encode(clip)
+    keys = codec.decode_preview(reader(payload), clip.header)
+    head = read_head(reader(payload), clip.header)
+    frames = [head.key_frame(k, clip.frame_count) for k in range(head.block_count + 1)]
+    whole = codec.decode(payload, clip.header)
+    np.testing.assert_allclose(keys.translations, whole.translations[frames], atol=1e-12)
+    assert keys.frame_count == head.block_count + 1
+
+
+def test_what_is_whole_of_a_cut_payload_plays():
+    clip = walk(5.0)
+    codec = Keysine(max_error=5e-3, effort="fast")
+    payload = codec.encode(clip)
+    part = codec.decode_partial(payload[: -len(payload) // 4], clip.header)
+    whole = codec.decode(payload, clip.header)
+    assert part.frame_count == clip.frame_count
+    np.testing.assert_allclose(part.translations[:120], whole.translations[:120], atol=1e-12)
+
+
+def test_a_file_cut_after_its_keys_plays_within_the_error_it_states():
+    clip = walk(5.0)
+    codec = Keysine(max_error=5e-3, effort="fast")
+    payload = codec.encode(clip)
+    head = read_head(reader(payload), clip.header)
+    keys = sum(head.segments_at(0, len(head.segment_sizes)))
+    part = codec.decode_partial(payload[:keys], clip.header)
+    error = promised_error(clip, part).max
+    assert 5e-3 < error <= head.coarse_error <= 1.1 * error
+
+
+def test_a_wrong_checksum_is_found():
+    clip = walk(1.0)
+    payload = bytearray(Keysine(effort="fast").encode(clip))
+    payload[-1] ^= 1
+    with pytest.raises(CorruptionError, match="keysine group"):
+        Keysine().decode(bytes(payload), clip.header)
+
+
+def test_a_short_payload_is_truncated():
+    clip = walk(1.0)
+    payload = Keysine(effort="fast").encode(clip)
+    with pytest.raises(TruncatedError):
+        Keysine().decode(payload[:-1], clip.header)
+
+
+def test_symbols_at_random_never_crash():
+    clip = walk(0.5)
+    payload = Keysine(effort="fast").encode(clip)
+    rng = np.random.default_rng(5)
+    start = len(payload) - 200
+    for _ in range(200):
+        bad = bytearray(payload)
+        for at in rng.integers(start, len(payload), 4):
+            bad[at] ^= int(rng.integers(1, 256))
+        try:
+            Keysine().decode(Keysine.reseal(bytes(bad)), clip.header)
+        except FormatError:
+            continue
+
+
+def test_a_joint_that_never_moves_costs_next_to_nothing():
+    body = walk(2.0)
+    extra = Skeleton(
+        (*body.skeleton.names, *(f"Extra{k}" for k in range(10))),
+        (*body.skeleton.parents, *([4] * 10)),
+        np.concatenate([body.skeleton.offsets, np.full((10, 3), 0.01)]),
+        body.skeleton.end_sites,
+        body.skeleton.end_site_joints,
+    )
+    still = np.tile(rotations.IDENTITY, (body.frame_count, 10, 1))
+    more = Clip.build(
+        extra, np.concatenate([body.rotations, still], 1), body.translations, frame_rate=60
+    )
+    codec = Keysine(max_error=5e-3, effort="fast")
+    assert len(codec.encode(more)) < len(codec.encode(body)) + 90
+
+
+def test_steps_fall_by_the_root_of_two():
+    assert step_size(0.5, 8) == 0.5
+    assert step_size(0.5, 10) == 0.25
+    assert step_size(0.5, 9) == pytest.approx(0.5 / np.sqrt(2))
+
+
+def test_descendants_count_the_joint_itself():
+    assert list(descendants((-1, 0, 1, 0))) == [4, 2, 1, 1]
+
+
+def test_the_checksum_is_crc16_ccitt():
+    assert checksum(b"123456789") == (0x29B1).to_bytes(2, "little")
+
+
+def test_lengths_may_be_text():
+    assert Keysine(max_error="5mm").max_error == pytest.approx(0.005)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("effort", "lazy"), ("group_seconds", 0.0), ("block_seconds", -1.0), ("threads", -1)],
+)
+def test_bad_parameters_are_refused(field, value):
+    with pytest.raises(ValueError, match=f"{field} must be"):
+        Keysine(**{field: value})
+
+
+@pytest.mark.parametrize("name", ["cmu/09_01", "bandai/dataset-1_kick_normal_001", "dog/*"])
+def test_the_bound_holds_on_real_clips(name):
+    folder = data_folder()
+    if folder is None:
+        pytest.skip("no folder of real clips here")
+    path = next(folder.glob(f"{name}.bvh"))
+    clip = read_bytes(path.read_bytes(), name=path.name).frames(0, 100)
+    codec = Keysine(max_error=5e-3, effort="fast")
+    assert promised_error(clip, codec.decode(codec.encode(clip), clip.header)).max <= 5e-3
