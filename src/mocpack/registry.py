@@ -25,13 +25,13 @@ BUILTIN = {
     "mpeg4-bap": "mocpack.codecs.mpeg4_bap:Mpeg4Bap",
     "pca": "mocpack.codecs.pca:Pca",
     "raw": "mocpack.codecs.raw:Raw",
+    "rd-pca": "mocpack.codecs.rd_pca:RdPca",
     "wavelet": "mocpack.codecs.wavelet:Wavelet",
     "wavelet-ik": "mocpack.codecs.wavelet_ik:WaveletIk",
     "wavelet-opt": "mocpack.codecs.wavelet_opt:WaveletOpt",
-    "rd-pca": "mocpack.codecs.rd_pca:RdPca",
 }
 ENTRY_POINT_GROUP = "mocpack.codecs"
-DEFAULT_CODEC = "raw"
+DEFAULT_CODEC = "keysine"
 
 
 def codec_ids() -> list[str]:
