@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -119,7 +120,7 @@ def encode_series(
     series = np.asarray(values)
     if series.size and np.abs(series).max() > LARGEST:
         raise ValueError(f"values must lie within ±2^30, got {np.abs(series).max()}")
-    model = _model(series.shape[1], groups, forecast, sizes)
+    model = _model(series.shape[1], tuple(groups), forecast, _told(sizes))
     return _core.series_encode(model, np.ascontiguousarray(series, np.int32))
 
 
@@ -135,11 +136,17 @@ def decode_series(
     """Return the integers (rows, columns) that `encode_series` coded, told the same."""
     if rows * columns > NUMBERS_PER_BYTE * (len(data) + 4):
         raise CorruptionError(f"{len(data)} bytes cannot hold {rows} rows of {columns} numbers")
-    return np.asarray(_core.series_decode(_model(columns, groups, forecast, sizes), data, rows))
+    model = _model(columns, tuple(groups), forecast, _told(sizes))
+    return np.asarray(_core.series_decode(model, data, rows))
 
 
+def _told(sizes: npt.ArrayLike) -> tuple[int, ...]:
+    return tuple(map(int, np.asarray(sizes).ravel()))
+
+
+@lru_cache(maxsize=8)  # a file of many groups codes each with the same
 def _model(
-    columns: int, groups: Sequence[ColumnGroup], forecast: Forecast, sizes: npt.ArrayLike
+    columns: int, groups: tuple[ColumnGroup, ...], forecast: Forecast, sizes: tuple[int, ...]
 ) -> _core.SeriesModel:
     predictors = forecast.predictors
     features: list[list[list[Feature]]] = [[[] for _ in predictors] for _ in range(columns)]

@@ -58,8 +58,8 @@ class Setting:
 
 # from coarse steps to calm motion
 SETTINGS = (
-    Setting(2, 0.4, (4, 5)),
-    Setting(2, 0.4, (2, 3)),
+    Setting(2, 0.4, (3, 4)),
+    Setting(2, 0.4, (1, 2)),
     Setting(6, 0.6, (1, 2)),
     Setting(6, 0.6, (0,)),
     Setting(6, 0.8, (-1,)),
