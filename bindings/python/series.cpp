@@ -25,8 +25,8 @@ struct SeriesModel
 	mocpack_SeriesModel view;
 
 	SeriesModel(size_t column_count, Doubles forgetting_, Bytes periods_, uint32_t warm, double caution,
-				double blend_forgetting, double blend_pull, uint8_t blend_period, Counts starts_, Indices columns_, Bytes lags_,
-				Counts sizes_)
+				double blend_forgetting, double blend_pull, uint8_t blend_period, Counts starts_,
+				Indices columns_, Bytes lags_, Counts sizes_)
 		: forgetting(forgetting_), periods(periods_), starts(starts_), columns(columns_), lags(lags_),
 		  sizes(sizes_)
 	{
@@ -92,8 +92,8 @@ NewArray<int32_t, 2> series_decode(const SeriesModel& model, nb::bytes data, siz
 void register_series(nb::module_& m)
 {
 	nb::class_<SeriesModel>(m, "SeriesModel")
-		.def(nb::init<size_t, Doubles, Bytes, uint32_t, double, double, double, uint8_t, Counts, Indices, Bytes,
-					  Counts>(),
+		.def(nb::init<size_t, Doubles, Bytes, uint32_t, double, double, double, uint8_t, Counts, Indices,
+					  Bytes, Counts>(),
 			 "column_count"_a, "forgetting"_a, "periods"_a, "warm"_a, "caution"_a, "blend_forgetting"_a,
 			 "blend_pull"_a, "blend_period"_a, "starts"_a, "columns"_a, "lags"_a, "sizes"_a);
 	m.def("series_encode", &series_encode, "model"_a, "values"_a);

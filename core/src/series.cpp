@@ -347,8 +347,7 @@ template <typename Bit, typename Value> void code_row(Coder& coder, Bit& bit, Va
 
 int mocpack_series_valid(const mocpack_SeriesModel* model)
 {
-	if (model->predictor_count > size_t(MOST_PREDICTORS) || !(model->caution > 0) ||
-		model->blend_period < 1)
+	if (model->predictor_count > size_t(MOST_PREDICTORS) || !(model->caution > 0) || model->blend_period < 1)
 		return 0;
 	for (size_t p = 0; p < model->predictor_count; ++p)
 		if (model->periods[p] < 1)
