@@ -8,25 +8,45 @@
 namespace
 {
 
+using Doubles = Array<double, nb::ndim<1>>;
+using Bytes = Array<uint8_t, nb::ndim<1>>;
+using Indices = Array<int32_t, nb::ndim<1>>;
+using Counts = Array<uint32_t, nb::ndim<1>>;
+
 // Owns the arrays a mocpack_SeriesModel points to.
 struct SeriesModel
 {
-	Array<double, nb::ndim<1>> forgetting;
-	Array<uint32_t, nb::ndim<1>> starts;
-	Array<int32_t, nb::ndim<1>> columns;
-	Array<uint8_t, nb::ndim<1>> lags;
+	Doubles forgetting;
+	Bytes periods;
+	Counts starts;
+	Indices columns;
+	Bytes lags;
+	Counts sizes;
 	mocpack_SeriesModel view;
 
-	SeriesModel(size_t column_count, Array<double, nb::ndim<1>> forgetting_,
-				Array<uint32_t, nb::ndim<1>> starts_, Array<int32_t, nb::ndim<1>> columns_,
-				Array<uint8_t, nb::ndim<1>> lags_)
-		: forgetting(forgetting_), starts(starts_), columns(columns_), lags(lags_)
+	SeriesModel(size_t column_count, Doubles forgetting_, Bytes periods_, uint32_t warm, double caution,
+				double blend_forgetting, double blend_pull, uint8_t blend_period, Counts starts_,
+				Indices columns_, Bytes lags_, Counts sizes_)
+		: forgetting(forgetting_), periods(periods_), starts(starts_), columns(columns_), lags(lags_),
+		  sizes(sizes_)
 	{
-		view = {column_count,  forgetting.size(), forgetting.data(),
-				starts.data(), columns.data(),	  lags.data()};
+		view = {column_count,
+				forgetting.size(),
+				forgetting.data(),
+				periods.data(),
+				warm,
+				caution,
+				blend_forgetting,
+				blend_pull,
+				blend_period,
+				starts.data(),
+				columns.data(),
+				lags.data(),
+				sizes.size() ? sizes.data() : nullptr};
 		size_t count = column_count * forgetting.size();
-		bool good = starts.size() == count + 1 && columns.size() == lags.size() &&
-					starts.data()[count] <= columns.size() && mocpack_series_valid(&view);
+		bool good = periods.size() == forgetting.size() && starts.size() == count + 1 &&
+					columns.size() == lags.size() && starts.data()[count] <= columns.size() &&
+					(sizes.size() == 0 || sizes.size() == column_count) && mocpack_series_valid(&view);
 		if (!good)
 			throw nb::value_error("a series model's features must name columns and lags within its limits");
 	}
@@ -72,9 +92,10 @@ NewArray<int32_t, 2> series_decode(const SeriesModel& model, nb::bytes data, siz
 void register_series(nb::module_& m)
 {
 	nb::class_<SeriesModel>(m, "SeriesModel")
-		.def(nb::init<size_t, Array<double, nb::ndim<1>>, Array<uint32_t, nb::ndim<1>>,
-					  Array<int32_t, nb::ndim<1>>, Array<uint8_t, nb::ndim<1>>>(),
-			 "column_count"_a, "forgetting"_a, "starts"_a, "columns"_a, "lags"_a);
+		.def(nb::init<size_t, Doubles, Bytes, uint32_t, double, double, double, uint8_t, Counts, Indices,
+					  Bytes, Counts>(),
+			 "column_count"_a, "forgetting"_a, "periods"_a, "warm"_a, "caution"_a, "blend_forgetting"_a,
+			 "blend_pull"_a, "blend_period"_a, "starts"_a, "columns"_a, "lags"_a, "sizes"_a);
 	m.def("series_encode", &series_encode, "model"_a, "values"_a);
 	m.def("series_decode", &series_decode, "model"_a, "data"_a, "rows"_a);
 }

@@ -28,7 +28,7 @@ inline double dot(const double* a, const double* b, size_t n)
 struct Recursive
 {
 	size_t n = 0, stride = 0; // stride: n padded; inputs and weights beyond n stay 0
-	double forgetting = 1;
+	double forgetting = 1, caution = 1;
 	double* weights = nullptr; // (stride)
 	double* gain = nullptr;	   // (stride)
 	double* inverse = nullptr; // (n, stride), to be multiplied by
@@ -39,11 +39,12 @@ struct Recursive
 		return (n + 2) * padded(n);
 	}
 
-	double* place(size_t count, double forget, double* memory)
+	double* place(size_t count, double forget, double doubt, double* memory)
 	{
 		n = count;
 		stride = padded(n);
 		forgetting = forget;
+		caution = doubt;
 		weights = memory;
 		gain = weights + stride;
 		inverse = gain + stride;
@@ -70,7 +71,7 @@ struct Recursive
 		double energy = forgetting + scale * dot(gain, inputs, stride);
 		trace *= scale;
 		// the negations are true for NaN too
-		if (!(energy > 0) || !(trace > 0) || !(trace < 1e3 * double(n)))
+		if (!(energy > 0) || !(trace > 0) || !(trace * caution < 1e3 * double(n)))
 			return reset();
 		double step = scale / energy, error = actual - predicted;
 		for (size_t i = 0; i < n; ++i)
@@ -88,7 +89,7 @@ struct Recursive
 	void forget(double trace)
 	{
 		// inputs that stay 0 would let the inverse grow without end
-		if (trace < double(n))
+		if (trace * caution < double(n))
 			scale /= forgetting;
 		if (scale < 1048576)
 			return;
@@ -102,15 +103,15 @@ struct Recursive
 		scale = 1;
 		for (size_t i = 0; i < n; ++i)
 			for (size_t j = 0; j < stride; ++j)
-				inverse[i * stride + j] = i == j;
+				inverse[i * stride + j] = i == j ? 1 / caution : 0;
 	}
 };
 
 // Weights of a few predictions of one number: least squares with a strong pull to equal shares.
 template <int MOST> struct Blend
 {
-	static constexpr double FORGETTING = 0.93, PULL = 100;
 	int n = 0;
+	double forgetting = 1, pull = 1;
 	double weights[MOST] = {}, start[MOST] = {};
 	double moments[MOST][MOST] = {}, products[MOST] = {};
 
@@ -124,27 +125,39 @@ template <int MOST> struct Blend
 
 	void learn(const double* inputs, double actual)
 	{
-		for (int i = 0; i < n; ++i)
+		// the count as a constant lets the compiler unroll; the arithmetic is the same
+		switch (n)
 		{
-			for (int j = 0; j <= i; ++j)
-				moments[i][j] = FORGETTING * moments[i][j] + inputs[i] * inputs[j];
-			products[i] = FORGETTING * products[i] + inputs[i] * actual;
+		case 3:
+			return learn_of<3>(inputs, actual);
+		case 4:
+			return learn_of<4>(inputs, actual);
+		case 5:
+			return learn_of<5>(inputs, actual);
+		default:
+			return learn_of<0>(inputs, actual);
 		}
-		solve();
 	}
 
   private:
-	// (moments + PULL) weights = products + PULL start, by L D Lᵀ
-	void solve()
+	// (moments + pull) weights = products + pull start, by L D Lᵀ; COUNT is n, or 0 if that is not known
+	template <int COUNT> void learn_of(const double* inputs, double actual)
 	{
-		double lower[MOST][MOST] = {}, diagonal[MOST], y[MOST];
-		for (int j = 0; j < n; ++j)
+		const int count = COUNT ? COUNT : n;
+		for (int i = 0; i < count; ++i)
 		{
-			double own = moments[j][j] + PULL, d = own;
+			for (int j = 0; j <= i; ++j)
+				moments[i][j] = forgetting * moments[i][j] + inputs[i] * inputs[j];
+			products[i] = forgetting * products[i] + inputs[i] * actual;
+		}
+		double lower[MOST][MOST], diagonal[MOST], y[MOST];
+		for (int j = 0; j < count; ++j)
+		{
+			double own = moments[j][j] + pull, d = own;
 			for (int k = 0; k < j; ++k)
 				d -= lower[j][k] * lower[j][k] * diagonal[k];
 			diagonal[j] = d > 1e-6 * own ? d : 1e-6 * own;
-			for (int i = j + 1; i < n; ++i)
+			for (int i = j + 1; i < count; ++i)
 			{
 				double sum = moments[i][j];
 				for (int k = 0; k < j; ++k)
@@ -152,16 +165,16 @@ template <int MOST> struct Blend
 				lower[i][j] = sum / diagonal[j];
 			}
 		}
-		for (int i = 0; i < n; ++i)
+		for (int i = 0; i < count; ++i)
 		{
-			y[i] = products[i] + PULL * start[i];
+			y[i] = products[i] + pull * start[i];
 			for (int k = 0; k < i; ++k)
 				y[i] -= lower[i][k] * y[k];
 		}
-		for (int i = n - 1; i >= 0; --i)
+		for (int i = count - 1; i >= 0; --i)
 		{
 			weights[i] = y[i] / diagonal[i];
-			for (int k = i + 1; k < n; ++k)
+			for (int k = i + 1; k < count; ++k)
 				weights[i] -= lower[k][i] * weights[k];
 		}
 	}

@@ -50,6 +50,13 @@ struct ErrorSize
 	uint32_t fast = 1 << 14, middle = 1 << 14, slow = 1 << 14;
 	int32_t count = 0;
 
+	ErrorSize() = default;
+
+	// One that is told its size believes it as much as eight errors seen.
+	explicit ErrorSize(uint32_t told) : fast(told), middle(told), slow(told), count(8)
+	{
+	}
+
 	uint32_t expected() const
 	{
 		uint32_t mean = uint32_t((uint64_t(fast) + 2 * uint64_t(middle) + slow) >> 2);
@@ -121,6 +128,7 @@ struct Coder
 	double* differences; // (MOST_LAG + 1, columns), by lag
 	double inputs[MOST_PREDICTORS][MOST_FEATURES];
 	double predictions[MOST_PREDICTORS + 2];
+	size_t row = 0;
 	uint32_t activity; // of this row's errors against their expected size, in 1/256
 
 	double& difference(size_t lag, size_t column)
@@ -148,12 +156,20 @@ struct Coder
 		return column.blend.predict(predictions);
 	}
 
+	// Columns take turns, so that each row is as much work as the next.
+	bool due(uint8_t period, size_t c) const
+	{
+		return row < model->warm || (row + c) % period == 0;
+	}
+
 	void learn(size_t c, double actual)
 	{
 		Column& column = columns[c];
 		for (size_t p = 0; p < model->predictor_count; ++p)
-			column.predictors[p].learn(inputs[p], predictions[p], actual);
-		column.blend.learn(predictions, actual);
+			if (due(model->periods[p], c))
+				column.predictors[p].learn(inputs[p], predictions[p], actual);
+		if (due(model->blend_period, c))
+			column.blend.learn(predictions, actual);
 		difference(0, c) = actual;
 	}
 
@@ -247,26 +263,27 @@ struct Coder
 		return above ? int64_t(found) : -1 - int64_t(found);
 	}
 
-	template <typename Bit, typename Value> void first_row(Bit& bit, Value* row)
+	template <typename Bit, typename Value> void first_row(Bit& bit, Value* values)
 	{
 		for (size_t c = 0; c < model->column_count; ++c)
 		{
-			int64_t value = row[c];
+			int64_t value = values[c];
 			uint64_t folded = plain(bit, shared->first, uint64_t(value < 0 ? -1 - 2 * value : 2 * value));
-			keep(row[c], int32_t(folded & 1 ? -int64_t((folded + 1) / 2) : int64_t(folded / 2)));
+			keep(values[c], int32_t(folded & 1 ? -int64_t((folded + 1) / 2) : int64_t(folded / 2)));
 		}
 	}
 
-	template <typename Bit, typename Value> void next_row(Bit& bit, Value* row)
+	template <typename Bit, typename Value> void next_row(Bit& bit, Value* values)
 	{
-		const int32_t* before = row - model->column_count;
+		const int32_t* before = values - model->column_count;
 		activity = 256;
+		++row;
 		for (size_t c = 0; c < model->column_count; ++c)
 		{
 			Column& column = columns[c];
 			Expectation e = expect(column, double(before[c]) + predict(c));
-			int32_t value = int32_t(e.centre + residual(bit, column, e, int64_t(row[c]) - e.centre));
-			keep(row[c], value);
+			int32_t value = int32_t(e.centre + residual(bit, column, e, int64_t(values[c]) - e.centre));
+			keep(values[c], value);
 			measure(column, e, value);
 			learn(c, double(value) - double(before[c]));
 		}
@@ -306,10 +323,14 @@ Coder start(const mocpack_SeriesModel* model, void* scratch)
 		for (size_t p = 0; p < model->predictor_count; ++p)
 		{
 			Recursive& predictor = column->predictors[p];
-			doubles = predictor.place(features(model, c, p), model->forgetting[p], doubles);
+			doubles = predictor.place(features(model, c, p), model->forgetting[p], model->caution, doubles);
 			column->blend.start[p] = column->blend.weights[p] = 1 / double(model->predictor_count);
 		}
 		column->blend.n = int(model->predictor_count) + 2;
+		column->blend.forgetting = model->blend_forgetting;
+		column->blend.pull = model->blend_pull;
+		if (model->sizes)
+			column->size = ErrorSize(model->sizes[c]);
 	}
 	return coder;
 }
@@ -326,8 +347,14 @@ template <typename Bit, typename Value> void code_row(Coder& coder, Bit& bit, Va
 
 int mocpack_series_valid(const mocpack_SeriesModel* model)
 {
-	if (model->predictor_count > size_t(MOST_PREDICTORS))
+	if (model->predictor_count > size_t(MOST_PREDICTORS) || !(model->caution > 0) || model->blend_period < 1)
 		return 0;
+	for (size_t p = 0; p < model->predictor_count; ++p)
+		if (model->periods[p] < 1)
+			return 0;
+	for (size_t c = 0; model->sizes && c < model->column_count; ++c)
+		if (model->sizes[c] > (1u << 28))
+			return 0;
 	for (size_t c = 0; c < model->column_count; ++c)
 		for (size_t p = 0; p < model->predictor_count; ++p)
 		{

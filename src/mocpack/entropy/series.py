@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +23,63 @@ Feature = tuple[int, int]
 
 LARGEST = 2**30
 NUMBERS_PER_BYTE = 12_000  # each takes two decisions of at least 1/2840 of a bit
-FORGETTING = (0.8, 0.95, 0.998)
-OWN_LAGS = (2, 2, 3)
 MOST_FEATURES = 64
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """One least squares of every column: how long it remembers, and how far it looks.
+
+    Attributes
+    ----------
+    forgetting : float
+        What it keeps of its past at each row that it learns from.
+    own : int
+        How many of its column's own last differences it looks at.
+    reach : int
+        Which other columns: 0 none, 1 of its group, 2 the parent's too, 3 the grandparent's and
+        the mirrored group's too.
+    period : int
+        It learns from every so many-th row.
+    """
+
+    forgetting: float
+    own: int
+    reach: int
+    period: int = 1
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """How the columns of a series are predicted.
+
+    Attributes
+    ----------
+    predictors : tuple of Predictor
+    warm : int
+        Rows at the start of which every predictor learns, whatever its period.
+    caution : float
+        How much each doubts what it learns first.
+    blend_forgetting, blend_pull, blend_period
+        Of the least squares that weighs the predictors.
+    """
+
+    predictors: tuple[Predictor, ...]
+    warm: int = 0
+    caution: float = 1.0
+    blend_forgetting: float = 0.93
+    blend_pull: float = 100.0
+    blend_period: int = 1
+
+
+EXACT = Forecast((Predictor(0.8, 2, 1), Predictor(0.95, 2, 2), Predictor(0.998, 3, 3)))
+"""For numbers with much noise in them, as `lossless` has them."""
+QUICK = Forecast((Predictor(0.99, 3, 2, 4),), 30, 10.0, 0.98)
+"""For numbers of few bits that must decode fast."""
+THOROUGH = Forecast(
+    (Predictor(0.98, 4, 1), Predictor(0.998, 4, 2), Predictor(0.998, 4, 3)), 0, 4.0, 0.98
+)
+"""For numbers of few bits, as small as can be."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +99,13 @@ class ColumnGroup:
     mirrored: int = -1
 
 
-def encode_series(values: npt.ArrayLike, groups: Sequence[ColumnGroup]) -> bytes:
+def encode_series(
+    values: npt.ArrayLike,
+    groups: Sequence[ColumnGroup],
+    forecast: Forecast = EXACT,
+    *,
+    sizes: npt.ArrayLike = (),
+) -> bytes:
     """Return the code of integers (rows, columns), each of magnitude at most 2^30.
 
     Parameters
@@ -52,49 +113,77 @@ def encode_series(values: npt.ArrayLike, groups: Sequence[ColumnGroup]) -> bytes
     values : array of int, shape (R, C)
     groups : sequence of ColumnGroup
         Every column stands in one group.
+    forecast : Forecast
+    sizes : array of int, shape (C,), optional
+        Expected error of each column at first, in 1/256: saves a short series from finding out.
     """
     series = np.asarray(values)
     if series.size and np.abs(series).max() > LARGEST:
         raise ValueError(f"values must lie within ±2^30, got {np.abs(series).max()}")
-    model = _model(series.shape[1], groups)
+    model = _model(series.shape[1], tuple(groups), forecast, _told(sizes))
     return _core.series_encode(model, np.ascontiguousarray(series, np.int32))
 
 
-def decode_series(data: bytes, rows: int, columns: int, groups: Sequence[ColumnGroup]) -> I32:
-    """Return the integers (rows, columns) that `encode_series` coded with the same `groups`."""
+def decode_series(
+    data: bytes,
+    rows: int,
+    columns: int,
+    groups: Sequence[ColumnGroup],
+    forecast: Forecast = EXACT,
+    *,
+    sizes: npt.ArrayLike = (),
+) -> I32:
+    """Return the integers (rows, columns) that `encode_series` coded, told the same."""
     if rows * columns > NUMBERS_PER_BYTE * (len(data) + 4):
         raise CorruptionError(f"{len(data)} bytes cannot hold {rows} rows of {columns} numbers")
-    return np.asarray(_core.series_decode(_model(columns, groups), data, rows))
+    model = _model(columns, tuple(groups), forecast, _told(sizes))
+    return np.asarray(_core.series_decode(model, data, rows))
 
 
-def _model(columns: int, groups: Sequence[ColumnGroup]) -> _core.SeriesModel:
-    features: list[list[list[Feature]]] = [[[] for _ in FORGETTING] for _ in range(columns)]
+def _told(sizes: npt.ArrayLike) -> tuple[int, ...]:
+    return tuple(map(int, np.asarray(sizes).ravel()))
+
+
+@lru_cache(maxsize=8)  # a file of many groups codes each with the same
+def _model(
+    columns: int, groups: tuple[ColumnGroup, ...], forecast: Forecast, sizes: tuple[int, ...]
+) -> _core.SeriesModel:
+    predictors = forecast.predictors
+    features: list[list[list[Feature]]] = [[[] for _ in predictors] for _ in range(columns)]
     for group in groups:
         for column in group.columns:
-            features[column] = _features(column, group, groups)
+            features[column] = [_features(column, group, groups, p) for p in predictors]
     flat = [feature for column in features for chosen in column for feature in chosen]
-    sizes = [len(chosen) for column in features for chosen in column]
+    counts = [len(chosen) for column in features for chosen in column]
     return _core.SeriesModel(
         columns,
-        np.array(FORGETTING),
-        np.cumsum([0, *sizes]).astype(np.uint32),
+        np.array([p.forgetting for p in predictors]),
+        np.array([p.period for p in predictors], np.uint8),
+        forecast.warm,
+        forecast.caution,
+        forecast.blend_forgetting,
+        forecast.blend_pull,
+        forecast.blend_period,
+        np.cumsum([0, *counts]).astype(np.uint32),
         np.array([f[0] for f in flat], np.int32),
         np.array([f[1] for f in flat], np.uint8),
+        np.asarray(sizes, np.uint32),
     )
 
 
 def _features(
-    column: int, group: ColumnGroup, groups: Sequence[ColumnGroup]
-) -> list[list[Feature]]:
-    """Return what each predictor of a column looks at, nearest relations first."""
+    column: int, group: ColumnGroup, groups: Sequence[ColumnGroup], predictor: Predictor
+) -> list[Feature]:
+    """Return what a predictor of a column looks at, nearest relations first."""
 
-    def recent(index: int) -> list[Feature]:
-        others = groups[index].columns if index >= 0 else ()
-        return [(c, lag) for c in others for lag in (0, 1) if lag or c < column]
+    def recent(others: Sequence[int]) -> list[Feature]:
+        return [(c, lag) for c in others if c != column for lag in (0, 1) if lag or c < column]
 
-    joint = [(c, lag) for c in group.columns if c != column for lag in (0, 1) if lag or c < column]
-    parent = joint + recent(group.parent)
-    family = parent + recent(group.grandparent) + recent(group.mirrored)
-    own = [[(column, lag) for lag in range(1, count + 1)] for count in OWN_LAGS]
-    sets = zip(own, (joint, parent, family), strict=True)
-    return [(mine + others)[:MOST_FEATURES] for mine, others in sets]
+    relations = ((group.parent, 2), (group.grandparent, 3), (group.mirrored, 3))
+    found = [(column, lag) for lag in range(1, predictor.own + 1)]
+    if predictor.reach >= 1:
+        found += recent(group.columns)
+    for index, reach in relations:
+        if predictor.reach >= reach and index >= 0:
+            found += recent(groups[index].columns)
+    return found[:MOST_FEATURES]

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from mocpack.entropy.relations import column_groups, mirrored_joints
-from mocpack.entropy.series import ColumnGroup, decode_series, encode_series
+from mocpack.entropy.series import (
+    EXACT,
+    QUICK,
+    THOROUGH,
+    ColumnGroup,
+    decode_series,
+    encode_series,
+)
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
 from mocpack.testing.motions import humanoid
 
@@ -53,6 +60,21 @@ def test_a_column_that_follows_another_is_nearly_free():
 
 def test_a_still_series_costs_next_to_nothing():
     assert len(encode_series(np.full((5000, 1), 7), singles(1))) < 40
+
+
+@pytest.mark.parametrize("forecast", [EXACT, QUICK, THOROUGH])
+def test_every_forecast_gives_the_series_back(forecast):
+    values = np.random.default_rng(8).integers(-9, 9, (150, 6)).cumsum(axis=0)
+    groups = [ColumnGroup((0, 1, 2)), ColumnGroup((3, 4, 5), parent=0, mirrored=0)]
+    data = encode_series(values, groups, forecast)
+    assert np.array_equal(decode_series(data, 150, 6, groups, forecast), values)
+
+
+def test_a_short_series_that_is_told_its_sizes_is_smaller():
+    values = np.random.default_rng(9).integers(-3, 4, (12, 20)).cumsum(axis=0)
+    told = encode_series(values, singles(20), sizes=[2 * 256] * 20)
+    assert len(told) < len(encode_series(values, singles(20)))
+    assert np.array_equal(decode_series(told, 12, 20, singles(20), sizes=[512] * 20), values)
 
 
 def test_two_encodings_are_equal():
