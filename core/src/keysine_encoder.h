@@ -26,6 +26,10 @@ inline size_t column_of(const mocpack_Skeleton& skeleton, int32_t joint)
 	return m;
 }
 
+// Writes the checksum of a body that stands two bytes after `dst`; returns the size of both, 0 if it is
+// empty.
+size_t sealed(uint8_t* dst, size_t body_size);
+
 void lay_out_scene(Scene* scene, Arena* arena, size_t joints, int32_t count);
 
 // Fills the source's side of the scene with the frames `frames[t]`.
