@@ -73,7 +73,7 @@ def main():
         clip = chain(joints, 240)
         searches = ("exact", "fast") if joints <= EXACT_UP_TO else ("fast",)
         search_line(f"{joints} joints", clip, searches)
-    print("decode, µs a frame   wavelet-opt   without deflate   wavelet-ik   analytic")
+    print("decode, µs a frame       wavelet   without deflate   wavelet-ik   analytic")
     for name in ("09_01", "49_02", "14_02"):
         clip = cmu(name)
         codecs = (Wavelet(), Wavelet(deflate=False), WaveletIk(), WaveletIk(ik="analytic"))
