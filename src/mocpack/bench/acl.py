@@ -23,6 +23,7 @@ def acl_rows(clips: set[str], table: Path = TABLE) -> list[dict[str, Any]]:
             {
                 "clip": row["clip"],
                 "codec": "ACL 2.1",
+                "bytes": int(row["bytes"]),
                 "bits_per_frame": float(row["bits_per_frame"]),
                 "max_error_mm": 10 * float(row["max_shell_cm"]),
                 "mean_mm": 10 * float(row["mean_joint_cm"]),

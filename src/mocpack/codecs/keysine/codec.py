@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from mocpack import _core
 from mocpack.clip import Clip, ClipHeader, promised_error
-from mocpack.codec import Codec, Quality, Read
+from mocpack.codec import Codec, Layout, Quality, Read
 from mocpack.codecs.keysine import planning, reference, search
 from mocpack.codecs.keysine.payload import Head, read_head, write_payload
 from mocpack.errors import BoundError, CorruptionError, InvalidClipError, TruncatedError
@@ -125,6 +125,12 @@ class Keysine(Codec):
         begin = starts[first] if count else 0
         part = part.frames(start - begin, stop - begin)
         return part if joints is None else part.joints(joints)
+
+    def layout(self, read: Read, header: ClipHeader) -> Layout:
+        head = read_head(read, header)
+        parts = len(head.group_sizes) + len(head.segment_sizes)
+        # the head is mostly index and plan; each part has its checksum
+        return Layout(groups=len(head.group_sizes), index_bytes=head.size + 2 * parts)
 
     def decode_preview(self, read: Read, header: ClipHeader) -> Clip:
         """Return the key poses, at their own lower frame rate."""
