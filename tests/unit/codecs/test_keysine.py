@@ -83,6 +83,18 @@ def test_there_is_a_seek_point_every_second():
     assert len(head.group_sizes) >= 5
 
 
+def test_every_frame_lies_in_the_group_that_is_named():
+    clip = walk(5.0)
+    head = read_head(reader(Keysine(effort="fast").encode(clip)), clip.header)
+    starts = [
+        head.key_frame(g * head.blocks_per_group, clip.frame_count)
+        for g in range(len(head.group_sizes))
+    ]
+    for frame in range(clip.frame_count):
+        found = head.group_at(frame, clip.frame_count)
+        assert found == np.searchsorted(starts, frame, "right") - 1
+
+
 def test_threads_change_nothing():
     clip = walk(3.0)
     one, two = Keysine(effort="fast", threads=1), Keysine(effort="fast", threads=2)

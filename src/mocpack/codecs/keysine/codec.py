@@ -116,13 +116,10 @@ class Keysine(Codec):
     ) -> Clip:
         head = read_head(read, header)
         count = len(head.group_sizes)
-        starts = [
-            head.key_frame(g * head.blocks_per_group, header.frame_count) for g in range(count)
-        ]
-        first = max(0, int(np.searchsorted(starts, start, "right")) - 1)
-        last = max(1, int(np.searchsorted(starts, stop - 1, "right"))) if count else 0
-        part = self._decode_groups(read, header, head, first, last - first)
-        begin = starts[first] if count else 0
+        first = head.group_at(start, header.frame_count)
+        last = head.group_at(stop - 1, header.frame_count)
+        part = self._decode_groups(read, header, head, first, min(last + 1, count) - first)
+        begin = head.key_frame(first * head.blocks_per_group, header.frame_count)
         part = part.frames(start - begin, stop - begin)
         return part if joints is None else part.joints(joints)
 

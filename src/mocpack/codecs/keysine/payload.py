@@ -73,6 +73,17 @@ class Head:
             return 0
         return (2 * key * (frame_count - 1) + self.block_count) // (2 * self.block_count)
 
+    def group_at(self, frame: int, frame_count: int) -> int:
+        """Return the group that holds a frame; the last key belongs to the last group."""
+        if not self.block_count:
+            return 0
+        block = min(frame * self.block_count // (frame_count - 1), self.block_count - 1)
+        if self.key_frame(block, frame_count) > frame:
+            block -= 1
+        elif block + 1 < self.block_count and self.key_frame(block + 1, frame_count) <= frame:
+            block += 1
+        return block // self.blocks_per_group
+
     def segment_of(self, group: int) -> int:
         return group // self.groups_per_segment
 
