@@ -12,7 +12,7 @@ namespace
 // note: these are part of the format of the codecs that correct poses when decoding
 const int most_sweeps = 30;
 const double close_enough = 1e-4; // metres
-const double overshoot = 1.3;	  // a third more than the best turn of each joint halves the sweeps
+const double overshoot = 1.3;	  // beyond the best turn of each joint: saves a third of the sweeps
 
 const double full_turn = 6.283185307179586;
 const double smallest = 1e-12; // lengths below it have no direction
