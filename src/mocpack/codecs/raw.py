@@ -16,6 +16,7 @@ from mocpack.clip import AnyClip, AnyHeader, VertexClip, VertexHeader
 from mocpack.codec import Codec
 from mocpack.dofs import from_dofs, moving_dofs, to_dofs
 from mocpack.entropy.fields import FieldReader
+from mocpack.entropy.floats import finite_floats
 from mocpack.errors import CorruptionError, InvalidClipError
 
 F64 = npt.NDArray[np.float64]
@@ -71,4 +72,4 @@ def _read_matrix(read: FieldReader, frames: int, columns: int) -> F64:
 
 
 def _floats(read: FieldReader, count: int) -> F64:
-    return np.frombuffer(read.raw(4 * count), "<f4").astype(np.float64)
+    return finite_floats(read.raw(4 * count), "raw payload").astype(np.float64)
