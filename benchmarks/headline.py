@@ -21,7 +21,7 @@ BOUNDS = ("10mm", "1mm")
 OURS = ("keysine", "rd-pca", "fk-wavelet", "ik-predict", "wavelet", "last-frame")
 PEERS = ("sz3", "zfp", "float32-zstd", "bvh-xz")
 ABOUT = """\
-Whole clips of `cmu`, the added T-pose dropped, every codec driven to the same largest error (joints,
+Whole clips of `cmu`, the added T-pose dropped, every codec driven to one largest error (joints,
 bone ends and skin) by its own means or by a search of its knob, the real decoder in the loop.
 Bytes are sums over the clips; payload is the file without skeleton and metadata. Made by
 `python benchmarks/headline.py page` from `benchmarks/results/headline.csv`, which `measure`
