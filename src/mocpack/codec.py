@@ -163,6 +163,11 @@ class SupportsQuality(Protocol):
 class SupportsBound(Protocol):
     """A codec that keeps a bound on the error by itself, by better means than one knob."""
 
+    @property
+    def promised(self) -> float | None:
+        """Bound on the promised error, in metres, that this setting keeps; None for none."""
+        ...
+
     def with_bound(
         self, *, max_error: float | None, mean_error: float | None, effort: str
     ) -> Codec:

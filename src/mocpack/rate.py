@@ -72,8 +72,8 @@ def attempt(clip: AnyClip, codec: Codec, *, declared: float | None = None) -> At
     """Encode, decode the very bytes with the real decoder, measure, and pack."""
     payload = codec.encode(clip)
     decoded = codec.decode(payload, clip.header)
-    if declared is None:
-        declared = getattr(codec, "max_error", None)
+    if declared is None and isinstance(codec, SupportsBound):
+        declared = codec.promised
     errors = measure(clip, decoded, declared)
     packed = Packed(
         clip.header,

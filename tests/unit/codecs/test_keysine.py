@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
+import mocpack
 from mocpack import rotations
 from mocpack.bench.datasets import data_folder
 from mocpack.clip import Clip, promised_error
 from mocpack.codecs.keysine import Keysine, reference
 from mocpack.codecs.keysine.payload import checksum, read_head
 from mocpack.codecs.keysine.tracks import descendants, step_size
+from mocpack.container import unpack
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
 from mocpack.io import read_bytes
 from mocpack.skeleton import Skeleton
@@ -220,3 +222,12 @@ def test_the_bound_holds_on_real_clips(name):
     clip = read_bytes(path.read_bytes(), name=path.name).frames(0, 100)
     codec = Keysine(max_error=5e-3, effort="fast")
     assert promised_error(clip, codec.decode(codec.encode(clip), clip.header)).max <= 5e-3
+
+
+@pytest.mark.parametrize(
+    ("spec", "declared"),
+    [("keysine:max_error=5mm", 0.005), ("keysine:mean_error=5mm", None), ("keysine:step=5mm", None)],
+)
+def test_a_file_declares_the_largest_error_only_where_it_keeps_one(spec, declared):
+    errors = unpack(mocpack.encode(walk(0.5), spec)).errors
+    assert errors.declared == (declared if declared is None else pytest.approx(declared))

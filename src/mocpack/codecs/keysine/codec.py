@@ -91,6 +91,11 @@ class Keysine(Codec):
         if not 0 <= self.threads <= 256:
             raise ValueError(f"threads must be in 0..256, got {self.threads}")
 
+    @property
+    def promised(self) -> float | None:
+        """`max_error`, where it is what the encoder keeps."""
+        return self.max_error if self.mean_error is None and self.step is None else None
+
     def with_bound(self, *, max_error: float | None, mean_error: float | None, effort: str) -> Self:
         """Return the codec that keeps these bounds, in metres."""
         bound = self.max_error if max_error is None else max_error
