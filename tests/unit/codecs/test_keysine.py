@@ -226,7 +226,11 @@ def test_the_bound_holds_on_real_clips(name):
 
 @pytest.mark.parametrize(
     ("spec", "declared"),
-    [("keysine:max_error=5mm", 0.005), ("keysine:mean_error=5mm", None), ("keysine:step=5mm", None)],
+    [
+        ("keysine:max_error=5mm", 0.005),
+        ("keysine:mean_error=5mm", None),
+        ("keysine:step=5mm", None),
+    ],
 )
 def test_a_file_declares_the_largest_error_only_where_it_keeps_one(spec, declared):
     errors = unpack(mocpack.encode(walk(0.5), spec)).errors
