@@ -9,10 +9,9 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from datetime import UTC, datetime
 from importlib.metadata import version
-from multiprocessing import get_context
 from os import cpu_count
 from pathlib import Path
 from time import perf_counter
@@ -23,6 +22,7 @@ from mocpack.bench.measure import Setting, measure_row
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io import extensions
 from mocpack.io.table import write_atomically
+from mocpack.workers import worker_pool
 
 ROWS = "rows.jsonl"
 Row = dict[str, Any]
@@ -59,26 +59,28 @@ def run_bench(
     """
     out.mkdir(parents=True, exist_ok=True)
     known = _load(out / ROWS)
+    commit = _commit()  # once: a commit made meanwhile must not make rows unfindable
+
+    def key(path: Path, setting: Setting) -> str:
+        return f"{path.stem}|{path.stat().st_size}|{frames or ''}|{setting.label}|{commit}"
+
     jobs = []
     for path in clips:
-        missing = [s for s in settings if _key(path, s, frames) not in known]
+        missing = [s for s in settings if key(path, s) not in known]
         if missing:
             jobs.append((path, missing, frames))
         else:
             done()
     # a fresh process for each clip, so that its peak memory is its own
-    context = get_context("spawn")
-    with ProcessPoolExecutor(
-        min(workers or cpu_count() or 1, max(len(jobs), 1)), context, max_tasks_per_child=1
-    ) as pool:
+    with worker_pool(min(workers or cpu_count() or 1, max(len(jobs), 1)), tasks_each=1) as pool:
         futures = {pool.submit(_clip_rows, *job): job for job in jobs}
         for future in as_completed(futures):
             path, missing, _ = futures[future]
             for setting, row in zip(missing, future.result(), strict=True):
-                known[_key(path, setting, frames)] = row
-                _append(out / ROWS, _key(path, setting, frames), row)
+                known[key(path, setting)] = row
+                _append(out / ROWS, key(path, setting), row)
             done()
-    return [known[_key(path, setting, frames)] for path in clips for setting in settings]
+    return [known[key(path, setting)] for path in clips for setting in settings]
 
 
 def write_tables(rows: Sequence[Row], out: Path) -> None:
@@ -135,10 +137,6 @@ def _clip_rows(path: Path, settings: Sequence[Setting], frames: str | None) -> l
             for s in settings
         ]
     return [measure_row(path, clip, setting) for setting in settings]
-
-
-def _key(path: Path, setting: Setting, frames: str | None) -> str:
-    return f"{path.stem}|{path.stat().st_size}|{frames or ''}|{setting.label}|{_commit()}"
 
 
 def _load(path: Path) -> dict[str, Row]:

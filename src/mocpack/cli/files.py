@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from dataclasses import dataclass
 from os import cpu_count
 from pathlib import Path
@@ -17,6 +17,7 @@ from mocpack import _api
 from mocpack.clip import AnyClip
 from mocpack.errors import BoundError, MocpackError, UsageError
 from mocpack.io.table import write_atomically
+from mocpack.workers import worker_pool
 
 PIPE = "-"
 
@@ -123,7 +124,7 @@ def run_many(
                 outcomes[i] = attempt(work, *job)
                 bar.advance(task)
             return outcomes
-        with ProcessPoolExecutor(workers) as pool:
+        with worker_pool(workers) as pool:
             futures: dict[Future[Outcome], int] = {
                 pool.submit(attempt, work, *job): i for i, job in enumerate(jobs)
             }

@@ -56,8 +56,15 @@ def test_a_second_run_measures_nothing_again(clip_file, tmp_path, monkeypatch):
         def submit(self, *_):
             raise AssertionError("measured again")
 
-    monkeypatch.setattr(bench_run, "ProcessPoolExecutor", NoPool)
+    monkeypatch.setattr(bench_run, "worker_pool", NoPool)
     assert run_bench([clip_file], settings, tmp_path / "out") == first
+
+
+def test_a_commit_made_during_a_run_loses_no_row(clip_file, tmp_path, monkeypatch):
+    commits = iter(f"c{i}" for i in range(100))
+    monkeypatch.setattr(bench_run, "_commit", lambda: next(commits))
+    rows = run_bench([clip_file], [Setting("raw", None)], tmp_path / "out")
+    assert rows[0]["failure"] is None
 
 
 def test_a_line_cut_by_a_crash_is_measured_again(clip_file, tmp_path):
