@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import lzma
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -40,11 +41,13 @@ class MatrixPeer(Codec):
 
     bitstream_version = 1
 
+    @abstractmethod
     def pack(self, matrix: F64) -> bytes:
-        raise NotImplementedError
+        """Return the compressed matrix (frames, moving columns)."""
 
+    @abstractmethod
     def unpack(self, data: bytes, shape: tuple[int, int]) -> F64:
-        raise NotImplementedError
+        """Return what `pack` compressed."""
 
     def encode(self, clip: Clip) -> bytes:
         matrix = to_dofs(clip)
