@@ -8,7 +8,6 @@ import csv
 import sys
 from pathlib import Path
 
-from mocpack.bench.acl import acl_rows
 from mocpack.bench.datasets import require_data
 from mocpack.bench.measure import Setting
 from mocpack.bench.run import run_bench, write_tables
@@ -16,7 +15,7 @@ from mocpack.bench.run import run_bench, write_tables
 HERE = Path(__file__).parent
 TABLE = HERE / "results" / "headline.csv"
 PAGE = HERE.parent / "docs" / "benchmarks.md"
-CLIPS = ("02_01", "05_02", "09_01", "16_32", "49_02")
+CLIPS = ("02_01", "09_01", "16_32")
 BOUNDS = ("10mm", "1mm")
 OURS = ("keysine", "rd-pca", "fk-wavelet", "ik-predict", "wavelet", "last-frame")
 PEERS = ("sz3", "zfp", "float32-zstd", "bvh-xz")
@@ -60,24 +59,8 @@ def page():
             f"Largest error {bound}", [r for r in rows if r["target"] == f"max_error={bound}"]
         )
     text += _section("Every number bit for bit", [r for r in rows if r["codec"] == "lossless"])
-    acl = acl_rows(set(CLIPS))
-    if acl:
-        text += [
-            "ACL 2.1, the industry's codec, needs "
-            + ", ".join(f"{s:.0f} kB at {e} precision" for e, s in _acl_sums(acl))
-            + " on the same clips (its own error measure, without bone ends).",
-            "",
-        ]
     PAGE.write_text("\n".join(text))
     print(f"wrote {PAGE}", file=sys.stderr)
-
-
-def _acl_sums(rows):
-    """Return ACL's kilobytes over the clips at each of its precisions, by the size of its error."""
-    names = ("1 cm", "1 mm", "0.1 mm")
-    for low, high, name in zip((6, 0.6, 0), (99, 6, 0.6), names, strict=True):
-        mine = [r for r in rows if low <= r["max_error_mm"] < high]
-        yield name, sum(r["bytes"] for r in mine) / 1000
 
 
 def _section(title, rows):
