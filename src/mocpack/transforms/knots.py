@@ -108,7 +108,8 @@ def refine(points: F64, knots: F64, degree: int, *, rounds: int = 80) -> F64:
     floor = NARROWEST / spans
     widths = np.maximum(np.diff(np.concatenate([[0], inner_knots(knots, degree), [1]])), floor)
     start = np.log(widths / widths.sum())
-    scale = max(float(np.sum((points - points.mean(axis=0)) ** 2)), 1e-300)
+    # in units of the error at the start: the search stops by relative gains
+    scale = max(fit(knots, degree, points)[1] ** 2 * len(points), 1e-300)
 
     def cost(logs: F64) -> tuple[float, F64]:
         weights = np.exp(logs - logs.max())
