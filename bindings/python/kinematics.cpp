@@ -57,6 +57,12 @@ int64_t settle_rotations(MutableArray<double, nb::shape<-1, -1, 4>> rotations, d
 	return mocpack_settle_rotations(rotations.data(), rotations.shape(0), rotations.shape(1), tolerance);
 }
 
+bool rotations_settled(Rotations rotations)
+{
+	nb::gil_scoped_release release;
+	return mocpack_rotations_settled(rotations.data(), rotations.shape(0), rotations.shape(1)) != 0;
+}
+
 } // namespace
 
 void register_kinematics(nb::module_& m)
@@ -68,4 +74,5 @@ void register_kinematics(nb::module_& m)
 	m.def("clip_errors", &clip_errors, "skeleton"_a, "rotations_a"_a, "translations_a"_a, "rotations_b"_a,
 		  "translations_b"_a, "shell"_a);
 	m.def("settle_rotations", &settle_rotations, "rotations"_a, "tolerance"_a);
+	m.def("rotations_settled", &rotations_settled, "rotations"_a);
 }

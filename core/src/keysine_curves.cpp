@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "wide.h"
+
 namespace mocpack
 {
 namespace keysine
@@ -11,14 +13,17 @@ namespace keysine
 namespace
 {
 
-const int TERMS = 13; // of the series of sine and cosine: to rounding for turns up to 2π
+// How many terms the series of sine and cosine take to be exact to rounding while the square of the half
+// turn is at most so much: turns up to 0.6, 2 and 2π radians.
+const double NEAR = 0.09, FAR = 1.0;
+const int NEAR_TERMS = 6, FAR_TERMS = 9, MOST_TERMS = 13;
 
 // sin(sqrt(s)) / sqrt(s) and cos(sqrt(s)) by their Taylor series in s: sums and products alone, so that
 // every machine finds the same numbers, and no branch, so that the compiler can take several at once.
-inline void sine_cosine(double s, double* sine_over, double* cosine)
+template <int Terms> inline void sine_cosine(double s, double* sine_over, double* cosine)
 {
 	double a = 1.0, b = 1.0;
-	for (int i = TERMS; i > 0; --i)
+	for (int i = Terms; i > 0; --i)
 	{
 		a = 1.0 - a * s * (1.0 / double(2 * i * (2 * i + 1)));
 		b = 1.0 - b * s * (1.0 / double(2 * i * (2 * i - 1)));
@@ -27,21 +32,62 @@ inline void sine_cosine(double s, double* sine_over, double* cosine)
 	*cosine = b;
 }
 
-void vector_rotations(const Track& track, const double* x, int32_t stride, int32_t count, Quat* rotations)
+// Half the rotation vectors of several frames, and their squares.
+struct Halves
 {
-	const double* m = track.axes;
-	Quat base = load_quat(track.base);
+	double x[LONGEST_BLOCK], y[LONGEST_BLOCK], z[LONGEST_BLOCK], square[LONGEST_BLOCK];
+};
+
+MOCPACK_WIDE void halve(const double* m, const double* x, int32_t stride, int32_t count, Halves* out)
+{
 	const double *x0 = x, *x1 = x + stride, *x2 = x + 2 * stride;
 	for (int32_t t = 0; t < count; ++t)
 	{
-		// half the rotation vector
-		Vec3 v = {0.5 * (m[0] * x0[t] + m[3] * x1[t] + m[6] * x2[t]),
-				  0.5 * (m[1] * x0[t] + m[4] * x1[t] + m[7] * x2[t]),
-				  0.5 * (m[2] * x0[t] + m[5] * x1[t] + m[8] * x2[t])};
-		double scale, cosine;
-		sine_cosine(dot(v, v), &scale, &cosine);
-		rotations[t] = multiply(base, Quat{scale * v.x, scale * v.y, scale * v.z, cosine});
+		double a = 0.5 * (m[0] * x0[t] + m[3] * x1[t] + m[6] * x2[t]);
+		double b = 0.5 * (m[1] * x0[t] + m[4] * x1[t] + m[7] * x2[t]);
+		double c = 0.5 * (m[2] * x0[t] + m[5] * x1[t] + m[8] * x2[t]);
+		out->x[t] = a, out->y[t] = b, out->z[t] = c;
+		out->square[t] = a * a + b * b + c * c;
 	}
+}
+
+template <int Terms>
+inline void exponentials(const Halves& halves, const double* base, int32_t count, Quat* rotations)
+{
+	Quat first = load_quat(base);
+	for (int32_t t = 0; t < count; ++t)
+	{
+		double scale, cosine;
+		sine_cosine<Terms>(halves.square[t], &scale, &cosine);
+		rotations[t] =
+			multiply(first, Quat{scale * halves.x[t], scale * halves.y[t], scale * halves.z[t], cosine});
+	}
+}
+
+MOCPACK_WIDE void near_exponentials(const Halves& h, const double* base, int32_t count, Quat* rotations)
+{
+	exponentials<NEAR_TERMS>(h, base, count, rotations);
+}
+
+MOCPACK_WIDE void far_exponentials(const Halves& h, const double* base, int32_t count, Quat* rotations)
+{
+	exponentials<FAR_TERMS>(h, base, count, rotations);
+}
+
+MOCPACK_WIDE void all_exponentials(const Halves& h, const double* base, int32_t count, Quat* rotations)
+{
+	exponentials<MOST_TERMS>(h, base, count, rotations);
+}
+
+void vector_rotations(const Track& track, const double* x, int32_t stride, int32_t count, Quat* rotations)
+{
+	Halves halves;
+	halve(track.axes, x, stride, count, &halves);
+	double largest = 0;
+	for (int32_t t = 0; t < count; ++t)
+		largest = halves.square[t] > largest ? halves.square[t] : largest;
+	auto turn = largest <= NEAR ? near_exponentials : largest <= FAR ? far_exponentials : all_exponentials;
+	turn(halves, track.base, count, rotations);
 }
 
 void quaternion_rotations(const double* x, int32_t stride, int32_t count, Quat* rotations)
@@ -74,8 +120,8 @@ void fill_sines(double* table, int32_t length)
 		}
 }
 
-void block_values(double* values, const double* sines, int32_t length, double key, double next_key,
-				  const int32_t* coefficients, double step)
+MOCPACK_WIDE void block_values(double* values, const double* sines, int32_t length, double key,
+							   double next_key, const int32_t* coefficients, double step)
 {
 	int32_t stride = padded(length);
 	double slope = (next_key - key) / double(length);

@@ -4,12 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__linux__)
-// no fused multiply-add in either clone, so both give the same bits
-#define MOCPACK_WIDE __attribute__((target_clones("avx2", "default")))
-#else
-#define MOCPACK_WIDE
-#endif
+#include "wide.h"
 
 namespace mocpack
 {

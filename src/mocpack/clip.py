@@ -17,7 +17,7 @@ import numpy.typing as npt
 from mocpack import _core, kinematics
 from mocpack.errors import InvalidClipError, UsageError
 from mocpack.rotations import slerp
-from mocpack.skeleton import Skeleton, frozen_array
+from mocpack.skeleton import Skeleton, frozen_array, is_frozen
 
 F64 = npt.NDArray[np.float64]
 I32 = npt.NDArray[np.int32]
@@ -370,11 +370,14 @@ def promised_error(original: Clip, decoded: Clip) -> kinematics.PromisedError:
 
 
 def _settled(rotations: npt.ArrayLike, header: ClipHeader) -> F64:
-    """Return a frozen copy of `rotations`, unit and continuous in time."""
-    array = np.array(rotations, np.float64, order="C")
+    """Return `rotations` frozen, unit and continuous in time; copies unless they are all that."""
+    array = np.asarray(rotations, np.float64)
     shape = (header.frame_count, len(header.skeleton), 4)
     if array.shape != shape:
         raise InvalidClipError(f"expected rotations of shape {shape}, got {array.shape}")
+    if is_frozen(array) and _core.rotations_settled(array):
+        return array
+    array = np.array(array, order="C")
     bad = _core.settle_rotations(array, UNIT_TOLERANCE)
     if bad >= 0:
         frame, joint = divmod(bad, shape[1])

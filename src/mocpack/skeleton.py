@@ -152,11 +152,16 @@ class Skeleton:
 def frozen_array(values: npt.ArrayLike) -> F64:
     """Return a float64 array that nobody can write to; copies only what somebody can."""
     array = np.asarray(values, np.float64)
-    shared = isinstance(array.base, np.ndarray) and array.base.flags.writeable
-    if array.flags.writeable or shared or not array.flags.c_contiguous:
+    if not is_frozen(array):
         array = array.copy(order="C")
         array.setflags(write=False)
     return array
+
+
+def is_frozen(array: F64) -> bool:
+    """Whether nobody can write to an array, and its numbers follow one another."""
+    shared = isinstance(array.base, np.ndarray) and array.base.flags.writeable
+    return not (array.flags.writeable or shared) and array.flags.c_contiguous
 
 
 def rotation_order(channels: Sequence[str]) -> tuple[str, list[int]]:

@@ -161,3 +161,15 @@ def test_vertices_are_cut_and_sampled():
     with pytest.raises(UsageError, match="frames 1:4 do not lie in a clip of 3 frames"):
         clip.frames(1, 4)
     assert VertexHeader(4, np.zeros((0, 3), np.int32), 3, 0.1).frame_rate == pytest.approx(10)
+
+
+def test_frozen_settled_rotations_are_shared_and_others_copied():
+    clip = walk(frames=8)
+    again = Clip(clip.header, clip.rotations, clip.translations)
+    assert again.rotations is clip.rotations
+    flipped = clip.rotations.copy()
+    flipped[3] *= -1
+    flipped.setflags(write=False)
+    settled = Clip(clip.header, flipped, clip.translations)
+    assert settled.rotations is not flipped
+    np.testing.assert_array_equal(settled.rotations, clip.rotations)

@@ -71,6 +71,9 @@ extern "C"
 	 * that is not finite or whose length is further than `tolerance` from 1. */
 	int64_t mocpack_settle_rotations(double* rotations, size_t frames, size_t joints, double tolerance);
 
+	// Whether settling would change nothing.
+	int mocpack_rotations_settled(const double* rotations, size_t frames, size_t joints);
+
 	// How the columns of a matrix of degrees of freedom turn the joints of a skeleton.
 	typedef struct mocpack_Channels
 	{

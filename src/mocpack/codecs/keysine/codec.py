@@ -195,7 +195,7 @@ class Keysine(Codec):
             None if keys_alone else read(*head.groups_at(first, count)),
             first,
             count,
-            self._threads(header.frame_count),
+            self._threads(count * head.blocks_per_group * head.longest_block(header.frame_count)),
         )
         return _clip(replace(header, frame_count=len(turns)), turns, places)
 
@@ -371,7 +371,11 @@ def _reader(payload: bytes) -> Read:
 
 
 def _clip(header: ClipHeader, turns: npt.ArrayLike, places: npt.ArrayLike) -> Clip:
+    """Return the clip of arrays that nobody else holds: frozen, so that it need not copy them."""
+    turns, places = np.asarray(turns), np.asarray(places)
+    turns.setflags(write=False)
+    places.setflags(write=False)
     try:
-        return Clip(header, np.asarray(turns), np.asarray(places))
+        return Clip(header, turns, places)
     except InvalidClipError as error:
         raise CorruptionError(f"keysine payload: {error}") from error

@@ -67,6 +67,10 @@ class Head:
         groups = -(-self.block_count // self.blocks_per_group)
         return max(1, -(-groups // self.groups_per_segment)), groups
 
+    def longest_block(self, frame_count: int) -> int:
+        """Return the frames of the longest block."""
+        return -(-(frame_count - 1) // self.block_count) if self.block_count else 0
+
     def key_frame(self, key: int, frame_count: int) -> int:
         """Return the frame of a key: evenly spread, rounded half up."""
         if not self.block_count:
