@@ -164,7 +164,7 @@ def test_vertices_are_cut_and_sampled():
 
 
 def test_frozen_settled_rotations_are_shared_and_others_copied():
-    clip = walk(frames=8)
+    clip = walk().frames(0, 8)
     again = Clip(clip.header, clip.rotations, clip.translations)
     assert again.rotations is clip.rotations
     flipped = clip.rotations.copy()
