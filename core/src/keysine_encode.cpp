@@ -281,20 +281,8 @@ class GroupCoder
 		for (int32_t t = 0; t < n_; ++t)
 			rest[t] = float(aims_[c * stride_ + t] - line(track, c, t + 1));
 		for (int32_t k = 0; k < width_; ++k)
-		{
-			float sum = 0;
-			const float* wave = waves_ + k * width_;
-			for (int32_t t = 0; k < n_ && t < n_; ++t)
-				sum += wave[t] * rest[t];
-			wanted_[c * width_ + k] = sum;
-		}
-		for (int32_t r = 0; r < 3 * points_; ++r)
-		{
-			float* start = start_ + r * width_;
-			const float* move = moves_ + (3 * c * points_ + r) * width_;
-			for (int32_t t = 0; t < n_; ++t)
-				start[t] -= move[t] * rest[t];
-		}
+			wanted_[c * width_ + k] = k < n_ ? inner_product(waves_ + k * width_, rest, width_) : 0.0f;
+		add_wave(start_, moves_ + 3 * c * points_ * width_, rest, -1.0f, width_, points_);
 	}
 
 	int32_t searched(const Track& track, int32_t expected, double scale)

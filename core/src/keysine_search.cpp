@@ -15,32 +15,83 @@ namespace
 {
 
 const int LANES = 8;
-const int CANDIDATES = 6; // changes that a repair evaluates exactly
 
-float sum_of(const float* lanes)
+// Eight numbers side by side; compilers do not find this by themselves where there is a choice or a sum.
+typedef float Eight __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+inline const Eight& eight(const float* at)
+{
+	return *reinterpret_cast<const Eight*>(at);
+}
+
+inline float sum_of(const Eight& lanes)
 {
 	return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
 }
 
-// Price of the displacements after `size` times `wave` of one channel; gives up above `limit`.
-MOCPACK_WIDE float price(const float* gap, const float* move, const float* wave, float size, int32_t stride,
-						 int32_t points, float over, float square, float linear, float limit)
+} // namespace
+
+MOCPACK_WIDE void add_wave(float* gap, const float* move, const float* wave, float size, int32_t stride,
+						   int32_t points)
+{
+	for (int32_t r = 0; r < 3 * points; ++r)
+		for (int32_t t = 0; t < stride; ++t)
+			gap[r * stride + t] += move[r * stride + t] * (size * wave[t]);
+}
+
+MOCPACK_WIDE float inner_product(const float* a, const float* b, int32_t stride)
+{
+	Eight lanes = {};
+	for (int32_t t = 0; t < stride; t += LANES)
+		lanes += eight(a + t) * eight(b + t);
+	return sum_of(lanes);
+}
+
+namespace
+{
+
+const int CANDIDATES = 3; // changes that a repair evaluates exactly
+
+// Squared displacements and how they depend on the channels, point by point and frame by frame: with w of
+// channel c, the square is now + w (2 along[c] + w across[c][c]). The search asks this far more often than it
+// changes anything.
+struct Squares
+{
+	float* now;	   // (I, stride)
+	float* along;  // (C, I, stride) displacement times move
+	float* across; // (pairs of channels, I, stride) move times move
+	int32_t cells; // I * stride
+	int32_t channels;
+
+	float* of_pair(int32_t c, int32_t d) const
+	{
+		return across + ((c < d ? d * (d + 1) / 2 + c : c * (c + 1) / 2 + d)) * cells;
+	}
+};
+
+MOCPACK_WIDE void multiply_rows(const float* a, const float* b, int32_t stride, int32_t points, float* out)
+{
+	for (int32_t i = 0; i < points; ++i, a += 3 * stride, b += 3 * stride, out += stride)
+		for (int32_t t = 0; t < stride; ++t)
+			out[t] = a[t] * b[t] + a[stride + t] * b[stride + t] + a[2 * stride + t] * b[2 * stride + t];
+}
+
+// Price of the squares after `size` times `wave` of one channel; gives up above `limit`.
+MOCPACK_WIDE float price(const float* now, const float* along, const float* across, const float* wave,
+						 float size, int32_t stride, int32_t points, float over, float square, float linear,
+						 float limit)
 {
 	float total = 0;
-	for (int32_t i = 0; i < points; ++i, gap += 3 * stride, move += 3 * stride)
+	for (int32_t i = 0; i < points; ++i, now += stride, along += stride, across += stride)
 	{
-		float lanes[LANES] = {};
+		Eight lanes = {};
 		for (int32_t t = 0; t < stride; t += LANES)
-			for (int l = 0; l < LANES; ++l)
-			{
-				float w = size * wave[t + l];
-				float x = gap[t + l] + move[t + l] * w;
-				float y = gap[stride + t + l] + move[stride + t + l] * w;
-				float z = gap[2 * stride + t + l] + move[2 * stride + t + l] * w;
-				float u = x * x + y * y + z * z;
-				float beyond = u > 1.0f ? u - 1.0f : 0.0f;
-				lanes[l] += over * beyond + u * (linear + square * u);
-			}
+		{
+			Eight w = size * eight(wave + t);
+			Eight u = eight(now + t) + w * (2.0f * eight(along + t) + w * eight(across + t));
+			Eight beyond = u > 1.0f ? u - 1.0f : Eight{};
+			lanes += over * beyond + u * (linear + square * u);
+		}
 		total += sum_of(lanes);
 		if (total > limit)
 			break;
@@ -48,61 +99,46 @@ MOCPACK_WIDE float price(const float* gap, const float* move, const float* wave,
 	return total;
 }
 
-MOCPACK_WIDE void shift(float* gap, const float* move, const float* wave, float size, int32_t stride,
-						int32_t points)
+// now += w (2 along + w across), w = size * wave
+MOCPACK_WIDE void change_squares(float* now, const float* along, const float* across, const float* wave,
+								 float size, int32_t stride, int32_t points)
 {
-	for (int32_t r = 0; r < 3 * points; ++r)
+	for (int32_t i = 0; i < points; ++i, now += stride, along += stride, across += stride)
 		for (int32_t t = 0; t < stride; ++t)
-			gap[r * stride + t] += move[r * stride + t] * (size * wave[t]);
+		{
+			float w = size * wave[t];
+			now[t] += w * (2.0f * along[t] + w * across[t]);
+		}
 }
 
-MOCPACK_WIDE float largest(const float* gap, int32_t stride, int32_t points)
+// along += w across
+MOCPACK_WIDE void change_products(float* along, const float* across, const float* wave, float size,
+								  int32_t stride, int32_t points)
 {
-	float lanes[LANES] = {};
-	for (int32_t i = 0; i < points; ++i, gap += 3 * stride)
-		for (int32_t t = 0; t < stride; t += LANES)
-			for (int l = 0; l < LANES; ++l)
-			{
-				float x = gap[t + l], y = gap[stride + t + l], z = gap[2 * stride + t + l];
-				float u = x * x + y * y + z * z;
-				lanes[l] = u > lanes[l] ? u : lanes[l];
-			}
+	for (int32_t i = 0; i < points; ++i, along += stride, across += stride)
+		for (int32_t t = 0; t < stride; ++t)
+			along[t] += size * wave[t] * across[t];
+}
+
+MOCPACK_WIDE float largest(const float* now, int32_t cells)
+{
+	Eight lanes = {};
+	for (int32_t i = 0; i < cells; i += LANES)
+		lanes = eight(now + i) > lanes ? eight(now + i) : lanes;
 	float most = 0;
-	for (float lane : lanes)
-		most = lane > most ? lane : most;
+	for (int l = 0; l < LANES; ++l)
+		most = lanes[l] > most ? lanes[l] : most;
 	return most;
 }
 
-// Gradient by time (C, stride) of the price of points outside their allowance, over 2 * over.
-MOCPACK_WIDE void pull_of(const float* gap, const float* moves, int32_t stride, int32_t points,
-						  int32_t channels, float* pull)
+// Gradient by time (stride) of the price of points outside their allowance, over 2 * over.
+MOCPACK_WIDE void pull_of(const float* now, const float* along, int32_t stride, int32_t points, float* pull)
 {
-	for (int32_t i = 0; i < channels * stride; ++i)
-		pull[i] = 0;
-	for (int32_t i = 0; i < points; ++i)
-	{
-		const float* g = gap + 3 * i * stride;
-		for (int32_t c = 0; c < channels; ++c)
-		{
-			const float* m = moves + 3 * (c * points + i) * stride;
-			float* out = pull + c * stride;
-			for (int32_t t = 0; t < stride; ++t)
-			{
-				float x = g[t], y = g[stride + t], z = g[2 * stride + t];
-				float outside = x * x + y * y + z * z > 1.0f ? 1.0f : 0.0f;
-				out[t] += outside * (x * m[t] + y * m[stride + t] + z * m[2 * stride + t]);
-			}
-		}
-	}
-}
-
-MOCPACK_WIDE float inner(const float* a, const float* b, int32_t stride)
-{
-	float lanes[LANES] = {};
-	for (int32_t t = 0; t < stride; t += LANES)
-		for (int l = 0; l < LANES; ++l)
-			lanes[l] += a[t + l] * b[t + l];
-	return sum_of(lanes);
+	for (int32_t t = 0; t < stride; ++t)
+		pull[t] = 0;
+	for (int32_t i = 0; i < points; ++i, now += stride, along += stride)
+		for (int32_t t = 0; t < stride; ++t)
+			pull[t] += now[t] > 1.0f ? along[t] : 0.0f;
 }
 
 int32_t size_of(int32_t value)
@@ -120,11 +156,17 @@ class Block
   public:
 	Block(const Problem& problem, const Effort& effort, void* scratch) : p_(problem), e_(effort)
 	{
+		int32_t cells = p_.points * p_.stride, pairs = p_.channels * (p_.channels + 1) / 2;
 		float* at = static_cast<float*>(scratch);
-		gap_ = at, at += 3 * p_.points * p_.stride;
-		pull_ = at, at += p_.channels * p_.stride;
+		gap_ = at, at += 3 * cells;
+		squares_ = {at, at + cells, at + (1 + p_.channels) * cells, cells, p_.channels};
+		at += (1 + p_.channels + pairs) * cells;
+		pull_ = at, at += p_.stride;
 		slope_ = at, at += p_.channels * p_.stride;
 		values_ = reinterpret_cast<int32_t*>(at);
+		for (int32_t c = 0; c < p_.channels; ++c)
+			for (int32_t d = 0; d <= c; ++d)
+				multiply_rows(moves(c), moves(d), p_.stride, p_.points, squares_.of_pair(c, d));
 	}
 
 	// Rounds, then repairs and descends; `best` is the cost to beat.
@@ -173,13 +215,26 @@ class Block
 					continue;
 				size = size < 1e9f ? size : 1e9f;
 				values_[c * p_.stride + k] = wanted > 0 ? int32_t(size) : -int32_t(size);
-				move(c, k, float(values_[c * p_.stride + k]));
+				add_wave(gap_, moves(c), sine(k), float(values_[c * p_.stride + k]) * size_, p_.stride,
+						 p_.points);
 			}
+		// only now: before rounding the displacements are large, and their squares would lose digits
+		multiply_rows(gap_, gap_, p_.stride, p_.points, squares_.now);
+		for (int32_t c = 0; c < p_.channels; ++c)
+			multiply_rows(gap_, moves(c), p_.stride, p_.points, along(c));
 	}
 
 	void move(int32_t c, int32_t k, float units)
 	{
-		shift(gap_, moves(c), sine(k), units * size_, p_.stride, p_.points);
+		float size = units * size_;
+		change_squares(squares_.now, along(c), squares_.of_pair(c, c), sine(k), size, p_.stride, p_.points);
+		for (int32_t d = 0; d < p_.channels; ++d)
+			change_products(along(d), squares_.of_pair(c, d), sine(k), size, p_.stride, p_.points);
+	}
+
+	float* along(int32_t c) const
+	{
+		return squares_.along + c * squares_.cells;
 	}
 
 	const float* moves(int32_t c) const
@@ -194,13 +249,13 @@ class Block
 
 	float worst() const
 	{
-		return largest(gap_, p_.stride, p_.points);
+		return largest(squares_.now, squares_.cells);
 	}
 
 	float price_after(int32_t c, int32_t k, float units, float limit) const
 	{
-		return price(gap_, moves(c), sine(k), units * size_, p_.stride, p_.points, e_.over, e_.square,
-					 e_.linear, limit);
+		return price(squares_.now, along(c), squares_.of_pair(c, c), sine(k), units * size_, p_.stride,
+					 p_.points, e_.over, e_.square, e_.linear, limit);
 	}
 
 	float whole_price() const
@@ -287,11 +342,12 @@ class Block
 	{
 		float gain[CANDIDATES];
 		int32_t found = 0;
-		pull_of(gap_, p_.moves, p_.stride, p_.points, p_.channels, pull_);
 		for (int32_t c = 0; c < p_.channels; ++c)
+		{
+			pull_of(squares_.now, along(c), p_.stride, p_.points, pull_);
 			for (int32_t k = 0; k < p_.n; ++k)
 			{
-				float slope = 2.0f * e_.over * inner(pull_ + c * p_.stride, sine(k), p_.stride);
+				float slope = 2.0f * e_.over * inner_product(pull_, sine(k), p_.stride);
 				slope_[c * p_.stride + k] = slope;
 				float promise = std::fabs(slope) * size_;
 				if (found == CANDIDATES && promise <= gain[found - 1])
@@ -304,6 +360,7 @@ class Block
 					gain[at] = gain[at - 1], channel[at] = channel[at - 1], frequency[at] = frequency[at - 1];
 				gain[at] = promise, channel[at] = c, frequency[at] = k;
 			}
+		}
 		return found;
 	}
 
@@ -345,6 +402,7 @@ class Block
 	const Effort& e_;
 	float size_ = 1, price_ = 0;
 	float *gap_, *pull_, *slope_;
+	Squares squares_;
 	int32_t* values_;
 };
 
@@ -357,7 +415,9 @@ float step_bits(int32_t step, int32_t expected)
 
 size_t search_scratch(int32_t stride, int32_t channels, int32_t points)
 {
-	return sizeof(float) * size_t(stride) * size_t(3 * points + 3 * channels) + 64;
+	// displacements, squares, products with moves, and moves with each other; pull, slopes and values
+	int32_t cells = points * (4 + channels + channels * (channels + 1) / 2);
+	return sizeof(float) * size_t(stride) * size_t(cells + 1 + 2 * channels) + 64;
 }
 
 Found search_block(const Problem& problem, const Effort& effort, const double* steps, int32_t expected,
