@@ -53,7 +53,7 @@ template <typename Work> void in_threads(size_t count, size_t threads, size_t sc
 
 struct Settings
 {
-	double unit, fine, basis_grid, bound, inner, shrink, key_share;
+	double unit, fine, basis_grid, bound, inner, shrink, shell, key_share;
 	int32_t model, tempo;
 	float over, square, linear, rounding, calm, calm_from;
 	int32_t sweeps, repairs, coarsest, finest, greedy;
@@ -89,6 +89,7 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 							  s.bound,
 							  s.inner,
 							  s.shrink,
+							  s.shell,
 							  s.key_share,
 							  s.model,
 							  s.tempo,
@@ -384,6 +385,7 @@ void register_keysine(nb::module_& m)
 		.def_rw("bound", &Settings::bound)
 		.def_rw("inner", &Settings::inner)
 		.def_rw("shrink", &Settings::shrink)
+		.def_rw("shell", &Settings::shell)
 		.def_rw("key_share", &Settings::key_share)
 		.def_rw("model", &Settings::model)
 		.def_rw("tempo", &Settings::tempo)

@@ -18,7 +18,7 @@ bool turns(const Plan& plan, size_t joint)
 
 // Visits every point with the joint that carries it; joints that nothing turns carry none.
 template <typename Visit>
-void visit_points(const Plan& plan, const double* allowance, double bound, Visit visit)
+void visit_points(const Plan& plan, const double* allowance, double bound, double shell, Visit visit)
 {
 	const mocpack_Skeleton& s = *plan.skeleton;
 	const Vec3 zero = {0, 0, 0};
@@ -42,7 +42,7 @@ void visit_points(const Plan& plan, const double* allowance, double bound, Visit
 		{
 			Vec3 axis = {a == 0 ? SHELL : 0, a == 1 ? SHELL : 0, a == 2 ? SHELL : 0};
 			if (holder >= 0)
-				visit(holder, Point{offset + rotate(turn, axis), axis, int32_t(k), bound, 0.0});
+				visit(holder, Point{offset + rotate(turn, axis), axis, int32_t(k), shell * bound, 0.0});
 		}
 		for (; e < s.end_count && size_t(s.end_joints[e]) == k; ++e)
 		{
@@ -60,7 +60,8 @@ size_t rig_point_limit(const mocpack_Skeleton& skeleton)
 	return 4 * skeleton.joint_count + skeleton.end_count;
 }
 
-void build_rig(Rig* rig, Arena* arena, const Plan& plan, double bound, double inner, double shrink)
+void build_rig(Rig* rig, Arena* arena, const Plan& plan, double bound, double inner, double shrink,
+			   double shell)
 {
 	size_t joints = plan.skeleton->joint_count;
 	rig->points = arena->take<Point>(rig_point_limit(*plan.skeleton));
@@ -75,7 +76,7 @@ void build_rig(Rig* rig, Arena* arena, const Plan& plan, double bound, double in
 		double share = inner * std::pow(double(plan.descendants[j]), -shrink);
 		rig->allowance[j] = bound * (share < 0.95 ? share : 0.95);
 	}
-	visit_points(plan, rig->allowance, bound, [rig](int32_t j, const Point&) { ++rig->first[j + 1]; });
+	visit_points(plan, rig->allowance, bound, shell, [rig](int32_t j, const Point&) { ++rig->first[j + 1]; });
 	rig->most = 0;
 	for (size_t j = 0; j < joints; ++j)
 	{
@@ -83,7 +84,7 @@ void build_rig(Rig* rig, Arena* arena, const Plan& plan, double bound, double in
 		rig->first[j + 1] += rig->first[j];
 	}
 	// first[j] serves as cursor while filling, which leaves it one joint ahead
-	visit_points(plan, rig->allowance, bound,
+	visit_points(plan, rig->allowance, bound, shell,
 				 [rig](int32_t j, const Point& point) { rig->points[rig->first[j]++] = point; });
 	for (size_t j = joints; j > 0; --j)
 		rig->first[j] = rig->first[j - 1];

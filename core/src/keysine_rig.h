@@ -27,8 +27,10 @@ struct Rig
 };
 
 // Lays out and fills the rig of a plan; over an empty arena only counts.
-// bound: largest displacement of anything. inner, shrink: origin allowance min(0.95, inner * n^-shrink).
-void build_rig(Rig* rig, Arena* arena, const Plan& plan, double bound, double inner, double shrink);
+// bound: largest displacement of anything, `shell` times that of shell points. inner, shrink: origin
+// allowance min(0.95, inner * n^-shrink).
+void build_rig(Rig* rig, Arena* arena, const Plan& plan, double bound, double inner, double shrink,
+			   double shell);
 
 size_t rig_point_limit(const mocpack_Skeleton& skeleton);
 

@@ -509,7 +509,7 @@ extern "C"
 		size_t frame_count, block_count, blocks_per_group;
 		int32_t* table;
 		double unit, fine, basis_grid;
-		double bound, inner, shrink, key_share; // allowances, metres and shares
+		double bound, inner, shrink, shell, key_share; // allowances, metres and shares
 		int32_t model, tempo;
 		const void* rates; // bits by context, floats (16, 8, 8, 40)
 		mocpack_KeysineSearch search;

@@ -35,11 +35,13 @@ EFFORTS = {
 }
 OUTSIDE = 60.0  # bits, for each unit of squared displacement beyond the allowance
 ROUNDING = 0.33
+FREE_ROUNDING = 0.37
 CALM = 4.0  # bits for a squared step of energy above 30 Hz that the source does not have
 TREMBLE_FROM = 30.0  # hertz
-SQUARE_PRICE = 6.0  # bits for a squared step of error, where no bound is asked
-FREE_STEPS = (8, 8)
-FREE_KEY_STEP = 12
+SQUARE_PRICE = 5.0  # bits for a squared step of error, where no bound is asked
+FREE_STEPS = (8, 9)
+FREE_KEY_STEP = 11
+FREE_SHELL = 2.5  # what guards twist may move so much further than what is measured
 LOOSE, TIGHT = 8e-3, 2.5e-3  # metres: where other blocks and models fit better
 SOFTNESS = ((20e-3, 1.0), (10e-3, 2.0), (5e-3, 4.0), (2e-3, 6.0), (1e-3, 8.0))
 
@@ -48,7 +50,7 @@ def bounded(effort: str, bound: float) -> _core.KeysineSettings:
     """Return the search's settings for a bound on the largest error, in metres."""
     made = _settings(EFFORTS[effort])
     made.over, made.square, made.linear = OUTSIDE, _softness(bound), 0.0
-    made.inner, made.shrink, made.key_share = 1.0, 0.2, 0.7
+    made.inner, made.shrink, made.shell, made.key_share = 1.0, 0.2, 1.0, 0.7
     made.bound = bound
     return made
 
@@ -57,9 +59,10 @@ def free(effort: str, step: float) -> _core.KeysineSettings:
     """Return the search's settings for a step: errors have a price, and no bound."""
     made = _settings(EFFORTS[effort])
     made.over, made.square, made.linear = 0.0, 0.0, SQUARE_PRICE
-    # points weigh as they do in the channels: origins as their descendants, shell points a third
+    # origins weigh as they do in the channels, by their descendants; bone ends a third
     made.bound, made.inner, made.shrink = np.sqrt(3) * step, np.sqrt(1 / 3), 0.5 * SPREAD
-    made.key_share, made.repairs = 0.0, 0
+    made.shell, made.key_share, made.repairs = FREE_SHELL, 0.0, 0
+    made.rounding = FREE_ROUNDING
     made.coarsest, made.finest = FREE_STEPS
     return made
 
