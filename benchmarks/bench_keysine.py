@@ -101,7 +101,7 @@ def eps():
 def at_eps(clip, error):
     """Return the codec of the coarsest step that keeps eps_x (in cm), found by bisection."""
     low, high = 5e-3 * error, 0.2 * error
-    for _ in range(9):
+    for _ in range(11):
         step = float(np.sqrt(low * high))
         codec = Keysine(step=step)
         found = compare(clip, codec.decode(codec.encode(clip), clip.header))["eps_x_cm"]

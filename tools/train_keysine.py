@@ -20,11 +20,11 @@ from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.payload import read_head
 
 TABLE = Path(__file__).resolve().parents[1] / "core" / "src" / "keysine_tables.inc"
-# bounds, and the distance of keys in seconds (None: as the encoder chooses)
+# bounds, plain steps, and the distance of keys in seconds (None: as the encoder chooses)
 SETS = {
-    "general": ((6e-3, 3e-3, 1.5e-3, 0.6e-3), None),
-    "loose, long blocks": ((30e-3, 20e-3, 12e-3), 1.0),
-    "loose, short blocks": ((30e-3, 20e-3, 12e-3), 0.5),
+    "general": ((6e-3, 3e-3, 1.5e-3, 0.6e-3), (5e-3, 2e-3), None),
+    "loose, long blocks": ((30e-3, 20e-3, 12e-3), (20e-3, 10e-3), 1.0),
+    "loose, short blocks": ((30e-3, 20e-3, 12e-3), (20e-3, 10e-3), 0.5),
 }
 COUNT_STEP, MOST_COUNT = 2, 30  # of the start: four bits hold the count, halved
 PATIENT = 1023  # count limit while training: nearly an average
@@ -37,9 +37,15 @@ def stretch(path, frames):
     return clip.frames(start, min(clip.frame_count, start + frames))
 
 
-def symbols(clip, bound, seconds):
-    """Return the arguments that let models follow the clip's symbols at a bound."""
-    codec = Keysine(max_error=bound, block_seconds=seconds)
+def codecs(bounds, steps, seconds):
+    return [
+        *(Keysine(max_error=bound, block_seconds=seconds) for bound in bounds),
+        *(Keysine(step=step, block_seconds=seconds) for step in steps),
+    ]
+
+
+def symbols(clip, codec):
+    """Return the arguments that let models follow the symbols that a codec makes of a clip."""
     payload = codec.encode(clip)
     head = read_head(lambda offset, size: payload[offset : offset + size], clip.header)
     keys, groups = head.segments_at(0, head.part_counts[0]), head.groups_at(0, head.part_counts[1])
@@ -110,13 +116,13 @@ def write(sets):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clips", type=int, default=1000)
-    parser.add_argument("--frames", type=int, default=241)
+    parser.add_argument("--frames", type=int, default=1441)
     given = parser.parse_args()
     paths = sorted((require_data() / "cmu-train").glob("*.bvh"))[: given.clips]
     clips = [stretch(path, given.frames) for path in paths]
     sets = []
-    for name, (bounds, seconds) in SETS.items():
-        corpus = [[symbols(clip, bound, seconds) for bound in bounds] for clip in clips]
+    for name, settings in SETS.items():
+        corpus = [[symbols(clip, codec) for codec in codecs(*settings)] for clip in clips]
         held = [item for items in corpus[2::4] for item in items]
         rest = [item for i, items in enumerate(corpus) if i % 4 != 2 for item in items]
         before = follow(held, np.array(_core.keysine_models(-1)), fresh=True)

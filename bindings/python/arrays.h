@@ -41,6 +41,7 @@ void register_limb_ik(nb::module_& m);
 void register_keysine(nb::module_& m);
 void register_numbers(nb::module_& m);
 void register_planes(nb::module_& m);
+void register_pose_rows(nb::module_& m);
 void register_bspline(nb::module_& m);
 void register_series(nb::module_& m);
 void register_signals(nb::module_& m);

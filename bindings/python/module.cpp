@@ -29,6 +29,7 @@ NB_MODULE(_core, m)
 	register_keysine(m);
 	register_numbers(m);
 	register_planes(m);
+	register_pose_rows(m);
 	register_bspline(m);
 	register_series(m);
 	register_signals(m);

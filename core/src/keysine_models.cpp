@@ -40,8 +40,8 @@ void start_untrained(Models* models)
 {
 	for (uint32_t& state : models->states)
 		state = HALF_STATE;
-	for (int32_t& weight : models->weights)
-		weight = EVEN_WEIGHT;
+	for (int i = 0; i < WEIGHT_COUNT; ++i)
+		models->weights[i] = i < PLAIN_WEIGHTS ? EVEN_WEIGHT : 0;
 	for (uint32_t& state : models->singles)
 		state = HALF_STATE;
 }

@@ -1,7 +1,8 @@
 // Mixed adaptive contexts of `keysine`, in integers only, so that symbols decode alike everywhere.
 //
 // A binary decision is predicted by INPUTS adaptive probabilities, each chosen by another context; their
-// log-odds are weighted and summed (logistic mixing), and both probabilities and weights learn.
+// log-odds are weighted and summed (logistic mixing), and both probabilities and weights learn. Weights are
+// the sum of two sets: one for the kind of decision, one for what kind of track it belongs to.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -71,7 +72,8 @@ inline constexpr std::array<uint16_t, 1024> RATES = make_rates();
 struct Contexts
 {
 	uint32_t* states[INPUTS];
-	int32_t* weights; // INPUTS of them, 65536 = 1
+	int32_t* weights;		 // INPUTS of them, 65536 = 1
+	int32_t* family_weights; // INPUTS, added to them
 };
 
 struct Mixed
@@ -87,7 +89,7 @@ inline Mixed mix(const Contexts& c, uint32_t level)
 	for (int i = 0; i < INPUTS; ++i)
 	{
 		m.inputs[i] = STRETCH[c.states[i][level] >> 20];
-		sum += int64_t(c.weights[i]) * m.inputs[i];
+		sum += int64_t(c.weights[i] + c.family_weights[i]) * m.inputs[i];
 	}
 	int64_t x = sum >> 16;
 	x = x < -DOMAIN ? -DOMAIN : x > DOMAIN - 1 ? DOMAIN - 1 : x;
@@ -101,7 +103,8 @@ inline void learn(const Contexts& c, uint32_t level, const Mixed& m, int bit,
 	int32_t error = ((bit << 16) - m.one) * WEIGHT_RATE;
 	for (int i = 0; i < INPUTS; ++i)
 	{
-		c.weights[i] += int32_t((int64_t(m.inputs[i]) * error + (1 << 19)) >> 20);
+		int32_t change = int32_t((int64_t(m.inputs[i]) * error + (1 << 19)) >> 20);
+		c.weights[i] += change, c.family_weights[i] += change;
 		uint32_t state = c.states[i][level], count = state & COUNT_MASK;
 		int64_t p = state >> 10, goal = bit ? 4194303 : 0;
 		p += ((goal - p) * RATES[count]) >> 16;

@@ -45,7 +45,9 @@ constexpr int sum_of(const int (&states)[INPUTS])
 const int STATE_COUNT =
 	sum_of(COEFFICIENT_STATES) + sum_of(REACH_STATES) + sum_of(KEY_STATES) + sum_of(MOVES_STATES);
 const int COEFFICIENT_SETS = LEVELS * 4, REACH_SETS = REACHES, KEY_SETS = EXPONENTS, MOVES_SETS = 1;
-const int WEIGHT_COUNT = INPUTS * (COEFFICIENT_SETS + REACH_SETS + KEY_SETS + MOVES_SETS);
+const int CHANNEL_SETS = FAMILIES * 4; // by family and channel
+const int PLAIN_WEIGHTS = INPUTS * (COEFFICIENT_SETS + REACH_SETS + KEY_SETS + MOVES_SETS);
+const int WEIGHT_COUNT = PLAIN_WEIGHTS + INPUTS * (3 * CHANNEL_SETS + FAMILIES);
 
 // Everything that adapts. It starts afresh in each group and segment.
 struct Models
@@ -152,6 +154,10 @@ template <typename Coder> class Symbols
 		reach_weights_ = coefficient_weights_ + INPUTS * COEFFICIENT_SETS;
 		key_weights_ = reach_weights_ + INPUTS * REACH_SETS;
 		moves_weights_ = key_weights_ + INPUTS * KEY_SETS;
+		coefficient_families_ = m_.weights + PLAIN_WEIGHTS;
+		reach_families_ = coefficient_families_ + INPUTS * CHANNEL_SETS;
+		key_families_ = reach_families_ + INPUTS * CHANNEL_SETS;
+		moves_families_ = key_families_ + INPUTS * CHANNEL_SETS;
 	}
 
 	// Keys (count, channels): the first as it is, the others as differences to the one before.
@@ -207,7 +213,8 @@ template <typename Coder> class Symbols
 		Contexts context = {{key_[0] + ((track.family * 4 + c) * 2 + later) * EXPONENTS,
 							 key_[1] + (later ? own : 16) * EXPONENTS, key_[2] + (left * 4 + c) * EXPONENTS,
 							 key_[3] + up * EXPONENTS, key_[4] + (lesser(mean, 15) * 2 + later) * EXPONENTS},
-							nullptr};
+							nullptr,
+							key_families_ + INPUTS * (track.family * 4 + c)};
 		uint32_t size = uint32_t(magnitude(value));
 		int length = bit_length(size), found = 0;
 		while (found < EXPONENTS - 1)
@@ -261,7 +268,8 @@ template <typename Coder> class Symbols
 		Contexts context = {{moves_[0] + track.family, moves_[1] + was, moves_[2] + up,
 							 moves_[3] + (last >= 0 ? 1 + lesser(last / 2, 14) : 0),
 							 moves_[4] + was * 4 + up},
-							moves_weights_};
+							moves_weights_,
+							moves_families_ + INPUTS * track.family};
 		return coder_.bit(context, 0, value) != 0;
 	}
 
@@ -326,7 +334,8 @@ template <typename Coder> class Symbols
 		Contexts context = {{reach_[0] + (track.family * 4 + c) * REACHES, reach_[1] + was * REACHES,
 							 reach_[2] + (left * 4 + c) * REACHES, reach_[3] + up * REACHES,
 							 reach_[4] + (fine * 4 + c) * REACHES},
-							nullptr};
+							nullptr,
+							reach_families_ + INPUTS * (track.family * 4 + c)};
 		int32_t wanted = reach_class(value), found = 0;
 		while (found < REACHES - 1)
 		{
@@ -365,7 +374,8 @@ template <typename Coder> class Symbols
 			 coefficient_[3] + (lesser(total(all), 15) * 8 + lesser(reach - k, 7)) * LEVELS,
 			 coefficient_[4] +
 				 ((lesser(activity(over), 8) * 6 + lesser(activity(near), 5)) * 4 + c) * LEVELS},
-			nullptr};
+			nullptr,
+			coefficient_families_ + INPUTS * (track.family * 4 + c)};
 		int32_t value = row[k], size = magnitude(value), found = k == reach ? 1 : 0;
 		while (found < UNARY)
 		{
@@ -415,6 +425,7 @@ template <typename Coder> class Symbols
 	int32_t bands_ready_ = 0;
 	uint32_t *coefficient_[INPUTS], *reach_[INPUTS], *key_[INPUTS], *moves_[INPUTS];
 	int32_t *coefficient_weights_, *reach_weights_, *key_weights_, *moves_weights_;
+	int32_t *coefficient_families_, *reach_families_, *key_families_, *moves_families_;
 };
 
 } // namespace keysine

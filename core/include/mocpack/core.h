@@ -74,6 +74,21 @@ extern "C"
 	// Whether settling would change nothing.
 	int mocpack_rotations_settled(const double* rotations, size_t frames, size_t joints);
 
+	// How a row of numbers describes a joint: not at all, by a vector about its mean, by a quaternion.
+	typedef enum mocpack_RowKind
+	{
+		MOCPACK_ROW_CONSTANT = 0,
+		MOCPACK_ROW_TANGENT = 1,
+		MOCPACK_ROW_QUATERNION = 2,
+	} mocpack_RowKind;
+
+	/* Rotations (N, J, 4) of rows (N, width) (pose_rows.cpp).
+	 *
+	 * Joint by joint a row holds 0, 3 or 4 numbers by its kind; width is at least their sum. A tangent
+	 * vector is divided by its joint's scale; a quaternion is made unit. */
+	void mocpack_row_rotations(const double* rows, size_t count, size_t width, const int32_t* kinds,
+							   const double* means, const double* scales, size_t joints, double* rotations);
+
 	// How the columns of a matrix of degrees of freedom turn the joints of a skeleton.
 	typedef struct mocpack_Channels
 	{

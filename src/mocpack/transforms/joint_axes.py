@@ -32,9 +32,10 @@ class Joint:
     first, count : int
         Its channels; 4 are a quaternion, 3 a rotation vector, 2 lie on a surface, 1 on a line,
         0 is no movement.
-    mean : array, shape (4,)
+    mean, turn : array, shape (4,)
+        Mean rotation, and the turn to its principal axes.
     basis : array, shape (3, 3)
-        Principal axes as columns.
+        Those axes as columns.
     centre : array, shape (3,)
         Of the rotation vectors about the mean.
     surface : array, shape (10,)
@@ -44,6 +45,7 @@ class Joint:
     first: int
     count: int
     mean: F64
+    turn: F64
     basis: F64
     centre: F64
     surface: F64
@@ -80,19 +82,37 @@ def find_axes(clip: Clip) -> Axes:
 
 
 def _find_joint(turns: F64, first: int) -> Joint:
-    mean = _single(_mean_rotation(turns))
-    mean /= np.linalg.norm(mean)
+    mean_turn = stored_turn(_mean_rotation(turns))
+    mean = rotations.from_rotvec(mean_turn)
     vectors = rotations.as_rotvec(rotations.multiply(rotations.conjugate(mean), turns))
     if np.linalg.norm(vectors, axis=1).max() > FARTHEST_TURN:
-        return Joint(first, 4, mean, np.eye(3), np.zeros(3), np.zeros(10))
+        return joint_of(first, 4, mean_turn, np.zeros(3), np.zeros(3), np.zeros(10))
     centre = _single(vectors.mean(axis=0))
-    basis = _single(np.linalg.svd(vectors - centre, full_matrices=False)[2].T)
-    if basis.shape != (3, 3):  # fewer than three frames
-        basis = np.eye(3)
-    basis = np.linalg.qr(basis)[0]
-    along = (vectors - centre) @ basis
+    turn = _principal_turn(vectors - centre)
+    along = (vectors - centre) @ rotations.as_matrix(rotations.from_rotvec(turn))
     count, surface = _freedom(along)
-    return Joint(first, count, mean, basis, centre, surface)
+    return joint_of(first, count, mean_turn, turn, centre, surface)
+
+
+def joint_of(first: int, count: int, mean: F64, turn: F64, centre: F64, surface: F64) -> Joint:
+    """Return the joint that a file tells: `mean` and `turn` are rotation vectors there."""
+    axes = rotations.from_rotvec(turn)
+    basis = rotations.as_matrix(axes)
+    return Joint(first, count, rotations.from_rotvec(mean), axes, basis, centre, surface)
+
+
+def stored_turn(q: F64) -> F64:
+    """Return a rotation as the rotation vector that a file stores."""
+    return _single(rotations.as_rotvec(q))
+
+
+def _principal_turn(vectors: F64) -> F64:
+    """Return the turn to the principal axes of vectors (T, 3), as a file stores it."""
+    basis = np.linalg.svd(vectors, full_matrices=False)[2].T
+    if basis.shape != (3, 3):  # fewer than three frames
+        return np.zeros(3)
+    basis = basis * np.sign(np.linalg.det(basis))
+    return stored_turn(rotations.from_matrix(basis))
 
 
 def _freedom(along: F64) -> tuple[int, F64]:

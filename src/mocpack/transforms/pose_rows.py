@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from mocpack import _core
 from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.kinematics import SHELL
 from mocpack.transforms import geodesic
@@ -81,23 +83,25 @@ class SkeletonForm:
 
     def pose(self, rows: F64) -> tuple[F64, F64]:
         """Return rotations (N, J, 4) and translations (N, M, 3) of rows."""
-        turned = np.empty((len(rows), len(self.kinds), 4))
-        at = 0
-        for j, kind in enumerate(self.kinds):
-            width = geodesic.WIDTH[kind]
-            vectors = rows[:, at : at + width] / self._scale(j)
-            turned[:, j] = geodesic.from_vectors(vectors, self.means[j], kind)
-            at += width
-        places = np.tile(self.places, (len(rows), 1, 1))
+        kinds, scales = self._native
+        turned = np.asarray(_core.row_rotations(rows, kinds, self.means, scales))
+        turned.setflags(write=False)
+        at = self.width - 3 * sum(self.moving)
+        places = np.repeat(self.places[np.newaxis], len(rows), axis=0)
         for m, moves in enumerate(self.moving):
             if moves:
                 places[:, m] = rows[:, at : at + 3]
                 at += 3
         return turned, places
 
-    @property
+    @cached_property
     def width(self) -> int:
         return sum(geodesic.WIDTH[k] for k in self.kinds) + 3 * sum(self.moving)
+
+    @cached_property
+    def _native(self) -> tuple[npt.NDArray[np.int32], F64]:
+        scales = [self._scale(j) for j in range(len(self.kinds))]
+        return np.array(self.kinds, np.int32), np.array(scales, np.float64)
 
     def _scale(self, joint: int) -> float:
         # a quaternion moves half as fast as its angle

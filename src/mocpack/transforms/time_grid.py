@@ -59,12 +59,16 @@ def group_slices(frames: int, length: int) -> list[slice]:
 
 def decode_grid(grid: Grid, header: ClipHeader) -> Clip:
     """Return the clip that a grid stands for."""
-    channels = dequantise(grid)
+    return channel_clip(grid.axes, dequantise(grid), header)
+
+
+def channel_clip(axes: Axes, channels: F64, header: ClipHeader) -> Clip:
+    """Return the clip that channels (T, C) stand for."""
     local = np.empty((len(channels), len(header.skeleton), 4))
-    for j, joint in enumerate(grid.axes.joints):
+    for j, joint in enumerate(axes.joints):
         local[:, j] = joint_rotations(joint, channels[:, joint.first : joint.first + joint.count])
-    places = np.tile(grid.axes.origins, (len(channels), 1, 1))
-    for m, first in enumerate(grid.axes.places):
+    places = np.tile(axes.origins, (len(channels), 1, 1))
+    for m, first in enumerate(axes.places):
         if first >= 0:
             places[:, m] += channels[:, first : first + 3]
     return Clip(header, local, places)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from mocpack import _core
 from mocpack.clip import Clip, ClipHeader, promised_error
 from mocpack.codec import Codec, Layout, Quality, Read
-from mocpack.codecs.keysine import planning, reference, search
+from mocpack.codecs.keysine import grid, grid_head, planning, reference, search
 from mocpack.codecs.keysine.payload import Head, read_head, write_payload
 from mocpack.errors import BoundError, CorruptionError, InvalidClipError, TruncatedError
 from mocpack.metrics.contacts import slip
@@ -40,6 +40,9 @@ SIZE_SLOPE = 0.56  # size falls about as this power of the mean error
 STRETCH, LOOSE_STRETCH = 720, 5000  # frames
 LONG_CLIP = 2000  # frames from which all cores are used
 EFFORTS = tuple(search.EFFORTS)
+MODES = ("auto", "transform", "grid")
+GRID_BOUND = 4e-4  # metres: from here down a grid in time may be smaller
+GRID_FRAMES = 20_000  # its search holds the whole clip in memory, so longer ones are not tried
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,9 @@ class Keysine(Codec):
         of both bounds, and promises nothing.
     effort : {"fast", "default", "best"}
         How long the encoder may search.
+    mode : {"auto", "transform", "grid"}
+        Key poses and sine series; or whole numbers on a grid in time, for tight bounds; or
+        whichever is smaller. A grid is not tried by `fast`, nor without a bound on `max_error`.
     group_seconds : float
         A seek point at least this often.
     block_seconds : float, optional
@@ -73,6 +79,7 @@ class Keysine(Codec):
     mean_error: float | None = None
     step: float | None = None
     effort: str = "default"
+    mode: str = "auto"
     group_seconds: float = 1.0
     block_seconds: float | None = None
     threads: int = 0
@@ -84,6 +91,10 @@ class Keysine(Codec):
                 object.__setattr__(self, name, parse_length(getattr(self, name)))
         if self.effort not in EFFORTS:
             raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, got {self.effort!r}")
+        if self.mode not in MODES:
+            raise ValueError(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
+        if self.mode == "grid" and (self.mean_error is not None or self.step is not None):
+            raise ValueError("mode grid keeps max_error: it has no mean_error and no step")
         if not 0 < self.group_seconds < 1e6:
             raise ValueError(f"group_seconds must be in 0..1e6, got {self.group_seconds}")
         if self.block_seconds is not None and not 0 < self.block_seconds < 1e6:
@@ -106,19 +117,37 @@ class Keysine(Codec):
             return self._free(clip, self.step)
         if self.mean_error is not None:
             return self._within_mean(clip, self.mean_error)
-        return self._within_bound(clip)
+        if self.mode == "transform" or (self.mode == "auto" and not self._grid_may_pay(clip)):
+            return self._within_bound(clip)
+        found = self._on_grid(clip)
+        if self.mode == "grid":
+            if found is None:
+                raise BoundError(self._refusal)
+            return found
+        other = self._within_bound(clip)
+        return found if found is not None and len(found) < len(other) else other
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         read = _reader(payload)
+        if grid_head.is_grid(read):
+            on_grid = grid_head.read_head(read, header)
+            _check_end(payload, sum(on_grid.groups_at(0, len(on_grid.group_sizes))))
+            return grid.decode_groups(read, header, on_grid, 0, len(on_grid.group_sizes))
         head = read_head(read, header)
         whole = sum(head.segment_sizes) + sum(head.group_sizes) + head.size
-        if len(payload) > whole:
-            raise CorruptionError(f"keysine payload has {len(payload) - whole} bytes too many")
+        _check_end(payload, whole)
         return self._decode_groups(read, header, head, 0, len(head.group_sizes))
 
     def decode_frames(
         self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
     ) -> Clip:
+        if grid_head.is_grid(read):
+            on_grid = grid_head.read_head(read, header)
+            first, last = start // on_grid.group_length, (stop - 1) // on_grid.group_length
+            part = grid.decode_groups(read, header, on_grid, first, last + 1 - first)
+            begin = first * on_grid.group_length
+            part = part.frames(start - begin, stop - begin)
+            return part if joints is None else part.joints(joints)
         head = read_head(read, header)
         count = len(head.group_sizes)
         first = head.group_at(start, header.frame_count)
@@ -129,6 +158,10 @@ class Keysine(Codec):
         return part if joints is None else part.joints(joints)
 
     def layout(self, read: Read, header: ClipHeader) -> Layout:
+        if grid_head.is_grid(read):
+            on_grid = grid_head.read_head(read, header)
+            groups = len(on_grid.group_sizes)
+            return Layout(groups=groups, index_bytes=on_grid.size + 2 * (groups + 1))
         head = read_head(read, header)
         parts = len(head.group_sizes) + len(head.segment_sizes)
         # the head is mostly index and plan; each part has its checksum
@@ -136,6 +169,8 @@ class Keysine(Codec):
 
     def decode_preview(self, read: Read, header: ClipHeader) -> Clip:
         """Return the key poses, at their own lower frame rate."""
+        if grid_head.is_grid(read):
+            return grid.decode_preview(read, header, grid_head.read_head(read, header))
         head = read_head(read, header)
         segments = read(*head.segments_at(0, len(head.segment_sizes)))
         native = header.skeleton.native(header.translated_joints)
@@ -152,6 +187,9 @@ class Keysine(Codec):
         coarser; where even keys are missing, the clip is shorter.
         """
         read = _reader(payload)
+        if grid_head.is_grid(read):
+            on_grid = grid_head.read_head(read, header)
+            return _joined(header, grid.decode_cut(payload, read, header, on_grid))
         head = read_head(read, header)
         count = len(head.group_sizes)
         while count and sum(head.groups_at(0, count)) > len(payload):
@@ -164,11 +202,7 @@ class Keysine(Codec):
         if not count:
             return rest
         whole = self._decode_groups(read, header, head, 0, count).frames(0, start)
-        return _clip(
-            replace(header, frame_count=start + rest.frame_count),
-            np.concatenate([whole.rotations, rest.rotations]),
-            np.concatenate([whole.translations, rest.translations]),
-        )
+        return _joined(header, [whole, rest])
 
     @staticmethod
     def reseal(payload: bytes) -> bytes:
@@ -215,10 +249,29 @@ class Keysine(Codec):
                 return payload
             calmest = min(calmest or (np.inf, b""), (unrest, payload))
         if calmest is None:
-            raise BoundError(
-                f"keysine cannot keep this clip within {format_length(self.max_error)}"
-            )
+            raise BoundError(self._refusal)
         return calmest[1]
+
+    @property
+    def _refusal(self) -> str:
+        return f"keysine cannot keep this clip within {format_length(self.max_error)}"
+
+    def _grid_may_pay(self, clip: Clip) -> bool:
+        small = self.max_error <= GRID_BOUND and clip.frame_count <= GRID_FRAMES
+        return small and self.effort != "fast"
+
+    def _on_grid(self, clip: Clip) -> bytes | None:
+        """Return the first payload on a grid that keeps the bound calmly, if any does."""
+        limit = self.max_error - min(MARGIN, 0.01 * self.max_error)
+        tried = grid.payloads(clip, limit, effort=self.effort, group_seconds=self.group_seconds)
+        try:
+            for payload in tried:
+                back = self.decode(payload, clip.header)
+                if promised_error(clip, back).max <= limit and self._unrest(clip, back) <= 1:
+                    return payload
+        except BoundError:
+            pass  # finer than stored axes can tell; the other mode has no such limit
+        return None
 
     def _unrest(self, clip: Clip, back: Clip) -> float:
         return max(tremble(clip, back, self.max_error), slip(clip, back, self.max_error))
@@ -368,6 +421,19 @@ def _reader(payload: bytes) -> Read:
         return payload[offset : offset + size]
 
     return read
+
+
+def _check_end(payload: bytes, whole: int) -> None:
+    if len(payload) > whole:
+        raise CorruptionError(f"keysine payload has {len(payload) - whole} bytes too many")
+
+
+def _joined(header: ClipHeader, parts: Sequence[Clip]) -> Clip:
+    return _clip(
+        replace(header, frame_count=sum(part.frame_count for part in parts)),
+        np.concatenate([part.rotations for part in parts]),
+        np.concatenate([part.translations for part in parts]),
+    )
 
 
 def _clip(header: ClipHeader, turns: npt.ArrayLike, places: npt.ArrayLike) -> Clip:

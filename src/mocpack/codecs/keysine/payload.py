@@ -24,7 +24,7 @@ from mocpack.errors import CorruptionError
 
 I32 = npt.NDArray[np.int32]
 
-TRANSFORM = 0  # the only mode there is
+TRANSFORM, GRID = 0, 1  # modes: this file's, and that of `grid.py`
 LONGEST_BLOCK = 512  # frames
 LONGEST_GROUP = 8192  # frames
 SHORTEST = 3  # bytes of the shortest payload: the head's size fits in them
@@ -114,12 +114,15 @@ def write_payload(
         fields.varint(value)
     sizes = [len(part) for part in (*segments, *groups)]
     fields.raw(_core.keysine_encode_head(head.model, native, head.table, sizes, len(segments)))
-    body = fields.bytes()
+    return b"".join((sealed_head(fields.bytes()), *segments, *groups))
+
+
+def sealed_head(body: bytes) -> bytes:
+    """Return a head: its size, which counts itself and the checksum, the body, the checksum."""
     start = FieldWriter()
-    # the size counts itself: one byte, or two, or three
     start.varint(len(body) + 2 + next(n for n in (1, 2, 3, 4) if len(body) + 2 + n < 128**n))
     whole = start.bytes() + body
-    return b"".join((whole, checksum(whole), *segments, *groups))
+    return whole + checksum(whole)
 
 
 def read_head(read: Read, header: ClipHeader) -> Head:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from mocpack import rotations
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Read
-from mocpack.codecs.keysine.payload import Head, checksum, head_bytes, open_head, read_fields
+from mocpack.codecs.keysine.payload import GRID, Head, checksum, head_bytes, open_head, read_fields
 from mocpack.codecs.keysine.symbols import Symbols
 from mocpack.codecs.keysine.tracks import Plan, Rotation, Track, build_plan, step_size
 from mocpack.entropy.fields import FieldReader
@@ -75,6 +75,8 @@ def resealed(payload: bytes) -> bytes:
         size = FieldReader(payload, "keysine payload").varint(len(payload))
         out[size - 2 : size] = checksum(payload[: size - 2])
         fields = open_head(bytes(out[:size]))
+        if payload[fields.at] == GRID:
+            return bytes(out[: len(payload)])  # its parts are found by reading all of its head
         model = fields.raw(10)[1]
         blocks, per_group, per_segment = (fields.varint(2**20) for _ in range(3))
         groups = -(-blocks // max(per_group, 1))

@@ -39,7 +39,7 @@ FREE_ROUNDING = 0.37
 CALM = 4.0  # bits for a squared step of energy above 30 Hz that the source does not have
 TREMBLE_FROM = 30.0  # hertz
 SQUARE_PRICE = 5.0  # bits for a squared step of error, where no bound is asked
-FREE_STEPS = (8, 9)
+FREE_STEPS = (8, 10)
 FREE_KEY_STEP = 11
 FREE_SHELL = 2.5  # what guards twist may move so much further than what is measured
 LOOSE, TIGHT = 8e-3, 2.5e-3  # metres: where other blocks and models fit better
@@ -96,8 +96,8 @@ def rates() -> F32:
     """Return bits by band, neighbours, block before and magnitude: (16, 8, 8, 40)."""
     band = BAND_CENTRES[:, np.newaxis, np.newaxis]
     near, before = np.arange(8.0)[np.newaxis, :, np.newaxis], np.arange(8.0)
-    activity = (near + before) / 2 + np.maximum(0, 6 - band) * 0.35
-    zero = np.clip(1 / (1 + 0.05 * 2 ** np.minimum(activity, 8)), 0.02, 0.985)
+    activity = 0.68 * near + 0.32 * before + np.maximum(0, 6 - band) * 0.35
+    zero = np.clip(1 / (1 + 0.032 * 2 ** np.minimum(activity, 8)), 0.02, 0.985)
     more = np.minimum(0.85, 0.2 + 0.08 * activity)
     sizes = np.arange(1.0, SIZES)
     bits = np.empty((16, 8, 8, SIZES), np.float32)

@@ -113,16 +113,21 @@ class Mixture:
     # of each input: (contexts, levels), probability << 10 | count
     states: list[I64]
     weights: I64  # (sets, inputs), 65536 = 1
+    family_weights: I64  # (sets by family and channel, inputs), added to them
 
-    def decode(self, coder: RangeDecoder, contexts: Sequence[int], level: int, chosen: int) -> int:
+    def decode(
+        self, coder: RangeDecoder, contexts: Sequence[int], level: int, chosen: int, family: int
+    ) -> int:
         held = [int(s[c, level]) for s, c in zip(self.states, contexts, strict=True)]
         inputs = [STRETCH[state >> 20] for state in held]
-        weights = self.weights[chosen]
-        one = squash(sum(int(w) * x for w, x in zip(weights, inputs, strict=True)) >> 16)
+        sets = self.weights[chosen], self.family_weights[family]
+        weights = map(int, sets[0] + sets[1])
+        one = squash(sum(w * x for w, x in zip(weights, inputs, strict=True)) >> 16)
         bit = coder.decode(one)
         error = ((bit << 16) - one) * WEIGHT_RATE
         for i, (state, x) in enumerate(zip(held, inputs, strict=True)):
-            weights[i] += (x * error + (1 << 19)) >> 20
+            for weights in sets:
+                weights[i] += (x * error + (1 << 19)) >> 20
             self.states[i][contexts[i], level] = _moved(state, bit)
         return bit
 
@@ -141,20 +146,22 @@ class Models:
     def start(cls, model: int) -> Models:
         """Cut the core's table of trained starts into mixtures."""
         states, weights, singles = (np.array(a, np.int64) for a in _core.keysine_start(model))
-        mixtures, at, weight_at = [], 0, 0
-        for counts, levels, sets in (
-            (COEFFICIENT_STATES, LEVELS, LEVELS * 4),
-            (REACH_STATES, REACHES, REACHES),
-            (KEY_STATES, EXPONENTS, EXPONENTS),
-            (MOVES_STATES, 1, 1),
-        ):
+        shapes = (
+            (COEFFICIENT_STATES, LEVELS, LEVELS * 4, FAMILIES * 4),
+            (REACH_STATES, REACHES, REACHES, FAMILIES * 4),
+            (KEY_STATES, EXPONENTS, EXPONENTS, FAMILIES * 4),
+            (MOVES_STATES, 1, 1, FAMILIES),
+        )
+        # the sets of all kinds of decision, then those by family
+        counts_of_sets = [shape[2] for shape in shapes] + [shape[3] for shape in shapes]
+        weight_sets = np.split(weights.reshape(-1, INPUTS), np.cumsum(counts_of_sets)[:-1])
+        mixtures, at = [], 0
+        for kind, (counts, levels, _, _) in enumerate(shapes):
             parts = []
             for count in counts:
                 parts.append(states[at : at + count * levels].reshape(count, levels).copy())
                 at += count * levels
-            own = weights[weight_at : weight_at + sets * INPUTS].reshape(sets, INPUTS).copy()
-            weight_at += sets * INPUTS
-            mixtures.append(Mixture(parts, own))
+            mixtures.append(Mixture(parts, weight_sets[kind], weight_sets[len(shapes) + kind]))
         coefficient, reach, key, moves = mixtures
         return cls(coefficient, reach, key, moves, singles)
 
@@ -248,8 +255,9 @@ class Symbols:
             up,
             min(mean, 15) * 2 + later,
         )
-        found = 0
-        while found < EXPONENTS - 1 and self._m.key.decode(self._coder, contexts, found, found):
+        found, family = 0, track.family * 4 + c
+        decode = self._m.key.decode
+        while found < EXPONENTS - 1 and decode(self._coder, contexts, found, found, family):
             found += 1
         exponents[at] = found
         if not found:
@@ -292,7 +300,7 @@ class Symbols:
         last = int(steps[t - 1, b]) if t else -1
         near = 1 + min(last // 2, 14) if last >= 0 else 0
         contexts = (track.family, was, up, near, was * 4 + up)
-        return self._m.moves.decode(self._coder, contexts, 0, 0)
+        return self._m.moves.decode(self._coder, contexts, 0, 0, track.family)
 
     def _step(self, steps: I64, t: int, b: int) -> int:
         parent = self._plan.tracks[t].parent
@@ -325,8 +333,9 @@ class Symbols:
             up,
             min(max(step - 2, 0), 15) * 4 + c,
         )
-        found = 0
-        while found < REACHES - 1 and self._m.reach.decode(self._coder, contexts, found, found):
+        found, family = 0, track.family * 4 + c
+        decode = self._m.reach.decode
+        while found < REACHES - 1 and decode(self._coder, contexts, found, found, family):
             found += 1
         reaches[at, b] = found
         if found < 5:
@@ -360,13 +369,16 @@ class Symbols:
                 total * 8 + min(reach - k, 7),
                 (_activity(over) * 6 + min(_class(near, ACTIVITY_ENDS), 5)) * 4 + c,
             )
-            row[k] = self._coefficient(contexts, min(band // 3, 3), int(k == reach))
+            sets = min(band // 3, 3), track.family * 4 + c
+            row[k] = self._coefficient(contexts, sets, int(k == reach))
 
-    def _coefficient(self, contexts: Sequence[int], region: int, found: int) -> int:
+    def _coefficient(self, contexts: Sequence[int], sets: tuple[int, int], found: int) -> int:
         """Read a magnitude of at least `found`, and its sign."""
+        region, family = sets
+        decode = self._m.coefficient.decode
         while found < UNARY:
             level = min(found, LEVELS - 1)
-            if not self._m.coefficient.decode(self._coder, contexts, level, level * 4 + region):
+            if not decode(self._coder, contexts, level, level * 4 + region, family):
                 break
             found += 1
         if found == UNARY:
