@@ -208,12 +208,40 @@ std::vector<int32_t> decode_keys(const Head& head, const uint8_t* src, size_t si
 	return keys;
 }
 
+// Columns of the joints that are wanted, in their order; all where none are named.
+struct Columns
+{
+	std::vector<int32_t> rotations, translations;
+	mocpack_KeysineColumns view = {};
+
+	Columns(const mocpack_Skeleton& skeleton, const std::optional<std::vector<int32_t>>& joints)
+		: rotations(skeleton.joint_count, joints ? -1 : 0),
+		  translations(skeleton.translated_count, joints ? -1 : 0)
+	{
+		if (joints)
+			for (int32_t j : *joints)
+			{
+				if (j < 0 || size_t(j) >= skeleton.joint_count)
+					throw nb::value_error("no such joint");
+				rotations[size_t(j)] = 0;
+			}
+		for (int32_t& column : rotations)
+			column = column < 0 ? -1 : int32_t(view.rotation_count++);
+		for (size_t m = 0; m < translations.size(); ++m)
+			if (rotations[size_t(skeleton.translated_joints[m])] >= 0)
+				translations[m] = int32_t(view.translation_count++);
+		view.rotations = rotations.data();
+		view.translations = translations.data();
+	}
+};
+
 using Motion = std::tuple<NewArray<double, 3>, NewArray<double, 3>>;
 
 // Rotations and translations of groups first … first + count - 1, their last key included; without `groups`,
-// what the keys alone give.
+// what the keys alone give; of `joints` alone, where they are named.
 Motion keysine_decode(const Skeleton& skeleton, nb::bytes head_bytes, size_t frame_count, nb::bytes segments,
-					  std::optional<nb::bytes> groups, size_t first, size_t count, size_t threads)
+					  std::optional<nb::bytes> groups, size_t first, size_t count, size_t threads,
+					  const std::optional<std::vector<int32_t>>& wanted)
 {
 	Head head(skeleton, head_bytes, frame_count);
 	const mocpack_KeysineLayout& l = head.layout;
@@ -228,7 +256,8 @@ Motion keysine_decode(const Skeleton& skeleton, nb::bytes head_bytes, size_t fra
 	size_t last_block = std::min(l.block_count, (first + count) * l.blocks_per_group);
 	size_t start = mocpack_keysine_key_frame(head.view, first_block);
 	size_t frames = mocpack_keysine_key_frame(head.view, last_block) - start + 1;
-	size_t joints = skeleton.view.joint_count, moving = skeleton.view.translated_count;
+	Columns columns(skeleton.view, wanted);
+	size_t joints = columns.view.rotation_count, moving = columns.view.translation_count;
 	std::atomic<int> status{MOCPACK_OK};
 	const uint8_t* key_src = static_cast<const uint8_t*>(segments.data());
 	const uint8_t* src = groups ? static_cast<const uint8_t*>(groups->data()) : nullptr;
@@ -252,13 +281,13 @@ Motion keysine_decode(const Skeleton& skeleton, nb::bytes head_bytes, size_t fra
 					   size_t frame = mocpack_keysine_key_frame(head.view, first_block + block) - start;
 					   int found = mocpack_keysine_decode_group(
 						   head.view, first + i, own_keys + block * l.channel_count,
-						   src ? src + offsets[i] : nullptr, sizes[i], turn + 4 * frame * joints,
-						   place + 3 * frame * moving, scratch);
+						   src ? src + offsets[i] : nullptr, sizes[i], &columns.view,
+						   turn + 4 * frame * joints, place + 3 * frame * moving, scratch);
 					   if (found != MOCPACK_OK)
 						   status = found;
 				   });
 		mocpack_keysine_pose(head.view, own_keys + (last_block - first_block) * l.channel_count,
-							 turn + 4 * (frames - 1) * joints, place + 3 * (frames - 1) * moving);
+							 &columns.view, turn + 4 * (frames - 1) * joints, place + 3 * (frames - 1) * moving);
 	}
 	check_status(status, "a keysine group");
 	return {rotations, translations};
@@ -276,7 +305,7 @@ Motion keysine_poses(const Skeleton& skeleton, nb::bytes head_bytes, size_t fram
 	auto rotations = new_array<double, 3>({count, joints, 4});
 	auto translations = new_array<double, 3>({count, moving, 3});
 	for (size_t k = 0; k < count; ++k)
-		mocpack_keysine_pose(head.view, keys.data() + k * l.channel_count, rotations.data() + 4 * k * joints,
+		mocpack_keysine_pose(head.view, keys.data() + k * l.channel_count, nullptr, rotations.data() + 4 * k * joints,
 							 translations.data() + 3 * k * moving);
 	return {rotations, translations};
 }
@@ -411,6 +440,6 @@ void register_keysine(nb::module_& m)
 		  "rates"_a, "block_count"_a, "blocks_per_group"_a, "groups_per_segment"_a, "settings"_a,
 		  "threads"_a);
 	m.def("keysine_decode", &keysine_decode, "skeleton"_a, "head"_a, "frame_count"_a, "segments"_a,
-		  "groups"_a.none(), "first"_a, "count"_a, "threads"_a);
+		  "groups"_a.none(), "first"_a, "count"_a, "threads"_a, "joints"_a.none() = nb::none());
 	m.def("keysine_poses", &keysine_poses, "skeleton"_a, "head"_a, "frame_count"_a, "segments"_a);
 }

@@ -26,19 +26,57 @@ const uint8_t* checked(const uint8_t* src, size_t size)
 	return src + 2;
 }
 
-void store_still(const Plan& plan, size_t count, double* rotations, double* translations)
+// The arrays that a decoder fills, and where in them each joint stands; -1: nowhere.
+struct Output
+{
+	const mocpack_Skeleton& skeleton;
+	const mocpack_KeysineColumns* columns; // null: all joints
+	double *rotations, *translations;
+
+	int32_t turn_column(int32_t joint) const
+	{
+		return columns ? columns->rotations[joint] : joint;
+	}
+	int32_t place_column(size_t m) const
+	{
+		return columns ? columns->translations[m] : int32_t(m);
+	}
+	double* turn(size_t t, int32_t column) const
+	{
+		return rotations + 4 * (t * (columns ? columns->rotation_count : skeleton.joint_count) + size_t(column));
+	}
+	double* place(size_t t, int32_t column) const
+	{
+		return translations +
+			   3 * (t * (columns ? columns->translation_count : skeleton.translated_count) + size_t(column));
+	}
+	Output from(size_t frame) const
+	{
+		return {skeleton, columns, turn(frame, 0), place(frame, 0)};
+	}
+	bool wants(const Track& track) const
+	{
+		return turn_column(track.joint) >= 0;
+	}
+};
+
+void store_still(const Plan& plan, size_t count, const Output& out)
 {
 	const mocpack_Skeleton& s = *plan.skeleton;
-	for (size_t j = 0; j < s.joint_count; ++j)
-		if (plan.table[PLAN_COLUMNS * j + ROTATION_KIND] < VECTOR_ROTATION)
+	for (int32_t j = 0; j < int32_t(s.joint_count); ++j)
+	{
+		int32_t column = out.turn_column(j);
+		if (column >= 0 && plan.table[PLAN_COLUMNS * j + ROTATION_KIND] < VECTOR_ROTATION)
 			for (size_t t = 0; t < count; ++t)
-				store(rotations + 4 * (t * s.joint_count + j), load_quat(plan.still + 7 * j));
+				store(out.turn(t, column), load_quat(plan.still + 7 * j));
+	}
 	for (size_t m = 0; m < s.translated_count; ++m)
 	{
 		size_t j = size_t(s.translated_joints[m]);
-		if (plan.table[PLAN_COLUMNS * j + TRANSLATION_KIND] != MOVING_TRANSLATION)
+		int32_t column = out.place_column(m);
+		if (column >= 0 && plan.table[PLAN_COLUMNS * j + TRANSLATION_KIND] != MOVING_TRANSLATION)
 			for (size_t t = 0; t < count; ++t)
-				store(translations + 3 * (t * s.translated_count + m), load_vec(plan.still + 7 * j + 4));
+				store(out.place(t, column), load_vec(plan.still + 7 * j + 4));
 	}
 }
 
@@ -52,21 +90,30 @@ size_t translated_column(const mocpack_Skeleton& skeleton, int32_t joint)
 
 // Writes `count` frames of one track, whose channels (C, stride) are given, into the clip's arrays.
 void store_track(const Plan& plan, const Track& track, const double* values, int32_t stride, int32_t count,
-				 Quat* turns, double* rotations, double* translations)
+				 Quat* turns, const Output& out)
 {
-	const mocpack_Skeleton& s = *plan.skeleton;
 	if (track.kind == POSITION_TRACK)
 	{
 		Vec3* places = reinterpret_cast<Vec3*>(turns);
-		size_t m = translated_column(s, track.joint);
+		int32_t column = out.place_column(translated_column(*plan.skeleton, track.joint));
 		track_translations(track, values, stride, count, places);
 		for (int32_t t = 0; t < count; ++t)
-			store(translations + 3 * (size_t(t) * s.translated_count + m), places[t]);
+			store(out.place(size_t(t), column), places[t]);
 		return;
 	}
+	int32_t column = out.turn_column(track.joint);
 	track_rotations(track, values, stride, count, turns);
 	for (int32_t t = 0; t < count; ++t)
-		store(rotations + 4 * (size_t(t) * s.joint_count + size_t(track.joint)), turns[t]);
+		store(out.turn(size_t(t), column), turns[t]);
+}
+
+// Tracks up to the last that is wanted: those after it need not be read.
+size_t tracks_wanted(const Plan& plan, const Output& out)
+{
+	size_t count = plan.track_count;
+	while (count && !out.wants(plan.tracks[count - 1]))
+		--count;
+	return count;
 }
 
 } // namespace
@@ -83,7 +130,8 @@ void mocpack::keysine::lay_out_group(const mocpack_KeysineHead* head, GroupSymbo
 }
 
 mocpack_Status mocpack::keysine::read_group(const mocpack_KeysineHead* head, size_t group, const uint8_t* src,
-											size_t size, GroupSymbols* symbols, void* scratch)
+											size_t size, size_t track_count, GroupSymbols* symbols,
+											void* scratch)
 {
 	Arena arena(scratch);
 	lay_out_group(head, symbols, &arena);
@@ -107,8 +155,8 @@ mocpack_Status mocpack::keysine::read_group(const mocpack_KeysineHead* head, siz
 	Reader reader = {RangeDecoder(body, size - 2)};
 	Shape shape = {symbols->blocks, symbols->stride, symbols->lengths, head->tempo};
 	bool good = Symbols<Reader>(reader, *symbols->models, plan)
-					.group(shape, symbols->steps, symbols->values, symbols->reaches);
-	if (!good || !reader.coder.all_read())
+					.group(shape, track_count, symbols->steps, symbols->values, symbols->reaches);
+	if (!good || (track_count == plan.track_count && !reader.coder.all_read()))
 		return MOCPACK_CORRUPT;
 	return reader.coder.exhausted() ? MOCPACK_TRUNCATED : MOCPACK_OK;
 }
@@ -157,15 +205,18 @@ size_t mocpack_keysine_group_scratch(const mocpack_KeysineHead* head)
 // Reads the symbols of a group, then turns them into motion block by block.
 mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, size_t group,
 											const int32_t* keys, const uint8_t* src, size_t size,
-											double* rotations, double* translations, void* scratch)
+											const mocpack_KeysineColumns* columns, double* rotations,
+											double* translations, void* scratch)
 {
 	Arena arena(scratch);
 	GroupSymbols symbols;
 	lay_out_group(head, &symbols, &arena);
-	mocpack_Status status = read_group(head, group, src, size, &symbols, scratch);
+	const Plan& plan = head->plan;
+	Output out = {*plan.skeleton, columns, rotations, translations};
+	size_t track_count = tracks_wanted(plan, out);
+	mocpack_Status status = read_group(head, group, src, size, track_count, &symbols, scratch);
 	if (status != MOCPACK_OK)
 		return status;
-	const Plan& plan = head->plan;
 	size_t channels = plan.channel_count, blocks = size_t(symbols.blocks), stride = size_t(symbols.stride);
 	int32_t longest = longest_block(*head);
 	double* curve = arena.take<double>(4 * stride);
@@ -179,9 +230,11 @@ mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, siz
 		int32_t length = symbols.lengths[b] + 1, which = length == longest;
 		if (filled[which] != length)
 			fill_sines(sines[which], length), filled[which] = length;
-		for (size_t t = 0; t < plan.track_count; ++t)
+		for (size_t t = 0; t < track_count; ++t)
 		{
 			const Track& track = plan.tracks[t];
+			if (!out.wants(track))
+				continue;
 			int32_t index = symbols.steps[t * blocks + b];
 			double step = index < 0 ? 0 : step_of(head->unit, index);
 			for (int32_t c = 0; c < track.channels; ++c)
@@ -192,27 +245,28 @@ mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, siz
 							 track.key_step * key[channels], symbols.values + (channel * blocks + b) * stride,
 							 step);
 			}
-			store_track(plan, track, curve, symbols.stride, length, turns,
-						rotations + 4 * frame * plan.skeleton->joint_count,
-						translations + 3 * frame * plan.skeleton->translated_count);
+			store_track(plan, track, curve, symbols.stride, length, turns, out.from(frame));
 		}
 		frame += size_t(length);
 	}
-	store_still(plan, frame, rotations, translations);
+	store_still(plan, frame, out);
 	return MOCPACK_OK;
 }
 
-void mocpack_keysine_pose(const mocpack_KeysineHead* head, const int32_t* key, double* rotations,
-						  double* translations)
+void mocpack_keysine_pose(const mocpack_KeysineHead* head, const int32_t* key,
+						  const mocpack_KeysineColumns* columns, double* rotations, double* translations)
 {
+	Output out = {*head->plan.skeleton, columns, rotations, translations};
 	for (size_t t = 0; t < head->plan.track_count; ++t)
 	{
 		const Track& track = head->plan.tracks[t];
 		double values[4];
 		Quat turn;
+		if (!out.wants(track))
+			continue;
 		for (int32_t c = 0; c < track.channels; ++c)
 			values[c] = track.key_step * key[track.first_channel + c];
-		store_track(head->plan, track, values, 1, 1, &turn, rotations, translations);
+		store_track(head->plan, track, values, 1, 1, &turn, out);
 	}
-	store_still(head->plan, 1, rotations, translations);
+	store_still(head->plan, 1, out);
 }

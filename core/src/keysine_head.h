@@ -32,9 +32,9 @@ struct GroupSymbols
 
 void lay_out_group(const mocpack_KeysineHead* head, GroupSymbols* symbols, Arena* arena);
 
-// Checks and reads a group; scratch holds mocpack_keysine_group_scratch bytes.
+// Checks a group and reads its first tracks; scratch holds mocpack_keysine_group_scratch bytes.
 mocpack_Status read_group(const mocpack_KeysineHead* head, size_t group, const uint8_t* src, size_t size,
-						  GroupSymbols* symbols, void* scratch);
+						  size_t track_count, GroupSymbols* symbols, void* scratch);
 
 } // namespace keysine
 } // namespace mocpack

@@ -181,14 +181,14 @@ template <typename Coder> class Symbols
 		return true;
 	}
 
-	// Steps (tracks, blocks) and coefficients of one group, track by track. reaches is scratch of
+	// Steps (tracks, blocks) and coefficients of one group's first tracks, track by track. reaches is scratch of
 	// (channels, blocks), and so is what steps holds of tracks that do not move: -1.
-	bool group(const Shape& shape, int32_t* steps, int32_t* values, uint8_t* reaches)
+	bool group(const Shape& shape, size_t track_count, int32_t* steps, int32_t* values, uint8_t* reaches)
 	{
 		for (int32_t b = 0; b < shape.blocks; ++b)
 			for (; bands_ready_ <= shape.lengths[b]; ++bands_ready_)
 				bands_[bands_ready_] = uint8_t(band_of(bands_ready_, shape.tempo));
-		for (size_t t = 0; t < plan_.track_count; ++t)
+		for (size_t t = 0; t < track_count; ++t)
 			for (int32_t b = 0; b < shape.blocks; ++b)
 				if (!block(shape, int32_t(t), b, steps, values, reaches))
 					return false;

@@ -463,17 +463,27 @@ extern "C"
 												  const uint8_t* src, size_t size, int32_t* keys,
 												  void* scratch);
 
+	// Where in the arrays that come back the joints stand; -1: they are not wanted.
+	typedef struct mocpack_KeysineColumns
+	{
+		const int32_t* rotations;	 // (J)
+		const int32_t* translations; // (M)
+		size_t rotation_count, translation_count;
+	} mocpack_KeysineColumns;
+
 	/* Decodes one group, given its keys (blocks + 1, channels), into rotations (T, J, 4) and translations
 	 * (T, M, 3) of the frames from its first key up to, but not with, its last. Without src, the motion is
-	 * what the keys alone give. */
+	 * what the keys alone give. With columns, only the joints that have one are decoded, into rotations
+	 * (T, rotation_count, 4) and translations (T, translation_count, 3). */
 	size_t mocpack_keysine_group_scratch(const mocpack_KeysineHead* head);
 	mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, size_t group,
 												const int32_t* keys, const uint8_t* src, size_t size,
-												double* rotations, double* translations, void* scratch);
+												const mocpack_KeysineColumns* columns, double* rotations,
+												double* translations, void* scratch);
 
-	/* The pose of one key (channels): rotations (J, 4), translations (M, 3). */
-	void mocpack_keysine_pose(const mocpack_KeysineHead* head, const int32_t* key, double* rotations,
-							  double* translations);
+	/* The pose of one key (channels): rotations (J, 4), translations (M, 3), or those that have a column. */
+	void mocpack_keysine_pose(const mocpack_KeysineHead* head, const int32_t* key,
+							  const mocpack_KeysineColumns* columns, double* rotations, double* translations);
 
 	/* Where the models of trained set `model` start: states, weights and single states, so many of each, in
 	 * the order of the spec. scratch: mocpack_keysine_models_size() bytes. */

@@ -76,6 +76,31 @@ def test_a_window_reads_its_groups_alone():
     assert sum(taken) < 0.6 * len(payload)
 
 
+@pytest.mark.parametrize("clip", [walk(2.0), CLIPS["every joint translates"]])
+def test_some_joints_are_those_of_the_whole_motion(clip):
+    codec = Keysine(max_error=5e-3, effort="fast")
+    payload = codec.encode(clip)
+    stop = clip.frame_count
+    whole = codec.decode(payload, clip.header)
+    for joint in range(len(clip.skeleton)):
+        part = codec.decode_frames(reader(payload), clip.header, 0, stop, [joint])
+        kept = whole.joints([joint])
+        assert part.header == kept.header
+        np.testing.assert_array_equal(part.rotations, kept.rotations)
+        np.testing.assert_array_equal(part.translations, kept.translations)
+
+
+def test_joints_behind_the_wanted_ones_are_not_even_read():
+    clip = walk(0.5)
+    payload = Keysine(max_error=5e-3, effort="fast").encode(clip)
+    bad = bytearray(payload)
+    bad[-1] ^= 1
+    spoilt = Keysine.reseal(bytes(bad))
+    first = Keysine().decode_frames(reader(spoilt), clip.header, 0, clip.frame_count, [0])
+    true = Keysine().decode_frames(reader(payload), clip.header, 0, clip.frame_count, [0])
+    np.testing.assert_array_equal(first.rotations, true.rotations)
+
+
 def test_there_is_a_seek_point_every_second():
     clip = walk(5.0)
     head = read_head(reader(Keysine().encode(clip)), clip.header)

@@ -123,10 +123,10 @@ class Keysine(Codec):
         count = len(head.group_sizes)
         first = head.group_at(start, header.frame_count)
         last = head.group_at(stop - 1, header.frame_count)
-        part = self._decode_groups(read, header, head, first, min(last + 1, count) - first)
+        count = min(last + 1, count) - first
+        part = self._decode_groups(read, header, head, first, count, joints=joints)
         begin = head.key_frame(first * head.blocks_per_group, header.frame_count)
-        part = part.frames(start - begin, stop - begin)
-        return part if joints is None else part.joints(joints)
+        return part.frames(start - begin, stop - begin)
 
     def layout(self, read: Read, header: ClipHeader) -> Layout:
         head = read_head(read, header)
@@ -184,7 +184,9 @@ class Keysine(Codec):
         count: int,
         *,
         keys_alone: bool = False,
+        joints: Sequence[int] | None = None,
     ) -> Clip:
+        """Return the motion of some groups, of some joints and their ancestors."""
         segment = head.segment_of(first)
         segments = head.segment_of(max(first, first + count - 1)) - segment + 1
         turns, places = _core.keysine_decode(
@@ -196,7 +198,9 @@ class Keysine(Codec):
             first,
             count,
             self._threads(count * head.blocks_per_group * head.longest_block(header.frame_count)),
+            None if joints is None else header.skeleton.with_ancestors(joints),
         )
+        header = header if joints is None else header.joints(joints)
         return _clip(replace(header, frame_count=len(turns)), turns, places)
 
     def _within_bound(self, clip: Clip) -> bytes:
