@@ -5,7 +5,7 @@
 #include "crc16.h"
 #include "keysine_curves.h"
 #include "keysine_head.h"
-#include "keysine_symbols.h"
+#include "keysine_refinement.h"
 
 using namespace mocpack;
 using namespace mocpack::keysine;
@@ -43,7 +43,8 @@ struct Output
 	}
 	double* turn(size_t t, int32_t column) const
 	{
-		return rotations + 4 * (t * (columns ? columns->rotation_count : skeleton.joint_count) + size_t(column));
+		return rotations +
+			   4 * (t * (columns ? columns->rotation_count : skeleton.joint_count) + size_t(column));
 	}
 	double* place(size_t t, int32_t column) const
 	{
@@ -129,15 +130,51 @@ void mocpack::keysine::lay_out_group(const mocpack_KeysineHead* head, GroupSymbo
 	symbols->lengths = arena->take<int32_t>(blocks);
 }
 
-mocpack_Status mocpack::keysine::read_group(const mocpack_KeysineHead* head, size_t group, const uint8_t* src,
-											size_t size, size_t track_count, GroupSymbols* symbols,
+namespace
+{
+
+mocpack_Status read_layer(const mocpack_KeysineHead& head, const Shape& shape, size_t l, const uint8_t* src,
+						  size_t size, size_t track_count, GroupSymbols* symbols)
+{
+	const uint8_t* body = checked(src, size);
+	if (!body)
+		return MOCPACK_CORRUPT;
+	const Plan& plan = head.plan;
+	const uint8_t* from = head.shifts + (l - 1) * plan.track_count;
+	const uint8_t* to = l + 1 < head.layer_count ? head.shifts + l * plan.track_count : nullptr;
+	Reader reader = {RangeDecoder(body, size - 2)};
+	bool good = l ? Refinement<Reader>(reader, *symbols->models, plan)
+						.layer(shape, from, to, track_count, symbols->steps, symbols->steps, symbols->values,
+							   symbols->values, symbols->reaches)
+				  : Symbols<Reader>(reader, *symbols->models, plan)
+						.group(shape, track_count, symbols->steps, symbols->values, symbols->reaches);
+	if (!good || (track_count == plan.track_count && !reader.coder.all_read()))
+		return MOCPACK_CORRUPT;
+	return reader.coder.exhausted() ? MOCPACK_TRUNCATED : MOCPACK_OK;
+}
+
+// Where finer layers are not read, coefficients stand in the middle of what they may be.
+void take_middles(const Plan& plan, const uint8_t* shifts, GroupSymbols* symbols)
+{
+	for (size_t t = 0; t < plan.track_count; ++t)
+	{
+		size_t row = size_t(symbols->blocks) * size_t(symbols->stride);
+		int32_t* values = symbols->values + size_t(plan.tracks[t].first_channel) * row;
+		for (size_t i = 0; i < size_t(plan.tracks[t].channels) * row; ++i)
+			values[i] = doubled_middle(values[i], shifts[t]);
+	}
+	symbols->part = 0.5;
+}
+
+} // namespace
+
+mocpack_Status mocpack::keysine::read_group(const mocpack_KeysineHead* head, size_t group,
+											const uint8_t* const* src, const size_t* sizes,
+											size_t layer_count, size_t track_count, GroupSymbols* symbols,
 											void* scratch)
 {
 	Arena arena(scratch);
 	lay_out_group(head, symbols, &arena);
-	const uint8_t* body = src ? checked(src, size) : nullptr;
-	if (src && !body)
-		return MOCPACK_CORRUPT;
 	const Plan& plan = head->plan;
 	size_t first = group * head->blocks_per_group, blocks = head->blocks_per_group;
 	if (first + blocks > head->block_count)
@@ -149,16 +186,20 @@ mocpack_Status mocpack::keysine::read_group(const mocpack_KeysineHead* head, siz
 							  1;
 	std::memset(symbols->values, 0, plan.channel_count * blocks * size_t(symbols->stride) * sizeof(int32_t));
 	std::memset(symbols->steps, 0, plan.track_count * blocks * sizeof(int32_t));
-	if (!src)
-		return MOCPACK_OK;
+	symbols->part = 1.0;
 	start_models(symbols->models, head->model);
-	Reader reader = {RangeDecoder(body, size - 2)};
 	Shape shape = {symbols->blocks, symbols->stride, symbols->lengths, head->tempo};
-	bool good = Symbols<Reader>(reader, *symbols->models, plan)
-					.group(shape, track_count, symbols->steps, symbols->values, symbols->reaches);
-	if (!good || (track_count == plan.track_count && !reader.coder.all_read()))
-		return MOCPACK_CORRUPT;
-	return reader.coder.exhausted() ? MOCPACK_TRUNCATED : MOCPACK_OK;
+	for (size_t l = 0; l < layer_count; ++l)
+	{
+		// the models go on learning from layer to layer, so that only the last may stop early
+		size_t tracks = l + 1 < layer_count ? plan.track_count : track_count;
+		mocpack_Status status = read_layer(*head, shape, l, src[l], sizes[l], tracks, symbols);
+		if (status != MOCPACK_OK)
+			return status;
+	}
+	if (layer_count && layer_count < head->layer_count)
+		take_middles(plan, head->shifts + (layer_count - 1) * plan.track_count, symbols);
+	return MOCPACK_OK;
 }
 
 size_t mocpack_keysine_segment_scratch(const mocpack_KeysineHead* head)
@@ -202,27 +243,20 @@ size_t mocpack_keysine_group_scratch(const mocpack_KeysineHead* head)
 	return arena.used();
 }
 
-// Reads the symbols of a group, then turns them into motion block by block.
-mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, size_t group,
-											const int32_t* keys, const uint8_t* src, size_t size,
-											const mocpack_KeysineColumns* columns, double* rotations,
-											double* translations, void* scratch)
+namespace
 {
-	Arena arena(scratch);
-	GroupSymbols symbols;
-	lay_out_group(head, &symbols, &arena);
-	const Plan& plan = head->plan;
-	Output out = {*plan.skeleton, columns, rotations, translations};
-	size_t track_count = tracks_wanted(plan, out);
-	mocpack_Status status = read_group(head, group, src, size, track_count, &symbols, scratch);
-	if (status != MOCPACK_OK)
-		return status;
+
+// Turns the symbols of a group into motion, block by block. The arena stands behind them.
+void synthesise(const mocpack_KeysineHead& head, const GroupSymbols& symbols, const int32_t* keys,
+				size_t track_count, const Output& out, Arena* arena)
+{
+	const Plan& plan = head.plan;
 	size_t channels = plan.channel_count, blocks = size_t(symbols.blocks), stride = size_t(symbols.stride);
-	int32_t longest = longest_block(*head);
-	double* curve = arena.take<double>(4 * stride);
-	Quat* turns = arena.take<Quat>(stride);
-	double* first_sines = arena.take<double>(size_t(longest) * stride);
-	double* sines[2] = {first_sines, arena.take<double>(size_t(longest) * stride)};
+	int32_t longest = longest_block(head);
+	double* curve = arena->take<double>(4 * stride);
+	Quat* turns = arena->take<Quat>(stride);
+	double* first_sines = arena->take<double>(size_t(longest) * stride);
+	double* sines[2] = {first_sines, arena->take<double>(size_t(longest) * stride)};
 	int32_t filled[2] = {0, 0}; // lengths of the two tables: blocks differ by at most one frame
 	size_t frame = 0;
 	for (size_t b = 0; b < blocks; ++b)
@@ -236,7 +270,7 @@ mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, siz
 			if (!out.wants(track))
 				continue;
 			int32_t index = symbols.steps[t * blocks + b];
-			double step = index < 0 ? 0 : step_of(head->unit, index);
+			double step = index < 0 ? 0 : symbols.part * step_of(head.unit, index);
 			for (int32_t c = 0; c < track.channels; ++c)
 			{
 				size_t channel = size_t(track.first_channel + c);
@@ -250,6 +284,44 @@ mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, siz
 		frame += size_t(length);
 	}
 	store_still(plan, frame, out);
+}
+
+} // namespace
+
+mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, size_t group,
+											const int32_t* keys, const uint8_t* const* layers,
+											const size_t* sizes, size_t layer_count,
+											const mocpack_KeysineColumns* columns, double* rotations,
+											double* translations, void* scratch)
+{
+	Arena arena(scratch);
+	GroupSymbols symbols;
+	lay_out_group(head, &symbols, &arena);
+	Output out = {*head->plan.skeleton, columns, rotations, translations};
+	size_t track_count = tracks_wanted(head->plan, out);
+	mocpack_Status status =
+		read_group(head, group, layers, sizes, layer_count, track_count, &symbols, scratch);
+	if (status == MOCPACK_OK)
+		synthesise(*head, symbols, keys, track_count, out, &arena);
+	return status;
+}
+
+mocpack_Status mocpack_keysine_decode_coarse(const mocpack_KeysineHead* head, size_t group,
+											 const int32_t* keys, const uint8_t* src, size_t size,
+											 const uint8_t* shifts, double* rotations, double* translations,
+											 void* scratch)
+{
+	Arena arena(scratch);
+	GroupSymbols symbols;
+	lay_out_group(head, &symbols, &arena);
+	const Plan& plan = head->plan;
+	mocpack_Status status = read_group(head, group, &src, &size, 1, plan.track_count, &symbols, scratch);
+	if (status != MOCPACK_OK)
+		return status;
+	shift_values(plan, symbols, shifts, symbols.values);
+	take_middles(plan, shifts, &symbols);
+	Output out = {*plan.skeleton, nullptr, rotations, translations};
+	synthesise(*head, symbols, keys, plan.track_count, out, &arena);
 	return MOCPACK_OK;
 }
 

@@ -82,7 +82,8 @@ double mocpack_keysine_learn_group(const mocpack_KeysineHead* head, size_t group
 {
 	const Plan& plan = head->plan;
 	GroupSymbols symbols;
-	if (read_group(head, group, src, size, plan.track_count, &symbols, scratch) != MOCPACK_OK)
+	if (head->layer_count != 1 ||
+		read_group(head, group, &src, &size, 1, plan.track_count, &symbols, scratch) != MOCPACK_OK)
 		return -1;
 	Trainer trainer = {uint32_t(count_limit)};
 	Shape shape = {symbols.blocks, symbols.stride, symbols.lengths, head->tempo};

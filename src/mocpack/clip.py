@@ -218,7 +218,9 @@ class Clip:
         """Return the motion of these joints and their ancestors."""
         kept = self.skeleton.with_ancestors(joints)
         moving = [m for m, j in enumerate(self.translated_joints) if j in kept]
-        return Clip(self.header.joints(joints), self.rotations[:, kept], self.translations[:, moving])
+        return Clip(
+            self.header.joints(joints), self.rotations[:, kept], self.translations[:, moving]
+        )
 
     def sample(self, time: float) -> Clip:
         """Return the pose at `time` seconds as a one-frame clip; slerp between frames, clamped."""
