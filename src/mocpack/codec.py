@@ -112,19 +112,19 @@ class Layout:
         Parts that decode by themselves.
     layers : int
         Refinements of each.
-    layer_errors : tuple of float
-        Largest error in metres, where it is stated, of the layers but the last.
     index_bytes : int
         Bytes spent on finding and checking them.
     model_bytes : int
         Bytes of statistics or bases that the payload carries along.
+    layer_errors : tuple of float
+        Largest error in metres, where it is stated, of the layers but the last.
     """
 
     groups: int = 1
     layers: int = 1
-    layer_errors: tuple[float, ...] = ()
     index_bytes: int = 0
     model_bytes: int = 0
+    layer_errors: tuple[float, ...] = ()
 
 
 @runtime_checkable

@@ -154,7 +154,7 @@ class Keysine(Codec):
         parts = head.layer_count * head.group_count + len(head.segment_sizes)
         # the head is mostly index and plan; each part has its checksum
         index = head.size + 2 * parts
-        return Layout(head.group_count, head.layer_count, head.layer_errors, index)
+        return Layout(head.group_count, head.layer_count, index, layer_errors=head.layer_errors)
 
     def decode_preview(self, read: Read, header: ClipHeader) -> Clip:
         """Return the key poses, at their own lower frame rate."""
