@@ -285,6 +285,38 @@ def test_symbols_at_random_never_crash(layers):
             continue
 
 
+def test_what_slides_along_a_turning_joint_keeps_the_bound():
+    time = np.linspace(0, 2, 121)
+    skeleton = Skeleton(
+        ("Hand", "Bow", "Tip"),
+        (-1, 0, 1),
+        np.array([[0.0, 0, 0], [0.1, 0, 0], [0, 0.7, 0]]),
+        np.array([[0.0, 0.3, 0]]),
+        (1,),
+    )
+    turns = np.zeros((len(time), 3, 3))
+    turns[:, 0] = np.sin(np.outer(time, [3.0, 5.0, 8.0]))
+    places = np.stack([np.outer(np.sin(2 * time), [1, 0, 0]), np.outer(time, [0.2, 0, 0])], 1)
+    clip = Clip.build(
+        skeleton, rotations.from_rotvec(turns), places, frame_rate=60, translated_joints=(0, 1)
+    )
+    codec = Keysine(max_error=1e-3, effort="fast")
+    assert promised_error(clip, codec.decode(codec.encode(clip), clip.header)).max <= 1e-3
+
+
+def test_what_stays_far_from_its_parent_keeps_the_bound():
+    skeleton = Skeleton(("Here", "There"), (-1, 0), np.zeros((2, 3)), np.zeros((0, 3)), ())
+    turn = rotations.from_rotvec(np.array([0.31, 0.22, 0.13]))
+    clip = Clip.build(
+        skeleton,
+        np.tile(turn, (5, 2, 1)),
+        np.tile([[0.0, 0, 0], [400, 300, 0]], (5, 1, 1)),
+        translated_joints=(0, 1),
+    )
+    codec = Keysine(max_error=1e-3, effort="fast")
+    assert promised_error(clip, codec.decode(codec.encode(clip), clip.header)).max <= 1e-3
+
+
 def test_a_joint_that_never_moves_costs_next_to_nothing():
     body = walk(2.0)
     extra = Skeleton(
