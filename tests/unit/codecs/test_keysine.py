@@ -310,7 +310,7 @@ def test_what_stays_far_from_its_parent_keeps_the_bound():
     clip = Clip.build(
         skeleton,
         np.tile(turn, (5, 2, 1)),
-        np.tile([[0.0, 0, 0], [400, 300, 0]], (5, 1, 1)),
+        np.tile([[0.0, 0, 0], [2000, 1500, 0]], (5, 1, 1)),
         translated_joints=(0, 1),
     )
     codec = Keysine(max_error=1e-3, effort="fast")
