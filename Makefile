@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 CORE := $(shell find core bindings CMakeLists.txt -type f 2>/dev/null)
 
-.PHONY: help setup demo test lint format golden sizes bench test-core test-blender clean
+.PHONY: help setup demo test lint format golden sizes bench promise test-core test-blender clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -35,6 +35,10 @@ demo: $(READY)  ## compress, decompress and compare the bundled clip
 test: $(READY)  ## the whole test suite
 	@echo "==> running the tests"
 	@$(BIN)/python -m pytest -q -n auto
+
+PROMISES ?= 4000
+promise: $(READY)  ## keysine's promise on thousands of generated clips (PROMISES=4000)
+	@MOCPACK_PROMISES=$(PROMISES) $(BIN)/python -m pytest -q -n auto tests/properties/test_keysine.py
 
 lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling
 	@echo "==> ruff"; $(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -68,6 +68,12 @@ class ClipHeader:
         """Frames a second."""
         return 1.0 / self.frame_time
 
+    def joints(self, joints: Sequence[int]) -> ClipHeader:
+        """Return the header of the motion of these joints and their ancestors."""
+        kept = {old: new for new, old in enumerate(self.skeleton.with_ancestors(joints))}
+        moving = tuple(kept[j] for j in self.translated_joints if j in kept)
+        return replace(self, skeleton=self.skeleton.subset(list(kept)), translated_joints=moving)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ClipHeader):
             return NotImplemented
@@ -212,11 +218,9 @@ class Clip:
         """Return the motion of these joints and their ancestors."""
         kept = self.skeleton.with_ancestors(joints)
         moving = [m for m, j in enumerate(self.translated_joints) if j in kept]
-        header = self.with_header(
-            skeleton=self.skeleton.subset(kept),
-            translated_joints=tuple(kept.index(self.translated_joints[m]) for m in moving),
+        return Clip(
+            self.header.joints(joints), self.rotations[:, kept], self.translations[:, moving]
         )
-        return Clip(header, self.rotations[:, kept], self.translations[:, moving])
 
     def sample(self, time: float) -> Clip:
         """Return the pose at `time` seconds as a one-frame clip; slerp between frames, clamped."""
