@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from multiprocessing.context import SpawnContext
 
 # numpy's libraries take all cores for the smallest product; several workers that all do so
 # make each other twenty times slower
@@ -16,9 +17,14 @@ def worker_pool(workers: int, *, tasks_each: int | None = None) -> ProcessPoolEx
 
     With `tasks_each`, a process ends after that many tasks and a new one takes its place.
     """
+    return ProcessPoolExecutor(
+        workers or os.cpu_count() or 1, fresh_processes(), max_tasks_per_child=tasks_each
+    )
+
+
+def fresh_processes() -> SpawnContext:
+    """Return the way to start processes that share nothing with this one, one thread each."""
     for name in THREAD_SETTINGS:
         # read when a worker first imports numpy; ours is loaded already and keeps its threads
         os.environ.setdefault(name, "1")
-    return ProcessPoolExecutor(
-        workers or os.cpu_count() or 1, get_context("spawn"), max_tasks_per_child=tasks_each
-    )
+    return get_context("spawn")

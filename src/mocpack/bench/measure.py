@@ -1,19 +1,18 @@
-"""One row of the bench: one clip, one codec, one target; sizes, errors, speed, or why it failed."""
+"""One row of the bench: one clip, one codec, one target; sizes, errors, cost, or why it failed."""
 
 from __future__ import annotations
 
 import io
-import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 
 from mocpack import _api, rate
+from mocpack.bench.memory import peak_memory
 from mocpack.bench.peers import parse_any_codec
 from mocpack.clip import AnyClip, Clip, promised_error
 from mocpack.codec import Codec
@@ -25,7 +24,8 @@ from mocpack.registry import build_codec
 
 ERRORS = ("max_error", "mean_error")
 SWEEP = ("50mm", "20mm", "10mm", "5mm", "2mm", "1mm", "0.5mm", "0.2mm", "0.1mm")
-REPEATS, PATIENCE = 5, 0.5  # decodings at most; seconds after which one is enough
+REPEATS, PATIENCE = 5, 0.5  # runs at most; seconds after which one is enough
+SLOW = 5.0  # seconds after which a run needs no second one
 BINS = 240  # of the error over time that a row keeps
 
 
@@ -59,34 +59,35 @@ def parse_targets(text: str) -> list[tuple[str, str]]:
     return [(name, value) for value in values.split(",")]
 
 
-def measure_row(path: Path, clip: AnyClip, setting: Setting) -> dict[str, Any]:
+def measure_row(
+    clip: AnyClip, setting: Setting, *, name: str = "", source_bytes: int = 0, timed: bool = True
+) -> dict[str, Any]:
     """Return one row; a codec that fails gives a row that says why."""
     row: dict[str, Any] = {
-        "clip": path.stem,
+        "clip": name,
         "codec": setting.spec,
         "target": None if setting.target is None else "=".join(setting.target),
         "frames": clip.frame_count,
         "failure": None,
     }
-    before = _peak_memory()
     try:
-        row |= _measure(clip, setting, path.stat().st_size)
+        row |= _measure(clip, setting, source_bytes, timed)
     except MocpackError as error:
         row["failure"] = str(error)
     except Exception as error:  # the bench goes on whatever one codec does
         row["failure"] = f"{type(error).__name__}: {error}"
-    row["peak_mb"] = max(0.0, _peak_memory() - before)
     return row
 
 
-def _measure(clip: AnyClip, setting: Setting, source_bytes: int) -> dict[str, Any]:
+def _measure(clip: AnyClip, setting: Setting, source_bytes: int, timed: bool) -> dict[str, Any]:
     codec = parse_any_codec(setting.spec)
     started = time.perf_counter()
     data = _api.encode(clip, codec, **_target(setting.target))
     search_seconds = time.perf_counter() - started
     packed = unpack(data)
     used = build_codec(type(codec), packed.params)
-    decode_seconds, decoded = _timed(lambda: used.decode(packed.payload, clip.header))
+    cost = measure_cost(used, clip, packed.payload) if timed else {}
+    decoded = used.decode(packed.payload, clip.header)
     sizes = _sizes(data, used)
     found = compare(clip, decoded).to_dict()
     worst = found.pop("worst")
@@ -97,12 +98,23 @@ def _measure(clip: AnyClip, setting: Setting, source_bytes: int) -> dict[str, An
         "bits_per_frame": 8 * len(data) / clip.frame_count,
         "ratio_float32": rate.raw_size(clip) / len(data),
         "ratio_source": source_bytes / len(data),
-        "encode_fps": clip.frame_count / _encode_seconds(used, clip, search_seconds),
-        "search_fps": clip.frame_count / search_seconds,
-        "decode_fps": clip.frame_count / decode_seconds,
+        "search_seconds": search_seconds,
+        **cost,
         **found,
         "worst": worst,
         "detail": _detail(clip, decoded),
+    }
+
+
+def measure_cost(codec: Codec, clip: AnyClip, payload: bytes) -> dict[str, float | None]:
+    """Return the speed of encoding and of decoding, and the most memory that each took."""
+    encoding, encode_mb = _timed(lambda: codec.encode(clip))
+    decoding, decode_mb = _timed(lambda: codec.decode(payload, clip.header))
+    return {
+        "encode_fps": clip.frame_count / encoding,
+        "decode_fps": clip.frame_count / decoding,
+        "encode_peak_mb": encode_mb,
+        "decode_peak_mb": decode_mb,
     }
 
 
@@ -129,26 +141,19 @@ def _sizes(data: bytes, codec: Codec) -> dict[str, int]:
     }
 
 
-def _timed(work: Callable[[], AnyClip]) -> tuple[float, AnyClip]:
-    """Return the median time after a first run to warm up, and what came of it."""
-    result = work()
+def _timed(work: Callable[[], object]) -> tuple[float, float | None]:
+    """Return the median time after a first run to warm up, and the memory that one took."""
+    started = time.perf_counter()
+    peak = peak_memory(work)
+    first = time.perf_counter() - started
+    if first > SLOW:  # a warm-up is little beside it, and a second run as long
+        return first, peak
     times: list[float] = []
     while len(times) < REPEATS and sum(times) < PATIENCE:
         started = time.perf_counter()
         work()
         times.append(time.perf_counter() - started)
-    return median(times), result
-
-
-def _encode_seconds(codec: Codec, clip: AnyClip, search_seconds: float) -> float:
-    """Return the time of one encoding with the setting that was found."""
-    if search_seconds > 20 * PATIENCE:
-        # a second long run would say little more than this one does
-        started = time.perf_counter()
-        codec.encode(clip)
-        return time.perf_counter() - started
-    seconds, _ = _timed(lambda: codec.encode(clip))  # type: ignore[arg-type, return-value]
-    return seconds
+    return median(times), peak
 
 
 def _detail(clip: AnyClip, decoded: AnyClip) -> dict[str, Any] | None:
@@ -179,8 +184,3 @@ def _bones(pose: Clip) -> list[list[float]]:
     pairs = [(places[p], places[j]) for j, p in enumerate(pose.skeleton.parents) if p >= 0]
     pairs += [(places[j], ends[e]) for e, j in enumerate(pose.skeleton.end_site_joints)]
     return [[round(float(v), 4) for v in (*a, *b)] for a, b in pairs]
-
-
-def _peak_memory() -> float:
-    """Return the largest resident size so far of this process, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000

@@ -44,7 +44,8 @@ COLUMNS = {
     "e30_source": "source's E30",
     "encode_fps": "encode f/s",
     "decode_fps": "decode f/s",
-    "peak_mb": "memory MB",
+    "encode_peak_mb": "encode MB",
+    "decode_peak_mb": "decode MB",
     "failure": "failure",
 }
 

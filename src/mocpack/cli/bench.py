@@ -10,10 +10,11 @@ from typing import Annotated
 import typer
 
 from mocpack.bench import papers
+from mocpack.bench.apart import Limits
 from mocpack.bench.datasets import require_data
 from mocpack.bench.measure import Setting, parse_targets
 from mocpack.bench.peers import parse_any_codec
-from mocpack.bench.run import describe_machine, find_clips, run_bench, write_tables
+from mocpack.bench.run import Row, describe_machine, find_clips, run_bench, write_tables
 from mocpack.cli import files, options
 from mocpack.errors import UsageError
 
@@ -31,6 +32,12 @@ def run(
     anchor: Annotated[str | None, typer.Option(help="Codec that BD-rates are against.")] = None,
     frames: options.Frames = None,
     jobs: options.Workers = 1,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds that one row may take; then it has failed.")
+    ] = None,
+    speed: Annotated[
+        bool, typer.Option(help="Measure speed and memory too, which takes longer.")
+    ] = True,
     paper: Annotated[str | None, typer.Option(help="Reproduce a paper: 000 to 004.")] = None,
     all_papers: Annotated[bool, typer.Option("--papers", help="Reproduce all papers.")] = False,
 ) -> int:
@@ -44,29 +51,29 @@ def run(
         parse_any_codec(spec)
     if anchor is not None and anchor not in codec:
         raise UsageError(f"the anchor must be one of the codecs: {', '.join(codec)}")
-    return _bench(codec, data, target, out, anchor, frames, jobs)
+    clips = find_clips(data or [require_data() / "cmu"])
+    targets: list[tuple[str, str] | None] = [None] if target is None else [*parse_targets(target)]
+    settings = [Setting(spec, t) for spec in codec for t in targets]
+    with files.progress(len(clips) * len(settings)) as bar:
+        task = bar.add_task("measuring", total=len(clips) * len(settings))
+        rows = run_bench(
+            clips,
+            settings,
+            out,
+            workers=jobs,
+            frames=frames,
+            timed=speed,
+            limits=Limits(seconds=time_limit),
+            done=lambda: bar.advance(task),
+        )
+    return _tell(rows, clips, out, anchor)
 
 
-def _bench(
-    codecs: list[str],
-    data: list[Path] | None,
-    target: str | None,
-    out: Path,
-    anchor: str | None,
-    frames: str | None,
-    jobs: int,
-) -> int:
+def _tell(rows: list[Row], clips: list[Path], out: Path, anchor: str | None) -> int:
+    """Write the tables and the report; name what failed."""
     from mocpack.bench.acl import acl_rows
     from mocpack.bench.report import write_report
 
-    clips = find_clips(data or [require_data() / "cmu"])
-    targets: list[tuple[str, str] | None] = [None] if target is None else [*parse_targets(target)]
-    settings = [Setting(spec, t) for spec in codecs for t in targets]
-    with files.progress(len(clips)) as bar:
-        task = bar.add_task("measuring", total=len(clips))
-        rows = run_bench(
-            clips, settings, out, workers=jobs, frames=frames, done=lambda: bar.advance(task)
-        )
     write_tables(rows, out)
     reference = acl_rows({p.stem for p in clips})
     report = write_report(rows, out, describe_machine(), anchor=anchor, reference=reference)

@@ -31,7 +31,7 @@ def report(tmp_path_factory):
     mocpack.write(walk(0.5), source)
     clip = mocpack.read(source)
     settings = [Setting("raw", ("max_error", "1mm")), Setting("raw", ("ratio", "99"))]
-    rows = [measure_row(source, clip, s) for s in settings]
+    rows = [measure_row(clip, s, name=source.stem, source_bytes=9) for s in settings]
     return write_report(rows, folder, {"machine": "test & co"}, anchor="raw")
 
 
