@@ -53,14 +53,41 @@ IN_README += ("lossless", "gltfpack", "gltf-transform", "sz3", "zfp", "npz", "bv
 QUIET_CLIPS = ("02_01", "49_02")
 ROW_SECONDS = 300.0  # then a codec has failed on a clip
 SIZE_COLUMNS = (
-    "clip codec target frames failure payload_bytes file_bytes with_model_bytes ratio_float32 "
-    "ratio_source max_error_mm p99_mm rms_mm mean_mm velocity_cm_s foot_skate_cm_s "
-    "foot_skate_source_cm_s e30 e30_source sk_ted commit"
-).split()
+    "clip",
+    "codec",
+    "target",
+    "frames",
+    "failure",
+    "payload_bytes",
+    "file_bytes",
+    "with_model_bytes",
+    "ratio_float32",
+    "ratio_source",
+    "max_error_mm",
+    "p99_mm",
+    "rms_mm",
+    "mean_mm",
+    "velocity_cm_s",
+    "foot_skate_cm_s",
+    "foot_skate_source_cm_s",
+    "e30",
+    "e30_source",
+    "sk_ted",
+    "commit",
+)
 SPEED_COLUMNS = (
-    "clip codec target frames failure encode_fps decode_fps encode_peak_mb decode_peak_mb "
-    "search_seconds commit"
-).split()
+    "clip",
+    "codec",
+    "target",
+    "frames",
+    "failure",
+    "encode_fps",
+    "decode_fps",
+    "encode_peak_mb",
+    "decode_peak_mb",
+    "search_seconds",
+    "commit",
+)
 
 
 def main(words):
@@ -82,19 +109,19 @@ def main(words):
 
 def measure(clips, codecs, table, columns, *, timed):
     """Measure some codecs and put their rows in the place of the ones that the table has."""
-    for number, codec in enumerate(codecs):
-        print(f"{codec} ({number + 1} of {len(codecs)})", file=sys.stderr)
-        rows = run_bench(
-            clips,
-            settings_of(codec),
-            RESULTS / "rows",
-            frames="1:",
-            timed=timed,
-            limits=Limits(seconds=ROW_SECONDS),
-        )
-        _, kept = load(table)
-        kept = [r for r in kept if r["codec"] != codec]
-        write(table, columns, [*kept, *rows])
+    settings = [setting for codec in codecs for setting in settings_of(codec)]
+    total, count = len(clips) * len(settings), iter(range(1, 1 << 30))
+    rows = run_bench(
+        clips,
+        settings,
+        RESULTS / "rows",
+        frames="1:",
+        timed=timed,
+        limits=Limits(seconds=ROW_SECONDS),
+        done=lambda: print(f"\r{next(count)} of {total} rows", end="", file=sys.stderr),
+    )
+    kept = [r for r in load(table)[1] if r["codec"] not in codecs]
+    write(table, columns, [*kept, *rows])
 
 
 def settings_of(codec):
@@ -142,13 +169,13 @@ def page():
     text = [
         "# Sizes at equal error",
         "",
-        f"All {clips} clips of `cmu` ({frames:,} frames at 120 a second, 31 joints), the added T-pose",
-        "dropped, every codec driven to one largest error over joints, bone ends and skin, by its own",
-        "means or by a search of its knob with the real decoder in the loop. Bytes are sums over the",
-        "clips; *payload* is the file without skeleton and metadata; *× keysine* compares whole files on",
-        "the clips that both manage. Errors are means over frames. Made by `python",
-        "benchmarks/headline.py page` from `benchmarks/results/cmu.csv`, which `measure` rewrites",
-        "codec by codec.",
+        f"All {clips} clips of `cmu` ({frames:,} frames at 120 a second, 31 joints), the added",
+        "T-pose dropped, every codec driven to one largest error over joints, bone ends and skin,",
+        "by its own means or by a search of its knob with the real decoder in the loop. Bytes are",
+        "sums over the clips; *payload* is the file without skeleton and metadata; *ratio* is to",
+        "float32 of the channels that move; *× keysine* compares whole files on the clips that both",
+        "manage. Errors are means over frames. Made by `python benchmarks/headline.py page` from",
+        "`benchmarks/results/cmu.csv`, which `measure` rewrites, all of it or codec by codec.",
         "",
         f"Measured: {'; '.join(head)}; mocpack at {', '.join(commits(rows))}.",
         "",
@@ -221,8 +248,8 @@ def speed_table(head, rows):
     if not rows:
         return ["Not measured yet: `python benchmarks/headline.py speed`."]
     text = [
-        f"On {' and '.join(dict.fromkeys(r['clip'] for r in rows))}, one thread, the median of up to",
-        "five runs after one to warm up; memory is what the encoder or decoder adds to the process.",
+        f"On {' and '.join(dict.fromkeys(r['clip'] for r in rows))}, one thread, the median of",
+        "up to five runs after one to warm up; memory is what encoder or decoder adds.",
         f"{'; '.join(head)}; mocpack at {', '.join(commits(rows))}.",
         "",
         "| codec | largest error | encode f/s | decode f/s | encode MB | decode MB |",
