@@ -39,6 +39,7 @@ OURS = {
 PEERS = {
     "gltfpack": "glTF",
     "gltf-transform": "glTF",
+    "gltf-transform:level=high": "glTF",
     "pcodec": "rounded",
     "sz3": "error-bounded",
     "zfp": "error-bounded",
@@ -173,7 +174,7 @@ def page():
         "T-pose dropped, every codec driven to one largest error over joints, bone ends and skin,",
         "by its own means or by a search of its knob with the real decoder in the loop. Bytes are",
         "sums over the clips; *payload* is the file without skeleton and metadata; *ratio* is to",
-        "float32 of the channels that move; *× keysine* compares whole files on the clips that both",
+        "float32 of the channels that move; *× keysine* compares whole files on clips that both",
         "manage. Errors are means over frames. Made by `python benchmarks/headline.py page` from",
         "`benchmarks/results/cmu.csv`, which `measure` rewrites, all of it or codec by codec.",
         "",

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,8 @@ from mocpack.kinematics import end_positions
 from mocpack.metrics import compare
 from mocpack.registry import build_codec
 
-ERRORS = ("max_error", "mean_error")
+T = TypeVar("T")
+
 SWEEP = ("50mm", "20mm", "10mm", "5mm", "2mm", "1mm", "0.5mm", "0.2mm", "0.1mm")
 REPEATS, PATIENCE = 5, 0.5  # runs at most; seconds after which one is enough
 SLOW = 5.0  # seconds after which a run needs no second one
@@ -86,7 +87,7 @@ def _measure(clip: AnyClip, setting: Setting, source_bytes: int, timed: bool) ->
     search_seconds = time.perf_counter() - started
     packed = unpack(data)
     used = build_codec(type(codec), packed.params)
-    cost = measure_cost(used, clip, packed.payload) if timed else {}
+    cost = _speeds(used, clip) if timed else {}
     decoded = used.decode(packed.payload, clip.header)
     sizes = _sizes(data, used)
     found = compare(clip, decoded).to_dict()
@@ -106,16 +107,26 @@ def _measure(clip: AnyClip, setting: Setting, source_bytes: int, timed: bool) ->
     }
 
 
-def measure_cost(codec: Codec, clip: AnyClip, payload: bytes) -> dict[str, float | None]:
-    """Return the speed of encoding and of decoding, and the most memory that each took."""
-    encoding, encode_mb = _timed(lambda: codec.encode(clip))
-    decoding, decode_mb = _timed(lambda: codec.decode(payload, clip.header))
-    return {
-        "encode_fps": clip.frame_count / encoding,
-        "decode_fps": clip.frame_count / decoding,
+def _speeds(codec: Codec, clip: AnyClip) -> dict[str, float | None]:
+    cost, _ = measure_cost(codec, clip)
+    for name in ("encode", "decode"):
+        seconds = cost.pop(f"{name}_seconds")
+        assert seconds is not None
+        cost[f"{name}_fps"] = clip.frame_count / seconds
+    return cost
+
+
+def measure_cost(codec: Codec, clip: AnyClip) -> tuple[dict[str, float | None], bytes]:
+    """Return the time that encoding and decoding take, the memory of each, and the payload."""
+    encoding, encode_mb, payload = _timed(lambda: codec.encode(clip))
+    decoding, decode_mb, _ = _timed(lambda: codec.decode(payload, clip.header))
+    cost = {
+        "encode_seconds": encoding,
+        "decode_seconds": decoding,
         "encode_peak_mb": encode_mb,
         "decode_peak_mb": decode_mb,
     }
+    return cost, payload
 
 
 def _target(target: tuple[str, str] | None) -> dict[str, Any]:
@@ -141,19 +152,20 @@ def _sizes(data: bytes, codec: Codec) -> dict[str, int]:
     }
 
 
-def _timed(work: Callable[[], object]) -> tuple[float, float | None]:
-    """Return the median time after a first run to warm up, and the memory that one took."""
+def _timed(work: Callable[[], T]) -> tuple[float, float | None, T]:
+    """Return the median time after a first run to warm up, its memory, and what came of it."""
+    results: list[T] = []
     started = time.perf_counter()
-    peak = peak_memory(work)
+    peak = peak_memory(lambda: results.append(work()))
     first = time.perf_counter() - started
     if first > SLOW:  # a warm-up is little beside it, and a second run as long
-        return first, peak
+        return first, peak, results[0]
     times: list[float] = []
     while len(times) < REPEATS and sum(times) < PATIENCE:
         started = time.perf_counter()
         work()
         times.append(time.perf_counter() - started)
-    return median(times), peak
+    return median(times), peak, results[0]
 
 
 def _detail(clip: AnyClip, decoded: AnyClip) -> dict[str, Any] | None:
