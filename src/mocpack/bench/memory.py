@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from collections.abc import Callable
 from pathlib import Path
@@ -14,11 +15,9 @@ RESET_PEAK = "5"
 def peak_memory(work: Callable[[], object]) -> float | None:
     """Do `work`; return how far the resident size rose above where it began, in MB.
 
-    None where the system does not let a process begin its peak anew. What `work` frees at once
-    and what was free before it began are not counted twice: the figure is of pages, so a small
-    piece of work in a large process shows 0.
+    None where the system does not let a process begin its peak anew.
     """
-    gc.collect()
+    _give_back()
     try:
         RESET.write_text(RESET_PEAK)
     except OSError:
@@ -27,6 +26,14 @@ def peak_memory(work: Callable[[], object]) -> float | None:
     before = _status("VmRSS")
     work()
     return max(0.0, _status("VmHWM") - before)
+
+
+def _give_back() -> None:
+    """Return free memory to the system: work that found it lying there would seem to need none."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def _status(name: str) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import io
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
@@ -14,6 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from mocpack.bench import plots
+from mocpack.bench.assets import asset, own_ids
 from mocpack.bench.curves import bd_rate, curves
 from mocpack.io.table import write_atomically
 
@@ -70,9 +70,9 @@ def write_report(
     if anchor is not None:
         sections.insert(0, _bd_section(rows, anchor))
     facts = "".join(f"<dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd>" for k, v in head.items())
-    page = Template(_asset("report.html")).substitute(
-        style=_asset("report.css"),
-        script=_asset("report.js"),
+    page = Template(asset("report.html")).substitute(
+        style=asset("report.css"),
+        script=asset("report.js"),
         facts=facts,
         plots="".join(sections),
         table=_table(rows),
@@ -169,18 +169,10 @@ def _cell(value: Any) -> str:
 
 
 def _svg(figure: Figure, name: str) -> str:
-    """Return a figure as inline SVG, its ids made the picture's own."""
+    """Return a figure as inline SVG."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    text = buffer.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r'(id="|url\(#|href="#)', rf"\1{name}-", text)
-    opening = r'^<svg[^>]*viewBox="([^"]*)"[^>]*>'
-    return re.sub(opening, r'<svg viewBox="\1" role="img">', text, count=1)
-
-
-def _asset(name: str) -> str:
-    return Path(__file__).with_name(name).read_text()
+    return own_ids(buffer.getvalue(), name)
 
 
 def _name(row: Row) -> str:

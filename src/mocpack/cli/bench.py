@@ -39,12 +39,19 @@ def run(
         bool, typer.Option(help="Measure speed and memory too, which takes longer.")
     ] = True,
     paper: Annotated[str | None, typer.Option(help="Reproduce a paper: 000 to 004.")] = None,
-    all_papers: Annotated[bool, typer.Option("--papers", help="Reproduce all papers.")] = False,
+    all_papers: Annotated[
+        bool,
+        typer.Option(
+            "--papers", help="Reproduce all papers that are not in the folder yet; one page of all."
+        ),
+    ] = False,
 ) -> int:
     """Measure codecs on clips: sizes, every metric, speed, a report; or reproduce a paper."""
     out.mkdir(parents=True, exist_ok=True)
-    if paper or all_papers:
-        return _papers([paper] if paper else _known_papers(), data, out)
+    if paper:
+        return _paper(paper, (data or [require_data()])[0], out)
+    if all_papers:
+        return _all_papers((data or [require_data()])[0], out)
     if not codec:
         raise UsageError("name at least one --codec (mocpack codecs lists them), or a --paper")
     for spec in codec:
@@ -93,12 +100,17 @@ def _known_papers() -> list[str]:
     )
 
 
-def _papers(numbers: list[str], data: list[Path] | None, out: Path) -> int:
+def _paper(number: str, data: Path, out: Path) -> int:
     known = _known_papers()
-    for number in numbers:
-        if number not in known:
-            raise UsageError(f"no paper {number!r}; there are: {', '.join(known) or 'none yet'}")
-    for number in numbers:
-        module = import_module(f"mocpack.bench.papers.paper_{number}")
-        module.reproduce((data or [require_data()])[0], out)
+    if number not in known:
+        raise UsageError(f"no paper {number!r}; there are: {', '.join(known) or 'none yet'}")
+    import_module(f"mocpack.bench.papers.paper_{number}").reproduce(data, out)
+    return 0
+
+
+def _all_papers(data: Path, out: Path) -> int:
+    from mocpack.bench.papers_page import reproduce_all, write_page
+
+    made = reproduce_all(_known_papers(), data, out, tell=files.stderr().print)
+    files.stdout().print(f"wrote {write_page(made, out)} and {out}/papers.md")
     return 0
