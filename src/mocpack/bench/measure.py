@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from mocpack import _api, rate
 from mocpack.bench.memory import peak_memory
@@ -22,6 +24,7 @@ from mocpack.kinematics import end_positions
 from mocpack.metrics import compare
 from mocpack.registry import build_codec
 
+F64 = npt.NDArray[np.float64]
 T = TypeVar("T")
 Clock = Callable[[], float]
 
@@ -29,6 +32,7 @@ SWEEP = ("50mm", "20mm", "10mm", "5mm", "2mm", "1mm", "0.5mm", "0.2mm", "0.1mm")
 REPEATS, PATIENCE = 5, 0.5  # runs at most; seconds after which one is enough
 SLOW = 5.0  # seconds after which a run needs no second one
 BINS = 240  # of the error over time that a row keeps
+MAP_BINS = 96  # of its map by joint and time
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,8 @@ def _measure(clip: AnyClip, setting: Setting, source_bytes: int, timed: bool) ->
 
 
 def _speeds(codec: Codec, clip: AnyClip) -> dict[str, float | None]:
+    if hasattr(codec, "threads"):  # speeds are of one thread
+        codec = replace(codec, threads=1)  # type: ignore[call-arg]
     cost, _ = measure_cost(codec, clip)
     for name in ("encode", "decode"):
         seconds = cost.pop(f"{name}_seconds")
@@ -176,19 +182,34 @@ def _detail(clip: AnyClip, decoded: AnyClip) -> dict[str, Any] | None:
     if not isinstance(clip, Clip) or not isinstance(decoded, Clip):
         return None
     error = promised_error(clip, decoded)
-    edges = np.linspace(0, clip.frame_count, min(BINS, clip.frame_count) + 1).astype(int)
-    over_time = np.maximum.reduceat(error.frames, edges[:-1])
+    over_time = _largest_in_bins(error.frames, BINS)
     frame = error.worst_frame
     return {
         "seconds": clip.frame_count * clip.frame_time,
         "error_over_time_mm": [round(1000 * float(e), 5) for e in over_time],
         "joints": list(clip.skeleton.names),
         "error_by_joint_mm": [round(1000 * float(e), 5) for e in error.joints],
+        "error_map": _error_map(clip, decoded),
         "worst_frame": frame,
         "worst_joint": clip.skeleton.names[error.worst_joint],
         "original_bones": _bones(clip.frames(frame, frame + 1)),
         "decoded_bones": _bones(decoded.frames(frame, frame + 1)),
     }
+
+
+def _error_map(clip: Clip, decoded: Clip) -> dict[str, Any]:
+    """Return the joints' errors over time as bytes (J, bins), 255 being the largest."""
+    distances = np.linalg.norm(clip.positions() - decoded.positions(), axis=-1)
+    largest = float(distances.max())
+    table = _largest_in_bins(distances, MAP_BINS).T * (255 / max(largest, 1e-12))
+    data = base64.b64encode(np.rint(table).astype(np.uint8).tobytes()).decode()
+    return {"largest_mm": 1000 * largest, "bytes": data}
+
+
+def _largest_in_bins(values: F64, bins: int) -> F64:
+    """Return the largest values (bins, ...) of a series (T, ...), or the series if it is short."""
+    edges = np.linspace(0, len(values), min(bins, len(values)) + 1).astype(int)
+    return np.asarray(np.maximum.reduceat(values, edges[:-1], axis=0))
 
 
 def _bones(pose: Clip) -> list[list[float]]:

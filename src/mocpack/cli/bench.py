@@ -14,7 +14,7 @@ from mocpack.bench.apart import Limits
 from mocpack.bench.datasets import require_data
 from mocpack.bench.measure import Setting, parse_targets
 from mocpack.bench.peers import parse_any_codec
-from mocpack.bench.run import Row, describe_machine, find_clips, run_bench, write_tables
+from mocpack.bench.run import Row, clip_names, describe_machine, find_clips, run_bench, write_tables
 from mocpack.cli import files, options
 from mocpack.errors import UsageError
 
@@ -30,6 +30,10 @@ def run(
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for what is made.")] = Path("report"),
     anchor: Annotated[str | None, typer.Option(help="Codec that BD-rates are against.")] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="Error to draw and to take BD-rates of; repeatable. Default: three."),
+    ] = None,
     frames: options.Frames = None,
     jobs: options.Workers = 1,
     time_limit: Annotated[
@@ -58,6 +62,11 @@ def run(
         parse_any_codec(spec)
     if anchor is not None and anchor not in codec:
         raise UsageError(f"the anchor must be one of the codecs: {', '.join(codec)}")
+    from mocpack.bench.report import DRAWN, metric_label  # draws, so it is slow to load
+
+    metrics = metric or [*DRAWN]
+    for name in metrics:
+        metric_label(name)
     clips = find_clips(data or [require_data() / "cmu"])
     targets: list[tuple[str, str] | None] = [None] if target is None else [*parse_targets(target)]
     settings = [Setting(spec, t) for spec in codec for t in targets]
@@ -73,17 +82,20 @@ def run(
             limits=Limits(seconds=time_limit),
             done=lambda: bar.advance(task),
         )
-    return _tell(rows, clips, out, anchor)
+    return _tell(rows, clips, out, anchor, metrics)
 
 
-def _tell(rows: list[Row], clips: list[Path], out: Path, anchor: str | None) -> int:
+def _tell(
+    rows: list[Row], clips: list[Path], out: Path, anchor: str | None, metrics: list[str]
+) -> int:
     """Write the tables and the report; name what failed."""
     from mocpack.bench.acl import acl_rows
     from mocpack.bench.report import write_report
 
     write_tables(rows, out)
     reference = acl_rows({p.stem for p in clips})
-    report = write_report(rows, out, describe_machine(), anchor=anchor, reference=reference)
+    head = {**describe_machine(), "clips": ", ".join(clip_names(clips).values())}
+    report = write_report(rows, out, head, anchor=anchor, reference=reference, metrics=metrics)
     failed = [r for r in rows if r["failure"]]
     console = files.stdout()
     console.print(f"{len(rows)} rows, {len(failed)} failed; wrote {report} and {out}/bench.csv")

@@ -8,7 +8,8 @@ import pytest
 
 import mocpack
 from mocpack.bench.measure import Setting, measure_row
-from mocpack.bench.report import bd_table, write_report
+from mocpack.bench.report import bd_table, metric_label, write_bd_rates, write_report
+from mocpack.errors import UsageError
 from mocpack.testing import walk
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -46,8 +47,10 @@ def test_the_report_needs_nothing_from_outside(report):
 
 def test_every_plot_is_there_as_svg_and_png(report):
     made = {p.name for p in report.parent.iterdir()}
-    for name in ("rd_max_error_mm", "rd_mean_mm", "size", "bytes", "joints", "time", "pose"):
+    for name in ("rd_max_error_mm", "rd_mean_mm", "size", "bytes", "joints", "time", "map", "pose"):
         assert {f"{name}.svg", f"{name}.png"} <= made
+        # a file by itself needs its namespace to be a picture
+        assert 'xmlns="http://www.w3.org/2000/svg"' in (report.parent / f"{name}.svg").read_text()
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
@@ -81,3 +84,21 @@ def test_bd_table_compares_each_codec_clip_by_clip():
     table = {codec: mean for codec, mean, _ in bd_table(rows, "x", "max_error_mm")}
     assert table["x"] == pytest.approx(0)
     assert table["y"] == pytest.approx(0.5)
+
+
+def test_bd_rates_are_there_for_any_metric_clip_by_clip_and_averaged(tmp_path):
+    rows = [
+        {"clip": clip, "codec": c, "bits_per_frame": scale / e, "sk_ted": e, "failure": None}
+        for c, scale in (("x", 10), ("y", 15))
+        for clip in ("a", "b")
+        for e in (8.0, 4.0, 2.0, 1.0)
+    ]
+    write_bd_rates(rows, "x", ["sk_ted"], tmp_path / "bd.csv")
+    lines = (tmp_path / "bd.csv").read_text().splitlines()
+    assert lines[0] == "metric,codec,clip,bd_rate_against_x"
+    assert {"sk_ted,y,mean,0.500000", "sk_ted,y,b,0.500000"} <= set(lines)
+
+
+def test_an_unknown_metric_names_the_known_ones():
+    with pytest.raises(UsageError, match="no metric 'beauty'; there are: max_error_mm"):
+        metric_label("beauty")
