@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from threading import Thread
 from typing import Any
 
 from mocpack.workers import fresh_processes
@@ -98,9 +101,18 @@ def _serve(
 ) -> None:
     if megabytes is not None:
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+    Thread(target=_end_with_parent, daemon=True).start()
     results.send(READY)
     for result in work(subject, items):
         results.send(result)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it has gone, however it went."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _received(one: _Running) -> Iterator[tuple[Any, Any, Any]]:
