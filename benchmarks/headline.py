@@ -298,10 +298,22 @@ def headline():
     heads = " | ".join(b.replace("mm", " mm") for b in BOUNDS)
     return "\n".join(
         [
-            f"| kB of files, {len({r['clip'] for r in rows})} clips | | {heads} |",
+            introduction(at_bound(rows, "keysine", BOUNDS[0])),
+            "",
+            f"| kB at a largest error of | | {heads} |",
             "|---|---|--:|--:|--:|",
             *(line for _, line in sorted(lines)),
         ]
+    )
+
+
+def introduction(rows):
+    frames = sum(int(r["frames"]) for r in rows)
+    raw = sum(float(r["ratio_float32"]) * int(r["file_bytes"]) for r in rows)
+    return (
+        f"{len(rows)} clips of the CMU database, {frames:,} frames of 31 joints, "
+        f"{raw / 1e6:.1f} MB as float32. Whole files, every\n"
+        "joint, bone end and skin point of every frame within the bound:"
     )
 
 

@@ -25,6 +25,7 @@ from mocpack.bench.measure import Setting, measure_row
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io import extensions
 from mocpack.io.table import write_atomically
+from mocpack.units import frame_range
 
 ROWS = "rows.jsonl"
 PACKAGE = Path(__file__).parents[1]
@@ -107,8 +108,8 @@ def measure_clip(source: Source, settings: Sequence[Setting]) -> Iterator[Row]:
     try:
         clip = _api.read(source.path)
         if source.frames is not None:
-            start, _, stop = source.frames.partition(":")
-            clip = clip.frames(int(start or 0), int(stop) if stop else clip.frame_count)
+            start, stop, _ = frame_range(source.frames).indices(clip.frame_count)
+            clip = clip.frames(start, stop)
     except (MocpackError, OSError) as error:
         yield from (_lost_row(source, s, Lost(str(error))) for s in settings)
         return

@@ -17,6 +17,7 @@ from mocpack.bench.peers import parse_any_codec
 from mocpack.bench.run import Row, clip_names, describe_machine, find_clips, run_bench, write_tables
 from mocpack.cli import files, options
 from mocpack.errors import UsageError
+from mocpack.units import frame_range
 
 
 def run(
@@ -64,6 +65,8 @@ def run(
         raise UsageError(f"the anchor must be one of the codecs: {', '.join(codec)}")
     from mocpack.bench.report import DRAWN, metric_label  # draws, so it is slow to load
 
+    if frames is not None:
+        frame_range(frames)
     metrics = metric or [*DRAWN]
     for name in metrics:
         metric_label(name)
