@@ -30,6 +30,7 @@ OURS = {
     "ik-predict": "paper 004, live",
     "rd-pca": "paper 003",
     "wavelet-opt": "paper 000",
+    "wavelet": "paper 000",
     "mpeg4-bap": "paper 001",
     "bap-index": "paper 001",
     "last-frame": "paper 004",
