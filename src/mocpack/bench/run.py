@@ -63,34 +63,31 @@ def run_bench(
 ) -> list[Row]:
     """Measure what is not in `out` already; return all rows in the order asked for.
 
-    Each clip has a process of its own, so that one codec's end is one row's failure. `done` is
-    called once for every row that is there.
+    Each clip has a process of its own, so that one codec's end is one row's failure; such a row
+    is tried again by the next run. `done` is called once for every row that is there.
     """
     out.mkdir(parents=True, exist_ok=True)
     known = _load(out / ROWS)
-    sources = {path: Source(path, name, frames, timed) for path, name in clip_names(clips).items()}
-    code = f"{fingerprint()}|{timed}|{frames or ''}"
-    keys = {
-        (source.name, s): f"{source.name}|{zlib.crc32(path.read_bytes()):08x}|{s.label}|{code}"
-        for path, source in sources.items()
-        for s in settings
-    }
-    jobs = []
-    for source in sources.values():
-        missing = [s for s in settings if keys[source.name, s] not in known]
-        jobs.append((source, missing))
-        for _ in range(len(settings) - len(missing)):
-            done()
-    commit = commit_of_code()
+    sources = [Source(path, name, frames, timed) for path, name in clip_names(clips).items()]
+    stamps = {source.name: source.stamp() for source in sources}
+    code, commit = fingerprint(), commit_of_code()
+
+    def key(source: Source, setting: Setting) -> str:
+        return f"{stamps[source.name]}|{setting.label}|{code}"
+
+    jobs = [(source, [s for s in settings if key(source, s) not in known]) for source in sources]
+    for _ in range(sum(len(settings) - len(missing) for _, missing in jobs)):
+        done()
     for source, setting, found in run_apart(
         measure_clip, jobs, workers=workers or cpu_count() or 1, limits=limits
     ):
-        row = _lost_row(source, setting, found) if isinstance(found, Lost) else found
-        row["commit"] = commit
-        known[keys[source.name, setting]] = row
-        _append(out / ROWS, keys[source.name, setting], row)
+        lost = isinstance(found, Lost)
+        row = {**(_lost_row(source, setting, found) if lost else found), "commit": commit}
+        known[key(source, setting)] = row
+        if not lost:
+            _append(out / ROWS, key(source, setting), row)
         done()
-    return [known[keys[source.name, s]] for source in sources.values() for s in settings]
+    return [known[key(source, s)] for source in sources for s in settings]
 
 
 @dataclass(frozen=True)
@@ -101,6 +98,11 @@ class Source:
     name: str
     frames: str | None
     timed: bool
+
+    def stamp(self) -> str:
+        """Return what must be the same for an earlier row of the clip to count."""
+        contents = zlib.crc32(self.path.read_bytes())
+        return f"{self.name}|{contents:08x}|{self.frames or ''}|{self.timed}"
 
 
 def measure_clip(source: Source, settings: Sequence[Setting]) -> Iterator[Row]:
