@@ -2,9 +2,7 @@
 
 import json
 import re
-import shutil
 import struct
-import subprocess
 import sys
 import zlib
 from types import ModuleType
@@ -13,18 +11,6 @@ import pytest
 
 from mocpack.bench.papers_page import reproduce_all, write_page
 from mocpack.errors import UsageError
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-sync",
-    "--disable-background-networking",
-    "--disable-component-update",
-)
 
 
 def tiny_png():
@@ -93,22 +79,8 @@ def test_a_finished_paper_says_what_made_it(page):
     assert set(facts) == {"date", "commit", "machine", "minutes"}
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
-def test_the_page_renders_in_a_browser(page, tmp_path):
-    profile = f"--user-data-dir={tmp_path / 'profile'}"
-    found = subprocess.run(
-        [CHROMIUM, *FLAGS, profile, "--dump-dom", page[0].as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    assert found.stdout.count("<article") == 2
+def test_the_page_renders_in_a_browser(page, browse, tmp_path):
+    assert browse(page[0], "--dump-dom").count("<article") == 2
     picture = tmp_path / "page.png"
-    subprocess.run(
-        [CHROMIUM, *FLAGS, profile, f"--screenshot={picture}", page[0].as_uri()],
-        capture_output=True,
-        timeout=120,
-        check=True,
-    )
+    browse(page[0], f"--screenshot={picture}")
     assert picture.stat().st_size > 10_000

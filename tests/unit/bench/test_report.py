@@ -1,8 +1,6 @@
 """The report as a person meets it: one file, drawn by a real browser, nothing fetched."""
 
 import re
-import shutil
-import subprocess
 
 import pytest
 
@@ -11,18 +9,6 @@ from mocpack.bench.measure import Setting, measure_row
 from mocpack.bench.report import bd_table, metric_label, write_bd_rates, write_report
 from mocpack.errors import UsageError
 from mocpack.testing import walk
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-sync",
-    "--disable-background-networking",
-    "--disable-component-update",
-)
 
 
 @pytest.fixture(scope="module")
@@ -53,25 +39,10 @@ def test_every_plot_is_there_as_svg_and_png(report):
         assert 'xmlns="http://www.w3.org/2000/svg"' in (report.parent / f"{name}.svg").read_text()
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
-def test_the_report_renders_in_a_browser_and_its_script_runs(report, tmp_path):
-    url = report.as_uri()
-    profile = f"--user-data-dir={tmp_path / 'profile'}"
-    found = subprocess.run(
-        [CHROMIUM, *FLAGS, profile, "--virtual-time-budget=3000", "--dump-dom", url],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    assert 'data-ready="yes"' in found.stdout
+def test_the_report_renders_in_a_browser_and_its_script_runs(report, browse, tmp_path):
+    assert 'data-ready="yes"' in browse(report, "--virtual-time-budget=3000", "--dump-dom")
     picture = tmp_path / "report.png"
-    subprocess.run(
-        [CHROMIUM, *FLAGS, profile, f"--screenshot={picture}", "--window-size=1200,2000", url],
-        capture_output=True,
-        timeout=120,
-        check=True,
-    )
+    browse(report, f"--screenshot={picture}", "--window-size=1200,2000")
     assert picture.stat().st_size > 30_000
 
 
