@@ -45,7 +45,7 @@ CODECS = (
 FRAMES = (100, 1_000, 10_000, 100_000, 1_000_000)
 JOINTS = (1, 3, 10, 30, 100, 300)
 CHAIN_FRAMES = 1_000
-LIMITS = Limits(seconds=300.0, megabytes=14_000)
+LIMITS = Limits(seconds=150.0, megabytes=14_000)
 COSTS = {
     "encode_seconds": "encode, s",
     "decode_seconds": "decode, s",
