@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 CORE := $(shell find core bindings CMakeLists.txt -type f 2>/dev/null)
 
-.PHONY: help setup demo test lint format golden sizes bench promise test-core test-blender clean
+.PHONY: help setup demo test lint format golden sizes bench gltf-peers promise test-core test-blender clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -59,6 +59,9 @@ sizes: $(READY)  ## rewrite the table of sizes that the tests compare with, on p
 
 bench: $(READY)  ## every speed and size figure of the docs
 	@for script in benchmarks/bench_*.py; do echo "==> $$script"; $(BIN)/python $$script || exit 1; done
+
+gltf-peers:  ## the glTF tools from npm that the bench compares with (58 MB in benchmarks/node)
+	@npm ci --prefix benchmarks/node --no-audit --no-fund --silent
 
 test-core: .venv/.deps  ## the C++ core by itself, under the address and undefined-behaviour sanitizers
 	@$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DMOCPACK_SANITIZE=ON -DMOCPACK_TESTS=ON >/dev/null

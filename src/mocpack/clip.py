@@ -17,7 +17,7 @@ import numpy.typing as npt
 from mocpack import _core, kinematics
 from mocpack.errors import InvalidClipError, UsageError
 from mocpack.rotations import slerp
-from mocpack.skeleton import Skeleton, frozen_array, is_frozen
+from mocpack.skeleton import SentWhole, Skeleton, frozen_array, is_frozen
 
 F64 = npt.NDArray[np.float64]
 I32 = npt.NDArray[np.int32]
@@ -27,7 +27,7 @@ FARTHEST = 1e7  # metres; beyond it float64 cannot keep a micrometre apart from 
 
 
 @dataclass(frozen=True, eq=False)
-class ClipHeader:
+class ClipHeader(SentWhole):
     """Everything about a clip but its samples; the container stores it, codecs receive it.
 
     Parameters
@@ -90,7 +90,7 @@ class ClipHeader:
 
 
 @dataclass(frozen=True, eq=False)
-class Clip:
+class Clip(SentWhole):
     """A skeleton in motion.
 
     Parameters
@@ -240,7 +240,7 @@ class Clip:
 
 
 @dataclass(frozen=True, eq=False)
-class VertexHeader:
+class VertexHeader(SentWhole):
     """Everything about a vertex animation but its samples."""
 
     kind: ClassVar[str] = "vertices"
@@ -272,7 +272,7 @@ class VertexHeader:
 
 
 @dataclass(frozen=True, eq=False)
-class VertexClip:
+class VertexClip(SentWhole):
     """A mesh in motion.
 
     Parameters
