@@ -3,5 +3,10 @@
 export { MocpackError, type ErrorKind } from "./error.js";
 export type { Frames, Measured, Motion, OpenOptions, Skeleton, WasmSource } from "./types.js";
 export { open } from "./open.js";
-export { frameErrors, worldPositions, type FrameErrors, type WorldPositions } from "./kinematics.js";
+export {
+  frameErrors,
+  worldPositions,
+  type FrameErrors,
+  type WorldPositions,
+} from "./kinematics.js";
 export { readBvh } from "./bvh.js";
