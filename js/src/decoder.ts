@@ -8,7 +8,6 @@ interface Exports {
   memory: WebAssembly.Memory;
   _initialize(): void;
   allocate(size: number): number;
-  release(address: number): void;
   open_clip(
     joints: number,
     ends: number,
@@ -19,12 +18,11 @@ interface Exports {
     head: number,
     headSize: number,
   ): number;
-  close_clip(clip: number): void;
-  describe_clip(clip: number, numbers: number): void;
-  read_segment(clip: number, segment: number, bytes: number, size: number): number;
-  read_group(clip: number, group: number, bytes: number, size: number): number;
-  rotations_of(clip: number): number;
-  translations_of(clip: number): number;
+  describe_clip(): number;
+  read_segment(segment: number, bytes: number, size: number): number;
+  read_group(group: number, bytes: number, size: number): number;
+  rotations(): number;
+  translations(): number;
 }
 
 /** Where things stand in a payload: the head, then segments, then groups. */
@@ -48,9 +46,10 @@ export interface Decoded {
 
 interface Running {
   core: Exports;
-  clip: number;
-  /** Whose keys the clip has at hand. */
+  /** Whose keys are at hand. */
   segment: number;
+  /** Where parts are put to be read, and how much fits. */
+  input: { address: number; size: number };
 }
 
 const NUMBERS = 7; // of describe_clip
@@ -60,30 +59,51 @@ const FAILURES: Record<number, [ErrorKind, string]> = {
   [-3]: ["unsupported", "needs more memory than this decoder takes"],
 };
 
+/** One clip in an instance of its own, whose memory goes when the clip does. */
 export class Decoder {
-  readonly layout: Layout;
   private running: Running | undefined;
 
-  constructor(
+  private constructor(
     private readonly module: WebAssembly.Module,
     private readonly skeleton: Skeleton,
     private readonly frameCount: number,
     private readonly head: Uint8Array,
-  ) {
-    this.layout = this.guarded(() => describe(this.start()));
+  ) {}
+
+  static async open(
+    module: WebAssembly.Module,
+    skeleton: Skeleton,
+    frameCount: number,
+    head: Uint8Array,
+  ): Promise<Decoder> {
+    const decoder = new Decoder(module, skeleton, frameCount, head);
+    await decoder.ready();
+    return decoder;
   }
 
-  /** Decodes a group from its own bytes and those of its segment. */
-  decode(group: number, bytes: Uint8Array, segmentBytes: Uint8Array): Decoded {
+  /** Starts the instance, the first time and after it failed. */
+  async ready(): Promise<void> {
+    if (this.running) return;
+    const core = await instantiate(this.module);
+    this.guarded(() => (this.running = this.start(core)));
+  }
+
+  get layout(): Layout {
+    return this.guarded(() => describe(this.running!.core));
+  }
+
+  /** Decodes a group from its own bytes and those of its segment; `ready` comes before. */
+  decode(group: number, bytes: Uint8Array, segment: number, segmentBytes: Uint8Array): Decoded {
     return this.guarded(() => {
-      const running = this.running ?? this.start();
-      const segment = Math.floor(group / this.layout.groupsPerSegment);
+      const running = this.running!;
       if (running.segment !== segment) {
         running.segment = -1;
-        readPart(running, "read_segment", segment, segmentBytes);
+        const status = running.core.read_segment(segment, ...input(running, segmentBytes));
+        checked(status, "a keysine key segment");
         running.segment = segment;
       }
-      return this.frames(running, readPart(running, "read_group", group, bytes));
+      const count = running.core.read_group(group, ...input(running, bytes));
+      return this.frames(running.core, checked(count, `keysine group ${group}`));
     });
   }
 
@@ -91,26 +111,23 @@ export class Decoder {
     this.running = undefined;
   }
 
-  private frames({ core, clip }: Running, count: number): Decoded {
+  private frames(core: Exports, count: number): Decoded {
     const { parents, translated } = this.skeleton;
-    const buffer = core.memory.buffer;
-    const [turns, places] = [4 * count * parents.length, 3 * count * translated.length];
+    const { buffer } = core.memory;
     return {
       count,
-      rotations: new Float64Array(buffer, core.rotations_of(clip), turns),
-      translations: new Float64Array(buffer, core.translations_of(clip), places),
+      rotations: new Float64Array(buffer, core.rotations(), 4 * count * parents.length),
+      translations: new Float64Array(buffer, core.translations(), 3 * count * translated.length),
     };
   }
 
-  private start(): Running {
-    const core = new WebAssembly.Instance(this.module).exports as unknown as Exports;
-    core._initialize();
+  private start(core: Exports): Running {
     const { parents, offsets, endJoints, endOffsets, translated } = this.skeleton;
     const points = place(core, new Float64Array([...offsets, ...endOffsets]));
     const indices = place(core, new Int32Array([...parents, ...endJoints, ...translated]));
     const head = place(core, this.head);
     const [joints, ends, moving] = [parents.length, endJoints.length, translated.length];
-    const clip = checked(
+    checked(
       core.open_clip(
         joints,
         ends,
@@ -123,12 +140,10 @@ export class Decoder {
       ),
       "the head of a keysine payload",
     );
-    core.release(head);
-    this.running = { core, clip, segment: -1 };
-    return this.running;
+    return { core, segment: -1, input: { address: 0, size: 0 } };
   }
 
-  /** A trap may leave the instance in any state: it is dropped, and the next call starts another. */
+  /** A trap may leave the instance in any state: it is dropped, and `ready` starts another. */
   private guarded<T>(work: () => T): T {
     try {
       return work();
@@ -140,35 +155,53 @@ export class Decoder {
   }
 }
 
-function readPart(
-  { core, clip }: Running,
-  how: "read_segment" | "read_group",
-  which: number,
-  bytes: Uint8Array,
-): number {
-  const address = place(core, bytes);
-  const result = core[how](clip, which, address, bytes.length);
-  core.release(address);
-  return checked(result, how === "read_group" ? `keysine group ${which}` : "a keysine key segment");
+/** Memory as it stands after the start, which unpacks tables: later instances take a copy. */
+const images = new WeakMap<WebAssembly.Module, Uint8Array>();
+
+async function instantiate(module: WebAssembly.Module): Promise<Exports> {
+  const instance = await WebAssembly.instantiate(module);
+  const core = instance.exports as unknown as Exports;
+  const image = images.get(module);
+  if (image) {
+    new Uint8Array(core.memory.buffer).set(image);
+    return core;
+  }
+  core._initialize();
+  images.set(module, new Uint8Array(core.memory.buffer).slice());
+  return core;
 }
 
-function describe({ core, clip }: Running): Layout {
-  const address = core.allocate(4 * NUMBERS);
-  core.describe_clip(clip, address);
-  const [blockCount, blocksPerGroup, groupsPerSegment, segments, groups, sizesAt, headSize] =
-    new Uint32Array(core.memory.buffer, address, NUMBERS);
-  core.release(address);
-  const sizes = new Uint32Array(core.memory.buffer, sizesAt, segments + groups);
+function describe(core: Exports): Layout {
+  const { buffer } = core.memory;
+  const [headSize, blockCount, blocksPerGroup, groupsPerSegment, segments, groups, sizesAt] =
+    new Uint32Array(buffer, core.describe_clip(), NUMBERS);
+  const sizes = new Uint32Array(buffer, sizesAt, segments + groups);
   const [segmentSizes, groupSizes] = [sizes.slice(0, segments), sizes.slice(segments)];
   return { headSize, blockCount, blocksPerGroup, groupsPerSegment, segmentSizes, groupSizes };
 }
 
-/** Copies an array into the decoder's memory. */
+/** Copies a part to where the decoder reads it; returns address and size. */
+function input(running: Running, bytes: Uint8Array): [number, number] {
+  const { core } = running;
+  if (bytes.length > running.input.size) {
+    const size = 2 * bytes.length; // so that room which is outgrown stays less than room in use
+    running.input = { address: room(core, size), size };
+  }
+  new Uint8Array(core.memory.buffer).set(bytes, running.input.address);
+  return [running.input.address, bytes.length];
+}
+
+/** Copies an array into the decoder's memory, for good. */
 function place(core: Exports, data: Uint8Array | Int32Array | Float64Array): number {
-  const address = core.allocate(data.byteLength);
-  if (!address) throw failure(-3, "the file");
+  const address = room(core, data.byteLength);
   const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   new Uint8Array(core.memory.buffer).set(bytes, address);
+  return address;
+}
+
+function room(core: Exports, size: number): number {
+  const address = core.allocate(size);
+  if (!address) throw failure(-3, "the file");
   return address;
 }
 

@@ -25,9 +25,10 @@ export async function openKeysine(
       `keysine bitstream ${head.bitstream} is not ${BITSTREAM}; a newer mocpack reads it`,
     );
   const bytes = await readHeadBytes(source, payload);
-  const decoder = new Decoder(module, skeleton, head.frameCount, bytes);
-  checkSizes(decoder.layout, payload.size);
-  return new KeysineMotion(source, container, decoder);
+  const decoder = await Decoder.open(module, skeleton, head.frameCount, bytes);
+  const { layout } = decoder;
+  checkSizes(layout, payload.size);
+  return new KeysineMotion(source, container, decoder, layout);
 }
 
 async function readHeadBytes(
@@ -72,6 +73,7 @@ class KeysineMotion implements Motion {
     private readonly source: ByteSource,
     container: Container,
     private readonly decoder: Decoder,
+    private readonly layout: Layout,
   ) {
     this.skeleton = container.skeleton;
     this.frameCount = container.head.frameCount;
@@ -80,7 +82,7 @@ class KeysineMotion implements Motion {
     this.declaredError = container.head.declaredError;
     this.measured = container.head.measured;
     this.metadata = container.metadata;
-    const { headSize, segmentSizes, groupSizes } = decoder.layout;
+    const { headSize, segmentSizes, groupSizes } = layout;
     this.segmentStarts = starts(container.payload.start + headSize, segmentSizes);
     this.groupStarts = starts(this.segmentStarts[segmentSizes.length], groupSizes);
     this.groupCount = Math.max(1, groupSizes.length);
@@ -92,12 +94,13 @@ class KeysineMotion implements Motion {
     if (start === stop) return out;
     const [first, last] = [this.groupAt(start), this.groupAt(stop - 1)];
     // asked for before anything is awaited, so that neighbours travel in one request
-    const parts = await this.fetchParts(first, last);
+    const [parts] = await Promise.all([this.fetchParts(first, last), this.decoder.ready()]);
     let turn = performance.now();
     for (let group = first; group <= last; ++group) {
       this.copyGroup(group, parts, out);
       if (performance.now() - turn < LONGEST_TURN || group === last) continue;
       await new Promise((done) => setTimeout(done));
+      await this.decoder.ready();
       turn = performance.now();
     }
     return out;
@@ -165,9 +168,10 @@ class KeysineMotion implements Motion {
     const kept = this.kept.get(group);
     if (kept) return copyFrames(kept, out);
     if (this.closed) throw new Error("the motion is closed");
-    const start = this.keyFrame(group * this.decoder.layout.blocksPerGroup);
+    const start = this.keyFrame(group * this.layout.blocksPerGroup);
     const bytes = parts.groups[group - parts.first];
-    const decoded = this.decoder.decode(group, bytes, parts.segments.get(this.segmentOf(group))!);
+    const segment = this.segmentOf(group);
+    const decoded = this.decoder.decode(group, bytes, segment, parts.segments.get(segment)!);
     if (start >= out.start && start + decoded.count <= out.start + out.count)
       return spread(decoded, this.skeleton, out, start - out.start);
     const frames = this.room(start, decoded.count);
@@ -187,7 +191,7 @@ class KeysineMotion implements Motion {
 
   /** The frame of a key: evenly spread, rounded half up. */
   private keyFrame(key: number): number {
-    const blocks = this.decoder.layout.blockCount;
+    const blocks = this.layout.blockCount;
     const last = Math.min(key, blocks);
     return blocks ? Math.floor((2 * last * (this.frameCount - 1) + blocks) / (2 * blocks)) : 0;
   }
@@ -198,14 +202,14 @@ class KeysineMotion implements Motion {
     let high = this.groupCount - 1;
     while (low < high) {
       const middle = Math.ceil((low + high) / 2);
-      if (this.keyFrame(middle * this.decoder.layout.blocksPerGroup) <= frame) low = middle;
+      if (this.keyFrame(middle * this.layout.blocksPerGroup) <= frame) low = middle;
       else high = middle - 1;
     }
     return low;
   }
 
   private segmentOf(group: number): number {
-    return Math.floor(group / this.decoder.layout.groupsPerSegment);
+    return Math.floor(group / this.layout.groupsPerSegment);
   }
 }
 
