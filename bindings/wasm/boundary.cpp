@@ -37,7 +37,7 @@ struct Clip
 Clip clip;
 uint64_t heap_end = 0; // of what was handed out
 
-// Memory that is never given back; null where there is too little. Comes from the engine, hence zero.
+// Memory that is never given back, of any content; null where there is too little.
 void* take(uint64_t size)
 {
 	uint64_t start = heap_end ? heap_end : (reinterpret_cast<uintptr_t>(&__heap_base) + 31) / 32 * 32;
@@ -116,6 +116,12 @@ bool settle(size_t frames)
 EXPORT(allocate) void* allocate(uint32_t size)
 {
 	return take(size);
+}
+
+/* Where the part of memory ends that a copy of a started instance needs. */
+EXPORT(image_size) const void* image_size()
+{
+	return &__heap_base;
 }
 
 /* Opens a payload by its head. points (J + E, 3): offsets, then end sites; indices: parents (J), joints of

@@ -3,6 +3,8 @@
 
 #include "trained.h"
 
+extern "C" uint8_t __heap_base; // where the linker's part of memory ends
+
 namespace mocpack
 {
 namespace keysine
@@ -21,7 +23,13 @@ const uint8_t PACKED[] = {
 
 uint16_t states[TRAINED_SETS][TRAINED_COUNT];
 int16_t weights[TRAINED_SETS][WEIGHT_COUNT];
-TrainedModels unpacking;
+
+// Room for a while, in the memory that clips will take.
+TrainedModels* room_to_unpack()
+{
+	__builtin_wasm_memory_grow(0, sizeof(TrainedModels) / 65536 + 1);
+	return reinterpret_cast<TrainedModels*>((reinterpret_cast<uintptr_t>(&__heap_base) + 31) / 32 * 32);
+}
 
 __attribute__((constructor)) void unpack()
 {
@@ -29,7 +37,7 @@ __attribute__((constructor)) void unpack()
 	STRETCH = make_stretch();
 	RATES = make_rates();
 	Reader reader = {RangeDecoder(PACKED, sizeof(PACKED))};
-	Trained<Reader> trained(reader, unpacking);
+	Trained<Reader> trained(reader, *room_to_unpack());
 	trained.sets(states[0]);
 	trained.weights(weights[0]);
 }

@@ -12,6 +12,7 @@ export class BvhParser {
   private readonly text: string;
   private at = 0;
   private start = 0; // of the last token, for messages
+  private announced = 0; // where the file says how many frames there are
 
   constructor(text: string) {
     this.text = text.replace(/^\ufeff/, "");
@@ -60,6 +61,7 @@ export class BvhParser {
     if (word !== "MOTION") throw this.fault(`expected MOTION, got ${cut(word)}`);
     this.label(/\s*FRAMES\s*:/iy, "Frames:");
     const frameCount = this.integer("a number of frames", 1, 2 ** 40);
+    this.announced = this.at;
     this.label(/\s*FRAME\s+TIME\s*:/iy, "Frame Time:");
     const frameTime = this.number("a frame time");
     if (!(frameTime >= 1e-6 && frameTime <= 1e6))
@@ -71,8 +73,10 @@ export class BvhParser {
   numbers(frames: number, columns: number): Float64Array {
     if (columns < 1) throw this.fault("the skeleton has no channels");
     // two characters a number at the least, so that a small file cannot ask for much memory
-    if (frames * columns > (this.text.length - this.at + 1) / 2)
-      throw this.short(`${frames} frames of ${columns} channels are announced, more than there is`);
+    if (frames * columns > (this.text.length - this.at + 1) / 2) {
+      const message = `${frames} frames of ${columns} channels are announced, more than can follow`;
+      throw this.short(message, this.announced);
+    }
     const values = new Float64Array(frames * columns);
     for (let i = 0; i < values.length; ++i) {
       const word = this.token();
@@ -170,8 +174,8 @@ export class BvhParser {
     return found;
   }
 
-  private short(message: string): MocpackError {
-    return new MocpackError("truncated", `line ${this.line(this.at)}: ${message}`);
+  private short(message: string, at = this.at): MocpackError {
+    return new MocpackError("truncated", `line ${this.line(at)}: ${message}`);
   }
 
   private fault(message: string): MocpackError {

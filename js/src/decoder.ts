@@ -7,6 +7,7 @@ import type { Skeleton, WasmSource } from "./types.js";
 interface Exports {
   memory: WebAssembly.Memory;
   _initialize(): void;
+  image_size(): number;
   allocate(size: number): number;
   open_clip(
     joints: number,
@@ -167,7 +168,7 @@ async function instantiate(module: WebAssembly.Module): Promise<Exports> {
     return core;
   }
   core._initialize();
-  images.set(module, new Uint8Array(core.memory.buffer).slice());
+  images.set(module, new Uint8Array(core.memory.buffer).slice(0, core.image_size()));
   return core;
 }
 

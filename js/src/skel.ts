@@ -27,7 +27,7 @@ const DICTIONARY_TEXT =
   "\x0bLeftForeArm\x08LeftHand\x0eLeftFingerBase\x10LeftHandIndex1\x06LThumb\x0dRightShoulder" +
   "\x08RightArm\x0cRightForeArm\x09RightHand\x0fRightFingerBase\x11RightHandIndex1\x06RThumb";
 
-const DICTIONARY = Uint8Array.from(DICTIONARY_TEXT, (letter) => letter.charCodeAt(0));
+export const DICTIONARY = Uint8Array.from(DICTIONARY_TEXT, (letter) => letter.charCodeAt(0));
 
 export function readSkeleton(body: Uint8Array): Skeleton {
   const read = new FieldReader(inflate(body, MAX_SKELETON, "SKEL chunk", DICTIONARY), "SKEL chunk");
