@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from mocpack.bench.datasets import data_folder
 from mocpack.clip import promised_error
 from mocpack.container import unpack
 from mocpack.kinematics import end_positions, forward_kinematics
-from mocpack.testing import hard_clips, walk
+from mocpack.testing.motions import chain, hard_clips, walk
 
 NANOMETRE = 1e-9
 TIMES = (-1.0, 0.0, 0.0123, 0.31, 1e6)  # seconds, some outside of every clip
@@ -34,8 +35,7 @@ def in_javascript(package, folder, jobs):
 class Found:
     def __init__(self, out):
         self.out = out
-        with open(f"{out}.json") as file:
-            self.header = json.load(file)
+        self.header = json.loads(Path(f"{out}.json").read_text())
 
     def array(self, name, *shape):
         return np.fromfile(f"{self.out}.{name}", "<f8").reshape(*shape)
@@ -103,6 +103,13 @@ def test_hard_clips_decode_as_in_python(package, tmp_path):
 def test_groups_and_segments_decode_as_in_python(package, tmp_path):
     clips = {"minute": walk(60.0, frame_rate=30), "odd length": walk(7.3, frame_rate=60)}
     check_packed(package, tmp_path, clips, "keysine:max_error=2mm,effort=fast,group_seconds=0.5")
+
+
+def test_keys_beyond_32_bits_are_found(package, tmp_path):
+    # 2 · key · frames passes 2^32, which is all that the browser's native integers of size have
+    clip = chain(1, 150_000)
+    spec = "keysine:max_error=5mm,effort=fast,block_seconds=0.2,group_seconds=60"
+    check_packed(package, tmp_path, {"long": clip}, spec)
 
 
 SETS = ("max_error=1mm", "max_error=50mm,block_seconds=1,group_seconds=2", "max_error=50mm")
@@ -182,9 +189,9 @@ def test_real_clips_read_and_decode_as_in_python(package, tmp_path):
     for clip, found in zip(clips, in_javascript(package, tmp_path, jobs), strict=True):
         check_same_motion(found, clip)
         check_same_header(found, clip)
-    short = {
-        path.stem: clip.frames(0, min(600, clip.frame_count)) for path, clip in zip(paths, clips)
-    }
+    short = {}
+    for path, clip in zip(paths, clips, strict=True):
+        short[path.stem] = clip.frames(0, min(600, clip.frame_count))
     check_packed(package, tmp_path, short, "keysine:max_error=5mm,effort=fast")
 
 
