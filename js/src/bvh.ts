@@ -27,7 +27,7 @@ export function readBvh(text: string, options: BvhOptions = {}): Motion {
     skeleton: skeletonOf(tree, unit),
     frameCount,
     frameTime,
-    tree,
+    columns: columnsOf(tree),
     numbers,
     unit,
     size: new TextEncoder().encode(text).length,
@@ -39,7 +39,7 @@ interface Source {
   skeleton: Skeleton;
   frameCount: number;
   frameTime: number;
-  tree: Tree & { names: string[] };
+  columns: Column[];
   /** frameCount · columns, in the file's units and degrees. */
   numbers: Float64Array;
   unit: number;
@@ -90,20 +90,16 @@ class BvhMotion implements Motion {
     const translations = new Float64Array(3 * count * joints);
     for (let t = 0; t < count; ++t) {
       translations.set(this.skeleton.offsets, 3 * t * joints);
-      pose(
-        this.source,
-        start + t,
-        rotations.subarray(4 * t * joints),
-        translations,
-        3 * t * joints,
-      );
+      const turns = rotations.subarray(4 * t * joints, 4 * (t + 1) * joints);
+      const places = translations.subarray(3 * t * joints, 3 * (t + 1) * joints);
+      pose(this.source, start + t, turns, places);
     }
     alignSigns(rotations, 4 * joints);
     return { start, count, rotations, translations };
   }
 }
 
-function skeletonOf(tree: Source["tree"], unit: number): Skeleton {
+function skeletonOf(tree: Tree & { names: string[] }, unit: number): Skeleton {
   const metres = (points: number[][]): Float64Array => {
     const flat = Float64Array.from(points.flat(), (value) => value * unit);
     if (!flat.every((value) => Math.abs(value) <= FARTHEST))
@@ -121,24 +117,31 @@ function skeletonOf(tree: Source["tree"], unit: number): Skeleton {
   };
 }
 
+/** Each column of a row of numbers: its joint, and what it does: 0 to 2 places, 3 to 5 turns about an axis. */
+interface Column {
+  joint: number;
+  kind: number;
+}
+
+function columnsOf(tree: Tree): Column[] {
+  return tree.channels.flatMap((names, joint) =>
+    names.map((name) => ({ joint, kind: axisOf(name) + (isPosition(name) ? 0 : 3) })),
+  );
+}
+
 /** One frame: position channels replace the offset, rotations follow each other, first outermost. */
 function pose(
   source: Source,
   frame: number,
   rotations: Float64Array,
   translations: Float64Array,
-  at: number,
 ): void {
-  const { channels } = source.tree;
-  let column = frame * (source.numbers.length / source.frameCount);
-  for (let j = 0; j < channels.length; ++j) {
-    rotations[4 * j + 3] = 1;
-    for (const channel of channels[j]) {
-      const value = source.numbers[column++];
-      const axis = axisOf(channel);
-      if (isPosition(channel)) translations[at + 3 * j + axis] = value * source.unit;
-      else turn(rotations, 4 * j, axis, value * (Math.PI / 180));
-    }
+  const { columns, numbers, unit } = source;
+  for (let i = 3; i < rotations.length; i += 4) rotations[i] = 1;
+  for (let c = 0, at = frame * columns.length; c < columns.length; ++c, ++at) {
+    const { joint, kind } = columns[c];
+    if (kind < 3) translations[3 * joint + kind] = numbers[at] * unit;
+    else turn(rotations, 4 * joint, kind - 3, numbers[at] * (Math.PI / 180));
   }
 }
 
@@ -146,8 +149,13 @@ function pose(
 function turn(q: Float64Array, i: number, axis: number, angle: number): void {
   const c = Math.cos(angle / 2);
   const s = Math.sin(angle / 2);
-  const [a, b, d] = [i + axis, i + ((axis + 1) % 3), i + ((axis + 2) % 3)];
-  const [qa, qb, qd, qw] = [q[a], q[b], q[d], q[i + 3]];
+  const a = i + axis;
+  const b = i + ((axis + 1) % 3);
+  const d = i + ((axis + 2) % 3);
+  const qa = q[a];
+  const qb = q[b];
+  const qd = q[d];
+  const qw = q[i + 3];
   q[a] = qa * c + qw * s;
   q[b] = qb * c + qd * s;
   q[d] = qd * c - qb * s;

@@ -6,6 +6,9 @@ import type { Tree } from "./unit.js";
 
 const MAX_DEPTH = 10_000;
 const CHANNELS = ["Xposition", "Yposition", "Zposition", "Xrotation", "Yrotation", "Zrotation"];
+const [TAB, RETURN, SPACE, MINUS, POINT, ZERO, NINE] = [9, 13, 32, 45, 46, 48, 57];
+const MOST_DIGITS = 15; // that a double always holds exactly
+const POWERS = Array.from({ length: MOST_DIGITS + 1 }, (_, k) => Number(`1e${k}`));
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 
 export class BvhParser {
@@ -79,6 +82,9 @@ export class BvhParser {
     }
     const values = new Float64Array(frames * columns);
     for (let i = 0; i < values.length; ++i) {
+      values[i] = this.decimal();
+      if (values[i] === values[i]) continue;
+      // not a plain decimal: another way to write a number, or a fault
       const word = this.token();
       if (word === undefined)
         throw this.short(`the data ends after ${Math.floor(i / columns)} of ${frames} frames`);
@@ -87,6 +93,34 @@ export class BvhParser {
     if (this.token() !== undefined)
       throw this.fault(`${frames} frames are announced, but more data follows`);
     return values;
+  }
+
+  /**
+   * Reads a decimal of few digits, which most are: one division of whole numbers that are exact gives
+   * the nearest double. NaN, and nothing read, where anything else stands here.
+   */
+  private decimal(): number {
+    const { text } = this;
+    let at = this.at;
+    let code = text.charCodeAt(at);
+    while (code === SPACE || (code >= TAB && code <= RETURN)) code = text.charCodeAt(++at);
+    const negative = code === MINUS;
+    if (negative) code = text.charCodeAt(++at);
+    let whole = 0;
+    let digits = 0;
+    let point = -1; // how many digits stand before it
+    for (; ; code = text.charCodeAt(++at)) {
+      if (code >= ZERO && code <= NINE) {
+        whole = 10 * whole + (code - ZERO);
+        ++digits;
+      } else if (code === POINT && point < 0) point = digits;
+      else break;
+    }
+    const ends = code === SPACE || (code >= TAB && code <= RETURN) || at >= text.length;
+    if (!ends || digits < 1 || digits > MOST_DIGITS) return NaN;
+    this.start = this.at = at;
+    const value = point < 0 ? whole : whole / POWERS[digits - point];
+    return negative ? -value : value;
   }
 
   private beginJoint(tree: Tree & { names: string[] }, parent: number, seen: Set<string>): void {
