@@ -20,12 +20,12 @@ small="$here/boundary.cpp $here/models.cpp $here/maths.cpp $core/src/keysine_hea
 fast="$core/src/keysine_curves.cpp"
 objects=
 for source in $small $fast; do
-  case $source in $fast) level='-O3 -msimd128 -fno-unroll-loops' ;; *) level=-Os ;; esac
+  case $source in $fast) level='-O3 -msimd128 -fno-unroll-loops' ;; *) level=-Oz ;; esac
   object=$work/$(basename "$source" .cpp).o
   # shellcheck disable=SC2086 # the options are words
   "$@" $options $level -c "$source" -o "$object"
   objects="$objects $object"
 done
 # shellcheck disable=SC2086
-"$@" -Os $objects -o "$out" -mexec-model=reactor -Wl,--no-entry -Wl,--strip-all \
+"$@" -Oz $objects -o "$out" -mexec-model=reactor -Wl,--no-entry -Wl,--strip-all \
   -Wl,-z,stack-size=262144 -Wl,--max-memory=1073741824
