@@ -30,6 +30,7 @@ struct TrainedModels
 	uint32_t few[16][1 << FEW_BITS];
 	uint32_t weight[INPUTS][2 * WEIGHT_LIMIT];
 	int32_t weights[2 + (1 << MIXED_BITS)][INPUTS];
+	int32_t own_weights[BAND_COUNT][INPUTS]; // by what the same state of the set before says
 };
 
 template <typename Coder> class Trained
@@ -43,6 +44,9 @@ template <typename Coder> class Trained
 		for (auto& set : m_.weights)
 			for (int32_t& weight : set)
 				weight = 65536 * 3 / 10;
+		for (auto& set : m_.own_weights)
+			for (int32_t& weight : set)
+				weight = 0;
 	}
 
 	// All sets (TRAINED_SETS, TRAINED_COUNT); reading fills them.
@@ -92,6 +96,7 @@ template <typename Coder> class Trained
 		for (int i = 0; i < INPUTS; ++i)
 			c.states[i] = first + size_t(i) * stride + size_t(contexts[i]) * width;
 		c.weights = m_.weights[set];
+		c.family_weights = m_.own_weights[contexts[0] / BAND_COUNT];
 		return coder_.bit(c, uint32_t(node), bit);
 	}
 

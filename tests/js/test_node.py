@@ -28,6 +28,8 @@ def files(package, tmp_path_factory):
     long = mocpack.encode(walk(120.0), "keysine:max_error=0.1mm,effort=fast")
     (folder / "long.mocp").write_bytes(long)
     (folder / "lossless.mocp").write_bytes(mocpack.encode(walk(0.2), "lossless"))
+    grid = mocpack.encode(walk(0.5), "keysine:max_error=0.1mm,mode=grid")
+    (folder / "grid.mocp").write_bytes(grid)
     (folder / "vertices.mocp").write_bytes(mocpack.encode(vertex_wave(), "raw"))
     return folder
 
