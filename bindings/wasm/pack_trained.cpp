@@ -43,7 +43,11 @@ int main()
 	out.sets(back.data());
 	out.weights(weights_back.data());
 	if (!size || back != states || weights_back != weights)
+	{
+		std::fputs("pack_trained: the tables do not come back; trained.h has too few bits for them\n",
+				   stderr);
 		return EXIT_FAILURE;
+	}
 	for (size_t i = 0; i < size; ++i)
 		std::printf("%d,%c", dst[i], i % 24 == 23 ? '\n' : ' ');
 	return EXIT_SUCCESS;

@@ -15,11 +15,11 @@ namespace keysine
 const int TRAINED_SETS = 3;
 const int TRAINED_COUNT = STATE_COUNT + SINGLE_STATES; // of a set: those that are mixed, then the single ones
 const uint32_t UNSEEN = 2048 << 4;
-const uint32_t FULL = 15;	  // seen so often that the count stopped
-const int MIXED_BITS = 6;	  // of what much evidence found; the others are as good as random
-const int FEW_BITS = 12;	  // little evidence finds one of a handful of values
-const int WEIGHT_LIMIT = 512; // of trained weights, in 1/256
-const int BAND_COUNT = 18;	  // of the logarithmic odds that a neighbour has
+const uint32_t FULL = 15;	// seen so often that the count stopped
+const int MIXED_BITS = 6;	// of what much evidence found; the others follow by themselves
+const int FEW_BITS = 12;	// little evidence finds one of a handful of values
+const int WEIGHT_BITS = 12; // of trained weights, in 1/256
+const int BAND_COUNT = 18;	// of the logarithmic odds that a neighbour has
 
 struct TrainedModels
 {
@@ -27,8 +27,9 @@ struct TrainedModels
 	uint32_t full[INPUTS][BAND_COUNT * BAND_COUNT];
 	uint32_t found[INPUTS][BAND_COUNT * BAND_COUNT][1 << MIXED_BITS];
 	uint32_t count[17][16];
+	uint32_t rest[1 << 12]; // which of the lower bits follow the upper ones
 	uint32_t few[16][1 << FEW_BITS];
-	uint32_t weight[INPUTS][2 * WEIGHT_LIMIT];
+	uint32_t weight[INPUTS][1 << WEIGHT_BITS];
 	int32_t weights[2 + (1 << MIXED_BITS)][INPUTS];
 	int32_t own_weights[BAND_COUNT][INPUTS]; // by what the same state of the set before says
 };
@@ -69,9 +70,10 @@ template <typename Coder> class Trained
 	// Weights of all sets (TRAINED_SETS, WEIGHT_COUNT).
 	void weights(int16_t* weights)
 	{
+		const int half = 1 << (WEIGHT_BITS - 1);
 		for (int i = 0; i < TRAINED_SETS * WEIGHT_COUNT; ++i)
-			weights[i] = int16_t(int(tree(m_.weight[i % INPUTS], uint32_t(weights[i] + WEIGHT_LIMIT), 10)) -
-								 WEIGHT_LIMIT);
+			weights[i] =
+				int16_t(int(tree(m_.weight[i % INPUTS], uint32_t(weights[i] + half), WEIGHT_BITS)) - half);
 	}
 
   private:
@@ -116,7 +118,7 @@ template <typename Coder> class Trained
 			node = node * 2 + uint32_t(mixed(m_.found[0][0], all << MIXED_BITS, size_t(1) << MIXED_BITS,
 											 contexts, int(node), 2 + int(node), int(found >> i & 1)));
 		for (int i = 11 - MIXED_BITS; i >= 0; --i)
-			node = node * 2 + uint32_t(coder_.coin(int(found >> i & 1)));
+			node = node * 2 + uint32_t(coder_.bit(m_.rest[node], int(found >> i & 1)));
 		return (node - (1u << 12)) << 4 | FULL;
 	}
 
