@@ -9,7 +9,7 @@ CORE := $(shell find core bindings/python CMakeLists.txt -type f 2>/dev/null)
 WASM_CXX ?= $(BIN)/python -m ziglang c++ -target wasm32-wasi
 WASM_TOOL := $(if $(findstring ziglang,$(WASM_CXX)),.venv/.wasm)
 
-.PHONY: help setup demo test lint format golden sizes bench wasm js js-tools test-core test-blender clean
+.PHONY: help setup demo test lint format golden sizes bench gltf-peers promise wasm js js-tools test-core test-blender clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -41,6 +41,10 @@ test: $(READY)  ## the whole test suite
 	  echo "==> the JavaScript package cannot be built here; its tests will be skipped"; fi
 	@echo "==> running the tests"
 	@$(BIN)/python -m pytest -q -n auto
+
+PROMISES ?= 4000
+promise: $(READY)  ## keysine's promise on thousands of generated clips (PROMISES=4000)
+	@MOCPACK_PROMISES=$(PROMISES) $(BIN)/python -m pytest -q -n auto tests/properties/test_keysine.py
 
 lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling, TypeScript
 	@echo "==> ruff"; $(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -90,6 +94,9 @@ sizes: $(READY)  ## rewrite the table of sizes that the tests compare with, on p
 
 bench: $(READY)  ## every speed and size figure of the docs
 	@for script in benchmarks/bench_*.py; do echo "==> $$script"; $(BIN)/python $$script || exit 1; done
+
+gltf-peers:  ## the glTF tools from npm that the bench compares with (58 MB in benchmarks/node)
+	@npm ci --prefix benchmarks/node --no-audit --no-fund --silent
 
 test-core: .venv/.deps  ## the C++ core by itself, under the address and undefined-behaviour sanitizers
 	@$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DMOCPACK_SANITIZE=ON -DMOCPACK_TESTS=ON >/dev/null

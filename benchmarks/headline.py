@@ -1,96 +1,330 @@
-"""The table of sizes at equal error that docs/benchmarks.md shows, from rows that are kept as CSV.
+"""Sizes at equal error over all of cmu: the rows, docs/benchmarks.md and the README's table.
 
-python benchmarks/headline.py measure    # a quarter of an hour: rewrites results/headline.csv
-python benchmarks/headline.py page       # rewrites docs/benchmarks.md from it
+python benchmarks/headline.py measure [CODEC…]   # rewrites those codecs' rows of results/cmu.csv
+python benchmarks/headline.py speed [CODEC…]     # likewise results/speed.csv; on a quiet machine
+python benchmarks/headline.py page               # rewrites the page and the table from both
+
+All codecs take about an hour of one core. A run that was stopped goes on where it was.
 """
 
 import csv
 import sys
 from pathlib import Path
 
+from mocpack.bench.apart import Limits
 from mocpack.bench.datasets import require_data
 from mocpack.bench.measure import Setting
-from mocpack.bench.run import run_bench, write_tables
+from mocpack.bench.run import describe_machine, find_clips, run_bench
 
 HERE = Path(__file__).parent
-TABLE = HERE / "results" / "headline.csv"
+RESULTS = HERE / "results"
+SIZES, SPEEDS = RESULTS / "cmu.csv", RESULTS / "speed.csv"
 PAGE = HERE.parent / "docs" / "benchmarks.md"
-CLIPS = ("02_01", "09_01", "16_32")
-BOUNDS = ("10mm", "1mm")
-OURS = ("keysine", "rd-pca", "fk-wavelet", "ik-predict", "wavelet", "last-frame")
-PEERS = ("sz3", "zfp", "float32-zstd", "bvh-xz")
-ABOUT = """\
-Whole clips of `cmu`, the added T-pose dropped, every codec driven to one largest error (joints,
-bone ends and skin) by its own means or by a search of its knob, the real decoder in the loop.
-Bytes are sums over the clips; payload is the file without skeleton and metadata. Made by
-`python benchmarks/headline.py page` from `benchmarks/results/headline.csv`, which `measure`
-rewrites. Speeds are of one busy machine: compare them with each other only."""
-COLUMNS = ("payload_bytes", "file_bytes", "mean_mm", "velocity_cm_s", "decode_fps")
+README = HERE.parent / "README.md"
+BEGIN, END = "<!-- headline: begin -->", "<!-- headline: end -->"
+
+BOUNDS = ("10mm", "1mm", "0.1mm")
+OURS = {
+    "keysine": "ours, the default",
+    "fk-wavelet": "paper 004",
+    "ik-predict": "paper 004, live",
+    "rd-pca": "paper 003",
+    "wavelet-opt": "paper 000",
+    "wavelet": "paper 000",
+    "mpeg4-bap": "paper 001",
+    "bap-index": "paper 001",
+    "last-frame": "paper 004",
+    "lossless": "ours, bit for bit",
+}
+PEERS = {
+    "gltfpack": "glTF",
+    "gltf-transform": "glTF",
+    "gltf-transform:level=high": "glTF",
+    "pcodec": "rounded",
+    "sz3": "error-bounded",
+    "zfp": "error-bounded",
+    "float32-zstd": "not lossy",
+    "npz": "not lossy",
+    "bvh-xz": "not lossy",
+}
+ABOUT = {**OURS, **PEERS}
+WITHOUT_KNOB = ("lossless", "float32-zstd", "npz", "bvh-xz")
+IN_README = ("keysine", "fk-wavelet", "ik-predict", "rd-pca", "wavelet-opt", "mpeg4-bap")
+IN_README += ("lossless", "gltfpack", "gltf-transform", "sz3", "zfp", "npz", "bvh-xz")
+QUIET_CLIPS = ("02_01", "49_02")
+ROW_SECONDS = 300.0  # then a codec has failed on a clip
+SIZE_COLUMNS = (
+    "clip",
+    "codec",
+    "target",
+    "frames",
+    "failure",
+    "payload_bytes",
+    "file_bytes",
+    "with_model_bytes",
+    "ratio_float32",
+    "ratio_source",
+    "max_error_mm",
+    "p99_mm",
+    "rms_mm",
+    "mean_mm",
+    "velocity_cm_s",
+    "foot_skate_cm_s",
+    "foot_skate_source_cm_s",
+    "e30",
+    "e30_source",
+    "sk_ted",
+    "commit",
+)
+SPEED_COLUMNS = (
+    "clip",
+    "codec",
+    "target",
+    "frames",
+    "failure",
+    "encode_fps",
+    "decode_fps",
+    "encode_peak_mb",
+    "decode_peak_mb",
+    "search_seconds",
+    "commit",
+)
 
 
-def measure():
-    folder = require_data() / "cmu"
-    clips = [folder / f"{name}.bvh" for name in CLIPS]
-    settings = [Setting(c, ("max_error", b)) for b in BOUNDS for c in (*OURS, *PEERS)]
-    settings.append(Setting("lossless", None))
-    out = HERE / "results" / "headline"
-    rows = run_bench(clips, settings, out, workers=2, frames="1:")
-    write_tables(rows, out)
-    (out / "bench.csv").replace(TABLE)
+def main(words):
+    command, codecs = (words[0], words[1:]) if words else ("page", [])
+    for codec in codecs:
+        if codec not in ABOUT:
+            sys.exit(f"no {codec!r} in this table; it has: {', '.join(ABOUT)}")
+    if command == "measure":
+        clips = find_clips([require_data() / "cmu"])
+        measure(clips, codecs or ABOUT, SIZES, SIZE_COLUMNS, timed=False)
+    elif command == "speed":
+        clips = [require_data() / "cmu" / f"{name}.bvh" for name in QUIET_CLIPS]
+        measure(clips, codecs or ABOUT, SPEEDS, SPEED_COLUMNS, timed=True)
+    elif command == "page":
+        write_pages()
+    else:
+        sys.exit(__doc__)
 
 
-def load():
-    lines = TABLE.read_text().splitlines()
+def measure(clips, codecs, table, columns, *, timed):
+    """Measure some codecs and put their rows in the place of the ones that the table has."""
+    settings = [setting for codec in codecs for setting in settings_of(codec)]
+    total, count = len(clips) * len(settings), iter(range(1, 1 << 30))
+    rows = run_bench(
+        clips,
+        settings,
+        RESULTS / "rows",
+        workers=1 if timed else 0,
+        frames="1:",
+        timed=timed,
+        limits=Limits(seconds=ROW_SECONDS),
+        done=lambda: print(f"\r{next(count)} of {total} rows", end="", file=sys.stderr),
+    )
+    kept = [r for r in load(table)[1] if r["codec"] not in codecs]
+    write(table, columns, [*kept, *rows])
+
+
+def settings_of(codec):
+    targets = [None] if codec in WITHOUT_KNOB else [("max_error", bound) for bound in BOUNDS]
+    return [Setting(codec, target) for target in targets]
+
+
+def load(table):
+    """Return the head of a table, line by line, and its rows; nothing where it is not there."""
+    if not table.exists():
+        return [], []
+    lines = table.read_text().splitlines()
     head = [line[2:] for line in lines if line.startswith("#")]
     return head, list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
+def write(table, columns, rows):
+    order = list(ABOUT)
+    rows = sorted(rows, key=lambda r: order.index(r["codec"]))  # stable: clips stay as they were
+    with table.open("w", newline="") as file:
+        for name, value in describe_machine().items():
+            if name not in ("mocpack", "calibration"):  # rows carry their own commit
+                file.write(f"# {name}: {value}\n")
+        writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({k: _short(v) for k, v in row.items()} for row in rows)
+
+
+def _short(value):
+    return f"{value:.6g}" if isinstance(value, float) else value
+
+
+def write_pages():
+    PAGE.write_text(page())
+    README.write_text(with_headline(README.read_text()))
+    print(f"wrote {PAGE} and the table in {README}", file=sys.stderr)
+
+
 def page():
-    head, rows = load()
-    text = ["# Sizes at equal error", ""]
-    text += [
-        *ABOUT.splitlines(),
+    """Return docs/benchmarks.md."""
+    head, rows = load(SIZES)
+    speed_head, speeds = load(SPEEDS)
+    frames = sum(int(r["frames"]) for r in rows if r["codec"] == "keysine") // len(BOUNDS)
+    clips = len({r["clip"] for r in rows})
+    text = [
+        "# Sizes at equal error",
         "",
-        f"Clips: {', '.join(CLIPS)}. {'; '.join(head)}.",
+        f"All {clips} clips of `cmu` ({frames:,} frames at 120 a second, 31 joints), the added",
+        "T-pose dropped, every codec driven to one largest error over joints, bone ends and skin,",
+        "by its own means or by a search of its knob with the real decoder in the loop. Bytes are",
+        "sums over the clips; *payload* is the file without skeleton and metadata; *ratio* is to",
+        "float32 of the channels that move; *× keysine* compares whole files on clips that both",
+        "manage. Errors are means over frames. Made by `python benchmarks/headline.py page` from",
+        "`benchmarks/results/cmu.csv`, which `measure` rewrites, all of it or codec by codec.",
+        "",
+        f"Measured: {'; '.join(head)}; mocpack at {', '.join(commits(rows))}.",
         "",
     ]
     for bound in BOUNDS:
-        text += _section(
-            f"Largest error {bound}", [r for r in rows if r["target"] == f"max_error={bound}"]
-        )
-    text += _section("Every number bit for bit", [r for r in rows if r["codec"] == "lossless"])
-    PAGE.write_text("\n".join(text))
-    print(f"wrote {PAGE}", file=sys.stderr)
+        text += [f"## Largest error {bound.replace('mm', ' mm')}", "", *size_table(rows, bound), ""]
+    text += ["## Speed and memory", "", *speed_table(speed_head, speeds), ""]
+    return "\n".join(text)
 
 
-def _section(title, rows):
-    text = [
-        f"## {title}",
-        "",
-        "| codec | payload B | file B | mean error mm | velocity error cm/s | decode f/s |",
-    ]
-    text.append("|---|--:|--:|--:|--:|--:|")
+def commits(rows):
+    return list(dict.fromkeys(r["commit"] for r in rows))
+
+
+def size_table(rows, bound):
+    found = {codec: at_bound(rows, codec, bound) for codec in ABOUT}
+    ours = {r["clip"]: int(r["file_bytes"]) for r in found["keysine"] if not r["failure"]}
     lines = []
-    for codec in dict.fromkeys(r["codec"] for r in rows):
-        mine = [r for r in rows if r["codec"] == codec]
-        bad = [r for r in mine if r["failure"]]
-        if bad:
-            lines.append(
-                (float("inf"), f"| {codec} | fails on {len(bad)}: {bad[0]['failure']} | | | | |")
-            )
-            continue
-        frames = [float(r["frames"]) for r in mine]
-        sizes = [sum(int(r[c]) for r in mine) for c in COLUMNS[:2]]
-        weights = [f / sum(frames) for f in frames]
-        mean, velocity = (
-            sum(float(r[c]) * w for r, w in zip(mine, weights, strict=True)) for c in COLUMNS[2:4]
+    for codec, mine in found.items():
+        if mine:
+            lines.append(size_line(codec, mine, ours))
+    return [
+        "| codec | | payload B | file B | ratio | × keysine | mean error mm | velocity cm/s |",
+        "|---|---|--:|--:|--:|--:|--:|--:|",
+        *(line for _, line in sorted(lines)),
+        *complaints(found),
+    ]
+
+
+def at_bound(rows, codec, bound):
+    """Return a codec's rows at a bound; one without a knob has its only rows at every bound."""
+    mine = [r for r in rows if r["codec"] == codec]
+    if codec in WITHOUT_KNOB:
+        return mine
+    return [r for r in mine if r["target"] == f"max_error={bound}"]
+
+
+def size_line(codec, mine, ours):
+    good = [r for r in mine if not r["failure"]]
+    name = f"{codec} | {ABOUT[codec]}"
+    if not good:
+        return float("inf"), f"| {name} | fails on all {len(mine)} | | | | | |"
+    both = [r for r in good if r["clip"] in ours]
+    times = sum(int(r["file_bytes"]) for r in both) / sum(ours[r["clip"]] for r in both)
+    if len(good) < len(mine):
+        failed = f"fails on {len(mine) - len(good)} of {len(mine)}"
+        return 1000 + times, f"| {name} | {failed} | | | {times:.2f} | | |"
+    payload, file = (sum(int(r[c]) for r in good) for c in ("payload_bytes", "file_bytes"))
+    raw = sum(float(r["ratio_float32"]) * int(r["file_bytes"]) for r in good)
+    cells = (f"{payload:,}", f"{file:,}", f"{raw / file:.1f}", f"{times:.2f}")
+    errors = (f"{mean_of(good, 'mean_mm'):.3f}", f"{mean_of(good, 'velocity_cm_s'):.2f}")
+    return times, f"| {name} | {' | '.join((*cells, *errors))} |"
+
+
+def mean_of(rows, column):
+    frames = [int(r["frames"]) for r in rows]
+    return sum(float(r[column]) * f for r, f in zip(rows, frames, strict=True)) / sum(frames)
+
+
+def complaints(found):
+    lines = []
+    for codec, mine in found.items():
+        failed = [r for r in mine if r["failure"]]
+        if failed:
+            lines.append(f"- {codec} on {failed[0]['clip']}: {failed[0]['failure']}")
+    return ["", *lines] if lines else []
+
+
+def speed_table(head, rows):
+    if not rows:
+        return ["Not measured yet: `python benchmarks/headline.py speed`."]
+    text = [
+        f"On {' and '.join(dict.fromkeys(r['clip'] for r in rows))}, one thread, the median of",
+        "up to five runs after one to warm up; memory is what encoder or decoder adds.",
+        f"{'; '.join(head)}; mocpack at {', '.join(commits(rows))}.",
+        "",
+        "| codec | largest error | encode f/s | decode f/s | encode MB | decode MB |",
+        "|---|---|--:|--:|--:|--:|",
+    ]
+    for codec in ABOUT:
+        for target in dict.fromkeys(r["target"] for r in rows if r["codec"] == codec):
+            mine = [r for r in rows if (r["codec"], r["target"]) == (codec, target)]
+            text.append(speed_line(codec, target, [r for r in mine if not r["failure"]]))
+    return text
+
+
+def speed_line(codec, target, rows):
+    bound = target.removeprefix("max_error=").replace("mm", " mm") or "–"
+    if not rows:
+        return f"| {codec} | {bound} | fails | | | |"
+    frames = sum(int(r["frames"]) for r in rows)
+    speeds = [
+        f"{frames / sum(int(r['frames']) / float(r[c]) for r in rows):,.0f}"
+        for c in ("encode_fps", "decode_fps")
+    ]
+    peaks = [
+        f"{max(float(r[c]) for r in rows):.0f}" if all(r[c] for r in rows) else "–"
+        for c in ("encode_peak_mb", "decode_peak_mb")
+    ]
+    return f"| {codec} | {bound} | {' | '.join((*speeds, *peaks))} |"
+
+
+def with_headline(text):
+    """Return the README with its table made anew between the marks."""
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{headline()}\n{END}{after}"
+
+
+def headline():
+    """Return the README's table: kilobytes of all clips' files at each bound, smallest first."""
+    _, rows = load(SIZES)
+    lines = []
+    for codec in IN_README:
+        cells = [readme_cell(at_bound(rows, codec, bound)) for bound in BOUNDS]
+        lines.append(
+            (cells[1][0], f"| `{codec}` | {ABOUT[codec]} | {' | '.join(c for _, c in cells)} |")
         )
-        seconds = sum(f / float(r["decode_fps"]) for r, f in zip(mine, frames, strict=True))
-        cells = (f"{sizes[0]:,}", f"{sizes[1]:,}", f"{mean:.3f}", f"{velocity:.2f}")
-        speed = f"{sum(frames) / seconds:,.0f}"
-        lines.append((sizes[1], f"| {codec} | {' | '.join((*cells, speed))} |"))
-    return [*text, *(line for _, line in sorted(lines)), ""]
+    heads = " | ".join(b.replace("mm", " mm") for b in BOUNDS)
+    return "\n".join(
+        [
+            introduction(at_bound(rows, "keysine", BOUNDS[0])),
+            "",
+            f"| kB at a largest error of | | {heads} |",
+            "|---|---|--:|--:|--:|",
+            *(line for _, line in sorted(lines)),
+        ]
+    )
+
+
+def introduction(rows):
+    frames = sum(int(r["frames"]) for r in rows)
+    raw = sum(float(r["ratio_float32"]) * int(r["file_bytes"]) for r in rows)
+    return (
+        f"{len(rows)} clips of the CMU database, {frames:,} frames of 31 joints, "
+        f"{raw / 1e6:.1f} MB as float32. Whole files, every\n"
+        "joint, bone end and skin point of every frame within the bound:"
+    )
+
+
+def readme_cell(rows):
+    failed = [r for r in rows if r["failure"]]
+    if failed or not rows:
+        return float("inf"), f"fails on {len(failed)}" if rows else "–"
+    size = sum(int(r["file_bytes"]) for r in rows)
+    return size, f"{size / 1000:,.0f}"
 
 
 if __name__ == "__main__":
-    {"measure": measure, "page": page}[sys.argv[1] if len(sys.argv) == 2 else "page"]()
+    main(sys.argv[1:])

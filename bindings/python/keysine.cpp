@@ -208,30 +208,80 @@ std::vector<int32_t> decode_keys(const Head& head, const uint8_t* src, size_t si
 	return keys;
 }
 
+// Where the layers of some groups stand: (groups, layers).
+struct Parts
+{
+	std::vector<const uint8_t*> bytes;
+	std::vector<size_t> sizes;
+
+	Parts(const mocpack_KeysineLayout& l, const std::vector<nb::bytes>& layers, size_t first, size_t count)
+		: bytes(count * layers.size()), sizes(bytes.size())
+	{
+		for (size_t layer = 0; layer < layers.size(); ++layer)
+		{
+			const uint32_t* stated = l.sizes + l.segment_count + layer * l.group_count + first;
+			if (layers[layer].size() < sum_of(stated, count))
+				check_status(MOCPACK_TRUNCATED, "keysine groups");
+			const uint8_t* at = static_cast<const uint8_t*>(layers[layer].data());
+			for (size_t i = 0; i < count; at += stated[i++])
+				bytes[i * layers.size() + layer] = at, sizes[i * layers.size() + layer] = stated[i];
+		}
+	}
+};
+
+// Columns of the joints that are wanted, in their order; all where none are named.
+struct Columns
+{
+	std::vector<int32_t> rotations, translations;
+	mocpack_KeysineColumns view = {};
+
+	Columns(const mocpack_Skeleton& skeleton, const std::optional<std::vector<int32_t>>& joints)
+		: rotations(skeleton.joint_count, joints ? -1 : 0),
+		  translations(skeleton.translated_count, joints ? -1 : 0)
+	{
+		if (joints)
+			for (int32_t j : *joints)
+			{
+				if (j < 0 || size_t(j) >= skeleton.joint_count)
+					throw nb::value_error("no such joint");
+				rotations[size_t(j)] = 0;
+			}
+		for (int32_t& column : rotations)
+			column = column < 0 ? -1 : int32_t(view.rotation_count++);
+		for (size_t m = 0; m < translations.size(); ++m)
+			if (rotations[size_t(skeleton.translated_joints[m])] >= 0)
+				translations[m] = int32_t(view.translation_count++);
+		view.rotations = rotations.data();
+		view.translations = translations.data();
+	}
+};
+
 using Motion = std::tuple<NewArray<double, 3>, NewArray<double, 3>>;
 
-// Rotations and translations of groups first … first + count - 1, their last key included; without `groups`,
-// what the keys alone give.
+// Rotations and translations of groups first … first + count - 1, their last key included, from as many
+// layers as there are (none: what the keys alone give); of `joints` alone, where they are named.
 Motion keysine_decode(const Skeleton& skeleton, nb::bytes head_bytes, size_t frame_count, nb::bytes segments,
-					  std::optional<nb::bytes> groups, size_t first, size_t count, size_t threads)
+					  const std::vector<nb::bytes>& layers, size_t first, size_t count, size_t threads,
+					  const std::optional<std::vector<int32_t>>& wanted,
+					  const std::optional<std::vector<uint8_t>>& shifts)
 {
 	Head head(skeleton, head_bytes, frame_count);
 	const mocpack_KeysineLayout& l = head.layout;
-	if (first + count > l.group_count || (!count && l.group_count))
+	if (first + count > l.group_count || (!count && l.group_count) || layers.size() > l.layer_count)
 		throw nb::value_error("no such groups");
 	size_t first_segment = first / l.groups_per_segment;
 	size_t segment_count = count ? (first + count - 1) / l.groups_per_segment - first_segment + 1 : 1;
-	const uint32_t* sizes = l.sizes + l.segment_count + first;
-	if (groups && groups->size() < sum_of(sizes, count))
-		check_status(MOCPACK_TRUNCATED, "keysine groups");
+	if (shifts && (shifts->size() != l.track_count || l.layer_count != 1 || layers.size() != 1 || wanted))
+		throw nb::value_error("shifts are for all tracks of one layer");
+	Parts parts(l, layers, first, count);
 	size_t first_block = first * l.blocks_per_group;
 	size_t last_block = std::min(l.block_count, (first + count) * l.blocks_per_group);
 	size_t start = mocpack_keysine_key_frame(head.view, first_block);
 	size_t frames = mocpack_keysine_key_frame(head.view, last_block) - start + 1;
-	size_t joints = skeleton.view.joint_count, moving = skeleton.view.translated_count;
+	Columns columns(skeleton.view, wanted);
+	size_t joints = columns.view.rotation_count, moving = columns.view.translation_count;
 	std::atomic<int> status{MOCPACK_OK};
 	const uint8_t* key_src = static_cast<const uint8_t*>(segments.data());
-	const uint8_t* src = groups ? static_cast<const uint8_t*>(groups->data()) : nullptr;
 	size_t key_size = segments.size();
 	std::vector<int32_t> keys = decode_keys(head, key_src, key_size, first_segment, segment_count, threads);
 	const int32_t* own_keys =
@@ -239,9 +289,6 @@ Motion keysine_decode(const Skeleton& skeleton, nb::bytes head_bytes, size_t fra
 		(first_block - first_segment * l.groups_per_segment * l.blocks_per_group) * l.channel_count;
 	auto rotations = new_array<double, 3>({frames, joints, 4});
 	auto translations = new_array<double, 3>({frames, moving, 3});
-	std::vector<size_t> offsets(count + 1, 0);
-	for (size_t i = 0; i < count; ++i)
-		offsets[i + 1] = offsets[i] + sizes[i];
 	{
 		nb::gil_scoped_release release;
 		double *turn = rotations.data(), *place = translations.data();
@@ -250,15 +297,22 @@ Motion keysine_decode(const Skeleton& skeleton, nb::bytes head_bytes, size_t fra
 				   {
 					   size_t block = i * l.blocks_per_group;
 					   size_t frame = mocpack_keysine_key_frame(head.view, first_block + block) - start;
-					   int found = mocpack_keysine_decode_group(
-						   head.view, first + i, own_keys + block * l.channel_count,
-						   src ? src + offsets[i] : nullptr, sizes[i], turn + 4 * frame * joints,
-						   place + 3 * frame * moving, scratch);
+					   const int32_t* key = own_keys + block * l.channel_count;
+					   const uint8_t* const* bytes = parts.bytes.data() + i * layers.size();
+					   const size_t* sizes = parts.sizes.data() + i * layers.size();
+					   double *turns = turn + 4 * frame * joints, *places = place + 3 * frame * moving;
+					   int found = shifts ? mocpack_keysine_decode_coarse(head.view, first + i, key, bytes[0],
+																		  sizes[0], shifts->data(), turns,
+																		  places, scratch)
+										  : mocpack_keysine_decode_group(head.view, first + i, key, bytes,
+																		 sizes, layers.size(), &columns.view,
+																		 turns, places, scratch);
 					   if (found != MOCPACK_OK)
 						   status = found;
 				   });
 		mocpack_keysine_pose(head.view, own_keys + (last_block - first_block) * l.channel_count,
-							 turn + 4 * (frames - 1) * joints, place + 3 * (frames - 1) * moving);
+							 &columns.view, turn + 4 * (frames - 1) * joints,
+							 place + 3 * (frames - 1) * moving);
 	}
 	check_status(status, "a keysine group");
 	return {rotations, translations};
@@ -276,29 +330,32 @@ Motion keysine_poses(const Skeleton& skeleton, nb::bytes head_bytes, size_t fram
 	auto rotations = new_array<double, 3>({count, joints, 4});
 	auto translations = new_array<double, 3>({count, moving, 3});
 	for (size_t k = 0; k < count; ++k)
-		mocpack_keysine_pose(head.view, keys.data() + k * l.channel_count, rotations.data() + 4 * k * joints,
-							 translations.data() + 3 * k * moving);
+		mocpack_keysine_pose(head.view, keys.data() + k * l.channel_count, nullptr,
+							 rotations.data() + 4 * k * joints, translations.data() + 3 * k * moving);
 	return {rotations, translations};
 }
 
 // The coded part of a head.
 nb::bytes keysine_encode_head(int32_t model, const Skeleton& skeleton,
 							  Array<int32_t, nb::shape<-1, 13>> table, std::vector<uint32_t> sizes,
-							  size_t segment_count)
+							  size_t segment_count, Array<uint8_t, nb::ndim<2>> shifts)
 {
 	if (table.shape(0) != skeleton.view.joint_count || segment_count > sizes.size())
 		throw nb::value_error("table or sizes do not fit");
 	std::vector<int32_t> own(table.data(), table.data() + table.size());
-	std::vector<uint8_t> dst(64 + 8 * own.size() + 8 * sizes.size());
+	std::vector<uint8_t> own_shifts(shifts.data(), shifts.data() + shifts.size());
+	std::vector<uint8_t> dst(64 + 8 * own.size() + 8 * sizes.size() + 8 * shifts.size());
 	Memory scratch = allocate(mocpack_keysine_models_size());
-	size_t size =
-		mocpack_keysine_encode_head(model, &skeleton.view, own.data(), sizes.data(), segment_count,
-									sizes.size() - segment_count, dst.data(), dst.size(), start_of(scratch));
+	size_t size = mocpack_keysine_encode_head(
+		model, &skeleton.view, own.data(), sizes.data(), segment_count, sizes.size() - segment_count,
+		own_shifts.data(), shifts.shape(0), shifts.shape(1), dst.data(), dst.size(), start_of(scratch));
+	if (!size)
+		throw nb::value_error("a head that cannot be");
 	return nb::bytes(dst.data(), size);
 }
 
-// Plan and sizes of a payload's head.
-std::tuple<NewArray<int32_t, 2>, std::vector<uint32_t>>
+// Plan, sizes and shifts of a payload's head.
+std::tuple<NewArray<int32_t, 2>, std::vector<uint32_t>, NewArray<uint8_t, 2>>
 keysine_read_head(const Skeleton& skeleton, nb::bytes head_bytes, size_t frame_count)
 {
 	Head head(skeleton, head_bytes, frame_count);
@@ -306,7 +363,36 @@ keysine_read_head(const Skeleton& skeleton, nb::bytes head_bytes, size_t frame_c
 	auto table = new_array<int32_t, 2>({skeleton.view.joint_count, PLAN_COLUMNS});
 	const int32_t* found = mocpack_keysine_table(head.view);
 	std::copy(found, found + table.size(), table.data());
-	return {table, std::vector<uint32_t>(l.sizes, l.sizes + l.segment_count + l.group_count)};
+	auto shifts = new_array<uint8_t, 2>({l.layer_count - 1, l.track_count});
+	std::copy(l.shifts, l.shifts + shifts.size(), shifts.data());
+	size_t parts = l.segment_count + l.layer_count * l.group_count;
+	return {table, std::vector<uint32_t>(l.sizes, l.sizes + parts), shifts};
+}
+
+// The groups of a payload of one layer as several: (layers, groups).
+std::vector<Bytes> keysine_split(const Skeleton& skeleton, nb::bytes head_bytes, size_t frame_count,
+								 nb::bytes groups, Array<uint8_t, nb::ndim<2>> shifts)
+{
+	Head head(skeleton, head_bytes, frame_count);
+	const mocpack_KeysineLayout& l = head.layout;
+	if (shifts.shape(1) != l.track_count)
+		throw nb::value_error("shifts must be (layers - 1, tracks)");
+	Parts parts(l, {groups}, 0, l.group_count);
+	size_t count = shifts.shape(0) + 1;
+	std::vector<Bytes> layers(count);
+	std::vector<size_t> sizes(count);
+	Memory scratch = allocate(mocpack_keysine_split_scratch(head.view));
+	for (size_t i = 0; i < l.group_count; ++i)
+	{
+		std::vector<uint8_t> dst(2 * parts.sizes[i] + 4096 + 64 * count);
+		check_status(mocpack_keysine_split(head.view, i, parts.bytes[i], parts.sizes[i], shifts.data(), count,
+										   dst.data(), dst.size(), sizes.data(), start_of(scratch)),
+					 "a keysine group");
+		const uint8_t* at = dst.data();
+		for (size_t layer = 0; layer < count; at += sizes[layer++])
+			layers[layer].emplace_back(at, sizes[layer]);
+	}
+	return layers;
 }
 
 // States, weights and single states of the models as they start, for the decoder in Python.
@@ -404,13 +490,15 @@ void register_keysine(nb::module_& m)
 	m.def("keysine_learn", &keysine_learn, "skeleton"_a, "head"_a, "frame_count"_a, "segments"_a, "groups"_a,
 		  "models"_a, "counts"_a, "count_limit"_a, "fresh"_a);
 	m.def("keysine_encode_head", &keysine_encode_head, "model"_a, "skeleton"_a, "table"_a, "sizes"_a,
-		  "segment_count"_a);
+		  "segment_count"_a, "shifts"_a);
+	m.def("keysine_split", &keysine_split, "skeleton"_a, "head"_a, "frame_count"_a, "groups"_a, "shifts"_a);
 	m.def("keysine_read_head", &keysine_read_head, "skeleton"_a, "head"_a, "frame_count"_a);
 	m.def("keysine_start", &keysine_start, "model"_a);
 	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "rotations"_a, "translations"_a, "table"_a,
 		  "rates"_a, "block_count"_a, "blocks_per_group"_a, "groups_per_segment"_a, "settings"_a,
 		  "threads"_a);
 	m.def("keysine_decode", &keysine_decode, "skeleton"_a, "head"_a, "frame_count"_a, "segments"_a,
-		  "groups"_a.none(), "first"_a, "count"_a, "threads"_a);
+		  "layers"_a, "first"_a, "count"_a, "threads"_a, "joints"_a.none() = nb::none(),
+		  "shifts"_a.none() = nb::none());
 	m.def("keysine_poses", &keysine_poses, "skeleton"_a, "head"_a, "frame_count"_a, "segments"_a);
 }

@@ -20,6 +20,7 @@ const uint32_t LONGEST_CLIP = 1u << 26;	 // frames: JavaScript finds keys exactl
 const uint32_t LARGEST_HEAD = 1u << 21;	 // bytes
 const double UNIT_TOLERANCE = 1e-3;		 // of a quaternion's length
 const double FARTHEST = 1e7;			 // metres
+const size_t MOST_LAYERS = 16;
 const uint32_t NO_SEGMENT = 0xffffffffu;
 
 struct Clip
@@ -99,6 +100,28 @@ mocpack_Status take_rooms()
 	return clip.scratch && clip.keys && clip.rotations && clip.translations ? MOCPACK_OK : MOCPACK_NO_MEMORY;
 }
 
+struct Layers
+{
+	const uint8_t* src[MOST_LAYERS];
+	size_t sizes[MOST_LAYERS];
+};
+
+// Where each layer of a group begins; false where they do not make up exactly these bytes.
+bool find_layers(uint32_t group, const uint8_t* src, uint32_t size, Layers* layers)
+{
+	const mocpack_KeysineLayout& l = clip.layout;
+	uint64_t at = 0;
+	for (size_t i = 0; i < l.layer_count && i < MOST_LAYERS && l.group_count; ++i)
+	{
+		layers->src[i] = src + at;
+		layers->sizes[i] = l.sizes[l.segment_count + i * l.group_count + group];
+		at += layers->sizes[i];
+		if (at > size)
+			return false;
+	}
+	return at == size;
+}
+
 // Settles what was decoded, as a Clip in Python does; false where it is no motion.
 bool settle(size_t frames)
 {
@@ -149,8 +172,7 @@ int32_t open_clip(uint32_t joints, uint32_t ends, uint32_t moving, const double*
 	return take_rooms();
 }
 
-/* Where things stand, in numbers of 32 bits: size of the head, blocks, blocks in a group, groups in a
- * segment, segments, groups, and the address of the sizes of segments and groups. */
+/* Where things stand, as mocpack_KeysineLayout has it, in numbers of 32 bits. */
 EXPORT(describe_clip) const mocpack_KeysineLayout* describe_clip()
 {
 	return &clip.layout;
@@ -170,28 +192,32 @@ EXPORT(read_segment) int32_t read_segment(uint32_t segment, const uint8_t* src, 
 	return status;
 }
 
-/* Decodes a group whose segment has been read. The last group has the clip's last frame as well; a clip of
- * one frame has a group without bytes. Returns how many frames stand ready, or a status. */
+/* Decodes a group whose segment has been read, from its layers one after another. The last group has the
+ * clip's last frame as well; a clip of one frame has a group without bytes. Returns how many frames stand
+ * ready, or a status. */
 EXPORT(read_group) int32_t read_group(uint32_t group, const uint8_t* src, uint32_t size)
 {
 	const mocpack_KeysineLayout& l = clip.layout;
 	const bool last = size_t(group) + 1 >= l.group_count;
-	if ((group && group >= l.group_count) || size != (l.group_count ? l.sizes[l.segment_count + group] : 0))
-		return MOCPACK_TRUNCATED;
+	if (group && group >= l.group_count)
+		return MOCPACK_CORRUPT;
 	if (clip.segment == NO_SEGMENT || clip.segment != group / l.groups_per_segment)
 		return MOCPACK_CORRUPT;
+	Layers layers;
+	if (!find_layers(group, src, size, &layers))
+		return MOCPACK_TRUNCATED;
 	size_t first = group * l.blocks_per_group, end = last ? l.block_count : first + l.blocks_per_group;
 	const int32_t* keys = clip.keys + (first - clip.segment * blocks_per_segment(l)) * l.channel_count;
 	size_t frames = mocpack_keysine_key_frame(clip.head, end) - mocpack_keysine_key_frame(clip.head, first);
 	mocpack_Status status = MOCPACK_OK;
 	if (frames)
-		status = mocpack_keysine_decode_group(clip.head, group, keys, src, size, clip.rotations,
-											  clip.translations, clip.scratch);
+		status = mocpack_keysine_decode_group(clip.head, group, keys, layers.src, layers.sizes, l.layer_count,
+											  nullptr, clip.rotations, clip.translations, clip.scratch);
 	if (status != MOCPACK_OK)
 		return status;
 	if (last)
 	{
-		mocpack_keysine_pose(clip.head, keys + (end - first) * l.channel_count,
+		mocpack_keysine_pose(clip.head, keys + (end - first) * l.channel_count, nullptr,
 							 clip.rotations + 4 * frames * clip.skeleton.joint_count,
 							 clip.translations + 3 * frames * clip.skeleton.translated_count);
 		++frames;

@@ -64,7 +64,8 @@ class GroupCoder
 		start_models(models_, job.model);
 		Writer writer = {RangeEncoder(dst + 2, dst_size - 2)};
 		Shape shape = {blocks_, stride_, lengths_, job.tempo};
-		if (!Symbols<Writer>(writer, *models_, plan_).group(shape, steps_, values_, reaches_))
+		if (!Symbols<Writer>(writer, *models_, plan_)
+				 .group(shape, plan_.track_count, steps_, values_, reaches_))
 			return 0;
 		return sealed(dst, writer.coder.finish());
 	}

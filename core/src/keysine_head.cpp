@@ -17,6 +17,7 @@ namespace
 
 const size_t LONGEST_GROUP = 8192;			// frames
 const uint64_t LARGEST_NUMBER = 0x7fffffff; // so that products fit 64 bits, and numbers a 32-bit size_t
+const size_t MOST_LAYERS = 16;
 
 // Reads fields and remembers whether it ran past the end.
 struct Fields
@@ -74,7 +75,7 @@ bool plausible(const mocpack_KeysineHead& h)
 size_t mocpack_keysine_head_memory(size_t src_size, size_t joints)
 {
 	return sizeof(mocpack_KeysineHead) + plan_size(joints) + joints * PLAN_COLUMNS * sizeof(int32_t) +
-		   32 * src_size + sizeof(Models) + 16 * 64;
+		   MOST_LAYERS * 2 * joints + 32 * src_size + sizeof(Models) + 16 * 64;
 }
 
 mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const mocpack_Skeleton* skeleton,
@@ -90,12 +91,13 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 		return MOCPACK_CORRUPT;
 	in.end = src + h->size - 2;
 	uint32_t mode = in.byte();
+	h->layer_count = 1 + (mode >> 4);
 	h->model = int32_t(in.byte());
 	uint32_t fine_bits = in.byte();
 	uint32_t basis_bits = in.byte();
 	in.byte(); // the error of the keys alone, for those who play no more
 	h->tempo = int32_t(in.byte());
-	if (in.end - in.at < 4 || mode != 0 || fine_bits > 60)
+	if (in.end - in.at < 4 || (mode & 15) != 0 || fine_bits > 60)
 		return MOCPACK_CORRUPT;
 	h->unit = double(read_float(in.at));
 	in.at += 4;
@@ -103,35 +105,41 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 	h->block_count = in.varint();
 	h->blocks_per_group = in.varint();
 	h->groups_per_segment = in.varint();
+	for (size_t l = 1; l < h->layer_count; ++l)
+		in.byte(); // the error of the layers below the last, for those who play no more
 	if (in.short_of || basis_bits > 20 || !has_models(h->model) || !plausible(*h))
 		return MOCPACK_CORRUPT;
 	h->group_count = (h->block_count + h->blocks_per_group - 1) / h->blocks_per_group;
 	h->segment_count =
 		h->group_count ? (h->group_count + h->groups_per_segment - 1) / h->groups_per_segment : 1;
-	// a size costs more than a bit, so this many bytes bound how many there are
-	size_t count = h->segment_count + h->group_count, bytes = size_t(in.end - in.at);
+	// a size costs more than a bit, so this many bytes bound how many there are; neither product overflows,
+	// since there are fewer groups than frames and at most 16 layers
+	size_t count = h->segment_count + h->layer_count * h->group_count, bytes = size_t(in.end - in.at);
 	if (count > 8 * bytes)
 		return MOCPACK_CORRUPT;
 	int32_t* table = arena.take<int32_t>(skeleton->joint_count * PLAN_COLUMNS);
 	uint32_t* sizes = arena.take<uint32_t>(count);
+	uint8_t* shifts = arena.take<uint8_t>((h->layer_count - 1) * 2 * skeleton->joint_count);
 	Models* models = arena.take<Models>(1);
 	start_models(models, h->model);
 	std::memset(table, 0, skeleton->joint_count * PLAN_COLUMNS * sizeof(int32_t));
 	std::memset(sizes, 0, count * sizeof(uint32_t));
+	std::memset(shifts, 0, (h->layer_count - 1) * 2 * skeleton->joint_count);
 	Reader reader = {RangeDecoder(in.at, bytes)};
 	HeadSymbols<Reader> symbols(reader, *models);
 	symbols.sizes(sizes, h->segment_count, SEGMENT_SIZE);
-	symbols.sizes(sizes + h->segment_count, h->group_count, GROUP_SIZE);
+	symbols.sizes(sizes + h->segment_count, h->layer_count * h->group_count, GROUP_SIZE);
 	symbols.plan(table, *skeleton);
-	if (reader.coder.exhausted() || !reader.coder.all_read())
-		return MOCPACK_CORRUPT;
 	h->sizes = sizes;
+	h->shifts = shifts;
 	h->plan.skeleton = skeleton;
 	h->plan.table = table;
 	h->plan.unit = h->unit;
 	h->plan.fine = std::ldexp(1.0, -int(fine_bits));
 	h->plan.basis_grid = std::ldexp(1.0, -int(basis_bits));
-	if (!build_plan(&h->plan, arena.take<uint8_t>(plan_size(skeleton->joint_count))))
+	if (!build_plan(&h->plan, arena.take<uint8_t>(plan_size(skeleton->joint_count))) ||
+		!symbols.shifts(shifts, h->layer_count - 1, h->plan.track_count) || reader.coder.exhausted() ||
+		!reader.coder.all_read())
 		return MOCPACK_CORRUPT;
 	*head = h;
 	return MOCPACK_OK;
@@ -139,8 +147,9 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 
 mocpack_KeysineLayout mocpack_keysine_layout(const mocpack_KeysineHead* h)
 {
-	return {h->size,		h->block_count, h->blocks_per_group,  h->groups_per_segment, h->segment_count,
-			h->group_count, h->sizes,		h->plan.channel_count};
+	return {h->size,		h->block_count, h->blocks_per_group,   h->groups_per_segment, h->segment_count,
+			h->group_count, h->sizes,		h->plan.channel_count, h->plan.track_count,	  h->layer_count,
+			h->shifts};
 }
 
 size_t mocpack_keysine_key_frame(const mocpack_KeysineHead* h, size_t key)
@@ -149,8 +158,9 @@ size_t mocpack_keysine_key_frame(const mocpack_KeysineHead* h, size_t key)
 }
 
 size_t mocpack_keysine_encode_head(int32_t model, const mocpack_Skeleton* skeleton, int32_t* table,
-								   uint32_t* sizes, size_t segment_count, size_t group_count, uint8_t* dst,
-								   size_t dst_size, void* scratch)
+								   uint32_t* sizes, size_t segment_count, size_t group_count, uint8_t* shifts,
+								   size_t shift_count, size_t track_count, uint8_t* dst, size_t dst_size,
+								   void* scratch)
 {
 	Models* models = static_cast<Models*>(scratch);
 	start_models(models, model);
@@ -159,6 +169,8 @@ size_t mocpack_keysine_encode_head(int32_t model, const mocpack_Skeleton* skelet
 	symbols.sizes(sizes, segment_count, SEGMENT_SIZE);
 	symbols.sizes(sizes + segment_count, group_count, GROUP_SIZE);
 	symbols.plan(table, *skeleton);
+	if (!symbols.shifts(shifts, shift_count, track_count))
+		return 0;
 	return writer.coder.finish();
 }
 

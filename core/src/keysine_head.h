@@ -8,7 +8,9 @@ struct mocpack_KeysineHead
 	mocpack::keysine::Plan plan;
 	size_t frame_count, block_count, blocks_per_group, groups_per_segment;
 	size_t segment_count, group_count;
-	const uint32_t* sizes; // of the segments, then of the groups
+	size_t layer_count;
+	const uint32_t* sizes; // of the segments, then of the groups, layer by layer
+	const uint8_t* shifts; // (layers - 1, tracks): how coarse each layer is, but the last
 	size_t size;		   // of the head itself
 	double unit;
 	int32_t model, tempo;
@@ -26,15 +28,21 @@ struct GroupSymbols
 	int32_t* lengths; // (blocks) coefficients of each
 	int32_t* steps;	  // (tracks, blocks)
 	int32_t* values;  // (channels, blocks, stride)
+	double part;	  // of a step, that the values count
 	uint8_t* reaches; // (channels, blocks)
 	struct Models* models;
 };
 
 void lay_out_group(const mocpack_KeysineHead* head, GroupSymbols* symbols, Arena* arena);
 
-// Checks and reads a group; scratch holds mocpack_keysine_group_scratch bytes.
-mocpack_Status read_group(const mocpack_KeysineHead* head, size_t group, const uint8_t* src, size_t size,
-						  GroupSymbols* symbols, void* scratch);
+// Checks a group's first layers and reads their first tracks: coefficients in halves of their steps where not
+// all layers are read. scratch holds mocpack_keysine_group_scratch bytes.
+mocpack_Status read_group(const mocpack_KeysineHead* head, size_t group, const uint8_t* const* src,
+						  const size_t* sizes, size_t layer_count, size_t track_count, GroupSymbols* symbols,
+						  void* scratch);
+
+// Values (channels, blocks, stride) of a group as a layer of these shifts knows them; null: as they are.
+void shift_values(const Plan& plan, const GroupSymbols& whole, const uint8_t* shifts, int32_t* out);
 
 } // namespace keysine
 } // namespace mocpack

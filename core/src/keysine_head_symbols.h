@@ -1,6 +1,6 @@
 // The symbols of a `keysine` head: the plan, and the sizes of segments and groups.
 #pragma once
-#include "keysine_symbols.h"
+#include "keysine_refinement.h"
 
 namespace mocpack
 {
@@ -56,6 +56,21 @@ template <typename Coder> class HeadSymbols
 	{
 		for (size_t i = 0; i < count; ++i)
 			sizes[i] = natural(what, sizes[i]);
+	}
+
+	// How coarse each layer but the last is: shifts (count, tracks), each as its difference to the one
+	// before. False where they do not fall from layer to layer down to one.
+	bool shifts(uint8_t* shifts, size_t count, size_t tracks)
+	{
+		for (size_t i = 0; i < count * tracks; ++i)
+		{
+			int32_t before = i % tracks ? shifts[i - 1] : 0;
+			int32_t shift = before + number(KEY_STEP_NUMBER, shifts[i] - before);
+			if (shift < 0 || shift > (i >= tracks ? shifts[i - tracks] : MOST_SHIFT))
+				return false;
+			shifts[i] = uint8_t(shift);
+		}
+		return true;
 	}
 
   private:

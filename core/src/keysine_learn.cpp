@@ -82,12 +82,13 @@ double mocpack_keysine_learn_group(const mocpack_KeysineHead* head, size_t group
 {
 	const Plan& plan = head->plan;
 	GroupSymbols symbols;
-	if (read_group(head, group, src, size, &symbols, scratch) != MOCPACK_OK)
+	if (head->layer_count != 1 ||
+		read_group(head, group, &src, &size, 1, plan.track_count, &symbols, scratch) != MOCPACK_OK)
 		return -1;
 	Trainer trainer = {uint32_t(count_limit)};
 	Shape shape = {symbols.blocks, symbols.stride, symbols.lengths, head->tempo};
 	Symbols<Trainer>(trainer, *static_cast<Models*>(models), plan)
-		.group(shape, symbols.steps, symbols.values, symbols.reaches);
+		.group(shape, plan.track_count, symbols.steps, symbols.values, symbols.reaches);
 	for (size_t c = 0; counts && c < plan.channel_count; ++c)
 		for (int32_t b = 0; b < symbols.blocks; ++b)
 		{

@@ -188,21 +188,44 @@ template <typename Coder> class Symbols
 		return true;
 	}
 
-	// Steps (tracks, blocks) and coefficients of one group, track by track. reaches is scratch of
-	// (channels, blocks), and so is what steps holds of tracks that do not move: -1.
-	bool group(const Shape& shape, int32_t* steps, int32_t* values, uint8_t* reaches)
+	// Steps (tracks, blocks) and coefficients of one group's first tracks, track by track. reaches is scratch
+	// of (channels, blocks), and so is what steps holds of tracks that do not move: -1.
+	bool group(const Shape& shape, size_t track_count, int32_t* steps, int32_t* values, uint8_t* reaches)
 	{
-		for (int32_t b = 0; b < shape.blocks; ++b)
-			for (; bands_ready_ <= shape.lengths[b]; ++bands_ready_)
-				bands_[bands_ready_] = uint8_t(band_of(bands_ready_, shape.tempo));
-		for (size_t t = 0; t < plan_.track_count; ++t)
+		find_bands(shape);
+		for (size_t t = 0; t < track_count; ++t)
 			for (int32_t b = 0; b < shape.blocks; ++b)
 				if (!block(shape, int32_t(t), b, steps, values, reaches))
 					return false;
 		return true;
 	}
 
-  private:
+  protected:
+	// A channel in a block, and the rows that are its contexts: null where there are none.
+	struct Rows
+	{
+		int32_t* own;
+		const int32_t *before, *left, *up;
+	};
+
+	void find_bands(const Shape& shape)
+	{
+		for (int32_t b = 0; b < shape.blocks; ++b)
+			for (; bands_ready_ <= shape.lengths[b]; ++bands_ready_)
+				bands_[bands_ready_] = uint8_t(band_of(bands_ready_, shape.tempo));
+	}
+
+	Rows rows_of(const Shape& shape, const Track& track, int32_t b, int32_t c, int32_t* values) const
+	{
+		int32_t* own = values + ((track.first_channel + c) * shape.blocks + b) * shape.stride;
+		const int32_t* up =
+			track.parent < 0
+				? nullptr
+				: values + ((plan_.tracks[track.parent].first_channel + lesser(c, 2)) * shape.blocks + b) *
+							   shape.stride;
+		return {own, b ? own - shape.stride : nullptr, c ? own - shape.blocks * shape.stride : nullptr, up};
+	}
+
 	int32_t key_value(const Track& track, int32_t c, bool later, uint8_t* exponents, int32_t mean,
 					  int32_t value)
 	{
@@ -241,26 +264,33 @@ template <typename Coder> class Symbols
 
 	bool block(const Shape& shape, int32_t t, int32_t b, int32_t* steps, int32_t* values, uint8_t* reaches)
 	{
+		if (!step(shape, t, b, steps, reaches))
+			return false;
+		int32_t found = steps[t * shape.blocks + b];
+		for (int32_t c = 0; found >= 0 && c < plan_.tracks[t].channels; ++c)
+			if (!channel(shape, t, b, c, found, values, reaches))
+				return false;
+		return true;
+	}
+
+	// Whether the track moves in a block, and by which step.
+	bool step(const Shape& shape, int32_t t, int32_t b, int32_t* steps, uint8_t* reaches)
+	{
 		const Track& track = plan_.tracks[t];
-		int32_t* step = steps + t * shape.blocks + b;
-		int32_t before = b ? step[-1] : -1;
+		int32_t* own = steps + t * shape.blocks + b;
+		int32_t before = b ? own[-1] : -1;
 		int32_t above = track.parent >= 0 ? steps[track.parent * shape.blocks + b] : -1;
 		int32_t last = t ? steps[(t - 1) * shape.blocks + b] : -1;
-		if (!moves(track, b, before, above, last, *step >= 0))
+		if (!moves(track, b, before, above, last, *own >= 0))
 		{
-			*step = -1;
+			*own = -1;
 			for (int32_t c = 0; c < track.channels; ++c)
 				reaches[(track.first_channel + c) * shape.blocks + b] = 0;
 			return true;
 		}
 		int32_t guess = known_step(steps, shape.blocks, t, b);
-		*step = guess + step_change(b > 0 && before >= 0 ? 0 : above >= 0 ? 1 : 2, *step - guess);
-		if (*step < 0 || *step >= STEPS)
-			return false;
-		for (int32_t c = 0; c < track.channels; ++c)
-			if (!channel(shape, t, b, c, *step, values, reaches))
-				return false;
-		return true;
+		*own = guess + step_change(b > 0 && before >= 0 ? 0 : above >= 0 ? 1 : 2, *own - guess);
+		return *own >= 0 && *own < STEPS;
 	}
 
 	bool moves(const Track& track, int32_t b, int32_t before, int32_t above, int32_t last, bool value)
@@ -301,31 +331,30 @@ template <typename Coder> class Symbols
 				 uint8_t* reaches)
 	{
 		const Track& track = plan_.tracks[t];
-		int32_t at = track.first_channel + c, n = shape.lengths[b];
-		int32_t* row = values + (at * shape.blocks + b) * shape.stride;
-		int32_t reach = 0;
-		for (int32_t k = n; k > 0 && !reach; --k)
-			reach = row[k] ? k : 0;
-		reach = reach_value(shape, track, b, c, step, reach, reaches);
+		Rows rows = rows_of(shape, track, b, c, values);
+		int32_t n = shape.lengths[b], reach = last_of(rows.own, n);
+		reach = reach_value(shape, track, b, c, step, 0, reach, reaches);
 		if (reach > n)
 			return false;
-		const int32_t* before = b ? row - shape.stride : nullptr;
-		const int32_t* left = c ? row - shape.blocks * shape.stride : nullptr;
-		const int32_t* up =
-			track.parent < 0
-				? nullptr
-				: values + ((plan_.tracks[track.parent].first_channel + lesser(c, 2)) * shape.blocks + b) *
-							   shape.stride;
 		for (int32_t k = 1; k <= reach; ++k)
-			if (!coefficient(track, c, k, reach, row, before, left, up))
+			if (!coefficient(track, c, k, reach, rows))
 				return false;
 		for (int32_t k = reach + 1; k < shape.stride; ++k)
-			row[k] = 0;
+			rows.own[k] = 0;
 		return true;
 	}
 
+	// The highest frequency up to n that is not zero.
+	static int32_t last_of(const int32_t* row, int32_t n)
+	{
+		while (n > 0 && !row[n])
+			--n;
+		return n;
+	}
+
+	// A reach that is known to be at least `least`; its class goes to `reaches`.
 	int32_t reach_value(const Shape& shape, const Track& track, int32_t b, int32_t c, int32_t step,
-						int32_t value, uint8_t* reaches)
+						int32_t least, int32_t value, uint8_t* reaches)
 	{
 		uint8_t* own = reaches + (track.first_channel + c) * shape.blocks + b;
 		int32_t was = b ? own[-1] + 1 : 0, left = c ? own[-shape.blocks] + 1 : 0, up = 0;
@@ -337,7 +366,7 @@ template <typename Coder> class Symbols
 							 reach_[4] + (fine * 4 + c) * REACHES},
 							nullptr,
 							reach_families_ + INPUTS * (track.family * 4 + c)};
-		int32_t wanted = reach_class(value), found = 0;
+		int32_t wanted = reach_class(value), found = reach_class(least);
 		while (found < REACHES - 1)
 		{
 			context.weights = reach_weights_ + INPUTS * found;
@@ -348,26 +377,40 @@ template <typename Coder> class Symbols
 		*own = uint8_t(found);
 		int32_t floor = reach_floor(found), rest = value - floor;
 		int bits = found < 5 ? 0 : (found - 5) / 2 + 1;
-		int32_t read = 0;
+		int32_t read = 0, low = least > floor ? least - floor : 0;
 		for (int k = bits - 1; k >= 0; --k)
 		{
 			int bit = (rest >> k) & 1;
-			read = 2 * read +
-				   (k == bits - 1 ? coder_.bit(m_.singles[REACH_LOW + found], bit) : coder_.coin(bit));
+			if (2 * read + 1 > low >> k) // else a zero would fall below `least`
+				bit = k == bits - 1 ? coder_.bit(m_.singles[REACH_LOW + found], bit) : coder_.coin(bit);
+			else
+				bit = 1;
+			read = 2 * read + bit;
 		}
 		return floor + read;
 	}
 
-	bool coefficient(const Track& track, int32_t c, int32_t k, int32_t reach, int32_t* row,
-					 const int32_t* before, const int32_t* left, const int32_t* up)
+	bool coefficient(const Track& track, int32_t c, int32_t k, int32_t reach, const Rows& rows)
 	{
-		int32_t one = magnitude(row[k - 1]), two = k > 1 ? magnitude(row[k - 2]) : 0;
+		Contexts context = contexts_of(track, c, k, reach, rows);
+		int32_t value = rows.own[k], size = magnitude(value), found = k == reach ? 1 : 0;
+		while (found < UNARY && more(context, k, found, size > found))
+			++found;
+		if (found == UNARY && !escape(size, &found))
+			return false;
+		rows.own[k] = !found ? 0 : coder_.coin(value < 0) ? -found : found;
+		return true;
+	}
+
+	Contexts contexts_of(const Track& track, int32_t c, int32_t k, int32_t reach, const Rows& rows) const
+	{
+		int32_t one = magnitude(rows.own[k - 1]), two = k > 1 ? magnitude(rows.own[k - 2]) : 0;
 		int32_t near = lesser(one, 1000) * 2 + lesser(two, 1000);
-		int32_t was = before ? around(before, k) : 0, side = left ? around(left, k) : 0,
-				over = up ? around(up, k) : 0;
+		int32_t was = rows.before ? around(rows.before, k) : 0, side = rows.left ? around(rows.left, k) : 0,
+				over = rows.up ? around(rows.up, k) : 0;
 		int32_t band = bands_[k];
 		int32_t all = 2 * near + was + side + over;
-		Contexts context = {
+		return {
 			{coefficient_[0] + (activity(near) * BANDS + band) * LEVELS,
 			 coefficient_[1] +
 				 ((lesser(activity(was), 8) * 9 + lesser(activity(side), 8)) * 3 + lesser(one, 2)) * LEVELS,
@@ -377,19 +420,14 @@ template <typename Coder> class Symbols
 				 ((lesser(activity(over), 8) * 6 + lesser(activity(near), 5)) * 4 + c) * LEVELS},
 			nullptr,
 			coefficient_families_ + INPUTS * (track.family * 4 + c)};
-		int32_t value = row[k], size = magnitude(value), found = k == reach ? 1 : 0;
-		while (found < UNARY)
-		{
-			int32_t level = lesser(found, LEVELS - 1);
-			context.weights = coefficient_weights_ + INPUTS * (level * 4 + lesser(band / 3, 3));
-			if (!coder_.bit(context, uint32_t(level), size > found))
-				break;
-			++found;
-		}
-		if (found == UNARY && !escape(size, &found))
-			return false;
-		row[k] = !found ? 0 : coder_.coin(value < 0) ? -found : found;
-		return true;
+	}
+
+	// Whether the magnitude of coefficient k is more than `found`.
+	bool more(Contexts& context, int32_t k, int32_t found, bool value)
+	{
+		int32_t level = lesser(found, LEVELS - 1);
+		context.weights = coefficient_weights_ + INPUTS * (level * 4 + lesser(bands_[k] / 3, 3));
+		return coder_.bit(context, uint32_t(level), value) != 0;
 	}
 
 	static int32_t around(const int32_t* row, int32_t k)

@@ -26,13 +26,16 @@ interface Exports {
   translations(): number;
 }
 
-/** Where things stand in a payload: the head, then segments, then groups. */
+/** Where things stand in a payload: the head, then segments, then groups layer by layer. */
 export interface Layout {
   headSize: number;
   blockCount: number;
   blocksPerGroup: number;
   groupsPerSegment: number;
+  groupCount: number;
+  layerCount: number;
   segmentSizes: Uint32Array;
+  /** Layer by layer. */
   groupSizes: Uint32Array;
 }
 
@@ -53,7 +56,7 @@ interface Running {
   input: { address: number; size: number };
 }
 
-const NUMBERS = 7; // of describe_clip
+const NUMBERS = 10; // of describe_clip
 const FAILURES: Record<number, [ErrorKind, string]> = {
   [-1]: ["truncated", "ends too early"],
   [-2]: ["corrupt", "contradicts its specification"],
@@ -93,7 +96,7 @@ export class Decoder {
     return this.guarded(() => describe(this.running!.core));
   }
 
-  /** Decodes a group from its own bytes and those of its segment; `ready` comes before. */
+  /** Decodes a group from its layers, one after another, and its segment; `ready` comes before. */
   decode(group: number, bytes: Uint8Array, segment: number, segmentBytes: Uint8Array): Decoded {
     return this.guarded(() => {
       const running = this.running!;
@@ -174,11 +177,13 @@ async function instantiate(module: WebAssembly.Module): Promise<Exports> {
 
 function describe(core: Exports): Layout {
   const { buffer } = core.memory;
-  const [headSize, blockCount, blocksPerGroup, groupsPerSegment, segments, groups, sizesAt] =
-    new Uint32Array(buffer, core.describe_clip(), NUMBERS);
-  const sizes = new Uint32Array(buffer, sizesAt, segments + groups);
-  const [segmentSizes, groupSizes] = [sizes.slice(0, segments), sizes.slice(segments)];
-  return { headSize, blockCount, blocksPerGroup, groupsPerSegment, segmentSizes, groupSizes };
+  const numbers = new Uint32Array(buffer, core.describe_clip(), NUMBERS);
+  const [headSize, blockCount, blocksPerGroup, groupsPerSegment, segments, groupCount] = numbers;
+  const [sizesAt, , , layerCount] = numbers.subarray(6);
+  const sizes = new Uint32Array(buffer, sizesAt, segments + layerCount * groupCount).slice();
+  const [segmentSizes, groupSizes] = [sizes.subarray(0, segments), sizes.subarray(segments)];
+  const counts = { blockCount, blocksPerGroup, groupsPerSegment, groupCount, layerCount };
+  return { headSize, ...counts, segmentSizes, groupSizes };
 }
 
 /** Copies a part to where the decoder reads it; returns address and size. */

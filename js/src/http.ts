@@ -1,7 +1,7 @@
 /** A file on a server, fetched by ranges: blocks as they are needed, each once. */
 
 import { MocpackError } from "./error.js";
-import { BufferSource, checkRange, type ByteSource } from "./source.js";
+import { BufferSource, checkRange, joined, type ByteSource } from "./source.js";
 
 const BLOCK = 16_384; // bytes
 const MOST_BLOCKS = 512; // kept
@@ -152,17 +152,6 @@ class Transfer {
 function totalSize(response: Response): number | undefined {
   const match = /^bytes \d+-\d+\/(\d+)$/.exec(response.headers.get("Content-Range") ?? "");
   return match ? Number(match[1]) : undefined;
-}
-
-function joined(parts: Uint8Array[]): Uint8Array {
-  if (parts.length === 1) return parts[0];
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }
 
 function otherBytes(url: string): MocpackError {

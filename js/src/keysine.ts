@@ -5,7 +5,7 @@ import { Decoder, type Decoded, type Layout } from "./decoder.js";
 import { MocpackError } from "./error.js";
 import { FieldReader } from "./fields.js";
 import { between, locate } from "./sampling.js";
-import type { ByteSource } from "./source.js";
+import { joined, type ByteSource } from "./source.js";
 import type { Frames, Motion } from "./types.js";
 
 const BITSTREAM = 1;
@@ -43,7 +43,7 @@ async function readHeadBytes(
   if (size > payload.size) throw new MocpackError("truncated", "keysine payload ends in its head");
   // a copy, since the decoder may have to start again when the source is closed
   const head = (await source.read(payload.start, size)).slice();
-  if (head[read.offset] === GRID)
+  if ((head[read.offset] & 15) === GRID)
     throw new MocpackError(
       "unsupported",
       "keysine on a grid in time is not decoded here, only its mode transform is",
@@ -69,7 +69,7 @@ class KeysineMotion implements Motion {
   readonly declaredError;
   readonly measured;
   readonly metadata;
-  /** Where each segment and group begins in the file, and where the last one ends. */
+  /** Where each segment and each group of each layer begins in the file, and where the last one ends. */
   private readonly segmentStarts: Float64Array;
   private readonly groupStarts: Float64Array;
   private readonly groupCount: number;
@@ -92,7 +92,7 @@ class KeysineMotion implements Motion {
     const { headSize, segmentSizes, groupSizes } = layout;
     this.segmentStarts = starts(container.payload.start + headSize, segmentSizes);
     this.groupStarts = starts(this.segmentStarts[segmentSizes.length], groupSizes);
-    this.groupCount = Math.max(1, groupSizes.length);
+    this.groupCount = Math.max(1, layout.groupCount);
   }
 
   async frames(start: number, stop: number): Promise<Frames> {
@@ -153,21 +153,31 @@ class KeysineMotion implements Motion {
     const reads: Promise<unknown>[] = [];
     for (let s = this.segmentOf(first); s <= this.segmentOf(last); ++s)
       reads.push(this.read(this.segmentStarts, s, s).then((bytes) => segments.set(s, bytes)));
-    const run = this.groupStarts.length > 1 ? this.read(this.groupStarts, first, last) : EMPTY;
-    const [bytes] = await Promise.all([run, ...reads]);
-    const groups: Uint8Array[] = [];
-    for (let g = first; g <= last; ++g) groups.push(this.slice(bytes, first, g));
+    const layers = this.readLayers(first, last);
+    await Promise.all(reads);
+    const groups = joinedLayers(await layers);
     return { first, segments, groups };
+  }
+
+  /** For each layer, the bytes of each of these groups; a run of groups is one read. */
+  private readLayers(first: number, last: number): Promise<Uint8Array[][]> {
+    const { groupCount, layerCount } = this.layout;
+    if (!groupCount) return Promise.resolve([[new Uint8Array(0)]]);
+    const layers = Array.from({ length: layerCount }, async (_, layer) => {
+      const [from, to] = [layer * groupCount + first, layer * groupCount + last];
+      const bytes = await this.read(this.groupStarts, from, to);
+      const starts = this.groupStarts
+        .subarray(from, to + 2)
+        .map((at) => at - this.groupStarts[from]);
+      return Array.from({ length: to + 1 - from }, (__, g) =>
+        bytes.subarray(starts[g], starts[g + 1]),
+      );
+    });
+    return Promise.all(layers);
   }
 
   private read(starts: Float64Array, first: number, last: number): Promise<Uint8Array> {
     return this.source.read(starts[first], starts[last + 1] - starts[first]);
-  }
-
-  private slice(bytes: Uint8Array, first: number, group: number): Uint8Array {
-    if (this.groupStarts.length === 1) return bytes;
-    const at = this.groupStarts[first];
-    return bytes.subarray(this.groupStarts[group] - at, this.groupStarts[group + 1] - at);
   }
 
   /** Writes what `out` wants of a group; one that it wants only in part is kept, since more will be asked. */
@@ -220,13 +230,18 @@ class KeysineMotion implements Motion {
   }
 }
 
-const EMPTY = Promise.resolve(new Uint8Array(0));
-
 /** The bytes of groups first, first + 1, … and of the segments that they need. */
 interface Parts {
   first: number;
   segments: Map<number, Uint8Array>;
   groups: Uint8Array[];
+}
+
+/** For each group, its layers one after another. */
+function joinedLayers(layers: Uint8Array[][]): Uint8Array[] {
+  return layers[0].map((bytes, g) =>
+    layers.length > 1 ? joined(layers.map((own) => own[g])) : bytes,
+  );
 }
 
 function starts(at: number, sizes: Uint32Array): Float64Array {

@@ -34,3 +34,15 @@ export function checkRange(source: ByteSource, start: number, size: number): voi
   const missing = start + size - source.size;
   if (missing > 0) throw new MocpackError("truncated", `file ends ${missing} bytes too early`);
 }
+
+/** Parts one after another. */
+export function joined(parts: Uint8Array[]): Uint8Array {
+  if (parts.length === 1) return parts[0];
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}

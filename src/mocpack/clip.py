@@ -17,7 +17,7 @@ import numpy.typing as npt
 from mocpack import _core, kinematics
 from mocpack.errors import InvalidClipError, UsageError
 from mocpack.rotations import slerp
-from mocpack.skeleton import Skeleton, frozen_array, is_frozen
+from mocpack.skeleton import SentWhole, Skeleton, frozen_array, is_frozen
 
 F64 = npt.NDArray[np.float64]
 I32 = npt.NDArray[np.int32]
@@ -27,7 +27,7 @@ FARTHEST = 1e7  # metres; beyond it float64 cannot keep a micrometre apart from 
 
 
 @dataclass(frozen=True, eq=False)
-class ClipHeader:
+class ClipHeader(SentWhole):
     """Everything about a clip but its samples; the container stores it, codecs receive it.
 
     Parameters
@@ -68,6 +68,12 @@ class ClipHeader:
         """Frames a second."""
         return 1.0 / self.frame_time
 
+    def joints(self, joints: Sequence[int]) -> ClipHeader:
+        """Return the header of the motion of these joints and their ancestors."""
+        kept = {old: new for new, old in enumerate(self.skeleton.with_ancestors(joints))}
+        moving = tuple(kept[j] for j in self.translated_joints if j in kept)
+        return replace(self, skeleton=self.skeleton.subset(list(kept)), translated_joints=moving)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ClipHeader):
             return NotImplemented
@@ -84,7 +90,7 @@ class ClipHeader:
 
 
 @dataclass(frozen=True, eq=False)
-class Clip:
+class Clip(SentWhole):
     """A skeleton in motion.
 
     Parameters
@@ -212,11 +218,9 @@ class Clip:
         """Return the motion of these joints and their ancestors."""
         kept = self.skeleton.with_ancestors(joints)
         moving = [m for m, j in enumerate(self.translated_joints) if j in kept]
-        header = self.with_header(
-            skeleton=self.skeleton.subset(kept),
-            translated_joints=tuple(kept.index(self.translated_joints[m]) for m in moving),
+        return Clip(
+            self.header.joints(joints), self.rotations[:, kept], self.translations[:, moving]
         )
-        return Clip(header, self.rotations[:, kept], self.translations[:, moving])
 
     def sample(self, time: float) -> Clip:
         """Return the pose at `time` seconds as a one-frame clip; slerp between frames, clamped."""
@@ -236,7 +240,7 @@ class Clip:
 
 
 @dataclass(frozen=True, eq=False)
-class VertexHeader:
+class VertexHeader(SentWhole):
     """Everything about a vertex animation but its samples."""
 
     kind: ClassVar[str] = "vertices"
@@ -268,7 +272,7 @@ class VertexHeader:
 
 
 @dataclass(frozen=True, eq=False)
-class VertexClip:
+class VertexClip(SentWhole):
     """A mesh in motion.
 
     Parameters

@@ -116,12 +116,15 @@ class Layout:
         Bytes spent on finding and checking them.
     model_bytes : int
         Bytes of statistics or bases that the payload carries along.
+    layer_errors : tuple of float
+        Largest error in metres, where it is stated, of the layers but the last.
     """
 
     groups: int = 1
     layers: int = 1
     index_bytes: int = 0
     model_bytes: int = 0
+    layer_errors: tuple[float, ...] = ()
 
 
 @runtime_checkable

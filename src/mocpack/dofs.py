@@ -85,6 +85,17 @@ def moving_dofs(matrix: F64) -> npt.NDArray[np.bool_]:
     return np.asarray(np.ptp(matrix, axis=0) > 0)
 
 
+def coded_dofs(matrix: F64) -> npt.NDArray[np.bool_]:
+    """Return which columns to code: those that move, and the first whether it moves or not.
+
+    So the payload grows with the frames even of a still clip, and decoders can hold what is
+    announced against what is there.
+    """
+    moving = moving_dofs(matrix)
+    moving[:1] = True
+    return moving
+
+
 def _scale(header: ClipHeader) -> F64:
     return np.where(is_angle(header.skeleton), np.pi / 180, header.unit)
 

@@ -17,10 +17,9 @@ from mocpack.codec import Codec, SupportsBound, SupportsQuality
 from mocpack.container import Errors, Packed, pack
 from mocpack.dofs import moving_dofs, to_dofs
 from mocpack.errors import BoundError, UsageError
+from mocpack.knob import CONTENT, Scale, close_in
 from mocpack.registry import non_default_params
 from mocpack.units import format_length, format_size
-
-STEPS = 18  # halvings of the knob's range: to a few parts in a million of its logarithm
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,11 @@ def _within_error(clip: AnyClip, codec: Codec, target: Target, effort: str) -> A
         best: Attempt | None = attempt(clip, bounded, declared=target.max_error)
     elif isinstance(codec, SupportsQuality):
         best = _search(
-            clip, codec, lambda made: error(made) <= bound, finest=False, declared=target.max_error
+            clip,
+            codec,
+            lambda made: _over(error(made), bound),
+            finest=False,
+            declared=target.max_error,
         )
     else:
         best = attempt(clip, codec, declared=target.max_error)
@@ -148,7 +151,7 @@ def _within_size(clip: AnyClip, codec: Codec, limit: int, effort: str) -> Attemp
     if isinstance(codec, SupportsBound):
         codec = codec.with_bound(max_error=None, mean_error=None, effort=effort)
     if isinstance(codec, SupportsQuality):
-        best = _search(clip, codec, lambda made: len(made.data) <= limit, finest=True)
+        best = _search(clip, codec, lambda made: _over(len(made.data), limit), finest=True)
     else:
         best = attempt(clip, codec)
     if best is None or len(best.data) > limit:
@@ -172,49 +175,44 @@ def _size_limit(clip: AnyClip, target: Target) -> int:
 def _search(
     clip: AnyClip,
     codec: Codec,
-    good: Callable[[Attempt], bool],
+    excess: Callable[[Attempt], float],
     *,
     finest: bool,
     declared: float | None = None,
 ) -> Attempt | None:
-    """Bisect the knob between its fine and its coarse end.
+    """Return the best setting of the knob whose `excess` over the target is not above 0.
 
-    With `finest`, return the finest setting that is good (a size is kept by coarse settings),
-    else the coarsest (an error is kept by fine ones). None if none that was tried is good.
+    With `finest`, the finest one (a size is kept by coarse settings), else the one of the
+    smallest file (an error is kept by fine ones). None if none that was tried keeps the target.
     """
     assert isinstance(codec, SupportsQuality)
-    knob = codec.quality
-    fine, coarse = (knob.low, knob.high) if knob.grows > 0 else (knob.high, knob.low)
-    safe, wanted = (coarse, fine) if finest else (fine, coarse)
-    best: Attempt | None = None
+    scale = Scale(codec.quality, finest=finest)
     tried: dict[float, Attempt] = {}
 
-    def make(value: float) -> Attempt:
+    def made(place: float) -> Attempt:
+        value = scale.value(place)
         if value not in tried:
-            setting = int(value) if knob.integer else value
-            tried[value] = attempt(clip, replace(codec, **{knob.field: setting}), declared=declared)
+            setting = int(value) if codec.quality.integer else value
+            changed = replace(codec, **{codec.quality.field: setting})
+            tried[value] = attempt(clip, changed, declared=declared)
         return tried[value]
 
-    for value in (wanted, safe):
-        made = make(value)
-        if good(made):
-            best = made
-            if value == wanted:
-                return best
-    if best is None:
+    def worth(kept: float, missed: float) -> bool:
+        bytes_apart = abs(_size(made(kept)) - _size(made(missed)))
+        return bytes_apart > CONTENT * _size(made(kept)) and scale.apart(kept, missed)
+
+    start = scale.place(getattr(codec, codec.quality.field))
+    close_in(lambda place: excess(made(place)), start, worth=worth)
+    good = {v: one for v, one in tried.items() if excess(one) <= 0}
+    if not good:
         return None
-    for _ in range(STEPS):
-        middle = _between(safe, wanted, integer=knob.integer)
-        if middle in (safe, wanted):
-            break
-        made = make(middle)
-        if good(made):
-            safe, best = middle, made
-        else:
-            wanted = middle
-    return best
+    return good[max(good, key=scale.place)] if finest else min(good.values(), key=_size)
 
 
-def _between(a: float, b: float, *, integer: bool) -> float:
-    middle = math.sqrt(a * b) if a > 0 and b > 0 else (a + b) / 2
-    return float(round(middle)) if integer else middle
+def _size(made: Attempt) -> int:
+    return len(made.data)
+
+
+def _over(found: float, limit: float) -> float:
+    """Return how far `found` is over the limit, as a logarithm: 0 is just kept."""
+    return math.log(max(found, 1e-300) / limit)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +26,28 @@ DEFAULT_ROOT = ("Xposition", "Yposition", "Zposition", "Zrotation", "Yrotation",
 DEFAULT_JOINT = ("Zrotation", "Yrotation", "Xrotation")
 
 
+class SentWhole:
+    """A frozen value that other processes get bit for bit, and as frozen."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        given = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        plain = {k: dict(v) if isinstance(v, MappingProxyType) else v for k, v in given.items()}
+        return _restored, (type(self), plain)
+
+
+def _restored(cls: type, given: dict[str, Any]) -> Any:
+    """Return the value that was sent; it was checked when it was made."""
+    value: Any = object.__new__(cls)
+    for name, part in given.items():
+        if isinstance(part, np.ndarray):
+            part.setflags(write=False)
+        kept = MappingProxyType(part) if isinstance(part, dict) else part
+        object.__setattr__(value, name, kept)
+    return value
+
+
 @dataclass(frozen=True, eq=False)
-class Skeleton:
+class Skeleton(SentWhole):
     """A tree of joints, parents before children, one root.
 
     Parameters

@@ -7,7 +7,6 @@ with the real decoder, measures with a metric of the table.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import cpu_count
@@ -20,6 +19,7 @@ from mocpack.metrics import METRICS, Metric
 from mocpack.metrics.pair import pair
 from mocpack.registry import non_default_params
 from mocpack.units import format_size
+from mocpack.workers import worker_pool
 
 ALIASES = {"me": "me_cm", "skted": "sk_ted", "max": "max_error_mm", "def": "def_cm"}
 NO_ERRORS = Errors(None, 0.0, 0.0, 0.0, 0.0)  # stands for the measured ones, of the same length
@@ -137,7 +137,7 @@ def _trying(
     if workers == 1:
         yield lambda codecs: [_told(progress, try_setting(clip, c, metric)) for c in codecs]
         return
-    with ProcessPoolExecutor(workers, initializer=_remember, initargs=(clip, metric)) as pool:
+    with worker_pool(workers, begin=_remember, given=(clip, metric)) as pool:
         yield lambda codecs: [_told(progress, t) for t in pool.map(_try_remembered, codecs)]
 
 

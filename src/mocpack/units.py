@@ -97,3 +97,18 @@ def _with_unit(text: str, units: dict[str, float] | dict[str, int], what: str, l
             + ", ".join(units)
         )
     return float(match.group(1)) * units[match.group(2)]
+
+
+def frame_range(text: str) -> slice:
+    """Read frames as ``1:``, ``:100`` or ``10:20``.
+
+    >>> frame_range("1:")
+    slice(1, None, None)
+    """
+    first, colon, last = text.partition(":")
+    try:
+        if not colon:
+            raise ValueError
+        return slice(int(first) if first else None, int(last) if last else None)
+    except ValueError:
+        raise UsageError(f"write frames as 1:, :100 or 10:20, got {text!r}") from None

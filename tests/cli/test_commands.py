@@ -145,10 +145,25 @@ def test_a_target_out_of_reach_leaves_with_one_and_writes_nothing(folder):
         (["info", "walk.bvh"], "not a .mocp file"),
         (["no-such-command"], "No such command"),
         (["bench", "--paper", "9"], "no paper '9'"),
+        (["bench"], "name at least one --codec"),
+        (["bench", "--codec", "raw", "--anchor", "zfp"], "the anchor must be one of the codecs"),
+        (["bench", "--codec", "raw", "--metric", "beauty"], "no metric 'beauty'; there are: "),
+        (["bench", "--codec", "raw", "--frames", "x"], "write frames as"),
+        (["bench", "--codec", "raw", "--target", "x=3"], "write a target as"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_sentence(folder, words, sentence):
     refused(run(*words, folder=folder), sentence)
+
+
+def test_bench_measures_writes_a_report_and_names_what_failed(folder):
+    words = ("--codec", "raw", "--target", "ratio=0.5,90", "--no-speed", "--data", "walk.bvh")
+    result = run("bench", *words, folder=folder)
+    assert result.returncode == 0, result.stderr
+    assert b"2 rows, 1 failed; wrote report/report.html" in result.stdout
+    assert b"walk raw ratio=90: raw cannot pack this clip into" in result.stdout
+    made = {p.name for p in (folder / "report").iterdir()}
+    assert {"report.html", "bench.csv", "bench.json", "size.svg", "size.png"} <= made
 
 
 def test_a_truncated_file_is_said_to_be_cut(folder):

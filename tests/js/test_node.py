@@ -27,6 +27,8 @@ def files(package, tmp_path_factory):
         (folder / f"{short}.mocp").write_bytes(data)
     long = mocpack.encode(walk(120.0), "keysine:max_error=0.1mm,effort=fast")
     (folder / "long.mocp").write_bytes(long)
+    layers = mocpack.encode(clips["walk"], "keysine:max_error=1mm,effort=fast,layers=3")
+    (folder / "layers.mocp").write_bytes(layers)
     (folder / "lossless.mocp").write_bytes(mocpack.encode(walk(0.2), "lossless"))
     grid = mocpack.encode(walk(0.5), "keysine:max_error=0.1mm,mode=grid")
     (folder / "grid.mocp").write_bytes(grid)

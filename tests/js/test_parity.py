@@ -105,6 +105,11 @@ def test_groups_and_segments_decode_as_in_python(package, tmp_path):
     check_packed(package, tmp_path, clips, "keysine:max_error=2mm,effort=fast,group_seconds=0.5")
 
 
+def test_layers_decode_as_in_python(package, tmp_path):
+    clips = {"walk": walk(5.0), "one frame": hard_clips()["one frame"]}
+    check_packed(package, tmp_path, clips, "keysine:max_error=1mm,effort=fast,layers=3")
+
+
 def test_keys_beyond_32_bits_are_found(package, tmp_path):
     # 2 · key · frames passes 2^32, which is all that the browser's native integers of size have
     clip = chain(1, 150_000)

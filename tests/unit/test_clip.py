@@ -1,5 +1,7 @@
 """Clips: validated once, with a sentence; cut, sampled and thinned out."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from mocpack import Clip, ClipHeader, Skeleton, VertexClip, VertexHeader
 from mocpack.errors import InvalidClipError, UsageError
 from mocpack.rotations import IDENTITY, angle_between, from_rotvec
 from mocpack.testing import walk
+from mocpack.testing.motions import vertex_wave
 
 PAIR = Skeleton(("a", "b"), (-1, 0), [[0, 0, 0], [1, 0, 0]])
 
@@ -173,3 +176,17 @@ def test_frozen_settled_rotations_are_shared_and_others_copied():
     settled = Clip(clip.header, flipped, clip.translations)
     assert settled.rotations is not flipped
     np.testing.assert_array_equal(settled.rotations, clip.rotations)
+
+
+@pytest.mark.parametrize("clip", [walk(0.2), vertex_wave()], ids=["skeleton", "vertices"])
+def test_a_clip_that_was_sent_to_another_process_is_the_same_and_as_frozen(clip):
+    back = pickle.loads(pickle.dumps(clip))
+    assert type(back) is type(clip)
+    name = "rotations" if isinstance(clip, Clip) else "vertices"
+    assert np.array_equal(getattr(back, name), getattr(clip, name))
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(back, name)[0] = 0
+    with pytest.raises(TypeError):
+        back.header.metadata["x"] = 1
+    if isinstance(clip, Clip):
+        assert back.skeleton == clip.skeleton

@@ -445,11 +445,12 @@ extern "C"
 							 double* rotations);
 	/* keysine: key poses, sine series between them, mixed contexts (keysine_*.cpp, docs/codecs/keysine.md).
 	 *
-	 * A payload is a head, key segments and groups. mocpack_keysine_open reads the head; a group is then
-	 * decoded by itself, given the keys of its segment. All of this is safe on untrusted bytes. */
+	 * A payload is a head, key segments and groups, the latter in layers. mocpack_keysine_open reads the
+	 * head; a group is then decoded by itself, given the keys of its segment. All of this is safe on
+	 * untrusted bytes. */
 	typedef struct mocpack_KeysineHead mocpack_KeysineHead;
 
-	// Where things stand in a payload: the head, then segments, then groups, of these sizes.
+	// Where things stand in a payload: the head, then segments, then groups layer by layer, of these sizes.
 	typedef struct mocpack_KeysineLayout
 	{
 		size_t head_size;
@@ -458,8 +459,11 @@ extern "C"
 		size_t groups_per_segment;
 		size_t segment_count;
 		size_t group_count;
-		const uint32_t* sizes; // (segments + groups), bytes
+		const uint32_t* sizes; // (segments + layers * groups), bytes
 		size_t channel_count;
+		size_t track_count;
+		size_t layer_count;
+		const uint8_t* shifts; // (layers - 1, tracks)
 	} mocpack_KeysineLayout;
 
 	/* Reads the head at the start of `src` into `memory` of mocpack_keysine_head_memory(src_size, joints)
@@ -478,17 +482,36 @@ extern "C"
 												  const uint8_t* src, size_t size, int32_t* keys,
 												  void* scratch);
 
+	// Where in the arrays that come back the joints stand; -1: they are not wanted.
+	typedef struct mocpack_KeysineColumns
+	{
+		const int32_t* rotations;	 // (J)
+		const int32_t* translations; // (M)
+		size_t rotation_count, translation_count;
+	} mocpack_KeysineColumns;
+
 	/* Decodes one group, given its keys (blocks + 1, channels), into rotations (T, J, 4) and translations
-	 * (T, M, 3) of the frames from its first key up to, but not with, its last. Without src, the motion is
-	 * what the keys alone give. */
+	 * (T, M, 3) of the frames from its first key up to, but not with, its last. Without layers, the
+	 * motion is what the keys alone give; with some, it is coarser than with all. With columns, only the
+	 * joints that have one are decoded, into rotations (T, rotation_count, 4) and translations (T,
+	 * translation_count, 3). */
 	size_t mocpack_keysine_group_scratch(const mocpack_KeysineHead* head);
 	mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, size_t group,
-												const int32_t* keys, const uint8_t* src, size_t size,
-												double* rotations, double* translations, void* scratch);
+												const int32_t* keys, const uint8_t* const* layers,
+												const size_t* sizes, size_t layer_count,
+												const mocpack_KeysineColumns* columns, double* rotations,
+												double* translations, void* scratch);
 
-	/* The pose of one key (channels): rotations (J, 4), translations (M, 3). */
-	void mocpack_keysine_pose(const mocpack_KeysineHead* head, const int32_t* key, double* rotations,
-							  double* translations);
+	/* Decodes a group of one layer as if its coefficients were known up to `shifts` (tracks) only, as a
+	 * coarse layer knows them. */
+	mocpack_Status mocpack_keysine_decode_coarse(const mocpack_KeysineHead* head, size_t group,
+												 const int32_t* keys, const uint8_t* src, size_t size,
+												 const uint8_t* shifts, double* rotations,
+												 double* translations, void* scratch);
+
+	/* The pose of one key (channels): rotations (J, 4), translations (M, 3), or those that have a column. */
+	void mocpack_keysine_pose(const mocpack_KeysineHead* head, const int32_t* key,
+							  const mocpack_KeysineColumns* columns, double* rotations, double* translations);
 
 	/* Where the models of trained set `model` start: states, weights and single states, so many of each, in
 	 * the order of the spec. scratch: mocpack_keysine_models_size() bytes. */
@@ -544,13 +567,22 @@ extern "C"
 	size_t mocpack_keysine_segment_encode_scratch(const mocpack_KeysineEncoder* encoder);
 	size_t mocpack_keysine_encode_segment(const mocpack_KeysineEncoder* encoder, int32_t* keys, size_t count,
 										  uint8_t* dst, size_t dst_size, void* scratch);
-	/* The coded part of the head: plan (J, 13) and sizes. scratch: mocpack_keysine_models_size() bytes. */
+	/* The coded part of the head: plan (J, 13), sizes, and the shifts of layers (shift_count, tracks).
+	 * scratch: mocpack_keysine_models_size() bytes. */
 	size_t mocpack_keysine_encode_head(int32_t model, const mocpack_Skeleton* skeleton, int32_t* table,
 									   uint32_t* sizes, size_t segment_count, size_t group_count,
-									   uint8_t* dst, size_t dst_size, void* scratch);
+									   uint8_t* shifts, size_t shift_count, size_t track_count, uint8_t* dst,
+									   size_t dst_size, void* scratch);
 	size_t mocpack_keysine_group_encode_scratch(const mocpack_KeysineEncoder* encoder);
 	size_t mocpack_keysine_encode_group(const mocpack_KeysineEncoder* encoder, size_t group,
 										const int32_t* keys, uint8_t* dst, size_t dst_size, void* scratch);
+
+	/* Codes a group of one layer again as layer_count, by their shifts (layer_count - 1, tracks): writes them
+	 * into dst, one after another, and their sizes. scratch: mocpack_keysine_split_scratch bytes. */
+	size_t mocpack_keysine_split_scratch(const mocpack_KeysineHead* head);
+	mocpack_Status mocpack_keysine_split(const mocpack_KeysineHead* head, size_t group, const uint8_t* src,
+										 size_t size, const uint8_t* shifts, size_t layer_count, uint8_t* dst,
+										 size_t dst_size, size_t* sizes, void* scratch);
 
 #ifdef __cplusplus
 }

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from mocpack.codecs.bap import BapIndex
 from mocpack.rate import raw_size
 from mocpack.registry import parse_codec
 from mocpack.transforms import grid_search
+from mocpack.workers import worker_pool
 
 SIZE_FRACTION = 0.85  # of the original
 
@@ -81,7 +81,7 @@ def _surface(
     fixed, rows, _ = codec.search_grid(clip)
     points = [(f, n) for f in fixed for n in rows]
     codecs = [replace(codec, FDF=f, n_d=n) for f, n in points]
-    with ProcessPoolExecutor(initializer=_share, initargs=(clip,)) as pool:
+    with worker_pool(0, begin=_share, given=(clip,)) as pool:
         console = Console(stderr=True)
         coded = pool.map(_code_shared, codecs, chunksize=64)
         outcomes = list(track(coded, name, len(points), console=console))

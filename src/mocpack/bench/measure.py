@@ -1,19 +1,20 @@
-"""One row of the bench: one clip, one codec, one target; sizes, errors, speed, or why it failed."""
+"""One row of the bench: one clip, one codec, one target; sizes, errors, cost, or why it failed."""
 
 from __future__ import annotations
 
+import base64
 import io
-import resource
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from mocpack import _api, rate
+from mocpack.bench.memory import peak_memory
 from mocpack.bench.peers import parse_any_codec
 from mocpack.clip import AnyClip, Clip, promised_error
 from mocpack.codec import Codec
@@ -23,10 +24,15 @@ from mocpack.kinematics import end_positions
 from mocpack.metrics import compare
 from mocpack.registry import build_codec
 
-ERRORS = ("max_error", "mean_error")
+F64 = npt.NDArray[np.float64]
+T = TypeVar("T")
+Clock = Callable[[], float]
+
 SWEEP = ("50mm", "20mm", "10mm", "5mm", "2mm", "1mm", "0.5mm", "0.2mm", "0.1mm")
-REPEATS, PATIENCE = 5, 0.5  # decodings at most; seconds after which one is enough
+REPEATS, PATIENCE = 5, 0.5  # runs at most; seconds after which one is enough
+SLOW = 5.0  # seconds after which a run needs no second one
 BINS = 240  # of the error over time that a row keeps
+MAP_BINS = 96  # of its map by joint and time
 
 
 @dataclass(frozen=True)
@@ -59,34 +65,35 @@ def parse_targets(text: str) -> list[tuple[str, str]]:
     return [(name, value) for value in values.split(",")]
 
 
-def measure_row(path: Path, clip: AnyClip, setting: Setting) -> dict[str, Any]:
+def measure_row(
+    clip: AnyClip, setting: Setting, *, name: str = "", source_bytes: int = 0, timed: bool = True
+) -> dict[str, Any]:
     """Return one row; a codec that fails gives a row that says why."""
     row: dict[str, Any] = {
-        "clip": path.stem,
+        "clip": name,
         "codec": setting.spec,
         "target": None if setting.target is None else "=".join(setting.target),
         "frames": clip.frame_count,
         "failure": None,
     }
-    before = _peak_memory()
     try:
-        row |= _measure(clip, setting, path.stat().st_size)
+        row |= _measure(clip, setting, source_bytes, timed)
     except MocpackError as error:
         row["failure"] = str(error)
     except Exception as error:  # the bench goes on whatever one codec does
         row["failure"] = f"{type(error).__name__}: {error}"
-    row["peak_mb"] = max(0.0, _peak_memory() - before)
     return row
 
 
-def _measure(clip: AnyClip, setting: Setting, source_bytes: int) -> dict[str, Any]:
+def _measure(clip: AnyClip, setting: Setting, source_bytes: int, timed: bool) -> dict[str, Any]:
     codec = parse_any_codec(setting.spec)
     started = time.perf_counter()
     data = _api.encode(clip, codec, **_target(setting.target))
     search_seconds = time.perf_counter() - started
     packed = unpack(data)
     used = build_codec(type(codec), packed.params)
-    decode_seconds, decoded = _timed(lambda: used.decode(packed.payload, clip.header))
+    cost = _speeds(used, clip) if timed else {}
+    decoded = used.decode(packed.payload, clip.header)
     sizes = _sizes(data, used)
     found = compare(clip, decoded).to_dict()
     worst = found.pop("worst")
@@ -97,13 +104,38 @@ def _measure(clip: AnyClip, setting: Setting, source_bytes: int) -> dict[str, An
         "bits_per_frame": 8 * len(data) / clip.frame_count,
         "ratio_float32": rate.raw_size(clip) / len(data),
         "ratio_source": source_bytes / len(data),
-        "encode_fps": clip.frame_count / _encode_seconds(used, clip, search_seconds),
-        "search_fps": clip.frame_count / search_seconds,
-        "decode_fps": clip.frame_count / decode_seconds,
+        "search_seconds": search_seconds,
+        **cost,
         **found,
         "worst": worst,
         "detail": _detail(clip, decoded),
     }
+
+
+def _speeds(codec: Codec, clip: AnyClip) -> dict[str, float | None]:
+    if hasattr(codec, "threads"):  # speeds are of one thread
+        codec = replace(codec, threads=1)  # type: ignore[call-arg]
+    cost, _ = measure_cost(codec, clip)
+    for name in ("encode", "decode"):
+        seconds = cost.pop(f"{name}_seconds")
+        assert seconds is not None
+        cost[f"{name}_fps"] = clip.frame_count / seconds
+    return cost
+
+
+def measure_cost(
+    codec: Codec, clip: AnyClip, *, clock: Clock = time.perf_counter
+) -> tuple[dict[str, float | None], bytes]:
+    """Return the time that encoding and decoding take, the memory of each, and the payload."""
+    encoding, encode_mb, payload = _timed(lambda: codec.encode(clip), clock)
+    decoding, decode_mb, _ = _timed(lambda: codec.decode(payload, clip.header), clock)
+    cost = {
+        "encode_seconds": encoding,
+        "decode_seconds": decoding,
+        "encode_peak_mb": encode_mb,
+        "decode_peak_mb": decode_mb,
+    }
+    return cost, payload
 
 
 def _target(target: tuple[str, str] | None) -> dict[str, Any]:
@@ -129,26 +161,20 @@ def _sizes(data: bytes, codec: Codec) -> dict[str, int]:
     }
 
 
-def _timed(work: Callable[[], AnyClip]) -> tuple[float, AnyClip]:
-    """Return the median time after a first run to warm up, and what came of it."""
-    result = work()
+def _timed(work: Callable[[], T], clock: Clock) -> tuple[float, float | None, T]:
+    """Return the median time after a first run to warm up, its memory, and what came of it."""
+    results: list[T] = []
+    started = clock()
+    peak = peak_memory(lambda: results.append(work()))
+    first = clock() - started
+    if first > SLOW:  # a warm-up is little beside it, and a second run as long
+        return first, peak, results[0]
     times: list[float] = []
     while len(times) < REPEATS and sum(times) < PATIENCE:
-        started = time.perf_counter()
+        started = clock()
         work()
-        times.append(time.perf_counter() - started)
-    return median(times), result
-
-
-def _encode_seconds(codec: Codec, clip: AnyClip, search_seconds: float) -> float:
-    """Return the time of one encoding with the setting that was found."""
-    if search_seconds > 20 * PATIENCE:
-        # a second long run would say little more than this one does
-        started = time.perf_counter()
-        codec.encode(clip)
-        return time.perf_counter() - started
-    seconds, _ = _timed(lambda: codec.encode(clip))  # type: ignore[arg-type, return-value]
-    return seconds
+        times.append(clock() - started)
+    return median(times), peak, results[0]
 
 
 def _detail(clip: AnyClip, decoded: AnyClip) -> dict[str, Any] | None:
@@ -156,19 +182,34 @@ def _detail(clip: AnyClip, decoded: AnyClip) -> dict[str, Any] | None:
     if not isinstance(clip, Clip) or not isinstance(decoded, Clip):
         return None
     error = promised_error(clip, decoded)
-    edges = np.linspace(0, clip.frame_count, min(BINS, clip.frame_count) + 1).astype(int)
-    over_time = np.maximum.reduceat(error.frames, edges[:-1])
+    over_time = _largest_in_bins(error.frames, BINS)
     frame = error.worst_frame
     return {
         "seconds": clip.frame_count * clip.frame_time,
         "error_over_time_mm": [round(1000 * float(e), 5) for e in over_time],
         "joints": list(clip.skeleton.names),
         "error_by_joint_mm": [round(1000 * float(e), 5) for e in error.joints],
+        "error_map": _error_map(clip, decoded),
         "worst_frame": frame,
         "worst_joint": clip.skeleton.names[error.worst_joint],
         "original_bones": _bones(clip.frames(frame, frame + 1)),
         "decoded_bones": _bones(decoded.frames(frame, frame + 1)),
     }
+
+
+def _error_map(clip: Clip, decoded: Clip) -> dict[str, Any]:
+    """Return the joints' errors over time as bytes (J, bins), 255 being the largest."""
+    distances = np.linalg.norm(clip.positions() - decoded.positions(), axis=-1)
+    largest = float(distances.max())
+    table = _largest_in_bins(distances, MAP_BINS).T * (255 / max(largest, 1e-12))
+    data = base64.b64encode(np.rint(table).astype(np.uint8).tobytes()).decode()
+    return {"largest_mm": 1000 * largest, "bytes": data}
+
+
+def _largest_in_bins(values: F64, bins: int) -> F64:
+    """Return the largest values (bins, ...) of a series (T, ...), or the series if it is short."""
+    edges = np.linspace(0, len(values), min(bins, len(values)) + 1).astype(int)
+    return np.asarray(np.maximum.reduceat(values, edges[:-1], axis=0))
 
 
 def _bones(pose: Clip) -> list[list[float]]:
@@ -179,8 +220,3 @@ def _bones(pose: Clip) -> list[list[float]]:
     pairs = [(places[p], places[j]) for j, p in enumerate(pose.skeleton.parents) if p >= 0]
     pairs += [(places[j], ends[e]) for e, j in enumerate(pose.skeleton.end_site_joints)]
     return [[round(float(v), 4) for v in (*a, *b)] for a, b in pairs]
-
-
-def _peak_memory() -> float:
-    """Return the largest resident size so far of this process, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000

@@ -1,8 +1,8 @@
 """What people would take instead, through the same door: general compressors as codecs.
 
 They are yardsticks of the bench, not formats to keep files in: the registry does not know them.
-Each packs the matrix of degrees of freedom (`dofs.py`), but for `bvh-xz`, which packs the text.
-Install their libraries with ``pip install mocpack[peers]``.
+Each packs the matrix of degrees of freedom (`dofs.py`), but for `bvh-xz`, which packs the text,
+and those of glTF (`gltf_peers.py`). Install their libraries with ``pip install mocpack[peers]``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.bench.gltf_peers import GLTF_PEERS
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
 from mocpack.dofs import from_dofs, moving_dofs, to_dofs
@@ -203,9 +204,18 @@ class BvhXz(Codec):
         return Clip(header, clip.rotations, clip.translations)
 
 
-PEERS: dict[str, type[Codec]] = {
-    cls.codec_id: cls for cls in (Float32Zstd, Float16Zstd, Npz, Zfp, Sz3, Pcodec, Blosc2, BvhXz)
-}
+ALL: tuple[type[Codec], ...] = (
+    Float32Zstd,
+    Float16Zstd,
+    Npz,
+    Zfp,
+    Sz3,
+    Pcodec,
+    Blosc2,
+    BvhXz,
+    *GLTF_PEERS,
+)
+PEERS = {cls.codec_id: cls for cls in ALL}
 
 
 def parse_any_codec(spec: str) -> Codec:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -38,6 +39,18 @@ def colour_of(codecs: Sequence[str], codec: str) -> str:
     return PALETTE[list(codecs).index(codec) % len(PALETTE)]
 
 
+def target_words(target: str | None) -> str:
+    """Return a target as people write it: ``max_error=5mm`` is "≤ 5 mm".
+
+    >>> target_words("max_error=5mm"), target_words("ratio=20")
+    ('≤ 5 mm', '20 : 1')
+    """
+    name, _, value = (target or "").partition("=")
+    value = value.replace("mm", " mm")
+    words = {"max_error": "≤ {}", "mean_error": "mean ≤ {}", "ratio": "{} : 1", "size": "{}"}
+    return words.get(name, "").format(value)
+
+
 def rate_distortion(
     rows: Sequence[Row], metric: str, label: str, *, reference: Sequence[Row] = ()
 ) -> Figure:
@@ -68,25 +81,24 @@ def rate_distortion(
 
 def size_bars(rows: Sequence[Row]) -> Figure:
     """Mean bits a frame of each codec at each target, side by side."""
-    targets = list(dict.fromkeys(r["target"] for r in rows if r.get("target")))
-    codecs = _codecs(rows)
-    bars = max(1, len(targets) * len(codecs))
-    figure = Figure(figsize=(8, 0.6 + 0.32 * bars), layout="constrained")
-    axes = figure.add_subplot()
-    labels, values, colours = [], [], []
-    for target in targets:
+    codecs, good = _codecs(rows), _good(rows)
+    bars = []
+    for target in dict.fromkeys(r["target"] for r in rows if r.get("target")):
         for codec in codecs:
-            both = (target, codec)
-            at = [r for r in _good(rows) if (r["target"], r["codec"]) == both]
-            mine = [r["bits_per_frame"] for r in at]
+            mine = [r for r in good if (r["target"], r["codec"]) == (target, codec)]
             if mine:
-                labels.append(f"{target}  {codec}")
-                values.append(float(np.mean(mine)))
-                colours.append(colour_of(codecs, codec))
-    axes.barh(labels, values, color=colours)
+                mean = float(np.mean([r["bits_per_frame"] for r in mine]))
+                bars.append((f"{target_words(target)}  {codec}", mean, colour_of(codecs, codec)))
+    labels, values, colours = zip(*bars, strict=True) if bars else ((), (), ())
+    figure = Figure(figsize=(8, 0.9 + 0.28 * max(1, len(bars))), layout="constrained")
+    axes = figure.add_subplot()
+    drawn = axes.barh(labels, values, color=colours)
+    axes.bar_label(drawn, [f"{v:,.0f}" for v in values], padding=3, fontsize=7)
     axes.invert_yaxis()
+    axes.margins(y=0.01)
     axes.set(xscale="log", xlabel="bits a frame, whole file, mean over clips")
     axes.tick_params(axis="y", labelsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
     return figure
 
 
@@ -97,27 +109,53 @@ def byte_parts(rows: Sequence[Row]) -> Figure:
     figure = Figure(figsize=(8, 0.8 + 0.3 * max(1, len(groups))), layout="constrained")
     axes = figure.add_subplot()
     left = np.zeros(len(groups))
-    names = [f"{codec}  {target or ''}" for codec, target in groups]
+    names = [f"{codec}  {target_words(target)}" for codec, target in groups]
     for part, colour in PART_COLOURS.items():
         widths = np.array([_mean_part(good, group, part) for group in groups])
         axes.barh(names, widths, left=left, color=colour, label=part)
         left += widths
     axes.invert_yaxis()
+    axes.margins(y=0.01)
     axes.set(xlabel="bytes of the file, mean over clips")
     axes.tick_params(axis="y", labelsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
     axes.legend(fontsize=8)
     return figure
 
 
-def error_over_time(row: Row) -> Figure:
-    """The largest error at each moment of a clip."""
-    detail = row["detail"]
-    figure = Figure(figsize=(7.5, 2.2), layout="constrained")
-    axes = figure.add_subplot()
-    errors = detail["error_over_time_mm"]
-    times = np.linspace(0, detail["seconds"], len(errors))
-    axes.fill_between(times, errors, color=RED, alpha=0.6)
-    axes.set(xlabel="seconds", ylabel="largest error, mm", ylim=(0, None))
+def error_over_time(rows: Sequence[Row]) -> Figure:
+    """The largest error at each moment of a clip, one strip for each codec, on one scale."""
+    figure = Figure(figsize=(7.5, 0.7 + 1.1 * len(rows)), layout="constrained")
+    strips = figure.subplots(len(rows), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    for axes, row in zip(strips, rows, strict=True):
+        errors = row["detail"]["error_over_time_mm"]
+        times = np.linspace(0, row["detail"]["seconds"], len(errors))
+        axes.fill_between(times, errors, color=RED, alpha=0.6, linewidth=0)
+        axes.set_title(row["codec"], fontsize=8, loc="left", pad=2)
+        axes.set(ylim=(0, None))
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(labelsize=7)
+    strips[-1].set_xlabel("seconds")
+    figure.supylabel("largest error, mm", fontsize=9)
+    return figure
+
+
+def error_map(rows: Sequence[Row]) -> Figure:
+    """Joints' errors over time as heat maps, one for each codec, each on its own scale."""
+    joints = rows[0]["detail"]["joints"]
+    height = 0.8 + len(rows) * (0.4 + 0.085 * len(joints))
+    figure = Figure(figsize=(9, height), layout="constrained")
+    maps = figure.subplots(len(rows), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, row in zip(maps, rows, strict=True):
+        found = row["detail"]["error_map"]
+        table = np.frombuffer(base64.b64decode(found["bytes"]), np.uint8).reshape(len(joints), -1)
+        extent = (0, row["detail"]["seconds"], len(joints) - 0.5, -0.5)
+        scaled = table * (found["largest_mm"] / 255)
+        image = axes.imshow(scaled, aspect="auto", cmap="magma_r", vmin=0, extent=extent)
+        axes.set_yticks(range(len(joints)), joints, fontsize=5)
+        axes.set_title(row["codec"], fontsize=8, loc="left", pad=2)
+        figure.colorbar(image, ax=axes, label="mm", pad=0.01)
+    maps[-1].set_xlabel("seconds")
     return figure
 
 
@@ -132,7 +170,7 @@ def joint_heat(rows: Sequence[Row]) -> Figure:
     axes = figure.add_subplot()
     image = axes.imshow(scaled, aspect="auto", cmap="magma_r", vmin=0, vmax=1)
     axes.set_xticks(range(len(joints)), joints, rotation=90, fontsize=7)
-    names = [f"{r['codec']}  {r['target'] or ''}" for r in mine]
+    names = [f"{r['codec']}  {target_words(r['target'])}" for r in mine]
     axes.set_yticks(range(len(mine)), names, fontsize=7)
     figure.colorbar(image, label="of the line's largest", shrink=0.8)
     return figure
@@ -156,8 +194,8 @@ def worst_pose(row: Row) -> Figure:
         axes.set_aspect("equal")
         axes.set_axis_off()
     figure.suptitle(
-        f"{row['clip']}, {row['codec']} {row['target'] or ''}: frame {detail['worst_frame']}, "
-        f"{detail['worst_joint']}, {row['max_error_mm']:.3g} mm",
+        f"{row['clip']}, {row['codec']} {target_words(row['target'])}: "
+        f"frame {detail['worst_frame']}, {detail['worst_joint']}, {row['max_error_mm']:.3g} mm",
         fontsize=9,
     )
     return figure

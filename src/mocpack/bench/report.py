@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import csv
 import html
-import io
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
@@ -14,20 +13,22 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from mocpack.bench import plots
+from mocpack.bench.assets import asset, own_ids
 from mocpack.bench.curves import bd_rate, curves
+from mocpack.errors import UsageError
 from mocpack.io.table import write_atomically
+from mocpack.metrics import METRICS
 
 Row = Mapping[str, Any]
 
-METRICS = {
-    "max_error_mm": "largest error (joints, bone ends, skin), mm",
-    "mean_mm": "mean joint error, mm",
-    "velocity_cm_s": "velocity error, cm/s",
-}
+PLAIN = {"Date": None, "Creator": None}  # the same figure is the same file
+DRAWN = ("max_error_mm", "mean_mm", "velocity_cm_s")
+STRIPS = 8  # codecs at most in the pictures that have a strip for each
 COLUMNS = {
     "clip": "clip",
     "codec": "codec",
     "target": "target",
+    "failure": "failure",
     "frames": "frames",
     "payload_bytes": "payload B",
     "file_bytes": "file B",
@@ -44,8 +45,8 @@ COLUMNS = {
     "e30_source": "source's E30",
     "encode_fps": "encode f/s",
     "decode_fps": "decode f/s",
-    "peak_mb": "memory MB",
-    "failure": "failure",
+    "encode_peak_mb": "encode MB",
+    "decode_peak_mb": "decode MB",
 }
 
 
@@ -56,22 +57,23 @@ def write_report(
     *,
     anchor: str | None = None,
     reference: Sequence[Row] = (),
+    metrics: Sequence[str] = DRAWN,
 ) -> Path:
-    """Write ``report.html``, and each plot as SVG and PNG, to `out`."""
-    figures = make_figures(rows, reference)
-    for name, (_, figure) in figures.items():
+    """Write ``report.html``, and each plot as SVG and PNG, to `out`; BD-rates as ``bd.csv`` too."""
+    labels = {key: metric_label(key) for key in metrics}
+    sections = []
+    for name, (title, figure) in make_figures(rows, labels, reference).items():
         figure.savefig(out / f"{name}.png", dpi=110)
-        (out / f"{name}.svg").write_text(_svg(figure, name))
-    sections = [
-        f"<section><h2>{html.escape(title)}</h2>{_svg(figure, name)}</section>"
-        for name, (title, figure) in figures.items()
-    ]
+        figure.savefig(out / f"{name}.svg", metadata=PLAIN)
+        drawing = own_ids((out / f"{name}.svg").read_text(encoding="utf-8"), name)
+        sections.append(f"<section><h2>{html.escape(title)}</h2>{drawing}</section>")
     if anchor is not None:
-        sections.insert(0, _bd_section(rows, anchor))
+        write_bd_rates(rows, anchor, metrics, out / "bd.csv")
+        sections.insert(0, _bd_section(rows, anchor, labels))
     facts = "".join(f"<dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd>" for k, v in head.items())
-    page = Template(_asset("report.html")).substitute(
-        style=_asset("report.css"),
-        script=_asset("report.js"),
+    page = Template(asset("report.html")).substitute(
+        style=asset("report.css"),
+        script=asset("report.js"),
         facts=facts,
         plots="".join(sections),
         table=_table(rows),
@@ -81,8 +83,16 @@ def write_report(
     return path
 
 
+def metric_label(key: str) -> str:
+    """Return a metric's title and unit."""
+    found = next((m for m in METRICS if m.key == key), None)
+    if found is None:
+        raise UsageError(f"no metric {key!r}; there are: {', '.join(m.key for m in METRICS)}")
+    return f"{found.title}, {found.unit}".removesuffix(", ")
+
+
 def make_figures(
-    rows: Sequence[Row], reference: Sequence[Row] = ()
+    rows: Sequence[Row], labels: Mapping[str, str], reference: Sequence[Row] = ()
 ) -> dict[str, tuple[str, Figure]]:
     """Return every picture that the rows allow, by file name, with its title."""
     good = [r for r in rows if r.get("failure") is None]
@@ -93,20 +103,28 @@ def make_figures(
             f"Rate against {label}",
             plots.rate_distortion(good, metric, label, reference=reference),
         )
-        for metric, label in METRICS.items()
+        for metric, label in labels.items()
         if any(r.get(metric) for r in good)
     }
     if any(r.get("target") for r in good):
         figures["size"] = ("Size at equal target", plots.size_bars(good))
     figures["bytes"] = ("Where the bytes went", plots.byte_parts(good))
     drawn = [r for r in good if r.get("detail")]
-    if drawn:
-        worst = max(drawn, key=lambda r: float(r["max_error_mm"]))
-        clip = [r for r in drawn if r["clip"] == worst["clip"]]
-        figures["joints"] = (f"Error by joint, {worst['clip']}", plots.joint_heat(clip))
-        figures["time"] = (f"Error over time, {_name(worst)}", plots.error_over_time(worst))
-        figures["pose"] = ("The worst frame of all", plots.worst_pose(worst))
-    return figures
+    return figures | (_close_ups(drawn) if drawn else {})
+
+
+def _close_ups(drawn: Sequence[Row]) -> dict[str, tuple[str, Figure]]:
+    """Return the pictures of one clip: the one with the largest error of all, at that target."""
+    worst = max(drawn, key=lambda r: float(r["max_error_mm"]))
+    clip = [r for r in drawn if r["clip"] == worst["clip"]]
+    same = [r for r in clip if r["target"] == worst["target"]][:STRIPS]
+    where = f"{worst['clip']} {plots.target_words(worst['target'])}".strip()
+    return {
+        "joints": (f"Largest error by joint, {worst['clip']}", plots.joint_heat(clip)),
+        "time": (f"Error over time, {where}", plots.error_over_time(same)),
+        "map": (f"Error by joint and time, {where}", plots.error_map(same)),
+        "pose": ("The worst frame of all", plots.worst_pose(worst)),
+    }
 
 
 def bd_table(
@@ -129,9 +147,21 @@ def bd_table(
     return table
 
 
-def _bd_section(rows: Sequence[Row], anchor: str) -> str:
+def write_bd_rates(rows: Sequence[Row], anchor: str, metrics: Sequence[str], path: Path) -> None:
+    """Write every BD-rate against the anchor, clip by clip and averaged, as fractions."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["metric", "codec", "clip", f"bd_rate_against_{anchor}"])
+        for metric in metrics:
+            for codec, mean, by_clip in bd_table(rows, anchor, metric):
+                for clip, value in [("mean", mean), *by_clip.items()]:
+                    if value is not None:
+                        writer.writerow([metric, codec, clip, f"{value:.6f}"])
+
+
+def _bd_section(rows: Sequence[Row], anchor: str, labels: Mapping[str, str]) -> str:
     lines = []
-    for metric, label in METRICS.items():
+    for metric, label in labels.items():
         for codec, mean, by_clip in bd_table(rows, anchor, metric):
             if codec != anchor and mean is not None:
                 clips = ", ".join(f"{c} {100 * d:+.1f} %" for c, d in by_clip.items())
@@ -162,25 +192,7 @@ def _cell(value: Any) -> str:
     if value is None:
         return "<td>"
     if isinstance(value, str):
-        return f"<td>{html.escape(value)}"
+        wide = " class=long" if len(value) > 40 else ""
+        return f"<td{wide}>{html.escape(value)}"
     text = f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
     return f'<td class=n data-v="{float(value)!r}">{text}'
-
-
-def _svg(figure: Figure, name: str) -> str:
-    """Return a figure as inline SVG, its ids made the picture's own."""
-    buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    text = buffer.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r'(id="|url\(#|href="#)', rf"\1{name}-", text)
-    opening = r'^<svg[^>]*viewBox="([^"]*)"[^>]*>'
-    return re.sub(opening, r'<svg viewBox="\1" role="img">', text, count=1)
-
-
-def _asset(name: str) -> str:
-    return Path(__file__).with_name(name).read_text()
-
-
-def _name(row: Row) -> str:
-    return f"{row['clip']}, {row['codec']} {row['target'] or ''}".strip()

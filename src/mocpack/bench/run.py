@@ -8,9 +8,11 @@ import platform
 import subprocess
 import sys
 import zlib
-from collections.abc import Callable, Sequence
-from concurrent.futures import as_completed
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from importlib.metadata import version
 from os import cpu_count
 from pathlib import Path
@@ -18,13 +20,17 @@ from time import perf_counter
 from typing import Any
 
 from mocpack import _api
+from mocpack.bench.apart import Limits, Lost, run_apart
 from mocpack.bench.measure import Setting, measure_row
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io import extensions
 from mocpack.io.table import write_atomically
-from mocpack.workers import worker_pool
+from mocpack.units import frame_range
 
 ROWS = "rows.jsonl"
+PACKAGE = Path(__file__).parents[1]
+FRONTS = ("bench", "cli", "testing")  # folders whose code changes no byte and no error, but for
+DECISIVE = ("bench/measure.py", "bench/peers.py", "bench/gltf_peers.py")
 Row = dict[str, Any]
 
 
@@ -51,36 +57,78 @@ def run_bench(
     *,
     workers: int = 1,
     frames: str | None = None,
+    timed: bool = True,
+    limits: Limits = Limits(),
     done: Callable[[], None] = lambda: None,
 ) -> list[Row]:
     """Measure what is not in `out` already; return all rows in the order asked for.
 
-    `done` is called once for every clip that is finished.
+    Each clip has a process of its own, so that one codec's end is one row's failure; such a row
+    is tried again by the next run. `done` is called once for every row that is there.
     """
     out.mkdir(parents=True, exist_ok=True)
     known = _load(out / ROWS)
-    commit = _commit()  # once: a commit made meanwhile must not make rows unfindable
+    sources = [Source(path, name, frames, timed) for path, name in clip_names(clips).items()]
+    stamps = {source.name: source.stamp() for source in sources}
+    code, commit = fingerprint(), commit_of_code()
 
-    def key(path: Path, setting: Setting) -> str:
-        return f"{path.stem}|{path.stat().st_size}|{frames or ''}|{setting.label}|{commit}"
+    def key(source: Source, setting: Setting) -> str:
+        return f"{stamps[source.name]}|{setting.label}|{code}"
 
-    jobs = []
-    for path in clips:
-        missing = [s for s in settings if key(path, s) not in known]
-        if missing:
-            jobs.append((path, missing, frames))
-        else:
-            done()
-    # a fresh process for each clip, so that its peak memory is its own
-    with worker_pool(min(workers or cpu_count() or 1, max(len(jobs), 1)), tasks_each=1) as pool:
-        futures = {pool.submit(_clip_rows, *job): job for job in jobs}
-        for future in as_completed(futures):
-            path, missing, _ = futures[future]
-            for setting, row in zip(missing, future.result(), strict=True):
-                known[key(path, setting)] = row
-                _append(out / ROWS, key(path, setting), row)
-            done()
-    return [known[key(path, setting)] for path in clips for setting in settings]
+    jobs = [(source, [s for s in settings if key(source, s) not in known]) for source in sources]
+    for _ in range(sum(len(settings) - len(missing) for _, missing in jobs)):
+        done()
+    for source, setting, found in run_apart(
+        measure_clip, jobs, workers=workers or cpu_count() or 1, limits=limits
+    ):
+        lost = isinstance(found, Lost)
+        row = {**(_lost_row(source, setting, found) if lost else found), "commit": commit}
+        known[key(source, setting)] = row
+        if not lost:
+            _append(out / ROWS, key(source, setting), row)
+        done()
+    return [known[key(source, s)] for source in sources for s in settings]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A clip to measure, by its file; `frames` such as ``1:`` says which of it."""
+
+    path: Path
+    name: str
+    frames: str | None
+    timed: bool
+
+    def stamp(self) -> str:
+        """Return what must be the same for an earlier row of the clip to count."""
+        contents = zlib.crc32(self.path.read_bytes())
+        return f"{self.name}|{contents:08x}|{self.frames or ''}|{self.timed}"
+
+
+def measure_clip(source: Source, settings: Sequence[Setting]) -> Iterator[Row]:
+    """Yield the rows of one clip."""
+    try:
+        clip = _api.read(source.path)
+        if source.frames is not None:
+            start, stop, _ = frame_range(source.frames).indices(clip.frame_count)
+            clip = clip.frames(start, stop)
+    except (MocpackError, OSError) as error:
+        yield from (_lost_row(source, s, Lost(str(error))) for s in settings)
+        return
+    size = source.path.stat().st_size
+    for setting in settings:
+        yield measure_row(clip, setting, name=source.name, source_bytes=size, timed=source.timed)
+
+
+def _lost_row(source: Source, setting: Setting, lost: Lost) -> Row:
+    target = None if setting.target is None else "=".join(setting.target)
+    return {"clip": source.name, "codec": setting.spec, "target": target, "failure": lost.why}
+
+
+def clip_names(paths: Sequence[Path]) -> dict[Path, str]:
+    """Return a short name for each file: its stem, or what sets it apart from its namesakes."""
+    stems = Counter(path.stem for path in paths)
+    return {p: p.stem if stems[p.stem] == 1 else f"{p.parent.name}/{p.name}" for p in paths}
 
 
 def write_tables(rows: Sequence[Row], out: Path) -> None:
@@ -104,7 +152,7 @@ def describe_machine() -> dict[str, str]:
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": f"{_processor()}, {cpu_count()} cores, {platform.system()}",
         "python": platform.python_version(),
-        "mocpack": f"{version('mocpack')} {_commit()}".strip(),
+        "mocpack": f"{version('mocpack')} {commit_of_code()}".strip(),
         "numpy": version("numpy"),
         "calibration": f"zlib inflates {inflate_speed():.0f} MB/s",
     }
@@ -122,21 +170,6 @@ def _seconds(work: Callable[[], object]) -> float:
     started = perf_counter()
     work()
     return perf_counter() - started
-
-
-def _clip_rows(path: Path, settings: Sequence[Setting], frames: str | None) -> list[Row]:
-    """Measure one clip, in a process of its own."""
-    try:
-        clip = _api.read(path)
-        if frames is not None:
-            start, _, stop = frames.partition(":")
-            clip = clip.frames(int(start or 0), int(stop) if stop else clip.frame_count)
-    except (MocpackError, OSError) as error:
-        return [
-            {"clip": path.stem, "codec": s.spec, "target": None, "failure": str(error)}
-            for s in settings
-        ]
-    return [measure_row(path, clip, setting) for setting in settings]
 
 
 def _load(path: Path) -> dict[str, Row]:
@@ -157,11 +190,23 @@ def _append(path: Path, key: str, row: Row) -> None:
         file.write(json.dumps({"key": key, "row": row}) + "\n")
 
 
-def _commit() -> str:
+def fingerprint() -> str:
+    """Return a hash of the code that decides what a row holds: all of the package but its fronts.
+
+    A row of an earlier run counts as long as this is the same, whatever else was committed.
+    """
+    digest = sha256()
+    for path in sorted(p for p in PACKAGE.rglob("*") if p.suffix in (".py", ".so", ".pyd")):
+        place = path.relative_to(PACKAGE)
+        if place.parts[0] not in FRONTS or str(place) in DECISIVE:
+            digest.update(str(place).encode() + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def commit_of_code() -> str:
     """Return the commit of the checkout the package runs from, with + if it was changed since."""
-    folder = Path(__file__).parent
-    found = _git(folder, "rev-parse", "--short", "HEAD")
-    return found + ("+" if found and _git(folder, "status", "--porcelain", "-uno") else "")
+    found = _git(PACKAGE, "rev-parse", "--short", "HEAD")
+    return found + ("+" if found and _git(PACKAGE, "status", "--porcelain", "-uno") else "")
 
 
 def _git(folder: Path, *words: str) -> str:

@@ -10,12 +10,14 @@ from typing import Annotated
 import typer
 
 from mocpack.bench import papers
+from mocpack.bench.apart import Limits
 from mocpack.bench.datasets import require_data
 from mocpack.bench.measure import Setting, parse_targets
 from mocpack.bench.peers import parse_any_codec
-from mocpack.bench.run import describe_machine, find_clips, run_bench, write_tables
+from mocpack.bench.run import Row, clip_names, describe_machine, find_clips, run_bench, write_tables
 from mocpack.cli import files, options
 from mocpack.errors import UsageError
+from mocpack.units import frame_range
 
 
 def run(
@@ -29,47 +31,74 @@ def run(
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for what is made.")] = Path("report"),
     anchor: Annotated[str | None, typer.Option(help="Codec that BD-rates are against.")] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="Error to draw and to take BD-rates of; repeatable. Default: three."),
+    ] = None,
     frames: options.Frames = None,
     jobs: options.Workers = 1,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds that one row may take; then it has failed.")
+    ] = None,
+    speed: Annotated[
+        bool, typer.Option(help="Measure speed and memory too, which takes longer.")
+    ] = True,
     paper: Annotated[str | None, typer.Option(help="Reproduce a paper: 000 to 004.")] = None,
-    all_papers: Annotated[bool, typer.Option("--papers", help="Reproduce all papers.")] = False,
+    all_papers: Annotated[
+        bool,
+        typer.Option(
+            "--papers", help="Reproduce all papers that are not in the folder yet; one page of all."
+        ),
+    ] = False,
 ) -> int:
     """Measure codecs on clips: sizes, every metric, speed, a report; or reproduce a paper."""
     out.mkdir(parents=True, exist_ok=True)
-    if paper or all_papers:
-        return _papers([paper] if paper else _known_papers(), data, out)
+    if paper:
+        return _paper(paper, (data or [require_data()])[0], out)
+    if all_papers:
+        return _all_papers((data or [require_data()])[0], out)
     if not codec:
         raise UsageError("name at least one --codec (mocpack codecs lists them), or a --paper")
     for spec in codec:
         parse_any_codec(spec)
     if anchor is not None and anchor not in codec:
         raise UsageError(f"the anchor must be one of the codecs: {', '.join(codec)}")
-    return _bench(codec, data, target, out, anchor, frames, jobs)
+    from mocpack.bench.report import DRAWN, metric_label  # draws, so it is slow to load
+
+    if frames is not None:
+        frame_range(frames)
+    metrics = metric or [*DRAWN]
+    for name in metrics:
+        metric_label(name)
+    clips = find_clips(data or [require_data() / "cmu"])
+    targets: list[tuple[str, str] | None] = [None] if target is None else [*parse_targets(target)]
+    settings = [Setting(spec, t) for spec in codec for t in targets]
+    with files.progress(len(clips) * len(settings)) as bar:
+        task = bar.add_task("measuring", total=len(clips) * len(settings))
+        rows = run_bench(
+            clips,
+            settings,
+            out,
+            workers=jobs,
+            frames=frames,
+            timed=speed,
+            limits=Limits(seconds=time_limit),
+            done=lambda: bar.advance(task),
+        )
+    return _tell(rows, clips, out, anchor, metrics)
 
 
-def _bench(
-    codecs: list[str],
-    data: list[Path] | None,
-    target: str | None,
-    out: Path,
-    anchor: str | None,
-    frames: str | None,
-    jobs: int,
+def _tell(
+    rows: list[Row], clips: list[Path], out: Path, anchor: str | None, metrics: list[str]
 ) -> int:
+    """Write the tables and the report; name what failed."""
     from mocpack.bench.acl import acl_rows
     from mocpack.bench.report import write_report
 
-    clips = find_clips(data or [require_data() / "cmu"])
-    targets: list[tuple[str, str] | None] = [None] if target is None else [*parse_targets(target)]
-    settings = [Setting(spec, t) for spec in codecs for t in targets]
-    with files.progress(len(clips)) as bar:
-        task = bar.add_task("measuring", total=len(clips))
-        rows = run_bench(
-            clips, settings, out, workers=jobs, frames=frames, done=lambda: bar.advance(task)
-        )
     write_tables(rows, out)
     reference = acl_rows({p.stem for p in clips})
-    report = write_report(rows, out, describe_machine(), anchor=anchor, reference=reference)
+    head = {**describe_machine(), "clips": ", ".join(clip_names(clips).values())}
+    report = write_report(rows, out, head, anchor=anchor, reference=reference, metrics=metrics)
     failed = [r for r in rows if r["failure"]]
     console = files.stdout()
     console.print(f"{len(rows)} rows, {len(failed)} failed; wrote {report} and {out}/bench.csv")
@@ -86,12 +115,17 @@ def _known_papers() -> list[str]:
     )
 
 
-def _papers(numbers: list[str], data: list[Path] | None, out: Path) -> int:
+def _paper(number: str, data: Path, out: Path) -> int:
     known = _known_papers()
-    for number in numbers:
-        if number not in known:
-            raise UsageError(f"no paper {number!r}; there are: {', '.join(known) or 'none yet'}")
-    for number in numbers:
-        module = import_module(f"mocpack.bench.papers.paper_{number}")
-        module.reproduce((data or [require_data()])[0], out)
+    if number not in known:
+        raise UsageError(f"no paper {number!r}; there are: {', '.join(known) or 'none yet'}")
+    import_module(f"mocpack.bench.papers.paper_{number}").reproduce(data, out)
+    return 0
+
+
+def _all_papers(data: Path, out: Path) -> int:
+    from mocpack.bench.papers_page import reproduce_all, write_page
+
+    made = reproduce_all(_known_papers(), data, out, tell=files.stderr().print)
+    files.stdout().print(f"wrote {write_page(made, out)} and {out}/papers.md")
     return 0

@@ -17,6 +17,7 @@ from mocpack import _api
 from mocpack.clip import AnyClip
 from mocpack.errors import BoundError, MocpackError, UsageError
 from mocpack.io.table import write_atomically
+from mocpack.units import frame_range
 from mocpack.workers import worker_pool
 
 PIPE = "-"
@@ -49,14 +50,7 @@ def read_clip(
 
 def cut(clip: AnyClip, frames: str) -> AnyClip:
     """Return the frames ``a:b`` of a clip, as Python slices count them."""
-    first, colon, last = frames.partition(":")
-    try:
-        if not colon:
-            raise ValueError
-        part = slice(int(first) if first else None, int(last) if last else None)
-    except ValueError:
-        raise UsageError(f"write frames as 1:, :100 or 10:20, got {frames!r}") from None
-    start, stop, _ = part.indices(clip.frame_count)
+    start, stop, _ = frame_range(frames).indices(clip.frame_count)
     return clip.frames(start, stop)
 
 

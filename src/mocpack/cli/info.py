@@ -62,6 +62,7 @@ def _facts(motion: _api.Motion) -> dict[str, Any]:
         },
         "groups": layout.groups,
         "layers": layout.layers,
+        "layer_errors_mm": [1000 * error for error in layout.layer_errors],
         "metadata": dict(header.metadata),
     }
 
@@ -91,6 +92,11 @@ def _table(path: str, facts: dict[str, Any], skeleton: Any) -> Table:
     for part in ("payload", "skeleton", "metadata"):
         table.add_row(f"  {part}", f"{size[part]} bytes, {100 * size[part] / size['file']:.1f} %")
     table.add_row("  of it index", f"{size['index']} bytes for {facts['groups']} groups")
+    if facts["layers"] > 1:
+        errors = ", ".join(format_length(mm / 1000) for mm in facts["layer_errors_mm"])
+        table.add_row(
+            "layers", f"{facts['layers']}, coarser ones within {errors or 'no stated error'}"
+        )
     for name, title in (
         ("declared", "error declared"),
         ("max", "  largest"),

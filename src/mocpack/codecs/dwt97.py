@@ -14,10 +14,8 @@ import numpy.typing as npt
 
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
-from mocpack.dofs import from_dofs, moving_dofs, to_dofs
-from mocpack.entropy.columns import read_mask, read_row, write_mask, write_row
-from mocpack.entropy.fields import FieldReader, FieldWriter
-from mocpack.entropy.planes import decode_plane, encode_plane
+from mocpack.dofs import coded_dofs, from_dofs, to_dofs
+from mocpack.entropy.columns import decode_moving, encode_moving
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.transforms.channel_grid import channel_steps, check_plane, to_grid
 from mocpack.transforms.wavelet97 import forward, inverse, level_count
@@ -58,20 +56,13 @@ class Dwt97(Codec):
 
     def encode(self, clip: Clip) -> bytes:
         first, coefficients, moving = self._quantize(clip)
-        out = FieldWriter()
-        write_mask(out, moving)
-        write_row(out, first)
-        out.raw(encode_plane(coefficients))
-        return out.bytes()
+        return encode_moving(moving, first, coefficients)
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
-        read = FieldReader(payload, "dwt97 payload")
-        columns, frames = header.skeleton.channel_count, header.frame_count
-        moving = read_mask(read, columns)
-        first = read_row(read, columns)
-        if columns and not moving[0]:
-            raise CorruptionError("dwt97 payload: the first channel must be coded")
-        coefficients = decode_plane(read.rest(), frames, int(moving.sum()))
+        frames = header.frame_count
+        moving, first, coefficients = decode_moving(
+            payload, "dwt97 payload", columns=header.skeleton.channel_count, rows=frames
+        )
         matrix = np.tile(first.astype(np.float64), (frames, 1))
         matrix[:, moving] += inverse(
             coefficients.astype(np.float64), level_count(frames, self.levels)
@@ -89,8 +80,7 @@ class Dwt97(Codec):
         """Return the first frame on the grid, the moving channels' coefficients, which they are."""
         matrix = to_dofs(clip)
         steps = channel_steps(clip.skeleton, self.step, self.lever)
-        moving = moving_dofs(matrix)
-        moving[:1] = True  # so that the payload grows with the frames even of a still clip
+        moving = coded_dofs(matrix)
         first = to_grid(matrix[0], steps)
         rest = matrix[:, moving] / steps[moving] - first[moving]
         coefficients = np.rint(forward(rest, level_count(len(matrix), self.levels))).astype(

@@ -14,10 +14,8 @@ import numpy.typing as npt
 
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
-from mocpack.dofs import from_dofs, moving_dofs, to_dofs
-from mocpack.entropy.columns import read_mask, read_row, write_mask, write_row
-from mocpack.entropy.fields import FieldReader, FieldWriter
-from mocpack.entropy.planes import decode_plane, encode_plane
+from mocpack.dofs import coded_dofs, from_dofs, to_dofs
+from mocpack.entropy.columns import decode_moving, encode_moving
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.transforms.channel_grid import channel_steps, check_plane, to_grid
 
@@ -58,21 +56,14 @@ class LastFrame(Codec):
 
     def encode(self, clip: Clip) -> bytes:
         first, changes, moving = self._quantize(clip)
-        out = FieldWriter()
-        write_mask(out, moving)
-        write_row(out, first)
-        out.raw(encode_plane(changes))
-        return out.bytes()
+        return encode_moving(moving, first, changes)
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
-        read = FieldReader(payload, "last-frame payload")
-        columns = header.skeleton.channel_count
-        moving = read_mask(read, columns)
-        first = read_row(read, columns)
-        if columns and not moving[0]:
-            raise CorruptionError("last-frame payload: the first channel must be coded")
-        changes = decode_plane(read.rest(), header.frame_count - 1, int(moving.sum()))
-        grid = np.tile(first, (header.frame_count, 1))
+        frames = header.frame_count
+        moving, first, changes = decode_moving(
+            payload, "last-frame payload", columns=header.skeleton.channel_count, rows=frames - 1
+        )
+        grid = np.tile(first, (frames, 1))
         grid[1:, moving] += np.cumsum(changes, axis=0, dtype=np.int64)
         try:
             return from_dofs(grid * channel_steps(header.skeleton, self.step, self.lever), header)
@@ -87,8 +78,7 @@ class LastFrame(Codec):
         """Return the first frame on the grid, the changes of moving channels, which these are."""
         matrix = to_dofs(clip)
         steps = channel_steps(clip.skeleton, self.step, self.lever)
-        moving = moving_dofs(matrix)
-        moving[:1] = True  # so that the payload grows with the frames even of a still clip
+        moving = coded_dofs(matrix)
         # with this predictor, a closed loop is the same as the change of the rounded value
         changes = (
             np.rint(np.diff(matrix, axis=0) / steps).astype(np.int64)

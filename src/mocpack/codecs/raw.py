@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from mocpack.clip import AnyClip, AnyHeader, VertexClip, VertexHeader
 from mocpack.codec import Codec
-from mocpack.dofs import from_dofs, moving_dofs, to_dofs
+from mocpack.dofs import coded_dofs, from_dofs, to_dofs
 from mocpack.entropy.fields import FieldReader
 from mocpack.entropy.floats import finite_floats
 from mocpack.errors import CorruptionError, InvalidClipError
@@ -34,8 +34,7 @@ class Raw(Codec):
         if isinstance(clip, VertexClip):
             return clip.vertices.astype("<f4").tobytes()
         matrix = to_dofs(clip)
-        moving = moving_dofs(matrix)
-        moving[:1] = True  # so that the payload grows with the frames even of a still clip
+        moving = coded_dofs(matrix)
         parts = (
             np.packbits(moving, bitorder="little"),
             matrix[0, ~moving].astype("<f4"),

@@ -9,7 +9,6 @@ with angles scaled by the length of the bone they drive, the largest are kept. T
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -17,26 +16,17 @@ import numpy.typing as npt
 
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
-from mocpack.entropy.coefficients import (
-    decode_coefficients,
-    decode_one,
-    encode_coefficients,
-    round_coefficients,
-)
 from mocpack.errors import CorruptionError, InvalidClipError
-from mocpack.metrics.quadratic import point_weights
-from mocpack.transforms import lifting
 from mocpack.transforms.lifting import Update
-from mocpack.transforms.position_error import PositionError
-from mocpack.transforms.precision import Bits, round_to_fit
+from mocpack.transforms.precision import Bits
 from mocpack.transforms.selection import (
     SELECTIONS,
     Selection,
-    analyse,
     check_choice,
     check_parameters,
 )
-from mocpack.transforms.signals import Rotation, from_signals, layout, signal_index
+from mocpack.transforms.signals import Rotation
+from mocpack.wavelet_form import WaveletForm
 
 F64 = npt.NDArray[np.float64]
 
@@ -80,32 +70,19 @@ class Wavelet(Codec):
         check_choice("selection", self.selection, SELECTIONS)
 
     def encode(self, clip: Clip) -> bytes:
-        found = analyse(clip, rotation=self.rotation, update=self.update)
-        kept = found.ranking.kept(found.standard_counts(self.ratio, self.selection))
-        error = PositionError(clip, found.plan, point_weights(clip.skeleton, "eps_x_cm"))
-        rounded = round_to_fit(
-            kept,
-            self.bits,
-            partial(round_coefficients, is_place=found.plan.is_place),
-            partial(error.of_coefficients, update=self.update),
-        )
-        return encode_coefficients(rounded, packed=self.deflate)
+        found = self.form.analyse(clip)
+        return self.form.encode(clip, found, found.standard_counts(self.ratio, self.selection))
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
-        plan = layout(header, self.rotation)
-        coefficients = decode_coefficients(
-            payload, plan.is_place, header.frame_count, packed=self.deflate
-        )
         try:
-            return from_signals(lifting.inverse(coefficients, update=self.update), header, plan)
+            return self.form.decode(payload, header)
         except InvalidClipError as error:
             raise CorruptionError(f"wavelet payload: {error}") from error
 
     def decode_signal(self, payload: bytes, header: ClipHeader, name: str) -> F64:
         """Return one signal (T,), such as ``"LeftArm.Zrotation"``, decoding no other."""
-        plan = layout(header, self.rotation)
-        index = signal_index(plan, name)
-        coefficients = decode_one(
-            payload, plan.is_place, header.frame_count, index, packed=self.deflate
-        )
-        return lifting.inverse(coefficients, update=self.update).ravel()
+        return self.form.decode_signal(payload, header, name)
+
+    @property
+    def form(self) -> WaveletForm:
+        return WaveletForm(self.rotation, self.update, self.bits, self.deflate)

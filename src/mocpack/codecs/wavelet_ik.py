@@ -41,16 +41,15 @@ from mocpack.transforms.limb_ik import (
     limb_of,
     move_ends,
 )
-from mocpack.transforms.position_error import PositionError
 from mocpack.transforms.precision import Bits, round_to_fit
 from mocpack.transforms.selection import (
-    analyse,
     check_choice,
     check_parameters,
     choose_counts,
     rank,
 )
-from mocpack.transforms.signals import Rotation, from_signals, layout, moving
+from mocpack.transforms.signals import Rotation, moving
+from mocpack.wavelet_form import WaveletForm
 
 F64 = npt.NDArray[np.float64]
 
@@ -107,7 +106,7 @@ class WaveletIk(Codec):
         limbs = self.limbs(clip.skeleton)
         pose = self._encode_pose(clip)
         ends = [limb.end for limb in limbs]
-        decoded = self._decode_pose(pose, clip.header)
+        decoded = self.form.decode(pose, clip.header)
         shifts = clip.positions()[:, ends] - decoded.positions()[:, ends]
         out = FieldWriter()
         out.sized(pose)
@@ -127,7 +126,7 @@ class WaveletIk(Codec):
         )
         shifts = lifting.inverse(coefficients, update=self.update)
         try:
-            coarse = self._decode_pose(pose, header)
+            coarse = self.form.decode(pose, header)
             by_frame = shifts.T.reshape(header.frame_count, -1, 3)
             return move_ends(coarse, limbs, by_frame, solver=self.ik)
         except InvalidClipError as error:
@@ -150,33 +149,22 @@ class WaveletIk(Codec):
                 check_two_bone(skeleton, limb)
         return limbs
 
+    @property
+    def form(self) -> WaveletForm:
+        return WaveletForm(self.rotation, self.update, self.bits, self.deflate)
+
     def _encode_pose(self, clip: Clip) -> bytes:
-        found = analyse(clip, rotation=self.rotation, update=self.update)
-        weights = point_weights(clip.skeleton, "eps_x_cm")
+        found = self.form.analyse(clip)
         outcome = position_search(
             clip,
             found,
-            weights,
+            point_weights(clip.skeleton, "eps_x_cm"),
             self.ratio,
             method=self.search,
             seed=self.seed,
             patience=self.patience,
         )
-        error = PositionError(clip, found.plan, weights)
-        rounded = round_to_fit(
-            found.ranking.kept(outcome.counts),
-            self.bits,
-            partial(round_coefficients, is_place=found.plan.is_place),
-            partial(error.of_coefficients, update=self.update),
-        )
-        return encode_coefficients(rounded, packed=self.deflate)
-
-    def _decode_pose(self, data: bytes, header: ClipHeader) -> Clip:
-        plan = layout(header, self.rotation)
-        coefficients = decode_coefficients(
-            data, plan.is_place, header.frame_count, packed=self.deflate
-        )
-        return from_signals(lifting.inverse(coefficients, update=self.update), header, plan)
+        return self.form.encode(clip, found, outcome.counts)
 
     def _encode_shifts(self, shifts: F64) -> bytes:
         """Return the bytes of the feet's shifts (S, T), coded by the standard method."""

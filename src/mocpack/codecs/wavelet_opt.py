@@ -8,7 +8,6 @@ each signal gets, so that the joints move as little as possible. The payload is 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -16,16 +15,9 @@ import numpy.typing as npt
 
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
-from mocpack.entropy.coefficients import (
-    decode_coefficients,
-    decode_one,
-    encode_coefficients,
-    round_coefficients,
-)
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.metrics.quadratic import QUADRATIC, point_weights
 from mocpack.metrics.table import METRICS, measure
-from mocpack.transforms import lifting
 from mocpack.transforms.coefficient_search import (
     PATIENCE,
     Method,
@@ -39,9 +31,10 @@ from mocpack.transforms.coefficient_search import (
 )
 from mocpack.transforms.lifting import Update
 from mocpack.transforms.position_error import CountedError, PositionError
-from mocpack.transforms.precision import Bits, round_to_fit
-from mocpack.transforms.selection import Analysis, analyse, check_choice, check_parameters
-from mocpack.transforms.signals import Rotation, from_signals, layout, signal_index
+from mocpack.transforms.precision import Bits
+from mocpack.transforms.selection import Analysis, check_choice, check_parameters
+from mocpack.transforms.signals import Rotation, from_signals
+from mocpack.wavelet_form import WaveletForm
 
 F64 = npt.NDArray[np.float64]
 
@@ -98,16 +91,8 @@ class WaveletOpt(Codec):
         check_search(self.search, self.seed, self.patience)
 
     def encode(self, clip: Clip) -> bytes:
-        found = analyse(clip, rotation=self.rotation, update=self.update)
-        kept = found.ranking.kept(self.choose(clip, found).counts)
-        error = PositionError(clip, found.plan, point_weights(clip.skeleton, "eps_x_cm"))
-        rounded = round_to_fit(
-            kept,
-            self.bits,
-            partial(round_coefficients, is_place=found.plan.is_place),
-            partial(error.of_coefficients, update=self.update),
-        )
-        return encode_coefficients(rounded, packed=self.deflate)
+        found = self.form.analyse(clip)
+        return self.form.encode(clip, found, self.choose(clip, found).counts)
 
     def choose(self, clip: Clip, found: Analysis) -> Outcome:
         """Search how many coefficients each signal should keep."""
@@ -137,23 +122,18 @@ class WaveletOpt(Codec):
         )
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
-        plan = layout(header, self.rotation)
-        coefficients = decode_coefficients(
-            payload, plan.is_place, header.frame_count, packed=self.deflate
-        )
         try:
-            return from_signals(lifting.inverse(coefficients, update=self.update), header, plan)
+            return self.form.decode(payload, header)
         except InvalidClipError as error:
             raise CorruptionError(f"wavelet-opt payload: {error}") from error
 
     def decode_signal(self, payload: bytes, header: ClipHeader, name: str) -> F64:
         """Return one signal (T,), such as ``"LeftArm.Zrotation"``, decoding no other."""
-        plan = layout(header, self.rotation)
-        index = signal_index(plan, name)
-        coefficients = decode_one(
-            payload, plan.is_place, header.frame_count, index, packed=self.deflate
-        )
-        return lifting.inverse(coefficients, update=self.update).ravel()
+        return self.form.decode_signal(payload, header, name)
+
+    @property
+    def form(self) -> WaveletForm:
+        return WaveletForm(self.rotation, self.update, self.bits, self.deflate)
 
     def _measure(self, clip: Clip, decoded: Clip) -> float:
         value = measure(self.metric, clip, decoded)

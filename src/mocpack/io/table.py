@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mocpack.clip import AnyClip
 from mocpack.errors import FormatError, UsageError
-from mocpack.io import amc, asf, bvh, clip_npz, mdd, pc2, vertices_npz
+from mocpack.io import amc, asf, bvh, clip_npz, glb, mdd, pc2, vertices_npz
 from mocpack.io.atomic import write_all_atomically
 from mocpack.io.atomic import write_atomically as write_atomically
 
@@ -21,6 +21,8 @@ class Format:
 
     Attributes
     ----------
+    read, write : callable, optional
+        Left out where we only write, or only read, such files.
     kinds : tuple of str
         The clips it can hold: "skeleton" (`Clip`), "vertices" (`VertexClip`).
     beside : (extension, writer), optional
@@ -32,7 +34,7 @@ class Format:
     name: str
     extensions: tuple[str, ...]
     probe: Callable[[bytes], bool]
-    read: Callable[..., AnyClip]
+    read: Callable[..., AnyClip] | None = None
     write: Callable[..., bytes] | None = None
     kinds: tuple[str, ...] = ("skeleton",)
     beside: tuple[str, Callable[..., bytes]] | None = None
@@ -62,12 +64,14 @@ FORMATS = (
     ),
     Format("PC2", (".pc2",), pc2.probe, pc2.read, pc2.write, kinds=("vertices",)),
     Format("MDD", (".mdd",), mdd.probe, mdd.read, mdd.write, kinds=("vertices",)),
+    Format("glTF", (".glb",), glb.probe, write=glb.write),
 )
 
 
 def extensions(*, writable: bool = False) -> list[str]:
     """Return the extensions that can be read, or written."""
-    return sorted({e for f in FORMATS if f.write or not writable for e in f.extensions})
+    able = [f for f in FORMATS if (f.write if writable else f.read)]
+    return sorted({e for f in able for e in f.extensions})
 
 
 def read_file(
@@ -99,6 +103,7 @@ def read_bytes(
     if chosen.find_skeleton is not None and skeleton is None:
         raise FormatError(f"{name}: {chosen.name} needs a skeleton file (--skeleton FILE)")
     extra = {} if chosen.find_skeleton is None else {"skeleton": skeleton}
+    assert chosen.read is not None
     try:
         return chosen.read(data, unit=unit, **extra)
     except FormatError as error:
@@ -156,8 +161,7 @@ def _contents(path: Path) -> bytes:
 def _format_of(data: bytes, name: str) -> Format:
     found = [f for f in FORMATS if f.probe(data)]
     found = found or [f for f in FORMATS if Path(name).suffix.lower() in f.extensions]
-    if not found:
-        raise FormatError(
-            f"{name}: not a motion file that mocpack reads; it reads: {', '.join(extensions())}"
-        )
+    if not found or found[0].read is None:
+        what = "not a motion file" if not found else f"{found[0].name}, not a kind of motion file"
+        raise FormatError(f"{name}: {what} that mocpack reads; it reads: {', '.join(extensions())}")
     return found[0]

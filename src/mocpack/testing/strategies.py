@@ -144,3 +144,73 @@ def vertex_clips(draw: Draw) -> VertexClip:
     faces = draw(arrays(np.int32, (count, 3), elements=st.integers(0, vertices - 1)))
     places = draw(arrays(np.float64, (frames, vertices, 3), elements=LENGTHS))
     return VertexClip.build(places, faces, frame_rate=1 / draw(FRAME_TIMES))
+
+
+FRAME_RATES = st.sampled_from([1.0, 10.0, 15.0, 24.0, 25.0, 30.0, 50.0, 60.0, 100.0, 120.0, 240.0])
+MANNERS = ("still", "sway", "wander", "shake", "jump", "spin")
+
+
+@st.composite
+def motions(draw: Draw, *, joints: int = 16, frames: int = 150) -> Clip:
+    """Clips that a camera might have seen, and some that none has: see `motion_of`."""
+    return motion_of(
+        np.random.default_rng(draw(st.integers(0, 2**32))),
+        joints=draw(st.integers(1, joints)),
+        frames=draw(st.integers(1, frames)),
+        frame_rate=draw(FRAME_RATES),
+        manners=tuple(sorted(draw(st.sets(st.sampled_from(MANNERS), min_size=1)))),
+    )
+
+
+def motion_of(
+    rng: np.random.Generator,
+    *,
+    joints: int,
+    frames: int,
+    frame_rate: float,
+    manners: tuple[str, ...],
+) -> Clip:
+    """Return a chain, a star or any tree in motion, each joint after one of the manners."""
+    branching = rng.choice([0.0, 0.3, 1.0])  # of a chain, of something like a body, of any tree
+    parents = [-1] + [
+        int(rng.integers(0, j)) if rng.random() < branching else j - 1 for j in range(1, joints)
+    ]
+    lengths = 10 ** rng.uniform(-3, 0.3) * rng.uniform(0, 1, (joints, 1)) * (rng.random() > 0.05)
+    ends = np.flatnonzero(rng.random(joints) < 0.4)
+    skeleton = Skeleton(
+        tuple(f"Joint{j}" for j in range(joints)),
+        tuple(parents),
+        lengths * rng.normal(size=(joints, 3)),
+        0.1 * rng.normal(size=(len(ends), 3)),
+        tuple(map(int, ends)),
+    )
+    moving = sorted({0, *map(int, np.flatnonzero(rng.random(joints) < rng.choice([0.0, 0.5])))})
+    time = np.arange(frames) / frame_rate
+    turns = np.stack([_curves(rng, str(rng.choice(manners)), time) for _ in range(joints)], 1)
+    places = np.stack([_curves(rng, str(rng.choice(manners)), time) for _ in moving], 1)
+    start = 10 ** rng.uniform(-2, 3) * rng.normal(size=3)
+    return Clip.build(
+        skeleton,
+        rotations.from_rotvec(turns),
+        places + start,
+        frame_rate=frame_rate,
+        translated_joints=moving,
+    )
+
+
+def _curves(rng: np.random.Generator, manner: str, time: F64) -> F64:
+    """Return three numbers by time, (T, 3): radians, or metres."""
+    size = 10 ** rng.uniform(-4, 0.5) * rng.normal(size=3)
+    rest = rng.normal(size=3)
+    shape = (len(time), 3)
+    if manner == "still":
+        return np.tile(rest, (len(time), 1))
+    if manner == "sway":
+        return np.asarray(rest + size * np.sin(np.outer(time, rng.uniform(0, 20, 3)) + rest))
+    if manner == "wander":
+        return np.asarray(rest + size * np.cumsum(rng.normal(size=shape), 0) / 10)
+    if manner == "shake":
+        return np.asarray(rest + size * rng.normal(size=shape))
+    if manner == "jump":
+        return np.asarray(rest + size * np.cumsum(rng.random(shape) < 0.05, 0))
+    return np.asarray(rest + np.outer(time, rng.uniform(-30, 30, 3)))

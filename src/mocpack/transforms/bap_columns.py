@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.clip import Clip, ClipHeader
-from mocpack.dofs import from_dofs, is_angle, joint_of_dof, moving_dofs, to_dofs
+from mocpack.dofs import coded_dofs, from_dofs, is_angle, joint_of_dof, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.skeleton import Skeleton
 
@@ -52,8 +52,7 @@ class Columns:
 def split_columns(clip: Clip, *, order: str = "file") -> Columns:
     """Return the clip's columns, in the file's order or the most influential first."""
     whole = to_dofs(clip) / column_units(clip.skeleton)
-    moving = moving_dofs(whole)
-    moving[:1] = True  # so that a payload grows with the frames even of a still clip
+    moving = coded_dofs(whole)
     places = np.arange(int(moving.sum()))
     if order == "by_influence":
         places = np.argsort(-_influence(clip.skeleton)[moving], kind="stable")

@@ -8,6 +8,7 @@ import pytest
 
 import mocpack
 from mocpack.bench import run as bench_run
+from mocpack.bench.apart import Lost
 from mocpack.bench.measure import Setting, measure_row, parse_targets
 from mocpack.bench.peers import PEERS, parse_any_codec
 from mocpack.bench.run import find_clips, run_bench, write_tables
@@ -24,7 +25,7 @@ def clip_file(tmp_path):
 
 
 def test_a_row_has_three_sizes_every_metric_and_speeds(clip_file):
-    row = measure_row(clip_file, mocpack.read(clip_file), Setting("raw", ("max_error", "1mm")))
+    row = measure_row(mocpack.read(clip_file), Setting("raw", ("max_error", "1mm")))
     assert row["failure"] is None
     assert row["payload_bytes"] < row["file_bytes"] <= row["with_model_bytes"]
     assert row["bits_per_frame"] == 8 * row["file_bytes"] / 30
@@ -35,7 +36,7 @@ def test_a_row_has_three_sizes_every_metric_and_speeds(clip_file):
 
 
 def test_a_codec_that_fails_gives_a_row_that_says_why(clip_file):
-    row = measure_row(clip_file, mocpack.read(clip_file), Setting("raw", ("ratio", "1000")))
+    row = measure_row(mocpack.read(clip_file), Setting("raw", ("ratio", "1000")))
     assert "cannot pack this clip" in row["failure"]
 
 
@@ -43,26 +44,46 @@ def test_a_second_run_measures_nothing_again(clip_file, tmp_path, monkeypatch):
     settings = [Setting("raw", None)]
     first = run_bench([clip_file], settings, tmp_path / "out")
 
-    class NoPool:
-        def __init__(self, *_, **__):
-            pass
+    def no_work(_, jobs, **__):
+        assert not any(items for _, items in jobs)
+        return iter(())
 
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            return None
-
-        def submit(self, *_):
-            raise AssertionError("measured again")
-
-    monkeypatch.setattr(bench_run, "worker_pool", NoPool)
+    monkeypatch.setattr(bench_run, "run_apart", no_work)
     assert run_bench([clip_file], settings, tmp_path / "out") == first
+
+
+def test_changed_code_or_a_changed_clip_is_measured_again(clip_file, tmp_path, monkeypatch):
+    run_bench([clip_file], [Setting("raw", None)], tmp_path)
+    monkeypatch.setattr(bench_run, "fingerprint", lambda: "other")
+    run_bench([clip_file], [Setting("raw", None)], tmp_path)
+    mocpack.write(walk(0.6), clip_file)
+    run_bench([clip_file], [Setting("raw", None)], tmp_path)
+    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 3
+
+
+def test_a_row_that_is_lost_has_failed_and_says_why(clip_file, tmp_path, monkeypatch):
+    def lose(_, jobs, **__):
+        return ((s, item, Lost("took more than 9 s")) for s, items in jobs for item in items)
+
+    monkeypatch.setattr(bench_run, "run_apart", lose)
+    row = run_bench([clip_file], [Setting("raw", ("ratio", "2"))], tmp_path)[0]
+    assert row["failure"] == "took more than 9 s"
+    assert (row["clip"], row["target"]) == ("walk", "ratio=2")
+    assert not (tmp_path / "rows.jsonl").exists()  # so that the next run tries it again
+
+
+def test_namesakes_in_two_folders_are_two_clips(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        mocpack.write(walk(0.1), tmp_path / folder / "walk.bvh")
+    rows = run_bench(find_clips([tmp_path]), [Setting("raw", None)], tmp_path / "out", timed=False)
+    assert [r["clip"] for r in rows] == ["a/walk.bvh", "b/walk.bvh"]
+    assert "encode_fps" not in rows[0]
 
 
 def test_a_commit_made_during_a_run_loses_no_row(clip_file, tmp_path, monkeypatch):
     commits = iter(f"c{i}" for i in range(100))
-    monkeypatch.setattr(bench_run, "_commit", lambda: next(commits))
+    monkeypatch.setattr(bench_run, "commit_of_code", lambda: next(commits))
     rows = run_bench([clip_file], [Setting("raw", None)], tmp_path / "out")
     assert rows[0]["failure"] is None
 

@@ -8,6 +8,7 @@ from mocpack import rotations
 from mocpack.bench.datasets import data_folder
 from mocpack.clip import Clip, promised_error
 from mocpack.codecs.keysine import Keysine, reference
+from mocpack.codecs.keysine.decoding import reader as guarded_reader
 from mocpack.codecs.keysine.payload import checksum, read_head
 from mocpack.codecs.keysine.tracks import descendants, step_size
 from mocpack.container import unpack
@@ -77,13 +78,38 @@ def test_a_window_reads_its_groups_alone():
     assert sum(taken) < 0.6 * len(payload)
 
 
+@pytest.mark.parametrize("clip", [walk(2.0), CLIPS["every joint translates"]])
+def test_some_joints_are_those_of_the_whole_motion(clip):
+    codec = Keysine(max_error=5e-3, effort="fast")
+    payload = codec.encode(clip)
+    stop = clip.frame_count
+    whole = codec.decode(payload, clip.header)
+    for joint in range(len(clip.skeleton)):
+        part = codec.decode_frames(reader(payload), clip.header, 0, stop, [joint])
+        kept = whole.joints([joint])
+        assert part.header == kept.header
+        np.testing.assert_array_equal(part.rotations, kept.rotations)
+        np.testing.assert_array_equal(part.translations, kept.translations)
+
+
+def test_joints_behind_the_wanted_ones_are_not_even_read():
+    clip = walk(0.5)
+    payload = Keysine(max_error=5e-3, effort="fast").encode(clip)
+    bad = bytearray(payload)
+    bad[-1] ^= 1
+    spoilt = Keysine.reseal(bytes(bad))
+    first = Keysine().decode_frames(reader(spoilt), clip.header, 0, clip.frame_count, [0])
+    true = Keysine().decode_frames(reader(payload), clip.header, 0, clip.frame_count, [0])
+    np.testing.assert_array_equal(first.rotations, true.rotations)
+
+
 def test_there_is_a_seek_point_every_second():
     clip = walk(5.0)
     head = read_head(reader(Keysine().encode(clip)), clip.header)
     starts = [head.key_frame(g * head.blocks_per_group, clip.frame_count) for g in range(20)]
     inside = [s for s in starts if s < clip.frame_count]
     assert max(np.diff(inside)) <= clip.frame_rate
-    assert len(head.group_sizes) >= 5
+    assert len(head.layer_sizes[0]) >= 5
 
 
 def test_every_frame_lies_in_the_group_that_is_named():
@@ -91,7 +117,7 @@ def test_every_frame_lies_in_the_group_that_is_named():
     head = read_head(reader(Keysine(effort="fast").encode(clip)), clip.header)
     starts = [
         head.key_frame(g * head.blocks_per_group, clip.frame_count)
-        for g in range(len(head.group_sizes))
+        for g in range(len(head.layer_sizes[0]))
     ]
     for frame in range(clip.frame_count):
         found = head.group_at(frame, clip.frame_count)
@@ -176,19 +202,61 @@ def test_numbers_that_32_bits_cannot_count_are_corrupt(groups_per_segment):
         Keysine().decode(whole + checksum(whole) + payload[size:], clip.header)
 
 
-def test_symbols_at_random_never_crash():
+@pytest.mark.parametrize("layers", [1, 3])
+def test_spoilt_bytes_are_a_clip_or_a_format_error(layers):
     clip = walk(0.5)
-    payload = Keysine(effort="fast").encode(clip)
+    codec = Keysine(effort="fast", layers=layers, group_seconds=0.2)
+    payload = codec.encode(clip)
     rng = np.random.default_rng(5)
-    start = len(payload) - 200
-    for _ in range(200):
+    ways = (
+        lambda bad: codec.decode(bad, clip.header),
+        lambda bad: codec.decode_partial(bad[: rng.integers(len(bad)) + 1], clip.header),
+        lambda bad: codec.decode_frames(guarded_reader(bad), clip.header, 5, 9, [3]),
+        lambda bad: codec.decode_preview(guarded_reader(bad), clip.header),
+    )
+    taken = 0
+    for number in range(800):
         bad = bytearray(payload)
-        for at in rng.integers(start, len(payload), 4):
-            bad[at] ^= int(rng.integers(1, 256))
+        for at in rng.integers(0, len(payload), rng.integers(1, 5)):
+            bad[at] = rng.integers(256)
         try:
-            Keysine().decode(Keysine.reseal(bytes(bad)), clip.header)
+            ways[number % 4](Keysine.reseal(bytes(bad)))
+            taken += 1
         except FormatError:
             continue
+    assert 50 < taken < 750
+
+
+def test_what_slides_along_a_turning_joint_keeps_the_bound():
+    time = np.linspace(0, 2, 121)
+    skeleton = Skeleton(
+        ("Hand", "Bow", "Tip"),
+        (-1, 0, 1),
+        np.array([[0.0, 0, 0], [0.1, 0, 0], [0, 0.7, 0]]),
+        np.array([[0.0, 0.3, 0]]),
+        (1,),
+    )
+    turns = np.zeros((len(time), 3, 3))
+    turns[:, 0] = np.sin(np.outer(time, [3.0, 5.0, 8.0]))
+    places = np.stack([np.outer(np.sin(2 * time), [1, 0, 0]), np.outer(time, [0.2, 0, 0])], 1)
+    clip = Clip.build(
+        skeleton, rotations.from_rotvec(turns), places, frame_rate=60, translated_joints=(0, 1)
+    )
+    codec = Keysine(max_error=1e-3, effort="fast")
+    assert promised_error(clip, codec.decode(codec.encode(clip), clip.header)).max <= 1e-3
+
+
+def test_what_stays_far_from_its_parent_keeps_the_bound():
+    skeleton = Skeleton(("Here", "There"), (-1, 0), np.zeros((2, 3)), np.zeros((0, 3)), ())
+    turn = rotations.from_rotvec(np.array([0.31, 0.22, 0.13]))
+    clip = Clip.build(
+        skeleton,
+        np.tile(turn, (5, 2, 1)),
+        np.tile([[0.0, 0, 0], [2000, 1500, 0]], (5, 1, 1)),
+        translated_joints=(0, 1),
+    )
+    codec = Keysine(max_error=1e-3, effort="fast")
+    assert promised_error(clip, codec.decode(codec.encode(clip), clip.header)).max <= 1e-3
 
 
 def test_a_joint_that_never_moves_costs_next_to_nothing():
@@ -228,7 +296,14 @@ def test_lengths_may_be_text():
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("effort", "lazy"), ("group_seconds", 0.0), ("block_seconds", -1.0), ("threads", -1)],
+    [
+        ("effort", "lazy"),
+        ("group_seconds", 0.0),
+        ("block_seconds", -1.0),
+        ("threads", -1),
+        ("layers", 17),
+        ("layer_ratio", 1.0),
+    ],
 )
 def test_bad_parameters_are_refused(field, value):
     with pytest.raises(ValueError, match=f"{field} must be"):

@@ -26,15 +26,21 @@ def test_what_nobody_knows_is_told_what_there_is(tmp_path):
         read_file(tmp_path / "notes.txt")
 
 
+def test_a_format_that_is_only_written_says_so_when_read(tmp_path):
+    write_file(walk(0.1), tmp_path / "clip.glb")
+    with pytest.raises(FormatError, match=r"clip\.glb: glTF, not a kind of motion file that"):
+        read_file(tmp_path / "clip.glb")
+
+
 def test_an_extension_that_cannot_be_written_is_told_what_can(tmp_path):
-    with pytest.raises(UsageError, match=r"as '\.fbx'; mocpack writes it as: \.amc, \.bvh, \.npz"):
+    with pytest.raises(UsageError, match=r"as '\.fbx'; mocpack writes it as: \.amc, \.bvh, \.glb"):
         write_file(walk(0.1), tmp_path / "clip.fbx")
     assert not list(tmp_path.iterdir())
 
 
 def test_extensions_are_listed_once():
     assert extensions() == [".amc", ".asf", ".bvh", ".mdd", ".npz", ".pc2"]
-    assert extensions(writable=True) == [".amc", ".bvh", ".mdd", ".npz", ".pc2"]
+    assert extensions(writable=True) == [".amc", ".bvh", ".glb", ".mdd", ".npz", ".pc2"]
 
 
 def test_case_of_the_extension_does_not_matter(tmp_path):

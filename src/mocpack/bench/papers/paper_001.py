@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,6 +28,7 @@ from mocpack.rate import raw_size
 from mocpack.transforms import grid_search
 from mocpack.transforms.bap_columns import LENGTH_UNIT
 from mocpack.units import parse_bandwidth
+from mocpack.workers import worker_pool
 
 KB = 1024
 BANDWIDTHS = ("128kbps", "1Mbps", "4Mbps")
@@ -134,7 +134,7 @@ def reproduce(data: Path, out: Path) -> None:
     """Write and print both tables for every clip at hand."""
     sources = list(_sources(data))
     tasks = sorted(sources, key=lambda s: -s.motion.frames)
-    with ProcessPoolExecutor() as pool:
+    with worker_pool(0) as pool:
         console = Console(stderr=True)
         found = track(pool.map(_rows, tasks), "searching", len(tasks), console=console)
         rows = dict(zip((task.title for task in tasks), found, strict=True))

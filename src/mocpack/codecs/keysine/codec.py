@@ -7,26 +7,32 @@ series on top, quantised by a search that knows the bound. `docs/codecs/keysine.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import _core
 from mocpack.clip import Clip, ClipHeader, promised_error
 from mocpack.codec import Codec, Layout, Quality, Read
-from mocpack.codecs.keysine import grid, grid_head, planning, reference, search
-from mocpack.codecs.keysine.payload import Head, read_head, write_payload
-from mocpack.errors import BoundError, CorruptionError, InvalidClipError, TruncatedError
+from mocpack.codecs.keysine import grid, planning, reference, search
+from mocpack.codecs.keysine.decoding import (
+    check_end,
+    decode_groups,
+    joined,
+    reader,
+    settled_clip,
+    whole_layers,
+)
+from mocpack.codecs.keysine.grid_head import is_grid
+from mocpack.codecs.keysine.layers import layered
+from mocpack.codecs.keysine.payload import MOST_LAYERS, Head, read_head, write_payload
+from mocpack.errors import BoundError
 from mocpack.metrics.contacts import slip
 from mocpack.metrics.spectrum import tremble
 from mocpack.units import format_length, parse_length
-
-F64 = npt.NDArray[np.float64]
 
 SEGMENT_GROUPS = 16
 MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
@@ -67,6 +73,11 @@ class Keysine(Codec):
         A seek point at least this often.
     block_seconds : float, optional
         Distance of key poses; by default chosen by clip. At most `group_seconds`.
+    layers : int
+        Parts of the file that refine one another; cut after any of them, it plays at a stated,
+        coarser error.
+    layer_ratio : float
+        How many times the error of the next a layer's error may be.
     threads : int
         Threads of encoder and decoder; 0: as many as there are cores, for long clips.
     """
@@ -82,6 +93,8 @@ class Keysine(Codec):
     mode: str = "auto"
     group_seconds: float = 1.0
     block_seconds: float | None = None
+    layers: int = 1
+    layer_ratio: float = 8.0
     threads: int = 0
 
     def __post_init__(self) -> None:
@@ -95,10 +108,16 @@ class Keysine(Codec):
             raise ValueError(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
         if self.mode == "grid" and (self.mean_error is not None or self.step is not None):
             raise ValueError("mode grid keeps max_error: it has no mean_error and no step")
+        if self.mode == "grid" and self.layers > 1:
+            raise ValueError("mode grid has no layers")
         if not 0 < self.group_seconds < 1e6:
             raise ValueError(f"group_seconds must be in 0..1e6, got {self.group_seconds}")
         if self.block_seconds is not None and not 0 < self.block_seconds < 1e6:
             raise ValueError(f"block_seconds must be in 0..1e6, got {self.block_seconds}")
+        if not 1 <= self.layers <= MOST_LAYERS:
+            raise ValueError(f"layers must be in 1..{MOST_LAYERS}, got {self.layers}")
+        if not 1 < self.layer_ratio <= 100:
+            raise ValueError(f"layer_ratio must be above 1, up to 100, got {self.layer_ratio}")
         if not 0 <= self.threads <= 256:
             raise ValueError(f"threads must be in 0..256, got {self.threads}")
 
@@ -113,6 +132,19 @@ class Keysine(Codec):
         return replace(self, max_error=bound, mean_error=mean_error, step=None, effort=effort)
 
     def encode(self, clip: Clip) -> bytes:
+        payload = self._encode(clip)
+        if self.layers == 1:
+            return payload
+        threads = self._threads(clip.frame_count)
+        made = layered(payload, clip, count=self.layers, ratio=self.layer_ratio, threads=threads)
+        # the layers hold the same symbols, so this cannot be, and a promise is never taken on trust
+        back, single = (self.decode(p, clip.header) for p in (made, payload))
+        if not np.array_equal(back.rotations, single.rotations):
+            raise BoundError("keysine: the layers do not add up to the motion they were made of")
+        return made
+
+    def _encode(self, clip: Clip) -> bytes:
+        """Return the payload of one layer."""
         if self.step is not None:
             return self._free(clip, self.step)
         if self.mean_error is not None:
@@ -128,49 +160,40 @@ class Keysine(Codec):
         return found if found is not None and len(found) < len(other) else other
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
-        read = _reader(payload)
-        if grid_head.is_grid(read):
-            on_grid = grid_head.read_head(read, header)
-            _check_end(payload, sum(on_grid.groups_at(0, len(on_grid.group_sizes))))
-            return grid.decode_groups(read, header, on_grid, 0, len(on_grid.group_sizes))
+        read = reader(payload)
+        if is_grid(read):
+            return grid.decode(payload, read, header)
         head = read_head(read, header)
-        whole = sum(head.segment_sizes) + sum(head.group_sizes) + head.size
-        _check_end(payload, whole)
-        return self._decode_groups(read, header, head, 0, len(head.group_sizes))
+        check_end(payload, head.whole)
+        return self._decode_groups(read, header, head, 0, head.group_count)
 
     def decode_frames(
         self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
     ) -> Clip:
-        if grid_head.is_grid(read):
-            on_grid = grid_head.read_head(read, header)
-            first, last = start // on_grid.group_length, (stop - 1) // on_grid.group_length
-            part = grid.decode_groups(read, header, on_grid, first, last + 1 - first)
-            begin = first * on_grid.group_length
-            part = part.frames(start - begin, stop - begin)
+        if is_grid(read):
+            part = grid.decode_frames(read, header, start, stop)
             return part if joints is None else part.joints(joints)
         head = read_head(read, header)
-        count = len(head.group_sizes)
         first = head.group_at(start, header.frame_count)
         last = head.group_at(stop - 1, header.frame_count)
-        part = self._decode_groups(read, header, head, first, min(last + 1, count) - first)
+        count = min(last + 1, head.group_count) - first
+        part = self._decode_groups(read, header, head, first, count, joints=joints)
         begin = head.key_frame(first * head.blocks_per_group, header.frame_count)
-        part = part.frames(start - begin, stop - begin)
-        return part if joints is None else part.joints(joints)
+        return part.frames(start - begin, stop - begin)
 
     def layout(self, read: Read, header: ClipHeader) -> Layout:
-        if grid_head.is_grid(read):
-            on_grid = grid_head.read_head(read, header)
-            groups = len(on_grid.group_sizes)
-            return Layout(groups=groups, index_bytes=on_grid.size + 2 * (groups + 1))
+        if is_grid(read):
+            return grid.layout(read, header)
         head = read_head(read, header)
-        parts = len(head.group_sizes) + len(head.segment_sizes)
+        parts = head.layer_count * head.group_count + len(head.segment_sizes)
         # the head is mostly index and plan; each part has its checksum
-        return Layout(groups=len(head.group_sizes), index_bytes=head.size + 2 * parts)
+        index = head.size + 2 * parts
+        return Layout(head.group_count, head.layer_count, index, layer_errors=head.layer_errors)
 
     def decode_preview(self, read: Read, header: ClipHeader) -> Clip:
         """Return the key poses, at their own lower frame rate."""
-        if grid_head.is_grid(read):
-            return grid.decode_preview(read, header, grid_head.read_head(read, header))
+        if is_grid(read):
+            return grid.decode_preview(read, header)
         head = read_head(read, header)
         segments = read(*head.segments_at(0, len(head.segment_sizes)))
         native = header.skeleton.native(header.translated_joints)
@@ -178,31 +201,30 @@ class Keysine(Codec):
         turns, places = _core.keysine_poses(native, whole, header.frame_count, segments)
         time = header.frame_time * (header.frame_count - 1) / max(1, head.block_count)
         keys = replace(header, frame_count=len(turns), frame_time=time or header.frame_time)
-        return _clip(keys, turns, places)
+        return settled_clip(keys, turns, places)
 
     def decode_partial(self, payload: bytes, header: ClipHeader) -> Clip:
-        """Return the groups that are whole, and beyond them what the keys alone give.
+        """Return what the layers that are whole give, and where there are none, the keys alone.
 
-        The keys of a clip come before its groups, so that a cut file plays to its end, only
-        coarser; where even keys are missing, the clip is shorter.
+        Keys come before groups and base layers before refinements, so that a cut file plays to
+        its end, only coarser; where even keys are missing, there is nothing to play.
         """
-        read = _reader(payload)
-        if grid_head.is_grid(read):
-            on_grid = grid_head.read_head(read, header)
-            return _joined(header, grid.decode_cut(payload, read, header, on_grid))
+        read = reader(payload)
+        if is_grid(read):
+            return grid.decode_cut(payload, read, header)
         head = read_head(read, header)
-        count = len(head.group_sizes)
-        while count and sum(head.groups_at(0, count)) > len(payload):
-            count -= 1
-        if count == len(head.group_sizes):
+        layers, count = whole_layers(head, len(payload))
+        if layers == head.layer_count:
             return self.decode(payload, header)
-        start = head.key_frame(count * head.blocks_per_group, header.frame_count)
-        missing = len(head.group_sizes) - count
-        rest = self._decode_groups(read, header, head, count, missing, keys_alone=True)
+        rest = self._decode_groups(
+            read, header, head, count, head.group_count - count, layers=layers
+        )
         if not count:
             return rest
-        whole = self._decode_groups(read, header, head, 0, count).frames(0, start)
-        return _joined(header, [whole, rest])
+        start = head.key_frame(count * head.blocks_per_group, header.frame_count)
+        fine = self._decode_groups(read, header, head, 0, count, layers=layers + 1)
+        whole = fine.frames(0, start)
+        return joined(header, [whole, rest])
 
     @staticmethod
     def reseal(payload: bytes) -> bytes:
@@ -217,21 +239,20 @@ class Keysine(Codec):
         first: int,
         count: int,
         *,
-        keys_alone: bool = False,
+        layers: int | None = None,
+        joints: Sequence[int] | None = None,
     ) -> Clip:
-        segment = head.segment_of(first)
-        segments = head.segment_of(max(first, first + count - 1)) - segment + 1
-        turns, places = _core.keysine_decode(
-            header.skeleton.native(header.translated_joints),
-            read(0, head.size),
-            header.frame_count,
-            read(*head.segments_at(segment, segments)),
-            None if keys_alone else read(*head.groups_at(first, count)),
-            first,
-            count,
-            self._threads(count * head.blocks_per_group * head.longest_block(header.frame_count)),
+        """Return the motion of some groups by their first layers, of joints and their ancestors."""
+        frames = count * head.blocks_per_group * head.longest_block(header.frame_count)
+        return decode_groups(
+            read,
+            header,
+            head,
+            (first, count),
+            layers=head.layer_count if layers is None else layers,
+            joints=joints,
+            threads=self._threads(frames),
         )
-        return _clip(replace(header, frame_count=len(turns)), turns, places)
 
     def _within_bound(self, clip: Clip) -> bytes:
         """Return the first payload that keeps the bound calmly, else the calmest that keeps it."""
@@ -258,7 +279,7 @@ class Keysine(Codec):
 
     def _grid_may_pay(self, clip: Clip) -> bool:
         small = self.max_error <= GRID_BOUND and clip.frame_count <= GRID_FRAMES
-        return small and self.effort != "fast"
+        return small and self.effort != "fast" and self.layers == 1
 
     def _on_grid(self, clip: Clip) -> bytes | None:
         """Return the first payload on a grid that keeps the bound calmly, if any does."""
@@ -373,17 +394,13 @@ class Keysine(Codec):
             blocks.blocks_per_group,
             blocks.groups_per_segment,
             np.asarray(table),
-            (),
-            (),
-            0,
         )
-        payload = write_payload(head, native, segments, groups)
-        read = _reader(payload)
+        payload = write_payload(head, native, segments, [groups])
+        read = reader(payload)
         whole = read_head(read, clip.header)
-        base = self._decode_groups(read, clip.header, whole, 0, len(groups), keys_alone=True)
-        error = promised_error(clip, base).max
-        coarse = min(max(math.ceil(8 * math.log2(max(error, unit) / unit)), 0), 255)
-        return write_payload(replace(head, coarse=coarse), native, segments, groups)
+        keys = self._decode_groups(read, clip.header, whole, 0, len(groups), layers=0)
+        head = replace(head, coarse=head.statement(promised_error(clip, keys).max))
+        return write_payload(head, native, segments, [groups])
 
     def _within_mean(self, clip: Clip, bound: float) -> bytes:
         """Return the payload of about the coarsest step whose mean error keeps the bound.
@@ -410,38 +427,3 @@ class Keysine(Codec):
         if self.threads:
             return self.threads
         return (os.cpu_count() or 1) if frame_count >= LONG_CLIP else 1
-
-
-def _reader(payload: bytes) -> Read:
-    def read(offset: int, size: int) -> bytes:
-        if offset + size > len(payload):
-            raise TruncatedError(
-                f"keysine payload ends {offset + size - len(payload)} bytes too early"
-            )
-        return payload[offset : offset + size]
-
-    return read
-
-
-def _check_end(payload: bytes, whole: int) -> None:
-    if len(payload) > whole:
-        raise CorruptionError(f"keysine payload has {len(payload) - whole} bytes too many")
-
-
-def _joined(header: ClipHeader, parts: Sequence[Clip]) -> Clip:
-    return _clip(
-        replace(header, frame_count=sum(part.frame_count for part in parts)),
-        np.concatenate([part.rotations for part in parts]),
-        np.concatenate([part.translations for part in parts]),
-    )
-
-
-def _clip(header: ClipHeader, turns: npt.ArrayLike, places: npt.ArrayLike) -> Clip:
-    """Return the clip of arrays that nobody else holds: frozen, so that it need not copy them."""
-    turns, places = np.asarray(turns), np.asarray(places)
-    turns.setflags(write=False)
-    places.setflags(write=False)
-    try:
-        return Clip(header, turns, places)
-    except InvalidClipError as error:
-        raise CorruptionError(f"keysine payload: {error}") from error

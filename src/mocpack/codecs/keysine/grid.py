@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.clip import Clip, ClipHeader, promised_error
-from mocpack.codec import Read
-from mocpack.codecs.keysine.grid_head import GridHead, write_head
+from mocpack.codec import Layout, Read
+from mocpack.codecs.keysine.decoding import check_end, joined
+from mocpack.codecs.keysine.grid_head import GridHead, read_head, write_head
 from mocpack.codecs.keysine.payload import LONGEST_GROUP, checksum
 from mocpack.entropy.fields import FieldReader, FieldWriter
 from mocpack.entropy.planes import decode_plane, encode_plane
@@ -96,30 +97,54 @@ def decode_groups(read: Read, header: ClipHeader, head: GridHead, first: int, co
     return _clip(header, head, numbers, levels, first)
 
 
-def decode_preview(read: Read, header: ClipHeader, head: GridHead) -> Clip:
+def decode(payload: bytes, read: Read, header: ClipHeader) -> Clip:
+    """Return all frames."""
+    head = read_head(read, header)
+    check_end(payload, sum(head.groups_at(0, head.group_count)))
+    return decode_groups(read, header, head, 0, head.group_count)
+
+
+def decode_frames(read: Read, header: ClipHeader, start: int, stop: int) -> Clip:
+    """Return frames `start` to `stop`, from the groups that hold them."""
+    head = read_head(read, header)
+    first, last = start // head.group_length, (stop - 1) // head.group_length
+    begin = first * head.group_length
+    part = decode_groups(read, header, head, first, last + 1 - first)
+    return part.frames(start - begin, stop - begin)
+
+
+def layout(read: Read, header: ClipHeader) -> Layout:
+    """Return how a payload is divided; keys and groups have checksums."""
+    head = read_head(read, header)
+    return Layout(groups=head.group_count, index_bytes=head.size + 2 * (head.group_count + 1))
+
+
+def decode_preview(read: Read, header: ClipHeader) -> Clip:
     """Return the keys as a clip, at their own lower frame rate."""
+    head = read_head(read, header)
     keys = read_keys(read, head)
     slow = replace(header, frame_count=len(keys), frame_time=header.frame_time * head.group_length)
     single = replace(head, group_length=1)
     return _clip(slow, single, keys, np.zeros(len(keys), np.int64), 0)
 
 
-def decode_cut(payload: bytes, read: Read, header: ClipHeader, head: GridHead) -> list[Clip]:
-    """Return what whole groups give, if any, and what the keys give of the rest, if any."""
-    whole = len(head.group_sizes)
+def decode_cut(payload: bytes, read: Read, header: ClipHeader) -> Clip:
+    """Return what whole groups give, and beyond them what the keys give."""
+    head = read_head(read, header)
+    whole = head.group_count
     while whole and sum(head.groups_at(0, whole)) > len(payload):
         whole -= 1
     parts = [decode_groups(read, header, head, 0, whole)] if whole else []
-    if whole < len(head.group_sizes):
+    if whole < head.group_count:
         start = whole * head.group_length
         parts.append(_along_keys(head, read_keys(read, head), header, start))
-    return parts
+    return joined(header, parts)
 
 
 def read_keys(read: Read, head: GridHead) -> I64:
     """Return the first frame (G, C) of each group, on its coarse grid."""
     body = _opened(read(*head.keys_at()))
-    rows = decode_plane(body, len(head.group_sizes), head.axes.channel_count, _classes(head.axes))
+    rows = decode_plane(body, head.group_count, head.axes.channel_count, _classes(head.axes))
     keys = np.cumsum(rows.astype(np.int64), axis=0)
     if np.abs(keys).max(initial=0) >= 2 * LARGEST:
         raise CorruptionError("keysine payload: keys out of range")

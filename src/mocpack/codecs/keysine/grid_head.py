@@ -62,6 +62,10 @@ class GridHead:
     group_sizes: tuple[int, ...] = ()
     size: int = field(default=0)
 
+    @property
+    def group_count(self) -> int:
+        return len(self.group_sizes)
+
     def keys_at(self) -> tuple[int, int]:
         """Return offset and size of the keys in the payload."""
         return self.size, self.keys_size

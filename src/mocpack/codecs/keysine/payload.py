@@ -1,16 +1,18 @@
-"""The bytes of a `keysine` payload: head, key segments, groups. Knows no motion.
+"""The bytes of a `keysine` payload: head, key segments, groups in layers. Knows no motion.
 
 Head: varint size of the head; u8 mode; u8 model set; u8 bits of the fine grid; u8 bits of the grid
 of axes; u8 error of the keys alone; u8 tempo; f4 unit; varints: blocks, blocks per group, groups
-per segment; the size of each segment and group and the plan, coded; u16 CRC-16 of the head so far.
+per segment; u8 error of each layer but the last; the size of each segment and group, the plan and
+the shifts of layers, coded; u16 CRC-16 of the head so far.
 A segment or group is the u16 CRC-16 of its body, then its body.
 """
 
 from __future__ import annotations
 
 import binascii
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -18,16 +20,29 @@ import numpy.typing as npt
 from mocpack import _core
 from mocpack.clip import ClipHeader
 from mocpack.codec import Read
-from mocpack.codecs.keysine.tracks import COLUMNS
+from mocpack.codecs.keysine.tracks import (
+    COLUMNS,
+    ROTATION_KIND,
+    TRANSLATION_KIND,
+    Rotation,
+    Translation,
+)
 from mocpack.entropy.fields import FieldReader, FieldWriter
 from mocpack.errors import CorruptionError
 
 I32 = npt.NDArray[np.int32]
+U8 = npt.NDArray[np.uint8]
 
 TRANSFORM, GRID = 0, 1  # modes: this file's, and that of `grid.py`
 LONGEST_BLOCK = 512  # frames
 LONGEST_GROUP = 8192  # frames
+MOST_LAYERS = 16
+MOST_SHIFT = 8
 SHORTEST = 3  # bytes of the shortest payload: the head's size fits in them
+
+
+def _no_shifts() -> U8:
+    return np.zeros((0, 0), np.uint8)
 
 
 @dataclass(frozen=True)
@@ -44,9 +59,11 @@ class Head:
     blocks_per_group: int
     groups_per_segment: int
     table: I32
-    segment_sizes: tuple[int, ...]
-    group_sizes: tuple[int, ...]
-    size: int
+    segment_sizes: tuple[int, ...] = ()
+    layer_sizes: tuple[tuple[int, ...], ...] = ()  # of the groups, for each layer
+    size: int = 0
+    refined: tuple[int, ...] = ()  # errors of the layers but the last, as `coarse`
+    shifts: U8 = field(default_factory=_no_shifts)  # (layers - 1, tracks)
 
     @property
     def fine(self) -> float:
@@ -55,7 +72,33 @@ class Head:
     @property
     def coarse_error(self) -> float:
         """Largest error, in metres, of the motion that the keys alone give."""
-        return float(self.unit * 2 ** (self.coarse / 8))
+        return self.stated(self.coarse)
+
+    @property
+    def layer_errors(self) -> tuple[float, ...]:
+        """Largest errors, in metres, with each layer but the last."""
+        return tuple(map(self.stated, self.refined))
+
+    def stated(self, coarse: int) -> float:
+        return float(self.unit * 2 ** (coarse / 8))
+
+    def statement(self, error: float) -> int:
+        """Return the number that states an error, rounded up."""
+        return min(max(math.ceil(8 * math.log2(max(error, self.unit) / self.unit)), 0), 255)
+
+    @property
+    def layer_count(self) -> int:
+        return 1 + len(self.refined)
+
+    @property
+    def track_count(self) -> int:
+        """How many rotations and translations move."""
+        turning = self.table[:, ROTATION_KIND] >= Rotation.VECTOR
+        return int(turning.sum() + (self.table[:, TRANSLATION_KIND] == Translation.MOVING).sum())
+
+    @property
+    def group_count(self) -> int:
+        return self.part_counts[1]
 
     @property
     def basis_grid(self) -> float:
@@ -88,6 +131,15 @@ class Head:
             block += 1
         return block // self.blocks_per_group
 
+    def with_sizes(self, sizes: Sequence[int]) -> Head:
+        """Return the head with the sizes of its parts: segments, then groups layer by layer."""
+        segments, groups = self.part_counts
+        layers = tuple(
+            tuple(sizes[segments + at * groups : segments + (at + 1) * groups])
+            for at in range(self.layer_count)
+        )
+        return replace(self, segment_sizes=tuple(sizes[:segments]), layer_sizes=layers)
+
     def segment_of(self, group: int) -> int:
         return group // self.groups_per_segment
 
@@ -96,24 +148,38 @@ class Head:
         start = self.size + sum(self.segment_sizes[:first])
         return start, sum(self.segment_sizes[first : first + count])
 
-    def groups_at(self, first: int, count: int) -> tuple[int, int]:
-        """Return offset and size of groups in the payload."""
-        start = self.size + sum(self.segment_sizes) + sum(self.group_sizes[:first])
-        return start, sum(self.group_sizes[first : first + count])
+    def groups_at(self, first: int, count: int, layer: int = 0) -> tuple[int, int]:
+        """Return offset and size of groups of one layer in the payload."""
+        sizes = self.layer_sizes[layer]
+        below = sum(map(sum, self.layer_sizes[:layer]))
+        start = self.size + sum(self.segment_sizes) + below + sum(sizes[:first])
+        return start, sum(sizes[first : first + count])
+
+    @property
+    def whole(self) -> int:
+        """Bytes of the payload."""
+        return self.size + sum(self.segment_sizes) + sum(map(sum, self.layer_sizes))
 
 
 def write_payload(
-    head: Head, native: _core.Skeleton, segments: Sequence[bytes], groups: Sequence[bytes]
+    head: Head, native: _core.Skeleton, segments: Sequence[bytes], layers: Sequence[Sequence[bytes]]
 ) -> bytes:
     """Return the payload; sizes of head and parts are taken from the parts."""
     fields = FieldWriter()
-    for value in (TRANSFORM, head.model, head.fine_bits, head.basis_bits, head.coarse, head.tempo):
+    mode = TRANSFORM | (head.layer_count - 1) << 4
+    for value in (mode, head.model, head.fine_bits, head.basis_bits, head.coarse, head.tempo):
         fields.u8(value)
     fields.f32(head.unit)
     for value in (head.block_count, head.blocks_per_group, head.groups_per_segment):
         fields.varint(value)
+    for value in head.refined:
+        fields.u8(value)
+    groups = [part for layer in layers for part in layer]
     sizes = [len(part) for part in (*segments, *groups)]
-    fields.raw(_core.keysine_encode_head(head.model, native, head.table, sizes, len(segments)))
+    coded = _core.keysine_encode_head(
+        head.model, native, head.table, sizes, len(segments), head.shifts
+    )
+    fields.raw(coded)
     return b"".join((sealed_head(fields.bytes()), *segments, *groups))
 
 
@@ -130,14 +196,8 @@ def read_head(read: Read, header: ClipHeader) -> Head:
     data = head_bytes(read)
     head = read_fields(open_head(data), header.frame_count, len(data))
     native = header.skeleton.native(header.translated_joints)
-    table, sizes = _core.keysine_read_head(native, data, header.frame_count)
-    segments = head.part_counts[0]
-    return replace(
-        head,
-        table=np.asarray(table),
-        segment_sizes=tuple(sizes[:segments]),
-        group_sizes=tuple(sizes[segments:]),
-    )
+    table, sizes, shifts = _core.keysine_read_head(native, data, header.frame_count)
+    return replace(head.with_sizes(sizes), table=np.asarray(table), shifts=np.asarray(shifts))
 
 
 def head_bytes(read: Read) -> bytes:
@@ -162,12 +222,19 @@ def read_fields(fields: FieldReader, frame_count: int, size: int) -> Head:
     mode, model, fine_bits, basis_bits, coarse, tempo = (fields.u8() for _ in range(6))
     unit = fields.f32()
     blocks, per_group, per_segment = (fields.varint(2**40) for _ in range(3))
-    if mode != TRANSFORM or fine_bits > 60 or basis_bits > 20 or tempo < 1 or not 0 < unit < 1e6:
+    refined = tuple(fields.u8() for _ in range(mode >> 4))
+    if (
+        mode & 15 != TRANSFORM
+        or fine_bits > 60
+        or basis_bits > 20
+        or tempo < 1
+        or not 0 < unit < 1e6
+    ):
         raise CorruptionError("keysine head: numbers out of range")
     _check_blocks(frame_count, blocks, per_group, per_segment)
     table = np.zeros((0, COLUMNS), np.int32)
     numbers = (model, fine_bits, basis_bits, coarse, tempo, unit, blocks, per_group, per_segment)
-    return Head(*numbers, table, (), (), size)
+    return Head(*numbers, table, size=size, refined=refined)
 
 
 def checksum(data: bytes) -> bytes:

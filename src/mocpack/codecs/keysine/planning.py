@@ -65,7 +65,10 @@ def cut(clip: Clip, *, block_seconds: float, group_seconds: float, segment_group
 def fine_bits(clip: Clip, bound: float) -> int:
     """Return the bits of the grid of what is still, fine enough not to matter at any limb's end."""
     skeleton = clip.skeleton
-    reach = np.linalg.norm(skeleton.offsets, axis=1).sum()
+    bones = np.linalg.norm(skeleton.offsets, axis=1)
+    for m, j in enumerate(clip.translated_joints):
+        bones[j] = np.linalg.norm(clip.translations[:, m], axis=1).max() if j else 0.0
+    reach = bones.sum()
     reach += np.linalg.norm(skeleton.end_sites, axis=1).max(initial=0.03)
     grid = STILL_SHARE * bound / max(reach, 1.0) / np.sqrt(len(skeleton))
     return int(min(max(np.ceil(-np.log2(grid)), 0), MOST_FINE_BITS))
@@ -84,9 +87,15 @@ def plan_table(clip: Clip, bits: int, basis: int, unit: float, *, key_step: int)
     for m, j in enumerate(clip.translated_joints):
         kind, origin = _translation(clip.translations[:, m], clip.skeleton.offsets[j], fine)
         table[j, TRANSLATION_KIND], table[j, ORIGIN] = kind, origin
-    for j in range(len(clip.skeleton)):
-        turn, mean = _rotation(clip.rotations[:, j], fine)
+    turned = np.zeros(len(clip.skeleton), bool)  # by itself or by an ancestor
+    for j, parent in enumerate(clip.skeleton.parents):
+        above = parent >= 0 and bool(turned[parent])
+        # what slides along a joint that turns hangs on none: it takes back the turn's error itself
+        slides = above and table[j, TRANSLATION_KIND] == Translation.MOVING
+        still = None if slides else _still(clip.rotations[:, j], fine)
+        turn, mean = still or _turning(clip.rotations[:, j])
         table[j, ROTATION_KIND], table[j, MEAN] = turn, mean
+        turned[j] = above or turn >= Rotation.VECTOR
     table[table[:, ROTATION_KIND] >= Rotation.VECTOR, ROTATION_KEY_STEP] = key_step
     table[table[:, TRANSLATION_KIND] == Translation.MOVING, TRANSLATION_KEY_STEP] = key_step
     table[:, BASIS] = _bases(clip, table, unit, fine, 0.5**basis)
@@ -103,15 +112,17 @@ def _translation(places: F64, offset: F64, fine: float) -> tuple[Translation, F6
     return Translation.MOVING, np.round(places.mean(axis=0) / ORIGIN_GRID)
 
 
-def _rotation(turns: F64, fine: float) -> tuple[Rotation, F64]:
-    spread = np.abs(turns - turns[0]).max()
-    first = rotations.as_rotvec(turns[0])
-    if spread <= 0.25 * fine:
-        still = np.round(first / fine)
-        if not still.any():
-            return Rotation.REST, np.zeros(3)
-        if np.abs(still).max() < LARGEST_STILL:
-            return Rotation.STILL, still
+def _still(turns: F64, fine: float) -> tuple[Rotation, F64] | None:
+    """Return the rotation that stays the same, None where it does not or the grid has no room."""
+    if np.abs(turns - turns[0]).max() > 0.25 * fine:
+        return None
+    still = np.round(rotations.as_rotvec(turns[0]) / fine)
+    if not still.any():
+        return Rotation.REST, np.zeros(3)
+    return (Rotation.STILL, still) if np.abs(still).max() < LARGEST_STILL else None
+
+
+def _turning(turns: F64) -> tuple[Rotation, F64]:
     mean = rotations.normalize(turns.sum(axis=0))
     vector = np.round(rotations.as_rotvec(mean) / MEAN_GRID)
     about = rotations.conjugate(rotations.from_rotvec(MEAN_GRID * vector))

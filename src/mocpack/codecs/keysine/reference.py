@@ -14,8 +14,17 @@ import numpy.typing as npt
 from mocpack import rotations
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Read
-from mocpack.codecs.keysine.payload import GRID, Head, checksum, head_bytes, open_head, read_fields
-from mocpack.codecs.keysine.symbols import Symbols
+from mocpack.codecs.keysine.models import Models
+from mocpack.codecs.keysine.payload import (
+    GRID,
+    Head,
+    checksum,
+    head_bytes,
+    open_head,
+    read_fields,
+)
+from mocpack.codecs.keysine.refinement import Refinement, middles
+from mocpack.codecs.keysine.symbols import Group, Symbols
 from mocpack.codecs.keysine.tracks import Plan, Rotation, Track, build_plan, step_size
 from mocpack.entropy.fields import FieldReader
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
@@ -24,10 +33,11 @@ F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
 SINE_TERMS = 13
+NO_PLAN = Plan([], 0, np.zeros(0), np.zeros(0))
 
 
-def decode(payload: bytes, header: ClipHeader) -> Clip:
-    """Return the clip of a payload."""
+def decode(payload: bytes, header: ClipHeader, *, layers: int | None = None) -> Clip:
+    """Return the clip that the first layers of a payload give, by default all."""
 
     def read(offset: int, size: int) -> bytes:
         if offset + size > len(payload):
@@ -38,15 +48,17 @@ def decode(payload: bytes, header: ClipHeader) -> Clip:
     plan = build_plan(head.table, header, head.unit, head.fine, head.basis_grid)
     keys = _read_keys(read, head, plan)
     curves = np.empty((header.frame_count, plan.channel_count))
-    for group in range(len(head.group_sizes)):
+    wanted = head.layer_count if layers is None else layers
+    for group in range(head.group_count):
         first = group * head.blocks_per_group
         blocks = min(head.blocks_per_group, head.block_count - first)
         edges = [head.key_frame(first + b, header.frame_count) for b in range(blocks + 1)]
-        symbols = Symbols(_body(read(*head.groups_at(group, 1))), plan, head.model)
-        steps, values = symbols.group(np.diff(edges), head.tempo)
+        bodies = [_body(read(*head.groups_at(group, 1, layer))) for layer in range(wanted)]
+        steps, values = _read_group(bodies, head, plan, np.diff(edges))
         for b, (start, stop) in enumerate(pairwise(edges)):
+            own = values[b, :, 1 : stop - start]
             curves[start:stop] = block_curves(
-                plan, head.unit, keys[first + b : first + b + 2], steps[:, b], values[b]
+                plan, head.unit, keys[first + b : first + b + 2], steps[:, b], own
             )
     curves[-1] = keys[-1] * np.concatenate(
         [np.full(t.channel_count, t.key_step) for t in plan.tracks] or [np.zeros(0)]
@@ -58,14 +70,26 @@ def _read_head(read: Read, header: ClipHeader) -> Head:
     data = head_bytes(read)
     fields = open_head(data)
     head = read_fields(fields, header.frame_count, len(data))
-    symbols = Symbols(fields.rest(), Plan([], 0, np.zeros(0), np.zeros(0)), head.model)
-    segments, groups = symbols.sizes(*head.part_counts)
-    return replace(
-        head,
-        segment_sizes=tuple(segments),
-        group_sizes=tuple(groups),
-        table=symbols.table(header),
-    )
+    symbols = Symbols(fields.rest(), NO_PLAN, Models.start(head.model))
+    segments, groups = head.part_counts
+    sizes = symbols.sizes(segments, groups * head.layer_count)
+    head = replace(head.with_sizes([*sizes[0], *sizes[1]]), table=symbols.table(header))
+    return replace(head, shifts=symbols.shifts(head.layer_count - 1, head.track_count))
+
+
+def _read_group(
+    bodies: list[bytes], head: Head, plan: Plan, lengths: npt.NDArray[np.intp]
+) -> tuple[I64, F64]:
+    """Read the first layers of a group: steps (tracks, blocks), values (blocks, channels, …)."""
+    group, models = Group.empty(plan, lengths), Models.start(head.model)
+    shifts = np.concatenate([head.shifts, np.zeros((1, len(plan.tracks)), np.uint8)]).astype(int)
+    for layer, body in enumerate(bodies):  # the models go on learning from layer to layer
+        if layer:
+            bits = shifts[layer - 1] - shifts[layer]
+            Refinement(body, plan, models).layer(group, bits.tolist(), head.tempo)
+        else:
+            Symbols(body, plan, models).group(group, head.tempo)
+    return group.steps, middles(group, plan, shifts[len(bodies) - 1].tolist())
 
 
 def resealed(payload: bytes) -> bytes:
@@ -77,12 +101,13 @@ def resealed(payload: bytes) -> bytes:
         fields = open_head(bytes(out[:size]))
         if payload[fields.at] == GRID:
             return bytes(out[: len(payload)])  # its parts are found by reading all of its head
-        model = fields.raw(10)[1]
+        mode, model = fields.raw(10)[:2]
         blocks, per_group, per_segment = (fields.varint(2**20) for _ in range(3))
+        fields.raw(mode >> 4)
         groups = -(-blocks // max(per_group, 1))
         segments = max(1, -(-groups // max(per_segment, 1)))
-        empty = Plan([], 0, np.zeros(0), np.zeros(0))
-        parts = Symbols(fields.rest(), empty, model).sizes(segments, groups)
+        symbols = Symbols(fields.rest(), NO_PLAN, Models.start(model))
+        parts = symbols.sizes(segments, groups * (1 + (mode >> 4)))
         for part in (*parts[0], *parts[1]):
             out[size : size + 2] = checksum(payload[size + 2 : size + part])
             size += part
@@ -97,7 +122,9 @@ def _read_keys(read: Read, head: Head, plan: Plan) -> I64:
     for segment in range(len(head.segment_sizes)):
         first = segment * blocks
         count = min(blocks, head.block_count - first) + 1
-        symbols = Symbols(_body(read(*head.segments_at(segment, 1))), plan, head.model)
+        symbols = Symbols(
+            _body(read(*head.segments_at(segment, 1))), plan, Models.start(head.model)
+        )
         keys[first : first + count] = symbols.keys(count)
     return keys
 
@@ -108,14 +135,14 @@ def _body(part: bytes) -> bytes:
     return part[2:]
 
 
-def block_curves(plan: Plan, unit: float, keys: I64, steps: I64, values: I64) -> F64:
+def block_curves(plan: Plan, unit: float, keys: I64, steps: I64, values: F64) -> F64:
     """Return the channels (N, C) of a block: lines from key to key plus sine series.
 
     Parameters
     ----------
     keys : array of int, shape (2, C)
     steps : of each track, -1 where it has no coefficients
-    values : array of int, shape (C, N - 1)
+    values : array, shape (C, N - 1)
     """
     length = values.shape[1] + 1
     t = np.arange(length)

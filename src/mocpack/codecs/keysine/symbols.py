@@ -1,18 +1,28 @@
-"""The symbols of `keysine` in plain Python: the arithmetic decoder, the mixed models, the contexts.
+"""The symbols of `keysine` in plain Python: which decisions there are, and their contexts.
 
 Integers throughout; `reference.py` makes motion of them, `keysine_symbols.h` is the native twin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import _core
 from mocpack.clip import ClipHeader
+from mocpack.codecs.keysine.models import (
+    BANDS,
+    EXPONENTS,
+    LEVELS,
+    REACHES,
+    UNARY,
+    Models,
+    RangeDecoder,
+    moved,
+)
+from mocpack.codecs.keysine.payload import MOST_SHIFT
 from mocpack.codecs.keysine.tracks import (
     BASIS,
     COLUMNS,
@@ -27,158 +37,68 @@ from mocpack.codecs.keysine.tracks import (
     Track,
     Translation,
 )
-from mocpack.errors import CorruptionError, TruncatedError
+from mocpack.errors import CorruptionError
 
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
+Context = tuple[Sequence[int], int, int]
+"""Contexts of a decision, the band of its weights, and the number of its family's."""
+U8 = npt.NDArray[np.uint8]
 
-INPUTS, DOMAIN, COUNT_LIMIT, WEIGHT_RATE = 5, 2048, 127, 6
-FAMILIES, BANDS, LEVELS, UNARY, REACHES, EXPONENTS = 10, 16, 8, 12, 20, 32
-COEFFICIENT_STATES = (12 * BANDS, 9 * 9 * 3, FAMILIES * 4 * BANDS, 16 * 8, 9 * 6 * 4)
-REACH_STATES = (FAMILIES * 4, REACHES + 1, (REACHES + 1) * 4, REACHES + 1, 16 * 4)
-KEY_STATES = (FAMILIES * 4 * 2, 17, 17 * 4, 17, 16 * 2)
-MOVES_STATES = (FAMILIES, 3, 4, 16, 3 * 4)
-STEP_SAME, STEP_DOWN, STEP_MORE, REACH_LOW, KEY_LOW, ESCAPE, HEAD = 0, 3, 5, 69, 89, 121, 153
 NUMBER_LEVELS, HEAD_NUMBERS = 34, 8
 MEAN_NUMBER, STILL_NUMBER, BASIS_NUMBER, KEY_STEP_NUMBER = 0, 1, 2, 3
 ORIGIN_NUMBER, PLACE_NUMBER, SEGMENT_SIZE, GROUP_SIZE = 4, 5, 6, 7
-SQUASH_ANCHORS = (
-    *(22, 36, 60, 98, 162, 267, 439, 720, 1179, 1921, 3108, 4971, 7812, 11955, 17625, 24743),
-    *(32768, 40793, 47911, 53581, 57724, 60565, 62428, 63615, 64357, 64816, 65097, 65269),
-    *(65374, 65438, 65476, 65500, 65514),
-)
 BAND_ENDS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58)
 ACTIVITY_ENDS = (0, 1, 2, 3, 4, 6, 9, 14, 22, 38, 70)
 TOTAL_ENDS = (0, 1, 2, 3, 4, 5, 7, 9, 12, 16, 22, 30, 44, 64, 100)
-
-
-def squash(x: int) -> int:
-    """Return 65536 / (1 + exp(-x / 256)), from a table with straight lines between."""
-    cell, part = divmod(min(max(x, -DOMAIN), DOMAIN - 1) + DOMAIN, 128)
-    return (SQUASH_ANCHORS[cell] * (128 - part) + SQUASH_ANCHORS[cell + 1] * part + 64) >> 7
-
-
-def _stretch_table() -> Iterator[int]:
-    x = -DOMAIN
-    for p in range(4096):
-        while x < DOMAIN - 1 and squash(x) < 16 * p + 8:
-            x += 1
-        yield x
-
-
-STRETCH = tuple(_stretch_table())
-
-
-class RangeDecoder:
-    """The binary arithmetic decoder of docs/entropy.md."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, 0
-        self._low, self._high, self._value = 0, 0xFFFFFFFF, 0
-        for _ in range(4):
-            self._value = self._value << 8 | self._next()
-
-    def decode(self, one: int) -> int:
-        """Return the next bit, which is 1 with probability `one` / 65536."""
-        middle = self._low + ((self._high - self._low) * one >> 16)
-        bit = int(self._value <= middle)
-        if bit:
-            self._high = middle
-        else:
-            self._low = middle + 1
-        while not (self._low ^ self._high) & 0xFF000000:
-            self._low = self._low << 8 & 0xFFFFFFFF
-            self._high = self._high << 8 & 0xFFFFFFFF | 255
-            self._value = (self._value << 8 & 0xFFFFFFFF) | self._next()
-        return bit
-
-    def _next(self) -> int:
-        self._at += 1
-        if self._at > len(self._data) + 4:
-            raise TruncatedError("keysine payload: symbols end too early")
-        return self._data[self._at - 1] if self._at <= len(self._data) else 0
-
-
-def _moved(state: int, bit: int) -> int:
-    """Return a state, probability << 10 | count, after it has seen a bit."""
-    p, count = state >> 10, state & 1023
-    p += ((4194303 * bit - p) * (131072 // (2 * count + 3))) >> 16
-    return p << 10 | min(count + 1, max(count, COUNT_LIMIT))
+STEP_SAME, STEP_DOWN, STEP_MORE, REACH_LOW, KEY_LOW, ESCAPE, HEAD = 0, 3, 5, 69, 89, 121, 153
 
 
 @dataclass
-class Mixture:
-    """States and weights of one kind of decision."""
+class Group:
+    """The integers of a group, as far as its layers have been read.
 
-    # of each input: (contexts, levels), probability << 10 | count
-    states: list[I64]
-    weights: I64  # (sets, inputs), 65536 = 1
-    family_weights: I64  # (sets by family and channel, inputs), added to them
+    Attributes
+    ----------
+    lengths : array of int, shape (blocks,)
+        Frames of each block.
+    steps : array of int, shape (tracks, blocks)
+        -1 where a track has no coefficients.
+    reaches : array of int, shape (channels, blocks)
+        Classes.
+    values : array of int, shape (blocks, channels, longest + 2)
+        Coefficient k stands at k; a zero stands on either side.
+    """
 
-    def decode(
-        self, coder: RangeDecoder, contexts: Sequence[int], level: int, chosen: int, family: int
-    ) -> int:
-        held = [int(s[c, level]) for s, c in zip(self.states, contexts, strict=True)]
-        inputs = [STRETCH[state >> 20] for state in held]
-        sets = self.weights[chosen], self.family_weights[family]
-        weights = map(int, sets[0] + sets[1])
-        one = squash(sum(w * x for w, x in zip(weights, inputs, strict=True)) >> 16)
-        bit = coder.decode(one)
-        error = ((bit << 16) - one) * WEIGHT_RATE
-        for i, (state, x) in enumerate(zip(held, inputs, strict=True)):
-            for weights in sets:
-                weights[i] += (x * error + (1 << 19)) >> 20
-            self.states[i][contexts[i], level] = _moved(state, bit)
-        return bit
-
-
-@dataclass
-class Models:
-    """Everything that adapts, as it stands at the start of a segment or group."""
-
-    coefficient: Mixture
-    reach: Mixture
-    key: Mixture
-    moves: Mixture
-    singles: I64
+    lengths: npt.NDArray[np.intp]
+    steps: I64
+    reaches: I64
+    values: I64
 
     @classmethod
-    def start(cls, model: int) -> Models:
-        """Cut the core's table of trained starts into mixtures."""
-        states, weights, singles = (np.array(a, np.int64) for a in _core.keysine_start(model))
-        shapes = (
-            (COEFFICIENT_STATES, LEVELS, LEVELS * 4, FAMILIES * 4),
-            (REACH_STATES, REACHES, REACHES, FAMILIES * 4),
-            (KEY_STATES, EXPONENTS, EXPONENTS, FAMILIES * 4),
-            (MOVES_STATES, 1, 1, FAMILIES),
+    def empty(cls, plan: Plan, lengths: npt.NDArray[np.intp]) -> Group:
+        blocks, channels = len(lengths), plan.channel_count
+        return cls(
+            lengths,
+            np.full((len(plan.tracks), blocks), -1, np.int64),
+            np.zeros((channels, blocks), np.int64),
+            np.zeros((blocks, channels, int(lengths.max()) + 2), np.int64),
         )
-        # the sets of all kinds of decision, then those by family
-        counts_of_sets = [shape[2] for shape in shapes] + [shape[3] for shape in shapes]
-        weight_sets = np.split(weights.reshape(-1, INPUTS), np.cumsum(counts_of_sets)[:-1])
-        mixtures, at = [], 0
-        for kind, (counts, levels, _, _) in enumerate(shapes):
-            parts = []
-            for count in counts:
-                parts.append(states[at : at + count * levels].reshape(count, levels).copy())
-                at += count * levels
-            mixtures.append(Mixture(parts, weight_sets[kind], weight_sets[len(shapes) + kind]))
-        coefficient, reach, key, moves = mixtures
-        return cls(coefficient, reach, key, moves, singles)
 
 
 class Symbols:
     """Reads the symbols of a head, a segment or a group."""
 
-    def __init__(self, data: bytes, plan: Plan, model: int) -> None:
+    def __init__(self, data: bytes, plan: Plan, models: Models) -> None:
         self._coder = RangeDecoder(data)
         self._plan = plan
-        self._m = Models.start(model)
+        self._m = models
 
     def _single(self, at: int) -> int:
         """Read a bit that one state predicts by itself."""
         state = int(self._m.singles[at])
         bit = self._coder.decode(min(max(state >> 16, 64), 65472))
-        self._m.singles[at] = _moved(state, bit)
+        self._m.singles[at] = moved(state, bit)
         return bit
 
     def sizes(self, segments: int, groups: int) -> tuple[list[int], list[int]]:
@@ -187,6 +107,19 @@ class Symbols:
             [self._natural(SEGMENT_SIZE) for _ in range(segments)],
             [self._natural(GROUP_SIZE) for _ in range(groups)],
         )
+
+    def shifts(self, count: int, tracks: int) -> U8:
+        """Return how coarse the layers but the last are: (count, tracks)."""
+        found = np.zeros((count, tracks), np.uint8)
+        above = np.full(tracks, MOST_SHIFT)
+        for row in found:
+            for t in range(tracks):
+                shift = (int(row[t - 1]) if t else 0) + self._number(KEY_STEP_NUMBER)
+                if not 0 <= shift <= above[t]:
+                    raise CorruptionError("keysine head: layers that cannot be")
+                row[t] = shift
+            above = row
+        return found
 
     def table(self, header: ClipHeader) -> I32:
         """Return the plan (J, 13)."""
@@ -273,25 +206,21 @@ class Symbols:
             value = value << 1 | bit
         return value
 
-    def group(self, lengths: npt.NDArray[np.intp], tempo: int) -> tuple[I64, list[I64]]:
-        """Return steps (tracks, blocks) and, for each block, coefficients (C, N - 1)."""
-        tracks, blocks = self._plan.tracks, len(lengths)
-        steps = np.full((len(tracks), blocks), -1, np.int64)
-        reaches = np.zeros((self._plan.channel_count, blocks), np.int64)
-        # coefficient k of channel c is values[b, c, k]; a zero stands on either side
-        width = int(lengths.max()) + 2
-        values = np.zeros((blocks, self._plan.channel_count, width), np.int64)
-        for t, track in enumerate(tracks):
-            for b in range(blocks):
-                if not self._moves(steps, t, b):
+    def group(self, group: Group, tempo: int) -> None:
+        """Read the steps and coefficients of a group, track by track, block by block."""
+        for t, track in enumerate(self._plan.tracks):
+            for b in range(len(group.lengths)):
+                if not self._moves(group.steps, t, b):
                     continue
-                steps[t, b] = self._step(steps, t, b)
+                group.steps[t, b] = self._step(group.steps, t, b)
                 for c in range(track.channel_count):
-                    reach = self._reach(reaches, track, b, c, int(steps[t, b]))
-                    if reach >= lengths[b]:
+                    reach = self._reach(group, t, b, c)
+                    if reach >= group.lengths[b]:
                         raise CorruptionError("keysine payload: more coefficients than frames")
-                    self._coefficients(values, track, b, c, reach, tempo)
-        return steps, [values[b, :, 1 : lengths[b]] for b in range(blocks)]
+                    row = group.values[b, track.first_channel + c]
+                    for k in range(1, reach + 1):
+                        context = self._contexts(group, t, b, c, k, reach, tempo)
+                        row[k] = self._coefficient(context, int(k == reach))
 
     def _moves(self, steps: I64, t: int, b: int) -> int:
         track = self._plan.tracks[t]
@@ -322,7 +251,9 @@ class Symbols:
             raise CorruptionError("keysine payload: a step out of range")
         return step
 
-    def _reach(self, reaches: I64, track: Track, b: int, c: int, step: int) -> int:
+    def _reach(self, group: Group, t: int, b: int, c: int, least: int = 0) -> int:
+        """Read a reach that is at least `least`."""
+        track, reaches = self._plan.tracks[t], group.reaches
         at, up = track.first_channel + c, 0
         if track.parent >= 0:
             up = 1 + int(reaches[self._plan.tracks[track.parent].first_channel + min(c, 2), b])
@@ -331,55 +262,61 @@ class Symbols:
             1 + int(reaches[at, b - 1]) if b else 0,
             (1 + int(reaches[at - 1, b]) if c else 0) * 4 + c,
             up,
-            min(max(step - 2, 0), 15) * 4 + c,
+            min(max(int(group.steps[t, b]) - 2, 0), 15) * 4 + c,
         )
-        found, family = 0, track.family * 4 + c
+        found, family = _reach_class(least), track.family * 4 + c
         decode = self._m.reach.decode
         while found < REACHES - 1 and decode(self._coder, contexts, found, found, family):
             found += 1
         reaches[at, b] = found
-        if found < 5:
-            return found
-        bits = (found - 5) // 2 + 1
-        low = self._low_bits(0, bits, REACH_LOW + found)
-        return int(((2 + (found - 5) % 2) << bits) + 1 + low)
+        floor = _reach_floor(found)
+        return floor + self._place(found, max(0, least - floor))
 
-    def _coefficients(
-        self, values: I64, track: Track, b: int, c: int, reach: int, tempo: int
-    ) -> None:
-        at = track.first_channel + c
-        row = values[b, at]
-        zeros = np.zeros_like(row)
-        before = values[b - 1, at] if b else zeros
-        left = values[b, at - 1] if c else zeros
+    def _place(self, found: int, least: int) -> int:
+        """Read the place of a reach in its class, without the bits that `least` decides."""
+        place, bits = 0, max(0, (found - 3) // 2)
+        for k in range(bits - 1, -1, -1):
+            known = 2 * place + 1 <= least >> k
+            first = REACH_LOW + found if k == bits - 1 else None
+            place = 2 * place + 1 if known else self._low_bits(place, 1, first)
+        return place
+
+    def _contexts(
+        self, group: Group, t: int, b: int, c: int, k: int, reach: int, tempo: int
+    ) -> Context:
+        """Return the contexts of coefficient k, and which weights it has."""
+        track = self._plan.tracks[t]
+        at, values = track.first_channel + c, group.values
+        row, zeros = values[b, at], np.zeros_like(values[b, at])
         up = zeros
         if track.parent >= 0:
             up = values[b, self._plan.tracks[track.parent].first_channel + min(c, 2)]
-        for k in range(1, reach + 1):
-            one = min(abs(int(row[k - 1])), 1000)
-            two = min(abs(int(row[k - 2])), 1000) if k > 1 else 0
-            near = 2 * one + two
-            was, side, over = _around(before, k), _around(left, k), _around(up, k)
-            band = _class(k * tempo + 8 >> 4, BAND_ENDS)
-            total = _class(2 * near + was + side + over, TOTAL_ENDS)
-            contexts = (
-                _class(near, ACTIVITY_ENDS) * BANDS + band,
-                (_activity(was) * 9 + _activity(side)) * 3 + min(one, 2),
-                (track.family * 4 + c) * BANDS + band,
-                total * 8 + min(reach - k, 7),
-                (_activity(over) * 6 + min(_class(near, ACTIVITY_ENDS), 5)) * 4 + c,
-            )
-            sets = min(band // 3, 3), track.family * 4 + c
-            row[k] = self._coefficient(contexts, sets, int(k == reach))
+        one = min(abs(int(row[k - 1])), 1000)
+        two = min(abs(int(row[k - 2])), 1000) if k > 1 else 0
+        near = 2 * one + two
+        was = _around(values[b - 1, at] if b else zeros, k)
+        side, over = _around(values[b, at - 1] if c else zeros, k), _around(up, k)
+        band = _class(k * tempo + 8 >> 4, BAND_ENDS)
+        total = _class(2 * near + was + side + over, TOTAL_ENDS)
+        contexts = (
+            _class(near, ACTIVITY_ENDS) * BANDS + band,
+            (_activity(was) * 9 + _activity(side)) * 3 + min(one, 2),
+            (track.family * 4 + c) * BANDS + band,
+            total * 8 + min(reach - k, 7),
+            (_activity(over) * 6 + min(_class(near, ACTIVITY_ENDS), 5)) * 4 + c,
+        )
+        return contexts, min(band // 3, 3), track.family * 4 + c
 
-    def _coefficient(self, contexts: Sequence[int], sets: tuple[int, int], found: int) -> int:
+    def _more(self, context: Context, found: int) -> int:
+        """Read whether a magnitude is more than `found`."""
+        level = min(found, LEVELS - 1)
+        contexts, region, family = context
+        chosen = level * 4 + region
+        return self._m.coefficient.decode(self._coder, contexts, level, chosen, family)
+
+    def _coefficient(self, context: Context, found: int) -> int:
         """Read a magnitude of at least `found`, and its sign."""
-        region, family = sets
-        decode = self._m.coefficient.decode
-        while found < UNARY:
-            level = min(found, LEVELS - 1)
-            if not decode(self._coder, contexts, level, level * 4 + region, family):
-                break
+        while found < UNARY and self._more(context, found):
             found += 1
         if found == UNARY:
             length = 1
@@ -387,6 +324,15 @@ class Symbols:
                 length += 1
             found = self._low_bits(1, length - 1, None) + UNARY - 1
         return -found if found and self._coder.decode(32768) else found
+
+
+def _reach_floor(found: int) -> int:
+    """Return the smallest reach of a class: 0, 1, 2, 3, 4, 5, 7, 9, 13, 17, 25 …"""
+    return found if found < 5 else ((2 + (found - 5) % 2) << ((found - 3) // 2)) + 1
+
+
+def _reach_class(reach: int) -> int:
+    return max(c for c in range(REACHES) if _reach_floor(c) <= reach)
 
 
 def _around(row: I64, k: int) -> int:

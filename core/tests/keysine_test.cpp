@@ -1,0 +1,391 @@
+// keysine: motion comes back within its bound, in one layer and in several, and no bytes do harm.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "../src/crc16.h"
+#include "mocpack/core.h"
+
+namespace
+{
+
+using Bytes = std::vector<uint8_t>;
+
+int failures = 0;
+
+void check(bool good, const char* what)
+{
+	if (!good)
+		printf("failed: %s\n", what), ++failures;
+}
+
+// Memory of just the size that was asked for, so that the sanitizer sees the first byte beyond it.
+struct Memory
+{
+	void* at;
+
+	explicit Memory(size_t size) : at(aligned_alloc(64, (size + 63) / 64 * 64))
+	{
+	}
+	~Memory()
+	{
+		free(at);
+	}
+	Memory(const Memory&) = delete;
+	Memory& operator=(const Memory&) = delete;
+};
+
+const size_t JOINTS = 4, FRAMES = 150, BLOCKS = 10, PER_GROUP = 3, PER_SEGMENT = 2, COLUMNS = 13;
+const double BOUND = 0.005;
+const float UNIT = 0.005f;
+
+// A body with an arm of two bones, one end site, and a leg that stands still.
+struct Body
+{
+	int32_t parents[JOINTS] = {-1, 0, 1, 0}, ends[1] = {2}, translated[1] = {0};
+	double offsets[3 * JOINTS] = {0, 0, 0, 0.1, 0.4, 0, 0.3, 0, 0, 0, -0.5, 0}, sites[3] = {0.25, 0, 0};
+	std::vector<double> rotations, translations;
+	std::vector<float> rates;
+	std::vector<int32_t> table;
+	mocpack_Skeleton skeleton;
+	mocpack_KeysineJob job;
+
+	Body()
+		: rotations(4 * JOINTS * FRAMES), translations(3 * FRAMES), rates(16 * 8 * 8 * 40), table(13 * JOINTS)
+	{
+		skeleton = {JOINTS, parents, offsets, 1, ends, sites, 1, translated};
+		for (size_t t = 0; t < FRAMES; ++t)
+			pose(t);
+		for (size_t i = 0; i < rates.size(); ++i)
+			rates[i] = 0.2f + 1.5f * float(std::log2(1.0 + double(i % 40)));
+		for (size_t j = 0; j < JOINTS; ++j)
+		{
+			table[COLUMNS * j] = j == 3 ? 0 : j == 0 ? 3 : 2;
+			table[COLUMNS * j + 1] = j == 0 ? 2 : 0;
+			table[COLUMNS * j + 8] = table[COLUMNS * j + 12] = 8;
+		}
+		job = mocpack_KeysineJob();
+		job.skeleton = &skeleton, job.rotations = rotations.data(), job.translations = translations.data();
+		job.frame_count = FRAMES, job.block_count = BLOCKS, job.blocks_per_group = PER_GROUP;
+		job.table = table.data(), job.unit = double(UNIT), job.fine = 1.0 / 1048576,
+		job.basis_grid = 1.0 / 32;
+		job.bound = BOUND, job.inner = 1.0, job.shrink = 0.2, job.shell = 1.0, job.key_share = 0.7;
+		job.model = 0, job.tempo = 16, job.rates = rates.data();
+		job.search = {60, 4, 0, 0.33f, 4, 1, 2, 40, 6, 11, 0};
+	}
+
+	void pose(size_t t)
+	{
+		for (size_t j = 0; j < JOINTS; ++j)
+		{
+			double angle = j == 3 ? 0 : (j ? 0.5 : 2.0) * std::sin(0.05 * double(t) * double(j + 1));
+			double turn[4] = {j == 1 ? std::sin(angle) : 0, 0, j == 1 ? 0 : std::sin(angle), std::cos(angle)};
+			memcpy(rotations.data() + 4 * (t * JOINTS + j), turn, sizeof turn);
+		}
+		double place[3] = {0.01 * double(t), 1 + 0.05 * std::sin(0.2 * double(t)), 0};
+		memcpy(translations.data() + 3 * t, place, sizeof place);
+	}
+};
+
+void put_varint(Bytes* out, size_t value)
+{
+	for (; value >= 128; value >>= 7)
+		out->push_back(uint8_t(value | 128));
+	out->push_back(uint8_t(value));
+}
+
+void seal(uint8_t* part, size_t size)
+{
+	uint16_t crc = mocpack::crc16(part + 2, size - 2);
+	part[0] = uint8_t(crc), part[1] = uint8_t(crc >> 8);
+}
+
+void seal_head(Bytes* head)
+{
+	uint16_t crc = mocpack::crc16(head->data(), head->size() - 2);
+	(*head)[head->size() - 2] = uint8_t(crc), head->back() = uint8_t(crc >> 8);
+}
+
+// The parts of a payload: segments, then groups layer by layer.
+struct Payload
+{
+	Bytes head;
+	std::vector<Bytes> segments, groups;
+	size_t layers = 1;
+};
+
+Bytes head_of(Body* body, const Payload& payload, uint8_t* shifts, size_t tracks)
+{
+	std::vector<uint32_t> sizes;
+	for (const Bytes& part : payload.segments)
+		sizes.push_back(uint32_t(part.size()));
+	for (const Bytes& part : payload.groups)
+		sizes.push_back(uint32_t(part.size()));
+	Bytes coded(4096), body_bytes;
+	Memory scratch(mocpack_keysine_models_size());
+	coded.resize(mocpack_keysine_encode_head(
+		0, &body->skeleton, body->table.data(), sizes.data(), payload.segments.size(), payload.groups.size(),
+		shifts, payload.layers - 1, tracks, coded.data(), coded.size(), scratch.at));
+	for (size_t value : {(payload.layers - 1) << 4, size_t(0), size_t(20), size_t(5), size_t(9), size_t(16)})
+		body_bytes.push_back(uint8_t(value));
+	uint8_t unit[4];
+	memcpy(unit, &UNIT, 4);
+	body_bytes.insert(body_bytes.end(), unit, unit + 4);
+	for (size_t value : {BLOCKS, PER_GROUP, PER_SEGMENT})
+		put_varint(&body_bytes, value);
+	body_bytes.resize(body_bytes.size() + payload.layers - 1, 3);
+	body_bytes.insert(body_bytes.end(), coded.begin(), coded.end());
+	Bytes head;
+	put_varint(&head, body_bytes.size() + (body_bytes.size() + 3 < 128 ? 3 : 4));
+	head.insert(head.end(), body_bytes.begin(), body_bytes.end());
+	head.resize(head.size() + 2);
+	seal_head(&head);
+	return head;
+}
+
+Payload encoded(Body* body)
+{
+	Payload payload;
+	Memory memory(mocpack_keysine_encoder_size(&body->job));
+	mocpack_KeysineEncoder* encoder = mocpack_keysine_prepare(&body->job, memory.at);
+	check(encoder != nullptr, "the plan is taken");
+	size_t channels = mocpack_keysine_channel_count(encoder);
+	std::vector<int32_t> keys(channels * (BLOCKS + 1));
+	Memory key_scratch(mocpack_keysine_keys_scratch(encoder));
+	check(mocpack_keysine_encode_keys(encoder, keys.data(), key_scratch.at) == MOCPACK_OK,
+		  "keys keep the bound");
+	Memory segment_scratch(mocpack_keysine_segment_encode_scratch(encoder));
+	for (size_t first = 0; first < BLOCKS; first += PER_GROUP * PER_SEGMENT)
+	{
+		size_t count = std::min(PER_GROUP * PER_SEGMENT, BLOCKS - first) + 1;
+		std::vector<int32_t> own(keys.begin() + long(first * channels),
+								 keys.begin() + long((first + count) * channels));
+		Bytes dst(64 + 12 * own.size());
+		dst.resize(mocpack_keysine_encode_segment(encoder, own.data(), count, dst.data(), dst.size(),
+												  segment_scratch.at));
+		payload.segments.push_back(dst);
+	}
+	Memory group_scratch(mocpack_keysine_group_encode_scratch(encoder));
+	for (size_t first = 0, g = 0; first < BLOCKS; first += PER_GROUP, ++g)
+	{
+		Bytes dst(1 << 16);
+		dst.resize(mocpack_keysine_encode_group(encoder, g, keys.data() + first * channels, dst.data(),
+												dst.size(), group_scratch.at));
+		check(!dst.empty(), "a group keeps the bound");
+		payload.groups.push_back(dst);
+	}
+	payload.head = head_of(body, payload, nullptr, 0);
+	return payload;
+}
+
+// The same payload in three layers.
+Payload layered(Body* body, const Payload& single)
+{
+	Memory memory(mocpack_keysine_head_memory(single.head.size(), JOINTS));
+	mocpack_KeysineHead* head;
+	check(mocpack_keysine_open(single.head.data(), single.head.size(), &body->skeleton, FRAMES, memory.at,
+							   &head) == MOCPACK_OK,
+		  "the head opens");
+	size_t tracks = mocpack_keysine_layout(head).track_count, groups = single.groups.size();
+	Bytes shifts(2 * tracks, 1);
+	for (size_t t = 0; t < tracks; ++t)
+		shifts[t] = uint8_t(1 + t % 3);
+	Payload made = {{}, single.segments, std::vector<Bytes>(3 * groups), 3};
+	Memory scratch(mocpack_keysine_split_scratch(head));
+	for (size_t g = 0; g < groups; ++g)
+	{
+		Bytes dst(1 << 16);
+		size_t sizes[3];
+		check(mocpack_keysine_split(head, g, single.groups[g].data(), single.groups[g].size(), shifts.data(),
+									3, dst.data(), dst.size(), sizes, scratch.at) == MOCPACK_OK,
+			  "a group is split");
+		const uint8_t* at = dst.data();
+		for (size_t l = 0; l < 3; at += sizes[l++])
+			made.groups[l * groups + g] = Bytes(at, at + sizes[l]);
+	}
+	made.head = head_of(body, made, shifts.data(), tracks);
+	return made;
+}
+
+// Decodes as a careful caller does: no part is looked for beyond the bytes there are.
+mocpack_Status decoded(const Body& body, const Payload& payload, size_t layers,
+					   std::vector<double>* rotations, std::vector<double>* translations)
+{
+	Bytes own(payload.head); // a copy of just its size
+	Memory memory(mocpack_keysine_head_memory(own.size(), JOINTS));
+	mocpack_KeysineHead* head;
+	mocpack_Status status =
+		mocpack_keysine_open(own.data(), own.size(), &body.skeleton, FRAMES, memory.at, &head);
+	if (status != MOCPACK_OK)
+		return status;
+	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
+	if (layout.segment_count != payload.segments.size() ||
+		layout.layer_count * layout.group_count != payload.groups.size())
+		return MOCPACK_TRUNCATED;
+	size_t blocks = layout.blocks_per_group * layout.groups_per_segment;
+	std::vector<int32_t> keys((layout.block_count + 1) * layout.channel_count);
+	Memory segment_scratch(mocpack_keysine_segment_scratch(head));
+	for (size_t s = 0; s < layout.segment_count; ++s)
+	{
+		size_t count = std::min(blocks, layout.block_count - s * blocks) + 1;
+		std::vector<int32_t> part(count * layout.channel_count);
+		status = mocpack_keysine_decode_segment(head, count, payload.segments[s].data(),
+												payload.segments[s].size(), part.data(), segment_scratch.at);
+		if (status != MOCPACK_OK)
+			return status;
+		std::copy(part.begin(), part.end(), keys.begin() + long(s * blocks * layout.channel_count));
+	}
+	Memory scratch(mocpack_keysine_group_scratch(head));
+	layers = std::min(layers, layout.layer_count);
+	for (size_t g = 0; g < layout.group_count; ++g)
+	{
+		size_t block = g * layout.blocks_per_group, frame = mocpack_keysine_key_frame(head, block);
+		const uint8_t* bytes[16];
+		size_t sizes[16];
+		for (size_t l = 0; l < layers; ++l)
+		{
+			const Bytes& part = payload.groups[l * layout.group_count + g];
+			bytes[l] = part.data(), sizes[l] = part.size();
+		}
+		status = mocpack_keysine_decode_group(head, g, keys.data() + block * layout.channel_count, bytes,
+											  sizes, layers, nullptr, rotations->data() + 4 * JOINTS * frame,
+											  translations->data() + 3 * frame, scratch.at);
+		if (status != MOCPACK_OK)
+			return status;
+	}
+	mocpack_keysine_pose(head, keys.data() + layout.block_count * layout.channel_count, nullptr,
+						 rotations->data() + 4 * JOINTS * (FRAMES - 1),
+						 translations->data() + 3 * (FRAMES - 1));
+	return MOCPACK_OK;
+}
+
+double farthest(const std::vector<double>& a, const std::vector<double>& b)
+{
+	double most = 0;
+	for (size_t i = 0; i < a.size(); ++i)
+		most = std::max(most, std::fabs(a[i] - b[i]));
+	return most;
+}
+
+void motion_comes_back(const Body& body, const Payload& single, const Payload& three)
+{
+	std::vector<double> turns(4 * JOINTS * FRAMES), places(3 * FRAMES), again(turns), there(places);
+	check(decoded(body, single, 1, &turns, &places) == MOCPACK_OK, "one layer decodes");
+	check(farthest(places, body.translations) < BOUND, "and the root is where it was");
+	check(farthest(turns, body.rotations) < 0.1, "and the joints are turned as they were");
+	check(decoded(body, three, 3, &again, &there) == MOCPACK_OK, "three layers decode");
+	check(turns == again && places == there, "to the same motion");
+	double last = 1e9;
+	for (size_t layers = 0; layers < 3; ++layers)
+	{
+		check(decoded(body, three, layers, &again, &there) == MOCPACK_OK, "fewer layers decode");
+		double error = farthest(again, turns);
+		check(error > 0 && error < last, "coarser the fewer they are");
+		last = error;
+	}
+}
+
+void some_joints_are_those_of_all(const Body& body, const Payload& single)
+{
+	std::vector<double> turns(4 * JOINTS * FRAMES), places(3 * FRAMES);
+	decoded(body, single, 1, &turns, &places);
+	Memory memory(mocpack_keysine_head_memory(single.head.size(), JOINTS));
+	mocpack_KeysineHead* head;
+	mocpack_keysine_open(single.head.data(), single.head.size(), &body.skeleton, FRAMES, memory.at, &head);
+	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
+	std::vector<int32_t> keys((PER_GROUP * PER_SEGMENT + 1) * layout.channel_count);
+	Memory key_scratch(mocpack_keysine_segment_scratch(head)), scratch(mocpack_keysine_group_scratch(head));
+	mocpack_keysine_decode_segment(head, PER_GROUP * PER_SEGMENT + 1, single.segments[0].data(),
+								   single.segments[0].size(), keys.data(), key_scratch.at);
+	size_t frames = mocpack_keysine_key_frame(head, PER_GROUP), size = single.groups[0].size();
+	const uint8_t* bytes = single.groups[0].data();
+	int32_t columns[JOINTS] = {-1, 0, -1, 1}, none[1] = {-1};
+	mocpack_KeysineColumns wanted = {columns, none, 2, 0};
+	std::vector<double> some(4 * 2 * frames), nothing(1);
+	mocpack_keysine_decode_group(head, 0, keys.data(), &bytes, &size, 1, &wanted, some.data(), nothing.data(),
+								 scratch.at);
+	bool same = true;
+	for (size_t t = 0; t < frames; ++t)
+		for (size_t a = 0; a < 4; ++a)
+			same = same && some[8 * t + a] == turns[4 * (JOINTS * t + 1) + a] &&
+				   some[8 * t + 4 + a] == turns[4 * (JOINTS * t + 3) + a];
+	check(same, "two joints are those of all");
+}
+
+// Flips, overwrites, cuts or lengthens; the checksum is made right again, so that the rest is read.
+void spoil(Bytes* part, std::mt19937* random, bool head)
+{
+	size_t least = head ? 3 : 2;
+	for (size_t n = 1 + (*random)() % 4; n > 0; --n)
+		(*part)[(*random)() % part->size()] = uint8_t((*random)());
+	uint32_t how = (*random)() % 8;
+	if (how == 0 && part->size() > least + 1)
+		part->resize(least + (*random)() % (part->size() - least));
+	if (how == 1)
+		part->resize(part->size() + 1 + (*random)() % 9, uint8_t((*random)()));
+	if (head && (*random)() % 2)
+		(*part)[0] = uint8_t(part->size() < 128 ? part->size() : (*part)[0]);
+	part->shrink_to_fit();
+	if (head)
+		seal_head(part);
+	else
+		seal(part->data(), part->size());
+}
+
+void spoilt_bytes_do_no_harm(const Body& body, const Payload& whole, uint32_t seed)
+{
+	std::mt19937 random(seed);
+	std::vector<double> turns(4 * JOINTS * FRAMES), places(3 * FRAMES);
+	size_t read = 0, refused = 0;
+	for (int i = 0; i < 4000; ++i)
+	{
+		Payload bad = whole;
+		uint32_t what = random() % 4;
+		if (what == 0)
+			spoil(&bad.head, &random, true);
+		else if (what == 1)
+			spoil(&bad.segments[random() % bad.segments.size()], &random, false);
+		else
+			spoil(&bad.groups[random() % bad.groups.size()], &random, false);
+		mocpack_Status status = decoded(body, bad, random() % (whole.layers + 1), &turns, &places);
+		check(status == MOCPACK_OK || status == MOCPACK_CORRUPT || status == MOCPACK_TRUNCATED, "a status");
+		++(status == MOCPACK_OK ? read : refused);
+	}
+	check(read > 100 && refused > 100, "some were read and some refused");
+}
+
+void noise_is_refused(const Body& body)
+{
+	std::mt19937 random(7);
+	for (int i = 0; i < 4000; ++i)
+	{
+		Bytes bytes(3 + random() % 60);
+		for (uint8_t& byte : bytes)
+			byte = uint8_t(random());
+		bytes[0] = uint8_t(bytes.size());
+		seal_head(&bytes);
+		Memory memory(mocpack_keysine_head_memory(bytes.size(), JOINTS));
+		mocpack_KeysineHead* head;
+		mocpack_keysine_open(bytes.data(), bytes.size(), &body.skeleton, FRAMES, memory.at, &head);
+	}
+}
+
+} // namespace
+
+int main()
+{
+	setvbuf(stdout, nullptr, _IONBF, 0); // a sanitizer that stops loses nothing
+	Body body;
+	Payload single = encoded(&body), three = layered(&body, single);
+	motion_comes_back(body, single, three);
+	some_joints_are_those_of_all(body, single);
+	spoilt_bytes_do_no_harm(body, single, 1);
+	spoilt_bytes_do_no_harm(body, three, 2);
+	noise_is_refused(body);
+	if (!failures)
+		printf("keysine: good\n");
+	return failures != 0;
+}

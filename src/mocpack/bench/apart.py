@@ -1,0 +1,141 @@
+"""Work done apart: in processes of their own, within limits, so that a death is only a result."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing import parent_process
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from threading import Thread
+from typing import Any
+
+from mocpack.workers import fresh_processes
+
+Work = Callable[..., Iterator[Any]]
+"""``work(subject, items)`` yields one result for each item, in order; importable by name."""
+
+READY = "ready"  # what a process says first: loading counts for no item
+
+
+@dataclass(frozen=True)
+class Lost:
+    """What becomes of an item whose process died or was ended: one clause saying why."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one item may take.
+
+    Attributes
+    ----------
+    seconds : float, optional
+    megabytes : int, optional
+        Of address space for the whole process, libraries included.
+    """
+
+    seconds: float | None = None
+    megabytes: int | None = None
+
+
+@dataclass
+class _Running:
+    subject: Any
+    items: deque[Any]
+    process: SpawnProcess
+    results: Connection
+    since: float | None = None
+
+
+def run_apart(
+    work: Work,
+    jobs: Sequence[tuple[Any, Sequence[Any]]],
+    *,
+    workers: int = 1,
+    limits: Limits = Limits(),
+) -> Iterator[tuple[Any, Any, Any]]:
+    """Do each (subject, items) in a process; yield (subject, item, result or `Lost`) as they come.
+
+    The items after a lost one are done in a new process.
+    """
+    waiting = deque((subject, deque(items)) for subject, items in jobs if items)
+    running: list[_Running] = []
+    try:
+        while waiting or running:
+            while waiting and len(running) < workers:
+                running.append(_start(work, *waiting.popleft(), limits))
+            wait([r.results for r in running], timeout=0.5)
+            for one in list(running):
+                yield from _received(one)
+                why = _end_of(one, limits)
+                if why is None:
+                    continue
+                running.remove(one)
+                if one.items:
+                    yield one.subject, one.items.popleft(), Lost(why)
+                if one.items:
+                    waiting.append((one.subject, one.items))
+    finally:
+        for one in running:
+            one.process.kill()
+
+
+def _start(work: Work, subject: Any, items: deque[Any], limits: Limits) -> _Running:
+    context = fresh_processes()
+    ours, theirs = context.Pipe(duplex=False)
+    arguments = (work, subject, list(items), theirs, limits.megabytes)
+    process = context.Process(target=_serve, args=arguments, daemon=True)
+    process.start()
+    theirs.close()  # so that the end of the process ends the pipe
+    return _Running(subject, items, process, ours)
+
+
+def _serve(
+    work: Work, subject: Any, items: Sequence[Any], results: Connection, megabytes: int | None
+) -> None:
+    if megabytes is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+    Thread(target=_end_with_parent, daemon=True).start()
+    results.send(READY)
+    for result in work(subject, items):
+        results.send(result)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it has gone, however it went."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _received(one: _Running) -> Iterator[tuple[Any, Any, Any]]:
+    while one.results.poll():
+        try:
+            result = one.results.recv()
+        except EOFError:
+            one.process.join()
+            return
+        started, one.since = one.since, time.monotonic()
+        if started is not None:
+            yield one.subject, one.items.popleft(), result
+
+
+def _end_of(one: _Running, limits: Limits) -> str | None:
+    """Return why a process is over, None for one that works on."""
+    seconds = limits.seconds
+    started = time.monotonic() if one.since is None else one.since
+    if one.items and seconds is not None and time.monotonic() - started > seconds:
+        one.process.kill()
+        one.process.join()
+        return f"took more than {seconds:g} s"
+    if one.process.is_alive():
+        return None
+    code = one.process.exitcode or 0
+    return f"the process was ended by signal {-code}" if code < 0 else f"ended with code {code}"

@@ -1,0 +1,19 @@
+"""What the pages share: their files beside this one, and pictures that can stand on one page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+
+def asset(name: str) -> str:
+    """Return the text of a file of this folder."""
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+def own_ids(svg: str, name: str) -> str:
+    """Return a picture to put into a page: no head, no fixed size, its ids made its own."""
+    text = svg[svg.index("<svg") :]
+    text = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", text)
+    opening = r'^<svg[^>]*viewBox="([^"]*)"[^>]*>'
+    return re.sub(opening, r'<svg viewBox="\1" role="img">', text, count=1)

@@ -1,0 +1,116 @@
+"""Layers: a payload of one layer coded again as several, each with the error it leaves stated.
+
+A layer has the coefficients of each track coarser than the next one, by a shift. What hangs on a
+joint takes back its parents' errors only in the last layer, so a shift costs most in the trunk:
+shifts are such that every track by itself leaves about the same error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import _core
+from mocpack.clip import Clip, promised_error
+from mocpack.codecs.keysine.decoding import decode_groups, reader
+from mocpack.codecs.keysine.payload import MOST_SHIFT, read_head, write_payload
+
+F64 = npt.NDArray[np.float64]
+U8 = npt.NDArray[np.uint8]
+
+STRETCH = 600  # frames by which the error of each track is measured
+HALVINGS = 7  # of the share of the goal that each track may take
+
+
+def layered(payload: bytes, clip: Clip, *, count: int, ratio: float, threads: int) -> bytes:
+    """Return `payload` in `count` layers, each of at most `ratio` times the error of the next."""
+    work = _Layering(payload, clip, threads)
+    if not work.head.group_count:
+        return payload
+    error = work.error(np.zeros(work.head.track_count, np.uint8))
+    goals = [error * ratio**layer for layer in range(count - 1, 0, -1)]
+    alone = work.errors_alone(goals[0])
+    shifts = np.array([work.shifts(alone, goal) for goal in goals])
+    shifts = np.minimum.accumulate(shifts)
+    return work.written(shifts, [work.error(row) for row in shifts])
+
+
+class _Layering:
+    """A payload of one layer, and what becomes of its motion in coarser ones."""
+
+    def __init__(self, payload: bytes, clip: Clip, threads: int) -> None:
+        self._read = reader(payload)
+        self.head = read_head(self._read, clip.header)
+        self._clip, self._threads = clip, threads
+
+    def error(self, shifts: U8) -> float:
+        """Return the largest error of the clip, so coarse."""
+        return self._error((0, self.head.group_count), self._clip, shifts)
+
+    def _error(self, groups: tuple[int, int], part: Clip, shifts: U8) -> float:
+        back = decode_groups(
+            self._read,
+            self._clip.header,
+            self.head,
+            groups,
+            layers=1,
+            shifts=shifts.tolist(),
+            threads=self._threads,
+        )
+        return promised_error(part, back).max
+
+    def errors_alone(self, goal: float) -> F64:
+        """Return the error (tracks, shifts) of a stretch in which one track is coarse.
+
+        Infinite beyond the first above `goal`, and where the shift leaves nothing to shift.
+        """
+        groups, part = self._stretch()
+        tracks = self.head.track_count
+        found = np.full((tracks, MOST_SHIFT + 1), np.inf)
+        found[:, 0] = 0
+        for t in range(tracks):
+            for shift in range(1, MOST_SHIFT + 1):
+                shifts = np.zeros(tracks, np.uint8)
+                shifts[t] = shift
+                error = self._error(groups, part, shifts)
+                if error == found[t, shift - 1]:
+                    break  # nothing is left of it, a coarser shift would only be another name
+                found[t, shift] = error
+                if error > goal:
+                    break
+        return found
+
+    def _stretch(self) -> tuple[tuple[int, int], Clip]:
+        """Return some groups from the middle, and their frames."""
+        head, frames = self.head, self._clip.frame_count
+        longest = head.blocks_per_group * head.longest_block(frames)
+        count = min(max(1, STRETCH // longest), head.group_count)
+        first = (head.group_count - count) // 2
+        ends = [min(g * head.blocks_per_group, head.block_count) for g in (first, first + count)]
+        start, stop = (head.key_frame(key, frames) for key in ends)
+        return (first, count), self._clip.frames(start, stop + 1)
+
+    def shifts(self, alone: F64, goal: float) -> U8:
+        """Return the largest shifts (tracks,) found that together leave an error within `goal`."""
+        low, high, best = 0.0, 1.0, np.zeros(len(alone), np.uint8)
+        for _ in range(HALVINGS):
+            share = 0.5 * (low + high)
+            shifts = (np.sum(alone <= share * goal, axis=1) - 1).astype(np.uint8)
+            if self.error(shifts) <= goal:
+                low, best = share, shifts
+            else:
+                high = share
+        return best
+
+    def written(self, shifts: U8, errors: Sequence[float]) -> bytes:
+        """Return the payload of these shifts (layers - 1, tracks), which leave these errors."""
+        read, head, header = self._read, self.head, self._clip.header
+        native = header.skeleton.native(header.translated_joints)
+        groups = read(*head.groups_at(0, head.group_count))
+        parts = _core.keysine_split(native, read(0, head.size), header.frame_count, groups, shifts)
+        segments = [read(*head.segments_at(s, 1)) for s in range(len(head.segment_sizes))]
+        stated = tuple(map(head.statement, errors))
+        return write_payload(replace(head, shifts=shifts, refined=stated), native, segments, parts)

@@ -1,0 +1,120 @@
+"""Skeletal clips as binary glTF 2.0: a node for each joint, one animation of float32 keys.
+
+Written only. Metres, seconds, y up and (x, y, z, w) are glTF's own conventions too. Joints that
+never turn or move have no keys, their pose is their node's. End sites are nodes without motion.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.clip import Clip
+
+F64 = npt.NDArray[np.float64]
+
+MAGIC, VERSION = b"glTF", 2
+JSON_CHUNK, BIN_CHUNK = b"JSON", b"BIN\0"
+FLOAT = 5126
+SHAPES = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}
+
+
+def probe(data: bytes) -> bool:
+    """Say whether `data` is binary glTF."""
+    return data.startswith(MAGIC)
+
+
+def write(clip: Clip) -> bytes:
+    """Return the clip as a .glb file; numbers are rounded to float32, as the format has it."""
+    buffer = _Buffer()
+    frames = np.arange(clip.frame_count, dtype=np.float64)[:, np.newaxis]
+    times = buffer.add(frames * clip.frame_time, bounds=True)
+    nodes = _nodes(clip)
+    samplers: list[dict[str, Any]] = []
+    channels: list[dict[str, Any]] = []
+    for path, joint, keys in _tracks(clip):
+        if np.ptp(keys, axis=0).any():
+            output = buffer.add(keys)
+            channels.append({"sampler": len(samplers), "target": {"node": joint, "path": path}})
+            samplers.append({"input": times, "output": output, "interpolation": "LINEAR"})
+        else:
+            nodes[joint][path] = keys[0].tolist()
+    if not samplers:  # a clip that stands still is as long as it is all the same
+        samplers.append({"input": times, "output": buffer.add(clip.rotations[:, 0])})
+        channels.append({"sampler": 0, "target": {"node": 0, "path": "rotation"}})
+    joints = list(range(len(clip.skeleton)))
+    document = {
+        "asset": {"version": "2.0", "generator": "mocpack"},
+        "scene": 0,
+        "scenes": [{"nodes": [0]}],
+        "nodes": nodes,
+        "skins": [{"joints": joints, "skeleton": 0}],
+        "animations": [{"name": "motion", "channels": channels, "samplers": samplers}],
+        "accessors": buffer.accessors,
+        "bufferViews": buffer.views,
+        "buffers": [{"byteLength": len(buffer.data)}],
+    }
+    return _pack(document, bytes(buffer.data))
+
+
+def _nodes(clip: Clip) -> list[dict[str, Any]]:
+    """Return the joints' nodes in order, and after them those of the end sites."""
+    skeleton = clip.skeleton
+    children: list[list[int]] = [[] for _ in skeleton.names]
+    for joint, parent in enumerate(skeleton.parents):
+        if parent >= 0:
+            children[parent].append(joint)
+    ends: list[dict[str, Any]] = []
+    for joint, place in zip(skeleton.end_site_joints, skeleton.end_sites, strict=True):
+        children[joint].append(len(skeleton) + len(ends))
+        ends.append({"name": f"{skeleton.names[joint]}_end", "translation": place.tolist()})
+    nodes = []
+    for name, place, below in zip(skeleton.names, skeleton.offsets, children, strict=True):
+        node: dict[str, Any] = {"name": name, "translation": place.tolist()}
+        nodes.append(node | ({"children": below} if below else {}))
+    return [*nodes, *ends]
+
+
+def _tracks(clip: Clip) -> list[tuple[str, int, F64]]:
+    """Return (path, joint, keys (T, n)) of everything that may move."""
+    turns = [("rotation", j, clip.rotations[:, j]) for j in range(len(clip.skeleton))]
+    moves = enumerate(clip.translated_joints)
+    return turns + [("translation", j, clip.translations[:, m]) for m, j in moves]
+
+
+class _Buffer:
+    """The file's numbers, and how its document refers to them."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.views: list[dict[str, Any]] = []
+        self.accessors: list[dict[str, Any]] = []
+
+    def add(self, values: F64, *, bounds: bool = False) -> int:
+        """Append float32 rows (count, n); return the number of their accessor."""
+        numbers = np.ascontiguousarray(values, "<f4")
+        self.views.append({"buffer": 0, "byteOffset": len(self.data), "byteLength": numbers.nbytes})
+        accessor = {
+            "bufferView": len(self.views) - 1,
+            "componentType": FLOAT,
+            "count": len(numbers),
+            "type": SHAPES[numbers.shape[1]],
+        }
+        if bounds:
+            low, high = numbers.min(axis=0), numbers.max(axis=0)
+            accessor |= {"min": low.tolist(), "max": high.tolist()}
+        self.data += numbers.tobytes()
+        self.accessors.append(accessor)
+        return len(self.accessors) - 1
+
+
+def _pack(document: dict[str, Any], body: bytes) -> bytes:
+    text = json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 4)
+    chunks = struct.pack("<I4s", len(text), JSON_CHUNK) + text
+    chunks += struct.pack("<I4s", len(body), BIN_CHUNK) + body
+    return struct.pack("<4sII", MAGIC, VERSION, 12 + len(chunks)) + chunks

@@ -1,0 +1,64 @@
+"""keysine's promise: whatever moves, no point is farther from its place than was asked.
+
+`make promise` tries thousands of clips in place of these few.
+"""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mocpack.clip import promised_error
+from mocpack.codecs.keysine import Keysine
+from mocpack.codecs.keysine.payload import read_head
+from mocpack.testing.strategies import motions
+
+EXAMPLES = int(os.environ.get("MOCPACK_PROMISES", "100"))
+BOUNDS = {"loose": (5e-3, 20e-3), "middling": (1e-3, 5e-3), "tight": (5e-5, 1e-3)}  # metres
+EFFORTS = st.sampled_from(["fast"] * 7 + ["default"])
+
+
+def error_of(codec, clip):
+    return promised_error(clip, codec.decode(codec.encode(clip), clip.header)).max
+
+
+@pytest.mark.parametrize("kind", BOUNDS)
+@settings(max_examples=max(1, EXAMPLES // len(BOUNDS)))
+@given(motions(), st.data())
+def test_the_bound_holds_whatever_moves(kind, clip, data):
+    bound = data.draw(st.floats(*BOUNDS[kind]))
+    codec = Keysine(max_error=bound, effort=data.draw(EFFORTS))
+    assert error_of(codec, clip) <= bound
+
+
+@settings(max_examples=max(1, EXAMPLES // 5))
+@given(motions(), st.floats(1e-4, 20e-3), st.integers(2, 4), st.floats(1.5, 20))
+def test_every_layer_keeps_the_error_it_states(clip, bound, layers, ratio):
+    codec = Keysine(max_error=bound, effort="fast", layers=layers, layer_ratio=ratio)
+    payload = codec.encode(clip)
+    head = read_head(lambda offset, size: payload[offset : offset + size], clip.header)
+    end = sum(head.segments_at(0, len(head.segment_sizes)))
+    stated = (head.coarse_error, *head.layer_errors, bound)
+    for error, sizes in zip(stated, ((), *head.layer_sizes), strict=True):
+        end += sum(sizes)
+        part = codec.decode_partial(payload[:end], clip.header)
+        assert promised_error(clip, part).max <= error * (1 + 1e-9)
+
+
+@settings(max_examples=max(1, EXAMPLES // 5))
+@given(motions(), st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
+def test_any_window_of_any_joint_is_that_of_the_whole(clip, start, stop, joint):
+    start %= clip.frame_count
+    stop = start + 1 + stop % (clip.frame_count - start)
+    joint %= len(clip.skeleton)
+    codec = Keysine(max_error=2e-3, effort="fast")
+    payload = codec.encode(clip)
+    whole = codec.decode(payload, clip.header).frames(start, stop).joints([joint])
+    part = codec.decode_frames(lambda o, s: payload[o : o + s], clip.header, start, stop, [joint])
+    assert part.header == whole.header
+    # a window may begin on the other side of the sphere
+    apart = [abs(part.rotations - sign * whole.rotations).max(axis=-1) for sign in (1, -1)]
+    assert np.minimum(*apart).max() < 1e-12
+    assert abs(part.translations - whole.translations).max(initial=0) < 1e-9

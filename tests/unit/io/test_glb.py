@@ -1,0 +1,69 @@
+"""Binary glTF as we write it: read back by hand, and by the rules of the format."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+
+from mocpack.bench.gltf_tracks import read_motion
+from mocpack.clip import promised_error
+from mocpack.errors import CorruptionError
+from mocpack.io import glb
+from mocpack.testing import still, walk
+from mocpack.testing.motions import hard_clips
+
+
+def document_of(data):
+    magic, version, size = struct.unpack_from("<4sII", data)
+    assert (magic, version, size) == (b"glTF", 2, len(data))
+    length, kind = struct.unpack_from("<I4s", data, 12)
+    assert kind == b"JSON"
+    assert length % 4 == 0
+    body_length, kind = struct.unpack_from("<I4s", data, 20 + length)
+    assert kind == b"BIN\0"
+    assert 28 + length + body_length == size
+    return json.loads(data[20 : 20 + length])
+
+
+def test_nodes_are_the_joints_then_the_end_sites():
+    clip = walk(0.2)
+    document = document_of(glb.write(clip))
+    names = [n["name"] for n in document["nodes"]]
+    assert names[: len(clip.skeleton)] == list(clip.skeleton.names)
+    assert all(name.endswith("_end") for name in names[len(clip.skeleton) :])
+    assert document["skins"][0]["joints"] == list(range(len(clip.skeleton)))
+    below = [c for n in document["nodes"] for c in n.get("children", ())]
+    assert sorted(below) == list(range(1, len(names)))
+
+
+def test_every_accessor_lies_within_the_buffer_and_times_have_bounds():
+    clip = walk(0.5)
+    document = document_of(glb.write(clip))
+    total = document["buffers"][0]["byteLength"]
+    assert all(v["byteOffset"] + v["byteLength"] <= total for v in document["bufferViews"])
+    times = document["accessors"][document["animations"][0]["samplers"][0]["input"]]
+    assert times["min"] == [0.0]
+    assert times["max"][0] == pytest.approx((clip.frame_count - 1) * clip.frame_time)
+
+
+def test_joints_that_keep_still_have_no_keys():
+    document = document_of(glb.write(still()))
+    animation = document["animations"][0]
+    assert len(animation["channels"]) == len(animation["samplers"]) == 1
+
+
+@pytest.mark.parametrize("name", hard_clips())
+def test_the_motion_comes_back_to_float32(name):
+    clip = hard_clips()[name]
+    back = read_motion(glb.write(clip), clip.header)
+    reach = 1 + np.abs(clip.positions()).max()
+    assert promised_error(clip, back).max < 3e-6 * reach
+
+
+def test_a_broken_file_is_a_corruption_error():
+    clip = walk(0.2)
+    data = glb.write(clip)
+    for bad in (b"", data[:15], data[:-20], data.replace(b"VEC4", b"VEC9"), b"x" + data[1:]):
+        with pytest.raises(CorruptionError, match="glTF: "):
+            read_motion(bad, clip.header)
