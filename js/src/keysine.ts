@@ -153,10 +153,8 @@ class KeysineMotion implements Motion {
     const reads: Promise<unknown>[] = [];
     for (let s = this.segmentOf(first); s <= this.segmentOf(last); ++s)
       reads.push(this.read(this.segmentStarts, s, s).then((bytes) => segments.set(s, bytes)));
-    const layers = this.readLayers(first, last);
-    await Promise.all(reads);
-    const groups = joinedLayers(await layers);
-    return { first, segments, groups };
+    const [layers] = await Promise.all([this.readLayers(first, last), ...reads]);
+    return { first, segments, groups: joinedLayers(layers) };
   }
 
   /** For each layer, the bytes of each of these groups; a run of groups is one read. */
