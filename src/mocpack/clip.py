@@ -130,6 +130,15 @@ class Clip(SentWhole):
                 )
 
     @classmethod
+    def adopt(cls, header: ClipHeader, rotations: F64, translations: F64) -> Self:
+        """Make a clip of arrays that nobody else holds: settled and frozen where they are."""
+        if rotations.ndim == 3 and rotations.shape[2] == 4:
+            _core.settle_rotations(rotations, UNIT_TOLERANCE)  # what is wrong shows in the clip
+        rotations.setflags(write=False)
+        translations.setflags(write=False)
+        return cls(header, rotations, translations)
+
+    @classmethod
     def build(
         cls,
         skeleton: Skeleton,

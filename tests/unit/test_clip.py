@@ -190,3 +190,13 @@ def test_a_clip_that_was_sent_to_another_process_is_the_same_and_as_frozen(clip)
         back.header.metadata["x"] = 1
     if isinstance(clip, Clip):
         assert back.skeleton == clip.skeleton
+
+
+def test_adopted_arrays_are_settled_where_they_are():
+    clip = walk().frames(0, 8)
+    turns, places = clip.rotations.copy(), clip.translations.copy()
+    turns[3] *= -1
+    own = Clip.adopt(clip.header, turns, places)
+    assert own.rotations is turns
+    assert not turns.flags.writeable
+    np.testing.assert_array_equal(own.rotations, clip.rotations)

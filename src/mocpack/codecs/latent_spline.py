@@ -306,7 +306,7 @@ def _clip(form: Form, model: SplineModel, times: F64, header: AnyHeader) -> AnyC
             rows = model.evaluate(times)
             if isinstance(header, ClipHeader):
                 assert isinstance(form, SkeletonForm)
-                return Clip(header, *form.pose(rows))
+                return Clip.adopt(header, *form.pose(rows))
             return VertexClip(header, rows.reshape(len(rows), -1, 3))
     except InvalidClipError as error:
         raise CorruptionError(f"latent-spline payload: {error}") from error

@@ -85,7 +85,6 @@ class SkeletonForm:
         """Return rotations (N, J, 4) and translations (N, M, 3) of rows."""
         kinds, scales = self._native
         turned = np.asarray(_core.row_rotations(rows, kinds, self.means, scales))
-        turned.setflags(write=False)
         at = self.width - 3 * sum(self.moving)
         places = np.repeat(self.places[np.newaxis], len(rows), axis=0)
         for m, moves in enumerate(self.moving):

@@ -98,11 +98,8 @@ def joined(header: ClipHeader, parts: Sequence[Clip]) -> Clip:
 
 
 def settled_clip(header: ClipHeader, turns: npt.ArrayLike, places: npt.ArrayLike) -> Clip:
-    """Return the clip of arrays that nobody else holds: frozen, so that it need not copy them."""
-    turns, places = np.asarray(turns), np.asarray(places)
-    turns.setflags(write=False)
-    places.setflags(write=False)
+    """Return the clip of arrays that nobody else holds."""
     try:
-        return Clip(header, turns, places)
+        return Clip.adopt(header, np.asarray(turns), np.asarray(places))
     except InvalidClipError as error:
         raise CorruptionError(f"keysine payload: {error}") from error

@@ -125,8 +125,8 @@ def _still(turns: F64, fine: float) -> tuple[Rotation, F64] | None:
 def _turning(turns: F64) -> tuple[Rotation, F64]:
     mean = rotations.normalize(turns.sum(axis=0))
     vector = np.round(rotations.as_rotvec(mean) / MEAN_GRID)
-    about = rotations.conjugate(rotations.from_rotvec(MEAN_GRID * vector))
-    farthest = np.abs(rotations.multiply(about, turns)[:, 3]).min()
+    # the angle between two rotations is twice that between their quaternions
+    farthest = np.abs(turns @ rotations.from_rotvec(MEAN_GRID * vector)).min()
     if 2 * np.arccos(min(farthest, 1.0)) > FARTHEST_TURN:
         return Rotation.QUATERNION, np.zeros(3)
     return Rotation.VECTOR, vector
@@ -135,23 +135,28 @@ def _turning(turns: F64) -> tuple[Rotation, F64]:
 def _bases(clip: Clip, table: I32, unit: float, fine: float, grid: float) -> F64:
     """Return for each joint the turn of its axes after which the first channel moves most."""
     bases = np.zeros((len(table), 3))
-    stride = max(1, clip.frame_count // BASIS_FRAMES)
-    for track in build_plan(table, clip.header, unit, fine, grid).tracks:
-        if track.rotation != Rotation.VECTOR:
-            continue
-        turns = clip.rotations[::stride, track.joint]
-        vectors = rotations.as_rotvec(rotations.multiply(rotations.conjugate(track.base), turns))
-        channels = vectors @ np.linalg.inv(track.axes).T
-        bases[track.joint] = np.round(_principal_turn(np.cov(channels.T, bias=True)) / grid)
+    plan = build_plan(table, clip.header, unit, fine, grid)
+    tracks = [track for track in plan.tracks if track.rotation == Rotation.VECTOR]
+    if not tracks:
+        return bases
+    joints = [track.joint for track in tracks]
+    turns = clip.rotations[:: max(1, clip.frame_count // BASIS_FRAMES), joints]
+    means = rotations.conjugate(np.array([track.base for track in tracks]))
+    vectors = rotations.as_rotvec(rotations.multiply(means, turns)).swapaxes(0, 1)
+    inverse = np.linalg.inv(np.array([track.axes for track in tracks]))
+    channels = vectors @ inverse.swapaxes(1, 2)
+    channels -= channels.mean(axis=1, keepdims=True)
+    covariances = channels.swapaxes(1, 2) @ channels / channels.shape[1]
+    bases[joints] = np.round(_principal_turns(covariances) / grid)
     return bases
 
 
-def _principal_turn(covariance: F64) -> F64:
-    """Return, as a rotation vector, the smallest turn to the principal axes, widest first."""
-    _, vectors = np.linalg.eigh(np.atleast_2d(covariance))
-    vectors = vectors[:, ::-1]
-    if np.linalg.det(vectors) < 0:
-        vectors = -vectors
+def _principal_turns(covariances: F64) -> F64:
+    """Return the smallest turns to the principal axes, widest first, as rotation vectors (N, 3)."""
+    _, vectors = np.linalg.eigh(covariances)
+    vectors = vectors[:, np.newaxis, :, ::-1]
+    vectors = vectors * np.where(np.linalg.det(vectors) < 0, -1.0, 1.0)[..., np.newaxis, np.newaxis]
     signs = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]], float)
-    turns = rotations.as_rotvec(rotations.from_matrix(vectors[np.newaxis] * signs[:, np.newaxis]))
-    return np.asarray(turns[np.argmin(np.linalg.norm(turns, axis=1))])
+    turns = rotations.as_rotvec(rotations.from_matrix(vectors * signs[:, np.newaxis]))
+    nearest = np.argmin(np.linalg.norm(turns, axis=-1), axis=1)
+    return np.asarray(turns[np.arange(len(turns)), nearest])
