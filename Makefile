@@ -3,9 +3,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-CORE := $(shell find core bindings CMakeLists.txt -type f 2>/dev/null)
+CORE := $(shell find core bindings/python CMakeLists.txt -type f 2>/dev/null)
+# a compiler of wasm32-wasi programs; by default the one from PyPI, which needs no installation by hand.
+# Another: make wasm WASM_CXX="clang++ --target=wasm32-wasi"
+WASM_CXX ?= $(BIN)/python -m ziglang c++ -target wasm32-wasi
+WASM_TOOL := $(if $(findstring ziglang,$(WASM_CXX)),.venv/.wasm)
 
-.PHONY: help setup demo test lint format golden sizes bench gltf-peers promise test-core test-blender clean
+.PHONY: help setup demo test lint format golden sizes bench gltf-peers promise wasm js js-tools test-core test-blender clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -33,6 +37,8 @@ demo: $(READY)  ## compress, decompress and compare the bundled clip
 	@$(BIN)/mocpack demo --out demo
 
 test: $(READY)  ## the whole test suite
+	@if $(MAKE) -s js-tools; then $(MAKE) -s js; else \
+	  echo "==> the JavaScript package cannot be built here; its tests will be skipped"; fi
 	@echo "==> running the tests"
 	@$(BIN)/python -m pytest -q -n auto
 
@@ -40,16 +46,45 @@ PROMISES ?= 4000
 promise: $(READY)  ## keysine's promise on thousands of generated clips (PROMISES=4000)
 	@MOCPACK_PROMISES=$(PROMISES) $(BIN)/python -m pytest -q -n auto tests/properties/test_keysine.py
 
-lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling
+lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling, TypeScript
 	@echo "==> ruff"; $(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@echo "==> mypy"; $(BIN)/mypy
 	@echo "==> import contract"; $(BIN)/lint-imports --no-cache
 	@echo "==> clang-format"; find core bindings -name '*.cpp' -o -name '*.h' | xargs $(BIN)/clang-format --dry-run --Werror
-	@echo "==> codespell"; $(BIN)/codespell README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md docs src core bindings
+	@echo "==> codespell"; $(BIN)/codespell README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md docs src core bindings js/src
+	@if command -v npm >/dev/null; then echo "==> TypeScript"; \
+	  $(MAKE) -s js/node_modules/.ready && cd js && npm run --silent check; \
+	  else echo "==> npm is not installed: TypeScript not checked"; fi
 
 format: $(READY)  ## rewrite sources in the house style
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 	@find core bindings -name '*.cpp' -o -name '*.h' | xargs $(BIN)/clang-format -i
+
+wasm: js/dist/mocpack.wasm  ## the decoder for browsers
+
+.venv/.wasm: pyproject.toml | $(BIN)/python
+	@echo "==> installing the WebAssembly compiler (100 MB)"
+	@$(BIN)/python -m pip install --quiet --group wasm
+	@touch $@
+
+js/dist/mocpack.wasm: $(shell find core/src core/include bindings/wasm -type f) | $(WASM_TOOL)
+	@echo "==> compiling the core to WebAssembly (the first time takes a minute or two)"
+	@bindings/wasm/build.sh $@ $(WASM_CXX)
+
+js/node_modules/.ready: js/package.json js/package-lock.json
+	@echo "==> installing what the JavaScript package is built with"
+	@cd js && npm ci --silent
+	@touch $@
+
+js/dist/index.js: $(shell find js/src -type f) js/tsconfig.json js/node_modules/.ready
+	@echo "==> building the JavaScript package"
+	@cd js && npm run --silent build
+
+js-tools:
+	@command -v npm >/dev/null || { echo "==> npm is not installed"; exit 1; }
+	@$(MAKE) -s $(WASM_TOOL) js/node_modules/.ready
+
+js: js/dist/mocpack.wasm js/dist/index.js  ## the JavaScript package, js/dist
 
 golden: $(READY)  ## write the golden files of CODEC that do not exist yet
 	@$(BIN)/python tests/golden/make.py $(CODEC)
@@ -78,4 +113,4 @@ test-blender: $(READY) .venv-blender/.ready  ## what we write as BVH, opened in 
 	@.venv-blender/bin/python tests/blender/check_in_blender.py build/blender
 
 clean:  ## remove everything that make made
-	rm -rf .venv .venv-blender build demo src/mocpack/_core*
+	rm -rf .venv .venv-blender build demo src/mocpack/_core* js/dist js/node_modules

@@ -27,6 +27,7 @@ SETS = {
     "loose, short blocks": ((30e-3, 20e-3, 12e-3), (20e-3, 10e-3), 0.5),
 }
 COUNT_STEP, MOST_COUNT = 2, 30  # of the start: four bits hold the count, halved
+SIGNIFICANT = 5  # bits of a probability that was learnt well
 PATIENT = 1023  # count limit while training: nearly an average
 PASSES = 2
 
@@ -87,8 +88,19 @@ def rounded(models):
 
 
 def pack(states):
+    """Return states in 16 bits: 12 of probability, 4 of count.
+
+    What much evidence found keeps SIGNIFICANT bits of the rarer outcome. All twelve would save a
+    byte in twenty thousand of files, and make the decoder for browsers a third larger.
+    """
     count = np.minimum(states & 1023, MOST_COUNT) // COUNT_STEP
-    return (states >> 20 << 4 | count).astype(np.uint16)
+    found = (states >> 20).astype(np.int64)
+    rarer = np.minimum(found, 4095 - found)
+    cut = np.maximum(0, np.frexp(rarer)[1] - SIGNIFICANT)
+    coarse = rarer >> cut << cut | 1 << cut >> 1
+    coarse = np.where(found < 2048, coarse, 4095 - coarse)
+    found = np.where(count == MOST_COUNT // COUNT_STEP, coarse, found)
+    return (found << 4 | count).astype(np.uint16)
 
 
 def expand(packed):

@@ -15,7 +15,8 @@ using namespace mocpack::keysine;
 namespace
 {
 
-const size_t LONGEST_GROUP = 8192; // frames
+const size_t LONGEST_GROUP = 8192;			// frames
+const uint64_t LARGEST_NUMBER = 0x7fffffff; // so that products fit 64 bits, and numbers a 32-bit size_t
 const size_t MOST_LAYERS = 16;
 
 // Reads fields and remembers whether it ran past the end.
@@ -34,13 +35,15 @@ struct Fields
 
 	size_t varint()
 	{
-		size_t value = 0;
+		uint64_t value = 0;
 		for (int shift = 0; shift < 63; shift += 7)
 		{
 			uint32_t b = byte();
-			value |= size_t(b & 127) << shift;
+			value |= uint64_t(b & 127) << shift;
+			if (b < 128 && value <= LARGEST_NUMBER)
+				return size_t(value);
 			if (b < 128)
-				return value;
+				break;
 		}
 		short_of = true;
 		return 0;

@@ -64,9 +64,16 @@ constexpr std::array<uint16_t, 1024> make_rates()
 	return table;
 }
 
+#ifdef MOCPACK_TABLES_AT_START
+// A wasm file carries every byte of its tables, so there they are made when the program starts.
+extern std::array<uint16_t, 2 * DOMAIN> SQUASH;
+extern std::array<int16_t, 4096> STRETCH;
+extern std::array<uint16_t, 1024> RATES;
+#else
 inline constexpr std::array<uint16_t, 2 * DOMAIN> SQUASH = make_squash();
 inline constexpr std::array<int16_t, 4096> STRETCH = make_stretch();
 inline constexpr std::array<uint16_t, 1024> RATES = make_rates();
+#endif
 
 // Where the states and weights of one decision stand.
 struct Contexts

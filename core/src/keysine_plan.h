@@ -88,7 +88,8 @@ struct Plan
 // Frame of the first frame of block b (key b) of `blocks` over `frames` frames: even, rounded half up.
 inline size_t key_frame(size_t b, size_t frames, size_t blocks)
 {
-	return blocks ? (2 * b * (frames - 1) + blocks) / (2 * blocks) : 0;
+	// in 64 bits, also where size_t has 32
+	return blocks ? size_t((2 * uint64_t(b) * (frames - 1) + blocks) / (2 * uint64_t(blocks))) : 0;
 }
 
 inline double step_of(double unit, int32_t index)

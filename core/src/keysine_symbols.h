@@ -26,13 +26,14 @@ const int STEP_SAME = 0, STEP_DOWN = 3, STEP_MORE = 5, REACH_LOW = STEP_MORE + S
 		  SINGLE_STATES = HEAD + HEAD_STATES;
 
 // How many states each input of each decision has.
-const int COEFFICIENT_STATES[INPUTS] = {12 * BANDS * LEVELS, 9 * 9 * 3 * LEVELS,
-										FAMILIES * 4 * BANDS * LEVELS, 16 * 8 * LEVELS, 9 * 6 * 4 * LEVELS};
-const int REACH_STATES[INPUTS] = {FAMILIES * 4 * REACHES, (REACHES + 1) * REACHES,
-								  (REACHES + 1) * 4 * REACHES, (REACHES + 1) * REACHES, 16 * 4 * REACHES};
-const int KEY_STATES[INPUTS] = {FAMILIES * 4 * 2 * EXPONENTS, 17 * EXPONENTS, 17 * 4 * EXPONENTS,
-								17 * EXPONENTS, 16 * 2 * EXPONENTS};
-const int MOVES_STATES[INPUTS] = {FAMILIES, 3, 4, 16, 3 * 4};
+constexpr int COEFFICIENT_STATES[INPUTS] = {12 * BANDS * LEVELS, 9 * 9 * 3 * LEVELS,
+											FAMILIES * 4 * BANDS * LEVELS, 16 * 8 * LEVELS,
+											9 * 6 * 4 * LEVELS};
+constexpr int REACH_STATES[INPUTS] = {FAMILIES * 4 * REACHES, (REACHES + 1) * REACHES,
+									  (REACHES + 1) * 4 * REACHES, (REACHES + 1) * REACHES, 16 * 4 * REACHES};
+constexpr int KEY_STATES[INPUTS] = {FAMILIES * 4 * 2 * EXPONENTS, 17 * EXPONENTS, 17 * 4 * EXPONENTS,
+									17 * EXPONENTS, 16 * 2 * EXPONENTS};
+constexpr int MOVES_STATES[INPUTS] = {FAMILIES, 3, 4, 16, 3 * 4};
 
 constexpr int sum_of(const int (&states)[INPUTS])
 {

@@ -12,6 +12,7 @@ from mocpack.codecs.keysine.decoding import reader as guarded_reader
 from mocpack.codecs.keysine.payload import checksum, read_head
 from mocpack.codecs.keysine.tracks import descendants, step_size
 from mocpack.container import unpack
+from mocpack.entropy.fields import FieldReader, FieldWriter
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
 from mocpack.io import read_bytes
 from mocpack.skeleton import Skeleton
@@ -178,6 +179,27 @@ def test_a_short_payload_is_truncated():
     payload = Keysine(effort="fast").encode(clip)
     with pytest.raises(TruncatedError):
         Keysine().decode(payload[:-1], clip.header)
+
+
+@pytest.mark.parametrize("groups_per_segment", [2**31, 2**32 + 1, 2**40])
+def test_numbers_that_32_bits_cannot_count_are_corrupt(groups_per_segment):
+    clip = walk(0.5)
+    payload = Keysine().encode(clip)
+    read = FieldReader(payload)
+    size = read.varint()
+    fields = read.raw(6 + 4)
+    blocks, blocks_per_group, _ = (read.varint() for _ in range(3))
+    head = FieldWriter()
+    head.raw(fields)
+    for number in (blocks, blocks_per_group, groups_per_segment):
+        head.varint(number)
+    head.raw(payload[read.at : size - 2])
+    start = FieldWriter()
+    start.varint(1 + len(head.bytes()) + 2)
+    whole = start.bytes() + head.bytes()
+    assert len(start.bytes()) == 1
+    with pytest.raises(CorruptionError, match="head"):
+        Keysine().decode(whole + checksum(whole) + payload[size:], clip.header)
 
 
 @pytest.mark.parametrize("layers", [1, 3])

@@ -1,0 +1,162 @@
+"""The decoder in the browser: its size, and frames a second beside node and native.
+
+    python benchmarks/bench_wasm.py [CHROMIUM]
+
+A clip of CMU's, 31 joints, within 5 mm; each decodes all of it, file to frames, one thread, best of
+many runs. Asked: at most 150 kB, 60 kB gzipped, 100 000 frames a second in headless Chromium.
+"""
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import mocpack
+from mocpack.bench.datasets import CHECKOUT, require_data
+from mocpack.codecs.keysine import Keysine
+from mocpack.container import unpack
+
+CLIP = "cmu/49_02.bvh"
+RUNS = 150
+ASKED = 100_000  # frames a second
+PATIENCE = 120  # seconds
+QUIET = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+)
+
+# the same text measures in node and in the browser
+MEASURE = """
+export async function measure(open, bytes, runs) {
+  const motion = await open(bytes);
+  const seconds = [];
+  for (let run = 0; run < runs; ++run) {
+    const start = performance.now();
+    await motion.frames(0, motion.frameCount);
+    seconds.push((performance.now() - start) / 1000);
+  }
+  return { frames: motion.frameCount, seconds };
+}
+"""
+
+PAGE = """<!doctype html><script type="importmap">
+{ "imports": { "fflate": "/js/node_modules/fflate/esm/browser.js" } }
+</script><script type="module">
+import { open } from "/js/dist/index.js";
+import { measure } from "/measure.mjs";
+const bytes = await (await fetch("/clip.mocp")).arrayBuffer();
+const body = await measure(open, bytes, RUNS).catch((error) => ({ error: String(error) }));
+await fetch("/result", { method: "POST", body: JSON.stringify(body) });
+</script>"""
+
+NODE = """
+import { readFileSync } from "node:fs";
+import { open } from "./js/dist/node.js";
+import { measure } from "./measure.mjs";
+const found = await measure(open, new Uint8Array(readFileSync("clip.mocp")), RUNS);
+console.log(JSON.stringify(found));
+"""
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """Serves a folder, and takes the page's result."""
+
+    def do_POST(self):
+        self.server.result = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.send_response(204)
+        self.end_headers()
+        self.server.done.set()
+
+    def log_message(self, *_):
+        pass
+
+
+def in_python(clip, payload):
+    codec, seconds = Keysine(threads=1), []
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        codec.decode(payload, clip.header)
+        seconds.append(time.perf_counter() - start)
+    return seconds
+
+
+def in_node(folder):
+    command = ["node", str(folder / "node.mjs")]
+    found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return json.loads(found.stdout)["seconds"]
+
+
+def in_chromium(folder, program):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
+    server.done, server.result = threading.Event(), None
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_port}/page.html"
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        command = [program, *QUIET, f"--user-data-dir={profile}", address]
+        browser = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            if not server.done.wait(PATIENCE):
+                raise SystemExit(f"{program} gave no result within {PATIENCE} s")
+        finally:
+            browser.terminate()
+            browser.wait()
+            server.shutdown()
+    if "error" in server.result:
+        raise SystemExit(f"in {program}: {server.result['error']}")
+    return server.result["seconds"]
+
+
+def write_folder(folder, package, data):
+    (folder / "js").symlink_to(package)
+    (folder / "clip.mocp").write_bytes(data)
+    (folder / "measure.mjs").write_text(MEASURE)
+    (folder / "page.html").write_text(PAGE.replace("RUNS", str(RUNS)))
+    (folder / "node.mjs").write_text(NODE.replace("RUNS", str(RUNS)))
+
+
+def report(name, frames, seconds):
+    best, middle = frames / min(seconds), frames / sorted(seconds)[len(seconds) // 2]
+    print(f"  {name:<9} {best:10,.0f} frames a second, median {middle:10,.0f}", flush=True)
+    return best
+
+
+def main():
+    package = CHECKOUT / "js"
+    wasm = package / "dist" / "mocpack.wasm"
+    if not wasm.exists():
+        print("the JavaScript package is not built, so it is not measured; `make js` builds it")
+        return
+    size, packed = wasm.stat().st_size, len(gzip.compress(wasm.read_bytes(), 9))
+    print(f"mocpack.wasm: {size:,} bytes (asked 150,000), {packed:,} gzipped (asked 60,000)")
+    clip = mocpack.read(require_data() / CLIP)
+    data = mocpack.encode(clip, "keysine:max_error=5mm")
+    print(f"{CLIP}: {clip.frame_count} frames of {len(clip.skeleton)} joints in {len(data)} bytes")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_folder(folder, package, data)
+        report("native", clip.frame_count, in_python(clip, unpack(data).payload))
+        if shutil.which("node"):
+            report("node", clip.frame_count, in_node(folder))
+        program = sys.argv[1] if len(sys.argv) > 1 else shutil.which("chromium")
+        if program is None:
+            print("  chromium is not installed: not measured")
+            return
+        best = report("chromium", clip.frame_count, in_chromium(folder, program))
+        print(f"asked in chromium {ASKED:,}: {'reached' if best >= ASKED else 'NOT REACHED'}")
+
+
+if __name__ == "__main__":
+    main()

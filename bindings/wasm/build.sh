@@ -1,0 +1,31 @@
+#!/bin/sh
+# Compiles the decoder for browsers: build.sh OUT COMPILER..., where the compiler makes wasm32-wasi programs.
+# Only what plays a file goes in; no threads, no imports. What is exported says so in boundary.cpp.
+set -eu
+out=$1
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+core=$here/../../core
+work=$here/../../build/wasm
+mkdir -p "$work" "$(dirname "$out")"
+
+${CXX:-c++} -std=c++17 -O1 -I"$core/include" -I"$core/src" "$here/pack_trained.cpp" -o "$work/pack_trained"
+"$work/pack_trained" >"$work/trained.inc"
+
+options="-std=c++17 -fno-exceptions -fno-rtti -ffp-contract=off -Wall -Wextra -Wshadow -Werror
+  -DMOCPACK_TABLES_AT_START -I$core/include -I$core/src -I$work"
+# small but for the loops over frames, which is where the time goes
+small="$here/boundary.cpp $here/models.cpp $here/maths.cpp $core/src/keysine_head.cpp
+  $core/src/keysine_plan.cpp $core/src/keysine_decode.cpp $core/src/quaternions.cpp"
+fast="$core/src/keysine_curves.cpp"
+objects=
+for source in $small $fast; do
+  case $source in $fast) level='-O3 -msimd128 -fno-unroll-loops' ;; *) level=-Oz ;; esac
+  object=$work/$(basename "$source" .cpp).o
+  # shellcheck disable=SC2086 # the options are words
+  "$@" $options $level -c "$source" -o "$object"
+  objects="$objects $object"
+done
+# shellcheck disable=SC2086
+"$@" -Oz $objects -o "$out" -mexec-model=reactor -Wl,--no-entry -Wl,--strip-all \
+  -Wl,-z,stack-size=262144 -Wl,--max-memory=1073741824

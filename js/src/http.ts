@@ -1,0 +1,159 @@
+/** A file on a server, fetched by ranges: blocks as they are needed, each once. */
+
+import { MocpackError } from "./error.js";
+import { BufferSource, checkRange, joined, type ByteSource } from "./source.js";
+
+const BLOCK = 16_384; // bytes
+const MOST_BLOCKS = 512; // kept
+
+/** Opens an address; where the server knows no ranges, the whole file comes at once. */
+export async function openAddress(url: string, signal?: AbortSignal): Promise<ByteSource> {
+  const transfer = new Transfer(url, signal);
+  const response = await transfer.fetch(0, BLOCK);
+  if (response.status === 416) return new BufferSource(new Uint8Array(0));
+  const size = totalSize(response);
+  const bytes = await transfer.body(response);
+  if (response.status === 200) return new BufferSource(bytes);
+  if (size === undefined) {
+    // ranges, but no word of the file's size (a server of another origin must expose Content-Range)
+    return new BufferSource(await transfer.body(await transfer.fetch()));
+  }
+  return new RangeSource(transfer, size, bytes);
+}
+
+class RangeSource implements ByteSource {
+  readonly whole = false;
+  /** By number, least recently used first; those in flight are promises that many may await. */
+  private readonly blocks = new Map<number, Promise<Uint8Array>>();
+
+  constructor(
+    private readonly transfer: Transfer,
+    readonly size: number,
+    start: Uint8Array,
+  ) {
+    if (start.length !== Math.min(BLOCK, size)) throw otherBytes(transfer.url);
+    this.blocks.set(0, Promise.resolve(start));
+  }
+
+  async read(start: number, size: number): Promise<Uint8Array> {
+    checkRange(this, start, size);
+    if (!size) return new Uint8Array(0);
+    const first = Math.floor(start / BLOCK);
+    const last = Math.floor((start + size - 1) / BLOCK);
+    this.request(first, last);
+    const wanted = [];
+    for (let i = first; i <= last; ++i) wanted.push(this.used(i));
+    this.readAhead(last + 1);
+    const bytes = joined(await Promise.all(wanted));
+    return bytes.subarray(start - first * BLOCK, start - first * BLOCK + size);
+  }
+
+  close(): void {
+    this.transfer.abort();
+    this.blocks.clear();
+  }
+
+  /** Starts what is missing of these blocks, neighbours in one request. */
+  private request(first: number, last: number): void {
+    for (let i = first; i <= last; ++i) {
+      if (this.blocks.has(i)) continue;
+      let end = i;
+      while (end < last && !this.blocks.has(end + 1)) ++end;
+      this.start(i, end);
+      i = end;
+    }
+  }
+
+  private start(first: number, last: number): void {
+    const from = first * BLOCK;
+    const to = Math.min((last + 1) * BLOCK, this.size);
+    const run = this.transfer.range(from, to, this.size);
+    for (let i = first; i <= last; ++i) {
+      const at = i * BLOCK - from;
+      const block = run.then((bytes) => bytes.subarray(at, at + BLOCK));
+      this.blocks.set(i, block);
+      // so that a later read may try again; who awaits it hears of the failure anyway
+      block.catch(() => this.blocks.delete(i));
+    }
+  }
+
+  /** The block, marked as used last; the least recently used one goes where there are too many. */
+  private used(i: number): Promise<Uint8Array> {
+    const block = this.blocks.get(i)!;
+    this.blocks.delete(i);
+    this.blocks.set(i, block);
+    if (this.blocks.size > MOST_BLOCKS)
+      for (const oldest of this.blocks.keys()) {
+        this.blocks.delete(oldest);
+        break;
+      }
+    return block;
+  }
+
+  private readAhead(next: number): void {
+    if (next * BLOCK < this.size) this.request(next, next);
+  }
+}
+
+/** Requests to one address, which all must tell of the same file. */
+class Transfer {
+  private readonly control = new AbortController();
+  private tag: string | null = null;
+
+  constructor(
+    readonly url: string,
+    private readonly signal?: AbortSignal,
+  ) {
+    signal?.addEventListener("abort", () => this.abort(), { once: true });
+  }
+
+  abort(): void {
+    this.control.abort(this.signal?.reason);
+  }
+
+  /** Asks for bytes start … stop - 1, or for all of them. */
+  async fetch(start?: number, stop?: number): Promise<Response> {
+    this.signal?.throwIfAborted();
+    const headers: HeadersInit =
+      start === undefined ? {} : { Range: `bytes=${start}-${stop! - 1}` };
+    const response = await this.guarded(fetch(this.url, { headers, signal: this.control.signal }));
+    if (!response.ok && response.status !== 416)
+      throw new MocpackError("network", `${this.url}: the server answers ${response.status}`);
+    const tag = response.headers.get("ETag");
+    if (this.tag !== null && tag !== null && tag !== this.tag)
+      throw new MocpackError("network", `${this.url} was changed while it was being read`);
+    this.tag = tag;
+    return response;
+  }
+
+  async body(response: Response): Promise<Uint8Array> {
+    return new Uint8Array(await this.guarded(response.arrayBuffer()));
+  }
+
+  async range(start: number, stop: number, total: number): Promise<Uint8Array> {
+    const response = await this.fetch(start, stop);
+    const bytes = await this.body(response);
+    if (response.status === 200 && bytes.length === total) return bytes.subarray(start, stop);
+    if (response.status !== 206 || bytes.length !== stop - start) throw otherBytes(this.url);
+    return bytes;
+  }
+
+  private async guarded<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      if (this.control.signal.aborted) throw error;
+      throw new MocpackError("network", `${this.url}: cannot be fetched`, { cause: error });
+    }
+  }
+}
+
+/** The size of the file, as `Content-Range: bytes 0-99/1234` tells it. */
+function totalSize(response: Response): number | undefined {
+  const match = /^bytes \d+-\d+\/(\d+)$/.exec(response.headers.get("Content-Range") ?? "");
+  return match ? Number(match[1]) : undefined;
+}
+
+function otherBytes(url: string): MocpackError {
+  return new MocpackError("network", `${url}: the server answers with other bytes than asked for`);
+}

@@ -1,0 +1,28 @@
+/** The same package in node, where addresses of files are read from the disk. */
+
+import { readFile } from "node:fs/promises";
+
+import { open as openAnywhere, type Source } from "./open.js";
+import type { Motion, OpenOptions, WasmSource } from "./types.js";
+
+export * from "./index.js";
+
+let decoder: Promise<WebAssembly.Module> | undefined;
+
+export async function open(source: Source, options: OpenOptions = {}): Promise<Motion> {
+  const wasm = await withFile(options.wasm ?? (await ownDecoder()));
+  return openAnywhere(await withFile(source), { ...options, wasm });
+}
+
+function ownDecoder(): Promise<WasmSource> {
+  decoder ??= readFile(new URL("./mocpack.wasm", import.meta.url)).then((bytes) =>
+    WebAssembly.compile(bytes),
+  );
+  return decoder;
+}
+
+async function withFile<T>(source: T): Promise<T | Uint8Array<ArrayBuffer>> {
+  const isFile =
+    (typeof source === "string" || source instanceof URL) && /^file:/.test(`${source}`);
+  return isFile ? readFile(new URL(source)) : source;
+}

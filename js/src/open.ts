@@ -1,0 +1,44 @@
+/** Opens .mocp files: bytes at once, addresses by ranges. */
+
+import { readContainer } from "./container.js";
+import { loadModule } from "./decoder.js";
+import { MocpackError } from "./error.js";
+import { openAddress } from "./http.js";
+import { openKeysine } from "./keysine.js";
+import { BufferSource, type ByteSource } from "./source.js";
+import type { Motion, OpenOptions } from "./types.js";
+
+export type Source = ArrayBuffer | Uint8Array | Blob | string | URL;
+
+/**
+ * Opens a clip.
+ *
+ * Bytes are checked whole. Of an address, the start is fetched, then what frames need as they are
+ * asked for; where the server knows no ranges, the whole file.
+ */
+export async function open(source: Source, options: OpenOptions = {}): Promise<Motion> {
+  const { signal } = options;
+  signal?.throwIfAborted();
+  const wasm = options.wasm ?? new URL("./mocpack.wasm", import.meta.url);
+  // both at once: the decoder travels while the file's head does
+  const [bytes, module] = await Promise.all([openBytes(source, signal), loadModule(wasm)]);
+  try {
+    const container = await readContainer(bytes);
+    if (container.head.codec !== "keysine")
+      throw new MocpackError(
+        "unsupported",
+        `codec ${container.head.codec} is not decoded here, only keysine is`,
+      );
+    return await openKeysine(bytes, container, module);
+  } catch (error) {
+    bytes.close();
+    throw error;
+  }
+}
+
+async function openBytes(source: Source, signal?: AbortSignal): Promise<ByteSource> {
+  if (source instanceof ArrayBuffer) return new BufferSource(new Uint8Array(source));
+  if (source instanceof Uint8Array) return new BufferSource(source);
+  if (source instanceof Blob) return new BufferSource(new Uint8Array(await source.arrayBuffer()));
+  return openAddress(String(source), signal);
+}

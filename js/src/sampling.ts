@@ -1,0 +1,50 @@
+/** Poses between frames. */
+
+import type { Frames } from "./types.js";
+
+/** The frame `seconds` lies in, and how far it is to the next; clamped to the clip. */
+export function locate(
+  seconds: number,
+  frameTime: number,
+  frameCount: number,
+): { frame: number; part: number } {
+  const at = Math.min(Math.max(seconds / frameTime, 0), frameCount - 1);
+  const frame = Math.min(Math.floor(at), Math.max(0, frameCount - 2));
+  return { frame, part: at - frame };
+}
+
+/** One frame, `part` of the way from the first to the last of (at most two) frames. */
+export function between(frames: Frames, part: number): Frames {
+  const last = frames.count - 1;
+  const turns = frames.rotations.length / frames.count;
+  const places = frames.translations.length / frames.count;
+  const rotations = frames.rotations.slice(0, turns);
+  const translations = frames.translations.slice(0, places);
+  for (let i = 0; i < turns; i += 4) slerp(rotations, i, frames.rotations, i + last * turns, part);
+  for (let i = 0; i < places; ++i)
+    translations[i] += part * (frames.translations[i + last * places] - translations[i]);
+  return { start: frames.start, count: 1, rotations, translations };
+}
+
+/** a[i…] becomes the rotation `part` of the way to b[k…], the shorter way round. */
+function slerp(a: Float64Array, i: number, b: Float64Array, k: number, part: number): void {
+  let dot = 0;
+  for (let c = 0; c < 4; ++c) dot += a[i + c] * b[k + c];
+  const sign = dot < 0 ? -1 : 1;
+  let chord = 0;
+  for (let c = 0; c < 4; ++c) chord += (a[i + c] - sign * b[k + c]) ** 2;
+  // twice the arc sine of half the chord is exact for small angles, where the arc cosine is not
+  const angle = 2 * Math.asin(Math.min(1, Math.sqrt(chord) / 2));
+  const sine = Math.sin(angle);
+  const [from, to] =
+    sine > 1e-9
+      ? [Math.sin((1 - part) * angle) / sine, Math.sin(part * angle) / sine]
+      : [1 - part, part];
+  let square = 0;
+  for (let c = 0; c < 4; ++c) {
+    a[i + c] = from * a[i + c] + to * sign * b[k + c];
+    square += a[i + c] ** 2;
+  }
+  const scale = 1 / Math.sqrt(square);
+  for (let c = 0; c < 4; ++c) a[i + c] *= scale;
+}

@@ -1,0 +1,48 @@
+/** Where bytes come from: a buffer at hand, or anything else that can give a range of them. */
+
+import { MocpackError } from "./error.js";
+
+export interface ByteSource {
+  readonly size: number;
+  /** Whether every byte is at hand, so that checking all of them costs no transfer. */
+  readonly whole: boolean;
+  /** Bytes start … start + size - 1; the caller must not write to them. */
+  read(start: number, size: number): Promise<Uint8Array>;
+  close(): void;
+}
+
+export class BufferSource implements ByteSource {
+  readonly whole = true;
+
+  constructor(private bytes: Uint8Array) {}
+
+  get size(): number {
+    return this.bytes.length;
+  }
+
+  async read(start: number, size: number): Promise<Uint8Array> {
+    checkRange(this, start, size);
+    return this.bytes.subarray(start, start + size);
+  }
+
+  close(): void {
+    this.bytes = new Uint8Array(0);
+  }
+}
+
+export function checkRange(source: ByteSource, start: number, size: number): void {
+  const missing = start + size - source.size;
+  if (missing > 0) throw new MocpackError("truncated", `file ends ${missing} bytes too early`);
+}
+
+/** Parts one after another. */
+export function joined(parts: Uint8Array[]): Uint8Array {
+  if (parts.length === 1) return parts[0];
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}

@@ -1,0 +1,64 @@
+/** The shapes that everything here exchanges. Metres, seconds, radians; quaternions (x, y, z, w). */
+
+/** A tree of joints, parents before children. */
+export interface Skeleton {
+  names: string[];
+  /** J; -1 for the root, which comes first. */
+  parents: Int32Array;
+  /** 3J, metres, in the parent's frame. */
+  offsets: Float64Array;
+  /** E: the joint that carries each end site, increasing. */
+  endJoints: Int32Array;
+  /** 3E, metres, in that joint's frame. */
+  endOffsets: Float64Array;
+  /** Joints with translations, increasing. */
+  translated: Int32Array;
+}
+
+/** Poses of consecutive frames, frame after frame. */
+export interface Frames {
+  start: number;
+  count: number;
+  /** count · J · 4: local unit quaternions. */
+  rotations: Float64Array;
+  /** count · J · 3: local places, metres; the offset where a joint does not move. */
+  translations: Float64Array;
+}
+
+/** What the encoder measured, in metres: the promised error, then three of joint centres. */
+export interface Measured {
+  max: number;
+  mean: number;
+  rms: number;
+  p99: number;
+}
+
+/** A clip that is open: what it is at hand, its frames on demand. */
+export interface Motion {
+  readonly skeleton: Skeleton;
+  readonly frameCount: number;
+  /** Seconds from frame to frame. */
+  readonly frameTime: number;
+  readonly codec: string;
+  /** Bytes of the file and of its parts; `payload` counts all but skeleton and metadata. */
+  readonly bytes: { file: number; payload: number; skeleton: number; metadata: number };
+  /** The bound that the file was made to keep, metres. */
+  readonly declaredError: number | null;
+  readonly measured: Measured | null;
+  readonly metadata: unknown;
+  /** Frames start … stop - 1. */
+  frames(start: number, stop: number): Promise<Frames>;
+  /** One frame at a time in seconds, between frames by slerp, clamped to the clip. */
+  sample(seconds: number): Promise<Frames>;
+  /** Gives memory back and ends transfers; frames asked for later are refused. */
+  close(): void;
+}
+
+export type WasmSource = ArrayBuffer | Uint8Array | WebAssembly.Module | string | URL;
+
+export interface OpenOptions {
+  /** The decoder; by default `mocpack.wasm` beside this script. */
+  wasm?: WasmSource;
+  /** Ends opening, and every later transfer of this motion. */
+  signal?: AbortSignal;
+}

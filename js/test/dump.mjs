@@ -1,0 +1,50 @@
+// Writes what the package makes of files as raw numbers, for Python to compare: node dump.mjs LIST.json
+// LIST: [{ file, out, times, original? }]; `original` is a .mocp or .bvh to measure against.
+import { readFile, writeFile } from "node:fs/promises";
+
+import { frameErrors, open, readBvh, worldPositions } from "../dist/node.js";
+
+async function openFile(path) {
+  const bytes = await readFile(path);
+  return path.endsWith(".bvh") ? readBvh(bytes.toString("utf8")) : open(new Uint8Array(bytes));
+}
+
+function write(path, numbers) {
+  return writeFile(path, new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength));
+}
+
+for (const { file, out, times, original } of JSON.parse(await readFile(process.argv[2], "utf8"))) {
+  const motion = await openFile(file);
+  const frames = await motion.frames(0, motion.frameCount);
+  const world = worldPositions(motion.skeleton, frames);
+  const arrays = { rotations: frames.rotations, translations: frames.translations, ...world };
+  for (const [i, time] of times.entries()) {
+    const sample = await motion.sample(time);
+    arrays[`sample${i}`] = worldPositions(motion.skeleton, sample).joints;
+  }
+  if (original) {
+    const source = await openFile(original);
+    const errors = frameErrors(motion.skeleton, await source.frames(0, source.frameCount), frames);
+    Object.assign(arrays, {
+      promised: errors.promised,
+      byJoint: errors.promisedByJoint,
+      centres: errors.joints,
+    });
+  }
+  for (const [name, numbers] of Object.entries(arrays)) await write(`${out}.${name}`, numbers);
+  const { skeleton, frameCount, frameTime, codec, bytes, declaredError, measured, metadata } =
+    motion;
+  const plain = Object.fromEntries(Object.entries(skeleton).map(([k, v]) => [k, Array.from(v)]));
+  const header = {
+    skeleton: plain,
+    frameCount,
+    frameTime,
+    codec,
+    bytes,
+    declaredError,
+    measured,
+    metadata,
+  };
+  await writeFile(`${out}.json`, JSON.stringify(header));
+  motion.close();
+}

@@ -1,0 +1,96 @@
+// The files that tests read, and ways to damage them with their checksums made right again.
+import { readFileSync } from "node:fs";
+
+import { crc32 } from "../dist/checksum.js";
+import { readContainer } from "../dist/container.js";
+import { Decoder } from "../dist/decoder.js";
+import { BufferSource } from "../dist/source.js";
+
+const folder = process.env.MOCPACK_FIXTURES;
+
+/** Why tests that need files cannot run, or false; `tests/js/test_node.py` writes the files. */
+export const noFiles = folder ? false : "no files: run `make test`, or pytest tests/js";
+
+export const read = (name) => new Uint8Array(readFileSync(`${folder}/${name}`));
+
+export const wasm = new URL("../dist/mocpack.wasm", import.meta.url);
+export const compiled = await WebAssembly.compile(readFileSync(wasm));
+
+/** Numbers that are the same in every run. */
+export function random(seed) {
+  let state = seed >>> 0;
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+  return { next, below: (limit) => Math.floor(next() * limit) };
+}
+
+/** The chunks of a file: tag, and where its checksum and body stand. */
+export function chunksOf(bytes) {
+  const chunks = [];
+  for (let at = 5; at + 4 < bytes.length;) {
+    const tag = String.fromCharCode(...bytes.subarray(at, at + 4));
+    let end = at + 4;
+    let size = 0;
+    for (let shift = 0; end < bytes.length; shift += 7) {
+      size += (bytes[end] & 127) * 2 ** shift;
+      if (bytes[end++] < 128) break;
+    }
+    chunks.push({
+      tag,
+      at,
+      checksum: end,
+      start: end + 4,
+      end: Math.min(end + 4 + size, bytes.length),
+    });
+    at = end + 4 + size;
+  }
+  return chunks;
+}
+
+export function resealed(bytes) {
+  const out = bytes.slice();
+  const view = new DataView(out.buffer);
+  for (const { at, checksum, start, end } of chunksOf(out))
+    if (start <= out.length)
+      view.setUint32(
+        checksum,
+        crc32(out.subarray(start, end), crc32(out.subarray(at, at + 4))),
+        true,
+      );
+  return out;
+}
+
+/** CRC-16/CCITT, as keysine's parts have it. */
+export function crc16(bytes) {
+  let crc = 0xffff;
+  for (const byte of bytes) {
+    crc ^= byte << 8;
+    for (let k = 0; k < 8; ++k) crc = crc & 0x8000 ? ((crc << 1) ^ 0x1021) & 0xffff : crc << 1;
+  }
+  return crc;
+}
+
+/** Where the parts of a keysine file stand: the head, segments, groups. */
+export async function partsOf(bytes) {
+  const { head, skeleton, payload } = await readContainer(new BufferSource(bytes));
+  const all = bytes.subarray(payload.start, payload.start + payload.size);
+  const size = all[0] < 128 ? all[0] : (all[0] & 127) + 128 * all[1];
+  const decoder = await Decoder.open(compiled, skeleton, head.frameCount, all.slice(0, size));
+  const parts = [{ start: payload.start, end: payload.start + size, head: true }];
+  const { segmentSizes, groupSizes } = decoder.layout;
+  for (const part of [...segmentSizes, ...groupSizes]) {
+    const { end } = parts.at(-1);
+    parts.push({ start: end, end: end + part, head: false });
+  }
+  return parts;
+}
+
+/** Makes the checksum of one part right. */
+export function resealPart(bytes, { start, end, head }) {
+  const crc = head ? crc16(bytes.subarray(start, end - 2)) : crc16(bytes.subarray(start + 2, end));
+  new DataView(bytes.buffer).setUint16(head ? end - 2 : start, crc, true);
+}

@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { pathToFileURL } from "node:url";
+
+import * as browser from "../dist/index.js";
+import { frameErrors, MocpackError, open, worldPositions } from "../dist/node.js";
+import { compiled, noFiles, read, resealed, wasm } from "./files.mjs";
+
+const rejects = (promise, kind, pattern) =>
+  assert.rejects(promise, (error) => {
+    assert.ok(error instanceof MocpackError, String(error));
+    assert.equal(error.kind, kind, error.message);
+    assert.match(error.message, pattern);
+    return true;
+  });
+
+describe("the decoder", () => {
+  it("imports nothing", () => assert.deepEqual(WebAssembly.Module.imports(compiled), []));
+
+  it("is one file of at most 150 kB", () => assert.ok(readFileSync(wasm).length <= 150_000));
+});
+
+describe("open", { skip: noFiles }, () => {
+  it("takes bytes, buffers, blobs and addresses of files", async () => {
+    const bytes = read("walk.mocp");
+    const path = pathToFileURL(`${process.env.MOCPACK_FIXTURES}/walk.mocp`);
+    const expected = await (await open(bytes)).frames(0, 5);
+    for (const source of [bytes.buffer.slice(0), new Blob([bytes]), path, String(path)]) {
+      const motion = await open(source);
+      assert.equal(motion.codec, "keysine");
+      assert.deepEqual(await motion.frames(0, 5), expected);
+    }
+  });
+
+  it("takes the decoder as bytes, as a module, or by address", async () => {
+    const bytes = read("one_frame.mocp");
+    for (const decoder of [
+      readFileSync(wasm),
+      new Uint8Array(readFileSync(wasm)).buffer,
+      compiled,
+    ]) {
+      const motion = await browser.open(bytes, { wasm: decoder });
+      assert.equal((await motion.frames(0, 1)).count, 1);
+    }
+    const address = `data:application/wasm;base64,${readFileSync(wasm).toString("base64")}`;
+    assert.equal((await browser.open(bytes, { wasm: address })).frameCount, 1);
+  });
+
+  it("says what is wrong with a file", async () => {
+    const bytes = read("walk.mocp");
+    await rejects(open(new Uint8Array([1, 2, 3, 4, 5])), "format", /not a .mocp file/);
+    await rejects(open(new Uint8Array(0)), "truncated", /first five bytes/);
+    await rejects(open(bytes.slice(0, 3)), "truncated", /first five bytes/);
+    await rejects(open(bytes.slice(0, -1)), "truncated", /"DATA" has \d+ of \d+ bytes/);
+    const flipped = bytes.slice();
+    flipped[bytes.length - 20] ^= 1;
+    await rejects(open(flipped), "corrupt", /"DATA" fails its checksum/);
+    const newer = bytes.slice();
+    newer[4] = 2;
+    await rejects(open(newer), "unsupported", /format version 2/);
+    const foreign = bytes.slice();
+    foreign.set(new TextEncoder().encode("SCAL"), bytes.indexOf(0x53, 5));
+    await rejects(open(resealed(foreign)), "unsupported", /"SCAL"/);
+  });
+
+  it("names the codec that it does not decode", async () => {
+    await rejects(open(read("lossless.mocp")), "unsupported", /codec lossless /);
+    await rejects(open(read("grid.mocp")), "unsupported", /keysine on a grid in time/);
+    await rejects(open(read("vertices.mocp")), "unsupported", /vertex animation of codec raw/);
+  });
+
+  it("obeys a signal that is aborted already", async () => {
+    const signal = AbortSignal.abort(new Error("enough"));
+    await assert.rejects(open(read("walk.mocp"), { signal }), /enough/);
+  });
+});
+
+describe("frames", { skip: noFiles }, () => {
+  it("are the same from whatever window they come", async () => {
+    const motion = await open(read("long.mocp"));
+    const whole = await motion.frames(0, motion.frameCount);
+    const joints = motion.skeleton.parents.length;
+    const windows = [
+      [0, 1],
+      [59, 61],
+      [100, 700],
+      [3599, 3601],
+      [7190, 7200],
+      [7199, 7200],
+      [5, 5],
+    ];
+    for (const [start, stop] of windows) {
+      const part = await motion.frames(start, stop);
+      assert.equal(part.start, start);
+      assert.equal(part.count, stop - start);
+      assert.deepEqual(
+        part.rotations,
+        whole.rotations.slice(4 * joints * start, 4 * joints * stop),
+      );
+      assert.deepEqual(
+        part.translations,
+        whole.translations.slice(3 * joints * start, 3 * joints * stop),
+      );
+    }
+  });
+
+  it("may be asked for many times at once", async () => {
+    const motion = await open(read("long.mocp"));
+    const starts = [0, 3000, 6000, 0, 3000, 6000, 60, 119];
+    const parts = await Promise.all(starts.map((start) => motion.frames(start, start + 70)));
+    for (const [i, start] of starts.entries())
+      assert.deepEqual(parts[i], await motion.frames(start, start + 70));
+  });
+
+  it("outside of the clip are refused", async () => {
+    const motion = await open(read("walk.mocp"));
+    for (const [start, stop] of [
+      [-1, 2],
+      [0, 46],
+      [3, 2],
+      [0.5, 2],
+      [NaN, 2],
+      [0, Infinity],
+    ])
+      await assert.rejects(motion.frames(start, stop), RangeError);
+    assert.equal(motion.frameCount, 45);
+  });
+
+  it("of a closed motion are refused", async () => {
+    const motion = await open(read("walk.mocp"));
+    motion.close();
+    await assert.rejects(motion.frames(0, 1), /closed/);
+  });
+
+  it("come back after an instance of the decoder has died", async () => {
+    const motion = await open(read("walk.mocp"));
+    const expected = await motion.frames(0, 45);
+    motion.decoder.running.core = { read_segment: () => wasmTrap(), read_group: () => wasmTrap() };
+    await rejects(motion.frames(0, 45), "corrupt", /decoder failed/);
+    assert.deepEqual(await motion.frames(0, 45), expected);
+  });
+});
+
+function wasmTrap() {
+  // (func unreachable) exported as "f"
+  const bytes = "0061736d010000000104016000000302010007050101660000" + "0a05010300000b";
+  const module = new WebAssembly.Module(Buffer.from(bytes, "hex"));
+  new WebAssembly.Instance(module).exports.f();
+}
+
+describe("kinematics", () => {
+  // a root that is turned by 90 degrees about z, one bone of 1 m along x, and an end 0.5 m further
+  const skeleton = {
+    names: ["root", "bone"],
+    parents: Int32Array.of(-1, 0),
+    offsets: Float64Array.of(0, 0, 0, 1, 0, 0),
+    endJoints: Int32Array.of(1),
+    endOffsets: Float64Array.of(0.5, 0, 0),
+    translated: Int32Array.of(0),
+  };
+  const pose = (angle) => ({
+    start: 0,
+    count: 1,
+    rotations: Float64Array.of(0, 0, Math.sin(angle / 2), Math.cos(angle / 2), 0, 0, 0, 1),
+    translations: Float64Array.of(2, 0, 0, 1, 0, 0),
+  });
+  const near = (a, b) => a.forEach((value, i) => assert.ok(Math.abs(value - b[i]) < 1e-15, `${a}`));
+
+  it("puts joints and ends where hand computation puts them", () => {
+    const { joints, ends } = worldPositions(skeleton, pose(Math.PI / 2));
+    near(joints, [2, 0, 0, 2, 1, 0]);
+    near(ends, [2, 1.5, 0]);
+  });
+
+  it("measures joints, ends and the shell", () => {
+    const errors = frameErrors(skeleton, pose(0), pose(Math.PI));
+    near(errors.joints, [0, 2]);
+    near(errors.promisedByJoint, [0.06, 3]);
+    near(errors.promised, [3]);
+    const unequal = { ...pose(0), count: 2 };
+    assert.throws(() => frameErrors(skeleton, pose(0), unequal), RangeError);
+  });
+});

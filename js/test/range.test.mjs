@@ -1,0 +1,144 @@
+// Files behind HTTP: what is fetched when, and what happens where servers do otherwise.
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { after, before, describe, it } from "node:test";
+
+import { MocpackError, open } from "../dist/index.js";
+import { compiled, noFiles, read } from "./files.mjs";
+
+const options = { wasm: compiled };
+let server;
+let requests = [];
+let behave; // (request, range, file) => what the server does instead, or undefined
+
+function answer(request, response) {
+  const file = read(request.url.slice(1));
+  const match = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? "");
+  const range = match && [Number(match[1]), Math.min(Number(match[2]), file.length - 1)];
+  requests.push(range ? range[1] - range[0] + 1 : file.length);
+  const other = behave?.(request, range, file);
+  const status = other?.status ?? (range ? 206 : 200);
+  const body = other?.body ?? (range ? file.subarray(range[0], range[1] + 1) : file);
+  const headers = { "Accept-Ranges": "bytes", ...other?.headers };
+  if (status === 206 && !other?.headers)
+    headers["Content-Range"] = `bytes ${range[0]}-${range[1]}/${file.length}`;
+  response.writeHead(status, headers).end(body);
+}
+
+const kindIs = (kind) => (error) => error instanceof MocpackError && error.kind === kind;
+
+describe("a file behind HTTP", { skip: noFiles }, () => {
+  let address;
+  before(async () => {
+    server = createServer(answer);
+    await new Promise((done) => server.listen(0, "127.0.0.1", done));
+    address = (name) => `http://127.0.0.1:${server.address().port}/${name}`;
+  });
+  after(() => server.close());
+  const fresh = (how) => {
+    requests = [];
+    behave = how;
+  };
+  const fetched = () => requests.reduce((sum, size) => sum + size, 0);
+
+  it("plays its first frames after a fraction of its bytes", async () => {
+    fresh();
+    const motion = await open(address("long.mocp"), options);
+    const frames = await motion.frames(0, 120);
+    const size = read("long.mocp").length;
+    assert.equal(motion.bytes.file, size);
+    assert.ok(fetched() < 0.4 * size, `${fetched()} of ${size} bytes`);
+    assert.ok(requests.length <= 6, `${requests.length} requests`);
+    const local = await open(read("long.mocp"), options);
+    assert.deepEqual(frames, await local.frames(0, 120));
+    motion.close();
+  });
+
+  it("is fetched once, neighbours together", async () => {
+    fresh();
+    const motion = await open(address("long.mocp"), options);
+    const all = await motion.frames(0, motion.frameCount);
+    const size = read("long.mocp").length;
+    assert.equal(fetched(), size);
+    assert.ok(requests.length <= 5, `${requests.length} requests`);
+    await motion.frames(0, motion.frameCount);
+    await motion.sample(17.3);
+    assert.equal(fetched(), size);
+    assert.deepEqual(all, await (await open(read("long.mocp"), options)).frames(0, 7200));
+  });
+
+  it("shares requests that are under way", async () => {
+    fresh();
+    const motion = await open(address("long.mocp"), options);
+    await Promise.all(Array.from({ length: 20 }, () => motion.frames(4000, 4060)));
+    const once = requests.length;
+    fresh();
+    await (await open(address("long.mocp"), options)).frames(4000, 4060);
+    assert.equal(once, requests.length);
+  });
+
+  it("comes whole from a server that knows no ranges", async () => {
+    fresh((_, __, file) => ({ status: 200, body: file }));
+    const motion = await open(address("long.mocp"), options);
+    assert.equal((await motion.frames(7000, 7100)).count, 100);
+    assert.equal(requests.length, 1);
+  });
+
+  it("comes whole where the server does not tell its size", async () => {
+    fresh((_, range) => (range ? { status: 206, headers: { "X-Other": "1" } } : undefined));
+    const motion = await open(address("walk.mocp"), options);
+    assert.equal((await motion.frames(0, 45)).count, 45);
+  });
+
+  it("that is small needs one request", async () => {
+    fresh();
+    await (await open(address("walk.mocp"), options)).frames(0, 45);
+    assert.equal(requests.length, 1);
+  });
+
+  it("that is empty or missing is an error of its kind", async () => {
+    fresh(() => ({ status: 416, body: "" }));
+    await assert.rejects(open(address("walk.mocp"), options), kindIs("truncated"));
+    fresh(() => ({ status: 404, body: "" }));
+    await assert.rejects(open(address("walk.mocp"), options), kindIs("network"));
+    await assert.rejects(open("http://127.0.0.1:1/none", options), kindIs("network"));
+  });
+
+  it("that changes while it plays is an error, not another motion", async () => {
+    const total = read("long.mocp").length;
+    const tagged = (tag) => (_, range) => ({
+      headers: { ETag: tag, "Content-Range": `bytes ${range[0]}-${range[1]}/${total}` },
+    });
+    fresh(tagged('"one"'));
+    const motion = await open(address("long.mocp"), options);
+    behave = tagged('"two"');
+    await assert.rejects(motion.frames(5000, 5100), kindIs("network"));
+  });
+
+  it("is tried again after a failure", async () => {
+    fresh();
+    const motion = await open(address("long.mocp"), options);
+    behave = () => ({ status: 503, body: "" });
+    await assert.rejects(motion.frames(5000, 5100), kindIs("network"));
+    behave = undefined;
+    assert.equal((await motion.frames(5000, 5100)).count, 100);
+  });
+
+  it("whose bytes are damaged on the way is corrupt", async () => {
+    fresh((_, range, file) => {
+      const body = file.slice(range[0], range[1] + 1);
+      if (range[0] > 0) body.fill(0x55);
+      return { body, headers: { "Content-Range": `bytes ${range[0]}-${range[1]}/${file.length}` } };
+    });
+    const motion = await open(address("long.mocp"), options);
+    await assert.rejects(motion.frames(6000, 6100), kindIs("corrupt"));
+  });
+
+  it("stops when its signal does", async () => {
+    fresh();
+    const control = new AbortController();
+    const motion = await open(address("long.mocp"), { ...options, signal: control.signal });
+    control.abort();
+    await assert.rejects(motion.frames(6000, 6100), { name: "AbortError" });
+  });
+});
