@@ -65,7 +65,7 @@ template <typename Coder> class HeadSymbols
 		for (size_t i = 0; i < count * tracks; ++i)
 		{
 			int32_t before = i % tracks ? shifts[i - 1] : 0;
-			int32_t shift = before + number(KEY_STEP_NUMBER, shifts[i] - before);
+			int32_t shift = before + number(MEAN_NUMBER, shifts[i] - before);
 			if (shift < 0 || shift > (i >= tracks ? shifts[i - tracks] : MOST_SHIFT))
 				return false;
 			shifts[i] = uint8_t(shift);

@@ -20,6 +20,7 @@ FARTHEST_TURN = 2.4  # radians from the mean up to which a rotation vector behav
 STILL = 1e-7  # radians or metres of movement that count as none
 ONE_AXIS = 2e-4  # radians about the two other axes that a joint of one axis may turn
 TWO_AXES = 5e-4  # radians off its surface that a joint of two axes may turn
+STEEPEST = 100.0  # coefficient of a surface; larger ones follow noise, and blow it up
 FEW_FRAMES = 40  # too few to tell a surface from chance
 
 
@@ -125,7 +126,8 @@ def _freedom(along: F64) -> tuple[int, F64]:
     if len(along) > FEW_FRAMES:
         terms = surface_terms(along[:, 0], along[:, 1])
         surface = _single(np.linalg.lstsq(terms, along[:, 2], rcond=None)[0])
-        if np.abs(terms @ surface - along[:, 2]).max() < TWO_AXES:
+        steep = np.abs(surface).max() > STEEPEST
+        if not steep and np.abs(terms @ surface - along[:, 2]).max() < TWO_AXES:
             return 2, surface
     return 3, none
 

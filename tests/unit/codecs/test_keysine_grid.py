@@ -1,18 +1,21 @@
 """keysine on a grid in time: the bound, windows, previews, cut and hostile payloads."""
 
 import contextlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import mocpack
+from mocpack import rotations
 from mocpack.bench.datasets import data_folder
-from mocpack.clip import promised_error
+from mocpack.clip import Clip, promised_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.grid_head import read_head, write_head
 from mocpack.codecs.keysine.payload import GRID, checksum
 from mocpack.errors import FormatError
 from mocpack.testing import CLIP_CHECKS, CODEC_CHECKS, hard_clips, walk
+from mocpack.transforms.joint_axes import find_axes
 
 BOUND = 2e-4
 CODEC = Keysine(max_error=BOUND, mode="grid", effort="fast")
@@ -98,6 +101,32 @@ def test_bytes_at_random_never_crash(payload):
             broken[size - 2 : size] = checksum(bytes(broken[: size - 2]))
         with contextlib.suppress(FormatError):
             CODEC.decode(bytes(broken), LONG.header)
+
+
+def test_a_head_that_tells_any_expected_error_is_read(payload):
+    head = read_head(reader(payload), LONG.header)
+    wild = replace(head, sizes=np.full_like(head.sizes, 255))
+    assert wild.told_sizes().max() == 2**28
+    broken = write_head(wild) + payload[head.size :]
+    with contextlib.suppress(FormatError):
+        CODEC.decode(broken, LONG.header)
+
+
+def test_a_motion_too_small_for_a_surface_has_three_channels():
+    rng = np.random.default_rng(2)
+    turns = rotations.from_rotvec(1e-4 * rng.normal(size=(80, 1, 3)))
+    clip = Clip.build(walk(0.1).skeleton.subset([0]), turns, np.zeros((80, 1, 3)))
+    assert find_axes(clip).joints[0].count == 3
+    back = CODEC.decode(CODEC.encode(clip), clip.header)
+    assert promised_error(clip, back).max <= BOUND
+
+
+def test_a_leap_from_frame_to_frame_is_kept():
+    rng = np.random.default_rng(4)
+    clip = walk(0.5)
+    far = Clip(clip.header, clip.rotations, clip.translations + 1e3 * rng.normal(size=(30, 1, 3)))
+    codec = Keysine(max_error=BOUND, effort="default")
+    assert promised_error(far, codec.decode(codec.encode(far), far.header)).max <= BOUND
 
 
 def test_auto_takes_the_smaller_mode():

@@ -28,6 +28,7 @@ FORECAST_COUNT = 2
 MOST_COARSE = 64
 FARTHEST = 1e6  # metres, radians: nothing that a head tells is larger
 SURFACE = 10
+LARGEST_TOLD = 2**28  # error that a series can be told
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,7 +78,7 @@ class GridHead:
 
     def told_sizes(self) -> I64:
         """Return what the series is told of its errors, in 1/256."""
-        return np.maximum(1, np.rint(2.0 ** (self.sizes / 4))).astype(np.int64)
+        return np.clip(np.rint(2.0 ** (self.sizes / 4)), 1, LARGEST_TOLD).astype(np.int64)
 
 
 def is_grid(read: Read) -> bool:

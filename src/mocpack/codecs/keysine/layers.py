@@ -22,6 +22,7 @@ F64 = npt.NDArray[np.float64]
 U8 = npt.NDArray[np.uint8]
 
 STRETCH = 600  # frames by which the error of each track is measured
+KEYS_SHARE = 0.5  # of the keys' error, that a base layer may leave
 HALVINGS = 7  # of the share of the goal that each track may take
 
 
@@ -31,7 +32,10 @@ def layered(payload: bytes, clip: Clip, *, count: int, ratio: float, threads: in
     if not work.head.group_count:
         return payload
     error = work.error(np.zeros(work.head.track_count, np.uint8))
-    goals = [error * ratio**layer for layer in range(count - 1, 0, -1)]
+    # a layer that leaves what the keys alone leave would be empty
+    widest = max(KEYS_SHARE * work.head.coarse_error / max(error, 1e-12), 1.0)
+    step = min(ratio, widest ** (1 / (count - 1)))
+    goals = [error * step**layer for layer in range(count - 1, 0, -1)]
     alone = work.errors_alone(goals[0])
     shifts = np.array([work.shifts(alone, goal) for goal in goals])
     shifts = np.minimum.accumulate(shifts)
@@ -65,7 +69,7 @@ class _Layering:
     def errors_alone(self, goal: float) -> F64:
         """Return the error (tracks, shifts) of a stretch in which one track is coarse.
 
-        Infinite beyond the first above `goal`, and where the shift leaves nothing to shift.
+        Infinite beyond the first above `goal`.
         """
         groups, part = self._stretch()
         tracks = self.head.track_count
@@ -75,11 +79,10 @@ class _Layering:
             for shift in range(1, MOST_SHIFT + 1):
                 shifts = np.zeros(tracks, np.uint8)
                 shifts[t] = shift
-                error = self._error(groups, part, shifts)
-                if error == found[t, shift - 1]:
-                    break  # nothing is left of it, a coarser shift would only be another name
-                found[t, shift] = error
-                if error > goal:
+                found[t, shift] = self._error(groups, part, shifts)
+                if found[t, shift] == found[t, shift - 1]:
+                    found[t, shift:] = found[t, shift]  # nothing is left of it
+                if found[t, shift] > goal or found[t, shift] == found[t, shift - 1]:
                     break
         return found
 
@@ -98,7 +101,7 @@ class _Layering:
         low, high, best = 0.0, 1.0, np.zeros(len(alone), np.uint8)
         for _ in range(HALVINGS):
             share = 0.5 * (low + high)
-            shifts = (np.sum(alone <= share * goal, axis=1) - 1).astype(np.uint8)
+            shifts = _alike(alone, np.sum(alone <= share * goal, axis=1) - 1)
             if self.error(shifts) <= goal:
                 low, best = share, shifts
             else:
@@ -114,3 +117,17 @@ class _Layering:
         segments = [read(*head.segments_at(s, 1)) for s in range(len(head.segment_sizes))]
         stated = tuple(map(head.statement, errors))
         return write_payload(replace(head, shifts=shifts, refined=stated), native, segments, parts)
+
+
+def _alike(alone: F64, most: npt.NDArray[np.intp]) -> U8:
+    """Return shifts of which each is as the one before, where that changes next to nothing.
+
+    A track of which nothing is left at some shift has the same error at every larger one; but the
+    less a shift leaves open, the fewer bits the next layer takes.
+    """
+    found = np.zeros(len(most), np.uint8)
+    for t, shift in enumerate(most):
+        least = int(np.argmax(alone[t] == alone[t, shift]))
+        before = int(found[t - 1]) if t else 0
+        found[t] = min(max(before, least), least + 1, int(shift))
+    return found

@@ -114,7 +114,7 @@ class Symbols:
         above = np.full(tracks, MOST_SHIFT)
         for row in found:
             for t in range(tracks):
-                shift = (int(row[t - 1]) if t else 0) + self._number(KEY_STEP_NUMBER)
+                shift = (int(row[t - 1]) if t else 0) + self._number(MEAN_NUMBER)
                 if not 0 <= shift <= above[t]:
                     raise CorruptionError("keysine head: layers that cannot be")
                 row[t] = shift
