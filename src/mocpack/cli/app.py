@@ -17,6 +17,7 @@ from mocpack.cli import (
     energy,
     info,
     tune,
+    view,
 )
 from mocpack.cli.files import describe_error, exit_code
 
@@ -28,7 +29,20 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (compress, decompress, info, compare, convert, energy, bench, tune, codecs, demo):
+COMMANDS = (
+    compress,
+    decompress,
+    info,
+    compare,
+    view,
+    convert,
+    energy,
+    bench,
+    tune,
+    codecs,
+    demo,
+)
+for command in COMMANDS:
     app.command(name=command.__name__.rsplit(".", 1)[1])(command.run)
 
 

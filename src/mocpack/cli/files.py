@@ -49,15 +49,19 @@ def read_clip(
 
 def cut(clip: AnyClip, frames: str) -> AnyClip:
     """Return the frames ``a:b`` of a clip, as Python slices count them."""
+    start, stop, _ = frame_slice(frames).indices(clip.frame_count)
+    return clip.frames(start, stop)
+
+
+def frame_slice(frames: str) -> slice:
+    """Read ``a:b`` as Python does."""
     first, colon, last = frames.partition(":")
     try:
         if not colon:
             raise ValueError
-        part = slice(int(first) if first else None, int(last) if last else None)
+        return slice(int(first) if first else None, int(last) if last else None)
     except ValueError:
         raise UsageError(f"write frames as 1:, :100 or 10:20, got {frames!r}") from None
-    start, stop, _ = part.indices(clip.frame_count)
-    return clip.frames(start, stop)
 
 
 def write_output(data: bytes, path: str, *, force: bool) -> None:

@@ -1,0 +1,21 @@
+import { defineConfig } from "vite";
+
+// One script, one style sheet and the decoder, under fixed names: `mocpack view --export` puts
+// them into one file, and the server's table of paths stays readable.
+export default defineConfig({
+  base: "./",
+  build: {
+    outDir: "../src/mocpack/viewing/page",
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 1000,
+    modulePreload: false,
+    rollupOptions: {
+      output: {
+        entryFileNames: "assets/page.js",
+        assetFileNames: "assets/[name][extname]",
+        codeSplitting: false,
+      },
+    },
+  },
+});
