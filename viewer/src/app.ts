@@ -113,11 +113,12 @@ export class App {
     showMessage(`${describe(error, version.name)}\nFrames from ${start} are missing.`);
   }
 
-  /** Stand the figure on the ground: below nine tenths of its lowest points so far. */
+  /** Stand the figure on the ground, where its lowest point is most of the time at first. */
   private frameView(version: Version, start: number, stop: number): void {
-    const [lows, highs]: number[][] = [[], []];
+    const [lows, highs, roots]: number[][] = [[], [], []];
     for (let frame = start; frame < stop; frame++) {
       const heights = (version.poses.at(frame) as Float32Array).filter((_, k) => k % 3 === 1);
+      roots.push(heights[0]);
       lows.push(heights.reduce((a, b) => Math.min(a, b)));
       highs.push(heights.reduce((a, b) => Math.max(a, b)));
     }
@@ -125,8 +126,9 @@ export class App {
       values.sort((a, b) => a - b)[Math.floor(share * (values.length - 1))];
     const ground = middle(lows, 0.3);
     const height = Math.max(middle(highs, 0.7) - ground, 0.05);
+    const root = (this.rootAt(version, this.playback.frame) ?? new Vector3()).setY(middle(roots, 0.5));
     this.framed = true;
-    this.stage.frame(ground, height, (this.clip as Clip).origin, this.rootAt(version, this.playback.frame) ?? new Vector3());
+    this.stage.frame(ground, height, (this.clip as Clip).origin, root);
   }
 
   // ---- playing -------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ const LIGHT = new Vector3(0.55, 1, 0.4); // from where the shadows fall
 
 // thinner than what covers it, so that it shows only where the two differ
 const GHOST = 0.94;
+const RISE = 0.6; // share of a rise that the camera follows: a jump is still a jump, and stays in view
 
 export class Stage {
   palette: Palette = PALETTES.light;
@@ -36,8 +37,10 @@ export class Stage {
   private readonly shade = shadowMaterial();
   private readonly sky = new HemisphereLight(0xffffff, 0xffffff, 1.6);
   private dirty = true;
+  private split = false;
   private size = { width: 0, height: 0 };
-  private home = { target: new Vector3(0, 0.9, 0), height: 1.8 };
+  private home = { goal: new Vector3(0, 0.9, 0), height: 1.8, level: 0, rootLevel: 0 };
+  private readonly anchor = new Vector3(); // the followed point; what the reader panned stays panned
 
   constructor(canvas: HTMLCanvasElement) {
     this.renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true, stencil: true });
@@ -72,31 +75,35 @@ export class Stage {
     this.ghost = hasOriginal ? this.add(new Figure(skeleton, ghostMaterial(), this.shade, GHOST), 0) : null;
   }
 
-  /** Say where the ground lies and how tall the figure is, and look at it from the front. */
-  frame(ground: number, height: number, origin: readonly number[], centre: Vector3): void {
+  /** Say where the ground lies, how tall the figure is and where its root, and look at it. */
+  frame(ground: number, height: number, origin: readonly number[], root: Vector3): void {
     this.ground.place(ground, origin[0], origin[2]);
-    this.home = { target: new Vector3(centre.x, ground + 0.48 * height, centre.z), height };
+    const level = ground + 0.48 * height;
+    this.home = { goal: new Vector3(root.x, level, root.z), height, level, rootLevel: root.y };
     this.castShadows(ground);
     this.resetView();
   }
 
   resetView(): void {
-    const { target, height } = this.home;
-    const aspect = Math.min(this.camera.aspect, 1.2);
-    const distance = (height * 1.32) / (2 * Math.tan((this.camera.fov * Math.PI) / 360) * Math.min(1, aspect * 1.15));
-    this.controls.target.copy(target);
-    this.camera.position.set(0.62, 0.22, 0.78).normalize().multiplyScalar(distance).add(target);
+    const { goal, height } = this.home;
+    const aspect = this.size.width / Math.max(this.size.height, 1) / (this.split ? 2 : 1);
+    const wide = Math.min(1, 1.35 * aspect); // a narrow view must step back for the arms
+    const distance = (1.3 * height) / (2 * Math.tan((this.camera.fov * Math.PI) / 360) * wide);
+    this.controls.target.copy(goal);
+    this.anchor.copy(goal);
+    this.camera.position.set(0.62, 0.2, 0.78).normalize().multiplyScalar(distance).add(goal);
     this.controls.update();
     this.invalidate();
   }
 
   /** Carry the camera along with the root, all at once or a share of the way. */
   moveTo(root: Vector3, share: number): void {
-    this.home.target.x = root.x;
-    this.home.target.z = root.z;
+    const { goal, level, rootLevel } = this.home;
+    goal.set(root.x, level + RISE * (root.y - rootLevel), root.z);
     if (!this.follow) return;
-    const step = new Vector3(root.x - this.controls.target.x, 0, root.z - this.controls.target.z).multiplyScalar(share);
+    const step = goal.clone().sub(this.anchor).multiplyScalar(share);
     if (step.lengthSq() < 1e-10) return;
+    this.anchor.add(step);
     this.controls.target.add(step);
     this.camera.position.add(step);
     this.invalidate();
@@ -126,10 +133,11 @@ export class Stage {
     if (!this.dirty && !force) return;
     this.dirty = false;
     this.ground.follow(this.controls.target, this.camera.position.distanceTo(this.controls.target));
+    this.split = layout === "side" && this.original !== null;
     this.renderer.setScissorTest(false);
     this.renderer.clear();
     const { width, height } = this.size;
-    if (layout !== "side" || !this.original) return this.drawPart(layout, 0, width, height);
+    if (!this.split) return this.drawPart(layout, 0, width, height);
     const half = Math.floor(width / 2);
     this.drawPart("original", 0, half, height);
     this.drawPart("packed", half, width - half, height);

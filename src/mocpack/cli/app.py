@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
 import typer
 
@@ -20,6 +23,7 @@ from mocpack.cli import (
     view,
 )
 from mocpack.cli.files import describe_error, exit_code
+from mocpack.errors import FormatError, TruncatedError
 
 app = typer.Typer(
     name="mocpack",
@@ -42,8 +46,23 @@ COMMANDS = (
     codecs,
     demo,
 )
+
+
+def _shielded(run: Callable[..., int]) -> Callable[..., int]:
+    """Keep a file that ends too early from being taken for Ctrl-D, as click takes an EOFError."""
+
+    @wraps(run)
+    def shielded(*words: Any, **options: Any) -> int:
+        try:
+            return run(*words, **options)
+        except TruncatedError as error:
+            raise FormatError(str(error)) from error
+
+    return shielded
+
+
 for command in COMMANDS:
-    app.command(name=command.__name__.rsplit(".", 1)[1])(command.run)
+    app.command(name=command.__name__.rsplit(".", 1)[1])(_shielded(command.run))
 
 
 def main() -> None:

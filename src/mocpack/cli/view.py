@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import webbrowser
 from collections.abc import Mapping
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +17,7 @@ from mocpack.units import format_size
 from mocpack.viewing.export import export_page
 from mocpack.viewing.motions import Selection, select
 from mocpack.viewing.pictures import take_picture, take_video
-from mocpack.viewing.server import PORT, open_server, wait_for_interrupt
+from mocpack.viewing.server import PORT, open_server
 
 
 class Layout(StrEnum):
@@ -98,15 +99,15 @@ def run(
 
 
 def _serve(selection: Selection, port: int, browser: bool) -> int:
-    with open_server(selection, port) as server:
-        if server.port != port and port != 0:
+    """Serve until Ctrl-C, which ends it as it should end."""
+    name = selection.versions[selection.chosen].name
+    with open_server(selection, port) as server, suppress(KeyboardInterrupt):
+        if port not in (0, server.port):
             files.stderr().print(f"port {port} is busy, taking {server.port}")
-        files.stdout().print(
-            f"{server.url} shows {selection.versions[selection.chosen].name}; Ctrl-C ends"
-        )
+        files.stdout().print(f"{server.url} shows {name}; Ctrl-C ends")
         if browser and not webbrowser.open(server.url):
             files.stderr().print("no browser was found to open it")
-        wait_for_interrupt(server)
+        server.serve_forever(poll_interval=0.2)
     return 0
 
 

@@ -180,13 +180,3 @@ def _table(selection: Selection) -> dict[str, Resource]:
             table[f"/files/{i}"] = Resource(shown.data, "application/octet-stream", etag)
     table["/session.json"] = Resource(json.dumps(session).encode(), "application/json")
     return table
-
-
-def wait_for_interrupt(server: ViewServer) -> None:
-    """Serve until Ctrl-C, which ends it as it should end."""
-    try:
-        server.serve_forever(poll_interval=0.2)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        server.server_close()
