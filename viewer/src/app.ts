@@ -52,7 +52,12 @@ export class App {
   // ---- what is shown -------------------------------------------------------------------------
 
   /** Show versions of a clip, and the original if there is one. */
-  async show(packed: Named[], original: Named | null, rawBytes: number | null, chosen: Named): Promise<void> {
+  async show(
+    packed: Named[],
+    original: Named | null,
+    rawBytes: number | null,
+    chosen: Named,
+  ): Promise<void> {
     const clip = await makeClip(packed, original, rawBytes);
     this.loader?.close();
     const [before, old] = [this.playback, this.clip];
@@ -126,7 +131,9 @@ export class App {
       values.sort((a, b) => a - b)[Math.floor(share * (values.length - 1))];
     const ground = middle(lows, 0.3);
     const height = Math.max(middle(highs, 0.7) - ground, 0.05);
-    const root = (this.rootAt(version, this.playback.frame) ?? new Vector3()).setY(middle(roots, 0.5));
+    const root = (this.rootAt(version, this.playback.frame) ?? new Vector3()).setY(
+      middle(roots, 0.5),
+    );
     this.framed = true;
     this.stage.frame(ground, height, (this.clip as Clip).origin, root);
   }
@@ -277,7 +284,11 @@ export class App {
     document.title = `${version.name} · mocpack`;
     byId("title").textContent = version.name;
     byId("against").textContent = clip.original ? `against ${clip.original.name}` : "";
-    byId("layouts").hidden = byId("worst").hidden = byId("legend").hidden = byId("readout").hidden = !clip.original;
+    byId("layouts").hidden =
+      byId("worst").hidden =
+      byId("legend").hidden =
+      byId("readout").hidden =
+        !clip.original;
     byId("label-packed").textContent = version.name;
     byId("label-original").textContent = clip.original?.name ?? "";
     this.setLayout(this.layout);
@@ -297,8 +308,10 @@ export class App {
     slider.max = String(clip.versions.length - 1);
     slider.value = String(this.chosen);
     const { motion, name } = clip.versions[this.chosen];
-    const allowed = motion.declaredError === null ? name : `${formatLength(motion.declaredError)} allowed`;
-    byId("version-at").textContent = `${this.chosen + 1} of ${clip.versions.length} · ${allowed} · ${formatSize(motion.bytes.file)}`;
+    const allowed =
+      motion.declaredError === null ? name : `${formatLength(motion.declaredError)} allowed`;
+    byId("version-at").textContent =
+      `${this.chosen + 1} of ${clip.versions.length} · ${allowed} · ${formatSize(motion.bytes.file)}`;
     slider.setAttribute("aria-valuetext", `${name}, ${formatSize(motion.bytes.file)}`);
   }
 

@@ -54,8 +54,11 @@ export function difference(a: Motion, b: Motion): string | null {
     return `one has ${first.names.length} joints, the other ${second.names.length}`;
   }
   const joint = first.names.findIndex((name, j) => name !== second.names[j]);
-  if (joint >= 0) return `joint ${joint} is ${first.names[joint]} in one, ${second.names[joint]} in the other`;
-  if (first.parents.some((parent, j) => parent !== second.parents[j])) return "their joints hang together differently";
-  if (a.frameCount !== b.frameCount) return `one has ${a.frameCount} frames, the other ${b.frameCount}`;
+  if (joint >= 0)
+    return `joint ${joint} is ${first.names[joint]} in one, ${second.names[joint]} in the other`;
+  if (first.parents.some((parent, j) => parent !== second.parents[j]))
+    return "their joints hang together differently";
+  if (a.frameCount !== b.frameCount)
+    return `one has ${a.frameCount} frames, the other ${b.frameCount}`;
   return null;
 }

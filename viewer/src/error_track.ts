@@ -46,7 +46,8 @@ export class ErrorTrack {
       const frame = decoded.start + t;
       this.frames[frame] = found.promised[t];
       if (this.worstFrame < 0 || this.frames[frame] > this.max) this.worstFrame = frame;
-      for (let j = 0; j < joints; j++) this.putJoint(j, frame, found.promisedByJoint[t * joints + j]);
+      for (let j = 0; j < joints; j++)
+        this.putJoint(j, frame, found.promisedByJoint[t * joints + j]);
     }
     this.windows[decoded.start / WINDOW] = Float32Array.from(found.promisedByJoint);
     this.known += decoded.count;

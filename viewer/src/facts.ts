@@ -19,13 +19,16 @@ export function showFacts(clip: Clip, version: Version): void {
     figures.push([`largest error${soFar}`, formatLength(largest)]);
   }
   byId("figures").replaceChildren(...figures.map(([what, text]) => pair(what, text)));
-  byId("facts").replaceChildren(...rows(clip, version, seconds).flatMap(([what, text, broken]) => row(what, text, broken)));
+  byId("facts").replaceChildren(
+    ...rows(clip, version, seconds).flatMap(([what, text, broken]) => row(what, text, broken)),
+  );
 }
 
 function ratioOf(clip: Clip, version: Version): [string, string] | null {
   const size = version.motion.bytes.file;
   if (clip.rawBytes !== null) return ["smaller than float32", formatRatio(clip.rawBytes / size)];
-  if (clip.original) return ["smaller than the original", formatRatio(clip.original.motion.bytes.file / size)];
+  if (clip.original)
+    return ["smaller than the original", formatRatio(clip.original.motion.bytes.file / size)];
   return null;
 }
 
@@ -36,7 +39,11 @@ function rows(clip: Clip, version: Version, seconds: number): Fact[] {
   const facts: Fact[] = [["codec", motion.codec]];
   if (motion.declaredError !== null) {
     const broken = errors !== null && errors.max > motion.declaredError + SLACK;
-    facts.push(["error allowed", `${formatLength(motion.declaredError)}${broken ? ", exceeded" : ""}`, broken]);
+    facts.push([
+      "error allowed",
+      `${formatLength(motion.declaredError)}${broken ? ", exceeded" : ""}`,
+      broken,
+    ]);
   }
   if (motion.measured) {
     const { max, mean, rms, p99 } = motion.measured;
@@ -48,8 +55,10 @@ function rows(clip: Clip, version: Version, seconds: number): Fact[] {
   facts.push(["length", formatTime(seconds)]);
   facts.push(["frames", `${motion.frameCount} at ${+(1 / motion.frameTime).toFixed(2)} Hz`]);
   facts.push(["joints", String(motion.skeleton.names.length)]);
-  if (motion.bytes.payload !== motion.bytes.file) facts.push(["of it skeleton", formatSize(motion.bytes.skeleton)]);
-  if (clip.original && clip.rawBytes !== null) facts.push(["original file", formatSize(clip.original.motion.bytes.file)]);
+  if (motion.bytes.payload !== motion.bytes.file)
+    facts.push(["of it skeleton", formatSize(motion.bytes.skeleton)]);
+  if (clip.original && clip.rawBytes !== null)
+    facts.push(["original file", formatSize(clip.original.motion.bytes.file)]);
   return facts;
 }
 

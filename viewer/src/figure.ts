@@ -59,7 +59,10 @@ export class Figure {
     this.list = bonesOf(skeleton);
     this.ballSize = thickness * ballSize(skeleton);
     this.radii = new Float32Array(this.list.length);
-    const shape = new LatheGeometry(PROFILE.map((point) => new Vector2(...point)), 14);
+    const shape = new LatheGeometry(
+      PROFILE.map((point) => new Vector2(...point)),
+      14,
+    );
     this.bones = instances(new InstancedMesh(shape, material, this.list.length));
     const ball = new SphereGeometry(1, 16, 12);
     this.joints = instances(new InstancedMesh(ball, material, skeleton.names.length));
@@ -153,14 +156,20 @@ function castBy(mesh: InstancedMesh, material: Material): InstancedMesh {
 
 function bonesOf(skeleton: Skeleton): Bone[] {
   const joints = skeleton.names.length;
-  const inner = [...skeleton.parents].flatMap((parent, j) => (parent < 0 ? [] : [{ from: parent, to: j, joint: j }]));
+  const inner = [...skeleton.parents].flatMap((parent, j) =>
+    parent < 0 ? [] : [{ from: parent, to: j, joint: j }],
+  );
   const outer = [...skeleton.endJoints].map((joint, e) => ({ from: joint, to: joints + e, joint }));
   return [...inner, ...outer];
 }
 
 function ballSize(skeleton: Skeleton): number {
-  const lengths = skeleton.names.map((_, j) => Math.hypot(...skeleton.offsets.subarray(3 * j, 3 * j + 3)));
-  const bones = lengths.filter((length, j) => skeleton.parents[j] >= 0 && length > 1e-4).sort((a, b) => a - b);
+  const lengths = skeleton.names.map((_, j) =>
+    Math.hypot(...skeleton.offsets.subarray(3 * j, 3 * j + 3)),
+  );
+  const bones = lengths
+    .filter((length, j) => skeleton.parents[j] >= 0 && length > 1e-4)
+    .sort((a, b) => a - b);
   const median = bones.length ? bones[Math.floor(bones.length / 2)] : 0.1;
   return Math.min(Math.max(0.115 * median, 0.002), 0.2);
 }

@@ -22,7 +22,9 @@ export function formatSize(bytes: number): string {
 
 export function formatRate(bitsPerSecond: number): string {
   if (bitsPerSecond < 1000) return `${Math.round(bitsPerSecond)} bit/s`;
-  return bitsPerSecond < 1e6 ? `${digits(bitsPerSecond / 1e3)} kbit/s` : `${digits(bitsPerSecond / 1e6)} Mbit/s`;
+  return bitsPerSecond < 1e6
+    ? `${digits(bitsPerSecond / 1e3)} kbit/s`
+    : `${digits(bitsPerSecond / 1e6)} Mbit/s`;
 }
 
 export function formatTime(seconds: number): string {

@@ -41,7 +41,10 @@ export function framesMotion(head: Head, fetchBlock: Fetch): Motion {
     frames,
     // the page shows whole frames only; nobody here asks for what lies between
     sample: (seconds) => {
-      const frame = Math.min(Math.max(Math.round(seconds / head.frameTime), 0), head.frameCount - 1);
+      const frame = Math.min(
+        Math.max(Math.round(seconds / head.frameTime), 0),
+        head.frameCount - 1,
+      );
       return frames(frame, frame + 1);
     },
     close: () => undefined,
@@ -92,15 +95,24 @@ function readBlock(block: ArrayBuffer, skeleton: Skeleton, start: number, stop: 
   const width = view.getUint8(5);
   const [first, count, joints, moving] = [8, 12, 16, 20].map((at) => view.getUint32(at, true));
   const size = HEADER + count * joints * 4 * width + count * moving * 24;
-  if (block.byteLength !== size || joints !== skeleton.names.length || moving !== skeleton.translated.length) {
+  if (
+    block.byteLength !== size ||
+    joints !== skeleton.names.length ||
+    moving !== skeleton.translated.length
+  ) {
     throw new MocpackError("truncated", "frames came in the wrong number");
   }
   const from = start - first;
   const many = stop - start;
-  if (from < 0 || from + many > count) throw new MocpackError("format", "other frames came than were asked for");
+  if (from < 0 || from + many > count)
+    throw new MocpackError("format", "other frames came than were asked for");
   const Numbers = width === 8 ? Float64Array : Float32Array;
   const rotations = new Numbers(block, HEADER + from * joints * 4 * width, many * joints * 4);
-  const moved = new Float64Array(block, HEADER + count * joints * 4 * width + from * moving * 24, many * moving * 3);
+  const moved = new Float64Array(
+    block,
+    HEADER + count * joints * 4 * width + from * moving * 24,
+    many * moving * 3,
+  );
   return {
     start,
     count: many,

@@ -28,7 +28,9 @@ export function install(app: App, ready: Promise<void>): void {
     positions: (which = "packed") => positions(app, which),
     errors: () => {
       const errors = app.version?.errors;
-      return errors ? [...errors.frames].map((error) => (Number.isNaN(error) ? null : error)) : null;
+      return errors
+        ? [...errors.frames].map((error) => (Number.isNaN(error) ? null : error))
+        : null;
     },
     show: (frame) => show(app, frame),
   };
@@ -69,7 +71,8 @@ function positions(app: App, which: "packed" | "original"): number[] | null {
 async function show(app: App, frame: number): Promise<void> {
   app.playback.playing = false;
   app.seek(frame);
-  while (!app.version?.poses.at(app.playback.frame)) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (!app.version?.poses.at(app.playback.frame))
+    await new Promise((resolve) => setTimeout(resolve, 5));
   app.seek(frame);
   app.stage.draw(app.layout, true);
 }

@@ -38,7 +38,9 @@ export class JointTable {
     this.errors = errors;
     this.sortButton.hidden = errors === null;
     byId("joints").classList.toggle("plain", errors === null);
-    this.rows = names.map((name, joint) => this.makeRow(name, depth(parents, joint), joint, errors !== null));
+    this.rows = names.map((name, joint) =>
+      this.makeRow(name, depth(parents, joint), joint, errors !== null),
+    );
     this.sort();
   }
 
@@ -80,7 +82,10 @@ export class JointTable {
     const errors = this.errors;
     if (this.byError && errors) order.sort((a, b) => errors.jointMax[b] - errors.jointMax[a]);
     const rows = order.map((joint) => this.rows[joint].row);
-    if (rows.length !== this.body.children.length || rows.some((row, i) => row !== this.body.children[i])) {
+    if (
+      rows.length !== this.body.children.length ||
+      rows.some((row, i) => row !== this.body.children[i])
+    ) {
       this.body.replaceChildren(...rows);
     }
   }

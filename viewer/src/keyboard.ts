@@ -15,7 +15,8 @@ export function listenForKeys(keys: Key[]): () => void {
   byId("keys").replaceChildren(...keys.flatMap((key) => listed(key)));
   addEventListener("keydown", (event) => {
     const key = table.get(event.key.length === 1 ? event.key.toLowerCase() : event.key);
-    if (!key || event.ctrlKey || event.metaKey || event.altKey || help.open || isOthers(event)) return;
+    if (!key || event.ctrlKey || event.metaKey || event.altKey || help.open || isOthers(event))
+      return;
     event.preventDefault();
     key.act(event);
   });
@@ -28,8 +29,13 @@ export function listenForKeys(keys: Key[]): () => void {
 /** A focused button takes its own space and enter, a slider its own arrows. */
 function isOthers(event: KeyboardEvent): boolean {
   const at = event.target;
-  if (at instanceof HTMLInputElement) return event.key.startsWith("Arrow") || event.key === "Home" || event.key === "End";
-  return at instanceof HTMLButtonElement && (event.key === "Enter" || event.key === " ") && at.id !== "play";
+  if (at instanceof HTMLInputElement)
+    return event.key.startsWith("Arrow") || event.key === "Home" || event.key === "End";
+  return (
+    at instanceof HTMLButtonElement &&
+    (event.key === "Enter" || event.key === " ") &&
+    at.id !== "play"
+  );
 }
 
 function listed(key: Key): HTMLElement[] {

@@ -6,7 +6,7 @@ import { byId } from "./dom";
 import { listenForFiles } from "./drop";
 import { applyStart, install } from "./hook";
 import { describe, showMessage } from "./message";
-import { decoderWasm } from "./resources";
+import { loadDecoder } from "./resources";
 import { findSession, openEntry, type Named, type Session } from "./session";
 import { startTheme } from "./theme";
 
@@ -26,20 +26,28 @@ async function openSession(app: App, session: Session): Promise<void> {
     byId("welcome").hidden = false;
     return;
   }
-  await app.show(packed, original, session.rawBytes, packed.find(({ name }) => name === wanted) ?? packed[0]);
+  await app.show(
+    packed,
+    original,
+    session.rawBytes,
+    packed.find(({ name }) => name === wanted) ?? packed[0],
+  );
   if (session.start) applyStart(app, session.start);
 }
 
 async function start(): Promise<void> {
   const session = await findSession();
+  // the decoder is there before the first file is dropped, network or not
+  loadDecoder(session?.wasm).catch((error: unknown) => showMessage(describe(error, "the decoder")));
   const app = new App();
-  bindControls(app, startTheme(session?.start?.theme, (theme) => app.setTheme(theme)));
+  bindControls(
+    app,
+    startTheme(session?.start?.theme, (theme) => app.setTheme(theme)),
+  );
   listenForFiles((files) => void app.take(files));
   const ready = session ? openSession(app, session) : Promise.resolve();
   install(app, ready);
   byId("welcome").hidden = session !== null;
-  // the decoder is there before the first file is dropped, network or not
-  decoderWasm().catch((error: unknown) => showMessage(describe(error, "the decoder")));
   let before = performance.now();
   const step = (now: number): void => {
     app.tick(Math.min((now - before) / 1000, 0.25));

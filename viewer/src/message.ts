@@ -22,7 +22,8 @@ const BECAUSE: Record<MocpackError["kind"], string> = {
 
 /** Say what is wrong with a file, so that a person knows what to do. */
 export function describe(error: unknown, name: string): string {
-  if (!(error instanceof MocpackError)) return `${name}: ${error instanceof Error ? error.message : String(error)}`;
+  if (!(error instanceof MocpackError))
+    return `${name}: ${error instanceof Error ? error.message : String(error)}`;
   const hint = error.kind === "unsupported" ? `\nTry: mocpack view ${name}` : "";
   return `${name} ${BECAUSE[error.kind]}: ${error.message}${hint}`;
 }

@@ -45,7 +45,13 @@ export class Poses {
     this.windows[frames.start / WINDOW] = window;
   }
 
-  private copy(from: Float64Array, start: number, count: number, to: Float32Array, at: number): void {
+  private copy(
+    from: Float64Array,
+    start: number,
+    count: number,
+    to: Float32Array,
+    at: number,
+  ): void {
     for (let k = 0; k < count; k++) to[at + k] = from[start + k] - this.origin[k % 3];
   }
 }

@@ -29,6 +29,8 @@ export interface Session {
   rawBytes: number | null;
   motions: Entry[];
   start?: Start;
+  /** The decoder, in a page of one file. */
+  wasm?: string;
 }
 
 export interface Named {

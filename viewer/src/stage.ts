@@ -47,7 +47,12 @@ export class Stage {
     this.renderer.setClearColor(0, 0);
     this.renderer.autoClear = false;
     this.controls = new OrbitControls(this.camera, canvas);
-    Object.assign(this.controls, { enableDamping: true, dampingFactor: 0.12, minDistance: 0.2, maxDistance: 100 });
+    Object.assign(this.controls, {
+      enableDamping: true,
+      dampingFactor: 0.12,
+      minDistance: 0.2,
+      maxDistance: 100,
+    });
     this.controls.addEventListener("change", () => this.invalidate());
     const sun = new DirectionalLight(0xffffff, 2.1);
     sun.position.copy(LIGHT);
@@ -71,8 +76,12 @@ export class Stage {
   setFigures(skeleton: Skeleton, hasOriginal: boolean): void {
     for (const figure of [this.packed, this.original, this.ghost]) this.remove(figure);
     this.packed = this.add(new Figure(skeleton, solidMaterial(), this.shade), 1);
-    this.original = hasOriginal ? this.add(new Figure(skeleton, solidMaterial(), this.shade), 1) : null;
-    this.ghost = hasOriginal ? this.add(new Figure(skeleton, ghostMaterial(), this.shade, GHOST), 0) : null;
+    this.original = hasOriginal
+      ? this.add(new Figure(skeleton, solidMaterial(), this.shade), 1)
+      : null;
+    this.ghost = hasOriginal
+      ? this.add(new Figure(skeleton, ghostMaterial(), this.shade, GHOST), 0)
+      : null;
   }
 
   /** Say where the ground lies, how tall the figure is and where its root, and look at it. */
@@ -180,7 +189,24 @@ export class Stage {
   /** Flatten the shadows of all figures onto the ground, along the light. */
   private castShadows(ground: number): void {
     const [x, z] = [LIGHT.x / LIGHT.y, LIGHT.z / LIGHT.y];
-    const flat = new Matrix4().set(1, -x, 0, x * ground, 0, 0, 0, ground + 1e-3, 0, -z, 1, z * ground, 0, 0, 0, 1);
+    const flat = new Matrix4().set(
+      1,
+      -x,
+      0,
+      x * ground,
+      0,
+      0,
+      0,
+      ground + 1e-3,
+      0,
+      -z,
+      1,
+      z * ground,
+      0,
+      0,
+      0,
+      1,
+    );
     for (const figure of [this.packed, this.original, this.ghost]) {
       figure?.shadow.matrix.copy(flat);
     }

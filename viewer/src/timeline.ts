@@ -50,7 +50,8 @@ export class Timeline {
 
   private frameAt(event: PointerEvent): number {
     const box = this.element.getBoundingClientRect();
-    const share = (event.clientX - box.left - PAD.left) / Math.max(1, box.width - PAD.left - PAD.right);
+    const share =
+      (event.clientX - box.left - PAD.left) / Math.max(1, box.width - PAD.left - PAD.right);
     const last = (this.view?.frameCount ?? 1) - 1;
     return Math.round(Math.min(Math.max(share, 0), 1) * last);
   }
@@ -76,7 +77,10 @@ export class Timeline {
   private draw(): void {
     const { clientWidth: width, clientHeight: height } = this.element;
     const ratio = Math.min(devicePixelRatio, 2);
-    if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
+    if (
+      this.canvas.width !== Math.round(width * ratio) ||
+      this.canvas.height !== Math.round(height * ratio)
+    ) {
       this.canvas.width = Math.round(width * ratio);
       this.canvas.height = Math.round(height * ratio);
     }
@@ -91,7 +95,12 @@ export class Timeline {
     this.drawPlayhead(context, width, height, ink);
   }
 
-  private drawTrack(context: CanvasRenderingContext2D, width: number, height: number, ink: (name: string) => string): void {
+  private drawTrack(
+    context: CanvasRenderingContext2D,
+    width: number,
+    height: number,
+    ink: (name: string) => string,
+  ): void {
     const y = height / 2 - 2;
     context.fillStyle = ink("--line");
     context.fillRect(PAD.left, y, width - PAD.left - PAD.right, 4);
@@ -122,8 +131,10 @@ export class Timeline {
     context.fill();
     context.fillStyle = ink("--line");
     context.fillRect(PAD.left, base, width - PAD.left - PAD.right, 1);
-    if (view.declared !== null) this.drawBound(context, y(view.declared), view.declared, width, ink);
-    if (errors.worstFrame >= 0) this.drawWorst(context, this.x(errors.worstFrame, width), y(errors.max), ink);
+    if (view.declared !== null)
+      this.drawBound(context, y(view.declared), view.declared, width, ink);
+    if (errors.worstFrame >= 0)
+      this.drawWorst(context, this.x(errors.worstFrame, width), y(errors.max), ink);
   }
 
   /** Largest error under each pixel, -1 where none is known. */
@@ -142,7 +153,12 @@ export class Timeline {
     return columns;
   }
 
-  private drawTimes(context: CanvasRenderingContext2D, width: number, height: number, ink: (name: string) => string): void {
+  private drawTimes(
+    context: CanvasRenderingContext2D,
+    width: number,
+    height: number,
+    ink: (name: string) => string,
+  ): void {
     const view = this.view as TimelineView;
     const seconds = view.frameCount * view.frameTime;
     const step = TICKS.find((tick) => (tick / seconds) * width >= 70) ?? 600;
@@ -157,7 +173,13 @@ export class Timeline {
     }
   }
 
-  private drawBound(context: CanvasRenderingContext2D, y: number, bound: number, width: number, ink: (name: string) => string): void {
+  private drawBound(
+    context: CanvasRenderingContext2D,
+    y: number,
+    bound: number,
+    width: number,
+    ink: (name: string) => string,
+  ): void {
     context.strokeStyle = ink("--hot");
     context.setLineDash([4, 4]);
     context.globalAlpha = 0.8;
@@ -174,7 +196,12 @@ export class Timeline {
     context.textAlign = "left";
   }
 
-  private drawWorst(context: CanvasRenderingContext2D, x: number, y: number, ink: (name: string) => string): void {
+  private drawWorst(
+    context: CanvasRenderingContext2D,
+    x: number,
+    y: number,
+    ink: (name: string) => string,
+  ): void {
     context.fillStyle = ink("--hot");
     context.beginPath();
     context.moveTo(x, y - 1);
@@ -184,7 +211,12 @@ export class Timeline {
     context.fill();
   }
 
-  private drawPlayhead(context: CanvasRenderingContext2D, width: number, height: number, ink: (name: string) => string): void {
+  private drawPlayhead(
+    context: CanvasRenderingContext2D,
+    width: number,
+    height: number,
+    ink: (name: string) => string,
+  ): void {
     const view = this.view as TimelineView;
     const x = this.x(view.frame, width);
     context.fillStyle = ink("--ink");

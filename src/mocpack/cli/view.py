@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -72,36 +72,39 @@ def run(
     force: options.Force = False,
 ) -> int:
     """Play a packed motion in the browser beside its original, bones coloured by error."""
-    wanted = [
-        (name, path)
-        for name, path in (("export", export), ("image", image), ("video", video))
-        if path
-    ]
-    for _, path in wanted:
+    outputs = [path for path in (export, image, video) if path]
+    for path in outputs:
         files.check_free(path, force=force)
     pixels = _pixels(size)
     part = None if frames is None else files.frame_slice(frames)
     selection = select(file, original, others or [], frames=part, unit=unit, skeleton=skeleton)
-    start = {"layout": layout.value} | ({} if frame is None else {"frame": frame})
-    look = {} if theme is None else {"theme": theme.value}
-    picture_look = {"theme": (theme or Theme.light).value, **start}
+    start = _start(selection, layout, theme, frame)
     if export:
-        files.write_output(export_page(selection, start | look), export, force=force)
+        files.write_output(export_page(selection, start), export, force=force)
     if image:
-        files.write_output(
-            take_picture(selection, frame or 0, pixels, picture_look), image, force=force
-        )
+        files.write_output(take_picture(selection, pixels, start), image, force=force)
     if video:
-        _write_video(selection, Path(video), pixels, picture_look, rate)
-    for _, path in wanted:
+        _write_video(selection, Path(video), pixels, start, rate)
+    for path in outputs:
         files.stdout().print(f"wrote {path}, {format_size(Path(path).stat().st_size)}")
-    return 0 if wanted else _serve(selection, port, browser)
+    return 0 if outputs else _serve(selection, start, port, browser)
 
 
-def _serve(selection: Selection, port: int, browser: bool) -> int:
+def _start(
+    selection: Selection, layout: Layout, theme: Theme | None, frame: int | None
+) -> dict[str, Any]:
+    """Return how the page stands when it opens, as session.ts knows it."""
+    count = selection.versions[0].clip.frame_count
+    if frame is not None and not 0 <= frame < count:
+        raise UsageError(f"--frame must be in 0..{count - 1}, got {frame}")
+    start = {"layout": layout.value, "theme": theme and theme.value, "frame": frame}
+    return {name: value for name, value in start.items() if value is not None}
+
+
+def _serve(selection: Selection, start: Mapping[str, Any], port: int, browser: bool) -> int:
     """Serve until Ctrl-C, which ends it as it should end."""
     name = selection.versions[selection.chosen].name
-    with open_server(selection, port) as server, suppress(KeyboardInterrupt):
+    with open_server(selection, port, start) as server, suppress(KeyboardInterrupt):
         if port not in (0, server.port):
             files.stderr().print(f"port {port} is busy, taking {server.port}")
         files.stdout().print(f"{server.url} shows {name}; Ctrl-C ends")
@@ -112,7 +115,7 @@ def _serve(selection: Selection, port: int, browser: bool) -> int:
 
 
 def _write_video(
-    selection: Selection, path: Path, size: tuple[int, int], look: Mapping[str, object], rate: float
+    selection: Selection, path: Path, size: tuple[int, int], start: Mapping[str, Any], rate: float
 ) -> None:
     with files.progress(2) as bar:
         task = bar.add_task("drawing", total=None)
@@ -120,7 +123,7 @@ def _write_video(
             selection,
             path,
             size,
-            look,
+            start,
             rate=rate,
             progress=lambda done, of: bar.update(task, completed=done, total=of),
         )

@@ -18,21 +18,11 @@ from mocpack.viewing.motions import Selection
 FASTEST = 60.0  # frames a second of a video
 
 
-def take_picture(
-    selection: Selection, frame: int, size: tuple[int, int], start: Mapping[str, Any]
-) -> bytes:
-    """Return a PNG of one frame."""
-    check_frame(selection, frame)
+def take_picture(selection: Selection, size: tuple[int, int], start: Mapping[str, Any]) -> bytes:
+    """Return a PNG of the frame that `start` names, the first if it names none."""
     with _opened(selection, size, start) as browser:
-        browser.evaluate(f"window.mocpack.show({frame})")
+        browser.evaluate(f"window.mocpack.show({int(start.get('frame', 0))})")
         return browser.picture()
-
-
-def check_frame(selection: Selection, frame: int) -> None:
-    """Complain about a frame that the clip does not have."""
-    count = selection.versions[0].clip.frame_count
-    if not 0 <= frame < count:
-        raise UsageError(f"frame must be in 0..{count - 1}, got {frame}")
 
 
 def find_ffmpeg() -> str:
@@ -87,7 +77,7 @@ def _opened(
     find_chromium()
     with tempfile.TemporaryDirectory(prefix="mocpack-") as folder:
         page = Path(folder) / "view.html"
-        page.write_bytes(export_page(selection, {"bare": True, **start}))
+        page.write_bytes(export_page(selection, {"theme": "light", **start, "bare": True}))
         with Browser(*size) as browser:
             browser.open(page)
             yield browser

@@ -19,6 +19,7 @@ import hashlib
 import json
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -62,9 +63,11 @@ class ViewServer(ThreadingHTTPServer):
     # a second server on the port would be silently possible otherwise
     allow_reuse_address = sys.platform != "win32"
 
-    def __init__(self, selection: Selection, port: int = PORT) -> None:
+    def __init__(
+        self, selection: Selection, port: int, start: Mapping[str, Any] | None = None
+    ) -> None:
         self.selection = selection
-        self.resources = _table(selection)
+        self.resources = _table(selection, start or {})
         super().__init__((ADDRESS, port), _Handler)
         self.hosts = {f"{name}:{self.port}" for name in (ADDRESS, "localhost")}
 
@@ -82,14 +85,19 @@ class ViewServer(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-def open_server(selection: Selection, port: int = PORT) -> ViewServer:
-    """Return a server on `port`, or on any free one if that is taken."""
+def open_server(
+    selection: Selection, port: int = PORT, start: Mapping[str, Any] | None = None
+) -> ViewServer:
+    """Return a server on `port`, or on any free one if that is taken.
+
+    `start` says how the page stands when it opens (session.ts).
+    """
     try:
-        return ViewServer(selection, port)
+        return ViewServer(selection, port, start)
     except OSError as error:
         if error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise
-        return ViewServer(selection, 0)
+        return ViewServer(selection, 0, start)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -165,14 +173,14 @@ class _Handler(BaseHTTPRequestHandler):
         """The terminal belongs to the user."""
 
 
-def _table(selection: Selection) -> dict[str, Resource]:
+def _table(selection: Selection, start: Mapping[str, Any]) -> dict[str, Resource]:
     """Return everything that can be asked for but frames, by path."""
     table = {
         f"/{name}": Resource(data, TYPES[PurePosixPath(name).suffix])
         for name, data in page_files().items()
     }
     table["/"] = table.pop(f"/{INDEX}")
-    session = selection.session()
+    session = selection.session() | {"start": dict(start)}
     for i, (entry, shown) in enumerate(zip(session["motions"], selection.motions, strict=True)):
         entry["url"] = f"{'frames' if shown.data is None else 'files'}/{i}"
         if shown.data is not None:
