@@ -69,8 +69,29 @@ def selection(files):
 
 
 @pytest.fixture
-def tab(chromium, selection):
-    """The page with four versions and their original, everything loaded."""
+def own_tab(chromium, selection):
+    """The page with four versions and their original, for tests that leave it changed."""
     with serving(selection) as server, looking(chromium, server.url) as tab:
         until(tab, LOADED)
         yield tab
+
+
+@pytest.fixture(scope="module")
+def shared_tab(chromium, selection):
+    with serving(selection) as server, looking(chromium, server.url) as tab:
+        until(tab, "mocpack.state().everythingLoaded")
+        yield tab
+
+
+@pytest.fixture
+def tab(shared_tab):
+    """The same page for many tests, each time as it was when it opened."""
+    at = shared_tab.evaluate("mocpack.state().versions").index("walk-1mm.mocp")
+    shared_tab.locator("#version").fill(str(at))
+    shared_tab.get_by_role("button", name="Overlay", exact=True).click()
+    if shared_tab.locator("#message").is_visible():
+        shared_tab.locator("#message-close").click()
+    shared_tab.evaluate("mocpack.show(0)")
+    shared_tab.evaluate("document.activeElement.blur()")
+    yield shared_tab
+    assert shared_tab.complaints == []

@@ -211,7 +211,9 @@ def test_a_packed_file_is_fetched_by_range(chromium, selection):
     assert all(re.fullmatch(r"bytes=\d+-\d+", wanted or "") for wanted in ranges)
 
 
-def test_it_goes_on_without_network_once_loaded(tab, files):
+def test_it_goes_on_without_network_once_loaded(own_tab, files):
+    tab = own_tab
+    until(tab, "mocpack.state().everythingLoaded")
     tab.context.set_offline(True)
     tab.keyboard.press("]")
     tab.evaluate("mocpack.show(120)")
@@ -296,17 +298,18 @@ def test_another_codec_that_is_dropped_is_sent_to_the_command(tab, files):
     assert "mocpack view raw.mocp" in message(tab)
 
 
-def test_damage_inside_a_served_file_costs_only_its_frames(chromium, files):
-    selection = select(str(files / "walk-1mm.mocp"))
+def test_damage_inside_a_served_file_costs_only_its_frames(chromium, tmp_path):
+    path = tmp_path / "long.mocp"
+    path.write_bytes(mocpack.encode(walk(4.0), max_error="20mm", effort="fast"))
+    selection = select(str(path))
     data = bytearray(selection.versions[0].data)
     data[-20] ^= 0xFF  # in the last group; its own checksum notices
     object.__setattr__(selection.versions[0], "data", bytes(data))
     with serving(selection) as server, looking(chromium, server.url) as tab:
-        assert "walk-1mm.mocp is damaged" in message(tab)
+        assert "long.mocp is damaged" in message(tab)
         tab.evaluate("mocpack.show(0)")
-        np.testing.assert_allclose(
-            positions(tab), decoded(files, "walk-1mm").positions()[0], atol=CLOSE
-        )
+        whole = mocpack.decode(path.read_bytes()).positions()
+        np.testing.assert_allclose(positions(tab), whole[0], atol=CLOSE)
 
 
 def test_names_from_files_are_never_read_as_html(chromium, tmp_path):

@@ -49,6 +49,11 @@ export class App {
     return this.clip?.versions[this.chosen] ?? null;
   }
 
+  /** Whether the frame under the playhead will never come. */
+  get frameFailed(): boolean {
+    return this.version?.windows[Math.floor(this.playback.frame / WINDOW)] === "failed";
+  }
+
   // ---- what is shown -------------------------------------------------------------------------
 
   /** Show versions of a clip, and the original if there is one. */
@@ -58,7 +63,7 @@ export class App {
     rawBytes: number | null,
     chosen: Named,
   ): Promise<void> {
-    const clip = await makeClip(packed, original, rawBytes);
+    const clip = await makeClip(packed, original, rawBytes, this.clip);
     this.loader?.close();
     const [before, old] = [this.playback, this.clip];
     const same = old !== null && !difference(old.versions[0].motion, chosen.motion);

@@ -23,24 +23,34 @@ export interface Clip {
   origin: Point;
 }
 
+/** Put versions and original together; what `before` had already decoded of them stays decoded. */
 export async function makeClip(
   packed: Named[],
   original: Named | null,
   rawBytes: number | null,
+  before: Clip | null,
 ): Promise<Clip> {
-  const origin = await originOf((original ?? packed[0]).motion);
+  const known = [...(before?.versions ?? []), ...(before?.original ? [before.original] : [])];
+  const kept = known.some(({ motion }) => packed.some((named) => named.motion === motion));
+  const origin = kept && before ? before.origin : await originOf((original ?? packed[0]).motion);
   const clip: Clip = { versions: [], original: null, rawBytes, origin };
-  if (original) clip.original = { ...original, poses: new Poses(original.motion, origin) };
+  const sameOriginal = kept && before?.original?.motion === original?.motion;
+  if (original) {
+    const poses = new Poses(original.motion, origin);
+    clip.original = sameOriginal && before ? before.original : { ...original, poses };
+  }
+  const old = (named: Named): Version | undefined =>
+    sameOriginal ? before?.versions.find(({ motion }) => motion === named.motion) : undefined;
   // largest first, as the slider shows them
   const order = [...packed].sort((a, b) => b.motion.bytes.file - a.motion.bytes.file);
-  clip.versions = order.map((named) => makeVersion(named, clip));
+  clip.versions = order.map((named) => old(named) ?? makeVersion(named, clip));
   return clip;
 }
 
-function makeVersion(named: Named, clip: Clip): Version {
-  const { motion } = named;
+function makeVersion({ name, motion }: Named, clip: Clip): Version {
   return {
-    ...named,
+    name,
+    motion,
     poses: new Poses(motion, clip.origin),
     errors: clip.original ? new ErrorTrack(motion.skeleton, motion.frameCount) : null,
     windows: new Array<WindowState>(windowCount(motion.frameCount)).fill("missing"),

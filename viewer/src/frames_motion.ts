@@ -22,6 +22,8 @@ export interface Head {
   metadata: unknown;
 }
 
+const MOST_KEPT = 1 << 28; // bytes of one motion
+
 /** Gives the block that holds frames `start` to `stop`, or more than those. */
 export type Fetch = (start: number, stop: number) => Promise<ArrayBuffer>;
 
@@ -51,15 +53,27 @@ export function framesMotion(head: Head, fetchBlock: Fetch): Motion {
   };
 }
 
-/** Asks the local server, which answers with just these frames. */
+/** Asks the local server, which answers with just these frames; what came is kept for the next version. */
 export function fromServer(url: string): Fetch {
+  const kept = new Map<string, ArrayBuffer>();
+  let room = MOST_KEPT;
   return async (start, stop) => {
-    const answer = await fetch(`${url}/${start}/${stop}`).catch(() => null);
-    if (answer === null || !answer.ok) {
-      throw new MocpackError("network", "the local server does not answer; is it still running?");
+    const path = `${url}/${start}/${stop}`;
+    const block = kept.get(path) ?? (await fetchBlock(path));
+    if (!kept.has(path) && block.byteLength <= room) {
+      kept.set(path, block);
+      room -= block.byteLength;
     }
-    return answer.arrayBuffer();
+    return block;
   };
+}
+
+async function fetchBlock(path: string): Promise<ArrayBuffer> {
+  const answer = await fetch(path).catch(() => null);
+  if (!answer?.ok) {
+    throw new MocpackError("network", "the local server does not answer; is it still running?");
+  }
+  return answer.arrayBuffer();
 }
 
 /** Inflates the whole motion once. */

@@ -58,6 +58,9 @@ function state(app: App): Record<string, unknown> {
     largestError: version?.errors?.max ?? null,
     loaded: version?.windows.filter((window) => window === "ready").length ?? 0,
     windows: version?.windows.length ?? 0,
+    everythingLoaded:
+      app.clip?.versions.every((each) => each.windows.every((window) => window === "ready")) ??
+      false,
   };
 }
 
@@ -71,8 +74,10 @@ function positions(app: App, which: "packed" | "original"): number[] | null {
 async function show(app: App, frame: number): Promise<void> {
   app.playback.playing = false;
   app.seek(frame);
-  while (!app.version?.poses.at(app.playback.frame))
+  while (!app.version?.poses.at(app.playback.frame)) {
+    if (app.frameFailed) throw new Error(`frame ${frame} cannot be decoded`);
     await new Promise((resolve) => setTimeout(resolve, 5));
+  }
   app.seek(frame);
   app.stage.draw(app.layout, true);
 }

@@ -70,7 +70,7 @@ export class Loader {
     try {
       await this.decode(version, start, stop);
       version.windows[window] = "ready";
-      if (!this.closed) this.listener.loaded(version, start, stop);
+      this.listener.loaded(version, start, stop);
       await pause();
     } catch (error) {
       version.windows[window] = "failed";
