@@ -8,6 +8,7 @@ import pytest
 from browsing import BAD_FRAME, LOADED, looking, serving, until
 
 import mocpack
+from mocpack import rate
 from mocpack.clip import promised_error
 from mocpack.testing import walk
 from mocpack.viewing.export import export_page
@@ -62,9 +63,11 @@ def test_the_page_shows_the_named_file_and_its_facts(tab, files):
     size = (files / "walk-1mm.mocp").stat().st_size
     assert tab.title() == "walk-1mm.mocp · mocpack"
     assert tab.locator("#against").inner_text() == "against walk.bvh"
+    until(tab, "document.getElementById('figures').innerText.includes('smaller than float32')")
     figures = tab.locator("#figures").inner_text()
     assert f"{size / 1000:.2f}".rstrip("0") + " kB" in figures
-    assert "smaller than float32" in figures
+    raw = rate.raw_size(mocpack.read(files / "walk.bvh"))
+    assert f"{raw / size:.1f}".removesuffix(".0") + "×" in figures
     assert "1 mm" in tab.locator("#facts").inner_text()
     assert tab.locator("#joints tbody tr").count() == len(mocpack.read(files / "walk.bvh").skeleton)
 

@@ -19,6 +19,8 @@ import { Timeline } from "./timeline";
 
 const LAYOUTS: Layout[] = ["overlay", "side", "packed", "original"];
 
+const REFRESH = 80; // milliseconds between two looks at errors that come in
+
 export class App {
   readonly stage = new Stage(byId<HTMLCanvasElement>("view"));
   clip: Clip | null = null;
@@ -29,6 +31,8 @@ export class App {
   private highlight = -1;
   private framed = false;
   private shownFrame = -1;
+  private stale = false; // errors have come since they were last shown
+  private refreshed = 0;
   private loader: Loader | null = null;
   private table = scaleTable(PALETTES.light);
   private readonly timeline = new Timeline((frame) => this.seek(frame));
@@ -52,6 +56,13 @@ export class App {
   /** Whether the frame under the playhead will never come. */
   get frameFailed(): boolean {
     return this.version?.windows[Math.floor(this.playback.frame / WINDOW)] === "failed";
+  }
+
+  /** The ratio's yardstick may come later than the motion. */
+  setRawBytes(bytes: number): void {
+    if (!this.clip || this.clip.rawBytes !== null) return;
+    this.clip.rawBytes = bytes;
+    this.stale = true;
   }
 
   // ---- what is shown -------------------------------------------------------------------------
@@ -116,7 +127,7 @@ export class App {
     if (!this.framed && version.poses.at(start)) this.frameView(version, start, stop);
     if (version !== this.version) return;
     if (this.playback.frame >= start && this.playback.frame < stop) this.shownFrame = -1;
-    this.refreshErrors();
+    this.stale = true;
   }
 
   private failed(error: unknown, version: Version, start: number): void {
@@ -153,6 +164,7 @@ export class App {
       if (this.playback.frame !== this.shownFrame) this.showFrame(this.playback.playing ? 0.12 : 1);
       else if (this.playback.playing) this.carry(0.12);
     }
+    if (this.stale && performance.now() - this.refreshed > REFRESH) this.refreshErrors();
     this.stage.draw(this.layout);
     document.body.classList.toggle("playing", this.playback.playing);
   }
@@ -323,6 +335,8 @@ export class App {
   private refreshErrors(): void {
     const { clip, version } = this;
     if (!clip || !version) return;
+    this.stale = false;
+    this.refreshed = performance.now();
     showFacts(clip, version);
     byId("legend-full").textContent = formatLength(this.full);
     if (version.errors && version.errors.worstFrame >= 0) {

@@ -13,14 +13,14 @@ export interface Palette {
 export const PALETTES: Record<"light" | "dark", Palette> = {
   light: {
     scale: ["#7d90a5", "#a9a58f", "#e3a63f", "#de6b2c", "#c42f28"],
-    original: "#b7b2a8",
+    original: "#a9adb1",
     highlight: "#0b7285",
     grid: "#8f8a80",
     shadow: 0.13,
   },
   dark: {
     scale: ["#8fa6bd", "#b3ab8e", "#e9b04c", "#ea7a3a", "#e2463b"],
-    original: "#5d6570",
+    original: "#6b7480",
     highlight: "#66d9e8",
     grid: "#596069",
     shadow: 0.45,

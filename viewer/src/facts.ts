@@ -56,7 +56,7 @@ function rows(clip: Clip, version: Version, seconds: number): Fact[] {
   facts.push(["frames", `${motion.frameCount} at ${+(1 / motion.frameTime).toFixed(2)} Hz`]);
   facts.push(["joints", String(motion.skeleton.names.length)]);
   if (motion.bytes.payload !== motion.bytes.file)
-    facts.push(["of it skeleton", formatSize(motion.bytes.skeleton)]);
+    facts.push(["skeleton in the file", formatSize(motion.bytes.skeleton)]);
   if (clip.original && clip.rawBytes !== null)
     facts.push(["original file", formatSize(clip.original.motion.bytes.file)]);
   return facts;

@@ -124,7 +124,7 @@ export function solidMaterial(): MeshStandardMaterial {
 
 /** For the original behind a packed version: it is seen where the two differ. */
 export function ghostMaterial(): MeshStandardMaterial {
-  return new MeshStandardMaterial({ roughness: 0.9, transparent: true, opacity: 0.55 });
+  return new MeshStandardMaterial({ roughness: 0.9, transparent: true, opacity: 0.7 });
 }
 
 /** One flat darkness however many bones lie over each other. */

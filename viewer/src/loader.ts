@@ -6,6 +6,7 @@ import { WINDOW } from "./poses";
 
 const AHEAD = 4; // windows that must be there before others are thought of
 const AT_ONCE = 2;
+const LONGEST_TURN = 10; // milliseconds of work before the page gets its turn
 const RETRY = 2000; // milliseconds after the network failed
 
 export interface Listener {
@@ -19,6 +20,7 @@ export class Loader {
   private current = 0;
   private busy = 0;
   private closed = false;
+  private turn = 0;
 
   constructor(
     private readonly clip: Clip,
@@ -71,7 +73,7 @@ export class Loader {
       await this.decode(version, start, stop);
       version.windows[window] = "ready";
       this.listener.loaded(version, start, stop);
-      await pause();
+      await this.pause();
     } catch (error) {
       version.windows[window] = "failed";
       if (!this.closed) this.listener.failed(error, version, start, stop);
@@ -95,13 +97,15 @@ export class Loader {
     version.errors?.put(source, decoded);
   }
 
+  /** Let the page draw and listen, unless it has just had its turn. */
+  private async pause(): Promise<void> {
+    if (performance.now() - this.turn < LONGEST_TURN) return;
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    this.turn = performance.now();
+  }
+
   private retry(version: Version, window: number): void {
     version.windows[window] = "missing";
     this.pump();
   }
-}
-
-/** Let the page draw and listen between windows. */
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
 }

@@ -7,7 +7,7 @@ import { listenForFiles } from "./drop";
 import { applyStart, install } from "./hook";
 import { describe, showMessage } from "./message";
 import { loadDecoder } from "./resources";
-import { findSession, openEntry, type Named, type Session } from "./session";
+import { findSession, laterRawBytes, openEntry, type Named, type Session } from "./session";
 import { startTheme } from "./theme";
 
 async function openSession(app: App, session: Session): Promise<void> {
@@ -33,6 +33,8 @@ async function openSession(app: App, session: Session): Promise<void> {
     packed.find(({ name }) => name === wanted) ?? packed[0],
   );
   if (session.start) applyStart(app, session.start);
+  if (session.rawBytes === null)
+    void laterRawBytes().then((bytes) => bytes && app.setRawBytes(bytes));
 }
 
 async function start(): Promise<void> {

@@ -26,6 +26,7 @@ interface Entry {
 
 export interface Session {
   chosen: number;
+  /** Bytes as float32 of the channels that move; a server tells them later, in ratio.json. */
   rawBytes: number | null;
   motions: Entry[];
   start?: Start;
@@ -45,6 +46,11 @@ export async function findSession(): Promise<Session | null> {
   if (!location.protocol.startsWith("http")) return null;
   const answer = await fetch("session.json").catch(() => null);
   return answer?.ok ? ((await answer.json()) as Session) : null;
+}
+
+export async function laterRawBytes(): Promise<number | null> {
+  const answer = await fetch("ratio.json").catch(() => null);
+  return answer?.ok ? ((await answer.json()) as { rawBytes: number }).rawBytes : null;
 }
 
 export async function openEntry(entry: Entry): Promise<Named> {

@@ -98,9 +98,14 @@ export class Stage {
     const aspect = this.size.width / Math.max(this.size.height, 1) / (this.split ? 2 : 1);
     const wide = Math.min(1, 1.35 * aspect); // a narrow view must step back for the arms
     const distance = (1.3 * height) / (2 * Math.tan((this.camera.fov * Math.PI) / 360) * wide);
-    this.controls.target.copy(goal);
     this.anchor.copy(goal);
-    this.camera.position.set(0.62, 0.2, 0.78).normalize().multiplyScalar(distance).add(goal);
+    this.controls.target.copy(goal);
+    if (aspect < 1) this.controls.target.y -= 0.07 * height; // buttons lie over the feet there
+    this.camera.position
+      .set(0.62, 0.2, 0.78)
+      .normalize()
+      .multiplyScalar(distance)
+      .add(this.controls.target);
     this.controls.update();
     this.invalidate();
   }

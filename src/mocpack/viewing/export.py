@@ -27,7 +27,7 @@ _STYLE = re.compile(r'<link rel="stylesheet"[^>]* href="\./([^"]+)"[^>]*>')
 def export_page(selection: Selection, start: Mapping[str, Any] | None = None) -> bytes:
     """Return the self-contained page; `start` says how it stands when it opens (session.ts)."""
     files = page_files()
-    session = selection.session()
+    session = selection.session() | {"rawBytes": selection.raw_bytes}
     for entry, shown in zip(session["motions"], selection.motions, strict=True):
         entry["data"] = _base64(_inlined(shown))
     for name, data in files.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -80,9 +81,12 @@ class Selection:
     def motions(self) -> tuple[Shown, ...]:
         return self.versions if self.original is None else (*self.versions, self.original)
 
-    @property
+    @cached_property
     def raw_bytes(self) -> int:
-        """Bytes of the clip as float32 of the channels that move: the yardstick of ratios."""
+        """Bytes of the clip as float32 of the channels that move: the yardstick of ratios.
+
+        It takes a second for ten minutes of motion, so nobody waits for it who need not.
+        """
         return rate.raw_size((self.original or self.versions[0]).clip)
 
     def session(self) -> dict[str, Any]:
@@ -91,7 +95,6 @@ class Selection:
         return {
             "version": 1,
             "chosen": self.chosen,
-            "rawBytes": self.raw_bytes,
             "motions": [
                 {"name": shown.name, "role": role}
                 | ({"kind": "file"} if shown.data is not None else {"kind": "frames"})

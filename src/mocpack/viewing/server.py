@@ -5,6 +5,7 @@ path                           what
 ============================== =======================================================
 ``/``, ``/assets/…``           the page
 ``/session.json``              what is shown, `Selection.session`
+``/ratio.json``                bytes of the clip as float32, which take a while to know
 ``/files/<id>``                a packed file, by range if asked
 ``/frames/<id>/<start>/<stop>`` frames of a motion that the page cannot decode, `frames.py`
 ============================== =======================================================
@@ -111,12 +112,19 @@ class _Handler(BaseHTTPRequestHandler):
             # a page of another site whose name was made to point here must not read anything
             return self._complain(HTTPStatus.FORBIDDEN, "this server answers to 127.0.0.1 only")
         path = self.path.partition("?")[0]
-        resource = self.server.resources.get(path) or self._frames(path)
+        resource = self.server.resources.get(path) or self._made(path)
         if resource is None:
             return self._complain(HTTPStatus.NOT_FOUND, "there is nothing here")
         return self._send(resource)
 
     do_HEAD = do_GET  # noqa: N815 - the name that http.server looks for
+
+    def _made(self, path: str) -> Resource | None:
+        """Return what is made when it is asked for."""
+        if path == "/ratio.json":
+            facts = {"rawBytes": self.server.selection.raw_bytes}
+            return Resource(json.dumps(facts).encode(), "application/json")
+        return self._frames(path)
 
     def _frames(self, path: str) -> Resource | None:
         match = _FRAMES.fullmatch(path)
@@ -180,7 +188,7 @@ def _table(selection: Selection, start: Mapping[str, Any]) -> dict[str, Resource
         for name, data in page_files().items()
     }
     table["/"] = table.pop(f"/{INDEX}")
-    session = selection.session() | {"start": dict(start)}
+    session = selection.session() | {"start": dict(start), "rawBytes": None}
     for i, (entry, shown) in enumerate(zip(session["motions"], selection.motions, strict=True)):
         entry["url"] = f"{'frames' if shown.data is None else 'files'}/{i}"
         if shown.data is not None:
