@@ -95,19 +95,36 @@ export class Stage {
 
   resetView(): void {
     const { goal, height } = this.home;
-    const aspect = this.size.width / Math.max(this.size.height, 1) / (this.split ? 2 : 1);
-    const wide = Math.min(1, 1.35 * aspect); // a narrow view must step back for the arms
-    const distance = (1.3 * height) / (2 * Math.tan((this.camera.fov * Math.PI) / 360) * wide);
     this.anchor.copy(goal);
     this.controls.target.copy(goal);
-    if (aspect < 1) this.controls.target.y -= 0.07 * height; // buttons lie over the feet there
-    this.camera.position
-      .set(0.62, 0.2, 0.78)
-      .normalize()
-      .multiplyScalar(distance)
-      .add(this.controls.target);
+    if (this.aspect < 1) this.controls.target.y -= 0.07 * height; // buttons lie over the feet there
+    const away = new Vector3(0.62, 0.2, 0.78).setLength(this.fittingDistance());
+    this.camera.position.addVectors(this.controls.target, away);
     this.controls.update();
     this.invalidate();
+  }
+
+  /** One view or two halves: step back or forward as much as that asks, whatever the reader chose. */
+  private setSplit(split: boolean): void {
+    if (split === this.split) return;
+    const before = this.fittingDistance();
+    this.split = split;
+    const { target } = this.controls;
+    this.camera.position
+      .sub(target)
+      .multiplyScalar(this.fittingDistance() / before)
+      .add(target);
+    this.controls.update();
+  }
+
+  private get aspect(): number {
+    return this.size.width / Math.max(this.size.height, 1) / (this.split ? 2 : 1);
+  }
+
+  /** From where the figure fills the view; a narrow one must step back for the arms. */
+  private fittingDistance(): number {
+    const wide = Math.min(1, 1.35 * this.aspect);
+    return (1.3 * this.home.height) / (2 * Math.tan((this.camera.fov * Math.PI) / 360) * wide);
   }
 
   /** Carry the camera along with the root, all at once or a share of the way. */
@@ -147,7 +164,7 @@ export class Stage {
     if (!this.dirty && !force) return;
     this.dirty = false;
     this.ground.follow(this.controls.target, this.camera.position.distanceTo(this.controls.target));
-    this.split = layout === "side" && this.original !== null;
+    this.setSplit(layout === "side" && this.original !== null);
     this.renderer.setScissorTest(false);
     this.renderer.clear();
     const { width, height } = this.size;
