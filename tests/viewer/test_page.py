@@ -10,7 +10,7 @@ from browsing import BAD_FRAME, LOADED, looking, serving, until
 import mocpack
 from mocpack import rate
 from mocpack.clip import promised_error
-from mocpack.testing import walk
+from mocpack.testing import hard_clips, walk
 from mocpack.viewing.export import export_page
 from mocpack.viewing.motions import select
 
@@ -313,6 +313,32 @@ def test_damage_inside_a_served_file_costs_only_its_frames(chromium, tmp_path):
         tab.evaluate("mocpack.show(0)")
         whole = mocpack.decode(path.read_bytes()).positions()
         np.testing.assert_allclose(positions(tab), whole[0], atol=CLOSE)
+
+
+def test_every_hard_clip_can_be_dropped_and_stands_where_python_puts_it(own_tab, tmp_path):
+    for name, clip in hard_clips().items():
+        path = tmp_path / f"{name}.mocp"
+        path.write_bytes(mocpack.encode(clip, max_error="5mm", effort="fast"))
+        drop(own_tab, path)
+        until(own_tab, f"mocpack.state().name === {path.name!r}")
+        last = clip.frame_count - 1
+        own_tab.evaluate(f"mocpack.show({last})")
+        expected = mocpack.decode(path.read_bytes()).positions()[last]
+        np.testing.assert_allclose(positions(own_tab), expected, atol=CLOSE, err_msg=name)
+
+
+def test_a_source_by_itself_has_neither_ratio_nor_error(chromium, motion, tmp_path):
+    mocpack.write(motion, tmp_path / "walk.amc")
+    selection = select(str(tmp_path / "walk.amc"))
+    with serving(selection) as server, looking(chromium, server.url) as tab:
+        until(tab, LOADED)
+        tab.evaluate("mocpack.show(99)")
+        np.testing.assert_allclose(
+            positions(tab), mocpack.read(tmp_path / "walk.amc").positions()[99], atol=CLOSE
+        )
+        assert "smaller" not in tab.locator("#figures").inner_text()
+        for element in ("#worst", "#layouts", "#legend", "#readout", "#versions"):
+            assert tab.locator(element).is_hidden()
 
 
 def test_names_from_files_are_never_read_as_html(chromium, tmp_path):

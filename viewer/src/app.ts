@@ -298,6 +298,7 @@ export class App {
     const { clip, version } = this;
     if (!clip || !version) return;
     byId("welcome").hidden = true;
+    document.body.classList.remove("empty");
     document.title = `${version.name} · mocpack`;
     byId("title").textContent = version.name;
     byId("against").textContent = clip.original ? `against ${clip.original.name}` : "";

@@ -26,17 +26,23 @@ export function showFacts(clip: Clip, version: Version): void {
 
 function ratioOf(clip: Clip, version: Version): [string, string] | null {
   const size = version.motion.bytes.file;
+  if (!isPacked(version)) return null;
   if (clip.rawBytes !== null) return ["smaller than float32", formatRatio(clip.rawBytes / size)];
   if (clip.original)
     return ["smaller than the original", formatRatio(clip.original.motion.bytes.file / size)];
   return null;
 }
 
+/** A packed file has its skeleton apart; others are one text. */
+function isPacked(version: Version): boolean {
+  return version.motion.bytes.skeleton > 0;
+}
+
 type Fact = [string, string, boolean?];
 
 function rows(clip: Clip, version: Version, seconds: number): Fact[] {
   const { motion, errors } = version;
-  const facts: Fact[] = [["codec", motion.codec]];
+  const facts: Fact[] = [[isPacked(version) ? "codec" : "format", motion.codec]];
   if (motion.declaredError !== null) {
     const broken = errors !== null && errors.max > motion.declaredError + SLACK;
     facts.push([
@@ -55,8 +61,7 @@ function rows(clip: Clip, version: Version, seconds: number): Fact[] {
   facts.push(["length", formatTime(seconds)]);
   facts.push(["frames", `${motion.frameCount} at ${+(1 / motion.frameTime).toFixed(2)} Hz`]);
   facts.push(["joints", String(motion.skeleton.names.length)]);
-  if (motion.bytes.payload !== motion.bytes.file)
-    facts.push(["skeleton in the file", formatSize(motion.bytes.skeleton)]);
+  if (isPacked(version)) facts.push(["skeleton in the file", formatSize(motion.bytes.skeleton)]);
   if (clip.original && clip.rawBytes !== null)
     facts.push(["original file", formatSize(clip.original.motion.bytes.file)]);
   return facts;
