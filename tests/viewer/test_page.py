@@ -214,6 +214,39 @@ def test_a_packed_file_is_fetched_by_range(chromium, selection):
     assert all(re.fullmatch(r"bytes=\d+-\d+", wanted or "") for wanted in ranges)
 
 
+def test_a_long_clip_plays_before_it_has_arrived(chromium, tmp_path):
+    path = tmp_path / "long.mocp"
+    path.write_bytes(mocpack.encode(walk(90.0), max_error="1mm", effort="fast"))
+    assert path.stat().st_size > 60_000
+    held = []
+
+    def hold_the_rest(route):
+        start = int(route.request.headers["range"].split("=")[1].split("-")[0])
+        if start < 32_768:
+            route.continue_()
+        else:
+            held.append(route)
+
+    with serving(select(str(path))) as server:
+        context = chromium.new_context()
+        page = context.new_page()
+        page.route("**/files/*", hold_the_rest)
+        page.goto(server.url)
+        until(page, "!!window.mocpack")
+        page.evaluate("mocpack.show(20)")
+        expected = mocpack.decode(path.read_bytes()).positions()[20]
+        np.testing.assert_allclose(positions(page), expected, atol=CLOSE)
+        page.keyboard.press("Space")
+        until(page, "mocpack.state().frame > 25")
+        for _ in range(1000):
+            if held:
+                break
+            page.wait_for_timeout(15)
+        assert held
+        assert state(page, "loaded") < state(page, "windows")
+        context.close()
+
+
 def test_it_goes_on_without_network_once_loaded(own_tab, files):
     tab = own_tab
     until(tab, "mocpack.state().everythingLoaded")
@@ -343,7 +376,7 @@ def test_a_source_by_itself_has_neither_ratio_nor_error(chromium, motion, tmp_pa
 
 def test_names_from_files_are_never_read_as_html(chromium, tmp_path):
     clip = walk(0.3)
-    names = ('<img src=x onerror="alert(1)">', *clip.skeleton.names[1:])
+    names = ('<!--<script><img src=x onerror="alert(1)"></script>', *clip.skeleton.names[1:])
     skeleton = mocpack.Skeleton(
         names, clip.skeleton.parents, clip.skeleton.offsets, channels=clip.skeleton.channels
     )
@@ -353,6 +386,12 @@ def test_names_from_files_are_never_read_as_html(chromium, tmp_path):
     with serving(select(str(path))) as server, looking(chromium, server.url) as tab:
         until(tab, LOADED)
         assert names[0] in tab.locator("#joints").inner_text()
+        assert tab.locator("img, b:not([id])").count() == 0
+    page = tmp_path / "strange.html"
+    page.write_bytes(export_page(select(str(path))))
+    with looking(chromium, page.as_uri()) as tab:
+        until(tab, LOADED)
+        assert tab.locator("#title").inner_text() == path.name
         assert tab.locator("img, b:not([id])").count() == 0
 
 

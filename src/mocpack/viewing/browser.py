@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import base64
-import fcntl
 import json
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from pathlib import Path
 from types import TracebackType
@@ -138,6 +138,10 @@ class Browser:
 
 def _start(chromium: str, profile: str) -> tuple[int, int, int]:
     """Return (process, pipe to read, pipe to write); the browser has them as files 4 and 3."""
+    if sys.platform == "win32":
+        raise UsageError("pictures cannot be drawn on Windows; `mocpack view --export` can be used")
+    import fcntl  # which Windows does not have, while the rest of this package works there
+
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
     # above 3 and 4, so that neither copy below overwrites the other's source

@@ -54,9 +54,10 @@ def _assemble(files: Mapping[str, bytes], session: Mapping[str, Any]) -> str:
     assert style is not None
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
     css = f"<style>{files[style.group(1)].decode()}</style>"
-    # a tag inside a string would end the script; the backslash changes nothing in JavaScript
+    # what HTML would take for a tag or a comment; in strings, the backslash changes nothing
     code = files[script.group(1)].decode().replace("</script", "<\\/script")
-    data = json.dumps(session).replace("</", "<\\/")
+    code = code.replace("<!--", "<\\!--")
+    data = json.dumps(session).replace("<", "\\u003c")
     page = page.replace(style.group(0), css).replace(script.group(0), "")
     page = page.replace('<meta charset="utf-8" />', f'<meta charset="utf-8" />{policy}', 1)
     head, body = page.rsplit("</body>", 1)
