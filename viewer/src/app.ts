@@ -65,8 +65,6 @@ export class App {
     this.stale = true;
   }
 
-  // ---- what is shown -------------------------------------------------------------------------
-
   /** Show versions of a clip, and the original if there is one. */
   async show(
     packed: Named[],
@@ -154,8 +152,6 @@ export class App {
     this.stage.frame(ground, height, (this.clip as Clip).origin, root);
   }
 
-  // ---- playing -------------------------------------------------------------------------------
-
   /** One step of the page's clock. */
   tick(seconds: number): void {
     const version = this.version;
@@ -228,8 +224,6 @@ export class App {
     return points ? new Vector3().fromArray(points) : null;
   }
 
-  // ---- choices -------------------------------------------------------------------------------
-
   setVersion(index: number): void {
     const count = this.clip?.versions.length ?? 0;
     if (index < 0 || index >= count || index === this.chosen) return;
@@ -274,8 +268,6 @@ export class App {
     this.highlight = joint;
     this.colourPacked();
   }
-
-  // ---- showing -------------------------------------------------------------------------------
 
   /** The error at the hot end of the colours: what the file allows, else its largest. */
   private get full(): number {

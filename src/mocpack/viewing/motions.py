@@ -10,12 +10,11 @@ from typing import Any
 
 from mocpack import _api, rate
 from mocpack.clip import AnyClip, Clip
-from mocpack.container import Errors
+from mocpack.codecs.keysine.grid_head import is_grid
+from mocpack.container import Errors, unpack
 from mocpack.errors import FormatError, UnsupportedClipError, UsageError
 from mocpack.metrics.pair import pair
 from mocpack.skeleton import Skeleton
-
-IN_PAGE = ("keysine",)  # codecs that the page decodes itself, by the core as WebAssembly
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,8 +158,16 @@ def _packed(name: str, path: str, clip: Clip, motion: _api.Motion) -> Shown:
         "skeleton": sizes["skeleton"],
         "metadata": sizes["metadata"],
     }
-    data = Path(path).read_bytes() if codec in IN_PAGE else None
-    return Shown(name, clip, data, codec, size, motion.errors)
+    data = Path(path).read_bytes()
+    in_page = codec == "keysine" and _is_plain(motion, data)
+    return Shown(name, clip, data if in_page else None, codec, size, motion.errors)
+
+
+def _is_plain(motion: _api.Motion, data: bytes) -> bool:
+    """Whether a keysine file is of the kind that js/ decodes: no grid in time, one layer."""
+    payload = unpack(data).payload
+    on_grid = is_grid(lambda offset, size: payload[offset : offset + size])
+    return not on_grid and motion.layout().layers == 1
 
 
 def _no_parts(size: int) -> dict[str, int]:
