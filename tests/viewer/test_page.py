@@ -260,6 +260,20 @@ def test_it_goes_on_without_network_once_loaded(own_tab, files):
     until(tab, "mocpack.state().versions.length === 5")
 
 
+def test_a_network_that_comes_back_is_noticed(chromium, files):
+    with serving(select(str(files / "raw.mocp"))) as server:
+        context = chromium.new_context()
+        page = context.new_page()
+        page.route("**/frames/0/128/150", lambda route: route.abort())
+        page.goto(server.url)
+        assert "raw.mocp cannot be fetched" in message(page)
+        assert state(page, "loaded") == 1
+        page.unroute_all()
+        until(page, LOADED)
+        assert page.locator("#message").is_hidden()
+        context.close()
+
+
 def test_a_phone_needs_no_sideways_scrolling(chromium, selection):
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
     with serving(selection) as server, looking(chromium, server.url, **phone) as tab:

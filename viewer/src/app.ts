@@ -1,8 +1,10 @@
 // The page's state, and the one place where its parts meet.
 
 import { Color, Vector3 } from "three";
+import { bodyJoint, bodyOf } from "./body";
 import { difference, makeClip, type Clip, type Version } from "./clip";
 import { PALETTES, scaleIndex, scaleTable } from "./colours";
+import { MocpackError } from "./decoder";
 import { byId } from "./dom";
 import type { Brought } from "./drop";
 import { showFacts } from "./facts";
@@ -33,6 +35,7 @@ export class App {
   private shownFrame = -1;
   private stale = false; // errors have come since they were last shown
   private refreshed = 0;
+  private cutOff = false; // the network failed; it is tried again
   private loader: Loader | null = null;
   private table = scaleTable(PALETTES.light);
   private readonly timeline = new Timeline((frame) => this.seek(frame));
@@ -122,6 +125,8 @@ export class App {
   }
 
   private loaded(version: Version, start: number, stop: number): void {
+    if (this.cutOff) hideMessage();
+    this.cutOff = false;
     if (!this.framed && version.poses.at(start)) this.frameView(version, start, stop);
     if (version !== this.version) return;
     if (this.playback.frame >= start && this.playback.frame < stop) this.shownFrame = -1;
@@ -129,27 +134,17 @@ export class App {
   }
 
   private failed(error: unknown, version: Version, start: number): void {
+    this.cutOff = error instanceof MocpackError && error.kind === "network";
+    if (this.cutOff) return showMessage(describe(error, version.name));
     showMessage(`${describe(error, version.name)}\nFrames from ${start} are missing.`);
   }
 
-  /** Stand the figure on the ground, where its lowest point is most of the time at first. */
   private frameView(version: Version, start: number, stop: number): void {
-    const [lows, highs, roots]: number[][] = [[], [], []];
-    for (let frame = start; frame < stop; frame++) {
-      const heights = (version.poses.at(frame) as Float32Array).filter((_, k) => k % 3 === 1);
-      roots.push(heights[0]);
-      lows.push(heights.reduce((a, b) => Math.min(a, b)));
-      highs.push(heights.reduce((a, b) => Math.max(a, b)));
-    }
-    const middle = (values: number[], share: number): number =>
-      values.sort((a, b) => a - b)[Math.floor(share * (values.length - 1))];
-    const ground = middle(lows, 0.3);
-    const height = Math.max(middle(highs, 0.7) - ground, 0.05);
-    const root = (this.rootAt(version, this.playback.frame) ?? new Vector3()).setY(
-      middle(roots, 0.5),
-    );
     this.framed = true;
-    this.stage.frame(ground, height, (this.clip as Clip).origin, root);
+    this.stage.frame(
+      bodyOf(version.poses, start, stop, this.playback.frame),
+      (this.clip as Clip).origin,
+    );
   }
 
   /** One step of the page's clock. */
@@ -221,7 +216,7 @@ export class App {
 
   private rootAt(version: Version, frame: number): Vector3 | null {
     const points = version.poses.at(frame);
-    return points ? new Vector3().fromArray(points) : null;
+    return points ? new Vector3().fromArray(points, 3 * bodyJoint(version.motion.skeleton)) : null;
   }
 
   setVersion(index: number): void {

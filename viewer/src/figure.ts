@@ -17,6 +17,7 @@ import {
   Vector2,
   Vector3,
 } from "three";
+import { bodyJoint } from "./body";
 import type { Skeleton } from "./decoder";
 
 const UP = new Vector3(0, 1, 0);
@@ -156,11 +157,10 @@ function castBy(mesh: InstancedMesh, material: Material): InstancedMesh {
 
 function bonesOf(skeleton: Skeleton): Bone[] {
   const joints = skeleton.names.length;
-  const inner = [...skeleton.parents].flatMap((parent, j) =>
-    parent < 0 ? [] : [{ from: parent, to: j, joint: j }],
-  );
+  const inner = [...skeleton.parents].map((parent, j) => ({ from: parent, to: j, joint: j }));
   const outer = [...skeleton.endJoints].map((joint, e) => ({ from: joint, to: joints + e, joint }));
-  return [...inner, ...outer];
+  // the way from where a body stands to the body itself is no bone
+  return [...inner.slice(1 + bodyJoint(skeleton)), ...outer];
 }
 
 function ballSize(skeleton: Skeleton): number {

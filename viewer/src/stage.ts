@@ -23,6 +23,14 @@ const LIGHT = new Vector3(0.55, 1, 0.4); // from where the shadows fall
 const GHOST = 0.94;
 const RISE = 0.6; // share of a rise that the camera follows: a jump is still a jump, and stays in view
 
+/** A figure as the camera sees it, in metres of the scene. */
+export interface Body {
+  ground: number;
+  height: number;
+  width: number;
+  root: Vector3;
+}
+
 export class Stage {
   palette: Palette = PALETTES.light;
   follow = true;
@@ -39,7 +47,7 @@ export class Stage {
   private dirty = true;
   private split = false;
   private size = { width: 0, height: 0 };
-  private home = { goal: new Vector3(0, 0.9, 0), height: 1.8, level: 0, rootLevel: 0 };
+  private home = { goal: new Vector3(0, 0.9, 0), height: 1.8, width: 1, level: 0, rootLevel: 0 };
   private readonly anchor = new Vector3(); // the followed point; what the reader panned stays panned
 
   constructor(canvas: HTMLCanvasElement) {
@@ -84,11 +92,18 @@ export class Stage {
       : null;
   }
 
-  /** Say where the ground lies, how tall the figure is and where its root, and look at it. */
-  frame(ground: number, height: number, origin: readonly number[], root: Vector3): void {
+  /** Look at a figure: where it stands, how tall and how wide it is, the root at rest. */
+  frame(body: Body, origin: readonly number[]): void {
+    const { ground, height, width, root } = body;
     this.ground.place(ground, origin[0], origin[2]);
     const level = ground + 0.48 * height;
-    this.home = { goal: new Vector3(root.x, level, root.z), height, level, rootLevel: root.y };
+    this.home = {
+      goal: new Vector3(root.x, level, root.z),
+      height,
+      width,
+      level,
+      rootLevel: root.y,
+    };
     this.castShadows(ground);
     this.resetView();
   }
@@ -121,10 +136,12 @@ export class Stage {
     return this.size.width / Math.max(this.size.height, 1) / (this.split ? 2 : 1);
   }
 
-  /** From where the figure fills the view; a narrow one must step back for the arms. */
+  /** From where the figure fills the view, be it long or tall. */
   private fittingDistance(): number {
-    const wide = Math.min(1, 1.35 * this.aspect);
-    return (1.3 * this.home.height) / (2 * Math.tan((this.camera.fov * Math.PI) / 360) * wide);
+    const { height, width } = this.home;
+    const tall = Math.max(1.24 * height, (1.15 * width) / this.aspect);
+    // what reaches towards the camera looks larger
+    return tall / (2 * Math.tan((this.camera.fov * Math.PI) / 360)) + 0.35 * width;
   }
 
   /** Carry the camera along with the root, all at once or a share of the way. */
