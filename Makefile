@@ -9,7 +9,10 @@ CORE := $(shell find core bindings/python CMakeLists.txt -type f 2>/dev/null)
 WASM_CXX ?= $(BIN)/python -m ziglang c++ -target wasm32-wasi
 WASM_TOOL := $(if $(findstring ziglang,$(WASM_CXX)),.venv/.wasm)
 
-.PHONY: help setup demo test lint format golden sizes bench gltf-peers promise wasm js js-tools test-core test-blender clean
+PAGE := src/mocpack/viewing/page/index.html
+
+.PHONY: help setup demo test lint format golden sizes bench gltf-peers promise wasm js js-tools viewer pictures \
+  test-core test-blender clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -37,8 +40,8 @@ demo: $(READY)  ## compress, decompress and compare the bundled clip
 	@$(BIN)/mocpack demo --out demo
 
 test: $(READY)  ## the whole test suite
-	@if $(MAKE) -s js-tools; then $(MAKE) -s js; else \
-	  echo "==> the JavaScript package cannot be built here; its tests will be skipped"; fi
+	@if $(MAKE) -s js-tools; then $(MAKE) -s js viewer; else \
+	  echo "==> the JavaScript package and the viewer's page cannot be built here; their tests will be skipped"; fi
 	@echo "==> running the tests"
 	@$(BIN)/python -m pytest -q -n auto
 
@@ -51,9 +54,9 @@ lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling, TypeScri
 	@echo "==> mypy"; $(BIN)/mypy
 	@echo "==> import contract"; $(BIN)/lint-imports --no-cache
 	@echo "==> clang-format"; find core bindings -name '*.cpp' -o -name '*.h' | xargs $(BIN)/clang-format --dry-run --Werror
-	@echo "==> codespell"; $(BIN)/codespell README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md docs src core bindings js/src
+	@echo "==> codespell"; $(BIN)/codespell README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md docs src core bindings js/src viewer/src
 	@if command -v npm >/dev/null; then echo "==> TypeScript"; \
-	  $(MAKE) -s js/node_modules/.ready && cd js && npm run --silent check; \
+	  $(MAKE) -s js/dist/index.js viewer/node_modules/.ready && (cd js && npm run --silent check) && (cd viewer && npm run --silent check); \
 	  else echo "==> npm is not installed: TypeScript not checked"; fi
 
 format: $(READY)  ## rewrite sources in the house style
@@ -82,9 +85,23 @@ js/dist/index.js: $(shell find js/src -type f) js/tsconfig.json js/node_modules/
 
 js-tools:
 	@command -v npm >/dev/null || { echo "==> npm is not installed"; exit 1; }
-	@$(MAKE) -s $(WASM_TOOL) js/node_modules/.ready
+	@$(MAKE) -s $(WASM_TOOL) js/node_modules/.ready viewer/node_modules/.ready
 
 js: js/dist/mocpack.wasm js/dist/index.js  ## the JavaScript package, js/dist
+
+viewer/node_modules/.ready: viewer/package.json viewer/package-lock.json
+	@echo "==> installing what the viewer is built with"
+	@cd viewer && npm ci --silent
+	@touch $@
+
+$(PAGE): $(shell find viewer -type f -not -path 'viewer/node_modules*') js/dist/mocpack.wasm js/dist/index.js viewer/node_modules/.ready
+	@echo "==> building the viewer's page"
+	@cd viewer && npm run --silent build -- --logLevel warn
+
+viewer: $(PAGE)  ## the page of `mocpack view`
+
+pictures: $(READY) viewer  ## the pictures of the viewer in README and docs
+	@$(BIN)/python tools/viewer_pictures.py docs/pictures
 
 golden: $(READY)  ## write the golden files of CODEC that do not exist yet
 	@$(BIN)/python tests/golden/make.py $(CODEC)
@@ -113,4 +130,4 @@ test-blender: $(READY) .venv-blender/.ready  ## what we write as BVH, opened in 
 	@.venv-blender/bin/python tests/blender/check_in_blender.py build/blender
 
 clean:  ## remove everything that make made
-	rm -rf .venv .venv-blender build demo src/mocpack/_core* js/dist js/node_modules
+	rm -rf .venv .venv-blender build demo src/mocpack/_core* js/dist js/node_modules $(dir $(PAGE)) viewer/node_modules

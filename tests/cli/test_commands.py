@@ -69,6 +69,14 @@ def test_a_file_goes_through_pipes(folder):
     assert back.stdout.startswith(b"HIERARCHY")
 
 
+def test_a_file_that_ends_too_early_is_bad_input_and_not_a_key_press(folder):
+    run("compress", "walk.bvh", "--codec", "raw", folder=folder)
+    packed = (folder / "walk.mocp").read_bytes()
+    (folder / "cut.mocp").write_bytes(packed[:-9])
+    for words in (("info", "cut.mocp"), ("compare", "walk.bvh", "cut.mocp")):
+        refused(run(*words, folder=folder), "cut.mocp: chunk 'DATA' has")
+
+
 def test_a_bad_file_among_many_is_reported_and_stops_no_other(folder):
     (folder / "bad.bvh").write_bytes(b"\x00\x01\x02 junk")
     mocpack.write(walk(0.3, seed=5), folder / "other.bvh")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
 import typer
 
@@ -17,8 +20,10 @@ from mocpack.cli import (
     energy,
     info,
     tune,
+    view,
 )
 from mocpack.cli.files import describe_error, exit_code
+from mocpack.errors import FormatError, TruncatedError
 
 app = typer.Typer(
     name="mocpack",
@@ -28,8 +33,36 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (compress, decompress, info, compare, convert, energy, bench, tune, codecs, demo):
-    app.command(name=command.__name__.rsplit(".", 1)[1])(command.run)
+COMMANDS = (
+    compress,
+    decompress,
+    info,
+    compare,
+    view,
+    convert,
+    energy,
+    bench,
+    tune,
+    codecs,
+    demo,
+)
+
+
+def _shielded(run: Callable[..., int]) -> Callable[..., int]:
+    """Keep a file that ends too early from being taken for Ctrl-D, as click takes an EOFError."""
+
+    @wraps(run)
+    def shielded(*words: Any, **options: Any) -> int:
+        try:
+            return run(*words, **options)
+        except TruncatedError as error:
+            raise FormatError(str(error)) from error
+
+    return shielded
+
+
+for command in COMMANDS:
+    app.command(name=command.__name__.rsplit(".", 1)[1])(_shielded(command.run))
 
 
 def main() -> None:

@@ -1,0 +1,1 @@
+"""What `mocpack view` shows and how: a page, a local server for it, files and pictures of it."""

@@ -1,0 +1,71 @@
+"""The page as one file: script, style, decoder and data inlined, so that it can be mailed.
+
+Its content security policy forbids it the network: what it shows is what it holds.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from mocpack.viewing.frames import frames_to_bytes
+from mocpack.viewing.motions import Selection, Shown
+from mocpack.viewing.page import INDEX, page_files
+
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; "
+    "style-src 'unsafe-inline'; img-src data: blob:"
+)
+_SCRIPT = re.compile(r'<script type="module"[^>]* src="\./([^"]+)"></script>')
+_STYLE = re.compile(r'<link rel="stylesheet"[^>]* href="\./([^"]+)"[^>]*>')
+
+
+def export_page(selection: Selection, start: Mapping[str, Any] | None = None) -> bytes:
+    """Return the self-contained page; `start` says how it stands when it opens (session.ts)."""
+    files = page_files()
+    session = selection.session() | {"rawBytes": selection.raw_bytes}
+    for entry, shown in zip(session["motions"], selection.motions, strict=True):
+        entry["data"] = _base64(_inlined(shown))
+    for name, data in files.items():
+        if name.endswith(".wasm"):
+            session["wasm"] = _base64(data)
+    if start:
+        session["start"] = dict(start)
+    return _assemble(files, session).encode()
+
+
+def _inlined(shown: Shown) -> bytes:
+    """Return the file itself, or its frames in float32: half as large, and a tenth of a µm off."""
+    if shown.data is not None:
+        return shown.data
+    frames = frames_to_bytes(shown.clip, 0, shown.clip.frame_count, single=True)
+    return gzip.compress(frames, mtime=0)
+
+
+def _assemble(files: Mapping[str, bytes], session: Mapping[str, Any]) -> str:
+    page = files[INDEX].decode()
+    script = _SCRIPT.search(page)
+    style = _STYLE.search(page)
+    assert script is not None
+    assert style is not None
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    css = f"<style>{files[style.group(1)].decode()}</style>"
+    # what HTML would take for a tag or a comment; in strings, the backslash changes nothing
+    code = files[script.group(1)].decode().replace("</script", "<\\/script")
+    code = code.replace("<!--", "<\\!--")
+    data = json.dumps(session).replace("<", "\\u003c")
+    page = page.replace(style.group(0), css).replace(script.group(0), "")
+    page = page.replace('<meta charset="utf-8" />', f'<meta charset="utf-8" />{policy}', 1)
+    head, body = page.rsplit("</body>", 1)
+    return (
+        f'{head}<script type="application/json" id="session">{data}</script>'
+        f'<script type="module">{code}</script></body>{body}'
+    )
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()

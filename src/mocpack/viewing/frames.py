@@ -1,0 +1,39 @@
+"""Frames as bytes, for motions that the page cannot decode itself.
+
+Little-endian, one block for a run of frames:
+
+=========== =============== ====================================================
+bytes       type            what
+=========== =============== ====================================================
+4           ASCII           ``MOCF``
+1           u8              version, 1
+1           u8              bytes of a rotation's numbers, 8 or 4
+2           u16             0
+4 × 4       u32             first frame, frames T, joints J, translated joints M
+T·J·4·(8|4) f64 or f32      local rotations (x, y, z, w), frame by frame
+T·M·3·8     f64             translations in metres, frame by frame
+=========== =============== ====================================================
+
+Every array begins at a multiple of eight bytes, so that a browser can look at it in place.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+from mocpack.clip import Clip
+
+MAGIC = b"MOCF"
+VERSION = 1
+
+
+def frames_to_bytes(clip: Clip, start: int, stop: int, *, single: bool = False) -> bytes:
+    """Return frames `start` to `stop` of a clip as one block; `single` rounds rotations to f32."""
+    width = 4 if single else 8
+    joints, moving = len(clip.skeleton), len(clip.translated_joints)
+    head = struct.pack("<4sBBHIIII", MAGIC, VERSION, width, 0, start, stop - start, joints, moving)
+    rotations = clip.rotations[start:stop].astype(f"<f{width}")
+    translations = clip.translations[start:stop].astype("<f8")
+    return head + rotations.tobytes() + np.ascontiguousarray(translations).tobytes()

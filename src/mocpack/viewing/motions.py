@@ -1,0 +1,206 @@
+"""The motions that a page shows: read whole and checked once, so that the page gets good ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mocpack import _api, rate
+from mocpack.clip import AnyClip, Clip
+from mocpack.codecs.keysine.grid_head import is_grid
+from mocpack.container import Errors, unpack
+from mocpack.errors import FormatError, UnsupportedClipError, UsageError
+from mocpack.metrics.pair import pair
+from mocpack.skeleton import Skeleton
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """One motion of the page.
+
+    Attributes
+    ----------
+    name : str
+        Of its file, without folders.
+    clip : Clip
+        What it decodes to.
+    data : bytes or None
+        The file, if the page decodes it itself; else the page is sent frames of `clip`.
+    codec : str
+        Its codec; for files that are not packed, their kind, such as ``bvh``.
+    size : dict
+        Bytes of the file, and of its payload, skeleton and metadata.
+    """
+
+    name: str
+    clip: Clip
+    data: bytes | None
+    codec: str
+    size: dict[str, int]
+    errors: Errors
+
+    def head(self) -> dict[str, Any]:
+        """Return what the page must know before it asks for frames; lengths in metres."""
+        clip, errors = self.clip, self.errors
+        measured = {k: getattr(errors, k) for k in ("max", "mean", "rms", "p99")}
+        return {
+            "skeleton": _skeleton_facts(clip.skeleton, clip.translated_joints),
+            "frameCount": clip.frame_count,
+            "frameTime": clip.frame_time,
+            "codec": self.codec,
+            "bytes": self.size,
+            "declaredError": errors.declared,
+            "measured": None if errors.max is None else measured,
+            "metadata": dict(clip.metadata),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Everything one page shows.
+
+    Attributes
+    ----------
+    versions : tuple of Shown
+        Packed versions of one clip, the largest file first.
+    chosen : int
+        Which of them is shown first.
+    original : Shown or None
+        What they are compared with.
+    """
+
+    versions: tuple[Shown, ...]
+    chosen: int = 0
+    original: Shown | None = None
+
+    @property
+    def motions(self) -> tuple[Shown, ...]:
+        return self.versions if self.original is None else (*self.versions, self.original)
+
+    @cached_property
+    def raw_bytes(self) -> int:
+        """Bytes of the clip as float32 of the channels that move: the yardstick of ratios.
+
+        It takes a second for ten minutes of motion, so nobody waits for it who need not.
+        """
+        return rate.raw_size((self.original or self.versions[0]).clip)
+
+    def session(self) -> dict[str, Any]:
+        """Return what the page reads first; `motions` still lack where their bytes are."""
+        roles = ["packed"] * len(self.versions) + ["original"]
+        return {
+            "version": 1,
+            "chosen": self.chosen,
+            "motions": [
+                {"name": shown.name, "role": role}
+                | ({"kind": "file"} if shown.data is not None else {"kind": "frames"})
+                | ({} if shown.data is not None else {"head": shown.head()})
+                for shown, role in zip(self.motions, roles, strict=False)
+            ],
+        }
+
+
+def select(
+    file: str,
+    original: str | None = None,
+    others: Sequence[str] = (),
+    *,
+    frames: slice | None = None,
+    unit: str | None = None,
+    skeleton: str | None = None,
+) -> Selection:
+    """Read the named files; one that is bad, or another motion than the first, is an error.
+
+    Parameters
+    ----------
+    file : str
+        What is looked at.
+    original : str, optional
+        What it was made from; `frames` chooses those that were packed.
+    others : sequence of str
+        More versions of the same clip.
+    """
+    shown = [open_shown(path, unit=unit, skeleton=skeleton) for path in (file, *others)]
+    for other in shown[1:]:
+        _check_same(shown[0], other)
+    order = sorted(range(len(shown)), key=lambda i: -shown[i].size["file"])
+    versions = tuple(shown[i] for i in order)
+    source = None
+    if original is not None:
+        source = open_shown(original, unit=unit, skeleton=skeleton)
+        source = source if frames is None else _cut(source, frames)
+        _check_same(source, shown[0])
+    return Selection(versions, order.index(0), source)
+
+
+def open_shown(path: str, *, unit: str | None = None, skeleton: str | None = None) -> Shown:
+    """Read a motion file of any kind and decode all of it."""
+    name = Path(path).name
+    size = Path(path).stat().st_size
+    clip = _skeletal(_api.read(path, unit=unit, skeleton=skeleton), path)
+    try:
+        with _api.open(path) as motion:
+            return _packed(name, path, clip, motion)
+    except FormatError:
+        # not a .mocp: `read` above has complained if it was meant to be one
+        kind = str(clip.metadata.get("source", Path(path).suffix.lstrip(".")))
+        return Shown(name, clip, None, kind, {"file": size} | _no_parts(size), Errors())
+
+
+def _packed(name: str, path: str, clip: Clip, motion: _api.Motion) -> Shown:
+    codec, sizes = motion.codec.codec_id, motion.sizes
+    size = {
+        "file": sizes["file"],
+        "payload": sizes["file"] - sizes["skeleton"] - sizes["metadata"],
+        "skeleton": sizes["skeleton"],
+        "metadata": sizes["metadata"],
+    }
+    data = Path(path).read_bytes()
+    in_page = codec == "keysine" and _is_plain(motion, data)
+    return Shown(name, clip, data if in_page else None, codec, size, motion.errors)
+
+
+def _is_plain(motion: _api.Motion, data: bytes) -> bool:
+    """Whether a keysine file is of the kind that js/ decodes: no grid in time, one layer."""
+    payload = unpack(data).payload
+    on_grid = is_grid(lambda offset, size: payload[offset : offset + size])
+    return not on_grid and motion.layout().layers == 1
+
+
+def _no_parts(size: int) -> dict[str, int]:
+    return {"payload": size, "skeleton": 0, "metadata": 0}
+
+
+def _skeletal(clip: AnyClip, path: str) -> Clip:
+    if not isinstance(clip, Clip):
+        raise UnsupportedClipError(f"{path}: a vertex animation; the viewer shows skeletons")
+    return clip
+
+
+def _cut(shown: Shown, frames: slice) -> Shown:
+    start, stop, _ = frames.indices(shown.clip.frame_count)
+    return replace(shown, clip=shown.clip.frames(start, stop), data=None)
+
+
+def _check_same(a: Shown, b: Shown) -> None:
+    try:
+        pair(a.clip, b.clip)
+    except UsageError as error:
+        hint = ""
+        if a.clip.frame_count != b.clip.frame_count:
+            hint = "; --frames chooses those of the original"
+        raise UsageError(f"{a.name} and {b.name}: {error}{hint}") from error
+
+
+def _skeleton_facts(skeleton: Skeleton, translated: Sequence[int]) -> dict[str, Any]:
+    return {
+        "names": skeleton.names,
+        "parents": skeleton.parents,
+        "offsets": skeleton.offsets.ravel().tolist(),
+        "endJoints": skeleton.end_site_joints,
+        "endOffsets": skeleton.end_sites.ravel().tolist(),
+        "translated": list(translated),
+    }

@@ -1,0 +1,109 @@
+"""Pictures and videos of the page, drawn by the page itself in a browser without a window."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mocpack.errors import UsageError
+from mocpack.viewing.browser import Browser, find_chromium
+from mocpack.viewing.export import export_page
+from mocpack.viewing.motions import Selection
+
+FASTEST = 60.0  # frames a second of a video
+
+
+def take_picture(selection: Selection, size: tuple[int, int], start: Mapping[str, Any]) -> bytes:
+    """Return a PNG of the frame that `start` names, the first if it names none."""
+    with _opened(selection, size, start) as browser:
+        browser.evaluate(f"window.mocpack.show({int(start.get('frame', 0))})")
+        return browser.picture()
+
+
+def find_ffmpeg() -> str:
+    path = shutil.which("ffmpeg")
+    if path is None:
+        raise UsageError("videos are written by ffmpeg, which is not installed")
+    return path
+
+
+def take_video(
+    selection: Selection,
+    path: Path,
+    size: tuple[int, int],
+    start: Mapping[str, Any],
+    *,
+    rate: float = 30.0,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> None:
+    """Write an MP4 of the whole clip at its own speed.
+
+    Parameters
+    ----------
+    rate : float
+        Pictures a second; each shows the frame of the clip at its time.
+    progress : callable
+        Is told how many pictures of how many are drawn.
+    """
+    ffmpeg, _ = find_ffmpeg(), find_chromium()
+    frames = video_frames(selection, rate)
+    with _opened(selection, size, start) as browser, _encoder(ffmpeg, path, rate) as pipe:
+        for done, frame in enumerate(frames, 1):
+            browser.evaluate(f"window.mocpack.show({frame})")
+            pipe.write(browser.picture("jpeg"))
+            progress(done, len(frames))
+
+
+def video_frames(selection: Selection, rate: float) -> list[int]:
+    """Return the frame of the clip that each picture of a video shows."""
+    if not 1 <= rate <= FASTEST:
+        raise UsageError(f"a video has 1 to {FASTEST:.0f} pictures a second, got {rate:g}")
+    header = selection.versions[0].clip.header
+    count = max(1, round(header.frame_count * header.frame_time * rate))
+    last = header.frame_count - 1
+    return [min(last, int(k / rate / header.frame_time + 1e-6)) for k in range(count)]
+
+
+@contextmanager
+def _opened(
+    selection: Selection, size: tuple[int, int], start: Mapping[str, Any]
+) -> Iterator[Browser]:
+    """Give a browser in which the exported page stands, without its panels."""
+    find_chromium()
+    with tempfile.TemporaryDirectory(prefix="mocpack-") as folder:
+        page = Path(folder) / "view.html"
+        page.write_bytes(export_page(selection, {"theme": "light", **start, "bare": True}))
+        with Browser(*size) as browser:
+            browser.open(page)
+            yield browser
+
+
+@contextmanager
+def _encoder(ffmpeg: str, path: Path, rate: float) -> Iterator[Any]:
+    """Give a pipe that takes pictures; the video is put in place once it is whole."""
+    whole = path.with_name(f".{path.name}.part.mp4")
+    command = [ffmpeg, "-y", "-loglevel", "error", "-f", "image2pipe", "-framerate", f"{rate:g}"]
+    command += ["-c:v", "mjpeg", "-i", "-", "-c:v", "libx264", "-pix_fmt", "yuv420p"]
+    command += ["-crf", "18", "-movflags", "+faststart", str(whole)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdin is not None
+    try:
+        yield process.stdin
+        _, complaint = process.communicate()
+        if process.returncode != 0:
+            raise UsageError(f"ffmpeg: {complaint.decode(errors='replace').strip()[-200:]}")
+        whole.replace(path)
+    except BrokenPipeError:
+        _, complaint = process.communicate()
+        text = complaint.decode(errors="replace").strip()[-200:]
+        raise UsageError(f"ffmpeg: {text}") from None
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+        whole.unlink(missing_ok=True)

@@ -1,0 +1,198 @@
+"""The local server of one page: loopback only, and nothing but the page and the named files.
+
+============================== =======================================================
+path                           what
+============================== =======================================================
+``/``, ``/assets/…``           the page
+``/session.json``              what is shown, `Selection.session`
+``/ratio.json``                bytes of the clip as float32, which take a while to know
+``/files/<id>``                a packed file, by range if asked
+``/frames/<id>/<start>/<stop>`` frames of a motion that the page cannot decode, `frames.py`
+============================== =======================================================
+
+Paths are looked up in a table, never in the file system.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import PurePosixPath
+from typing import Any
+
+from mocpack.viewing.frames import frames_to_bytes
+from mocpack.viewing.motions import Selection
+from mocpack.viewing.page import INDEX, TYPES, page_files
+from mocpack.viewing.ranges import UnsatisfiableRangeError, parse_range
+
+ADDRESS = "127.0.0.1"
+PORT = 8417
+MOST_FRAMES = 4096  # of one answer
+_FRAMES = re.compile(r"/frames/(\d{1,4})/(\d{1,9})/(\d{1,9})")
+
+HEADERS = {
+    "Cache-Control": "no-cache",
+    "Content-Security-Policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; "
+    "img-src 'self' data:; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+@dataclass(frozen=True)
+class Resource:
+    """Bytes under a path; those of motions can be had by range."""
+
+    data: bytes
+    media_type: str
+    etag: str = ""
+
+
+class ViewServer(ThreadingHTTPServer):
+    """Serves one selection until it is shut down."""
+
+    daemon_threads = True
+    # a second server on the port would be silently possible otherwise
+    allow_reuse_address = sys.platform != "win32"
+
+    def __init__(
+        self, selection: Selection, port: int, start: Mapping[str, Any] | None = None
+    ) -> None:
+        self.selection = selection
+        self.resources = _table(selection, start or {})
+        super().__init__((ADDRESS, port), _Handler)
+        self.hosts = {f"{name}:{self.port}" for name in (ADDRESS, "localhost")}
+
+    @property
+    def port(self) -> int:
+        return int(self.server_address[1])
+
+    @property
+    def url(self) -> str:
+        return f"http://{ADDRESS}:{self.port}/"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that leaves in the middle of an answer is no error."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
+
+
+def open_server(
+    selection: Selection, port: int = PORT, start: Mapping[str, Any] | None = None
+) -> ViewServer:
+    """Return a server on `port`, or on any free one if that is taken.
+
+    `start` says how the page stands when it opens (session.ts).
+    """
+    try:
+        return ViewServer(selection, port, start)
+    except OSError as error:
+        if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+            raise
+        return ViewServer(selection, 0, start)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ViewServer
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "mocpack", ""
+    timeout = 60
+
+    def do_GET(self) -> None:
+        if self.headers.get("Host", "") not in self.server.hosts:
+            # a page of another site whose name was made to point here must not read anything
+            return self._complain(HTTPStatus.FORBIDDEN, "this server answers to 127.0.0.1 only")
+        path = self.path.partition("?")[0]
+        resource = self.server.resources.get(path) or self._made(path)
+        if resource is None:
+            return self._complain(HTTPStatus.NOT_FOUND, "there is nothing here")
+        return self._send(resource)
+
+    do_HEAD = do_GET  # noqa: N815 - the name that http.server looks for
+
+    def _made(self, path: str) -> Resource | None:
+        """Return what is made when it is asked for."""
+        if path == "/ratio.json":
+            facts = {"rawBytes": self.server.selection.raw_bytes}
+            return Resource(json.dumps(facts).encode(), "application/json")
+        return self._frames(path)
+
+    def _frames(self, path: str) -> Resource | None:
+        match = _FRAMES.fullmatch(path)
+        if match is None:
+            return None
+        index, start, stop = map(int, match.groups())
+        motions = self.server.selection.motions
+        if index >= len(motions) or motions[index].data is not None:
+            return None
+        clip = motions[index].clip
+        if not start < stop <= min(clip.frame_count, start + MOST_FRAMES):
+            return None
+        return Resource(frames_to_bytes(clip, start, stop), "application/octet-stream")
+
+    def _send(self, resource: Resource) -> None:
+        size = len(resource.data)
+        try:
+            wanted = parse_range(self._asked_range(resource), size)
+        except UnsatisfiableRangeError:
+            extra = {"Content-Range": f"bytes */{size}"}
+            return self._complain(
+                HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, "no such bytes", extra
+            )
+        headers = {"Content-Type": resource.media_type}
+        if resource.etag:
+            headers |= {"Accept-Ranges": "bytes", "ETag": resource.etag}
+        if wanted is None:
+            return self._answer(HTTPStatus.OK, resource.data, headers)
+        start, stop = wanted
+        headers["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
+        return self._answer(HTTPStatus.PARTIAL_CONTENT, resource.data[start:stop], headers)
+
+    def _asked_range(self, resource: Resource) -> str | None:
+        """Return the Range header, unless it is about another version of the file."""
+        if not resource.etag or self.headers.get("If-Range", resource.etag) != resource.etag:
+            return None
+        return self.headers.get("Range")
+
+    def _complain(
+        self, status: HTTPStatus, sentence: str, extra: dict[str, str] | None = None
+    ) -> None:
+        headers = {"Content-Type": "text/plain; charset=utf-8"} | (extra or {})
+        self._answer(status, f"{sentence}\n".encode(), headers)
+
+    def _answer(self, status: HTTPStatus, data: bytes, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in (HEADERS | headers | {"Content-Length": str(len(data))}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """The terminal belongs to the user."""
+
+
+def _table(selection: Selection, start: Mapping[str, Any]) -> dict[str, Resource]:
+    """Return everything that can be asked for but frames, by path."""
+    table = {
+        f"/{name}": Resource(data, TYPES[PurePosixPath(name).suffix])
+        for name, data in page_files().items()
+    }
+    table["/"] = table.pop(f"/{INDEX}")
+    session = selection.session() | {"start": dict(start), "rawBytes": None}
+    for i, (entry, shown) in enumerate(zip(session["motions"], selection.motions, strict=True)):
+        entry["url"] = f"{'frames' if shown.data is None else 'files'}/{i}"
+        if shown.data is not None:
+            etag = f'"{hashlib.sha256(shown.data).hexdigest()[:16]}"'
+            table[f"/files/{i}"] = Resource(shown.data, "application/octet-stream", etag)
+    table["/session.json"] = Resource(json.dumps(session).encode(), "application/json")
+    return table

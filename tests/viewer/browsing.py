@@ -1,0 +1,53 @@
+"""Opening the page in a browser, from a server that runs as long as the test."""
+
+import contextlib
+import threading
+import time
+
+from mocpack.viewing.server import open_server
+
+BAD_FRAME = 87  # of struck.mocp
+PATIENCE = 30.0  # seconds; a page needs one, this machine may have other things to do
+LOADED = "(() => { const s = mocpack.state(); return s.windows > 0 && s.loaded === s.windows })()"
+
+
+@contextlib.contextmanager
+def serving(selection):
+    server = open_server(selection, 0)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@contextlib.contextmanager
+def looking(browser, url, **options):
+    """Open the page and fail on any complaint in its console."""
+    context = browser.new_context(**{"viewport": {"width": 1100, "height": 720}, **options})
+    tab = context.new_page()
+    tab.set_default_timeout(1000 * PATIENCE)
+    complaints = []
+    tab.on("console", lambda note: complaints.append(note.text) if note.type == "error" else None)
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.complaints = complaints
+    tab.goto(url)
+    until(tab, "!!window.mocpack")
+    tab.evaluate("window.mocpack.ready")
+    yield tab
+    context.close()
+    assert complaints == []
+
+
+def until(tab, expression):
+    """Wait until an expression of the page is true.
+
+    Playwright's own waiting needs `eval`, which the page's content security policy forbids.
+    """
+    end = time.monotonic() + PATIENCE
+    while not tab.evaluate(expression):
+        assert time.monotonic() < end, f"still not: {expression}"
+        tab.wait_for_timeout(15)

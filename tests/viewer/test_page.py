@@ -1,0 +1,427 @@
+"""The page in a real browser: what it shows, what it measures, what it survives."""
+
+import base64
+import re
+
+import numpy as np
+import pytest
+from browsing import BAD_FRAME, LOADED, looking, serving, until
+
+import mocpack
+from mocpack import rate
+from mocpack.clip import promised_error
+from mocpack.testing import hard_clips, walk
+from mocpack.viewing.export import export_page
+from mocpack.viewing.motions import select
+
+CLOSE = 1e-4  # metres
+
+
+def state(tab, key):
+    return tab.evaluate(f"mocpack.state().{key}")
+
+
+def positions(tab, which="packed"):
+    return np.reshape(tab.evaluate(f"mocpack.positions('{which}')"), (-1, 3))
+
+
+def decoded(files, name):
+    return mocpack.decode((files / f"{name}.mocp").read_bytes())
+
+
+def choose(tab, name):
+    index = state(tab, "versions").index(f"{name}.mocp")
+    tab.locator("#version").fill(str(index))
+    until(tab, LOADED)
+
+
+def drop(tab, *paths):
+    """Drop files on the page as a reader would."""
+    given = [(path.name, base64.b64encode(path.read_bytes()).decode()) for path in paths]
+    tab.evaluate(
+        """files => {
+            const transfer = new DataTransfer();
+            for (const [name, text] of files) {
+                const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
+                transfer.items.add(new File([bytes], name));
+            }
+            for (const kind of ["dragenter", "dragover", "drop"]) {
+                const options = { dataTransfer: transfer, bubbles: true, cancelable: true };
+                document.getElementById("stage").dispatchEvent(new DragEvent(kind, options));
+            }
+        }""",
+        given,
+    )
+
+
+def message(tab):
+    tab.locator("#message").wait_for(state="visible")
+    return tab.locator("#message-text").inner_text()
+
+
+def test_the_page_shows_the_named_file_and_its_facts(tab, files):
+    size = (files / "walk-1mm.mocp").stat().st_size
+    assert tab.title() == "walk-1mm.mocp · mocpack"
+    assert tab.locator("#against").inner_text() == "against walk.bvh"
+    until(tab, "document.getElementById('figures').innerText.includes('smaller than float32')")
+    figures = tab.locator("#figures").inner_text()
+    assert f"{size / 1000:.2f}".rstrip("0") + " kB" in figures
+    raw = rate.raw_size(mocpack.read(files / "walk.bvh"))
+    assert f"{raw / size:.1f}".removesuffix(".0") + "×" in figures
+    assert "1 mm" in tab.locator("#facts").inner_text()
+    assert tab.locator("#joints tbody tr").count() == len(mocpack.read(files / "walk.bvh").skeleton)
+
+
+@pytest.mark.parametrize("name", ["walk-1mm", "raw"])
+def test_joints_stand_where_python_puts_them(tab, files, name):
+    choose(tab, name)
+    source = mocpack.read(files / "walk.bvh").positions()
+    packed = decoded(files, name).positions()
+    for frame in (0, 61, len(source) - 1):
+        tab.evaluate(f"mocpack.show({frame})")
+        np.testing.assert_allclose(positions(tab), packed[frame], atol=CLOSE)
+        np.testing.assert_allclose(positions(tab, "original"), source[frame], atol=CLOSE)
+
+
+def test_it_plays_and_pauses(tab):
+    tab.evaluate("mocpack.show(0)")
+    tab.locator("#play").click()
+    until(tab, "mocpack.state().frame > 5")
+    tab.locator("#play").click()
+    frame = state(tab, "frame")
+    assert not state(tab, "playing")
+    tab.wait_for_timeout(100)
+    assert state(tab, "frame") == frame
+
+
+def test_it_stops_at_the_end_unless_it_loops(tab):
+    tab.evaluate("mocpack.show(140)")
+    tab.keyboard.press("l")
+    tab.keyboard.press("Space")
+    until(tab, "!mocpack.state().playing")
+    assert state(tab, "frame") == state(tab, "frameCount") - 1
+    tab.keyboard.press("l")
+    tab.keyboard.press("Space")
+    until(tab, "mocpack.state().frame < 100")
+
+
+def test_the_timeline_scrubs(tab):
+    box = tab.locator("#timeline").bounding_box()
+    tab.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 40)
+    tab.mouse.down()
+    tab.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 40)
+    tab.mouse.up()
+    last = state(tab, "frameCount") - 1
+    assert abs(state(tab, "frame") - last / 2) < 2
+    assert tab.locator("#frame").inner_text() == str(state(tab, "frame"))
+
+
+def test_keys_move_frame_by_frame(tab):
+    tab.evaluate("mocpack.show(50)")
+    for key, frame in (
+        ("ArrowRight", 51),
+        ("Shift+ArrowRight", 61),
+        ("ArrowLeft", 60),
+        ("End", state(tab, "frameCount") - 1),
+        ("ArrowRight", state(tab, "frameCount") - 1),
+        ("Home", 0),
+        ("ArrowLeft", 0),
+    ):
+        tab.keyboard.press(key)
+        assert state(tab, "frame") == frame, key
+
+
+def test_the_keys_are_listed(tab):
+    tab.keyboard.press("?")
+    assert tab.locator("#help").is_visible()
+    assert "worst frame" in tab.locator("#keys").inner_text()
+    tab.keyboard.press("Escape")
+    assert not tab.locator("#help").is_visible()
+
+
+def test_errors_are_those_that_python_measures(tab, files):
+    source = mocpack.read(files / "walk.bvh")
+    for name in ("walk-20mm", "raw", "struck"):
+        choose(tab, name)
+        error = promised_error(source, decoded(files, name))
+        np.testing.assert_allclose(tab.evaluate("mocpack.errors()"), error.frames, atol=1e-7)
+        assert state(tab, "worstFrame") == error.worst_frame
+        np.testing.assert_allclose(state(tab, "largestError"), error.max, rtol=1e-5)
+
+
+def test_a_blow_to_one_frame_is_seen_there_and_one_click_away(tab, files):
+    choose(tab, "struck")
+    tab.locator("#worst").click()
+    assert state(tab, "frame") == BAD_FRAME
+    error = promised_error(mocpack.read(files / "walk.bvh"), decoded(files, "struck"))
+    shown = tab.locator("#here-error").inner_text()
+    value, unit = shown.split()
+    assert float(value) * {"mm": 1e-3, "cm": 1e-2}[unit] == pytest.approx(error.max, rel=5e-3)
+    joint = tab.locator("#here-joint").inner_text()
+    assert joint == mocpack.read(files / "walk.bvh").skeleton.names[error.worst_joint]
+    assert "exceeded" in tab.locator("#facts").inner_text()
+
+
+def test_a_joint_of_the_table_leads_to_its_worst_frame(tab, files):
+    choose(tab, "struck")
+    tab.evaluate("mocpack.show(0)")
+    tab.locator("#sort").click()
+    tab.locator("#joints tbody tr").first.click()
+    assert state(tab, "frame") == BAD_FRAME
+
+
+def test_the_slider_switches_between_versions(tab):
+    names = ["raw.mocp", "struck.mocp", "walk-1mm.mocp", "walk-20mm.mocp"]
+    assert sorted(state(tab, "versions")) == names
+    tab.keyboard.press("]")
+    assert state(tab, "name") == "walk-20mm.mocp"
+    assert tab.locator("#title").inner_text() == "walk-20mm.mocp"
+    assert "20 mm allowed" in tab.locator("#version-at").inner_text()
+
+
+def test_layouts_can_be_chosen(tab):
+    for title, layout in (
+        ("Side by side", "side"),
+        ("Original", "original"),
+        ("Overlay", "overlay"),
+    ):
+        tab.get_by_role("button", name=title, exact=True).click()
+        assert state(tab, "layout") == layout
+
+
+def test_the_theme_follows_the_system_until_the_reader_chooses(chromium, selection):
+    with serving(selection) as server, looking(chromium, server.url, color_scheme="dark") as tab:
+        theme = "document.documentElement.dataset.theme"
+        assert tab.evaluate(theme) == "dark"
+        tab.keyboard.press("t")
+        assert tab.evaluate(theme) == "light"
+        tab.reload()
+        until(tab, f"{theme} === 'light'")
+
+
+def test_a_packed_file_is_fetched_by_range(chromium, selection):
+    ranges = []
+    with serving(selection) as server:
+        context = chromium.new_context()
+        page = context.new_page()
+        page.on("request", lambda r: "/files/" in r.url and ranges.append(r.headers.get("range")))
+        page.goto(server.url)
+        until(page, "!!window.mocpack")
+        page.evaluate("mocpack.ready")
+        until(page, LOADED)
+        context.close()
+    assert ranges
+    assert all(re.fullmatch(r"bytes=\d+-\d+", wanted or "") for wanted in ranges)
+
+
+def test_a_long_clip_plays_before_it_has_arrived(chromium, tmp_path):
+    path = tmp_path / "long.mocp"
+    path.write_bytes(mocpack.encode(walk(90.0), max_error="1mm", effort="fast"))
+    assert path.stat().st_size > 60_000
+    held = []
+
+    def hold_the_rest(route):
+        start = int(route.request.headers["range"].split("=")[1].split("-")[0])
+        if start < 32_768:
+            route.continue_()
+        else:
+            held.append(route)
+
+    with serving(select(str(path))) as server:
+        context = chromium.new_context()
+        page = context.new_page()
+        page.route("**/files/*", hold_the_rest)
+        page.goto(server.url)
+        until(page, "!!window.mocpack")
+        page.evaluate("mocpack.show(20)")
+        expected = mocpack.decode(path.read_bytes()).positions()[20]
+        np.testing.assert_allclose(positions(page), expected, atol=CLOSE)
+        page.keyboard.press("Space")
+        until(page, "mocpack.state().frame > 25")
+        for _ in range(1000):
+            if held:
+                break
+            page.wait_for_timeout(15)
+        assert held
+        assert state(page, "loaded") < state(page, "windows")
+        context.close()
+
+
+def test_it_goes_on_without_network_once_loaded(own_tab, files):
+    tab = own_tab
+    until(tab, "mocpack.state().everythingLoaded")
+    tab.context.set_offline(True)
+    tab.keyboard.press("]")
+    tab.evaluate("mocpack.show(120)")
+    np.testing.assert_allclose(
+        positions(tab), decoded(files, "walk-20mm").positions()[120], atol=CLOSE
+    )
+    drop(tab, files / "walk-1mm.mocp")
+    until(tab, "mocpack.state().versions.length === 5")
+
+
+def test_a_network_that_comes_back_is_noticed(chromium, files):
+    with serving(select(str(files / "raw.mocp"))) as server:
+        context = chromium.new_context()
+        page = context.new_page()
+        page.route("**/frames/0/128/150", lambda route: route.abort())
+        page.goto(server.url)
+        assert "raw.mocp cannot be fetched" in message(page)
+        assert state(page, "loaded") == 1
+        page.unroute_all()
+        until(page, LOADED)
+        assert page.locator("#message").is_hidden()
+        context.close()
+
+
+def test_a_phone_needs_no_sideways_scrolling(chromium, selection):
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    with serving(selection) as server, looking(chromium, server.url, **phone) as tab:
+        until(tab, LOADED)
+        assert tab.evaluate("document.scrollingElement.scrollWidth") == 390
+        assert tab.evaluate("document.scrollingElement.scrollHeight") > 844
+        for element in ("#play", "#worst", "#speed", "#loop", "#layouts", "#legend", "#version"):
+            box = tab.locator(element).bounding_box()
+            assert box["x"] >= 0, element
+            assert box["x"] + box["width"] <= 390, element
+
+
+def test_motions_are_dropped_on_an_empty_page(chromium, files, selection):
+    with serving(selection) as server:
+        # a page without a session, as a static host would serve it
+        del server.resources["/session.json"]
+        context = chromium.new_context()
+        page = context.new_page()
+        page.goto(server.url)
+        until(page, "!!window.mocpack")
+        assert page.locator("#welcome").is_visible()
+        drop(page, files / "walk-1mm.mocp")
+        until(page, "mocpack.state().name === 'walk-1mm.mocp'")
+        assert page.locator("#welcome").is_hidden()
+        assert state(page, "original") is None
+        drop(page, files / "walk.bvh")
+        until(page, "mocpack.state().original === 'walk.bvh'")
+        until(page, LOADED)
+        error = promised_error(mocpack.read(files / "walk.bvh"), decoded(files, "walk-1mm"))
+        assert state(page, "worstFrame") == error.worst_frame
+        drop(page, files / "walk-20mm.mocp")
+        until(page, "mocpack.state().versions.length === 2")
+        assert state(page, "name") == "walk-20mm.mocp"
+        context.close()
+
+
+def test_a_source_of_another_clip_is_not_taken_for_the_original(tab, tmp_path):
+    mocpack.write(walk(1.0), tmp_path / "short.bvh")
+    drop(tab, tmp_path / "short.bvh")
+    assert "short.bvh is not the original of" in message(tab)
+    assert state(tab, "original") == "walk.bvh"
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda data: data[:-100], "broken.mocp ends too early"),
+        (lambda data: data[:60], "broken.mocp ends too early"),
+        (lambda data: data[:-100] + bytes([data[-100] ^ 1]) + data[-99:], "broken.mocp is damaged"),
+        (lambda data: b"GIF89a" + data, "broken.mocp is not a file that the viewer reads"),
+        (lambda data: b"", "broken.mocp "),
+    ],
+)
+def test_a_broken_file_is_answered_with_a_sentence_and_the_page_goes_on(
+    tab, files, tmp_path, change, sentence
+):
+    broken = tmp_path / "broken.mocp"
+    broken.write_bytes(change((files / "walk-1mm.mocp").read_bytes()))
+    drop(tab, broken)
+    assert sentence in message(tab)
+    assert state(tab, "name") == "walk-1mm.mocp"
+    tab.locator("#message-close").click()
+    assert tab.locator("#message").is_hidden()
+    tab.evaluate("mocpack.show(33)")
+    np.testing.assert_allclose(
+        positions(tab), decoded(files, "walk-1mm").positions()[33], atol=CLOSE
+    )
+
+
+def test_another_codec_that_is_dropped_is_sent_to_the_command(tab, files):
+    drop(tab, files / "raw.mocp")
+    assert "mocpack view raw.mocp" in message(tab)
+
+
+def test_damage_inside_a_served_file_costs_only_its_frames(chromium, tmp_path):
+    path = tmp_path / "long.mocp"
+    path.write_bytes(mocpack.encode(walk(4.0), max_error="20mm", effort="fast"))
+    selection = select(str(path))
+    data = bytearray(selection.versions[0].data)
+    data[-20] ^= 0xFF  # in the last group; its own checksum notices
+    object.__setattr__(selection.versions[0], "data", bytes(data))
+    with serving(selection) as server, looking(chromium, server.url) as tab:
+        assert "long.mocp is damaged" in message(tab)
+        tab.evaluate("mocpack.show(0)")
+        whole = mocpack.decode(path.read_bytes()).positions()
+        np.testing.assert_allclose(positions(tab), whole[0], atol=CLOSE)
+
+
+def test_every_hard_clip_can_be_dropped_and_stands_where_python_puts_it(own_tab, tmp_path):
+    for name, clip in hard_clips().items():
+        path = tmp_path / f"{name}.mocp"
+        path.write_bytes(mocpack.encode(clip, max_error="5mm", effort="fast"))
+        drop(own_tab, path)
+        until(own_tab, f"mocpack.state().name === {path.name!r}")
+        last = clip.frame_count - 1
+        own_tab.evaluate(f"mocpack.show({last})")
+        expected = mocpack.decode(path.read_bytes()).positions()[last]
+        np.testing.assert_allclose(positions(own_tab), expected, atol=CLOSE, err_msg=name)
+
+
+def test_a_source_by_itself_has_neither_ratio_nor_error(chromium, motion, tmp_path):
+    mocpack.write(motion, tmp_path / "walk.amc")
+    selection = select(str(tmp_path / "walk.amc"))
+    with serving(selection) as server, looking(chromium, server.url) as tab:
+        until(tab, LOADED)
+        tab.evaluate("mocpack.show(99)")
+        np.testing.assert_allclose(
+            positions(tab), mocpack.read(tmp_path / "walk.amc").positions()[99], atol=CLOSE
+        )
+        assert "smaller" not in tab.locator("#figures").inner_text()
+        for element in ("#worst", "#layouts", "#legend", "#readout", "#versions"):
+            assert tab.locator(element).is_hidden()
+
+
+def test_names_from_files_are_never_read_as_html(chromium, tmp_path):
+    clip = walk(0.3)
+    names = ('<!--<script><img src=x onerror="alert(1)"></script>', *clip.skeleton.names[1:])
+    skeleton = mocpack.Skeleton(
+        names, clip.skeleton.parents, clip.skeleton.offsets, channels=clip.skeleton.channels
+    )
+    strange = mocpack.Clip.build(skeleton, clip.rotations, clip.translations, frame_rate=60)
+    path = tmp_path / "<b>x.mocp"
+    path.write_bytes(mocpack.encode(strange, "raw"))
+    with serving(select(str(path))) as server, looking(chromium, server.url) as tab:
+        until(tab, LOADED)
+        assert names[0] in tab.locator("#joints").inner_text()
+        assert tab.locator("img, b:not([id])").count() == 0
+    page = tmp_path / "strange.html"
+    page.write_bytes(export_page(select(str(path))))
+    with looking(chromium, page.as_uri()) as tab:
+        until(tab, LOADED)
+        assert tab.locator("#title").inner_text() == path.name
+        assert tab.locator("img, b:not([id])").count() == 0
+
+
+def test_an_exported_file_needs_neither_server_nor_network(chromium, selection, files, tmp_path):
+    path = tmp_path / "walk.html"
+    path.write_bytes(export_page(selection, {"frame": 40, "layout": "side"}))
+    asked = []
+    with looking(chromium, path.as_uri(), offline=True) as tab:
+        tab.on("request", lambda request: asked.append(request.url))
+        until(tab, LOADED)
+        assert (state(tab, "frame"), state(tab, "layout")) == (40, "side")
+        assert state(tab, "original") == "walk.bvh"
+        for name in ("walk-1mm", "raw"):
+            choose(tab, name)
+            tab.evaluate("mocpack.show(77)")
+            np.testing.assert_allclose(
+                positions(tab), decoded(files, name).positions()[77], atol=CLOSE
+            )
+    assert asked == []

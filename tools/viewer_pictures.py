@@ -1,0 +1,84 @@
+"""Writes the pictures of the viewer that README and docs show, from the bundled clip.
+
+python tools/viewer_pictures.py docs/pictures
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from mocpack import _api
+from mocpack.clip import promised_error
+from mocpack.samples import JUMP
+from mocpack.viewing.browser import Browser
+from mocpack.viewing.export import export_page
+from mocpack.viewing.motions import Selection, select
+
+BOUNDS = ("20mm", "5mm", "1mm")
+# name: width, height, how the page stands
+PICTURES = {
+    "viewer-light.png": (1180, 740, {"theme": "light", "layout": "overlay"}),
+    "viewer-dark.png": (1180, 740, {"theme": "dark", "layout": "side"}),
+    "viewer-phone.png": (390, 844, {"theme": "light", "layout": "overlay"}),
+}
+
+
+def main(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        selection = _selection(Path(scratch))
+        original = selection.original
+        assert original is not None
+        worst = promised_error(original.clip, selection.versions[selection.chosen].clip).worst_frame
+        for name, (width, height, start) in PICTURES.items():
+            page = Path(scratch) / "view.html"
+            page.write_bytes(export_page(selection, {**start, "frame": worst}))
+            with Browser(width, height) as browser:
+                browser.open(page)
+                browser.evaluate(f"window.mocpack.show({worst})")
+                while not browser.evaluate("mocpack.errors().every((error) => error !== null)"):
+                    pass
+                (folder / name).write_bytes(_small(browser.picture()))
+            print(f"{folder / name}: {(folder / name).stat().st_size} bytes")
+
+
+def _selection(folder: Path) -> Selection:
+    clip = _api.read(JUMP)
+    for bound in BOUNDS:
+        (folder / f"jump-{bound}.mocp").write_bytes(_api.encode(clip, max_error=bound))
+    first, *others = (str(folder / f"jump-{bound}.mocp") for bound in BOUNDS)
+    return select(first, str(JUMP), others)
+
+
+def _small(png: bytes) -> bytes:
+    """Return the picture with 256 colours, a third of the bytes.
+
+    Most of them go to what has colour, the bones; the grey around them is content with fewer.
+    """
+    picture = Image.open(io.BytesIO(png)).convert("RGB")
+    pixels = np.asarray(picture).reshape(-1, 3)
+    vivid = np.ptp(pixels.astype(np.int16), axis=1) > 24
+    colours = _palette(pixels[vivid], 176) + _palette(pixels[~vivid], 80)
+    table = Image.new("P", (1, 1))
+    table.putpalette(colours)
+    out = io.BytesIO()
+    few = picture.quantize(palette=table, dither=Image.Dither.NONE)
+    few.save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+def _palette(pixels: npt.NDArray[np.uint8], count: int) -> list[int]:
+    """Return `count` colours, r, g, b each, that stand for these pixels."""
+    found = Image.fromarray(pixels[np.newaxis]).quantize(count).getpalette() or []
+    return (found + [0] * 3 * count)[: 3 * count]
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

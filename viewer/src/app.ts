@@ -1,0 +1,368 @@
+// The page's state, and the one place where its parts meet.
+
+import { Color, Vector3 } from "three";
+import { bodyJoint, bodyOf } from "./body";
+import { difference, makeClip, type Clip, type Version } from "./clip";
+import { PALETTES, scaleIndex, scaleTable } from "./colours";
+import { MocpackError } from "./decoder";
+import { byId } from "./dom";
+import type { Brought } from "./drop";
+import { showFacts } from "./facts";
+import { formatLength, formatSize, formatTime } from "./format";
+import { JointTable } from "./joint_table";
+import { Loader } from "./loader";
+import { describe, hideMessage, showMessage } from "./message";
+import { Playback } from "./playback";
+import { WINDOW } from "./poses";
+import type { Layout, Named } from "./session";
+import { Stage } from "./stage";
+import type { Theme } from "./theme";
+import { Timeline } from "./timeline";
+
+const LAYOUTS: Layout[] = ["overlay", "side", "packed", "original"];
+
+const REFRESH = 80; // milliseconds between two looks at errors that come in
+
+export class App {
+  readonly stage = new Stage(byId<HTMLCanvasElement>("view"));
+  clip: Clip | null = null;
+  playback = new Playback(1, 1);
+  layout: Layout = "overlay";
+  private chosen = 0;
+  private coloured = true;
+  private highlight = -1;
+  private framed = false;
+  private shownFrame = -1;
+  private stale = false; // errors have come since they were last shown
+  private refreshed = 0;
+  private cutOff = false; // the network failed; it is tried again
+  private loader: Loader | null = null;
+  private table = scaleTable(PALETTES.light);
+  private readonly timeline = new Timeline((frame) => this.seek(frame));
+  private readonly joints = new JointTable({
+    hover: (joint) => this.setHighlight(joint),
+    choose: (joint) => this.goToWorstOf(joint),
+  });
+
+  constructor() {
+    const box = byId("stage");
+    new ResizeObserver(() => {
+      this.stage.resize(box.clientWidth, box.clientHeight);
+      this.stage.draw(this.layout, true);
+    }).observe(box);
+  }
+
+  get version(): Version | null {
+    return this.clip?.versions[this.chosen] ?? null;
+  }
+
+  /** Whether the frame under the playhead will never come. */
+  get frameFailed(): boolean {
+    return this.version?.windows[Math.floor(this.playback.frame / WINDOW)] === "failed";
+  }
+
+  /** The ratio's yardstick may come later than the motion. */
+  setRawBytes(bytes: number): void {
+    if (!this.clip || this.clip.rawBytes !== null) return;
+    this.clip.rawBytes = bytes;
+    this.stale = true;
+  }
+
+  /** Show versions of a clip, and the original if there is one. */
+  async show(
+    packed: Named[],
+    original: Named | null,
+    rawBytes: number | null,
+    chosen: Named,
+  ): Promise<void> {
+    const clip = await makeClip(packed, original, rawBytes, this.clip);
+    this.loader?.close();
+    const [before, old] = [this.playback, this.clip];
+    const same = old !== null && !difference(old.versions[0].motion, chosen.motion);
+    this.clip = clip;
+    this.chosen = clip.versions.findIndex((version) => version.motion === chosen.motion);
+    this.playback = new Playback(chosen.motion.frameCount, chosen.motion.frameTime);
+    this.playback.speed = before.speed;
+    this.playback.loop = before.loop;
+    if (same) this.playback.seek(before.frame);
+    this.framed = this.framed && same;
+    this.stage.setFigures(chosen.motion.skeleton, original !== null);
+    this.loader = new Loader(clip, {
+      loaded: (version, start, stop) => this.loaded(version, start, stop),
+      failed: (error, version, start) => this.failed(error, version, start),
+    });
+    if (original === null) this.setLayout("overlay");
+    this.refreshClip();
+    this.loader.focus(this.chosen, this.playback.frame);
+  }
+
+  /** Take files that the reader brought: packed ones are versions, a source is the original. */
+  async take(files: Brought[]): Promise<void> {
+    hideMessage();
+    // the packed ones first, so that a source dropped with them finds what it belongs to
+    const order = [...files].sort((a, b) => a.kind.localeCompare(b.kind));
+    for (const file of order) {
+      try {
+        await this.takeOne(file, await file.load());
+      } catch (error) {
+        showMessage(describe(error, file.name));
+      }
+    }
+  }
+
+  private async takeOne(file: Brought, named: Named): Promise<void> {
+    const now = this.clip;
+    const packed = now?.versions.filter((version) => version.motion.codec !== "bvh") ?? [];
+    if (file.kind === "source" && packed.length) {
+      const why = difference(packed[0].motion, named.motion);
+      if (why) return showMessage(`${file.name} is not the original of ${packed[0].name}: ${why}.`);
+      return this.show(packed, named, now?.rawBytes ?? null, this.version as Named);
+    }
+    const fits = now !== null && !difference(now.versions[0].motion, named.motion);
+    if (file.kind === "source" || !fits) return this.show([named], null, null, named);
+    const source = now.versions.find((version) => version.motion.codec === "bvh");
+    return this.show([...packed, named], now.original ?? source ?? null, now.rawBytes, named);
+  }
+
+  private loaded(version: Version, start: number, stop: number): void {
+    if (this.cutOff) hideMessage();
+    this.cutOff = false;
+    if (!this.framed && version.poses.at(start)) this.frameView(version, start, stop);
+    if (version !== this.version) return;
+    if (this.playback.frame >= start && this.playback.frame < stop) this.shownFrame = -1;
+    this.stale = true;
+  }
+
+  private failed(error: unknown, version: Version, start: number): void {
+    this.cutOff = error instanceof MocpackError && error.kind === "network";
+    if (this.cutOff) return showMessage(describe(error, version.name));
+    showMessage(`${describe(error, version.name)}\nFrames from ${start} are missing.`);
+  }
+
+  private frameView(version: Version, start: number, stop: number): void {
+    this.framed = true;
+    this.stage.frame(
+      bodyOf(version.poses, start, stop, this.playback.frame),
+      (this.clip as Clip).origin,
+    );
+  }
+
+  /** One step of the page's clock. */
+  tick(seconds: number): void {
+    const version = this.version;
+    if (version) {
+      this.playback.advance(seconds, (frame) => this.settled(version, frame));
+      if (this.playback.frame !== this.shownFrame) this.showFrame(this.playback.playing ? 0.12 : 1);
+      else if (this.playback.playing) this.carry(0.12);
+    }
+    if (this.stale && performance.now() - this.refreshed > REFRESH) this.refreshErrors();
+    this.stage.draw(this.layout);
+    document.body.classList.toggle("playing", this.playback.playing);
+  }
+
+  seek(frame: number): void {
+    this.playback.seek(frame);
+    this.showFrame(1);
+  }
+
+  step(frames: number): void {
+    this.playback.playing = false;
+    this.seek(this.playback.frame + frames);
+  }
+
+  goToWorst(): void {
+    const worst = this.version?.errors?.worstFrame ?? -1;
+    if (worst >= 0) this.pauseAt(worst);
+  }
+
+  private goToWorstOf(joint: number): void {
+    const errors = this.version?.errors;
+    if (errors) this.pauseAt(errors.jointWorst[joint]);
+  }
+
+  private pauseAt(frame: number): void {
+    this.playback.playing = false;
+    this.seek(frame);
+  }
+
+  /** Frames that cannot come are not waited for. */
+  private settled(version: Version, frame: number): boolean {
+    const state = version.windows[Math.floor(frame / WINDOW)];
+    return state === "ready" || state === "failed";
+  }
+
+  private showFrame(share: number): void {
+    const version = this.version;
+    if (!version || !this.clip) return;
+    const { frame } = this.playback;
+    this.loader?.focus(this.chosen, frame);
+    const points = version.poses.at(frame);
+    if (points) {
+      this.shownFrame = frame;
+      this.stage.packed?.pose(points);
+      this.colourPacked();
+      this.carry(share);
+    }
+    const source = this.clip.original?.poses.at(frame);
+    if (source) this.stage.poseOriginal(source);
+    this.refreshFrame();
+    this.stage.invalidate();
+  }
+
+  private carry(share: number): void {
+    const root = this.version && this.rootAt(this.version, this.playback.frame);
+    if (root) this.stage.moveTo(root, share);
+  }
+
+  private rootAt(version: Version, frame: number): Vector3 | null {
+    const points = version.poses.at(frame);
+    return points ? new Vector3().fromArray(points, 3 * bodyJoint(version.motion.skeleton)) : null;
+  }
+
+  setVersion(index: number): void {
+    const count = this.clip?.versions.length ?? 0;
+    if (index < 0 || index >= count || index === this.chosen) return;
+    this.chosen = index;
+    this.refreshClip();
+  }
+
+  nextVersion(by: number): void {
+    this.setVersion(this.chosen + by);
+  }
+
+  setLayout(layout: Layout): void {
+    this.layout = this.clip?.original ? layout : "overlay";
+    for (const button of byId("layouts").querySelectorAll("button")) {
+      button.setAttribute("aria-pressed", String(button.dataset.layout === this.layout));
+    }
+    byId("labels").hidden = this.layout !== "side";
+    this.stage.invalidate();
+  }
+
+  nextLayout(): void {
+    this.setLayout(LAYOUTS[(LAYOUTS.indexOf(this.layout) + 1) % LAYOUTS.length]);
+  }
+
+  toggleColours(): void {
+    this.coloured = !this.coloured;
+    byId("legend").setAttribute("aria-pressed", String(this.coloured));
+    this.colourPacked();
+  }
+
+  setTheme(theme: Theme): void {
+    const palette = PALETTES[theme];
+    this.table = scaleTable(palette);
+    this.stage.setPalette(palette, theme === "dark");
+    byId("legend-bar").style.background = `linear-gradient(90deg, ${palette.scale.join(", ")})`;
+    this.colourPacked();
+    this.stage.colourOriginal(new Color(palette.original));
+    this.refreshFrame();
+  }
+
+  private setHighlight(joint: number): void {
+    this.highlight = joint;
+    this.colourPacked();
+  }
+
+  /** The error at the hot end of the colours: what the file allows, else its largest. */
+  private get full(): number {
+    const version = this.version;
+    return version?.motion.declaredError ?? version?.errors?.max ?? 0;
+  }
+
+  private colourPacked(): void {
+    const errors = this.coloured ? this.version?.errors?.jointsAt(this.playback.frame) : null;
+    const { table, full, highlight } = this;
+    const marked = new Color(this.stage.palette.highlight);
+    this.stage.packed?.colour((joint, out) => {
+      if (joint === highlight) return out.copy(marked);
+      return out.fromArray(table, errors ? scaleIndex(errors[joint], full) : 0);
+    });
+    this.stage.invalidate();
+  }
+
+  private refreshClip(): void {
+    const { clip, version } = this;
+    if (!clip || !version) return;
+    byId("welcome").hidden = true;
+    document.body.classList.remove("empty");
+    document.title = `${version.name} · mocpack`;
+    byId("title").textContent = version.name;
+    byId("against").textContent = clip.original ? `against ${clip.original.name}` : "";
+    byId("layouts").hidden =
+      byId("worst").hidden =
+      byId("legend").hidden =
+      byId("readout").hidden =
+        !clip.original;
+    byId("label-packed").textContent = version.name;
+    byId("label-original").textContent = clip.original?.name ?? "";
+    this.setLayout(this.layout);
+    this.refreshSlider(clip);
+    const { names, parents } = version.motion.skeleton;
+    this.joints.reset(names, parents, version.errors);
+    this.stage.colourOriginal(new Color(this.stage.palette.original));
+    this.shownFrame = -1;
+    this.refreshErrors();
+  }
+
+  private refreshSlider(clip: Clip): void {
+    const many = clip.versions.length > 1;
+    byId("versions").hidden = !many;
+    if (!many) return;
+    const slider = byId<HTMLInputElement>("version");
+    slider.max = String(clip.versions.length - 1);
+    slider.value = String(this.chosen);
+    const { motion, name } = clip.versions[this.chosen];
+    const allowed =
+      motion.declaredError === null ? name : `${formatLength(motion.declaredError)} allowed`;
+    byId("version-at").textContent =
+      `${this.chosen + 1} of ${clip.versions.length} · ${allowed} · ${formatSize(motion.bytes.file)}`;
+    slider.setAttribute("aria-valuetext", `${name}, ${formatSize(motion.bytes.file)}`);
+  }
+
+  private refreshErrors(): void {
+    const { clip, version } = this;
+    if (!clip || !version) return;
+    this.stale = false;
+    this.refreshed = performance.now();
+    showFacts(clip, version);
+    byId("legend-full").textContent = formatLength(this.full);
+    if (version.errors && version.errors.worstFrame >= 0) {
+      byId("worst-error").textContent = formatLength(version.errors.max);
+      byId("worst-frame").textContent = `frame ${version.errors.worstFrame}`;
+    }
+    this.refreshFrame();
+  }
+
+  private refreshFrame(): void {
+    const { version, playback } = this;
+    if (!version) return;
+    byId("frame").textContent = String(playback.frame);
+    byId("frames").textContent = `/ ${playback.frameCount - 1}`;
+    byId("time").textContent = formatTime(playback.seconds);
+    const scale = this.stage.palette.scale;
+    this.timeline.update({
+      frame: playback.frame,
+      frameCount: playback.frameCount,
+      frameTime: playback.frameTime,
+      errors: version.errors,
+      declared: version.motion.declaredError,
+      full: this.full,
+      scale,
+    });
+    this.joints.update(playback.frame, (error) => this.cssColour(error));
+    this.refreshReadout(version);
+  }
+
+  private refreshReadout(version: Version): void {
+    const errors = version.errors?.jointsAt(this.playback.frame);
+    if (!errors) return;
+    const worst = errors.indexOf(errors.reduce((a, b) => Math.max(a, b)));
+    byId("here-error").textContent = formatLength(errors[worst]);
+    byId("here-joint").textContent = version.motion.skeleton.names[worst];
+  }
+
+  private cssColour(error: number): string {
+    return `#${new Color().fromArray(this.table, scaleIndex(error, this.full)).getHexString()}`;
+  }
+}

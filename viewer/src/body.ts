@@ -1,0 +1,51 @@
+// How large a figure is and where it stands, from some of its frames.
+
+import { Vector3 } from "three";
+import type { Skeleton } from "./decoder";
+import type { Poses } from "./poses";
+import type { Body } from "./stage";
+
+/** The joint that a body hangs on: the root, or its one child where the root only says where that is. */
+export function bodyJoint({ parents, translated }: Skeleton): 0 | 1 {
+  const alone = parents.filter((parent) => parent === 0).length === 1;
+  return alone && translated.includes(1) ? 1 : 0;
+}
+
+/** Measure frames `start` to `stop`: what holds for most of them, since some are T-poses or leaps. */
+export function bodyOf(poses: Poses, start: number, stop: number, shown: number): Body {
+  const joint = bodyJoint(poses.motion.skeleton);
+  const frames = Array.from({ length: stop - start }, (_, t) => extent(poses.at(start + t), joint));
+  const most = (of: (each: Extent) => number, share: number): number =>
+    frames.map(of).sort((a, b) => a - b)[Math.floor(share * (frames.length - 1))];
+  const ground = most((each) => each.low, 0.1);
+  const first = (poses.at(shown) ?? poses.at(start) ?? new Float32Array(3)).subarray(3 * joint);
+  return {
+    ground,
+    height: Math.max(most((each) => each.high, 0.7) - ground, 0.05),
+    width: 2 * most((each) => each.reach, 0.7),
+    root: new Vector3(
+      first[0],
+      most((each) => each.root, 0.5),
+      first[2],
+    ),
+  };
+}
+
+interface Extent {
+  low: number;
+  high: number;
+  root: number;
+  /** Farthest from the body's first joint, seen from above. */
+  reach: number;
+}
+
+function extent(points: Float32Array | null, joint: number): Extent {
+  const [x, y, z] = points?.subarray(3 * joint) ?? [0, 0, 0];
+  const found = { low: y, high: y, root: y, reach: 0 };
+  for (let k = 3 * joint; points && k < points.length; k += 3) {
+    found.low = Math.min(found.low, points[k + 1]);
+    found.high = Math.max(found.high, points[k + 1]);
+    found.reach = Math.max(found.reach, Math.hypot(points[k] - x, points[k + 2] - z));
+  }
+  return found;
+}

@@ -1,0 +1,74 @@
+// What is on show: versions of one clip, and the original they are compared with.
+
+import type { Motion } from "./decoder";
+import { ErrorTrack } from "./error_track";
+import { originOf, Poses, windowCount, type Point } from "./poses";
+import type { Named } from "./session";
+
+export type WindowState = "missing" | "loading" | "ready" | "failed";
+
+export interface Version {
+  name: string;
+  motion: Motion;
+  poses: Poses;
+  errors: ErrorTrack | null;
+  windows: WindowState[];
+}
+
+export interface Clip {
+  versions: Version[];
+  original: { name: string; motion: Motion; poses: Poses } | null;
+  /** Bytes as float32 of the channels that move, where somebody knows them. */
+  rawBytes: number | null;
+  origin: Point;
+}
+
+/** Put versions and original together; what `before` had already decoded of them stays decoded. */
+export async function makeClip(
+  packed: Named[],
+  original: Named | null,
+  rawBytes: number | null,
+  before: Clip | null,
+): Promise<Clip> {
+  const known = [...(before?.versions ?? []), ...(before?.original ? [before.original] : [])];
+  const kept = known.some(({ motion }) => packed.some((named) => named.motion === motion));
+  const origin = kept && before ? before.origin : await originOf((original ?? packed[0]).motion);
+  const clip: Clip = { versions: [], original: null, rawBytes, origin };
+  const sameOriginal = kept && before?.original?.motion === original?.motion;
+  if (original) {
+    const poses = new Poses(original.motion, origin);
+    clip.original = sameOriginal && before ? before.original : { ...original, poses };
+  }
+  const old = (named: Named): Version | undefined =>
+    sameOriginal ? before?.versions.find(({ motion }) => motion === named.motion) : undefined;
+  // largest first, as the slider shows them
+  const order = [...packed].sort((a, b) => b.motion.bytes.file - a.motion.bytes.file);
+  clip.versions = order.map((named) => old(named) ?? makeVersion(named, clip));
+  return clip;
+}
+
+function makeVersion({ name, motion }: Named, clip: Clip): Version {
+  return {
+    name,
+    motion,
+    poses: new Poses(motion, clip.origin),
+    errors: clip.original ? new ErrorTrack(motion.skeleton, motion.frameCount) : null,
+    windows: new Array<WindowState>(windowCount(motion.frameCount)).fill("missing"),
+  };
+}
+
+/** Say why two motions are not the same clip, or null if they are. */
+export function difference(a: Motion, b: Motion): string | null {
+  const [first, second] = [a.skeleton, b.skeleton];
+  if (first.names.length !== second.names.length) {
+    return `one has ${first.names.length} joints, the other ${second.names.length}`;
+  }
+  const joint = first.names.findIndex((name, j) => name !== second.names[j]);
+  if (joint >= 0)
+    return `joint ${joint} is ${first.names[joint]} in one, ${second.names[joint]} in the other`;
+  if (first.parents.some((parent, j) => parent !== second.parents[j]))
+    return "their joints hang together differently";
+  if (a.frameCount !== b.frameCount)
+    return `one has ${a.frameCount} frames, the other ${b.frameCount}`;
+  return null;
+}

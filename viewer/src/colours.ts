@@ -1,0 +1,49 @@
+// Colours of the stage in both themes, and the scale from no error to the largest.
+
+import { Color } from "three";
+
+export interface Palette {
+  scale: string[];
+  original: string;
+  highlight: string;
+  grid: string;
+  shadow: number;
+}
+
+export const PALETTES: Record<"light" | "dark", Palette> = {
+  light: {
+    scale: ["#7d90a5", "#a9a58f", "#e3a63f", "#de6b2c", "#c42f28"],
+    original: "#a9adb1",
+    highlight: "#0b7285",
+    grid: "#8f8a80",
+    shadow: 0.13,
+  },
+  dark: {
+    scale: ["#8fa6bd", "#b3ab8e", "#e9b04c", "#ea7a3a", "#e2463b"],
+    original: "#6b7480",
+    highlight: "#66d9e8",
+    grid: "#596069",
+    shadow: 0.45,
+  },
+};
+
+const STEPS = 256;
+
+/** Return STEPS colours along the scale as linear r, g, b for the renderer. */
+export function scaleTable(palette: Palette): Float32Array {
+  const stops = palette.scale.map((text) => new Color(text));
+  const table = new Float32Array(STEPS * 3);
+  const mixed = new Color();
+  for (let i = 0; i < STEPS; i++) {
+    const at = (i / (STEPS - 1)) * (stops.length - 1);
+    const low = Math.min(Math.floor(at), stops.length - 2);
+    mixed.lerpColors(stops[low], stops[low + 1], at - low).toArray(table, i * 3);
+  }
+  return table;
+}
+
+/** Return where in the table the colour of an error stands; `full` is the error at its end. */
+export function scaleIndex(error: number, full: number): number {
+  const share = full > 0 ? Math.min(Math.max(error / full, 0), 1) : 0;
+  return 3 * Math.round(share * (STEPS - 1));
+}

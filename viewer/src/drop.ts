@@ -1,0 +1,53 @@
+// Files that the reader brings: dropped anywhere, or chosen.
+
+import { open, readBvh } from "./decoder";
+import { byId } from "./dom";
+import { decoderWasm } from "./resources";
+import type { Named } from "./session";
+
+export interface Brought {
+  name: string;
+  kind: "packed" | "source";
+  load(): Promise<Named>;
+}
+
+export function listenForFiles(take: (files: Brought[]) => void): void {
+  const veil = byId("drop");
+  let inside = 0;
+  addEventListener("dragenter", (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    inside++;
+    veil.hidden = false;
+  });
+  addEventListener("dragleave", () => {
+    inside = Math.max(0, inside - 1);
+    veil.hidden = inside === 0;
+  });
+  addEventListener("dragover", (event) => event.preventDefault());
+  addEventListener("drop", (event) => {
+    event.preventDefault();
+    inside = 0;
+    veil.hidden = true;
+    const files = [...(event.dataTransfer?.files ?? [])];
+    if (files.length) take(files.map(brought));
+  });
+  const input = byId<HTMLInputElement>("files");
+  input.addEventListener("change", () => {
+    take([...(input.files ?? [])].map(brought));
+    input.value = "";
+  });
+}
+
+function brought(file: File): Brought {
+  const source = /\.bvh$/i.test(file.name);
+  return {
+    name: file.name,
+    kind: source ? "source" : "packed",
+    load: async () => ({
+      name: file.name,
+      motion: source
+        ? readBvh(await file.text())
+        : await open(await file.arrayBuffer(), { wasm: await decoderWasm() }),
+    }),
+  };
+}

@@ -1,0 +1,180 @@
+// A skeleton as solids: a tapered bone from each joint to its parent, a ball at each joint.
+
+import {
+  Color,
+  DynamicDrawUsage,
+  EqualStencilFunc,
+  Group,
+  IncrementStencilOp,
+  InstancedMesh,
+  LatheGeometry,
+  Material,
+  Matrix4,
+  MeshBasicMaterial,
+  MeshStandardMaterial,
+  Quaternion,
+  SphereGeometry,
+  Vector2,
+  Vector3,
+} from "three";
+import { bodyJoint } from "./body";
+import type { Skeleton } from "./decoder";
+
+const UP = new Vector3(0, 1, 0);
+
+/** Profile of a bone of length 1 and radius 1: thick near its start, rounded at both ends. */
+const PROFILE: [number, number][] = [
+  [0, -0.02],
+  [0.5, 0.0],
+  [0.85, 0.05],
+  [1, 0.14],
+  [0.94, 0.28],
+  [0.6, 0.82],
+  [0.5, 0.94],
+  [0.3, 0.99],
+  [0, 1.0],
+];
+
+/** Index of the joint whose error a bone shows, and the points it lies between. */
+interface Bone {
+  from: number;
+  to: number;
+  joint: number;
+}
+
+export class Figure {
+  readonly group = new Group();
+  readonly shadow = new Group();
+  readonly joints: InstancedMesh;
+  private readonly bones: InstancedMesh;
+  private readonly list: Bone[];
+  private readonly radii: Float32Array;
+  private readonly ballSize: number;
+
+  constructor(
+    readonly skeleton: Skeleton,
+    private readonly material: Material,
+    shadowMaterial: Material,
+    private readonly thickness = 1,
+  ) {
+    this.list = bonesOf(skeleton);
+    this.ballSize = thickness * ballSize(skeleton);
+    this.radii = new Float32Array(this.list.length);
+    const shape = new LatheGeometry(
+      PROFILE.map((point) => new Vector2(...point)),
+      14,
+    );
+    this.bones = instances(new InstancedMesh(shape, material, this.list.length));
+    const ball = new SphereGeometry(1, 16, 12);
+    this.joints = instances(new InstancedMesh(ball, material, skeleton.names.length));
+    this.group.add(this.bones, this.joints);
+    for (const mesh of [this.bones, this.joints]) this.shadow.add(castBy(mesh, shadowMaterial));
+  }
+
+  /** Move to these points (joints, then ends). */
+  pose(points: Float32Array): void {
+    const [from, to, along] = [new Vector3(), new Vector3(), new Vector3()];
+    const [turn, size, matrix] = [new Quaternion(), new Vector3(), new Matrix4()];
+    this.list.forEach((bone, i) => {
+      from.fromArray(points, 3 * bone.from);
+      along.subVectors(to.fromArray(points, 3 * bone.to), from);
+      const length = along.length();
+      turn.setFromUnitVectors(UP, length > 1e-9 ? along.divideScalar(length) : UP);
+      if (this.radii[i] === 0) this.radii[i] = this.thickness * boneRadius(length, this.ballSize);
+      matrix.compose(from, turn, size.set(this.radii[i], length, this.radii[i]));
+      this.bones.setMatrixAt(i, matrix);
+    });
+    for (let j = 0; j < this.skeleton.names.length; j++) {
+      matrix.makeScale(this.ballSize, this.ballSize, this.ballSize);
+      this.joints.setMatrixAt(j, matrix.setPosition(from.fromArray(points, 3 * j)));
+    }
+    this.bones.instanceMatrix.needsUpdate = this.joints.instanceMatrix.needsUpdate = true;
+  }
+
+  /** Give each joint, and the bone that ends at it, a colour. */
+  colour(of: (joint: number, colour: Color) => Color): void {
+    const colour = new Color();
+    this.list.forEach((bone, i) => this.bones.setColorAt(i, of(bone.joint, colour)));
+    for (let j = 0; j < this.skeleton.names.length; j++) this.joints.setColorAt(j, of(j, colour));
+    if (this.bones.instanceColor) this.bones.instanceColor.needsUpdate = true;
+    if (this.joints.instanceColor) this.joints.instanceColor.needsUpdate = true;
+  }
+
+  /** Where the scene has the joints: x, y, z of each, relative to the scene's origin. */
+  jointPositions(): number[] {
+    const matrix = new Matrix4();
+    const place = new Vector3();
+    return this.skeleton.names.flatMap((_, j) => {
+      this.joints.getMatrixAt(j, matrix);
+      return place.setFromMatrixPosition(matrix).toArray();
+    });
+  }
+
+  dispose(): void {
+    for (const mesh of [this.bones, this.joints]) {
+      mesh.geometry.dispose();
+      mesh.dispose();
+    }
+    this.material.dispose();
+  }
+}
+
+export function solidMaterial(): MeshStandardMaterial {
+  return new MeshStandardMaterial({ roughness: 0.62, metalness: 0 });
+}
+
+/** For the original behind a packed version: it is seen where the two differ. */
+export function ghostMaterial(): MeshStandardMaterial {
+  return new MeshStandardMaterial({ roughness: 0.9, transparent: true, opacity: 0.7 });
+}
+
+/** One flat darkness however many bones lie over each other. */
+export function shadowMaterial(): MeshBasicMaterial {
+  return new MeshBasicMaterial({
+    color: 0x000000,
+    transparent: true,
+    depthWrite: false,
+    stencilWrite: true,
+    stencilRef: 0,
+    stencilFunc: EqualStencilFunc,
+    stencilZPass: IncrementStencilOp,
+  });
+}
+
+function instances(mesh: InstancedMesh): InstancedMesh {
+  mesh.instanceMatrix.setUsage(DynamicDrawUsage);
+  mesh.frustumCulled = false;
+  return mesh;
+}
+
+/** The same instances again, to be flattened onto the ground by their group's matrix. */
+function castBy(mesh: InstancedMesh, material: Material): InstancedMesh {
+  const shadow = new InstancedMesh(mesh.geometry, material, mesh.count);
+  shadow.instanceMatrix = mesh.instanceMatrix;
+  shadow.frustumCulled = false;
+  return shadow;
+}
+
+function bonesOf(skeleton: Skeleton): Bone[] {
+  const joints = skeleton.names.length;
+  const inner = [...skeleton.parents].map((parent, j) => ({ from: parent, to: j, joint: j }));
+  const outer = [...skeleton.endJoints].map((joint, e) => ({ from: joint, to: joints + e, joint }));
+  // the way from where a body stands to the body itself is no bone
+  return [...inner.slice(1 + bodyJoint(skeleton)), ...outer];
+}
+
+function ballSize(skeleton: Skeleton): number {
+  const lengths = skeleton.names.map((_, j) =>
+    Math.hypot(...skeleton.offsets.subarray(3 * j, 3 * j + 3)),
+  );
+  const bones = lengths
+    .filter((length, j) => skeleton.parents[j] >= 0 && length > 1e-4)
+    .sort((a, b) => a - b);
+  const median = bones.length ? bones[Math.floor(bones.length / 2)] : 0.1;
+  return Math.min(Math.max(0.115 * median, 0.002), 0.2);
+}
+
+/** Long bones are thicker, but less than in proportion; bones of no length are not seen. */
+function boneRadius(length: number, ball: number): number {
+  return Math.max(1e-6, Math.min(0.13 * length, 1.25 * ball + 0.028 * length));
+}

@@ -1,0 +1,45 @@
+// Numbers as a person reads them.
+
+export function formatLength(metres: number): string {
+  if (metres === 0) return "0";
+  for (const [unit, scale, from] of LENGTHS) {
+    if (metres >= from) return `${digits(metres / scale)} ${unit}`;
+  }
+  return `${digits(metres / 1e-9)} nm`;
+}
+
+const LENGTHS: [string, number, number][] = [
+  ["m", 1, 1],
+  ["cm", 1e-2, 2e-2],
+  ["mm", 1e-3, 1e-4],
+  ["µm", 1e-6, 1e-6],
+];
+
+export function formatSize(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  return bytes < 1e6 ? `${digits(bytes / 1e3)} kB` : `${digits(bytes / 1e6)} MB`;
+}
+
+export function formatRate(bitsPerSecond: number): string {
+  if (bitsPerSecond < 1000) return `${Math.round(bitsPerSecond)} bit/s`;
+  return bitsPerSecond < 1e6
+    ? `${digits(bitsPerSecond / 1e3)} kbit/s`
+    : `${digits(bitsPerSecond / 1e6)} Mbit/s`;
+}
+
+export function formatTime(seconds: number): string {
+  const minutes = Math.floor(seconds / 60);
+  const rest = (seconds - 60 * minutes).toFixed(2);
+  return `${minutes}:${rest.padStart(5, "0")}`;
+}
+
+export function formatRatio(ratio: number): string {
+  return `${digits(ratio)}×`;
+}
+
+/** Three digits that matter, no exponent, no trailing zeros after the point. */
+function digits(value: number): string {
+  const places = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  const text = value.toFixed(places);
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}

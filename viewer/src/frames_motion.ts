@@ -1,0 +1,151 @@
+// A motion that somebody else has decoded: frames from the local server, or inlined in the page.
+// The bytes are those of src/mocpack/viewing/frames.py.
+
+import { MocpackError, type Frames, type Motion, type Skeleton } from "./decoder";
+
+/** What the session says of a motion before its frames come; lengths in metres. */
+export interface Head {
+  skeleton: {
+    names: string[];
+    parents: number[];
+    offsets: number[];
+    endJoints: number[];
+    endOffsets: number[];
+    translated: number[];
+  };
+  frameCount: number;
+  frameTime: number;
+  codec: string;
+  bytes: Motion["bytes"];
+  declaredError: number | null;
+  measured: Motion["measured"];
+  metadata: unknown;
+}
+
+const MOST_KEPT = 1 << 28; // bytes of one motion
+
+/** Gives the block that holds frames `start` to `stop`, or more than those. */
+export type Fetch = (start: number, stop: number) => Promise<ArrayBuffer>;
+
+export function framesMotion(head: Head, fetchBlock: Fetch): Motion {
+  const skeleton = skeletonOf(head.skeleton);
+  const frames = async (start: number, stop: number): Promise<Frames> =>
+    readBlock(await fetchBlock(start, stop), skeleton, start, stop);
+  return {
+    skeleton,
+    frameCount: head.frameCount,
+    frameTime: head.frameTime,
+    codec: head.codec,
+    bytes: head.bytes,
+    declaredError: head.declaredError,
+    measured: head.measured,
+    metadata: head.metadata,
+    frames,
+    // the page shows whole frames only; nobody here asks for what lies between
+    sample: (seconds) => {
+      const frame = Math.min(
+        Math.max(Math.round(seconds / head.frameTime), 0),
+        head.frameCount - 1,
+      );
+      return frames(frame, frame + 1);
+    },
+    close: () => undefined,
+  };
+}
+
+/** Asks the local server, which answers with just these frames; what came is kept for the next version. */
+export function fromServer(url: string): Fetch {
+  const kept = new Map<string, ArrayBuffer>();
+  let room = MOST_KEPT;
+  return async (start, stop) => {
+    const path = `${url}/${start}/${stop}`;
+    const block = kept.get(path) ?? (await fetchBlock(path));
+    if (!kept.has(path) && block.byteLength <= room) {
+      kept.set(path, block);
+      room -= block.byteLength;
+    }
+    return block;
+  };
+}
+
+async function fetchBlock(path: string): Promise<ArrayBuffer> {
+  const answer = await fetch(path).catch(() => null);
+  if (!answer?.ok) {
+    throw new MocpackError("network", "the local server does not answer; is it still running?");
+  }
+  return answer.arrayBuffer();
+}
+
+/** Inflates the whole motion once. */
+export function fromGzip(data: Uint8Array<ArrayBuffer>): Fetch {
+  let whole: Promise<ArrayBuffer> | null = null;
+  return () => {
+    whole ??= new Response(
+      new Blob([data]).stream().pipeThrough(new DecompressionStream("gzip")),
+    ).arrayBuffer();
+    return whole;
+  };
+}
+
+function skeletonOf(facts: Head["skeleton"]): Skeleton {
+  return {
+    names: facts.names,
+    parents: Int32Array.from(facts.parents),
+    offsets: Float64Array.from(facts.offsets),
+    endJoints: Int32Array.from(facts.endJoints),
+    endOffsets: Float64Array.from(facts.endOffsets),
+    translated: Int32Array.from(facts.translated),
+  };
+}
+
+const MAGIC = 0x46434f4d; // "MOCF"
+const HEADER = 24;
+
+function readBlock(block: ArrayBuffer, skeleton: Skeleton, start: number, stop: number): Frames {
+  const view = new DataView(block);
+  if (block.byteLength < HEADER || view.getUint32(0, true) !== MAGIC || view.getUint8(4) !== 1) {
+    throw new MocpackError("format", "frames in a form that this page does not know");
+  }
+  const width = view.getUint8(5);
+  const [first, count, joints, moving] = [8, 12, 16, 20].map((at) => view.getUint32(at, true));
+  const size = HEADER + count * joints * 4 * width + count * moving * 24;
+  if (
+    block.byteLength !== size ||
+    joints !== skeleton.names.length ||
+    moving !== skeleton.translated.length
+  ) {
+    throw new MocpackError("truncated", "frames came in the wrong number");
+  }
+  const from = start - first;
+  const many = stop - start;
+  if (from < 0 || from + many > count)
+    throw new MocpackError("format", "other frames came than were asked for");
+  const Numbers = width === 8 ? Float64Array : Float32Array;
+  const rotations = new Numbers(block, HEADER + from * joints * 4 * width, many * joints * 4);
+  const moved = new Float64Array(
+    block,
+    HEADER + count * joints * 4 * width + from * moving * 24,
+    many * moving * 3,
+  );
+  return {
+    start,
+    count: many,
+    rotations: Float64Array.from(rotations),
+    translations: spread(moved, skeleton, many),
+  };
+}
+
+/** Gives every joint a translation: its own where it moves, else its offset. */
+function spread(moved: Float64Array, skeleton: Skeleton, count: number): Float64Array {
+  const joints = skeleton.names.length;
+  const moving = skeleton.translated.length;
+  const all = new Float64Array(count * joints * 3);
+  for (let t = 0; t < count; t++) {
+    all.set(skeleton.offsets, t * joints * 3);
+    skeleton.translated.forEach((joint, m) => {
+      const at = (t * moving + m) * 3;
+      all.set(moved.subarray(at, at + 3), (t * joints + joint) * 3);
+    });
+  }
+  return all;
+}

@@ -1,0 +1,83 @@
+// `window.mocpack`: what tests and the picture maker may ask of the page. Described in docs/viewer.md.
+
+import type { App } from "./app";
+import type { Start } from "./session";
+
+export interface Hook {
+  /** Settles when the motions of the session are open (or could not be). */
+  ready: Promise<void>;
+  state(): Record<string, unknown>;
+  /** World positions of the joints in metres, x, y, z each, read from the scene. */
+  positions(which?: "packed" | "original"): number[] | null;
+  /** The error of each frame in metres, null where it is not known yet. */
+  errors(): (number | null)[] | null;
+  /** Show a frame, wait for its data, and draw it. */
+  show(frame: number): Promise<void>;
+}
+
+declare global {
+  interface Window {
+    mocpack: Hook;
+  }
+}
+
+export function install(app: App, ready: Promise<void>): void {
+  window.mocpack = {
+    ready,
+    state: () => state(app),
+    positions: (which = "packed") => positions(app, which),
+    errors: () => {
+      const errors = app.version?.errors;
+      return errors
+        ? [...errors.frames].map((error) => (Number.isNaN(error) ? null : error))
+        : null;
+    },
+    show: (frame) => show(app, frame),
+  };
+}
+
+export function applyStart(app: App, start: Start): void {
+  document.body.classList.toggle("bare", start.bare ?? false);
+  if (start.layout) app.setLayout(start.layout);
+  if (start.frame) app.seek(start.frame);
+}
+
+function state(app: App): Record<string, unknown> {
+  const { version, playback } = app;
+  return {
+    name: version?.name ?? null,
+    frame: playback.frame,
+    frameCount: playback.frameCount,
+    playing: playback.playing,
+    speed: playback.speed,
+    loop: playback.loop,
+    layout: app.layout,
+    versions: app.clip?.versions.map((each) => each.name) ?? [],
+    original: app.clip?.original?.name ?? null,
+    worstFrame: version?.errors?.worstFrame ?? null,
+    largestError: version?.errors?.max ?? null,
+    loaded: version?.windows.filter((window) => window === "ready").length ?? 0,
+    windows: version?.windows.length ?? 0,
+    everythingLoaded:
+      app.clip?.versions.every((each) => each.windows.every((window) => window === "ready")) ??
+      false,
+  };
+}
+
+function positions(app: App, which: "packed" | "original"): number[] | null {
+  const figure = which === "packed" ? app.stage.packed : app.stage.original;
+  const origin = app.clip?.origin;
+  if (!figure || !origin) return null;
+  return figure.jointPositions().map((value, k) => value + origin[k % 3]);
+}
+
+async function show(app: App, frame: number): Promise<void> {
+  app.playback.playing = false;
+  app.seek(frame);
+  while (!app.version?.poses.at(app.playback.frame)) {
+    if (app.frameFailed) throw new Error(`frame ${frame} cannot be decoded`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  app.seek(frame);
+  app.stage.draw(app.layout, true);
+}

@@ -1,0 +1,63 @@
+// Starts the page.
+
+import { App } from "./app";
+import { bindControls } from "./controls";
+import { byId } from "./dom";
+import { listenForFiles } from "./drop";
+import { applyStart, install } from "./hook";
+import { describe, showMessage } from "./message";
+import { loadDecoder } from "./resources";
+import { findSession, laterRawBytes, openEntry, type Named, type Session } from "./session";
+import { startTheme } from "./theme";
+
+async function openSession(app: App, session: Session): Promise<void> {
+  const opened: { role: string; named: Named }[] = [];
+  for (const entry of session.motions) {
+    try {
+      opened.push({ role: entry.role, named: await openEntry(entry) });
+    } catch (error) {
+      showMessage(describe(error, entry.name));
+    }
+  }
+  const packed = opened.filter(({ role }) => role === "packed").map(({ named }) => named);
+  const original = opened.find(({ role }) => role === "original")?.named ?? null;
+  const wanted = session.motions[session.chosen]?.name;
+  if (!packed.length) {
+    byId("welcome").hidden = false;
+    return;
+  }
+  await app.show(
+    packed,
+    original,
+    session.rawBytes,
+    packed.find(({ name }) => name === wanted) ?? packed[0],
+  );
+  if (session.start) applyStart(app, session.start);
+  if (session.rawBytes === null)
+    void laterRawBytes().then((bytes) => bytes && app.setRawBytes(bytes));
+}
+
+async function start(): Promise<void> {
+  const session = await findSession();
+  // the decoder is there before the first file is dropped, network or not
+  loadDecoder(session?.wasm).catch((error: unknown) => showMessage(describe(error, "the decoder")));
+  const app = new App();
+  bindControls(
+    app,
+    startTheme(session?.start?.theme, (theme) => app.setTheme(theme)),
+  );
+  listenForFiles((files) => void app.take(files));
+  const ready = session ? openSession(app, session) : Promise.resolve();
+  install(app, ready);
+  byId("welcome").hidden = session !== null;
+  let before = performance.now();
+  const step = (now: number): void => {
+    app.tick(Math.min((now - before) / 1000, 0.25));
+    before = now;
+    requestAnimationFrame(step);
+  };
+  requestAnimationFrame(step);
+  await ready;
+}
+
+start().catch((error: unknown) => showMessage(describe(error, "the page")));

@@ -1,0 +1,253 @@
+// The three-dimensional view: figures on a ground, one camera, drawn once or side by side.
+
+import {
+  Color,
+  DirectionalLight,
+  HemisphereLight,
+  Matrix4,
+  PerspectiveCamera,
+  Scene,
+  Vector3,
+  WebGLRenderer,
+} from "three";
+import { OrbitControls } from "three/addons/controls/OrbitControls.js";
+import { PALETTES, type Palette } from "./colours";
+import type { Skeleton } from "./decoder";
+import { Figure, ghostMaterial, shadowMaterial, solidMaterial } from "./figure";
+import { Ground } from "./ground";
+import type { Layout } from "./session";
+
+const LIGHT = new Vector3(0.55, 1, 0.4); // from where the shadows fall
+
+// thinner than what covers it, so that it shows only where the two differ
+const GHOST = 0.94;
+const RISE = 0.6; // share of a rise that the camera follows: a jump is still a jump, and stays in view
+
+/** A figure as the camera sees it, in metres of the scene. */
+export interface Body {
+  ground: number;
+  height: number;
+  width: number;
+  root: Vector3;
+}
+
+export class Stage {
+  palette: Palette = PALETTES.light;
+  follow = true;
+  packed: Figure | null = null;
+  original: Figure | null = null;
+  private ghost: Figure | null = null;
+  private readonly renderer: WebGLRenderer;
+  private readonly scene = new Scene();
+  private readonly camera = new PerspectiveCamera(32, 1, 0.05, 500);
+  private readonly controls: OrbitControls;
+  private readonly ground = new Ground();
+  private readonly shade = shadowMaterial();
+  private readonly sky = new HemisphereLight(0xffffff, 0xffffff, 1.6);
+  private dirty = true;
+  private split = false;
+  private size = { width: 0, height: 0 };
+  private home = { goal: new Vector3(0, 0.9, 0), height: 1.8, width: 1, level: 0, rootLevel: 0 };
+  private readonly anchor = new Vector3(); // the followed point; what the reader panned stays panned
+
+  constructor(canvas: HTMLCanvasElement) {
+    this.renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true, stencil: true });
+    this.renderer.setClearColor(0, 0);
+    this.renderer.autoClear = false;
+    this.controls = new OrbitControls(this.camera, canvas);
+    Object.assign(this.controls, {
+      enableDamping: true,
+      dampingFactor: 0.12,
+      minDistance: 0.2,
+      maxDistance: 100,
+    });
+    this.controls.addEventListener("change", () => this.invalidate());
+    const sun = new DirectionalLight(0xffffff, 2.1);
+    sun.position.copy(LIGHT);
+    this.scene.add(this.ground.mesh, this.sky, sun);
+  }
+
+  invalidate(): void {
+    this.dirty = true;
+  }
+
+  setPalette(palette: Palette, dark: boolean): void {
+    this.palette = palette;
+    this.ground.colour(palette.grid);
+    this.shade.opacity = palette.shadow;
+    this.sky.groundColor.set(dark ? 0x2c3238 : 0xb9b2a6);
+    this.sky.intensity = dark ? 1.25 : 1.7;
+    this.invalidate();
+  }
+
+  /** Put new figures on the stage; an original comes as a solid and as a ghost. */
+  setFigures(skeleton: Skeleton, hasOriginal: boolean): void {
+    for (const figure of [this.packed, this.original, this.ghost]) this.remove(figure);
+    this.packed = this.add(new Figure(skeleton, solidMaterial(), this.shade), 1);
+    this.original = hasOriginal
+      ? this.add(new Figure(skeleton, solidMaterial(), this.shade), 1)
+      : null;
+    this.ghost = hasOriginal
+      ? this.add(new Figure(skeleton, ghostMaterial(), this.shade, GHOST), 0)
+      : null;
+  }
+
+  /** Look at a figure: where it stands, how tall and how wide it is, the root at rest. */
+  frame(body: Body, origin: readonly number[]): void {
+    const { ground, height, width, root } = body;
+    this.ground.place(ground, origin[0], origin[2]);
+    const level = ground + 0.48 * height;
+    this.home = {
+      goal: new Vector3(root.x, level, root.z),
+      height,
+      width,
+      level,
+      rootLevel: root.y,
+    };
+    this.castShadows(ground);
+    this.resetView();
+  }
+
+  resetView(): void {
+    const { goal, height } = this.home;
+    this.anchor.copy(goal);
+    this.controls.target.copy(goal);
+    if (this.aspect < 1) this.controls.target.y -= 0.07 * height; // buttons lie over the feet there
+    const away = new Vector3(0.62, 0.2, 0.78).setLength(this.fittingDistance());
+    this.camera.position.addVectors(this.controls.target, away);
+    this.controls.update();
+    this.invalidate();
+  }
+
+  /** One view or two halves: step back or forward as much as that asks, whatever the reader chose. */
+  private setSplit(split: boolean): void {
+    if (split === this.split) return;
+    const before = this.fittingDistance();
+    this.split = split;
+    const { target } = this.controls;
+    this.camera.position
+      .sub(target)
+      .multiplyScalar(this.fittingDistance() / before)
+      .add(target);
+    this.controls.update();
+  }
+
+  private get aspect(): number {
+    return this.size.width / Math.max(this.size.height, 1) / (this.split ? 2 : 1);
+  }
+
+  /** From where the figure fills the view, be it long or tall. */
+  private fittingDistance(): number {
+    const { height, width } = this.home;
+    const tall = Math.max(1.24 * height, (1.15 * width) / this.aspect);
+    // what reaches towards the camera looks larger
+    return tall / (2 * Math.tan((this.camera.fov * Math.PI) / 360)) + 0.35 * width;
+  }
+
+  /** Carry the camera along with the root, all at once or a share of the way. */
+  moveTo(root: Vector3, share: number): void {
+    const { goal, level, rootLevel } = this.home;
+    goal.set(root.x, level + RISE * (root.y - rootLevel), root.z);
+    if (!this.follow) return;
+    const step = goal.clone().sub(this.anchor).multiplyScalar(share);
+    if (step.lengthSq() < 1e-10) return;
+    this.anchor.add(step);
+    this.controls.target.add(step);
+    this.camera.position.add(step);
+    this.invalidate();
+  }
+
+  poseOriginal(points: Float32Array): void {
+    this.original?.pose(points);
+    this.ghost?.pose(points);
+    this.invalidate();
+  }
+
+  colourOriginal(colour: Color): void {
+    for (const figure of [this.original, this.ghost]) figure?.colour((_, out) => out.copy(colour));
+    this.invalidate();
+  }
+
+  resize(width: number, height: number): void {
+    this.size = { width, height };
+    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    this.renderer.setSize(width, height, false);
+    this.invalidate();
+  }
+
+  /** Draw, if anything has changed since. */
+  draw(layout: Layout, force = false): void {
+    this.controls.update();
+    if (!this.dirty && !force) return;
+    this.dirty = false;
+    this.ground.follow(this.controls.target, this.camera.position.distanceTo(this.controls.target));
+    this.setSplit(layout === "side" && this.original !== null);
+    this.renderer.setScissorTest(false);
+    this.renderer.clear();
+    const { width, height } = this.size;
+    if (!this.split) return this.drawPart(layout, 0, width, height);
+    const half = Math.floor(width / 2);
+    this.drawPart("original", 0, half, height);
+    this.drawPart("packed", half, width - half, height);
+  }
+
+  private drawPart(layout: Layout, left: number, width: number, height: number): void {
+    const overlay = layout === "overlay" || !this.original;
+    this.show(this.packed, overlay || layout === "packed");
+    this.show(this.ghost, overlay);
+    this.show(this.original, !overlay && layout === "original");
+    this.camera.aspect = width / Math.max(height, 1);
+    this.camera.updateProjectionMatrix();
+    this.renderer.setViewport(left, 0, width, height);
+    this.renderer.setScissor(left, 0, width, height);
+    this.renderer.setScissorTest(true);
+    this.renderer.clearStencil();
+    this.renderer.render(this.scene, this.camera);
+  }
+
+  private show(figure: Figure | null, visible: boolean): void {
+    if (!figure) return;
+    figure.group.visible = visible;
+    figure.shadow.visible = visible && figure !== this.ghost;
+  }
+
+  private add(figure: Figure, order: number): Figure {
+    for (const mesh of figure.group.children) mesh.renderOrder = order;
+    for (const mesh of figure.shadow.children) mesh.renderOrder = -1;
+    figure.shadow.matrixAutoUpdate = false;
+    this.scene.add(figure.group, figure.shadow);
+    return figure;
+  }
+
+  private remove(figure: Figure | null): void {
+    if (!figure) return;
+    this.scene.remove(figure.group, figure.shadow);
+    figure.dispose();
+  }
+
+  /** Flatten the shadows of all figures onto the ground, along the light. */
+  private castShadows(ground: number): void {
+    const [x, z] = [LIGHT.x / LIGHT.y, LIGHT.z / LIGHT.y];
+    const flat = new Matrix4().set(
+      1,
+      -x,
+      0,
+      x * ground,
+      0,
+      0,
+      0,
+      ground + 1e-3,
+      0,
+      -z,
+      1,
+      z * ground,
+      0,
+      0,
+      0,
+      1,
+    );
+    for (const figure of [this.packed, this.original, this.ghost]) {
+      figure?.shadow.matrix.copy(flat);
+    }
+  }
+}

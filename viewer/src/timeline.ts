@@ -1,0 +1,241 @@
+// The curve of errors over all frames, which is also what one scrubs.
+
+import { byId } from "./dom";
+import type { ErrorTrack } from "./error_track";
+import { formatLength, formatTime } from "./format";
+
+export interface TimelineView {
+  frame: number;
+  frameCount: number;
+  frameTime: number;
+  errors: ErrorTrack | null;
+  /** The error that the file declares, drawn as a line. */
+  declared: number | null;
+  /** The error at the hot end of the colours. */
+  full: number;
+  scale: string[];
+}
+
+const PAD = { left: 6, right: 6, top: 14, bottom: 16 };
+
+export class Timeline {
+  private readonly element = byId("timeline");
+  private readonly canvas = byId<HTMLCanvasElement>("curve");
+  private readonly tip = byId("tip");
+  private view: TimelineView | null = null;
+  private hover: number | null = null;
+
+  constructor(private readonly seek: (frame: number) => void) {
+    this.element.addEventListener("pointerdown", (event) => {
+      this.element.setPointerCapture(event.pointerId);
+      this.seek(this.frameAt(event));
+    });
+    this.element.addEventListener("pointermove", (event) => {
+      if (this.element.hasPointerCapture(event.pointerId)) this.seek(this.frameAt(event));
+      this.showTip(this.frameAt(event));
+    });
+    this.element.addEventListener("pointerleave", () => this.showTip(null));
+    new ResizeObserver(() => this.draw()).observe(this.element);
+  }
+
+  update(view: TimelineView): void {
+    this.view = view;
+    this.element.classList.toggle("plain", view.errors === null);
+    this.element.setAttribute("aria-valuemax", String(view.frameCount - 1));
+    this.element.setAttribute("aria-valuenow", String(view.frame));
+    this.element.setAttribute("aria-valuetext", `frame ${view.frame}`);
+    if (this.hover !== null) this.showTip(this.hover);
+    this.draw();
+  }
+
+  private frameAt(event: PointerEvent): number {
+    const box = this.element.getBoundingClientRect();
+    const share =
+      (event.clientX - box.left - PAD.left) / Math.max(1, box.width - PAD.left - PAD.right);
+    const last = (this.view?.frameCount ?? 1) - 1;
+    return Math.round(Math.min(Math.max(share, 0), 1) * last);
+  }
+
+  private showTip(frame: number | null): void {
+    this.hover = frame;
+    this.tip.hidden = frame === null || this.view === null;
+    if (frame === null || this.view === null) return;
+    const error = this.view.errors?.frames[frame];
+    const known = error !== undefined && !Number.isNaN(error);
+    const place = `frame ${frame} · ${formatTime(frame * this.view.frameTime)}`;
+    this.tip.textContent = known ? `${formatLength(error)} · ${place}` : place;
+    const half = this.tip.offsetWidth / 2;
+    const x = this.x(frame, this.element.clientWidth);
+    this.tip.style.left = `${Math.min(Math.max(x, half), this.element.clientWidth - half)}px`;
+  }
+
+  private x(frame: number, width: number): number {
+    const last = Math.max(1, (this.view?.frameCount ?? 1) - 1);
+    return PAD.left + (frame / last) * (width - PAD.left - PAD.right);
+  }
+
+  private draw(): void {
+    const { clientWidth: width, clientHeight: height } = this.element;
+    const ratio = Math.min(devicePixelRatio, 2);
+    if (
+      this.canvas.width !== Math.round(width * ratio) ||
+      this.canvas.height !== Math.round(height * ratio)
+    ) {
+      this.canvas.width = Math.round(width * ratio);
+      this.canvas.height = Math.round(height * ratio);
+    }
+    const context = this.canvas.getContext("2d");
+    if (!context || !this.view) return;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    const style = getComputedStyle(document.documentElement);
+    const ink = (name: string): string => style.getPropertyValue(name).trim();
+    if (this.view.errors) this.drawCurve(context, this.view.errors, width, height, ink);
+    else this.drawTrack(context, width, height, ink);
+    this.drawPlayhead(context, width, height, ink);
+  }
+
+  private drawTrack(
+    context: CanvasRenderingContext2D,
+    width: number,
+    height: number,
+    ink: (name: string) => string,
+  ): void {
+    const y = height / 2 - 2;
+    context.fillStyle = ink("--line");
+    context.fillRect(PAD.left, y, width - PAD.left - PAD.right, 4);
+    context.fillStyle = ink("--accent");
+    context.fillRect(PAD.left, y, this.x(this.view?.frame ?? 0, width) - PAD.left, 4);
+  }
+
+  private drawCurve(
+    context: CanvasRenderingContext2D,
+    errors: ErrorTrack,
+    width: number,
+    height: number,
+    ink: (name: string) => string,
+  ): void {
+    const view = this.view as TimelineView;
+    const base = height - PAD.bottom;
+    const top = 1.08 * Math.max(errors.max, view.declared ?? 0, 1e-9);
+    const y = (error: number): number => base - (error / top) * (base - PAD.top);
+    this.drawTimes(context, width, height, ink);
+    const columns = this.columns(errors, width);
+    const gradient = context.createLinearGradient(0, base, 0, y(Math.max(view.full, 1e-9)));
+    view.scale.forEach((colour, i) => gradient.addColorStop(i / (view.scale.length - 1), colour));
+    context.fillStyle = gradient;
+    context.beginPath();
+    columns.forEach((error, x) => {
+      if (error >= 0) context.rect(x, y(error), 1.02, base - y(error));
+    });
+    context.fill();
+    context.fillStyle = ink("--line");
+    context.fillRect(PAD.left, base, width - PAD.left - PAD.right, 1);
+    if (view.declared !== null)
+      this.drawBound(context, y(view.declared), view.declared, width, ink);
+    if (errors.worstFrame >= 0)
+      this.drawWorst(context, this.x(errors.worstFrame, width), y(errors.max), ink);
+  }
+
+  /** Largest error under each pixel, -1 where none is known. */
+  private columns(errors: ErrorTrack, width: number): Float32Array {
+    const columns = new Float32Array(Math.ceil(width)).fill(-1);
+    const last = Math.max(1, errors.frameCount - 1);
+    const inner = width - PAD.left - PAD.right;
+    for (let x = PAD.left; x < width - PAD.right; x++) {
+      const from = Math.round(((x - PAD.left) / inner) * last);
+      const to = Math.max(from, Math.round(((x + 1 - PAD.left) / inner) * last) - 1);
+      for (let frame = from; frame <= Math.min(to, last); frame++) {
+        const error = errors.frames[frame];
+        if (error > columns[x]) columns[x] = error;
+      }
+    }
+    return columns;
+  }
+
+  private drawTimes(
+    context: CanvasRenderingContext2D,
+    width: number,
+    height: number,
+    ink: (name: string) => string,
+  ): void {
+    const view = this.view as TimelineView;
+    const seconds = view.frameCount * view.frameTime;
+    const step = TICKS.find((tick) => (tick / seconds) * width >= 70) ?? 600;
+    context.fillStyle = ink("--muted");
+    context.font = "11px system-ui, sans-serif";
+    for (let at = 0; at < seconds; at += step) {
+      const x = this.x(at / view.frameTime, width);
+      context.globalAlpha = 0.25;
+      context.fillRect(x, PAD.top, 1, height - PAD.bottom - PAD.top);
+      context.globalAlpha = 1;
+      if (x < width - 30) context.fillText(formatTick(at), x + 3, height - 3);
+    }
+  }
+
+  private drawBound(
+    context: CanvasRenderingContext2D,
+    y: number,
+    bound: number,
+    width: number,
+    ink: (name: string) => string,
+  ): void {
+    context.strokeStyle = ink("--hot");
+    context.setLineDash([4, 4]);
+    context.globalAlpha = 0.8;
+    context.beginPath();
+    context.moveTo(PAD.left, Math.round(y) + 0.5);
+    context.lineTo(width - PAD.right, Math.round(y) + 0.5);
+    context.stroke();
+    context.setLineDash([]);
+    context.globalAlpha = 1;
+    context.font = "11px system-ui, sans-serif";
+    context.fillStyle = ink("--hot");
+    context.textAlign = "right";
+    context.fillText(`allowed ${formatLength(bound)}`, width - PAD.right, y - 4);
+    context.textAlign = "left";
+  }
+
+  private drawWorst(
+    context: CanvasRenderingContext2D,
+    x: number,
+    y: number,
+    ink: (name: string) => string,
+  ): void {
+    context.fillStyle = ink("--hot");
+    context.beginPath();
+    context.moveTo(x, y - 1);
+    context.lineTo(x + 4, y - 6);
+    context.lineTo(x, y - 11);
+    context.lineTo(x - 4, y - 6);
+    context.fill();
+  }
+
+  private drawPlayhead(
+    context: CanvasRenderingContext2D,
+    width: number,
+    height: number,
+    ink: (name: string) => string,
+  ): void {
+    const view = this.view as TimelineView;
+    const x = this.x(view.frame, width);
+    context.fillStyle = ink("--ink");
+    if (view.errors) {
+      context.fillRect(Math.round(x) - 0.75, 4, 1.5, height - PAD.bottom - 4);
+      context.beginPath();
+      context.roundRect(x - 5, 0, 10, 9, 3);
+      context.fill();
+      return;
+    }
+    context.beginPath();
+    context.arc(x, height / 2, 7, 0, 7);
+    context.fill();
+  }
+}
+
+const TICKS = [0.1, 0.25, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300];
+
+function formatTick(seconds: number): string {
+  if (seconds < 60) return `${+seconds.toFixed(2)} s`;
+  return `${Math.floor(seconds / 60)}:${String(Math.round(seconds % 60)).padStart(2, "0")}`;
+}
