@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 CORE := $(shell find core bindings CMakeLists.txt -type f 2>/dev/null)
 
-.PHONY: help setup demo test lint format golden sizes bench gltf-peers promise test-core test-blender clean
+.PHONY: help setup demo test lint format golden sizes bench pages gltf-peers promise test-core test-blender clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
