@@ -11,7 +11,7 @@ WASM_TOOL := $(if $(findstring ziglang,$(WASM_CXX)),.venv/.wasm)
 
 PAGE := src/mocpack/viewing/page/index.html
 
-.PHONY: help setup demo test lint format golden sizes bench gltf-peers promise wasm js js-tools viewer pictures \
+.PHONY: help setup demo test lint format golden sizes bench pages gltf-peers promise wasm js js-tools viewer pictures \
   test-core test-blender clean
 
 help:  ## this list
@@ -111,6 +111,9 @@ sizes: $(READY)  ## rewrite the table of sizes that the tests compare with, on p
 
 bench: $(READY)  ## every speed and size figure of the docs
 	@for script in benchmarks/bench_*.py; do echo "==> $$script"; $(BIN)/python $$script || exit 1; done
+
+pages: $(READY)  ## docs/benchmarks.md, docs/growth.md and the README's table, from benchmarks/results
+	@$(BIN)/python benchmarks/headline.py page && $(BIN)/python benchmarks/growth.py page
 
 gltf-peers:  ## the glTF tools from npm that the bench compares with (58 MB in benchmarks/node)
 	@npm ci --prefix benchmarks/node --no-audit --no-fund --silent

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.figure import Figure
 
 import mocpack
@@ -45,7 +46,8 @@ CODECS = (
 FRAMES = (100, 1_000, 10_000, 100_000, 1_000_000)
 JOINTS = (1, 3, 10, 30, 100, 300)
 CHAIN_FRAMES = 1_000
-LIMITS = Limits(seconds=150.0, megabytes=14_000)
+LIMITS = Limits(processor_seconds=150, megabytes=14_000)
+COLOURS = colormaps["tab20"].colors
 COSTS = {
     "encode_seconds": "encode, s",
     "decode_seconds": "decode, s",
@@ -110,8 +112,8 @@ def outlook(row, axis):
     """Return why ten times as many frames are not worth trying; None where they are."""
     if row.get("failure"):
         return f"not tried: {row['size']:,} {axis} failed"
-    # twice: a first run and, where that is quick, more
-    if axis == "frames" and 10 * (row["encode_seconds"] + row["decode_seconds"]) > LIMITS.seconds:
+    seconds = row["encode_seconds"] + row["decode_seconds"]
+    if axis == "frames" and 10 * seconds > LIMITS.processor_seconds:
         return f"not tried: {row['size']:,} took {row['encode_seconds']:.3g} s to encode"
     return None
 
@@ -148,7 +150,7 @@ def page():
         "Frames are all clips of `cmu` one after the other, again from the start where they are",
         f"too few; joints are chains of {CHAIN_FRAMES:,} frames. Every codec at its default",
         "setting, one thread, each point in a process of its own with"
-        f" {LIMITS.seconds:g} s and {LIMITS.megabytes / 1000:g} GB at most.",
+        f" {LIMITS.processor_seconds} s and {LIMITS.megabytes / 1000:g} GB at most.",
         "Time is the processor's, the median of up to five runs; memory is what encoding or",
         "decoding adds to the process that holds the clip. Made by `python benchmarks/growth.py",
         "page` from `benchmarks/results/growth.csv`, which `measure` rewrites.",
@@ -156,6 +158,11 @@ def page():
         f"{'; '.join(head)}; mocpack at {', '.join(dict.fromkeys(r['commit'] for r in rows))}.",
         "",
         "![Time and memory against frames and joints, logarithmic](pictures/growth.svg)",
+        "",
+        "Where time grows a little faster than frames, it is memory's: arrays beyond some 30 MB",
+        "are given back to the system and fetched anew, page by page, with every step.",
+        "`fk-wavelet` encodes 60,000 frames in 6.5 times the processor's own time of 10,000, but",
+        "the system's share rises from a twentieth to a quarter; `wavelet` sorts besides.",
         "",
     ]
     for axis in ("frames", "joints"):
@@ -197,18 +204,17 @@ def picture(rows):
     grid = figure.subplots(2, len(COSTS))
     for line, axis in zip(grid, ("frames", "joints"), strict=True):
         for axes, (cost, label) in zip(line, COSTS.items(), strict=True):
+            axes.set(xscale="log", yscale="log", xlabel=axis, ylabel=label)
             for number, codec in enumerate(CODECS):
                 mine = [r for r in rows if (r["axis"], r["codec"]) == (axis, codec)]
                 points = [(int(r["size"]), float(r[cost])) for r in mine if float(r[cost] or 0)]
-                style = {"marker": "osD^vP*Xhd<>"[number], "color": f"C{number % 10}"}
+                style = {"marker": "osD^vP*Xhd<>"[number], "color": COLOURS[number]}
                 axes.plot(*np.array(points).reshape(-1, 2).T, markersize=4, label=codec, **style)
-            sizes = np.array(FRAMES if axis == "frames" else JOINTS, float)
-            low, high = axes.get_ylim()
-            axes.plot(sizes, low * sizes / sizes[0] * 3, ":", color="#999999", linewidth=1)
-            axes.set(xscale="log", yscale="log", xlabel=axis, ylabel=label, ylim=(low, high))
+            sizes, bounds = np.array(FRAMES if axis == "frames" else JOINTS, float), axes.get_ylim()
+            slope = 2 * bounds[0] * sizes / sizes[0]
+            axes.plot(sizes, slope, ":", color="#999999", linewidth=1, label="in proportion")
+            axes.set_ylim(bounds)
             axes.grid(alpha=0.3, which="both", linewidth=0.4)
-            if high > 0:
-                axes.set_ylim(min(p for p in (low, high) if p > 0) if low <= 0 else low, high)
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=8)
     return figure

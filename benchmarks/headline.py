@@ -292,6 +292,8 @@ def headline():
     _, rows = load(SIZES)
     lines = []
     for codec in IN_README:
+        if not any(r["codec"] == codec for r in rows):
+            continue
         cells = [readme_cell(at_bound(rows, codec, bound)) for bound in BOUNDS]
         lines.append(
             (cells[1][0], f"| `{codec}` | {ABOUT[codec]} | {' | '.join(c for _, c in cells)} |")
@@ -320,8 +322,8 @@ def introduction(rows):
 
 def readme_cell(rows):
     failed = [r for r in rows if r["failure"]]
-    if failed or not rows:
-        return float("inf"), f"fails on {len(failed)}" if rows else "–"
+    if failed:
+        return float("inf"), f"fails on {len(failed)}"
     size = sum(int(r["file_bytes"]) for r in rows)
     return size, f"{size / 1000:,.0f}"
 

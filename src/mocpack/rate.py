@@ -128,7 +128,7 @@ def _within_error(clip: AnyClip, codec: Codec, target: Target, effort: str) -> A
         bounded = codec.with_bound(
             max_error=target.max_error, mean_error=target.mean_error, effort=effort
         )
-        best: Attempt | None = attempt(clip, bounded, declared=target.max_error)
+        best = attempt(clip, bounded, declared=target.max_error)
     elif isinstance(codec, SupportsQuality):
         best = _search(
             clip,
@@ -139,10 +139,10 @@ def _within_error(clip: AnyClip, codec: Codec, target: Target, effort: str) -> A
         )
     else:
         best = attempt(clip, codec, declared=target.max_error)
-    if best is None or not error(best) <= bound:
-        reached = "" if best is None else f"; it reaches {format_length(error(best))}"
+    if not error(best) <= bound:
         raise BoundError(
-            f"{codec.codec_id} cannot keep this clip within {format_length(bound)}{reached}"
+            f"{codec.codec_id} cannot keep this clip within {format_length(bound)}; "
+            f"it reaches {format_length(error(best))}"
         )
     return best
 
@@ -154,10 +154,10 @@ def _within_size(clip: AnyClip, codec: Codec, limit: int, effort: str) -> Attemp
         best = _search(clip, codec, lambda made: _over(len(made.data), limit), finest=True)
     else:
         best = attempt(clip, codec)
-    if best is None or len(best.data) > limit:
-        reached = "" if best is None else f"; it needs {format_size(len(best.data))}"
+    if len(best.data) > limit:
         raise BoundError(
-            f"{codec.codec_id} cannot pack this clip into {format_size(limit)}{reached}"
+            f"{codec.codec_id} cannot pack this clip into {format_size(limit)}; "
+            f"it needs {format_size(len(best.data))}"
         )
     return best
 
@@ -179,11 +179,12 @@ def _search(
     *,
     finest: bool,
     declared: float | None = None,
-) -> Attempt | None:
+) -> Attempt:
     """Return the best setting of the knob whose `excess` over the target is not above 0.
 
     With `finest`, the finest one (a size is kept by coarse settings), else the one of the
-    smallest file (an error is kept by fine ones). None if none that was tried keeps the target.
+    smallest file (an error is kept by fine ones). Where none keeps the target, the one that comes
+    nearest to it.
     """
     assert isinstance(codec, SupportsQuality)
     scale = Scale(codec.quality, finest=finest)
@@ -205,7 +206,7 @@ def _search(
     close_in(lambda place: excess(made(place)), start, worth=worth)
     good = {v: one for v, one in tried.items() if excess(one) <= 0}
     if not good:
-        return None
+        return min(tried.values(), key=excess)
     return good[max(good, key=scale.place)] if finest else min(good.values(), key=_size)
 
 

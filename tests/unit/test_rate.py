@@ -82,8 +82,13 @@ def test_a_bound_that_cannot_be_kept_is_a_bound_error_that_says_what_can():
         mocpack.encode(CLIP, "raw", max_error=1e-11)
 
 
+def test_a_search_that_finds_nothing_says_what_its_finest_setting_reaches():
+    with pytest.raises(BoundError, match=r"rounding cannot keep .* it reaches \d"):
+        mocpack.encode(CLIP, Rounding(), max_error=1e-9)
+
+
 def test_a_size_that_cannot_be_kept_is_a_bound_error():
-    with pytest.raises(BoundError, match="cannot pack this clip into 200 B"):
+    with pytest.raises(BoundError, match="cannot pack this clip into 200 B; it needs "):
         mocpack.encode(CLIP, Rounding(), size=200)
 
 

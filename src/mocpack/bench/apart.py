@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -36,11 +37,15 @@ class Limits:
     Attributes
     ----------
     seconds : float, optional
+        By the clock, loading not counted.
+    processor_seconds : int, optional
+        Of the processor, for the whole process: the same on a busy machine.
     megabytes : int, optional
         Of address space for the whole process, libraries included.
     """
 
     seconds: float | None = None
+    processor_seconds: int | None = None
     megabytes: int | None = None
 
 
@@ -89,7 +94,7 @@ def run_apart(
 def _start(work: Work, subject: Any, items: deque[Any], limits: Limits) -> _Running:
     context = fresh_processes()
     ours, theirs = context.Pipe(duplex=False)
-    arguments = (work, subject, list(items), theirs, limits.megabytes)
+    arguments = (work, subject, list(items), theirs, limits)
     process = context.Process(target=_serve, args=arguments, daemon=True)
     process.start()
     theirs.close()  # so that the end of the process ends the pipe
@@ -97,10 +102,14 @@ def _start(work: Work, subject: Any, items: deque[Any], limits: Limits) -> _Runn
 
 
 def _serve(
-    work: Work, subject: Any, items: Sequence[Any], results: Connection, megabytes: int | None
+    work: Work, subject: Any, items: Sequence[Any], results: Connection, limits: Limits
 ) -> None:
-    if megabytes is not None:
-        resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+    if limits.megabytes is not None:
+        most = limits.megabytes << 20
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    if limits.processor_seconds is not None:
+        most = limits.processor_seconds
+        resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))
     Thread(target=_end_with_parent, daemon=True).start()
     results.send(READY)
     for result in work(subject, items):
@@ -138,4 +147,6 @@ def _end_of(one: _Running, limits: Limits) -> str | None:
     if one.process.is_alive():
         return None
     code = one.process.exitcode or 0
+    if code == -signal.SIGXCPU:
+        return f"took more than {limits.processor_seconds} s of the processor"
     return f"the process was ended by signal {-code}" if code < 0 else f"ended with code {code}"

@@ -15,6 +15,8 @@ def act(subject, items):
             time.sleep(60)
         if item == "hoard":
             bytearray(3 << 30)
+        while item == "toil":
+            pass
         yield f"{subject} {item}"
 
 
@@ -42,3 +44,8 @@ def test_an_item_that_takes_too_long_is_lost_and_the_next_is_done():
 def test_an_item_that_wants_too_much_memory_is_lost():
     found = outcome([("a", ["hoard"])], limits=Limits(megabytes=2048))
     assert found["a", "hoard"] == Lost("ended with code 1")
+
+
+def test_an_item_that_wants_too_much_of_the_processor_is_lost():
+    found = outcome([("a", ["toil"])], limits=Limits(processor_seconds=2))
+    assert found["a", "toil"] == Lost("took more than 2 s of the processor")
