@@ -26,6 +26,8 @@ def files(motion, tmp_path_factory):
     for bound in ("20mm", "1mm"):
         data = mocpack.encode(motion, max_error=bound, effort="fast")
         (folder / f"walk-{bound}.mocp").write_bytes(data)
+    layered = mocpack.encode(motion, "keysine:layers=3", max_error="2mm", effort="fast")
+    (folder / "layered.mocp").write_bytes(layered)
     (folder / "raw.mocp").write_bytes(mocpack.encode(motion, "raw"))
     packed = mocpack.encode(struck(motion), max_error="0.5mm", effort="fast")
     (folder / "struck.mocp").write_bytes(packed)

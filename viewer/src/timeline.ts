@@ -191,8 +191,10 @@ export class Timeline {
     context.globalAlpha = 1;
     context.font = "11px system-ui, sans-serif";
     context.fillStyle = ink("--hot");
-    context.textAlign = "right";
-    context.fillText(`allowed ${formatLength(bound)}`, width - PAD.right, y - 4);
+    // on the side where the playhead is not
+    const left = this.x(this.view?.frame ?? 0, width) > width - 130;
+    context.textAlign = left ? "left" : "right";
+    context.fillText(`allowed ${formatLength(bound)}`, left ? PAD.left : width - PAD.right, y - 4);
     context.textAlign = "left";
   }
 

@@ -159,15 +159,14 @@ def _packed(name: str, path: str, clip: Clip, motion: _api.Motion) -> Shown:
         "metadata": sizes["metadata"],
     }
     data = Path(path).read_bytes()
-    in_page = codec == "keysine" and _is_plain(motion, data)
+    in_page = codec == "keysine" and not _on_grid(data)
     return Shown(name, clip, data if in_page else None, codec, size, motion.errors)
 
 
-def _is_plain(motion: _api.Motion, data: bytes) -> bool:
-    """Whether a keysine file is of the kind that js/ decodes: no grid in time, one layer."""
+def _on_grid(data: bytes) -> bool:
+    """Whether a keysine file is on a grid in time, the one mode that js/ does not decode."""
     payload = unpack(data).payload
-    on_grid = is_grid(lambda offset, size: payload[offset : offset + size])
-    return not on_grid and motion.layout().layers == 1
+    return is_grid(lambda offset, size: payload[offset : offset + size])
 
 
 def _no_parts(size: int) -> dict[str, int]:
