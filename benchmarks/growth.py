@@ -184,6 +184,8 @@ def table(rows, axis):
             cells = [f"{int(last['size']):,}", last["encode_seconds"], last["decode_seconds"]]
             cells += [last["encode_peak_mb"] or "–", last["decode_peak_mb"] or "–"]
             lines.append(f"| {codec} | {' | '.join(cells)} | {_power(good, axis)} |")
+        if not mine:
+            short.append(f"- {codec}: not measured yet")
         first = next((r for r in mine if r["failure"]), None)
         if first:
             short.append(f"- {codec} at {int(first['size']):,} {axis}: {first['failure']}")
@@ -207,6 +209,8 @@ def picture(rows):
             axes.set(xscale="log", yscale="log", xlabel=axis, ylabel=label)
             for number, codec in enumerate(CODECS):
                 mine = [r for r in rows if (r["axis"], r["codec"]) == (axis, codec)]
+                if not mine:
+                    continue
                 points = [(int(r["size"]), float(r[cost])) for r in mine if float(r[cost] or 0)]
                 style = {"marker": "osD^vP*Xhd<>"[number], "color": COLOURS[number]}
                 axes.plot(*np.array(points).reshape(-1, 2).T, markersize=4, label=codec, **style)

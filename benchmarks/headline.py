@@ -43,9 +43,9 @@ PEERS = {
     "pcodec": "rounded",
     "sz3": "error-bounded",
     "zfp": "error-bounded",
-    "float32-zstd": "not lossy",
-    "npz": "not lossy",
-    "bvh-xz": "not lossy",
+    "float32-zstd": "float32",
+    "npz": "float32",
+    "bvh-xz": "text, compressed",
 }
 ABOUT = {**OURS, **PEERS}
 WITHOUT_KNOB = ("lossless", "float32-zstd", "npz", "bvh-xz")
