@@ -56,6 +56,7 @@ struct Settings
 	double unit, fine, basis_grid, bound, inner, shrink, shell, key_share;
 	int32_t model, tempo;
 	float over, square, linear, rounding, calm, calm_from;
+	size_t lead;
 	int32_t sweeps, repairs, coarsest, finest, greedy;
 };
 
@@ -82,6 +83,7 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 							  frames,
 							  block_count,
 							  blocks_per_group,
+							  s.lead,
 							  refined.data(),
 							  s.unit,
 							  s.fine,
@@ -132,7 +134,7 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 					   [&](size_t i, void* scratch)
 					   {
 						   size_t first = i * blocks_per_group;
-						   size_t longest = (frames - 1 + block_count - 1) / block_count;
+						   size_t longest = (frames - 1) / (block_count - s.lead) + 1;
 						   std::vector<uint8_t> dst(256 + 8 * channels * blocks_per_group * (longest + 8));
 						   dst.resize(mocpack_keysine_encode_group(encoder, i, keys.data() + first * channels,
 																   dst.data(), dst.size(), scratch));
@@ -473,6 +475,7 @@ void register_keysine(nb::module_& m)
 		.def_rw("shrink", &Settings::shrink)
 		.def_rw("shell", &Settings::shell)
 		.def_rw("key_share", &Settings::key_share)
+		.def_rw("lead", &Settings::lead)
 		.def_rw("model", &Settings::model)
 		.def_rw("tempo", &Settings::tempo)
 		.def_rw("over", &Settings::over)

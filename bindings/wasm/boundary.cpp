@@ -80,7 +80,8 @@ uint64_t blocks_per_segment(const mocpack_KeysineLayout& l)
 uint64_t longest_group(const mocpack_KeysineLayout& l)
 {
 	uint64_t blocks = l.blocks_per_group < l.block_count ? l.blocks_per_group : l.block_count;
-	return l.block_count ? blocks * ((clip.frame_count - 1 + l.block_count - 1) / l.block_count) + 1 : 1;
+	uint64_t even = l.block_count - l.lead, intervals = clip.frame_count - 1 - l.lead;
+	return l.block_count ? blocks * ((intervals + even - 1) / even) + 1 : 1;
 }
 
 mocpack_Status take_rooms()

@@ -15,7 +15,7 @@ namespace
 
 int32_t longest_block(const mocpack_KeysineHead& head)
 {
-	return int32_t((head.frame_count - 1 + head.block_count - 1) / head.block_count);
+	return int32_t(head.cut.longest_block());
 }
 
 // The body of a chunk that begins with the checksum of its other bytes; null if that is wrong.
@@ -177,13 +177,12 @@ mocpack_Status mocpack::keysine::read_group(const mocpack_KeysineHead* head, siz
 	lay_out_group(head, symbols, &arena);
 	const Plan& plan = head->plan;
 	size_t first = group * head->blocks_per_group, blocks = head->blocks_per_group;
-	if (first + blocks > head->block_count)
-		blocks = head->block_count - first;
+	if (first + blocks > head->cut.blocks)
+		blocks = head->cut.blocks - first;
 	symbols->blocks = int32_t(blocks);
 	for (size_t b = 0; b < blocks; ++b)
-		symbols->lengths[b] = int32_t(key_frame(first + b + 1, head->frame_count, head->block_count) -
-									  key_frame(first + b, head->frame_count, head->block_count)) -
-							  1;
+		symbols->lengths[b] =
+			int32_t(head->cut.key_frame(first + b + 1) - head->cut.key_frame(first + b)) - 1;
 	std::memset(symbols->values, 0, plan.channel_count * blocks * size_t(symbols->stride) * sizeof(int32_t));
 	std::memset(symbols->steps, 0, plan.track_count * blocks * sizeof(int32_t));
 	symbols->part = 1.0;
@@ -230,7 +229,7 @@ mocpack_Status mocpack_keysine_decode_segment(const mocpack_KeysineHead* head, s
 
 size_t mocpack_keysine_group_scratch(const mocpack_KeysineHead* head)
 {
-	if (!head->block_count)
+	if (!head->cut.blocks)
 		return 64;
 	Arena arena(nullptr);
 	GroupSymbols symbols;

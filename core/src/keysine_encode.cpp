@@ -22,8 +22,7 @@ class GroupCoder
 		: e_(*encoder), plan_(encoder->plan), rig_(encoder->rig)
 	{
 		const mocpack_KeysineJob& job = e_.job;
-		size_t cells = job.block_count ? job.block_count : 1;
-		longest_ = int32_t((job.frame_count - 1 + cells - 1) / cells);
+		longest_ = int32_t(e_.cut.longest_block());
 		stride_ = padded(longest_);
 		size_t stride = size_t(stride_), blocks = job.blocks_per_group,
 			   points = size_t(rig_.most > 1 ? rig_.most : 1);
@@ -73,8 +72,8 @@ class GroupCoder
   private:
 	bool block(size_t index, int32_t b, const int32_t* keys)
 	{
-		size_t from = key_frame(index, e_.job.frame_count, e_.job.block_count);
-		int32_t length = int32_t(key_frame(index + 1, e_.job.frame_count, e_.job.block_count) - from);
+		size_t from = e_.cut.key_frame(index);
+		int32_t length = int32_t(e_.cut.key_frame(index + 1) - from);
 		lengths_[b] = length - 1;
 		b_ = b, keys_ = keys;
 		set_length(length);

@@ -7,6 +7,7 @@
 struct mocpack_KeysineEncoder
 {
 	mocpack_KeysineJob job;
+	mocpack::keysine::Cut cut;
 	mocpack::keysine::Plan plan;
 	mocpack::keysine::Rig rig;
 	double* inverse_axes; // (tracks, 9)

@@ -60,14 +60,13 @@ float read_float(const uint8_t* p)
 
 bool plausible(const mocpack_KeysineHead& h)
 {
-	size_t frames = h.frame_count, blocks = h.block_count;
 	if (!(h.unit > 0 && h.unit < 1e6) || h.tempo < 1 || !h.blocks_per_group || !h.groups_per_segment)
 		return false;
-	if (frames == 1)
-		return blocks == 0;
-	return blocks >= 1 && blocks < frames && (frames - 1 + blocks - 1) / blocks <= size_t(LONGEST_BLOCK) &&
-		   h.blocks_per_group <= LONGEST_GROUP &&
-		   h.blocks_per_group * ((frames - 1 + blocks - 1) / blocks) <= LONGEST_GROUP;
+	if (!h.cut.valid())
+		return false;
+	size_t longest = h.cut.longest_block();
+	return !longest || (longest <= size_t(LONGEST_BLOCK) && h.blocks_per_group <= LONGEST_GROUP &&
+						h.blocks_per_group * longest <= LONGEST_GROUP);
 }
 
 } // namespace
@@ -97,19 +96,20 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 	uint32_t basis_bits = in.byte();
 	in.byte(); // the error of the keys alone, for those who play no more
 	h->tempo = int32_t(in.byte());
-	if (in.end - in.at < 4 || (mode & 15) != 0 || fine_bits > 60)
+	if (in.end - in.at < 4 || ((mode & 15) != 0 && (mode & 15) != 2) || fine_bits > 60)
 		return MOCPACK_CORRUPT;
 	h->unit = double(read_float(in.at));
 	in.at += 4;
-	h->frame_count = frame_count;
-	h->block_count = in.varint();
+	h->cut.frames = frame_count;
+	h->cut.lead = mode >> 1 & 1;
+	h->cut.blocks = in.varint();
 	h->blocks_per_group = in.varint();
 	h->groups_per_segment = in.varint();
 	for (size_t l = 1; l < h->layer_count; ++l)
 		in.byte(); // the error of the layers below the last, for those who play no more
 	if (in.short_of || basis_bits > 20 || !has_models(h->model) || !plausible(*h))
 		return MOCPACK_CORRUPT;
-	h->group_count = (h->block_count + h->blocks_per_group - 1) / h->blocks_per_group;
+	h->group_count = (h->cut.blocks + h->blocks_per_group - 1) / h->blocks_per_group;
 	h->segment_count =
 		h->group_count ? (h->group_count + h->groups_per_segment - 1) / h->groups_per_segment : 1;
 	// a size costs more than a bit, so this many bytes bound how many there are; neither product overflows,
@@ -147,14 +147,14 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 
 mocpack_KeysineLayout mocpack_keysine_layout(const mocpack_KeysineHead* h)
 {
-	return {h->size,		h->block_count, h->blocks_per_group,   h->groups_per_segment, h->segment_count,
-			h->group_count, h->sizes,		h->plan.channel_count, h->plan.track_count,	  h->layer_count,
-			h->shifts};
+	return {h->size,		h->cut.blocks, h->blocks_per_group,	  h->groups_per_segment, h->segment_count,
+			h->group_count, h->sizes,	   h->plan.channel_count, h->plan.track_count,	 h->layer_count,
+			h->shifts,		h->cut.lead};
 }
 
 size_t mocpack_keysine_key_frame(const mocpack_KeysineHead* h, size_t key)
 {
-	return key_frame(key, h->frame_count, h->block_count);
+	return h->cut.key_frame(key);
 }
 
 size_t mocpack_keysine_encode_head(int32_t model, const mocpack_Skeleton* skeleton, int32_t* table,

@@ -6,7 +6,8 @@
 struct mocpack_KeysineHead
 {
 	mocpack::keysine::Plan plan;
-	size_t frame_count, block_count, blocks_per_group, groups_per_segment;
+	mocpack::keysine::Cut cut;
+	size_t blocks_per_group, groups_per_segment;
 	size_t segment_count, group_count;
 	size_t layer_count;
 	const uint32_t* sizes; // of the segments, then of the groups, layer by layer

@@ -28,6 +28,9 @@ mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, v
 	Arena arena(memory);
 	mocpack_KeysineEncoder* e = arena.take<mocpack_KeysineEncoder>(1);
 	e->job = *job;
+	e->cut = {job->frame_count, job->block_count, job->lead};
+	if (!e->cut.valid())
+		return nullptr;
 	e->plan.skeleton = job->skeleton;
 	e->plan.table = job->table;
 	e->plan.unit = job->unit;

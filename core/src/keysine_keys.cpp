@@ -89,7 +89,7 @@ class KeyCoder
 	bool run(int32_t* keys)
 	{
 		for (int32_t k = 0; k < count_; ++k)
-			frames_[k] = key_frame(size_t(k), e_.job.frame_count, e_.job.block_count);
+			frames_[k] = e_.cut.key_frame(size_t(k));
 		fill_scene(&scene_, e_.job, frames_);
 		size_t t = 0;
 		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)

@@ -47,7 +47,7 @@ void still_steps(const Plan& plan, const GroupSymbols& whole, const int32_t* val
 
 size_t mocpack_keysine_split_scratch(const mocpack_KeysineHead* head)
 {
-	if (!head->block_count)
+	if (!head->cut.blocks)
 		return 64;
 	Arena arena(nullptr);
 	GroupSymbols symbols;

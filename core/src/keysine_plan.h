@@ -85,12 +85,35 @@ struct Plan
 	size_t channel_count;
 };
 
-// Frame of the first frame of block b (key b) of `blocks` over `frames` frames: even, rounded half up.
-inline size_t key_frame(size_t b, size_t frames, size_t blocks)
+// How a clip is cut into blocks with a key at either end: evenly, after a first frame that stands apart (lead
+// is 1) or not (0).
+struct Cut
 {
-	// in 64 bits, also where size_t has 32
-	return blocks ? size_t((2 * uint64_t(b) * (frames - 1) + blocks) / (2 * uint64_t(blocks))) : 0;
-}
+	size_t frames, blocks, lead;
+
+	// The frame of key b, which is the first of block b: rounded half up.
+	size_t key_frame(size_t b) const
+	{
+		if (b < lead || !blocks)
+			return 0;
+		// in 64 bits, also where size_t has 32
+		uint64_t intervals = frames - 1 - lead, even = blocks - lead;
+		return lead + size_t((2 * uint64_t(b - lead) * intervals + even) / (2 * even));
+	}
+
+	size_t longest_block() const
+	{
+		return blocks ? (frames - 1 - lead + blocks - lead - 1) / (blocks - lead) : 0;
+	}
+
+	// Whether there are as many frames as blocks need.
+	bool valid() const
+	{
+		if (frames == 1)
+			return !blocks && !lead;
+		return lead <= 1 && blocks > lead && blocks < frames && frames > 1 + lead;
+	}
+};
 
 inline double step_of(double unit, int32_t index)
 {

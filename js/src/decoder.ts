@@ -34,6 +34,8 @@ export interface Layout {
   groupsPerSegment: number;
   groupCount: number;
   layerCount: number;
+  /** 1 where the first frame is a block by itself. */
+  lead: number;
   segmentSizes: Uint32Array;
   /** Layer by layer. */
   groupSizes: Uint32Array;
@@ -56,7 +58,7 @@ interface Running {
   input: { address: number; size: number };
 }
 
-const NUMBERS = 10; // of describe_clip
+const NUMBERS = 12; // of describe_clip
 const FAILURES: Record<number, [ErrorKind, string]> = {
   [-1]: ["truncated", "ends too early"],
   [-2]: ["corrupt", "contradicts its specification"],
@@ -179,10 +181,10 @@ function describe(core: Exports): Layout {
   const { buffer } = core.memory;
   const numbers = new Uint32Array(buffer, core.describe_clip(), NUMBERS);
   const [headSize, blockCount, blocksPerGroup, groupsPerSegment, segments, groupCount] = numbers;
-  const [sizesAt, , , layerCount] = numbers.subarray(6);
+  const [sizesAt, , , layerCount, , lead] = numbers.subarray(6);
   const sizes = new Uint32Array(buffer, sizesAt, segments + layerCount * groupCount).slice();
   const [segmentSizes, groupSizes] = [sizes.subarray(0, segments), sizes.subarray(segments)];
-  const counts = { blockCount, blocksPerGroup, groupsPerSegment, groupCount, layerCount };
+  const counts = { blockCount, blocksPerGroup, groupsPerSegment, groupCount, layerCount, lead };
   return { headSize, ...counts, segmentSizes, groupSizes };
 }
 

@@ -204,11 +204,13 @@ class KeysineMotion implements Motion {
     }
   }
 
-  /** The frame of a key: evenly spread, rounded half up. */
+  /** The frame of a key: evenly spread after the lead, rounded half up. */
   private keyFrame(key: number): number {
-    const blocks = this.layout.blockCount;
-    const last = Math.min(key, blocks);
-    return blocks ? Math.floor((2 * last * (this.frameCount - 1) + blocks) / (2 * blocks)) : 0;
+    const { blockCount, lead } = this.layout;
+    const last = Math.min(key, blockCount) - lead;
+    if (!blockCount || last < 0) return 0;
+    const even = blockCount - lead;
+    return lead + Math.floor((2 * last * (this.frameCount - 1 - lead) + even) / (2 * even));
   }
 
   /** The group that holds a frame; the last frame belongs to the last group. */

@@ -464,6 +464,7 @@ extern "C"
 		size_t track_count;
 		size_t layer_count;
 		const uint8_t* shifts; // (layers - 1, tracks)
+		size_t lead;		   // 1 where the first frame is a block by itself
 	} mocpack_KeysineLayout;
 
 	/* Reads the head at the start of `src` into `memory` of mocpack_keysine_head_memory(src_size, joints)
@@ -545,6 +546,7 @@ extern "C"
 		const double* rotations;
 		const double* translations;
 		size_t frame_count, block_count, blocks_per_group;
+		size_t lead; // 1: the first frame is a block by itself
 		int32_t* table;
 		double unit, fine, basis_grid;
 		double bound, inner, shrink, shell, key_share; // allowances, metres and shares

@@ -50,6 +50,28 @@ def test_the_readable_decoder_gives_the_same_motion(clip):
     np.testing.assert_allclose(native.translations, plain.translations, rtol=0, atol=1e-12)
 
 
+def test_a_pose_that_was_added_in_front_stands_apart():
+    walking = walk(2.0, frame_rate=60)
+    turns, places = walking.rotations.copy(), walking.translations.copy()
+    turns[0], places[0] = [0, 0, 0, 1], [0, 0, 0]
+    clip = Clip(walking.header, turns, places)
+    codec = Keysine(max_error=5e-3)
+    payload, usual = codec.encode(clip), codec.encode(walking)
+    head = read_head(guarded_reader(payload), clip.header)
+    assert head.lead == 1
+    assert [head.key_frame(k, clip.frame_count) for k in (0, 1)] == [0, 1]
+    assert head.key_frame(head.block_count, clip.frame_count) == clip.frame_count - 1
+    assert read_head(guarded_reader(usual), walking.header).lead == 0
+    assert len(payload) < len(usual) + 250
+    whole = codec.decode(payload, clip.header)
+    assert promised_error(clip, whole).max <= 5e-3
+    again = reference.decode(payload, clip.header)
+    np.testing.assert_allclose(again.rotations, whole.rotations, atol=1e-9)
+    for start, stop in ((0, 1), (0, 2), (1, 3), (50, 70), (clip.frame_count - 1, clip.frame_count)):
+        part = codec.decode_frames(guarded_reader(payload), clip.header, start, stop, None)
+        np.testing.assert_array_equal(part.rotations, whole.rotations[start:stop])
+
+
 def test_a_looser_bound_gives_a_smaller_file():
     clip = walk(2.0)
     sizes = [len(Keysine(max_error=b).encode(clip)) for b in (1e-2, 1e-3, 1e-4)]

@@ -367,6 +367,7 @@ class Keysine(Codec):
         settings.unit, settings.fine, settings.basis_grid = unit, 0.5**bits, 0.5**basis_bits
         settings.calm_from = min(1.0, 2 * search.TREMBLE_FROM / clip.frame_rate)
         settings.tempo, settings.model = blocks.tempo, search.model_set(size, seconds)
+        settings.lead = blocks.lead
         native = clip.skeleton.native(clip.translated_joints)
         made = _core.keysine_encode(
             native,
@@ -394,6 +395,7 @@ class Keysine(Codec):
             blocks.blocks_per_group,
             blocks.groups_per_segment,
             np.asarray(table),
+            lead=blocks.lead,
         )
         payload = write_payload(head, native, segments, [groups])
         read = reader(payload)

@@ -33,7 +33,7 @@ from mocpack.errors import CorruptionError
 I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
 
-TRANSFORM, GRID = 0, 1  # modes: this file's, and that of `grid.py`
+TRANSFORM, GRID, LED = 0, 1, 2  # modes: this file's, that of `grid.py`, this one's with a lead
 LONGEST_BLOCK = 512  # frames
 LONGEST_GROUP = 8192  # frames
 MOST_LAYERS = 16
@@ -64,6 +64,7 @@ class Head:
     size: int = 0
     refined: tuple[int, ...] = ()  # errors of the layers but the last, as `coarse`
     shifts: U8 = field(default_factory=_no_shifts)  # (layers - 1, tracks)
+    lead: int = 0  # 1: the first frame is a block by itself
 
     @property
     def fine(self) -> float:
@@ -112,19 +113,22 @@ class Head:
 
     def longest_block(self, frame_count: int) -> int:
         """Return the frames of the longest block."""
-        return -(-(frame_count - 1) // self.block_count) if self.block_count else 0
+        return longest_block(frame_count, self.block_count, self.lead)
 
     def key_frame(self, key: int, frame_count: int) -> int:
-        """Return the frame of a key: evenly spread, rounded half up."""
-        if not self.block_count:
+        """Return the frame of a key: evenly spread after the lead, rounded half up."""
+        if not self.block_count or key < self.lead:
             return 0
-        return (2 * key * (frame_count - 1) + self.block_count) // (2 * self.block_count)
+        even = self.block_count - self.lead
+        intervals = frame_count - 1 - self.lead
+        return self.lead + (2 * (key - self.lead) * intervals + even) // (2 * even)
 
     def group_at(self, frame: int, frame_count: int) -> int:
         """Return the group that holds a frame; the last key belongs to the last group."""
-        if not self.block_count:
+        if not self.block_count or frame < self.lead:
             return 0
-        block = min(frame * self.block_count // (frame_count - 1), self.block_count - 1)
+        even, intervals = self.block_count - self.lead, frame_count - 1 - self.lead
+        block = min(self.lead + (frame - self.lead) * even // intervals, self.block_count - 1)
         if self.key_frame(block, frame_count) > frame:
             block -= 1
         elif block + 1 < self.block_count and self.key_frame(block + 1, frame_count) <= frame:
@@ -166,7 +170,7 @@ def write_payload(
 ) -> bytes:
     """Return the payload; sizes of head and parts are taken from the parts."""
     fields = FieldWriter()
-    mode = TRANSFORM | (head.layer_count - 1) << 4
+    mode = (LED if head.lead else TRANSFORM) | (head.layer_count - 1) << 4
     for value in (mode, head.model, head.fine_bits, head.basis_bits, head.coarse, head.tempo):
         fields.u8(value)
     fields.f32(head.unit)
@@ -224,28 +228,37 @@ def read_fields(fields: FieldReader, frame_count: int, size: int) -> Head:
     blocks, per_group, per_segment = (fields.varint(2**40) for _ in range(3))
     refined = tuple(fields.u8() for _ in range(mode >> 4))
     if (
-        mode & 15 != TRANSFORM
+        mode & 15 not in (TRANSFORM, LED)
         or fine_bits > 60
         or basis_bits > 20
         or tempo < 1
         or not 0 < unit < 1e6
     ):
         raise CorruptionError("keysine head: numbers out of range")
-    _check_blocks(frame_count, blocks, per_group, per_segment)
+    lead = int(mode & 15 == LED)
+    _check_blocks(frame_count, blocks, per_group, per_segment, lead)
     table = np.zeros((0, COLUMNS), np.int32)
     numbers = (model, fine_bits, basis_bits, coarse, tempo, unit, blocks, per_group, per_segment)
-    return Head(*numbers, table, size=size, refined=refined)
+    return Head(*numbers, table, size=size, refined=refined, lead=lead)
 
 
 def checksum(data: bytes) -> bytes:
     return binascii.crc_hqx(data, 0xFFFF).to_bytes(2, "little")
 
 
-def _check_blocks(frame_count: int, blocks: int, per_group: int, per_segment: int) -> None:
-    longest = -(-(frame_count - 1) // blocks) if blocks else 0
+def longest_block(frame_count: int, blocks: int, lead: int) -> int:
+    """Return the frames of the longest block."""
+    return -(-(frame_count - 1 - lead) // (blocks - lead)) if blocks > lead else 0
+
+
+def _check_blocks(
+    frame_count: int, blocks: int, per_group: int, per_segment: int, lead: int
+) -> None:
+    longest = longest_block(frame_count, blocks, lead)
     if (
         (frame_count > 1) != (blocks > 0)
         or not blocks <= frame_count - 1
+        or (lead and not (blocks > 1 and frame_count > 2))
         or not (per_group and per_segment)
         or longest > LONGEST_BLOCK
         or longest * per_group > LONGEST_GROUP

@@ -34,6 +34,7 @@ STILL_SHARE = 0.02  # of the bound, that rounding of what is still may cost at t
 LARGEST_STILL = 2**29
 MOST_FINE_BITS = 40
 UNIT_STEP = 8  # index of the step that is the unit itself
+LEAP, LEAP_FRAMES, LEAST_LEAP = 4.0, 40, 0.02  # times the next steps; frames; metres
 BASIS_FRAMES = 500  # looked at to choose axes
 
 
@@ -45,11 +46,14 @@ class Blocks:
     blocks_per_group: int
     groups_per_segment: int
     tempo: int
+    lead: int = 0
+    """1 where the first frame is a block by itself."""
 
 
 def cut(clip: Clip, *, block_seconds: float, group_seconds: float, segment_groups: int) -> Blocks:
     """Cut a clip into even blocks of about `block_seconds`, groups of at most `group_seconds`."""
-    intervals = clip.frame_count - 1
+    lead = leading_frames(clip)
+    intervals = clip.frame_count - 1 - lead
     if not intervals:
         return Blocks(0, 1, 1, 16)
     rate = clip.frame_rate
@@ -59,7 +63,20 @@ def cut(clip: Clip, *, block_seconds: float, group_seconds: float, segment_group
     count = max(1, round(intervals / wanted), fewest)
     length = -(-intervals // count)
     tempo = min(max(round(16 * 0.5 * rate / (intervals / count)), 1), 255)
-    return Blocks(count, max(1, int(longest_group) // length), segment_groups, tempo)
+    per_group = max(1, int(longest_group) // length)
+    return Blocks(lead + count, per_group, segment_groups, tempo, lead)
+
+
+def leading_frames(clip: Clip) -> int:
+    """Return 1 where a clip leaps right after its first frame, as from an added T-pose, else 0.
+
+    No series of sines is small across such a leap.
+    """
+    if clip.frame_count < 4:
+        return 0
+    points = clip.frames(0, min(clip.frame_count, LEAP_FRAMES)).positions()
+    moved = np.linalg.norm(np.diff(points, axis=0), axis=-1).max(axis=1)
+    return int(moved[0] > LEAP * moved[1:].max() and moved[0] > LEAST_LEAP)
 
 
 def fine_bits(clip: Clip, bound: float) -> int:
