@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from matplotlib import colormaps
+from matplotlib import colormaps, rc_context
 from matplotlib.figure import Figure
 
 import mocpack
@@ -227,7 +227,8 @@ def picture(rows):
 def write_page():
     (DOCS / "growth.md").write_text(page())
     figure = picture(load()[1])
-    figure.savefig(DOCS / "pictures" / "growth.svg", metadata={"Date": None, "Creator": None})
+    with rc_context({"svg.hashsalt": "growth"}):  # the same picture for the same rows
+        figure.savefig(DOCS / "pictures" / "growth.svg", metadata={"Date": None, "Creator": None})
     figure.savefig(DOCS / "pictures" / "growth.png", dpi=100)
 
 
