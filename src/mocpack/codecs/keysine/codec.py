@@ -28,7 +28,8 @@ from mocpack.codecs.keysine.decoding import (
 )
 from mocpack.codecs.keysine.grid_head import is_grid
 from mocpack.codecs.keysine.layers import layered
-from mocpack.codecs.keysine.payload import MOST_LAYERS, Head, read_head, write_payload
+from mocpack.codecs.keysine.packing import pack
+from mocpack.codecs.keysine.payload import MOST_LAYERS, Head, read_head
 from mocpack.errors import BoundError
 from mocpack.metrics.contacts import slip
 from mocpack.metrics.spectrum import tremble
@@ -39,6 +40,7 @@ MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
 # shares of the bound to aim at, and what trembling costs: until it is calm, then until it holds
 TRIES = (
     *((1.0, search.CALM), (0.97, 4 * search.CALM), (0.9, 8 * search.CALM)),
+    *((share, 8 * search.CALM) for share in (0.82, 0.72, 0.62, 0.5)),
     *((0.97, search.CALM), (0.9, search.CALM), (0.7, search.CALM), (0.4, search.CALM)),
 )
 MEAN_TRIES, MEAN_NEAR, MEAN_SLOPE = 10, 0.99, 0.8
@@ -302,7 +304,7 @@ class Keysine(Codec):
         settings = search.bounded(self.effort, bound)
         settings.bound = bound - max(5e-4 * bound, min(MARGIN, 0.02 * bound))
         settings.calm = calm
-        return self._pack(clip, settings, bound, planning.UNIT_STEP, seconds)
+        return self._packed(clip, settings, bound, planning.UNIT_STEP, seconds)
 
     def _block_seconds(self, clip: Clip, bound: float) -> float:
         """Return the distance of keys that makes a stretch of the clip smallest."""
@@ -331,7 +333,7 @@ class Keysine(Codec):
         """Return the payload of a step, whatever its error."""
         settings = search.free(self.effort, step)
         seconds = seconds or self._free_seconds(clip, step)
-        payload = self._pack(clip, settings, step, search.FREE_KEY_STEP, seconds)
+        payload = self._packed(clip, settings, step, search.FREE_KEY_STEP, seconds)
         if payload is None:
             raise BoundError(f"a step of {format_length(step)} is too fine for this clip")
         return payload
@@ -347,62 +349,6 @@ class Keysine(Codec):
             error = promised_error(part, self.decode(payload, part.header)).joint_mean
             costs.append(len(payload) * error**SIZE_SLOPE)
         return choices[int(np.argmin(costs))]
-
-    def _pack(
-        self,
-        clip: Clip,
-        settings: _core.KeysineSettings,
-        size: float,
-        key_step: int,
-        seconds: float,
-    ) -> bytes | None:
-        blocks = planning.cut(
-            clip,
-            block_seconds=seconds,
-            group_seconds=self.group_seconds,
-            segment_groups=SEGMENT_GROUPS,
-        )
-        bits, basis_bits = planning.fine_bits(clip, size), planning.basis_bits(clip)
-        unit = float(np.float32(size))
-        settings.unit, settings.fine, settings.basis_grid = unit, 0.5**bits, 0.5**basis_bits
-        settings.calm_from = min(1.0, 2 * search.TREMBLE_FROM / clip.frame_rate)
-        settings.tempo, settings.model = blocks.tempo, search.model_set(size, seconds)
-        settings.lead = blocks.lead
-        native = clip.skeleton.native(clip.translated_joints)
-        made = _core.keysine_encode(
-            native,
-            clip.rotations,
-            clip.translations,
-            planning.plan_table(clip, bits, basis_bits, unit, key_step=key_step),
-            search.rates(),
-            blocks.block_count,
-            blocks.blocks_per_group,
-            blocks.groups_per_segment,
-            settings,
-            self._threads(clip.frame_count),
-        )
-        if made is None:
-            return None
-        table, segments, groups = made
-        head = Head(
-            settings.model,
-            bits,
-            basis_bits,
-            0,
-            blocks.tempo,
-            unit,
-            blocks.block_count,
-            blocks.blocks_per_group,
-            blocks.groups_per_segment,
-            np.asarray(table),
-            lead=blocks.lead,
-        )
-        payload = write_payload(head, native, segments, [groups])
-        read = reader(payload)
-        whole = read_head(read, clip.header)
-        keys = self._decode_groups(read, clip.header, whole, 0, len(groups), layers=0)
-        head = replace(head, coarse=head.statement(promised_error(clip, keys).max))
-        return write_payload(head, native, segments, [groups])
 
     def _within_mean(self, clip: Clip, bound: float) -> bytes:
         """Return the payload of about the coarsest step whose mean error keeps the bound.
@@ -424,6 +370,24 @@ class Keysine(Codec):
         if best is None:
             raise BoundError(f"keysine cannot keep this clip's mean within {format_length(bound)}")
         return best
+
+    def _packed(
+        self,
+        clip: Clip,
+        settings: _core.KeysineSettings,
+        size: float,
+        key_step: int,
+        seconds: float,
+    ) -> bytes | None:
+        blocks = planning.cut(
+            clip,
+            block_seconds=seconds,
+            group_seconds=self.group_seconds,
+            segment_groups=SEGMENT_GROUPS,
+        )
+        settings.model = search.model_set(size, seconds)
+        threads = self._threads(clip.frame_count)
+        return pack(clip, settings, size, blocks, key_step=key_step, threads=threads)
 
     def _threads(self, frame_count: int) -> int:
         if self.threads:

@@ -1,0 +1,69 @@
+"""From a clip and the settings of the search to the bytes of a payload, by the native core."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from mocpack import _core
+from mocpack.clip import Clip, promised_error
+from mocpack.codecs.keysine import planning, search
+from mocpack.codecs.keysine.decoding import decode_groups, reader
+from mocpack.codecs.keysine.payload import Head, read_head, write_payload
+
+
+def pack(
+    clip: Clip,
+    settings: _core.KeysineSettings,
+    size: float,
+    blocks: planning.Blocks,
+    *,
+    key_step: int,
+    threads: int,
+) -> bytes | None:
+    """Return a payload of one layer, or None where the search finds none.
+
+    Parameters
+    ----------
+    settings : KeysineSettings
+        Of the search; what follows from the clip and its blocks is filled in here.
+    size : float
+        Unit of the steps, in metres: the bound, or a plain step.
+    key_step : int
+        Index of the keys' step to begin with.
+    """
+    bits, basis_bits = planning.fine_bits(clip, size), planning.basis_bits(clip)
+    unit = float(np.float32(size))
+    settings.unit, settings.fine, settings.basis_grid = unit, 0.5**bits, 0.5**basis_bits
+    settings.calm_from = min(1.0, 2 * search.TREMBLE_FROM / clip.frame_rate)
+    settings.tempo, settings.lead = blocks.tempo, blocks.lead
+    native = clip.skeleton.native(clip.translated_joints)
+    counts = blocks.block_count, blocks.blocks_per_group, blocks.groups_per_segment
+    made = _core.keysine_encode(
+        native,
+        clip.rotations,
+        clip.translations,
+        planning.plan_table(clip, bits, basis_bits, unit, key_step=key_step),
+        search.rates(),
+        *counts,
+        settings,
+        threads,
+    )
+    if made is None:
+        return None
+    table, segments, groups = made
+    numbers = settings.model, bits, basis_bits, 0, blocks.tempo, unit
+    head = Head(*numbers, *counts, np.asarray(table), lead=blocks.lead)
+    payload = write_payload(head, native, segments, [groups])
+    head = replace(head, coarse=head.statement(_error_of_keys(clip, payload, threads)))
+    return write_payload(head, native, segments, [groups])
+
+
+def _error_of_keys(clip: Clip, payload: bytes, threads: int) -> float:
+    """Return the largest error, in metres, of the straight lines between keys."""
+    read = reader(payload)
+    head = read_head(read, clip.header)
+    groups = 0, head.group_count
+    lines = decode_groups(read, clip.header, head, groups, layers=0, threads=threads)
+    return promised_error(clip, lines).max
