@@ -40,7 +40,7 @@ MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
 # shares of the bound to aim at, and what trembling costs: until it is calm, then until it holds
 TRIES = (
     *((1.0, search.CALM), (0.97, 4 * search.CALM), (0.9, 8 * search.CALM)),
-    *((share, 8 * search.CALM) for share in (0.82, 0.72, 0.62, 0.5)),
+    *((0.85, 8 * search.CALM), (0.75, 8 * search.CALM), (0.65, 8 * search.CALM)),
     *((0.97, search.CALM), (0.9, search.CALM), (0.7, search.CALM), (0.4, search.CALM)),
 )
 MEAN_TRIES, MEAN_NEAR, MEAN_SLOPE = 10, 0.99, 0.8
@@ -257,12 +257,12 @@ class Keysine(Codec):
         )
 
     def _within_bound(self, clip: Clip) -> bytes:
-        """Return the first payload that keeps the bound calmly, else the calmest that keeps it."""
+        """Return the first payload that keeps the bound calmly, else one that is small and calm."""
         limit = self.max_error - min(MARGIN, 0.01 * self.max_error)
         seconds = self._block_seconds(clip, self.max_error)
-        calmest: tuple[float, bytes] | None = None
+        kept: list[tuple[float, bytes]] = []
         for share, calm in TRIES:
-            if calmest is not None and calm == search.CALM:
+            if kept and calm == search.CALM:
                 break  # tighter bounds are for those that miss theirs
             payload = self._bounded(clip, share * self.max_error, calm, seconds)
             back = payload and self.decode(payload, clip.header)
@@ -270,10 +270,10 @@ class Keysine(Codec):
                 continue
             if self.effort == "fast" or (unrest := self._unrest(clip, back)) <= 1:
                 return payload
-            calmest = min(calmest or (np.inf, b""), (unrest, payload))
-        if calmest is None:
+            kept.append((len(payload) * unrest**2, payload))
+        if not kept:
             raise BoundError(self._refusal)
-        return calmest[1]
+        return min(kept)[1]
 
     @property
     def _refusal(self) -> str:
