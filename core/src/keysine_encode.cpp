@@ -4,6 +4,7 @@
 
 #include "keysine_curves.h"
 #include "keysine_encoder.h"
+#include "keysine_rotation.h"
 #include "keysine_symbols.h"
 
 using namespace mocpack;
@@ -241,7 +242,7 @@ class GroupCoder
 		Aim aim = aim_rotation(plan_, rig_, track, inverse_axes, scene_, t, compensate);
 		Vec3 origin = scene_.decoded_position[scene_.at(track.joint, t)];
 		double world[9];
-		matrix(aim.world, world);
+		matrix_of(aim.world, world);
 		for (int32_t c = 0; c < track.channels; ++c)
 			aims_[c * stride_ + t] = aim.channels[c];
 		for (int32_t i = 0; i < points_; ++i)
@@ -258,15 +259,6 @@ class GroupCoder
 			for (int32_t c = 0; c < track.channels; ++c)
 				put(moves_ + 3 * (c * points_ + i) * width_ + t, scale * cross(aim.turn[c], arm));
 		}
-	}
-
-	static void matrix(Quat q, double* m)
-	{
-		m[0] = 1 - 2 * (q.y * q.y + q.z * q.z), m[1] = 2 * (q.x * q.y - q.z * q.w);
-		m[2] = 2 * (q.x * q.z + q.y * q.w), m[3] = 2 * (q.x * q.y + q.z * q.w);
-		m[4] = 1 - 2 * (q.x * q.x + q.z * q.z), m[5] = 2 * (q.y * q.z - q.x * q.w);
-		m[6] = 2 * (q.x * q.z - q.y * q.w), m[7] = 2 * (q.y * q.z + q.x * q.w);
-		m[8] = 1 - 2 * (q.x * q.x + q.y * q.y);
 	}
 
 	void put(float* at, Vec3 v) const

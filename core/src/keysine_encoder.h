@@ -19,14 +19,6 @@ namespace mocpack
 namespace keysine
 {
 
-inline size_t column_of(const mocpack_Skeleton& skeleton, int32_t joint)
-{
-	size_t m = 0;
-	while (m + 1 < skeleton.translated_count && skeleton.translated_joints[m] != joint)
-		++m;
-	return m;
-}
-
 // Writes the checksum of a body that stands two bytes after `dst`; returns the size of both, 0 if it is
 // empty.
 size_t sealed(uint8_t* dst, size_t body_size);
