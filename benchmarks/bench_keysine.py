@@ -1,7 +1,7 @@
 """Every figure asked of `keysine`: sizes at equal error, speed, random access, layers.
 
     python benchmarks/bench_keysine.py [means] [eps] [bounds] [acl] [speed] [joints] [layers]
-        [promise]
+        [grid] [promise]
 
 Without words, all of them. `promise` (`promise.py`) takes hours, and goes on where it stopped.
 Sizes are payload bytes (file - skeleton - metadata) with random access on, the whole file beside
@@ -18,6 +18,7 @@ import tempfile
 import time
 import zlib
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
@@ -25,7 +26,7 @@ import mocpack
 import promise as held
 from mocpack.bench.datasets import CHECKOUT, require_data
 from mocpack.clip import Clip, promised_error
-from mocpack.codecs.keysine import Keysine
+from mocpack.codecs.keysine import Keysine, search
 from mocpack.codecs.keysine.payload import read_head
 from mocpack.metrics.contacts import slip
 from mocpack.metrics.spectrum import tremble
@@ -232,6 +233,48 @@ def layer_sizes(clip, bound, count):
     return one, len(payload)
 
 
+def grid():
+    """Compare a grid in time with the transform at tight bounds, and say what its search buys."""
+    print("\ntight bounds, every eighth clip of cmu-train, at most 800 frames: bytes")
+    paths = sorted((require_data() / "cmu-train").glob("*.bvh"))[2::8]
+    clips = [mocpack.read(path) for path in paths]
+    clips = [clip.frames(1, min(clip.frame_count, 800)) for clip in clips]
+    for millimetres in (0.1, 0.2, 0.4, 0.6):
+        sums = dict.fromkeys(("transform", "grid", "auto"), 0)
+        smaller = 0
+        for clip in clips:
+            sizes = {m: len(tight(millimetres, m).encode(clip)) for m in sums}
+            smaller += sizes["grid"] < sizes["transform"]
+            sums = {mode: sums[mode] + sizes[mode] for mode in sums}
+        print(
+            f"{millimetres} mm: transform {sums['transform']}, grid {sums['grid']}, "
+            f"auto {sums['auto']} ({100 * (sums['auto'] / sums['transform'] - 1):+.1f} %); the "
+            f"grid is smaller on {smaller} of {len(clips)}",
+            flush=True,
+        )
+    plain = None
+    for ways, price in ((1, 1000.0), (1, search.GRID_PRICE), (8, search.GRID_PRICE), (16, 3.0)):
+        with mock.patch.multiple(search, GRID_WAYS={"default": ways}, GRID_PRICE=price):
+            size = sum(len(tight(0.1, "grid").encode(clip)) for clip in clips)
+        plain = plain or size
+        worth = f"{ways} ways, all of an allowance worth {price:g} bits"
+        print(f"{worth}: {size} ({100 * (size / plain - 1):+.1f} %)", flush=True)
+    clip = max(clips, key=lambda c: c.frame_count)
+    for effort in ("default", "best"):
+        codec = Keysine(max_error=1e-4, mode="grid", effort=effort, threads=1)
+        payload = codec.encode(clip)
+        writing = clip.frame_count / best(lambda c=codec: c.encode(clip), 2)
+        reading = best(lambda c=codec, p=payload: c.decode(p, clip.header))
+        print(
+            f"{effort} at 0.1 mm, one core: encode {writing:.0f}, "
+            f"decode {clip.frame_count / reading:.0f} frames/s"
+        )
+
+
+def tight(millimetres, mode):
+    return Keysine(max_error=millimetres / 1000, mode=mode)
+
+
 def window():
     """Take 120 frames from the middle of ten minutes, file open."""
     parts = [clip_of(n) for n in ("17_08", "17_10", "85_12", "14_02", "49_02")] * 4
@@ -265,6 +308,7 @@ PARTS = {
     "speed": speed,
     "joints": joints,
     "layers": layers,
+    "grid": grid,
     "promise": promise,
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -58,17 +59,53 @@ struct Settings
 	float over, square, linear, rounding, calm, calm_from;
 	size_t lead;
 	int32_t sweeps, repairs, coarsest, finest, greedy;
+	int32_t thorough, grid_ways;
+	double grid_price;
 };
 
 using Bytes = std::vector<nb::bytes>;
-using Encoded = std::tuple<NewArray<int32_t, 2>, Bytes, Bytes>;
+using Encoded = std::tuple<NewArray<int32_t, 2>, std::vector<uint8_t>, Bytes, Bytes>;
 
-// (table with key steps, segments, groups); None where no key step keeps the bound or a group fails.
+const uint8_t UNTOLD = 18; // half octaves of 1/256: two steps
+const uint8_t MOST_TOLD = 55;
+const size_t FORETELLING_GROUPS = 24; // looked at to know how far prediction is off
+
+// What to tell the series of a grid in time: how far prediction is off, by channel, in half octaves of 1/256.
+// Empty where a group fails.
+std::vector<uint8_t> foretold(const mocpack_KeysineEncoder* encoder, const std::vector<int32_t>& keys,
+							  size_t group_count, size_t threads)
+{
+	size_t channels = mocpack_keysine_channel_count(encoder);
+	size_t count = std::min(group_count, FORETELLING_GROUPS);
+	std::vector<std::vector<double>> errors(count, std::vector<double>(channels));
+	std::atomic<bool> good{true};
+	in_threads(count, threads, mocpack_keysine_group_encode_scratch(encoder),
+			   [&](size_t i, void* scratch)
+			   {
+				   size_t group = i * group_count / count;
+				   good = mocpack_keysine_grid_errors(encoder, group, keys.data() + group * channels,
+													  errors[i].data(), scratch) &&
+						  good;
+			   });
+	std::vector<uint8_t> told;
+	for (size_t c = 0; good && c < channels; ++c)
+	{
+		double sum = 0;
+		for (const std::vector<double>& own : errors)
+			sum += own[c];
+		double octaves = std::log2(std::max(sum / double(std::max<size_t>(count, 1)), 1.0));
+		told.push_back(uint8_t(std::min(std::floor(2 * octaves + 0.5), double(MOST_TOLD))));
+	}
+	return told;
+}
+
+// (table with key steps, what the series of a grid is told, segments, groups); None where no key step keeps
+// the bound or a group fails. With `grid_steps` (tracks) the groups are a grid in time.
 std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotations,
 									  Translations translations, Array<int32_t, nb::shape<-1, 13>> table,
 									  Array<float, nb::shape<16, 8, 8, 40>> rates, size_t block_count,
 									  size_t blocks_per_group, size_t groups_per_segment, const Settings& s,
-									  size_t threads)
+									  size_t threads, const std::optional<std::vector<uint8_t>>& grid_steps)
 {
 	skeleton.check_motion(rotations, translations);
 	size_t frames = rotations.shape(0), joints = skeleton.view.joint_count;
@@ -97,16 +134,23 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 							  s.tempo,
 							  rates.data(),
 							  {s.over, s.square, s.linear, s.rounding, s.calm, s.calm_from, s.sweeps,
-							   s.repairs, s.coarsest, s.finest, s.greedy}};
+							   s.repairs, s.coarsest, s.finest, s.greedy},
+							  grid_steps ? grid_steps->data() : nullptr,
+							  nullptr,
+							  s.thorough,
+							  s.grid_ways > 0 ? s.grid_ways : 1,
+							  s.grid_price};
 	size_t group_count = (block_count + blocks_per_group - 1) / blocks_per_group;
 	size_t segment_count = group_count ? (group_count + groups_per_segment - 1) / groups_per_segment : 1;
 	std::vector<std::vector<uint8_t>> segments(segment_count), groups(group_count);
+	std::vector<uint8_t> told(grid_steps ? 7 * joints : 0, UNTOLD);
+	job.told = told.data();
 	std::atomic<bool> good{true};
 	{
 		nb::gil_scoped_release release;
 		Memory memory = allocate(mocpack_keysine_encoder_size(&job));
 		mocpack_KeysineEncoder* encoder = mocpack_keysine_prepare(&job, start_of(memory));
-		good = encoder != nullptr;
+		good = encoder && (!grid_steps || grid_steps->size() == mocpack_keysine_track_count(encoder));
 		size_t channels = good ? mocpack_keysine_channel_count(encoder) : 0;
 		std::vector<int32_t> keys(channels * (block_count + 1));
 		if (good)
@@ -129,13 +173,21 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 						   good = good && !dst.empty();
 						   segments[i] = dst;
 					   });
+		if (good && grid_steps && group_count)
+		{
+			std::vector<uint8_t> found = foretold(encoder, keys, group_count, threads);
+			good = found.size() == channels;
+			std::copy(found.begin(), found.end(), told.begin());
+		}
+		told.resize(grid_steps ? channels : 0);
 		if (good)
 			in_threads(group_count, threads, mocpack_keysine_group_encode_scratch(encoder),
 					   [&](size_t i, void* scratch)
 					   {
 						   size_t first = i * blocks_per_group;
 						   size_t longest = (frames - 1) / (block_count - s.lead) + 1;
-						   std::vector<uint8_t> dst(256 + 8 * channels * blocks_per_group * (longest + 8));
+						   std::vector<uint8_t> dst(256 +
+													12 * (channels + 1) * blocks_per_group * (longest + 8));
 						   dst.resize(mocpack_keysine_encode_group(encoder, i, keys.data() + first * channels,
 																   dst.data(), dst.size(), scratch));
 						   good = good && !dst.empty();
@@ -149,7 +201,7 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 		segment_bytes.emplace_back(part.data(), part.size());
 	for (const auto& part : groups)
 		group_bytes.emplace_back(part.data(), part.size());
-	return Encoded(refined, segment_bytes, group_bytes);
+	return Encoded(refined, told, segment_bytes, group_bytes);
 }
 
 // Owns a parsed head.
@@ -340,24 +392,29 @@ Motion keysine_poses(const Skeleton& skeleton, nb::bytes head_bytes, size_t fram
 // The coded part of a head.
 nb::bytes keysine_encode_head(int32_t model, const Skeleton& skeleton,
 							  Array<int32_t, nb::shape<-1, 13>> table, std::vector<uint32_t> sizes,
-							  size_t segment_count, Array<uint8_t, nb::ndim<2>> shifts)
+							  size_t segment_count, Array<uint8_t, nb::ndim<2>> shifts,
+							  std::vector<uint8_t> grid_steps, std::vector<uint8_t> told)
 {
 	if (table.shape(0) != skeleton.view.joint_count || segment_count > sizes.size())
 		throw nb::value_error("table or sizes do not fit");
 	std::vector<int32_t> own(table.data(), table.data() + table.size());
 	std::vector<uint8_t> own_shifts(shifts.data(), shifts.data() + shifts.size());
-	std::vector<uint8_t> dst(64 + 8 * own.size() + 8 * sizes.size() + 8 * shifts.size());
+	std::vector<uint8_t> dst(
+		64 + 8 * (own.size() + sizes.size() + shifts.size() + grid_steps.size() + told.size()));
 	Memory scratch = allocate(mocpack_keysine_models_size());
 	size_t size = mocpack_keysine_encode_head(
 		model, &skeleton.view, own.data(), sizes.data(), segment_count, sizes.size() - segment_count,
-		own_shifts.data(), shifts.shape(0), shifts.shape(1), dst.data(), dst.size(), start_of(scratch));
+		own_shifts.data(), shifts.shape(0), grid_steps.empty() ? shifts.shape(1) : grid_steps.size(),
+		grid_steps.empty() ? nullptr : grid_steps.data(), told.data(), told.size(), dst.data(), dst.size(),
+		start_of(scratch));
 	if (!size)
 		throw nb::value_error("a head that cannot be");
 	return nb::bytes(dst.data(), size);
 }
 
-// Plan, sizes and shifts of a payload's head.
-std::tuple<NewArray<int32_t, 2>, std::vector<uint32_t>, NewArray<uint8_t, 2>>
+// Plan, sizes, shifts, and of a grid in time its steps and what its series is told, of a payload's head.
+std::tuple<NewArray<int32_t, 2>, std::vector<uint32_t>, NewArray<uint8_t, 2>, std::vector<uint8_t>,
+		   std::vector<uint8_t>>
 keysine_read_head(const Skeleton& skeleton, nb::bytes head_bytes, size_t frame_count)
 {
 	Head head(skeleton, head_bytes, frame_count);
@@ -368,7 +425,11 @@ keysine_read_head(const Skeleton& skeleton, nb::bytes head_bytes, size_t frame_c
 	auto shifts = new_array<uint8_t, 2>({l.layer_count - 1, l.track_count});
 	std::copy(l.shifts, l.shifts + shifts.size(), shifts.data());
 	size_t parts = l.segment_count + l.layer_count * l.group_count;
-	return {table, std::vector<uint32_t>(l.sizes, l.sizes + parts), shifts};
+	const uint8_t* steps = mocpack_keysine_grid_steps(head.view);
+	const uint8_t* told = mocpack_keysine_told(head.view);
+	return {table, std::vector<uint32_t>(l.sizes, l.sizes + parts), shifts,
+			std::vector<uint8_t>(steps, steps ? steps + l.track_count : steps),
+			std::vector<uint8_t>(told, told ? told + l.channel_count : told)};
 }
 
 // The groups of a payload of one layer as several: (layers, groups).
@@ -488,18 +549,21 @@ void register_keysine(nb::module_& m)
 		.def_rw("repairs", &Settings::repairs)
 		.def_rw("coarsest", &Settings::coarsest)
 		.def_rw("finest", &Settings::finest)
-		.def_rw("greedy", &Settings::greedy);
+		.def_rw("greedy", &Settings::greedy)
+		.def_rw("thorough", &Settings::thorough)
+		.def_rw("grid_ways", &Settings::grid_ways)
+		.def_rw("grid_price", &Settings::grid_price);
 	m.def("keysine_models", &keysine_models, "model"_a);
 	m.def("keysine_learn", &keysine_learn, "skeleton"_a, "head"_a, "frame_count"_a, "segments"_a, "groups"_a,
 		  "models"_a, "counts"_a, "count_limit"_a, "fresh"_a);
 	m.def("keysine_encode_head", &keysine_encode_head, "model"_a, "skeleton"_a, "table"_a, "sizes"_a,
-		  "segment_count"_a, "shifts"_a);
+		  "segment_count"_a, "shifts"_a, "grid_steps"_a, "told"_a);
 	m.def("keysine_split", &keysine_split, "skeleton"_a, "head"_a, "frame_count"_a, "groups"_a, "shifts"_a);
 	m.def("keysine_read_head", &keysine_read_head, "skeleton"_a, "head"_a, "frame_count"_a);
 	m.def("keysine_start", &keysine_start, "model"_a);
 	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "rotations"_a, "translations"_a, "table"_a,
-		  "rates"_a, "block_count"_a, "blocks_per_group"_a, "groups_per_segment"_a, "settings"_a,
-		  "threads"_a);
+		  "rates"_a, "block_count"_a, "blocks_per_group"_a, "groups_per_segment"_a, "settings"_a, "threads"_a,
+		  "grid_steps"_a.none() = nb::none());
 	m.def("keysine_decode", &keysine_decode, "skeleton"_a, "head"_a, "frame_count"_a, "segments"_a,
 		  "layers"_a, "first"_a, "count"_a, "threads"_a, "joints"_a.none() = nb::none(),
 		  "shifts"_a.none() = nb::none());

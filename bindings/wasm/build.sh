@@ -16,11 +16,11 @@ options="-std=c++17 -fno-exceptions -fno-rtti -ffp-contract=off -Wall -Wextra -W
   -DMOCPACK_TABLES_AT_START -I$core/include -I$core/src -I$work"
 # small but for the loops over frames, which is where the time goes
 small="$here/boundary.cpp $here/models.cpp $here/maths.cpp $core/src/keysine_head.cpp
-  $core/src/keysine_plan.cpp $core/src/keysine_decode.cpp $core/src/quaternions.cpp"
-fast="$core/src/keysine_curves.cpp"
+  $core/src/keysine_plan.cpp $core/src/keysine_decode.cpp $core/src/keysine_grid.cpp $core/src/quaternions.cpp"
+fast="$core/src/keysine_curves.cpp $core/src/least_squares.cpp"
 objects=
 for source in $small $fast; do
-  case $source in $fast) level='-O3 -msimd128 -fno-unroll-loops' ;; *) level=-Oz ;; esac
+  case " $fast " in *" $source "*) level='-O3 -msimd128 -fno-unroll-loops' ;; *) level=-Oz ;; esac
   object=$work/$(basename "$source" .cpp).o
   # shellcheck disable=SC2086 # the options are words
   "$@" $options $level -c "$source" -o "$object"

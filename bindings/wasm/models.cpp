@@ -1,12 +1,16 @@
 // Where the models of `keysine` start, in place of keysine_models.cpp: unpacked when the program starts.
 #include <cstring>
 
+#include "logistic.h"
 #include "trained.h"
 
 extern "C" uint8_t __heap_base; // where the linker's part of memory ends
 
 namespace mocpack
 {
+
+LogisticTables LOGISTIC;
+
 namespace keysine
 {
 
@@ -36,6 +40,7 @@ __attribute__((constructor)) void unpack()
 	SQUASH = make_squash();
 	STRETCH = make_stretch();
 	RATES = make_rates();
+	LOGISTIC = make_logistic_tables();
 	Reader reader = {RangeDecoder(PACKED, sizeof(PACKED))};
 	Trained<Reader> trained(reader, *room_to_unpack());
 	trained.sets(states[0]);

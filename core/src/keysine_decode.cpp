@@ -4,6 +4,7 @@
 #include "arena.h"
 #include "crc16.h"
 #include "keysine_curves.h"
+#include "keysine_grid.h"
 #include "keysine_head.h"
 #include "keysine_refinement.h"
 
@@ -173,6 +174,8 @@ mocpack_Status mocpack::keysine::read_group(const mocpack_KeysineHead* head, siz
 											size_t layer_count, size_t track_count, GroupSymbols* symbols,
 											void* scratch)
 {
+	if (head->grid && layer_count)
+		return MOCPACK_CORRUPT; // those who ask know sine series only
 	Arena arena(scratch);
 	lay_out_group(head, symbols, &arena);
 	const Plan& plan = head->plan;
@@ -227,6 +230,35 @@ mocpack_Status mocpack_keysine_decode_segment(const mocpack_KeysineHead* head, s
 	return reader.coder.exhausted() ? MOCPACK_TRUNCATED : MOCPACK_OK;
 }
 
+namespace
+{
+
+mocpack_Status decode_grid(const mocpack_KeysineHead& head, size_t index, const int32_t* key,
+						   const uint8_t* src, size_t size, const Output& out, void* scratch)
+{
+	const uint8_t* body = checked(src, size);
+	if (!body)
+		return MOCPACK_CORRUPT;
+	Arena arena(scratch);
+	GridGroup group(head, &arena);
+	Quat* turns = arena.take<Quat>(size_t(group.stride));
+	int32_t length = int32_t(head.cut.key_frame(index + 1) - head.cut.key_frame(index));
+	mocpack_Status status = read_grid(head, key, length, body, size - 2, &group);
+	if (status != MOCPACK_OK)
+		return status;
+	for (size_t t = 0; t < head.plan.track_count; ++t)
+	{
+		const Track& track = head.plan.tracks[t];
+		const double* curves = group.curves + size_t(track.first_channel) * size_t(group.stride);
+		if (out.wants(track))
+			store_track(head.plan, track, curves, group.stride, length, turns, out);
+	}
+	store_still(head.plan, size_t(length), out);
+	return MOCPACK_OK;
+}
+
+} // namespace
+
 size_t mocpack_keysine_group_scratch(const mocpack_KeysineHead* head)
 {
 	if (!head->cut.blocks)
@@ -239,7 +271,10 @@ size_t mocpack_keysine_group_scratch(const mocpack_KeysineHead* head)
 	arena.take<Quat>(stride);
 	arena.take<double>(longest * stride);
 	arena.take<double>(longest * stride);
-	return arena.used();
+	Arena other(nullptr);
+	if (head->grid)
+		GridGroup(*head, &other), other.take<Quat>(stride);
+	return arena.used() > other.used() ? arena.used() : other.used();
 }
 
 namespace
@@ -293,10 +328,12 @@ mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, siz
 											const mocpack_KeysineColumns* columns, double* rotations,
 											double* translations, void* scratch)
 {
+	Output out = {*head->plan.skeleton, columns, rotations, translations};
+	if (head->grid && layer_count)
+		return decode_grid(*head, group, keys, layers[0], sizes[0], out, scratch);
 	Arena arena(scratch);
 	GroupSymbols symbols;
 	lay_out_group(head, &symbols, &arena);
-	Output out = {*head->plan.skeleton, columns, rotations, translations};
 	size_t track_count = tracks_wanted(head->plan, out);
 	mocpack_Status status =
 		read_group(head, group, layers, sizes, layer_count, track_count, &symbols, scratch);

@@ -85,13 +85,11 @@ class GroupCoder
 		size_t t = 0;
 		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)
 		{
-			bool moving =
-				t < plan_.track_count && plan_.tracks[t].joint == j && plan_.tracks[t].kind == POSITION_TRACK;
-			if (!moving)
+			if (!moves(plan_, t, j))
 				place_still(plan_, scene_, j);
 			else if (!track(t++))
 				return false;
-			if (t >= plan_.track_count || plan_.tracks[t].joint != j)
+			if (!turns(plan_, t, j))
 				turn_still(plan_, scene_, j);
 			else if (!track(t++))
 				return false;
@@ -371,6 +369,8 @@ class GroupCoder
 
 size_t mocpack_keysine_group_encode_scratch(const mocpack_KeysineEncoder* encoder)
 {
+	if (encoder->job.grid_steps)
+		return grid_scratch(encoder);
 	Arena arena(nullptr);
 	GroupCoder(encoder, &arena);
 	return arena.used();
@@ -379,6 +379,8 @@ size_t mocpack_keysine_group_encode_scratch(const mocpack_KeysineEncoder* encode
 size_t mocpack_keysine_encode_group(const mocpack_KeysineEncoder* encoder, size_t group, const int32_t* keys,
 									uint8_t* dst, size_t dst_size, void* scratch)
 {
+	if (encoder->job.grid_steps)
+		return encode_grid(encoder, group, keys, dst, dst_size, scratch);
 	Arena arena(scratch);
 	GroupCoder coder(encoder, &arena);
 	return coder.run(group, keys, dst, dst_size);

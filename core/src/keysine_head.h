@@ -15,6 +15,9 @@ struct mocpack_KeysineHead
 	size_t size;		   // of the head itself
 	double unit;
 	int32_t model, tempo;
+	bool grid, thorough;	   // numbers on a grid in time, and how they are predicted
+	const uint8_t* grid_steps; // (tracks) index of each track's step there
+	const uint8_t* told;	   // (channels) how far prediction is off at first, as told_size
 };
 
 namespace mocpack

@@ -1,5 +1,6 @@
 // The symbols of a `keysine` head: the plan, and the sizes of segments and groups.
 #pragma once
+#include "keysine_grid.h"
 #include "keysine_refinement.h"
 
 namespace mocpack
@@ -69,6 +70,28 @@ template <typename Coder> class HeadSymbols
 			if (shift < 0 || shift > (i >= tracks ? shifts[i - tracks] : MOST_SHIFT))
 				return false;
 			shifts[i] = uint8_t(shift);
+		}
+		return true;
+	}
+
+	// Of a grid in time: steps (tracks) and the sizes that prediction is told (channels), each as its
+	// difference to the one before. False where they are out of range.
+	bool grid(uint8_t* steps, size_t tracks, uint8_t* told, size_t channels)
+	{
+		int32_t step = 8, size = 16;
+		for (size_t t = 0; t < tracks; ++t)
+		{
+			step += number(KEY_STEP_NUMBER, steps[t] - step);
+			if (step < 0 || step >= STEPS)
+				return false;
+			steps[t] = uint8_t(step);
+		}
+		for (size_t c = 0; c < channels; ++c)
+		{
+			size += number(MEAN_NUMBER, told[c] - size);
+			if (size < 0 || size > MOST_TOLD)
+				return false;
+			told[c] = uint8_t(size);
 		}
 		return true;
 	}

@@ -54,6 +54,11 @@ size_t mocpack_keysine_channel_count(const mocpack_KeysineEncoder* encoder)
 	return encoder->plan.channel_count;
 }
 
+size_t mocpack_keysine_track_count(const mocpack_KeysineEncoder* encoder)
+{
+	return encoder->plan.track_count;
+}
+
 size_t mocpack_keysine_segment_encode_scratch(const mocpack_KeysineEncoder* encoder)
 {
 	return sizeof(Models) + encoder->plan.channel_count + 64;

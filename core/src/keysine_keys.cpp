@@ -2,8 +2,7 @@
 // as its allowance lets it.
 #include <cmath>
 
-#include "keysine_curves.h"
-#include "keysine_encoder.h"
+#include "keysine_pose.h"
 
 using namespace mocpack;
 using namespace mocpack::keysine;
@@ -14,16 +13,7 @@ namespace
 const int32_t FARTHEST_KEY = 1 << 29;
 const int ATTEMPTS = 40;
 
-// Displacements of the points of one key, linear in its channels.
-struct KeyProblem
-{
-	int32_t channels, points;
-	double target[4];
-	double* start; // (I, 3) at the target, over the allowance
-	double* moves; // (C, I, 3)
-};
-
-double worst_after(const KeyProblem& p, const double* gap, int32_t channel, double change)
+double worst_after(const PoseProblem& p, const double* gap, int32_t channel, double change)
 {
 	double worst = 0;
 	const double* m = p.moves + 3 * channel * p.points;
@@ -41,7 +31,7 @@ double worst_after(const KeyProblem& p, const double* gap, int32_t channel, doub
 }
 
 // Moves channels one unit at a time towards the key before while nothing leaves `share` of its allowance.
-void pull(const KeyProblem& p, double step, double share, const int32_t* before, int32_t* key, double* gap)
+void pull(const PoseProblem& p, double step, double share, const int32_t* before, int32_t* key, double* gap)
 {
 	for (int32_t i = 0; i < 3 * p.points; ++i)
 	{
@@ -81,8 +71,7 @@ class KeyCoder
 		lay_out_scene(&scene_, arena, plan_.skeleton->joint_count, count_);
 		frames_ = arena->take<size_t>(count);
 		size_t points = size_t(rig_.most > 1 ? rig_.most : 1);
-		problem_.start = arena->take<double>(3 * points);
-		problem_.moves = arena->take<double>(12 * points);
+		lay_out_problem(&problem_, rig_, arena);
 		gap_ = arena->take<double>(3 * points);
 	}
 
@@ -94,13 +83,11 @@ class KeyCoder
 		size_t t = 0;
 		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)
 		{
-			bool moving =
-				t < plan_.track_count && plan_.tracks[t].joint == j && plan_.tracks[t].kind == POSITION_TRACK;
-			if (!moving)
+			if (!moves(plan_, t, j))
 				place_still(plan_, scene_, j);
 			else if (!track(t++, keys))
 				return false;
-			if (t >= plan_.track_count || plan_.tracks[t].joint != j)
+			if (!turns(plan_, t, j))
 				turn_still(plan_, scene_, j);
 			else if (!track(t++, keys))
 				return false;
@@ -134,7 +121,7 @@ class KeyCoder
 	bool code(const Track& track, int32_t k, double share, bool compensate, int32_t* keys)
 	{
 		int32_t* key = keys + size_t(k) * plan_.channel_count + track.first_channel;
-		pose(track, k, compensate);
+		set_problem(&problem_, e_, scene_, track, k, compensate);
 		for (int32_t c = 0; c < track.channels; ++c)
 		{
 			double units = problem_.target[c] / track.key_step;
@@ -147,60 +134,13 @@ class KeyCoder
 		return settle(track, k, key) <= 1.0 || e_.job.search.over <= 0;
 	}
 
-	// Target and derivatives of one key.
-	void pose(const Track& track, int32_t k, bool compensate)
-	{
-		problem_.channels = track.channels;
-		if (track.kind == POSITION_TRACK)
-		{
-			aim_position(plan_, track, scene_, k, problem_.target);
-			problem_.points = 1;
-			for (int i = 0; i < 9; ++i)
-				problem_.moves[i] = i % 4 == 0 ? track.axes[0] / rig_.allowance[track.joint] : 0.0;
-			for (int i = 0; i < 3; ++i)
-				problem_.start[i] = 0;
-			return;
-		}
-		const double* inverse_axes = e_.inverse_axes + 9 * (&track - plan_.tracks);
-		Aim aim = aim_rotation(plan_, rig_, track, inverse_axes, scene_, k, compensate);
-		Vec3 origin = scene_.decoded_position[scene_.at(track.joint, k)];
-		int32_t first = rig_.first[track.joint];
-		problem_.points = rig_.first[track.joint + 1] - first;
-		for (int c = 0; c < track.channels; ++c)
-			problem_.target[c] = aim.channels[c];
-		for (int32_t i = 0; i < problem_.points; ++i)
-		{
-			const Point& point = rig_.points[first + i];
-			size_t source = scene_.at(point.joint, k);
-			Vec3 arm = rotate(aim.world, point.offset);
-			double scale = 1.0 / point.allowance;
-			store(problem_.start + 3 * i, scale * (origin + arm - scene_.position[source] -
-												   rotate(scene_.rotation[source], point.local)));
-			for (int c = 0; c < track.channels; ++c)
-				store(problem_.moves + 3 * (c * problem_.points + i), scale * cross(aim.turn[c], arm));
-		}
-	}
-
 	// Sets the decoded pose of the key and returns its largest excess.
 	double settle(const Track& track, int32_t k, const int32_t* key)
 	{
 		double values[4];
 		for (int32_t c = 0; c < track.channels; ++c)
 			values[c] = track.key_step * key[c];
-		size_t at = scene_.at(track.joint, k);
-		if (track.kind == POSITION_TRACK)
-		{
-			Vec3 local;
-			track_translations(track, values, 1, 1, &local);
-			scene_.decoded_position[at] = placed(plan_, scene_, track.joint, k, local);
-			return origin_excess(rig_, scene_, track.joint, k);
-		}
-		Quat local;
-		track_rotations(track, values, 1, 1, &local);
-		int32_t parent = plan_.skeleton->parents[track.joint];
-		scene_.decoded_rotation[at] =
-			parent < 0 ? local : multiply(scene_.decoded_rotation[scene_.at(parent, k)], local);
-		return worst_point(rig_, scene_, track.joint, k);
+		return settle_pose(e_, scene_, track, k, values);
 	}
 
 	mocpack_KeysineEncoder& e_;
@@ -209,7 +149,7 @@ class KeyCoder
 	int32_t count_;
 	Scene scene_;
 	size_t* frames_;
-	KeyProblem problem_;
+	PoseProblem problem_;
 	double* gap_;
 };
 

@@ -47,20 +47,30 @@ void fill_scene(Scene* scene, const mocpack_KeysineJob& job, const size_t* frame
 	}
 }
 
-void place_still(const Plan& plan, const Scene& scene, int32_t joint)
+void place_still(const Plan& plan, const Scene& scene, int32_t joint, int32_t t)
 {
 	Vec3 local = load_vec(plan.still + 7 * joint + 4);
+	scene.decoded_position[scene.at(joint, t)] = placed(plan, scene, joint, t, local);
+}
+
+void turn_still(const Plan& plan, const Scene& scene, int32_t joint, int32_t t)
+{
+	int32_t parent = plan.skeleton->parents[joint];
+	Quat local = load_quat(plan.still + 7 * joint);
+	scene.decoded_rotation[scene.at(joint, t)] =
+		parent < 0 ? local : multiply(scene.decoded_rotation[scene.at(parent, t)], local);
+}
+
+void place_still(const Plan& plan, const Scene& scene, int32_t joint)
+{
 	for (int32_t t = 0; t < scene.count; ++t)
-		scene.decoded_position[scene.at(joint, t)] = placed(plan, scene, joint, t, local);
+		place_still(plan, scene, joint, t);
 }
 
 void turn_still(const Plan& plan, const Scene& scene, int32_t joint)
 {
-	int32_t parent = plan.skeleton->parents[joint];
-	Quat local = load_quat(plan.still + 7 * joint);
 	for (int32_t t = 0; t < scene.count; ++t)
-		scene.decoded_rotation[scene.at(joint, t)] =
-			parent < 0 ? local : multiply(scene.decoded_rotation[scene.at(parent, t)], local);
+		turn_still(plan, scene, joint, t);
 }
 
 double worst_point(const Rig& rig, const Scene& scene, int32_t joint, int32_t t)

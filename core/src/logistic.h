@@ -44,7 +44,11 @@ constexpr LogisticTables make_logistic_tables()
 	return tables;
 }
 
+#ifdef MOCPACK_TABLES_AT_START
+extern LogisticTables LOGISTIC; // a wasm file would carry every byte of it
+#else
 inline constexpr LogisticTables LOGISTIC = make_logistic_tables();
+#endif
 
 // A probability that moves by 1 / (n + 1.6) of the way the n-th time, and by no less than 1 / limit.
 struct Counter

@@ -1,4 +1,5 @@
-// keysine: motion comes back within its bound, in one layer and in several, and no bytes do harm.
+// keysine: motion comes back within its bound, in one layer, in several and on a grid in time, and no bytes
+// do harm.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -50,6 +51,8 @@ struct Body
 	std::vector<double> rotations, translations;
 	std::vector<float> rates;
 	std::vector<int32_t> table;
+	size_t per_group = PER_GROUP, mode = 0;
+	Bytes grid_steps, told;
 	mocpack_Skeleton skeleton;
 	mocpack_KeysineJob job;
 
@@ -75,6 +78,15 @@ struct Body
 		job.bound = BOUND, job.inner = 1.0, job.shrink = 0.2, job.shell = 1.0, job.key_share = 0.7;
 		job.model = 0, job.tempo = 16, job.rates = rates.data();
 		job.search = {60, 4, 0, 0.33f, 4, 1, 2, 40, 6, 11, 0};
+	}
+
+	// Numbers on a grid in time from here on.
+	void take_grid(bool thorough)
+	{
+		per_group = job.blocks_per_group = 1, mode = thorough ? 5 : 1;
+		grid_steps.assign(4, 8), told.assign(13, 18);
+		job.grid_steps = grid_steps.data(), job.told = told.data();
+		job.thorough = thorough, job.grid_ways = 3, job.grid_price = 3;
 	}
 
 	void pose(size_t t)
@@ -128,13 +140,16 @@ Bytes head_of(Body* body, const Payload& payload, uint8_t* shifts, size_t tracks
 	Memory scratch(mocpack_keysine_models_size());
 	coded.resize(mocpack_keysine_encode_head(
 		0, &body->skeleton, body->table.data(), sizes.data(), payload.segments.size(), payload.groups.size(),
-		shifts, payload.layers - 1, tracks, coded.data(), coded.size(), scratch.at));
-	for (size_t value : {(payload.layers - 1) << 4, size_t(0), size_t(20), size_t(5), size_t(9), size_t(16)})
+		shifts, payload.layers - 1, body->mode ? body->grid_steps.size() : tracks,
+		body->mode ? body->grid_steps.data() : nullptr, body->told.data(), body->told.size(), coded.data(),
+		coded.size(), scratch.at));
+	for (size_t value :
+		 {(payload.layers - 1) << 4 | body->mode, size_t(0), size_t(20), size_t(5), size_t(9), size_t(16)})
 		body_bytes.push_back(uint8_t(value));
 	uint8_t unit[4];
 	memcpy(unit, &UNIT, 4);
 	body_bytes.insert(body_bytes.end(), unit, unit + 4);
-	for (size_t value : {BLOCKS, PER_GROUP, PER_SEGMENT})
+	for (size_t value : {BLOCKS, body->per_group, PER_SEGMENT})
 		put_varint(&body_bytes, value);
 	body_bytes.resize(body_bytes.size() + payload.layers - 1, 3);
 	body_bytes.insert(body_bytes.end(), coded.begin(), coded.end());
@@ -152,15 +167,18 @@ Payload encoded(Body* body)
 	Memory memory(mocpack_keysine_encoder_size(&body->job));
 	mocpack_KeysineEncoder* encoder = mocpack_keysine_prepare(&body->job, memory.at);
 	check(encoder != nullptr, "the plan is taken");
-	size_t channels = mocpack_keysine_channel_count(encoder);
+	size_t channels = mocpack_keysine_channel_count(encoder), per_group = body->per_group;
+	check(!body->mode || (channels == body->told.size() &&
+						  mocpack_keysine_track_count(encoder) == body->grid_steps.size()),
+		  "the grid has as many tracks and channels as the plan");
 	std::vector<int32_t> keys(channels * (BLOCKS + 1));
 	Memory key_scratch(mocpack_keysine_keys_scratch(encoder));
 	check(mocpack_keysine_encode_keys(encoder, keys.data(), key_scratch.at) == MOCPACK_OK,
 		  "keys keep the bound");
 	Memory segment_scratch(mocpack_keysine_segment_encode_scratch(encoder));
-	for (size_t first = 0; first < BLOCKS; first += PER_GROUP * PER_SEGMENT)
+	for (size_t first = 0; first < BLOCKS; first += per_group * PER_SEGMENT)
 	{
-		size_t count = std::min(PER_GROUP * PER_SEGMENT, BLOCKS - first) + 1;
+		size_t count = std::min(per_group * PER_SEGMENT, BLOCKS - first) + 1;
 		std::vector<int32_t> own(keys.begin() + long(first * channels),
 								 keys.begin() + long((first + count) * channels));
 		Bytes dst(64 + 12 * own.size());
@@ -169,7 +187,7 @@ Payload encoded(Body* body)
 		payload.segments.push_back(dst);
 	}
 	Memory group_scratch(mocpack_keysine_group_encode_scratch(encoder));
-	for (size_t first = 0, g = 0; first < BLOCKS; first += PER_GROUP, ++g)
+	for (size_t first = 0, g = 0; first < BLOCKS; first += per_group, ++g)
 	{
 		Bytes dst(1 << 16);
 		dst.resize(mocpack_keysine_encode_group(encoder, g, keys.data() + first * channels, dst.data(),
@@ -270,6 +288,17 @@ double farthest(const std::vector<double>& a, const std::vector<double>& b)
 	return most;
 }
 
+void a_grid_comes_back(const Body& body, const Payload& grid)
+{
+	std::vector<double> turns(4 * JOINTS * FRAMES), places(3 * FRAMES), keys(turns), there(places);
+	check(decoded(body, grid, 1, &turns, &places) == MOCPACK_OK, "a grid decodes");
+	check(farthest(places, body.translations) < BOUND, "and the root is where it was");
+	// a joint may turn by as much as its shell allows, and so may the one above it, the other way
+	check(farthest(turns, body.rotations) < 0.2, "and the joints are turned as they were");
+	check(decoded(body, grid, 0, &keys, &there) == MOCPACK_OK, "and so do its keys");
+	check(farthest(keys, body.rotations) > farthest(turns, body.rotations), "which are coarser");
+}
+
 void motion_comes_back(const Body& body, const Payload& single, const Payload& three)
 {
 	std::vector<double> turns(4 * JOINTS * FRAMES), places(3 * FRAMES), again(turns), there(places);
@@ -296,11 +325,12 @@ void some_joints_are_those_of_all(const Body& body, const Payload& single)
 	mocpack_KeysineHead* head;
 	mocpack_keysine_open(single.head.data(), single.head.size(), &body.skeleton, FRAMES, memory.at, &head);
 	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
-	std::vector<int32_t> keys((PER_GROUP * PER_SEGMENT + 1) * layout.channel_count);
+	size_t per_group = body.per_group, key_count = per_group * PER_SEGMENT + 1;
+	std::vector<int32_t> keys(key_count * layout.channel_count);
 	Memory key_scratch(mocpack_keysine_segment_scratch(head)), scratch(mocpack_keysine_group_scratch(head));
-	mocpack_keysine_decode_segment(head, PER_GROUP * PER_SEGMENT + 1, single.segments[0].data(),
-								   single.segments[0].size(), keys.data(), key_scratch.at);
-	size_t frames = mocpack_keysine_key_frame(head, PER_GROUP), size = single.groups[0].size();
+	mocpack_keysine_decode_segment(head, key_count, single.segments[0].data(), single.segments[0].size(),
+								   keys.data(), key_scratch.at);
+	size_t frames = mocpack_keysine_key_frame(head, per_group), size = single.groups[0].size();
 	const uint8_t* bytes = single.groups[0].data();
 	int32_t columns[JOINTS] = {-1, 0, -1, 1}, none[1] = {-1};
 	mocpack_KeysineColumns wanted = {columns, none, 2, 0};
@@ -385,6 +415,15 @@ int main()
 	spoilt_bytes_do_no_harm(body, single, 1);
 	spoilt_bytes_do_no_harm(body, three, 2);
 	noise_is_refused(body);
+	for (bool thorough : {false, true})
+	{
+		Body other;
+		other.take_grid(thorough);
+		Payload grid = encoded(&other);
+		a_grid_comes_back(other, grid);
+		some_joints_are_those_of_all(other, grid);
+		spoilt_bytes_do_no_harm(other, grid, 3 + thorough);
+	}
 	if (!failures)
 		printf("keysine: good\n");
 	return failures != 0;

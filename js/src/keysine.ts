@@ -9,7 +9,6 @@ import { joined, type ByteSource } from "./source.js";
 import type { Frames, Motion } from "./types.js";
 
 const BITSTREAM = 1;
-const GRID = 1; // the mode for tight bounds, whose parts are put together in Python alone
 const LARGEST_HEAD = 1 << 21; // bytes
 const LONGEST_TURN = 12; // milliseconds of decoding before the page gets its turn
 const KEPT_BYTES = 1 << 24; // of decoded groups
@@ -43,11 +42,6 @@ async function readHeadBytes(
   if (size > payload.size) throw new MocpackError("truncated", "keysine payload ends in its head");
   // a copy, since the decoder may have to start again when the source is closed
   const head = (await source.read(payload.start, size)).slice();
-  if ((head[read.offset] & 15) === GRID)
-    throw new MocpackError(
-      "unsupported",
-      "keysine on a grid in time is not decoded here, only its mode transform is",
-    );
   return head;
 }
 

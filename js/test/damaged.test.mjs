@@ -18,7 +18,7 @@ import {
 } from "./files.mjs";
 
 const COUNT = Number(process.env.MOCPACK_DAMAGED ?? 10_000);
-const NAMES = ["walk", "one_frame", "translating", "few_axes", "noise", "turns", "layers"];
+const NAMES = ["walk", "one_frame", "translating", "few_axes", "noise", "turns", "layers", "grid"];
 const MOST_MEMORY = 1 << 30; // bytes of this whole process
 
 function flipped(bytes, start, end, dice) {

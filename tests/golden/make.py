@@ -2,10 +2,12 @@
 
     python tests/golden/make.py raw
     python tests/golden/make.py mpeg4-bap:lossless=true
+    python tests/golden/make.py keysine posed
 
 Each is a folder ``tests/golden/<id>/v<bitstream version>`` with the codec's parameters, a file as
 this release writes it, and the samples that every later release must read from it. Parameters that
-differ from their defaults make a folder of their own, for branches that the defaults do not reach.
+differ from their defaults make a folder of their own, for branches that the defaults do not reach,
+and so does another motion than the walk: `posed` begins with a pose that was added in front.
 """
 
 import io
@@ -31,14 +33,23 @@ def samples(clip):
     return {"rotations": clip.rotations, "translations": clip.translations}
 
 
-def make(spec: str) -> Path:
+def posed() -> mocpack.Clip:
+    """Return a walk whose first frame is the skeleton's own pose."""
+    clip = walk(0.5, frame_rate=60, seed=11)
+    turns = clip.rotations.copy()
+    turns[0] = [0, 0, 0, 1]
+    return mocpack.Clip(clip.header, turns, clip.translations)
+
+
+def make(spec: str, motion: str = "") -> Path:
     codec = mocpack.parse_codec(spec)
     codec_id = codec.codec_id
     changed = "".join(f"-{name}-{value}" for name, value in non_default_params(codec).items())
     folder = HERE / codec_id / f"v{codec.bitstream_version}{changed}"
+    folder = folder.with_name(f"{folder.name}-{motion}") if motion else folder
     if folder.exists():
         sys.exit(f"{folder} exists; golden files are never rewritten")
-    source = walk(0.5, frame_rate=60, seed=11)
+    source = posed() if motion == "posed" else walk(0.5, frame_rate=60, seed=11)
     if "skeleton" not in codec.kinds:
         source = vertex_wave()
     try:
@@ -55,6 +66,6 @@ def make(spec: str) -> Path:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("name one codec: make golden CODEC=raw")
-    print(make(sys.argv[1]))
+    if not 2 <= len(sys.argv) <= 3 or sys.argv[2:] not in ([], ["posed"]):
+        sys.exit("name one codec: make golden CODEC=raw, or CODEC=raw MOTION=posed")
+    print(make(*sys.argv[1:]))

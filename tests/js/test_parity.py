@@ -105,6 +105,12 @@ def test_groups_and_segments_decode_as_in_python(package, tmp_path):
     check_packed(package, tmp_path, clips, "keysine:max_error=2mm,effort=fast,group_seconds=0.5")
 
 
+@pytest.mark.parametrize("effort", ["default", "best"])
+def test_a_grid_in_time_decodes_as_in_python(package, tmp_path, effort):
+    clips = {name: hard_clips()[name] for name in ("walk", "full turns", "every joint translates")}
+    check_packed(package, tmp_path, clips, f"keysine:max_error=0.1mm,mode=grid,effort={effort}")
+
+
 def test_layers_decode_as_in_python(package, tmp_path):
     clips = {"walk": walk(5.0), "one frame": hard_clips()["one frame"]}
     check_packed(package, tmp_path, clips, "keysine:max_error=1mm,effort=fast,layers=3")

@@ -476,6 +476,9 @@ extern "C"
 	size_t mocpack_keysine_key_frame(const mocpack_KeysineHead* head, size_t key);
 
 	const int32_t* mocpack_keysine_table(const mocpack_KeysineHead* head); // the plan (J, 13)
+	// Of a grid in time, else null: each track's step (tracks), and the errors foretold (channels).
+	const uint8_t* mocpack_keysine_grid_steps(const mocpack_KeysineHead* head);
+	const uint8_t* mocpack_keysine_told(const mocpack_KeysineHead* head);
 
 	/* Decodes the keys (key_count, channels) of one segment. */
 	size_t mocpack_keysine_segment_scratch(const mocpack_KeysineHead* head);
@@ -553,6 +556,13 @@ extern "C"
 		int32_t model, tempo;
 		const void* rates; // bits by context, floats (16, 8, 8, 40)
 		mocpack_KeysineSearch search;
+		/* A grid in time in place of sine series: steps (tracks), null for none; errors that prediction is
+		 * told (channels); whether it is thorough; how many ways to write a frame are kept side by side, at
+		 * least 1; bits that the whole of an allowance is worth. */
+		const uint8_t* grid_steps;
+		const uint8_t* told;
+		int32_t thorough, grid_ways;
+		double grid_price;
 	} mocpack_KeysineJob;
 
 	typedef struct mocpack_KeysineEncoder mocpack_KeysineEncoder;
@@ -564,20 +574,28 @@ extern "C"
 	size_t mocpack_keysine_encoder_size(const mocpack_KeysineJob* job);
 	mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, void* memory);
 	size_t mocpack_keysine_channel_count(const mocpack_KeysineEncoder* encoder);
+	size_t mocpack_keysine_track_count(const mocpack_KeysineEncoder* encoder);
 	size_t mocpack_keysine_keys_scratch(const mocpack_KeysineEncoder* encoder);
 	mocpack_Status mocpack_keysine_encode_keys(mocpack_KeysineEncoder* encoder, int32_t* keys, void* scratch);
 	size_t mocpack_keysine_segment_encode_scratch(const mocpack_KeysineEncoder* encoder);
 	size_t mocpack_keysine_encode_segment(const mocpack_KeysineEncoder* encoder, int32_t* keys, size_t count,
 										  uint8_t* dst, size_t dst_size, void* scratch);
-	/* The coded part of the head: plan (J, 13), sizes, and the shifts of layers (shift_count, tracks).
+	/* The coded part of the head: plan (J, 13), sizes, the shifts of layers (shift_count, tracks), and of a
+	 * grid in time the steps of tracks and what prediction is told (channels), else null.
 	 * scratch: mocpack_keysine_models_size() bytes. */
 	size_t mocpack_keysine_encode_head(int32_t model, const mocpack_Skeleton* skeleton, int32_t* table,
 									   uint32_t* sizes, size_t segment_count, size_t group_count,
-									   uint8_t* shifts, size_t shift_count, size_t track_count, uint8_t* dst,
+									   uint8_t* shifts, size_t shift_count, size_t track_count,
+									   uint8_t* grid_steps, uint8_t* told, size_t channel_count, uint8_t* dst,
 									   size_t dst_size, void* scratch);
 	size_t mocpack_keysine_group_encode_scratch(const mocpack_KeysineEncoder* encoder);
 	size_t mocpack_keysine_encode_group(const mocpack_KeysineEncoder* encoder, size_t group,
 										const int32_t* keys, uint8_t* dst, size_t dst_size, void* scratch);
+
+	/* Adds to sums (channels) about how far prediction was off at the end of a group of a grid in time, in
+	 * 1/256 of a step; false where the group fails. scratch as for encode_group. */
+	int mocpack_keysine_grid_errors(const mocpack_KeysineEncoder* encoder, size_t group, const int32_t* keys,
+									double* sums, void* scratch);
 
 	/* Codes a group of one layer again as layer_count, by their shifts (layer_count - 1, tracks): writes them
 	 * into dst, one after another, and their sizes. scratch: mocpack_keysine_split_scratch bytes. */

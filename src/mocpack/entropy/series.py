@@ -76,9 +76,7 @@ EXACT = Forecast((Predictor(0.8, 2, 1), Predictor(0.95, 2, 2), Predictor(0.998, 
 """For numbers with much noise in them, as `lossless` has them."""
 QUICK = Forecast((Predictor(0.99, 3, 2, 4),), 30, 10.0, 0.98)
 """For numbers of few bits that must decode fast."""
-THOROUGH = Forecast(
-    (Predictor(0.98, 4, 1), Predictor(0.998, 4, 2), Predictor(0.998, 4, 3)), 0, 4.0, 0.98
-)
+THOROUGH = Forecast((Predictor(0.98, 4, 1, 2), Predictor(0.998, 3, 3)), 30, 4.0, 0.98)
 """For numbers of few bits, as small as can be."""
 
 
@@ -149,10 +147,7 @@ def _model(
     columns: int, groups: tuple[ColumnGroup, ...], forecast: Forecast, sizes: tuple[int, ...]
 ) -> _core.SeriesModel:
     predictors = forecast.predictors
-    features: list[list[list[Feature]]] = [[[] for _ in predictors] for _ in range(columns)]
-    for group in groups:
-        for column in group.columns:
-            features[column] = [_features(column, group, groups, p) for p in predictors]
+    features = features_of(columns, groups, forecast)
     flat = [feature for column in features for chosen in column for feature in chosen]
     counts = [len(chosen) for column in features for chosen in column]
     return _core.SeriesModel(
@@ -169,6 +164,18 @@ def _model(
         np.array([f[1] for f in flat], np.uint8),
         np.asarray(sizes, np.uint32),
     )
+
+
+def features_of(
+    columns: int, groups: Sequence[ColumnGroup], forecast: Forecast
+) -> list[list[list[Feature]]]:
+    """Return what each predictor of each column looks at."""
+    predictors = forecast.predictors
+    features: list[list[list[Feature]]] = [[[] for _ in predictors] for _ in range(columns)]
+    for group in groups:
+        for column in group.columns:
+            features[column] = [_features(column, group, groups, p) for p in predictors]
+    return features
 
 
 def _features(

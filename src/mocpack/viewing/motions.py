@@ -10,8 +10,7 @@ from typing import Any
 
 from mocpack import _api, rate
 from mocpack.clip import AnyClip, Clip
-from mocpack.codecs.keysine.grid_head import is_grid
-from mocpack.container import Errors, unpack
+from mocpack.container import Errors
 from mocpack.errors import FormatError, UnsupportedClipError, UsageError
 from mocpack.metrics.pair import pair
 from mocpack.skeleton import Skeleton
@@ -158,15 +157,8 @@ def _packed(name: str, path: str, clip: Clip, motion: _api.Motion) -> Shown:
         "skeleton": sizes["skeleton"],
         "metadata": sizes["metadata"],
     }
-    data = Path(path).read_bytes()
-    in_page = codec == "keysine" and not _on_grid(data)
-    return Shown(name, clip, data if in_page else None, codec, size, motion.errors)
-
-
-def _on_grid(data: bytes) -> bool:
-    """Whether a keysine file is on a grid in time, the one mode that js/ does not decode."""
-    payload = unpack(data).payload
-    return is_grid(lambda offset, size: payload[offset : offset + size])
+    data = Path(path).read_bytes() if codec == "keysine" else None
+    return Shown(name, clip, data, codec, size, motion.errors)
 
 
 def _no_parts(size: int) -> dict[str, int]:

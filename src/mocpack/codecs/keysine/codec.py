@@ -8,7 +8,7 @@ series on top, quantised by a search that knows the bound. `docs/codecs/keysine.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -17,7 +17,7 @@ import numpy as np
 from mocpack import _core
 from mocpack.clip import Clip, ClipHeader, promised_error
 from mocpack.codec import Codec, Layout, Quality, Read
-from mocpack.codecs.keysine import grid, planning, reference, search
+from mocpack.codecs.keysine import planning, reference, search
 from mocpack.codecs.keysine.decoding import (
     check_end,
     decode_groups,
@@ -26,9 +26,8 @@ from mocpack.codecs.keysine.decoding import (
     settled_clip,
     whole_layers,
 )
-from mocpack.codecs.keysine.grid_head import is_grid
 from mocpack.codecs.keysine.layers import layered
-from mocpack.codecs.keysine.packing import pack
+from mocpack.codecs.keysine.packing import pack, pack_grid
 from mocpack.codecs.keysine.payload import MOST_LAYERS, Head, read_head
 from mocpack.errors import BoundError
 from mocpack.metrics.contacts import slip
@@ -37,20 +36,22 @@ from mocpack.units import format_length, parse_length
 
 SEGMENT_GROUPS = 16
 MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
-# shares of the bound to aim at, and what trembling costs: until it is calm, then until it holds
-TRIES = (
+# shares of the bound to aim at, and what trembling costs: until it is calm, or else until it holds
+CALM_TRIES = (
     *((1.0, search.CALM), (0.97, 4 * search.CALM), (0.9, 8 * search.CALM)),
     *((0.85, 8 * search.CALM), (0.75, 8 * search.CALM), (0.65, 8 * search.CALM)),
-    *((0.97, search.CALM), (0.9, search.CALM), (0.7, search.CALM), (0.4, search.CALM)),
 )
+TIGHT_TRIES = tuple((share, search.CALM) for share in (0.97, 0.9, 0.7, 0.4))
+GRID_TRIES = (1.1, 0.8, 0.6, 0.4)  # steps of a grid in time, relative to the bound
 MEAN_TRIES, MEAN_NEAR, MEAN_SLOPE = 10, 0.99, 0.8
 SIZE_SLOPE = 0.56  # size falls about as this power of the mean error
 STRETCH, LOOSE_STRETCH = 720, 5000  # frames
 LONG_CLIP = 2000  # frames from which all cores are used
 EFFORTS = tuple(search.EFFORTS)
+Kept = tuple[float, bytes]
+"""A payload within the bound, after what it costs: its size, and more where it is not calm."""
 MODES = ("auto", "transform", "grid")
-GRID_BOUND = 4e-4  # metres: from here down a grid in time may be smaller
-GRID_FRAMES = 20_000  # its search holds the whole clip in memory, so longer ones are not tried
+GRID_BOUND = 6e-4  # metres: from here down a grid in time may be smaller
 
 
 @dataclass(frozen=True)
@@ -151,20 +152,18 @@ class Keysine(Codec):
             return self._free(clip, self.step)
         if self.mean_error is not None:
             return self._within_mean(clip, self.mean_error)
-        if self.mode == "transform" or (self.mode == "auto" and not self._grid_may_pay(clip)):
-            return self._within_bound(clip)
-        found = self._on_grid(clip)
-        if self.mode == "grid":
-            if found is None:
-                raise BoundError(self._refusal)
-            return found
-        other = self._within_bound(clip)
-        return found if found is not None and len(found) < len(other) else other
+        found = [
+            *([] if self.mode == "grid" else [self._within_bound(clip)]),
+            *([self._on_grid(clip)] if self.mode == "grid" or self._grid_may_pay else []),
+        ]
+        kept = [one for one in found if one is not None]
+        if not kept:
+            bound = format_length(self.max_error)
+            raise BoundError(f"keysine cannot keep this clip within {bound}")
+        return min(kept)[1]
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         read = reader(payload)
-        if is_grid(read):
-            return grid.decode(payload, read, header)
         head = read_head(read, header)
         check_end(payload, head.whole)
         return self._decode_groups(read, header, head, 0, head.group_count)
@@ -172,9 +171,6 @@ class Keysine(Codec):
     def decode_frames(
         self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
     ) -> Clip:
-        if is_grid(read):
-            part = grid.decode_frames(read, header, start, stop)
-            return part if joints is None else part.joints(joints)
         head = read_head(read, header)
         first = head.group_at(start, header.frame_count)
         last = head.group_at(stop - 1, header.frame_count)
@@ -184,8 +180,6 @@ class Keysine(Codec):
         return part.frames(start - begin, stop - begin)
 
     def layout(self, read: Read, header: ClipHeader) -> Layout:
-        if is_grid(read):
-            return grid.layout(read, header)
         head = read_head(read, header)
         parts = head.layer_count * head.group_count + len(head.segment_sizes)
         # the head is mostly index and plan; each part has its checksum
@@ -194,8 +188,6 @@ class Keysine(Codec):
 
     def decode_preview(self, read: Read, header: ClipHeader) -> Clip:
         """Return the key poses, at their own lower frame rate."""
-        if is_grid(read):
-            return grid.decode_preview(read, header)
         head = read_head(read, header)
         segments = read(*head.segments_at(0, len(head.segment_sizes)))
         native = header.skeleton.native(header.translated_joints)
@@ -212,8 +204,6 @@ class Keysine(Codec):
         its end, only coarser; where even keys are missing, there is nothing to play.
         """
         read = reader(payload)
-        if is_grid(read):
-            return grid.decode_cut(payload, read, header)
         head = read_head(read, header)
         layers, count = whole_layers(head, len(payload))
         if layers == head.layer_count:
@@ -256,55 +246,61 @@ class Keysine(Codec):
             threads=self._threads(frames),
         )
 
-    def _within_bound(self, clip: Clip) -> bytes:
+    def _within_bound(self, clip: Clip) -> Kept | None:
+        """Return key poses and sine series that keep the bound, as calm as may be."""
+        seconds = self._block_seconds(clip, self.max_error)
+
+        def aiming(tries: Sequence[tuple[float, float]]) -> Kept | None:
+            made = (self._bounded(clip, s * self.max_error, calm, seconds) for s, calm in tries)
+            return self._calmest(clip, made)
+
+        return aiming(CALM_TRIES) or aiming(TIGHT_TRIES)
+
+    def _on_grid(self, clip: Clip) -> Kept | None:
+        """Return a grid in time that keeps the bound, as calm as may be."""
+        return self._calmest(clip, (self._gridded(clip, scale) for scale in GRID_TRIES))
+
+    def _calmest(self, clip: Clip, payloads: Iterable[bytes | None]) -> Kept | None:
         """Return the first payload that keeps the bound calmly, else one that is small and calm."""
         limit = self.max_error - min(MARGIN, 0.01 * self.max_error)
-        seconds = self._block_seconds(clip, self.max_error)
-        kept: list[tuple[float, bytes]] = []
-        for share, calm in TRIES:
-            if kept and calm == search.CALM:
-                break  # tighter bounds are for those that miss theirs
-            payload = self._bounded(clip, share * self.max_error, calm, seconds)
-            back = payload and self.decode(payload, clip.header)
-            if not payload or not back or promised_error(clip, back).max > limit:
+        kept: list[Kept] = []
+        for payload in filter(None, payloads):
+            back = self.decode(payload, clip.header)
+            if promised_error(clip, back).max > limit:
                 continue
-            if self.effort == "fast" or (unrest := self._unrest(clip, back)) <= 1:
-                return payload
-            kept.append((len(payload) * unrest**2, payload))
-        if not kept:
-            raise BoundError(self._refusal)
-        return min(kept)[1]
+            unrest = 0.0 if self.effort == "fast" else self._unrest(clip, back)
+            kept.append((len(payload) * max(1.0, unrest) ** 2, payload))
+            if unrest <= 1:
+                return kept[-1]
+        return min(kept, default=None)
 
     @property
-    def _refusal(self) -> str:
-        return f"keysine cannot keep this clip within {format_length(self.max_error)}"
-
-    def _grid_may_pay(self, clip: Clip) -> bool:
-        small = self.max_error <= GRID_BOUND and clip.frame_count <= GRID_FRAMES
-        return small and self.effort != "fast" and self.layers == 1
-
-    def _on_grid(self, clip: Clip) -> bytes | None:
-        """Return the first payload on a grid that keeps the bound calmly, if any does."""
-        limit = self.max_error - min(MARGIN, 0.01 * self.max_error)
-        tried = grid.payloads(clip, limit, effort=self.effort, group_seconds=self.group_seconds)
-        try:
-            for payload in tried:
-                back = self.decode(payload, clip.header)
-                if promised_error(clip, back).max <= limit and self._unrest(clip, back) <= 1:
-                    return payload
-        except BoundError:
-            pass  # finer than stored axes can tell; the other mode has no such limit
-        return None
+    def _grid_may_pay(self) -> bool:
+        return (
+            self.mode == "auto"
+            and self.max_error <= GRID_BOUND
+            and self.effort != "fast"
+            and self.layers == 1
+        )
 
     def _unrest(self, clip: Clip, back: Clip) -> float:
         return max(tremble(clip, back, self.max_error), slip(clip, back, self.max_error))
 
     def _bounded(self, clip: Clip, bound: float, calm: float, seconds: float) -> bytes | None:
         """Return a payload that aims at `bound`, or None where the search cannot reach it."""
-        settings = search.bounded(self.effort, bound)
-        settings.bound = bound - max(5e-4 * bound, min(MARGIN, 0.02 * bound))
+        settings = search.bounded(self.effort, _aim(bound))
         settings.calm = calm
         return self._packed(clip, settings, bound, planning.UNIT_STEP, seconds)
+
+    def _gridded(self, clip: Clip, scale: float) -> bytes | None:
+        """Return a grid in time whose steps are `scale` times the bound, where one keeps it."""
+        settings = search.gridded(self.effort, _aim(self.max_error))
+        blocks = planning.cut_for_grid(
+            clip, group_seconds=self.group_seconds, segment_groups=SEGMENT_GROUPS
+        )
+        return pack_grid(
+            clip, settings, scale * self.max_error, blocks, threads=self._threads(clip.frame_count)
+        )
 
     def _block_seconds(self, clip: Clip, bound: float) -> float:
         """Return the distance of keys that makes a stretch of the clip smallest."""
@@ -393,3 +389,8 @@ class Keysine(Codec):
         if self.threads:
             return self.threads
         return (os.cpu_count() or 1) if frame_count >= LONG_CLIP else 1
+
+
+def _aim(bound: float) -> float:
+    """Return what to aim at, so that rounding and other decoders stay within a bound."""
+    return bound - max(5e-4 * bound, min(MARGIN, 0.02 * bound))

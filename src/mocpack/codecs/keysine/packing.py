@@ -10,7 +10,8 @@ from mocpack import _core
 from mocpack.clip import Clip, promised_error
 from mocpack.codecs.keysine import planning, search
 from mocpack.codecs.keysine.decoding import decode_groups, reader
-from mocpack.codecs.keysine.payload import Head, read_head, write_payload
+from mocpack.codecs.keysine.payload import Grid, Head, read_head, write_payload
+from mocpack.codecs.keysine.tracks import build_plan
 
 
 def pack(
@@ -33,28 +34,60 @@ def pack(
     key_step : int
         Index of the keys' step to begin with.
     """
-    bits, basis_bits = planning.fine_bits(clip, size), planning.basis_bits(clip)
-    unit = float(np.float32(size))
+    head = _start(clip, settings, size, blocks, planning.basis_bits(clip), key_step)
+    return _finished(clip, head, settings, threads)
+
+
+def pack_grid(
+    clip: Clip,
+    settings: _core.KeysineSettings,
+    size: float,
+    blocks: planning.Blocks,
+    *,
+    threads: int,
+) -> bytes | None:
+    """Return a payload on a grid in time, as `pack` does; `size` is its step."""
+    head = _start(clip, settings, size, blocks, planning.GRID_BASIS_BITS, planning.UNIT_STEP)
+    tracks = build_plan(head.table, clip.header, head.unit, head.fine, head.basis_grid).tracks
+    grid = Grid(bool(settings.thorough), planning.grid_steps(tracks))
+    return _finished(clip, replace(head, grid=grid), settings, threads)
+
+
+def _start(
+    clip: Clip,
+    settings: _core.KeysineSettings,
+    size: float,
+    blocks: planning.Blocks,
+    basis_bits: int,
+    key_step: int,
+) -> Head:
+    """Return the head before anything is searched; tell the search what follows from it."""
+    bits, unit = planning.fine_bits(clip, size), float(np.float32(size))
     settings.unit, settings.fine, settings.basis_grid = unit, 0.5**bits, 0.5**basis_bits
     settings.calm_from = min(1.0, 2 * search.TREMBLE_FROM / clip.frame_rate)
     settings.tempo, settings.lead = blocks.tempo, blocks.lead
-    native = clip.skeleton.native(clip.translated_joints)
+    table = planning.plan_table(clip, bits, basis_bits, unit, key_step=key_step)
+    numbers = settings.model, bits, basis_bits, 0, blocks.tempo, unit
     counts = blocks.block_count, blocks.blocks_per_group, blocks.groups_per_segment
+    return Head(*numbers, *counts, table, lead=blocks.lead)
+
+
+def _finished(
+    clip: Clip, head: Head, settings: _core.KeysineSettings, threads: int
+) -> bytes | None:
+    native = clip.skeleton.native(clip.translated_joints)
     made = _core.keysine_encode(
-        native,
-        clip.rotations,
-        clip.translations,
-        planning.plan_table(clip, bits, basis_bits, unit, key_step=key_step),
-        search.rates(),
-        *counts,
+        *(native, clip.rotations, clip.translations, head.table, search.rates()),
+        *(head.block_count, head.blocks_per_group, head.groups_per_segment),
         settings,
         threads,
+        list(head.grid.steps) if head.grid else None,
     )
     if made is None:
         return None
-    table, segments, groups = made
-    numbers = settings.model, bits, basis_bits, 0, blocks.tempo, unit
-    head = Head(*numbers, *counts, np.asarray(table), lead=blocks.lead)
+    table, told, segments, groups = made
+    grid = head.grid and replace(head.grid, told=tuple(told))
+    head = replace(head, table=np.asarray(table), grid=grid)
     payload = write_payload(head, native, segments, [groups])
     head = replace(head, coarse=head.statement(_error_of_keys(clip, payload, threads)))
     return write_payload(head, native, segments, [groups])

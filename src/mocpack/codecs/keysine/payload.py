@@ -33,16 +33,41 @@ from mocpack.errors import CorruptionError
 I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
 
-TRANSFORM, GRID, LED = 0, 1, 2  # modes: this file's, that of `grid.py`, this one's with a lead
+GRID, LED, THOROUGH = 1, 2, 4  # lower bits of the mode
+MODE_BITS = GRID | LED | THOROUGH
 LONGEST_BLOCK = 512  # frames
 LONGEST_GROUP = 8192  # frames
 MOST_LAYERS = 16
 MOST_SHIFT = 8
+MOST_TOLD = 55
 SHORTEST = 3  # bytes of the shortest payload: the head's size fits in them
 
 
 def _no_shifts() -> U8:
     return np.zeros((0, 0), np.uint8)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What a head says of a grid in time.
+
+    Attributes
+    ----------
+    thorough : bool
+        Which forecast predicts its numbers.
+    steps : tuple of int
+        Index of the step of each track.
+    told : tuple of int
+        How far prediction is off at first, for each channel: half octaves of 1/256 of a step.
+    """
+
+    thorough: bool
+    steps: tuple[int, ...] = ()
+    told: tuple[int, ...] = ()
+
+    @property
+    def mode(self) -> int:
+        return GRID | (THOROUGH if self.thorough else 0)
 
 
 @dataclass(frozen=True)
@@ -65,6 +90,7 @@ class Head:
     refined: tuple[int, ...] = ()  # errors of the layers but the last, as `coarse`
     shifts: U8 = field(default_factory=_no_shifts)  # (layers - 1, tracks)
     lead: int = 0  # 1: the first frame is a block by itself
+    grid: Grid | None = None
 
     @property
     def fine(self) -> float:
@@ -170,7 +196,8 @@ def write_payload(
 ) -> bytes:
     """Return the payload; sizes of head and parts are taken from the parts."""
     fields = FieldWriter()
-    mode = (LED if head.lead else TRANSFORM) | (head.layer_count - 1) << 4
+    grid = head.grid
+    mode = (grid.mode if grid else 0) | (LED if head.lead else 0) | (head.layer_count - 1) << 4
     for value in (mode, head.model, head.fine_bits, head.basis_bits, head.coarse, head.tempo):
         fields.u8(value)
     fields.f32(head.unit)
@@ -181,7 +208,8 @@ def write_payload(
     groups = [part for layer in layers for part in layer]
     sizes = [len(part) for part in (*segments, *groups)]
     coded = _core.keysine_encode_head(
-        head.model, native, head.table, sizes, len(segments), head.shifts
+        *(head.model, native, head.table, sizes, len(segments), head.shifts),
+        *((grid.steps, grid.told) if grid else ((), ())),
     )
     fields.raw(coded)
     return b"".join((sealed_head(fields.bytes()), *segments, *groups))
@@ -200,8 +228,10 @@ def read_head(read: Read, header: ClipHeader) -> Head:
     data = head_bytes(read)
     head = read_fields(open_head(data), header.frame_count, len(data))
     native = header.skeleton.native(header.translated_joints)
-    table, sizes, shifts = _core.keysine_read_head(native, data, header.frame_count)
-    return replace(head.with_sizes(sizes), table=np.asarray(table), shifts=np.asarray(shifts))
+    table, sizes, shifts, steps, told = _core.keysine_read_head(native, data, header.frame_count)
+    grid = head.grid and replace(head.grid, steps=tuple(steps), told=tuple(told))
+    head = replace(head, table=np.asarray(table), shifts=np.asarray(shifts), grid=grid)
+    return head.with_sizes(sizes)
 
 
 def head_bytes(read: Read) -> bytes:
@@ -228,18 +258,21 @@ def read_fields(fields: FieldReader, frame_count: int, size: int) -> Head:
     blocks, per_group, per_segment = (fields.varint(2**40) for _ in range(3))
     refined = tuple(fields.u8() for _ in range(mode >> 4))
     if (
-        mode & 15 not in (TRANSFORM, LED)
+        mode & 15 & ~MODE_BITS
+        or (mode & (GRID | THOROUGH)) == THOROUGH
+        or (mode & GRID and (mode >> 4 or per_group != 1))
         or fine_bits > 60
         or basis_bits > 20
         or tempo < 1
         or not 0 < unit < 1e6
     ):
         raise CorruptionError("keysine head: numbers out of range")
-    lead = int(mode & 15 == LED)
+    lead = int(bool(mode & LED))
     _check_blocks(frame_count, blocks, per_group, per_segment, lead)
     table = np.zeros((0, COLUMNS), np.int32)
     numbers = (model, fine_bits, basis_bits, coarse, tempo, unit, blocks, per_group, per_segment)
-    return Head(*numbers, table, size=size, refined=refined, lead=lead)
+    grid = Grid(bool(mode & THOROUGH)) if mode & GRID else None
+    return Head(*numbers, table, size=size, refined=refined, lead=lead, grid=grid)
 
 
 def checksum(data: bytes) -> bytes:

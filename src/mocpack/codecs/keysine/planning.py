@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from mocpack.codecs.keysine.tracks import (
     TRANSLATION_KEY_STEP,
     TRANSLATION_KIND,
     Rotation,
+    Track,
     Translation,
     build_plan,
 )
@@ -35,6 +37,7 @@ LARGEST_STILL = 2**29
 MOST_FINE_BITS = 40
 UNIT_STEP = 8  # index of the step that is the unit itself
 LEAP, LEAP_FRAMES, LEAST_LEAP = 4.0, 40, 0.02  # times the next steps; frames; metres
+GRID_BASIS_BITS = 12  # where channels that hardly move are to be nothing but zeros
 BASIS_FRAMES = 500  # looked at to choose axes
 
 
@@ -65,6 +68,28 @@ def cut(clip: Clip, *, block_seconds: float, group_seconds: float, segment_group
     tempo = min(max(round(16 * 0.5 * rate / (intervals / count)), 1), 255)
     per_group = max(1, int(longest_group) // length)
     return Blocks(lead + count, per_group, segment_groups, tempo, lead)
+
+
+def cut_for_grid(clip: Clip, *, group_seconds: float, segment_groups: int) -> Blocks:
+    """Cut a clip for a grid in time: each group is one block."""
+    made = cut(
+        clip,
+        block_seconds=group_seconds,
+        group_seconds=group_seconds,
+        segment_groups=segment_groups,
+    )
+    return replace(made, blocks_per_group=1)
+
+
+def grid_steps(tracks: Sequence[Track]) -> tuple[int, ...]:
+    """Return the index of each track's step on a grid in time.
+
+    Channels are scaled by what they move, so one step fits all; the length of a quaternion moves
+    nothing, so that its channels may be coarser.
+    """
+    return tuple(
+        UNIT_STEP - 2 if track.rotation == Rotation.QUATERNION else UNIT_STEP for track in tracks
+    )
 
 
 def leading_frames(clip: Clip) -> int:

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from mocpack import rotations
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Read
+from mocpack.codecs.keysine.grid import GridRows, grid_curves
 from mocpack.codecs.keysine.models import Models
 from mocpack.codecs.keysine.payload import (
-    GRID,
     Head,
     checksum,
     head_bytes,
@@ -54,6 +54,12 @@ def decode(payload: bytes, header: ClipHeader, *, layers: int | None = None) -> 
         blocks = min(head.blocks_per_group, head.block_count - first)
         edges = [head.key_frame(first + b, header.frame_count) for b in range(blocks + 1)]
         bodies = [_body(read(*head.groups_at(group, 1, layer))) for layer in range(wanted)]
+        if head.grid and bodies:
+            rows = GridRows(bodies[0], plan, header.skeleton, head.grid)
+            curves[edges[0] : edges[1]] = grid_curves(
+                rows, plan, head.unit, head.grid.steps, keys[first], edges[1] - edges[0]
+            )
+            continue
         steps, values = _read_group(bodies, head, plan, np.diff(edges))
         for b, (start, stop) in enumerate(pairwise(edges)):
             own = values[b, :, 1 : stop - start]
@@ -74,7 +80,12 @@ def _read_head(read: Read, header: ClipHeader) -> Head:
     segments, groups = head.part_counts
     sizes = symbols.sizes(segments, groups * head.layer_count)
     head = replace(head.with_sizes([*sizes[0], *sizes[1]]), table=symbols.table(header))
-    return replace(head, shifts=symbols.shifts(head.layer_count - 1, head.track_count))
+    head = replace(head, shifts=symbols.shifts(head.layer_count - 1, head.track_count))
+    if head.grid is None:
+        return head
+    plan = build_plan(head.table, header, head.unit, head.fine, head.basis_grid)
+    steps, told = symbols.grid(len(plan.tracks), plan.channel_count)
+    return replace(head, grid=replace(head.grid, steps=steps, told=told))
 
 
 def _read_group(
@@ -99,8 +110,6 @@ def resealed(payload: bytes) -> bytes:
         size = FieldReader(payload, "keysine payload").varint(len(payload))
         out[size - 2 : size] = checksum(payload[: size - 2])
         fields = open_head(bytes(out[:size]))
-        if payload[fields.at] == GRID:
-            return bytes(out[: len(payload)])  # its parts are found by reading all of its head
         mode, model = fields.raw(10)[:2]
         blocks, per_group, per_segment = (fields.varint(2**20) for _ in range(3))
         fields.raw(mode >> 4)

@@ -43,6 +43,8 @@ FREE_STEPS = (8, 10)
 FREE_KEY_STEP = 11
 FREE_SHELL = 2.5  # what guards twist may move so much further than what is measured
 LOOSE, TIGHT = 8e-3, 2.5e-3  # metres: where other blocks and models fit better
+GRID_PRICE = 3.0  # bits that all of an allowance is worth, on a grid in time
+GRID_WAYS = {"fast": 2, "default": 8, "best": 16}  # to write a frame, that are kept side by side
 SOFTNESS = ((20e-3, 1.0), (10e-3, 2.0), (5e-3, 4.0), (2e-3, 6.0), (1e-3, 8.0))
 
 
@@ -52,6 +54,15 @@ def bounded(effort: str, bound: float) -> _core.KeysineSettings:
     made.over, made.square, made.linear = OUTSIDE, _softness(bound), 0.0
     made.inner, made.shrink, made.shell, made.key_share = 1.0, 0.2, 1.0, 0.7
     made.bound = bound
+    return made
+
+
+def gridded(effort: str, bound: float) -> _core.KeysineSettings:
+    """Return the search's settings for a grid in time within a bound, in metres."""
+    made = bounded(effort, bound)
+    made.inner, made.shrink = 0.95, 0.15
+    made.grid_price, made.grid_ways = GRID_PRICE, GRID_WAYS[effort]
+    made.thorough = int(effort == "best")
     return made
 
 

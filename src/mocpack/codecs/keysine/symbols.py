@@ -22,7 +22,7 @@ from mocpack.codecs.keysine.models import (
     RangeDecoder,
     moved,
 )
-from mocpack.codecs.keysine.payload import MOST_SHIFT
+from mocpack.codecs.keysine.payload import MOST_SHIFT, MOST_TOLD
 from mocpack.codecs.keysine.tracks import (
     BASIS,
     COLUMNS,
@@ -120,6 +120,17 @@ class Symbols:
                 row[t] = shift
             above = row
         return found
+
+    def grid(self, tracks: int, channels: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the steps of a grid in time, by track, and what its series is told, by channel."""
+        steps, told = [8], [16]
+        for _ in range(tracks):
+            steps.append(steps[-1] + self._number(KEY_STEP_NUMBER))
+        for _ in range(channels):
+            told.append(told[-1] + self._number(MEAN_NUMBER))
+        if not (0 <= min(steps) <= max(steps) < 64 and 0 <= min(told) <= max(told) <= MOST_TOLD):
+            raise CorruptionError("keysine head: a grid that cannot be")
+        return tuple(steps[1:]), tuple(told[1:])
 
     def table(self, header: ClipHeader) -> I32:
         """Return the plan (J, 13)."""
