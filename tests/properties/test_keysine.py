@@ -33,6 +33,12 @@ def test_the_bound_holds_whatever_moves(kind, clip, data):
     assert error_of(codec, clip) <= bound
 
 
+@settings(max_examples=max(1, EXAMPLES // 3))
+@given(motions(), st.floats(2e-5, 5e-3), EFFORTS)
+def test_the_bound_holds_on_a_grid_in_time_whatever_moves(clip, bound, effort):
+    assert error_of(Keysine(max_error=bound, mode="grid", effort=effort), clip) <= bound
+
+
 @settings(max_examples=max(1, EXAMPLES // 5))
 @given(motions(), st.floats(1e-4, 20e-3), st.integers(2, 4), st.floats(1.5, 20))
 def test_every_layer_keeps_the_error_it_states(clip, bound, layers, ratio):
@@ -48,12 +54,15 @@ def test_every_layer_keeps_the_error_it_states(clip, bound, layers, ratio):
 
 
 @settings(max_examples=max(1, EXAMPLES // 5))
-@given(motions(), st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
-def test_any_window_of_any_joint_is_that_of_the_whole(clip, start, stop, joint):
+@given(
+    *(motions(), st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6)),
+    st.sampled_from(["transform", "grid"]),
+)
+def test_any_window_of_any_joint_is_that_of_the_whole(clip, start, stop, joint, mode):
     start %= clip.frame_count
     stop = start + 1 + stop % (clip.frame_count - start)
     joint %= len(clip.skeleton)
-    codec = Keysine(max_error=2e-3, effort="fast")
+    codec = Keysine(max_error=2e-3, effort="fast", mode=mode)
     payload = codec.encode(clip)
     whole = codec.decode(payload, clip.header).frames(start, stop).joints([joint])
     part = codec.decode_frames(lambda o, s: payload[o : o + s], clip.header, start, stop, [joint])

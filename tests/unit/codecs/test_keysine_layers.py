@@ -7,6 +7,7 @@ import pytest
 
 from mocpack.clip import promised_error
 from mocpack.codecs.keysine import Keysine, reference
+from mocpack.codecs.keysine import layers as layering
 from mocpack.codecs.keysine.decoding import reader
 from mocpack.codecs.keysine.payload import read_head
 from mocpack.errors import CorruptionError
@@ -68,7 +69,8 @@ def test_layers_add_up_to_the_motion_of_one():
 @pytest.mark.parametrize(
     "name", ["walk", "two frames", "one joint", "still", "full turns", "noise"]
 )
-def test_the_readable_decoder_reads_layers_alike(name):
+def test_the_readable_decoder_reads_layers_alike(name, monkeypatch):
+    monkeypatch.setattr(layering, "DEAREST", 10.0)
     clip = CLIPS[name].frames(0, min(CLIPS[name].frame_count, 40))
     payload = LAYERED.encode(clip)
     for layers, end in enumerate(layer_ends(payload, clip.header)):
@@ -93,8 +95,19 @@ def test_a_wrong_checksum_in_any_layer_is_found():
             LAYERED.decode(bytes(bad), clip.header)
 
 
+def test_layers_take_at_most_8_percent_more_and_a_short_clip_has_fewer():
+    found = []
+    for seconds in (0.3, 1.0, 4.0):
+        clip = walk(seconds)
+        payload = LAYERED.encode(clip)
+        assert len(payload) <= 1.08 * len(replace(LAYERED, layers=1).encode(clip))
+        found.append(LAYERED.layout(reader(payload), clip.header).layers)
+    assert found == sorted(found)
+    assert found[0] < found[-1] == 3
+
+
 def test_layers_and_their_errors_are_told():
-    clip = walk(1.0)
+    clip = walk(4.0)
     payload = LAYERED.encode(clip)
     layout = LAYERED.layout(reader(payload), clip.header)
     assert layout.layers == 3

@@ -78,7 +78,7 @@ class Keysine(Codec):
         Distance of key poses; by default chosen by clip. At most `group_seconds`.
     layers : int
         Parts of the file that refine one another; cut after any of them, it plays at a stated,
-        coarser error.
+        coarser error. Fewer are made where so many would take more than 8 % of the bytes.
     layer_ratio : float
         How many times the error of the next a layer's error may be.
     threads : int

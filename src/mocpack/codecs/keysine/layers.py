@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise, product
 
 import numpy as np
 import numpy.typing as npt
@@ -24,22 +25,44 @@ U8 = npt.NDArray[np.uint8]
 STRETCH = 600  # frames by which the error of each track is measured
 KEYS_SHARE = 0.5  # of the keys' error, that a base layer may leave
 HALVINGS = 7  # of the share of the goal that each track may take
+DEAREST = 1.08  # times the bytes of one layer, that several may take
+EVENNESS = (1.0, 0.5, 0.25)  # quantile of the shifts, above which none goes: few bytes tell them
+CLOSE = 2.0  # times the error of the next: layers so close are cheapest
+LEAST_STEP = 1.5  # times the error of the next layer, that a layer leaves at least
 
 
 def layered(payload: bytes, clip: Clip, *, count: int, ratio: float, threads: int) -> bytes:
-    """Return `payload` in `count` layers, each of at most `ratio` times the error of the next."""
+    """Return `payload` in `count` layers, each of at most `ratio` times the error of the next.
+
+    Every part has its checksum and its end, so that a file of a few hundred bytes has room for
+    fewer: no more layers are made than take 8 % more bytes.
+    """
     work = _Layering(payload, clip, threads)
-    if not work.head.group_count:
+    if not work.head.group_count or not work.head.track_count:
         return payload
+    for layers, most, evenness in product(
+        range(count, 1, -1), (ratio, min(ratio, CLOSE)), EVENNESS
+    ):
+        made = _in_layers(work, layers, most, evenness)
+        if made is not None and len(made) <= DEAREST * len(payload):
+            return made
+    return payload
+
+
+def _in_layers(work: _Layering, count: int, ratio: float, evenness: float) -> bytes | None:
+    """Return the payload in so many layers, or None where they would hardly differ."""
     error = work.error(np.zeros(work.head.track_count, np.uint8))
     # a layer that leaves what the keys alone leave would be empty
     widest = max(KEYS_SHARE * work.head.coarse_error / max(error, 1e-12), 1.0)
     step = min(ratio, widest ** (1 / (count - 1)))
     goals = [error * step**layer for layer in range(count - 1, 0, -1)]
     alone = work.errors_alone(goals[0])
-    shifts = np.array([work.shifts(alone, goal) for goal in goals])
+    shifts = np.array([work.shifts(alone, goal, evenness) for goal in goals])
     shifts = np.minimum.accumulate(shifts)
-    return work.written(shifts, [work.error(row) for row in shifts])
+    errors = [work.error(row) for row in shifts]
+    if any(coarse < LEAST_STEP * fine for coarse, fine in pairwise([*errors, error])):
+        return None
+    return work.written(shifts, errors)
 
 
 class _Layering:
@@ -96,12 +119,13 @@ class _Layering:
         start, stop = (head.key_frame(key, frames) for key in ends)
         return (first, count), self._clip.frames(start, stop + 1)
 
-    def shifts(self, alone: F64, goal: float) -> U8:
+    def shifts(self, alone: F64, goal: float, evenness: float) -> U8:
         """Return the largest shifts (tracks,) found that together leave an error within `goal`."""
         low, high, best = 0.0, 1.0, np.zeros(len(alone), np.uint8)
         for _ in range(HALVINGS):
             share = 0.5 * (low + high)
             shifts = _alike(alone, np.sum(alone <= share * goal, axis=1) - 1)
+            shifts = np.minimum(shifts, np.quantile(shifts, evenness).astype(np.uint8))
             if self.error(shifts) <= goal:
                 low, best = share, shifts
             else:
