@@ -105,12 +105,13 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 									  Translations translations, Array<int32_t, nb::shape<-1, 13>> table,
 									  Array<float, nb::shape<16, 8, 8, 40>> rates, size_t block_count,
 									  size_t blocks_per_group, size_t groups_per_segment, const Settings& s,
-									  size_t threads, const std::optional<std::vector<uint8_t>>& grid_steps)
+									  size_t threads, const std::optional<std::vector<uint8_t>>& grid_steps,
+									  const std::optional<std::vector<double>>& shares)
 {
 	skeleton.check_motion(rotations, translations);
 	size_t frames = rotations.shape(0), joints = skeleton.view.joint_count;
-	if (table.shape(0) != joints || !blocks_per_group || !groups_per_segment || block_count >= frames ||
-		(frames > 1) != (block_count > 0))
+	if (table.shape(0) != joints || (shares && shares->size() != joints) || !blocks_per_group ||
+		!groups_per_segment || block_count >= frames || (frames > 1) != (block_count > 0))
 		throw nb::value_error("table, blocks and groups do not fit the clip");
 	auto refined = new_array<int32_t, 2>({joints, PLAN_COLUMNS});
 	std::copy(table.data(), table.data() + joints * PLAN_COLUMNS, refined.data());
@@ -130,6 +131,7 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 							  s.shrink,
 							  s.shell,
 							  s.key_share,
+							  shares ? shares->data() : nullptr,
 							  s.model,
 							  s.tempo,
 							  rates.data(),
@@ -563,7 +565,7 @@ void register_keysine(nb::module_& m)
 	m.def("keysine_start", &keysine_start, "model"_a);
 	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "rotations"_a, "translations"_a, "table"_a,
 		  "rates"_a, "block_count"_a, "blocks_per_group"_a, "groups_per_segment"_a, "settings"_a, "threads"_a,
-		  "grid_steps"_a.none() = nb::none());
+		  "grid_steps"_a.none() = nb::none(), "shares"_a.none() = nb::none());
 	m.def("keysine_decode", &keysine_decode, "skeleton"_a, "head"_a, "frame_count"_a, "segments"_a,
 		  "layers"_a, "first"_a, "count"_a, "threads"_a, "joints"_a.none() = nb::none(),
 		  "shifts"_a.none() = nb::none());

@@ -43,7 +43,7 @@ mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, v
 	for (size_t t = 0; t < e->plan.track_count; ++t)
 		if (e->plan.tracks[t].kind == VECTOR_TRACK)
 			inverse(e->plan.tracks[t].axes, e->inverse_axes + 9 * t);
-	build_rig(&e->rig, &arena, e->plan, job->bound, job->inner, job->shrink, job->shell);
+	build_rig(&e->rig, &arena, e->plan, job->bound, job->inner, job->shrink, job->shell, job->shares);
 	for (int32_t i = 0; i < 64; ++i)
 		e->steps[i] = step_of(job->unit, i);
 	return e;

@@ -18,7 +18,8 @@ bool turns(const Plan& plan, size_t joint)
 
 // Visits every point with the joint that carries it; joints that nothing turns carry none.
 template <typename Visit>
-void visit_points(const Plan& plan, const double* allowance, double bound, double shell, Visit visit)
+void visit_points(const Plan& plan, const double* allowance, double most, double shell, const double* shares,
+				  Visit visit)
 {
 	const mocpack_Skeleton& s = *plan.skeleton;
 	const Vec3 zero = {0, 0, 0};
@@ -26,6 +27,7 @@ void visit_points(const Plan& plan, const double* allowance, double bound, doubl
 	for (size_t k = 0; k < s.joint_count; ++k)
 	{
 		bool free = turns(plan, k), leaf = plan.descendants[k] == 1;
+		double bound = shares ? most * shares[k] : most;
 		int32_t carrier = plan.carrier[k];
 		Vec3 offset = free ? zero : load_vec(plan.carried_offset + 3 * k);
 		Quat turn = free ? Quat{0, 0, 0, 1} : load_quat(plan.carried_rotation + 4 * k);
@@ -61,7 +63,7 @@ size_t rig_point_limit(const mocpack_Skeleton& skeleton)
 }
 
 void build_rig(Rig* rig, Arena* arena, const Plan& plan, double bound, double inner, double shrink,
-			   double shell)
+			   double shell, const double* shares)
 {
 	size_t joints = plan.skeleton->joint_count;
 	rig->points = arena->take<Point>(rig_point_limit(*plan.skeleton));
@@ -74,9 +76,17 @@ void build_rig(Rig* rig, Arena* arena, const Plan& plan, double bound, double in
 	for (size_t j = 0; j < joints; ++j)
 	{
 		double share = inner * std::pow(double(plan.descendants[j]), -shrink);
-		rig->allowance[j] = bound * (share < 0.95 ? share : 0.95);
+		rig->allowance[j] = bound * (share < 0.95 ? share : 0.95) * (shares ? shares[j] : 1.0);
 	}
-	visit_points(plan, rig->allowance, bound, shell, [rig](int32_t j, const Point&) { ++rig->first[j + 1]; });
+	// what hangs from a joint can be no nearer to its place than fine steps and the joint's own origin let it
+	for (size_t j = joints; j-- > 1;)
+	{
+		double* above = rig->allowance + plan.skeleton->parents[j];
+		if (shares && *above > rig->allowance[j])
+			*above = rig->allowance[j];
+	}
+	visit_points(plan, rig->allowance, bound, shell, shares,
+				 [rig](int32_t j, const Point&) { ++rig->first[j + 1]; });
 	rig->most = 0;
 	for (size_t j = 0; j < joints; ++j)
 	{
@@ -84,7 +94,7 @@ void build_rig(Rig* rig, Arena* arena, const Plan& plan, double bound, double in
 		rig->first[j + 1] += rig->first[j];
 	}
 	// first[j] serves as cursor while filling, which leaves it one joint ahead
-	visit_points(plan, rig->allowance, bound, shell,
+	visit_points(plan, rig->allowance, bound, shell, shares,
 				 [rig](int32_t j, const Point& point) { rig->points[rig->first[j]++] = point; });
 	for (size_t j = joints; j > 0; --j)
 		rig->first[j] = rig->first[j - 1];

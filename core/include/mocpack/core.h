@@ -553,6 +553,7 @@ extern "C"
 		int32_t* table;
 		double unit, fine, basis_grid;
 		double bound, inner, shrink, shell, key_share; // allowances, metres and shares
+		const double* shares; // (J) of those allowances, for what hangs on each joint; null: all
 		int32_t model, tempo;
 		const void* rates; // bits by context, floats (16, 8, 8, 40)
 		mocpack_KeysineSearch search;

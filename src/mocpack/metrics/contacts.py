@@ -68,8 +68,15 @@ def foot_skate(
 def slip(original: Clip, decoded: Clip, max_error: float) -> float:
     """Return the speed of the foot that slips most over what it may be; above 1, it slips.
 
-    Each planted foot may have the source's mean speed, and 0.2 · `max_error` a frame more. 0 where
-    no foot is ever planted.
+    0 where no foot is ever planted.
+    """
+    return max(slip_of_feet(original, decoded, max_error).values(), default=0.0)
+
+
+def slip_of_feet(original: Clip, decoded: Clip, max_error: float) -> dict[int, float]:
+    """Return by joint the speed of each foot that is ever planted, over what it may be.
+
+    It may have the source's mean speed, and 0.2 · `max_error` a frame more.
     """
     positions, rate = original.positions(), original.frame_rate
     joints = feet(original.skeleton, positions)
@@ -77,12 +84,11 @@ def slip(original: Clip, decoded: Clip, max_error: float) -> float:
     source = _slides(positions[:, joints], rate)
     found = _slides(decoded.positions()[:, joints], rate)
     free = SLIP_FREE * max_error * rate
-    shares = [
-        found[on, f].mean() / (source[on, f].mean() + free)
-        for f, on in enumerate(steps.T)
+    return {
+        joint: float(found[on, f].mean() / (source[on, f].mean() + free))
+        for f, (joint, on) in enumerate(zip(joints, steps.T, strict=True))
         if on.any()
-    ]
-    return float(max(shares, default=0.0))
+    }
 
 
 def slips(original: Clip, decoded: Clip, max_error: float) -> bool:

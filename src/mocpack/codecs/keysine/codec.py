@@ -8,7 +8,7 @@ series on top, quantised by a search that knows the bound. `docs/codecs/keysine.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -18,6 +18,7 @@ from mocpack import _core
 from mocpack.clip import Clip, ClipHeader, promised_error
 from mocpack.codec import Codec, Layout, Quality, Read
 from mocpack.codecs.keysine import planning, reference, search
+from mocpack.codecs.keysine.calming import Care, Unrest
 from mocpack.codecs.keysine.decoding import (
     check_end,
     decode_groups,
@@ -30,19 +31,12 @@ from mocpack.codecs.keysine.layers import layered
 from mocpack.codecs.keysine.packing import pack, pack_grid
 from mocpack.codecs.keysine.payload import MOST_LAYERS, Head, read_head
 from mocpack.errors import BoundError
-from mocpack.metrics.contacts import slip
-from mocpack.metrics.spectrum import tremble
 from mocpack.units import format_length, parse_length
 
 SEGMENT_GROUPS = 16
 MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
-# shares of the bound to aim at, and what trembling costs: until it is calm, or else until it holds
-CALM_TRIES = (
-    *((1.0, search.CALM), (0.97, 4 * search.CALM), (0.9, 8 * search.CALM)),
-    *((0.85, 8 * search.CALM), (0.75, 8 * search.CALM), (0.65, 8 * search.CALM)),
-)
-TIGHT_TRIES = tuple((share, search.CALM) for share in (0.97, 0.9, 0.7, 0.4))
-GRID_TRIES = (1.1, 0.8, 0.6, 0.4)  # steps of a grid in time, relative to the bound
+MOST_TRIES = 10  # until a file is calm, or keeps its bound
+GRID_STEPS = (1.1, 0.8, 0.6, 0.4)  # of a grid in time, relative to the bound: each try's
 MEAN_TRIES, MEAN_NEAR, MEAN_SLOPE = 10, 0.99, 0.8
 SIZE_SLOPE = 0.56  # size falls about as this power of the mean error
 STRETCH, LOOSE_STRETCH = 720, 5000  # frames
@@ -249,29 +243,32 @@ class Keysine(Codec):
     def _within_bound(self, clip: Clip) -> Kept | None:
         """Return key poses and sine series that keep the bound, as calm as may be."""
         seconds = self._block_seconds(clip, self.max_error)
-
-        def aiming(tries: Sequence[tuple[float, float]]) -> Kept | None:
-            made = (self._bounded(clip, s * self.max_error, calm, seconds) for s, calm in tries)
-            return self._calmest(clip, made)
-
-        return aiming(CALM_TRIES) or aiming(TIGHT_TRIES)
+        return self._calmest(clip, lambda care: self._bounded(clip, care, seconds))
 
     def _on_grid(self, clip: Clip) -> Kept | None:
         """Return a grid in time that keeps the bound, as calm as may be."""
-        return self._calmest(clip, (self._gridded(clip, scale) for scale in GRID_TRIES))
+        return self._calmest(clip, lambda care: self._gridded(clip, care))
 
-    def _calmest(self, clip: Clip, payloads: Iterable[bytes | None]) -> Kept | None:
+    def _calmest(self, clip: Clip, make: Callable[[Care], bytes | None]) -> Kept | None:
         """Return the first payload that keeps the bound calmly, else one that is small and calm."""
         limit = self.max_error - min(MARGIN, 0.01 * self.max_error)
         kept: list[Kept] = []
-        for payload in filter(None, payloads):
-            back = self.decode(payload, clip.header)
-            if promised_error(clip, back).max > limit:
+        care = Care()
+        for _ in range(MOST_TRIES):
+            payload = make(care)
+            back = payload and self.decode(payload, clip.header)
+            if not payload or not back or promised_error(clip, back).max > limit:
+                if kept:
+                    break  # more care than the search can take
+                care = care.tighter()
                 continue
-            unrest = 0.0 if self.effort == "fast" else self._unrest(clip, back)
-            kept.append((len(payload) * max(1.0, unrest) ** 2, payload))
-            if unrest <= 1:
+            if self.effort == "fast":
+                return len(payload), payload
+            unrest = Unrest.of(clip, back, self.max_error)
+            kept.append((len(payload) * max(1.0, unrest.worst) ** 2, payload))
+            if unrest.worst <= 1:
                 return kept[-1]
+            care = care.after(unrest)
         return min(kept, default=None)
 
     @property
@@ -283,23 +280,27 @@ class Keysine(Codec):
             and self.layers == 1
         )
 
-    def _unrest(self, clip: Clip, back: Clip) -> float:
-        return max(tremble(clip, back, self.max_error), slip(clip, back, self.max_error))
-
-    def _bounded(self, clip: Clip, bound: float, calm: float, seconds: float) -> bytes | None:
-        """Return a payload that aims at `bound`, or None where the search cannot reach it."""
+    def _bounded(self, clip: Clip, care: Care, seconds: float) -> bytes | None:
+        """Return a payload that aims at the bound, or None where the search cannot reach it."""
+        bound = care.share * self.max_error
         settings = search.bounded(self.effort, _aim(bound))
-        settings.calm = calm
-        return self._packed(clip, settings, bound, planning.UNIT_STEP, seconds)
+        settings.calm = care.price * search.CALM
+        shares = care.joint_shares(len(clip.skeleton))
+        return self._packed(clip, settings, bound, planning.UNIT_STEP, seconds, shares)
 
-    def _gridded(self, clip: Clip, scale: float) -> bytes | None:
-        """Return a grid in time whose steps are `scale` times the bound, where one keeps it."""
-        settings = search.gridded(self.effort, _aim(self.max_error))
+    def _gridded(self, clip: Clip, care: Care) -> bytes | None:
+        """Return a grid in time within the bound, or None where the search finds none."""
         blocks = planning.cut_for_grid(
             clip, group_seconds=self.group_seconds, segment_groups=SEGMENT_GROUPS
         )
+        step = GRID_STEPS[min(care.aim, len(GRID_STEPS) - 1)]
         return pack_grid(
-            clip, settings, scale * self.max_error, blocks, threads=self._threads(clip.frame_count)
+            clip,
+            search.gridded(self.effort, _aim(self.max_error)),
+            step * self.max_error,
+            blocks,
+            threads=self._threads(clip.frame_count),
+            shares=care.joint_shares(len(clip.skeleton)),
         )
 
     def _block_seconds(self, clip: Clip, bound: float) -> float:
@@ -308,7 +309,7 @@ class Keysine(Codec):
         if len(choices) == 1:
             return choices[0]
         part = self._stretch(clip, bound)
-        made = [self._bounded(part, bound, search.CALM, seconds) for seconds in choices]
+        made = [self._bounded(part, Care(), seconds) for seconds in choices]
         sizes = [len(payload) if payload else np.inf for payload in made]
         return choices[int(np.argmin(sizes))]
 
@@ -374,6 +375,7 @@ class Keysine(Codec):
         size: float,
         key_step: int,
         seconds: float,
+        shares: Sequence[float] | None = None,
     ) -> bytes | None:
         blocks = planning.cut(
             clip,
@@ -383,7 +385,7 @@ class Keysine(Codec):
         )
         settings.model = search.model_set(size, seconds)
         threads = self._threads(clip.frame_count)
-        return pack(clip, settings, size, blocks, key_step=key_step, threads=threads)
+        return pack(clip, settings, size, blocks, key_step=key_step, threads=threads, shares=shares)
 
     def _threads(self, frame_count: int) -> int:
         if self.threads:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +23,7 @@ def pack(
     *,
     key_step: int,
     threads: int,
+    shares: Sequence[float] | None = None,
 ) -> bytes | None:
     """Return a payload of one layer, or None where the search finds none.
 
@@ -33,9 +35,11 @@ def pack(
         Unit of the steps, in metres: the bound, or a plain step.
     key_step : int
         Index of the keys' step to begin with.
+    shares : sequence of float, optional
+        Of the bound, for what hangs on each joint.
     """
     head = _start(clip, settings, size, blocks, planning.basis_bits(clip), key_step)
-    return _finished(clip, head, settings, threads)
+    return _finished(clip, head, settings, threads, shares)
 
 
 def pack_grid(
@@ -45,12 +49,13 @@ def pack_grid(
     blocks: planning.Blocks,
     *,
     threads: int,
+    shares: Sequence[float] | None = None,
 ) -> bytes | None:
     """Return a payload on a grid in time, as `pack` does; `size` is its step."""
     head = _start(clip, settings, size, blocks, planning.GRID_BASIS_BITS, planning.UNIT_STEP)
     tracks = build_plan(head.table, clip.header, head.unit, head.fine, head.basis_grid).tracks
     grid = Grid(bool(settings.thorough), planning.grid_steps(tracks))
-    return _finished(clip, replace(head, grid=grid), settings, threads)
+    return _finished(clip, replace(head, grid=grid), settings, threads, shares)
 
 
 def _start(
@@ -73,7 +78,11 @@ def _start(
 
 
 def _finished(
-    clip: Clip, head: Head, settings: _core.KeysineSettings, threads: int
+    clip: Clip,
+    head: Head,
+    settings: _core.KeysineSettings,
+    threads: int,
+    shares: Sequence[float] | None,
 ) -> bytes | None:
     native = clip.skeleton.native(clip.translated_joints)
     made = _core.keysine_encode(
@@ -82,6 +91,7 @@ def _finished(
         settings,
         threads,
         list(head.grid.steps) if head.grid else None,
+        shares,
     )
     if made is None:
         return None
