@@ -15,23 +15,24 @@ def test_the_worst_of_a_motion_without_feet_is_its_trembling():
 
 
 def test_only_the_foot_that_slips_is_given_less():
-    care = Care().after(Unrest(0.5, {3: 1.1, 7: 0.9}))
+    care = Care().for_feet(Unrest(0.5, {3: 1.1, 7: 0.9}))
     assert care.joint_shares(8) == [1.0] * 3 + [pytest.approx(0.95 / 1.1)] + [1.0] * 4
     assert (care.share, care.price) == (1.0, 1.0)
-    again = care.after(Unrest(0.5, {3: 5.0, 7: 1.01}))
+    again = care.for_feet(Unrest(0.5, {3: 5.0, 7: 1.01}))
     assert again.shares == {3: pytest.approx(0.75 * 0.95 / 1.1), 7: pytest.approx(0.93)}
 
 
-def test_what_trembles_is_priced_higher_and_aims_further_inside():
-    care = Care().after(Unrest(1.5, {}))
+def test_feet_are_not_to_blame_for_what_trembles():
+    assert Care().for_feet(Unrest(1.1, {3: 1.1})) is None
+
+
+def test_what_trembles_is_priced_higher_and_aims_further_inside_to_an_end():
+    care = Care().for_all(Unrest(1.5, {}))
     assert (care.share, care.price, care.joint_shares(4)) == (AIMS[1], 4.0, None)
-    for _ in range(20):
-        care = care.after(Unrest(1.5, {}))
+    for _ in AIMS[2:]:
+        care = care.for_all(Unrest(1.5, {}))
     assert (care.share, care.price) == (AIMS[-1], 8.0)
-
-
-def test_a_missed_bound_is_aimed_at_from_further_inside_and_no_more():
-    assert Care().tighter() == Care(aim=1)
+    assert care.for_all(Unrest(1.5, {})) is None
 
 
 @pytest.mark.parametrize("bound", [1e-2, 1e-3])

@@ -1,7 +1,8 @@
 """What trembles or slips though it keeps its bound, and how to go about it the next time.
 
-Trembling is priced higher and the bound is aimed at from further inside. A planted foot that slips
-is a matter of its leg alone: it is given less of the bound, foot by foot.
+A planted foot that slips is a matter of its leg alone: it is given less of the bound, foot by foot.
+If something trembles, or that does not help, the bound of all is aimed at from further inside, and
+trembling is priced higher.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ class Unrest:
     def worst(self) -> float:
         return max(self.tremble, *self.slips.values(), 0.0)
 
+    @property
+    def calm(self) -> bool:
+        return self.worst <= 1
+
 
 @dataclass(frozen=True)
 class Care:
@@ -45,7 +50,7 @@ class Care:
     aim : int
         Number of the aim, from the bound itself inwards.
     trembled : int
-        How often it trembled so far.
+        How often it trembled so far, or slipped without remedy.
     shares : mapping of joint to float
         Of the bound, for feet that slipped.
     """
@@ -57,7 +62,7 @@ class Care:
     @property
     def share(self) -> float:
         """Share of the bound to aim at."""
-        return AIMS[min(self.aim, len(AIMS) - 1)]
+        return AIMS[self.aim]
 
     @property
     def price(self) -> float:
@@ -68,17 +73,18 @@ class Care:
         """Return the share of each joint, None where all have all."""
         return [self.shares.get(j, 1.0) for j in range(joints)] if self.shares else None
 
-    def tighter(self) -> Care:
-        """Return what to try after a bound was missed."""
-        return replace(self, aim=self.aim + 1)
-
-    def after(self, unrest: Unrest) -> Care:
-        """Return what to try after something trembled or slipped."""
+    def for_feet(self, unrest: Unrest) -> Care | None:
+        """Return what to try after feet slipped; None where something trembles."""
+        if unrest.tremble > 1:
+            return None
         shares = dict(self.shares)
         for joint, slip in unrest.slips.items():
             if slip > 1:
                 fall = min(max(NEARER / slip, MOST_FALL), LEAST_FALL)
                 shares[joint] = shares.get(joint, 1.0) * fall
-        if unrest.tremble <= 1:
-            return replace(self, shares=shares)
-        return Care(self.aim + 1, self.trembled + 1, shares)
+        return replace(self, shares=shares)
+
+    def for_all(self, unrest: Unrest) -> Care | None:
+        """Return what to try after anything trembled or slipped; None at the end of all aims."""
+        further = replace(self, aim=self.aim + 1, trembled=self.trembled + 1)
+        return further if further.aim < len(AIMS) else None
