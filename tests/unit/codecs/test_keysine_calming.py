@@ -6,7 +6,7 @@ import mocpack
 from mocpack.bench.datasets import data_folder
 from mocpack.clip import promised_error
 from mocpack.codecs.keysine import Keysine
-from mocpack.codecs.keysine.calming import AIMS, Care, Unrest
+from mocpack.codecs.keysine.calming import AIMS, Care, Unrest, calmest
 
 
 def test_the_worst_of_a_motion_without_feet_is_its_trembling():
@@ -33,6 +33,32 @@ def test_what_trembles_is_priced_higher_and_aims_further_inside_to_an_end():
         care = care.for_all(Unrest(1.5, {}))
     assert (care.share, care.price) == (AIMS[-1], 8.0)
     assert care.for_all(Unrest(1.5, {})) is None
+
+
+def test_the_bound_comes_first_then_feet_then_everything():
+    asked = []
+    slipping, trembling = Unrest(0.1, {2: 1.3}), Unrest(1.3, {})
+    answers = iter([None, slipping, slipping, trembling, trembling, Unrest(0.2, {})])
+
+    def make(care):
+        asked.append((care.aim, dict(care.shares)))
+        return bytes(100)
+
+    kept = calmest(make, lambda payload: next(answers))
+    assert kept.unrest.calm
+    assert [aim for aim, _ in asked] == [0, 1, 1, 1, 2, 3]
+    assert [bool(shares) for _, shares in asked] == [False, False, True, True, False, False]
+
+
+def test_where_nothing_helps_the_small_and_calm_is_taken():
+    sizes = {0: 100, 1: 105}
+
+    def make(care):
+        return bytes(sizes.get(care.aim, 200))
+
+    kept = calmest(make, lambda payload: Unrest(1.2 if len(payload) == 100 else 1.05, {}))
+    assert len(kept.payload) == 105
+    assert calmest(lambda care: None, lambda payload: None) is None
 
 
 @pytest.mark.parametrize("bound", [1e-2, 1e-3])

@@ -8,7 +8,7 @@ series on top, quantised by a search that knows the bound. `docs/codecs/keysine.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -18,7 +18,7 @@ from mocpack import _core
 from mocpack.clip import Clip, ClipHeader, promised_error
 from mocpack.codec import Codec, Layout, Quality, Read
 from mocpack.codecs.keysine import planning, reference, search
-from mocpack.codecs.keysine.calming import AIMS, Care, Unrest
+from mocpack.codecs.keysine.calming import CALM, Care, Kept, Make, Unrest, calmest
 from mocpack.codecs.keysine.decoding import (
     check_end,
     decode_groups,
@@ -35,30 +35,14 @@ from mocpack.units import format_length, parse_length
 
 SEGMENT_GROUPS = 16
 MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
-MOST_TRIES = 8  # until a file is calm
 GRID_STEPS = (1.1, 0.8, 0.6, 0.4)  # of a grid in time, relative to the bound: each try's
 MEAN_TRIES, MEAN_NEAR, MEAN_SLOPE = 10, 0.99, 0.8
 SIZE_SLOPE = 0.56  # size falls about as this power of the mean error
 STRETCH, LOOSE_STRETCH = 720, 5000  # frames
 LONG_CLIP = 2000  # frames from which all cores are used
 EFFORTS = tuple(search.EFFORTS)
-Make = Callable[[Care], bytes | None]
-"""From how carefully to encode to a payload."""
 MODES = ("auto", "transform", "grid")
 GRID_BOUND = 6e-4  # metres: from here down a grid in time may be smaller
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A payload within its bound, and how calm it is."""
-
-    payload: bytes
-    unrest: Unrest
-
-    @property
-    def cost(self) -> float:
-        """Size, and more where it is not calm."""
-        return len(self.payload) * max(1.0, self.unrest.worst) ** 2
 
 
 @dataclass(frozen=True)
@@ -263,46 +247,15 @@ class Keysine(Codec):
         return self._calmest(clip, lambda care: self._gridded(clip, care))
 
     def _calmest(self, clip: Clip, make: Make) -> Kept | None:
-        """Return the first payload that keeps the bound calmly, else one that is small and calm."""
-        for aim in range(len(AIMS)):
-            start = Care(aim=aim)
-            first = self._tried(clip, make, start)
-            if first is not None:
-                break
-        if first is None or first.unrest.calm:
-            return first
-        tried = [first]
-        for further in (Care.for_feet, Care.for_all):
-            tried += self._calmed(clip, make, start, first, further)
-            if tried[-1].unrest.calm:
-                return tried[-1]
-        return min(tried, key=lambda one: one.cost)
-
-    def _calmed(
-        self,
-        clip: Clip,
-        make: Make,
-        care: Care | None,
-        kept: Kept | None,
-        further: Callable[[Care, Unrest], Care | None],
-    ) -> list[Kept]:
-        """Go on from what was kept with ever more care, until it is calm or there is no more."""
-        found: list[Kept] = []
-        while care and kept and len(found) < MOST_TRIES and not kept.unrest.calm:
-            care = further(care, kept.unrest)
-            kept = self._tried(clip, make, care) if care else None
-            found += [kept] if kept else []
-        return found
-
-    def _tried(self, clip: Clip, make: Make, care: Care) -> Kept | None:
-        """Return a payload with how calm it is, None where it misses the bound."""
         limit = self.max_error - min(MARGIN, 0.01 * self.max_error)
-        payload = make(care)
-        back = payload and self.decode(payload, clip.header)
-        if not payload or not back or promised_error(clip, back).max > limit:
-            return None
-        fast = self.effort == "fast"  # which does not look
-        return Kept(payload, Unrest(0, {}) if fast else Unrest.of(clip, back, self.max_error))
+
+        def judge(payload: bytes) -> Unrest | None:
+            back = self.decode(payload, clip.header)
+            if promised_error(clip, back).max > limit:
+                return None
+            return CALM if self.effort == "fast" else Unrest.of(clip, back, self.max_error)
+
+        return calmest(make, judge)
 
     @property
     def _grid_may_pay(self) -> bool:
