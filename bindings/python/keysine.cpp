@@ -206,6 +206,25 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 	return Encoded(refined, told, segment_bytes, group_bytes);
 }
 
+// Means (J, 4) and axes (J, 3, 3), transposed, of the joints whose rotations are vectors; zero for others.
+std::tuple<NewArray<double, 2>, NewArray<double, 3>> keysine_axes(const Skeleton& skeleton,
+																  Array<int32_t, nb::shape<-1, 13>> table,
+																  double unit, double fine, double basis_grid)
+{
+	size_t joints = skeleton.view.joint_count;
+	if (table.shape(0) != joints)
+		throw nb::value_error("table does not fit");
+	auto means = new_array<double, 2>({joints, 4});
+	auto axes = new_array<double, 3>({joints, 3, 3});
+	std::fill(means.data(), means.data() + means.size(), 0.0);
+	std::fill(axes.data(), axes.data() + axes.size(), 0.0);
+	Memory scratch = allocate(mocpack_keysine_axes_scratch(joints));
+	if (!mocpack_keysine_axes(&skeleton.view, table.data(), unit, fine, basis_grid, means.data(), axes.data(),
+							  start_of(scratch)))
+		throw nb::value_error("a table that cannot be");
+	return {means, axes};
+}
+
 // Owns a parsed head.
 struct Head
 {
@@ -555,6 +574,7 @@ void register_keysine(nb::module_& m)
 		.def_rw("thorough", &Settings::thorough)
 		.def_rw("grid_ways", &Settings::grid_ways)
 		.def_rw("grid_price", &Settings::grid_price);
+	m.def("keysine_axes", &keysine_axes, "skeleton"_a, "table"_a, "unit"_a, "fine"_a, "basis_grid"_a);
 	m.def("keysine_models", &keysine_models, "model"_a);
 	m.def("keysine_learn", &keysine_learn, "skeleton"_a, "head"_a, "frame_count"_a, "segments"_a, "groups"_a,
 		  "models"_a, "counts"_a, "count_limit"_a, "fresh"_a);

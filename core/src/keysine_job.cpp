@@ -1,4 +1,6 @@
 // Sets up the `keysine` encoder, and writes the keys of its segments.
+#include <cstring>
+
 #include "crc16.h"
 #include "keysine_encoder.h"
 #include "keysine_symbols.h"
@@ -14,6 +16,30 @@ size_t mocpack::keysine::sealed(uint8_t* dst, size_t body_size)
 	uint16_t crc = crc16(dst + 2, body_size);
 	dst[0] = uint8_t(crc), dst[1] = uint8_t(crc >> 8);
 	return body_size + 2;
+}
+
+size_t mocpack_keysine_axes_scratch(size_t joints)
+{
+	return plan_size(joints);
+}
+
+int mocpack_keysine_axes(const mocpack_Skeleton* skeleton, const int32_t* table, double unit, double fine,
+						 double basis_grid, double* means, double* axes, void* scratch)
+{
+	Plan plan = {};
+	plan.skeleton = skeleton, plan.table = table;
+	plan.unit = unit, plan.fine = fine, plan.basis_grid = basis_grid;
+	if (!build_plan(&plan, scratch))
+		return 0;
+	for (size_t t = 0; t < plan.track_count; ++t)
+	{
+		const Track& track = plan.tracks[t];
+		if (track.kind != VECTOR_TRACK)
+			continue;
+		std::memcpy(means + 4 * track.joint, track.base, sizeof track.base);
+		std::memcpy(axes + 9 * track.joint, track.axes, sizeof track.axes);
+	}
+	return 1;
 }
 
 size_t mocpack_keysine_encoder_size(const mocpack_KeysineJob* job)

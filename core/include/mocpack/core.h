@@ -568,6 +568,13 @@ extern "C"
 
 	typedef struct mocpack_KeysineEncoder mocpack_KeysineEncoder;
 
+	/* What a plan's table (J, 13) makes of the joints whose rotations are vectors: their means (J, 4) and the
+	 * axes of their channels (J, 9), column by column; the others' are left as they are. False where the
+	 * table cannot be. scratch: mocpack_keysine_axes_scratch(joints) bytes. */
+	size_t mocpack_keysine_axes_scratch(size_t joints);
+	int mocpack_keysine_axes(const mocpack_Skeleton* skeleton, const int32_t* table, double unit, double fine,
+							 double basis_grid, double* means, double* axes, void* scratch);
+
 	/* Encodes a clip: keys first, then segments and groups in any order, on any threads.
 	 *
 	 * prepare returns null where the table cannot be. encode_keys fails (MOCPACK_CORRUPT) where no key step

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import rotations
+from mocpack import _core, rotations
 from mocpack.clip import Clip
 from mocpack.codecs.keysine.payload import LONGEST_BLOCK, LONGEST_GROUP
 from mocpack.codecs.keysine.tracks import (
@@ -25,11 +25,12 @@ from mocpack.codecs.keysine.tracks import (
     Rotation,
     Track,
     Translation,
-    build_plan,
 )
 
 F64 = npt.NDArray[np.float64]
 I32 = npt.NDArray[np.int32]
+Turn = tuple[Rotation, F64]
+"""How a rotation is written, and its mean or itself, in grid units."""
 
 FARTHEST_TURN = 2.4  # radians from the mean up to which a rotation vector behaves
 STILL_SHARE = 0.02  # of the bound, that rounding of what is still may cost at the end of a limb
@@ -129,13 +130,13 @@ def plan_table(clip: Clip, bits: int, basis: int, unit: float, *, key_step: int)
     for m, j in enumerate(clip.translated_joints):
         kind, origin = _translation(clip.translations[:, m], clip.skeleton.offsets[j], fine)
         table[j, TRANSLATION_KIND], table[j, ORIGIN] = kind, origin
+    still, turning = _still(clip.rotations, fine), _turning(clip.rotations)
     turned = np.zeros(len(clip.skeleton), bool)  # by itself or by an ancestor
     for j, parent in enumerate(clip.skeleton.parents):
         above = parent >= 0 and bool(turned[parent])
         # what slides along a joint that turns hangs on none: it takes back the turn's error itself
         slides = above and table[j, TRANSLATION_KIND] == Translation.MOVING
-        still = None if slides else _still(clip.rotations[:, j], fine)
-        turn, mean = still or _turning(clip.rotations[:, j])
+        turn, mean = turning[j] if slides else still[j] or turning[j]
         table[j, ROTATION_KIND], table[j, MEAN] = turn, mean
         turned[j] = above or turn >= Rotation.VECTOR
     table[table[:, ROTATION_KIND] >= Rotation.VECTOR, ROTATION_KEY_STEP] = key_step
@@ -154,39 +155,44 @@ def _translation(places: F64, offset: F64, fine: float) -> tuple[Translation, F6
     return Translation.MOVING, np.round(places.mean(axis=0) / ORIGIN_GRID)
 
 
-def _still(turns: F64, fine: float) -> tuple[Rotation, F64] | None:
-    """Return the rotation that stays the same, None where it does not or the grid has no room."""
-    if np.abs(turns - turns[0]).max() > 0.25 * fine:
-        return None
-    still = np.round(rotations.as_rotvec(turns[0]) / fine)
-    if not still.any():
-        return Rotation.REST, np.zeros(3)
-    return (Rotation.STILL, still) if np.abs(still).max() < LARGEST_STILL else None
+def _still(turns: F64, fine: float) -> list[Turn | None]:
+    """Return the rotations that stay the same, None where they do not or the grid has no room."""
+    spread = np.maximum(turns.max(axis=0) - turns[0], turns[0] - turns.min(axis=0)).max(axis=-1)
+    numbers = np.round(rotations.as_rotvec(turns[0]) / fine)
+    found: list[Turn | None] = []
+    for moved, still in zip(spread, numbers, strict=True):
+        if moved > 0.25 * fine or np.abs(still).max() >= LARGEST_STILL:
+            found.append(None)
+        else:
+            found.append((Rotation.STILL if still.any() else Rotation.REST, still))
+    return found
 
 
-def _turning(turns: F64) -> tuple[Rotation, F64]:
-    mean = rotations.normalize(turns.sum(axis=0))
-    vector = np.round(rotations.as_rotvec(mean) / MEAN_GRID)
+def _turning(turns: F64) -> list[Turn]:
+    """Return how rotations are written that turn: about their mean, if never too far from it."""
+    means = rotations.normalize(turns.sum(axis=0))
+    vectors = np.round(rotations.as_rotvec(means) / MEAN_GRID)
     # the angle between two rotations is twice that between their quaternions
-    farthest = np.abs(turns @ rotations.from_rotvec(MEAN_GRID * vector)).min()
-    if 2 * np.arccos(min(farthest, 1.0)) > FARTHEST_TURN:
-        return Rotation.QUATERNION, np.zeros(3)
-    return Rotation.VECTOR, vector
+    nearness = np.einsum("tjc,jc->tj", turns, rotations.from_rotvec(MEAN_GRID * vectors))
+    farthest = np.minimum(np.abs(nearness).min(axis=0), 1.0)
+    return [
+        (Rotation.QUATERNION, np.zeros(3)) if angle > FARTHEST_TURN else (Rotation.VECTOR, vector)
+        for angle, vector in zip(2 * np.arccos(farthest), vectors, strict=True)
+    ]
 
 
 def _bases(clip: Clip, table: I32, unit: float, fine: float, grid: float) -> F64:
     """Return for each joint the turn of its axes after which the first channel moves most."""
     bases = np.zeros((len(table), 3))
-    plan = build_plan(table, clip.header, unit, fine, grid)
-    tracks = [track for track in plan.tracks if track.rotation == Rotation.VECTOR]
-    if not tracks:
+    joints = np.flatnonzero(table[:, ROTATION_KIND] == Rotation.VECTOR)
+    if not len(joints):
         return bases
-    joints = [track.joint for track in tracks]
+    native = clip.skeleton.native(clip.translated_joints)
+    means, axes = (np.asarray(a) for a in _core.keysine_axes(native, table, unit, fine, grid))
     turns = clip.rotations[:: max(1, clip.frame_count // BASIS_FRAMES), joints]
-    means = rotations.conjugate(np.array([track.base for track in tracks]))
-    vectors = rotations.as_rotvec(rotations.multiply(means, turns)).swapaxes(0, 1)
-    inverse = np.linalg.inv(np.array([track.axes for track in tracks]))
-    channels = vectors @ inverse.swapaxes(1, 2)
+    back = rotations.multiply(rotations.conjugate(means[joints]), turns)
+    vectors = rotations.as_rotvec(back).swapaxes(0, 1)
+    channels = vectors @ np.linalg.inv(axes[joints])  # the core has axes as rows
     channels -= channels.mean(axis=1, keepdims=True)
     covariances = channels.swapaxes(1, 2) @ channels / channels.shape[1]
     bases[joints] = np.round(_principal_turns(covariances) / grid)
