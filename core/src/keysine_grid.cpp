@@ -15,6 +15,12 @@ const double BLEND_FORGETTING = 0.98, BLEND_PULL = 100.0;
 const size_t MOST_INPUTS =
 	4 + 2 * (3 + 4 + 4); // own, then two each of the track's, its parent's and grandparent's
 
+// A track has at most four channels, and each is looked at twice.
+size_t most_inputs(size_t own, size_t reach)
+{
+	return own + 2 * 3 + 2 * 4 * (reach - 1);
+}
+
 // The track that tells most about another: the rotation it hangs from; for the root's, its translation.
 int32_t track_above(const Plan& plan, int32_t t)
 {
@@ -89,9 +95,10 @@ GridSeries::GridSeries(const Plan& plan, bool thorough, const uint8_t* told, Are
 			 1,		   starts,		 columns,	   lags,	  sizes};
 	if (!starts)
 	{
-		// each predictor's inputs are no more than these, so neither is its memory
-		arena->take<double>(most * Recursive::doubles(MOST_INPUTS));
-		arena->take<uint8_t>(series::fixed_size(channels));
+		size_t doubles = 0; // at most
+		for (size_t p = 0; p < f.predictors; ++p)
+			doubles += channels * Recursive::doubles(most_inputs(f.own[p], f.reach[p]));
+		arena->take<uint8_t>(series::fixed_size(channels) + doubles * sizeof(double));
 		return;
 	}
 	for (size_t c = 0; c < channels; ++c)

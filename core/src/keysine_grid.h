@@ -14,9 +14,10 @@ namespace mocpack
 namespace keysine
 {
 
-const int MOST_FINER = 15; // a frame's grid is at most 2^15 times as fine as its track's
-const int QUIET = 15;	   // channels that are told no more are not predicted by least squares
-const int MOST_TOLD = 55;  // half octaves of 1/256 step, that prediction may be off at first
+const size_t MOST_GRID_CHANNELS = 4096; // each takes a few kilobytes of memory, however short the clip
+const int MOST_FINER = 15;				// a frame's grid is at most 2^15 times as fine as its track's
+const int QUIET = 15;					// channels that are told no more are not predicted by least squares
+const int MOST_TOLD = 55;				// half octaves of 1/256 step, that prediction may be off at first
 
 // How the numbers are predicted: QUICK or THOROUGH of docs/series.md, without mirrored joints.
 struct Forecast

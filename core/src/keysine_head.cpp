@@ -149,6 +149,7 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 	h->plan.basis_grid = std::ldexp(1.0, -int(basis_bits));
 	if (!build_plan(&h->plan, arena.take<uint8_t>(plan_size(skeleton->joint_count))) ||
 		!symbols.shifts(shifts, h->layer_count - 1, h->plan.track_count) ||
+		(h->grid && h->plan.channel_count > MOST_GRID_CHANNELS) ||
 		(h->grid && !symbols.grid(grid_steps, h->plan.track_count, told, h->plan.channel_count)) ||
 		reader.coder.exhausted() || !reader.coder.all_read())
 		return MOCPACK_CORRUPT;

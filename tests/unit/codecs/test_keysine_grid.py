@@ -9,7 +9,7 @@ from mocpack.bench.datasets import data_folder
 from mocpack.clip import Clip, promised_error
 from mocpack.codecs.keysine import Keysine, reference
 from mocpack.codecs.keysine.payload import GRID, LED, THOROUGH, read_head
-from mocpack.errors import CorruptionError, FormatError
+from mocpack.errors import BoundError, CorruptionError, FormatError
 from mocpack.testing import CLIP_CHECKS, CODEC_CHECKS, hard_clips, walk
 
 BOUND = 2e-4
@@ -170,6 +170,21 @@ def test_a_leap_from_frame_to_frame_is_kept():
     far = Clip(clip.header, clip.rotations, clip.translations + 1e3 * rng.normal(size=(30, 1, 3)))
     for codec in (CODEC, Keysine(max_error=BOUND)):
         assert promised_error(far, codec.decode(codec.encode(far), far.header)).max <= BOUND
+
+
+def test_a_grid_of_too_many_channels_is_refused_and_auto_takes_none():
+    joints = 1500
+    parents = (-1, *range(joints - 1))
+    names = tuple(f"j{j}" for j in range(joints))
+    skeleton = mocpack.Skeleton(names, parents, np.tile([0.0, 0.001, 0.0], (joints, 1)))
+    turns = np.tile([0.0, 0, 0, 1], (3, joints, 1))
+    places = np.tile(skeleton.offsets, (3, 1, 1))
+    every = tuple(range(joints))
+    clip = Clip.build(skeleton, turns, places, translated_joints=every)
+    with pytest.raises(BoundError, match="at most 4096 channels"):
+        CODEC.encode(clip)
+    payload = Keysine(max_error=BOUND).encode(clip)
+    assert payload[payload[0] // 128 + 1] == 0
 
 
 def test_auto_takes_the_smaller_mode():

@@ -29,7 +29,7 @@ from mocpack.codecs.keysine.decoding import (
 )
 from mocpack.codecs.keysine.layers import layered
 from mocpack.codecs.keysine.packing import pack, pack_grid
-from mocpack.codecs.keysine.payload import MOST_LAYERS, Head, read_head
+from mocpack.codecs.keysine.payload import MOST_GRID_CHANNELS, MOST_LAYERS, Head, read_head
 from mocpack.errors import BoundError
 from mocpack.units import format_length, parse_length
 
@@ -143,9 +143,11 @@ class Keysine(Codec):
             return self._free(clip, self.step)
         if self.mean_error is not None:
             return self._within_mean(clip, self.mean_error)
+        if self.mode == "grid" and not _fits_a_grid(clip):
+            raise BoundError(f"mode grid is for clips of at most {MOST_GRID_CHANNELS} channels")
         found = [
             *([] if self.mode == "grid" else [self._within_bound(clip)]),
-            *([self._on_grid(clip)] if self.mode == "grid" or self._grid_may_pay else []),
+            *([self._on_grid(clip)] if self.mode == "grid" or self._grid_may_pay(clip) else []),
         ]
         kept = [one for one in found if one is not None]
         if not kept:
@@ -257,10 +259,10 @@ class Keysine(Codec):
 
         return calmest(make, judge)
 
-    @property
-    def _grid_may_pay(self) -> bool:
+    def _grid_may_pay(self, clip: Clip) -> bool:
         return (
             self.mode == "auto"
+            and _fits_a_grid(clip)
             and self.max_error <= GRID_BOUND
             and self.effort != "fast"
             and self.layers == 1
@@ -378,6 +380,11 @@ class Keysine(Codec):
         if self.threads:
             return self.threads
         return (os.cpu_count() or 1) if frame_count >= LONG_CLIP else 1
+
+
+def _fits_a_grid(clip: Clip) -> bool:
+    most = 4 * len(clip.skeleton) + 3 * len(clip.translated_joints)
+    return most <= MOST_GRID_CHANNELS
 
 
 def _aim(bound: float) -> float:

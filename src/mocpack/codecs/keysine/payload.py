@@ -40,6 +40,7 @@ LONGEST_GROUP = 8192  # frames
 MOST_LAYERS = 16
 MOST_SHIFT = 8
 MOST_TOLD = 55
+MOST_GRID_CHANNELS = 4096
 SHORTEST = 3  # bytes of the shortest payload: the head's size fits in them
 
 
