@@ -21,9 +21,20 @@ inline void matrix_of(Quat q, double* m)
 // The right Jacobian of the exponential at v, by rows: exp(v + d) ≈ exp(v) exp(J d).
 inline void right_jacobian(Vec3 v, double* j)
 {
-	double square = dot(v, v), angle = std::sqrt(square);
-	double a = angle < 1e-3 ? 0.5 - square / 24.0 : (1 - std::cos(angle)) / square;
-	double b = angle < 1e-3 ? 1.0 / 6.0 - square / 120.0 : (angle - std::sin(angle)) / (square * angle);
+	double square = dot(v, v), a, b;
+	if (square < 1.0)
+	{
+		// (1 - cos x) / x² and (x - sin x) / x³ by their series, to 1e-9
+		a = 0.5 -
+			square / 24 * (1 - square / 30 * (1 - square / 56 * (1 - square / 90 * (1 - square / 132))));
+		b = 1.0 / 6 - square / 120 * (1 - square / 42 * (1 - square / 72 * (1 - square / 110)));
+	}
+	else
+	{
+		double angle = std::sqrt(square);
+		a = (1 - std::cos(angle)) / square;
+		b = (angle - std::sin(angle)) / (square * angle);
+	}
 	double k[9] = {0, -v.z, v.y, v.z, 0, -v.x, -v.y, v.x, 0};
 	double vv[3] = {v.x, v.y, v.z};
 	for (int r = 0; r < 3; ++r)

@@ -39,6 +39,13 @@ MOCPACK_WIDE void add_wave(float* gap, const float* move, const float* wave, flo
 			gap[r * stride + t] += move[r * stride + t] * (size * wave[t]);
 }
 
+MOCPACK_WIDE void add_row(float* sum, const float* row, float size, int32_t stride)
+{
+	for (int32_t t = 0; t < stride; t += LANES)
+		for (int32_t l = t; l < t + LANES; ++l)
+			sum[l] += size * row[l];
+}
+
 MOCPACK_WIDE float inner_product(const float* a, const float* b, int32_t stride)
 {
 	Eight lanes = {};
@@ -207,21 +214,31 @@ class Block
 		std::memcpy(gap_, p_.start, sizeof(float) * size_t(3 * p_.points * p_.stride));
 		std::memset(values_, 0, sizeof(int32_t) * size_t(p_.channels * p_.stride));
 		for (int32_t c = 0; c < p_.channels; ++c)
-			for (int32_t k = 0; k < p_.n; ++k)
-			{
-				float wanted = p_.wanted[c * p_.stride + k] / size_;
-				float size = std::floor(std::fabs(wanted) + e_.rounding);
-				if (!(size >= 1.0f))
-					continue;
-				size = size < 1e9f ? size : 1e9f;
-				values_[c * p_.stride + k] = wanted > 0 ? int32_t(size) : -int32_t(size);
-				add_wave(gap_, moves(c), sine(k), float(values_[c * p_.stride + k]) * size_, p_.stride,
-						 p_.points);
-			}
+			if (round_channel(c))
+				add_wave(gap_, moves(c), pull_, size_, p_.stride, p_.points);
 		// only now: before rounding the displacements are large, and their squares would lose digits
 		multiply_rows(gap_, gap_, p_.stride, p_.points, squares_.now);
 		for (int32_t c = 0; c < p_.channels; ++c)
 			multiply_rows(gap_, moves(c), p_.stride, p_.points, along(c));
+	}
+
+	// Leaves the series of what it rounds to in pull_; false if that is nothing.
+	bool round_channel(int32_t c)
+	{
+		bool any = false;
+		std::memset(pull_, 0, sizeof(float) * size_t(p_.stride));
+		for (int32_t k = 0; k < p_.n; ++k)
+		{
+			float wanted = p_.wanted[c * p_.stride + k] / size_;
+			float size = std::fabs(wanted) + e_.rounding;
+			if (!(size >= 1.0f))
+				continue;
+			int32_t value = int32_t(size < 1e9f ? size : 1e9f);
+			values_[c * p_.stride + k] = wanted > 0 ? value : -value;
+			add_row(pull_, sine(k), float(values_[c * p_.stride + k]), p_.stride);
+			any = true;
+		}
+		return any;
 	}
 
 	void move(int32_t c, int32_t k, float units)
