@@ -11,7 +11,7 @@ WASM_TOOL := $(if $(findstring ziglang,$(WASM_CXX)),.venv/.wasm)
 
 PAGE := src/mocpack/viewing/page/index.html
 
-.PHONY: help setup demo test lint format golden sizes bench pages gltf-peers promise wasm js js-tools viewer pictures \
+.PHONY: help setup demo frames test lint format golden sizes bench pages gltf-peers promise wasm js js-tools viewer pictures \
   test-core test-blender clean
 
 help:  ## this list
@@ -53,7 +53,7 @@ lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling, TypeScri
 	@echo "==> ruff"; $(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@echo "==> mypy"; $(BIN)/mypy
 	@echo "==> import contract"; $(BIN)/lint-imports --no-cache
-	@echo "==> clang-format"; find core bindings -name '*.cpp' -o -name '*.h' | xargs $(BIN)/clang-format --dry-run --Werror
+	@echo "==> clang-format"; find core bindings examples -name '*.cpp' -o -name '*.h' -o -name '*.c' | xargs $(BIN)/clang-format --dry-run --Werror
 	@echo "==> codespell"; $(BIN)/codespell README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md docs src core bindings js/src viewer/src
 	@if command -v npm >/dev/null; then echo "==> TypeScript"; \
 	  $(MAKE) -s js/dist/index.js viewer/node_modules/.ready && (cd js && npm run --silent check) && (cd viewer && npm run --silent check); \
@@ -61,7 +61,7 @@ lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling, TypeScri
 
 format: $(READY)  ## rewrite sources in the house style
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
-	@find core bindings -name '*.cpp' -o -name '*.h' | xargs $(BIN)/clang-format -i
+	@find core bindings examples -name '*.cpp' -o -name '*.h' -o -name '*.c' | xargs $(BIN)/clang-format -i
 
 wasm: js/dist/mocpack.wasm  ## the decoder for browsers
 
@@ -117,6 +117,9 @@ pages: $(READY)  ## docs/benchmarks.md, docs/growth.md and the README's table, f
 
 gltf-peers:  ## the glTF tools from npm that the bench compares with (58 MB in benchmarks/node)
 	@npm ci --prefix benchmarks/node --no-audit --no-fund --silent
+
+frames: $(READY)  ## build/frames, a reader in C alone (examples/frames.c); needs zlib
+	@$(CC) -std=c11 -O2 -Wall -Wextra -Werror -Icore/include examples/frames.c build/editable/libmocpack_core.a -lz -lstdc++ -lm -o build/frames
 
 test-core: .venv/.deps  ## the C++ core by itself, under the address and undefined-behaviour sanitizers
 	@$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DMOCPACK_SANITIZE=ON -DMOCPACK_TESTS=ON >/dev/null

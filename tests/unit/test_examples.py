@@ -1,15 +1,74 @@
-"""Every example runs."""
+"""Every example runs, and the one in C reads what Python reads."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+import mocpack
+from mocpack.testing import hard_clips
+
+CHECKOUT = Path(__file__).parents[2]
+EXAMPLES = sorted((CHECKOUT / "examples").glob("*.py"))
+SPECS = ("keysine:max_error=1mm", "keysine:max_error=0.2mm,mode=grid", "keysine:layers=3")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_the_example_runs_and_says_something(path):
     found = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True)
     assert found.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory):
+    """The reader in C, compiled as `make frames` does it."""
+    library = CHECKOUT / "build/editable/libmocpack_core.a"
+    compiler = shutil.which("cc")
+    if compiler is None or not library.exists():
+        pytest.skip("needs a C compiler and the core's library, as `make setup` leaves it")
+    zlib = subprocess.run(
+        [compiler, "-E", "-xc", "-"], input=b"#include <zlib.h>", capture_output=True, check=False
+    )
+    if zlib.returncode:
+        pytest.skip("needs the headers of zlib")
+    program = tmp_path_factory.mktemp("c") / "frames"
+    source, headers = CHECKOUT / "examples/frames.c", f"-I{CHECKOUT / 'core/include'}"
+    options = ["-std=c11", "-Wall", "-Wextra", "-Werror", headers, "-o", program]
+    subprocess.run(
+        [compiler, *options, source, library, "-lz", "-lstdc++", "-lm"], check=True, timeout=120
+    )
+    return program
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("name", ["walk", "one frame", "every joint translates", "full turns"])
+def test_the_reader_in_c_reads_what_python_reads(frames, tmp_path, name, spec):
+    clip = hard_clips()[name]
+    path = tmp_path / "clip.mocp"
+    path.write_bytes(mocpack.encode(clip, spec))
+    for start, count in ((0, clip.frame_count), (clip.frame_count // 2, 1)):
+        found = subprocess.run(
+            [frames, path, str(start), str(count)], capture_output=True, text=True, check=True
+        )
+        rows = [line.split(" ")[-3:] for line in found.stdout.splitlines()]
+        expected = mocpack.decode(path.read_bytes()).positions()[start : start + count]
+        np.testing.assert_allclose(np.array(rows, float), expected.reshape(-1, 3), atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda data: data[:40], "ends too early"),
+        (lambda data: b"RIFF" + data[4:], "not a .mocp file"),
+        (lambda data: data[:-9] + bytes(9), "a checksum is wrong"),
+    ],
+)
+def test_the_reader_in_c_says_what_is_wrong(frames, tmp_path, change, said):
+    path = tmp_path / "clip.mocp"
+    path.write_bytes(change(mocpack.encode(hard_clips()["walk"], max_error="1mm")))
+    found = subprocess.run([frames, path, "0", "1"], capture_output=True, text=True, check=False)
+    assert found.returncode == 1
+    assert said in found.stderr

@@ -20,7 +20,7 @@ def motion():
 
 @pytest.fixture(scope="session")
 def files(motion, tmp_path_factory):
-    """One clip as source, packed three ways, and once with a blow to one frame."""
+    """One clip as source, packed in several ways, and once with a blow to one frame."""
     folder = tmp_path_factory.mktemp("motions")
     mocpack.write(motion, folder / "walk.bvh")
     for bound in ("20mm", "1mm"):
@@ -28,6 +28,8 @@ def files(motion, tmp_path_factory):
         (folder / f"walk-{bound}.mocp").write_bytes(data)
     layered = mocpack.encode(motion, "keysine:layers=3", max_error="2mm", effort="fast")
     (folder / "layered.mocp").write_bytes(layered)
+    grid = mocpack.encode(motion, "keysine:mode=grid", max_error="0.2mm", effort="fast")
+    (folder / "grid.mocp").write_bytes(grid)
     (folder / "raw.mocp").write_bytes(mocpack.encode(motion, "raw"))
     packed = mocpack.encode(struck(motion), max_error="0.5mm", effort="fast")
     (folder / "struck.mocp").write_bytes(packed)

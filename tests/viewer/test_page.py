@@ -374,13 +374,14 @@ def test_every_hard_clip_can_be_dropped_and_stands_where_python_puts_it(own_tab,
         np.testing.assert_allclose(positions(own_tab), expected, atol=CLOSE, err_msg=name)
 
 
-def test_a_file_in_layers_is_decoded_in_the_page(own_tab, files):
-    drop(own_tab, files / "layered.mocp")
-    until(own_tab, "mocpack.state().name === 'layered.mocp'")
+@pytest.mark.parametrize("name", ["layered", "grid"])
+def test_every_mode_of_keysine_is_decoded_in_the_page(own_tab, files, name):
+    drop(own_tab, files / f"{name}.mocp")
+    until(own_tab, f"mocpack.state().name === '{name}.mocp'")
     own_tab.evaluate("mocpack.show(71)")
-    expected = decoded(files, "layered").positions()[71]
+    expected = decoded(files, name).positions()[71]
     np.testing.assert_allclose(positions(own_tab), expected, atol=CLOSE)
-    assert select(str(files / "layered.mocp")).versions[0].data is not None
+    assert select(str(files / f"{name}.mocp")).versions[0].data is not None
 
 
 def test_a_source_by_itself_has_neither_ratio_nor_error(chromium, motion, tmp_path):
