@@ -212,8 +212,11 @@ class GroupCoder
 	{
 		int32_t first = rig_.first[track.joint];
 		points_ = track.kind == POSITION_TRACK ? 1 : rig_.first[track.joint + 1] - first;
-		std::memset(start_, 0, sizeof(float) * size_t(3 * points_ * width_));
-		std::memset(moves_, 0, sizeof(float) * size_t(12 * points_ * width_));
+		clear_ends(start_, 3 * points_);
+		clear_ends(moves_, 3 * points_ * track.channels);
+		if (track.kind == POSITION_TRACK) // whose channels move one coordinate each
+			std::memset(start_, 0, sizeof(float) * size_t(3 * width_)),
+				std::memset(moves_, 0, sizeof(float) * size_t(9 * width_));
 		for (int32_t t = 0; t < n_; ++t)
 			if (track.kind == POSITION_TRACK)
 				prepare_position(track, t);
@@ -221,6 +224,14 @@ class GroupCoder
 				prepare_rotation(track, first, t, compensate);
 		for (int32_t c = 0; c < track.channels; ++c)
 			prepare_channel(track, c);
+	}
+
+	// Zeros past the last frame of each row.
+	void clear_ends(float* rows, int32_t count) const
+	{
+		for (int32_t r = 0; r < count; ++r)
+			for (int32_t t = n_; t < width_; ++t)
+				rows[r * width_ + t] = 0;
 	}
 
 	void prepare_position(const Track& track, int32_t t)

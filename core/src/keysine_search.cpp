@@ -106,6 +106,18 @@ MOCPACK_WIDE float price(const float* now, const float* along, const float* acro
 	return total;
 }
 
+// Price of the squares as they are.
+MOCPACK_WIDE float price_of(const float* now, int32_t cells, float over, float square, float linear)
+{
+	Eight lanes = {};
+	for (int32_t i = 0; i < cells; i += LANES)
+	{
+		Eight u = eight(now + i), beyond = u > 1.0f ? u - 1.0f : Eight{};
+		lanes += over * beyond + u * (linear + square * u);
+	}
+	return sum_of(lanes);
+}
+
 // now += w (2 along + w across), w = size * wave
 MOCPACK_WIDE void change_squares(float* now, const float* along, const float* across, const float* wave,
 								 float size, int32_t stride, int32_t points)
@@ -171,9 +183,6 @@ class Block
 		pull_ = at, at += p_.stride;
 		slope_ = at, at += p_.channels * p_.stride;
 		values_ = reinterpret_cast<int32_t*>(at);
-		for (int32_t c = 0; c < p_.channels; ++c)
-			for (int32_t d = 0; d <= c; ++d)
-				multiply_rows(moves(c), moves(d), p_.stride, p_.points, squares_.of_pair(c, d));
 	}
 
 	// Rounds, then repairs and descends; `best` is the cost to beat.
@@ -181,6 +190,9 @@ class Block
 	{
 		size_ = size;
 		round();
+		// what only rounding is asked of needs no more, if nothing is outside
+		if (e_.sweeps || (e_.over > 0 && worst() > 1.0f))
+			multiply();
 		price_ = whole_price();
 		for (int32_t sweep = 0; sweep < (e_.sweeps ? e_.sweeps : 1); ++sweep)
 		{
@@ -218,8 +230,17 @@ class Block
 				add_wave(gap_, moves(c), pull_, size_, p_.stride, p_.points);
 		// only now: before rounding the displacements are large, and their squares would lose digits
 		multiply_rows(gap_, gap_, p_.stride, p_.points, squares_.now);
+	}
+
+	// The products that changes are weighed by.
+	void multiply()
+	{
 		for (int32_t c = 0; c < p_.channels; ++c)
 			multiply_rows(gap_, moves(c), p_.stride, p_.points, along(c));
+		for (int32_t c = 0; c < p_.channels && !multiplied_; ++c)
+			for (int32_t d = 0; d <= c; ++d)
+				multiply_rows(moves(c), moves(d), p_.stride, p_.points, squares_.of_pair(c, d));
+		multiplied_ = true;
 	}
 
 	// Leaves the series of what it rounds to in pull_; false if that is nothing.
@@ -277,7 +298,7 @@ class Block
 
 	float whole_price() const
 	{
-		return price_after(0, 0, 0.0f, 1e30f);
+		return price_of(squares_.now, squares_.cells, e_.over, e_.square, e_.linear);
 	}
 
 	float bits_at(int32_t c, int32_t k) const
@@ -417,6 +438,7 @@ class Block
 
 	const Problem& p_;
 	const Effort& e_;
+	bool multiplied_ = false; // moves with each other, which stay the same
 	float size_ = 1, price_ = 0;
 	float *gap_, *pull_, *slope_;
 	Squares squares_;
