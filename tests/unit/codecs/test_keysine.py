@@ -224,10 +224,10 @@ def test_numbers_that_32_bits_cannot_count_are_corrupt(groups_per_segment):
         Keysine().decode(whole + checksum(whole) + payload[size:], clip.header)
 
 
-@pytest.mark.parametrize("layers", [1, 3])
-def test_spoilt_bytes_are_a_clip_or_a_format_error(layers):
+@pytest.mark.parametrize("how", [{}, {"layers": 3}, {"mode": "grid"}], ids=["one", "three", "grid"])
+def test_spoilt_bytes_are_a_clip_or_a_format_error(how):
     clip = walk(0.5)
-    codec = Keysine(effort="fast", layers=layers, group_seconds=0.2)
+    codec = Keysine(effort="fast", group_seconds=0.2, **how)
     payload = codec.encode(clip)
     rng = np.random.default_rng(5)
     ways = (
