@@ -39,10 +39,28 @@ GRID_STEPS = (1.1, 0.8, 0.6, 0.4)  # of a grid in time, relative to the bound: e
 MEAN_TRIES, MEAN_NEAR, MEAN_SLOPE = 10, 0.99, 0.8
 SIZE_SLOPE = 0.56  # size falls about as this power of the mean error
 STRETCH, LOOSE_STRETCH = 720, 5000  # frames
+SOFTNESS_TRIES = 3  # each twice or half as soft as the one before
 LONG_CLIP = 2000  # frames from which all cores are used
 EFFORTS = tuple(search.EFFORTS)
 MODES = ("auto", "transform", "grid")
 GRID_BOUND = 6e-4  # metres: from here down a grid in time may be smaller
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is tried out on a stretch of a clip.
+
+    Attributes
+    ----------
+    seconds : float
+        Distance of key poses.
+    softness : float
+        Factor on the price of errors. One that costs little leaves more to the joints below, which
+        must take it back: that pays where few hang on one another.
+    """
+
+    seconds: float
+    softness: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -241,8 +259,21 @@ class Keysine(Codec):
 
     def _within_bound(self, clip: Clip) -> Kept | None:
         """Return key poses and sine series that keep the bound, as calm as may be."""
-        seconds = self._block_seconds(clip, self.max_error)
-        return self._calmest(clip, lambda care: self._bounded(clip, care, seconds))
+        choice = self._choose(self._stretch(clip, self.max_error))
+        tried: list[Care] = []
+
+        def make(care: Care) -> bytes | None:
+            tried.append(care)
+            return self._bounded(clip, care, choice)
+
+        kept = self._calmest(clip, make)
+        if len(tried) == 1 or choice.softness == 1:
+            return kept
+        # what a stretch says may not hold where care must be taken
+        usual = replace(choice, softness=1.0)
+        other = self._calmest(clip, lambda care: self._bounded(clip, care, usual))
+        both = [one for one in (kept, other) if one is not None]
+        return min(both, key=lambda one: one.cost, default=None)
 
     def _on_grid(self, clip: Clip) -> Kept | None:
         """Return a grid in time that keeps the bound, as calm as may be."""
@@ -268,14 +299,15 @@ class Keysine(Codec):
             and self.layers == 1
         )
 
-    def _bounded(self, clip: Clip, care: Care, seconds: float) -> bytes | None:
+    def _bounded(self, clip: Clip, care: Care, choice: Choice) -> bytes | None:
         """Return a payload that aims at the bound, or None where the search cannot reach it."""
         bound = care.share * self.max_error
         settings = search.bounded(self.effort, bound)
+        settings.square *= choice.softness
         settings.bound = _aim(bound)
         settings.calm = care.price * search.CALM
         shares = care.joint_shares(len(clip.skeleton))
-        return self._packed(clip, settings, bound, planning.UNIT_STEP, seconds, shares)
+        return self._packed(clip, settings, bound, planning.UNIT_STEP, choice.seconds, shares)
 
     def _gridded(self, clip: Clip, care: Care) -> bytes | None:
         """Return a grid in time within the bound, or None where the search finds none."""
@@ -292,15 +324,27 @@ class Keysine(Codec):
             shares=care.joint_shares(len(clip.skeleton)),
         )
 
-    def _block_seconds(self, clip: Clip, bound: float) -> float:
-        """Return the distance of keys that makes a stretch of the clip smallest."""
-        choices = self._choices(bound)
-        if len(choices) == 1:
+    def _choose(self, part: Clip) -> Choice:
+        """Return the distance of keys, then the price of errors, that make a stretch smallest."""
+        choices = [Choice(seconds) for seconds in self._choices(self.max_error)]
+        if self.effort == "fast":
             return choices[0]
-        part = self._stretch(clip, bound)
-        made = [self._bounded(part, Care(), seconds) for seconds in choices]
-        sizes = [len(payload) if payload else np.inf for payload in made]
-        return choices[int(np.argmin(sizes))]
+        sizes = [self._size(part, choice) for choice in choices]
+        least, best = min(sizes), choices[int(np.argmin(sizes))]
+        for factor in (0.5, 2.0):
+            for _ in range(SOFTNESS_TRIES):
+                other = replace(best, softness=factor * best.softness)
+                size = self._size(part, other)
+                if size >= least:
+                    break
+                least, best = size, other
+            if best.softness != 1:
+                break
+        return best
+
+    def _size(self, part: Clip, choice: Choice) -> float:
+        payload = self._bounded(part, Care(), choice)
+        return len(payload) if payload else np.inf
 
     def _choices(self, step: float) -> tuple[float, ...]:
         if self.block_seconds is not None:
