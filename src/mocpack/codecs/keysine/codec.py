@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
@@ -39,7 +40,7 @@ GRID_STEPS = (1.1, 0.8, 0.6, 0.4)  # of a grid in time, relative to the bound: e
 MEAN_TRIES, MEAN_NEAR, MEAN_SLOPE = 10, 0.99, 0.8
 SIZE_SLOPE = 0.56  # size falls about as this power of the mean error
 STRETCH, LOOSE_STRETCH = 720, 5000  # frames
-SOFTNESS_TRIES = 3  # each twice or half as soft as the one before
+SOFTNESS_TRIES = 2  # each twice or half as soft as the one before
 LONG_CLIP = 2000  # frames from which all cores are used
 EFFORTS = tuple(search.EFFORTS)
 MODES = ("auto", "transform", "grid")
@@ -260,20 +261,10 @@ class Keysine(Codec):
     def _within_bound(self, clip: Clip) -> Kept | None:
         """Return key poses and sine series that keep the bound, as calm as may be."""
         choice = self._choose(self._stretch(clip, self.max_error))
-        tried: list[Care] = []
-
-        def make(care: Care) -> bytes | None:
-            tried.append(care)
-            return self._bounded(clip, care, choice)
-
-        kept = self._calmest(clip, make)
-        if len(tried) == 1 or choice.softness == 1:
-            return kept
-        # what a stretch says may not hold where care must be taken
-        usual = replace(choice, softness=1.0)
-        other = self._calmest(clip, lambda care: self._bounded(clip, care, usual))
-        both = [one for one in (kept, other) if one is not None]
-        return min(both, key=lambda one: one.cost, default=None)
+        # what a stretch says of the price may not hold for all of a clip, so the usual one is tried
+        tried = [choice] if choice.softness == 1 else [choice, Choice(choice.seconds)]
+        found = [self._calmest(clip, partial(self._bounded, clip, choice=one)) for one in tried]
+        return min(filter(None, found), key=lambda kept: kept.cost, default=None)
 
     def _on_grid(self, clip: Clip) -> Kept | None:
         """Return a grid in time that keeps the bound, as calm as may be."""
