@@ -83,9 +83,9 @@ std::vector<uint8_t> foretold(const mocpack_KeysineEncoder* encoder, const std::
 			   [&](size_t i, void* scratch)
 			   {
 				   size_t group = i * group_count / count;
-				   good = mocpack_keysine_grid_errors(encoder, group, keys.data() + group * channels,
-													  errors[i].data(), scratch) &&
-						  good;
+				   if (!mocpack_keysine_grid_errors(encoder, group, keys.data() + group * channels,
+													errors[i].data(), scratch))
+					   good = false;
 			   });
 	std::vector<uint8_t> told;
 	for (size_t c = 0; good && c < channels; ++c)
@@ -172,7 +172,8 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 													keys.begin() + long((first + count) * channels));
 						   dst.resize(mocpack_keysine_encode_segment(encoder, own.data(), count, dst.data(),
 																	 dst.size(), scratch));
-						   good = good && !dst.empty();
+						   if (dst.empty())
+							   good = false; // and never true again, whatever other threads find
 						   segments[i] = dst;
 					   });
 		if (good && grid_steps && group_count)
@@ -192,7 +193,8 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 													12 * (channels + 1) * blocks_per_group * (longest + 8));
 						   dst.resize(mocpack_keysine_encode_group(encoder, i, keys.data() + first * channels,
 																   dst.data(), dst.size(), scratch));
-						   good = good && !dst.empty();
+						   if (dst.empty())
+							   good = false; // and never true again, whatever other threads find
 						   groups[i] = dst;
 					   });
 	}

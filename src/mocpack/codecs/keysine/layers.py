@@ -7,7 +7,7 @@ shifts are such that every track by itself leaves about the same error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 
@@ -40,29 +40,27 @@ def layered(payload: bytes, clip: Clip, *, count: int, ratio: float, threads: in
     work = _Layering(payload, clip, threads)
     if not work.head.group_count or not work.head.track_count:
         return payload
-    for layers, most, evenness in product(
-        range(count, 1, -1), (ratio, min(ratio, CLOSE)), EVENNESS
-    ):
-        made = _in_layers(work, layers, most, evenness)
-        if made is not None and len(made) <= DEAREST * len(payload):
-            return made
+    error = work.error(np.zeros(work.head.track_count, np.uint8))
+    for layers, most in product(range(count, 1, -1), (ratio, min(ratio, CLOSE))):
+        for made in _in_layers(work, layers, most, error):
+            if len(made) <= DEAREST * len(payload):
+                return made
     return payload
 
 
-def _in_layers(work: _Layering, count: int, ratio: float, evenness: float) -> bytes | None:
-    """Return the payload in so many layers, or None where they would hardly differ."""
-    error = work.error(np.zeros(work.head.track_count, np.uint8))
+def _in_layers(work: _Layering, count: int, ratio: float, error: float) -> Iterator[bytes]:
+    """Make payloads of so many layers that differ enough; with all of them, `error` is left."""
     # a layer that leaves what the keys alone leave would be empty
     widest = max(KEYS_SHARE * work.head.coarse_error / max(error, 1e-12), 1.0)
     step = min(ratio, widest ** (1 / (count - 1)))
     goals = [error * step**layer for layer in range(count - 1, 0, -1)]
     alone = work.errors_alone(goals[0])
-    shifts = np.array([work.shifts(alone, goal, evenness) for goal in goals])
-    shifts = np.minimum.accumulate(shifts)
-    errors = [work.error(row) for row in shifts]
-    if any(coarse < LEAST_STEP * fine for coarse, fine in pairwise([*errors, error])):
-        return None
-    return work.written(shifts, errors)
+    for evenness in EVENNESS:
+        shifts = np.array([work.shifts(alone, goal, evenness) for goal in goals])
+        shifts = np.minimum.accumulate(shifts)
+        errors = [work.error(row) for row in shifts]
+        if all(coarse >= LEAST_STEP * fine for coarse, fine in pairwise([*errors, error])):
+            yield work.written(shifts, errors)
 
 
 class _Layering:

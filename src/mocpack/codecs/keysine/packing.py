@@ -12,7 +12,6 @@ from mocpack.clip import Clip, promised_error
 from mocpack.codecs.keysine import planning, search
 from mocpack.codecs.keysine.decoding import decode_groups, reader
 from mocpack.codecs.keysine.payload import Grid, Head, read_head, write_payload
-from mocpack.codecs.keysine.tracks import build_plan
 
 
 def pack(
@@ -53,8 +52,7 @@ def pack_grid(
 ) -> bytes | None:
     """Return a payload on a grid in time, as `pack` does; `size` is its step."""
     head = _start(clip, settings, size, blocks, planning.GRID_BASIS_BITS, planning.UNIT_STEP)
-    tracks = build_plan(head.table, clip.header, head.unit, head.fine, head.basis_grid).tracks
-    grid = Grid(bool(settings.thorough), planning.grid_steps(tracks))
+    grid = Grid(bool(settings.thorough), planning.grid_steps(head.table))
     return _finished(clip, replace(head, grid=grid), settings, threads, shares)
 
 

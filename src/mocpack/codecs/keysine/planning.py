@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +22,6 @@ from mocpack.codecs.keysine.tracks import (
     TRANSLATION_KEY_STEP,
     TRANSLATION_KIND,
     Rotation,
-    Track,
     Translation,
 )
 
@@ -82,15 +80,19 @@ def cut_for_grid(clip: Clip, *, group_seconds: float, segment_groups: int) -> Bl
     return replace(made, blocks_per_group=1)
 
 
-def grid_steps(tracks: Sequence[Track]) -> tuple[int, ...]:
-    """Return the index of each track's step on a grid in time.
+def grid_steps(table: I32) -> tuple[int, ...]:
+    """Return the index of each track's step on a grid in time, from the plan (J, 13).
 
     Channels are scaled by what they move, so one step fits all; the length of a quaternion moves
     nothing, so that its channels may be coarser.
     """
-    return tuple(
-        UNIT_STEP - 2 if track.rotation == Rotation.QUATERNION else UNIT_STEP for track in tracks
-    )
+    steps: list[int] = []
+    for row in table:
+        if row[TRANSLATION_KIND] == Translation.MOVING:
+            steps.append(UNIT_STEP)
+        if row[ROTATION_KIND] >= Rotation.VECTOR:
+            steps.append(UNIT_STEP - 2 * int(row[ROTATION_KIND] == Rotation.QUATERNION))
+    return tuple(steps)
 
 
 def leading_frames(clip: Clip) -> int:
