@@ -30,7 +30,7 @@ $(BIN)/python:
 $(READY): .venv/.deps $(CORE)
 	@echo "==> compiling the native core"
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation \
-	  --editable . -C build-dir=build/editable
+	  --editable . -C build-dir=build/editable -C cmake.define.MOCPACK_WERROR=ON
 	@touch $@
 
 setup: $(READY)  ## .venv with mocpack in it, native core compiled
@@ -122,7 +122,7 @@ frames: $(READY)  ## build/frames, a reader in C alone (examples/frames.c); need
 	@$(CC) -std=c11 -O2 -Wall -Wextra -Werror -Icore/include examples/frames.c build/editable/libmocpack_core.a -lz -lstdc++ -lm -o build/frames
 
 test-core: .venv/.deps  ## the C++ core by itself, under the address and undefined-behaviour sanitizers
-	@$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DMOCPACK_SANITIZE=ON -DMOCPACK_TESTS=ON >/dev/null
+	@$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DMOCPACK_SANITIZE=ON -DMOCPACK_TESTS=ON -DMOCPACK_WERROR=ON >/dev/null
 	@$(BIN)/cmake --build build/sanitize && $(BIN)/ctest --test-dir build/sanitize --output-on-failure
 
 .venv-blender/.ready:

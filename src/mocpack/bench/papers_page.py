@@ -19,11 +19,10 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from markdown_it import MarkdownIt
-
 from mocpack.bench.assets import asset, own_ids
 from mocpack.bench.run import commit_of_code, describe_machine
 from mocpack.errors import MocpackError
+from mocpack.extras import require
 from mocpack.io.table import write_atomically
 
 FINISHED = "finished.json"
@@ -134,7 +133,8 @@ def _tables(path: Path) -> str:
     if not text.lstrip().startswith("#"):
         text = f"## {_words(path)}\n\n{text}"
     text = re.sub(r"^#+", "###", text, flags=re.MULTILINE)
-    rendered: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    markdown = require("markdown_it", extra="papers", purpose="the page of all papers")
+    rendered: str = markdown.MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
     return rendered.replace("<table>", "<div class=wide><table>").replace(
         "</table>", "</table></div>"
     )

@@ -10,10 +10,11 @@ from os import cpu_count
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from mocpack import _api
+from mocpack.cli.console import stderr as stderr
+from mocpack.cli.console import stdout as stdout
 from mocpack.clip import AnyClip
 from mocpack.errors import BoundError, MocpackError, UsageError
 from mocpack.io.table import write_atomically
@@ -21,14 +22,6 @@ from mocpack.units import frame_range
 from mocpack.workers import worker_pool
 
 PIPE = "-"
-
-
-def stdout() -> Console:
-    return Console(highlight=False, soft_wrap=True)
-
-
-def stderr() -> Console:
-    return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def read_input(path: str) -> bytes:

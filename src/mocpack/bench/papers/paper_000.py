@@ -12,10 +12,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from mocpack._api import read
 from mocpack.bench.datasets import require_data
@@ -28,6 +27,7 @@ from mocpack.bench.eps_x_curves import (
     size_at,
     write_points,
 )
+from mocpack.bench.figures import new_figure
 from mocpack.clip import Clip
 from mocpack.codec import Codec
 from mocpack.codecs.pca import Pca
@@ -36,6 +36,9 @@ from mocpack.codecs.wavelet_ik import WaveletIk
 from mocpack.codecs.wavelet_opt import WaveletOpt
 from mocpack.metrics import measure
 from mocpack.transforms.selection import analyse
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 RUNNING, JUMPING = "09_01", "49_02"
 CLIPS = (
@@ -287,7 +290,7 @@ def _representations(clips: dict[str, Clip]) -> str:
 
 
 def _figure(points: Sequence[Point]) -> Figure:
-    figure = Figure(figsize=(6, 4), layout="constrained")
+    figure = new_figure(6, 4)
     axes = figure.add_subplot()
     ratios = np.geomspace(3, 80, 40)
     for technique in KNOBS:

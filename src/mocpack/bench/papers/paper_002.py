@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.figure import Figure
 
 from mocpack import _api
 from mocpack.bench.datasets import require_data
+from mocpack.bench.figures import new_figure
 from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codecs.latent_spline import LatentSpline
 from mocpack.transforms import bspline, latent
@@ -88,7 +88,7 @@ def functions_table(out: Path) -> list[str]:
         "| function | inner knots | even | CMA-ES | s | fast | s |",
         "|---|--:|--:|--:|--:|--:|--:|",
     ]
-    figure = Figure(figsize=(10, 7), layout="constrained")
+    figure = new_figure(10, 7)
     for place, (name, (values, inner)) in enumerate(FUNCTIONS.items()):
         points = values[:, np.newaxis].copy()
         found = {m: _fitted(points, inner + 4, m) for m in ("uniform", "cma", "fast")}

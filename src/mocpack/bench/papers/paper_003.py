@@ -26,6 +26,7 @@ import numpy.typing as npt
 from mocpack import _api
 from mocpack.bench.capsule_body import capsule_body, skin
 from mocpack.bench.datasets import require_data
+from mocpack.bench.figures import new_figure
 from mocpack.clip import Clip
 from mocpack.codec import Goal, Trial
 from mocpack.codecs.rd_pca import RdPca
@@ -168,8 +169,6 @@ def table_2(data: Path, out: Path) -> None:
 
 def figures_2_and_3(data: Path, out: Path) -> None:
     """Correlate SkTED with the temporal part of STED on a capsule body, over many distortions."""
-    from matplotlib.figure import Figure
-
     rows, points = [], {}
     for name, kind in CORRELATED.items():
         clip = _clip(data, name)
@@ -190,7 +189,7 @@ def figures_2_and_3(data: Path, out: Path) -> None:
         )
     _write(rows, "Correlation (Pearson) of SkTED with STED's temporal part", out / "correlation")
     for number, name in enumerate((n for n in DRAWN if n in points), 2):
-        figure = Figure(figsize=(5, 4), layout="constrained")
+        figure = new_figure(5, 4)
         plot = figure.add_subplot()
         for kind, (sk_teds, steds) in points[name].items():
             plot.plot(steds, sk_teds, "o-", markersize=4, label=kind)
@@ -269,9 +268,7 @@ def _interpolated(rows: Sequence[dict[str, Any]], part: str, metric: str, size: 
 
 
 def _chart(rows: Sequence[dict[str, Any]], name: str, path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4), layout="constrained")
+    figure = new_figure(10, 4)
     for plot, (metric, label) in zip(figure.subplots(1, 2), METRICS.items(), strict=True):
         for part in PARTS:
             points = sorted((r["bytes"] / 1000, r[metric]) for r in rows if r["part"] == part)
