@@ -13,4 +13,5 @@ if TYPE_CHECKING:
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure of that size in inches."""
     figures = require("matplotlib.figure", extra="bench", purpose="drawing what was measured")
-    return figures.Figure(figsize=(width, height), layout="constrained")
+    figure: Figure = figures.Figure(figsize=(width, height), layout="constrained")
+    return figure
