@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import time
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +18,7 @@ import numpy as np
 
 import mocpack
 from mocpack import _core
+from mocpack.bench.runner.timing import fastest, inflate_speed
 from mocpack.io import bvh
 from mocpack.samples import JUMP
 
@@ -69,25 +68,9 @@ def parse_numbers(text: bytes, clip: mocpack.Clip) -> None:
 
 
 def report(name: str, text: bytes, work: Callable[[], object], runs: int = 9) -> float:
-    speed = len(text) / best_time(work, runs) / 1e6
+    speed = len(text) / fastest(work, runs) / 1e6
     print(f"{name:<22} {speed:>8.1f} MB/s")
     return speed
-
-
-def inflate_speed() -> float:
-    """Return zlib's inflate on this machine, in MB of output a second."""
-    data = np.random.default_rng(0).integers(0, 16, 4_000_000, np.uint8).tobytes()
-    packed = zlib.compress(data)
-    return len(data) / best_time(lambda: zlib.decompress(packed), 5) / 1e6
-
-
-def best_time(work: Callable[[], object], runs: int) -> float:
-    times = []
-    for _ in range(runs):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return max(min(times), 1e-9)
 
 
 if __name__ == "__main__":

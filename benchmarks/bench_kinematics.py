@@ -8,13 +8,10 @@ rotations), 500 000 of the error of two clips.
 
 from __future__ import annotations
 
-import time
-import zlib
-from collections.abc import Callable
-
 import numpy as np
 
 import mocpack
+from mocpack.bench.runner.timing import fastest, inflate_speed
 from mocpack.clip import Clip, promised_error
 from mocpack.kinematics import end_positions, forward_kinematics, forward_kinematics_numpy
 from mocpack.metrics.position import displacements
@@ -33,14 +30,14 @@ def main() -> None:
     print(f"{len(clip.skeleton)} joints, {FRAMES} frames; frames a second, best of many runs")
     report(
         "forward kinematics",
-        FRAMES / best_seconds(lambda: forward_kinematics(*motion)),
-        FRAMES / best_seconds(lambda: forward_kinematics_numpy(*motion), runs=10),
+        FRAMES / fastest(lambda: forward_kinematics(*motion), 100),
+        FRAMES / fastest(lambda: forward_kinematics_numpy(*motion), 10),
         ASKED_KINEMATICS,
     )
     report(
         "promised error",
-        FRAMES / best_seconds(lambda: promised_error(clip, other)),
-        FRAMES / best_seconds(lambda: promised_error_numpy(clip, other), runs=10),
+        FRAMES / fastest(lambda: promised_error(clip, other), 100),
+        FRAMES / fastest(lambda: promised_error_numpy(clip, other), 10),
         ASKED_ERROR,
     )
 
@@ -68,23 +65,6 @@ def promised_error_numpy(a: Clip, b: Clip) -> float:
     ends = [end_positions(a.skeleton, *world) for world in worlds]
     carriers = a.skeleton.end_site_joints
     return float(displacements(worlds[0], worlds[1], (ends[0], ends[1]), carriers).max())
-
-
-def best_seconds(run: Callable[[], object], runs: int = 100) -> float:
-    """Return the shortest of many runs: what the code takes when nothing disturbs it."""
-    times = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-def inflate_speed() -> float:
-    """Return MB/s of zlib on text: how fast this machine is today."""
-    text = " ".join(str(k * k) for k in range(20_000)).encode()
-    packed = zlib.compress(text)
-    return len(text) / 1e6 / best_seconds(lambda: zlib.decompress(packed))
 
 
 def report(what: str, native: float, plain: float, asked: float) -> None:
