@@ -28,7 +28,6 @@ except ImportError:
     bvhio = None
 
 SIZE = 2_000_000  # bytes of text, at least
-ASKED_SPEED, ASKED_RATIO = 100, 10
 
 
 def main() -> None:
@@ -47,8 +46,8 @@ def main() -> None:
             print("bvhio is not installed: pip install --group bench")
             return
         theirs = report("bvhio.readAsBvh", text, lambda: bvhio.readAsBvh(str(path)), runs=2)
-    print(f"numbers: {numbers:.0f} MB/s (asked {ASKED_SPEED})")
-    print(f"mocpack.read is {whole / theirs:.0f} times as fast as bvhio (asked {ASKED_RATIO})")
+    print(f"numbers: {numbers:.0f} MB/s")
+    print(f"mocpack.read is {whole / theirs:.0f} times as fast as bvhio")
 
 
 def long_clip(text: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Paper 000 again: Beaudoin, Poulin and van de Panne 2007, Tables 1 and 2 and Figure 2.
+"""Beaudoin, Poulin and van de Panne 2007 made again: Tables 1 and 2 and Figure 2.
 
     python -m mocpack.bench.papers.beaudoin [OUT]
 
@@ -167,7 +167,7 @@ def _sweep(name: str, clip: Clip) -> list[Point]:
 def _introduction(clips: dict[str, Clip]) -> str:
     frames = sum(clip.frame_count for clip in clips.values())
     return (
-        "# Paper 000 measured again\n\n"
+        "# Beaudoin, Poulin and van de Panne 2007, measured again\n\n"
         "Made by `mocpack bench --paper 000`. Beaudoin, Poulin, van de Panne: *Adapting Wavelet "
         "Compression to Human Motion Capture Clips*, 2007.\n\n"
         f"Clips: {', '.join(clips)} of the CMU database in the cgspeed BVH conversion, its T-pose "
