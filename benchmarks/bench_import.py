@@ -1,7 +1,7 @@
 """What importing costs: `import mocpack` against `import numpy`, and what the first use adds.
 
 Run it on an idle machine: ``python benchmarks/bench_import.py``. The least of several fresh
-interpreters each, as processor time is too coarse a clock for milliseconds.
+interpreters each.
 """
 
 import subprocess
@@ -9,17 +9,18 @@ import sys
 import time
 
 REPEATS = 15
+COMMAND = "from mocpack.cli import main; import sys; sys.argv[1:] = {}; main()"
 PROGRAMS = {
     "python": "pass",
     "import numpy": "import numpy",
     "import mocpack": "import mocpack",
     "import numpy, mocpack": "import numpy, mocpack",
     "mocpack.read, ready to call": "import mocpack; mocpack.read",
-    "mocpack.encode with keysine, ready": "import mocpack; mocpack.encode; mocpack.parse_codec('keysine')",
+    "keysine, ready to encode": "import mocpack; mocpack.encode; mocpack.parse_codec('keysine')",
     "mocpack.compare, ready to call": "import mocpack; mocpack.compare",
-    "mocpack --version": "import sys; sys.argv[1:] = ['--version']; from mocpack.cli import main; main()",
-    "mocpack compress --help": "import sys; sys.argv[1:] = ['compress', '--help']; from mocpack.cli import main; main()",
-}  # fmt: skip
+    "mocpack --version": COMMAND.format(["--version"]),
+    "mocpack compress --help": COMMAND.format(["compress", "--help"]),
+}
 
 
 def milliseconds(code):

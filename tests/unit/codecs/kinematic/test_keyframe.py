@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from mocpack.codecs.kinematic.keyframe import Keyframe, monotone_cubics
 
+from mocpack.codecs.kinematic.keyframe import Keyframe, monotone_cubics
 from mocpack.dofs import to_dofs
 from mocpack.errors import CorruptionError
 from mocpack.testing import jump, still, walk
