@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mocpack.metrics import Comparison, compare
     from mocpack.registry import codec_ids, parse_codec
     from mocpack.skeleton import Skeleton
+    from mocpack.units import Length, cm, m, mm
 
 # where each public name comes from; nothing is loaded before it is used, so that a program which
 # reads files does not wait for the metrics, nor one that asks for the version for anything
@@ -20,14 +21,18 @@ _HOMES = {
     "ClipHeader": "clip",
     "Codec": "codec",
     "Comparison": "metrics",
+    "Length": "units",
     "Motion": "_api",
     "Skeleton": "skeleton",
     "VertexClip": "clip",
     "VertexHeader": "clip",
+    "cm": "units",
     "codec_ids": "registry",
     "compare": "metrics",
     "decode": "_api",
     "encode": "_api",
+    "m": "units",
+    "mm": "units",
     "open": "_api",
     "parse_codec": "registry",
     "read": "_api",
@@ -40,14 +45,18 @@ __all__ = [
     "ClipHeader",
     "Codec",
     "Comparison",
+    "Length",
     "Motion",
     "Skeleton",
     "VertexClip",
     "VertexHeader",
+    "cm",
     "codec_ids",
     "compare",
     "decode",
     "encode",
+    "m",
+    "mm",
     "open",
     "parse_codec",
     "read",

@@ -30,22 +30,24 @@ from mocpack.errors import (
     UsageError,
 )
 from mocpack.io import read_bytes, read_file, write_file
-from mocpack.registry import DEFAULT_CODEC, codec_class, parse_codec
-from mocpack.units import parse_length, parse_size
+from mocpack.presets import preset_bound
+from mocpack.registry import BUILTIN, DEFAULT_CODEC, codec_class, parse_codec
+from mocpack.units import Length, length_argument, parse_length, parse_size
 
 EFFORTS = ("fast", "default", "best")
 
 
 def read(
-    path: str | Path, *, unit: str | float | None = None, skeleton: str | Path | None = None
+    path: str | Path, *, unit: str | Length | None = None, skeleton: str | Path | None = None
 ) -> AnyClip:
     """Read a motion file of any known kind, .mocp included.
 
     Parameters
     ----------
     path : path
-    unit : str or float, optional
-        Length of one unit of the file ("cm", "5.644cm", metres), for formats that do not say.
+    unit : str or Length, optional
+        Length of one unit of the file ("cm", "5.644cm", `mocpack.mm(1)`), for formats that do not
+        say.
     skeleton : path, optional
         The .asf of an .amc, where it is not the one beside it.
     """
@@ -60,7 +62,7 @@ def read_data(
     data: bytes,
     *,
     name: str = "input",
-    unit: str | float | None = None,
+    unit: str | Length | None = None,
     skeleton: str | Path | None = None,
 ) -> AnyClip:
     """Read a motion file's bytes; `name` is for complaints and, if need be, for its extension."""
@@ -86,10 +88,11 @@ def encode(
     clip: AnyClip,
     codec: Codec | str = DEFAULT_CODEC,
     *,
-    max_error: str | float | None = None,
-    mean_error: str | float | None = None,
+    max_error: str | Length | None = None,
+    mean_error: str | Length | None = None,
     ratio: float | None = None,
     size: str | int | None = None,
+    preset: str | None = None,
     effort: str = "default",
 ) -> bytes:
     """Return the bytes of a .mocp file.
@@ -99,12 +102,14 @@ def encode(
     clip : Clip or VertexClip
     codec : Codec or str
         A codec, or its spec such as ``"raw"`` or ``"keysine:effort=best"``.
-    max_error : str or float, optional
-        Bound on the promised error: text with a unit ("1mm") or metres.
-    mean_error : str or float, optional
+    max_error : str or Length, optional
+        Bound on the promised error: text with a unit ("1mm"), or `mocpack.mm(1)`.
+    mean_error : str or Length, optional
         Bound on the mean joint error.
     ratio, size : optional
         Of the whole file, against float32 of the moving channels; in bytes or as "20kB".
+    preset : {"archive", "edit", "train", "game", "web"}, optional
+        A bound on the promised error by purpose (docs/cli.md), in place of the others.
     effort : {"fast", "default", "best"}
         How long the encoder may search, where it can.
 
@@ -117,9 +122,13 @@ def encode(
     if effort not in EFFORTS:
         raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
     check_kind(codec, clip.header.kind)
+    if preset is not None:
+        if not (max_error is mean_error is ratio is size is None):
+            raise UsageError(f"preset {preset!r} is a target itself: give no other beside it")
+        max_error = preset_bound(preset, clip)
     target = rate.Target(
-        None if max_error is None else parse_length(max_error),
-        None if mean_error is None else parse_length(mean_error),
+        None if max_error is None else length_argument("max_error", max_error),
+        None if mean_error is None else length_argument("mean_error", mean_error),
         ratio,
         None if size is None else parse_size(size),
     )
@@ -270,8 +279,10 @@ class Motion:
 def check_kind(codec: Codec, kind: str) -> None:
     """Complain if the codec does not take this kind of clip."""
     if kind not in codec.kinds:
+        able = [i for i in BUILTIN if kind in codec_class(i).kinds]
         raise UnsupportedClipError(
-            f"{codec.codec_id} packs {' and '.join(codec.kinds)} clips, this one is of {kind}"
+            f"{codec.codec_id} packs {' and '.join(codec.kinds)} clips, this one is of {kind}; "
+            f"{kind} are packed by: {', '.join(able)}"
         )
 
 
@@ -290,8 +301,8 @@ def _codec_of(reader: Reader) -> Codec:
         raise CorruptionError(f"{reader.codec_id} parameters: {error}") from error
 
 
-def _unit(unit: str | float) -> float:
-    """Read "cm" as one centimetre, "5.644cm" as that length, a number as metres."""
+def _unit(unit: str | Length) -> float:
+    """Read "cm" as one centimetre, "5.644cm" as that length."""
     if isinstance(unit, str) and not unit.strip()[:1].isdigit() and not unit.startswith("."):
         return parse_length("1" + unit.strip())
-    return parse_length(unit)
+    return length_argument("unit", unit)

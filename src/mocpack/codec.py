@@ -33,6 +33,8 @@ class Codec(ABC):
     bitstream_version: ClassVar[int]
     kinds: ClassVar[tuple[str, ...]] = ("skeleton",)
     """Which clips it takes: "skeleton" (`Clip`), "vertices" (`VertexClip`)."""
+    lengths: ClassVar[tuple[str, ...]] = ()
+    """Parameters that a spec gives with a unit, as in ``max_error=1mm``."""
 
     @abstractmethod
     def encode(self, clip: Any) -> bytes:

@@ -61,7 +61,11 @@ def parse_codec(spec: str) -> Codec:
     Raw()
     """
     codec_id, params = parse_assignments(spec)
-    return build_codec(codec_class(codec_id), params)
+    cls = codec_class(codec_id)
+    for name in cls.lengths:
+        if isinstance(params.get(name), int | float):
+            raise UsageError(f"{codec_id}: {name}={params[name]} has no unit: write {name}=1mm")
+    return build_codec(cls, params)
 
 
 def parse_assignments(spec: str) -> tuple[str, dict[str, Any]]:

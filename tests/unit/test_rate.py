@@ -45,7 +45,7 @@ def measured(data):
     return rate.measure(CLIP, decoded)
 
 
-@pytest.mark.parametrize("bound", ["20mm", "1mm", 1e-4])
+@pytest.mark.parametrize("bound", ["20mm", "1mm", mocpack.mm(0.1)])
 def test_max_error_is_kept_and_nearly_used_up(bound):
     metres = bound if isinstance(bound, float) else float(bound[:-2]) / 1000
     data = mocpack.encode(CLIP, Rounding(), max_error=bound)
@@ -79,12 +79,12 @@ def test_the_file_states_the_error_it_declares_and_the_one_it_has():
 
 def test_a_bound_that_cannot_be_kept_is_a_bound_error_that_says_what_can():
     with pytest.raises(BoundError, match=r"cannot keep this clip within 0\.01 nm; it reaches"):
-        mocpack.encode(CLIP, "raw", max_error=1e-11)
+        mocpack.encode(CLIP, "raw", max_error=mocpack.m(1e-11))
 
 
 def test_a_search_that_finds_nothing_says_what_its_finest_setting_reaches():
     with pytest.raises(BoundError, match=r"rounding cannot keep .* it reaches \d"):
-        mocpack.encode(CLIP, Rounding(), max_error=1e-9)
+        mocpack.encode(CLIP, Rounding(), max_error=mocpack.m(1e-9))
 
 
 def test_a_size_that_cannot_be_kept_is_a_bound_error():

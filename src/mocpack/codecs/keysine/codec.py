@@ -98,6 +98,7 @@ class Keysine(Codec):
     codec_id = "keysine"
     bitstream_version = 1
     quality: ClassVar[Quality] = Quality("max_error", 1e-5, 1.0)
+    lengths: ClassVar[tuple[str, ...]] = ("max_error", "mean_error", "step")
 
     max_error: float = 1e-3
     mean_error: float | None = None
