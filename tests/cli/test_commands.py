@@ -187,6 +187,19 @@ def test_codecs_lists_every_codec():
     assert all(row["about"] for row in rows)
 
 
+def test_codecs_explains_every_parameter_of_every_codec():
+    for row in json.loads(run("codecs", "--json").stdout):
+        for name, param in row["params"].items():
+            assert param["about"], (row["codec"], name)
+
+
+def test_codecs_can_be_asked_about_one():
+    result = run("codecs", "keysine").stdout.decode()
+    assert result.startswith("keysine  (default)  Key poses")
+    assert "    layers = 1  (int)\n        Parts of the file that refine one another" in result
+    assert "rd-pca" not in result
+
+
 def test_demo_makes_files_and_a_picture(tmp_path):
     result = run("demo", "--out", tmp_path / "demo")
     assert result.returncode == 0, result.stderr
