@@ -20,12 +20,13 @@ from time import perf_counter
 from typing import Any
 
 from mocpack import _api
-from mocpack.bench.apart import Limits, Lost, run_apart
+from mocpack.bench.apart import Limits, run_apart
 from mocpack.bench.measure import Setting, measure_row
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io import extensions
 from mocpack.io.table import write_atomically
 from mocpack.units import frame_range
+from mocpack.workers import Lost
 
 ROWS = "rows.jsonl"
 PACKAGE = Path(__file__).parents[1]
