@@ -29,7 +29,7 @@ from mocpack.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.io import read_bytes, read_file, write_file
+from mocpack.io import contents, read_bytes, read_file, write_file
 from mocpack.presets import preset_bound
 from mocpack.registry import BUILTIN, DEFAULT_CODEC, codec_class, parse_codec
 from mocpack.units import Length, length_argument, parse_length, parse_size
@@ -51,11 +51,21 @@ def read(
     skeleton : path, optional
         The .asf of an .amc, where it is not the one beside it.
     """
-    with builtins.open(path, "rb") as file:  # noqa: PTH123 - read by its first byte, then whole
-        packed = file.read(1) == MAGIC[:1]
-    if packed or Path(path).suffix == ".mocp":
-        return read_data(Path(path).read_bytes(), name=str(path))
-    return read_file(path, unit=None if unit is None else _unit(unit), skeleton=skeleton)
+    return read_contents(contents(path), path, unit=unit, skeleton=skeleton)
+
+
+def read_contents(
+    data: bytes,
+    path: str | Path,
+    *,
+    unit: str | Length | None = None,
+    skeleton: str | Path | None = None,
+) -> AnyClip:
+    """Read a motion file of these bytes; what belongs to it is looked for beside `path`."""
+    if data[:1] == MAGIC[:1] or Path(path).suffix == ".mocp":
+        return read_data(data, name=str(path))
+    metres = None if unit is None else _unit(unit)
+    return read_file(path, unit=metres, skeleton=skeleton, data=data)
 
 
 def read_data(
@@ -72,7 +82,7 @@ def read_data(
         except FormatError as error:
             raise type(error)(f"{name}: {error}") from error
     metres = None if unit is None else _unit(unit)
-    bones = None if skeleton is None else Path(skeleton).read_bytes()
+    bones = None if skeleton is None else contents(skeleton)
     return read_bytes(data, name=name, unit=metres, skeleton=bones)
 
 

@@ -36,12 +36,22 @@ def preset_bound(preset: str, clip: AnyClip) -> Length:
     >>> preset_bound("game", walk(0.1))
     Length(0.003)
     """
-    if preset not in PRESETS:
-        raise UsageError(f"preset must be one of {', '.join(PRESETS)}, got {preset!r}")
+    check_preset(preset)
     bound, size = PRESETS[preset], body_size(clip)
     if size == 0 or PERSON / FAR <= size <= PERSON * FAR:
         return bound
     return Length(bound * size / PERSON)
+
+
+def check_preset(preset: str) -> None:
+    """Complain about a preset that there is not."""
+    if preset not in PRESETS:
+        raise UsageError(f"preset must be one of {', '.join(PRESETS)}, got {preset!r}")
+
+
+def describe_presets() -> str:
+    """Return all presets with their bounds, as help texts say them."""
+    return ", ".join(f"{name} {1000 * bound:g}mm" for name, bound in PRESETS.items())
 
 
 def body_size(clip: AnyClip) -> float:

@@ -6,17 +6,18 @@ A command's module is imported when that command runs: none waits for what other
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand
 
 import mocpack
-from mocpack.cli import console
+from mocpack.cli.terminal import INTERRUPTED, complain, print_json, quietness, settle_streams
 from mocpack.errors import FormatError, TruncatedError
 
 # each command and the first line of its help; tests/cli/test_app.py holds the modules to it
@@ -118,12 +119,12 @@ def _shielded(run: Callable[..., int]) -> Callable[..., int]:
     @wraps(run)
     def shielded(*words: Any, quiet: bool, **options: Any) -> int:
         try:
-            with console.quietness(quiet):
+            with quietness(quiet):
                 return run(*words, **options)
         except Exception as error:
             sentence = describe_error(error)
             if sentence is not None and options.get("as_json"):
-                console.print_json([{"ok": False, "error": sentence}])
+                print_json([{"ok": False, "error": sentence}])
             if isinstance(error, TruncatedError):
                 raise FormatError(str(error)) from error
             raise
@@ -140,23 +141,38 @@ def _shielded(run: Callable[..., int]) -> Callable[..., int]:
 
 def main(words: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
+    settle_streams()
     try:
         code = build()(words, prog_name="mocpack", standalone_mode=False)
+        sys.stdout.flush()  # here, where a full disk can still be complained about
     except (typer.Abort, KeyboardInterrupt):
-        sys.exit(130)
+        code = INTERRUPTED
     except BrokenPipeError:
         # the reader of our output left; that is its right
-        sys.stderr.close()
-        sys.exit(0)
+        _leave(0)
     except Exception as error:
         from mocpack.cli.files import describe_error, exit_code
 
         sentence = _usage(error) or describe_error(error)
         if sentence is None:
             raise
-        console.complain(sentence)
-        sys.exit(exit_code(error))
-    sys.exit(code if isinstance(code, int) else 0)
+        complain(sentence)
+        code = exit_code(error)
+    _leave(code if isinstance(code, int) else 0)
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process now: a thread that Ctrl-C has left behind would else be waited for."""
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError:
+            # what could not be written is lost; Python would try, and complain, once more
+            with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
+                os.dup2(nowhere.fileno(), number)
+    if code == INTERRUPTED:
+        os._exit(code)
+    sys.exit(code)
 
 
 def _usage(error: Exception) -> str | None:

@@ -13,7 +13,7 @@ import typer
 from rich.text import Text
 
 from mocpack.cli import files, options
-from mocpack.cli.console import print_json
+from mocpack.cli.terminal import print_json
 from mocpack.registry import DEFAULT_CODEC, codec_class, codec_ids
 
 WIDEST = 100  # letters of a line of explanations

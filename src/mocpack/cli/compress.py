@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from typing import Annotated, Any
 
 import typer
@@ -11,8 +10,12 @@ from rich.table import Table
 
 from mocpack import _api, rate
 from mocpack.cli import files, options
+from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_batch
+from mocpack.cli.inputs import find_sources, make_folders, motion_files, outputs_for
+from mocpack.cli.terminal import print_json
 from mocpack.codec import SupportsBound, SupportsQuality
 from mocpack.errors import MocpackError, UsageError
+from mocpack.presets import check_preset, describe_presets
 from mocpack.registry import DEFAULT_CODEC, parse_codec
 from mocpack.units import format_length, format_size
 
@@ -22,13 +25,27 @@ Target = dict[str, Any]
 
 
 def run(
-    inputs: Annotated[list[str], typer.Argument(help="Motion files; - reads standard input.")],
+    inputs: Annotated[
+        list[str],
+        typer.Argument(help="Motion files, folders of them, patterns; - reads standard input."),
+    ],
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="File, folder, or - for a pipe.")
     ] = None,
     codec: Annotated[
-        str, typer.Option(help="Codec and parameters, like wavelet:ratio=20.")
+        str,
+        typer.Option(
+            help="Codec and parameters, like wavelet:ratio=20.",
+            autocompletion=options.complete_codec,
+        ),
     ] = DEFAULT_CODEC,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Largest error by purpose: {describe_presets()}.",
+            autocompletion=options.complete_preset,
+        ),
+    ] = None,
     max_error: Annotated[
         str | None, typer.Option(help="Largest error anywhere, like 1mm (the default).")
     ] = None,
@@ -38,35 +55,47 @@ def run(
     ] = None,
     size: Annotated[str | None, typer.Option(help="Size of the file, like 20kB.")] = None,
     lossless: Annotated[bool, typer.Option("--lossless", help="Every number comes back.")] = False,
-    effort: Annotated[str, typer.Option(help="fast, default or best.")] = "default",
+    effort: options.Effort = "default",
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
     jobs: options.Workers = 1,
+    resume: options.Resume = False,
+    dry_run: options.DryRun = False,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
     """Pack motion files; prints ratio, errors and bits a frame."""
-    spec, target = _request(codec, max_error, mean_error, ratio, size, lossless)
+    spec, target = _request(codec, preset, max_error, mean_error, ratio, size, lossless)
     target["effort"] = effort
-    outputs = files.outputs_for(inputs, output, ".mocp")
+    sources = find_sources(inputs, motion_files())
+    outputs = outputs_for(sources, output, ".mocp")
+    settings = {"spec": spec, "target": target, "unit": unit, "frames": frames}
     work = [
-        (source, goal, spec, target, {"unit": unit, "frames": frames, "skeleton": skeleton}, force)
-        for source, goal in zip(inputs, outputs, strict=True)
+        Job(source.path, (goal,), settings | {"skeleton": skeleton}, force)
+        for source, goal in zip(sources, outputs, strict=True)
     ]
-    outcomes = files.run_many(_compress, work, workers=jobs, title="compressing")
-    rows = [o.result for o in outcomes if o.result]
+    if dry_run:
+        outcomes = rehearse(work)
+    else:
+        make_folders(output, outputs)
+        outcomes = run_batch(_compress, work, workers=jobs, title="compressing", resume=resume)
+    rows = [job_row(*one) for one in zip(work, outcomes, strict=True)]
     # a pipe carries the file; what is for people goes to the other one
-    console = files.stderr() if files.PIPE in outputs else files.stdout()
+    piped = files.PIPE in outputs
+    console = files.stderr() if piped else files.stdout()
     if as_json:
-        console.print(json.dumps(rows if len(inputs) > 1 else (rows or [None])[0], indent=1))
-    elif rows:
+        print_json(rows, to_stderr=piped)
+    elif dry_run:
+        console.print(plan_table(rows))
+    elif len(rows) > 1 or rows[0]["ok"]:
         console.print(_table(rows))
-    return files.report_complaints(outcomes)
+    return report(work, outcomes)
 
 
 def _request(
     codec: str,
+    preset: str | None,
     max_error: str | None,
     mean_error: str | None,
     ratio: float | None,
@@ -74,8 +103,16 @@ def _request(
     lossless: bool,
 ) -> tuple[str, Target]:
     """Settle codec and target: at most one target, 1 mm where none is named."""
-    given = {"max_error": max_error, "mean_error": mean_error, "ratio": ratio, "size": size}
+    given = {
+        "preset": preset,
+        "max_error": max_error,
+        "mean_error": mean_error,
+        "ratio": ratio,
+        "size": size,
+    }
     target: Target = {name: value for name, value in given.items() if value is not None}
+    if preset is not None:
+        check_preset(preset)
     if len(target) + lossless > 1:
         names = [f"--{n.replace('_', '-')}" for n in target] + ["--lossless"] * lossless
         raise UsageError(f"give one target, not {' and '.join(names)}")
@@ -89,8 +126,9 @@ def _request(
 
 
 def _compress(
-    source: str, goal: str, spec: str, target: Target, reading: dict[str, Any], force: bool
+    source: str, goal: str, *, force: bool, spec: str, target: Target, **reading: Any
 ) -> dict[str, Any]:
+    """Pack one file and return its figures."""
     files.check_free(goal, force=force)
     clip = files.read_clip(source, **reading)
     try:
@@ -102,8 +140,6 @@ def _compress(
         errors, used = motion.errors, motion.codec.codec_id
     raw = rate.raw_size(clip)
     return {
-        "input": source,
-        "output": goal,
         "codec": used,
         "frames": clip.frame_count,
         "unit_guessed": clip.metadata.get("unit_guessed"),
@@ -111,6 +147,8 @@ def _compress(
         "bytes": len(data),
         "ratio": raw / len(data),
         "bits_per_frame": 8 * len(data) / clip.frame_count,
+        "preset": target.get("preset"),
+        "bound_mm": _mm(errors.declared),
         "max_error_mm": _mm(errors.max),
         "mean_error_mm": _mm(errors.mean),
     }
@@ -122,22 +160,38 @@ def _mm(metres: float | None) -> float | None:
 
 def _table(rows: list[dict[str, Any]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("file")
+    table.add_column("file", overflow="fold")
     for title in ("frames", "channels", "size", "ratio", "bits/frame", "largest", "mean"):
         table.add_column(title, justify="right")
+    plain = all(row["fate"] == "done" for row in rows)
+    if not plain:
+        table.add_column("fate")
     for row in rows:
-        table.add_row(
-            row["output"],
-            str(row["frames"]),
-            str(row["moving_channels"]),
-            format_size(row["bytes"]),
-            f"{row['ratio']:.1f}",
-            f"{row['bits_per_frame']:.1f}",
-            format_length(row["max_error_mm"] / 1000),
-            format_length(row["mean_error_mm"] / 1000),
-        )
-    guesses = sorted({r["unit_guessed"] for r in rows if r["unit_guessed"]})
+        figures = _figures(row) if row["ok"] else ["-"] * 7
+        table.add_row(row["output"], *figures, *([] if plain else [row["fate"]]))
+    notes = sorted(
+        {
+            f"preset {row['preset']}: within {format_length(row['bound_mm'] / 1000)}"
+            for row in rows
+            if row.get("preset")
+        }
+    )
+    guesses = sorted({r["unit_guessed"] for r in rows if r.get("unit_guessed")})
     if guesses:
-        table.caption = f"unit guessed: {', '.join(guesses)} (--unit overrides it)"
+        notes.append(f"unit guessed: {', '.join(guesses)} (--unit overrides it)")
+    if notes:
+        table.caption = "\n".join(notes)
         table.caption_justify = "left"
     return table
+
+
+def _figures(row: dict[str, Any]) -> list[str]:
+    return [
+        str(row["frames"]),
+        str(row["moving_channels"]),
+        format_size(row["bytes"]),
+        f"{row['ratio']:.1f}",
+        f"{row['bits_per_frame']:.1f}",
+        format_length(row["max_error_mm"] / 1000),
+        format_length(row["mean_error_mm"] / 1000),
+    ]

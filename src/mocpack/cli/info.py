@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +10,9 @@ from rich.table import Table
 
 from mocpack import _api
 from mocpack.cli import files, options
+from mocpack.cli.batch import ask_each
+from mocpack.cli.inputs import PACKED, find_sources
+from mocpack.cli.terminal import print_json
 from mocpack.clip import ClipHeader
 from mocpack.container import FORMAT_VERSION
 from mocpack.errors import FormatError
@@ -18,25 +20,34 @@ from mocpack.units import format_length, format_size
 
 
 def run(
-    path: Annotated[str, typer.Argument(help=".mocp file; - reads standard input.")],
+    paths: Annotated[
+        list[str],
+        typer.Argument(help=".mocp files, folders of them, patterns; - reads standard input."),
+    ],
     as_json: options.Json = False,
 ) -> int:
     """Show skeleton, frames, codec, bytes by part, declared and measured error."""
+    found = [source.path for source in find_sources(paths, PACKED)]
+    rows, code = ask_each(_facts, found)
+    if as_json:
+        print_json(rows)
+        return code
+    for row in rows:
+        if row["ok"]:
+            files.stdout().print(_table(row))
+    return code
+
+
+def _facts(path: str) -> dict[str, Any]:
     data = files.read_input(path)
     try:
         with _api.Motion(io.BytesIO(data), len(data)) as motion:
-            facts = _facts(motion)
-            names = getattr(motion.header, "skeleton", None)
+            return _facts_of(motion)
     except FormatError as error:
         raise type(error)(f"{path}: {error}") from error
-    if as_json:
-        files.stdout().print(json.dumps(facts, indent=1))
-    else:
-        files.stdout().print(_table(path, facts, names))
-    return 0
 
 
-def _facts(motion: _api.Motion) -> dict[str, Any]:
+def _facts_of(motion: _api.Motion) -> dict[str, Any]:
     header, sizes, errors = motion.header, motion.sizes, motion.errors
     layout = motion.layout()
     return {
@@ -47,6 +58,7 @@ def _facts(motion: _api.Motion) -> dict[str, Any]:
         "frames": header.frame_count,
         "frame_rate": header.frame_rate,
         "joints": len(header.skeleton) if isinstance(header, ClipHeader) else None,
+        "root": header.skeleton.names[0] if isinstance(header, ClipHeader) else None,
         "vertices": None if isinstance(header, ClipHeader) else header.vertex_count,
         "unit": header.unit if isinstance(header, ClipHeader) else None,
         "bytes": {
@@ -71,16 +83,18 @@ def _mm(metres: float | None) -> float | None:
     return None if metres is None else 1000 * metres
 
 
-def _table(path: str, facts: dict[str, Any], skeleton: Any) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False, title=path, title_justify="left")
+def _table(facts: dict[str, Any]) -> Table:
+    table = Table(
+        box=None, show_header=False, pad_edge=False, title=facts["input"], title_justify="left"
+    )
     table.add_column(style="bold")
     table.add_column()
     seconds = facts["frames"] / facts["frame_rate"]
     table.add_row(
         "motion", f"{facts['frames']} frames at {facts['frame_rate']:.6g} a second, {seconds:.2f} s"
     )
-    if skeleton is not None:
-        table.add_row("skeleton", f"{facts['joints']} joints from {skeleton.names[0]!r}")
+    if facts["joints"] is not None:
+        table.add_row("skeleton", f"{facts['joints']} joints from {facts['root']!r}")
         table.add_row("unit", format_length(facts["unit"]))
     else:
         table.add_row("mesh", f"{facts['vertices']} vertices")

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from threading import Thread
 from typing import Any
 
 from mocpack.errors import UsageError
-from mocpack.workers import fresh_processes
+from mocpack.workers import Lost, end_with_parent, fresh_processes
 
 Work = Callable[..., Iterator[Any]]
 """``work(subject, items)`` yields one result for each item, in order; importable by name."""
 
 READY = "ready"  # what a process says first: loading counts for no item
-
-
-@dataclass(frozen=True)
-class Lost:
-    """What becomes of an item whose process died or was ended: one clause saying why."""
-
-    why: str
 
 
 @dataclass(frozen=True)
@@ -106,7 +96,7 @@ def _serve(
     work: Work, subject: Any, items: Sequence[Any], results: Connection, limits: Limits
 ) -> None:
     _limit_this_process(limits)
-    Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     results.send(READY)
     for result in work(subject, items):
         results.send(result)
@@ -125,14 +115,6 @@ def _limit_this_process(limits: Limits) -> None:
     if limits.processor_seconds is not None:
         most = limits.processor_seconds
         resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))
-
-
-def _end_with_parent() -> None:
-    """End this process when the one that started it has gone, however it went."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _received(one: _Running) -> Iterator[tuple[Any, Any, Any]]:
