@@ -5,11 +5,13 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import mocpack
 from mocpack.cli import app
+from mocpack.presets import PRESETS
 from mocpack.testing import walk
 
 HEAVY = {"scipy", "matplotlib", "cma", "hypothesis", "multiprocessing.pool"}
@@ -168,3 +170,13 @@ def test_without_its_packages_the_command_says_how_to_get_them():
     assert result.stderr == (
         "mocpack: the command line needs typer, which is not installed: pip install mocpack\n"
     )
+
+
+def test_the_page_of_the_command_line_names_every_command_exit_code_and_preset():
+    page = (Path(__file__).parents[2] / "docs/cli.md").read_text(encoding="utf-8")
+    for name in app.COMMANDS:
+        assert f"`{name}`" in page
+    for code in re.findall(r"(\d+) ", app.EXIT_CODES):
+        assert re.search(rf"^\| {code} \|", page, re.MULTILINE)
+    for name, bound in PRESETS.items():
+        assert f"| `{name}` | {1000 * bound:g} mm |" in page

@@ -100,7 +100,7 @@ def exit_code(error: BaseException) -> int:
 
 
 def progress(jobs: int) -> Progress:
-    """Return a progress bar with the time left, on a terminal; nothing elsewhere, nor for one job."""
+    """Return a bar with the time left, on a terminal; nothing elsewhere, nor for one job."""
     return _bar(
         TextColumn("{task.description}"),
         BarColumn(),
