@@ -105,7 +105,7 @@ def reproduce(data: Path, out: Path) -> None:
     ]
     text = "\n\n".join(sections) + "\n"
     print(text)
-    (out / "paper-000.md").write_text(text)
+    (out / "paper-000.md").write_text(text, encoding="utf-8")
     _figure(points).savefig(out / "paper-000.svg")
 
 

@@ -78,7 +78,7 @@ def reproduce(data: Path, out: Path) -> None:
     lines = [*functions_table(out), "", *clips_table(data), "", *knots_for_the_papers_error(data)]
     text = "\n".join(lines)
     print(text)
-    (out / "paper_002.md").write_text(text + "\n")
+    (out / "paper_002.md").write_text(text + "\n", encoding="utf-8")
 
 
 def functions_table(out: Path) -> list[str]:

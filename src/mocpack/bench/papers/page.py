@@ -83,18 +83,18 @@ def _reproduce(paper: Paper, data: Path, folder: Path) -> None:
         paper.module().reproduce(data, folder)
     except (MocpackError, OSError) as error:
         # not finished: the next run tries it again
-        (folder / "failure.txt").write_text(str(error))
+        (folder / "failure.txt").write_text(str(error), encoding="utf-8")
         return
     (folder / "failure.txt").unlink(missing_ok=True)
     facts["minutes"] = round((time.monotonic() - started) / 60, 1)
-    (folder / FINISHED).write_text(json.dumps(facts) + "\n")
+    (folder / FINISHED).write_text(json.dumps(facts) + "\n", encoding="utf-8")
 
 
 def _note(folder: Path) -> str:
     failure = folder / "failure.txt"
     if failure.exists():
-        return f"Not made: {failure.read_text()}"
-    facts = json.loads((folder / FINISHED).read_text())
+        return f"Not made: {failure.read_text(encoding='utf-8')}"
+    facts = json.loads((folder / FINISHED).read_text(encoding="utf-8"))
     return (
         f"Made on {facts['date']} by mocpack {facts['commit'] or 'without a checkout'} "
         f"in {facts['minutes']:g} minutes on {facts['machine']}."

@@ -329,7 +329,7 @@ def _write(rows: Sequence[dict[str, Any]], title: str, path: Path) -> None:
     table = markdown_table(names, ([row.get(n, "") for n in names] for row in rows))
     text = f"## {title}\n\n{table}\n"
     print(text, flush=True)
-    path.with_suffix(".md").write_text(text)
+    path.with_suffix(".md").write_text(text, encoding="utf-8")
     with path.with_suffix(".csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, names)
         writer.writeheader()
