@@ -10,6 +10,8 @@ WASM_CXX ?= $(BIN)/python -m ziglang c++ -target wasm32-wasi
 WASM_TOOL := $(if $(findstring ziglang,$(WASM_CXX)),.venv/.wasm)
 
 PAGE := src/mocpack/viewing/page/index.html
+# a Python of 3.12 or later, if there is one, for the wheel of the stable ABI
+ABI3_PYTHON ?= $(firstword $(shell for v in 3.12 3.13 3.14; do command -v python$$v; done))
 # what `make wheel` compiles for: the oldest C library that manylinux knows
 WHEEL_TARGET ?= $(shell uname -m)-linux-gnu.2.17
 CROSS_TARGETS ?= x86_64-windows-gnu aarch64-macos aarch64-linux-gnu.2.17
@@ -17,7 +19,7 @@ ZIG := $(CURDIR)/$(BIN)/python -m ziglang
 LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md
 
 .PHONY: help setup demo frames test lint format golden sizes bench pages gltf-peers promise fuzz wasm js js-tools viewer pictures \
-  wheel cross site test-core test-blender clean
+  wheel wheel-abi3 cross site test-core test-blender clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -141,7 +143,21 @@ wheel: $(READY) $(PAGE) .venv/.wheel build/wheelhouse/.ready  ## sdist and manyl
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/zig/*.whl
 	@echo "==> trying it where there is neither compiler nor node"
 	@MOCPACK_WHEEL=$$(ls dist/*.whl) $(BIN)/python -m pytest -q tests/install
+	@if [ -n "$(ABI3_PYTHON)" ]; then $(MAKE) -s wheel-abi3; else \
+	  echo "==> no Python 3.12 or later here (ABI3_PYTHON): the wheel of the stable ABI was not built"; fi
 	@ls -l dist
+
+wheel-abi3: $(READY) $(PAGE) .venv/.wheel build/wheelhouse/.ready  ## the wheel for every Python from 3.12 on, built and tried by ABI3_PYTHON
+	@echo "==> building the wheel of the stable ABI with $$($(ABI3_PYTHON) --version)"
+	@rm -rf build/abi3-wheel dist/*abi3* && $(ABI3_PYTHON) -m venv --clear --without-pip build/abi3-python
+	@$(BIN)/python -m pip --python build/abi3-python/bin/python install --quiet scikit-build-core nanobind
+	@$(BIN)/python -m pip --python build/abi3-python/bin/python download --quiet --only-binary :all: \
+	  -d build/wheelhouse -r build/wheelhouse/requirements.txt
+	@PATH="$(CURDIR)/$(BIN):$$PATH" CC="$(ZIG) cc -target $(WHEEL_TARGET)" CXX="$(ZIG) c++ -target $(WHEEL_TARGET)" \
+	  $(BIN)/python -m pip --python build/abi3-python/bin/python wheel --quiet --no-build-isolation --no-deps \
+	  -w build/abi3-wheel . -C build-dir=build/wheel-abi3
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/abi3-wheel/*.whl
+	@MOCPACK_WHEEL=$$(ls dist/*abi3*.whl) MOCPACK_PYTHON=$(ABI3_PYTHON) $(BIN)/python -m pytest -q tests/install
 
 cross: .venv/.deps .venv/.wheel  ## the core compiled for other systems (CROSS_TARGETS), which cannot be run here
 	@for target in $(CROSS_TARGETS); do echo "==> the core for $$target"; \

@@ -1,14 +1,13 @@
 """A wheel, and empty environments to install it into: no compiler, no node, no network.
 
 `make wheel` and `make test` build the wheel and fetch what it needs before the tests run.
-MOCPACK_WHEEL names another wheel to test.
+MOCPACK_WHEEL names another wheel to test, MOCPACK_PYTHON the Python to install it into.
 """
 
 import os
 import shutil
 import subprocess
 import sys
-import venv
 from pathlib import Path
 
 import pytest
@@ -33,7 +32,8 @@ class Environment:
     """An environment of its own, with nothing on its path but itself."""
 
     def __init__(self, folder):
-        venv.create(folder, symlinks=os.name != "nt", with_pip=False)
+        python = os.environ.get("MOCPACK_PYTHON", sys.executable)
+        subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True, timeout=120)
         self.scripts = folder / ("Scripts" if os.name == "nt" else "bin")
         self.python = self.scripts / "python"
         self.variables = {"PATH": str(self.scripts), "HOME": str(folder), "COLUMNS": "200"}
