@@ -22,6 +22,7 @@ from mocpack.bench.runner.run import (
 )
 from mocpack.cli import files, options
 from mocpack.errors import UsageError
+from mocpack.extras import require
 from mocpack.units import frame_range
 
 
@@ -78,6 +79,8 @@ def run(
     metrics = metric or [*DRAWN]
     for name in metrics:
         metric_label(name)
+    for package in ("matplotlib", "scipy"):  # now, and not after hours of measuring
+        require(package, extra="bench", purpose="the report")
     clips = find_clips(data or [require_data() / "cmu"])
     targets: list[tuple[str, str] | None] = [None] if target is None else [*parse_targets(target)]
     settings = [Setting(spec, t) for spec in codec for t in targets]
@@ -116,13 +119,20 @@ def _tell(
 
 
 def _paper(name: str, data: Path, out: Path) -> int:
+    _require_for_papers()
     find_paper(name).module().reproduce(data, out)
     return 0
+
+
+def _require_for_papers() -> None:
+    for package in ("matplotlib", "scipy", "cma"):
+        require(package, extra="papers", purpose="making a paper's tables again")
 
 
 def _all_papers(data: Path, out: Path) -> int:
     from mocpack.bench.papers.page import reproduce_all, write_page
 
+    _require_for_papers()
     made = reproduce_all(PAPERS, data, out, tell=files.stderr().print)
     files.stdout().print(f"wrote {write_page(made, out)} and {out}/papers.md")
     return 0
