@@ -11,7 +11,7 @@ WASM_TOOL := $(if $(findstring ziglang,$(WASM_CXX)),.venv/.wasm)
 
 PAGE := src/mocpack/viewing/page/index.html
 # a Python of 3.12 or later, if there is one, for the wheel of the stable ABI
-ABI3_PYTHON ?= $(firstword $(shell for v in 3.12 3.13 3.14; do command -v python$$v; done))
+ABI3_PYTHON ?= $(firstword $(foreach v,3.12 3.13 3.14,$(shell python$(v) -c "import sys; print(sys.executable)" 2>/dev/null)))
 # what `make wheel` compiles for: the oldest C library that manylinux knows
 WHEEL_TARGET ?= $(shell uname -m)-linux-gnu.2.17
 CROSS_TARGETS ?= x86_64-windows-gnu aarch64-macos aarch64-linux-gnu.2.17
