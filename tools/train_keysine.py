@@ -15,7 +15,7 @@ import numpy as np
 
 import mocpack
 from mocpack import _core
-from mocpack.bench.datasets import require_data
+from mocpack.bench.datasets import collection
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.payload import read_head
 
@@ -130,7 +130,7 @@ def main():
     parser.add_argument("--clips", type=int, default=1000)
     parser.add_argument("--frames", type=int, default=1441)
     given = parser.parse_args()
-    paths = sorted((require_data() / "cmu-train").glob("*.bvh"))[: given.clips]
+    paths = collection("cmu-train")[: given.clips]
     clips = [stretch(path, given.frames) for path in paths]
     sets = []
     for name, settings in SETS.items():

@@ -85,8 +85,9 @@ class Skeleton(SentWhole):
         freeze(self, "names", tuple(map(str, self.names)))
         freeze(self, "parents", tuple(map(int, self.parents)))
         freeze(self, "end_site_joints", tuple(map(int, self.end_site_joints)))
-        freeze(self, "offsets", frozen_array(self.offsets))
-        freeze(self, "end_sites", frozen_array(self.end_sites))
+        # −0 becomes 0: files keep no sign of it, and what is read back is the same to the bit
+        freeze(self, "offsets", frozen_array(np.asarray(self.offsets, np.float64) + 0.0))
+        freeze(self, "end_sites", frozen_array(np.asarray(self.end_sites, np.float64) + 0.0))
         if not len(self.axes):
             freeze(self, "axes", np.tile(rotations.IDENTITY, (len(self.names), 1)))
         freeze(self, "axes", frozen_array(self.axes))

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import mocpack
+from mocpack.bench.datasets import COMMITTED
+from mocpack.cli import bench
 from mocpack.samples import JUMP
 from mocpack.testing import walk
 
@@ -158,10 +160,50 @@ def test_a_target_out_of_reach_leaves_with_one_and_writes_nothing(folder):
         (["bench", "--codec", "raw", "--metric", "beauty"], "no metric 'beauty'; there are: "),
         (["bench", "--codec", "raw", "--frames", "x"], "write frames as"),
         (["bench", "--codec", "raw", "--target", "x=3"], "write a target as"),
+        (["bench", "--paper", "000", "--data", "walk.bvh"], "a paper takes one folder as --data"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_sentence(folder, words, sentence):
     refused(run(*words, folder=folder), sentence)
+    assert not (folder / "report").exists()
+
+
+@pytest.mark.parametrize("number", ["000", "001", "002", "003", "004"])
+def test_a_paper_whose_clips_are_all_missing_is_an_error(folder, number):
+    (folder / "clips").mkdir()
+    result = run("bench", "--paper", number, "--data", "clips", folder=folder)
+    refused(result, "from the CMU Graphics Lab Motion Capture Database")
+    assert result.stdout == b""
+
+
+def test_papers_that_cannot_be_made_are_named_and_leave_with_one(folder):
+    (folder / "clips").mkdir()
+    result = run("bench", "--papers", "--data", "clips", folder=folder)
+    assert result.returncode == 1
+    assert b"paper 003 was not made: none of these clips is here" in result.stderr
+    assert (folder / "report" / "papers.html").exists()
+
+
+def test_a_variable_that_names_no_folder_is_an_error(folder, monkeypatch):
+    monkeypatch.setenv("MOCPACK_DATA", str(folder / "nowhere"))
+    for words in (("--paper", "003"), ("--codec", "raw")):
+        refused(run("bench", *words, folder=folder), "MOCPACK_DATA names no folder: ")
+
+
+def test_bench_measures_the_clips_of_the_repository_where_none_are_named(tmp_path, monkeypatch):
+    class Asked(Exception):
+        pass
+
+    def measured(clips, *_, **__):
+        raise Asked(clips)
+
+    monkeypatch.delenv("MOCPACK_DATA", raising=False)
+    monkeypatch.setattr(bench, "run_bench", measured)
+    with pytest.raises(Asked) as asked:
+        bench.run(codec=["raw"], out=tmp_path / "report")
+    (clips,) = asked.value.args
+    assert len(clips) == 36
+    assert all(path.is_relative_to(COMMITTED / "cmu") for path in clips)
 
 
 def test_bench_measures_writes_a_report_and_names_what_failed(folder):

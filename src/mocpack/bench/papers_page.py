@@ -41,15 +41,16 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Made:
-    """A paper made again: its folder, and what is to be said of how it was made."""
+    """A paper made again: its folder, and what is to be said of how it was made, or why not."""
 
     number: str
     folder: Path
     note: str
+    failure: str | None = None
 
 
 def reproduce_all(
-    numbers: Sequence[str], data: Path, out: Path, *, tell: Callable[[str], None]
+    numbers: Sequence[str], data: Path | None, out: Path, *, tell: Callable[[str], None]
 ) -> list[Made]:
     """Reproduce each paper that is not finished in `out` already; one that fails stops no other."""
     made = []
@@ -60,7 +61,7 @@ def reproduce_all(
         else:
             tell(f"paper {number} ({place} of {len(numbers)}): making it again …")
             _reproduce(number, data, folder)
-        made.append(Made(number, folder, _note(folder)))
+        made.append(_made(number, folder))
     return made
 
 
@@ -85,7 +86,7 @@ def write_page(made: Sequence[Made], out: Path) -> Path:
     return path
 
 
-def _reproduce(number: str, data: Path, folder: Path) -> None:
+def _reproduce(number: str, data: Path | None, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     module = import_module(f"mocpack.bench.papers.paper_{number}")
     started = time.monotonic()
@@ -102,15 +103,16 @@ def _reproduce(number: str, data: Path, folder: Path) -> None:
     (folder / FINISHED).write_text(json.dumps(facts) + "\n")
 
 
-def _note(folder: Path) -> str:
-    failure = folder / "failure.txt"
-    if failure.exists():
-        return f"Not made: {failure.read_text()}"
+def _made(number: str, folder: Path) -> Made:
+    if (folder / "failure.txt").exists():
+        failure = (folder / "failure.txt").read_text()
+        return Made(number, folder, f"Not made: {failure}", failure)
     facts = json.loads((folder / FINISHED).read_text())
-    return (
+    note = (
         f"Made on {facts['date']} by mocpack {facts['commit'] or 'without a checkout'} "
         f"in {facts['minutes']:g} minutes on {facts['machine']}."
     )
+    return Made(number, folder, note)
 
 
 def _article(made: Made) -> str:

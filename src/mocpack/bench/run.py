@@ -21,6 +21,7 @@ from typing import Any
 
 from mocpack import _api
 from mocpack.bench.apart import Limits, Lost, run_apart
+from mocpack.bench.datasets import source_size
 from mocpack.bench.measure import Setting, measure_row
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io import extensions
@@ -35,12 +36,17 @@ Row = dict[str, Any]
 
 
 def find_clips(data: Sequence[Path]) -> list[Path]:
-    """Return the motion files that are named, or that lie in the named folders."""
+    """Return the motion files that are named, or that lie in the named folders.
+
+    Of a folder, .mocp files count only where it has no others: beside their sources they are what
+    some codec made of them.
+    """
     found: list[Path] = []
     for place in data:
         if place.is_dir():
             inside = [p for p in sorted(place.rglob("*")) if p.suffix.lower() in extensions()]
-            found += [p for p in inside if p.suffix.lower() != ".asf"]
+            packed = [] if inside else sorted(place.rglob("*.mocp"))
+            found += [p for p in inside if p.suffix.lower() != ".asf"] + packed
         elif place.exists():
             found.append(place)
         else:
@@ -115,7 +121,7 @@ def measure_clip(source: Source, settings: Sequence[Setting]) -> Iterator[Row]:
     except (MocpackError, OSError) as error:
         yield from (_lost_row(source, s, Lost(str(error))) for s in settings)
         return
-    size = source.path.stat().st_size
+    size = source_size(source.path)
     for setting in settings:
         yield measure_row(clip, setting, name=source.name, source_bytes=size, timed=source.timed)
 

@@ -9,6 +9,7 @@ import pytest
 import mocpack
 from mocpack.bench import run as bench_run
 from mocpack.bench.apart import Lost
+from mocpack.bench.datasets import COMMITTED
 from mocpack.bench.measure import Setting, measure_row, parse_targets
 from mocpack.bench.peers import PEERS, parse_any_codec
 from mocpack.bench.run import find_clips, run_bench, write_tables
@@ -125,6 +126,19 @@ def test_no_clips_is_a_sentence(tmp_path):
         find_clips([tmp_path])
     with pytest.raises(UsageError, match="there is no"):
         find_clips([Path("nowhere")])
+
+
+def test_a_clip_of_the_repository_is_held_against_its_original_file():
+    source = bench_run.Source(COMMITTED / "cmu" / "02_03.mocp", "02_03", "1:30", False)
+    (row,) = bench_run.measure_clip(source, [Setting("raw", None)])
+    assert row["ratio_source"] * row["file_bytes"] == pytest.approx(135_012)  # the BVH's bytes
+
+
+def test_packed_files_of_a_folder_count_only_where_their_sources_are_not(clip_file, tmp_path):
+    (tmp_path / "walk.mocp").write_bytes(mocpack.encode(walk(0.5), "raw"))
+    assert find_clips([tmp_path]) == [clip_file]
+    clip_file.unlink()
+    assert find_clips([tmp_path]) == [tmp_path / "walk.mocp"]
 
 
 def test_an_unknown_codec_names_ours_and_the_peers():

@@ -2,8 +2,7 @@
 
 import pytest
 
-import mocpack
-from mocpack.bench.datasets import data_folder
+from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.clip import promised_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.calming import AIMS, Care, Unrest, calmest
@@ -63,10 +62,7 @@ def test_where_nothing_helps_the_small_and_calm_is_taken():
 
 @pytest.mark.parametrize("bound", [1e-2, 1e-3])
 def test_planted_feet_of_a_real_walk_do_not_slip(bound):
-    folder = data_folder()
-    if folder is None:
-        pytest.skip("no motion data: set MOCPACK_DATA")
-    clip = mocpack.read(folder / "bandai" / "dataset-1_walk_normal_001.bvh")
+    clip = load_clip("cmu/07_01", COMMITTED).frames(1, 241)
     codec = Keysine(max_error=bound)
     back = codec.decode(codec.encode(clip), clip.header)
     assert promised_error(clip, back).max <= bound

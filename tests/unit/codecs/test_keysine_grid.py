@@ -5,7 +5,7 @@ import pytest
 
 import mocpack
 from mocpack import rotations
-from mocpack.bench.datasets import data_folder
+from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.clip import Clip, promised_error
 from mocpack.codecs.keysine import Keysine, reference
 from mocpack.codecs.keysine.payload import GRID, LED, THOROUGH, read_head
@@ -183,9 +183,6 @@ def test_a_grid_promises_a_largest_error_only():
 
 
 def test_a_real_clip_is_smaller_on_a_grid_where_the_bound_is_tight():
-    folder = data_folder()
-    if folder is None:
-        pytest.skip("no motion data: set MOCPACK_DATA")
-    clip = mocpack.read(folder / "cmu-train" / "11_01.bvh").frames(1, 361)
+    clip = load_clip("cmu/07_01", COMMITTED).frames(1, 241)
     sizes = [len(Keysine(max_error="0.1mm", mode=m).encode(clip)) for m in ("grid", "transform")]
     assert sizes[0] < 0.9 * sizes[1]
