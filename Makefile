@@ -11,7 +11,7 @@ WASM_TOOL := $(if $(findstring ziglang,$(WASM_CXX)),.venv/.wasm)
 
 PAGE := src/mocpack/viewing/page/index.html
 
-.PHONY: help setup demo frames test lint format golden sizes bench pages gltf-peers promise wasm js js-tools viewer pictures \
+.PHONY: help setup demo frames test test-data lint format golden sizes bench pages gltf-peers promise wasm js js-tools viewer pictures \
   test-core test-blender clean
 
 help:  ## this list
@@ -44,6 +44,9 @@ test: $(READY)  ## the whole test suite
 	  echo "==> the JavaScript package and the viewer's page cannot be built here; their tests will be skipped"; fi
 	@echo "==> running the tests"
 	@$(BIN)/python -m pytest -q -n auto
+
+test-data: $(READY)  ## what needs clips that cannot come with the repository (MOCPACK_DATA names their folder)
+	@$(BIN)/python -m pytest -q tests/data
 
 PROMISES ?= 4000
 promise: $(READY)  ## keysine's promise on thousands of generated clips (PROMISES=4000)

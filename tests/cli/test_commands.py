@@ -191,15 +191,15 @@ def test_a_variable_that_names_no_folder_is_an_error(folder, monkeypatch):
 
 
 def test_bench_measures_the_clips_of_the_repository_where_none_are_named(tmp_path, monkeypatch):
-    class Asked(Exception):
+    class AskedError(Exception):
         pass
 
     def measured(clips, *_, **__):
-        raise Asked(clips)
+        raise AskedError(clips)
 
     monkeypatch.delenv("MOCPACK_DATA", raising=False)
     monkeypatch.setattr(bench, "run_bench", measured)
-    with pytest.raises(Asked) as asked:
+    with pytest.raises(AskedError) as asked:
         bench.run(codec=["raw"], out=tmp_path / "report")
     (clips,) = asked.value.args
     assert len(clips) == 36

@@ -53,12 +53,13 @@ ORIGINS = {
     ),
     "mesh/chickenCrossing": Origin(
         ".npz",
-        "Chicken Crossing, 400 frames of 3030 vertices (arrays vertices and faces)",
-        "Microsoft's sample of geometry compression, by A. Glassner, J. Lengyel and others",
+        "Chicken Crossing: vertices of 400 frames, and faces",
+        "Microsoft's animation of 1996, handed on with Lengyel's Compression of Time-Dependent "
+        "Geometry (1999)",
     ),
     "mesh/horse-gallop": Origin(
         ".npz",
-        "a galloping horse, 48 frames of 8431 vertices (arrays vertices and faces)",
+        "a galloping horse: vertices of 48 frames, and faces",
         "Deformation Transfer for Triangle Meshes (Sumner and Popović 2004), "
         "people.csail.mit.edu/sumner/research/deftransfer/data.html",
     ),
