@@ -24,8 +24,8 @@ import numpy as np
 
 import mocpack
 import promise as held
-from mocpack.bench.acl import TABLE as ACL
 from mocpack.bench.datasets import collection, load_clip
+from mocpack.bench.peers.acl import TABLE as ACL
 from mocpack.clip import Clip, promised_error
 from mocpack.codecs.keysine import Keysine, search
 from mocpack.codecs.keysine.payload import read_head

@@ -20,7 +20,7 @@ import numpy as np
 
 import mocpack
 from mocpack.bench.datasets import collection
-from mocpack.codecs.lossless import Lossless
+from mocpack.codecs.lossless.codec import Lossless
 from mocpack.container import unpack
 from mocpack.io import write_bytes
 

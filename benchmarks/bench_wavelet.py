@@ -13,11 +13,11 @@ import zlib
 import numpy as np
 
 from mocpack.bench.datasets import load_clip
-from mocpack.codecs.wavelet import Wavelet
-from mocpack.codecs.wavelet_ik import WaveletIk
-from mocpack.codecs.wavelet_opt import WaveletOpt
+from mocpack.codecs.wavelet.selection import analyse
+from mocpack.codecs.wavelet.wavelet import Wavelet
+from mocpack.codecs.wavelet.wavelet_ik import WaveletIk
+from mocpack.codecs.wavelet.wavelet_opt import WaveletOpt
 from mocpack.testing.motions import chain
-from mocpack.transforms.selection import analyse
 
 FRAMES = (256, 512, 1024, 2048, 4096)
 JOINTS = (8, 16, 32, 64, 128)

@@ -21,7 +21,7 @@ import numpy as np
 
 import mocpack
 from mocpack.bench.datasets import COMMITTED, CONTENTS
-from mocpack.bench.run import find_clips
+from mocpack.bench.runner.run import find_clips
 from mocpack.clip import AnyClip, Clip
 from mocpack.io.table import write_atomically
 

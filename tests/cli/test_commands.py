@@ -180,7 +180,9 @@ def test_papers_that_cannot_be_made_are_named_and_leave_with_one(folder):
     (folder / "clips").mkdir()
     result = run("bench", "--papers", "--data", "clips", folder=folder)
     assert result.returncode == 1
-    assert b"paper 003 was not made: none of these clips is here" in result.stderr
+    assert (
+        "Váša and Brunnett 2014 was not made: none of these clips is here".encode() in result.stderr
+    )
     assert (folder / "report" / "papers.html").exists()
 
 

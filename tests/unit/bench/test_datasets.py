@@ -4,8 +4,8 @@ import pytest
 
 import mocpack
 from mocpack.bench import datasets
-from mocpack.bench.acl import acl_rows
-from mocpack.bench.papers import paper_000, paper_001, paper_002, paper_003, paper_004
+from mocpack.bench.papers import beaudoin, chattopadhyay, li, mukai, vasa
+from mocpack.bench.peers.acl import acl_rows
 from mocpack.errors import UsageError
 from mocpack.testing.motions import vertex_wave, walk
 
@@ -88,28 +88,28 @@ def test_a_mesh_is_no_skeletons_clip(tmp_path):
 
 
 def test_the_papers_find_their_clips_in_the_repository():
-    for name in paper_000.CLIPS:
+    for name in beaudoin.CLIPS:
         assert datasets.find_clip(f"cmu/{name}"), name
-    for name in paper_000.NATIVE:
+    for name in beaudoin.NATIVE:
         assert datasets.find_clip(f"asfamc/{name}"), name
-    titles = [source.title for source in paper_001.find_sources()]
+    titles = [source.title for source in chattopadhyay.find_sources()]
     assert len(titles) == 12
     assert titles.count("walk (amc)") == titles.count("walk (bvh)") == 1
-    assert datasets.find_clip(paper_002.BOXING)
-    assert datasets.find_clip(paper_002.DANCING)
-    for name in (*paper_003.TABLE_2, *paper_003.CORRELATED, *paper_003.CHARTED):
-        assert (paper_003._clip(None, name) is None) == (name == "15_04")
-    motions = {m.name: m for m in paper_004.MOTIONS}
-    ballet = paper_004.load(datasets.require_clip("cmu/05_02"), motions["ballet"])
+    assert datasets.find_clip(mukai.BOXING)
+    assert datasets.find_clip(mukai.DANCING)
+    for name in (*vasa.TABLE_2, *vasa.CORRELATED, *vasa.CHARTED):
+        assert (vasa._clip(None, name) is None) == (name == "15_04")
+    motions = {m.name: m for m in li.MOTIONS}
+    ballet = li.load(datasets.require_clip("cmu/05_02"), motions["ballet"])
     assert ballet.frame_rate == pytest.approx(24, abs=0.01)
     assert all(datasets.find_clip(motions[name].clip) for name in ("walk", "ballet", "throw"))
 
 
 def test_frame_counts_are_the_papers():
-    for motion in paper_001.MOTIONS:
+    for motion in chattopadhyay.MOTIONS:
         assert datasets.load_clip(f"cmu/{motion.clip}").frame_count == motion.frames + 1
     for name, frames in {"09_01": 148, "49_02": 2085, "14_02": 5423}.items():
-        assert paper_000.load(None, name).frame_count == frames
+        assert beaudoin.load(None, name).frame_count == frames
 
 
 def test_acls_figures_come_with_the_package():
