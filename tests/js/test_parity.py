@@ -1,7 +1,6 @@
 """What the browser shows is what Python decodes: every number, to a nanometre."""
 
 import gzip
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,12 +15,12 @@ from in_node import (
 
 import mocpack
 from mocpack import samples
-from mocpack.bench.datasets import COMMITTED, load_clip
+from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
 from mocpack.clip import promised_error
 from mocpack.container import unpack
 from mocpack.testing.motions import chain, hard_clips, walk
 
-ORIGINALS = Path(__file__).parents[1] / "originals"
+ORIGINALS = CHECKOUT / "tests" / "originals"
 
 
 def test_hard_clips_decode_as_in_python(package, tmp_path):

@@ -1,18 +1,16 @@
 """Acclaim files: what they say is what the joints do, and what we write says the same."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import mocpack
-from mocpack.bench.datasets import COMMITTED, load_clip
+from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
 from mocpack.clip import Clip
 from mocpack.errors import FormatError, TruncatedError, UsageError
 from mocpack.io import amc, asf, read_bytes, table
 from mocpack.testing.motions import hard_clips, walk
 
-ORIGINALS = Path(__file__).parents[2] / "originals"
+ORIGINALS = CHECKOUT / "tests" / "originals"
 ASF = b""":version 1.10
 :name test
 :units

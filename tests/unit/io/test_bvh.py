@@ -1,12 +1,10 @@
 """BVH files: every layout that is about is read as meant, and bad ones are a clear sentence."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import mocpack
-from mocpack.bench.datasets import COMMITTED, load_clip
+from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
 from mocpack.clip import Clip
 from mocpack.errors import FormatError, TruncatedError
 from mocpack.io import bvh, read_bytes, write_bytes
@@ -14,7 +12,7 @@ from mocpack.rotations import rotate
 from mocpack.skeleton import Skeleton
 from mocpack.testing.motions import hard_clips, walk
 
-ORIGINALS = Path(__file__).parents[2] / "originals"
+ORIGINALS = CHECKOUT / "tests" / "originals"
 # every joint has its own layout; 1 unit = 1 metre where not said otherwise
 BVH = b"""HIERARCHY
 ROOT Hips

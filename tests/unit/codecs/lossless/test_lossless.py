@@ -1,11 +1,10 @@
 import lzma
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import mocpack
-from mocpack.bench.datasets import COMMITTED, load_clip
+from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codecs.lossless.codec import Lossless
 from mocpack.dofs import from_channels
@@ -14,7 +13,7 @@ from mocpack.io import write_bytes
 from mocpack.skeleton import Skeleton
 from mocpack.testing.motions import hard_clips, vertex_wave, walk
 
-ORIGINALS = Path(__file__).parents[2] / "originals"
+ORIGINALS = CHECKOUT / "tests" / "originals"
 TWO = Skeleton(("Hips", "LeftLeg"), (-1, 0), [[0, 0, 0], [0, 1, 0]])  # 6 and 3 channels
 
 
