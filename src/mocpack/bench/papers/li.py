@@ -127,7 +127,7 @@ class Point:
 
 
 def reproduce(data: Path | None, out: Path) -> None:
-    """Write curves, tables and times of the paper to `out`, and a page that shows them."""
+    """Print tables and times of the paper; write them, curves and pictures to `out`."""
     found = find_clips_of([motion.clip for motion in MOTIONS], data)
     out.mkdir(parents=True, exist_ok=True)
     clips = {m.name: load(found[m.clip], m) for m in MOTIONS if m.clip in found}
@@ -143,7 +143,9 @@ def reproduce(data: Path | None, out: Path) -> None:
     page = [_head(clips), _orders(curves)]
     page += [_table(number, curves, clips) for number, name in TABLES.items() if name in clips]
     page += [*([_times(clips["walk"])] if "walk" in clips else []), _variants(clips)]
-    (out / "paper_004.md").write_text("\n".join(page), encoding="utf-8")
+    text = "\n".join(page)
+    print(text)
+    (out / "paper_004.md").write_text(text, encoding="utf-8")
 
 
 def load(path: Path, motion: Motion) -> Clip:
