@@ -46,6 +46,7 @@ test: $(READY)  ## the whole test suite
 	@$(BIN)/python -m pytest -q -n auto
 
 test-data: $(READY)  ## what needs clips that cannot come with the repository (MOCPACK_DATA names their folder)
+	@if $(MAKE) -s js-tools; then $(MAKE) -s js; else echo "==> the JavaScript package cannot be built here; its tests will be skipped"; fi
 	@$(BIN)/python -m pytest -q tests/data
 
 PROMISES ?= 4000
