@@ -168,10 +168,9 @@ def test_what_cannot_be_done_is_said_in_one_sentence(folder, words, sentence):
     assert not (folder / "report").exists()
 
 
-@pytest.mark.parametrize("number", ["000", "001", "002", "003", "004"])
-def test_a_paper_whose_clips_are_all_missing_is_an_error(folder, number):
+def test_a_paper_whose_clips_are_all_missing_is_an_error(folder):
     (folder / "clips").mkdir()
-    result = run("bench", "--paper", number, "--data", "clips", folder=folder)
+    result = run("bench", "--paper", "003", "--data", "clips", folder=folder)
     refused(result, "from the CMU Graphics Lab Motion Capture Database")
     assert result.stdout == b""
 
@@ -188,8 +187,7 @@ def test_papers_that_cannot_be_made_are_named_and_leave_with_one(folder):
 
 def test_a_variable_that_names_no_folder_is_an_error(folder, monkeypatch):
     monkeypatch.setenv("MOCPACK_DATA", str(folder / "nowhere"))
-    for words in (("--paper", "003"), ("--codec", "raw")):
-        refused(run("bench", *words, folder=folder), "MOCPACK_DATA names no folder: ")
+    refused(run("bench", "--paper", "003", folder=folder), "MOCPACK_DATA names no folder: ")
 
 
 def test_bench_measures_the_clips_of_the_repository_where_none_are_named(tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ import pytest
 
 import mocpack
 from mocpack.bench import datasets
-from mocpack.bench.papers import beaudoin, chattopadhyay, li, mukai, vasa
+from mocpack.bench.papers import PAPERS, beaudoin, chattopadhyay, li, mukai, vasa
 from mocpack.bench.peers.acl import acl_rows
 from mocpack.errors import UsageError
 from mocpack.testing.motions import vertex_wave, walk
@@ -74,6 +74,12 @@ def test_an_installed_package_says_that_it_has_no_clips(monkeypatch, tmp_path):
         datasets.collection("cmu")
 
 
+def test_a_variable_that_names_no_folder_is_an_error_for_a_collection_too(monkeypatch, tmp_path):
+    monkeypatch.setenv("MOCPACK_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(UsageError, match="MOCPACK_DATA names no folder"):
+        datasets.collection("cmu")
+
+
 def test_some_clips_are_enough_and_none_is_an_error(tmp_path):
     assert [*datasets.find_clips_of(["cmu/15_04", "cmu/17_08"])] == ["cmu/17_08"]
     with pytest.raises(UsageError, match=r"none of these clips is here: .*15_04.*; .*17_08"):
@@ -103,6 +109,12 @@ def test_the_papers_find_their_clips_in_the_repository():
     ballet = li.load(datasets.require_clip("cmu/05_02"), motions["ballet"])
     assert ballet.frame_rate == pytest.approx(24, abs=0.01)
     assert all(datasets.find_clip(motions[name].clip) for name in ("walk", "ballet", "throw"))
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.key)
+def test_a_paper_whose_clips_are_all_missing_is_an_error(tmp_path, paper):
+    with pytest.raises(UsageError, match=r"there is no (cmu|asfamc|mesh)/.*mocap\.cs\.cmu\.edu"):
+        paper.module().reproduce(tmp_path, tmp_path / "out")
 
 
 def test_frame_counts_are_the_papers():
