@@ -15,7 +15,7 @@ namespace keysine
 {
 
 std::array<uint16_t, 2 * DOMAIN> SQUASH;
-std::array<int16_t, 4096> STRETCH;
+std::array<int16_t, 4096> LOGITS;
 std::array<uint16_t, 1024> RATES;
 
 namespace
@@ -38,7 +38,7 @@ TrainedModels* room_to_unpack()
 __attribute__((constructor)) void unpack()
 {
 	SQUASH = make_squash();
-	STRETCH = make_stretch();
+	LOGITS = make_logits();
 	RATES = make_rates();
 	LOGISTIC = make_logistic_tables();
 	Reader reader = {RangeDecoder(PACKED, sizeof(PACKED))};

@@ -52,7 +52,7 @@ struct Body
 	std::vector<float> rates;
 	std::vector<int32_t> table;
 	size_t per_group = PER_GROUP, mode = 0;
-	Bytes grid_steps, told;
+	Bytes grid_steps, initial_scales;
 	mocpack_Skeleton skeleton;
 	mocpack_KeysineJob job;
 
@@ -75,18 +75,22 @@ struct Body
 		job.frame_count = FRAMES, job.block_count = BLOCKS, job.blocks_per_group = PER_GROUP;
 		job.table = table.data(), job.unit = double(UNIT), job.fine = 1.0 / 1048576,
 		job.basis_grid = 1.0 / 32;
-		job.bound = BOUND, job.inner = 1.0, job.shrink = 0.2, job.shell = 1.0, job.key_share = 0.7;
+		mocpack_KeysineSettings& s = job.settings;
+		s.bound = BOUND, s.origin_share = 1.0, s.origin_falloff = 0.2, s.shell_factor = 1.0,
+		s.key_share = 0.7;
+		s.excess_penalty = 60, s.quartic_penalty = 4, s.rounding = 0.33f, s.jitter_penalty = 4,
+		s.jitter_from = 1;
+		s.sweeps = 2, s.repairs = 40, s.coarsest_step = 6, s.finest_step = 11, s.beam_width = 1;
 		job.model = 0, job.tempo = 16, job.rates = rates.data();
-		job.search = {60, 4, 0, 0.33f, 4, 1, 2, 40, 6, 11, 0};
 	}
 
 	// Numbers on a grid in time from here on.
 	void take_grid(bool thorough)
 	{
 		per_group = job.blocks_per_group = 1, mode = thorough ? 5 : 1;
-		grid_steps.assign(4, 8), told.assign(13, 18);
-		job.grid_steps = grid_steps.data(), job.told = told.data();
-		job.thorough = thorough, job.grid_ways = 3, job.grid_price = 3;
+		grid_steps.assign(4, 8), initial_scales.assign(13, 18);
+		job.grid_steps = grid_steps.data(), job.initial_scales = initial_scales.data();
+		job.settings.thorough = thorough, job.settings.beam_width = 3, job.settings.grid_error_penalty = 3;
 	}
 
 	void pose(size_t t)
@@ -141,8 +145,8 @@ Bytes head_of(Body* body, const Payload& payload, uint8_t* shifts, size_t tracks
 	coded.resize(mocpack_keysine_encode_head(
 		0, &body->skeleton, body->table.data(), sizes.data(), payload.segments.size(), payload.groups.size(),
 		shifts, payload.layers - 1, body->mode ? body->grid_steps.size() : tracks,
-		body->mode ? body->grid_steps.data() : nullptr, body->told.data(), body->told.size(), coded.data(),
-		coded.size(), scratch.at));
+		body->mode ? body->grid_steps.data() : nullptr, body->initial_scales.data(),
+		body->initial_scales.size(), coded.data(), coded.size(), scratch.at));
 	for (size_t value :
 		 {(payload.layers - 1) << 4 | body->mode, size_t(0), size_t(20), size_t(5), size_t(9), size_t(16)})
 		body_bytes.push_back(uint8_t(value));
@@ -168,7 +172,7 @@ Payload encoded(Body* body)
 	mocpack_KeysineEncoder* encoder = mocpack_keysine_prepare(&body->job, memory.at);
 	check(encoder != nullptr, "the plan is taken");
 	size_t channels = mocpack_keysine_channel_count(encoder), per_group = body->per_group;
-	check(!body->mode || (channels == body->told.size() &&
+	check(!body->mode || (channels == body->initial_scales.size() &&
 						  mocpack_keysine_track_count(encoder) == body->grid_steps.size()),
 		  "the grid has as many tracks and channels as the plan");
 	std::vector<int32_t> keys(channels * (BLOCKS + 1));
@@ -205,7 +209,7 @@ Payload layered(Body* body, const Payload& single)
 	Memory memory(mocpack_keysine_head_memory(single.head.size(), JOINTS));
 	mocpack_KeysineHead* head;
 	check(mocpack_keysine_open(single.head.data(), single.head.size(), &body->skeleton, FRAMES, memory.at,
-							   &head) == MOCPACK_OK,
+							   &head, nullptr) == MOCPACK_OK,
 		  "the head opens");
 	size_t tracks = mocpack_keysine_layout(head).track_count, groups = single.groups.size();
 	Bytes shifts(2 * tracks, 1);
@@ -236,7 +240,7 @@ mocpack_Status decoded(const Body& body, const Payload& payload, size_t layers,
 	Memory memory(mocpack_keysine_head_memory(own.size(), JOINTS));
 	mocpack_KeysineHead* head;
 	mocpack_Status status =
-		mocpack_keysine_open(own.data(), own.size(), &body.skeleton, FRAMES, memory.at, &head);
+		mocpack_keysine_open(own.data(), own.size(), &body.skeleton, FRAMES, memory.at, &head, nullptr);
 	if (status != MOCPACK_OK)
 		return status;
 	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
@@ -323,7 +327,8 @@ void some_joints_are_those_of_all(const Body& body, const Payload& single)
 	decoded(body, single, 1, &turns, &places);
 	Memory memory(mocpack_keysine_head_memory(single.head.size(), JOINTS));
 	mocpack_KeysineHead* head;
-	mocpack_keysine_open(single.head.data(), single.head.size(), &body.skeleton, FRAMES, memory.at, &head);
+	mocpack_keysine_open(single.head.data(), single.head.size(), &body.skeleton, FRAMES, memory.at, &head,
+						 nullptr);
 	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
 	size_t per_group = body.per_group, key_count = per_group * PER_SEGMENT + 1;
 	std::vector<int32_t> keys(key_count * layout.channel_count);
@@ -399,7 +404,7 @@ void noise_is_refused(const Body& body)
 		seal_head(&bytes);
 		Memory memory(mocpack_keysine_head_memory(bytes.size(), JOINTS));
 		mocpack_KeysineHead* head;
-		mocpack_keysine_open(bytes.data(), bytes.size(), &body.skeleton, FRAMES, memory.at, &head);
+		mocpack_keysine_open(bytes.data(), bytes.size(), &body.skeleton, FRAMES, memory.at, &head, nullptr);
 	}
 }
 

@@ -150,19 +150,19 @@ def descendants(parents: tuple[int, ...]) -> npt.NDArray[np.intp]:
 
 
 def _check(table: I32, header: ClipHeader) -> None:
-    steps = table[:, [ROTATION_KEY_STEP, TRANSLATION_KEY_STEP]]
-    kinds = table[:, [ROTATION_KIND, TRANSLATION_KIND]]
-    fixed = np.ones(len(table), bool)
-    fixed[list(header.translated_joints)] = False
-    if (
-        kinds.min() < 0
-        or kinds[:, 0].max() > Rotation.QUATERNION
-        or kinds[:, 1].max() > Translation.MOVING
-        or kinds[fixed, 1].any()
-        or steps.min() < 0
-        or steps.max() > 63
+    for column, field, most in (
+        (ROTATION_KIND, "rotation kind", Rotation.QUATERNION),
+        (TRANSLATION_KIND, "translation kind", Translation.MOVING),
+        (ROTATION_KEY_STEP, "rotation key step", 63),
+        (TRANSLATION_KEY_STEP, "translation key step", 63),
     ):
-        raise CorruptionError("keysine: a plan that cannot be")
+        for joint, value in enumerate(table[:, column].tolist()):
+            fixed = column == TRANSLATION_KIND and joint not in header.translated_joints
+            high = 0 if fixed else int(most)
+            if not 0 <= value <= high:
+                raise CorruptionError(
+                    f"keysine head: plan of joint {joint}: {field} {value} is outside 0..{high}"
+                )
 
 
 def _still_rotations(table: I32, fine: float) -> F64:
