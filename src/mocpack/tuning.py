@@ -131,13 +131,13 @@ def _trying(
     """Give a function that tries a round of settings, in as many processes as asked."""
     workers = jobs or cpu_count() or 1
     if workers == 1:
-        yield lambda codecs: [_told(progress, try_setting(clip, c, metric)) for c in codecs]
+        yield lambda codecs: [_reported(progress, try_setting(clip, c, metric)) for c in codecs]
         return
     with worker_pool(workers, begin=_remember, given=(clip, metric)) as pool:
-        yield lambda codecs: [_told(progress, t) for t in pool.map(_try_remembered, codecs)]
+        yield lambda codecs: [_reported(progress, t) for t in pool.map(_try_remembered, codecs)]
 
 
-def _told(progress: Callable[[Trial], None], trial: Trial) -> Trial:
+def _reported(progress: Callable[[Trial], None], trial: Trial) -> Trial:
     progress(trial)
     return trial
 
