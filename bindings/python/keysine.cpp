@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -357,6 +358,30 @@ size_t sum_of(const uint32_t* sizes, size_t count)
 	return sum;
 }
 
+// The first part, in the file's order, that some thread could not read.
+class Failures
+{
+  public:
+	void note(size_t part, int status)
+	{
+		if (status == MOCPACK_OK)
+			return;
+		std::lock_guard<std::mutex> held(mutex_);
+		if (status_ == MOCPACK_OK || part < part_)
+			part_ = part, status_ = status;
+	}
+
+	void check(const char* what) const
+	{
+		check_status(status_, (what + (" " + std::to_string(part_))).c_str());
+	}
+
+  private:
+	std::mutex mutex_;
+	size_t part_ = 0;
+	int status_ = MOCPACK_OK;
+};
+
 // Keys of `count` segments from `first` on, one after another: each segment's last is the next one's first.
 std::vector<int32_t> decode_keys(const OpenHead& head, const uint8_t* src, size_t size, size_t first,
 								 size_t count, size_t threads)
@@ -370,7 +395,7 @@ std::vector<int32_t> decode_keys(const OpenHead& head, const uint8_t* src, size_
 	std::vector<size_t> offsets(count, 0);
 	for (size_t i = 1; i < count; ++i)
 		offsets[i] = offsets[i - 1] + l.sizes[first + i - 1];
-	std::atomic<int> status{MOCPACK_OK};
+	Failures failures;
 	in_threads(count, threads, mocpack_keysine_segment_scratch(head.view),
 			   [&](size_t i, void* scratch)
 			   {
@@ -378,14 +403,13 @@ std::vector<int32_t> decode_keys(const OpenHead& head, const uint8_t* src, size_
 				   std::vector<int32_t> part(own * l.channel_count);
 				   int found = mocpack_keysine_decode_segment(head.view, own, src + offsets[i],
 															  l.sizes[first + i], part.data(), scratch);
-				   if (found != MOCPACK_OK)
-					   status = found;
+				   failures.note(first + i, found);
 				   // the last key is the next segment's to write, where there is one
 				   size_t kept = i + 1 < count ? own - 1 : own;
 				   std::copy(part.begin(), part.begin() + long(kept * l.channel_count),
 							 keys.begin() + long(from * l.channel_count));
 			   });
-	check_status(status, "a keysine key segment");
+	failures.check("keysine key segment");
 	return keys;
 }
 
@@ -460,7 +484,7 @@ Motion keysine_decode(const OpenHead& head, nb::bytes segments, const std::vecto
 	size_t frames = mocpack_keysine_key_frame(head.view, last_block) - start + 1;
 	Columns columns(head.skeleton.view, wanted);
 	size_t joints = columns.view.rotation_count, moving = columns.view.translation_count;
-	std::atomic<int> status{MOCPACK_OK};
+	Failures failures;
 	const uint8_t* key_src = static_cast<const uint8_t*>(segments.data());
 	size_t key_size = segments.size();
 	std::vector<int32_t> keys = decode_keys(head, key_src, key_size, first_segment, segment_count, threads);
@@ -487,14 +511,13 @@ Motion keysine_decode(const OpenHead& head, nb::bytes segments, const std::vecto
 										  : mocpack_keysine_decode_group(head.view, first + i, key, bytes,
 																		 sizes, layers.size(), &columns.view,
 																		 turns, places, scratch);
-					   if (found != MOCPACK_OK)
-						   status = found;
+					   failures.note(first + i, found);
 				   });
 		mocpack_keysine_pose(head.view, own_keys + (last_block - first_block) * l.channel_count,
 							 &columns.view, turn + 4 * (frames - 1) * joints,
 							 place + 3 * (frames - 1) * moving);
 	}
-	check_status(status, "a keysine group");
+	failures.check("keysine group");
 	return {rotations, translations};
 }
 
@@ -553,7 +576,7 @@ std::vector<Bytes> keysine_split(const OpenHead& head, nb::bytes groups, Array<u
 		std::vector<uint8_t> dst(2 * parts.sizes[i] + 4096 + 64 * count);
 		check_status(mocpack_keysine_split(head.view, i, parts.bytes[i], parts.sizes[i], shifts.data(), count,
 										   dst.data(), dst.size(), sizes.data(), start_of(scratch)),
-					 "a keysine group");
+					 ("keysine group " + std::to_string(i)).c_str());
 		const uint8_t* at = dst.data();
 		for (size_t layer = 0; layer < count; at += sizes[layer++])
 			layers[layer].emplace_back(at, sizes[layer]);

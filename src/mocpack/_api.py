@@ -13,7 +13,7 @@ from mocpack import rate
 from mocpack.clip import AnyClip, Clip, ClipHeader
 from mocpack.codec import (
     Codec,
-    Layout,
+    PayloadLayout,
     SupportsLayout,
     SupportsPartial,
     SupportsPreview,
@@ -224,11 +224,11 @@ class Motion:
     def bitstream_version(self) -> int:
         return self._reader.bitstream_version
 
-    def layout(self) -> Layout:
+    def layout(self) -> PayloadLayout:
         """Return how the payload is divided."""
         if isinstance(self._codec, SupportsLayout):
             return self._codec.layout(self._reader.read, self._reader.header)
-        return Layout()
+        return PayloadLayout()
 
     def clip(self) -> AnyClip:
         """Decode the whole clip."""

@@ -105,7 +105,7 @@ class SupportsPreview(Protocol):
 
 
 @dataclass(frozen=True)
-class Layout:
+class PayloadLayout:
     """How a payload is divided, for those who want to know where the bytes are.
 
     Attributes
@@ -133,7 +133,7 @@ class Layout:
 class SupportsLayout(Protocol):
     """A codec whose payload has parts."""
 
-    def layout(self, read: Read, header: Any) -> Layout: ...
+    def layout(self, read: Read, header: Any) -> PayloadLayout: ...
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 
 from mocpack import _core
 from mocpack.clip import Clip, ClipHeader, promised_error
-from mocpack.codec import Codec, Encoded, Layout, Quality, Read
+from mocpack.codec import Codec, Encoded, PayloadLayout, Quality, Read
 from mocpack.codecs.keysine import planning, search
 from mocpack.codecs.keysine.artefacts import (
     UNMEASURED,
@@ -221,12 +221,14 @@ class Keysine(Codec):
         begin = head.key_frame(first * head.blocks_per_group, header.frame_count)
         return part.frames(start - begin, stop - begin)
 
-    def layout(self, read: Read, header: ClipHeader) -> Layout:
+    def layout(self, read: Read, header: ClipHeader) -> PayloadLayout:
         head = read_head(read, header)
         parts = head.layer_count * head.group_count + len(head.segment_sizes)
         # the head is mostly index and plan; each part has its checksum
         index = head.size + 2 * parts
-        return Layout(head.group_count, head.layer_count, index, layer_errors=head.layer_errors)
+        return PayloadLayout(
+            head.group_count, head.layer_count, index, layer_errors=head.layer_errors
+        )
 
     def decode_preview(self, read: Read, header: ClipHeader) -> Clip:
         """Return the key poses, at their own lower frame rate."""
