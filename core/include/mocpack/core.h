@@ -460,10 +460,15 @@ extern "C"
 	 * untrusted bytes. */
 	typedef struct mocpack_KeysineHead mocpack_KeysineHead;
 
+	// Of a coefficient's step of the same index: what a key's is.
+#define MOCPACK_KEYSINE_KEY_STEP 0.8
+
 	// Limits of the format.
 	enum
 	{
 		MOCPACK_KEYSINE_PLAN_COLUMNS = 13,
+		MOCPACK_KEYSINE_STEPS = 64,			  // quantiser steps: unit * 2^((8 - index) / 2)
+		MOCPACK_KEYSINE_UNIT_STEP = 8,		  // index of the step that is the unit itself
 		MOCPACK_KEYSINE_LONGEST_BLOCK = 512,  // frames
 		MOCPACK_KEYSINE_LONGEST_GROUP = 8192, // frames
 		MOCPACK_KEYSINE_MOST_LAYERS = 16,

@@ -80,7 +80,7 @@ template <typename Coder> class HeadSymbols
 	bool grid(uint8_t* steps, size_t tracks, uint8_t* initial_scales, size_t channels,
 			  mocpack_Fault* fault = nullptr)
 	{
-		int32_t step = 8, scale = 16;
+		int32_t step = UNIT_STEP, scale = 16;
 		for (size_t t = 0; t < tracks; ++t)
 		{
 			step += number(KEY_STEP_NUMBER, steps[t] - step);
@@ -110,7 +110,10 @@ template <typename Coder> class HeadSymbols
 		for (int a = 0; a < 3; ++a)
 			row[BASIS + a] = vector ? number(BASIS_NUMBER, row[BASIS + a]) : 0;
 		bool moves = row[ROTATION_KIND] >= VECTOR_ROTATION;
-		row[ROTATION_KEY_STEP] = 8 + (moves ? number(KEY_STEP_NUMBER, row[ROTATION_KEY_STEP] - 8) : 0);
+		int32_t before = row[ROTATION_KEY_STEP];
+		row[ROTATION_KEY_STEP] = UNIT_STEP;
+		if (moves)
+			row[ROTATION_KEY_STEP] += number(KEY_STEP_NUMBER, before - UNIT_STEP);
 	}
 
 	void place(int32_t* row)
@@ -121,7 +124,10 @@ template <typename Coder> class HeadSymbols
 			row[ORIGIN + a] = still	  ? number(PLACE_NUMBER, row[ORIGIN + a])
 							  : moves ? number(ORIGIN_NUMBER, row[ORIGIN + a])
 									  : 0;
-		row[TRANSLATION_KEY_STEP] = 8 + (moves ? number(KEY_STEP_NUMBER, row[TRANSLATION_KEY_STEP] - 8) : 0);
+		int32_t before = row[TRANSLATION_KEY_STEP];
+		row[TRANSLATION_KEY_STEP] = UNIT_STEP;
+		if (moves)
+			row[TRANSLATION_KEY_STEP] += number(KEY_STEP_NUMBER, before - UNIT_STEP);
 	}
 
 	// One of `count` kinds, in unary.

@@ -15,8 +15,7 @@ const double SHELL = 0.03;		// metres
 const double SPREAD = 0.3;		// exponent of descendants in the weights
 const double MEAN_GRID = 0.125; // radians, of a joint's mean rotation
 const double ORIGIN_GRID = 1.0; // metres, of a translation's origin
-const double KEY_STEP = 0.8;	// of a coefficient's step of the same index
-const int32_t STEPS = 64;		// quantiser steps, by index
+const int32_t STEPS = MOCPACK_KEYSINE_STEPS, UNIT_STEP = MOCPACK_KEYSINE_UNIT_STEP;
 
 enum RotationKind
 {
@@ -129,7 +128,7 @@ inline double step_of(double unit, int32_t index)
 
 inline double key_step_of(double unit, int32_t index)
 {
-	return KEY_STEP * step_of(unit, index);
+	return MOCPACK_KEYSINE_KEY_STEP * step_of(unit, index);
 }
 
 // Whether a number is in its range; where it is not, `fault`, which may be null, says so.

@@ -312,7 +312,7 @@ template <typename Coder> class Symbols
 		for (int32_t a = plan_.tracks[t].parent; a >= 0; a = plan_.tracks[a].parent)
 			if (steps[a * blocks + b] >= 0)
 				return steps[a * blocks + b];
-		return 8;
+		return UNIT_STEP;
 	}
 
 	int32_t step_change(int context, int32_t value)

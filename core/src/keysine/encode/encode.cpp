@@ -187,7 +187,7 @@ class GroupCoder
 		for (int32_t a = plan_.tracks[t].parent; a >= 0; a = plan_.tracks[a].parent)
 			if (steps_[a * blocks_ + b_] >= 0)
 				return steps_[a * blocks_ + b_];
-		return 8;
+		return UNIT_STEP;
 	}
 
 	void gather_before(const Track& track)

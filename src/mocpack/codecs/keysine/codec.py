@@ -37,6 +37,7 @@ from mocpack.codecs.keysine.decoding import (
 from mocpack.codecs.keysine.layers import layered
 from mocpack.codecs.keysine.packing import Draft, draft, draft_grid
 from mocpack.codecs.keysine.payload import MOST_GRID_CHANNELS, MOST_LAYERS, PayloadHead, read_head
+from mocpack.codecs.keysine.tracks import UNIT_STEP
 from mocpack.errors import BoundError
 from mocpack.units import format_length, parse_length
 
@@ -339,7 +340,7 @@ class Keysine(Codec):
             jitter_factor=policy.jitter_factor,
         )
         shares = policy.joint_shares(len(clip.skeleton))
-        return self._draft(clip, settings, bound, planning.UNIT_STEP, choice.seconds, shares)
+        return self._draft(clip, settings, bound, UNIT_STEP, choice.seconds, shares)
 
     def _gridded(self, clip: Clip, policy: RetryPolicy) -> Draft | None:
         """Return a grid in time within the bound, or None where the search finds none."""

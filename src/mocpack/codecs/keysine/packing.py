@@ -18,6 +18,7 @@ from mocpack.codecs.keysine.payload import (
     head_with_fields,
     read_head,
 )
+from mocpack.codecs.keysine.tracks import UNIT_STEP
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def draft_grid(
     shares: Sequence[float] | None = None,
 ) -> Draft | None:
     """Return the parts of a payload on a grid in time, as `draft` does; `size` is its step."""
-    bits, step = planning.GRID_BASIS_BITS, planning.UNIT_STEP
+    bits, step = planning.GRID_BASIS_BITS, UNIT_STEP
     head = _planned_head(clip, size, blocks, basis_bits=bits, model=0, key_step=step)
     grid = Grid(settings.thorough, planning.grid_steps(head.table))
     return _searched(clip, replace(head, grid=grid), settings, threads, shares)

@@ -21,6 +21,7 @@ from mocpack.codecs.keysine.tracks import (
     ROTATION_KIND,
     TRANSLATION_KEY_STEP,
     TRANSLATION_KIND,
+    UNIT_STEP,
     Rotation,
     Translation,
 )
@@ -34,7 +35,6 @@ FARTHEST_TURN = 2.4  # radians from the mean up to which a rotation vector behav
 STILL_SHARE = 0.02  # of the bound, that rounding of what is still may cost at the end of a limb
 LARGEST_STILL = 2**29
 MOST_FINE_BITS = 40
-UNIT_STEP = 8  # index of the step that is the unit itself
 LEAP, LEAP_FRAMES, LEAST_LEAP = 4.0, 40, 0.02  # times the next steps; frames; metres
 GRID_BASIS_BITS = 12  # where channels that hardly move are to be nothing but zeros
 BASIS_FRAMES = 500  # looked at to choose axes

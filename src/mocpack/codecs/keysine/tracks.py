@@ -12,7 +12,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import rotations
+from mocpack import _core, rotations
 from mocpack.clip import ClipHeader
 from mocpack.errors import CorruptionError
 
@@ -23,7 +23,9 @@ SHELL = 0.03  # metres
 SPREAD = 0.3  # exponent of descendants in the weights
 MEAN_GRID = 0.125  # radians
 ORIGIN_GRID = 1.0  # metres
-KEY_STEP = 0.8  # of a coefficient's step of the same index
+KEY_STEP = _core.KEYSINE_KEY_STEP  # of a coefficient's step of the same index
+STEPS = _core.KEYSINE_STEPS
+UNIT_STEP = _core.KEYSINE_UNIT_STEP  # index of the step that is the unit itself
 
 
 class Rotation(IntEnum):
@@ -47,7 +49,7 @@ class Translation(IntEnum):
 ROTATION_KIND, TRANSLATION_KIND = 0, 1
 MEAN, BASIS, ORIGIN = slice(2, 5), slice(5, 8), slice(9, 12)
 ROTATION_KEY_STEP, TRANSLATION_KEY_STEP = 8, 12
-COLUMNS = 13
+COLUMNS = _core.KEYSINE_PLAN_COLUMNS
 
 
 @dataclass(frozen=True)
@@ -153,8 +155,8 @@ def _check(table: I32, header: ClipHeader) -> None:
     for column, field, most in (
         (ROTATION_KIND, "rotation kind", Rotation.QUATERNION),
         (TRANSLATION_KIND, "translation kind", Translation.MOVING),
-        (ROTATION_KEY_STEP, "rotation key step", 63),
-        (TRANSLATION_KEY_STEP, "translation key step", 63),
+        (ROTATION_KEY_STEP, "rotation key step", STEPS - 1),
+        (TRANSLATION_KEY_STEP, "translation key step", STEPS - 1),
     ):
         for joint, value in enumerate(table[:, column].tolist()):
             fixed = column == TRANSLATION_KIND and joint not in header.translated_joints
