@@ -56,9 +56,9 @@ uint32_t expanded(uint32_t packed)
 
 } // namespace
 
-bool has_models(int set)
+int model_sets()
 {
-	return set >= 0 && set < TRAINED_SETS;
+	return TRAINED_SETS;
 }
 
 // The decoder asks for sets that there are, and for no other.
