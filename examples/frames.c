@@ -403,7 +403,7 @@ int main(int argc, char** argv)
 	size_t size = (size_t)(clip.payload.end - clip.payload.at);
 	void* memory = room(1, mocpack_keysine_head_memory(size, clip.joints));
 	mocpack_KeysineHead* head;
-	check(mocpack_keysine_open(clip.payload.at, size, &clip.skeleton, clip.frames, memory, &head));
+	check(mocpack_keysine_open(clip.payload.at, size, &clip.skeleton, clip.frames, memory, &head, NULL));
 	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
 	if (!layout.group_count) // a clip of one frame is a key
 	{

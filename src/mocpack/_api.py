@@ -13,7 +13,7 @@ from mocpack import rate
 from mocpack.clip import AnyClip, Clip, ClipHeader
 from mocpack.codec import (
     Codec,
-    Layout,
+    PayloadLayout,
     SupportsLayout,
     SupportsPartial,
     SupportsPreview,
@@ -90,9 +90,11 @@ def encode(
     mean_error: str | float | None = None,
     ratio: float | None = None,
     size: str | int | None = None,
-    effort: str = "default",
+    effort: str | None = None,
 ) -> bytes:
     """Return the bytes of a .mocp file.
+
+    Without a target the codec runs with its own parameters.
 
     Parameters
     ----------
@@ -105,16 +107,39 @@ def encode(
         Bound on the mean joint error.
     ratio, size : optional
         Of the whole file, against float32 of the moving channels; in bytes or as "20kB".
-    effort : {"fast", "default", "best"}
-        How long the encoder may search, where it can.
+    effort : {"fast", "default", "best"}, optional
+        How long the encoder may search, where it can; by default as the codec's own parameter
+        says.
 
     Raises
     ------
     BoundError
         If the target cannot be met; nothing that misses it is ever returned.
     """
+    return encode_measured(
+        clip,
+        codec,
+        max_error=max_error,
+        mean_error=mean_error,
+        ratio=ratio,
+        size=size,
+        effort=effort,
+    ).data
+
+
+def encode_measured(
+    clip: AnyClip,
+    codec: Codec | str = DEFAULT_CODEC,
+    *,
+    max_error: str | float | None = None,
+    mean_error: str | float | None = None,
+    ratio: float | None = None,
+    size: str | int | None = None,
+    effort: str | None = None,
+) -> rate.Attempt:
+    """Do as `encode` does, and return the file with its measured errors and its codec."""
     codec = parse_codec(codec) if isinstance(codec, str) else codec
-    if effort not in EFFORTS:
+    if effort is not None and effort not in EFFORTS:
         raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
     check_kind(codec, clip.header.kind)
     target = rate.Target(
@@ -199,11 +224,11 @@ class Motion:
     def bitstream_version(self) -> int:
         return self._reader.bitstream_version
 
-    def layout(self) -> Layout:
+    def layout(self) -> PayloadLayout:
         """Return how the payload is divided."""
         if isinstance(self._codec, SupportsLayout):
             return self._codec.layout(self._reader.read, self._reader.header)
-        return Layout()
+        return PayloadLayout()
 
     def clip(self) -> AnyClip:
         """Decode the whole clip."""

@@ -162,14 +162,22 @@ class Skeleton(SentWhole):
         )
 
     def native(self, translated_joints: Sequence[int]) -> _core.Skeleton:
-        """Return this skeleton as the native core takes it."""
-        return _core.Skeleton(
-            np.array(self.parents, np.int32),
-            self.offsets,
-            np.array(self.end_site_joints, np.int32),
-            self.end_sites,
-            np.array(translated_joints, np.int32),
-        )
+        """Return this skeleton as the native core takes it; made once for the same joints."""
+        joints = tuple(translated_joints)
+        if joints not in self._natives:
+            self._natives[joints] = _core.Skeleton(
+                np.array(self.parents, np.int32),
+                self.offsets,
+                np.array(self.end_site_joints, np.int32),
+                self.end_sites,
+                np.array(joints, np.int32),
+            )
+        return self._natives[joints]
+
+    @cached_property
+    def _natives(self) -> dict[tuple[int, ...], _core.Skeleton]:
+        """Native forms by translated joints; no field, so that other processes make their own."""
+        return {}
 
 
 def frozen_array(values: npt.ArrayLike) -> F64:

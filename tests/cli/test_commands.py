@@ -48,6 +48,31 @@ def test_compress_writes_beside_the_input_and_prints_size_and_errors(folder):
     assert b"ratio" in result.stdout
 
 
+def test_compress_says_which_target_it_aimed_at(folder):
+    given = run("compress", "walk.bvh", "--max-error", "2mm", folder=folder)
+    assert b"target: max_error 2mm, by keysine" in given.stdout
+    none = run("compress", "walk.bvh", "-f", folder=folder)
+    assert b"target: none given: keysine keeps its own max_error, 1 mm" in none.stdout
+
+
+@pytest.mark.parametrize("codec", ["latent-spline", "wavelet-ik"])
+def test_a_codec_without_a_target_runs_with_its_own_parameters(folder, codec):
+    result = run("compress", "walk.bvh", "--codec", codec, folder=folder)
+    assert result.returncode == 0, result.stderr
+    assert f"none given: {codec} runs with its own parameters (".encode() in result.stdout
+    made = mocpack.encode(mocpack.read(folder / "walk.bvh"), codec)
+    assert (folder / "walk.mocp").read_bytes() == made
+
+
+def test_effort_counts_for_a_codec_with_parameters(folder):
+    sizes = []
+    for effort in ("fast", "default"):
+        spec = ("--codec", "keysine:max_error=1mm", "--effort", effort)
+        assert run("compress", "walk.bvh", *spec, "-f", folder=folder).returncode == 0
+        sizes.append((folder / "walk.mocp").stat().st_size)
+    assert sizes[1] < sizes[0]
+
+
 def test_compress_json_is_for_machines(folder):
     result = run("compress", "walk.bvh", "--codec", "raw", "--json", folder=folder)
     row = json.loads(result.stdout)

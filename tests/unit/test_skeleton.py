@@ -1,5 +1,7 @@
 """Skeletons: what makes one, and the sentence for what does not."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -153,3 +155,17 @@ def test_channels_of_position_and_rotation():
     assert rotation_order(("tz", "rx", "rz")) == ("ZX", [2, 1])
     assert position_axes(("tz", "rx", "tx")) == [(2, 0), (0, 2)]
     assert rotation_order(()) == ("", [])
+
+
+def test_the_native_form_is_made_once_for_the_same_translated_joints():
+    skeleton = humanoid()
+    assert skeleton.native((0,)) is skeleton.native([0])
+    assert skeleton.native((0, 1)) is not skeleton.native((0,))
+
+
+def test_other_processes_make_a_native_form_of_their_own():
+    skeleton = humanoid()
+    native = skeleton.native((0,))
+    again = pickle.loads(pickle.dumps(skeleton))
+    assert again == skeleton
+    assert again.native((0,)) is not native

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from mocpack import _api, rate
 from mocpack.cli import files, options
-from mocpack.codec import SupportsBound, SupportsQuality
+from mocpack.codec import Codec, SupportsBound
 from mocpack.errors import MocpackError, UsageError
 from mocpack.registry import DEFAULT_CODEC, parse_codec
 from mocpack.units import format_length, format_size
-
-DEFAULT_BOUND = "1mm"
 
 Target = dict[str, Any]
 
@@ -30,7 +28,8 @@ def run(
         str, typer.Option(help="Codec and parameters, like wavelet:ratio=20.")
     ] = DEFAULT_CODEC,
     max_error: Annotated[
-        str | None, typer.Option(help="Largest error anywhere, like 1mm (the default).")
+        str | None,
+        typer.Option(help="Largest error anywhere, like 1mm, which keysine keeps by default."),
     ] = None,
     mean_error: Annotated[str | None, typer.Option(help="Mean error, like 2mm.")] = None,
     ratio: Annotated[
@@ -38,7 +37,9 @@ def run(
     ] = None,
     size: Annotated[str | None, typer.Option(help="Size of the file, like 20kB.")] = None,
     lossless: Annotated[bool, typer.Option("--lossless", help="Every number comes back.")] = False,
-    effort: Annotated[str, typer.Option(help="fast, default or best.")] = "default",
+    effort: Annotated[
+        str | None, typer.Option(help="fast, default or best; else the codec's own.")
+    ] = None,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
@@ -48,7 +49,8 @@ def run(
 ) -> int:
     """Pack motion files; prints ratio, errors and bits a frame."""
     spec, target = _request(codec, max_error, mean_error, ratio, size, lossless)
-    target["effort"] = effort
+    if effort is not None:
+        target["effort"] = effort
     outputs = files.outputs_for(inputs, output, ".mocp")
     work = [
         (source, goal, spec, target, {"unit": unit, "frames": frames, "skeleton": skeleton}, force)
@@ -73,7 +75,7 @@ def _request(
     size: str | None,
     lossless: bool,
 ) -> tuple[str, Target]:
-    """Settle codec and target: at most one target, 1 mm where none is named."""
+    """Settle codec and target: at most one target; without one, the codec's own parameters."""
     given = {"max_error": max_error, "mean_error": mean_error, "ratio": ratio, "size": size}
     target: Target = {name: value for name, value in given.items() if value is not None}
     if len(target) + lossless > 1:
@@ -81,10 +83,7 @@ def _request(
         raise UsageError(f"give one target, not {' and '.join(names)}")
     if lossless:
         return "lossless", {}
-    chosen = parse_codec(codec)
-    adjustable = isinstance(chosen, SupportsBound | SupportsQuality)
-    if not target and adjustable and ":" not in codec:
-        target = {"max_error": DEFAULT_BOUND}
+    parse_codec(codec)  # complain before the first file is read
     return codec, target
 
 
@@ -94,17 +93,17 @@ def _compress(
     files.check_free(goal, force=force)
     clip = files.read_clip(source, **reading)
     try:
-        data = _api.encode(clip, spec, **target)
+        made = _api.encode_measured(clip, spec, **target)
     except MocpackError as error:
         raise type(error)(f"{source}: {error}") from error
+    data, errors = made.data, made.errors
     files.write_output(data, goal, force=force)
-    with _api.Motion(io.BytesIO(data), len(data)) as motion:
-        errors, used = motion.errors, motion.codec.codec_id
     raw = rate.raw_size(clip)
     return {
         "input": source,
         "output": goal,
-        "codec": used,
+        "codec": made.codec.codec_id,
+        "target": _target_text(made.codec, target),
         "frames": clip.frame_count,
         "unit_guessed": clip.metadata.get("unit_guessed"),
         "moving_channels": rate.moving_channels(clip),
@@ -114,6 +113,19 @@ def _compress(
         "max_error_mm": _mm(errors.max),
         "mean_error_mm": _mm(errors.mean),
     }
+
+
+def _target_text(codec: Codec, target: Target) -> str:
+    """Say what was aimed at: the target, or what the codec has by itself where none was given."""
+    given = [f"{name} {value}" for name, value in target.items() if name != "effort"]
+    if given:
+        return f"{given[0]}, by {codec.codec_id}"
+    if isinstance(codec, SupportsBound) and codec.promised is not None:
+        return (
+            f"none given: {codec.codec_id} keeps its own max_error, {format_length(codec.promised)}"
+        )
+    own = ", ".join(f"{name}={value}" for name, value in codec.params().items())
+    return f"none given: {codec.codec_id} runs with its own parameters" + (own and f" ({own})")
 
 
 def _mm(metres: float | None) -> float | None:
@@ -136,8 +148,10 @@ def _table(rows: list[dict[str, Any]]) -> Table:
             format_length(row["max_error_mm"] / 1000),
             format_length(row["mean_error_mm"] / 1000),
         )
+    notes = [f"target: {text}" for text in sorted({row["target"] for row in rows})]
     guesses = sorted({r["unit_guessed"] for r in rows if r["unit_guessed"]})
     if guesses:
-        table.caption = f"unit guessed: {', '.join(guesses)} (--unit overrides it)"
-        table.caption_justify = "left"
+        notes.append(f"unit guessed: {', '.join(guesses)} (--unit overrides it)")
+    table.caption = escape("\n".join(notes))
+    table.caption_justify = "left"
     return table
