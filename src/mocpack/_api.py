@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from mocpack import rate
-from mocpack.clip import AnyClip, Clip, ClipHeader
+from mocpack.clip import AnyClip, Clip, ClipHeader, check_reach
 from mocpack.codec import (
     Codec,
     Layout,
@@ -127,13 +127,25 @@ def encode(
     if effort not in EFFORTS:
         raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
     check_kind(codec, clip.header.kind)
-    target = rate.Target(
+    check_reach(clip)
+    target = parse_target(max_error=max_error, mean_error=mean_error, ratio=ratio, size=size)
+    return rate.encode_to_target(clip, codec, target, effort=effort)
+
+
+def parse_target(
+    *,
+    max_error: str | float | None = None,
+    mean_error: str | float | None = None,
+    ratio: float | None = None,
+    size: str | int | None = None,
+) -> rate.Target:
+    """Return the target that `encode` is asked for; what makes none is a `UsageError`."""
+    return rate.Target(
         None if max_error is None else parse_length(max_error),
         None if mean_error is None else parse_length(mean_error),
         ratio,
         None if size is None else parse_size(size),
     )
-    return rate.encode_to_target(clip, codec, target, effort=effort)
 
 
 def decode(data: bytes, *, partial: bool = False) -> AnyClip:

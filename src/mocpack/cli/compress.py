@@ -89,6 +89,7 @@ def _request(
     if len(target) + lossless > 1:
         names = [f"--{n.replace('_', '-')}" for n in target] + ["--lossless"] * lossless
         raise UsageError(f"give one target, not {' and '.join(names)}")
+    _api.parse_target(**target)  # once, in place of a complaint from every file
     if lossless:
         return "lossless", {}
     chosen = parse_codec(codec)
