@@ -11,10 +11,10 @@ import csv
 import sys
 from pathlib import Path
 
-from mocpack.bench.apart import Limits
 from mocpack.bench.datasets import require_data
-from mocpack.bench.measure import Setting
-from mocpack.bench.run import describe_machine, find_clips, run_bench
+from mocpack.bench.runner.isolated import Limits
+from mocpack.bench.runner.measure import Setting
+from mocpack.bench.runner.run import describe_machine, find_clips, run_bench
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
@@ -26,14 +26,14 @@ BEGIN, END = "<!-- headline: begin -->", "<!-- headline: end -->"
 BOUNDS = ("10mm", "1mm", "0.1mm")
 OURS = {
     "keysine": "ours, the default",
-    "fk-wavelet": "paper 004",
-    "ik-predict": "paper 004, live",
-    "rd-pca": "paper 003",
-    "wavelet-opt": "paper 000",
-    "wavelet": "paper 000",
-    "mpeg4-bap": "paper 001",
-    "bap-index": "paper 001",
-    "last-frame": "paper 004",
+    "fk-wavelet": "Li et al. 2008",
+    "ik-predict": "Li et al. 2008, live",
+    "rd-pca": "Váša and Brunnett 2014",
+    "wavelet-opt": "Beaudoin et al. 2007",
+    "wavelet": "Beaudoin et al. 2007",
+    "mpeg4-bap": "Chattopadhyay et al. 2007",
+    "bap-index": "Chattopadhyay et al. 2007",
+    "last-frame": "Li et al. 2008",
     "lossless": "ours, bit for bit",
 }
 PEERS = {

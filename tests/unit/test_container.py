@@ -9,9 +9,9 @@ import pytest
 
 import mocpack
 from mocpack.clip import ClipHeader
+from mocpack.coding.fields import deflate, inflate
 from mocpack.container import MAGIC, Errors, Packed, Reader, pack, unpack
 from mocpack.container.skel import DICTIONARY, pack_skeleton, unpack_skeleton
-from mocpack.entropy.fields import deflate, inflate
 from mocpack.errors import CorruptionError, TruncatedError, UnsupportedVersionError
 from mocpack.rotations import from_euler
 from mocpack.samples import JUMP

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from mocpack import _api
-from mocpack.bench import energy
+from mocpack.bench.papers import energy
 from mocpack.cli import files, options
 from mocpack.cli.terminal import print_json
 from mocpack.errors import FormatError, UsageError

@@ -13,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.codec import Read
-from mocpack.entropy.fields import FieldReader, FieldWriter
-from mocpack.entropy.planes import (
+from mocpack.codecs.rd_pca import cobra
+from mocpack.codecs.rd_pca.temporal_pca import Trajectories
+from mocpack.coding.fields import FieldReader, FieldWriter
+from mocpack.coding.planes import (
     U8,
     decode_plane,
     decode_start,
@@ -23,8 +25,6 @@ from mocpack.entropy.planes import (
     shared_start,
 )
 from mocpack.errors import CorruptionError
-from mocpack.transforms import cobra
-from mocpack.transforms.temporal_pca import Trajectories
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
@@ -228,15 +228,14 @@ def _layout(knots: int, channels: int) -> I64:
 
 
 def _write_columns(out: FieldWriter, model: Model) -> None:
-    out.raw(np.packbits(model.moving, bitorder="little").tobytes())
+    out.mask(model.moving)
     far, near = np.divmod(model.means + MEAN_SPLIT // 2, MEAN_SPLIT)
     table = np.stack([np.diff(model.weights, prepend=0), far, near - MEAN_SPLIT // 2], axis=1)
     out.sized(encode_plane(table, [0, 1, 2]))
 
 
 def _read_columns(fields: FieldReader, count: int) -> tuple[Mask, I64, I64]:
-    bits = np.frombuffer(fields.raw(-(-count // 8)), np.uint8)
-    moving = np.unpackbits(bits, count=count, bitorder="little").astype(bool)
+    moving = fields.mask(count)
     table = decode_plane(fields.sized(), count, 3, [0, 1, 2]).astype(np.int64)
     weights = np.cumsum(table[:, 0])
     if np.abs(weights).max(initial=0) > LARGEST_EXPONENT:

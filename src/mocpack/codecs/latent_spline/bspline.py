@@ -1,0 +1,60 @@
+"""Clamped B-splines: values, least-squares control points; the native core does the sums.
+
+A spline of degree D with K control points has K + D + 1 knots in [0, 1], the first and the last
+D + 1 of them equal, K - D - 1 inner ones free.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import _core
+
+F64 = npt.NDArray[np.float64]
+
+
+def uniform_knots(control_points: int, degree: int) -> F64:
+    """Return the knots of a spline whose inner knots are evenly spaced."""
+    return clamped(np.linspace(0, 1, control_points - degree + 1)[1:-1], degree)
+
+
+def clamped(inner: F64, degree: int) -> F64:
+    """Return all knots from the inner ones."""
+    return np.concatenate([np.zeros(degree + 1), inner, np.ones(degree + 1)])
+
+
+def inner_knots(knots: F64, degree: int) -> F64:
+    """Return the knots that are free."""
+    return knots[degree + 1 : len(knots) - degree - 1]
+
+
+def knots_from_increments(increments: F64, degree: int) -> F64:
+    """Return knots (..., K + D + 1) from span widths (..., K - D), as the paper samples them.
+
+    Negative widths count as 0; the rest is scaled to fill [0, 1].
+    """
+    widths = np.maximum(increments, 0.0)
+    total = widths.sum(axis=-1, keepdims=True)
+    even = np.full_like(widths, 1 / widths.shape[-1])
+    widths = np.where(total > 1e-12, widths / np.maximum(total, 1e-12), even)
+    inner = np.minimum(np.cumsum(widths[..., :-1], axis=-1), 1.0)
+    ends = np.ones((*inner.shape[:-1], degree + 1))
+    return np.concatenate([0 * ends, inner, ends], axis=-1)
+
+
+def evaluate(knots: F64, degree: int, times: F64, control_points: F64) -> F64:
+    """Return the spline's points (N, L) at `times` in [0, 1], in any order."""
+    clipped = np.clip(np.atleast_1d(np.asarray(times, np.float64)), 0.0, 1.0)
+    return np.asarray(_core.bspline_evaluate(knots, degree, clipped, control_points))
+
+
+def fit(knots: F64, degree: int, points: F64) -> tuple[F64, float]:
+    """Return the control points (K, L) nearest to evenly timed points (N, L), and their E_RMS."""
+    controls, squares = _core.bspline_fit(knots, degree, even_times(len(points)), points)
+    return np.asarray(controls), float(np.sqrt(squares / len(points)))
+
+
+def even_times(count: int) -> F64:
+    """Return the times of `count` frames: 0 to 1, evenly."""
+    return np.linspace(0.0, 1.0, count) if count > 1 else np.zeros(1)
