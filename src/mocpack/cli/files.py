@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -99,6 +100,8 @@ def describe_error(error: BaseException) -> str | None:
         return f"{name}{error.strerror or error}"
     if isinstance(error, MemoryError):
         return "not enough memory for this clip"
+    if isinstance(error, BrokenExecutor):
+        return "one of the processes that worked was ended, often for lack of memory"
     return None
 
 
