@@ -15,6 +15,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from rich.table import Table
+
 from mocpack.cli.files import PIPE, describe_error, exit_code, progress
 from mocpack.cli.journal import Entry, Journal, digests, finished_entry, is_done
 from mocpack.cli.terminal import complain
@@ -106,6 +108,14 @@ def report(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> int:
     elif left:
         complain(f"{jobs[0].source}: stopped by Ctrl-C")
     return max((outcome.code for outcome in outcomes), default=0)
+
+
+def table_of_fates(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> Table:
+    """Return what became of each file, for commands that have no figures to tell."""
+    table = Table("file", "fate", box=None, pad_edge=False, header_style="bold")
+    for job, outcome in zip(jobs, outcomes, strict=True):
+        table.add_row(job.output, outcome.fate)
+    return table
 
 
 def attempt(work: Callable[..., Any], job: Job) -> Outcome:

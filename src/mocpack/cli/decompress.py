@@ -9,7 +9,7 @@ import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
-from mocpack.cli.batch import Job, report, run_batch
+from mocpack.cli.batch import Job, report, run_batch, table_of_fates
 from mocpack.errors import FormatError, UsageError
 from mocpack.io import extensions, files_to_write, write_bytes
 
@@ -35,6 +35,8 @@ def run(
         for source, goal in zip(inputs, outputs, strict=True)
     ]
     outcomes = run_batch(_decompress, work, workers=jobs, title="unpacking", resume=resume)
+    if len(work) > 1 and any(outcome.fate == "not done" for outcome in outcomes):
+        files.stdout().print(table_of_fates(work, outcomes))
     return report(work, outcomes)
 
 

@@ -411,3 +411,11 @@ def test_places_beyond_the_farthest_are_refused_when_read_and_when_packed():
     far = Clip(clip.header, clip.rotations, clip.translations + 1e7)
     with pytest.raises(UnsupportedClipError, match=r"a place lies .* it must be below 1e\+07"):
         mocpack.encode(far, "raw")
+
+
+@pytest.mark.parametrize("number", [b"1e308", b"-1e308", b"1e200"])
+def test_numbers_that_no_body_has_are_a_sentence_and_not_a_warning(number):
+    with pytest.raises(FormatError, match="offsets must be finite and below 1e6 metres"):
+        bvh.read(BVH.replace(b"OFFSET 0 -1 0", b"OFFSET 0 %s 0" % number))
+    with pytest.raises(FormatError, match="translations must be finite and below"):
+        bvh.read(BVH.replace(b"1 2 3 0", b"%s 2 3 0" % number))
