@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from mocpack import rate
-from mocpack.clip import AnyClip, Clip, ClipHeader
+from mocpack.clip import AnyClip, Clip, ClipHeader, check_reach
 from mocpack.codec import (
     Codec,
     PayloadLayout,
@@ -29,7 +29,7 @@ from mocpack.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.io import read_bytes, read_file, write_file
+from mocpack.io import contents, read_bytes, read_file, write_file
 from mocpack.registry import DEFAULT_CODEC, codec_class, parse_codec
 from mocpack.units import parse_length, parse_size
 
@@ -49,11 +49,21 @@ def read(
     skeleton : path, optional
         The .asf of an .amc, where it is not the one beside it.
     """
-    with builtins.open(path, "rb") as file:  # noqa: PTH123 - read by its first byte, then whole
-        packed = file.read(1) == MAGIC[:1]
-    if packed or Path(path).suffix == ".mocp":
-        return read_data(Path(path).read_bytes(), name=str(path))
-    return read_file(path, unit=None if unit is None else _unit(unit), skeleton=skeleton)
+    return read_contents(contents(path), path, unit=unit, skeleton=skeleton)
+
+
+def read_contents(
+    data: bytes,
+    path: str | Path,
+    *,
+    unit: str | float | None = None,
+    skeleton: str | Path | None = None,
+) -> AnyClip:
+    """Read a motion file of these bytes; what belongs to it is looked for beside `path`."""
+    if data[:1] == MAGIC[:1] or Path(path).suffix == ".mocp":
+        return read_data(data, name=str(path))
+    metres = None if unit is None else _unit(unit)
+    return read_file(path, unit=metres, skeleton=skeleton, data=data)
 
 
 def read_data(
@@ -70,7 +80,7 @@ def read_data(
         except FormatError as error:
             raise type(error)(f"{name}: {error}") from error
     metres = None if unit is None else _unit(unit)
-    bones = None if skeleton is None else Path(skeleton).read_bytes()
+    bones = None if skeleton is None else contents(skeleton)
     return read_bytes(data, name=name, unit=metres, skeleton=bones)
 
 
@@ -142,13 +152,25 @@ def encode_measured(
     if effort is not None and effort not in EFFORTS:
         raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
     check_kind(codec, clip.header.kind)
-    target = rate.Target(
+    check_reach(clip)
+    target = parse_target(max_error=max_error, mean_error=mean_error, ratio=ratio, size=size)
+    return rate.encode_to_target(clip, codec, target, effort=effort)
+
+
+def parse_target(
+    *,
+    max_error: str | float | None = None,
+    mean_error: str | float | None = None,
+    ratio: float | None = None,
+    size: str | int | None = None,
+) -> rate.Target:
+    """Return the target that `encode` is asked for; what makes none is a `UsageError`."""
+    return rate.Target(
         None if max_error is None else parse_length(max_error),
         None if mean_error is None else parse_length(mean_error),
         ratio,
         None if size is None else parse_size(size),
     )
-    return rate.encode_to_target(clip, codec, target, effort=effort)
 
 
 def decode(data: bytes, *, partial: bool = False) -> AnyClip:

@@ -49,6 +49,8 @@ class Target:
     size: int | None = None
 
     def __post_init__(self) -> None:
+        if self.ratio is not None and not 0 < self.ratio < math.inf:
+            raise UsageError(f"a ratio must be positive and finite, got {self.ratio:g}")
         given = [n for n in ("max_error", "mean_error", "ratio", "size") if getattr(self, n)]
         if len(given) > 1:
             raise UsageError(f"give one target, not {' and '.join(given)}")

@@ -18,6 +18,7 @@ F64 = npt.NDArray[np.float64]
 I32 = npt.NDArray[np.int32]
 
 MAX_JOINTS = 65_535
+MAX_END_SITES = 65_535
 MAX_NAME = 255  # bytes of UTF-8
 
 POSITION_CHANNELS = ("Xposition", "Yposition", "Zposition", "tx", "ty", "tz")
@@ -85,9 +86,8 @@ class Skeleton(SentWhole):
         freeze(self, "names", tuple(map(str, self.names)))
         freeze(self, "parents", tuple(map(int, self.parents)))
         freeze(self, "end_site_joints", tuple(map(int, self.end_site_joints)))
-        # −0 becomes 0: files keep no sign of it, and what is read back is the same to the bit
-        freeze(self, "offsets", frozen_array(np.asarray(self.offsets, np.float64) + 0.0))
-        freeze(self, "end_sites", frozen_array(np.asarray(self.end_sites, np.float64) + 0.0))
+        freeze(self, "offsets", frozen_array(self.offsets))
+        freeze(self, "end_sites", frozen_array(self.end_sites))
         if not len(self.axes):
             freeze(self, "axes", np.tile(rotations.IDENTITY, (len(self.names), 1)))
         freeze(self, "axes", frozen_array(self.axes))
@@ -241,12 +241,20 @@ def _check_tree(skeleton: Skeleton) -> None:
         twice = next(n for i, n in enumerate(skeleton.names) if n in skeleton.names[:i])
         raise InvalidClipError(f"joint names must differ, {twice!r} stands twice")
     for name in skeleton.names:
-        if not name or len(name.encode("utf-8", "surrogatepass")) > MAX_NAME:
+        try:
+            size = len(name.encode())
+        except UnicodeEncodeError:
+            raise InvalidClipError(
+                f"joint name {name[:40]!r} holds half a character (a lone surrogate)"
+            ) from None
+        if not 1 <= size <= MAX_NAME:
             raise InvalidClipError(f"a joint name has 1 to {MAX_NAME} bytes, got {name[:40]!r}")
 
 
 def _check_arrays(skeleton: Skeleton) -> None:
     joints, ends = len(skeleton), len(skeleton.end_site_joints)
+    if ends > MAX_END_SITES:
+        raise InvalidClipError(f"a skeleton has at most {MAX_END_SITES} end sites, got {ends}")
     for what, array, shape in (
         ("offsets", skeleton.offsets, (joints, 3)),
         ("end_sites", skeleton.end_sites, (ends, 3)),

@@ -28,6 +28,11 @@ def make(**changes):
         ({"names": ("a", "b", "a")}, "joint names must differ, 'a' stands twice"),
         ({"names": ("a", "", "c")}, "a joint name has 1 to 255 bytes, got ''"),
         ({"names": ("a", "ü" * 128, "c")}, "a joint name has 1 to 255 bytes, got 'üüü"),
+        ({"names": ("a", "b\ud800", "c")}, r"joint name 'b\\ud800' holds half a character"),
+        (
+            {"end_sites": np.ones((65_536, 3)), "end_site_joints": (1,) * 65_536},
+            "at most 65535 end sites, got 65536",
+        ),
         ({"offsets": np.ones((2, 3))}, r"expected offsets of shape \(3, 3\), got \(2, 3\)"),
         ({"offsets": np.full((3, 3), np.nan)}, "offsets must be finite and below 1e6 metres"),
         ({"offsets": np.full((3, 3), 2e6)}, "offsets must be finite and below 1e6 metres"),

@@ -126,7 +126,8 @@ extern "C"
 	/* Print numbers separated by spaces (print_numbers.cpp), never in e-notation, zeros at the end dropped.
 	 *
 	 * decimals (count) says to how many decimals each is rounded; -1 for the shortest text that reads back as
-	 * the same double. Values must be finite. dst needs MOCPACK_PRINTED_MAX bytes for each number at most. */
+	 * the same double, the sign of zero included. Values must be finite. dst needs MOCPACK_PRINTED_MAX bytes
+	 * for each number at most. */
 	enum
 	{
 		MOCPACK_PRINTED_MAX = 1100

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+import io
 from typing import Annotated
 
 import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
+from mocpack.cli.terminal import print_json
 from mocpack.errors import FormatError
 from mocpack.metrics import compare
 from mocpack.units import format_length
@@ -29,14 +29,15 @@ def run(
 ) -> int:
     """Print every metric, the worst joints and frames; exit 1 if a file breaks its own bound."""
     before = files.read_clip(original, unit=unit, frames=frames, skeleton=skeleton)
-    after = files.read_clip(packed, unit=unit, skeleton=skeleton)
+    data = files.read_input(packed)
+    after = files.clip_of(data, packed, unit=unit, skeleton=skeleton)
     comparison = compare(before, after)
     found = comparison.to_dict()
     if as_json:
-        files.stdout().print(json.dumps(found, indent=1))
+        print_json(found)
     else:
-        files.stdout().print(str(comparison), markup=False)
-    declared = _declared(packed)
+        files.stdout().print(str(comparison))
+    declared = _declared(data)
     largest = (found["max_error_mm"] or 0.0) / 1000
     if declared is not None and largest > declared + SLACK:
         files.stderr().print(
@@ -47,12 +48,10 @@ def run(
     return 0
 
 
-def _declared(path: str) -> float | None:
+def _declared(data: bytes) -> float | None:
     """Return the bound that a .mocp file declares; other files declare none."""
-    if not Path(path).is_file():
-        return None
     try:
-        with _api.open(path) as motion:
+        with _api.Motion(io.BytesIO(data), len(data)) as motion:
             return motion.errors.declared
     except FormatError:
         return None

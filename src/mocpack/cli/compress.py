@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +10,8 @@ from rich.table import Table
 
 from mocpack import _api, rate
 from mocpack.cli import files, options
+from mocpack.cli.batch import Job, Outcome, report, run_batch
+from mocpack.cli.terminal import print_json
 from mocpack.codec import Codec, SupportsBound
 from mocpack.errors import MocpackError, UsageError
 from mocpack.registry import DEFAULT_CODEC, parse_codec
@@ -44,6 +45,7 @@ def run(
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
     jobs: options.Workers = 1,
+    resume: options.Resume = False,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
@@ -52,19 +54,27 @@ def run(
     if effort is not None:
         target["effort"] = effort
     outputs = files.outputs_for(inputs, output, ".mocp")
+    settings = {"spec": spec, "target": target, "unit": unit, "frames": frames}
     work = [
-        (source, goal, spec, target, {"unit": unit, "frames": frames, "skeleton": skeleton}, force)
+        Job(source, (goal,), settings | {"skeleton": skeleton}, force)
         for source, goal in zip(inputs, outputs, strict=True)
     ]
-    outcomes = files.run_many(_compress, work, workers=jobs, title="compressing")
-    rows = [o.result for o in outcomes if o.result]
+    outcomes = run_batch(_compress, work, workers=jobs, title="compressing", resume=resume)
+    rows = [_row(*one) for one in zip(work, outcomes, strict=True)]
     # a pipe carries the file; what is for people goes to the other one
     console = files.stderr() if files.PIPE in outputs else files.stdout()
     if as_json:
-        console.print(json.dumps(rows if len(inputs) > 1 else (rows or [None])[0], indent=1))
-    elif rows:
+        print_json(rows if len(inputs) > 1 else rows[0], console)
+    elif len(rows) > 1 or rows[0]["ok"]:
         console.print(_table(rows))
-    return files.report_complaints(outcomes)
+    return report(work, outcomes)
+
+
+def _row(job: Job, outcome: Outcome) -> dict[str, Any]:
+    """Return a file's fate: its figures, or its complaint."""
+    ok = outcome.complaint is None
+    fate = {"input": job.source, "output": job.output, "ok": ok, "fate": outcome.fate}
+    return fate | {"error": outcome.complaint} | (outcome.result or {})
 
 
 def _request(
@@ -81,6 +91,7 @@ def _request(
     if len(target) + lossless > 1:
         names = [f"--{n.replace('_', '-')}" for n in target] + ["--lossless"] * lossless
         raise UsageError(f"give one target, not {' and '.join(names)}")
+    _api.parse_target(**target)  # once, in place of a complaint from every file
     if lossless:
         return "lossless", {}
     parse_codec(codec)  # complain before the first file is read
@@ -88,8 +99,9 @@ def _request(
 
 
 def _compress(
-    source: str, goal: str, spec: str, target: Target, reading: dict[str, Any], force: bool
+    source: str, goal: str, *, force: bool, spec: str, target: Target, **reading: Any
 ) -> dict[str, Any]:
+    """Pack one file and return its figures."""
     files.check_free(goal, force=force)
     clip = files.read_clip(source, **reading)
     try:
@@ -100,8 +112,6 @@ def _compress(
     files.write_output(data, goal, force=force)
     raw = rate.raw_size(clip)
     return {
-        "input": source,
-        "output": goal,
         "codec": made.codec.codec_id,
         "target": _target_text(made.codec, target),
         "frames": clip.frame_count,
@@ -134,24 +144,31 @@ def _mm(metres: float | None) -> float | None:
 
 def _table(rows: list[dict[str, Any]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("file")
+    table.add_column("file", overflow="fold")
     for title in ("frames", "channels", "size", "ratio", "bits/frame", "largest", "mean"):
         table.add_column(title, justify="right")
+    plain = all(row["fate"] == "done" for row in rows)
+    if not plain:
+        table.add_column("fate")
     for row in rows:
-        table.add_row(
-            row["output"],
-            str(row["frames"]),
-            str(row["moving_channels"]),
-            format_size(row["bytes"]),
-            f"{row['ratio']:.1f}",
-            f"{row['bits_per_frame']:.1f}",
-            format_length(row["max_error_mm"] / 1000),
-            format_length(row["mean_error_mm"] / 1000),
-        )
-    notes = [f"target: {text}" for text in sorted({row["target"] for row in rows})]
-    guesses = sorted({r["unit_guessed"] for r in rows if r["unit_guessed"]})
+        figures = _figures(row) if row["ok"] else ["-"] * 7
+        table.add_row(row["output"], *figures, *([] if plain else [row["fate"]]))
+    notes = [f"target: {text}" for text in sorted({row["target"] for row in rows if row["ok"]})]
+    guesses = sorted({r["unit_guessed"] for r in rows if r.get("unit_guessed")})
     if guesses:
         notes.append(f"unit guessed: {', '.join(guesses)} (--unit overrides it)")
     table.caption = escape("\n".join(notes))
     table.caption_justify = "left"
     return table
+
+
+def _figures(row: dict[str, Any]) -> list[str]:
+    return [
+        str(row["frames"]),
+        str(row["moving_channels"]),
+        format_size(row["bytes"]),
+        f"{row['ratio']:.1f}",
+        f"{row['bits_per_frame']:.1f}",
+        format_length(row["max_error_mm"] / 1000),
+        format_length(row["mean_error_mm"] / 1000),
+    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +10,7 @@ from rich.table import Table
 
 from mocpack import _api
 from mocpack.cli import files, options
+from mocpack.cli.terminal import print_json
 from mocpack.clip import ClipHeader
 from mocpack.container import FORMAT_VERSION
 from mocpack.errors import FormatError
@@ -30,7 +30,7 @@ def run(
     except FormatError as error:
         raise type(error)(f"{path}: {error}") from error
     if as_json:
-        files.stdout().print(json.dumps(facts, indent=1))
+        print_json(facts)
     else:
         files.stdout().print(_table(path, facts, names))
     return 0

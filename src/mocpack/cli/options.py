@@ -21,3 +21,10 @@ SkeletonFile = Annotated[
 Workers = Annotated[
     int, typer.Option("--jobs", "-j", help="Files at a time; 0 for as many as there are cores.")
 ]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on with a batch that was stopped: only what is missing, changed or damaged.",
+    ),
+]

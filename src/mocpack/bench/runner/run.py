@@ -20,13 +20,14 @@ from typing import Any
 
 from mocpack import _api
 from mocpack.bench.datasets import source_size
-from mocpack.bench.runner.isolated import Limits, Lost, run_apart
+from mocpack.bench.runner.isolated import Limits, run_apart
 from mocpack.bench.runner.measure import Setting, measure_row
 from mocpack.bench.runner.timing import inflate_speed
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io import extensions
 from mocpack.io.table import write_atomically
 from mocpack.units import frame_range
+from mocpack.workers import Lost
 
 ROWS = "rows.jsonl"
 PACKAGE = Path(__file__).parents[2]
