@@ -16,7 +16,6 @@ from mocpack.codecs.keysine.tracks import descendants, step_size
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.container import unpack
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
-from mocpack.io import read_bytes
 from mocpack.samples import JUMP
 from mocpack.skeleton import Skeleton
 from mocpack.testing import hard_clips, jump, turn, walk
