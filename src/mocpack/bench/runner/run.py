@@ -32,7 +32,7 @@ from mocpack.workers import Lost
 ROWS = "rows.jsonl"
 PACKAGE = Path(__file__).parents[2]
 FRONTS = ("bench", "cli", "testing")  # folders whose code changes no byte and no error, but for
-DECISIVE = ("bench/measure.py", "bench/peers.py", "bench/gltf_peers.py")
+DECISIVE = ("bench/runner/measure.py", "bench/peers/table.py", "bench/peers/gltf.py")
 Row = dict[str, Any]
 
 
@@ -191,7 +191,7 @@ def fingerprint() -> str:
     digest = sha256()
     for path in sorted(p for p in PACKAGE.rglob("*") if p.suffix in (".py", ".so", ".pyd")):
         place = path.relative_to(PACKAGE)
-        if place.parts[0] not in FRONTS or str(place) in DECISIVE:
+        if place.parts[0] not in FRONTS or place.as_posix() in DECISIVE:
             digest.update(str(place).encode() + path.read_bytes())
     return digest.hexdigest()[:12]
 
