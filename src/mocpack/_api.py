@@ -10,10 +10,10 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from mocpack import rate
-from mocpack.clip import AnyClip, Clip, ClipHeader
+from mocpack.clip import AnyClip, Clip, ClipHeader, check_reach
 from mocpack.codec import (
     Codec,
-    Layout,
+    PayloadLayout,
     SupportsLayout,
     SupportsPartial,
     SupportsPreview,
@@ -103,9 +103,11 @@ def encode(
     ratio: float | None = None,
     size: str | int | None = None,
     preset: str | None = None,
-    effort: str = "default",
+    effort: str | None = None,
 ) -> bytes:
     """Return the bytes of a .mocp file.
+
+    Without a target the codec runs with its own parameters.
 
     Parameters
     ----------
@@ -120,29 +122,66 @@ def encode(
         Of the whole file, against float32 of the moving channels; in bytes or as "20kB".
     preset : {"archive", "edit", "train", "game", "web"}, optional
         A bound on the promised error by purpose (docs/cli.md), in place of the others.
-    effort : {"fast", "default", "best"}
-        How long the encoder may search, where it can.
+    effort : {"fast", "default", "best"}, optional
+        How long the encoder may search, where it can; by default as the codec's own parameter
+        says.
 
     Raises
     ------
     BoundError
         If the target cannot be met; nothing that misses it is ever returned.
     """
+    return encode_measured(
+        clip,
+        codec,
+        max_error=max_error,
+        mean_error=mean_error,
+        ratio=ratio,
+        size=size,
+        preset=preset,
+        effort=effort,
+    ).data
+
+
+def encode_measured(
+    clip: AnyClip,
+    codec: Codec | str = DEFAULT_CODEC,
+    *,
+    max_error: str | Length | None = None,
+    mean_error: str | Length | None = None,
+    ratio: float | None = None,
+    size: str | int | None = None,
+    preset: str | None = None,
+    effort: str | None = None,
+) -> rate.Attempt:
+    """Do as `encode` does, and return the file with its measured errors and its codec."""
     codec = parse_codec(codec) if isinstance(codec, str) else codec
-    if effort not in EFFORTS:
+    if effort is not None and effort not in EFFORTS:
         raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
     check_kind(codec, clip.header.kind)
+    check_reach(clip)
     if preset is not None:
         if not (max_error is mean_error is ratio is size is None):
             raise UsageError(f"preset {preset!r} is a target itself: give no other beside it")
         max_error = preset_bound(preset, clip)
-    target = rate.Target(
+    target = parse_target(max_error=max_error, mean_error=mean_error, ratio=ratio, size=size)
+    return rate.encode_to_target(clip, codec, target, effort=effort)
+
+
+def parse_target(
+    *,
+    max_error: str | Length | None = None,
+    mean_error: str | Length | None = None,
+    ratio: float | None = None,
+    size: str | int | None = None,
+) -> rate.Target:
+    """Return the target that `encode` is asked for; what makes none is a `UsageError`."""
+    return rate.Target(
         None if max_error is None else length_argument("max_error", max_error),
         None if mean_error is None else length_argument("mean_error", mean_error),
         ratio,
         None if size is None else parse_size(size),
     )
-    return rate.encode_to_target(clip, codec, target, effort=effort)
 
 
 def decode(data: bytes, *, partial: bool = False) -> AnyClip:
@@ -218,11 +257,11 @@ class Motion:
     def bitstream_version(self) -> int:
         return self._reader.bitstream_version
 
-    def layout(self) -> Layout:
+    def layout(self) -> PayloadLayout:
         """Return how the payload is divided."""
         if isinstance(self._codec, SupportsLayout):
             return self._codec.layout(self._reader.read, self._reader.header)
-        return Layout()
+        return PayloadLayout()
 
     def clip(self) -> AnyClip:
         """Decode the whole clip."""

@@ -81,6 +81,26 @@ def test_ctrl_c_stops_a_batch_and_tells_what_was_done(folder):
 
 
 @POSIX
+def test_ctrl_c_tells_what_was_unpacked(folder):
+    assert rows_of(folder, "a.bvh", "b.bvh", "-o", "out", *RAW)[0] == 0
+    os.mkfifo(folder / "out" / "pipe.mocp")
+    names = [f"out/{name}.mocp" for name in ("a", "pipe", "b")]
+    process = started(folder, "decompress", *names, "-o", "back")
+    with (folder / "out" / "pipe.mocp").open("wb"):
+        os.killpg(process.pid, signal.SIGINT)
+        code, out, err = ended(process)
+    assert code == 130
+    assert err.startswith("mocpack: stopped by Ctrl-C; 2 of 3 files are not done")
+    assert [line.split(maxsplit=1)[-1].strip() for line in out.splitlines()] == [
+        "fate",
+        "done",
+        "not done",
+        "not done",
+    ]
+    assert [p.name for p in (folder / "back").glob("[!.]*")] == ["a.bvh"]
+
+
+@POSIX
 def test_ctrl_c_stops_a_single_file_too(folder):
     os.mkfifo(folder / "pipe.bvh")
     process = started(folder, "compress", "pipe.bvh", *RAW)

@@ -185,7 +185,7 @@ def test_compare_begins_with_a_verdict_in_words(folder):
     words = ["takes/a.bvh", "-o", "a.mocp", "--preset", "game", "--effort", "fast"]
     packed = run("compress", *words, folder=folder)
     assert packed.returncode == 0, packed.stderr
-    assert "preset game: within 3 mm" in packed.stdout
+    assert "target: preset game, within 3 mm, by keysine" in packed.stdout
     result = run("compare", "takes/a.bvh", "a.mocp", folder=folder)
     first = result.stdout.splitlines()[0]
     assert first.startswith("The largest error is ")

@@ -171,6 +171,14 @@ def report(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> int:
     return max((outcome.code for outcome in outcomes), default=0)
 
 
+def table_of_fates(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> Table:
+    """Return what became of each file, for commands that have no figures to tell."""
+    table = Table("file", "fate", box=None, pad_edge=False, header_style="bold")
+    for job, outcome in zip(jobs, outcomes, strict=True):
+        table.add_row(job.output, outcome.fate)
+    return table
+
+
 def attempt(work: Callable[..., Any], job: Job) -> Outcome:
     """Do one job; whatever it raises becomes a sentence."""
     try:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from mocpack import _api, rate
@@ -13,13 +13,11 @@ from mocpack.cli import files, options
 from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_batch
 from mocpack.cli.inputs import find_sources, make_folders, motion_files, outputs_for
 from mocpack.cli.terminal import print_json
-from mocpack.codec import SupportsBound, SupportsQuality
+from mocpack.codec import Codec, SupportsBound
 from mocpack.errors import MocpackError, UsageError
 from mocpack.presets import check_preset, describe_presets
 from mocpack.registry import DEFAULT_CODEC, parse_codec
 from mocpack.units import format_length, format_size
-
-DEFAULT_BOUND = "1mm"
 
 Target = dict[str, Any]
 
@@ -47,7 +45,8 @@ def run(
         ),
     ] = None,
     max_error: Annotated[
-        str | None, typer.Option(help="Largest error anywhere, like 1mm (the default).")
+        str | None,
+        typer.Option(help="Largest error anywhere, like 1mm, which keysine keeps by default."),
     ] = None,
     mean_error: Annotated[str | None, typer.Option(help="Mean error, like 2mm.")] = None,
     ratio: Annotated[
@@ -55,7 +54,7 @@ def run(
     ] = None,
     size: Annotated[str | None, typer.Option(help="Size of the file, like 20kB.")] = None,
     lossless: Annotated[bool, typer.Option("--lossless", help="Every number comes back.")] = False,
-    effort: options.Effort = "default",
+    effort: options.OwnEffort = None,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
@@ -67,7 +66,8 @@ def run(
 ) -> int:
     """Pack motion files; prints ratio, errors and bits a frame."""
     spec, target = _request(codec, preset, max_error, mean_error, ratio, size, lossless)
-    target["effort"] = effort
+    if effort is not None:
+        target["effort"] = effort
     sources = find_sources(inputs, motion_files())
     outputs = outputs_for(sources, output, ".mocp")
     settings = {"spec": spec, "target": target, "unit": unit, "frames": frames}
@@ -102,7 +102,7 @@ def _request(
     size: str | None,
     lossless: bool,
 ) -> tuple[str, Target]:
-    """Settle codec and target: at most one target, 1 mm where none is named."""
+    """Settle codec and target: at most one target; without one, the codec's own parameters."""
     given = {
         "preset": preset,
         "max_error": max_error,
@@ -116,12 +116,11 @@ def _request(
     if len(target) + lossless > 1:
         names = [f"--{n.replace('_', '-')}" for n in target] + ["--lossless"] * lossless
         raise UsageError(f"give one target, not {' and '.join(names)}")
+    # once, in place of a complaint from every file
+    _api.parse_target(**{name: value for name, value in target.items() if name != "preset"})
     if lossless:
         return "lossless", {}
-    chosen = parse_codec(codec)
-    adjustable = isinstance(chosen, SupportsBound | SupportsQuality)
-    if not target and adjustable and ":" not in codec:
-        target = {"max_error": DEFAULT_BOUND}
+    parse_codec(codec)  # complain before the first file is read
     return codec, target
 
 
@@ -132,15 +131,15 @@ def _compress(
     files.check_free(goal, force=force)
     clip = files.read_clip(source, **reading)
     try:
-        data = _api.encode(clip, spec, **target)
+        made = _api.encode_measured(clip, spec, **target)
     except MocpackError as error:
         raise type(error)(f"{source}: {error}") from error
+    data, errors = made.data, made.errors
     files.write_output(data, goal, force=force)
-    with _api.Motion(io.BytesIO(data), len(data)) as motion:
-        errors, used = motion.errors, motion.codec.codec_id
     raw = rate.raw_size(clip)
     return {
-        "codec": used,
+        "codec": made.codec.codec_id,
+        "target": _target_text(made.codec, target, errors.declared),
         "frames": clip.frame_count,
         "unit_guessed": clip.metadata.get("unit_guessed"),
         "moving_channels": rate.moving_channels(clip),
@@ -152,6 +151,22 @@ def _compress(
         "max_error_mm": _mm(errors.max),
         "mean_error_mm": _mm(errors.mean),
     }
+
+
+def _target_text(codec: Codec, target: Target, declared: float | None) -> str:
+    """Say what was aimed at: the target, or what the codec has by itself where none was given."""
+    if "preset" in target:
+        bound = format_length(declared or 0.0)
+        return f"preset {target['preset']}, within {bound}, by {codec.codec_id}"
+    given = [f"{name} {value}" for name, value in target.items() if name != "effort"]
+    if given:
+        return f"{given[0]}, by {codec.codec_id}"
+    if isinstance(codec, SupportsBound) and codec.promised is not None:
+        return (
+            f"none given: {codec.codec_id} keeps its own max_error, {format_length(codec.promised)}"
+        )
+    own = ", ".join(f"{name}={value}" for name, value in codec.params().items())
+    return f"none given: {codec.codec_id} runs with its own parameters" + (own and f" ({own})")
 
 
 def _mm(metres: float | None) -> float | None:
@@ -169,19 +184,12 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     for row in rows:
         figures = _figures(row) if row["ok"] else ["-"] * 7
         table.add_row(row["output"], *figures, *([] if plain else [row["fate"]]))
-    notes = sorted(
-        {
-            f"preset {row['preset']}: within {format_length(row['bound_mm'] / 1000)}"
-            for row in rows
-            if row.get("preset")
-        }
-    )
+    notes = [f"target: {text}" for text in sorted({row["target"] for row in rows if row["ok"]})]
     guesses = sorted({r["unit_guessed"] for r in rows if r.get("unit_guessed")})
     if guesses:
         notes.append(f"unit guessed: {', '.join(guesses)} (--unit overrides it)")
-    if notes:
-        table.caption = "\n".join(notes)
-        table.caption_justify = "left"
+    table.caption = escape("\n".join(notes))
+    table.caption_justify = "left"
     return table
 
 

@@ -9,7 +9,7 @@ import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
-from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_batch
+from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_batch, table_of_fates
 from mocpack.cli.inputs import PACKED, find_sources, make_folders, outputs_for
 from mocpack.cli.terminal import print_json
 from mocpack.errors import FormatError, UsageError
@@ -52,6 +52,8 @@ def run(
         print_json(rows, to_stderr=files.PIPE in outputs)
     elif dry_run:
         files.stdout().print(plan_table(rows))
+    elif len(work) > 1 and any(outcome.fate == "not done" for outcome in outcomes):
+        files.stdout().print(table_of_fates(work, outcomes))
     return report(work, outcomes)
 
 

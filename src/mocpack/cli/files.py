@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -92,6 +93,8 @@ def describe_error(error: BaseException) -> str | None:
         return f"{name}{error.strerror or error}"
     if isinstance(error, MemoryError):
         return "not enough memory for this clip"
+    if isinstance(error, BrokenExecutor):
+        return "one of the processes that worked was ended, often for lack of memory"
     return None
 
 

@@ -29,6 +29,14 @@ def complete_effort(incomplete: str) -> list[str]:
 
 
 Effort = Annotated[str, typer.Option(help="fast, default or best.", autocompletion=complete_effort)]
+OwnEffort = Annotated[
+    str | None,
+    typer.Option(
+        "--effort",
+        help="fast, default or best; else the codec's own.",
+        autocompletion=complete_effort,
+    ),
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be made of what, and make nothing.")
 ]

@@ -9,8 +9,8 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import BinaryIO
 
-from mocpack.clip import AnyClip
-from mocpack.errors import FormatError, UsageError
+from mocpack.clip import AnyClip, check_reach
+from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError, UsageError
 from mocpack.io import amc, asf, bvh, clip_npz, glb, mdd, pc2, vertices_npz
 from mocpack.io.atomic import write_all_atomically
 from mocpack.io.atomic import write_atomically as write_atomically
@@ -136,9 +136,13 @@ def read_bytes(
     extra = {} if chosen.find_skeleton is None else {"skeleton": skeleton}
     assert chosen.read is not None
     try:
-        return chosen.read(data, unit=unit, **extra)
+        clip = chosen.read(data, unit=unit, **extra)
+        check_reach(clip)
     except FormatError as error:
         raise type(error)(f"{name}: {error}") from error
+    except UnsupportedClipError as error:
+        raise CorruptionError(f"{name}: {error}") from error
+    return clip
 
 
 def write_bytes(clip: AnyClip, extension: str) -> bytes:

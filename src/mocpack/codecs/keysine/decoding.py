@@ -11,14 +11,14 @@ import numpy.typing as npt
 from mocpack import _core
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Read
-from mocpack.codecs.keysine.payload import Head
+from mocpack.codecs.keysine.payload import PayloadHead
 from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError
 
 
 def decode_groups(
     read: Read,
     header: ClipHeader,
-    head: Head,
+    head: PayloadHead,
     groups: tuple[int, int],
     *,
     layers: int,
@@ -42,23 +42,22 @@ def decode_groups(
     first, count = groups
     segment = head.segment_of(first)
     segments = head.segment_of(max(first, first + count - 1)) - segment + 1
+    assert head.parsed is not None, "a head that was read"
     turns, places = _core.keysine_decode(
-        header.skeleton.native(header.translated_joints),
-        read(0, head.size),
-        header.frame_count,
-        read(*head.segments_at(segment, segments)),
-        [read(*head.groups_at(first, count, layer)) for layer in range(layers)],
-        first,
-        count,
-        threads,
-        None if joints is None else header.skeleton.with_ancestors(joints),
-        shifts,
+        head=head.parsed,
+        segments=read(*head.segments_at(segment, segments)),
+        layers=[read(*head.groups_at(first, count, layer)) for layer in range(layers)],
+        first=first,
+        count=count,
+        threads=threads,
+        joints=None if joints is None else header.skeleton.with_ancestors(joints),
+        shifts=shifts,
     )
     header = header if joints is None else header.joints(joints)
     return settled_clip(replace(header, frame_count=len(turns)), turns, places)
 
 
-def whole_layers(head: Head, size: int) -> tuple[int, int]:
+def whole_layers(head: PayloadHead, size: int) -> tuple[int, int]:
     """Return how many layers are whole in so many bytes, and how many groups of the next."""
     end = head.size + sum(head.segment_sizes)
     for layer, sizes in enumerate(head.layer_sizes):
