@@ -91,6 +91,9 @@ def _sources_of(word: str, suffixes: Collection[str]) -> Iterator[Source]:
         yield from _in_folder(word, suffixes)
         return
     matches = sorted(glob(word, recursive=True))  # noqa: PTH207 - absolute patterns too
+    if not matches and not {"*", "?"} & set(word):
+        yield Source(word, Path(word).name)  # brackets are common in names: a file that is missing
+        return
     if not matches:
         raise UsageError(f"no file matches {word!r}")
     for match in matches:
