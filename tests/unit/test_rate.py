@@ -104,7 +104,7 @@ def test_effort_counts_without_a_target_too():
     assert mocpack.encode(CLIP, "keysine:max_error=1mm", effort="fast") == fast
 
 
-@pytest.mark.parametrize("target", [{}, {"max_error": 1e-3}], ids=["none", "a bound"])
+@pytest.mark.parametrize("target", [{}, {"max_error": "1mm"}], ids=["none", "a bound"])
 def test_the_effort_of_a_spec_counts_where_no_other_is_given(target):
     asked = mocpack.encode(CLIP, "keysine:effort=fast", **target)
     assert asked == mocpack.encode(CLIP, "keysine", effort="fast", **target)

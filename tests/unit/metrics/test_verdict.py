@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.testing import walk
+from mocpack.testing import still, walk
 
 CLIP = walk(1.0)
+STILL = still(60)
 
 
 def moved(millimetres):
@@ -34,15 +35,19 @@ def test_the_verdict_says_whether_the_bound_is_kept(bound, words):
 
 
 def test_feet_that_stand_as_before_are_said_to():
-    assert "Planted feet stand as in the source" in mocpack.compare(CLIP, moved(3)).verdict()
+    assert "Planted feet stand as in the source" in mocpack.compare(STILL, STILL).verdict()
 
 
 def test_feet_that_slide_are_said_to():
-    sliding = CLIP.translations.copy()
-    sliding[:, 0, 0] += 0.05 * CLIP.frame_time * range(CLIP.frame_count)  # 5 cm/s
-    decoded = mocpack.Clip(CLIP.header, CLIP.rotations, sliding)
-    words = mocpack.compare(CLIP, decoded).verdict()
-    assert "Planted feet slide: " in words
+    sliding = STILL.translations.copy()
+    sliding[:, 0, 0] += 0.05 * STILL.frame_time * np.arange(STILL.frame_count)  # 5 cm/s
+    decoded = mocpack.Clip(STILL.header, STILL.rotations, sliding)
+    words = mocpack.compare(STILL, decoded).verdict()
+    assert "Planted feet slide: 5 cm/s, in the source 0." in words
+
+
+def test_where_no_foot_is_planted_nothing_is_said_of_feet():
+    assert "feet" not in mocpack.compare(CLIP, moved(3)).verdict()
 
 
 def test_the_verdict_comes_before_the_table():
