@@ -6,10 +6,10 @@ import time
 import numpy as np
 
 import mocpack
-from mocpack.bench.run import inflate_speed
+from mocpack.bench.runner.run import inflate_speed
+from mocpack.codecs.latent_spline import bspline
+from mocpack.codecs.latent_spline.knots import find_knots
 from mocpack.samples import JUMP
-from mocpack.transforms import bspline
-from mocpack.transforms.knots import find_knots
 
 
 def curve(frames, channels):

@@ -14,8 +14,8 @@ import zlib
 
 import mocpack
 from mocpack import live
-from mocpack.bench.papers.paper_004 import live_times
-from mocpack.codecs.ik_predict import IkPredict
+from mocpack.bench.papers.li import live_times
+from mocpack.codecs.kinematic.ik_predict import IkPredict
 from mocpack.samples import JUMP
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 import mocpack
 from mocpack.bench.datasets import require_data
-from mocpack.codecs.lossless import Lossless
+from mocpack.codecs.lossless.codec import Lossless
 from mocpack.container import unpack
 
 RUNS = 3

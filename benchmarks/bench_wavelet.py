@@ -14,11 +14,11 @@ import numpy as np
 
 import mocpack
 from mocpack.bench.datasets import require_data
-from mocpack.codecs.wavelet import Wavelet
-from mocpack.codecs.wavelet_ik import WaveletIk
-from mocpack.codecs.wavelet_opt import WaveletOpt
+from mocpack.codecs.wavelet.selection import analyse
+from mocpack.codecs.wavelet.wavelet import Wavelet
+from mocpack.codecs.wavelet.wavelet_ik import WaveletIk
+from mocpack.codecs.wavelet.wavelet_opt import WaveletOpt
 from mocpack.testing.motions import chain
-from mocpack.transforms.selection import analyse
 
 FRAMES = (256, 512, 1024, 2048, 4096)
 JOINTS = (8, 16, 32, 64, 128)

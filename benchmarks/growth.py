@@ -18,10 +18,10 @@ from matplotlib import colormaps, rc_context
 from matplotlib.figure import Figure
 
 import mocpack
-from mocpack.bench.apart import Limits, Lost, run_apart
 from mocpack.bench.datasets import require_data
-from mocpack.bench.measure import measure_cost
-from mocpack.bench.run import commit_of_code, describe_machine
+from mocpack.bench.runner.isolated import Limits, Lost, run_apart
+from mocpack.bench.runner.measure import measure_cost
+from mocpack.bench.runner.run import commit_of_code, describe_machine
 from mocpack.clip import Clip
 from mocpack.errors import MocpackError
 from mocpack.testing.motions import chain

@@ -11,10 +11,10 @@ import csv
 import sys
 from pathlib import Path
 
-from mocpack.bench.apart import Limits
 from mocpack.bench.datasets import require_data
-from mocpack.bench.measure import Setting
-from mocpack.bench.run import describe_machine, find_clips, run_bench
+from mocpack.bench.runner.isolated import Limits
+from mocpack.bench.runner.measure import Setting
+from mocpack.bench.runner.run import describe_machine, find_clips, run_bench
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"

@@ -27,7 +27,7 @@ from mocpack.metrics.table import compare
 
 TABLE = Path(__file__).parent / "results" / "promise.csv"
 BOUNDS_MM = (10.0, 1.0, 0.1)
-CODE = ("codecs/keysine", "transforms", "entropy")  # what decides the bytes, besides the core
+CODE = ("codecs/keysine", "coding")  # what decides the bytes, besides the core
 BEST_EVERY = 10  # clips
 METRICS = {  # column: metric of `compare`
     "mean_mm": "mean_mm",

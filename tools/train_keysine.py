@@ -4,8 +4,8 @@
 
 Encodes a stretch of each clip at several bounds, lets the models follow the symbols, holds every
 fourth clip out to say what the training buys, then trains on all of them and rewrites
-`core/src/keysine_tables.inc`. The native core must be built again afterwards, and since the new
-table changes the bits, `bitstream_version` must grow once files are out.
+`core/src/keysine/decode/tables.inc`. The native core must be built again afterwards, and since
+the new table changes the bits, `bitstream_version` must grow once files are out.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from mocpack.bench.datasets import require_data
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.payload import read_head
 
-TABLE = Path(__file__).resolve().parents[1] / "core" / "src" / "keysine_tables.inc"
+TABLE = Path(__file__).resolve().parents[1] / "core" / "src" / "keysine" / "decode" / "tables.inc"
 # bounds, plain steps, and the distance of keys in seconds (None: as the encoder chooses)
 SETS = {
     "general": ((6e-3, 3e-3, 1.5e-3, 0.6e-3), (5e-3, 2e-3), None),

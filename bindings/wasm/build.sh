@@ -15,9 +15,9 @@ ${CXX:-c++} -std=c++17 -O1 -I"$core/include" -I"$core/src" "$here/pack_trained.c
 options="-std=c++17 -fno-exceptions -fno-rtti -ffp-contract=off -Wall -Wextra -Wshadow -Werror
   -DMOCPACK_TABLES_AT_START -I$core/include -I$core/src -I$work"
 # small but for the loops over frames, which is where the time goes
-small="$here/boundary.cpp $here/models.cpp $here/maths.cpp $core/src/keysine_head.cpp
-  $core/src/keysine_plan.cpp $core/src/keysine_decode.cpp $core/src/keysine_grid.cpp $core/src/quaternions.cpp"
-fast="$core/src/keysine_curves.cpp $core/src/least_squares.cpp"
+small="$here/boundary.cpp $here/models.cpp $here/maths.cpp $core/src/keysine/decode/head.cpp
+  $core/src/keysine/decode/plan.cpp $core/src/keysine/decode/decode.cpp $core/src/keysine/decode/grid.cpp $core/src/kernels/quaternions.cpp"
+fast="$core/src/keysine/decode/curves.cpp $core/src/common/least_squares.cpp"
 objects=
 for source in $small $fast; do
   case " $fast " in *" $source "*) level='-O3 -msimd128 -fno-unroll-loops' ;; *) level=-Oz ;; esac

@@ -1,7 +1,8 @@
-// Where the models of `keysine` start, in place of keysine_models.cpp: unpacked when the program starts.
+// Where the models of `keysine` start, in place of keysine/decode/models.cpp: unpacked when the program
+// starts.
 #include <cstring>
 
-#include "logistic.h"
+#include "common/logistic.h"
 #include "trained.h"
 
 extern "C" uint8_t __heap_base; // where the linker's part of memory ends

@@ -10,7 +10,7 @@ namespace mocpack
 {
 namespace keysine
 {
-#include "keysine_tables.inc"
+#include "keysine/decode/tables.inc"
 } // namespace keysine
 } // namespace mocpack
 

@@ -3,9 +3,9 @@
 // Set by set, state by state: whether training came by at all, how much it saw (the lower four bits), what it
 // found (the upper twelve). Every decision is mixed, as keysine's own are, from what neighbours say: the
 // state before, the one a row of levels before, and the same state of other sets. Written and read by one and
-// the same text, as keysine_symbols.h is.
+// the same text, as keysine/decode/symbols.h is.
 #pragma once
-#include "keysine_symbols.h"
+#include "keysine/decode/symbols.h"
 
 namespace mocpack
 {

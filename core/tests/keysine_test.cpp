@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "../src/crc16.h"
+#include "common/crc16.h"
 #include "mocpack/core.h"
 
 namespace

@@ -21,13 +21,13 @@ import numpy.typing as npt
 
 from mocpack import _api
 from mocpack.clip import AnyClip, AnyHeader
-from mocpack.codecs.latent_spline import LatentSpline, read_payload, write_payload
+from mocpack.codecs.latent_spline import bspline
+from mocpack.codecs.latent_spline.codec import LatentSpline, read_payload, write_payload
+from mocpack.codecs.latent_spline.latent import Band, SplineModel
+from mocpack.codecs.latent_spline.pose_rows import Form, SkeletonForm
 from mocpack.container import Packed, pack, unpack
 from mocpack.errors import UsageError
 from mocpack.registry import non_default_params
-from mocpack.transforms import bspline
-from mocpack.transforms.latent import Band, SplineModel
-from mocpack.transforms.pose_rows import Form, SkeletonForm
 
 F64 = npt.NDArray[np.float64]
 

@@ -12,23 +12,23 @@ from mocpack.codec import Codec
 from mocpack.errors import UnknownCodecError, UsageError
 
 BUILTIN = {
-    "bap-index": "mocpack.codecs.bap:BapIndex",
-    "bap-sparse": "mocpack.codecs.bap:BapSparse",
-    "dwt97": "mocpack.codecs.dwt97:Dwt97",
-    "fk-wavelet": "mocpack.codecs.fk_wavelet:FkWavelet",
-    "ik-predict": "mocpack.codecs.ik_predict:IkPredict",
-    "keyframe": "mocpack.codecs.keyframe:Keyframe",
+    "bap-index": "mocpack.codecs.bap.bap_index:BapIndex",
+    "bap-sparse": "mocpack.codecs.bap.bap_index:BapSparse",
+    "dwt97": "mocpack.codecs.kinematic.dwt97:Dwt97",
+    "fk-wavelet": "mocpack.codecs.kinematic.fk_wavelet:FkWavelet",
+    "ik-predict": "mocpack.codecs.kinematic.ik_predict:IkPredict",
+    "keyframe": "mocpack.codecs.kinematic.keyframe:Keyframe",
     "keysine": "mocpack.codecs.keysine:Keysine",
-    "last-frame": "mocpack.codecs.last_frame:LastFrame",
-    "latent-spline": "mocpack.codecs.latent_spline:LatentSpline",
-    "lossless": "mocpack.codecs.lossless:Lossless",
-    "mpeg4-bap": "mocpack.codecs.mpeg4_bap:Mpeg4Bap",
-    "pca": "mocpack.codecs.pca:Pca",
+    "last-frame": "mocpack.codecs.kinematic.last_frame:LastFrame",
+    "latent-spline": "mocpack.codecs.latent_spline.codec:LatentSpline",
+    "lossless": "mocpack.codecs.lossless.codec:Lossless",
+    "mpeg4-bap": "mocpack.codecs.bap.mpeg4_bap:Mpeg4Bap",
+    "pca": "mocpack.codecs.wavelet.pca:Pca",
     "raw": "mocpack.codecs.raw:Raw",
     "rd-pca": "mocpack.codecs.rd_pca:RdPca",
-    "wavelet": "mocpack.codecs.wavelet:Wavelet",
-    "wavelet-ik": "mocpack.codecs.wavelet_ik:WaveletIk",
-    "wavelet-opt": "mocpack.codecs.wavelet_opt:WaveletOpt",
+    "wavelet": "mocpack.codecs.wavelet.wavelet:Wavelet",
+    "wavelet-ik": "mocpack.codecs.wavelet.wavelet_ik:WaveletIk",
+    "wavelet-opt": "mocpack.codecs.wavelet.wavelet_opt:WaveletOpt",
 }
 ENTRY_POINT_GROUP = "mocpack.codecs"
 DEFAULT_CODEC = "keysine"

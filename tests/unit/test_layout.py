@@ -1,6 +1,7 @@
 """The shape of the package: what may come in through the package's own front door."""
 
 import ast
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,34 @@ import mocpack
 
 SOURCE = Path(mocpack.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
+REPO = Path(__file__).parents[2]
+
+SHARED = {
+    "fields": {
+        "bap",
+        "keysine",
+        "kinematic",
+        "latent_spline",
+        "lossless",
+        "raw",
+        "rd_pca",
+        "wavelet",
+    },
+    "floats": {"bap", "raw"},
+    "planes": {"bap", "kinematic", "latent_spline", "lossless", "rd_pca"},
+    "series": {"keysine", "lossless"},
+}
+"""Which families use each module of `coding/`."""
+
+MAY_KNOW_A_FAMILY = ("mocpack.bench.papers.", "mocpack.testing.", "mocpack.editing", "mocpack.live")
+
+
+@pytest.fixture(scope="module")
+def layout():
+    spec = importlib.util.spec_from_file_location("layout", REPO / "tools" / "layout.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def names_taken_from_the_package(path):
@@ -37,3 +66,20 @@ def test_importing_mocpack_brings_no_heavy_package_along():
     code = f"import mocpack, sys; print(*({heavy} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == ""
+
+
+def test_a_shared_module_is_used_by_the_families_that_are_said_and_by_two_at_least(layout):
+    uses = layout.users()
+    found = {
+        name.rpartition(".")[2]: layout.families_of(uses[name]) & layout.families()
+        for name in layout.modules()
+        if name.startswith("mocpack.coding.")
+    }
+    assert found == SHARED
+    assert all(len(families) >= 2 for families in found.values())
+
+
+def test_nobody_but_papers_and_public_names_knows_a_family(layout):
+    for family in layout.families():
+        for name in layout.outsiders(family):
+            assert name.startswith(MAY_KNOW_A_FAMILY), f"{name} imports from {family}"

@@ -525,9 +525,9 @@ extern "C"
 	void mocpack_keysine_model_start(int32_t model, uint32_t* states, int32_t* weights, uint32_t* singles,
 									 void* scratch);
 
-	/* Training (keysine_learn.cpp): the models, mocpack_keysine_models_size() bytes, follow the symbols of a
-	 * segment or group; the bits these cost are returned, -1 where a group cannot be read. counts (16, 8, 8,
-	 * 40) gathers coefficients by context; it may be null. */
+	/* Training (keysine/train/learn.cpp): the models, mocpack_keysine_models_size() bytes, follow the symbols
+	 * of a segment or group; the bits these cost are returned, -1 where a group cannot be read. counts (16,
+	 * 8, 8, 40) gathers coefficients by context; it may be null. */
 	size_t mocpack_keysine_models_size(void);
 	void mocpack_keysine_models_start(int32_t model, void* models);
 	double mocpack_keysine_learn_head(const mocpack_KeysineHead* head, void* models);
@@ -537,7 +537,7 @@ extern "C"
 									   size_t size, void* models, int32_t count_limit, double* counts,
 									   void* scratch);
 
-	// How hard the keysine encoder searches, and what an error costs it; keysine_search.h says more.
+	// How hard the keysine encoder searches, and what an error costs it; keysine/encode/search.h says more.
 	typedef struct mocpack_KeysineSearch
 	{
 		float over, square, linear, rounding, calm, calm_from;

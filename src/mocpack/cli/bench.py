@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import Annotated
 
 import typer
 
-from mocpack.bench import papers
-from mocpack.bench.apart import Limits
 from mocpack.bench.datasets import require_data
-from mocpack.bench.measure import Setting, parse_targets
-from mocpack.bench.peers import parse_any_codec
-from mocpack.bench.run import Row, clip_names, describe_machine, find_clips, run_bench, write_tables
+from mocpack.bench.papers import PAPERS, find_paper
+from mocpack.bench.peers.table import parse_any_codec
+from mocpack.bench.runner.isolated import Limits
+from mocpack.bench.runner.measure import Setting, parse_targets
+from mocpack.bench.runner.run import (
+    Row,
+    clip_names,
+    describe_machine,
+    find_clips,
+    run_bench,
+    write_tables,
+)
 from mocpack.cli import files, options
 from mocpack.errors import UsageError
 from mocpack.units import frame_range
@@ -43,7 +48,10 @@ def run(
     speed: Annotated[
         bool, typer.Option(help="Measure speed and memory too, which takes longer.")
     ] = True,
-    paper: Annotated[str | None, typer.Option(help="Reproduce a paper: 000 to 004.")] = None,
+    paper: Annotated[
+        str | None,
+        typer.Option(help="Reproduce a paper: 000 to 004, or its first author (beaudoin)."),
+    ] = None,
     all_papers: Annotated[
         bool,
         typer.Option(
@@ -63,7 +71,7 @@ def run(
         parse_any_codec(spec)
     if anchor is not None and anchor not in codec:
         raise UsageError(f"the anchor must be one of the codecs: {', '.join(codec)}")
-    from mocpack.bench.report import DRAWN, metric_label  # draws, so it is slow to load
+    from mocpack.bench.report.page import DRAWN, metric_label  # draws, so it is slow to load
 
     if frames is not None:
         frame_range(frames)
@@ -92,8 +100,8 @@ def _tell(
     rows: list[Row], clips: list[Path], out: Path, anchor: str | None, metrics: list[str]
 ) -> int:
     """Write the tables and the report; name what failed."""
-    from mocpack.bench.acl import acl_rows
-    from mocpack.bench.report import write_report
+    from mocpack.bench.peers.acl import acl_rows
+    from mocpack.bench.report.page import write_report
 
     write_tables(rows, out)
     reference = acl_rows({p.stem for p in clips})
@@ -107,25 +115,14 @@ def _tell(
     return 0
 
 
-def _known_papers() -> list[str]:
-    return sorted(
-        m.name.removeprefix("paper_")
-        for m in iter_modules(papers.__path__)
-        if m.name.startswith("paper_")
-    )
-
-
-def _paper(number: str, data: Path, out: Path) -> int:
-    known = _known_papers()
-    if number not in known:
-        raise UsageError(f"no paper {number!r}; there are: {', '.join(known) or 'none yet'}")
-    import_module(f"mocpack.bench.papers.paper_{number}").reproduce(data, out)
+def _paper(name: str, data: Path, out: Path) -> int:
+    find_paper(name).module().reproduce(data, out)
     return 0
 
 
 def _all_papers(data: Path, out: Path) -> int:
-    from mocpack.bench.papers_page import reproduce_all, write_page
+    from mocpack.bench.papers.page import reproduce_all, write_page
 
-    made = reproduce_all(_known_papers(), data, out, tell=files.stderr().print)
+    made = reproduce_all(PAPERS, data, out, tell=files.stderr().print)
     files.stdout().print(f"wrote {write_page(made, out)} and {out}/papers.md")
     return 0

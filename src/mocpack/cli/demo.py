@@ -10,9 +10,9 @@ from rich.table import Table
 
 from mocpack import _api, rate
 from mocpack.cli import files
+from mocpack.cli.drawing import draw_error
 from mocpack.clip import Clip, promised_error
 from mocpack.codec import SupportsBound, SupportsQuality
-from mocpack.draw import draw_error
 from mocpack.metrics import compare
 from mocpack.registry import DEFAULT_CODEC, parse_codec
 from mocpack.samples import JUMP

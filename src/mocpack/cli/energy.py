@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from mocpack import _api
-from mocpack.bench import energy
+from mocpack.bench.papers import energy
 from mocpack.cli import files, options
 from mocpack.errors import FormatError, UsageError
 from mocpack.units import format_size, parse_bandwidth

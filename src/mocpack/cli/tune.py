@@ -12,7 +12,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from mocpack import _api, rate, tuning
-from mocpack.bench.trial_picture import draw_trials, sketch_trials
+from mocpack.bench.report.trial_picture import draw_trials, sketch_trials
 from mocpack.cli import files, options
 from mocpack.clip import AnyClip
 from mocpack.codec import Codec, Goal, SupportsTuning, Trial

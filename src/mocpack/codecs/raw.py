@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from mocpack.clip import AnyClip, AnyHeader, VertexClip, VertexHeader
 from mocpack.codec import Codec
+from mocpack.coding.fields import FieldReader
+from mocpack.coding.floats import finite_floats
 from mocpack.dofs import coded_dofs, from_dofs, to_dofs
-from mocpack.entropy.fields import FieldReader
-from mocpack.entropy.floats import finite_floats
 from mocpack.errors import CorruptionError, InvalidClipError
 
 F64 = npt.NDArray[np.float64]

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from mocpack.clip import AnyHeader, ClipHeader, VertexHeader
+from mocpack.coding.fields import MAX_VARINT_BYTES, FieldReader, FieldWriter, deflate, inflate
 from mocpack.container.head import Errors, Head, pack_head, unpack_head
 from mocpack.container.mesh import pack_mesh, unpack_mesh
 from mocpack.container.skel import pack_skeleton, unpack_skeleton
-from mocpack.entropy.fields import MAX_VARINT_BYTES, FieldReader, FieldWriter, deflate, inflate
 from mocpack.errors import (
     CorruptionError,
     InvalidClipError,

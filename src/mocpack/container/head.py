@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from mocpack.entropy.fields import FieldReader, FieldWriter
+from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.errors import CorruptionError
 
 KINDS = ("skeleton", "vertices")

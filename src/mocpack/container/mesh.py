@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.entropy.fields import FieldReader, FieldWriter, deflate, inflate
+from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 
 I32 = npt.NDArray[np.int32]
 

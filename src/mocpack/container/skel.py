@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.entropy.fields import FieldReader, FieldWriter, deflate, inflate
+from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.rotations import IDENTITY, as_euler, from_euler
 from mocpack.skeleton import (

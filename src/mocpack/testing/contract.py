@@ -18,11 +18,15 @@ import numpy as np
 from mocpack import _api
 from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codec import Codec, SupportsPartial, SupportsSeek
+from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.container import Packed, pack, unpack
-from mocpack.entropy.fields import FieldReader, FieldWriter
 from mocpack.errors import FormatError, TruncatedError, UnknownCodecError, UsageError
+from mocpack.testing.reference import keysine
 
 Check = Callable[[Codec, Any], None]
+
+RESEAL: dict[str, Callable[[bytes], bytes]] = {"keysine": keysine.resealed}
+"""Codecs with checksums of their own: makes them right again, so that flips reach the decoder."""
 
 FLIPS = 60
 
@@ -118,7 +122,7 @@ def check_partial_plays_what_is_whole(codec: Codec, clip: AnyClip) -> None:
 def check_bit_flips_give_a_format_error_or_a_clip(codec: Codec, clip: AnyClip) -> None:
     packed = unpack(_api.encode(clip, codec))
     rng = np.random.default_rng(1)
-    reseal: Callable[[bytes], bytes] = getattr(codec, "reseal", lambda payload: payload)
+    reseal = RESEAL.get(codec.codec_id, bytes)
     for bit in rng.integers(0, max(8 * len(packed.payload), 1), FLIPS):
         if not packed.payload:
             break

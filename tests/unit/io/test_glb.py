@@ -6,7 +6,7 @@ import struct
 import numpy as np
 import pytest
 
-from mocpack.bench.gltf_tracks import read_motion
+from mocpack.bench.peers.gltf_tracks import read_motion
 from mocpack.clip import promised_error
 from mocpack.errors import CorruptionError
 from mocpack.io import glb

@@ -1,5 +1,78 @@
-"""The papers' tables and figures, made again: one module for each, named after its number.
+"""The papers' tables and figures, made again: one module for each, named after its first author.
 
 Each has ``reproduce(data: Path, out: Path) -> None``, which prints the paper's figures beside ours
 and writes its tables and pictures to `out`.
 """
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+
+from mocpack.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper that can be made again: `key` and `name` are what ``--paper`` takes."""
+
+    key: str
+    name: str
+    authors: str
+    year: int
+    title: str
+
+    def __str__(self) -> str:
+        return f"{self.authors} {self.year}, “{self.title}”"
+
+    def module(self) -> ModuleType:
+        """Import and return the module that makes it again."""
+        return import_module(f"{__name__}.{self.name}")
+
+
+PAPERS = (
+    Paper(
+        "000",
+        "beaudoin",
+        "Beaudoin, Poulin and van de Panne",
+        2007,
+        "Adapting Wavelet Compression to Human Motion Capture Clips",
+    ),
+    Paper(
+        "001",
+        "chattopadhyay",
+        "Chattopadhyay, Bhandarkar and Li",
+        2007,
+        "Model Dependent Power Aware Compression Algorithms for MPEG-4 Virtual Human Animation "
+        "in Mobile Computers",
+    ),
+    Paper("002", "mukai", "Mukai", 2012, "Latent Nonuniform Splines for Animation Approximation"),
+    Paper(
+        "003",
+        "vasa",
+        "Váša and Brunnett",
+        2014,
+        "Rate-distortion optimized compression of motion capture data",
+    ),
+    Paper(
+        "004",
+        "li",
+        "Li, Okuda and Takahashi",
+        2008,
+        "Compression of Human Motion Animation Using the Reduction of Interjoint Correlation",
+    ),
+)
+
+
+def find_paper(text: str) -> Paper:
+    """Return the paper of a key or a first author.
+
+    >>> find_paper("0").name, find_paper("000").name, find_paper("Beaudoin").key
+    ('beaudoin', 'beaudoin', '000')
+    """
+    for paper in PAPERS:
+        if text.lower() == paper.name or (text.isdecimal() and int(text) == int(paper.key)):
+            return paper
+    known = ", ".join(f"{paper.key} or {paper.name}" for paper in PAPERS)
+    raise UsageError(f"no paper {text!r}; there are: {known}")

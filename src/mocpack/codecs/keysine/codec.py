@@ -18,7 +18,7 @@ import numpy as np
 from mocpack import _core
 from mocpack.clip import Clip, ClipHeader, promised_error
 from mocpack.codec import Codec, Layout, Quality, Read
-from mocpack.codecs.keysine import planning, reference, search
+from mocpack.codecs.keysine import planning, search
 from mocpack.codecs.keysine.calming import CALM, Care, Kept, Make, Unrest, calmest
 from mocpack.codecs.keysine.decoding import (
     check_end,
@@ -229,11 +229,6 @@ class Keysine(Codec):
         fine = self._decode_groups(read, header, head, 0, count, layers=layers + 1)
         whole = fine.frames(0, start)
         return joined(header, [whole, rest])
-
-    @staticmethod
-    def reseal(payload: bytes) -> bytes:
-        """Return the payload with its checksums made right, as far as it parses; for tests."""
-        return reference.resealed(payload)
 
     def _decode_groups(
         self,

@@ -27,7 +27,7 @@ from mocpack.codecs.keysine.tracks import (
     Rotation,
     Translation,
 )
-from mocpack.entropy.fields import FieldReader, FieldWriter
+from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.errors import CorruptionError
 
 I32 = npt.NDArray[np.int32]

@@ -19,7 +19,7 @@ SIZES = 40  # magnitudes that the rate table tells apart
 
 @dataclass(frozen=True)
 class Effort:
-    """Settings of the search at one level of effort; `keysine_search.h` says what each means."""
+    """Settings of the search at one level of effort; `keysine/encode/search.h` explains each."""
 
     sweeps: int
     repairs: int

@@ -1,7 +1,7 @@
 """The tracks of a clip: which channels each joint has, and what a unit of each means.
 
 Integers in (the plan), so that encoder and decoder build the same tracks; the native core builds
-them too (`keysine_plan.cpp`), and a test holds the two equal.
+them too (`keysine/decode/plan.cpp`), and a test holds the two equal.
 """
 
 from __future__ import annotations

@@ -15,7 +15,9 @@ import numpy.typing as npt
 
 from mocpack.clip import Clip, ClipHeader, promised_error
 from mocpack.codec import Candidates, Codec, Goal, Layout, Quality, Read
+from mocpack.codecs.rd_pca import cobra, temporal_pca
 from mocpack.codecs.rd_pca import payload as bitstream
+from mocpack.codecs.rd_pca.equalisation import kinematic_gram, noise_sensitivities
 from mocpack.codecs.rd_pca.search import equal_slopes
 from mocpack.dofs import from_dofs, is_angle, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError, UnsupportedClipError
@@ -27,8 +29,6 @@ from mocpack.metrics.papers import (
     temporal_edges,
     windowed_mean,
 )
-from mocpack.transforms import cobra, temporal_pca
-from mocpack.transforms.equalisation import kinematic_gram, noise_sensitivities
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]

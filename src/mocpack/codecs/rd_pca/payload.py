@@ -13,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.codec import Read
-from mocpack.entropy.fields import FieldReader, FieldWriter
-from mocpack.entropy.planes import (
+from mocpack.codecs.rd_pca import cobra
+from mocpack.codecs.rd_pca.temporal_pca import Trajectories
+from mocpack.coding.fields import FieldReader, FieldWriter
+from mocpack.coding.planes import (
     U8,
     decode_plane,
     decode_start,
@@ -23,8 +25,6 @@ from mocpack.entropy.planes import (
     shared_start,
 )
 from mocpack.errors import CorruptionError
-from mocpack.transforms import cobra
-from mocpack.transforms.temporal_pca import Trajectories
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]

@@ -1,0 +1,158 @@
+// From integers to motion: straight lines between keys, sine series on top, and the rotations they mean.
+#include "keysine/decode/curves.h"
+
+#include <cmath>
+
+#include "common/wide.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+namespace
+{
+
+// How many terms the series of sine and cosine take to be exact to rounding while the square of the half
+// turn is at most so much: turns up to 0.6, 2 and 2π radians.
+const double NEAR = 0.09, FAR = 1.0;
+const int NEAR_TERMS = 6, FAR_TERMS = 9, MOST_TERMS = 13;
+
+// sin(sqrt(s)) / sqrt(s) and cos(sqrt(s)) by their Taylor series in s: sums and products alone, so that
+// every machine finds the same numbers, and no branch, so that the compiler can take several at once.
+template <int Terms> inline void sine_cosine(double s, double* sine_over, double* cosine)
+{
+	double a = 1.0, b = 1.0;
+	for (int i = Terms; i > 0; --i)
+	{
+		a = 1.0 - a * s * (1.0 / double(2 * i * (2 * i + 1)));
+		b = 1.0 - b * s * (1.0 / double(2 * i * (2 * i - 1)));
+	}
+	*sine_over = a;
+	*cosine = b;
+}
+
+// Half the rotation vectors of several frames, and their squares.
+struct Halves
+{
+	double x[LONGEST_BLOCK], y[LONGEST_BLOCK], z[LONGEST_BLOCK], square[LONGEST_BLOCK];
+};
+
+MOCPACK_WIDE void halve(const double* m, const double* x, int32_t stride, int32_t count, Halves* out)
+{
+	const double *x0 = x, *x1 = x + stride, *x2 = x + 2 * stride;
+	for (int32_t t = 0; t < count; ++t)
+	{
+		double a = 0.5 * (m[0] * x0[t] + m[3] * x1[t] + m[6] * x2[t]);
+		double b = 0.5 * (m[1] * x0[t] + m[4] * x1[t] + m[7] * x2[t]);
+		double c = 0.5 * (m[2] * x0[t] + m[5] * x1[t] + m[8] * x2[t]);
+		out->x[t] = a, out->y[t] = b, out->z[t] = c;
+		out->square[t] = a * a + b * b + c * c;
+	}
+}
+
+template <int Terms>
+inline void exponentials(const Halves& halves, const double* base, int32_t count, Quat* rotations)
+{
+	Quat first = load_quat(base);
+	for (int32_t t = 0; t < count; ++t)
+	{
+		double scale, cosine;
+		sine_cosine<Terms>(halves.square[t], &scale, &cosine);
+		rotations[t] =
+			multiply(first, Quat{scale * halves.x[t], scale * halves.y[t], scale * halves.z[t], cosine});
+	}
+}
+
+MOCPACK_WIDE void near_exponentials(const Halves& h, const double* base, int32_t count, Quat* rotations)
+{
+	exponentials<NEAR_TERMS>(h, base, count, rotations);
+}
+
+MOCPACK_WIDE void far_exponentials(const Halves& h, const double* base, int32_t count, Quat* rotations)
+{
+	exponentials<FAR_TERMS>(h, base, count, rotations);
+}
+
+MOCPACK_WIDE void all_exponentials(const Halves& h, const double* base, int32_t count, Quat* rotations)
+{
+	exponentials<MOST_TERMS>(h, base, count, rotations);
+}
+
+void vector_rotations(const Track& track, const double* x, int32_t stride, int32_t count, Quat* rotations)
+{
+	Halves halves;
+	halve(track.axes, x, stride, count, &halves);
+	double largest = 0;
+	for (int32_t t = 0; t < count; ++t)
+		largest = halves.square[t] > largest ? halves.square[t] : largest;
+	auto turn = largest <= NEAR ? near_exponentials : largest <= FAR ? far_exponentials : all_exponentials;
+	turn(halves, track.base, count, rotations);
+}
+
+void quaternion_rotations(const double* x, int32_t stride, int32_t count, Quat* rotations)
+{
+	for (int32_t t = 0; t < count; ++t)
+	{
+		Quat q = {x[t], x[stride + t], x[2 * stride + t], x[3 * stride + t]};
+		double square = q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w;
+		double scale = square > 0 ? 1.0 / std::sqrt(square) : 0.0;
+		rotations[t] = {scale * q.x, scale * q.y, scale * q.z, square > 0 ? scale * q.w : 1.0};
+	}
+}
+
+} // namespace
+
+void fill_sines(double* table, int32_t length)
+{
+	const double PI = 3.14159265358979323846;
+	int32_t stride = padded(length);
+	double turn[2 * LONGEST_BLOCK];
+	double scale = std::sqrt(2.0 / length);
+	for (int32_t i = 0; i < 2 * length; ++i)
+		turn[i] = scale * std::sin(PI * double(i) / double(length));
+	for (int32_t k = 0; k < length; ++k)
+		for (int32_t t = 0, at = 0; t < stride; ++t)
+		{
+			table[k * stride + t] = t < length ? turn[at] : 0.0;
+			at += k;
+			at -= at >= 2 * length ? 2 * length : 0;
+		}
+}
+
+MOCPACK_WIDE void block_values(double* values, const double* sines, int32_t length, double key,
+							   double next_key, const int32_t* coefficients, double step)
+{
+	int32_t stride = padded(length);
+	double slope = (next_key - key) / double(length);
+	for (int32_t t = 0; t < length; ++t)
+		values[t] = key + slope * double(t);
+	for (int32_t k = 1; k < length; ++k)
+	{
+		if (!coefficients[k])
+			continue;
+		const double* row = sines + k * stride;
+		double size = step * double(coefficients[k]);
+		for (int32_t t = 0; t < length; ++t)
+			values[t] += size * row[t];
+	}
+}
+
+void track_rotations(const Track& track, const double* values, int32_t stride, int32_t count, Quat* rotations)
+{
+	if (track.kind == VECTOR_TRACK)
+		vector_rotations(track, values, stride, count, rotations);
+	else
+		quaternion_rotations(values, stride, count, rotations);
+}
+
+void track_translations(const Track& track, const double* values, int32_t stride, int32_t count, Vec3* places)
+{
+	double scale = track.axes[0];
+	for (int32_t t = 0; t < count; ++t)
+		places[t] = {track.base[0] + scale * values[t], track.base[1] + scale * values[stride + t],
+					 track.base[2] + scale * values[2 * stride + t]};
+}
+
+} // namespace keysine
+} // namespace mocpack

@@ -1,0 +1,173 @@
+// A grid in time, decoded: the numbers of a group to the channels of its frames.
+#include "keysine/decode/grid.h"
+
+#include "keysine/decode/curves.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+namespace
+{
+
+const double BLEND_FORGETTING = 0.98, BLEND_PULL = 100.0;
+const size_t MOST_INPUTS =
+	4 + 2 * (3 + 4 + 4); // own, then two each of the track's, its parent's and grandparent's
+
+// A track has at most four channels, and each is looked at twice.
+size_t most_inputs(size_t own, size_t reach)
+{
+	return own + 2 * 3 + 2 * 4 * (reach - 1);
+}
+
+// The track that tells most about another: the rotation it hangs from; for the root's, its translation.
+int32_t track_above(const Plan& plan, int32_t t)
+{
+	const Track& track = plan.tracks[t];
+	if (track.kind != POSITION_TRACK && track.parent >= 0)
+		return track.parent;
+	if (track.kind != POSITION_TRACK)
+		return t > 0 && track.joint == 0 ? t - 1 : -1;
+	for (int32_t j = plan.skeleton->parents[track.joint]; j >= 0; j = plan.skeleton->parents[j])
+		for (int32_t other = t; other-- > 0;)
+			if (plan.tracks[other].joint == j && plan.tracks[other].kind != POSITION_TRACK)
+				return other;
+	return -1;
+}
+
+// What a predictor of one column looks at.
+struct Inputs
+{
+	size_t count = 0;
+	int32_t columns[MOST_INPUTS];
+	uint8_t lags[MOST_INPUTS];
+
+	void add(int32_t column, int32_t lag)
+	{
+		columns[count] = column, lags[count++] = uint8_t(lag);
+	}
+	void add_recent(const Track& track, int32_t own)
+	{
+		for (int32_t c = track.first_channel; c < track.first_channel + track.channels; ++c)
+		{
+			if (c < own)
+				add(c, 0);
+			if (c != own)
+				add(c, 1);
+		}
+	}
+};
+
+// `above` (tracks) has the track above each.
+Inputs inputs_of(const Plan& plan, const int32_t* above, int32_t t, int32_t column, int32_t own,
+				 int32_t reach)
+{
+	Inputs inputs;
+	for (int32_t lag = 1; lag <= own; ++lag)
+		inputs.add(column, lag);
+	for (int32_t relative = t; reach > 0 && relative >= 0; relative = above[relative], --reach)
+		inputs.add_recent(plan.tracks[relative], column);
+	return inputs;
+}
+
+} // namespace
+
+const Forecast& forecast_of(bool thorough)
+{
+	static const Forecast forecasts[2] = {
+		{1, {0.99}, {3}, {2}, {4}, 30, 10.0},
+		{2, {0.98, 0.998}, {4, 3}, {1, 3}, {2, 1}, 30, 4.0},
+	};
+	return forecasts[thorough];
+}
+
+GridSeries::GridSeries(const Plan& plan, bool thorough, const uint8_t* told, Arena* arena)
+{
+	const Forecast& f = forecast_of(thorough);
+	size_t channels = plan.channel_count, most = channels * f.predictors;
+	uint32_t* starts = arena->take<uint32_t>(most + 1);
+	int32_t* columns = arena->take<int32_t>(most * MOST_INPUTS);
+	uint8_t* lags = arena->take<uint8_t>(most * MOST_INPUTS);
+	int32_t* above = arena->take<int32_t>(plan.track_count);
+	uint32_t* sizes = arena->take<uint32_t>(channels);
+	model = {channels, f.predictors, f.forgetting, f.periods, f.warm, f.caution, BLEND_FORGETTING, BLEND_PULL,
+			 1,		   starts,		 columns,	   lags,	  sizes};
+	if (!starts)
+	{
+		size_t doubles = 0; // at most
+		for (size_t p = 0; p < f.predictors; ++p)
+			doubles += channels * Recursive::doubles(most_inputs(f.own[p], f.reach[p]));
+		arena->take<uint8_t>(series::fixed_size(channels) + doubles * sizeof(double));
+		return;
+	}
+	for (size_t c = 0; c < channels; ++c)
+		sizes[c] = told_size(told[c]);
+	for (int32_t t = 0; t < int32_t(plan.track_count); ++t)
+		above[t] = track_above(plan, t);
+	size_t at = 0;
+	uint32_t* start = starts;
+	for (int32_t t = 0; t < int32_t(plan.track_count); ++t)
+		for (int32_t c = 0; c < plan.tracks[t].channels; ++c)
+			for (size_t p = 0; p < f.predictors; ++p)
+			{
+				int32_t column = plan.tracks[t].first_channel + c;
+				Inputs inputs;
+				if (told[column] > QUIET)
+					inputs = inputs_of(plan, above, t, column, f.own[p], f.reach[p]);
+				*start++ = uint32_t(at);
+				for (size_t i = 0; i < inputs.count; ++i, ++at)
+					columns[at] = inputs.columns[i], lags[at] = inputs.lags[i];
+			}
+	*start = uint32_t(at);
+	scratch = arena->take<uint8_t>(series::scratch_size(&model));
+}
+
+GridGroup::GridGroup(const mocpack_KeysineHead& head, Arena* arena)
+	: series(head.plan, head.thorough, head.told, arena)
+{
+	size_t channels = head.plan.channel_count;
+	stride = padded(int32_t(head.cut.longest_block()));
+	numbers = arena->take<int32_t>(2 * channels);
+	finer = arena->take<uint8_t>(head.plan.track_count);
+	curves = arena->take<double>(channels * size_t(stride));
+}
+
+mocpack_Status read_grid(const mocpack_KeysineHead& head, const int32_t* key, int32_t length,
+						 const uint8_t* body, size_t size, GridGroup* group)
+{
+	const Plan& plan = head.plan;
+	size_t channels = plan.channel_count;
+	series::Coder series = group->series.start();
+	GridReader reader = {{RangeDecoder(body, size)}};
+	GridRows<GridReader> rows(reader, plan, series, group->finer);
+	std::memset(group->numbers, 0, 2 * channels * sizeof(int32_t));
+	for (int32_t f = 0; f < length; ++f)
+	{
+		if (f)
+			rows.begin_row();
+		for (size_t t = 0; t < plan.track_count; ++t)
+		{
+			const Track& track = plan.tracks[t];
+			GridPlace place = {};
+			if (f)
+				rows.track(t, group->numbers + channels, &place);
+			double step = step_of(head.unit, head.grid_steps[t]);
+			for (int32_t c = 0; c < track.channels; ++c)
+			{
+				size_t channel = size_t(track.first_channel + c);
+				group->curves[channel * size_t(group->stride) + size_t(f)] =
+					track.key_step * key[channel] + step * place.steps(c);
+			}
+		}
+		if (f)
+			rows.end_row();
+		std::memcpy(group->numbers, group->numbers + channels, channels * sizeof(int32_t));
+		if (reader.coder.exhausted())
+			return MOCPACK_TRUNCATED;
+	}
+	return reader.coder.all_read() ? MOCPACK_OK : MOCPACK_CORRUPT;
+}
+
+} // namespace keysine
+} // namespace mocpack

@@ -1,0 +1,169 @@
+// A grid in time: the second mode of `keysine`, for bounds so tight that a transform no longer pays.
+//
+// Between two keys every frame stands on a grid around the first of them: whole numbers of a track's steps,
+// predicted in time and from track to track by a series (series_coder.h). Where that is too coarse, a track's
+// grid is 2, 4, … times as fine in that frame. Written and read by one and the same text.
+#pragma once
+#include "common/arena.h"
+#include "common/series_coder.h"
+#include "keysine/decode/head.h"
+#include "keysine/decode/models.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+const size_t MOST_GRID_CHANNELS = 4096; // each takes a few kilobytes of memory, however short the clip
+const int MOST_FINER = 15;				// a frame's grid is at most 2^15 times as fine as its track's
+const int QUIET = 15;					// channels that are told no more are not predicted by least squares
+const int MOST_TOLD = 55;				// half octaves of 1/256 step, that prediction may be off at first
+
+// How the numbers are predicted: QUICK or THOROUGH of docs/series.md, without mirrored joints.
+struct Forecast
+{
+	size_t predictors;
+	double forgetting[3];
+	uint8_t own[3], reach[3], periods[3];
+	uint32_t warm;
+	double caution;
+};
+
+const Forecast& forecast_of(bool thorough);
+
+// The expected error that a number of the head stands for, in 1/256 of a step.
+inline uint32_t told_size(uint32_t told)
+{
+	return told & 1 ? (181u << (told >> 1)) >> 7 : 1u << (told >> 1);
+}
+
+// Lays out the series of a plan's channels; over an empty arena only counts.
+struct GridSeries
+{
+	mocpack_SeriesModel model;
+	void* scratch;
+
+	// told: (channels), as in the head; looked at where there is memory
+	GridSeries(const Plan& plan, bool thorough, const uint8_t* told, Arena* arena);
+	series::Coder start() const
+	{
+		return series::start(&model, scratch);
+	}
+};
+
+struct GridWriter : Writer
+{
+	int operator()(Probability one, int value)
+	{
+		coder.encode(value, one);
+		return value;
+	}
+};
+
+struct GridReader : Reader
+{
+	int operator()(Probability one, int)
+	{
+		return coder.decode(one);
+	}
+};
+
+// One frame of one track, on its grid.
+struct GridPlace
+{
+	int32_t finer;	   // its steps are 2^-finer as large
+	int32_t number[4]; // in whole steps, rounded
+	int32_t digits[4]; // and what is left, in fine ones
+
+	double steps(int32_t c) const
+	{
+		return double(number[c]) + double(digits[c]) / double(1 << finer);
+	}
+};
+
+template <typename Coder> class GridRows
+{
+  public:
+	GridRows(Coder& coder, const Plan& plan, series::Coder& series, uint8_t* finer)
+		: coder_(coder), plan_(plan), series_(series), finer_(finer)
+	{
+		for (uint32_t& state : states_)
+			state = HALF_STATE;
+		for (size_t t = 0; t < plan.track_count; ++t)
+			finer_[t] = 0;
+	}
+
+	void begin_row()
+	{
+		series_.begin_row();
+		any_ = 0;
+	}
+
+	// numbers stand (rows, channels); `row` is that of this frame, and the one before stands above it.
+	void track(size_t t, int32_t* row, GridPlace* place)
+	{
+		const Track& track = plan_.tracks[t];
+		size_t first = size_t(track.first_channel), above = plan_.channel_count;
+		place->finer = level(2 * finer_[t] + any_, place->finer);
+		finer_[t] = place->finer > 0;
+		any_ |= finer_[t];
+		for (int32_t c = 0; c < track.channels; ++c)
+		{
+			int32_t* number = row + first + size_t(c);
+			*number = place->number[c] =
+				series_.next(coder_, first + size_t(c), number[-ptrdiff_t(above)], place->number[c]);
+			place->digits[c] = digits(place->finer, place->digits[c]);
+		}
+	}
+
+	void end_row()
+	{
+		series_.end_row();
+	}
+
+  private:
+	int32_t level(int context, int32_t value)
+	{
+		if (!coder_.bit(states_[context], value > 0))
+			return 0;
+		int32_t found = 1;
+		while (found < MOST_FINER && coder_.bit(states_[3 + found], value > found))
+			++found;
+		return found;
+	}
+
+	// A number of so many binary digits, around zero.
+	int32_t digits(int32_t count, int32_t value)
+	{
+		int32_t half = (1 << count) >> 1, found = 0;
+		for (int32_t k = count - 1; k >= 0; --k)
+			found = (found << 1) | coder_.coin(((value + half) >> k) & 1);
+		return found - half;
+	}
+
+	Coder& coder_;
+	const Plan& plan_;
+	series::Coder& series_;
+	uint8_t* finer_; // (tracks) whether each was finer in the row before
+	int any_ = 0;	 // whether a track before was, in this row
+	uint32_t states_[4 + MOST_FINER];
+};
+
+// Memory for the frames of a group that stand on a grid in time.
+struct GridGroup
+{
+	GridSeries series;
+	int32_t stride;
+	int32_t* numbers; // (2, channels): of a frame, after those of the one before
+	uint8_t* finer;	  // (tracks)
+	double* curves;	  // (channels, stride)
+
+	GridGroup(const mocpack_KeysineHead& head, Arena* arena);
+};
+
+// Fills the curves of `length` frames from the body of a group; the first is the key.
+mocpack_Status read_grid(const mocpack_KeysineHead& head, const int32_t* key, int32_t length,
+						 const uint8_t* body, size_t size, GridGroup* group);
+
+} // namespace keysine
+} // namespace mocpack

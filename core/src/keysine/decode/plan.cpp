@@ -1,0 +1,240 @@
+// Builds the tracks of a `keysine` clip from the integers of its header.
+#include "keysine/decode/plan.h"
+
+#include <cmath>
+
+#include "keysine/decode/rotation.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+namespace
+{
+
+bool turns(const int32_t* row)
+{
+	return row[ROTATION_KIND] >= VECTOR_ROTATION;
+}
+
+const double* resting_place(const Plan& plan, size_t joint)
+{
+	return plan.still + 7 * joint + 4;
+}
+
+bool valid(const Plan& plan)
+{
+	for (size_t j = 0; j < plan.skeleton->joint_count; ++j)
+	{
+		const int32_t* row = plan.table + PLAN_COLUMNS * j;
+		if (row[ROTATION_KIND] < 0 || row[ROTATION_KIND] > QUATERNION_ROTATION || row[TRANSLATION_KIND] < 0 ||
+			row[TRANSLATION_KIND] > MOVING_TRANSLATION || row[ROTATION_KEY_STEP] < 0 ||
+			row[ROTATION_KEY_STEP] > 63 || row[TRANSLATION_KEY_STEP] < 0 || row[TRANSLATION_KEY_STEP] > 63)
+			return false;
+	}
+	return true;
+}
+
+// Rotations and translations of what does not move; joints without translation keep their offset.
+bool fill_still(const Plan& plan)
+{
+	const mocpack_Skeleton& skeleton = *plan.skeleton;
+	size_t m = 0;
+	for (size_t j = 0; j < skeleton.joint_count; ++j)
+	{
+		const int32_t* row = plan.table + PLAN_COLUMNS * j;
+		bool translated = m < skeleton.translated_count && size_t(skeleton.translated_joints[m]) == j;
+		m += translated;
+		if (!translated && row[TRANSLATION_KIND] != REST_TRANSLATION)
+			return false;
+		double grid = row[ROTATION_KIND] == STILL_ROTATION ? plan.fine : MEAN_GRID;
+		bool rest = row[ROTATION_KIND] == REST_ROTATION;
+		Vec3 mean = {grid * row[MEAN], grid * row[MEAN + 1], grid * row[MEAN + 2]};
+		store(plan.still + 7 * j, rest ? Quat{0, 0, 0, 1} : exponential(mean));
+		double* place = plan.still + 7 * j + 4;
+		double place_grid = row[TRANSLATION_KIND] == STILL_TRANSLATION ? plan.fine : ORIGIN_GRID;
+		for (int a = 0; a < 3; ++a)
+			place[a] = row[TRANSLATION_KIND] == REST_TRANSLATION ? skeleton.offsets[3 * j + size_t(a)]
+																 : place_grid * row[ORIGIN + a];
+	}
+	return true;
+}
+
+void count_descendants(const Plan& plan)
+{
+	size_t joints = plan.skeleton->joint_count;
+	for (size_t j = 0; j < joints; ++j)
+		plan.descendants[j] = 1;
+	for (size_t j = joints; j-- > 1;)
+		plan.descendants[plan.skeleton->parents[j]] += plan.descendants[j];
+}
+
+void fill_carried(const Plan& plan)
+{
+	const mocpack_Skeleton& skeleton = *plan.skeleton;
+	for (size_t j = 0; j < skeleton.joint_count; ++j)
+	{
+		int32_t parent = skeleton.parents[j];
+		const int32_t* row = plan.table + PLAN_COLUMNS * j;
+		plan.carrier[j] = -1;
+		store(plan.carried_rotation + 4 * j, load_quat(plan.still + 7 * j));
+		store(plan.carried_offset + 3 * j, Vec3{0, 0, 0});
+		if (parent < 0 || row[TRANSLATION_KIND] == MOVING_TRANSLATION)
+			continue;
+		Vec3 place = load_vec(resting_place(plan, j));
+		if (turns(plan.table + PLAN_COLUMNS * size_t(parent)))
+		{
+			plan.carrier[j] = parent;
+			store(plan.carried_offset + 3 * j, place);
+			continue;
+		}
+		Quat turn = load_quat(plan.carried_rotation + 4 * parent);
+		plan.carrier[j] = plan.carrier[parent];
+		store(plan.carried_offset + 3 * j, load_vec(plan.carried_offset + 3 * parent) + rotate(turn, place));
+		store(plan.carried_rotation + 4 * j, multiply(turn, load_quat(plan.still + 7 * j)));
+	}
+}
+
+void add_inertia(double* matrix, double weight, Vec3 o)
+{
+	double v[3] = {o.x, o.y, o.z}, square = dot(o, o);
+	for (int a = 0; a < 3; ++a)
+		for (int b = 0; b < 3; ++b)
+			matrix[3 * a + b] += weight * ((a == b ? square : 0.0) - v[a] * v[b]);
+}
+
+// How far a small turn of each joint moves what it carries: symmetric matrices, in square metres.
+void fill_inertia(const Plan& plan)
+{
+	const mocpack_Skeleton& skeleton = *plan.skeleton;
+	for (size_t i = 0; i < 9 * skeleton.joint_count; ++i)
+		plan.inertia[i] = i % 9 % 4 == 0 ? 2.0 / 3.0 * SHELL * SHELL : 0.0;
+	for (size_t k = 0; k < skeleton.joint_count; ++k)
+		if (plan.carrier[k] >= 0 && (turns(plan.table + PLAN_COLUMNS * k) || plan.descendants[k] == 1))
+			add_inertia(plan.inertia + 9 * plan.carrier[k], std::pow(double(plan.descendants[k]), SPREAD),
+						load_vec(plan.carried_offset + 3 * k));
+	for (size_t e = 0; e < skeleton.end_count; ++e)
+	{
+		size_t k = size_t(skeleton.end_joints[e]);
+		Vec3 end = load_vec(skeleton.end_sites + 3 * e);
+		if (turns(plan.table + PLAN_COLUMNS * k))
+			add_inertia(plan.inertia + 9 * k, 1.0, end);
+		else if (plan.carrier[k] >= 0)
+			add_inertia(plan.inertia + 9 * plan.carrier[k], 1.0,
+						load_vec(plan.carried_offset + 3 * k) +
+							rotate(load_quat(plan.carried_rotation + 4 * k), end));
+	}
+}
+
+int32_t vector_family(int32_t descendants)
+{
+	int32_t family = 4;
+	for (int32_t limit = 1; descendants > limit && family < 9; limit *= 2)
+		++family;
+	return family;
+}
+
+void add_track(Plan* plan, const Track& track)
+{
+	plan->tracks[plan->track_count++] = track;
+	plan->channel_count += size_t(track.channels);
+}
+
+void add_position(Plan* plan, size_t j)
+{
+	const int32_t* row = plan->table + PLAN_COLUMNS * j;
+	Track track = {int32_t(j), POSITION_TRACK, 3, int32_t(plan->channel_count), -1, j ? 1 : 0, {}, {}, 0};
+	for (int a = 0; a < 3; ++a)
+		track.base[a] = plan->still[7 * j + 4 + size_t(a)];
+	for (int a = 0; a < 3; ++a)
+		track.axes[4 * a] = 1.0 / std::pow(double(plan->descendants[j]), 0.5 * SPREAD);
+	track.key_step = 0.8 * step_of(plan->unit, row[TRANSLATION_KEY_STEP]);
+	add_track(plan, track);
+}
+
+void add_rotation(Plan* plan, size_t j, int32_t parent_track)
+{
+	const int32_t* row = plan->table + PLAN_COLUMNS * j;
+	bool vector = row[ROTATION_KIND] == VECTOR_ROTATION;
+	int32_t family = vector ? vector_family(plan->descendants[j]) : j ? 3 : 2;
+	Track track = {int32_t(j),
+				   vector ? VECTOR_TRACK : QUATERNION_TRACK,
+				   vector ? 3 : 4,
+				   int32_t(plan->channel_count),
+				   parent_track,
+				   family,
+				   {},
+				   {},
+				   0};
+	const double* inertia = plan->inertia + 9 * j;
+	store(track.base, vector ? load_quat(plan->still + 7 * j) : Quat{0, 0, 0, 1});
+	if (vector)
+	{
+		double grid = plan->basis_grid;
+		Vec3 basis = {grid * row[BASIS], grid * row[BASIS + 1], grid * row[BASIS + 2]};
+		double root[9], turn[9];
+		inverse_square_root(inertia, root);
+		matrix_of(exponential(basis), turn);
+		// column c of axes = root * (column c of turn)
+		for (int c = 0; c < 3; ++c)
+			for (int a = 0; a < 3; ++a)
+				track.axes[3 * c + a] =
+					root[3 * a] * turn[c] + root[3 * a + 1] * turn[3 + c] + root[3 * a + 2] * turn[6 + c];
+	}
+	else
+		track.axes[0] = 0.5 / std::sqrt((inertia[0] + inertia[4] + inertia[8]) / 3.0);
+	track.key_step = 0.8 * step_of(plan->unit, row[ROTATION_KEY_STEP]);
+	add_track(plan, track);
+}
+
+template <typename T> T* take(uint8_t*& at, size_t count)
+{
+	T* found = reinterpret_cast<T*>(at);
+	at += (count * sizeof(T) + 15) / 16 * 16;
+	return found;
+}
+
+} // namespace
+
+size_t plan_size(size_t joints)
+{
+	return joints * (23 * sizeof(double) + 3 * sizeof(int32_t) + 2 * sizeof(Track)) + 9 * 16;
+}
+
+bool build_plan(Plan* plan, void* memory)
+{
+	size_t joints = plan->skeleton->joint_count;
+	uint8_t* at = static_cast<uint8_t*>(memory);
+	plan->still = take<double>(at, 7 * joints);
+	plan->carried_offset = take<double>(at, 3 * joints);
+	plan->carried_rotation = take<double>(at, 4 * joints);
+	plan->inertia = take<double>(at, 9 * joints);
+	plan->tracks = take<Track>(at, 2 * joints);
+	plan->descendants = take<int32_t>(at, joints);
+	plan->carrier = take<int32_t>(at, joints);
+	int32_t* rotation_track = take<int32_t>(at, joints); // of each joint or its nearest ancestor
+	plan->track_count = plan->channel_count = 0;
+	if (!valid(*plan) || !fill_still(*plan))
+		return false;
+	count_descendants(*plan);
+	fill_carried(*plan);
+	fill_inertia(*plan);
+	for (size_t j = 0; j < joints; ++j)
+	{
+		int32_t parent = plan->skeleton->parents[j];
+		int32_t above = parent >= 0 ? rotation_track[parent] : -1;
+		if (plan->table[PLAN_COLUMNS * j + TRANSLATION_KIND] == MOVING_TRANSLATION)
+			add_position(plan, j);
+		rotation_track[j] = above;
+		if (turns(plan->table + PLAN_COLUMNS * j))
+		{
+			rotation_track[j] = int32_t(plan->track_count);
+			add_rotation(plan, j, above);
+		}
+	}
+	return true;
+}
+
+} // namespace keysine
+} // namespace mocpack

@@ -1,0 +1,87 @@
+// The derivative of rotation vectors, and small symmetric matrices, for `keysine`.
+#pragma once
+#include "common/rotation_vector.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+// Rows of the rotation matrix of q.
+inline void matrix_of(Quat q, double* m)
+{
+	m[0] = 1 - 2 * (q.y * q.y + q.z * q.z), m[1] = 2 * (q.x * q.y - q.z * q.w),
+	m[2] = 2 * (q.x * q.z + q.y * q.w);
+	m[3] = 2 * (q.x * q.y + q.z * q.w), m[4] = 1 - 2 * (q.x * q.x + q.z * q.z),
+	m[5] = 2 * (q.y * q.z - q.x * q.w);
+	m[6] = 2 * (q.x * q.z - q.y * q.w), m[7] = 2 * (q.y * q.z + q.x * q.w),
+	m[8] = 1 - 2 * (q.x * q.x + q.y * q.y);
+}
+
+// The right Jacobian of the exponential at v, by rows: exp(v + d) ≈ exp(v) exp(J d).
+inline void right_jacobian(Vec3 v, double* j)
+{
+	double square = dot(v, v), a, b;
+	if (square < 1.0)
+	{
+		// (1 - cos x) / x² and (x - sin x) / x³ by their series, to 1e-9
+		a = 0.5 -
+			square / 24 * (1 - square / 30 * (1 - square / 56 * (1 - square / 90 * (1 - square / 132))));
+		b = 1.0 / 6 - square / 120 * (1 - square / 42 * (1 - square / 72 * (1 - square / 110)));
+	}
+	else
+	{
+		double angle = std::sqrt(square);
+		a = (1 - std::cos(angle)) / square;
+		b = (angle - std::sin(angle)) / (square * angle);
+	}
+	double k[9] = {0, -v.z, v.y, v.z, 0, -v.x, -v.y, v.x, 0};
+	double vv[3] = {v.x, v.y, v.z};
+	for (int r = 0; r < 3; ++r)
+		for (int c = 0; c < 3; ++c)
+			j[3 * r + c] = (r == c ? 1.0 - b * square : 0.0) - a * k[3 * r + c] + b * vv[r] * vv[c];
+}
+
+// The symmetric matrix whose square is the inverse of m, symmetric and positive; Jacobi's rotations.
+inline void inverse_square_root(const double* m, double* root)
+{
+	double a[9], v[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+	for (int i = 0; i < 9; ++i)
+		a[i] = m[i];
+	for (int sweep = 0; sweep < 12; ++sweep)
+		for (int p = 0; p < 2; ++p)
+			for (int q = p + 1; q < 3; ++q)
+			{
+				double apq = a[3 * p + q];
+				if (std::fabs(apq) <= 1e-300)
+					continue;
+				double theta = 0.5 * (a[4 * q] - a[4 * p]) / apq;
+				double t = (theta < 0 ? -1.0 : 1.0) / (std::fabs(theta) + std::sqrt(theta * theta + 1.0));
+				double c = 1.0 / std::sqrt(t * t + 1.0), s = t * c;
+				for (int k = 0; k < 3; ++k) // columns, then rows
+				{
+					double x = a[3 * k + p], y = a[3 * k + q];
+					a[3 * k + p] = c * x - s * y, a[3 * k + q] = s * x + c * y;
+				}
+				for (int k = 0; k < 3; ++k)
+				{
+					double x = a[3 * p + k], y = a[3 * q + k];
+					a[3 * p + k] = c * x - s * y, a[3 * q + k] = s * x + c * y;
+				}
+				for (int k = 0; k < 3; ++k)
+				{
+					double x = v[3 * k + p], y = v[3 * k + q];
+					v[3 * k + p] = c * x - s * y, v[3 * k + q] = s * x + c * y;
+				}
+			}
+	for (int r = 0; r < 3; ++r)
+		for (int c = 0; c < 3; ++c)
+		{
+			root[3 * r + c] = 0;
+			for (int k = 0; k < 3; ++k)
+				root[3 * r + c] += v[3 * r + k] * v[3 * c + k] / std::sqrt(a[4 * k]);
+		}
+}
+
+} // namespace keysine
+} // namespace mocpack

@@ -1,0 +1,339 @@
+// Puts a group of a `keysine` clip on a grid in time: frame by frame, joint by joint down the skeleton.
+//
+// A track may take any place around its target that keeps all it carries inside their allowances. Some ways
+// to write the joints so far are kept side by side (a beam): those that cost least, by the bits that lie
+// between their places and what the series predicts, and by how near the edge they leave what hangs from
+// them. Where no place is inside, the track's grid is made finer in this frame. A fine enough place at the
+// true rotation moves what it carries no further than its own origin is, which is inside; so the search
+// always ends.
+#include <cmath>
+#include <cstring>
+
+#include "keysine/decode/curves.h"
+#include "keysine/decode/grid.h"
+#include "keysine/encode/pose.h"
+
+using namespace mocpack;
+using namespace mocpack::keysine;
+
+namespace
+{
+
+const int UNCOMPENSATED = 4; // from so much finer on, tracks aim at their true rotation
+const double INSIDE = 0.998; // of the squared allowance, that the linear estimate may fill
+const double SMALLEST_ERROR = 0.35, NATS_TO_BITS = 1.4427;
+const double FINER_BITS = 6.0; // what it costs to say that a grid is finer
+const size_t MOST_PLACES = 81; // around a target, of four channels
+
+// One more track of one of the ways that are kept.
+struct Proposal
+{
+	int32_t way;
+	double bits; // of the way, with this track
+	double cost; // and what its errors are worth
+	GridPlace place;
+};
+
+// Ways to write the tracks of a frame so far, (ways, …) each. Slot w of the scene is what way w decodes to.
+struct Ways
+{
+	Scene scene;
+	double* bits;		 // (ways)
+	double* differences; // (ways, channels) to the frame before, in steps
+	GridPlace* places;	 // (ways, tracks)
+};
+
+class GridCoder
+{
+  public:
+	GridCoder(const mocpack_KeysineEncoder* encoder, int32_t ways, Arena* arena)
+		: e_(*encoder), plan_(encoder->plan),
+		  series_(encoder->plan, encoder->job.thorough != 0, encoder->job.told, arena)
+	{
+		most_ = ways;
+		size_t channels = plan_.channel_count, joints = plan_.skeleton->joint_count, most = size_t(most_);
+		size_t points = size_t(e_.rig.most > 1 ? e_.rig.most : 1);
+		lay_out_scene(&now_.scene, arena, joints, most_);
+		then_.scene = now_.scene; // the same source, decoded otherwise
+		then_.scene.decoded_position = arena->take<Vec3>(joints * most);
+		then_.scene.decoded_rotation = arena->take<Quat>(joints * most);
+		for (Ways* side : {&now_, &then_})
+		{
+			side->bits = arena->take<double>(most);
+			side->differences = arena->take<double>(most * channels);
+			side->places = arena->take<GridPlace>(most * plan_.track_count);
+		}
+		lay_out_problem(&problem_, e_.rig, arena);
+		frames_ = arena->take<size_t>(most);
+		proposals_ = arena->take<Proposal>(most * MOST_PLACES);
+		numbers_ = arena->take<int32_t>(2 * channels);
+		finer_ = arena->take<uint8_t>(plan_.track_count);
+		gap_ = arena->take<double>(3 * points);
+		units_ = arena->take<double>(12 * points);
+	}
+
+	// Writes the rows of a group; errors (channels) may be null.
+	bool run(size_t group, const int32_t* keys, GridWriter* writer, double* errors)
+	{
+		size_t from = e_.cut.key_frame(group), to = e_.cut.key_frame(group + 1),
+			   channels = plan_.channel_count;
+		keys_ = keys;
+		series::Coder coder = series_.start();
+		series_coder_ = &coder;
+		GridRows<GridWriter> rows(*writer, plan_, coder, finer_);
+		std::memset(numbers_, 0, 2 * channels * sizeof(int32_t));
+		for (size_t frame = from + 1; frame < to; ++frame)
+		{
+			if (!find_places(frame))
+				return false;
+			rows.begin_row();
+			for (size_t t = 0; t < plan_.track_count; ++t)
+				rows.track(t, numbers_ + channels, now_.places + t);
+			rows.end_row();
+			std::memcpy(numbers_, numbers_ + channels, channels * sizeof(int32_t));
+		}
+		for (size_t c = 0; errors && c < channels; ++c)
+			errors[c] += to > from + 1 ? double(coder.columns[c].size.slow) : 0.0;
+		return true;
+	}
+
+  private:
+	// The places of all tracks in one frame: the first way, when all is done.
+	bool find_places(size_t frame)
+	{
+		for (int32_t w = 0; w < most_; ++w)
+			frames_[w] = frame;
+		fill_scene(&now_.scene, e_.job, frames_);
+		count_ = 1, now_.bits[0] = 0;
+		size_t t = 0;
+		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)
+		{
+			if (moves(plan_, t, j))
+			{
+				if (!extend(t++))
+					return false;
+			}
+			else
+				for (int32_t w = 0; w < count_; ++w)
+					place_still(plan_, now_.scene, j, w);
+			if (turns(plan_, t, j))
+			{
+				if (!extend(t++))
+					return false;
+			}
+			else
+				for (int32_t w = 0; w < count_; ++w)
+					turn_still(plan_, now_.scene, j, w);
+		}
+		return true;
+	}
+
+	// Goes one track further in all ways, and keeps the best.
+	bool extend(size_t t)
+	{
+		int32_t kept = 0;
+		// what seems inside may turn out not to be
+		for (int32_t finer = 0; finer <= MOST_FINER && !kept; ++finer)
+		{
+			proposed_ = 0;
+			for (int32_t w = 0; w < count_; ++w)
+				propose(t, w, finer);
+			kept = keep_best(t);
+		}
+		Ways other = now_;
+		now_ = then_, then_ = other;
+		count_ = kept;
+		return kept > 0;
+	}
+
+	int32_t keep_best(size_t t)
+	{
+		const Track& track = plan_.tracks[t];
+		int32_t kept = 0;
+		while (kept < most_ && proposed_)
+		{
+			Proposal best = take_best();
+			copy_way(best.way, kept);
+			double values[4];
+			for (int32_t c = 0; c < track.channels; ++c)
+			{
+				size_t channel = size_t(track.first_channel + c);
+				values[c] =
+					track.key_step * keys_[channel] + e_.steps[e_.job.grid_steps[t]] * best.place.steps(c);
+				then_.differences[size_t(kept) * plan_.channel_count + channel] =
+					double(best.place.number[c]) - double(numbers_[channel]);
+			}
+			if (settle_pose(e_, then_.scene, track, kept, values) > 1.0)
+				continue;
+			then_.bits[kept] = best.bits;
+			then_.places[size_t(kept) * plan_.track_count + t] = best.place;
+			++kept;
+		}
+		return kept;
+	}
+
+	void copy_way(int32_t from, int32_t to)
+	{
+		size_t channels = plan_.channel_count, tracks = plan_.track_count;
+		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)
+		{
+			size_t a = now_.scene.at(j, from), b = now_.scene.at(j, to);
+			then_.scene.decoded_position[b] = now_.scene.decoded_position[a];
+			then_.scene.decoded_rotation[b] = now_.scene.decoded_rotation[a];
+		}
+		std::memcpy(then_.differences + size_t(to) * channels, now_.differences + size_t(from) * channels,
+					channels * sizeof(double));
+		std::memcpy(then_.places + size_t(to) * tracks, now_.places + size_t(from) * tracks,
+					tracks * sizeof(GridPlace));
+	}
+
+	Proposal take_best()
+	{
+		size_t best = 0;
+		for (size_t i = 1; i < proposed_; ++i)
+			if (proposals_[i].cost < proposals_[best].cost)
+				best = i;
+		Proposal found = proposals_[best];
+		proposals_[best] = proposals_[--proposed_];
+		return found;
+	}
+
+	// Adds the places that a way may take, on the coarsest grid that has any, from `finer` on.
+	void propose(size_t t, int32_t w, int32_t finer)
+	{
+		const Track& track = plan_.tracks[t];
+		foretell(track, w);
+		size_t before = proposed_;
+		set_problem(&problem_, e_, now_.scene, track, w, finer < UNCOMPENSATED);
+		for (; finer <= MOST_FINER && proposed_ == before; ++finer)
+		{
+			if (finer == UNCOMPENSATED)
+				set_problem(&problem_, e_, now_.scene, track, w, false);
+			add_places(track, e_.steps[e_.job.grid_steps[t]], finer, w);
+		}
+	}
+
+	// What the series expects of the track's channels, each as if those before it came as expected.
+	void foretell(const Track& track, int32_t w)
+	{
+		double* differences = now_.differences + size_t(w) * plan_.channel_count;
+		std::memcpy(&series_coder_->difference(0, 0), differences,
+					size_t(track.first_channel) * sizeof(double));
+		for (int32_t c = 0; c < track.channels; ++c)
+		{
+			size_t column = size_t(track.first_channel + c);
+			double change = series_coder_->predict(column);
+			series_coder_->difference(0, column) = change;
+			expected_[c] = double(numbers_[column]) + change;
+			double error = double(series_coder_->columns[column].size.expected()) / 256.0;
+			rate_[c] = NATS_TO_BITS / (error > SMALLEST_ERROR ? error : SMALLEST_ERROR);
+		}
+	}
+
+	void add_places(const Track& track, double step, int32_t finer, int32_t w)
+	{
+		int32_t points3 = 3 * problem_.points, parts = 1 << finer, count = 1;
+		double size = step / parts, nearest[4];
+		for (int32_t c = 0; c < track.channels; ++c)
+		{
+			double key = track.key_step * keys_[track.first_channel + c];
+			nearest[c] = std::floor((problem_.target[c] - key) / size + 0.5);
+			if (!(std::fabs(nearest[c]) < 1e9))
+				return;
+			double away = key + nearest[c] * size - problem_.target[c];
+			for (int32_t i = 0; i < points3; ++i)
+			{
+				double move = problem_.moves[c * points3 + i];
+				gap_[i] = (c ? gap_[i] : problem_.start[i]) + move * away;
+				units_[c * points3 + i] = move * size;
+			}
+			count *= 3;
+		}
+		double start = now_.bits[w] + (finer ? FINER_BITS + double(finer * track.channels) : 0.0);
+		for (int32_t k = 0; k < count; ++k)
+		{
+			int32_t offsets[4], rest = k;
+			for (int32_t c = 0; c < track.channels; ++c, rest /= 3)
+				offsets[c] = rest % 3 - 1;
+			double worst = excess(track.channels, offsets);
+			if (worst > INSIDE)
+				continue;
+			Proposal* p = proposals_ + proposed_++;
+			p->way = w, p->bits = start, p->place = {};
+			p->place.finer = finer;
+			for (int32_t c = 0; c < track.channels; ++c)
+			{
+				int32_t fine = int32_t(nearest[c]) + offsets[c];
+				p->place.number[c] = (fine + (parts >> 1)) >> finer;
+				p->place.digits[c] = fine - p->place.number[c] * parts;
+				p->bits += rate_[c] * std::fabs(double(p->place.number[c]) - expected_[c]);
+			}
+			p->cost = p->bits + e_.job.grid_price * worst;
+		}
+	}
+
+	double excess(int32_t channels, const int32_t* offsets) const
+	{
+		int32_t points3 = 3 * problem_.points;
+		double worst = 0;
+		for (int32_t i = 0; i < points3; i += 3)
+		{
+			double u = 0;
+			for (int32_t a = i; a < i + 3; ++a)
+			{
+				double d = gap_[a];
+				for (int32_t c = 0; c < channels; ++c)
+					d += units_[c * points3 + a] * offsets[c];
+				u += d * d;
+			}
+			worst = u > worst ? u : worst;
+		}
+		return worst;
+	}
+
+	const mocpack_KeysineEncoder& e_;
+	const Plan& plan_;
+	GridSeries series_;
+	series::Coder* series_coder_ = nullptr;
+	Ways now_, then_;
+	int32_t most_, count_ = 0; // ways: at most, and at present
+	Proposal* proposals_;
+	size_t proposed_ = 0;
+	PoseProblem problem_;
+	const int32_t* keys_ = nullptr;
+	size_t* frames_;
+	int32_t* numbers_; // (2, channels): of a frame, after those of the one before
+	uint8_t* finer_;
+	double *gap_, *units_;
+	double expected_[4], rate_[4]; // of the present track: numbers, and bits for each step away from them
+};
+
+} // namespace
+
+size_t mocpack::keysine::grid_scratch(const mocpack_KeysineEncoder* encoder)
+{
+	Arena arena(nullptr);
+	GridCoder(encoder, encoder->job.grid_ways, &arena);
+	return arena.used();
+}
+
+size_t mocpack::keysine::encode_grid(const mocpack_KeysineEncoder* encoder, size_t group, const int32_t* keys,
+									 uint8_t* dst, size_t dst_size, void* scratch)
+{
+	Arena arena(scratch);
+	GridCoder coder(encoder, encoder->job.grid_ways, &arena);
+	GridWriter writer = {{RangeEncoder(dst + 2, dst_size - 2)}};
+	if (!coder.run(group, keys, &writer, nullptr))
+		return 0;
+	return sealed(dst, writer.coder.finish());
+}
+
+int mocpack_keysine_grid_errors(const mocpack_KeysineEncoder* encoder, size_t group, const int32_t* keys,
+								double* sums, void* scratch)
+{
+	Arena arena(scratch);
+	GridCoder coder(encoder, 1, &arena);
+	uint8_t nothing[1];
+	GridWriter writer = {{RangeEncoder(nothing, 0)}};
+	return coder.run(group, keys, &writer, sums);
+}

@@ -1,0 +1,104 @@
+// Sets up the `keysine` encoder, and writes the keys of its segments.
+#include <cstring>
+
+#include "common/crc16.h"
+#include "keysine/decode/symbols.h"
+#include "keysine/encode/encoder.h"
+
+using namespace mocpack;
+using namespace mocpack::keysine;
+
+// Writes a body after its checksum; returns the size, 0 if it did not fit.
+size_t mocpack::keysine::sealed(uint8_t* dst, size_t body_size)
+{
+	if (!body_size)
+		return 0;
+	uint16_t crc = crc16(dst + 2, body_size);
+	dst[0] = uint8_t(crc), dst[1] = uint8_t(crc >> 8);
+	return body_size + 2;
+}
+
+size_t mocpack_keysine_axes_scratch(size_t joints)
+{
+	return plan_size(joints);
+}
+
+int mocpack_keysine_axes(const mocpack_Skeleton* skeleton, const int32_t* table, double unit, double fine,
+						 double basis_grid, double* means, double* axes, void* scratch)
+{
+	Plan plan = {};
+	plan.skeleton = skeleton, plan.table = table;
+	plan.unit = unit, plan.fine = fine, plan.basis_grid = basis_grid;
+	if (!build_plan(&plan, scratch))
+		return 0;
+	for (size_t t = 0; t < plan.track_count; ++t)
+	{
+		const Track& track = plan.tracks[t];
+		if (track.kind != VECTOR_TRACK)
+			continue;
+		std::memcpy(means + 4 * track.joint, track.base, sizeof track.base);
+		std::memcpy(axes + 9 * track.joint, track.axes, sizeof track.axes);
+	}
+	return 1;
+}
+
+size_t mocpack_keysine_encoder_size(const mocpack_KeysineJob* job)
+{
+	size_t joints = job->skeleton->joint_count;
+	return sizeof(mocpack_KeysineEncoder) + plan_size(joints) + 2 * joints * 9 * sizeof(double) +
+		   rig_point_limit(*job->skeleton) * sizeof(Point) + joints * 16 + 8 * 64;
+}
+
+mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, void* memory)
+{
+	Arena arena(memory);
+	mocpack_KeysineEncoder* e = arena.take<mocpack_KeysineEncoder>(1);
+	e->job = *job;
+	e->cut = {job->frame_count, job->block_count, job->lead};
+	if (!e->cut.valid())
+		return nullptr;
+	e->plan.skeleton = job->skeleton;
+	e->plan.table = job->table;
+	e->plan.unit = job->unit;
+	e->plan.fine = job->fine;
+	e->plan.basis_grid = job->basis_grid;
+	size_t joints = job->skeleton->joint_count;
+	if (!build_plan(&e->plan, arena.take<uint8_t>(plan_size(joints))))
+		return nullptr;
+	e->inverse_axes = arena.take<double>(18 * joints);
+	for (size_t t = 0; t < e->plan.track_count; ++t)
+		if (e->plan.tracks[t].kind == VECTOR_TRACK)
+			inverse(e->plan.tracks[t].axes, e->inverse_axes + 9 * t);
+	build_rig(&e->rig, &arena, e->plan, job->bound, job->inner, job->shrink, job->shell, job->shares);
+	for (int32_t i = 0; i < 64; ++i)
+		e->steps[i] = step_of(job->unit, i);
+	return e;
+}
+
+size_t mocpack_keysine_channel_count(const mocpack_KeysineEncoder* encoder)
+{
+	return encoder->plan.channel_count;
+}
+
+size_t mocpack_keysine_track_count(const mocpack_KeysineEncoder* encoder)
+{
+	return encoder->plan.track_count;
+}
+
+size_t mocpack_keysine_segment_encode_scratch(const mocpack_KeysineEncoder* encoder)
+{
+	return sizeof(Models) + encoder->plan.channel_count + 64;
+}
+
+size_t mocpack_keysine_encode_segment(const mocpack_KeysineEncoder* encoder, int32_t* keys, size_t count,
+									  uint8_t* dst, size_t dst_size, void* scratch)
+{
+	Arena arena(scratch);
+	Models* models = arena.take<Models>(1);
+	uint8_t* exponents = arena.take<uint8_t>(encoder->plan.channel_count);
+	start_models(models, encoder->job.model);
+	Writer writer = {RangeEncoder(dst + 2, dst_size - 2)};
+	if (!Symbols<Writer>(writer, *models, encoder->plan).keys(keys, count, exponents))
+		return 0;
+	return sealed(dst, writer.coder.finish());
+}

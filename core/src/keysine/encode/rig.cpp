@@ -1,0 +1,105 @@
+// What a rotation moves: the points whose displacement the encoder of `keysine` has to bound.
+#include "keysine/encode/rig.h"
+
+#include <cmath>
+
+namespace mocpack
+{
+namespace keysine
+{
+
+namespace
+{
+
+bool turns(const Plan& plan, size_t joint)
+{
+	return plan.table[PLAN_COLUMNS * joint + ROTATION_KIND] >= VECTOR_ROTATION;
+}
+
+// Visits every point with the joint that carries it; joints that nothing turns carry none.
+template <typename Visit>
+void visit_points(const Plan& plan, const double* allowance, double most, double shell, const double* shares,
+				  Visit visit)
+{
+	const mocpack_Skeleton& s = *plan.skeleton;
+	const Vec3 zero = {0, 0, 0};
+	size_t e = 0;
+	for (size_t k = 0; k < s.joint_count; ++k)
+	{
+		bool free = turns(plan, k), leaf = plan.descendants[k] == 1;
+		double bound = shares ? most * shares[k] : most;
+		int32_t carrier = plan.carrier[k];
+		Vec3 offset = free ? zero : load_vec(plan.carried_offset + 3 * k);
+		Quat turn = free ? Quat{0, 0, 0, 1} : load_quat(plan.carried_rotation + 4 * k);
+		if (carrier >= 0)
+		{
+			Vec3 origin = load_vec(plan.carried_offset + 3 * k);
+			double weight = free || leaf ? std::pow(double(plan.descendants[k]), SPREAD) : 0.0;
+			double room = !free && leaf ? bound : allowance[k];
+			if (dot(origin, origin) > 1e-18)
+				visit(carrier, Point{origin, zero, int32_t(k), room, weight});
+		}
+		int32_t holder = free ? int32_t(k) : carrier;
+		for (int a = 0; a < 3; ++a)
+		{
+			Vec3 axis = {a == 0 ? SHELL : 0, a == 1 ? SHELL : 0, a == 2 ? SHELL : 0};
+			if (holder >= 0)
+				visit(holder, Point{offset + rotate(turn, axis), axis, int32_t(k), shell * bound, 0.0});
+		}
+		for (; e < s.end_count && size_t(s.end_joints[e]) == k; ++e)
+		{
+			Vec3 end = load_vec(s.end_sites + 3 * e);
+			if (holder >= 0)
+				visit(holder, Point{offset + rotate(turn, end), end, int32_t(k), bound, 1.0});
+		}
+	}
+}
+
+} // namespace
+
+size_t rig_point_limit(const mocpack_Skeleton& skeleton)
+{
+	return 4 * skeleton.joint_count + skeleton.end_count;
+}
+
+void build_rig(Rig* rig, Arena* arena, const Plan& plan, double bound, double inner, double shrink,
+			   double shell, const double* shares)
+{
+	size_t joints = plan.skeleton->joint_count;
+	rig->points = arena->take<Point>(rig_point_limit(*plan.skeleton));
+	rig->first = arena->take<int32_t>(joints + 1);
+	rig->allowance = arena->take<double>(joints);
+	if (!rig->points)
+		return;
+	for (size_t j = 0; j <= joints; ++j)
+		rig->first[j] = 0;
+	for (size_t j = 0; j < joints; ++j)
+	{
+		double share = inner * std::pow(double(plan.descendants[j]), -shrink);
+		rig->allowance[j] = bound * (share < 0.95 ? share : 0.95) * (shares ? shares[j] : 1.0);
+	}
+	// what hangs from a joint can be no nearer to its place than fine steps and the joint's own origin let it
+	for (size_t j = joints; j-- > 1;)
+	{
+		double* above = rig->allowance + plan.skeleton->parents[j];
+		if (shares && *above > rig->allowance[j])
+			*above = rig->allowance[j];
+	}
+	visit_points(plan, rig->allowance, bound, shell, shares,
+				 [rig](int32_t j, const Point&) { ++rig->first[j + 1]; });
+	rig->most = 0;
+	for (size_t j = 0; j < joints; ++j)
+	{
+		rig->most = rig->first[j + 1] > rig->most ? rig->first[j + 1] : rig->most;
+		rig->first[j + 1] += rig->first[j];
+	}
+	// first[j] serves as cursor while filling, which leaves it one joint ahead
+	visit_points(plan, rig->allowance, bound, shell, shares,
+				 [rig](int32_t j, const Point& point) { rig->points[rig->first[j]++] = point; });
+	for (size_t j = joints; j > 0; --j)
+		rig->first[j] = rig->first[j - 1];
+	rig->first[0] = 0;
+}
+
+} // namespace keysine
+} // namespace mocpack

@@ -1,0 +1,39 @@
+// What a rotation moves: the points whose displacement the encoder of `keysine` has to bound.
+#pragma once
+#include "common/arena.h"
+#include "common/quaternion.h"
+#include "keysine/decode/plan.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+struct Point
+{
+	Vec3 offset;	  // in the frame of the joint that carries it, with the still joints as decoded
+	Vec3 local;		  // in the source's frame of `joint`
+	int32_t joint;	  // whose source position and rotation give the true place
+	double allowance; // metres
+	double weight;	  // in the compensation; 0: not aimed at
+};
+
+struct Rig
+{
+	Point* points;	   // grouped by the joint that carries them
+	int32_t* first;	   // (J + 1)
+	double* allowance; // (J) of each joint's origin, metres
+	int32_t most;	   // points of the joint with most
+};
+
+// Lays out and fills the rig of a plan; over an empty arena only counts.
+// bound: largest displacement of anything, `shell` times that of shell points. inner, shrink: origin
+// allowance min(0.95, inner * n^-shrink). shares: (J) of all that for the points of each joint; null: all of
+// it.
+void build_rig(Rig* rig, Arena* arena, const Plan& plan, double bound, double inner, double shrink,
+			   double shell, const double* shares);
+
+size_t rig_point_limit(const mocpack_Skeleton& skeleton);
+
+} // namespace keysine
+} // namespace mocpack

@@ -1,0 +1,100 @@
+// Source and decoded motion of some frames, joint by joint, as the `keysine` encoder sees them.
+#include <cmath>
+
+#include "keysine/encode/encoder.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+void lay_out_scene(Scene* scene, Arena* arena, size_t joints, int32_t count)
+{
+	size_t size = joints * size_t(count);
+	scene->count = count;
+	scene->position = arena->take<Vec3>(size);
+	scene->decoded_position = arena->take<Vec3>(size);
+	scene->rotation = arena->take<Quat>(size);
+	scene->decoded_rotation = arena->take<Quat>(size);
+	scene->local = arena->take<Quat>(size);
+}
+
+void fill_scene(Scene* scene, const mocpack_KeysineJob& job, const size_t* frames)
+{
+	const mocpack_Skeleton& s = *job.skeleton;
+	size_t m = 0;
+	for (size_t j = 0; j < s.joint_count; ++j)
+	{
+		bool translated = m < s.translated_count && size_t(s.translated_joints[m]) == j;
+		int32_t parent = s.parents[j];
+		for (int32_t t = 0; t < scene->count; ++t)
+		{
+			size_t frame = frames[t], at = scene->at(int32_t(j), t);
+			Quat local = load_quat(job.rotations + 4 * (frame * s.joint_count + j));
+			Vec3 place = load_vec(translated ? job.translations + 3 * (frame * s.translated_count + m)
+											 : s.offsets + 3 * j);
+			scene->local[at] = local;
+			scene->position[at] = place;
+			scene->rotation[at] = local;
+			if (parent >= 0)
+			{
+				Quat above = scene->rotation[scene->at(parent, t)];
+				scene->position[at] = scene->position[scene->at(parent, t)] + rotate(above, place);
+				scene->rotation[at] = multiply(above, local);
+			}
+		}
+		m += translated;
+	}
+}
+
+void place_still(const Plan& plan, const Scene& scene, int32_t joint, int32_t t)
+{
+	Vec3 local = load_vec(plan.still + 7 * joint + 4);
+	scene.decoded_position[scene.at(joint, t)] = placed(plan, scene, joint, t, local);
+}
+
+void turn_still(const Plan& plan, const Scene& scene, int32_t joint, int32_t t)
+{
+	int32_t parent = plan.skeleton->parents[joint];
+	Quat local = load_quat(plan.still + 7 * joint);
+	scene.decoded_rotation[scene.at(joint, t)] =
+		parent < 0 ? local : multiply(scene.decoded_rotation[scene.at(parent, t)], local);
+}
+
+void place_still(const Plan& plan, const Scene& scene, int32_t joint)
+{
+	for (int32_t t = 0; t < scene.count; ++t)
+		place_still(plan, scene, joint, t);
+}
+
+void turn_still(const Plan& plan, const Scene& scene, int32_t joint)
+{
+	for (int32_t t = 0; t < scene.count; ++t)
+		turn_still(plan, scene, joint, t);
+}
+
+double worst_point(const Rig& rig, const Scene& scene, int32_t joint, int32_t t)
+{
+	Vec3 origin = scene.decoded_position[scene.at(joint, t)];
+	Quat world = scene.decoded_rotation[scene.at(joint, t)];
+	double worst = 0;
+	for (int32_t i = rig.first[joint]; i < rig.first[joint + 1]; ++i)
+	{
+		const Point& point = rig.points[i];
+		size_t source = scene.at(point.joint, t);
+		Vec3 d = origin + rotate(world, point.offset) - scene.position[source] -
+				 rotate(scene.rotation[source], point.local);
+		double u = dot(d, d) / (point.allowance * point.allowance);
+		worst = u > worst ? u : worst;
+	}
+	return worst;
+}
+
+double origin_excess(const Rig& rig, const Scene& scene, int32_t joint, int32_t t)
+{
+	Vec3 d = scene.decoded_position[scene.at(joint, t)] - scene.position[scene.at(joint, t)];
+	return dot(d, d) / (rig.allowance[joint] * rig.allowance[joint]);
+}
+
+} // namespace keysine
+} // namespace mocpack

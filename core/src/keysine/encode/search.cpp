@@ -1,0 +1,494 @@
+// Quantisation that knows the bound: rounding, repair of what leaves its allowance, descent in bits.
+#include "keysine/encode/search.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "common/wide.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+namespace
+{
+
+const int LANES = 8;
+
+// Eight numbers side by side; compilers do not find this by themselves where there is a choice or a sum.
+typedef float Eight __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+inline const Eight& eight(const float* at)
+{
+	return *reinterpret_cast<const Eight*>(at);
+}
+
+inline float sum_of(const Eight& lanes)
+{
+	return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+}
+
+} // namespace
+
+MOCPACK_WIDE void add_wave(float* gap, const float* move, const float* wave, float size, int32_t stride,
+						   int32_t points)
+{
+	for (int32_t r = 0; r < 3 * points; ++r)
+		for (int32_t t = 0; t < stride; ++t)
+			gap[r * stride + t] += move[r * stride + t] * (size * wave[t]);
+}
+
+MOCPACK_WIDE void add_row(float* sum, const float* row, float size, int32_t stride)
+{
+	for (int32_t t = 0; t < stride; t += LANES)
+		for (int32_t l = t; l < t + LANES; ++l)
+			sum[l] += size * row[l];
+}
+
+MOCPACK_WIDE float inner_product(const float* a, const float* b, int32_t stride)
+{
+	Eight lanes = {};
+	for (int32_t t = 0; t < stride; t += LANES)
+		lanes += eight(a + t) * eight(b + t);
+	return sum_of(lanes);
+}
+
+namespace
+{
+
+const int CANDIDATES = 3; // changes that a repair evaluates exactly
+
+// Squared displacements and how they depend on the channels, point by point and frame by frame: with w of
+// channel c, the square is now + w (2 along[c] + w across[c][c]). The search asks this far more often than it
+// changes anything.
+struct Squares
+{
+	float* now;	   // (I, stride)
+	float* along;  // (C, I, stride) displacement times move
+	float* across; // (pairs of channels, I, stride) move times move
+	int32_t cells; // I * stride
+	int32_t channels;
+
+	float* of_pair(int32_t c, int32_t d) const
+	{
+		return across + ((c < d ? d * (d + 1) / 2 + c : c * (c + 1) / 2 + d)) * cells;
+	}
+};
+
+MOCPACK_WIDE void multiply_rows(const float* a, const float* b, int32_t stride, int32_t points, float* out)
+{
+	for (int32_t i = 0; i < points; ++i, a += 3 * stride, b += 3 * stride, out += stride)
+		for (int32_t t = 0; t < stride; ++t)
+			out[t] = a[t] * b[t] + a[stride + t] * b[stride + t] + a[2 * stride + t] * b[2 * stride + t];
+}
+
+// Price of the squares after `size` times `wave` of one channel; gives up above `limit`.
+MOCPACK_WIDE float price(const float* now, const float* along, const float* across, const float* wave,
+						 float size, int32_t stride, int32_t points, float over, float square, float linear,
+						 float limit)
+{
+	float total = 0;
+	for (int32_t i = 0; i < points; ++i, now += stride, along += stride, across += stride)
+	{
+		Eight lanes = {};
+		for (int32_t t = 0; t < stride; t += LANES)
+		{
+			Eight w = size * eight(wave + t);
+			Eight u = eight(now + t) + w * (2.0f * eight(along + t) + w * eight(across + t));
+			Eight beyond = u > 1.0f ? u - 1.0f : Eight{};
+			lanes += over * beyond + u * (linear + square * u);
+		}
+		total += sum_of(lanes);
+		if (total > limit)
+			break;
+	}
+	return total;
+}
+
+// Price of the squares as they are.
+MOCPACK_WIDE float price_of(const float* now, int32_t cells, float over, float square, float linear)
+{
+	Eight lanes = {};
+	for (int32_t i = 0; i < cells; i += LANES)
+	{
+		Eight u = eight(now + i), beyond = u > 1.0f ? u - 1.0f : Eight{};
+		lanes += over * beyond + u * (linear + square * u);
+	}
+	return sum_of(lanes);
+}
+
+// now += w (2 along + w across), w = size * wave
+MOCPACK_WIDE void change_squares(float* now, const float* along, const float* across, const float* wave,
+								 float size, int32_t stride, int32_t points)
+{
+	for (int32_t i = 0; i < points; ++i, now += stride, along += stride, across += stride)
+		for (int32_t t = 0; t < stride; ++t)
+		{
+			float w = size * wave[t];
+			now[t] += w * (2.0f * along[t] + w * across[t]);
+		}
+}
+
+// along += w across
+MOCPACK_WIDE void change_products(float* along, const float* across, const float* wave, float size,
+								  int32_t stride, int32_t points)
+{
+	for (int32_t i = 0; i < points; ++i, along += stride, across += stride)
+		for (int32_t t = 0; t < stride; ++t)
+			along[t] += size * wave[t] * across[t];
+}
+
+MOCPACK_WIDE float largest(const float* now, int32_t cells)
+{
+	Eight lanes = {};
+	for (int32_t i = 0; i < cells; i += LANES)
+		lanes = eight(now + i) > lanes ? eight(now + i) : lanes;
+	float most = 0;
+	for (int l = 0; l < LANES; ++l)
+		most = lanes[l] > most ? lanes[l] : most;
+	return most;
+}
+
+// Gradient by time (stride) of the price of points outside their allowance, over 2 * over.
+MOCPACK_WIDE void pull_of(const float* now, const float* along, int32_t stride, int32_t points, float* pull)
+{
+	for (int32_t t = 0; t < stride; ++t)
+		pull[t] = 0;
+	for (int32_t i = 0; i < points; ++i, now += stride, along += stride)
+		for (int32_t t = 0; t < stride; ++t)
+			pull[t] += now[t] > 1.0f ? along[t] : 0.0f;
+}
+
+int32_t size_of(int32_t value)
+{
+	return value < 0 ? -value : value;
+}
+
+int32_t least(int32_t a, int32_t b)
+{
+	return a < b ? a : b;
+}
+
+class Block
+{
+  public:
+	Block(const Problem& problem, const Effort& effort, void* scratch) : p_(problem), e_(effort)
+	{
+		int32_t cells = p_.points * p_.stride, pairs = p_.channels * (p_.channels + 1) / 2;
+		float* at = static_cast<float*>(scratch);
+		gap_ = at, at += 3 * cells;
+		squares_ = {at, at + cells, at + (1 + p_.channels) * cells, cells, p_.channels};
+		at += (1 + p_.channels + pairs) * cells;
+		pull_ = at, at += p_.stride;
+		slope_ = at, at += p_.channels * p_.stride;
+		values_ = reinterpret_cast<int32_t*>(at);
+	}
+
+	// Rounds, then repairs and descends; `best` is the cost to beat.
+	Found solve(int32_t step, float size, float best)
+	{
+		size_ = size;
+		round();
+		// what only rounding is asked of needs no more, if nothing is outside
+		if (e_.sweeps || (e_.over > 0 && worst() > 1.0f))
+			multiply();
+		price_ = whole_price();
+		for (int32_t sweep = 0; sweep < (e_.sweeps ? e_.sweeps : 1); ++sweep)
+		{
+			int32_t changes = repair();
+			if (!e_.sweeps || (sweep && e_.over > 0 && worst() > 1.0f) ||
+				(!sweep && all_bits() > 1.6f * best + 20.0f))
+				break;
+			changes += descend();
+			if (!changes)
+				break;
+		}
+		return {price_ + all_bits(), worst(), step};
+	}
+
+	const int32_t* values() const
+	{
+		return values_;
+	}
+
+	bool any() const
+	{
+		for (int32_t i = 0; i < p_.channels * p_.stride; ++i)
+			if (values_[i])
+				return true;
+		return false;
+	}
+
+  private:
+	void round()
+	{
+		std::memcpy(gap_, p_.start, sizeof(float) * size_t(3 * p_.points * p_.stride));
+		std::memset(values_, 0, sizeof(int32_t) * size_t(p_.channels * p_.stride));
+		for (int32_t c = 0; c < p_.channels; ++c)
+			if (round_channel(c))
+				add_wave(gap_, moves(c), pull_, size_, p_.stride, p_.points);
+		// only now: before rounding the displacements are large, and their squares would lose digits
+		multiply_rows(gap_, gap_, p_.stride, p_.points, squares_.now);
+	}
+
+	// The products that changes are weighed by.
+	void multiply()
+	{
+		for (int32_t c = 0; c < p_.channels; ++c)
+			multiply_rows(gap_, moves(c), p_.stride, p_.points, along(c));
+		for (int32_t c = 0; c < p_.channels && !multiplied_; ++c)
+			for (int32_t d = 0; d <= c; ++d)
+				multiply_rows(moves(c), moves(d), p_.stride, p_.points, squares_.of_pair(c, d));
+		multiplied_ = true;
+	}
+
+	// Leaves the series of what it rounds to in pull_; false if that is nothing.
+	bool round_channel(int32_t c)
+	{
+		bool any = false;
+		std::memset(pull_, 0, sizeof(float) * size_t(p_.stride));
+		for (int32_t k = 0; k < p_.n; ++k)
+		{
+			float wanted = p_.wanted[c * p_.stride + k] / size_;
+			float size = std::fabs(wanted) + e_.rounding;
+			if (!(size >= 1.0f))
+				continue;
+			int32_t value = int32_t(size < 1e9f ? size : 1e9f);
+			values_[c * p_.stride + k] = wanted > 0 ? value : -value;
+			add_row(pull_, sine(k), float(values_[c * p_.stride + k]), p_.stride);
+			any = true;
+		}
+		return any;
+	}
+
+	void move(int32_t c, int32_t k, float units)
+	{
+		float size = units * size_;
+		change_squares(squares_.now, along(c), squares_.of_pair(c, c), sine(k), size, p_.stride, p_.points);
+		for (int32_t d = 0; d < p_.channels; ++d)
+			change_products(along(d), squares_.of_pair(c, d), sine(k), size, p_.stride, p_.points);
+	}
+
+	float* along(int32_t c) const
+	{
+		return squares_.along + c * squares_.cells;
+	}
+
+	const float* moves(int32_t c) const
+	{
+		return p_.moves + 3 * c * p_.points * p_.stride;
+	}
+
+	const float* sine(int32_t k) const
+	{
+		return p_.sines + k * p_.stride;
+	}
+
+	float worst() const
+	{
+		return largest(squares_.now, squares_.cells);
+	}
+
+	float price_after(int32_t c, int32_t k, float units, float limit) const
+	{
+		return price(squares_.now, along(c), squares_.of_pair(c, c), sine(k), units * size_, p_.stride,
+					 p_.points, e_.over, e_.square, e_.linear, limit);
+	}
+
+	float whole_price() const
+	{
+		return price_of(squares_.now, squares_.cells, e_.over, e_.square, e_.linear);
+	}
+
+	float bits_at(int32_t c, int32_t k) const
+	{
+		const int32_t* row = values_ + c * p_.stride;
+		int32_t one = k > 0 ? size_of(row[k - 1]) : 0, two = k > 1 ? size_of(row[k - 2]) : 0;
+		int32_t near = one > 3 ? 7 : least(2 * one + two, 7);
+		float bits =
+			p_.rates->bits[p_.bands[k]][near][p_.before[c * p_.stride + k]][least(size_of(row[k]), 39)];
+		if (k < e_.calm_from || !row[k])
+			return bits;
+		float wanted = p_.wanted[c * p_.stride + k] / size_,
+			  added = float(row[k]) * float(row[k]) - wanted * wanted;
+		return added > 0 ? bits + e_.calm * added : bits;
+	}
+
+	// Bits of a coefficient and of the two whose contexts it is in.
+	float bits_around(int32_t c, int32_t k) const
+	{
+		float sum = 0;
+		for (int32_t e = k; e < least(k + 3, p_.n); ++e)
+			sum += bits_at(c, e);
+		return sum;
+	}
+
+	float bits_of_change(int32_t c, int32_t k, int32_t units)
+	{
+		float before = bits_around(c, k);
+		values_[c * p_.stride + k] += units;
+		float after = bits_around(c, k);
+		values_[c * p_.stride + k] -= units;
+		return after - before;
+	}
+
+	float all_bits() const
+	{
+		float sum = 0;
+		for (int32_t c = 0; c < p_.channels; ++c)
+			for (int32_t k = 0; k < p_.n; ++k)
+				sum += bits_at(c, k);
+		return sum;
+	}
+
+	void take(int32_t c, int32_t k, int32_t units, float new_price)
+	{
+		values_[c * p_.stride + k] += units;
+		move(c, k, float(units));
+		price_ = new_price;
+	}
+
+	// While a point is outside, makes the change of one unit that buys most; returns how many it made.
+	int32_t repair()
+	{
+		int32_t made = 0;
+		while (e_.over > 0 && made < e_.repairs && worst() > 1.0f)
+		{
+			int32_t channel[CANDIDATES], frequency[CANDIDATES], found = screen(channel, frequency);
+			float best = -1e-9f, best_price = 0;
+			int32_t at = -1, best_units = 0;
+			for (int32_t i = 0; i < found; ++i)
+			{
+				int32_t c = channel[i], k = frequency[i];
+				int32_t units = slope_[c * p_.stride + k] > 0 ? -1 : 1;
+				float bits = bits_of_change(c, k, units);
+				float after = price_after(c, k, float(units), price_ - bits + best);
+				if (after - price_ + bits < best)
+					best = after - price_ + bits, best_price = after, at = i, best_units = units;
+			}
+			if (at < 0)
+				break;
+			take(channel[at], frequency[at], best_units, best_price);
+			++made;
+		}
+		return made;
+	}
+
+	// The changes of one unit that promise most by the gradient, best first.
+	int32_t screen(int32_t* channel, int32_t* frequency)
+	{
+		float gain[CANDIDATES];
+		int32_t found = 0;
+		for (int32_t c = 0; c < p_.channels; ++c)
+		{
+			pull_of(squares_.now, along(c), p_.stride, p_.points, pull_);
+			for (int32_t k = 0; k < p_.n; ++k)
+			{
+				float slope = 2.0f * e_.over * inner_product(pull_, sine(k), p_.stride);
+				slope_[c * p_.stride + k] = slope;
+				float promise = std::fabs(slope) * size_;
+				if (found == CANDIDATES && promise <= gain[found - 1])
+					continue;
+				promise -= bits_of_change(c, k, slope > 0 ? -1 : 1);
+				if (promise <= 0 || (found == CANDIDATES && promise <= gain[found - 1]))
+					continue;
+				int32_t at = found < CANDIDATES ? found++ : found - 1;
+				for (; at > 0 && gain[at - 1] < promise; --at)
+					gain[at] = gain[at - 1], channel[at] = channel[at - 1], frequency[at] = frequency[at - 1];
+				gain[at] = promise, channel[at] = c, frequency[at] = k;
+			}
+		}
+		return found;
+	}
+
+	// Tries zero, one less and one more for each coefficient, from high frequencies to low.
+	int32_t descend()
+	{
+		int32_t changes = 0;
+		for (int32_t k = p_.n - 1; k >= 0; --k)
+			for (int32_t c = 0; c < p_.channels; ++c)
+				changes += improve(c, k);
+		return changes;
+	}
+
+	int32_t improve(int32_t c, int32_t k)
+	{
+		int32_t value = values_[c * p_.stride + k];
+		if (!value)
+			return 0;
+		int32_t towards = value > 0 ? -1 : 1, best_units = 0;
+		int32_t tries[3] = {-value, towards, -towards};
+		float best = -1e-9f, best_price = 0;
+		for (int32_t i = 0; i < 3; ++i)
+		{
+			if (i == 1 && size_of(value) == 1)
+				continue;
+			float bits = bits_of_change(c, k, tries[i]);
+			if (price_ - bits + best < 0)
+				continue;
+			float after = price_after(c, k, float(tries[i]), price_ - bits + best);
+			if (after - price_ + bits < best)
+				best = after - price_ + bits, best_price = after, best_units = tries[i];
+		}
+		if (best_units)
+			take(c, k, best_units, best_price);
+		return best_units != 0;
+	}
+
+	const Problem& p_;
+	const Effort& e_;
+	bool multiplied_ = false; // moves with each other, which stay the same
+	float size_ = 1, price_ = 0;
+	float *gap_, *pull_, *slope_;
+	Squares squares_;
+	int32_t* values_;
+};
+
+float step_bits(int32_t step, int32_t expected)
+{
+	return step == expected ? 0.7f : 2.0f + float(size_of(step - expected));
+}
+
+} // namespace
+
+size_t search_scratch(int32_t stride, int32_t channels, int32_t points)
+{
+	// displacements, squares, products with moves, and moves with each other; pull, slopes and values
+	int32_t cells = points * (4 + channels + channels * (channels + 1) / 2);
+	return sizeof(float) * size_t(stride) * size_t(cells + 1 + 2 * channels) + 64;
+}
+
+Found search_block(const Problem& problem, const Effort& effort, const double* steps, int32_t expected,
+				   int32_t* coefficients, void* scratch)
+{
+	Block block(problem, effort, scratch);
+	Found best = {1e30f, 0, -1};
+	bool inside = false;
+	int32_t first = effort.coarsest, last = effort.finest;
+	for (int32_t step = first; step < 62; ++step)
+	{
+		Found found = block.solve(step, float(steps[step]), best.cost);
+		bool any = block.any();
+		found.cost += any ? step_bits(step, expected) : 0.0f;
+		bool good = found.worst <= 1.0f || effort.over <= 0;
+		if (!good)
+			found.cost += 1e6f * found.worst;
+		if (found.cost < best.cost)
+		{
+			best = found;
+			std::memcpy(coefficients, block.values(),
+						sizeof(int32_t) * size_t(problem.channels * problem.stride));
+		}
+		inside = inside || good;
+		if (inside && (step >= last || found.cost > 1.5f * best.cost + 10.0f || !any ||
+					   (effort.greedy && found.cost > best.cost)))
+			break;
+		if (step >= last + 16)
+			break;
+	}
+	return best;
+}
+
+} // namespace keysine
+} // namespace mocpack

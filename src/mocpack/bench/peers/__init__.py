@@ -1,0 +1,1 @@
+"""What people would take instead, measured through the same door."""

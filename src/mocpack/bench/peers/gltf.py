@@ -1,0 +1,146 @@
+"""glTF and its optimisers as codecs: what people would take instead for games and the web.
+
+`gltfpack` and `gltf-transform` come from npm and run in node, from the folder `benchmarks/node`
+of a checkout (``make gltf-peers``) or the one that ``MOCPACK_NODE`` names. A payload is the .glb
+file that they write, so it holds the skeleton once more (about 3 kB for 31 joints).
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import shutil
+import subprocess
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
+
+from mocpack.bench.datasets import CHECKOUT
+from mocpack.bench.peers.gltf_tracks import read_motion
+from mocpack.clip import Clip, ClipHeader
+from mocpack.codec import Codec, Quality
+from mocpack.errors import CorruptionError, UsageError
+from mocpack.io import glb
+
+EXTRA_TRANSLATION_BITS = 4  # as gltfpack's own defaults have it: 12 for rotations, 16 for these
+
+
+@dataclass(frozen=True)
+class GltfPeer(Codec):
+    """A clip as .glb, rewritten by a tool."""
+
+    bitstream_version = 1
+
+    @abstractmethod
+    def request(self) -> dict[str, Any]:
+        """Return what is asked of the tool."""
+
+    def encode(self, clip: Clip) -> bytes:
+        return _rewritten(glb.write(clip), self.request())
+
+    def decode(self, payload: bytes, header: ClipHeader) -> Clip:
+        return read_motion(_rewritten(payload, {"tool": "unpack"}), header)
+
+
+@dataclass(frozen=True)
+class Gltfpack(GltfPeer):
+    """gltfpack with its highest compression and every key of the source.
+
+    Parameters
+    ----------
+    bits : int, 4..16
+        Of each component of a rotation; translations have four more.
+    """
+
+    codec_id = "gltfpack"
+    quality: ClassVar[Quality] = Quality("bits", 4, 16, grows=-1, integer=True)
+    bits: int = 12
+
+    def __post_init__(self) -> None:
+        if not 4 <= self.bits <= 16:
+            raise ValueError(f"bits must be in 4..16, got {self.bits}")
+
+    def request(self) -> dict[str, Any]:
+        precision = ["-ar", str(self.bits), "-at", str(self.bits + EXTRA_TRANSLATION_BITS)]
+        return {"tool": "gltfpack", "options": ["-cc", "-kn", "-af", "0", *precision]}
+
+
+@dataclass(frozen=True)
+class GltfTransform(GltfPeer):
+    """glTF-Transform: keys dropped within a tolerance, the rest compressed by meshoptimizer.
+
+    Where dropping keys makes the file larger, since each track then has times of its own, none is.
+
+    Parameters
+    ----------
+    tolerance : float
+        Largest difference of a component at a key that is dropped.
+    level : str
+        "medium" keeps float32; "high" rounds rotations to 16 bits and translations to 12.
+    """
+
+    codec_id = "gltf-transform"
+    quality: ClassVar[Quality] = Quality("tolerance", 1e-7, 1.0)
+    tolerance: float = 1e-4
+    level: str = "medium"
+
+    def __post_init__(self) -> None:
+        if self.level not in ("medium", "high"):
+            raise ValueError(f"level must be medium or high, got {self.level!r}")
+
+    def request(self) -> dict[str, Any]:
+        return {"tool": self.codec_id, "tolerance": self.tolerance, "level": self.level}
+
+    def encode(self, clip: Clip) -> bytes:
+        source, dense = glb.write(clip), {**self.request(), "tolerance": None}
+        return min((_rewritten(source, r) for r in (self.request(), dense)), key=len)
+
+
+GLTF_PEERS: tuple[type[Codec], ...] = (Gltfpack, GltfTransform)
+
+
+def _rewritten(data: bytes, request: dict[str, Any]) -> bytes:
+    """Return what a tool makes of a .glb file."""
+    node = _node(_folder())
+    with TemporaryDirectory(prefix="mocpack-gltf-") as folder:
+        source, target = Path(folder) / "in.glb", Path(folder) / "out.glb"
+        source.write_bytes(data)
+        asked = {**request, "input": str(source), "output": str(target)}
+        assert node.stdin is not None
+        assert node.stdout is not None
+        node.stdin.write(json.dumps(asked) + "\n")
+        node.stdin.flush()
+        answer = json.loads(node.stdout.readline() or '{"error": "node ended"}')
+        if "error" in answer:
+            raise CorruptionError(f"{request['tool']}: {answer['error']}")
+        return target.read_bytes()
+
+
+def _folder() -> Path:
+    """Return where the tools are, or say what is needed."""
+    folder = Path(os.environ.get("MOCPACK_NODE") or CHECKOUT / "benchmarks" / "node")
+    if shutil.which("node") is None or not (folder / "node_modules").is_dir():
+        raise UsageError("needs node and the packages that `make gltf-peers` installs")
+    return folder
+
+
+@cache
+def _node(folder: Path) -> subprocess.Popen[str]:
+    """Return the process that serves the tools, started at first use; it ends with ours."""
+    process = subprocess.Popen(
+        ["node", str(folder / "tools.mjs")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    atexit.register(_end, process)
+    return process
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    with process:  # closes its input, which ends it, and waits
+        pass

@@ -1,0 +1,1 @@
+"""Rows to curves, pictures and a page that needs nothing else."""

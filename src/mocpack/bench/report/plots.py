@@ -1,0 +1,231 @@
+"""The bench's pictures, each a matplotlib figure made from rows and nothing else."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from mocpack.bench.report.curves import curves
+
+Row = Mapping[str, Any]
+
+MARKS = "osD^vP*Xhd"
+PALETTE = (
+    "#2563a8",
+    "#c0392b",
+    "#2a8f57",
+    "#8e44ad",
+    "#d08700",
+    "#16808c",
+    "#8a5a44",
+    "#d6498f",
+)
+RED, GREY = "#c0392b", "#b0b0b0"
+PART_COLOURS = {
+    "samples": "#2563a8",
+    "model": "#d08700",
+    "index": "#8e44ad",
+    "skeleton": "#2a8f57",
+    "metadata": "#999999",
+}
+
+
+def colour_of(codecs: Sequence[str], codec: str) -> str:
+    """Return a colour for a codec that stays the same in every picture of a report."""
+    return PALETTE[list(codecs).index(codec) % len(PALETTE)]
+
+
+def target_words(target: str | None) -> str:
+    """Return a target as people write it: ``max_error=5mm`` is "≤ 5 mm".
+
+    >>> target_words("max_error=5mm"), target_words("ratio=20")
+    ('≤ 5 mm', '20 : 1')
+    """
+    name, _, value = (target or "").partition("=")
+    value = value.replace("mm", " mm")
+    words = {"max_error": "≤ {}", "mean_error": "mean ≤ {}", "ratio": "{} : 1", "size": "{}"}
+    return words.get(name, "").format(value)
+
+
+def rate_distortion(
+    rows: Sequence[Row], metric: str, label: str, *, reference: Sequence[Row] = ()
+) -> Figure:
+    """Bits a frame against an error, both logarithmic; clips thin, their geometric mean bold."""
+    figure = Figure(figsize=(7.5, 5), layout="constrained")
+    axes = figure.add_subplot()
+    codecs = _codecs(rows)
+    found = curves(rows, metric)
+    for codec in codecs:
+        colour = colour_of(codecs, codec)
+        mine = [curve for (_, name), curve in found.items() if name == codec]
+        for rate, error in mine:
+            axes.plot(rate, error, color=colour, alpha=0.25, linewidth=0.8)
+        rates, errors = _mean_points(rows, codec, metric)
+        mark = MARKS[codecs.index(codec) % len(MARKS)]
+        axes.plot(rates, errors, mark + "-", color=colour, markersize=4, label=codec)
+    if reference:
+        x = [r["bits_per_frame"] for r in reference]
+        y = [r[metric] for r in reference if r.get(metric) is not None]
+        if len(y) == len(x):
+            axes.scatter(x, y, marker="x", color="#777777", label="ACL 2.1")
+    axes.set(xscale="log", yscale="log", xlabel="bits a frame, whole file", ylabel=label)
+    axes.grid(alpha=0.3, which="both", linewidth=0.4)
+    if codecs:
+        axes.legend(fontsize=8)
+    return figure
+
+
+def size_bars(rows: Sequence[Row]) -> Figure:
+    """Mean bits a frame of each codec at each target, side by side."""
+    codecs, good = _codecs(rows), _good(rows)
+    bars = []
+    for target in dict.fromkeys(r["target"] for r in rows if r.get("target")):
+        for codec in codecs:
+            mine = [r for r in good if (r["target"], r["codec"]) == (target, codec)]
+            if mine:
+                mean = float(np.mean([r["bits_per_frame"] for r in mine]))
+                bars.append((f"{target_words(target)}  {codec}", mean, colour_of(codecs, codec)))
+    labels, values, colours = zip(*bars, strict=True) if bars else ((), (), ())
+    figure = Figure(figsize=(8, 0.9 + 0.28 * max(1, len(bars))), layout="constrained")
+    axes = figure.add_subplot()
+    drawn = axes.barh(labels, values, color=colours)
+    axes.bar_label(drawn, [f"{v:,.0f}" for v in values], padding=3, fontsize=7)
+    axes.invert_yaxis()
+    axes.margins(y=0.01)
+    axes.set(xscale="log", xlabel="bits a frame, whole file, mean over clips")
+    axes.tick_params(axis="y", labelsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def byte_parts(rows: Sequence[Row]) -> Figure:
+    """Where the bytes went: skeleton, metadata, index, model, and the rest of the payload."""
+    good = list(_good(rows))
+    groups = list(dict.fromkeys((r["codec"], r["target"]) for r in good))
+    figure = Figure(figsize=(8, 0.8 + 0.3 * max(1, len(groups))), layout="constrained")
+    axes = figure.add_subplot()
+    left = np.zeros(len(groups))
+    names = [f"{codec}  {target_words(target)}" for codec, target in groups]
+    for part, colour in PART_COLOURS.items():
+        widths = np.array([_mean_part(good, group, part) for group in groups])
+        axes.barh(names, widths, left=left, color=colour, label=part)
+        left += widths
+    axes.invert_yaxis()
+    axes.margins(y=0.01)
+    axes.set(xlabel="bytes of the file, mean over clips")
+    axes.tick_params(axis="y", labelsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(fontsize=8)
+    return figure
+
+
+def error_over_time(rows: Sequence[Row]) -> Figure:
+    """The largest error at each moment of a clip, one strip for each codec, on one scale."""
+    figure = Figure(figsize=(7.5, 0.7 + 1.1 * len(rows)), layout="constrained")
+    strips = figure.subplots(len(rows), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    for axes, row in zip(strips, rows, strict=True):
+        errors = row["detail"]["error_over_time_mm"]
+        times = np.linspace(0, row["detail"]["seconds"], len(errors))
+        axes.fill_between(times, errors, color=RED, alpha=0.6, linewidth=0)
+        axes.set_title(row["codec"], fontsize=8, loc="left", pad=2)
+        axes.set(ylim=(0, None))
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(labelsize=7)
+    strips[-1].set_xlabel("seconds")
+    figure.supylabel("largest error, mm", fontsize=9)
+    return figure
+
+
+def error_map(rows: Sequence[Row]) -> Figure:
+    """Joints' errors over time as heat maps, one for each codec, each on its own scale."""
+    joints = rows[0]["detail"]["joints"]
+    height = 0.8 + len(rows) * (0.4 + 0.085 * len(joints))
+    figure = Figure(figsize=(9, height), layout="constrained")
+    maps = figure.subplots(len(rows), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, row in zip(maps, rows, strict=True):
+        found = row["detail"]["error_map"]
+        table = np.frombuffer(base64.b64decode(found["bytes"]), np.uint8).reshape(len(joints), -1)
+        extent = (0, row["detail"]["seconds"], len(joints) - 0.5, -0.5)
+        scaled = table * (found["largest_mm"] / 255)
+        image = axes.imshow(scaled, aspect="auto", cmap="magma_r", vmin=0, extent=extent)
+        axes.set_yticks(range(len(joints)), joints, fontsize=5)
+        axes.set_title(row["codec"], fontsize=8, loc="left", pad=2)
+        figure.colorbar(image, ax=axes, label="mm", pad=0.01)
+    maps[-1].set_xlabel("seconds")
+    return figure
+
+
+def joint_heat(rows: Sequence[Row]) -> Figure:
+    """Largest error by joint, one line for each codec and target: a map of where it hurts."""
+    mine = [r for r in _good(rows) if r.get("detail")]
+    joints = mine[0]["detail"]["joints"]
+    mine = [r for r in mine if r["detail"]["joints"] == joints]
+    table = np.array([r["detail"]["error_by_joint_mm"] for r in mine])
+    scaled = table / np.maximum(table.max(axis=1, keepdims=True), 1e-12)
+    figure = Figure(figsize=(9, 1.8 + 0.26 * len(mine)), layout="constrained")
+    axes = figure.add_subplot()
+    image = axes.imshow(scaled, aspect="auto", cmap="magma_r", vmin=0, vmax=1)
+    axes.set_xticks(range(len(joints)), joints, rotation=90, fontsize=7)
+    names = [f"{r['codec']}  {target_words(r['target'])}" for r in mine]
+    axes.set_yticks(range(len(mine)), names, fontsize=7)
+    figure.colorbar(image, label="of the line's largest", shrink=0.8)
+    return figure
+
+
+def worst_pose(row: Row) -> Figure:
+    """Original in grey and decoded in red at the worst frame, from the front and from the side."""
+    detail = row["detail"]
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    for place, (first, second) in enumerate(((0, 1), (2, 1))):
+        axes = figure.add_subplot(1, 2, place + 1)
+        for bones, colour, width in (("original_bones", GREY, 4), ("decoded_bones", RED, 1.3)):
+            for bone in detail[bones]:
+                axes.plot(
+                    [bone[first], bone[3 + first]],
+                    [bone[second], bone[3 + second]],
+                    color=colour,
+                    linewidth=width,
+                    solid_capstyle="round",
+                )
+        axes.set_aspect("equal")
+        axes.set_axis_off()
+    figure.suptitle(
+        f"{row['clip']}, {row['codec']} {target_words(row['target'])}: "
+        f"frame {detail['worst_frame']}, {detail['worst_joint']}, {row['max_error_mm']:.3g} mm",
+        fontsize=9,
+    )
+    return figure
+
+
+def _codecs(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(r["codec"] for r in rows))
+
+
+def _good(rows: Sequence[Row]) -> list[Row]:
+    return [r for r in rows if r.get("failure") is None]
+
+
+def _mean_points(rows: Sequence[Row], codec: str, metric: str) -> tuple[list[float], list[float]]:
+    """Return the geometric means of rate and error over clips, target by target."""
+    mine = [r for r in _good(rows) if r["codec"] == codec and (r.get(metric) or 0) > 0]
+    points = []
+    for target in dict.fromkeys(r["target"] for r in mine):
+        at = [r for r in mine if r["target"] == target]
+        rate = np.exp(np.mean(np.log([r["bits_per_frame"] for r in at])))
+        error = np.exp(np.mean(np.log([r[metric] for r in at])))
+        points.append((float(rate), float(error)))
+    points.sort()
+    return [p[0] for p in points], [p[1] for p in points]
+
+
+def _mean_part(rows: Sequence[Row], group: tuple[str, str | None], part: str) -> float:
+    mine = [r for r in rows if (r["codec"], r["target"]) == group]
+    if part == "samples":
+        return float(
+            np.mean([r["payload_bytes"] - r["index_bytes"] - r["model_bytes"] for r in mine])
+        )
+    return float(np.mean([r[f"{part}_bytes"] for r in mine]))

@@ -1,0 +1,222 @@
+"""One row of the bench: one clip, one codec, one target; sizes, errors, cost, or why it failed."""
+
+from __future__ import annotations
+
+import base64
+import io
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import _api, rate
+from mocpack.bench.peers.table import parse_any_codec
+from mocpack.bench.runner.memory import peak_memory
+from mocpack.clip import AnyClip, Clip, promised_error
+from mocpack.codec import Codec
+from mocpack.container import unpack
+from mocpack.errors import MocpackError, UsageError
+from mocpack.kinematics import end_positions
+from mocpack.metrics import compare
+from mocpack.registry import build_codec
+
+F64 = npt.NDArray[np.float64]
+T = TypeVar("T")
+Clock = Callable[[], float]
+
+SWEEP = ("50mm", "20mm", "10mm", "5mm", "2mm", "1mm", "0.5mm", "0.2mm", "0.1mm")
+REPEATS, PATIENCE = 5, 0.5  # runs at most; seconds after which one is enough
+SLOW = 5.0  # seconds after which a run needs no second one
+BINS = 240  # of the error over time that a row keeps
+MAP_BINS = 96  # of its map by joint and time
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What to measure: a codec's spec and a target, such as ("max_error", "1mm")."""
+
+    spec: str
+    target: tuple[str, str] | None
+
+    @property
+    def label(self) -> str:
+        return self.spec if self.target is None else f"{self.spec} {'='.join(self.target)}"
+
+
+def parse_targets(text: str) -> list[tuple[str, str]]:
+    """Read ``max_error=1mm,5mm``, ``ratio=20,40`` or ``sweep``.
+
+    >>> parse_targets("ratio=20,40")
+    [('ratio', '20'), ('ratio', '40')]
+    """
+    if text == "sweep":
+        return [("max_error", bound) for bound in SWEEP]
+    name, equals, values = text.partition("=")
+    name = name.replace("-", "_")
+    if not equals or name not in ("max_error", "mean_error", "ratio", "size"):
+        raise UsageError(
+            f"write a target as max_error=1mm,5mm, mean_error=…, ratio=20,40, size=… or sweep, "
+            f"got {text!r}"
+        )
+    return [(name, value) for value in values.split(",")]
+
+
+def measure_row(
+    clip: AnyClip, setting: Setting, *, name: str = "", source_bytes: int = 0, timed: bool = True
+) -> dict[str, Any]:
+    """Return one row; a codec that fails gives a row that says why."""
+    row: dict[str, Any] = {
+        "clip": name,
+        "codec": setting.spec,
+        "target": None if setting.target is None else "=".join(setting.target),
+        "frames": clip.frame_count,
+        "failure": None,
+    }
+    try:
+        row |= _measure(clip, setting, source_bytes, timed)
+    except MocpackError as error:
+        row["failure"] = str(error)
+    except Exception as error:  # the bench goes on whatever one codec does
+        row["failure"] = f"{type(error).__name__}: {error}"
+    return row
+
+
+def _measure(clip: AnyClip, setting: Setting, source_bytes: int, timed: bool) -> dict[str, Any]:
+    codec = parse_any_codec(setting.spec)
+    started = time.perf_counter()
+    data = _api.encode(clip, codec, **_target(setting.target))
+    search_seconds = time.perf_counter() - started
+    packed = unpack(data)
+    used = build_codec(type(codec), packed.params)
+    cost = _speeds(used, clip) if timed else {}
+    decoded = used.decode(packed.payload, clip.header)
+    sizes = _sizes(data, used)
+    found = compare(clip, decoded).to_dict()
+    worst = found.pop("worst")
+    found = {name: value for name, value in found.items() if not isinstance(value, list | dict)}
+    return {
+        "setting": used.params(),
+        **sizes,
+        "bits_per_frame": 8 * len(data) / clip.frame_count,
+        "ratio_float32": rate.raw_size(clip) / len(data),
+        "ratio_source": source_bytes / len(data),
+        "search_seconds": search_seconds,
+        **cost,
+        **found,
+        "worst": worst,
+        "detail": _detail(clip, decoded),
+    }
+
+
+def _speeds(codec: Codec, clip: AnyClip) -> dict[str, float | None]:
+    if hasattr(codec, "threads"):  # speeds are of one thread
+        codec = replace(codec, threads=1)  # type: ignore[call-arg]
+    cost, _ = measure_cost(codec, clip)
+    for name in ("encode", "decode"):
+        seconds = cost.pop(f"{name}_seconds")
+        assert seconds is not None
+        cost[f"{name}_fps"] = clip.frame_count / seconds
+    return cost
+
+
+def measure_cost(
+    codec: Codec, clip: AnyClip, *, clock: Clock = time.perf_counter
+) -> tuple[dict[str, float | None], bytes]:
+    """Return the time that encoding and decoding take, the memory of each, and the payload."""
+    encoding, encode_mb, payload = _timed(lambda: codec.encode(clip), clock)
+    decoding, decode_mb, _ = _timed(lambda: codec.decode(payload, clip.header), clock)
+    cost = {
+        "encode_seconds": encoding,
+        "decode_seconds": decoding,
+        "encode_peak_mb": encode_mb,
+        "decode_peak_mb": decode_mb,
+    }
+    return cost, payload
+
+
+def _target(target: tuple[str, str] | None) -> dict[str, Any]:
+    if target is None:
+        return {}
+    name, value = target
+    return {name: float(value) if name == "ratio" else value}
+
+
+def _sizes(data: bytes, codec: Codec) -> dict[str, int]:
+    """Return the three sizes that comparisons need, and the parts of the file."""
+    with _api.Motion(io.BytesIO(data), len(data), codec=codec) as motion:
+        sizes, layout = motion.sizes, motion.layout()
+    shipped = int(getattr(codec, "shipped_model_bytes", 0))
+    return {
+        "payload_bytes": sizes["file"] - sizes["skeleton"] - sizes["metadata"],
+        "file_bytes": sizes["file"],
+        "with_model_bytes": sizes["file"] + shipped,
+        "skeleton_bytes": sizes["skeleton"],
+        "metadata_bytes": sizes["metadata"],
+        "index_bytes": layout.index_bytes,
+        "model_bytes": layout.model_bytes,
+    }
+
+
+def _timed(work: Callable[[], T], clock: Clock) -> tuple[float, float | None, T]:
+    """Return the median time after a first run to warm up, its memory, and what came of it."""
+    results: list[T] = []
+    started = clock()
+    peak = peak_memory(lambda: results.append(work()))
+    first = clock() - started
+    if first > SLOW:  # a warm-up is little beside it, and a second run as long
+        return first, peak, results[0]
+    times: list[float] = []
+    while len(times) < REPEATS and sum(times) < PATIENCE:
+        started = clock()
+        work()
+        times.append(clock() - started)
+    return median(times), peak, results[0]
+
+
+def _detail(clip: AnyClip, decoded: AnyClip) -> dict[str, Any] | None:
+    """Return what the report draws: error over time and by joint, the worst pose."""
+    if not isinstance(clip, Clip) or not isinstance(decoded, Clip):
+        return None
+    error = promised_error(clip, decoded)
+    over_time = _largest_in_bins(error.frames, BINS)
+    frame = error.worst_frame
+    return {
+        "seconds": clip.frame_count * clip.frame_time,
+        "error_over_time_mm": [round(1000 * float(e), 5) for e in over_time],
+        "joints": list(clip.skeleton.names),
+        "error_by_joint_mm": [round(1000 * float(e), 5) for e in error.joints],
+        "error_map": _error_map(clip, decoded),
+        "worst_frame": frame,
+        "worst_joint": clip.skeleton.names[error.worst_joint],
+        "original_bones": _bones(clip.frames(frame, frame + 1)),
+        "decoded_bones": _bones(decoded.frames(frame, frame + 1)),
+    }
+
+
+def _error_map(clip: Clip, decoded: Clip) -> dict[str, Any]:
+    """Return the joints' errors over time as bytes (J, bins), 255 being the largest."""
+    distances = np.linalg.norm(clip.positions() - decoded.positions(), axis=-1)
+    largest = float(distances.max())
+    table = _largest_in_bins(distances, MAP_BINS).T * (255 / max(largest, 1e-12))
+    data = base64.b64encode(np.rint(table).astype(np.uint8).tobytes()).decode()
+    return {"largest_mm": 1000 * largest, "bytes": data}
+
+
+def _largest_in_bins(values: F64, bins: int) -> F64:
+    """Return the largest values (bins, ...) of a series (T, ...), or the series if it is short."""
+    edges = np.linspace(0, len(values), min(bins, len(values)) + 1).astype(int)
+    return np.asarray(np.maximum.reduceat(values, edges[:-1], axis=0))
+
+
+def _bones(pose: Clip) -> list[list[float]]:
+    """Return the bones of a one-frame clip as x y z x y z, in metres to a tenth of a millimetre."""
+    positions, world = pose.world()
+    ends = end_positions(pose.skeleton, positions, world)[0]
+    places = positions[0]
+    pairs = [(places[p], places[j]) for j, p in enumerate(pose.skeleton.parents) if p >= 0]
+    pairs += [(places[j], ends[e]) for e, j in enumerate(pose.skeleton.end_site_joints)]
+    return [[round(float(v), 4) for v in (*a, *b)] for a, b in pairs]

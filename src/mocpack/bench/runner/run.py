@@ -1,0 +1,239 @@
+"""Runs the bench: every clip × every setting, in parallel, resumable, failures kept as rows."""
+
+from __future__ import annotations
+
+import csv
+import json
+import platform
+import subprocess
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from importlib.metadata import version
+from os import cpu_count
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from mocpack import _api
+from mocpack.bench.runner.isolated import Limits, Lost, run_apart
+from mocpack.bench.runner.measure import Setting, measure_row
+from mocpack.errors import MocpackError, UsageError
+from mocpack.io import extensions
+from mocpack.io.table import write_atomically
+from mocpack.units import frame_range
+
+ROWS = "rows.jsonl"
+PACKAGE = Path(__file__).parents[2]
+FRONTS = ("bench", "cli", "testing")  # folders whose code changes no byte and no error, but for
+DECISIVE = ("bench/measure.py", "bench/peers.py", "bench/gltf_peers.py")
+Row = dict[str, Any]
+
+
+def find_clips(data: Sequence[Path]) -> list[Path]:
+    """Return the motion files that are named, or that lie in the named folders."""
+    found: list[Path] = []
+    for place in data:
+        if place.is_dir():
+            inside = [p for p in sorted(place.rglob("*")) if p.suffix.lower() in extensions()]
+            found += [p for p in inside if p.suffix.lower() != ".asf"]
+        elif place.exists():
+            found.append(place)
+        else:
+            raise UsageError(f"there is no {place}")
+    if not found:
+        raise UsageError(f"no motion files in {', '.join(map(str, data))}")
+    return found
+
+
+def run_bench(
+    clips: Sequence[Path],
+    settings: Sequence[Setting],
+    out: Path,
+    *,
+    workers: int = 1,
+    frames: str | None = None,
+    timed: bool = True,
+    limits: Limits = Limits(),
+    done: Callable[[], None] = lambda: None,
+) -> list[Row]:
+    """Measure what is not in `out` already; return all rows in the order asked for.
+
+    Each clip has a process of its own, so that one codec's end is one row's failure; such a row
+    is tried again by the next run. `done` is called once for every row that is there.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    known = _load(out / ROWS)
+    sources = [Source(path, name, frames, timed) for path, name in clip_names(clips).items()]
+    stamps = {source.name: source.stamp() for source in sources}
+    code, commit = fingerprint(), commit_of_code()
+
+    def key(source: Source, setting: Setting) -> str:
+        return f"{stamps[source.name]}|{setting.label}|{code}"
+
+    jobs = [(source, [s for s in settings if key(source, s) not in known]) for source in sources]
+    for _ in range(sum(len(settings) - len(missing) for _, missing in jobs)):
+        done()
+    for source, setting, found in run_apart(
+        measure_clip, jobs, workers=workers or cpu_count() or 1, limits=limits
+    ):
+        lost = isinstance(found, Lost)
+        row = {**(_lost_row(source, setting, found) if lost else found), "commit": commit}
+        known[key(source, setting)] = row
+        if not lost:
+            _append(out / ROWS, key(source, setting), row)
+        done()
+    return [known[key(source, s)] for source in sources for s in settings]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A clip to measure, by its file; `frames` such as ``1:`` says which of it."""
+
+    path: Path
+    name: str
+    frames: str | None
+    timed: bool
+
+    def stamp(self) -> str:
+        """Return what must be the same for an earlier row of the clip to count."""
+        contents = zlib.crc32(self.path.read_bytes())
+        return f"{self.name}|{contents:08x}|{self.frames or ''}|{self.timed}"
+
+
+def measure_clip(source: Source, settings: Sequence[Setting]) -> Iterator[Row]:
+    """Yield the rows of one clip."""
+    try:
+        clip = _api.read(source.path)
+        if source.frames is not None:
+            start, stop, _ = frame_range(source.frames).indices(clip.frame_count)
+            clip = clip.frames(start, stop)
+    except (MocpackError, OSError) as error:
+        yield from (_lost_row(source, s, Lost(str(error))) for s in settings)
+        return
+    size = source.path.stat().st_size
+    for setting in settings:
+        yield measure_row(clip, setting, name=source.name, source_bytes=size, timed=source.timed)
+
+
+def _lost_row(source: Source, setting: Setting, lost: Lost) -> Row:
+    target = None if setting.target is None else "=".join(setting.target)
+    return {"clip": source.name, "codec": setting.spec, "target": target, "failure": lost.why}
+
+
+def clip_names(paths: Sequence[Path]) -> dict[Path, str]:
+    """Return a short name for each file: its stem, or what sets it apart from its namesakes."""
+    stems = Counter(path.stem for path in paths)
+    return {p: p.stem if stems[p.stem] == 1 else f"{p.parent.name}/{p.name}" for p in paths}
+
+
+def write_tables(rows: Sequence[Row], out: Path) -> None:
+    """Write ``bench.csv`` and ``bench.json``, the machine and versions in the head of each."""
+    head = describe_machine()
+    nested = ("detail", "worst", "setting")
+    plain = [{k: v for k, v in row.items() if k not in nested} for row in rows]
+    columns = list(dict.fromkeys(name for row in plain for name in row))
+    lines = [f"# {name}: {value}" for name, value in head.items()]
+    table = _Text()
+    writer = csv.DictWriter(table, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(plain)
+    write_atomically(("\n".join(lines) + "\n" + table.text).encode(), out / "bench.csv")
+    write_atomically(json.dumps({"head": head, "rows": rows}).encode(), out / "bench.json")
+
+
+def describe_machine() -> dict[str, str]:
+    """Return what a figure of speed means nothing without."""
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "machine": f"{_processor()}, {cpu_count()} cores, {platform.system()}",
+        "python": platform.python_version(),
+        "mocpack": f"{version('mocpack')} {commit_of_code()}".strip(),
+        "numpy": version("numpy"),
+        "calibration": f"zlib inflates {inflate_speed():.0f} MB/s",
+    }
+
+
+def inflate_speed() -> float:
+    """Return how fast this machine inflates a fixed text now, in MB/s."""
+    text = b"".join(b"%d %d " % (i, i * i % 977) for i in range(60_000))
+    packed = zlib.compress(text, 6)
+    best = min(_seconds(lambda: zlib.decompress(packed)) for _ in range(5))
+    return len(text) / best / 1e6
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    started = perf_counter()
+    work()
+    return perf_counter() - started
+
+
+def _load(path: Path) -> dict[str, Row]:
+    """Return the rows of an earlier run; a line cut by a crash is measured again."""
+    known: dict[str, Row] = {}
+    if path.exists():
+        for line in path.read_text().splitlines():
+            try:
+                entry = json.loads(line)
+                known[entry["key"]] = entry["row"]
+            except (ValueError, KeyError, TypeError):
+                continue
+    return known
+
+
+def _append(path: Path, key: str, row: Row) -> None:
+    with path.open("a") as file:
+        file.write(json.dumps({"key": key, "row": row}) + "\n")
+
+
+def fingerprint() -> str:
+    """Return a hash of the code that decides what a row holds: all of the package but its fronts.
+
+    A row of an earlier run counts as long as this is the same, whatever else was committed.
+    """
+    digest = sha256()
+    for path in sorted(p for p in PACKAGE.rglob("*") if p.suffix in (".py", ".so", ".pyd")):
+        place = path.relative_to(PACKAGE)
+        if place.parts[0] not in FRONTS or str(place) in DECISIVE:
+            digest.update(str(place).encode() + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def commit_of_code() -> str:
+    """Return the commit of the checkout the package runs from, with + if it was changed since."""
+    found = _git(PACKAGE, "rev-parse", "--short", "HEAD")
+    return found + ("+" if found and _git(PACKAGE, "status", "--porcelain", "-uno") else "")
+
+
+def _git(folder: Path, *words: str) -> str:
+    try:
+        result = subprocess.run(
+            ["git", *words], cwd=folder, capture_output=True, text=True, check=False, timeout=10
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return result.stdout.strip() if result.returncode == 0 else ""
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if sys.platform == "linux" and info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+class _Text:
+    """A place for `csv` to write to."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str) -> int:
+        self.text += text
+        return len(text)

@@ -1,0 +1,61 @@
+"""Columns that move, one row of the matrix and a coded plane: the payload of simple codecs."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.coding.fields import FieldReader, FieldWriter
+from mocpack.coding.planes import decode_plane, encode_plane
+from mocpack.errors import CorruptionError
+
+Mask = npt.NDArray[np.bool_]
+I64 = npt.NDArray[np.int64]
+I32 = npt.NDArray[np.int32]
+
+LARGEST = 2**53  # beyond it a double does not hold every integer
+
+
+def encode_moving(moving: Mask, first: I64, plane: I64) -> bytes:
+    """Return the payload: which columns move, the first row of all, the plane of those."""
+    out = FieldWriter()
+    write_mask(out, moving)
+    write_row(out, first)
+    out.raw(encode_plane(plane))
+    return out.bytes()
+
+
+def decode_moving(payload: bytes, name: str, *, columns: int, rows: int) -> tuple[Mask, I64, I32]:
+    """Return what `encode_moving` was given; `rows` is the plane's. Complaints begin with `name`.
+
+    The first column must be among those that move, so that a payload grows with the rows.
+    """
+    read = FieldReader(payload, name)
+    moving = read_mask(read, columns)
+    first = read_row(read, columns)
+    if columns and not moving[0]:
+        raise CorruptionError(f"{name}: the first channel must be coded")
+    return moving, first, decode_plane(read.rest(), rows, int(moving.sum()))
+
+
+def write_mask(out: FieldWriter, mask: Mask) -> None:
+    """Append one bit a column, lowest first, padded to bytes."""
+    out.raw(np.packbits(mask, bitorder="little").tobytes())
+
+
+def read_mask(read: FieldReader, count: int) -> Mask:
+    bits = np.frombuffer(read.raw(-(-count // 8)), np.uint8)
+    return np.unpackbits(bits, count=count, bitorder="little").astype(bool)
+
+
+def write_row(out: FieldWriter, row: I64) -> None:
+    """Append integers of magnitude at most 2^53 as signed varints."""
+    for value in row.tolist():
+        out.signed(value)
+
+
+def read_row(read: FieldReader, count: int) -> I64:
+    row = [read.signed() for _ in range(count)]
+    if any(abs(value) > LARGEST for value in row):
+        raise CorruptionError("a number of the first frame is beyond 2^53")
+    return np.array(row, np.int64)

@@ -1,0 +1,125 @@
+"""Key frames and piecewise cubic Hermite interpolation between them (IBKF): a baseline.
+
+The key frame baseline of "Compression of Human Motion Animation Using the Reduction of Interjoint
+Correlation" (Li, Okuda, Takahashi 2008). Payload: docs/codecs/keyframe.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.interpolate import PchipInterpolator
+
+from mocpack.clip import Clip, ClipHeader
+from mocpack.codec import Codec, Quality
+from mocpack.codecs.kinematic.channel_grid import channel_steps, check_plane, to_grid
+from mocpack.codecs.kinematic.columns import read_mask, read_row, write_mask, write_row
+from mocpack.codecs.kinematic.curve_simplification import key_frames
+from mocpack.coding.fields import FieldReader, FieldWriter
+from mocpack.coding.planes import decode_plane, encode_plane
+from mocpack.dofs import from_dofs, moving_dofs, to_dofs
+from mocpack.errors import CorruptionError, InvalidClipError
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Keyframe(Codec):
+    """Key frames chosen by curve simplification, interpolated by monotone cubics.
+
+    Parameters
+    ----------
+    error : float, radians
+        How far a pose may stray from the line between its key frames, as root mean square over
+        the channels, and the step to which key frames are rounded.
+    keys : int
+        Number of key frames; 0 takes as many as `error` needs.
+    lever : float, metres
+        A length counts, and is rounded, as an angle that moves a point at this distance.
+    """
+
+    codec_id = "keyframe"
+    bitstream_version = 1
+    quality: ClassVar[Quality] = Quality("error", 1e-6, 10.0)
+
+    error: float = 0.01
+    keys: int = 0
+    lever: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 1e-6 <= self.error <= 10.0:
+            raise ValueError(f"error must be in 1e-6..10 radians, got {self.error}")
+        if not isinstance(self.keys, int) or isinstance(self.keys, bool) or self.keys < 0:
+            raise ValueError(f"keys must be a whole number, 0 for any, got {self.keys!r}")
+        if not 1e-3 <= self.lever <= 1e3:
+            raise ValueError(f"lever must be in 0.001..1000 metres, got {self.lever}")
+
+    def encode(self, clip: Clip) -> bytes:
+        frames, grid, moving = self._keys(clip)
+        out = FieldWriter()
+        write_mask(out, moving)
+        write_row(out, grid[0])
+        out.varint(len(frames))
+        gaps = encode_plane(np.diff(frames)[:, np.newaxis])
+        out.sized(gaps)
+        out.raw(encode_plane(_changes(grid, moving)))
+        return out.bytes()
+
+    def decode(self, payload: bytes, header: ClipHeader) -> Clip:
+        read = FieldReader(payload, "keyframe payload")
+        columns = header.skeleton.channel_count
+        moving = read_mask(read, columns)
+        first = read_row(read, columns)
+        frames = _read_frames(read, header.frame_count)
+        changes = decode_plane(read.rest(), len(frames) - 1, int(moving.sum()))
+        matrix = np.tile(first.astype(np.float64), (header.frame_count, 1))
+        matrix[:, moving] += _interpolate(frames, changes, header.frame_count)
+        try:
+            steps = channel_steps(header.skeleton, self.error, self.lever)
+            return from_dofs(matrix * steps, header)
+        except InvalidClipError as error:
+            raise CorruptionError(f"keyframe payload: {error}") from error
+
+    def symbols(self, clip: Clip) -> I64:
+        """Return the integers that are entropy coded, shape (keys - 1, 1 + moving channels)."""
+        frames, grid, moving = self._keys(clip)
+        return np.column_stack([np.diff(frames), _changes(grid, moving)])
+
+    def _keys(self, clip: Clip) -> tuple[I64, I64, npt.NDArray[np.bool_]]:
+        """Return the key frames, their channels on the grid (K, C), and which channels move."""
+        matrix = to_dofs(clip)
+        steps = channel_steps(clip.skeleton, self.error, self.lever)
+        moving = moving_dofs(matrix)
+        weighted = matrix[:, moving] * (self.error / steps[moving])
+        if weighted.shape[1] == 0:
+            weighted = np.zeros((len(matrix), 1))
+        frames = key_frames(weighted, count=self.keys, distance=self.error)
+        return np.array(frames), to_grid(matrix[frames], steps), moving
+
+
+def _changes(grid: I64, moving: npt.NDArray[np.bool_]) -> I64:
+    return check_plane(np.diff(grid[:, moving], axis=0))
+
+
+def _read_frames(read: FieldReader, frame_count: int) -> I64:
+    """Read the key frames: increasing, the first and the last of the clip among them."""
+    count = read.varint(frame_count)
+    gaps = decode_plane(read.sized(), max(count - 1, 0), 1)[:, 0]
+    frames = np.concatenate([[0], np.cumsum(gaps, dtype=np.int64)])
+    if not count or (gaps <= 0).any() or frames[-1] != frame_count - 1:
+        raise CorruptionError("keyframe payload: the key frames do not span the clip")
+    return frames
+
+
+def _interpolate(frames: I64, changes: npt.NDArray[np.int32], frame_count: int) -> F64:
+    """Return every frame's difference to the first, shape (T, moving channels)."""
+    rest = np.cumsum(changes, axis=0, dtype=np.int64)
+    keys = np.concatenate([np.zeros((1, rest.shape[1])), rest])
+    if len(frames) == 1:
+        return keys
+    curve: F64 = PchipInterpolator(frames, keys)(np.arange(frame_count))
+    return curve

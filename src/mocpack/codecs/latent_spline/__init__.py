@@ -1,0 +1,1 @@
+"""Principal components and a B-spline with free knots (Mukai 2012)."""

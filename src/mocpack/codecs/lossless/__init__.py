@@ -1,0 +1,1 @@
+"""Every number of the source, bit for bit."""

@@ -1,0 +1,67 @@
+"""Which columns of a motion tell about which: joints, their ancestors, and their mirror images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mocpack.coding.series import ColumnGroup
+from mocpack.skeleton import Skeleton
+
+Owner = tuple[int, bool]
+"""A joint, and whether the column is of its translation (or else of its rotation)."""
+
+SIDES = (("Left", "Right"), ("left", "right"), ("LEFT", "RIGHT"), ("L", "R"), ("l", "r"))
+
+
+def column_groups(skeleton: Skeleton, owners: Sequence[Owner]) -> list[ColumnGroup]:
+    """Group columns by owner and relate the groups along the skeleton.
+
+    A rotation's parent is the nearest rotation above it that has columns; the root's is its own
+    translation.
+    """
+    kinds = list(dict.fromkeys(owners))
+    index = {owner: g for g, owner in enumerate(kinds)}
+    columns: list[list[int]] = [[] for _ in kinds]
+    for column, owner in enumerate(owners):
+        columns[index[owner]].append(column)
+    mirrored = mirrored_joints(skeleton.names)
+    groups = []
+    for (joint, moves), own in zip(kinds, columns, strict=True):
+        parent = _above(skeleton, joint, moves, index)
+        grandparent = _above(skeleton, *kinds[parent], index) if parent >= 0 else -1
+        mirror = index.get((mirrored[joint], moves), -1) if mirrored[joint] >= 0 else -1
+        groups.append(ColumnGroup(tuple(own), parent, grandparent, mirror))
+    return groups
+
+
+def mirrored_joints(names: Sequence[str]) -> list[int]:
+    """Return the index of each joint's mirror image, or -1.
+
+    >>> mirrored_joints(["Hips", "LeftArm", "RightArm", "Thumb_L", "Thumb_R"])
+    [-1, 2, 1, 4, 3]
+    """
+    index = {name: j for j, name in enumerate(names)}
+    return [next((index[n] for n in _other_sides(name) if n in index), -1) for name in names]
+
+
+def _other_sides(name: str) -> list[str]:
+    """Return the name with its word for a side exchanged, at its start, its end, or anywhere."""
+    found = []
+    for one, other in (*SIDES, *((b, a) for a, b in SIDES)):
+        if name.startswith(one):
+            found.append(other + name[len(one) :])
+        if name.endswith(one):
+            found.append(name[: -len(one)] + other)
+        if len(one) > 1 and one in name:
+            found.append(name.replace(one, other, 1))
+    return found
+
+
+def _above(skeleton: Skeleton, joint: int, moves: bool, index: dict[Owner, int]) -> int:
+    """Return the group that a group hangs from, or -1."""
+    above = skeleton.parents[joint]
+    while above >= 0:
+        if (above, False) in index:
+            return index[above, False]
+        above = skeleton.parents[above]
+    return -1 if moves else index.get((0, True), -1) if joint == 0 else -1

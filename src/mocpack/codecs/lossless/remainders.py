@@ -1,0 +1,82 @@
+"""What whole numbers leave over of doubles: rarely anything, then further digits or raw bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.coding.fields import FieldReader, FieldWriter
+from mocpack.coding.planes import decode_plane, encode_plane
+from mocpack.errors import CorruptionError
+
+I64 = npt.NDArray[np.int64]
+U8 = npt.NDArray[np.uint8]
+
+MOST_KINDS = 23
+
+
+def write_remainders(out: FieldWriter, kinds: U8, amounts: I64) -> None:
+    """Nothing, or: which columns have any; kinds; lengths; then the bits, lowest first."""
+    if not kinds.any():
+        out.u8(0)
+        return
+    out.u8(1)
+    columns = kinds.any(axis=0)
+    out.raw(np.packbits(columns, bitorder="little").tobytes())
+    kinds, amounts = kinds[:, columns], amounts[:, columns]
+    classes = np.arange(kinds.shape[1])
+    folded = ((amounts << 1) ^ (amounts >> 63)).view(np.uint64)[kinds > 0]
+    lengths = np.zeros(kinds.shape, np.int64)
+    lengths[kinds > 0] = _bit_lengths(folded)
+    out.sized(encode_plane(kinds, classes))
+    out.sized(encode_plane(lengths, classes))
+    for k, longer in enumerate(_longer(lengths[kinds > 0])):
+        bits = (folded[longer] >> np.uint64(k)) & np.uint64(1)
+        out.raw(np.packbits(bits.astype(np.uint8), bitorder="little").tobytes())
+
+
+def read_remainders(read: FieldReader, frames: int, count: int) -> tuple[U8, I64]:
+    kinds = np.zeros((frames, count), np.uint8)
+    amounts = np.zeros((frames, count), np.int64)
+    if not read.u8():
+        return kinds, amounts
+    bits = np.frombuffer(read.raw(-(-count // 8)), np.uint8)
+    columns = np.unpackbits(bits, count=count, bitorder="little").astype(bool)
+    classes = np.arange(int(columns.sum()))
+    kind = decode_plane(read.sized(), frames, len(classes), classes)
+    length = decode_plane(read.sized(), frames, len(classes), classes)
+    if (
+        (kind < 0) | (kind > MOST_KINDS) | (length < 0) | (length > 64) | (length > 64 * kind)
+    ).any():
+        raise CorruptionError("lossless payload: a remainder of unknown kind or length")
+    folded = _read_bits(read, length[kind > 0].astype(np.int64))
+    part = np.zeros(kind.shape, np.int64)
+    part[kind > 0] = (folded >> np.uint64(1)).view(np.int64) ^ -(folded & np.uint64(1)).view(
+        np.int64
+    )
+    kinds[:, columns], amounts[:, columns] = kind, part
+    return kinds, amounts
+
+
+def _read_bits(read: FieldReader, lengths: I64) -> npt.NDArray[np.uint64]:
+    values = np.zeros(len(lengths), np.uint64)
+    for k, longer in enumerate(_longer(lengths)):
+        count = len(longer)
+        data = np.frombuffer(read.raw(-(-count // 8)), np.uint8)
+        bits = np.unpackbits(data, count=count, bitorder="little")
+        values[longer] |= bits.astype(np.uint64) << np.uint64(k)
+    long = lengths > 0
+    values[long] |= np.uint64(1) << (lengths[long] - 1).astype(np.uint64)
+    return values
+
+
+def _longer(lengths: I64) -> list[npt.NDArray[np.intp]]:
+    """Return, for each bit below the top one, which numbers have it."""
+    return [np.flatnonzero(lengths - 1 > k) for k in range(int(lengths.max(initial=1)) - 1)]
+
+
+def _bit_lengths(values: npt.NDArray[np.uint64]) -> I64:
+    """Return how many bits each number has, 0 for 0."""
+    high, low = values >> np.uint64(32), values & np.uint64(2**32 - 1)
+    lengths = np.where(high > 0, 32 + np.frexp(high.astype(np.float64))[1], 0)
+    return np.where(high > 0, lengths, np.frexp(low.astype(np.float64))[1]).astype(np.int64)

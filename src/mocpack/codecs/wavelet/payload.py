@@ -1,0 +1,70 @@
+"""How the codecs of paper 000 write a clip: coefficients of its signals, rounded, as bytes.
+
+What they differ in is how many coefficients of each signal they keep.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.clip import Clip, ClipHeader
+from mocpack.codecs.wavelet import lifting
+from mocpack.codecs.wavelet.coefficients import (
+    decode_coefficients,
+    decode_one,
+    encode_coefficients,
+    round_coefficients,
+)
+from mocpack.codecs.wavelet.lifting import Update
+from mocpack.codecs.wavelet.position_error import PositionError
+from mocpack.codecs.wavelet.precision import Bits, round_to_fit
+from mocpack.codecs.wavelet.selection import Analysis, analyse
+from mocpack.codecs.wavelet.signals import Rotation, from_signals, layout, signal_index
+from mocpack.metrics.quadratic import point_weights
+
+F64 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class WaveletForm:
+    """The parameters that say what is written; each as in `wavelet`."""
+
+    rotation: Rotation
+    update: Update
+    bits: Bits
+    deflate: bool
+
+    def analyse(self, clip: Clip) -> Analysis:
+        return analyse(clip, rotation=self.rotation, update=self.update)
+
+    def encode(self, clip: Clip, found: Analysis, counts: npt.NDArray[np.int64]) -> bytes:
+        """Return the bytes of the `counts` largest coefficients of each signal of the clip."""
+        error = PositionError(clip, found.plan, point_weights(clip.skeleton, "eps_x_cm"))
+        rounded = round_to_fit(
+            found.ranking.kept(counts),
+            self.bits,
+            partial(round_coefficients, is_place=found.plan.is_place),
+            partial(error.of_coefficients, update=self.update),
+        )
+        return encode_coefficients(rounded, packed=self.deflate)
+
+    def decode(self, data: bytes, header: ClipHeader) -> Clip:
+        """Return the clip; numbers that make no motion are an `InvalidClipError`."""
+        plan = layout(header, self.rotation)
+        coefficients = decode_coefficients(
+            data, plan.is_place, header.frame_count, packed=self.deflate
+        )
+        return from_signals(lifting.inverse(coefficients, update=self.update), header, plan)
+
+    def decode_signal(self, data: bytes, header: ClipHeader, name: str) -> F64:
+        """Return one signal (T,), such as ``"LeftArm.Zrotation"``, decoding no other."""
+        plan = layout(header, self.rotation)
+        index = signal_index(plan, name)
+        coefficients = decode_one(
+            data, plan.is_place, header.frame_count, index, packed=self.deflate
+        )
+        return lifting.inverse(coefficients, update=self.update).ravel()

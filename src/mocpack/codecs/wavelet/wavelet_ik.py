@@ -1,0 +1,189 @@
+"""Wavelet compression with the feet put back where they belong.
+
+P. Beaudoin, P. Poulin, M. van de Panne: Adapting Wavelet Compression to Human Motion Capture
+Clips, 2007, §5.1. The motion is coded as `wavelet-opt` does; how far each foot then is from its
+true place is coded as three more signals, at a ratio of their own; the decoder moves the feet by
+them, bending the legs as little as that takes.
+
+Payload: varint length of the first part; first part, the payload of `wavelet-opt`; second part,
+the shifts of the feet, as `entropy.coefficients` writes signals that are all places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.clip import Clip, ClipHeader
+from mocpack.codec import Codec, Quality
+from mocpack.codecs.wavelet import lifting
+from mocpack.codecs.wavelet.coefficient_search import (
+    PATIENCE,
+    Method,
+    check_search,
+    position_search,
+)
+from mocpack.codecs.wavelet.coefficients import (
+    decode_coefficients,
+    encode_coefficients,
+    round_coefficients,
+)
+from mocpack.codecs.wavelet.lifting import Update
+from mocpack.codecs.wavelet.limb_ik import (
+    SOLVERS,
+    Limb,
+    Solver,
+    check_two_bone,
+    find_feet,
+    limb_of,
+    move_ends,
+)
+from mocpack.codecs.wavelet.payload import WaveletForm
+from mocpack.codecs.wavelet.precision import Bits, round_to_fit
+from mocpack.codecs.wavelet.selection import (
+    check_choice,
+    check_parameters,
+    choose_counts,
+    rank,
+)
+from mocpack.codecs.wavelet.signals import Rotation, moving
+from mocpack.coding.fields import FieldReader, FieldWriter
+from mocpack.errors import CorruptionError, InvalidClipError, MocpackError, UnsupportedClipError
+from mocpack.metrics.quadratic import point_weights
+from mocpack.skeleton import Skeleton
+
+F64 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class WaveletIk(Codec):
+    """Codes the pose coarsely and the feet well.
+
+    Parameters
+    ----------
+    ratio : float
+        r of the paper: one coefficient of the pose in `ratio` is kept.
+    ik_ratio : float
+        r_IK of the paper: one coefficient of the feet's shifts in `ik_ratio` is kept.
+    feet : str
+        Names of the joints to put right, joined by "+"; found by name if empty.
+    chain : int
+        How many joints above each foot may turn: 2 for an ankle, 3 for a toe.
+    ik : {"ccd", "analytic"}
+        Cyclic coordinate descent as in the paper, or the closed form for two bones.
+    search, seed, patience, rotation, update, bits, deflate
+        As in `wavelet-opt`.
+    """
+
+    codec_id = "wavelet-ik"
+    bitstream_version = 1
+    quality: ClassVar[Quality] = Quality("ratio", 1.0, 2000.0)
+
+    ratio: float = 30.0
+    ik_ratio: float = 16.0
+    feet: str = ""
+    chain: int = 2
+    ik: Solver = "ccd"
+    search: Method = "fast"
+    seed: int = 0
+    patience: int = PATIENCE
+    rotation: Rotation = "euler"
+    update: Update = "4-4"
+    bits: Bits = "auto"
+    deflate: bool = True
+
+    def __post_init__(self) -> None:
+        check_parameters(
+            ratio=self.ratio, rotation=self.rotation, update=self.update, bits=self.bits
+        )
+        check_search(self.search, self.seed, self.patience)
+        check_choice("ik", self.ik, SOLVERS)
+        if not 1 <= self.ik_ratio < np.inf:
+            raise ValueError(f"ik_ratio must be at least 1, got {self.ik_ratio}")
+        if not 1 <= self.chain <= 8:
+            raise ValueError(f"chain must be in 1..8, got {self.chain}")
+
+    def encode(self, clip: Clip) -> bytes:
+        limbs = self.limbs(clip.skeleton)
+        pose = self._encode_pose(clip)
+        ends = [limb.end for limb in limbs]
+        decoded = self.form.decode(pose, clip.header)
+        shifts = clip.positions()[:, ends] - decoded.positions()[:, ends]
+        out = FieldWriter()
+        out.sized(pose)
+        out.raw(self._encode_shifts(shifts.reshape(clip.frame_count, -1).T))
+        return out.bytes()
+
+    def decode(self, payload: bytes, header: ClipHeader) -> Clip:
+        try:
+            limbs = self.limbs(header.skeleton)
+        except MocpackError as error:
+            raise CorruptionError(f"wavelet-ik payload: {error}") from error
+        read = FieldReader(payload, "wavelet-ik payload")
+        pose = read.sized()
+        places = np.ones(3 * len(limbs), bool)
+        coefficients = decode_coefficients(
+            read.rest(), places, header.frame_count, packed=self.deflate
+        )
+        shifts = lifting.inverse(coefficients, update=self.update)
+        try:
+            coarse = self.form.decode(pose, header)
+            by_frame = shifts.T.reshape(header.frame_count, -1, 3)
+            return move_ends(coarse, limbs, by_frame, solver=self.ik)
+        except InvalidClipError as error:
+            raise CorruptionError(f"wavelet-ik payload: {error}") from error
+
+    def limbs(self, skeleton: Skeleton) -> list[Limb]:
+        """Return the legs whose feet are put right."""
+        if self.feet:
+            feet = [skeleton.index(name.strip()) for name in self.feet.split("+")]
+        else:
+            feet = find_feet(skeleton)
+        if len(feet) < 2 and not self.feet:
+            raise UnsupportedClipError(
+                "wavelet-ik corrects two feet, and this skeleton has no two joints named foot or "
+                "ankle; name them with feet=NAME+NAME"
+            )
+        limbs = [limb_of(skeleton, foot, self.chain) for foot in feet]
+        if self.ik == "analytic":
+            for limb in limbs:
+                check_two_bone(skeleton, limb)
+        return limbs
+
+    @property
+    def form(self) -> WaveletForm:
+        return WaveletForm(self.rotation, self.update, self.bits, self.deflate)
+
+    def _encode_pose(self, clip: Clip) -> bytes:
+        found = self.form.analyse(clip)
+        outcome = position_search(
+            clip,
+            found,
+            point_weights(clip.skeleton, "eps_x_cm"),
+            self.ratio,
+            method=self.search,
+            seed=self.seed,
+            patience=self.patience,
+        )
+        return self.form.encode(clip, found, outcome.counts)
+
+    def _encode_shifts(self, shifts: F64) -> bytes:
+        """Return the bytes of the feet's shifts (S, T), coded by the standard method."""
+        ranking = rank(shifts, self.update)
+        counts = choose_counts(ranking, moving(shifts), np.ones(len(shifts)), self.ik_ratio)
+
+        def error(coefficients: F64) -> float:
+            missing = lifting.inverse(coefficients, update=self.update) - shifts
+            return float(np.sum(missing**2))
+
+        rounded = round_to_fit(
+            ranking.kept(counts),
+            self.bits,
+            partial(round_coefficients, is_place=np.ones(len(shifts), bool)),
+            error,
+        )
+        return encode_coefficients(rounded, packed=self.deflate)

@@ -1,0 +1,1 @@
+"""Integers to bytes and back: what two or more families of codecs use."""

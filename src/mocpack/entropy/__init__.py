@@ -1,1 +1,0 @@
-"""Integers to bytes and back, exactly."""

@@ -1,1 +1,0 @@
-"""Reversible maps from arrays to arrays."""

@@ -1,0 +1,90 @@
+"""One page of all papers: from what their folders hold, drawn by a real browser."""
+
+import json
+import re
+import struct
+import sys
+import zlib
+from types import ModuleType
+
+import pytest
+
+from mocpack.bench.papers import Paper
+from mocpack.bench.papers.page import reproduce_all, write_page
+from mocpack.errors import UsageError
+
+
+def tiny_png():
+    def chunk(kind, body):
+        sealed = kind + body
+        return struct.pack(">I", len(body)) + sealed + struct.pack(">I", zlib.crc32(sealed))
+
+    head = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
+    parts = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"\0\0")) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + parts
+
+
+def stand_in(number, counter):
+    """Return a module that reproduces a paper at once."""
+    module = ModuleType(
+        f"mocpack.bench.papers.stand_in_{number}", f"About paper {number}.\n\nMore."
+    )
+
+    def reproduce(data, out):
+        counter.append(number)
+        if number == "901":
+            raise UsageError("its clips are not here")
+        (out / "paper-900-table-1.md").write_text("| theirs | ours |\n|---|---|\n| 1 | <2> |\n")
+        (out / "figure-7.png").write_bytes(tiny_png())
+        svg = '<?xml version="1.0"?><svg viewBox="0 0 1 1" width="9"><path id="a"/></svg>'
+        (out / "paper_900_curve.svg").write_text(svg)
+
+    module.reproduce = reproduce
+    return module
+
+
+@pytest.fixture
+def page(tmp_path, monkeypatch):
+    made = []
+    for number in ("900", "901"):
+        name = f"mocpack.bench.papers.stand_in_{number}"
+        monkeypatch.setitem(sys.modules, name, stand_in(number, made))
+    lines = []
+    for _ in range(2):
+        papers = [Paper(key, f"stand_in_{key}", "Nobody", 1900, "None") for key in ("900", "901")]
+        found = reproduce_all(papers, tmp_path, tmp_path, tell=lines.append)
+    return write_page(found, tmp_path), made, lines
+
+
+def test_a_finished_paper_is_not_made_again_and_one_that_failed_is(page):
+    _, made, lines = page
+    assert made == ["900", "901", "901"]
+    assert "Nobody 1900 (1 of 2): making it again …" in lines
+    assert any("found in" in line for line in lines)
+
+
+def test_the_page_holds_tables_figures_and_failures_and_needs_nothing_else(page):
+    text = page[0].read_text()
+    assert "<td>&lt;2&gt;</td>" in text
+    assert "Not made: its clips are not here" in text
+    assert "About paper 900. More." in text
+    assert 'id="p900-paper_900_curve-a"' in text
+    assert not re.search(r'(src|href)="(?!#|data:)', text)
+
+
+def test_it_is_there_as_markdown_too(page):
+    text = (page[0].parent / "papers.md").read_text()
+    assert "## Table 1\n\n| theirs | ours |" in text
+    assert "![Figure 7](900/figure-7.png)" in text
+
+
+def test_a_finished_paper_says_what_made_it(page):
+    facts = json.loads((page[0].parent / "900" / "finished.json").read_text())
+    assert set(facts) == {"date", "commit", "machine", "minutes"}
+
+
+def test_the_page_renders_in_a_browser(page, browse, tmp_path):
+    assert browse(page[0], "--dump-dom").count("<article") == 2
+    picture = tmp_path / "page.png"
+    browse(page[0], f"--screenshot={picture}")
+    assert picture.stat().st_size > 10_000

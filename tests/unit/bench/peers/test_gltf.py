@@ -1,0 +1,63 @@
+"""glTF's optimisers through the same door: what they write, read back and measured."""
+
+import pytest
+
+from mocpack import rate
+from mocpack.bench.peers.table import parse_any_codec
+from mocpack.clip import promised_error
+from mocpack.container import unpack
+from mocpack.errors import CorruptionError, UsageError
+from mocpack.testing import walk
+
+CLIP = walk(1.0)
+
+
+@pytest.fixture
+def tool():
+    def find(spec):
+        codec = parse_any_codec(spec)
+        try:
+            codec.encode(walk(0.1))
+        except UsageError as missing:
+            pytest.skip(str(missing))
+        return codec
+
+    return find
+
+
+def error_of(codec):
+    return promised_error(CLIP, codec.decode(codec.encode(CLIP), CLIP.header)).max
+
+
+def test_more_bits_of_gltfpack_are_less_error(tool):
+    assert error_of(tool("gltfpack:bits=16")) < 2e-4
+    assert error_of(tool("gltfpack:bits=5")) > 1e-2
+
+
+def test_gltf_transform_keeps_floats_or_rounds_them(tool):
+    assert error_of(tool("gltf-transform:tolerance=1e-7")) < 1e-5
+    assert 1e-5 < error_of(tool("gltf-transform:tolerance=1e-7,level=high")) < 1e-2
+
+
+@pytest.mark.parametrize("spec", ["gltfpack", "gltf-transform"])
+def test_they_are_driven_to_a_bound_by_search(tool, spec):
+    made = rate.encode_to_target(CLIP, tool(spec), rate.Target(max_error=5e-3), effort="default")
+    assert 1e-3 < unpack(made).errors.max <= 5e-3
+
+
+def test_what_no_tool_can_read_is_an_error_of_ours(tool):
+    with pytest.raises(CorruptionError, match="unpack: "):
+        tool("gltfpack").decode(b"no glTF at all", CLIP.header)
+
+
+def test_settings_outside_their_range_are_refused():
+    with pytest.raises(ValueError, match=r"bits must be in 4\.\.16, got 30"):
+        parse_any_codec("gltfpack:bits=30")
+    with pytest.raises(ValueError, match="level must be medium or high"):
+        parse_any_codec("gltf-transform:level=low")
+
+
+def test_without_node_one_sentence_says_what_is_needed(monkeypatch, tmp_path):
+    monkeypatch.setenv("MOCPACK_NODE", str(tmp_path))
+    with pytest.raises(UsageError, match="make gltf-peers"):
+        parse_any_codec("gltfpack").encode(CLIP)

@@ -1,0 +1,143 @@
+"""The bench: rows that say everything, failures that stop nothing, runs that can go on."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+import mocpack
+from mocpack.bench.peers.table import PEERS, parse_any_codec
+from mocpack.bench.runner import run as bench_run
+from mocpack.bench.runner.isolated import Lost
+from mocpack.bench.runner.measure import Setting, measure_row, parse_targets
+from mocpack.bench.runner.run import find_clips, run_bench, write_tables
+from mocpack.clip import promised_error
+from mocpack.errors import UnknownCodecError, UsageError
+from mocpack.testing import walk
+
+
+@pytest.fixture
+def clip_file(tmp_path):
+    path = tmp_path / "walk.bvh"
+    mocpack.write(walk(0.5), path)
+    return path
+
+
+def test_a_row_has_three_sizes_every_metric_and_speeds(clip_file):
+    row = measure_row(mocpack.read(clip_file), Setting("raw", ("max_error", "1mm")))
+    assert row["failure"] is None
+    assert row["payload_bytes"] < row["file_bytes"] <= row["with_model_bytes"]
+    assert row["bits_per_frame"] == 8 * row["file_bytes"] / 30
+    assert row["max_error_mm"] < 1e-3
+    assert row["encode_fps"] > 0
+    assert row["decode_fps"] > 0
+    assert len(row["detail"]["error_by_joint_mm"]) == 21
+
+
+def test_a_codec_that_fails_gives_a_row_that_says_why(clip_file):
+    row = measure_row(mocpack.read(clip_file), Setting("raw", ("ratio", "1000")))
+    assert "cannot pack this clip" in row["failure"]
+
+
+def test_a_second_run_measures_nothing_again(clip_file, tmp_path, monkeypatch):
+    settings = [Setting("raw", None)]
+    first = run_bench([clip_file], settings, tmp_path / "out")
+
+    def no_work(_, jobs, **__):
+        assert not any(items for _, items in jobs)
+        return iter(())
+
+    monkeypatch.setattr(bench_run, "run_apart", no_work)
+    assert run_bench([clip_file], settings, tmp_path / "out") == first
+
+
+def test_changed_code_or_a_changed_clip_is_measured_again(clip_file, tmp_path, monkeypatch):
+    run_bench([clip_file], [Setting("raw", None)], tmp_path)
+    monkeypatch.setattr(bench_run, "fingerprint", lambda: "other")
+    run_bench([clip_file], [Setting("raw", None)], tmp_path)
+    mocpack.write(walk(0.6), clip_file)
+    run_bench([clip_file], [Setting("raw", None)], tmp_path)
+    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 3
+
+
+def test_a_row_that_is_lost_has_failed_and_says_why(clip_file, tmp_path, monkeypatch):
+    def lose(_, jobs, **__):
+        return ((s, item, Lost("took more than 9 s")) for s, items in jobs for item in items)
+
+    monkeypatch.setattr(bench_run, "run_apart", lose)
+    row = run_bench([clip_file], [Setting("raw", ("ratio", "2"))], tmp_path)[0]
+    assert row["failure"] == "took more than 9 s"
+    assert (row["clip"], row["target"]) == ("walk", "ratio=2")
+    assert not (tmp_path / "rows.jsonl").exists()  # so that the next run tries it again
+
+
+def test_namesakes_in_two_folders_are_two_clips(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        mocpack.write(walk(0.1), tmp_path / folder / "walk.bvh")
+    rows = run_bench(find_clips([tmp_path]), [Setting("raw", None)], tmp_path / "out", timed=False)
+    assert [r["clip"] for r in rows] == ["a/walk.bvh", "b/walk.bvh"]
+    assert "encode_fps" not in rows[0]
+
+
+def test_a_commit_made_during_a_run_loses_no_row(clip_file, tmp_path, monkeypatch):
+    commits = iter(f"c{i}" for i in range(100))
+    monkeypatch.setattr(bench_run, "commit_of_code", lambda: next(commits))
+    rows = run_bench([clip_file], [Setting("raw", None)], tmp_path / "out")
+    assert rows[0]["failure"] is None
+
+
+def test_a_line_cut_by_a_crash_is_measured_again(clip_file, tmp_path):
+    rows = tmp_path / "out" / "rows.jsonl"
+    rows.parent.mkdir()
+    rows.write_text('{"key": "walk|1|')
+    assert run_bench([clip_file], [Setting("raw", None)], tmp_path / "out")[0]["failure"] is None
+
+
+def test_tables_carry_the_machine_in_their_head(clip_file, tmp_path):
+    rows = run_bench([clip_file], [Setting("raw", None)], tmp_path)
+    write_tables(rows, tmp_path)
+    text = (tmp_path / "bench.csv").read_text()
+    assert "# machine: " in text
+    assert "# calibration: zlib inflates" in text
+    table = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+    assert int(next(table)["file_bytes"]) == rows[0]["file_bytes"]
+    assert json.loads((tmp_path / "bench.json").read_text())["head"]["python"]
+
+
+def test_an_unreadable_clip_is_a_failed_row(tmp_path):
+    bad = tmp_path / "bad.bvh"
+    bad.write_bytes(b"HIERARCHY nonsense")
+    row = run_bench([bad], [Setting("raw", None)], tmp_path / "out")[0]
+    assert "expected ROOT" in row["failure"]
+
+
+def test_targets_are_read_as_people_write_them():
+    assert parse_targets("max-error=1mm,5mm") == [("max_error", "1mm"), ("max_error", "5mm")]
+    assert len(parse_targets("sweep")) > 5
+    with pytest.raises(UsageError, match="write a target as"):
+        parse_targets("quality=3")
+
+
+def test_no_clips_is_a_sentence(tmp_path):
+    with pytest.raises(UsageError, match="no motion files"):
+        find_clips([tmp_path])
+    with pytest.raises(UsageError, match="there is no"):
+        find_clips([Path("nowhere")])
+
+
+def test_an_unknown_codec_names_ours_and_the_peers():
+    with pytest.raises(UnknownCodecError, match=r"installed: .*raw.*peers: .*zfp"):
+        parse_any_codec("nope")
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_peers_give_the_motion_back_within_what_they_promise(name):
+    clip = walk(0.5)
+    codec = parse_any_codec(name)
+    try:
+        payload = codec.encode(clip)
+    except UsageError as missing:
+        pytest.skip(str(missing))
+    assert promised_error(clip, codec.decode(payload, clip.header)).max < 0.02

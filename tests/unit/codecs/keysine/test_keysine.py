@@ -1,0 +1,413 @@
+"""keysine: the promise, parity with the readable decoder, seeking, preview, and hostile bytes."""
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack import rotations
+from mocpack.bench.datasets import data_folder
+from mocpack.clip import Clip, ClipHeader, promised_error
+from mocpack.codecs.keysine import Keysine
+from mocpack.codecs.keysine.decoding import reader as guarded_reader
+from mocpack.codecs.keysine.payload import checksum, read_head, sealed_head
+from mocpack.codecs.keysine.tracks import descendants, step_size
+from mocpack.coding.fields import FieldReader, FieldWriter
+from mocpack.container import unpack
+from mocpack.errors import CorruptionError, FormatError, TruncatedError
+from mocpack.io import read_bytes
+from mocpack.skeleton import Skeleton
+from mocpack.testing import hard_clips, jump, turn, walk
+from mocpack.testing.reference import keysine as reference
+from mocpack.testing.reference.keysine import resealed
+
+CLIPS = hard_clips()
+
+
+def reader(payload):
+    return lambda offset, size: payload[offset : offset + size]
+
+
+@pytest.mark.parametrize("effort", ["fast", "default"])
+@pytest.mark.parametrize("bound", [1e-2, 1e-3, 1e-4])
+@pytest.mark.parametrize("clip", [walk(1.0), turn(1.0), jump(1.0)], ids=["walk", "turn", "jump"])
+def test_the_bound_holds(clip, bound, effort):
+    codec = Keysine(max_error=bound, effort=effort)
+    back = codec.decode(codec.encode(clip), clip.header)
+    assert promised_error(clip, back).max <= bound
+
+
+@pytest.mark.parametrize("clip", CLIPS.values(), ids=CLIPS.keys())
+def test_the_bound_holds_on_hard_clips(clip):
+    codec = Keysine(max_error=2e-3, effort="fast")
+    back = codec.decode(codec.encode(clip), clip.header)
+    assert promised_error(clip, back).max <= 2e-3
+
+
+@pytest.mark.parametrize("clip", [walk(0.6), turn(0.5), CLIPS["one frame"]])
+def test_the_readable_decoder_gives_the_same_motion(clip):
+    codec = Keysine(max_error=5e-3)
+    payload = codec.encode(clip)
+    native, plain = codec.decode(payload, clip.header), reference.decode(payload, clip.header)
+    np.testing.assert_allclose(native.rotations, plain.rotations, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(native.translations, plain.translations, rtol=0, atol=1e-12)
+
+
+def test_a_pose_that_was_added_in_front_stands_apart():
+    walking = walk(2.0, frame_rate=60)
+    turns, places = walking.rotations.copy(), walking.translations.copy()
+    turns[0], places[0] = [0, 0, 0, 1], [0, 0, 0]
+    clip = Clip(walking.header, turns, places)
+    codec = Keysine(max_error=5e-3)
+    payload, usual = codec.encode(clip), codec.encode(walking)
+    head = read_head(guarded_reader(payload), clip.header)
+    assert head.lead == 1
+    assert [head.key_frame(k, clip.frame_count) for k in (0, 1)] == [0, 1]
+    assert head.key_frame(head.block_count, clip.frame_count) == clip.frame_count - 1
+    assert read_head(guarded_reader(usual), walking.header).lead == 0
+    assert len(payload) < len(usual) + 250
+    whole = codec.decode(payload, clip.header)
+    assert promised_error(clip, whole).max <= 5e-3
+    again = reference.decode(payload, clip.header)
+    np.testing.assert_allclose(again.rotations, whole.rotations, atol=1e-9)
+    for start, stop in ((0, 1), (0, 2), (1, 3), (50, 70), (clip.frame_count - 1, clip.frame_count)):
+        part = codec.decode_frames(guarded_reader(payload), clip.header, start, stop, None)
+        np.testing.assert_array_equal(part.rotations, whole.rotations[start:stop])
+
+
+def test_a_looser_bound_gives_a_smaller_file():
+    clip = walk(2.0)
+    sizes = [len(Keysine(max_error=b).encode(clip)) for b in (1e-2, 1e-3, 1e-4)]
+    assert sizes == sorted(sizes)
+
+
+def test_the_mean_bound_holds():
+    clip = jump(1.0)
+    codec = Keysine(mean_error="1mm", effort="fast")
+    assert promised_error(clip, codec.decode(codec.encode(clip), clip.header)).joint_mean <= 1e-3
+
+
+@pytest.mark.parametrize("effort", ["fast", "default"])
+@pytest.mark.parametrize("joints", [2, 31])
+def test_ten_minutes_at_rest_are_packed(joints, effort):
+    clip = at_rest(joints, 6000, frame_rate=10)
+    data = mocpack.encode(clip, "keysine", max_error="1mm", effort=effort)
+    back = mocpack.decode(data)
+    assert promised_error(clip, back).max <= 1e-3
+
+
+def test_both_decoders_read_many_groups_of_one_size():
+    clip = at_rest(2, 4000, frame_rate=10)
+    codec = Keysine(max_error=1e-3, effort="fast", group_seconds=0.2, block_seconds=0.2)
+    payload = codec.encode(clip)
+    head = read_head(reader(payload), clip.header)
+    assert head.group_count > 8 * head.size
+    native, plain = codec.decode(payload, clip.header), reference.decode(payload, clip.header)
+    np.testing.assert_allclose(native.rotations, plain.rotations, rtol=0, atol=1e-12)
+
+
+def test_a_head_too_short_for_the_groups_it_announces_is_corrupt():
+    clip = at_rest(1, 100_000)
+    fields = FieldWriter()
+    for value in (0xF0, 0, 20, 10, 0, 8):  # sixteen layers
+        fields.u8(value)
+    fields.f32(1e-3)
+    for value in (clip.frame_count - 1, 1, 1):
+        fields.varint(value)
+    fields.raw(bytes(15) + b"\x80\x55")
+    with pytest.raises(CorruptionError):
+        Keysine().decode(sealed_head(fields.bytes()), clip.header)
+
+
+@pytest.mark.parametrize("pose", ["at rest", "in the air", "bent"])
+def test_the_mean_bound_holds_for_clips_that_do_not_move(pose):
+    clip = at_rest(3, 200)
+    turns, places = clip.rotations.copy(), clip.translations.copy()
+    if pose != "at rest":
+        places[:] = [0.1234567, 1.0, 0.3]
+    if pose == "bent":
+        turns[:] = rotations.from_rotvec(np.array([0.3, 0.1234567, -0.2]))
+    clip = Clip(clip.header, turns, places)
+    for bound in (1e-4, 1e-2):
+        data = mocpack.encode(clip, "keysine", mean_error=bound)
+        assert promised_error(clip, mocpack.decode(data)).joint_mean <= bound
+
+
+def at_rest(joints, frames, frame_rate=30.0):
+    """A chain of joints that never moves."""
+    names = tuple(f"joint{j}" for j in range(joints))
+    skeleton = Skeleton(names, tuple(range(-1, joints - 1)), np.full((joints, 3), 0.1))
+    header = ClipHeader(skeleton, frames, 1 / frame_rate, (0,))
+    turns = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (frames, joints, 4))
+    return Clip(header, turns, np.zeros((frames, 1, 3)))
+
+
+def test_a_window_reads_its_groups_alone():
+    clip = walk(8.0)
+    codec = Keysine(max_error=5e-3, effort="fast")
+    payload = codec.encode(clip)
+    taken = []
+
+    def read(offset, size):
+        taken.append(size)
+        return payload[offset : offset + size]
+
+    part = codec.decode_frames(read, clip.header, 200, 230, None)
+    whole = codec.decode(payload, clip.header)
+    np.testing.assert_allclose(part.rotations, whole.rotations[200:230], atol=1e-12)
+    assert sum(taken) < 0.6 * len(payload)
+
+
+@pytest.mark.parametrize("clip", [walk(2.0), CLIPS["every joint translates"]])
+def test_some_joints_are_those_of_the_whole_motion(clip):
+    codec = Keysine(max_error=5e-3, effort="fast")
+    payload = codec.encode(clip)
+    stop = clip.frame_count
+    whole = codec.decode(payload, clip.header)
+    for joint in range(len(clip.skeleton)):
+        part = codec.decode_frames(reader(payload), clip.header, 0, stop, [joint])
+        kept = whole.joints([joint])
+        assert part.header == kept.header
+        np.testing.assert_array_equal(part.rotations, kept.rotations)
+        np.testing.assert_array_equal(part.translations, kept.translations)
+
+
+def test_joints_behind_the_wanted_ones_are_not_even_read():
+    clip = walk(0.5)
+    payload = Keysine(max_error=5e-3, effort="fast").encode(clip)
+    bad = bytearray(payload)
+    bad[-1] ^= 1
+    spoilt = resealed(bytes(bad))
+    first = Keysine().decode_frames(reader(spoilt), clip.header, 0, clip.frame_count, [0])
+    true = Keysine().decode_frames(reader(payload), clip.header, 0, clip.frame_count, [0])
+    np.testing.assert_array_equal(first.rotations, true.rotations)
+
+
+def test_there_is_a_seek_point_every_second():
+    clip = walk(5.0)
+    head = read_head(reader(Keysine().encode(clip)), clip.header)
+    starts = [head.key_frame(g * head.blocks_per_group, clip.frame_count) for g in range(20)]
+    inside = [s for s in starts if s < clip.frame_count]
+    assert max(np.diff(inside)) <= clip.frame_rate
+    assert len(head.layer_sizes[0]) >= 5
+
+
+def test_every_frame_lies_in_the_group_that_is_named():
+    clip = walk(5.0)
+    head = read_head(reader(Keysine(effort="fast").encode(clip)), clip.header)
+    starts = [
+        head.key_frame(g * head.blocks_per_group, clip.frame_count)
+        for g in range(len(head.layer_sizes[0]))
+    ]
+    for frame in range(clip.frame_count):
+        found = head.group_at(frame, clip.frame_count)
+        assert found == np.searchsorted(starts, frame, "right") - 1
+
+
+def test_threads_change_nothing():
+    clip = walk(3.0)
+    one, two = Keysine(effort="fast", threads=1), Keysine(effort="fast", threads=2)
+    payload = one.encode(clip)
+    assert payload == two.encode(clip)
+    a, b = one.decode(payload, clip.header), two.decode(payload, clip.header)
+    assert np.array_equal(a.rotations, b.rotations)
+
+
+def test_the_preview_is_the_key_poses():
+    clip = walk(2.0)
+    codec = Keysine(max_error=2e-3, effort="fast")
+    payload = codec.encode(clip)
+    keys = codec.decode_preview(reader(payload), clip.header)
+    head = read_head(reader(payload), clip.header)
+    frames = [head.key_frame(k, clip.frame_count) for k in range(head.block_count + 1)]
+    whole = codec.decode(payload, clip.header)
+    np.testing.assert_allclose(keys.translations, whole.translations[frames], atol=1e-12)
+    assert keys.frame_count == head.block_count + 1
+
+
+def test_what_is_whole_of_a_cut_payload_plays():
+    clip = walk(5.0)
+    codec = Keysine(max_error=5e-3, effort="fast")
+    payload = codec.encode(clip)
+    part = codec.decode_partial(payload[: -len(payload) // 4], clip.header)
+    whole = codec.decode(payload, clip.header)
+    assert part.frame_count == clip.frame_count
+    np.testing.assert_allclose(part.translations[:120], whole.translations[:120], atol=1e-12)
+
+
+def test_a_file_cut_after_its_keys_plays_within_the_error_it_states():
+    clip = walk(5.0)
+    codec = Keysine(max_error=5e-3, effort="fast")
+    payload = codec.encode(clip)
+    head = read_head(reader(payload), clip.header)
+    keys = sum(head.segments_at(0, len(head.segment_sizes)))
+    part = codec.decode_partial(payload[:keys], clip.header)
+    error = promised_error(clip, part).max
+    assert 5e-3 < error <= head.coarse_error <= 1.1 * error
+
+
+def test_a_wrong_checksum_is_found():
+    clip = walk(1.0)
+    payload = bytearray(Keysine(effort="fast").encode(clip))
+    payload[-1] ^= 1
+    with pytest.raises(CorruptionError, match="keysine group"):
+        Keysine().decode(bytes(payload), clip.header)
+
+
+def test_a_short_payload_is_truncated():
+    clip = walk(1.0)
+    payload = Keysine(effort="fast").encode(clip)
+    with pytest.raises(TruncatedError):
+        Keysine().decode(payload[:-1], clip.header)
+
+
+@pytest.mark.parametrize("groups_per_segment", [2**31, 2**32 + 1, 2**40])
+def test_numbers_that_32_bits_cannot_count_are_corrupt(groups_per_segment):
+    clip = walk(0.5)
+    payload = Keysine().encode(clip)
+    read = FieldReader(payload)
+    size = read.varint()
+    fields = read.raw(6 + 4)
+    blocks, blocks_per_group, _ = (read.varint() for _ in range(3))
+    head = FieldWriter()
+    head.raw(fields)
+    for number in (blocks, blocks_per_group, groups_per_segment):
+        head.varint(number)
+    head.raw(payload[read.at : size - 2])
+    start = FieldWriter()
+    start.varint(1 + len(head.bytes()) + 2)
+    whole = start.bytes() + head.bytes()
+    assert len(start.bytes()) == 1
+    with pytest.raises(CorruptionError, match="head"):
+        Keysine().decode(whole + checksum(whole) + payload[size:], clip.header)
+
+
+@pytest.mark.parametrize("how", [{}, {"layers": 3}, {"mode": "grid"}], ids=["one", "three", "grid"])
+def test_spoilt_bytes_are_a_clip_or_a_format_error(how):
+    clip = walk(0.5)
+    codec = Keysine(effort="fast", group_seconds=0.2, **how)
+    payload = codec.encode(clip)
+    rng = np.random.default_rng(5)
+    ways = (
+        lambda bad: codec.decode(bad, clip.header),
+        lambda bad: codec.decode_partial(bad[: rng.integers(len(bad)) + 1], clip.header),
+        lambda bad: codec.decode_frames(guarded_reader(bad), clip.header, 5, 9, [3]),
+        lambda bad: codec.decode_preview(guarded_reader(bad), clip.header),
+    )
+    taken = 0
+    for number in range(800):
+        bad = bytearray(payload)
+        for at in rng.integers(0, len(payload), rng.integers(1, 5)):
+            bad[at] = rng.integers(256)
+        try:
+            ways[number % 4](resealed(bytes(bad)))
+            taken += 1
+        except FormatError:
+            continue
+    assert 50 < taken < 750
+
+
+def test_what_slides_along_a_turning_joint_keeps_the_bound():
+    time = np.linspace(0, 2, 121)
+    skeleton = Skeleton(
+        ("Hand", "Bow", "Tip"),
+        (-1, 0, 1),
+        np.array([[0.0, 0, 0], [0.1, 0, 0], [0, 0.7, 0]]),
+        np.array([[0.0, 0.3, 0]]),
+        (1,),
+    )
+    turns = np.zeros((len(time), 3, 3))
+    turns[:, 0] = np.sin(np.outer(time, [3.0, 5.0, 8.0]))
+    places = np.stack([np.outer(np.sin(2 * time), [1, 0, 0]), np.outer(time, [0.2, 0, 0])], 1)
+    clip = Clip.build(
+        skeleton, rotations.from_rotvec(turns), places, frame_rate=60, translated_joints=(0, 1)
+    )
+    codec = Keysine(max_error=1e-3, effort="fast")
+    assert promised_error(clip, codec.decode(codec.encode(clip), clip.header)).max <= 1e-3
+
+
+def test_what_stays_far_from_its_parent_keeps_the_bound():
+    skeleton = Skeleton(("Here", "There"), (-1, 0), np.zeros((2, 3)), np.zeros((0, 3)), ())
+    turn = rotations.from_rotvec(np.array([0.31, 0.22, 0.13]))
+    clip = Clip.build(
+        skeleton,
+        np.tile(turn, (5, 2, 1)),
+        np.tile([[0.0, 0, 0], [2000, 1500, 0]], (5, 1, 1)),
+        translated_joints=(0, 1),
+    )
+    codec = Keysine(max_error=1e-3, effort="fast")
+    assert promised_error(clip, codec.decode(codec.encode(clip), clip.header)).max <= 1e-3
+
+
+def test_a_joint_that_never_moves_costs_next_to_nothing():
+    body = walk(2.0)
+    extra = Skeleton(
+        (*body.skeleton.names, *(f"Extra{k}" for k in range(10))),
+        (*body.skeleton.parents, *([4] * 10)),
+        np.concatenate([body.skeleton.offsets, np.full((10, 3), 0.01)]),
+        body.skeleton.end_sites,
+        body.skeleton.end_site_joints,
+    )
+    still = np.tile(rotations.IDENTITY, (body.frame_count, 10, 1))
+    more = Clip.build(
+        extra, np.concatenate([body.rotations, still], 1), body.translations, frame_rate=60
+    )
+    codec = Keysine(max_error=5e-3, effort="fast")
+    assert len(codec.encode(more)) < len(codec.encode(body)) + 90
+
+
+def test_steps_fall_by_the_root_of_two():
+    assert step_size(0.5, 8) == 0.5
+    assert step_size(0.5, 10) == 0.25
+    assert step_size(0.5, 9) == pytest.approx(0.5 / np.sqrt(2))
+
+
+def test_descendants_count_the_joint_itself():
+    assert list(descendants((-1, 0, 1, 0))) == [4, 2, 1, 1]
+
+
+def test_the_checksum_is_crc16_ccitt():
+    assert checksum(b"123456789") == (0x29B1).to_bytes(2, "little")
+
+
+def test_lengths_may_be_text():
+    assert Keysine(max_error="5mm").max_error == pytest.approx(0.005)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("effort", "lazy"),
+        ("group_seconds", 0.0),
+        ("block_seconds", -1.0),
+        ("threads", -1),
+        ("layers", 17),
+        ("layer_ratio", 1.0),
+    ],
+)
+def test_bad_parameters_are_refused(field, value):
+    with pytest.raises(ValueError, match=f"{field} must be"):
+        Keysine(**{field: value})
+
+
+@pytest.mark.parametrize("name", ["cmu/09_01", "bandai/dataset-1_kick_normal_001", "dog/*"])
+def test_the_bound_holds_on_real_clips(name):
+    folder = data_folder()
+    if folder is None:
+        pytest.skip("no folder of real clips here")
+    path = next(folder.glob(f"{name}.bvh"))
+    clip = read_bytes(path.read_bytes(), name=path.name).frames(0, 100)
+    codec = Keysine(max_error=5e-3, effort="fast")
+    assert promised_error(clip, codec.decode(codec.encode(clip), clip.header)).max <= 5e-3
+
+
+@pytest.mark.parametrize(
+    ("spec", "declared"),
+    [
+        ("keysine:max_error=5mm", 0.005),
+        ("keysine:mean_error=5mm", None),
+        ("keysine:step=5mm", None),
+    ],
+)
+def test_a_file_declares_the_largest_error_only_where_it_keeps_one(spec, declared):
+    errors = unpack(mocpack.encode(walk(0.5), spec)).errors
+    assert errors.declared == (declared if declared is None else pytest.approx(declared))

@@ -1,0 +1,193 @@
+"""keysine on a grid in time: the bound, the readable decoder, windows, cuts, hostile bytes."""
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack import rotations
+from mocpack.bench.datasets import data_folder
+from mocpack.clip import Clip, promised_error
+from mocpack.codecs.keysine import Keysine
+from mocpack.codecs.keysine.payload import GRID, LED, THOROUGH, read_head
+from mocpack.errors import BoundError, CorruptionError
+from mocpack.testing import CLIP_CHECKS, CODEC_CHECKS, hard_clips, walk
+from mocpack.testing.reference import keysine as reference
+from mocpack.testing.reference.keysine import resealed
+
+BOUND = 2e-4
+CODEC = Keysine(max_error=BOUND, mode="grid", effort="fast")
+CLIPS = hard_clips()
+LONG = walk(2.5, frame_rate=60, seed=3)
+
+
+def reader(payload):
+    return lambda offset, size: payload[offset : offset + size]
+
+
+@pytest.fixture(scope="module")
+def payload():
+    return CODEC.encode(LONG)
+
+
+@pytest.mark.parametrize("clip", CLIPS.values(), ids=CLIPS.keys())
+def test_the_bound_holds_on_hard_clips(clip):
+    back = CODEC.decode(CODEC.encode(clip), clip.header)
+    assert promised_error(clip, back).max <= BOUND
+
+
+@pytest.mark.parametrize("check", [*CLIP_CHECKS, *CODEC_CHECKS], ids=lambda c: c.__name__)
+def test_the_grid_keeps_the_contract(check):
+    check(CODEC, CLIPS["walk"])
+
+
+@pytest.mark.parametrize("effort", ["fast", "best"])
+@pytest.mark.parametrize("name", ["walk", "full turns", "every joint translates", "two frames"])
+def test_the_readable_decoder_gives_the_same_motion(name, effort):
+    clip = CLIPS[name].frames(0, min(CLIPS[name].frame_count, 40))
+    codec = Keysine(max_error=BOUND, mode="grid", effort=effort, group_seconds=0.4)
+    payload = codec.encode(clip)
+    ours, plain = codec.decode(payload, clip.header), reference.decode(payload, clip.header)
+    np.testing.assert_allclose(ours.rotations, plain.rotations, atol=1e-12)
+    np.testing.assert_allclose(ours.translations, plain.translations, atol=1e-12)
+
+
+def test_places_on_finer_grids_are_read_alike():
+    rng = np.random.default_rng(8)
+    clip = walk(0.5)
+    shaken = rotations.multiply(
+        clip.rotations, rotations.from_rotvec(0.3 * rng.normal(size=(*clip.rotations.shape[:2], 3)))
+    )
+    clip = Clip(clip.header, shaken, clip.translations)
+    payload = CODEC.encode(clip)
+    ours, plain = CODEC.decode(payload, clip.header), reference.decode(payload, clip.header)
+    np.testing.assert_allclose(ours.rotations, plain.rotations, atol=1e-12)
+
+
+def test_a_payload_names_its_mode(payload):
+    mode = payload[payload[0] // 128 + 1]
+    assert mode == GRID
+    best = Keysine(max_error=BOUND, mode="grid", effort="best").encode(LONG.frames(0, 30))
+    assert best[best[0] // 128 + 1] == GRID | THOROUGH
+
+
+def test_a_pose_that_was_added_in_front_stands_apart():
+    posed = LONG.rotations.copy()
+    posed[0] = [0, 0, 0, 1]
+    clip = Clip(LONG.header, posed, LONG.translations)
+    payload = CODEC.encode(clip)
+    assert payload[payload[0] // 128 + 1] == GRID | LED
+    back = CODEC.decode(payload, clip.header)
+    assert promised_error(clip, back).max <= BOUND
+    np.testing.assert_array_equal(
+        CODEC.decode_frames(reader(payload), clip.header, 0, 1, None).rotations[0],
+        back.rotations[0],
+    )
+
+
+def test_a_window_is_what_the_whole_has_there(payload):
+    whole = CODEC.decode(payload, LONG.header)
+    asked = []
+
+    def read(offset, size):
+        asked.append(size)
+        return payload[offset : offset + size]
+
+    part = CODEC.decode_frames(read, LONG.header, 70, 80, None)
+    np.testing.assert_array_equal(part.rotations, whole.rotations[70:80])
+    assert max(asked) < len(payload) / 2
+
+
+def test_some_joints_are_those_of_the_whole_motion(payload):
+    whole = CODEC.decode(payload, LONG.header)
+    part = CODEC.decode_frames(reader(payload), LONG.header, 10, 50, [5])
+    kept = [LONG.skeleton.names.index(name) for name in part.skeleton.names]
+    np.testing.assert_array_equal(part.rotations, whole.rotations[10:50][:, kept])
+
+
+def test_threads_change_nothing(payload):
+    codec = Keysine(max_error=BOUND, mode="grid", effort="fast", threads=3)
+    assert codec.encode(LONG) == payload
+    whole = CODEC.decode(payload, LONG.header)
+    np.testing.assert_array_equal(codec.decode(payload, LONG.header).rotations, whole.rotations)
+
+
+def test_a_cut_payload_plays_to_its_end_within_the_error_it_states(payload):
+    head = read_head(reader(payload), LONG.header)
+    cut = payload[: sum(head.groups_at(0, 1)) + 5]
+    back = CODEC.decode_partial(cut, LONG.header)
+    assert back.frame_count == LONG.frame_count
+    assert promised_error(LONG, back).max <= head.coarse_error
+    whole = CODEC.decode(payload, LONG.header)
+    first = head.key_frame(1, LONG.frame_count)
+    np.testing.assert_array_equal(back.rotations[:first], whole.rotations[:first])
+
+
+def test_the_preview_is_the_key_of_each_group_and_the_last_frame(payload):
+    head = read_head(reader(payload), LONG.header)
+    keys = CODEC.decode_preview(reader(payload), LONG.header)
+    assert keys.frame_count == head.group_count + 1 == 4
+    whole = CODEC.decode(payload, LONG.header)
+    at = [head.key_frame(k, LONG.frame_count) for k in range(4)]
+    np.testing.assert_allclose(keys.rotations, whole.rotations[at], atol=1e-12)
+
+
+def test_groups_are_no_longer_than_a_block_may_be():
+    still = walk(12.0, frame_rate=120)
+    codec = Keysine(max_error="0.5mm", mode="grid", effort="fast", group_seconds=60)
+    payload = codec.encode(still)
+    assert read_head(reader(payload), still.header).group_count == 3
+
+
+@pytest.mark.parametrize("mode", [THOROUGH, 8, GRID | 8, GRID | 1 << 4])
+def test_a_mode_that_is_not_is_corrupt(payload, mode):
+    bad = bytearray(payload)
+    bad[payload[0] // 128 + 1] = mode
+    with pytest.raises(CorruptionError, match="keysine head"):
+        CODEC.decode(resealed(bytes(bad)), LONG.header)
+
+
+def test_a_leap_from_frame_to_frame_is_kept():
+    rng = np.random.default_rng(4)
+    clip = walk(0.5)
+    far = Clip(clip.header, clip.rotations, clip.translations + 1e3 * rng.normal(size=(30, 1, 3)))
+    for codec in (CODEC, Keysine(max_error=BOUND)):
+        assert promised_error(far, codec.decode(codec.encode(far), far.header)).max <= BOUND
+
+
+def test_a_grid_of_too_many_channels_is_refused_and_auto_takes_none():
+    joints = 1500
+    parents = (-1, *range(joints - 1))
+    names = tuple(f"j{j}" for j in range(joints))
+    skeleton = mocpack.Skeleton(names, parents, np.tile([0.0, 0.001, 0.0], (joints, 1)))
+    turns = np.tile([0.0, 0, 0, 1], (3, joints, 1))
+    places = np.tile(skeleton.offsets, (3, 1, 1))
+    every = tuple(range(joints))
+    clip = Clip.build(skeleton, turns, places, translated_joints=every)
+    with pytest.raises(BoundError, match="at most 4096 channels"):
+        CODEC.encode(clip)
+    payload = Keysine(max_error=BOUND).encode(clip)
+    assert payload[payload[0] // 128 + 1] == 0
+
+
+def test_auto_takes_the_smaller_mode():
+    sizes = {
+        mode: len(Keysine(max_error=BOUND, mode=mode).encode(LONG))
+        for mode in ("auto", "transform", "grid")
+    }
+    assert sizes["auto"] == min(sizes["transform"], sizes["grid"])
+
+
+def test_a_grid_promises_a_largest_error_only():
+    with pytest.raises(ValueError, match="mode grid keeps max_error"):
+        Keysine(mode="grid", mean_error="1mm")
+    with pytest.raises(ValueError, match="mode must be one of auto, transform, grid"):
+        Keysine(mode="lattice")
+
+
+def test_a_real_clip_is_smaller_on_a_grid_where_the_bound_is_tight():
+    folder = data_folder()
+    if folder is None:
+        pytest.skip("no motion data: set MOCPACK_DATA")
+    clip = mocpack.read(folder / "cmu-train" / "11_01.bvh").frames(1, 361)
+    sizes = [len(Keysine(max_error="0.1mm", mode=m).encode(clip)) for m in ("grid", "transform")]
+    assert sizes[0] < 0.9 * sizes[1]

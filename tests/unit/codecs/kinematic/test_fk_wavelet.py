@@ -1,0 +1,155 @@
+import numpy as np
+import pytest
+
+from mocpack import decode, encode, rotations
+from mocpack.codecs.kinematic.fk_wavelet import FkWavelet, aimed
+from mocpack.errors import TruncatedError, UsageError
+from mocpack.testing import hard_clips, turn, walk
+
+WALK = walk(3.0)
+
+
+def round_trip(codec, clip):
+    return codec.decode(codec.encode(clip), clip.header)
+
+
+def errors(clip, back):
+    return np.linalg.norm(back.positions() - clip.positions(), axis=-1)
+
+
+@pytest.mark.parametrize("name", ["walk", "full turns", "far from the origin", "noise"])
+def test_error_falls_to_nothing_with_the_step(name):
+    clip = hard_clips()[name]
+    found = [errors(clip, round_trip(FkWavelet(step=s), clip)).max() for s in (1e-2, 1e-4, 1e-6)]
+    assert found == sorted(found, reverse=True)
+    assert found[-1] < 1e-4
+
+
+def test_aiming_never_moves_a_bones_end_away():
+    rng = np.random.default_rng(0)
+    world = rotations.normalize(rng.normal(size=(500, 4)))
+    tip = 0.3 * rotations.rotate(world, np.array([0.0, 1, 0]))
+    shift = rng.normal(size=(500, 3)) * 0.02
+    plain = tip - shift  # the end as it is drawn from the decoded near end, without aiming
+    there = 0.3 * rotations.rotate(aimed(world, tip, shift), np.array([0.0, 1, 0])) - shift
+    goal = tip
+    after = np.linalg.norm(there - goal, axis=1)
+    before = np.linalg.norm(plain - goal, axis=1)
+    assert (after <= before + 1e-12).all()
+    assert after.mean() < 0.6 * before.mean()
+
+
+def test_compensation_lessens_the_error():
+    kept = errors(WALK, round_trip(FkWavelet(step=0.01), WALK)).mean()
+    plain = errors(WALK, round_trip(FkWavelet(step=0.01, compensate=False), WALK)).mean()
+    assert kept < 0.9 * plain
+
+
+def test_every_prefix_from_the_base_on_decodes_and_gets_better():
+    codec = FkWavelet(step=0.001)
+    payload = codec.encode(WALK)
+    found = []
+    for end in range(0, len(payload) + 1, 100):
+        try:
+            found.append(errors(WALK, codec.decode_partial(payload[:end], WALK.header)).mean())
+        except TruncatedError:
+            assert not found  # only before the base
+    assert len(found) > 0.8 * len(payload) / 100
+    assert found[-1] < 0.01 * found[0]
+    # coarse to fine: nearly every step helps, none costs much
+    assert np.mean(np.diff(found) <= 1e-9) > 0.7
+    assert (np.array(found[1:]) < 1.3 * np.minimum.accumulate(found)[:-1] + 1e-4).all()
+
+
+def test_layers_are_the_bands_of_directions_and_of_twist():
+    # 180 frames halve to 90, 45, 23, 12, 6, 3
+    assert FkWavelet().layout(None, WALK.header).layers == 2 * 7
+    assert FkWavelet(twist=False, levels=3).layout(None, WALK.header).layers == 4
+
+
+def test_a_cut_file_plays():
+    data = encode(WALK, FkWavelet(step=0.001))
+    back = decode(data[: len(data) // 2], partial=True)
+    assert errors(WALK, back).mean() < 0.02
+    with pytest.raises(TruncatedError):
+        decode(data[: len(data) // 2])
+
+
+def test_twist_can_be_left_out_or_cut_off_and_positions_stay():
+    codec = FkWavelet(step=0.002)
+    whole = round_trip(codec, WALK)
+    without = round_trip(FkWavelet(step=0.002, twist=False), WALK)
+    np.testing.assert_allclose(without.positions(), whole.positions(), atol=1e-9)
+    assert rotations.angle_between(without.rotations, whole.rotations).max() > 0.01
+    assert len(FkWavelet(step=0.002, twist=False).encode(WALK)) < len(codec.encode(WALK))
+    cut = codec.decode_partial(codec.encode(WALK)[:-20], WALK.header)
+    np.testing.assert_allclose(cut.positions(), whole.positions(), atol=1e-9)
+
+
+def test_frames_of_interest_are_better_than_the_rest():
+    joint = WALK.skeleton.index("LeftHand")
+    codec = FkWavelet(step=0.02, roi="60:90", roi_joints="LeftHand")
+    found = errors(WALK, round_trip(codec, WALK))[:, joint]
+    plain = errors(WALK, round_trip(FkWavelet(step=0.02), WALK))[:, joint]
+    assert found[60:90].mean() < 0.3 * plain[60:90].mean()
+    assert found[60:90].mean() < 0.5 * np.delete(found, np.r_[40:110]).mean()
+
+
+def test_planted_feet_are_found_and_kept_better():
+    feet = [WALK.skeleton.index(name) for name in ("LeftFoot", "RightFoot")]
+    found = errors(WALK, round_trip(FkWavelet(step=0.02, roi="contacts"), WALK))[:, feet]
+    plain = errors(WALK, round_trip(FkWavelet(step=0.02), WALK))[:, feet]
+    assert found.mean() < plain.mean()
+
+
+def test_regions_come_before_the_background():
+    codec = FkWavelet(step=0.005, roi="60:90")
+    payload = codec.encode(WALK)
+    part = codec.decode_partial(payload[: 2 * len(payload) // 3], WALK.header)
+    found = errors(WALK, part).mean(axis=1)
+    assert found[65:85].mean() < 0.2 * found[:30].mean()
+    assert found[65:85].mean() < 0.2 * found[120:].mean()
+
+
+def test_weights_make_some_bones_finer():
+    codec = FkWavelet(step=0.02, weights="LeftArm=0.1;LeftForeArm=0.1;LeftHand=0.1")
+    sides = [WALK.skeleton.index(f"{side}Hand") for side in ("Left", "Right")]
+    left, right = errors(WALK, round_trip(codec, WALK))[:, sides].mean(axis=0)
+    assert left < right
+
+
+def test_joints_with_few_axes_keep_to_them():
+    clip = hard_clips()["joints with fewer axes"]
+    back = round_trip(FkWavelet(step=0.001), clip)
+    local = back.rotations[:, 1]
+    axis = clip.skeleton.axes[1]
+    turned = rotations.multiply(rotations.multiply(rotations.conjugate(axis), local), axis)
+    assert np.abs(turned[:, 1:3]).max() < 1e-12
+
+
+def test_full_turns_are_smooth_signals():
+    clip = turn(3.0, turns=4)
+    still_size = len(FkWavelet(step=0.005).encode(turn(3.0, turns=0)))
+    assert len(FkWavelet(step=0.005).encode(clip)) < 4 * still_size
+
+
+@pytest.mark.parametrize(
+    ("params", "complaint"),
+    [
+        ({"roi": "60"}, "write frames as"),
+        ({"roi": "contacts", "roi_joints": "Nose"}, "no joint 'Nose'"),
+        ({"weights": "Head"}, "write a weight as"),
+        ({"weights": "Head=0"}, "write a weight as"),
+    ],
+)
+def test_texts_that_make_no_sense_are_refused(params, complaint):
+    with pytest.raises(UsageError, match=complaint):
+        FkWavelet(**params).encode(WALK)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"step": 0}, {"levels": 40}, {"roi_bits": 17}, {"twist": 1}, {"twist_scale": 0}]
+)
+def test_impossible_parameters_are_refused(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        FkWavelet(**wrong)

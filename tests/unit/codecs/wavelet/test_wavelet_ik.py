@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack.bench.datasets import data_folder
+from mocpack.codecs.wavelet.wavelet_ik import WaveletIk
+from mocpack.codecs.wavelet.wavelet_opt import WaveletOpt
+from mocpack.dofs import to_dofs
+from mocpack.errors import CorruptionError, UnsupportedClipError, UsageError
+from mocpack.metrics import measure
+from mocpack.testing import walk
+from mocpack.testing.motions import chain
+
+
+def round_trip(codec, clip):
+    payload = codec.encode(clip)
+    return len(payload), codec.decode(payload, clip.header)
+
+
+def foot_error(clip, back, names=("LeftFoot", "RightFoot")):
+    feet = [clip.skeleton.index(name) for name in names]
+    return np.linalg.norm(clip.positions()[:, feet] - back.positions()[:, feet], axis=-1)
+
+
+@pytest.mark.parametrize("ik", ["ccd", "analytic"])
+def test_the_feet_are_put_back(ik):
+    clip = walk(2.0)
+    _, coarse = round_trip(WaveletOpt(ratio=30), clip)
+    _, found = round_trip(WaveletIk(ratio=30, ik_ratio=4, ik=ik), clip)
+    assert foot_error(clip, found).mean() < 0.35 * foot_error(clip, coarse).mean()
+
+
+def test_all_shifts_put_the_feet_to_their_places():
+    clip = walk(2.0)
+    _, found = round_trip(WaveletIk(ratio=20, ik_ratio=1, ik="analytic"), clip)
+    assert np.percentile(foot_error(clip, found), 90) < 1e-4
+
+
+def test_toes_can_be_named():
+    clip = walk(2.0)
+    toes = ("LeftToe", "RightToe")
+    _, coarse = round_trip(WaveletOpt(ratio=30), clip)
+    _, found = round_trip(WaveletIk(ratio=30, ik_ratio=4, feet="LeftToe+RightToe", chain=3), clip)
+    assert foot_error(clip, found, toes).mean() < 0.5 * foot_error(clip, coarse, toes).mean()
+
+
+def test_decoding_twice_gives_the_same_bits():
+    clip = walk(1.0)
+    codec = WaveletIk()
+    payload = codec.encode(clip)
+    a, b = (codec.decode(payload, clip.header) for _ in range(2))
+    np.testing.assert_array_equal(a.rotations, b.rotations)
+
+
+def test_a_skeleton_without_legs_is_refused_in_one_sentence():
+    with pytest.raises(UnsupportedClipError, match="this skeleton has no two joints named foot"):
+        WaveletIk().encode(chain(5, 10))
+
+
+def test_an_unknown_foot_is_answered_with_the_joints_there_are():
+    with pytest.raises(UsageError, match=r"no joint 'Paw' in the skeleton; it has: Hips"):
+        WaveletIk(feet="LeftFoot+Paw").encode(walk(0.2))
+
+
+def test_a_foot_too_near_to_the_root_is_refused():
+    with pytest.raises(UnsupportedClipError, match="a leg needs 2"):
+        WaveletIk(feet="Spine+LeftFoot").encode(walk(0.2))
+
+
+@pytest.mark.parametrize(
+    ("spec", "complaint"),
+    [
+        ("wavelet-ik:ratio=0.9", "ratio must be at least 1, got 0.9"),
+        ("wavelet-ik:ik_ratio=0", "ik_ratio must be at least 1, got 0"),
+        ("wavelet-ik:chain=0", r"chain must be in 1..8, got 0"),
+        ("wavelet-ik:ik=magic", "ik must be one of ccd, analytic"),
+    ],
+)
+def test_impossible_parameters_are_answered_in_one_sentence(spec, complaint):
+    with pytest.raises(UsageError, match=complaint):
+        mocpack.parse_codec(spec)
+
+
+def test_a_payload_for_another_skeleton_is_corruption():
+    clip = walk(0.3)
+    payload = WaveletIk().encode(clip)
+    with pytest.raises(CorruptionError, match="foot or ankle"):
+        WaveletIk().decode(payload, chain(5, clip.frame_count).header)
+
+
+def test_hinges_of_an_asf_skeleton_stay_hinges():
+    data = data_folder()
+    if data is None:
+        pytest.skip("no folder of real clips here")
+    clip = mocpack.read(data / "asfamc" / "02_01.amc")
+    for ik in ("ccd", "analytic"):
+        _, back = round_trip(WaveletIk(ik=ik), clip)
+        to_dofs(back)  # refuses joints that turn about other axes than their own
+
+
+def test_feet_slide_less_at_the_size_of_the_optimised_codec():
+    data = data_folder()
+    if data is None:
+        pytest.skip("no folder of real clips here")
+    clip = mocpack.read(data / "cmu" / "02_01.bvh").frames(1, 344)
+    size, corrected = round_trip(WaveletIk(), clip)
+    larger, plain = round_trip(WaveletOpt(ratio=25), clip)
+    assert size <= larger
+    skate = [measure("foot_skate_cm_s", clip, c) for c in (corrected, plain)]
+    assert skate[0] < 0.6 * skate[1]
