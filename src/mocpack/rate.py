@@ -79,14 +79,9 @@ def attempt(clip: AnyClip, codec: Codec, *, declared: float | None = None) -> At
     if declared is None and isinstance(codec, SupportsBound):
         declared = codec.promised
     errors = measure(clip, decoded, declared)
-    packed = Packed(
-        clip.header,
-        codec.codec_id,
-        codec.bitstream_version,
-        non_default_params(codec),
-        payload,
-        errors,
-    )
+    version = codec.bitstream_version
+    params, needed = non_default_params(codec), codec.needed_params()
+    packed = Packed(clip.header, codec.codec_id, version, params, payload, errors, needed)
     return Attempt(pack(packed), errors)
 
 
