@@ -177,7 +177,7 @@ def test_parts_of_a_long_clip_take_the_memory_of_parts():
 @pytest.mark.parametrize("spec", ["raw", "lossless", "wavelet", "mpeg4-bap"])
 def test_every_codec_keeps_the_limit(spec):
     data = mocpack.encode(walk(1.0), spec)
-    with mocpack.open(data, memory_limit="200kB") as motion:
+    with mocpack.open(data, memory_limit="100kB") as motion:
         with pytest.raises(MemoryLimitError):
             motion.clip()
         with pytest.raises(MemoryLimitError):
