@@ -43,9 +43,7 @@ def _suffix(output: str | None, to: str | None) -> str:
     return ".bvh"
 
 
-def _decompress(
-    source: str, goal: str, suffix: str, reading: dict[str, Any], force: bool
-) -> None:
+def _decompress(source: str, goal: str, suffix: str, reading: dict[str, Any], force: bool) -> None:
     if suffix.lower() not in extensions(writable=True):
         raise UsageError(
             f"cannot write {suffix!r} files; mocpack writes: {', '.join(extensions(writable=True))}"

@@ -31,7 +31,8 @@ class MemoryLimit:
             return
         raise MemoryLimitError(
             f"{what} of {_motion(header)} would take {format_size(needed)} of memory, more than "
-            f"the limit of {format_size(self.most)}; a larger memory_limit (--memory-limit) allows it"
+            f"the limit of {format_size(self.most)}; "
+            "a larger memory_limit (--memory-limit) allows it"
         )
 
 
