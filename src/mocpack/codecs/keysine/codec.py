@@ -199,7 +199,11 @@ class Keysine(Codec):
         count = min(last + 1, head.group_count) - first
         part = self._decode_groups(read, header, head, first, count, joints=joints)
         begin = head.key_frame(first * head.blocks_per_group, header.frame_count)
-        return part.frames(start - begin, stop - begin)
+        window = part.frames(start - begin, stop - begin)
+        if 2 * window.frame_count > part.frame_count:
+            return window
+        # a copy, so that few frames do not keep the memory of all their groups
+        return settled_clip(window.header, window.rotations.copy(), window.translations.copy())
 
     def memory_needed(
         self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
