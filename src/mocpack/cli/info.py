@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +9,7 @@ from rich.table import Table
 
 from mocpack import _api
 from mocpack.cli import files, options
+from mocpack.cli.terminal import print_json
 from mocpack.clip import ClipHeader
 from mocpack.container import FORMAT_VERSION
 from mocpack.errors import FormatError
@@ -29,7 +29,7 @@ def run(
     except FormatError as error:
         raise type(error)(f"{path}: {error}") from error
     if as_json:
-        files.stdout().print(json.dumps(facts, indent=1))
+        print_json(facts)
     else:
         files.stdout().print(_table(path, facts, names))
     return 0
