@@ -286,6 +286,25 @@ std::tuple<NewArray<double, 2>, NewArray<double, 3>> keysine_axes(const Skeleton
 	return {means, axes};
 }
 
+void check_head(mocpack_Status status, const mocpack_Fault& fault)
+{
+	if (status == MOCPACK_CORRUPT && fault.field)
+		raise_corrupt(("keysine head: " + described(fault)).c_str());
+	check_status(status, "the head of a keysine payload");
+}
+
+// Of a head that is not read yet: blocks, blocks of a group, groups of a segment, layers, and whether the
+// first frame is alone.
+std::tuple<size_t, size_t, size_t, size_t, bool> keysine_peek(nb::bytes data, size_t frames)
+{
+	mocpack_KeysineLayout layout{};
+	mocpack_Fault fault = {};
+	const uint8_t* src = static_cast<const uint8_t*>(data.data());
+	check_head(mocpack_keysine_peek(src, data.size(), frames, &layout, &fault), fault);
+	return {layout.block_count, layout.blocks_per_group, layout.groups_per_segment, layout.layer_count,
+			layout.first_frame_alone != 0};
+}
+
 // A head, parsed; the skeleton must outlive it.
 struct OpenHead
 {
@@ -297,14 +316,12 @@ struct OpenHead
 
 	OpenHead(const Skeleton& skeleton_, nb::bytes data, size_t frames) : skeleton(skeleton_)
 	{
-		memory = allocate(mocpack_keysine_head_memory(data.size(), skeleton.view.joint_count));
 		const uint8_t* src = static_cast<const uint8_t*>(data.data());
 		mocpack_Fault fault = {};
+		memory = allocate(mocpack_keysine_head_memory(src, data.size(), skeleton.view.joint_count, frames));
 		mocpack_Status status =
 			mocpack_keysine_open(src, data.size(), &skeleton.view, frames, start_of(memory), &view, &fault);
-		if (status == MOCPACK_CORRUPT && fault.field)
-			raise_corrupt(("keysine head: " + described(fault)).c_str());
-		check_status(status, "the head of a keysine payload");
+		check_head(status, fault);
 		layout = mocpack_keysine_layout(view);
 		fields = mocpack_keysine_fields(view);
 	}
@@ -670,6 +687,7 @@ void register_keysine(nb::module_& m)
 			},
 			nb::sig("def __init__(self, **settings: float) -> None"))
 		.def("as_dict", &all_settings, nb::sig("def as_dict(self) -> dict[str, float]"));
+	m.def("keysine_peek", &keysine_peek, "head"_a, "frame_count"_a);
 	nb::class_<OpenHead>(m, "KeysineHead")
 		.def(nb::init<const Skeleton&, nb::bytes, size_t>(), "skeleton"_a, "data"_a, "frame_count"_a,
 			 nb::keep_alive<1, 2>())

@@ -52,7 +52,7 @@ void groups_are_encoded_on_any_thread(Body* body, const Payload& alone)
 
 void groups_are_decoded_on_any_thread(const Body& body, const Payload& payload)
 {
-	Memory memory(mocpack_keysine_head_memory(payload.head.size(), JOINTS));
+	Memory memory(mocpack_keysine_head_memory(payload.head.data(), payload.head.size(), JOINTS, FRAMES));
 	mocpack_KeysineHead* head;
 	check(mocpack_keysine_open(payload.head.data(), payload.head.size(), &body.skeleton, FRAMES, memory.at,
 							   &head, nullptr) == MOCPACK_OK,

@@ -505,10 +505,17 @@ extern "C"
 		int32_t grid, thorough; // whether groups are a grid in time, and how it is predicted
 	} mocpack_KeysineFields;
 
-	/* Reads the head at the start of `src` into `memory` of mocpack_keysine_head_memory(src_size, joints)
-	 * bytes, aligned as malloc aligns. `skeleton` must outlive the head. `fault` may be null; it is written
-	 * where the head is corrupt. */
-	size_t mocpack_keysine_head_memory(size_t src_size, size_t joints);
+	/* Reads how many parts a payload has, and how long they are, before any memory is taken for them: the
+	 * layout without what is coded (sizes, channels, tracks, shifts). `fault` may be null. */
+	mocpack_Status mocpack_keysine_peek(const uint8_t* src, size_t src_size, size_t frame_count,
+										mocpack_KeysineLayout* layout, mocpack_Fault* fault);
+
+	/* Reads the head at the start of `src` into `memory` of mocpack_keysine_head_memory bytes, aligned as
+	 * malloc aligns. `skeleton` must outlive the head. `fault` may be null; it is written where the head is
+	 * corrupt. The memory is 0 where the head cannot be, and mocpack_keysine_open says why without touching
+	 * any. A table of sizes is most of it: at most 68 bytes a frame. */
+	size_t mocpack_keysine_head_memory(const uint8_t* src, size_t src_size, size_t joints,
+									   size_t frame_count);
 	mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const mocpack_Skeleton* skeleton,
 										size_t frame_count, void* memory, mocpack_KeysineHead** head,
 										mocpack_Fault* fault);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from typing import Annotated
 
 import typer
@@ -23,12 +22,16 @@ def run(
         str | None, typer.Option(help="Only these frames of the original, like 1:.")
     ] = None,
     skeleton: options.SkeletonFile = None,
+    memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     as_json: options.Json = False,
 ) -> int:
     """Print every metric, the worst joints and frames; exit 1 if a file breaks its own bound."""
-    before = files.read_clip(original, unit=unit, frames=frames, skeleton=skeleton)
+    limit = memory_limit
+    before = files.read_clip(
+        original, unit=unit, frames=frames, skeleton=skeleton, memory_limit=limit
+    )
     data = files.read_input(packed)
-    after = files.clip_of(data, packed, unit=unit, skeleton=skeleton)
+    after = files.clip_of(data, packed, unit=unit, skeleton=skeleton, memory_limit=limit)
     comparison = compare(before, after)
     declared = _declared(data)
     broken = (
@@ -55,7 +58,7 @@ def _broken(path: str, declared: float, largest: float) -> str:
 def _declared(data: bytes) -> float | None:
     """Return the bound that a .mocp file declares; other files declare none."""
     try:
-        with _api.Motion(io.BytesIO(data), len(data)) as motion:
+        with _api.Motion(data) as motion:
             return motion.errors.declared
     except FormatError:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,7 +12,7 @@ from mocpack.cli import files, options
 from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_batch, table_of_fates
 from mocpack.cli.inputs import PACKED, find_sources, make_folders, outputs_for
 from mocpack.cli.terminal import print_json
-from mocpack.errors import FormatError, UsageError
+from mocpack.errors import FormatError, MemoryLimitError, UsageError
 from mocpack.io import extensions, files_to_write, write_bytes
 
 
@@ -28,6 +28,7 @@ def run(
     partial: Annotated[
         bool, typer.Option("--partial", help="Take what is whole of a file that was cut.")
     ] = False,
+    memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     jobs: options.Workers = 1,
     resume: options.Resume = False,
     dry_run: options.DryRun = False,
@@ -38,8 +39,9 @@ def run(
     suffix = _suffix(output, to)
     sources = find_sources(inputs, PACKED)
     outputs = outputs_for(sources, output, suffix)
+    reading = {"partial": partial, "memory_limit": memory_limit}
     work = [
-        Job(source.path, _written(goal, suffix), {"suffix": suffix, "partial": partial}, force)
+        Job(source.path, _written(goal, suffix), {"suffix": suffix, "reading": reading}, force)
         for source, goal in zip(sources, outputs, strict=True)
     ]
     if dry_run:
@@ -72,7 +74,9 @@ def _written(goal: str, suffix: str) -> tuple[str, ...]:
     return tuple(map(str, files_to_write(goal)))
 
 
-def _decompress(source: str, goal: str, *, force: bool, suffix: str, partial: bool) -> None:
+def _decompress(
+    source: str, goal: str, *, force: bool, suffix: str, reading: dict[str, Any]
+) -> None:
     """Unpack one file."""
     if suffix.lower() not in extensions(writable=True):
         raise UsageError(
@@ -81,8 +85,8 @@ def _decompress(source: str, goal: str, *, force: bool, suffix: str, partial: bo
     for path in _written(goal, suffix):
         files.check_free(path, force=force)
     try:
-        clip = _api.decode(files.read_input(source), partial=partial)
-    except FormatError as error:
+        clip = _api.decode(files.read_input(source), **reading)
+    except (FormatError, MemoryLimitError) as error:
         raise type(error)(f"{source}: {error}") from error
     if goal == files.PIPE or Path(goal).suffix != suffix:
         files.write_output(write_bytes(clip, suffix), goal, force=force)

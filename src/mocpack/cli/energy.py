@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from functools import partial
 from typing import Annotated, Any
 
@@ -63,7 +62,7 @@ def _facts(
 ) -> dict[str, Any]:
     data = files.read_input(path)
     try:
-        with _api.Motion(io.BytesIO(data), len(data)) as motion:
+        with _api.Motion(data) as motion:
             header, codec = motion.header, motion.codec.codec_id
         seconds = energy.decode_seconds(data)
     except FormatError as error:

@@ -23,6 +23,7 @@ from mocpack.cli.terminal import stderr as stderr
 from mocpack.cli.terminal import stdin_bytes, stdout_bytes
 from mocpack.cli.terminal import stdout as stdout
 from mocpack.clip import AnyClip
+from mocpack.container import DEFAULT_LIMIT
 from mocpack.errors import BoundError, MocpackError, UsageError
 from mocpack.io import contents, stream_contents
 from mocpack.io.atomic import folder_of, would_overwrite, write_atomically
@@ -39,20 +40,32 @@ def read_input(path: str) -> bytes:
 
 
 def read_clip(
-    path: str, *, unit: str | None = None, frames: str | None = None, skeleton: str | None = None
+    path: str,
+    *,
+    unit: str | None = None,
+    frames: str | None = None,
+    skeleton: str | None = None,
+    memory_limit: str | int = DEFAULT_LIMIT,
 ) -> AnyClip:
     """Read a motion file, or standard input for ``-``, and cut it to ``frames`` such as ``1:``."""
-    clip = clip_of(read_input(path), path, unit=unit, skeleton=skeleton)
+    clip = clip_of(read_input(path), path, unit=unit, skeleton=skeleton, memory_limit=memory_limit)
     return clip if frames is None else cut(clip, frames)
 
 
 def clip_of(
-    data: bytes, path: str, *, unit: str | None = None, skeleton: str | None = None
+    data: bytes,
+    path: str,
+    *,
+    unit: str | None = None,
+    skeleton: str | None = None,
+    memory_limit: str | int = DEFAULT_LIMIT,
 ) -> AnyClip:
     """Return the clip of what `read_input` gave for `path`."""
     if path == PIPE:
-        return _api.read_data(data, name="standard input", unit=unit, skeleton=skeleton)
-    return _api.read_contents(data, path, unit=unit, skeleton=skeleton)
+        return _api.read_data(
+            data, name="standard input", unit=unit, skeleton=skeleton, memory_limit=memory_limit
+        )
+    return _api.read_contents(data, path, unit=unit, skeleton=skeleton, memory_limit=memory_limit)
 
 
 def cut(clip: AnyClip, frames: str) -> AnyClip:

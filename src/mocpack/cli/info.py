@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from typing import Annotated, Any
 
 import typer
@@ -41,7 +40,7 @@ def run(
 def _facts(path: str) -> dict[str, Any]:
     data = files.read_input(path)
     try:
-        with _api.Motion(io.BytesIO(data), len(data)) as motion:
+        with _api.Motion(data) as motion:
             return _facts_of(motion)
     except FormatError as error:
         raise type(error)(f"{path}: {error}") from error
@@ -54,7 +53,7 @@ def _facts_of(motion: _api.Motion) -> dict[str, Any]:
         "format_version": FORMAT_VERSION,
         "codec": motion.codec.codec_id,
         "bitstream_version": motion.bitstream_version,
-        "params": motion.codec.params(),
+        "params": motion.params,
         "frames": header.frame_count,
         "frame_rate": header.frame_rate,
         "joints": len(header.skeleton) if isinstance(header, ClipHeader) else None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -144,7 +143,7 @@ def open_shown(path: str, *, unit: str | None = None, skeleton: str | None = Non
     size = len(data)
     clip = _skeletal(_api.read_contents(data, path, unit=unit, skeleton=skeleton), path)
     try:
-        with _api.Motion(io.BytesIO(data), size) as motion:
+        with _api.Motion(data) as motion:
             return _packed(name, data, clip, motion)
     except FormatError:
         # not a .mocp: `read` above has complained if it was meant to be one

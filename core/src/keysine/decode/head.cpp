@@ -85,97 +85,167 @@ bool plausible(const mocpack_KeysineHead& h, uint32_t mode, mocpack_Fault* fault
 		   within(fault, "layers", double(h.layer_count), 1, h.grid ? 1 : double(MOST_LAYERS));
 }
 
-} // namespace
-
-size_t mocpack_keysine_head_memory(size_t src_size, size_t joints)
+// Reads what stands before the coded part, and leaves `in` at the start of that, up to its end. refined:
+// (MOST_LAYERS)
+mocpack_Status read_fields(const uint8_t* src, size_t src_size, size_t frame_count, mocpack_KeysineHead* h,
+						   uint8_t* refined, Fields* in, mocpack_Fault* fault)
 {
-	return sizeof(mocpack_KeysineHead) + plan_size(joints) + joints * PLAN_COLUMNS * sizeof(int32_t) +
-		   MOST_LAYERS * (1 + 2 * joints) + 9 * joints + 32 * src_size + sizeof(Models) + 20 * 64;
-}
-
-mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const mocpack_Skeleton* skeleton,
-									size_t frame_count, void* memory, mocpack_KeysineHead** head,
-									mocpack_Fault* fault)
-{
-	Arena arena(memory);
-	mocpack_KeysineHead* h = arena.take<mocpack_KeysineHead>(1);
 	if (fault)
 		*fault = {};
-	Fields in = {src, src + src_size};
-	h->size = in.varint();
-	if (in.short_of || h->size > src_size)
+	*in = {src, src + src_size};
+	h->size = in->varint();
+	if (in->short_of || h->size > src_size)
 		return MOCPACK_TRUNCATED;
 	if (!within(fault, "size", double(h->size), 12, double(src_size)))
 		return MOCPACK_CORRUPT;
 	uint16_t stated = uint16_t(src[h->size - 2] | src[h->size - 1] << 8);
 	if (!within(fault, "checksum", crc16(src, h->size - 2), stated, stated))
 		return MOCPACK_CORRUPT;
-	in.end = src + h->size - 2;
-	uint32_t mode = in.byte();
+	in->end = src + h->size - 2;
+	uint32_t mode = in->byte();
 	h->layer_count = 1 + (mode >> 4);
-	h->model = int32_t(in.byte());
-	h->fine_bits = int32_t(in.byte());
-	h->basis_bits = int32_t(in.byte());
-	h->coarse = int32_t(in.byte());
-	h->tempo = int32_t(in.byte());
+	h->model = int32_t(in->byte());
+	h->fine_bits = int32_t(in->byte());
+	h->basis_bits = int32_t(in->byte());
+	h->coarse = int32_t(in->byte());
+	h->tempo = int32_t(in->byte());
 	h->grid = mode & GRID_MODE, h->thorough = mode & THOROUGH_MODE;
-	if (!within(fault, "bytes after the tempo", double(in.end - in.at), 4, double(src_size)))
+	if (!within(fault, "bytes after the tempo", double(in->end - in->at), 4, double(src_size)))
 		return MOCPACK_CORRUPT;
-	h->unit = double(read_float(in.at));
-	in.at += 4;
+	h->unit = double(read_float(in->at));
+	in->at += 4;
 	h->cut.frames = frame_count;
 	h->cut.lead = (mode & FIRST_FRAME_ALONE_MODE) != 0;
-	h->cut.blocks = in.varint();
-	h->blocks_per_group = in.varint();
-	h->groups_per_segment = in.varint();
-	uint8_t* refined = arena.take<uint8_t>(MOST_LAYERS);
+	h->cut.blocks = in->varint();
+	h->blocks_per_group = in->varint();
+	h->groups_per_segment = in->varint();
 	for (size_t l = 0; l + 1 < h->layer_count; ++l)
-		refined[l] = uint8_t(in.byte());
-	if (in.short_of || !plausible(*h, mode, fault))
+		refined[l] = uint8_t(in->byte());
+	if (in->short_of || !plausible(*h, mode, fault))
 		return MOCPACK_CORRUPT;
 	h->group_count = (h->cut.blocks + h->blocks_per_group - 1) / h->blocks_per_group;
 	h->segment_count =
 		h->group_count ? (h->group_count + h->groups_per_segment - 1) / h->groups_per_segment : 1;
-	// a size costs more than a bit, so this many bytes bound how many there are; neither product overflows,
-	// since there are fewer groups than frames and at most 16 layers
-	size_t count = h->segment_count + h->layer_count * h->group_count, bytes = size_t(in.end - in.at);
-	if (!within(fault, "segments and groups", double(count), 0, 8.0 * double(bytes)))
-		return MOCPACK_CORRUPT;
-	int32_t* table = arena.take<int32_t>(skeleton->joint_count * PLAN_COLUMNS);
-	uint32_t* sizes = arena.take<uint32_t>(count);
-	uint8_t* shifts = arena.take<uint8_t>((h->layer_count - 1) * 2 * skeleton->joint_count);
-	uint8_t* grid_steps = arena.take<uint8_t>(2 * skeleton->joint_count);
-	uint8_t* scales = arena.take<uint8_t>(7 * skeleton->joint_count);
-	Models* models = arena.take<Models>(1);
-	start_models(models, h->model);
-	std::memset(table, 0, skeleton->joint_count * PLAN_COLUMNS * sizeof(int32_t));
-	std::memset(sizes, 0, count * sizeof(uint32_t));
-	std::memset(shifts, 0, (h->layer_count - 1) * 2 * skeleton->joint_count);
-	std::memset(grid_steps, 0, 2 * skeleton->joint_count);
-	std::memset(scales, 0, 7 * skeleton->joint_count);
-	Reader reader = {RangeDecoder(in.at, bytes)};
-	HeadSymbols<Reader> symbols(reader, *models);
-	symbols.sizes(sizes, h->segment_count, SEGMENT_SIZE);
-	symbols.sizes(sizes + h->segment_count, h->layer_count * h->group_count, GROUP_SIZE);
-	symbols.plan(table, *skeleton);
-	h->sizes = sizes;
-	h->shifts = shifts;
-	h->refined = refined;
-	h->grid_steps = grid_steps;
-	h->initial_scales = scales;
-	h->table = table;
-	h->plan.skeleton = skeleton;
-	h->plan.table = table;
 	h->plan.unit = h->unit;
 	h->plan.fine = std::ldexp(1.0, -h->fine_bits);
 	h->plan.basis_grid = std::ldexp(1.0, -h->basis_bits);
-	if (!build_plan(&h->plan, arena.take<uint8_t>(plan_size(skeleton->joint_count)), fault) ||
-		!symbols.shifts(shifts, h->layer_count - 1, h->plan.track_count, fault))
+	return MOCPACK_OK;
+}
+
+// Segments, and groups of each layer.
+uint64_t part_count(const mocpack_KeysineHead& h)
+{
+	return h.segment_count + uint64_t(h.layer_count) * h.group_count;
+}
+
+// What of a head stands in memory of its own.
+struct Rooms
+{
+	mocpack_KeysineHead* head;
+	int32_t* table;
+	uint32_t* sizes;
+	uint8_t *refined, *shifts, *grid_steps, *scales, *plan;
+	Models* models;
+
+	Rooms(const mocpack_KeysineHead& h, size_t joints, Arena* arena)
+	{
+		head = arena->take<mocpack_KeysineHead>(1);
+		table = arena->take<int32_t>(joints * PLAN_COLUMNS);
+		sizes = arena->take<uint32_t>(size_t(part_count(h)));
+		refined = arena->take<uint8_t>(MOST_LAYERS);
+		shifts = arena->take<uint8_t>((h.layer_count - 1) * 2 * joints);
+		grid_steps = arena->take<uint8_t>(2 * joints);
+		scales = arena->take<uint8_t>(7 * joints);
+		plan = arena->take<uint8_t>(plan_size(joints));
+		models = arena->take<Models>(1);
+	}
+};
+
+// Reads sizes in runs, so that a head too short for what it announces costs no more than its bytes can say.
+bool read_sizes(Reader& reader, HeadSymbols<Reader>* symbols, uint32_t* sizes, size_t count, HeadNumber what)
+{
+	const size_t RUN = 256;
+	for (size_t i = 0; i < count; i += RUN)
+	{
+		size_t run = count - i < RUN ? count - i : RUN;
+		std::memset(sizes + i, 0, run * sizeof(uint32_t));
+		symbols->sizes(sizes + i, run, what);
+		if (reader.coder.exhausted())
+			return false;
+	}
+	return true;
+}
+
+} // namespace
+
+mocpack_Status mocpack_keysine_peek(const uint8_t* src, size_t src_size, size_t frame_count,
+									mocpack_KeysineLayout* layout, mocpack_Fault* fault)
+{
+	mocpack_KeysineHead h = {};
+	uint8_t refined[MOST_LAYERS];
+	Fields in;
+	mocpack_Status status = read_fields(src, src_size, frame_count, &h, refined, &in, fault);
+	if (status == MOCPACK_OK)
+		*layout = mocpack_keysine_layout(&h);
+	return status;
+}
+
+size_t mocpack_keysine_head_memory(const uint8_t* src, size_t src_size, size_t joints, size_t frame_count)
+{
+	mocpack_KeysineHead h = {};
+	uint8_t refined[MOST_LAYERS];
+	Fields in;
+	if (read_fields(src, src_size, frame_count, &h, refined, &in, nullptr) != MOCPACK_OK)
+		return 0;
+	if (part_count(h) > SIZE_MAX / 16)
+		return SIZE_MAX;
+	Arena arena(nullptr);
+	Rooms(h, joints, &arena);
+	return arena.used();
+}
+
+mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const mocpack_Skeleton* skeleton,
+									size_t frame_count, void* memory, mocpack_KeysineHead** head,
+									mocpack_Fault* fault)
+{
+	mocpack_KeysineHead found = {};
+	uint8_t refined[MOST_LAYERS] = {};
+	Fields in;
+	mocpack_Status status = read_fields(src, src_size, frame_count, &found, refined, &in, fault);
+	if (status != MOCPACK_OK)
+		return status;
+	Arena arena(memory);
+	Rooms rooms(found, skeleton->joint_count, &arena);
+	mocpack_KeysineHead* h = rooms.head;
+	*h = found;
+	start_models(rooms.models, h->model);
+	std::memcpy(rooms.refined, refined, sizeof refined);
+	std::memset(rooms.table, 0, skeleton->joint_count * PLAN_COLUMNS * sizeof(int32_t));
+	std::memset(rooms.shifts, 0, (h->layer_count - 1) * 2 * skeleton->joint_count);
+	std::memset(rooms.grid_steps, 0, 2 * skeleton->joint_count);
+	std::memset(rooms.scales, 0, 7 * skeleton->joint_count);
+	Reader reader = {RangeDecoder(in.at, size_t(in.end - in.at))};
+	HeadSymbols<Reader> symbols(reader, *rooms.models);
+	if (!read_sizes(reader, &symbols, rooms.sizes, h->segment_count, SEGMENT_SIZE) ||
+		!read_sizes(reader, &symbols, rooms.sizes + h->segment_count, h->layer_count * h->group_count,
+					GROUP_SIZE))
+		return MOCPACK_CORRUPT;
+	symbols.plan(rooms.table, *skeleton);
+	h->sizes = rooms.sizes;
+	h->shifts = rooms.shifts;
+	h->refined = rooms.refined;
+	h->grid_steps = rooms.grid_steps;
+	h->initial_scales = rooms.scales;
+	h->table = rooms.table;
+	h->plan.skeleton = skeleton;
+	h->plan.table = rooms.table;
+	if (!build_plan(&h->plan, rooms.plan, fault) ||
+		!symbols.shifts(rooms.shifts, h->layer_count - 1, h->plan.track_count, fault))
 		return MOCPACK_CORRUPT;
 	size_t channels = h->plan.channel_count;
 	if (h->grid && (!within(fault, "channels of a grid in time", double(channels), 0,
 							MOCPACK_KEYSINE_MOST_GRID_CHANNELS) ||
-					!symbols.grid(grid_steps, h->plan.track_count, scales, channels, fault)))
+					!symbols.grid(rooms.grid_steps, h->plan.track_count, rooms.scales, channels, fault)))
 		return MOCPACK_CORRUPT;
 	if (reader.coder.exhausted() || !reader.coder.all_read())
 		return MOCPACK_CORRUPT;

@@ -29,14 +29,23 @@ from mocpack.codecs.keysine.artefacts import (
 from mocpack.codecs.keysine.decoding import (
     check_end,
     decode_groups,
+    decoding_memory,
+    index_memory,
     joined,
+    poses_memory,
     reader,
     settled_clip,
     whole_layers,
 )
 from mocpack.codecs.keysine.layers import layered
 from mocpack.codecs.keysine.packing import Draft, draft, draft_grid
-from mocpack.codecs.keysine.payload import MOST_GRID_CHANNELS, MOST_LAYERS, PayloadHead, read_head
+from mocpack.codecs.keysine.payload import (
+    MOST_GRID_CHANNELS,
+    MOST_LAYERS,
+    PayloadHead,
+    read_head,
+    read_shape,
+)
 from mocpack.codecs.keysine.tracks import UNIT_STEP
 from mocpack.errors import BoundError
 from mocpack.units import format_length, parse_length
@@ -103,6 +112,7 @@ class Keysine(Codec):
 
     codec_id = "keysine"
     bitstream_version = 1
+    decoder_params = ()
     quality: ClassVar[Quality] = Quality("max_error", 1e-5, 1.0)
     lengths: ClassVar[tuple[str, ...]] = ("max_error", "mean_error", "step")
     encoder_params: ClassVar[frozenset[str]] = frozenset({"effort", "threads"})
@@ -221,7 +231,25 @@ class Keysine(Codec):
         count = min(last + 1, head.group_count) - first
         part = self._decode_groups(read, header, head, first, count, joints=joints)
         begin = head.key_frame(first * head.blocks_per_group, header.frame_count)
-        return part.frames(start - begin, stop - begin)
+        window = part.frames(start - begin, stop - begin)
+        if 2 * window.frame_count > part.frame_count:
+            return window
+        # a copy, so that few frames do not keep the memory of all their groups
+        return settled_clip(window.header, window.rotations.copy(), window.translations.copy())
+
+    def memory_needed(
+        self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
+    ) -> int:
+        head, frames = read_shape(read, header), header.frame_count
+        if start == stop:
+            return index_memory(head, header)
+        groups = head.group_at(start, frames), head.group_at(stop - 1, frames)
+        threads = self._threads((groups[1] - groups[0] + 1) * head.longest_group(frames))
+        return decoding_memory(head, header, groups, joints=joints, threads=threads)
+
+    def preview_memory(self, read: Read, header: ClipHeader) -> int:
+        head = read_shape(read, header)
+        return index_memory(head, header) + poses_memory(head.block_count + 1, header)
 
     def layout(self, read: Read, header: ClipHeader) -> PayloadLayout:
         head = read_head(read, header)
@@ -419,16 +447,19 @@ class Keysine(Codec):
         """Return the payload of about the coarsest step whose mean error keeps the bound.
 
         The mean error grows about as the step to the power of MEAN_SLOPE, so a few steps that
-        follow this law come as near as the next try would.
+        follow this law come as near as the next try would. A clip that hardly moves may never come
+        near: there, a coarser step that saves no byte is the last.
         """
-        step, best, reached = 3.0 * bound, None, 0.0
+        step, best = 3.0 * bound, None
         seconds = self._free_seconds(clip, step)
         for _ in range(MEAN_TRIES):
             made = self._free(clip, step, seconds)
             error = promised_error(clip, made.decoded).joint_mean
-            if reached < error <= bound:
-                best, reached = made, error
-            if MEAN_NEAR * bound <= error <= bound:
+            kept = error <= bound
+            saved = best is None or len(made.payload) < len(best.payload)
+            if kept and saved:
+                best = made
+            if kept and (error >= MEAN_NEAR * bound or not saved):
                 break
             aim = 0.5 * (1 + MEAN_NEAR) * bound
             step *= (aim / max(error, 1e-3 * bound)) ** (1 / MEAN_SLOPE)

@@ -21,6 +21,7 @@ from mocpack import _core
 from mocpack.clip import ClipHeader
 from mocpack.codec import Read
 from mocpack.codecs.keysine.tracks import (
+    COLUMNS,
     ROTATION_KIND,
     TRANSLATION_KIND,
     Rotation,
@@ -147,6 +148,11 @@ class PayloadHead:
         """Return the frames of the longest block."""
         return longest_block(frame_count, self.block_count, self.lead)
 
+    def longest_group(self, frame_count: int) -> int:
+        """Return the most frames that a group has, but for the key at its end."""
+        blocks = min(self.blocks_per_group, max(1, self.block_count))
+        return blocks * max(1, self.longest_block(frame_count))
+
     def key_frame(self, key: int, frame_count: int) -> int:
         """Return the frame of a key: evenly spread after the lead, rounded half up."""
         if not self.block_count or key < self.lead:
@@ -248,6 +254,27 @@ def sealed_head(body: bytes) -> bytes:
     start.varint(len(body) + 2 + next(n for n in (1, 2, 3, 4) if len(body) + 2 + n < 128**n))
     whole = start.bytes() + body
     return whole + checksum(whole)
+
+
+def read_shape(read: Read, header: ClipHeader) -> PayloadHead:
+    """Read how many parts a payload has, and how long: a head that knows nothing else."""
+    blocks, per_group, per_segment, layers, alone = _core.keysine_peek(
+        head_bytes(read), header.frame_count
+    )
+    return PayloadHead(
+        model=0,
+        fine_bits=0,
+        basis_bits=0,
+        coarse=0,
+        tempo=1,
+        unit=1.0,
+        block_count=blocks,
+        blocks_per_group=per_group,
+        groups_per_segment=per_segment,
+        table=np.zeros((0, COLUMNS), np.int32),
+        refined=(0,) * (layers - 1),
+        first_frame_alone=alone,
+    )
 
 
 def read_head(read: Read, header: ClipHeader) -> PayloadHead:
