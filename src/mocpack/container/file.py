@@ -5,20 +5,35 @@ from __future__ import annotations
 import io
 import json
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, BinaryIO
 
 from mocpack.clip import AnyHeader, ClipHeader, VertexHeader
 from mocpack.coding.fields import MAX_VARINT_BYTES, FieldReader, FieldWriter, deflate, inflate
+from mocpack.container.extras import (
+    REPEATED,
+    REQUIRED,
+    SKIPPABLE,
+    Bodies,
+    Chunk,
+    pack_extras,
+    track_heads,
+    unpack_extras,
+    with_extras,
+)
 from mocpack.container.head import Errors, Head, pack_head, unpack_head
 from mocpack.container.mesh import pack_mesh, unpack_mesh
 from mocpack.container.skel import pack_skeleton, unpack_skeleton
+from mocpack.container.track import TrackHead
 from mocpack.errors import (
     CorruptionError,
     InvalidClipError,
     TruncatedError,
     UnsupportedVersionError,
 )
+from mocpack.extras import WIDTHS, Extras
 
 # the first byte is not ASCII, so that a file mangled as text is noticed at once
 MAGIC = b"\x93MOC"
@@ -28,11 +43,30 @@ MAX_CHUNK_HEADER = 4 + MAX_VARINT_BYTES + 4
 # so that a small file cannot ask for much memory; `pack` pads still clips up to it
 FRAMES_PER_BYTE = 64
 SAMPLES_PER_BYTE = 16_384
+PARTS = {
+    "SKEL": "skeleton",
+    "MESH": "skeleton",
+    "REST": "skeleton",
+    "SCAL": "scales",
+    "TIME": "times",
+    "meta": "metadata",
+    "vald": "validity",
+    "trak": "tracks",
+    "fill": "fill",
+}
+"""What each chunk is counted under in `Reader.sizes`; the head where it is not here."""
 
 
 @dataclass(frozen=True)
 class Packed:
-    """Everything a file holds, with the codec's payload still opaque."""
+    """Everything a file holds, with the codec's payload still opaque.
+
+    Attributes
+    ----------
+    chunks : sequence of (tag, body), optional
+        What `pack_extras` makes of a take that holds more than poses; left out, that of the header
+        alone.
+    """
 
     header: AnyHeader
     codec_id: str
@@ -40,6 +74,7 @@ class Packed:
     params: dict[str, Any]
     payload: bytes
     errors: Errors = field(default_factory=Errors)
+    chunks: Sequence[Chunk] | None = None
 
 
 def pack(packed: Packed) -> bytes:
@@ -60,11 +95,16 @@ def pack(packed: Packed) -> bytes:
         parts.append(_chunk(b"SKEL", body))
     else:
         parts.append(_chunk(b"MESH", pack_mesh(header.vertex_count, header.faces)))
+    chunks = packed.chunks
+    if chunks is None:
+        chunks = pack_extras(header, Extras()) if isinstance(header, ClipHeader) else []
+    parts += [_chunk(tag.encode(), body) for tag, body in chunks if tag in REQUIRED]
     if header.metadata:
         text = json.dumps(dict(header.metadata), separators=(",", ":"), sort_keys=True)
         parts.append(_chunk(b"meta", deflate(text.encode())))
+    parts += [_chunk(tag.encode(), body) for tag, body in chunks if tag not in REQUIRED]
     parts.append(_chunk(b"DATA", packed.payload))
-    missing = _bytes_needed(header) - sum(map(len, parts))
+    missing = max(_bytes_needed(header), _bytes_for_tracks(chunks)) - sum(map(len, parts))
     if missing > 0:
         parts.insert(-1, _chunk(b"fill", bytes(missing)))
     return b"".join(parts)
@@ -83,6 +123,7 @@ def unpack(data: bytes, *, partial: bool = False) -> Packed:
         reader.params,
         reader.payload(),
         reader.errors,
+        reader.chunks,
     )
 
 
@@ -92,8 +133,9 @@ class Reader:
     Attributes
     ----------
     sizes : dict
-        Bytes by part: ``file``, ``head``, ``skeleton``, ``metadata``, ``payload`` (the codec's
-        own), ``fill``; chunk headers are counted with their chunk.
+        Bytes by part: ``file``, ``head``, ``skeleton``, ``scales``, ``times``, ``metadata``,
+        ``validity``, ``tracks``, ``payload`` (the codec's own), ``fill``; chunk headers are counted
+        with their chunk.
     cut : bool
         Whether the file ends before its DATA chunk does.
     """
@@ -102,9 +144,9 @@ class Reader:
         self._file = file
         self._size = size
         self._partial = partial
-        self.sizes = {"file": size, "head": 0, "skeleton": 0, "metadata": 0, "fill": 0}
+        self.sizes = {"file": size, "head": 0} | dict.fromkeys(PARTS.values(), 0)
         bodies = self._scan()
-        head = unpack_head(bodies["HEAD"])
+        head = unpack_head(bodies["HEAD"][0])
         self.codec_id = head.codec_id
         self.bitstream_version = head.bitstream_version
         self.params = head.params
@@ -114,6 +156,28 @@ class Reader:
             raise CorruptionError(
                 f"{self.header.frame_count} frames are announced, more than {size} bytes can hold"
             )
+
+        self._bodies = bodies
+
+    @property
+    def chunks(self) -> list[Chunk]:
+        """What the file holds beside its poses, as chunks."""
+        tags = (*REQUIRED, *SKIPPABLE)
+        return [(tag, body) for tag in tags for body in self._bodies.get(tag, ())]
+
+    @cached_property
+    def extras(self) -> Extras:
+        """What the file holds beside its poses."""
+        if not isinstance(self.header, ClipHeader) or not self.chunks:
+            return Extras()
+        try:
+            return unpack_extras(self.header, self._bodies, SAMPLES_PER_BYTE * self._size)
+        except InvalidClipError as error:
+            raise CorruptionError(str(error)) from error
+
+    def track_heads(self) -> list[TrackHead]:
+        """Return what tracks the file has, without reading them."""
+        return track_heads(self._bodies, SAMPLES_PER_BYTE * self._size)
 
     def read(self, offset: int, size: int) -> bytes:
         """Return `size` bytes of the payload from `offset`, unchecked by the file's checksum."""
@@ -130,7 +194,7 @@ class Reader:
             raise CorruptionError("the DATA chunk fails its checksum")
         return data
 
-    def _scan(self) -> dict[str, bytes]:
+    def _scan(self) -> dict[str, list[bytes]]:
         """Read every chunk but the payload; remember where that one lies."""
         start = self._read(0, min(self._size, 5))
         if start[:4] != MAGIC[: len(start)]:
@@ -142,7 +206,7 @@ class Reader:
                 f"format version {start[4]} is not among 1..{FORMAT_VERSION}; "
                 "a newer mocpack reads it"
             )
-        bodies: dict[str, bytes] = {}
+        bodies: dict[str, list[bytes]] = {}
         at, self._payload_at, self.cut, self._missing = 5, -1, False, 0
         while at < self._size:
             at = self._scan_chunk(at, bodies)
@@ -153,14 +217,15 @@ class Reader:
             raise TruncatedError("file has no DATA chunk")
         return bodies
 
-    def _scan_chunk(self, at: int, bodies: dict[str, bytes]) -> int:
+    def _scan_chunk(self, at: int, bodies: dict[str, list[bytes]]) -> int:
         read = FieldReader(self._read(at, min(MAX_CHUNK_HEADER, self._size - at)), "chunk header")
         tag = read.raw(4).decode("ascii", "replace")
         length = read.varint()
         crc = int.from_bytes(read.raw(4), "little")
         body_at = at + read.at
         missing = max(0, body_at + length - self._size)
-        if tag in bodies or (tag == "DATA" and self._payload_at >= 0):
+        again = tag in bodies and tag not in REPEATED
+        if again or (tag == "DATA" and self._payload_at >= 0):
             raise CorruptionError(f"file has two {tag} chunks")
         if missing and not (tag == "DATA" and self._partial):
             raise TruncatedError(f"chunk {tag!r} has {length - missing} of {length} bytes")
@@ -173,10 +238,9 @@ class Reader:
         body = self._read(body_at, length)
         if zlib.crc32(body, zlib.crc32(tag.encode("ascii", "replace"))) != crc:
             raise CorruptionError(f"chunk {tag!r} fails its checksum")
-        part = {"SKEL": "skeleton", "MESH": "skeleton", "meta": "metadata", "fill": "fill"}
-        self.sizes[part.get(tag, "head")] += read.at + length
-        if tag in ("HEAD", "SKEL", "MESH", "meta"):
-            bodies[tag] = body
+        self.sizes[PARTS.get(tag, "head")] += read.at + length
+        if tag in ("HEAD", "SKEL", "MESH", "meta", *REQUIRED, *SKIPPABLE):
+            bodies.setdefault(tag, []).append(body)
         elif not tag[0].islower():
             raise UnsupportedVersionError(f"file needs chunk {tag!r}, which a newer mocpack reads")
         return body_at + length
@@ -189,18 +253,21 @@ class Reader:
         return data
 
 
-def _header(head: Head, bodies: dict[str, bytes]) -> AnyHeader:
-    metadata = _metadata(bodies["meta"]) if "meta" in bodies else {}
+def _header(head: Head, bodies: Bodies) -> AnyHeader:
+    metadata = _metadata(bodies["meta"][0]) if "meta" in bodies else {}
     try:
         if head.kind == "vertices":
             if "MESH" not in bodies:
                 raise CorruptionError("a vertex animation needs a MESH chunk")
-            vertex_count, faces = unpack_mesh(bodies["MESH"])
+            vertex_count, faces = unpack_mesh(bodies["MESH"][0])
             return VertexHeader(vertex_count, faces, head.frame_count, head.frame_time, metadata)
         if "SKEL" not in bodies:
             raise CorruptionError("a skeletal clip needs a SKEL chunk")
-        skeleton, translated, unit = unpack_skeleton(bodies["SKEL"])
-        return ClipHeader(skeleton, head.frame_count, head.frame_time, translated, unit, metadata)
+        skeleton, translated, unit = unpack_skeleton(bodies["SKEL"][0])
+        header = ClipHeader(
+            skeleton, head.frame_count, head.frame_time, translated, unit, metadata
+        )
+        return with_extras(header, bodies)
     except InvalidClipError as error:
         raise CorruptionError(f"header: {error}") from error
 
@@ -229,3 +296,8 @@ def _bytes_needed(header: AnyHeader) -> int:
         -(-header.frame_count // FRAMES_PER_BYTE),
         -(-header.frame_count * width // SAMPLES_PER_BYTE),
     )
+
+
+def _bytes_for_tracks(chunks: Sequence[Chunk]) -> int:
+    heads = track_heads({"trak": [body for tag, body in chunks if tag == "trak"]}, 2**62)
+    return -(-sum(head.count * WIDTHS[head.kind] for head in heads) // SAMPLES_PER_BYTE)

@@ -1,0 +1,198 @@
+"""The `trak` chunk: one named series, coded within its bound or exactly."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
+from mocpack.container.numbers import pack_numbers, unpack_numbers
+from mocpack.container.runs import MAX_RUNS, pack_flags, pack_runs, unpack_flags, unpack_runs
+from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.extras import KINDS, MAX_LABEL, MAX_TRACK_NAME, WIDTHS, Track
+
+F64 = npt.NDArray[np.float64]
+
+OWN_RATE, STARTS, HAS_TIMES, BOUNDED, HAS_UNIT = 1, 2, 4, 8, 16
+CLOSE = 1 - 1e-6  # of a bound that rounding may take the rest of
+
+
+@dataclass(frozen=True)
+class TrackHead:
+    """What a track is, without its values.
+
+    Attributes
+    ----------
+    name, kind, unit : str
+    count : int
+        Of samples.
+    frame_time : float or None
+        Seconds from sample to sample, where not the clip's.
+    start, bound : float
+    has_times : bool
+        Whether each sample has a time of its own.
+    bytes : int
+        Of the chunk's body.
+    """
+
+    name: str
+    kind: str
+    count: int
+    frame_time: float | None
+    start: float
+    has_times: bool
+    bound: float
+    unit: str
+    bytes: int
+
+
+def pack_track(name: str, track: Track) -> bytes:
+    out = FieldWriter()
+    out.sized(name.encode("utf-8", "surrogatepass"))
+    out.u8(KINDS.index(track.kind))
+    out.u8(
+        OWN_RATE * (track.frame_time is not None)
+        + STARTS * (track.start != 0)
+        + HAS_TIMES * (track.times is not None)
+        + BOUNDED * (track.bound != 0)
+        + HAS_UNIT * bool(track.unit)
+    )
+    out.varint(len(track))
+    if track.frame_time is not None:
+        out.f64(track.frame_time)
+    if track.start:
+        out.f64(track.start)
+    if track.bound:
+        out.f64(track.bound)
+    if track.unit:
+        out.sized(track.unit.encode("utf-8", "surrogatepass"))
+    if track.times is not None:
+        out.sized(pack_numbers(track.times[:, np.newaxis]))
+    out.raw(_pack_values(track))
+    return out.bytes()
+
+
+def unpack_track_head(body: bytes, most: int) -> TrackHead:
+    """Return what a chunk holds, of at most `most` numbers."""
+    return _unpack_head(FieldReader(body, "trak chunk"), len(body), most)
+
+
+def unpack_track(body: bytes, most: int) -> tuple[str, Track]:
+    """Return the name and the track of a chunk, of at most `most` numbers."""
+    read = FieldReader(body, "trak chunk")
+    head = _unpack_head(read, len(body), most)
+    times = None
+    if head.has_times:
+        part = FieldReader(read.sized(), "trak chunk")
+        times = unpack_numbers(part, head.count, 1)[:, 0]
+    values = _unpack_values(read, head.kind, head.count)
+    try:
+        track = Track(
+            head.kind, values, head.frame_time, head.start, times, head.bound, head.unit
+        )
+    except InvalidClipError as error:
+        raise CorruptionError(f"trak chunk {head.name[:40]!r}: {error}") from error
+    return head.name, track
+
+
+def _unpack_head(read: FieldReader, size: int, most: int) -> TrackHead:
+    name = _text(read.sized(MAX_TRACK_NAME))
+    kind, flags = read.u8(), read.u8()
+    if kind >= len(KINDS) or flags >= 2 * HAS_UNIT:
+        raise CorruptionError(f"trak chunk {name[:40]!r}: unknown kind {kind} or flags {flags}")
+    count = read.varint(max(0, most) // WIDTHS[KINDS[kind]])
+    return TrackHead(
+        name,
+        KINDS[kind],
+        count,
+        read.f64() if flags & OWN_RATE else None,
+        read.f64() if flags & STARTS else 0.0,
+        bool(flags & HAS_TIMES),
+        read.f64() if flags & BOUNDED else 0.0,
+        _text(read.sized(MAX_TRACK_NAME)) if flags & HAS_UNIT else "",
+        size,
+    )
+
+
+def _pack_values(track: Track) -> bytes:
+    if track.kind == "flag":
+        return pack_flags(track.values)
+    if track.kind == "label":
+        return _pack_labels(track.values)
+    matrix = np.ascontiguousarray(np.reshape(track.values, (len(track), -1)))
+    if not track.bound:
+        return pack_numbers(matrix)
+    packed = pack_numbers(_continuous(track), _step(track))
+    back = _unpack_values(FieldReader(packed), track.kind, len(track))
+    if track.error(replace(track, values=back)) <= track.bound:
+        return packed
+    return pack_numbers(matrix)  # a bound that is finer than the grid's arithmetic
+
+
+def _unpack_values(read: FieldReader, kind: str, count: int) -> F64 | tuple[str, ...]:
+    if kind == "flag":
+        return unpack_flags(read.rest(), count)  # type: ignore[return-value]
+    if kind == "label":
+        return _unpack_labels(read.rest(), count)
+    matrix = unpack_numbers(read, count, WIDTHS[kind])
+    if kind == "scalar":
+        return matrix[:, 0]
+    if kind == "quaternion" and count:
+        norms = np.linalg.norm(matrix, axis=1, keepdims=True)
+        if not (np.abs(norms - 1) < 0.5).all():
+            raise CorruptionError("trak chunk: a quaternion that is none")
+        # exact ones are unit to rounding already and stay as they are
+        matrix = np.where(np.abs(norms - 1) < 1e-12, matrix, matrix / norms)
+    return matrix
+
+
+def _step(track: Track) -> float:
+    """Return the step of a grid on which no value is further off than the bound."""
+    if track.kind == "scalar":
+        return 2 * track.bound * CLOSE
+    if track.kind == "vec3":
+        return 2 * track.bound * CLOSE / math.sqrt(3)
+    # four halves of a step are a step; twice that, at most, is the angle
+    return min(track.bound, 0.5) / 2 * CLOSE
+
+
+def _continuous(track: Track) -> F64:
+    """Return the values (N, K), quaternions each in the hemisphere of the one before."""
+    matrix = np.reshape(track.values, (len(track), -1)).copy()
+    if track.kind == "quaternion" and len(matrix):
+        turned = np.einsum("ti,ti->t", matrix[1:], matrix[:-1]) < 0
+        matrix[1:][np.cumsum(turned) % 2 == 1] *= -1
+    return matrix
+
+
+def _pack_labels(labels: tuple[str, ...]) -> bytes:
+    words = list(dict.fromkeys(labels))
+    number = {word: i for i, word in enumerate(words)}
+    out = FieldWriter()
+    out.varint(len(words))
+    for word in words:
+        out.sized(word.encode("utf-8", "surrogatepass"))
+    pack_runs(out, np.array([number[label] for label in labels], np.int64))
+    return deflate(out.bytes())
+
+
+def _unpack_labels(body: bytes, count: int) -> tuple[str, ...]:
+    read = FieldReader(inflate(body, MAX_RUNS, what="trak chunk"), "trak chunk")
+    words = [_text(read.sized(MAX_LABEL)) for _ in range(read.varint(count))]
+    numbers = unpack_runs(read, count, max(len(words) - 1, 0)) if count else ()
+    if not count:
+        read.varint(0)
+    read.end()
+    if count and not words:
+        raise CorruptionError("trak chunk: labels without words")
+    return tuple(words[n] for n in numbers)
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise CorruptionError(f"trak chunk: {error}") from error
