@@ -401,7 +401,7 @@ int main(int argc, char** argv)
 	if (!count || count > clip.frames || first > clip.frames - count)
 		fail("there are no such frames");
 	size_t size = (size_t)(clip.payload.end - clip.payload.at);
-	void* memory = room(1, mocpack_keysine_head_memory(size, clip.joints));
+	void* memory = room(1, mocpack_keysine_head_memory(clip.payload.at, size, clip.joints, clip.frames));
 	mocpack_KeysineHead* head;
 	check(mocpack_keysine_open(clip.payload.at, size, &clip.skeleton, clip.frames, memory, &head));
 	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);

@@ -237,8 +237,8 @@ struct Head
 
 	Head(const Skeleton& skeleton_, nb::bytes data, size_t frames) : skeleton(skeleton_)
 	{
-		memory = allocate(mocpack_keysine_head_memory(data.size(), skeleton.view.joint_count));
 		const uint8_t* src = static_cast<const uint8_t*>(data.data());
+		memory = allocate(mocpack_keysine_head_memory(src, data.size(), skeleton.view.joint_count, frames));
 		check_status(mocpack_keysine_open(src, data.size(), &skeleton.view, frames, start_of(memory), &view),
 					 "the head of a keysine payload");
 		layout = mocpack_keysine_layout(view);

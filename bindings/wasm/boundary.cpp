@@ -162,8 +162,10 @@ int32_t open_clip(uint32_t joints, uint32_t ends, uint32_t moving, const double*
 	clip.segment = NO_SEGMENT;
 	if (!sound(clip.skeleton) || !frame_count || head_size > LARGEST_HEAD)
 		return MOCPACK_CORRUPT;
-	void* memory = take(mocpack_keysine_head_memory(head_size, joints));
-	if (!memory || frame_count > LONGEST_CLIP)
+	if (frame_count > LONGEST_CLIP)
+		return MOCPACK_NO_MEMORY;
+	void* memory = take(mocpack_keysine_head_memory(head, head_size, joints, frame_count));
+	if (!memory)
 		return MOCPACK_NO_MEMORY;
 	mocpack_Status status =
 		mocpack_keysine_open(head, head_size, &clip.skeleton, frame_count, memory, &clip.head);

@@ -202,7 +202,7 @@ Payload encoded(Body* body)
 // The same payload in three layers.
 Payload layered(Body* body, const Payload& single)
 {
-	Memory memory(mocpack_keysine_head_memory(single.head.size(), JOINTS));
+	Memory memory(mocpack_keysine_head_memory(single.head.data(), single.head.size(), JOINTS, FRAMES));
 	mocpack_KeysineHead* head;
 	check(mocpack_keysine_open(single.head.data(), single.head.size(), &body->skeleton, FRAMES, memory.at,
 							   &head) == MOCPACK_OK,
@@ -233,7 +233,7 @@ mocpack_Status decoded(const Body& body, const Payload& payload, size_t layers,
 					   std::vector<double>* rotations, std::vector<double>* translations)
 {
 	Bytes own(payload.head); // a copy of just its size
-	Memory memory(mocpack_keysine_head_memory(own.size(), JOINTS));
+	Memory memory(mocpack_keysine_head_memory(own.data(), own.size(), JOINTS, FRAMES));
 	mocpack_KeysineHead* head;
 	mocpack_Status status =
 		mocpack_keysine_open(own.data(), own.size(), &body.skeleton, FRAMES, memory.at, &head);
@@ -321,7 +321,7 @@ void some_joints_are_those_of_all(const Body& body, const Payload& single)
 {
 	std::vector<double> turns(4 * JOINTS * FRAMES), places(3 * FRAMES);
 	decoded(body, single, 1, &turns, &places);
-	Memory memory(mocpack_keysine_head_memory(single.head.size(), JOINTS));
+	Memory memory(mocpack_keysine_head_memory(single.head.data(), single.head.size(), JOINTS, FRAMES));
 	mocpack_KeysineHead* head;
 	mocpack_keysine_open(single.head.data(), single.head.size(), &body.skeleton, FRAMES, memory.at, &head);
 	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
@@ -397,7 +397,7 @@ void noise_is_refused(const Body& body)
 			byte = uint8_t(random());
 		bytes[0] = uint8_t(bytes.size());
 		seal_head(&bytes);
-		Memory memory(mocpack_keysine_head_memory(bytes.size(), JOINTS));
+		Memory memory(mocpack_keysine_head_memory(bytes.data(), bytes.size(), JOINTS, FRAMES));
 		mocpack_KeysineHead* head;
 		mocpack_keysine_open(bytes.data(), bytes.size(), &body.skeleton, FRAMES, memory.at, &head);
 	}

@@ -1,6 +1,8 @@
 """Targets are reached with any codec that has a knob, and never missed silently."""
 
 import io
+import subprocess
+import sys
 import zlib
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,6 +12,7 @@ import pytest
 
 import mocpack
 from mocpack import rate
+from mocpack.clip import Clip
 from mocpack.codec import Codec, Quality
 from mocpack.container import unpack
 from mocpack.dofs import from_dofs, to_dofs
@@ -112,3 +115,50 @@ def test_vertex_animations_are_measured_at_their_vertices():
     errors = rate.measure(clip, moved)
     assert errors.max == pytest.approx(0.003)
     assert errors.mean == pytest.approx(0.003)
+
+
+def test_errors_of_a_long_clip_are_those_of_its_windows_together(monkeypatch):
+    clip = walk(1.0)
+    data = mocpack.encode(clip, "keysine", max_error="5mm", effort="fast")
+    decoded = mocpack.decode(data)
+    whole, moving = rate.measure(clip, decoded), rate.moving_channels(clip)
+    monkeypatch.setattr(rate, "WINDOW", 7)
+    assert rate.measure(clip, decoded) == whole
+    assert rate.moving_channels(clip) == moving
+
+
+def test_a_channel_that_moves_between_windows_is_counted(monkeypatch):
+    clip = still(8)
+    places = clip.translations.copy()
+    places[4:, 0, 1] += 1.0
+    stepped = Clip(clip.header, clip.rotations, places)
+    monkeypatch.setattr(rate, "WINDOW", 4)
+    assert rate.moving_channels(stepped) == 1
+
+
+LONG = """
+import resource, sys
+import numpy as np
+import mocpack
+from dataclasses import replace
+from mocpack.clip import Clip
+from mocpack.testing import walk
+
+def peak():
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+part = walk(5.0)
+mocpack.encode(part, max_error="1mm", effort="fast")
+before = peak()
+turns, places = (np.concatenate([a] * 160) for a in (part.rotations, part.translations))
+clip = Clip.adopt(replace(part.header, frame_count=len(turns)), turns, places)
+mocpack.encode(clip, max_error="1mm", effort="fast")
+print((peak() - before) / (turns.nbytes + places.nbytes))
+"""
+
+
+def test_a_long_clip_is_encoded_fast_within_three_times_its_arrays():
+    found = subprocess.run(
+        [sys.executable, "-c", LONG], capture_output=True, text=True, check=True, timeout=300
+    )
+    assert float(found.stdout) <= 3

@@ -466,9 +466,12 @@ extern "C"
 		size_t lead;		   // 1 where the first frame is a block by itself
 	} mocpack_KeysineLayout;
 
-	/* Reads the head at the start of `src` into `memory` of mocpack_keysine_head_memory(src_size, joints)
-	 * bytes, aligned as malloc aligns. `skeleton` must outlive the head. */
-	size_t mocpack_keysine_head_memory(size_t src_size, size_t joints);
+	/* Reads the head at the start of `src` into `memory` of mocpack_keysine_head_memory bytes, aligned as
+	 * malloc aligns. `skeleton` must outlive the head. The memory is 0 where the head cannot be, and
+	 * mocpack_keysine_open says why without touching any. A table of sizes is most of it: at most 68 bytes a
+	 * frame. */
+	size_t mocpack_keysine_head_memory(const uint8_t* src, size_t src_size, size_t joints,
+									   size_t frame_count);
 	mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const mocpack_Skeleton* skeleton,
 										size_t frame_count, void* memory, mocpack_KeysineHead** head);
 	mocpack_KeysineLayout mocpack_keysine_layout(const mocpack_KeysineHead* head);

@@ -370,16 +370,19 @@ class Keysine(Codec):
         """Return the payload of about the coarsest step whose mean error keeps the bound.
 
         The mean error grows about as the step to the power of MEAN_SLOPE, so a few steps that
-        follow this law come as near as the next try would.
+        follow this law come as near as the next try would. A clip that hardly moves may never come
+        near: there, a coarser step that saves no byte is the last.
         """
-        step, best, reached = 3.0 * bound, None, 0.0
+        step, best = 3.0 * bound, None
         seconds = self._free_seconds(clip, step)
         for _ in range(MEAN_TRIES):
             payload = self._free(clip, step, seconds)
             error = promised_error(clip, self.decode(payload, clip.header)).joint_mean
-            if reached < error <= bound:
-                best, reached = payload, error
-            if MEAN_NEAR * bound <= error <= bound:
+            kept = error <= bound
+            saved = best is None or len(payload) < len(best)
+            if kept and saved:
+                best = payload
+            if kept and (error >= MEAN_NEAR * bound or not saved):
                 break
             aim = 0.5 * (1 + MEAN_NEAR) * bound
             step *= (aim / max(error, 1e-3 * bound)) ** (1 / MEAN_SLOPE)

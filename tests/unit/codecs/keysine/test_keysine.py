@@ -6,10 +6,10 @@ import pytest
 import mocpack
 from mocpack import rotations
 from mocpack.bench.datasets import data_folder
-from mocpack.clip import Clip, promised_error
+from mocpack.clip import Clip, ClipHeader, promised_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.decoding import reader as guarded_reader
-from mocpack.codecs.keysine.payload import checksum, read_head
+from mocpack.codecs.keysine.payload import checksum, read_head, sealed_head
 from mocpack.codecs.keysine.tracks import descendants, step_size
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.container import unpack
@@ -84,6 +84,61 @@ def test_the_mean_bound_holds():
     clip = jump(1.0)
     codec = Keysine(mean_error="1mm", effort="fast")
     assert promised_error(clip, codec.decode(codec.encode(clip), clip.header)).joint_mean <= 1e-3
+
+
+@pytest.mark.parametrize("effort", ["fast", "default"])
+@pytest.mark.parametrize("joints", [2, 31])
+def test_ten_minutes_at_rest_are_packed(joints, effort):
+    clip = at_rest(joints, 6000, frame_rate=10)
+    data = mocpack.encode(clip, "keysine", max_error="1mm", effort=effort)
+    back = mocpack.decode(data)
+    assert promised_error(clip, back).max <= 1e-3
+
+
+def test_both_decoders_read_many_groups_of_one_size():
+    clip = at_rest(2, 4000, frame_rate=10)
+    codec = Keysine(max_error=1e-3, effort="fast", group_seconds=0.2, block_seconds=0.2)
+    payload = codec.encode(clip)
+    head = read_head(reader(payload), clip.header)
+    assert head.group_count > 8 * head.size
+    native, plain = codec.decode(payload, clip.header), reference.decode(payload, clip.header)
+    np.testing.assert_allclose(native.rotations, plain.rotations, rtol=0, atol=1e-12)
+
+
+def test_a_head_too_short_for_the_groups_it_announces_is_corrupt():
+    clip = at_rest(1, 100_000)
+    fields = FieldWriter()
+    for value in (0xF0, 0, 20, 10, 0, 8):  # sixteen layers
+        fields.u8(value)
+    fields.f32(1e-3)
+    for value in (clip.frame_count - 1, 1, 1):
+        fields.varint(value)
+    fields.raw(bytes(15) + b"\x80\x55")
+    with pytest.raises(CorruptionError):
+        Keysine().decode(sealed_head(fields.bytes()), clip.header)
+
+
+@pytest.mark.parametrize("pose", ["at rest", "in the air", "bent"])
+def test_the_mean_bound_holds_for_clips_that_do_not_move(pose):
+    clip = at_rest(3, 200)
+    turns, places = clip.rotations.copy(), clip.translations.copy()
+    if pose != "at rest":
+        places[:] = [0.1234567, 1.0, 0.3]
+    if pose == "bent":
+        turns[:] = rotations.from_rotvec(np.array([0.3, 0.1234567, -0.2]))
+    clip = Clip(clip.header, turns, places)
+    for bound in (1e-4, 1e-2):
+        data = mocpack.encode(clip, "keysine", mean_error=bound)
+        assert promised_error(clip, mocpack.decode(data)).joint_mean <= bound
+
+
+def at_rest(joints, frames, frame_rate=30.0):
+    """A chain of joints that never moves."""
+    names = tuple(f"joint{j}" for j in range(joints))
+    skeleton = Skeleton(names, tuple(range(-1, joints - 1)), np.full((joints, 3), 0.1))
+    header = ClipHeader(skeleton, frames, 1 / frame_rate, (0,))
+    turns = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (frames, joints, 4))
+    return Clip(header, turns, np.zeros((frames, 1, 3)))
 
 
 def test_a_window_reads_its_groups_alone():
