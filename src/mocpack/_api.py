@@ -5,12 +5,23 @@ from __future__ import annotations
 import builtins
 import io
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from mocpack import rate
-from mocpack.clip import AnyClip, Clip, ClipHeader
+from mocpack.clip import (
+    AnyClip,
+    AnyHeader,
+    Clip,
+    ClipHeader,
+    frame_at,
+    frames_extras,
+    frames_header,
+    pose_extras,
+    pose_header,
+)
 from mocpack.codec import (
     Codec,
     Layout,
@@ -20,16 +31,19 @@ from mocpack.codec import (
     SupportsSample,
     SupportsSeek,
 )
-from mocpack.container import MAGIC, Errors, Reader
+from mocpack.container import MAGIC, Errors, Reader, TrackHead
 from mocpack.errors import (
     CorruptionError,
     FormatError,
+    InvalidClipError,
     TruncatedError,
     UnsupportedClipError,
     UnsupportedVersionError,
     UsageError,
 )
+from mocpack.extras import Extras
 from mocpack.io import read_bytes, read_file, write_file
+from mocpack.plain import dressed, plain_header
 from mocpack.registry import DEFAULT_CODEC, codec_class, parse_codec
 from mocpack.units import parse_length, parse_size
 
@@ -199,10 +213,26 @@ class Motion:
     def bitstream_version(self) -> int:
         return self._reader.bitstream_version
 
+    @property
+    def extras(self) -> Extras:
+        """What the file holds beside its poses."""
+        return self._reader.extras
+
+    @property
+    def track_heads(self) -> list[TrackHead]:
+        """What tracks the file has, without reading them."""
+        return self._reader.track_heads()
+
+    @cached_property
+    def plain_header(self) -> Any:
+        """The header that the codec gets."""
+        header = self._reader.header
+        return plain_header(header) if isinstance(header, ClipHeader) else header
+
     def layout(self) -> Layout:
         """Return how the payload is divided."""
         if isinstance(self._codec, SupportsLayout):
-            return self._codec.layout(self._reader.read, self._reader.header)
+            return self._codec.layout(self._reader.read, self.plain_header)
         return Layout()
 
     def clip(self) -> AnyClip:
@@ -212,8 +242,10 @@ class Motion:
                 raise TruncatedError(
                     f"the file is cut and {self._codec.codec_id} cannot play a part of it"
                 )
-            return self._codec.decode_partial(self._reader.payload(), self._reader.header)
-        return self._codec.decode(self._reader.payload(), self._reader.header)
+            found = self._codec.decode_partial(self._reader.payload(), self.plain_header)
+            return self._dressed(found, 0, found.frame_count)
+        found = self._codec.decode(self._reader.payload(), self.plain_header)
+        return self._dressed(found, 0, found.frame_count)
 
     def frames(self, start: int, stop: int, joints: Sequence[str | int] | None = None) -> AnyClip:
         """Return frames `start` to `stop`, half-open, of `joints` and their ancestors."""
@@ -224,7 +256,11 @@ class Motion:
             )
         indices = None if joints is None else self._indices(joints)
         if isinstance(self._codec, SupportsSeek) and isinstance(header, ClipHeader):
-            return self._codec.decode_frames(self._reader.read, header, start, stop, indices)
+            wanted = None if indices is None else self._plain_indices(indices)
+            found = self._codec.decode_frames(
+                self._reader.read, self.plain_header, start, stop, wanted
+            )
+            return self._dressed(found, start, stop, indices)
         part = self._cached().frames(start, stop)
         return part.joints(indices) if indices is not None and isinstance(part, Clip) else part
 
@@ -235,19 +271,26 @@ class Motion:
         """
         if isinstance(self._codec, SupportsSample):
             if self._sampler is None:
-                self._sampler = self._codec.sampler(self._reader.payload(), self._reader.header)
-            return self._sampler(time)
-        header = self._reader.header
-        at = min(max(time / header.frame_time, 0.0), header.frame_count - 1.0)
+                self._sampler = self._codec.sampler(self._reader.payload(), self.plain_header)
+            at = self._frame_at(time)
+            found = self._sampler(at * self.header.frame_time)
+            if not isinstance(found, Clip):
+                return found
+            header = pose_header(self.header, at, self.extras.times)
+            return dressed(found, header, pose_extras(self.extras, at))
+        at = self._frame_at(time)
         first = int(at)
-        pair = self.frames(first, min(first + 2, header.frame_count))
-        return pair.sample((at - first) * header.frame_time)
+        pair = self.frames(first, min(first + 2, self.frame_count))
+        if isinstance(pair, Clip):
+            return pair.pose_at(at - first)
+        return pair.sample((at - first) * self.header.frame_time)
 
     def preview(self) -> AnyClip:
         """Return a coarse clip quickly, where the codec can; else the whole clip."""
         header = self._reader.header
         if isinstance(self._codec, SupportsPreview) and isinstance(header, ClipHeader):
-            return self._codec.decode_preview(self._reader.read, header)
+            found = self._codec.decode_preview(self._reader.read, self.plain_header)
+            return self._dressed(found, 0, found.frame_count)
         return self._cached()
 
     def _cached(self) -> AnyClip:
@@ -255,6 +298,32 @@ class Motion:
         if self._whole is None:
             self._whole = self.clip()
         return self._whole
+
+    def _dressed(
+        self, found: AnyClip, start: int, stop: int, joints: Sequence[int] | None = None
+    ) -> AnyClip:
+        """Return what a codec decoded of some frames as the file's clip has them."""
+        header, extras = self._reader.header, self.extras
+        if not isinstance(found, Clip) or not isinstance(header, ClipHeader):
+            return found
+        if header is self.plain_header and not extras:
+            return found
+        try:
+            part = frames_header(header, start, stop, extras)
+            return dressed(found, part, frames_extras(extras, header, start, stop), joints)
+        except InvalidClipError as error:
+            raise CorruptionError(str(error)) from error
+
+    def _plain_indices(self, joints: Sequence[int]) -> list[int]:
+        shift = len(self.plain_header.skeleton) - len(self._reader.header.skeleton)
+        return [j + shift for j in joints]
+
+    def _frame_at(self, time: float) -> float:
+        """Return the frame, with its fraction, at a time in seconds, clamped."""
+        header: AnyHeader = self._reader.header
+        if isinstance(header, ClipHeader):
+            return frame_at(time, header, self.extras.times)
+        return min(max(time / header.frame_time, 0.0), header.frame_count - 1.0)
 
     def _indices(self, joints: Sequence[str | int]) -> list[int]:
         header = self._reader.header

@@ -377,18 +377,14 @@ class Clip(SentWhole):
             self.scales,
         )
 
-    def seconds_to_frame(self, time: float) -> float:
-        """Return the frame, with its fraction, at `time` seconds, clamped."""
-        return frame_at(time, self.header, self.extras.times)
-
     def frames(self, start: int, stop: int) -> Clip:
-        """Return frames `start` to `stop`, half-open."""
+        """Return frames `start` to `stop`, half-open; their times are those of `frames_header`."""
         if not 0 <= start < stop <= self.frame_count:
             raise UsageError(
                 f"frames {start}:{stop} do not lie in a clip of {self.frame_count} frames"
             )
         channels = None if self.channels is None else self.channels[start:stop]
-        header = frames_header(self.header, start, stop, self.extras.times)
+        header = frames_header(self.header, start, stop, self.extras)
         return Clip(
             header,
             self.rotations[start:stop],
@@ -412,7 +408,10 @@ class Clip(SentWhole):
 
     def sample(self, time: float) -> Clip:
         """Return the pose at `time` seconds as a one-frame clip; slerp between frames, clamped."""
-        at = self.seconds_to_frame(time)
+        return self.pose_at(frame_at(time, self.header, self.extras.times))
+
+    def pose_at(self, at: float) -> Clip:
+        """Return the pose at frame `at`, which may lie between two, as a one-frame clip."""
         first = min(int(at), self.frame_count - 1)
         last = min(first + 1, self.frame_count - 1)
         t = at - first
@@ -550,13 +549,17 @@ def frame_at(time: float, header: ClipHeader, times: F64 | None) -> float:
     return float(np.interp(time, times, np.arange(len(times))))
 
 
-def frames_header(header: ClipHeader, start: int, stop: int, times: F64 | None) -> ClipHeader:
-    """Return the header of frames `start` to `stop`."""
-    changed: dict[str, Any] = {"frame_count": stop - start}
-    if start:
-        changed["start_time"] = _time_of(start, header, times)
-        changed["loop"] = False
-    return replace(header, **changed)
+def frames_header(header: ClipHeader, start: int, stop: int, extras: Extras) -> ClipHeader:
+    """Return the header of frames `start` to `stop`.
+
+    They keep their times on a clock that something else shares (a start, tracks); those of a clip
+    by itself begin at 0 again.
+    """
+    first = header.start_time
+    if first or extras.times is not None or extras.tracks:
+        first = _time_of(start, header, extras.times)
+    loop = header.loop and stop - start == header.frame_count
+    return replace(header, frame_count=stop - start, start_time=first, loop=loop)
 
 
 def frames_extras(extras: Extras, header: ClipHeader, start: int, stop: int) -> Extras:

@@ -17,6 +17,7 @@ from mocpack.container import Errors, Packed, pack
 from mocpack.errors import BoundError, UsageError
 from mocpack.metrics import METRICS, Metric
 from mocpack.metrics.pair import pair
+from mocpack.rate import take_of
 from mocpack.registry import non_default_params
 from mocpack.units import format_size
 from mocpack.workers import worker_pool
@@ -91,13 +92,14 @@ def find_metric(name: str) -> Metric:
 
 def try_setting(clip: AnyClip, codec: Codec, metric: str) -> Trial:
     """Encode, decode with the real decoder, and measure."""
-    payload = codec.encode(clip)
-    decoded = codec.decode(payload, clip.header)
-    error = find_metric(metric).measure(pair(clip, decoded))
+    take = take_of(clip)
+    payload = codec.encode(take.plain)
+    error = find_metric(metric).measure(pair(clip, take.decoded(codec, payload)))
     if error is None:
         raise UsageError(f"the metric {metric} does not apply to this clip")
     params = non_default_params(codec)
-    file = Packed(clip.header, codec.codec_id, codec.bitstream_version, params, payload, NO_ERRORS)
+    version = codec.bitstream_version
+    file = Packed(clip.header, codec.codec_id, version, params, payload, NO_ERRORS, take.chunks)
     return Trial(codec, len(pack(file)), len(payload), float(error))
 
 

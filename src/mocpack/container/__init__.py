@@ -3,7 +3,21 @@
 `docs/format.md` specifies every bit of it.
 """
 
+from mocpack.container.extras import Chunk, pack_extras, unpack_extras
 from mocpack.container.file import FORMAT_VERSION, MAGIC, Packed, Reader, pack, unpack
 from mocpack.container.head import Errors
+from mocpack.container.track import TrackHead
 
-__all__ = ["FORMAT_VERSION", "MAGIC", "Errors", "Packed", "Reader", "pack", "unpack"]
+__all__ = [
+    "FORMAT_VERSION",
+    "MAGIC",
+    "Chunk",
+    "Errors",
+    "Packed",
+    "Reader",
+    "TrackHead",
+    "pack",
+    "pack_extras",
+    "unpack",
+    "unpack_extras",
+]
