@@ -3,6 +3,7 @@
 from mocpack._api import Motion, decode, encode, open, read, read_data, write
 from mocpack.clip import Clip, ClipHeader, VertexClip, VertexHeader
 from mocpack.codec import Codec
+from mocpack.extras import Extras, Track
 from mocpack.metrics import Comparison, compare
 from mocpack.registry import codec_ids, parse_codec
 from mocpack.skeleton import Skeleton
@@ -14,8 +15,10 @@ __all__ = [
     "ClipHeader",
     "Codec",
     "Comparison",
+    "Extras",
     "Motion",
     "Skeleton",
+    "Track",
     "VertexClip",
     "VertexHeader",
     "codec_ids",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
@@ -179,9 +180,7 @@ class Clip(SentWhole):
             if self.header.is_scaled:
                 raise InvalidClipError("a clip with scales has no channels: they cannot say them")
         header = self.header
-        check_extras(
-            self.extras, self.frame_count, len(self.skeleton), len(header.scaled_joints)
-        )
+        check_extras(self.extras, self.frame_count, len(self.skeleton), len(header.scaled_joints))
         if self.extras.times is not None and self.extras.times[0] != header.start_time:
             raise InvalidClipError(
                 f"times begin at {self.extras.times[0]}, but start_time is {header.start_time}"
@@ -275,7 +274,7 @@ class Clip(SentWhole):
             raise InvalidClipError(
                 f"expected points of shape (T, {len(names)}, 3), got {places.shape}"
             )
-        valid = np.isfinite(places).all(-1)
+        valid = np.asarray(np.isfinite(places).all(-1))
         for p in range(places.shape[1]):
             _fill_gaps(places[:, p], valid[:, p])
         skeleton = Skeleton.points(names)
@@ -331,7 +330,7 @@ class Clip(SentWhole):
         """Seconds of each frame, (T,)."""
         if self.extras.times is not None:
             return self.extras.times
-        return self.start_time + np.arange(self.frame_count) * self.frame_time
+        return np.asarray(self.start_time + np.arange(self.frame_count) * self.frame_time)
 
     @property
     def scales(self) -> F64:
@@ -590,7 +589,8 @@ def pose_extras(extras: Extras, at: float) -> Extras:
     scales = None
     if extras.scales is not None:
         scales = ((1 - t) * extras.scales[pair[0]] + t * extras.scales[pair[1]])[np.newaxis]
-    return Extras(scales, None, None if extras.valid is None else extras.valid[pair].all(0)[None])
+    seen = None if extras.valid is None else np.asarray(extras.valid[pair].all(0))[np.newaxis]
+    return Extras(scales, None, seen)
 
 
 def _time_of(frame: int, header: ClipHeader, times: F64 | None) -> float:
@@ -612,7 +612,7 @@ def _fill_gaps(places: F64, valid: Bools) -> None:
         places[:] = 0.0
         return
     places[: known[0]], places[known[-1] :] = places[known[0]], places[known[-1]]
-    for before, after in zip(known[:-1], known[1:], strict=True):
+    for before, after in pairwise(known.tolist()):
         if after == before + 1:
             continue
         length = after - before
@@ -642,9 +642,7 @@ def promised_error(original: Clip, decoded: Clip) -> kinematics.PromisedError:
     if original.translated_joints != decoded.translated_joints:
         raise UsageError("cannot compare clips whose translated joints differ")
     if original.header.is_scaled or decoded.header.is_scaled:
-        return kinematics.scaled_error(
-            original.skeleton, original.stretched(), decoded.stretched()
-        )
+        return kinematics.scaled_error(original.skeleton, original.stretched(), decoded.stretched())
     return kinematics.promised_error(
         original.skeleton,
         (original.rotations, original.translations),

@@ -109,7 +109,7 @@ class Track(SentWhole):
         if self.times is not None:
             return self.times
         step = self.frame_time or frame_time
-        return self.start + np.arange(len(self)) * step
+        return np.asarray(self.start + np.arange(len(self)) * step, np.float64)
 
     def between(self, first: float, last: float, frame_time: float) -> Track:
         """Return the samples of `first` to `last` seconds, and the label that holds at `first`."""
@@ -272,5 +272,5 @@ def _checked_values(kind: str, values: Any) -> Any:
     if kind == "quaternion" and len(numbers):
         off = np.abs(np.linalg.norm(numbers, axis=1) - 1).max()
         if off > UNIT_TOLERANCE:
-            raise InvalidClipError(f"quaternion values must be of unit length, one is {off:.3g} off")
+            raise InvalidClipError(f"quaternion values must be of unit length, got {off:.3g} off")
     return numbers

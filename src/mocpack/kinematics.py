@@ -81,7 +81,9 @@ def scaled_kinematics(
             positions[:, j] = place
         else:
             base = matrices[:, parent]
-            positions[:, j] = positions[:, parent] + (base @ np.atleast_2d(place)[..., None])[..., 0]
+            positions[:, j] = (
+                positions[:, parent] + (base @ np.atleast_2d(place)[..., None])[..., 0]
+            )
             matrices[:, j] = base @ matrices[:, j]
     return positions, matrices
 
@@ -97,7 +99,8 @@ def scale_exponents(skeleton: Skeleton) -> npt.NDArray[np.int64]:
     for j, parent in enumerate(skeleton.parents):
         if parent >= 0:
             logs[j] += logs[parent]
-    return np.clip(np.rint(logs), -LARGEST_EXPONENT, LARGEST_EXPONENT).astype(np.int64)
+    limited = np.clip(np.rint(logs), -LARGEST_EXPONENT, LARGEST_EXPONENT)
+    return np.asarray(limited, np.int64)
 
 
 def end_positions(skeleton: Skeleton, positions: F64, world: F64) -> F64:

@@ -103,7 +103,9 @@ class Skeleton(SentWhole):
             given = getattr(self, name)
             whole = given if len(given) else np.tile(neutral, (len(self.names), 1))
             freeze(self, name, frozen_array(whole))
-        channels = self.channels or [DEFAULT_JOINT if p >= 0 else DEFAULT_ROOT for p in self.parents]
+        channels = self.channels or [
+            DEFAULT_JOINT if p >= 0 else DEFAULT_ROOT for p in self.parents
+        ]
         freeze(self, "channels", tuple(tuple(map(str, c)) for c in channels))
         _check_tree(self)
         _check_arrays(self)

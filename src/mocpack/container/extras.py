@@ -82,4 +82,3 @@ def unpack_extras(header: ClipHeader, bodies: Bodies, most: int) -> Extras:
 def track_heads(bodies: Bodies, most: int) -> list[TrackHead]:
     """Return what tracks a file has, without their values."""
     return [unpack_track_head(body, most) for body in bodies.get("trak", ())]
-

@@ -264,9 +264,7 @@ def _header(head: Head, bodies: Bodies) -> AnyHeader:
         if "SKEL" not in bodies:
             raise CorruptionError("a skeletal clip needs a SKEL chunk")
         skeleton, translated, unit = unpack_skeleton(bodies["SKEL"][0])
-        header = ClipHeader(
-            skeleton, head.frame_count, head.frame_time, translated, unit, metadata
-        )
+        header = ClipHeader(skeleton, head.frame_count, head.frame_time, translated, unit, metadata)
         return with_extras(header, bodies)
     except InvalidClipError as error:
         raise CorruptionError(f"header: {error}") from error

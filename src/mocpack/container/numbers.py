@@ -33,12 +33,17 @@ MAX_WHOLE = 2**53
 
 def pack_numbers(values: F64, step: float = 0.0) -> bytes:
     """Return the code of numbers (N, K): exact, or, with a step, each within half of it."""
+    if not len(values):
+        return b""
     ways = list(_grids(values, step)) if step else list(_exact(values))
     return min(ways, key=len)
 
 
 def unpack_numbers(read: FieldReader, rows: int, columns: int) -> F64:
     """Return the numbers (N, K) of a code that `read` holds up to its end."""
+    if not rows:
+        read.end()
+        return np.zeros((0, columns))
     form = read.u8()
     if form in (DOUBLES, FLOATS):
         return _unpack_floats(read, rows, columns, "<u8" if form == DOUBLES else "<u4")
@@ -96,7 +101,7 @@ def _held(values: F64, step: float) -> F64:
 def _whole_codes(numbers: I64) -> Iterator[bytes]:
     """Codes of whole numbers (N, K): the first row, then what follows, less it."""
     head = FieldWriter()
-    for value in numbers[0] if len(numbers) else ():
+    for value in numbers[0]:
         head.signed(int(value))
     rest = numbers[1:] - numbers[:1]
     if not rest.any():
@@ -111,9 +116,6 @@ def _whole_codes(numbers: I64) -> Iterator[bytes]:
 
 
 def _unpack_whole(read: FieldReader, rows: int, columns: int) -> F64:
-    if not rows:
-        read.end()
-        return np.zeros((0, columns))
     first = np.array([read.signed() for _ in range(columns)], np.float64)
     coder, body = read.u8(), read.rest()
     if coder == DEFLATED:

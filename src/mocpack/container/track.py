@@ -90,9 +90,7 @@ def unpack_track(body: bytes, most: int) -> tuple[str, Track]:
         times = unpack_numbers(part, head.count, 1)[:, 0]
     values = _unpack_values(read, head.kind, head.count)
     try:
-        track = Track(
-            head.kind, values, head.frame_time, head.start, times, head.bound, head.unit
-        )
+        track = Track(head.kind, values, head.frame_time, head.start, times, head.bound, head.unit)
     except InvalidClipError as error:
         raise CorruptionError(f"trak chunk {head.name[:40]!r}: {error}") from error
     return head.name, track
@@ -122,7 +120,7 @@ def _pack_values(track: Track) -> bytes:
         return pack_flags(track.values)
     if track.kind == "label":
         return _pack_labels(track.values)
-    matrix = np.ascontiguousarray(np.reshape(track.values, (len(track), -1)))
+    matrix = np.ascontiguousarray(track.values).reshape(len(track), WIDTHS[track.kind])
     if not track.bound:
         return pack_numbers(matrix)
     packed = pack_numbers(_continuous(track), _step(track))
@@ -161,7 +159,7 @@ def _step(track: Track) -> float:
 
 def _continuous(track: Track) -> F64:
     """Return the values (N, K), quaternions each in the hemisphere of the one before."""
-    matrix = np.reshape(track.values, (len(track), -1)).copy()
+    matrix = np.array(track.values).reshape(len(track), WIDTHS[track.kind])
     if track.kind == "quaternion" and len(matrix):
         turned = np.einsum("ti,ti->t", matrix[1:], matrix[:-1]) < 0
         matrix[1:][np.cumsum(turned) % 2 == 1] *= -1
