@@ -1,6 +1,5 @@
 """How long `latent-spline` takes: knots against frames, knots and channels; a pose at any time."""
 
-import io
 import time
 
 import numpy as np
@@ -35,7 +34,7 @@ def main():
         fast, b = seconds(points, controls, "fast")
         print(f"{frames:6} {channels:9} {controls:9} {slow:7.2f} {fast:8.2f} {b / a:24.3f}")
     data = mocpack.encode(mocpack.read(JUMP), "latent-spline")
-    with mocpack.Motion(io.BytesIO(data), len(data)) as motion:
+    with mocpack.Motion(data) as motion:
         times = np.random.default_rng(1).uniform(0, 4, 300)
         motion.sample(0.0)
         started = time.perf_counter()

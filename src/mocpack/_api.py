@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import builtins
-import io
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 from mocpack import rate
 from mocpack.clip import (
@@ -25,17 +24,31 @@ from mocpack.clip import (
 from mocpack.codec import (
     Codec,
     Layout,
+    SupportsBudget,
     SupportsLayout,
     SupportsPartial,
     SupportsPreview,
     SupportsSample,
     SupportsSeek,
 )
-from mocpack.container import MAGIC, Errors, Reader, TrackHead
+from mocpack.container import (
+    DEFAULT_LIMIT,
+    MAGIC,
+    Errors,
+    MemoryLimit,
+    Openable,
+    Reader,
+    Source,
+    TrackHead,
+    check_version,
+    clip_bytes,
+    source_of,
+)
 from mocpack.errors import (
     CorruptionError,
     FormatError,
     InvalidClipError,
+    MemoryLimitError,
     TruncatedError,
     UnsupportedClipError,
     UnsupportedVersionError,
@@ -51,7 +64,11 @@ EFFORTS = ("fast", "default", "best")
 
 
 def read(
-    path: str | Path, *, unit: str | float | None = None, skeleton: str | Path | None = None
+    path: str | Path,
+    *,
+    unit: str | float | None = None,
+    skeleton: str | Path | None = None,
+    memory_limit: str | int | None = DEFAULT_LIMIT,
 ) -> AnyClip:
     """Read a motion file of any known kind, .mocp included.
 
@@ -62,11 +79,13 @@ def read(
         Length of one unit of the file ("cm", "5.644cm", metres), for formats that do not say.
     skeleton : path, optional
         The .asf of an .amc, where it is not the one beside it.
+    memory_limit : str or int, optional
+        Of a .mocp file, as in `open`.
     """
     with builtins.open(path, "rb") as file:  # noqa: PTH123 - read by its first byte, then whole
         packed = file.read(1) == MAGIC[:1]
     if packed or Path(path).suffix == ".mocp":
-        return read_data(Path(path).read_bytes(), name=str(path))
+        return read_data(Path(path).read_bytes(), name=str(path), memory_limit=memory_limit)
     return read_file(path, unit=None if unit is None else _unit(unit), skeleton=skeleton)
 
 
@@ -76,12 +95,13 @@ def read_data(
     name: str = "input",
     unit: str | float | None = None,
     skeleton: str | Path | None = None,
+    memory_limit: str | int | None = DEFAULT_LIMIT,
 ) -> AnyClip:
     """Read a motion file's bytes; `name` is for complaints and, if need be, for its extension."""
     if data[:1] == MAGIC[:1] or Path(name).suffix == ".mocp":
         try:
-            return decode(data)
-        except FormatError as error:
+            return decode(data, memory_limit=memory_limit)
+        except (FormatError, MemoryLimitError) as error:
             raise type(error)(f"{name}: {error}") from error
     metres = None if unit is None else _unit(unit)
     bones = None if skeleton is None else Path(skeleton).read_bytes()
@@ -140,37 +160,64 @@ def encode(
     return rate.encode_to_target(clip, codec, target, effort=effort)
 
 
-def decode(data: bytes, *, partial: bool = False) -> AnyClip:
+def decode(
+    data: bytes, *, partial: bool = False, memory_limit: str | int | None = DEFAULT_LIMIT
+) -> AnyClip:
     """Return the clip of a .mocp file's bytes.
 
     A file that was cut is a `TruncatedError`, unless `partial` asks for what is whole of it.
+    `memory_limit` is that of `open`.
     """
-    with Motion(io.BytesIO(data), len(data), partial=partial) as motion:
+    with Motion(data, partial=partial, memory_limit=memory_limit) as motion:
         return motion.clip()
 
 
-def open(path: str | Path) -> Motion:
-    """Open a .mocp file to read parts of it; use as a context manager."""
-    file = builtins.open(path, "rb")  # noqa: SIM115, PTH123 - Motion closes it
+def open(source: Openable, *, memory_limit: str | int | None = DEFAULT_LIMIT) -> Motion:
+    """Open a .mocp file to read parts of it; use as a context manager.
+
+    Parameters
+    ----------
+    source : path, bytes or file object
+        Any threads and forked processes may read from what is open. A motion that was opened by
+        its path can be sent to another process, which opens the file again.
+    memory_limit : str or int, optional
+        The most memory that any one call may take, in bytes or as "2GB"; None for no limit. What
+        would take more is a `MemoryLimitError`, before any of it is taken. By default 1 GB.
+    """
+    if not isinstance(source, str | Path):
+        return Motion(source, memory_limit=memory_limit)
     try:
-        return Motion(file, Path(path).stat().st_size)
-    except FormatError as error:
-        file.close()
-        raise type(error)(f"{path}: {error}") from error
+        return Motion(source, memory_limit=memory_limit)
+    except (FormatError, MemoryLimitError) as error:
+        raise type(error)(f"{source}: {error}") from error
 
 
 class Motion:
     """An open .mocp file: reads and decodes what is asked for."""
 
     def __init__(
-        self, file: BinaryIO, size: int, *, partial: bool = False, codec: Codec | None = None
+        self,
+        source: Openable | Source,
+        *,
+        partial: bool = False,
+        codec: Codec | None = None,
+        memory_limit: str | int | None = DEFAULT_LIMIT,
     ) -> None:
-        self._file = file
-        self._reader = Reader(file, size, partial=partial)
-        # a codec that the registry does not know can still be read by those who have it
-        self._codec = _codec_of(self._reader) if codec is None else codec
+        self._limit = MemoryLimit.parse(memory_limit)
+        self._source = source_of(source)
+        self._given = partial, codec
+        try:
+            self._reader = Reader(self._source, partial=partial)
+            # a codec that the registry does not know can still be read by those who have it
+            self._codec = _codec_of(self._reader) if codec is None else codec
+        except BaseException:
+            self._source.close()
+            raise
         self._whole: AnyClip | None = None
         self._sampler: Callable[[float], AnyClip] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopened, (self._source, *self._given, self._limit.most)
 
     def __enter__(self) -> Self:
         return self
@@ -184,7 +231,8 @@ class Motion:
         self.close()
 
     def close(self) -> None:
-        self._file.close()
+        """Close the file, unless it is an object that the caller opened."""
+        self._source.close()
 
     @property
     def header(self) -> Any:
@@ -194,6 +242,11 @@ class Motion:
     @property
     def codec(self) -> Codec:
         return self._codec
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The codec's parameters, with those that the file names and this version does not know."""
+        return {**self._codec.params(), **self._reader.params}
 
     @property
     def errors(self) -> Errors:
@@ -227,16 +280,21 @@ class Motion:
     def plain_header(self) -> Any:
         """The header that the codec gets."""
         header = self._reader.header
-        return plain_header(header) if isinstance(header, ClipHeader) else header
+        try:
+            return plain_header(header) if isinstance(header, ClipHeader) else header
+        except InvalidClipError as error:
+            raise CorruptionError(f"header: {error}") from error
 
     def layout(self) -> Layout:
         """Return how the payload is divided."""
         if isinstance(self._codec, SupportsLayout):
+            self._check_memory("the index", 0, 0)
             return self._codec.layout(self._reader.read, self.plain_header)
         return Layout()
 
     def clip(self) -> AnyClip:
         """Decode the whole clip."""
+        self._check_memory("all", 0, self._reader.header.frame_count)
         if self._reader.cut:
             if not isinstance(self._codec, SupportsPartial):
                 raise TruncatedError(
@@ -256,6 +314,7 @@ class Motion:
             )
         indices = None if joints is None else self._indices(joints)
         if isinstance(self._codec, SupportsSeek) and isinstance(header, ClipHeader):
+            self._check_memory(f"frames {start}:{stop}", start, stop, indices)
             wanted = None if indices is None else self._plain_indices(indices)
             found = self._codec.decode_frames(
                 self._reader.read, self.plain_header, start, stop, wanted
@@ -277,7 +336,7 @@ class Motion:
             if not isinstance(found, Clip):
                 return found
             header = pose_header(self.header, at, self.extras.times)
-            return dressed(found, header, pose_extras(self.extras, at))
+            return _dressed(found, header, pose_extras(self.extras, at))
         at = self._frame_at(time)
         first = int(at)
         pair = self.frames(first, min(first + 2, self.frame_count))
@@ -289,9 +348,26 @@ class Motion:
         """Return a coarse clip quickly, where the codec can; else the whole clip."""
         header = self._reader.header
         if isinstance(self._codec, SupportsPreview) and isinstance(header, ClipHeader):
+            if isinstance(self._codec, SupportsBudget):
+                needed = self._codec.preview_memory(self._reader.read, self.plain_header)
+                self._limit.check(needed, header, "a preview")
             found = self._codec.decode_preview(self._reader.read, self.plain_header)
             return self._dressed(found, 0, found.frame_count)
         return self._cached()
+
+    def _check_memory(
+        self, what: str, start: int, stop: int, joints: Sequence[int] | None = None
+    ) -> None:
+        """Complain if frames would take too much, before they take any."""
+        header, codec = self.plain_header, self._codec
+        if isinstance(codec, SupportsBudget) and isinstance(header, ClipHeader):
+            wanted = None if joints is None else self._plain_indices(joints)
+            needed = codec.memory_needed(self._reader.read, header, start, stop, wanted)
+        else:
+            needed = int(codec.decode_memory * clip_bytes(header)) if start < stop else 0
+        if start < stop:
+            needed += self._reader.extras_memory()
+        self._limit.check(needed, self._reader.header, what)
 
     def _cached(self) -> AnyClip:
         """A codec that cannot seek decodes everything, once."""
@@ -308,14 +384,12 @@ class Motion:
             return found
         if header is self.plain_header and not extras:
             return found
-        try:
-            part = frames_header(header, start, stop, extras)
-            return dressed(found, part, frames_extras(extras, header, start, stop), joints)
-        except InvalidClipError as error:
-            raise CorruptionError(str(error)) from error
+        part = frames_header(header, start, stop, extras)
+        return _dressed(found, part, frames_extras(extras, header, start, stop), joints)
 
     def _plain_indices(self, joints: Sequence[int]) -> list[int]:
-        shift = len(self.plain_header.skeleton) - len(self._reader.header.skeleton)
+        """Return which joints of the codec's skeleton these are."""
+        shift = len(self.plain_header.skeleton) - len(self.header.skeleton)
         return [j + shift for j in joints]
 
     def _frame_at(self, time: float) -> float:
@@ -336,6 +410,15 @@ class Motion:
         return indices
 
 
+def _dressed(
+    found: Clip, header: ClipHeader, extras: Extras, joints: Sequence[int] | None = None
+) -> Clip:
+    try:
+        return dressed(found, header, extras, joints)
+    except InvalidClipError as error:
+        raise CorruptionError(str(error)) from error
+
+
 def check_kind(codec: Codec, kind: str) -> None:
     """Complain if the codec does not take this kind of clip."""
     if kind not in codec.kinds:
@@ -344,17 +427,19 @@ def check_kind(codec: Codec, kind: str) -> None:
         )
 
 
+def _reopened(source: Source, partial: bool, codec: Codec | None, limit: int | None) -> Motion:
+    return Motion(source, partial=partial, codec=codec, memory_limit=limit)
+
+
 def _codec_of(reader: Reader) -> Codec:
     cls = codec_class(reader.codec_id)
-    if reader.bitstream_version > cls.bitstream_version:
-        raise UnsupportedVersionError(
-            f"{reader.codec_id} bitstream {reader.bitstream_version} is newer than "
-            f"{cls.bitstream_version}; a newer mocpack reads it"
-        )
+    check_version(f"{reader.codec_id} bitstream", reader.bitstream_version, cls.bitstream_version)
     if reader.header.kind not in cls.kinds:
         raise CorruptionError(f"{reader.codec_id} holds no {reader.header.kind} clips")
     try:
-        return cls.from_params(reader.params)
+        return cls.from_file(reader.params, reader.needed)
+    except UnsupportedVersionError:
+        raise
     except (TypeError, ValueError) as error:
         raise CorruptionError(f"{reader.codec_id} parameters: {error}") from error
 

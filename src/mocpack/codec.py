@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 from mocpack.clip import AnyClip, Clip, ClipHeader
-from mocpack.errors import UsageError
+from mocpack.errors import UnsupportedVersionError, UsageError
 
 Read = Callable[[int, int], bytes]
 """``read(offset, size)`` returns that many bytes of the payload, or raises `TruncatedError`."""
@@ -33,6 +33,11 @@ class Codec(ABC):
     bitstream_version: ClassVar[int]
     kinds: ClassVar[tuple[str, ...]] = ("skeleton",)
     """Which clips it takes: "skeleton" (`Clip`), "vertices" (`VertexClip`)."""
+    decoder_params: ClassVar[tuple[str, ...] | None] = None
+    """Parameters that `decode` looks at, None for all: files mark them, so that a reader which
+    does not know one refuses the file, and overlooks every other that it does not know."""
+    decode_memory: ClassVar[float] = 16.0
+    """Times the bytes of the decoded arrays, themselves included, that `decode` takes at most."""
 
     @abstractmethod
     def encode(self, clip: Any) -> bytes:
@@ -62,6 +67,35 @@ class Codec(ABC):
                 )
         return cls(**params)
 
+    @classmethod
+    def from_file(cls, params: dict[str, Any], needed: frozenset[str]) -> Self:
+        """Build the codec that decodes a file which names `params`, and marks some as needed.
+
+        Others that are not known here, or whose values are not, are overlooked.
+
+        Raises
+        ------
+        UnsupportedVersionError
+            If a needed one is not known.
+        """
+        known = {f.name for f in fields(cls) if f.init}
+        for name in sorted(needed - known):
+            raise UnsupportedVersionError(
+                f"{cls.codec_id} needs its parameter {name!r}, which a newer mocpack knows"
+            )
+        given = {name: value for name, value in params.items() if name in known}
+        try:
+            return cls(**given)
+        except (TypeError, ValueError):
+            used = needed | (known if cls.decoder_params is None else set(cls.decoder_params))
+            return cls(**{name: value for name, value in given.items() if name in used})
+
+    @classmethod
+    def needed_params(cls) -> frozenset[str]:
+        """Return the names of the parameters that `decode` looks at."""
+        names = cls.decoder_params
+        return frozenset((f.name for f in fields(cls)) if names is None else names)
+
 
 @runtime_checkable
 class SupportsSeek(Protocol):
@@ -74,6 +108,21 @@ class SupportsSeek(Protocol):
 
         The result's skeleton is that of the joints returned.
         """
+        ...
+
+
+@runtime_checkable
+class SupportsBudget(Protocol):
+    """A codec that can say, by a glance at its payload, what memory parts of it take."""
+
+    def memory_needed(
+        self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
+    ) -> int:
+        """Return about how many bytes `decode_frames` takes; without frames, opening alone."""
+        ...
+
+    def preview_memory(self, read: Read, header: ClipHeader) -> int:
+        """Return about how many bytes `decode_preview` takes."""
         ...
 
 

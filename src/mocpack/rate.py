@@ -153,6 +153,7 @@ def attempt(take: Take | AnyClip, codec: Codec, *, declared: float | None = None
         non_default_params(codec),
         payload,
         errors,
+        codec.needed_params(),
         take.chunks,
     )
     return Attempt(pack(packed), errors)

@@ -99,7 +99,9 @@ def try_setting(clip: AnyClip, codec: Codec, metric: str) -> Trial:
         raise UsageError(f"the metric {metric} does not apply to this clip")
     params = non_default_params(codec)
     version = codec.bitstream_version
-    file = Packed(clip.header, codec.codec_id, version, params, payload, NO_ERRORS, take.chunks)
+    file = Packed(
+        clip.header, codec.codec_id, version, params, payload, NO_ERRORS, chunks=take.chunks
+    )
     return Trial(codec, len(pack(file)), len(payload), float(error))
 
 

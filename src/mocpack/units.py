@@ -15,7 +15,15 @@ LENGTHS = {
     "inch": 0.0254,
     "in": 0.0254,
 }
-SIZES = {"B": 1, "kB": 1000, "MB": 1000**2, "GB": 1000**3, "KiB": 1024, "MiB": 1024**2}
+SIZES = {
+    "B": 1,
+    "kB": 1000,
+    "MB": 1000**2,
+    "GB": 1000**3,
+    "KiB": 1024,
+    "MiB": 1024**2,
+    "GiB": 1024**3,
+}
 BANDWIDTHS = {"bps": 0, "kbps": 1, "Kbps": 1, "Mbps": 2, "Gbps": 3}
 
 _NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµ]*)\s*")
@@ -77,16 +85,18 @@ def format_length(metres: float) -> str:
 
 
 def format_size(size: float) -> str:
-    """Return a size in B, kB or MB (powers of 1000).
+    """Return a size in B, kB, MB or GB (powers of 1000).
 
-    >>> format_size(999), format_size(20480), format_size(3_200_000)
-    ('999 B', '20.5 kB', '3.20 MB')
+    >>> format_size(999), format_size(20480), format_size(3_200_000), format_size(2e9)
+    ('999 B', '20.5 kB', '3.20 MB', '2.00 GB')
     """
     if size < 1000:
         return f"{size:.0f} B"
     if size < 1_000_000:
         return f"{size / 1000:.1f} kB"
-    return f"{size / 1_000_000:.2f} MB"
+    if size < 1_000_000_000:
+        return f"{size / 1_000_000:.2f} MB"
+    return f"{size / 1_000_000_000:.2f} GB"
 
 
 def _with_unit(text: str, units: dict[str, float] | dict[str, int], what: str, like: str) -> float:

@@ -1,6 +1,5 @@
 """The .mocp file: what goes in comes out, what is broken is said to be."""
 
-import io
 import zlib
 from dataclasses import replace
 
@@ -9,9 +8,9 @@ import pytest
 
 import mocpack
 from mocpack.clip import ClipHeader
-from mocpack.container import MAGIC, Errors, Packed, Reader, pack, unpack
+from mocpack.container import MAGIC, Errors, Packed, Reader, pack, source_of, unpack
 from mocpack.container.skel import DICTIONARY, pack_skeleton, unpack_skeleton
-from mocpack.errors import CorruptionError, TruncatedError, UnsupportedVersionError
+from mocpack.errors import CorruptionError, FormatError, TruncatedError, UnsupportedVersionError
 from mocpack.rotations import from_euler
 from mocpack.samples import JUMP
 from mocpack.skeleton import Skeleton
@@ -96,7 +95,7 @@ def test_vertex_header_comes_back():
 
 
 def test_a_file_of_another_kind_is_named_as_such():
-    with pytest.raises(CorruptionError, match=r"not a \.mocp file"):
+    with pytest.raises(FormatError, match=r"not a \.mocp file"):
         unpack(b"PK\x03\x04 something else")
 
 
@@ -146,7 +145,7 @@ def test_a_cut_payload_is_given_only_to_those_who_ask_for_parts():
 def test_reader_reads_windows_of_the_payload_without_the_rest():
     payload = bytes(range(200))
     data = pack(packed(walk().header, payload))
-    reader = Reader(io.BytesIO(data), len(data))
+    reader = Reader(source_of(data))
     assert reader.read(50, 10) == payload[50:60]
     with pytest.raises(TruncatedError):
         reader.read(195, 10)

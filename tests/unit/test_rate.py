@@ -1,6 +1,5 @@
 """Targets are reached with any codec that has a knob, and never missed silently."""
 
-import io
 import subprocess
 import sys
 import zlib
@@ -75,7 +74,7 @@ def test_ratio_counts_the_whole_file_against_float32_of_moving_channels():
 
 def test_the_file_states_the_error_it_declares_and_the_one_it_has():
     data = mocpack.encode(CLIP, "raw", max_error="1mm")
-    with mocpack.Motion(io.BytesIO(data), len(data)) as motion:
+    with mocpack.Motion(data) as motion:
         assert motion.errors.declared == pytest.approx(0.001)
         assert 0 < motion.errors.mean <= motion.errors.max < 1e-5
 

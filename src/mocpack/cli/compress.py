@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import Annotated, Any
 
@@ -98,7 +97,7 @@ def _compress(
     except MocpackError as error:
         raise type(error)(f"{source}: {error}") from error
     files.write_output(data, goal, force=force)
-    with _api.Motion(io.BytesIO(data), len(data)) as motion:
+    with _api.Motion(data) as motion:
         errors, used = motion.errors, motion.codec.codec_id
     raw = rate.raw_size(clip)
     return {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import Annotated, Any
 
@@ -56,7 +55,7 @@ def _facts(
 ) -> dict[str, Any]:
     data = files.read_input(path)
     try:
-        with _api.Motion(io.BytesIO(data), len(data)) as motion:
+        with _api.Motion(data) as motion:
             header, codec = motion.header, motion.codec.codec_id
         seconds = energy.decode_seconds(data)
     except FormatError as error:

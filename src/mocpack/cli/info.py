@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import Annotated, Any
 
@@ -24,7 +23,7 @@ def run(
     """Show skeleton, frames, codec, bytes by part, declared and measured error."""
     data = files.read_input(path)
     try:
-        with _api.Motion(io.BytesIO(data), len(data)) as motion:
+        with _api.Motion(data) as motion:
             facts = _facts(motion)
             names = getattr(motion.header, "skeleton", None)
     except FormatError as error:
@@ -43,7 +42,7 @@ def _facts(motion: _api.Motion) -> dict[str, Any]:
         "format_version": FORMAT_VERSION,
         "codec": motion.codec.codec_id,
         "bitstream_version": motion.bitstream_version,
-        "params": motion.codec.params(),
+        "params": motion.params,
         "frames": header.frame_count,
         "frame_rate": header.frame_rate,
         "joints": len(header.skeleton) if isinstance(header, ClipHeader) else None,

@@ -28,6 +28,7 @@ class Raw(Codec):
 
     codec_id = "raw"
     bitstream_version = 1
+    decoder_params = ()
     kinds = ("skeleton", "vertices")
 
     def encode(self, clip: AnyClip) -> bytes:

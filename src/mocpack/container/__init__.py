@@ -4,20 +4,37 @@
 """
 
 from mocpack.container.extras import Chunk, pack_extras, unpack_extras
-from mocpack.container.file import FORMAT_VERSION, MAGIC, Packed, Reader, pack, unpack
+from mocpack.container.file import (
+    FORMAT_VERSION,
+    MAGIC,
+    Packed,
+    Reader,
+    check_version,
+    pack,
+    unpack,
+)
 from mocpack.container.head import Errors
+from mocpack.container.limit import DEFAULT_LIMIT, MemoryLimit, clip_bytes
+from mocpack.container.source import Openable, Source, source_of
 from mocpack.container.track import TrackHead
 
 __all__ = [
+    "DEFAULT_LIMIT",
     "FORMAT_VERSION",
     "MAGIC",
     "Chunk",
     "Errors",
+    "MemoryLimit",
+    "Openable",
     "Packed",
     "Reader",
+    "Source",
     "TrackHead",
+    "check_version",
+    "clip_bytes",
     "pack",
     "pack_extras",
+    "source_of",
     "unpack",
     "unpack_extras",
 ]

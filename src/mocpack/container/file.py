@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, BinaryIO
+from typing import Any
 
 from mocpack.clip import AnyHeader, ClipHeader, VertexHeader
 from mocpack.coding.fields import MAX_VARINT_BYTES, FieldReader, FieldWriter, deflate, inflate
@@ -26,9 +25,11 @@ from mocpack.container.extras import (
 from mocpack.container.head import Errors, Head, pack_head, unpack_head
 from mocpack.container.mesh import pack_mesh, unpack_mesh
 from mocpack.container.skel import pack_skeleton, unpack_skeleton
+from mocpack.container.source import BytesSource, Source
 from mocpack.container.track import TrackHead
 from mocpack.errors import (
     CorruptionError,
+    FormatError,
     InvalidClipError,
     TruncatedError,
     UnsupportedVersionError,
@@ -43,6 +44,7 @@ MAX_CHUNK_HEADER = 4 + MAX_VARINT_BYTES + 4
 # so that a small file cannot ask for much memory; `pack` pads still clips up to it
 FRAMES_PER_BYTE = 64
 SAMPLES_PER_BYTE = 16_384
+BYTES_A_NUMBER = 64  # that decoding a number beside the poses may take
 PARTS = {
     "SKEL": "skeleton",
     "MESH": "skeleton",
@@ -74,6 +76,8 @@ class Packed:
     params: dict[str, Any]
     payload: bytes
     errors: Errors = field(default_factory=Errors)
+    needed: frozenset[str] = frozenset()
+    """Parameters without which the payload cannot be decoded."""
     chunks: Sequence[Chunk] | None = None
 
 
@@ -88,6 +92,7 @@ def pack(packed: Packed) -> bytes:
         packed.bitstream_version,
         packed.params,
         packed.errors,
+        packed.needed,
     )
     parts = [MAGIC + bytes([FORMAT_VERSION]), _chunk(b"HEAD", pack_head(head))]
     if isinstance(header, ClipHeader):
@@ -115,7 +120,7 @@ def unpack(data: bytes, *, partial: bool = False) -> Packed:
 
     With `partial`, a file cut inside its DATA chunk gives the payload bytes that there are.
     """
-    reader = Reader(io.BytesIO(data), len(data), partial=partial)
+    reader = Reader(BytesSource(data), partial=partial)
     return Packed(
         reader.header,
         reader.codec_id,
@@ -123,6 +128,7 @@ def unpack(data: bytes, *, partial: bool = False) -> Packed:
         reader.params,
         reader.payload(),
         reader.errors,
+        reader.needed,
         reader.chunks,
     )
 
@@ -140,9 +146,9 @@ class Reader:
         Whether the file ends before its DATA chunk does.
     """
 
-    def __init__(self, file: BinaryIO, size: int, *, partial: bool = False) -> None:
-        self._file = file
-        self._size = size
+    def __init__(self, source: Source, *, partial: bool = False) -> None:
+        self._read = source.read
+        self._size = size = source.size
         self._partial = partial
         self.sizes = {"file": size, "head": 0} | dict.fromkeys(PARTS.values(), 0)
         bodies = self._scan()
@@ -150,6 +156,7 @@ class Reader:
         self.codec_id = head.codec_id
         self.bitstream_version = head.bitstream_version
         self.params = head.params
+        self.needed = head.needed
         self.errors = head.errors
         self.header = _header(head, bodies)
         if size + self._missing < _bytes_needed(self.header):
@@ -175,6 +182,16 @@ class Reader:
         except InvalidClipError as error:
             raise CorruptionError(str(error)) from error
 
+    def extras_memory(self) -> int:
+        """Return the bytes that reading `extras` may take."""
+        if not isinstance(self.header, ClipHeader) or not self.chunks:
+            return 0
+        frames, joints = self.header.frame_count, len(self.header.skeleton)
+        numbers = sum(head.count * WIDTHS[head.kind] for head in self.track_heads())
+        numbers += 3 * frames * len(self.header.scaled_joints)
+        numbers += frames * ("TIME" in self._bodies)
+        return BYTES_A_NUMBER * numbers + frames * joints * ("vald" in self._bodies)
+
     def track_heads(self) -> list[TrackHead]:
         """Return what tracks the file has, without reading them."""
         return track_heads(self._bodies, SAMPLES_PER_BYTE * self._size)
@@ -198,14 +215,10 @@ class Reader:
         """Read every chunk but the payload; remember where that one lies."""
         start = self._read(0, min(self._size, 5))
         if start[:4] != MAGIC[: len(start)]:
-            raise CorruptionError("not a .mocp file")
+            raise FormatError("not a .mocp file")
         if len(start) < 5:
             raise TruncatedError("file ends inside its first five bytes")
-        if not 1 <= start[4] <= FORMAT_VERSION:
-            raise UnsupportedVersionError(
-                f"format version {start[4]} is not among 1..{FORMAT_VERSION}; "
-                "a newer mocpack reads it"
-            )
+        check_version("format", start[4], FORMAT_VERSION)
         bodies: dict[str, list[bytes]] = {}
         at, self._payload_at, self.cut, self._missing = 5, -1, False, 0
         while at < self._size:
@@ -245,12 +258,15 @@ class Reader:
             raise UnsupportedVersionError(f"file needs chunk {tag!r}, which a newer mocpack reads")
         return body_at + length
 
-    def _read(self, at: int, size: int) -> bytes:
-        self._file.seek(at)
-        data = self._file.read(size)
-        if len(data) < size:
-            raise TruncatedError(f"file ends {size - len(data)} bytes too early")
-        return data
+
+def check_version(what: str, found: int, newest: int) -> None:
+    """Complain about a version that is not read here; they count from 1."""
+    if found < 1:
+        raise CorruptionError(f"{what} version {found}: versions count from 1")
+    if found > newest:
+        raise UnsupportedVersionError(
+            f"{what} version {found} is newer than {newest}; a newer mocpack reads it"
+        )
 
 
 def _header(head: Head, bodies: Bodies) -> AnyHeader:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -147,7 +146,7 @@ def _target(target: tuple[str, str] | None) -> dict[str, Any]:
 
 def _sizes(data: bytes, codec: Codec) -> dict[str, int]:
     """Return the three sizes that comparisons need, and the parts of the file."""
-    with _api.Motion(io.BytesIO(data), len(data), codec=codec) as motion:
+    with _api.Motion(data, codec=codec) as motion:
         sizes, layout = motion.sizes, motion.layout()
     shipped = int(getattr(codec, "shipped_model_bytes", 0))
     return {

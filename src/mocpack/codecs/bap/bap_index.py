@@ -70,6 +70,7 @@ class BapIndex(Codec):
 
     codec_id = "bap-index"
     bitstream_version = 1
+    decoder_params: ClassVar[tuple[str, ...] | None] = ("FDF", "n_d", "b", "order")
     quality: ClassVar[Quality] = Quality("FDF", 0, 4096, grows=-1, integer=True)
     tuning_axes: ClassVar[tuple[str, str]] = ("FDF", "n_d")
 
@@ -213,6 +214,7 @@ class BapSparse(BapIndex):
     """
 
     codec_id = "bap-sparse"
+    decoder_params = ("FDF", "n_d", "b", "order", "indexed", "sparse_fixed")
 
     K: float = 0.1
     indexed: bool = True

@@ -60,6 +60,7 @@ class Mpeg4Bap(Codec):
 
     codec_id = "mpeg4-bap"
     bitstream_version = 1
+    decoder_params = ("quant", "intra", "keep", "fill", "limits", "lossless")
     quality: ClassVar[Quality] = Quality("quant", 1 / 128, 512.0)
 
     quant: float = 1.0

@@ -23,14 +23,23 @@ from mocpack.codecs.keysine.calming import CALM, Care, Kept, Make, Unrest, calme
 from mocpack.codecs.keysine.decoding import (
     check_end,
     decode_groups,
+    decoding_memory,
+    index_memory,
     joined,
+    poses_memory,
     reader,
     settled_clip,
     whole_layers,
 )
 from mocpack.codecs.keysine.layers import layered
 from mocpack.codecs.keysine.packing import pack, pack_grid
-from mocpack.codecs.keysine.payload import MOST_GRID_CHANNELS, MOST_LAYERS, Head, read_head
+from mocpack.codecs.keysine.payload import (
+    MOST_GRID_CHANNELS,
+    MOST_LAYERS,
+    Head,
+    read_head,
+    read_start,
+)
 from mocpack.errors import BoundError
 from mocpack.units import format_length, parse_length
 
@@ -97,6 +106,7 @@ class Keysine(Codec):
 
     codec_id = "keysine"
     bitstream_version = 1
+    decoder_params = ()
     quality: ClassVar[Quality] = Quality("max_error", 1e-5, 1.0)
 
     max_error: float = 1e-3
@@ -190,6 +200,20 @@ class Keysine(Codec):
         part = self._decode_groups(read, header, head, first, count, joints=joints)
         begin = head.key_frame(first * head.blocks_per_group, header.frame_count)
         return part.frames(start - begin, stop - begin)
+
+    def memory_needed(
+        self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
+    ) -> int:
+        head, frames = read_start(read, header), header.frame_count
+        if start == stop:
+            return index_memory(head, header)
+        groups = head.group_at(start, frames), head.group_at(stop - 1, frames)
+        threads = self._threads((groups[1] - groups[0] + 1) * head.longest_group(frames))
+        return decoding_memory(head, header, groups, joints=joints, threads=threads)
+
+    def preview_memory(self, read: Read, header: ClipHeader) -> int:
+        head = read_start(read, header)
+        return index_memory(head, header) + poses_memory(head.block_count + 1, header)
 
     def layout(self, read: Read, header: ClipHeader) -> Layout:
         head = read_head(read, header)

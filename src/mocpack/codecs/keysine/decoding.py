@@ -11,8 +11,12 @@ import numpy.typing as npt
 from mocpack import _core
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Read
-from mocpack.codecs.keysine.payload import Head
+from mocpack.codecs.keysine.payload import MOST_GRID_CHANNELS, Head
 from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError
+
+PART, PLANNED = 96, 1024  # bytes for each part of a payload, and for each joint's plan
+GRID_CHANNEL = 20_000  # bytes of a channel's predictors
+MODELS = 400_000  # bytes of the models of one group
 
 
 def decode_groups(
@@ -56,6 +60,46 @@ def decode_groups(
     )
     header = header if joints is None else header.joints(joints)
     return settled_clip(replace(header, frame_count=len(turns)), turns, places)
+
+
+def index_memory(head: Head, header: ClipHeader) -> int:
+    """Return about how many bytes a head takes that was read."""
+    segments, groups = head.part_counts
+    return PART * (segments + head.layer_count * groups) + PLANNED * len(header.skeleton)
+
+
+def poses_memory(frames: int, header: ClipHeader, joints: Sequence[int] | None = None) -> int:
+    """Return the bytes of so many poses: rotations, translations and the numbers of keys."""
+    part = header if joints is None else header.joints(joints)
+    return frames * (32 * len(part.skeleton) + 24 * len(part.translated_joints))
+
+
+def decoding_memory(
+    head: Head,
+    header: ClipHeader,
+    groups: tuple[int, int],
+    *,
+    joints: Sequence[int] | None,
+    threads: int,
+) -> int:
+    """Return about how many bytes `decode_groups` takes for the first to the last of `groups`.
+
+    These are whole numbers of each block, its keys and its curves, by thread; and the motion of all
+    frames of the groups.
+    """
+    first, last = groups
+    longest = head.longest_block(header.frame_count) + 8  # the core rounds rows up
+    group = min(head.blocks_per_group, max(1, head.block_count)) * longest
+    channels = 4 * len(header.skeleton) + 3 * len(header.translated_joints)
+    symbols = channels * (4 * group + 8 * longest + 8) + 16 * longest**2
+    grid = GRID_CHANNEL * min(channels, MOST_GRID_CHANNELS) if head.grid else 0
+    segments = head.segment_of(last) - head.segment_of(first) + 1
+    blocks = min(segments * head.groups_per_segment * head.blocks_per_group, head.block_count)
+    keys = 4 * channels * (blocks + 1) * (1 + threads / segments)
+    frames = (last - first + 1) * head.longest_group(header.frame_count) + 1
+    motion = poses_memory(min(frames, header.frame_count), header, joints)
+    working = min(threads, last - first + 1) * (symbols + grid + MODELS)
+    return int(2 * index_memory(head, header) + keys + motion + working)
 
 
 def whole_layers(head: Head, size: int) -> tuple[int, int]:

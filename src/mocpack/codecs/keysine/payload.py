@@ -142,6 +142,11 @@ class Head:
         """Return the frames of the longest block."""
         return longest_block(frame_count, self.block_count, self.lead)
 
+    def longest_group(self, frame_count: int) -> int:
+        """Return the most frames that a group has, but for the key at its end."""
+        blocks = min(self.blocks_per_group, max(1, self.block_count))
+        return blocks * max(1, self.longest_block(frame_count))
+
     def key_frame(self, key: int, frame_count: int) -> int:
         """Return the frame of a key: evenly spread after the lead, rounded half up."""
         if not self.block_count or key < self.lead:
@@ -222,6 +227,12 @@ def sealed_head(body: bytes) -> bytes:
     start.varint(len(body) + 2 + next(n for n in (1, 2, 3, 4) if len(body) + 2 + n < 128**n))
     whole = start.bytes() + body
     return whole + checksum(whole)
+
+
+def read_start(read: Read, header: ClipHeader) -> Head:
+    """Read what stands in a head before its coded part: how many parts there are, and how long."""
+    data = head_bytes(read)
+    return read_fields(open_head(data), header.frame_count, len(data))
 
 
 def read_head(read: Read, header: ClipHeader) -> Head:

@@ -76,6 +76,14 @@ class FkWavelet(Codec):
 
     codec_id = "fk-wavelet"
     bitstream_version = 1
+    decoder_params = (
+        "step",
+        "twist_scale",
+        "twist",
+        "weights",
+        "levels",
+        "roi_bits",
+    )
     quality: ClassVar[Quality] = Quality("step", 1e-7, 10.0)
 
     step: float = 0.002

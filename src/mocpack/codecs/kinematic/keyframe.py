@@ -44,6 +44,7 @@ class Keyframe(Codec):
 
     codec_id = "keyframe"
     bitstream_version = 1
+    decoder_params = ("error", "lever")
     quality: ClassVar[Quality] = Quality("error", 1e-6, 10.0)
 
     error: float = 0.01

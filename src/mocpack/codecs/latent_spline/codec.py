@@ -65,6 +65,7 @@ class LatentSpline(Codec):
 
     codec_id = "latent-spline"
     bitstream_version = 1
+    decoder_params = ()
     kinds = ("skeleton", "vertices")
     quality: ClassVar[Quality] = Quality("tolerance", 1e-6, 1.0)
 

@@ -53,6 +53,7 @@ class Lossless(Codec):
 
     codec_id = "lossless"
     bitstream_version = 1
+    decoder_params = ()
     kinds = ("skeleton", "vertices")
 
     def encode(self, clip: AnyClip) -> bytes:
