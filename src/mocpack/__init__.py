@@ -1,6 +1,19 @@
 """Pack motion capture: name an error in millimetres, get the smallest file that keeps it."""
 
-from mocpack._api import Motion, decode, encode, open, read, read_data, write
+from mocpack._api import (
+    Motion,
+    clip_names,
+    decode,
+    decode_scene,
+    encode,
+    encode_scene,
+    open,
+    read,
+    read_data,
+    read_scene,
+    write,
+    write_scene,
+)
 from mocpack.clip import Clip, ClipHeader, VertexClip, VertexHeader
 from mocpack.codec import Codec
 from mocpack.extras import Extras, Track
@@ -21,13 +34,18 @@ __all__ = [
     "Track",
     "VertexClip",
     "VertexHeader",
+    "clip_names",
     "codec_ids",
     "compare",
     "decode",
+    "decode_scene",
     "encode",
+    "encode_scene",
     "open",
     "parse_codec",
     "read",
     "read_data",
+    "read_scene",
     "write",
+    "write_scene",
 ]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+import numpy as np
 
 from mocpack import rate
 from mocpack.clip import (
@@ -42,6 +45,8 @@ from mocpack.container import (
     TrackHead,
     check_version,
     clip_bytes,
+    pack_scene,
+    scene_parts,
     source_of,
 )
 from mocpack.errors import (
@@ -49,6 +54,7 @@ from mocpack.errors import (
     FormatError,
     InvalidClipError,
     MemoryLimitError,
+    SceneError,
     TruncatedError,
     UnsupportedClipError,
     UnsupportedVersionError,
@@ -56,6 +62,7 @@ from mocpack.errors import (
 )
 from mocpack.extras import Extras
 from mocpack.io import read_bytes, read_file, write_file
+from mocpack.io.atomic import write_atomically
 from mocpack.plain import dressed, plain_header
 from mocpack.registry import DEFAULT_CODEC, codec_class, parse_codec
 from mocpack.units import parse_length, parse_size
@@ -68,6 +75,7 @@ def read(
     *,
     unit: str | float | None = None,
     skeleton: str | Path | None = None,
+    clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
 ) -> AnyClip:
     """Read a motion file of any known kind, .mocp included.
@@ -79,13 +87,16 @@ def read(
         Length of one unit of the file ("cm", "5.644cm", metres), for formats that do not say.
     skeleton : path, optional
         The .asf of an .amc, where it is not the one beside it.
+    clip : str, optional
+        Which clip of a scene; needed where it has several.
     memory_limit : str or int, optional
         Of a .mocp file, as in `open`.
     """
     with builtins.open(path, "rb") as file:  # noqa: PTH123 - read by its first byte, then whole
         packed = file.read(1) == MAGIC[:1]
     if packed or Path(path).suffix == ".mocp":
-        return read_data(Path(path).read_bytes(), name=str(path), memory_limit=memory_limit)
+        data = Path(path).read_bytes()
+        return read_data(data, name=str(path), clip=clip, memory_limit=memory_limit)
     return read_file(path, unit=None if unit is None else _unit(unit), skeleton=skeleton)
 
 
@@ -95,13 +106,14 @@ def read_data(
     name: str = "input",
     unit: str | float | None = None,
     skeleton: str | Path | None = None,
+    clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
 ) -> AnyClip:
     """Read a motion file's bytes; `name` is for complaints and, if need be, for its extension."""
     if data[:1] == MAGIC[:1] or Path(name).suffix == ".mocp":
         try:
-            return decode(data, memory_limit=memory_limit)
-        except (FormatError, MemoryLimitError) as error:
+            return decode(data, clip=clip, memory_limit=memory_limit)
+        except (FormatError, MemoryLimitError, SceneError) as error:
             raise type(error)(f"{name}: {error}") from error
     metres = None if unit is None else _unit(unit)
     bones = None if skeleton is None else Path(skeleton).read_bytes()
@@ -160,19 +172,82 @@ def encode(
     return rate.encode_to_target(clip, codec, target, effort=effort)
 
 
+def read_scene(
+    path: str | Path, *, memory_limit: str | int | None = DEFAULT_LIMIT, **reading: Any
+) -> dict[str, AnyClip]:
+    """Read every clip of a file, by name: those of a scene, or the one of any other motion file.
+
+    The clips of a scene share a clock: `start_time` of each says when it begins. `reading` is what
+    `read` takes for other formats.
+    """
+    with builtins.open(path, "rb") as file:  # noqa: PTH123 - read by its first byte, then whole
+        packed = file.read(1) == MAGIC[:1]
+    if not packed:
+        return {Path(path).stem: read(path, **reading)}
+    try:
+        return decode_scene(
+            Path(path).read_bytes(), name=Path(path).stem, memory_limit=memory_limit
+        )
+    except (FormatError, MemoryLimitError) as error:
+        raise type(error)(f"{path}: {error}") from error
+
+
+def write_scene(clips: Mapping[str, AnyClip], path: str | Path, **target: Any) -> None:
+    """Write a scene as a .mocp file, atomically; `target` is what `encode` takes."""
+    write_atomically(encode_scene(clips, **target), path)
+
+
+def encode_scene(
+    clips: Mapping[str, AnyClip], codec: Codec | str = DEFAULT_CODEC, **target: Any
+) -> bytes:
+    """Return the bytes of a .mocp file of several clips, each encoded as `encode` does."""
+    return pack_scene({name: encode(clip, codec, **target) for name, clip in clips.items()})
+
+
+def decode_scene(
+    data: bytes, *, name: str = "clip", memory_limit: str | int | None = DEFAULT_LIMIT
+) -> dict[str, AnyClip]:
+    """Return every clip of a .mocp file's bytes; one that is no scene has one, named `name`."""
+    source = source_of(data)
+    parts = scene_parts(source) or {name: source}
+    found = {}
+    for part, inside in parts.items():
+        with Motion(inside, memory_limit=memory_limit) as motion:
+            found[part] = motion.clip()
+    return found
+
+
+def clip_names(source: Openable) -> list[str]:
+    """Return the names of a scene's clips; none of a file that is no scene."""
+    opened = source_of(source)
+    try:
+        return list(scene_parts(opened) or ())
+    finally:
+        opened.close()
+
+
 def decode(
-    data: bytes, *, partial: bool = False, memory_limit: str | int | None = DEFAULT_LIMIT
+    data: bytes,
+    *,
+    partial: bool = False,
+    clip: str | None = None,
+    memory_limit: str | int | None = DEFAULT_LIMIT,
 ) -> AnyClip:
-    """Return the clip of a .mocp file's bytes.
+    """Return the clip of a .mocp file's bytes, or the named one of a scene's.
 
     A file that was cut is a `TruncatedError`, unless `partial` asks for what is whole of it.
     `memory_limit` is that of `open`.
     """
-    with Motion(data, partial=partial, memory_limit=memory_limit) as motion:
+    with Motion(data, partial=partial, clip=clip, memory_limit=memory_limit) as motion:
         return motion.clip()
 
 
-def open(source: Openable, *, memory_limit: str | int | None = DEFAULT_LIMIT) -> Motion:
+def open(
+    source: Openable,
+    *,
+    clip: str | None = None,
+    memory_limit: str | int | None = DEFAULT_LIMIT,
+) -> Motion:
     """Open a .mocp file to read parts of it; use as a context manager.
 
     Parameters
@@ -180,15 +255,17 @@ def open(source: Openable, *, memory_limit: str | int | None = DEFAULT_LIMIT) ->
     source : path, bytes or file object
         Any threads and forked processes may read from what is open. A motion that was opened by
         its path can be sent to another process, which opens the file again.
+    clip : str, optional
+        Which clip of a scene; needed where it has several.
     memory_limit : str or int, optional
         The most memory that any one call may take, in bytes or as "2GB"; None for no limit. What
         would take more is a `MemoryLimitError`, before any of it is taken. By default 1 GB.
     """
     if not isinstance(source, str | Path):
-        return Motion(source, memory_limit=memory_limit)
+        return Motion(source, clip=clip, memory_limit=memory_limit)
     try:
-        return Motion(source, memory_limit=memory_limit)
-    except (FormatError, MemoryLimitError) as error:
+        return Motion(source, clip=clip, memory_limit=memory_limit)
+    except (FormatError, MemoryLimitError, SceneError) as error:
         raise type(error)(f"{source}: {error}") from error
 
 
@@ -201,12 +278,14 @@ class Motion:
         *,
         partial: bool = False,
         codec: Codec | None = None,
+        clip: str | None = None,
         memory_limit: str | int | None = DEFAULT_LIMIT,
     ) -> None:
         self._limit = MemoryLimit.parse(memory_limit)
         self._source = source_of(source)
         self._given = partial, codec
         try:
+            self._source = _clip_source(self._source, clip)
             self._reader = Reader(self._source, partial=partial)
             # a codec that the registry does not know can still be read by those who have it
             self._codec = _codec_of(self._reader) if codec is None else codec
@@ -300,8 +379,9 @@ class Motion:
                 raise TruncatedError(
                     f"the file is cut and {self._codec.codec_id} cannot play a part of it"
                 )
-            found = self._codec.decode_partial(self._reader.payload(), self.plain_header)
-            return self._dressed(found, 0, found.frame_count)
+            return self._coarse(
+                self._codec.decode_partial(self._reader.payload(), self.plain_header)
+            )
         found = self._codec.decode(self._reader.payload(), self.plain_header)
         return self._dressed(found, 0, found.frame_count)
 
@@ -351,8 +431,7 @@ class Motion:
             if isinstance(self._codec, SupportsBudget):
                 needed = self._codec.preview_memory(self._reader.read, self.plain_header)
                 self._limit.check(needed, header, "a preview")
-            found = self._codec.decode_preview(self._reader.read, self.plain_header)
-            return self._dressed(found, 0, found.frame_count)
+            return self._coarse(self._codec.decode_preview(self._reader.read, self.plain_header))
         return self._cached()
 
     def _check_memory(
@@ -387,6 +466,19 @@ class Motion:
         part = frames_header(header, start, stop, extras)
         return _dressed(found, part, frames_extras(extras, header, start, stop), joints)
 
+    def _coarse(self, found: AnyClip) -> AnyClip:
+        """Return a clip of fewer frames, or of the first, as the file's clip has them."""
+        header = self._reader.header
+        same = found.frame_time == header.frame_time
+        if same or not isinstance(found, Clip) or not isinstance(header, ClipHeader):
+            return self._dressed(found, 0, found.frame_count)
+        if header is self.plain_header and not self.extras:
+            return found
+        coarse = replace(header, frame_count=found.frame_count, frame_time=found.frame_time)
+        at = np.rint(np.arange(found.frame_count) * found.frame_time / header.frame_time)
+        at = np.minimum(at, header.frame_count - 1)
+        return _dressed(found, coarse, self.extras.at(at.astype(np.intp)))
+
     def _plain_indices(self, joints: Sequence[int]) -> list[int]:
         """Return which joints of the codec's skeleton these are."""
         shift = len(self.plain_header.skeleton) - len(self.header.skeleton)
@@ -417,6 +509,21 @@ def _dressed(
         return dressed(found, header, extras, joints)
     except InvalidClipError as error:
         raise CorruptionError(str(error)) from error
+
+
+def _clip_source(source: Source, name: str | None) -> Source:
+    """Return the source of one clip: the file itself, or a part of a scene."""
+    parts = scene_parts(source)
+    if parts is None:
+        if name is not None:
+            raise SceneError(f"the file is one clip, no scene with a clip {name!r}")
+        return source
+    if name is None and len(parts) == 1:
+        return next(iter(parts.values()))
+    if name not in parts:
+        asked = "say which" if name is None else f"none is {name!r}"
+        raise SceneError(f"the file is a scene of {', '.join(map(repr, parts))}; {asked}")
+    return parts[name]
 
 
 def check_kind(codec: Codec, kind: str) -> None:

@@ -11,6 +11,7 @@
   x UnsupportedClipError      this codec cannot hold this clip
   x BoundError                the asked error, ratio or size cannot be met
   x UsageError                a request that makes no sense (a bad parameter, an unknown extension)
+    + SceneError                a scene has no such clip, or several and none was named
 
 Each is also the builtin a caller would guess (`ValueError`, `EOFError`, `LookupError`,
 `MemoryError`).
@@ -59,3 +60,7 @@ class BoundError(MocpackError, ValueError):
 
 class UsageError(MocpackError, ValueError):
     """A request that makes no sense."""
+
+
+class SceneError(UsageError, LookupError):
+    """A scene does not have the clip asked for, or has several and none was named."""

@@ -197,6 +197,15 @@ class Extras(SentWhole):
             {name: track.between(*seconds, rate) for name, track in self.tracks.items()},
         )
 
+    def at(self, frames: npt.NDArray[np.intp]) -> Extras:
+        """Return those of these frames, with all of the tracks."""
+        return Extras(
+            None if self.scales is None else self.scales[frames],
+            None if self.times is None else self.times[frames],
+            None if self.valid is None else self.valid[frames],
+            self.tracks,
+        )
+
     def joints(self, kept: Sequence[int], scaled: Sequence[int]) -> Extras:
         """Return those of the joints `kept`; `scaled` are columns of scales."""
         return Extras(

@@ -10,7 +10,14 @@ from functools import cached_property
 from typing import Any
 
 from mocpack.clip import AnyHeader, ClipHeader, VertexHeader
-from mocpack.coding.fields import MAX_VARINT_BYTES, FieldReader, FieldWriter, deflate, inflate
+from mocpack.coding.fields import deflate, inflate
+from mocpack.container.chunks import (
+    FORMAT_VERSION,
+    MAGIC,
+    check_version,
+    pack_chunk,
+    read_chunk_head,
+)
 from mocpack.container.extras import (
     REPEATED,
     REQUIRED,
@@ -36,11 +43,7 @@ from mocpack.errors import (
 )
 from mocpack.extras import WIDTHS, Extras
 
-# the first byte is not ASCII, so that a file mangled as text is noticed at once
-MAGIC = b"\x93MOC"
-FORMAT_VERSION = 1
 MAX_METADATA = 1 << 24
-MAX_CHUNK_HEADER = 4 + MAX_VARINT_BYTES + 4
 # so that a small file cannot ask for much memory; `pack` pads still clips up to it
 FRAMES_PER_BYTE = 64
 SAMPLES_PER_BYTE = 16_384
@@ -94,24 +97,24 @@ def pack(packed: Packed) -> bytes:
         packed.errors,
         packed.needed,
     )
-    parts = [MAGIC + bytes([FORMAT_VERSION]), _chunk(b"HEAD", pack_head(head))]
+    parts = [MAGIC + bytes([FORMAT_VERSION]), pack_chunk(b"HEAD", pack_head(head))]
     if isinstance(header, ClipHeader):
         body = pack_skeleton(header.skeleton, header.translated_joints, header.unit)
-        parts.append(_chunk(b"SKEL", body))
+        parts.append(pack_chunk(b"SKEL", body))
     else:
-        parts.append(_chunk(b"MESH", pack_mesh(header.vertex_count, header.faces)))
+        parts.append(pack_chunk(b"MESH", pack_mesh(header.vertex_count, header.faces)))
     chunks = packed.chunks
     if chunks is None:
         chunks = pack_extras(header, Extras()) if isinstance(header, ClipHeader) else []
-    parts += [_chunk(tag.encode(), body) for tag, body in chunks if tag in REQUIRED]
+    parts += [pack_chunk(tag.encode(), body) for tag, body in chunks if tag in REQUIRED]
     if header.metadata:
         text = json.dumps(dict(header.metadata), separators=(",", ":"), sort_keys=True)
-        parts.append(_chunk(b"meta", deflate(text.encode())))
-    parts += [_chunk(tag.encode(), body) for tag, body in chunks if tag not in REQUIRED]
-    parts.append(_chunk(b"DATA", packed.payload))
+        parts.append(pack_chunk(b"meta", deflate(text.encode())))
+    parts += [pack_chunk(tag.encode(), body) for tag, body in chunks if tag not in REQUIRED]
+    parts.append(pack_chunk(b"DATA", packed.payload))
     missing = max(_bytes_needed(header), _bytes_for_tracks(chunks)) - sum(map(len, parts))
     if missing > 0:
-        parts.insert(-1, _chunk(b"fill", bytes(missing)))
+        parts.insert(-1, pack_chunk(b"fill", bytes(missing)))
     return b"".join(parts)
 
 
@@ -147,7 +150,7 @@ class Reader:
     """
 
     def __init__(self, source: Source, *, partial: bool = False) -> None:
-        self._read = source.read
+        self._source, self._read = source, source.read
         self._size = size = source.size
         self._partial = partial
         self.sizes = {"file": size, "head": 0} | dict.fromkeys(PARTS.values(), 0)
@@ -231,11 +234,7 @@ class Reader:
         return bodies
 
     def _scan_chunk(self, at: int, bodies: dict[str, list[bytes]]) -> int:
-        read = FieldReader(self._read(at, min(MAX_CHUNK_HEADER, self._size - at)), "chunk header")
-        tag = read.raw(4).decode("ascii", "replace")
-        length = read.varint()
-        crc = int.from_bytes(read.raw(4), "little")
-        body_at = at + read.at
+        tag, body_at, length, crc = read_chunk_head(self._source, at)
         missing = max(0, body_at + length - self._size)
         again = tag in bodies and tag not in REPEATED
         if again or (tag == "DATA" and self._payload_at >= 0):
@@ -246,27 +245,19 @@ class Reader:
             self._payload_at, self._payload_crc, self.payload_size = body_at, crc, length - missing
             self.cut, self._missing = missing > 0, missing
             self.sizes["payload"] = length - missing
-            self.sizes["head"] += read.at
+            self.sizes["head"] += body_at - at
             return body_at + length
         body = self._read(body_at, length)
         if zlib.crc32(body, zlib.crc32(tag.encode("ascii", "replace"))) != crc:
             raise CorruptionError(f"chunk {tag!r} fails its checksum")
-        self.sizes[PARTS.get(tag, "head")] += read.at + length
+        self.sizes[PARTS.get(tag, "head")] += body_at + length - at
         if tag in ("HEAD", "SKEL", "MESH", "meta", *REQUIRED, *SKIPPABLE):
             bodies.setdefault(tag, []).append(body)
+        elif tag == "CLIP":
+            raise CorruptionError("a scene's clip stands in the file of a clip")
         elif not tag[0].islower():
             raise UnsupportedVersionError(f"file needs chunk {tag!r}, which a newer mocpack reads")
         return body_at + length
-
-
-def check_version(what: str, found: int, newest: int) -> None:
-    """Complain about a version that is not read here; they count from 1."""
-    if found < 1:
-        raise CorruptionError(f"{what} version {found}: versions count from 1")
-    if found > newest:
-        raise UnsupportedVersionError(
-            f"{what} version {found} is newer than {newest}; a newer mocpack reads it"
-        )
 
 
 def _header(head: Head, bodies: Bodies) -> AnyHeader:
@@ -275,6 +266,9 @@ def _header(head: Head, bodies: Bodies) -> AnyHeader:
         if head.kind == "vertices":
             if "MESH" not in bodies:
                 raise CorruptionError("a vertex animation needs a MESH chunk")
+            for tag in REQUIRED:
+                if tag in bodies:
+                    raise CorruptionError(f"a vertex animation has no {tag} chunk")
             vertex_count, faces = unpack_mesh(bodies["MESH"][0])
             return VertexHeader(vertex_count, faces, head.frame_count, head.frame_time, metadata)
         if "SKEL" not in bodies:
@@ -294,14 +288,6 @@ def _metadata(body: bytes) -> dict[str, Any]:
     if not isinstance(metadata, dict):
         raise CorruptionError("meta chunk: not an object")
     return metadata
-
-
-def _chunk(tag: bytes, body: bytes) -> bytes:
-    out = FieldWriter()
-    out.raw(tag)
-    out.varint(len(body))
-    out.raw(zlib.crc32(body, zlib.crc32(tag)).to_bytes(4, "little"))
-    return out.bytes() + body
 
 
 def _bytes_needed(header: AnyHeader) -> int:

@@ -109,7 +109,6 @@ def test_a_vertex_animation_is_no_bvh():
         ({"parents": np.zeros(3, int)}, "expected 21 parents|root"),
         ({"offsets": np.full((21, 3), np.inf)}, "offsets must be finite"),
         ({"translations": np.full((6, 1, 3), np.inf)}, "translations"),
-        ({"names": np.array(["a"] * 21)}, "joint names must differ"),
         ({"frame_rate": 0.0}, "frame_time"),
         ({"frame_rate": np.zeros(3)}, "frame_rate must be one number"),
         ({"frame_rate": "fast"}, "its type cannot be"),
