@@ -100,6 +100,12 @@ static void fail(const char* what)
 	exit(1);
 }
 
+static void fail_at_chunk(const uint8_t* tag)
+{
+	fprintf(stderr, "frames: chunk %.4s: a newer reader is needed\n", (const char*)tag);
+	exit(1);
+}
+
 static void* room(size_t count, size_t size)
 {
 	void* memory = calloc(count ? count : 1, size);
@@ -158,6 +164,7 @@ static double signed_number(Fields* in)
 typedef struct Clip
 {
 	size_t frames, joints, ends, translated;
+	size_t origins; // 1 if a joint at the origin was put above several roots, else 0
 	int32_t *parents, *end_joints, *translated_joints;
 	double *offsets, *end_sites;
 	char (*names)[256];
@@ -178,7 +185,8 @@ static void read_head(Clip* clip, Fields in)
 		fail("of a newer keysine");
 }
 
-static int32_t* indices(Fields* in, size_t* count, size_t joints)
+// Joint numbers, each moved up by as many joints as were put before the first.
+static int32_t* indices(Fields* in, size_t* count, size_t joints, size_t origins)
 {
 	*count = (size_t)varint(in, MOST_JOINTS);
 	int32_t *found = room(*count, sizeof *found), last = 0;
@@ -187,7 +195,7 @@ static int32_t* indices(Fields* in, size_t* count, size_t joints)
 		last += (int32_t)varint(in, MOST_JOINTS);
 		if ((size_t)last >= joints)
 			fail("a joint that is not there");
-		found[i] = last;
+		found[i] = last + (int32_t)origins;
 	}
 	return found;
 }
@@ -214,32 +222,43 @@ static void read_points(Fields* in, double* points, size_t count, int digits, do
 
 static void read_skeleton(Clip* clip, Fields in)
 {
-	clip->joints = (size_t)varint(&in, MOST_JOINTS);
-	if (!clip->joints)
+	size_t joints = (size_t)varint(&in, MOST_JOINTS);
+	if (!joints)
 		fail("no joints");
-	clip->names = room(clip->joints, sizeof *clip->names);
-	clip->parents = room(clip->joints, sizeof *clip->parents);
-	for (size_t j = 0; j < clip->joints; ++j)
+	// one place more in front, for the origin that several roots hang from
+	clip->names = room(joints + 1, sizeof *clip->names);
+	clip->parents = room(joints + 1, sizeof *clip->parents);
+	for (size_t j = 0; j < joints; ++j)
 	{
 		size_t size = (size_t)varint(&in, 255);
-		memcpy(clip->names[j], take(&in, size), size);
+		memcpy(clip->names[j + 1], take(&in, size), size);
+	}
+	for (size_t j = 1; j < joints; ++j)
+	{
+		clip->parents[j + 1] = (int32_t)(j - varint(&in, j));
+		clip->origins |= !clip->parents[j + 1];
+	}
+	if (!clip->origins)
+	{
+		memmove(clip->names, clip->names + 1, joints * sizeof *clip->names);
+		for (size_t j = 1; j < joints; ++j)
+			clip->parents[j] = clip->parents[j + 1] - 1;
 	}
 	clip->parents[0] = -1;
-	for (size_t j = 1; j < clip->joints; ++j)
-		clip->parents[j] = (int32_t)(j - 1 - varint(&in, j - 1));
+	clip->joints = joints + clip->origins;
 	for (uint64_t n = varint(&in, MOST_JOINTS); n > 0; --n) // how channels were laid out in the source
 		take(&in, (size_t)varint(&in, 255));
-	for (size_t j = 0; j < clip->joints; ++j)
+	for (size_t j = 0; j < joints; ++j)
 		varint(&in, MOST_JOINTS);
-	clip->translated_joints = indices(&in, &clip->translated, clip->joints);
-	clip->end_joints = indices(&in, &clip->ends, clip->joints);
+	clip->translated_joints = indices(&in, &clip->translated, joints, clip->origins);
+	clip->end_joints = indices(&in, &clip->ends, joints, clip->origins);
 	double unit = unit_of(&in);
 	int digits = *take(&in, 1);
 	if (digits > 9 && digits != 255)
 		fail("points of too many digits");
 	clip->offsets = room(3 * clip->joints, sizeof(double));
 	clip->end_sites = room(3 * clip->ends, sizeof(double));
-	read_points(&in, clip->offsets, clip->joints, digits, unit);
+	read_points(&in, clip->offsets + 3 * clip->origins, joints, digits, unit);
 	read_points(&in, clip->end_sites, clip->ends, digits, unit);
 	mocpack_Skeleton skeleton = {clip->joints,	   clip->parents,		   clip->offsets,
 								 clip->ends,	   clip->end_joints,	   clip->end_sites,
@@ -288,8 +307,13 @@ static void read_file(Clip* clip, Fields in)
 			inflate_skeleton(clip, body), ++seen;
 		else if (!memcmp(tag, "DATA", 4) && seen == 2)
 			clip->payload = body, ++seen;
-		else if (tag[0] < 'a')
-			fail("a chunk that this reader does not know");
+		else if (!memcmp(tag, "SCAL", 4))
+			fail("chunk SCAL: joints with scales are not read here");
+		else if (!memcmp(tag, "CLIP", 4))
+			fail("chunk CLIP: a scene of several clips is not read here");
+		// rest rotations, and when frames are, do not change where joints stand in a frame
+		else if (memcmp(tag, "REST", 4) && memcmp(tag, "TIME", 4) && tag[0] < 'a')
+			fail_at_chunk(tag);
 	}
 	if (seen != 3)
 		fail("a file without motion");
@@ -335,8 +359,9 @@ static void print_frames(const Clip* clip, const double* rotations, const double
 	double* world = room(4 * clip->joints * count, sizeof *world);
 	mocpack_forward_kinematics(&clip->skeleton, rotations, translations, count, positions, world);
 	for (size_t i = 0; i < clip->joints * count; ++i)
-		printf("%zu %s %.9f %.9f %.9f\n", from + i / clip->joints, clip->names[i % clip->joints],
-			   positions[3 * i], positions[3 * i + 1], positions[3 * i + 2]);
+		if (i % clip->joints >= clip->origins)
+			printf("%zu %s %.9f %.9f %.9f\n", from + i / clip->joints, clip->names[i % clip->joints],
+				   positions[3 * i], positions[3 * i + 1], positions[3 * i + 2]);
 	free(world), free(positions);
 }
 

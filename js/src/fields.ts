@@ -73,6 +73,11 @@ export class FieldReader {
     return utf8.decode(this.sized(limit));
   }
 
+  /** All bytes that are left. */
+  rest(): Uint8Array {
+    return this.raw(this.bytes.length - this.at);
+  }
+
   /** Complains about bytes left over. */
   end(): void {
     const left = this.bytes.length - this.at;

@@ -162,22 +162,31 @@ def scaled_error(
     skeleton: Skeleton, a: tuple[F64, F64], b: tuple[F64, F64], *, shell: float = SHELL
 ) -> PromisedError:
     """Measure two motions of `scaled_kinematics`: positions (T, J, 3) and matrices (T, J, 3, 3)."""
-    centre, turned = a[0] - b[0], a[1] - b[1]
-    sizes = shell * np.exp2(-scale_exponents(skeleton).astype(np.float64))
-    skin = centre[..., np.newaxis] + sizes[:, np.newaxis, np.newaxis] * turned
-    centres = np.einsum("tji,tji->tj", centre, centre)
-    squares = np.maximum(np.einsum("tjik,tjik->tjk", skin, skin).max(-1), centres)
-    for e, j in enumerate(skeleton.end_site_joints):
-        moved = centre[:, j] + turned[:, j] @ skeleton.end_sites[e]
-        squares[:, j] = np.maximum(squares[:, j], np.einsum("ti,ti->t", moved, moved))
-    worst_frame, worst_joint = np.unravel_index(int(squares.argmax()), squares.shape)
+    moved = scaled_displacements(skeleton, a, b, shell=shell)
+    centres = np.linalg.norm(a[0] - b[0], axis=-1)
+    worst_frame, worst_joint = np.unravel_index(int(moved.argmax()), moved.shape)
     return PromisedError(
-        float(np.sqrt(squares.max())),
-        float(np.sqrt(centres.max())),
-        float(np.sqrt(centres).mean()),
-        float(np.sqrt(centres.mean())),
-        np.sqrt(squares.max(1)),
-        np.sqrt(squares.max(0)),
+        float(moved.max()),
+        float(centres.max()),
+        float(centres.mean()),
+        float(np.sqrt(np.mean(centres**2))),
+        moved.max(1),
+        moved.max(0),
         int(worst_frame),
         int(worst_joint),
     )
+
+
+def scaled_displacements(
+    skeleton: Skeleton, a: tuple[F64, F64], b: tuple[F64, F64], *, shell: float = SHELL
+) -> F64:
+    """Return the largest displacement (T, J) of each joint, its end sites and its shell points."""
+    centre, turned = a[0] - b[0], a[1] - b[1]
+    sizes = shell * np.exp2(-scale_exponents(skeleton).astype(np.float64))
+    skin = centre[..., np.newaxis] + sizes[:, np.newaxis, np.newaxis] * turned
+    squares = np.einsum("tjik,tjik->tjk", skin, skin).max(-1)
+    squares = np.maximum(squares, np.einsum("tji,tji->tj", centre, centre))
+    for e, j in enumerate(skeleton.end_site_joints):
+        moved = centre[:, j] + turned[:, j] @ skeleton.end_sites[e]
+        squares[:, j] = np.maximum(squares[:, j], np.einsum("ti,ti->t", moved, moved))
+    return np.asarray(np.sqrt(squares))

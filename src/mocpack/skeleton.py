@@ -223,14 +223,17 @@ class Skeleton(SentWhole):
 
     @cached_property
     def rooted(self) -> Skeleton:
-        """This skeleton as one tree: itself, or all of it below a joint at the origin before it."""
+        """This skeleton as one tree: itself, or all of it below a joint at the origin before it.
+
+        Below the origin, names are the unique ones.
+        """
         if len(self.roots) == 1:
             return self
         origin = "origin"
-        while origin in self.names:
+        while origin in self.unique_names:
             origin += "_"
         return Skeleton(
-            (origin, *self.names),
+            (origin, *self.unique_names),
             (-1, *(parent + 1 for parent in self.parents)),
             np.concatenate([np.zeros((1, 3)), self.offsets]),
             self.end_sites,

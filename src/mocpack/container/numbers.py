@@ -31,11 +31,14 @@ MAX_DIGITS = 15
 MAX_WHOLE = 2**53
 
 
-def pack_numbers(values: F64, step: float = 0.0) -> bytes:
-    """Return the code of numbers (N, K): exact, or, with a step, each within half of it."""
+def pack_numbers(values: F64, step: float = 0.0, *, simple: bool = False) -> bytes:
+    """Return the code of numbers (N, K): exact, or, with a step, each within half of it.
+
+    What is `simple` needs no more than deflate of its reader.
+    """
     if not len(values):
         return b""
-    ways = list(_grids(values, step)) if step else list(_exact(values))
+    ways = _grids(values, step, simple) if step else _exact(values, simple)
     return min(ways, key=len)
 
 
@@ -60,10 +63,10 @@ def unpack_numbers(read: FieldReader, rows: int, columns: int) -> F64:
     return _unpack_whole(read, rows, columns) * step
 
 
-def _exact(values: F64) -> Iterator[bytes]:
+def _exact(values: F64, simple: bool) -> Iterator[bytes]:
     digits = _decimal_digits(values)
     if digits is not None:
-        for body in _whole_codes(np.rint(values * 10.0**digits).astype(np.int64)):
+        for body in _whole_codes(np.rint(values * 10.0**digits).astype(np.int64), simple):
             yield bytes([DECIMALS, digits]) + body
     with np.errstate(over="ignore"):
         floats = values.astype("<f4")
@@ -73,17 +76,17 @@ def _exact(values: F64) -> Iterator[bytes]:
         yield bytes([DOUBLES]) + _float_code(np.ascontiguousarray(values, "<f8").view("<u8"))
 
 
-def _grids(values: F64, step: float) -> Iterator[bytes]:
+def _grids(values: F64, step: float, simple: bool) -> Iterator[bytes]:
     """Codes on a grid; the second lets a number stay what it was while that is within bounds."""
     fine = step / 2
     if not np.abs(values).max(initial=0.0) / fine < MAX_WHOLE / 4:
-        yield from _exact(values)
+        yield from _exact(values, simple)
         return
     for pitch, numbers in ((step, np.rint(values / step)), (fine, _held(values, step))):
         head = FieldWriter()
         head.u8(GRID)
         head.f64(pitch)
-        for body in _whole_codes(numbers.astype(np.int64)):
+        for body in _whole_codes(numbers.astype(np.int64), simple):
             yield head.bytes() + body
 
 
@@ -98,7 +101,7 @@ def _held(values: F64, step: float) -> F64:
     return out
 
 
-def _whole_codes(numbers: I64) -> Iterator[bytes]:
+def _whole_codes(numbers: I64, simple: bool) -> Iterator[bytes]:
     """Codes of whole numbers (N, K): the first row, then what follows, less it."""
     head = FieldWriter()
     for value in numbers[0]:
@@ -109,7 +112,7 @@ def _whole_codes(numbers: I64) -> Iterator[bytes]:
         yield head.bytes()
         return
     yield head.bytes() + bytes([DEFLATED]) + deflate(_varints(np.diff(numbers, axis=0)))
-    if np.abs(rest).max() <= LARGEST // 2:
+    if not simple and np.abs(rest).max() <= LARGEST // 2:
         groups = _groups(numbers.shape[1])
         for coder, forecast in SERIES.items():
             yield head.bytes() + bytes([coder]) + encode_series(rest, groups, forecast)

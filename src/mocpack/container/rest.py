@@ -17,7 +17,7 @@ def pack_rest(rest: F64) -> bytes:
     turned = (rest != IDENTITY).any(1)
     out = FieldWriter()
     pack_bits(out, turned)
-    out.raw(pack_numbers(np.ascontiguousarray(rest[turned])))
+    out.raw(pack_numbers(np.ascontiguousarray(rest[turned]), simple=True))
     return out.bytes()
 
 

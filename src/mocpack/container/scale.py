@@ -24,7 +24,7 @@ def pack_scales(
     out.u8(HAS_CONSTANT * bool(scaled.any()) + HAS_MOVING * (moving is not None))
     if scaled.any():
         pack_bits(out, scaled)
-        out.sized(pack_numbers(np.ascontiguousarray(constant[scaled])))
+        out.sized(pack_numbers(np.ascontiguousarray(constant[scaled]), simple=True))
     if moving is not None:
         pack_indices(out, scaled_joints)
         out.raw(pack_numbers(np.ascontiguousarray(moving.reshape(len(moving), -1)), step))

@@ -21,7 +21,7 @@ def pack_times(start: float, times: F64 | None) -> bytes:
     out.u8(EVEN if times is None else UNEVEN)
     out.f64(start)
     if times is not None:
-        out.raw(pack_numbers(times[:, np.newaxis]))
+        out.raw(pack_numbers(times[:, np.newaxis], simple=True))
     return out.bytes()
 
 

@@ -11,7 +11,9 @@ from mocpack.bench.datasets import data_folder
 from mocpack.clip import Clip
 from mocpack.errors import FormatError, UsageError
 from mocpack.io import clip_npz, npz, read_bytes, vertices_npz, write_bytes
+from mocpack.testing import take
 from mocpack.testing.motions import hard_clips, vertex_wave, walk
+from mocpack.testing.takes import FEATURES
 
 
 @pytest.mark.parametrize("name", list(hard_clips()))
@@ -202,3 +204,20 @@ def _arrays(clip: Clip) -> dict[str, object]:
         "offsets": clip.skeleton.offsets,
         "frame_rate": clip.frame_rate,
     }
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_what_a_take_holds_besides_comes_back_from_npz(tmp_path, name):
+    clip = take([name]) if name != "scale" else take()
+    path = tmp_path / "take.npz"
+    mocpack.write(clip, path)
+    back = mocpack.read(path)
+    assert back.header == clip.header
+    assert back.extras == clip.extras
+
+
+def test_tracks_that_make_no_sense_are_a_format_error():
+    arrays = _arrays(take(["tracks"]))
+    for bad in ("{", "{}", "[1]", '[{"name": "a"}]'):
+        with pytest.raises(FormatError, match="tracks"):
+            mocpack.read_data(npz.pack(arrays | {"tracks": bad}), name="take.npz")
