@@ -62,11 +62,7 @@ export async function readContainer(source: ByteSource): Promise<Container> {
   return assemble(source, chunks, bodies);
 }
 
-function assemble(
-  source: ByteSource,
-  chunks: Map<string, Chunk>,
-  bodies: Bodies,
-): Container {
+function assemble(source: ByteSource, chunks: Map<string, Chunk>, bodies: Bodies): Container {
   const head = readHead(required(bodies, "HEAD"));
   if (head.kind === 1)
     throw new MocpackError("unsupported", `a vertex animation of codec ${head.codec}`);

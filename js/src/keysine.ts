@@ -283,7 +283,12 @@ function spread(decoded: Decoded, skeleton: Motion["skeleton"], out: Frames, at:
 }
 
 /** Takes the joint above several roots off; how far it was turned goes to them. */
-function offOrigin(decoded: Decoded, skeleton: Motion["skeleton"], out: Float64Array, at: number): void {
+function offOrigin(
+  decoded: Decoded,
+  skeleton: Motion["skeleton"],
+  out: Float64Array,
+  at: number,
+): void {
   const { parents, translated } = skeleton;
   const { rotations, translations } = decoded;
   for (let t = 0; t < decoded.count; ++t) {

@@ -76,15 +76,15 @@ function readPlay(body: Uint8Array, take: Take): void {
 function readValid(body: Uint8Array, frames: number, joints: number): Uint8Array {
   const read = new FieldReader(inflate(body, MAX_RUNS, "vald chunk"), "vald chunk");
   const valid = new Uint8Array(frames * joints).fill(1);
-  let joint = 0;
-  for (let n = read.varint(joints); n > 0; --n) {
-    joint += read.varint(joints);
+  const gapped = new Int32Array(read.varint(joints));
+  for (let i = 0, joint = 0; i < gapped.length; ++i) gapped[i] = joint += read.varint(joints);
+  for (const joint of gapped) {
     let value = read.u8();
     if (joint >= joints || value > 1) throw read.corrupt("no such joint or flag");
     let at = 0;
     for (let runs = read.varint(frames - 1); runs >= 0; --runs) {
       const stop = runs ? at + read.varint(frames) + 1 : frames;
-      if (runs ? stop >= frames : false) throw read.corrupt("runs reach beyond the frames");
+      if (runs && stop >= frames) throw read.corrupt("runs reach beyond the frames");
       for (; at < stop; ++at) valid[at * joints + joint] = value;
       value = 1 - value;
     }
@@ -109,12 +109,7 @@ function readTrackHead(body: Uint8Array): TrackHead {
 }
 
 /** Numbers (rows, columns), row after row, up to the end of the chunk. */
-function readNumbers(
-  read: FieldReader,
-  rows: number,
-  columns: number,
-  what: string,
-): Float64Array {
+function readNumbers(read: FieldReader, rows: number, columns: number, what: string): Float64Array {
   if (!rows) {
     read.end();
     return new Float64Array(0);

@@ -143,7 +143,7 @@ def test_what_would_change_a_pose_or_its_time_is_never_left_out(extension):
 
 def test_several_roots_and_markers_hang_from_an_origin_where_a_format_has_one_root():
     for clip in (take(["roots", "names", "rest", "tracks"]), markers()):
-        back = read_bytes(write_bytes(clip, ".bvh"), unit=1.0)
+        back = read_bytes(write_bytes(clip, ".bvh"), unit=clip.unit)
         places = {name: j for j, name in enumerate(back.skeleton.names)}
         assert back.skeleton.names[0] == "origin"
         order = [places[name] for name in clip.skeleton.unique_names]
