@@ -89,14 +89,14 @@ def beside(clip, codec, payload):
 
 
 def means():
-    print("\nagainst paper 003, at equal mean error")
+    print("\nagainst Váša and Brunnett 2014, at equal mean error")
     for name, mean, theirs, asked, stretch in MEANS:
         codec = Keysine(mean_error=mean / 100)
         row(f"{name} mean {mean} cm ({theirs} kB theirs)", clip_of(name), codec, asked, stretch)
 
 
 def eps():
-    print("\nagainst paper 000 optimised, at equal eps_x")
+    print("\nagainst Beaudoin, Poulin and van de Panne 2007 optimised, at equal eps_x")
     for name, error, theirs, asked, stretch in EPS:
         clip = clip_of(name)
         label = f"{name} eps_x {error} cm ({theirs} kB theirs)"

@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 import mocpack
-from mocpack.bench.runner.run import inflate_speed
+from mocpack.bench.runner.timing import inflate_speed
 from mocpack.codecs.latent_spline import bspline
 from mocpack.codecs.latent_spline.knots import find_knots
 from mocpack.samples import JUMP

@@ -9,23 +9,13 @@ all joints are sent, whether they move or not, then only those that do.
 from __future__ import annotations
 
 import sys
-import time
-import zlib
 
 import mocpack
 from mocpack import live
 from mocpack.bench.papers.li import live_times
+from mocpack.bench.runner.timing import inflate_speed
 from mocpack.codecs.kinematic.ik_predict import IkPredict
 from mocpack.samples import JUMP
-
-
-def inflate_speed() -> float:
-    """Return the calibration figure: zlib inflates so many MB/s now."""
-    text = b"".join(b"%d %d " % (i, i * i % 977) for i in range(60_000))
-    packed = zlib.compress(text, 6)
-    started = time.perf_counter()
-    zlib.decompress(packed)
-    return len(text) / (time.perf_counter() - started) / 1e6
 
 
 def main() -> None:

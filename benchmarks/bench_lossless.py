@@ -9,7 +9,6 @@ inflate in the same run, to compare machines by.
 
 import lzma
 import sys
-import time
 import zlib
 from pathlib import Path
 
@@ -17,19 +16,11 @@ import numpy as np
 
 import mocpack
 from mocpack.bench.datasets import require_data
+from mocpack.bench.runner.timing import fastest
 from mocpack.codecs.lossless.codec import Lossless
 from mocpack.container import unpack
 
 RUNS = 3
-
-
-def best_time(work):
-    times = []
-    for _ in range(RUNS):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return max(min(times), 1e-9)
 
 
 def measure(path):
@@ -42,7 +33,7 @@ def measure(path):
         sys.exit(f"{path.name}: the numbers came back different")
     packed = unpack(file)
     codec = Lossless()
-    seconds = best_time(lambda: codec.decode(packed.payload, packed.header))
+    seconds = fastest(lambda: codec.decode(packed.payload, packed.header), RUNS)
     xz = lzma.compress(text, preset=9 | lzma.PRESET_EXTREME)
     return len(text), len(xz), len(file), clip.frame_count, seconds
 
@@ -51,7 +42,7 @@ def inflate_speed():
     """Return zlib's inflate on this machine, in MB of output a second."""
     data = np.random.default_rng(0).integers(0, 16, 4_000_000, np.uint8).tobytes()
     packed = zlib.compress(data)
-    return len(data) / best_time(lambda: zlib.decompress(packed)) / 1e6
+    return len(data) / fastest(lambda: zlib.decompress(packed), RUNS) / 1e6
 
 
 def line(name, text, xz, ours, frames, seconds):

@@ -14,6 +14,7 @@ import numpy as np
 
 import mocpack
 from mocpack.bench.datasets import require_data
+from mocpack.bench.runner.timing import fastest
 from mocpack.codecs.wavelet.selection import analyse
 from mocpack.codecs.wavelet.wavelet import Wavelet
 from mocpack.codecs.wavelet.wavelet_ik import WaveletIk
@@ -23,15 +24,6 @@ from mocpack.testing.motions import chain
 FRAMES = (256, 512, 1024, 2048, 4096)
 JOINTS = (8, 16, 32, 64, 128)
 EXACT_UP_TO = 64  # joints; beyond, the paper's search takes minutes
-
-
-def seconds(work, runs=3):
-    best = np.inf
-    for _ in range(runs):
-        start = time.process_time()
-        work()
-        best = min(best, time.process_time() - start)
-    return max(best, 1e-9)
 
 
 def search_time(clip, search, ratio=20.0):
@@ -46,7 +38,7 @@ def search_time(clip, search, ratio=20.0):
 def decode_time(codec, clip):
     """Return microseconds a frame."""
     payload = codec.encode(clip)
-    return 1e6 * seconds(lambda: codec.decode(payload, clip.header)) / clip.frame_count
+    return 1e6 * fastest(lambda: codec.decode(payload, clip.header)) / clip.frame_count
 
 
 def cmu(name):
@@ -80,7 +72,7 @@ def main():
         print(f"{name:<18}" + "".join(f"{decode_time(c, clip):14.1f}" for c in codecs), flush=True)
     data = np.random.default_rng(0).integers(0, 16, 4_000_000, np.uint8).tobytes()
     packed = zlib.compress(data)
-    print(f"zlib inflate {len(data) / seconds(lambda: zlib.decompress(packed)) / 1e6:.0f} MB/s")
+    print(f"zlib inflate {len(data) / fastest(lambda: zlib.decompress(packed)) / 1e6:.0f} MB/s")
 
 
 if __name__ == "__main__":

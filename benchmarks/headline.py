@@ -26,14 +26,14 @@ BEGIN, END = "<!-- headline: begin -->", "<!-- headline: end -->"
 BOUNDS = ("10mm", "1mm", "0.1mm")
 OURS = {
     "keysine": "ours, the default",
-    "fk-wavelet": "paper 004",
-    "ik-predict": "paper 004, live",
-    "rd-pca": "paper 003",
-    "wavelet-opt": "paper 000",
-    "wavelet": "paper 000",
-    "mpeg4-bap": "paper 001",
-    "bap-index": "paper 001",
-    "last-frame": "paper 004",
+    "fk-wavelet": "Li et al. 2008",
+    "ik-predict": "Li et al. 2008, live",
+    "rd-pca": "Váša and Brunnett 2014",
+    "wavelet-opt": "Beaudoin et al. 2007",
+    "wavelet": "Beaudoin et al. 2007",
+    "mpeg4-bap": "Chattopadhyay et al. 2007",
+    "bap-index": "Chattopadhyay et al. 2007",
+    "last-frame": "Li et al. 2008",
     "lossless": "ours, bit for bit",
 }
 PEERS = {

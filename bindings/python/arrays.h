@@ -28,6 +28,10 @@ template <typename T, size_t N> NewArray<T, N> new_array(const size_t (&shape)[N
 	return NewArray<T, N>(data, N, shape, owner);
 }
 
+// The class of each column, for kernels that index their models by it: none may be class_count or more.
+using Classes = Array<uint16_t, nb::ndim<1>>;
+void check_classes(const Classes& classes, size_t columns, size_t class_count);
+
 // Turns a status into the exception of mocpack.errors that it stands for; `what` names the bytes.
 void check_status(int status, const char* what);
 

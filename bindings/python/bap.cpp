@@ -98,15 +98,6 @@ std::tuple<NewArray<double, 2>, size_t> bap_decode_rows(nb::bytes data, size_t a
 	return {values, used};
 }
 
-void check_classes(const Array<uint16_t, nb::ndim<1>>& classes, size_t columns, size_t class_count)
-{
-	bool good = classes.size() == columns;
-	for (size_t c = 0; good && c < columns; ++c)
-		good = classes.data()[c] < class_count;
-	if (!good)
-		throw nb::value_error("classes must name, for each column, a class below class_count");
-}
-
 nb::bytes bytes_encode(Array<uint8_t, nb::ndim<2>> values, Array<uint16_t, nb::ndim<1>> classes,
 					   size_t class_count)
 {

@@ -3,13 +3,12 @@
 
 #include <nanobind/stl/tuple.h>
 
-#include <atomic>
 #include <memory>
-#include <thread>
 #include <tuple>
 #include <vector>
 
 #include "mocpack/core.h"
+#include "parallel.h"
 
 namespace
 {
@@ -101,30 +100,23 @@ NewArray<double, 1> bspline_errors(Points candidates, size_t degree, Times times
 	auto errors = new_array<double, 1>({rows});
 	{
 		nb::gil_scoped_release release;
-		std::atomic<size_t> next(0);
 		double energy = 0;
 		for (size_t k = 0; k < times.size() * columns; ++k)
 			energy += points.data()[k] * points.data()[k];
-		auto work = [&]()
-		{
-			std::unique_ptr<char[]> scratch(
-				new char[mocpack_bspline_scratch_size(times.size(), count, columns, degree)]);
-			std::unique_ptr<double[]> fitted(new double[count * columns + 1]);
-			for (size_t s = next++; s < rows; s = next++)
-			{
-				double explained =
-					mocpack_bspline_fit(candidates.data() + s * size, count, degree, times.data(),
-										times.size(), points.data(), columns, fitted.get(), scratch.get());
-				errors.data()[s] = energy > explained ? energy - explained : 0;
-			}
-		};
-		size_t workers = threads ? threads : std::thread::hardware_concurrency();
-		std::vector<std::thread> pool;
-		for (size_t t = 1; t < workers && t < rows; ++t)
-			pool.emplace_back(work);
-		work();
-		for (std::thread& thread : pool)
-			thread.join();
+		in_threads(rows, threads,
+				   [&](auto take)
+				   {
+					   std::unique_ptr<char[]> scratch(
+						   new char[mocpack_bspline_scratch_size(times.size(), count, columns, degree)]);
+					   std::unique_ptr<double[]> fitted(new double[count * columns + 1]);
+					   for (size_t s = take(); s < rows; s = take())
+					   {
+						   double explained = mocpack_bspline_fit(candidates.data() + s * size, count, degree,
+																  times.data(), times.size(), points.data(),
+																  columns, fitted.get(), scratch.get());
+						   errors.data()[s] = energy > explained ? energy - explained : 0;
+					   }
+				   });
 	}
 	return errors;
 }

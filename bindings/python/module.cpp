@@ -18,6 +18,15 @@ void check_status(int status, const char* what)
 	throw nb::python_error();
 }
 
+void check_classes(const Classes& classes, size_t columns, size_t class_count)
+{
+	if (classes.size() != columns)
+		throw nb::value_error("classes must name a class for each column");
+	for (size_t c = 0; c < columns; ++c)
+		if (classes.data()[c] >= class_count)
+			throw nb::value_error("classes must be below class_count");
+}
+
 NB_MODULE(_core, m)
 {
 	register_bap(m);

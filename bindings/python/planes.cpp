@@ -13,18 +13,6 @@
 namespace
 {
 
-using Classes = Array<uint16_t, nb::ndim<1>>;
-
-// The kernels index their models by class; everything that reaches them passes here.
-void check_classes(const Classes& classes, size_t columns, size_t class_count)
-{
-	bool good = classes.size() == columns;
-	for (size_t c = 0; good && c < columns; ++c)
-		good = classes.data()[c] < class_count;
-	if (!good)
-		throw nb::value_error("classes must name, for each column, a class below class_count");
-}
-
 using Plane = Array<int32_t, nb::ndim<2>>;
 using Start = std::optional<Array<uint8_t, nb::ndim<1>>>;
 

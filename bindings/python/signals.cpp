@@ -2,12 +2,11 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
-#include <atomic>
 #include <numeric>
-#include <thread>
 #include <tuple>
 #include <vector>
 
+#include "parallel.h"
 #include "skeleton.h"
 
 namespace
@@ -76,25 +75,20 @@ double changes_by_threads(const Motion& motion, double* changes)
 	size_t points = motion.skeleton.joint_count + motion.skeleton.end_count;
 	size_t scratch_size = mocpack_pose_error_scratch(motion.skeleton.joint_count, count);
 	std::vector<double> errors(pieces), found(pieces * count);
-	std::atomic<size_t> next{0};
-	auto work = [&]
-	{
-		std::vector<double> scratch(scratch_size);
-		for (size_t k = next++; k < pieces; k = next++)
-		{
-			size_t t = k * piece, frames = std::min(piece, motion.frames - t);
-			errors[k] = mocpack_pose_error_changes(
-				&motion.skeleton, &motion.signals, motion.values + t * count, motion.phases + 2 * t * count,
-				motion.steps + t * count, motion.targets + 3 * t * points, motion.weights, frames,
-				scratch.data(), found.data() + k * count);
-		}
-	};
-	std::vector<std::thread> threads;
-	for (size_t k = 1; k < std::min<size_t>(pieces, std::thread::hardware_concurrency()); ++k)
-		threads.emplace_back(work);
-	work();
-	for (std::thread& thread : threads)
-		thread.join();
+	in_threads(pieces, 0,
+			   [&](auto take)
+			   {
+				   std::vector<double> scratch(scratch_size);
+				   for (size_t k = take(); k < pieces; k = take())
+				   {
+					   size_t t = k * piece, frames = std::min(piece, motion.frames - t);
+					   errors[k] = mocpack_pose_error_changes(
+						   &motion.skeleton, &motion.signals, motion.values + t * count,
+						   motion.phases + 2 * t * count, motion.steps + t * count,
+						   motion.targets + 3 * t * points, motion.weights, frames, scratch.data(),
+						   found.data() + k * count);
+				   }
+			   });
 	std::fill(changes, changes + count, 0.0);
 	for (size_t k = 0; k < pieces; ++k)
 		for (size_t s = 0; s < count; ++s)

@@ -42,24 +42,6 @@ def below_origin(local: F64) -> F64:
     return np.concatenate([np.tile(rotations.IDENTITY, (len(local), 1, 1)), local], axis=1)
 
 
-def forward_kinematics_numpy(
-    skeleton: Skeleton, local: F64, translations: F64, translated_joints: Sequence[int]
-) -> tuple[F64, F64]:
-    """The same in plain numpy: slower, and the text to read to know what the core computes."""
-    positions = np.empty((*local.shape[:2], 3))
-    world = np.empty_like(local)
-    column = {joint: m for m, joint in enumerate(translated_joints)}
-    for j, parent in enumerate(skeleton.parents):
-        place = translations[:, column[j]] if j in column else skeleton.offsets[j]
-        if parent < 0:
-            positions[:, j], world[:, j] = place, local[:, j]
-        else:
-            base = world[:, parent]
-            positions[:, j] = positions[:, parent] + rotations.rotate(base, place)
-            world[:, j] = rotations.multiply(base, local[:, j])
-    return positions, world
-
-
 def scaled_kinematics(
     skeleton: Skeleton,
     local: F64,
@@ -81,9 +63,8 @@ def scaled_kinematics(
             positions[:, j] = place
         else:
             base = matrices[:, parent]
-            positions[:, j] = (
-                positions[:, parent] + (base @ np.atleast_2d(place)[..., None])[..., 0]
-            )
+            there = base @ np.atleast_2d(place)[..., np.newaxis]
+            positions[:, j] = positions[:, parent] + there[..., 0]
             matrices[:, j] = base @ matrices[:, j]
     return positions, matrices
 

@@ -83,3 +83,10 @@ def test_nobody_but_papers_and_public_names_knows_a_family(layout):
     for family in layout.families():
         for name in layout.outsiders(family):
             assert name.startswith(MAY_KNOW_A_FAMILY), f"{name} imports from {family}"
+
+
+def test_contributing_names_every_ability_of_a_codec():
+    text = (REPO / "CONTRIBUTING.md").read_text()
+    abilities = [n for n in dir(mocpack.codec) if n.startswith("Supports")]
+    assert abilities
+    assert [name for name in abilities if f"`{name}`" not in text] == []

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from mocpack.clip import AnyClip, AnyHeader, VertexClip, VertexHeader
 from mocpack.codec import Codec
-from mocpack.coding.fields import FieldReader
+from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.floats import finite_floats
 from mocpack.dofs import coded_dofs, from_dofs, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError
@@ -36,12 +36,11 @@ class Raw(Codec):
             return clip.vertices.astype("<f4").tobytes()
         matrix = to_dofs(clip)
         moving = coded_dofs(matrix)
-        parts = (
-            np.packbits(moving, bitorder="little"),
-            matrix[0, ~moving].astype("<f4"),
-            matrix[:, moving].astype("<f4"),
-        )
-        return b"".join(part.tobytes() for part in parts)
+        out = FieldWriter()
+        out.mask(moving)
+        out.raw(matrix[0, ~moving].astype("<f4").tobytes())
+        out.raw(matrix[:, moving].astype("<f4").tobytes())
+        return out.bytes()
 
     def decode(self, payload: bytes, header: AnyHeader) -> AnyClip:
         read = FieldReader(payload, "raw payload")
@@ -59,8 +58,7 @@ class Raw(Codec):
 
 
 def _read_matrix(read: FieldReader, frames: int, columns: int) -> F64:
-    bits = np.frombuffer(read.raw(-(-columns // 8)), np.uint8)
-    moving = np.unpackbits(bits, count=columns, bitorder="little").astype(bool)
+    moving = read.mask(columns)
     if columns and not moving[0]:
         raise CorruptionError("raw payload: the first channel must be stored for every frame")
     still = _floats(read, int(columns - moving.sum()))

@@ -5,9 +5,14 @@ from __future__ import annotations
 import struct
 import zlib
 
+import numpy as np
+import numpy.typing as npt
+
 from mocpack.errors import CorruptionError, TruncatedError
 
 MAX_VARINT_BYTES = 10
+
+Mask = npt.NDArray[np.bool_]
 
 
 class FieldWriter:
@@ -48,6 +53,10 @@ class FieldWriter:
         """Append a byte string with its length before it."""
         self.varint(len(data))
         self._parts.append(data)
+
+    def mask(self, flags: npt.ArrayLike) -> None:
+        """Append one bit a flag, lowest first, padded to whole bytes."""
+        self._parts.append(np.packbits(np.asarray(flags, bool), bitorder="little").tobytes())
 
     def bytes(self) -> bytes:
         return b"".join(self._parts)
@@ -112,6 +121,11 @@ class FieldReader:
 
     def sized(self, limit: int = 2**63) -> bytes:
         return self.raw(self.varint(limit))
+
+    def mask(self, count: int) -> Mask:
+        """Read `count` flags (count,)."""
+        bits = np.frombuffer(self.raw(-(-count // 8)), np.uint8)
+        return np.unpackbits(bits, count=count, bitorder="little").astype(bool)
 
     def end(self) -> None:
         """Complain about bytes left over."""

@@ -1,7 +1,8 @@
 """STED: how much worse a moving surface looks, by its edges in space and in time.
 
 Váša and Skala, "A perception correlated comparison method for dynamic meshes", 2011. The form
-follows the summary in paper 003; its spatial half and all constants are our reading, stated here.
+follows the summary in Váša and Brunnett 2014; its spatial half and all constants are our reading,
+stated here.
 """
 
 from __future__ import annotations

@@ -21,9 +21,9 @@ from mocpack.bench.papers.chattopadhyay import (
     RULES,
     Coded,
     code,
-    markdown,
     search,
 )
+from mocpack.bench.report.markdown import markdown_table
 from mocpack.clip import Clip
 from mocpack.codecs.bap import grid_search
 from mocpack.codecs.bap.bap_index import BapIndex
@@ -59,7 +59,7 @@ def compare_searches(data: Path, out: Path, codec: BapIndex, names: Sequence[str
         for row in _search_rows(name, clip.frames(1, clip.frame_count), codec):
             print(" | ".join(row), flush=True)
             rows.append(row)
-    (out / f"{codec.codec_id}-searches.md").write_text(markdown(HEADING, rows))
+    (out / f"{codec.codec_id}-searches.md").write_text(markdown_table(HEADING, rows) + "\n")
 
 
 def _search_rows(name: str, clip: Clip, codec: BapIndex) -> Iterator[list[str]]:

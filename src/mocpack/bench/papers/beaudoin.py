@@ -1,4 +1,4 @@
-"""Paper 000 again: Beaudoin, Poulin and van de Panne 2007, Tables 1 and 2 and Figure 2.
+"""Beaudoin, Poulin and van de Panne 2007 made again: Tables 1 and 2 and Figure 2.
 
     python -m mocpack.bench.papers.beaudoin [OUT]
 
@@ -28,6 +28,8 @@ from mocpack.bench.papers.eps_x_curves import (
     size_at,
     write_points,
 )
+from mocpack.bench.report.markdown import markdown_table
+from mocpack.bench.runner.timing import fastest
 from mocpack.clip import Clip
 from mocpack.codec import Codec
 from mocpack.codecs.wavelet.pca import Pca
@@ -130,7 +132,7 @@ def table_1(points: Sequence[Point]) -> str:
         "optimised : wavelet",
         "ours : paper",
     ]
-    return "## Table 1: KB at equal eps_x, paper / ours\n\n" + _markdown(head, rows)
+    return "## Table 1: KB at equal eps_x, paper / ours\n\n" + markdown_table(head, rows)
 
 
 def table_2(clips: dict[str, Clip]) -> str:
@@ -149,7 +151,8 @@ def table_2(clips: dict[str, Clip]) -> str:
     return (
         "## Table 2: the search, ms a frame / iterations\n\n"
         "Ours: time of one core / iterations; wall time of one run, with whatever else the machine "
-        "was doing, and how many times as fast as the paper that is.\n\n" + _markdown(head, rows)
+        "was doing, and how many times as fast as the paper that is.\n\n"
+        + markdown_table(head, rows)
     )
 
 
@@ -164,7 +167,7 @@ def _sweep(name: str, clip: Clip) -> list[Point]:
 def _introduction(clips: dict[str, Clip]) -> str:
     frames = sum(clip.frame_count for clip in clips.values())
     return (
-        "# Paper 000 measured again\n\n"
+        "# Beaudoin, Poulin and van de Panne 2007, measured again\n\n"
         "Made by `mocpack bench --paper 000`. Beaudoin, Poulin, van de Panne: *Adapting Wavelet "
         "Compression to Human Motion Capture Clips*, 2007.\n\n"
         f"Clips: {', '.join(clips)} of the CMU database in the cgspeed BVH conversion, its T-pose "
@@ -192,7 +195,7 @@ def _sixteen_bits(clips: dict[str, Clip]) -> str:
             rows.append([name, title, *[_kb(size_at(found, e)) for e in errors]])
     labels = [" / ".join(f"{e:g}" for e in pair) for pair in zip(*TABLE_1.values(), strict=True)]
     head = ["clip", "variant", *[f"{label} cm" for label in labels]]
-    return "## What the choices give: KB at the errors of Table 1\n\n" + _markdown(head, rows)
+    return "## What the choices give: KB at the errors of Table 1\n\n" + markdown_table(head, rows)
 
 
 def _native(data: Path, points: Sequence[Point]) -> str:
@@ -210,7 +213,7 @@ def _native(data: Path, points: Sequence[Point]) -> str:
             rows.append([name, clip.frame_count, technique, *cells])
     head = ["clip", "frames", "technique", "0.2 cm", "0.3 cm", "0.5 cm", "0.8 cm"]
     title = "## 62 columns against 96: KB of AMC / of BVH at equal eps_x"
-    return title + "\n\n" + _markdown(head, rows)
+    return title + "\n\n" + markdown_table(head, rows)
 
 
 def _figure_numbers(points: Sequence[Point]) -> str:
@@ -222,7 +225,7 @@ def _figure_numbers(points: Sequence[Point]) -> str:
     head = ["technique", *[f"{ratio}:1" for ratio in SHOWN_RATIOS]]
     return (
         "## Figure 2: eps_x in cm, mean over the 15 clips, at equal compression ratio\n\n"
-        + _markdown(head, rows)
+        + markdown_table(head, rows)
         + f"\n\nRatio of wavelet-opt at eps_x = 0.5 cm: mean {np.mean(at_half):.1f}:1, "
         f"largest {max(at_half):.1f}:1 (paper: about 25:1, up to 40:1). "
         "Ratios are against float32 of the channels that move.\n\n![Figure 2](paper-000.svg)"
@@ -257,7 +260,7 @@ def _feet(clips: dict[str, Clip]) -> str:
     ]
     return (
         "## Feet: wavelet-opt of the same size against wavelet-ik (r = 30, r_IK = 16)\n\n"
-        + _markdown(head, rows)
+        + markdown_table(head, rows)
     )
 
 
@@ -283,7 +286,7 @@ def _representations(clips: dict[str, Clip]) -> str:
                 cells.append(_kb(size_at(found, 0.5)))
             rows.append([name, codec.codec_id, *cells])
     head = ["clip", "technique", "euler", "quaternion", "rotvec"]
-    return "## Representations: KB at eps_x = 0.5 cm\n\n" + _markdown(head, rows)
+    return "## Representations: KB at eps_x = 0.5 cm\n\n" + markdown_table(head, rows)
 
 
 def _figure(points: Sequence[Point]) -> Figure:
@@ -324,12 +327,8 @@ def _search_time(codec: WaveletOpt, clip: Clip) -> tuple[float, float, int]:
 
 
 def _decode_seconds(codec: Codec, clip: Clip) -> float:
-    payload, best = codec.encode(clip), np.inf
-    for _ in range(5):
-        start = time.process_time()
-        codec.decode(payload, clip.header)
-        best = min(best, time.process_time() - start)
-    return float(best)
+    payload = codec.encode(clip)
+    return fastest(lambda: codec.decode(payload, clip.header), 5)
 
 
 def _kb(size: float | None) -> str:
@@ -338,11 +337,6 @@ def _kb(size: float | None) -> str:
 
 def _share(a: float | None, b: float | None) -> str:
     return "–" if a is None or b is None else f"{a / b:.2f}"
-
-
-def _markdown(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
 if __name__ == "__main__":

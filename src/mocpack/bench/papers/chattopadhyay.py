@@ -18,6 +18,8 @@ from rich.progress import track
 from mocpack import _api
 from mocpack.bench.datasets import require_data
 from mocpack.bench.papers import energy
+from mocpack.bench.report.markdown import markdown_table
+from mocpack.bench.runner.timing import fastest
 from mocpack.clip import Clip
 from mocpack.codecs.bap import grid_search
 from mocpack.codecs.bap.bap_index import BapIndex, BapSparse
@@ -141,7 +143,7 @@ def reproduce(data: Path, out: Path) -> None:
     tables = [[rows[source.title][k] for source in sources] for k in range(3)]
     tables.append([_decoder_row(source) for source in sources])
     for (name, heading), lines in zip(TABLES.items(), tables, strict=True):
-        text = markdown(heading, lines)
+        text = markdown_table(heading, lines) + "\n"
         (out / f"paper-001-{name}.md").write_text(text)
         print(f"{name}\n\n{text}")
 
@@ -335,7 +337,7 @@ def _decoder_row(source: Source) -> list[str]:
 
 def _table_decoder_ns(codec: BapIndex, clip: Clip) -> float:
     payload = codec.encode(clip)
-    return _best_ns(lambda: codec.decode_columns(payload, clip.header)) / clip.frame_count
+    return _decoder_ns(lambda: codec.decode_columns(payload, clip.header), clip)
 
 
 def _arithmetic_decoder_ns(codec: Mpeg4Bap, clip: Clip) -> float:
@@ -344,27 +346,16 @@ def _arithmetic_decoder_ns(codec: Mpeg4Bap, clip: Clip) -> float:
     def read(at: int, size: int) -> bytes:
         return payload[at : at + size]
 
-    return _best_ns(lambda: codec.decode_matrix(read, clip.header)) / clip.frame_count
+    return _decoder_ns(lambda: codec.decode_matrix(read, clip.header), clip)
 
 
-def _best_ns(work: Callable[[], object]) -> float:
-    """Return the least processor time of several runs; what else is running does not count."""
-    times = []
-    for _ in range(TIMINGS):
-        start = time.thread_time_ns()
-        work()
-        times.append(time.thread_time_ns() - start)
-    return min(times)
+def _decoder_ns(decode: Callable[[], object], clip: Clip) -> float:
+    """Return nanoseconds a frame of this thread; what else is running does not count."""
+    return 1e9 * fastest(decode, TIMINGS, clock=time.thread_time) / clip.frame_count
 
 
 def _kb(size: float) -> str:
     return f"{size / KB:.2f}"
-
-
-def markdown(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table."""
-    lines = [heading, ["---"] * len(heading), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 if __name__ == "__main__":

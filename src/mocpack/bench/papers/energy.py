@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass
 
 from mocpack import _api
+from mocpack.bench.runner.timing import fastest
 
 RECEIVING = 1.425  # watts while receiving, as measured for the cards of the paper's time
 SLEEPING = 0.177  # watts while not
@@ -60,9 +61,4 @@ def reception(
 
 def decode_seconds(data: bytes, *, runs: int = DECODES) -> float:
     """Return the least time that decoding a .mocp file took in several runs."""
-    best = float("inf")
-    for _ in range(runs):
-        start = time.perf_counter()
-        _api.decode(data)
-        best = min(best, time.perf_counter() - start)
-    return best
+    return fastest(lambda: _api.decode(data), runs, clock=time.perf_counter)

@@ -27,7 +27,9 @@ from matplotlib.figure import Figure
 from mocpack import _api, live
 from mocpack.bench.datasets import require_data
 from mocpack.bench.papers.empirical import column_entropy
+from mocpack.bench.report.markdown import markdown_table
 from mocpack.bench.runner.run import describe_machine
+from mocpack.bench.runner.timing import fastest
 from mocpack.clip import Clip
 from mocpack.codecs.kinematic.bodies import Still, find_bodies, find_still
 from mocpack.codecs.kinematic.dwt97 import Dwt97
@@ -252,14 +254,13 @@ def _head(clips: dict[str, Clip]) -> str:
 
 def _orders(curves: dict[str, dict[str, list[Point]]]) -> str:
     """Return mean position errors at a few rates: which method leads where."""
-    lines = ["## Figure 7 in numbers: E_position in cm at an entropy", ""]
-    lines += ["| motion | H | " + " | ".join(METHODS) + " |"]
-    lines += ["|---|---|" + "---|" * len(METHODS)]
+    rows = []
     for motion, methods in curves.items():
         for entropy in (0.5, 0.7, 1.4, 2.2, 3.0, 4.1, 6.0):
             cells = [_cell(at_entropy(methods[m], entropy, "position"), 100) for m in METHODS]
-            lines.append(f"| {motion} | {entropy} | " + " | ".join(cells) + " |")
-    return "\n".join([*lines, ""])
+            rows.append([motion, entropy, *cells])
+    title = "## Figure 7 in numbers: E_position in cm at an entropy"
+    return "\n".join([title, "", markdown_table(["motion", "H", *METHODS], rows), ""])
 
 
 def _cell(errors: F64 | None, scale: float) -> str:
@@ -272,20 +273,17 @@ def _table(number: int, curves: dict[str, dict[str, list[Point]]], clips: dict[s
     scale, unit = (100.0, "cm") if value == "position" else (np.degrees(1.0), "degrees")
     names = CHAIN if motion == "walk" else CHAIN[1:]
     joints = [clips[motion].skeleton.index(name) for name in names]
-    lines = [
-        f"## Table {number}: {value} error of the left arm, {motion}, {unit} (paper's in its unit)",
-        "",
-    ]
-    lines += ["| method | H | " + " | ".join(f"{n} | paper" for n in names) + " |"]
-    lines += ["|---|---|" + "---|---|" * len(names)]
+    title = f"## Table {number}: {value} error of the left arm, {motion}, {unit}"
+    rows = []
     for row in _printed(number):
         entropy = float(row["entropy"])
         found = at_entropy(curves[motion][LIKE_THE_PAPER[row["method"]]], entropy, value)
         ours = ["–"] * len(joints) if found is None else [f"{scale * found[j]:.3g}" for j in joints]
         theirs = [row[f"joint_{k + 1}"].replace("inf", ">100") for k in range(len(joints))]
-        pairs = " | ".join(f"{a} | {b}" for a, b in zip(ours, theirs, strict=True))
-        lines.append(f"| {row['method']} | {entropy:.2f} | {pairs} |")
-    return "\n".join([*lines, ""])
+        pairs = [cell for pair in zip(ours, theirs, strict=True) for cell in pair]
+        rows.append([row["method"], f"{entropy:.2f}", *pairs])
+    heading = ["method", "H", *(cell for name in names for cell in (name, "paper"))]
+    return "\n".join([f"{title} (paper's in its unit)", "", markdown_table(heading, rows), ""])
 
 
 def _printed(number: int) -> list[dict[str, str]]:
@@ -295,27 +293,27 @@ def _printed(number: int) -> list[dict[str, str]]:
 
 def _times(clip: Clip) -> str:
     """Return table 6: microseconds a frame, encoding and decoding."""
-    lines = [
-        "## Table 6: microseconds of processor time a frame of the walk (paper: a 3 GHz Pentium 4)",
-        "",
-    ]
-    lines += ["| method | encode | paper | decode | paper |", "|---|---|---|---|---|"]
+    title = (
+        "## Table 6: microseconds of processor time a frame of the walk (paper: a 3 GHz Pentium 4)"
+    )
+    rows = []
     codecs = {"IKBP": IkPredict(), "SPBLF": LastFrame(), "FKBC": FkWavelet()}
     for name, codec in (codecs | {"IBKF": Keyframe(), "DWT": Dwt97()}).items():
         payload = codec.encode(clip)
         times = (
-            _best(lambda: codec.encode(clip), 7) / clip.frame_count,  # noqa: B023
-            _best(lambda: codec.decode(payload, clip.header), 7) / clip.frame_count,  # noqa: B023
+            fastest(lambda: codec.encode(clip), 7) / clip.frame_count,  # noqa: B023
+            fastest(lambda: codec.decode(payload, clip.header), 7) / clip.frame_count,  # noqa: B023
         )
-        lines.append(_time_row(name, times))
-    lines.append(_time_row("IKBP, live", live_times(clip)))
-    return "\n".join([*lines, ""])
+        rows.append(_time_row(name, times))
+    rows.append(_time_row("IKBP, live", live_times(clip)))
+    heading = ["method", "encode", "paper", "decode", "paper"]
+    return "\n".join([title, "", markdown_table(heading, rows), ""])
 
 
-def _time_row(name: str, seconds: tuple[float, float]) -> str:
+def _time_row(name: str, seconds: tuple[float, float]) -> list[str]:
     paper = PAPER_MILLISECONDS[name.partition(",")[0]]
-    cells = [f"{1e6 * t:.1f} | {1000 * p:.0f}" for t, p in zip(seconds, paper, strict=True)]
-    return f"| {name} | " + " | ".join(cells) + " |"
+    pairs = zip(seconds, paper, strict=True)
+    return [name, *(cell for t, p in pairs for cell in (f"{1e6 * t:.1f}", f"{1000 * p:.0f}"))]
 
 
 def live_times(clip: Clip, *, still: Still | None = None, burst: int = 20) -> tuple[float, float]:
@@ -335,28 +333,16 @@ def live_times(clip: Clip, *, still: Still | None = None, burst: int = 20) -> tu
     return float(best[0]), float(best[1])
 
 
-def _best(work: Callable[[], object], repeats: int) -> float:
-    times = []
-    for _ in range(repeats):
-        began = time.process_time()
-        work()
-        times.append(time.process_time() - began)
-    return min(times)
-
-
 def _variants(clips: dict[str, Clip]) -> str:
     """Return what each choice in `ik-predict` is worth."""
-    lines = [
-        "## Choices in `ik-predict`, step 1 mm: real bits a frame and joint, E_position in mm",
-        "",
-    ]
-    lines += ["| | " + " | ".join(f"{name} bits | mm" for name in clips) + " |"]
-    lines += ["|---|" + "---|---|" * len(clips)]
+    title = "## Choices in `ik-predict`, step 1 mm: real bits a frame and joint, E_position in mm"
+    rows = []
     for label, codec in VARIANTS.items():
         points = [measure(clip, codec) for clip in clips.values()]
-        cells = [f"{p.bits:.2f} | {1000 * p.position.mean():.2f}" for p in points]
-        lines.append(f"| {label} | " + " | ".join(cells) + " |")
-    return "\n".join([*lines, ""])
+        pairs = [(f"{p.bits:.2f}", f"{1000 * p.position.mean():.2f}") for p in points]
+        rows.append([label, *(cell for pair in pairs for cell in pair)])
+    heading = ["", *(cell for name in clips for cell in (f"{name} bits", "mm"))]
+    return "\n".join([title, "", markdown_table(heading, rows), ""])
 
 
 if __name__ == "__main__":

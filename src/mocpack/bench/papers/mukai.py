@@ -1,4 +1,4 @@
-"""Paper 002 (Mukai, latent nonuniform splines): figure 2 and Table 1 made again."""
+"""Mukai 2012, latent nonuniform splines, made again: figure 2 and Table 1."""
 
 from __future__ import annotations
 

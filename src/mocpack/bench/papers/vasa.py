@@ -13,8 +13,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -26,6 +25,8 @@ import numpy.typing as npt
 from mocpack import _api
 from mocpack.bench.datasets import require_data
 from mocpack.bench.papers.capsule_body import capsule_body, skin
+from mocpack.bench.report.markdown import markdown_table
+from mocpack.bench.runner.timing import fastest
 from mocpack.clip import Clip
 from mocpack.codec import Goal, Trial
 from mocpack.codecs.rd_pca import RdPca
@@ -146,10 +147,10 @@ def table_2(data: Path, out: Path) -> None:
             continue
         codec, frames = RdPca(), clip.frame_count
         payload = codec.encode(clip)
-        by_noise = _seconds(partial(noise_sensitivities, clip, _mean_error), 1)
-        by_kinematics = _seconds(partial(kinematic_gram, clip), 5)
-        encode = _seconds(partial(codec.encode, clip), 5)
-        decode = _seconds(partial(codec.decode, payload, clip.header), 9)
+        by_noise = fastest(partial(noise_sensitivities, clip, _mean_error), 1)
+        by_kinematics = fastest(partial(kinematic_gram, clip), 5)
+        encode = fastest(partial(codec.encode, clip), 5)
+        decode = fastest(partial(codec.decode, payload, clip.header), 9)
         rows.append(
             {
                 "clip": name,
@@ -301,16 +302,6 @@ def _mean_error(original: Clip, noisy: Clip) -> float:
     return float(np.linalg.norm(original.positions() - noisy.positions(), axis=-1).mean())
 
 
-def _seconds(work: Callable[[], Any], times: int) -> float:
-    """Return the best of several runs, in seconds of one core, whoever else uses the machine."""
-    taken = []
-    for _ in range(times):
-        start = time.process_time()
-        work()
-        taken.append(time.process_time() - start)
-    return min(taken)
-
-
 def _pearson(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     return float(np.corrcoef(np.asarray(a), np.asarray(b))[0, 1])
 
@@ -338,9 +329,8 @@ def _write(rows: Sequence[dict[str, Any]], title: str, path: Path) -> None:
         print(f"{title}: none of its clips is here")
         return
     names = list(dict.fromkeys(name for row in rows for name in row))
-    lines = [f"## {title}", "", "| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
-    lines += ["| " + " | ".join(str(row.get(n, "")) for n in names) + " |" for row in rows]
-    text = "\n".join(lines) + "\n"
+    table = markdown_table(names, ([row.get(n, "") for n in names] for row in rows))
+    text = f"## {title}\n\n{table}\n"
     print(text, flush=True)
     path.with_suffix(".md").write_text(text)
     with path.with_suffix(".csv").open("w", newline="") as file:

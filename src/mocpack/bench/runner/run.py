@@ -16,12 +16,12 @@ from hashlib import sha256
 from importlib.metadata import version
 from os import cpu_count
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from mocpack import _api
 from mocpack.bench.runner.isolated import Limits, Lost, run_apart
 from mocpack.bench.runner.measure import Setting, measure_row
+from mocpack.bench.runner.timing import inflate_speed
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io import extensions
 from mocpack.io.table import write_atomically
@@ -156,20 +156,6 @@ def describe_machine() -> dict[str, str]:
         "numpy": version("numpy"),
         "calibration": f"zlib inflates {inflate_speed():.0f} MB/s",
     }
-
-
-def inflate_speed() -> float:
-    """Return how fast this machine inflates a fixed text now, in MB/s."""
-    text = b"".join(b"%d %d " % (i, i * i % 977) for i in range(60_000))
-    packed = zlib.compress(text, 6)
-    best = min(_seconds(lambda: zlib.decompress(packed)) for _ in range(5))
-    return len(text) / best / 1e6
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    started = perf_counter()
-    work()
-    return perf_counter() - started
 
 
 def _load(path: Path) -> dict[str, Row]:

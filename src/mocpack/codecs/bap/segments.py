@@ -169,7 +169,7 @@ def write_head(
     initial: F64,
 ) -> None:
     """Write which columns move, the others' values, the order if not the file's, and a pose."""
-    out.raw(np.packbits(moving, bitorder="little").tobytes())
+    out.mask(moving)
     out.raw(still.astype("<f4").tobytes())
     if order is not None:
         out.raw(order.astype("<u2").tobytes())
@@ -180,8 +180,7 @@ def read_head(
     read: FieldReader, columns: int, *, ordered: bool
 ) -> tuple[npt.NDArray[np.bool_], F64, npt.NDArray[np.intp], F64]:
     """Read what `write_head` wrote for `columns` channels."""
-    bits = np.frombuffer(read.raw(-(-columns // 8)), np.uint8)
-    moving = np.unpackbits(bits, count=columns, bitorder="little").astype(bool)
+    moving = read.mask(columns)
     if columns and not moving[0]:
         raise CorruptionError("the first channel must be stored for every frame")
     count = int(moving.sum())

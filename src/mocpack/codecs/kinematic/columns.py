@@ -19,7 +19,7 @@ LARGEST = 2**53  # beyond it a double does not hold every integer
 def encode_moving(moving: Mask, first: I64, plane: I64) -> bytes:
     """Return the payload: which columns move, the first row of all, the plane of those."""
     out = FieldWriter()
-    write_mask(out, moving)
+    out.mask(moving)
     write_row(out, first)
     out.raw(encode_plane(plane))
     return out.bytes()
@@ -31,21 +31,11 @@ def decode_moving(payload: bytes, name: str, *, columns: int, rows: int) -> tupl
     The first column must be among those that move, so that a payload grows with the rows.
     """
     read = FieldReader(payload, name)
-    moving = read_mask(read, columns)
+    moving = read.mask(columns)
     first = read_row(read, columns)
     if columns and not moving[0]:
         raise CorruptionError(f"{name}: the first channel must be coded")
     return moving, first, decode_plane(read.rest(), rows, int(moving.sum()))
-
-
-def write_mask(out: FieldWriter, mask: Mask) -> None:
-    """Append one bit a column, lowest first, padded to bytes."""
-    out.raw(np.packbits(mask, bitorder="little").tobytes())
-
-
-def read_mask(read: FieldReader, count: int) -> Mask:
-    bits = np.frombuffer(read.raw(-(-count // 8)), np.uint8)
-    return np.unpackbits(bits, count=count, bitorder="little").astype(bool)
 
 
 def write_row(out: FieldWriter, row: I64) -> None:

@@ -16,7 +16,7 @@ from scipy.interpolate import PchipInterpolator
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
 from mocpack.codecs.kinematic.channel_grid import channel_steps, check_plane, to_grid
-from mocpack.codecs.kinematic.columns import read_mask, read_row, write_mask, write_row
+from mocpack.codecs.kinematic.columns import read_row, write_row
 from mocpack.codecs.kinematic.curve_simplification import key_frames
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
@@ -62,7 +62,7 @@ class Keyframe(Codec):
     def encode(self, clip: Clip) -> bytes:
         frames, grid, moving = self._keys(clip)
         out = FieldWriter()
-        write_mask(out, moving)
+        out.mask(moving)
         write_row(out, grid[0])
         out.varint(len(frames))
         gaps = encode_plane(np.diff(frames)[:, np.newaxis])
@@ -73,7 +73,7 @@ class Keyframe(Codec):
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         read = FieldReader(payload, "keyframe payload")
         columns = header.skeleton.channel_count
-        moving = read_mask(read, columns)
+        moving = read.mask(columns)
         first = read_row(read, columns)
         frames = _read_frames(read, header.frame_count)
         changes = decode_plane(read.rest(), len(frames) - 1, int(moving.sum()))

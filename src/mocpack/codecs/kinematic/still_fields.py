@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.codecs.kinematic.columns import read_mask, write_mask
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.errors import CorruptionError
 
@@ -16,15 +15,15 @@ Mask = npt.NDArray[np.bool_]
 def write_values(out: FieldWriter, mask: Mask, values: F64, expected: F64) -> None:
     """Append which rows of `values` (N, K) hold still, and f64 of those that are not `expected`."""
     other = mask & (values != expected).any(axis=1)
-    write_mask(out, mask)
-    write_mask(out, other)
+    out.mask(mask)
+    out.mask(other)
     out.raw(values[other].astype("<f8").tobytes())
 
 
 def read_values(read: FieldReader, expected: F64) -> tuple[Mask, F64]:
     """Return which rows hold still and their values (N, K); `expected` where they do not."""
     count, width = expected.shape
-    mask, other = read_mask(read, count), read_mask(read, count)
+    mask, other = read.mask(count), read.mask(count)
     if (other & ~mask).any():
         raise CorruptionError("a value is given for what moves")
     values = expected.copy()

@@ -34,7 +34,7 @@ DROPPED, CURVE, ROUNDED_CONTROLS, ROUNDED_BASIS = 0.35, 0.45, 0.12, 0.08
 
 @dataclass(frozen=True)
 class LatentSpline(Codec):
-    """Principal components and a B-spline whose knots lie where the motion needs them (paper 002).
+    """Principal components and a B-spline whose knots lie where the motion needs them (Mukai 2012).
 
     Parameters
     ----------

@@ -228,7 +228,7 @@ def _leading_frames(matrix: F64) -> int:
 
 def _write_block(out: FieldWriter, matrix: F64, layout: Layout) -> None:
     moving = (matrix != matrix[0]).any(axis=0)
-    out.raw(np.packbits(moving, bitorder="little").tobytes())
+    out.mask(moving)
     out.sized(deflate(matrix[0, ~moving].astype("<f8").tobytes()))
     if not moving.any():
         return
@@ -245,7 +245,7 @@ def _write_block(out: FieldWriter, matrix: F64, layout: Layout) -> None:
 
 def _read_block(read: FieldReader, frames: int, layout: Layout) -> F64:
     columns = layout.column_count
-    moving = _read_mask(read, columns)
+    moving = read.mask(columns)
     count = int(moving.sum())
     still = inflate(read.sized(), 8 * (columns - count), what="lossless still columns")
     if len(still) != 8 * (columns - count):
@@ -264,11 +264,6 @@ def _read_block(read: FieldReader, frames: int, layout: Layout) -> F64:
         except ValueError as error:
             raise CorruptionError(f"lossless payload: {error}") from error
     return matrix
-
-
-def _read_mask(read: FieldReader, columns: int) -> Bools:
-    bits = np.frombuffer(read.raw(-(-columns // 8)), np.uint8)
-    return np.unpackbits(bits, count=columns, bitorder="little").astype(bool)
 
 
 def _write_whole(out: FieldWriter, whole: I64, moving: Bools, layout: Layout) -> None:

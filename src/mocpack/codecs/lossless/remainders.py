@@ -22,7 +22,7 @@ def write_remainders(out: FieldWriter, kinds: U8, amounts: I64) -> None:
         return
     out.u8(1)
     columns = kinds.any(axis=0)
-    out.raw(np.packbits(columns, bitorder="little").tobytes())
+    out.mask(columns)
     kinds, amounts = kinds[:, columns], amounts[:, columns]
     classes = np.arange(kinds.shape[1])
     folded = ((amounts << 1) ^ (amounts >> 63)).view(np.uint64)[kinds > 0]
@@ -31,8 +31,7 @@ def write_remainders(out: FieldWriter, kinds: U8, amounts: I64) -> None:
     out.sized(encode_plane(kinds, classes))
     out.sized(encode_plane(lengths, classes))
     for k, longer in enumerate(_longer(lengths[kinds > 0])):
-        bits = (folded[longer] >> np.uint64(k)) & np.uint64(1)
-        out.raw(np.packbits(bits.astype(np.uint8), bitorder="little").tobytes())
+        out.mask((folded[longer] >> np.uint64(k)) & np.uint64(1))
 
 
 def read_remainders(read: FieldReader, frames: int, count: int) -> tuple[U8, I64]:
@@ -40,8 +39,7 @@ def read_remainders(read: FieldReader, frames: int, count: int) -> tuple[U8, I64
     amounts = np.zeros((frames, count), np.int64)
     if not read.u8():
         return kinds, amounts
-    bits = np.frombuffer(read.raw(-(-count // 8)), np.uint8)
-    columns = np.unpackbits(bits, count=count, bitorder="little").astype(bool)
+    columns = read.mask(count)
     classes = np.arange(int(columns.sum()))
     kind = decode_plane(read.sized(), frames, len(classes), classes)
     length = decode_plane(read.sized(), frames, len(classes), classes)
@@ -61,10 +59,7 @@ def read_remainders(read: FieldReader, frames: int, count: int) -> tuple[U8, I64
 def _read_bits(read: FieldReader, lengths: I64) -> npt.NDArray[np.uint64]:
     values = np.zeros(len(lengths), np.uint64)
     for k, longer in enumerate(_longer(lengths)):
-        count = len(longer)
-        data = np.frombuffer(read.raw(-(-count // 8)), np.uint8)
-        bits = np.unpackbits(data, count=count, bitorder="little")
-        values[longer] |= bits.astype(np.uint64) << np.uint64(k)
+        values[longer] |= read.mask(len(longer)).astype(np.uint64) << np.uint64(k)
     long = lengths > 0
     values[long] |= np.uint64(1) << (lengths[long] - 1).astype(np.uint64)
     return values

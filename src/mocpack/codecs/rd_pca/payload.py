@@ -228,15 +228,14 @@ def _layout(knots: int, channels: int) -> I64:
 
 
 def _write_columns(out: FieldWriter, model: Model) -> None:
-    out.raw(np.packbits(model.moving, bitorder="little").tobytes())
+    out.mask(model.moving)
     far, near = np.divmod(model.means + MEAN_SPLIT // 2, MEAN_SPLIT)
     table = np.stack([np.diff(model.weights, prepend=0), far, near - MEAN_SPLIT // 2], axis=1)
     out.sized(encode_plane(table, [0, 1, 2]))
 
 
 def _read_columns(fields: FieldReader, count: int) -> tuple[Mask, I64, I64]:
-    bits = np.frombuffer(fields.raw(-(-count // 8)), np.uint8)
-    moving = np.unpackbits(bits, count=count, bitorder="little").astype(bool)
+    moving = fields.mask(count)
     table = decode_plane(fields.sized(), count, 3, [0, 1, 2]).astype(np.int64)
     weights = np.cumsum(table[:, 0])
     if np.abs(weights).max(initial=0) > LARGEST_EXPONENT:

@@ -1,4 +1,4 @@
-"""How the codecs of paper 000 write a clip: coefficients of its signals, rounded, as bytes.
+"""How the wavelet codecs write a clip: coefficients of its signals, rounded, as bytes.
 
 What they differ in is how many coefficients of each signal they keep.
 """

@@ -1,4 +1,4 @@
-"""Principal components of the joint angles, everything at 16 bits: the baseline of paper 000.
+"""Principal components of the joint angles, all at 16 bits: a baseline of Beaudoin et al. 2007.
 
 P. Beaudoin, P. Poulin, M. van de Panne: Adapting Wavelet Compression to Human Motion Capture
 Clips, 2007, §3.2. Poses without the root's place are projected on the principal directions of the

@@ -1,4 +1,4 @@
-"""The reproduction of paper 001: its size model and the sizes it prints."""
+"""Chattopadhyay, Bhandarkar and Li 2007 made again: its size model and the sizes it prints."""
 
 import pytest
 
