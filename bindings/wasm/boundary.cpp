@@ -37,13 +37,15 @@ struct Clip
 
 Clip clip;
 uint64_t heap_end = 0; // of what was handed out
+uint64_t most_memory = 1000000000;
 
 // Memory that is never given back, of any content; null where there is too little.
 void* take(uint64_t size)
 {
-	uint64_t start = heap_end ? heap_end : (reinterpret_cast<uintptr_t>(&__heap_base) + 31) / 32 * 32;
+	uint64_t first = (reinterpret_cast<uintptr_t>(&__heap_base) + 31) / 32 * 32;
+	uint64_t start = heap_end ? heap_end : first;
 	uint64_t end = start + (size + 31) / 32 * 32, have = PAGE * __builtin_wasm_memory_size(0);
-	if (size > LARGEST_PIECE)
+	if (size > LARGEST_PIECE || end - first > most_memory)
 		return nullptr;
 	if (end > have && __builtin_wasm_memory_grow(0, size_t((end - have + PAGE - 1) / PAGE)) == size_t(-1))
 		return nullptr;
@@ -135,6 +137,12 @@ bool settle(size_t frames)
 }
 
 } // namespace
+
+/* The most bytes that a clip may take. */
+EXPORT(limit_memory) void limit_memory(uint32_t bytes)
+{
+	most_memory = bytes;
+}
 
 /* Memory for what the other functions read; null where there is too little. */
 EXPORT(allocate) void* allocate(uint32_t size)

@@ -36,7 +36,7 @@ class Codec(ABC):
     decoder_params: ClassVar[tuple[str, ...] | None] = None
     """Parameters that `decode` looks at, None for all: files mark them, so that a reader which
     does not know one refuses the file, and overlooks every other that it does not know."""
-    decode_memory: ClassVar[float] = 16.0
+    decode_memory: ClassVar[float] = 10.0
     """Times the bytes of the decoded arrays, themselves included, that `decode` takes at most."""
 
     @abstractmethod

@@ -3,11 +3,13 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import mocpack
+from mocpack.container import pack, unpack
 from mocpack.samples import JUMP
 from mocpack.testing import walk
 
@@ -224,3 +226,22 @@ def test_energy_says_what_is_no_bandwidth_and_what_is_no_file(folder):
     run("compress", "walk.bvh", "--codec", "raw", folder=folder)
     refused(run("energy", "walk.mocp", "--bandwidth", "fast", folder=folder), "as a bandwidth")
     refused(run("energy", "walk.bvh", folder=folder), "walk.bvh: not a .mocp file")
+
+
+@pytest.mark.parametrize("words", [("decompress",), ("convert", "walk.mocp", "back.npz")])
+def test_a_file_that_takes_too_much_memory_is_refused_in_a_sentence(folder, words):
+    run("compress", folder / "walk.bvh", "--max-error", "5mm")
+    words = words if len(words) > 1 else (*words, "walk.mocp", "-o", "back.npz")
+    refused(run(*words, "--memory-limit", "10kB", folder=folder), "30 frames × 21 joints")
+    assert not (folder / "back.npz").exists()
+    for limit in ("2GB", "none"):
+        assert run(*words, "--memory-limit", limit, "-f", folder=folder).returncode == 0
+
+
+def test_info_shows_parameters_that_this_version_does_not_know(folder):
+    data = mocpack.encode(walk(0.2), "raw")
+    known = unpack(data)
+    (folder / "new.mocp").write_bytes(pack(replace(known, params={"zeal": 11})))
+    found = json.loads(run("info", folder / "new.mocp", "--json").stdout)
+    assert found["params"] == {"zeal": 11}
+    assert b"zeal=11" in run("info", folder / "new.mocp").stdout

@@ -1,6 +1,5 @@
 """Every example runs, and the one in C reads what Python reads."""
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,27 +19,6 @@ SPECS = ("keysine:max_error=1mm", "keysine:max_error=0.2mm,mode=grid", "keysine:
 def test_the_example_runs_and_says_something(path):
     found = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True)
     assert found.stdout.strip()
-
-
-@pytest.fixture(scope="module")
-def frames(tmp_path_factory):
-    """The reader in C, compiled as `make frames` does it."""
-    library = CHECKOUT / "build/editable/libmocpack_core.a"
-    compiler = shutil.which("cc")
-    if compiler is None or not library.exists():
-        pytest.skip("needs a C compiler and the core's library, as `make setup` leaves it")
-    zlib = subprocess.run(
-        [compiler, "-E", "-xc", "-"], input=b"#include <zlib.h>", capture_output=True, check=False
-    )
-    if zlib.returncode:
-        pytest.skip("needs the headers of zlib")
-    program = tmp_path_factory.mktemp("c") / "frames"
-    source, headers = CHECKOUT / "examples/frames.c", f"-I{CHECKOUT / 'core/include'}"
-    options = ["-std=c11", "-Wall", "-Wextra", "-Werror", headers, "-o", program]
-    subprocess.run(
-        [compiler, *options, source, library, "-lz", "-lstdc++", "-lm"], check=True, timeout=120
-    )
-    return program
 
 
 @pytest.mark.parametrize("spec", SPECS)

@@ -25,11 +25,15 @@ def run(
         str | None, typer.Option(help="Only these frames of the original, like 1:.")
     ] = None,
     skeleton: options.SkeletonFile = None,
+    memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     as_json: options.Json = False,
 ) -> int:
     """Print every metric, the worst joints and frames; exit 1 if a file breaks its own bound."""
-    before = files.read_clip(original, unit=unit, frames=frames, skeleton=skeleton)
-    after = files.read_clip(packed, unit=unit, skeleton=skeleton)
+    limit = memory_limit
+    before = files.read_clip(
+        original, unit=unit, frames=frames, skeleton=skeleton, memory_limit=limit
+    )
+    after = files.read_clip(packed, unit=unit, skeleton=skeleton, memory_limit=limit)
     comparison = compare(before, after)
     found = comparison.to_dict()
     if as_json:

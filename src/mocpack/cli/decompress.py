@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
-from mocpack.errors import FormatError, UsageError
+from mocpack.errors import FormatError, MemoryLimitError, UsageError
 from mocpack.io import extensions, files_to_write, write_bytes
 
 
@@ -22,13 +22,15 @@ def run(
     partial: Annotated[
         bool, typer.Option("--partial", help="Take what is whole of a file that was cut.")
     ] = False,
+    memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     jobs: options.Workers = 1,
     force: options.Force = False,
 ) -> int:
     """Unpack .mocp files to any format that can be written, by extension."""
     suffix = _suffix(output, to)
     outputs = files.outputs_for(inputs, output, suffix)
-    work = [(i, o, suffix, partial, force) for i, o in zip(inputs, outputs, strict=True)]
+    reading = {"partial": partial, "memory_limit": memory_limit}
+    work = [(i, o, suffix, reading, force) for i, o in zip(inputs, outputs, strict=True)]
     outcomes = files.run_many(_decompress, work, workers=jobs, title="unpacking")
     return files.report_complaints(outcomes)
 
@@ -41,7 +43,7 @@ def _suffix(output: str | None, to: str | None) -> str:
     return ".bvh"
 
 
-def _decompress(source: str, goal: str, suffix: str, partial: bool, force: bool) -> None:
+def _decompress(source: str, goal: str, suffix: str, reading: dict[str, Any], force: bool) -> None:
     if suffix.lower() not in extensions(writable=True):
         raise UsageError(
             f"cannot write {suffix!r} files; mocpack writes: {', '.join(extensions(writable=True))}"
@@ -50,8 +52,8 @@ def _decompress(source: str, goal: str, suffix: str, partial: bool, force: bool)
         for path in files_to_write(goal):
             files.check_free(str(path), force=force)
     try:
-        clip = _api.decode(files.read_input(source), partial=partial)
-    except FormatError as error:
+        clip = _api.decode(files.read_input(source), **reading)
+    except (FormatError, MemoryLimitError) as error:
         raise type(error)(f"{source}: {error}") from error
     if goal == files.PIPE or Path(goal).suffix != suffix:
         files.write_output(write_bytes(clip, suffix), goal, force=force)

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from mocpack import _api
 from mocpack.clip import AnyClip
+from mocpack.container import DEFAULT_LIMIT
 from mocpack.errors import BoundError, MocpackError, UsageError
 from mocpack.io.table import write_atomically
 from mocpack.units import frame_range
@@ -37,14 +38,21 @@ def read_input(path: str) -> bytes:
 
 
 def read_clip(
-    path: str, *, unit: str | None = None, frames: str | None = None, skeleton: str | None = None
+    path: str,
+    *,
+    unit: str | None = None,
+    frames: str | None = None,
+    skeleton: str | None = None,
+    memory_limit: str | int = DEFAULT_LIMIT,
 ) -> AnyClip:
     """Read a motion file, or standard input for ``-``, and cut it to ``frames`` such as ``1:``."""
     if path == PIPE:
         data = read_input(path)
-        clip = _api.read_data(data, name="standard input", unit=unit, skeleton=skeleton)
+        clip = _api.read_data(
+            data, name="standard input", unit=unit, skeleton=skeleton, memory_limit=memory_limit
+        )
     else:
-        clip = _api.read(path, unit=unit, skeleton=skeleton)
+        clip = _api.read(path, unit=unit, skeleton=skeleton, memory_limit=memory_limit)
     return clip if frames is None else cut(clip, frames)
 
 

@@ -18,6 +18,11 @@ Frames = Annotated[
 SkeletonFile = Annotated[
     str | None, typer.Option("--skeleton", help="The .asf of an .amc, where it is not beside it.")
 ]
+MemoryLimit = Annotated[
+    str,
+    typer.Option(help="The most memory that a .mocp file may take, like 4GB; none for no limit."),
+]
+DEFAULT_MEMORY_LIMIT = "1GB"
 Workers = Annotated[
     int, typer.Option("--jobs", "-j", help="Files at a time; 0 for as many as there are cores.")
 ]

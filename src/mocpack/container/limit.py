@@ -22,8 +22,8 @@ class MemoryLimit:
 
     @classmethod
     def parse(cls, limit: str | int | None) -> MemoryLimit:
-        """Read "2GB" or bytes."""
-        return cls(None if limit is None else parse_size(limit))
+        """Read "2GB", bytes, or "none"."""
+        return cls(None if limit is None or limit == "none" else parse_size(limit))
 
     def check(self, needed: int, header: AnyHeader, what: str) -> None:
         """Complain, with the file's own numbers, if `what` takes more."""
@@ -31,7 +31,8 @@ class MemoryLimit:
             return
         raise MemoryLimitError(
             f"{what} of {_motion(header)} would take {format_size(needed)} of memory, more than "
-            f"the limit of {format_size(self.most)}; a larger memory_limit allows it"
+            f"the limit of {format_size(self.most)}; "
+            "a larger memory_limit (--memory-limit) allows it"
         )
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.coding.fields import FieldReader, FieldWriter
-from mocpack.container.indices import pack_bits, unpack_bits
 from mocpack.container.numbers import pack_numbers, unpack_numbers
 from mocpack.rotations import IDENTITY
 
@@ -16,7 +15,7 @@ F64 = npt.NDArray[np.float64]
 def pack_rest(rest: F64) -> bytes:
     turned = (rest != IDENTITY).any(1)
     out = FieldWriter()
-    pack_bits(out, turned)
+    out.mask(turned)
     out.raw(pack_numbers(np.ascontiguousarray(rest[turned]), simple=True))
     return out.bytes()
 
@@ -24,7 +23,7 @@ def pack_rest(rest: F64) -> bytes:
 def unpack_rest(body: bytes, joints: int) -> F64:
     """Return the rest rotations (J, 4); whether they are rotations is for the skeleton to say."""
     read = FieldReader(body, "REST chunk")
-    turned = unpack_bits(read, joints)
+    turned = read.mask(joints)
     rest = np.tile(IDENTITY, (joints, 1))
     rest[turned] = unpack_numbers(read, int(turned.sum()), 4)
     return rest

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.coding.fields import FieldReader, FieldWriter
-from mocpack.container.indices import pack_bits, pack_indices, unpack_bits, unpack_indices
+from mocpack.container.indices import pack_indices, unpack_indices
 from mocpack.container.numbers import pack_numbers, unpack_numbers
 from mocpack.errors import CorruptionError
 
@@ -23,7 +23,7 @@ def pack_scales(
     scaled = (constant != 1).any(1)
     out.u8(HAS_CONSTANT * bool(scaled.any()) + HAS_MOVING * (moving is not None))
     if scaled.any():
-        pack_bits(out, scaled)
+        out.mask(scaled)
         out.sized(pack_numbers(np.ascontiguousarray(constant[scaled]), simple=True))
     if moving is not None:
         pack_indices(out, scaled_joints)
@@ -52,7 +52,7 @@ def _unpack(read: FieldReader, joints: int) -> tuple[F64, tuple[int, ...]]:
         raise CorruptionError(f"SCAL chunk: unknown flags {flags}")
     constant = np.ones((joints, 3))
     if flags & HAS_CONSTANT:
-        scaled = unpack_bits(read, joints)
+        scaled = read.mask(joints)
         numbers = FieldReader(read.sized(), "SCAL chunk")
         constant[scaled] = unpack_numbers(numbers, int(scaled.sum()), 3)
     moving = unpack_indices(read, joints, joints) if flags & HAS_MOVING else ()

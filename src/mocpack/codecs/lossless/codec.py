@@ -54,6 +54,7 @@ class Lossless(Codec):
     codec_id = "lossless"
     bitstream_version = 1
     decoder_params = ()
+    decode_memory = 12.0
     kinds = ("skeleton", "vertices")
 
     def encode(self, clip: AnyClip) -> bytes:
