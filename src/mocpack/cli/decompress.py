@@ -9,7 +9,7 @@ import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
-from mocpack.errors import FormatError, MemoryLimitError, UsageError
+from mocpack.errors import FormatError, MemoryLimitError, SceneError, UsageError
 from mocpack.io import extensions, files_to_write, write_bytes
 
 
@@ -22,6 +22,7 @@ def run(
     partial: Annotated[
         bool, typer.Option("--partial", help="Take what is whole of a file that was cut.")
     ] = False,
+    clip: options.ClipName = None,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     jobs: options.Workers = 1,
     force: options.Force = False,
@@ -29,7 +30,7 @@ def run(
     """Unpack .mocp files to any format that can be written, by extension."""
     suffix = _suffix(output, to)
     outputs = files.outputs_for(inputs, output, suffix)
-    reading = {"partial": partial, "memory_limit": memory_limit}
+    reading = {"partial": partial, "clip": clip, "memory_limit": memory_limit}
     work = [(i, o, suffix, reading, force) for i, o in zip(inputs, outputs, strict=True)]
     outcomes = files.run_many(_decompress, work, workers=jobs, title="unpacking")
     return files.report_complaints(outcomes)
@@ -53,7 +54,7 @@ def _decompress(source: str, goal: str, suffix: str, reading: dict[str, Any], fo
             files.check_free(str(path), force=force)
     try:
         clip = _api.decode(files.read_input(source), **reading)
-    except (FormatError, MemoryLimitError) as error:
+    except (FormatError, MemoryLimitError, SceneError) as error:
         raise type(error)(f"{source}: {error}") from error
     if goal == files.PIPE or Path(goal).suffix != suffix:
         files.write_output(write_bytes(clip, suffix), goal, force=force)
