@@ -15,11 +15,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import _core, kinematics
+from mocpack import _core, kinematics, space
 from mocpack.errors import InvalidClipError, UsageError
-from mocpack.extras import Bools, Extras, Track, check_extras
+from mocpack.extras import Bools, Extras, Track, check_extras, split_scales
 from mocpack.rotations import slerp
 from mocpack.skeleton import SentWhole, Skeleton, frozen_array, is_frozen
+from mocpack.space import HANDS as HANDS
+from mocpack.space import UP_AXES as UP_AXES
 
 F64 = npt.NDArray[np.float64]
 I32 = npt.NDArray[np.int32]
@@ -27,8 +29,6 @@ I32 = npt.NDArray[np.int32]
 UNIT_TOLERANCE = 1e-3  # a quaternion further from unit length than this is a mistake, not rounding
 FARTHEST = 1e7  # metres; beyond it float64 cannot keep a micrometre apart from rounding
 LATEST = 1e9  # seconds
-UP_AXES = ("y", "x", "z")
-HANDS = ("right", "left")
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +209,7 @@ class Clip(SentWhole):
         metadata: Mapping[str, Any] | None = None,
         channels: npt.ArrayLike | None = None,
         scales: npt.ArrayLike | None = None,
-        scaled_joints: Sequence[int] = (),
+        scaled_joints: Sequence[int] | None = None,
         times: npt.ArrayLike | None = None,
         start_time: float = 0.0,
         valid: npt.ArrayLike | None = None,
@@ -221,8 +221,17 @@ class Clip(SentWhole):
         """Make a clip from arrays (T, J, 4) and (T, M, 3), or (T, 3) where only the root moves.
 
         What a take may hold beside them is in `ClipHeader` and `Extras`. Times that are even, and
-        gaps where there are none, are not kept apart.
+        gaps where there are none, are not kept apart. Scales (T, J, 3) of all joints are split into
+        those that move and those that do not, without noise below 1e-4; the metadata then says how
+        much `scale_noise_dropped` was. Scales (T, S, 3) of named `scaled_joints` stay as they are.
         """
+        metadata = dict(metadata or {})
+        if scales is not None and scaled_joints is None:
+            split = split_scales(scales)
+            skeleton = replace(skeleton, scales=split.constant)
+            scales, scaled_joints = split.moving, split.joints
+            if split.dropped:
+                metadata["scale_noise_dropped"] = split.dropped
         rotations, translations = np.asarray(rotations), np.asarray(translations)
         if translations.ndim == 2:
             translations = translations[:, np.newaxis]
@@ -241,8 +250,8 @@ class Clip(SentWhole):
             frame_time,
             tuple(translated_joints),
             unit,
-            metadata or {},
-            tuple(scaled_joints),
+            metadata,
+            tuple(scaled_joints or ()),
             start_time,
             loop,
             up,
@@ -263,13 +272,16 @@ class Clip(SentWhole):
         *,
         frame_rate: float = 100.0,
         unit: float = 1.0,
+        up: str = "y",
+        handedness: str = "right",
         **others: Any,
     ) -> Self:
         """Make a clip of markers from their places (T, P, 3) in metres, NaN where one was not seen.
 
-        Gaps become `valid`, and are filled by curves that fit their ends.
+        Places are of a space with that axis up; `source_points` gives them back in it. Gaps become
+        `valid`, and are filled by curves that fit their ends.
         """
-        places = np.array(points, np.float64)
+        places = space.inside(np.array(points, np.float64), up, handedness)
         if places.ndim != 3 or places.shape[2] != 3 or places.shape[1] != len(names):
             raise InvalidClipError(
                 f"expected points of shape (T, {len(names)}, 3), got {places.shape}"
@@ -287,6 +299,8 @@ class Clip(SentWhole):
             translated_joints=range(len(names)),
             unit=unit,
             valid=valid,
+            up=up,
+            handedness=handedness,
             **others,
         )
 
@@ -358,6 +372,10 @@ class Clip(SentWhole):
     def points(self) -> F64:
         """Return world positions (T, J, 3) in metres, NaN where a joint was not seen."""
         return np.where(self.valid[..., np.newaxis], self.positions(), np.nan)
+
+    def source_points(self) -> F64:
+        """Return `points` in the space of the source, as its `up` and `handedness` say."""
+        return space.outside(self.points(), self.header.up, self.header.handedness)
 
     def world(self) -> tuple[F64, F64]:
         """Return world positions (T, J, 3) and world rotations (T, J, 4), these without scales."""

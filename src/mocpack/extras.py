@@ -26,6 +26,7 @@ LARGEST_SCALE = 1e6
 WIDTHS = {"scalar": 1, "flag": 1, "label": 1, "vec3": 3, "quaternion": 4}
 KINDS = tuple(WIDTHS)
 UNIT_TOLERANCE = 1e-3
+SCALE_NOISE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,6 +215,44 @@ class Extras(SentWhole):
             None if self.valid is None else self.valid[:, list(kept)],
             self.tracks,
         )
+
+
+@dataclass(frozen=True)
+class SplitScales:
+    """Scales as a clip keeps them: those that stay, and those that move.
+
+    Attributes
+    ----------
+    constant : array, shape (J, 3)
+    joints : tuple of int
+        Those whose scale moves.
+    moving : array, shape (T, S, 3), or None
+    dropped : float
+        The largest difference that was taken for noise.
+    """
+
+    constant: F64
+    joints: tuple[int, ...]
+    moving: F64 | None
+    dropped: float
+
+
+def split_scales(scales: npt.ArrayLike, noise: float = SCALE_NOISE) -> SplitScales:
+    """Split scales (T, J, 3) of every joint; what is less than `noise` from 1, or moves less, is.
+
+    Exporters write scales that tremble about 1 by rounding; stored as they are, they would cost
+    more than the motion.
+    """
+    every = np.array(scales, np.float64)
+    if every.ndim != 3 or every.shape[2] != 3 or not len(every):
+        raise InvalidClipError(f"expected scales of shape (T, J, 3), got {every.shape}")
+    joints = np.flatnonzero((np.ptp(every, axis=0) >= noise).any(1))
+    constant = np.median(every, axis=0)
+    # a median of equal numbers is the number itself
+    constant[np.abs(constant - 1) < noise] = 1.0
+    moving = every[:, joints] if len(joints) else None
+    rest = np.delete(np.abs(every - constant), joints, axis=1)
+    return SplitScales(constant, tuple(map(int, joints)), moving, float(rest.max(initial=0.0)))
 
 
 def check_extras(extras: Extras, frames: int, joints: int, scaled: int) -> None:

@@ -292,3 +292,20 @@ def test_all_features_are_in_the_take_of_everything():
     assert clip.header.is_scaled
     assert len(clip.skeleton.roots) == 2
     assert len(FEATURES) == 9
+
+
+def test_scales_of_all_joints_are_split_and_their_noise_is_dropped_and_said():
+    clip, rng = walk(0.2), np.random.default_rng(6)
+    scales = 1 + 2e-5 * rng.uniform(-1, 1, (clip.frame_count, len(clip.skeleton), 3))
+    scales[:, 0] *= 100.0
+    scales[:, 5, 1] += np.linspace(0, 0.5, clip.frame_count)
+    made = Clip.build(clip.skeleton, clip.rotations, clip.translations, scales=scales)
+    assert made.header.scaled_joints == (0, 5)  # 100 trembles by more than 1e-4
+    assert (made.skeleton.scales[[1, 2, 3]] == 1).all()
+    assert 1e-5 < made.metadata["scale_noise_dropped"] <= 2e-5
+    np.testing.assert_array_equal(made.extras.scales[:, 1], scales[:, 5])
+    quiet = Clip.build(
+        clip.skeleton, clip.rotations, clip.translations, scales=np.ones_like(scales)
+    )
+    assert not quiet.header.is_scaled
+    assert not quiet.metadata
