@@ -246,9 +246,10 @@ def split_scales(scales: npt.ArrayLike, noise: float = SCALE_NOISE) -> SplitScal
     every = np.array(scales, np.float64)
     if every.ndim != 3 or every.shape[2] != 3 or not len(every):
         raise InvalidClipError(f"expected scales of shape (T, J, 3), got {every.shape}")
-    joints = np.flatnonzero((np.ptp(every, axis=0) >= noise).any(1))
     constant = np.median(every, axis=0)
-    # a median of equal numbers is the number itself
+    # what rounding leaves grows with the number
+    quiet = noise * np.maximum(1.0, np.abs(constant))
+    joints = np.flatnonzero((np.ptp(every, axis=0) >= quiet).any(1))
     constant[np.abs(constant - 1) < noise] = 1.0
     moving = every[:, joints] if len(joints) else None
     rest = np.delete(np.abs(every - constant), joints, axis=1)
