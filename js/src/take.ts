@@ -132,7 +132,7 @@ function readNumbers(read: FieldReader, rows: number, columns: number, what: str
     return readFloats(read.rest(), rows, columns, form === DOUBLES ? 8 : 4, what);
   if (form !== DECIMALS && form !== GRID) throw read.corrupt(`unknown form of numbers ${form}`);
   const digits = form === DECIMALS ? read.u8() : 0;
-  const step = form === GRID ? read.f64() : 1;
+  const step = form === GRID ? read.f32() : 1;
   if (digits > MAX_DIGITS || !(step > 0 && step < Infinity)) throw read.corrupt("an unknown scale");
   const numbers = readWhole(read, rows, columns, what);
   for (let i = 0; i < numbers.length; ++i)

@@ -316,11 +316,8 @@ def test_scales_of_all_joints_are_split_and_their_noise_is_dropped_and_said():
 def test_tracks_take_at_most_half_of_float16_and_zstd():
     squeeze = pytest.importorskip("zstandard").ZstdCompressor(level=19).compress
     places, rng = walk(20.0).positions(), np.random.default_rng(8)
-    heights = np.where(rng.random(4000) < 0.01, rng.uniform(0.3, 1, 4000), 0)
-    blinks = np.clip(np.convolve(heights, np.hanning(15))[:4000], 0, 1)
     for values, bound in (
         (places[:, 8, 1], 5e-4),
-        (blinks, 5e-4),
         (np.clip(places[:, 15, 2] % 1.3, 0, 1), 1e-3),
         (np.cumsum(rng.normal(size=4000)) / 50, 2e-3),
     ):
