@@ -442,6 +442,15 @@ static void read_magic(Fields* in)
 	check_version(take(in, 5)[4], 1);
 }
 
+// When frames are does not matter here, but what is no time is no file.
+static void check_time(Fields in)
+{
+	uint8_t kind = *take(&in, 1);
+	double start = float64(&in);
+	if (kind > 1 || !(fabs(start) < 1e9))
+		fail("corrupt", "times of an unknown kind, or a start that is none");
+}
+
 static void read_file(Clip* clip, Fields in)
 {
 	int seen = 0;
@@ -469,6 +478,8 @@ static void read_file(Clip* clip, Fields in)
 			skeleton = body;
 		if (known == DATA)
 			clip->payload = body;
+		if (known == TIME)
+			check_time(body);
 	}
 	if (seen & HEAD)
 		read_head(clip, head);
