@@ -55,7 +55,7 @@ class TrackHead:
 
 def pack_track(name: str, track: Track) -> bytes:
     out = FieldWriter()
-    out.sized(name.encode("utf-8", "surrogatepass"))
+    out.sized(name.encode())
     out.u8(KINDS.index(track.kind))
     out.u8(
         OWN_RATE * (track.frame_time is not None)
@@ -72,7 +72,7 @@ def pack_track(name: str, track: Track) -> bytes:
     if track.bound:
         out.f64(track.bound)
     if track.unit:
-        out.sized(track.unit.encode("utf-8", "surrogatepass"))
+        out.sized(track.unit.encode())
     if track.times is not None:
         out.sized(pack_numbers(track.times[:, np.newaxis]))
     out.raw(_pack_values(track))
@@ -188,7 +188,7 @@ def _pack_labels(labels: tuple[str, ...]) -> bytes:
     out = FieldWriter()
     out.varint(len(words))
     for word in words:
-        out.sized(word.encode("utf-8", "surrogatepass"))
+        out.sized(word.encode())
     pack_runs(out, np.array([number[label] for label in labels], np.int64))
     return deflate(out.bytes())
 
@@ -207,6 +207,6 @@ def _unpack_labels(body: bytes, count: int) -> tuple[str, ...]:
 
 def _text(data: bytes) -> str:
     try:
-        return data.decode("utf-8", "surrogatepass")
+        return data.decode()
     except UnicodeDecodeError as error:
         raise CorruptionError(f"trak chunk: {error}") from error

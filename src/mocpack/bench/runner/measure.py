@@ -21,7 +21,6 @@ from mocpack.container import unpack
 from mocpack.errors import MocpackError, UsageError
 from mocpack.kinematics import end_positions
 from mocpack.metrics import compare
-from mocpack.registry import build_codec
 
 F64 = npt.NDArray[np.float64]
 T = TypeVar("T")
@@ -87,10 +86,10 @@ def measure_row(
 def _measure(clip: AnyClip, setting: Setting, source_bytes: int, timed: bool) -> dict[str, Any]:
     codec = parse_any_codec(setting.spec)
     started = time.perf_counter()
-    data = _api.encode(clip, codec, **_target(setting.target))
+    made = _api.encode_measured(clip, codec, **_target(setting.target))
     search_seconds = time.perf_counter() - started
+    data, used = made.data, made.codec
     packed = unpack(data)
-    used = build_codec(type(codec), packed.params)
     cost = _speeds(used, clip) if timed else {}
     decoded = used.decode(packed.payload, clip.header)
     sizes = _sizes(data, used)
