@@ -110,7 +110,7 @@ def test_the_reader_in_c_refuses_a_name_that_is_not_utf8(frames, tmp_path):
     assert subprocess.run(call, capture_output=True, check=False).returncode == 0
     call = [frames, tmp_path / "bad.mocp", "0", "1"]
     found = subprocess.run(call, capture_output=True, text=True, check=False)
-    assert (found.returncode, found.stderr) == (1, "frames: a name is not UTF-8\n")
+    assert (found.returncode, found.stderr) == (1, "frames: corrupt: a name is not UTF-8\n")
     with pytest.raises(CorruptionError, match="SKEL chunk: a name is not UTF-8"):
         mocpack.decode(bad)
 

@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack import Clip, Skeleton, Track, rate
+from mocpack import Clip, Skeleton, Track, live, rate
 from mocpack.clip import promised_error
 from mocpack.codec import SupportsBound, SupportsQuality
 from mocpack.container import unpack
 from mocpack.container.track import pack_track
+from mocpack.editing import open_spline
 from mocpack.errors import BoundError, InvalidClipError, UnsupportedClipError, UsageError
 from mocpack.extras import Extras
-from mocpack.plain import dressed, plain
+from mocpack.plain import dressed, plain, without_scales
 from mocpack.registry import codec_ids, parse_codec
 from mocpack.testing import every_take, markers, take, walk
 from mocpack.testing.takes import FEATURES
@@ -323,3 +324,23 @@ def test_tracks_take_at_most_half_of_float16_and_zstd():
     ):
         packed = len(pack_track("", Track("scalar", values, bound=bound)))
         assert packed <= len(squeeze(values.astype("<f2").tobytes())) / 2
+
+
+def test_joints_stand_the_same_without_scales_for_those_who_know_none():
+    for clip in (take(), walk(0.1)):
+        bare = without_scales(clip)
+        assert not bare.header.is_scaled
+        np.testing.assert_allclose(bare.positions(), clip.positions(), atol=1e-9)
+        assert bare.tracks.keys() == clip.tracks.keys()
+
+
+def test_a_take_that_holds_more_than_poses_is_not_edited_without_it():
+    data = mocpack.encode(take(["tracks"]), "latent-spline:control_points=6")
+    with pytest.raises(UsageError, match="holds more than poses"):
+        open_spline(data)
+
+
+@pytest.mark.parametrize(("feature", "sentence"), [("scale", "no scales"), ("roots", "has 2")])
+def test_a_live_stream_says_what_it_cannot_take(feature, sentence):
+    with pytest.raises(UnsupportedClipError, match=sentence):
+        live.Encoder(take([feature]).header)
