@@ -346,7 +346,8 @@ def _check_arrays(skeleton: Skeleton) -> None:
         if array.shape != shape:
             raise InvalidClipError(f"expected {what} of shape {shape}, got {array.shape}")
         if not np.isfinite(array).all() or (np.abs(array) > 1e6).any():
-            raise InvalidClipError(f"{what} must be finite and at most 1e6")
+            unit = " metres" if what in ("offsets", "end_sites") else ""
+            raise InvalidClipError(f"{what} must be finite and below 1e6{unit}")
     for what, turns in (("axes", skeleton.axes), ("rest", skeleton.rest)):
         if not np.allclose(np.linalg.norm(turns, axis=1), 1, atol=1e-6):
             raise InvalidClipError(f"{what} must be unit quaternions")

@@ -140,7 +140,10 @@ def test_info_json_has_the_promised_keys(folder):
         "groups",
         "layers",
     } <= facts.keys()
-    assert facts["bytes"].keys() == {"file", "payload", "skeleton", "index", "model", "metadata"}
+    parts = {"file", "payload", "skeleton", "index", "model", "metadata"}
+    besides = {"scales", "times", "validity", "tracks"}
+    assert facts["bytes"].keys() == parts | besides
+    assert not any(facts["bytes"][part] for part in besides)
     assert facts["error_mm"].keys() == {"declared", "max", "mean", "rms", "p99"}
     assert facts["error_mm"]["declared"] == pytest.approx(1.0)
 
