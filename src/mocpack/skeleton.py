@@ -279,6 +279,33 @@ def is_frozen(array: F64) -> bool:
     return not (array.flags.writeable or shared) and array.flags.c_contiguous
 
 
+def longest_way(
+    parents: Sequence[int], lengths: F64, end_joints: Sequence[int], end_lengths: F64
+) -> float:
+    """Return the longest way through the bones from one end of a tree to another.
+
+    About 2.1 m for a person, from a toe to a fingertip. It needs no knowledge of which way is up
+    or of what the joints are called.
+
+    Parameters
+    ----------
+    parents : sequence of int, length J
+    lengths : array, shape (J,)
+        Of the bone from each joint's parent to it; 0 for the root.
+    end_joints, end_lengths : length E
+        The bones that end in no joint: which joint carries each, and how long it is.
+    """
+    depth = np.zeros(len(parents))
+    for joint, length in zip(end_joints, end_lengths, strict=True):
+        depth[joint] = max(depth[joint], float(length))
+    best = float(depth.max(initial=0.0))
+    for j in range(len(depth) - 1, 0, -1):
+        parent, through = parents[j], depth[j] + lengths[j]
+        best = max(best, depth[parent] + through)
+        depth[parent] = max(depth[parent], through)
+    return best
+
+
 def rotation_order(channels: Sequence[str]) -> tuple[str, list[int]]:
     """Return the intrinsic Euler order of a joint's channels, and where each angle stands.
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from mocpack import _api
 from mocpack.cli.terminal import stderr as stderr
@@ -75,33 +85,16 @@ def write_output(data: bytes, path: str, *, force: bool) -> None:
     write_atomically(data, path)
 
 
-def check_free(path: str, *, force: bool) -> None:
-    """Complain early if the file exists, or its folder does not."""
+def check_free(path: str, *, force: bool, in_new_folder: bool = False) -> None:
+    """Complain early if the file exists, or its folder does not and is not one to be made."""
     if path == PIPE:
         return
     if Path(path).is_dir():
         raise UsageError(f"{path} is a folder")
     if would_overwrite(path) and not force:
         raise UsageError(f"{path} exists; -f overwrites it")
-    if not Path(path).exists() and not folder_of(path).is_dir():
+    if not in_new_folder and not Path(path).exists() and not folder_of(path).is_dir():
         raise UsageError(f"there is no folder {folder_of(path)}")
-
-
-def outputs_for(inputs: Sequence[str], output: str | None, suffix: str) -> list[str]:
-    """Return where each input goes: beside it, to the one named file, or into the named folder."""
-    if output is None:
-        return [PIPE if i == PIPE else str(Path(i).with_suffix(suffix)) for i in inputs]
-    into_folder = Path(output).is_dir() or output.endswith("/") or len(inputs) > 1
-    if not into_folder:
-        return [output]
-    if output == PIPE:
-        raise UsageError("several files cannot go to one pipe")
-    Path(output).mkdir(parents=True, exist_ok=True)
-    outputs = [str(Path(output) / Path(i).with_suffix(suffix).name) for i in inputs]
-    for i, path in enumerate(outputs):
-        if path in outputs[:i]:
-            raise UsageError(f"{inputs[outputs.index(path)]} and {inputs[i]} would both be {path}")
-    return outputs
 
 
 def describe_error(error: BaseException) -> str | None:
@@ -123,14 +116,29 @@ def exit_code(error: BaseException) -> int:
 
 
 def progress(jobs: int) -> Progress:
-    """Return a progress bar on a terminal; nothing elsewhere, nor for a single job."""
-    console = stderr()
-    return Progress(
+    """Return a bar with the time left, on a terminal; nothing elsewhere, nor for one job."""
+    return _bar(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=jobs < 2 or not console.is_terminal,
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        shown=jobs > 1,
+    )
+
+
+@contextmanager
+def waiting(title: str) -> Iterator[Progress]:
+    """Show that work of unknown length goes on, on a terminal."""
+    bar = _bar(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with bar:
+        bar.add_task(title, total=None)
+        yield bar
+
+
+def _bar(*columns: ProgressColumn, shown: bool = True) -> Progress:
+    console = stderr()
+    return Progress(
+        *columns, console=console, transient=True, disable=not (shown and console.is_terminal)
     )
