@@ -547,9 +547,8 @@ static void check_end(const Clip* clip, const mocpack_KeysineLayout* layout)
 static int32_t* keys_of(const Clip* clip, const mocpack_KeysineHead* head, size_t segment)
 {
 	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
-	size_t blocks = layout.blocks_per_group * layout.groups_per_segment,
-		   left = layout.block_count - segment * blocks;
-	size_t count = (left < blocks ? left : blocks) + 1;
+	size_t most = layout.groups_per_segment, left = layout.group_count - segment * most;
+	size_t count = (left < most ? left : most) + 1;
 	int32_t* keys = room(count * layout.channel_count, sizeof *keys);
 	void* scratch = room(1, mocpack_keysine_segment_scratch(head));
 	check(mocpack_keysine_decode_segment(head, count, part_at(clip, &layout, segment), layout.sizes[segment],
@@ -586,13 +585,10 @@ static void print_group(const Clip* clip, const mocpack_KeysineHead* head, size_
 						size_t last)
 {
 	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
-	size_t segment = group / layout.groups_per_segment, block = group * layout.blocks_per_group;
-	size_t next = block + layout.blocks_per_group;
-	next = next < layout.block_count ? next : layout.block_count;
-	size_t start = mocpack_keysine_key_frame(head, block), stop = mocpack_keysine_key_frame(head, next);
+	size_t segment = group / layout.groups_per_segment;
+	size_t start = mocpack_keysine_key_frame(head, group), stop = mocpack_keysine_key_frame(head, group + 1);
 	int32_t* keys = keys_of(clip, head, segment);
-	const int32_t* own =
-		keys + (block - segment * layout.groups_per_segment * layout.blocks_per_group) * layout.channel_count;
+	const int32_t* own = keys + (group - segment * layout.groups_per_segment) * layout.channel_count;
 	const uint8_t* layers[16];
 	size_t sizes[16];
 	for (size_t l = 0; l < layout.layer_count; ++l)
@@ -606,11 +602,10 @@ static void print_group(const Clip* clip, const mocpack_KeysineHead* head, size_
 	void* scratch = room(1, mocpack_keysine_group_scratch(head));
 	check(mocpack_keysine_decode_group(head, group, own, layers, sizes, layout.layer_count, NULL, rotations,
 									   translations, scratch));
-	mocpack_keysine_pose(head, own + (next - block) * layout.channel_count, NULL,
-						 rotations + 4 * clip->joints * (count - 1),
+	mocpack_keysine_pose(head, own + layout.channel_count, NULL, rotations + 4 * clip->joints * (count - 1),
 						 translations + 3 * clip->translated * (count - 1));
 	settle(clip, rotations, translations, count);
-	size_t end = next == layout.block_count ? stop + 1 : stop;
+	size_t end = group + 1 == layout.group_count ? stop + 1 : stop;
 	size_t from = first > start ? first : start, to = last + 1 < end ? last + 1 : end;
 	if (from < to)
 		print_frames(clip, rotations + 4 * clip->joints * (from - start),
@@ -661,10 +656,8 @@ int main(int argc, char** argv)
 	}
 	for (size_t group = 0; group < layout.group_count; ++group)
 	{
-		size_t block = group * layout.blocks_per_group, next = block + layout.blocks_per_group;
-		next = next < layout.block_count ? next : layout.block_count;
-		if (mocpack_keysine_key_frame(head, block) <= first + count - 1 &&
-			mocpack_keysine_key_frame(head, next) >= first)
+		if (mocpack_keysine_key_frame(head, group) <= first + count - 1 &&
+			mocpack_keysine_key_frame(head, group + 1) >= first)
 			print_group(&clip, head, group, first, first + count - 1);
 	}
 	return 0;

@@ -1,35 +1,87 @@
-"""Train where keysine's models start, on the clips of `cmu-train` alone.
+"""Train keysine's statistics on the clips of `cmu-train` alone.
 
     python tools/train_keysine.py [--clips N] [--frames N]
 
-Encodes a stretch of each clip at several bounds, lets the models follow the symbols, holds every
-fourth clip out to say what the training buys, then trains on all of them and rewrites
-`core/src/keysine/decode/tables.inc`. The native core must be built again afterwards, and since
-the new table changes the bits, `bitstream_version` must grow once files are out.
+Encodes a stretch of each clip at several bounds and steps, fits the weights of what foretells each
+symbol, counts symbols by class, and rewrites `keysine_tables.inc`. Every fourth clip is held out to
+say what its symbols would cost by tables that never saw it. Symbols depend on the tables, if only
+a little: after the native core has been built again, another round may gain a little more. New
+tables change the bits, so `bitstream_version` must grow once files are out.
 """
 
 import argparse
+from dataclasses import dataclass, replace
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
+from scipy.optimize import minimize
 
 import mocpack
 from mocpack import _core
 from mocpack.bench.datasets import collection
-from mocpack.codecs.keysine import Keysine
+from mocpack.codecs.keysine import Keysine, search
 from mocpack.codecs.keysine.payload import read_head
 
-TABLE = Path(__file__).resolve().parents[1] / "core" / "src" / "keysine" / "decode" / "tables.inc"
-# bounds, plain steps, and the distance of keys in seconds (None: as the encoder chooses)
-SETS = {
-    "general": ((6e-3, 3e-3, 1.5e-3, 0.6e-3), (5e-3, 2e-3), None),
-    "loose, long blocks": ((30e-3, 20e-3, 12e-3), (20e-3, 10e-3), 1.0),
-    "loose, short blocks": ((30e-3, 20e-3, 12e-3), (20e-3, 10e-3), 0.5),
-}
-COUNT_STEP, MOST_COUNT = 2, 30  # of the start: four bits hold the count, halved
-SIGNIFICANT = 5  # bits of a probability that was learnt well
-PATIENT = 1023  # count limit while training: nearly an average
-PASSES = 2
+SOURCES = Path(__file__).resolve().parents[1] / "core" / "src"
+# bounds and plain steps in millimetres, and the lengths of blocks in seconds: statistics must know
+# those that are rarely taken, too
+SETTINGS = tuple(
+    {name: value / 1000, "block_seconds": seconds}
+    for name, value, lengths in (
+        ("max_error", 20, (1.0, 0.5)),
+        ("max_error", 10, (1.0, 0.5, 0.25)),
+        ("max_error", 5, (1.0, 0.5, 0.25)),
+        ("max_error", 2, (0.5, 0.25)),
+        ("max_error", 1, (0.5, 0.25, 0.125)),
+        ("step", 10, (1.0, 0.5)),
+        ("step", 3, (0.5, 0.25)),
+        ("step", 0.9, (0.5, 0.25)),
+    )
+    for seconds in lengths
+)
+WHOLE = 4096  # shares of a table
+FAMILIES, BANDS, SYMBOLS, ESCAPE = 10, 16, 32, 31
+BAND_ENDS = np.array([1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58])
+MAGNITUDE_CLASSES, REACH_CLASSES, KEY_CLASSES = 26, 32, 48
+REACHES, STEP_SYMBOLS, STEP_GUESSES, FIRST_GUESS = 24, 24, 8, 5
+LEVELS_CUT = 255
+HEAD_NUMBERS = (
+    *("mean", "still", "basis", "key_step", "origin", "place", "size", "scale"),
+    *("channel", "source", "factor"),
+)
+KIND_TABLES, KINDS = 8, 8
+SAMPLE = 60_000  # coefficients that a set of weights is fitted to
+PRIOR = 8.0  # symbols that a class is lent by its neighbours
+
+
+@dataclass(frozen=True)
+class Track:
+    channels: int
+    first: int
+    parent: int
+    family: int
+
+
+@dataclass(frozen=True)
+class Group:
+    keys: np.ndarray  # (blocks + 1, channels)
+    steps: np.ndarray  # (tracks, blocks)
+    values: np.ndarray  # (channels, blocks, longest): coefficient k at k
+    lengths: np.ndarray  # (blocks)
+    tempo: int
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """Everything that a payload codes."""
+
+    tracks: list[Track]
+    segments: list[np.ndarray]  # keys (count, channels) of each
+    groups: list[Group]
+    head: dict[str, list[int]]  # numbers by what they are; sizes in their order
+    kinds: list[tuple[int, int]]  # table of a kind, and the kind
+    size: int
 
 
 def stretch(path, frames):
@@ -38,112 +90,489 @@ def stretch(path, frames):
     return clip.frames(start, min(clip.frame_count, start + frames))
 
 
-def codecs(bounds, steps, seconds):
-    return [
-        *(Keysine(max_error=bound, block_seconds=seconds) for bound in bounds),
-        *(Keysine(step=step, block_seconds=seconds) for step in steps),
-    ]
-
-
-def symbols(clip, codec):
-    """Return the arguments that let models follow the symbols that a codec makes of a clip."""
-    payload = codec.encode(clip)
+def symbols_of(clip, settings):
+    """Return the symbols that a codec makes of a clip."""
+    codec = Keysine(mode="transform", threads=1, **settings)
+    plain = replace(search.EFFORTS["default"], weight_tries=0)
+    with mock.patch.dict(search.EFFORTS, {"default": plain}):
+        payload = codec.encode(clip)
     head = read_head(lambda offset, size: payload[offset : offset + size], clip.header)
-    keys, groups = head.segments_at(0, head.part_counts[0]), head.groups_at(0, head.part_counts[1])
-    return head.parsed, *(payload[at : at + size] for at, size in (keys, groups))
-
-
-def follow(corpus, models, *, fresh):
-    counts = np.zeros(16 * 8 * 8 * 40)
-    limit = 127 if fresh else PATIENT
-    return sum(sum(_core.keysine_learn(*item, models, counts, limit, fresh)) for item in corpus) / 8
-
-
-def parts(models):
-    """Return views of states, weights and single states."""
-    sizes = [np.asarray(a).size for a in _core.keysine_start(-1)]
-    words = models.view(np.uint32)
-    first, second, third = np.cumsum(sizes)
-    return words[:first], models.view(np.int32)[first:second], words[second:third]
-
-
-def trained(corpus):
-    models = np.array(_core.keysine_models(-1))
-    order = np.random.default_rng(0)
-    for _ in range(PASSES):
-        follow([corpus[i] for i in order.permutation(len(corpus))], models, fresh=False)
-    return rounded(models)
-
-
-def rounded(models):
-    """Return the models as the table can hold them."""
-    models = models.copy()
-    states, weights, singles = parts(models)
-    for part in (states, singles):
-        part[:] = expand(pack(part))
-    weights[:] = np.round(weights / 256).astype(np.int32) * 256
-    return models
-
-
-def pack(states):
-    """Return states in 16 bits: 12 of probability, 4 of count.
-
-    What much evidence found keeps SIGNIFICANT bits of the rarer outcome. All twelve would save a
-    byte in twenty thousand of files, and make the decoder for browsers a third larger.
-    """
-    count = np.minimum(states & 1023, MOST_COUNT) // COUNT_STEP
-    found = (states >> 20).astype(np.int64)
-    rarer = np.minimum(found, 4095 - found)
-    cut = np.maximum(0, np.frexp(rarer)[1] - SIGNIFICANT)
-    coarse = rarer >> cut << cut | 1 << cut >> 1
-    coarse = np.where(found < 2048, coarse, 4095 - coarse)
-    found = np.where(count == MOST_COUNT // COUNT_STEP, coarse, found)
-    return (found << 4 | count).astype(np.uint16)
-
-
-def expand(packed):
-    packed = packed.astype(np.uint32)
-    return packed >> 4 << 20 | 1 << 19 | (packed & 15) * COUNT_STEP
-
-
-def write(sets):
-    lines = ["// Made by tools/train_keysine.py from cmu-train; do not edit.\n"]
-    for name, pick in (("STATES", 0), ("WEIGHTS", 1), ("SINGLES", 2)):
-        kind, size = (
-            ("int16_t", "WEIGHT_COUNT") if pick == 1 else ("uint16_t", f"{name[:-1]}_COUNT")
+    segments, groups = (
+        payload[at : at + size]
+        for at, size in (
+            head.segments_at(0, head.segment_count),
+            head.groups_at(0, head.group_count),
         )
-        size = "SINGLE_STATES" if pick == 2 else size
-        lines.append(f"constexpr {kind} TRAINED_{name}[{len(sets)}][{size}] = {{\n")
-        for models in sets:
-            part = parts(models)[pick]
-            numbers = part // 256 if pick == 1 else pack(part)
-            rows = [",".join(map(str, numbers[i : i + 24])) for i in range(0, len(numbers), 24)]
-            lines.append("{" + ",\n".join(rows) + "},\n")
-        lines.append("};\n")
-    TABLE.write_text("".join(lines))
+    )
+    rows, edges, parts = _core.keysine_symbols(head.parsed, segments, groups)
+    edges = np.asarray(edges)
+    per = head.groups_per_segment
+    count = len(edges) - 1
+    return Symbols(
+        [Track(*row) for row in rows],
+        [edges[i : i + per + 1] for i in range(0, max(count, 1), per)],
+        [Group(*(np.asarray(part) for part in group[:4]), group[4]) for group in parts],
+        *head_numbers(head, clip, [row[1] for row in rows]),
+        len(payload),
+    )
+
+
+def head_numbers(head, clip, first_channels):
+    """Return the numbers of a head by what they are, and its kinds by the table they take."""
+    found = {name: [] for name in HEAD_NUMBERS}
+    found["size"] = [*head.segment_sizes, *head.layer_sizes[0]]
+    kinds, turn, place, step = [], 0, 0, 8
+    translated = set(clip.translated_joints)
+    for j, row in enumerate(np.asarray(head.table).tolist()):
+        kinds.append((turn, row[0]))
+        turn = row[0]
+        found["still" if turn in (1, 4) else "mean"] += row[2:5] if turn in (1, 2, 4) else []
+        found["still" if turn == 4 else "basis"] += row[5:8] if turn in (2, 4) else []
+        if turn >= 2:
+            found["key_step"].append(row[8] - step)
+            step = row[8]
+        if j not in translated:
+            continue
+        kinds.append((5 + place, row[1]))
+        place = row[1]
+        found["place" if place == 1 else "origin"] += row[9:12] if place else []
+        if place == 2:
+            found["key_step"].append(row[12] - step)
+            step = row[12]
+    channel = 0
+    for target, source, _, factor in np.asarray(head.predictors).tolist():
+        first = max(c for c in first_channels if c <= target)
+        found["channel"].append(target - channel)
+        found["source"].append(first - 1 - source)
+        found["factor"].append(factor)
+        channel = target
+    return found, kinds
+
+
+def symbol_of(size, m):
+    """Return the symbols of magnitudes, and how many plain bits follow each."""
+    size = np.abs(np.asarray(size, np.int64))
+    bits = np.maximum(0, np.frexp(size.astype(float))[1] - m - 1)
+    return np.minimum((bits << m) + (size >> bits), ESCAPE), bits
+
+
+def level_of(size):
+    symbol, _ = symbol_of(size, 2)
+    bits = np.maximum(0, (symbol >> 2) - 1)
+    return np.minimum((symbol - (bits << 2)) << bits, LEVELS_CUT)
+
+
+def reach_symbol(reach):
+    symbol, bits = symbol_of(np.maximum(reach - 1, 0), 1)
+    return np.where(reach > 0, 1 + symbol, 0), np.where(reach > 0, bits, 0)
+
+
+class Channels:
+    """Where the neighbours of each channel stand; a row of zeros follows the last."""
+
+    def __init__(self, tracks):
+        count = sum(track.channels for track in tracks)
+        self.left, self.second, self.up, self.first = (np.full(count, count) for _ in range(4))
+        self.track, self.number, self.family = (np.zeros(count, int) for _ in range(3))
+        self.orphan = np.zeros(count, bool)
+        for t, track in enumerate(tracks):
+            for c in range(track.channels):
+                at = track.first + c
+                self.track[at], self.number[at], self.family[at] = t, c, track.family
+                self.orphan[at] = track.parent < 0
+                self.left[at] = at - 1 if c else count
+                self.second[at] = at - 2 if c > 1 else count
+                if track.parent >= 0:
+                    parent = tracks[track.parent]
+                    self.up[at] = parent.first + min(c, parent.channels - 1)
+                    self.first[at] = parent.first
+
+
+def bands_of(k, tempo):
+    return np.searchsorted(BAND_ENDS, (k * tempo + 32) >> 6)
+
+
+def reaches_of(values):
+    moved = values != 0
+    last = values.shape[2] - 1 - np.argmax(moved[:, :, ::-1], axis=2)
+    return np.where(moved.any(axis=2), last, 0)
+
+
+def coefficients(corpus):
+    """Return neighbours (N, 11), magnitudes, set and band, and what is left of the reach."""
+    inputs, sizes, sets, left = [], [], [], []
+    for symbols in corpus:
+        at = Channels(symbols.tracks)
+        for group in symbols.groups:
+            count, blocks, longest = group.values.shape
+            levels = np.zeros((count + 1, blocks + 1, longest + 5), np.int64)
+            levels[:count, 1:, 4:-1] = level_of(group.values)
+            reach = reaches_of(group.values)
+            k = np.arange(longest)
+            c, b, k = np.nonzero((k >= 1) & (k <= reach[:, :, np.newaxis]))
+
+            def near(row, back, shift, b=b, k=k, levels=levels):
+                return levels[row, 1 + b - back, 4 + k + shift]
+
+            def sides(row, back, near=near):
+                return near(row, back, -1) + near(row, back, 1)
+
+            own = [near(c, 0, -1), near(c, 0, -2), near(c, 0, -3)]
+            before = [near(c, 1, 0), sides(c, 1)]
+            side, second, up, first = at.left[c], at.second[c], at.up[c], at.first[c]
+            beside = [near(side, 0, 0), sides(side, 0), 2 * near(second, 0, 0) + sides(second, 0)]
+            above = [near(up, 0, 0), sides(up, 0), near(first, 0, 0)]
+            inputs.append(np.stack([*own, *before, *beside, *above], axis=1).astype(np.int16))
+            sizes.append(np.abs(group.values[c, b, k]))
+            kind = 2 * (b == 0) + (at.number[c] == 0)
+            sets.append(np.stack([kind, bands_of(k, group.tempo)], axis=1))
+            left.append(np.minimum(reach[c, b] - k, 3))
+    return tuple(map(np.concatenate, (inputs, sizes, sets, left)))
+
+
+def fit_magnitudes(rows, rng):
+    """Return weights (16, 11) and constants (16 bands, 4), in 1/256, of the mean magnitude."""
+    inputs, sizes, sets, _ = rows
+    weights, constants = np.zeros((16, 11)), np.full((BANDS, 4), 0.3)
+    for group in range(4):
+        for kind in range(4):
+            own = np.flatnonzero((sets[:, 1] // 4 == group) & (sets[:, 0] == kind))
+            if len(own) < 200:
+                continue
+            own = own if len(own) <= SAMPLE else rng.choice(own, SAMPLE, replace=False)
+            x, q = inputs[own].astype(float), np.minimum(sizes[own], 300).astype(float)
+            band = sets[own, 1] % 4
+            found = np.exp(_geometric(x, q, band))
+            weights[group * 4 + kind] = found[:11]
+            constants[group * 4 : group * 4 + 4, kind] = found[11:]
+    return np.round(256 * weights).astype(int), np.maximum(1, np.round(256 * constants)).astype(int)
+
+
+def _geometric(x, q, band):
+    """Return logarithms of the weights that make geometric distributions likeliest."""
+
+    def cost(log):
+        w, c = np.exp(log[:11]), np.exp(log[11:])
+        mean = c[band] + x @ w
+        slope = (1 + q) / (1 + mean) - q / mean
+        value = np.mean(np.log1p(mean) * (1 + q) - q * np.log(mean))
+        return value, np.concatenate([(x.T @ slope) * w, np.bincount(band, slope, 4) * c]) / len(q)
+
+    start = np.concatenate([np.full(11, -3.0), np.full(4, -1.5)])
+    limits = [(-12.0, 3.0)] * len(start)
+    return minimize(
+        cost, start, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": 60}
+    ).x
+
+
+def magnitude_classes(rows, weights, constants):
+    inputs, _, sets, left = rows
+    sums = constants[sets[:, 1], sets[:, 0]].astype(np.int64)
+    for row in range(16):
+        own = (sets[:, 1] // 4) * 4 + sets[:, 0] == row
+        sums[own] += inputs[own].astype(np.int64) @ weights[row]
+    bits = np.frexp((sums | 1).astype(float))[1]
+    half = np.where(bits > 1, sums >> np.maximum(bits - 2, 0) & 1, 0)
+    return np.clip(2 * bits + half - 6, 0, MAGNITUDE_CLASSES - 1) * 4 + left
+
+
+def reaches(corpus):
+    """Return inputs (N, 7), family, set, whether it is a first channel; symbols and plain bits."""
+    inputs, places, found = [], [], []
+    for symbols in corpus:
+        at = Channels(symbols.tracks)
+        for group in symbols.groups:
+            symbol, bits = reach_symbol(reaches_of(group.values))
+            count, blocks = symbol.shape
+            padded = np.zeros((count + 1, blocks + 1), np.int64)
+            padded[:count, 1:] = symbol
+            steps = group.steps[at.track]
+            c, b = np.nonzero(steps >= 0)
+            length, _ = symbol_of(group.lengths, 1)
+            before = np.where(b > 0, padded[c, b], 0)
+            side, up, first = (padded[row[c], b + 1] for row in (at.left, at.up, at.first))
+            number = at.number[c]
+            inputs.append(
+                np.stack([before, side, up, first, steps[c, b], length[b], number > 1], axis=1)
+            )
+            kind = (b == 0) + 2 * (number == 0) + 4 * at.orphan[c]
+            places.append(np.stack([at.family[c], kind, number == 0], axis=1))
+            found.append(np.stack([symbol[c, b], bits[c, b]], axis=1))
+    return tuple(map(np.concatenate, (inputs, places, found)))
+
+
+def fit_sums(inputs, families, sets, wanted, count):
+    """Return weights (sets, inputs) and (sets, families) in 1/256 whose sums come nearest."""
+    weights, lifts = np.zeros((count, inputs.shape[1])), np.zeros((count, FAMILIES))
+    design = np.concatenate([inputs, np.eye(FAMILIES)[families]], axis=1).astype(float)
+    for row in range(count):
+        own = sets == row
+        if own.sum() < 50:
+            continue
+        x = design[own]
+        # what the data say little about stays near nothing, and families near one another
+        pull = np.full(x.shape[1], 2.0)
+        mean = wanted[own].mean() if own.any() else 0.0
+        lifted = np.concatenate([np.zeros(inputs.shape[1]), np.full(FAMILIES, mean)])
+        solved = lifted + np.linalg.solve(x.T @ x + np.diag(pull), x.T @ (wanted[own] - x @ lifted))
+        weights[row], lifts[row] = solved[: inputs.shape[1]], solved[inputs.shape[1] :]
+    return np.round(256 * weights).astype(int), np.round(256 * lifts).astype(int)
+
+
+def sum_classes(inputs, families, sets, weights, lifts, count):
+    sums = np.einsum("ni,ni->n", inputs, weights[sets]) + lifts[sets, families]
+    return np.clip(sums >> 7, 0, count - 1)
+
+
+def steps(corpus):
+    """Return tables (was · 3 + up, guess) and symbols of steps."""
+    rows, found = [], []
+    for symbols in corpus:
+        for group in symbols.groups:
+            blocks = group.steps.shape[1]
+            for t, track in enumerate(symbols.tracks):
+                for b in range(blocks):
+                    own, guess = int(group.steps[t, b]), _guess(symbols.tracks, group.steps, t, b)
+                    was = 1 + int(group.steps[t, b - 1] >= 0) if b else 0
+                    up = 1 + int(group.steps[track.parent, b] >= 0) if track.parent >= 0 else 0
+                    rows.append((3 * was + up, min(max(guess - FIRST_GUESS, 0), STEP_GUESSES - 1)))
+                    change = own - guess
+                    symbol = 2 * change + 1 if change > 0 else -2 * change or 1
+                    found.append(0 if own < 0 else min(symbol, STEP_SYMBOLS - 1))
+    return np.array(rows), np.array(found)
+
+
+def _guess(tracks, used, t, b):
+    for e in range(b - 1, -1, -1):
+        if used[t, e] >= 0:
+            return int(used[t, e])
+    above = tracks[t].parent
+    while above >= 0:
+        if used[above, b] >= 0:
+            return int(used[above, b])
+        above = tracks[above].parent
+    return 8
+
+
+def keys(corpus):
+    """Return inputs (N, 8), family and set; symbols and plain bits, sign included."""
+    inputs, places, found = [], [], []
+
+    def add(at, change, before, apart, state):
+        symbol, bits = symbol_of(change, 1)
+        padded = np.append(symbol, 0)
+        seen = np.arange(len(symbol))
+        mean = 4 * (np.cumsum(symbol) - symbol) // np.maximum(seen, 1)
+        number = at.number
+        inputs.append(
+            np.stack(
+                [before, apart, padded[at.left], padded[at.up], mean]
+                + [number == c for c in (1, 2, 3)],
+                axis=1,
+            )
+        )
+        kind = 4 * state + (number == 0) + 2 * at.orphan
+        places.append(np.stack([at.family, kind], axis=1))
+        found.append(np.stack([symbol, bits + (symbol > 0)], axis=1))
+        return symbol
+
+    for symbols in corpus:
+        at = Channels(symbols.tracks)
+        if not len(at.left):
+            continue
+        none = np.zeros(len(at.left), np.int64)
+        for segment in symbols.segments:
+            before = none
+            for k, key in enumerate(segment.astype(np.int64)):
+                change = key - segment[k - 1] if k else key
+                before = add(at, change, before, none, min(k, 2))
+        for group in symbols.groups:
+            before, key = none, group.keys.astype(np.int64)
+            half, level = (len(key) - 1) // 2, 0
+            while half:
+                for middle in range(half, len(key) - 1, 2 * half):
+                    low, high = key[middle - half], key[middle + half]
+                    apart, _ = symbol_of(high - low, 1)
+                    change = key[middle] - (low + high >> 1)
+                    before = add(at, change, before, apart, 3 + min(level, 2))
+                half, level = half // 2, level + 1
+    return tuple(map(np.concatenate, (inputs, places, found)))
+
+
+def shares(counts, *, allowed=None):
+    """Return tables (N, symbols + 1) of starts from counts (N, symbols); rows are in order."""
+    counts = np.asarray(counts, float)
+    around = counts.copy()
+    around[1:] += counts[:-1]
+    around[:-1] += counts[1:]
+    geometric = 0.5 ** np.arange(1, counts.shape[1] + 1)
+    seen = counts.sum(axis=1) > 0
+    starts = np.zeros((len(counts), counts.shape[1] + 1), int)
+    for row in range(len(counts)):
+        near = around[row] + 0.1 * geometric
+        if around[row].sum() < 1 and seen.any():  # as the nearest row that was ever seen
+            near = counts[np.flatnonzero(seen)[np.argmin(np.abs(np.flatnonzero(seen) - row))]]
+            near = near + 0.1 * geometric
+        likely = counts[row] + PRIOR * near / near.sum()
+        may = np.ones(counts.shape[1], bool) if allowed is None else allowed[row]
+        likely = np.where(may, likely, 0.0)
+        rounded = np.where(may, np.maximum(1, np.floor(WHOLE * likely / likely.sum())), 0).astype(
+            int
+        )
+        while rounded.sum() > WHOLE:
+            rounded[np.argmax(rounded)] -= 1
+        rounded[np.argmax(rounded)] += WHOLE - rounded.sum()
+        starts[row, 1:] = np.cumsum(rounded)
+    return starts
+
+
+def counted(rows, symbols, shape):
+    counts = np.zeros(shape)
+    np.add.at(counts, (rows, symbols), 1)
+    return counts
+
+
+def bits_by(starts, rows, symbols):
+    return -np.log2(np.diff(starts, axis=1)[rows, symbols] / WHOLE)
+
+
+def train(corpus):
+    """Return every table, by its name in the core."""
+    rng = np.random.default_rng(0)
+    tables = {}
+    rows = coefficients(corpus)
+    weights, constants = fit_magnitudes(rows, rng)
+    classes = magnitude_classes(rows, weights, constants)
+    counts = counted(classes, symbol_of(rows[1], 2)[0], (4 * MAGNITUDE_CLASSES, SYMBOLS))
+    by_left = counts.reshape(MAGNITUDE_CLASSES, 4, SYMBOLS).swapaxes(0, 1)
+    starts = []
+    for left in range(4):
+        allowed = np.ones((MAGNITUDE_CLASSES, SYMBOLS), bool)
+        allowed[:, 0] = left > 0  # the last coefficient is not zero
+        starts.append(shares(by_left[left], allowed=allowed))
+    tables["MAGNITUDE_WEIGHTS"], tables["MAGNITUDE_CONSTANTS"] = weights, constants
+    tables["MAGNITUDE_TABLES"] = np.stack(starts, axis=1)
+
+    inputs, places, found = reaches(corpus)
+    weights, lifts = fit_sums(inputs, places[:, 0], places[:, 1], found[:, 0], 8)
+    classes = sum_classes(inputs, places[:, 0], places[:, 1], weights, lifts, REACH_CLASSES)
+    starts = [
+        shares(counted(classes[own], found[own, 0], (REACH_CLASSES, REACHES)))
+        for own in (places[:, 2] == 0, places[:, 2] == 1)
+    ]
+    tables["REACH_WEIGHTS"], tables["REACH_FAMILIES"] = weights, lifts
+    tables["REACH_TABLES"] = np.stack(starts, axis=1)
+
+    rows, found = steps(corpus)
+    starts = [
+        shares(counted(rows[own, 1], found[own], (STEP_GUESSES, STEP_SYMBOLS)))
+        for own in (rows[:, 0] == context for context in range(9))
+    ]
+    tables["STEP_TABLES"] = np.stack(starts)
+
+    inputs, places, found = keys(corpus)
+    weights, lifts = fit_sums(inputs, places[:, 0], places[:, 1], found[:, 0], 24)
+    classes = sum_classes(inputs, places[:, 0], places[:, 1], weights, lifts, KEY_CLASSES)
+    tables["KEY_WEIGHTS"], tables["KEY_FAMILIES"] = weights, lifts
+    tables["KEY_TABLES"] = shares(counted(classes, found[:, 0], (KEY_CLASSES, SYMBOLS)))
+
+    splits = [group.steps.shape[1].bit_length() - 1 for s in corpus for group in s.groups]
+    tables["SPLIT_TABLE"] = shares(np.bincount(splits, minlength=8)[np.newaxis])[0]
+    tables.update(head_tables(corpus))
+    return tables
+
+
+def head_tables(corpus):
+    counts = np.zeros((len(HEAD_NUMBERS), SYMBOLS))
+    kinds = np.zeros((KIND_TABLES, KINDS))
+    for symbols in corpus:
+        for row, name in enumerate(HEAD_NUMBERS):
+            numbers = size_symbols(symbols.head[name]) if name == "size" else None
+            numbers = symbol_of(symbols.head[name], 1)[0] if numbers is None else numbers
+            np.add.at(counts[row], numbers, 1)
+        for table, kind in symbols.kinds:
+            kinds[table, kind] += 1
+    # what the clips never say, others may: each table by itself; that all sizes are alike is never
+    # worth less than a bit, so that a short head cannot name very many
+    size = counts[HEAD_NUMBERS.index("size")]
+    size[0] = min(size[0], 0.8 * size[1:].sum())
+    numbers = np.concatenate([shares(row[np.newaxis]) for row in counts])
+    may = np.zeros((KIND_TABLES, KINDS), bool)
+    may[:5, :5] = may[5:, :3] = True
+    pairs = [shares(kinds[i : i + 1], allowed=may[i : i + 1]) for i in range(KIND_TABLES)]
+    return {"HEAD_TABLES": numbers, "KIND_STARTS": np.concatenate(pairs)}
+
+
+def size_symbols(sizes):
+    symbol, _ = symbol_of(sizes, 1)
+    change = np.diff(symbol, prepend=0)
+    return np.minimum(np.where(change > 0, 2 * change - 1, -2 * change), ESCAPE)
+
+
+def cost(corpus, tables):
+    """Return the bytes that the symbols of keys, groups and heads take, checksums aside."""
+    total = {}
+    rows = coefficients(corpus)
+    classes = magnitude_classes(rows, tables["MAGNITUDE_WEIGHTS"], tables["MAGNITUDE_CONSTANTS"])
+    symbol, bits = symbol_of(rows[1], 2)
+    starts = tables["MAGNITUDE_TABLES"].reshape(-1, SYMBOLS + 1)
+    total["magnitudes"] = (bits_by(starts, classes, symbol) + bits).sum()
+    total["signs"] = (rows[1] > 0).sum()
+    inputs, places, found = reaches(corpus)
+    classes = sum_classes(
+        inputs,
+        *(places[:, 0], places[:, 1]),
+        *(tables["REACH_WEIGHTS"], tables["REACH_FAMILIES"], REACH_CLASSES),
+    )
+    starts = tables["REACH_TABLES"].reshape(-1, REACHES + 1)
+    total["reaches"] = (
+        bits_by(starts, 2 * classes + places[:, 2], found[:, 0]) + found[:, 1]
+    ).sum()
+    rows, symbol = steps(corpus)
+    starts = tables["STEP_TABLES"].reshape(-1, STEP_SYMBOLS + 1)
+    total["steps"] = bits_by(starts, STEP_GUESSES * rows[:, 0] + rows[:, 1], symbol).sum()
+    inputs, places, found = keys(corpus)
+    classes = sum_classes(
+        inputs,
+        *(places[:, 0], places[:, 1]),
+        *(tables["KEY_WEIGHTS"], tables["KEY_FAMILIES"], KEY_CLASSES),
+    )
+    total["keys"] = (bits_by(tables["KEY_TABLES"], classes, found[:, 0]) + found[:, 1]).sum()
+    return {name: value / 8 for name, value in total.items()}
+
+
+def write(tables, folder):
+    lines = ["// Made by tools/train_keysine.py from cmu-train; do not edit.\n"]
+    for name, table in tables.items():
+        kind = "int16_t" if name.endswith(("WEIGHTS", "CONSTANTS", "FAMILIES")) else "uint16_t"
+        shape = "".join(f"[{n}]" for n in table.shape)
+        lines.append(f"inline constexpr {kind} {name}{shape} = {_braced(table)};\n")
+    (path,) = folder.rglob("*tables.inc")
+    path.write_text("".join(lines))
+
+
+def _braced(table):
+    if table.ndim == 1:
+        return "{" + ",".join(map(str, table)) + "}"
+    return "{" + ",\n".join(map(_braced, table)) + "}"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clips", type=int, default=1000)
-    parser.add_argument("--frames", type=int, default=1441)
+    parser.add_argument("--frames", type=int, default=361)
     given = parser.parse_args()
     paths = collection("cmu-train")[: given.clips]
     clips = [stretch(path, given.frames) for path in paths]
-    sets = []
-    for name, settings in SETS.items():
-        corpus = [[symbols(clip, codec) for codec in codecs(*settings)] for clip in clips]
-        held = [item for items in corpus[2::4] for item in items]
-        rest = [item for i, items in enumerate(corpus) if i % 4 != 2 for item in items]
-        before = follow(held, np.array(_core.keysine_models(-1)), fresh=True)
-        after = follow(held, trained(rest), fresh=True)
-        print(
-            f"{name}: held-out clips {before:.0f} bytes from nothing, {after:.0f} trained "
-            f"({100 * (after / before - 1):+.1f} %)",
-            flush=True,
-        )
-        sets.append(trained([item for items in corpus for item in items]))
-    write(sets)
+    corpora = [[symbols_of(clip, settings) for clip in clips] for settings in SETTINGS]
+    rest = [s for corpus in corpora for i, s in enumerate(corpus) if i % 4 != 2]
+    tables = train(rest)
+    for settings, corpus in zip(SETTINGS, corpora, strict=True):
+        held = corpus[2::4]
+        parts = cost(held, tables)
+        listed = ", ".join(f"{name} {value:.0f}" for name, value in parts.items())
+        print(f"{settings}: held-out clips {sum(s.size for s in held)} bytes as coded; {listed}")
+    write(train([s for corpus in corpora for s in corpus]), SOURCES)
 
 
 if __name__ == "__main__":

@@ -88,6 +88,10 @@ const Setting SETTINGS[] = {
 	setting<&Settings::coarsest_step>("coarsest_step"),
 	setting<&Settings::finest_step>("finest_step"),
 	setting<&Settings::greedy>("greedy"),
+	setting<&Settings::splits>("splits"),
+	setting<&Settings::split_tries>("split_tries"),
+	setting<&Settings::weight_tries>("weight_tries"),
+	setting<&Settings::exhaustive>("exhaustive"),
 	setting<&Settings::thorough>("thorough"),
 	setting<&Settings::beam_width>("beam_width"),
 	setting<&Settings::grid_error_penalty>("grid_error_penalty"),
@@ -128,7 +132,7 @@ std::string described(const mocpack_Fault& fault)
 }
 
 using Bytes = std::vector<nb::bytes>;
-using Encoded = std::tuple<NewArray<int32_t, 2>, std::vector<uint8_t>, Bytes, Bytes>;
+using Encoded = std::tuple<NewArray<int32_t, 2>, std::vector<uint8_t>, Bytes, Bytes, std::vector<int8_t>>;
 
 const uint8_t USUAL_SCALE = 18;		 // half octaves of 1/256: two steps
 const size_t ESTIMATION_GROUPS = 24; // looked at to know how far prediction is off
@@ -163,107 +167,216 @@ std::vector<uint8_t> estimate_scales(const mocpack_KeysineEncoder* encoder, cons
 	return scales;
 }
 
-// (table with key steps, initial scales of a grid, segments, groups); None where no key step keeps
-// the bound or a group fails. With `grid_steps` (tracks) the groups are a grid in time.
-std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotations,
-									  Translations translations, Array<int32_t, nb::shape<-1, 13>> table,
-									  Array<float, nb::shape<16, 8, 8, 40>> rates, double unit, double fine,
-									  double basis_grid, int32_t model, int32_t tempo, size_t block_count,
-									  size_t blocks_per_group, size_t groups_per_segment,
-									  bool first_frame_alone, const Settings& settings, size_t threads,
-									  const std::optional<std::vector<uint8_t>>& grid_steps,
-									  const std::optional<std::vector<double>>& shares)
+using Predictors = Array<int32_t, nb::shape<-1, 4>>;
+
+// What the encoder saw, for choosing predictors: coefficients as they should be, as they are, and their steps
+// (channels, frames); their paces (frames).
+struct Seen
+{
+	std::vector<float> wanted, series, steps;
+	std::vector<int32_t> paces;
+};
+
+// One group after another into bytes; false where one fails.
+bool encode_groups(const mocpack_KeysineEncoder* encoder, const std::vector<int32_t>& keys, size_t keys_apart,
+				   size_t threads, std::vector<std::vector<uint8_t>>* groups)
+{
+	size_t channels = mocpack_keysine_channel_count(encoder);
+	std::atomic<bool> good{true};
+	in_threads(groups->size(), threads, mocpack_keysine_group_encode_scratch(encoder),
+			   [&](size_t i, void* scratch)
+			   {
+				   std::vector<uint8_t> dst(mocpack_keysine_group_bytes(encoder));
+				   size_t size;
+				   if (mocpack_keysine_encode_group(encoder, i, keys.data() + i * keys_apart * channels,
+													dst.data(), dst.size(), &size, scratch) != MOCPACK_OK)
+					   good = false; // and never true again, whatever other threads find
+				   (*groups)[i].assign(dst.data(), dst.data() + size);
+			   });
+	return good;
+}
+
+// The keys at the ends of groups, segment by segment; false where one fails.
+bool encode_segments(const mocpack_KeysineEncoder* encoder, const std::vector<int32_t>& keys,
+					 size_t keys_apart, size_t group_count, size_t groups_per_segment, size_t threads,
+					 std::vector<std::vector<uint8_t>>* segments)
+{
+	size_t channels = mocpack_keysine_channel_count(encoder);
+	std::atomic<bool> good{true};
+	size_t most = std::min(groups_per_segment, group_count) + 1;
+	in_threads(segments->size(), threads, mocpack_keysine_segment_encode_scratch(encoder, most),
+			   [&](size_t i, void* scratch)
+			   {
+				   size_t first = i * groups_per_segment;
+				   size_t count = std::min(groups_per_segment, group_count - first) + 1;
+				   std::vector<uint8_t> dst(64 + 12 * channels * count);
+				   std::vector<int32_t> own(count * channels);
+				   for (size_t k = 0; k < count; ++k)
+					   std::copy_n(keys.begin() + long((first + k) * keys_apart * channels), channels,
+								   own.begin() + long(k * channels));
+				   dst.resize(mocpack_keysine_encode_segment(encoder, own.data(), count, dst.data(),
+															 dst.size(), scratch));
+				   if (dst.empty())
+					   good = false;
+				   (*segments)[i] = dst;
+			   });
+	return good;
+}
+
+Bytes to_bytes(const std::vector<std::vector<uint8_t>>& parts)
+{
+	Bytes bytes;
+	for (const auto& part : parts)
+		bytes.emplace_back(part.data(), part.size());
+	return bytes;
+}
+
+// What is encoded, but for the motion itself.
+struct Task
+{
+	double unit, fine, basis_grid;
+	int32_t tempo;
+	size_t group_count, groups_per_segment;
+	bool first_frame_alone;
+	int32_t splits;
+	Predictors predictors;
+	std::optional<std::vector<uint8_t>> grid_steps;
+	std::optional<std::vector<double>> shares;
+	std::vector<int8_t> choices; // (groups, 2) of every group, or none
+};
+
+std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations, Translations translations,
+								   Array<int32_t, nb::shape<-1, 13>> table,
+								   Array<float, nb::shape<16, 8, 8, 40>> rates, const Task& task,
+								   const Settings& settings, size_t threads, Seen* seen)
 {
 	skeleton.check_motion(rotations, translations);
-	size_t frames = rotations.shape(0), joints = skeleton.view.joint_count;
-	if (table.shape(0) != joints || (shares && shares->size() != joints) || !blocks_per_group ||
-		!groups_per_segment || block_count >= frames || (frames > 1) != (block_count > 0) ||
-		settings.beam_width < 1)
-		throw nb::value_error("table, blocks and groups do not fit the clip");
+	size_t frames = rotations.shape(0), joints = skeleton.view.joint_count, group_count = task.group_count;
+	const bool grid = bool(task.grid_steps);
+	if (table.shape(0) != joints || (task.shares && task.shares->size() != joints) ||
+		!task.groups_per_segment || group_count >= frames || (frames > 1) != (group_count > 0) ||
+		task.splits < 0 || task.splits > MOCPACK_KEYSINE_MOST_SPLITS || settings.beam_width < 1)
+		throw nb::value_error("table and groups do not fit the clip");
 	auto refined = new_array<int32_t, 2>({joints, PLAN_COLUMNS});
 	std::copy(table.data(), table.data() + joints * PLAN_COLUMNS, refined.data());
+	const bool chosen = !task.choices.empty();
+	std::vector<int8_t> choices(task.choices);
+	if (chosen && choices.size() != 2 * group_count)
+		throw nb::value_error("choices are for all groups");
+	choices.resize(2 * group_count + 1); // never null
+	std::vector<uint8_t> scales(grid ? 7 * joints : 0, USUAL_SCALE), steps;
+	steps.reserve(1); // a clip in which nothing moves has no steps, and still a grid
+	if (grid)
+		steps.insert(steps.end(), task.grid_steps->begin(), task.grid_steps->end());
 	mocpack_KeysineJob job = {&skeleton.view,
 							  rotations.data(),
 							  translations.data(),
 							  frames,
-							  block_count,
-							  blocks_per_group,
-							  first_frame_alone,
+							  group_count,
+							  task.first_frame_alone,
+							  task.splits,
 							  refined.data(),
-							  unit,
-							  fine,
-							  basis_grid,
-							  model,
-							  tempo,
-							  shares ? shares->data() : nullptr,
+							  task.unit,
+							  task.fine,
+							  task.basis_grid,
+							  task.tempo,
+							  task.predictors.data(),
+							  task.predictors.shape(0),
+							  choices.data(),
+							  chosen,
+							  task.shares ? task.shares->data() : nullptr,
 							  rates.data(),
 							  settings,
-							  grid_steps ? grid_steps->data() : nullptr,
-							  nullptr};
-	size_t group_count = (block_count + blocks_per_group - 1) / blocks_per_group;
-	size_t segment_count = group_count ? (group_count + groups_per_segment - 1) / groups_per_segment : 1;
+							  grid ? steps.data() : nullptr,
+							  scales.data()};
+	size_t per = task.groups_per_segment, segment_count = group_count ? (group_count + per - 1) / per : 1;
+	size_t keys_apart = size_t(1) << task.splits;
 	std::vector<std::vector<uint8_t>> segments(segment_count), groups(group_count);
-	std::vector<uint8_t> scales(grid_steps ? 7 * joints : 0, USUAL_SCALE);
-	job.initial_scales = scales.data();
-	std::atomic<bool> good{true};
+	bool good;
 	{
 		nb::gil_scoped_release release;
 		Memory memory = allocate(mocpack_keysine_encoder_size(&job));
 		mocpack_KeysineEncoder* encoder = mocpack_keysine_prepare(&job, start_of(memory));
-		good = encoder && (!grid_steps || grid_steps->size() == mocpack_keysine_track_count(encoder));
+		good = encoder && (!grid || task.grid_steps->size() == mocpack_keysine_track_count(encoder));
 		size_t channels = good ? mocpack_keysine_channel_count(encoder) : 0;
-		std::vector<int32_t> keys(channels * (block_count + 1));
+		for (size_t i = 0; i < job.predictor_count && good; ++i)
+		{
+			const int32_t* p = job.predictors + 4 * i;
+			good = p[0] >= 0 && size_t(p[0]) < channels && p[1] >= 0 && p[1] < p[0];
+		}
+		if (good && seen)
+		{
+			seen->wanted.resize(channels * frames), seen->series.resize(channels * frames);
+			seen->steps.resize(channels * frames), seen->paces.resize(frames);
+			mocpack_keysine_watch(encoder, seen->wanted.data(), seen->series.data(), seen->steps.data(),
+								  seen->paces.data());
+		}
+		std::vector<int32_t> keys(channels * (group_count * keys_apart + 1));
 		if (good)
 		{
 			Memory scratch = allocate(mocpack_keysine_keys_scratch(encoder));
 			good = mocpack_keysine_encode_keys(encoder, keys.data(), start_of(scratch)) == MOCPACK_OK;
 		}
-		size_t segment_blocks = blocks_per_group * groups_per_segment;
-		if (good)
-			in_threads(segment_count, threads, mocpack_keysine_segment_encode_scratch(encoder),
-					   [&](size_t i, void* scratch)
-					   {
-						   size_t first = i * segment_blocks;
-						   size_t count = std::min(segment_blocks, block_count - first) + 1;
-						   std::vector<uint8_t> dst(64 + 12 * channels * count);
-						   std::vector<int32_t> own(keys.begin() + long(first * channels),
-													keys.begin() + long((first + count) * channels));
-						   dst.resize(mocpack_keysine_encode_segment(encoder, own.data(), count, dst.data(),
-																	 dst.size(), scratch));
-						   if (dst.empty())
-							   good = false; // and never true again, whatever other threads find
-						   segments[i] = dst;
-					   });
-		if (good && grid_steps && group_count)
+		good = good && encode_segments(encoder, keys, keys_apart, group_count, per, threads, &segments);
+		if (good && grid && group_count)
 		{
 			std::vector<uint8_t> found = estimate_scales(encoder, keys, group_count, threads);
 			good = found.size() == channels;
 			std::copy(found.begin(), found.end(), scales.begin());
 		}
-		scales.resize(grid_steps ? channels : 0);
-		if (good)
-			in_threads(group_count, threads, mocpack_keysine_group_encode_scratch(encoder),
-					   [&](size_t i, void* scratch)
-					   {
-						   size_t first = i * blocks_per_group;
-						   size_t longest = (frames - 1) / (block_count - first_frame_alone) + 1;
-						   std::vector<uint8_t> dst(256 +
-													12 * (channels + 1) * blocks_per_group * (longest + 8));
-						   dst.resize(mocpack_keysine_encode_group(encoder, i, keys.data() + first * channels,
-																   dst.data(), dst.size(), scratch));
-						   if (dst.empty())
-							   good = false; // and never true again, whatever other threads find
-						   groups[i] = dst;
-					   });
+		scales.resize(grid ? channels : 0);
+		good = good && encode_groups(encoder, keys, keys_apart, threads, &groups);
 	}
 	if (!good)
 		return std::nullopt;
-	Bytes segment_bytes, group_bytes;
-	for (const auto& part : segments)
-		segment_bytes.emplace_back(part.data(), part.size());
-	for (const auto& part : groups)
-		group_bytes.emplace_back(part.data(), part.size());
-	return Encoded(refined, scales, segment_bytes, group_bytes);
+	choices.resize(2 * group_count);
+	return Encoded(refined, scales, to_bytes(segments), to_bytes(groups), choices);
+}
+
+// (table with key steps, initial scales of a grid, segments, groups, choices by group); None where no key
+// step keeps the bound or a group fails. With `grid_steps` (tracks) the groups are a grid in time.
+std::optional<Encoded>
+keysine_encode(const Skeleton& skeleton, Rotations rotations, Translations translations,
+			   Array<int32_t, nb::shape<-1, 13>> table, Array<float, nb::shape<16, 8, 8, 40>> rates,
+			   double unit, double fine, double basis_grid, int32_t tempo, size_t group_count,
+			   size_t groups_per_segment, bool first_frame_alone, int32_t splits, const Settings& settings,
+			   size_t threads, Predictors predictors, const std::optional<std::vector<uint8_t>>& grid_steps,
+			   const std::optional<std::vector<double>>& shares, const std::vector<int8_t>& choices)
+{
+	Task task = {unit,	 fine,		 basis_grid, tempo,	 group_count, groups_per_segment, first_frame_alone,
+				 splits, predictors, grid_steps, shares, choices};
+	return encode_clip(skeleton, rotations, translations, table, rates, task, settings, threads, nullptr);
+}
+
+// What the encoder sees of a clip: coefficients as they should be and as they are, their steps (3, channels,
+// frames), their paces (frames), and the bytes of all groups; None where it fails.
+using Watched = std::tuple<NewArray<float, 3>, NewArray<int32_t, 1>, size_t>;
+
+std::optional<Watched> keysine_watch(const Skeleton& skeleton, Rotations rotations, Translations translations,
+									 Array<int32_t, nb::shape<-1, 13>> table,
+									 Array<float, nb::shape<16, 8, 8, 40>> rates, double unit, double fine,
+									 double basis_grid, int32_t tempo, size_t group_count,
+									 size_t groups_per_segment, bool first_frame_alone, int32_t splits,
+									 const Settings& settings, size_t threads, Predictors predictors)
+{
+	Seen seen;
+	Task task = {
+		unit,	fine,		basis_grid,	  tempo,		group_count, groups_per_segment, first_frame_alone,
+		splits, predictors, std::nullopt, std::nullopt, {}};
+	auto made = encode_clip(skeleton, rotations, translations, table, rates, task, settings, threads, &seen);
+	if (!made)
+		return std::nullopt;
+	size_t size = 0;
+	for (const nb::bytes& group : std::get<3>(*made))
+		size += group.size();
+	size_t frames = rotations.shape(0), channels = seen.wanted.size() / frames;
+	auto found = new_array<float, 3>({3, channels, frames});
+	std::copy(seen.wanted.begin(), seen.wanted.end(), found.data());
+	std::copy(seen.series.begin(), seen.series.end(), found.data() + channels * frames);
+	std::copy(seen.steps.begin(), seen.steps.end(), found.data() + 2 * channels * frames);
+	auto paces = new_array<int32_t, 1>({frames});
+	std::copy(seen.paces.begin(), seen.paces.end(), paces.data());
+	return Watched(found, paces, size);
 }
 
 // Means (J, 4) and axes (J, 3, 3), transposed, of the joints whose rotations are vectors; zero for others.
@@ -293,16 +406,14 @@ void check_head(mocpack_Status status, const mocpack_Fault& fault)
 	check_status(status, "the head of a keysine payload");
 }
 
-// Of a head that is not read yet: blocks, blocks of a group, groups of a segment, layers, and whether the
-// first frame is alone.
-std::tuple<size_t, size_t, size_t, size_t, bool> keysine_peek(nb::bytes data, size_t frames)
+// Of a head that is not read yet: groups, groups of a segment, layers, and whether the first frame is alone.
+std::tuple<size_t, size_t, size_t, bool> keysine_peek(nb::bytes data, size_t frames)
 {
 	mocpack_KeysineLayout layout{};
 	mocpack_Fault fault = {};
 	const uint8_t* src = static_cast<const uint8_t*>(data.data());
 	check_head(mocpack_keysine_peek(src, data.size(), frames, &layout, &fault), fault);
-	return {layout.block_count, layout.blocks_per_group, layout.groups_per_segment, layout.layer_count,
-			layout.first_frame_alone != 0};
+	return {layout.group_count, layout.groups_per_segment, layout.layer_count, layout.first_frame_alone != 0};
 }
 
 // A head, parsed; the skeleton must outlive it.
@@ -317,6 +428,7 @@ struct OpenHead
 	OpenHead(const Skeleton& skeleton_, nb::bytes data, size_t frames) : skeleton(skeleton_)
 	{
 		const uint8_t* src = static_cast<const uint8_t*>(data.data());
+		memory = allocate(mocpack_keysine_head_memory(src, data.size(), skeleton.view.joint_count, frames));
 		mocpack_Fault fault = {};
 		memory = allocate(mocpack_keysine_head_memory(src, data.size(), skeleton.view.joint_count, frames));
 		mocpack_Status status =
@@ -348,9 +460,18 @@ struct OpenHead
 		return std::vector<uint32_t>(layout.sizes, layout.sizes + parts);
 	}
 
-	std::vector<uint8_t> refined() const
+	// Of the keys alone, then of each layer but the last, as they are stated.
+	std::vector<uint8_t> errors() const
 	{
-		return std::vector<uint8_t>(fields.refined, fields.refined + layout.layer_count - 1);
+		return std::vector<uint8_t>(fields.errors, fields.errors + layout.layer_count);
+	}
+
+	NewArray<int32_t, 2> predictors() const
+	{
+		auto found = new_array<int32_t, 2>({fields.predictor_count, 4});
+		const int32_t* own = mocpack_keysine_predictors(view);
+		std::copy(own, own + found.size(), found.data());
+		return found;
 	}
 
 	// Of a grid in time, else empty.
@@ -404,8 +525,8 @@ std::vector<int32_t> decode_keys(const OpenHead& head, const uint8_t* src, size_
 								 size_t count, size_t threads)
 {
 	const mocpack_KeysineLayout& l = head.layout;
-	size_t blocks = l.blocks_per_group * l.groups_per_segment;
-	size_t start = first * blocks, stop = std::min(l.block_count, (first + count) * blocks);
+	size_t groups = l.groups_per_segment;
+	size_t start = first * groups, stop = std::min(l.group_count, (first + count) * groups);
 	if (size < sum_of(l.sizes + first, count))
 		check_status(MOCPACK_TRUNCATED, "keysine key segments");
 	std::vector<int32_t> keys((stop - start + 1) * l.channel_count);
@@ -416,7 +537,7 @@ std::vector<int32_t> decode_keys(const OpenHead& head, const uint8_t* src, size_
 	in_threads(count, threads, mocpack_keysine_segment_scratch(head.view),
 			   [&](size_t i, void* scratch)
 			   {
-				   size_t from = i * blocks, own = std::min(blocks, stop - start - from) + 1;
+				   size_t from = i * groups, own = std::min(groups, stop - start - from) + 1;
 				   std::vector<int32_t> part(own * l.channel_count);
 				   int found = mocpack_keysine_decode_segment(head.view, own, src + offsets[i],
 															  l.sizes[first + i], part.data(), scratch);
@@ -495,19 +616,15 @@ Motion keysine_decode(const OpenHead& head, nb::bytes segments, const std::vecto
 	if (shifts && (shifts->size() != l.track_count || l.layer_count != 1 || layers.size() != 1 || wanted))
 		throw nb::value_error("shifts are for all tracks of one layer");
 	Parts parts(l, layers, first, count);
-	size_t first_block = first * l.blocks_per_group;
-	size_t last_block = std::min(l.block_count, (first + count) * l.blocks_per_group);
-	size_t start = mocpack_keysine_key_frame(head.view, first_block);
-	size_t frames = mocpack_keysine_key_frame(head.view, last_block) - start + 1;
+	size_t start = mocpack_keysine_key_frame(head.view, first);
+	size_t frames = mocpack_keysine_key_frame(head.view, first + count) - start + 1;
 	Columns columns(head.skeleton.view, wanted);
 	size_t joints = columns.view.rotation_count, moving = columns.view.translation_count;
 	Failures failures;
 	const uint8_t* key_src = static_cast<const uint8_t*>(segments.data());
 	size_t key_size = segments.size();
 	std::vector<int32_t> keys = decode_keys(head, key_src, key_size, first_segment, segment_count, threads);
-	const int32_t* own_keys =
-		keys.data() +
-		(first_block - first_segment * l.groups_per_segment * l.blocks_per_group) * l.channel_count;
+	const int32_t* own_keys = keys.data() + (first - first_segment * l.groups_per_segment) * l.channel_count;
 	auto rotations = new_array<double, 3>({frames, joints, 4});
 	auto translations = new_array<double, 3>({frames, moving, 3});
 	{
@@ -516,9 +633,8 @@ Motion keysine_decode(const OpenHead& head, nb::bytes segments, const std::vecto
 		in_threads(count, threads, mocpack_keysine_group_scratch(head.view),
 				   [&](size_t i, void* scratch)
 				   {
-					   size_t block = i * l.blocks_per_group;
-					   size_t frame = mocpack_keysine_key_frame(head.view, first_block + block) - start;
-					   const int32_t* key = own_keys + block * l.channel_count;
+					   size_t frame = mocpack_keysine_key_frame(head.view, first + i) - start;
+					   const int32_t* key = own_keys + i * l.channel_count;
 					   const uint8_t* const* bytes = parts.bytes.data() + i * layers.size();
 					   const size_t* sizes = parts.sizes.data() + i * layers.size();
 					   double *turns = turn + 4 * frame * joints, *places = place + 3 * frame * moving;
@@ -530,9 +646,8 @@ Motion keysine_decode(const OpenHead& head, nb::bytes segments, const std::vecto
 																		 turns, places, scratch);
 					   failures.note(first + i, found);
 				   });
-		mocpack_keysine_pose(head.view, own_keys + (last_block - first_block) * l.channel_count,
-							 &columns.view, turn + 4 * (frames - 1) * joints,
-							 place + 3 * (frames - 1) * moving);
+		mocpack_keysine_pose(head.view, own_keys + count * l.channel_count, &columns.view,
+							 turn + 4 * (frames - 1) * joints, place + 3 * (frames - 1) * moving);
 	}
 	failures.check("keysine group");
 	return {rotations, translations};
@@ -544,7 +659,7 @@ Motion keysine_poses(const OpenHead& head, nb::bytes segments)
 	const mocpack_KeysineLayout& l = head.layout;
 	const uint8_t* src = static_cast<const uint8_t*>(segments.data());
 	std::vector<int32_t> keys = decode_keys(head, src, segments.size(), 0, l.segment_count, 1);
-	size_t count = l.block_count + 1, joints = head.skeleton.view.joint_count,
+	size_t count = l.group_count + 1, joints = head.skeleton.view.joint_count,
 		   moving = head.skeleton.view.translated_count;
 	auto rotations = new_array<double, 3>({count, joints, 4});
 	auto translations = new_array<double, 3>({count, moving, 3});
@@ -555,35 +670,56 @@ Motion keysine_poses(const OpenHead& head, nb::bytes segments)
 }
 
 // The coded part of a head.
-nb::bytes keysine_encode_head(int32_t model, const Skeleton& skeleton,
+nb::bytes keysine_encode_head(const Skeleton& skeleton, uint32_t mode, uint32_t fine_bits,
+							  uint32_t basis_bits, uint32_t tempo, float unit, uint32_t group_count,
+							  uint32_t groups_per_segment, std::vector<uint8_t> errors,
 							  Array<int32_t, nb::shape<-1, 13>> table, std::vector<uint32_t> sizes,
-							  size_t segment_count, Array<uint8_t, nb::ndim<2>> shifts,
+							  Predictors predictors, Array<uint8_t, nb::ndim<2>> shifts,
 							  std::vector<uint8_t> grid_steps, std::vector<uint8_t> initial_scales)
 {
-	if (table.shape(0) != skeleton.view.joint_count || segment_count > sizes.size())
-		throw nb::value_error("table or sizes do not fit");
+	size_t joints = skeleton.view.joint_count, layers = errors.size();
+	if (table.shape(0) != joints || layers < 1 || layers > MOCPACK_KEYSINE_MOST_LAYERS ||
+		shifts.shape(0) + 1 != layers || shifts.shape(1) > 2 * joints)
+		throw nb::value_error("table or layers do not fit");
+	mocpack_KeysineFields fields = {mode,
+									uint32_t(layers),
+									fine_bits,
+									basis_bits,
+									tempo,
+									unit,
+									group_count,
+									groups_per_segment,
+									uint32_t(predictors.shape(0)),
+									{}};
+	std::copy(errors.begin(), errors.end(), fields.errors);
 	std::vector<int32_t> own(table.data(), table.data() + table.size());
-	std::vector<uint8_t> own_shifts(shifts.data(), shifts.data() + shifts.size());
+	std::vector<int32_t> own_predictors(predictors.data(), predictors.data() + predictors.size());
+	std::vector<uint8_t> own_shifts(2 * joints * layers); // at least as many as there are tracks
+	std::copy(shifts.data(), shifts.data() + shifts.size(), own_shifts.begin());
+	grid_steps.resize(grid_steps.empty() ? 0 : 2 * joints);
+	initial_scales.resize(7 * joints);
 	std::vector<uint8_t> dst(
-		64 + 8 * (own.size() + sizes.size() + shifts.size() + grid_steps.size() + initial_scales.size()));
-	Memory scratch = allocate(mocpack_keysine_models_size());
+		256 + 8 * (own.size() + sizes.size() + own_shifts.size() + 9 * joints + own_predictors.size()));
+	Memory scratch = allocate(mocpack_keysine_head_scratch(joints, sizes.size(), predictors.shape(0)));
 	size_t size = mocpack_keysine_encode_head(
-		model, &skeleton.view, own.data(), sizes.data(), segment_count, sizes.size() - segment_count,
-		own_shifts.data(), shifts.shape(0), grid_steps.empty() ? shifts.shape(1) : grid_steps.size(),
-		grid_steps.empty() ? nullptr : grid_steps.data(), initial_scales.data(), initial_scales.size(),
+		&fields, &skeleton.view, own.data(), sizes.data(), sizes.size(), own_predictors.data(),
+		own_shifts.data(), grid_steps.empty() ? nullptr : grid_steps.data(), initial_scales.data(),
 		dst.data(), dst.size(), start_of(scratch));
 	if (!size)
-		throw nb::value_error("shifts, grid steps or initial scales are out of range");
+		throw nb::value_error("predictors, shifts, grid steps or initial scales are out of range");
 	return nb::bytes(dst.data(), size);
 }
 
 // The groups of a payload of one layer as several: (layers, groups).
-std::vector<Bytes> keysine_split(const OpenHead& head, nb::bytes groups, Array<uint8_t, nb::ndim<2>> shifts)
+std::vector<Bytes> keysine_split(const OpenHead& head, nb::bytes segments, nb::bytes groups,
+								 Array<uint8_t, nb::ndim<2>> shifts)
 {
 	const mocpack_KeysineLayout& l = head.layout;
 	if (shifts.shape(1) != l.track_count)
 		throw nb::value_error("shifts must be (layers - 1, tracks)");
 	Parts parts(l, {groups}, 0, l.group_count);
+	const uint8_t* key_src = static_cast<const uint8_t*>(segments.data());
+	std::vector<int32_t> keys = decode_keys(head, key_src, segments.size(), 0, l.segment_count, 1);
 	size_t count = shifts.shape(0) + 1;
 	std::vector<Bytes> layers(count);
 	std::vector<size_t> sizes(count);
@@ -591,8 +727,9 @@ std::vector<Bytes> keysine_split(const OpenHead& head, nb::bytes groups, Array<u
 	for (size_t i = 0; i < l.group_count; ++i)
 	{
 		std::vector<uint8_t> dst(2 * parts.sizes[i] + 4096 + 64 * count);
-		check_status(mocpack_keysine_split(head.view, i, parts.bytes[i], parts.sizes[i], shifts.data(), count,
-										   dst.data(), dst.size(), sizes.data(), start_of(scratch)),
+		check_status(mocpack_keysine_split(head.view, i, keys.data() + i * l.channel_count, parts.bytes[i],
+										   parts.sizes[i], shifts.data(), count, dst.data(), dst.size(),
+										   sizes.data(), start_of(scratch)),
 					 ("keysine group " + std::to_string(i)).c_str());
 		const uint8_t* at = dst.data();
 		for (size_t layer = 0; layer < count; at += sizes[layer++])
@@ -601,66 +738,58 @@ std::vector<Bytes> keysine_split(const OpenHead& head, nb::bytes groups, Array<u
 	return layers;
 }
 
-// States, weights and single states of the models as they start, for the decoder in Python.
-using Start = std::tuple<NewArray<uint32_t, 1>, NewArray<int32_t, 1>, NewArray<uint32_t, 1>>;
-
-Start keysine_start(int32_t model)
-{
-	size_t counts[3];
-	mocpack_keysine_model_counts(counts);
-	auto states = new_array<uint32_t, 1>({counts[0]});
-	auto weights = new_array<int32_t, 1>({counts[1]});
-	auto singles = new_array<uint32_t, 1>({counts[2]});
-	Memory scratch = allocate(mocpack_keysine_models_size());
-	mocpack_keysine_model_start(model, states.data(), weights.data(), singles.data(), start_of(scratch));
-	return {states, weights, singles};
-}
-
-// Lets `models` (as keysine_models gives them) follow a payload; returns bits of keys and of groups. With
-// `fresh`, each segment and group starts from a copy instead, and `models` stays as it is.
-std::tuple<double, double> keysine_learn(const OpenHead& head, nb::bytes segments, nb::bytes groups,
-										 MutableArray<uint8_t, nb::ndim<1>> models,
-										 MutableArray<double, nb::ndim<1>> counts, int32_t count_limit,
-										 bool fresh)
+// Everything that a payload of one layer codes, for training: tracks (channels, first channel, parent,
+// family), keys at the ends of groups, and of each group its keys, steps, coefficients, lengths and tempo.
+nb::tuple keysine_symbols(const OpenHead& head, nb::bytes segments, nb::bytes groups)
 {
 	const mocpack_KeysineLayout& l = head.layout;
-	size_t size = mocpack_keysine_models_size();
-	if (models.size() != size || counts.size() != 16 * 8 * 8 * 40)
-		throw nb::value_error("models or counts of the wrong size");
-	std::vector<uint32_t> own((size + 3) / 4);
-	auto start = [&]() -> void*
-	{
-		if (!fresh)
-			return models.data();
-		std::copy(models.data(), models.data() + size, reinterpret_cast<uint8_t*>(own.data()));
-		return own.data();
-	};
 	const uint8_t* key_src = static_cast<const uint8_t*>(segments.data());
-	const uint8_t* src = static_cast<const uint8_t*>(groups.data());
 	std::vector<int32_t> keys = decode_keys(head, key_src, segments.size(), 0, l.segment_count, 1);
-	Memory scratch =
-		allocate(mocpack_keysine_group_scratch(head.view) + mocpack_keysine_segment_scratch(head.view));
-	size_t blocks = l.blocks_per_group * l.groups_per_segment;
-	double key_bits = mocpack_keysine_learn_head(head.view, start()), group_bits = 0;
-	for (size_t i = 0; i < l.segment_count; ++i)
-		key_bits += mocpack_keysine_learn_segment(head.view, keys.data() + i * blocks * l.channel_count,
-												  std::min(blocks, l.block_count - i * blocks) + 1, start(),
-												  count_limit, start_of(scratch));
+	auto edges = new_array<int32_t, 2>({l.group_count + 1, l.channel_count});
+	std::copy(keys.begin(), keys.end(), edges.data());
+	Parts parts(l, {groups}, 0, l.group_count);
+	Memory scratch = allocate(mocpack_keysine_group_scratch(head.view));
+	nb::list tracks, found;
+	for (size_t t = 0; t < l.track_count; ++t)
+	{
+		int32_t row[4];
+		mocpack_keysine_track(head.view, t, row);
+		tracks.append(nb::make_tuple(row[0], row[1], row[2], row[3]));
+	}
 	for (size_t i = 0; i < l.group_count; ++i)
 	{
-		uint32_t bytes = l.sizes[l.segment_count + i];
-		group_bits += mocpack_keysine_learn_group(head.view, i, src, bytes, start(), count_limit,
-												  counts.data(), start_of(scratch));
-		src += bytes;
+		mocpack_KeysineGroup g = {};
+		auto read = [&]
+		{
+			check_status(mocpack_keysine_group_symbols(head.view, i, keys.data() + i * l.channel_count,
+													   parts.bytes[i], parts.sizes[i], &g, start_of(scratch)),
+						 "a keysine group");
+		};
+		read();
+		auto own = new_array<int32_t, 2>({g.blocks + 1, l.channel_count});
+		auto steps = new_array<int32_t, 2>({l.track_count, g.blocks});
+		auto values = new_array<int32_t, 3>({l.channel_count, g.blocks, g.longest});
+		auto lengths = new_array<int32_t, 1>({g.blocks});
+		g.keys = own.data(), g.steps = steps.data(), g.values = values.data(), g.lengths = lengths.data();
+		read();
+		found.append(nb::make_tuple(own, steps, values, lengths, g.tempo));
 	}
-	return {key_bits, group_bits};
+	return nb::make_tuple(tracks, edges, found);
 }
 
-NewArray<uint8_t, 1> keysine_models(int32_t model)
+// The static tables by name, flat, for the decoder in Python.
+nb::dict keysine_tables()
 {
-	auto models = new_array<uint8_t, 1>({mocpack_keysine_models_size()});
-	mocpack_keysine_models_start(model, models.data());
-	return models;
+	nb::dict tables;
+	mocpack_KeysineTable table;
+	for (size_t i = 0; mocpack_keysine_trained(i, &table); ++i)
+	{
+		auto numbers = new_array<int32_t, 1>({table.size});
+		for (size_t k = 0; k < table.size; ++k)
+			numbers.data()[k] = table.starts ? int32_t(table.starts[k]) : table.weights[k];
+		tables[table.name] = numbers;
+	}
+	return tables;
 }
 
 } // namespace
@@ -673,6 +802,7 @@ void register_keysine(nb::module_& m)
 	m.attr("KEYSINE_UNIT_STEP") = int(MOCPACK_KEYSINE_UNIT_STEP);
 	m.attr("KEYSINE_LONGEST_BLOCK") = int(MOCPACK_KEYSINE_LONGEST_BLOCK);
 	m.attr("KEYSINE_LONGEST_GROUP") = int(MOCPACK_KEYSINE_LONGEST_GROUP);
+	m.attr("KEYSINE_MOST_SPLITS") = int(MOCPACK_KEYSINE_MOST_SPLITS);
 	m.attr("KEYSINE_MOST_LAYERS") = int(MOCPACK_KEYSINE_MOST_LAYERS);
 	m.attr("KEYSINE_MOST_SHIFT") = int(MOCPACK_KEYSINE_MOST_SHIFT);
 	m.attr("KEYSINE_MOST_GRID_CHANNELS") = int(MOCPACK_KEYSINE_MOST_GRID_CHANNELS);
@@ -692,36 +822,37 @@ void register_keysine(nb::module_& m)
 		.def(nb::init<const Skeleton&, nb::bytes, size_t>(), "skeleton"_a, "data"_a, "frame_count"_a,
 			 nb::keep_alive<1, 2>())
 		.def_prop_ro("size", [](const OpenHead& h) { return h.layout.head_size; })
-		.def_prop_ro("model", [](const OpenHead& h) { return h.fields.model; })
+		.def_prop_ro("mode", [](const OpenHead& h) { return h.fields.mode; })
 		.def_prop_ro("fine_bits", [](const OpenHead& h) { return h.fields.fine_bits; })
 		.def_prop_ro("basis_bits", [](const OpenHead& h) { return h.fields.basis_bits; })
-		.def_prop_ro("coarse", [](const OpenHead& h) { return h.fields.coarse; })
 		.def_prop_ro("tempo", [](const OpenHead& h) { return h.fields.tempo; })
 		.def_prop_ro("unit", [](const OpenHead& h) { return h.fields.unit; })
-		.def_prop_ro("grid", [](const OpenHead& h) { return h.fields.grid != 0; })
-		.def_prop_ro("thorough", [](const OpenHead& h) { return h.fields.thorough != 0; })
-		.def_prop_ro("block_count", [](const OpenHead& h) { return h.layout.block_count; })
-		.def_prop_ro("blocks_per_group", [](const OpenHead& h) { return h.layout.blocks_per_group; })
+		.def_prop_ro("group_count", [](const OpenHead& h) { return h.layout.group_count; })
 		.def_prop_ro("groups_per_segment", [](const OpenHead& h) { return h.layout.groups_per_segment; })
-		.def_prop_ro("first_frame_alone", [](const OpenHead& h) { return h.layout.first_frame_alone != 0; })
 		.def_prop_ro("table", &OpenHead::table, nb::rv_policy::move)
 		.def_prop_ro("shifts", &OpenHead::shifts, nb::rv_policy::move)
 		.def_prop_ro("sizes", &OpenHead::sizes)
-		.def_prop_ro("refined", &OpenHead::refined)
+		.def_prop_ro("errors", &OpenHead::errors)
+		.def_prop_ro("predictors", &OpenHead::predictors, nb::rv_policy::move)
 		.def_prop_ro("grid_steps", &OpenHead::grid_steps)
 		.def_prop_ro("initial_scales", &OpenHead::initial_scales);
 	m.def("keysine_axes", &keysine_axes, "skeleton"_a, "table"_a, "unit"_a, "fine"_a, "basis_grid"_a);
-	m.def("keysine_models", &keysine_models, "model"_a);
-	m.def("keysine_learn", &keysine_learn, "head"_a, "segments"_a, "groups"_a, "models"_a, "counts"_a,
-		  "count_limit"_a, "fresh"_a);
-	m.def("keysine_encode_head", &keysine_encode_head, "model"_a, "skeleton"_a, "table"_a, "sizes"_a,
-		  "segment_count"_a, "shifts"_a, "grid_steps"_a, "initial_scales"_a);
-	m.def("keysine_split", &keysine_split, "head"_a, "groups"_a, "shifts"_a);
-	m.def("keysine_start", &keysine_start, "model"_a);
+	m.def("keysine_symbols", &keysine_symbols, "head"_a, "segments"_a, "groups"_a,
+		  nb::sig("def keysine_symbols(head: KeysineHead, segments: bytes, groups: bytes) -> "
+				  "tuple[object, object, object]"));
+	m.def("keysine_tables", &keysine_tables, nb::sig("def keysine_tables() -> dict[str, list[int]]"));
+	m.def("keysine_encode_head", &keysine_encode_head, "skeleton"_a, "mode"_a, "fine_bits"_a, "basis_bits"_a,
+		  "tempo"_a, "unit"_a, "group_count"_a, "groups_per_segment"_a, "errors"_a, "table"_a, "sizes"_a,
+		  "predictors"_a, "shifts"_a, "grid_steps"_a, "initial_scales"_a);
+	m.def("keysine_split", &keysine_split, "head"_a, "segments"_a, "groups"_a, "shifts"_a);
 	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "rotations"_a, "translations"_a, "table"_a,
-		  "rates"_a, "unit"_a, "fine"_a, "basis_grid"_a, "model"_a, "tempo"_a, "block_count"_a,
-		  "blocks_per_group"_a, "groups_per_segment"_a, "first_frame_alone"_a, "settings"_a, "threads"_a,
-		  "grid_steps"_a.none() = nb::none(), "shares"_a.none() = nb::none());
+		  "rates"_a, "unit"_a, "fine"_a, "basis_grid"_a, "tempo"_a, "group_count"_a, "groups_per_segment"_a,
+		  "first_frame_alone"_a, "splits"_a, "settings"_a, "threads"_a, "predictors"_a,
+		  "grid_steps"_a.none() = nb::none(), "shares"_a.none() = nb::none(),
+		  "choices"_a = std::vector<int8_t>());
+	m.def("keysine_watch", &keysine_watch, "skeleton"_a, "rotations"_a, "translations"_a, "table"_a,
+		  "rates"_a, "unit"_a, "fine"_a, "basis_grid"_a, "tempo"_a, "group_count"_a, "groups_per_segment"_a,
+		  "first_frame_alone"_a, "splits"_a, "settings"_a, "threads"_a, "predictors"_a);
 	m.def("keysine_decode", &keysine_decode, "head"_a, "segments"_a, "layers"_a, "first"_a, "count"_a,
 		  "threads"_a, "joints"_a.none() = nb::none(), "shifts"_a.none() = nb::none());
 	m.def("keysine_poses", &keysine_poses, "head"_a, "segments"_a);

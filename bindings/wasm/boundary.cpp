@@ -72,32 +72,30 @@ bool sound(const mocpack_Skeleton& s)
 		   increasing(s.translated_joints, s.translated_count, s.joint_count, 1);
 }
 
-uint64_t blocks_per_segment(const mocpack_KeysineLayout& l)
+uint64_t groups_per_segment(const mocpack_KeysineLayout& l)
 {
-	uint64_t blocks = uint64_t(l.blocks_per_group) * l.groups_per_segment;
-	return blocks < l.block_count ? blocks : l.block_count;
+	return l.groups_per_segment < l.group_count ? l.groups_per_segment : l.group_count;
 }
 
 // Frames of the longest group, the key at its end included.
 uint64_t longest_group(const mocpack_KeysineLayout& l)
 {
-	uint64_t blocks = l.blocks_per_group < l.block_count ? l.blocks_per_group : l.block_count;
-	uint64_t even = l.block_count - l.first_frame_alone,
+	uint64_t even = l.group_count - l.first_frame_alone,
 			 intervals = clip.frame_count - 1 - l.first_frame_alone;
-	return l.block_count ? blocks * ((intervals + even - 1) / even) + 1 : 1;
+	return l.group_count ? (intervals + even - 1) / even + 1 : 1;
 }
 
 mocpack_Status take_rooms()
 {
 	const mocpack_KeysineLayout& l = clip.layout;
-	const uint64_t frames = longest_group(l), padding = 8 * uint64_t(l.blocks_per_group);
+	const uint64_t frames = longest_group(l), padding = 16 << MOCPACK_KEYSINE_MOST_SPLITS;
 	// sizes that the core counts in 32 bits must stay far from wrapping
 	if (l.channel_count * (frames + padding) * sizeof(int32_t) > LARGEST_PIECE)
 		return MOCPACK_NO_MEMORY;
 	size_t for_group = mocpack_keysine_group_scratch(clip.head);
 	size_t for_segment = mocpack_keysine_segment_scratch(clip.head);
 	clip.scratch = take(for_group > for_segment ? for_group : for_segment);
-	clip.keys = static_cast<int32_t*>(take((blocks_per_segment(l) + 1) * l.channel_count * sizeof(int32_t)));
+	clip.keys = static_cast<int32_t*>(take((groups_per_segment(l) + 1) * l.channel_count * sizeof(int32_t)));
 	clip.rotations = static_cast<double*>(take(frames * clip.skeleton.joint_count * 4 * sizeof(double)));
 	clip.translations =
 		static_cast<double*>(take(frames * clip.skeleton.translated_count * 3 * sizeof(double)));
@@ -197,7 +195,7 @@ EXPORT(read_segment) int32_t read_segment(uint32_t segment, const uint8_t* src, 
 	clip.segment = NO_SEGMENT;
 	if (segment >= l.segment_count || size != l.sizes[segment])
 		return MOCPACK_TRUNCATED;
-	uint64_t most = blocks_per_segment(l), left = l.block_count - segment * most;
+	uint64_t most = groups_per_segment(l), left = l.group_count - segment * most;
 	mocpack_Status status = mocpack_keysine_decode_segment(clip.head, size_t(left < most ? left : most) + 1,
 														   src, size, clip.keys, clip.scratch);
 	clip.segment = status == MOCPACK_OK ? segment : NO_SEGMENT;
@@ -218,9 +216,9 @@ EXPORT(read_group) int32_t read_group(uint32_t group, const uint8_t* src, uint32
 	Layers layers;
 	if (!find_layers(group, src, size, &layers))
 		return MOCPACK_TRUNCATED;
-	size_t first = group * l.blocks_per_group, end = last ? l.block_count : first + l.blocks_per_group;
-	const int32_t* keys = clip.keys + (first - clip.segment * blocks_per_segment(l)) * l.channel_count;
-	size_t frames = mocpack_keysine_key_frame(clip.head, end) - mocpack_keysine_key_frame(clip.head, first);
+	const int32_t* keys = clip.keys + (group - clip.segment * groups_per_segment(l)) * l.channel_count;
+	size_t end = l.group_count ? group + 1 : 0;
+	size_t frames = mocpack_keysine_key_frame(clip.head, end) - mocpack_keysine_key_frame(clip.head, group);
 	mocpack_Status status = MOCPACK_OK;
 	if (frames)
 		status = mocpack_keysine_decode_group(clip.head, group, keys, layers.src, layers.sizes, l.layer_count,
@@ -229,7 +227,7 @@ EXPORT(read_group) int32_t read_group(uint32_t group, const uint8_t* src, uint32
 		return status;
 	if (last)
 	{
-		mocpack_keysine_pose(clip.head, keys + (end - first) * l.channel_count, nullptr,
+		mocpack_keysine_pose(clip.head, keys + (end - group) * l.channel_count, nullptr,
 							 clip.rotations + 4 * frames * clip.skeleton.joint_count,
 							 clip.translations + 3 * frames * clip.skeleton.translated_count);
 		++frames;

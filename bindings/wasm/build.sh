@@ -9,13 +9,10 @@ core=$here/../../core
 work=$here/../../build/wasm
 mkdir -p "$work" "$(dirname "$out")"
 
-${CXX:-c++} -std=c++17 -O1 -I"$core/include" -I"$core/src" "$here/pack_trained.cpp" -o "$work/pack_trained"
-"$work/pack_trained" >"$work/trained.inc"
-
 options="-std=c++17 -fno-exceptions -fno-rtti -ffp-contract=off -Wall -Wextra -Wshadow -Werror
-  -DMOCPACK_TABLES_AT_START -I$core/include -I$core/src -I$work"
+  -DMOCPACK_TABLES_AT_START -I$core/include -I$core/src"
 # small but for the loops over frames, which is where the time goes
-small="$here/boundary.cpp $here/models.cpp $here/maths.cpp $core/src/keysine/decode/head.cpp
+small="$here/boundary.cpp $here/logistic.cpp $here/maths.cpp $core/src/keysine/decode/head.cpp
   $core/src/keysine/decode/plan.cpp $core/src/keysine/decode/decode.cpp $core/src/keysine/decode/grid.cpp $core/src/kernels/quaternions.cpp"
 fast="$core/src/keysine/decode/curves.cpp $core/src/common/least_squares.cpp"
 objects=

@@ -39,9 +39,11 @@ struct Memory
 	Memory& operator=(const Memory&) = delete;
 };
 
-const size_t JOINTS = 4, FRAMES = 150, BLOCKS = 10, PER_GROUP = 3, PER_SEGMENT = 2, COLUMNS = 13;
+const size_t JOINTS = 4, FRAMES = 150, GROUPS = 5, PER_SEGMENT = 2, COLUMNS = 13;
+const int32_t SPLITS = 2;
 const double BOUND = 0.005;
 const float UNIT = 0.005f;
+const int32_t TEMPO = 32;
 
 // A body with an arm of two bones, one end site, and a leg that stands still.
 struct Body
@@ -51,7 +53,9 @@ struct Body
 	std::vector<double> rotations, translations;
 	std::vector<float> rates;
 	std::vector<int32_t> table;
-	size_t per_group = PER_GROUP, mode = 0;
+	uint32_t mode = 0;
+	// the arm's second bone after its first, and after the root: all frequencies, and slow ones
+	std::vector<int32_t> predictors = {7, 3, 0, 5, 10, 2, 1, -3, 10, 7, 0, 9};
 	Bytes grid_steps, initial_scales;
 	mocpack_Skeleton skeleton;
 	mocpack_KeysineJob job;
@@ -72,7 +76,8 @@ struct Body
 		}
 		job = mocpack_KeysineJob();
 		job.skeleton = &skeleton, job.rotations = rotations.data(), job.translations = translations.data();
-		job.frame_count = FRAMES, job.block_count = BLOCKS, job.blocks_per_group = PER_GROUP;
+		job.frame_count = FRAMES, job.group_count = GROUPS, job.splits = SPLITS;
+		job.predictors = predictors.data(), job.predictor_count = predictors.size() / 4;
 		job.table = table.data(), job.unit = double(UNIT), job.fine = 1.0 / 1048576,
 		job.basis_grid = 1.0 / 32;
 		mocpack_KeysineSettings& s = job.settings;
@@ -81,13 +86,15 @@ struct Body
 		s.excess_penalty = 60, s.quartic_penalty = 4, s.rounding = 0.33f, s.jitter_penalty = 4,
 		s.jitter_from = 1;
 		s.sweeps = 2, s.repairs = 40, s.coarsest_step = 6, s.finest_step = 11, s.beam_width = 1;
-		job.model = 0, job.tempo = 16, job.rates = rates.data();
+		s.splits = 1, s.split_tries = 2, s.weight_tries = 1;
+		job.tempo = TEMPO, job.rates = rates.data();
 	}
 
 	// Numbers on a grid in time from here on.
 	void take_grid(bool thorough)
 	{
-		per_group = job.blocks_per_group = 1, mode = thorough ? 5 : 1;
+		job.splits = 0, mode = thorough ? 5 : 1;
+		predictors.clear(), job.predictor_count = 0;
 		grid_steps.assign(4, 8), initial_scales.assign(13, 18);
 		job.grid_steps = grid_steps.data(), job.initial_scales = initial_scales.data();
 		job.settings.thorough = thorough, job.settings.beam_width = 3, job.settings.grid_error_penalty = 3;
@@ -133,36 +140,59 @@ struct Payload
 	size_t layers = 1;
 };
 
-Bytes head_of(Body* body, const Payload& payload, uint8_t* shifts, size_t tracks)
+Bytes head_of(Body* body, const Payload& payload, uint8_t* shifts)
 {
 	std::vector<uint32_t> sizes;
 	for (const Bytes& part : payload.segments)
 		sizes.push_back(uint32_t(part.size()));
 	for (const Bytes& part : payload.groups)
 		sizes.push_back(uint32_t(part.size()));
-	Bytes coded(4096), body_bytes;
-	Memory scratch(mocpack_keysine_models_size());
+	size_t predictors = body->predictors.size() / 4;
+	mocpack_KeysineFields fields = {body->mode,
+									uint32_t(payload.layers),
+									20,
+									5,
+									TEMPO,
+									UNIT,
+									uint32_t(GROUPS),
+									uint32_t(PER_SEGMENT),
+									uint32_t(predictors),
+									{9, 3, 3}};
+	Bytes coded(4096);
+	Memory scratch(mocpack_keysine_head_scratch(JOINTS, sizes.size(), predictors));
 	coded.resize(mocpack_keysine_encode_head(
-		0, &body->skeleton, body->table.data(), sizes.data(), payload.segments.size(), payload.groups.size(),
-		shifts, payload.layers - 1, body->mode ? body->grid_steps.size() : tracks,
-		body->mode ? body->grid_steps.data() : nullptr, body->initial_scales.data(),
-		body->initial_scales.size(), coded.data(), coded.size(), scratch.at));
-	for (size_t value :
-		 {(payload.layers - 1) << 4 | body->mode, size_t(0), size_t(20), size_t(5), size_t(9), size_t(16)})
-		body_bytes.push_back(uint8_t(value));
-	uint8_t unit[4];
-	memcpy(unit, &UNIT, 4);
-	body_bytes.insert(body_bytes.end(), unit, unit + 4);
-	for (size_t value : {BLOCKS, body->per_group, PER_SEGMENT})
-		put_varint(&body_bytes, value);
-	body_bytes.resize(body_bytes.size() + payload.layers - 1, 3);
-	body_bytes.insert(body_bytes.end(), coded.begin(), coded.end());
+		&fields, &body->skeleton, body->table.data(), sizes.data(), sizes.size(), body->predictors.data(),
+		shifts, body->mode ? body->grid_steps.data() : nullptr, body->initial_scales.data(), coded.data(),
+		coded.size(), scratch.at));
+	check(!coded.empty(), "a head is written");
 	Bytes head;
-	put_varint(&head, body_bytes.size() + (body_bytes.size() + 3 < 128 ? 3 : 4));
-	head.insert(head.end(), body_bytes.begin(), body_bytes.end());
+	put_varint(&head, coded.size() + (coded.size() + 3 < 128 ? 3 : 4));
+	head.insert(head.end(), coded.begin(), coded.end());
 	head.resize(head.size() + 2);
 	seal_head(&head);
 	return head;
+}
+
+// All keys that groups may have.
+std::vector<int32_t> keys_of(mocpack_KeysineEncoder* encoder, const Body& body)
+{
+	std::vector<int32_t> keys(mocpack_keysine_channel_count(encoder) * ((GROUPS << body.job.splits) + 1));
+	Memory scratch(mocpack_keysine_keys_scratch(encoder));
+	check(mocpack_keysine_encode_keys(encoder, keys.data(), scratch.at) == MOCPACK_OK, "keys keep the bound");
+	return keys;
+}
+
+Bytes group_of(const mocpack_KeysineEncoder* encoder, const Body& body, const std::vector<int32_t>& keys,
+			   size_t g)
+{
+	Memory scratch(mocpack_keysine_group_encode_scratch(encoder));
+	Bytes dst(mocpack_keysine_group_bytes(encoder));
+	size_t size, apart = mocpack_keysine_channel_count(encoder) << body.job.splits;
+	check(mocpack_keysine_encode_group(encoder, g, keys.data() + g * apart, dst.data(), dst.size(), &size,
+									   scratch.at) == MOCPACK_OK,
+		  "a group keeps the bound");
+	dst.resize(size);
+	return dst;
 }
 
 Payload encoded(Body* body)
@@ -171,35 +201,27 @@ Payload encoded(Body* body)
 	Memory memory(mocpack_keysine_encoder_size(&body->job));
 	mocpack_KeysineEncoder* encoder = mocpack_keysine_prepare(&body->job, memory.at);
 	check(encoder != nullptr, "the plan is taken");
-	size_t channels = mocpack_keysine_channel_count(encoder), per_group = body->per_group;
+	size_t channels = mocpack_keysine_channel_count(encoder);
 	check(!body->mode || (channels == body->initial_scales.size() &&
 						  mocpack_keysine_track_count(encoder) == body->grid_steps.size()),
 		  "the grid has as many tracks and channels as the plan");
-	std::vector<int32_t> keys(channels * (BLOCKS + 1));
-	Memory key_scratch(mocpack_keysine_keys_scratch(encoder));
-	check(mocpack_keysine_encode_keys(encoder, keys.data(), key_scratch.at) == MOCPACK_OK,
-		  "keys keep the bound");
-	Memory segment_scratch(mocpack_keysine_segment_encode_scratch(encoder));
-	for (size_t first = 0; first < BLOCKS; first += per_group * PER_SEGMENT)
+	std::vector<int32_t> keys = keys_of(encoder, *body);
+	Memory segment_scratch(mocpack_keysine_segment_encode_scratch(encoder, PER_SEGMENT + 1));
+	for (size_t first = 0; first < GROUPS; first += PER_SEGMENT)
 	{
-		size_t count = std::min(per_group * PER_SEGMENT, BLOCKS - first) + 1;
-		std::vector<int32_t> own(keys.begin() + long(first * channels),
-								 keys.begin() + long((first + count) * channels));
+		size_t count = std::min(PER_SEGMENT, GROUPS - first) + 1;
+		std::vector<int32_t> own(count * channels);
+		for (size_t k = 0; k < count; ++k)
+			std::copy_n(keys.data() + ((first + k) << body->job.splits) * channels, channels,
+						own.data() + k * channels);
 		Bytes dst(64 + 12 * own.size());
 		dst.resize(mocpack_keysine_encode_segment(encoder, own.data(), count, dst.data(), dst.size(),
 												  segment_scratch.at));
 		payload.segments.push_back(dst);
 	}
-	Memory group_scratch(mocpack_keysine_group_encode_scratch(encoder));
-	for (size_t first = 0, g = 0; first < BLOCKS; first += per_group, ++g)
-	{
-		Bytes dst(1 << 16);
-		dst.resize(mocpack_keysine_encode_group(encoder, g, keys.data() + first * channels, dst.data(),
-												dst.size(), group_scratch.at));
-		check(!dst.empty(), "a group keeps the bound");
-		payload.groups.push_back(dst);
-	}
-	payload.head = head_of(body, payload, nullptr, 0);
+	for (size_t g = 0; g < GROUPS; ++g)
+		payload.groups.push_back(group_of(encoder, *body, keys, g));
+	payload.head = head_of(body, payload, nullptr);
 	return payload;
 }
 

@@ -12,6 +12,27 @@
 namespace
 {
 
+// The keys at the ends of groups (groups + 1, channels).
+mocpack_Status keys_at_ends(const mocpack_KeysineHead* head, const Payload& payload,
+							std::vector<int32_t>* keys)
+{
+	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
+	keys->resize((layout.group_count + 1) * layout.channel_count);
+	Memory scratch(mocpack_keysine_segment_scratch(head));
+	for (size_t s = 0; s < layout.segment_count; ++s)
+	{
+		size_t first = s * layout.groups_per_segment;
+		size_t count = std::min(layout.groups_per_segment, layout.group_count - first) + 1;
+		std::vector<int32_t> part(count * layout.channel_count);
+		mocpack_Status status = mocpack_keysine_decode_segment(
+			head, count, payload.segments[s].data(), payload.segments[s].size(), part.data(), scratch.at);
+		if (status != MOCPACK_OK)
+			return status;
+		std::copy(part.begin(), part.end(), keys->begin() + long(first * layout.channel_count));
+	}
+	return MOCPACK_OK;
+}
+
 // The same payload in three layers.
 Payload layered(Body* body, const Payload& single)
 {
@@ -26,18 +47,21 @@ Payload layered(Body* body, const Payload& single)
 		shifts[t] = uint8_t(1 + t % 3);
 	Payload made = {{}, single.segments, std::vector<Bytes>(3 * groups), 3};
 	Memory scratch(mocpack_keysine_split_scratch(head));
+	std::vector<int32_t> keys;
+	check(keys_at_ends(head, single, &keys) == MOCPACK_OK, "keys are read");
 	for (size_t g = 0; g < groups; ++g)
 	{
 		Bytes dst(1 << 16);
 		size_t sizes[3];
-		check(mocpack_keysine_split(head, g, single.groups[g].data(), single.groups[g].size(), shifts.data(),
-									3, dst.data(), dst.size(), sizes, scratch.at) == MOCPACK_OK,
+		check(mocpack_keysine_split(head, g, keys.data() + g * mocpack_keysine_layout(head).channel_count,
+									single.groups[g].data(), single.groups[g].size(), shifts.data(), 3,
+									dst.data(), dst.size(), sizes, scratch.at) == MOCPACK_OK,
 			  "a group is split");
 		const uint8_t* at = dst.data();
 		for (size_t l = 0; l < 3; at += sizes[l++])
 			made.groups[l * groups + g] = Bytes(at, at + sizes[l]);
 	}
-	made.head = head_of(body, made, shifts.data(), tracks);
+	made.head = head_of(body, made, shifts.data());
 	return made;
 }
 
@@ -56,24 +80,15 @@ mocpack_Status decoded(const Body& body, const Payload& payload, size_t layers,
 	if (layout.segment_count != payload.segments.size() ||
 		layout.layer_count * layout.group_count != payload.groups.size())
 		return MOCPACK_TRUNCATED;
-	size_t blocks = layout.blocks_per_group * layout.groups_per_segment;
-	std::vector<int32_t> keys((layout.block_count + 1) * layout.channel_count);
-	Memory segment_scratch(mocpack_keysine_segment_scratch(head));
-	for (size_t s = 0; s < layout.segment_count; ++s)
-	{
-		size_t count = std::min(blocks, layout.block_count - s * blocks) + 1;
-		std::vector<int32_t> part(count * layout.channel_count);
-		status = mocpack_keysine_decode_segment(head, count, payload.segments[s].data(),
-												payload.segments[s].size(), part.data(), segment_scratch.at);
-		if (status != MOCPACK_OK)
-			return status;
-		std::copy(part.begin(), part.end(), keys.begin() + long(s * blocks * layout.channel_count));
-	}
+	std::vector<int32_t> keys;
+	status = keys_at_ends(head, payload, &keys);
+	if (status != MOCPACK_OK)
+		return status;
 	Memory scratch(mocpack_keysine_group_scratch(head));
 	layers = std::min(layers, layout.layer_count);
 	for (size_t g = 0; g < layout.group_count; ++g)
 	{
-		size_t block = g * layout.blocks_per_group, frame = mocpack_keysine_key_frame(head, block);
+		size_t frame = mocpack_keysine_key_frame(head, g);
 		const uint8_t* bytes[16];
 		size_t sizes[16];
 		for (size_t l = 0; l < layers; ++l)
@@ -81,13 +96,13 @@ mocpack_Status decoded(const Body& body, const Payload& payload, size_t layers,
 			const Bytes& part = payload.groups[l * layout.group_count + g];
 			bytes[l] = part.data(), sizes[l] = part.size();
 		}
-		status = mocpack_keysine_decode_group(head, g, keys.data() + block * layout.channel_count, bytes,
-											  sizes, layers, nullptr, rotations->data() + 4 * JOINTS * frame,
+		status = mocpack_keysine_decode_group(head, g, keys.data() + g * layout.channel_count, bytes, sizes,
+											  layers, nullptr, rotations->data() + 4 * JOINTS * frame,
 											  translations->data() + 3 * frame, scratch.at);
 		if (status != MOCPACK_OK)
 			return status;
 	}
-	mocpack_keysine_pose(head, keys.data() + layout.block_count * layout.channel_count, nullptr,
+	mocpack_keysine_pose(head, keys.data() + layout.group_count * layout.channel_count, nullptr,
 						 rotations->data() + 4 * JOINTS * (FRAMES - 1),
 						 translations->data() + 3 * (FRAMES - 1));
 	return MOCPACK_OK;
@@ -138,13 +153,10 @@ void some_joints_are_those_of_all(const Body& body, const Payload& single)
 	mocpack_KeysineHead* head;
 	mocpack_keysine_open(single.head.data(), single.head.size(), &body.skeleton, FRAMES, memory.at, &head,
 						 nullptr);
-	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
-	size_t per_group = body.per_group, key_count = per_group * PER_SEGMENT + 1;
-	std::vector<int32_t> keys(key_count * layout.channel_count);
-	Memory key_scratch(mocpack_keysine_segment_scratch(head)), scratch(mocpack_keysine_group_scratch(head));
-	mocpack_keysine_decode_segment(head, key_count, single.segments[0].data(), single.segments[0].size(),
-								   keys.data(), key_scratch.at);
-	size_t frames = mocpack_keysine_key_frame(head, per_group), size = single.groups[0].size();
+	std::vector<int32_t> keys;
+	check(keys_at_ends(head, single, &keys) == MOCPACK_OK, "keys are read");
+	Memory scratch(mocpack_keysine_group_scratch(head));
+	size_t frames = mocpack_keysine_key_frame(head, 1), size = single.groups[0].size();
 	const uint8_t* bytes = single.groups[0].data();
 	int32_t columns[JOINTS] = {-1, 0, -1, 1}, none[1] = {-1};
 	mocpack_KeysineColumns wanted = {columns, none, 2, 0};

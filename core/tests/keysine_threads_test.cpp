@@ -30,22 +30,17 @@ void groups_are_encoded_on_any_thread(Body* body, const Payload& alone)
 	Memory memory(mocpack_keysine_encoder_size(&body->job));
 	mocpack_KeysineEncoder* encoder = mocpack_keysine_prepare(&body->job, memory.at);
 	size_t channels = mocpack_keysine_channel_count(encoder);
-	std::vector<int32_t> keys(channels * (BLOCKS + 1));
-	Memory key_scratch(mocpack_keysine_keys_scratch(encoder));
-	check(mocpack_keysine_encode_keys(encoder, keys.data(), key_scratch.at) == MOCPACK_OK, "keys are found");
+	std::vector<int32_t> keys = keys_of(encoder, *body);
 	std::vector<Bytes> groups(alone.groups.size());
 	std::vector<std::vector<double>> errors(groups.size(), std::vector<double>(channels));
 	in_threads(groups.size(),
 			   [&](size_t g)
 			   {
 				   Memory scratch(mocpack_keysine_group_encode_scratch(encoder));
-				   const int32_t* own = keys.data() + g * body->per_group * channels;
 				   if (body->mode)
-					   mocpack_keysine_grid_errors(encoder, g, own, errors[g].data(), scratch.at);
-				   Bytes dst(1 << 16);
-				   dst.resize(
-					   mocpack_keysine_encode_group(encoder, g, own, dst.data(), dst.size(), scratch.at));
-				   groups[g] = dst;
+					   mocpack_keysine_grid_errors(encoder, g, keys.data() + g * channels, errors[g].data(),
+												   scratch.at);
+				   groups[g] = group_of(encoder, *body, keys, g);
 			   });
 	check(groups == alone.groups, "groups made side by side are those made one by one");
 }
@@ -58,12 +53,12 @@ void groups_are_decoded_on_any_thread(const Body& body, const Payload& payload)
 							   &head, nullptr) == MOCPACK_OK,
 		  "the head opens");
 	mocpack_KeysineLayout l = mocpack_keysine_layout(head);
-	size_t blocks = l.blocks_per_group * l.groups_per_segment;
+	size_t per = l.groups_per_segment;
 	std::vector<std::vector<int32_t>> keys(l.segment_count);
 	in_threads(l.segment_count,
 			   [&](size_t s)
 			   {
-				   size_t count = std::min(blocks, l.block_count - s * blocks) + 1;
+				   size_t count = std::min(per, l.group_count - s * per) + 1;
 				   keys[s].resize(count * l.channel_count);
 				   Memory scratch(mocpack_keysine_segment_scratch(head));
 				   mocpack_keysine_decode_segment(head, count, payload.segments[s].data(),
@@ -76,10 +71,10 @@ void groups_are_decoded_on_any_thread(const Body& body, const Payload& payload)
 		turns[round].resize(4 * JOINTS * FRAMES), places[round].resize(3 * FRAMES);
 		auto decode = [&](size_t g)
 		{
-			size_t block = g * l.blocks_per_group, frame = mocpack_keysine_key_frame(head, block);
+			size_t frame = mocpack_keysine_key_frame(head, g);
 			const uint8_t* bytes = payload.groups[g].data();
-			size_t size = payload.groups[g].size(), segment = g / l.groups_per_segment;
-			const int32_t* own = keys[segment].data() + (block - segment * blocks) * l.channel_count;
+			size_t size = payload.groups[g].size(), segment = g / per;
+			const int32_t* own = keys[segment].data() + (g - segment * per) * l.channel_count;
 			Memory scratch(mocpack_keysine_group_scratch(head));
 			if (mocpack_keysine_decode_group(head, g, own, &bytes, &size, 1, nullptr,
 											 turns[round].data() + 4 * JOINTS * frame,

@@ -30,12 +30,10 @@ interface Exports {
 /** Where things stand in a payload: the head, then segments, then groups layer by layer. */
 export interface Layout {
   headSize: number;
-  blockCount: number;
-  blocksPerGroup: number;
   groupsPerSegment: number;
   groupCount: number;
   layerCount: number;
-  /** 1 where the first frame is a block by itself. */
+  /** 1 where the first frame is a group by itself. */
   lead: number;
   segmentSizes: Uint32Array;
   /** Layer by layer. */
@@ -59,7 +57,7 @@ interface Running {
   input: { address: number; size: number };
 }
 
-const NUMBERS = 12; // of describe_clip
+const NUMBERS = 10; // of describe_clip
 const FAILURES: Record<number, [ErrorKind, string]> = {
   [-1]: ["truncated", "ends too early"],
   [-2]: ["corrupt", "contradicts its specification"],
@@ -184,11 +182,11 @@ async function instantiate(module: WebAssembly.Module): Promise<Exports> {
 function describe(core: Exports): Layout {
   const { buffer } = core.memory;
   const numbers = new Uint32Array(buffer, core.describe_clip(), NUMBERS);
-  const [headSize, blockCount, blocksPerGroup, groupsPerSegment, segments, groupCount] = numbers;
-  const [sizesAt, , , layerCount, , lead] = numbers.subarray(6);
+  const [headSize, groupCount, groupsPerSegment, segments, sizesAt] = numbers;
+  const [layerCount, , lead] = numbers.subarray(7);
   const sizes = new Uint32Array(buffer, sizesAt, segments + layerCount * groupCount).slice();
   const [segmentSizes, groupSizes] = [sizes.subarray(0, segments), sizes.subarray(segments)];
-  const counts = { blockCount, blocksPerGroup, groupsPerSegment, groupCount, layerCount, lead };
+  const counts = { groupsPerSegment, groupCount, layerCount, lead };
   return { headSize, ...counts, segmentSizes, groupSizes };
 }
 

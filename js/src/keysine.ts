@@ -199,7 +199,7 @@ class KeysineMotion implements Motion {
     const kept = this.kept.get(group);
     if (kept) return copyFrames(kept, out);
     if (this.closed) throw new Error("the motion is closed");
-    const start = this.keyFrame(group * this.layout.blocksPerGroup);
+    const start = this.keyFrame(group);
     const bytes = parts.groups[group - parts.first];
     const segment = this.segmentOf(group);
     const decoded = this.decoder.decode(group, bytes, segment, parts.segments.get(segment)!);
@@ -222,10 +222,10 @@ class KeysineMotion implements Motion {
 
   /** The frame of a key: evenly spread after the lead, rounded half up. */
   private keyFrame(key: number): number {
-    const { blockCount, lead } = this.layout;
-    const last = Math.min(key, blockCount) - lead;
-    if (!blockCount || last < 0) return 0;
-    const even = blockCount - lead;
+    const { groupCount, lead } = this.layout;
+    const last = Math.min(key, groupCount) - lead;
+    if (!groupCount || last < 0) return 0;
+    const even = groupCount - lead;
     return lead + Math.floor((2 * last * (this.frameCount - 1 - lead) + even) / (2 * even));
   }
 
@@ -235,7 +235,7 @@ class KeysineMotion implements Motion {
     let high = this.groupCount - 1;
     while (low < high) {
       const middle = Math.ceil((low + high) / 2);
-      if (this.keyFrame(middle * this.layout.blocksPerGroup) <= frame) low = middle;
+      if (this.keyFrame(middle) <= frame) low = middle;
       else high = middle - 1;
     }
     return low;

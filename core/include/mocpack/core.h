@@ -454,11 +454,12 @@ extern "C"
 	void mocpack_ik_two_bone(const mocpack_Skeleton* skeleton, const mocpack_IkLimb* limbs, size_t limb_count,
 							 const double* shifts, const double* translations, size_t frames, double* scratch,
 							 double* rotations);
-	/* keysine: key poses, sine series between them, mixed contexts (keysine_*.cpp, docs/codecs/keysine.md).
+	/* keysine: key poses, sine series between them, static tables (core/src/keysine,
+	 * docs/codecs/keysine.md).
 	 *
 	 * A payload is a head, key segments and groups, the latter in layers. mocpack_keysine_open reads the
-	 * head; a group is then decoded by itself, given the keys of its segment. All of this is safe on
-	 * untrusted bytes. */
+	 * head; a group is then decoded by itself, given the keys at its ends. All of this is safe on untrusted
+	 * bytes. */
 	typedef struct mocpack_KeysineHead mocpack_KeysineHead;
 
 	// Of a coefficient's step of the same index: what a key's is.
@@ -472,6 +473,7 @@ extern "C"
 		MOCPACK_KEYSINE_UNIT_STEP = 8,		  // index of the step that is the unit itself
 		MOCPACK_KEYSINE_LONGEST_BLOCK = 512,  // frames
 		MOCPACK_KEYSINE_LONGEST_GROUP = 8192, // frames
+		MOCPACK_KEYSINE_MOST_SPLITS = 7,	  // a group has at most 2^7 blocks
 		MOCPACK_KEYSINE_MOST_LAYERS = 16,
 		MOCPACK_KEYSINE_MOST_SHIFT = 8,
 		MOCPACK_KEYSINE_MOST_GRID_CHANNELS = 4096, // each takes a few kilobytes, however short the clip
@@ -482,27 +484,27 @@ extern "C"
 	typedef struct mocpack_KeysineLayout
 	{
 		size_t head_size;
-		size_t block_count; // blocks have a key at either end; a clip of one frame has none
-		size_t blocks_per_group;
+		size_t group_count; // groups have a key at either end; a clip of one frame has none
 		size_t groups_per_segment;
 		size_t segment_count;
-		size_t group_count;
 		const uint32_t* sizes; // (segments + layers * groups), bytes
 		size_t channel_count;
 		size_t track_count;
 		size_t layer_count;
 		const uint8_t* shifts;	  // (layers - 1, tracks)
-		size_t first_frame_alone; // 1 where the first frame is a block by itself
+		size_t first_frame_alone; // 1 where the first frame is a group by itself
 	} mocpack_KeysineLayout;
 
-	// What else a head says; errors are stated as unit * 2^(number / 8).
+	// What a head begins with; errors are stated as unit * 2^(number / 8).
 	typedef struct mocpack_KeysineFields
 	{
-		double unit; // metres
-		int32_t model, fine_bits, basis_bits, tempo;
-		int32_t coarse;			// error of the keys alone
-		const uint8_t* refined; // (layers - 1) errors of the layers but the last
-		int32_t grid, thorough; // whether groups are a grid in time, and how it is predicted
+		uint32_t mode; // 1: a grid in time; 2: the first frame alone; 4: a thorough grid
+		uint32_t layer_count;
+		uint32_t fine_bits, basis_bits; // grids of still values and of axes are 2^-bits
+		uint32_t tempo;					// 64 times half a second over the length of a group
+		float unit;						// metres
+		uint32_t group_count, groups_per_segment, predictor_count;
+		uint8_t errors[MOCPACK_KEYSINE_MOST_LAYERS]; // of the keys alone, then of each layer but the last
 	} mocpack_KeysineFields;
 
 	/* Reads how many parts a payload has, and how long they are, before any memory is taken for them: the
@@ -513,17 +515,18 @@ extern "C"
 	/* Reads the head at the start of `src` into `memory` of mocpack_keysine_head_memory bytes, aligned as
 	 * malloc aligns. `skeleton` must outlive the head. `fault` may be null; it is written where the head is
 	 * corrupt. The memory is 0 where the head cannot be, and mocpack_keysine_open says why without touching
-	 * any. A table of sizes is most of it: at most 68 bytes a frame. */
+	 * any. */
 	size_t mocpack_keysine_head_memory(const uint8_t* src, size_t src_size, size_t joints,
 									   size_t frame_count);
 	mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const mocpack_Skeleton* skeleton,
 										size_t frame_count, void* memory, mocpack_KeysineHead** head,
 										mocpack_Fault* fault);
-	mocpack_KeysineFields mocpack_keysine_fields(const mocpack_KeysineHead* head);
 	mocpack_KeysineLayout mocpack_keysine_layout(const mocpack_KeysineHead* head);
+	mocpack_KeysineFields mocpack_keysine_fields(const mocpack_KeysineHead* head);
 	size_t mocpack_keysine_key_frame(const mocpack_KeysineHead* head, size_t key);
 
-	const int32_t* mocpack_keysine_table(const mocpack_KeysineHead* head); // the plan (J, 13)
+	const int32_t* mocpack_keysine_table(const mocpack_KeysineHead* head);		// the plan (J, 13)
+	const int32_t* mocpack_keysine_predictors(const mocpack_KeysineHead* head); // (predictors, 4)
 	// Of a grid in time, else null: each track's step (tracks), and how far prediction is off at first
 	// (channels), in half octaves of 1/256 step.
 	const uint8_t* mocpack_keysine_grid_steps(const mocpack_KeysineHead* head);
@@ -543,7 +546,7 @@ extern "C"
 		size_t rotation_count, translation_count;
 	} mocpack_KeysineColumns;
 
-	/* Decodes one group, given its keys (blocks + 1, channels), into rotations (T, J, 4) and translations
+	/* Decodes one group, given the keys at its ends (2, channels), into rotations (T, J, 4) and translations
 	 * (T, M, 3) of the frames from its first key up to, but not with, its last. Without layers, the
 	 * motion is what the keys alone give; with some, it is coarser than with all. With columns, only the
 	 * joints that have one are decoded, into rotations (T, rotation_count, 4) and translations (T,
@@ -566,23 +569,29 @@ extern "C"
 	void mocpack_keysine_pose(const mocpack_KeysineHead* head, const int32_t* key,
 							  const mocpack_KeysineColumns* columns, double* rotations, double* translations);
 
-	/* Where the models of trained set `model` start: states, weights and single states, so many of each, in
-	 * the order of the spec. scratch: mocpack_keysine_models_size() bytes. */
-	void mocpack_keysine_model_counts(size_t* counts);
-	void mocpack_keysine_model_start(int32_t model, uint32_t* states, int32_t* weights, uint32_t* singles,
-									 void* scratch);
-
-	/* Training (keysine/train/learn.cpp): the models, mocpack_keysine_models_size() bytes, follow the symbols
-	 * of a segment or group; the bits these cost are returned, -1 where a group cannot be read. counts (16,
-	 * 8, 8, 40) gathers coefficients by context; it may be null. */
-	size_t mocpack_keysine_models_size(void);
-	void mocpack_keysine_models_start(int32_t model, void* models);
-	double mocpack_keysine_learn_head(const mocpack_KeysineHead* head, void* models);
-	double mocpack_keysine_learn_segment(const mocpack_KeysineHead* head, int32_t* keys, size_t key_count,
-										 void* models, int32_t count_limit, void* scratch);
-	double mocpack_keysine_learn_group(const mocpack_KeysineHead* head, size_t group, const uint8_t* src,
-									   size_t size, void* models, int32_t count_limit, double* counts,
-									   void* scratch);
+	/* The symbols of a group of one layer, for training: first its shape, then, where there is room, keys
+	 * (blocks + 1, channels), steps (tracks, blocks), lengths (blocks) and coefficients (channels, blocks,
+	 * longest), k at k. scratch as for decode_group. */
+	typedef struct mocpack_KeysineGroup
+	{
+		size_t blocks, longest;
+		int32_t tempo;
+		int32_t *keys, *steps, *lengths, *values;
+	} mocpack_KeysineGroup;
+	mocpack_Status mocpack_keysine_group_symbols(const mocpack_KeysineHead* head, size_t group,
+												 const int32_t* keys, const uint8_t* src, size_t size,
+												 mocpack_KeysineGroup* found, void* scratch);
+	/* The trained tables one after another, false past the last: either starts of shares or weights. */
+	typedef struct mocpack_KeysineTable
+	{
+		const char* name;
+		const uint16_t* starts;
+		const int16_t* weights;
+		size_t size;
+	} mocpack_KeysineTable;
+	int mocpack_keysine_trained(size_t index, mocpack_KeysineTable* table);
+	/* Of track t: channels, first channel, the track above or -1, family. */
+	void mocpack_keysine_track(const mocpack_KeysineHead* head, size_t t, int32_t* row);
 
 	/* What the keysine encoder may displace, what bits and errors cost it, and how hard it searches. u is a
 	 * point's squared displacement over its squared allowance; penalties are bits. */
@@ -602,6 +611,10 @@ extern "C"
 		int32_t repairs;	   // changes of one repair
 		int32_t coarsest_step, finest_step; // tried
 		int32_t greedy; // nonzero: stop at the first step that is worse than the one before
+		/* Of a group: 2^splits blocks are tried first, then up to split_tries times more and fewer, then up
+		 * to weight_tries halvings or doublings of quartic_penalty, each while it is smaller; exhaustive: all
+		 * of the former, whatever the first ones give. */
+		int32_t splits, split_tries, weight_tries, exhaustive;
 		// a grid in time
 		int32_t thorough;		   // which forecast predicts it
 		int32_t beam_width;		   // ways to write a frame that are kept side by side, at least 1
@@ -614,11 +627,18 @@ extern "C"
 		const mocpack_Skeleton* skeleton;
 		const double* rotations;
 		const double* translations;
-		size_t frame_count, block_count, blocks_per_group;
-		size_t first_frame_alone; // 1: the first frame is a block by itself
+		size_t frame_count, group_count;
+		size_t first_frame_alone; // 1: the first frame is a group by itself
+		int32_t splits;			  // a group is cut into at most 2^splits blocks
 		int32_t* table;
 		double unit, fine, basis_grid;
-		int32_t model, tempo;
+		int32_t tempo;			   // as in the head
+		const int32_t* predictors; // (predictor_count, 4): channel, source, band, factor
+		size_t predictor_count;
+		/* (groups, 2), or null: splits and doublings of quartic_penalty of each group. The encoder writes
+		 * what was best; with `chosen`, it tries nothing else unless that fails. */
+		int8_t* choices;
+		int32_t chosen;
 		const double* shares; // (J) of the allowances, for what hangs on each joint; null: all
 		const void* rates;	  // bits by context, floats (16, 8, 8, 40)
 		mocpack_KeysineSettings settings;
@@ -638,31 +658,40 @@ extern "C"
 							 double basis_grid, double* means, double* axes, void* scratch,
 							 mocpack_Fault* fault);
 
-	/* Encodes a clip: keys first, then segments and groups in any order, on any threads.
+	/* Encodes a clip: keys first, then segments and groups in any order, on any threads. The keys are
+	 * (group_count * 2^splits + 1, channels), all that a group may have; a segment is given those at the ends
+	 * of its groups, a group all of its own.
 	 *
 	 * prepare returns null where a number of the table is out of range. encode_keys is MOCPACK_UNREACHABLE
-	 * where no key step keeps the allowances. encode_segment and encode_group return the bytes written, 0 on
-	 * failure. */
+	 * where no key step keeps the allowances, and so is encode_group where nothing is found; a group of one
+	 * frame has no bytes. encode_segment returns the bytes written, 0 on failure. */
 	size_t mocpack_keysine_encoder_size(const mocpack_KeysineJob* job);
 	mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, void* memory);
 	size_t mocpack_keysine_channel_count(const mocpack_KeysineEncoder* encoder);
 	size_t mocpack_keysine_track_count(const mocpack_KeysineEncoder* encoder);
+	/* From now on groups also write, by channel and frame (C, T), what their coefficients should have been,
+	 * what they are, and their steps; coefficient k of a block stands k frames after its first. paces (T):
+	 * their frequencies. */
+	void mocpack_keysine_watch(mocpack_KeysineEncoder* encoder, float* wanted, float* series, float* steps,
+							   int32_t* paces);
 	size_t mocpack_keysine_keys_scratch(const mocpack_KeysineEncoder* encoder);
 	mocpack_Status mocpack_keysine_encode_keys(mocpack_KeysineEncoder* encoder, int32_t* keys, void* scratch);
-	size_t mocpack_keysine_segment_encode_scratch(const mocpack_KeysineEncoder* encoder);
+	size_t mocpack_keysine_segment_encode_scratch(const mocpack_KeysineEncoder* encoder, size_t count);
 	size_t mocpack_keysine_encode_segment(const mocpack_KeysineEncoder* encoder, int32_t* keys, size_t count,
 										  uint8_t* dst, size_t dst_size, void* scratch);
-	/* The coded part of the head: plan (J, 13), sizes, the shifts of layers (shift_count, tracks), and of a
-	 * grid in time the steps of tracks and the initial scales (channels), else null.
-	 * scratch: mocpack_keysine_models_size() bytes. */
-	size_t mocpack_keysine_encode_head(int32_t model, const mocpack_Skeleton* skeleton, int32_t* table,
-									   uint32_t* sizes, size_t segment_count, size_t group_count,
-									   uint8_t* shifts, size_t shift_count, size_t track_count,
-									   uint8_t* grid_steps, uint8_t* initial_scales, size_t channel_count,
-									   uint8_t* dst, size_t dst_size, void* scratch);
+	/* The coded part of the head: plan (J, 13), sizes of all parts, predictors (predictor_count, 4), the
+	 * shifts of layers (layer_count - 1, tracks), and of a grid in time the steps of tracks and the initial
+	 * scales (channels), else null. */
+	size_t mocpack_keysine_head_scratch(size_t joints, size_t part_count, size_t predictor_count);
+	size_t mocpack_keysine_encode_head(const mocpack_KeysineFields* start, const mocpack_Skeleton* skeleton,
+									   int32_t* table, uint32_t* sizes, size_t part_count,
+									   int32_t* predictors, uint8_t* shifts, uint8_t* grid_steps,
+									   uint8_t* initial_scales, uint8_t* dst, size_t dst_size, void* scratch);
 	size_t mocpack_keysine_group_encode_scratch(const mocpack_KeysineEncoder* encoder);
-	size_t mocpack_keysine_encode_group(const mocpack_KeysineEncoder* encoder, size_t group,
-										const int32_t* keys, uint8_t* dst, size_t dst_size, void* scratch);
+	size_t mocpack_keysine_group_bytes(const mocpack_KeysineEncoder* encoder); // enough for any group
+	mocpack_Status mocpack_keysine_encode_group(const mocpack_KeysineEncoder* encoder, size_t group,
+												const int32_t* keys, uint8_t* dst, size_t dst_size,
+												size_t* size, void* scratch);
 
 	/* Adds to sums (channels) about how far prediction was off at the end of a group of a grid in time, in
 	 * 1/256 of a step; false where the group fails. scratch as for encode_group. */
@@ -672,9 +701,10 @@ extern "C"
 	/* Codes a group of one layer again as layer_count, by their shifts (layer_count - 1, tracks): writes them
 	 * into dst, one after another, and their sizes. scratch: mocpack_keysine_split_scratch bytes. */
 	size_t mocpack_keysine_split_scratch(const mocpack_KeysineHead* head);
-	mocpack_Status mocpack_keysine_split(const mocpack_KeysineHead* head, size_t group, const uint8_t* src,
-										 size_t size, const uint8_t* shifts, size_t layer_count, uint8_t* dst,
-										 size_t dst_size, size_t* sizes, void* scratch);
+	mocpack_Status mocpack_keysine_split(const mocpack_KeysineHead* head, size_t group, const int32_t* keys,
+										 const uint8_t* src, size_t size, const uint8_t* shifts,
+										 size_t layer_count, uint8_t* dst, size_t dst_size, size_t* sizes,
+										 void* scratch);
 
 #ifdef __cplusplus
 }

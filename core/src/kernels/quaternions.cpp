@@ -45,6 +45,12 @@ int64_t mocpack_settle_rotations(double* rotations, size_t frames, size_t joints
 	for (size_t i = 0; i < frames * joints; ++i)
 	{
 		double* p = rotations + 4 * i;
+		// most frames have nothing to settle, and that is quickly seen
+		if (joints && i % joints == 0 && !count_unsettled(p, i ? p - 4 * joints : p, joints))
+		{
+			i += joints - 1;
+			continue;
+		}
 		Quat q = load_quat(p);
 		double square = q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w;
 		// false for NaN too

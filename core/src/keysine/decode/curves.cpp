@@ -79,10 +79,23 @@ MOCPACK_WIDE void all_exponentials(const Halves& h, const double* base, int32_t 
 	exponentials<MOST_TERMS>(h, base, count, rotations);
 }
 
+MOCPACK_WIDE void halve_hinge(const double* m, const double* x, int32_t count, Halves* out)
+{
+	for (int32_t t = 0; t < count; ++t)
+	{
+		double a = 0.5 * m[0] * x[t], b = 0.5 * m[1] * x[t], c = 0.5 * m[2] * x[t];
+		out->x[t] = a, out->y[t] = b, out->z[t] = c;
+		out->square[t] = a * a + b * b + c * c;
+	}
+}
+
 void vector_rotations(const Track& track, const double* x, int32_t stride, int32_t count, Quat* rotations)
 {
 	Halves halves;
-	halve(track.axes, x, stride, count, &halves);
+	if (track.kind == HINGE_TRACK)
+		halve_hinge(track.axes, x, count, &halves);
+	else
+		halve(track.axes, x, stride, count, &halves);
 	double largest = 0;
 	for (int32_t t = 0; t < count; ++t)
 		largest = halves.square[t] > largest ? halves.square[t] : largest;
@@ -103,36 +116,100 @@ void quaternion_rotations(const double* x, int32_t stride, int32_t count, Quat* 
 
 } // namespace
 
-void fill_sines(double* table, int32_t length)
+int32_t fill_sines(double* table, int32_t length, int32_t first, int32_t end)
 {
 	const double PI = 3.14159265358979323846;
+	if (end <= first)
+		return first;
 	int32_t stride = padded(length);
-	double turn[2 * LONGEST_BLOCK];
-	double scale = std::sqrt(2.0 / length);
-	for (int32_t i = 0; i < 2 * length; ++i)
-		turn[i] = scale * std::sin(PI * double(i) / double(length));
-	for (int32_t k = 0; k < length; ++k)
+	double* turn = table + stride; // row 1 is every sine there is: the others pick from it
+	if (first < 2)
+	{
+		double scale = std::sqrt(2.0 / length);
+		for (int32_t t = 0; t < stride; ++t)
+			table[t] = 0.0, turn[t] = t < length ? scale * std::sin(PI * double(t) / double(length)) : 0.0;
+	}
+	for (int32_t k = first < 2 ? 2 : first; k < end; ++k)
 		for (int32_t t = 0, at = 0; t < stride; ++t)
 		{
-			table[k * stride + t] = t < length ? turn[at] : 0.0;
+			// sin(x + π) = - sin(x)
+			table[k * stride + t] = t >= length ? 0.0 : at < length ? turn[at] : -turn[at - length];
 			at += k;
 			at -= at >= 2 * length ? 2 * length : 0;
 		}
+	return end < 2 ? 2 : end;
+}
+
+namespace
+{
+
+// Where the frequencies of a predictor's band begin and end, in half hertz.
+const int32_t SLOW = 5, FAST = 15;
+
+bool in_band(int32_t band, int32_t pace)
+{
+	return band == 0 || (band == 1 ? pace <= SLOW : band == 2 ? pace > SLOW : pace > FAST);
+}
+
+} // namespace
+
+size_t SeriesBlock::foretell(int32_t channel, int32_t n, size_t next) const
+{
+	double* row = series + channel * width;
+	int32_t extent = 0;
+	while (next < predictor_count && predictors[next].channel < channel)
+		++next;
+	for (; next < predictor_count && predictors[next].channel == channel; ++next)
+	{
+		const Predictor& p = predictors[next];
+		const double* source = series + p.source * width;
+		double factor = double(p.factor) / 16.0;
+		int32_t end = lesser(extents[p.source], n), k = 1;
+		while (k <= end && !in_band(p.band, pace(k, tempo)))
+			++k;
+		for (; extent < end; ++extent)
+			row[extent + 1] = 0;
+		for (; k <= end && in_band(p.band, pace(k, tempo)); ++k)
+			row[k] += factor * source[k];
+	}
+	extents[channel] = extent;
+	return next;
+}
+
+size_t SeriesBlock::fill(int32_t channel, const int32_t* values, int32_t reach, int32_t n, double step,
+						 size_t next) const
+{
+	double* row = series + channel * width;
+	next = foretell(channel, n, next);
+	int32_t extent = extents[channel], last = step > 0 ? reach : 0;
+	for (; extent < last; ++extent)
+		row[extent + 1] = 0;
+	for (int32_t k = 1; k <= last; ++k)
+		row[k] += step * double(values[k]);
+	extents[channel] = extent;
+	return next;
 }
 
 MOCPACK_WIDE void block_values(double* values, const double* sines, int32_t length, double key,
-							   double next_key, const int32_t* coefficients, double step)
+							   double next_key, const double* series, int32_t extent)
 {
 	int32_t stride = padded(length);
 	double slope = (next_key - key) / double(length);
 	for (int32_t t = 0; t < length; ++t)
 		values[t] = key + slope * double(t);
-	for (int32_t k = 1; k < length; ++k)
+	int32_t k = 1;
+	for (; k + 3 <= extent; k += 4) // four at once, so that the values are fetched and put back less often
 	{
-		if (!coefficients[k])
-			continue;
 		const double* row = sines + k * stride;
-		double size = step * double(coefficients[k]);
+		double a = series[k], b = series[k + 1], c = series[k + 2], d = series[k + 3];
+		for (int32_t t = 0; t < length; ++t)
+			values[t] +=
+				(a * row[t] + b * row[stride + t]) + (c * row[2 * stride + t] + d * row[3 * stride + t]);
+	}
+	for (; k <= extent; ++k)
+	{
+		const double* row = sines + k * stride;
+		double size = series[k];
 		for (int32_t t = 0; t < length; ++t)
 			values[t] += size * row[t];
 	}
@@ -140,7 +217,7 @@ MOCPACK_WIDE void block_values(double* values, const double* sines, int32_t leng
 
 void track_rotations(const Track& track, const double* values, int32_t stride, int32_t count, Quat* rotations)
 {
-	if (track.kind == VECTOR_TRACK)
+	if (track.kind != QUATERNION_TRACK)
 		vector_rotations(track, values, stride, count, rotations);
 	else
 		quaternion_rotations(values, stride, count, rotations);

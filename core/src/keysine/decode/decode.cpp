@@ -14,11 +14,6 @@ using namespace mocpack::keysine;
 namespace
 {
 
-int32_t longest_block(const mocpack_KeysineHead& head)
-{
-	return int32_t(head.cut.longest_block());
-}
-
 // The body of a chunk that begins with the checksum of its other bytes; null if that is wrong.
 const uint8_t* checked(const uint8_t* src, size_t size)
 {
@@ -120,22 +115,62 @@ size_t tracks_wanted(const Plan& plan, const Output& out)
 
 } // namespace
 
-void mocpack::keysine::lay_out_group(const mocpack_KeysineHead* head, GroupSymbols* symbols, Arena* arena)
+void mocpack::keysine::lay_out_group(const Plan& plan, size_t length, GroupSymbols* symbols, Arena* arena)
 {
-	size_t channels = head->plan.channel_count, blocks = head->blocks_per_group;
-	symbols->stride = padded(longest_block(*head));
-	symbols->models = arena->take<Models>(1);
-	symbols->values = arena->take<int32_t>(channels * blocks * size_t(symbols->stride));
-	symbols->reaches = arena->take<uint8_t>(channels * blocks);
-	symbols->steps = arena->take<int32_t>(head->plan.track_count * blocks);
+	size_t blocks = length < size_t(1) << MOST_SPLITS ? length : size_t(1) << MOST_SPLITS;
+	size_t cells = plan.channel_count * widest_row(length);
+	symbols->keys = arena->take<int32_t>((blocks + 1) * plan.channel_count);
 	symbols->lengths = arena->take<int32_t>(blocks);
+	symbols->found = arena->take<uint8_t>(plan.channel_count);
+	symbols->rows.steps = arena->take<int32_t>(plan.track_count * blocks);
+	symbols->rows.reaches = arena->take<uint8_t>(plan.channel_count * blocks);
+	symbols->rows.extents = arena->take<int16_t>(plan.channel_count * blocks);
+	symbols->rows.levels = arena->take<uint8_t>(cells);
+	symbols->rows.values = arena->take<int32_t>(cells);
+}
+
+bool mocpack::keysine::shape_group(const Plan& plan, size_t length, int splits, int32_t tempo,
+								   GroupSymbols* symbols)
+{
+	size_t blocks = size_t(1) << splits, longest = (length + blocks - 1) / blocks;
+	if (splits > MOST_SPLITS || blocks > length || longest > size_t(LONGEST_BLOCK))
+		return false;
+	symbols->splits = splits;
+	symbols->shape = {int32_t(blocks), row_stride(int32_t(longest)), symbols->lengths, tempo << splits};
+	for (size_t b = 0; b < blocks; ++b)
+		symbols->lengths[b] =
+			int32_t(block_frame(length, splits, b + 1) - block_frame(length, splits, b)) - 1;
+	size_t cells = plan.channel_count * blocks * size_t(symbols->shape.stride);
+	std::memset(symbols->rows.values, 0, cells * sizeof(int32_t));
+	std::memset(symbols->rows.levels, 0, cells);
+	std::memset(symbols->rows.reaches, 0, plan.channel_count * blocks);
+	std::memset(symbols->rows.extents, 0, plan.channel_count * blocks * sizeof(int16_t));
+	for (size_t i = 0; i < plan.track_count * blocks; ++i)
+		symbols->rows.steps[i] = -1;
+	symbols->part = 1.0;
+	return true;
 }
 
 namespace
 {
 
-mocpack_Status read_layer(const mocpack_KeysineHead& head, const Shape& shape, size_t l, const uint8_t* src,
-						  size_t size, size_t track_count, GroupSymbols* symbols)
+// How a group is split, and the keys between those at its ends.
+bool read_keys(const mocpack_KeysineHead& head, size_t length, const int32_t* edges, TableReader* reader,
+			   GroupSymbols* symbols)
+{
+	const Plan& plan = head.plan;
+	int splits = reader->symbol(SPLIT_TABLE, SPLITS, 0);
+	if (!shape_group(plan, length, splits, head.tempo, symbols))
+		return false;
+	size_t channels = plan.channel_count, blocks = size_t(1) << splits;
+	std::memset(symbols->keys, 0, (blocks + 1) * channels * sizeof(int32_t));
+	std::memcpy(symbols->keys, edges, channels * sizeof(int32_t));
+	std::memcpy(symbols->keys + blocks * channels, edges + channels, channels * sizeof(int32_t));
+	return KeySymbols<TableReader>(*reader, plan, symbols->found).between(symbols->keys, splits);
+}
+
+mocpack_Status read_layer(const mocpack_KeysineHead& head, size_t length, size_t l, const int32_t* edges,
+						  const uint8_t* src, size_t size, size_t track_count, GroupSymbols* symbols)
 {
 	const uint8_t* body = checked(src, size);
 	if (!body)
@@ -143,15 +178,17 @@ mocpack_Status read_layer(const mocpack_KeysineHead& head, const Shape& shape, s
 	const Plan& plan = head.plan;
 	const uint8_t* from = l ? head.shifts + (l - 1) * plan.track_count : nullptr;
 	const uint8_t* to = l + 1 < head.layer_count ? head.shifts + l * plan.track_count : nullptr;
-	Reader reader = {RangeDecoder(body, size - 2)};
-	bool good = l ? Refinement<Reader>(reader, *symbols->models, plan)
-						.layer(shape, from, to, track_count, symbols->steps, symbols->steps, symbols->values,
-							   symbols->values, symbols->reaches)
-				  : Symbols<Reader>(reader, *symbols->models, plan)
-						.group(shape, track_count, symbols->steps, symbols->values, symbols->reaches);
-	if (!good || (track_count == plan.track_count && !reader.coder.all_read()))
-		return MOCPACK_CORRUPT;
-	return reader.coder.exhausted() ? MOCPACK_TRUNCATED : MOCPACK_OK;
+	TableReader reader(body, size - 2);
+	bool good = l || read_keys(head, length, edges, &reader, symbols);
+	if (good && l)
+		good = Refinement<TableReader>(reader, plan, symbols->shape, symbols->rows)
+				   .layer(from, to, track_count, symbols->rows.steps, symbols->rows.values);
+	else if (good)
+		good =
+			CoefficientSymbols<TableReader>(reader, plan, symbols->shape, symbols->rows).group(track_count);
+	if (reader.exhausted())
+		return MOCPACK_TRUNCATED;
+	return good && (track_count < plan.track_count || reader.all_read()) ? MOCPACK_OK : MOCPACK_CORRUPT;
 }
 
 // Where finer layers are not read, coefficients stand in the middle of what they may be.
@@ -159,8 +196,8 @@ void take_middles(const Plan& plan, const uint8_t* shifts, GroupSymbols* symbols
 {
 	for (size_t t = 0; t < plan.track_count; ++t)
 	{
-		size_t row = size_t(symbols->blocks) * size_t(symbols->stride);
-		int32_t* values = symbols->values + size_t(plan.tracks[t].first_channel) * row;
+		size_t row = size_t(symbols->shape.blocks) * size_t(symbols->shape.stride);
+		int32_t* values = symbols->rows.values + size_t(plan.tracks[t].first_channel) * row;
 		for (size_t i = 0; i < size_t(plan.tracks[t].channels) * row; ++i)
 			values[i] = doubled_middle(values[i], shifts[t]);
 	}
@@ -170,32 +207,40 @@ void take_middles(const Plan& plan, const uint8_t* shifts, GroupSymbols* symbols
 } // namespace
 
 mocpack_Status mocpack::keysine::read_group(const mocpack_KeysineHead* head, size_t group,
-											const uint8_t* const* src, const size_t* sizes,
-											size_t layer_count, size_t track_count, GroupSymbols* symbols,
-											void* scratch)
+											const int32_t* edges, const uint8_t* const* src,
+											const size_t* sizes, size_t layer_count, size_t track_count,
+											GroupSymbols* symbols, void* scratch)
 {
-	if (head->grid && layer_count)
+	if (head->grid && layer_count && head->cut.length(group) > 1)
 		return MOCPACK_CORRUPT; // those who ask know sine series only
 	Arena arena(scratch);
-	lay_out_group(head, symbols, &arena);
 	const Plan& plan = head->plan;
-	size_t first = group * head->blocks_per_group, blocks = head->blocks_per_group;
-	if (first + blocks > head->cut.blocks)
-		blocks = head->cut.blocks - first;
-	symbols->blocks = int32_t(blocks);
-	for (size_t b = 0; b < blocks; ++b)
-		symbols->lengths[b] =
-			int32_t(head->cut.key_frame(first + b + 1) - head->cut.key_frame(first + b)) - 1;
-	std::memset(symbols->values, 0, plan.channel_count * blocks * size_t(symbols->stride) * sizeof(int32_t));
-	std::memset(symbols->steps, 0, plan.track_count * blocks * sizeof(int32_t));
-	symbols->part = 1.0;
-	start_models(symbols->models, head->model);
-	Shape shape = {symbols->blocks, symbols->stride, symbols->lengths, head->tempo};
+	lay_out_group(plan, head->cut.longest_group(), symbols, &arena);
+	size_t length = head->cut.length(group);
+	if (length == 1) // which is the key alone
+	{
+		for (size_t l = 0; l < layer_count; ++l)
+			if (sizes[l])
+				return MOCPACK_CORRUPT;
+		layer_count = 0;
+	}
+	if (!layer_count)
+	{
+		// only the straight line: as many blocks as it takes for none to be too long
+		int splits = 0;
+		while (!shape_group(plan, length, splits, head->tempo, symbols))
+			++splits;
+		size_t channels = plan.channel_count, blocks = size_t(1) << splits;
+		for (size_t b = 0; b <= blocks; ++b)
+			for (size_t c = 0; c < channels; ++c)
+				symbols->keys[b * channels + c] = int32_t(
+					edges[c] + (int64_t(edges[channels + c]) - edges[c]) * int64_t(b) / int64_t(blocks));
+	}
 	for (size_t l = 0; l < layer_count; ++l)
 	{
-		// the models go on learning from layer to layer, so that only the last may stop early
+		// finer integers are foretold from all coarser ones, so that only the last layer may stop early
 		size_t tracks = l + 1 < layer_count ? plan.track_count : track_count;
-		mocpack_Status status = read_layer(*head, shape, l, src[l], sizes[l], tracks, symbols);
+		mocpack_Status status = read_layer(*head, length, l, edges, src[l], sizes[l], tracks, symbols);
 		if (status != MOCPACK_OK)
 			return status;
 	}
@@ -207,7 +252,6 @@ mocpack_Status mocpack::keysine::read_group(const mocpack_KeysineHead* head, siz
 size_t mocpack_keysine_segment_scratch(const mocpack_KeysineHead* head)
 {
 	Arena arena(nullptr);
-	arena.take<Models>(1);
 	arena.take<uint8_t>(head->plan.channel_count);
 	return arena.used();
 }
@@ -219,15 +263,13 @@ mocpack_Status mocpack_keysine_decode_segment(const mocpack_KeysineHead* head, s
 	if (!body)
 		return MOCPACK_CORRUPT;
 	Arena arena(scratch);
-	Models* models = arena.take<Models>(1);
-	uint8_t* exponents = arena.take<uint8_t>(head->plan.channel_count);
-	start_models(models, head->model);
+	uint8_t* found = arena.take<uint8_t>(head->plan.channel_count);
 	std::memset(keys, 0, key_count * head->plan.channel_count * sizeof(int32_t));
-	Reader reader = {RangeDecoder(body, size - 2)};
-	bool good = Symbols<Reader>(reader, *models, head->plan).keys(keys, key_count, exponents);
-	if (!good || !reader.coder.all_read())
-		return MOCPACK_CORRUPT;
-	return reader.coder.exhausted() ? MOCPACK_TRUNCATED : MOCPACK_OK;
+	TableReader reader(body, size - 2);
+	bool good = KeySymbols<TableReader>(reader, head->plan, found).sequence(keys, key_count);
+	if (reader.exhausted())
+		return MOCPACK_TRUNCATED;
+	return good && reader.all_read() ? MOCPACK_OK : MOCPACK_CORRUPT;
 }
 
 namespace
@@ -242,7 +284,7 @@ mocpack_Status decode_grid(const mocpack_KeysineHead& head, size_t index, const 
 	Arena arena(scratch);
 	GridGroup group(head, &arena);
 	Quat* turns = arena.take<Quat>(size_t(group.stride));
-	int32_t length = int32_t(head.cut.key_frame(index + 1) - head.cut.key_frame(index));
+	int32_t length = int32_t(head.cut.length(index));
 	mocpack_Status status = read_grid(head, key, length, body, size - 2, &group);
 	if (status != MOCPACK_OK)
 		return status;
@@ -257,63 +299,67 @@ mocpack_Status decode_grid(const mocpack_KeysineHead& head, size_t index, const 
 	return MOCPACK_OK;
 }
 
-} // namespace
-
-size_t mocpack_keysine_group_scratch(const mocpack_KeysineHead* head)
+// What turning symbols into motion needs, beside the symbols themselves.
+struct Synthesis
 {
-	if (!head->cut.blocks)
-		return 64;
-	Arena arena(nullptr);
-	GroupSymbols symbols;
-	lay_out_group(head, &symbols, &arena);
-	size_t longest = size_t(longest_block(*head)), stride = size_t(padded(int32_t(longest)));
-	arena.take<double>(4 * stride);
-	arena.take<Quat>(stride);
-	arena.take<double>(longest * stride);
-	arena.take<double>(longest * stride);
-	Arena other(nullptr);
-	if (head->grid)
-		GridGroup(*head, &other), other.take<Quat>(stride);
-	return arena.used() > other.used() ? arena.used() : other.used();
-}
+	double *sines[2], *series, *curve;
+	int32_t* extents;
+	Quat* turns;
 
-namespace
-{
+	Synthesis(const mocpack_KeysineHead& head, Arena* arena)
+	{
+		size_t longest = head.cut.longest_group();
+		longest = longest < size_t(LONGEST_BLOCK) ? longest : size_t(LONGEST_BLOCK);
+		size_t width = size_t(padded(int32_t(longest)));
+		for (double*& table : sines)
+			table = arena->take<double>((longest + 1) * width);
+		series = arena->take<double>(head.plan.channel_count * width);
+		curve = arena->take<double>(4 * width);
+		extents = arena->take<int32_t>(head.plan.channel_count);
+		turns = arena->take<Quat>(width);
+	}
+};
 
-// Turns the symbols of a group into motion, block by block. The arena stands behind them.
-void synthesise(const mocpack_KeysineHead& head, const GroupSymbols& symbols, const int32_t* keys,
-				size_t track_count, const Output& out, Arena* arena)
+// Turns the symbols of a group into motion, block by block.
+void synthesise(const mocpack_KeysineHead& head, const GroupSymbols& symbols, size_t track_count,
+				const Output& out, const Synthesis& s)
 {
 	const Plan& plan = head.plan;
-	size_t channels = plan.channel_count, blocks = size_t(symbols.blocks), stride = size_t(symbols.stride);
-	int32_t longest = longest_block(head);
-	double* curve = arena->take<double>(4 * stride);
-	Quat* turns = arena->take<Quat>(stride);
-	double* first_sines = arena->take<double>(size_t(longest) * stride);
-	double* sines[2] = {first_sines, arena->take<double>(size_t(longest) * stride)};
-	int32_t filled[2] = {0, 0}; // lengths of the two tables: blocks differ by at most one frame
-	size_t frame = 0;
+	const Shape& shape = symbols.shape;
+	size_t channels = plan.channel_count, blocks = size_t(shape.blocks), frame = 0;
+	// lengths and rows of the two tables of sines: blocks differ by at most one frame
+	int32_t filled[2] = {0, 0}, rows[2] = {0, 0};
 	for (size_t b = 0; b < blocks; ++b)
 	{
-		int32_t length = symbols.lengths[b] + 1, which = length == longest;
+		int32_t length = shape.lengths[b] + 1, which = length & 1, width = padded(length);
 		if (filled[which] != length)
-			fill_sines(sines[which], length), filled[which] = length;
+			filled[which] = length, rows[which] = 0;
+		SeriesBlock block = {head.predictors, head.predictor_count, shape.tempo, width, s.series, s.extents};
+		size_t predictor = 0;
 		for (size_t t = 0; t < track_count; ++t)
 		{
 			const Track& track = plan.tracks[t];
-			if (!out.wants(track))
+			bool wanted = out.wants(track);
+			if (!wanted && !head.predictor_count)
 				continue;
-			int32_t index = symbols.steps[t * blocks + b];
+			int32_t index = symbols.rows.steps[t * blocks + b];
 			double step = index < 0 ? 0 : symbols.part * step_of(head.unit, index);
 			for (int32_t c = 0; c < track.channels; ++c)
 			{
-				size_t channel = size_t(track.first_channel + c);
-				const int32_t* key = keys + b * channels + channel;
-				block_values(curve + size_t(c) * stride, sines[which], length, track.key_step * key[0],
-							 track.key_step * key[channels], symbols.values + (channel * blocks + b) * stride,
-							 step);
+				int32_t channel = track.first_channel + c;
+				const int32_t* key = symbols.keys + b * channels + channel;
+				predictor = block.fill(channel, symbols.rows.values + shape.row(channel, int32_t(b)),
+									   symbols.rows.extents[size_t(channel) * blocks + b], shape.lengths[b],
+									   step, predictor);
+				if (s.extents[channel])
+					rows[which] = fill_sines(s.sines[which], length, rows[which], s.extents[channel] + 1);
+				if (wanted)
+					block_values(s.curve + c * width, s.sines[which], length, track.key_step * key[0],
+								 track.key_step * key[channels], s.series + channel * width,
+								 s.extents[channel]);
 			}
-			store_track(plan, track, curve, symbols.stride, length, turns, out.from(frame));
+			if (wanted)
+				store_track(plan, track, s.curve, width, length, s.turns, out.from(frame));
 		}
 		frame += size_t(length);
 	}
@@ -322,6 +368,20 @@ void synthesise(const mocpack_KeysineHead& head, const GroupSymbols& symbols, co
 
 } // namespace
 
+size_t mocpack_keysine_group_scratch(const mocpack_KeysineHead* head)
+{
+	if (!head->cut.groups)
+		return 64;
+	Arena arena(nullptr);
+	GroupSymbols symbols;
+	lay_out_group(head->plan, head->cut.longest_group(), &symbols, &arena);
+	Synthesis(*head, &arena);
+	Arena other(nullptr);
+	if (head->grid)
+		other.take<Quat>(size_t(GridGroup(*head, &other).stride));
+	return arena.used() > other.used() ? arena.used() : other.used();
+}
+
 mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, size_t group,
 											const int32_t* keys, const uint8_t* const* layers,
 											const size_t* sizes, size_t layer_count,
@@ -329,16 +389,16 @@ mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, siz
 											double* translations, void* scratch)
 {
 	Output out = {*head->plan.skeleton, columns, rotations, translations};
-	if (head->grid && layer_count)
+	if (head->grid && layer_count && head->cut.length(group) > 1)
 		return decode_grid(*head, group, keys, layers[0], sizes[0], out, scratch);
 	Arena arena(scratch);
 	GroupSymbols symbols;
-	lay_out_group(head, &symbols, &arena);
+	lay_out_group(head->plan, head->cut.longest_group(), &symbols, &arena);
 	size_t track_count = tracks_wanted(head->plan, out);
 	mocpack_Status status =
-		read_group(head, group, layers, sizes, layer_count, track_count, &symbols, scratch);
+		read_group(head, group, keys, layers, sizes, layer_count, track_count, &symbols, scratch);
 	if (status == MOCPACK_OK)
-		synthesise(*head, symbols, keys, track_count, out, &arena);
+		synthesise(*head, symbols, track_count, out, Synthesis(*head, &arena));
 	return status;
 }
 
@@ -349,15 +409,16 @@ mocpack_Status mocpack_keysine_decode_coarse(const mocpack_KeysineHead* head, si
 {
 	Arena arena(scratch);
 	GroupSymbols symbols;
-	lay_out_group(head, &symbols, &arena);
 	const Plan& plan = head->plan;
-	mocpack_Status status = read_group(head, group, &src, &size, 1, plan.track_count, &symbols, scratch);
+	lay_out_group(plan, head->cut.longest_group(), &symbols, &arena);
+	mocpack_Status status =
+		read_group(head, group, keys, &src, &size, 1, plan.track_count, &symbols, scratch);
 	if (status != MOCPACK_OK)
 		return status;
-	shift_values(plan, symbols, shifts, symbols.values);
+	shift_values(plan, symbols, shifts, symbols.rows.values);
 	take_middles(plan, shifts, &symbols);
 	Output out = {*plan.skeleton, nullptr, rotations, translations};
-	synthesise(*head, symbols, keys, plan.track_count, out, &arena);
+	synthesise(*head, symbols, plan.track_count, out, Synthesis(*head, &arena));
 	return MOCPACK_OK;
 }
 

@@ -127,7 +127,7 @@ GridGroup::GridGroup(const mocpack_KeysineHead& head, Arena* arena)
 	: series(head.plan, head.thorough, head.initial_scales, arena)
 {
 	size_t channels = head.plan.channel_count;
-	stride = padded(int32_t(head.cut.longest_block()));
+	stride = padded(int32_t(head.cut.longest_group()));
 	numbers = arena->take<int32_t>(2 * channels);
 	finer = arena->take<uint8_t>(head.plan.track_count);
 	curves = arena->take<double>(channels * size_t(stride));
@@ -139,7 +139,7 @@ mocpack_Status read_grid(const mocpack_KeysineHead& head, const int32_t* key, in
 	const Plan& plan = head.plan;
 	size_t channels = plan.channel_count;
 	series::Coder series = group->series.start();
-	GridReader reader = {{RangeDecoder(body, size)}};
+	GridReader reader = {RangeDecoder(body, size)};
 	GridRows<GridReader> rows(reader, plan, series, group->finer);
 	std::memset(group->numbers, 0, 2 * channels * sizeof(int32_t));
 	for (int32_t f = 0; f < length; ++f)

@@ -5,9 +5,9 @@
 // grid is 2, 4, … times as fine in that frame. Written and read by one and the same text.
 #pragma once
 #include "common/arena.h"
+#include "common/range_coder.h"
 #include "common/series_coder.h"
 #include "keysine/decode/head.h"
-#include "keysine/decode/models.h"
 
 namespace mocpack
 {
@@ -49,8 +49,31 @@ struct GridSeries
 	}
 };
 
-struct GridWriter : Writer
+// A probability that learns: of a 1 in its upper 22 bits, and below them how often it was asked.
+struct Learning
 {
+	uint32_t state = 1u << 31;
+
+	Probability one() const
+	{
+		Probability p = state >> 16;
+		return p < 64 ? 64 : p > 65472 ? 65472 : p;
+	}
+
+	void learn(int bit)
+	{
+		const uint32_t limit = 127, count = state & 1023;
+		int64_t p = state >> 10, goal = bit ? 4194303 : 0;
+		p += ((goal - p) * int64_t(131072 / (2 * count + 3))) >> 16;
+		state = uint32_t(p << 10) | (count < limit ? count + 1 : count);
+	}
+};
+
+// The two directions of one coder: each codes a value that the encoder knows and the decoder learns.
+struct GridWriter
+{
+	RangeEncoder coder;
+
 	int operator()(Probability one, int value)
 	{
 		coder.encode(value, one);
@@ -58,8 +81,10 @@ struct GridWriter : Writer
 	}
 };
 
-struct GridReader : Reader
+struct GridReader
 {
+	RangeDecoder coder;
+
 	int operator()(Probability one, int)
 	{
 		return coder.decode(one);
@@ -85,8 +110,6 @@ template <typename Coder> class GridRows
 	GridRows(Coder& coder, const Plan& plan, series::Coder& series, uint8_t* finer)
 		: coder_(coder), plan_(plan), series_(series), finer_(finer)
 	{
-		for (uint32_t& state : states_)
-			state = HALF_STATE;
 		for (size_t t = 0; t < plan.track_count; ++t)
 			finer_[t] = 0;
 	}
@@ -120,12 +143,19 @@ template <typename Coder> class GridRows
 	}
 
   private:
+	int decide(Learning& state, int value)
+	{
+		int found = coder_(state.one(), value);
+		state.learn(found);
+		return found;
+	}
+
 	int32_t level(int context, int32_t value)
 	{
-		if (!coder_.bit(states_[context], value > 0))
+		if (!decide(states_[context], value > 0))
 			return 0;
 		int32_t found = 1;
-		while (found < MOST_FINER && coder_.bit(states_[3 + found], value > found))
+		while (found < MOST_FINER && decide(states_[3 + found], value > found))
 			++found;
 		return found;
 	}
@@ -135,7 +165,7 @@ template <typename Coder> class GridRows
 	{
 		int32_t half = (1 << count) >> 1, found = 0;
 		for (int32_t k = count - 1; k >= 0; --k)
-			found = (found << 1) | coder_.coin(((value + half) >> k) & 1);
+			found = (found << 1) | coder_(32768, ((value + half) >> k) & 1);
 		return found - half;
 	}
 
@@ -144,7 +174,7 @@ template <typename Coder> class GridRows
 	series::Coder& series_;
 	uint8_t* finer_; // (tracks) whether each was finer in the row before
 	int any_ = 0;	 // whether a track before was, in this row
-	uint32_t states_[4 + MOST_FINER];
+	Learning states_[4 + MOST_FINER];
 };
 
 // Memory for the frames of a group that stand on a grid in time.

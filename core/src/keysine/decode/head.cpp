@@ -1,10 +1,9 @@
-// Reads the head of a `keysine` payload.
+// Reads and writes the head of a `keysine` payload.
 #include "keysine/decode/head.h"
 
 #include <cmath>
 #include <cstring>
 
-#include "common/arena.h"
 #include "common/crc16.h"
 #include "keysine/decode/curves.h"
 #include "keysine/decode/head_symbols.h"
@@ -15,127 +14,100 @@ using namespace mocpack::keysine;
 namespace
 {
 
-const uint64_t LARGEST_NUMBER = 0x7fffffff; // so that products fit 64 bits, and numbers a 32-bit size_t
+const uint32_t LARGEST_NUMBER = 0x7fffffff; // so that products fit 64 bits, and numbers a 32-bit size_t
 const size_t MOST_LAYERS = MOCPACK_KEYSINE_MOST_LAYERS;
-const uint32_t GRID_MODE = 1, FIRST_FRAME_ALONE_MODE = 2, THOROUGH_MODE = 4; // lower bits of the mode
-const float SMALLEST_UNIT = 1e-45f;											 // the least float above zero
-const uint32_t MODE_BITS = GRID_MODE | FIRST_FRAME_ALONE_MODE | THOROUGH_MODE;
+const uint32_t GRID_MODE = 1, FIRST_FRAME_MODE = 2, THOROUGH_MODE = 4; // bits of the mode
 
-// Reads fields and remembers whether it ran past the end.
-struct Fields
+// Bytes of the head, itself and its checksum included, and of this number; 0 where it is cut or too large.
+size_t read_size(const uint8_t* src, size_t src_size, size_t* bytes)
 {
-	const uint8_t *at, *end;
-	bool short_of = false;
-
-	uint32_t byte()
+	uint64_t value = 0;
+	for (*bytes = 0; *bytes < src_size && *bytes < 5;)
 	{
-		if (at < end)
-			return *at++;
-		short_of = true;
-		return 0;
+		uint8_t byte = src[*bytes];
+		value |= uint64_t(byte & 127) << 7 * (*bytes)++;
+		if (byte < 128)
+			return value <= LARGEST_NUMBER ? size_t(value) : 0;
 	}
-
-	size_t varint()
-	{
-		uint64_t value = 0;
-		for (int shift = 0; shift < 63; shift += 7)
-		{
-			uint32_t b = byte();
-			value |= uint64_t(b & 127) << shift;
-			if (b < 128 && value <= LARGEST_NUMBER)
-				return size_t(value);
-			if (b < 128)
-				break;
-		}
-		short_of = true;
-		return 0;
-	}
-};
-
-float read_float(const uint8_t* p)
-{
-	uint32_t bits = uint32_t(p[0]) | uint32_t(p[1]) << 8 | uint32_t(p[2]) << 16 | uint32_t(p[3]) << 24;
-	float value;
-	std::memcpy(&value, &bits, 4);
-	return value;
+	return 0;
 }
 
-// Whether the fields before the coded part are in their ranges.
-bool plausible(const mocpack_KeysineHead& h, uint32_t mode, mocpack_Fault* fault)
+bool plausible(const mocpack_KeysineHead& h, mocpack_Fault* fault)
 {
-	if (!within(fault, "mode", mode & 15, 0, MODE_BITS) ||
-		!within(fault, "thorough forecast without a grid in time", h.thorough, 0, h.grid) ||
-		!within(fault, "fine grid's bits", h.fine_bits, 0, 60) ||
-		!within(fault, "axes' bits", h.basis_bits, 0, 20) ||
-		!within(fault, "model set", h.model, 0, model_sets() - 1) ||
-		!within(fault, "tempo", h.tempo, 1, 255) || !within(fault, "unit", h.unit, SMALLEST_UNIT, 1e6))
-		return false;
-	double frames = double(h.cut.frames), lead = double(h.cut.lead);
-	if (!within(fault, "frames before even blocks", lead, 0, frames > 2) ||
-		!within(fault, "blocks", double(h.cut.blocks), frames > 1 ? 1 + lead : 0, frames - 1))
-		return false;
-	double longest = double(h.cut.longest_block());
-	if (!within(fault, "frames of a block", longest, 0, MOCPACK_KEYSINE_LONGEST_BLOCK))
-		return false;
-	double most = h.grid		? 1
-				  : longest > 0 ? std::floor(MOCPACK_KEYSINE_LONGEST_GROUP / longest)
-								: double(LARGEST_NUMBER);
-	return within(fault, "blocks of a group", double(h.blocks_per_group), 1, most) &&
-		   within(fault, "groups of a segment", double(h.groups_per_segment), 1, double(LARGEST_NUMBER)) &&
-		   within(fault, "layers", double(h.layer_count), 1, h.grid ? 1 : double(MOST_LAYERS));
+	if (!(h.unit > 0)) // NaN too
+		return within(fault, "unit", h.unit, 1e-30, 1e6);
+	// the longest group is asked for only once there are enough groups to divide by
+	return within(fault, "unit", h.unit, 0, 1e6) && within(fault, "tempo", h.tempo, 1, 255) &&
+		   within(fault, "fine bits", h.fine_bits, 0, 60) &&
+		   within(fault, "basis bits", h.basis_bits, 0, 20) &&
+		   within(fault, "groups in a segment", double(h.groups_per_segment), 1, LARGEST_NUMBER) &&
+		   within(fault, "groups", double(h.cut.groups), h.cut.frames > 1 ? 1 + double(h.cut.lead) : 0,
+				  double(h.cut.frames - 1)) &&
+		   within(fault, "frames before the first group", double(h.cut.lead), 0, h.cut.frames > 2) &&
+		   within(fault, "frames in a group", double(h.cut.longest_group()), 0,
+				  h.grid ? MOCPACK_KEYSINE_LONGEST_BLOCK : MOCPACK_KEYSINE_LONGEST_GROUP) &&
+		   (!h.grid || within(fault, "layers of a grid", double(h.layer_count), 1, 1));
 }
 
-// Reads what stands before the coded part, and leaves `in` at the start of that, up to its end. refined:
-// (MOST_LAYERS)
-mocpack_Status read_fields(const uint8_t* src, size_t src_size, size_t frame_count, mocpack_KeysineHead* h,
-						   uint8_t* refined, Fields* in, mocpack_Fault* fault)
+// What stands before anything is counted; the same text reads and writes.
+template <typename Coder> void code_start(HeadSymbols<Coder>& symbols, mocpack_KeysineFields* s)
 {
-	if (fault)
-		*fault = {};
-	*in = {src, src + src_size};
-	h->size = in->varint();
-	if (in->short_of || h->size > src_size)
-		return MOCPACK_TRUNCATED;
-	if (!within(fault, "size", double(h->size), 12, double(src_size)))
-		return MOCPACK_CORRUPT;
-	uint16_t stated = uint16_t(src[h->size - 2] | src[h->size - 1] << 8);
-	if (!within(fault, "checksum", crc16(src, h->size - 2), stated, stated))
-		return MOCPACK_CORRUPT;
-	in->end = src + h->size - 2;
-	uint32_t mode = in->byte();
-	h->layer_count = 1 + (mode >> 4);
-	h->model = int32_t(in->byte());
-	h->fine_bits = int32_t(in->byte());
-	h->basis_bits = int32_t(in->byte());
-	h->coarse = int32_t(in->byte());
-	h->tempo = int32_t(in->byte());
-	h->grid = mode & GRID_MODE, h->thorough = mode & THOROUGH_MODE;
-	if (!within(fault, "bytes after the tempo", double(in->end - in->at), 4, double(src_size)))
-		return MOCPACK_CORRUPT;
-	h->unit = double(read_float(in->at));
-	in->at += 4;
-	h->cut.frames = frame_count;
-	h->cut.lead = (mode & FIRST_FRAME_ALONE_MODE) != 0;
-	h->cut.blocks = in->varint();
-	h->blocks_per_group = in->varint();
-	h->groups_per_segment = in->varint();
-	for (size_t l = 0; l + 1 < h->layer_count; ++l)
-		refined[l] = uint8_t(in->byte());
-	if (in->short_of || !plausible(*h, mode, fault))
-		return MOCPACK_CORRUPT;
-	h->group_count = (h->cut.blocks + h->blocks_per_group - 1) / h->blocks_per_group;
-	h->segment_count =
-		h->group_count ? (h->group_count + h->groups_per_segment - 1) / h->groups_per_segment : 1;
-	h->plan.unit = h->unit;
-	h->plan.fine = std::ldexp(1.0, -h->fine_bits);
-	h->plan.basis_grid = std::ldexp(1.0, -h->basis_bits);
-	return MOCPACK_OK;
+	s->mode = symbols.bits(4, s->mode);
+	s->layer_count = 1 + symbols.bits(4, s->layer_count - 1);
+	s->fine_bits = symbols.bits(6, s->fine_bits);
+	s->basis_bits = symbols.bits(5, s->basis_bits);
+	s->tempo = symbols.bits(8, s->tempo);
+	uint32_t unit;
+	std::memcpy(&unit, &s->unit, 4);
+	unit = symbols.bits(16, unit >> 16) << 16 | symbols.bits(16, unit & 0xffff);
+	std::memcpy(&s->unit, &unit, 4);
+	s->group_count = symbols.plain(s->group_count);
+	s->groups_per_segment = symbols.plain(s->groups_per_segment);
+	s->predictor_count = symbols.plain(s->predictor_count);
+	for (uint32_t l = 0; l < s->layer_count; ++l)
+		s->errors[l] = uint8_t(symbols.bits(8, s->errors[l]));
 }
 
 // Segments, and groups of each layer.
 uint64_t part_count(const mocpack_KeysineHead& h)
 {
-	return h.segment_count + uint64_t(h.layer_count) * h.group_count;
+	return h.segment_count + uint64_t(h.layer_count) * h.cut.groups;
+}
+
+// Reads what stands before the sizes, and leaves the reader there.
+mocpack_Status read_start(const uint8_t* src, size_t src_size, size_t frame_count, mocpack_KeysineHead* h,
+						  TableReader* reader, mocpack_Fault* fault)
+{
+	size_t skipped;
+	h->size = read_size(src, src_size, &skipped);
+	if (h->size > src_size || (!h->size && skipped == src_size))
+		return MOCPACK_TRUNCATED;
+	if (h->size < skipped + 3 ||
+		crc16(src, h->size - 2) != uint16_t(src[h->size - 2] | src[h->size - 1] << 8))
+		return MOCPACK_CORRUPT;
+	size_t bytes = h->size - 2 - skipped;
+	*reader = TableReader(src + skipped, bytes);
+	HeadSymbols<TableReader> symbols(*reader);
+	mocpack_KeysineFields s = {};
+	code_start(symbols, &s);
+	h->layer_count = s.layer_count, h->fine_bits = uint8_t(s.fine_bits),
+	h->basis_bits = uint8_t(s.basis_bits);
+	h->tempo = int32_t(s.tempo), h->unit = double(s.unit);
+	std::memcpy(h->errors, s.errors, sizeof h->errors);
+	h->grid = s.mode & GRID_MODE, h->thorough = s.mode & THOROUGH_MODE;
+	h->cut = {frame_count, s.group_count, (s.mode & FIRST_FRAME_MODE) != 0};
+	h->groups_per_segment = s.groups_per_segment, h->predictor_count = s.predictor_count;
+	uint32_t modes = h->grid ? 7 : 3;
+	if (!within(fault, "mode", s.mode, s.mode & modes, s.mode & modes) || !plausible(*h, fault) ||
+		reader->exhausted())
+		return MOCPACK_CORRUPT;
+	h->segment_count =
+		h->cut.groups ? (h->cut.groups + h->groups_per_segment - 1) / h->groups_per_segment : 1;
+	// a size and a predictor cost at least a bit, so this many bytes bound how many there are
+	if (!within(fault, "parts", double(part_count(*h)), 0, 8.0 * double(bytes)) ||
+		!within(fault, "predictors", double(h->predictor_count), 0, 8.0 * double(bytes)))
+		return MOCPACK_CORRUPT;
+	return MOCPACK_OK;
 }
 
 // What of a head stands in memory of its own.
@@ -144,37 +116,34 @@ struct Rooms
 	mocpack_KeysineHead* head;
 	int32_t* table;
 	uint32_t* sizes;
-	uint8_t *refined, *shifts, *grid_steps, *scales, *plan;
-	Models* models;
+	uint8_t *shifts, *grid_steps, *initial_scales, *plan;
+	Predictor* predictors;
+	int32_t* first_channels;
 
 	Rooms(const mocpack_KeysineHead& h, size_t joints, Arena* arena)
 	{
 		head = arena->take<mocpack_KeysineHead>(1);
 		table = arena->take<int32_t>(joints * PLAN_COLUMNS);
 		sizes = arena->take<uint32_t>(size_t(part_count(h)));
-		refined = arena->take<uint8_t>(MOST_LAYERS);
 		shifts = arena->take<uint8_t>((h.layer_count - 1) * 2 * joints);
 		grid_steps = arena->take<uint8_t>(2 * joints);
-		scales = arena->take<uint8_t>(7 * joints);
+		initial_scales = arena->take<uint8_t>(7 * joints);
 		plan = arena->take<uint8_t>(plan_size(joints));
-		models = arena->take<Models>(1);
+		predictors = arena->take<Predictor>(h.predictor_count);
+		first_channels = arena->take<int32_t>(7 * joints);
+	}
+
+	void clear(const mocpack_KeysineHead& h, size_t joints)
+	{
+		std::memset(table, 0, joints * PLAN_COLUMNS * sizeof(int32_t));
+		std::memset(sizes, 0, size_t(part_count(h)) * sizeof(uint32_t));
+		std::memset(shifts, 0, (h.layer_count - 1) * 2 * joints);
+		std::memset(grid_steps, 0, 2 * joints);
+		std::memset(initial_scales, 0, 7 * joints);
+		for (size_t i = 0; i < h.predictor_count; ++i)
+			predictors[i] = {};
 	}
 };
-
-// Reads sizes in runs, so that a head too short for what it announces costs no more than its bytes can say.
-bool read_sizes(Reader& reader, HeadSymbols<Reader>* symbols, uint32_t* sizes, size_t count, HeadNumber what)
-{
-	const size_t RUN = 256;
-	for (size_t i = 0; i < count; i += RUN)
-	{
-		size_t run = count - i < RUN ? count - i : RUN;
-		std::memset(sizes + i, 0, run * sizeof(uint32_t));
-		symbols->sizes(sizes + i, run, what);
-		if (reader.coder.exhausted())
-			return false;
-	}
-	return true;
-}
 
 } // namespace
 
@@ -182,9 +151,8 @@ mocpack_Status mocpack_keysine_peek(const uint8_t* src, size_t src_size, size_t 
 									mocpack_KeysineLayout* layout, mocpack_Fault* fault)
 {
 	mocpack_KeysineHead h = {};
-	uint8_t refined[MOST_LAYERS];
-	Fields in;
-	mocpack_Status status = read_fields(src, src_size, frame_count, &h, refined, &in, fault);
+	TableReader reader(nullptr, 0);
+	mocpack_Status status = read_start(src, src_size, frame_count, &h, &reader, fault);
 	if (status == MOCPACK_OK)
 		*layout = mocpack_keysine_layout(&h);
 	return status;
@@ -193,12 +161,9 @@ mocpack_Status mocpack_keysine_peek(const uint8_t* src, size_t src_size, size_t 
 size_t mocpack_keysine_head_memory(const uint8_t* src, size_t src_size, size_t joints, size_t frame_count)
 {
 	mocpack_KeysineHead h = {};
-	uint8_t refined[MOST_LAYERS];
-	Fields in;
-	if (read_fields(src, src_size, frame_count, &h, refined, &in, nullptr) != MOCPACK_OK)
+	TableReader reader(nullptr, 0);
+	if (read_start(src, src_size, frame_count, &h, &reader, nullptr) != MOCPACK_OK)
 		return 0;
-	if (part_count(h) > SIZE_MAX / 16)
-		return SIZE_MAX;
 	Arena arena(nullptr);
 	Rooms(h, joints, &arena);
 	return arena.used();
@@ -209,61 +174,64 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 									mocpack_Fault* fault)
 {
 	mocpack_KeysineHead found = {};
-	uint8_t refined[MOST_LAYERS] = {};
-	Fields in;
-	mocpack_Status status = read_fields(src, src_size, frame_count, &found, refined, &in, fault);
+	TableReader reader(nullptr, 0);
+	mocpack_Status status = read_start(src, src_size, frame_count, &found, &reader, fault);
 	if (status != MOCPACK_OK)
 		return status;
 	Arena arena(memory);
 	Rooms rooms(found, skeleton->joint_count, &arena);
+	rooms.clear(found, skeleton->joint_count);
 	mocpack_KeysineHead* h = rooms.head;
 	*h = found;
-	start_models(rooms.models, h->model);
-	std::memcpy(rooms.refined, refined, sizeof refined);
-	std::memset(rooms.table, 0, skeleton->joint_count * PLAN_COLUMNS * sizeof(int32_t));
-	std::memset(rooms.shifts, 0, (h->layer_count - 1) * 2 * skeleton->joint_count);
-	std::memset(rooms.grid_steps, 0, 2 * skeleton->joint_count);
-	std::memset(rooms.scales, 0, 7 * skeleton->joint_count);
-	Reader reader = {RangeDecoder(in.at, size_t(in.end - in.at))};
-	HeadSymbols<Reader> symbols(reader, *rooms.models);
-	if (!read_sizes(reader, &symbols, rooms.sizes, h->segment_count, SEGMENT_SIZE) ||
-		!read_sizes(reader, &symbols, rooms.sizes + h->segment_count, h->layer_count * h->group_count,
-					GROUP_SIZE))
+	h->sizes = rooms.sizes, h->shifts = rooms.shifts, h->grid_steps = rooms.grid_steps,
+	h->initial_scales = rooms.initial_scales;
+	h->predictors = rooms.predictors;
+	h->plan.skeleton = skeleton, h->plan.table = rooms.table, h->plan.unit = h->unit;
+	h->plan.fine = std::ldexp(1.0, -int(h->fine_bits));
+	h->plan.basis_grid = std::ldexp(1.0, -int(h->basis_bits));
+	HeadSymbols<TableReader> symbols(reader);
+	if (!symbols.sizes(rooms.sizes, size_t(part_count(*h))))
 		return MOCPACK_CORRUPT;
 	symbols.plan(rooms.table, *skeleton);
-	h->sizes = rooms.sizes;
-	h->shifts = rooms.shifts;
-	h->refined = rooms.refined;
-	h->grid_steps = rooms.grid_steps;
-	h->initial_scales = rooms.scales;
-	h->table = rooms.table;
-	h->plan.skeleton = skeleton;
-	h->plan.table = rooms.table;
 	if (!build_plan(&h->plan, rooms.plan, fault) ||
-		!symbols.shifts(rooms.shifts, h->layer_count - 1, h->plan.track_count, fault))
-		return MOCPACK_CORRUPT;
-	size_t channels = h->plan.channel_count;
-	if (h->grid && (!within(fault, "channels of a grid in time", double(channels), 0,
-							MOCPACK_KEYSINE_MOST_GRID_CHANNELS) ||
-					!symbols.grid(rooms.grid_steps, h->plan.track_count, rooms.scales, channels, fault)))
-		return MOCPACK_CORRUPT;
-	if (reader.coder.exhausted() || !reader.coder.all_read())
+		!symbols.predictors(rooms.predictors, h->predictor_count,
+							TrackChannels(rooms.table, skeleton->joint_count, rooms.first_channels)) ||
+		!symbols.shifts(rooms.shifts, h->layer_count - 1, h->plan.track_count) ||
+		(h->grid && !within(fault, "channels of a grid", double(h->plan.channel_count), 0,
+							MOCPACK_KEYSINE_MOST_GRID_CHANNELS)) ||
+		(h->grid &&
+		 !symbols.grid(rooms.grid_steps, h->plan.track_count, rooms.initial_scales, h->plan.channel_count)) ||
+		reader.exhausted() || !reader.all_read())
 		return MOCPACK_CORRUPT;
 	*head = h;
 	return MOCPACK_OK;
 }
 
-mocpack_KeysineFields mocpack_keysine_fields(const mocpack_KeysineHead* h)
-{
-	return {h->unit,   h->model,   h->fine_bits, h->basis_bits, h->tempo,
-			h->coarse, h->refined, h->grid,		 h->thorough};
-}
-
 mocpack_KeysineLayout mocpack_keysine_layout(const mocpack_KeysineHead* h)
 {
-	return {h->size,		h->cut.blocks, h->blocks_per_group,	  h->groups_per_segment, h->segment_count,
-			h->group_count, h->sizes,	   h->plan.channel_count, h->plan.track_count,	 h->layer_count,
-			h->shifts,		h->cut.lead};
+	return {h->size,
+			h->cut.groups,
+			h->groups_per_segment,
+			h->segment_count,
+			h->sizes,
+			h->plan.channel_count,
+			h->plan.track_count,
+			h->layer_count,
+			h->shifts,
+			h->cut.lead};
+}
+
+mocpack_KeysineFields mocpack_keysine_fields(const mocpack_KeysineHead* h)
+{
+	mocpack_KeysineFields s = {};
+	s.mode =
+		(h->grid ? GRID_MODE : 0) | (h->cut.lead ? FIRST_FRAME_MODE : 0) | (h->thorough ? THOROUGH_MODE : 0);
+	s.layer_count = uint32_t(h->layer_count), s.fine_bits = h->fine_bits, s.basis_bits = h->basis_bits;
+	s.tempo = uint32_t(h->tempo), s.unit = float(h->unit);
+	s.group_count = uint32_t(h->cut.groups), s.groups_per_segment = uint32_t(h->groups_per_segment);
+	s.predictor_count = uint32_t(h->predictor_count);
+	std::memcpy(s.errors, h->errors, sizeof h->errors);
+	return s;
 }
 
 size_t mocpack_keysine_key_frame(const mocpack_KeysineHead* h, size_t key)
@@ -271,29 +239,50 @@ size_t mocpack_keysine_key_frame(const mocpack_KeysineHead* h, size_t key)
 	return h->cut.key_frame(key);
 }
 
-size_t mocpack_keysine_encode_head(int32_t model, const mocpack_Skeleton* skeleton, int32_t* table,
-								   uint32_t* sizes, size_t segment_count, size_t group_count, uint8_t* shifts,
-								   size_t shift_count, size_t track_count, uint8_t* grid_steps,
-								   uint8_t* initial_scales, size_t channel_count, uint8_t* dst,
-								   size_t dst_size, void* scratch)
+size_t mocpack_keysine_head_shares(size_t joints, size_t part_count, size_t predictor_count)
 {
-	Models* models = static_cast<Models*>(scratch);
-	start_models(models, model);
-	Writer writer = {RangeEncoder(dst, dst_size)};
-	HeadSymbols<Writer> symbols(writer, *models);
-	symbols.sizes(sizes, segment_count, SEGMENT_SIZE);
-	symbols.sizes(sizes + segment_count, group_count, GROUP_SIZE);
+	return 128 + 4 * part_count + 16 * predictor_count + joints * (6 * PLAN_COLUMNS + 8 * MOST_LAYERS + 64);
+}
+
+size_t mocpack_keysine_encode_head(const mocpack_KeysineFields* start, const mocpack_Skeleton* skeleton,
+								   int32_t* table, uint32_t* sizes, size_t part_count, int32_t* predictors,
+								   uint8_t* shifts, uint8_t* grid_steps, uint8_t* initial_scales,
+								   uint8_t* dst, size_t dst_size, void* scratch)
+{
+	size_t joints = skeleton->joint_count;
+	Arena arena(scratch);
+	size_t room = mocpack_keysine_head_shares(joints, part_count, start->predictor_count);
+	TableWriter writer(arena.take<Share>(room), room);
+	HeadSymbols<TableWriter> symbols(writer);
+	mocpack_KeysineFields s = *start;
+	code_start(symbols, &s);
+	if (!symbols.sizes(sizes, part_count))
+		return 0;
 	symbols.plan(table, *skeleton);
-	if (!symbols.shifts(shifts, shift_count, track_count))
+	TrackChannels tracks(table, joints, arena.take<int32_t>(7 * joints));
+	Predictor* list = reinterpret_cast<Predictor*>(predictors);
+	if (!symbols.predictors(list, start->predictor_count, tracks) ||
+		!symbols.shifts(shifts, start->layer_count - 1, size_t(tracks.track_count)) ||
+		(grid_steps &&
+		 !symbols.grid(grid_steps, size_t(tracks.track_count), initial_scales, size_t(tracks.channel_count))))
 		return 0;
-	if (grid_steps && !symbols.grid(grid_steps, track_count, initial_scales, channel_count))
-		return 0;
-	return writer.coder.finish();
+	return writer.finish(dst, dst_size);
+}
+
+size_t mocpack_keysine_head_scratch(size_t joints, size_t part_count, size_t predictor_count)
+{
+	return mocpack_keysine_head_shares(joints, part_count, predictor_count) * sizeof(Share) +
+		   7 * joints * sizeof(int32_t) + 2 * 64;
 }
 
 const int32_t* mocpack_keysine_table(const mocpack_KeysineHead* h)
 {
 	return h->plan.table;
+}
+
+const int32_t* mocpack_keysine_predictors(const mocpack_KeysineHead* h)
+{
+	return reinterpret_cast<const int32_t*>(h->predictors);
 }
 
 const uint8_t* mocpack_keysine_grid_steps(const mocpack_KeysineHead* h)

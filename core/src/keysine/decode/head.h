@@ -1,23 +1,24 @@
 // The head of a `keysine` payload, parsed: what the decoder needs to know before it can read a group.
 #pragma once
 #include "common/arena.h"
-#include "keysine/decode/plan.h"
+#include "keysine/decode/symbols.h"
 
 struct mocpack_KeysineHead
 {
 	mocpack::keysine::Plan plan;
 	mocpack::keysine::Cut cut;
-	size_t blocks_per_group, groups_per_segment;
-	size_t segment_count, group_count;
+	size_t groups_per_segment;
+	size_t segment_count;
 	size_t layer_count;
-	uint32_t* sizes;	   // of the segments, then of the groups, layer by layer
+	const uint32_t* sizes; // of the segments, then of the groups, layer by layer
 	const uint8_t* shifts; // (layers - 1, tracks): how coarse each layer is, but the last
 	size_t size;		   // of the head itself
 	double unit;
-	int32_t model, tempo, fine_bits, basis_bits;
-	int32_t coarse;				   // stated error of the keys alone
-	const uint8_t* refined;		   // (layers - 1) of the layers but the last
-	int32_t* table;				   // the plan's
+	int32_t tempo;								 // 64 times half a second over the length of a group
+	uint8_t errors[MOCPACK_KEYSINE_MOST_LAYERS]; // of the keys alone, then of each layer but the last
+	uint8_t fine_bits, basis_bits;
+	const mocpack::keysine::Predictor* predictors; // by channel
+	size_t predictor_count;
 	bool grid, thorough;		   // numbers on a grid in time, and how they are predicted
 	const uint8_t* grid_steps;	   // (tracks) index of each track's step there
 	const uint8_t* initial_scales; // (channels) how far prediction is off at first, as expected_error
@@ -31,22 +32,34 @@ namespace keysine
 // The symbols of one group, in the caller's scratch.
 struct GroupSymbols
 {
-	int32_t blocks, stride;
+	Shape shape;
+	Rows rows;
+	int splits;
+	int32_t* keys;	  // (blocks + 1, channels)
 	int32_t* lengths; // (blocks) coefficients of each
-	int32_t* steps;	  // (tracks, blocks)
-	int32_t* values;  // (channels, blocks, stride)
+	uint8_t* found;	  // (channels) scratch
 	double part;	  // of a step, that the values count
-	uint8_t* reaches; // (channels, blocks)
-	struct Models* models;
 };
 
-void lay_out_group(const mocpack_KeysineHead* head, GroupSymbols* symbols, Arena* arena);
+// Room for the coefficients of one channel of a group of so many frames, however it is split.
+inline size_t widest_row(size_t length)
+{
+	size_t blocks = length < size_t(1) << MOST_SPLITS ? length : size_t(1) << MOST_SPLITS;
+	return length + blocks * (2 * MARGIN + 8);
+}
+
+// Takes room for the symbols of a group of at most `length` frames.
+void lay_out_group(const Plan& plan, size_t length, GroupSymbols* symbols, Arena* arena);
+
+// Sets the shape of a group of so many frames, and all coefficients to zero. False where it cannot be split.
+bool shape_group(const Plan& plan, size_t length, int splits, int32_t tempo, GroupSymbols* symbols);
 
 // Checks a group's first layers and reads their first tracks: coefficients in halves of their steps where not
-// all layers are read. scratch holds mocpack_keysine_group_scratch bytes.
-mocpack_Status read_group(const mocpack_KeysineHead* head, size_t group, const uint8_t* const* src,
-						  const size_t* sizes, size_t layer_count, size_t track_count, GroupSymbols* symbols,
-						  void* scratch);
+// all layers are read. edges (2, channels) are the keys at its ends; scratch holds
+// mocpack_keysine_group_scratch bytes.
+mocpack_Status read_group(const mocpack_KeysineHead* head, size_t group, const int32_t* edges,
+						  const uint8_t* const* src, const size_t* sizes, size_t layer_count,
+						  size_t track_count, GroupSymbols* symbols, void* scratch);
 
 // Values (channels, blocks, stride) of a group as a layer of these shifts knows them; null: as they are.
 void shift_values(const Plan& plan, const GroupSymbols& whole, const uint8_t* shifts, int32_t* out);

@@ -1,4 +1,4 @@
-// The symbols of a `keysine` head: the plan, and the sizes of segments and groups.
+// The symbols of a `keysine` head: its numbers, the sizes of segments and groups, the plan.
 #pragma once
 #include "keysine/decode/grid.h"
 #include "keysine/decode/refinement.h"
@@ -8,91 +8,151 @@ namespace mocpack
 namespace keysine
 {
 
-// What a number of the head is, for its statistics.
-enum HeadNumber
+// The first channel of the track of each channel, from the kinds of a plan's table (J, PLAN_COLUMNS) alone.
+struct TrackChannels
 {
-	MEAN_NUMBER,
-	STILL_NUMBER,
-	BASIS_NUMBER,
-	KEY_STEP_NUMBER,
-	ORIGIN_NUMBER,
-	PLACE_NUMBER,
-	SEGMENT_SIZE,
-	GROUP_SIZE,
-	HEAD_NUMBERS,
-};
+	int32_t* first; // (channels), with room for seven of each joint
+	int32_t channel_count, track_count;
 
-const int NUMBER_LEVELS = 34; // up to 32 for the length, then the two bits below the highest
-const int KIND_STATES = 4 * 3 + 3 * 2;
-static_assert(HEAD_STATES == HEAD_NUMBERS * NUMBER_LEVELS + KIND_STATES, "states of the head");
+	TrackChannels(const int32_t* table, size_t joints, int32_t* memory)
+		: first(memory), channel_count(0), track_count(0)
+	{
+		for (size_t j = 0; j < joints; ++j, table += PLAN_COLUMNS)
+		{
+			add(table[TRANSLATION_KIND] == MOVING_TRANSLATION ? 3 : 0);
+			add(table[ROTATION_KIND] == QUATERNION_ROTATION ? 4
+				: table[ROTATION_KIND] == VECTOR_ROTATION	? 3
+				: table[ROTATION_KIND] == HINGE_ROTATION	? 1
+															: 0);
+		}
+	}
+
+  private:
+	void add(int32_t channels)
+	{
+		for (int32_t c = 0; c < channels; ++c)
+			first[channel_count + c] = channel_count;
+		channel_count += channels, track_count += channels > 0;
+	}
+};
 
 template <typename Coder> class HeadSymbols
 {
   public:
-	HeadSymbols(Coder& coder, Models& models) : coder_(coder), states_(models.singles + HEAD)
+	explicit HeadSymbols(Coder& coder) : coder_(coder)
 	{
+	}
+
+	// A number of at most 31 bits that follows no statistics.
+	uint32_t plain(uint32_t value)
+	{
+		int length = int(coder_.bits(5, uint32_t(bit_length(value))));
+		return coder_.bits(length, value);
+	}
+
+	uint32_t bits(int count, uint32_t value)
+	{
+		return coder_.bits(count, value);
+	}
+
+	// Each by how its symbol differs from that of the one before.
+	bool sizes(uint32_t* sizes, size_t count)
+	{
+		int before = 0;
+		for (size_t i = 0; i < count; ++i)
+		{
+			int symbol = symbol_of(int32_t(sizes[i]), COARSE), change = symbol - before;
+			int found = coder_.symbol(HEAD_TABLES[SIZE_NUMBER], SYMBOLS,
+									  lesser(change > 0 ? 2 * change - 1 : -2 * change, ESCAPE));
+			if (found == ESCAPE)
+				symbol = int(coder_.bits(5, uint32_t(symbol)));
+			else
+				symbol = before + (found & 1 ? (found + 1) / 2 : -found / 2);
+			if (symbol < 0 || symbol > ESCAPE)
+				return false;
+			int32_t size = rest_of(coder_, symbol, COARSE, int32_t(sizes[i]));
+			if (size < 0)
+				return false;
+			sizes[i] = uint32_t(size);
+			before = symbol;
+		}
+		return true;
 	}
 
 	// The plan (J, PLAN_COLUMNS); columns that a joint's kinds leave unused come out as zero.
 	void plan(int32_t* table, const mocpack_Skeleton& skeleton)
 	{
-		int32_t last_turn = 0, last_place = 0;
+		int32_t last_turn = 0, last_place = 0, last_step = UNIT_STEP;
 		size_t m = 0;
 		for (size_t j = 0; j < skeleton.joint_count; ++j)
 		{
 			int32_t* row = table + PLAN_COLUMNS * j;
-			last_turn = row[ROTATION_KIND] = kind(3 * last_turn, 4, row[ROTATION_KIND]);
-			turn(row);
+			last_turn = row[ROTATION_KIND] = kind(KIND_STARTS[last_turn], row[ROTATION_KIND]);
+			turn(row, &last_step);
 			bool translated = m < skeleton.translated_count && size_t(skeleton.translated_joints[m]) == j;
 			m += translated;
 			if (translated)
-				last_place = row[TRANSLATION_KIND] = kind(12 + 2 * last_place, 3, row[TRANSLATION_KIND]);
+				last_place = row[TRANSLATION_KIND] =
+					kind(KIND_STARTS[ROTATION_KINDS + last_place], row[TRANSLATION_KIND]);
 			else
 				row[TRANSLATION_KIND] = REST_TRANSLATION;
-			place(row);
+			place(row, &last_step);
 		}
 	}
 
-	void sizes(uint32_t* sizes, size_t count, HeadNumber what)
+	// Predictors in the order of the channels that they foretell. False where one cannot be.
+	bool predictors(Predictor* predictors, size_t count, const TrackChannels& tracks)
 	{
+		int32_t channel = 0;
 		for (size_t i = 0; i < count; ++i)
-			sizes[i] = natural(what, sizes[i]);
+		{
+			Predictor& p = predictors[i];
+			channel += number(CHANNEL_NUMBER, false, p.channel - channel);
+			bool known = channel < tracks.channel_count;
+			int32_t first = known ? tracks.first[channel] : 0;
+			int32_t source = first - 1 - number(SOURCE_NUMBER, false, first - 1 - p.source);
+			int32_t band = int32_t(coder_.bits(2, uint32_t(p.band)));
+			int32_t factor = number(FACTOR_NUMBER, true, p.factor);
+			if (!known || source < 0 || source >= first)
+				return false;
+			if (!Coder::READS && (channel != p.channel || source != p.source))
+				return false; // not in the order of their channels, or of the same track
+			p = {channel, source, band, factor};
+		}
+		return true;
 	}
 
 	// How coarse each layer but the last is: shifts (count, tracks), each as its difference to the one
-	// before. False where they do not fall from layer to layer down to one; `fault` may be null.
-	bool shifts(uint8_t* shifts, size_t count, size_t tracks, mocpack_Fault* fault = nullptr)
+	// before. False where they do not fall from layer to layer down to one.
+	bool shifts(uint8_t* shifts, size_t count, size_t tracks)
 	{
 		for (size_t i = 0; i < count * tracks; ++i)
 		{
 			int32_t before = i % tracks ? shifts[i - 1] : 0;
-			int32_t shift = before + number(MEAN_NUMBER, shifts[i] - before);
-			if (!within(fault, "track", int64_t(i % tracks), "a layer's shift", shift, 0,
-						i >= tracks ? shifts[i - tracks] : MOST_SHIFT))
+			int32_t shift = before + number(KEY_STEP_NUMBER, true, shifts[i] - before);
+			if (shift < 0 || shift > (i >= tracks ? shifts[i - tracks] : MOST_SHIFT))
 				return false;
 			shifts[i] = uint8_t(shift);
 		}
 		return true;
 	}
 
-	// Of a grid in time: steps (tracks) and initial scales (channels), each as its difference to the one
-	// before. False where they are out of range; `fault` may be null.
-	bool grid(uint8_t* steps, size_t tracks, uint8_t* initial_scales, size_t channels,
-			  mocpack_Fault* fault = nullptr)
+	// Of a grid in time: steps (tracks) and the sizes that prediction is initial_scales (channels), each as
+	// its difference to the one before. False where they are out of range.
+	bool grid(uint8_t* steps, size_t tracks, uint8_t* initial_scales, size_t channels)
 	{
 		int32_t step = UNIT_STEP, scale = 16;
 		for (size_t t = 0; t < tracks; ++t)
 		{
-			step += number(KEY_STEP_NUMBER, steps[t] - step);
-			if (!within(fault, "track", int64_t(t), "grid step", step, 0, STEPS - 1))
+			step += number(KEY_STEP_NUMBER, true, steps[t] - step);
+			if (step < 0 || step >= STEPS)
 				return false;
 			steps[t] = uint8_t(step);
 		}
 		for (size_t c = 0; c < channels; ++c)
 		{
-			scale += number(MEAN_NUMBER, initial_scales[c] - scale);
-			if (!within(fault, "channel", int64_t(c), "initial scale", scale, 0,
-						MOCPACK_KEYSINE_MOST_INITIAL_SCALE))
+			scale += number(SCALE_NUMBER, true, initial_scales[c] - scale);
+			if (scale < 0 || scale > MOCPACK_KEYSINE_MOST_INITIAL_SCALE)
 				return false;
 			initial_scales[c] = uint8_t(scale);
 		}
@@ -100,71 +160,53 @@ template <typename Coder> class HeadSymbols
 	}
 
   private:
-	void turn(int32_t* row)
+	int32_t number(HeadNumber what, bool has_sign, int32_t value)
 	{
-		bool still = row[ROTATION_KIND] == STILL_ROTATION, vector = row[ROTATION_KIND] == VECTOR_ROTATION;
-		for (int a = 0; a < 3; ++a)
-			row[MEAN + a] = still	 ? number(STILL_NUMBER, row[MEAN + a])
-							: vector ? number(MEAN_NUMBER, row[MEAN + a])
-									 : 0;
-		for (int a = 0; a < 3; ++a)
-			row[BASIS + a] = vector ? number(BASIS_NUMBER, row[BASIS + a]) : 0;
-		bool moves = row[ROTATION_KIND] >= VECTOR_ROTATION;
-		int32_t before = row[ROTATION_KEY_STEP];
-		row[ROTATION_KEY_STEP] = UNIT_STEP;
-		if (moves)
-			row[ROTATION_KEY_STEP] += number(KEY_STEP_NUMBER, before - UNIT_STEP);
+		int32_t found = coded_number(coder_, HEAD_TABLES[what], has_sign, value);
+		return found > -LARGEST && found < LARGEST ? found : 0;
 	}
 
-	void place(int32_t* row)
+	int32_t kind(const uint16_t* starts, int32_t value)
+	{
+		return coder_.symbol(starts, KINDS, value);
+	}
+
+	void turn(int32_t* row, int32_t* last_step)
+	{
+		bool still = row[ROTATION_KIND] == STILL_ROTATION, vector = row[ROTATION_KIND] == VECTOR_ROTATION,
+			 hinge = row[ROTATION_KIND] == HINGE_ROTATION;
+		for (int a = 0; a < 3; ++a)
+			row[MEAN + a] = still || hinge ? number(STILL_NUMBER, true, row[MEAN + a])
+							: vector	   ? number(MEAN_NUMBER, true, row[MEAN + a])
+										   : 0;
+		for (int a = 0; a < 3; ++a)
+			row[BASIS + a] = hinge	  ? number(STILL_NUMBER, true, row[BASIS + a])
+							 : vector ? number(BASIS_NUMBER, true, row[BASIS + a])
+									  : 0;
+		row[ROTATION_KEY_STEP] =
+			key_step(row[ROTATION_KIND] >= VECTOR_ROTATION, last_step, row[ROTATION_KEY_STEP]);
+	}
+
+	void place(int32_t* row, int32_t* last_step)
 	{
 		bool still = row[TRANSLATION_KIND] == STILL_TRANSLATION,
 			 moves = row[TRANSLATION_KIND] == MOVING_TRANSLATION;
 		for (int a = 0; a < 3; ++a)
-			row[ORIGIN + a] = still	  ? number(PLACE_NUMBER, row[ORIGIN + a])
-							  : moves ? number(ORIGIN_NUMBER, row[ORIGIN + a])
+			row[ORIGIN + a] = still	  ? number(PLACE_NUMBER, true, row[ORIGIN + a])
+							  : moves ? number(ORIGIN_NUMBER, true, row[ORIGIN + a])
 									  : 0;
-		int32_t before = row[TRANSLATION_KEY_STEP];
-		row[TRANSLATION_KEY_STEP] = UNIT_STEP;
-		if (moves)
-			row[TRANSLATION_KEY_STEP] += number(KEY_STEP_NUMBER, before - UNIT_STEP);
+		row[TRANSLATION_KEY_STEP] = key_step(moves, last_step, row[TRANSLATION_KEY_STEP]);
 	}
 
-	// One of `count` kinds, in unary.
-	int32_t kind(int context, int32_t count, int32_t value)
+	// As its difference to that of the track before; UNIT_STEP where nothing moves.
+	int32_t key_step(bool moves, int32_t* last, int32_t value)
 	{
-		uint32_t* states = states_ + HEAD_NUMBERS * NUMBER_LEVELS + context;
-		int32_t found = 0;
-		while (found < count - 1 && coder_.bit(states[found], value > found))
-			++found;
-		return found;
-	}
-
-	uint32_t natural(HeadNumber what, uint32_t value)
-	{
-		uint32_t* states = states_ + what * NUMBER_LEVELS;
-		int length = bit_length(value), found = 0;
-		while (found < 31 && coder_.bit(states[found], length > found))
-			++found;
-		if (!found)
-			return 0;
-		uint32_t read = 1;
-		for (int k = found - 2, low = 0; k >= 0; --k, ++low)
-		{
-			int bit = int(value >> k) & 1;
-			read = (read << 1) | uint32_t(low < 1 ? coder_.bit(states[32 + low], bit) : coder_.coin(bit));
-		}
-		return read;
-	}
-
-	int32_t number(HeadNumber what, int32_t value)
-	{
-		int32_t size = int32_t(natural(what, uint32_t(magnitude(value))) & 0x3fffffff);
-		return size && coder_.coin(value < 0) ? -size : size;
+		if (!moves)
+			return UNIT_STEP;
+		return *last += number(KEY_STEP_NUMBER, true, value - *last);
 	}
 
 	Coder& coder_;
-	uint32_t* states_;
 };
 
 } // namespace keysine

@@ -34,7 +34,7 @@ bool valid(const Plan& plan, mocpack_Fault* fault)
 		m += translated;
 		auto in_range = [&](PlanColumn column, const char* field, int32_t most)
 		{ return within(fault, "plan of joint", int64_t(j), field, row[column], 0, most); };
-		if (!in_range(ROTATION_KIND, "rotation kind", QUATERNION_ROTATION) ||
+		if (!in_range(ROTATION_KIND, "rotation kind", HINGE_ROTATION) ||
 			!in_range(TRANSLATION_KIND, "translation kind", translated ? MOVING_TRANSLATION : 0) ||
 			!in_range(ROTATION_KEY_STEP, "rotation key step", STEPS - 1) ||
 			!in_range(TRANSLATION_KEY_STEP, "translation key step", STEPS - 1))
@@ -50,7 +50,8 @@ void fill_still(const Plan& plan)
 	for (size_t j = 0; j < skeleton.joint_count; ++j)
 	{
 		const int32_t* row = plan.table + PLAN_COLUMNS * j;
-		double grid = row[ROTATION_KIND] == STILL_ROTATION ? plan.fine : MEAN_GRID;
+		bool exact = row[ROTATION_KIND] == STILL_ROTATION || row[ROTATION_KIND] == HINGE_ROTATION;
+		double grid = exact ? plan.fine : MEAN_GRID;
 		bool rest = row[ROTATION_KIND] == REST_ROTATION;
 		Vec3 mean = {grid * row[MEAN], grid * row[MEAN + 1], grid * row[MEAN + 2]};
 		store(plan.still + 7 * j, rest ? Quat{0, 0, 0, 1} : exponential(mean));
@@ -154,38 +155,50 @@ void add_position(Plan* plan, size_t j)
 	add_track(plan, track);
 }
 
+// Axes of a rotation vector: column c of axes = root * (column c of turn), where root is the inverse square
+// root of the inertia.
+void vector_axes(const double* inertia, Vec3 basis, double* axes)
+{
+	double root[9], turn[9];
+	inverse_square_root(inertia, root);
+	matrix_of(exponential(basis), turn);
+	for (int c = 0; c < 3; ++c)
+		for (int a = 0; a < 3; ++a)
+			axes[3 * c + a] =
+				root[3 * a] * turn[c] + root[3 * a + 1] * turn[3 + c] + root[3 * a + 2] * turn[6 + c];
+}
+
+// The axis of a hinge, whose basis turns the first axis there.
+void hinge_axis(const double* inertia, Vec3 basis, double* axes)
+{
+	Vec3 axis = rotate(exponential(basis), Vec3{1, 0, 0});
+	const double* m = inertia;
+	Vec3 moved = {m[0] * axis.x + m[1] * axis.y + m[2] * axis.z,
+				  m[3] * axis.x + m[4] * axis.y + m[5] * axis.z,
+				  m[6] * axis.x + m[7] * axis.y + m[8] * axis.z};
+	store(axes, 1.0 / std::sqrt(dot(axis, moved)) * axis);
+}
+
 void add_rotation(Plan* plan, size_t j, int32_t parent_track)
 {
 	const int32_t* row = plan->table + PLAN_COLUMNS * j;
-	bool vector = row[ROTATION_KIND] == VECTOR_ROTATION;
-	int32_t family = vector ? vector_family(plan->descendants[j]) : j ? 3 : 2;
-	Track track = {int32_t(j),
-				   vector ? VECTOR_TRACK : QUATERNION_TRACK,
-				   vector ? 3 : 4,
-				   int32_t(plan->channel_count),
-				   parent_track,
-				   family,
-				   {},
-				   {},
-				   0};
+	const int32_t kind = row[ROTATION_KIND];
 	const double* inertia = plan->inertia + 9 * j;
-	store(track.base, vector ? load_quat(plan->still + 7 * j) : Quat{0, 0, 0, 1});
-	if (vector)
-	{
-		double grid = plan->basis_grid;
-		Vec3 basis = {grid * row[BASIS], grid * row[BASIS + 1], grid * row[BASIS + 2]};
-		double root[9], turn[9];
-		inverse_square_root(inertia, root);
-		matrix_of(exponential(basis), turn);
-		// column c of axes = root * (column c of turn)
-		for (int c = 0; c < 3; ++c)
-			for (int a = 0; a < 3; ++a)
-				track.axes[3 * c + a] =
-					root[3 * a] * turn[c] + root[3 * a + 1] * turn[3 + c] + root[3 * a + 2] * turn[6 + c];
-	}
-	else
-		track.axes[0] = 0.5 / std::sqrt((inertia[0] + inertia[4] + inertia[8]) / 3.0);
+	Track track = {};
+	track.joint = int32_t(j), track.parent = parent_track;
+	track.first_channel = int32_t(plan->channel_count);
+	track.family = kind != QUATERNION_ROTATION ? vector_family(plan->descendants[j]) : j ? 3 : 2;
 	track.key_step = key_step_of(plan->unit, row[ROTATION_KEY_STEP]);
+	store(track.base, kind == QUATERNION_ROTATION ? Quat{0, 0, 0, 1} : load_quat(plan->still + 7 * j));
+	double grid = kind == HINGE_ROTATION ? plan->fine : plan->basis_grid;
+	Vec3 basis = {grid * row[BASIS], grid * row[BASIS + 1], grid * row[BASIS + 2]};
+	if (kind == VECTOR_ROTATION)
+		track.kind = VECTOR_TRACK, track.channels = 3, vector_axes(inertia, basis, track.axes);
+	else if (kind == HINGE_ROTATION)
+		track.kind = HINGE_TRACK, track.channels = 1, hinge_axis(inertia, basis, track.axes);
+	else
+		track.kind = QUATERNION_TRACK, track.channels = 4,
+		track.axes[0] = 0.5 / std::sqrt((inertia[0] + inertia[4] + inertia[8]) / 3.0);
 	add_track(plan, track);
 }
 

@@ -23,6 +23,7 @@ enum RotationKind
 	STILL_ROTATION = 1, // the same in all frames
 	VECTOR_ROTATION = 2,
 	QUATERNION_ROTATION = 3,
+	HINGE_ROTATION = 4, // about one axis, the same in all frames
 };
 
 enum TranslationKind
@@ -37,8 +38,8 @@ enum PlanColumn
 {
 	ROTATION_KIND,
 	TRANSLATION_KIND,
-	MEAN, // three: mean or still rotation as a rotation vector, in grid units
-	BASIS = MEAN + 3,
+	MEAN,			  // three: mean or still rotation as a rotation vector, in grid units
+	BASIS = MEAN + 3, // three: turn of the axes, or the axis of a hinge
 	ROTATION_KEY_STEP = BASIS + 3,
 	ORIGIN, // three: origin of a moving translation, or the still one
 	TRANSLATION_KEY_STEP = ORIGIN + 3,
@@ -51,9 +52,10 @@ enum TrackKind
 	POSITION_TRACK,
 	QUATERNION_TRACK,
 	VECTOR_TRACK,
+	HINGE_TRACK,
 };
 
-// A translation or a rotation that moves: three or four channels.
+// A translation or a rotation that moves: one, three or four channels.
 struct Track
 {
 	int32_t joint;
@@ -65,6 +67,14 @@ struct Track
 	double base[4]; // mean rotation, or origin
 	double axes[9]; // rotation vector (or translation) of a unit of each channel, column by column
 	double key_step;
+};
+
+// Foretells the coefficients of a channel from those of another, of an earlier track: so many sixteenths.
+struct Predictor
+{
+	int32_t channel, source;
+	int32_t band; // 0: all frequencies; 1: slow ones; 2: the others; 3: fast ones
+	int32_t factor;
 };
 
 struct Plan
@@ -87,35 +97,47 @@ struct Plan
 	size_t channel_count;
 };
 
-// How a clip is cut into blocks with a key at either end: evenly, after a first frame that stands apart (lead
+// How a clip is cut into groups with a key at either end: evenly, after a first frame that stands apart (lead
 // is 1) or not (0).
 struct Cut
 {
-	size_t frames, blocks, lead;
+	size_t frames, groups, lead;
 
-	// The frame of key b, which is the first of block b: rounded half up.
-	size_t key_frame(size_t b) const
+	// The frame of key g, which is the first of group g: rounded half up.
+	size_t key_frame(size_t g) const
 	{
-		if (b < lead || !blocks)
+		if (g < lead || !groups)
 			return 0;
 		// in 64 bits, also where size_t has 32
-		uint64_t intervals = frames - 1 - lead, even = blocks - lead;
-		return lead + size_t((2 * uint64_t(b - lead) * intervals + even) / (2 * even));
+		uint64_t intervals = frames - 1 - lead, even = groups - lead;
+		return lead + size_t((2 * uint64_t(g - lead) * intervals + even) / (2 * even));
 	}
 
-	size_t longest_block() const
+	size_t length(size_t g) const
 	{
-		return blocks ? (frames - 1 - lead + blocks - lead - 1) / (blocks - lead) : 0;
+		return key_frame(g + 1) - key_frame(g);
 	}
 
-	// Whether there are as many frames as blocks need.
+	size_t longest_group() const
+	{
+		return groups > lead ? (frames - 1 - lead + groups - lead - 1) / (groups - lead) : 0;
+	}
+
+	// Whether there are as many frames as groups need.
 	bool valid() const
 	{
 		if (frames == 1)
-			return !blocks && !lead;
-		return lead <= 1 && blocks > lead && blocks < frames && frames > 1 + lead;
+			return !groups && !lead;
+		return lead <= 1 && groups > lead && groups < frames && frames > 1 + lead;
 	}
 };
+
+// The first frame of block b of the 2^splits of a group of so many frames; that of the next group, after the
+// last.
+inline size_t block_frame(size_t length, int splits, size_t b)
+{
+	return (2 * b * length + (size_t(1) << splits)) >> (splits + 1);
+}
 
 inline double step_of(double unit, int32_t index)
 {

@@ -89,6 +89,14 @@ Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const dou
 	}
 	Quat base = multiply(above, load_quat(track.base));
 	Vec3 v = logarithm(multiply(conjugate(base), aim.world));
+	if (track.kind == HINGE_TRACK)
+	{
+		Vec3 axis = load_vec(track.axes);
+		aim.channels[0] = dot(v, axis) / dot(axis, axis);
+		aim.world = multiply(base, exponential(aim.channels[0] * axis));
+		aim.turn[0] = rotate(base, axis);
+		return aim;
+	}
 	const double* w = inverse_axes;
 	double jacobian[9];
 	right_jacobian(v, jacobian);

@@ -4,7 +4,6 @@
 
 #include "keysine/decode/curves.h"
 #include "keysine/decode/rotation.h"
-#include "keysine/decode/symbols.h"
 #include "keysine/encode/encoder.h"
 
 using namespace mocpack;
@@ -14,7 +13,8 @@ namespace
 {
 
 const int RETRIES = 6; // of the search, each aiming further inside
-const int FINER = 40;  // plain rounding with ever finer steps, after those
+const int32_t SKETCH_STEPS[2] = {7, 9};
+const int FINER = 40; // plain rounding with ever finer steps, after those
 
 class GroupCoder
 {
@@ -22,23 +22,24 @@ class GroupCoder
 	GroupCoder(const mocpack_KeysineEncoder* encoder, Arena* arena)
 		: e_(*encoder), plan_(encoder->plan), rig_(encoder->rig)
 	{
-		const mocpack_KeysineJob& job = e_.job;
-		longest_ = int32_t(e_.cut.longest_block());
-		stride_ = padded(longest_);
-		size_t stride = size_t(stride_), blocks = job.blocks_per_group,
-			   points = size_t(rig_.most > 1 ? rig_.most : 1);
-		lay_out_scene(&scene_, arena, plan_.skeleton->joint_count, longest_);
+		size_t group = e_.cut.longest_group(),
+			   longest = group < size_t(LONGEST_BLOCK) ? group : size_t(LONGEST_BLOCK);
+		stride_ = padded(int32_t(longest));
+		size_t stride = size_t(stride_), points = size_t(rig_.most > 1 ? rig_.most : 1);
+		lay_out_scene(&scene_, arena, plan_.skeleton->joint_count, int32_t(longest));
+		lay_out_group(plan_, group, &symbols_, arena);
+		room_ = group_shares(plan_, group);
+		shares_ = arena->take<Share>(room_);
+		spare_ = arena->take<uint8_t>(group_bytes(*encoder));
 		frames_ = arena->take<size_t>(stride);
-		values_ = arena->take<int32_t>(plan_.channel_count * blocks * stride);
-		steps_ = arena->take<int32_t>(plan_.track_count * blocks);
-		lengths_ = arena->take<int32_t>(blocks);
-		reaches_ = arena->take<uint8_t>(plan_.channel_count * blocks);
-		models_ = arena->take<Models>(1);
-		sines_ = arena->take<double>(size_t(longest_) * stride);
-		waves_ = arena->take<float>(size_t(longest_) * stride);
+		sines_ = arena->take<double>(longest * stride);
+		waves_ = arena->take<float>(longest * stride);
 		bands_ = arena->take<uint8_t>(stride);
 		aims_ = arena->take<double>(4 * stride);
+		ahead_ = arena->take<double>(4 * stride);
 		curve_ = arena->take<double>(4 * stride);
+		series_ = arena->take<double>(plan_.channel_count * stride);
+		extents_ = arena->take<int32_t>(plan_.channel_count);
 		turns_ = arena->take<Quat>(stride);
 		before_ = arena->take<uint8_t>(4 * stride);
 		start_ = arena->take<float>(3 * points * stride);
@@ -48,40 +49,146 @@ class GroupCoder
 		wanted_ = arena->take<float>(4 * stride);
 		found_ = arena->take<int32_t>(4 * stride);
 		search_ = arena->take<uint8_t>(search_scratch(stride_, 4, int32_t(points)));
+		if (e_.wanted)
+			seen_wanted_ = arena->take<float>(plan_.channel_count * group),
+			seen_series_ = arena->take<float>(plan_.channel_count * group),
+			seen_steps_ = arena->take<float>(plan_.channel_count * group);
 	}
 
+	// The smallest way found to write a group; keys (2^splits + 1, channels) are all that it may have.
+	// Returns its bytes, 0 if there is none.
 	size_t run(size_t group, const int32_t* keys, uint8_t* dst, size_t dst_size)
 	{
-		const mocpack_KeysineJob& job = e_.job;
-		size_t first = group * job.blocks_per_group;
-		blocks_ = int32_t(job.blocks_per_group);
-		if (first + job.blocks_per_group > job.block_count)
-			blocks_ = int32_t(job.block_count - first);
-		std::memset(values_, 0, sizeof(int32_t) * plan_.channel_count * size_t(blocks_) * size_t(stride_));
-		for (int32_t b = 0; b < blocks_; ++b)
-			if (!block(first + size_t(b), b, keys + size_t(b) * plan_.channel_count))
-				return 0;
-		start_models(models_, job.model);
-		Writer writer = {RangeEncoder(dst + 2, dst_size - 2)};
-		Shape shape = {blocks_, stride_, lengths_, job.tempo};
-		if (!Symbols<Writer>(writer, *models_, plan_)
-				 .group(shape, plan_.track_count, steps_, values_, reaches_))
-			return 0;
-		return sealed(dst, writer.coder.finish());
+		group_ = group, all_keys_ = keys, dst_ = dst, dst_size_ = dst_size;
+		length_of_group_ = e_.cut.length(group);
+		least_ = e_.least_splits, most_ = e_.usable_splits[group];
+		while (most_ > least_ && size_t(4) << most_ > length_of_group_)
+			--most_;
+		best_cost_ = 1e300, best_size_ = 0;
+		int8_t* choice = e_.job.choices ? e_.job.choices + 2 * group : nullptr;
+		if (choice && e_.job.chosen)
+			attempt(choice[0] < least_ ? least_ : choice[0] > most_ ? most_ : choice[0], choice[1]);
+		else
+		{
+			find_splits();
+			if (e_.job.settings.excess_penalty > 0)
+				find_weight();
+		}
+		// where nothing else keeps the allowances
+		for (int splits = least_; splits <= most_ && !best_size_; ++splits)
+			attempt(splits, 0);
+		if (choice)
+			choice[0] = int8_t(best_splits_), choice[1] = int8_t(best_doublings_);
+		return best_size_;
 	}
 
   private:
-	bool block(size_t index, int32_t b, const int32_t* keys)
+	// Finds how many blocks are smallest: the expected number, then twice or half as many as long as that is
+	// smaller. Unless all are to be tried in earnest, sketches tell.
+	void find_splits()
 	{
-		size_t from = e_.cut.key_frame(index);
-		int32_t length = int32_t(e_.cut.key_frame(index + 1) - from);
-		lengths_[b] = length - 1;
-		b_ = b, keys_ = keys;
+		const mocpack_KeysineSettings& s = e_.job.settings;
+		int first = s.splits < least_ ? least_ : s.splits > most_ ? most_ : s.splits;
+		sketch_ = !s.exhaustive && s.split_tries > 0;
+		attempt(first, 0);
+		bool up = false;
+		for (int splits = first + 1, tried = 0; splits <= most_ && tried < s.split_tries; ++splits, ++tried)
+		{
+			bool better = attempt(splits, 0);
+			up = up || better;
+			if (!better && !s.exhaustive)
+				break;
+		}
+		for (int splits = first - 1, tried = 0;
+			 splits >= least_ && tried < s.split_tries && (!up || s.exhaustive); --splits, ++tried)
+			if (!attempt(splits, 0) && !s.exhaustive)
+				break;
+		if (!sketch_)
+			return;
+		sketch_ = false;
+		best_cost_ = 1e300;
+		first = best_size_ ? best_splits_ : first;
+		best_size_ = 0;
+		attempt(first, 0);
+	}
+
+	// Tries half or twice the penalty of errors within the bound, with the number of blocks that was best.
+	void find_weight()
+	{
+		const mocpack_KeysineSettings& s = e_.job.settings;
+		int splits = best_splits_;
+		bool cheaper = false;
+		for (int k = 1; k <= s.weight_tries && best_size_; ++k)
+		{
+			if (!attempt(splits, -k))
+				break;
+			cheaper = true;
+		}
+		for (int k = 1; k <= s.weight_tries && best_size_ && !cheaper; ++k)
+			if (!attempt(splits, k))
+				break;
+	}
+
+	// Codes the group in so many blocks, with the penalty so often doubled; keeps it if it is the best so
+	// far, and says so.
+	bool attempt(int splits, int doublings)
+	{
+		weight_ = float(std::ldexp(1.0, doublings)), errors_ = 0;
+		if (!shape_group(plan_, length_of_group_, splits, e_.job.tempo, &symbols_))
+			return false;
+		size_t blocks = size_t(1) << splits, apart = size_t(1) << (e_.job.splits - splits),
+			   channels = plan_.channel_count;
+		for (size_t b = 0; b <= blocks; ++b)
+			std::memcpy(symbols_.keys + b * channels, all_keys_ + b * apart * channels,
+						channels * sizeof(int32_t));
+		for (size_t b = 0; b < blocks; ++b)
+			if (!block(b))
+				return false;
+		TableWriter writer(shares_, room_);
+		if (!write_group(writer, plan_, symbols_.keys, &symbols_))
+			return false;
+		size_t size = sealed(spare_, writer.finish(spare_ + 2, group_bytes(e_) - 2));
+		double cost = 8.0 * double(size) + errors_;
+		if (!size || size > dst_size_ || cost >= best_cost_)
+			return false;
+		std::memcpy(dst_, spare_, size);
+		best_cost_ = cost, best_size_ = size, best_splits_ = splits, best_doublings_ = doublings;
+		report();
+		return true;
+	}
+
+	// Hands over what the coefficients should have been, and what they are.
+	void report() const
+	{
+		if (!e_.wanted)
+			return;
+		size_t from = e_.cut.key_frame(group_), length = length_of_group_;
+		for (size_t c = 0; c < plan_.channel_count; ++c)
+		{
+			size_t to = c * e_.job.frame_count + from;
+			std::memcpy(e_.wanted + to, seen_wanted_ + c * length, length * sizeof(float));
+			std::memcpy(e_.series + to, seen_series_ + c * length, length * sizeof(float));
+			std::memcpy(e_.used_steps + to, seen_steps_ + c * length, length * sizeof(float));
+		}
+		for (int32_t b = 0; b < symbols_.shape.blocks; ++b)
+		{
+			size_t at = from + block_frame(length, symbols_.splits, size_t(b));
+			for (int32_t k = 0; k <= symbols_.lengths[b]; ++k)
+				e_.paces[at + size_t(k)] = k ? pace(k, symbols_.shape.tempo) : 0;
+		}
+	}
+
+	bool block(size_t b)
+	{
+		size_t from = block_frame(length_of_group_, symbols_.splits, b);
+		int32_t length = symbols_.lengths[b] + 1;
+		b_ = int32_t(b), from_ = from, keys_ = symbols_.keys + b * plan_.channel_count;
 		set_length(length);
 		scene_.count = length - 1;
 		for (int32_t t = 0; t + 1 < length; ++t)
-			frames_[t] = from + size_t(t) + 1;
+			frames_[t] = e_.cut.key_frame(group_) + from + size_t(t) + 1;
 		fill_scene(&scene_, e_.job, frames_);
+		next_predictor_ = 0;
 		size_t t = 0;
 		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)
 		{
@@ -99,31 +206,47 @@ class GroupCoder
 
 	void set_length(int32_t length)
 	{
+		for (int32_t k = 0; k + 1 < length; ++k)
+			bands_[k] = uint8_t(band_of(k + 1));
 		if (length_ == length)
 			return;
 		length_ = length, n_ = length - 1, width_ = padded(length);
-		fill_sines(sines_, length);
+		fill_sines(sines_, length, 0, length);
 		// column t of the search is frame t + 1, and row k - 1 is frequency k
 		for (int32_t k = 1; k < length; ++k)
 			for (int32_t t = 0; t < width_; ++t)
 				waves_[(k - 1) * width_ + t] = t < n_ ? float(sines_[k * width_ + t + 1]) : 0.0f;
-		for (int32_t k = 0; k < n_; ++k)
-			bands_[k] = uint8_t(band_of(k + 1, e_.job.tempo));
+	}
+
+	int32_t band_of(int32_t k) const
+	{
+		int32_t scaled = pace(k, symbols_.shape.tempo), band = 0;
+		while (band < BANDS - 1 && scaled > BAND_ENDS[band])
+			++band;
+		return band;
+	}
+
+	SeriesBlock series_block() const
+	{
+		return {reinterpret_cast<const Predictor*>(e_.job.predictors),
+				e_.job.predictor_count,
+				symbols_.shape.tempo,
+				stride_,
+				series_,
+				extents_};
 	}
 
 	int32_t* row_of(const Track& track, int32_t c) const
 	{
-		return values_ + ((track.first_channel + c) * blocks_ + b_) * stride_;
+		return symbols_.rows.values + symbols_.shape.row(track.first_channel + c, b_);
 	}
 
 	// Chooses the track's coefficients in this block so that every point it carries stays inside.
 	bool track(size_t t)
 	{
 		const Track& track = plan_.tracks[t];
-		int32_t* step = steps_ + t * size_t(blocks_) + size_t(b_);
+		int32_t* step = symbols_.rows.steps + t * size_t(symbols_.shape.blocks) + size_t(b_);
 		*step = -1;
-		if (!n_)
-			return true;
 		double scale = 1.0;
 		prepare(track, true);
 		gather_before(track);
@@ -132,12 +255,32 @@ class GroupCoder
 			*step = searched(track, expected_step(t), scale);
 			double worst = settle(track, *step);
 			if (worst <= 1.0 || e_.job.settings.excess_penalty <= 0)
-				return true;
+				return finish(track, *step);
 			scale *= 1.02 * std::sqrt(worst);
 			if (scale > 8.0)
 				break;
 		}
-		return rounded(track, step);
+		return rounded(track, step) && finish(track, *step);
+	}
+
+	// Goes on to the next track.
+	bool finish(const Track& track, int32_t step)
+	{
+		int32_t last = track.first_channel + track.channels;
+		while (next_predictor_ < e_.job.predictor_count && e_.job.predictors[4 * next_predictor_] < last)
+			++next_predictor_;
+		errors_ += e_.job.settings.excess_penalty > 0 ? 0.0 : double(e_.job.settings.squared_penalty) * sum_;
+		for (int32_t c = 0; c < track.channels && seen_wanted_; ++c)
+			for (int32_t k = 0; k <= n_; ++k)
+			{
+				size_t channel = size_t(track.first_channel + c),
+					   at = channel * length_of_group_ + from_ + size_t(k);
+				const double* own = series_ + channel * size_t(stride_);
+				seen_wanted_[at] = k ? wanted_[c * width_ + k - 1] + float(foretold_[c][k]) : 0.0f;
+				seen_series_[at] = k && k <= extents_[channel] ? float(own[k]) : 0.0f;
+				seen_steps_[at] = step < 0 ? 0.0f : float(e_.steps[step]);
+			}
+		return true;
 	}
 
 	// The last resort: plain rounding, first towards the compensated target, then towards the true one,
@@ -148,7 +291,7 @@ class GroupCoder
 		{
 			if (attempt == FINER / 4)
 				prepare(track, false);
-			*step = attempt + 8 < STEPS - 1 ? attempt + 8 : STEPS - 1;
+			*step = attempt + UNIT_STEP < STEPS - 1 ? attempt + UNIT_STEP : STEPS - 1;
 			for (int32_t c = 0; c < track.channels; ++c)
 				round_channel(track, c, e_.steps[*step]);
 			if (settle(track, *step) <= 1.0)
@@ -164,7 +307,8 @@ class GroupCoder
 		{
 			double sum = 0;
 			for (int32_t t = 1; t <= n_; ++t)
-				sum += sines_[k * width_ + t] * (aims_[c * stride_ + t - 1] - line(track, c, t));
+				sum += sines_[k * width_ + t] *
+					   (aims_[c * stride_ + t - 1] - line(track, c, t) - ahead_[c * stride_ + t]);
 			double units = sum / size;
 			units = units > 5e8 ? 5e8 : units < -5e8 ? -5e8 : units;
 			row[k] = int32_t(std::floor(units + 0.5));
@@ -181,12 +325,14 @@ class GroupCoder
 
 	int32_t expected_step(size_t t) const
 	{
-		for (int32_t e = b_; e-- > 0;)
-			if (steps_[t * size_t(blocks_) + size_t(e)] >= 0)
-				return steps_[t * size_t(blocks_) + size_t(e)];
+		size_t blocks = size_t(symbols_.shape.blocks), b = size_t(b_);
+		const int32_t* steps = symbols_.rows.steps;
+		for (size_t e = b; e-- > 0;)
+			if (steps[t * blocks + e] >= 0)
+				return steps[t * blocks + e];
 		for (int32_t a = plan_.tracks[t].parent; a >= 0; a = plan_.tracks[a].parent)
-			if (steps_[a * blocks_ + b_] >= 0)
-				return steps_[a * blocks_ + b_];
+			if (steps[size_t(a) * blocks + b] >= 0)
+				return steps[size_t(a) * blocks + b];
 		return UNIT_STEP;
 	}
 
@@ -197,7 +343,7 @@ class GroupCoder
 			return;
 		for (int32_t c = 0; c < track.channels; ++c)
 		{
-			const int32_t* row = row_of(track, c) - stride_;
+			const int32_t* row = row_of(track, c) - symbols_.shape.stride;
 			for (int32_t k = 1; k <= n_; ++k)
 			{
 				int32_t sum = 2 * lesser(magnitude(row[k]), 9) + lesser(magnitude(row[k - 1]), 9) +
@@ -279,8 +425,14 @@ class GroupCoder
 	void prepare_channel(const Track& track, int32_t c)
 	{
 		float rest[LONGEST_BLOCK + 8] = {};
+		int32_t channel = track.first_channel + c;
+		series_block().foretell(channel, n_, next_predictor_);
+		const double* foretold = series_ + channel * stride_;
+		block_values(ahead_ + c * stride_, sines_, length_, 0, 0, foretold, extents_[channel]);
+		for (int32_t k = 0; k <= n_ && seen_wanted_; ++k)
+			foretold_[c][k] = k && k <= extents_[channel] ? foretold[k] : 0.0;
 		for (int32_t t = 0; t < n_; ++t)
-			rest[t] = float(aims_[c * stride_ + t] - line(track, c, t + 1));
+			rest[t] = float(aims_[c * stride_ + t] - line(track, c, t + 1) - ahead_[c * stride_ + t + 1]);
 		for (int32_t k = 0; k < width_; ++k)
 			wanted_[c * width_ + k] = k < n_ ? inner_product(waves_ + k * width_, rest, width_) : 0.0f;
 		add_wave(start_, moves_ + 3 * c * points_ * width_, rest, -1.0f, width_, points_);
@@ -310,7 +462,14 @@ class GroupCoder
 						   before_,
 						   static_cast<const Rates*>(e_.job.rates),
 						   int32_t(e_.job.settings.jitter_from * float(length_))};
-		Found found = search_block(problem, e_.job.settings, e_.steps, expected, found_, search_);
+		mocpack_KeysineSettings settings = e_.job.settings;
+		settings.quartic_penalty *= weight_;
+		if (sketch_ && settings.excess_penalty > 0)
+			settings.sweeps = 0, settings.greedy = 1, settings.coarsest_step = SKETCH_STEPS[0],
+			settings.finest_step = SKETCH_STEPS[1];
+		else if (sketch_)
+			settings.sweeps = 1;
+		Found found = search_block(problem, settings, e_.steps, expected, found_, search_);
 		bool any = false;
 		for (int32_t c = 0; c < track.channels; ++c)
 			for (int32_t k = 0; k < n_; ++k)
@@ -325,11 +484,15 @@ class GroupCoder
 	double settle(const Track& track, int32_t step)
 	{
 		double size = step < 0 ? 0 : e_.steps[step], worst = 0;
+		sum_ = 0;
+		size_t predictor = next_predictor_;
 		for (int32_t c = 0; c < track.channels; ++c)
 		{
 			size_t channel = size_t(track.first_channel + c);
+			predictor = series_block().fill(int32_t(channel), row_of(track, c), n_, n_, size, predictor);
 			block_values(curve_ + c * stride_, sines_, length_, track.key_step * keys_[channel],
-						 track.key_step * keys_[plan_.channel_count + channel], row_of(track, c), size);
+						 track.key_step * keys_[plan_.channel_count + channel],
+						 series_ + channel * size_t(stride_), extents_[channel]);
 		}
 		if (track.kind == POSITION_TRACK)
 		{
@@ -341,6 +504,7 @@ class GroupCoder
 					placed(plan_, scene_, track.joint, t, places[t]);
 				double u = origin_excess(rig_, scene_, track.joint, t);
 				worst = u > worst ? u : worst;
+				sum_ += u;
 			}
 			return worst;
 		}
@@ -350,7 +514,7 @@ class GroupCoder
 		{
 			scene_.decoded_rotation[scene_.at(track.joint, t)] =
 				parent < 0 ? turns_[t] : multiply(scene_.decoded_rotation[scene_.at(parent, t)], turns_[t]);
-			double u = worst_point(rig_, scene_, track.joint, t);
+			double u = worst_point(rig_, scene_, track.joint, t, &sum_);
 			worst = u > worst ? u : worst;
 		}
 		return worst;
@@ -360,20 +524,47 @@ class GroupCoder
 	const Plan& plan_;
 	const Rig& rig_;
 	Scene scene_;
-	int32_t longest_, stride_, blocks_ = 0, b_ = 0;
-	int32_t length_ = 0, n_ = 0, width_ = 0, points_ = 0; // of the present block and track
+	GroupSymbols symbols_;
+	Share* shares_;
+	size_t room_;
+	// of the present group
+	size_t group_ = 0, length_of_group_ = 0, dst_size_ = 0, best_size_ = 0;
+	const int32_t* all_keys_ = nullptr;
+	uint8_t *dst_ = nullptr, *spare_;
+	int least_ = 0, most_ = 0, best_splits_ = 0, best_doublings_ = 0;
+	double best_cost_ = 0, errors_ = 0, sum_ = 0;
+	float weight_ = 1;
+	bool sketch_ = false; // rounding and repair only, to compare numbers of blocks
+	float *seen_wanted_ = nullptr, *seen_series_ = nullptr, *seen_steps_ = nullptr; // (channels, frames)
+	double foretold_[4][LONGEST_BLOCK];
+	// of the present block and track
+	int32_t stride_, b_ = 0, length_ = 0, n_ = 0, width_ = 0, points_ = 0;
+	size_t from_ = 0, next_predictor_ = 0;
 	const int32_t* keys_ = nullptr;
 	size_t* frames_;
-	int32_t *values_, *steps_, *lengths_, *found_;
-	uint8_t *reaches_, *bands_, *before_;
-	Models* models_;
-	double *sines_, *aims_, *curve_;
+	int32_t *found_, *extents_;
+	uint8_t *bands_, *before_;
+	double *sines_, *aims_, *ahead_, *curve_, *series_;
 	Quat* turns_;
 	float *waves_, *start_, *moves_, *scaled_start_, *scaled_moves_, *wanted_;
 	uint8_t* search_;
 };
 
 } // namespace
+
+bool mocpack::keysine::write_group(TableWriter& writer, const Plan& plan, int32_t* keys,
+								   GroupSymbols* symbols)
+{
+	writer.symbol(SPLIT_TABLE, SPLITS, symbols->splits);
+	return KeySymbols<TableWriter>(writer, plan, symbols->found).between(keys, symbols->splits) &&
+		   CoefficientSymbols<TableWriter>(writer, plan, symbols->shape, symbols->rows)
+			   .group(plan.track_count);
+}
+
+size_t mocpack_keysine_group_bytes(const mocpack_KeysineEncoder* encoder)
+{
+	return group_bytes(*encoder);
+}
 
 size_t mocpack_keysine_group_encode_scratch(const mocpack_KeysineEncoder* encoder)
 {
@@ -384,12 +575,19 @@ size_t mocpack_keysine_group_encode_scratch(const mocpack_KeysineEncoder* encode
 	return arena.used();
 }
 
-size_t mocpack_keysine_encode_group(const mocpack_KeysineEncoder* encoder, size_t group, const int32_t* keys,
-									uint8_t* dst, size_t dst_size, void* scratch)
+mocpack_Status mocpack_keysine_encode_group(const mocpack_KeysineEncoder* encoder, size_t group,
+											const int32_t* keys, uint8_t* dst, size_t dst_size, size_t* size,
+											void* scratch)
 {
+	*size = 0;
+	if (encoder->cut.length(group) == 1) // which is the key alone
+		return MOCPACK_OK;
 	if (encoder->job.grid_steps)
-		return encode_grid(encoder, group, keys, dst, dst_size, scratch);
-	Arena arena(scratch);
-	GroupCoder coder(encoder, &arena);
-	return coder.run(group, keys, dst, dst_size);
+		*size = encode_grid(encoder, group, keys, dst, dst_size, scratch);
+	else
+	{
+		Arena arena(scratch);
+		*size = GroupCoder(encoder, &arena).run(group, keys, dst, dst_size);
+	}
+	return *size ? MOCPACK_OK : MOCPACK_UNREACHABLE;
 }

@@ -1,5 +1,6 @@
 // What the parts of the `keysine` encoder share: the clip, its plan and rig, and the settings.
 #pragma once
+#include "keysine/decode/head.h"
 #include "keysine/encode/aim.h"
 #include "keysine/encode/search.h"
 #include "mocpack/core.h"
@@ -12,6 +13,10 @@ struct mocpack_KeysineEncoder
 	mocpack::keysine::Rig rig;
 	double* inverse_axes; // (tracks, 9)
 	double steps[mocpack::keysine::STEPS];
+	int least_splits;					 // so that no block is too long
+	uint8_t* usable_splits;				 // (groups): for which there are keys
+	float *wanted, *series, *used_steps; // (channels, frames) to write for those who watch, or null
+	int32_t* paces;						 // (frames)
 };
 
 namespace mocpack
@@ -22,6 +27,26 @@ namespace keysine
 // Writes the checksum of a body that stands two bytes after `dst`; returns the size of both, 0 if it is
 // empty.
 size_t sealed(uint8_t* dst, size_t body_size);
+
+const size_t KEY_SHARES = 6;  // that a number of a key takes at most, and
+const size_t CELL_SHARES = 5; // a coefficient; what belongs to a block or channel has room in the margins
+
+// Shares that a writer of a group takes at most.
+inline size_t group_shares(const Plan& plan, size_t length)
+{
+	return 64 + CELL_SHARES * plan.channel_count * widest_row(length);
+}
+
+// Bytes that a group takes at most: those of the grid are few, a number and digits for each channel.
+inline size_t group_bytes(const mocpack_KeysineEncoder& encoder)
+{
+	size_t length = encoder.cut.longest_group();
+	return 256 + (encoder.job.grid_steps ? 12 * (encoder.plan.channel_count + 1) * (length + 8)
+										 : 2 * group_shares(encoder.plan, length));
+}
+
+// How a group is split, the keys (blocks + 1, channels) between those at its ends, and its coefficients.
+bool write_group(TableWriter& writer, const Plan& plan, int32_t* keys, GroupSymbols* symbols);
 
 void lay_out_scene(Scene* scene, Arena* arena, size_t joints, int32_t count);
 
@@ -51,8 +76,9 @@ void place_still(const Plan& plan, const Scene& scene, int32_t joint);
 void turn_still(const Plan& plan, const Scene& scene, int32_t joint, int32_t t);
 void turn_still(const Plan& plan, const Scene& scene, int32_t joint);
 
-// Largest squared displacement over allowance among the points that a joint carries in a frame.
-double worst_point(const Rig& rig, const Scene& scene, int32_t joint, int32_t t);
+// Largest squared displacement over allowance among the points that a joint carries in a frame; adds all of
+// them to `sum`, if there is one.
+double worst_point(const Rig& rig, const Scene& scene, int32_t joint, int32_t t, double* sum = nullptr);
 
 // The same of a joint's own origin.
 double origin_excess(const Rig& rig, const Scene& scene, int32_t joint, int32_t t);

@@ -8,6 +8,7 @@
 // always ends.
 #include <cmath>
 #include <cstring>
+#include <initializer_list>
 
 #include "keysine/decode/curves.h"
 #include "keysine/decode/grid.h"
@@ -322,7 +323,7 @@ size_t mocpack::keysine::encode_grid(const mocpack_KeysineEncoder* encoder, size
 {
 	Arena arena(scratch);
 	GridCoder coder(encoder, encoder->job.settings.beam_width, &arena);
-	GridWriter writer = {{RangeEncoder(dst + 2, dst_size - 2)}};
+	GridWriter writer = {RangeEncoder(dst + 2, dst_size - 2)};
 	if (!coder.run(group, keys, &writer, nullptr))
 		return 0;
 	return sealed(dst, writer.coder.finish());
@@ -334,6 +335,6 @@ int mocpack_keysine_grid_errors(const mocpack_KeysineEncoder* encoder, size_t gr
 	Arena arena(scratch);
 	GridCoder coder(encoder, 1, &arena);
 	uint8_t nothing[1];
-	GridWriter writer = {{RangeEncoder(nothing, 0)}};
+	GridWriter writer = {RangeEncoder(nothing, 0)};
 	return coder.run(group, keys, &writer, sums);
 }

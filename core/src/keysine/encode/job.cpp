@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "common/crc16.h"
-#include "keysine/decode/symbols.h"
+#include "keysine/decode/head.h"
 #include "keysine/encode/encoder.h"
 
 using namespace mocpack;
@@ -46,15 +46,16 @@ size_t mocpack_keysine_encoder_size(const mocpack_KeysineJob* job)
 {
 	size_t joints = job->skeleton->joint_count;
 	return sizeof(mocpack_KeysineEncoder) + plan_size(joints) + 2 * joints * 9 * sizeof(double) +
-		   rig_point_limit(*job->skeleton) * sizeof(Point) + joints * 16 + 8 * 64;
+		   rig_point_limit(*job->skeleton) * sizeof(Point) + joints * 16 + job->group_count + 9 * 64;
 }
 
 mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, void* memory)
 {
 	Arena arena(memory);
 	mocpack_KeysineEncoder* e = arena.take<mocpack_KeysineEncoder>(1);
+	std::memset(static_cast<void*>(e), 0, sizeof(*e));
 	e->job = *job;
-	e->cut = {job->frame_count, job->block_count, job->first_frame_alone};
+	e->cut = {job->frame_count, job->group_count, job->first_frame_alone};
 	if (!e->cut.valid())
 		return nullptr;
 	e->plan.skeleton = job->skeleton;
@@ -69,10 +70,20 @@ mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, v
 	for (size_t t = 0; t < e->plan.track_count; ++t)
 		if (e->plan.tracks[t].kind == VECTOR_TRACK)
 			inverse(e->plan.tracks[t].axes, e->inverse_axes + 9 * t);
+	e->usable_splits = arena.take<uint8_t>(job->group_count);
+	std::memset(e->usable_splits, job->splits, job->group_count);
+	while (e->cut.longest_group() > size_t(LONGEST_BLOCK) << e->least_splits)
+		++e->least_splits;
 	build_rig(&e->rig, &arena, e->plan, job->settings, job->shares);
 	for (int32_t i = 0; i < STEPS; ++i)
 		e->steps[i] = step_of(job->unit, i);
 	return e;
+}
+
+void mocpack_keysine_watch(mocpack_KeysineEncoder* encoder, float* wanted, float* series, float* steps,
+						   int32_t* paces)
+{
+	encoder->wanted = wanted, encoder->series = series, encoder->used_steps = steps, encoder->paces = paces;
 }
 
 size_t mocpack_keysine_channel_count(const mocpack_KeysineEncoder* encoder)
@@ -85,20 +96,22 @@ size_t mocpack_keysine_track_count(const mocpack_KeysineEncoder* encoder)
 	return encoder->plan.track_count;
 }
 
-size_t mocpack_keysine_segment_encode_scratch(const mocpack_KeysineEncoder* encoder)
+size_t mocpack_keysine_segment_encode_scratch(const mocpack_KeysineEncoder* encoder, size_t count)
 {
-	return sizeof(Models) + encoder->plan.channel_count + 64;
+	Arena arena(nullptr);
+	arena.take<uint8_t>(encoder->plan.channel_count);
+	arena.take<Share>(KEY_SHARES * count * encoder->plan.channel_count);
+	return arena.used();
 }
 
 size_t mocpack_keysine_encode_segment(const mocpack_KeysineEncoder* encoder, int32_t* keys, size_t count,
 									  uint8_t* dst, size_t dst_size, void* scratch)
 {
 	Arena arena(scratch);
-	Models* models = arena.take<Models>(1);
-	uint8_t* exponents = arena.take<uint8_t>(encoder->plan.channel_count);
-	start_models(models, encoder->job.model);
-	Writer writer = {RangeEncoder(dst + 2, dst_size - 2)};
-	if (!Symbols<Writer>(writer, *models, encoder->plan).keys(keys, count, exponents))
+	uint8_t* found = arena.take<uint8_t>(encoder->plan.channel_count);
+	size_t room = KEY_SHARES * count * encoder->plan.channel_count;
+	TableWriter writer(arena.take<Share>(room), room);
+	if (!KeySymbols<TableWriter>(writer, encoder->plan, found).sequence(keys, count))
 		return 0;
-	return sealed(dst, writer.coder.finish());
+	return sealed(dst, writer.finish(dst + 2, dst_size - 2));
 }

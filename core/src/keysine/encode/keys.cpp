@@ -1,6 +1,8 @@
-// The key poses of a `keysine` clip: quantised joint by joint, each pulled towards the key before it as far
-// as its allowance lets it.
+// The key poses of a `keysine` clip: quantised joint by joint, each pulled towards what it is foretold from
+// as far as its allowance lets it. They are all that groups may have: how many a group takes is decided
+// later, and changes none of them.
 #include <cmath>
+#include <cstring>
 
 #include "keysine/encode/pose.h"
 
@@ -11,7 +13,10 @@ namespace
 {
 
 const int32_t FARTHEST_KEY = 1 << 29;
-const int ATTEMPTS = 40;
+const int ATTEMPTS = 37;
+const int32_t COARSE_LEVELS = 2;			   // of halving, whose keys most groups need:
+const size_t MOST_FAILURES = 8;				   // at most one in so many groups may lack them
+const double SHARES[] = {1.0, 0.8, 0.64, 0.0}; // of the allowance that is pulled up to
 
 double worst_after(const PoseProblem& p, const double* gap, int32_t channel, double change)
 {
@@ -30,7 +35,26 @@ double worst_after(const PoseProblem& p, const double* gap, int32_t channel, dou
 	return worst;
 }
 
-// Moves channels one unit at a time towards the key before while nothing leaves `share` of its allowance.
+// Largest excess when the channels are so far from the target; gives up above `limit`.
+double worst_of(const PoseProblem& p, const double* change, double limit)
+{
+	double worst = 0;
+	for (int32_t i = 0; i < p.points && worst < limit; ++i)
+	{
+		double u = 0;
+		for (int32_t a = 3 * i; a < 3 * i + 3; ++a)
+		{
+			double d = p.start[a];
+			for (int32_t c = 0; c < p.channels; ++c)
+				d += p.moves[3 * c * p.points + a] * change[c];
+			u += d * d;
+		}
+		worst = u > worst ? u : worst;
+	}
+	return worst;
+}
+
+// Moves channels one unit at a time towards what is foretold while nothing leaves `share` of its allowance.
 void pull(const PoseProblem& p, double step, double share, const int32_t* before, int32_t* key, double* gap)
 {
 	for (int32_t i = 0; i < 3 * p.points; ++i)
@@ -73,12 +97,18 @@ class KeyCoder
 		size_t points = size_t(rig_.most > 1 ? rig_.most : 1);
 		lay_out_problem(&problem_, rig_, arena);
 		gap_ = arena->take<double>(3 * points);
+		failed_ = arena->take<uint8_t>(encoder->job.group_count);
 	}
 
 	bool run(int32_t* keys)
 	{
+		size_t blocks = size_t(1) << e_.job.splits;
 		for (int32_t k = 0; k < count_; ++k)
-			frames_[k] = e_.cut.key_frame(size_t(k));
+		{
+			size_t group = size_t(k) / blocks, from = e_.cut.key_frame(group);
+			size_t length = size_t(k) % blocks ? e_.cut.length(group) : 0;
+			frames_[k] = from + (length ? block_frame(length, e_.job.splits, size_t(k) % blocks) : 0);
+		}
 		fill_scene(&scene_, e_.job, frames_);
 		size_t t = 0;
 		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)
@@ -96,42 +126,101 @@ class KeyCoder
 	}
 
   private:
-	// Tries ever closer keys, then finer steps, until the exact pose keeps its allowances.
+	// Tries ever finer steps, until enough poses keep their allowances.
 	bool track(size_t t, int32_t* keys)
 	{
 		Track& track = plan_.tracks[t];
 		int32_t* row = e_.job.table + PLAN_COLUMNS * track.joint;
 		int32_t* index = row + (track.kind == POSITION_TRACK ? TRANSLATION_KEY_STEP : ROTATION_KEY_STEP);
-		double share = e_.job.settings.key_share;
 		for (int attempt = 0; attempt < ATTEMPTS; ++attempt)
 		{
-			bool good = true;
-			for (int32_t k = 0; k < count_; ++k)
-				good = code(track, k, attempt < 3 ? share : 0.0, attempt < 12, keys) && good;
-			if (good)
+			if (all(track, attempt < 9, keys))
 				return true;
-			share *= 0.8;
-			if (attempt >= 2 && ++*index >= STEPS)
+			if (++*index >= STEPS)
 				return false;
 			track.key_step = key_step_of(plan_.unit, *index);
 		}
 		return false;
 	}
 
-	bool code(const Track& track, int32_t k, double share, bool compensate, int32_t* keys)
+	// Those at the ends of groups in order, then those between them, halving. A few of the latter may fail:
+	// their groups have fewer blocks.
+	bool all(const Track& track, bool compensate, int32_t* keys)
 	{
-		int32_t* key = keys + size_t(k) * plan_.channel_count + track.first_channel;
+		const size_t groups = e_.job.group_count;
+		int32_t blocks = 1 << e_.job.splits, level = 0;
+		for (int32_t k = 0; k < count_; k += blocks)
+			if (!code(track, k, k - blocks, k - blocks, compensate, keys))
+				return false;
+		std::memset(failed_, MOCPACK_KEYSINE_MOST_SPLITS, groups);
+		size_t failures = 0;
+		for (int32_t half = blocks / 2; half; half /= 2, ++level)
+			for (int32_t k = half; k < count_; k += 2 * half)
+				if (!code(track, k, k - half, k + half, compensate, keys))
+				{
+					uint8_t* own = failed_ + k / blocks;
+					*own = uint8_t(*own < level ? *own : level);
+					failures += level < COARSE_LEVELS;
+					if (level < e_.least_splits || failures > groups / MOST_FAILURES)
+						return false;
+				}
+		for (size_t g = 0; g < groups; ++g)
+			e_.usable_splits[g] = failed_[g] < e_.usable_splits[g] ? failed_[g] : e_.usable_splits[g];
+		return true;
+	}
+
+	// Key k, which is foretold as the mean of two others; from none where they are below zero.
+	bool code(const Track& track, int32_t k, int32_t from, int32_t to, bool compensate, int32_t* keys)
+	{
+		const size_t channels = plan_.channel_count;
+		int32_t* key = keys + size_t(k) * channels + track.first_channel;
+		int32_t rounded[4], foretold[4];
 		set_problem(&problem_, e_, scene_, track, k, compensate);
 		for (int32_t c = 0; c < track.channels; ++c)
 		{
 			double units = problem_.target[c] / track.key_step;
 			if (!(std::fabs(units) < FARTHEST_KEY))
 				return false;
-			key[c] = int32_t(std::floor(units + 0.5));
+			rounded[c] = int32_t(std::floor(units + 0.5));
+			if (from >= 0)
+				foretold[c] = (keys[size_t(from) * channels + size_t(track.first_channel + c)] +
+							   keys[size_t(to) * channels + size_t(track.first_channel + c)]) >>
+							  1;
 		}
-		if (k && share > 0)
-			pull(problem_, track.key_step, share, key - plan_.channel_count, key, gap_);
-		return settle(track, k, key) <= 1.0 || e_.job.settings.excess_penalty <= 0;
+		for (double part : SHARES)
+		{
+			double share = part * e_.job.settings.key_share;
+			std::memcpy(key, rounded, sizeof(int32_t) * size_t(track.channels));
+			if (from >= 0 && share > 0)
+				pull(problem_, track.key_step, share, foretold, key, gap_);
+			if (settle(track, k, key) <= 1.0 || e_.job.settings.excess_penalty <= 0)
+				return true;
+		}
+		return nudge(track, k, rounded, key);
+	}
+
+	// Looks for a key within allowances among the neighbours of the rounded one.
+	bool nudge(const Track& track, int32_t k, const int32_t* rounded, int32_t* key)
+	{
+		double best = 1e300;
+		int32_t found[4] = {}, ways = 1;
+		for (int32_t c = 0; c < track.channels; ++c)
+			ways *= 3;
+		for (int32_t way = 0; way < ways; ++way)
+		{
+			int32_t tried[4];
+			double change[4];
+			for (int32_t c = 0, rest = way; c < track.channels; ++c, rest /= 3)
+			{
+				tried[c] = rounded[c] + rest % 3 - 1;
+				change[c] = tried[c] * track.key_step - problem_.target[c];
+			}
+			double worst = worst_of(problem_, change, best);
+			if (worst < best)
+				best = worst, std::memcpy(found, tried, sizeof found);
+		}
+		std::memcpy(key, found, sizeof(int32_t) * size_t(track.channels));
+		return settle(track, k, key) <= 1.0;
 	}
 
 	// Sets the decoded pose of the key and returns its largest excess.
@@ -151,20 +240,26 @@ class KeyCoder
 	size_t* frames_;
 	PoseProblem problem_;
 	double* gap_;
+	uint8_t* failed_; // (groups): the first level of which a key fails
 };
+
+size_t key_count(const mocpack_KeysineEncoder& encoder)
+{
+	return (encoder.job.group_count << encoder.job.splits) + 1;
+}
 
 } // namespace
 
 size_t mocpack_keysine_keys_scratch(const mocpack_KeysineEncoder* encoder)
 {
 	Arena arena(nullptr);
-	KeyCoder(encoder, encoder->job.block_count + 1, &arena);
+	KeyCoder(encoder, key_count(*encoder), &arena);
 	return arena.used();
 }
 
 mocpack_Status mocpack_keysine_encode_keys(mocpack_KeysineEncoder* encoder, int32_t* keys, void* scratch)
 {
 	Arena arena(scratch);
-	KeyCoder coder(encoder, encoder->job.block_count + 1, &arena);
+	KeyCoder coder(encoder, key_count(*encoder), &arena);
 	return coder.run(keys) ? MOCPACK_OK : MOCPACK_UNREACHABLE;
 }

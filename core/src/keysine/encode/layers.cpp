@@ -12,12 +12,12 @@ using namespace mocpack::keysine;
 void mocpack::keysine::shift_values(const Plan& plan, const GroupSymbols& whole, const uint8_t* shifts,
 									int32_t* out)
 {
-	size_t row = size_t(whole.blocks) * size_t(whole.stride);
+	size_t row = size_t(whole.shape.blocks) * size_t(whole.shape.stride);
 	for (size_t t = 0; t < plan.track_count; ++t)
 	{
 		size_t first = size_t(plan.tracks[t].first_channel) * row;
 		for (size_t i = first; i < first + size_t(plan.tracks[t].channels) * row; ++i)
-			out[i] = shifts ? shifted(whole.values[i], shifts[t]) : whole.values[i];
+			out[i] = shifts ? shifted(whole.rows.values[i], shifts[t]) : whole.rows.values[i];
 	}
 }
 
@@ -27,7 +27,7 @@ namespace
 // Steps (tracks, blocks) as a layer knows them: where it has no coefficients, the track does not move.
 void still_steps(const Plan& plan, const GroupSymbols& whole, const int32_t* values, int32_t* steps)
 {
-	size_t blocks = size_t(whole.blocks), stride = size_t(whole.stride);
+	size_t blocks = size_t(whole.shape.blocks), stride = size_t(whole.shape.stride);
 	for (size_t t = 0; t < plan.track_count; ++t)
 		for (size_t b = 0; b < blocks; ++b)
 		{
@@ -39,7 +39,7 @@ void still_steps(const Plan& plan, const GroupSymbols& whole, const int32_t* val
 				for (size_t k = 0; k < stride; ++k)
 					moves = moves || row[k];
 			}
-			steps[t * blocks + b] = moves ? whole.steps[t * blocks + b] : -1;
+			steps[t * blocks + b] = moves ? whole.rows.steps[t * blocks + b] : -1;
 		}
 }
 
@@ -47,46 +47,54 @@ void still_steps(const Plan& plan, const GroupSymbols& whole, const int32_t* val
 
 size_t mocpack_keysine_split_scratch(const mocpack_KeysineHead* head)
 {
-	if (!head->cut.blocks)
+	if (!head->cut.groups)
 		return 64;
 	Arena arena(nullptr);
 	GroupSymbols symbols;
 	for (int i = 0; i < 3; ++i)
-		lay_out_group(head, &symbols, &arena);
+		lay_out_group(head->plan, head->cut.longest_group(), &symbols, &arena);
+	arena.take<Share>(group_shares(head->plan, head->cut.longest_group()));
 	return arena.used();
 }
 
-mocpack_Status mocpack_keysine_split(const mocpack_KeysineHead* head, size_t group, const uint8_t* src,
-									 size_t size, const uint8_t* shifts, size_t layer_count, uint8_t* dst,
-									 size_t dst_size, size_t* sizes, void* scratch)
+mocpack_Status mocpack_keysine_split(const mocpack_KeysineHead* head, size_t group, const int32_t* keys,
+									 const uint8_t* src, size_t size, const uint8_t* shifts,
+									 size_t layer_count, uint8_t* dst, size_t dst_size, size_t* sizes,
+									 void* scratch)
 {
 	GroupSymbols whole, made, goal;
-	if (head->layer_count != 1 || group >= head->group_count)
+	if (head->layer_count != 1 || group >= head->cut.groups)
 		return MOCPACK_UNREACHABLE;
 	const Plan& plan = head->plan;
-	mocpack_Status status = read_group(head, group, &src, &size, 1, plan.track_count, &whole, scratch);
-	if (status != MOCPACK_OK)
+	mocpack_Status status = read_group(head, group, keys, &src, &size, 1, plan.track_count, &whole, scratch);
+	for (size_t l = 0; l < layer_count; ++l)
+		sizes[l] = 0;
+	if (status != MOCPACK_OK || head->cut.length(group) == 1)
 		return status;
 	Arena arena(scratch);
-	lay_out_group(head, &made, &arena);
-	lay_out_group(head, &made, &arena);
-	lay_out_group(head, &goal, &arena);
-	Shape shape = {whole.blocks, whole.stride, whole.lengths, head->tempo};
-	start_models(made.models, head->model);
+	lay_out_group(plan, head->cut.longest_group(), &made, &arena); // where the whole stands
+	lay_out_group(plan, head->cut.longest_group(), &made, &arena);
+	lay_out_group(plan, head->cut.longest_group(), &goal, &arena);
+	size_t room = group_shares(plan, head->cut.longest_group());
+	Share* shares = arena.take<Share>(room);
+	shape_group(plan, head->cut.length(group), whole.splits, head->tempo, &made);
 	for (size_t l = 0; l < layer_count; ++l)
 	{
 		const uint8_t* to = l + 1 < layer_count ? shifts + l * plan.track_count : nullptr;
 		if (dst_size < 8)
 			return MOCPACK_NO_MEMORY;
-		Writer writer = {RangeEncoder(dst + 2, dst_size - 2)};
-		shift_values(plan, whole, to, l ? goal.values : made.values);
-		still_steps(plan, whole, l ? goal.values : made.values, l ? goal.steps : made.steps);
-		bool good = l ? Refinement<Writer>(writer, *made.models, plan)
-							.layer(shape, shifts + (l - 1) * plan.track_count, to, plan.track_count,
-								   made.steps, goal.steps, made.values, goal.values, made.reaches)
-					  : Symbols<Writer>(writer, *made.models, plan)
-							.group(shape, plan.track_count, made.steps, made.values, made.reaches);
-		sizes[l] = good ? sealed(dst, writer.coder.finish()) : 0;
+		TableWriter writer(shares, room);
+		GroupSymbols& wanted = l ? goal : made;
+		shift_values(plan, whole, to, wanted.rows.values);
+		still_steps(plan, whole, wanted.rows.values, wanted.rows.steps);
+		bool good;
+		if (l)
+			good = Refinement<TableWriter>(writer, plan, made.shape, made.rows)
+					   .layer(shifts + (l - 1) * plan.track_count, to, plan.track_count, goal.rows.steps,
+							  goal.rows.values);
+		else
+			good = write_group(writer, plan, whole.keys, &made);
+		sizes[l] = good ? sealed(dst, writer.finish(dst + 2, dst_size - 2)) : 0;
 		if (!sizes[l])
 			return MOCPACK_NO_MEMORY;
 		dst += sizes[l], dst_size -= sizes[l];

@@ -73,7 +73,7 @@ void turn_still(const Plan& plan, const Scene& scene, int32_t joint)
 		turn_still(plan, scene, joint, t);
 }
 
-double worst_point(const Rig& rig, const Scene& scene, int32_t joint, int32_t t)
+double worst_point(const Rig& rig, const Scene& scene, int32_t joint, int32_t t, double* sum)
 {
 	Vec3 origin = scene.decoded_position[scene.at(joint, t)];
 	Quat world = scene.decoded_rotation[scene.at(joint, t)];
@@ -86,6 +86,8 @@ double worst_point(const Rig& rig, const Scene& scene, int32_t joint, int32_t t)
 				 rotate(scene.rotation[source], point.local);
 		double u = dot(d, d) / (point.allowance * point.allowance);
 		worst = u > worst ? u : worst;
+		if (sum)
+			*sum += u;
 	}
 	return worst;
 }

@@ -384,11 +384,11 @@ class Block
 		int32_t found = 0;
 		for (int32_t c = 0; c < p_.channels; ++c)
 		{
-			pull_of(squares_.now, along(c), p_.stride, p_.points, pull_);
+			float* slopes = slope_ + c * p_.stride;
+			find_slopes(c, slopes);
 			for (int32_t k = 0; k < p_.n; ++k)
 			{
-				float slope = 2.0f * s_.excess_penalty * inner_product(pull_, sine(k), p_.stride);
-				slope_[c * p_.stride + k] = slope;
+				float slope = slopes[k];
 				float promise = std::fabs(slope) * size_;
 				if (found == CANDIDATES && promise <= gain[found - 1])
 					continue;
@@ -402,6 +402,17 @@ class Block
 			}
 		}
 		return found;
+	}
+
+	// The gradient of the excess by all coefficients of a channel (stride). Points are outside in few frames,
+	// and frame t of all waves is wave t itself, since sin(π (k + 1) (t + 1) / N) is the same both ways.
+	void find_slopes(int32_t c, float* slopes)
+	{
+		pull_of(squares_.now, along(c), p_.stride, p_.points, pull_);
+		std::memset(slopes, 0, sizeof(float) * size_t(p_.stride));
+		for (int32_t t = 0; t < p_.n; ++t)
+			if (pull_[t] != 0.0f)
+				add_row(slopes, sine(t), 2.0f * s_.excess_penalty * pull_[t], p_.stride);
 	}
 
 	// Tries zero, one less and one more for each coefficient, from high frequencies to low.

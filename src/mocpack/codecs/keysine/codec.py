@@ -14,11 +14,12 @@ from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from mocpack import _core
 from mocpack.clip import Clip, ClipHeader, promised_error
 from mocpack.codec import Codec, Encoded, PayloadLayout, Quality, Read
-from mocpack.codecs.keysine import planning, search
+from mocpack.codecs.keysine import planning, prediction, search
 from mocpack.codecs.keysine.artefacts import (
     UNMEASURED,
     Artefacts,
@@ -38,8 +39,10 @@ from mocpack.codecs.keysine.decoding import (
     whole_layers,
 )
 from mocpack.codecs.keysine.layers import layered
-from mocpack.codecs.keysine.packing import Draft, draft, draft_grid
+from mocpack.codecs.keysine.packing import Draft, draft, draft_grid, observe
 from mocpack.codecs.keysine.payload import (
+    LONGEST_BLOCK,
+    LONGEST_GROUP,
     MOST_GRID_CHANNELS,
     MOST_LAYERS,
     PayloadHead,
@@ -50,33 +53,16 @@ from mocpack.codecs.keysine.tracks import UNIT_STEP
 from mocpack.errors import BoundError
 from mocpack.units import format_length, parse_length
 
+I32 = npt.NDArray[np.int32]
+
 SEGMENT_GROUPS = 16
 GRID_STEPS = (1.1, 0.8, 0.6, 0.4)  # of a grid in time, relative to the bound: each try's
 MEAN_TRIES, MEAN_NEAR, MEAN_SLOPE = 10, 0.99, 0.8
-SIZE_SLOPE = 0.56  # size falls about as this power of the mean error
-SAMPLE_FRAMES, LOOSE_SAMPLE_FRAMES = 720, 5000  # from the middle, by which choices are made
-WEIGHT_TRIES = 2  # each twice or half the distortion weight of the one before
+SAMPLE_FRAMES = 1440  # from the middle, by which predictors are chosen
 LONG_CLIP = 2000  # frames from which all cores are used
 EFFORTS = tuple(search.EFFORTS)
 MODES = ("auto", "transform", "grid")
 GRID_BOUND = 6e-4  # metres: from here down a grid in time may be smaller
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What is tried out on a sample of a clip.
-
-    Attributes
-    ----------
-    seconds : float
-        Distance of key poses.
-    distortion_weight : float
-        Factor on the penalty of errors within the bound. Where they cost little, more is left to
-        the joints below, which must take it back: that pays where few hang on one another.
-    """
-
-    seconds: float
-    distortion_weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -100,7 +86,7 @@ class Keysine(Codec):
     group_seconds : float
         A seek point at least this often.
     block_seconds : float, optional
-        Distance of key poses; by default chosen by clip. At most `group_seconds`.
+        Distance of key poses; by default chosen by group. At most `group_seconds`.
     layers : int
         Parts of the file that refine one another; cut after any of them, it plays at a stated,
         coarser error. Fewer are made where so many would take more than 8 % of the bytes.
@@ -230,7 +216,7 @@ class Keysine(Codec):
         last = head.group_at(stop - 1, header.frame_count)
         count = min(last + 1, head.group_count) - first
         part = self._decode_groups(read, header, head, first, count, joints=joints)
-        begin = head.key_frame(first * head.blocks_per_group, header.frame_count)
+        begin = head.key_frame(first, header.frame_count)
         window = part.frames(start - begin, stop - begin)
         if 2 * window.frame_count > part.frame_count:
             return window
@@ -249,7 +235,7 @@ class Keysine(Codec):
 
     def preview_memory(self, read: Read, header: ClipHeader) -> int:
         head = read_shape(read, header)
-        return index_memory(head, header) + poses_memory(head.block_count + 1, header)
+        return index_memory(head, header) + poses_memory(head.group_count + 1, header)
 
     def layout(self, read: Read, header: ClipHeader) -> PayloadLayout:
         head = read_head(read, header)
@@ -261,12 +247,12 @@ class Keysine(Codec):
         )
 
     def decode_preview(self, read: Read, header: ClipHeader) -> Clip:
-        """Return the key poses, at their own lower frame rate."""
+        """Return the poses at the ends of groups, at their own lower frame rate."""
         head = read_head(read, header)
         segments = read(*head.segments_at(0, len(head.segment_sizes)))
         assert head.parsed is not None, "a head that was read"
         turns, places = _core.keysine_poses(head.parsed, segments)
-        time = header.frame_time * (header.frame_count - 1) / max(1, head.block_count)
+        time = header.frame_time * (header.frame_count - 1) / max(1, head.group_count)
         keys = replace(header, frame_count=len(turns), frame_time=time or header.frame_time)
         return settled_clip(keys, turns, places)
 
@@ -286,7 +272,7 @@ class Keysine(Codec):
         )
         if not count:
             return rest
-        start = head.key_frame(count * head.blocks_per_group, header.frame_count)
+        start = head.key_frame(count, header.frame_count)
         fine = self._decode_groups(read, header, head, 0, count, layers=layers + 1)
         whole = fine.frames(0, start)
         return joined(header, [whole, rest])
@@ -303,7 +289,7 @@ class Keysine(Codec):
         joints: Sequence[int] | None = None,
     ) -> Clip:
         """Return the motion of some groups by their first layers, of joints and their ancestors."""
-        frames = count * head.blocks_per_group * head.longest_block(header.frame_count)
+        frames = count * head.longest_group(header.frame_count)
         return decode_groups(
             read,
             header,
@@ -316,11 +302,16 @@ class Keysine(Codec):
 
     def _within_bound(self, clip: Clip) -> BoundedEncoding | None:
         """Return key poses and sine series that keep the bound, with as few artefacts as may be."""
-        choice = self._choose(self._sample(clip, self.max_error))
-        # what a sample says of the weight may not hold for all of a clip: the usual one is tried
-        tried = [choice] if choice.distortion_weight == 1 else [choice, Choice(choice.seconds)]
-        found = [self._measured(clip, partial(self._bounded, clip, choice=one)) for one in tried]
-        return min(filter(None, found), key=lambda one: one.cost, default=None)
+        predictors = self._predictors(clip, self.max_error, UNIT_STEP, bounded=True)
+        choices: Sequence[int] = ()
+
+        def make(policy: RetryPolicy) -> Draft | None:
+            nonlocal choices
+            found = self._bounded(clip, policy, predictors, choices)
+            choices = found.choices if found else choices  # what was best is so for retries, too
+            return found
+
+        return self._measured(clip, make)
 
     def _on_grid(self, clip: Clip) -> BoundedEncoding | None:
         """Return a grid in time that keeps the bound, with as few artefacts as may be."""
@@ -358,90 +349,68 @@ class Keysine(Codec):
             and self.layers == 1
         )
 
-    def _bounded(self, clip: Clip, policy: RetryPolicy, choice: Choice) -> Draft | None:
+    def _bounded(
+        self,
+        clip: Clip,
+        policy: RetryPolicy,
+        predictors: I32 | None = None,
+        choices: Sequence[int] = (),
+    ) -> Draft | None:
         """Return a draft that aims at the bound, or None where the search cannot reach it."""
         bound = policy.bound_share * self.max_error
         settings = search.bounded(
-            self.effort,
-            bound,
-            clip.frame_rate,
-            distortion_weight=choice.distortion_weight,
-            jitter_factor=policy.jitter_factor,
+            self.effort, bound, clip.frame_rate, jitter_factor=policy.jitter_factor
         )
         shares = policy.joint_shares(len(clip.skeleton))
-        return self._draft(clip, settings, bound, UNIT_STEP, choice.seconds, shares)
+        return self._draft(clip, settings, bound, UNIT_STEP, predictors, shares, choices)
 
     def _gridded(self, clip: Clip, policy: RetryPolicy) -> Draft | None:
         """Return a grid in time within the bound, or None where the search finds none."""
-        blocks = planning.cut_for_grid(
-            clip, group_seconds=self.group_seconds, segment_groups=SEGMENT_GROUPS
-        )
         step = GRID_STEPS[min(policy.level, len(GRID_STEPS) - 1)]
         return draft_grid(
             clip,
             search.gridded(self.effort, self.max_error, clip.frame_rate),
             step * self.max_error,
-            blocks,
+            self._groups(clip, LONGEST_BLOCK),
             threads=self._threads(clip.frame_count),
             shares=policy.joint_shares(len(clip.skeleton)),
         )
 
-    def _choose(self, part: Clip) -> Choice:
-        """Return the distance of keys, then the weight of errors, that make a sample smallest."""
-        choices = [Choice(seconds) for seconds in self._choices(self.max_error)]
+    def _predictors(self, clip: Clip, size: float, key_step: int, *, bounded: bool) -> I32 | None:
+        """Return the predictors that make a quickly encoded sample smaller, None if none do."""
         if self.effort == "fast":
-            return choices[0]
-        sizes = [self._size(part, choice) for choice in choices]
-        least, best = min(sizes), choices[int(np.argmin(sizes))]
-        for factor in (0.5, 2.0):
-            for _ in range(WEIGHT_TRIES):
-                other = replace(best, distortion_weight=factor * best.distortion_weight)
-                size = self._size(part, other)
-                if size >= least:
-                    break
-                least, best = size, other
-            if best.distortion_weight != 1:
-                break
-        return best
+            return None
+        part = self._sample(clip)
+        make = search.bounded if bounded else search.free
+        groups = self._groups(part)
+        settings = self._split(make("fast", size, part.frame_rate), groups, size)
+        seen = observe(part, settings, size, groups, key_step=key_step)
+        if seen is None:
+            return None
+        repeats = clip.frame_count / part.frame_count
+        found = prediction.choose(seen, repeats=repeats)
+        if not len(found):
+            return None
+        made = draft(part, settings, size, groups, key_step=key_step, threads=1, predictors=found)
+        listed = prediction.LISTED_BITS / 8 * len(found) / repeats
+        return found if made and sum(map(len, made.groups)) + listed < seen.size else None
 
-    def _size(self, part: Clip, choice: Choice) -> float:
-        found = self._bounded(part, RetryPolicy(), choice)
-        return found.size if found else np.inf
-
-    def _choices(self, step: float) -> tuple[float, ...]:
-        if self.block_seconds is not None:
-            return (self.block_seconds,)
-        return search.block_choices(step, self.effort)
-
-    def _sample(self, clip: Clip, step: float) -> Clip:
-        """Return as much of a clip's middle as choices are made by; loose errors are quick."""
-        longest = SAMPLE_FRAMES if step <= search.LOOSE else LOOSE_SAMPLE_FRAMES
-        if self.effort == "best" or clip.frame_count <= longest:
+    def _sample(self, clip: Clip) -> Clip:
+        """Return as much of a clip's middle as choices are made by."""
+        if self.effort == "best" or clip.frame_count <= SAMPLE_FRAMES:
             return clip
-        start = (clip.frame_count - longest) // 2
-        return clip.frames(start, start + longest)
+        start = (clip.frame_count - SAMPLE_FRAMES) // 2
+        return clip.frames(start, start + SAMPLE_FRAMES)
 
-    def _free(self, clip: Clip, step: float, seconds: float | None = None) -> Encoded:
+    def _free(self, clip: Clip, step: float) -> Encoded:
         """Return the payload of a step, whatever its error."""
         settings = search.free(self.effort, step, clip.frame_rate)
-        seconds = seconds or self._free_seconds(clip, step)
-        found = self._draft(clip, settings, step, search.FREE_KEY_STEP, seconds)
+        predictors = self._predictors(clip, step, search.FREE_KEY_STEP, bounded=False)
+        found = self._draft(clip, settings, step, search.FREE_KEY_STEP, predictors)
         made = self._written(clip, found)
         if made is None:
             raise BoundError(f"a step of {format_length(step)} is too fine for this clip")
         return made
-
-    def _free_seconds(self, clip: Clip, step: float) -> float:
-        """Return the distance of keys that costs least; a smaller error counts as smaller size."""
-        choices = self._choices(step)
-        if len(choices) == 1:
-            return choices[0]
-        part, costs = self._sample(clip, step), []
-        for seconds in choices:
-            made = self._free(part, step, seconds)
-            error = promised_error(part, made.decoded).joint_mean
-            costs.append(len(made.payload) * error**SIZE_SLOPE)
-        return choices[int(np.argmin(costs))]
 
     def _within_mean(self, clip: Clip, bound: float) -> Encoded:
         """Return the payload of about the coarsest step whose mean error keeps the bound.
@@ -451,9 +420,8 @@ class Keysine(Codec):
         near: there, a coarser step that saves no byte is the last.
         """
         step, best = 3.0 * bound, None
-        seconds = self._free_seconds(clip, step)
         for _ in range(MEAN_TRIES):
-            made = self._free(clip, step, seconds)
+            made = self._free(clip, step)
             error = promised_error(clip, made.decoded).joint_mean
             kept = error <= bound
             saved = best is None or len(made.payload) < len(best.payload)
@@ -473,25 +441,36 @@ class Keysine(Codec):
         settings: search.Settings,
         size: float,
         key_step: int,
-        seconds: float,
+        predictors: I32 | None = None,
         shares: Sequence[float] | None = None,
+        choices: Sequence[int] = (),
     ) -> Draft | None:
-        blocks = planning.cut(
-            clip,
-            block_seconds=seconds,
-            group_seconds=self.group_seconds,
-            segment_groups=SEGMENT_GROUPS,
-        )
+        groups = self._groups(clip)
         return draft(
             clip,
-            settings,
+            self._split(settings, groups, size),
             size,
-            blocks,
-            model=search.model_set(size, seconds),
+            groups,
             key_step=key_step,
             threads=self._threads(clip.frame_count),
+            predictors=predictors,
             shares=shares,
+            choices=choices,
         )
+
+    def _groups(self, clip: Clip, longest: int = LONGEST_GROUP) -> planning.Groups:
+        return planning.cut(
+            clip, group_seconds=self.group_seconds, per_segment=SEGMENT_GROUPS, longest=longest
+        )
+
+    def _split(
+        self, settings: search.Settings, groups: planning.Groups, size: float
+    ) -> search.Settings:
+        """Return the settings with how groups are split: as asked, or as usual at first."""
+        if self.block_seconds is None:
+            return replace(settings, splits=groups.splits_for(search.usual_block(size)))
+        splits = groups.splits_for(self.block_seconds)
+        return replace(settings, splits=splits, split_tries=0)
 
     def _threads(self, frame_count: int) -> int:
         if self.threads:

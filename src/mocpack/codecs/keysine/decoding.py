@@ -11,12 +11,16 @@ import numpy.typing as npt
 from mocpack import _core
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Read
-from mocpack.codecs.keysine.payload import MOST_GRID_CHANNELS, PayloadHead
+from mocpack.codecs.keysine.payload import (
+    LONGEST_BLOCK,
+    MOST_GRID_CHANNELS,
+    MOST_SPLITS,
+    PayloadHead,
+)
 from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError
 
 PART, PLANNED = 96, 1024  # bytes for each part of a payload, and for each joint's plan
 GRID_CHANNEL = 20_000  # bytes of a channel's predictors
-MODELS = 400_000  # bytes of the models of one group
 
 
 def decode_groups(
@@ -63,8 +67,8 @@ def decode_groups(
 
 def index_memory(head: PayloadHead, header: ClipHeader) -> int:
     """Return about how many bytes a head takes that was read."""
-    segments, groups = head.part_counts
-    return PART * (segments + head.layer_count * groups) + PLANNED * len(header.skeleton)
+    parts = head.segment_count + head.layer_count * head.group_count
+    return PART * parts + PLANNED * len(header.skeleton)
 
 
 def poses_memory(frames: int, header: ClipHeader, joints: Sequence[int] | None = None) -> int:
@@ -83,22 +87,23 @@ def decoding_memory(
 ) -> int:
     """Return about how many bytes `decode_groups` takes for the first to the last of `groups`.
 
-    These are whole numbers of each block, its keys and its curves, by thread; and the motion of all
+    These are the symbols of each group, its keys and its curves, by thread; and the motion of all
     frames of the groups.
     """
     first, last = groups
-    longest = head.longest_block(header.frame_count) + 8  # the core rounds rows up
-    group = min(head.blocks_per_group, max(1, head.block_count)) * longest
+    longest = head.longest_group(header.frame_count) + 8  # the core rounds rows up
+    blocks, block = min(longest, 1 << MOST_SPLITS), min(longest, LONGEST_BLOCK + 8)
     channels = 4 * len(header.skeleton) + 3 * len(header.translated_joints)
-    symbols = channels * (4 * group + 8 * longest + 8) + 16 * longest**2
-    may_be_grid = head.blocks_per_group == 1 and head.layer_count == 1
+    # integers and levels of every coefficient, with margins for as many blocks as there may be
+    symbols = channels * (5 * (longest + 16 * blocks) + 8 * blocks + 8 * block) + 16 * block**2
+    may_be_grid = longest <= LONGEST_BLOCK + 8 and head.layer_count == 1
     grid = GRID_CHANNEL * min(channels, MOST_GRID_CHANNELS) if may_be_grid else 0
     segments = head.segment_of(last) - head.segment_of(first) + 1
-    blocks = min(segments * head.groups_per_segment * head.blocks_per_group, head.block_count)
-    keys = 4 * channels * (blocks + 1) * (1 + threads / segments)
+    kept = min(segments * head.groups_per_segment, head.group_count)
+    keys = 4 * channels * (kept + 1) * (1 + threads / segments)
     frames = (last - first + 1) * head.longest_group(header.frame_count) + 1
     motion = poses_memory(min(frames, header.frame_count), header, joints)
-    working = min(threads, last - first + 1) * (symbols + grid + MODELS)
+    working = min(threads, last - first + 1) * (symbols + grid)
     return int(2 * index_memory(head, header) + keys + motion + working)
 
 

@@ -138,11 +138,9 @@ class _Layering:
     def _middle(self) -> tuple[tuple[int, int], Clip]:
         """Return some groups from the middle, and their frames."""
         head, frames = self.head, self._clip.frame_count
-        longest = head.blocks_per_group * head.longest_block(frames)
-        count = min(max(1, MEASURED_FRAMES // longest), head.group_count)
+        count = min(max(1, MEASURED_FRAMES // head.longest_group(frames)), head.group_count)
         first = (head.group_count - count) // 2
-        ends = [min(g * head.blocks_per_group, head.block_count) for g in (first, first + count)]
-        start, stop = (head.key_frame(key, frames) for key in ends)
+        start, stop = (head.key_frame(key, frames) for key in (first, first + count))
         return (first, count), self._clip.frames(start, stop + 1)
 
     def shifts(self, alone: F64, goal: float, evenness: float) -> U8:
@@ -164,8 +162,8 @@ class _Layering:
         assert head.parsed is not None, "a head that was read"
         native = header.skeleton.native(header.translated_joints)
         groups = read(*head.groups_at(0, head.group_count))
-        parts = _core.keysine_split(head.parsed, groups, shifts)
         segments = [read(*head.segments_at(s, 1)) for s in range(len(head.segment_sizes))]
+        parts = _core.keysine_split(head.parsed, b"".join(segments), groups, shifts)
         stated = tuple(map(head.statement, errors))
         return write_payload(replace(head, shifts=shifts, refined=stated), native, segments, parts)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mocpack import _core
 from mocpack.clip import Clip, promised_error
@@ -14,11 +16,14 @@ from mocpack.codecs.keysine.decoding import decode_groups, reader
 from mocpack.codecs.keysine.payload import (
     Grid,
     PayloadHead,
-    coded_head,
-    head_with_fields,
+    no_predictors,
     read_head,
+    written_head,
 )
+from mocpack.codecs.keysine.prediction import Observed
 from mocpack.codecs.keysine.tracks import UNIT_STEP
+
+I32 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -30,31 +35,35 @@ class Draft:
     Attributes
     ----------
     head : PayloadHead
-    coded : bytes
-        The coded part of the head.
+    native : Skeleton
     segments, groups : sequence of bytes
+    choices : sequence of int
+        How each group was split, and how often its penalty was doubled: (groups, 2), flat.
     """
 
     head: PayloadHead
-    coded: bytes
+    native: _core.Skeleton
     segments: Sequence[bytes]
     groups: Sequence[bytes]
+    choices: Sequence[int] = ()
 
     @property
     def size(self) -> int:
         """Bytes of the payload."""
-        parts = (head_with_fields(self.head, self.coded), *self.segments, *self.groups)
-        return sum(map(len, parts))
+        return sum(map(len, (self._head(0), *self.segments, *self.groups)))
 
     def payload(self, clip: Clip, threads: int) -> bytes:
         """Return the payload, which states how far its keys alone are from `clip`."""
         coarse = self.head.statement(self._error_of_keys(clip, threads))
-        head = head_with_fields(replace(self.head, coarse=coarse), self.coded)
-        return b"".join((head, *self.segments, *self.groups))
+        return b"".join((self._head(coarse), *self.segments, *self.groups))
+
+    def _head(self, coarse: int) -> bytes:
+        head = replace(self.head, coarse=coarse)
+        return written_head(head, self.native, self.segments, self.groups)
 
     def _error_of_keys(self, clip: Clip, threads: int) -> float:
         """Return the largest error, in metres, of the straight lines between keys."""
-        read = reader(b"".join((head_with_fields(self.head, self.coded), *self.segments)))
+        read = reader(b"".join((self._head(0), *self.segments)))
         head = read_head(read, clip.header)
         groups = 0, head.group_count
         lines = decode_groups(read, clip.header, head, groups, layers=0, threads=threads)
@@ -65,12 +74,13 @@ def draft(
     clip: Clip,
     settings: search.Settings,
     size: float,
-    blocks: planning.Blocks,
+    groups: planning.Groups,
     *,
-    model: int,
     key_step: int,
     threads: int,
+    predictors: I32 | None = None,
     shares: Sequence[float] | None = None,
+    choices: Sequence[int] = (),
 ) -> Draft | None:
     """Return the parts of a payload of one layer, or None where the search finds none.
 
@@ -78,91 +88,113 @@ def draft(
     ----------
     size : float
         Unit of the steps, in metres: the bound, or a plain step.
-    model : int
-        Trained set of the models.
     key_step : int
         Index of the keys' step to begin with.
+    predictors : array of int, shape (N, 4), optional
+        As `prediction.choose` gives them.
     shares : sequence of float, optional
         Of the bound, for what hangs on each joint.
+    choices : sequence of int, optional
+        Of another draft of the same clip: nothing else is tried.
     """
     bits = planning.basis_bits(clip)
-    head = _planned_head(clip, size, blocks, basis_bits=bits, model=model, key_step=key_step)
-    return _searched(clip, head, settings, threads, shares)
+    head = _planned_head(clip, size, groups, basis_bits=bits, key_step=key_step)
+    head = head if predictors is None else replace(head, predictors=predictors)
+    return _searched(clip, head, settings, groups.splits, threads, shares, choices)
 
 
 def draft_grid(
     clip: Clip,
     settings: search.Settings,
     size: float,
-    blocks: planning.Blocks,
+    groups: planning.Groups,
     *,
     threads: int,
     shares: Sequence[float] | None = None,
 ) -> Draft | None:
     """Return the parts of a payload on a grid in time, as `draft` does; `size` is its step."""
     bits, step = planning.GRID_BASIS_BITS, UNIT_STEP
-    head = _planned_head(clip, size, blocks, basis_bits=bits, model=0, key_step=step)
+    head = _planned_head(clip, size, groups, basis_bits=bits, key_step=step)
     grid = Grid(settings.thorough, planning.grid_steps(head.table))
-    return _searched(clip, replace(head, grid=grid), settings, threads, shares)
+    return _searched(clip, replace(head, grid=grid), settings, 0, threads, shares)
+
+
+def observe(
+    clip: Clip, settings: search.Settings, size: float, groups: planning.Groups, *, key_step: int
+) -> Observed | None:
+    """Return what the encoder sees of a clip, None where it finds nothing."""
+    bits = planning.basis_bits(clip)
+    head = _planned_head(clip, size, groups, basis_bits=bits, key_step=key_step)
+    seen = _core.keysine_watch(**_task(clip, head, settings, groups.splits, threads=1))
+    if seen is None:
+        return None
+    (wanted, decoded, steps), paces, bytes_of_groups = np.asarray(seen[0], float), *seen[1:]
+    firsts = planning.first_channels(head.table)
+    return Observed(wanted, decoded, steps, np.asarray(paces), firsts, bytes_of_groups)
 
 
 def _planned_head(
-    clip: Clip,
-    size: float,
-    blocks: planning.Blocks,
-    *,
-    basis_bits: int,
-    model: int,
-    key_step: int,
+    clip: Clip, size: float, groups: planning.Groups, *, basis_bits: int, key_step: int
 ) -> PayloadHead:
     """Return the head before anything is searched."""
     bits, unit = planning.fine_bits(clip, size), float(np.float32(size))
     return PayloadHead(
-        model=model,
         fine_bits=bits,
         basis_bits=basis_bits,
         coarse=0,
-        tempo=blocks.tempo,
+        tempo=groups.tempo,
         unit=unit,
-        block_count=blocks.block_count,
-        blocks_per_group=blocks.blocks_per_group,
-        groups_per_segment=blocks.groups_per_segment,
-        first_frame_alone=blocks.first_frame_alone,
+        group_count=groups.count,
+        groups_per_segment=groups.per_segment,
+        first_frame_alone=groups.first_frame_alone,
         table=planning.plan_table(clip, bits, basis_bits, unit, key_step=key_step),
+        predictors=no_predictors(),
     )
+
+
+def _task(
+    clip: Clip, head: PayloadHead, settings: search.Settings, splits: int, threads: int
+) -> dict[str, Any]:
+    """Return what the native encoder is told."""
+    return {
+        "skeleton": clip.skeleton.native(clip.translated_joints),
+        "rotations": clip.rotations,
+        "translations": clip.translations,
+        "table": head.table,
+        "rates": search.rates(),
+        "unit": head.unit,
+        "fine": head.fine,
+        "basis_grid": head.basis_grid,
+        "tempo": head.tempo,
+        "group_count": head.group_count,
+        "groups_per_segment": head.groups_per_segment,
+        "first_frame_alone": head.first_frame_alone,
+        "splits": splits,
+        "settings": settings.native(),
+        "threads": threads,
+        "predictors": head.predictors,
+    }
 
 
 def _searched(
     clip: Clip,
     head: PayloadHead,
     settings: search.Settings,
+    splits: int,
     threads: int,
     shares: Sequence[float] | None,
+    choices: Sequence[int] = (),
 ) -> Draft | None:
-    native = clip.skeleton.native(clip.translated_joints)
     made = _core.keysine_encode(
-        skeleton=native,
-        rotations=clip.rotations,
-        translations=clip.translations,
-        table=head.table,
-        rates=search.rates(),
-        unit=head.unit,
-        fine=head.fine,
-        basis_grid=head.basis_grid,
-        model=head.model,
-        tempo=head.tempo,
-        block_count=head.block_count,
-        blocks_per_group=head.blocks_per_group,
-        groups_per_segment=head.groups_per_segment,
-        first_frame_alone=head.first_frame_alone,
-        settings=settings.native(),
-        threads=threads,
+        **_task(clip, head, settings, splits, threads),
         grid_steps=list(head.grid.steps) if head.grid else None,
         shares=shares,
+        choices=choices,
     )
     if made is None:
         return None
-    table, scales, segments, groups = made
+    table, scales, segments, groups, choices = made
     grid = head.grid and replace(head.grid, initial_scales=tuple(scales))
     head = replace(head, table=np.asarray(table), grid=grid)
-    return Draft(head, coded_head(head, native, segments, groups), segments, groups)
+    native = clip.skeleton.native(clip.translated_joints)
+    return Draft(head, native, segments, groups, choices)

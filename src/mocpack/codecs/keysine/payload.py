@@ -1,10 +1,7 @@
 """The bytes of a `keysine` payload: head, key segments, groups in layers. Knows no motion.
 
-Head: varint size of the head; u8 mode; u8 model set; u8 bits of the fine grid; u8 bits of the grid
-of axes; u8 error of the keys alone; u8 tempo; f4 unit; varints: blocks, blocks per group, groups
-per segment; u8 error of each layer but the last; the size of each segment and group, the plan and
-the shifts of layers, coded; u16 CRC-16 of the head so far.
-A segment or group is the u16 CRC-16 of its body, then its body.
+Head: varint size of the head; its numbers, coded; u16 CRC-16 of the head so far. A segment or group
+is the u16 CRC-16 of its body, then its body; a group of one frame has no bytes.
 """
 
 from __future__ import annotations
@@ -33,11 +30,12 @@ from mocpack.errors import CorruptionError
 I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
 
-GRID, FIRST_FRAME_ALONE, THOROUGH = 1, 2, 4  # lower bits of the mode; its upper ones count layers
+GRID, FIRST_FRAME_ALONE, THOROUGH = 1, 2, 4  # bits of the mode
 SHORTEST = 3  # bytes of the shortest payload: the head's size fits in them
 # limits of the format, which the core states
 LONGEST_BLOCK = _core.KEYSINE_LONGEST_BLOCK  # frames
 LONGEST_GROUP = _core.KEYSINE_LONGEST_GROUP  # frames
+MOST_SPLITS = _core.KEYSINE_MOST_SPLITS  # a group has at most so often twice as many blocks
 MOST_LAYERS = _core.KEYSINE_MOST_LAYERS
 MOST_SHIFT = _core.KEYSINE_MOST_SHIFT
 MOST_INITIAL_SCALE = _core.KEYSINE_MOST_INITIAL_SCALE
@@ -46,6 +44,10 @@ MOST_GRID_CHANNELS = _core.KEYSINE_MOST_GRID_CHANNELS
 
 def _no_shifts() -> U8:
     return np.zeros((0, 0), np.uint8)
+
+
+def no_predictors() -> I32:
+    return np.zeros((0, 4), np.int32)
 
 
 @dataclass(frozen=True)
@@ -75,28 +77,27 @@ class Grid:
 class PayloadHead:
     """What stands at the start of a payload."""
 
-    model: int
     fine_bits: int
     basis_bits: int
     coarse: int
     tempo: int
     unit: float
-    block_count: int
-    blocks_per_group: int
+    group_count: int
     groups_per_segment: int
     table: I32
+    predictors: I32 = field(default_factory=no_predictors)  # (N, 4)
     segment_sizes: tuple[int, ...] = ()
     layer_sizes: tuple[tuple[int, ...], ...] = ()  # of the groups, for each layer
     size: int = 0
     refined: tuple[int, ...] = ()  # errors of the layers but the last, as `coarse`
     shifts: U8 = field(default_factory=_no_shifts)  # (layers - 1, tracks)
-    first_frame_alone: bool = False  # the first frame is a block by itself
+    first_frame_alone: bool = False  # the first frame is a group by itself
     grid: Grid | None = None
     parsed: _core.KeysineHead | None = field(default=None, compare=False)  # as the decoder takes it
 
     @property
     def lead(self) -> int:
-        """Frames before those that blocks divide evenly."""
+        """Frames before those that groups divide evenly."""
         return int(self.first_frame_alone)
 
     @property
@@ -131,51 +132,40 @@ class PayloadHead:
         return int(turning.sum() + (self.table[:, TRANSLATION_KIND] == Translation.MOVING).sum())
 
     @property
-    def group_count(self) -> int:
-        return self.part_counts[1]
-
-    @property
     def basis_grid(self) -> float:
         return 0.5**self.basis_bits
 
     @property
-    def part_counts(self) -> tuple[int, int]:
-        """How many segments and groups there are."""
-        groups = -(-self.block_count // self.blocks_per_group)
-        return max(1, -(-groups // self.groups_per_segment)), groups
-
-    def longest_block(self, frame_count: int) -> int:
-        """Return the frames of the longest block."""
-        return longest_block(frame_count, self.block_count, self.lead)
+    def segment_count(self) -> int:
+        return max(1, -(-self.group_count // self.groups_per_segment))
 
     def longest_group(self, frame_count: int) -> int:
-        """Return the most frames that a group has, but for the key at its end."""
-        blocks = min(self.blocks_per_group, max(1, self.block_count))
-        return blocks * max(1, self.longest_block(frame_count))
+        """Return the frames of the longest group."""
+        even = self.group_count - self.lead
+        return -(-(frame_count - 1 - self.lead) // even) if even > 0 else 0
 
     def key_frame(self, key: int, frame_count: int) -> int:
-        """Return the frame of a key: evenly spread after the lead, rounded half up."""
-        if not self.block_count or key < self.lead:
+        """Return the first frame of a group: evenly spread after the lead, rounded half up."""
+        if not self.group_count or key < self.lead:
             return 0
-        even = self.block_count - self.lead
+        even = self.group_count - self.lead
         intervals = frame_count - 1 - self.lead
         return self.lead + (2 * (key - self.lead) * intervals + even) // (2 * even)
 
     def group_at(self, frame: int, frame_count: int) -> int:
         """Return the group that holds a frame; the last key belongs to the last group."""
-        if not self.block_count or frame < self.lead:
+        if not self.group_count or frame < self.lead:
             return 0
-        even, intervals = self.block_count - self.lead, frame_count - 1 - self.lead
-        block = min(self.lead + (frame - self.lead) * even // intervals, self.block_count - 1)
-        if self.key_frame(block, frame_count) > frame:
-            block -= 1
-        elif block + 1 < self.block_count and self.key_frame(block + 1, frame_count) <= frame:
-            block += 1
-        return block // self.blocks_per_group
+        even, intervals = self.group_count - self.lead, frame_count - 1 - self.lead
+        group = min(self.lead + (frame - self.lead) * even // intervals, self.group_count - 1)
+        if self.key_frame(group, frame_count) > frame:
+            return group - 1
+        later = group + 1 < self.group_count and self.key_frame(group + 1, frame_count) <= frame
+        return group + 1 if later else group
 
     def with_sizes(self, sizes: Sequence[int]) -> PayloadHead:
         """Return the head with the sizes of its parts: segments, then groups layer by layer."""
-        segments, groups = self.part_counts
+        segments, groups = self.segment_count, self.group_count
         layers = tuple(
             tuple(sizes[segments + at * groups : segments + (at + 1) * groups])
             for at in range(self.layer_count)
@@ -211,41 +201,33 @@ def write_payload(
 ) -> bytes:
     """Return the payload; sizes of head and parts are taken from the parts."""
     groups = [part for layer in layers for part in layer]
-    coded = coded_head(head, native, segments, groups)
-    return b"".join((head_with_fields(head, coded), *segments, *groups))
+    return b"".join((written_head(head, native, segments, groups), *segments, *groups))
 
 
-def coded_head(
+def written_head(
     head: PayloadHead, native: _core.Skeleton, segments: Sequence[bytes], groups: Sequence[bytes]
 ) -> bytes:
-    """Return the coded part of a head: sizes of parts (groups layer by layer), plan and shifts."""
+    """Return the bytes of a head; sizes are those of the parts, groups layer by layer."""
     steps, scales = (head.grid.steps, head.grid.initial_scales) if head.grid else ((), ())
-    return _core.keysine_encode_head(
-        model=head.model,
+    mode = head.grid.mode if head.grid else 0
+    coded = _core.keysine_encode_head(
         skeleton=native,
+        mode=mode | (FIRST_FRAME_ALONE if head.first_frame_alone else 0),
+        fine_bits=head.fine_bits,
+        basis_bits=head.basis_bits,
+        tempo=head.tempo,
+        unit=head.unit,
+        group_count=head.group_count,
+        groups_per_segment=head.groups_per_segment,
+        errors=[head.coarse, *head.refined],
         table=head.table,
         sizes=[len(part) for part in (*segments, *groups)],
-        segment_count=len(segments),
+        predictors=head.predictors,
         shifts=head.shifts,
         grid_steps=steps,
         initial_scales=scales,
     )
-
-
-def head_with_fields(head: PayloadHead, coded: bytes) -> bytes:
-    """Return the bytes of a head: its fields, then its coded part."""
-    fields = FieldWriter()
-    mode = (head.grid.mode if head.grid else 0) | (head.layer_count - 1) << 4
-    mode |= FIRST_FRAME_ALONE if head.first_frame_alone else 0
-    for value in (mode, head.model, head.fine_bits, head.basis_bits, head.coarse, head.tempo):
-        fields.u8(value)
-    fields.f32(head.unit)
-    for value in (head.block_count, head.blocks_per_group, head.groups_per_segment):
-        fields.varint(value)
-    for value in head.refined:
-        fields.u8(value)
-    fields.raw(coded)
-    return sealed_head(fields.bytes())
+    return sealed_head(coded)
 
 
 def sealed_head(body: bytes) -> bytes:
@@ -258,18 +240,14 @@ def sealed_head(body: bytes) -> bytes:
 
 def read_shape(read: Read, header: ClipHeader) -> PayloadHead:
     """Read how many parts a payload has, and how long: a head that knows nothing else."""
-    blocks, per_group, per_segment, layers, alone = _core.keysine_peek(
-        head_bytes(read), header.frame_count
-    )
+    groups, per_segment, layers, alone = _core.keysine_peek(head_bytes(read), header.frame_count)
     return PayloadHead(
-        model=0,
         fine_bits=0,
         basis_bits=0,
         coarse=0,
         tempo=1,
         unit=1.0,
-        block_count=blocks,
-        blocks_per_group=per_group,
+        group_count=groups,
         groups_per_segment=per_segment,
         table=np.zeros((0, COLUMNS), np.int32),
         refined=(0,) * (layers - 1),
@@ -281,23 +259,23 @@ def read_head(read: Read, header: ClipHeader) -> PayloadHead:
     """Read and check the head of a payload."""
     native = header.skeleton.native(header.translated_joints)
     found = _core.KeysineHead(native, head_bytes(read), header.frame_count)
-    grid = Grid(found.thorough, tuple(found.grid_steps), tuple(found.initial_scales))
+    grid = Grid(bool(found.mode & THOROUGH), tuple(found.grid_steps), tuple(found.initial_scales))
+    coarse, *refined = found.errors
     head = PayloadHead(
-        model=found.model,
         fine_bits=found.fine_bits,
         basis_bits=found.basis_bits,
-        coarse=found.coarse,
+        coarse=coarse,
         tempo=found.tempo,
         unit=found.unit,
-        block_count=found.block_count,
-        blocks_per_group=found.blocks_per_group,
+        group_count=found.group_count,
         groups_per_segment=found.groups_per_segment,
         table=np.asarray(found.table),
+        predictors=np.asarray(found.predictors),
         size=found.size,
-        refined=tuple(found.refined),
+        refined=tuple(refined),
         shifts=np.asarray(found.shifts),
-        first_frame_alone=found.first_frame_alone,
-        grid=grid if found.grid else None,
+        first_frame_alone=bool(found.mode & FIRST_FRAME_ALONE),
+        grid=grid if found.mode & GRID else None,
         parsed=found,
     )
     return head.with_sizes(found.sizes)
@@ -313,8 +291,3 @@ def head_bytes(read: Read) -> bytes:
 
 def checksum(data: bytes) -> bytes:
     return binascii.crc_hqx(data, 0xFFFF).to_bytes(2, "little")
-
-
-def longest_block(frame_count: int, blocks: int, lead: int) -> int:
-    """Return the frames of the longest block."""
-    return -(-(frame_count - 1 - lead) // (blocks - lead)) if blocks > lead else 0

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, rotations
 from mocpack.clip import Clip
-from mocpack.codecs.keysine.payload import LONGEST_BLOCK, LONGEST_GROUP
+from mocpack.codecs.keysine.payload import LONGEST_BLOCK, MOST_SPLITS
 from mocpack.codecs.keysine.tracks import (
     BASIS,
+    CHANNELS,
     COLUMNS,
     MEAN,
     MEAN_GRID,
@@ -38,46 +40,65 @@ MOST_FINE_BITS = 40
 LEAP, LEAP_FRAMES, LEAST_LEAP = 4.0, 40, 0.02  # times the next steps; frames; metres
 GRID_BASIS_BITS = 12  # where channels that hardly move are to be nothing but zeros
 BASIS_FRAMES = 500  # looked at to choose axes
+TEMPO = 64
+SHORTEST_BLOCK, LEAST_FRAMES = 0.12, 4.0  # seconds; frames of a block
 
 
 @dataclass(frozen=True)
-class Blocks:
-    """How a clip is cut: blocks between keys, groups of blocks, segments of groups."""
+class Groups:
+    """How a clip is cut: groups of blocks, segments of groups.
 
-    block_count: int
-    blocks_per_group: int
-    groups_per_segment: int
+    Attributes
+    ----------
+    count, per_segment : int
+        Groups of the clip, and of a segment.
+    tempo : int
+        64 times half a second over the length of a group.
+    splits : int
+        A group has at most 2^splits blocks.
+    first_frame_alone : bool
+        Whether the first frame is a group by itself.
+    seconds : float
+        Length of a group.
+    """
+
+    count: int
+    per_segment: int
     tempo: int
+    splits: int = 0
     first_frame_alone: bool = False
-    """Whether the first frame is a block by itself."""
+    seconds: float = 1.0
+
+    def splits_for(self, seconds: float) -> int:
+        """Return how often a group is halved so that its blocks come nearest to so long."""
+        wanted = round(math.log2(max(self.seconds / seconds, 1.0)))
+        return min(max(wanted, 0), self.splits)
 
 
-def cut(clip: Clip, *, block_seconds: float, group_seconds: float, segment_groups: int) -> Blocks:
-    """Cut a clip into even blocks of about `block_seconds`, groups of at most `group_seconds`."""
+def cut(clip: Clip, *, group_seconds: float, per_segment: int, longest: int) -> Groups:
+    """Cut a clip into even groups of at most `group_seconds` and `longest` frames."""
     alone = leaps_from_first_frame(clip)
     intervals = clip.frame_count - 1 - alone
     if not intervals:
-        return Blocks(0, 1, 1, 16)
+        return Groups(0, per_segment, TEMPO)
     rate = clip.frame_rate
-    longest_group = min(max(group_seconds * rate, 1.0), LONGEST_GROUP)
-    wanted = min(max(block_seconds * rate, 4.0), longest_group, LONGEST_BLOCK)
-    fewest = -(-intervals // int(min(longest_group, LONGEST_BLOCK)))
-    count = max(1, round(intervals / wanted), fewest)
-    length = -(-intervals // count)
-    tempo = min(max(round(16 * 0.5 * rate / (intervals / count)), 1), 255)
-    per_group = max(1, int(longest_group) // length)
-    return Blocks(alone + count, per_group, segment_groups, tempo, alone)
-
-
-def cut_for_grid(clip: Clip, *, group_seconds: float, segment_groups: int) -> Blocks:
-    """Cut a clip for a grid in time: each group is one block."""
-    made = cut(
-        clip,
-        block_seconds=group_seconds,
-        group_seconds=group_seconds,
-        segment_groups=segment_groups,
+    count = -(-intervals // int(min(max(group_seconds * rate, 1.0), longest)))
+    length = intervals / count
+    shortest = max(SHORTEST_BLOCK * rate, LEAST_FRAMES)
+    splits = max(int(math.log2(max(length / shortest, 1.0) * (1 + 1e-9))), _needed(length))
+    return Groups(
+        alone + count,
+        per_segment,
+        min(max(round(TEMPO * 0.5 * rate / length), 1), 255),
+        min(splits, MOST_SPLITS),
+        alone,
+        length / rate,
     )
-    return replace(made, blocks_per_group=1)
+
+
+def _needed(length: float) -> int:
+    """Return how often a group must be halved for its blocks not to be too long."""
+    return max(0, math.ceil(math.log2(length / LONGEST_BLOCK)))
 
 
 def grid_steps(table: I32) -> tuple[int, ...]:
@@ -93,6 +114,17 @@ def grid_steps(table: I32) -> tuple[int, ...]:
         if row[ROTATION_KIND] >= Rotation.VECTOR:
             steps.append(UNIT_STEP - 2 * int(row[ROTATION_KIND] == Rotation.QUATERNION))
     return tuple(steps)
+
+
+def first_channels(table: I32) -> npt.NDArray[np.intp]:
+    """Return for each channel the first one of its track, from the plan (J, 13)."""
+    widths: list[int] = []
+    for row in table:
+        if row[TRANSLATION_KIND] == Translation.MOVING:
+            widths.append(3)
+        if row[ROTATION_KIND] >= Rotation.VECTOR:
+            widths.append(CHANNELS[Rotation(row[ROTATION_KIND])])
+    return np.repeat(np.cumsum([0, *widths])[:-1], widths).astype(np.intp)
 
 
 def leaps_from_first_frame(clip: Clip) -> bool:

@@ -26,6 +26,9 @@ class Effort:
     coarsest_step: int
     finest_step: int
     greedy: bool
+    split_tries: int
+    weight_tries: int
+    exhaustive: bool
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,10 @@ class Settings:
         Indices of the quantiser steps tried.
     greedy : bool
         Whether to stop at the first step that is worse than the one before.
+    splits, split_tries, weight_tries, exhaustive
+        Of each group: 2^splits blocks are tried first, then up to split_tries times more or fewer
+        halvings, then up to weight_tries halvings or doublings of quartic_penalty, each while it is
+        smaller; `exhaustive` tries all of the former.
     thorough, beam_width, grid_error_penalty
         Of a grid in time: which forecast, how many ways to write a frame are kept side by side,
         and the penalty for using up a whole allowance.
@@ -81,6 +88,10 @@ class Settings:
     coarsest_step: int
     finest_step: int
     greedy: bool
+    split_tries: int
+    weight_tries: int
+    exhaustive: bool
+    splits: int = 0
     thorough: bool = False
     beam_width: int = 1
     grid_error_penalty: float = 0.0
@@ -90,9 +101,9 @@ class Settings:
 
 
 EFFORTS = {
-    "fast": Effort(0, 40, 7, 9, True),
-    "default": Effort(4, 60, 6, 11, False),
-    "best": Effort(8, 90, 4, 13, False),
+    "fast": Effort(0, 40, 7, 9, True, 0, 0, False),
+    "default": Effort(4, 60, 6, 11, False, 2, 2, False),
+    "best": Effort(8, 90, 4, 13, False, 3, 3, True),
 }
 MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
 EXCESS_PENALTY = 60.0
@@ -102,11 +113,11 @@ FREE_PENALTY = 5.0  # bits for a squared step of error, where no bound is asked
 FREE_STEPS = (8, 10)
 FREE_KEY_STEP = 11
 FREE_SHELL = 2.5  # what guards twist may move so much further than what is measured
-LOOSE, TIGHT = 8e-3, 2.5e-3  # metres: where other blocks and models fit better
+LOOSE, TIGHT = 8e-3, 2.5e-3  # metres: where other blocks fit better
 GRID_ERROR_PENALTY = 3.0
 BEAM_WIDTHS = {"fast": 2, "default": 8, "best": 16}
 # bits for u² by the bound in metres: an even error is worth more, the tighter the bound
-QUARTIC_PENALTIES = ((1e-3, 8.0), (2e-3, 6.0), (5e-3, 4.0), (10e-3, 2.0), (20e-3, 1.0))
+QUARTIC_PENALTIES = ((1e-3, 8.0), (2e-3, 5.0), (5e-3, 3.0), (10e-3, 1.5), (20e-3, 0.8))
 
 
 def bounded(
@@ -125,6 +136,8 @@ def bounded(
         On the usual penalties of errors within the bound, and of jitter.
     """
     level = EFFORTS[effort]
+    if bound > LOOSE:  # where a group has few bytes, sketches do not tell how to split it
+        level = replace(level, exhaustive=level.split_tries > 0)
     return Settings(
         bound=bound - max(5e-4 * bound, min(MARGIN, 0.02 * bound)),  # so that rounding stays inside
         origin_share=1.0,
@@ -173,18 +186,9 @@ def free(effort: str, step: float, frame_rate: float) -> Settings:
     )
 
 
-def block_choices(step: float, effort: str) -> tuple[float, ...]:
-    """Return how many seconds apart keys may be: the finer the error, the shorter pays."""
-    if effort == "fast":
-        return (0.5 if step > TIGHT else 0.25,)
-    if effort == "best":
-        return (0.25, 0.5, 0.75, 1.0)
-    return (0.5, 1.0) if step > LOOSE else (0.25, 0.5)
-
-
-def model_set(step: float, seconds: float) -> int:
-    """Return the trained set that fits: 0 in general, for loose steps 1 (long blocks) or 2."""
-    return 0 if step <= LOOSE else 1 if seconds > 0.6 else 2
+def usual_block(step: float) -> float:
+    """Return the length of blocks to begin with, in seconds: the finer, the shorter."""
+    return 1.0 if step > LOOSE else 0.5 if step > TIGHT else 0.25
 
 
 @cache

@@ -35,6 +35,10 @@ class Rotation(IntEnum):
     STILL = 1  # the same in all frames
     VECTOR = 2  # three channels: a rotation vector about the mean
     QUATERNION = 3  # four channels
+    HINGE = 4  # one channel
+
+
+CHANNELS = {Rotation.VECTOR: 3, Rotation.QUATERNION: 4, Rotation.HINGE: 1}
 
 
 class Translation(IntEnum):
@@ -131,9 +135,10 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float, basis_g
             channels += 3
         if row[ROTATION_KIND] >= Rotation.VECTOR:
             kind = Rotation(row[ROTATION_KIND])
-            width = 3 if kind == Rotation.VECTOR else 4
+            width = CHANNELS[kind]
             size = KEY_STEP * step_size(unit, int(row[ROTATION_KEY_STEP]))
-            axes = _axes(kind, basis_grid * row[BASIS], inertia[j])
+            grid = fine if kind == Rotation.HINGE else basis_grid
+            axes = _axes(kind, grid * row[BASIS], inertia[j])
             family = _family(kind, j, int(counts[j]))
             tracks.append(
                 Track(j, kind, channels, width, above[parent], family, still[j], axes, size)
@@ -153,7 +158,7 @@ def descendants(parents: tuple[int, ...]) -> npt.NDArray[np.intp]:
 
 def _check(table: I32, header: ClipHeader) -> None:
     for column, field, most in (
-        (ROTATION_KIND, "rotation kind", Rotation.QUATERNION),
+        (ROTATION_KIND, "rotation kind", Rotation.HINGE),
         (TRANSLATION_KIND, "translation kind", Translation.MOVING),
         (ROTATION_KEY_STEP, "rotation key step", STEPS - 1),
         (TRANSLATION_KEY_STEP, "translation key step", STEPS - 1),
@@ -168,7 +173,8 @@ def _check(table: I32, header: ClipHeader) -> None:
 
 
 def _still_rotations(table: I32, fine: float) -> F64:
-    grid = np.where(table[:, ROTATION_KIND] == Rotation.STILL, fine, MEAN_GRID)
+    exact = np.isin(table[:, ROTATION_KIND], (Rotation.STILL, Rotation.HINGE))
+    grid = np.where(exact, fine, MEAN_GRID)
     still = rotations.from_rotvec(grid[:, np.newaxis] * table[:, MEAN])
     still[table[:, ROTATION_KIND] == Rotation.REST] = rotations.IDENTITY
     return still
@@ -219,6 +225,9 @@ def _point_inertia(at: F64) -> F64:
 def _axes(kind: Rotation, basis: F64, inertia: F64) -> F64:
     if kind == Rotation.QUATERNION:
         return np.asarray(0.5 / np.sqrt(np.trace(inertia) / 3) * np.eye(3))
+    if kind == Rotation.HINGE:
+        axis = rotations.rotate(rotations.from_rotvec(basis), np.array([1.0, 0.0, 0.0]))
+        return np.asarray(axis / np.sqrt(axis @ inertia @ axis))[:, np.newaxis]
     values, vectors = np.linalg.eigh(inertia)
     turn = rotations.as_matrix(rotations.from_rotvec(basis))
     return np.asarray((vectors / np.sqrt(values)) @ vectors.T @ turn)

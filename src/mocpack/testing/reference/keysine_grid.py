@@ -14,7 +14,7 @@ from mocpack.codecs.keysine.payload import Grid
 from mocpack.codecs.keysine.tracks import Plan, step_size
 from mocpack.coding.series import QUICK, THOROUGH, ColumnGroup, features_of
 from mocpack.skeleton import Skeleton
-from mocpack.testing.reference.keysine_models import RangeDecoder, moved
+from mocpack.testing.reference.range_decoder import RangeDecoder, moved
 from mocpack.testing.reference.series import SeriesDecoder
 
 F64 = npt.NDArray[np.float64]

@@ -12,55 +12,61 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.codecs.keysine.tracks import Plan
-from mocpack.errors import CorruptionError
-from mocpack.testing.reference.keysine_models import LEVELS
-from mocpack.testing.reference.keysine_symbols import Group, Symbols
+from mocpack.testing.reference.keysine_symbols import (
+    ESCAPE,
+    FINE,
+    CoefficientSymbols,
+    Group,
+    level_of,
+    plain_bits,
+    symbol_floor,
+    symbol_of,
+)
 
 F64 = npt.NDArray[np.float64]
 
 
-class Refinement(Symbols):
+class Refinement(CoefficientSymbols):
     """Reads a layer of a group that is not the base."""
 
-    def layer(self, group: Group, bits: Sequence[int], tempo: int) -> None:
+    def layer(self, bits: Sequence[int]) -> None:
         """Make the coefficients of each track by so many bits finer."""
+        group = self._group
         for t, track in enumerate(self._plan.tracks):
             for b in range(len(group.lengths) if bits[t] else 0):
-                if group.steps[t, b] < 0 and self._moves(group.steps, t, b):
-                    group.steps[t, b] = self._step(group.steps, t, b)
+                if group.lengths[b] > 1 and group.steps[t, b] < 0:
+                    self._step(t, b)
                 for c in range(track.channel_count if group.steps[t, b] >= 0 else 0):
-                    self._channel(group, t, b, c, bits[t], tempo)
+                    self._refine(t, b, c, bits[t])
 
-    def _channel(self, group: Group, t: int, b: int, c: int, bits: int, tempo: int) -> None:
-        row = group.values[b, self._plan.tracks[t].first_channel + c]
-        reach = self._reach(group, t, b, c, int(np.flatnonzero(row).max(initial=0)))
-        if reach >= group.lengths[b]:
-            raise CorruptionError("keysine payload: more coefficients than frames")
+    def _refine(self, t: int, b: int, c: int, bits: int) -> None:
+        channel = self._plan.tracks[t].first_channel + c
+        row = self._group.values[b, channel]
+        known = int(np.flatnonzero(row).max(initial=4)) - 4
+        reach = self._reach(t, b, c, known)
         for k in range(1, reach + 1):
-            known = int(row[k])
-            size = self._refined(group, (t, b, c, k, reach, tempo), abs(known), bits)
-            negative = known < 0 if known else size and self._coder.decode(32768)
-            row[k] = -size if negative else size
+            before = int(row[k + 4])
+            starts = self._starts(t, b, c, k, reach)
+            size, symbol = self._refined(starts, abs(before), bits, last=k == reach)
+            negative = before < 0 if before else size and self._coder.bits(1)
+            row[k + 4] = -size if negative else size
+            self._group.levels[b, channel, k + 4] = level_of(symbol)
 
-    def _refined(
-        self, group: Group, place: tuple[int, int, int, int, int, int], known: int, bits: int
-    ) -> int:
-        """Read which of the magnitudes it is that are `known` after a shift by `bits`."""
+    def _refined(self, starts: list[int], known: int, bits: int, *, last: bool) -> tuple[int, int]:
+        """Read which of the magnitudes it is that are `known` after a shift, and its symbol."""
         low, high = known << bits, (known + 1 << bits) - 1
-        k, reach = place[3:5]
-        low += int(k == reach and not low)
-        if low < min(high, LEVELS):
-            context = self._contexts(group, *place)
-            while low < min(high, LEVELS) and self._more(context, low):
-                low += 1
-            high = low if low < LEVELS else high
+        low += int(last and not low)
+        symbol = self._between(starts, symbol_of(low, FINE), symbol_of(high, FINE))
+        floor = symbol_floor(symbol, FINE)
+        low = max(low, floor)
+        high = high if symbol == ESCAPE else min(high, floor + (1 << plain_bits(symbol, FINE)) - 1)
         while low < high:
             middle = (low + high) // 2
-            if self._coder.decode(32768):
+            if self._coder.bits(1):
                 low = middle + 1
             else:
                 high = middle
-        return low
+        return low, symbol
 
 
 def middles(group: Group, plan: Plan, shifts: Sequence[int]) -> F64:

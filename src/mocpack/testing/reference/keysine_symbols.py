@@ -1,4 +1,4 @@
-"""The symbols of `keysine` in plain Python: which decisions there are, and their contexts.
+"""The symbols of `keysine` in plain Python: what foretells each, and so by which table it is read.
 
 Integers throughout; `keysine.py` makes motion of them, `keysine/decode/symbols.h` is the native
 twin.
@@ -8,51 +8,87 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.clip import ClipHeader
-from mocpack.codecs.keysine.payload import MOST_INITIAL_SCALE, MOST_SHIFT
-from mocpack.codecs.keysine.tracks import (
-    BASIS,
-    COLUMNS,
-    MEAN,
-    ORIGIN,
-    ROTATION_KEY_STEP,
-    ROTATION_KIND,
-    TRANSLATION_KEY_STEP,
-    TRANSLATION_KIND,
-    Plan,
-    Rotation,
-    Track,
-    Translation,
-)
+from mocpack import _core
+from mocpack.codecs.keysine.payload import LONGEST_BLOCK
+from mocpack.codecs.keysine.tracks import Plan
 from mocpack.errors import CorruptionError
-from mocpack.testing.reference.keysine_models import (
-    BANDS,
-    EXPONENTS,
-    LEVELS,
-    REACHES,
-    UNARY,
-    Models,
-    RangeDecoder,
-    moved,
-)
+from mocpack.testing.reference.table_reader import TableReader
 
 I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
-Context = tuple[Sequence[int], int, int]
-"""Contexts of a decision, the band of its weights, and the number of its family's."""
-U8 = npt.NDArray[np.uint8]
 
-NUMBER_LEVELS, HEAD_NUMBERS = 34, 8
-MEAN_NUMBER, STILL_NUMBER, BASIS_NUMBER, KEY_STEP_NUMBER = 0, 1, 2, 3
-ORIGIN_NUMBER, PLACE_NUMBER, SEGMENT_SIZE, GROUP_SIZE = 4, 5, 6, 7
+SYMBOLS, ESCAPE, FINE, COARSE, LARGEST = 32, 31, 2, 1, 1 << 30
 BAND_ENDS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58)
-ACTIVITY_ENDS = (0, 1, 2, 3, 4, 6, 9, 14, 22, 38, 70)
-TOTAL_ENDS = (0, 1, 2, 3, 4, 5, 7, 9, 12, 16, 22, 30, 44, 64, 100)
-STEP_SAME, STEP_DOWN, STEP_MORE, REACH_LOW, KEY_LOW, ESCAPE, HEAD = 0, 3, 5, 69, 89, 121, 153
+STEPS, STEP_ESCAPE, FIRST_GUESS, STEP_GUESSES = 64, 23, 5, 8
+SIGNS = 12  # that are read at once
+SHAPES = {
+    "MAGNITUDE_WEIGHTS": (4, 4, 11),
+    "MAGNITUDE_CONSTANTS": (16, 4),
+    "MAGNITUDE_TABLES": (26, 4, 33),
+    "REACH_WEIGHTS": (8, 7),
+    "REACH_FAMILIES": (8, 10),
+    "REACH_TABLES": (32, 2, 25),
+    "STEP_TABLES": (9, 8, 25),
+    "KEY_WEIGHTS": (24, 8),
+    "KEY_FAMILIES": (24, 10),
+    "KEY_TABLES": (48, 33),
+    "SPLIT_TABLE": (9,),
+    "HEAD_TABLES": (11, 33),
+    "KIND_STARTS": (8, 9),
+}
+
+
+@cache
+def tables() -> dict[str, I64]:
+    """Return the trained tables, as docs/codecs/keysine.md names them."""
+    return {
+        name: np.asarray(numbers, np.int64).reshape(SHAPES[name])
+        for name, numbers in _core.keysine_tables().items()
+    }
+
+
+def plain_bits(symbol: int, m: int) -> int:
+    return max((symbol >> m) - 1, 0)
+
+
+def symbol_floor(symbol: int, m: int) -> int:
+    """Return the smallest magnitude of a symbol."""
+    bits = plain_bits(symbol, m)
+    return symbol - (bits << m) << bits
+
+
+def symbol_of(size: int, m: int) -> int:
+    bits = max(size.bit_length() - m - 1, 0)
+    return min((bits << m) + (size >> bits), ESCAPE)
+
+
+def level_of(symbol: int) -> int:
+    return min(symbol_floor(symbol, FINE), 255)
+
+
+def pace(k: int, tempo: int) -> int:
+    return k * tempo + 32 >> 6
+
+
+def band_of(k: int, tempo: int) -> int:
+    return sum(pace(k, tempo) > end for end in BAND_ENDS)
+
+
+def rest_of(coder: TableReader, symbol: int, m: int) -> int:
+    """Read the rest of a magnitude, of which the symbol is known."""
+    bits = coder.bits(5) if symbol == ESCAPE else plain_bits(symbol, m)
+    if bits > 29:
+        raise CorruptionError("keysine payload: a number is too large")
+    return symbol_floor(symbol, m) + coder.bits(bits)
+
+
+def number(coder: TableReader, starts: Sequence[int], *, signed: bool) -> int:
+    size = rest_of(coder, coder.symbol(starts), COARSE)
+    return -size if signed and size and coder.bits(1) else size
 
 
 @dataclass
@@ -61,312 +97,223 @@ class Group:
 
     Attributes
     ----------
-    lengths : array of int, shape (blocks,)
+    keys : array of int, shape (blocks + 1, channels)
+    lengths : list of int
         Frames of each block.
     steps : array of int, shape (tracks, blocks)
-        -1 where a track has no coefficients.
-    reaches : array of int, shape (channels, blocks)
-        Classes.
-    values : array of int, shape (blocks, channels, longest + 2)
-        Coefficient k stands at k; a zero stands on either side.
+        -1 where a track does not move.
+    values, levels : array of int, shape (blocks, channels, …)
+        Coefficient k stands at k + 4; levels are magnitudes, coarsely.
+    reaches : array of int, shape (blocks, channels)
     """
 
-    lengths: npt.NDArray[np.intp]
+    keys: I64
+    lengths: list[int]
+    tempo: int
     steps: I64
-    reaches: I64
     values: I64
-
-    @classmethod
-    def empty(cls, plan: Plan, lengths: npt.NDArray[np.intp]) -> Group:
-        blocks, channels = len(lengths), plan.channel_count
-        return cls(
-            lengths,
-            np.full((len(plan.tracks), blocks), -1, np.int64),
-            np.zeros((channels, blocks), np.int64),
-            np.zeros((blocks, channels, int(lengths.max()) + 2), np.int64),
-        )
+    levels: I64
+    reaches: I64
 
 
-class Symbols:
-    """Reads the symbols of a head, a segment or a group."""
+def read_group(coder: TableReader, plan: Plan, edges: I64, length: int, tempo: int) -> Group:
+    """Read how a group is split, and the keys between those at its ends."""
+    splits = coder.symbol(tables()["SPLIT_TABLE"].tolist())
+    blocks = 1 << splits
+    if blocks > length or -(-length // blocks) > LONGEST_BLOCK:
+        raise CorruptionError("keysine payload: blocks that cannot be")
+    keys = np.zeros((blocks + 1, plan.channel_count), np.int64)
+    keys[[0, -1]] = edges
+    KeySymbols(coder, plan).between(keys, splits)
+    starts = [(2 * b * length + blocks) >> (splits + 1) for b in range(blocks + 1)]
+    shape = blocks, plan.channel_count
+    room = -(-length // blocks) + 8
+    return Group(
+        keys,
+        np.diff(starts).tolist(),
+        tempo << splits,
+        np.full((len(plan.tracks), blocks), -1),
+        np.zeros((*shape, room), np.int64),
+        np.zeros((*shape, room), np.int64),
+        np.zeros(shape, np.int64),
+    )
 
-    def __init__(self, data: bytes, plan: Plan, models: Models) -> None:
-        self._coder = RangeDecoder(data)
-        self._plan = plan
-        self._m = models
 
-    def _single(self, at: int) -> int:
-        """Read a bit that one state predicts by itself."""
-        state = int(self._m.singles[at])
-        bit = self._coder.decode(min(max(state >> 16, 64), 65472))
-        self._m.singles[at] = moved(state, bit)
-        return bit
+class KeySymbols:
+    """Reads keys, each as what it differs from a guess."""
 
-    def sizes(self, segments: int, groups: int) -> tuple[list[int], list[int]]:
-        """Return the sizes of segments and groups."""
-        return (
-            [self._natural(SEGMENT_SIZE) for _ in range(segments)],
-            [self._natural(GROUP_SIZE) for _ in range(groups)],
-        )
+    def __init__(self, coder: TableReader, plan: Plan) -> None:
+        self._coder, self._plan = coder, plan
+        self._found = [0] * plan.channel_count  # symbols of this key, or still of the one before
 
-    def shifts(self, count: int, tracks: int) -> U8:
-        """Return how coarse the layers but the last are: (count, tracks)."""
-        found = np.zeros((count, tracks), np.uint8)
-        above = np.full(tracks, MOST_SHIFT)
-        for row in found:
-            for t in range(tracks):
-                shift = (int(row[t - 1]) if t else 0) + self._number(MEAN_NUMBER)
-                if not 0 <= shift <= above[t]:
-                    raise CorruptionError(
-                        f"keysine head: track {t}: a layer's shift {shift} is outside 0..{above[t]}"
-                    )
-                row[t] = shift
-            above = row
-        return found
-
-    def grid(self, tracks: int, channels: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the steps of a grid in time, by track, and its initial scales, by channel."""
-        steps = self._running(KEY_STEP_NUMBER, 8, tracks, "track", "grid step", 63)
-        scales = self._running(
-            MEAN_NUMBER, 16, channels, "channel", "initial scale", MOST_INITIAL_SCALE
-        )
-        return steps, scales
-
-    def _running(
-        self, number: int, start: int, count: int, part: str, field: str, high: int
-    ) -> tuple[int, ...]:
-        """Read numbers in 0..high, each as its difference to the one before."""
-        found = [start]
-        for i in range(count):
-            found.append(found[-1] + self._number(number))
-            if not 0 <= found[-1] <= high:
-                raise CorruptionError(
-                    f"keysine head: {part} {i}: {field} {found[-1]} is outside 0..{high}"
-                )
-        return tuple(found[1:])
-
-    def table(self, header: ClipHeader) -> I32:
-        """Return the plan (J, 13)."""
-        rows = np.zeros((len(header.skeleton), COLUMNS), np.int32)
-        turn = place = 0
-        for j, row in enumerate(rows):
-            turn = row[ROTATION_KIND] = self._kind(3 * turn, 4)
-            if turn in (Rotation.STILL, Rotation.VECTOR):
-                what = STILL_NUMBER if turn == Rotation.STILL else MEAN_NUMBER
-                row[MEAN] = [self._number(what) for _ in range(3)]
-            if turn == Rotation.VECTOR:
-                row[BASIS] = [self._number(BASIS_NUMBER) for _ in range(3)]
-            row[ROTATION_KEY_STEP] = 8
-            if turn >= Rotation.VECTOR:
-                row[ROTATION_KEY_STEP] += self._number(KEY_STEP_NUMBER)
-            if j in header.translated_joints:
-                place = row[TRANSLATION_KIND] = self._kind(12 + 2 * place, 3)
-            if row[TRANSLATION_KIND] != Translation.REST:
-                what = PLACE_NUMBER if place == Translation.STILL else ORIGIN_NUMBER
-                row[ORIGIN] = [self._number(what) for _ in range(3)]
-            row[TRANSLATION_KEY_STEP] = 8
-            if row[TRANSLATION_KIND] == Translation.MOVING:
-                row[TRANSLATION_KEY_STEP] += self._number(KEY_STEP_NUMBER)
-        return rows
-
-    def _kind(self, context: int, count: int) -> int:
-        found = 0
-        first = HEAD + HEAD_NUMBERS * NUMBER_LEVELS + context
-        while found < count - 1 and self._single(first + found):
-            found += 1
-        return found
-
-    def _natural(self, what: int) -> int:
-        first, length = HEAD + what * NUMBER_LEVELS, 0
-        while length < 31 and self._single(first + length):
-            length += 1
-        return self._low_bits(1, length - 1, first + 32) if length else 0
-
-    def _number(self, what: int) -> int:
-        size = self._natural(what) & 0x3FFFFFFF
-        return -size if size and self._coder.decode(32768) else size
-
-    def keys(self, count: int) -> I64:
-        """Return keys (count, C): the first as it is, the others from differences."""
-        channels = self._plan.channel_count
-        keys = np.zeros((count, channels), np.int64)
-        exponents = [0] * channels
+    def sequence(self, count: int) -> I64:
+        """Return keys (count, channels): the first, then each from the one before."""
+        keys = np.zeros((count, self._plan.channel_count), np.int64)
+        none = [0] * self._plan.channel_count
         for k in range(count):
-            total = seen = 0
-            for track in self._plan.tracks:
-                for c in range(track.channel_count):
-                    at = track.first_channel + c
-                    mean = total * 4 // seen if seen else 0
-                    keys[k, at] = self._key(track, c, k, exponents, mean)
-                    total, seen = total + exponents[at], seen + 1
-        return np.asarray(np.cumsum(keys, axis=0))
+            self._key(keys[k], keys[k - 1] if k else none, none, min(k, 2))
+        return keys
 
-    def _key(self, track: Track, c: int, k: int, exponents: list[int], mean: int) -> int:
-        at, later, up = track.first_channel + c, int(k > 0), 0
-        if track.parent >= 0:
-            up = 1 + min(exponents[self._plan.tracks[track.parent].first_channel + min(c, 2)], 15)
-        contexts = (
-            (track.family * 4 + c) * 2 + later,
-            min(exponents[at], 16) if later else 16,
-            (1 + min(exponents[at - 1], 15) if c else 0) * 4 + c,
-            up,
-            min(mean, 15) * 2 + later,
-        )
-        found, family = 0, track.family * 4 + c
-        decode = self._m.key.decode
-        while found < EXPONENTS - 1 and decode(self._coder, contexts, found, found, family):
-            found += 1
-        exponents[at] = found
-        if not found:
-            return 0
-        value = self._low_bits(1, found - 1, KEY_LOW + found)
-        return -value if self._coder.decode(32768) else value
+    def between(self, keys: I64, splits: int) -> None:
+        """Fill in the keys between the first and the last, halving."""
+        for level in range(splits):
+            half = 1 << (splits - level - 1)
+            for at in range(half, len(keys) - 1, 2 * half):
+                low, high = keys[at - half], keys[at + half]
+                apart = [symbol_of(abs(int(d)), COARSE) for d in high - low]
+                self._key(keys[at], low + high >> 1, apart, 3 + min(level, 2))
 
-    def _low_bits(self, value: int, count: int, first: int | None) -> int:
-        """Append `count` bits to `value`: the first by a state, the others as they are."""
-        for k in range(count):
-            modelled = first is not None and k == 0
-            bit = self._single(first) if modelled and first else self._coder.decode(32768)
-            value = value << 1 | bit
-        return value
-
-    def group(self, group: Group, tempo: int) -> None:
-        """Read the steps and coefficients of a group, track by track, block by block."""
+    def _key(self, key: I64, guess: I64 | list[int], apart: list[int], state: int) -> None:
+        total = seen = 0
         for t, track in enumerate(self._plan.tracks):
-            for b in range(len(group.lengths)):
-                if not self._moves(group.steps, t, b):
-                    continue
-                group.steps[t, b] = self._step(group.steps, t, b)
-                for c in range(track.channel_count):
-                    reach = self._reach(group, t, b, c)
-                    if reach >= group.lengths[b]:
-                        raise CorruptionError("keysine payload: more coefficients than frames")
-                    row = group.values[b, track.first_channel + c]
-                    for k in range(1, reach + 1):
-                        context = self._contexts(group, t, b, c, k, reach, tempo)
-                        row[k] = self._coefficient(context, int(k == reach))
+            for c in range(track.channel_count):
+                at = track.first_channel + c
+                mean = 4 * total // seen if seen else 0
+                key[at] = guess[at] + self._difference(t, c, apart[at], mean, state)
+                if abs(key[at]) > LARGEST:
+                    raise CorruptionError("keysine payload: a key is too large")
+                total, seen = total + self._found[at], seen + 1
 
-    def _moves(self, steps: I64, t: int, b: int) -> int:
-        track = self._plan.tracks[t]
-        was = 1 + int(steps[t, b - 1] >= 0) if b else 0
-        up = 1 + int(steps[track.parent, b] >= 0) if track.parent >= 0 else 0
-        last = int(steps[t - 1, b]) if t else -1
-        near = 1 + min(last // 2, 14) if last >= 0 else 0
-        contexts = (track.family, was, up, near, was * 4 + up)
-        return self._m.moves.decode(self._coder, contexts, 0, 0, track.family)
-
-    def _step(self, steps: I64, t: int, b: int) -> int:
-        parent = self._plan.tracks[t].parent
-        own = b > 0 and steps[t, b - 1] >= 0
-        kind = 0 if own else 1 if parent >= 0 and steps[parent, b] >= 0 else 2
-        known = [int(s) for s in steps[t, :b][::-1] if s >= 0]
-        while parent >= 0:
-            known += [int(steps[parent, b])] if steps[parent, b] >= 0 else []
-            parent = self._plan.tracks[parent].parent
-        guess = known[0] if known else 8
-        if self._single(STEP_SAME + kind):
-            return guess
-        down = self._single(STEP_DOWN + int(kind != 0))
-        size = 1
-        while size < 64 and self._single(STEP_MORE + size - 1):
-            size += 1
-        step = guess - size if down else guess + size
-        if not 0 <= step < 64:
-            raise CorruptionError("keysine payload: a step out of range")
-        return step
-
-    def _reach(self, group: Group, t: int, b: int, c: int, least: int = 0) -> int:
-        """Read a reach that is at least `least`."""
-        track, reaches = self._plan.tracks[t], group.reaches
+    def _difference(self, t: int, c: int, apart: int, mean: int, state: int) -> int:
+        track, found = self._plan.tracks[t], self._found
         at, up = track.first_channel + c, 0
         if track.parent >= 0:
-            up = 1 + int(reaches[self._plan.tracks[track.parent].first_channel + min(c, 2), b])
-        contexts = (
-            track.family * 4 + c,
-            1 + int(reaches[at, b - 1]) if b else 0,
-            (1 + int(reaches[at - 1, b]) if c else 0) * 4 + c,
-            up,
-            min(max(int(group.steps[t, b]) - 2, 0), 15) * 4 + c,
-        )
-        found, family = _reach_class(least), track.family * 4 + c
-        decode = self._m.reach.decode
-        while found < REACHES - 1 and decode(self._coder, contexts, found, found, family):
-            found += 1
-        reaches[at, b] = found
-        floor = _reach_floor(found)
-        return floor + self._place(found, max(0, least - floor))
+            parent = self._plan.tracks[track.parent]
+            up = found[parent.first_channel + min(c, parent.channel_count - 1)]
+        left = found[at - 1] if c else 0
+        inputs = [found[at], apart, left, up, mean, c == 1, c == 2, c == 3]
+        chosen = 4 * state + (c == 0) + 2 * (track.parent < 0)
+        lift = int(tables()["KEY_FAMILIES"][chosen, track.family])
+        expected = lift + int(tables()["KEY_WEIGHTS"][chosen] @ np.array(inputs, np.int64))
+        starts = tables()["KEY_TABLES"][min(max(expected >> 7, 0), 47)].tolist()
+        found[at] = self._coder.symbol(starts)
+        size = rest_of(self._coder, found[at], COARSE)
+        return -size if size and self._coder.bits(1) else size
 
-    def _place(self, found: int, least: int) -> int:
-        """Read the place of a reach in its class, without the bits that `least` decides."""
-        place, bits = 0, max(0, (found - 3) // 2)
-        for k in range(bits - 1, -1, -1):
-            known = 2 * place + 1 <= least >> k
-            first = REACH_LOW + found if k == bits - 1 else None
-            place = 2 * place + 1 if known else self._low_bits(place, 1, first)
-        return place
 
-    def _contexts(
-        self, group: Group, t: int, b: int, c: int, k: int, reach: int, tempo: int
-    ) -> Context:
-        """Return the contexts of coefficient k, and which weights it has."""
-        track = self._plan.tracks[t]
-        at, values = track.first_channel + c, group.values
-        row, zeros = values[b, at], np.zeros_like(values[b, at])
-        up = zeros
+def track_of(plan: Plan, channel: int) -> int:
+    return max(t for t, track in enumerate(plan.tracks) if track.first_channel <= channel)
+
+
+class CoefficientSymbols:
+    """Reads the steps and coefficients of a group."""
+
+    def __init__(self, coder: TableReader, plan: Plan, group: Group) -> None:
+        self._coder, self._plan, self._group = coder, plan, group
+
+    def read(self) -> None:
+        for t, track in enumerate(self._plan.tracks):
+            for b, length in enumerate(self._group.lengths):
+                if length > 1:
+                    self._step(t, b)
+                for c in range(track.channel_count if self._group.steps[t, b] >= 0 else 0):
+                    self._channel(t, b, c)
+
+    def _step(self, t: int, b: int) -> None:
+        steps, parent = self._group.steps, self._plan.tracks[t].parent
+        was = 1 + int(steps[t, b - 1] >= 0) if b else 0
+        up = 1 + int(steps[parent, b] >= 0) if parent >= 0 else 0
+        guess = self._known_step(t, b)
+        row = min(max(guess - FIRST_GUESS, 0), STEP_GUESSES - 1)
+        symbol = self._coder.symbol(tables()["STEP_TABLES"][3 * was + up, row].tolist())
+        if symbol == 0:
+            return
+        change = 0 if symbol == 1 else symbol // 2 if symbol % 2 else -(symbol // 2)
+        steps[t, b] = self._coder.bits(6) if symbol == STEP_ESCAPE else guess + change
+        if not 0 <= steps[t, b] < STEPS:
+            raise CorruptionError("keysine payload: a step that cannot be")
+
+    def _known_step(self, t: int, b: int) -> int:
+        """Return the step last used by the track, else by its nearest ancestor, else 8."""
+        steps = self._group.steps
+        own = [int(step) for step in steps[t, :b] if step >= 0]
+        above = self._plan.tracks[t].parent
+        while not own and above >= 0:
+            own = [int(steps[above, b])] if steps[above, b] >= 0 else []
+            above = self._plan.tracks[above].parent
+        return own[-1] if own else 8
+
+    def _channel(self, t: int, b: int, c: int) -> None:
+        channel = self._plan.tracks[t].first_channel + c
+        reach = self._reach(t, b, c, 0)
+        levels, symbols = self._group.levels[b, channel], []
+        for k in range(1, reach + 1):
+            symbols.append(self._coder.symbol(self._starts(t, b, c, k, reach)))
+            levels[k + 4] = level_of(symbols[-1])
+        sizes = [s if s < 8 else rest_of(self._coder, s, FINE) for s in symbols]
+        moved = [k for k, size in enumerate(sizes) if size]
+        for first in range(0, len(moved), SIGNS):
+            chunk = moved[first : first + SIGNS]
+            signs = self._coder.bits(len(chunk))
+            for i, k in enumerate(chunk):
+                sizes[k] = -sizes[k] if signs >> i & 1 else sizes[k]
+        self._group.values[b, channel, 5 : 5 + reach] = sizes
+
+    def _reach(self, t: int, b: int, c: int, least: int) -> int:
+        """Read the highest frequency that is not zero, which is at least `least`."""
+        group, track = self._group, self._plan.tracks[t]
+        reaches, at = group.reaches, track.first_channel + c
+        up = first = 0
         if track.parent >= 0:
-            up = values[b, self._plan.tracks[track.parent].first_channel + min(c, 2)]
-        one = min(abs(int(row[k - 1])), 1000)
-        two = min(abs(int(row[k - 2])), 1000) if k > 1 else 0
-        near = 2 * one + two
-        was = _around(values[b - 1, at] if b else zeros, k)
-        side, over = _around(values[b, at - 1] if c else zeros, k), _around(up, k)
-        band = _class(k * tempo + 8 >> 4, BAND_ENDS)
-        total = _class(2 * near + was + side + over, TOTAL_ENDS)
-        contexts = (
-            _class(near, ACTIVITY_ENDS) * BANDS + band,
-            (_activity(was) * 9 + _activity(side)) * 3 + min(one, 2),
-            (track.family * 4 + c) * BANDS + band,
-            total * 8 + min(reach - k, 7),
-            (_activity(over) * 6 + min(_class(near, ACTIVITY_ENDS), 5)) * 4 + c,
-        )
-        return contexts, min(band // 3, 3), track.family * 4 + c
+            parent = self._plan.tracks[track.parent]
+            up = reaches[b, parent.first_channel + min(c, parent.channel_count - 1)]
+            first = reaches[b, parent.first_channel]
+        before, left = reaches[b - 1, at] if b else 0, reaches[b, at - 1] if c else 0
+        length = symbol_of(group.lengths[b] - 1, COARSE)
+        inputs = [before, left, up, first, group.steps[t, b], length, c > 1]
+        chosen = (b == 0) + 2 * (c == 0) + 4 * (track.parent < 0)
+        lift = int(tables()["REACH_FAMILIES"][chosen, track.family])
+        expected = lift + int(tables()["REACH_WEIGHTS"][chosen] @ np.array(inputs, np.int64))
+        starts = tables()["REACH_TABLES"][min(max(expected >> 7, 0), 31), int(c == 0)].tolist()
+        lowest = 1 + symbol_of(least - 1, COARSE) if least else 0
+        symbol = self._between(starts, lowest, 23) if lowest else self._coder.symbol(starts)
+        reaches[b, at] = symbol
+        reach = 0
+        if symbol:
+            place = self._coder.bits(plain_bits(symbol - 1, COARSE))
+            reach = 1 + symbol_floor(symbol - 1, COARSE) + place
+        if not least <= reach < group.lengths[b]:
+            raise CorruptionError("keysine payload: more coefficients than frames")
+        return reach
 
-    def _more(self, context: Context, found: int) -> int:
-        """Read whether a magnitude is more than `found`."""
-        level = min(found, LEVELS - 1)
-        contexts, region, family = context
-        chosen = level * 4 + region
-        return self._m.coefficient.decode(self._coder, contexts, level, chosen, family)
+    def _between(self, starts: list[int], low: int, high: int) -> int:
+        """Read one of the symbols from `low` to `high`, by halves."""
+        while low < high:
+            middle = (low + high) // 2
+            below, whole = starts[middle + 1] - starts[low], starts[high + 1] - starts[low]
+            zero = min(max(below * 4096 // whole if whole else 2048, 1), 4095)
+            if self._coder.choice(zero):
+                low = middle + 1
+            else:
+                high = middle
+        return low
 
-    def _coefficient(self, context: Context, found: int) -> int:
-        """Read a magnitude of at least `found`, and its sign."""
-        while found < UNARY and self._more(context, found):
-            found += 1
-        if found == UNARY:
-            length = 1
-            while length < 31 and self._single(ESCAPE + length):
-                length += 1
-            found = self._low_bits(1, length - 1, None) + UNARY - 1
-        return -found if found and self._coder.decode(32768) else found
+    def _starts(self, t: int, b: int, c: int, k: int, reach: int) -> list[int]:
+        """Return the table of a coefficient: by a weighted sum of its neighbours."""
+        levels, track = self._group.levels, self._plan.tracks[t]
+        channel = track.first_channel + c
+        none = np.zeros_like(levels[0, 0])
+        before = levels[b - 1, channel] if b else none
+        left = levels[b, channel - 1] if c else none
+        second = levels[b, channel - 2] if c > 1 else none
+        up = first = none
+        if track.parent >= 0:
+            parent = self._plan.tracks[track.parent]
+            up = levels[b, parent.first_channel + min(c, parent.channel_count - 1)]
+            first = levels[b, parent.first_channel]
+        at, own = k + 4, levels[b, channel]
+        inputs = [own[at - 1], own[at - 2], own[at - 3], *_around(before, at), *_around(left, at)]
+        inputs += [2 * second[at] + sum(_around(second, at)[1:]), *_around(up, at), first[at]]
+        band, kind = band_of(k, self._group.tempo), 2 * (b == 0) + (c == 0)
+        weights = tables()["MAGNITUDE_WEIGHTS"][band // 4, kind]
+        total = int(tables()["MAGNITUDE_CONSTANTS"][band, kind] + weights @ np.array(inputs))
+        bits = (total | 1).bit_length()
+        half = total >> bits - 2 & 1 if bits > 1 else 0
+        row = min(max(2 * bits + half - 6, 0), 25)
+        found: list[int] = tables()["MAGNITUDE_TABLES"][row, min(reach - k, 3)].tolist()
+        return found
 
 
-def _reach_floor(found: int) -> int:
-    """Return the smallest reach of a class: 0, 1, 2, 3, 4, 5, 7, 9, 13, 17, 25 …"""
-    return found if found < 5 else ((2 + (found - 5) % 2) << ((found - 3) // 2)) + 1
-
-
-def _reach_class(reach: int) -> int:
-    return max(c for c in range(REACHES) if _reach_floor(c) <= reach)
-
-
-def _around(row: I64, k: int) -> int:
-    below, at, above = (min(abs(int(v)), 1000) for v in row[k - 1 : k + 2])
-    return 2 * at + below + above
-
-
-def _class(value: int, ends: tuple[int, ...]) -> int:
-    return next((c for c, end in enumerate(ends) if value <= end), len(ends))
-
-
-def _activity(value: int) -> int:
-    return min(_class(value, ACTIVITY_ENDS), 8)
+def _around(row: I64, at: int) -> list[int]:
+    """Return a level, and the sum of those on either side."""
+    return [int(row[at]), int(row[at - 1] + row[at + 1])]

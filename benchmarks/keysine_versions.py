@@ -1,0 +1,148 @@
+"""`keysine` against another version of itself, in one run: sizes, and speed of decoder and encoder.
+
+    python benchmarks/keysine_versions.py OTHER/src [sizes] [decode] [encode] [window]
+
+OTHER/src is the `src` folder of another checkout whose native core has been built. Each version
+runs in processes of its own, in turns, on one core; processor time, best of several. Sizes are
+payload bytes over all clips of `cmu` (T-pose dropped) and of `bandai` and `dog` where
+`MOCPACK_DATA` has them, default effort, a seek point every second.
+"""
+
+import json
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import numpy as np
+
+from mocpack.bench.datasets import collection
+from mocpack.errors import UsageError
+
+HERE = Path(__file__).resolve().parents[1] / "src"
+ROUNDS = 3
+CHILD = """
+import json, sys, time
+sys.path[:0] = [sys.argv[1], sys.argv[2]]
+import mocpack
+from mocpack.codecs.keysine import Keysine
+path, skip, what = sys.argv[3], int(sys.argv[4]), json.loads(sys.argv[5])
+clip = mocpack.read(path)
+clip = clip.frames(skip, clip.frame_count)
+
+def best(work, runs):
+    times = []
+    for _ in range(runs):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return max(min(times), 1e-9)
+
+codec = Keysine(**{"threads": 1, **what["codec"]})
+found = {}
+if what["kind"] == "window":
+    while clip.frame_count < 72_000:
+        clip = mocpack.Clip(
+            clip.header.__class__(**{**vars(clip.header), "frame_count": 2 * clip.frame_count}),
+            *(__import__("numpy").concatenate([a, a]) for a in (clip.rotations, clip.translations)),
+        )
+    payload = codec.encode(clip)
+    read = lambda offset, size: payload[offset : offset + size]
+    part = lambda: codec.decode_frames(read, clip.header, 36_000, 36_120, None)
+    found["seconds"] = best(part, 15)
+elif what["kind"] == "encode":
+    made = []
+    found["seconds"] = best(lambda: made.append(codec.encode(clip)), what["runs"])
+    found["size"] = len(made[0])
+else:
+    payload = codec.encode(clip)
+    found["size"] = len(payload)
+    if what["kind"] == "decode":
+        found["seconds"] = best(lambda: codec.decode(payload, clip.header), 15)
+print(json.dumps(found))
+"""
+
+
+def run(source, path, skip, what):
+    packages = sysconfig.get_paths()["platlib"]
+    command = [sys.executable, "-S", "-c", CHILD, str(source), packages, str(path), str(skip)]
+    made = subprocess.run([*command, json.dumps(what)], check=True, capture_output=True, text=True)
+    return json.loads(made.stdout)
+
+
+def in_turns(other, path, skip, what, rounds=ROUNDS):
+    """Return the best of several runs of both versions: the other, then this one."""
+    found = [[run(source, path, skip, what) for source in (other, HERE)] for _ in range(rounds)]
+    return [
+        {
+            "seconds": min(turn[i].get("seconds", 0) for turn in found),
+            "size": found[0][i].get("size", 0),
+        }
+        for i in range(2)
+    ]
+
+
+def sizes(other):
+    sets = {"cmu": clips("cmu"), "bandai and dog": [*clips("bandai"), *clips("dog")]}
+    for name, paths in sets.items():
+        for error in ({"max_error": e} for e in (10e-3, 1e-3, 1e-4)):
+            total = np.zeros(2)
+            for path in paths:
+                skip = int(name == "cmu")
+                what = {"kind": "size", "codec": error}
+                total += [run(source, path, skip, what)["size"] for source in (other, HERE)]
+            if total[0]:
+                print(
+                    f"{name}, {error}: {total[0]:.0f} -> {total[1]:.0f}: {total[1] / total[0]:.3f}"
+                )
+
+
+def decode(other):
+    (path,) = (p for p in clips("cmu") if p.stem == "49_02")
+    for bound in (10e-3, 5e-3, 1e-3):
+        what = {"kind": "decode", "codec": {"max_error": bound, "mode": "transform"}}
+        told("decode 49_02", bound, *in_turns(other, path, 1, what))
+
+
+def encode(other):
+    (path,) = (p for p in clips("cmu") if p.stem == "49_02")
+    for effort, runs in (("fast", 9), ("default", 2), ("best", 1)):
+        what = {"kind": "encode", "runs": runs, "codec": {"max_error": 5e-3, "effort": effort}}
+        told(f"encode 49_02, {effort}", 5e-3, *in_turns(other, path, 1, what, rounds=1))
+
+
+def window(other):
+    (path,) = (p for p in clips("cmu") if p.stem == "49_02")
+    what = {"kind": "window", "codec": {"max_error": 5e-3, "effort": "fast"}}
+    told("120 frames of ten minutes", 5e-3, *in_turns(other, path, 1, what, rounds=1))
+
+
+def told(label, bound, before, after):
+    ratio = before["seconds"] / after["seconds"]
+    print(
+        f"{label} at {1000 * bound:g} mm: {1e3 * before['seconds']:.3f} -> "
+        f"{1e3 * after['seconds']:.3f} ms: {ratio:.2f} times as fast; "
+        f"{before['size']} -> {after['size']} bytes",
+        flush=True,
+    )
+
+
+def clips(folder):
+    """Return the files of a collection, none where it is missing."""
+    try:
+        return [Path(path) for path in collection(folder)]
+    except UsageError as error:
+        print(error)
+        return []
+
+
+def main():
+    if len(sys.argv) < 2 or not (Path(sys.argv[1]) / "mocpack").is_dir():
+        sys.exit(__doc__)
+    wanted = sys.argv[2:] or ["decode", "encode", "window", "sizes"]
+    for word in wanted:
+        {"sizes": sizes, "decode": decode, "encode": encode, "window": window}[word](sys.argv[1])
+
+
+if __name__ == "__main__":
+    main()

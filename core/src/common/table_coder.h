@@ -1,0 +1,216 @@
+// Symbols by static tables: range asymmetric numeral systems (rANS), one state, byte by byte.
+//
+// A table of n symbols is its n + 1 starts in 1/4096: symbol s has the share from starts[s] to starts[s + 1].
+// Plain bits are symbols of equal shares. The state stays within 2^16 … 2^24 - 1. Writing runs backwards, so
+// a writer remembers what it is given until `finish`.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace mocpack
+{
+
+const int TABLE_BITS = 12;
+const uint32_t TABLE_WHOLE = 1u << TABLE_BITS;
+const uint32_t LEAST_STATE = 1u << 16;
+const int MOST_PLAIN_BITS = 12; // that are coded at once
+const int MOST_LEFT_OUT = 2;	// zeros at the end of a writer's bytes
+const uint32_t STARTS = 1024;	// states that a writer may start with
+
+// What a writer was given: a share of 2^bits.
+struct Share
+{
+	uint16_t start, size;
+	uint8_t bits;
+};
+
+class TableWriter
+{
+  public:
+	static constexpr bool READS = false;
+
+	// Room for so many symbols and runs of plain bits.
+	TableWriter(Share* shares, size_t room) : shares_(shares), room_(room)
+	{
+	}
+
+	// One of `count` symbols; all directions of the coder return what they coded.
+	int symbol(const uint16_t* starts, int, int value)
+	{
+		put({starts[value], uint16_t(starts[value + 1] - starts[value]), TABLE_BITS});
+		return value;
+	}
+
+	// As `symbol`, of two of which the first has the share `zero`.
+	int choice(uint32_t zero, int value)
+	{
+		put({uint16_t(value ? zero : 0), uint16_t(value ? TABLE_WHOLE - zero : zero), TABLE_BITS});
+		return value;
+	}
+
+	uint32_t bits(int count, uint32_t value)
+	{
+		for (int left = count; left > 0;)
+		{
+			int taken = left < MOST_PLAIN_BITS ? left : MOST_PLAIN_BITS;
+			left -= taken;
+			put({uint16_t(value >> left & ((1u << taken) - 1)), 1, uint8_t(taken)});
+		}
+		return value;
+	}
+
+	// Writes everything into dst; returns its size, 0 where something cannot be written or does not fit.
+	size_t finish(uint8_t* dst, size_t dst_size)
+	{
+		uint8_t* at = dst + dst_size;
+		uint32_t state = good_ ? best_start() : LEAST_STATE;
+		for (size_t i = good_ ? count_ : 0; i-- > 0;)
+		{
+			const Share& share = shares_[i];
+			while (state >= uint32_t(share.size) << (24 - share.bits))
+			{
+				if (at == dst)
+					return 0;
+				*--at = uint8_t(state);
+				state >>= 8;
+			}
+			state = after(state, share);
+		}
+		if (!good_ || at - dst < 3)
+			return 0;
+		for (int k = 0; k < 3; ++k, state >>= 8)
+			*--at = uint8_t(state);
+		size_t size = size_t(dst + dst_size - at);
+		for (size_t i = 0; i < size; ++i)
+			dst[i] = at[i];
+		for (int k = 0; k < MOST_LEFT_OUT && !dst[size - 1]; ++k) // a reader finds zeros past the end
+			--size;
+		return size;
+	}
+
+  private:
+	// A reader may end with any state, so it is one after which the last byte is a zero, and left out.
+	uint32_t best_start() const
+	{
+		for (uint32_t start = LEAST_STATE; start < LEAST_STATE + STARTS; ++start)
+		{
+			uint32_t state = start;
+			size_t i = count_;
+			for (; i > 0 && state < uint32_t(shares_[i - 1].size) << (24 - shares_[i - 1].bits); --i)
+				state = after(state, shares_[i - 1]);
+			if (i > 0 && !uint8_t(state))
+				return start;
+		}
+		return LEAST_STATE;
+	}
+
+	static uint32_t after(uint32_t state, const Share& share)
+	{
+		return (state / share.size << share.bits) + state % share.size + share.start;
+	}
+
+	void put(Share share)
+	{
+		good_ = good_ && share.size && count_ < room_;
+		if (good_)
+			shares_[count_++] = share;
+	}
+
+	Share* shares_;
+	size_t room_, count_ = 0;
+	bool good_ = true;
+};
+
+class TableReader
+{
+  public:
+	static constexpr bool READS = true;
+
+	TableReader(const uint8_t* src, size_t size) : at_(src), end_(src + size)
+	{
+		for (int k = 0; k < 3; ++k)
+			state_ = state_ << 8 | next();
+	}
+
+	int symbol(const uint16_t* starts, int count, int)
+	{
+		const uint32_t slot = state_ & (TABLE_WHOLE - 1);
+		int found = 0;
+		for (int s = 1; s < 8; ++s) // most symbols are small; tables have at least eight
+			found += slot >= starts[s];
+		if (found == 7)
+			while (found + 1 < count && slot >= starts[found + 1])
+				++found;
+		take(starts[found], uint32_t(starts[found + 1] - starts[found]), slot);
+		return found;
+	}
+
+	int choice(uint32_t zero, int)
+	{
+		const uint32_t slot = state_ & (TABLE_WHOLE - 1);
+		const int found = slot >= zero;
+		take(found ? zero : 0, found ? TABLE_WHOLE - zero : zero, slot);
+		return found;
+	}
+
+	uint32_t bits(int count, uint32_t)
+	{
+		uint32_t value = 0;
+		for (int left = count; left > 0;)
+		{
+			int taken = left < MOST_PLAIN_BITS ? left : MOST_PLAIN_BITS;
+			left -= taken;
+			value = value << taken | (state_ & ((1u << taken) - 1));
+			state_ >>= taken;
+			refill();
+		}
+		return value;
+	}
+
+	// Whether more was read than the bytes can have held.
+	bool exhausted() const
+	{
+		return past_ > size_t(MOST_LEFT_OUT);
+	}
+
+	// Whether every byte was needed; false means that bytes follow the coded ones.
+	bool all_read() const
+	{
+		return at_ == end_;
+	}
+
+  private:
+	void take(uint32_t start, uint32_t size, uint32_t slot)
+	{
+		state_ = size * (state_ >> TABLE_BITS) + slot - start;
+		refill();
+	}
+
+	void refill()
+	{
+		if (end_ - at_ >= 2)
+		{
+			const uint32_t bytes = uint32_t(state_ < LEAST_STATE) + uint32_t(state_ < LEAST_STATE >> 8);
+			const uint32_t two = uint32_t(at_[0]) << 8 | at_[1];
+			state_ = state_ << 8 * bytes | two >> (16 - 8 * bytes);
+			at_ += bytes;
+		}
+		else
+			for (int k = 0; k < 2 && state_ < LEAST_STATE; ++k)
+				state_ = state_ << 8 | next();
+	}
+
+	uint32_t next()
+	{
+		if (at_ < end_)
+			return *at_++;
+		++past_;
+		return 0;
+	}
+
+	const uint8_t *at_, *end_;
+	uint32_t state_ = 0;
+	size_t past_ = 0;
+};
+
+} // namespace mocpack

@@ -1,0 +1,108 @@
+// What `keysine` knows of its symbols before it sees them: classes of what neighbours foretell, and a static
+// table for each. Integers only, so that symbols decode alike everywhere; trained by tools/train_keysine.py.
+#pragma once
+#include "common/table_coder.h"
+#include "keysine/decode/plan.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+const int FAMILIES = 10;
+const int SYMBOLS = 32; // of a magnitude; the last one escapes
+const int ESCAPE = SYMBOLS - 1;
+const int32_t LARGEST = 1 << 30;
+const int MOST_SPLITS = MOCPACK_KEYSINE_MOST_SPLITS;
+
+// Symbols of magnitudes: those below 2^(m + 1) by themselves, then 2^m to each octave.
+const int FINE = 2;	  // m of coefficients
+const int COARSE = 1; // m of everything else
+
+inline int32_t magnitude(int32_t value)
+{
+	return value < 0 ? -value : value;
+}
+
+inline int32_t lesser(int32_t a, int32_t b)
+{
+	return a < b ? a : b;
+}
+
+inline int bit_length(uint32_t value)
+{
+	return value ? 32 - __builtin_clz(value) : 0;
+}
+
+// Plain bits that follow a symbol.
+inline int plain_bits(int symbol, int m)
+{
+	return symbol >> m > 1 ? (symbol >> m) - 1 : 0;
+}
+
+// The smallest magnitude of a symbol.
+inline int32_t symbol_floor(int symbol, int m)
+{
+	int bits = plain_bits(symbol, m);
+	return (symbol - (bits << m)) << bits;
+}
+
+inline int symbol_of(int32_t size, int m)
+{
+	int bits = bit_length(uint32_t(size)) - m - 1;
+	bits = bits < 0 ? 0 : bits;
+	return lesser((bits << m) + (size >> bits), ESCAPE);
+}
+
+// Frequencies, in hertz times about one half, that weights and predictors tell apart: the ends of bands.
+const int BANDS = 16, BAND_GROUP = 4;
+constexpr uint8_t BAND_ENDS[BANDS - 1] = {1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58};
+
+// Coefficient k of a block, as if blocks had half a second; `tempo` / 64 is half a second over its length.
+inline int32_t pace(int32_t k, int32_t tempo)
+{
+	return (k * tempo + 32) >> 6;
+}
+
+// Coefficients: a sum of neighbours, weighted by 1/256, then two classes to each octave.
+const int NEIGHBOURS = 11, MAGNITUDE_SETS = 16, MAGNITUDE_CLASSES = 26, REACH_LEFT = 4;
+// Reaches, keys: sums of numbers, weighted by 1/256, then two classes to each unit.
+const int REACH_INPUTS = 7, REACH_SETS = 8, REACH_CLASSES = 32, REACHES = 24;
+const int KEY_INPUTS = 8, KEY_STATES = 6, KEY_SETS = 4 * KEY_STATES, KEY_CLASSES = 48;
+const int STEP_GUESSES = 8, FIRST_GUESS = 5, STEP_SYMBOLS = 24;
+const int SPLITS = 8;
+
+enum HeadNumber
+{
+	MEAN_NUMBER,
+	STILL_NUMBER,
+	BASIS_NUMBER,
+	KEY_STEP_NUMBER,
+	ORIGIN_NUMBER,
+	PLACE_NUMBER,
+	SIZE_NUMBER,
+	SCALE_NUMBER,
+	CHANNEL_NUMBER,
+	SOURCE_NUMBER,
+	FACTOR_NUMBER,
+	HEAD_NUMBERS,
+};
+const int ROTATION_KINDS = 5, TRANSLATION_KINDS = 3, KIND_TABLES = ROTATION_KINDS + TRANSLATION_KINDS,
+		  KINDS = 8;
+
+#include "keysine/decode/tables.inc"
+
+inline int class_of_sum(int32_t sum)
+{
+	int bits = bit_length(uint32_t(sum | 1)), half = bits > 1 ? sum >> (bits - 2) & 1 : 0;
+	int found = 2 * bits + half - 6;
+	return found < 0 ? 0 : lesser(found, MAGNITUDE_CLASSES - 1);
+}
+
+inline int class_of(int32_t sum, int classes)
+{
+	return sum < 0 ? 0 : lesser(sum >> 7, classes - 1);
+}
+
+} // namespace keysine
+} // namespace mocpack

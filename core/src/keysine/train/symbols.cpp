@@ -1,0 +1,79 @@
+// What training and the decoder in Python look at: the symbols of a group, and the trained tables.
+#include <cstring>
+#include <type_traits>
+
+#include "keysine/decode/head.h"
+
+using namespace mocpack;
+using namespace mocpack::keysine;
+
+mocpack_Status mocpack_keysine_group_symbols(const mocpack_KeysineHead* head, size_t group,
+											 const int32_t* keys, const uint8_t* src, size_t size,
+											 mocpack_KeysineGroup* found, void* scratch)
+{
+	const Plan& plan = head->plan;
+	GroupSymbols symbols;
+	mocpack_Status status =
+		read_group(head, group, keys, &src, &size, 1, plan.track_count, &symbols, scratch);
+	if (status != MOCPACK_OK)
+		return status;
+	const Shape& shape = symbols.shape;
+	size_t blocks = size_t(shape.blocks);
+	found->blocks = blocks, found->longest = 1, found->tempo = shape.tempo;
+	for (size_t b = 0; b < blocks; ++b)
+		if (size_t(shape.lengths[b]) >= found->longest)
+			found->longest = size_t(shape.lengths[b]) + 1;
+	if (!found->keys)
+		return MOCPACK_OK;
+	std::memcpy(found->keys, symbols.keys, (blocks + 1) * plan.channel_count * sizeof(int32_t));
+	std::memcpy(found->steps, symbols.rows.steps, blocks * plan.track_count * sizeof(int32_t));
+	std::memcpy(found->lengths, shape.lengths, blocks * sizeof(int32_t));
+	for (size_t i = 0; i < plan.channel_count * blocks; ++i)
+		std::memcpy(found->values + i * found->longest,
+					symbols.rows.values + i * size_t(shape.stride) + MARGIN,
+					found->longest * sizeof(int32_t));
+	return MOCPACK_OK;
+}
+
+void mocpack_keysine_track(const mocpack_KeysineHead* head, size_t t, int32_t* row)
+{
+	const Track& track = head->plan.tracks[t];
+	row[0] = track.channels, row[1] = track.first_channel, row[2] = track.parent, row[3] = track.family;
+}
+
+namespace
+{
+
+template <typename Table> mocpack_KeysineTable table_of(const char* name, const Table& table)
+{
+	using Number = std::remove_cv_t<std::remove_all_extents_t<Table>>;
+	const void* first = &table;
+	const bool starts = std::is_unsigned<Number>::value;
+	return {name, starts ? static_cast<const uint16_t*>(first) : nullptr,
+			starts ? nullptr : static_cast<const int16_t*>(first), sizeof(Table) / sizeof(Number)};
+}
+
+} // namespace
+
+int mocpack_keysine_trained(size_t index, mocpack_KeysineTable* table)
+{
+	const mocpack_KeysineTable tables[] = {
+		table_of("MAGNITUDE_WEIGHTS", MAGNITUDE_WEIGHTS),
+		table_of("MAGNITUDE_CONSTANTS", MAGNITUDE_CONSTANTS),
+		table_of("MAGNITUDE_TABLES", MAGNITUDE_TABLES),
+		table_of("REACH_WEIGHTS", REACH_WEIGHTS),
+		table_of("REACH_FAMILIES", REACH_FAMILIES),
+		table_of("REACH_TABLES", REACH_TABLES),
+		table_of("STEP_TABLES", STEP_TABLES),
+		table_of("KEY_WEIGHTS", KEY_WEIGHTS),
+		table_of("KEY_FAMILIES", KEY_FAMILIES),
+		table_of("KEY_TABLES", KEY_TABLES),
+		table_of("SPLIT_TABLE", SPLIT_TABLE),
+		table_of("HEAD_TABLES", HEAD_TABLES),
+		table_of("KIND_STARTS", KIND_STARTS),
+	};
+	if (index >= sizeof(tables) / sizeof(tables[0]))
+		return 0;
+	*table = tables[index];
+	return 1;
+}

@@ -1,0 +1,236 @@
+"""The head of a `keysine` payload in plain Python; `keysine/decode/head.cpp` is the native twin."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.clip import ClipHeader
+from mocpack.codec import Read
+from mocpack.codecs.keysine.payload import (
+    FIRST_FRAME_ALONE,
+    GRID,
+    LONGEST_BLOCK,
+    LONGEST_GROUP,
+    MOST_INITIAL_SCALE,
+    MOST_SHIFT,
+    THOROUGH,
+    Grid,
+    PayloadHead,
+    checksum,
+    head_bytes,
+)
+from mocpack.codecs.keysine.tracks import (
+    BASIS,
+    COLUMNS,
+    MEAN,
+    ORIGIN,
+    ROTATION_KEY_STEP,
+    ROTATION_KIND,
+    TRANSLATION_KEY_STEP,
+    TRANSLATION_KIND,
+    Plan,
+    Rotation,
+    Translation,
+    build_plan,
+)
+from mocpack.coding.fields import FieldReader
+from mocpack.errors import CorruptionError
+from mocpack.testing.reference.keysine_symbols import (
+    COARSE,
+    ESCAPE,
+    STEPS,
+    number,
+    rest_of,
+    tables,
+    track_of,
+)
+from mocpack.testing.reference.table_reader import TableReader
+
+I32 = npt.NDArray[np.int32]
+U8 = npt.NDArray[np.uint8]
+
+MEAN_NUMBER, STILL_NUMBER, BASIS_NUMBER, KEY_STEP_NUMBER, ORIGIN_NUMBER, PLACE_NUMBER = range(6)
+SIZE_NUMBER, SCALE_NUMBER, CHANNEL_NUMBER, SOURCE_NUMBER, FACTOR_NUMBER = range(6, 11)
+ROTATION_KINDS = 5
+
+
+def read_head(read: Read, header: ClipHeader) -> tuple[PayloadHead, Plan]:
+    """Read the head of a payload, and build the plan that it holds."""
+    data = head_bytes(read)
+    symbols = open_head(data)
+    fields = symbols.fields(len(data))
+    symbols.check(fields, header.frame_count)
+    sizes = symbols.sizes(fields.segment_count + fields.group_count * fields.layer_count)
+    fields = fields.with_sizes(sizes)
+    predictor_count = symbols.predictor_count
+    table = symbols.table(header)
+    plan = build_plan(table, header, fields.unit, fields.fine, fields.basis_grid)
+    head = PayloadHead(
+        **{
+            **vars(fields),
+            "table": table,
+            "predictors": symbols.predictors(predictor_count, plan),
+            "shifts": symbols.shifts(fields.layer_count - 1, len(plan.tracks)),
+            "grid": fields.grid and symbols.grid(plan, thorough=fields.grid.thorough),
+        }
+    )
+    symbols.finish()
+    return head, plan
+
+
+def open_head(data: bytes) -> HeadSymbols:
+    """Check a head and return what reads its numbers."""
+    if checksum(data[:-2]) != data[-2:]:
+        raise CorruptionError("keysine head: its checksum is wrong")
+    size = FieldReader(data, "keysine head")
+    size.varint()
+    return HeadSymbols(data[len(data) - len(size.rest()) : -2])
+
+
+class HeadSymbols:
+    """Reads the numbers of a head, in their order."""
+
+    def __init__(self, data: bytes) -> None:
+        self._coder = TableReader(data)
+        self.predictor_count = self.mode = 0
+
+    def fields(self, size: int) -> PayloadHead:
+        """Read what stands before the sizes."""
+        bits = self._coder.bits
+        mode, layers, fine_bits, basis_bits, tempo = bits(4), 1 + bits(4), bits(6), bits(5), bits(8)
+        (unit,) = struct.unpack("<f", struct.pack("<I", bits(16) << 16 | bits(16)))
+        groups, per_segment, self.predictor_count = (bits(bits(5)) for _ in range(3))
+        coarse, *refined = (bits(8) for _ in range(layers))
+        self.mode = mode
+        return PayloadHead(
+            fine_bits=fine_bits,
+            basis_bits=basis_bits,
+            coarse=coarse,
+            tempo=tempo,
+            unit=unit,
+            group_count=groups,
+            groups_per_segment=per_segment,
+            table=np.zeros((0, COLUMNS), np.int32),
+            size=size,
+            refined=tuple(refined),
+            first_frame_alone=bool(mode & FIRST_FRAME_ALONE),
+            grid=Grid(bool(mode & THOROUGH)) if mode & GRID else None,
+        )
+
+    def check(self, head: PayloadHead, frame_count: int) -> None:
+        """Complain about fields that are out of their ranges."""
+        alone, on_grid = head.first_frame_alone, head.grid is not None
+        allowed = 7 if on_grid else 3
+        _check("mode", self.mode, self.mode & allowed, self.mode & allowed)
+        _check("unit", head.unit, 2.0**-149, 1e6)
+        _check("tempo", head.tempo, 1, 255)
+        _check("fine bits", head.fine_bits, 0, 60)
+        _check("basis bits", head.basis_bits, 0, 20)
+        _check("groups in a segment", head.groups_per_segment, 1, 2**31 - 1)
+        _check("groups", head.group_count, (1 + alone) if frame_count > 1 else 0, frame_count - 1)
+        _check("frames before the first group", int(alone), 0, int(frame_count > 2))
+        longest = LONGEST_BLOCK if on_grid else LONGEST_GROUP
+        _check("frames in a group", head.longest_group(frame_count), 0, longest)
+        _check("layers of a grid", head.layer_count, 1, 1 if on_grid else 16)
+
+    def sizes(self, count: int) -> list[int]:
+        """Read the sizes of segments, then of groups, layer by layer."""
+        starts = tables()["HEAD_TABLES"][SIZE_NUMBER].tolist()
+        found: list[int] = []
+        symbol = 0
+        for _ in range(count):
+            change = self._coder.symbol(starts)
+            if change == ESCAPE:
+                symbol = self._coder.bits(5)
+            else:
+                symbol += (change + 1) // 2 if change % 2 else -(change // 2)
+            if not 0 <= symbol <= ESCAPE:
+                raise CorruptionError("keysine head: a size that cannot be")
+            found.append(rest_of(self._coder, symbol, COARSE))
+        return found
+
+    def table(self, header: ClipHeader) -> I32:
+        """Read the plan (J, 13)."""
+        table = np.zeros((len(header.skeleton), COLUMNS), np.int32)
+        turn = place = 0
+        step = 8
+        for j, row in enumerate(table):
+            row[[ROTATION_KEY_STEP, TRANSLATION_KEY_STEP]] = 8
+            row[ROTATION_KIND] = turn = self._kind(turn)
+            if turn in (Rotation.STILL, Rotation.HINGE):
+                row[MEAN] = [self._number(STILL_NUMBER) for _ in range(3)]
+            if turn == Rotation.VECTOR:
+                row[MEAN] = [self._number(MEAN_NUMBER) for _ in range(3)]
+                row[BASIS] = [self._number(BASIS_NUMBER) for _ in range(3)]
+            if turn == Rotation.HINGE:
+                row[BASIS] = [self._number(STILL_NUMBER) for _ in range(3)]
+            if turn >= Rotation.VECTOR:
+                row[ROTATION_KEY_STEP] = step = step + self._number(KEY_STEP_NUMBER)
+            if j not in header.translated_joints:
+                continue
+            row[TRANSLATION_KIND] = place = self._kind(ROTATION_KINDS + place)
+            if place != Translation.REST:
+                what = PLACE_NUMBER if place == Translation.STILL else ORIGIN_NUMBER
+                row[ORIGIN] = [self._number(what) for _ in range(3)]
+            if place == Translation.MOVING:
+                row[TRANSLATION_KEY_STEP] = step = step + self._number(KEY_STEP_NUMBER)
+        return table
+
+    def predictors(self, count: int, plan: Plan) -> I32:
+        """Read predictors (N, 4): channel, source, band, factor."""
+        found, channel = [], 0
+        for _ in range(count):
+            channel += self._number(CHANNEL_NUMBER, signed=False)
+            first = 0
+            if channel < plan.channel_count:
+                first = plan.tracks[track_of(plan, channel)].first_channel
+            source = first - 1 - self._number(SOURCE_NUMBER, signed=False)
+            band, factor = self._coder.bits(2), self._number(FACTOR_NUMBER)
+            if channel >= plan.channel_count or not 0 <= source < first:
+                raise CorruptionError("keysine head: a predictor that cannot be")
+            found.append((channel, source, band, factor))
+        return np.array(found, np.int32).reshape(-1, 4)
+
+    def shifts(self, count: int, tracks: int) -> U8:
+        """Read the shifts (count, tracks) of the layers but the last."""
+        found = np.zeros((count, tracks), np.uint8)
+        for layer in range(count):
+            shift = 0
+            for t in range(tracks):
+                shift += self._number(KEY_STEP_NUMBER)
+                if not 0 <= shift <= (found[layer - 1, t] if layer else MOST_SHIFT):
+                    raise CorruptionError("keysine head: shifts that do not fall")
+                found[layer, t] = shift
+        return found
+
+    def grid(self, plan: Plan, *, thorough: bool) -> Grid:
+        """Read the steps of tracks and the initial scales of channels of a grid in time."""
+        steps = self._running(len(plan.tracks), 8, KEY_STEP_NUMBER, STEPS - 1)
+        scales = self._running(plan.channel_count, 16, SCALE_NUMBER, MOST_INITIAL_SCALE)
+        return Grid(thorough, steps, scales)
+
+    def finish(self) -> None:
+        self._coder.finish()
+
+    def _running(self, count: int, start: int, what: int, most: int) -> tuple[int, ...]:
+        found: list[int] = []
+        for _ in range(count):
+            start += self._number(what)
+            if not 0 <= start <= most:
+                raise CorruptionError(f"keysine head: {start} is outside 0..{most}")
+            found.append(start)
+        return tuple(found)
+
+    def _kind(self, table: int) -> int:
+        return self._coder.symbol(tables()["KIND_STARTS"][table].tolist())
+
+    def _number(self, what: int, *, signed: bool = True) -> int:
+        return number(self._coder, tables()["HEAD_TABLES"][what].tolist(), signed=signed)
+
+
+def _check(field: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise CorruptionError(f"keysine head: {field} {value:g} is outside {low:g}..{high:g}")
