@@ -20,7 +20,6 @@ import mocpack
 from mocpack import samples
 from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
 from mocpack.clip import promised_error
-from mocpack.container import unpack
 from mocpack.testing import markers, take
 from mocpack.testing.motions import chain, hard_clips, walk
 
@@ -54,19 +53,19 @@ def test_keys_beyond_32_bits_are_found(package, tmp_path):
     check_packed(package, tmp_path, {"long": clip}, spec)
 
 
-SETS = ("max_error=1mm", "max_error=50mm,block_seconds=1,group_seconds=2", "max_error=50mm")
+SPECS = (
+    "effort=default,max_error=1mm",  # with predictors
+    "effort=fast,max_error=50mm,block_seconds=1,group_seconds=2",
+    "effort=fast,max_error=5mm,block_seconds=0.125",
+)
 
 
-def test_every_trained_set_decodes_as_in_python(package, tmp_path):
+def test_blocks_and_predictors_of_any_kind_decode_as_in_python(package, tmp_path):
     clip = mocpack.read(samples.JUMP).frames(0, 240)
-    used = set()
-    for i, spec in enumerate(SETS):
+    for i, spec in enumerate(SPECS):
         folder = tmp_path / str(i)
         folder.mkdir()
-        check_packed(package, folder, {"jump": clip}, f"keysine:effort=fast,{spec}")
-        payload = unpack((folder / "0.mocp").read_bytes()).payload
-        used.add(payload[3] if payload[0] >= 128 else payload[2])
-    assert used == {0, 1, 2}
+        check_packed(package, folder, {"jump": clip}, f"keysine:{spec}")
 
 
 def test_the_header_tells_what_info_tells(package, tmp_path):
@@ -132,7 +131,7 @@ def test_real_clips_read_and_decode_as_in_python(package, tmp_path):
 def test_the_decoder_is_small(package):
     wasm = (package / "dist/mocpack.wasm").read_bytes()
     assert len(wasm) <= 150_000
-    assert len(gzip.compress(wasm, 9)) <= 60_000
+    assert len(gzip.compress(wasm, 9)) <= 45_000
 
 
 TAKES = {

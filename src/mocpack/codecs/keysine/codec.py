@@ -58,7 +58,8 @@ I32 = npt.NDArray[np.int32]
 SEGMENT_GROUPS = 16
 GRID_STEPS = (1.1, 0.8, 0.6, 0.4)  # of a grid in time, relative to the bound: each try's
 MEAN_TRIES, MEAN_NEAR, MEAN_SLOPE = 10, 0.99, 0.8
-SAMPLE_FRAMES = 1440  # from the middle, by which predictors are chosen
+SAMPLE_FRAMES = 4800  # from the middle, by which predictors are chosen
+WORTHWHILE = 0.995  # of the bytes without predictors, that those with them may take
 LONG_CLIP = 2000  # frames from which all cores are used
 EFFORTS = tuple(search.EFFORTS)
 MODES = ("auto", "transform", "grid")
@@ -187,7 +188,9 @@ class Keysine(Codec):
 
     def _single_layer(self, clip: Clip) -> BoundedEncoding:
         if self.step is not None:
-            return BoundedEncoding(self._free(clip, self.step), UNMEASURED)
+            return BoundedEncoding(
+                self._free(clip, self.step, self._free_predictors(clip, self.step)), UNMEASURED
+            )
         if self.mean_error is not None:
             return BoundedEncoding(self._within_mean(clip, self.mean_error), UNMEASURED)
         if self.mode == "grid" and not _fits_a_grid(clip):
@@ -311,6 +314,10 @@ class Keysine(Codec):
             choices = found.choices if found else choices  # what was best is so for retries, too
             return found
 
+        made = self._measured(clip, make)
+        if made is not None or predictors is None:
+            return made
+        predictors, choices = None, ()
         return self._measured(clip, make)
 
     def _on_grid(self, clip: Clip) -> BoundedEncoding | None:
@@ -384,16 +391,26 @@ class Keysine(Codec):
         make = search.bounded if bounded else search.free
         groups = self._groups(part)
         settings = self._split(make("fast", size, part.frame_rate), groups, size)
-        seen = observe(part, settings, size, groups, key_step=key_step)
+        seen = observe(part, settings, size, groups, key_step=key_step, whole=clip)
         if seen is None:
             return None
         repeats = clip.frame_count / part.frame_count
         found = prediction.choose(seen, repeats=repeats)
         if not len(found):
             return None
-        made = draft(part, settings, size, groups, key_step=key_step, threads=1, predictors=found)
+        made = draft(
+            part,
+            settings,
+            size,
+            groups,
+            key_step=key_step,
+            threads=1,
+            predictors=found,
+            whole=clip,
+        )
         listed = prediction.LISTED_BITS / 8 * len(found) / repeats
-        return found if made and sum(map(len, made.groups)) + listed < seen.size else None
+        smaller = made and sum(map(len, made.groups)) + listed < WORTHWHILE * seen.size
+        return found if smaller else None
 
     def _sample(self, clip: Clip) -> Clip:
         """Return as much of a clip's middle as choices are made by."""
@@ -402,15 +419,17 @@ class Keysine(Codec):
         start = (clip.frame_count - SAMPLE_FRAMES) // 2
         return clip.frames(start, start + SAMPLE_FRAMES)
 
-    def _free(self, clip: Clip, step: float) -> Encoded:
+    def _free(self, clip: Clip, step: float, predictors: I32 | None) -> Encoded:
         """Return the payload of a step, whatever its error."""
         settings = search.free(self.effort, step, clip.frame_rate)
-        predictors = self._predictors(clip, step, search.FREE_KEY_STEP, bounded=False)
         found = self._draft(clip, settings, step, search.FREE_KEY_STEP, predictors)
         made = self._written(clip, found)
         if made is None:
             raise BoundError(f"a step of {format_length(step)} is too fine for this clip")
         return made
+
+    def _free_predictors(self, clip: Clip, step: float) -> I32 | None:
+        return self._predictors(clip, step, search.FREE_KEY_STEP, bounded=False)
 
     def _within_mean(self, clip: Clip, bound: float) -> Encoded:
         """Return the payload of about the coarsest step whose mean error keeps the bound.
@@ -420,8 +439,9 @@ class Keysine(Codec):
         near: there, a coarser step that saves no byte is the last.
         """
         step, best = 3.0 * bound, None
+        predictors = self._free_predictors(clip, step)
         for _ in range(MEAN_TRIES):
-            made = self._free(clip, step)
+            made = self._free(clip, step, predictors)
             error = promised_error(clip, made.decoded).joint_mean
             kept = error <= bound
             saved = best is None or len(made.payload) < len(best.payload)

@@ -81,6 +81,7 @@ def draft(
     predictors: I32 | None = None,
     shares: Sequence[float] | None = None,
     choices: Sequence[int] = (),
+    whole: Clip | None = None,
 ) -> Draft | None:
     """Return the parts of a payload of one layer, or None where the search finds none.
 
@@ -96,9 +97,12 @@ def draft(
         Of the bound, for what hangs on each joint.
     choices : sequence of int, optional
         Of another draft of the same clip: nothing else is tried.
+    whole : Clip, optional
+        Of which this is a part, and whose plan it takes.
     """
-    bits = planning.basis_bits(clip)
-    head = _planned_head(clip, size, groups, basis_bits=bits, key_step=key_step)
+    planned = whole or clip
+    bits = planning.basis_bits(planned)
+    head = _planned_head(planned, size, groups, basis_bits=bits, key_step=key_step)
     head = head if predictors is None else replace(head, predictors=predictors)
     return _searched(clip, head, settings, groups.splits, threads, shares, choices)
 
@@ -120,11 +124,17 @@ def draft_grid(
 
 
 def observe(
-    clip: Clip, settings: search.Settings, size: float, groups: planning.Groups, *, key_step: int
+    clip: Clip,
+    settings: search.Settings,
+    size: float,
+    groups: planning.Groups,
+    *,
+    key_step: int,
+    whole: Clip,
 ) -> Observed | None:
-    """Return what the encoder sees of a clip, None where it finds nothing."""
-    bits = planning.basis_bits(clip)
-    head = _planned_head(clip, size, groups, basis_bits=bits, key_step=key_step)
+    """Return what the encoder sees of a part of a clip, None where it finds nothing."""
+    bits = planning.basis_bits(whole)
+    head = _planned_head(whole, size, groups, basis_bits=bits, key_step=key_step)
     seen = _core.keysine_watch(**_task(clip, head, settings, groups.splits, threads=1))
     if seen is None:
         return None
