@@ -1,6 +1,7 @@
 """Scenes: several clips on one clock in one file."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,8 +9,10 @@ import pytest
 import mocpack
 from mocpack.container import pack_scene, scene_parts, source_of
 from mocpack.errors import CorruptionError, FormatError, SceneError, TruncatedError, UsageError
+from mocpack.scene import side_by_side
 from mocpack.testing import markers, take, walk
 from mocpack.testing.contract import resealed
+from mocpack.viewing.motions import open_shown
 
 
 def clips():
@@ -104,3 +107,32 @@ def test_what_is_no_scene_is_refused():
         mocpack.decode(resealed(clip + b"CLIP\x03\0\0\0\0abc"))
     with pytest.raises(UsageError, match="at most 1024 bytes"):
         pack_scene({"x" * 1025: clip})
+
+
+def test_clips_side_by_side_stand_where_each_stands_at_that_time():
+    scene = clips()
+    both = side_by_side(scene)
+    assert both.skeleton.names[0] == "anna/Hips"
+    assert both.start_time == 0.0
+    assert both.times[-1] == pytest.approx(scene["ben"].times[-1], abs=both.frame_time)
+    at, positions = 0, both.positions()
+    for clip in scene.values():
+        joints = slice(at, at + len(clip.skeleton))
+        for frame in (0, 20, both.frame_count - 1):
+            there = clip.sample(both.times[frame]).positions()[0]
+            np.testing.assert_allclose(positions[frame, joints], there, atol=1e-9)
+        at += len(clip.skeleton)
+    with pytest.raises(UsageError, match="at least one clip"):
+        side_by_side({})
+    late = replace(scene["anna"], header=scene["anna"].with_header(start_time=1e8))
+    with pytest.raises(UsageError, match="at most 1000000 can be"):
+        side_by_side({"anna": scene["anna"], "late": late})
+
+
+def test_the_viewer_shows_all_clips_of_a_scene(tmp_path, data):
+    path = tmp_path / "both.mocp"
+    path.write_bytes(data)
+    shown = open_shown(str(path))
+    assert shown.codec == "scene"
+    assert len(shown.clip.skeleton) == sum(len(clip.skeleton) for clip in clips().values())
+    assert shown.data is None

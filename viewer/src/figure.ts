@@ -159,8 +159,9 @@ function bonesOf(skeleton: Skeleton): Bone[] {
   const joints = skeleton.names.length;
   const inner = [...skeleton.parents].map((parent, j) => ({ from: parent, to: j, joint: j }));
   const outer = [...skeleton.endJoints].map((joint, e) => ({ from: joint, to: joints + e, joint }));
-  // the way from where a body stands to the body itself is no bone
-  return [...inner.slice(1 + bodyJoint(skeleton)), ...outer];
+  // the way from where a body stands to the body itself is no bone, and roots have none
+  const bones = inner.slice(1 + bodyJoint(skeleton)).filter((bone) => bone.from >= 0);
+  return [...bones, ...outer];
 }
 
 function ballSize(skeleton: Skeleton): number {

@@ -10,11 +10,12 @@ from typing import Any
 
 from mocpack import _api, rate
 from mocpack.clip import AnyClip, Clip
-from mocpack.container import Errors
+from mocpack.container import MAGIC, Errors
 from mocpack.errors import FormatError, UnsupportedClipError, UsageError
 from mocpack.io import contents
 from mocpack.metrics.pair import pair
 from mocpack.plain import without_scales
+from mocpack.scene import side_by_side
 from mocpack.skeleton import Skeleton
 
 
@@ -142,6 +143,10 @@ def open_shown(path: str, *, unit: str | None = None, skeleton: str | None = Non
     name = Path(path).name
     data = contents(path)  # once, since a pipe can be read only once
     size = len(data)
+    if data[:1] == MAGIC[:1] and len(_api.clip_names(data)) > 1:
+        scene = {title: _skeletal(one, path) for title, one in _api.decode_scene(data).items()}
+        parts = {"file": size} | _no_parts(size)
+        return Shown(name, side_by_side(scene), None, "scene", parts, Errors())
     clip = _skeletal(_api.read_contents(data, path, unit=unit, skeleton=skeleton), path)
     try:
         with _api.Motion(data) as motion:

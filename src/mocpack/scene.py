@@ -1,0 +1,80 @@
+"""Clips of a scene put side by side, for those who know one clip at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.clip import Clip
+from mocpack.errors import UsageError
+from mocpack.plain import without_scales
+from mocpack.rotations import slerp
+from mocpack.skeleton import Skeleton
+
+F64 = npt.NDArray[np.float64]
+
+MOST_FRAMES = 1_000_000
+
+
+def side_by_side(clips: Mapping[str, Clip]) -> Clip:
+    """Return one clip of all the joints of a scene, named ``clip/joint``, on its clock.
+
+    It runs from the first frame of any to the last of any, at the rate of the quickest; a clip
+    keeps its first pose before it begins and its last after it ends. Scales become places, tracks
+    and gaps are left out.
+    """
+    if not clips:
+        raise UsageError("a scene has at least one clip")
+    step = min(clip.frame_time for clip in clips.values())
+    start = min(float(clip.times[0]) for clip in clips.values())
+    stop = max(float(clip.times[-1]) for clip in clips.values())
+    count = int(np.floor((stop - start) / step + 1e-6)) + 1
+    if count > MOST_FRAMES:
+        raise UsageError(
+            f"side by side these clips take {count} frames, {stop - start:.6g} seconds at "
+            f"{1 / step:.6g} a second; at most {MOST_FRAMES} can be"
+        )
+    seconds = np.asarray(start + step * np.arange(count), np.float64)
+    parts = [without_scales(clip) for clip in clips.values()]
+    poses = [_posed(part, seconds) for part in parts]
+    starts = np.cumsum([0, *(len(part.skeleton) for part in parts)]).tolist()
+    return Clip.build(
+        _joined(clips.keys(), [part.skeleton for part in parts], starts),
+        np.concatenate([turns for turns, _ in poses], axis=1),
+        np.concatenate([places for _, places in poses], axis=1),
+        frame_time=step,
+        start_time=start,
+        translated_joints=[
+            first + j
+            for first, part in zip(starts, parts, strict=False)
+            for j in part.translated_joints
+        ],
+    )
+
+
+def _posed(clip: Clip, seconds: F64) -> tuple[F64, F64]:
+    """Return rotations (T, J, 4) and translations (T, M, 3) at these times, clamped."""
+    at = np.interp(seconds, clip.times, np.arange(clip.frame_count))
+    first = np.minimum(at.astype(np.intp), clip.frame_count - 1)
+    last = np.minimum(first + 1, clip.frame_count - 1)
+    part = (at - first)[:, np.newaxis]
+    turns = slerp(clip.rotations[first], clip.rotations[last], part)
+    share = part[..., np.newaxis]
+    return turns, (1 - share) * clip.translations[first] + share * clip.translations[last]
+
+
+def _joined(names: Iterable[str], skeletons: list[Skeleton], starts: list[int]) -> Skeleton:
+    titled = list(zip(names, skeletons, starts, strict=False))
+    return Skeleton(
+        tuple(f"{name}/{joint}" for name, skeleton, _ in titled for joint in skeleton.names),
+        tuple(
+            parent + first if parent >= 0 else -1
+            for _, skeleton, first in titled
+            for parent in skeleton.parents
+        ),
+        np.concatenate([skeleton.offsets for skeleton in skeletons]),
+        np.concatenate([skeleton.end_sites for skeleton in skeletons]),
+        tuple(first + j for _, skeleton, first in titled for j in skeleton.end_site_joints),
+    )
