@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from mocpack.codecs.latent_spline import bspline
-from mocpack.codecs.latent_spline.knots import evolve, find_knots, insert, refine
+from mocpack.codecs.latent_spline.descent import descend
+from mocpack.codecs.latent_spline.knots import evolve, find_knots, insert, refine, search
 
 RNG = np.random.default_rng(5)
 KNOTS = bspline.clamped(np.sort(RNG.uniform(size=7)), 3)
@@ -93,3 +94,24 @@ def test_evolution_is_the_same_for_the_same_seed_and_leaves_numpys_own_dice_alon
 def test_insertion_places_as_many_knots_as_asked_for():
     for count in (4, 5, 9, 30):
         assert len(insert(step_curve(), count, 3)) == count + 4
+
+
+def test_a_knot_that_is_wasted_jumps_to_where_it_is_needed():
+    rough = np.zeros((120, 1))
+    rough[70:90, 0] = np.sin(np.arange(20))
+    lost = bspline.clamped(np.linspace(0.05, 0.3, 9), 3)
+    descended = refine(rough, lost, 3)
+    found = search(rough, 13, 3)
+    errors = [bspline.fit(knots, 3, rough)[1] for knots in (descended, found)]
+    assert errors[1] < 0.5 * errors[0]
+
+
+def test_descent_finds_the_bottom_of_a_bent_valley():
+    def cost(x):  # Rosenbrock's
+        value = (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2
+        slope = [-2 * (1 - x[0]) - 400 * x[0] * (x[1] - x[0] ** 2), 200 * (x[1] - x[0] ** 2)]
+        return value, np.array(slope)
+
+    np.testing.assert_allclose(
+        descend(cost, np.array([-1.2, 1.0]), rounds=200, gain=0.0), [1, 1], atol=1e-5
+    )

@@ -7,9 +7,10 @@ import pytest
 
 import mocpack
 from mocpack import rotations
+from mocpack.bench.datasets import load_clip
 from mocpack.clip import Clip, promised_error
-from mocpack.codecs.latent_spline import geodesic
-from mocpack.codecs.latent_spline.codec import LatentSpline
+from mocpack.codecs.latent_spline import bspline, geodesic
+from mocpack.codecs.latent_spline.codec import LatentSpline, knots_on_grid
 from mocpack.codecs.latent_spline.latent import (
     bands_of,
     component_count,
@@ -21,6 +22,7 @@ from mocpack.testing import still, turn, walk
 from mocpack.testing.motions import vertex_wave
 
 WALK = walk(1.0)
+RNG = np.random.default_rng(8)
 
 
 def rms(clip, codec):
@@ -38,6 +40,25 @@ def test_free_knots_are_never_worse_than_even_ones():
     even = rms(WALK, LatentSpline(knots="uniform", **fixed))
     assert rms(WALK, LatentSpline(knots="fast", **fixed)) <= even * 1.01
     assert rms(WALK, LatentSpline(knots="cma", candidates=20, **fixed)) <= even * 1.01
+
+
+def test_captured_motion_keeps_the_tolerance_at_the_knots_that_are_written():
+    # close knots and large control points: fitted at other knots than the file's, they miss it
+    clip = load_clip("cmu/16_46")
+    assert rms(clip.frames(1, clip.frame_count), LatentSpline(tolerance=1e-4)) < 1e-4
+
+
+def test_control_points_are_fitted_at_the_knots_that_are_written():
+    rows = RNG.normal(size=(50, 4)).cumsum(axis=0)
+    model = LatentSpline(tolerance=0.01, bands=2).fit(rows)
+    for band in model.bands:
+        np.testing.assert_array_equal(band.knots, knots_on_grid(band.knots, 3, 50))
+        at = bspline.inner_knots(band.knots, 3) * 49 * 32
+        np.testing.assert_allclose(at, np.rint(at), atol=1e-6)
+    scores = (rows - model.mean) @ model.basis.T
+    first = model.bands[0]
+    expected, _ = bspline.fit(first.knots, 3, scores[:, : first.controls.shape[1]].copy())
+    np.testing.assert_allclose(first.controls, expected, atol=1e-9)
 
 
 def test_several_full_turns_make_no_jump():
