@@ -268,3 +268,40 @@ def test_energy_says_what_is_no_bandwidth_and_what_is_no_file(folder):
     run("compress", "walk.bvh", "--codec", "raw", folder=folder)
     refused(run("energy", "walk.mocp", "--bandwidth", "fast", folder=folder), "as a bandwidth")
     refused(run("energy", "walk.bvh", folder=folder), "walk.bvh: not a .mocp file")
+
+
+def test_edit_brings_a_joint_to_its_place_and_says_what_moved(folder):
+    packed = folder / "walk.mocp"
+    packed.write_bytes(mocpack.encode(mocpack.read(folder / "walk.bvh"), "latent-spline"))
+    words = ("--at", 0.25, "--joint", "LeftHand", "--to", "0.4,1.3,0.3", "--json")
+    done = run("edit", packed, *words, "-o", folder / "edited.mocp")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["handles"][0]["off"] < 1e-3
+    clip = mocpack.decode((folder / "edited.mocp").read_bytes())
+    hand = clip.positions()[round(0.25 * clip.frame_rate), clip.skeleton.index("LeftHand")]
+    assert hand == pytest.approx([0.4, 1.3, 0.3], abs=1e-3)
+
+
+def test_edit_takes_other_files_too_and_writes_them(folder):
+    words = ("--at", 0.1, "--joint", "Hips", "--by", "0,0.1,0")
+    done = run("edit", folder / "walk.bvh", *words, "-o", folder / "edited.bvh")
+    assert done.returncode == 0, done.stderr
+    assert b"Hips at 0.1 s" in done.stdout
+    assert mocpack.read(folder / "edited.bvh").frame_count == 30
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--at", 0.1, "--joint", "Hips"), b"give one of --to, --by and --turn"),
+        (("--at", 9, "--joint", "Hips", "--by", "0,0,0"), b"time must be in 0.."),
+        (("--at", 0.1, "--joint", "Tail", "--by", "0,0,0"), b"Tail"),
+        (("--at", 0.1, "--joint", "Hips", "--by", "up"), b"write numbers as"),
+    ],
+)
+def test_edit_refuses_what_makes_no_sense(folder, words, sentence):
+    done = run("edit", folder / "walk.bvh", *words, "-o", folder / "edited.bvh")
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert not (folder / "edited.bvh").exists()

@@ -146,7 +146,15 @@ def functions_table(out: Path) -> str:
         axes.set_title(name)
         axes.legend(fontsize=7)
     figure.savefig(out / "paper_002_figure_2.png", dpi=110)
-    head = ["function", "inner knots:", "even:", "CMA-ES:", "fast:", "CMA-ES time / fast:", "verdict"]
+    head = [
+        "function",
+        "inner knots:",
+        "even:",
+        "CMA-ES:",
+        "fast:",
+        "CMA-ES time / fast:",
+        "verdict",
+    ]
     return "## Test functions: E_RMS (figure 2)\n\n" + markdown_table(head, rows)
 
 

@@ -77,7 +77,7 @@ def _step(
     *,
     first: bool,
 ) -> tuple[F64, float, F64] | None:
-    """Return a point lower by enough along a direction, its value and gradient; None: there is none.
+    """Return a point lower by enough along a direction, its value and gradient, if any.
 
     Backtracking to the bottom of the parabola through both values and the slope.
     """
@@ -88,5 +88,7 @@ def _step(
         if np.isfinite(lower) and lower <= value + ENOUGH * length * steep:
             return there, lower, slope
         bottom = -0.5 * steep * length**2 / (lower - value - steep * length)
-        length = min(max(bottom, 0.1 * length), 0.5 * length) if np.isfinite(bottom) else length / 10
+        length = (
+            min(max(bottom, 0.1 * length), 0.5 * length) if np.isfinite(bottom) else length / 10
+        )
     return None

@@ -16,8 +16,7 @@ from mocpack.codecs.latent_spline.latent import (
     component_count,
     control_count_by_criterion,
 )
-from mocpack.editing import open_spline
-from mocpack.errors import UnsupportedClipError, UsageError
+from mocpack.errors import UnsupportedClipError
 from mocpack.testing import still, turn, walk
 from mocpack.testing.motions import vertex_wave
 
@@ -93,34 +92,6 @@ def test_vertex_animations_keep_their_tolerance():
     codec = LatentSpline(tolerance=0.001)
     back = codec.decode(codec.encode(clip), clip.header)
     assert np.sqrt(np.mean(np.sum((clip.vertices - back.vertices) ** 2, axis=(1, 2)))) < 0.0015
-
-
-def test_a_moved_handle_moves_the_motion_there_and_not_elsewhere():
-    data = mocpack.encode(WALK, "latent-spline:control_points=14,components=12")
-    spline = open_spline(data)
-    edited = spline.moved(control=7, by=spline.towards(translation=(0, 0.2, 0))).clip()
-    before, after = mocpack.decode(data).positions(), edited.positions()
-    moved = np.abs(after - before).max(axis=(1, 2))
-    assert moved.max() > 0.05
-    assert moved[:5].max() < 1e-3
-    assert moved[-5:].max() < 1e-3
-
-
-def test_handles_written_back_unchanged_change_nothing():
-    data = mocpack.encode(WALK, "latent-spline:control_points=14,components=6")
-    again = open_spline(open_spline(data).pack())
-    np.testing.assert_array_equal(again.controls, open_spline(data).controls)
-    np.testing.assert_array_equal(again.knots, open_spline(data).knots)
-
-
-def test_handles_that_make_no_sense_are_refused():
-    spline = open_spline(mocpack.encode(WALK, "latent-spline:control_points=14"))
-    with pytest.raises(UsageError, match="expected finite control points"):
-        spline.with_controls(np.zeros((2, 2)))
-    with pytest.raises(UsageError, match="must not decrease"):
-        spline.with_knots(spline.knots[::-1])
-    with pytest.raises(UsageError, match="only latent-spline files have handles"):
-        open_spline(mocpack.encode(WALK, "raw"))
 
 
 def test_more_control_points_than_frames_are_refused():
