@@ -12,14 +12,14 @@ import typer
 from mocpack import _api
 from mocpack.cli import files, options
 from mocpack.clip import AnyHeader, ClipHeader
-from mocpack.codecs.latent_spline.codec import LatentSpline
 from mocpack.container import unpack
 from mocpack.editing import FALLOFF, LIKENESS, Edit, EditableSpline, Handle, open_spline
 from mocpack.errors import FormatError, UsageError
 from mocpack.io import extensions, files_to_write
 from mocpack.units import format_length, format_size
 
-FINE = 0.001  # metres: how exactly a file that is not a spline yet is made one
+EDITABLE = "latent-spline"
+FINE = f"{EDITABLE}:tolerance=0.001"  # what a motion that is not a spline yet is made first
 SHOWN = 8  # joints in the list of what moved
 
 
@@ -75,7 +75,7 @@ def _open(source: str, unit: str | None, skeleton: str | None) -> EditableSpline
     """Open a latent-spline file as it is, any other motion by making it one."""
     data = files.read_input(source)
     try:
-        ours = unpack(data).codec_id == LatentSpline.codec_id
+        ours = unpack(data).codec_id == EDITABLE
     except FormatError:
         ours = False
     if ours:
@@ -85,7 +85,7 @@ def _open(source: str, unit: str | None, skeleton: str | None) -> EditableSpline
         if source != files.PIPE
         else _api.read_data(data, name="standard input", unit=unit, skeleton=skeleton)
     )
-    return open_spline(_api.encode(clip, LatentSpline(tolerance=FINE)))
+    return open_spline(_api.encode(clip, FINE))
 
 
 def _handles(
