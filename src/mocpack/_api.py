@@ -199,6 +199,16 @@ class Motion:
     def bitstream_version(self) -> int:
         return self._reader.bitstream_version
 
+    @property
+    def cut(self) -> bool:
+        """Whether the file ends before its payload does."""
+        return self._reader.cut
+
+    @property
+    def missing(self) -> int:
+        """Bytes of the payload that a cut file lacks."""
+        return self._reader.missing
+
     def layout(self) -> Layout:
         """Return how the payload is divided."""
         if isinstance(self._codec, SupportsLayout):
@@ -277,6 +287,11 @@ def check_kind(codec: Codec, kind: str) -> None:
 
 def _codec_of(reader: Reader) -> Codec:
     cls = codec_class(reader.codec_id)
+    if reader.bitstream_version < cls.oldest_bitstream:
+        raise UnsupportedVersionError(
+            f"{reader.codec_id} bitstream {reader.bitstream_version} was never released; "
+            f"this mocpack reads {cls.oldest_bitstream} to {cls.bitstream_version}"
+        )
     if reader.bitstream_version > cls.bitstream_version:
         raise UnsupportedVersionError(
             f"{reader.codec_id} bitstream {reader.bitstream_version} is newer than "

@@ -31,6 +31,7 @@ class Codec(ABC):
 
     codec_id: ClassVar[str]
     bitstream_version: ClassVar[int]
+    oldest_bitstream: ClassVar[int] = 1  # earlier ones were never released
     kinds: ClassVar[tuple[str, ...]] = ("skeleton",)
     """Which clips it takes: "skeleton" (`Clip`), "vertices" (`VertexClip`)."""
 
@@ -118,6 +119,8 @@ class Layout:
         Bytes of statistics or bases that the payload carries along.
     layer_errors : tuple of float
         Largest error in metres, where it is stated, of the layers but the last.
+    layer_ends : tuple of int
+        Bytes of the payload up to the end of each of these, where they are stated.
     """
 
     groups: int = 1
@@ -125,6 +128,7 @@ class Layout:
     index_bytes: int = 0
     model_bytes: int = 0
     layer_errors: tuple[float, ...] = ()
+    layer_ends: tuple[int, ...] = ()
 
 
 @runtime_checkable

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mocpack
@@ -305,3 +306,21 @@ def test_edit_refuses_what_makes_no_sense(folder, words, sentence):
     assert done.returncode == 2
     assert sentence in done.stderr
     assert not (folder / "edited.bvh").exists()
+
+
+def test_info_tells_what_a_cut_file_still_has(folder):
+    packed = folder / "walk.mocp"
+    data = mocpack.encode(mocpack.read(folder / "walk.bvh"), "fk-wavelet:step=0.0005")
+    packed.write_bytes(data[: 2 * len(data) // 3])
+    done = run("info", packed, "--json")
+    assert done.returncode == 0, done.stderr
+    cut = json.loads(done.stdout)["cut"]
+    assert cut["missing_bytes"] == len(data) - 2 * len(data) // 3
+    assert 0 < cut["whole_layers"] < json.loads(done.stdout)["layers"]
+    back = mocpack.decode(packed.read_bytes(), partial=True)
+    moved = np.linalg.norm(back.positions() - walk(0.5).positions(), axis=-1).max()
+    assert 1000 * moved <= cut["error_mm"]
+    words = run("info", packed).stdout.split()
+    assert b"layers are whole, within" in b" ".join(words)
+    packed.write_bytes(data)
+    assert json.loads(run("info", packed, "--json").stdout)["cut"] is None

@@ -12,8 +12,9 @@ from rich.table import Table
 from mocpack import _api
 from mocpack.cli import files, options
 from mocpack.clip import ClipHeader
+from mocpack.codec import Layout
 from mocpack.container import FORMAT_VERSION
-from mocpack.errors import FormatError
+from mocpack.errors import FormatError, TruncatedError
 from mocpack.units import format_length, format_size
 
 
@@ -24,7 +25,7 @@ def run(
     """Show skeleton, frames, codec, bytes by part, declared and measured error."""
     data = files.read_input(path)
     try:
-        with _api.Motion(io.BytesIO(data), len(data)) as motion:
+        with _api.Motion(io.BytesIO(data), len(data), partial=True) as motion:
             facts = _facts(motion)
             names = getattr(motion.header, "skeleton", None)
     except FormatError as error:
@@ -38,7 +39,12 @@ def run(
 
 def _facts(motion: _api.Motion) -> dict[str, Any]:
     header, sizes, errors = motion.header, motion.sizes, motion.errors
-    layout = motion.layout()
+    try:
+        layout = motion.layout()
+    except TruncatedError:
+        if not motion.cut:
+            raise
+        layout = Layout()  # the cut is before what says how the rest is divided
     return {
         "format_version": FORMAT_VERSION,
         "codec": motion.codec.codec_id,
@@ -60,10 +66,26 @@ def _facts(motion: _api.Motion) -> dict[str, Any]:
         "error_mm": {
             name: _mm(getattr(errors, name)) for name in ("declared", "max", "mean", "rms", "p99")
         },
+        "cut": _cut(motion, layout) if motion.cut else None,
         "groups": layout.groups,
         "layers": layout.layers,
         "layer_errors_mm": [1000 * error for error in layout.layer_errors],
         "metadata": dict(header.metadata),
+    }
+
+
+def _cut(motion: _api.Motion, layout: Layout) -> dict[str, Any]:
+    """Return what a file that was cut still has: bytes, and layers with what they leave."""
+    whole = [
+        e
+        for e, end in zip(layout.layer_errors, layout.layer_ends, strict=False)
+        if end <= motion.sizes["payload"]
+    ]
+    return {
+        "payload_bytes": motion.sizes["payload"],
+        "missing_bytes": motion.missing,
+        "whole_layers": len(whole) if layout.layer_ends else None,
+        "error_mm": 1000 * whole[-1] if whole else None,
     }
 
 
@@ -97,6 +119,14 @@ def _table(path: str, facts: dict[str, Any], skeleton: Any) -> Table:
         table.add_row(
             "layers", f"{facts['layers']}, coarser ones within {errors or 'no stated error'}"
         )
+    cut = facts["cut"]
+    if cut is not None:
+        words = f"{cut['missing_bytes']} bytes of the payload are missing"
+        if cut["whole_layers"] is not None:
+            words += f"; {cut['whole_layers']} of {facts['layers']} layers are whole"
+        if cut["error_mm"] is not None:
+            words += f", within {format_length(cut['error_mm'] / 1000)}"
+        table.add_row("cut", words)
     for name, title in (
         ("declared", "error declared"),
         ("max", "  largest"),

@@ -96,6 +96,8 @@ class Reader:
         own), ``fill``; chunk headers are counted with their chunk.
     cut : bool
         Whether the file ends before its DATA chunk does.
+    missing : int
+        Bytes that its DATA chunk lacks.
     """
 
     def __init__(self, file: BinaryIO, size: int, *, partial: bool = False) -> None:
@@ -110,7 +112,7 @@ class Reader:
         self.params = head.params
         self.errors = head.errors
         self.header = _header(head, bodies)
-        if size + self._missing < _bytes_needed(self.header):
+        if size + self.missing < _bytes_needed(self.header):
             raise CorruptionError(
                 f"{self.header.frame_count} frames are announced, more than {size} bytes can hold"
             )
@@ -143,7 +145,7 @@ class Reader:
                 "a newer mocpack reads it"
             )
         bodies: dict[str, bytes] = {}
-        at, self._payload_at, self.cut, self._missing = 5, -1, False, 0
+        at, self._payload_at, self.cut, self.missing = 5, -1, False, 0
         while at < self._size:
             at = self._scan_chunk(at, bodies)
         for tag in ("HEAD", "SKEL" if "MESH" not in bodies else "MESH"):
@@ -166,7 +168,7 @@ class Reader:
             raise TruncatedError(f"chunk {tag!r} has {length - missing} of {length} bytes")
         if tag == "DATA":
             self._payload_at, self._payload_crc, self.payload_size = body_at, crc, length - missing
-            self.cut, self._missing = missing > 0, missing
+            self.cut, self.missing = missing > 0, missing
             self.sizes["payload"] = length - missing
             self.sizes["head"] += read.at
             return body_at + length
