@@ -7,7 +7,7 @@ Okuda, Takahashi 2008), sections 3.2 and 4. Payload, and what we changed: docs/c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -33,7 +33,14 @@ from mocpack.codecs.kinematic.bone_steps import direction_steps, joint_weights, 
 from mocpack.codecs.kinematic.channel_fit import clip_of_bodies
 from mocpack.codecs.kinematic.channel_grid import check_plane, to_grid
 from mocpack.codecs.kinematic.columns import read_row, write_row
-from mocpack.codecs.kinematic.constraints import effectors, given_frames, on_the_way
+from mocpack.codecs.kinematic.constraints import (
+    effectors,
+    given_frames,
+    joint_ranges,
+    on_the_way,
+    ranged_joints,
+    within_ranges,
+)
 from mocpack.codecs.kinematic.direction_twist import (
     REFERENCES,
     AngleFrame,
@@ -85,6 +92,9 @@ class FkWavelet(Codec):
         The joints that it is about, ``LeftFoot;RightFoot``; all hands and feet by default.
     roi_bits : int
         How much finer: the step is halved this often.
+    ranges : str
+        Joints that shall not bend further than they do in the clip: "auto" (elbows and knees, by
+        name), or names, ``LeftForeArm;LeftLeg``.
     first_layer : float
         Share of the directions' code that the coarsest layer may take, from 0.02; 1: one layer.
     """
@@ -103,6 +113,7 @@ class FkWavelet(Codec):
     roi: str = "none"
     roi_joints: str = ""
     roi_bits: int = 3
+    ranges: str = ""
     first_layer: float = 0.09
 
     def __post_init__(self) -> None:
@@ -113,7 +124,7 @@ class FkWavelet(Codec):
         for name in ("twist", "compensate"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
-        for name in ("weights", "roi", "roi_joints"):
+        for name in ("weights", "roi", "roi_joints", "ranges"):
             if not isinstance(getattr(self, name), str):
                 raise ValueError(f"{name} must be text, got {getattr(self, name)!r}")
         if self.levels not in range(33):
@@ -125,9 +136,12 @@ class FkWavelet(Codec):
 
     def encode(self, clip: Clip) -> bytes:
         rig = _rig_of(clip)
+        ranged = ranged_joints(self.ranges, clip.skeleton)
+        rig = replace(rig, ranges=joint_ranges(clip.rotations[:, ranged]))
         first, coefficients, region = self._quantize(clip, rig)
         body = FieldWriter()
         _write_rig(body, clip.header, rig)
+        body.raw(rig.ranges.astype("<f4").tobytes())
         write_row(body, first)
         body.u8(int(region.any()))
         order = self._order(clip.header)
@@ -176,6 +190,12 @@ class FkWavelet(Codec):
         rig = _rig_of(clip)
         columns = np.concatenate(_layers(rig, twist=self.twist))
         return self._quantize(clip, rig)[1][:, columns]
+
+    def angle_columns(self, clip: Clip) -> Mask:
+        """Return which columns of `symbols` are angles."""
+        rig = _rig_of(clip)
+        columns = np.concatenate(_layers(rig, twist=self.twist))
+        return np.asarray(_classes(rig)[columns] < 2)
 
     def _quantize(self, clip: Clip, rig: _Rig) -> tuple[I64, I64, Mask]:
         """Return the first frame on the grid, all coefficients (T, S), which are of interest."""
@@ -226,7 +246,13 @@ class FkWavelet(Codec):
         signals = first * self._steps(rig, header) + wavelet97.inverse(bands, levels)
         world = from_angles(_angles(signals, rig), rig.frame)
         slides = signals[:, rig.slide_columns].reshape(header.frame_count, -1, 3)
-        return clip_of_bodies(header, rig.still, rig.bodies, world, slides)
+        clip = clip_of_bodies(header, rig.still, rig.bodies, world, slides)
+        ranged = ranged_joints(self.ranges, header.skeleton)
+        if not ranged:
+            return clip
+        local = clip.rotations.copy()
+        local[:, ranged] = within_ranges(local[:, ranged], rig.ranges)
+        return Clip.adopt(header, local, clip.translations.copy())
 
     def _decode(self, read: FieldReader, header: ClipHeader, *, cut: bool) -> Clip:
         try:
@@ -235,6 +261,11 @@ class FkWavelet(Codec):
                 raise CorruptionError(f"fk-wavelet payload: {shift} layers are too many")
             read.raw(STATED.itemsize * (shift + int(self.twist)))
             rig = _read_rig(read, header)
+            count = len(ranged_joints(self.ranges, header.skeleton))
+            ranges = np.frombuffer(read.raw(24 * count), "<f4").astype(np.float64)
+            if not np.isfinite(ranges).all() or (np.abs(ranges) > 4).any():
+                raise CorruptionError("fk-wavelet payload: a joint's range is no angle")
+            rig = replace(rig, ranges=ranges.reshape(count, 2, 3))
             first = read_row(read, rig.signal_count)
             bands = self._read_bands(read, rig, header, shift, cut=cut)
             return self._clip(header, rig, first, bands)
@@ -304,12 +335,16 @@ class FkWavelet(Codec):
 
 @dataclass(frozen=True, eq=False)
 class _Rig:
-    """What moves, and how its angles are counted. Signals: three angles a body, then slides."""
+    """What moves, how its angles are counted, how far joints may bend.
+
+    Signals: three angles a body, then slides.
+    """
 
     still: Still
     bodies: Bodies
     frame: AngleFrame
     sines: U8
+    ranges: F64 = field(default_factory=lambda: np.zeros((0, 2, 3)))
     slide_columns: slice = field(init=False)
 
     def __post_init__(self) -> None:

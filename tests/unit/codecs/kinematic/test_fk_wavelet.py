@@ -245,3 +245,25 @@ def test_a_bitstream_that_was_never_released_is_refused_by_its_number():
     old = pack(replace(packed, bitstream_version=1))
     with pytest.raises(UnsupportedVersionError, match="bitstream 1 was never released"):
         decode(old)
+
+
+def bends(clip, names):
+    return rotations.as_rotvec(clip.rotations[:, [clip.skeleton.index(n) for n in names]])
+
+
+def test_elbows_and_knees_bend_no_further_than_they_did():
+    hinges = ("LeftForeArm", "RightForeArm", "LeftLeg", "RightLeg")
+    true = bends(WALK, hinges)
+    codec = FkWavelet(step=0.2, ranges="auto")
+    low, high = true.min(axis=0) - 1e-6, true.max(axis=0) + 1e-6
+    free, kept = (bends(round_trip(c, WALK), hinges) for c in (replace(codec, ranges=""), codec))
+    assert ((free < low) | (free > high)).any()
+    assert ((kept >= low) & (kept <= high)).all()
+
+
+def test_ranges_are_of_named_joints_too_and_hardly_change_what_is_inside():
+    codec = FkWavelet(step=0.001, ranges="LeftForeArm")
+    plain = errors(WALK, round_trip(FkWavelet(step=0.001), WALK)).mean()
+    assert errors(WALK, round_trip(codec, WALK)).mean() < 1.05 * plain
+    with pytest.raises(UsageError, match="Tail"):
+        FkWavelet(ranges="Tail").encode(WALK)
