@@ -424,9 +424,8 @@ def _lead(rig: _Rig) -> I64:
     carried[bodies.slides[sliding]] = np.sqrt(2 * counts[sliding])
     turns = np.stack([reach[0], reach[0], reach[1]], axis=-1).ravel()
     weights = np.concatenate([turns, np.repeat(carried, 3)])
-    return np.clip(np.floor(LEAD * np.log2(np.maximum(weights, 1.0)) + 1e-9), 0, 12).astype(
-        np.int64
-    )
+    bits = np.floor(LEAD * np.log2(np.maximum(weights, 1.0)) + 1e-9)
+    return np.asarray(np.clip(bits, 0, 12), np.int64)
 
 
 def _code_bodies(
