@@ -31,6 +31,7 @@ class Mutant:
 
 SPLINE, EDITING = "codecs/latent_spline", "test_editing.py"
 FK, IK = "codecs/kinematic/test_fk_wavelet.py", "codecs/kinematic/test_ik_predict.py"
+GOLDEN = "../golden/test_golden.py"  # the format itself
 SEARCH = "codecs/wavelet/test_coefficient_search.py"
 MUTANTS = (
     Mutant(
@@ -39,7 +40,7 @@ MUTANTS = (
         "knots = self._knots(points, degree, share)",
         SPLINE,
     ),
-    Mutant("latent_spline/codec.py", "KNOT_GRID = 32", "KNOT_GRID = 1", SPLINE),
+    Mutant("latent_spline/codec.py", "KNOT_GRID = 32", "KNOT_GRID = 1", GOLDEN),
     Mutant("latent_spline/bspline.py", "widths = np.maximum(increments, 0.0)", "widths = np.abs(increments)", SPLINE),
     Mutant("latent_spline/bspline.py", "basis[t[:, 0] >= knots[-1], last] = 1.0", "pass", SPLINE),
     Mutant("latent_spline/knots.py", "rest = without[errors.argmin()]", "rest = without[errors.argmax()]", SPLINE),
@@ -52,8 +53,8 @@ MUTANTS = (
     Mutant("latent_spline/handles.py", "if length > CLOSE:", "if False:", EDITING),
     Mutant("latent_spline/handles.py", "left = rotations.multiply(goal.rotation, rotations.conjugate(turns[:, goal.joint]))", "left = rotations.multiply(goal.rotation, turns[:, goal.joint])", EDITING),
     Mutant("kinematic/bit_planes.py", "((np.abs(values) + 0.5) * size - 0.5)", "(np.abs(values) * size)", FK),
-    Mutant("kinematic/bit_planes.py", "return np.maximum(layer - lead, 0)", "return np.maximum(layer - 0 * lead, 0)", FK),
-    Mutant("kinematic/bit_planes.py", "count = max(1, round(frames * frame_time))", "count = 1", FK),
+    Mutant("kinematic/bit_planes.py", "return np.maximum(layer - lead, 0)", "return np.maximum(layer - 0 * lead, 0)", GOLDEN),
+    Mutant("kinematic/bit_planes.py", "count = max(1, round(frames * frame_time))", "count = 1", GOLDEN),
     Mutant("kinematic/bit_planes.py", "new[fixed[: len(new)]] != 0", "new[fixed[: len(new)]] > 1", FK),
     Mutant("kinematic/fk_wavelet.py", "np.float32(np.inf))", "np.float32(-np.inf))", FK),
     Mutant("kinematic/fk_wavelet.py", "turn = np.where(bodies.twist_places[level, np.newaxis], turn, better)", "pass", FK),
@@ -63,7 +64,7 @@ MUTANTS = (
     Mutant("wavelet/coefficient_search.py", "failures = failures + 1 if receiver == donor else 0", "failures = failures + 1 if receiver == donor else failures", SEARCH),
     Mutant("wavelet/coefficient_search.py", "return best if errors[best] < errors[donor] else donor", "return best", SEARCH),
     Mutant("wavelet/coefficient_search.py", "size = min(step, int(counts[donor]))", "size = step", SEARCH),
-    Mutant("bap/columns.py", "levels = np.minimum(1 + depths // 2, DEEPEST_LEVEL)", "levels = 1 + depths // 2", "codecs/bap/test_bap.py"),
+    Mutant("bap/columns.py", "levels = np.minimum(1 + depths, DEEPEST_LEVEL)", "levels = 1 + depths", "codecs/bap/test_bap.py"),
     Mutant("bap/bap_index.py", "self.K * levels * differences.std(axis=0)", "self.K * differences.std(axis=0)", "codecs/bap/test_bap.py"),
     Mutant("rd_pca/method.py", "means = np.round(weighted.mean(axis=0) / bitstream.mean_step(len(matrix)))", "means = np.round(weighted[0] / bitstream.mean_step(len(matrix)))", "codecs/rd_pca"),
 )  # fmt: skip

@@ -138,6 +138,13 @@ class SupportsLayout(Protocol):
     def layout(self, read: Read, header: Any) -> Layout: ...
 
 
+@runtime_checkable
+class SupportsAlternatives(Protocol):
+    """A codec that may reach a target better with other parameters than its knob's alone."""
+
+    def alternatives(self) -> Sequence[Codec]: ...
+
+
 @dataclass(frozen=True)
 class Quality:
     """The one parameter that trades size for error.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mocpack.clip import AnyClip, VertexClip, promised_error
-from mocpack.codec import Codec, SupportsBound, SupportsQuality
+from mocpack.codec import Codec, SupportsAlternatives, SupportsBound, SupportsQuality
 from mocpack.container import Errors, Packed, pack
 from mocpack.dofs import moving_dofs, to_dofs
 from mocpack.errors import BoundError, UsageError
@@ -130,13 +130,18 @@ def _within_error(clip: AnyClip, codec: Codec, target: Target, effort: str) -> A
         )
         best = attempt(clip, bounded, declared=target.max_error)
     elif isinstance(codec, SupportsQuality):
-        best = _search(
-            clip,
-            codec,
-            lambda made: _over(error(made), bound),
-            finest=False,
-            declared=target.max_error,
-        )
+        starts = codec.alternatives() if isinstance(codec, SupportsAlternatives) else [codec]
+        found = [
+            _search(
+                clip,
+                start,
+                lambda made: _over(error(made), bound),
+                finest=False,
+                declared=target.max_error,
+            )
+            for start in starts
+        ]
+        best = min(found, key=lambda made: (max(0.0, error(made) - bound), _size(made)))
     else:
         best = attempt(clip, codec, declared=target.max_error)
     if not error(best) <= bound:

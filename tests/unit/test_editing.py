@@ -59,6 +59,15 @@ def test_the_change_fades_out(jump):
     assert set(np.flatnonzero(moved >= 1e-3)) <= set(edit.frames)
 
 
+def test_a_short_falloff_and_handles_close_in_time_are_exact_too(jump):
+    pulls = [
+        Handle("LeftHand", TIME, by=(0.2, 0.0, 0.0)),
+        Handle("LeftHand", TIME + 6 / 120, by=(-0.2, 0.0, 0.0)),
+    ]
+    assert open_spline(jump).pulled(pulls[:1], falloff=0.02).misses.max() < 1e-3
+    assert open_spline(jump).pulled(pulls, falloff=0.3).misses.max() < 1e-3
+
+
 def test_the_root_goes_as_far_as_it_is_asked_to(jump):
     edit = open_spline(jump).pulled([Handle("Hips", TIME, by=(0.0, 0.3, 0.0))])
     moved = places(edit.spline.pack())[100, 0] - places(jump)[100, 0]

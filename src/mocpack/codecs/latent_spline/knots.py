@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -138,12 +140,21 @@ def refine(points: F64, knots: F64, degree: int, *, rounds: int = 80) -> F64:
     The spans are softmax weights, so knots cannot cross.
     """
     spans = len(inner_knots(knots, degree)) + 1
-    times = even_times(len(points))
     floor = NARROWEST / spans
     widths = np.maximum(_widths(knots, degree), floor)
     start = np.log(widths / widths.sum())
     # in units of the error at the start: the search stops by relative gains
     scale = max(fit(knots, degree, points)[1] ** 2 * len(points), 1e-300)
+    cost = knot_cost(points, degree, scale)
+    found = descend(cost, start, rounds=rounds, gain=1e-6)
+    weights = np.exp(found - found.max())
+    return clamped(np.minimum(np.cumsum(weights / weights.sum())[:-1], 1.0), degree)
+
+
+def knot_cost(points: F64, degree: int, scale: float) -> Callable[[F64], tuple[float, F64]]:
+    """Return a function from logarithms of span widths to the squared error over `scale`, and its
+    gradient; a common factor of the widths means nothing."""
+    times = even_times(len(points))
 
     def cost(logs: F64) -> tuple[float, F64]:
         weights = np.exp(logs - logs.max())
@@ -156,9 +167,7 @@ def refine(points: F64, knots: F64, degree: int, *, rounds: int = 80) -> F64:
         slope = share * (by_width - np.dot(share, by_width))
         return squares / scale, slope / scale
 
-    found = descend(cost, start, rounds=rounds, gain=1e-6)
-    weights = np.exp(found - found.max())
-    return clamped(np.minimum(np.cumsum(weights / weights.sum())[:-1], 1.0), degree)
+    return cost
 
 
 def _jump(points: F64, knots: F64, degree: int) -> F64:

@@ -6,7 +6,13 @@ import pytest
 from mocpack import decode, encode, rotations
 from mocpack.bench.datasets import load_clip
 from mocpack.clip import promised_error
-from mocpack.codecs.kinematic.bit_planes import read_layers, segment_order, write_layers
+from mocpack.codecs.kinematic.bit_planes import (
+    coarse,
+    middle,
+    read_layers,
+    segment_order,
+    write_layers,
+)
 from mocpack.codecs.kinematic.fk_wavelet import FkWavelet, _lead, _rig_of, aimed
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import encode_plane
@@ -134,6 +140,15 @@ def test_a_plane_with_impossible_bits_is_refused():
             np.zeros(1, int),
             cut=False,
         )
+
+
+def test_what_lacks_bits_is_taken_as_the_middle_of_what_it_may_be():
+    exact = np.arange(-63, 64)
+    for shift in (0, 1, 3):
+        known = coarse(exact, shift)
+        for value in set(known.tolist()):
+            found = middle(np.array([value]), shift)[0]
+            assert found == pytest.approx(exact[known == value].mean())
 
 
 @pytest.mark.parametrize("shift", [0, 1, 5])

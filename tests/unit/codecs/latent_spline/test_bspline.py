@@ -5,7 +5,15 @@ import pytest
 
 from mocpack.codecs.latent_spline import bspline
 from mocpack.codecs.latent_spline.descent import descend
-from mocpack.codecs.latent_spline.knots import evolve, find_knots, insert, refine, search
+from mocpack.codecs.latent_spline.knots import (
+    _jump,
+    evolve,
+    find_knots,
+    insert,
+    knot_cost,
+    refine,
+    search,
+)
 
 RNG = np.random.default_rng(5)
 KNOTS = bspline.clamped(np.sort(RNG.uniform(size=7)), 3)
@@ -115,3 +123,22 @@ def test_descent_finds_the_bottom_of_a_bent_valley():
     np.testing.assert_allclose(
         descend(cost, np.array([-1.2, 1.0]), rounds=200, gain=0.0), [1, 1], atol=1e-5
     )
+
+
+def test_the_slope_by_span_widths_is_that_of_the_error():
+    points = RNG.normal(size=(60, 2)).cumsum(axis=0)
+    cost = knot_cost(points, 3, 100.0)
+    logs = RNG.normal(size=6)
+    slope, h = cost(logs)[1], 1e-5
+    for k, side in enumerate(h * np.eye(6)):
+        rise = (cost(logs + side)[0] - cost(logs - side)[0]) / (2 * h)
+        assert slope[k] == pytest.approx(rise, rel=1e-3, abs=1e-6)
+
+
+def test_the_knot_that_is_missed_least_jumps_to_the_largest_error():
+    rough = np.zeros((120, 1))
+    rough[70:90, 0] = np.sin(np.arange(20))
+    knots = bspline.clamped(np.array([0.2, 0.59, 0.62, 0.65, 0.68, 0.71, 0.74]), 3)
+    inner = bspline.inner_knots(_jump(rough, knots, 3), 3)
+    assert 0.2 not in inner
+    assert ((inner > 0.55) & (inner < 0.8)).all()

@@ -148,3 +148,10 @@ def test_a_spinning_joint_is_described_by_its_quaternion():
     assert isinstance(clip, Clip)
     mean = geodesic.intrinsic_mean(clip.rotations[:, 0])
     assert geodesic.kind_of_motion(clip.rotations[:, 0], mean) == geodesic.QUATERNION
+
+
+def test_a_lever_is_how_far_a_radian_moves_the_joints_below():
+    positions = np.array([[[0.0, 0, 0], [0, 0.3, 0]]])
+    # two of three axes turn a point, and the skin is 3 cm away; the mean is over both joints
+    expected = np.sqrt([(0.09 * 2 / 3 + 0.0009) / 2, 0.0009 / 2])
+    np.testing.assert_allclose(geodesic.levers(positions, (-1, 0), 0.03), expected)
