@@ -4,7 +4,6 @@
 are the repository's; times are of processor time, of all threads together.
 """
 
-import io
 import time
 
 import numpy as np
@@ -55,7 +54,7 @@ def main():
         frames, channels = points.shape
         print(f"{name:10} {frames:7} {channels:9} {controls:9} {slow / fast:16.1f} {b / a:23.3f}")
     data = mocpack.encode(mocpack.read(JUMP), "latent-spline")
-    with mocpack.Motion(io.BytesIO(data), len(data)) as motion:
+    with mocpack.Motion(data) as motion:
         times = np.random.default_rng(1).uniform(0, 4, 300)
         motion.sample(0.0)
         started = time.perf_counter()

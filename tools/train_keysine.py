@@ -50,9 +50,7 @@ def symbols(clip, codec):
     payload = codec.encode(clip)
     head = read_head(lambda offset, size: payload[offset : offset + size], clip.header)
     keys, groups = head.segments_at(0, head.part_counts[0]), head.groups_at(0, head.part_counts[1])
-    native = clip.skeleton.native(clip.translated_joints)
-    cut = [payload[at : at + size] for at, size in (keys, groups)]
-    return native, payload[: head.size], clip.frame_count, *cut
+    return head.parsed, *(payload[at : at + size] for at, size in (keys, groups))
 
 
 def follow(corpus, models, *, fresh):

@@ -37,13 +37,15 @@ struct Clip
 
 Clip clip;
 uint64_t heap_end = 0; // of what was handed out
+uint64_t most_memory = 1000000000;
 
 // Memory that is never given back, of any content; null where there is too little.
 void* take(uint64_t size)
 {
-	uint64_t start = heap_end ? heap_end : (reinterpret_cast<uintptr_t>(&__heap_base) + 31) / 32 * 32;
+	uint64_t first = (reinterpret_cast<uintptr_t>(&__heap_base) + 31) / 32 * 32;
+	uint64_t start = heap_end ? heap_end : first;
 	uint64_t end = start + (size + 31) / 32 * 32, have = PAGE * __builtin_wasm_memory_size(0);
-	if (size > LARGEST_PIECE)
+	if (size > LARGEST_PIECE || end - first > most_memory)
 		return nullptr;
 	if (end > have && __builtin_wasm_memory_grow(0, size_t((end - have + PAGE - 1) / PAGE)) == size_t(-1))
 		return nullptr;
@@ -80,7 +82,8 @@ uint64_t blocks_per_segment(const mocpack_KeysineLayout& l)
 uint64_t longest_group(const mocpack_KeysineLayout& l)
 {
 	uint64_t blocks = l.blocks_per_group < l.block_count ? l.blocks_per_group : l.block_count;
-	uint64_t even = l.block_count - l.lead, intervals = clip.frame_count - 1 - l.lead;
+	uint64_t even = l.block_count - l.first_frame_alone,
+			 intervals = clip.frame_count - 1 - l.first_frame_alone;
 	return l.block_count ? blocks * ((intervals + even - 1) / even) + 1 : 1;
 }
 
@@ -136,6 +139,12 @@ bool settle(size_t frames)
 
 } // namespace
 
+/* The most bytes that a clip may take. */
+EXPORT(limit_memory) void limit_memory(uint32_t bytes)
+{
+	most_memory = bytes;
+}
+
 /* Memory for what the other functions read; null where there is too little. */
 EXPORT(allocate) void* allocate(uint32_t size)
 {
@@ -162,11 +171,13 @@ int32_t open_clip(uint32_t joints, uint32_t ends, uint32_t moving, const double*
 	clip.segment = NO_SEGMENT;
 	if (!sound(clip.skeleton) || !frame_count || head_size > LARGEST_HEAD)
 		return MOCPACK_CORRUPT;
-	void* memory = take(mocpack_keysine_head_memory(head_size, joints));
-	if (!memory || frame_count > LONGEST_CLIP)
+	if (frame_count > LONGEST_CLIP)
+		return MOCPACK_NO_MEMORY;
+	void* memory = take(mocpack_keysine_head_memory(head, head_size, joints, frame_count));
+	if (!memory)
 		return MOCPACK_NO_MEMORY;
 	mocpack_Status status =
-		mocpack_keysine_open(head, head_size, &clip.skeleton, frame_count, memory, &clip.head);
+		mocpack_keysine_open(head, head_size, &clip.skeleton, frame_count, memory, &clip.head, nullptr);
 	if (status != MOCPACK_OK)
 		return status;
 	clip.layout = mocpack_keysine_layout(clip.head);

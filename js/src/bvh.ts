@@ -49,6 +49,7 @@ interface Source {
 
 class BvhMotion implements Motion {
   readonly codec = "bvh";
+  readonly parameters = {};
   readonly declaredError = null;
   readonly measured = null;
   readonly skeleton;

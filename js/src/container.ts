@@ -84,10 +84,16 @@ async function checkMagic(source: ByteSource): Promise<void> {
     throw new MocpackError("format", "not a .mocp file");
   if (start.length < 5)
     throw new MocpackError("truncated", "file ends inside its first five bytes");
-  if (start[4] < 1 || start[4] > VERSION)
+  checkVersion("format", start[4], VERSION);
+}
+
+/** Complains about a version that is not read here; they count from 1. */
+export function checkVersion(what: string, found: number, newest: number): void {
+  if (found < 1) throw corrupt(`${what} version ${found}: versions count from 1`);
+  if (found > newest)
     throw new MocpackError(
       "unsupported",
-      `format version ${start[4]} is not among 1..${VERSION}; a newer mocpack reads it`,
+      `${what} version ${found} is newer than ${newest}; a newer mocpack reads it`,
     );
 }
 

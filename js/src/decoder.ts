@@ -8,6 +8,7 @@ interface Exports {
   memory: WebAssembly.Memory;
   _initialize(): void;
   image_size(): number;
+  limit_memory(bytes: number): void;
   allocate(size: number): number;
   open_clip(
     joints: number,
@@ -62,7 +63,7 @@ const NUMBERS = 12; // of describe_clip
 const FAILURES: Record<number, [ErrorKind, string]> = {
   [-1]: ["truncated", "ends too early"],
   [-2]: ["corrupt", "contradicts its specification"],
-  [-3]: ["unsupported", "needs more memory than this decoder takes"],
+  [-3]: ["memory", "needs more memory than memoryLimit, or than this decoder can have"],
 };
 
 /** One clip in an instance of its own, whose memory goes when the clip does. */
@@ -74,6 +75,7 @@ export class Decoder {
     private readonly skeleton: Skeleton,
     private readonly frameCount: number,
     private readonly head: Uint8Array,
+    private readonly memoryLimit: number,
   ) {}
 
   static async open(
@@ -81,8 +83,9 @@ export class Decoder {
     skeleton: Skeleton,
     frameCount: number,
     head: Uint8Array,
+    memoryLimit: number,
   ): Promise<Decoder> {
-    const decoder = new Decoder(module, skeleton, frameCount, head);
+    const decoder = new Decoder(module, skeleton, frameCount, head, memoryLimit);
     await decoder.ready();
     return decoder;
   }
@@ -129,6 +132,7 @@ export class Decoder {
 
   private start(core: Exports): Running {
     const { parents, offsets, endJoints, endOffsets, translated } = this.skeleton;
+    core.limit_memory(Math.min(this.memoryLimit, 2 ** 32 - 1));
     const points = place(core, new Float64Array([...offsets, ...endOffsets]));
     const indices = place(core, new Int32Array([...parents, ...endJoints, ...translated]));
     const head = place(core, this.head);
@@ -144,7 +148,7 @@ export class Decoder {
         head,
         this.head.length,
       ),
-      "the head of a keysine payload",
+      `${this.frameCount} frames × ${joints} joints: the head of a keysine payload`,
     );
     return { core, segment: -1, input: { address: 0, size: 0 } };
   }

@@ -4,10 +4,11 @@
  * - `format`: not a .mocp (or BVH) file at all
  * - `truncated`: ends too early
  * - `corrupt`: contradicts itself or its specification
- * - `unsupported`: sound, but of a newer version, another codec, or larger than this decoder takes
+ * - `unsupported`: sound, but of a newer version or another codec
+ * - `memory`: sound, but what is asked of it takes more memory than `memoryLimit`
  * - `network`: could not be fetched
  */
-export type ErrorKind = "format" | "truncated" | "corrupt" | "unsupported" | "network";
+export type ErrorKind = "format" | "truncated" | "corrupt" | "unsupported" | "memory" | "network";
 
 export class MocpackError extends Error {
   override readonly name = "MocpackError";

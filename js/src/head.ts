@@ -1,10 +1,12 @@
 /** The HEAD chunk: how long, how fast, which codec, how far off. */
 
+import { MocpackError } from "./error.js";
 import { FieldReader } from "./fields.js";
 import type { Measured } from "./types.js";
 
 const HAS_DECLARED = 1;
 const HAS_MEASURED = 2;
+const HAS_NEEDED = 4;
 const MAX_PARAMS = 65_536;
 const MAX_FRAMES = 2 ** 53;
 
@@ -15,6 +17,10 @@ export interface Head {
   frameTime: number;
   codec: string;
   bitstream: number;
+  /** What the encoder was asked for, what a decoder needs included. */
+  parameters: Record<string, unknown>;
+  /** Names of the parameters without which the payload cannot be decoded. */
+  needed: string[];
   declaredError: number | null;
   measured: Measured | null;
 }
@@ -29,15 +35,36 @@ export function readHead(body: Uint8Array): Head {
   if (!(frameTime >= 1e-6 && frameTime <= 1e6)) throw read.corrupt("frames take no time");
   const codec = read.text(255);
   const bitstream = read.varint(2 ** 31);
-  read.sized(MAX_PARAMS); // what the encoder was asked for
+  const asked = readParameters(read);
   const flags = read.u8();
-  if (flags > HAS_DECLARED + HAS_MEASURED) throw read.corrupt(`unknown flags ${flags}`);
+  if (flags > HAS_DECLARED + HAS_MEASURED + HAS_NEEDED)
+    throw new MocpackError(
+      "unsupported",
+      `HEAD chunk: flags ${flags}, which a newer mocpack reads`,
+    );
   const declaredError = flags & HAS_DECLARED ? read.f32() : null;
   if (declaredError !== null && !(declaredError >= 0 && declaredError < Infinity))
     throw read.corrupt("the declared error is not a length");
   const measured = flags & HAS_MEASURED ? readMeasured(read) : null;
+  const needs = flags & HAS_NEEDED ? readParameters(read) : {};
   read.end();
-  return { kind, frameCount, frameTime, codec, bitstream, declaredError, measured };
+  const [parameters, needed] = [{ ...asked, ...needs }, Object.keys(needs)];
+  const errors = { declaredError, measured };
+  return { kind, frameCount, frameTime, codec, bitstream, parameters, needed, ...errors };
+}
+
+function readParameters(read: FieldReader): Record<string, unknown> {
+  const text = read.text(MAX_PARAMS);
+  if (!text) return {};
+  let found: unknown;
+  try {
+    found = JSON.parse(text);
+  } catch (error) {
+    throw new MocpackError("corrupt", "HEAD chunk: parameters are not JSON", { cause: error });
+  }
+  if (typeof found !== "object" || found === null || Array.isArray(found))
+    throw read.corrupt("parameters are not an object");
+  return found as Record<string, unknown>;
 }
 
 function readMeasured(read: FieldReader): Measured {

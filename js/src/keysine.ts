@@ -1,6 +1,6 @@
 /** A `keysine` clip: fetches the groups that frames lie in, decodes them, keeps the last few. */
 
-import type { Container } from "./container.js";
+import { checkVersion, type Container } from "./container.js";
 import { Decoder, type Decoded, type Layout } from "./decoder.js";
 import { MocpackError } from "./error.js";
 import { FieldReader } from "./fields.js";
@@ -11,24 +11,27 @@ import type { Frames, Motion } from "./types.js";
 const BITSTREAM = 1;
 const LARGEST_HEAD = 1 << 21; // bytes
 const LONGEST_TURN = 12; // milliseconds of decoding before the page gets its turn
+const FRAME_BYTES = 56; // of a joint: its rotation and its place
 const KEPT_BYTES = 1 << 24; // of decoded groups
 
 export async function openKeysine(
   source: ByteSource,
   container: Container,
   module: WebAssembly.Module,
+  memoryLimit: number,
 ): Promise<Motion> {
   const { head, skeleton, payload } = container;
-  if (head.bitstream !== BITSTREAM)
+  checkVersion("keysine bitstream", head.bitstream, BITSTREAM);
+  for (const name of head.needed)
     throw new MocpackError(
       "unsupported",
-      `keysine bitstream ${head.bitstream} is not ${BITSTREAM}; a newer mocpack reads it`,
+      `keysine needs its parameter ${JSON.stringify(name)}, which a newer mocpack knows`,
     );
   const bytes = await readHeadBytes(source, payload);
-  const decoder = await Decoder.open(module, skeleton, head.frameCount, bytes);
+  const decoder = await Decoder.open(module, skeleton, head.frameCount, bytes, memoryLimit);
   const { layout } = decoder;
   checkSizes(layout, payload.size);
-  return new KeysineMotion(source, container, decoder, layout);
+  return new KeysineMotion(source, container, decoder, layout, memoryLimit);
 }
 
 async function readHeadBytes(
@@ -63,6 +66,7 @@ class KeysineMotion implements Motion {
   readonly declaredError;
   readonly measured;
   readonly metadata;
+  readonly parameters;
   /** Where each segment and each group of each layer begins in the file, and where the last one ends. */
   private readonly segmentStarts: Float64Array;
   private readonly groupStarts: Float64Array;
@@ -75,6 +79,7 @@ class KeysineMotion implements Motion {
     container: Container,
     private readonly decoder: Decoder,
     private readonly layout: Layout,
+    private readonly memoryLimit: number,
   ) {
     this.skeleton = container.skeleton;
     this.frameCount = container.head.frameCount;
@@ -83,6 +88,7 @@ class KeysineMotion implements Motion {
     this.declaredError = container.head.declaredError;
     this.measured = container.head.measured;
     this.metadata = container.metadata;
+    this.parameters = container.head.parameters;
     const { headSize, segmentSizes, groupSizes } = layout;
     this.segmentStarts = starts(container.payload.start + headSize, segmentSizes);
     this.groupStarts = starts(this.segmentStarts[segmentSizes.length], groupSizes);
@@ -129,12 +135,19 @@ class KeysineMotion implements Motion {
 
   private room(start: number, count: number): Frames {
     const joints = this.skeleton.parents.length;
+    const needed = FRAME_BYTES * count * joints;
+    if (needed > this.memoryLimit)
+      throw new MocpackError(
+        "memory",
+        `${count} of ${this.frameCount} frames × ${joints} joints would take ${needed} bytes, more than ` +
+          `memoryLimit, ${this.memoryLimit}; a larger one allows it`,
+      );
     try {
       const rotations = new Float64Array(4 * count * joints);
       return { start, count, rotations, translations: new Float64Array(3 * count * joints) };
     } catch (error) {
       const message = `no memory for ${count} frames of ${joints} joints`;
-      throw new MocpackError("unsupported", message, { cause: error });
+      throw new MocpackError("memory", message, { cause: error });
     }
   }
 

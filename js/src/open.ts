@@ -8,6 +8,8 @@ import { openKeysine } from "./keysine.js";
 import { BufferSource, type ByteSource } from "./source.js";
 import type { Motion, OpenOptions } from "./types.js";
 
+const DEFAULT_LIMIT = 1e9; // bytes, as in Python
+
 export type Source = ArrayBuffer | Uint8Array | Blob | string | URL;
 
 /**
@@ -17,7 +19,8 @@ export type Source = ArrayBuffer | Uint8Array | Blob | string | URL;
  * asked for; where the server knows no ranges, the whole file.
  */
 export async function open(source: Source, options: OpenOptions = {}): Promise<Motion> {
-  const { signal } = options;
+  const { signal, memoryLimit = DEFAULT_LIMIT } = options;
+  if (!(memoryLimit > 0)) throw new RangeError(`memoryLimit must be bytes, got ${memoryLimit}`);
   signal?.throwIfAborted();
   const wasm = options.wasm ?? new URL("./mocpack.wasm", import.meta.url);
   // both at once: the decoder travels while the file's head does
@@ -29,7 +32,7 @@ export async function open(source: Source, options: OpenOptions = {}): Promise<M
         "unsupported",
         `codec ${container.head.codec} is not decoded here, only keysine is`,
       );
-    return await openKeysine(bytes, container, module);
+    return await openKeysine(bytes, container, module, memoryLimit);
   } catch (error) {
     bytes.close();
     throw error;

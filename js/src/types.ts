@@ -40,6 +40,8 @@ export interface Motion {
   /** Seconds from frame to frame. */
   readonly frameTime: number;
   readonly codec: string;
+  /** What the encoder was asked for, where it is not the codec's default. */
+  readonly parameters: Record<string, unknown>;
   /** Bytes of the file and of its parts; `payload` counts all but skeleton and metadata. */
   readonly bytes: { file: number; payload: number; skeleton: number; metadata: number };
   /** The bound that the file was made to keep, metres. */
@@ -59,6 +61,8 @@ export type WasmSource = ArrayBuffer | Uint8Array | WebAssembly.Module | string 
 export interface OpenOptions {
   /** The decoder; by default `mocpack.wasm` beside this script. */
   wasm?: WasmSource;
+  /** The most bytes that the decoder, or the frames of one call, may take; by default 1e9. */
+  memoryLimit?: number;
   /** Ends opening, and every later transfer of this motion. */
   signal?: AbortSignal;
 }

@@ -2,75 +2,108 @@
 
 from __future__ import annotations
 
-import builtins
-import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 from mocpack import rate
-from mocpack.clip import AnyClip, Clip, ClipHeader
+from mocpack.clip import AnyClip, Clip, ClipHeader, check_reach
 from mocpack.codec import (
     Codec,
-    Layout,
+    PayloadLayout,
+    SupportsBudget,
     SupportsLayout,
     SupportsPartial,
     SupportsPreview,
     SupportsSample,
     SupportsSeek,
 )
-from mocpack.container import MAGIC, Errors, Reader
+from mocpack.container import (
+    DEFAULT_LIMIT,
+    MAGIC,
+    Errors,
+    MemoryLimit,
+    Openable,
+    Reader,
+    Source,
+    check_version,
+    clip_bytes,
+    source_of,
+)
 from mocpack.errors import (
     CorruptionError,
     FormatError,
+    MemoryLimitError,
     TruncatedError,
     UnsupportedClipError,
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.io import read_bytes, read_file, write_file
-from mocpack.registry import DEFAULT_CODEC, codec_class, parse_codec
-from mocpack.units import parse_length, parse_size
+from mocpack.io import contents, read_bytes, read_file, write_file
+from mocpack.presets import preset_bound
+from mocpack.registry import BUILTIN, DEFAULT_CODEC, codec_class, parse_codec
+from mocpack.units import Length, length_argument, parse_length, parse_size
 
 EFFORTS = ("fast", "default", "best")
 
 
 def read(
-    path: str | Path, *, unit: str | float | None = None, skeleton: str | Path | None = None
+    path: str | Path,
+    *,
+    unit: str | Length | None = None,
+    skeleton: str | Path | None = None,
+    memory_limit: str | int | None = DEFAULT_LIMIT,
 ) -> AnyClip:
     """Read a motion file of any known kind, .mocp included.
 
     Parameters
     ----------
     path : path
-    unit : str or float, optional
-        Length of one unit of the file ("cm", "5.644cm", metres), for formats that do not say.
+    unit : str or Length, optional
+        Length of one unit of the file ("cm", "5.644cm", `mocpack.mm(1)`), for formats that do not
+        say.
     skeleton : path, optional
         The .asf of an .amc, where it is not the one beside it.
+    memory_limit : str or int, optional
+        Of a .mocp file, as in `open`.
     """
-    with builtins.open(path, "rb") as file:  # noqa: PTH123 - read by its first byte, then whole
-        packed = file.read(1) == MAGIC[:1]
-    if packed or Path(path).suffix == ".mocp":
-        return read_data(Path(path).read_bytes(), name=str(path))
-    return read_file(path, unit=None if unit is None else _unit(unit), skeleton=skeleton)
+    return read_contents(
+        contents(path), path, unit=unit, skeleton=skeleton, memory_limit=memory_limit
+    )
+
+
+def read_contents(
+    data: bytes,
+    path: str | Path,
+    *,
+    unit: str | Length | None = None,
+    skeleton: str | Path | None = None,
+    memory_limit: str | int | None = DEFAULT_LIMIT,
+) -> AnyClip:
+    """Read a motion file of these bytes; what belongs to it is looked for beside `path`."""
+    if data[:1] == MAGIC[:1] or Path(path).suffix == ".mocp":
+        return read_data(data, name=str(path), memory_limit=memory_limit)
+    metres = None if unit is None else _unit(unit)
+    return read_file(path, unit=metres, skeleton=skeleton, data=data)
 
 
 def read_data(
     data: bytes,
     *,
     name: str = "input",
-    unit: str | float | None = None,
+    unit: str | Length | None = None,
     skeleton: str | Path | None = None,
+    memory_limit: str | int | None = DEFAULT_LIMIT,
 ) -> AnyClip:
     """Read a motion file's bytes; `name` is for complaints and, if need be, for its extension."""
     if data[:1] == MAGIC[:1] or Path(name).suffix == ".mocp":
         try:
-            return decode(data)
-        except FormatError as error:
+            return decode(data, memory_limit=memory_limit)
+        except (FormatError, MemoryLimitError) as error:
             raise type(error)(f"{name}: {error}") from error
     metres = None if unit is None else _unit(unit)
-    bones = None if skeleton is None else Path(skeleton).read_bytes()
+    bones = None if skeleton is None else contents(skeleton)
     return read_bytes(data, name=name, unit=metres, skeleton=bones)
 
 
@@ -86,77 +119,150 @@ def encode(
     clip: AnyClip,
     codec: Codec | str = DEFAULT_CODEC,
     *,
-    max_error: str | float | None = None,
-    mean_error: str | float | None = None,
+    max_error: str | Length | None = None,
+    mean_error: str | Length | None = None,
     ratio: float | None = None,
     size: str | int | None = None,
-    effort: str = "default",
+    preset: str | None = None,
+    effort: str | None = None,
 ) -> bytes:
     """Return the bytes of a .mocp file.
+
+    Without a target the codec runs with its own parameters.
 
     Parameters
     ----------
     clip : Clip or VertexClip
     codec : Codec or str
         A codec, or its spec such as ``"raw"`` or ``"keysine:effort=best"``.
-    max_error : str or float, optional
-        Bound on the promised error: text with a unit ("1mm") or metres.
-    mean_error : str or float, optional
+    max_error : str or Length, optional
+        Bound on the promised error: text with a unit ("1mm"), or `mocpack.mm(1)`.
+    mean_error : str or Length, optional
         Bound on the mean joint error.
     ratio, size : optional
         Of the whole file, against float32 of the moving channels; in bytes or as "20kB".
-    effort : {"fast", "default", "best"}
-        How long the encoder may search, where it can.
+    preset : {"archive", "edit", "train", "game", "web"}, optional
+        A bound on the promised error by purpose (docs/cli.md), in place of the others.
+    effort : {"fast", "default", "best"}, optional
+        How long the encoder may search, where it can; by default as the codec's own parameter
+        says.
 
     Raises
     ------
     BoundError
         If the target cannot be met; nothing that misses it is ever returned.
     """
+    return encode_measured(
+        clip,
+        codec,
+        max_error=max_error,
+        mean_error=mean_error,
+        ratio=ratio,
+        size=size,
+        preset=preset,
+        effort=effort,
+    ).data
+
+
+def encode_measured(
+    clip: AnyClip,
+    codec: Codec | str = DEFAULT_CODEC,
+    *,
+    max_error: str | Length | None = None,
+    mean_error: str | Length | None = None,
+    ratio: float | None = None,
+    size: str | int | None = None,
+    preset: str | None = None,
+    effort: str | None = None,
+) -> rate.Attempt:
+    """Do as `encode` does, and return the file with its measured errors and its codec."""
     codec = parse_codec(codec) if isinstance(codec, str) else codec
-    if effort not in EFFORTS:
+    if effort is not None and effort not in EFFORTS:
         raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
     check_kind(codec, clip.header.kind)
-    target = rate.Target(
-        None if max_error is None else parse_length(max_error),
-        None if mean_error is None else parse_length(mean_error),
-        ratio,
-        None if size is None else parse_size(size),
-    )
+    check_reach(clip)
+    if preset is not None:
+        if not (max_error is mean_error is ratio is size is None):
+            raise UsageError(f"preset {preset!r} is a target itself: give no other beside it")
+        max_error = preset_bound(preset, clip)
+    target = parse_target(max_error=max_error, mean_error=mean_error, ratio=ratio, size=size)
     return rate.encode_to_target(clip, codec, target, effort=effort)
 
 
-def decode(data: bytes, *, partial: bool = False) -> AnyClip:
+def parse_target(
+    *,
+    max_error: str | Length | None = None,
+    mean_error: str | Length | None = None,
+    ratio: float | None = None,
+    size: str | int | None = None,
+) -> rate.Target:
+    """Return the target that `encode` is asked for; what makes none is a `UsageError`."""
+    return rate.Target(
+        None if max_error is None else length_argument("max_error", max_error),
+        None if mean_error is None else length_argument("mean_error", mean_error),
+        ratio,
+        None if size is None else parse_size(size),
+    )
+
+
+def decode(
+    data: bytes, *, partial: bool = False, memory_limit: str | int | None = DEFAULT_LIMIT
+) -> AnyClip:
     """Return the clip of a .mocp file's bytes.
 
     A file that was cut is a `TruncatedError`, unless `partial` asks for what is whole of it.
+    `memory_limit` is that of `open`.
     """
-    with Motion(io.BytesIO(data), len(data), partial=partial) as motion:
+    with Motion(data, partial=partial, memory_limit=memory_limit) as motion:
         return motion.clip()
 
 
-def open(path: str | Path) -> Motion:
-    """Open a .mocp file to read parts of it; use as a context manager."""
-    file = builtins.open(path, "rb")  # noqa: SIM115, PTH123 - Motion closes it
+def open(source: Openable, *, memory_limit: str | int | None = DEFAULT_LIMIT) -> Motion:
+    """Open a .mocp file to read parts of it; use as a context manager.
+
+    Parameters
+    ----------
+    source : path, bytes or file object
+        Any threads and forked processes may read from what is open. A motion that was opened by
+        its path can be sent to another process, which opens the file again.
+    memory_limit : str or int, optional
+        The most memory that any one call may take, in bytes or as "2GB"; None for no limit. What
+        would take more is a `MemoryLimitError`, before any of it is taken. By default 1 GB.
+    """
+    if not isinstance(source, str | Path):
+        return Motion(source, memory_limit=memory_limit)
     try:
-        return Motion(file, Path(path).stat().st_size)
-    except FormatError as error:
-        file.close()
-        raise type(error)(f"{path}: {error}") from error
+        return Motion(source, memory_limit=memory_limit)
+    except (FormatError, MemoryLimitError) as error:
+        raise type(error)(f"{source}: {error}") from error
 
 
 class Motion:
     """An open .mocp file: reads and decodes what is asked for."""
 
     def __init__(
-        self, file: BinaryIO, size: int, *, partial: bool = False, codec: Codec | None = None
+        self,
+        source: Openable | Source,
+        *,
+        partial: bool = False,
+        codec: Codec | None = None,
+        memory_limit: str | int | None = DEFAULT_LIMIT,
     ) -> None:
-        self._file = file
-        self._reader = Reader(file, size, partial=partial)
-        # a codec that the registry does not know can still be read by those who have it
-        self._codec = _codec_of(self._reader) if codec is None else codec
+        self._limit = MemoryLimit.parse(memory_limit)
+        self._source = source_of(source)
+        self._given = partial, codec
+        try:
+            self._reader = Reader(self._source, partial=partial)
+            # a codec that the registry does not know can still be read by those who have it
+            self._codec = _codec_of(self._reader) if codec is None else codec
+        except BaseException:
+            self._source.close()
+            raise
         self._whole: AnyClip | None = None
         self._sampler: Callable[[float], AnyClip] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopened, (self._source, *self._given, self._limit.most)
 
     def __enter__(self) -> Self:
         return self
@@ -170,7 +276,8 @@ class Motion:
         self.close()
 
     def close(self) -> None:
-        self._file.close()
+        """Close the file, unless it is an object that the caller opened."""
+        self._source.close()
 
     @property
     def header(self) -> Any:
@@ -180,6 +287,11 @@ class Motion:
     @property
     def codec(self) -> Codec:
         return self._codec
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The codec's parameters, with those that the file names and this version does not know."""
+        return {**self._codec.params(), **self._reader.params}
 
     @property
     def errors(self) -> Errors:
@@ -209,14 +321,16 @@ class Motion:
         """Bytes of the payload that a cut file lacks."""
         return self._reader.missing
 
-    def layout(self) -> Layout:
+    def layout(self) -> PayloadLayout:
         """Return how the payload is divided."""
         if isinstance(self._codec, SupportsLayout):
+            self._check_memory("the index", 0, 0)
             return self._codec.layout(self._reader.read, self._reader.header)
-        return Layout()
+        return PayloadLayout()
 
     def clip(self) -> AnyClip:
         """Decode the whole clip."""
+        self._check_memory("all", 0, self._reader.header.frame_count)
         if self._reader.cut:
             if not isinstance(self._codec, SupportsPartial):
                 raise TruncatedError(
@@ -234,6 +348,7 @@ class Motion:
             )
         indices = None if joints is None else self._indices(joints)
         if isinstance(self._codec, SupportsSeek) and isinstance(header, ClipHeader):
+            self._check_memory(f"frames {start}:{stop}", start, stop, indices)
             return self._codec.decode_frames(self._reader.read, header, start, stop, indices)
         part = self._cached().frames(start, stop)
         return part.joints(indices) if indices is not None and isinstance(part, Clip) else part
@@ -257,8 +372,22 @@ class Motion:
         """Return a coarse clip quickly, where the codec can; else the whole clip."""
         header = self._reader.header
         if isinstance(self._codec, SupportsPreview) and isinstance(header, ClipHeader):
+            if isinstance(self._codec, SupportsBudget):
+                needed = self._codec.preview_memory(self._reader.read, header)
+                self._limit.check(needed, header, "a preview")
             return self._codec.decode_preview(self._reader.read, header)
         return self._cached()
+
+    def _check_memory(
+        self, what: str, start: int, stop: int, joints: Sequence[int] | None = None
+    ) -> None:
+        """Complain if frames would take too much, before they take any."""
+        header, codec = self._reader.header, self._codec
+        if isinstance(codec, SupportsBudget) and isinstance(header, ClipHeader):
+            needed = codec.memory_needed(self._reader.read, header, start, stop, joints)
+        else:
+            needed = int(codec.decode_memory * clip_bytes(header)) if start < stop else 0
+        self._limit.check(needed, header, what)
 
     def _cached(self) -> AnyClip:
         """A codec that cannot seek decodes everything, once."""
@@ -280,33 +409,37 @@ class Motion:
 def check_kind(codec: Codec, kind: str) -> None:
     """Complain if the codec does not take this kind of clip."""
     if kind not in codec.kinds:
+        able = [i for i in BUILTIN if kind in codec_class(i).kinds]
         raise UnsupportedClipError(
-            f"{codec.codec_id} packs {' and '.join(codec.kinds)} clips, this one is of {kind}"
+            f"{codec.codec_id} packs {' and '.join(codec.kinds)} clips, this one is of {kind}; "
+            f"{kind} are packed by: {', '.join(able)}"
         )
+
+
+def _reopened(source: Source, partial: bool, codec: Codec | None, limit: int | None) -> Motion:
+    return Motion(source, partial=partial, codec=codec, memory_limit=limit)
 
 
 def _codec_of(reader: Reader) -> Codec:
     cls = codec_class(reader.codec_id)
+    check_version(f"{reader.codec_id} bitstream", reader.bitstream_version, cls.bitstream_version)
     if reader.bitstream_version < cls.oldest_bitstream:
         raise UnsupportedVersionError(
             f"{reader.codec_id} bitstream {reader.bitstream_version} was never released; "
             f"this mocpack reads {cls.oldest_bitstream} to {cls.bitstream_version}"
         )
-    if reader.bitstream_version > cls.bitstream_version:
-        raise UnsupportedVersionError(
-            f"{reader.codec_id} bitstream {reader.bitstream_version} is newer than "
-            f"{cls.bitstream_version}; a newer mocpack reads it"
-        )
     if reader.header.kind not in cls.kinds:
         raise CorruptionError(f"{reader.codec_id} holds no {reader.header.kind} clips")
     try:
-        return cls.from_params(reader.params)
+        return cls.from_file(reader.params, reader.needed)
+    except UnsupportedVersionError:
+        raise
     except (TypeError, ValueError) as error:
         raise CorruptionError(f"{reader.codec_id} parameters: {error}") from error
 
 
-def _unit(unit: str | float) -> float:
-    """Read "cm" as one centimetre, "5.644cm" as that length, a number as metres."""
+def _unit(unit: str | Length) -> float:
+    """Read "cm" as one centimetre, "5.644cm" as that length."""
     if isinstance(unit, str) and not unit.strip()[:1].isdigit() and not unit.startswith("."):
         return parse_length("1" + unit.strip())
-    return parse_length(unit)
+    return length_argument("unit", unit)

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 from mocpack.clip import AnyClip, Clip, ClipHeader
-from mocpack.errors import UsageError
+from mocpack.errors import UnsupportedVersionError, UsageError
 
 Read = Callable[[int, int], bytes]
 """``read(offset, size)`` returns that many bytes of the payload, or raises `TruncatedError`."""
@@ -34,6 +34,15 @@ class Codec(ABC):
     oldest_bitstream: ClassVar[int] = 1  # earlier ones were never released
     kinds: ClassVar[tuple[str, ...]] = ("skeleton",)
     """Which clips it takes: "skeleton" (`Clip`), "vertices" (`VertexClip`)."""
+    lengths: ClassVar[tuple[str, ...]] = ()
+    """Parameters that a spec gives with a unit, as in ``max_error=1mm``."""
+    decoder_params: ClassVar[tuple[str, ...] | None] = None
+    """Parameters that `decode` looks at, None for all: files mark them, so that a reader which
+    does not know one refuses the file, and overlooks every other that it does not know."""
+    decode_memory: ClassVar[float] = 10.0
+    """Times the bytes of the decoded arrays, themselves included, that `decode` takes at most."""
+    encoder_params: ClassVar[frozenset[str]] = frozenset()
+    """Parameters that say how to encode, not what was made: files do not name them."""
 
     @abstractmethod
     def encode(self, clip: Any) -> bytes:
@@ -63,6 +72,35 @@ class Codec(ABC):
                 )
         return cls(**params)
 
+    @classmethod
+    def from_file(cls, params: dict[str, Any], needed: frozenset[str]) -> Self:
+        """Build the codec that decodes a file which names `params`, and marks some as needed.
+
+        Others that are not known here, or whose values are not, are overlooked.
+
+        Raises
+        ------
+        UnsupportedVersionError
+            If a needed one is not known.
+        """
+        known = {f.name for f in fields(cls) if f.init}
+        for name in sorted(needed - known):
+            raise UnsupportedVersionError(
+                f"{cls.codec_id} needs its parameter {name!r}, which a newer mocpack knows"
+            )
+        given = {name: value for name, value in params.items() if name in known}
+        try:
+            return cls(**given)
+        except (TypeError, ValueError):
+            used = needed | (known if cls.decoder_params is None else set(cls.decoder_params))
+            return cls(**{name: value for name, value in given.items() if name in used})
+
+    @classmethod
+    def needed_params(cls) -> frozenset[str]:
+        """Return the names of the parameters that `decode` looks at."""
+        names = cls.decoder_params
+        return frozenset((f.name for f in fields(cls)) if names is None else names)
+
 
 @runtime_checkable
 class SupportsSeek(Protocol):
@@ -75,6 +113,21 @@ class SupportsSeek(Protocol):
 
         The result's skeleton is that of the joints returned.
         """
+        ...
+
+
+@runtime_checkable
+class SupportsBudget(Protocol):
+    """A codec that can say, by a glance at its payload, what memory parts of it take."""
+
+    def memory_needed(
+        self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
+    ) -> int:
+        """Return about how many bytes `decode_frames` takes; without frames, opening alone."""
+        ...
+
+    def preview_memory(self, read: Read, header: ClipHeader) -> int:
+        """Return about how many bytes `decode_preview` takes."""
         ...
 
 
@@ -104,7 +157,7 @@ class SupportsPreview(Protocol):
 
 
 @dataclass(frozen=True)
-class Layout:
+class PayloadLayout:
     """How a payload is divided, for those who want to know where the bytes are.
 
     Attributes
@@ -135,7 +188,7 @@ class Layout:
 class SupportsLayout(Protocol):
     """A codec whose payload has parts."""
 
-    def layout(self, read: Read, header: Any) -> Layout: ...
+    def layout(self, read: Read, header: Any) -> PayloadLayout: ...
 
 
 @runtime_checkable
@@ -182,10 +235,34 @@ class SupportsBound(Protocol):
         """Bound on the promised error, in metres, that this setting keeps; None for none."""
         ...
 
-    def with_bound(
-        self, *, max_error: float | None, mean_error: float | None, effort: str
-    ) -> Codec:
+    def with_bound(self, *, max_error: float | None, mean_error: float | None) -> Codec:
         """Return the codec that keeps these bounds, in metres."""
+        ...
+
+
+@runtime_checkable
+class SupportsEffort(Protocol):
+    """A codec that searches as long as it is allowed to."""
+
+    def with_effort(self, effort: str) -> Codec:
+        """Return the codec that searches so hard: "fast", "default" or "best"."""
+        ...
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A payload, and the clip that the codec's own decoder made of these very bytes."""
+
+    payload: bytes
+    decoded: Any
+
+
+@runtime_checkable
+class SupportsVerifiedEncode(Protocol):
+    """A codec whose encoder ends by decoding what it made, so that nobody need do it again."""
+
+    def encode_verified(self, clip: Any) -> Encoded:
+        """Return what `encode` returns, with what `decode` returns for it."""
         ...
 
 

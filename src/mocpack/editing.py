@@ -11,7 +11,6 @@ True
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -361,7 +360,7 @@ def open_spline(source: bytes | str | Path) -> EditableSpline:
     """Open the bytes or the path of a `latent-spline` file for editing."""
     data = source if isinstance(source, bytes) else Path(source).read_bytes()
     packed = unpack(data)
-    with _api.Motion(io.BytesIO(data), len(data)) as motion:
+    with _api.Motion(data) as motion:
         codec = motion.codec
     if not isinstance(codec, LatentSpline):
         raise UsageError(f"only latent-spline files have handles; this one is {packed.codec_id}")

@@ -5,13 +5,16 @@
     + CorruptionError           they contradict the spec
     + TruncatedError            they end too early
     + UnsupportedVersionError   they come from a newer release
+  x MemoryLimitError          what is asked of a file takes more memory than the caller allows
   x InvalidClipError          the numbers do not make a skeleton or a motion
   x UnknownCodecError         no codec of that id is installed
   x UnsupportedClipError      this codec cannot hold this clip
   x BoundError                the asked error, ratio or size cannot be met
+  x MissingExtraError         a package behind an extra of pip's is not installed
   x UsageError                a request that makes no sense (a bad parameter, an unknown extension)
 
-Each is also the builtin a caller would guess (`ValueError`, `EOFError`, `LookupError`).
+Each is also the builtin a caller would guess (`ValueError`, `EOFError`, `LookupError`,
+`MemoryError`).
 """
 
 
@@ -35,6 +38,10 @@ class UnsupportedVersionError(FormatError):
     """The data was written by a newer release."""
 
 
+class MemoryLimitError(MocpackError, MemoryError):
+    """What is asked of a file takes more memory than the caller allows."""
+
+
 class InvalidClipError(MocpackError, ValueError):
     """The numbers do not make a skeleton or a motion."""
 
@@ -49,6 +56,10 @@ class UnsupportedClipError(MocpackError, ValueError):
 
 class BoundError(MocpackError, ValueError):
     """The asked error, ratio or size cannot be met."""
+
+
+class MissingExtraError(MocpackError, ImportError):
+    """A package that this needs is not installed; an extra of pip's brings it."""
 
 
 class UsageError(MocpackError, ValueError):

@@ -32,24 +32,6 @@ def forward_kinematics(
     return positions, world
 
 
-def forward_kinematics_numpy(
-    skeleton: Skeleton, local: F64, translations: F64, translated_joints: Sequence[int]
-) -> tuple[F64, F64]:
-    """The same in plain numpy: slower, and the text to read to know what the core computes."""
-    positions = np.empty((*local.shape[:2], 3))
-    world = np.empty_like(local)
-    column = {joint: m for m, joint in enumerate(translated_joints)}
-    for j, parent in enumerate(skeleton.parents):
-        place = translations[:, column[j]] if j in column else skeleton.offsets[j]
-        if parent < 0:
-            positions[:, j], world[:, j] = place, local[:, j]
-        else:
-            base = world[:, parent]
-            positions[:, j] = positions[:, parent] + rotations.rotate(base, place)
-            world[:, j] = rotations.multiply(base, local[:, j])
-    return positions, world
-
-
 def end_positions(skeleton: Skeleton, positions: F64, world: F64) -> F64:
     """Return world positions (T, E, 3) of the end sites."""
     carriers = list(skeleton.end_site_joints)

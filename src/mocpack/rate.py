@@ -7,19 +7,32 @@ is never returned.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
-from mocpack.clip import AnyClip, VertexClip, promised_error
-from mocpack.codec import Codec, SupportsAlternatives, SupportsBound, SupportsQuality
+from mocpack.clip import AnyClip, Clip, VertexClip, promised_error
+from mocpack.codec import (
+    Codec,
+    Encoded,
+    SupportsAlternatives,
+    SupportsBound,
+    SupportsEffort,
+    SupportsQuality,
+    SupportsVerifiedEncode,
+)
 from mocpack.container import Errors, Packed, pack
 from mocpack.dofs import moving_dofs, to_dofs
 from mocpack.errors import BoundError, UsageError
 from mocpack.knob import CONTENT, Scale, close_in
-from mocpack.registry import non_default_params
-from mocpack.units import format_length, format_size
+from mocpack.registry import file_params
+from mocpack.units import format_lengths, format_sizes
+
+F64 = npt.NDArray[np.float64]
+
+WINDOW = 4096  # frames looked at together
 
 
 @dataclass(frozen=True)
@@ -42,6 +55,8 @@ class Target:
     size: int | None = None
 
     def __post_init__(self) -> None:
+        if self.ratio is not None and not 0 < self.ratio < math.inf:
+            raise UsageError(f"a ratio must be positive and finite, got {self.ratio:g}")
         given = [n for n in ("max_error", "mean_error", "ratio", "size") if getattr(self, n)]
         if len(given) > 1:
             raise UsageError(f"give one target, not {' and '.join(given)}")
@@ -52,56 +67,100 @@ class Target:
 
 @dataclass(frozen=True)
 class Attempt:
-    """A file and what it achieved."""
+    """A file, the codec that made it and what it achieved.
+
+    Attributes
+    ----------
+    data : bytes
+        The whole file.
+    errors : Errors
+        Measured on what the real decoder made of the payload in it.
+    codec : Codec
+        With the parameters that were used.
+    payload_size : int
+        Bytes of the codec's payload.
+    """
 
     data: bytes
     errors: Errors
+    codec: Codec
+    payload_size: int
 
 
-def encode_to_target(clip: AnyClip, codec: Codec, target: Target, *, effort: str) -> bytes:
-    """Return the smallest file that keeps an error, or the most faithful one of a size."""
+def encode_to_target(
+    clip: AnyClip, codec: Codec, target: Target, *, effort: str | None = None
+) -> Attempt:
+    """Return the smallest file that keeps an error, or the most faithful one of a size.
+
+    Without a target the codec runs with its own parameters. `effort` takes the place of the
+    codec's own, where it has one.
+    """
+    if effort is not None and isinstance(codec, SupportsEffort):
+        codec = codec.with_effort(effort)
     if not target:
-        return attempt(clip, codec).data
+        return attempt(clip, codec)
     if target.max_error or target.mean_error:
-        return _within_error(clip, codec, target, effort).data
-    return _within_size(clip, codec, _size_limit(clip, target), effort).data
+        return _within_error(clip, codec, target)
+    return _within_size(clip, codec, _size_limit(clip, target))
 
 
 def attempt(clip: AnyClip, codec: Codec, *, declared: float | None = None) -> Attempt:
     """Encode, decode the very bytes with the real decoder, measure, and pack."""
-    payload = codec.encode(clip)
-    decoded = codec.decode(payload, clip.header)
+    made = round_trip(clip, codec)
     if declared is None and isinstance(codec, SupportsBound):
         declared = codec.promised
-    errors = measure(clip, decoded, declared)
-    packed = Packed(
-        clip.header,
-        codec.codec_id,
-        codec.bitstream_version,
-        non_default_params(codec),
-        payload,
-        errors,
-    )
-    return Attempt(pack(packed), errors)
+    errors = measure(clip, made.decoded, declared)
+    data = packed_file(clip, codec, made.payload, errors)
+    return Attempt(data, errors, codec, len(made.payload))
+
+
+def round_trip(clip: AnyClip, codec: Codec) -> Encoded:
+    """Encode a clip, and decode the very bytes with the real decoder."""
+    if isinstance(codec, SupportsVerifiedEncode):
+        return codec.encode_verified(clip)
+    payload = codec.encode(clip)
+    return Encoded(payload, codec.decode(payload, clip.header))
+
+
+def packed_file(clip: AnyClip, codec: Codec, payload: bytes, errors: Errors) -> bytes:
+    """Return the .mocp file of a payload."""
+    params, needed, version = file_params(codec), codec.needed_params(), codec.bitstream_version
+    return pack(Packed(clip.header, codec.codec_id, version, params, payload, errors, needed))
 
 
 def measure(clip: AnyClip, decoded: AnyClip, declared: float | None = None) -> Errors:
     """Measure `decoded` against `clip`: the promised error, and mean, RMS and 99th percentile."""
-    if isinstance(clip, VertexClip) or isinstance(decoded, VertexClip):
-        assert isinstance(clip, VertexClip)
-        assert isinstance(decoded, VertexClip)
-        distances = np.linalg.norm(clip.vertices - decoded.vertices, axis=-1)
-        largest = float(distances.max())
-    else:
-        distances = np.linalg.norm(clip.positions() - decoded.positions(), axis=-1)
+    distances = _distances(clip, decoded)
+    if isinstance(clip, Clip) and isinstance(decoded, Clip):
         largest = promised_error(clip, decoded).max
-    return Errors(
-        declared,
-        largest,
-        float(distances.mean()),
-        float(np.sqrt(np.mean(distances**2))),
-        float(np.percentile(distances, 99)),
-    )
+    else:
+        largest = float(distances.max())
+    mean, rms = float(distances.mean()), float(np.sqrt(np.mean(distances**2)))
+    p99 = float(np.percentile(distances, 99, overwrite_input=True))
+    return Errors(declared, largest, mean, rms, p99)
+
+
+def _distances(clip: AnyClip, decoded: AnyClip) -> F64:
+    """Return how far each joint or vertex is from where it was, (T, J).
+
+    Window by window: the points of a whole clip would take more memory than the clip.
+    """
+    width = clip.vertices.shape[1] if isinstance(clip, VertexClip) else len(clip.skeleton)
+    found = np.empty((clip.frame_count, width))
+    for start, stop in _windows(clip.frame_count):
+        a, b = (_points(one.frames(start, stop)) for one in (clip, decoded))
+        found[start:stop] = np.linalg.norm(a - b, axis=-1)
+    return found
+
+
+def _points(clip: AnyClip) -> F64:
+    return clip.vertices if isinstance(clip, VertexClip) else clip.positions()
+
+
+def _windows(frame_count: int, *, overlap: int = 0) -> Iterator[tuple[int, int]]:
+    """Yield windows (start, stop) of `WINDOW` frames, with some frames of the next."""
+    for start in range(0, frame_count, WINDOW):
+        yield start, min(start + WINDOW + overlap, frame_count)
 
 
 def raw_size(clip: AnyClip) -> int:
@@ -112,10 +171,15 @@ def raw_size(clip: AnyClip) -> int:
 def moving_channels(clip: AnyClip) -> int:
     if isinstance(clip, VertexClip):
         return 3 * clip.header.vertex_count
-    return max(1, int(moving_dofs(to_dofs(clip)).sum()))
+    # windows share a frame, so that what moves only from one to the next is seen
+    moving = [
+        moving_dofs(to_dofs(clip.frames(start, stop)))
+        for start, stop in _windows(clip.frame_count, overlap=1)
+    ]
+    return max(1, int(np.any(moving, axis=0).sum()))
 
 
-def _within_error(clip: AnyClip, codec: Codec, target: Target, effort: str) -> Attempt:
+def _within_error(clip: AnyClip, codec: Codec, target: Target) -> Attempt:
     bound = target.max_error or target.mean_error
     assert bound is not None
 
@@ -125,13 +189,11 @@ def _within_error(clip: AnyClip, codec: Codec, target: Target, effort: str) -> A
         return found
 
     if isinstance(codec, SupportsBound):
-        bounded = codec.with_bound(
-            max_error=target.max_error, mean_error=target.mean_error, effort=effort
-        )
+        bounded = codec.with_bound(max_error=target.max_error, mean_error=target.mean_error)
         best = attempt(clip, bounded, declared=target.max_error)
     elif isinstance(codec, SupportsQuality):
         starts = codec.alternatives() if isinstance(codec, SupportsAlternatives) else [codec]
-        found = [
+        made = [
             _search(
                 clip,
                 start,
@@ -141,29 +203,27 @@ def _within_error(clip: AnyClip, codec: Codec, target: Target, effort: str) -> A
             )
             for start in starts
         ]
-        best = min(found, key=lambda made: (max(0.0, error(made) - bound), _size(made)))
+        best = min(made, key=lambda one: (max(0.0, error(one) - bound), _size(one)))
     else:
         best = attempt(clip, codec, declared=target.max_error)
     if not error(best) <= bound:
+        wanted, found = format_lengths(bound, error(best))
         raise BoundError(
-            f"{codec.codec_id} cannot keep this clip within {format_length(bound)}; "
-            f"it reaches {format_length(error(best))}"
+            f"{codec.codec_id} cannot keep this clip within {wanted}; it reaches {found}"
         )
     return best
 
 
-def _within_size(clip: AnyClip, codec: Codec, limit: int, effort: str) -> Attempt:
+def _within_size(clip: AnyClip, codec: Codec, limit: int) -> Attempt:
     if isinstance(codec, SupportsBound):
-        codec = codec.with_bound(max_error=None, mean_error=None, effort=effort)
+        codec = codec.with_bound(max_error=None, mean_error=None)
     if isinstance(codec, SupportsQuality):
         best = _search(clip, codec, lambda made: _over(len(made.data), limit), finest=True)
     else:
         best = attempt(clip, codec)
     if len(best.data) > limit:
-        raise BoundError(
-            f"{codec.codec_id} cannot pack this clip into {format_size(limit)}; "
-            f"it needs {format_size(len(best.data))}"
-        )
+        wanted, found = format_sizes(limit, len(best.data))
+        raise BoundError(f"{codec.codec_id} cannot pack this clip into {wanted}; it needs {found}")
     return best
 
 

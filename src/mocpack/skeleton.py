@@ -18,6 +18,7 @@ F64 = npt.NDArray[np.float64]
 I32 = npt.NDArray[np.int32]
 
 MAX_JOINTS = 65_535
+MAX_END_SITES = 65_535
 MAX_NAME = 255  # bytes of UTF-8
 
 POSITION_CHANNELS = ("Xposition", "Yposition", "Zposition", "tx", "ty", "tz")
@@ -85,9 +86,8 @@ class Skeleton(SentWhole):
         freeze(self, "names", tuple(map(str, self.names)))
         freeze(self, "parents", tuple(map(int, self.parents)))
         freeze(self, "end_site_joints", tuple(map(int, self.end_site_joints)))
-        # −0 becomes 0: files keep no sign of it, and what is read back is the same to the bit
-        freeze(self, "offsets", frozen_array(np.asarray(self.offsets, np.float64) + 0.0))
-        freeze(self, "end_sites", frozen_array(np.asarray(self.end_sites, np.float64) + 0.0))
+        freeze(self, "offsets", frozen_array(self.offsets))
+        freeze(self, "end_sites", frozen_array(self.end_sites))
         if not len(self.axes):
             freeze(self, "axes", np.tile(rotations.IDENTITY, (len(self.names), 1)))
         freeze(self, "axes", frozen_array(self.axes))
@@ -162,14 +162,22 @@ class Skeleton(SentWhole):
         )
 
     def native(self, translated_joints: Sequence[int]) -> _core.Skeleton:
-        """Return this skeleton as the native core takes it."""
-        return _core.Skeleton(
-            np.array(self.parents, np.int32),
-            self.offsets,
-            np.array(self.end_site_joints, np.int32),
-            self.end_sites,
-            np.array(translated_joints, np.int32),
-        )
+        """Return this skeleton as the native core takes it; made once for the same joints."""
+        joints = tuple(translated_joints)
+        if joints not in self._natives:
+            self._natives[joints] = _core.Skeleton(
+                np.array(self.parents, np.int32),
+                self.offsets,
+                np.array(self.end_site_joints, np.int32),
+                self.end_sites,
+                np.array(joints, np.int32),
+            )
+        return self._natives[joints]
+
+    @cached_property
+    def _natives(self) -> dict[tuple[int, ...], _core.Skeleton]:
+        """Native forms by translated joints; no field, so that other processes make their own."""
+        return {}
 
 
 def frozen_array(values: npt.ArrayLike) -> F64:
@@ -185,6 +193,33 @@ def is_frozen(array: F64) -> bool:
     """Whether nobody can write to an array, and its numbers follow one another."""
     shared = isinstance(array.base, np.ndarray) and array.base.flags.writeable
     return not (array.flags.writeable or shared) and array.flags.c_contiguous
+
+
+def longest_way(
+    parents: Sequence[int], lengths: F64, end_joints: Sequence[int], end_lengths: F64
+) -> float:
+    """Return the longest way through the bones from one end of a tree to another.
+
+    About 2.1 m for a person, from a toe to a fingertip. It needs no knowledge of which way is up
+    or of what the joints are called.
+
+    Parameters
+    ----------
+    parents : sequence of int, length J
+    lengths : array, shape (J,)
+        Of the bone from each joint's parent to it; 0 for the root.
+    end_joints, end_lengths : length E
+        The bones that end in no joint: which joint carries each, and how long it is.
+    """
+    depth = np.zeros(len(parents))
+    for joint, length in zip(end_joints, end_lengths, strict=True):
+        depth[joint] = max(depth[joint], float(length))
+    best = float(depth.max(initial=0.0))
+    for j in range(len(depth) - 1, 0, -1):
+        parent, through = parents[j], depth[j] + lengths[j]
+        best = max(best, depth[parent] + through)
+        depth[parent] = max(depth[parent], through)
+    return best
 
 
 def rotation_order(channels: Sequence[str]) -> tuple[str, list[int]]:
@@ -233,12 +268,20 @@ def _check_tree(skeleton: Skeleton) -> None:
         twice = next(n for i, n in enumerate(skeleton.names) if n in skeleton.names[:i])
         raise InvalidClipError(f"joint names must differ, {twice!r} stands twice")
     for name in skeleton.names:
-        if not name or len(name.encode("utf-8", "surrogatepass")) > MAX_NAME:
+        try:
+            size = len(name.encode())
+        except UnicodeEncodeError:
+            raise InvalidClipError(
+                f"joint name {name[:40]!r} holds half a character (a lone surrogate)"
+            ) from None
+        if not 1 <= size <= MAX_NAME:
             raise InvalidClipError(f"a joint name has 1 to {MAX_NAME} bytes, got {name[:40]!r}")
 
 
 def _check_arrays(skeleton: Skeleton) -> None:
     joints, ends = len(skeleton), len(skeleton.end_site_joints)
+    if ends > MAX_END_SITES:
+        raise InvalidClipError(f"a skeleton has at most {MAX_END_SITES} end sites, got {ends}")
     for what, array, shape in (
         ("offsets", skeleton.offsets, (joints, 3)),
         ("end_sites", skeleton.end_sites, (ends, 3)),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from typing import Any
 
 from mocpack.errors import UsageError
 
@@ -15,10 +17,59 @@ LENGTHS = {
     "inch": 0.0254,
     "in": 0.0254,
 }
-SIZES = {"B": 1, "kB": 1000, "MB": 1000**2, "GB": 1000**3, "KiB": 1024, "MiB": 1024**2}
+SIZES = {
+    "B": 1,
+    "kB": 1000,
+    "MB": 1000**2,
+    "GB": 1000**3,
+    "KiB": 1024,
+    "MiB": 1024**2,
+    "GiB": 1024**3,
+}
 BANDWIDTHS = {"bps": 0, "kbps": 1, "Kbps": 1, "Mbps": 2, "Gbps": 3}
 
 _NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµ]*)\s*")
+
+
+class Length(float):
+    """A number of metres that was given with its unit; arithmetic on it gives plain numbers."""
+
+    def __repr__(self) -> str:
+        return f"Length({float(self)!r})"
+
+
+def mm(value: float) -> Length:
+    """Return a length in millimetres, where text such as ``"1mm"`` will not do.
+
+    >>> mm(1) == 0.001
+    True
+    """
+    return _length(value, LENGTHS["mm"])
+
+
+def cm(value: float) -> Length:
+    """Return a length in centimetres."""
+    return _length(value, LENGTHS["cm"])
+
+
+def m(value: float) -> Length:
+    """Return a length in metres."""
+    return _length(value, LENGTHS["m"])
+
+
+def length_argument(name: str, value: Any) -> float:
+    """Return the metres of what a caller gave as a length: text with a unit, or a `Length`.
+
+    A bare number is refused: who writes 1 for a millimetre would get a metre.
+
+    >>> length_argument("max_error", "1mm"), length_argument("max_error", mm(2))
+    (0.001, 0.002)
+    """
+    if not isinstance(value, str | Length):
+        raise UsageError(
+            f"{name}={value!r} has no unit: write {name}='1mm' or {name}=mocpack.mm(1)"
+        )
+    return parse_length(value)
 
 
 def parse_length(value: str | float) -> float:
@@ -62,31 +113,62 @@ def parse_bandwidth(text: str, *, kilo: int = 1000) -> float:
     return bandwidth
 
 
-def format_length(metres: float) -> str:
-    """Return a length in the unit a person would choose, with three digits.
+def format_length(metres: float, digits: int = 3) -> str:
+    """Return a length in the unit a person would choose.
 
     >>> format_length(0.001), format_length(0.0000123), format_length(9.8e-8)
     ('1 mm', '12.3 µm', '98 nm')
     """
     for unit, scale in (("m", 1.0), ("cm", 1e-2), ("mm", 1e-3)):
         if metres >= scale * (1 if unit != "cm" else 2):
-            return f"{metres / scale:.3g} {unit}"
+            return f"{metres / scale:.{digits}g} {unit}"
     if metres >= 1e-6 or metres == 0:
-        return f"{metres / 1e-6:.3g} µm"
-    return f"{metres / 1e-9:.3g} nm"
+        return f"{metres / 1e-6:.{digits}g} µm"
+    return f"{metres / 1e-9:.{digits}g} nm"
+
+
+def format_lengths(a: float, b: float) -> tuple[str, str]:
+    """Return two lengths with as many digits as tell them apart, three at least.
+
+    >>> format_lengths(0.001, 0.0010004)
+    ('1 mm', '1.0004 mm')
+    """
+    for digits in range(3, 18):
+        texts = format_length(a, digits), format_length(b, digits)
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
+def format_sizes(a: int, b: int) -> tuple[str, str]:
+    """Return two sizes as `format_size` does, in bytes where that would not tell them apart.
+
+    >>> format_sizes(1790, 20480), format_sizes(1790, 1812)
+    (('1.8 kB', '20.5 kB'), ('1790 B', '1812 B'))
+    """
+    texts = format_size(a), format_size(b)
+    return texts if texts[0] != texts[1] else (f"{a} B", f"{b} B")
 
 
 def format_size(size: float) -> str:
-    """Return a size in B, kB or MB (powers of 1000).
+    """Return a size in B, kB, MB or GB (powers of 1000).
 
-    >>> format_size(999), format_size(20480), format_size(3_200_000)
-    ('999 B', '20.5 kB', '3.20 MB')
+    >>> format_size(999), format_size(20480), format_size(3_200_000), format_size(2e9)
+    ('999 B', '20.5 kB', '3.20 MB', '2.00 GB')
     """
     if size < 1000:
         return f"{size:.0f} B"
     if size < 1_000_000:
         return f"{size / 1000:.1f} kB"
-    return f"{size / 1_000_000:.2f} MB"
+    if size < 1_000_000_000:
+        return f"{size / 1_000_000:.2f} MB"
+    return f"{size / 1_000_000_000:.2f} GB"
+
+
+def _length(value: float, unit: float) -> Length:
+    if not math.isfinite(value):
+        raise UsageError(f"a length must be finite, got {value!r}")
+    return Length(value * unit)
 
 
 def _with_unit(text: str, units: dict[str, float] | dict[str, int], what: str, like: str) -> float:

@@ -1,6 +1,5 @@
 """The .mocp file: what goes in comes out, what is broken is said to be."""
 
-import io
 import zlib
 from dataclasses import replace
 
@@ -9,9 +8,10 @@ import pytest
 
 import mocpack
 from mocpack.clip import ClipHeader
-from mocpack.container import MAGIC, Errors, Packed, Reader, pack, unpack
+from mocpack.coding.fields import deflate, inflate
+from mocpack.container import MAGIC, Errors, Packed, Reader, pack, source_of, unpack
 from mocpack.container.skel import DICTIONARY, pack_skeleton, unpack_skeleton
-from mocpack.errors import CorruptionError, TruncatedError, UnsupportedVersionError
+from mocpack.errors import CorruptionError, FormatError, TruncatedError, UnsupportedVersionError
 from mocpack.rotations import from_euler
 from mocpack.samples import JUMP
 from mocpack.skeleton import Skeleton
@@ -96,7 +96,7 @@ def test_vertex_header_comes_back():
 
 
 def test_a_file_of_another_kind_is_named_as_such():
-    with pytest.raises(CorruptionError, match=r"not a \.mocp file"):
+    with pytest.raises(FormatError, match=r"not a \.mocp file"):
         unpack(b"PK\x03\x04 something else")
 
 
@@ -146,7 +146,7 @@ def test_a_cut_payload_is_given_only_to_those_who_ask_for_parts():
 def test_reader_reads_windows_of_the_payload_without_the_rest():
     payload = bytes(range(200))
     data = pack(packed(walk().header, payload))
-    reader = Reader(io.BytesIO(data), len(data))
+    reader = Reader(source_of(data))
     assert reader.read(50, 10) == payload[50:60]
     with pytest.raises(TruncatedError):
         reader.read(195, 10)
@@ -155,3 +155,18 @@ def test_reader_reads_windows_of_the_payload_without_the_rest():
 
 def test_magic_is_not_text():
     assert MAGIC[0] >= 128
+
+
+def test_a_name_with_half_a_character_is_not_utf8():
+    skeleton = Skeleton(("a\u0800",), (-1,), np.zeros((1, 3)))
+    fields = inflate(pack_skeleton(skeleton, (0,), 1.0), 1 << 20, dictionary=DICTIONARY, what="")
+    half = fields.replace("\u0800".encode(), "\ud800".encode("utf-8", "surrogatepass"))
+    assert half != fields
+    with pytest.raises(CorruptionError, match="SKEL chunk: a name is not UTF-8"):
+        unpack_skeleton(deflate(half, dictionary=DICTIONARY))
+
+
+def test_as_many_end_sites_as_a_skeleton_may_have_come_back():
+    ends = np.arange(3.0 * 65_535).reshape(-1, 3)
+    skeleton = Skeleton(("a", "b"), (-1, 0), np.zeros((2, 3)), ends, (1,) * 65_535)
+    assert unpack_skeleton(pack_skeleton(skeleton, (0,), 1.0))[0] == skeleton

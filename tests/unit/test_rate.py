@@ -1,6 +1,7 @@
 """Targets are reached with any codec that has a knob, and never missed silently."""
 
-import io
+import subprocess
+import sys
 import zlib
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,6 +11,7 @@ import pytest
 
 import mocpack
 from mocpack import rate
+from mocpack.clip import Clip
 from mocpack.codec import Codec, Quality
 from mocpack.container import unpack
 from mocpack.dofs import from_dofs, to_dofs
@@ -45,7 +47,7 @@ def measured(data):
     return rate.measure(CLIP, decoded)
 
 
-@pytest.mark.parametrize("bound", ["20mm", "1mm", 1e-4])
+@pytest.mark.parametrize("bound", ["20mm", "1mm", mocpack.mm(0.1)])
 def test_max_error_is_kept_and_nearly_used_up(bound):
     metres = bound if isinstance(bound, float) else float(bound[:-2]) / 1000
     data = mocpack.encode(CLIP, Rounding(), max_error=bound)
@@ -72,24 +74,55 @@ def test_ratio_counts_the_whole_file_against_float32_of_moving_channels():
 
 def test_the_file_states_the_error_it_declares_and_the_one_it_has():
     data = mocpack.encode(CLIP, "raw", max_error="1mm")
-    with mocpack.Motion(io.BytesIO(data), len(data)) as motion:
+    with mocpack.Motion(data) as motion:
         assert motion.errors.declared == pytest.approx(0.001)
         assert 0 < motion.errors.mean <= motion.errors.max < 1e-5
 
 
 def test_a_bound_that_cannot_be_kept_is_a_bound_error_that_says_what_can():
     with pytest.raises(BoundError, match=r"cannot keep this clip within 0\.01 nm; it reaches"):
-        mocpack.encode(CLIP, "raw", max_error=1e-11)
+        mocpack.encode(CLIP, "raw", max_error=mocpack.m(1e-11))
 
 
 def test_a_search_that_finds_nothing_says_what_its_finest_setting_reaches():
     with pytest.raises(BoundError, match=r"rounding cannot keep .* it reaches \d"):
-        mocpack.encode(CLIP, Rounding(), max_error=1e-9)
+        mocpack.encode(CLIP, Rounding(), max_error=mocpack.m(1e-9))
 
 
 def test_a_size_that_cannot_be_kept_is_a_bound_error():
     with pytest.raises(BoundError, match="cannot pack this clip into 200 B; it needs "):
         mocpack.encode(CLIP, Rounding(), size=200)
+
+
+def test_sizes_that_round_alike_are_told_apart():
+    limit = len(mocpack.encode(CLIP, "lossless")) - 10
+    with pytest.raises(BoundError, match=f"into {limit} B; it needs {limit + 10} B"):
+        mocpack.encode(CLIP, "lossless", size=limit)
+
+
+def test_effort_counts_without_a_target_too():
+    fast, default = (mocpack.encode(CLIP, effort=effort) for effort in ("fast", "default"))
+    assert len(default) < len(fast)
+    assert mocpack.encode(CLIP, "keysine:max_error=1mm", effort="fast") == fast
+
+
+@pytest.mark.parametrize("target", [{}, {"max_error": "1mm"}], ids=["none", "a bound"])
+def test_the_effort_of_a_spec_counts_where_no_other_is_given(target):
+    asked = mocpack.encode(CLIP, "keysine:effort=fast", **target)
+    assert asked == mocpack.encode(CLIP, "keysine", effort="fast", **target)
+    assert len(mocpack.encode(CLIP, "keysine:effort=fast", effort="default", **target)) < len(asked)
+
+
+def test_files_do_not_say_how_hard_was_searched():
+    assert unpack(mocpack.encode(CLIP, effort="fast")).params == {}
+
+
+def test_what_was_measured_comes_with_the_file():
+    made = rate.attempt(CLIP, Rounding(0.02))
+    # the file rounds errors up to what few bytes can say
+    assert made.errors.max <= unpack(made.data).errors.max <= 1.01 * made.errors.max
+    assert made.codec == Rounding(0.02)
+    assert made.payload_size == len(unpack(made.data).payload)
 
 
 def test_two_targets_are_refused():
@@ -112,3 +145,50 @@ def test_vertex_animations_are_measured_at_their_vertices():
     errors = rate.measure(clip, moved)
     assert errors.max == pytest.approx(0.003)
     assert errors.mean == pytest.approx(0.003)
+
+
+def test_errors_of_a_long_clip_are_those_of_its_windows_together(monkeypatch):
+    clip = walk(1.0)
+    data = mocpack.encode(clip, "keysine", max_error="5mm", effort="fast")
+    decoded = mocpack.decode(data)
+    whole, moving = rate.measure(clip, decoded), rate.moving_channels(clip)
+    monkeypatch.setattr(rate, "WINDOW", 7)
+    assert rate.measure(clip, decoded) == whole
+    assert rate.moving_channels(clip) == moving
+
+
+def test_a_channel_that_moves_between_windows_is_counted(monkeypatch):
+    clip = still(8)
+    places = clip.translations.copy()
+    places[4:, 0, 1] += 1.0
+    stepped = Clip(clip.header, clip.rotations, places)
+    monkeypatch.setattr(rate, "WINDOW", 4)
+    assert rate.moving_channels(stepped) == 1
+
+
+LONG = """
+import resource, sys
+import numpy as np
+import mocpack
+from dataclasses import replace
+from mocpack.clip import Clip
+from mocpack.testing import walk
+
+def peak():
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+part = walk(5.0)
+mocpack.encode(part, max_error="1mm", effort="fast")
+before = peak()
+turns, places = (np.concatenate([a] * 160) for a in (part.rotations, part.translations))
+clip = Clip.adopt(replace(part.header, frame_count=len(turns)), turns, places)
+mocpack.encode(clip, max_error="1mm", effort="fast")
+print((peak() - before) / (turns.nbytes + places.nbytes))
+"""
+
+
+def test_a_long_clip_is_encoded_fast_within_three_times_its_arrays():
+    found = subprocess.run(
+        [sys.executable, "-c", LONG], capture_output=True, text=True, check=True, timeout=300
+    )
+    assert float(found.stdout) <= 3

@@ -36,6 +36,7 @@ export function framesMotion(head: Head, fetchBlock: Fetch): Motion {
     frameCount: head.frameCount,
     frameTime: head.frameTime,
     codec: head.codec,
+    parameters: {},
     bytes: head.bytes,
     declaredError: head.declaredError,
     measured: head.measured,

@@ -17,6 +17,7 @@ const BECAUSE: Record<MocpackError["kind"], string> = {
   truncated: "ends too early; it was cut on its way",
   corrupt: "is damaged",
   unsupported: "cannot be played by the page itself",
+  memory: "takes too much memory",
   network: "cannot be fetched",
 };
 

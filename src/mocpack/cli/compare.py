@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
+from mocpack.cli.terminal import complain, print_json
 from mocpack.errors import FormatError
 from mocpack.metrics import compare
 from mocpack.units import format_length
-
-SLACK = 1e-6  # metres that a decoder's arithmetic may differ from the encoder's
 
 
 def run(
@@ -25,34 +22,43 @@ def run(
         str | None, typer.Option(help="Only these frames of the original, like 1:.")
     ] = None,
     skeleton: options.SkeletonFile = None,
+    memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     as_json: options.Json = False,
 ) -> int:
     """Print every metric, the worst joints and frames; exit 1 if a file breaks its own bound."""
-    before = files.read_clip(original, unit=unit, frames=frames, skeleton=skeleton)
-    after = files.read_clip(packed, unit=unit, skeleton=skeleton)
+    limit = memory_limit
+    before = files.read_clip(
+        original, unit=unit, frames=frames, skeleton=skeleton, memory_limit=limit
+    )
+    data = files.read_input(packed)
+    after = files.clip_of(data, packed, unit=unit, skeleton=skeleton, memory_limit=limit)
     comparison = compare(before, after)
-    found = comparison.to_dict()
+    declared = _declared(data)
+    broken = (
+        None
+        if declared is None or comparison.keeps(declared)
+        else _broken(packed, declared, (comparison["max_error_mm"] or 0.0) / 1000)
+    )
     if as_json:
-        files.stdout().print(json.dumps(found, indent=1))
+        pair = {"ok": broken is None, "error": broken, "original": original, "input": packed}
+        bound = {"declared_mm": None if declared is None else 1000 * declared}
+        print_json([pair | bound | comparison.to_dict()])
     else:
-        files.stdout().print(str(comparison), markup=False)
-    declared = _declared(packed)
-    largest = (found["max_error_mm"] or 0.0) / 1000
-    if declared is not None and largest > declared + SLACK:
-        files.stderr().print(
-            f"mocpack: {packed} declares {format_length(declared)}, "
-            f"but is {format_length(largest)} off"
-        )
+        files.stdout().print(f"{comparison.verdict(declared)}\n\n{comparison.table()}")
+    if broken is not None:
+        complain(broken)
         return 1
     return 0
 
 
-def _declared(path: str) -> float | None:
+def _broken(path: str, declared: float, largest: float) -> str:
+    return f"{path} declares {format_length(declared)}, but is {format_length(largest)} off"
+
+
+def _declared(data: bytes) -> float | None:
     """Return the bound that a .mocp file declares; other files declare none."""
-    if not Path(path).is_file():
-        return None
     try:
-        with _api.open(path) as motion:
+        with _api.Motion(data) as motion:
             return motion.errors.declared
     except FormatError:
         return None

@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
-import io
-import json
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from mocpack import _api, rate
 from mocpack.cli import files, options
-from mocpack.codec import SupportsBound, SupportsQuality
+from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_batch
+from mocpack.cli.inputs import find_sources, make_folders, motion_files, outputs_for
+from mocpack.cli.terminal import print_json
+from mocpack.codec import Codec, SupportsBound
 from mocpack.errors import MocpackError, UsageError
+from mocpack.presets import check_preset, describe_presets
 from mocpack.registry import DEFAULT_CODEC, parse_codec
 from mocpack.units import format_length, format_size
-
-DEFAULT_BOUND = "1mm"
 
 Target = dict[str, Any]
 
 
 def run(
-    inputs: Annotated[list[str], typer.Argument(help="Motion files; - reads standard input.")],
+    inputs: Annotated[
+        list[str],
+        typer.Argument(help="Motion files, folders of them, patterns; - reads standard input."),
+    ],
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="File, folder, or - for a pipe.")
     ] = None,
     codec: Annotated[
-        str, typer.Option(help="Codec and parameters, like wavelet:ratio=20.")
+        str,
+        typer.Option(
+            help="Codec and parameters, like wavelet:ratio=20.",
+            autocompletion=options.complete_codec,
+        ),
     ] = DEFAULT_CODEC,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Largest error by purpose: {describe_presets()}.",
+            autocompletion=options.complete_preset,
+        ),
+    ] = None,
     max_error: Annotated[
-        str | None, typer.Option(help="Largest error anywhere, like 1mm (the default).")
+        str | None,
+        typer.Option(help="Largest error anywhere, like 1mm, which keysine keeps by default."),
     ] = None,
     mean_error: Annotated[str | None, typer.Option(help="Mean error, like 2mm.")] = None,
     ratio: Annotated[
@@ -38,82 +54,119 @@ def run(
     ] = None,
     size: Annotated[str | None, typer.Option(help="Size of the file, like 20kB.")] = None,
     lossless: Annotated[bool, typer.Option("--lossless", help="Every number comes back.")] = False,
-    effort: Annotated[str, typer.Option(help="fast, default or best.")] = "default",
+    effort: options.OwnEffort = None,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
     jobs: options.Workers = 1,
+    resume: options.Resume = False,
+    dry_run: options.DryRun = False,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
     """Pack motion files; prints ratio, errors and bits a frame."""
-    spec, target = _request(codec, max_error, mean_error, ratio, size, lossless)
-    target["effort"] = effort
-    outputs = files.outputs_for(inputs, output, ".mocp")
+    spec, target = _request(codec, preset, max_error, mean_error, ratio, size, lossless)
+    if effort is not None:
+        target["effort"] = effort
+    sources = find_sources(inputs, motion_files())
+    outputs = outputs_for(sources, output, ".mocp")
+    settings = {"spec": spec, "target": target, "unit": unit, "frames": frames}
     work = [
-        (source, goal, spec, target, {"unit": unit, "frames": frames, "skeleton": skeleton}, force)
-        for source, goal in zip(inputs, outputs, strict=True)
+        Job(source.path, (goal,), settings | {"skeleton": skeleton}, force)
+        for source, goal in zip(sources, outputs, strict=True)
     ]
-    outcomes = files.run_many(_compress, work, workers=jobs, title="compressing")
-    rows = [o.result for o in outcomes if o.result]
+    if dry_run:
+        outcomes = rehearse(work)
+    else:
+        make_folders(output, outputs)
+        outcomes = run_batch(_compress, work, workers=jobs, title="compressing", resume=resume)
+    rows = [job_row(*one) for one in zip(work, outcomes, strict=True)]
     # a pipe carries the file; what is for people goes to the other one
-    console = files.stderr() if files.PIPE in outputs else files.stdout()
+    piped = files.PIPE in outputs
+    console = files.stderr() if piped else files.stdout()
     if as_json:
-        console.print(json.dumps(rows if len(inputs) > 1 else (rows or [None])[0], indent=1))
-    elif rows:
+        print_json(rows, to_stderr=piped)
+    elif dry_run:
+        console.print(plan_table(rows))
+    elif len(rows) > 1 or rows[0]["ok"]:
         console.print(_table(rows))
-    return files.report_complaints(outcomes)
+    return report(work, outcomes)
 
 
 def _request(
     codec: str,
+    preset: str | None,
     max_error: str | None,
     mean_error: str | None,
     ratio: float | None,
     size: str | None,
     lossless: bool,
 ) -> tuple[str, Target]:
-    """Settle codec and target: at most one target, 1 mm where none is named."""
-    given = {"max_error": max_error, "mean_error": mean_error, "ratio": ratio, "size": size}
+    """Settle codec and target: at most one target; without one, the codec's own parameters."""
+    given = {
+        "preset": preset,
+        "max_error": max_error,
+        "mean_error": mean_error,
+        "ratio": ratio,
+        "size": size,
+    }
     target: Target = {name: value for name, value in given.items() if value is not None}
+    if preset is not None:
+        check_preset(preset)
     if len(target) + lossless > 1:
         names = [f"--{n.replace('_', '-')}" for n in target] + ["--lossless"] * lossless
         raise UsageError(f"give one target, not {' and '.join(names)}")
+    # once, in place of a complaint from every file
+    _api.parse_target(**{name: value for name, value in target.items() if name != "preset"})
     if lossless:
         return "lossless", {}
-    chosen = parse_codec(codec)
-    adjustable = isinstance(chosen, SupportsBound | SupportsQuality)
-    if not target and adjustable and ":" not in codec:
-        target = {"max_error": DEFAULT_BOUND}
+    parse_codec(codec)  # complain before the first file is read
     return codec, target
 
 
 def _compress(
-    source: str, goal: str, spec: str, target: Target, reading: dict[str, Any], force: bool
+    source: str, goal: str, *, force: bool, spec: str, target: Target, **reading: Any
 ) -> dict[str, Any]:
+    """Pack one file and return its figures."""
     files.check_free(goal, force=force)
     clip = files.read_clip(source, **reading)
     try:
-        data = _api.encode(clip, spec, **target)
+        made = _api.encode_measured(clip, spec, **target)
     except MocpackError as error:
         raise type(error)(f"{source}: {error}") from error
+    data, errors = made.data, made.errors
     files.write_output(data, goal, force=force)
-    with _api.Motion(io.BytesIO(data), len(data)) as motion:
-        errors, used = motion.errors, motion.codec.codec_id
     raw = rate.raw_size(clip)
     return {
-        "input": source,
-        "output": goal,
-        "codec": used,
+        "codec": made.codec.codec_id,
+        "target": _target_text(made.codec, target, errors.declared),
         "frames": clip.frame_count,
         "unit_guessed": clip.metadata.get("unit_guessed"),
         "moving_channels": rate.moving_channels(clip),
         "bytes": len(data),
         "ratio": raw / len(data),
         "bits_per_frame": 8 * len(data) / clip.frame_count,
+        "preset": target.get("preset"),
+        "bound_mm": _mm(errors.declared),
         "max_error_mm": _mm(errors.max),
         "mean_error_mm": _mm(errors.mean),
     }
+
+
+def _target_text(codec: Codec, target: Target, declared: float | None) -> str:
+    """Say what was aimed at: the target, or what the codec has by itself where none was given."""
+    if "preset" in target:
+        bound = format_length(declared or 0.0)
+        return f"preset {target['preset']}, within {bound}, by {codec.codec_id}"
+    given = [f"{name} {value}" for name, value in target.items() if name != "effort"]
+    if given:
+        return f"{given[0]}, by {codec.codec_id}"
+    if isinstance(codec, SupportsBound) and codec.promised is not None:
+        return (
+            f"none given: {codec.codec_id} keeps its own max_error, {format_length(codec.promised)}"
+        )
+    own = ", ".join(f"{name}={value}" for name, value in codec.params().items())
+    return f"none given: {codec.codec_id} runs with its own parameters" + (own and f" ({own})")
 
 
 def _mm(metres: float | None) -> float | None:
@@ -122,22 +175,31 @@ def _mm(metres: float | None) -> float | None:
 
 def _table(rows: list[dict[str, Any]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("file")
+    table.add_column("file", overflow="fold")
     for title in ("frames", "channels", "size", "ratio", "bits/frame", "largest", "mean"):
         table.add_column(title, justify="right")
+    plain = all(row["fate"] == "done" for row in rows)
+    if not plain:
+        table.add_column("fate")
     for row in rows:
-        table.add_row(
-            row["output"],
-            str(row["frames"]),
-            str(row["moving_channels"]),
-            format_size(row["bytes"]),
-            f"{row['ratio']:.1f}",
-            f"{row['bits_per_frame']:.1f}",
-            format_length(row["max_error_mm"] / 1000),
-            format_length(row["mean_error_mm"] / 1000),
-        )
-    guesses = sorted({r["unit_guessed"] for r in rows if r["unit_guessed"]})
+        figures = _figures(row) if row["ok"] else ["-"] * 7
+        table.add_row(row["output"], *figures, *([] if plain else [row["fate"]]))
+    notes = [f"target: {text}" for text in sorted({row["target"] for row in rows if row["ok"]})]
+    guesses = sorted({r["unit_guessed"] for r in rows if r.get("unit_guessed")})
     if guesses:
-        table.caption = f"unit guessed: {', '.join(guesses)} (--unit overrides it)"
-        table.caption_justify = "left"
+        notes.append(f"unit guessed: {', '.join(guesses)} (--unit overrides it)")
+    table.caption = escape("\n".join(notes))
+    table.caption_justify = "left"
     return table
+
+
+def _figures(row: dict[str, Any]) -> list[str]:
+    return [
+        str(row["frames"]),
+        str(row["moving_channels"]),
+        format_size(row["bytes"]),
+        f"{row['ratio']:.1f}",
+        f"{row['bits_per_frame']:.1f}",
+        format_length(row["max_error_mm"] / 1000),
+        format_length(row["mean_error_mm"] / 1000),
+    ]

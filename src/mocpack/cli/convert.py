@@ -18,12 +18,15 @@ def run(
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
+    memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     force: options.Force = False,
 ) -> int:
     """Read a motion file of one kind and write it as another."""
     for path in files_to_write(goal):
         files.check_free(str(path), force=force)
-    clip = files.read_clip(source, unit=unit, frames=frames, skeleton=skeleton)
+    clip = files.read_clip(
+        source, unit=unit, frames=frames, skeleton=skeleton, memory_limit=memory_limit
+    )
     if Path(goal).suffix == ".mocp":
         files.write_output(_api.encode(clip), goal, force=force)
     else:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
-from mocpack.errors import FormatError, UsageError
+from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_batch, table_of_fates
+from mocpack.cli.inputs import PACKED, find_sources, make_folders, outputs_for
+from mocpack.cli.terminal import print_json
+from mocpack.errors import FormatError, MemoryLimitError, UsageError
 from mocpack.io import extensions, files_to_write, write_bytes
 
 
 def run(
-    inputs: Annotated[list[str], typer.Argument(help=".mocp files; - reads standard input.")],
+    inputs: Annotated[
+        list[str],
+        typer.Argument(help=".mocp files, folders of them, patterns; - reads standard input."),
+    ],
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="File, folder, or - for a pipe.")
     ] = None,
@@ -22,15 +28,35 @@ def run(
     partial: Annotated[
         bool, typer.Option("--partial", help="Take what is whole of a file that was cut.")
     ] = False,
+    memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     jobs: options.Workers = 1,
+    resume: options.Resume = False,
+    dry_run: options.DryRun = False,
     force: options.Force = False,
+    as_json: options.Json = False,
 ) -> int:
     """Unpack .mocp files to any format that can be written, by extension."""
     suffix = _suffix(output, to)
-    outputs = files.outputs_for(inputs, output, suffix)
-    work = [(i, o, suffix, partial, force) for i, o in zip(inputs, outputs, strict=True)]
-    outcomes = files.run_many(_decompress, work, workers=jobs, title="unpacking")
-    return files.report_complaints(outcomes)
+    sources = find_sources(inputs, PACKED)
+    outputs = outputs_for(sources, output, suffix)
+    reading = {"partial": partial, "memory_limit": memory_limit}
+    work = [
+        Job(source.path, _written(goal, suffix), {"suffix": suffix, "reading": reading}, force)
+        for source, goal in zip(sources, outputs, strict=True)
+    ]
+    if dry_run:
+        outcomes = rehearse(work)
+    else:
+        make_folders(output, outputs)
+        outcomes = run_batch(_decompress, work, workers=jobs, title="unpacking", resume=resume)
+    rows = [job_row(*one) for one in zip(work, outcomes, strict=True)]
+    if as_json:
+        print_json(rows, to_stderr=files.PIPE in outputs)
+    elif dry_run:
+        files.stdout().print(plan_table(rows))
+    elif len(work) > 1 and any(outcome.fate == "not done" for outcome in outcomes):
+        files.stdout().print(table_of_fates(work, outcomes))
+    return report(work, outcomes)
 
 
 def _suffix(output: str | None, to: str | None) -> str:
@@ -41,17 +67,26 @@ def _suffix(output: str | None, to: str | None) -> str:
     return ".bvh"
 
 
-def _decompress(source: str, goal: str, suffix: str, partial: bool, force: bool) -> None:
+def _written(goal: str, suffix: str) -> tuple[str, ...]:
+    """Return the files that are written for one goal, itself last."""
+    if goal == files.PIPE or Path(goal).suffix != suffix:
+        return (goal,)
+    return tuple(map(str, files_to_write(goal)))
+
+
+def _decompress(
+    source: str, goal: str, *, force: bool, suffix: str, reading: dict[str, Any]
+) -> None:
+    """Unpack one file."""
     if suffix.lower() not in extensions(writable=True):
         raise UsageError(
             f"cannot write {suffix!r} files; mocpack writes: {', '.join(extensions(writable=True))}"
         )
-    if goal != files.PIPE:
-        for path in files_to_write(goal):
-            files.check_free(str(path), force=force)
+    for path in _written(goal, suffix):
+        files.check_free(path, force=force)
     try:
-        clip = _api.decode(files.read_input(source), partial=partial)
-    except FormatError as error:
+        clip = _api.decode(files.read_input(source), **reading)
+    except (FormatError, MemoryLimitError) as error:
         raise type(error)(f"{source}: {error}") from error
     if goal == files.PIPE or Path(goal).suffix != suffix:
         files.write_output(write_bytes(clip, suffix), goal, force=force)

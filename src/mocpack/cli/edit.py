@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +10,7 @@ import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
+from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyHeader, ClipHeader
 from mocpack.container import unpack
 from mocpack.editing import FALLOFF, LIKENESS, Edit, EditableSpline, Handle, open_spline
@@ -65,9 +65,11 @@ def run(
         files.write_output(data, output, force=force)
     else:
         _api.write(_api.decode(data), output)
+    if as_json:
+        print_json([_facts(edit, handles, len(data))], to_stderr=output == files.PIPE)
+        return 0
     console = files.stderr() if output == files.PIPE else files.stdout()
-    text = json.dumps(_facts(edit, handles, len(data))) if as_json else _said(edit, handles)
-    console.print(text, markup=False)
+    console.print(_said(edit, handles), markup=False)
     return 0
 
 
@@ -80,11 +82,7 @@ def _open(source: str, unit: str | None, skeleton: str | None) -> EditableSpline
         ours = False
     if ours:
         return open_spline(data)
-    clip = (
-        files.read_clip(source, unit=unit, skeleton=skeleton)
-        if source != files.PIPE
-        else _api.read_data(data, name="standard input", unit=unit, skeleton=skeleton)
-    )
+    clip = files.clip_of(data, source, unit=unit, skeleton=skeleton)
     return open_spline(_api.encode(clip, FINE))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 from typing import Annotated, Any
 
 import typer
@@ -11,48 +9,73 @@ from rich.table import Table
 
 from mocpack import _api
 from mocpack.cli import files, options
+from mocpack.cli.batch import ask_each
+from mocpack.cli.inputs import PACKED, find_sources
+from mocpack.cli.terminal import print_json
 from mocpack.clip import ClipHeader
-from mocpack.codec import Layout
+from mocpack.codec import PayloadLayout, SupportsPartial
 from mocpack.container import FORMAT_VERSION
 from mocpack.errors import FormatError, TruncatedError
 from mocpack.units import format_length, format_size
 
 
 def run(
-    path: Annotated[str, typer.Argument(help=".mocp file; - reads standard input.")],
+    paths: Annotated[
+        list[str],
+        typer.Argument(help=".mocp files, folders of them, patterns; - reads standard input."),
+    ],
     as_json: options.Json = False,
 ) -> int:
     """Show skeleton, frames, codec, bytes by part, declared and measured error."""
+    found = [source.path for source in find_sources(paths, PACKED)]
+    rows, code = ask_each(_facts, found)
+    if as_json:
+        print_json(rows)
+        return code
+    for row in rows:
+        if row["ok"]:
+            files.stdout().print(_table(row))
+    return code
+
+
+def _facts(path: str) -> dict[str, Any]:
     data = files.read_input(path)
     try:
-        with _api.Motion(io.BytesIO(data), len(data), partial=True) as motion:
-            facts = _facts(motion)
-            names = getattr(motion.header, "skeleton", None)
+        return _facts_of_cut(data) or _facts_of_whole(data)
     except FormatError as error:
         raise type(error)(f"{path}: {error}") from error
-    if as_json:
-        files.stdout().print(json.dumps(facts, indent=1))
-    else:
-        files.stdout().print(_table(path, facts, names))
-    return 0
 
 
-def _facts(motion: _api.Motion) -> dict[str, Any]:
+def _facts_of_whole(data: bytes) -> dict[str, Any]:
+    with _api.Motion(data) as motion:
+        return _facts_of(motion)
+
+
+def _facts_of_cut(data: bytes) -> dict[str, Any] | None:
+    """Return the facts of a file that was cut and can be played in part, else None."""
+    with _api.Motion(data, partial=True) as motion:
+        if motion.cut and isinstance(motion.codec, SupportsPartial):
+            return _facts_of(motion)
+    return None
+
+
+def _facts_of(motion: _api.Motion) -> dict[str, Any]:
     header, sizes, errors = motion.header, motion.sizes, motion.errors
     try:
         layout = motion.layout()
     except TruncatedError:
         if not motion.cut:
             raise
-        layout = Layout()  # the cut is before what says how the rest is divided
+        layout = PayloadLayout()  # the cut is before what says how the rest is divided
     return {
         "format_version": FORMAT_VERSION,
         "codec": motion.codec.codec_id,
         "bitstream_version": motion.bitstream_version,
-        "params": motion.codec.params(),
+        "params": motion.params,
         "frames": header.frame_count,
         "frame_rate": header.frame_rate,
         "joints": len(header.skeleton) if isinstance(header, ClipHeader) else None,
+        "root": header.skeleton.names[0] if isinstance(header, ClipHeader) else None,
         "vertices": None if isinstance(header, ClipHeader) else header.vertex_count,
         "unit": header.unit if isinstance(header, ClipHeader) else None,
         "bytes": {
@@ -74,7 +97,7 @@ def _facts(motion: _api.Motion) -> dict[str, Any]:
     }
 
 
-def _cut(motion: _api.Motion, layout: Layout) -> dict[str, Any]:
+def _cut(motion: _api.Motion, layout: PayloadLayout) -> dict[str, Any]:
     """Return what a file that was cut still has: bytes, and layers with what they leave."""
     whole = [
         e
@@ -93,16 +116,18 @@ def _mm(metres: float | None) -> float | None:
     return None if metres is None else 1000 * metres
 
 
-def _table(path: str, facts: dict[str, Any], skeleton: Any) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False, title=path, title_justify="left")
+def _table(facts: dict[str, Any]) -> Table:
+    table = Table(
+        box=None, show_header=False, pad_edge=False, title=facts["input"], title_justify="left"
+    )
     table.add_column(style="bold")
     table.add_column()
     seconds = facts["frames"] / facts["frame_rate"]
     table.add_row(
         "motion", f"{facts['frames']} frames at {facts['frame_rate']:.6g} a second, {seconds:.2f} s"
     )
-    if skeleton is not None:
-        table.add_row("skeleton", f"{facts['joints']} joints from {skeleton.names[0]!r}")
+    if facts["joints"] is not None:
+        table.add_row("skeleton", f"{facts['joints']} joints from {facts['root']!r}")
         table.add_row("unit", format_length(facts["unit"]))
     else:
         table.add_row("mesh", f"{facts['vertices']} vertices")

@@ -6,8 +6,44 @@ from typing import Annotated
 
 import typer
 
+EFFORTS = ("fast", "default", "best")
+
+
+def complete_codec(incomplete: str) -> list[str]:
+    """Return the codecs that a shell may offer."""
+    from mocpack.registry import codec_ids
+
+    return [name for name in codec_ids() if name.startswith(incomplete)]
+
+
+def complete_preset(incomplete: str) -> list[str]:
+    """Return the presets that a shell may offer."""
+    from mocpack.presets import PRESETS
+
+    return [name for name in PRESETS if name.startswith(incomplete)]
+
+
+def complete_effort(incomplete: str) -> list[str]:
+    """Return the efforts that a shell may offer."""
+    return [name for name in EFFORTS if name.startswith(incomplete)]
+
+
+Effort = Annotated[str, typer.Option(help="fast, default or best.", autocompletion=complete_effort)]
+OwnEffort = Annotated[
+    str | None,
+    typer.Option(
+        "--effort",
+        help="fast, default or best; else the codec's own.",
+        autocompletion=complete_effort,
+    ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be made of what, and make nothing.")
+]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that exist.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print a JSON list, with ok and error for each.")
+]
 Unit = Annotated[
     str | None,
     typer.Option(help="One unit of a file that does not say: m, cm, mm, inch, or like 5.644cm."),
@@ -18,6 +54,18 @@ Frames = Annotated[
 SkeletonFile = Annotated[
     str | None, typer.Option("--skeleton", help="The .asf of an .amc, where it is not beside it.")
 ]
+MemoryLimit = Annotated[
+    str,
+    typer.Option(help="The most memory that a .mocp file may take, like 4GB; none for no limit."),
+]
+DEFAULT_MEMORY_LIMIT = "1GB"
 Workers = Annotated[
     int, typer.Option("--jobs", "-j", help="Files at a time; 0 for as many as there are cores.")
+]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on with a batch that was stopped: only what is missing, changed or damaged.",
+    ),
 ]

@@ -28,6 +28,8 @@ class Raw(Codec):
 
     codec_id = "raw"
     bitstream_version = 1
+    decoder_params = ()
+    decode_memory = 4.0
     kinds = ("skeleton", "vertices")
 
     def encode(self, clip: AnyClip) -> bytes:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import json
 import zlib
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import Any
 
 from mocpack.clip import AnyHeader, ClipHeader, VertexHeader
 from mocpack.coding.fields import MAX_VARINT_BYTES, FieldReader, FieldWriter, deflate, inflate
 from mocpack.container.head import Errors, Head, pack_head, unpack_head
 from mocpack.container.mesh import pack_mesh, unpack_mesh
 from mocpack.container.skel import pack_skeleton, unpack_skeleton
+from mocpack.container.source import BytesSource, Source
 from mocpack.errors import (
     CorruptionError,
+    FormatError,
     InvalidClipError,
     TruncatedError,
     UnsupportedVersionError,
@@ -40,6 +41,8 @@ class Packed:
     params: dict[str, Any]
     payload: bytes
     errors: Errors = field(default_factory=Errors)
+    needed: frozenset[str] = frozenset()
+    """Parameters without which the payload cannot be decoded."""
 
 
 def pack(packed: Packed) -> bytes:
@@ -53,6 +56,7 @@ def pack(packed: Packed) -> bytes:
         packed.bitstream_version,
         packed.params,
         packed.errors,
+        packed.needed,
     )
     parts = [MAGIC + bytes([FORMAT_VERSION]), _chunk(b"HEAD", pack_head(head))]
     if isinstance(header, ClipHeader):
@@ -75,7 +79,7 @@ def unpack(data: bytes, *, partial: bool = False) -> Packed:
 
     With `partial`, a file cut inside its DATA chunk gives the payload bytes that there are.
     """
-    reader = Reader(io.BytesIO(data), len(data), partial=partial)
+    reader = Reader(BytesSource(data), partial=partial)
     return Packed(
         reader.header,
         reader.codec_id,
@@ -83,6 +87,7 @@ def unpack(data: bytes, *, partial: bool = False) -> Packed:
         reader.params,
         reader.payload(),
         reader.errors,
+        reader.needed,
     )
 
 
@@ -100,9 +105,9 @@ class Reader:
         Bytes that its DATA chunk lacks.
     """
 
-    def __init__(self, file: BinaryIO, size: int, *, partial: bool = False) -> None:
-        self._file = file
-        self._size = size
+    def __init__(self, source: Source, *, partial: bool = False) -> None:
+        self._read = source.read
+        self._size = size = source.size
         self._partial = partial
         self.sizes = {"file": size, "head": 0, "skeleton": 0, "metadata": 0, "fill": 0}
         bodies = self._scan()
@@ -110,6 +115,7 @@ class Reader:
         self.codec_id = head.codec_id
         self.bitstream_version = head.bitstream_version
         self.params = head.params
+        self.needed = head.needed
         self.errors = head.errors
         self.header = _header(head, bodies)
         if size + self.missing < _bytes_needed(self.header):
@@ -136,14 +142,10 @@ class Reader:
         """Read every chunk but the payload; remember where that one lies."""
         start = self._read(0, min(self._size, 5))
         if start[:4] != MAGIC[: len(start)]:
-            raise CorruptionError("not a .mocp file")
+            raise FormatError("not a .mocp file")
         if len(start) < 5:
             raise TruncatedError("file ends inside its first five bytes")
-        if not 1 <= start[4] <= FORMAT_VERSION:
-            raise UnsupportedVersionError(
-                f"format version {start[4]} is not among 1..{FORMAT_VERSION}; "
-                "a newer mocpack reads it"
-            )
+        check_version("format", start[4], FORMAT_VERSION)
         bodies: dict[str, bytes] = {}
         at, self._payload_at, self.cut, self.missing = 5, -1, False, 0
         while at < self._size:
@@ -183,12 +185,15 @@ class Reader:
             raise UnsupportedVersionError(f"file needs chunk {tag!r}, which a newer mocpack reads")
         return body_at + length
 
-    def _read(self, at: int, size: int) -> bytes:
-        self._file.seek(at)
-        data = self._file.read(size)
-        if len(data) < size:
-            raise TruncatedError(f"file ends {size - len(data)} bytes too early")
-        return data
+
+def check_version(what: str, found: int, newest: int) -> None:
+    """Complain about a version that is not read here; they count from 1."""
+    if found < 1:
+        raise CorruptionError(f"{what} version {found}: versions count from 1")
+    if found > newest:
+        raise UnsupportedVersionError(
+            f"{what} version {found} is newer than {newest}; a newer mocpack reads it"
+        )
 
 
 def _header(head: Head, bodies: dict[str, bytes]) -> AnyHeader:

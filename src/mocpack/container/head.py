@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mocpack.coding.fields import FieldReader, FieldWriter
-from mocpack.errors import CorruptionError
+from mocpack.errors import CorruptionError, UnsupportedVersionError
 
 KINDS = ("skeleton", "vertices")
-HAS_DECLARED, HAS_MEASURED = 1, 2
+HAS_DECLARED, HAS_MEASURED, HAS_NEEDED = 1, 2, 4
 MAX_PARAMS = 65_536
 
 
@@ -44,6 +44,8 @@ class Head:
     bitstream_version: int
     params: dict[str, Any]
     errors: Errors
+    needed: frozenset[str] = frozenset()
+    """Parameters without which the payload cannot be decoded."""
 
 
 def pack_head(head: Head) -> bytes:
@@ -53,9 +55,11 @@ def pack_head(head: Head) -> bytes:
     out.f64(head.frame_time)
     out.sized(head.codec_id.encode("ascii"))
     out.varint(head.bitstream_version)
-    text = json.dumps(head.params, separators=(",", ":"), sort_keys=True) if head.params else ""
-    out.sized(text.encode())
-    _pack_errors(out, head.errors)
+    needed = {k: v for k, v in head.params.items() if k in head.needed}
+    out.sized(_json({k: v for k, v in head.params.items() if k not in needed}))
+    _pack_errors(out, head.errors, HAS_NEEDED * bool(needed))
+    if needed:
+        out.sized(_json(needed))
     return out.bytes()
 
 
@@ -68,22 +72,48 @@ def unpack_head(body: bytes) -> Head:
     frame_time = read.f64()
     try:
         codec_id = read.sized(255).decode("ascii")
-        bitstream_version = read.varint(2**31)
-        text = read.sized(MAX_PARAMS)
+    except UnicodeDecodeError as error:
+        raise CorruptionError(f"HEAD chunk: {error}") from error
+    bitstream_version = read.varint(2**31)
+    params = _params(read)
+    flags = read.u8()
+    if flags > HAS_DECLARED + HAS_MEASURED + HAS_NEEDED:
+        raise UnsupportedVersionError(f"HEAD chunk: flags {flags}, which a newer mocpack reads")
+    errors = _unpack_errors(read, flags)
+    needed = _params(read) if flags & HAS_NEEDED else {}
+    read.end()
+    return Head(
+        KINDS[kind],
+        frame_count,
+        frame_time,
+        codec_id,
+        bitstream_version,
+        {**params, **needed},
+        errors,
+        frozenset(needed),
+    )
+
+
+def _json(params: dict[str, Any]) -> bytes:
+    return json.dumps(params, separators=(",", ":"), sort_keys=True).encode() if params else b""
+
+
+def _params(read: FieldReader) -> dict[str, Any]:
+    text = read.sized(MAX_PARAMS)
+    try:
         params = json.loads(text) if text else {}
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise CorruptionError(f"HEAD chunk: {error}") from error
     if not isinstance(params, dict):
         raise CorruptionError("HEAD chunk: parameters are not an object")
-    errors = _unpack_errors(read)
-    read.end()
-    return Head(KINDS[kind], frame_count, frame_time, codec_id, bitstream_version, params, errors)
+    return params
 
 
-def _pack_errors(out: FieldWriter, errors: Errors) -> None:
+def _pack_errors(out: FieldWriter, errors: Errors, flags: int) -> None:
     measured = (errors.max, errors.mean, errors.rms, errors.p99)
     out.u8(
-        HAS_DECLARED * (errors.declared is not None)
+        flags
+        + HAS_DECLARED * (errors.declared is not None)
         + HAS_MEASURED * all(e is not None for e in measured)
     )
     if errors.declared is not None:
@@ -93,10 +123,7 @@ def _pack_errors(out: FieldWriter, errors: Errors) -> None:
             out.u16(_to_log(error or 0.0))
 
 
-def _unpack_errors(read: FieldReader) -> Errors:
-    flags = read.u8()
-    if flags > HAS_DECLARED + HAS_MEASURED:
-        raise CorruptionError(f"HEAD chunk: unknown flags {flags}")
+def _unpack_errors(read: FieldReader, flags: int) -> Errors:
     declared = read.f32() if flags & HAS_DECLARED else None
     if declared is not None and not (math.isfinite(declared) and declared >= 0):
         raise CorruptionError("HEAD chunk: the declared error is not a length")

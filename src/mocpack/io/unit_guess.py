@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.skeleton import position_axes
+from mocpack.skeleton import longest_way, position_axes
 
 F64 = npt.NDArray[np.float64]
 
@@ -46,8 +46,9 @@ def guess_unit(tree: HasTree, first_frame: F64 | None = None) -> tuple[float, st
     first_frame : array, shape (C,), optional
         The first pose; joints with position channels are where it says, not at their offsets.
     """
-    reach = _reach(tree, first_frame)
-    if reach <= 0:
+    with np.errstate(over="ignore"):  # numbers that no body has are refused later, with a sentence
+        reach = _reach(tree, first_frame)
+    if not 0 < reach < np.inf:
         return 1.0, "m"
 
     def likelihood(name: str) -> float:
@@ -60,24 +61,14 @@ def guess_unit(tree: HasTree, first_frame: F64 | None = None) -> tuple[float, st
 
 def plausible(tree: HasTree, unit: float) -> bool:
     """Say whether a unit of this many metres makes a body of the size that bodies have."""
-    return SMALLEST <= _reach(tree, None) * unit <= LARGEST
+    with np.errstate(over="ignore"):
+        return SMALLEST <= _reach(tree, None) * unit <= LARGEST
 
 
 def _reach(tree: HasTree, first_frame: F64 | None) -> float:
-    """Return the longest way through the bones from one end of the skeleton to another.
-
-    It needs no knowledge of which way is up or of what the joints are called.
-    """
-    lengths = _bone_lengths(tree, first_frame)
-    depth = np.zeros(len(tree.parents))
-    for joint, offset in zip(tree.end_joints, tree.end_sites, strict=True):
-        depth[joint] = max(depth[joint], float(np.linalg.norm(offset)))
-    best = float(depth.max(initial=0.0))
-    for j in range(len(depth) - 1, 0, -1):
-        parent, through = tree.parents[j], depth[j] + lengths[j]
-        best = max(best, depth[parent] + through)
-        depth[parent] = max(depth[parent], through)
-    return best
+    """Return the longest way through the bones, in the file's units."""
+    ends = np.linalg.norm(np.array(tree.end_sites).reshape(-1, 3), axis=1)
+    return longest_way(tree.parents, _bone_lengths(tree, first_frame), tree.end_joints, ends)
 
 
 def _bone_lengths(tree: HasTree, first_frame: F64 | None) -> F64:

@@ -4,7 +4,7 @@ import pytest
 
 import mocpack
 from mocpack.bench import datasets
-from mocpack.bench.papers import beaudoin, chattopadhyay, li, mukai, vasa
+from mocpack.bench.papers import PAPERS, beaudoin, chattopadhyay, li, mukai, vasa
 from mocpack.bench.peers.acl import acl_rows
 from mocpack.errors import UsageError
 from mocpack.testing.motions import vertex_wave, walk
@@ -74,6 +74,12 @@ def test_an_installed_package_says_that_it_has_no_clips(monkeypatch, tmp_path):
         datasets.collection("cmu")
 
 
+def test_a_variable_that_names_no_folder_is_an_error_for_a_collection_too(monkeypatch, tmp_path):
+    monkeypatch.setenv("MOCPACK_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(UsageError, match="MOCPACK_DATA names no folder"):
+        datasets.collection("cmu")
+
+
 def test_some_clips_are_enough_and_none_is_an_error(tmp_path):
     assert [*datasets.find_clips_of(["cmu/15_04", "cmu/17_08"])] == ["cmu/17_08"]
     with pytest.raises(UsageError, match=r"none of these clips is here: .*15_04.*; .*17_08"):
@@ -98,18 +104,28 @@ def test_the_papers_find_their_clips_in_the_repository():
     assert datasets.find_clip(mukai.BOXING)
     assert datasets.find_clip(mukai.DANCING)
     for name in (*vasa.TABLE_2, *vasa.CORRELATED, *vasa.CHARTED):
-        assert (vasa._clip(None, name) is None) == (name == "15_04")
+        assert (datasets.find_clip(f"cmu/{name}") is None) == (name == "15_04")
+    assert vasa._clip(None, "15_04") is None
+    assert vasa._clip(None, "02_01").frame_count == 343
     motions = {m.name: m for m in li.MOTIONS}
     ballet = li.load(datasets.require_clip("cmu/05_02"), motions["ballet"])
     assert ballet.frame_rate == pytest.approx(24, abs=0.01)
     assert all(datasets.find_clip(motions[name].clip) for name in ("walk", "ballet", "throw"))
 
 
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.key)
+def test_a_paper_whose_clips_are_all_missing_is_an_error(tmp_path, paper):
+    with pytest.raises(UsageError, match=r"there is no (cmu|asfamc|mesh)/.*mocap\.cs\.cmu\.edu"):
+        paper.module().reproduce(tmp_path, tmp_path / "out")
+
+
 def test_frame_counts_are_the_papers():
-    for motion in chattopadhyay.MOTIONS:
-        assert datasets.load_clip(f"cmu/{motion.clip}").frame_count == motion.frames + 1
-    for name, frames in {"09_01": 148, "49_02": 2085, "14_02": 5423}.items():
-        assert beaudoin.load(None, name).frame_count == frames
+    counts = {motion.clip: motion.frames for motion in chattopadhyay.MOTIONS}
+    counts |= {"09_01": 148, "49_02": 2085, "14_02": 5423}
+    for name, frames in counts.items():
+        with mocpack.open(datasets.require_clip(f"cmu/{name}")) as motion:
+            assert motion.frame_count == frames + 1  # and the T-pose
+    assert beaudoin.load(None, "09_01").frame_count == 148
 
 
 def test_acls_figures_come_with_the_package():

@@ -1,5 +1,8 @@
 """Acclaim files: what they say is what the joints do, and what we write says the same."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -8,6 +11,7 @@ from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
 from mocpack.clip import Clip
 from mocpack.errors import FormatError, TruncatedError, UsageError
 from mocpack.io import amc, asf, read_bytes, table
+from mocpack.io.asf_fit import one_word
 from mocpack.testing.motions import hard_clips, walk
 
 ORIGINALS = CHECKOUT / "tests" / "originals"
@@ -441,3 +445,36 @@ def test_probe_tells_acclaim_files_apart():
     assert not asf.probe(AMC)
     assert not amc.probe(b"HIERARCHY\nROOT Hips")
     assert not asf.probe(b"HIERARCHY\nROOT Hips")
+
+
+BONES = 50_000
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_CPU, (40, 40))  # seconds of the processor, not of the clock
+import mocpack
+clip = mocpack.read(sys.argv[1])
+mocpack.write(clip, sys.argv[2])
+print(len(clip.skeleton))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits a process")
+def test_fifty_thousand_bones_are_read_and_written_in_time_that_grows_with_them(tmp_path):
+    head, _, _ = ASF.decode().partition(":bonedata")
+    bone = "begin\nid {0}\nname b{0}\ndirection 0 1 0\nlength 0.1\naxis 0 0 0 XYZ\ndof rx\nend\n"
+    bones = "".join(bone.format(i) for i in range(BONES))
+    # each carries two, at one place, so that the tree is wide and deep
+    tree = "".join(f"b{i} b{2 * i + 1} b{2 * i + 2}\n" for i in range(BONES // 2 - 1))
+    tree += f"b{BONES // 2 - 1} b{BONES - 1}\n"
+    text = f"{head}:bonedata\n{bones}:hierarchy\nbegin\nroot b0\n{tree}end\n"
+    (tmp_path / "many.asf").write_text(text)
+    call = [sys.executable, "-c", LIMITED, tmp_path / "many.asf", tmp_path / "out.amc"]
+    done = subprocess.run(call, capture_output=True, timeout=500)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, b"50001", b"")
+
+
+def test_a_thousand_names_that_become_one_word_are_numbered():
+    names = ("root", *(f"a{' ' * i}b" for i in range(1, 200)), "a_b_7")
+    words = one_word(names)
+    assert words[1:4] == ("a_b", "a_b_2", "a_b_3")
+    assert len(set(words)) == len(names)

@@ -141,7 +141,7 @@ mocpack_Status read_layer(const mocpack_KeysineHead& head, const Shape& shape, s
 	if (!body)
 		return MOCPACK_CORRUPT;
 	const Plan& plan = head.plan;
-	const uint8_t* from = head.shifts + (l - 1) * plan.track_count;
+	const uint8_t* from = l ? head.shifts + (l - 1) * plan.track_count : nullptr;
 	const uint8_t* to = l + 1 < head.layer_count ? head.shifts + l * plan.track_count : nullptr;
 	Reader reader = {RangeDecoder(body, size - 2)};
 	bool good = l ? Refinement<Reader>(reader, *symbols->models, plan)

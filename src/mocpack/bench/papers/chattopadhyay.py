@@ -146,7 +146,7 @@ def reproduce(data: Path | None, out: Path) -> None:
     tables.append([_decoder_row(source) for source in sources])
     for (name, heading), lines in zip(TABLES.items(), tables, strict=True):
         text = markdown_table(heading, lines) + "\n"
-        (out / f"paper-001-{name}.md").write_text(text)
+        (out / f"paper-001-{name}.md").write_text(text, encoding="utf-8")
         print(f"{name}\n\n{text}")
 
 
@@ -343,13 +343,7 @@ def _decoder_row(source: Source) -> list[str]:
 
 def _table_decoder_ns(codec: BapIndex, clip: Clip) -> float:
     payload = codec.encode(clip)
-    return (
-        1e9
-        * fastest(
-            lambda: codec.decode_columns(payload, clip.header), TIMINGS, clock=time.thread_time
-        )
-        / clip.frame_count
-    )
+    return _decoder_ns(lambda: codec.decode_columns(payload, clip.header), clip)
 
 
 def _arithmetic_decoder_ns(codec: Mpeg4Bap, clip: Clip) -> float:
@@ -358,11 +352,7 @@ def _arithmetic_decoder_ns(codec: Mpeg4Bap, clip: Clip) -> float:
     def read(at: int, size: int) -> bytes:
         return payload[at : at + size]
 
-    return (
-        1e9
-        * fastest(lambda: codec.decode_matrix(read, clip.header), TIMINGS, clock=time.thread_time)
-        / clip.frame_count
-    )
+    return _decoder_ns(lambda: codec.decode_matrix(read, clip.header), clip)
 
 
 def _decoder_ns(decode: Callable[[], object], clip: Clip) -> float:

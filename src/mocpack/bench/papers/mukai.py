@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.figure import Figure
 
 from mocpack import _api
 from mocpack.bench.datasets import describe_missing, find_clips_of
 from mocpack.bench.papers.verdicts import verdict
+from mocpack.bench.report.figures import new_figure
 from mocpack.bench.report.markdown import markdown_table
 from mocpack.bench.runner.timing import seconds_of
 from mocpack.clip import AnyClip, Clip, VertexClip
@@ -97,7 +97,7 @@ def reproduce(data: Path | None, out: Path) -> None:
     parts += [f"Left out: {describe_missing(name)}." for name in names if name not in found]
     text = "\n\n".join(parts)
     print(text)
-    (out / "paper_002.md").write_text(text + "\n")
+    (out / "paper_002.md").write_text(text + "\n", encoding="utf-8")
 
 
 def shares_table() -> str:
@@ -125,7 +125,7 @@ def shares_table() -> str:
 def functions_table(out: Path) -> str:
     """Fit the four test functions, 100 candidates a generation, and draw figure 2."""
     rows = []
-    figure = Figure(figsize=(10, 7), layout="constrained")
+    figure = new_figure(10, 7)
     for place, (name, (values, inner)) in enumerate(FUNCTIONS.items()):
         points = values[:, np.newaxis].copy()
         found = {m: _fitted(points, inner + 4, m) for m in ("uniform", "cma", "fast")}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,7 +21,6 @@ from mocpack.container import unpack
 from mocpack.errors import MocpackError, UsageError
 from mocpack.kinematics import end_positions
 from mocpack.metrics import compare
-from mocpack.registry import build_codec
 
 F64 = npt.NDArray[np.float64]
 T = TypeVar("T")
@@ -88,10 +86,10 @@ def measure_row(
 def _measure(clip: AnyClip, setting: Setting, source_bytes: int, timed: bool) -> dict[str, Any]:
     codec = parse_any_codec(setting.spec)
     started = time.perf_counter()
-    data = _api.encode(clip, codec, **_target(setting.target))
+    made = _api.encode_measured(clip, codec, **_target(setting.target))
     search_seconds = time.perf_counter() - started
+    data, used = made.data, made.codec
     packed = unpack(data)
-    used = build_codec(type(codec), packed.params)
     cost = _speeds(used, clip) if timed else {}
     decoded = used.decode(packed.payload, clip.header)
     sizes = _sizes(data, used)
@@ -147,7 +145,7 @@ def _target(target: tuple[str, str] | None) -> dict[str, Any]:
 
 def _sizes(data: bytes, codec: Codec) -> dict[str, int]:
     """Return the three sizes that comparisons need, and the parts of the file."""
-    with _api.Motion(io.BytesIO(data), len(data), codec=codec) as motion:
+    with _api.Motion(data, codec=codec) as motion:
         sizes, layout = motion.sizes, motion.layout()
     shipped = int(getattr(codec, "shipped_model_bytes", 0))
     return {

@@ -20,18 +20,19 @@ from typing import Any
 
 from mocpack import _api
 from mocpack.bench.datasets import source_size
-from mocpack.bench.runner.isolated import Limits, Lost, run_apart
+from mocpack.bench.runner.isolated import Limits, run_apart
 from mocpack.bench.runner.measure import Setting, measure_row
 from mocpack.bench.runner.timing import inflate_speed
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io import extensions
 from mocpack.io.table import write_atomically
 from mocpack.units import frame_range
+from mocpack.workers import Lost
 
 ROWS = "rows.jsonl"
 PACKAGE = Path(__file__).parents[2]
 FRONTS = ("bench", "cli", "testing")  # folders whose code changes no byte and no error, but for
-DECISIVE = ("bench/measure.py", "bench/peers.py", "bench/gltf_peers.py")
+DECISIVE = ("bench/runner/measure.py", "bench/peers/table.py", "bench/peers/gltf.py")
 Row = dict[str, Any]
 
 
@@ -168,7 +169,7 @@ def _load(path: Path) -> dict[str, Row]:
     """Return the rows of an earlier run; a line cut by a crash is measured again."""
     known: dict[str, Row] = {}
     if path.exists():
-        for line in path.read_text().splitlines():
+        for line in path.read_text(encoding="utf-8").splitlines():
             try:
                 entry = json.loads(line)
                 known[entry["key"]] = entry["row"]
@@ -190,7 +191,7 @@ def fingerprint() -> str:
     digest = sha256()
     for path in sorted(p for p in PACKAGE.rglob("*") if p.suffix in (".py", ".so", ".pyd")):
         place = path.relative_to(PACKAGE)
-        if place.parts[0] not in FRONTS or str(place) in DECISIVE:
+        if place.parts[0] not in FRONTS or place.as_posix() in DECISIVE:
             digest.update(str(place).encode() + path.read_bytes())
     return digest.hexdigest()[:12]
 
@@ -214,7 +215,7 @@ def _git(folder: Path, *words: str) -> str:
 def _processor() -> str:
     info = Path("/proc/cpuinfo")
     if sys.platform == "linux" and info.exists():
-        for line in info.read_text().splitlines():
+        for line in info.read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.machine()

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec import Candidates, Codec, Goal, Layout, Quality, Read
+from mocpack.codec import Candidates, Codec, Goal, PayloadLayout, Quality, Read
 from mocpack.codecs.bap import grid_search, segments
 from mocpack.codecs.bap.columns import (
     ORDERS,
@@ -70,6 +70,7 @@ class BapIndex(Codec):
 
     codec_id = "bap-index"
     bitstream_version = 1
+    decoder_params: ClassVar[tuple[str, ...] | None] = ("FDF", "n_d", "b", "order")
     quality: ClassVar[Quality] = Quality("FDF", 0, 4096, grows=-1, integer=True)
     tuning_axes: ClassVar[tuple[str, str]] = ("FDF", "n_d")
 
@@ -127,12 +128,12 @@ class BapIndex(Codec):
         bits = self.b if fixed < columns else 0
         return RowLayout(fixed, bits, self.n_d, columns, first_masked=columns)
 
-    def layout(self, read: Read, header: ClipHeader) -> Layout:
+    def layout(self, read: Read, header: ClipHeader) -> PayloadLayout:
         """Return the bytes of tables. No part decodes by itself: changes add up from the first."""
         mask = np.frombuffer(read(0, -(-header.skeleton.channel_count // 8)), np.uint8)
         rows = self.row_layout(int(np.unpackbits(mask).sum()))
         segments = len(list(rows.segments(header.frame_count - 1)))
-        return Layout(model_bytes=segments * (4 << rows.bits) if rows.bits else 0)
+        return PayloadLayout(model_bytes=segments * (4 << rows.bits) if rows.bits else 0)
 
     def paper_size(self, payload: bytes, header: ClipHeader) -> int:
         """Return the size of a payload as the paper counts it: the released indices alone."""
@@ -215,6 +216,7 @@ class BapSparse(BapIndex):
     codec_id = "bap-sparse"
     bitstream_version = 2
     oldest_bitstream = 2
+    decoder_params = ("FDF", "n_d", "b", "order", "indexed", "sparse_fixed", "K")
 
     K: float = 0.1
     indexed: bool = True
@@ -237,8 +239,10 @@ class BapSparse(BapIndex):
         return replace(plain, first_masked=first_masked, bits=plain.bits if self.indexed else 0)
 
     def alternatives(self) -> list[BapSparse]:
-        """Return settings of K to reach a target with: frozen channels may cost more than they save,
-        since the columns that make up for it are kept as float32."""
+        """Return settings of K to reach a target with.
+
+        Frozen channels may cost more than they save: what makes up for them is kept as float32.
+        """
         return [replace(self, K=share * self.K) for share in (1.0, 0.5, 0.2, 0.0)]
 
     def _thresholds(self, matrix: F64, levels: npt.NDArray[np.int32]) -> tuple[F64, F64]:

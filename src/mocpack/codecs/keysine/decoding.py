@@ -11,14 +11,18 @@ import numpy.typing as npt
 from mocpack import _core
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Read
-from mocpack.codecs.keysine.payload import Head
+from mocpack.codecs.keysine.payload import MOST_GRID_CHANNELS, PayloadHead
 from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError
+
+PART, PLANNED = 96, 1024  # bytes for each part of a payload, and for each joint's plan
+GRID_CHANNEL = 20_000  # bytes of a channel's predictors
+MODELS = 400_000  # bytes of the models of one group
 
 
 def decode_groups(
     read: Read,
     header: ClipHeader,
-    head: Head,
+    head: PayloadHead,
     groups: tuple[int, int],
     *,
     layers: int,
@@ -42,23 +46,63 @@ def decode_groups(
     first, count = groups
     segment = head.segment_of(first)
     segments = head.segment_of(max(first, first + count - 1)) - segment + 1
+    assert head.parsed is not None, "a head that was read"
     turns, places = _core.keysine_decode(
-        header.skeleton.native(header.translated_joints),
-        read(0, head.size),
-        header.frame_count,
-        read(*head.segments_at(segment, segments)),
-        [read(*head.groups_at(first, count, layer)) for layer in range(layers)],
-        first,
-        count,
-        threads,
-        None if joints is None else header.skeleton.with_ancestors(joints),
-        shifts,
+        head=head.parsed,
+        segments=read(*head.segments_at(segment, segments)),
+        layers=[read(*head.groups_at(first, count, layer)) for layer in range(layers)],
+        first=first,
+        count=count,
+        threads=threads,
+        joints=None if joints is None else header.skeleton.with_ancestors(joints),
+        shifts=shifts,
     )
     header = header if joints is None else header.joints(joints)
     return settled_clip(replace(header, frame_count=len(turns)), turns, places)
 
 
-def whole_layers(head: Head, size: int) -> tuple[int, int]:
+def index_memory(head: PayloadHead, header: ClipHeader) -> int:
+    """Return about how many bytes a head takes that was read."""
+    segments, groups = head.part_counts
+    return PART * (segments + head.layer_count * groups) + PLANNED * len(header.skeleton)
+
+
+def poses_memory(frames: int, header: ClipHeader, joints: Sequence[int] | None = None) -> int:
+    """Return the bytes of so many poses: rotations and translations."""
+    part = header if joints is None else header.joints(joints)
+    return frames * (32 * len(part.skeleton) + 24 * len(part.translated_joints))
+
+
+def decoding_memory(
+    head: PayloadHead,
+    header: ClipHeader,
+    groups: tuple[int, int],
+    *,
+    joints: Sequence[int] | None,
+    threads: int,
+) -> int:
+    """Return about how many bytes `decode_groups` takes for the first to the last of `groups`.
+
+    These are whole numbers of each block, its keys and its curves, by thread; and the motion of all
+    frames of the groups.
+    """
+    first, last = groups
+    longest = head.longest_block(header.frame_count) + 8  # the core rounds rows up
+    group = min(head.blocks_per_group, max(1, head.block_count)) * longest
+    channels = 4 * len(header.skeleton) + 3 * len(header.translated_joints)
+    symbols = channels * (4 * group + 8 * longest + 8) + 16 * longest**2
+    may_be_grid = head.blocks_per_group == 1 and head.layer_count == 1
+    grid = GRID_CHANNEL * min(channels, MOST_GRID_CHANNELS) if may_be_grid else 0
+    segments = head.segment_of(last) - head.segment_of(first) + 1
+    blocks = min(segments * head.groups_per_segment * head.blocks_per_group, head.block_count)
+    keys = 4 * channels * (blocks + 1) * (1 + threads / segments)
+    frames = (last - first + 1) * head.longest_group(header.frame_count) + 1
+    motion = poses_memory(min(frames, header.frame_count), header, joints)
+    working = min(threads, last - first + 1) * (symbols + grid + MODELS)
+    return int(2 * index_memory(head, header) + keys + motion + working)
+
+
+def whole_layers(head: PayloadHead, size: int) -> tuple[int, int]:
     """Return how many layers are whole in so many bytes, and how many groups of the next."""
     end = head.size + sum(head.segment_sizes)
     for layer, sizes in enumerate(head.layer_sizes):

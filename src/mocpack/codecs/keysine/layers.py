@@ -7,9 +7,9 @@ shifts are such that every track by itself leaves about the same error.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise, product
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +22,13 @@ from mocpack.codecs.keysine.payload import MOST_SHIFT, read_head, write_payload
 F64 = npt.NDArray[np.float64]
 U8 = npt.NDArray[np.uint8]
 
-STRETCH = 600  # frames by which the error of each track is measured
+MEASURED_FRAMES = 600  # from the middle, by which the error of each track is measured
 KEYS_SHARE = 0.5  # of the keys' error, that a base layer may leave
 HALVINGS = 7  # of the share of the goal that each track may take
 DEAREST = 1.08  # times the bytes of one layer, that several may take
 EVENNESS = (1.0, 0.5, 0.25)  # quantile of the shifts, above which none goes: few bytes tell them
 CLOSE = 2.0  # times the error of the next: layers so close are cheapest
+SHORTEST_GROUP = 3  # bytes of a layer of a group: its checksum, and the end of its coder
 LEAST_STEP = 1.5  # times the error of the next layer, that a layer leaves at least
 
 
@@ -41,26 +42,45 @@ def layered(payload: bytes, clip: Clip, *, count: int, ratio: float, threads: in
     if not work.head.group_count or not work.head.track_count:
         return payload
     error = work.error(np.zeros(work.head.track_count, np.uint8))
-    for layers, most in product(range(count, 1, -1), (ratio, min(ratio, CLOSE))):
-        for made in _in_layers(work, layers, most, error):
+    for layers, step in _steps(work, count, ratio, error):
+        for made in _in_layers(work, layers, step, error):
             if len(made) <= DEAREST * len(payload):
                 return made
     return payload
 
 
-def _in_layers(work: _Layering, count: int, ratio: float, error: float) -> Iterator[bytes]:
-    """Make payloads of so many layers that differ enough; with all of them, `error` is left."""
-    # a layer that leaves what the keys alone leave would be empty
+def _steps(work: _Layering, count: int, ratio: float, error: float) -> Iterator[tuple[int, float]]:
+    """Yield how many layers, and how many times the error of the next each leaves, are tried.
+
+    What cannot be is not tried: layers whose checksums alone are too dear, or whose errors could
+    not lie `LEAST_STEP` apart below that of the keys, since a layer that leaves what the keys
+    alone leave would be empty.
+    """
+    spare = (DEAREST - 1) * work.size
+    dearest = 1 + int(spare // (SHORTEST_GROUP * work.head.group_count))
     widest = max(KEYS_SHARE * work.head.coarse_error / max(error, 1e-12), 1.0)
-    step = min(ratio, widest ** (1 / (count - 1)))
+    for layers in range(min(count, dearest), 1, -1):
+        even = widest ** (1 / (layers - 1))
+        steps = {min(ratio, even): None, min(ratio, CLOSE, even): None}
+        yield from ((layers, step) for step in steps if step >= LEAST_STEP)
+
+
+def _in_layers(work: _Layering, count: int, step: float, error: float) -> Iterator[bytes]:
+    """Make payloads of so many layers that differ enough; with all of them, `error` is left."""
     goals = [error * step**layer for layer in range(count - 1, 0, -1)]
     alone = work.errors_alone(goals[0])
     for evenness in EVENNESS:
-        shifts = np.array([work.shifts(alone, goal, evenness) for goal in goals])
-        shifts = np.minimum.accumulate(shifts)
-        errors = [work.error(row) for row in shifts]
-        if all(coarse >= LEAST_STEP * fine for coarse, fine in pairwise([*errors, error])):
-            yield work.written(shifts, errors)
+        shifts = np.full((count - 1, work.head.track_count), MOST_SHIFT, np.uint8)
+        errors = [math.inf]
+        for row, goal in enumerate(goals):
+            own = work.shifts(alone, goal, evenness)
+            shifts[row] = np.minimum(own, shifts[row - 1]) if row else own
+            errors.append(work.error(shifts[row]))
+            least = error * LEAST_STEP ** (count - 1 - row)
+            if not least <= errors[-1] <= errors[-2] / LEAST_STEP:
+                break
+        else:
+            yield work.written(shifts, errors[1:])
 
 
 class _Layering:
@@ -70,12 +90,20 @@ class _Layering:
         self._read = reader(payload)
         self.head = read_head(self._read, clip.header)
         self._clip, self._threads = clip, threads
+        self.size = len(payload)
+        self._known: dict[tuple[int, bytes], float] = {}
 
     def error(self, shifts: U8) -> float:
         """Return the largest error of the clip, so coarse."""
         return self._error((0, self.head.group_count), self._clip, shifts)
 
     def _error(self, groups: tuple[int, int], part: Clip, shifts: U8) -> float:
+        key = part.frame_count, shifts.tobytes()
+        if key not in self._known:
+            self._known[key] = self._measured(groups, part, shifts)
+        return self._known[key]
+
+    def _measured(self, groups: tuple[int, int], part: Clip, shifts: U8) -> float:
         back = decode_groups(
             self._read,
             self._clip.header,
@@ -92,7 +120,7 @@ class _Layering:
 
         Infinite beyond the first above `goal`.
         """
-        groups, part = self._stretch()
+        groups, part = self._middle()
         tracks = self.head.track_count
         found = np.full((tracks, MOST_SHIFT + 1), np.inf)
         found[:, 0] = 0
@@ -107,11 +135,11 @@ class _Layering:
                     break
         return found
 
-    def _stretch(self) -> tuple[tuple[int, int], Clip]:
+    def _middle(self) -> tuple[tuple[int, int], Clip]:
         """Return some groups from the middle, and their frames."""
         head, frames = self.head, self._clip.frame_count
         longest = head.blocks_per_group * head.longest_block(frames)
-        count = min(max(1, STRETCH // longest), head.group_count)
+        count = min(max(1, MEASURED_FRAMES // longest), head.group_count)
         first = (head.group_count - count) // 2
         ends = [min(g * head.blocks_per_group, head.block_count) for g in (first, first + count)]
         start, stop = (head.key_frame(key, frames) for key in ends)
@@ -133,9 +161,10 @@ class _Layering:
     def written(self, shifts: U8, errors: Sequence[float]) -> bytes:
         """Return the payload of these shifts (layers - 1, tracks), which leave these errors."""
         read, head, header = self._read, self.head, self._clip.header
+        assert head.parsed is not None, "a head that was read"
         native = header.skeleton.native(header.translated_joints)
         groups = read(*head.groups_at(0, head.group_count))
-        parts = _core.keysine_split(native, read(0, head.size), header.frame_count, groups, shifts)
+        parts = _core.keysine_split(head.parsed, groups, shifts)
         segments = [read(*head.segments_at(s, 1)) for s in range(len(head.segment_sizes))]
         stated = tuple(map(head.statement, errors))
         return write_payload(replace(head, shifts=shifts, refined=stated), native, segments, parts)

@@ -50,12 +50,6 @@ class AngleFrame:
     references: U8
 
 
-def paper_frame(axes: F64) -> AngleFrame:
-    """Return the paper's own choice: polar angles from z, twist from the rest pose."""
-    zeros = np.zeros(len(axes), np.uint8)
-    return AngleFrame(axes, zeros + np.uint8(2), zeros)
-
-
 def choose_frame(world: F64, axes: F64) -> AngleFrame:
     """Choose poles and references that the bones of world rotations (T, B, 4) stay away from."""
     directions = rotations.rotate(world, axes)

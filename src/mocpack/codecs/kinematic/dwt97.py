@@ -40,6 +40,7 @@ class Dwt97(Codec):
 
     codec_id = "dwt97"
     bitstream_version = 1
+    decoder_params = ("step", "lever", "levels")
     quality: ClassVar[Quality] = Quality("step", 1e-6, 10.0)
 
     step: float = 0.01

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from mocpack import rotations
 from mocpack.clip import Clip, ClipHeader, promised_error
-from mocpack.codec import Codec, Layout, Quality, Read
+from mocpack.codec import Codec, PayloadLayout, Quality, Read
 from mocpack.codecs.kinematic import wavelet97
 from mocpack.codecs.kinematic.bit_planes import (
     MOST_SHIFTS,
@@ -102,6 +102,15 @@ class FkWavelet(Codec):
     codec_id = "fk-wavelet"
     bitstream_version = 2
     oldest_bitstream = 2
+    decoder_params = (
+        "step",
+        "twist_scale",
+        "twist",
+        "weights",
+        "levels",
+        "roi_bits",
+        "ranges",
+    )
     quality: ClassVar[Quality] = Quality("step", 1e-7, 10.0)
 
     step: float = 0.002
@@ -171,14 +180,14 @@ class FkWavelet(Codec):
         read = FieldReader(payload, "fk-wavelet payload")
         return self._decode(read, header, cut=True)
 
-    def layout(self, read: Read, header: ClipHeader) -> Layout:
+    def layout(self, read: Read, header: ClipHeader) -> PayloadLayout:
         """Bit planes of directions, then twist: the largest error after each but the last."""
         shift = read(0, 1)[0]
         if shift > MOST_SHIFTS:
             raise CorruptionError(f"fk-wavelet payload: {shift} layers are too many")
         stated = shift + int(self.twist)
         table = np.frombuffer(read(1, STATED.itemsize * stated), STATED)
-        return Layout(
+        return PayloadLayout(
             layers=stated + 1,
             layer_errors=tuple(table["error"].astype(float).tolist()),
             layer_ends=tuple(table["end"].tolist()),

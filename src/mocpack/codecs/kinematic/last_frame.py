@@ -40,6 +40,7 @@ class LastFrame(Codec):
 
     codec_id = "last-frame"
     bitstream_version = 1
+    decoder_params = ("step", "lever")
     quality: ClassVar[Quality] = Quality("step", 1e-6, 1.0)
 
     step: float = 0.005

@@ -49,22 +49,14 @@ def evaluate(knots: F64, degree: int, times: F64, control_points: F64) -> F64:
     return np.asarray(_core.bspline_evaluate(knots, degree, clipped, control_points))
 
 
-def evaluate_numpy(knots: F64, degree: int, times: F64, control_points: F64) -> F64:
-    """The same by the recursion of Cox and de Boor, written as in the paper."""
-    return basis_numpy(knots, degree, times) @ control_points
-
-
-def basis_numpy(knots: F64, degree: int, times: F64) -> F64:
-    """Return the matrix of basis functions (N, K); 0/0 counts as 0, the last span is closed."""
-    t = np.asarray(times, np.float64)[:, np.newaxis]
-    last = np.nonzero(knots[:-1] < knots[1:])[0][-1]
-    basis = ((t >= knots[:-1]) & (t < knots[1:])).astype(np.float64)
-    basis[t[:, 0] >= knots[-1], last] = 1.0
-    for d in range(1, degree + 1):
-        rising = _ratio(t - knots[: -d - 1], knots[d:-1] - knots[: -d - 1])
-        falling = _ratio(knots[d + 1 :] - t, knots[d + 1 :] - knots[1:-d])
-        basis = rising * basis[:, :-1] + falling * basis[:, 1:]
-    return basis
+def basis(knots: F64, degree: int, times: F64) -> F64:
+    """Return the matrix of basis functions (N, K) at `times` in [0, 1]."""
+    clipped = np.clip(np.asarray(times, np.float64), 0.0, 1.0)
+    first, values = _core.bspline_basis(knots, degree, clipped)
+    whole = np.zeros((len(clipped), len(knots) - degree - 1))
+    columns = np.asarray(first)[:, np.newaxis] + np.arange(degree + 1)
+    np.put_along_axis(whole, columns, np.asarray(values), axis=1)
+    return whole
 
 
 def fit(knots: F64, degree: int, points: F64) -> tuple[F64, float]:
@@ -76,7 +68,3 @@ def fit(knots: F64, degree: int, points: F64) -> tuple[F64, float]:
 def even_times(count: int) -> F64:
     """Return the times of `count` frames: 0 to 1, evenly."""
     return np.linspace(0.0, 1.0, count) if count > 1 else np.zeros(1)
-
-
-def _ratio(a: F64, b: F64) -> F64:
-    return np.where(b > 0, a / np.where(b > 0, b, 1.0), 0.0)

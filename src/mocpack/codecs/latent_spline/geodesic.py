@@ -48,15 +48,6 @@ def to_vectors(q: F64, mean: F64, kind: int) -> F64:
     return rotations.as_rotvec(rotations.multiply(rotations.conjugate(mean), q))
 
 
-def from_vectors(v: F64, mean: F64, kind: int) -> F64:
-    """Return the rotations (T, 4) of vectors; inverts `to_vectors`."""
-    if kind == CONSTANT:
-        return np.tile(mean, (len(v), 1))
-    if kind == QUATERNION:
-        return rotations.normalize(v)
-    return rotations.multiply(mean, rotations.from_rotvec(v))
-
-
 def levers(positions: F64, parents: tuple[int, ...], skin: float) -> F64:
     """Return, for each joint, how far one radian there moves the body: RMS metres over joints.
 

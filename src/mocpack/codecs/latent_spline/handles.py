@@ -135,8 +135,8 @@ def bent(
 
 def _control_change(knots: F64, degree: int, at: F64, times: F64, fade: F64, scores: F64) -> F64:
     """Return the change of control points (K, L): near to the faded scores, equal at `times`."""
-    over = bspline.basis_numpy(knots, degree, at)
-    through = bspline.basis_numpy(knots, degree, times)
+    over = bspline.basis(knots, degree, at)
+    through = bspline.basis(knots, degree, times)
     square = over.T @ over
     square += 1e-9 * max(float(np.trace(square)), 1e-12) * np.eye(len(square))
     return _constrained(square, over.T @ (fade @ scores), through, scores)
@@ -155,7 +155,7 @@ def _denser(band: Band, degree: int, times: F64, falloff: float, frames: int) ->
     # as many points of the old curve as the new one has control points say all of it
     at = np.array([knots[k + 1 : k + degree + 1].mean() for k in range(len(inner) + degree + 1)])
     curve = bspline.evaluate(band.knots, degree, at, band.controls)
-    points = np.linalg.lstsq(bspline.basis_numpy(knots, degree, at), curve, rcond=None)[0]
+    points = np.linalg.lstsq(bspline.basis(knots, degree, at), curve, rcond=None)[0]
     return Band(knots, np.asarray(points, np.float64))
 
 

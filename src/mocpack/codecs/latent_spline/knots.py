@@ -19,6 +19,7 @@ from mocpack.codecs.latent_spline.bspline import (
 )
 from mocpack.codecs.latent_spline.descent import descend
 from mocpack.errors import UnsupportedClipError
+from mocpack.extras import require
 
 F64 = npt.NDArray[np.float64]
 
@@ -81,8 +82,6 @@ def evolve(
     The paper starts from even spans, and the search often stays near there; unless `start` says
     from which knots, we start from greedy insertion where that is better.
     """
-    import cma
-
     spans = control_points - degree
     if spans > MAX_CMA_KNOTS:
         raise UnsupportedClipError(
@@ -104,6 +103,7 @@ def evolve(
         starts = uniform_knots(control_points, degree), insert(points, control_points, degree)
         start = min(starts, key=lambda knots: fit(knots, degree, points)[1])
     best, least = start, np.inf
+    cma = require("cma", extra="papers", purpose="a search of knots by CMA-ES")
     search = cma.CMAEvolutionStrategy(_widths(best, degree), FIRST_SPREAD / spans, options)
     times = even_times(len(points))
     while not search.stop():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
@@ -65,9 +67,10 @@ def _read_bits(read: FieldReader, lengths: I64) -> npt.NDArray[np.uint64]:
     return values
 
 
-def _longer(lengths: I64) -> list[npt.NDArray[np.intp]]:
-    """Return, for each bit below the top one, which numbers have it."""
-    return [np.flatnonzero(lengths - 1 > k) for k in range(int(lengths.max(initial=1)) - 1)]
+def _longer(lengths: I64) -> Iterator[npt.NDArray[np.intp]]:
+    """Yield, for each bit below the top one, which numbers have it."""
+    for k in range(int(lengths.max(initial=1)) - 1):
+        yield np.flatnonzero(lengths - 1 > k)
 
 
 def _bit_lengths(values: npt.NDArray[np.uint64]) -> I64:

@@ -41,6 +41,7 @@ class Pca(Codec):
 
     codec_id = "pca"
     bitstream_version = 1
+    decoder_params = ()
     quality: ClassVar[Quality] = Quality("components", 1, 1024, grows=-1, integer=True)
 
     components: int = 20

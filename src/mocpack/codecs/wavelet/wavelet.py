@@ -54,6 +54,7 @@ class Wavelet(Codec):
 
     codec_id = "wavelet"
     bitstream_version = 1
+    decoder_params = ("rotation", "update", "bits", "deflate")
     quality: ClassVar[Quality] = Quality("ratio", 1.0, 2000.0)
 
     ratio: float = 15.0

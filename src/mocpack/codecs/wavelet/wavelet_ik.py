@@ -81,6 +81,15 @@ class WaveletIk(Codec):
 
     codec_id = "wavelet-ik"
     bitstream_version = 1
+    decoder_params = (
+        "feet",
+        "chain",
+        "ik",
+        "rotation",
+        "update",
+        "bits",
+        "deflate",
+    )
     quality: ClassVar[Quality] = Quality("ratio", 1.0, 2000.0)
 
     ratio: float = 30.0

@@ -71,6 +71,7 @@ class WaveletOpt(Codec):
 
     codec_id = "wavelet-opt"
     bitstream_version = 1
+    decoder_params = ("rotation", "update", "bits", "deflate")
     quality: ClassVar[Quality] = Quality("ratio", 1.0, 2000.0)
 
     ratio: float = 15.0

@@ -155,3 +155,7 @@ def test_peers_give_the_motion_back_within_what_they_promise(name):
     except UsageError as missing:
         pytest.skip(str(missing))
     assert promised_error(clip, codec.decode(payload, clip.header)).max < 0.02
+
+
+def test_the_modules_that_decide_a_row_are_where_the_stamp_looks_for_them():
+    assert all((bench_run.PACKAGE / place).is_file() for place in bench_run.DECISIVE)

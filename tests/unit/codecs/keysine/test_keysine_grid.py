@@ -8,7 +8,7 @@ from mocpack import rotations
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.clip import Clip, promised_error
 from mocpack.codecs.keysine import Keysine
-from mocpack.codecs.keysine.payload import GRID, LED, THOROUGH, read_head
+from mocpack.codecs.keysine.payload import FIRST_FRAME_ALONE, GRID, THOROUGH, read_head
 from mocpack.errors import BoundError, CorruptionError
 from mocpack.testing import CLIP_CHECKS, CODEC_CHECKS, hard_clips, walk
 from mocpack.testing.reference import keysine as reference
@@ -75,7 +75,7 @@ def test_a_pose_that_was_added_in_front_stands_apart():
     posed[0] = [0, 0, 0, 1]
     clip = Clip(LONG.header, posed, LONG.translations)
     payload = CODEC.encode(clip)
-    assert payload[payload[0] // 128 + 1] == GRID | LED
+    assert payload[payload[0] // 128 + 1] == GRID | FIRST_FRAME_ALONE
     back = CODEC.decode(payload, clip.header)
     assert promised_error(clip, back).max <= BOUND
     np.testing.assert_array_equal(

@@ -8,7 +8,7 @@ import pytest
 from mocpack.clip import promised_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine import layers as layering
-from mocpack.codecs.keysine.decoding import reader
+from mocpack.codecs.keysine.decoding import decode_groups, reader
 from mocpack.codecs.keysine.payload import read_head
 from mocpack.errors import CorruptionError
 from mocpack.testing import CODEC_CHECKS, hard_clips, jump, walk
@@ -54,6 +54,21 @@ def test_a_file_cut_inside_a_layer_has_it_as_far_as_it_goes():
     np.testing.assert_array_equal(part.rotations[:100], fine.rotations[:100])
     np.testing.assert_array_equal(part.rotations[-2:], coarse.rotations[-2:])
     assert keys < base < middle
+
+
+def test_asking_for_more_layers_than_fit_tries_few_more(monkeypatch):
+    clip, decodes = walk(4.0), []
+    monkeypatch.setattr(
+        layering,
+        "decode_groups",
+        lambda *args, **given: decodes.append(1) or decode_groups(*args, **given),
+    )
+    three = LAYERED.encode(clip)
+    for_three = len(decodes)
+    most = replace(LAYERED, layers=16).encode(clip)
+    assert read_head(reader(most), clip.header).layer_count >= 3
+    assert read_head(reader(three), clip.header).layer_count == 3
+    assert len(decodes) - for_three < 8 * for_three
 
 
 def test_layers_add_up_to_the_motion_of_one():

@@ -10,13 +10,18 @@ from mocpack.codecs.kinematic.direction_twist import (
     choose_frame,
     directions,
     from_angles,
-    paper_frame,
     shortest_turn,
     to_angles,
 )
 from mocpack.testing import hard_clips
 
 Z_UP = AngleFrame(np.array([[1.0, 0, 0]]), np.array([2], np.uint8), np.array([0], np.uint8))
+
+
+def paper_frame(axes):
+    """Return the paper's own choice: polar angles from z, twist from the rest pose."""
+    zeros = np.zeros(len(axes), np.uint8)
+    return AngleFrame(axes, zeros + np.uint8(2), zeros)
 
 
 def turned(rotvecs):

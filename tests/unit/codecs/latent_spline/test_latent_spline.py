@@ -1,7 +1,5 @@
 """latent-spline: what is particular to it."""
 
-import io
-
 import numpy as np
 import pytest
 
@@ -77,7 +75,7 @@ def test_a_still_clip_costs_its_pose_and_nothing_more():
 
 def test_the_motion_is_known_between_frames_and_backwards():
     data = mocpack.encode(WALK, LatentSpline(tolerance=0.001))
-    with mocpack.Motion(io.BytesIO(data), len(data)) as motion:
+    with mocpack.Motion(data) as motion:
         times = [0.5, 0.501, 0.1, -3.0, 99.0]
         poses = [motion.sample(t).positions()[0] for t in times]
     whole = mocpack.decode(data).positions()

@@ -1,0 +1,45 @@
+"""Packages that only some of mocpack needs: loaded where they are used, missed in one sentence.
+
+The library itself needs numpy alone. Everything else stands behind an extra of pip's, which
+pyproject.toml defines and the sentence names.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from mocpack.errors import MissingExtraError
+
+
+def require(module: str, *, extra: str, purpose: str) -> Any:
+    """Import and return `module`, or say which extra has it.
+
+    Parameters
+    ----------
+    module : str
+        Such as ``"scipy.optimize"``.
+    extra : str
+        The extra of pyproject.toml that installs it; empty for what the plain install brings.
+    purpose : str
+        What cannot be done without it, as the beginning of a sentence.
+
+    Raises
+    ------
+    MissingExtraError
+        If its package is not installed. A package that is there and fails to load is another
+        matter, and its own error goes on.
+
+    >>> require("json.decoder", extra="plot", purpose="reading this").__name__
+    'json.decoder'
+    """
+    package = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != package:
+            raise
+        wanted = f"'mocpack[{extra}]'" if extra else "mocpack"
+        raise MissingExtraError(
+            f"{purpose} needs {package}, which is not installed: pip install {wanted}"
+        ) from error

@@ -1,0 +1,31 @@
+"""Forward kinematics in plain numpy, joint by joint: what the native kernel is held equal to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import rotations
+from mocpack.skeleton import Skeleton
+
+F64 = npt.NDArray[np.float64]
+
+
+def forward_kinematics_numpy(
+    skeleton: Skeleton, local: F64, translations: F64, translated_joints: Sequence[int]
+) -> tuple[F64, F64]:
+    """The same in plain numpy: slower, and the text to read to know what the core computes."""
+    positions = np.empty((*local.shape[:2], 3))
+    world = np.empty_like(local)
+    column = {joint: m for m, joint in enumerate(translated_joints)}
+    for j, parent in enumerate(skeleton.parents):
+        place = translations[:, column[j]] if j in column else skeleton.offsets[j]
+        if parent < 0:
+            positions[:, j], world[:, j] = place, local[:, j]
+        else:
+            base = world[:, parent]
+            positions[:, j] = positions[:, parent] + rotations.rotate(base, place)
+            world[:, j] = rotations.multiply(base, local[:, j])
+    return positions, world

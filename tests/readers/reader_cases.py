@@ -1,0 +1,247 @@
+"""Good, old, new and hostile files, and what each must give: one table for every reader.
+
+``ok``, or the kind of error: ``format`` (not a .mocp file), ``truncated``, ``corrupt``,
+``unsupported`` (a newer version, or a codec that is not there), ``memory`` (over the limit).
+"""
+
+import math
+import struct
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import mocpack
+from mocpack.codecs.keysine.payload import checksum
+from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
+from mocpack.container.skel import DICTIONARY
+from mocpack.testing import hard_clips, walk
+from mocpack.testing.motions import vertex_wave
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+CLIP = walk(0.5)
+FILE = mocpack.encode(CLIP, "keysine:max_error=1mm,effort=fast")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A file, what every reader of its codec gives, and what readers of keysine alone give."""
+
+    name: str
+    data: bytes
+    kind: str = "ok"
+    keysine_kind: str | None = None
+    limit: int | None = None
+
+    def expected(self, *, keysine_only: bool) -> str:
+        return self.keysine_kind if keysine_only and self.keysine_kind else self.kind
+
+
+def chunks(data):
+    """Return (tag, body) of each chunk."""
+    read, found = FieldReader(data[5:], "file"), []
+    while read.at < len(data) - 5:
+        tag, length = read.raw(4), read.varint()
+        read.raw(4)
+        found.append((tag, read.raw(length)))
+    return found
+
+
+def built(parts, version=1):
+    """Return the file of these chunks, with their checksums right."""
+    out = FieldWriter()
+    out.raw(b"\x93MOC" + bytes([version]))
+    for tag, body in parts:
+        out.raw(tag)
+        out.varint(len(body))
+        out.raw(zlib.crc32(body, zlib.crc32(tag)).to_bytes(4, "little"))
+        out.raw(body)
+    return out.bytes()
+
+
+def changed(tag, change, data=FILE):
+    """Return the file with one chunk's body changed and sealed again."""
+    return built([(t, change(body) if t == tag else body) for t, body in chunks(data)])
+
+
+def head(**given):
+    """Return the file with another HEAD."""
+    read = FieldReader(dict(chunks(FILE))[b"HEAD"], "HEAD")
+    own = {
+        "kind": read.u8(),
+        "frames": read.varint(),
+        "time": read.f64(),
+        "codec": read.sized(),
+        "bitstream": read.varint(),
+        "params": read.sized(),
+        "flags": read.u8(),
+        "rest": read.rest(),
+    }
+    return changed(b"HEAD", lambda _: head_body(**(own | given)))
+
+
+def head_body(kind, frames, time, codec, bitstream, params, flags, rest):
+    out = FieldWriter()
+    out.u8(kind)
+    out.varint(frames)
+    out.f64(time)
+    out.sized(codec)
+    out.varint(bitstream)
+    out.sized(params)
+    out.u8(flags)
+    out.raw(rest)
+    return out.bytes()
+
+
+def needing(text):
+    """Return the file with parameters that a decoder must know."""
+    out = FieldWriter()
+    out.sized(text)
+    errors = dict(chunks(FILE))[b"HEAD"][-12:]  # declared and measured
+    return head(flags=7, rest=errors + out.bytes())
+
+
+def skeleton(old, new):
+    """Return the file with some bytes of its skeleton replaced."""
+
+    def change(body):
+        plain = inflate(body, 1 << 24, dictionary=DICTIONARY)
+        assert old in plain
+        return deflate(plain.replace(old, new, 1), dictionary=DICTIONARY)
+
+    return changed(b"SKEL", change)
+
+
+def keysine_head(field, value):
+    """Return the file with a byte of keysine's own head set, and its checksum right."""
+
+    def changed_payload(payload):
+        read = FieldReader(payload, "payload")
+        size = read.varint()
+        own = bytearray(payload[:size])
+        own[read.at + field] = value
+        own[-2:] = checksum(bytes(own[:-2]))
+        return bytes(own) + payload[size:]
+
+    return changed(b"DATA", changed_payload)
+
+
+def flipped(tag):
+    """Return the file with a bit of one chunk flipped, and its checksum left as it was."""
+    body = dict(chunks(FILE))[tag]
+    at = FILE.index(body) + len(body) // 2
+    return FILE[:at] + bytes([FILE[at] ^ 4]) + FILE[at + 1 :]
+
+
+def end_of(tag):
+    body = dict(chunks(FILE))[tag]
+    return FILE.index(body) + len(body)
+
+
+def at_rest(frames):
+    """A clip that does not move: the fewest bytes for the most frames."""
+    pose = CLIP.frames(0, 1)
+    return mocpack.Clip.build(
+        CLIP.skeleton, np.repeat(pose.rotations, frames, 0), np.repeat(pose.translations, frames, 0)
+    )
+
+
+def packed(clip, spec="keysine:max_error=1mm,effort=fast"):
+    return mocpack.encode(clip, spec)
+
+
+def without(tag):
+    return built([chunk for chunk in chunks(FILE) if chunk[0] != tag])
+
+
+def good_cases():
+    clips = hard_clips()
+    yield Case("a walk", FILE)
+    yield Case("one frame", packed(clips["one frame"]))
+    yield Case("every joint translates", packed(clips["every joint translates"]))
+    yield Case("in layers", packed(CLIP, "keysine:max_error=1mm,effort=fast,layers=3"))
+    yield Case("on a grid", packed(CLIP, "keysine:max_error=0.2mm,mode=grid"))
+    yield Case("minutes at rest", packed(at_rest(20_000)))
+    yield Case("another codec", packed(CLIP, "lossless"), "ok", "unsupported")
+    yield Case("a vertex animation", packed(vertex_wave(), "raw"), "ok", "unsupported")
+    for path in sorted(GOLDEN.glob("*/v*/file.mocp")):
+        codec, version = path.parts[-3:-1]
+        if codec in ("keysine", "lossless", "raw"):
+            others = None if codec == "keysine" else "unsupported"
+            yield Case(f"golden {codec} {version}", path.read_bytes(), "ok", others)
+
+
+def new_cases():
+    yield Case("a parameter that nobody knows", head(params=b'{"zeal":11}'))
+    yield Case("a value that nobody knows", head(params=b'{"effort":"heroic"}'))
+    yield Case("parameters by name none", needing(b"{}"))
+    yield Case("a needed parameter that nobody knows", needing(b'{"zeal":11}'), "unsupported")
+    yield Case("flags that nobody knows", head(flags=8 + 3), "unsupported")
+    yield Case("bitstream 0", head(bitstream=0), "corrupt")
+    yield Case("a newer bitstream", head(bitstream=99), "unsupported")
+    yield Case("container version 0", built(chunks(FILE), version=0), "corrupt")
+    yield Case("a newer container", built(chunks(FILE), version=2), "unsupported")
+    yield Case("a codec that nobody has", head(codec=b"nonesuch"), "unsupported")
+    yield Case("a chunk to skip", built([*chunks(FILE)[:-1], (b"trak", b"x"), chunks(FILE)[-1]]))
+    needed = [*chunks(FILE)[:-1], (b"TIME", b"x"), chunks(FILE)[-1]]
+    yield Case("a chunk not to skip", built(needed), "unsupported")
+
+
+def cut_cases():
+    yield Case("no byte", b"", "truncated")
+    yield Case("three bytes", FILE[:3], "truncated")
+    yield Case("the first five bytes", FILE[:5], "truncated")
+    for tag in (b"HEAD", b"SKEL", b"DATA"):
+        yield Case(f"cut inside {tag.decode()}", FILE[: end_of(tag) - 3], "truncated")
+    for tag in (b"HEAD", b"SKEL", b"DATA"):
+        yield Case(f"no {tag.decode()}", without(tag), "truncated")
+    yield Case("a payload cut and sealed", changed(b"DATA", lambda p: p[:-20]), "truncated")
+    yield Case("a payload cut in its head", changed(b"DATA", lambda p: p[:9]), "truncated")
+    yield Case("an empty payload", changed(b"DATA", lambda _: b""), "truncated")
+    yield Case("a head cut and sealed", changed(b"HEAD", lambda b: b[:8]), "truncated")
+    yield Case("a skeleton cut and sealed", changed(b"SKEL", lambda b: b[:40]), "truncated")
+
+
+def hostile_cases():
+    yield Case("another magic", b"RIFF" + FILE[4:], "format")
+    yield Case("text", b"HIERARCHY\nROOT Hips\n", "format")
+    for tag in (b"HEAD", b"SKEL", b"DATA"):
+        yield Case(f"a bit of {tag.decode()} flipped", flipped(tag), "corrupt")
+        twice = built([*chunks(FILE), (tag, dict(chunks(FILE))[tag])])
+        yield Case(f"two {tag.decode()}", twice, "corrupt")
+    yield Case("another kind of clip", head(kind=2), "corrupt")
+    yield Case("no frames", head(frames=0), "corrupt")
+    yield Case("more frames than bytes hold", head(frames=10**6), "corrupt")
+    yield Case("more frames than there are numbers", head(frames=2**62), "corrupt")
+    for time in (0.0, -1.0, math.nan, math.inf):
+        yield Case(f"frames of {time} s", head(time=time), "corrupt")
+    yield Case("parameters that are no JSON", head(params=b"effort=best"), "corrupt")
+    yield Case("parameters that are a list", head(params=b"[1]"), "corrupt")
+    bad = struct.pack("<f", math.nan)
+    yield Case("a declared error that is no length", head(flags=1, rest=bad), "corrupt")
+    yield Case("a head with bytes too many", changed(b"HEAD", lambda b: b + b"x"), "corrupt")
+    yield Case("two joints of one name", skeleton(b"LeftFoot", b"LeftHand"), "corrupt")
+    yield Case("a payload with bytes too many", changed(b"DATA", lambda p: p + b"x"), "corrupt")
+    yield Case("keysine: an unknown mode", keysine_head(0, 8), "corrupt")
+    yield Case("keysine: an unknown model", keysine_head(1, 200), "corrupt")
+    yield Case("keysine: no tempo", keysine_head(5, 0), "corrupt")
+    yield Case("keysine: a wrong checksum", changed(b"DATA", lambda p: p[:-2] + b"??"), "corrupt")
+    yield Case("keysine: other frames than blocks", head(frames=2), "corrupt")
+
+
+def memory_cases():
+    still = packed(at_rest(20_000), "keysine:max_error=1mm,effort=fast,group_seconds=1000")
+    yield Case("a small file of a long clip", still, "memory", limit=2_000_000)
+    yield Case("a small file with room", still, "ok", limit=200_000_000)
+    yield Case("a short clip in little room", FILE, "ok", limit=8_000_000)
+
+
+def all_cases():
+    return [
+        *good_cases(),
+        *new_cases(),
+        *cut_cases(),
+        *hostile_cases(),
+        *memory_cases(),
+    ]
