@@ -42,7 +42,7 @@ MUTANTS = (
     ),
     Mutant("latent_spline/codec.py", "KNOT_GRID = 32", "KNOT_GRID = 1", GOLDEN),
     Mutant("latent_spline/bspline.py", "widths = np.maximum(increments, 0.0)", "widths = np.abs(increments)", SPLINE),
-    Mutant("latent_spline/bspline.py", "basis[t[:, 0] >= knots[-1], last] = 1.0", "pass", SPLINE),
+    Mutant("latent_spline/bspline.py", "[1:-1], degree)", "[:-2], degree)", SPLINE),
     Mutant("latent_spline/knots.py", "rest = without[errors.argmin()]", "rest = without[errors.argmax()]", SPLINE),
     Mutant("latent_spline/knots.py", "slope = share * (by_width - np.dot(share, by_width))", "slope = share * by_width", SPLINE),
     Mutant("latent_spline/descent.py", "q = q - share * turned", "q = q + share * turned", SPLINE),
