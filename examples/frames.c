@@ -193,6 +193,7 @@ static double signed_number(Fields* in)
 typedef struct Clip
 {
 	size_t frames, joints, ends, translated;
+	size_t origins; // 1 if a joint at the origin was put above several roots, else 0
 	double frame_time;
 	int32_t *parents, *end_joints, *translated_joints;
 	double *offsets, *end_sites;
@@ -264,7 +265,8 @@ static void read_head(Clip* clip, Fields in)
 	check_needed(needed);
 }
 
-static int32_t* indices(Fields* in, size_t* count, size_t joints, int least)
+// Joint numbers, each moved up by as many joints as were put before the first.
+static int32_t* indices(Fields* in, size_t* count, size_t joints, int least, size_t origins)
 {
 	*count = (size_t)varint(in, MOST_JOINTS);
 	int32_t *found = room(*count, sizeof *found), last = 0;
@@ -274,7 +276,7 @@ static int32_t* indices(Fields* in, size_t* count, size_t joints, int least)
 		last += step;
 		if ((size_t)last >= joints || (i && step < least))
 			fail("corrupt", "a joint that is not there");
-		found[i] = last;
+		found[i] = last + (int32_t)origins;
 	}
 	return found;
 }
@@ -302,23 +304,6 @@ static void read_points(Fields* in, double* points, size_t count, int digits, do
 		if (!(fabs(points[i]) <= FARTHEST_POINT))
 			fail("corrupt", "a point that is not near");
 	}
-}
-
-static int by_name(const void* a, const void* b)
-{
-	return strcmp(*(const char* const*)a, *(const char* const*)b);
-}
-
-static void check_names(const Clip* clip)
-{
-	const char** sorted = room(clip->joints, sizeof *sorted);
-	for (size_t j = 0; j < clip->joints; ++j)
-		sorted[j] = clip->names[j];
-	qsort(sorted, clip->joints, sizeof *sorted, by_name);
-	for (size_t j = 0; j < clip->joints; ++j)
-		if (!*sorted[j] || (j && !strcmp(sorted[j - 1], sorted[j])))
-			fail("corrupt", "joint names must differ");
-	give_back(sorted);
 }
 
 // How channels were laid out in the source, which does not matter here.
@@ -372,36 +357,45 @@ static int is_utf8(const uint8_t* at, size_t size)
 
 static void read_skeleton(Clip* clip, Fields in)
 {
-	clip->joints = (size_t)varint(&in, MOST_JOINTS);
-	if (!clip->joints)
+	size_t joints = joints_announced = (size_t)varint(&in, MOST_JOINTS);
+	if (!joints)
 		fail("corrupt", "no joints");
-	joints_announced = clip->joints;
-	clip->names = room(clip->joints, sizeof *clip->names);
-	clip->parents = room(clip->joints, sizeof *clip->parents);
-	for (size_t j = 0; j < clip->joints; ++j)
+	// one place more in front, for the origin that several roots hang from
+	clip->names = room(joints + 1, sizeof *clip->names);
+	clip->parents = room(joints + 1, sizeof *clip->parents);
+	for (size_t j = 0; j < joints; ++j)
 	{
 		size_t size = (size_t)varint(&in, 255);
 		const uint8_t* name = take(&in, size);
 		if (!is_utf8(name, size))
 			fail("corrupt", "a name is not UTF-8");
-		memcpy(clip->names[j], name, size);
+		memcpy(clip->names[j + 1], name, size);
+	}
+	for (size_t j = 1; j < joints; ++j)
+	{
+		clip->parents[j + 1] = (int32_t)(j - varint(&in, j));
+		clip->origins |= !clip->parents[j + 1];
+	}
+	if (!clip->origins)
+	{
+		memmove(clip->names, clip->names + 1, joints * sizeof *clip->names);
+		for (size_t j = 1; j < joints; ++j)
+			clip->parents[j] = clip->parents[j + 1] - 1;
 	}
 	clip->parents[0] = -1;
-	for (size_t j = 1; j < clip->joints; ++j)
-		clip->parents[j] = (int32_t)(j - 1 - varint(&in, j - 1));
-	skip_layouts(&in, clip->joints);
-	clip->translated_joints = indices(&in, &clip->translated, clip->joints, 1);
-	clip->end_joints = indices(&in, &clip->ends, clip->joints, 0);
+	clip->joints = joints + clip->origins;
+	skip_layouts(&in, joints);
+	clip->translated_joints = indices(&in, &clip->translated, joints, 1, clip->origins);
+	clip->end_joints = indices(&in, &clip->ends, joints, 0, clip->origins);
 	double unit = unit_of(&in);
 	int digits = *take(&in, 1);
 	if (digits > 9 && digits != 255)
 		fail("corrupt", "points of too many digits");
 	clip->offsets = room(3 * clip->joints, sizeof(double));
 	clip->end_sites = room(3 * clip->ends, sizeof(double));
-	read_points(&in, clip->offsets, clip->joints, digits, unit);
+	read_points(&in, clip->offsets + 3 * clip->origins, joints, digits, unit);
 	read_points(&in, clip->end_sites, clip->ends, digits, unit);
-	skip_axes(&in, clip->joints);
-	check_names(clip);
+	skip_axes(&in, joints);
 	mocpack_Skeleton skeleton = {clip->joints,	   clip->parents,		   clip->offsets,
 								 clip->ends,	   clip->end_joints,	   clip->end_sites,
 								 clip->translated, clip->translated_joints};
@@ -437,7 +431,29 @@ enum
 	HEAD = 1,
 	SKEL = 2,
 	DATA = 4,
+	REST = 8,
+	TIME = 16,
 };
+
+// What a chunk is; those that change a pose in ways that are not computed here end the program.
+static int kind_of(const uint8_t* tag)
+{
+	static const char tags[][5] = {"HEAD", "SKEL", "DATA", "REST", "TIME"};
+	for (int i = 0; i < 5; ++i)
+		if (!memcmp(tag, tags[i], 4))
+			return 1 << i;
+	if (!memcmp(tag, "SCAL", 4))
+		fail("unsupported", "chunk SCAL: joints with scales are not read here");
+	if (!memcmp(tag, "CLIP", 4))
+		fail("unsupported", "chunk CLIP: a scene of several clips is not read here");
+	if (memcmp(tag, "MESH", 4) && !(tag[0] >= 'a' && tag[0] <= 'z'))
+	{
+		char what[80];
+		snprintf(what, sizeof what, "chunk %.4s, which a newer reader knows", (const char*)tag);
+		fail("unsupported", what);
+	}
+	return 0;
+}
 
 static void read_magic(Fields* in)
 {
@@ -446,6 +462,15 @@ static void read_magic(Fields* in)
 	if (memcmp(in->at, magic, there < 4 ? there : 4))
 		fail("format", "not a .mocp file");
 	check_version(take(in, 5)[4], 1);
+}
+
+// When frames are does not matter here, but what is no time is no file.
+static void check_time(Fields in)
+{
+	uint8_t kind = *take(&in, 1);
+	double start = float64(&in);
+	if (kind > 1 || !(fabs(start) < 1e9))
+		fail("corrupt", "times of an unknown kind, or a start that is none");
 }
 
 static void read_file(Clip* clip, Fields in)
@@ -463,12 +488,7 @@ static void read_file(Clip* clip, Fields in)
 		Fields body = {start, start + length};
 		uint32_t stated =
 			(uint32_t)sum[0] | (uint32_t)sum[1] << 8 | (uint32_t)sum[2] << 16 | (uint32_t)sum[3] << 24;
-		int known = !memcmp(tag, "HEAD", 4)	  ? HEAD
-					: !memcmp(tag, "SKEL", 4) ? SKEL
-					: !memcmp(tag, "DATA", 4) ? DATA
-											  : 0;
-		if (!known && memcmp(tag, "MESH", 4) && !(tag[0] >= 'a' && tag[0] <= 'z'))
-			fail("unsupported", "a chunk that this reader does not know");
+		int known = kind_of(tag);
 		if (crc32_z(crc32(0, tag, 4), body.at, length) != stated)
 			fail("corrupt", "a checksum is wrong");
 		if (seen & known)
@@ -480,16 +500,19 @@ static void read_file(Clip* clip, Fields in)
 			skeleton = body;
 		if (known == DATA)
 			clip->payload = body;
+		if (known == TIME)
+			check_time(body);
 	}
 	if (seen & HEAD)
 		read_head(clip, head);
-	if (seen != (HEAD | SKEL | DATA))
+	// rest rotations, and when frames are, do not change where joints stand in a frame
+	if ((seen & ~(REST | TIME)) != (HEAD | SKEL | DATA))
 		fail("truncated", "a file without head, skeleton or motion");
 	inflate_skeleton(clip, skeleton);
 	// so that a small file cannot announce any number of frames
 	if (clip->frames / FRAMES_PER_BYTE > size || clip->frames > SIZE_MAX / 2 / MOST_JOINTS ||
 		(clip->frames + FRAMES_PER_BYTE - 1) / FRAMES_PER_BYTE > size ||
-		(clip->frames * clip->joints + SAMPLES_PER_BYTE - 1) / SAMPLES_PER_BYTE > size)
+		(clip->frames * joints_announced + SAMPLES_PER_BYTE - 1) / SAMPLES_PER_BYTE > size)
 		fail("corrupt", "more frames are announced than so few bytes can hold");
 }
 
@@ -552,8 +575,9 @@ static void print_frames(const Clip* clip, const double* rotations, const double
 	double* world = room(4 * clip->joints * count, sizeof *world);
 	mocpack_forward_kinematics(&clip->skeleton, rotations, translations, count, positions, world);
 	for (size_t i = 0; i < clip->joints * count; ++i)
-		printf("%zu %s %.9f %.9f %.9f\n", from + i / clip->joints, clip->names[i % clip->joints],
-			   positions[3 * i], positions[3 * i + 1], positions[3 * i + 2]);
+		if (i % clip->joints >= clip->origins)
+			printf("%zu %s %.9f %.9f %.9f\n", from + i / clip->joints, clip->names[i % clip->joints],
+				   positions[3 * i], positions[3 * i + 1], positions[3 * i + 2]);
 	give_back(world), give_back(positions);
 }
 

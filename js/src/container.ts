@@ -7,7 +7,8 @@ import { readHead, type Head } from "./head.js";
 import { inflate } from "./inflate.js";
 import { readSkeleton } from "./skel.js";
 import type { ByteSource } from "./source.js";
-import type { Skeleton } from "./types.js";
+import { readRest, readTake, type Bodies } from "./take.js";
+import type { Skeleton, Take } from "./types.js";
 
 const MAGIC = [0x93, 0x4d, 0x4f, 0x43];
 const VERSION = 1;
@@ -16,10 +17,18 @@ const MAX_METADATA = 1 << 24;
 // so that a small file cannot ask for much memory
 const FRAMES_PER_BYTE = 64;
 const SAMPLES_PER_BYTE = 16_384;
+const KNOWN = ["HEAD", "SKEL", "MESH", "REST", "TIME", "DATA"];
+const REPEATED = ["trak"];
+/** Chunks that change a pose in ways that are not played here. */
+const REFUSED = new Map([
+  ["SCAL", "joints with scales are not played here"],
+  ["CLIP", "a scene of several clips is not played here"],
+]);
 
 export interface Container {
   head: Head;
   skeleton: Skeleton;
+  take: Take;
   metadata: unknown;
   /** Where the codec's bytes stand in the file. */
   payload: { start: number; size: number };
@@ -35,24 +44,29 @@ interface Chunk {
   size: number;
 }
 
-export async function readContainer(source: ByteSource): Promise<Container> {
+export async function readContainer(source: ByteSource, memoryLimit: number): Promise<Container> {
   await checkMagic(source);
-  const bodies = new Map<string, Uint8Array>();
+  const bodies: Bodies = new Map();
   const chunks = new Map<string, Chunk>();
   for (let at = 5; at < source.size;) {
     const chunk = await readChunk(source, at);
-    if (chunks.has(chunk.tag)) throw corrupt(`file has two ${chunk.tag} chunks`);
+    if (chunks.has(chunk.tag) && !REPEATED.includes(chunk.tag))
+      throw corrupt(`file has two ${chunk.tag} chunks`);
     chunks.set(chunk.tag, chunk);
-    if (chunk.tag !== "DATA" || source.whole) bodies.set(chunk.tag, await readBody(source, chunk));
+    if (chunk.tag !== "DATA" || source.whole) {
+      const body = await readBody(source, chunk);
+      bodies.set(chunk.tag, [...(bodies.get(chunk.tag) ?? []), body]);
+    }
     at = chunk.start + chunk.size;
   }
-  return assemble(source, chunks, bodies);
+  return assemble(source, chunks, bodies, memoryLimit);
 }
 
 function assemble(
   source: ByteSource,
   chunks: Map<string, Chunk>,
-  bodies: Map<string, Uint8Array>,
+  bodies: Bodies,
+  memoryLimit: number,
 ): Container {
   const head = readHead(required(bodies, "HEAD"));
   if (head.kind === 1)
@@ -60,13 +74,17 @@ function assemble(
   const skeleton = readSkeleton(required(bodies, "SKEL"));
   const data = chunks.get("DATA");
   if (!data) throw new MocpackError("truncated", "file has no DATA chunk");
-  checkCounts(source.size, head.frameCount, skeleton.parents.length);
-  const meta = bodies.get("meta");
+  const joints = skeleton.parents.length;
+  checkCounts(source.size, head.frameCount, joints);
+  const rest = bodies.get("REST")?.[0];
+  if (rest) skeleton.rest = readRest(rest, joints);
+  const meta = bodies.get("meta")?.[0];
   const [skeletonBytes, metadataBytes] = ["SKEL", "meta"].map((tag) => wholeSize(chunks.get(tag)));
   const payloadBytes = source.size - skeletonBytes - metadataBytes;
   return {
     head,
     skeleton,
+    take: readTake(bodies, head.frameCount, joints, memoryLimit),
     metadata: meta ? readMetadata(meta) : {},
     payload: { start: data.start, size: data.size },
     bytes: {
@@ -107,7 +125,9 @@ async function readChunk(source: ByteSource, at: number): Promise<Chunk> {
   const there = source.size - start;
   if (size > there)
     throw new MocpackError("truncated", `chunk ${printed(tag)} has ${there} of ${size} bytes`);
-  if (!["HEAD", "SKEL", "MESH", "meta", "DATA"].includes(tag) && !/^[a-z]/.test(tag))
+  const refused = REFUSED.get(tag);
+  if (refused) throw new MocpackError("unsupported", `chunk ${tag}: ${refused}`);
+  if (!KNOWN.includes(tag) && !/^[a-z]/.test(tag))
     throw new MocpackError(
       "unsupported",
       `file needs chunk ${printed(tag)}, which a newer mocpack reads`,
@@ -143,8 +163,8 @@ function readMetadata(body: Uint8Array): unknown {
   throw corrupt("meta chunk: not an object");
 }
 
-function required(bodies: Map<string, Uint8Array>, tag: string): Uint8Array {
-  const body = bodies.get(tag);
+function required(bodies: Bodies, tag: string): Uint8Array {
+  const body = bodies.get(tag)?.[0];
   if (!body) throw new MocpackError("truncated", `file has no ${tag} chunk`);
   return body;
 }

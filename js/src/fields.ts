@@ -77,6 +77,11 @@ export class FieldReader {
     }
   }
 
+  /** All bytes that are left. */
+  rest(): Uint8Array {
+    return this.raw(this.bytes.length - this.at);
+  }
+
   /** Complains about bytes left over. */
   end(): void {
     const left = this.bytes.length - this.at;

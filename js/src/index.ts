@@ -1,7 +1,16 @@
 /** Plays .mocp motion: `open` a file or an address, ask for frames. */
 
 export { MocpackError, type ErrorKind } from "./error.js";
-export type { Frames, Measured, Motion, OpenOptions, Skeleton, WasmSource } from "./types.js";
+export type {
+  Frames,
+  Measured,
+  Motion,
+  OpenOptions,
+  Skeleton,
+  Take,
+  TrackHead,
+  WasmSource,
+} from "./types.js";
 export { open } from "./open.js";
 export {
   frameErrors,

@@ -4,7 +4,9 @@ import { checkVersion, type Container } from "./container.js";
 import { Decoder, type Decoded, type Layout } from "./decoder.js";
 import { MocpackError } from "./error.js";
 import { FieldReader } from "./fields.js";
-import { between, locate } from "./sampling.js";
+import { multiplyInto, placeInto } from "./kinematics.js";
+import { between, locate, locateAmong } from "./sampling.js";
+import { rooted } from "./skel.js";
 import { joined, type ByteSource } from "./source.js";
 import type { Frames, Motion } from "./types.js";
 
@@ -13,6 +15,7 @@ const LARGEST_HEAD = 1 << 21; // bytes
 const LONGEST_TURN = 12; // milliseconds of decoding before the page gets its turn
 const FRAME_BYTES = 56; // of a joint: its rotation and its place
 const KEPT_BYTES = 1 << 24; // of decoded groups
+const ORIGIN = new Float64Array(3);
 
 export async function openKeysine(
   source: ByteSource,
@@ -28,7 +31,8 @@ export async function openKeysine(
       `keysine needs its parameter ${JSON.stringify(name)}, which a newer mocpack knows`,
     );
   const bytes = await readHeadBytes(source, payload);
-  const decoder = await Decoder.open(module, skeleton, head.frameCount, bytes, memoryLimit);
+  const tree = rooted(skeleton);
+  const decoder = await Decoder.open(module, tree, head.frameCount, bytes, memoryLimit);
   const { layout } = decoder;
   checkSizes(layout, payload.size);
   return new KeysineMotion(source, container, decoder, layout, memoryLimit);
@@ -66,6 +70,7 @@ class KeysineMotion implements Motion {
   readonly declaredError;
   readonly measured;
   readonly metadata;
+  readonly take;
   readonly parameters;
   /** Where each segment and each group of each layer begins in the file, and where the last one ends. */
   private readonly segmentStarts: Float64Array;
@@ -88,6 +93,7 @@ class KeysineMotion implements Motion {
     this.declaredError = container.head.declaredError;
     this.measured = container.head.measured;
     this.metadata = container.metadata;
+    this.take = container.take;
     this.parameters = container.head.parameters;
     const { headSize, segmentSizes, groupSizes } = layout;
     this.segmentStarts = starts(container.payload.start + headSize, segmentSizes);
@@ -114,7 +120,10 @@ class KeysineMotion implements Motion {
   }
 
   async sample(seconds: number): Promise<Frames> {
-    const { frame, part } = locate(seconds, this.frameTime, this.frameCount);
+    const { startTime, times } = this.take;
+    const { frame, part } = times
+      ? locateAmong(seconds, times)
+      : locate(seconds - startTime, this.frameTime, this.frameCount);
     return between(await this.frames(frame, Math.min(frame + 2, this.frameCount)), part);
   }
 
@@ -273,7 +282,10 @@ function copyFrames(from: Frames, to: Frames): void {
 function spread(decoded: Decoded, skeleton: Motion["skeleton"], out: Frames, at: number): void {
   const { offsets, translated } = skeleton;
   const moving = translated.length;
-  out.rotations.set(decoded.rotations, (4 / 3) * offsets.length * at);
+  const turns = (4 / 3) * offsets.length;
+  if (decoded.rotations.length === turns * decoded.count)
+    out.rotations.set(decoded.rotations, turns * at);
+  else offOrigin(decoded, skeleton, out.rotations, turns * at);
   for (let t = 0; t < decoded.count; ++t) {
     const row = offsets.length * (at + t);
     out.translations.set(offsets, row);
@@ -281,5 +293,30 @@ function spread(decoded: Decoded, skeleton: Motion["skeleton"], out: Frames, at:
       for (let c = 0; c < 3; ++c)
         out.translations[row + 3 * translated[m] + c] =
           decoded.translations[3 * (t * moving + m) + c];
+  }
+}
+
+/** Takes the joint above several roots off; how far it was turned goes to them. */
+function offOrigin(
+  decoded: Decoded,
+  skeleton: Motion["skeleton"],
+  out: Float64Array,
+  at: number,
+): void {
+  const { parents, translated } = skeleton;
+  const { rotations, translations } = decoded;
+  for (let t = 0; t < decoded.count; ++t) {
+    const from = 4 * t * (parents.length + 1);
+    const origin = rotations.subarray(from, from + 4);
+    const pose = out.subarray(at + 4 * t * parents.length, at + 4 * (t + 1) * parents.length);
+    pose.set(rotations.subarray(from + 4, from + 4 + pose.length));
+    if (origin[3] === 1) continue;
+    for (let j = 0; j < parents.length; ++j)
+      if (parents[j] < 0) multiplyInto(pose, 4 * j, origin, 0, pose, 4 * j);
+    for (let m = 0; m < translated.length; ++m)
+      if (parents[translated[m]] < 0) {
+        const place = 3 * (t * translated.length + m);
+        placeInto(translations, place, ORIGIN, origin, 0, translations, place);
+      }
   }
 }

@@ -124,7 +124,7 @@ function poseWorld(
 }
 
 /** out[to…] = place of joint j + its rotation · local[at…]. */
-function placeInto(
+export function placeInto(
   out: Float64Array,
   to: number,
   places: Float64Array,
@@ -148,7 +148,7 @@ function placeInto(
   out[to + 2] = places[3 * j + 2] + z + qw * tz + (qx * ty - qy * tx);
 }
 
-function multiplyInto(
+export function multiplyInto(
   out: Float64Array,
   to: number,
   a: Float64Array,

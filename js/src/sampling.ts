@@ -2,6 +2,19 @@
 
 import type { Frames } from "./types.js";
 
+/** The frame that `seconds` lies in by times that are not even, and how far it is to the next. */
+export function locateAmong(seconds: number, times: Float64Array): { frame: number; part: number } {
+  let low = 0;
+  let high = Math.max(0, times.length - 2);
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (times[middle] <= seconds) low = middle;
+    else high = middle - 1;
+  }
+  const length = times.length > 1 ? times[low + 1] - times[low] : 1;
+  return { frame: low, part: Math.min(Math.max((seconds - times[low]) / length, 0), 1) };
+}
+
 /** The frame `seconds` lies in, and how far it is to the next; clamped to the clip. */
 export function locate(
   seconds: number,

@@ -35,15 +35,13 @@ export function readSkeleton(body: Uint8Array): Skeleton {
   if (joints < 1) throw read.corrupt("a skeleton has at least one joint");
   const names = Array.from({ length: joints }, () => read.text(MAX_NAME));
   const parents = new Int32Array(joints).fill(-1);
-  for (let j = 1; j < joints; ++j) parents[j] = j - 1 - read.varint(j - 1);
+  for (let j = 1; j < joints; ++j) parents[j] = j - 1 - read.varint(j); // one more is a root
   skipLayouts(read, joints);
   const translated = readIndices(read, joints, joints, true);
   const endJoints = readIndices(read, MAX_JOINTS, joints, false);
   const points = readPoints(read, joints + endJoints.length, readUnit(read));
   skipAxes(read, joints);
   read.end();
-  if (new Set(names).size < joints || names.includes(""))
-    throw read.corrupt("joint names must differ");
   const offsets = points.slice(0, 3 * joints);
   return { names, parents, offsets, endJoints, endOffsets: points.slice(3 * joints), translated };
 }
@@ -98,4 +96,18 @@ function skipAxes(read: FieldReader, joints: number): void {
   if (kind === 1) read.raw(32 * joints);
   if (kind > 2 || (kind === 2 && read.u8() > MAX_DIGITS)) throw read.corrupt("unknown axes");
   if (kind === 2) for (let i = 0; i < 3 * joints; ++i) read.signed();
+}
+
+/** The skeleton as one tree: itself, or all of it below a joint at the origin before it. */
+export function rooted(skeleton: Skeleton): Skeleton {
+  const { names, parents, offsets, endJoints, endOffsets, translated } = skeleton;
+  if (parents.indexOf(-1, 1) < 0) return skeleton;
+  return {
+    names: ["", ...names],
+    parents: Int32Array.of(-1, ...parents.map((parent) => parent + 1)),
+    offsets: Float64Array.of(0, 0, 0, ...offsets),
+    endJoints: endJoints.map((joint) => joint + 1),
+    endOffsets,
+    translated: translated.map((joint) => joint + 1),
+  };
 }

@@ -1,9 +1,10 @@
 /** The shapes that everything here exchanges. Metres, seconds, radians; quaternions (x, y, z, w). */
 
-/** A tree of joints, parents before children. */
+/** Joints, parents before children: one tree, or several. */
 export interface Skeleton {
+  /** As the source has them; they may be empty or repeated. */
   names: string[];
-  /** J; -1 for the root, which comes first. */
+  /** J; -1 for a root. The first joint is one. */
   parents: Int32Array;
   /** 3J, metres, in the parent's frame. */
   offsets: Float64Array;
@@ -13,6 +14,40 @@ export interface Skeleton {
   endOffsets: Float64Array;
   /** Joints with translations, increasing. */
   translated: Int32Array;
+  /** 4J: the local rotation of each joint at rest, where the source has one. Poses do not start from it. */
+  rest?: Float64Array;
+}
+
+/** What a track is; its values are not decoded here. */
+export interface TrackHead {
+  name: string;
+  kind: "scalar" | "flag" | "label" | "vec3" | "quaternion";
+  count: number;
+  /** Seconds from sample to sample; null: the clip's. */
+  frameTime: number | null;
+  startTime: number;
+  /** Whether samples are evenly spaced. */
+  even: boolean;
+  /** Largest error of a sample; 0: exact. */
+  bound: number;
+  unit: string;
+  /** Of its chunk. */
+  bytes: number;
+}
+
+/** What a take holds beside its poses. */
+export interface Take {
+  /** Seconds of the first frame. */
+  startTime: number;
+  /** Seconds of each frame, where they are not even. */
+  times: Float64Array | null;
+  loop: boolean;
+  /** Of the source's space; inside it is y up and right-handed. */
+  up: "x" | "y" | "z";
+  handedness: "right" | "left";
+  /** frames · J: 1 where a joint was seen; null: everywhere. */
+  valid: Uint8Array | null;
+  tracks: TrackHead[];
 }
 
 /** Poses of consecutive frames, frame after frame. */
@@ -48,9 +83,11 @@ export interface Motion {
   readonly declaredError: number | null;
   readonly measured: Measured | null;
   readonly metadata: unknown;
+  /** What a .mocp file holds beside its poses. */
+  readonly take?: Take;
   /** Frames start … stop - 1. */
   frames(start: number, stop: number): Promise<Frames>;
-  /** One frame at a time in seconds, between frames by slerp, clamped to the clip. */
+  /** One frame at a time in seconds on the clip's clock, between frames by slerp, clamped to the clip. */
   sample(seconds: number): Promise<Frames>;
   /** Gives memory back and ends transfers; frames asked for later are refused. */
   close(): void;

@@ -44,6 +44,11 @@ for (const { file, out, times, original } of JSON.parse(await readFile(process.a
     declaredError,
     measured,
     metadata,
+    take: motion.take && {
+      ...motion.take,
+      times: motion.take.times && Array.from(motion.take.times),
+      valid: motion.take.valid && Array.from(motion.take.valid),
+    },
   };
   await writeFile(`${out}.json`, JSON.stringify(header));
   motion.close();

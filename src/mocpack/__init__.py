@@ -6,12 +6,26 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
-    from mocpack._api import Motion, decode, encode, open, read, read_data, write
+    from mocpack._api import (
+        Motion,
+        clip_names,
+        decode,
+        decode_scene,
+        encode,
+        encode_scene,
+        open,
+        read,
+        read_data,
+        read_scene,
+        write,
+        write_scene,
+    )
     from mocpack.clip import Clip, ClipHeader, VertexClip, VertexHeader
     from mocpack.codec import Codec
     from mocpack.metrics import Comparison, compare
     from mocpack.registry import codec_ids, parse_codec
     from mocpack.skeleton import Skeleton
+    from mocpack.take import Extras, Track
     from mocpack.units import Length, cm, m, mm
 
 # where each public name comes from; nothing is loaded before it is used, so that a program which
@@ -21,23 +35,30 @@ _HOMES = {
     "ClipHeader": "clip",
     "Codec": "codec",
     "Comparison": "metrics",
+    "Extras": "take",
     "Length": "units",
     "Motion": "_api",
     "Skeleton": "skeleton",
+    "Track": "take",
     "VertexClip": "clip",
     "VertexHeader": "clip",
+    "clip_names": "_api",
     "cm": "units",
     "codec_ids": "registry",
     "compare": "metrics",
     "decode": "_api",
+    "decode_scene": "_api",
     "encode": "_api",
+    "encode_scene": "_api",
     "m": "units",
     "mm": "units",
     "open": "_api",
     "parse_codec": "registry",
     "read": "_api",
     "read_data": "_api",
+    "read_scene": "_api",
     "write": "_api",
+    "write_scene": "_api",
 }
 
 __all__ = [
@@ -45,23 +66,30 @@ __all__ = [
     "ClipHeader",
     "Codec",
     "Comparison",
+    "Extras",
     "Length",
     "Motion",
     "Skeleton",
+    "Track",
     "VertexClip",
     "VertexHeader",
+    "clip_names",
     "cm",
     "codec_ids",
     "compare",
     "decode",
+    "decode_scene",
     "encode",
+    "encode_scene",
     "m",
     "mm",
     "open",
     "parse_codec",
     "read",
     "read_data",
+    "read_scene",
     "write",
+    "write_scene",
 ]
 
 

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
+
 from mocpack import rate
-from mocpack.clip import AnyClip, Clip, ClipHeader, check_reach
+from mocpack.clip import (
+    AnyClip,
+    AnyHeader,
+    Clip,
+    ClipHeader,
+    check_reach,
+    frame_at,
+    frames_extras,
+    frames_header,
+    pose_extras,
+    pose_header,
+)
 from mocpack.codec import (
     Codec,
     PayloadLayout,
@@ -27,22 +42,30 @@ from mocpack.container import (
     Openable,
     Reader,
     Source,
+    TrackHead,
     check_version,
     clip_bytes,
+    pack_scene,
+    scene_parts,
     source_of,
 )
 from mocpack.errors import (
     CorruptionError,
     FormatError,
+    InvalidClipError,
     MemoryLimitError,
+    SceneError,
     TruncatedError,
     UnsupportedClipError,
     UnsupportedVersionError,
     UsageError,
 )
 from mocpack.io import contents, read_bytes, read_file, write_file
+from mocpack.io.atomic import write_atomically
+from mocpack.plain import dressed, plain_header
 from mocpack.presets import preset_bound
 from mocpack.registry import BUILTIN, DEFAULT_CODEC, codec_class, parse_codec
+from mocpack.take import Extras
 from mocpack.units import Length, length_argument, parse_length, parse_size
 
 EFFORTS = ("fast", "default", "best")
@@ -53,6 +76,7 @@ def read(
     *,
     unit: str | Length | None = None,
     skeleton: str | Path | None = None,
+    clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
 ) -> AnyClip:
     """Read a motion file of any known kind, .mocp included.
@@ -65,11 +89,13 @@ def read(
         say.
     skeleton : path, optional
         The .asf of an .amc, where it is not the one beside it.
+    clip : str, optional
+        Which clip of a scene; needed where it has several.
     memory_limit : str or int, optional
         Of a .mocp file, as in `open`.
     """
     return read_contents(
-        contents(path), path, unit=unit, skeleton=skeleton, memory_limit=memory_limit
+        contents(path), path, unit=unit, skeleton=skeleton, clip=clip, memory_limit=memory_limit
     )
 
 
@@ -79,11 +105,12 @@ def read_contents(
     *,
     unit: str | Length | None = None,
     skeleton: str | Path | None = None,
+    clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
 ) -> AnyClip:
     """Read a motion file of these bytes; what belongs to it is looked for beside `path`."""
     if data[:1] == MAGIC[:1] or Path(path).suffix == ".mocp":
-        return read_data(data, name=str(path), memory_limit=memory_limit)
+        return read_data(data, name=str(path), clip=clip, memory_limit=memory_limit)
     metres = None if unit is None else _unit(unit)
     return read_file(path, unit=metres, skeleton=skeleton, data=data)
 
@@ -94,13 +121,14 @@ def read_data(
     name: str = "input",
     unit: str | Length | None = None,
     skeleton: str | Path | None = None,
+    clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
 ) -> AnyClip:
     """Read a motion file's bytes; `name` is for complaints and, if need be, for its extension."""
     if data[:1] == MAGIC[:1] or Path(name).suffix == ".mocp":
         try:
-            return decode(data, memory_limit=memory_limit)
-        except (FormatError, MemoryLimitError) as error:
+            return decode(data, clip=clip, memory_limit=memory_limit)
+        except (FormatError, MemoryLimitError, SceneError) as error:
             raise type(error)(f"{name}: {error}") from error
     metres = None if unit is None else _unit(unit)
     bones = None if skeleton is None else contents(skeleton)
@@ -205,19 +233,79 @@ def parse_target(
     )
 
 
+def read_scene(
+    path: str | Path, *, memory_limit: str | int | None = DEFAULT_LIMIT, **reading: Any
+) -> dict[str, AnyClip]:
+    """Read every clip of a file, by name: those of a scene, or the one of any other motion file.
+
+    The clips of a scene share a clock: `start_time` of each says when it begins. `reading` is what
+    `read` takes for other formats.
+    """
+    data = contents(path)
+    if data[:1] != MAGIC[:1]:
+        return {Path(path).stem: read_contents(data, path, **reading)}
+    try:
+        return decode_scene(data, name=Path(path).stem, memory_limit=memory_limit)
+    except (FormatError, MemoryLimitError) as error:
+        raise type(error)(f"{path}: {error}") from error
+
+
+def write_scene(clips: Mapping[str, AnyClip], path: str | Path, **target: Any) -> None:
+    """Write a scene as a .mocp file, atomically; `target` is what `encode` takes."""
+    write_atomically(encode_scene(clips, **target), path)
+
+
+def encode_scene(
+    clips: Mapping[str, AnyClip], codec: Codec | str = DEFAULT_CODEC, **target: Any
+) -> bytes:
+    """Return the bytes of a .mocp file of several clips, each encoded as `encode` does."""
+    return pack_scene({name: encode(clip, codec, **target) for name, clip in clips.items()})
+
+
+def decode_scene(
+    data: bytes, *, name: str = "clip", memory_limit: str | int | None = DEFAULT_LIMIT
+) -> dict[str, AnyClip]:
+    """Return every clip of a .mocp file's bytes; one that is no scene has one, named `name`."""
+    source = source_of(data)
+    parts = scene_parts(source) or {name: source}
+    found = {}
+    for part, inside in parts.items():
+        with Motion(inside, memory_limit=memory_limit) as motion:
+            found[part] = motion.clip()
+    return found
+
+
+def clip_names(source: Openable) -> list[str]:
+    """Return the names of a scene's clips; none of a file that is no scene."""
+    opened = source_of(source)
+    try:
+        return list(scene_parts(opened) or ())
+    finally:
+        opened.close()
+
+
 def decode(
-    data: bytes, *, partial: bool = False, memory_limit: str | int | None = DEFAULT_LIMIT
+    data: bytes,
+    *,
+    partial: bool = False,
+    clip: str | None = None,
+    memory_limit: str | int | None = DEFAULT_LIMIT,
 ) -> AnyClip:
-    """Return the clip of a .mocp file's bytes.
+    """Return the clip of a .mocp file's bytes, or the named one of a scene's.
 
     A file that was cut is a `TruncatedError`, unless `partial` asks for what is whole of it.
     `memory_limit` is that of `open`.
     """
-    with Motion(data, partial=partial, memory_limit=memory_limit) as motion:
+    with Motion(data, partial=partial, clip=clip, memory_limit=memory_limit) as motion:
         return motion.clip()
 
 
-def open(source: Openable, *, memory_limit: str | int | None = DEFAULT_LIMIT) -> Motion:
+def open(
+    source: Openable,
+    *,
+    clip: str | None = None,
+    memory_limit: str | int | None = DEFAULT_LIMIT,
+) -> Motion:
     """Open a .mocp file to read parts of it; use as a context manager.
 
     Parameters
@@ -225,15 +313,17 @@ def open(source: Openable, *, memory_limit: str | int | None = DEFAULT_LIMIT) ->
     source : path, bytes or file object
         Any threads and forked processes may read from what is open. A motion that was opened by
         its path can be sent to another process, which opens the file again.
+    clip : str, optional
+        Which clip of a scene; needed where it has several.
     memory_limit : str or int, optional
         The most memory that any one call may take, in bytes or as "2GB"; None for no limit. What
         would take more is a `MemoryLimitError`, before any of it is taken. By default 1 GB.
     """
     if not isinstance(source, str | Path):
-        return Motion(source, memory_limit=memory_limit)
+        return Motion(source, clip=clip, memory_limit=memory_limit)
     try:
-        return Motion(source, memory_limit=memory_limit)
-    except (FormatError, MemoryLimitError) as error:
+        return Motion(source, clip=clip, memory_limit=memory_limit)
+    except (FormatError, MemoryLimitError, SceneError) as error:
         raise type(error)(f"{source}: {error}") from error
 
 
@@ -246,12 +336,14 @@ class Motion:
         *,
         partial: bool = False,
         codec: Codec | None = None,
+        clip: str | None = None,
         memory_limit: str | int | None = DEFAULT_LIMIT,
     ) -> None:
         self._limit = MemoryLimit.parse(memory_limit)
         self._source = source_of(source)
         self._given = partial, codec
         try:
+            self._source = _clip_source(self._source, clip)
             self._reader = Reader(self._source, partial=partial)
             # a codec that the registry does not know can still be read by those who have it
             self._codec = _codec_of(self._reader) if codec is None else codec
@@ -321,11 +413,32 @@ class Motion:
         """Bytes of the payload that a cut file lacks."""
         return self._reader.missing
 
+    @cached_property
+    def extras(self) -> Extras:
+        """What the file holds beside its poses."""
+        needed = self._reader.extras_memory()
+        self._limit.check(needed, self._reader.header, "what stands beside the poses")
+        return self._reader.extras
+
+    @property
+    def track_heads(self) -> list[TrackHead]:
+        """What tracks the file has, without reading them."""
+        return self._reader.track_heads()
+
+    @cached_property
+    def plain_header(self) -> Any:
+        """The header that the codec gets."""
+        header = self._reader.header
+        try:
+            return plain_header(header) if isinstance(header, ClipHeader) else header
+        except InvalidClipError as error:
+            raise CorruptionError(f"header: {error}") from error
+
     def layout(self) -> PayloadLayout:
         """Return how the payload is divided."""
         if isinstance(self._codec, SupportsLayout):
             self._check_memory("the index", 0, 0)
-            return self._codec.layout(self._reader.read, self._reader.header)
+            return self._codec.layout(self._reader.read, self.plain_header)
         return PayloadLayout()
 
     def clip(self) -> AnyClip:
@@ -336,8 +449,11 @@ class Motion:
                 raise TruncatedError(
                     f"the file is cut and {self._codec.codec_id} cannot play a part of it"
                 )
-            return self._codec.decode_partial(self._reader.payload(), self._reader.header)
-        return self._codec.decode(self._reader.payload(), self._reader.header)
+            return self._coarse(
+                self._codec.decode_partial(self._reader.payload(), self.plain_header)
+            )
+        found = self._codec.decode(self._reader.payload(), self.plain_header)
+        return self._dressed(found, 0, found.frame_count)
 
     def frames(self, start: int, stop: int, joints: Sequence[str | int] | None = None) -> AnyClip:
         """Return frames `start` to `stop`, half-open, of `joints` and their ancestors."""
@@ -349,7 +465,11 @@ class Motion:
         indices = None if joints is None else self._indices(joints)
         if isinstance(self._codec, SupportsSeek) and isinstance(header, ClipHeader):
             self._check_memory(f"frames {start}:{stop}", start, stop, indices)
-            return self._codec.decode_frames(self._reader.read, header, start, stop, indices)
+            wanted = None if indices is None else self._plain_indices(indices)
+            found = self._codec.decode_frames(
+                self._reader.read, self.plain_header, start, stop, wanted
+            )
+            return self._dressed(found, start, stop, indices)
         part = self._cached().frames(start, stop)
         return part.joints(indices) if indices is not None and isinstance(part, Clip) else part
 
@@ -360,40 +480,86 @@ class Motion:
         """
         if isinstance(self._codec, SupportsSample):
             if self._sampler is None:
-                self._sampler = self._codec.sampler(self._reader.payload(), self._reader.header)
-            return self._sampler(time)
-        header = self._reader.header
-        at = min(max(time / header.frame_time, 0.0), header.frame_count - 1.0)
+                self._sampler = self._codec.sampler(self._reader.payload(), self.plain_header)
+            at = self._frame_at(time)
+            found = self._sampler(at * self.header.frame_time)
+            if not isinstance(found, Clip):
+                return found
+            header = pose_header(self.header, at, self.extras.times)
+            return _dressed(found, header, pose_extras(self.extras, at))
+        at = self._frame_at(time)
         first = int(at)
-        pair = self.frames(first, min(first + 2, header.frame_count))
-        return pair.sample((at - first) * header.frame_time)
+        pair = self.frames(first, min(first + 2, self.frame_count))
+        if isinstance(pair, Clip):
+            return pair.pose_at(at - first)
+        return pair.sample((at - first) * self.header.frame_time)
 
     def preview(self) -> AnyClip:
         """Return a coarse clip quickly, where the codec can; else the whole clip."""
         header = self._reader.header
         if isinstance(self._codec, SupportsPreview) and isinstance(header, ClipHeader):
             if isinstance(self._codec, SupportsBudget):
-                needed = self._codec.preview_memory(self._reader.read, header)
+                needed = self._codec.preview_memory(self._reader.read, self.plain_header)
                 self._limit.check(needed, header, "a preview")
-            return self._codec.decode_preview(self._reader.read, header)
+            return self._coarse(self._codec.decode_preview(self._reader.read, self.plain_header))
         return self._cached()
 
     def _check_memory(
         self, what: str, start: int, stop: int, joints: Sequence[int] | None = None
     ) -> None:
         """Complain if frames would take too much, before they take any."""
-        header, codec = self._reader.header, self._codec
+        header, codec = self.plain_header, self._codec
         if isinstance(codec, SupportsBudget) and isinstance(header, ClipHeader):
-            needed = codec.memory_needed(self._reader.read, header, start, stop, joints)
+            wanted = None if joints is None else self._plain_indices(joints)
+            needed = codec.memory_needed(self._reader.read, header, start, stop, wanted)
         else:
             needed = int(codec.decode_memory * clip_bytes(header)) if start < stop else 0
-        self._limit.check(needed, header, what)
+        if start < stop:
+            needed += self._reader.extras_memory()
+        self._limit.check(needed, self._reader.header, what)
 
     def _cached(self) -> AnyClip:
         """A codec that cannot seek decodes everything, once."""
         if self._whole is None:
             self._whole = self.clip()
         return self._whole
+
+    def _dressed(
+        self, found: AnyClip, start: int, stop: int, joints: Sequence[int] | None = None
+    ) -> AnyClip:
+        """Return what a codec decoded of some frames as the file's clip has them."""
+        header, extras = self._reader.header, self.extras
+        if not isinstance(found, Clip) or not isinstance(header, ClipHeader):
+            return found
+        if header is self.plain_header and not extras:
+            return found
+        part = frames_header(header, start, stop, extras)
+        return _dressed(found, part, frames_extras(extras, header, start, stop), joints)
+
+    def _coarse(self, found: AnyClip) -> AnyClip:
+        """Return a clip of fewer frames, or of the first, as the file's clip has them."""
+        header = self._reader.header
+        same = found.frame_time == header.frame_time
+        if same or not isinstance(found, Clip) or not isinstance(header, ClipHeader):
+            return self._dressed(found, 0, found.frame_count)
+        if header is self.plain_header and not self.extras:
+            return found
+        coarse = replace(header, frame_count=found.frame_count, frame_time=found.frame_time)
+        at = np.rint(np.arange(found.frame_count) * found.frame_time / header.frame_time)
+        at = np.minimum(at, header.frame_count - 1)
+        return _dressed(found, coarse, self.extras.at(at.astype(np.intp)))
+
+    def _plain_indices(self, joints: Sequence[int]) -> list[int]:
+        """Return which joints of the codec's skeleton these are."""
+        shift = len(self.plain_header.skeleton) - len(self.header.skeleton)
+        return [j + shift for j in joints]
+
+    def _frame_at(self, time: float) -> float:
+        """Return the frame, with its fraction, at a time in seconds, clamped."""
+        header: AnyHeader = self._reader.header
+        if isinstance(header, ClipHeader):
+            return frame_at(time, header, self.extras.times)
+        return min(max(time / header.frame_time, 0.0), header.frame_count - 1.0)
 
     def _indices(self, joints: Sequence[str | int]) -> list[int]:
         header = self._reader.header
@@ -404,6 +570,30 @@ class Motion:
         if not indices or not all(0 <= j < len(skeleton) for j in indices):
             raise UsageError(f"joints must be among 0..{len(skeleton) - 1}, got {list(joints)}")
         return indices
+
+
+def _dressed(
+    found: Clip, header: ClipHeader, extras: Extras, joints: Sequence[int] | None = None
+) -> Clip:
+    try:
+        return dressed(found, header, extras, joints)
+    except InvalidClipError as error:
+        raise CorruptionError(str(error)) from error
+
+
+def _clip_source(source: Source, name: str | None) -> Source:
+    """Return the source of one clip: the file itself, or a part of a scene."""
+    parts = scene_parts(source)
+    if parts is None:
+        if name is not None:
+            raise SceneError(f"the file is one clip, no scene with a clip {name!r}")
+        return source
+    if name is None and len(parts) == 1:
+        return next(iter(parts.values()))
+    if name not in parts:
+        asked = "say which" if name is None else f"none is {name!r}"
+        raise SceneError(f"the file is a scene of {', '.join(map(repr, parts))}; {asked}")
+    return parts[name]
 
 
 def check_kind(codec: Codec, kind: str) -> None:

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import _core, kinematics
+from mocpack import _core, kinematics, space
 from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
 from mocpack.rotations import slerp
 from mocpack.skeleton import SentWhole, Skeleton, frozen_array, is_frozen
+from mocpack.space import HANDS as HANDS
+from mocpack.space import UP_AXES as UP_AXES
+from mocpack.take import Bools, Extras, Track, check_extras, split_scales
 
 F64 = npt.NDArray[np.float64]
 I32 = npt.NDArray[np.int32]
@@ -26,6 +30,7 @@ UNIT_TOLERANCE = 1e-3  # a quaternion further from unit length than this is a mi
 FARTHEST = 1e7  # metres; beyond it float64 cannot keep a micrometre apart from rounding
 # metres; what is decoded lies an error beyond its source, and is a clip all the same
 FARTHEST_DECODED = 2 * FARTHEST
+LATEST = 1e9  # seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +49,15 @@ class ClipHeader(SentWhole):
         Metres of one unit of length in the source; files are written back in it.
     metadata : mapping
         JSON-compatible values that travel along, untouched.
+    scaled_joints : tuple of int
+        Joints whose scale is given for each frame, increasing.
+    start_time : float
+        Seconds of the first frame on the clock that a scene shares.
+    loop : bool
+        Whether the motion is meant to go round.
+    up, handedness : str
+        Of the source's space, "x", "y" or "z" and "right" or "left"; inside it is always y up and
+        right-handed, and `space.py` turns it back.
     """
 
     kind: ClassVar[str] = "skeleton"
@@ -54,16 +68,39 @@ class ClipHeader(SentWhole):
     translated_joints: tuple[int, ...] = (0,)
     unit: float = 1.0
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    scaled_joints: tuple[int, ...] = ()
+    start_time: float = 0.0
+    loop: bool = False
+    up: str = "y"
+    handedness: str = "right"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "translated_joints", tuple(map(int, self.translated_joints)))
+        object.__setattr__(self, "scaled_joints", tuple(map(int, self.scaled_joints)))
+        object.__setattr__(self, "loop", bool(self.loop))
         object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
         _check_timing(self.frame_count, self.frame_time)
         if not (np.isfinite(self.unit) and 1e-9 <= self.unit <= 1e9):
             raise InvalidClipError(f"unit must be a length in metres, got {self.unit}")
-        joints = list(self.translated_joints)
-        if joints != sorted(set(joints)) or any(not 0 <= j < len(self.skeleton) for j in joints):
-            raise InvalidClipError("translated_joints must be joint indices in increasing order")
+        for name in ("translated_joints", "scaled_joints"):
+            joints = list(getattr(self, name))
+            inside = all(0 <= j < len(self.skeleton) for j in joints)
+            if joints != sorted(set(joints)) or not inside:
+                raise InvalidClipError(f"{name} must be joint indices in increasing order")
+        if not abs(self.start_time) < LATEST:
+            raise InvalidClipError(
+                f"start_time must be within {LATEST:.0e} seconds, got {self.start_time}"
+            )
+        if self.up not in UP_AXES or self.handedness not in HANDS:
+            raise InvalidClipError(
+                f"up must be one of {', '.join(UP_AXES)} and handedness of {', '.join(HANDS)}, "
+                f"got {self.up!r} and {self.handedness!r}"
+            )
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether any joint has a scale."""
+        return bool(self.scaled_joints) or self.skeleton.is_scaled
 
     @property
     def frame_rate(self) -> float:
@@ -74,7 +111,12 @@ class ClipHeader(SentWhole):
         """Return the header of the motion of these joints and their ancestors."""
         kept = {old: new for new, old in enumerate(self.skeleton.with_ancestors(joints))}
         moving = tuple(kept[j] for j in self.translated_joints if j in kept)
-        return replace(self, skeleton=self.skeleton.subset(list(kept)), translated_joints=moving)
+        return replace(
+            self,
+            skeleton=self.skeleton.subset(list(kept)),
+            translated_joints=moving,
+            scaled_joints=tuple(kept[j] for j in self.scaled_joints if j in kept),
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ClipHeader):
@@ -86,6 +128,10 @@ class ClipHeader(SentWhole):
             and self.translated_joints == other.translated_joints
             and self.unit == other.unit
             and dict(self.metadata) == dict(other.metadata)
+            and self.scaled_joints == other.scaled_joints
+            and self.start_time == other.start_time
+            and self.loop == other.loop
+            and (self.up, self.handedness) == (other.up, other.handedness)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -105,12 +151,15 @@ class Clip(SentWhole):
         Positions in the parent's frame, in metres, of the M translated joints.
     channels : array, shape (T, C), optional
         The source's own numbers (its units, degrees), in the order of its channels.
+    extras : Extras, optional
+        What the take holds beside its poses; `scales`, `times`, `valid` and `tracks` read it.
     """
 
     header: ClipHeader
     rotations: F64
     translations: F64
     channels: F64 | None = None
+    extras: Extras = field(default_factory=Extras)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rotations", _settled(self.rotations, self.header))
@@ -132,6 +181,14 @@ class Clip(SentWhole):
                 raise InvalidClipError(
                     f"expected finite channels of shape {shape_c}, got {self.channels.shape}"
                 )
+            if self.header.is_scaled:
+                raise InvalidClipError("a clip with scales has no channels: they cannot say them")
+        header = self.header
+        check_extras(self.extras, self.frame_count, len(self.skeleton), len(header.scaled_joints))
+        if self.extras.times is not None and self.extras.times[0] != header.start_time:
+            raise InvalidClipError(
+                f"times begin at {self.extras.times[0]}, but start_time is {header.start_time}"
+            )
 
     @classmethod
     def adopt(cls, header: ClipHeader, rotations: F64, translations: F64) -> Self:
@@ -155,23 +212,101 @@ class Clip(SentWhole):
         unit: float = 1.0,
         metadata: Mapping[str, Any] | None = None,
         channels: npt.ArrayLike | None = None,
+        scales: npt.ArrayLike | None = None,
+        scaled_joints: Sequence[int] | None = None,
+        times: npt.ArrayLike | None = None,
+        start_time: float = 0.0,
+        valid: npt.ArrayLike | None = None,
+        tracks: Mapping[str, Track] | None = None,
+        loop: bool = False,
+        up: str = "y",
+        handedness: str = "right",
     ) -> Self:
-        """Make a clip from arrays (T, J, 4) and (T, M, 3), or (T, 3) where only the root moves."""
+        """Make a clip from arrays (T, J, 4) and (T, M, 3), or (T, 3) where only the root moves.
+
+        What a take may hold beside them is in `ClipHeader` and `Extras`. Times that are even, and
+        gaps where there are none, are not kept apart. Scales (T, J, 3) of all joints are split into
+        those that move and those that do not, without noise below 1e-4; the metadata then says how
+        much `scale_noise_dropped` was. Scales (T, S, 3) of named `scaled_joints` stay as they are.
+        """
+        metadata = dict(metadata or {})
+        if scales is not None and scaled_joints is None:
+            split = split_scales(scales)
+            skeleton = replace(skeleton, scales=split.constant)
+            scales, scaled_joints = split.moving, split.joints
+            if split.dropped:
+                metadata["scale_noise_dropped"] = split.dropped
         rotations, translations = np.asarray(rotations), np.asarray(translations)
         if translations.ndim == 2:
             translations = translations[:, np.newaxis]
+        seconds = None if times is None else np.asarray(times, np.float64)
+        if seconds is not None and len(seconds):
+            start_time = float(seconds[0])
+            if frame_time is None and frame_rate is None and len(seconds) > 1:
+                frame_time = (start_time - seconds[-1]) / (1 - len(seconds))
         if frame_time is None:
             frame_time = 1 / (120.0 if frame_rate is None else frame_rate)
+        if seconds is not None and _even(seconds, start_time, frame_time):
+            seconds = None
         header = ClipHeader(
             skeleton,
             len(rotations),
             frame_time,
             tuple(translated_joints),
             unit,
-            metadata or {},
+            metadata,
+            tuple(scaled_joints or ()),
+            start_time,
+            loop,
+            up,
+            handedness,
         )
         numbers = None if channels is None else np.asarray(channels, np.float64)
-        return cls(header, rotations, translations, numbers)
+        seen = None if valid is None or np.all(valid) else np.asarray(valid, np.bool_)
+        held = None if scales is None else np.asarray(scales, np.float64)
+        return cls(
+            header, rotations, translations, numbers, Extras(held, seconds, seen, tracks or {})
+        )
+
+    @classmethod
+    def of_points(
+        cls,
+        points: npt.ArrayLike,
+        names: Sequence[str],
+        *,
+        frame_rate: float = 100.0,
+        unit: float = 1.0,
+        up: str = "y",
+        handedness: str = "right",
+        **others: Any,
+    ) -> Self:
+        """Make a clip of markers from their places (T, P, 3) in metres, NaN where one was not seen.
+
+        Places are of a space with that axis up; `source_points` gives them back in it. Gaps become
+        `valid`, and are filled by curves that fit their ends.
+        """
+        places = space.inside(np.array(points, np.float64), up, handedness)
+        if places.ndim != 3 or places.shape[2] != 3 or places.shape[1] != len(names):
+            raise InvalidClipError(
+                f"expected points of shape (T, {len(names)}, 3), got {places.shape}"
+            )
+        valid = np.asarray(np.isfinite(places).all(-1))
+        for p in range(places.shape[1]):
+            _fill_gaps(places[:, p], valid[:, p])
+        skeleton = Skeleton.points(names)
+        turns = np.tile([0.0, 0.0, 0.0, 1.0], (*places.shape[:2], 1))
+        return cls.build(
+            skeleton,
+            turns,
+            places,
+            frame_rate=frame_rate,
+            translated_joints=range(len(names)),
+            unit=unit,
+            valid=valid,
+            up=up,
+            handedness=handedness,
+            **others,
+        )
 
     @property
     def skeleton(self) -> Skeleton:
@@ -203,28 +338,80 @@ class Clip(SentWhole):
     def metadata(self) -> Mapping[str, Any]:
         return self.header.metadata
 
+    @property
+    def start_time(self) -> float:
+        """Seconds of the first frame, on the clock that a scene shares."""
+        return self.header.start_time
+
+    @property
+    def times(self) -> F64:
+        """Seconds of each frame, (T,)."""
+        if self.extras.times is not None:
+            return self.extras.times
+        return np.asarray(self.start_time + np.arange(self.frame_count) * self.frame_time)
+
+    @property
+    def scales(self) -> F64:
+        """Scale (T, J, 3) of every joint along its own axes."""
+        every = np.tile(self.skeleton.scales, (self.frame_count, 1, 1))
+        if self.extras.scales is not None:
+            every[:, list(self.header.scaled_joints)] = self.extras.scales
+        return every
+
+    @property
+    def valid(self) -> Bools:
+        """Whether each joint was seen in each frame, (T, J)."""
+        if self.extras.valid is not None:
+            return self.extras.valid
+        return np.ones((self.frame_count, len(self.skeleton)), np.bool_)
+
+    @property
+    def tracks(self) -> Mapping[str, Track]:
+        return self.extras.tracks
+
     def positions(self) -> F64:
         """Return world positions of all joints, shape (T, J, 3), in metres."""
         return self.world()[0]
 
+    def points(self) -> F64:
+        """Return world positions (T, J, 3) in metres, NaN where a joint was not seen."""
+        return np.where(self.valid[..., np.newaxis], self.positions(), np.nan)
+
+    def source_points(self) -> F64:
+        """Return `points` in the space of the source, as its `up` and `handedness` say."""
+        return space.outside(self.points(), self.header.up, self.header.handedness)
+
     def world(self) -> tuple[F64, F64]:
-        """Return world positions (T, J, 3) and world rotations (T, J, 4)."""
-        return kinematics.forward_kinematics(
+        """Return world positions (T, J, 3) and world rotations (T, J, 4), these without scales."""
+        positions, turned = kinematics.forward_kinematics(
             self.skeleton, self.rotations, self.translations, self.translated_joints
+        )
+        return (self.stretched()[0] if self.header.is_scaled else positions), turned
+
+    def stretched(self) -> tuple[F64, F64]:
+        """Return world positions (T, J, 3) and each joint's matrix (T, J, 3, 3), with scales."""
+        return kinematics.scaled_kinematics(
+            self.skeleton,
+            self.rotations,
+            self.translations,
+            self.translated_joints,
+            self.scales,
         )
 
     def frames(self, start: int, stop: int) -> Clip:
-        """Return frames `start` to `stop`, half-open."""
+        """Return frames `start` to `stop`, half-open; their times are those of `frames_header`."""
         if not 0 <= start < stop <= self.frame_count:
             raise UsageError(
                 f"frames {start}:{stop} do not lie in a clip of {self.frame_count} frames"
             )
         channels = None if self.channels is None else self.channels[start:stop]
+        header = frames_header(self.header, start, stop, self.extras)
         return Clip(
-            self.with_header(frame_count=stop - start),
+            header,
             self.rotations[start:stop],
             self.translations[start:stop],
             channels,
+            frames_extras(self.extras, self.header, start, stop),
         )
 
     def joints(self, joints: Sequence[int]) -> Clip:
@@ -232,20 +419,30 @@ class Clip(SentWhole):
         kept = self.skeleton.with_ancestors(joints)
         among = set(kept)
         moving = [m for m, j in enumerate(self.translated_joints) if j in among]
+        scaled = [s for s, j in enumerate(self.header.scaled_joints) if j in among]
         return Clip(
-            self.header.joints(joints), self.rotations[:, kept], self.translations[:, moving]
+            self.header.joints(joints),
+            self.rotations[:, kept],
+            self.translations[:, moving],
+            None,
+            self.extras.joints(kept, scaled) if self.extras else self.extras,
         )
 
     def sample(self, time: float) -> Clip:
         """Return the pose at `time` seconds as a one-frame clip; slerp between frames, clamped."""
-        at = min(max(time / self.frame_time, 0.0), self.frame_count - 1.0)
+        return self.pose_at(frame_at(time, self.header, self.extras.times))
+
+    def pose_at(self, at: float) -> Clip:
+        """Return the pose at frame `at`, which may lie between two, as a one-frame clip."""
         first = min(int(at), self.frame_count - 1)
         last = min(first + 1, self.frame_count - 1)
         t = at - first
         return Clip(
-            self.with_header(frame_count=1),
+            pose_header(self.header, at, self.extras.times),
             slerp(self.rotations[first], self.rotations[last], t)[np.newaxis],
             ((1 - t) * self.translations[first] + t * self.translations[last])[np.newaxis],
+            None,
+            pose_extras(self.extras, at),
         )
 
     def with_header(self, **changes: Any) -> ClipHeader:
@@ -366,6 +563,94 @@ AnyClip = Clip | VertexClip
 AnyHeader = ClipHeader | VertexHeader
 
 
+def frame_at(time: float, header: ClipHeader, times: F64 | None) -> float:
+    """Return the frame, with its fraction, at `time` seconds of a clip, clamped."""
+    if times is None:
+        at = (time - header.start_time) / header.frame_time
+        return float(min(max(at, 0.0), header.frame_count - 1.0))
+    return float(np.interp(time, times, np.arange(len(times))))
+
+
+def frames_header(header: ClipHeader, start: int, stop: int, extras: Extras) -> ClipHeader:
+    """Return the header of frames `start` to `stop`.
+
+    They keep their times on a clock that something else shares (a start, tracks); those of a clip
+    by itself begin at 0 again.
+    """
+    first = header.start_time
+    if first or extras.times is not None or extras.tracks:
+        first = _time_of(start, header, extras.times)
+    loop = header.loop and stop - start == header.frame_count
+    return replace(header, frame_count=stop - start, start_time=first, loop=loop)
+
+
+def frames_extras(extras: Extras, header: ClipHeader, start: int, stop: int) -> Extras:
+    """Return the extras of frames `start` to `stop` of a clip of this header."""
+    if not extras or (start, stop) == (0, header.frame_count):
+        return extras
+    ends = _time_of(start, header, extras.times), _time_of(stop - 1, header, extras.times)
+    return extras.frames(start, stop, ends, header.frame_time)
+
+
+def pose_header(header: ClipHeader, at: float, times: F64 | None) -> ClipHeader:
+    """Return the header of the one pose at frame `at`."""
+    if not header.start_time and times is None:
+        return replace(header, frame_count=1)
+    seconds = header.start_time + at * header.frame_time
+    if times is not None:
+        seconds = float(np.interp(at, np.arange(len(times)), times))
+    return replace(header, frame_count=1, start_time=seconds)
+
+
+def pose_extras(extras: Extras, at: float) -> Extras:
+    """Return what the one pose at frame `at` has: scales between, seen where both frames were."""
+    if extras.scales is None and extras.valid is None:
+        return Extras()
+    first = int(at)
+    t = at - first
+    pair = [first, first + 1] if t else [first, first]
+    scales = None
+    if extras.scales is not None:
+        scales = ((1 - t) * extras.scales[pair[0]] + t * extras.scales[pair[1]])[np.newaxis]
+    seen = None if extras.valid is None else np.asarray(extras.valid[pair].all(0))[np.newaxis]
+    return Extras(scales, None, seen)
+
+
+def _time_of(frame: int, header: ClipHeader, times: F64 | None) -> float:
+    if times is not None:
+        return float(times[frame])
+    return header.start_time + frame * header.frame_time
+
+
+def _even(times: F64, start: float, frame_time: float) -> bool:
+    """Whether times say no more than their start and their frame time do."""
+    spread = np.abs(times - (start + np.arange(len(times)) * frame_time))
+    return bool(spread.max(initial=0.0) <= 1e-9 * frame_time)
+
+
+def _fill_gaps(places: F64, valid: Bools) -> None:
+    """Fill places (T, 3) where they are not valid: cubics between what is around, level outside."""
+    known = np.flatnonzero(valid)
+    if not len(known):
+        places[:] = 0.0
+        return
+    places[: known[0]], places[known[-1] :] = places[known[0]], places[known[-1]]
+    for before, after in pairwise(known.tolist()):
+        if after == before + 1:
+            continue
+        length = after - before
+        into = places[before] - places[before - 1] if before and valid[before - 1] else 0.0
+        last = after + 1 < len(places) and valid[after + 1]
+        out = places[after + 1] - places[after] if last else 0.0
+        t = (np.arange(1, length) / length)[:, np.newaxis]
+        places[before + 1 : after] = (
+            (2 * t**3 - 3 * t**2 + 1) * places[before]
+            + (t**3 - 2 * t**2 + t) * length * into
+            + (3 * t**2 - 2 * t**3) * places[after]
+            + (t**3 - t**2) * length * out
+        )
+
+
 def check_reach(clip: AnyClip) -> None:
     """Complain about a clip too far from its origin to be read, or packed, within a bound."""
     places = clip.vertices if isinstance(clip, VertexClip) else clip.translations
@@ -389,6 +674,8 @@ def promised_error(original: Clip, decoded: Clip) -> kinematics.PromisedError:
         )
     if original.translated_joints != decoded.translated_joints:
         raise UsageError("cannot compare clips whose translated joints differ")
+    if original.header.is_scaled or decoded.header.is_scaled:
+        return kinematics.scaled_error(original.skeleton, original.stretched(), decoded.stretched())
     return kinematics.promised_error(
         original.skeleton,
         (original.rotations, original.translations),

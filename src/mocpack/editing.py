@@ -27,6 +27,7 @@ from mocpack.codecs.latent_spline.pose_rows import Form, SkeletonForm
 from mocpack.container import Packed, pack, unpack
 from mocpack.errors import UsageError
 from mocpack.metrics.contacts import planted
+from mocpack.plain import plain_header
 from mocpack.registry import non_default_params
 
 F64 = npt.NDArray[np.float64]
@@ -364,6 +365,10 @@ def open_spline(source: bytes | str | Path) -> EditableSpline:
         codec = motion.codec
     if not isinstance(codec, LatentSpline):
         raise UsageError(f"only latent-spline files have handles; this one is {packed.codec_id}")
+    header = packed.header
+    several = isinstance(header, ClipHeader) and plain_header(header) is not header
+    if packed.chunks or several:
+        raise UsageError("this take holds more than poses (tracks, scales, …), which editing loses")
     form, model = read_payload(packed.payload, packed.header)
     if not model.bands:
         raise UsageError("this motion stands still; it has no handles")

@@ -12,6 +12,7 @@
   x BoundError                the asked error, ratio or size cannot be met
   x MissingExtraError         a package behind an extra of pip's is not installed
   x UsageError                a request that makes no sense (a bad parameter, an unknown extension)
+    + SceneError                a scene has no such clip, or several and none was named
 
 Each is also the builtin a caller would guess (`ValueError`, `EOFError`, `LookupError`,
 `MemoryError`).
@@ -64,3 +65,7 @@ class MissingExtraError(MocpackError, ImportError):
 
 class UsageError(MocpackError, ValueError):
     """A request that makes no sense."""
+
+
+class SceneError(UsageError, LookupError):
+    """A scene does not have the clip asked for, or has several and none was named."""

@@ -14,6 +14,7 @@ from mocpack.skeleton import Skeleton
 F64 = npt.NDArray[np.float64]
 
 SHELL = 0.03  # metres: how far from the joint the skin is taken to be
+LARGEST_EXPONENT = 40  # of two, of scales
 
 
 def forward_kinematics(
@@ -27,9 +28,60 @@ def forward_kinematics(
     translations : array, shape (T, M, 3)
         In metres; replaces the offset of each of the M `translated_joints`.
     """
+    if len(skeleton.roots) > 1:
+        tree, moving = skeleton.rooted, [j + 1 for j in translated_joints]
+        found = forward_kinematics(tree, below_origin(local), translations, moving)
+        return found[0][:, 1:], found[1][:, 1:]
     native = skeleton.native(translated_joints)
     positions, world = _core.forward_kinematics(native, local, translations)
     return positions, world
+
+
+def below_origin(local: F64) -> F64:
+    """Return rotations (T, 1 + J, 4) of `Skeleton.rooted`, whose first joint does not turn."""
+    return np.concatenate([np.tile(rotations.IDENTITY, (len(local), 1, 1)), local], axis=1)
+
+
+def scaled_kinematics(
+    skeleton: Skeleton,
+    local: F64,
+    translations: F64,
+    translated_joints: Sequence[int],
+    scales: F64,
+) -> tuple[F64, F64]:
+    """Return world positions (T, J, 3) and the matrix (T, J, 3, 3) of each joint, with scales.
+
+    A joint's matrix is its parent's, then its rotation, then its scales (T, J, 3) along its own
+    axes, as glTF has it; a child stands where its parent's matrix puts it.
+    """
+    positions = np.empty((*local.shape[:2], 3))
+    matrices = rotations.as_matrix(local) * scales[:, :, np.newaxis, :]
+    column = {joint: m for m, joint in enumerate(translated_joints)}
+    for j, parent in enumerate(skeleton.parents):
+        place = translations[:, column[j]] if j in column else skeleton.offsets[j]
+        if parent < 0:
+            positions[:, j] = place
+        else:
+            base = matrices[:, parent]
+            there = base @ np.atleast_2d(place)[..., np.newaxis]
+            positions[:, j] = positions[:, parent] + there[..., 0]
+            matrices[:, j] = base @ matrices[:, j]
+    return positions, matrices
+
+
+def scale_exponents(skeleton: Skeleton) -> npt.NDArray[np.int64]:
+    """Return for each joint (J,) which power of two its constant scales come to, with those above.
+
+    What is measured at 3 cm, and what codecs see, is made as large as the world by it. A scale of
+    0 counts as 1.
+    """
+    sizes = np.abs(skeleton.scales)
+    logs = np.log2(np.where(sizes > 0, sizes, 1.0)).mean(1)
+    for j, parent in enumerate(skeleton.parents):
+        if parent >= 0:
+            logs[j] += logs[parent]
+    limited = np.clip(np.rint(logs), -LARGEST_EXPONENT, LARGEST_EXPONENT)
+    return np.asarray(limited, np.int64)
 
 
 def end_positions(skeleton: Skeleton, positions: F64, world: F64) -> F64:
@@ -75,9 +127,47 @@ def promised_error(
     shell: float = SHELL,
 ) -> PromisedError:
     """Measure two motions, each (rotations, translations), without writing their points out."""
+    if len(skeleton.roots) > 1:
+        ones = np.ones((1, len(skeleton), 3))
+        worlds = [scaled_kinematics(skeleton, *pose, translated_joints, ones) for pose in (a, b)]
+        return scaled_error(skeleton, *worlds, shell=shell)
     native = skeleton.native(translated_joints)
     found, frames, joints = _core.clip_errors(native, *a, *b, shell)
     largest, joint_max, joint_mean, joint_rms, worst_frame, worst_joint = found
     return PromisedError(
         largest, joint_max, joint_mean, joint_rms, frames, joints, worst_frame, worst_joint
     )
+
+
+def scaled_error(
+    skeleton: Skeleton, a: tuple[F64, F64], b: tuple[F64, F64], *, shell: float = SHELL
+) -> PromisedError:
+    """Measure two motions of `scaled_kinematics`: positions (T, J, 3) and matrices (T, J, 3, 3)."""
+    moved = scaled_displacements(skeleton, a, b, shell=shell)
+    centres = np.linalg.norm(a[0] - b[0], axis=-1)
+    worst_frame, worst_joint = np.unravel_index(int(moved.argmax()), moved.shape)
+    return PromisedError(
+        float(moved.max()),
+        float(centres.max()),
+        float(centres.mean()),
+        float(np.sqrt(np.mean(centres**2))),
+        moved.max(1),
+        moved.max(0),
+        int(worst_frame),
+        int(worst_joint),
+    )
+
+
+def scaled_displacements(
+    skeleton: Skeleton, a: tuple[F64, F64], b: tuple[F64, F64], *, shell: float = SHELL
+) -> F64:
+    """Return the largest displacement (T, J) of each joint, its end sites and its shell points."""
+    centre, turned = a[0] - b[0], a[1] - b[1]
+    sizes = shell * np.exp2(-scale_exponents(skeleton).astype(np.float64))
+    skin = centre[..., np.newaxis] + sizes[:, np.newaxis, np.newaxis] * turned
+    squares = np.einsum("tjik,tjik->tjk", skin, skin).max(-1)
+    squares = np.maximum(squares, np.einsum("tji,tji->tj", centre, centre))
+    for e, j in enumerate(skeleton.end_site_joints):
+        moved = centre[:, j] + turned[:, j] @ skeleton.end_sites[e]
+        squares[:, j] = np.maximum(squares[:, j], np.einsum("ti,ti->t", moved, moved))
+    return np.asarray(np.sqrt(squares))

@@ -1,4 +1,4 @@
-"""A tree of joints: names, parents, rest offsets, end sites, and the channels of its source."""
+"""Trees of joints: names, parents, rest pose, end sites, and the channels of their source."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, rotations
-from mocpack.errors import InvalidClipError, UsageError
+from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
 
 F64 = npt.NDArray[np.float64]
 I32 = npt.NDArray[np.int32]
@@ -49,14 +49,14 @@ def _restored(cls: type, given: dict[str, Any]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Skeleton(SentWhole):
-    """A tree of joints, parents before children, one root.
+    """Joints, parents before children: one tree, or several side by side.
 
     Parameters
     ----------
     names : sequence of str, length J
-        Each different, none empty.
+        As the source has them; they may be empty or repeated.
     parents : sequence of int, length J
-        Index of each joint's parent; -1 for the root, which comes first.
+        Index of each joint's parent; -1 for a root. The first joint is one.
     offsets : array, shape (J, 3)
         Rest position of each joint in its parent's frame, in metres.
     end_sites : array, shape (E, 3), optional
@@ -71,6 +71,12 @@ class Skeleton(SentWhole):
     axes : array, shape (J, 4), optional
         Frame of each joint's rotation channels (ASF's ``axis``), as a rotation from the rest
         frame; a joint's rotation is ``axis * channels * axis⁻¹``. The default is none.
+    rest : array, shape (J, 4), optional
+        Local rotation of each joint at rest, as glTF, FBX and USD have it. A clip's rotations are
+        whole local rotations and do not start from it. The default is none.
+    scales : array, shape (J, 3), optional
+        Scale of each joint along its own axes, where it does not move: it stretches what the joint
+        carries (`docs/conventions.md`). The default is 1.
     """
 
     names: tuple[str, ...]
@@ -80,6 +86,8 @@ class Skeleton(SentWhole):
     end_site_joints: tuple[int, ...] = ()
     channels: tuple[tuple[str, ...], ...] = ()
     axes: F64 = field(default_factory=lambda: np.zeros((0, 4)))
+    rest: F64 = field(default_factory=lambda: np.zeros((0, 4)))
+    scales: F64 = field(default_factory=lambda: np.zeros((0, 3)))
 
     def __post_init__(self) -> None:
         freeze = object.__setattr__
@@ -88,14 +96,28 @@ class Skeleton(SentWhole):
         freeze(self, "end_site_joints", tuple(map(int, self.end_site_joints)))
         freeze(self, "offsets", frozen_array(self.offsets))
         freeze(self, "end_sites", frozen_array(self.end_sites))
-        if not len(self.axes):
-            freeze(self, "axes", np.tile(rotations.IDENTITY, (len(self.names), 1)))
-        freeze(self, "axes", frozen_array(self.axes))
-        channels = self.channels or (DEFAULT_ROOT, *[DEFAULT_JOINT] * (len(self.names) - 1))
+        for name, neutral in (
+            ("axes", rotations.IDENTITY),
+            ("rest", rotations.IDENTITY),
+            ("scales", np.ones(3)),
+        ):
+            given = getattr(self, name)
+            whole = given if len(given) else np.tile(neutral, (len(self.names), 1))
+            freeze(self, name, frozen_array(whole))
+        channels = self.channels or [
+            DEFAULT_JOINT if p >= 0 else DEFAULT_ROOT for p in self.parents
+        ]
         freeze(self, "channels", tuple(tuple(map(str, c)) for c in channels))
         _check_tree(self)
         _check_arrays(self)
         _check_channels(self)
+
+    @classmethod
+    def points(cls, names: Sequence[str]) -> Skeleton:
+        """Return the skeleton of points that move freely and do not turn, such as markers."""
+        count = len(names)
+        channels = (POSITION_CHANNELS[:3],) * count
+        return cls(tuple(names), (-1,) * count, np.zeros((count, 3)), channels=channels)
 
     def __len__(self) -> int:
         return len(self.parents)
@@ -111,6 +133,8 @@ class Skeleton(SentWhole):
             and np.array_equal(self.offsets, other.offsets)
             and np.array_equal(self.end_sites, other.end_sites)
             and np.array_equal(self.axes, other.axes)
+            and np.array_equal(self.rest, other.rest)
+            and np.array_equal(self.scales, other.scales)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -126,14 +150,49 @@ class Skeleton(SentWhole):
     def channel_count(self) -> int:
         return sum(map(len, self.channels))
 
+    @cached_property
+    def roots(self) -> tuple[int, ...]:
+        """Joints without a parent."""
+        return tuple(j for j, parent in enumerate(self.parents) if parent < 0)
+
+    @cached_property
+    def is_points(self) -> bool:
+        """Whether these are points that move freely and do not turn: markers."""
+        turning = any(c in ROTATION_CHANNELS for channels in self.channels for c in channels)
+        return len(self.roots) == len(self) and not turning
+
+    @cached_property
+    def is_scaled(self) -> bool:
+        """Whether a joint has a constant scale other than 1."""
+        return bool((self.scales != 1).any())
+
+    @cached_property
+    def has_rest(self) -> bool:
+        """Whether a joint has a rest rotation."""
+        return bool((self.rest != rotations.IDENTITY).any())
+
+    @cached_property
+    def unique_names(self) -> tuple[str, ...]:
+        """The names, with numbers added to those that are empty or stood before."""
+        given, seen, found = set(self.names), set[str](), []
+        for j, name in enumerate(self.names):
+            if not name or name in seen:
+                stem, number = (f"{name}_" if name else "joint"), j
+                while (name := f"{stem}{number}") in given or name in seen:
+                    number += 1
+            seen.add(name)
+            found.append(name)
+        return tuple(found)
+
     def index(self, name: str) -> int:
         """Return the index of the joint of that name."""
-        try:
-            return self.names.index(name)
-        except ValueError:
-            raise UsageError(
-                f"no joint {name!r} in the skeleton; it has: {', '.join(self.names)}"
-            ) from None
+        found = [j for j, own in enumerate(self.names) if own == name]
+        if not found:
+            raise UsageError(f"no joint {name!r} in the skeleton; it has: {', '.join(self.names)}")
+        if len(found) > 1:
+            numbers = ", ".join(map(str, found))
+            raise UsageError(f"{len(found)} joints are named {name!r}; say which: {numbers}")
+        return found[0]
 
     def children(self, joint: int) -> list[int]:
         return [j for j, parent in enumerate(self.parents) if parent == joint]
@@ -159,10 +218,40 @@ class Skeleton(SentWhole):
             tuple(kept[self.end_site_joints[e]] for e in ends),
             tuple(self.channels[j] for j in joints),
             self.axes[list(joints)],
+            self.rest[list(joints)],
+            self.scales[list(joints)],
+        )
+
+    @cached_property
+    def rooted(self) -> Skeleton:
+        """This skeleton as one tree: itself, or all of it below a joint at the origin before it.
+
+        Below the origin, names are the unique ones.
+        """
+        if len(self.roots) == 1:
+            return self
+        origin = "origin"
+        while origin in self.unique_names:
+            origin += "_"
+        return Skeleton(
+            (origin, *self.unique_names),
+            (-1, *(parent + 1 for parent in self.parents)),
+            np.concatenate([np.zeros((1, 3)), self.offsets]),
+            self.end_sites,
+            tuple(j + 1 for j in self.end_site_joints),
+            ((), *self.channels),
+            np.concatenate([[rotations.IDENTITY], self.axes]),
+            np.concatenate([[rotations.IDENTITY], self.rest]),
+            np.concatenate([np.ones((1, 3)), self.scales]),
         )
 
     def native(self, translated_joints: Sequence[int]) -> _core.Skeleton:
         """Return this skeleton as the native core takes it; made once for the same joints."""
+        if len(self.roots) > 1:
+            raise UnsupportedClipError(
+                f"codecs take one root, this skeleton has {len(self.roots)}; "
+                "mocpack.encode hangs them from an origin"
+            )
         joints = tuple(translated_joints)
         if joints not in self._natives:
             self._natives[joints] = _core.Skeleton(
@@ -257,16 +346,13 @@ def _check_tree(skeleton: Skeleton) -> None:
     if len(skeleton.parents) != joints:
         raise InvalidClipError(f"expected {joints} parents, got {len(skeleton.parents)}")
     if skeleton.parents[0] != -1:
-        raise InvalidClipError(f"the first joint is the root, yet has parent {skeleton.parents[0]}")
+        raise InvalidClipError(f"the first joint is a root, yet has parent {skeleton.parents[0]}")
     for j, parent in enumerate(skeleton.parents[1:], 1):
-        if not 0 <= parent < j:
+        if not -1 <= parent < j:
             raise InvalidClipError(
                 f"parents must come before their children: joint {j} "
                 f"({skeleton.names[j]!r}) has parent {parent}"
             )
-    if len(set(skeleton.names)) != joints:
-        twice = next(n for i, n in enumerate(skeleton.names) if n in skeleton.names[:i])
-        raise InvalidClipError(f"joint names must differ, {twice!r} stands twice")
     for name in skeleton.names:
         try:
             size = len(name.encode())
@@ -274,8 +360,8 @@ def _check_tree(skeleton: Skeleton) -> None:
             raise InvalidClipError(
                 f"joint name {name[:40]!r} holds half a character (a lone surrogate)"
             ) from None
-        if not 1 <= size <= MAX_NAME:
-            raise InvalidClipError(f"a joint name has 1 to {MAX_NAME} bytes, got {name[:40]!r}")
+        if size > MAX_NAME:
+            raise InvalidClipError(f"a joint name has at most {MAX_NAME} bytes, got {name[:40]!r}")
 
 
 def _check_arrays(skeleton: Skeleton) -> None:
@@ -286,13 +372,17 @@ def _check_arrays(skeleton: Skeleton) -> None:
         ("offsets", skeleton.offsets, (joints, 3)),
         ("end_sites", skeleton.end_sites, (ends, 3)),
         ("axes", skeleton.axes, (joints, 4)),
+        ("rest", skeleton.rest, (joints, 4)),
+        ("scales", skeleton.scales, (joints, 3)),
     ):
         if array.shape != shape:
             raise InvalidClipError(f"expected {what} of shape {shape}, got {array.shape}")
         if not np.isfinite(array).all() or (np.abs(array) > 1e6).any():
-            raise InvalidClipError(f"{what} must be finite and below 1e6 metres")
-    if not np.allclose(np.linalg.norm(skeleton.axes, axis=1), 1, atol=1e-6):
-        raise InvalidClipError("axes must be unit quaternions")
+            unit = " metres" if what in ("offsets", "end_sites") else ""
+            raise InvalidClipError(f"{what} must be finite and below 1e6{unit}")
+    for what, turns in (("axes", skeleton.axes), ("rest", skeleton.rest)):
+        if not np.allclose(np.linalg.norm(turns, axis=1), 1, atol=1e-6):
+            raise InvalidClipError(f"{what} must be unit quaternions")
     if any(not 0 <= j < joints for j in skeleton.end_site_joints) or list(
         skeleton.end_site_joints
     ) != sorted(skeleton.end_site_joints):

@@ -91,11 +91,12 @@ def find_metric(name: str) -> Metric:
 
 def try_setting(clip: AnyClip, codec: Codec, metric: str) -> Trial:
     """Encode, decode with the real decoder, and measure."""
-    made = rate.round_trip(clip, codec)
+    take = rate.take_of(clip)
+    made = rate.round_trip(take, codec)
     error = find_metric(metric).measure(pair(clip, made.decoded))
     if error is None:
         raise UsageError(f"the metric {metric} does not apply to this clip")
-    file = rate.packed_file(clip, codec, made.payload, NO_ERRORS)
+    file = rate.packed_file(take, codec, made.payload, NO_ERRORS)
     return Trial(codec, len(file), len(made.payload), float(error))
 
 

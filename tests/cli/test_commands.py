@@ -14,7 +14,7 @@ from mocpack.bench.datasets import COMMITTED
 from mocpack.cli import bench
 from mocpack.container import pack, unpack
 from mocpack.samples import JUMP
-from mocpack.testing import walk
+from mocpack.testing import take, walk
 
 
 def run(*words, stdin=None, folder=None):
@@ -141,7 +141,10 @@ def test_info_json_has_the_promised_keys(folder):
         "groups",
         "layers",
     } <= facts.keys()
-    assert facts["bytes"].keys() == {"file", "payload", "skeleton", "index", "model", "metadata"}
+    parts = {"file", "payload", "skeleton", "index", "model", "metadata"}
+    besides = {"scales", "times", "validity", "tracks"}
+    assert facts["bytes"].keys() == parts | besides
+    assert not any(facts["bytes"][part] for part in besides)
     assert facts["error_mm"].keys() == {"declared", "max", "mean", "rms", "p99"}
     assert facts["error_mm"]["declared"] == pytest.approx(1.0)
 
@@ -326,6 +329,47 @@ def test_info_shows_parameters_that_this_version_does_not_know(folder):
     (found,) = json.loads(run("info", folder / "new.mocp", "--json").stdout)
     assert found["params"] == {"zeal": 11}
     assert b"zeal=11" in run("info", folder / "new.mocp").stdout
+
+
+@pytest.fixture
+def scene(folder):
+    mocpack.write_scene({"anna": walk(0.3), "ben": take(["space"])}, folder / "two.mocp")
+    return folder
+
+
+def test_info_lists_the_clips_of_a_scene(scene):
+    text = run("info", "two.mocp", folder=scene).stdout.decode()
+    assert "a scene of 2 clips" in text
+    assert "anna" in text
+    assert "2.500 s" in text
+    (found,) = json.loads(run("info", "two.mocp", "--json", folder=scene).stdout)
+    assert [(c["name"], c["frames"]) for c in found["clips"]] == [("anna", 18), ("ben", 12)]
+    (one,) = json.loads(run("info", "two.mocp", "--clip", "ben", "--json", folder=scene).stdout)
+    assert (one["start_time"], one["loop"], one["up"]) == (2.5, True, "z")
+
+
+def test_decompress_takes_one_clip_of_a_scene(scene):
+    result = run("decompress", "two.mocp", "--clip", "anna", "-o", "anna.bvh", folder=scene)
+    assert result.returncode == 0, result.stderr
+    assert mocpack.read(scene / "anna.bvh").frame_count == 18
+    refused(run("decompress", "two.mocp", folder=scene), "a scene of 'anna', 'ben'; say which")
+    refused(run("info", "two.mocp", "--clip", "carl", folder=scene), "none is 'carl'")
+
+
+def test_info_shows_what_a_take_holds_besides(folder):
+    (folder / "take.mocp").write_bytes(mocpack.encode(take(), "raw"))
+    text = run("info", "take.mocp", folder=folder).stdout.decode()
+    for line in ("not evenly spaced", "z up, left-handed", "track 'smile'", "not seen"):
+        assert line in text
+    (facts,) = json.loads(run("info", "take.mocp", "--json", folder=folder).stdout)
+    assert facts["roots"] == 2
+    assert facts["rest_rotations"]
+    assert facts["constant_scales"] == 3
+    assert facts["moving_scales"] == 2
+    assert facts["gaps"] > 0
+    smile = facts["tracks"][0]
+    assert (smile["name"], smile["kind"], smile["bound"]) == ("smile", "scalar", 0.002)
+    assert facts["bytes"]["tracks"] > sum(track["bytes"] for track in facts["tracks"])
 
 
 def test_edit_brings_a_joint_to_its_place_and_says_what_moved(folder):

@@ -7,7 +7,8 @@ import pytest
 import mocpack.codecs
 from mocpack.errors import UnsupportedClipError
 from mocpack.registry import BUILTIN, codec_class, codec_ids, parse_codec
-from mocpack.testing import CLIP_CHECKS, CODEC_CHECKS, hard_clips
+from mocpack.testing import CLIP_CHECKS, CODEC_CHECKS, every_take, hard_clips, markers, take
+from mocpack.testing.contract import check_what_the_take_holds_besides_survives
 from mocpack.testing.motions import vertex_wave
 
 CLIPS = hard_clips()
@@ -45,6 +46,27 @@ def test_codec_keeps_the_contract(check, codec_id):
             continue
         return check(codec, clip)
     return check(codec, vertex_wave())
+
+
+@pytest.mark.parametrize("codec_id", codec_ids())
+def test_codec_takes_whatever_a_take_holds_or_says_what_it_cannot(codec_id):
+    codec = parse_codec(codec_id)
+    if "skeleton" not in codec.kinds:
+        pytest.skip(f"{codec_id} takes no skeletal clips")
+    for _, clip in (*every_take(most=2, frames=6), ("markers", markers(12))):
+        try:
+            check_what_the_take_holds_besides_survives(codec, clip)
+        except UnsupportedClipError as refusal:
+            says_why = len(str(refusal)) > 20
+            assert says_why
+
+
+@pytest.mark.parametrize("clip", [take(), markers()], ids=["everything", "markers"])
+@pytest.mark.parametrize("codec_id", ["keysine", "lossless", "raw"])
+def test_a_take_of_everything_keeps_the_contract(codec_id, clip):
+    codec = parse_codec(codec_id)
+    for check in (*CLIP_CHECKS, *CODEC_CHECKS):
+        check(codec, clip)
 
 
 @pytest.mark.parametrize("codec_id", codec_ids())

@@ -1,5 +1,6 @@
 """Old files are readable for ever: what a release wrote, every later one reads the same."""
 
+import importlib.util
 import json
 from pathlib import Path
 
@@ -8,17 +9,47 @@ import pytest
 
 import mocpack
 from mocpack.registry import BUILTIN, codec_class, codec_ids
+from mocpack.testing.takes import FEATURES
 
 HERE = Path(__file__).parent
+
+
+def samples(clip):
+    """Return the arrays of a clip, as `make.py` writes them."""
+    spec = importlib.util.spec_from_file_location("make", HERE / "make.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.samples(clip)
+
+
 FOLDERS = sorted(p.parent for p in HERE.glob("*/v*/file.mocp"))
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f"{f.parent.name}-{f.name}")
 def test_golden_file_decodes_to_its_samples(folder):
-    clip = mocpack.decode((folder / "file.mocp").read_bytes())
+    found = samples(mocpack.decode((folder / "file.mocp").read_bytes()))
     with np.load(folder / "decoded.npz") as expected:
+        assert sorted(found) == sorted(expected.files)
         for name in expected.files:
-            np.testing.assert_allclose(getattr(clip, name), expected[name], rtol=0, atol=1e-6)
+            if expected[name].dtype.kind == "f":
+                np.testing.assert_allclose(found[name], expected[name], rtol=0, atol=1e-6)
+            else:
+                np.testing.assert_array_equal(found[name], expected[name])
+
+
+def test_the_golden_scene_decodes_to_its_clips():
+    clips = mocpack.decode_scene((HERE / "scene" / "file.mocp").read_bytes())
+    with np.load(HERE / "scene" / "decoded.npz") as expected:
+        assert [f"{n}.rotations" for n in clips] == expected.files
+        for name, clip in clips.items():
+            np.testing.assert_allclose(
+                clip.rotations, expected[f"{name}.rotations"], rtol=0, atol=1e-6
+            )
+
+
+@pytest.mark.parametrize("feature", ["take", *(f"take-{f}" for f in FEATURES), "markers"])
+def test_whatever_a_take_holds_has_a_golden_file(feature):
+    assert (HERE / "raw" / f"v1-{feature}" / "file.mocp").exists()
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f"{f.parent.name}-{f.name}")

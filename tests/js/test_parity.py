@@ -1,6 +1,9 @@
 """What the browser shows is what Python decodes: every number, to a nanometre."""
 
 import gzip
+import json
+import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -18,6 +21,7 @@ from mocpack import samples
 from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
 from mocpack.clip import promised_error
 from mocpack.container import unpack
+from mocpack.testing import markers, take
 from mocpack.testing.motions import chain, hard_clips, walk
 
 ORIGINALS = CHECKOUT / "tests" / "originals"
@@ -129,3 +133,55 @@ def test_the_decoder_is_small(package):
     wasm = (package / "dist/mocpack.wasm").read_bytes()
     assert len(wasm) <= 150_000
     assert len(gzip.compress(wasm, 9)) <= 60_000
+
+
+TAKES = {
+    "roots and rest": take(["roots", "rest", "names"], frames=50),
+    "times and tracks": take(["times", "tracks", "valid"], frames=50),
+    "another start": take(["space", "roots"], frames=50),
+    "markers": markers(),
+}
+
+
+def test_what_a_take_holds_besides_reads_the_same(package, tmp_path):
+    jobs = []
+    for name, clip in TAKES.items():
+        path = tmp_path / f"{re.sub(r'[^a-z]', '_', name)}.mocp"
+        path.write_bytes(mocpack.encode(clip, max_error="1mm"))
+        jobs.append({"name": name, "file": str(path)})
+    for job, found in zip(jobs, in_javascript(package, tmp_path, jobs), strict=True):
+        clip = mocpack.read(job["file"])
+        check_same_motion(found, clip)
+        check_same_header(found, clip)
+        header, beside = clip.header, found.header["take"]
+        assert beside["startTime"] == header.start_time
+        assert (beside["loop"], beside["up"]) == (header.loop, header.up)
+        assert beside["handedness"] == header.handedness
+        times = clip.extras.times
+        assert beside["times"] == (None if times is None else times.tolist())
+        seen = clip.extras.valid
+        assert beside["valid"] == (None if seen is None else seen.ravel().astype(int).tolist())
+        assert [t["name"] for t in beside["tracks"]] == list(clip.tracks)
+        assert [t["kind"] for t in beside["tracks"]] == [t.kind for t in clip.tracks.values()]
+        if clip.skeleton.has_rest:
+            assert found.header["skeleton"]["rest"] == clip.skeleton.rest.ravel().tolist()
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: mocpack.encode(take(["scale"])), "SCAL: joints with scales"),
+        (lambda: mocpack.encode(take(["scales"])), "SCAL: joints with scales"),
+        (lambda: mocpack.encode_scene({"a": walk(0.2)}), "CLIP: a scene of several clips"),
+    ],
+    ids=["scale", "scales", "scene"],
+)
+def test_what_javascript_does_not_play_is_refused_by_name(package, tmp_path, make, sentence):
+    path = tmp_path / "take.mocp"
+    path.write_bytes(make())
+    jobs = tmp_path / "jobs.json"
+    jobs.write_text(json.dumps([{"file": str(path), "out": str(tmp_path / "out"), "times": []}]))
+    command = ["node", str(package / "test/dump.mjs"), str(jobs)]
+    found = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+    assert found.returncode
+    assert sentence in found.stderr

@@ -13,7 +13,7 @@ import mocpack
 from mocpack.coding.fields import FieldWriter, deflate, inflate
 from mocpack.container.skel import DICTIONARY, pack_skeleton
 from mocpack.errors import CorruptionError
-from mocpack.testing import hard_clips
+from mocpack.testing import hard_clips, markers, take, walk
 
 CHECKOUT = Path(__file__).parents[2]
 EXAMPLES = sorted((CHECKOUT / "examples").glob("*.py"))
@@ -55,6 +55,43 @@ def test_the_reader_in_c_says_what_is_wrong(frames, tmp_path, change, said):
     found = subprocess.run([frames, path, "0", "1"], capture_output=True, text=True, check=False)
     assert found.returncode == 1
     assert said in found.stderr
+
+
+@pytest.mark.parametrize(
+    "clip",
+    [
+        take(["roots", "rest", "names"], frames=30),
+        take(["times", "tracks", "valid", "space"], frames=30),
+        markers(),
+    ],
+    ids=["roots and rest", "times and tracks", "markers"],
+)
+def test_the_reader_in_c_reads_takes(frames, tmp_path, clip):
+    path = tmp_path / "take.mocp"
+    path.write_bytes(mocpack.encode(clip, max_error="1mm"))
+    found = subprocess.run(
+        [frames, path, "2", "5"], capture_output=True, text=True, check=True
+    ).stdout
+    rows = [line.split(" ")[-3:] for line in found.splitlines()]
+    expected = mocpack.read(path).positions()[2:7]
+    np.testing.assert_allclose(np.array(rows, float), expected.reshape(-1, 3), atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: mocpack.encode(take(["scale"])), "chunk SCAL: joints with scales"),
+        (lambda: mocpack.encode(take(["scales"])), "chunk SCAL: joints with scales"),
+        (lambda: mocpack.encode_scene({"a": walk(0.2)}), "chunk CLIP: a scene of several clips"),
+    ],
+    ids=["scale", "scales", "scene"],
+)
+def test_what_the_reader_in_c_cannot_pose_it_refuses_by_name(frames, tmp_path, make, sentence):
+    path = tmp_path / "take.mocp"
+    path.write_bytes(make())
+    found = subprocess.run([frames, path, "0", "1"], capture_output=True, text=True, check=False)
+    assert found.returncode == 1
+    assert sentence in found.stderr
 
 
 def test_the_reader_in_c_refuses_a_name_that_is_not_utf8(frames, tmp_path):

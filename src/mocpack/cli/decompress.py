@@ -12,7 +12,7 @@ from mocpack.cli import files, options
 from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_batch, table_of_fates
 from mocpack.cli.inputs import PACKED, find_sources, make_folders, outputs_for
 from mocpack.cli.terminal import print_json
-from mocpack.errors import FormatError, MemoryLimitError, UsageError
+from mocpack.errors import FormatError, MemoryLimitError, SceneError, UsageError
 from mocpack.io import extensions, files_to_write, write_bytes
 
 
@@ -28,6 +28,7 @@ def run(
     partial: Annotated[
         bool, typer.Option("--partial", help="Take what is whole of a file that was cut.")
     ] = False,
+    clip: options.ClipName = None,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     jobs: options.Workers = 1,
     resume: options.Resume = False,
@@ -39,7 +40,7 @@ def run(
     suffix = _suffix(output, to)
     sources = find_sources(inputs, PACKED)
     outputs = outputs_for(sources, output, suffix)
-    reading = {"partial": partial, "memory_limit": memory_limit}
+    reading = {"partial": partial, "clip": clip, "memory_limit": memory_limit}
     work = [
         Job(source.path, _written(goal, suffix), {"suffix": suffix, "reading": reading}, force)
         for source, goal in zip(sources, outputs, strict=True)
@@ -86,7 +87,7 @@ def _decompress(
         files.check_free(path, force=force)
     try:
         clip = _api.decode(files.read_input(source), **reading)
-    except (FormatError, MemoryLimitError) as error:
+    except (FormatError, MemoryLimitError, SceneError) as error:
         raise type(error)(f"{source}: {error}") from error
     if goal == files.PIPE or Path(goal).suffix != suffix:
         files.write_output(write_bytes(clip, suffix), goal, force=force)

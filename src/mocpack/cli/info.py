@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -14,8 +15,8 @@ from mocpack.cli.inputs import PACKED, find_sources
 from mocpack.cli.terminal import print_json
 from mocpack.clip import ClipHeader
 from mocpack.codec import PayloadLayout, SupportsPartial
-from mocpack.container import FORMAT_VERSION
-from mocpack.errors import FormatError, TruncatedError
+from mocpack.container import FORMAT_VERSION, TrackHead
+from mocpack.errors import FormatError, SceneError, TruncatedError
 from mocpack.units import format_length, format_size
 
 
@@ -24,39 +25,64 @@ def run(
         list[str],
         typer.Argument(help=".mocp files, folders of them, patterns; - reads standard input."),
     ],
+    clip: options.ClipName = None,
     as_json: options.Json = False,
 ) -> int:
-    """Show skeleton, frames, codec, bytes by part, declared and measured error."""
+    """Show skeleton, frames, codec, bytes by part, declared and measured error; a scene's clips."""
     found = [source.path for source in find_sources(paths, PACKED)]
-    rows, code = ask_each(_facts, found)
+    rows, code = ask_each(partial(_facts, clip=clip), found)
     if as_json:
         print_json(rows)
         return code
     for row in rows:
         if row["ok"]:
-            files.stdout().print(_table(row))
+            files.stdout().print(_scene_table(row) if "clips" in row else _table(row))
     return code
 
 
-def _facts(path: str) -> dict[str, Any]:
+def _facts(path: str, clip: str | None = None) -> dict[str, Any]:
     data = files.read_input(path)
     try:
-        return _facts_of_cut(data) or _facts_of_whole(data)
-    except FormatError as error:
+        names = _api.clip_names(data)
+        if len(names) < 2 or clip is not None:
+            return _read(data, clip)
+        clips = [{"name": name, **_read(data, name)} for name in names]
+    except (FormatError, SceneError) as error:
         raise type(error)(f"{path}: {error}") from error
+    return {"format_version": FORMAT_VERSION, "bytes": {"file": len(data)}, "clips": clips}
 
 
-def _facts_of_whole(data: bytes) -> dict[str, Any]:
-    with _api.Motion(data) as motion:
+def _read(data: bytes, clip: str | None) -> dict[str, Any]:
+    with _api.Motion(data, partial=True, clip=clip) as motion:
+        if motion.cut and isinstance(motion.codec, SupportsPartial):
+            return _facts_of(motion)
+    with _api.Motion(data, clip=clip) as motion:
         return _facts_of(motion)
 
 
-def _facts_of_cut(data: bytes) -> dict[str, Any] | None:
-    """Return the facts of a file that was cut and can be played in part, else None."""
-    with _api.Motion(data, partial=True) as motion:
-        if motion.cut and isinstance(motion.codec, SupportsPartial):
-            return _facts_of(motion)
-    return None
+def _scene_table(scene: dict[str, Any]) -> Table:
+    size = format_size(scene["bytes"]["file"])
+    table = Table(
+        box=None,
+        pad_edge=False,
+        title=f"{scene['input']}: a scene of {len(scene['clips'])} clips, {size}",
+        title_justify="left",
+    )
+    for column in ("clip", "from", "to", "frames", "joints", "codec", "file", "largest error"):
+        table.add_column(column, justify="left" if column in ("clip", "codec") else "right")
+    for facts in scene["clips"]:
+        largest = facts["error_mm"]["max"]
+        table.add_row(
+            facts["name"],
+            f"{facts['start_time']:.3f} s",
+            f"{facts['end_time']:.3f} s",
+            str(facts["frames"]),
+            str(facts["joints"] or facts["vertices"]),
+            facts["codec"],
+            format_size(facts["bytes"]["file"]),
+            "-" if largest is None else format_length(largest / 1000),
+        )
+    return table
 
 
 def _facts_of(motion: _api.Motion) -> dict[str, Any]:
@@ -85,7 +111,12 @@ def _facts_of(motion: _api.Motion) -> dict[str, Any]:
             "index": layout.index_bytes,
             "model": layout.model_bytes,
             "metadata": sizes["metadata"],
+            "scales": sizes["scales"],
+            "times": sizes["times"],
+            "validity": sizes["validity"],
+            "tracks": sizes["tracks"],
         },
+        **_besides(motion),
         "error_mm": {
             name: _mm(getattr(errors, name)) for name in ("declared", "max", "mean", "rms", "p99")
         },
@@ -112,6 +143,46 @@ def _cut(motion: _api.Motion, layout: PayloadLayout) -> dict[str, Any]:
     }
 
 
+def _besides(motion: _api.Motion) -> dict[str, Any]:
+    """Return what a file holds beside its poses; everything is there, empty where it is not."""
+    header = motion.header
+    if not isinstance(header, ClipHeader):
+        last = (header.frame_count - 1) * header.frame_time
+        return {"start_time": 0.0, "end_time": last, "tracks": []}
+    extras, skeleton = motion.extras, header.skeleton
+    seconds = [header.start_time, header.start_time + (header.frame_count - 1) * header.frame_time]
+    if extras.times is not None:
+        seconds[1] = float(extras.times[-1])
+    return {
+        "start_time": seconds[0],
+        "end_time": seconds[1],
+        "even_times": extras.times is None,
+        "loop": header.loop,
+        "up": header.up,
+        "handedness": header.handedness,
+        "roots": len(skeleton.roots),
+        "points": skeleton.is_points,
+        "rest_rotations": skeleton.has_rest,
+        "constant_scales": int((skeleton.scales != 1).any(1).sum()),
+        "moving_scales": len(header.scaled_joints),
+        "gaps": 0 if extras.valid is None else int((~extras.valid).sum()),
+        "tracks": [_track(head, header.frame_time) for head in motion.track_heads],
+    }
+
+
+def _track(head: TrackHead, frame_time: float) -> dict[str, Any]:
+    rate = None if head.has_times else 1 / (head.frame_time or frame_time)
+    return {
+        "name": head.name,
+        "kind": head.kind,
+        "samples": head.count,
+        "rate": rate,
+        "bound": head.bound,
+        "unit": head.unit,
+        "bytes": head.bytes,
+    }
+
+
 def _mm(metres: float | None) -> float | None:
     return None if metres is None else 1000 * metres
 
@@ -127,10 +198,13 @@ def _table(facts: dict[str, Any]) -> Table:
         "motion", f"{facts['frames']} frames at {facts['frame_rate']:.6g} a second, {seconds:.2f} s"
     )
     if facts["joints"] is not None:
-        table.add_row("skeleton", f"{facts['joints']} joints from {facts['root']!r}")
+        what = "points" if facts["points"] else "joints"
+        table.add_row("skeleton", f"{facts['joints']} {what} from {facts['root']!r}")
         table.add_row("unit", format_length(facts["unit"]))
     else:
         table.add_row("mesh", f"{facts['vertices']} vertices")
+    for title, text in _besides_rows(facts):
+        table.add_row(title, text)
     params = ", ".join(f"{k}={v}" for k, v in facts["params"].items())
     table.add_row("codec", f"{facts['codec']} {params}".strip())
     size = facts["bytes"]
@@ -162,3 +236,33 @@ def _table(facts: dict[str, Any]) -> Table:
         value = facts["error_mm"][name]
         table.add_row(title, "-" if value is None else format_length(value / 1000))
     return table
+
+
+def _besides_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return lines for what a take holds beside its poses, where it does."""
+    rows = []
+    if facts["start_time"] or not facts.get("even_times", True):
+        even = "" if facts["even_times"] else ", not evenly spaced"
+        rows.append(("times", f"{facts['start_time']:.6g} s to {facts['end_time']:.6g} s{even}"))
+    if facts.get("loop"):
+        rows.append(("plays", "in a loop"))
+    if (facts.get("up", "y"), facts.get("handedness", "right")) != ("y", "right"):
+        rows.append(("source's space", f"{facts['up']} up, {facts['handedness']}-handed"))
+    for key, title, text in (
+        ("rest_rotations", "rest", "rotations of its own"),
+        ("constant_scales", "scales", "{} joints, constant"),
+        ("moving_scales", "scales", "{} joints, moving"),
+        ("gaps", "gaps", "{} samples not seen"),
+    ):
+        if facts.get(key):
+            rows.append((title, text.format(facts[key])))
+    for track in facts["tracks"]:
+        rows.append((f"track {track['name']!r}", _track_text(track)))
+    return rows
+
+
+def _track_text(track: dict[str, Any]) -> str:
+    rate, bound = track["rate"], track["bound"]
+    when = "at times of its own" if rate is None else f"at {rate:.6g} a second"
+    within = f"within {bound:.4g} {track['unit']}".rstrip() if bound else "exact"
+    return f"{track['kind']}, {track['samples']} samples {when}, {within}, {track['bytes']} bytes"

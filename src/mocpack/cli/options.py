@@ -54,6 +54,9 @@ Frames = Annotated[
 SkeletonFile = Annotated[
     str | None, typer.Option("--skeleton", help="The .asf of an .amc, where it is not beside it.")
 ]
+ClipName = Annotated[
+    str | None, typer.Option("--clip", help="Which clip of a scene, where it has several.")
+]
 MemoryLimit = Annotated[
     str,
     typer.Option(help="The most memory that a .mocp file may take, like 4GB; none for no limit."),

@@ -4,15 +4,36 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from mocpack.clip import AnyHeader, ClipHeader, VertexHeader
-from mocpack.coding.fields import MAX_VARINT_BYTES, FieldReader, FieldWriter, deflate, inflate
+from mocpack.coding.fields import deflate, inflate
+from mocpack.container.chunks import (
+    FORMAT_VERSION,
+    MAGIC,
+    check_version,
+    pack_chunk,
+    read_chunk_head,
+)
+from mocpack.container.extras import (
+    REPEATED,
+    REQUIRED,
+    SKIPPABLE,
+    Bodies,
+    Chunk,
+    pack_extras,
+    track_heads,
+    unpack_extras,
+    with_extras,
+)
 from mocpack.container.head import Errors, Head, pack_head, unpack_head
 from mocpack.container.mesh import pack_mesh, unpack_mesh
 from mocpack.container.skel import pack_skeleton, unpack_skeleton
 from mocpack.container.source import BytesSource, Source
+from mocpack.container.track import TrackHead
 from mocpack.errors import (
     CorruptionError,
     FormatError,
@@ -20,20 +41,37 @@ from mocpack.errors import (
     TruncatedError,
     UnsupportedVersionError,
 )
+from mocpack.take import WIDTHS, Extras
 
-# the first byte is not ASCII, so that a file mangled as text is noticed at once
-MAGIC = b"\x93MOC"
-FORMAT_VERSION = 1
 MAX_METADATA = 1 << 24
-MAX_CHUNK_HEADER = 4 + MAX_VARINT_BYTES + 4
 # so that a small file cannot ask for much memory; `pack` pads still clips up to it
 FRAMES_PER_BYTE = 64
 SAMPLES_PER_BYTE = 16_384
+BYTES_A_NUMBER = 64  # that decoding a number beside the poses may take
+PARTS = {
+    "SKEL": "skeleton",
+    "MESH": "skeleton",
+    "REST": "skeleton",
+    "SCAL": "scales",
+    "TIME": "times",
+    "meta": "metadata",
+    "vald": "validity",
+    "trak": "tracks",
+    "fill": "fill",
+}
+"""What each chunk is counted under in `Reader.sizes`; the head where it is not here."""
 
 
 @dataclass(frozen=True)
 class Packed:
-    """Everything a file holds, with the codec's payload still opaque."""
+    """Everything a file holds, with the codec's payload still opaque.
+
+    Attributes
+    ----------
+    chunks : sequence of (tag, body), optional
+        What `pack_extras` makes of a take that holds more than poses; left out, that of the header
+        alone.
+    """
 
     header: AnyHeader
     codec_id: str
@@ -43,6 +81,7 @@ class Packed:
     errors: Errors = field(default_factory=Errors)
     needed: frozenset[str] = frozenset()
     """Parameters without which the payload cannot be decoded."""
+    chunks: Sequence[Chunk] | None = None
 
 
 def pack(packed: Packed) -> bytes:
@@ -58,19 +97,24 @@ def pack(packed: Packed) -> bytes:
         packed.errors,
         packed.needed,
     )
-    parts = [MAGIC + bytes([FORMAT_VERSION]), _chunk(b"HEAD", pack_head(head))]
+    parts = [MAGIC + bytes([FORMAT_VERSION]), pack_chunk(b"HEAD", pack_head(head))]
     if isinstance(header, ClipHeader):
         body = pack_skeleton(header.skeleton, header.translated_joints, header.unit)
-        parts.append(_chunk(b"SKEL", body))
+        parts.append(pack_chunk(b"SKEL", body))
     else:
-        parts.append(_chunk(b"MESH", pack_mesh(header.vertex_count, header.faces)))
+        parts.append(pack_chunk(b"MESH", pack_mesh(header.vertex_count, header.faces)))
+    chunks = packed.chunks
+    if chunks is None:
+        chunks = pack_extras(header, Extras()) if isinstance(header, ClipHeader) else []
+    parts += [pack_chunk(tag.encode(), body) for tag, body in chunks if tag in REQUIRED]
     if header.metadata:
         text = json.dumps(dict(header.metadata), separators=(",", ":"), sort_keys=True)
-        parts.append(_chunk(b"meta", deflate(text.encode())))
-    parts.append(_chunk(b"DATA", packed.payload))
-    missing = _bytes_needed(header) - sum(map(len, parts))
+        parts.append(pack_chunk(b"meta", deflate(text.encode())))
+    parts += [pack_chunk(tag.encode(), body) for tag, body in chunks if tag not in REQUIRED]
+    parts.append(pack_chunk(b"DATA", packed.payload))
+    missing = max(_bytes_needed(header), _bytes_for_tracks(chunks)) - sum(map(len, parts))
     if missing > 0:
-        parts.insert(-1, _chunk(b"fill", bytes(missing)))
+        parts.insert(-1, pack_chunk(b"fill", bytes(missing)))
     return b"".join(parts)
 
 
@@ -88,6 +132,7 @@ def unpack(data: bytes, *, partial: bool = False) -> Packed:
         reader.payload(),
         reader.errors,
         reader.needed,
+        reader.chunks,
     )
 
 
@@ -97,8 +142,9 @@ class Reader:
     Attributes
     ----------
     sizes : dict
-        Bytes by part: ``file``, ``head``, ``skeleton``, ``metadata``, ``payload`` (the codec's
-        own), ``fill``; chunk headers are counted with their chunk.
+        Bytes by part: ``file``, ``head``, ``skeleton``, ``scales``, ``times``, ``metadata``,
+        ``validity``, ``tracks``, ``payload`` (the codec's own), ``fill``; chunk headers are counted
+        with their chunk.
     cut : bool
         Whether the file ends before its DATA chunk does.
     missing : int
@@ -106,12 +152,12 @@ class Reader:
     """
 
     def __init__(self, source: Source, *, partial: bool = False) -> None:
-        self._read = source.read
+        self._source, self._read = source, source.read
         self._size = size = source.size
         self._partial = partial
-        self.sizes = {"file": size, "head": 0, "skeleton": 0, "metadata": 0, "fill": 0}
+        self.sizes = {"file": size, "head": 0} | dict.fromkeys(PARTS.values(), 0)
         bodies = self._scan()
-        head = unpack_head(bodies["HEAD"])
+        head = unpack_head(bodies["HEAD"][0])
         self.codec_id = head.codec_id
         self.bitstream_version = head.bitstream_version
         self.params = head.params
@@ -122,6 +168,38 @@ class Reader:
             raise CorruptionError(
                 f"{self.header.frame_count} frames are announced, more than {size} bytes can hold"
             )
+
+        self._bodies = bodies
+
+    @property
+    def chunks(self) -> list[Chunk]:
+        """What the file holds beside its poses, as chunks."""
+        tags = (*REQUIRED, *SKIPPABLE)
+        return [(tag, body) for tag in tags for body in self._bodies.get(tag, ())]
+
+    @cached_property
+    def extras(self) -> Extras:
+        """What the file holds beside its poses."""
+        if not isinstance(self.header, ClipHeader) or not self.chunks:
+            return Extras()
+        try:
+            return unpack_extras(self.header, self._bodies, SAMPLES_PER_BYTE * self._size)
+        except InvalidClipError as error:
+            raise CorruptionError(str(error)) from error
+
+    def extras_memory(self) -> int:
+        """Return the bytes that reading `extras` may take."""
+        if not isinstance(self.header, ClipHeader) or not self.chunks:
+            return 0
+        frames, joints = self.header.frame_count, len(self.header.skeleton)
+        numbers = sum(head.count * WIDTHS[head.kind] for head in self.track_heads())
+        numbers += 3 * frames * len(self.header.scaled_joints)
+        numbers += frames * ("TIME" in self._bodies)
+        return BYTES_A_NUMBER * numbers + frames * joints * ("vald" in self._bodies)
+
+    def track_heads(self) -> list[TrackHead]:
+        """Return what tracks the file has, without reading them."""
+        return track_heads(self._bodies, SAMPLES_PER_BYTE * self._size)
 
     def read(self, offset: int, size: int) -> bytes:
         """Return `size` bytes of the payload from `offset`, unchecked by the file's checksum."""
@@ -138,7 +216,7 @@ class Reader:
             raise CorruptionError("the DATA chunk fails its checksum")
         return data
 
-    def _scan(self) -> dict[str, bytes]:
+    def _scan(self) -> dict[str, list[bytes]]:
         """Read every chunk but the payload; remember where that one lies."""
         start = self._read(0, min(self._size, 5))
         if start[:4] != MAGIC[: len(start)]:
@@ -146,7 +224,7 @@ class Reader:
         if len(start) < 5:
             raise TruncatedError("file ends inside its first five bytes")
         check_version("format", start[4], FORMAT_VERSION)
-        bodies: dict[str, bytes] = {}
+        bodies: dict[str, list[bytes]] = {}
         at, self._payload_at, self.cut, self.missing = 5, -1, False, 0
         while at < self._size:
             at = self._scan_chunk(at, bodies)
@@ -157,14 +235,11 @@ class Reader:
             raise TruncatedError("file has no DATA chunk")
         return bodies
 
-    def _scan_chunk(self, at: int, bodies: dict[str, bytes]) -> int:
-        read = FieldReader(self._read(at, min(MAX_CHUNK_HEADER, self._size - at)), "chunk header")
-        tag = read.raw(4).decode("ascii", "replace")
-        length = read.varint()
-        crc = int.from_bytes(read.raw(4), "little")
-        body_at = at + read.at
+    def _scan_chunk(self, at: int, bodies: dict[str, list[bytes]]) -> int:
+        tag, body_at, length, crc = read_chunk_head(self._source, at)
         missing = max(0, body_at + length - self._size)
-        if tag in bodies or (tag == "DATA" and self._payload_at >= 0):
+        again = tag in bodies and tag not in REPEATED
+        if again or (tag == "DATA" and self._payload_at >= 0):
             raise CorruptionError(f"file has two {tag} chunks")
         if missing and not (tag == "DATA" and self._partial):
             raise TruncatedError(f"chunk {tag!r} has {length - missing} of {length} bytes")
@@ -172,42 +247,37 @@ class Reader:
             self._payload_at, self._payload_crc, self.payload_size = body_at, crc, length - missing
             self.cut, self.missing = missing > 0, missing
             self.sizes["payload"] = length - missing
-            self.sizes["head"] += read.at
+            self.sizes["head"] += body_at - at
             return body_at + length
         body = self._read(body_at, length)
         if zlib.crc32(body, zlib.crc32(tag.encode("ascii", "replace"))) != crc:
             raise CorruptionError(f"chunk {tag!r} fails its checksum")
-        part = {"SKEL": "skeleton", "MESH": "skeleton", "meta": "metadata", "fill": "fill"}
-        self.sizes[part.get(tag, "head")] += read.at + length
-        if tag in ("HEAD", "SKEL", "MESH", "meta"):
-            bodies[tag] = body
+        self.sizes[PARTS.get(tag, "head")] += body_at + length - at
+        if tag in ("HEAD", "SKEL", "MESH", "meta", *REQUIRED, *SKIPPABLE):
+            bodies.setdefault(tag, []).append(body)
+        elif tag == "CLIP":
+            raise CorruptionError("a scene's clip stands in the file of a clip")
         elif not tag[0].islower():
             raise UnsupportedVersionError(f"file needs chunk {tag!r}, which a newer mocpack reads")
         return body_at + length
 
 
-def check_version(what: str, found: int, newest: int) -> None:
-    """Complain about a version that is not read here; they count from 1."""
-    if found < 1:
-        raise CorruptionError(f"{what} version {found}: versions count from 1")
-    if found > newest:
-        raise UnsupportedVersionError(
-            f"{what} version {found} is newer than {newest}; a newer mocpack reads it"
-        )
-
-
-def _header(head: Head, bodies: dict[str, bytes]) -> AnyHeader:
-    metadata = _metadata(bodies["meta"]) if "meta" in bodies else {}
+def _header(head: Head, bodies: Bodies) -> AnyHeader:
+    metadata = _metadata(bodies["meta"][0]) if "meta" in bodies else {}
     try:
         if head.kind == "vertices":
             if "MESH" not in bodies:
                 raise CorruptionError("a vertex animation needs a MESH chunk")
-            vertex_count, faces = unpack_mesh(bodies["MESH"])
+            for tag in REQUIRED:
+                if tag in bodies:
+                    raise CorruptionError(f"a vertex animation has no {tag} chunk")
+            vertex_count, faces = unpack_mesh(bodies["MESH"][0])
             return VertexHeader(vertex_count, faces, head.frame_count, head.frame_time, metadata)
         if "SKEL" not in bodies:
             raise CorruptionError("a skeletal clip needs a SKEL chunk")
-        skeleton, translated, unit = unpack_skeleton(bodies["SKEL"])
-        return ClipHeader(skeleton, head.frame_count, head.frame_time, translated, unit, metadata)
+        skeleton, translated, unit = unpack_skeleton(bodies["SKEL"][0])
+        header = ClipHeader(skeleton, head.frame_count, head.frame_time, translated, unit, metadata)
+        return with_extras(header, bodies)
     except InvalidClipError as error:
         raise CorruptionError(f"header: {error}") from error
 
@@ -222,17 +292,14 @@ def _metadata(body: bytes) -> dict[str, Any]:
     return metadata
 
 
-def _chunk(tag: bytes, body: bytes) -> bytes:
-    out = FieldWriter()
-    out.raw(tag)
-    out.varint(len(body))
-    out.raw(zlib.crc32(body, zlib.crc32(tag)).to_bytes(4, "little"))
-    return out.bytes() + body
-
-
 def _bytes_needed(header: AnyHeader) -> int:
     width = len(header.skeleton) if isinstance(header, ClipHeader) else header.vertex_count
     return max(
         -(-header.frame_count // FRAMES_PER_BYTE),
         -(-header.frame_count * width // SAMPLES_PER_BYTE),
     )
+
+
+def _bytes_for_tracks(chunks: Sequence[Chunk]) -> int:
+    heads = track_heads({"trak": [body for tag, body in chunks if tag == "trak"]}, 2**62)
+    return -(-sum(head.count * WIDTHS[head.kind] for head in heads) // SAMPLES_PER_BYTE)

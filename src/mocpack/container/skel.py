@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
+from mocpack.container.indices import pack_indices, unpack_indices
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.rotations import IDENTITY, as_euler, from_euler
 from mocpack.skeleton import (
@@ -56,8 +57,8 @@ def pack_skeleton(skeleton: Skeleton, translated_joints: tuple[int, ...], unit: 
     for j, parent in enumerate(skeleton.parents[1:], 1):
         out.varint(j - 1 - parent)
     _pack_layouts(out, skeleton)
-    _pack_indices(out, translated_joints)
-    _pack_indices(out, skeleton.end_site_joints)
+    pack_indices(out, translated_joints)
+    pack_indices(out, skeleton.end_site_joints)
     if unit in UNITS:
         out.u8(UNITS.index(unit))
     else:
@@ -79,10 +80,11 @@ def unpack_skeleton(body: bytes) -> tuple[Skeleton, tuple[int, ...], float]:
         names = [read.sized(MAX_NAME).decode() for _ in range(joints)]
     except UnicodeDecodeError as error:
         raise CorruptionError("SKEL chunk: a name is not UTF-8") from error
-    parents = [-1, *(j - 1 - read.varint(j - 1) for j in range(1, joints))]
+    # one more than all joints before is a root
+    parents = [-1, *(j - 1 - read.varint(j) for j in range(1, joints))]
     channels = _unpack_layouts(read, joints)
-    translated = _unpack_indices(read, joints)
-    end_joints = _unpack_indices(read, MAX_END_SITES)
+    translated = unpack_indices(read, joints, MAX_JOINTS)
+    end_joints = unpack_indices(read, MAX_END_SITES, MAX_JOINTS)
     unit = _unpack_unit(read)
     points = _unpack_points(read, joints + len(end_joints), unit)
     axes = _unpack_axes(read, joints)
@@ -120,21 +122,6 @@ def _unpack_layouts(read: FieldReader, joints: int) -> tuple[tuple[str, ...], ..
             raise CorruptionError("SKEL chunk: unknown channel")
         layouts.append(tuple(CHANNELS[c] for c in codes))
     return tuple(layouts[read.varint(len(layouts) - 1)] for _ in range(joints))
-
-
-def _pack_indices(out: FieldWriter, indices: tuple[int, ...]) -> None:
-    """Increasing numbers, as their count and differences."""
-    out.varint(len(indices))
-    for before, index in zip((0, *indices), indices, strict=False):
-        out.varint(index - before)
-
-
-def _unpack_indices(read: FieldReader, limit: int) -> tuple[int, ...]:
-    indices, at = [], 0
-    for _ in range(read.varint(limit)):
-        at += read.varint(MAX_JOINTS)
-        indices.append(at)
-    return tuple(indices)
 
 
 def _unpack_unit(read: FieldReader) -> float:

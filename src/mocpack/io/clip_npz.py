@@ -2,7 +2,9 @@
 
 ``rotations (T, J, 4)`` local quaternions in ``quaternion_order``, ``translations (T, M, 3)`` in
 metres of ``translated_joints (M,)``, ``names (J,)``, ``parents (J,)``, ``offsets (J, 3)``,
-``frame_rate``. The rest, which other programs may leave out, brings back the very clip.
+``frame_rate``. The rest, which other programs may leave out, brings back the very clip: ``rest``,
+``joint_scales``, ``scales`` of ``scaled_joints``, ``times``, ``valid``, and ``tracks``, a list in
+JSON whose i-th has its values in ``track<i>``.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from mocpack.clip import Clip, ClipHeader
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.io import npz
 from mocpack.skeleton import MAX_JOINTS, Skeleton
+from mocpack.take import Extras, Track
 
 XYZW, WXYZ = "xyzw", "wxyz"
 FRAME_RATE = 30.0
@@ -46,9 +49,14 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
             tuple(map(int, arrays.optional("translated_joints", [0], kinds="iu").ravel())),
             arrays.number("unit", 1.0),
             _metadata(arrays),
+            tuple(map(int, arrays.optional("scaled_joints", [], kinds="iuf").ravel())),
+            arrays.number("start_time", 0.0),
+            bool(arrays.number("loop", 0.0)),
+            "".join(_words(arrays, "up", ["y"])),
+            "".join(_words(arrays, "handedness", ["right"])),
         )
         own = arrays.read("channels").astype(np.float64) if "channels" in arrays else None
-        return Clip(header, rotations, translations, own)
+        return Clip(header, rotations, translations, own, _extras(arrays))
     except InvalidClipError as error:
         raise CorruptionError(str(error)) from error
 
@@ -75,7 +83,61 @@ def write(clip: Clip) -> bytes:
     }
     if clip.channels is not None:
         arrays["channels"] = clip.channels
-    return npz.pack(arrays)
+    return npz.pack(arrays | _besides(clip))
+
+
+def _besides(clip: Clip) -> dict[str, npt.ArrayLike]:
+    """Return the arrays of what a take holds beside its poses, where it does."""
+    header, skeleton, extras = clip.header, clip.skeleton, clip.extras
+    arrays: dict[str, npt.ArrayLike] = {}
+    if skeleton.has_rest:
+        arrays["rest"] = skeleton.rest
+    if skeleton.is_scaled:
+        arrays["joint_scales"] = skeleton.scales
+    if extras.scales is not None:
+        arrays |= {"scales": extras.scales, "scaled_joints": np.array(header.scaled_joints)}
+    if extras.times is not None:
+        arrays["times"] = extras.times
+    if header.start_time:
+        arrays["start_time"] = header.start_time
+    if header.loop:
+        arrays["loop"] = 1
+    if (header.up, header.handedness) != ("y", "right"):
+        arrays |= {"up": header.up, "handedness": header.handedness}
+    if extras.valid is not None:
+        arrays["valid"] = extras.valid.astype(np.uint8)
+    heads = []
+    for i, (name, track) in enumerate(extras.tracks.items()):
+        fields = ("kind", "frame_time", "start", "bound", "unit")
+        heads.append({"name": name} | {field: getattr(track, field) for field in fields})
+        labels = track.kind == "label"
+        arrays[f"track{i}"] = json.dumps(track.values) if labels else track.values * 1.0
+        if track.times is not None:
+            arrays[f"track{i}_times"] = track.times
+    return arrays | ({"tracks": json.dumps(heads)} if heads else {})
+
+
+def _extras(arrays: npz.Arrays) -> Extras:
+    def numbers(name: str) -> npt.NDArray[np.float64] | None:
+        return arrays.read(name).astype(np.float64) if name in arrays else None
+
+    seen = arrays.optional("valid", np.zeros(0), kinds="iufb").astype(np.bool_)
+    tracks = {}
+    for i, head in enumerate(_json(arrays, "tracks", list)):
+        try:
+            name, given = str(head["name"]), {k: head[k] for k in ("kind", "bound", "unit")}
+            label = given["kind"] == "label"
+            values = _json(arrays, f"track{i}", list) if label else numbers(f"track{i}")
+            tracks[name] = Track(
+                **given,
+                values=values,
+                frame_time=head["frame_time"],
+                start=float(head["start"]),
+                times=numbers(f"track{i}_times"),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise CorruptionError(f"tracks: {error}") from error
+    return Extras(numbers("scales"), numbers("times"), seen if "valid" in arrays else None, tracks)
 
 
 def _rotations(arrays: npz.Arrays) -> npt.NDArray[np.float64]:
@@ -100,6 +162,8 @@ def _skeleton(arrays: npz.Arrays, joints: int, metres: float) -> Skeleton:
         tuple(map(int, arrays.optional("end_site_joints", [], kinds="iuf").ravel())),
         tuple(tuple(layout.split()) for layout in layouts),
         arrays.optional("axes", np.zeros((0, 4))).astype(np.float64),
+        arrays.optional("rest", np.zeros((0, 4))).astype(np.float64),
+        arrays.optional("joint_scales", np.zeros((0, 3))).astype(np.float64),
     )
 
 
@@ -116,10 +180,18 @@ def _words(arrays: npz.Arrays, name: str, default: list[str]) -> list[str]:
 def _metadata(arrays: npz.Arrays) -> dict[str, Any]:
     if "metadata" not in arrays:
         return {"source": "npz"}
+    found: dict[str, Any] = _json(arrays, "metadata", dict)
+    return found
+
+
+def _json(arrays: npz.Arrays, name: str, kind: type) -> Any:
+    """Return the JSON of that name, empty where there is none."""
+    if name not in arrays:
+        return kind()
     try:
-        metadata = json.loads("".join(_words(arrays, "metadata", [])))
+        found = json.loads("".join(_words(arrays, name, [])))
     except (json.JSONDecodeError, RecursionError) as error:
-        raise CorruptionError(f"metadata: {error}") from error
-    if not isinstance(metadata, dict):
-        raise CorruptionError("metadata: not an object")
-    return metadata
+        raise CorruptionError(f"{name}: {error}") from error
+    if not isinstance(found, kind):
+        raise CorruptionError(f"{name}: not {'an object' if kind is dict else 'a list'}")
+    return found

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.clip import Clip
+from mocpack.rotations import IDENTITY
 
 F64 = npt.NDArray[np.float64]
 
@@ -31,13 +32,13 @@ def probe(data: bytes) -> bool:
 def write(clip: Clip) -> bytes:
     """Return the clip as a .glb file; numbers are rounded to float32, as the format has it."""
     buffer = _Buffer()
-    frames = np.arange(clip.frame_count, dtype=np.float64)[:, np.newaxis]
-    times = buffer.add(frames * clip.frame_time, bounds=True)
+    seconds = clip.times - min(0.0, clip.times[0])  # a key before 0 is not allowed
+    times = buffer.add(seconds[:, np.newaxis], bounds=True)
     nodes = _nodes(clip)
     samplers: list[dict[str, Any]] = []
     channels: list[dict[str, Any]] = []
     for path, joint, keys in _tracks(clip):
-        if np.ptp(keys, axis=0).any():
+        if np.ptp(keys, axis=0).any() or _leaves_rest(clip, path, joint):
             output = buffer.add(keys)
             channels.append({"sampler": len(samplers), "target": {"node": joint, "path": path}})
             samplers.append({"input": times, "output": output, "interpolation": "LINEAR"})
@@ -46,13 +47,17 @@ def write(clip: Clip) -> bytes:
     if not samplers:  # a clip that stands still is as long as it is all the same
         samplers.append({"input": times, "output": buffer.add(clip.rotations[:, 0])})
         channels.append({"sampler": 0, "target": {"node": 0, "path": "rotation"}})
-    joints = list(range(len(clip.skeleton)))
+    joints, roots = list(range(len(clip.skeleton))), list(clip.skeleton.roots)
+    top = 0
+    if len(roots) > 1:  # the joints of a skin have one node above them all
+        top = len(nodes)
+        nodes.append({"name": "origin", "children": roots})
     document = {
         "asset": {"version": "2.0", "generator": "mocpack"},
         "scene": 0,
-        "scenes": [{"nodes": [0]}],
+        "scenes": [{"nodes": [top]}],
         "nodes": nodes,
-        "skins": [{"joints": joints, "skeleton": 0}],
+        "skins": [{"joints": joints, "skeleton": top}],
         "animations": [{"name": "motion", "channels": channels, "samplers": samplers}],
         "accessors": buffer.accessors,
         "bufferViews": buffer.views,
@@ -73,17 +78,34 @@ def _nodes(clip: Clip) -> list[dict[str, Any]]:
         children[joint].append(len(skeleton) + len(ends))
         ends.append({"name": f"{skeleton.names[joint]}_end", "translation": place.tolist()})
     nodes = []
-    for name, place, below in zip(skeleton.names, skeleton.offsets, children, strict=True):
-        node: dict[str, Any] = {"name": name, "translation": place.tolist()}
+    for j, below in enumerate(children):
+        node: dict[str, Any] = {"translation": skeleton.offsets[j].tolist()}
+        if skeleton.names[j]:
+            node["name"] = skeleton.names[j]
+        if (skeleton.rest[j] != IDENTITY).any():
+            node["rotation"] = skeleton.rest[j].tolist()
+        if (skeleton.scales[j] != 1).any():
+            node["scale"] = skeleton.scales[j].tolist()
         nodes.append(node | ({"children": below} if below else {}))
     return [*nodes, *ends]
+
+
+def _leaves_rest(clip: Clip, path: str, joint: int) -> bool:
+    """Whether a joint keeps a rotation that is not its rest, which its node then keeps."""
+    if path != "rotation" or not clip.skeleton.has_rest:
+        return False
+    return not np.allclose(clip.rotations[0, joint], clip.skeleton.rest[joint])
 
 
 def _tracks(clip: Clip) -> list[tuple[str, int, F64]]:
     """Return (path, joint, keys (T, n)) of everything that may move."""
     turns = [("rotation", j, clip.rotations[:, j]) for j in range(len(clip.skeleton))]
     moves = enumerate(clip.translated_joints)
-    return turns + [("translation", j, clip.translations[:, m]) for m, j in moves]
+    places = [("translation", j, clip.translations[:, m]) for m, j in moves]
+    if clip.extras.scales is None:
+        return turns + places
+    sizes = enumerate(clip.header.scaled_joints)
+    return turns + places + [("scale", j, clip.extras.scales[:, s]) for s, j in sizes]
 
 
 class _Buffer:

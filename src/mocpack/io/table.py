@@ -9,11 +9,12 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import BinaryIO
 
-from mocpack.clip import AnyClip, check_reach
+from mocpack.clip import AnyClip, Clip, check_reach
 from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError, UsageError
 from mocpack.io import amc, asf, bvh, clip_npz, glb, mdd, pc2, vertices_npz
 from mocpack.io.atomic import write_all_atomically
 from mocpack.io.atomic import write_atomically as write_atomically
+from mocpack.plain import plain
 
 MAX_FILE = 4 << 30  # bytes; more is refused
 READ_AT_ONCE = 1 << 24
@@ -30,6 +31,9 @@ class Format:
         Left out where we only write, or only read, such files.
     kinds : tuple of str
         The clips it can hold: "skeleton" (`Clip`), "vertices" (`VertexClip`).
+    holds : tuple of str
+        What else of a skeletal clip it can hold: "scales", "times" that are not even, "roots"
+        beyond the first, and "all" there is. Scales and times are refused where they are missing.
     beside : (extension, writer), optional
         The second file of a format that takes two.
     find_skeleton : callable, optional
@@ -42,6 +46,7 @@ class Format:
     read: Callable[..., AnyClip] | None = None
     write: Callable[..., bytes] | None = None
     kinds: tuple[str, ...] = ("skeleton",)
+    holds: tuple[str, ...] = ()
     beside: tuple[str, Callable[..., bytes]] | None = None
     find_skeleton: Callable[[Path], Path] | None = None
 
@@ -58,7 +63,7 @@ FORMATS = (
         find_skeleton=amc.find_skeleton,
     ),
     Format("ASF", (".asf",), asf.probe, amc.rest_pose),
-    Format("npz", (".npz",), clip_npz.probe, clip_npz.read, clip_npz.write),
+    Format("npz", (".npz",), clip_npz.probe, clip_npz.read, clip_npz.write, holds=("all",)),
     Format(
         "npz of vertices",
         (".npz",),
@@ -69,7 +74,7 @@ FORMATS = (
     ),
     Format("PC2", (".pc2",), pc2.probe, pc2.read, pc2.write, kinds=("vertices",)),
     Format("MDD", (".mdd",), mdd.probe, mdd.read, mdd.write, kinds=("vertices",)),
-    Format("glTF", (".glb",), glb.probe, write=glb.write),
+    Format("glTF", (".glb",), glb.probe, write=glb.write, holds=("roots", "scales", "times")),
 )
 
 
@@ -148,14 +153,29 @@ def read_bytes(
 def write_bytes(clip: AnyClip, extension: str) -> bytes:
     """Return the clip as a file of that extension; of a format of two files, as that one."""
     kind = clip.header.kind
-    writers = {e: f.write for f in FORMATS if kind in f.kinds and f.write for e in f.extensions}
-    writers |= {f.beside[0]: f.beside[1] for f in FORMATS if kind in f.kinds and f.beside}
+    able = [f for f in FORMATS if kind in f.kinds]
+    writers = {e: (f.write, f) for f in able if f.write for e in f.extensions}
+    writers |= {f.beside[0]: (f.beside[1], f) for f in able if f.beside}
     if extension.lower() not in writers:
         raise UsageError(
             f"cannot write a clip of {kind} as {extension!r}; "
             f"mocpack writes it as: {', '.join(_writable(kind))}"
         )
-    return writers[extension.lower()](clip)
+    write, chosen = writers[extension.lower()]
+    return write(_fitted(clip, chosen))
+
+
+def _fitted(clip: AnyClip, chosen: Format) -> AnyClip:
+    """Return what of a clip a format holds; what changes a pose or its time is never left out."""
+    if not isinstance(clip, Clip) or "all" in chosen.holds:
+        return clip
+    if clip.header.is_scaled and "scales" not in chosen.holds:
+        raise UnsupportedClipError(f"{chosen.name} holds no scales, and this clip has some")
+    if clip.extras.times is not None and "times" not in chosen.holds:
+        raise UnsupportedClipError(
+            f"{chosen.name} holds even times alone, and this clip's frames are not evenly spaced"
+        )
+    return clip if "roots" in chosen.holds else plain(clip)
 
 
 def files_to_write(path: str | Path) -> list[Path]:

@@ -41,6 +41,11 @@ class SkeletonPair:
     def frame_rate(self) -> float:
         return self.original.frame_rate
 
+    @property
+    def is_scaled(self) -> bool:
+        """Whether either has scales, which stretch what its joints carry."""
+        return self.original.header.is_scaled or self.decoded.header.is_scaled
+
     @cached_property
     def worlds(self) -> tuple[tuple[F64, F64], tuple[F64, F64]]:
         """World positions (T, J, 3) and rotations (T, J, 4) of each."""
@@ -54,6 +59,9 @@ class SkeletonPair:
     @cached_property
     def ends(self) -> tuple[F64, F64]:
         """End sites (T, E, 3) of each."""
+        if self.is_scaled:
+            first, second = (stretched_ends(clip) for clip in (self.original, self.decoded))
+            return first, second
         a, b = self.worlds
         return (
             kinematics.end_positions(self.original.skeleton, *a),
@@ -68,6 +76,10 @@ class SkeletonPair:
     @cached_property
     def displacements(self) -> F64:
         """Largest displacement (T, J) of each joint, its end sites and its shell points."""
+        if self.is_scaled:
+            return kinematics.scaled_displacements(
+                self.skeleton, self.original.stretched(), self.decoded.stretched()
+            )
         (place_a, world_a), (place_b, world_b) = self.worlds
         carriers = self.skeleton.end_site_joints
         return displacements((place_a, world_a), (place_b, world_b), self.ends, carriers)
@@ -164,6 +176,14 @@ def pair(original: AnyClip, decoded: AnyClip) -> AnyPair:
             raise UsageError(f"cannot compare meshes of {a} and {b} vertices")
         return VertexPair(original, decoded)
     raise UsageError("cannot compare the motion of a skeleton with a vertex animation")
+
+
+def stretched_ends(clip: Clip) -> F64:
+    """Return world positions (T, E, 3) of the end sites of a clip with scales."""
+    positions, matrices = clip.stretched()
+    carriers = list(clip.skeleton.end_site_joints)
+    ends = matrices[:, carriers] @ clip.skeleton.end_sites[..., np.newaxis]
+    return np.asarray(positions[:, carriers] + ends[..., 0])
 
 
 def _check_skeletons(a: Skeleton, b: Skeleton) -> None:

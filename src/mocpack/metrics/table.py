@@ -10,7 +10,7 @@ import numpy as np
 
 from mocpack.clip import AnyClip
 from mocpack.errors import UsageError
-from mocpack.metrics import contacts, papers, position, rotation, spectrum, velocity
+from mocpack.metrics import besides, contacts, papers, position, rotation, spectrum, velocity
 from mocpack.metrics.comparison import Comparison, Row, worst_frames, worst_joints
 from mocpack.metrics.pair import AnyPair, SkeletonPair, pair
 
@@ -101,6 +101,14 @@ METRICS = (
            lambda p: CM * papers.e_position(p.distances)),
     Metric("e_angle_deg", "E_angle", "deg", "Li et al. 2008",
            lambda p: _e_angle(p)),
+    Metric("scale_max", "largest error of a scale", "", "",
+           lambda p: besides.scale_error(p.original, p.decoded)),
+    Metric("time_max_ms", "largest error of a frame's time", "ms", "",
+           lambda p: _scaled(besides.time_error(p.original, p.decoded), 1e3)),
+    Metric("gaps_changed", "samples that became gaps, or no longer are", "", "",
+           lambda p: besides.changed_gaps(p.original, p.decoded)),
+    Metric("track_over_bound", "largest error of a track over its bound", "", "",
+           lambda p: besides.track_error(p.original, p.decoded)),
     Metric("sted", "STED, change of the surface", "", "Váša and Skala 2011",
            lambda p: p.sted.total, MESH),
     Metric("sted_spatial", "STED, edges in space", "", "Váša and Skala 2011",

@@ -5,15 +5,19 @@ Public, so that a codec in another package can be held to the same contract.
 
 from mocpack.testing.contract import CLIP_CHECKS, CODEC_CHECKS, ContractError
 from mocpack.testing.motions import hard_clips, humanoid, jump, still, turn, walk
+from mocpack.testing.takes import every_take, markers, take
 
 __all__ = [
     "CLIP_CHECKS",
     "CODEC_CHECKS",
     "ContractError",
+    "every_take",
     "hard_clips",
     "humanoid",
     "jump",
+    "markers",
     "still",
+    "take",
     "turn",
     "walk",
 ]

@@ -6,6 +6,7 @@ Needs the package hypothesis, which is why `mocpack.testing` itself does not imp
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mocpack import rotations
-from mocpack.clip import Clip, ClipHeader, VertexClip, VertexHeader
+from mocpack.clip import HANDS, UP_AXES, Clip, ClipHeader, VertexClip, VertexHeader
 from mocpack.dofs import from_dofs
 from mocpack.skeleton import MAX_NAME, Skeleton
+from mocpack.take import KINDS, WIDTHS, Track
 
 F64 = npt.NDArray[np.float64]
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -41,6 +43,7 @@ LENGTHS = st.integers(-(10**6), 10**6).map(lambda n: n / 10**5) | st.floats(-10,
 ANGLES = st.floats(-10, 10) | st.integers(-6, 6).map(lambda k: k * np.pi / 2)
 UNITS = st.sampled_from([1.0, 0.01, 0.001, 0.0254, 0.0254 / 0.45]) | st.floats(1e-9, 1e9)
 FRAME_TIMES = st.sampled_from([1 / 120, 0.0083333, 1 / 30, 0.04]) | st.floats(1e-6, 1e6)
+TRACK_NUMBERS = st.floats(-1e6, 1e6) | st.integers(-999, 999).map(lambda n: n / 100)
 TURNS = arrays(np.float64, 3, elements=st.floats(-3, 3)).map(rotations.from_rotvec)
 
 
@@ -80,6 +83,78 @@ def skeletons(
         tuple(carriers),
         tuple(draw(layouts) for _ in chosen),
         np.array([draw(TURNS) for _ in chosen]) if turned else np.zeros((0, 4)),
+    )
+
+
+@st.composite
+def tracks(draw: Draw) -> Track:
+    """Series of every kind, exact or bounded, even or not."""
+    kind, count = draw(st.sampled_from(KINDS)), draw(st.integers(0, 12))
+    shape = (count,) if WIDTHS[kind] == 1 else (count, WIDTHS[kind])
+    if kind == "label":
+        values: Any = draw(st.lists(st.text(max_size=8), min_size=count, max_size=count))
+    elif kind == "flag":
+        values = draw(arrays(np.bool_, shape))
+    elif kind == "quaternion":
+        values = np.array([draw(TURNS) for _ in range(count)]).reshape(shape)
+    else:
+        values = draw(arrays(np.float64, shape, elements=TRACK_NUMBERS))
+    bounds = st.just(0.0) if kind in ("flag", "label") else st.just(0.0) | st.floats(1e-9, 10)
+    return Track(
+        kind,
+        values,
+        draw(st.none() | st.floats(1e-6, 10)),
+        draw(st.floats(-1e6, 1e6)),
+        draw(times(count)) if draw(st.booleans()) else None,
+        draw(bounds),
+        draw(st.text(max_size=4)),
+    )
+
+
+@st.composite
+def times(draw: Draw, count: int) -> F64:
+    """Seconds that increase, as decimals or any numbers."""
+    start = draw(st.integers(-1000, 1000).map(lambda n: n / 1000) | st.floats(-1e3, 1e3))
+    steps = draw(arrays(np.float64, (max(count - 1, 0),), elements=st.floats(1e-4, 10)))
+    found = start + np.concatenate([[0.0], np.cumsum(np.round(steps, draw(st.integers(4, 15))))])
+    return np.asarray(found[:count])
+
+
+@st.composite
+def takes(draw: Draw) -> Clip:
+    """Clips that hold any of what a take can hold beside its poses."""
+    base, frames = draw(skeletons(names=st.text(max_size=4))), draw(st.integers(1, 6))
+    count = len(base)
+    parents = [p if p < 0 or draw(st.integers(0, 3)) else -1 for p in base.parents]
+    sizes = st.sampled_from([1.0, 1.0, 100.0, 0.01, 0.5, -1.0]) | st.floats(0.01, 10)
+    skeleton = replace(
+        base,
+        parents=tuple(parents),
+        rest=np.array([draw(TURNS) for _ in range(count)]) if draw(st.booleans()) else base.rest,
+        scales=draw(arrays(np.float64, (count, 3), elements=sizes))
+        if draw(st.booleans())
+        else base.scales,
+    )
+    moving = sorted(draw(st.sets(st.integers(0, count - 1))))
+    scaled = sorted(draw(st.sets(st.integers(0, count - 1), max_size=2)))
+    turns = draw(arrays(np.float64, (frames, count, 3), elements=ANGLES))
+    return Clip.build(
+        skeleton,
+        rotations.from_euler(turns, "ZYX"),
+        draw(arrays(np.float64, (frames, len(moving), 3), elements=LENGTHS)),
+        frame_time=draw(FRAME_TIMES),
+        translated_joints=moving,
+        scaled_joints=scaled,
+        scales=draw(arrays(np.float64, (frames, len(scaled), 3), elements=st.floats(-10, 10)))
+        if scaled
+        else None,
+        times=draw(times(frames)) if draw(st.booleans()) else None,
+        start_time=draw(st.sampled_from([0.0, 0.0417]) | st.floats(-1e6, 1e6)),
+        valid=draw(arrays(np.bool_, (frames, count))) if draw(st.booleans()) else None,
+        tracks=draw(st.dictionaries(st.text(max_size=6), tracks(), max_size=2)),
+        loop=draw(st.booleans()),
+        up=draw(st.sampled_from(UP_AXES)),
+        handedness=draw(st.sampled_from(HANDS)),
     )
 
 

@@ -14,6 +14,7 @@ from mocpack.container import Errors
 from mocpack.errors import FormatError, UnsupportedClipError, UsageError
 from mocpack.io import contents
 from mocpack.metrics.pair import pair
+from mocpack.plain import without_scales
 from mocpack.skeleton import Skeleton
 
 
@@ -159,7 +160,8 @@ def _packed(name: str, data: bytes, clip: Clip, motion: _api.Motion) -> Shown:
         "skeleton": sizes["skeleton"],
         "metadata": sizes["metadata"],
     }
-    decodable = data if codec == "keysine" else None
+    # the page knows no scales; it gets frames in which every joint stands where they put it
+    decodable = data if codec == "keysine" and not motion.header.is_scaled else None
     return Shown(name, clip, decodable, codec, size, motion.errors)
 
 
@@ -170,7 +172,7 @@ def _no_parts(size: int) -> dict[str, int]:
 def _skeletal(clip: AnyClip, path: str) -> Clip:
     if not isinstance(clip, Clip):
         raise UnsupportedClipError(f"{path}: a vertex animation; the viewer shows skeletons")
-    return clip
+    return without_scales(clip)
 
 
 def _cut(shown: Shown, frames: slice) -> Shown:

@@ -10,7 +10,7 @@ from mocpack.bench.peers.gltf_tracks import read_motion
 from mocpack.clip import promised_error
 from mocpack.errors import CorruptionError
 from mocpack.io import glb
-from mocpack.testing import still, walk
+from mocpack.testing import still, take, walk
 from mocpack.testing.motions import hard_clips
 
 
@@ -67,3 +67,20 @@ def test_a_broken_file_is_a_corruption_error():
     for bad in (b"", data[:15], data[:-20], data.replace(b"VEC4", b"VEC9"), b"x" + data[1:]):
         with pytest.raises(CorruptionError, match="glTF: "):
             read_motion(bad, clip.header)
+
+
+def test_scales_rest_times_and_several_roots_are_written():
+    clip = take(["rest", "roots", "scale", "scales", "times", "names"])
+    document = document_of(glb.write(clip))
+    nodes, animation = document["nodes"], document["animations"][0]
+    assert nodes[0]["scale"] == [100.0] * 3
+    assert nodes[3]["scale"] == [1.0, 1.5, 0.8]
+    assert nodes[1]["rotation"] == clip.skeleton.rest[1].tolist()
+    assert "name" not in nodes[2]
+    (top,) = document["scenes"][0]["nodes"]
+    assert nodes[top]["children"] == [0, 5]
+    scaled = [c["target"]["node"] for c in animation["channels"] if c["target"]["path"] == "scale"]
+    assert scaled == [1, 6]
+    times = document["accessors"][animation["samplers"][0]["input"]]
+    assert times["min"][0] == pytest.approx(clip.times[0])
+    assert times["max"][0] == pytest.approx(clip.times[-1])

@@ -7,8 +7,18 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.errors import FormatError, UsageError
-from mocpack.io import atomic, extensions, files_to_write, read_file, table, write_bytes, write_file
+from mocpack.errors import FormatError, UnsupportedClipError, UsageError
+from mocpack.io import (
+    atomic,
+    extensions,
+    files_to_write,
+    read_bytes,
+    read_file,
+    table,
+    write_bytes,
+    write_file,
+)
+from mocpack.testing import markers, take
 from mocpack.testing.motions import walk
 
 
@@ -122,3 +132,19 @@ def test_writing_what_was_read_changes_no_number(tmp_path):
     write_file(read_file(tmp_path / "a.bvh"), tmp_path / "b.bvh")
     a, b = read_file(tmp_path / "a.bvh"), read_file(tmp_path / "b.bvh")
     np.testing.assert_array_equal(a.channels, b.channels)
+
+
+@pytest.mark.parametrize("extension", [".bvh", ".amc"])
+def test_what_would_change_a_pose_or_its_time_is_never_left_out(extension):
+    for feature, sentence in (("scales", "holds no scales"), ("times", "not evenly spaced")):
+        with pytest.raises(UnsupportedClipError, match=sentence):
+            write_bytes(take([feature]), extension)
+
+
+def test_several_roots_and_markers_hang_from_an_origin_where_a_format_has_one_root():
+    for clip in (take(["roots", "names", "rest", "tracks"]), markers()):
+        back = read_bytes(write_bytes(clip, ".bvh"), unit=clip.unit)
+        places = {name: j for j, name in enumerate(back.skeleton.names)}
+        assert back.skeleton.names[0] == "origin"
+        order = [places[name] for name in clip.skeleton.unique_names]
+        np.testing.assert_allclose(back.positions()[:, order], clip.positions(), atol=1e-5)

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import mocpack
 from mocpack import Clip, Skeleton, VertexClip
 from mocpack.errors import UsageError
 from mocpack.metrics import METRICS, compare
-from mocpack.testing import hard_clips, walk
+from mocpack.testing import hard_clips, take, walk
 from mocpack.testing.motions import vertex_wave
 
 PROMISED_KEYS = {
@@ -119,3 +120,31 @@ def test_meshes_that_cannot_be_compared_say_why(arm):
     clip = vertex_wave(2)
     refuses(clip, VertexClip.build(clip.vertices[:, 1:]), "meshes of 36 and 35 vertices")
     refuses(arm(2, frame_rate=30), clip, "a skeleton with a vertex animation")
+
+
+def test_what_a_take_holds_besides_is_measured():
+    clip = take()
+    same = compare(clip, clip).values
+    keys = ("scale_max", "time_max_ms", "gaps_changed", "track_over_bound")
+    assert [same[key] for key in keys] == [0, 0, 0, 0]
+    extras = clip.extras
+    late = replace(
+        extras,
+        scales=extras.scales + 0.25,
+        times=extras.times + np.array([0] + [0.001] * 11),
+        valid=~extras.valid,
+        tracks=extras.tracks
+        | {"smile": replace(extras.tracks["smile"], values=extras.tracks["smile"].values + 0.004)},
+    )
+    found = compare(clip, Clip(clip.header, clip.rotations, clip.translations, None, late)).values
+    expected = [0.25, 1.0, extras.valid.size, 2.0]
+    assert [found[key] for key in keys] == pytest.approx(expected)
+    assert found["max_error_mm"] > 1
+    none = compare(walk(0.2), walk(0.2)).values
+    assert [none[key] for key in keys] == [None] * 4
+
+
+def test_an_exact_track_that_changed_breaks_its_word():
+    clip = take(["tracks"])
+    bare = Clip(clip.header, clip.rotations, clip.translations)
+    assert compare(clip, bare)["track_over_bound"] == 1e9

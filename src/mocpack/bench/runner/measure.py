@@ -17,10 +17,10 @@ from mocpack.bench.peers.table import parse_any_codec
 from mocpack.bench.runner.memory import peak_memory
 from mocpack.clip import AnyClip, Clip, promised_error
 from mocpack.codec import Codec
-from mocpack.container import unpack
 from mocpack.errors import MocpackError, UsageError
 from mocpack.kinematics import end_positions
 from mocpack.metrics import compare
+from mocpack.plain import plain
 
 F64 = npt.NDArray[np.float64]
 T = TypeVar("T")
@@ -89,9 +89,8 @@ def _measure(clip: AnyClip, setting: Setting, source_bytes: int, timed: bool) ->
     made = _api.encode_measured(clip, codec, **_target(setting.target))
     search_seconds = time.perf_counter() - started
     data, used = made.data, made.codec
-    packed = unpack(data)
     cost = _speeds(used, clip) if timed else {}
-    decoded = used.decode(packed.payload, clip.header)
+    decoded = _api.Motion(data, codec=used, memory_limit=None).clip()
     sizes = _sizes(data, used)
     found = compare(clip, decoded).to_dict()
     worst = found.pop("worst")
@@ -125,6 +124,7 @@ def measure_cost(
     codec: Codec, clip: AnyClip, *, clock: Clock = time.perf_counter
 ) -> tuple[dict[str, float | None], bytes]:
     """Return the time that encoding and decoding take, the memory of each, and the payload."""
+    clip = plain(clip) if isinstance(clip, Clip) else clip
     encoding, encode_mb, payload = _timed(lambda: codec.encode(clip), clock)
     decoding, decode_mb, _ = _timed(lambda: codec.decode(payload, clip.header), clock)
     cost = {

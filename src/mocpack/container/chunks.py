@@ -1,0 +1,41 @@
+"""What every file is made of: magic, version, then chunks of tag, length, checksum and body."""
+
+from __future__ import annotations
+
+import zlib
+
+from mocpack.coding.fields import MAX_VARINT_BYTES, FieldReader, FieldWriter
+from mocpack.container.source import Source
+from mocpack.errors import CorruptionError, UnsupportedVersionError
+
+# the first byte is not ASCII, so that a file mangled as text is noticed at once
+MAGIC = b"\x93MOC"
+FORMAT_VERSION = 1
+MAX_CHUNK_HEADER = 4 + MAX_VARINT_BYTES + 4
+
+
+def pack_chunk(tag: bytes, body: bytes) -> bytes:
+    """Return a whole chunk."""
+    out = FieldWriter()
+    out.raw(tag)
+    out.varint(len(body))
+    out.raw(zlib.crc32(body, zlib.crc32(tag)).to_bytes(4, "little"))
+    return out.bytes() + body
+
+
+def read_chunk_head(source: Source, at: int) -> tuple[str, int, int, int]:
+    """Return tag, place of the body, its length and checksum of the chunk at a place."""
+    read = FieldReader(source.read(at, min(MAX_CHUNK_HEADER, source.size - at)), "chunk header")
+    tag = read.raw(4).decode("ascii", "replace")
+    length = read.varint()
+    return tag, at + read.at + 4, length, int.from_bytes(read.raw(4), "little")
+
+
+def check_version(what: str, found: int, newest: int) -> None:
+    """Complain about a version that is not read here; they count from 1."""
+    if found < 1:
+        raise CorruptionError(f"{what} version {found}: versions count from 1")
+    if found > newest:
+        raise UnsupportedVersionError(
+            f"{what} version {found} is newer than {newest}; a newer mocpack reads it"
+        )

@@ -1,0 +1,225 @@
+"""Series of real numbers beside the poses, exact or within a bound: scales, times, tracks.
+
+Numbers become whole ones where they are decimals, or where a bound allows a grid; those are
+predicted in time. The smallest of a few ways is written. `docs/format.md` has the bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
+from mocpack.coding.series import (
+    EXACT,
+    LARGEST,
+    THOROUGH,
+    ColumnGroup,
+    decode_series,
+    encode_series,
+)
+from mocpack.errors import CorruptionError
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+
+DOUBLES, FLOATS, DECIMALS, GRID = range(4)
+DEFLATED, SERIES, TOLD_SERIES = 0, {1: EXACT, 2: THOROUGH}, {3: EXACT, 4: THOROUGH}
+MAX_SIZE = 28  # of an expected error's logarithm
+MAX_DIGITS = 15
+MAX_WHOLE = 2**53
+
+
+def pack_numbers(values: F64, step: float = 0.0, *, simple: bool = False) -> bytes:
+    """Return the code of numbers (N, K): exact, or, with a step, each within half of it.
+
+    What is `simple` needs no more than deflate of its reader.
+    """
+    if not len(values):
+        return b""
+    ways = _grids(values, step, simple) if step else _exact(values, simple)
+    return min(ways, key=len)
+
+
+def unpack_numbers(read: FieldReader, rows: int, columns: int) -> F64:
+    """Return the numbers (N, K) of a code that `read` holds up to its end."""
+    if not rows:
+        read.end()
+        return np.zeros((0, columns))
+    form = read.u8()
+    if form in (DOUBLES, FLOATS):
+        return _unpack_floats(read, rows, columns, "<u8" if form == DOUBLES else "<u4")
+    if form == DECIMALS:
+        digits = read.u8()
+        if digits > MAX_DIGITS:
+            raise CorruptionError(f"{digits} digits where at most {MAX_DIGITS} can stand")
+        return np.asarray(_unpack_whole(read, rows, columns) / 10.0**digits)
+    if form != GRID:
+        raise CorruptionError(f"unknown form of numbers {form}")
+    step = read.f32()
+    if not (np.isfinite(step) and step > 0):
+        raise CorruptionError(f"a grid of step {step}")
+    return _unpack_whole(read, rows, columns) * step
+
+
+def _exact(values: F64, simple: bool) -> Iterator[bytes]:
+    digits = _decimal_digits(values)
+    if digits is not None:
+        for body in _whole_codes(np.rint(values * 10.0**digits).astype(np.int64), simple):
+            yield bytes([DECIMALS, digits]) + body
+    with np.errstate(over="ignore"):
+        floats = values.astype("<f4")
+    if np.array_equal(floats.astype(np.float64).view(np.uint64), values.view(np.uint64)):
+        yield bytes([FLOATS]) + _float_code(floats.view("<u4"))
+    else:
+        yield bytes([DOUBLES]) + _float_code(np.ascontiguousarray(values, "<f8").view("<u8"))
+
+
+def _grids(values: F64, step: float, simple: bool) -> Iterator[bytes]:
+    """Codes on a grid; the second lets a number stay what it was while that is within bounds."""
+    step = _single_below(step)
+    fine = step / 2
+    if not step or not np.abs(values).max(initial=0.0) / fine < MAX_WHOLE / 4:
+        yield from _exact(values, simple)
+        return
+    for pitch, numbers in ((step, np.rint(values / step)), (fine, _held(values, step))):
+        head = FieldWriter()
+        head.u8(GRID)
+        head.f32(pitch)
+        for body in _whole_codes(numbers.astype(np.int64), simple):
+            yield head.bytes() + body
+
+
+def _single_below(step: float) -> float:
+    """Return the largest float32 that is not above a step; 0 for one that has none near."""
+    single = np.float32(min(step, 1e30))
+    if single > step:
+        single = np.nextafter(single, np.float32(0))
+    return float(single) if single > 1e-30 else 0.0
+
+
+def _held(values: F64, step: float) -> F64:
+    """Return whole numbers of half a step: each the one before if that is within half a step."""
+    fine = step / 2
+    out = np.rint(values / fine)
+    low, high = (values - fine) / fine, (values + fine) / fine
+    for t in range(1, len(out)):
+        stays = (out[t - 1] >= low[t]) & (out[t - 1] <= high[t])
+        out[t, stays] = out[t - 1, stays]
+    return out
+
+
+def _whole_codes(numbers: I64, simple: bool) -> Iterator[bytes]:
+    """Codes of whole numbers (N, K): the first row, then what follows, less it."""
+    head = FieldWriter()
+    for value in numbers[0]:
+        head.signed(int(value))
+    rest = numbers[1:] - numbers[:1]
+    if not rest.any():
+        head.u8(DEFLATED)
+        yield head.bytes()
+        return
+    yield head.bytes() + bytes([DEFLATED]) + deflate(_varints(np.diff(numbers, axis=0)))
+    if not simple and np.abs(rest).max() <= LARGEST // 2:
+        groups = _groups(numbers.shape[1])
+        for coder, forecast in SERIES.items():
+            yield head.bytes() + bytes([coder]) + encode_series(rest, groups, forecast)
+        logs = _size_logs(numbers)
+        for coder, forecast in TOLD_SERIES.items():
+            told = encode_series(rest, groups, forecast, sizes=2 ** logs.astype(np.int64))
+            yield head.bytes() + bytes([coder]) + logs.tobytes() + told
+
+
+def _unpack_whole(read: FieldReader, rows: int, columns: int) -> F64:
+    first = np.array([read.signed() for _ in range(columns)], np.float64)
+    coder, sizes = read.u8(), np.zeros(0, np.int64)
+    if coder in TOLD_SERIES:
+        sizes = 2 ** np.frombuffer(read.raw(columns), np.uint8).astype(np.int64)
+        if sizes.max(initial=0) > 2**MAX_SIZE or sizes.min(initial=1) < 1:
+            raise CorruptionError("numbers: an expected error beyond 2^28")
+    body = read.rest()
+    if coder == DEFLATED:
+        steps = np.zeros((rows - 1, columns), np.int64)
+        if body:
+            plain = inflate(body, 10 * steps.size, what="numbers")
+            steps = _from_varints(plain, steps.size).reshape(steps.shape)
+        rest = np.cumsum(steps, axis=0, dtype=np.int64).astype(np.float64)
+    elif coder in SERIES | TOLD_SERIES:
+        forecast = (SERIES | TOLD_SERIES)[coder]
+        rest = decode_series(
+            body, rows - 1, columns, _groups(columns), forecast, sizes=sizes
+        ).astype(np.float64)
+    else:
+        raise CorruptionError(f"unknown coder of numbers {coder}")
+    return np.concatenate([first[np.newaxis], first + rest])
+
+
+def _size_logs(numbers: I64) -> npt.NDArray[np.uint8]:
+    """Return for each column the logarithm of the error to expect at first, in 1/256."""
+    steps = np.abs(np.diff(numbers, axis=0))
+    bends = np.abs(np.diff(numbers, 2, axis=0)) if len(numbers) > 2 else steps
+    expected = 256.0 * np.minimum(steps.mean(0), bends.mean(0))
+    logs = np.rint(np.log2(np.maximum(expected, 1.0)))
+    return np.asarray(np.clip(logs, 0, MAX_SIZE), np.uint8)
+
+
+def _groups(columns: int) -> list[ColumnGroup]:
+    """Columns that are predicted from one another: vectors, else fours."""
+    width = 3 if columns % 3 == 0 else 4
+    starts = range(0, columns, width)
+    return [ColumnGroup(tuple(range(s, min(s + width, columns)))) for s in starts]
+
+
+def _float_code(bits: npt.NDArray[np.unsignedinteger]) -> bytes:
+    """Bytes of each column's bits, less those of the row before by xor, highest bytes first."""
+    changed = bits.copy()
+    changed[1:] ^= bits[:-1]
+    width = bits.dtype.itemsize
+    split = np.ascontiguousarray(changed.T).view(np.uint8).reshape(-1, width)
+    return deflate(split.T[::-1].tobytes())
+
+
+def _unpack_floats(read: FieldReader, rows: int, columns: int, kind: str) -> F64:
+    width = int(kind[2])
+    size = width * rows * columns
+    plain = inflate(read.rest(), size, what="numbers")
+    if len(plain) != size:
+        FieldReader(plain, "numbers").raw(size)
+    split = np.frombuffer(plain, np.uint8).reshape(width, -1)[::-1].T
+    changed = np.ascontiguousarray(split).view(kind).reshape(columns, rows).T
+    bits = np.ascontiguousarray(np.bitwise_xor.accumulate(changed, axis=0))
+    values = bits.view(f"<f{width}").astype(np.float64)
+    if not np.isfinite(values).all():
+        raise CorruptionError("numbers that are not finite")
+    return values
+
+
+def _varints(steps: I64) -> bytes:
+    out = FieldWriter()
+    for value in steps.ravel().tolist():
+        out.signed(value)
+    return out.bytes()
+
+
+def _from_varints(plain: bytes, count: int) -> I64:
+    read = FieldReader(plain, "numbers")
+    values = [read.signed() for _ in range(count)]
+    read.end()
+    if any(abs(value) > MAX_WHOLE for value in values):
+        raise CorruptionError("numbers beyond 2^53")
+    return np.array(values, np.int64)
+
+
+def _decimal_digits(values: F64) -> int | None:
+    """Return the fewest digits that give all numbers back bit for bit, if there are any."""
+    if ((values == 0) & np.signbit(values)).any():
+        return None
+    for digits in range(MAX_DIGITS + 1):
+        whole = np.rint(values * 10.0**digits)
+        if np.abs(whole).max(initial=0.0) >= MAX_WHOLE / 2:  # so that differences fit too
+            return None
+        if np.array_equal(whole / 10.0**digits, values):
+            return digits
+    return None

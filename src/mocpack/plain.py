@@ -1,0 +1,155 @@
+"""Clips as codecs see them: one tree of unscaled joints at even times, and the way back.
+
+Codecs know rotations and translations of a skeleton with one root. What else a take holds is taken
+off by `plain` and put back by `dressed`; a clip that holds nothing else is its own plain clip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import rotations
+from mocpack.clip import Clip, ClipHeader
+from mocpack.errors import InvalidClipError, UnsupportedClipError
+from mocpack.kinematics import below_origin, scale_exponents
+from mocpack.skeleton import Skeleton
+from mocpack.take import Extras
+
+F64 = npt.NDArray[np.float64]
+
+
+def plain_header(header: ClipHeader) -> ClipHeader:
+    """Return the header that a codec gets in place of this one."""
+    skeleton = _plain_skeleton(header.skeleton)
+    shift = len(skeleton) - len(header.skeleton)
+    bare = ClipHeader(
+        skeleton,
+        header.frame_count,
+        header.frame_time,
+        tuple(j + shift for j in header.translated_joints),
+        header.unit,
+        header.metadata,
+    )
+    return header if skeleton is header.skeleton and bare == header else bare
+
+
+def plain(clip: Clip) -> Clip:
+    """Return the clip that a codec gets in place of this one.
+
+    Raises
+    ------
+    UnsupportedClipError
+        If scales make the skeleton too large for any codec.
+    """
+    try:
+        header = plain_header(clip.header)
+        if header is clip.header and not clip.extras:
+            return clip
+        several = len(clip.skeleton.roots) > 1
+        turns = below_origin(clip.rotations) if several else clip.rotations
+        places = clip.translations * np.exp2(_steps(clip.header))[:, np.newaxis]
+        return Clip(header, turns, places, clip.channels)
+    except InvalidClipError as error:
+        raise UnsupportedClipError(f"with its scales this clip is too large: {error}") from error
+
+
+def dressed(
+    found: Clip, header: ClipHeader, extras: Extras, joints: Sequence[int] | None = None
+) -> Clip:
+    """Return a decoded plain clip as a clip of `header`, or of some of its joints and ancestors.
+
+    The header's frames and the extras are those of `found`.
+    """
+    if header is found.header and not extras:
+        return found
+    kept = list(range(len(header.skeleton)))
+    target = header
+    if joints is not None:
+        kept = header.skeleton.with_ancestors(joints)
+        target = header.joints(joints)
+        scaled = [s for s, j in enumerate(header.scaled_joints) if j in kept]
+        extras = extras.joints(kept, scaled)
+    moving = [m for m, j in enumerate(header.translated_joints) if j in kept]
+    turns = found.rotations
+    places = found.translations * np.exp2(-_steps(header)[moving])[:, np.newaxis]
+    if len(header.skeleton.roots) > 1:
+        turns, places = _off_origin(turns, places, target)
+    return Clip(replace(target, frame_count=len(turns)), turns, places, found.channels, extras)
+
+
+def check_plain(header: ClipHeader, who: str) -> None:
+    """Complain, by name, about what changes a pose and is not for those who know plain clips."""
+    if header.is_scaled:
+        raise UnsupportedClipError(f"{who} knows no scales, and this skeleton has some")
+    if len(header.skeleton.roots) > 1:
+        raise UnsupportedClipError(
+            f"{who} takes one root, and this skeleton has {len(header.skeleton.roots)}"
+        )
+
+
+def without_scales(clip: Clip) -> Clip:
+    """Return a clip whose joints stand where the scales of `clip` put them, and has none.
+
+    For those who know no scales: every joint moves in its parent's frame. End sites are not
+    stretched.
+    """
+    if not clip.header.is_scaled:
+        return clip
+    positions, world = clip.world()
+    places = positions.copy()
+    for j, parent in enumerate(clip.skeleton.parents):
+        if parent >= 0:
+            apart = positions[:, j] - positions[:, parent]
+            places[:, j] = rotations.rotate(rotations.conjugate(world[:, parent]), apart)
+    header = replace(
+        clip.header,
+        skeleton=replace(clip.skeleton, scales=np.ones((len(clip.skeleton), 3))),
+        translated_joints=tuple(range(len(clip.skeleton))),
+        scaled_joints=(),
+    )
+    return Clip(header, clip.rotations, places, None, replace(clip.extras, scales=None))
+
+
+def _plain_skeleton(skeleton: Skeleton) -> Skeleton:
+    tree = skeleton.rooted
+    if tree.unique_names == tree.names and not (skeleton.has_rest or skeleton.is_scaled):
+        return tree
+    exponents = np.exp2(scale_exponents(tree).astype(np.float64))
+    above = [exponents[parent] if parent >= 0 else 1.0 for parent in tree.parents]
+    return Skeleton(
+        tree.unique_names,
+        tree.parents,
+        tree.offsets * np.array(above)[:, np.newaxis],
+        tree.end_sites * exponents[list(tree.end_site_joints), np.newaxis],
+        tree.end_site_joints,
+        tree.channels,
+        tree.axes,
+    )
+
+
+def _steps(header: ClipHeader) -> F64:
+    """Return the power of two (M,) by which translations of a plain clip are larger."""
+    if not header.skeleton.is_scaled:
+        return np.zeros(len(header.translated_joints))
+    exponents = scale_exponents(header.skeleton).astype(np.float64)
+    parents = [header.skeleton.parents[j] for j in header.translated_joints]
+    return np.array([exponents[parent] if parent >= 0 else 0.0 for parent in parents])
+
+
+def _off_origin(turns: F64, places: F64, header: ClipHeader) -> tuple[F64, F64]:
+    """Take the origin joint off a plain clip; how far a codec turned it goes to the roots."""
+    origin, turns = turns[:, 0], turns[:, 1:]
+    if (origin == rotations.IDENTITY).all():
+        return turns, places
+    turns, places = turns.copy(), places.copy()
+    roots = set(header.skeleton.roots)
+    for j in roots:
+        turns[:, j] = rotations.multiply(origin, turns[:, j])
+    for m, j in enumerate(header.translated_joints):
+        if j in roots:
+            places[:, m] = rotations.rotate(origin, places[:, m])
+    return turns, places

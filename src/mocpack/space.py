@@ -1,0 +1,62 @@
+"""Other programs' spaces: which axis is up, which hand; inside, y is up and right-handed.
+
+The change is a permutation of axes with signs, so that it is exact both ways.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.errors import UsageError
+
+F64 = npt.NDArray[np.float64]
+
+UP_AXES = ("y", "x", "z")
+HANDS = ("right", "left")
+_TURNS = {
+    "y": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "z": ((1, 0, 0), (0, 0, 1), (0, -1, 0)),
+    "x": ((0, -1, 0), (1, 0, 0), (0, 0, 1)),
+}
+_MIRRORS = {"y": (1, 1, -1), "z": (1, -1, 1), "x": (1, 1, -1)}
+
+
+def basis(up: str, handedness: str) -> F64:
+    """Return the matrix (3, 3) that takes places of such a space inside.
+
+    A left-handed space is mirrored along the axis that is neither x nor up, or z where x is up.
+    """
+    if up not in UP_AXES or handedness not in HANDS:
+        raise UsageError(
+            f"up must be one of {', '.join(UP_AXES)} and handedness of {', '.join(HANDS)}, "
+            f"got {up!r} and {handedness!r}"
+        )
+    mirror = _MIRRORS[up] if handedness == "left" else (1, 1, 1)
+    return np.array(_TURNS[up], np.float64) * mirror
+
+
+def inside(points: npt.ArrayLike, up: str, handedness: str = "right") -> F64:
+    """Return places (…, 3) of such a space as they are inside."""
+    return np.asarray(points) @ basis(up, handedness).T
+
+
+def outside(points: npt.ArrayLike, up: str, handedness: str = "right") -> F64:
+    """Return places (…, 3) from inside as they are in such a space; `inside` inverts it."""
+    return np.asarray(points) @ basis(up, handedness)
+
+
+def turns_inside(turns: npt.ArrayLike, up: str, handedness: str = "right") -> F64:
+    """Return rotations (…, 4) of such a space as they are inside."""
+    return _turned(np.asarray(turns, np.float64), basis(up, handedness))
+
+
+def turns_outside(turns: npt.ArrayLike, up: str, handedness: str = "right") -> F64:
+    """Return rotations (…, 4) from inside as they are in such a space."""
+    return _turned(np.asarray(turns, np.float64), basis(up, handedness).T)
+
+
+def _turned(turns: F64, matrix: F64) -> F64:
+    # an axis of rotation keeps its direction, but a mirror turns it the other way round
+    sign = np.sign(np.linalg.det(matrix))
+    return np.concatenate([sign * turns[..., :3] @ matrix.T, turns[..., 3:]], axis=-1)

@@ -1,0 +1,125 @@
+"""Takes that hold more than poses: every combination of what a clip can hold, made from a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import rotations
+from mocpack.clip import Clip
+from mocpack.skeleton import Skeleton
+from mocpack.take import Track
+
+F64 = npt.NDArray[np.float64]
+
+FEATURES = ("rest", "roots", "names", "scale", "scales", "tracks", "valid", "times", "space")
+"""What `take` can add to a motion; each by itself, and all together, must survive."""
+
+
+def take(features: Collection[str] = FEATURES, *, frames: int = 12, seed: int = 0) -> Clip:
+    """Return a small motion of two limbs that holds the features named.
+
+    Parameters
+    ----------
+    features : collection of str
+        Of `FEATURES`: rest rotations, several roots, names that are empty or repeated, constant
+        scales, scales that move, tracks of every kind, gaps, times that are not even, and a start,
+        a loop and another space.
+    """
+    rng = np.random.default_rng(seed)
+    time = np.arange(frames) / 30
+    skeleton = _skeleton(features, rng)
+    joints = len(skeleton)
+    turns = 0.6 * np.sin(2 * time[:, None, None] + rng.uniform(0, 6, (1, joints, 3)))
+    roots = list(skeleton.roots)
+    places = rng.normal(size=(1, len(roots), 3)) + np.stack([time, 0 * time + 1, -time], 1)[:, None]
+    scaled = (1, joints - 1) if "scales" in features else ()
+    seen = rng.random((frames, joints)) > 0.2 if "valid" in features else None
+    odd = "space" in features
+    return Clip.build(
+        skeleton,
+        rotations.from_rotvec(turns),
+        places,
+        frame_rate=30,
+        translated_joints=roots,
+        scaled_joints=scaled,
+        scales=_scales(time, len(scaled)) if scaled else None,
+        times=np.cumsum(rng.uniform(0.01, 0.06, frames)) if "times" in features else None,
+        start_time=2.5 if odd else 0.0,
+        valid=seen,
+        tracks=tracks(frames, rng) if "tracks" in features else None,
+        loop=odd,
+        up="z" if odd else "y",
+        handedness="left" if odd else "right",
+    )
+
+
+def every_take(*, most: int = len(FEATURES), frames: int = 12) -> Iterator[tuple[str, Clip]]:
+    """Yield takes of up to `most` features each, and the one of all, with their names."""
+    for count in range(1, most + 1):
+        for features in combinations(FEATURES, count):
+            yield ", ".join(features), take(features, frames=frames)
+    if most < len(FEATURES):
+        yield "everything", take(frames=frames)
+
+
+def markers(frames: int = 40, count: int = 6, *, seed: int = 3) -> Clip:
+    """Return markers that wander, with gaps."""
+    rng = np.random.default_rng(seed)
+    time = np.arange(frames)[:, None, None] / 100
+    points = rng.normal(size=(1, count, 3)) + 0.3 * np.sin(
+        5 * time + rng.uniform(0, 6, (1, count, 3))
+    )
+    for p in range(1, count):
+        start = int(rng.integers(0, frames - 5))
+        points[start : start + 5, p] = np.nan
+    return Clip.of_points(points, [f"M{p}" for p in range(count)], frame_rate=100, unit=0.001)
+
+
+def tracks(frames: int, rng: np.random.Generator) -> dict[str, Track]:
+    """Return a track of every kind, bounded and exact, at several rates."""
+    fine = np.arange(4 * frames) / 120
+    turns = np.stack([np.sin(fine), fine, 0 * fine], axis=1)
+    return {
+        "smile": Track("scalar", np.clip(np.sin(3 * fine[::4]), 0, 1), bound=0.002),
+        "force": Track("scalar", rng.normal(size=4 * frames), frame_time=1 / 120, unit="N"),
+        "contact": Track("flag", np.arange(frames) % 5 < 2),
+        "gaze": Track("vec3", np.stack([fine, fine**2, -fine], 1), 1 / 120, 0.1, bound=1e-3),
+        "prop": Track("quaternion", rotations.from_rotvec(turns), 1 / 120, bound=0.01),
+        "": Track("label", ["stand", "step", "stand"], times=np.array([0.0, 0.125, 0.3])),
+        "none": Track("scalar", np.zeros(0)),
+    }
+
+
+def _skeleton(features: Collection[str], rng: np.random.Generator) -> Skeleton:
+    names = ["hips", "knee", "foot", "chest", "hand"]
+    parents = [-1, 0, 1, 0, 3]
+    if "roots" in features:
+        names, parents = [*names, "prop", "handle"], [*parents, -1, 5]
+    if "names" in features:
+        names[2], names[4] = "", "knee"
+    count = len(names)
+    unit = 0.01 if "scale" in features else 1.0  # an armature in centimetres
+    scales = np.ones((count, 3))
+    if "scale" in features:
+        scales[[j for j, parent in enumerate(parents) if parent < 0]] = 100.0
+        scales[3] = (1.0, 1.5, 0.8)
+    turned = rotations.from_rotvec(rng.normal(size=(count, 3)))
+    offsets = np.where(np.array(parents)[:, None] < 0, 0.0, unit * rng.normal(size=(count, 3)))
+    return Skeleton(
+        tuple(names),
+        tuple(parents),
+        0.4 * offsets,
+        0.1 * unit * rng.normal(size=(2, 3)),
+        (2, 4),
+        rest=turned if "rest" in features else np.zeros((0, 4)),
+        scales=scales,
+    )
+
+
+def _scales(time: F64, count: int) -> F64:
+    phase = np.arange(3 * count).reshape(1, count, 3)
+    return np.asarray(1.1 + 0.3 * np.sin(4 * time[:, None, None] + phase))

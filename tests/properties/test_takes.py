@@ -1,0 +1,103 @@
+"""Anything that a take can hold comes back from its file: exact, or within its bound."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import mocpack
+from mocpack.coding.fields import FieldReader
+from mocpack.container.numbers import pack_numbers, unpack_numbers
+from mocpack.container.runs import pack_valid, unpack_valid
+from mocpack.container.track import pack_track, unpack_track
+from mocpack.errors import FormatError, UnsupportedClipError
+from mocpack.plain import dressed, plain
+from mocpack.testing.contract import resealed
+from mocpack.testing.strategies import takes, times, tracks
+
+ANY_FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+MATRICES = st.tuples(st.integers(0, 9), st.integers(1, 5)).flatmap(
+    lambda shape: arrays(
+        np.float64,
+        shape,
+        elements=ANY_FLOATS | st.floats(width=32, allow_nan=False, allow_infinity=False)
+        | st.integers(-(10**9), 10**9).map(lambda n: n / 1000),
+    )
+)  # fmt: skip
+
+
+@given(st.text(max_size=8), tracks())
+def test_a_track_comes_back_within_its_bound(name, track):
+    came, found = unpack_track(pack_track(name, track), 10**6)
+    assert came == name
+    assert found.same_form(track)
+    assert track.error(found) <= track.bound
+    if not track.bound:
+        assert found == track
+
+
+@given(MATRICES)
+def test_exact_numbers_come_back_bit_for_bit(values):
+    came = unpack_numbers(FieldReader(pack_numbers(values)), *values.shape)
+    np.testing.assert_array_equal(came.view(np.uint64), values.view(np.uint64))
+    simple = unpack_numbers(FieldReader(pack_numbers(values, simple=True)), *values.shape)
+    np.testing.assert_array_equal(simple.view(np.uint64), values.view(np.uint64))
+
+
+@given(arrays(np.bool_, st.tuples(st.integers(1, 30), st.integers(1, 6))))
+def test_gaps_come_back_exactly(valid):
+    np.testing.assert_array_equal(unpack_valid(pack_valid(valid), *valid.shape), valid)
+
+
+@given(st.integers(1, 20).flatmap(times))
+def test_times_come_back_bit_for_bit(seconds):
+    came = unpack_numbers(FieldReader(pack_numbers(seconds[:, None])), len(seconds), 1)
+    np.testing.assert_array_equal(came[:, 0], seconds)
+
+
+@given(takes())
+def test_a_plain_clip_dressed_again_is_the_clip(clip):
+    try:
+        bare = plain(clip)
+    except UnsupportedClipError:  # scales that make it larger than any codec takes
+        return
+    assert len(bare.skeleton.roots) == 1
+    assert not bare.header.is_scaled
+    back = dressed(bare, clip.header, clip.extras)
+    assert back.header == clip.header
+    assert back.extras == clip.extras
+    np.testing.assert_array_equal(back.rotations, clip.rotations)
+    np.testing.assert_array_equal(back.translations, clip.translations)
+
+
+@given(takes())
+def test_a_take_comes_back_from_a_lossless_file(clip):
+    try:
+        back = mocpack.decode(mocpack.encode(clip, "lossless"))
+    except UnsupportedClipError:
+        return
+    assert back.header == clip.header
+    np.testing.assert_array_equal(back.times, clip.times)
+    np.testing.assert_array_equal(back.scales, clip.scales)
+    np.testing.assert_array_equal(back.valid, clip.valid)
+    np.testing.assert_array_equal(back.rotations, clip.rotations)
+    np.testing.assert_array_equal(back.positions(), clip.positions())
+    assert all(t.error(back.tracks[name]) <= t.bound for name, t in clip.tracks.items())
+
+
+@given(takes(), st.integers(0, 10**6), st.integers(0, 7))
+def test_a_bit_flipped_beside_the_poses_is_a_format_error_or_a_clip(clip, at, bit):
+    data = bytearray(mocpack.encode(clip, "raw")) if _codable(clip) else bytearray(b"\x93MOC\x01")
+    data[at % len(data)] ^= 1 << bit
+    try:
+        mocpack.decode(resealed(bytes(data)))
+    except (FormatError, mocpack.errors.UnknownCodecError, mocpack.errors.MemoryLimitError):
+        return
+
+
+def _codable(clip):
+    try:
+        mocpack.encode(clip, "raw")
+    except UnsupportedClipError:
+        return False
+    return True
