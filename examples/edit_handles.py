@@ -1,23 +1,26 @@
 # /// script
-# dependencies = ["mocpack"]
+# dependencies = ["mocpack", "numpy"]
 # ///
-"""Make the bundled jump higher by pulling one handle of its spline upwards.
+"""Let the bundled jumper touch something high with one hand, at the top of the jump.
 
 python examples/edit_handles.py
 """
 
+import numpy as np
+
 import mocpack
-from mocpack.editing import open_spline
+from mocpack.editing import Handle, open_spline
 from mocpack.samples import JUMP
 
 clip = mocpack.read(JUMP)
-packed = mocpack.encode(clip, "latent-spline:control_points=40")
-spline = open_spline(packed)
+spline = open_spline(mocpack.encode(clip, "latent-spline"))
 
 top = clip.positions()[:, 0, 1].argmax() * clip.frame_time
-handle = int(abs(spline.control_times - top).argmin())
-higher = spline.moved(control=handle, by=spline.towards(translation=(0.0, 0.3, 0.0)))
+goal = spline.place("Head", top) + np.array([0.25, 0.45, 0.0])
+edit = spline.pulled([Handle("LeftHand", top, to=goal)], falloff=0.4)
 
-before = mocpack.decode(packed).positions()[:, 0, 1].max()
-after = higher.clip().positions()[:, 0, 1].max()
-print(f"hips at {before:.2f} m before, {after:.2f} m after moving handle {handle}")
+names, moved = clip.skeleton.names, edit.changes_at_handles
+most = sorted(zip(moved, names, strict=True), reverse=True)[:8]
+print(f"LeftHand at {top:.2f} s is {1000 * edit.misses[0]:.2f} mm from where it shall be")
+print("moved there:", ", ".join(f"{name} {100 * by:.1f} cm" for by, name in most))
+print(f"frames {edit.frames.start} to {edit.frames.stop - 1}; {len(edit.spline.pack())} bytes")

@@ -129,9 +129,9 @@ NewArray<double, 1> bspline_gradient(Knots knots, size_t degree, Times times, Po
 	auto gradient = new_array<double, 1>({count - degree - 1});
 	{
 		nb::gil_scoped_release release;
-		std::unique_ptr<double[]> moved(new double[knots.size()]);
+		double doubled[2 * 5 + 3];
 		mocpack_bspline_gradient(knots.data(), count, degree, times.data(), times.size(), points.data(),
-								 columns, fitted.data(), gradient.data(), moved.get());
+								 columns, fitted.data(), gradient.data(), doubled);
 	}
 	return gradient;
 }

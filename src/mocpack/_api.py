@@ -403,6 +403,16 @@ class Motion:
     def bitstream_version(self) -> int:
         return self._reader.bitstream_version
 
+    @property
+    def cut(self) -> bool:
+        """Whether the file ends before its payload does."""
+        return self._reader.cut
+
+    @property
+    def missing(self) -> int:
+        """Bytes of the payload that a cut file lacks."""
+        return self._reader.missing
+
     @cached_property
     def extras(self) -> Extras:
         """What the file holds beside its poses."""
@@ -603,6 +613,11 @@ def _reopened(source: Source, partial: bool, codec: Codec | None, limit: int | N
 def _codec_of(reader: Reader) -> Codec:
     cls = codec_class(reader.codec_id)
     check_version(f"{reader.codec_id} bitstream", reader.bitstream_version, cls.bitstream_version)
+    if reader.bitstream_version < cls.oldest_bitstream:
+        raise UnsupportedVersionError(
+            f"{reader.codec_id} bitstream {reader.bitstream_version} was never released; "
+            f"this mocpack reads {cls.oldest_bitstream} to {cls.bitstream_version}"
+        )
     if reader.header.kind not in cls.kinds:
         raise CorruptionError(f"{reader.codec_id} holds no {reader.header.kind} clips")
     try:

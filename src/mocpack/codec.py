@@ -31,6 +31,7 @@ class Codec(ABC):
 
     codec_id: ClassVar[str]
     bitstream_version: ClassVar[int]
+    oldest_bitstream: ClassVar[int] = 1  # earlier ones were never released
     kinds: ClassVar[tuple[str, ...]] = ("skeleton",)
     """Which clips it takes: "skeleton" (`Clip`), "vertices" (`VertexClip`)."""
     lengths: ClassVar[tuple[str, ...]] = ()
@@ -171,6 +172,8 @@ class PayloadLayout:
         Bytes of statistics or bases that the payload carries along.
     layer_errors : tuple of float
         Largest error in metres, where it is stated, of the layers but the last.
+    layer_ends : tuple of int
+        Bytes of the payload up to the end of each of these, where they are stated.
     """
 
     groups: int = 1
@@ -178,6 +181,7 @@ class PayloadLayout:
     index_bytes: int = 0
     model_bytes: int = 0
     layer_errors: tuple[float, ...] = ()
+    layer_ends: tuple[int, ...] = ()
 
 
 @runtime_checkable
@@ -185,6 +189,13 @@ class SupportsLayout(Protocol):
     """A codec whose payload has parts."""
 
     def layout(self, read: Read, header: Any) -> PayloadLayout: ...
+
+
+@runtime_checkable
+class SupportsAlternatives(Protocol):
+    """A codec that may reach a target better with other parameters than its knob's alone."""
+
+    def alternatives(self) -> Sequence[Codec]: ...
 
 
 @dataclass(frozen=True)

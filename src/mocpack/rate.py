@@ -17,6 +17,7 @@ from mocpack.clip import AnyClip, Clip, VertexClip, promised_error
 from mocpack.codec import (
     Codec,
     Encoded,
+    SupportsAlternatives,
     SupportsBound,
     SupportsEffort,
     SupportsQuality,
@@ -272,13 +273,18 @@ def _within_error(take: Take, codec: Codec, target: Target) -> Attempt:
     if isinstance(codec, SupportsBound):
         best = _by_its_bound(take, codec, target, error)
     elif isinstance(codec, SupportsQuality):
-        best = _search(
-            take,
-            codec,
-            lambda made: _over(error(made), bound),
-            finest=False,
-            declared=target.max_error,
-        )
+        starts = codec.alternatives() if isinstance(codec, SupportsAlternatives) else [codec]
+        made = [
+            _search(
+                take,
+                start,
+                lambda made: _over(error(made), bound),
+                finest=False,
+                declared=target.max_error,
+            )
+            for start in starts
+        ]
+        best = min(made, key=lambda one: (max(0.0, error(one) - bound), _size(one)))
     else:
         best = attempt(take, codec, declared=target.max_error)
     if not error(best) <= bound:

@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mocpack
@@ -369,3 +370,59 @@ def test_info_shows_what_a_take_holds_besides(folder):
     smile = facts["tracks"][0]
     assert (smile["name"], smile["kind"], smile["bound"]) == ("smile", "scalar", 0.002)
     assert facts["bytes"]["tracks"] > sum(track["bytes"] for track in facts["tracks"])
+
+
+def test_edit_brings_a_joint_to_its_place_and_says_what_moved(folder):
+    packed = folder / "walk.mocp"
+    packed.write_bytes(mocpack.encode(mocpack.read(folder / "walk.bvh"), "latent-spline"))
+    words = ("--at", 0.25, "--joint", "LeftHand", "--to", "0.4,1.3,0.3", "--json")
+    done = run("edit", packed, *words, "-o", folder / "edited.mocp")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)[0]
+    assert said["handles"][0]["off"] < 1e-3
+    clip = mocpack.decode((folder / "edited.mocp").read_bytes())
+    hand = clip.positions()[round(0.25 * clip.frame_rate), clip.skeleton.index("LeftHand")]
+    assert hand == pytest.approx([0.4, 1.3, 0.3], abs=1e-3)
+
+
+def test_edit_takes_other_files_too_and_writes_them(folder):
+    words = ("--at", 0.1, "--joint", "Hips", "--by", "0,0.1,0")
+    done = run("edit", folder / "walk.bvh", *words, "-o", folder / "edited.bvh")
+    assert done.returncode == 0, done.stderr
+    assert b"Hips at 0.1 s" in done.stdout
+    assert mocpack.read(folder / "edited.bvh").frame_count == 30
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--at", 0.1, "--joint", "Hips"), b"give one of --to, --by and --turn"),
+        (("--at", 9, "--joint", "Hips", "--by", "0,0,0"), b"time must be in 0.."),
+        (("--at", 0.1, "--joint", "Tail", "--by", "0,0,0"), b"Tail"),
+        (("--at", 0.1, "--joint", "Hips", "--by", "up"), b"write numbers as"),
+    ],
+)
+def test_edit_refuses_what_makes_no_sense(folder, words, sentence):
+    done = run("edit", folder / "walk.bvh", *words, "-o", folder / "edited.bvh")
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert not (folder / "edited.bvh").exists()
+
+
+def test_info_tells_what_a_cut_file_still_has(folder):
+    packed = folder / "walk.mocp"
+    data = mocpack.encode(mocpack.read(folder / "walk.bvh"), "fk-wavelet:step=0.0005")
+    packed.write_bytes(data[: 2 * len(data) // 3])
+    done = run("info", packed, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)[0]
+    cut = found["cut"]
+    assert cut["missing_bytes"] == len(data) - 2 * len(data) // 3
+    assert 0 < cut["whole_layers"] < found["layers"]
+    back = mocpack.decode(packed.read_bytes(), partial=True)
+    moved = np.linalg.norm(back.positions() - walk(0.5).positions(), axis=-1).max()
+    assert 1000 * moved <= cut["error_mm"]
+    words = run("info", packed).stdout.split()
+    assert b"layers are whole, within" in b" ".join(words)
+    packed.write_bytes(data)
+    assert json.loads(run("info", packed, "--json").stdout)[0]["cut"] is None

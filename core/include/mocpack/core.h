@@ -164,7 +164,7 @@ extern "C"
 	 * sum of squares the spline explains. scratch holds mocpack_bspline_scratch_size bytes, aligned as malloc
 	 *   aligns.
 	 * gradient (K - D - 1) receives the derivative of the sum of squared distances by each inner knot, for
-	 * fitted control points; moved is scratch of K + D + 1 doubles. */
+	 * fitted control points; doubled is scratch of 2 D + 3 doubles. */
 	size_t mocpack_bspline_scratch_size(size_t samples, size_t controls, size_t columns, size_t degree);
 	void mocpack_bspline_basis(const double* knots, size_t controls, size_t degree, const double* times,
 							   size_t samples, int32_t* first, double* values);
@@ -175,7 +175,7 @@ extern "C"
 							   void* scratch);
 	void mocpack_bspline_gradient(const double* knots, size_t controls, size_t degree, const double* times,
 								  size_t samples, const double* points, size_t columns, const double* fitted,
-								  double* gradient, double* moved);
+								  double* gradient, double* doubled);
 	// How the columns of a series are predicted: by least squares over recent differences of some columns.
 	typedef struct mocpack_SeriesModel
 	{

@@ -166,41 +166,53 @@ double mocpack_bspline_fit(const double* knots, size_t controls, size_t degree, 
 
 void mocpack_bspline_gradient(const double* knots, size_t controls, size_t degree, const double* times,
 							  size_t samples, const double* points, size_t columns, const double* fitted,
-							  double* gradient, double* moved)
+							  double* gradient, double* doubled)
 {
-	// the control points are optimal for these knots, so the error's derivative by a knot is the partial one;
-	// by central difference, over the samples that the knot can touch
-	const double step = 1e-7;
-	std::memcpy(moved, knots, sizeof(double) * (controls + degree + 1));
-	for (size_t k = degree + 1; k < controls; ++k)
+	// the control points are optimal for these knots, so the error's derivative by a knot is the partial one.
+	// That of the curve (Piegl and Tiller 1998) is a spline itself, on the knots with this one twice:
+	// sum of N_i(t) * (P_{i-1} - P_i) / (t_{i+D} - t_i)
+	const int p = int(degree), last = int(controls);
+	for (int k = p + 1; k < last; ++k)
+		gradient[k - p - 1] = 0;
+	for (size_t n = 0; n < samples; ++n)
 	{
-		double from = knots[k - degree - 1],
-			   to = knots[k + degree + 1 < controls + degree ? k + degree + 1 : controls + degree];
-		double sum = 0;
-		for (size_t n = 0; n < samples; ++n)
+		const double* x = points + n * columns;
+		double b[MAX_DEGREE + 1], along[MAX_DEGREE + 2] = {0};
+		const int span = find_span(knots, last, p, times[n]), first = span - p;
+		basis_at(knots, span, p, times[n], b);
+		const double* near = fitted + size_t(first) * columns;
+		for (size_t c = 0; c < columns; ++c)
 		{
-			if (times[n] < from || times[n] > to)
-				continue;
-			for (int side = -1; side <= 1; side += 2)
-			{
-				double at = knots[k] + side * step;
-				at = at < knots[k - 1] ? knots[k - 1] : at > knots[k + 1] ? knots[k + 1] : at;
-				moved[k] = at;
-				double b[MAX_DEGREE + 1], squares = 0;
-				int span = find_span(moved, int(controls), int(degree), times[n]);
-				basis_at(moved, span, int(degree), times[n], b);
-				for (size_t c = 0; c < columns; ++c)
-				{
-					double value = 0;
-					for (size_t i = 0; i <= degree; ++i)
-						value += b[i] * fitted[(size_t(span) - degree + i) * columns + c];
-					double d = points[n * columns + c] - value;
-					squares += d * d;
-				}
-				sum += side * squares;
-			}
+			double left = x[c];
+			for (int i = 0; i <= p; ++i)
+				left -= b[i] * near[i * columns + c];
+			for (int i = 1; i <= p; ++i)
+				along[i] += left * (near[(i - 1) * columns + c] - near[i * columns + c]);
+			if (first > 0)
+				along[0] += left * (fitted[size_t(first - 1) * columns + c] - near[c]);
+			if (span + 1 < last)
+				along[p + 1] += left * (near[p * columns + c] - fitted[size_t(span + 1) * columns + c]);
 		}
-		moved[k] = knots[k];
-		gradient[k - degree - 1] = sum / (2 * step);
+		for (int i = 0; i <= p + 1; ++i)
+		{
+			double width = knots[first + i + p] - knots[first + i];
+			along[i] = width > 0 ? along[i] / width : 0.0;
+		}
+		for (int k = span - p + 1 > p + 1 ? span - p + 1 : p + 1; k <= span + p && k < last; ++k)
+		{
+			// only the knots around the span are looked at, so only these are doubled
+			for (int i = 0; i <= 2 * p + 2; ++i)
+				doubled[i] = knots[first + i <= k ? first + i : first + i - 1];
+			const int inside = k <= span ? p + 1 : p;
+			double twice[MAX_DEGREE + 1], slope = 0;
+			basis_at(doubled, inside, p, times[n], twice);
+			for (int i = 0; i <= p; ++i)
+			{
+				const int function = first + inside - p + i;
+				if (function >= k - p && function <= k)
+					slope += twice[i] * along[inside - p + i];
+			}
+			gradient[k - p - 1] -= 2 * slope;
+		}
 	}
 }

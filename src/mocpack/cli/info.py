@@ -14,8 +14,9 @@ from mocpack.cli.batch import ask_each
 from mocpack.cli.inputs import PACKED, find_sources
 from mocpack.cli.terminal import print_json
 from mocpack.clip import ClipHeader
+from mocpack.codec import PayloadLayout, SupportsPartial
 from mocpack.container import FORMAT_VERSION, TrackHead
-from mocpack.errors import FormatError, SceneError
+from mocpack.errors import FormatError, SceneError, TruncatedError
 from mocpack.units import format_length, format_size
 
 
@@ -52,6 +53,9 @@ def _facts(path: str, clip: str | None = None) -> dict[str, Any]:
 
 
 def _read(data: bytes, clip: str | None) -> dict[str, Any]:
+    with _api.Motion(data, partial=True, clip=clip) as motion:
+        if motion.cut and isinstance(motion.codec, SupportsPartial):
+            return _facts_of(motion)
     with _api.Motion(data, clip=clip) as motion:
         return _facts_of(motion)
 
@@ -83,7 +87,12 @@ def _scene_table(scene: dict[str, Any]) -> Table:
 
 def _facts_of(motion: _api.Motion) -> dict[str, Any]:
     header, sizes, errors = motion.header, motion.sizes, motion.errors
-    layout = motion.layout()
+    try:
+        layout = motion.layout()
+    except TruncatedError:
+        if not motion.cut:
+            raise
+        layout = PayloadLayout()  # the cut is before what says how the rest is divided
     return {
         "format_version": FORMAT_VERSION,
         "codec": motion.codec.codec_id,
@@ -111,10 +120,26 @@ def _facts_of(motion: _api.Motion) -> dict[str, Any]:
         "error_mm": {
             name: _mm(getattr(errors, name)) for name in ("declared", "max", "mean", "rms", "p99")
         },
+        "cut": _cut(motion, layout) if motion.cut else None,
         "groups": layout.groups,
         "layers": layout.layers,
         "layer_errors_mm": [1000 * error for error in layout.layer_errors],
         "metadata": dict(header.metadata),
+    }
+
+
+def _cut(motion: _api.Motion, layout: PayloadLayout) -> dict[str, Any]:
+    """Return what a file that was cut still has: bytes, and layers with what they leave."""
+    whole = [
+        e
+        for e, end in zip(layout.layer_errors, layout.layer_ends, strict=False)
+        if end <= motion.sizes["payload"]
+    ]
+    return {
+        "payload_bytes": motion.sizes["payload"],
+        "missing_bytes": motion.missing,
+        "whole_layers": len(whole) if layout.layer_ends else None,
+        "error_mm": 1000 * whole[-1] if whole else None,
     }
 
 
@@ -193,6 +218,14 @@ def _table(facts: dict[str, Any]) -> Table:
         table.add_row(
             "layers", f"{facts['layers']}, coarser ones within {errors or 'no stated error'}"
         )
+    cut = facts["cut"]
+    if cut is not None:
+        words = f"{cut['missing_bytes']} bytes of the payload are missing"
+        if cut["whole_layers"] is not None:
+            words += f"; {cut['whole_layers']} of {facts['layers']} layers are whole"
+        if cut["error_mm"] is not None:
+            words += f", within {format_length(cut['error_mm'] / 1000)}"
+        table.add_row("cut", words)
     for name, title in (
         ("declared", "error declared"),
         ("max", "  largest"),

@@ -147,6 +147,8 @@ class Reader:
         with their chunk.
     cut : bool
         Whether the file ends before its DATA chunk does.
+    missing : int
+        Bytes that its DATA chunk lacks.
     """
 
     def __init__(self, source: Source, *, partial: bool = False) -> None:
@@ -162,7 +164,7 @@ class Reader:
         self.needed = head.needed
         self.errors = head.errors
         self.header = _header(head, bodies)
-        if size + self._missing < _bytes_needed(self.header):
+        if size + self.missing < _bytes_needed(self.header):
             raise CorruptionError(
                 f"{self.header.frame_count} frames are announced, more than {size} bytes can hold"
             )
@@ -223,7 +225,7 @@ class Reader:
             raise TruncatedError("file ends inside its first five bytes")
         check_version("format", start[4], FORMAT_VERSION)
         bodies: dict[str, list[bytes]] = {}
-        at, self._payload_at, self.cut, self._missing = 5, -1, False, 0
+        at, self._payload_at, self.cut, self.missing = 5, -1, False, 0
         while at < self._size:
             at = self._scan_chunk(at, bodies)
         for tag in ("HEAD", "SKEL" if "MESH" not in bodies else "MESH"):
@@ -243,7 +245,7 @@ class Reader:
             raise TruncatedError(f"chunk {tag!r} has {length - missing} of {length} bytes")
         if tag == "DATA":
             self._payload_at, self._payload_crc, self.payload_size = body_at, crc, length - missing
-            self.cut, self._missing = missing > 0, missing
+            self.cut, self.missing = missing > 0, missing
             self.sizes["payload"] = length - missing
             self.sizes["head"] += body_at - at
             return body_at + length

@@ -65,7 +65,7 @@ class BapIndex(Codec):
         Which channels come first, and so are kept by FDF: those of the file, or those that move
         the body most.
     levels : str
-        Levels of joints that differ from 1 + floor(depth/2), written "LeftFoot=2/RightFoot=2".
+        Levels of joints that differ from 1 + min(depth, 4), written "LeftFoot=2/RightFoot=2".
     """
 
     codec_id = "bap-index"
@@ -202,7 +202,7 @@ class BapSparse(BapIndex):
     Parameters
     ----------
     K : float
-        The paper's sparsing parameter; 0 releases every change, and indices are those of
+        The paper's sparsing parameter; 0 releases every change, without masks: the rows of
         `bap-index`.
     indexed : bool
         False for sparsing alone: released changes are float32, and there are no tables.
@@ -214,7 +214,9 @@ class BapSparse(BapIndex):
     """
 
     codec_id = "bap-sparse"
-    decoder_params = ("FDF", "n_d", "b", "order", "indexed", "sparse_fixed")
+    bitstream_version = 2
+    oldest_bitstream = 2
+    decoder_params = ("FDF", "n_d", "b", "order", "indexed", "sparse_fixed", "K")
 
     K: float = 0.1
     indexed: bool = True
@@ -232,7 +234,16 @@ class BapSparse(BapIndex):
     def row_layout(self, columns: int) -> RowLayout:
         plain = super().row_layout(columns)
         first_masked = 0 if self.sparse_fixed else plain.fixed
+        if self.K == 0:
+            first_masked = columns
         return replace(plain, first_masked=first_masked, bits=plain.bits if self.indexed else 0)
+
+    def alternatives(self) -> list[BapSparse]:
+        """Return settings of K to reach a target with.
+
+        Frozen channels may cost more than they save: what makes up for them is kept as float32.
+        """
+        return [replace(self, K=share * self.K) for share in (1.0, 0.5, 0.2, 0.0)]
 
     def _thresholds(self, matrix: F64, levels: npt.NDArray[np.int32]) -> tuple[F64, F64]:
         """Return the mean and K·level times the standard deviation of each column's changes."""

@@ -81,13 +81,13 @@ def column_units(skeleton: Skeleton) -> F64:
 def column_levels(skeleton: Skeleton, overrides: Mapping[str, int]) -> I32:
     """Return the level of each column's joint, shape (C,): 1 matters most.
 
-    A joint's level is 1 + floor(depth / 2), at most 5, where the root has depth 0; `overrides`
-    names joints with another level.
+    A joint's level is 1 + min(depth, 4), where the root has depth 0: the paper's largest is 5.
+    `overrides` names joints with another level.
     """
     depths = np.zeros(len(skeleton), np.int32)
     for j, parent in enumerate(skeleton.parents[1:], 1):
         depths[j] = depths[parent] + 1
-    levels = np.minimum(1 + depths // 2, DEEPEST_LEVEL)
+    levels = np.minimum(1 + depths, DEEPEST_LEVEL)
     for name, level in overrides.items():
         levels[skeleton.index(name)] = level
     return np.asarray(levels[joint_of_dof(skeleton)], np.int32)

@@ -19,7 +19,7 @@ from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, PayloadLayout, Quality, Read
 from mocpack.codecs.bap.byte_planes import decode_bytes, encode_bytes
 from mocpack.codecs.bap.columns import column_levels, parse_levels
-from mocpack.codecs.bap.units import UNLIMITED, IntegerUnits, integer_units
+from mocpack.codecs.bap.units import MOST_STEPS, IntegerUnits, integer_units
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.floats import finite_floats
 from mocpack.coding.planes import decode_plane, encode_plane
@@ -50,17 +50,16 @@ class Mpeg4Bap(Codec):
     K : float
         BAP sparsing ahead of the coder: a parameter is frozen until its change exceeds K·level
         standard deviations. 0 for none.
-    limits : bool
-        Keep MPEG-4's limits of those parameters that have them (joints with H-Anim names).
     lossless : bool
         Code float32 of the source's own numbers exactly; `quant` then means nothing.
     levels : str
-        As for `bap-index`: levels of joints that differ from 1 + floor(depth/2).
+        As for `bap-index`: levels of joints that differ from 1 + min(depth, 4).
     """
 
     codec_id = "mpeg4-bap"
-    bitstream_version = 1
-    decoder_params = ("quant", "intra", "keep", "fill", "limits", "lossless")
+    bitstream_version = 2
+    oldest_bitstream = 2
+    decoder_params = ("quant", "intra", "keep", "fill", "lossless")
     quality: ClassVar[Quality] = Quality("quant", 1 / 128, 512.0)
 
     quant: float = 1.0
@@ -68,7 +67,6 @@ class Mpeg4Bap(Codec):
     keep: int = 1
     fill: str = "linear"
     K: float = 0.0
-    limits: bool = True
     lossless: bool = False
     levels: str = ""
 
@@ -159,19 +157,19 @@ class Mpeg4Bap(Codec):
             yield rows[start : start + length]
 
     def _units(self, header: ClipHeader) -> IntegerUnits:
-        return integer_units(header.skeleton, self.quant, limits=self.limits)
+        return integer_units(header.skeleton, self.quant)
 
     def _integer_groups(self, clip: Clip) -> Iterator[bytes]:
         units = self._units(clip.header)
         matrix = to_dofs(clip)[kept_frames(clip.frame_count, self.keep)]
-        if np.abs(matrix / (units.units * units.steps)).max(initial=0.0) > UNLIMITED:
+        if np.abs(matrix / (units.units * units.steps)).max(initial=0.0) > MOST_STEPS:
             raise UnsupportedClipError(
                 "mpeg4-bap counts up to 2^30 steps; this clip is further from its origin"
             )
         targets = units.quantise(matrix)
         means, limits = self._thresholds(clip, targets)
         for group in self._split(targets):
-            changes = _predict(np.asarray(group, np.int64), units.predicted, means, limits)
+            changes = _predict(np.asarray(group, np.int64), means, limits)
             yield _join_planes(
                 encode_plane(changes[:1]),
                 encode_plane(changes[1:]),
@@ -213,13 +211,13 @@ def kept_frames(frames: int, keep: int) -> npt.NDArray[np.intp]:
     return kept if kept[-1] == frames - 1 else np.append(kept, frames - 1)
 
 
-def _predict(targets: I64, largest: I64, means: F64, limits: F64) -> I64:
+def _predict(targets: I64, means: F64, limits: F64) -> I64:
     """Return the first row, then the change of each from what the decoder has by then."""
     changes = np.empty_like(targets)
     changes[0] = targets[0]
     state = targets[0].copy()
     for target, change in zip(targets[1:], changes[1:], strict=True):
-        change[:] = np.clip(target - state, -largest, largest)
+        change[:] = target - state
         change[np.abs(target - state - means) <= limits] = 0
         state += change
     return changes

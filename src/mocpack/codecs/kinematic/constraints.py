@@ -1,4 +1,5 @@
-"""Constraint frames and joints: where a motion has to be kept more exactly than elsewhere."""
+"""Constraints: where a motion has to be kept more exactly than elsewhere, and joints that bend
+only so far."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import re
 import numpy as np
 import numpy.typing as npt
 
+from mocpack import rotations
 from mocpack.codecs.kinematic.bodies import Bodies
 from mocpack.errors import UsageError
 from mocpack.skeleton import Skeleton
@@ -14,6 +16,11 @@ from mocpack.skeleton import Skeleton
 F64 = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
+HINGE = re.compile(
+    r"forearm|elbow|lower_?arm|radius|knee|shin|calf|lower_?leg|tibia"
+    r"|(?<!up)(?<!upper)(?<!upper_)leg$",
+    re.IGNORECASE,
+)
 EFFECTOR = re.compile(r"hand|wrist|palm|foot|toe|ankle|heel|paw|hoof", re.IGNORECASE)
 
 
@@ -22,6 +29,36 @@ def effectors(skeleton: Skeleton) -> list[int]:
     named = [j for j, name in enumerate(skeleton.names) if EFFECTOR.search(name)]
     parents = set(skeleton.parents)
     return named or [j for j in range(len(skeleton)) if j not in parents]
+
+
+def ranged_joints(text: str, skeleton: Skeleton) -> list[int]:
+    """Return the joints that keep to their range: none of "", elbows and knees of "auto", names."""
+    if text != "auto":
+        return sorted({skeleton.index(name.strip()) for name in filter(None, text.split(";"))})
+    found = [j for j, name in enumerate(skeleton.names) if HINGE.search(name)]
+    if not found:
+        raise UsageError("no joint is named like an elbow or a knee; name them: ranges=Knee1;Knee2")
+    return found
+
+
+def joint_ranges(local: F64) -> F64:
+    """Return the least and the largest rotation vector, by component, of rotations (T, R, 4).
+
+    Shape (R, 2, 3), in radians, rounded outwards to what float32 holds.
+    """
+    vectors = rotations.as_rotvec(local)
+    ends = np.stack([vectors.min(axis=0), vectors.max(axis=0)], axis=1)
+    away = np.array([-np.inf, np.inf], np.float32)[:, np.newaxis]
+    return np.nextafter(ends.astype(np.float32), away).astype(np.float64)
+
+
+def within_ranges(local: F64, ranges: F64) -> F64:
+    """Return rotations (T, R, 4), those that leave their range brought back to its edge."""
+    vectors = rotations.as_rotvec(local)
+    inside = np.clip(vectors, ranges[:, 0], ranges[:, 1])
+    back = rotations.from_rotvec(inside)
+    outside = (inside != vectors).any(axis=-1, keepdims=True)
+    return np.where(outside, back, local)
 
 
 def given_frames(text: str, frame_count: int) -> Mask:

@@ -17,7 +17,7 @@ from mocpack.codec import Codec, Quality
 from mocpack.codecs.kinematic.channel_grid import channel_steps, check_plane, to_grid
 from mocpack.codecs.kinematic.columns import decode_moving, encode_moving
 from mocpack.codecs.kinematic.wavelet97 import forward, inverse, level_count
-from mocpack.dofs import coded_dofs, from_dofs, to_dofs
+from mocpack.dofs import coded_dofs, from_dofs, is_angle, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError
 
 F64 = npt.NDArray[np.float64]
@@ -76,6 +76,10 @@ class Dwt97(Codec):
     def symbols(self, clip: Clip) -> I64:
         """Return the integers that are entropy coded, shape (T, moving channels)."""
         return self._quantize(clip)[1]
+
+    def angle_columns(self, clip: Clip) -> npt.NDArray[np.bool_]:
+        """Return which columns of `symbols` are angles."""
+        return is_angle(clip.skeleton)[coded_dofs(to_dofs(clip))]
 
     def _quantize(self, clip: Clip) -> tuple[I64, I64, npt.NDArray[np.bool_]]:
         """Return the first frame on the grid, the moving channels' coefficients, which they are."""

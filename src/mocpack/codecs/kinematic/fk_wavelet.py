@@ -7,22 +7,40 @@ Okuda, Takahashi 2008), sections 3.2 and 4. Payload, and what we changed: docs/c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from mocpack import rotations
-from mocpack.clip import Clip, ClipHeader
+from mocpack.clip import Clip, ClipHeader, promised_error
 from mocpack.codec import Codec, PayloadLayout, Quality, Read
 from mocpack.codecs.kinematic import wavelet97
+from mocpack.codecs.kinematic.bit_planes import (
+    MOST_SHIFTS,
+    choose_shift,
+    coarse,
+    lacking_bits,
+    middle,
+    read_layers,
+    read_plane,
+    segment_order,
+    write_layers,
+)
 from mocpack.codecs.kinematic.bodies import Bodies, Still, find_bodies, find_still, rest_places
 from mocpack.codecs.kinematic.bone_steps import direction_steps, joint_weights, twist_steps
 from mocpack.codecs.kinematic.channel_fit import clip_of_bodies
 from mocpack.codecs.kinematic.channel_grid import check_plane, to_grid
 from mocpack.codecs.kinematic.columns import read_row, write_row
-from mocpack.codecs.kinematic.constraints import effectors, given_frames, on_the_way
+from mocpack.codecs.kinematic.constraints import (
+    effectors,
+    given_frames,
+    joint_ranges,
+    on_the_way,
+    ranged_joints,
+    within_ranges,
+)
 from mocpack.codecs.kinematic.direction_twist import (
     REFERENCES,
     AngleFrame,
@@ -33,8 +51,8 @@ from mocpack.codecs.kinematic.direction_twist import (
 )
 from mocpack.codecs.kinematic.still_fields import read_values, write_values
 from mocpack.coding.fields import FieldReader, FieldWriter
-from mocpack.coding.planes import decode_cut_plane, decode_plane, encode_plane
-from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError, UsageError
+from mocpack.coding.planes import encode_plane
+from mocpack.errors import CorruptionError, InvalidClipError, UsageError
 from mocpack.metrics.contacts import planted
 
 F64 = npt.NDArray[np.float64]
@@ -44,6 +62,8 @@ Mask = npt.NDArray[np.bool_]
 Columns = slice | npt.NDArray[np.intp]
 
 SINES = 255  # the azimuth's lever is stored in parts of this
+STATED = np.dtype([("error", "<f4"), ("end", "<u4")])  # metres; bytes of the payload to here
+LEAD = 0.75  # of the power of two that a bone's carrying is worth: bits that come earlier
 NEAREST = 0.1  # of a bone's length: nearer than this, a decoded joint says nothing of its direction
 
 
@@ -72,10 +92,16 @@ class FkWavelet(Codec):
         The joints that it is about, ``LeftFoot;RightFoot``; all hands and feet by default.
     roi_bits : int
         How much finer: the step is halved this often.
+    ranges : str
+        Joints that shall not bend further than they do in the clip: "auto" (elbows and knees, by
+        name), or names, ``LeftForeArm;LeftLeg``.
+    first_layer : float
+        Share of the directions' code that the coarsest layer may take, from 0.02; 1: one layer.
     """
 
     codec_id = "fk-wavelet"
-    bitstream_version = 1
+    bitstream_version = 2
+    oldest_bitstream = 2
     decoder_params = (
         "step",
         "twist_scale",
@@ -83,6 +109,7 @@ class FkWavelet(Codec):
         "weights",
         "levels",
         "roi_bits",
+        "ranges",
     )
     quality: ClassVar[Quality] = Quality("step", 1e-7, 10.0)
 
@@ -95,6 +122,8 @@ class FkWavelet(Codec):
     roi: str = "none"
     roi_joints: str = ""
     roi_bits: int = 3
+    ranges: str = ""
+    first_layer: float = 0.09
 
     def __post_init__(self) -> None:
         if not 1e-7 <= self.step <= 10.0:
@@ -104,28 +133,43 @@ class FkWavelet(Codec):
         for name in ("twist", "compensate"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
-        for name in ("weights", "roi", "roi_joints"):
+        for name in ("weights", "roi", "roi_joints", "ranges"):
             if not isinstance(getattr(self, name), str):
                 raise ValueError(f"{name} must be text, got {getattr(self, name)!r}")
         if self.levels not in range(33):
             raise ValueError(f"levels must be in 0..32, got {self.levels}")
         if self.roi_bits not in range(17):
             raise ValueError(f"roi_bits must be in 0..16, got {self.roi_bits}")
+        if not 0.02 <= self.first_layer <= 1:
+            raise ValueError(f"first_layer must be in 0.02..1, got {self.first_layer}")
 
     def encode(self, clip: Clip) -> bytes:
         rig = _rig_of(clip)
+        ranged = ranged_joints(self.ranges, clip.skeleton)
+        rig = replace(rig, ranges=joint_ranges(clip.rotations[:, ranged]))
         first, coefficients, region = self._quantize(clip, rig)
-        out = FieldWriter()
-        _write_rig(out, clip.header, rig)
-        write_row(out, first)
-        out.u8(int(region.any()))
-        for columns in _layers(rig, twist=self.twist):
+        body = FieldWriter()
+        _write_rig(body, clip.header, rig)
+        body.raw(rig.ranges.astype("<f4").tobytes())
+        write_row(body, first)
+        body.u8(int(region.any()))
+        order = self._order(clip.header)
+        groups = _layers(rig, twist=self.twist)
+        shift, ends = 0, [0]
+        for turn, columns in enumerate(groups):
             classes = _classes(rig)[columns]
             inside, values = region[:, columns], coefficients[:, columns]
             if region.any():  # max-shift: the shifted-up bit planes of the region come first
-                out.sized(encode_plane(np.where(inside, values, 0), classes))
-            out.sized(encode_plane(np.where(inside, 0, values), classes))
-        return out.bytes()
+                body.sized(encode_plane(np.where(inside, values, 0), classes))
+            rest = np.where(inside, 0, values)
+            if turn == 0:
+                lead = _lead(rig)[columns]
+                shift = choose_shift(rest, classes, order, lead, share=self.first_layer)
+                ends = write_layers(body, rest, classes, order, shift, lead)
+            else:
+                write_layers(body, rest, classes, order, 0, _lead(rig)[columns])
+        errors = self._layer_errors(clip, rig, (first, coefficients, region), shift)
+        return _with_layers(shift, errors, ends, body.bytes())
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         read = FieldReader(payload, "fk-wavelet payload")
@@ -137,15 +181,30 @@ class FkWavelet(Codec):
         return self._decode(read, header, cut=True)
 
     def layout(self, read: Read, header: ClipHeader) -> PayloadLayout:
-        """Every band refines those before, first of directions, then of twist."""
-        bands = wavelet97.level_count(header.frame_count, self.levels) + 1
-        return PayloadLayout(layers=bands * (2 if self.twist else 1))
+        """Bit planes of directions, then twist: the largest error after each but the last."""
+        shift = read(0, 1)[0]
+        if shift > MOST_SHIFTS:
+            raise CorruptionError(f"fk-wavelet payload: {shift} layers are too many")
+        stated = shift + int(self.twist)
+        table = np.frombuffer(read(1, STATED.itemsize * stated), STATED)
+        return PayloadLayout(
+            layers=stated + 1,
+            layer_errors=tuple(table["error"].astype(float).tolist()),
+            layer_ends=tuple(table["end"].tolist()),
+            index_bytes=1 + STATED.itemsize * stated,
+        )
 
     def symbols(self, clip: Clip) -> I64:
         """Return the integers that are entropy coded, shape (T, signals)."""
         rig = _rig_of(clip)
         columns = np.concatenate(_layers(rig, twist=self.twist))
         return self._quantize(clip, rig)[1][:, columns]
+
+    def angle_columns(self, clip: Clip) -> Mask:
+        """Return which columns of `symbols` are angles."""
+        rig = _rig_of(clip)
+        columns = np.concatenate(_layers(rig, twist=self.twist))
+        return np.asarray(_classes(rig)[columns] < 2)
 
     def _quantize(self, clip: Clip, rig: _Rig) -> tuple[I64, I64, Mask]:
         """Return the first frame on the grid, all coefficients (T, S), which are of interest."""
@@ -167,34 +226,85 @@ class FkWavelet(Codec):
         _code_bodies(clip, rig, code, compensate=self.compensate)
         return first, coefficients, region
 
+    def _order(self, header: ClipHeader) -> npt.NDArray[np.intp]:
+        levels = wavelet97.level_count(header.frame_count, self.levels)
+        return segment_order(header.frame_count, levels, header.frame_time)
+
+    def _layer_errors(
+        self, clip: Clip, rig: _Rig, quantized: tuple[I64, I64, Mask], shift: int
+    ) -> list[float]:
+        """Return the largest error in metres after each layer but the last."""
+        first, coefficients, region = quantized
+        columns = _layers(rig, twist=False)[0]
+        scale = self._steps(rig, clip.header) * np.where(region, 0.5**self.roi_bits, 1.0)
+        errors = []
+        for k in range(shift, -1 if self.twist else 0, -1):
+            known = np.zeros(coefficients.shape)
+            shifts = lacking_bits(k, _lead(rig)[columns])
+            known[:, columns] = middle(coarse(coefficients[:, columns], shifts), shifts)
+            known[region] = coefficients[region]
+            # twist that places nothing comes last, in a region too
+            known[:, np.setdiff1d(np.arange(rig.signal_count), columns)] = 0.0
+            coarse_clip = self._clip(clip.header, rig, first, known * scale)
+            errors.append(promised_error(clip, coarse_clip).max)
+        return errors
+
+    def _clip(self, header: ClipHeader, rig: _Rig, first: I64, bands: F64) -> Clip:
+        """Return the motion of coefficients (T, S) in metres and radians."""
+        levels = wavelet97.level_count(header.frame_count, self.levels)
+        signals = first * self._steps(rig, header) + wavelet97.inverse(bands, levels)
+        world = from_angles(_angles(signals, rig), rig.frame)
+        slides = signals[:, rig.slide_columns].reshape(header.frame_count, -1, 3)
+        clip = clip_of_bodies(header, rig.still, rig.bodies, world, slides)
+        ranged = ranged_joints(self.ranges, header.skeleton)
+        if not ranged:
+            return clip
+        local = clip.rotations.copy()
+        local[:, ranged] = within_ranges(local[:, ranged], rig.ranges)
+        return Clip.adopt(header, local, clip.translations.copy())
+
     def _decode(self, read: FieldReader, header: ClipHeader, *, cut: bool) -> Clip:
         try:
+            shift = read.u8()
+            if shift > MOST_SHIFTS:
+                raise CorruptionError(f"fk-wavelet payload: {shift} layers are too many")
+            read.raw(STATED.itemsize * (shift + int(self.twist)))
             rig = _read_rig(read, header)
+            count = len(ranged_joints(self.ranges, header.skeleton))
+            ranges = np.frombuffer(read.raw(24 * count), "<f4").astype(np.float64)
+            if not np.isfinite(ranges).all() or (np.abs(ranges) > 4).any():
+                raise CorruptionError("fk-wavelet payload: a joint's range is no angle")
+            rig = replace(rig, ranges=ranges.reshape(count, 2, 3))
             first = read_row(read, rig.signal_count)
-            steps = self._steps(rig, header)
-            bands = self._read_bands(read, rig, header.frame_count, steps, cut=cut)
-            levels = wavelet97.level_count(header.frame_count, self.levels)
-            signals = first * steps + wavelet97.inverse(bands, levels)
-            world = from_angles(_angles(signals, rig), rig.frame)
-            slides = signals[:, rig.slide_columns].reshape(header.frame_count, -1, 3)
-            return clip_of_bodies(header, rig.still, rig.bodies, world, slides)
+            bands = self._read_bands(read, rig, header, shift, cut=cut)
+            return self._clip(header, rig, first, bands)
         except (InvalidClipError, UsageError) as error:
             raise CorruptionError(f"fk-wavelet payload: {error}") from error
 
-    def _read_bands(self, read: FieldReader, rig: _Rig, rows: int, steps: F64, *, cut: bool) -> F64:
+    def _read_bands(
+        self, read: FieldReader, rig: _Rig, header: ClipHeader, shift: int, *, cut: bool
+    ) -> F64:
         """Return the coefficients (T, S); those that a cut left out are zero."""
+        rows, steps, order = header.frame_count, self._steps(rig, header), self._order(header)
         bands = np.zeros((rows, rig.signal_count))
         with_region = read.u8() if read.left or not cut else 0
         if with_region > 1:
             raise CorruptionError("fk-wavelet payload: a region is there or not")
-        for columns in _layers(rig, twist=self.twist):
+        for turn, columns in enumerate(_layers(rig, twist=self.twist)):
+            if cut and not read.left:
+                break
             classes = _classes(rig)[columns]
-            for scale in (0.5**self.roi_bits, 1.0) if with_region else (1.0,):
-                plane = _read_plane(read, rows, classes, cut=cut)
-                # max-shift: what the region gave lies above every background magnitude
-                part = bands[: len(plane), columns]
-                found = np.where(part != 0, part, plane * (scale * steps[columns]))
-                bands[: len(plane), columns] = found
+            inside = np.zeros((rows, len(columns)))
+            if with_region:
+                plane = read_plane(read, rows, classes, cut=cut)
+                inside[: len(plane)] = plane * 0.5**self.roi_bits
+            layers = 0 if turn else shift
+            values, lacking = read_layers(
+                read, classes, order, layers, _lead(rig)[columns], cut=cut
+            )
+            # max-shift: what the region gave lies above every background magnitude
+            found = np.where(inside != 0, inside, middle(values, lacking))
+            bands[:, columns] = found * steps[columns]
         if not cut:
             read.end()
         return bands
@@ -234,12 +344,16 @@ class FkWavelet(Codec):
 
 @dataclass(frozen=True, eq=False)
 class _Rig:
-    """What moves, and how its angles are counted. Signals: three angles a body, then slides."""
+    """What moves, how its angles are counted, how far joints may bend.
+
+    Signals: three angles a body, then slides.
+    """
 
     still: Still
     bodies: Bodies
     frame: AngleFrame
     sines: U8
+    ranges: F64 = field(default_factory=lambda: np.zeros((0, 2, 3)))
     slide_columns: slice = field(init=False)
 
     def __post_init__(self) -> None:
@@ -295,6 +409,32 @@ def _classes(rig: _Rig) -> npt.NDArray[np.uint16]:
     classes = np.full(rig.signal_count, 2, np.uint16)
     classes[: 3 * len(rig.bodies)] = np.tile([0, 0, 1], len(rig.bodies))
     return classes
+
+
+def _lead(rig: _Rig) -> I64:
+    """Return how many bits of each signal (S,) come before those of a bone that carries nothing.
+
+    In a coarse layer no bone makes up for the errors of those it hangs on, so that what carries
+    much has to be exact first: by how far a step of it moves all joints, as a power of two.
+    """
+    bodies = rig.bodies
+    squares, counts = np.zeros(len(bodies)), np.ones(len(bodies))
+    for b in range(len(bodies)):
+        away, carrier = 0.0, b
+        ends = np.array([0.0, bodies.lengths[b]])
+        while carrier >= 0:
+            squares[carrier] += float(np.sum((away + ends) ** 2))
+            counts[carrier] += carrier != b
+            away += float(np.linalg.norm(bodies.attachments[carrier]))
+            carrier = int(bodies.parents[carrier])
+    reach = np.sqrt(np.stack([squares / bodies.levers**2, squares / bodies.twist_levers**2]))
+    sliding = np.flatnonzero(bodies.slides >= 0)
+    carried = np.ones(int((~rig.still.translations).sum()))
+    carried[bodies.slides[sliding]] = np.sqrt(2 * counts[sliding])
+    turns = np.stack([reach[0], reach[0], reach[1]], axis=-1).ravel()
+    weights = np.concatenate([turns, np.repeat(carried, 3)])
+    bits = np.floor(LEAD * np.log2(np.maximum(weights, 1.0)) + 1e-9)
+    return np.asarray(np.clip(bits, 0, 12), np.int64)
 
 
 def _code_bodies(
@@ -356,16 +496,9 @@ def _angles(signals: F64, rig: _Rig) -> F64:
     return signals[:, : 3 * len(rig.bodies)].reshape(len(signals), -1, 3)
 
 
-def _read_plane(
-    read: FieldReader, rows: int, classes: npt.NDArray[np.uint16], *, cut: bool
-) -> npt.NDArray[np.int32]:
-    """Return the plane (T, n) that comes next; of a cut payload, the rows that are whole."""
-    if not cut:
-        return decode_plane(read.sized(), rows, len(classes), classes)
-    try:
-        size = read.varint()
-    except TruncatedError:
-        return np.zeros((0, len(classes)), np.int32)
-    if size <= read.left:
-        return decode_plane(read.raw(size), rows, len(classes), classes)
-    return decode_cut_plane(read.rest(), rows, len(classes), classes)
+def _with_layers(shift: int, errors: list[float], ends: list[int], body: bytes) -> bytes:
+    """Return the payload: the table of layers, errors in it rounded up, and the rest."""
+    table = np.zeros(len(errors), STATED)
+    table["error"] = np.nextafter(np.array(errors, np.float32), np.float32(np.inf))
+    table["end"] = np.array(ends[: len(errors)]) + 1 + table.nbytes
+    return bytes([shift]) + table.tobytes() + body

@@ -152,6 +152,11 @@ class IkPredict(Codec):
         _, places, twists, _ = self._quantize(clip, find_still(clip))
         return np.concatenate([places, twists], axis=1).astype(np.int64)
 
+    def angle_columns(self, clip: Clip) -> npt.NDArray[np.bool_]:
+        """Return which columns of `symbols` are angles: neither ends nor translations."""
+        _, _, twists, classes = self._quantize(clip, find_still(clip))
+        return np.concatenate([classes < 2, np.ones(twists.shape[1], bool)])
+
     def stream(self, header: ClipHeader, still: Still) -> BodyStream:
         """Return the loop that turns frames into integers and back, before its first frame."""
         return BodyStream(self, header, still)

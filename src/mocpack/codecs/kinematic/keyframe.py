@@ -19,7 +19,7 @@ from mocpack.codecs.kinematic.columns import read_row, write_row
 from mocpack.codecs.kinematic.curve_simplification import key_frames
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
-from mocpack.dofs import from_dofs, moving_dofs, to_dofs
+from mocpack.dofs import from_dofs, is_angle, moving_dofs, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError
 
 F64 = npt.NDArray[np.float64]
@@ -88,6 +88,11 @@ class Keyframe(Codec):
         """Return the integers that are entropy coded, shape (keys - 1, 1 + moving channels)."""
         frames, grid, moving = self._keys(clip)
         return np.column_stack([np.diff(frames), _changes(grid, moving)])
+
+    def angle_columns(self, clip: Clip) -> npt.NDArray[np.bool_]:
+        """Return which columns of `symbols` are angles."""
+        angles = is_angle(clip.skeleton)[moving_dofs(to_dofs(clip))]
+        return np.concatenate([[False], angles])
 
     def _keys(self, clip: Clip) -> tuple[I64, I64, npt.NDArray[np.bool_]]:
         """Return the key frames, their channels on the grid (K, C), and which channels move."""

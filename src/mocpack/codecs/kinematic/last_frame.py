@@ -16,7 +16,7 @@ from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
 from mocpack.codecs.kinematic.channel_grid import channel_steps, check_plane, to_grid
 from mocpack.codecs.kinematic.columns import decode_moving, encode_moving
-from mocpack.dofs import coded_dofs, from_dofs, to_dofs
+from mocpack.dofs import coded_dofs, from_dofs, is_angle, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError
 
 F64 = npt.NDArray[np.float64]
@@ -74,6 +74,10 @@ class LastFrame(Codec):
     def symbols(self, clip: Clip) -> I64:
         """Return the integers that are entropy coded, shape (T - 1, moving channels)."""
         return self._quantize(clip)[1]
+
+    def angle_columns(self, clip: Clip) -> npt.NDArray[np.bool_]:
+        """Return which columns of `symbols` are angles."""
+        return is_angle(clip.skeleton)[coded_dofs(to_dofs(clip))]
 
     def _quantize(self, clip: Clip) -> tuple[I64, I64, npt.NDArray[np.bool_]]:
         """Return the first frame on the grid, the changes of moving channels, which these are."""

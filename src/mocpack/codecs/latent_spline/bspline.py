@@ -49,6 +49,16 @@ def evaluate(knots: F64, degree: int, times: F64, control_points: F64) -> F64:
     return np.asarray(_core.bspline_evaluate(knots, degree, clipped, control_points))
 
 
+def basis(knots: F64, degree: int, times: F64) -> F64:
+    """Return the matrix of basis functions (N, K) at `times` in [0, 1]."""
+    clipped = np.clip(np.asarray(times, np.float64), 0.0, 1.0)
+    first, values = _core.bspline_basis(knots, degree, clipped)
+    whole = np.zeros((len(clipped), len(knots) - degree - 1))
+    columns = np.asarray(first)[:, np.newaxis] + np.arange(degree + 1)
+    np.put_along_axis(whole, columns, np.asarray(values), axis=1)
+    return whole
+
+
 def fit(knots: F64, degree: int, points: F64) -> tuple[F64, float]:
     """Return the control points (K, L) nearest to evenly timed points (N, L), and their E_RMS."""
     controls, squares = _core.bspline_fit(knots, degree, even_times(len(points)), points)

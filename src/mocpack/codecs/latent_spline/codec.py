@@ -135,7 +135,7 @@ class LatentSpline(Codec):
         return sample
 
     def fit(self, rows: F64) -> SplineModel:
-        """Return the model of rows (N, M) before anything is rounded."""
+        """Return the model of rows (N, M), its knots those of the file, else nothing rounded."""
         found = latent.principal_components(rows)
         budget = self.tolerance
         count = self.components
@@ -149,7 +149,9 @@ class LatentSpline(Codec):
         for band in latent.bands_of(found.energies[:count], self.bands):
             points = np.ascontiguousarray(scores[:, band])
             share = np.sqrt(CURVE * points.shape[1] / count) * budget
-            knots = self._knots(points, degree, share)
+            # rounded before the fit: control points of knots that lie close are only right for
+            # those very knots
+            knots = knots_on_grid(self._knots(points, degree, share), degree, len(rows))
             bands.append(Band(knots, bspline.fit(knots, degree, points)[0]))
         return SplineModel(degree, found.mean, found.basis[:count], tuple(bands))
 
@@ -175,6 +177,11 @@ class LatentSpline(Codec):
             candidates=self.candidates,
             seed=self.seed,
         )
+
+
+def knots_on_grid(knots: F64, degree: int, frames: int) -> F64:
+    """Return the knots as a file of so many frames holds them."""
+    return _clamped_from_grid(_grid(knots, degree, frames), degree, frames)
 
 
 def write_payload(form: Form, model: SplineModel, frames: int, tolerance: float) -> bytes:
@@ -232,8 +239,7 @@ def read_payload(payload: bytes, header: AnyHeader) -> tuple[Form, SplineModel]:
 
 
 def _write_band(out: FieldWriter, band: Band, degree: int, frames: int, rounding: float) -> None:
-    inner = bspline.inner_knots(band.knots, degree)
-    grid = np.rint(inner * max(frames - 1, 1) * KNOT_GRID).astype(np.int64)
+    grid = _grid(band.knots, degree, frames)
     out.varint(band.controls.shape[0])
     out.varint(band.controls.shape[1])
     out.sized(encode_plane(np.diff(grid, prepend=0)[:, np.newaxis]))
@@ -248,13 +254,22 @@ def _read_band(read: FieldReader, degree: int, header: AnyHeader, rounding: floa
     if controls <= degree:
         raise CorruptionError("latent-spline payload: too few control points for the degree")
     steps = decode_plane(read.sized(), controls - degree - 1, 1)[:, 0].astype(np.int64)
-    inner = np.cumsum(steps) / (max(header.frame_count - 1, 1) * KNOT_GRID)
-    if (steps < 0).any() or (inner > 1).any():
+    knots = _clamped_from_grid(np.cumsum(steps), degree, header.frame_count)
+    if (steps < 0).any() or (knots > 1).any():
         raise CorruptionError("latent-spline payload: knots are out of order")
     classes = np.minimum(np.arange(columns), 31)
     numbers = decode_plane(read.sized(), controls, columns, classes).astype(np.int64)
     controls_at = np.asarray(np.cumsum(numbers, axis=0) * rounding, np.float64)
-    return Band(bspline.clamped(inner, degree), controls_at)
+    return Band(knots, controls_at)
+
+
+def _grid(knots: F64, degree: int, frames: int) -> npt.NDArray[np.int64]:
+    inner = bspline.inner_knots(knots, degree)
+    return np.rint(inner * max(frames - 1, 1) * KNOT_GRID).astype(np.int64)
+
+
+def _clamped_from_grid(grid: npt.NDArray[np.int64], degree: int, frames: int) -> F64:
+    return bspline.clamped(grid / (max(frames - 1, 1) * KNOT_GRID), degree)
 
 
 def _write_form(out: FieldWriter, form: Form) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,6 +17,7 @@ from mocpack.codecs.latent_spline.bspline import (
     knots_from_increments,
     uniform_knots,
 )
+from mocpack.codecs.latent_spline.descent import descend
 from mocpack.errors import UnsupportedClipError
 from mocpack.extras import require
 
@@ -23,6 +26,10 @@ F64 = npt.NDArray[np.float64]
 MAX_CMA_KNOTS = 400  # its covariance grows with the square, its patience with more
 FIRST_SPREAD = 0.3  # of an even span: the standard deviation CMA-ES starts with
 GENERATIONS = 300
+JUMPS = 12  # at most so many knots leave a valley that descent does not lead out of
+JUMPING = range(8, 101)  # inner knots: fewer find their place by descent, more take too long
+JUMP_ROUNDS = 40
+JUMP_GAIN = 1e-3  # of the error; less ends the jumps
 NARROWEST = 1e-3  # of an even span, so that the gradient stays finite
 
 
@@ -40,17 +47,40 @@ def find_knots(
     if method == "cma":
         found = evolve(points, control_points, degree, candidates=candidates, seed=seed)
     else:
-        found = refine(points, insert(points, control_points, degree), degree)
-        also = refine(points, even, degree)
-        found = min((found, also), key=lambda knots: fit(knots, degree, points)[1])
+        found = search(points, control_points, degree)
     return min((even, found), key=lambda knots: fit(knots, degree, points)[1])
 
 
-def evolve(points: F64, control_points: int, degree: int, *, candidates: int, seed: int) -> F64:
+def search(points: F64, control_points: int, degree: int) -> F64:
+    """Descend from greedy insertion and from even knots; then let knots jump while that helps."""
+    points = _strongest(points)
+    starts = insert(points, control_points, degree), uniform_knots(control_points, degree)
+    ends = [refine(points, knots, degree) for knots in starts]
+    best = min(ends, key=lambda knots: fit(knots, degree, points)[1])
+    least = fit(best, degree, points)[1]
+    for _ in range(JUMPS if control_points - degree - 1 in JUMPING else 0):
+        found = refine(points, _jump(points, best, degree), degree, rounds=JUMP_ROUNDS)
+        error = fit(found, degree, points)[1]
+        if error >= (1 - JUMP_GAIN) * least:
+            break
+        best, least = found, error
+    return best
+
+
+def evolve(
+    points: F64,
+    control_points: int,
+    degree: int,
+    *,
+    candidates: int,
+    seed: int,
+    start: F64 | None = None,
+    generations: int = GENERATIONS,
+) -> F64:
     """Search the span widths by CMA-ES (Hansen 2006); the best candidate ever seen is returned.
 
-    The paper starts from even spans, and the search often stays near there; we start from greedy
-    insertion where that is better.
+    The paper starts from even spans, and the search often stays near there; unless `start` says
+    from which knots, we start from greedy insertion where that is better.
     """
     spans = control_points - degree
     if spans > MAX_CMA_KNOTS:
@@ -62,15 +92,17 @@ def evolve(points: F64, control_points: int, degree: int, *, candidates: int, se
     rng = np.random.default_rng(seed)
     options = {
         "popsize": candidates,
-        "maxiter": GENERATIONS,
+        "maxiter": generations,
         "tolx": 1e-4 / spans,
         "tolfunrel": 1e-7,
         "verbose": -9,
         "seed": np.nan,  # leave numpy's global state alone; the draws below are ours
         "randn": lambda *shape: rng.standard_normal(shape),
     }
-    starts = uniform_knots(control_points, degree), insert(points, control_points, degree)
-    best, least = min(starts, key=lambda knots: fit(knots, degree, points)[1]), np.inf
+    if start is None:
+        starts = uniform_knots(control_points, degree), insert(points, control_points, degree)
+        start = min(starts, key=lambda knots: fit(knots, degree, points)[1])
+    best, least = start, np.inf
     cma = require("cma", extra="papers", purpose="a search of knots by CMA-ES")
     search = cma.CMAEvolutionStrategy(_widths(best, degree), FIRST_SPREAD / spans, options)
     times = even_times(len(points))
@@ -108,12 +140,21 @@ def refine(points: F64, knots: F64, degree: int, *, rounds: int = 80) -> F64:
     The spans are softmax weights, so knots cannot cross.
     """
     spans = len(inner_knots(knots, degree)) + 1
-    times = even_times(len(points))
     floor = NARROWEST / spans
     widths = np.maximum(_widths(knots, degree), floor)
     start = np.log(widths / widths.sum())
     # in units of the error at the start: the search stops by relative gains
     scale = max(fit(knots, degree, points)[1] ** 2 * len(points), 1e-300)
+    cost = knot_cost(points, degree, scale)
+    found = descend(cost, start, rounds=rounds, gain=1e-6)
+    weights = np.exp(found - found.max())
+    return clamped(np.minimum(np.cumsum(weights / weights.sum())[:-1], 1.0), degree)
+
+
+def knot_cost(points: F64, degree: int, scale: float) -> Callable[[F64], tuple[float, F64]]:
+    """Return a function from logarithms of span widths to the squared error over `scale`, and its
+    gradient; a common factor of the widths means nothing."""
+    times = even_times(len(points))
 
     def cost(logs: F64) -> tuple[float, F64]:
         weights = np.exp(logs - logs.max())
@@ -126,11 +167,19 @@ def refine(points: F64, knots: F64, degree: int, *, rounds: int = 80) -> F64:
         slope = share * (by_width - np.dot(share, by_width))
         return squares / scale, slope / scale
 
-    options = {"maxiter": rounds, "maxcor": 20, "ftol": 1e-7, "gtol": 1e-10}
-    solvers = require("scipy.optimize", extra="papers", purpose="a search of knots")
-    found = solvers.minimize(cost, start, jac=True, method="L-BFGS-B", options=options)
-    weights = np.exp(found.x - found.x.max())
-    return clamped(np.minimum(np.cumsum(weights / weights.sum())[:-1], 1.0), degree)
+    return cost
+
+
+def _jump(points: F64, knots: F64, degree: int) -> F64:
+    """Take away the knot that is missed least; place one where the error is then largest."""
+    inner = inner_knots(knots, degree)
+    without = np.array([clamped(np.delete(inner, k), degree) for k in range(len(inner))])
+    times = even_times(len(points))
+    errors = np.asarray(_core.bspline_errors(without, degree, times, points, 0))
+    rest = without[errors.argmin()]
+    controls, _ = fit(rest, degree, points)
+    error = np.sum((points - evaluate(rest, degree, times, controls)) ** 2, axis=1)
+    return clamped(_split_worst(inner_knots(rest, degree), times, error, 1), degree)
 
 
 def _widths(knots: F64, degree: int) -> F64:

@@ -98,6 +98,12 @@ class SkeletonForm:
         return sum(geodesic.WIDTH[k] for k in self.kinds) + 3 * sum(self.moving)
 
     @cached_property
+    def scales(self) -> F64:
+        """Return what each number of a row (M,) is multiplied by: metres a radian; 1 of metres."""
+        turned = [np.full(geodesic.WIDTH[k], self._scale(j)) for j, k in enumerate(self.kinds)]
+        return np.concatenate([*turned, np.ones(3 * sum(self.moving))])
+
+    @cached_property
     def _native(self) -> tuple[npt.NDArray[np.int32], F64]:
         scales = [self._scale(j) for j in range(len(self.kinds))]
         return np.array(self.kinds, np.int32), np.array(scales, np.float64)

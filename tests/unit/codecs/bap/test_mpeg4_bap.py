@@ -1,11 +1,10 @@
-"""The MPEG-4 baseline: integers, I and P frames, dropped frames, limits, and exact floats."""
+"""The MPEG-4 baseline: integers, I and P frames, dropped frames, and exact floats."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from mocpack import rotations
 from mocpack.clip import Clip
 from mocpack.codecs.bap.byte_planes import decode_bytes, encode_bytes
 from mocpack.codecs.bap.mpeg4_bap import Mpeg4Bap, kept_frames
@@ -15,7 +14,6 @@ from mocpack.coding.planes import decode_plane
 from mocpack.dofs import from_channels, to_dofs
 from mocpack.errors import CorruptionError, UnsupportedClipError, UsageError
 from mocpack.registry import parse_codec
-from mocpack.skeleton import Skeleton
 from mocpack.testing import CODEC_CHECKS, walk
 from mocpack.testing.contract import check_windows_equal_the_whole
 from mocpack.testing.motions import chain
@@ -29,7 +27,7 @@ def decoded_matrix(codec, clip):
 
 
 def test_integers_are_counted_in_millimetres_and_hundred_thousandths_of_a_radian():
-    units = integer_units(WALK.skeleton, 1.0, limits=True)
+    units = integer_units(WALK.skeleton, 1.0)
     row = np.zeros(WALK.skeleton.channel_count)
     row[0], row[3] = 0.0124, -0.0064  # 12.4 mm, -640 units of 1e-5 radian
     integers = units.quantise(row[np.newaxis])[0]
@@ -38,15 +36,15 @@ def test_integers_are_counted_in_millimetres_and_hundred_thousandths_of_a_radian
 
 
 def test_steps_stay_whole_units():
-    fine = integer_units(WALK.skeleton, 0.004, limits=True)
-    coarse = integer_units(WALK.skeleton, 2.6, limits=True)
+    fine = integer_units(WALK.skeleton, 0.004)
+    coarse = integer_units(WALK.skeleton, 2.6)
     assert fine.steps[[0, 3]].tolist() == [1, 1]
     assert coarse.steps[[0, 3]].tolist() == [3, 333]
 
 
 @pytest.mark.parametrize("quant", [0.1, 1.0, 7.0])
 def test_every_value_comes_back_within_half_a_step_and_half_a_unit(quant):
-    units = integer_units(WALK.skeleton, quant, limits=True)
+    units = integer_units(WALK.skeleton, quant)
     strayed = np.abs(decoded_matrix(Mpeg4Bap(quant=quant), WALK) - to_dofs(WALK))
     assert (strayed <= (0.5 * units.steps + 0.5) * units.units * (1 + 1e-9)).all()
 
@@ -60,7 +58,7 @@ def test_an_i_frame_holds_values_and_p_frames_hold_changes():
     columns = WALK.skeleton.channel_count
     intra = decode_plane(read.sized(), 1, columns)
     predicted = decode_plane(read.rest(), 6, columns)
-    targets = integer_units(WALK.skeleton, 1.0, limits=True).quantise(to_dofs(WALK)[:7])
+    targets = integer_units(WALK.skeleton, 1.0).quantise(to_dofs(WALK)[:7])
     assert np.array_equal(intra, targets[:1])
     assert np.array_equal(predicted, np.diff(targets, axis=0))
 
@@ -93,37 +91,8 @@ def test_dropping_frames_makes_the_payload_smaller():
     assert len(Mpeg4Bap(keep=4).encode(WALK)) < 0.6 * len(Mpeg4Bap().encode(WALK))
 
 
-def spine(angles):
-    """A root and the vertebra T1, which turns about one axis by `angles`."""
-    skeleton = Skeleton(("HumanoidRoot", "vt1"), (-1, 0), [[0, 0, 0], [0, 0.4, 0]])
-    local = np.tile(rotations.IDENTITY, (len(angles), 2, 1))
-    local[:, 1] = rotations.from_euler(np.array(angles)[:, np.newaxis], "Z")
-    return Clip.build(skeleton, local, np.zeros((len(angles), 3)))
-
-
-def test_limits_hold_a_parameter_that_has_them():
-    clip = spine([0.0, 0.3, 1.2])
-    limited = decoded_matrix(Mpeg4Bap(), clip)[:, 6]
-    # 660 steps of 128e-5 radian in all, 360 from frame to frame
-    assert limited == pytest.approx([0.0, 0.3, 0.3 + 360 * 128e-5], abs=128e-5)
-    assert limited[-1] <= 660 * 128e-5
-    free = decoded_matrix(Mpeg4Bap(limits=False), clip)[:, 6]
-    assert free == pytest.approx([0.0, 0.3, 1.2], abs=128e-5)
-
-
-def test_limits_of_a_change_are_caught_up_in_later_frames():
-    limited = decoded_matrix(Mpeg4Bap(), spine([0.0, 0.8, 0.8, 0.8]))[:, 6]
-    assert limited == pytest.approx([0.0, 0.4608, 0.8, 0.8], abs=128e-5)
-
-
-def test_limits_keep_their_meaning_when_steps_grow():
-    units = integer_units(spine([0.0]).skeleton, 4.0, limits=True)
-    assert units.intra[6] == 165
-    assert units.intra[0] == 2**30
-
-
 def test_sparsing_strays_at_most_by_mean_and_threshold():
-    units = integer_units(WALK.skeleton, 1.0, limits=True)
+    units = integer_units(WALK.skeleton, 1.0)
     targets = units.quantise(to_dofs(WALK))
     found = np.rint(decoded_matrix(Mpeg4Bap(K=0.2), WALK) / (units.steps * units.units))
     changes = np.diff(targets, axis=0)

@@ -1,9 +1,23 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from mocpack import decode, encode, rotations
-from mocpack.codecs.kinematic.fk_wavelet import FkWavelet, aimed
-from mocpack.errors import TruncatedError, UsageError
+from mocpack.bench.datasets import load_clip
+from mocpack.clip import promised_error
+from mocpack.codecs.kinematic.bit_planes import (
+    coarse,
+    middle,
+    read_layers,
+    segment_order,
+    write_layers,
+)
+from mocpack.codecs.kinematic.fk_wavelet import FkWavelet, _lead, _rig_of, aimed
+from mocpack.coding.fields import FieldReader, FieldWriter
+from mocpack.coding.planes import encode_plane
+from mocpack.container import pack, unpack
+from mocpack.errors import CorruptionError, TruncatedError, UnsupportedVersionError, UsageError
 from mocpack.testing import hard_clips, turn, walk
 
 WALK = walk(3.0)
@@ -61,10 +75,96 @@ def test_every_prefix_from_the_base_on_decodes_and_gets_better():
     assert (np.array(found[1:]) < 1.3 * np.minimum.accumulate(found)[:-1] + 1e-4).all()
 
 
-def test_layers_are_the_bands_of_directions_and_of_twist():
-    # 180 frames halve to 90, 45, 23, 12, 6, 3
-    assert FkWavelet().layout(None, WALK.header).layers == 2 * 7
-    assert FkWavelet(twist=False, levels=3).layout(None, WALK.header).layers == 4
+def layout_of(codec, payload):
+    return codec.layout(lambda at, size: payload[at : at + size], WALK.header)
+
+
+@pytest.mark.parametrize("params", [{}, {"twist": False}, {"roi": "60:90"}])
+def test_each_layer_states_the_error_that_a_cut_after_it_leaves(params):
+    codec = FkWavelet(step=0.001, **params)
+    payload = codec.encode(WALK)
+    layout = layout_of(codec, payload)
+    assert layout.layers == len(layout.layer_errors) + 1
+    assert len(layout.layer_errors) >= 4
+    for error, end in zip(layout.layer_errors, layout.layer_ends, strict=True):
+        found = promised_error(WALK, codec.decode_partial(payload[:end], WALK.header)).max
+        assert found <= error
+        assert found == pytest.approx(error, rel=1e-5)
+    assert np.all(np.diff(layout.layer_ends) > 0)
+
+
+def test_a_single_layer_is_the_file_without_progress():
+    codec = FkWavelet(step=0.001, first_layer=1.0, twist=False)
+    payload = codec.encode(WALK)
+    assert layout_of(codec, payload).layers == 1
+    assert len(payload) < len(FkWavelet(step=0.001, twist=False).encode(WALK))
+
+
+def test_what_carries_much_leads():
+    lead = _lead(_rig_of(WALK))
+    skeleton = WALK.skeleton
+    joints = list(_rig_of(WALK).bodies.joints)
+    hips, hand = (3 * joints.index(skeleton.index(name)) for name in ("Hips", "LeftHand"))
+    assert lead[hips] > lead[hand]
+
+
+@pytest.mark.parametrize("share", [0.15, 0.3, 0.5])
+def test_a_cut_of_captured_motion_is_nearly_as_good_as_a_file_of_that_size(share):
+    clip = load_clip("cmu/16_32")
+    clip = clip.frames(1, 361)
+    codec = FkWavelet(step=0.001)
+    payload = codec.encode(clip)
+    size = int(share * len(payload))
+    cut = errors(clip, codec.decode_partial(payload[:size], clip.header)).mean()
+    # the finest direct coding that fits: half steps of the knob
+    for step in 0.001 * 2 ** np.arange(0.5, 7, 0.25):
+        direct = FkWavelet(step=float(step), first_layer=1.0)
+        small = direct.encode(clip)
+        if len(small) <= size:
+            break
+    assert cut < 1.5 * errors(clip, direct.decode(small, clip.header)).mean()
+
+
+def test_a_plane_with_impossible_bits_is_refused():
+    order = np.arange(4)
+    out = FieldWriter()
+    out.sized(encode_plane([[1], [0], [0], [0]]))
+    out.sized(encode_plane([[1], [0], [0], [0]]))  # bit planes say nothing new of what is known
+    out.raw(b"\0")
+    with pytest.raises(CorruptionError, match="no bit plane can"):
+        read_layers(
+            FieldReader(out.bytes(), "x"),
+            np.zeros(1, np.uint16),
+            order,
+            1,
+            np.zeros(1, int),
+            cut=False,
+        )
+
+
+def test_what_lacks_bits_is_taken_as_the_middle_of_what_it_may_be():
+    exact = np.arange(-63, 64)
+    for shift in (0, 1, 3):
+        known = coarse(exact, shift)
+        for value in set(known.tolist()):
+            found = middle(np.array([value]), shift)[0]
+            assert found == pytest.approx(exact[known == value].mean())
+
+
+@pytest.mark.parametrize("shift", [0, 1, 5])
+def test_layers_hold_every_integer(shift):
+    rng = np.random.default_rng(shift)
+    values = np.rint(rng.normal(size=(50, 6)) * rng.choice([0.3, 3, 40], size=(50, 6))).astype(int)
+    order, classes = segment_order(50, 3, 0.1), np.zeros(6, np.uint16)
+    assert sorted(order) == list(range(50))
+    out = FieldWriter()
+    lead = np.array([0, 1, 0, 2, 7, 3])
+    write_layers(out, values, classes, order, shift, lead)
+    read = FieldReader(out.bytes(), "x")
+    back, lacking = read_layers(read, classes, order, shift, lead, cut=False)
+    read.end()
+    np.testing.assert_array_equal(back, values)
+    assert not lacking[back != 0].any()
 
 
 def test_a_cut_file_plays():
@@ -153,3 +253,32 @@ def test_texts_that_make_no_sense_are_refused(params, complaint):
 def test_impossible_parameters_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         FkWavelet(**wrong)
+
+
+def test_a_bitstream_that_was_never_released_is_refused_by_its_number():
+    packed = unpack(encode(WALK, FkWavelet()))
+    old = pack(replace(packed, bitstream_version=1))
+    with pytest.raises(UnsupportedVersionError, match="bitstream 1 was never released"):
+        decode(old)
+
+
+def bends(clip, names):
+    return rotations.as_rotvec(clip.rotations[:, [clip.skeleton.index(n) for n in names]])
+
+
+def test_elbows_and_knees_bend_no_further_than_they_did():
+    hinges = ("LeftForeArm", "RightForeArm", "LeftLeg", "RightLeg")
+    true = bends(WALK, hinges)
+    codec = FkWavelet(step=0.2, ranges="auto")
+    low, high = true.min(axis=0) - 1e-6, true.max(axis=0) + 1e-6
+    free, kept = (bends(round_trip(c, WALK), hinges) for c in (replace(codec, ranges=""), codec))
+    assert ((free < low) | (free > high)).any()
+    assert ((kept >= low) & (kept <= high)).all()
+
+
+def test_ranges_are_of_named_joints_too_and_hardly_change_what_is_inside():
+    codec = FkWavelet(step=0.001, ranges="LeftForeArm")
+    plain = errors(WALK, round_trip(FkWavelet(step=0.001), WALK)).mean()
+    assert errors(WALK, round_trip(codec, WALK)).mean() < 1.05 * plain
+    with pytest.raises(UsageError, match="Tail"):
+        FkWavelet(ranges="Tail").encode(WALK)

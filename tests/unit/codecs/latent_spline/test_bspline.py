@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from mocpack.codecs.latent_spline import bspline
-from mocpack.codecs.latent_spline.knots import evolve, find_knots, insert, refine
+from mocpack.codecs.latent_spline.descent import descend
+from mocpack.codecs.latent_spline.knots import (
+    _jump,
+    evolve,
+    find_knots,
+    insert,
+    knot_cost,
+    refine,
+    search,
+)
 from mocpack.testing.reference.bspline import basis_numpy, evaluate_numpy
 
 RNG = np.random.default_rng(5)
@@ -23,6 +32,8 @@ def test_the_core_evaluates_what_the_recursion_says(degree):
     fast = bspline.evaluate(knots, degree, TIMES, controls)
     slow = evaluate_numpy(knots, degree, TIMES, controls)
     np.testing.assert_allclose(fast, slow, atol=1e-12)
+    basis = bspline.basis(knots, degree, TIMES)
+    np.testing.assert_allclose(basis, basis_numpy(knots, degree, TIMES), atol=1e-12)
 
 
 def test_repeated_knots_are_a_corner_and_not_a_crash():
@@ -94,3 +105,43 @@ def test_evolution_is_the_same_for_the_same_seed_and_leaves_numpys_own_dice_alon
 def test_insertion_places_as_many_knots_as_asked_for():
     for count in (4, 5, 9, 30):
         assert len(insert(step_curve(), count, 3)) == count + 4
+
+
+def test_a_knot_that_is_wasted_jumps_to_where_it_is_needed():
+    rough = np.zeros((120, 1))
+    rough[70:90, 0] = np.sin(np.arange(20))
+    lost = bspline.clamped(np.linspace(0.05, 0.3, 9), 3)
+    descended = refine(rough, lost, 3)
+    found = search(rough, 13, 3)
+    errors = [bspline.fit(knots, 3, rough)[1] for knots in (descended, found)]
+    assert errors[1] < 0.5 * errors[0]
+
+
+def test_descent_finds_the_bottom_of_a_bent_valley():
+    def cost(x):  # Rosenbrock's
+        value = (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2
+        slope = [-2 * (1 - x[0]) - 400 * x[0] * (x[1] - x[0] ** 2), 200 * (x[1] - x[0] ** 2)]
+        return value, np.array(slope)
+
+    np.testing.assert_allclose(
+        descend(cost, np.array([-1.2, 1.0]), rounds=200, gain=0.0), [1, 1], atol=1e-5
+    )
+
+
+def test_the_slope_by_span_widths_is_that_of_the_error():
+    points = RNG.normal(size=(60, 2)).cumsum(axis=0)
+    cost = knot_cost(points, 3, 100.0)
+    logs = RNG.normal(size=6)
+    slope, h = cost(logs)[1], 1e-5
+    for k, side in enumerate(h * np.eye(6)):
+        rise = (cost(logs + side)[0] - cost(logs - side)[0]) / (2 * h)
+        assert slope[k] == pytest.approx(rise, rel=1e-3, abs=1e-6)
+
+
+def test_the_knot_that_is_missed_least_jumps_to_the_largest_error():
+    rough = np.zeros((120, 1))
+    rough[70:90, 0] = np.sin(np.arange(20))
+    knots = bspline.clamped(np.array([0.2, 0.59, 0.62, 0.65, 0.68, 0.71, 0.74]), 3)
+    inner = bspline.inner_knots(_jump(rough, knots, 3), 3)
+    assert 0.2 not in inner
+    assert ((inner > 0.55) & (inner < 0.8)).all()

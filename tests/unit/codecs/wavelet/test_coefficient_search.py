@@ -144,3 +144,27 @@ def test_only_long_clips_are_thinned():
 def test_impossible_searches_are_refused(given, complaint):
     with pytest.raises(ValueError, match=complaint):
         check_search(*given)
+
+
+class ScriptedJudge:
+    """Lets moves succeed as a script says, then none, and remembers the sizes it was asked of."""
+
+    def __init__(self, *script):
+        self.script, self.sizes = list(script), []
+
+    def errors(self, counts, donor, size):
+        self.sizes.append(size)
+        succeeds = self.script.pop(0) if self.script else False
+        errors = np.full(len(counts), 1.0 if succeeds else 3.0)
+        errors[donor] = 2.0
+        return errors
+
+
+def test_the_step_is_halved_after_failures_in_a_row_and_not_after_as_many_in_all():
+    judge = ScriptedJudge(False, True, False, True, False)
+    movable = np.ones(2, bool)
+    found = random_descent(np.array([40, 40]), movable, 1000, judge, seed=0, patience=2)
+    # two failures stand apart before two come one after the other
+    assert judge.sizes == [20] * 6 + [10] * 2 + [5] * 2 + [2] * 2 + [1] * 2
+    assert found.iterations == len(judge.sizes)
+    assert found.counts.sum() == 80

@@ -1,0 +1,102 @@
+# ruff: noqa: E501 - the lines of modules are quoted whole
+"""Breaks the papers' modules on purpose, one line at a time, and says which breaks no test sees.
+
+python tools/mutants.py [words of the module's path]
+
+Each mutant is a line of a module written wrongly. Its tests run against it; that they pass is a
+survivor, and the exit code is the number of those. Sources are put back whatever happens.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+CODECS = CHECKOUT / "src" / "mocpack" / "codecs"
+TESTS = CHECKOUT / "tests" / "unit"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A text of a module, what to write in its place, and the tests that ought to notice."""
+
+    module: str
+    right: str
+    wrong: str
+    tests: str
+
+
+SPLINE, EDITING = "codecs/latent_spline", "test_editing.py"
+FK, IK = "codecs/kinematic/test_fk_wavelet.py", "codecs/kinematic/test_ik_predict.py"
+GOLDEN = "../golden/test_golden.py"  # the format itself
+SEARCH = "codecs/wavelet/test_coefficient_search.py"
+MUTANTS = (
+    Mutant(
+        "latent_spline/codec.py",
+        "knots = knots_on_grid(self._knots(points, degree, share), degree, len(rows))",
+        "knots = self._knots(points, degree, share)",
+        SPLINE,
+    ),
+    Mutant("latent_spline/codec.py", "KNOT_GRID = 32", "KNOT_GRID = 1", GOLDEN),
+    Mutant("latent_spline/bspline.py", "widths = np.maximum(increments, 0.0)", "widths = np.abs(increments)", SPLINE),
+    Mutant("latent_spline/bspline.py", "[1:-1], degree)", "[:-2], degree)", SPLINE),
+    Mutant("latent_spline/knots.py", "rest = without[errors.argmin()]", "rest = without[errors.argmax()]", SPLINE),
+    Mutant("latent_spline/knots.py", "slope = share * (by_width - np.dot(share, by_width))", "slope = share * by_width", SPLINE),
+    Mutant("latent_spline/descent.py", "q = q - share * turned", "q = q + share * turned", SPLINE),
+    Mutant("latent_spline/latent.py", "return int((energies >= amount).sum())", "return int((energies > 10 * amount).sum())", SPLINE),
+    Mutant("latent_spline/geodesic.py", "* 2 / 3 + skin**2", "* 5 + skin**2", SPLINE),
+    Mutant("latent_spline/handles.py", "return _constrained(square, over.T @ (fade @ scores), through, scores)", "return _constrained(square, over.T @ (fade @ scores), through[:0], scores[:0])", EDITING),
+    Mutant("latent_spline/handles.py", "weighted = keep[:, np.newaxis, np.newaxis] ** 2 * by_joint", "weighted = by_joint", EDITING),
+    Mutant("latent_spline/handles.py", "if length > CLOSE:", "if False:", EDITING),
+    Mutant("latent_spline/handles.py", "left = rotations.multiply(goal.rotation, rotations.conjugate(turns[:, goal.joint]))", "left = rotations.multiply(goal.rotation, turns[:, goal.joint])", EDITING),
+    Mutant("kinematic/bit_planes.py", "((np.abs(values) + 0.5) * size - 0.5)", "(np.abs(values) * size)", FK),
+    Mutant("kinematic/bit_planes.py", "return np.maximum(layer - lead, 0)", "return np.maximum(layer - 0 * lead, 0)", GOLDEN),
+    Mutant("kinematic/bit_planes.py", "count = max(1, round(frames * frame_time))", "count = 1", GOLDEN),
+    Mutant("kinematic/bit_planes.py", "new[fixed[: len(new)]] != 0", "new[fixed[: len(new)]] > 1", FK),
+    Mutant("kinematic/fk_wavelet.py", "np.float32(np.inf))", "np.float32(-np.inf))", FK),
+    Mutant("kinematic/fk_wavelet.py", "turn = np.where(bodies.twist_places[level, np.newaxis], turn, better)", "pass", FK),
+    Mutant("kinematic/fk_wavelet.py", "local[:, ranged] = within_ranges(local[:, ranged], rig.ranges)", "pass", FK),
+    Mutant("kinematic/fk_wavelet.py", "known[region] = coefficients[region]", "pass", FK),
+    Mutant("kinematic/constraints.py", "inside = np.clip(vectors, ranges[:, 0], ranges[:, 1])", "inside = np.maximum(vectors, ranges[:, 0])", FK),
+    Mutant("wavelet/coefficient_search.py", "failures = failures + 1 if receiver == donor else 0", "failures = failures + 1 if receiver == donor else failures", SEARCH),
+    Mutant("wavelet/coefficient_search.py", "return best if errors[best] < errors[donor] else donor", "return best", SEARCH),
+    Mutant("wavelet/coefficient_search.py", "size = min(step, int(counts[donor]))", "size = step", SEARCH),
+    Mutant("bap/columns.py", "levels = np.minimum(1 + depths, DEEPEST_LEVEL)", "levels = 1 + depths", "codecs/bap/test_bap.py"),
+    Mutant("bap/bap_index.py", "self.K * levels * differences.std(axis=0)", "self.K * differences.std(axis=0)", "codecs/bap/test_bap.py"),
+    Mutant("rd_pca/method.py", "means = np.round(weighted.mean(axis=0) / bitstream.mean_step(len(matrix)))", "means = np.round(weighted[0] / bitstream.mean_step(len(matrix)))", "codecs/rd_pca"),
+)  # fmt: skip
+
+
+def main(words: list[str]) -> int:
+    chosen = [m for m in MUTANTS if all(word in m.module for word in words)]
+    survivors = 0
+    for mutant in chosen:
+        seen = noticed(mutant)
+        survivors += not seen
+        print(f"{'killed  ' if seen else 'SURVIVES'} {mutant.module}: {mutant.wrong}", flush=True)
+    print(f"{len(chosen)} mutants, {survivors} survive")
+    return survivors
+
+
+def noticed(mutant: Mutant) -> bool:
+    """Return whether the tests fail while the mutant stands in its module."""
+    path = CODECS / mutant.module
+    text = path.read_text(encoding="utf-8")
+    if text.count(mutant.right) != 1:
+        raise SystemExit(f"{mutant.module} has not one line {mutant.right!r}")
+    words = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+    try:
+        path.write_text(text.replace(mutant.right, mutant.wrong), encoding="utf-8")
+        done = subprocess.run(
+            [*words, TESTS / mutant.tests], cwd=CHECKOUT, capture_output=True, check=False
+        )
+    finally:
+        path.write_text(text, encoding="utf-8")
+    return done.returncode != 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
