@@ -61,7 +61,7 @@ from mocpack.errors import (
     UsageError,
 )
 from mocpack.extras import Extras
-from mocpack.io import read_bytes, read_file, write_file
+from mocpack.io import clip_names_of, read_bytes, read_file, write_file
 from mocpack.io.atomic import write_atomically
 from mocpack.plain import dressed, plain_header
 from mocpack.registry import DEFAULT_CODEC, codec_class, parse_codec
@@ -77,6 +77,7 @@ def read(
     skeleton: str | Path | None = None,
     clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
+    **options: Any,
 ) -> AnyClip:
     """Read a motion file of any known kind, .mocp included.
 
@@ -88,16 +89,21 @@ def read(
     skeleton : path, optional
         The .asf of an .amc, where it is not the one beside it.
     clip : str, optional
-        Which clip of a scene; needed where it has several.
+        Which clip of a scene; needed where it has several. Of other formats, such as glTF, which
+        animation, the first by default.
     memory_limit : str or int, optional
         Of a .mocp file, as in `open`.
+    options
+        What some formats take: `fps`, the frames a second at which to sample a glTF;
+        `body_model`, the file of the body of an AMASS motion.
     """
     with builtins.open(path, "rb") as file:  # noqa: PTH123 - read by its first byte, then whole
         packed = file.read(1) == MAGIC[:1]
     if packed or Path(path).suffix == ".mocp":
         data = Path(path).read_bytes()
         return read_data(data, name=str(path), clip=clip, memory_limit=memory_limit)
-    return read_file(path, unit=None if unit is None else _unit(unit), skeleton=skeleton)
+    metres = None if unit is None else _unit(unit)
+    return read_file(path, unit=metres, skeleton=skeleton, clip=clip, **options)
 
 
 def read_data(
@@ -108,6 +114,7 @@ def read_data(
     skeleton: str | Path | None = None,
     clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
+    **options: Any,
 ) -> AnyClip:
     """Read a motion file's bytes; `name` is for complaints and, if need be, for its extension."""
     if data[:1] == MAGIC[:1] or Path(name).suffix == ".mocp":
@@ -117,7 +124,7 @@ def read_data(
             raise type(error)(f"{name}: {error}") from error
     metres = None if unit is None else _unit(unit)
     bones = None if skeleton is None else Path(skeleton).read_bytes()
-    return read_bytes(data, name=name, unit=metres, skeleton=bones)
+    return read_bytes(data, name=name, unit=metres, skeleton=bones, clip=clip, **options)
 
 
 def write(clip: AnyClip, path: str | Path) -> None:
@@ -175,7 +182,7 @@ def encode(
 def read_scene(
     path: str | Path, *, memory_limit: str | int | None = DEFAULT_LIMIT, **reading: Any
 ) -> dict[str, AnyClip]:
-    """Read every clip of a file, by name: those of a scene, or the one of any other motion file.
+    """Read every clip of a file, by name: those of a scene, the animations of a glTF, or the one.
 
     The clips of a scene share a clock: `start_time` of each says when it begins. `reading` is what
     `read` takes for other formats.
@@ -183,7 +190,10 @@ def read_scene(
     with builtins.open(path, "rb") as file:  # noqa: PTH123 - read by its first byte, then whole
         packed = file.read(1) == MAGIC[:1]
     if not packed:
-        return {Path(path).stem: read(path, **reading)}
+        names = clip_names_of(path)
+        if not names:
+            return {Path(path).stem: read(path, **reading)}
+        return {name: read(path, clip=name, **reading) for name in names}
     try:
         return decode_scene(
             Path(path).read_bytes(), name=Path(path).stem, memory_limit=memory_limit

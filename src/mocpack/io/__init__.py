@@ -1,6 +1,8 @@
 """Motion files of other programs: one table of readers and writers, chosen by content first."""
 
 from mocpack.io.table import (
+    clip_names_in,
+    clip_names_of,
     extensions,
     files_to_write,
     read_bytes,
@@ -10,6 +12,8 @@ from mocpack.io.table import (
 )
 
 __all__ = [
+    "clip_names_in",
+    "clip_names_of",
     "extensions",
     "files_to_write",
     "read_bytes",

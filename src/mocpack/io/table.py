@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from mocpack.clip import AnyClip, Clip
 from mocpack.errors import FormatError, UnsupportedClipError, UsageError
-from mocpack.io import amc, asf, bvh, clip_npz, glb, mdd, pc2, vertices_npz
+from mocpack.io import amc, asf, bvh, clip_npz, glb, mdd, pc2, probes, vertices_npz
+from mocpack.io.advice import advice
 from mocpack.io.atomic import write_all_atomically
 from mocpack.io.atomic import write_atomically as write_atomically
 from mocpack.plain import plain
 
 MAX_FILE = 4 << 30  # bytes; more is refused before it is read
+REFUSED = {
+    "clip": "holds one motion; there is none to choose",
+    "fps": "has frames of its own and is not sampled anew",
+    "body_model": "needs no body model",
+}
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,13 @@ class Format:
         The second file of a format that takes two.
     find_skeleton : callable, optional
         Finds the skeleton file of a motion file that needs one.
+    names : callable, optional
+        Returns the names of the clips in a file, for formats of which one may hold several.
+    options : tuple of str
+        What else the reader takes: "clip" (which of several), "fps" (to sample at), "beside" (a
+        function that opens files beside this one), "body_model".
+    extra : str
+        The extra of pip's that reading needs.
     """
 
     name: str
@@ -44,6 +59,18 @@ class Format:
     holds: tuple[str, ...] = ()
     beside: tuple[str, Callable[..., bytes]] | None = None
     find_skeleton: Callable[[Path], Path] | None = None
+    names: Callable[..., list[str]] | None = None
+    options: tuple[str, ...] = ()
+    extra: str = ""
+
+
+def _later(module: str, function: str = "read") -> Callable[..., Any]:
+    """Return a function of a module of this package that is imported when it is called."""
+
+    def call(*words: Any, **options: Any) -> Any:
+        return getattr(import_module(f"mocpack.io.{module}"), function)(*words, **options)
+
+    return call
 
 
 FORMATS = (
@@ -69,7 +96,32 @@ FORMATS = (
     ),
     Format("PC2", (".pc2",), pc2.probe, pc2.read, pc2.write, kinds=("vertices",)),
     Format("MDD", (".mdd",), mdd.probe, mdd.read, mdd.write, kinds=("vertices",)),
-    Format("glTF", (".glb",), glb.probe, write=glb.write, holds=("roots", "scales", "times")),
+    Format(
+        "VRM animation",
+        (".vrma",),
+        probes.vrm_animation,
+        _later("gltf"),
+        names=_later("gltf", "names"),
+        options=("clip", "fps", "beside"),
+    ),
+    Format(
+        "glTF",
+        (".glb",),
+        glb.probe,
+        _later("gltf"),
+        glb.write,
+        holds=("roots", "scales", "times"),
+        names=_later("gltf", "names"),
+        options=("clip", "fps", "beside"),
+    ),
+    Format(
+        "glTF as text",
+        (".gltf",),
+        probes.gltf_text,
+        _later("gltf"),
+        names=_later("gltf", "names"),
+        options=("clip", "fps", "beside"),
+    ),
 )
 
 
@@ -80,39 +132,81 @@ def extensions(*, writable: bool = False) -> list[str]:
 
 
 def read_file(
-    path: str | Path, *, unit: float | None = None, skeleton: str | Path | None = None
+    path: str | Path,
+    *,
+    unit: float | None = None,
+    skeleton: str | Path | None = None,
+    **options: Any,
 ) -> AnyClip:
     """Read a motion file; complaints name the file.
 
     `skeleton` is the skeleton file of a motion file that needs one (the .asf of an .amc; other
-    formats have their own). Left out, it is looked for beside the motion.
+    formats have their own). Left out, it is looked for beside the motion. `options` are those of
+    `read_bytes`.
     """
     path = Path(path)
     data = _contents(path)
     chosen = _format_of(data, str(path))
     if chosen.find_skeleton is None:
-        return read_bytes(data, name=str(path), unit=unit)
+        return read_bytes(data, name=str(path), unit=unit, beside=files_beside(path), **options)
     companion = Path(skeleton) if skeleton is not None else chosen.find_skeleton(path)
     name = f"{path} (skeleton {companion})"
-    return read_bytes(data, name=name, unit=unit, skeleton=_contents(companion))
+    return read_bytes(data, name=name, unit=unit, skeleton=_contents(companion), **options)
 
 
 def read_bytes(
-    data: bytes, *, name: str = "input", unit: float | None = None, skeleton: bytes | None = None
+    data: bytes,
+    *,
+    name: str = "input",
+    unit: float | None = None,
+    skeleton: bytes | None = None,
+    beside: Callable[[str], bytes] | None = None,
+    **options: Any,
 ) -> AnyClip:
     """Read a motion file's bytes: by content first, by the extension of `name` second.
 
-    `skeleton` is the bytes of the skeleton file, for formats that need one.
+    `skeleton` is the bytes of the skeleton file, for formats that need one, and `beside` returns
+    those of a file beside this one. `options` are for formats that take them: `clip`, which of
+    several clips; `fps`, the frames a second to sample at; `body_model`, a file.
     """
     chosen = _format_of(data, name)
     if chosen.find_skeleton is not None and skeleton is None:
         raise FormatError(f"{name}: {chosen.name} needs a skeleton file (--skeleton FILE)")
-    extra = {} if chosen.find_skeleton is None else {"skeleton": skeleton}
+    extra: dict[str, Any] = {} if chosen.find_skeleton is None else {"skeleton": skeleton}
+    for option, value in options.items():
+        if value is not None and option not in chosen.options:
+            raise UsageError(f"{name}: {chosen.name} {REFUSED[option]}")
+    extra |= {option: value for option, value in options.items() if option in chosen.options}
+    extra |= {"beside": beside} if "beside" in chosen.options else {}
     assert chosen.read is not None
     try:
         return chosen.read(data, unit=unit, **extra)
+    except (FormatError, UsageError) as error:
+        raise type(error)(f"{name}: {error}") from error
+
+
+def clip_names_in(
+    data: bytes, *, name: str = "input", beside: Callable[[str], bytes] | None = None
+) -> list[str]:
+    """Return the names of the clips in a motion file's bytes; none of a format of one clip."""
+    chosen = _format_of(data, name)
+    if chosen.names is None:
+        return []
+    given = {"beside": beside} if "beside" in chosen.options else {}
+    try:
+        return chosen.names(data, **given)
     except FormatError as error:
         raise type(error)(f"{name}: {error}") from error
+
+
+def clip_names_of(path: str | Path) -> list[str]:
+    """Return the names of the clips in a motion file; none of a format of one clip."""
+    return clip_names_in(_contents(Path(path)), name=str(path), beside=files_beside(path))
+
+
+def files_beside(path: str | Path) -> Callable[[str], bytes]:
+    """Return a function that returns the bytes of a file by its path from where `path` is."""
+    return lambda relative: _contents(Path(path).parent / relative)
 
 
 def write_bytes(clip: AnyClip, extension: str) -> bytes:
@@ -183,5 +277,8 @@ def _format_of(data: bytes, name: str) -> Format:
     found = found or [f for f in FORMATS if Path(name).suffix.lower() in f.extensions]
     if not found or found[0].read is None:
         what = "not a motion file" if not found else f"{found[0].name}, not a kind of motion file"
-        raise FormatError(f"{name}: {what} that mocpack reads; it reads: {', '.join(extensions())}")
+        hint = advice(data, name)
+        raise FormatError(
+            f"{name}: {what} that mocpack reads; {hint or 'it reads: ' + ', '.join(extensions())}"
+        )
     return found[0]
