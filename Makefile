@@ -11,7 +11,7 @@ WASM_TOOL := $(if $(findstring ziglang,$(WASM_CXX)),.venv/.wasm)
 
 PAGE := src/mocpack/viewing/page/index.html
 
-.PHONY: help setup demo frames test lint format golden sizes bench pages gltf-peers promise wasm js js-tools viewer pictures \
+.PHONY: help setup demo frames test test-data lint format golden sizes bench pages gltf-peers promise wasm js js-tools viewer pictures \
   test-core test-blender clean
 
 help:  ## this list
@@ -39,11 +39,15 @@ demo: $(READY)  ## compress, decompress and compare the bundled clip
 	@echo "==> mocpack demo"
 	@$(BIN)/mocpack demo --out demo
 
-test: $(READY)  ## the whole test suite
+test: $(READY) test-core  ## the whole test suite, the core's own tests under sanitizers included
 	@if $(MAKE) -s js-tools; then $(MAKE) -s js viewer; else \
 	  echo "==> the JavaScript package and the viewer's page cannot be built here; their tests will be skipped"; fi
 	@echo "==> running the tests"
 	@$(BIN)/python -m pytest -q -n auto
+
+test-data: $(READY)  ## what needs clips that cannot come with the repository (MOCPACK_DATA names their folder)
+	@if $(MAKE) -s js-tools; then $(MAKE) -s js; else echo "==> the JavaScript package cannot be built here; its tests will be skipped"; fi
+	@$(BIN)/python -m pytest -q tests/data
 
 PROMISES ?= 4000
 promise: $(READY)  ## keysine's promise on thousands of generated clips (PROMISES=4000)
@@ -121,9 +125,9 @@ gltf-peers:  ## the glTF tools from npm that the bench compares with (58 MB in b
 frames: $(READY)  ## build/frames, a reader in C alone (examples/frames.c); needs zlib
 	@$(CC) -std=c11 -O2 -Wall -Wextra -Werror -Icore/include examples/frames.c build/editable/libmocpack_core.a -lz -lstdc++ -lm -o build/frames
 
-test-core: .venv/.deps  ## the C++ core by itself, under the address and undefined-behaviour sanitizers
-	@$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DMOCPACK_SANITIZE=ON -DMOCPACK_TESTS=ON >/dev/null
-	@$(BIN)/cmake --build build/sanitize && $(BIN)/ctest --test-dir build/sanitize --output-on-failure
+test-core: .venv/.deps  ## the C++ core by itself, under the address, undefined-behaviour and thread sanitizers
+	@core/tests/sanitize.sh $(CURDIR)/$(BIN) address,undefined _test
+	@core/tests/sanitize.sh $(CURDIR)/$(BIN) thread _threads_test
 
 .venv-blender/.ready:
 	@echo "==> making .venv-blender with Blender in it (374 MB)"

@@ -24,7 +24,8 @@ import numpy as np
 
 import mocpack
 import promise as held
-from mocpack.bench.datasets import CHECKOUT, require_data
+from mocpack.bench.datasets import collection, load_clip
+from mocpack.bench.peers.acl import TABLE as ACL
 from mocpack.clip import Clip, promised_error
 from mocpack.codecs.keysine import Keysine, search
 from mocpack.codecs.keysine.payload import read_head
@@ -32,7 +33,6 @@ from mocpack.metrics.contacts import slip
 from mocpack.metrics.spectrum import tremble
 from mocpack.metrics.table import compare
 
-ACL = CHECKOUT.parent / "shared" / "design" / "acl-2.1-cmu.csv"
 # clip, error in cm, the paper's kB, asked kB, stretch kB
 MEANS = (
     ("17_10", 0.99, 17.2, 4.0, 2.9),
@@ -53,7 +53,7 @@ LONG = 72_000  # frames: ten minutes
 
 
 def clip_of(name, *, pose=False):
-    clip = mocpack.read(require_data() / "cmu" / f"{name}.bvh")
+    clip = load_clip(f"cmu/{name}")
     return clip if pose else clip.frames(1, clip.frame_count)
 
 
@@ -236,7 +236,7 @@ def layer_sizes(clip, bound, count):
 def grid():
     """Compare a grid in time with the transform at tight bounds, and say what its search buys."""
     print("\ntight bounds, every eighth clip of cmu-train, at most 800 frames: bytes")
-    paths = sorted((require_data() / "cmu-train").glob("*.bvh"))[2::8]
+    paths = collection("cmu-train")[2::8]
     clips = [mocpack.read(path) for path in paths]
     clips = [clip.frames(1, min(clip.frame_count, 800)) for clip in clips]
     for millimetres in (0.1, 0.2, 0.4, 0.6):

@@ -4,8 +4,7 @@
 
 Asked of one core with the default configuration: 10 000 frames a second to encode, 100 000 to
 decode (the paper: 2 600 to 3 000, and 15 000 to 21 000). The clip is the longest of the paper's
-where real clips are at hand, else the bundled one repeated. All times are of the processor, one
-thread, best of several runs.
+that we have, 17_08. All times are of the processor, one thread, best of several runs.
 """
 
 from __future__ import annotations
@@ -17,14 +16,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: figures are 
 import sys
 from pathlib import Path
 
-import numpy as np
-
 import mocpack
-from mocpack.bench.datasets import data_folder
+from mocpack.bench.datasets import require_clip
 from mocpack.bench.runner.timing import fastest, inflate_speed
 from mocpack.clip import Clip
 from mocpack.codecs.rd_pca import RdPca
-from mocpack.samples import JUMP
 
 SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1)
 
@@ -59,19 +55,11 @@ def measure(codec: RdPca, clip: Clip) -> tuple[float, float, float, int]:
 
 
 def chosen_clip() -> tuple[Path, Clip]:
-    """Return the named clip, 17_08 where it is at hand, or the bundled one ten times over."""
-    folder = data_folder()
-    real = None if folder is None else folder / "cmu" / "17_08.bvh"
-    if len(sys.argv) > 1 or (real is not None and real.exists()):
-        path = Path(sys.argv[1]) if len(sys.argv) > 1 else real
-        assert path is not None
-        clip = mocpack.read(path)
-        assert isinstance(clip, Clip)
-        return path, clip.frames(1, clip.frame_count)
-    clip = mocpack.read(JUMP)
+    """Return the named clip, or 17_08, without the T-pose that the conversion added."""
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else require_clip("cmu/17_08")
+    clip = mocpack.read(path)
     assert isinstance(clip, Clip)
-    rotations, places = (np.concatenate([a] * 10) for a in (clip.rotations, clip.translations))
-    return JUMP, Clip.build(clip.skeleton, rotations, places, frame_time=clip.frame_time)
+    return path, clip.frames(1, clip.frame_count)
 
 
 if __name__ == "__main__":

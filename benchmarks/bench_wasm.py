@@ -19,11 +19,11 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import mocpack
-from mocpack.bench.datasets import CHECKOUT, require_data
+from mocpack.bench.datasets import CHECKOUT, load_clip
 from mocpack.codecs.keysine import Keysine
 from mocpack.container import unpack
 
-CLIP = "cmu/49_02.bvh"
+CLIP = "cmu/49_02"
 RUNS = 150
 PATIENCE = 120  # seconds
 QUIET = (
@@ -140,7 +140,7 @@ def main():
         return
     size, packed = wasm.stat().st_size, len(gzip.compress(wasm.read_bytes(), 9))
     print(f"mocpack.wasm: {size:,} bytes, {packed:,} gzipped")
-    clip = mocpack.read(require_data() / CLIP)
+    clip = load_clip(CLIP)
     data = mocpack.encode(clip, "keysine:max_error=5mm")
     print(f"{CLIP}: {clip.frame_count} frames of {len(clip.skeleton)} joints in {len(data)} bytes")
     with tempfile.TemporaryDirectory() as name:

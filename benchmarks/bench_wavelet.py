@@ -12,8 +12,7 @@ import zlib
 
 import numpy as np
 
-import mocpack
-from mocpack.bench.datasets import require_data
+from mocpack.bench.datasets import load_clip
 from mocpack.bench.runner.timing import fastest
 from mocpack.codecs.wavelet.selection import analyse
 from mocpack.codecs.wavelet.wavelet import Wavelet
@@ -42,7 +41,7 @@ def decode_time(codec, clip):
 
 
 def cmu(name):
-    clip = mocpack.read(require_data() / "cmu" / f"{name}.bvh")
+    clip = load_clip(f"cmu/{name}")
     return clip.frames(1, clip.frame_count)
 
 

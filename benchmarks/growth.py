@@ -1,7 +1,7 @@
 """How cost grows: time and memory of encoding and decoding against frames and joints.
 
 python benchmarks/growth.py measure [CODEC…]   # rewrites those codecs' rows of results/growth.csv
-python benchmarks/growth.py page               # docs/growth.md and docs/pictures/growth.{svg,png}
+python benchmarks/growth.py page               # docs/growth.md and docs/pictures/growth.svg
 
 Each point has a process of its own, one thread, a limit of time and one of memory. A point that
 a limit stopped is a row that says so, and so is one that ten times the point before would break.
@@ -18,7 +18,7 @@ from matplotlib import colormaps, rc_context
 from matplotlib.figure import Figure
 
 import mocpack
-from mocpack.bench.datasets import require_data
+from mocpack.bench.datasets import collection
 from mocpack.bench.runner.isolated import Limits, Lost, run_apart
 from mocpack.bench.runner.measure import measure_cost
 from mocpack.bench.runner.run import commit_of_code, describe_machine
@@ -58,7 +58,7 @@ COLUMNS = ("axis", "codec", "size", *COSTS, "decode_peak_mb", "payload_bytes", "
 
 def joined(frames):
     """Return that many frames of all of cmu, clip after clip, each begun where the last ended."""
-    parts = [mocpack.read(p) for p in sorted((require_data() / "cmu").glob("*.bvh"))]
+    parts = [mocpack.read(p) for p in collection("cmu")]
     parts = [p.frames(1, p.frame_count) for p in parts]
     repeats = -(-frames // sum(p.frame_count for p in parts))
     turns, places, end = [], [], np.zeros(3)
@@ -229,7 +229,6 @@ def write_page():
     figure = picture(load()[1])
     with rc_context({"svg.hashsalt": "growth"}):  # the same picture for the same rows
         figure.savefig(DOCS / "pictures" / "growth.svg", metadata={"Date": None, "Creator": None})
-    figure.savefig(DOCS / "pictures" / "growth.png", dpi=100)
 
 
 def main(words):

@@ -11,10 +11,10 @@ import csv
 import sys
 from pathlib import Path
 
-from mocpack.bench.datasets import require_data
+from mocpack.bench.datasets import collection, require_clip
 from mocpack.bench.runner.isolated import Limits
 from mocpack.bench.runner.measure import Setting
-from mocpack.bench.runner.run import describe_machine, find_clips, run_bench
+from mocpack.bench.runner.run import describe_machine, run_bench
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
@@ -97,10 +97,10 @@ def main(words):
         if codec not in ABOUT:
             sys.exit(f"no {codec!r} in this table; it has: {', '.join(ABOUT)}")
     if command == "measure":
-        clips = find_clips([require_data() / "cmu"])
+        clips = collection("cmu")
         measure(clips, codecs or ABOUT, SIZES, SIZE_COLUMNS, timed=False)
     elif command == "speed":
-        clips = [require_data() / "cmu" / f"{name}.bvh" for name in QUIET_CLIPS]
+        clips = [require_clip(f"cmu/{name}") for name in QUIET_CLIPS]
         measure(clips, codecs or ABOUT, SPEEDS, SPEED_COLUMNS, timed=True)
     elif command == "page":
         write_pages()

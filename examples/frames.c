@@ -336,6 +336,25 @@ static void skip_axes(Fields* in, size_t joints)
 		fail("corrupt", "the skeleton has bytes too many");
 }
 
+// Whether bytes are UTF-8, in which no half of a surrogate pair and no longer form than needed may stand.
+static int is_utf8(const uint8_t* at, size_t size)
+{
+	const uint8_t* end = at + size;
+	while (at < end)
+	{
+		int more = *at < 0x80 ? 0 : *at < 0xc2 ? -1 : *at < 0xe0 ? 1 : *at < 0xf0 ? 2 : *at < 0xf5 ? 3 : -1;
+		if (more < 0 || end - at <= more)
+			return 0;
+		if ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] > 0x9f) || (*at == 0xf0 && at[1] < 0x90) ||
+			(*at == 0xf4 && at[1] > 0x8f))
+			return 0;
+		for (++at; more > 0; --more, ++at)
+			if ((*at & 0xc0) != 0x80)
+				return 0;
+	}
+	return 1;
+}
+
 static void read_skeleton(Clip* clip, Fields in)
 {
 	size_t joints = joints_announced = (size_t)varint(&in, MOST_JOINTS);
@@ -347,7 +366,10 @@ static void read_skeleton(Clip* clip, Fields in)
 	for (size_t j = 0; j < joints; ++j)
 	{
 		size_t size = (size_t)varint(&in, 255);
-		memcpy(clip->names[j + 1], take(&in, size), size);
+		const uint8_t* name = take(&in, size);
+		if (!is_utf8(name, size))
+			fail("corrupt", "a name is not UTF-8");
+		memcpy(clip->names[j + 1], name, size);
 	}
 	for (size_t j = 1; j < joints; ++j)
 	{
@@ -442,6 +464,15 @@ static void read_magic(Fields* in)
 	check_version(take(in, 5)[4], 1);
 }
 
+// When frames are does not matter here, but what is no time is no file.
+static void check_time(Fields in)
+{
+	uint8_t kind = *take(&in, 1);
+	double start = float64(&in);
+	if (kind > 1 || !(fabs(start) < 1e9))
+		fail("corrupt", "times of an unknown kind, or a start that is none");
+}
+
 static void read_file(Clip* clip, Fields in)
 {
 	int seen = 0;
@@ -469,6 +500,8 @@ static void read_file(Clip* clip, Fields in)
 			skeleton = body;
 		if (known == DATA)
 			clip->payload = body;
+		if (known == TIME)
+			check_time(body);
 	}
 	if (seen & HEAD)
 		read_head(clip, head);
@@ -615,7 +648,7 @@ int main(int argc, char** argv)
 	size_t size = (size_t)(clip.payload.end - clip.payload.at);
 	void* memory = room(1, mocpack_keysine_head_memory(clip.payload.at, size, clip.joints, clip.frames));
 	mocpack_KeysineHead* head;
-	check(mocpack_keysine_open(clip.payload.at, size, &clip.skeleton, clip.frames, memory, &head));
+	check(mocpack_keysine_open(clip.payload.at, size, &clip.skeleton, clip.frames, memory, &head, NULL));
 	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
 	check_end(&clip, &layout);
 	if (!layout.group_count) // a clip of one frame is a key

@@ -5,18 +5,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from in_node import find_package
 
 CHECKOUT = Path(__file__).parents[1]
-PACKAGE = CHECKOUT / "js"
 
 
 @pytest.fixture(scope="session")
 def package():
-    if shutil.which("node") is None:
-        pytest.skip("node is not installed")
-    if not ((PACKAGE / "dist/index.js").exists() and (PACKAGE / "dist/mocpack.wasm").exists()):
-        pytest.skip("the JavaScript package is not built; `make js` builds it")
-    return PACKAGE
+    return find_package()
 
 
 @pytest.fixture(scope="session")

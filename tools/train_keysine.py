@@ -15,7 +15,7 @@ import numpy as np
 
 import mocpack
 from mocpack import _core
-from mocpack.bench.datasets import require_data
+from mocpack.bench.datasets import collection
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.payload import read_head
 
@@ -50,9 +50,7 @@ def symbols(clip, codec):
     payload = codec.encode(clip)
     head = read_head(lambda offset, size: payload[offset : offset + size], clip.header)
     keys, groups = head.segments_at(0, head.part_counts[0]), head.groups_at(0, head.part_counts[1])
-    native = clip.skeleton.native(clip.translated_joints)
-    cut = [payload[at : at + size] for at, size in (keys, groups)]
-    return native, payload[: head.size], clip.frame_count, *cut
+    return head.parsed, *(payload[at : at + size] for at, size in (keys, groups))
 
 
 def follow(corpus, models, *, fresh):
@@ -130,7 +128,7 @@ def main():
     parser.add_argument("--clips", type=int, default=1000)
     parser.add_argument("--frames", type=int, default=1441)
     given = parser.parse_args()
-    paths = sorted((require_data() / "cmu-train").glob("*.bvh"))[: given.clips]
+    paths = collection("cmu-train")[: given.clips]
     clips = [stretch(path, given.frames) for path in paths]
     sets = []
     for name, settings in SETS.items():

@@ -35,6 +35,9 @@ void check_classes(const Classes& classes, size_t columns, size_t class_count);
 // Turns a status into the exception of mocpack.errors that it stands for; `what` names the bytes.
 void check_status(int status, const char* what);
 
+// Raises a CorruptionError.
+[[noreturn]] void raise_corrupt(const char* message);
+
 // Each group of functions registers itself; module.cpp is the table of contents.
 void register_bap(nb::module_& m);
 void register_channels(nb::module_& m);

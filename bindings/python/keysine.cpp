@@ -8,8 +8,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdio>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -20,7 +23,7 @@
 namespace
 {
 
-const size_t PLAN_COLUMNS = 13;
+const size_t PLAN_COLUMNS = MOCPACK_KEYSINE_PLAN_COLUMNS;
 using Memory = std::unique_ptr<uint8_t[]>;
 
 Memory allocate(size_t size)
@@ -52,31 +55,91 @@ template <typename Work> void in_threads(size_t count, size_t threads, size_t sc
 		thread.join();
 }
 
-struct Settings
+// The settings of the search by name, so that neither side counts positions.
+using Settings = mocpack_KeysineSettings;
+
+struct Setting
 {
-	double unit, fine, basis_grid, bound, inner, shrink, shell, key_share;
-	int32_t model, tempo;
-	float over, square, linear, rounding, calm, calm_from;
-	size_t lead;
-	int32_t sweeps, repairs, coarsest, finest, greedy;
-	int32_t thorough, grid_ways;
-	double grid_price;
+	const char* name;
+	double (*get)(const Settings&);
+	void (*set)(Settings*, double);
 };
+
+template <auto Member> Setting setting(const char* name)
+{
+	return {name, [](const Settings& s) { return double(s.*Member); }, [](Settings* s, double value)
+			{ s->*Member = std::remove_reference_t<decltype(s->*Member)>(value); }};
+}
+
+const Setting SETTINGS[] = {
+	setting<&Settings::bound>("bound"),
+	setting<&Settings::origin_share>("origin_share"),
+	setting<&Settings::origin_falloff>("origin_falloff"),
+	setting<&Settings::shell_factor>("shell_factor"),
+	setting<&Settings::key_share>("key_share"),
+	setting<&Settings::excess_penalty>("excess_penalty"),
+	setting<&Settings::quartic_penalty>("quartic_penalty"),
+	setting<&Settings::squared_penalty>("squared_penalty"),
+	setting<&Settings::rounding>("rounding"),
+	setting<&Settings::jitter_penalty>("jitter_penalty"),
+	setting<&Settings::jitter_from>("jitter_from"),
+	setting<&Settings::sweeps>("sweeps"),
+	setting<&Settings::repairs>("repairs"),
+	setting<&Settings::coarsest_step>("coarsest_step"),
+	setting<&Settings::finest_step>("finest_step"),
+	setting<&Settings::greedy>("greedy"),
+	setting<&Settings::thorough>("thorough"),
+	setting<&Settings::beam_width>("beam_width"),
+	setting<&Settings::grid_error_penalty>("grid_error_penalty"),
+};
+
+// All of the settings, each by its name.
+void set_all(Settings* made, const nb::kwargs& given)
+{
+	for (const Setting& one : SETTINGS)
+	{
+		if (!given.contains(one.name))
+			throw nb::type_error((std::string("KeysineSettings lack ") + one.name).c_str());
+		one.set(made, nb::cast<double>(nb::float_(given[one.name])));
+	}
+	if (given.size() != std::size(SETTINGS))
+		throw nb::type_error("KeysineSettings have no such settings");
+}
+
+nb::dict all_settings(const Settings& settings)
+{
+	nb::dict found;
+	for (const Setting& one : SETTINGS)
+		found[one.name] = one.get(settings);
+	return found;
+}
+
+// "plan of joint 7: rotation key step 80 is outside 0..63"
+std::string described(const mocpack_Fault& fault)
+{
+	char text[200];
+	int at = fault.part ? snprintf(text, sizeof text, "%s %lld: ", fault.part, (long long)fault.index) : 0;
+	if (fault.low == fault.high)
+		snprintf(text + at, sizeof text - size_t(at), "%s %g is not %g", fault.field, fault.value, fault.low);
+	else
+		snprintf(text + at, sizeof text - size_t(at), "%s %.10g is outside %g..%.10g", fault.field,
+				 fault.value, fault.low, fault.high);
+	return text;
+}
 
 using Bytes = std::vector<nb::bytes>;
 using Encoded = std::tuple<NewArray<int32_t, 2>, std::vector<uint8_t>, Bytes, Bytes>;
 
-const uint8_t UNTOLD = 18; // half octaves of 1/256: two steps
-const uint8_t MOST_TOLD = 55;
-const size_t FORETELLING_GROUPS = 24; // looked at to know how far prediction is off
+const uint8_t USUAL_SCALE = 18;		 // half octaves of 1/256: two steps
+const size_t ESTIMATION_GROUPS = 24; // looked at to know how far prediction is off
 
-// What to tell the series of a grid in time: how far prediction is off, by channel, in half octaves of 1/256.
-// Empty where a group fails.
-std::vector<uint8_t> foretold(const mocpack_KeysineEncoder* encoder, const std::vector<int32_t>& keys,
-							  size_t group_count, size_t threads)
+// How far prediction is off at first on a grid in time, by channel, in half octaves of 1/256 step. Empty
+// where a group fails.
+std::vector<uint8_t> estimate_scales(const mocpack_KeysineEncoder* encoder, const std::vector<int32_t>& keys,
+									 size_t group_count, size_t threads)
 {
 	size_t channels = mocpack_keysine_channel_count(encoder);
-	size_t count = std::min(group_count, FORETELLING_GROUPS);
+	size_t count = std::min(group_count, ESTIMATION_GROUPS);
 	std::vector<std::vector<double>> errors(count, std::vector<double>(channels));
 	std::atomic<bool> good{true};
 	in_threads(count, threads, mocpack_keysine_group_encode_scratch(encoder),
@@ -87,31 +150,35 @@ std::vector<uint8_t> foretold(const mocpack_KeysineEncoder* encoder, const std::
 													errors[i].data(), scratch))
 					   good = false;
 			   });
-	std::vector<uint8_t> told;
+	std::vector<uint8_t> scales;
 	for (size_t c = 0; good && c < channels; ++c)
 	{
 		double sum = 0;
 		for (const std::vector<double>& own : errors)
 			sum += own[c];
 		double octaves = std::log2(std::max(sum / double(std::max<size_t>(count, 1)), 1.0));
-		told.push_back(uint8_t(std::min(std::floor(2 * octaves + 0.5), double(MOST_TOLD))));
+		const double most = MOCPACK_KEYSINE_MOST_INITIAL_SCALE;
+		scales.push_back(uint8_t(std::min(std::floor(2 * octaves + 0.5), most)));
 	}
-	return told;
+	return scales;
 }
 
-// (table with key steps, what the series of a grid is told, segments, groups); None where no key step keeps
+// (table with key steps, initial scales of a grid, segments, groups); None where no key step keeps
 // the bound or a group fails. With `grid_steps` (tracks) the groups are a grid in time.
 std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotations,
 									  Translations translations, Array<int32_t, nb::shape<-1, 13>> table,
-									  Array<float, nb::shape<16, 8, 8, 40>> rates, size_t block_count,
-									  size_t blocks_per_group, size_t groups_per_segment, const Settings& s,
-									  size_t threads, const std::optional<std::vector<uint8_t>>& grid_steps,
+									  Array<float, nb::shape<16, 8, 8, 40>> rates, double unit, double fine,
+									  double basis_grid, int32_t model, int32_t tempo, size_t block_count,
+									  size_t blocks_per_group, size_t groups_per_segment,
+									  bool first_frame_alone, const Settings& settings, size_t threads,
+									  const std::optional<std::vector<uint8_t>>& grid_steps,
 									  const std::optional<std::vector<double>>& shares)
 {
 	skeleton.check_motion(rotations, translations);
 	size_t frames = rotations.shape(0), joints = skeleton.view.joint_count;
 	if (table.shape(0) != joints || (shares && shares->size() != joints) || !blocks_per_group ||
-		!groups_per_segment || block_count >= frames || (frames > 1) != (block_count > 0))
+		!groups_per_segment || block_count >= frames || (frames > 1) != (block_count > 0) ||
+		settings.beam_width < 1)
 		throw nb::value_error("table, blocks and groups do not fit the clip");
 	auto refined = new_array<int32_t, 2>({joints, PLAN_COLUMNS});
 	std::copy(table.data(), table.data() + joints * PLAN_COLUMNS, refined.data());
@@ -121,32 +188,23 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 							  frames,
 							  block_count,
 							  blocks_per_group,
-							  s.lead,
+							  first_frame_alone,
 							  refined.data(),
-							  s.unit,
-							  s.fine,
-							  s.basis_grid,
-							  s.bound,
-							  s.inner,
-							  s.shrink,
-							  s.shell,
-							  s.key_share,
+							  unit,
+							  fine,
+							  basis_grid,
+							  model,
+							  tempo,
 							  shares ? shares->data() : nullptr,
-							  s.model,
-							  s.tempo,
 							  rates.data(),
-							  {s.over, s.square, s.linear, s.rounding, s.calm, s.calm_from, s.sweeps,
-							   s.repairs, s.coarsest, s.finest, s.greedy},
+							  settings,
 							  grid_steps ? grid_steps->data() : nullptr,
-							  nullptr,
-							  s.thorough,
-							  s.grid_ways > 0 ? s.grid_ways : 1,
-							  s.grid_price};
+							  nullptr};
 	size_t group_count = (block_count + blocks_per_group - 1) / blocks_per_group;
 	size_t segment_count = group_count ? (group_count + groups_per_segment - 1) / groups_per_segment : 1;
 	std::vector<std::vector<uint8_t>> segments(segment_count), groups(group_count);
-	std::vector<uint8_t> told(grid_steps ? 7 * joints : 0, UNTOLD);
-	job.told = told.data();
+	std::vector<uint8_t> scales(grid_steps ? 7 * joints : 0, USUAL_SCALE);
+	job.initial_scales = scales.data();
 	std::atomic<bool> good{true};
 	{
 		nb::gil_scoped_release release;
@@ -178,17 +236,17 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 					   });
 		if (good && grid_steps && group_count)
 		{
-			std::vector<uint8_t> found = foretold(encoder, keys, group_count, threads);
+			std::vector<uint8_t> found = estimate_scales(encoder, keys, group_count, threads);
 			good = found.size() == channels;
-			std::copy(found.begin(), found.end(), told.begin());
+			std::copy(found.begin(), found.end(), scales.begin());
 		}
-		told.resize(grid_steps ? channels : 0);
+		scales.resize(grid_steps ? channels : 0);
 		if (good)
 			in_threads(group_count, threads, mocpack_keysine_group_encode_scratch(encoder),
 					   [&](size_t i, void* scratch)
 					   {
 						   size_t first = i * blocks_per_group;
-						   size_t longest = (frames - 1) / (block_count - s.lead) + 1;
+						   size_t longest = (frames - 1) / (block_count - first_frame_alone) + 1;
 						   std::vector<uint8_t> dst(256 +
 													12 * (channels + 1) * blocks_per_group * (longest + 8));
 						   dst.resize(mocpack_keysine_encode_group(encoder, i, keys.data() + first * channels,
@@ -205,7 +263,7 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 		segment_bytes.emplace_back(part.data(), part.size());
 	for (const auto& part : groups)
 		group_bytes.emplace_back(part.data(), part.size());
-	return Encoded(refined, told, segment_bytes, group_bytes);
+	return Encoded(refined, scales, segment_bytes, group_bytes);
 }
 
 // Means (J, 4) and axes (J, 3, 3), transposed, of the joints whose rotations are vectors; zero for others.
@@ -221,27 +279,91 @@ std::tuple<NewArray<double, 2>, NewArray<double, 3>> keysine_axes(const Skeleton
 	std::fill(means.data(), means.data() + means.size(), 0.0);
 	std::fill(axes.data(), axes.data() + axes.size(), 0.0);
 	Memory scratch = allocate(mocpack_keysine_axes_scratch(joints));
+	mocpack_Fault fault = {};
 	if (!mocpack_keysine_axes(&skeleton.view, table.data(), unit, fine, basis_grid, means.data(), axes.data(),
-							  start_of(scratch)))
-		throw nb::value_error("a table that cannot be");
+							  start_of(scratch), &fault))
+		throw nb::value_error(described(fault).c_str());
 	return {means, axes};
 }
 
-// Owns a parsed head.
-struct Head
+void check_head(mocpack_Status status, const mocpack_Fault& fault)
+{
+	if (status == MOCPACK_CORRUPT && fault.field)
+		raise_corrupt(("keysine head: " + described(fault)).c_str());
+	check_status(status, "the head of a keysine payload");
+}
+
+// Of a head that is not read yet: blocks, blocks of a group, groups of a segment, layers, and whether the
+// first frame is alone.
+std::tuple<size_t, size_t, size_t, size_t, bool> keysine_peek(nb::bytes data, size_t frames)
+{
+	mocpack_KeysineLayout layout{};
+	mocpack_Fault fault = {};
+	const uint8_t* src = static_cast<const uint8_t*>(data.data());
+	check_head(mocpack_keysine_peek(src, data.size(), frames, &layout, &fault), fault);
+	return {layout.block_count, layout.blocks_per_group, layout.groups_per_segment, layout.layer_count,
+			layout.first_frame_alone != 0};
+}
+
+// A head, parsed; the skeleton must outlive it.
+struct OpenHead
 {
 	const Skeleton& skeleton;
 	Memory memory;
 	mocpack_KeysineHead* view = nullptr;
 	mocpack_KeysineLayout layout{};
+	mocpack_KeysineFields fields{};
 
-	Head(const Skeleton& skeleton_, nb::bytes data, size_t frames) : skeleton(skeleton_)
+	OpenHead(const Skeleton& skeleton_, nb::bytes data, size_t frames) : skeleton(skeleton_)
 	{
 		const uint8_t* src = static_cast<const uint8_t*>(data.data());
+		mocpack_Fault fault = {};
 		memory = allocate(mocpack_keysine_head_memory(src, data.size(), skeleton.view.joint_count, frames));
-		check_status(mocpack_keysine_open(src, data.size(), &skeleton.view, frames, start_of(memory), &view),
-					 "the head of a keysine payload");
+		mocpack_Status status =
+			mocpack_keysine_open(src, data.size(), &skeleton.view, frames, start_of(memory), &view, &fault);
+		check_head(status, fault);
 		layout = mocpack_keysine_layout(view);
+		fields = mocpack_keysine_fields(view);
+	}
+
+	// The plan (J, 13).
+	NewArray<int32_t, 2> table() const
+	{
+		auto found = new_array<int32_t, 2>({skeleton.view.joint_count, PLAN_COLUMNS});
+		const int32_t* own = mocpack_keysine_table(view);
+		std::copy(own, own + found.size(), found.data());
+		return found;
+	}
+
+	NewArray<uint8_t, 2> shifts() const
+	{
+		auto found = new_array<uint8_t, 2>({layout.layer_count - 1, layout.track_count});
+		std::copy(layout.shifts, layout.shifts + found.size(), found.data());
+		return found;
+	}
+
+	std::vector<uint32_t> sizes() const
+	{
+		size_t parts = layout.segment_count + layout.layer_count * layout.group_count;
+		return std::vector<uint32_t>(layout.sizes, layout.sizes + parts);
+	}
+
+	std::vector<uint8_t> refined() const
+	{
+		return std::vector<uint8_t>(fields.refined, fields.refined + layout.layer_count - 1);
+	}
+
+	// Of a grid in time, else empty.
+	std::vector<uint8_t> grid_steps() const
+	{
+		const uint8_t* steps = mocpack_keysine_grid_steps(view);
+		return std::vector<uint8_t>(steps, steps ? steps + layout.track_count : steps);
+	}
+
+	std::vector<uint8_t> initial_scales() const
+	{
+		const uint8_t* scales = mocpack_keysine_initial_scales(view);
+		return std::vector<uint8_t>(scales, scales ? scales + layout.channel_count : scales);
 	}
 };
 
@@ -253,8 +375,32 @@ size_t sum_of(const uint32_t* sizes, size_t count)
 	return sum;
 }
 
+// The first part, in the file's order, that some thread could not read.
+class Failures
+{
+  public:
+	void note(size_t part, int status)
+	{
+		if (status == MOCPACK_OK)
+			return;
+		std::lock_guard<std::mutex> held(mutex_);
+		if (status_ == MOCPACK_OK || part < part_)
+			part_ = part, status_ = status;
+	}
+
+	void check(const char* what) const
+	{
+		check_status(status_, (what + (" " + std::to_string(part_))).c_str());
+	}
+
+  private:
+	std::mutex mutex_;
+	size_t part_ = 0;
+	int status_ = MOCPACK_OK;
+};
+
 // Keys of `count` segments from `first` on, one after another: each segment's last is the next one's first.
-std::vector<int32_t> decode_keys(const Head& head, const uint8_t* src, size_t size, size_t first,
+std::vector<int32_t> decode_keys(const OpenHead& head, const uint8_t* src, size_t size, size_t first,
 								 size_t count, size_t threads)
 {
 	const mocpack_KeysineLayout& l = head.layout;
@@ -266,7 +412,7 @@ std::vector<int32_t> decode_keys(const Head& head, const uint8_t* src, size_t si
 	std::vector<size_t> offsets(count, 0);
 	for (size_t i = 1; i < count; ++i)
 		offsets[i] = offsets[i - 1] + l.sizes[first + i - 1];
-	std::atomic<int> status{MOCPACK_OK};
+	Failures failures;
 	in_threads(count, threads, mocpack_keysine_segment_scratch(head.view),
 			   [&](size_t i, void* scratch)
 			   {
@@ -274,14 +420,13 @@ std::vector<int32_t> decode_keys(const Head& head, const uint8_t* src, size_t si
 				   std::vector<int32_t> part(own * l.channel_count);
 				   int found = mocpack_keysine_decode_segment(head.view, own, src + offsets[i],
 															  l.sizes[first + i], part.data(), scratch);
-				   if (found != MOCPACK_OK)
-					   status = found;
+				   failures.note(first + i, found);
 				   // the last key is the next segment's to write, where there is one
 				   size_t kept = i + 1 < count ? own - 1 : own;
 				   std::copy(part.begin(), part.begin() + long(kept * l.channel_count),
 							 keys.begin() + long(from * l.channel_count));
 			   });
-	check_status(status, "a keysine key segment");
+	failures.check("keysine key segment");
 	return keys;
 }
 
@@ -337,12 +482,11 @@ using Motion = std::tuple<NewArray<double, 3>, NewArray<double, 3>>;
 
 // Rotations and translations of groups first … first + count - 1, their last key included, from as many
 // layers as there are (none: what the keys alone give); of `joints` alone, where they are named.
-Motion keysine_decode(const Skeleton& skeleton, nb::bytes head_bytes, size_t frame_count, nb::bytes segments,
-					  const std::vector<nb::bytes>& layers, size_t first, size_t count, size_t threads,
+Motion keysine_decode(const OpenHead& head, nb::bytes segments, const std::vector<nb::bytes>& layers,
+					  size_t first, size_t count, size_t threads,
 					  const std::optional<std::vector<int32_t>>& wanted,
 					  const std::optional<std::vector<uint8_t>>& shifts)
 {
-	Head head(skeleton, head_bytes, frame_count);
 	const mocpack_KeysineLayout& l = head.layout;
 	if (first + count > l.group_count || (!count && l.group_count) || layers.size() > l.layer_count)
 		throw nb::value_error("no such groups");
@@ -355,9 +499,9 @@ Motion keysine_decode(const Skeleton& skeleton, nb::bytes head_bytes, size_t fra
 	size_t last_block = std::min(l.block_count, (first + count) * l.blocks_per_group);
 	size_t start = mocpack_keysine_key_frame(head.view, first_block);
 	size_t frames = mocpack_keysine_key_frame(head.view, last_block) - start + 1;
-	Columns columns(skeleton.view, wanted);
+	Columns columns(head.skeleton.view, wanted);
 	size_t joints = columns.view.rotation_count, moving = columns.view.translation_count;
-	std::atomic<int> status{MOCPACK_OK};
+	Failures failures;
 	const uint8_t* key_src = static_cast<const uint8_t*>(segments.data());
 	size_t key_size = segments.size();
 	std::vector<int32_t> keys = decode_keys(head, key_src, key_size, first_segment, segment_count, threads);
@@ -384,26 +528,24 @@ Motion keysine_decode(const Skeleton& skeleton, nb::bytes head_bytes, size_t fra
 										  : mocpack_keysine_decode_group(head.view, first + i, key, bytes,
 																		 sizes, layers.size(), &columns.view,
 																		 turns, places, scratch);
-					   if (found != MOCPACK_OK)
-						   status = found;
+					   failures.note(first + i, found);
 				   });
 		mocpack_keysine_pose(head.view, own_keys + (last_block - first_block) * l.channel_count,
 							 &columns.view, turn + 4 * (frames - 1) * joints,
 							 place + 3 * (frames - 1) * moving);
 	}
-	check_status(status, "a keysine group");
+	failures.check("keysine group");
 	return {rotations, translations};
 }
 
 // Rotations and translations of the keys alone of all segments.
-Motion keysine_poses(const Skeleton& skeleton, nb::bytes head_bytes, size_t frame_count, nb::bytes segments)
+Motion keysine_poses(const OpenHead& head, nb::bytes segments)
 {
-	Head head(skeleton, head_bytes, frame_count);
 	const mocpack_KeysineLayout& l = head.layout;
 	const uint8_t* src = static_cast<const uint8_t*>(segments.data());
 	std::vector<int32_t> keys = decode_keys(head, src, segments.size(), 0, l.segment_count, 1);
-	size_t count = l.block_count + 1, joints = skeleton.view.joint_count,
-		   moving = skeleton.view.translated_count;
+	size_t count = l.block_count + 1, joints = head.skeleton.view.joint_count,
+		   moving = head.skeleton.view.translated_count;
 	auto rotations = new_array<double, 3>({count, joints, 4});
 	auto translations = new_array<double, 3>({count, moving, 3});
 	for (size_t k = 0; k < count; ++k)
@@ -416,50 +558,28 @@ Motion keysine_poses(const Skeleton& skeleton, nb::bytes head_bytes, size_t fram
 nb::bytes keysine_encode_head(int32_t model, const Skeleton& skeleton,
 							  Array<int32_t, nb::shape<-1, 13>> table, std::vector<uint32_t> sizes,
 							  size_t segment_count, Array<uint8_t, nb::ndim<2>> shifts,
-							  std::vector<uint8_t> grid_steps, std::vector<uint8_t> told)
+							  std::vector<uint8_t> grid_steps, std::vector<uint8_t> initial_scales)
 {
 	if (table.shape(0) != skeleton.view.joint_count || segment_count > sizes.size())
 		throw nb::value_error("table or sizes do not fit");
 	std::vector<int32_t> own(table.data(), table.data() + table.size());
 	std::vector<uint8_t> own_shifts(shifts.data(), shifts.data() + shifts.size());
 	std::vector<uint8_t> dst(
-		64 + 8 * (own.size() + sizes.size() + shifts.size() + grid_steps.size() + told.size()));
+		64 + 8 * (own.size() + sizes.size() + shifts.size() + grid_steps.size() + initial_scales.size()));
 	Memory scratch = allocate(mocpack_keysine_models_size());
 	size_t size = mocpack_keysine_encode_head(
 		model, &skeleton.view, own.data(), sizes.data(), segment_count, sizes.size() - segment_count,
 		own_shifts.data(), shifts.shape(0), grid_steps.empty() ? shifts.shape(1) : grid_steps.size(),
-		grid_steps.empty() ? nullptr : grid_steps.data(), told.data(), told.size(), dst.data(), dst.size(),
-		start_of(scratch));
+		grid_steps.empty() ? nullptr : grid_steps.data(), initial_scales.data(), initial_scales.size(),
+		dst.data(), dst.size(), start_of(scratch));
 	if (!size)
-		throw nb::value_error("a head that cannot be");
+		throw nb::value_error("shifts, grid steps or initial scales are out of range");
 	return nb::bytes(dst.data(), size);
 }
 
-// Plan, sizes, shifts, and of a grid in time its steps and what its series is told, of a payload's head.
-std::tuple<NewArray<int32_t, 2>, std::vector<uint32_t>, NewArray<uint8_t, 2>, std::vector<uint8_t>,
-		   std::vector<uint8_t>>
-keysine_read_head(const Skeleton& skeleton, nb::bytes head_bytes, size_t frame_count)
-{
-	Head head(skeleton, head_bytes, frame_count);
-	const mocpack_KeysineLayout& l = head.layout;
-	auto table = new_array<int32_t, 2>({skeleton.view.joint_count, PLAN_COLUMNS});
-	const int32_t* found = mocpack_keysine_table(head.view);
-	std::copy(found, found + table.size(), table.data());
-	auto shifts = new_array<uint8_t, 2>({l.layer_count - 1, l.track_count});
-	std::copy(l.shifts, l.shifts + shifts.size(), shifts.data());
-	size_t parts = l.segment_count + l.layer_count * l.group_count;
-	const uint8_t* steps = mocpack_keysine_grid_steps(head.view);
-	const uint8_t* told = mocpack_keysine_told(head.view);
-	return {table, std::vector<uint32_t>(l.sizes, l.sizes + parts), shifts,
-			std::vector<uint8_t>(steps, steps ? steps + l.track_count : steps),
-			std::vector<uint8_t>(told, told ? told + l.channel_count : told)};
-}
-
 // The groups of a payload of one layer as several: (layers, groups).
-std::vector<Bytes> keysine_split(const Skeleton& skeleton, nb::bytes head_bytes, size_t frame_count,
-								 nb::bytes groups, Array<uint8_t, nb::ndim<2>> shifts)
+std::vector<Bytes> keysine_split(const OpenHead& head, nb::bytes groups, Array<uint8_t, nb::ndim<2>> shifts)
 {
-	Head head(skeleton, head_bytes, frame_count);
 	const mocpack_KeysineLayout& l = head.layout;
 	if (shifts.shape(1) != l.track_count)
 		throw nb::value_error("shifts must be (layers - 1, tracks)");
@@ -473,7 +593,7 @@ std::vector<Bytes> keysine_split(const Skeleton& skeleton, nb::bytes head_bytes,
 		std::vector<uint8_t> dst(2 * parts.sizes[i] + 4096 + 64 * count);
 		check_status(mocpack_keysine_split(head.view, i, parts.bytes[i], parts.sizes[i], shifts.data(), count,
 										   dst.data(), dst.size(), sizes.data(), start_of(scratch)),
-					 "a keysine group");
+					 ("keysine group " + std::to_string(i)).c_str());
 		const uint8_t* at = dst.data();
 		for (size_t layer = 0; layer < count; at += sizes[layer++])
 			layers[layer].emplace_back(at, sizes[layer]);
@@ -498,13 +618,11 @@ Start keysine_start(int32_t model)
 
 // Lets `models` (as keysine_models gives them) follow a payload; returns bits of keys and of groups. With
 // `fresh`, each segment and group starts from a copy instead, and `models` stays as it is.
-std::tuple<double, double> keysine_learn(const Skeleton& skeleton, nb::bytes head_bytes, size_t frame_count,
-										 nb::bytes segments, nb::bytes groups,
+std::tuple<double, double> keysine_learn(const OpenHead& head, nb::bytes segments, nb::bytes groups,
 										 MutableArray<uint8_t, nb::ndim<1>> models,
 										 MutableArray<double, nb::ndim<1>> counts, int32_t count_limit,
 										 bool fresh)
 {
-	Head head(skeleton, head_bytes, frame_count);
 	const mocpack_KeysineLayout& l = head.layout;
 	size_t size = mocpack_keysine_models_size();
 	if (models.size() != size || counts.size() != 16 * 8 * 8 * 40)
@@ -549,47 +667,62 @@ NewArray<uint8_t, 1> keysine_models(int32_t model)
 
 void register_keysine(nb::module_& m)
 {
+	m.attr("KEYSINE_PLAN_COLUMNS") = int(MOCPACK_KEYSINE_PLAN_COLUMNS);
+	m.attr("KEYSINE_KEY_STEP") = MOCPACK_KEYSINE_KEY_STEP;
+	m.attr("KEYSINE_STEPS") = int(MOCPACK_KEYSINE_STEPS);
+	m.attr("KEYSINE_UNIT_STEP") = int(MOCPACK_KEYSINE_UNIT_STEP);
+	m.attr("KEYSINE_LONGEST_BLOCK") = int(MOCPACK_KEYSINE_LONGEST_BLOCK);
+	m.attr("KEYSINE_LONGEST_GROUP") = int(MOCPACK_KEYSINE_LONGEST_GROUP);
+	m.attr("KEYSINE_MOST_LAYERS") = int(MOCPACK_KEYSINE_MOST_LAYERS);
+	m.attr("KEYSINE_MOST_SHIFT") = int(MOCPACK_KEYSINE_MOST_SHIFT);
+	m.attr("KEYSINE_MOST_GRID_CHANNELS") = int(MOCPACK_KEYSINE_MOST_GRID_CHANNELS);
+	m.attr("KEYSINE_MOST_INITIAL_SCALE") = int(MOCPACK_KEYSINE_MOST_INITIAL_SCALE);
 	nb::class_<Settings>(m, "KeysineSettings")
-		.def(nb::init<>())
-		.def_rw("unit", &Settings::unit)
-		.def_rw("fine", &Settings::fine)
-		.def_rw("basis_grid", &Settings::basis_grid)
-		.def_rw("bound", &Settings::bound)
-		.def_rw("inner", &Settings::inner)
-		.def_rw("shrink", &Settings::shrink)
-		.def_rw("shell", &Settings::shell)
-		.def_rw("key_share", &Settings::key_share)
-		.def_rw("lead", &Settings::lead)
-		.def_rw("model", &Settings::model)
-		.def_rw("tempo", &Settings::tempo)
-		.def_rw("over", &Settings::over)
-		.def_rw("square", &Settings::square)
-		.def_rw("linear", &Settings::linear)
-		.def_rw("rounding", &Settings::rounding)
-		.def_rw("calm", &Settings::calm)
-		.def_rw("calm_from", &Settings::calm_from)
-		.def_rw("sweeps", &Settings::sweeps)
-		.def_rw("repairs", &Settings::repairs)
-		.def_rw("coarsest", &Settings::coarsest)
-		.def_rw("finest", &Settings::finest)
-		.def_rw("greedy", &Settings::greedy)
-		.def_rw("thorough", &Settings::thorough)
-		.def_rw("grid_ways", &Settings::grid_ways)
-		.def_rw("grid_price", &Settings::grid_price);
+		.def(
+			"__init__",
+			[](Settings* self, nb::kwargs given)
+			{
+				new (self) Settings();
+				set_all(self, given);
+			},
+			nb::sig("def __init__(self, **settings: float) -> None"))
+		.def("as_dict", &all_settings, nb::sig("def as_dict(self) -> dict[str, float]"));
+	m.def("keysine_peek", &keysine_peek, "head"_a, "frame_count"_a);
+	nb::class_<OpenHead>(m, "KeysineHead")
+		.def(nb::init<const Skeleton&, nb::bytes, size_t>(), "skeleton"_a, "data"_a, "frame_count"_a,
+			 nb::keep_alive<1, 2>())
+		.def_prop_ro("size", [](const OpenHead& h) { return h.layout.head_size; })
+		.def_prop_ro("model", [](const OpenHead& h) { return h.fields.model; })
+		.def_prop_ro("fine_bits", [](const OpenHead& h) { return h.fields.fine_bits; })
+		.def_prop_ro("basis_bits", [](const OpenHead& h) { return h.fields.basis_bits; })
+		.def_prop_ro("coarse", [](const OpenHead& h) { return h.fields.coarse; })
+		.def_prop_ro("tempo", [](const OpenHead& h) { return h.fields.tempo; })
+		.def_prop_ro("unit", [](const OpenHead& h) { return h.fields.unit; })
+		.def_prop_ro("grid", [](const OpenHead& h) { return h.fields.grid != 0; })
+		.def_prop_ro("thorough", [](const OpenHead& h) { return h.fields.thorough != 0; })
+		.def_prop_ro("block_count", [](const OpenHead& h) { return h.layout.block_count; })
+		.def_prop_ro("blocks_per_group", [](const OpenHead& h) { return h.layout.blocks_per_group; })
+		.def_prop_ro("groups_per_segment", [](const OpenHead& h) { return h.layout.groups_per_segment; })
+		.def_prop_ro("first_frame_alone", [](const OpenHead& h) { return h.layout.first_frame_alone != 0; })
+		.def_prop_ro("table", &OpenHead::table, nb::rv_policy::move)
+		.def_prop_ro("shifts", &OpenHead::shifts, nb::rv_policy::move)
+		.def_prop_ro("sizes", &OpenHead::sizes)
+		.def_prop_ro("refined", &OpenHead::refined)
+		.def_prop_ro("grid_steps", &OpenHead::grid_steps)
+		.def_prop_ro("initial_scales", &OpenHead::initial_scales);
 	m.def("keysine_axes", &keysine_axes, "skeleton"_a, "table"_a, "unit"_a, "fine"_a, "basis_grid"_a);
 	m.def("keysine_models", &keysine_models, "model"_a);
-	m.def("keysine_learn", &keysine_learn, "skeleton"_a, "head"_a, "frame_count"_a, "segments"_a, "groups"_a,
-		  "models"_a, "counts"_a, "count_limit"_a, "fresh"_a);
+	m.def("keysine_learn", &keysine_learn, "head"_a, "segments"_a, "groups"_a, "models"_a, "counts"_a,
+		  "count_limit"_a, "fresh"_a);
 	m.def("keysine_encode_head", &keysine_encode_head, "model"_a, "skeleton"_a, "table"_a, "sizes"_a,
-		  "segment_count"_a, "shifts"_a, "grid_steps"_a, "told"_a);
-	m.def("keysine_split", &keysine_split, "skeleton"_a, "head"_a, "frame_count"_a, "groups"_a, "shifts"_a);
-	m.def("keysine_read_head", &keysine_read_head, "skeleton"_a, "head"_a, "frame_count"_a);
+		  "segment_count"_a, "shifts"_a, "grid_steps"_a, "initial_scales"_a);
+	m.def("keysine_split", &keysine_split, "head"_a, "groups"_a, "shifts"_a);
 	m.def("keysine_start", &keysine_start, "model"_a);
 	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "rotations"_a, "translations"_a, "table"_a,
-		  "rates"_a, "block_count"_a, "blocks_per_group"_a, "groups_per_segment"_a, "settings"_a, "threads"_a,
+		  "rates"_a, "unit"_a, "fine"_a, "basis_grid"_a, "model"_a, "tempo"_a, "block_count"_a,
+		  "blocks_per_group"_a, "groups_per_segment"_a, "first_frame_alone"_a, "settings"_a, "threads"_a,
 		  "grid_steps"_a.none() = nb::none(), "shares"_a.none() = nb::none());
-	m.def("keysine_decode", &keysine_decode, "skeleton"_a, "head"_a, "frame_count"_a, "segments"_a,
-		  "layers"_a, "first"_a, "count"_a, "threads"_a, "joints"_a.none() = nb::none(),
-		  "shifts"_a.none() = nb::none());
-	m.def("keysine_poses", &keysine_poses, "skeleton"_a, "head"_a, "frame_count"_a, "segments"_a);
+	m.def("keysine_decode", &keysine_decode, "head"_a, "segments"_a, "layers"_a, "first"_a, "count"_a,
+		  "threads"_a, "joints"_a.none() = nb::none(), "shifts"_a.none() = nb::none());
+	m.def("keysine_poses", &keysine_poses, "head"_a, "segments"_a);
 }

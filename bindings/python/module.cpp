@@ -1,21 +1,40 @@
 // The native module's table of contents. Bindings translate; no algorithm lives in them.
 #include "arrays.h"
 
+#include <stdexcept>
 #include <string>
 
 #include "mocpack/core.h"
 
+namespace
+{
+
+[[noreturn]] void raise(const char* name, const char* message)
+{
+	nb::object type = nb::module_::import_("mocpack.errors").attr(name);
+	PyErr_SetString(type.ptr(), message);
+	throw nb::python_error();
+}
+
+} // namespace
+
+void raise_corrupt(const char* message)
+{
+	raise("CorruptionError", message);
+}
+
 void check_status(int status, const char* what)
 {
+	std::string name = what;
 	if (status == MOCPACK_OK)
 		return;
-	bool truncated = status == MOCPACK_TRUNCATED;
-	nb::object errors = nb::module_::import_("mocpack.errors");
-	nb::object type = errors.attr(truncated ? "TruncatedError" : "CorruptionError");
-	std::string message =
-		std::string(what) + (truncated ? " ends too early" : " contradicts its specification");
-	PyErr_SetString(type.ptr(), message.c_str());
-	throw nb::python_error();
+	if (status == MOCPACK_TRUNCATED)
+		raise("TruncatedError", (name + " ends too early").c_str());
+	if (status == MOCPACK_CORRUPT)
+		raise_corrupt((name + " contradicts its specification").c_str());
+	// what a caller did, not what bytes hold
+	throw std::runtime_error(name + (status == MOCPACK_NO_MEMORY ? ": too little memory was given"
+																 : ": nothing keeps what was asked"));
 }
 
 void check_classes(const Classes& classes, size_t columns, size_t class_count)

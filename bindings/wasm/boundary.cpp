@@ -82,7 +82,8 @@ uint64_t blocks_per_segment(const mocpack_KeysineLayout& l)
 uint64_t longest_group(const mocpack_KeysineLayout& l)
 {
 	uint64_t blocks = l.blocks_per_group < l.block_count ? l.blocks_per_group : l.block_count;
-	uint64_t even = l.block_count - l.lead, intervals = clip.frame_count - 1 - l.lead;
+	uint64_t even = l.block_count - l.first_frame_alone,
+			 intervals = clip.frame_count - 1 - l.first_frame_alone;
 	return l.block_count ? blocks * ((intervals + even - 1) / even) + 1 : 1;
 }
 
@@ -176,7 +177,7 @@ int32_t open_clip(uint32_t joints, uint32_t ends, uint32_t moving, const double*
 	if (!memory)
 		return MOCPACK_NO_MEMORY;
 	mocpack_Status status =
-		mocpack_keysine_open(head, head_size, &clip.skeleton, frame_count, memory, &clip.head);
+		mocpack_keysine_open(head, head_size, &clip.skeleton, frame_count, memory, &clip.head, nullptr);
 	if (status != MOCPACK_OK)
 		return status;
 	clip.layout = mocpack_keysine_layout(clip.head);

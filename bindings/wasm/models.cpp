@@ -16,7 +16,7 @@ namespace keysine
 {
 
 std::array<uint16_t, 2 * DOMAIN> SQUASH;
-std::array<int16_t, 4096> STRETCH;
+std::array<int16_t, 4096> LOGITS;
 std::array<uint16_t, 1024> RATES;
 
 namespace
@@ -39,7 +39,7 @@ TrainedModels* room_to_unpack()
 __attribute__((constructor)) void unpack()
 {
 	SQUASH = make_squash();
-	STRETCH = make_stretch();
+	LOGITS = make_logits();
 	RATES = make_rates();
 	LOGISTIC = make_logistic_tables();
 	Reader reader = {RangeDecoder(PACKED, sizeof(PACKED))};
@@ -56,9 +56,9 @@ uint32_t expanded(uint32_t packed)
 
 } // namespace
 
-bool has_models(int set)
+int model_sets()
 {
-	return set >= 0 && set < TRAINED_SETS;
+	return TRAINED_SETS;
 }
 
 // The decoder asks for sets that there are, and for no other.

@@ -87,7 +87,7 @@ template <typename Coder> class Trained
 			return 0;
 		if ((state & 15) < 8)
 			return state >> 4 < 2048 ? 1 : 2;
-		int odds = STRETCH[state >> 4];
+		int odds = LOGITS[state >> 4];
 		odds = (odds + 910) / 130;
 		return 3 + (odds < 0 ? 0 : odds > 14 ? 14 : odds);
 	}

@@ -7,197 +7,10 @@
 #include <random>
 #include <vector>
 
-#include "common/crc16.h"
-#include "mocpack/core.h"
+#include "keysine_clip.h"
 
 namespace
 {
-
-using Bytes = std::vector<uint8_t>;
-
-int failures = 0;
-
-void check(bool good, const char* what)
-{
-	if (!good)
-		printf("failed: %s\n", what), ++failures;
-}
-
-// Memory of just the size that was asked for, so that the sanitizer sees the first byte beyond it.
-struct Memory
-{
-	void* at;
-
-	explicit Memory(size_t size) : at(aligned_alloc(64, (size + 63) / 64 * 64))
-	{
-	}
-	~Memory()
-	{
-		free(at);
-	}
-	Memory(const Memory&) = delete;
-	Memory& operator=(const Memory&) = delete;
-};
-
-const size_t JOINTS = 4, FRAMES = 150, BLOCKS = 10, PER_GROUP = 3, PER_SEGMENT = 2, COLUMNS = 13;
-const double BOUND = 0.005;
-const float UNIT = 0.005f;
-
-// A body with an arm of two bones, one end site, and a leg that stands still.
-struct Body
-{
-	int32_t parents[JOINTS] = {-1, 0, 1, 0}, ends[1] = {2}, translated[1] = {0};
-	double offsets[3 * JOINTS] = {0, 0, 0, 0.1, 0.4, 0, 0.3, 0, 0, 0, -0.5, 0}, sites[3] = {0.25, 0, 0};
-	std::vector<double> rotations, translations;
-	std::vector<float> rates;
-	std::vector<int32_t> table;
-	size_t per_group = PER_GROUP, mode = 0;
-	Bytes grid_steps, told;
-	mocpack_Skeleton skeleton;
-	mocpack_KeysineJob job;
-
-	Body()
-		: rotations(4 * JOINTS * FRAMES), translations(3 * FRAMES), rates(16 * 8 * 8 * 40), table(13 * JOINTS)
-	{
-		skeleton = {JOINTS, parents, offsets, 1, ends, sites, 1, translated};
-		for (size_t t = 0; t < FRAMES; ++t)
-			pose(t);
-		for (size_t i = 0; i < rates.size(); ++i)
-			rates[i] = 0.2f + 1.5f * float(std::log2(1.0 + double(i % 40)));
-		for (size_t j = 0; j < JOINTS; ++j)
-		{
-			table[COLUMNS * j] = j == 3 ? 0 : j == 0 ? 3 : 2;
-			table[COLUMNS * j + 1] = j == 0 ? 2 : 0;
-			table[COLUMNS * j + 8] = table[COLUMNS * j + 12] = 8;
-		}
-		job = mocpack_KeysineJob();
-		job.skeleton = &skeleton, job.rotations = rotations.data(), job.translations = translations.data();
-		job.frame_count = FRAMES, job.block_count = BLOCKS, job.blocks_per_group = PER_GROUP;
-		job.table = table.data(), job.unit = double(UNIT), job.fine = 1.0 / 1048576,
-		job.basis_grid = 1.0 / 32;
-		job.bound = BOUND, job.inner = 1.0, job.shrink = 0.2, job.shell = 1.0, job.key_share = 0.7;
-		job.model = 0, job.tempo = 16, job.rates = rates.data();
-		job.search = {60, 4, 0, 0.33f, 4, 1, 2, 40, 6, 11, 0};
-	}
-
-	// Numbers on a grid in time from here on.
-	void take_grid(bool thorough)
-	{
-		per_group = job.blocks_per_group = 1, mode = thorough ? 5 : 1;
-		grid_steps.assign(4, 8), told.assign(13, 18);
-		job.grid_steps = grid_steps.data(), job.told = told.data();
-		job.thorough = thorough, job.grid_ways = 3, job.grid_price = 3;
-	}
-
-	void pose(size_t t)
-	{
-		for (size_t j = 0; j < JOINTS; ++j)
-		{
-			double angle = j == 3 ? 0 : (j ? 0.5 : 2.0) * std::sin(0.05 * double(t) * double(j + 1));
-			double turn[4] = {j == 1 ? std::sin(angle) : 0, 0, j == 1 ? 0 : std::sin(angle), std::cos(angle)};
-			memcpy(rotations.data() + 4 * (t * JOINTS + j), turn, sizeof turn);
-		}
-		double place[3] = {0.01 * double(t), 1 + 0.05 * std::sin(0.2 * double(t)), 0};
-		memcpy(translations.data() + 3 * t, place, sizeof place);
-	}
-};
-
-void put_varint(Bytes* out, size_t value)
-{
-	for (; value >= 128; value >>= 7)
-		out->push_back(uint8_t(value | 128));
-	out->push_back(uint8_t(value));
-}
-
-void seal(uint8_t* part, size_t size)
-{
-	uint16_t crc = mocpack::crc16(part + 2, size - 2);
-	part[0] = uint8_t(crc), part[1] = uint8_t(crc >> 8);
-}
-
-void seal_head(Bytes* head)
-{
-	uint16_t crc = mocpack::crc16(head->data(), head->size() - 2);
-	(*head)[head->size() - 2] = uint8_t(crc), head->back() = uint8_t(crc >> 8);
-}
-
-// The parts of a payload: segments, then groups layer by layer.
-struct Payload
-{
-	Bytes head;
-	std::vector<Bytes> segments, groups;
-	size_t layers = 1;
-};
-
-Bytes head_of(Body* body, const Payload& payload, uint8_t* shifts, size_t tracks)
-{
-	std::vector<uint32_t> sizes;
-	for (const Bytes& part : payload.segments)
-		sizes.push_back(uint32_t(part.size()));
-	for (const Bytes& part : payload.groups)
-		sizes.push_back(uint32_t(part.size()));
-	Bytes coded(4096), body_bytes;
-	Memory scratch(mocpack_keysine_models_size());
-	coded.resize(mocpack_keysine_encode_head(
-		0, &body->skeleton, body->table.data(), sizes.data(), payload.segments.size(), payload.groups.size(),
-		shifts, payload.layers - 1, body->mode ? body->grid_steps.size() : tracks,
-		body->mode ? body->grid_steps.data() : nullptr, body->told.data(), body->told.size(), coded.data(),
-		coded.size(), scratch.at));
-	for (size_t value :
-		 {(payload.layers - 1) << 4 | body->mode, size_t(0), size_t(20), size_t(5), size_t(9), size_t(16)})
-		body_bytes.push_back(uint8_t(value));
-	uint8_t unit[4];
-	memcpy(unit, &UNIT, 4);
-	body_bytes.insert(body_bytes.end(), unit, unit + 4);
-	for (size_t value : {BLOCKS, body->per_group, PER_SEGMENT})
-		put_varint(&body_bytes, value);
-	body_bytes.resize(body_bytes.size() + payload.layers - 1, 3);
-	body_bytes.insert(body_bytes.end(), coded.begin(), coded.end());
-	Bytes head;
-	put_varint(&head, body_bytes.size() + (body_bytes.size() + 3 < 128 ? 3 : 4));
-	head.insert(head.end(), body_bytes.begin(), body_bytes.end());
-	head.resize(head.size() + 2);
-	seal_head(&head);
-	return head;
-}
-
-Payload encoded(Body* body)
-{
-	Payload payload;
-	Memory memory(mocpack_keysine_encoder_size(&body->job));
-	mocpack_KeysineEncoder* encoder = mocpack_keysine_prepare(&body->job, memory.at);
-	check(encoder != nullptr, "the plan is taken");
-	size_t channels = mocpack_keysine_channel_count(encoder), per_group = body->per_group;
-	check(!body->mode || (channels == body->told.size() &&
-						  mocpack_keysine_track_count(encoder) == body->grid_steps.size()),
-		  "the grid has as many tracks and channels as the plan");
-	std::vector<int32_t> keys(channels * (BLOCKS + 1));
-	Memory key_scratch(mocpack_keysine_keys_scratch(encoder));
-	check(mocpack_keysine_encode_keys(encoder, keys.data(), key_scratch.at) == MOCPACK_OK,
-		  "keys keep the bound");
-	Memory segment_scratch(mocpack_keysine_segment_encode_scratch(encoder));
-	for (size_t first = 0; first < BLOCKS; first += per_group * PER_SEGMENT)
-	{
-		size_t count = std::min(per_group * PER_SEGMENT, BLOCKS - first) + 1;
-		std::vector<int32_t> own(keys.begin() + long(first * channels),
-								 keys.begin() + long((first + count) * channels));
-		Bytes dst(64 + 12 * own.size());
-		dst.resize(mocpack_keysine_encode_segment(encoder, own.data(), count, dst.data(), dst.size(),
-												  segment_scratch.at));
-		payload.segments.push_back(dst);
-	}
-	Memory group_scratch(mocpack_keysine_group_encode_scratch(encoder));
-	for (size_t first = 0, g = 0; first < BLOCKS; first += per_group, ++g)
-	{
-		Bytes dst(1 << 16);
-		dst.resize(mocpack_keysine_encode_group(encoder, g, keys.data() + first * channels, dst.data(),
-												dst.size(), group_scratch.at));
-		check(!dst.empty(), "a group keeps the bound");
-		payload.groups.push_back(dst);
-	}
-	payload.head = head_of(body, payload, nullptr, 0);
-	return payload;
-}
 
 // The same payload in three layers.
 Payload layered(Body* body, const Payload& single)
@@ -205,7 +18,7 @@ Payload layered(Body* body, const Payload& single)
 	Memory memory(mocpack_keysine_head_memory(single.head.data(), single.head.size(), JOINTS, FRAMES));
 	mocpack_KeysineHead* head;
 	check(mocpack_keysine_open(single.head.data(), single.head.size(), &body->skeleton, FRAMES, memory.at,
-							   &head) == MOCPACK_OK,
+							   &head, nullptr) == MOCPACK_OK,
 		  "the head opens");
 	size_t tracks = mocpack_keysine_layout(head).track_count, groups = single.groups.size();
 	Bytes shifts(2 * tracks, 1);
@@ -236,7 +49,7 @@ mocpack_Status decoded(const Body& body, const Payload& payload, size_t layers,
 	Memory memory(mocpack_keysine_head_memory(own.data(), own.size(), JOINTS, FRAMES));
 	mocpack_KeysineHead* head;
 	mocpack_Status status =
-		mocpack_keysine_open(own.data(), own.size(), &body.skeleton, FRAMES, memory.at, &head);
+		mocpack_keysine_open(own.data(), own.size(), &body.skeleton, FRAMES, memory.at, &head, nullptr);
 	if (status != MOCPACK_OK)
 		return status;
 	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
@@ -323,7 +136,8 @@ void some_joints_are_those_of_all(const Body& body, const Payload& single)
 	decoded(body, single, 1, &turns, &places);
 	Memory memory(mocpack_keysine_head_memory(single.head.data(), single.head.size(), JOINTS, FRAMES));
 	mocpack_KeysineHead* head;
-	mocpack_keysine_open(single.head.data(), single.head.size(), &body.skeleton, FRAMES, memory.at, &head);
+	mocpack_keysine_open(single.head.data(), single.head.size(), &body.skeleton, FRAMES, memory.at, &head,
+						 nullptr);
 	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
 	size_t per_group = body.per_group, key_count = per_group * PER_SEGMENT + 1;
 	std::vector<int32_t> keys(key_count * layout.channel_count);
@@ -399,7 +213,7 @@ void noise_is_refused(const Body& body)
 		seal_head(&bytes);
 		Memory memory(mocpack_keysine_head_memory(bytes.data(), bytes.size(), JOINTS, FRAMES));
 		mocpack_KeysineHead* head;
-		mocpack_keysine_open(bytes.data(), bytes.size(), &body.skeleton, FRAMES, memory.at, &head);
+		mocpack_keysine_open(bytes.data(), bytes.size(), &body.skeleton, FRAMES, memory.at, &head, nullptr);
 	}
 }
 

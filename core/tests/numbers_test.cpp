@@ -203,7 +203,8 @@ void printed_numbers_read_back_the_same()
 		check(text.find('e') == std::string::npos, "e-notation " + text);
 	}
 	check(printed(0.1, -1) == "0.1", "0.1");
-	check(printed(-0.0, -1) == "0", "minus zero");
+	check(printed(-0.0, -1) == "-0", "minus zero");
+	check(printed(-0.0, 3) == "0", "minus zero, rounded");
 	check(printed(100, -1) == "100", "100");
 	check(printed(1e21, -1) == "1000000000000000000000", "1e21");
 	check(printed(2.5000004, 6) == "2.5", "rounded and trimmed");

@@ -44,7 +44,7 @@ interface Chunk {
   size: number;
 }
 
-export async function readContainer(source: ByteSource): Promise<Container> {
+export async function readContainer(source: ByteSource, memoryLimit: number): Promise<Container> {
   await checkMagic(source);
   const bodies: Bodies = new Map();
   const chunks = new Map<string, Chunk>();
@@ -59,10 +59,15 @@ export async function readContainer(source: ByteSource): Promise<Container> {
     }
     at = chunk.start + chunk.size;
   }
-  return assemble(source, chunks, bodies);
+  return assemble(source, chunks, bodies, memoryLimit);
 }
 
-function assemble(source: ByteSource, chunks: Map<string, Chunk>, bodies: Bodies): Container {
+function assemble(
+  source: ByteSource,
+  chunks: Map<string, Chunk>,
+  bodies: Bodies,
+  memoryLimit: number,
+): Container {
   const head = readHead(required(bodies, "HEAD"));
   if (head.kind === 1)
     throw new MocpackError("unsupported", `a vertex animation of codec ${head.codec}`);
@@ -79,7 +84,7 @@ function assemble(source: ByteSource, chunks: Map<string, Chunk>, bodies: Bodies
   return {
     head,
     skeleton,
-    take: readTake(bodies, head.frameCount, joints),
+    take: readTake(bodies, head.frameCount, joints, memoryLimit),
     metadata: meta ? readMetadata(meta) : {},
     payload: { start: data.start, size: data.size },
     bytes: {

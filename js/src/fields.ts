@@ -2,8 +2,7 @@
 
 import { MocpackError } from "./error.js";
 
-// not fatal: a name that is not quite UTF-8 is still a name
-const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
 
 export class FieldReader {
   private at = 0;
@@ -70,7 +69,12 @@ export class FieldReader {
   }
 
   text(limit: number): string {
-    return utf8.decode(this.sized(limit));
+    const bytes = this.sized(limit);
+    try {
+      return utf8.decode(bytes);
+    } catch {
+      throw this.corrupt("a name is not UTF-8");
+    }
   }
 
   /** All bytes that are left. */

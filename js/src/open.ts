@@ -26,7 +26,7 @@ export async function open(source: Source, options: OpenOptions = {}): Promise<M
   // both at once: the decoder travels while the file's head does
   const [bytes, module] = await Promise.all([openBytes(source, signal), loadModule(wasm)]);
   try {
-    const container = await readContainer(bytes);
+    const container = await readContainer(bytes, memoryLimit);
     if (container.head.codec !== "keysine")
       throw new MocpackError(
         "unsupported",

@@ -11,6 +11,7 @@ const MAX_DIGITS = 15;
 const LATEST = 1e9; // seconds
 const [DOUBLES, FLOATS, DECIMALS, GRID] = [0, 1, 2, 3];
 const DEFLATED = 0;
+const BYTES_A_TIME = 18; // its number, and at most ten bytes of its code
 const KINDS = ["scalar", "flag", "label", "vec3", "quaternion"] as const;
 const UP_AXES = ["y", "x", "z"] as const;
 const [OWN_RATE, STARTS, HAS_TIMES, BOUNDED, HAS_UNIT] = [1, 2, 4, 8, 16];
@@ -18,8 +19,20 @@ const [OWN_RATE, STARTS, HAS_TIMES, BOUNDED, HAS_UNIT] = [1, 2, 4, 8, 16];
 /** A file's chunks by tag; those that may stand several times have several. */
 export type Bodies = Map<string, Uint8Array[]>;
 
-export function readTake(bodies: Bodies, frames: number, joints: number): Take {
+export function readTake(
+  bodies: Bodies,
+  frames: number,
+  joints: number,
+  memoryLimit: number,
+): Take {
   const [time, play, valid] = ["TIME", "play", "vald"].map((tag) => bodies.get(tag)?.[0]);
+  const needed = (time ? 2 * BYTES_A_TIME * frames : 0) + (valid ? frames * joints : 0);
+  if (needed > memoryLimit)
+    throw new MocpackError(
+      "memory",
+      `times and gaps of ${frames} frames of ${joints} joints take ${needed} bytes, more than ` +
+        `memoryLimit, ${memoryLimit}; a larger one allows it`,
+    );
   const take: Take = {
     startTime: 0,
     times: null,
@@ -119,7 +132,7 @@ function readNumbers(read: FieldReader, rows: number, columns: number, what: str
     return readFloats(read.rest(), rows, columns, form === DOUBLES ? 8 : 4, what);
   if (form !== DECIMALS && form !== GRID) throw read.corrupt(`unknown form of numbers ${form}`);
   const digits = form === DECIMALS ? read.u8() : 0;
-  const step = form === GRID ? read.f64() : 1;
+  const step = form === GRID ? read.f32() : 1;
   if (digits > MAX_DIGITS || !(step > 0 && step < Infinity)) throw read.corrupt("an unknown scale");
   const numbers = readWhole(read, rows, columns, what);
   for (let i = 0; i < numbers.length; ++i)

@@ -79,7 +79,7 @@ export async function partsOf(bytes) {
   const { head, skeleton, payload } = await readContainer(new BufferSource(bytes));
   const all = bytes.subarray(payload.start, payload.start + payload.size);
   const size = all[0] < 128 ? all[0] : (all[0] & 127) + 128 * all[1];
-  const decoder = await Decoder.open(compiled, skeleton, head.frameCount, all.slice(0, size));
+  const decoder = await Decoder.open(compiled, skeleton, head.frameCount, all.slice(0, size), 1e9);
   const parts = [{ start: payload.start, end: payload.start + size, head: true }];
   const { segmentSizes, groupSizes } = decoder.layout;
   for (const part of [...segmentSizes, ...groupSizes]) {

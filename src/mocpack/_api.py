@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -18,6 +17,7 @@ from mocpack.clip import (
     AnyHeader,
     Clip,
     ClipHeader,
+    check_reach,
     frame_at,
     frames_extras,
     frames_header,
@@ -26,7 +26,7 @@ from mocpack.clip import (
 )
 from mocpack.codec import (
     Codec,
-    Layout,
+    PayloadLayout,
     SupportsBudget,
     SupportsLayout,
     SupportsPartial,
@@ -61,7 +61,7 @@ from mocpack.errors import (
     UsageError,
 )
 from mocpack.extras import Extras
-from mocpack.io import clip_names_of, read_bytes, read_file, write_file
+from mocpack.io import clip_names_in, contents, files_beside, read_bytes, read_file, write_file
 from mocpack.io.atomic import write_atomically
 from mocpack.plain import dressed, plain_header
 from mocpack.registry import DEFAULT_CODEC, codec_class, parse_codec
@@ -97,13 +97,32 @@ def read(
         What some formats take: `fps`, the frames a second at which to sample a glTF;
         `body_model`, the file of the body of an AMASS motion.
     """
-    with builtins.open(path, "rb") as file:  # noqa: PTH123 - read by its first byte, then whole
-        packed = file.read(1) == MAGIC[:1]
-    if packed or Path(path).suffix == ".mocp":
-        data = Path(path).read_bytes()
+    return read_contents(
+        contents(path),
+        path,
+        unit=unit,
+        skeleton=skeleton,
+        clip=clip,
+        memory_limit=memory_limit,
+        **options,
+    )
+
+
+def read_contents(
+    data: bytes,
+    path: str | Path,
+    *,
+    unit: str | float | None = None,
+    skeleton: str | Path | None = None,
+    clip: str | None = None,
+    memory_limit: str | int | None = DEFAULT_LIMIT,
+    **options: Any,
+) -> AnyClip:
+    """Read a motion file of these bytes; what belongs to it is looked for beside `path`."""
+    if data[:1] == MAGIC[:1] or Path(path).suffix == ".mocp":
         return read_data(data, name=str(path), clip=clip, memory_limit=memory_limit)
     metres = None if unit is None else _unit(unit)
-    return read_file(path, unit=metres, skeleton=skeleton, clip=clip, **options)
+    return read_file(path, unit=metres, skeleton=skeleton, data=data, clip=clip, **options)
 
 
 def read_data(
@@ -123,7 +142,7 @@ def read_data(
         except (FormatError, MemoryLimitError, SceneError) as error:
             raise type(error)(f"{name}: {error}") from error
     metres = None if unit is None else _unit(unit)
-    bones = None if skeleton is None else Path(skeleton).read_bytes()
+    bones = None if skeleton is None else contents(skeleton)
     return read_bytes(data, name=name, unit=metres, skeleton=bones, clip=clip, **options)
 
 
@@ -143,9 +162,11 @@ def encode(
     mean_error: str | float | None = None,
     ratio: float | None = None,
     size: str | int | None = None,
-    effort: str = "default",
+    effort: str | None = None,
 ) -> bytes:
     """Return the bytes of a .mocp file.
+
+    Without a target the codec runs with its own parameters.
 
     Parameters
     ----------
@@ -158,25 +179,60 @@ def encode(
         Bound on the mean joint error.
     ratio, size : optional
         Of the whole file, against float32 of the moving channels; in bytes or as "20kB".
-    effort : {"fast", "default", "best"}
-        How long the encoder may search, where it can.
+    effort : {"fast", "default", "best"}, optional
+        How long the encoder may search, where it can; by default as the codec's own parameter
+        says.
 
     Raises
     ------
     BoundError
         If the target cannot be met; nothing that misses it is ever returned.
     """
+    return encode_measured(
+        clip,
+        codec,
+        max_error=max_error,
+        mean_error=mean_error,
+        ratio=ratio,
+        size=size,
+        effort=effort,
+    ).data
+
+
+def encode_measured(
+    clip: AnyClip,
+    codec: Codec | str = DEFAULT_CODEC,
+    *,
+    max_error: str | float | None = None,
+    mean_error: str | float | None = None,
+    ratio: float | None = None,
+    size: str | int | None = None,
+    effort: str | None = None,
+) -> rate.Attempt:
+    """Do as `encode` does, and return the file with its measured errors and its codec."""
     codec = parse_codec(codec) if isinstance(codec, str) else codec
-    if effort not in EFFORTS:
+    if effort is not None and effort not in EFFORTS:
         raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
     check_kind(codec, clip.header.kind)
-    target = rate.Target(
+    check_reach(clip)
+    target = parse_target(max_error=max_error, mean_error=mean_error, ratio=ratio, size=size)
+    return rate.encode_to_target(clip, codec, target, effort=effort)
+
+
+def parse_target(
+    *,
+    max_error: str | float | None = None,
+    mean_error: str | float | None = None,
+    ratio: float | None = None,
+    size: str | int | None = None,
+) -> rate.Target:
+    """Return the target that `encode` is asked for; what makes none is a `UsageError`."""
+    return rate.Target(
         None if max_error is None else parse_length(max_error),
         None if mean_error is None else parse_length(mean_error),
         ratio,
         None if size is None else parse_size(size),
     )
-    return rate.encode_to_target(clip, codec, target, effort=effort)
 
 
 def read_scene(
@@ -187,17 +243,14 @@ def read_scene(
     The clips of a scene share a clock: `start_time` of each says when it begins. `reading` is what
     `read` takes for other formats.
     """
-    with builtins.open(path, "rb") as file:  # noqa: PTH123 - read by its first byte, then whole
-        packed = file.read(1) == MAGIC[:1]
-    if not packed:
-        names = clip_names_of(path)
+    data = contents(path)
+    if data[:1] != MAGIC[:1]:
+        names = clip_names_in(data, name=str(path), beside=files_beside(path))
         if not names:
-            return {Path(path).stem: read(path, **reading)}
-        return {name: read(path, clip=name, **reading) for name in names}
+            return {Path(path).stem: read_contents(data, path, **reading)}
+        return {name: read_contents(data, path, clip=name, **reading) for name in names}
     try:
-        return decode_scene(
-            Path(path).read_bytes(), name=Path(path).stem, memory_limit=memory_limit
-        )
+        return decode_scene(data, name=Path(path).stem, memory_limit=memory_limit)
     except (FormatError, MemoryLimitError) as error:
         raise type(error)(f"{path}: {error}") from error
 
@@ -374,12 +427,12 @@ class Motion:
         except InvalidClipError as error:
             raise CorruptionError(f"header: {error}") from error
 
-    def layout(self) -> Layout:
+    def layout(self) -> PayloadLayout:
         """Return how the payload is divided."""
         if isinstance(self._codec, SupportsLayout):
             self._check_memory("the index", 0, 0)
             return self._codec.layout(self._reader.read, self.plain_header)
-        return Layout()
+        return PayloadLayout()
 
     def clip(self) -> AnyClip:
         """Decode the whole clip."""

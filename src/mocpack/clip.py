@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, kinematics, space
-from mocpack.errors import InvalidClipError, UsageError
+from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
 from mocpack.extras import Bools, Extras, Track, check_extras, split_scales
 from mocpack.rotations import slerp
 from mocpack.skeleton import SentWhole, Skeleton, frozen_array, is_frozen
@@ -28,6 +28,8 @@ I32 = npt.NDArray[np.int32]
 
 UNIT_TOLERANCE = 1e-3  # a quaternion further from unit length than this is a mistake, not rounding
 FARTHEST = 1e7  # metres; beyond it float64 cannot keep a micrometre apart from rounding
+# metres; what is decoded lies an error beyond its source, and is a clip all the same
+FARTHEST_DECODED = 2 * FARTHEST
 LATEST = 1e9  # seconds
 
 
@@ -168,8 +170,10 @@ class Clip(SentWhole):
                 f"expected translations of shape {shape}, got {self.translations.shape}"
             )
         # the negation is true for NaN too
-        if not np.abs(self.translations).max(initial=0.0) < FARTHEST:
-            raise InvalidClipError(f"translations must be finite and below {FARTHEST:.0e} metres")
+        if not np.abs(self.translations).max(initial=0.0) < FARTHEST_DECODED:
+            raise InvalidClipError(
+                f"translations must be finite and below {FARTHEST_DECODED:.0e} metres"
+            )
         if self.channels is not None:
             object.__setattr__(self, "channels", frozen_array(self.channels))
             shape_c = (self.frame_count, self.skeleton.channel_count)
@@ -413,8 +417,9 @@ class Clip(SentWhole):
     def joints(self, joints: Sequence[int]) -> Clip:
         """Return the motion of these joints and their ancestors."""
         kept = self.skeleton.with_ancestors(joints)
-        moving = [m for m, j in enumerate(self.translated_joints) if j in kept]
-        scaled = [s for s, j in enumerate(self.header.scaled_joints) if j in kept]
+        among = set(kept)
+        moving = [m for m, j in enumerate(self.translated_joints) if j in among]
+        scaled = [s for s, j in enumerate(self.header.scaled_joints) if j in among]
         return Clip(
             self.header.joints(joints),
             self.rotations[:, kept],
@@ -495,8 +500,8 @@ class VertexClip(SentWhole):
         shape = (self.header.frame_count, self.header.vertex_count, 3)
         if self.vertices.shape != shape:
             raise InvalidClipError(f"expected vertices of shape {shape}, got {self.vertices.shape}")
-        if not np.abs(self.vertices).max(initial=0.0) < FARTHEST:
-            raise InvalidClipError(f"vertices must be finite and below {FARTHEST:.0e}")
+        if not np.abs(self.vertices).max(initial=0.0) < FARTHEST_DECODED:
+            raise InvalidClipError(f"vertices must be finite and below {FARTHEST_DECODED:.0e}")
 
     @classmethod
     def build(
@@ -643,6 +648,16 @@ def _fill_gaps(places: F64, valid: Bools) -> None:
             + (t**3 - 2 * t**2 + t) * length * into
             + (3 * t**2 - 2 * t**3) * places[after]
             + (t**3 - t**2) * length * out
+        )
+
+
+def check_reach(clip: AnyClip) -> None:
+    """Complain about a clip too far from its origin to be read, or packed, within a bound."""
+    places = clip.vertices if isinstance(clip, VertexClip) else clip.translations
+    farthest = float(np.abs(places).max(initial=0.0))
+    if not farthest < FARTHEST:
+        raise UnsupportedClipError(
+            f"a place lies {farthest:.9g} metres from the origin; it must be below {FARTHEST:.0e}"
         )
 
 

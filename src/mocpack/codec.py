@@ -38,6 +38,8 @@ class Codec(ABC):
     does not know one refuses the file, and overlooks every other that it does not know."""
     decode_memory: ClassVar[float] = 10.0
     """Times the bytes of the decoded arrays, themselves included, that `decode` takes at most."""
+    encoder_params: ClassVar[frozenset[str]] = frozenset()
+    """Parameters that say how to encode, not what was made: files do not name them."""
 
     @abstractmethod
     def encode(self, clip: Any) -> bytes:
@@ -152,7 +154,7 @@ class SupportsPreview(Protocol):
 
 
 @dataclass(frozen=True)
-class Layout:
+class PayloadLayout:
     """How a payload is divided, for those who want to know where the bytes are.
 
     Attributes
@@ -180,7 +182,7 @@ class Layout:
 class SupportsLayout(Protocol):
     """A codec whose payload has parts."""
 
-    def layout(self, read: Read, header: Any) -> Layout: ...
+    def layout(self, read: Read, header: Any) -> PayloadLayout: ...
 
 
 @dataclass(frozen=True)
@@ -220,10 +222,34 @@ class SupportsBound(Protocol):
         """Bound on the promised error, in metres, that this setting keeps; None for none."""
         ...
 
-    def with_bound(
-        self, *, max_error: float | None, mean_error: float | None, effort: str
-    ) -> Codec:
+    def with_bound(self, *, max_error: float | None, mean_error: float | None) -> Codec:
         """Return the codec that keeps these bounds, in metres."""
+        ...
+
+
+@runtime_checkable
+class SupportsEffort(Protocol):
+    """A codec that searches as long as it is allowed to."""
+
+    def with_effort(self, effort: str) -> Codec:
+        """Return the codec that searches so hard: "fast", "default" or "best"."""
+        ...
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A payload, and the clip that the codec's own decoder made of these very bytes."""
+
+    payload: bytes
+    decoded: Any
+
+
+@runtime_checkable
+class SupportsVerifiedEncode(Protocol):
+    """A codec whose encoder ends by decoding what it made, so that nobody need do it again."""
+
+    def encode_verified(self, clip: Any) -> Encoded:
+        """Return what `encode` returns, with what `decode` returns for it."""
         ...
 
 

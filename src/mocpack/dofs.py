@@ -51,13 +51,15 @@ def to_dofs(clip: Clip) -> F64:
     """
     if clip.channels is None:
         matrix = np.empty((clip.frame_count, clip.skeleton.channel_count))
+        moving = {j: m for m, j in enumerate(clip.translated_joints)}
         for j, start, channels in _joints(clip.skeleton):
-            matrix[:, [start + k for _, k in position_axes(channels)]] = _places(clip, j)
+            given = [start + k for _, k in position_axes(channels)]
+            matrix[:, given] = _places(clip, j, moving.get(j))
     else:
         matrix = clip.channels * _scale(clip.header)
     for order, joints, columns in _by_order(clip.skeleton):
-        given = matrix[:, columns] if clip.channels is not None else _angles(clip, order, joints)
-        matrix[:, columns] = _unwound(given)
+        own = clip.channels is not None
+        matrix[:, columns] = _unwound(matrix[:, columns] if own else _angles(clip, order, joints))
     return matrix
 
 
@@ -167,12 +169,16 @@ def _angles(clip: Clip, order: str, joints: list[int]) -> F64:
     return angles
 
 
-def _places(clip: Clip, j: int) -> F64:
-    """Return the positions (T, n) of a joint as its position channels give them."""
+def _places(clip: Clip, j: int, translated: int | None) -> F64:
+    """Return the positions (T, n) of a joint as its position channels give them.
+
+    `translated` is where the joint stands among the translated ones, None for one at rest.
+    """
     skeleton = clip.skeleton
-    place = np.tile(skeleton.offsets[j], (clip.frame_count, 1))
-    if j in clip.translated_joints:
-        place = clip.translations[:, clip.translated_joints.index(j)]
+    if translated is None:
+        place = np.tile(skeleton.offsets[j], (clip.frame_count, 1))
+    else:
+        place = clip.translations[:, translated]
     shift = place - skeleton.offsets[j]
     if adds_to_offset(skeleton.channels[j]):
         place = shift = rotations.rotate(rotations.conjugate(skeleton.axes[j]), shift)

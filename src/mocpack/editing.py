@@ -19,13 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _api
-from mocpack.clip import AnyClip, AnyHeader
+from mocpack.clip import AnyClip, AnyHeader, ClipHeader
 from mocpack.codecs.latent_spline import bspline
 from mocpack.codecs.latent_spline.codec import LatentSpline, read_payload, write_payload
 from mocpack.codecs.latent_spline.latent import Band, SplineModel
 from mocpack.codecs.latent_spline.pose_rows import Form, SkeletonForm
 from mocpack.container import Packed, pack, unpack
 from mocpack.errors import UsageError
+from mocpack.plain import plain_header
 from mocpack.registry import non_default_params
 
 F64 = npt.NDArray[np.float64]
@@ -130,6 +131,10 @@ def open_spline(source: bytes | str | Path) -> EditableSpline:
         codec = motion.codec
     if not isinstance(codec, LatentSpline):
         raise UsageError(f"only latent-spline files have handles; this one is {packed.codec_id}")
+    header = packed.header
+    several = isinstance(header, ClipHeader) and plain_header(header) is not header
+    if packed.chunks or several:
+        raise UsageError("this take holds more than poses (tracks, scales, …), which editing loses")
     form, model = read_payload(packed.payload, packed.header)
     if not model.bands:
         raise UsageError("this motion stands still; it has no handles")

@@ -80,8 +80,7 @@ class Track(SentWhole):
             freeze(self, "start", float(self.times[0]) if len(self.times) else 0.0)
         if not abs(self.start) < 1e9:
             raise InvalidClipError(f"a track's start must be within 1e9 seconds, got {self.start}")
-        if len(self.unit.encode("utf-8", "surrogatepass")) > MAX_TRACK_NAME:
-            raise InvalidClipError(f"a track's unit has at most {MAX_TRACK_NAME} bytes")
+        check_text(self.unit, MAX_TRACK_NAME, "a track's unit")
 
     def __len__(self) -> int:
         return len(self.values)
@@ -246,9 +245,10 @@ def split_scales(scales: npt.ArrayLike, noise: float = SCALE_NOISE) -> SplitScal
     every = np.array(scales, np.float64)
     if every.ndim != 3 or every.shape[2] != 3 or not len(every):
         raise InvalidClipError(f"expected scales of shape (T, J, 3), got {every.shape}")
-    joints = np.flatnonzero((np.ptp(every, axis=0) >= noise).any(1))
     constant = np.median(every, axis=0)
-    # a median of equal numbers is the number itself
+    # what rounding leaves grows with the number
+    quiet = noise * np.maximum(1.0, np.abs(constant))
+    joints = np.flatnonzero((np.ptp(every, axis=0) >= quiet).any(1))
     constant[np.abs(constant - 1) < noise] = 1.0
     moving = every[:, joints] if len(joints) else None
     rest = np.delete(np.abs(every - constant), joints, axis=1)
@@ -275,8 +275,19 @@ def check_extras(extras: Extras, frames: int, joints: int, scaled: int) -> None:
     for name, track in extras.tracks.items():
         if not isinstance(track, Track):
             raise InvalidClipError(f"track {name!r} is no Track but {type(track).__name__}")
-        if len(str(name).encode("utf-8", "surrogatepass")) > MAX_TRACK_NAME:
-            raise InvalidClipError(f"a track's name has at most {MAX_TRACK_NAME} bytes")
+        check_text(name, MAX_TRACK_NAME, "a track's name")
+
+
+def check_text(text: str, most: int, what: str) -> None:
+    """Complain about a text that UTF-8 cannot hold in so many bytes."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise InvalidClipError(
+            f"{what}, {text[:40]!r}, holds half a character (a lone surrogate)"
+        ) from None
+    if size > most:
+        raise InvalidClipError(f"{what} has at most {most} bytes, got {text[:40]!r}")
 
 
 def check_times(times: F64, count: int, what: str) -> None:
@@ -302,8 +313,8 @@ def frozen_bools(values: npt.ArrayLike) -> Bools:
 def _checked_values(kind: str, values: Any) -> Any:
     if kind == "label":
         texts = tuple(map(str, values))
-        if any(len(text.encode("utf-8", "surrogatepass")) > MAX_LABEL for text in texts):
-            raise InvalidClipError(f"a label has at most {MAX_LABEL} bytes")
+        for text in set(texts):
+            check_text(text, MAX_LABEL, "a label")
         return texts
     if kind == "flag":
         flags = frozen_bools(values)

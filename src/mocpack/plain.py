@@ -81,6 +81,39 @@ def dressed(
     return Clip(replace(target, frame_count=len(turns)), turns, places, found.channels, extras)
 
 
+def check_plain(header: ClipHeader, who: str) -> None:
+    """Complain, by name, about what changes a pose and is not for those who know plain clips."""
+    if header.is_scaled:
+        raise UnsupportedClipError(f"{who} knows no scales, and this skeleton has some")
+    if len(header.skeleton.roots) > 1:
+        raise UnsupportedClipError(
+            f"{who} takes one root, and this skeleton has {len(header.skeleton.roots)}"
+        )
+
+
+def without_scales(clip: Clip) -> Clip:
+    """Return a clip whose joints stand where the scales of `clip` put them, and has none.
+
+    For those who know no scales: every joint moves in its parent's frame. End sites are not
+    stretched.
+    """
+    if not clip.header.is_scaled:
+        return clip
+    positions, world = clip.world()
+    places = positions.copy()
+    for j, parent in enumerate(clip.skeleton.parents):
+        if parent >= 0:
+            apart = positions[:, j] - positions[:, parent]
+            places[:, j] = rotations.rotate(rotations.conjugate(world[:, parent]), apart)
+    header = replace(
+        clip.header,
+        skeleton=replace(clip.skeleton, scales=np.ones((len(clip.skeleton), 3))),
+        translated_joints=tuple(range(len(clip.skeleton))),
+        scaled_joints=(),
+    )
+    return Clip(header, clip.rotations, places, None, replace(clip.extras, scales=None))
+
+
 def _plain_skeleton(skeleton: Skeleton) -> Skeleton:
     tree = skeleton.rooted
     if tree.unique_names == tree.names and not (skeleton.has_rest or skeleton.is_scaled):

@@ -14,7 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.clip import AnyClip, Clip, VertexClip, promised_error
-from mocpack.codec import Codec, SupportsBound, SupportsQuality
+from mocpack.codec import (
+    Codec,
+    Encoded,
+    SupportsBound,
+    SupportsEffort,
+    SupportsQuality,
+    SupportsVerifiedEncode,
+)
 from mocpack.container import Chunk, Errors, Packed, pack, pack_extras, unpack_extras
 from mocpack.dofs import moving_dofs, to_dofs
 from mocpack.errors import BoundError, UsageError
@@ -22,8 +29,8 @@ from mocpack.extras import WIDTHS, Extras
 from mocpack.kinematics import SHELL
 from mocpack.knob import CONTENT, Scale, close_in
 from mocpack.plain import dressed, plain
-from mocpack.registry import non_default_params
-from mocpack.units import format_length, format_size
+from mocpack.registry import file_params
+from mocpack.units import format_lengths, format_sizes
 
 F64 = npt.NDArray[np.float64]
 
@@ -52,6 +59,8 @@ class Target:
     size: int | None = None
 
     def __post_init__(self) -> None:
+        if self.ratio is not None and not 0 < self.ratio < math.inf:
+            raise UsageError(f"a ratio must be positive and finite, got {self.ratio:g}")
         given = [n for n in ("max_error", "mean_error", "ratio", "size") if getattr(self, n)]
         if len(given) > 1:
             raise UsageError(f"give one target, not {' and '.join(given)}")
@@ -62,10 +71,24 @@ class Target:
 
 @dataclass(frozen=True)
 class Attempt:
-    """A file and what it achieved."""
+    """A file, the codec that made it and what it achieved.
+
+    Attributes
+    ----------
+    data : bytes
+        The whole file.
+    errors : Errors
+        Measured on what the real decoder made of the payload in it.
+    codec : Codec
+        With the parameters that were used.
+    payload_size : int
+        Bytes of the codec's payload.
+    """
 
     data: bytes
     errors: Errors
+    codec: Codec
+    payload_size: int
 
 
 @dataclass(frozen=True)
@@ -88,9 +111,8 @@ class Take:
     chunks: Sequence[Chunk] = ()
     extras: Extras = field(default_factory=Extras)
 
-    def decoded(self, codec: Codec, payload: bytes) -> AnyClip:
-        """Return what a reader of the file gets."""
-        found = codec.decode(payload, self.plain.header)
+    def dressed(self, found: AnyClip) -> AnyClip:
+        """Return what a reader of the file gets, of what the codec decodes."""
         if isinstance(found, VertexClip) or isinstance(self.clip, VertexClip):
             return found
         return dressed(found, self.clip.header, self.extras)
@@ -123,40 +145,57 @@ def take_of(clip: AnyClip, scale_bound: float | None = None) -> Take:
     return Take(clip, plain(clip), chunks, extras)
 
 
-def encode_to_target(clip: AnyClip, codec: Codec, target: Target, *, effort: str) -> bytes:
-    """Return the smallest file that keeps an error, or the most faithful one of a size."""
+def encode_to_target(
+    clip: AnyClip, codec: Codec, target: Target, *, effort: str | None = None
+) -> Attempt:
+    """Return the smallest file that keeps an error, or the most faithful one of a size.
+
+    Without a target the codec runs with its own parameters. `effort` takes the place of the
+    codec's own, where it has one.
+    """
+    if effort is not None and isinstance(codec, SupportsEffort):
+        codec = codec.with_effort(effort)
     promised = codec.promised if isinstance(codec, SupportsBound) else None
     take = take_of(clip, target.max_error or target.mean_error or (None if target else promised))
     if not target and promised and take.bends_the_bound:
         # what the codec promises of what it gets, a file must keep of the clip
-        effort = getattr(codec, "effort", effort)
-        return _within_error(take, codec, Target(max_error=promised), effort).data
+        return _within_error(take, codec, Target(max_error=promised))
     if not target:
-        return attempt(take, codec).data
+        return attempt(take, codec)
     if target.max_error or target.mean_error:
-        return _within_error(take, codec, target, effort).data
-    return _within_size(take, codec, _size_limit(clip, target), effort).data
+        return _within_error(take, codec, target)
+    return _within_size(take, codec, _size_limit(clip, target))
 
 
 def attempt(take: Take | AnyClip, codec: Codec, *, declared: float | None = None) -> Attempt:
     """Encode, decode the very bytes with the real decoder, measure, and pack."""
     take = take if isinstance(take, Take) else take_of(take)
-    payload = codec.encode(take.plain)
-    decoded = take.decoded(codec, payload)
+    made = round_trip(take, codec)
     if declared is None and isinstance(codec, SupportsBound) and not take.bends_the_bound:
         declared = codec.promised
-    errors = measure(take.clip, decoded, declared)
-    packed = Packed(
-        take.clip.header,
-        codec.codec_id,
-        codec.bitstream_version,
-        non_default_params(codec),
-        payload,
-        errors,
-        codec.needed_params(),
-        take.chunks,
+    errors = measure(take.clip, made.decoded, declared)
+    data = packed_file(take, codec, made.payload, errors)
+    return Attempt(data, errors, codec, len(made.payload))
+
+
+def round_trip(take: Take | AnyClip, codec: Codec) -> Encoded:
+    """Encode a clip, and decode the very bytes with the real decoder."""
+    take = take if isinstance(take, Take) else take_of(take)
+    if isinstance(codec, SupportsVerifiedEncode):
+        made = codec.encode_verified(take.plain)
+        return replace(made, decoded=take.dressed(made.decoded))
+    payload = codec.encode(take.plain)
+    return Encoded(payload, take.dressed(codec.decode(payload, take.plain.header)))
+
+
+def packed_file(take: Take | AnyClip, codec: Codec, payload: bytes, errors: Errors) -> bytes:
+    """Return the .mocp file of a payload."""
+    take = take if isinstance(take, Take) else take_of(take)
+    params, needed, version = file_params(codec), codec.needed_params(), codec.bitstream_version
+    header = take.clip.header
+    return pack(
+        Packed(header, codec.codec_id, version, params, payload, errors, needed, take.chunks)
     )
-    return Attempt(pack(packed), errors)
 
 
 def measure(clip: AnyClip, decoded: AnyClip, declared: float | None = None) -> Errors:
@@ -221,7 +260,7 @@ def moving_channels(clip: AnyClip) -> int:
     return max(1, int(np.any(moving, axis=0).sum()) + scaled)
 
 
-def _within_error(take: Take, codec: Codec, target: Target, effort: str) -> Attempt:
+def _within_error(take: Take, codec: Codec, target: Target) -> Attempt:
     bound = target.max_error or target.mean_error
     assert bound is not None
 
@@ -231,7 +270,7 @@ def _within_error(take: Take, codec: Codec, target: Target, effort: str) -> Atte
         return found
 
     if isinstance(codec, SupportsBound):
-        best = _by_its_bound(take, codec, target, effort, error)
+        best = _by_its_bound(take, codec, target, error)
     elif isinstance(codec, SupportsQuality):
         best = _search(
             take,
@@ -243,15 +282,15 @@ def _within_error(take: Take, codec: Codec, target: Target, effort: str) -> Atte
     else:
         best = attempt(take, codec, declared=target.max_error)
     if not error(best) <= bound:
+        wanted, found = format_lengths(bound, error(best))
         raise BoundError(
-            f"{codec.codec_id} cannot keep this clip within {format_length(bound)}; "
-            f"it reaches {format_length(error(best))}"
+            f"{codec.codec_id} cannot keep this clip within {wanted}; it reaches {found}"
         )
     return best
 
 
 def _by_its_bound(
-    take: Take, codec: Codec, target: Target, effort: str, error: Callable[[Attempt], float]
+    take: Take, codec: Codec, target: Target, error: Callable[[Attempt], float]
 ) -> Attempt:
     """Return the file of a codec that keeps bounds by itself, of what it gets.
 
@@ -265,7 +304,6 @@ def _by_its_bound(
         setting = codec.with_bound(
             max_error=aim if target.max_error else None,
             mean_error=aim if target.mean_error else None,
-            effort=effort,
         )
         made = attempt(take, setting, declared=target.max_error)
         found = error(made)
@@ -292,18 +330,16 @@ def _scale_step(clip: Clip, bound: float) -> float:
     return 2 * SCALE_SHARE * bound * typical / (reach * int(below.max()))
 
 
-def _within_size(take: Take, codec: Codec, limit: int, effort: str) -> Attempt:
+def _within_size(take: Take, codec: Codec, limit: int) -> Attempt:
     if isinstance(codec, SupportsBound):
-        codec = codec.with_bound(max_error=None, mean_error=None, effort=effort)
+        codec = codec.with_bound(max_error=None, mean_error=None)
     if isinstance(codec, SupportsQuality):
         best = _search(take, codec, lambda made: _over(len(made.data), limit), finest=True)
     else:
         best = attempt(take, codec)
     if len(best.data) > limit:
-        raise BoundError(
-            f"{codec.codec_id} cannot pack this clip into {format_size(limit)}; "
-            f"it needs {format_size(len(best.data))}"
-        )
+        wanted, found = format_sizes(limit, len(best.data))
+        raise BoundError(f"{codec.codec_id} cannot pack this clip into {wanted}; it needs {found}")
     return best
 
 

@@ -89,10 +89,16 @@ def build_codec(cls: type[Codec], params: dict[str, Any]) -> Codec:
 
 
 def non_default_params(codec: Codec) -> dict[str, Any]:
-    """Return the parameters that differ from their defaults: what a file has to name."""
+    """Return the parameters that differ from their defaults."""
     params = codec.params()
     defaults = {f.name: f.default for f in fields(codec)}
     return {k: v for k, v in params.items() if k not in defaults or defaults[k] != v}
+
+
+def file_params(codec: Codec) -> dict[str, Any]:
+    """Return the parameters that a file has to name: not defaults, nor how hard it was searched."""
+    params = non_default_params(codec)
+    return {k: v for k, v in params.items() if k not in codec.encoder_params}
 
 
 def _value(text: str) -> Any:

@@ -18,6 +18,7 @@ F64 = npt.NDArray[np.float64]
 I32 = npt.NDArray[np.int32]
 
 MAX_JOINTS = 65_535
+MAX_END_SITES = 65_535
 MAX_NAME = 255  # bytes of UTF-8
 
 POSITION_CHANNELS = ("Xposition", "Yposition", "Zposition", "tx", "ty", "tz")
@@ -245,14 +246,22 @@ class Skeleton(SentWhole):
         )
 
     def native(self, translated_joints: Sequence[int]) -> _core.Skeleton:
-        """Return this skeleton as the native core takes it."""
-        return _core.Skeleton(
-            np.array(self.parents, np.int32),
-            self.offsets,
-            np.array(self.end_site_joints, np.int32),
-            self.end_sites,
-            np.array(translated_joints, np.int32),
-        )
+        """Return this skeleton as the native core takes it; made once for the same joints."""
+        joints = tuple(translated_joints)
+        if joints not in self._natives:
+            self._natives[joints] = _core.Skeleton(
+                np.array(self.parents, np.int32),
+                self.offsets,
+                np.array(self.end_site_joints, np.int32),
+                self.end_sites,
+                np.array(joints, np.int32),
+            )
+        return self._natives[joints]
+
+    @cached_property
+    def _natives(self) -> dict[tuple[int, ...], _core.Skeleton]:
+        """Native forms by translated joints; no field, so that other processes make their own."""
+        return {}
 
 
 def frozen_array(values: npt.ArrayLike) -> F64:
@@ -313,12 +322,20 @@ def _check_tree(skeleton: Skeleton) -> None:
                 f"({skeleton.names[j]!r}) has parent {parent}"
             )
     for name in skeleton.names:
-        if len(name.encode("utf-8", "surrogatepass")) > MAX_NAME:
+        try:
+            size = len(name.encode())
+        except UnicodeEncodeError:
+            raise InvalidClipError(
+                f"joint name {name[:40]!r} holds half a character (a lone surrogate)"
+            ) from None
+        if size > MAX_NAME:
             raise InvalidClipError(f"a joint name has at most {MAX_NAME} bytes, got {name[:40]!r}")
 
 
 def _check_arrays(skeleton: Skeleton) -> None:
     joints, ends = len(skeleton), len(skeleton.end_site_joints)
+    if ends > MAX_END_SITES:
+        raise InvalidClipError(f"a skeleton has at most {MAX_END_SITES} end sites, got {ends}")
     for what, array, shape in (
         ("offsets", skeleton.offsets, (joints, 3)),
         ("end_sites", skeleton.end_sites, (ends, 3)),

@@ -11,15 +11,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from os import cpu_count
 
+from mocpack import rate
 from mocpack.clip import AnyClip
 from mocpack.codec import Codec, Goal, SupportsTuning, Trial
-from mocpack.container import Errors, Packed, pack
+from mocpack.container import Errors
 from mocpack.errors import BoundError, UsageError
 from mocpack.metrics import METRICS, Metric
 from mocpack.metrics.pair import pair
-from mocpack.rate import take_of
-from mocpack.registry import non_default_params
-from mocpack.units import format_size
+from mocpack.units import format_sizes
 from mocpack.workers import worker_pool
 
 ALIASES = {"me": "me_cm", "skted": "sk_ted", "max": "max_error_mm", "def": "def_cm"}
@@ -92,17 +91,13 @@ def find_metric(name: str) -> Metric:
 
 def try_setting(clip: AnyClip, codec: Codec, metric: str) -> Trial:
     """Encode, decode with the real decoder, and measure."""
-    take = take_of(clip)
-    payload = codec.encode(take.plain)
-    error = find_metric(metric).measure(pair(clip, take.decoded(codec, payload)))
+    take = rate.take_of(clip)
+    made = rate.round_trip(take, codec)
+    error = find_metric(metric).measure(pair(clip, made.decoded))
     if error is None:
         raise UsageError(f"the metric {metric} does not apply to this clip")
-    params = non_default_params(codec)
-    version = codec.bitstream_version
-    file = Packed(
-        clip.header, codec.codec_id, version, params, payload, NO_ERRORS, chunks=take.chunks
-    )
-    return Trial(codec, len(pack(file)), len(payload), float(error))
+    file = rate.packed_file(take, codec, made.payload, NO_ERRORS)
+    return Trial(codec, len(file), len(made.payload), float(error))
 
 
 def front(trials: Iterable[Trial]) -> list[Trial]:
@@ -122,10 +117,8 @@ def _best(goal: Goal, trials: Sequence[Trial]) -> Trial:
         raise BoundError("the search tried nothing")
     if goal.size is not None:
         nearest = min(trials, key=lambda t: t.size)
-        raise BoundError(
-            f"no setting packs this clip into {format_size(goal.size)}; "
-            f"the smallest file is {format_size(nearest.size)}"
-        )
+        wanted, found = format_sizes(goal.size, nearest.size)
+        raise BoundError(f"no setting packs this clip into {wanted}; the smallest file is {found}")
     nearest = min(trials, key=lambda t: t.error)
     raise BoundError(
         f"no setting keeps {goal.metric} within {goal.error:g}; the least is {nearest.error:.4g}"
@@ -139,13 +132,13 @@ def _trying(
     """Give a function that tries a round of settings, in as many processes as asked."""
     workers = jobs or cpu_count() or 1
     if workers == 1:
-        yield lambda codecs: [_told(progress, try_setting(clip, c, metric)) for c in codecs]
+        yield lambda codecs: [_reported(progress, try_setting(clip, c, metric)) for c in codecs]
         return
     with worker_pool(workers, begin=_remember, given=(clip, metric)) as pool:
-        yield lambda codecs: [_told(progress, t) for t in pool.map(_try_remembered, codecs)]
+        yield lambda codecs: [_reported(progress, t) for t in pool.map(_try_remembered, codecs)]
 
 
-def _told(progress: Callable[[Trial], None], trial: Trial) -> Trial:
+def _reported(progress: Callable[[Trial], None], trial: Trial) -> Trial:
     progress(trial)
     return trial
 

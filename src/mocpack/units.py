@@ -70,18 +70,41 @@ def parse_bandwidth(text: str, *, kilo: int = 1000) -> float:
     return bandwidth
 
 
-def format_length(metres: float) -> str:
-    """Return a length in the unit a person would choose, with three digits.
+def format_length(metres: float, digits: int = 3) -> str:
+    """Return a length in the unit a person would choose.
 
     >>> format_length(0.001), format_length(0.0000123), format_length(9.8e-8)
     ('1 mm', '12.3 µm', '98 nm')
     """
     for unit, scale in (("m", 1.0), ("cm", 1e-2), ("mm", 1e-3)):
         if metres >= scale * (1 if unit != "cm" else 2):
-            return f"{metres / scale:.3g} {unit}"
+            return f"{metres / scale:.{digits}g} {unit}"
     if metres >= 1e-6 or metres == 0:
-        return f"{metres / 1e-6:.3g} µm"
-    return f"{metres / 1e-9:.3g} nm"
+        return f"{metres / 1e-6:.{digits}g} µm"
+    return f"{metres / 1e-9:.{digits}g} nm"
+
+
+def format_lengths(a: float, b: float) -> tuple[str, str]:
+    """Return two lengths with as many digits as tell them apart, three at least.
+
+    >>> format_lengths(0.001, 0.0010004)
+    ('1 mm', '1.0004 mm')
+    """
+    for digits in range(3, 18):
+        texts = format_length(a, digits), format_length(b, digits)
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
+def format_sizes(a: int, b: int) -> tuple[str, str]:
+    """Return two sizes as `format_size` does, in bytes where that would not tell them apart.
+
+    >>> format_sizes(1790, 20480), format_sizes(1790, 1812)
+    (('1.8 kB', '20.5 kB'), ('1790 B', '1812 B'))
+    """
+    texts = format_size(a), format_size(b)
+    return texts if texts[0] != texts[1] else (f"{a} B", f"{b} B")
 
 
 def format_size(size: float) -> str:

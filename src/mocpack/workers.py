@@ -1,17 +1,38 @@
-"""Processes to work in: fresh ones, with one thread each for linear algebra."""
+"""Processes to work in: fresh ones, with one thread each for linear algebra, none of them trusted.
+
+`run_each` is for jobs of which any may kill its process: a death costs the job it came in, and
+no other. `worker_pool` is for work that is ours alone, where a death is a defect.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
-from multiprocessing.context import SpawnContext
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnContext, SpawnProcess
+from threading import Thread
+from time import monotonic
+from types import FrameType
 from typing import Any
 
 # numpy's libraries take all cores for the smallest product; several workers that all do so
 # make each other twenty times slower
 THREAD_SETTINGS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+LEAVING = 0.3  # seconds in which a process that is stopped can put away its half-written file
+
+
+@dataclass(frozen=True)
+class Lost:
+    """What becomes of work whose process died or was ended: one clause saying why."""
+
+    why: str
 
 
 def worker_pool(
@@ -35,3 +56,159 @@ def fresh_processes() -> SpawnContext:
         # read when a worker first imports numpy; ours is loaded already and keeps its threads
         os.environ.setdefault(name, "1")
     return get_context("spawn")
+
+
+def run_each(
+    work: Callable[..., Any],
+    jobs: Sequence[tuple[Any, ...]],
+    *,
+    workers: int,
+    deaths: int = 1,
+    begun: Callable[[int], None] = lambda place: None,
+) -> Generator[tuple[int, Any], None, None]:
+    """Do ``work(*job)`` for each job; yield (place of the job, result or `Lost`) as they come.
+
+    Each process has one job at a time, so its death costs no other. Who leaves the loop early, by
+    Ctrl-C too, ends all processes within `LEAVING` seconds and the time a kill takes.
+
+    Parameters
+    ----------
+    work : callable, importable by name
+        Its result must be picklable; what it raises ends its process.
+    workers : int
+        Processes at a time.
+    deaths : int
+        How many processes a job may cost before it is `Lost`; until then another one tries.
+    begun : callable
+        Is told the place of each job before it is given to a process.
+    """
+    waiting = deque(range(len(jobs)))
+    died = [0] * len(jobs)
+    crew: list[_Worker] = []
+    try:
+        while waiting or any(worker.place is not None for worker in crew):
+            while waiting and len(crew) < workers:
+                crew.append(_hire(work))
+            for worker in crew:
+                if waiting and worker.place is None:
+                    worker.place = waiting.popleft()
+                    begun(worker.place)
+                    worker.give(jobs[worker.place])
+            for connection in wait([worker.pipe for worker in crew]):
+                worker = next(w for w in crew if w.pipe is connection)
+                place, result = worker.place, worker.result()
+                worker.place = None
+                if isinstance(result, Lost):
+                    crew.remove(worker)
+                if place is None:
+                    continue
+                if isinstance(result, Lost):
+                    died[place] += 1
+                    if died[place] < deaths:
+                        waiting.appendleft(place)
+                        continue
+                yield place, result
+    finally:
+        _dismiss(crew)
+
+
+def end_with_parent() -> None:
+    """Let this process end when the one that started it has gone, however it went."""
+    Thread(target=_wait_for_the_end, daemon=True).start()
+
+
+def why_it_ended(code: int | None) -> str:
+    """Return the clause for a process's exit code.
+
+    >>> why_it_ended(-9)
+    'its process was ended by signal 9 (SIGKILL; often for lack of memory)'
+    >>> why_it_ended(3)
+    'its process ended with code 3'
+    """
+    if code is None or code >= 0:
+        return f"its process ended with code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = "unknown"
+    hint = "; often for lack of memory" if name == "SIGKILL" else ""
+    return f"its process was ended by signal {-code} ({name}{hint})"
+
+
+@dataclass
+class _Worker:
+    """A process and the pipe to it; `place` is that of the job it has."""
+
+    process: SpawnProcess
+    pipe: Connection
+    place: int | None = None
+
+    def give(self, job: tuple[Any, ...]) -> None:
+        # one that is dead already is noticed when its result is asked for
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self.pipe.send(job)
+
+    def result(self) -> Any:
+        try:
+            return self.pipe.recv()
+        except (EOFError, OSError):
+            self.process.join()
+            self.pipe.close()
+            return Lost(why_it_ended(self.process.exitcode))
+
+
+def _hire(work: Callable[..., Any]) -> _Worker:
+    context = fresh_processes()
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(work, theirs), daemon=True)
+    with _interrupts_held():
+        process.start()
+    theirs.close()  # so that the end of the process ends the pipe
+    return _Worker(process, ours)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Keep Ctrl-C for later; processes started here never get it: it is for us to end them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(work: Callable[..., Any], pipe: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _leave)  # so that half-written files are put away
+    end_with_parent()
+    with suppress(EOFError):
+        while True:
+            pipe.send(work(*pipe.recv()))
+
+
+def _leave(_signal: int, _frame: FrameType | None) -> None:
+    sys.exit(1)
+
+
+def _dismiss(crew: Sequence[_Worker]) -> None:
+    for worker in crew:
+        worker.pipe.close()  # one that waits for a job goes by itself
+        if worker.place is not None:
+            worker.process.terminate()
+    until = monotonic() + LEAVING
+    for worker in crew:
+        worker.process.join(max(0.0, until - monotonic()))
+        if worker.process.exitcode is None:
+            worker.process.kill()
+    for worker in crew:
+        worker.process.join()
+
+
+def _wait_for_the_end() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

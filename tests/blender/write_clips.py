@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 
 import mocpack
-from mocpack.bench.datasets import data_folder
+from mocpack.bench.datasets import describe_missing, find_clip
 from mocpack.clip import Clip
 from mocpack.samples import JUMP
 from mocpack.testing.motions import walk
 
 REAL = {
-    "cmu": "cmu/02_01.bvh",
-    "bandai": "bandai/dataset-1_kick_normal_001.bvh",
-    "dog": "dog/D1_007_KAN01_001.bvh",
-    "acclaim": "asfamc/02_01.amc",
+    "cmu": "cmu/02_01",
+    "bandai": "bandai/dataset-1_kick_normal_001",
+    "dog": "dog/D1_007_KAN01_001",
+    "acclaim": "asfamc/02_01",
 }
 
 
@@ -42,11 +42,13 @@ def main() -> None:
 def clips() -> dict[str, Clip]:
     """Return clips with their source's own numbers, and one whose angles we computed."""
     found = {"bundled": mocpack.read(JUMP), "computed": walk(1.0)}
-    folder = data_folder()
-    if folder is None:
-        print("no folder of real clips (MOCPACK_DATA names one): the bundled ones alone are tried")
-        return found
-    return found | {name: mocpack.read(folder / path) for name, path in REAL.items()}
+    for name, real in REAL.items():
+        path = find_clip(real)
+        if path is None:
+            print(f"not tried: {describe_missing(real)}; MOCPACK_DATA names the folder to look in")
+        else:
+            found[name] = mocpack.read(path)
+    return found
 
 
 if __name__ == "__main__":

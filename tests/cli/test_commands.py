@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import mocpack
+from mocpack.bench.datasets import COMMITTED
+from mocpack.cli import bench
 from mocpack.container import pack, unpack
 from mocpack.samples import JUMP
 from mocpack.testing import take, walk
@@ -48,6 +50,31 @@ def test_compress_writes_beside_the_input_and_prints_size_and_errors(folder):
     assert b"ratio" in result.stdout
 
 
+def test_compress_says_which_target_it_aimed_at(folder):
+    given = run("compress", "walk.bvh", "--max-error", "2mm", folder=folder)
+    assert b"target: max_error 2mm, by keysine" in given.stdout
+    none = run("compress", "walk.bvh", "-f", folder=folder)
+    assert b"target: none given: keysine keeps its own max_error, 1 mm" in none.stdout
+
+
+@pytest.mark.parametrize("codec", ["latent-spline", "wavelet-ik"])
+def test_a_codec_without_a_target_runs_with_its_own_parameters(folder, codec):
+    result = run("compress", "walk.bvh", "--codec", codec, folder=folder)
+    assert result.returncode == 0, result.stderr
+    assert f"none given: {codec} runs with its own parameters (".encode() in result.stdout
+    made = mocpack.encode(mocpack.read(folder / "walk.bvh"), codec)
+    assert (folder / "walk.mocp").read_bytes() == made
+
+
+def test_effort_counts_for_a_codec_with_parameters(folder):
+    sizes = []
+    for effort in ("fast", "default"):
+        spec = ("--codec", "keysine:max_error=1mm", "--effort", effort)
+        assert run("compress", "walk.bvh", *spec, "-f", folder=folder).returncode == 0
+        sizes.append((folder / "walk.mocp").stat().st_size)
+    assert sizes[1] < sizes[0]
+
+
 def test_compress_json_is_for_machines(folder):
     result = run("compress", "walk.bvh", "--codec", "raw", "--json", folder=folder)
     row = json.loads(result.stdout)
@@ -85,7 +112,7 @@ def test_a_bad_file_among_many_is_reported_and_stops_no_other(folder):
     names = ("walk.bvh", "bad.bvh", "other.bvh")
     result = run("compress", *names, "-o", "out", "--codec", "raw", "-j", 2, folder=folder)
     refused(result, "bad.bvh")
-    assert sorted(p.name for p in (folder / "out").iterdir()) == ["other.mocp", "walk.mocp"]
+    assert sorted(p.name for p in (folder / "out").glob("[!.]*")) == ["other.mocp", "walk.mocp"]
 
 
 def test_decompress_gives_the_motion_back(folder):
@@ -160,10 +187,50 @@ def test_a_target_out_of_reach_leaves_with_one_and_writes_nothing(folder):
         (["bench", "--codec", "raw", "--metric", "beauty"], "no metric 'beauty'; there are: "),
         (["bench", "--codec", "raw", "--frames", "x"], "write frames as"),
         (["bench", "--codec", "raw", "--target", "x=3"], "write a target as"),
+        (["bench", "--paper", "000", "--data", "walk.bvh"], "a paper takes one folder as --data"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_sentence(folder, words, sentence):
     refused(run(*words, folder=folder), sentence)
+    assert not (folder / "report").exists()
+
+
+def test_a_paper_whose_clips_are_all_missing_is_an_error(folder):
+    (folder / "clips").mkdir()
+    result = run("bench", "--paper", "003", "--data", "clips", folder=folder)
+    refused(result, "from the CMU Graphics Lab Motion Capture Database")
+    assert result.stdout == b""
+
+
+def test_papers_that_cannot_be_made_are_named_and_leave_with_one(folder):
+    (folder / "clips").mkdir()
+    result = run("bench", "--papers", "--data", "clips", folder=folder)
+    assert result.returncode == 1
+    assert (
+        "Váša and Brunnett 2014 was not made: none of these clips is here".encode() in result.stderr
+    )
+    assert (folder / "report" / "papers.html").exists()
+
+
+def test_a_variable_that_names_no_folder_is_an_error(folder, monkeypatch):
+    monkeypatch.setenv("MOCPACK_DATA", str(folder / "nowhere"))
+    refused(run("bench", "--paper", "003", folder=folder), "MOCPACK_DATA names no folder: ")
+
+
+def test_bench_measures_the_clips_of_the_repository_where_none_are_named(tmp_path, monkeypatch):
+    class AskedError(Exception):
+        pass
+
+    def measured(clips, *_, **__):
+        raise AskedError(clips)
+
+    monkeypatch.delenv("MOCPACK_DATA", raising=False)
+    monkeypatch.setattr(bench, "run_bench", measured)
+    with pytest.raises(AskedError) as asked:
+        bench.run(codec=["raw"], out=tmp_path / "report")
+    (clips,) = asked.value.args
+    assert len(clips) == 36
+    assert all(path.is_relative_to(COMMITTED / "cmu") for path in clips)
 
 
 def test_bench_measures_writes_a_report_and_names_what_failed(folder):

@@ -36,7 +36,7 @@ def files(package, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ["open", "range", "bvh", "damaged"])
+@pytest.mark.parametrize("name", ["open", "range", "bvh", "fields", "damaged"])
 def test_node_finds_no_fault(package, files, name):
     found = subprocess.run(
         ["node", "--test", str(package / f"test/{name}.test.mjs")],

@@ -16,7 +16,7 @@ import mocpack
 from mocpack.codecs.keysine.payload import checksum
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.container.skel import DICTIONARY
-from mocpack.testing import hard_clips, walk
+from mocpack.testing import hard_clips, markers, take, walk
 from mocpack.testing.motions import vertex_wave
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -172,6 +172,22 @@ def good_cases():
             yield Case(f"golden {codec} {version}", path.read_bytes(), "ok", others)
 
 
+def take_cases():
+    for feature in ("rest", "roots", "names", "tracks", "valid", "times", "space"):
+        yield Case(f"a take with {feature}", packed(take([feature])))
+    for feature in ("scale", "scales"):
+        yield Case(f"a take with {feature}", packed(take([feature])), "ok", "unsupported")
+    yield Case("markers with gaps", packed(markers()))
+    yield Case("a scene of one", mocpack.encode_scene({"a": CLIP}), "ok", "unsupported")
+    parts = chunks(packed(take(["space"])))
+    twice = [part for part in parts for _ in range(1 + (part[0] == b"TIME"))]
+    yield Case("two starts", built(twice), "corrupt")
+    unknown = [(tag, b"\x07" + body[1:] if tag == b"TIME" else body) for tag, body in parts]
+    yield Case("times of an unknown kind", built(unknown), "corrupt")
+    never = [(tag, b"\0" + b"\xff" * 8 if tag == b"TIME" else body) for tag, body in parts]
+    yield Case("a start that is no time", built(never), "corrupt")
+
+
 def new_cases():
     yield Case("a parameter that nobody knows", head(params=b'{"zeal":11}'))
     yield Case("a value that nobody knows", head(params=b'{"effort":"heroic"}'))
@@ -183,8 +199,8 @@ def new_cases():
     yield Case("container version 0", built(chunks(FILE), version=0), "corrupt")
     yield Case("a newer container", built(chunks(FILE), version=2), "unsupported")
     yield Case("a codec that nobody has", head(codec=b"nonesuch"), "unsupported")
-    yield Case("a chunk to skip", built([*chunks(FILE)[:-1], (b"trak", b"x"), chunks(FILE)[-1]]))
-    needed = [*chunks(FILE)[:-1], (b"TIME", b"x"), chunks(FILE)[-1]]
+    yield Case("a chunk to skip", built([*chunks(FILE)[:-1], (b"note", b"x"), chunks(FILE)[-1]]))
+    needed = [*chunks(FILE)[:-1], (b"HING", b"x"), chunks(FILE)[-1]]
     yield Case("a chunk not to skip", built(needed), "unsupported")
 
 
@@ -221,7 +237,7 @@ def hostile_cases():
     bad = struct.pack("<f", math.nan)
     yield Case("a declared error that is no length", head(flags=1, rest=bad), "corrupt")
     yield Case("a head with bytes too many", changed(b"HEAD", lambda b: b + b"x"), "corrupt")
-    yield Case("two joints of one name", skeleton(b"LeftFoot", b"LeftHand"), "corrupt")
+    yield Case("two joints of one name", skeleton(b"LeftFoot", b"LeftHand"))
     yield Case("a payload with bytes too many", changed(b"DATA", lambda p: p + b"x"), "corrupt")
     yield Case("keysine: an unknown mode", keysine_head(0, 8), "corrupt")
     yield Case("keysine: an unknown model", keysine_head(1, 200), "corrupt")
@@ -240,6 +256,7 @@ def memory_cases():
 def all_cases():
     return [
         *good_cases(),
+        *take_cases(),
         *new_cases(),
         *cut_cases(),
         *hostile_cases(),

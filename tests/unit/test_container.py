@@ -8,6 +8,7 @@ import pytest
 
 import mocpack
 from mocpack.clip import ClipHeader
+from mocpack.coding.fields import deflate, inflate
 from mocpack.container import MAGIC, Errors, Packed, Reader, pack, source_of, unpack
 from mocpack.container.skel import DICTIONARY, pack_skeleton, unpack_skeleton
 from mocpack.errors import CorruptionError, FormatError, TruncatedError, UnsupportedVersionError
@@ -154,3 +155,18 @@ def test_reader_reads_windows_of_the_payload_without_the_rest():
 
 def test_magic_is_not_text():
     assert MAGIC[0] >= 128
+
+
+def test_a_name_with_half_a_character_is_not_utf8():
+    skeleton = Skeleton(("a\u0800",), (-1,), np.zeros((1, 3)))
+    fields = inflate(pack_skeleton(skeleton, (0,), 1.0), 1 << 20, dictionary=DICTIONARY, what="")
+    half = fields.replace("\u0800".encode(), "\ud800".encode("utf-8", "surrogatepass"))
+    assert half != fields
+    with pytest.raises(CorruptionError, match="SKEL chunk: a name is not UTF-8"):
+        unpack_skeleton(deflate(half, dictionary=DICTIONARY))
+
+
+def test_as_many_end_sites_as_a_skeleton_may_have_come_back():
+    ends = np.arange(3.0 * 65_535).reshape(-1, 3)
+    skeleton = Skeleton(("a", "b"), (-1, 0), np.zeros((2, 3)), ends, (1,) * 65_535)
+    assert unpack_skeleton(pack_skeleton(skeleton, (0,), 1.0))[0] == skeleton

@@ -2,12 +2,17 @@
 
 import subprocess
 import sys
+import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import mocpack
+from mocpack.coding.fields import FieldWriter, deflate, inflate
+from mocpack.container.skel import DICTIONARY, pack_skeleton
+from mocpack.errors import CorruptionError
 from mocpack.testing import hard_clips, markers, take, walk
 
 CHECKOUT = Path(__file__).parents[2]
@@ -87,3 +92,33 @@ def test_what_the_reader_in_c_cannot_pose_it_refuses_by_name(frames, tmp_path, m
     found = subprocess.run([frames, path, "0", "1"], capture_output=True, text=True, check=False)
     assert found.returncode == 1
     assert sentence in found.stderr
+
+
+def test_the_reader_in_c_refuses_a_name_that_is_not_utf8(frames, tmp_path):
+    clip = hard_clips()["walk"]
+    names = ("a\u0800", *clip.skeleton.names[1:])
+    header = clip.with_header(skeleton=replace(clip.skeleton, names=names))
+    data = mocpack.encode(replace(clip, header=header), max_error="1mm")
+    body = pack_skeleton(header.skeleton, header.translated_joints, header.unit)
+    fields = inflate(body, 1 << 20, dictionary=DICTIONARY, what="SKEL chunk")
+    half = fields.replace("\u0800".encode(), "\ud800".encode("utf-8", "surrogatepass"))
+    bad = data.replace(chunk(body), chunk(deflate(half, dictionary=DICTIONARY)))
+    assert bad != data
+    (tmp_path / "good.mocp").write_bytes(data)
+    (tmp_path / "bad.mocp").write_bytes(bad)
+    call = [frames, tmp_path / "good.mocp", "0", "1"]
+    assert subprocess.run(call, capture_output=True, check=False).returncode == 0
+    call = [frames, tmp_path / "bad.mocp", "0", "1"]
+    found = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr) == (1, "frames: corrupt: a name is not UTF-8\n")
+    with pytest.raises(CorruptionError, match="SKEL chunk: a name is not UTF-8"):
+        mocpack.decode(bad)
+
+
+def chunk(body):
+    """Return a SKEL chunk of that body."""
+    out = FieldWriter()
+    out.raw(b"SKEL")
+    out.varint(len(body))
+    out.raw(zlib.crc32(body, zlib.crc32(b"SKEL")).to_bytes(4, "little"))
+    return out.bytes() + body

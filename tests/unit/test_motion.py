@@ -174,6 +174,13 @@ def test_parts_of_a_long_clip_take_the_memory_of_parts():
             motion.clip()
 
 
+def test_a_window_keeps_no_more_memory_than_its_frames():
+    with mocpack.open(DATA) as motion:
+        for array in (window(motion, 100), motion.frames(7, 8).translations):
+            held = array if array.base is None else array.base
+            assert held.nbytes <= 2 * array.nbytes
+
+
 @pytest.mark.parametrize("spec", ["raw", "lossless", "wavelet", "mpeg4-bap"])
 def test_every_codec_keeps_the_limit(spec):
     data = mocpack.encode(walk(1.0), spec)

@@ -94,6 +94,37 @@ def test_a_size_that_cannot_be_kept_is_a_bound_error():
         mocpack.encode(CLIP, Rounding(), size=200)
 
 
+def test_sizes_that_round_alike_are_told_apart():
+    limit = len(mocpack.encode(CLIP, "lossless")) - 10
+    with pytest.raises(BoundError, match=f"into {limit} B; it needs {limit + 10} B"):
+        mocpack.encode(CLIP, "lossless", size=limit)
+
+
+def test_effort_counts_without_a_target_too():
+    fast, default = (mocpack.encode(CLIP, effort=effort) for effort in ("fast", "default"))
+    assert len(default) < len(fast)
+    assert mocpack.encode(CLIP, "keysine:max_error=1mm", effort="fast") == fast
+
+
+@pytest.mark.parametrize("target", [{}, {"max_error": 1e-3}], ids=["none", "a bound"])
+def test_the_effort_of_a_spec_counts_where_no_other_is_given(target):
+    asked = mocpack.encode(CLIP, "keysine:effort=fast", **target)
+    assert asked == mocpack.encode(CLIP, "keysine", effort="fast", **target)
+    assert len(mocpack.encode(CLIP, "keysine:effort=fast", effort="default", **target)) < len(asked)
+
+
+def test_files_do_not_say_how_hard_was_searched():
+    assert unpack(mocpack.encode(CLIP, effort="fast")).params == {}
+
+
+def test_what_was_measured_comes_with_the_file():
+    made = rate.attempt(CLIP, Rounding(0.02))
+    # the file rounds errors up to what few bytes can say
+    assert made.errors.max <= unpack(made.data).errors.max <= 1.01 * made.errors.max
+    assert made.codec == Rounding(0.02)
+    assert made.payload_size == len(unpack(made.data).payload)
+
+
 def test_two_targets_are_refused():
     with pytest.raises(UsageError, match="one target"):
         mocpack.encode(CLIP, "raw", max_error="1mm", ratio=3)

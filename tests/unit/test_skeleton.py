@@ -1,5 +1,7 @@
 """Skeletons: what makes one, and the sentence for what does not."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,11 @@ def make(**changes):
         ({"rest": np.ones((3, 4))}, "rest must be unit quaternions"),
         ({"scales": np.full((3, 3), np.nan)}, "scales must be finite and at most 1e6"),
         ({"scales": np.ones((2, 3))}, r"expected scales of shape \(3, 3\), got \(2, 3\)"),
+        ({"names": ("a", "b\ud800", "c")}, r"joint name 'b\\ud800' holds half a character"),
+        (
+            {"end_sites": np.ones((65_536, 3)), "end_site_joints": (1,) * 65_536},
+            "at most 65535 end sites, got 65536",
+        ),
         ({"offsets": np.ones((2, 3))}, r"expected offsets of shape \(3, 3\), got \(2, 3\)"),
         ({"offsets": np.full((3, 3), np.nan)}, "offsets must be finite and at most 1e6"),
         ({"offsets": np.full((3, 3), 2e6)}, "offsets must be finite and at most 1e6"),
@@ -154,3 +161,17 @@ def test_channels_of_position_and_rotation():
     assert rotation_order(("tz", "rx", "rz")) == ("ZX", [2, 1])
     assert position_axes(("tz", "rx", "tx")) == [(2, 0), (0, 2)]
     assert rotation_order(()) == ("", [])
+
+
+def test_the_native_form_is_made_once_for_the_same_translated_joints():
+    skeleton = humanoid()
+    assert skeleton.native((0,)) is skeleton.native([0])
+    assert skeleton.native((0, 1)) is not skeleton.native((0,))
+
+
+def test_other_processes_make_a_native_form_of_their_own():
+    skeleton = humanoid()
+    native = skeleton.native((0,))
+    again = pickle.loads(pickle.dumps(skeleton))
+    assert again == skeleton
+    assert again.native((0,)) is not native

@@ -16,10 +16,21 @@ extern "C"
 	typedef enum mocpack_Status
 	{
 		MOCPACK_OK = 0,
-		MOCPACK_TRUNCATED = -1, // the input ends before the decoder is done
-		MOCPACK_CORRUPT = -2,	// the input contradicts its specification
-		MOCPACK_NO_MEMORY = -3, // the caller's buffer or scratch is too small
+		MOCPACK_TRUNCATED = -1,	  // the input ends before the decoder is done
+		MOCPACK_CORRUPT = -2,	  // the input contradicts its specification
+		MOCPACK_NO_MEMORY = -3,	  // the caller's buffer or scratch is too small
+		MOCPACK_UNREACHABLE = -4, // an encoder finds nothing that keeps what was asked
 	} mocpack_Status;
+
+	/* What contradicts its specification, as in "plan of joint 7: rotation key step 80 is outside 0..63". The
+	 * texts are static; `part` is null where there is only one, `field` where nothing more is known. */
+	typedef struct mocpack_Fault
+	{
+		const char* part;
+		int64_t index; // of the part
+		const char* field;
+		double value, low, high;
+	} mocpack_Fault;
 
 	// A skeleton as the kernels see it. Parents come before their children; parents[0] is -1.
 	typedef struct mocpack_Skeleton
@@ -115,7 +126,8 @@ extern "C"
 	/* Print numbers separated by spaces (print_numbers.cpp), never in e-notation, zeros at the end dropped.
 	 *
 	 * decimals (count) says to how many decimals each is rounded; -1 for the shortest text that reads back as
-	 * the same double. Values must be finite. dst needs MOCPACK_PRINTED_MAX bytes for each number at most. */
+	 * the same double, the sign of zero included. Values must be finite. dst needs MOCPACK_PRINTED_MAX bytes
+	 * for each number at most. */
 	enum
 	{
 		MOCPACK_PRINTED_MAX = 1100
@@ -449,6 +461,23 @@ extern "C"
 	 * untrusted bytes. */
 	typedef struct mocpack_KeysineHead mocpack_KeysineHead;
 
+	// Of a coefficient's step of the same index: what a key's is.
+#define MOCPACK_KEYSINE_KEY_STEP 0.8
+
+	// Limits of the format.
+	enum
+	{
+		MOCPACK_KEYSINE_PLAN_COLUMNS = 13,
+		MOCPACK_KEYSINE_STEPS = 64,			  // quantiser steps: unit * 2^((8 - index) / 2)
+		MOCPACK_KEYSINE_UNIT_STEP = 8,		  // index of the step that is the unit itself
+		MOCPACK_KEYSINE_LONGEST_BLOCK = 512,  // frames
+		MOCPACK_KEYSINE_LONGEST_GROUP = 8192, // frames
+		MOCPACK_KEYSINE_MOST_LAYERS = 16,
+		MOCPACK_KEYSINE_MOST_SHIFT = 8,
+		MOCPACK_KEYSINE_MOST_GRID_CHANNELS = 4096, // each takes a few kilobytes, however short the clip
+		MOCPACK_KEYSINE_MOST_INITIAL_SCALE = 55,   // half octaves of 1/256 step
+	};
+
 	// Where things stand in a payload: the head, then segments, then groups layer by layer, of these sizes.
 	typedef struct mocpack_KeysineLayout
 	{
@@ -462,25 +491,43 @@ extern "C"
 		size_t channel_count;
 		size_t track_count;
 		size_t layer_count;
-		const uint8_t* shifts; // (layers - 1, tracks)
-		size_t lead;		   // 1 where the first frame is a block by itself
+		const uint8_t* shifts;	  // (layers - 1, tracks)
+		size_t first_frame_alone; // 1 where the first frame is a block by itself
 	} mocpack_KeysineLayout;
 
+	// What else a head says; errors are stated as unit * 2^(number / 8).
+	typedef struct mocpack_KeysineFields
+	{
+		double unit; // metres
+		int32_t model, fine_bits, basis_bits, tempo;
+		int32_t coarse;			// error of the keys alone
+		const uint8_t* refined; // (layers - 1) errors of the layers but the last
+		int32_t grid, thorough; // whether groups are a grid in time, and how it is predicted
+	} mocpack_KeysineFields;
+
+	/* Reads how many parts a payload has, and how long they are, before any memory is taken for them: the
+	 * layout without what is coded (sizes, channels, tracks, shifts). `fault` may be null. */
+	mocpack_Status mocpack_keysine_peek(const uint8_t* src, size_t src_size, size_t frame_count,
+										mocpack_KeysineLayout* layout, mocpack_Fault* fault);
+
 	/* Reads the head at the start of `src` into `memory` of mocpack_keysine_head_memory bytes, aligned as
-	 * malloc aligns. `skeleton` must outlive the head. The memory is 0 where the head cannot be, and
-	 * mocpack_keysine_open says why without touching any. A table of sizes is most of it: at most 68 bytes a
-	 * frame. */
+	 * malloc aligns. `skeleton` must outlive the head. `fault` may be null; it is written where the head is
+	 * corrupt. The memory is 0 where the head cannot be, and mocpack_keysine_open says why without touching
+	 * any. A table of sizes is most of it: at most 68 bytes a frame. */
 	size_t mocpack_keysine_head_memory(const uint8_t* src, size_t src_size, size_t joints,
 									   size_t frame_count);
 	mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const mocpack_Skeleton* skeleton,
-										size_t frame_count, void* memory, mocpack_KeysineHead** head);
+										size_t frame_count, void* memory, mocpack_KeysineHead** head,
+										mocpack_Fault* fault);
+	mocpack_KeysineFields mocpack_keysine_fields(const mocpack_KeysineHead* head);
 	mocpack_KeysineLayout mocpack_keysine_layout(const mocpack_KeysineHead* head);
 	size_t mocpack_keysine_key_frame(const mocpack_KeysineHead* head, size_t key);
 
 	const int32_t* mocpack_keysine_table(const mocpack_KeysineHead* head); // the plan (J, 13)
-	// Of a grid in time, else null: each track's step (tracks), and the errors foretold (channels).
+	// Of a grid in time, else null: each track's step (tracks), and how far prediction is off at first
+	// (channels), in half octaves of 1/256 step.
 	const uint8_t* mocpack_keysine_grid_steps(const mocpack_KeysineHead* head);
-	const uint8_t* mocpack_keysine_told(const mocpack_KeysineHead* head);
+	const uint8_t* mocpack_keysine_initial_scales(const mocpack_KeysineHead* head);
 
 	/* Decodes the keys (key_count, channels) of one segment. */
 	size_t mocpack_keysine_segment_scratch(const mocpack_KeysineHead* head);
@@ -537,12 +584,29 @@ extern "C"
 									   size_t size, void* models, int32_t count_limit, double* counts,
 									   void* scratch);
 
-	// How hard the keysine encoder searches, and what an error costs it; keysine/encode/search.h says more.
-	typedef struct mocpack_KeysineSearch
+	/* What the keysine encoder may displace, what bits and errors cost it, and how hard it searches. u is a
+	 * point's squared displacement over its squared allowance; penalties are bits. */
+	typedef struct mocpack_KeysineSettings
 	{
-		float over, square, linear, rounding, calm, calm_from;
-		int32_t sweeps, repairs, coarsest, finest, greedy;
-	} mocpack_KeysineSearch;
+		double bound;						 // allowance of every point, metres
+		double origin_share, origin_falloff; // joint origins: min(0.95, share * n^-falloff), n descendants
+		double shell_factor;				 // on the allowance of shell points
+		double key_share;	   // of its allowance, that a key may use to come nearer to the key before
+		float excess_penalty;  // for each unit of u above 1; 0: nothing is bounded
+		float quartic_penalty; // for u²
+		float squared_penalty; // for u
+		float rounding;		   // added before truncation
+		float jitter_penalty;  // for a squared step of energy that the source does not have,
+		float jitter_from;	   // above this share of the highest frequency
+		int32_t sweeps;		   // rounds of repair and descent; 0: rounding and repair only
+		int32_t repairs;	   // changes of one repair
+		int32_t coarsest_step, finest_step; // tried
+		int32_t greedy; // nonzero: stop at the first step that is worse than the one before
+		// a grid in time
+		int32_t thorough;		   // which forecast predicts it
+		int32_t beam_width;		   // ways to write a frame that are kept side by side, at least 1
+		double grid_error_penalty; // for using up a whole allowance
+	} mocpack_KeysineSettings;
 
 	// A clip to encode. Arrays must outlive the encoder; `table` (J, 13) receives refined key steps.
 	typedef struct mocpack_KeysineJob
@@ -551,36 +615,34 @@ extern "C"
 		const double* rotations;
 		const double* translations;
 		size_t frame_count, block_count, blocks_per_group;
-		size_t lead; // 1: the first frame is a block by itself
+		size_t first_frame_alone; // 1: the first frame is a block by itself
 		int32_t* table;
 		double unit, fine, basis_grid;
-		double bound, inner, shrink, shell, key_share; // allowances, metres and shares
-		const double* shares; // (J) of those allowances, for what hangs on each joint; null: all
 		int32_t model, tempo;
-		const void* rates; // bits by context, floats (16, 8, 8, 40)
-		mocpack_KeysineSearch search;
-		/* A grid in time in place of sine series: steps (tracks), null for none; errors that prediction is
-		 * told (channels); whether it is thorough; how many ways to write a frame are kept side by side, at
-		 * least 1; bits that the whole of an allowance is worth. */
+		const double* shares; // (J) of the allowances, for what hangs on each joint; null: all
+		const void* rates;	  // bits by context, floats (16, 8, 8, 40)
+		mocpack_KeysineSettings settings;
+		// A grid in time in place of sine series: steps (tracks), null for none; initial scales (channels).
 		const uint8_t* grid_steps;
-		const uint8_t* told;
-		int32_t thorough, grid_ways;
-		double grid_price;
+		const uint8_t* initial_scales;
 	} mocpack_KeysineJob;
 
 	typedef struct mocpack_KeysineEncoder mocpack_KeysineEncoder;
 
 	/* What a plan's table (J, 13) makes of the joints whose rotations are vectors: their means (J, 4) and the
-	 * axes of their channels (J, 9), column by column; the others' are left as they are. False where the
-	 * table cannot be. scratch: mocpack_keysine_axes_scratch(joints) bytes. */
+	 * axes of their channels (J, 9), column by column; the others' are left as they are. False where a number
+	 * of the table is out of range: `fault`, which may be null, says which.
+	 * scratch: mocpack_keysine_axes_scratch(joints) bytes. */
 	size_t mocpack_keysine_axes_scratch(size_t joints);
 	int mocpack_keysine_axes(const mocpack_Skeleton* skeleton, const int32_t* table, double unit, double fine,
-							 double basis_grid, double* means, double* axes, void* scratch);
+							 double basis_grid, double* means, double* axes, void* scratch,
+							 mocpack_Fault* fault);
 
 	/* Encodes a clip: keys first, then segments and groups in any order, on any threads.
 	 *
-	 * prepare returns null where the table cannot be. encode_keys fails (MOCPACK_CORRUPT) where no key step
-	 * keeps the allowances. encode_segment and encode_group return the bytes written, 0 on failure. */
+	 * prepare returns null where a number of the table is out of range. encode_keys is MOCPACK_UNREACHABLE
+	 * where no key step keeps the allowances. encode_segment and encode_group return the bytes written, 0 on
+	 * failure. */
 	size_t mocpack_keysine_encoder_size(const mocpack_KeysineJob* job);
 	mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, void* memory);
 	size_t mocpack_keysine_channel_count(const mocpack_KeysineEncoder* encoder);
@@ -591,13 +653,13 @@ extern "C"
 	size_t mocpack_keysine_encode_segment(const mocpack_KeysineEncoder* encoder, int32_t* keys, size_t count,
 										  uint8_t* dst, size_t dst_size, void* scratch);
 	/* The coded part of the head: plan (J, 13), sizes, the shifts of layers (shift_count, tracks), and of a
-	 * grid in time the steps of tracks and what prediction is told (channels), else null.
+	 * grid in time the steps of tracks and the initial scales (channels), else null.
 	 * scratch: mocpack_keysine_models_size() bytes. */
 	size_t mocpack_keysine_encode_head(int32_t model, const mocpack_Skeleton* skeleton, int32_t* table,
 									   uint32_t* sizes, size_t segment_count, size_t group_count,
 									   uint8_t* shifts, size_t shift_count, size_t track_count,
-									   uint8_t* grid_steps, uint8_t* told, size_t channel_count, uint8_t* dst,
-									   size_t dst_size, void* scratch);
+									   uint8_t* grid_steps, uint8_t* initial_scales, size_t channel_count,
+									   uint8_t* dst, size_t dst_size, void* scratch);
 	size_t mocpack_keysine_group_encode_scratch(const mocpack_KeysineEncoder* encoder);
 	size_t mocpack_keysine_encode_group(const mocpack_KeysineEncoder* encoder, size_t group,
 										const int32_t* keys, uint8_t* dst, size_t dst_size, void* scratch);

@@ -53,8 +53,8 @@ struct ErrorSize
 
 	ErrorSize() = default;
 
-	// One that is told its size believes it as much as eight errors seen.
-	explicit ErrorSize(uint32_t told) : fast(told), middle(told), slow(told), count(8)
+	// One that starts from a given size believes it as much as eight errors seen.
+	explicit ErrorSize(uint32_t initial) : fast(initial), middle(initial), slow(initial), count(8)
 	{
 	}
 

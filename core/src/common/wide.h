@@ -1,11 +1,12 @@
 // Functions worth compiling twice: once more for machines with wider registers, chosen when the program
 // loads.
 //
-// Neither clone fuses multiplication and addition, so both give the same bits.
+// Neither clone fuses multiplication and addition, so both give the same bits. Clones are chosen before a
+// sanitizer is ready, which it does not survive.
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__gnu_linux__) &&             \
-	!defined(__SANITIZE_ADDRESS__)
+	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define MOCPACK_WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define MOCPACK_WIDE

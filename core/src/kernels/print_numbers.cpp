@@ -7,7 +7,7 @@
 namespace
 {
 
-// Drops zeros after the point, the point itself if nothing is left, and the sign of zero.
+// Drops zeros after the point, and the point itself if nothing is left.
 char* trimmed(char* start, char* end)
 {
 	if (memchr(start, '.', size_t(end - start)))
@@ -17,6 +17,12 @@ char* trimmed(char* start, char* end)
 		if (end[-1] == '.')
 			--end;
 	}
+	return end;
+}
+
+// What was rounded to zero has no sign: it says nothing but on which side of it the number was.
+char* unsigned_zero(char* start, char* end)
+{
 	if (end - start == 2 && start[0] == '-' && start[1] == '0')
 	{
 		start[0] = '0';
@@ -43,7 +49,8 @@ size_t mocpack_print_numbers(const double* values, const int32_t* decimals, size
 							: std::to_chars(at, stop, values[i], std::chars_format::fixed, decimals[i]);
 		if (result.ec != std::errc())
 			return 0;
-		at = trimmed(at, result.ptr);
+		char* end = trimmed(at, result.ptr);
+		at = decimals[i] < 0 ? end : unsigned_zero(at, end);
 	}
 	return size_t(at - dst);
 }

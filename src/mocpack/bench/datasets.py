@@ -1,25 +1,174 @@
-"""Where the real clips are: what MOCPACK_DATA names, or ../shared/data beside the checkout."""
+"""Where the real clips are, by name.
+
+A clip is named by its collection and its file, such as ``cmu/49_02``. Those that may be passed on
+come with the repository, packed by `lossless`, in ``benchmarks/clips``. All others lie in the
+folder that the variable MOCPACK_DATA names; a clip that lies there goes before the packed one.
+"""
 
 from __future__ import annotations
 
+import csv
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from mocpack import _api
+from mocpack.clip import AnyClip, Clip
 from mocpack.errors import UsageError
 
 CHECKOUT = Path(__file__).resolve().parents[3]
+COMMITTED = CHECKOUT / "benchmarks" / "clips"
+CONTENTS = "clips.csv"  # of COMMITTED: what each file was packed from
+SUFFIXES = (".bvh", ".amc", ".npz", ".mocp")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What the clips of a collection are: their files, what they show, the public database."""
+
+    suffix: str
+    what: str
+    database: str
+
+
+CMU = "the CMU Graphics Lab Motion Capture Database, mocap.cs.cmu.edu"
+ORIGINS = {
+    "cmu": Origin(".bvh", "a person at 120 frames a second", f"{CMU}, as BVH by cgspeed"),
+    "cmu-train": Origin(
+        ".bvh", "a person at 120 frames a second, for training", f"{CMU}, as BVH by cgspeed"
+    ),
+    "asfamc": Origin(".amc", "a person at 120 frames a second, beside its .asf", CMU),
+    "bandai": Origin(
+        ".bvh",
+        "a person at 30 frames a second",
+        "the Bandai Namco Research Motion Dataset, "
+        "github.com/BandaiNamcoResearchInc/Bandai-Namco-Research-Motiondataset",
+    ),
+    "dog": Origin(
+        ".bvh",
+        "a dog at 60 frames a second",
+        "Mode-Adaptive Neural Networks for Quadruped Motion Control, "
+        "github.com/sebastianstarke/AI4Animation",
+    ),
+    "mesh/chickenCrossing": Origin(
+        ".npz",
+        "Chicken Crossing: vertices of 400 frames, and faces",
+        "Microsoft's animation of 1996, handed on with Lengyel's Compression of Time-Dependent "
+        "Geometry (1999)",
+    ),
+    "mesh/horse-gallop": Origin(
+        ".npz",
+        "a galloping horse: vertices of 48 frames, and faces",
+        "Deformation Transfer for Triangle Meshes (Sumner and Popović 2004), "
+        "people.csail.mit.edu/sumner/research/deftransfer/data.html",
+    ),
+}
 
 
 def data_folder() -> Path | None:
-    """Return the folder of real clips, or None where there is none."""
+    """Return the folder that MOCPACK_DATA names, None where it is not set."""
     named = os.environ.get("MOCPACK_DATA")
-    folder = Path(named) if named else CHECKOUT.parent / "shared" / "data"
-    return folder if folder.is_dir() else None
+    if not named:
+        return None
+    if not Path(named).is_dir():
+        raise UsageError(f"MOCPACK_DATA names no folder: {named}")
+    return Path(named)
 
 
-def require_data() -> Path:
-    """Return the folder of real clips, or say how to name one."""
-    folder = data_folder()
-    if folder is None:
-        raise UsageError("no folder of real clips here; name one with MOCPACK_DATA")
-    return folder
+def find_clip(name: str, data: Path | None = None) -> Path | None:
+    """Return the file of a clip, None where there is none.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``cmu/49_02``.
+    data : path, optional
+        The only folder to look in.
+    """
+    for folder in _places(data):
+        for suffix in SUFFIXES:
+            path = folder / (name + suffix)
+            if path.is_file():
+                return path
+    return None
+
+
+def require_clip(name: str, data: Path | None = None) -> Path:
+    """Return the file of a clip, or say what is missing and where it comes from."""
+    found = find_clip(name, data)
+    if found is None:
+        raise UsageError(f"{describe_missing(name)}. {_advice(data)}")
+    return found
+
+
+def find_clips_of(names: Sequence[str], data: Path | None = None) -> dict[str, Path]:
+    """Return the files of those clips that are there; that none is, is an error."""
+    found = {name: path for name in names if (path := find_clip(name, data)) is not None}
+    if not found:
+        missing = "; ".join(map(describe_missing, names))
+        raise UsageError(f"none of these clips is here: {missing}. {_advice(data)}")
+    return found
+
+
+def collection(name: str, data: Path | None = None) -> list[Path]:
+    """Return the files of a whole collection such as ``cmu``, in the order of their names."""
+    for folder in _places(data):
+        for suffix in SUFFIXES:
+            found = sorted((folder / name).glob(f"*{suffix}"))
+            if found:
+                return found
+    origin = ORIGINS[name]
+    raise UsageError(
+        f"there is no folder {name}/ of {origin.suffix} files ({origin.what}), "
+        f"from {origin.database}. {_advice(data)}"
+    )
+
+
+def load_clip(name: str, data: Path | None = None) -> Clip:
+    """Read a skeleton's clip by its name; CMU's as BVH begin with a T-pose that was added."""
+    clip = load_any(name, data)
+    if not isinstance(clip, Clip):
+        raise UsageError(f"{name} is a {clip.header.kind} animation, not a skeleton's")
+    return clip
+
+
+def load_any(name: str, data: Path | None = None) -> AnyClip:
+    """Read a clip by its name."""
+    return _api.read(require_clip(name, data))
+
+
+def describe_missing(name: str) -> str:
+    """Return a sentence of a clip that is not here: its file, what it is, its public database."""
+    origin = ORIGINS.get(name) or ORIGINS[name.partition("/")[0]]
+    return f"there is no {name}{origin.suffix} ({origin.what}), from {origin.database}"
+
+
+def source_size(path: Path) -> int:
+    """Return the bytes of a clip's file; of one that comes with the repository, its original's."""
+    if path.suffix == ".mocp" and path.is_relative_to(COMMITTED):
+        name = path.relative_to(COMMITTED).with_suffix("").as_posix()
+        with (COMMITTED / CONTENTS).open(newline="") as file:
+            return next(int(r["source_bytes"]) for r in csv.DictReader(file) if r["clip"] == name)
+    return path.stat().st_size
+
+
+def _places(data: Path | None) -> list[Path]:
+    if data is not None:
+        return [data]
+    named = data_folder()
+    return [COMMITTED] if named is None else [named, COMMITTED]
+
+
+def _advice(data: Path | None) -> str:
+    if data is not None:
+        return f"Looked in {data}"
+    if not COMMITTED.is_dir():
+        return (
+            "An installed mocpack has no clips: run it from a clone of its repository, which has "
+            "CMU's in benchmarks/clips, or let MOCPACK_DATA name a folder of them"
+        )
+    named = data_folder()
+    if named is None:
+        return "MOCPACK_DATA names the folder to look in"
+    return f"Looked in {named}, which MOCPACK_DATA names, and in {COMMITTED}"

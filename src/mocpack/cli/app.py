@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
@@ -22,7 +23,9 @@ from mocpack.cli import (
     tune,
     view,
 )
+from mocpack.cli.batch import INTERRUPTED
 from mocpack.cli.files import describe_error, exit_code
+from mocpack.cli.terminal import complain, settle_streams
 from mocpack.errors import FormatError, TruncatedError
 
 app = typer.Typer(
@@ -67,21 +70,36 @@ for command in COMMANDS:
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    settle_streams()
     try:
         code = app(standalone_mode=False)
+        sys.stdout.flush()  # here, where a full disk can still be complained about
     except (typer.Abort, KeyboardInterrupt):
-        sys.exit(130)
+        code = INTERRUPTED
     except BrokenPipeError:
         # the reader of our output left; that is its right
-        sys.stderr.close()
-        sys.exit(0)
+        _leave(0)
     except Exception as error:
         sentence = _usage(error) or describe_error(error)
         if sentence is None:
             raise
-        print(f"mocpack: {sentence}", file=sys.stderr)
-        sys.exit(exit_code(error))
-    sys.exit(code if isinstance(code, int) else 0)
+        complain(sentence)
+        code = exit_code(error)
+    _leave(code if isinstance(code, int) else 0)
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process now: a thread that Ctrl-C has left behind would else be waited for."""
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError:
+            # what could not be written is lost; Python would try, and complain, once more
+            with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
+                os.dup2(nowhere.fileno(), number)
+    if code == INTERRUPTED:
+        os._exit(code)
+    sys.exit(code)
 
 
 def _usage(error: Exception) -> str | None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mocpack.bench.datasets import require_data
+from mocpack.bench.datasets import collection
 from mocpack.bench.papers import PAPERS, find_paper
 from mocpack.bench.peers.table import parse_any_codec
 from mocpack.bench.runner.isolated import Limits
@@ -29,7 +29,7 @@ def run(
     codec: Annotated[list[str] | None, typer.Option(help="Codec to measure; repeatable.")] = None,
     data: Annotated[
         list[Path] | None,
-        typer.Option(help="Clips, or folders of them (default: what MOCPACK_DATA names, cmu)."),
+        typer.Option(help="Clips, or folders of them (default: CMU's, of the repository)."),
     ] = None,
     target: Annotated[
         str | None, typer.Option(help="max_error=1mm,5mm, mean_error=…, ratio=20,40 or sweep.")
@@ -60,11 +60,10 @@ def run(
     ] = False,
 ) -> int:
     """Measure codecs on clips: sizes, every metric, speed, a report; or reproduce a paper."""
-    out.mkdir(parents=True, exist_ok=True)
     if paper:
-        return _paper(paper, (data or [require_data()])[0], out)
+        return _paper(paper, _only_folder(data), out)
     if all_papers:
-        return _all_papers((data or [require_data()])[0], out)
+        return _all_papers(_only_folder(data), out)
     if not codec:
         raise UsageError("name at least one --codec (mocpack codecs lists them), or a --paper")
     for spec in codec:
@@ -78,8 +77,9 @@ def run(
     metrics = metric or [*DRAWN]
     for name in metrics:
         metric_label(name)
-    clips = find_clips(data or [require_data() / "cmu"])
     targets: list[tuple[str, str] | None] = [None] if target is None else [*parse_targets(target)]
+    clips = find_clips(data) if data else collection("cmu")
+    out.mkdir(parents=True, exist_ok=True)
     settings = [Setting(spec, t) for spec in codec for t in targets]
     with files.progress(len(clips) * len(settings)) as bar:
         task = bar.add_task("measuring", total=len(clips) * len(settings))
@@ -115,14 +115,32 @@ def _tell(
     return 0
 
 
-def _paper(name: str, data: Path, out: Path) -> int:
-    find_paper(name).module().reproduce(data, out)
+def _only_folder(data: list[Path] | None) -> Path | None:
+    """Return the folder that a paper's clips are to be looked for in, None for the usual places."""
+    if not data:
+        return None
+    if len(data) > 1 or not data[0].is_dir():
+        raise UsageError(
+            "a paper takes one folder as --data, with its clips in cmu/, asfamc/, …, "
+            f"got {', '.join(map(str, data))}"
+        )
+    return data[0]
+
+
+def _paper(name: str, data: Path | None, out: Path) -> int:
+    module = find_paper(name).module()
+    out.mkdir(parents=True, exist_ok=True)
+    module.reproduce(data, out)
     return 0
 
 
-def _all_papers(data: Path, out: Path) -> int:
+def _all_papers(data: Path | None, out: Path) -> int:
     from mocpack.bench.papers.page import reproduce_all, write_page
 
+    out.mkdir(parents=True, exist_ok=True)
     made = reproduce_all(PAPERS, data, out, tell=files.stderr().print)
     files.stdout().print(f"wrote {write_page(made, out)} and {out}/papers.md")
-    return 0
+    failed = [one for one in made if one.failure]
+    for one in failed:
+        files.stderr().print(f"{one.paper.authors} {one.paper.year} was not made: {one.failure}")
+    return 1 if failed else 0

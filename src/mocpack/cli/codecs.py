@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import json
 from dataclasses import MISSING, fields
 from typing import Any
 
 from mocpack.cli import files, options
+from mocpack.cli.terminal import print_json
 from mocpack.registry import DEFAULT_CODEC, codec_class, codec_ids
 
 
@@ -16,13 +16,13 @@ def run(as_json: options.Json = False) -> int:
     rows = [_describe(codec_id) for codec_id in codec_ids()]
     console = files.stdout()
     if as_json:
-        console.print(json.dumps(rows, indent=1))
+        print_json(rows, console)
         return 0
     for row in rows:
         default = "  (default)" if row["codec"] == DEFAULT_CODEC else ""
         console.print(f"[bold]{row['codec']}[/bold]{default}  {row['about']}", markup=True)
         for name, value in row["params"].items():
-            console.print(f"    {name} = {value}", markup=False)
+            console.print(f"    {name} = {value}")
     return 0
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
+from mocpack.cli.terminal import print_json
 from mocpack.errors import FormatError
 from mocpack.metrics import compare
 from mocpack.units import format_length
@@ -33,14 +32,15 @@ def run(
     before = files.read_clip(
         original, unit=unit, frames=frames, skeleton=skeleton, memory_limit=limit
     )
-    after = files.read_clip(packed, unit=unit, skeleton=skeleton, memory_limit=limit)
+    data = files.read_input(packed)
+    after = files.clip_of(data, packed, unit=unit, skeleton=skeleton, memory_limit=limit)
     comparison = compare(before, after)
     found = comparison.to_dict()
     if as_json:
-        files.stdout().print(json.dumps(found, indent=1))
+        print_json(found)
     else:
-        files.stdout().print(str(comparison), markup=False)
-    declared = _declared(packed)
+        files.stdout().print(str(comparison))
+    declared = _declared(data)
     largest = (found["max_error_mm"] or 0.0) / 1000
     if declared is not None and largest > declared + SLACK:
         files.stderr().print(
@@ -51,12 +51,10 @@ def run(
     return 0
 
 
-def _declared(path: str) -> float | None:
+def _declared(data: bytes) -> float | None:
     """Return the bound that a .mocp file declares; other files declare none."""
-    if not Path(path).is_file():
-        return None
     try:
-        with _api.open(path) as motion:
+        with _api.Motion(data) as motion:
             return motion.errors.declared
     except FormatError:
         return None

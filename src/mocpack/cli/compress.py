@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from mocpack import _api, rate
 from mocpack.cli import files, options
-from mocpack.codec import SupportsBound, SupportsQuality
+from mocpack.cli.batch import Job, Outcome, report, run_batch
+from mocpack.cli.terminal import print_json
+from mocpack.codec import Codec, SupportsBound
 from mocpack.errors import MocpackError, UsageError
 from mocpack.registry import DEFAULT_CODEC, parse_codec
 from mocpack.units import format_length, format_size
-
-DEFAULT_BOUND = "1mm"
 
 Target = dict[str, Any]
 
@@ -29,7 +29,8 @@ def run(
         str, typer.Option(help="Codec and parameters, like wavelet:ratio=20.")
     ] = DEFAULT_CODEC,
     max_error: Annotated[
-        str | None, typer.Option(help="Largest error anywhere, like 1mm (the default).")
+        str | None,
+        typer.Option(help="Largest error anywhere, like 1mm, which keysine keeps by default."),
     ] = None,
     mean_error: Annotated[str | None, typer.Option(help="Mean error, like 2mm.")] = None,
     ratio: Annotated[
@@ -37,31 +38,43 @@ def run(
     ] = None,
     size: Annotated[str | None, typer.Option(help="Size of the file, like 20kB.")] = None,
     lossless: Annotated[bool, typer.Option("--lossless", help="Every number comes back.")] = False,
-    effort: Annotated[str, typer.Option(help="fast, default or best.")] = "default",
+    effort: Annotated[
+        str | None, typer.Option(help="fast, default or best; else the codec's own.")
+    ] = None,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
     jobs: options.Workers = 1,
+    resume: options.Resume = False,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
     """Pack motion files; prints ratio, errors and bits a frame."""
     spec, target = _request(codec, max_error, mean_error, ratio, size, lossless)
-    target["effort"] = effort
+    if effort is not None:
+        target["effort"] = effort
     outputs = files.outputs_for(inputs, output, ".mocp")
+    settings = {"spec": spec, "target": target, "unit": unit, "frames": frames}
     work = [
-        (source, goal, spec, target, {"unit": unit, "frames": frames, "skeleton": skeleton}, force)
+        Job(source, (goal,), settings | {"skeleton": skeleton}, force)
         for source, goal in zip(inputs, outputs, strict=True)
     ]
-    outcomes = files.run_many(_compress, work, workers=jobs, title="compressing")
-    rows = [o.result for o in outcomes if o.result]
+    outcomes = run_batch(_compress, work, workers=jobs, title="compressing", resume=resume)
+    rows = [_row(*one) for one in zip(work, outcomes, strict=True)]
     # a pipe carries the file; what is for people goes to the other one
     console = files.stderr() if files.PIPE in outputs else files.stdout()
     if as_json:
-        console.print(json.dumps(rows if len(inputs) > 1 else (rows or [None])[0], indent=1))
-    elif rows:
+        print_json(rows if len(inputs) > 1 else rows[0], console)
+    elif len(rows) > 1 or rows[0]["ok"]:
         console.print(_table(rows))
-    return files.report_complaints(outcomes)
+    return report(work, outcomes)
+
+
+def _row(job: Job, outcome: Outcome) -> dict[str, Any]:
+    """Return a file's fate: its figures, or its complaint."""
+    ok = outcome.complaint is None
+    fate = {"input": job.source, "output": job.output, "ok": ok, "fate": outcome.fate}
+    return fate | {"error": outcome.complaint} | (outcome.result or {})
 
 
 def _request(
@@ -72,38 +85,35 @@ def _request(
     size: str | None,
     lossless: bool,
 ) -> tuple[str, Target]:
-    """Settle codec and target: at most one target, 1 mm where none is named."""
+    """Settle codec and target: at most one target; without one, the codec's own parameters."""
     given = {"max_error": max_error, "mean_error": mean_error, "ratio": ratio, "size": size}
     target: Target = {name: value for name, value in given.items() if value is not None}
     if len(target) + lossless > 1:
         names = [f"--{n.replace('_', '-')}" for n in target] + ["--lossless"] * lossless
         raise UsageError(f"give one target, not {' and '.join(names)}")
+    _api.parse_target(**target)  # once, in place of a complaint from every file
     if lossless:
         return "lossless", {}
-    chosen = parse_codec(codec)
-    adjustable = isinstance(chosen, SupportsBound | SupportsQuality)
-    if not target and adjustable and ":" not in codec:
-        target = {"max_error": DEFAULT_BOUND}
+    parse_codec(codec)  # complain before the first file is read
     return codec, target
 
 
 def _compress(
-    source: str, goal: str, spec: str, target: Target, reading: dict[str, Any], force: bool
+    source: str, goal: str, *, force: bool, spec: str, target: Target, **reading: Any
 ) -> dict[str, Any]:
+    """Pack one file and return its figures."""
     files.check_free(goal, force=force)
     clip = files.read_clip(source, **reading)
     try:
-        data = _api.encode(clip, spec, **target)
+        made = _api.encode_measured(clip, spec, **target)
     except MocpackError as error:
         raise type(error)(f"{source}: {error}") from error
+    data, errors = made.data, made.errors
     files.write_output(data, goal, force=force)
-    with _api.Motion(data) as motion:
-        errors, used = motion.errors, motion.codec.codec_id
     raw = rate.raw_size(clip)
     return {
-        "input": source,
-        "output": goal,
-        "codec": used,
+        "codec": made.codec.codec_id,
+        "target": _target_text(made.codec, target),
         "frames": clip.frame_count,
         "unit_guessed": clip.metadata.get("unit_guessed"),
         "moving_channels": rate.moving_channels(clip),
@@ -115,28 +125,50 @@ def _compress(
     }
 
 
+def _target_text(codec: Codec, target: Target) -> str:
+    """Say what was aimed at: the target, or what the codec has by itself where none was given."""
+    given = [f"{name} {value}" for name, value in target.items() if name != "effort"]
+    if given:
+        return f"{given[0]}, by {codec.codec_id}"
+    if isinstance(codec, SupportsBound) and codec.promised is not None:
+        return (
+            f"none given: {codec.codec_id} keeps its own max_error, {format_length(codec.promised)}"
+        )
+    own = ", ".join(f"{name}={value}" for name, value in codec.params().items())
+    return f"none given: {codec.codec_id} runs with its own parameters" + (own and f" ({own})")
+
+
 def _mm(metres: float | None) -> float | None:
     return None if metres is None else 1000 * metres
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("file")
+    table.add_column("file", overflow="fold")
     for title in ("frames", "channels", "size", "ratio", "bits/frame", "largest", "mean"):
         table.add_column(title, justify="right")
+    plain = all(row["fate"] == "done" for row in rows)
+    if not plain:
+        table.add_column("fate")
     for row in rows:
-        table.add_row(
-            row["output"],
-            str(row["frames"]),
-            str(row["moving_channels"]),
-            format_size(row["bytes"]),
-            f"{row['ratio']:.1f}",
-            f"{row['bits_per_frame']:.1f}",
-            format_length(row["max_error_mm"] / 1000),
-            format_length(row["mean_error_mm"] / 1000),
-        )
-    guesses = sorted({r["unit_guessed"] for r in rows if r["unit_guessed"]})
+        figures = _figures(row) if row["ok"] else ["-"] * 7
+        table.add_row(row["output"], *figures, *([] if plain else [row["fate"]]))
+    notes = [f"target: {text}" for text in sorted({row["target"] for row in rows if row["ok"]})]
+    guesses = sorted({r["unit_guessed"] for r in rows if r.get("unit_guessed")})
     if guesses:
-        table.caption = f"unit guessed: {', '.join(guesses)} (--unit overrides it)"
-        table.caption_justify = "left"
+        notes.append(f"unit guessed: {', '.join(guesses)} (--unit overrides it)")
+    table.caption = escape("\n".join(notes))
+    table.caption_justify = "left"
     return table
+
+
+def _figures(row: dict[str, Any]) -> list[str]:
+    return [
+        str(row["frames"]),
+        str(row["moving_channels"]),
+        format_size(row["bytes"]),
+        f"{row['ratio']:.1f}",
+        f"{row['bits_per_frame']:.1f}",
+        format_length(row["max_error_mm"] / 1000),
+        format_length(row["mean_error_mm"] / 1000),
+    ]

@@ -9,6 +9,7 @@ import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
+from mocpack.cli.batch import Job, report, run_batch, table_of_fates
 from mocpack.errors import FormatError, MemoryLimitError, SceneError, UsageError
 from mocpack.io import extensions, files_to_write, write_bytes
 
@@ -25,15 +26,21 @@ def run(
     clip: options.ClipName = None,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     jobs: options.Workers = 1,
+    resume: options.Resume = False,
     force: options.Force = False,
 ) -> int:
     """Unpack .mocp files to any format that can be written, by extension."""
     suffix = _suffix(output, to)
     outputs = files.outputs_for(inputs, output, suffix)
     reading = {"partial": partial, "clip": clip, "memory_limit": memory_limit}
-    work = [(i, o, suffix, reading, force) for i, o in zip(inputs, outputs, strict=True)]
-    outcomes = files.run_many(_decompress, work, workers=jobs, title="unpacking")
-    return files.report_complaints(outcomes)
+    work = [
+        Job(source, _written(goal, suffix), {"suffix": suffix, "reading": reading}, force)
+        for source, goal in zip(inputs, outputs, strict=True)
+    ]
+    outcomes = run_batch(_decompress, work, workers=jobs, title="unpacking", resume=resume)
+    if len(work) > 1 and any(outcome.fate == "not done" for outcome in outcomes):
+        files.stdout().print(table_of_fates(work, outcomes))
+    return report(work, outcomes)
 
 
 def _suffix(output: str | None, to: str | None) -> str:
@@ -44,14 +51,23 @@ def _suffix(output: str | None, to: str | None) -> str:
     return ".bvh"
 
 
-def _decompress(source: str, goal: str, suffix: str, reading: dict[str, Any], force: bool) -> None:
+def _written(goal: str, suffix: str) -> tuple[str, ...]:
+    """Return the files that are written for one goal, itself last."""
+    if goal == files.PIPE or Path(goal).suffix != suffix:
+        return (goal,)
+    return tuple(map(str, files_to_write(goal)))
+
+
+def _decompress(
+    source: str, goal: str, *, force: bool, suffix: str, reading: dict[str, Any]
+) -> None:
+    """Unpack one file."""
     if suffix.lower() not in extensions(writable=True):
         raise UsageError(
             f"cannot write {suffix!r} files; mocpack writes: {', '.join(extensions(writable=True))}"
         )
-    if goal != files.PIPE:
-        for path in files_to_write(goal):
-            files.check_free(str(path), force=force)
+    for path in _written(goal, suffix):
+        files.check_free(path, force=force)
     try:
         clip = _api.decode(files.read_input(source), **reading)
     except (FormatError, MemoryLimitError, SceneError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +10,7 @@ from rich.table import Table
 from mocpack import _api
 from mocpack.bench.papers import energy
 from mocpack.cli import files, options
+from mocpack.cli.terminal import print_json
 from mocpack.errors import FormatError, UsageError
 from mocpack.units import format_size, parse_bandwidth
 
@@ -43,7 +43,7 @@ def run(
     powers = (receiving / 1000, sleeping / 1000)
     facts = [_facts(path, rates, powers, paper_units=paper_units) for path in paths]
     if as_json:
-        files.stdout().print(json.dumps(facts, indent=1))
+        print_json(facts)
     else:
         for fact in facts:
             files.stdout().print(_table(fact))

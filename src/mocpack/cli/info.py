@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +9,7 @@ from rich.table import Table
 
 from mocpack import _api
 from mocpack.cli import files, options
+from mocpack.cli.terminal import print_json
 from mocpack.clip import ClipHeader
 from mocpack.container import FORMAT_VERSION, TrackHead
 from mocpack.errors import FormatError, SceneError
@@ -35,7 +35,10 @@ def run(
             table = _table(path, shown, skeleton)
     except (FormatError, SceneError) as error:
         raise type(error)(f"{path}: {error}") from error
-    files.stdout().print(json.dumps(shown, indent=1) if as_json else table)
+    if as_json:
+        print_json(shown)
+    else:
+        files.stdout().print(table)
     return 0
 
 

@@ -29,3 +29,10 @@ DEFAULT_MEMORY_LIMIT = "1GB"
 Workers = Annotated[
     int, typer.Option("--jobs", "-j", help="Files at a time; 0 for as many as there are cores.")
 ]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on with a batch that was stopped: only what is missing, changed or damaged.",
+    ),
+]

@@ -14,6 +14,7 @@ from rich.table import Table
 from mocpack import _api, rate, tuning
 from mocpack.bench.report.trial_picture import draw_trials, sketch_trials
 from mocpack.cli import files, options
+from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip
 from mocpack.codec import Codec, Goal, SupportsTuning, Trial
 from mocpack.errors import UsageError
@@ -106,14 +107,13 @@ def _report(console: Console, found: tuning.Tuned, goal: Goal, as_json: bool) ->
     if as_json:
         rows = [_row(trial) for trial in found.trials]
         result = {"metric": goal.metric, "unit": unit, "best": _row(best), "trials": rows}
-        console.print(json.dumps(result, indent=1), markup=False)
+        print_json(result, console)
         return
     console.print(_table(tuning.front(found.trials), best, goal.metric, unit))
-    console.print(sketch_trials(found.trials, best, _axes(best.codec)), markup=False)
+    console.print(sketch_trials(found.trials, best, _axes(best.codec)))
     console.print(
         f"best of {len(found.trials)}: {spec(best.codec)}\n"
         f"{goal.metric} {_error(best)} {unit}, {format_size(best.size)}",
-        markup=False,
     )
 
 

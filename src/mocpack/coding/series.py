@@ -118,7 +118,7 @@ def encode_series(
     series = np.asarray(values)
     if series.size and np.abs(series).max() > LARGEST:
         raise ValueError(f"values must lie within ±2^30, got {np.abs(series).max()}")
-    model = _model(series.shape[1], tuple(groups), forecast, _told(sizes))
+    model = _model(series.shape[1], tuple(groups), forecast, _initial_sizes(sizes))
     return _core.series_encode(model, np.ascontiguousarray(series, np.int32))
 
 
@@ -134,11 +134,11 @@ def decode_series(
     """Return the integers (rows, columns) that `encode_series` coded, told the same."""
     if rows * columns > NUMBERS_PER_BYTE * (len(data) + 4):
         raise CorruptionError(f"{len(data)} bytes cannot hold {rows} rows of {columns} numbers")
-    model = _model(columns, tuple(groups), forecast, _told(sizes))
+    model = _model(columns, tuple(groups), forecast, _initial_sizes(sizes))
     return np.asarray(_core.series_decode(model, data, rows))
 
 
-def _told(sizes: npt.ArrayLike) -> tuple[int, ...]:
+def _initial_sizes(sizes: npt.ArrayLike) -> tuple[int, ...]:
     return tuple(map(int, np.asarray(sizes).ravel()))
 
 

@@ -26,7 +26,8 @@ F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
 DOUBLES, FLOATS, DECIMALS, GRID = range(4)
-DEFLATED, SERIES = 0, {1: EXACT, 2: THOROUGH}
+DEFLATED, SERIES, TOLD_SERIES = 0, {1: EXACT, 2: THOROUGH}, {3: EXACT, 4: THOROUGH}
+MAX_SIZE = 28  # of an expected error's logarithm
 MAX_DIGITS = 15
 MAX_WHOLE = 2**53
 
@@ -57,7 +58,7 @@ def unpack_numbers(read: FieldReader, rows: int, columns: int) -> F64:
         return np.asarray(_unpack_whole(read, rows, columns) / 10.0**digits)
     if form != GRID:
         raise CorruptionError(f"unknown form of numbers {form}")
-    step = read.f64()
+    step = read.f32()
     if not (np.isfinite(step) and step > 0):
         raise CorruptionError(f"a grid of step {step}")
     return _unpack_whole(read, rows, columns) * step
@@ -78,16 +79,25 @@ def _exact(values: F64, simple: bool) -> Iterator[bytes]:
 
 def _grids(values: F64, step: float, simple: bool) -> Iterator[bytes]:
     """Codes on a grid; the second lets a number stay what it was while that is within bounds."""
+    step = _single_below(step)
     fine = step / 2
-    if not np.abs(values).max(initial=0.0) / fine < MAX_WHOLE / 4:
+    if not step or not np.abs(values).max(initial=0.0) / fine < MAX_WHOLE / 4:
         yield from _exact(values, simple)
         return
     for pitch, numbers in ((step, np.rint(values / step)), (fine, _held(values, step))):
         head = FieldWriter()
         head.u8(GRID)
-        head.f64(pitch)
+        head.f32(pitch)
         for body in _whole_codes(numbers.astype(np.int64), simple):
             yield head.bytes() + body
+
+
+def _single_below(step: float) -> float:
+    """Return the largest float32 that is not above a step; 0 for one that has none near."""
+    single = np.float32(min(step, 1e30))
+    if single > step:
+        single = np.nextafter(single, np.float32(0))
+    return float(single) if single > 1e-30 else 0.0
 
 
 def _held(values: F64, step: float) -> F64:
@@ -116,23 +126,43 @@ def _whole_codes(numbers: I64, simple: bool) -> Iterator[bytes]:
         groups = _groups(numbers.shape[1])
         for coder, forecast in SERIES.items():
             yield head.bytes() + bytes([coder]) + encode_series(rest, groups, forecast)
+        logs = _size_logs(numbers)
+        for coder, forecast in TOLD_SERIES.items():
+            told = encode_series(rest, groups, forecast, sizes=2 ** logs.astype(np.int64))
+            yield head.bytes() + bytes([coder]) + logs.tobytes() + told
 
 
 def _unpack_whole(read: FieldReader, rows: int, columns: int) -> F64:
     first = np.array([read.signed() for _ in range(columns)], np.float64)
-    coder, body = read.u8(), read.rest()
+    coder, sizes = read.u8(), np.zeros(0, np.int64)
+    if coder in TOLD_SERIES:
+        sizes = 2 ** np.frombuffer(read.raw(columns), np.uint8).astype(np.int64)
+        if sizes.max(initial=0) > 2**MAX_SIZE or sizes.min(initial=1) < 1:
+            raise CorruptionError("numbers: an expected error beyond 2^28")
+    body = read.rest()
     if coder == DEFLATED:
         steps = np.zeros((rows - 1, columns), np.int64)
         if body:
             plain = inflate(body, 10 * steps.size, what="numbers")
             steps = _from_varints(plain, steps.size).reshape(steps.shape)
         rest = np.cumsum(steps, axis=0, dtype=np.int64).astype(np.float64)
-    elif coder in SERIES:
-        groups = _groups(columns)
-        rest = decode_series(body, rows - 1, columns, groups, SERIES[coder]).astype(np.float64)
+    elif coder in SERIES | TOLD_SERIES:
+        forecast = (SERIES | TOLD_SERIES)[coder]
+        rest = decode_series(
+            body, rows - 1, columns, _groups(columns), forecast, sizes=sizes
+        ).astype(np.float64)
     else:
         raise CorruptionError(f"unknown coder of numbers {coder}")
     return np.concatenate([first[np.newaxis], first + rest])
+
+
+def _size_logs(numbers: I64) -> npt.NDArray[np.uint8]:
+    """Return for each column the logarithm of the error to expect at first, in 1/256."""
+    steps = np.abs(np.diff(numbers, axis=0))
+    bends = np.abs(np.diff(numbers, 2, axis=0)) if len(numbers) > 2 else steps
+    expected = 256.0 * np.minimum(steps.mean(0), bends.mean(0))
+    logs = np.rint(np.log2(np.maximum(expected, 1.0)))
+    return np.asarray(np.clip(logs, 0, MAX_SIZE), np.uint8)
 
 
 def _groups(columns: int) -> list[ColumnGroup]:
@@ -188,7 +218,7 @@ def _decimal_digits(values: F64) -> int | None:
         return None
     for digits in range(MAX_DIGITS + 1):
         whole = np.rint(values * 10.0**digits)
-        if np.abs(whole).max(initial=0.0) >= MAX_WHOLE:
+        if np.abs(whole).max(initial=0.0) >= MAX_WHOLE / 2:  # so that differences fit too
             return None
         if np.array_equal(whole / 10.0**digits, values):
             return digits

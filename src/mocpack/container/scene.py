@@ -14,7 +14,14 @@ from mocpack.container.chunks import (
     read_chunk_head,
 )
 from mocpack.container.source import Source
-from mocpack.errors import CorruptionError, TruncatedError, UnsupportedVersionError, UsageError
+from mocpack.errors import (
+    CorruptionError,
+    InvalidClipError,
+    TruncatedError,
+    UnsupportedVersionError,
+    UsageError,
+)
+from mocpack.extras import check_text
 
 CLIP = "CLIP"
 MAX_CLIP_NAME = 1024  # bytes of UTF-8
@@ -42,11 +49,12 @@ def pack_scene(files: Mapping[str, bytes]) -> bytes:
         raise UsageError("a scene has at least one clip")
     parts = [MAGIC + bytes([FORMAT_VERSION])]
     for name, data in files.items():
-        text = name.encode("utf-8", "surrogatepass")
-        if len(text) > MAX_CLIP_NAME:
-            raise UsageError(f"a clip's name has at most {MAX_CLIP_NAME} bytes, got {name[:40]!r}")
+        try:
+            check_text(name, MAX_CLIP_NAME, "a clip's name")
+        except InvalidClipError as error:
+            raise UsageError(str(error)) from error
         body = FieldWriter()
-        body.sized(text)
+        body.sized(name.encode())
         body.raw(data)
         parts.append(pack_chunk(CLIP.encode(), body.bytes()))
     return b"".join(parts)
@@ -81,7 +89,7 @@ def _name(source: Source, start: int, length: int) -> tuple[str, int]:
     """Return the name of a clip, and how many bytes it takes."""
     read = FieldReader(source.read(start, min(length, MAX_CLIP_NAME + 4)), "CLIP chunk")
     try:
-        return read.sized(MAX_CLIP_NAME).decode("utf-8", "surrogatepass"), read.at
+        return read.sized(MAX_CLIP_NAME).decode(), read.at
     except UnicodeDecodeError as error:
         raise CorruptionError(f"CLIP chunk: {error}") from error
 

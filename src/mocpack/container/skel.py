@@ -14,6 +14,7 @@ from mocpack.container.indices import pack_indices, unpack_indices
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.rotations import IDENTITY, as_euler, from_euler
 from mocpack.skeleton import (
+    MAX_END_SITES,
     MAX_JOINTS,
     MAX_NAME,
     POSITION_CHANNELS,
@@ -52,7 +53,7 @@ def pack_skeleton(skeleton: Skeleton, translated_joints: tuple[int, ...], unit: 
     out = FieldWriter()
     out.varint(len(skeleton))
     for name in skeleton.names:
-        out.sized(name.encode("utf-8", "surrogatepass"))
+        out.sized(name.encode())
     for j, parent in enumerate(skeleton.parents[1:], 1):
         out.varint(j - 1 - parent)
     _pack_layouts(out, skeleton)
@@ -76,14 +77,14 @@ def unpack_skeleton(body: bytes) -> tuple[Skeleton, tuple[int, ...], float]:
     if joints < 1:
         raise CorruptionError("SKEL chunk: a skeleton has at least one joint")
     try:
-        names = [read.sized(MAX_NAME).decode("utf-8", "surrogatepass") for _ in range(joints)]
+        names = [read.sized(MAX_NAME).decode() for _ in range(joints)]
     except UnicodeDecodeError as error:
-        raise CorruptionError(f"SKEL chunk: {error}") from error
+        raise CorruptionError("SKEL chunk: a name is not UTF-8") from error
     # one more than all joints before is a root
     parents = [-1, *(j - 1 - read.varint(j) for j in range(1, joints))]
     channels = _unpack_layouts(read, joints)
     translated = unpack_indices(read, joints, MAX_JOINTS)
-    end_joints = unpack_indices(read, MAX_JOINTS, MAX_JOINTS)
+    end_joints = unpack_indices(read, MAX_END_SITES, MAX_JOINTS)
     unit = _unpack_unit(read)
     points = _unpack_points(read, joints + len(end_joints), unit)
     axes = _unpack_axes(read, joints)

@@ -13,10 +13,14 @@ from mocpack.container.numbers import pack_numbers, unpack_numbers
 from mocpack.container.runs import MAX_RUNS, pack_flags, pack_runs, unpack_flags, unpack_runs
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.extras import KINDS, MAX_LABEL, MAX_TRACK_NAME, WIDTHS, Track
+from mocpack.rotations import as_rotvec, conjugate, from_rotvec, multiply, normalize
 
 F64 = npt.NDArray[np.float64]
 
 OWN_RATE, STARTS, HAS_TIMES, BOUNDED, HAS_UNIT = 1, 2, 4, 8, 16
+AS_QUATERNIONS, AS_VECTORS = 0, 1
+REFERENCE = 32767.0
+LARGEST_TURN = 100.0  # radians
 CLOSE = 1 - 1e-6  # of a bound that rounding may take the rest of
 
 
@@ -51,7 +55,7 @@ class TrackHead:
 
 def pack_track(name: str, track: Track) -> bytes:
     out = FieldWriter()
-    out.sized(name.encode("utf-8", "surrogatepass"))
+    out.sized(name.encode())
     out.u8(KINDS.index(track.kind))
     out.u8(
         OWN_RATE * (track.frame_time is not None)
@@ -68,7 +72,7 @@ def pack_track(name: str, track: Track) -> bytes:
     if track.bound:
         out.f64(track.bound)
     if track.unit:
-        out.sized(track.unit.encode("utf-8", "surrogatepass"))
+        out.sized(track.unit.encode())
     if track.times is not None:
         out.sized(pack_numbers(track.times[:, np.newaxis]))
     out.raw(_pack_values(track))
@@ -121,13 +125,42 @@ def _pack_values(track: Track) -> bytes:
     if track.kind == "label":
         return _pack_labels(track.values)
     matrix = np.ascontiguousarray(track.values).reshape(len(track), WIDTHS[track.kind])
-    if not track.bound:
-        return pack_numbers(matrix)
-    packed = pack_numbers(_continuous(track), _step(track))
+    turns = track.kind == "quaternion"
+    exact = bytes([AS_QUATERNIONS] * turns) + pack_numbers(matrix)
+    if not track.bound or not len(track):
+        return exact
+    packed = _pack_turns(track) if turns else pack_numbers(matrix, _step(track))
     back = _unpack_values(FieldReader(packed), track.kind, len(track))
     if track.error(replace(track, values=back)) <= track.bound:
         return packed
-    return pack_numbers(matrix)  # a bound that is finer than the grid's arithmetic
+    return exact  # a bound that is finer than the grid's arithmetic
+
+
+def _pack_turns(track: Track) -> bytes:
+    """Return rotations as vectors from a reference near the first: three numbers a sample."""
+    reference = np.rint(REFERENCE * normalize(track.values[0])).astype("<i2")
+    apart = multiply(conjugate(_reference(reference)), np.asarray(track.values))
+    head = bytes([AS_VECTORS]) + reference.tobytes()
+    return head + pack_numbers(as_rotvec(apart), _step(track))
+
+
+def _unpack_turns(read: FieldReader, count: int) -> F64:
+    form = read.u8()
+    if form == AS_QUATERNIONS:
+        return unpack_numbers(read, count, 4)
+    if form != AS_VECTORS:
+        raise CorruptionError(f"trak chunk: unknown form of rotations {form}")
+    reference = np.frombuffer(read.raw(8), "<i2")
+    if not reference.any():
+        raise CorruptionError("trak chunk: a reference that is no rotation")
+    vectors = unpack_numbers(read, count, 3)
+    if not np.abs(vectors).max(initial=0.0) < LARGEST_TURN:
+        raise CorruptionError("trak chunk: a rotation by many turns")
+    return normalize(multiply(_reference(reference), from_rotvec(vectors)))
+
+
+def _reference(whole: npt.NDArray[np.int16]) -> F64:
+    return normalize(whole / REFERENCE)
 
 
 def _unpack_values(read: FieldReader, kind: str, count: int) -> F64 | tuple[str, ...]:
@@ -135,35 +168,18 @@ def _unpack_values(read: FieldReader, kind: str, count: int) -> F64 | tuple[str,
         return unpack_flags(read.rest(), count)  # type: ignore[return-value]
     if kind == "label":
         return _unpack_labels(read.rest(), count)
+    if kind == "quaternion":
+        return _unpack_turns(read, count)
     matrix = unpack_numbers(read, count, WIDTHS[kind])
-    if kind == "scalar":
-        return matrix[:, 0]
-    if kind == "quaternion" and count:
-        norms = np.linalg.norm(matrix, axis=1, keepdims=True)
-        if not (np.abs(norms - 1) < 0.5).all():
-            raise CorruptionError("trak chunk: a quaternion that is none")
-        # exact ones are unit to rounding already and stay as they are
-        matrix = np.where(np.abs(norms - 1) < 1e-12, matrix, matrix / norms)
-    return matrix
+    return matrix[:, 0] if kind == "scalar" else matrix
 
 
 def _step(track: Track) -> float:
     """Return the step of a grid on which no value is further off than the bound."""
     if track.kind == "scalar":
         return 2 * track.bound * CLOSE
-    if track.kind == "vec3":
-        return 2 * track.bound * CLOSE / math.sqrt(3)
-    # four halves of a step are a step; twice that, at most, is the angle
-    return min(track.bound, 0.5) / 2 * CLOSE
-
-
-def _continuous(track: Track) -> F64:
-    """Return the values (N, K), quaternions each in the hemisphere of the one before."""
-    matrix = np.array(track.values).reshape(len(track), WIDTHS[track.kind])
-    if track.kind == "quaternion" and len(matrix):
-        turned = np.einsum("ti,ti->t", matrix[1:], matrix[:-1]) < 0
-        matrix[1:][np.cumsum(turned) % 2 == 1] *= -1
-    return matrix
+    # no angle between rotations is larger than the distance of their vectors
+    return 2 * min(track.bound, 1.0) * CLOSE / math.sqrt(3)
 
 
 def _pack_labels(labels: tuple[str, ...]) -> bytes:
@@ -172,7 +188,7 @@ def _pack_labels(labels: tuple[str, ...]) -> bytes:
     out = FieldWriter()
     out.varint(len(words))
     for word in words:
-        out.sized(word.encode("utf-8", "surrogatepass"))
+        out.sized(word.encode())
     pack_runs(out, np.array([number[label] for label in labels], np.int64))
     return deflate(out.bytes())
 
@@ -191,6 +207,6 @@ def _unpack_labels(body: bytes, count: int) -> tuple[str, ...]:
 
 def _text(data: bytes) -> str:
     try:
-        return data.decode("utf-8", "surrogatepass")
+        return data.decode()
     except UnicodeDecodeError as error:
         raise CorruptionError(f"trak chunk: {error}") from error

@@ -3,10 +3,14 @@
 from mocpack.io.table import (
     clip_names_in,
     clip_names_of,
+    contents,
     extensions,
+    files_beside,
+    files_to_read,
     files_to_write,
     read_bytes,
     read_file,
+    stream_contents,
     write_bytes,
     write_file,
 )
@@ -14,10 +18,14 @@ from mocpack.io.table import (
 __all__ = [
     "clip_names_in",
     "clip_names_of",
+    "contents",
     "extensions",
+    "files_beside",
+    "files_to_read",
     "files_to_write",
     "read_bytes",
     "read_file",
+    "stream_contents",
     "write_bytes",
     "write_file",
 ]

@@ -108,9 +108,7 @@ def to_skeleton(asf: Asf, unit: float) -> Skeleton:
     vectors = [np.round(bone.vector, decimals) * unit for bone in asf.bones]
     offsets = [vectors[p] if p >= 0 else np.zeros(3) for p in asf.parents]
     offsets[0] = asf.bones[0].position * unit
-    leaves = [
-        b for b in range(len(asf.bones)) if b not in asf.parents and asf.bones[b].vector.any()
-    ]
+    leaves = [b for b in _leaves(asf) if asf.bones[b].vector.any()]
     try:
         return Skeleton(
             tuple(bone.name for bone in asf.bones),
@@ -189,8 +187,14 @@ class _Tree:
         self.channels: list[tuple[str, ...]] = [()] * len(asf.bones)
         self.parents = list(asf.parents)
         self.offsets = [[0.0, 0.0, 0.0]] + [list(asf.bones[p].vector) for p in asf.parents[1:]]
-        self.end_joints = [b for b in range(len(asf.bones)) if b not in asf.parents]
+        self.end_joints = _leaves(asf)
         self.end_sites = [list(asf.bones[b].vector) for b in self.end_joints]
+
+
+def _leaves(asf: Asf) -> list[int]:
+    """Return the bones that carry no other."""
+    carrying = set(asf.parents)
+    return [b for b in range(len(asf.bones)) if b not in carrying]
 
 
 def _sections(data: bytes) -> dict[str, list[Line]]:
@@ -286,6 +290,8 @@ def _axis(line: Line, order: bytes, degrees: bool) -> F64:
     if sorted(letters) != ["X", "Y", "Z"]:
         raise line.fault(f"expected an order of axes such as XYZ, got {letters[:40]!r}")
     angles = line.numbers(3)
+    if not angles.any():
+        return rotations.IDENTITY
     angles = np.radians(angles) if degrees else angles
     inner_last = letters[::-1]
     axis = rotations.from_euler(angles[["XYZ".index(letter) for letter in inner_last]], inner_last)
@@ -358,4 +364,4 @@ def _degrees(axis: F64) -> str:
 
 
 def _decimals(values: F64) -> str:
-    return " ".join(decimal(v) for v in values)
+    return " ".join(decimal(v) for v in values + 0.0)  # minus zero as zero: they are computed

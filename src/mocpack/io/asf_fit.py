@@ -42,7 +42,8 @@ def fit(clip: Clip) -> Clip:
 def _with_asf_channels(clip: Clip) -> Clip:
     old = clip.skeleton
     clip = _with_moving_root(clip)
-    channels = [_asf_channels(c, j in clip.translated_joints) for j, c in enumerate(old.channels)]
+    moved = set(clip.translated_joints)
+    channels = [_asf_channels(c, j in moved) for j, c in enumerate(old.channels)]
     offsets = old.offsets.copy()
     if not _is_asf(old.channels[0]):
         channels[0], offsets[0] = PLACES + TURNS, 0.0
@@ -57,7 +58,7 @@ def _expressed(clip: Clip, skeleton: Skeleton) -> Clip:
     try:
         to_channels(fitted)
     except UnsupportedClipError:
-        moved = clip.translated_joints
+        moved = set(clip.translated_joints)
         channels = tuple(PLACES * (j in moved) + TURNS for j in range(len(skeleton)))
         wide = replace(skeleton, channels=channels, axes=np.zeros((0, 4)))
         return Clip(clip.with_header(skeleton=wide), clip.rotations, clip.translations)
@@ -187,7 +188,8 @@ def _rebuilt(
     )
     local = np.tile(rotations.IDENTITY, (clip.frame_count, len(source), 1))
     local[:, [i for i, j in enumerate(source) if j >= 0]] = clip.rotations
-    moved = tuple(source.index(j) for j in clip.translated_joints)
+    new_of = {j: i for i, j in enumerate(source)}
+    moved = tuple(new_of[j] for j in clip.translated_joints)
     header = clip.with_header(skeleton=skeleton, translated_joints=moved)
     return Clip(header, local, clip.translations, clip.channels)
 

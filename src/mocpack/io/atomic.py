@@ -1,12 +1,20 @@
-"""Writing files so that a crash or a full disk leaves no half file and harms no old one."""
+"""Writing files so that a crash or a full disk leaves no half file and harms no old one.
+
+Regular files are replaced as a whole and keep their mode and owner; links lead to what is
+written. What is no regular file (a pipe, a device, ``/dev/stdout``) is written straight through.
+"""
 
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+MAX_LINKS = 40  # as the kernel counts
+RANDOM_LETTERS = 8  # that `mkstemp` adds to a name
 
 
 def write_atomically(data: bytes, path: str | Path) -> None:
@@ -16,17 +24,94 @@ def write_atomically(data: bytes, path: str | Path) -> None:
 
 def write_all_atomically(files: Mapping[Path, bytes]) -> None:
     """Write files that belong together: none is put in place before all are on the disk."""
-    ready: dict[Path, Path] = {}
+    ready: dict[Path, tuple[Path, Path]] = {}
     try:
         for path, data in files.items():
-            ready[path] = _write_beside(path, data)
-        for path in files:
+            if not _is_stream(path):
+                target = _resolved(path)
+                ready[path] = _write_beside(path, target, data), target
+        for path, data in files.items():
+            if path not in ready:
+                _write_through(path, data)
+                continue
+            temporary, target = ready[path]
             with _naming(path):
-                ready[path].replace(path)
+                temporary.replace(target)
             del ready[path]
     finally:
-        for temporary in ready.values():
+        for temporary, _ in ready.values():
             temporary.unlink(missing_ok=True)
+
+
+def would_overwrite(path: str | Path) -> bool:
+    """Say whether writing here loses what is there: not so in a pipe or through a link to nothing.
+
+    A block device holds data, so it counts as a file.
+    """
+    path = Path(path)
+    if _descriptor(path) is not None:
+        return False
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return not (stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode))
+
+
+def folder_of(path: str | Path) -> Path:
+    """Return the folder in which writing `path` makes a file, a link followed."""
+    path = Path(path)
+    return _resolved(path).parent if path.is_symlink() else path.parent
+
+
+def remove_temporaries(path: str | Path) -> None:
+    """Remove what a process that was killed has left of writing `path`."""
+    target = _resolved(Path(path))
+    start = _temporary_start(target)
+    for other in target.parent.iterdir() if target.parent.is_dir() else ():
+        if other.name.startswith(start) and len(other.name) == len(start) + RANDOM_LETTERS:
+            other.unlink(missing_ok=True)
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether `path` is to be written from where it stands, and never replaced."""
+    if _descriptor(path) is not None:
+        return True
+    with _naming(path):
+        try:
+            return not stat.S_ISREG(path.stat().st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+
+
+def _descriptor(path: Path) -> int | None:
+    """Return the open descriptor that a name such as /dev/stdout or /dev/fd/3 stands for.
+
+    What it leads to may be a regular file that a shell is writing; replacing that, or opening it
+    again from its start, would lose what was written before.
+    """
+    folders = {Path(name).resolve() for name in ("/dev/fd", "/proc/self/fd") if Path(name).is_dir()}
+    for _ in range(MAX_LINKS):
+        if path.name.isdecimal() and path.parent.resolve() in folders:
+            return int(path.name)
+        if not path.is_symlink():
+            return None
+        path = path.parent / path.readlink()
+    return None
+
+
+def _resolved(path: Path) -> Path:
+    """Return the file that links lead to, whether it exists or not."""
+    return Path(os.path.realpath(path))
+
+
+def _write_through(path: Path, data: bytes) -> None:
+    """Write to what is no regular file; a pipe waits for its reader, as it does for any program."""
+    descriptor = _descriptor(path)
+    with _naming(path):
+        handle = os.open(path, os.O_WRONLY) if descriptor is None else os.dup(descriptor)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
 
 
 @contextmanager
@@ -38,27 +123,39 @@ def _naming(path: Path) -> Iterator[None]:
         raise type(error)(error.errno, error.strerror, str(path)) from error
 
 
-def _write_beside(path: Path, data: bytes) -> Path:
-    """Return a temporary file in the same folder that holds the data, safe on the disk."""
+def _write_beside(path: Path, target: Path, data: bytes) -> Path:
+    """Return a temporary file in the target's folder that holds the data, safe on the disk."""
     with _naming(path):
-        handle, name = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=_temporary_start(target))
         temporary = Path(name)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            temporary.chmod(_mode(path))
+            _take_after(temporary, target)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
         return temporary
 
 
-def _mode(path: Path) -> int:
-    """Return the permissions the file should have: those it had, or those of any new file."""
-    if path.exists():
-        return path.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+def _temporary_start(target: Path) -> str:
+    return f".{target.name[:60]}."  # a name may have 255 bytes in all
+
+
+def _take_after(temporary: Path, target: Path) -> None:
+    """Give a file the owner and mode of the one it replaces, or those of any new file."""
+    if not target.exists():
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
+        return
+    old, new = target.stat(), temporary.stat()
+    if hasattr(os, "chown") and (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+        # only root can give a file away; anyone else's replacement is their own
+        for owner in ((old.st_uid, old.st_gid), (-1, old.st_gid)):
+            with suppress(PermissionError):
+                os.chown(temporary, *owner)
+                break
+    temporary.chmod(stat.S_IMODE(old.st_mode))  # after chown, which takes set-id bits off

@@ -20,11 +20,19 @@ from mocpack.errors import CorruptionError, FormatError, InvalidClipError, Trunc
 from mocpack.io import text
 from mocpack.io.bvh_fit import children_of, fit
 from mocpack.io.unit_guess import guess_unit
-from mocpack.skeleton import MAX_JOINTS, MAX_NAME, POSITION_CHANNELS, ROTATION_CHANNELS, Skeleton
+from mocpack.skeleton import (
+    MAX_END_SITES,
+    MAX_JOINTS,
+    MAX_NAME,
+    POSITION_CHANNELS,
+    ROTATION_CHANNELS,
+    Skeleton,
+)
 
 F64 = npt.NDArray[np.float64]
 
 MAX_DEPTH = 10_000
+DEEPEST_PAD = 100  # tabs; a chain of thousands of joints would else be a file of tabs
 CHANNEL = {name.lower(): name for name in POSITION_CHANNELS[:3] + ROTATION_CHANNELS[:3]}
 
 
@@ -204,6 +212,8 @@ class _Parser:
 
     def _end_site(self, tree: Tree, joint: int) -> None:
         self._expect("SITE")
+        if len(tree.end_joints) == MAX_END_SITES:
+            raise self._fault(f"a file has at most {MAX_END_SITES} end sites")
         self._expect("{")
         self._expect("OFFSET")
         tree.end_sites.append(self._vector())
@@ -275,7 +285,7 @@ def _write_hierarchy(lines: list[str], clip: Clip) -> None:
     stack: list[tuple[int, int]] = [(0, 0)]
     while stack:
         joint, depth = stack.pop()
-        pad = "\t" * depth
+        pad = "\t" * min(depth, DEEPEST_PAD)
         if joint < 0:
             lines.append(f"{pad}}}")
             continue

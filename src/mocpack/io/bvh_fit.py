@@ -67,14 +67,15 @@ def _depth_first(clip: Clip) -> Clip:
     order = _listed(s)
     if order == list(range(len(s))):
         return clip
-    joint_of = joint_of_dof(s)
-    columns = np.concatenate([np.flatnonzero(joint_of == j) for j in order])
-    moved = sorted(order.index(j) for j in clip.translated_joints)
+    place = np.argsort(order)  # of each joint in the new order
+    columns = np.argsort(place[joint_of_dof(s)], kind="stable")
+    translated = {int(place[j]): m for m, j in enumerate(clip.translated_joints)}
+    moved = sorted(translated)
     header = clip.with_header(skeleton=_reordered(clip.skeleton, order), translated_joints=moved)
     return Clip(
         header,
         clip.rotations[:, order],
-        clip.translations[:, [clip.translated_joints.index(order[j]) for j in moved]],
+        clip.translations[:, [translated[j] for j in moved]],
         None if clip.channels is None else clip.channels[:, columns],
     )
 

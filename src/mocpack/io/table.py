@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from stat import S_ISREG
+from typing import Any, BinaryIO
 
-from mocpack.clip import AnyClip, Clip
-from mocpack.errors import FormatError, UnsupportedClipError, UsageError
+from mocpack.clip import AnyClip, Clip, check_reach
+from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError, UsageError
 from mocpack.io import amc, asf, bvh, clip_npz, glb, mdd, pc2, probes, vertices_npz
 from mocpack.io.advice import advice
 from mocpack.io.atomic import write_all_atomically
 from mocpack.io.atomic import write_atomically as write_atomically
 from mocpack.plain import plain
 
-MAX_FILE = 4 << 30  # bytes; more is refused before it is read
+MAX_FILE = 4 << 30  # bytes; more is refused
+READ_AT_ONCE = 1 << 24
+PROBED = 1 << 16  # bytes that a format with a skeleton file is known by
 REFUSED = {
     "clip": "holds one motion; there is none to choose",
     "fps": "has frames of its own and is not sampled anew",
@@ -136,22 +140,45 @@ def read_file(
     *,
     unit: float | None = None,
     skeleton: str | Path | None = None,
+    data: bytes | None = None,
     **options: Any,
 ) -> AnyClip:
     """Read a motion file; complaints name the file.
 
     `skeleton` is the skeleton file of a motion file that needs one (the .asf of an .amc; other
-    formats have their own). Left out, it is looked for beside the motion. `options` are those of
+    formats have their own). Left out, it is looked for beside the motion. `data` is what the file
+    holds, where somebody has read it: a pipe can be read only once. `options` are those of
     `read_bytes`.
     """
     path = Path(path)
-    data = _contents(path)
+    data = contents(path) if data is None else data
     chosen = _format_of(data, str(path))
     if chosen.find_skeleton is None:
         return read_bytes(data, name=str(path), unit=unit, beside=files_beside(path), **options)
-    companion = Path(skeleton) if skeleton is not None else chosen.find_skeleton(path)
+    companion = _companion(chosen, path, skeleton)
+    assert companion is not None
     name = f"{path} (skeleton {companion})"
-    return read_bytes(data, name=name, unit=unit, skeleton=_contents(companion), **options)
+    return read_bytes(data, name=name, unit=unit, skeleton=contents(companion), **options)
+
+
+def contents(path: str | Path) -> bytes:
+    """Return the bytes of a file or a pipe, opened once; more than `MAX_FILE` is refused."""
+    with Path(path).open("rb") as file:
+        found = os.fstat(file.fileno())
+        if found.st_size > MAX_FILE:
+            raise _too_large(str(path))
+        return file.read() if S_ISREG(found.st_mode) else stream_contents(file, str(path))
+
+
+def stream_contents(stream: BinaryIO, name: str) -> bytes:
+    """Return the bytes of an open stream, `name` for complaints."""
+    # a pipe does not say how much will come, so it is counted as it comes
+    data = bytearray()
+    while part := stream.read(READ_AT_ONCE):
+        data += part
+        if len(data) > MAX_FILE:
+            raise _too_large(name)
+    return bytes(data)
 
 
 def read_bytes(
@@ -180,9 +207,13 @@ def read_bytes(
     extra |= {"beside": beside} if "beside" in chosen.options else {}
     assert chosen.read is not None
     try:
-        return chosen.read(data, unit=unit, **extra)
+        clip = chosen.read(data, unit=unit, **extra)
+        check_reach(clip)
     except (FormatError, UsageError) as error:
         raise type(error)(f"{name}: {error}") from error
+    except UnsupportedClipError as error:
+        raise CorruptionError(f"{name}: {error}") from error
+    return clip
 
 
 def clip_names_in(
@@ -201,12 +232,12 @@ def clip_names_in(
 
 def clip_names_of(path: str | Path) -> list[str]:
     """Return the names of the clips in a motion file; none of a format of one clip."""
-    return clip_names_in(_contents(Path(path)), name=str(path), beside=files_beside(path))
+    return clip_names_in(contents(path), name=str(path), beside=files_beside(path))
 
 
 def files_beside(path: str | Path) -> Callable[[str], bytes]:
     """Return a function that returns the bytes of a file by its path from where `path` is."""
-    return lambda relative: _contents(Path(path).parent / relative)
+    return lambda relative: contents(Path(path).parent / relative)
 
 
 def write_bytes(clip: AnyClip, extension: str) -> bytes:
@@ -246,6 +277,17 @@ def files_to_write(path: str | Path) -> list[Path]:
     return [path]
 
 
+def files_to_read(path: str | Path, *, skeleton: str | Path | None = None) -> list[Path]:
+    """Return the files that reading `path` reads: itself, and the skeleton file if it needs one."""
+    path = Path(path)
+    if not path.is_file():
+        return [path]
+    with path.open("rb") as file:
+        chosen = _format_of(file.read(PROBED), str(path))
+    companion = _companion(chosen, path, skeleton)
+    return [path] if companion is None else [path, companion]
+
+
 def write_file(clip: AnyClip, path: str | Path) -> None:
     """Write the clip in the format of the path's extension, atomically.
 
@@ -266,10 +308,15 @@ def _writable(kind: str) -> list[str]:
     return sorted({e for f in FORMATS if f.write and kind in f.kinds for e in f.extensions})
 
 
-def _contents(path: Path) -> bytes:
-    if path.stat().st_size > MAX_FILE:
-        raise FormatError(f"{path}: larger than {MAX_FILE >> 30} GiB")
-    return path.read_bytes()
+def _companion(chosen: Format, path: Path, skeleton: str | Path | None) -> Path | None:
+    """Return the skeleton file that a motion file needs: the one named, or the one beside it."""
+    if chosen.find_skeleton is None:
+        return None
+    return Path(skeleton) if skeleton is not None else chosen.find_skeleton(path)
+
+
+def _too_large(name: str) -> FormatError:
+    return FormatError(f"{name}: larger than {MAX_FILE >> 30} GiB")
 
 
 def _format_of(data: bytes, name: str) -> Format:

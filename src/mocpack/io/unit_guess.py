@@ -46,8 +46,9 @@ def guess_unit(tree: HasTree, first_frame: F64 | None = None) -> tuple[float, st
     first_frame : array, shape (C,), optional
         The first pose; joints with position channels are where it says, not at their offsets.
     """
-    reach = _reach(tree, first_frame)
-    if reach <= 0:
+    with np.errstate(over="ignore"):  # numbers that no body has are refused later, with a sentence
+        reach = _reach(tree, first_frame)
+    if not 0 < reach < np.inf:
         return 1.0, "m"
 
     def likelihood(name: str) -> float:
@@ -60,7 +61,8 @@ def guess_unit(tree: HasTree, first_frame: F64 | None = None) -> tuple[float, st
 
 def plausible(tree: HasTree, unit: float) -> bool:
     """Say whether a unit of this many metres makes a body of the size that bodies have."""
-    return SMALLEST <= _reach(tree, None) * unit <= LARGEST
+    with np.errstate(over="ignore"):
+        return SMALLEST <= _reach(tree, None) * unit <= LARGEST
 
 
 def _reach(tree: HasTree, first_frame: F64 | None) -> float:

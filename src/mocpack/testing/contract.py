@@ -17,7 +17,7 @@ import numpy as np
 
 from mocpack import _api
 from mocpack.clip import AnyClip, Clip, VertexClip
-from mocpack.codec import Codec, SupportsPartial, SupportsSeek
+from mocpack.codec import Codec, SupportsPartial, SupportsSeek, SupportsVerifiedEncode
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.container import Packed, pack, unpack
 from mocpack.errors import FormatError, TruncatedError, UnknownCodecError, UsageError
@@ -78,6 +78,16 @@ def check_what_the_take_holds_besides_survives(codec: Codec, clip: AnyClip) -> N
 def check_encoding_is_deterministic(codec: Codec, clip: AnyClip) -> None:
     clip = _plain(clip)
     _demand(codec.encode(clip) == codec.encode(clip), "two encodings differ")
+
+
+def check_verified_encoding_is_what_encode_and_decode_give(codec: Codec, clip: AnyClip) -> None:
+    if not isinstance(codec, SupportsVerifiedEncode):
+        return
+    made = codec.encode_verified(clip)
+    _demand(made.payload == codec.encode(clip), "encode_verified and encode differ")
+    plain = codec.decode(made.payload, clip.header)
+    same = zip(_samples(made.decoded), _samples(plain), strict=True)
+    _demand(all(np.array_equal(a, b) for a, b in same), "what was verified is not what is decoded")
 
 
 def check_input_is_untouched(codec: Codec, clip: AnyClip) -> None:
@@ -208,6 +218,7 @@ CLIP_CHECKS: tuple[Check, ...] = (
     check_what_comes_back_is_sane,
     check_what_the_take_holds_besides_survives,
     check_encoding_is_deterministic,
+    check_verified_encoding_is_what_encode_and_decode_give,
     check_input_is_untouched,
     check_windows_equal_the_whole,
 )

@@ -12,7 +12,9 @@ from mocpack import _api, rate
 from mocpack.clip import AnyClip, Clip
 from mocpack.container import Errors
 from mocpack.errors import FormatError, UnsupportedClipError, UsageError
+from mocpack.io import contents
 from mocpack.metrics.pair import pair
+from mocpack.plain import without_scales
 from mocpack.skeleton import Skeleton
 
 
@@ -138,18 +140,19 @@ def select(
 def open_shown(path: str, *, unit: str | None = None, skeleton: str | None = None) -> Shown:
     """Read a motion file of any kind and decode all of it."""
     name = Path(path).name
-    size = Path(path).stat().st_size
-    clip = _skeletal(_api.read(path, unit=unit, skeleton=skeleton), path)
+    data = contents(path)  # once, since a pipe can be read only once
+    size = len(data)
+    clip = _skeletal(_api.read_contents(data, path, unit=unit, skeleton=skeleton), path)
     try:
-        with _api.open(path) as motion:
-            return _packed(name, path, clip, motion)
+        with _api.Motion(data) as motion:
+            return _packed(name, data, clip, motion)
     except FormatError:
         # not a .mocp: `read` above has complained if it was meant to be one
         kind = str(clip.metadata.get("source", Path(path).suffix.lstrip(".")))
         return Shown(name, clip, None, kind, {"file": size} | _no_parts(size), Errors())
 
 
-def _packed(name: str, path: str, clip: Clip, motion: _api.Motion) -> Shown:
+def _packed(name: str, data: bytes, clip: Clip, motion: _api.Motion) -> Shown:
     codec, sizes = motion.codec.codec_id, motion.sizes
     size = {
         "file": sizes["file"],
@@ -157,8 +160,9 @@ def _packed(name: str, path: str, clip: Clip, motion: _api.Motion) -> Shown:
         "skeleton": sizes["skeleton"],
         "metadata": sizes["metadata"],
     }
-    data = Path(path).read_bytes() if codec == "keysine" else None
-    return Shown(name, clip, data, codec, size, motion.errors)
+    # the page knows no scales; it gets frames in which every joint stands where they put it
+    decodable = data if codec == "keysine" and not motion.header.is_scaled else None
+    return Shown(name, clip, decodable, codec, size, motion.errors)
 
 
 def _no_parts(size: int) -> dict[str, int]:
@@ -168,7 +172,7 @@ def _no_parts(size: int) -> dict[str, int]:
 def _skeletal(clip: AnyClip, path: str) -> Clip:
     if not isinstance(clip, Clip):
         raise UnsupportedClipError(f"{path}: a vertex animation; the viewer shows skeletons")
-    return clip
+    return without_scales(clip)
 
 
 def _cut(shown: Shown, frames: slice) -> Shown:

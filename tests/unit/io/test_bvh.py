@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.bench.datasets import data_folder
+from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
 from mocpack.clip import Clip
-from mocpack.errors import FormatError, TruncatedError
+from mocpack.errors import FormatError, TruncatedError, UnsupportedClipError
 from mocpack.io import bvh, read_bytes, write_bytes
-from mocpack.rotations import rotate
+from mocpack.io.text import decimals_of
+from mocpack.rotations import from_euler, rotate
 from mocpack.skeleton import Skeleton
 from mocpack.testing.motions import hard_clips, walk
 
+ORIGINALS = CHECKOUT / "tests" / "originals"
 # every joint has its own layout; 1 unit = 1 metre where not said otherwise
 BVH = b"""HIERARCHY
 ROOT Hips
@@ -308,13 +310,8 @@ def test_a_long_chain_is_written_and_read():
 
 
 def test_real_clips_come_back_number_for_number():
-    folder = _data()
-    for path in (
-        folder / "cmu" / "09_01.bvh",
-        *(folder / "bandai").glob("*kick*"),
-        *(folder / "dog").iterdir(),
-    ):
-        clip = mocpack.read(path)
+    original = mocpack.read(ORIGINALS / "cmu" / "09_01.bvh")
+    for clip in (original, load_clip("cmu/135_02", COMMITTED).frames(0, 500)):
         back = mocpack.read_data(bvh.write(clip))
         assert _same(back, clip)
         assert back.skeleton == clip.skeleton
@@ -329,8 +326,85 @@ def _same(a: Clip, b: Clip) -> bool:
     )
 
 
-def _data():
-    folder = data_folder()
-    if folder is None:
-        pytest.skip("no folder of real clips; MOCPACK_DATA names one")
-    return folder
+def test_the_sign_of_zero_is_written():
+    signed = BVH.replace(b"OFFSET 0 -1 0", b"OFFSET -0 -1 0").replace(
+        b"1 2 3 0 0 0", b"1 2 3 0 -0 0"
+    )
+    again = write_bytes(read(signed), ".bvh")
+    assert b"OFFSET -0 -1 0" in again
+    assert b"\n1 2 3 0 -0 0 " in again
+    np.testing.assert_array_equal(
+        np.signbit(read(again).channels), np.signbit(read(signed).channels)
+    )
+
+
+def test_the_sign_of_zero_survives_the_lossless_codec():
+    clip = read(BVH.replace(b"1 2 3 0 0 0", b"1 2 3 0 -0 0"))
+    back = mocpack.decode(mocpack.encode(clip, "lossless"))
+    assert write_bytes(back, ".bvh") == write_bytes(clip, ".bvh")
+
+
+def test_more_end_sites_than_a_file_can_hold_are_refused_with_their_line():
+    site = b"End Site { OFFSET 1 0 0 }\n"
+    many = BVH.replace(b"    End Site\n    {\n      OFFSET 1 0 0\n    }\n", site * 70_001)
+    with pytest.raises(FormatError, match=r"line 65562: a file has at most 65535 end sites"):
+        read(many)
+
+
+def far_arm(bone, seed=0):
+    """A chain of four bones of that length in metres, which turn at random."""
+    rng = np.random.default_rng(seed)
+    offsets = np.array([[0.0, 0, 0]] + [[bone, 0, 0]] * 3)
+    skeleton = Skeleton(tuple("abcd"), (-1, 0, 1, 2), offsets, offsets[1:2], (3,))
+    turns = from_euler(rng.uniform(-1.2, 1.2, (20, 4, 3)), "ZYX")
+    return Clip.build(skeleton, turns, rng.normal(size=(20, 3)))
+
+
+@pytest.mark.parametrize("bone", [0.3, 30.0, 16_000.0])
+@pytest.mark.parametrize("suffix", [".bvh", ".amc"])
+def test_text_moves_no_joint_by_a_micrometre_however_long_its_lever(bone, suffix):
+    clip = far_arm(bone)
+    skeleton = {".bvh": None, ".amc": write_bytes(clip, ".asf")}[suffix]
+    back = read_bytes(write_bytes(clip, suffix), unit=1.0, skeleton=skeleton)
+    joints = [back.skeleton.index(name) for name in clip.skeleton.names[1:]]
+    off = np.linalg.norm(back.positions()[:, joints] - clip.positions()[:, 1:], axis=-1)
+    assert off.max() < 1e-6
+
+
+def test_a_body_is_printed_with_no_more_digits_than_before():
+    clip = Clip(walk(0.2).header, walk(0.2).rotations, walk(0.2).translations)
+    assert set(decimals_of(clip)) == {7}
+
+
+def test_a_chain_of_thousands_of_joints_is_no_file_of_tabs():
+    count = 5000
+    chain = Skeleton(
+        tuple(f"j{i}" for i in range(count)), tuple(range(-1, count - 1)), np.ones((count, 3))
+    )
+    clip = Clip.build(chain, np.tile([0, 0, 0, 1.0], (1, count, 1)), np.zeros((1, 3)))
+    assert len(write_bytes(clip, ".bvh")) < 1000 * count
+
+
+def test_places_near_the_farthest_come_back_from_every_codec():
+    clip = walk(0.2)
+    far = clip.translations - clip.translations.max() + 9_999_999.9999
+    clip = Clip(clip.header, clip.rotations, far)
+    for codec in ("raw", "keysine", "lossless", "wavelet"):
+        assert mocpack.decode(mocpack.encode(clip, codec)).frame_count == clip.frame_count
+
+
+def test_places_beyond_the_farthest_are_refused_when_read_and_when_packed():
+    with pytest.raises(FormatError, match=r"input: a place lies 10000001 metres from the origin"):
+        read_bytes(BVH.replace(b"1 2 3 0", b"10000001 2 3 0"), unit=1.0)
+    clip = walk(0.2)
+    far = Clip(clip.header, clip.rotations, clip.translations + 1e7)
+    with pytest.raises(UnsupportedClipError, match=r"a place lies .* it must be below 1e\+07"):
+        mocpack.encode(far, "raw")
+
+
+@pytest.mark.parametrize("number", [b"1e308", b"-1e308", b"1e200"])
+def test_numbers_that_no_body_has_are_a_sentence_and_not_a_warning(number):
+    with pytest.raises(FormatError, match="offsets must be finite and below 1e6 metres"):
+        bvh.read(BVH.replace(b"OFFSET 0 -1 0", b"OFFSET 0 %s 0" % number))
+    with pytest.raises(FormatError, match="translations must be finite and below"):
+        bvh.read(BVH.replace(b"1 2 3 0", b"%s 2 3 0" % number))

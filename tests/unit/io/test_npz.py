@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.bench.datasets import data_folder
 from mocpack.clip import Clip
 from mocpack.errors import FormatError, UsageError
 from mocpack.io import clip_npz, npz, read_bytes, vertices_npz, write_bytes
@@ -86,15 +85,6 @@ def test_vertex_animation_comes_back_the_same():
 def test_vertices_alone_are_a_vertex_animation():
     back = read_bytes(npz.pack({"vertices": np.zeros((2, 3, 3), np.float32)}))
     assert (back.frame_count, back.faces.shape, back.frame_rate) == (2, (0, 3), 30)
-
-
-def test_real_meshes_are_read():
-    folder = data_folder()
-    if folder is None:
-        pytest.skip("no folder of real clips; MOCPACK_DATA names one")
-    clip = mocpack.read(folder / "mesh" / "horse-gallop.npz")
-    assert clip.vertices.shape == (48, 8431, 3)
-    assert clip.faces.shape == (16843, 3)
 
 
 def test_a_vertex_animation_is_no_bvh():

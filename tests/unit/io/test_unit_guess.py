@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.bench.datasets import data_folder
+from mocpack.bench.datasets import COMMITTED, collection
 from mocpack.io.unit_guess import CANDIDATES, CMU_UNIT, guess_unit
 from mocpack.skeleton import Skeleton
 from mocpack.testing.motions import humanoid
@@ -72,13 +72,11 @@ def test_joints_that_move_are_where_the_first_frame_puts_them():
 
 
 def test_every_real_clip_is_measured_right():
-    folder = data_folder()
-    if folder is None:
-        pytest.skip("no folder of real clips; MOCPACK_DATA names one")
-    expected = {"cmu": CMU_UNIT, "bandai": 0.01, "dog": 0.01}
-    for name, unit in expected.items():
-        for path in sorted((folder / name).glob("*.bvh"))[:12]:
-            assert mocpack.read(path).unit == unit, path
+    for path in collection("cmu", COMMITTED):
+        clip = mocpack.read(path)
+        text = mocpack.io.write_bytes(clip.frames(0, min(clip.frame_count, 30)), ".bvh")
+        back = mocpack.read_data(text)
+        assert (back.unit, back.metadata["unit_guessed"]) == (CMU_UNIT, "CMU's 5.644cm"), path
 
 
 def test_the_guess_is_told():

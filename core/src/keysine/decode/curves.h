@@ -8,7 +8,7 @@ namespace mocpack
 namespace keysine
 {
 
-const int32_t LONGEST_BLOCK = 512; // frames
+const int32_t LONGEST_BLOCK = MOCPACK_KEYSINE_LONGEST_BLOCK;
 
 inline int32_t padded(int32_t length)
 {

@@ -82,7 +82,7 @@ const Forecast& forecast_of(bool thorough)
 	return forecasts[thorough];
 }
 
-GridSeries::GridSeries(const Plan& plan, bool thorough, const uint8_t* told, Arena* arena)
+GridSeries::GridSeries(const Plan& plan, bool thorough, const uint8_t* initial_scales, Arena* arena)
 {
 	const Forecast& f = forecast_of(thorough);
 	size_t channels = plan.channel_count, most = channels * f.predictors;
@@ -102,7 +102,7 @@ GridSeries::GridSeries(const Plan& plan, bool thorough, const uint8_t* told, Are
 		return;
 	}
 	for (size_t c = 0; c < channels; ++c)
-		sizes[c] = told_size(told[c]);
+		sizes[c] = expected_error(initial_scales[c]);
 	for (int32_t t = 0; t < int32_t(plan.track_count); ++t)
 		above[t] = track_above(plan, t);
 	size_t at = 0;
@@ -113,7 +113,7 @@ GridSeries::GridSeries(const Plan& plan, bool thorough, const uint8_t* told, Are
 			{
 				int32_t column = plan.tracks[t].first_channel + c;
 				Inputs inputs;
-				if (told[column] > QUIET)
+				if (initial_scales[column] > QUIET)
 					inputs = inputs_of(plan, above, t, column, f.own[p], f.reach[p]);
 				*start++ = uint32_t(at);
 				for (size_t i = 0; i < inputs.count; ++i, ++at)
@@ -124,7 +124,7 @@ GridSeries::GridSeries(const Plan& plan, bool thorough, const uint8_t* told, Are
 }
 
 GridGroup::GridGroup(const mocpack_KeysineHead& head, Arena* arena)
-	: series(head.plan, head.thorough, head.told, arena)
+	: series(head.plan, head.thorough, head.initial_scales, arena)
 {
 	size_t channels = head.plan.channel_count;
 	stride = padded(int32_t(head.cut.longest_block()));

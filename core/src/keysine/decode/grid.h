@@ -14,10 +14,8 @@ namespace mocpack
 namespace keysine
 {
 
-const size_t MOST_GRID_CHANNELS = 4096; // each takes a few kilobytes of memory, however short the clip
-const int MOST_FINER = 15;				// a frame's grid is at most 2^15 times as fine as its track's
-const int QUIET = 15;					// channels that are told no more are not predicted by least squares
-const int MOST_TOLD = 55;				// half octaves of 1/256 step, that prediction may be off at first
+const int MOST_FINER = 15; // a frame's grid is at most 2^15 times as fine as its track's
+const int QUIET = 15;	   // channels of no larger initial scale are not predicted by least squares
 
 // How the numbers are predicted: QUICK or THOROUGH of docs/series.md, without mirrored joints.
 struct Forecast
@@ -31,10 +29,10 @@ struct Forecast
 
 const Forecast& forecast_of(bool thorough);
 
-// The expected error that a number of the head stands for, in 1/256 of a step.
-inline uint32_t told_size(uint32_t told)
+// The expected error that an initial scale of the head stands for, in 1/256 of a step.
+inline uint32_t expected_error(uint32_t scale)
 {
-	return told & 1 ? (181u << (told >> 1)) >> 7 : 1u << (told >> 1);
+	return scale & 1 ? (181u << (scale >> 1)) >> 7 : 1u << (scale >> 1);
 }
 
 // Lays out the series of a plan's channels; over an empty arena only counts.
@@ -43,8 +41,8 @@ struct GridSeries
 	mocpack_SeriesModel model;
 	void* scratch;
 
-	// told: (channels), as in the head; looked at where there is memory
-	GridSeries(const Plan& plan, bool thorough, const uint8_t* told, Arena* arena);
+	// initial_scales: (channels), as in the head; looked at where there is memory
+	GridSeries(const Plan& plan, bool thorough, const uint8_t* initial_scales, Arena* arena);
 	series::Coder start() const
 	{
 		return series::start(&model, scratch);

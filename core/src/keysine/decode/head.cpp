@@ -15,9 +15,11 @@ using namespace mocpack::keysine;
 namespace
 {
 
-const size_t LONGEST_GROUP = 8192;			// frames
 const uint64_t LARGEST_NUMBER = 0x7fffffff; // so that products fit 64 bits, and numbers a 32-bit size_t
-const uint32_t GRID_MODE = 1, LEAD_MODE = 2, THOROUGH_MODE = 4; // lower bits of the mode
+const size_t MOST_LAYERS = MOCPACK_KEYSINE_MOST_LAYERS;
+const uint32_t GRID_MODE = 1, FIRST_FRAME_ALONE_MODE = 2, THOROUGH_MODE = 4; // lower bits of the mode
+const float SMALLEST_UNIT = 1e-45f;											 // the least float above zero
+const uint32_t MODE_BITS = GRID_MODE | FIRST_FRAME_ALONE_MODE | THOROUGH_MODE;
 
 // Reads fields and remembers whether it ran past the end.
 struct Fields
@@ -58,57 +60,75 @@ float read_float(const uint8_t* p)
 	return value;
 }
 
-bool plausible(const mocpack_KeysineHead& h)
+// Whether the fields before the coded part are in their ranges.
+bool plausible(const mocpack_KeysineHead& h, uint32_t mode, mocpack_Fault* fault)
 {
-	if (!(h.unit > 0 && h.unit < 1e6) || h.tempo < 1 || !h.blocks_per_group || !h.groups_per_segment)
+	if (!within(fault, "mode", mode & 15, 0, MODE_BITS) ||
+		!within(fault, "thorough forecast without a grid in time", h.thorough, 0, h.grid) ||
+		!within(fault, "fine grid's bits", h.fine_bits, 0, 60) ||
+		!within(fault, "axes' bits", h.basis_bits, 0, 20) ||
+		!within(fault, "model set", h.model, 0, model_sets() - 1) ||
+		!within(fault, "tempo", h.tempo, 1, 255) || !within(fault, "unit", h.unit, SMALLEST_UNIT, 1e6))
 		return false;
-	if (!h.cut.valid())
+	double frames = double(h.cut.frames), lead = double(h.cut.lead);
+	if (!within(fault, "frames before even blocks", lead, 0, frames > 2) ||
+		!within(fault, "blocks", double(h.cut.blocks), frames > 1 ? 1 + lead : 0, frames - 1))
 		return false;
-	size_t longest = h.cut.longest_block();
-	if (h.grid && (h.blocks_per_group != 1 || h.layer_count != 1))
+	double longest = double(h.cut.longest_block());
+	if (!within(fault, "frames of a block", longest, 0, MOCPACK_KEYSINE_LONGEST_BLOCK))
 		return false;
-	return !longest || (longest <= size_t(LONGEST_BLOCK) && h.blocks_per_group <= LONGEST_GROUP &&
-						h.blocks_per_group * longest <= LONGEST_GROUP);
+	double most = h.grid		? 1
+				  : longest > 0 ? std::floor(MOCPACK_KEYSINE_LONGEST_GROUP / longest)
+								: double(LARGEST_NUMBER);
+	return within(fault, "blocks of a group", double(h.blocks_per_group), 1, most) &&
+		   within(fault, "groups of a segment", double(h.groups_per_segment), 1, double(LARGEST_NUMBER)) &&
+		   within(fault, "layers", double(h.layer_count), 1, h.grid ? 1 : double(MOST_LAYERS));
 }
 
-// Reads what stands before the coded part, and leaves `in` at the start of that, up to its end.
+// Reads what stands before the coded part, and leaves `in` at the start of that, up to its end. refined:
+// (MOST_LAYERS)
 mocpack_Status read_fields(const uint8_t* src, size_t src_size, size_t frame_count, mocpack_KeysineHead* h,
-						   Fields* in)
+						   uint8_t* refined, Fields* in, mocpack_Fault* fault)
 {
+	if (fault)
+		*fault = {};
 	*in = {src, src + src_size};
 	h->size = in->varint();
 	if (in->short_of || h->size > src_size)
 		return MOCPACK_TRUNCATED;
-	if (h->size < 12 || crc16(src, h->size - 2) != uint16_t(src[h->size - 2] | src[h->size - 1] << 8))
+	if (!within(fault, "size", double(h->size), 12, double(src_size)))
+		return MOCPACK_CORRUPT;
+	uint16_t stated = uint16_t(src[h->size - 2] | src[h->size - 1] << 8);
+	if (!within(fault, "checksum", crc16(src, h->size - 2), stated, stated))
 		return MOCPACK_CORRUPT;
 	in->end = src + h->size - 2;
 	uint32_t mode = in->byte();
 	h->layer_count = 1 + (mode >> 4);
 	h->model = int32_t(in->byte());
-	uint32_t fine_bits = in->byte();
-	uint32_t basis_bits = in->byte();
-	in->byte(); // the error of the keys alone, for those who play no more
+	h->fine_bits = int32_t(in->byte());
+	h->basis_bits = int32_t(in->byte());
+	h->coarse = int32_t(in->byte());
 	h->tempo = int32_t(in->byte());
 	h->grid = mode & GRID_MODE, h->thorough = mode & THOROUGH_MODE;
-	if (in->end - in->at < 4 || (mode & 8) || (h->thorough && !h->grid) || fine_bits > 60)
+	if (!within(fault, "bytes after the tempo", double(in->end - in->at), 4, double(src_size)))
 		return MOCPACK_CORRUPT;
 	h->unit = double(read_float(in->at));
 	in->at += 4;
 	h->cut.frames = frame_count;
-	h->cut.lead = (mode & LEAD_MODE) != 0;
+	h->cut.lead = (mode & FIRST_FRAME_ALONE_MODE) != 0;
 	h->cut.blocks = in->varint();
 	h->blocks_per_group = in->varint();
 	h->groups_per_segment = in->varint();
-	for (size_t l = 1; l < h->layer_count; ++l)
-		in->byte(); // the error of the layers below the last, for those who play no more
-	if (in->short_of || basis_bits > 20 || !has_models(h->model) || !plausible(*h))
+	for (size_t l = 0; l + 1 < h->layer_count; ++l)
+		refined[l] = uint8_t(in->byte());
+	if (in->short_of || !plausible(*h, mode, fault))
 		return MOCPACK_CORRUPT;
 	h->group_count = (h->cut.blocks + h->blocks_per_group - 1) / h->blocks_per_group;
 	h->segment_count =
 		h->group_count ? (h->group_count + h->groups_per_segment - 1) / h->groups_per_segment : 1;
 	h->plan.unit = h->unit;
-	h->plan.fine = std::ldexp(1.0, -int(fine_bits));
-	h->plan.basis_grid = std::ldexp(1.0, -int(basis_bits));
+	h->plan.fine = std::ldexp(1.0, -h->fine_bits);
+	h->plan.basis_grid = std::ldexp(1.0, -h->basis_bits);
 	return MOCPACK_OK;
 }
 
@@ -124,7 +144,7 @@ struct Rooms
 	mocpack_KeysineHead* head;
 	int32_t* table;
 	uint32_t* sizes;
-	uint8_t *shifts, *grid_steps, *told, *plan;
+	uint8_t *refined, *shifts, *grid_steps, *scales, *plan;
 	Models* models;
 
 	Rooms(const mocpack_KeysineHead& h, size_t joints, Arena* arena)
@@ -132,9 +152,10 @@ struct Rooms
 		head = arena->take<mocpack_KeysineHead>(1);
 		table = arena->take<int32_t>(joints * PLAN_COLUMNS);
 		sizes = arena->take<uint32_t>(size_t(part_count(h)));
+		refined = arena->take<uint8_t>(MOST_LAYERS);
 		shifts = arena->take<uint8_t>((h.layer_count - 1) * 2 * joints);
 		grid_steps = arena->take<uint8_t>(2 * joints);
-		told = arena->take<uint8_t>(7 * joints);
+		scales = arena->take<uint8_t>(7 * joints);
 		plan = arena->take<uint8_t>(plan_size(joints));
 		models = arena->take<Models>(1);
 	}
@@ -157,11 +178,24 @@ bool read_sizes(Reader& reader, HeadSymbols<Reader>* symbols, uint32_t* sizes, s
 
 } // namespace
 
+mocpack_Status mocpack_keysine_peek(const uint8_t* src, size_t src_size, size_t frame_count,
+									mocpack_KeysineLayout* layout, mocpack_Fault* fault)
+{
+	mocpack_KeysineHead h = {};
+	uint8_t refined[MOST_LAYERS];
+	Fields in;
+	mocpack_Status status = read_fields(src, src_size, frame_count, &h, refined, &in, fault);
+	if (status == MOCPACK_OK)
+		*layout = mocpack_keysine_layout(&h);
+	return status;
+}
+
 size_t mocpack_keysine_head_memory(const uint8_t* src, size_t src_size, size_t joints, size_t frame_count)
 {
 	mocpack_KeysineHead h = {};
+	uint8_t refined[MOST_LAYERS];
 	Fields in;
-	if (read_fields(src, src_size, frame_count, &h, &in) != MOCPACK_OK)
+	if (read_fields(src, src_size, frame_count, &h, refined, &in, nullptr) != MOCPACK_OK)
 		return 0;
 	if (part_count(h) > SIZE_MAX / 16)
 		return SIZE_MAX;
@@ -171,11 +205,13 @@ size_t mocpack_keysine_head_memory(const uint8_t* src, size_t src_size, size_t j
 }
 
 mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const mocpack_Skeleton* skeleton,
-									size_t frame_count, void* memory, mocpack_KeysineHead** head)
+									size_t frame_count, void* memory, mocpack_KeysineHead** head,
+									mocpack_Fault* fault)
 {
 	mocpack_KeysineHead found = {};
+	uint8_t refined[MOST_LAYERS] = {};
 	Fields in;
-	mocpack_Status status = read_fields(src, src_size, frame_count, &found, &in);
+	mocpack_Status status = read_fields(src, src_size, frame_count, &found, refined, &in, fault);
 	if (status != MOCPACK_OK)
 		return status;
 	Arena arena(memory);
@@ -183,10 +219,11 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 	mocpack_KeysineHead* h = rooms.head;
 	*h = found;
 	start_models(rooms.models, h->model);
+	std::memcpy(rooms.refined, refined, sizeof refined);
 	std::memset(rooms.table, 0, skeleton->joint_count * PLAN_COLUMNS * sizeof(int32_t));
 	std::memset(rooms.shifts, 0, (h->layer_count - 1) * 2 * skeleton->joint_count);
 	std::memset(rooms.grid_steps, 0, 2 * skeleton->joint_count);
-	std::memset(rooms.told, 0, 7 * skeleton->joint_count);
+	std::memset(rooms.scales, 0, 7 * skeleton->joint_count);
 	Reader reader = {RangeDecoder(in.at, size_t(in.end - in.at))};
 	HeadSymbols<Reader> symbols(reader, *rooms.models);
 	if (!read_sizes(reader, &symbols, rooms.sizes, h->segment_count, SEGMENT_SIZE) ||
@@ -196,19 +233,30 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 	symbols.plan(rooms.table, *skeleton);
 	h->sizes = rooms.sizes;
 	h->shifts = rooms.shifts;
+	h->refined = rooms.refined;
 	h->grid_steps = rooms.grid_steps;
-	h->told = rooms.told;
+	h->initial_scales = rooms.scales;
+	h->table = rooms.table;
 	h->plan.skeleton = skeleton;
 	h->plan.table = rooms.table;
-	if (!build_plan(&h->plan, rooms.plan) ||
-		!symbols.shifts(rooms.shifts, h->layer_count - 1, h->plan.track_count) ||
-		(h->grid && h->plan.channel_count > MOST_GRID_CHANNELS) ||
-		(h->grid &&
-		 !symbols.grid(rooms.grid_steps, h->plan.track_count, rooms.told, h->plan.channel_count)) ||
-		reader.coder.exhausted() || !reader.coder.all_read())
+	if (!build_plan(&h->plan, rooms.plan, fault) ||
+		!symbols.shifts(rooms.shifts, h->layer_count - 1, h->plan.track_count, fault))
+		return MOCPACK_CORRUPT;
+	size_t channels = h->plan.channel_count;
+	if (h->grid && (!within(fault, "channels of a grid in time", double(channels), 0,
+							MOCPACK_KEYSINE_MOST_GRID_CHANNELS) ||
+					!symbols.grid(rooms.grid_steps, h->plan.track_count, rooms.scales, channels, fault)))
+		return MOCPACK_CORRUPT;
+	if (reader.coder.exhausted() || !reader.coder.all_read())
 		return MOCPACK_CORRUPT;
 	*head = h;
 	return MOCPACK_OK;
+}
+
+mocpack_KeysineFields mocpack_keysine_fields(const mocpack_KeysineHead* h)
+{
+	return {h->unit,   h->model,   h->fine_bits, h->basis_bits, h->tempo,
+			h->coarse, h->refined, h->grid,		 h->thorough};
 }
 
 mocpack_KeysineLayout mocpack_keysine_layout(const mocpack_KeysineHead* h)
@@ -225,8 +273,9 @@ size_t mocpack_keysine_key_frame(const mocpack_KeysineHead* h, size_t key)
 
 size_t mocpack_keysine_encode_head(int32_t model, const mocpack_Skeleton* skeleton, int32_t* table,
 								   uint32_t* sizes, size_t segment_count, size_t group_count, uint8_t* shifts,
-								   size_t shift_count, size_t track_count, uint8_t* grid_steps, uint8_t* told,
-								   size_t channel_count, uint8_t* dst, size_t dst_size, void* scratch)
+								   size_t shift_count, size_t track_count, uint8_t* grid_steps,
+								   uint8_t* initial_scales, size_t channel_count, uint8_t* dst,
+								   size_t dst_size, void* scratch)
 {
 	Models* models = static_cast<Models*>(scratch);
 	start_models(models, model);
@@ -237,7 +286,7 @@ size_t mocpack_keysine_encode_head(int32_t model, const mocpack_Skeleton* skelet
 	symbols.plan(table, *skeleton);
 	if (!symbols.shifts(shifts, shift_count, track_count))
 		return 0;
-	if (grid_steps && !symbols.grid(grid_steps, track_count, told, channel_count))
+	if (grid_steps && !symbols.grid(grid_steps, track_count, initial_scales, channel_count))
 		return 0;
 	return writer.coder.finish();
 }
@@ -252,7 +301,7 @@ const uint8_t* mocpack_keysine_grid_steps(const mocpack_KeysineHead* h)
 	return h->grid ? h->grid_steps : nullptr;
 }
 
-const uint8_t* mocpack_keysine_told(const mocpack_KeysineHead* h)
+const uint8_t* mocpack_keysine_initial_scales(const mocpack_KeysineHead* h)
 {
-	return h->grid ? h->told : nullptr;
+	return h->grid ? h->initial_scales : nullptr;
 }

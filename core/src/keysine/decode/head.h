@@ -10,14 +10,17 @@ struct mocpack_KeysineHead
 	size_t blocks_per_group, groups_per_segment;
 	size_t segment_count, group_count;
 	size_t layer_count;
-	const uint32_t* sizes; // of the segments, then of the groups, layer by layer
+	uint32_t* sizes;	   // of the segments, then of the groups, layer by layer
 	const uint8_t* shifts; // (layers - 1, tracks): how coarse each layer is, but the last
 	size_t size;		   // of the head itself
 	double unit;
-	int32_t model, tempo;
-	bool grid, thorough;	   // numbers on a grid in time, and how they are predicted
-	const uint8_t* grid_steps; // (tracks) index of each track's step there
-	const uint8_t* told;	   // (channels) how far prediction is off at first, as told_size
+	int32_t model, tempo, fine_bits, basis_bits;
+	int32_t coarse;				   // stated error of the keys alone
+	const uint8_t* refined;		   // (layers - 1) of the layers but the last
+	int32_t* table;				   // the plan's
+	bool grid, thorough;		   // numbers on a grid in time, and how they are predicted
+	const uint8_t* grid_steps;	   // (tracks) index of each track's step there
+	const uint8_t* initial_scales; // (channels) how far prediction is off at first, as expected_error
 };
 
 namespace mocpack

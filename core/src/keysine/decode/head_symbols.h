@@ -60,38 +60,41 @@ template <typename Coder> class HeadSymbols
 	}
 
 	// How coarse each layer but the last is: shifts (count, tracks), each as its difference to the one
-	// before. False where they do not fall from layer to layer down to one.
-	bool shifts(uint8_t* shifts, size_t count, size_t tracks)
+	// before. False where they do not fall from layer to layer down to one; `fault` may be null.
+	bool shifts(uint8_t* shifts, size_t count, size_t tracks, mocpack_Fault* fault = nullptr)
 	{
 		for (size_t i = 0; i < count * tracks; ++i)
 		{
 			int32_t before = i % tracks ? shifts[i - 1] : 0;
 			int32_t shift = before + number(MEAN_NUMBER, shifts[i] - before);
-			if (shift < 0 || shift > (i >= tracks ? shifts[i - tracks] : MOST_SHIFT))
+			if (!within(fault, "track", int64_t(i % tracks), "a layer's shift", shift, 0,
+						i >= tracks ? shifts[i - tracks] : MOST_SHIFT))
 				return false;
 			shifts[i] = uint8_t(shift);
 		}
 		return true;
 	}
 
-	// Of a grid in time: steps (tracks) and the sizes that prediction is told (channels), each as its
-	// difference to the one before. False where they are out of range.
-	bool grid(uint8_t* steps, size_t tracks, uint8_t* told, size_t channels)
+	// Of a grid in time: steps (tracks) and initial scales (channels), each as its difference to the one
+	// before. False where they are out of range; `fault` may be null.
+	bool grid(uint8_t* steps, size_t tracks, uint8_t* initial_scales, size_t channels,
+			  mocpack_Fault* fault = nullptr)
 	{
-		int32_t step = 8, size = 16;
+		int32_t step = UNIT_STEP, scale = 16;
 		for (size_t t = 0; t < tracks; ++t)
 		{
 			step += number(KEY_STEP_NUMBER, steps[t] - step);
-			if (step < 0 || step >= STEPS)
+			if (!within(fault, "track", int64_t(t), "grid step", step, 0, STEPS - 1))
 				return false;
 			steps[t] = uint8_t(step);
 		}
 		for (size_t c = 0; c < channels; ++c)
 		{
-			size += number(MEAN_NUMBER, told[c] - size);
-			if (size < 0 || size > MOST_TOLD)
+			scale += number(MEAN_NUMBER, initial_scales[c] - scale);
+			if (!within(fault, "channel", int64_t(c), "initial scale", scale, 0,
+						MOCPACK_KEYSINE_MOST_INITIAL_SCALE))
 				return false;
-			told[c] = uint8_t(size);
+			initial_scales[c] = uint8_t(scale);
 		}
 		return true;
 	}
@@ -107,7 +110,10 @@ template <typename Coder> class HeadSymbols
 		for (int a = 0; a < 3; ++a)
 			row[BASIS + a] = vector ? number(BASIS_NUMBER, row[BASIS + a]) : 0;
 		bool moves = row[ROTATION_KIND] >= VECTOR_ROTATION;
-		row[ROTATION_KEY_STEP] = 8 + (moves ? number(KEY_STEP_NUMBER, row[ROTATION_KEY_STEP] - 8) : 0);
+		int32_t before = row[ROTATION_KEY_STEP];
+		row[ROTATION_KEY_STEP] = UNIT_STEP;
+		if (moves)
+			row[ROTATION_KEY_STEP] += number(KEY_STEP_NUMBER, before - UNIT_STEP);
 	}
 
 	void place(int32_t* row)
@@ -118,7 +124,10 @@ template <typename Coder> class HeadSymbols
 			row[ORIGIN + a] = still	  ? number(PLACE_NUMBER, row[ORIGIN + a])
 							  : moves ? number(ORIGIN_NUMBER, row[ORIGIN + a])
 									  : 0;
-		row[TRANSLATION_KEY_STEP] = 8 + (moves ? number(KEY_STEP_NUMBER, row[TRANSLATION_KEY_STEP] - 8) : 0);
+		int32_t before = row[TRANSLATION_KEY_STEP];
+		row[TRANSLATION_KEY_STEP] = UNIT_STEP;
+		if (moves)
+			row[TRANSLATION_KEY_STEP] += number(KEY_STEP_NUMBER, before - UNIT_STEP);
 	}
 
 	// One of `count` kinds, in unary.

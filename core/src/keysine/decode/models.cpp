@@ -48,14 +48,14 @@ void start_untrained(Models* models)
 
 } // namespace
 
-bool has_models(int set)
+int model_sets()
 {
-	return set >= 0 && set < SETS;
+	return SETS;
 }
 
 void start_models(Models* models, int set)
 {
-	if (!has_models(set))
+	if (set < 0 || set >= SETS)
 		return start_untrained(models);
 	std::memcpy(models->states, STARTS[set].data(), sizeof(models->states));
 	for (int i = 0; i < WEIGHT_COUNT; ++i)

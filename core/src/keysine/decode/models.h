@@ -42,7 +42,7 @@ constexpr std::array<uint16_t, 2 * DOMAIN> make_squash()
 }
 
 // Inverse of squash for probabilities in 1/4096: the first x that squashes to at least p.
-constexpr std::array<int16_t, 4096> make_stretch()
+constexpr std::array<int16_t, 4096> make_logits()
 {
 	std::array<int16_t, 4096> table{};
 	int32_t x = -DOMAIN;
@@ -67,11 +67,11 @@ constexpr std::array<uint16_t, 1024> make_rates()
 #ifdef MOCPACK_TABLES_AT_START
 // A wasm file carries every byte of its tables, so there they are made when the program starts.
 extern std::array<uint16_t, 2 * DOMAIN> SQUASH;
-extern std::array<int16_t, 4096> STRETCH;
+extern std::array<int16_t, 4096> LOGITS;
 extern std::array<uint16_t, 1024> RATES;
 #else
 inline constexpr std::array<uint16_t, 2 * DOMAIN> SQUASH = make_squash();
-inline constexpr std::array<int16_t, 4096> STRETCH = make_stretch();
+inline constexpr std::array<int16_t, 4096> LOGITS = make_logits();
 inline constexpr std::array<uint16_t, 1024> RATES = make_rates();
 #endif
 
@@ -95,7 +95,7 @@ inline Mixed mix(const Contexts& c, uint32_t level)
 	int64_t sum = 0;
 	for (int i = 0; i < INPUTS; ++i)
 	{
-		m.inputs[i] = STRETCH[c.states[i][level] >> 20];
+		m.inputs[i] = LOGITS[c.states[i][level] >> 20];
 		sum += int64_t(c.weights[i] + c.family_weights[i]) * m.inputs[i];
 	}
 	int64_t x = sum >> 16;

@@ -23,21 +23,7 @@ const double* resting_place(const Plan& plan, size_t joint)
 	return plan.still + 7 * joint + 4;
 }
 
-bool valid(const Plan& plan)
-{
-	for (size_t j = 0; j < plan.skeleton->joint_count; ++j)
-	{
-		const int32_t* row = plan.table + PLAN_COLUMNS * j;
-		if (row[ROTATION_KIND] < 0 || row[ROTATION_KIND] > QUATERNION_ROTATION || row[TRANSLATION_KIND] < 0 ||
-			row[TRANSLATION_KIND] > MOVING_TRANSLATION || row[ROTATION_KEY_STEP] < 0 ||
-			row[ROTATION_KEY_STEP] > 63 || row[TRANSLATION_KEY_STEP] < 0 || row[TRANSLATION_KEY_STEP] > 63)
-			return false;
-	}
-	return true;
-}
-
-// Rotations and translations of what does not move; joints without translation keep their offset.
-bool fill_still(const Plan& plan)
+bool valid(const Plan& plan, mocpack_Fault* fault)
 {
 	const mocpack_Skeleton& skeleton = *plan.skeleton;
 	size_t m = 0;
@@ -46,8 +32,24 @@ bool fill_still(const Plan& plan)
 		const int32_t* row = plan.table + PLAN_COLUMNS * j;
 		bool translated = m < skeleton.translated_count && size_t(skeleton.translated_joints[m]) == j;
 		m += translated;
-		if (!translated && row[TRANSLATION_KIND] != REST_TRANSLATION)
+		auto in_range = [&](PlanColumn column, const char* field, int32_t most)
+		{ return within(fault, "plan of joint", int64_t(j), field, row[column], 0, most); };
+		if (!in_range(ROTATION_KIND, "rotation kind", QUATERNION_ROTATION) ||
+			!in_range(TRANSLATION_KIND, "translation kind", translated ? MOVING_TRANSLATION : 0) ||
+			!in_range(ROTATION_KEY_STEP, "rotation key step", STEPS - 1) ||
+			!in_range(TRANSLATION_KEY_STEP, "translation key step", STEPS - 1))
 			return false;
+	}
+	return true;
+}
+
+// Rotations and translations of what does not move; joints without translation keep their offset.
+void fill_still(const Plan& plan)
+{
+	const mocpack_Skeleton& skeleton = *plan.skeleton;
+	for (size_t j = 0; j < skeleton.joint_count; ++j)
+	{
+		const int32_t* row = plan.table + PLAN_COLUMNS * j;
 		double grid = row[ROTATION_KIND] == STILL_ROTATION ? plan.fine : MEAN_GRID;
 		bool rest = row[ROTATION_KIND] == REST_ROTATION;
 		Vec3 mean = {grid * row[MEAN], grid * row[MEAN + 1], grid * row[MEAN + 2]};
@@ -58,7 +60,6 @@ bool fill_still(const Plan& plan)
 			place[a] = row[TRANSLATION_KIND] == REST_TRANSLATION ? skeleton.offsets[3 * j + size_t(a)]
 																 : place_grid * row[ORIGIN + a];
 	}
-	return true;
 }
 
 void count_descendants(const Plan& plan)
@@ -149,7 +150,7 @@ void add_position(Plan* plan, size_t j)
 		track.base[a] = plan->still[7 * j + 4 + size_t(a)];
 	for (int a = 0; a < 3; ++a)
 		track.axes[4 * a] = 1.0 / std::pow(double(plan->descendants[j]), 0.5 * SPREAD);
-	track.key_step = 0.8 * step_of(plan->unit, row[TRANSLATION_KEY_STEP]);
+	track.key_step = key_step_of(plan->unit, row[TRANSLATION_KEY_STEP]);
 	add_track(plan, track);
 }
 
@@ -184,7 +185,7 @@ void add_rotation(Plan* plan, size_t j, int32_t parent_track)
 	}
 	else
 		track.axes[0] = 0.5 / std::sqrt((inertia[0] + inertia[4] + inertia[8]) / 3.0);
-	track.key_step = 0.8 * step_of(plan->unit, row[ROTATION_KEY_STEP]);
+	track.key_step = key_step_of(plan->unit, row[ROTATION_KEY_STEP]);
 	add_track(plan, track);
 }
 
@@ -202,7 +203,7 @@ size_t plan_size(size_t joints)
 	return joints * (23 * sizeof(double) + 3 * sizeof(int32_t) + 2 * sizeof(Track)) + 9 * 16;
 }
 
-bool build_plan(Plan* plan, void* memory)
+bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault)
 {
 	size_t joints = plan->skeleton->joint_count;
 	uint8_t* at = static_cast<uint8_t*>(memory);
@@ -215,8 +216,9 @@ bool build_plan(Plan* plan, void* memory)
 	plan->carrier = take<int32_t>(at, joints);
 	int32_t* rotation_track = take<int32_t>(at, joints); // of each joint or its nearest ancestor
 	plan->track_count = plan->channel_count = 0;
-	if (!valid(*plan) || !fill_still(*plan))
+	if (!valid(*plan, fault))
 		return false;
+	fill_still(*plan);
 	count_descendants(*plan);
 	fill_carried(*plan);
 	fill_inertia(*plan);

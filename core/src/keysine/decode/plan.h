@@ -15,6 +15,7 @@ const double SHELL = 0.03;		// metres
 const double SPREAD = 0.3;		// exponent of descendants in the weights
 const double MEAN_GRID = 0.125; // radians, of a joint's mean rotation
 const double ORIGIN_GRID = 1.0; // metres, of a translation's origin
+const int32_t STEPS = MOCPACK_KEYSINE_STEPS, UNIT_STEP = MOCPACK_KEYSINE_UNIT_STEP;
 
 enum RotationKind
 {
@@ -43,6 +44,7 @@ enum PlanColumn
 	TRANSLATION_KEY_STEP = ORIGIN + 3,
 	PLAN_COLUMNS,
 };
+static_assert(int(PLAN_COLUMNS) == MOCPACK_KEYSINE_PLAN_COLUMNS, "columns of the plan");
 
 enum TrackKind
 {
@@ -124,12 +126,33 @@ inline double step_of(double unit, int32_t index)
 	return index & 1 ? step * 0.70710678118654752440 : step;
 }
 
+inline double key_step_of(double unit, int32_t index)
+{
+	return MOCPACK_KEYSINE_KEY_STEP * step_of(unit, index);
+}
+
+// Whether a number is in its range; where it is not, `fault`, which may be null, says so.
+inline bool within(mocpack_Fault* fault, const char* part, int64_t index, const char* field, double value,
+				   double low, double high)
+{
+	if (value >= low && value <= high)
+		return true;
+	if (fault)
+		*fault = {part, index, field, value, low, high};
+	return false;
+}
+
+inline bool within(mocpack_Fault* fault, const char* field, double value, double low, double high)
+{
+	return within(fault, nullptr, 0, field, value, low, high);
+}
+
 // Room for the arrays of a plan of so many joints, in bytes.
 size_t plan_size(size_t joints);
 
 // Fills `plan` from its table, skeleton, unit and fine grid; memory holds plan_size(J) bytes.
-// False where the table cannot be: kinds out of range, a moving joint that has no translation.
-bool build_plan(Plan* plan, void* memory);
+// False where a number of the table is out of range; `fault`, which may be null, says which.
+bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault);
 
 } // namespace keysine
 } // namespace mocpack

@@ -11,7 +11,7 @@ namespace mocpack
 namespace keysine
 {
 
-const int32_t MOST_SHIFT = 8;
+const int32_t MOST_SHIFT = MOCPACK_KEYSINE_MOST_SHIFT;
 
 inline int32_t shifted(int32_t value, int32_t shift)
 {

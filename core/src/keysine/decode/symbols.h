@@ -17,7 +17,6 @@ const int UNARY = 12;	  // larger magnitudes escape
 const int REACHES = 20;	  // classes of the last coefficient that is not zero
 const int EXPONENTS = 32; // of keys
 const int32_t LARGEST = 1 << 30;
-const int STEPS = 64;
 const int HEAD_STATES = 8 * 34 + 18;
 
 // States that are used by themselves, without mixing, and where they begin.
@@ -59,7 +58,7 @@ struct Models
 };
 
 // Whether there is a trained set of that number.
-bool has_models(int set);
+int model_sets();
 
 // Sets every model to its start: trained set number `set`, or nothing known where there is none.
 void start_models(Models* models, int set);
@@ -313,7 +312,7 @@ template <typename Coder> class Symbols
 		for (int32_t a = plan_.tracks[t].parent; a >= 0; a = plan_.tracks[a].parent)
 			if (steps[a * blocks + b] >= 0)
 				return steps[a * blocks + b];
-		return 8;
+		return UNIT_STEP;
 	}
 
 	int32_t step_change(int context, int32_t value)

@@ -131,7 +131,7 @@ class GroupCoder
 		{
 			*step = searched(track, expected_step(t), scale);
 			double worst = settle(track, *step);
-			if (worst <= 1.0 || e_.job.search.over <= 0)
+			if (worst <= 1.0 || e_.job.settings.excess_penalty <= 0)
 				return true;
 			scale *= 1.02 * std::sqrt(worst);
 			if (scale > 8.0)
@@ -148,7 +148,7 @@ class GroupCoder
 		{
 			if (attempt == FINER / 4)
 				prepare(track, false);
-			*step = attempt + 8 < 63 ? attempt + 8 : 63;
+			*step = attempt + 8 < STEPS - 1 ? attempt + 8 : STEPS - 1;
 			for (int32_t c = 0; c < track.channels; ++c)
 				round_channel(track, c, e_.steps[*step]);
 			if (settle(track, *step) <= 1.0)
@@ -187,7 +187,7 @@ class GroupCoder
 		for (int32_t a = plan_.tracks[t].parent; a >= 0; a = plan_.tracks[a].parent)
 			if (steps_[a * blocks_ + b_] >= 0)
 				return steps_[a * blocks_ + b_];
-		return 8;
+		return UNIT_STEP;
 	}
 
 	void gather_before(const Track& track)
@@ -308,12 +308,9 @@ class GroupCoder
 						   wanted_,
 						   bands_,
 						   before_,
-						   static_cast<const Rates*>(e_.job.rates)};
-		const mocpack_KeysineSearch& s = e_.job.search;
-		Effort effort = {
-			s.over,	  s.square,	 s.linear,	 s.rounding, s.calm,  int32_t(s.calm_from * float(length_)),
-			s.sweeps, s.repairs, s.coarsest, s.finest,	 s.greedy};
-		Found found = search_block(problem, effort, e_.steps, expected, found_, search_);
+						   static_cast<const Rates*>(e_.job.rates),
+						   int32_t(e_.job.settings.jitter_from * float(length_))};
+		Found found = search_block(problem, e_.job.settings, e_.steps, expected, found_, search_);
 		bool any = false;
 		for (int32_t c = 0; c < track.channels; ++c)
 			for (int32_t k = 0; k < n_; ++k)

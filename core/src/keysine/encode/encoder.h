@@ -11,7 +11,7 @@ struct mocpack_KeysineEncoder
 	mocpack::keysine::Plan plan;
 	mocpack::keysine::Rig rig;
 	double* inverse_axes; // (tracks, 9)
-	double steps[64];
+	double steps[mocpack::keysine::STEPS];
 };
 
 namespace mocpack

@@ -48,7 +48,7 @@ class GridCoder
   public:
 	GridCoder(const mocpack_KeysineEncoder* encoder, int32_t ways, Arena* arena)
 		: e_(*encoder), plan_(encoder->plan),
-		  series_(encoder->plan, encoder->job.thorough != 0, encoder->job.told, arena)
+		  series_(encoder->plan, encoder->job.settings.thorough != 0, encoder->job.initial_scales, arena)
 	{
 		most_ = ways;
 		size_t channels = plan_.channel_count, joints = plan_.skeleton->joint_count, most = size_t(most_);
@@ -202,7 +202,7 @@ class GridCoder
 	void propose(size_t t, int32_t w, int32_t finer)
 	{
 		const Track& track = plan_.tracks[t];
-		foretell(track, w);
+		predict(track, w);
 		size_t before = proposed_;
 		set_problem(&problem_, e_, now_.scene, track, w, finer < UNCOMPENSATED);
 		for (; finer <= MOST_FINER && proposed_ == before; ++finer)
@@ -214,7 +214,7 @@ class GridCoder
 	}
 
 	// What the series expects of the track's channels, each as if those before it came as expected.
-	void foretell(const Track& track, int32_t w)
+	void predict(const Track& track, int32_t w)
 	{
 		double* differences = now_.differences + size_t(w) * plan_.channel_count;
 		std::memcpy(&series_coder_->difference(0, 0), differences,
@@ -268,7 +268,7 @@ class GridCoder
 				p->place.digits[c] = fine - p->place.number[c] * parts;
 				p->bits += rate_[c] * std::fabs(double(p->place.number[c]) - expected_[c]);
 			}
-			p->cost = p->bits + e_.job.grid_price * worst;
+			p->cost = p->bits + e_.job.settings.grid_error_penalty * worst;
 		}
 	}
 
@@ -313,7 +313,7 @@ class GridCoder
 size_t mocpack::keysine::grid_scratch(const mocpack_KeysineEncoder* encoder)
 {
 	Arena arena(nullptr);
-	GridCoder(encoder, encoder->job.grid_ways, &arena);
+	GridCoder(encoder, encoder->job.settings.beam_width, &arena);
 	return arena.used();
 }
 
@@ -321,7 +321,7 @@ size_t mocpack::keysine::encode_grid(const mocpack_KeysineEncoder* encoder, size
 									 uint8_t* dst, size_t dst_size, void* scratch)
 {
 	Arena arena(scratch);
-	GridCoder coder(encoder, encoder->job.grid_ways, &arena);
+	GridCoder coder(encoder, encoder->job.settings.beam_width, &arena);
 	GridWriter writer = {{RangeEncoder(dst + 2, dst_size - 2)}};
 	if (!coder.run(group, keys, &writer, nullptr))
 		return 0;

@@ -24,12 +24,12 @@ size_t mocpack_keysine_axes_scratch(size_t joints)
 }
 
 int mocpack_keysine_axes(const mocpack_Skeleton* skeleton, const int32_t* table, double unit, double fine,
-						 double basis_grid, double* means, double* axes, void* scratch)
+						 double basis_grid, double* means, double* axes, void* scratch, mocpack_Fault* fault)
 {
 	Plan plan = {};
 	plan.skeleton = skeleton, plan.table = table;
 	plan.unit = unit, plan.fine = fine, plan.basis_grid = basis_grid;
-	if (!build_plan(&plan, scratch))
+	if (!build_plan(&plan, scratch, fault))
 		return 0;
 	for (size_t t = 0; t < plan.track_count; ++t)
 	{
@@ -54,7 +54,7 @@ mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, v
 	Arena arena(memory);
 	mocpack_KeysineEncoder* e = arena.take<mocpack_KeysineEncoder>(1);
 	e->job = *job;
-	e->cut = {job->frame_count, job->block_count, job->lead};
+	e->cut = {job->frame_count, job->block_count, job->first_frame_alone};
 	if (!e->cut.valid())
 		return nullptr;
 	e->plan.skeleton = job->skeleton;
@@ -63,14 +63,14 @@ mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, v
 	e->plan.fine = job->fine;
 	e->plan.basis_grid = job->basis_grid;
 	size_t joints = job->skeleton->joint_count;
-	if (!build_plan(&e->plan, arena.take<uint8_t>(plan_size(joints))))
+	if (!build_plan(&e->plan, arena.take<uint8_t>(plan_size(joints)), nullptr))
 		return nullptr;
 	e->inverse_axes = arena.take<double>(18 * joints);
 	for (size_t t = 0; t < e->plan.track_count; ++t)
 		if (e->plan.tracks[t].kind == VECTOR_TRACK)
 			inverse(e->plan.tracks[t].axes, e->inverse_axes + 9 * t);
-	build_rig(&e->rig, &arena, e->plan, job->bound, job->inner, job->shrink, job->shell, job->shares);
-	for (int32_t i = 0; i < 64; ++i)
+	build_rig(&e->rig, &arena, e->plan, job->settings, job->shares);
+	for (int32_t i = 0; i < STEPS; ++i)
 		e->steps[i] = step_of(job->unit, i);
 	return e;
 }

@@ -65,7 +65,7 @@ void pull(const PoseProblem& p, double step, double share, const int32_t* before
 class KeyCoder
 {
   public:
-	KeyCoder(mocpack_KeysineEncoder* encoder, size_t count, Arena* arena)
+	KeyCoder(const mocpack_KeysineEncoder* encoder, size_t count, Arena* arena)
 		: e_(*encoder), plan_(encoder->plan), rig_(encoder->rig), count_(int32_t(count))
 	{
 		lay_out_scene(&scene_, arena, plan_.skeleton->joint_count, count_);
@@ -100,9 +100,9 @@ class KeyCoder
 	bool track(size_t t, int32_t* keys)
 	{
 		Track& track = plan_.tracks[t];
-		int32_t* row = const_cast<int32_t*>(plan_.table) + PLAN_COLUMNS * track.joint;
+		int32_t* row = e_.job.table + PLAN_COLUMNS * track.joint;
 		int32_t* index = row + (track.kind == POSITION_TRACK ? TRANSLATION_KEY_STEP : ROTATION_KEY_STEP);
-		double share = e_.job.key_share;
+		double share = e_.job.settings.key_share;
 		for (int attempt = 0; attempt < ATTEMPTS; ++attempt)
 		{
 			bool good = true;
@@ -111,9 +111,9 @@ class KeyCoder
 			if (good)
 				return true;
 			share *= 0.8;
-			if (attempt >= 2 && ++*index > 63)
+			if (attempt >= 2 && ++*index >= STEPS)
 				return false;
-			track.key_step = 0.8 * step_of(plan_.unit, *index);
+			track.key_step = key_step_of(plan_.unit, *index);
 		}
 		return false;
 	}
@@ -131,7 +131,7 @@ class KeyCoder
 		}
 		if (k && share > 0)
 			pull(problem_, track.key_step, share, key - plan_.channel_count, key, gap_);
-		return settle(track, k, key) <= 1.0 || e_.job.search.over <= 0;
+		return settle(track, k, key) <= 1.0 || e_.job.settings.excess_penalty <= 0;
 	}
 
 	// Sets the decoded pose of the key and returns its largest excess.
@@ -143,8 +143,8 @@ class KeyCoder
 		return settle_pose(e_, scene_, track, k, values);
 	}
 
-	mocpack_KeysineEncoder& e_;
-	Plan& plan_;
+	const mocpack_KeysineEncoder& e_;
+	const Plan& plan_; // whose tracks' key steps, and those of the job's table, are refined
 	const Rig& rig_;
 	int32_t count_;
 	Scene scene_;
@@ -158,7 +158,7 @@ class KeyCoder
 size_t mocpack_keysine_keys_scratch(const mocpack_KeysineEncoder* encoder)
 {
 	Arena arena(nullptr);
-	KeyCoder(const_cast<mocpack_KeysineEncoder*>(encoder), encoder->job.block_count + 1, &arena);
+	KeyCoder(encoder, encoder->job.block_count + 1, &arena);
 	return arena.used();
 }
 
@@ -166,5 +166,5 @@ mocpack_Status mocpack_keysine_encode_keys(mocpack_KeysineEncoder* encoder, int3
 {
 	Arena arena(scratch);
 	KeyCoder coder(encoder, encoder->job.block_count + 1, &arena);
-	return coder.run(keys) ? MOCPACK_OK : MOCPACK_CORRUPT;
+	return coder.run(keys) ? MOCPACK_OK : MOCPACK_UNREACHABLE;
 }

@@ -62,7 +62,7 @@ mocpack_Status mocpack_keysine_split(const mocpack_KeysineHead* head, size_t gro
 {
 	GroupSymbols whole, made, goal;
 	if (head->layer_count != 1 || group >= head->group_count)
-		return MOCPACK_CORRUPT;
+		return MOCPACK_UNREACHABLE;
 	const Plan& plan = head->plan;
 	mocpack_Status status = read_group(head, group, &src, &size, 1, plan.track_count, &whole, scratch);
 	if (status != MOCPACK_OK)
@@ -77,7 +77,7 @@ mocpack_Status mocpack_keysine_split(const mocpack_KeysineHead* head, size_t gro
 	{
 		const uint8_t* to = l + 1 < layer_count ? shifts + l * plan.track_count : nullptr;
 		if (dst_size < 8)
-			return MOCPACK_CORRUPT;
+			return MOCPACK_NO_MEMORY;
 		Writer writer = {RangeEncoder(dst + 2, dst_size - 2)};
 		shift_values(plan, whole, to, l ? goal.values : made.values);
 		still_steps(plan, whole, l ? goal.values : made.values, l ? goal.steps : made.steps);
@@ -88,7 +88,7 @@ mocpack_Status mocpack_keysine_split(const mocpack_KeysineHead* head, size_t gro
 							.group(shape, plan.track_count, made.steps, made.values, made.reaches);
 		sizes[l] = good ? sealed(dst, writer.coder.finish()) : 0;
 		if (!sizes[l])
-			return MOCPACK_CORRUPT;
+			return MOCPACK_NO_MEMORY;
 		dst += sizes[l], dst_size -= sizes[l];
 	}
 	return MOCPACK_OK;

@@ -62,9 +62,10 @@ size_t rig_point_limit(const mocpack_Skeleton& skeleton)
 	return 4 * skeleton.joint_count + skeleton.end_count;
 }
 
-void build_rig(Rig* rig, Arena* arena, const Plan& plan, double bound, double inner, double shrink,
-			   double shell, const double* shares)
+void build_rig(Rig* rig, Arena* arena, const Plan& plan, const mocpack_KeysineSettings& settings,
+			   const double* shares)
 {
+	double bound = settings.bound, shell = settings.shell_factor;
 	size_t joints = plan.skeleton->joint_count;
 	rig->points = arena->take<Point>(rig_point_limit(*plan.skeleton));
 	rig->first = arena->take<int32_t>(joints + 1);
@@ -75,7 +76,8 @@ void build_rig(Rig* rig, Arena* arena, const Plan& plan, double bound, double in
 		rig->first[j] = 0;
 	for (size_t j = 0; j < joints; ++j)
 	{
-		double share = inner * std::pow(double(plan.descendants[j]), -shrink);
+		double share =
+			settings.origin_share * std::pow(double(plan.descendants[j]), -settings.origin_falloff);
 		rig->allowance[j] = bound * (share < 0.95 ? share : 0.95) * (shares ? shares[j] : 1.0);
 	}
 	// what hangs from a joint can be no nearer to its place than fine steps and the joint's own origin let it

@@ -27,11 +27,9 @@ struct Rig
 };
 
 // Lays out and fills the rig of a plan; over an empty arena only counts.
-// bound: largest displacement of anything, `shell` times that of shell points. inner, shrink: origin
-// allowance min(0.95, inner * n^-shrink). shares: (J) of all that for the points of each joint; null: all of
-// it.
-void build_rig(Rig* rig, Arena* arena, const Plan& plan, double bound, double inner, double shrink,
-			   double shell, const double* shares);
+// shares: (J) of the allowances that the settings give, for the points of each joint; null: all of them.
+void build_rig(Rig* rig, Arena* arena, const Plan& plan, const mocpack_KeysineSettings& settings,
+			   const double* shares);
 
 size_t rig_point_limit(const mocpack_Skeleton& skeleton);
 

@@ -85,8 +85,8 @@ MOCPACK_WIDE void multiply_rows(const float* a, const float* b, int32_t stride, 
 
 // Price of the squares after `size` times `wave` of one channel; gives up above `limit`.
 MOCPACK_WIDE float price(const float* now, const float* along, const float* across, const float* wave,
-						 float size, int32_t stride, int32_t points, float over, float square, float linear,
-						 float limit)
+						 float size, int32_t stride, int32_t points, float excess, float quartic,
+						 float squared, float limit)
 {
 	float total = 0;
 	for (int32_t i = 0; i < points; ++i, now += stride, along += stride, across += stride)
@@ -97,7 +97,7 @@ MOCPACK_WIDE float price(const float* now, const float* along, const float* acro
 			Eight w = size * eight(wave + t);
 			Eight u = eight(now + t) + w * (2.0f * eight(along + t) + w * eight(across + t));
 			Eight beyond = u > 1.0f ? u - 1.0f : Eight{};
-			lanes += over * beyond + u * (linear + square * u);
+			lanes += excess * beyond + u * (squared + quartic * u);
 		}
 		total += sum_of(lanes);
 		if (total > limit)
@@ -107,13 +107,13 @@ MOCPACK_WIDE float price(const float* now, const float* along, const float* acro
 }
 
 // Price of the squares as they are.
-MOCPACK_WIDE float price_of(const float* now, int32_t cells, float over, float square, float linear)
+MOCPACK_WIDE float price_of(const float* now, int32_t cells, float excess, float quartic, float squared)
 {
 	Eight lanes = {};
 	for (int32_t i = 0; i < cells; i += LANES)
 	{
 		Eight u = eight(now + i), beyond = u > 1.0f ? u - 1.0f : Eight{};
-		lanes += over * beyond + u * (linear + square * u);
+		lanes += excess * beyond + u * (squared + quartic * u);
 	}
 	return sum_of(lanes);
 }
@@ -150,7 +150,7 @@ MOCPACK_WIDE float largest(const float* now, int32_t cells)
 	return most;
 }
 
-// Gradient by time (stride) of the price of points outside their allowance, over 2 * over.
+// Gradient by time (stride) of the price of points outside their allowance, over twice the excess penalty.
 MOCPACK_WIDE void pull_of(const float* now, const float* along, int32_t stride, int32_t points, float* pull)
 {
 	for (int32_t t = 0; t < stride; ++t)
@@ -173,7 +173,8 @@ int32_t least(int32_t a, int32_t b)
 class Block
 {
   public:
-	Block(const Problem& problem, const Effort& effort, void* scratch) : p_(problem), e_(effort)
+	Block(const Problem& problem, const mocpack_KeysineSettings& settings, void* scratch)
+		: p_(problem), s_(settings)
 	{
 		int32_t cells = p_.points * p_.stride, pairs = p_.channels * (p_.channels + 1) / 2;
 		float* at = static_cast<float*>(scratch);
@@ -191,13 +192,13 @@ class Block
 		size_ = size;
 		round();
 		// what only rounding is asked of needs no more, if nothing is outside
-		if (e_.sweeps || (e_.over > 0 && worst() > 1.0f))
+		if (s_.sweeps || (s_.excess_penalty > 0 && worst() > 1.0f))
 			multiply();
 		price_ = whole_price();
-		for (int32_t sweep = 0; sweep < (e_.sweeps ? e_.sweeps : 1); ++sweep)
+		for (int32_t sweep = 0; sweep < (s_.sweeps ? s_.sweeps : 1); ++sweep)
 		{
 			int32_t changes = repair();
-			if (!e_.sweeps || (sweep && e_.over > 0 && worst() > 1.0f) ||
+			if (!s_.sweeps || (sweep && s_.excess_penalty > 0 && worst() > 1.0f) ||
 				(!sweep && all_bits() > 1.6f * best + 20.0f))
 				break;
 			changes += descend();
@@ -251,7 +252,7 @@ class Block
 		for (int32_t k = 0; k < p_.n; ++k)
 		{
 			float wanted = p_.wanted[c * p_.stride + k] / size_;
-			float size = std::fabs(wanted) + e_.rounding;
+			float size = std::fabs(wanted) + s_.rounding;
 			if (!(size >= 1.0f))
 				continue;
 			int32_t value = int32_t(size < 1e9f ? size : 1e9f);
@@ -293,12 +294,13 @@ class Block
 	float price_after(int32_t c, int32_t k, float units, float limit) const
 	{
 		return price(squares_.now, along(c), squares_.of_pair(c, c), sine(k), units * size_, p_.stride,
-					 p_.points, e_.over, e_.square, e_.linear, limit);
+					 p_.points, s_.excess_penalty, s_.quartic_penalty, s_.squared_penalty, limit);
 	}
 
 	float whole_price() const
 	{
-		return price_of(squares_.now, squares_.cells, e_.over, e_.square, e_.linear);
+		return price_of(squares_.now, squares_.cells, s_.excess_penalty, s_.quartic_penalty,
+						s_.squared_penalty);
 	}
 
 	float bits_at(int32_t c, int32_t k) const
@@ -308,11 +310,11 @@ class Block
 		int32_t near = one > 3 ? 7 : least(2 * one + two, 7);
 		float bits =
 			p_.rates->bits[p_.bands[k]][near][p_.before[c * p_.stride + k]][least(size_of(row[k]), 39)];
-		if (k < e_.calm_from || !row[k])
+		if (k < p_.jitter_from || !row[k])
 			return bits;
 		float wanted = p_.wanted[c * p_.stride + k] / size_,
 			  added = float(row[k]) * float(row[k]) - wanted * wanted;
-		return added > 0 ? bits + e_.calm * added : bits;
+		return added > 0 ? bits + s_.jitter_penalty * added : bits;
 	}
 
 	// Bits of a coefficient and of the two whose contexts it is in.
@@ -353,7 +355,7 @@ class Block
 	int32_t repair()
 	{
 		int32_t made = 0;
-		while (e_.over > 0 && made < e_.repairs && worst() > 1.0f)
+		while (s_.excess_penalty > 0 && made < s_.repairs && worst() > 1.0f)
 		{
 			int32_t channel[CANDIDATES], frequency[CANDIDATES], found = screen(channel, frequency);
 			float best = -1e-9f, best_price = 0;
@@ -385,7 +387,7 @@ class Block
 			pull_of(squares_.now, along(c), p_.stride, p_.points, pull_);
 			for (int32_t k = 0; k < p_.n; ++k)
 			{
-				float slope = 2.0f * e_.over * inner_product(pull_, sine(k), p_.stride);
+				float slope = 2.0f * s_.excess_penalty * inner_product(pull_, sine(k), p_.stride);
 				slope_[c * p_.stride + k] = slope;
 				float promise = std::fabs(slope) * size_;
 				if (found == CANDIDATES && promise <= gain[found - 1])
@@ -437,7 +439,7 @@ class Block
 	}
 
 	const Problem& p_;
-	const Effort& e_;
+	const mocpack_KeysineSettings& s_;
 	bool multiplied_ = false; // moves with each other, which stay the same
 	float size_ = 1, price_ = 0;
 	float *gap_, *pull_, *slope_;
@@ -459,19 +461,19 @@ size_t search_scratch(int32_t stride, int32_t channels, int32_t points)
 	return sizeof(float) * size_t(stride) * size_t(cells + 1 + 2 * channels) + 64;
 }
 
-Found search_block(const Problem& problem, const Effort& effort, const double* steps, int32_t expected,
-				   int32_t* coefficients, void* scratch)
+Found search_block(const Problem& problem, const mocpack_KeysineSettings& settings, const double* steps,
+				   int32_t expected, int32_t* coefficients, void* scratch)
 {
-	Block block(problem, effort, scratch);
+	Block block(problem, settings, scratch);
 	Found best = {1e30f, 0, -1};
 	bool inside = false;
-	int32_t first = effort.coarsest, last = effort.finest;
+	int32_t first = settings.coarsest_step, last = settings.finest_step;
 	for (int32_t step = first; step < 62; ++step)
 	{
 		Found found = block.solve(step, float(steps[step]), best.cost);
 		bool any = block.any();
 		found.cost += any ? step_bits(step, expected) : 0.0f;
-		bool good = found.worst <= 1.0f || effort.over <= 0;
+		bool good = found.worst <= 1.0f || settings.excess_penalty <= 0;
 		if (!good)
 			found.cost += 1e6f * found.worst;
 		if (found.cost < best.cost)
@@ -482,7 +484,7 @@ Found search_block(const Problem& problem, const Effort& effort, const double* s
 		}
 		inside = inside || good;
 		if (inside && (step >= last || found.cost > 1.5f * best.cost + 10.0f || !any ||
-					   (effort.greedy && found.cost > best.cost)))
+					   (settings.greedy && found.cost > best.cost)))
 			break;
 		if (step >= last + 16)
 			break;

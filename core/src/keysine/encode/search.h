@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mocpack/core.h"
+
 namespace mocpack
 {
 namespace keysine
@@ -14,21 +16,6 @@ const int RATE_BANDS = 16, RATE_NEAR = 8, RATE_BEFORE = 8, RATE_SIZES = 40;
 struct Rates
 {
 	float bits[RATE_BANDS][RATE_NEAR][RATE_BEFORE][RATE_SIZES];
-};
-
-// How hard to search, and what an error costs. u is a point's squared displacement over its allowance.
-struct Effort
-{
-	float over;		   // price of (u - 1) where a point leaves its allowance
-	float square;	   // price of u²
-	float linear;	   // price of u
-	float rounding;	   // what is added before truncation
-	float calm;		   // price of energy above calm_from that the source does not have, in squared steps
-	int32_t calm_from; // frequency index
-	int32_t sweeps;	   // rounds of repair and descent; 0: rounding and repair only
-	int32_t repairs;   // changes of one repair
-	int32_t coarsest, finest; // steps tried
-	int32_t greedy;			  // nonzero: walk from the expected step and stop where it gets worse
 };
 
 // One track in one block: `channels` series of n numbers, `points` displacements that depend on them.
@@ -43,6 +30,7 @@ struct Problem
 	const uint8_t* bands;  // (n)
 	const uint8_t* before; // (C, stride): activity of the block before around k
 	const Rates* rates;
+	int32_t jitter_from; // frequency from which what the source does not have is jitter
 };
 
 struct Found
@@ -65,8 +53,8 @@ float inner_product(const float* a, const float* b, int32_t stride);
 size_t search_scratch(int32_t stride, int32_t channels, int32_t points);
 
 // Finds coefficients (C, stride) for the best of the steps; `steps` are their sizes, by index.
-Found search_block(const Problem& problem, const Effort& effort, const double* steps, int32_t expected,
-				   int32_t* coefficients, void* scratch);
+Found search_block(const Problem& problem, const mocpack_KeysineSettings& settings, const double* steps,
+				   int32_t expected, int32_t* coefficients, void* scratch);
 
 } // namespace keysine
 } // namespace mocpack

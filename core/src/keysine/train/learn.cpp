@@ -61,9 +61,9 @@ double mocpack_keysine_learn_head(const mocpack_KeysineHead* head, void* models)
 {
 	Trainer trainer = {COUNT_LIMIT};
 	HeadSymbols<Trainer> symbols(trainer, *static_cast<Models*>(models));
-	symbols.sizes(const_cast<uint32_t*>(head->sizes), head->segment_count, SEGMENT_SIZE);
-	symbols.sizes(const_cast<uint32_t*>(head->sizes) + head->segment_count, head->group_count, GROUP_SIZE);
-	symbols.plan(const_cast<int32_t*>(head->plan.table), *head->plan.skeleton);
+	symbols.sizes(head->sizes, head->segment_count, SEGMENT_SIZE);
+	symbols.sizes(head->sizes + head->segment_count, head->group_count, GROUP_SIZE);
+	symbols.plan(head->table, *head->plan.skeleton);
 	return trainer.bits;
 }
 

@@ -1,7 +1,8 @@
 """The papers' tables and figures, made again: one module for each, named after its first author.
 
-Each has ``reproduce(data: Path, out: Path) -> None``, which prints the paper's figures beside ours
-and writes its tables and pictures to `out`.
+Each has ``reproduce(data: Path | None, out: Path) -> None``, which prints the paper's figures
+beside ours and writes its tables and pictures to `out`; `data` is the only folder that its clips
+are looked for in, None the usual places (`datasets`).
 """
 
 from __future__ import annotations

@@ -13,8 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
-from mocpack import _api
-from mocpack.bench.datasets import require_data
+from mocpack.bench.datasets import load_clip
 from mocpack.bench.papers.chattopadhyay import (
     LITERAL,
     MOTIONS,
@@ -47,15 +46,14 @@ HEADING = (
 )
 
 
-def compare_searches(data: Path, out: Path, codec: BapIndex, names: Sequence[str]) -> None:
+def compare_searches(out: Path, codec: BapIndex, names: Sequence[str]) -> None:
     """Set the fast search against the exhaustive one, by both rules, clip by clip.
 
     An exhaustive search of a clip of 300 frames takes a minute or two of each core.
     """
     rows: list[list[str]] = []
     for name in names:
-        clip = _api.read(data / "cmu" / f"{name}.bvh")
-        assert isinstance(clip, Clip)
+        clip = load_clip(f"cmu/{name}")
         for row in _search_rows(name, clip.frames(1, clip.frame_count), codec):
             print(" | ".join(row), flush=True)
             rows.append(row)
@@ -112,4 +110,4 @@ if __name__ == "__main__":
     folder.mkdir(exist_ok=True)
     chosen = parse_codec(sys.argv[1]) if len(sys.argv) > 1 else LITERAL
     assert isinstance(chosen, BapIndex)
-    compare_searches(require_data(), folder, chosen, sys.argv[2:] or CLIPS)
+    compare_searches(folder, chosen, sys.argv[2:] or CLIPS)

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from mocpack._api import read
-from mocpack.bench.datasets import require_data
+from mocpack.bench.datasets import load_clip
 from mocpack.bench.papers.eps_x_curves import (
     Point,
     curve,
@@ -84,7 +83,7 @@ FEW = (3, 7, 15, 30, 60)  # settings that reach from 0.2 to 0.8 cm
 CODECS: dict[str, Codec] = {"pca": Pca(), "wavelet": Wavelet(), "wavelet-opt": WaveletOpt()}
 
 
-def reproduce(data: Path, out: Path) -> None:
+def reproduce(data: Path | None, out: Path) -> None:
     """Print every table beside the paper's; write them, their figure and their points to `out`."""
     out.mkdir(parents=True, exist_ok=True)
     clips = {name: load(data, name) for name in CLIPS}
@@ -106,10 +105,9 @@ def reproduce(data: Path, out: Path) -> None:
     _figure(points).savefig(out / "paper-000.svg")
 
 
-def load(data: Path, name: str) -> Clip:
+def load(data: Path | None, name: str) -> Clip:
     """Read a CMU clip without the T-pose that the conversion to BVH added."""
-    clip = read(data / "cmu" / f"{name}.bvh")
-    assert isinstance(clip, Clip)
+    clip = load_clip(f"cmu/{name}", data)
     return clip.frames(1, clip.frame_count)
 
 
@@ -198,12 +196,11 @@ def _sixteen_bits(clips: dict[str, Clip]) -> str:
     return "## What the choices give: KB at the errors of Table 1\n\n" + markdown_table(head, rows)
 
 
-def _native(data: Path, points: Sequence[Point]) -> str:
+def _native(data: Path | None, points: Sequence[Point]) -> str:
     """Return sizes of the clips that are there in the paper's own form, beside their BVH."""
     rows = []
     for name in NATIVE:
-        clip = read(data / "asfamc" / f"{name}.amc")
-        assert isinstance(clip, Clip)
+        clip = load_clip(f"asfamc/{name}", data)
         for technique in ("wavelet", "wavelet-opt"):
             found = curve(name, clip, technique, CODECS[technique], FEW)
             bvh = of(points, name, technique)
@@ -340,4 +337,4 @@ def _share(a: float | None, b: float | None) -> str:
 
 
 if __name__ == "__main__":
-    reproduce(require_data(), Path(sys.argv[1] if len(sys.argv) > 1 else "report"))
+    reproduce(None, Path(sys.argv[1] if len(sys.argv) > 1 else "report"))

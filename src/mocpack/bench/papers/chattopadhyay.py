@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import track
 
 from mocpack import _api
-from mocpack.bench.datasets import require_data
+from mocpack.bench.datasets import find_clips_of
 from mocpack.bench.papers import energy
 from mocpack.bench.report.markdown import markdown_table
 from mocpack.bench.runner.timing import fastest
@@ -37,6 +37,7 @@ BANDWIDTHS = ("128kbps", "1Mbps", "4Mbps")
 LITERAL = BapIndex(variant="literal")
 THINNED = BapSparse(variant="literal", sparse_fixed=True)  # Table 2's sizes leave no other reading
 TIMINGS = 25
+FORMS = {"asfamc": "amc", "cmu": "bvh"}
 RULES: dict[str, Callable[[grid_search.Outcome], float]] = {
     "least DEF": lambda outcome: outcome[1],
     "least T·DEF": lambda outcome: outcome[0] * outcome[1],
@@ -107,14 +108,15 @@ MOTIONS = (
 
 @dataclass(frozen=True)
 class Source:
-    """A motion and where its numbers come from."""
+    """A motion, which form of the database its numbers are from, and their file."""
 
     motion: Motion
+    form: str
     path: Path
 
     @property
     def title(self) -> str:
-        return f"{self.motion.name} ({self.path.suffix[1:]})"
+        return f"{self.motion.name} ({self.form})"
 
     def clip(self) -> Clip:
         """Read the frames of the paper; the BVH conversion added a pose before them."""
@@ -132,9 +134,9 @@ class Coded:
     error: float
 
 
-def reproduce(data: Path, out: Path) -> None:
+def reproduce(data: Path | None, out: Path) -> None:
     """Write and print both tables for every clip at hand."""
-    sources = list(_sources(data))
+    sources = find_sources(data)
     tasks = sorted(sources, key=lambda s: -s.motion.frames)
     with worker_pool(0) as pool:
         console = Console(stderr=True)
@@ -148,11 +150,15 @@ def reproduce(data: Path, out: Path) -> None:
         print(f"{name}\n\n{text}")
 
 
-def _sources(data: Path) -> Iterator[Source]:
-    for motion in MOTIONS:
-        for path in (data / "asfamc" / f"{motion.clip}.amc", data / "cmu" / f"{motion.clip}.bvh"):
-            if path.exists():
-                yield Source(motion, path)
+def find_sources(data: Path | None = None) -> list[Source]:
+    """Return the motions at hand, in each form that they are there in."""
+    names = {
+        f"{folder}/{motion.clip}": (motion, form)
+        for motion in MOTIONS
+        for folder, form in FORMS.items()
+    }
+    found = find_clips_of([*names], data)
+    return [Source(*names[name], path) for name, path in found.items()]
 
 
 def _rows(source: Source) -> tuple[list[str], list[str], list[str]]:
@@ -361,4 +367,4 @@ def _kb(size: float) -> str:
 if __name__ == "__main__":
     folder = Path("report")
     folder.mkdir(exist_ok=True)
-    reproduce(require_data(), folder)
+    reproduce(None, folder)

@@ -31,15 +31,16 @@ FINISHED = "finished.json"
 
 @dataclass(frozen=True)
 class Made:
-    """A paper made again: its folder, and what is to be said of how it was made."""
+    """A paper made again: its folder, and what is to be said of how it was made, or why not."""
 
     paper: Paper
     folder: Path
     note: str
+    failure: str | None = None
 
 
 def reproduce_all(
-    papers: Sequence[Paper], data: Path, out: Path, *, tell: Callable[[str], None]
+    papers: Sequence[Paper], data: Path | None, out: Path, *, tell: Callable[[str], None]
 ) -> list[Made]:
     """Reproduce each paper that is not finished in `out` already; one that fails stops no other."""
     made = []
@@ -51,7 +52,7 @@ def reproduce_all(
         else:
             tell(f"{which}: making it again …")
             _reproduce(paper, data, folder)
-        made.append(Made(paper, folder, _note(folder)))
+        made.append(_made(paper, folder))
     return made
 
 
@@ -75,7 +76,7 @@ def write_page(made: Sequence[Made], out: Path) -> Path:
     return path
 
 
-def _reproduce(paper: Paper, data: Path, folder: Path) -> None:
+def _reproduce(paper: Paper, data: Path | None, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     facts: dict[str, Any] = {"date": datetime.now(UTC).strftime("%Y-%m-%d")}
@@ -91,15 +92,16 @@ def _reproduce(paper: Paper, data: Path, folder: Path) -> None:
     (folder / FINISHED).write_text(json.dumps(facts) + "\n")
 
 
-def _note(folder: Path) -> str:
-    failure = folder / "failure.txt"
-    if failure.exists():
-        return f"Not made: {failure.read_text()}"
+def _made(paper: Paper, folder: Path) -> Made:
+    if (folder / "failure.txt").exists():
+        failure = (folder / "failure.txt").read_text()
+        return Made(paper, folder, f"Not made: {failure}", failure)
     facts = json.loads((folder / FINISHED).read_text())
-    return (
+    note = (
         f"Made on {facts['date']} by mocpack {facts['commit'] or 'without a checkout'} "
         f"in {facts['minutes']:g} minutes on {facts['machine']}."
     )
+    return Made(paper, folder, note)
 
 
 def _article(made: Made) -> str:

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from threading import Thread
 from typing import Any
 
-from mocpack.workers import fresh_processes
+from mocpack.workers import Lost, end_with_parent, fresh_processes
 
 Work = Callable[..., Iterator[Any]]
 """``work(subject, items)`` yields one result for each item, in order; importable by name."""
 
 READY = "ready"  # what a process says first: loading counts for no item
-
-
-@dataclass(frozen=True)
-class Lost:
-    """What becomes of an item whose process died or was ended: one clause saying why."""
-
-    why: str
 
 
 @dataclass(frozen=True)
@@ -110,18 +100,10 @@ def _serve(
     if limits.processor_seconds is not None:
         most = limits.processor_seconds
         resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))
-    Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     results.send(READY)
     for result in work(subject, items):
         results.send(result)
-
-
-def _end_with_parent() -> None:
-    """End this process when the one that started it has gone, however it went."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _received(one: _Running) -> Iterator[tuple[Any, Any, Any]]:

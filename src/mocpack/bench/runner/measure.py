@@ -17,11 +17,10 @@ from mocpack.bench.peers.table import parse_any_codec
 from mocpack.bench.runner.memory import peak_memory
 from mocpack.clip import AnyClip, Clip, promised_error
 from mocpack.codec import Codec
-from mocpack.container import unpack
 from mocpack.errors import MocpackError, UsageError
 from mocpack.kinematics import end_positions
 from mocpack.metrics import compare
-from mocpack.registry import build_codec
+from mocpack.plain import plain
 
 F64 = npt.NDArray[np.float64]
 T = TypeVar("T")
@@ -87,12 +86,11 @@ def measure_row(
 def _measure(clip: AnyClip, setting: Setting, source_bytes: int, timed: bool) -> dict[str, Any]:
     codec = parse_any_codec(setting.spec)
     started = time.perf_counter()
-    data = _api.encode(clip, codec, **_target(setting.target))
+    made = _api.encode_measured(clip, codec, **_target(setting.target))
     search_seconds = time.perf_counter() - started
-    packed = unpack(data)
-    used = build_codec(type(codec), packed.params)
+    data, used = made.data, made.codec
     cost = _speeds(used, clip) if timed else {}
-    decoded = used.decode(packed.payload, clip.header)
+    decoded = _api.Motion(data, codec=used, memory_limit=None).clip()
     sizes = _sizes(data, used)
     found = compare(clip, decoded).to_dict()
     worst = found.pop("worst")
@@ -126,6 +124,7 @@ def measure_cost(
     codec: Codec, clip: AnyClip, *, clock: Clock = time.perf_counter
 ) -> tuple[dict[str, float | None], bytes]:
     """Return the time that encoding and decoding take, the memory of each, and the payload."""
+    clip = plain(clip) if isinstance(clip, Clip) else clip
     encoding, encode_mb, payload = _timed(lambda: codec.encode(clip), clock)
     decoding, decode_mb, _ = _timed(lambda: codec.decode(payload, clip.header), clock)
     cost = {

@@ -19,28 +19,35 @@ from pathlib import Path
 from typing import Any
 
 from mocpack import _api
-from mocpack.bench.runner.isolated import Limits, Lost, run_apart
+from mocpack.bench.datasets import source_size
+from mocpack.bench.runner.isolated import Limits, run_apart
 from mocpack.bench.runner.measure import Setting, measure_row
 from mocpack.bench.runner.timing import inflate_speed
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io import extensions
 from mocpack.io.table import write_atomically
 from mocpack.units import frame_range
+from mocpack.workers import Lost
 
 ROWS = "rows.jsonl"
 PACKAGE = Path(__file__).parents[2]
 FRONTS = ("bench", "cli", "testing")  # folders whose code changes no byte and no error, but for
-DECISIVE = ("bench/measure.py", "bench/peers.py", "bench/gltf_peers.py")
+DECISIVE = ("bench/runner/measure.py", "bench/peers/table.py", "bench/peers/gltf.py")
 Row = dict[str, Any]
 
 
 def find_clips(data: Sequence[Path]) -> list[Path]:
-    """Return the motion files that are named, or that lie in the named folders."""
+    """Return the motion files that are named, or that lie in the named folders.
+
+    Of a folder, .mocp files count only where it has no others: beside their sources they are what
+    some codec made of them.
+    """
     found: list[Path] = []
     for place in data:
         if place.is_dir():
             inside = [p for p in sorted(place.rglob("*")) if p.suffix.lower() in extensions()]
-            found += [p for p in inside if p.suffix.lower() != ".asf"]
+            packed = [] if inside else sorted(place.rglob("*.mocp"))
+            found += [p for p in inside if p.suffix.lower() != ".asf"] + packed
         elif place.exists():
             found.append(place)
         else:
@@ -115,7 +122,7 @@ def measure_clip(source: Source, settings: Sequence[Setting]) -> Iterator[Row]:
     except (MocpackError, OSError) as error:
         yield from (_lost_row(source, s, Lost(str(error))) for s in settings)
         return
-    size = source.path.stat().st_size
+    size = source_size(source.path)
     for setting in settings:
         yield measure_row(clip, setting, name=source.name, source_bytes=size, timed=source.timed)
 
@@ -184,7 +191,7 @@ def fingerprint() -> str:
     digest = sha256()
     for path in sorted(p for p in PACKAGE.rglob("*") if p.suffix in (".py", ".so", ".pyd")):
         place = path.relative_to(PACKAGE)
-        if place.parts[0] not in FRONTS or str(place) in DECISIVE:
+        if place.parts[0] not in FRONTS or place.as_posix() in DECISIVE:
             digest.update(str(place).encode() + path.read_bytes())
     return digest.hexdigest()[:12]
 

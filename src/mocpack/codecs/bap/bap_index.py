@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec import Candidates, Codec, Goal, Layout, Quality, Read
+from mocpack.codec import Candidates, Codec, Goal, PayloadLayout, Quality, Read
 from mocpack.codecs.bap import grid_search, segments
 from mocpack.codecs.bap.columns import (
     ORDERS,
@@ -128,12 +128,12 @@ class BapIndex(Codec):
         bits = self.b if fixed < columns else 0
         return RowLayout(fixed, bits, self.n_d, columns, first_masked=columns)
 
-    def layout(self, read: Read, header: ClipHeader) -> Layout:
+    def layout(self, read: Read, header: ClipHeader) -> PayloadLayout:
         """Return the bytes of tables. No part decodes by itself: changes add up from the first."""
         mask = np.frombuffer(read(0, -(-header.skeleton.channel_count // 8)), np.uint8)
         rows = self.row_layout(int(np.unpackbits(mask).sum()))
         segments = len(list(rows.segments(header.frame_count - 1)))
-        return Layout(model_bytes=segments * (4 << rows.bits) if rows.bits else 0)
+        return PayloadLayout(model_bytes=segments * (4 << rows.bits) if rows.bits else 0)
 
     def paper_size(self, payload: bytes, header: ClipHeader) -> int:
         """Return the size of a payload as the paper counts it: the released indices alone."""

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec import Codec, Layout, Quality, Read
+from mocpack.codec import Codec, PayloadLayout, Quality, Read
 from mocpack.codecs.bap.byte_planes import decode_bytes, encode_bytes
 from mocpack.codecs.bap.columns import column_levels, parse_levels
 from mocpack.codecs.bap.units import UNLIMITED, IntegerUnits, integer_units
@@ -134,9 +134,9 @@ class Mpeg4Bap(Codec):
         clip = self._clip(matrix, replace(header, frame_count=stop - start))
         return clip if joints is None else clip.joints(joints)
 
-    def layout(self, read: Read, header: ClipHeader) -> Layout:
+    def layout(self, read: Read, header: ClipHeader) -> PayloadLayout:
         groups = self._groups(header)
-        return Layout(groups=groups, index_bytes=4 * groups)
+        return PayloadLayout(groups=groups, index_bytes=4 * groups)
 
     def _clip(self, matrix: F64, header: ClipHeader) -> Clip:
         if not np.abs(matrix).max(initial=0.0) < 1e12:  # false for NaN too

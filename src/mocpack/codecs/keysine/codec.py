@@ -8,7 +8,7 @@ series on top, quantised by a search that knows the bound. `docs/codecs/keysine.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Self
@@ -17,9 +17,15 @@ import numpy as np
 
 from mocpack import _core
 from mocpack.clip import Clip, ClipHeader, promised_error
-from mocpack.codec import Codec, Layout, Quality, Read
+from mocpack.codec import Codec, Encoded, PayloadLayout, Quality, Read
 from mocpack.codecs.keysine import planning, search
-from mocpack.codecs.keysine.calming import CALM, Care, Kept, Make, Unrest, calmest
+from mocpack.codecs.keysine.artefacts import (
+    UNMEASURED,
+    Artefacts,
+    BoundedEncoding,
+    RetryPolicy,
+    encode_without_artefacts,
+)
 from mocpack.codecs.keysine.decoding import (
     check_end,
     decode_groups,
@@ -32,24 +38,24 @@ from mocpack.codecs.keysine.decoding import (
     whole_layers,
 )
 from mocpack.codecs.keysine.layers import layered
-from mocpack.codecs.keysine.packing import pack, pack_grid
+from mocpack.codecs.keysine.packing import Draft, draft, draft_grid
 from mocpack.codecs.keysine.payload import (
     MOST_GRID_CHANNELS,
     MOST_LAYERS,
-    Head,
+    PayloadHead,
     read_head,
-    read_start,
+    read_shape,
 )
+from mocpack.codecs.keysine.tracks import UNIT_STEP
 from mocpack.errors import BoundError
 from mocpack.units import format_length, parse_length
 
 SEGMENT_GROUPS = 16
-MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
 GRID_STEPS = (1.1, 0.8, 0.6, 0.4)  # of a grid in time, relative to the bound: each try's
 MEAN_TRIES, MEAN_NEAR, MEAN_SLOPE = 10, 0.99, 0.8
 SIZE_SLOPE = 0.56  # size falls about as this power of the mean error
-STRETCH, LOOSE_STRETCH = 720, 5000  # frames
-SOFTNESS_TRIES = 2  # each twice or half as soft as the one before
+SAMPLE_FRAMES, LOOSE_SAMPLE_FRAMES = 720, 5000  # from the middle, by which choices are made
+WEIGHT_TRIES = 2  # each twice or half the distortion weight of the one before
 LONG_CLIP = 2000  # frames from which all cores are used
 EFFORTS = tuple(search.EFFORTS)
 MODES = ("auto", "transform", "grid")
@@ -58,19 +64,19 @@ GRID_BOUND = 6e-4  # metres: from here down a grid in time may be smaller
 
 @dataclass(frozen=True)
 class Choice:
-    """What is tried out on a stretch of a clip.
+    """What is tried out on a sample of a clip.
 
     Attributes
     ----------
     seconds : float
         Distance of key poses.
-    softness : float
-        Factor on the price of errors. One that costs little leaves more to the joints below, which
-        must take it back: that pays where few hang on one another.
+    distortion_weight : float
+        Factor on the penalty of errors within the bound. Where they cost little, more is left to
+        the joints below, which must take it back: that pays where few hang on one another.
     """
 
     seconds: float
-    softness: float = 1.0
+    distortion_weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -108,6 +114,7 @@ class Keysine(Codec):
     bitstream_version = 1
     decoder_params = ()
     quality: ClassVar[Quality] = Quality("max_error", 1e-5, 1.0)
+    encoder_params: ClassVar[frozenset[str]] = frozenset({"effort", "threads"})
 
     max_error: float = 1e-3
     mean_error: float | None = None
@@ -149,29 +156,53 @@ class Keysine(Codec):
         """`max_error`, where it is what the encoder keeps."""
         return self.max_error if self.mean_error is None and self.step is None else None
 
-    def with_bound(self, *, max_error: float | None, mean_error: float | None, effort: str) -> Self:
+    def with_bound(self, *, max_error: float | None, mean_error: float | None) -> Self:
         """Return the codec that keeps these bounds, in metres."""
         bound = self.max_error if max_error is None else max_error
-        return replace(self, max_error=bound, mean_error=mean_error, step=None, effort=effort)
+        return replace(self, max_error=bound, mean_error=mean_error, step=None)
+
+    def with_effort(self, effort: str) -> Self:
+        """Return the codec that searches so hard."""
+        return replace(self, effort=effort)
 
     def encode(self, clip: Clip) -> bytes:
-        payload = self._encode(clip)
+        return self.encode_verified(clip).payload
+
+    def encode_verified(self, clip: Clip) -> Encoded:
+        """Return the payload, and what the decoder makes of these very bytes."""
+        if self.effort == "best":
+            return self._best(clip).encoded
+        return self._encoded(clip).encoded
+
+    def _best(self, clip: Clip) -> BoundedEncoding:
+        """Return what the longest search finds, unless the default one finds a smaller file."""
+        usual = _unless_unreachable(replace(self, effort="default"), clip)
+        best = self._encoded(clip) if usual is None else _unless_unreachable(self, clip)
+        if usual is None or best is None:
+            found = best or usual
+            assert found is not None
+            return found
+        return min((usual, best), key=lambda one: (one.size > usual.size, one.cost))
+
+    def _encoded(self, clip: Clip) -> BoundedEncoding:
+        """Return the encoding in as many layers as are asked for."""
+        single = self._single_layer(clip)
         if self.layers == 1:
-            return payload
+            return single
+        payload, decoded = single.encoded.payload, single.encoded.decoded
         threads = self._threads(clip.frame_count)
         made = layered(payload, clip, count=self.layers, ratio=self.layer_ratio, threads=threads)
         # the layers hold the same symbols, so this cannot be, and a promise is never taken on trust
-        back, single = (self.decode(p, clip.header) for p in (made, payload))
-        if not np.array_equal(back.rotations, single.rotations):
+        back = self.decode(made, clip.header)
+        if not np.array_equal(back.rotations, decoded.rotations):
             raise BoundError("keysine: the layers do not add up to the motion they were made of")
-        return made
+        return replace(single, encoded=Encoded(made, back))
 
-    def _encode(self, clip: Clip) -> bytes:
-        """Return the payload of one layer."""
+    def _single_layer(self, clip: Clip) -> BoundedEncoding:
         if self.step is not None:
-            return self._free(clip, self.step)
+            return BoundedEncoding(self._free(clip, self.step), UNMEASURED)
         if self.mean_error is not None:
-            return self._within_mean(clip, self.mean_error)
+            return BoundedEncoding(self._within_mean(clip, self.mean_error), UNMEASURED)
         if self.mode == "grid" and not _fits_a_grid(clip):
             raise BoundError(f"mode grid is for clips of at most {MOST_GRID_CHANNELS} channels")
         found = [
@@ -182,7 +213,7 @@ class Keysine(Codec):
         if not kept:
             bound = format_length(self.max_error)
             raise BoundError(f"keysine cannot keep this clip within {bound}")
-        return min(kept, key=lambda one: one.cost).payload
+        return min(kept, key=lambda one: one.cost)
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         read = reader(payload)
@@ -199,12 +230,16 @@ class Keysine(Codec):
         count = min(last + 1, head.group_count) - first
         part = self._decode_groups(read, header, head, first, count, joints=joints)
         begin = head.key_frame(first * head.blocks_per_group, header.frame_count)
-        return part.frames(start - begin, stop - begin)
+        window = part.frames(start - begin, stop - begin)
+        if 2 * window.frame_count > part.frame_count:
+            return window
+        # a copy, so that few frames do not keep the memory of all their groups
+        return settled_clip(window.header, window.rotations.copy(), window.translations.copy())
 
     def memory_needed(
         self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
     ) -> int:
-        head, frames = read_start(read, header), header.frame_count
+        head, frames = read_shape(read, header), header.frame_count
         if start == stop:
             return index_memory(head, header)
         groups = head.group_at(start, frames), head.group_at(stop - 1, frames)
@@ -212,23 +247,24 @@ class Keysine(Codec):
         return decoding_memory(head, header, groups, joints=joints, threads=threads)
 
     def preview_memory(self, read: Read, header: ClipHeader) -> int:
-        head = read_start(read, header)
+        head = read_shape(read, header)
         return index_memory(head, header) + poses_memory(head.block_count + 1, header)
 
-    def layout(self, read: Read, header: ClipHeader) -> Layout:
+    def layout(self, read: Read, header: ClipHeader) -> PayloadLayout:
         head = read_head(read, header)
         parts = head.layer_count * head.group_count + len(head.segment_sizes)
         # the head is mostly index and plan; each part has its checksum
         index = head.size + 2 * parts
-        return Layout(head.group_count, head.layer_count, index, layer_errors=head.layer_errors)
+        return PayloadLayout(
+            head.group_count, head.layer_count, index, layer_errors=head.layer_errors
+        )
 
     def decode_preview(self, read: Read, header: ClipHeader) -> Clip:
         """Return the key poses, at their own lower frame rate."""
         head = read_head(read, header)
         segments = read(*head.segments_at(0, len(head.segment_sizes)))
-        native = header.skeleton.native(header.translated_joints)
-        whole = read(0, head.size)
-        turns, places = _core.keysine_poses(native, whole, header.frame_count, segments)
+        assert head.parsed is not None, "a head that was read"
+        turns, places = _core.keysine_poses(head.parsed, segments)
         time = header.frame_time * (header.frame_count - 1) / max(1, head.block_count)
         keys = replace(header, frame_count=len(turns), frame_time=time or header.frame_time)
         return settled_clip(keys, turns, places)
@@ -258,7 +294,7 @@ class Keysine(Codec):
         self,
         read: Read,
         header: ClipHeader,
-        head: Head,
+        head: PayloadHead,
         first: int,
         count: int,
         *,
@@ -277,28 +313,40 @@ class Keysine(Codec):
             threads=self._threads(frames),
         )
 
-    def _within_bound(self, clip: Clip) -> Kept | None:
-        """Return key poses and sine series that keep the bound, as calm as may be."""
-        choice = self._choose(self._stretch(clip, self.max_error))
-        # what a stretch says of the price may not hold for all of a clip, so the usual one is tried
-        tried = [choice] if choice.softness == 1 else [choice, Choice(choice.seconds)]
-        found = [self._calmest(clip, partial(self._bounded, clip, choice=one)) for one in tried]
-        return min(filter(None, found), key=lambda kept: kept.cost, default=None)
+    def _within_bound(self, clip: Clip) -> BoundedEncoding | None:
+        """Return key poses and sine series that keep the bound, with as few artefacts as may be."""
+        choice = self._choose(self._sample(clip, self.max_error))
+        # what a sample says of the weight may not hold for all of a clip: the usual one is tried
+        tried = [choice] if choice.distortion_weight == 1 else [choice, Choice(choice.seconds)]
+        found = [self._measured(clip, partial(self._bounded, clip, choice=one)) for one in tried]
+        return min(filter(None, found), key=lambda one: one.cost, default=None)
 
-    def _on_grid(self, clip: Clip) -> Kept | None:
-        """Return a grid in time that keeps the bound, as calm as may be."""
-        return self._calmest(clip, lambda care: self._gridded(clip, care))
+    def _on_grid(self, clip: Clip) -> BoundedEncoding | None:
+        """Return a grid in time that keeps the bound, with as few artefacts as may be."""
+        return self._measured(clip, partial(self._gridded, clip))
 
-    def _calmest(self, clip: Clip, make: Make) -> Kept | None:
-        limit = self.max_error - min(MARGIN, 0.01 * self.max_error)
+    def _measured(
+        self, clip: Clip, make: Callable[[RetryPolicy], Draft | None]
+    ) -> BoundedEncoding | None:
+        """Return what `make` finds, decoded once, within the bound."""
+        limit = self.max_error - min(search.MARGIN, 0.01 * self.max_error)
 
-        def judge(payload: bytes) -> Unrest | None:
-            back = self.decode(payload, clip.header)
-            if promised_error(clip, back).max > limit:
+        def attempt(policy: RetryPolicy) -> BoundedEncoding | None:
+            made = self._written(clip, make(policy))
+            if made is None or promised_error(clip, made.decoded).max > limit:
                 return None
-            return CALM if self.effort == "fast" else Unrest.of(clip, back, self.max_error)
+            if self.effort == "fast":
+                return BoundedEncoding(made, UNMEASURED)
+            return BoundedEncoding(made, Artefacts.measure(clip, made.decoded, self.max_error))
 
-        return calmest(make, judge)
+        return encode_without_artefacts(attempt)
+
+    def _written(self, clip: Clip, found: Draft | None) -> Encoded | None:
+        """Write a draft and decode the very bytes."""
+        if found is None:
+            return None
+        payload = found.payload(clip, self._threads(clip.frame_count))
+        return Encoded(payload, self.decode(payload, clip.header))
 
     def _grid_may_pay(self, clip: Clip) -> bool:
         return (
@@ -309,88 +357,92 @@ class Keysine(Codec):
             and self.layers == 1
         )
 
-    def _bounded(self, clip: Clip, care: Care, choice: Choice) -> bytes | None:
-        """Return a payload that aims at the bound, or None where the search cannot reach it."""
-        bound = care.share * self.max_error
-        settings = search.bounded(self.effort, bound)
-        settings.square *= choice.softness
-        settings.bound = _aim(bound)
-        settings.calm = care.price * search.CALM
-        shares = care.joint_shares(len(clip.skeleton))
-        return self._packed(clip, settings, bound, planning.UNIT_STEP, choice.seconds, shares)
+    def _bounded(self, clip: Clip, policy: RetryPolicy, choice: Choice) -> Draft | None:
+        """Return a draft that aims at the bound, or None where the search cannot reach it."""
+        bound = policy.bound_share * self.max_error
+        settings = search.bounded(
+            self.effort,
+            bound,
+            clip.frame_rate,
+            distortion_weight=choice.distortion_weight,
+            jitter_factor=policy.jitter_factor,
+        )
+        shares = policy.joint_shares(len(clip.skeleton))
+        return self._draft(clip, settings, bound, UNIT_STEP, choice.seconds, shares)
 
-    def _gridded(self, clip: Clip, care: Care) -> bytes | None:
+    def _gridded(self, clip: Clip, policy: RetryPolicy) -> Draft | None:
         """Return a grid in time within the bound, or None where the search finds none."""
         blocks = planning.cut_for_grid(
             clip, group_seconds=self.group_seconds, segment_groups=SEGMENT_GROUPS
         )
-        step = GRID_STEPS[min(care.aim, len(GRID_STEPS) - 1)]
-        return pack_grid(
+        step = GRID_STEPS[min(policy.level, len(GRID_STEPS) - 1)]
+        return draft_grid(
             clip,
-            search.gridded(self.effort, _aim(self.max_error)),
+            search.gridded(self.effort, self.max_error, clip.frame_rate),
             step * self.max_error,
             blocks,
             threads=self._threads(clip.frame_count),
-            shares=care.joint_shares(len(clip.skeleton)),
+            shares=policy.joint_shares(len(clip.skeleton)),
         )
 
     def _choose(self, part: Clip) -> Choice:
-        """Return the distance of keys, then the price of errors, that make a stretch smallest."""
+        """Return the distance of keys, then the weight of errors, that make a sample smallest."""
         choices = [Choice(seconds) for seconds in self._choices(self.max_error)]
         if self.effort == "fast":
             return choices[0]
         sizes = [self._size(part, choice) for choice in choices]
         least, best = min(sizes), choices[int(np.argmin(sizes))]
         for factor in (0.5, 2.0):
-            for _ in range(SOFTNESS_TRIES):
-                other = replace(best, softness=factor * best.softness)
+            for _ in range(WEIGHT_TRIES):
+                other = replace(best, distortion_weight=factor * best.distortion_weight)
                 size = self._size(part, other)
                 if size >= least:
                     break
                 least, best = size, other
-            if best.softness != 1:
+            if best.distortion_weight != 1:
                 break
         return best
 
     def _size(self, part: Clip, choice: Choice) -> float:
-        payload = self._bounded(part, Care(), choice)
-        return len(payload) if payload else np.inf
+        found = self._bounded(part, RetryPolicy(), choice)
+        return found.size if found else np.inf
 
     def _choices(self, step: float) -> tuple[float, ...]:
         if self.block_seconds is not None:
             return (self.block_seconds,)
         return search.block_choices(step, self.effort)
 
-    def _stretch(self, clip: Clip, step: float) -> Clip:
+    def _sample(self, clip: Clip, step: float) -> Clip:
         """Return as much of a clip's middle as choices are made by; loose errors are quick."""
-        longest = STRETCH if step <= search.LOOSE else LOOSE_STRETCH
+        longest = SAMPLE_FRAMES if step <= search.LOOSE else LOOSE_SAMPLE_FRAMES
         if self.effort == "best" or clip.frame_count <= longest:
             return clip
         start = (clip.frame_count - longest) // 2
         return clip.frames(start, start + longest)
 
-    def _free(self, clip: Clip, step: float, seconds: float | None = None) -> bytes:
+    def _free(self, clip: Clip, step: float, seconds: float | None = None) -> Encoded:
         """Return the payload of a step, whatever its error."""
-        settings = search.free(self.effort, step)
+        settings = search.free(self.effort, step, clip.frame_rate)
         seconds = seconds or self._free_seconds(clip, step)
-        payload = self._packed(clip, settings, step, search.FREE_KEY_STEP, seconds)
-        if payload is None:
+        found = self._draft(clip, settings, step, search.FREE_KEY_STEP, seconds)
+        made = self._written(clip, found)
+        if made is None:
             raise BoundError(f"a step of {format_length(step)} is too fine for this clip")
-        return payload
+        return made
 
     def _free_seconds(self, clip: Clip, step: float) -> float:
         """Return the distance of keys that costs least; a smaller error counts as smaller size."""
         choices = self._choices(step)
         if len(choices) == 1:
             return choices[0]
-        part, costs = self._stretch(clip, step), []
+        part, costs = self._sample(clip, step), []
         for seconds in choices:
-            payload = self._free(part, step, seconds)
-            error = promised_error(part, self.decode(payload, part.header)).joint_mean
-            costs.append(len(payload) * error**SIZE_SLOPE)
+            made = self._free(part, step, seconds)
+            error = promised_error(part, made.decoded).joint_mean
+            costs.append(len(made.payload) * error**SIZE_SLOPE)
         return choices[int(np.argmin(costs))]
 
-    def _within_mean(self, clip: Clip, bound: float) -> bytes:
+    def _within_mean(self, clip: Clip, bound: float) -> Encoded:
         """Return the payload of about the coarsest step whose mean error keeps the bound.
 
         The mean error grows about as the step to the power of MEAN_SLOPE, so a few steps that
@@ -400,12 +452,12 @@ class Keysine(Codec):
         step, best = 3.0 * bound, None
         seconds = self._free_seconds(clip, step)
         for _ in range(MEAN_TRIES):
-            payload = self._free(clip, step, seconds)
-            error = promised_error(clip, self.decode(payload, clip.header)).joint_mean
+            made = self._free(clip, step, seconds)
+            error = promised_error(clip, made.decoded).joint_mean
             kept = error <= bound
-            saved = best is None or len(payload) < len(best)
+            saved = best is None or len(made.payload) < len(best.payload)
             if kept and saved:
-                best = payload
+                best = made
             if kept and (error >= MEAN_NEAR * bound or not saved):
                 break
             aim = 0.5 * (1 + MEAN_NEAR) * bound
@@ -414,24 +466,31 @@ class Keysine(Codec):
             raise BoundError(f"keysine cannot keep this clip's mean within {format_length(bound)}")
         return best
 
-    def _packed(
+    def _draft(
         self,
         clip: Clip,
-        settings: _core.KeysineSettings,
+        settings: search.Settings,
         size: float,
         key_step: int,
         seconds: float,
         shares: Sequence[float] | None = None,
-    ) -> bytes | None:
+    ) -> Draft | None:
         blocks = planning.cut(
             clip,
             block_seconds=seconds,
             group_seconds=self.group_seconds,
             segment_groups=SEGMENT_GROUPS,
         )
-        settings.model = search.model_set(size, seconds)
-        threads = self._threads(clip.frame_count)
-        return pack(clip, settings, size, blocks, key_step=key_step, threads=threads, shares=shares)
+        return draft(
+            clip,
+            settings,
+            size,
+            blocks,
+            model=search.model_set(size, seconds),
+            key_step=key_step,
+            threads=self._threads(clip.frame_count),
+            shares=shares,
+        )
 
     def _threads(self, frame_count: int) -> int:
         if self.threads:
@@ -444,6 +503,8 @@ def _fits_a_grid(clip: Clip) -> bool:
     return most <= MOST_GRID_CHANNELS
 
 
-def _aim(bound: float) -> float:
-    """Return what to aim at, so that rounding and other decoders stay within a bound."""
-    return bound - max(5e-4 * bound, min(MARGIN, 0.02 * bound))
+def _unless_unreachable(codec: Keysine, clip: Clip) -> BoundedEncoding | None:
+    try:
+        return codec._encoded(clip)
+    except BoundError:
+        return None

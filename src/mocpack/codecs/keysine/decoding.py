@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mocpack import _core
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Read
-from mocpack.codecs.keysine.payload import MOST_GRID_CHANNELS, Head
+from mocpack.codecs.keysine.payload import MOST_GRID_CHANNELS, PayloadHead
 from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError
 
 PART, PLANNED = 96, 1024  # bytes for each part of a payload, and for each joint's plan
@@ -22,7 +22,7 @@ MODELS = 400_000  # bytes of the models of one group
 def decode_groups(
     read: Read,
     header: ClipHeader,
-    head: Head,
+    head: PayloadHead,
     groups: tuple[int, int],
     *,
     layers: int,
@@ -46,36 +46,35 @@ def decode_groups(
     first, count = groups
     segment = head.segment_of(first)
     segments = head.segment_of(max(first, first + count - 1)) - segment + 1
+    assert head.parsed is not None, "a head that was read"
     turns, places = _core.keysine_decode(
-        header.skeleton.native(header.translated_joints),
-        read(0, head.size),
-        header.frame_count,
-        read(*head.segments_at(segment, segments)),
-        [read(*head.groups_at(first, count, layer)) for layer in range(layers)],
-        first,
-        count,
-        threads,
-        None if joints is None else header.skeleton.with_ancestors(joints),
-        shifts,
+        head=head.parsed,
+        segments=read(*head.segments_at(segment, segments)),
+        layers=[read(*head.groups_at(first, count, layer)) for layer in range(layers)],
+        first=first,
+        count=count,
+        threads=threads,
+        joints=None if joints is None else header.skeleton.with_ancestors(joints),
+        shifts=shifts,
     )
     header = header if joints is None else header.joints(joints)
     return settled_clip(replace(header, frame_count=len(turns)), turns, places)
 
 
-def index_memory(head: Head, header: ClipHeader) -> int:
+def index_memory(head: PayloadHead, header: ClipHeader) -> int:
     """Return about how many bytes a head takes that was read."""
     segments, groups = head.part_counts
     return PART * (segments + head.layer_count * groups) + PLANNED * len(header.skeleton)
 
 
 def poses_memory(frames: int, header: ClipHeader, joints: Sequence[int] | None = None) -> int:
-    """Return the bytes of so many poses: rotations, translations and the numbers of keys."""
+    """Return the bytes of so many poses: rotations and translations."""
     part = header if joints is None else header.joints(joints)
     return frames * (32 * len(part.skeleton) + 24 * len(part.translated_joints))
 
 
 def decoding_memory(
-    head: Head,
+    head: PayloadHead,
     header: ClipHeader,
     groups: tuple[int, int],
     *,
@@ -92,7 +91,8 @@ def decoding_memory(
     group = min(head.blocks_per_group, max(1, head.block_count)) * longest
     channels = 4 * len(header.skeleton) + 3 * len(header.translated_joints)
     symbols = channels * (4 * group + 8 * longest + 8) + 16 * longest**2
-    grid = GRID_CHANNEL * min(channels, MOST_GRID_CHANNELS) if head.grid else 0
+    may_be_grid = head.blocks_per_group == 1 and head.layer_count == 1
+    grid = GRID_CHANNEL * min(channels, MOST_GRID_CHANNELS) if may_be_grid else 0
     segments = head.segment_of(last) - head.segment_of(first) + 1
     blocks = min(segments * head.groups_per_segment * head.blocks_per_group, head.block_count)
     keys = 4 * channels * (blocks + 1) * (1 + threads / segments)
@@ -102,7 +102,7 @@ def decoding_memory(
     return int(2 * index_memory(head, header) + keys + motion + working)
 
 
-def whole_layers(head: Head, size: int) -> tuple[int, int]:
+def whole_layers(head: PayloadHead, size: int) -> tuple[int, int]:
     """Return how many layers are whole in so many bytes, and how many groups of the next."""
     end = head.size + sum(head.segment_sizes)
     for layer, sizes in enumerate(head.layer_sizes):

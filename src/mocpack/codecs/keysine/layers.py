@@ -22,7 +22,7 @@ from mocpack.codecs.keysine.payload import MOST_SHIFT, read_head, write_payload
 F64 = npt.NDArray[np.float64]
 U8 = npt.NDArray[np.uint8]
 
-STRETCH = 600  # frames by which the error of each track is measured
+MEASURED_FRAMES = 600  # from the middle, by which the error of each track is measured
 KEYS_SHARE = 0.5  # of the keys' error, that a base layer may leave
 HALVINGS = 7  # of the share of the goal that each track may take
 DEAREST = 1.08  # times the bytes of one layer, that several may take
@@ -120,7 +120,7 @@ class _Layering:
 
         Infinite beyond the first above `goal`.
         """
-        groups, part = self._stretch()
+        groups, part = self._middle()
         tracks = self.head.track_count
         found = np.full((tracks, MOST_SHIFT + 1), np.inf)
         found[:, 0] = 0
@@ -135,11 +135,11 @@ class _Layering:
                     break
         return found
 
-    def _stretch(self) -> tuple[tuple[int, int], Clip]:
+    def _middle(self) -> tuple[tuple[int, int], Clip]:
         """Return some groups from the middle, and their frames."""
         head, frames = self.head, self._clip.frame_count
         longest = head.blocks_per_group * head.longest_block(frames)
-        count = min(max(1, STRETCH // longest), head.group_count)
+        count = min(max(1, MEASURED_FRAMES // longest), head.group_count)
         first = (head.group_count - count) // 2
         ends = [min(g * head.blocks_per_group, head.block_count) for g in (first, first + count)]
         start, stop = (head.key_frame(key, frames) for key in ends)
@@ -161,9 +161,10 @@ class _Layering:
     def written(self, shifts: U8, errors: Sequence[float]) -> bytes:
         """Return the payload of these shifts (layers - 1, tracks), which leave these errors."""
         read, head, header = self._read, self.head, self._clip.header
+        assert head.parsed is not None, "a head that was read"
         native = header.skeleton.native(header.translated_joints)
         groups = read(*head.groups_at(0, head.group_count))
-        parts = _core.keysine_split(native, read(0, head.size), header.frame_count, groups, shifts)
+        parts = _core.keysine_split(head.parsed, groups, shifts)
         segments = [read(*head.segments_at(s, 1)) for s in range(len(head.segment_sizes))]
         stated = tuple(map(head.statement, errors))
         return write_payload(replace(head, shifts=shifts, refined=stated), native, segments, parts)

@@ -33,15 +33,15 @@ from mocpack.errors import CorruptionError
 I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
 
-GRID, LED, THOROUGH = 1, 2, 4  # lower bits of the mode
-MODE_BITS = GRID | LED | THOROUGH
-LONGEST_BLOCK = 512  # frames
-LONGEST_GROUP = 8192  # frames
-MOST_LAYERS = 16
-MOST_SHIFT = 8
-MOST_TOLD = 55
-MOST_GRID_CHANNELS = 4096
+GRID, FIRST_FRAME_ALONE, THOROUGH = 1, 2, 4  # lower bits of the mode; its upper ones count layers
 SHORTEST = 3  # bytes of the shortest payload: the head's size fits in them
+# limits of the format, which the core states
+LONGEST_BLOCK = _core.KEYSINE_LONGEST_BLOCK  # frames
+LONGEST_GROUP = _core.KEYSINE_LONGEST_GROUP  # frames
+MOST_LAYERS = _core.KEYSINE_MOST_LAYERS
+MOST_SHIFT = _core.KEYSINE_MOST_SHIFT
+MOST_INITIAL_SCALE = _core.KEYSINE_MOST_INITIAL_SCALE
+MOST_GRID_CHANNELS = _core.KEYSINE_MOST_GRID_CHANNELS
 
 
 def _no_shifts() -> U8:
@@ -58,13 +58,13 @@ class Grid:
         Which forecast predicts its numbers.
     steps : tuple of int
         Index of the step of each track.
-    told : tuple of int
+    initial_scales : tuple of int
         How far prediction is off at first, for each channel: half octaves of 1/256 of a step.
     """
 
     thorough: bool
     steps: tuple[int, ...] = ()
-    told: tuple[int, ...] = ()
+    initial_scales: tuple[int, ...] = ()
 
     @property
     def mode(self) -> int:
@@ -72,7 +72,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Head:
+class PayloadHead:
     """What stands at the start of a payload."""
 
     model: int
@@ -90,8 +90,14 @@ class Head:
     size: int = 0
     refined: tuple[int, ...] = ()  # errors of the layers but the last, as `coarse`
     shifts: U8 = field(default_factory=_no_shifts)  # (layers - 1, tracks)
-    lead: int = 0  # 1: the first frame is a block by itself
+    first_frame_alone: bool = False  # the first frame is a block by itself
     grid: Grid | None = None
+    parsed: _core.KeysineHead | None = field(default=None, compare=False)  # as the decoder takes it
+
+    @property
+    def lead(self) -> int:
+        """Frames before those that blocks divide evenly."""
+        return int(self.first_frame_alone)
 
     @property
     def fine(self) -> float:
@@ -167,7 +173,7 @@ class Head:
             block += 1
         return block // self.blocks_per_group
 
-    def with_sizes(self, sizes: Sequence[int]) -> Head:
+    def with_sizes(self, sizes: Sequence[int]) -> PayloadHead:
         """Return the head with the sizes of its parts: segments, then groups layer by layer."""
         segments, groups = self.part_counts
         layers = tuple(
@@ -198,12 +204,39 @@ class Head:
 
 
 def write_payload(
-    head: Head, native: _core.Skeleton, segments: Sequence[bytes], layers: Sequence[Sequence[bytes]]
+    head: PayloadHead,
+    native: _core.Skeleton,
+    segments: Sequence[bytes],
+    layers: Sequence[Sequence[bytes]],
 ) -> bytes:
     """Return the payload; sizes of head and parts are taken from the parts."""
+    groups = [part for layer in layers for part in layer]
+    coded = coded_head(head, native, segments, groups)
+    return b"".join((head_with_fields(head, coded), *segments, *groups))
+
+
+def coded_head(
+    head: PayloadHead, native: _core.Skeleton, segments: Sequence[bytes], groups: Sequence[bytes]
+) -> bytes:
+    """Return the coded part of a head: sizes of parts (groups layer by layer), plan and shifts."""
+    steps, scales = (head.grid.steps, head.grid.initial_scales) if head.grid else ((), ())
+    return _core.keysine_encode_head(
+        model=head.model,
+        skeleton=native,
+        table=head.table,
+        sizes=[len(part) for part in (*segments, *groups)],
+        segment_count=len(segments),
+        shifts=head.shifts,
+        grid_steps=steps,
+        initial_scales=scales,
+    )
+
+
+def head_with_fields(head: PayloadHead, coded: bytes) -> bytes:
+    """Return the bytes of a head: its fields, then its coded part."""
     fields = FieldWriter()
-    grid = head.grid
-    mode = (grid.mode if grid else 0) | (LED if head.lead else 0) | (head.layer_count - 1) << 4
+    mode = (head.grid.mode if head.grid else 0) | (head.layer_count - 1) << 4
+    mode |= FIRST_FRAME_ALONE if head.first_frame_alone else 0
     for value in (mode, head.model, head.fine_bits, head.basis_bits, head.coarse, head.tempo):
         fields.u8(value)
     fields.f32(head.unit)
@@ -211,14 +244,8 @@ def write_payload(
         fields.varint(value)
     for value in head.refined:
         fields.u8(value)
-    groups = [part for layer in layers for part in layer]
-    sizes = [len(part) for part in (*segments, *groups)]
-    coded = _core.keysine_encode_head(
-        *(head.model, native, head.table, sizes, len(segments), head.shifts),
-        *((grid.steps, grid.told) if grid else ((), ())),
-    )
     fields.raw(coded)
-    return b"".join((sealed_head(fields.bytes()), *segments, *groups))
+    return sealed_head(fields.bytes())
 
 
 def sealed_head(body: bytes) -> bytes:
@@ -229,21 +256,51 @@ def sealed_head(body: bytes) -> bytes:
     return whole + checksum(whole)
 
 
-def read_start(read: Read, header: ClipHeader) -> Head:
-    """Read what stands in a head before its coded part: how many parts there are, and how long."""
-    data = head_bytes(read)
-    return read_fields(open_head(data), header.frame_count, len(data))
+def read_shape(read: Read, header: ClipHeader) -> PayloadHead:
+    """Read how many parts a payload has, and how long: a head that knows nothing else."""
+    blocks, per_group, per_segment, layers, alone = _core.keysine_peek(
+        head_bytes(read), header.frame_count
+    )
+    return PayloadHead(
+        model=0,
+        fine_bits=0,
+        basis_bits=0,
+        coarse=0,
+        tempo=1,
+        unit=1.0,
+        block_count=blocks,
+        blocks_per_group=per_group,
+        groups_per_segment=per_segment,
+        table=np.zeros((0, COLUMNS), np.int32),
+        refined=(0,) * (layers - 1),
+        first_frame_alone=alone,
+    )
 
 
-def read_head(read: Read, header: ClipHeader) -> Head:
+def read_head(read: Read, header: ClipHeader) -> PayloadHead:
     """Read and check the head of a payload."""
-    data = head_bytes(read)
-    head = read_fields(open_head(data), header.frame_count, len(data))
     native = header.skeleton.native(header.translated_joints)
-    table, sizes, shifts, steps, told = _core.keysine_read_head(native, data, header.frame_count)
-    grid = head.grid and replace(head.grid, steps=tuple(steps), told=tuple(told))
-    head = replace(head, table=np.asarray(table), shifts=np.asarray(shifts), grid=grid)
-    return head.with_sizes(sizes)
+    found = _core.KeysineHead(native, head_bytes(read), header.frame_count)
+    grid = Grid(found.thorough, tuple(found.grid_steps), tuple(found.initial_scales))
+    head = PayloadHead(
+        model=found.model,
+        fine_bits=found.fine_bits,
+        basis_bits=found.basis_bits,
+        coarse=found.coarse,
+        tempo=found.tempo,
+        unit=found.unit,
+        block_count=found.block_count,
+        blocks_per_group=found.blocks_per_group,
+        groups_per_segment=found.groups_per_segment,
+        table=np.asarray(found.table),
+        size=found.size,
+        refined=tuple(found.refined),
+        shifts=np.asarray(found.shifts),
+        first_frame_alone=found.first_frame_alone,
+        grid=grid if found.grid else None,
+        parsed=found,
+    )
+    return head.with_sizes(found.sizes)
 
 
 def head_bytes(read: Read) -> bytes:
@@ -254,39 +311,6 @@ def head_bytes(read: Read) -> bytes:
     return read(0, size)
 
 
-def open_head(data: bytes) -> FieldReader:
-    """Check a head and return the reader that stands at its first field."""
-    if checksum(data[:-2]) != data[-2:]:
-        raise CorruptionError("keysine payload: the head's checksum is wrong")
-    fields = FieldReader(data[:-2], "keysine head")
-    fields.varint()
-    return fields
-
-
-def read_fields(fields: FieldReader, frame_count: int, size: int) -> Head:
-    """Read what stands in a head before its coded part."""
-    mode, model, fine_bits, basis_bits, coarse, tempo = (fields.u8() for _ in range(6))
-    unit = fields.f32()
-    blocks, per_group, per_segment = (fields.varint(2**40) for _ in range(3))
-    refined = tuple(fields.u8() for _ in range(mode >> 4))
-    if (
-        mode & 15 & ~MODE_BITS
-        or (mode & (GRID | THOROUGH)) == THOROUGH
-        or (mode & GRID and (mode >> 4 or per_group != 1))
-        or fine_bits > 60
-        or basis_bits > 20
-        or tempo < 1
-        or not 0 < unit < 1e6
-    ):
-        raise CorruptionError("keysine head: numbers out of range")
-    lead = int(bool(mode & LED))
-    _check_blocks(frame_count, blocks, per_group, per_segment, lead)
-    table = np.zeros((0, COLUMNS), np.int32)
-    numbers = (model, fine_bits, basis_bits, coarse, tempo, unit, blocks, per_group, per_segment)
-    grid = Grid(bool(mode & THOROUGH)) if mode & GRID else None
-    return Head(*numbers, table, size=size, refined=refined, lead=lead, grid=grid)
-
-
 def checksum(data: bytes) -> bytes:
     return binascii.crc_hqx(data, 0xFFFF).to_bytes(2, "little")
 
@@ -294,18 +318,3 @@ def checksum(data: bytes) -> bytes:
 def longest_block(frame_count: int, blocks: int, lead: int) -> int:
     """Return the frames of the longest block."""
     return -(-(frame_count - 1 - lead) // (blocks - lead)) if blocks > lead else 0
-
-
-def _check_blocks(
-    frame_count: int, blocks: int, per_group: int, per_segment: int, lead: int
-) -> None:
-    longest = longest_block(frame_count, blocks, lead)
-    if (
-        (frame_count > 1) != (blocks > 0)
-        or not blocks <= frame_count - 1
-        or (lead and not (blocks > 1 and frame_count > 2))
-        or not (per_group and per_segment)
-        or longest > LONGEST_BLOCK
-        or longest * per_group > LONGEST_GROUP
-    ):
-        raise CorruptionError("keysine head: blocks that cannot be")

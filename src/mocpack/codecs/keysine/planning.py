@@ -21,6 +21,7 @@ from mocpack.codecs.keysine.tracks import (
     ROTATION_KIND,
     TRANSLATION_KEY_STEP,
     TRANSLATION_KIND,
+    UNIT_STEP,
     Rotation,
     Translation,
 )
@@ -34,7 +35,6 @@ FARTHEST_TURN = 2.4  # radians from the mean up to which a rotation vector behav
 STILL_SHARE = 0.02  # of the bound, that rounding of what is still may cost at the end of a limb
 LARGEST_STILL = 2**29
 MOST_FINE_BITS = 40
-UNIT_STEP = 8  # index of the step that is the unit itself
 LEAP, LEAP_FRAMES, LEAST_LEAP = 4.0, 40, 0.02  # times the next steps; frames; metres
 GRID_BASIS_BITS = 12  # where channels that hardly move are to be nothing but zeros
 BASIS_FRAMES = 500  # looked at to choose axes
@@ -48,14 +48,14 @@ class Blocks:
     blocks_per_group: int
     groups_per_segment: int
     tempo: int
-    lead: int = 0
-    """1 where the first frame is a block by itself."""
+    first_frame_alone: bool = False
+    """Whether the first frame is a block by itself."""
 
 
 def cut(clip: Clip, *, block_seconds: float, group_seconds: float, segment_groups: int) -> Blocks:
     """Cut a clip into even blocks of about `block_seconds`, groups of at most `group_seconds`."""
-    lead = leading_frames(clip)
-    intervals = clip.frame_count - 1 - lead
+    alone = leaps_from_first_frame(clip)
+    intervals = clip.frame_count - 1 - alone
     if not intervals:
         return Blocks(0, 1, 1, 16)
     rate = clip.frame_rate
@@ -66,7 +66,7 @@ def cut(clip: Clip, *, block_seconds: float, group_seconds: float, segment_group
     length = -(-intervals // count)
     tempo = min(max(round(16 * 0.5 * rate / (intervals / count)), 1), 255)
     per_group = max(1, int(longest_group) // length)
-    return Blocks(lead + count, per_group, segment_groups, tempo, lead)
+    return Blocks(alone + count, per_group, segment_groups, tempo, alone)
 
 
 def cut_for_grid(clip: Clip, *, group_seconds: float, segment_groups: int) -> Blocks:
@@ -95,16 +95,16 @@ def grid_steps(table: I32) -> tuple[int, ...]:
     return tuple(steps)
 
 
-def leading_frames(clip: Clip) -> int:
-    """Return 1 where a clip leaps right after its first frame, as from an added T-pose, else 0.
+def leaps_from_first_frame(clip: Clip) -> bool:
+    """Return whether a clip leaps right after its first frame, as from an added T-pose.
 
     No series of sines is small across such a leap.
     """
     if clip.frame_count < 4:
-        return 0
+        return False
     points = clip.frames(0, min(clip.frame_count, LEAP_FRAMES)).positions()
     moved = np.linalg.norm(np.diff(points, axis=0), axis=-1).max(axis=1)
-    return int(moved[0] > LEAP * moved[1:].max() and moved[0] > LEAST_LEAP)
+    return bool(moved[0] > LEAP * moved[1:].max() and moved[0] > LEAST_LEAP)
 
 
 def fine_bits(clip: Clip, bound: float) -> int:

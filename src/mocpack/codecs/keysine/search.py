@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -19,13 +19,74 @@ SIZES = 40  # magnitudes that the rate table tells apart
 
 @dataclass(frozen=True)
 class Effort:
-    """Settings of the search at one level of effort; `keysine/encode/search.h` explains each."""
+    """Settings of the search at one level of effort; see `Settings`."""
 
     sweeps: int
     repairs: int
-    coarsest: int
-    finest: int
+    coarsest_step: int
+    finest_step: int
     greedy: bool
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything the native search is told; `mocpack_KeysineSettings` has the same names.
+
+    u is a point's squared displacement over its squared allowance; penalties are bits.
+
+    Attributes
+    ----------
+    bound : float
+        Allowance of every point, in metres.
+    origin_share, origin_falloff : float
+        Joint origins may use min(0.95, origin_share · n^-origin_falloff) of it, n their
+        descendants: what hangs on them needs the rest.
+    shell_factor : float
+        Factor on the allowance of shell points, which guard twist.
+    key_share : float
+        Share of its allowance that a key may use to come nearer to the key before.
+    excess_penalty : float
+        For each unit of u above 1.
+    quartic_penalty, squared_penalty : float
+        For u², and for u.
+    rounding : float
+        Added before truncation: below one half there are more zeros.
+    jitter_penalty, jitter_from : float
+        For a squared step of energy that the source does not have, above this share of the
+        highest frequency.
+    sweeps, repairs : int
+        Rounds of repair and descent (0: rounding and repair alone), and changes of one repair.
+    coarsest_step, finest_step : int
+        Indices of the quantiser steps tried.
+    greedy : bool
+        Whether to stop at the first step that is worse than the one before.
+    thorough, beam_width, grid_error_penalty
+        Of a grid in time: which forecast, how many ways to write a frame are kept side by side,
+        and the penalty for using up a whole allowance.
+    """
+
+    bound: float
+    origin_share: float
+    origin_falloff: float
+    shell_factor: float
+    key_share: float
+    excess_penalty: float
+    quartic_penalty: float
+    squared_penalty: float
+    rounding: float
+    jitter_penalty: float
+    jitter_from: float
+    sweeps: int
+    repairs: int
+    coarsest_step: int
+    finest_step: int
+    greedy: bool
+    thorough: bool = False
+    beam_width: int = 1
+    grid_error_penalty: float = 0.0
+
+    def native(self) -> _core.KeysineSettings:
+        return _core.KeysineSettings(**asdict(self))
 
 
 EFFORTS = {
@@ -33,59 +94,83 @@ EFFORTS = {
     "default": Effort(4, 60, 6, 11, False),
     "best": Effort(8, 90, 4, 13, False),
 }
-OUTSIDE = 60.0  # bits, for each unit of squared displacement beyond the allowance
-ROUNDING = 0.33
-FREE_ROUNDING = 0.37
-CALM = 4.0  # bits for a squared step of energy above 30 Hz that the source does not have
-TREMBLE_FROM = 30.0  # hertz
-SQUARE_PRICE = 5.0  # bits for a squared step of error, where no bound is asked
+MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
+EXCESS_PENALTY = 60.0
+ROUNDING, FREE_ROUNDING = 0.33, 0.37
+JITTER_PENALTY, JITTER_HERTZ = 4.0, 30.0
+FREE_PENALTY = 5.0  # bits for a squared step of error, where no bound is asked
 FREE_STEPS = (8, 10)
 FREE_KEY_STEP = 11
 FREE_SHELL = 2.5  # what guards twist may move so much further than what is measured
 LOOSE, TIGHT = 8e-3, 2.5e-3  # metres: where other blocks and models fit better
-GRID_PRICE = 3.0  # bits that all of an allowance is worth, on a grid in time
-GRID_WAYS = {"fast": 2, "default": 8, "best": 16}  # to write a frame, that are kept side by side
-SOFTNESS = ((20e-3, 1.0), (10e-3, 2.0), (5e-3, 4.0), (2e-3, 6.0), (1e-3, 8.0))
+GRID_ERROR_PENALTY = 3.0
+BEAM_WIDTHS = {"fast": 2, "default": 8, "best": 16}
+# bits for u² by the bound in metres: an even error is worth more, the tighter the bound
+QUARTIC_PENALTIES = ((1e-3, 8.0), (2e-3, 6.0), (5e-3, 4.0), (10e-3, 2.0), (20e-3, 1.0))
 
 
-def bounded(effort: str, bound: float) -> _core.KeysineSettings:
-    """Return the search's settings for a bound on the largest error, in metres."""
-    made = _settings(EFFORTS[effort])
-    made.over, made.square, made.linear = OUTSIDE, _softness(bound), 0.0
-    made.inner, made.shrink, made.shell, made.key_share = 1.0, 0.2, 1.0, 0.7
-    made.bound = bound
-    return made
+def bounded(
+    effort: str,
+    bound: float,
+    frame_rate: float,
+    *,
+    distortion_weight: float = 1.0,
+    jitter_factor: float = 1.0,
+) -> Settings:
+    """Return the settings that aim at a bound on the largest error, in metres.
+
+    Parameters
+    ----------
+    distortion_weight, jitter_factor : float
+        On the usual penalties of errors within the bound, and of jitter.
+    """
+    level = EFFORTS[effort]
+    return Settings(
+        bound=bound - max(5e-4 * bound, min(MARGIN, 0.02 * bound)),  # so that rounding stays inside
+        origin_share=1.0,
+        origin_falloff=0.2,
+        shell_factor=1.0,
+        key_share=0.7,
+        excess_penalty=EXCESS_PENALTY,
+        quartic_penalty=distortion_weight * _quartic_penalty(bound),
+        squared_penalty=0.0,
+        rounding=ROUNDING,
+        jitter_penalty=jitter_factor * JITTER_PENALTY,
+        jitter_from=_jitter_from(frame_rate),
+        **asdict(level),
+    )
 
 
-def gridded(effort: str, bound: float) -> _core.KeysineSettings:
-    """Return the search's settings for a grid in time within a bound, in metres."""
-    made = bounded(effort, bound)
-    made.inner, made.shrink = 0.95, 0.15
-    made.grid_price, made.grid_ways = GRID_PRICE, GRID_WAYS[effort]
-    made.thorough = int(effort == "best")
-    return made
+def gridded(effort: str, bound: float, frame_rate: float) -> Settings:
+    """Return the settings of a grid in time within a bound, in metres."""
+    return replace(
+        bounded(effort, bound, frame_rate),
+        origin_share=0.95,
+        origin_falloff=0.15,
+        thorough=effort == "best",
+        beam_width=BEAM_WIDTHS[effort],
+        grid_error_penalty=GRID_ERROR_PENALTY,
+    )
 
 
-def free(effort: str, step: float) -> _core.KeysineSettings:
-    """Return the search's settings for a step: errors have a price, and no bound."""
-    made = _settings(EFFORTS[effort])
-    made.over, made.square, made.linear = 0.0, 0.0, SQUARE_PRICE
-    # origins weigh as they do in the channels, by their descendants; bone ends a third
-    made.bound, made.inner, made.shrink = np.sqrt(3) * step, np.sqrt(1 / 3), 0.5 * SPREAD
-    made.shell, made.key_share, made.repairs = FREE_SHELL, 0.0, 0
-    made.rounding = FREE_ROUNDING
-    made.coarsest, made.finest = FREE_STEPS
-    return made
-
-
-def _settings(effort: Effort) -> _core.KeysineSettings:
-    made = _core.KeysineSettings()
-    made.rounding = ROUNDING
-    made.calm, made.calm_from = CALM, 1.0
-    made.sweeps, made.repairs = effort.sweeps, effort.repairs
-    made.coarsest, made.finest = effort.coarsest, effort.finest
-    made.greedy = int(effort.greedy)
-    return made
+def free(effort: str, step: float, frame_rate: float) -> Settings:
+    """Return the settings for a step, in metres: errors have a penalty, and no bound."""
+    return replace(
+        bounded(effort, step, frame_rate),
+        # origins weigh as they do in the channels, by their descendants; bone ends a third
+        bound=float(np.sqrt(3) * step),
+        origin_share=float(np.sqrt(1 / 3)),
+        origin_falloff=0.5 * SPREAD,
+        shell_factor=FREE_SHELL,
+        key_share=0.0,
+        excess_penalty=0.0,
+        quartic_penalty=0.0,
+        squared_penalty=FREE_PENALTY,
+        rounding=FREE_ROUNDING,
+        repairs=0,
+        coarsest_step=FREE_STEPS[0],
+        finest_step=FREE_STEPS[1],
+    )
 
 
 def block_choices(step: float, effort: str) -> tuple[float, ...]:
@@ -119,7 +204,10 @@ def rates() -> F32:
     return bits
 
 
-def _softness(bound: float) -> float:
-    """Price of u² in bits: an even error is worth more, the tighter the bound."""
-    bounds, prices = zip(*reversed(SOFTNESS), strict=True)
-    return float(np.interp(np.log(bound), np.log(bounds), prices))
+def _jitter_from(frame_rate: float) -> float:
+    return min(1.0, 2 * JITTER_HERTZ / frame_rate)
+
+
+def _quartic_penalty(bound: float) -> float:
+    bounds, penalties = zip(*QUARTIC_PENALTIES, strict=True)
+    return float(np.interp(np.log(bound), np.log(bounds), penalties))

@@ -12,7 +12,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import rotations
+from mocpack import _core, rotations
 from mocpack.clip import ClipHeader
 from mocpack.errors import CorruptionError
 
@@ -23,7 +23,9 @@ SHELL = 0.03  # metres
 SPREAD = 0.3  # exponent of descendants in the weights
 MEAN_GRID = 0.125  # radians
 ORIGIN_GRID = 1.0  # metres
-KEY_STEP = 0.8  # of a coefficient's step of the same index
+KEY_STEP = _core.KEYSINE_KEY_STEP  # of a coefficient's step of the same index
+STEPS = _core.KEYSINE_STEPS
+UNIT_STEP = _core.KEYSINE_UNIT_STEP  # index of the step that is the unit itself
 
 
 class Rotation(IntEnum):
@@ -47,7 +49,7 @@ class Translation(IntEnum):
 ROTATION_KIND, TRANSLATION_KIND = 0, 1
 MEAN, BASIS, ORIGIN = slice(2, 5), slice(5, 8), slice(9, 12)
 ROTATION_KEY_STEP, TRANSLATION_KEY_STEP = 8, 12
-COLUMNS = 13
+COLUMNS = _core.KEYSINE_PLAN_COLUMNS
 
 
 @dataclass(frozen=True)
@@ -150,19 +152,19 @@ def descendants(parents: tuple[int, ...]) -> npt.NDArray[np.intp]:
 
 
 def _check(table: I32, header: ClipHeader) -> None:
-    steps = table[:, [ROTATION_KEY_STEP, TRANSLATION_KEY_STEP]]
-    kinds = table[:, [ROTATION_KIND, TRANSLATION_KIND]]
-    fixed = np.ones(len(table), bool)
-    fixed[list(header.translated_joints)] = False
-    if (
-        kinds.min() < 0
-        or kinds[:, 0].max() > Rotation.QUATERNION
-        or kinds[:, 1].max() > Translation.MOVING
-        or kinds[fixed, 1].any()
-        or steps.min() < 0
-        or steps.max() > 63
+    for column, field, most in (
+        (ROTATION_KIND, "rotation kind", Rotation.QUATERNION),
+        (TRANSLATION_KIND, "translation kind", Translation.MOVING),
+        (ROTATION_KEY_STEP, "rotation key step", STEPS - 1),
+        (TRANSLATION_KEY_STEP, "translation key step", STEPS - 1),
     ):
-        raise CorruptionError("keysine: a plan that cannot be")
+        for joint, value in enumerate(table[:, column].tolist()):
+            fixed = column == TRANSLATION_KIND and joint not in header.translated_joints
+            high = 0 if fixed else int(most)
+            if not 0 <= value <= high:
+                raise CorruptionError(
+                    f"keysine head: plan of joint {joint}: {field} {value} is outside 0..{high}"
+                )
 
 
 def _still_rotations(table: I32, fine: float) -> F64:

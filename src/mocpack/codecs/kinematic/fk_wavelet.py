@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from mocpack import rotations
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec import Codec, Layout, Quality, Read
+from mocpack.codec import Codec, PayloadLayout, Quality, Read
 from mocpack.codecs.kinematic import wavelet97
 from mocpack.codecs.kinematic.bodies import Bodies, Still, find_bodies, find_still, rest_places
 from mocpack.codecs.kinematic.bone_steps import direction_steps, joint_weights, twist_steps
@@ -136,10 +136,10 @@ class FkWavelet(Codec):
         read = FieldReader(payload, "fk-wavelet payload")
         return self._decode(read, header, cut=True)
 
-    def layout(self, read: Read, header: ClipHeader) -> Layout:
+    def layout(self, read: Read, header: ClipHeader) -> PayloadLayout:
         """Every band refines those before, first of directions, then of twist."""
         bands = wavelet97.level_count(header.frame_count, self.levels) + 1
-        return Layout(layers=bands * (2 if self.twist else 1))
+        return PayloadLayout(layers=bands * (2 if self.twist else 1))
 
     def symbols(self, clip: Clip) -> I64:
         """Return the integers that are entropy coded, shape (T, signals)."""

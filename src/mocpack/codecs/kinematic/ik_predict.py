@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from mocpack import _core, rotations
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec import Codec, Layout, Quality, Read
+from mocpack.codec import Codec, PayloadLayout, Quality, Read
 from mocpack.codecs.kinematic.bodies import Bodies, Still, find_bodies, find_still, rest_places
 from mocpack.codecs.kinematic.bone_steps import direction_steps, joint_weights, twist_steps
 from mocpack.codecs.kinematic.chains import named_chains
@@ -143,9 +143,9 @@ class IkPredict(Codec):
         """Decode a payload of which the twist may be missing."""
         return self._decode(payload, header, cut=True)
 
-    def layout(self, read: Read, header: ClipHeader) -> Layout:
+    def layout(self, read: Read, header: ClipHeader) -> PayloadLayout:
         """Twist refines what places joints."""
-        return Layout(layers=2 if self.twist else 1)
+        return PayloadLayout(layers=2 if self.twist else 1)
 
     def symbols(self, clip: Clip) -> I64:
         """Return the integers that are entropy coded, shape (frames but intra ones, columns)."""

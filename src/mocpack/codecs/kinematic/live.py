@@ -23,6 +23,7 @@ from mocpack.codecs.kinematic.columns import read_row, write_row
 from mocpack.codecs.kinematic.ik_predict import IkPredict
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.errors import CorruptionError, FormatError, UsageError
+from mocpack.plain import check_plain
 
 F64 = npt.NDArray[np.float64]
 Pose = tuple[F64, F64]
@@ -53,6 +54,7 @@ class Encoder:
     def __init__(
         self, header: ClipHeader, codec: IkPredict | None = None, *, still: Still | None = None
     ) -> None:
+        check_plain(header, "a live stream")
         self._codec = codec or IkPredict(intra=60)
         self._stream = self._codec.stream(header, still or unknown_still(header))
         self._count = 0
@@ -93,6 +95,7 @@ class Decoder:
     def __init__(
         self, header: ClipHeader, codec: IkPredict | None = None, *, still: Still | None = None
     ) -> None:
+        check_plain(header, "a live stream")
         self._header = replace(header, frame_count=1)
         self._still = still or unknown_still(header)
         self._stream = (codec or IkPredict(intra=60)).stream(header, self._still)

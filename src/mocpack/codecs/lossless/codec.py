@@ -82,7 +82,7 @@ class Lossless(Codec):
 
 
 @dataclass(frozen=True)
-class Layout:
+class MatrixColumns:
     """What the columns of a matrix are."""
 
     angles: Bools
@@ -95,27 +95,27 @@ class Layout:
         return len(self.angles)
 
 
-def _channels(skeleton: Skeleton) -> Layout:
+def _channels(skeleton: Skeleton) -> MatrixColumns:
     angles = is_angle(skeleton)
     joints = joint_of_dof(skeleton)
     owners = [(int(j), not a) for j, a in zip(joints, angles, strict=True)]
-    return Layout(angles, lambda moving: _groups(skeleton, owners, moving))
+    return MatrixColumns(angles, lambda moving: _groups(skeleton, owners, moving))
 
 
-def _motion(header: ClipHeader) -> Layout:
+def _motion(header: ClipHeader) -> MatrixColumns:
     owners = [(j, False) for j in range(len(header.skeleton)) for _ in range(4)]
     owners += [(j, True) for j in header.translated_joints for _ in range(3)]
     still = np.zeros(len(owners), bool)
-    return Layout(still, lambda moving: _groups(header.skeleton, owners, moving))
+    return MatrixColumns(still, lambda moving: _groups(header.skeleton, owners, moving))
 
 
-def _mesh(header: VertexHeader) -> Layout:
+def _mesh(header: VertexHeader) -> MatrixColumns:
     def groups(moving: Bools) -> list[ColumnGroup]:
         points = np.flatnonzero(moving) // 3
         first, counts = np.unique(points, return_index=True, return_counts=True)[1:]
         return [ColumnGroup(tuple(range(a, a + n))) for a, n in zip(first, counts, strict=True)]
 
-    return Layout(np.zeros(3 * header.vertex_count, bool), groups)
+    return MatrixColumns(np.zeros(3 * header.vertex_count, bool), groups)
 
 
 def _groups(skeleton: Skeleton, owners: list[Owner], moving: Bools) -> list[ColumnGroup]:
@@ -162,7 +162,7 @@ def _read_vertices(read: FieldReader, header: VertexHeader) -> VertexClip:
     return VertexClip(header, values.reshape(header.frame_count, -1, 3))
 
 
-def _write_matrix(out: FieldWriter, matrix: F64, layout: Layout) -> None:
+def _write_matrix(out: FieldWriter, matrix: F64, layout: MatrixColumns) -> None:
     """A first frame that stands apart (a pose that some tool put there) is a block of its own."""
     lead = _leading_frames(matrix)
     out.u8(lead)
@@ -173,7 +173,7 @@ def _write_matrix(out: FieldWriter, matrix: F64, layout: Layout) -> None:
     _write_block(out, positive[lead:], layout)
 
 
-def _read_matrix(read: FieldReader, frames: int, layout: Layout) -> F64:
+def _read_matrix(read: FieldReader, frames: int, layout: MatrixColumns) -> F64:
     lead = read.u8()
     if lead > 1 or lead >= frames:
         raise CorruptionError(f"lossless payload: {lead} of {frames} frames stand apart")
@@ -227,7 +227,7 @@ def _leading_frames(matrix: F64) -> int:
     return int(first > JUMP * second)
 
 
-def _write_block(out: FieldWriter, matrix: F64, layout: Layout) -> None:
+def _write_block(out: FieldWriter, matrix: F64, layout: MatrixColumns) -> None:
     moving = (matrix != matrix[0]).any(axis=0)
     out.mask(moving)
     out.sized(deflate(matrix[0, ~moving].astype("<f8").tobytes()))
@@ -244,7 +244,7 @@ def _write_block(out: FieldWriter, matrix: F64, layout: Layout) -> None:
     write_remainders(out, kinds, amounts)
 
 
-def _read_block(read: FieldReader, frames: int, layout: Layout) -> F64:
+def _read_block(read: FieldReader, frames: int, layout: MatrixColumns) -> F64:
     columns = layout.column_count
     moving = read.mask(columns)
     count = int(moving.sum())
@@ -267,7 +267,7 @@ def _read_block(read: FieldReader, frames: int, layout: Layout) -> F64:
     return matrix
 
 
-def _write_whole(out: FieldWriter, whole: I64, moving: Bools, layout: Layout) -> None:
+def _write_whole(out: FieldWriter, whole: I64, moving: Bools, layout: MatrixColumns) -> None:
     """Curves; the columns that follow none, as a series; how far the others lie from theirs."""
     curves = find_curves(whole, _families(layout, moving))
     out.varint(len(curves))
@@ -280,7 +280,7 @@ def _write_whole(out: FieldWriter, whole: I64, moving: Bools, layout: Layout) ->
         out.sized(encode_plane(distances, np.arange(len(curves))))
 
 
-def _read_whole(read: FieldReader, frames: int, moving: Bools, layout: Layout) -> I64:
+def _read_whole(read: FieldReader, frames: int, moving: Bools, layout: MatrixColumns) -> I64:
     count = int(moving.sum())
     curves = [_read_curve(read, count) for _ in range(read.varint(count))]
     free = _free_columns(curves, count)
@@ -298,7 +298,7 @@ def _read_whole(read: FieldReader, frames: int, moving: Bools, layout: Layout) -
     return whole
 
 
-def _families(layout: Layout, moving: Bools) -> list[list[int]]:
+def _families(layout: MatrixColumns, moving: Bools) -> list[list[int]]:
     """Return the moving angles of each joint, numbered among the moving columns."""
     angles = layout.angles[moving]
     return [[c for c in group.columns if angles[c]] for group in layout.groups(moving)]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.clip import Clip, ClipHeader, promised_error
-from mocpack.codec import Candidates, Codec, Goal, Layout, Quality, Read
+from mocpack.codec import Candidates, Codec, Goal, PayloadLayout, Quality, Read
 from mocpack.codecs.rd_pca import cobra, temporal_pca
 from mocpack.codecs.rd_pca import payload as bitstream
 from mocpack.codecs.rd_pca.equalisation import kinematic_gram, noise_sensitivities
@@ -155,10 +155,10 @@ class RdPca(Codec):
         clip = clip.frames(start - first * head.model.L, stop - first * head.model.L)
         return clip if joints is None else clip.joints(joints)
 
-    def layout(self, read: Read, header: ClipHeader) -> Layout:
+    def layout(self, read: Read, header: ClipHeader) -> PayloadLayout:
         head = bitstream.read_head(read, header.frame_count, header.skeleton.channel_count)
         model = head.offsets[0] - head.index_bytes
-        return Layout(len(head.offsets) - 1, 1, head.index_bytes, model)
+        return PayloadLayout(len(head.offsets) - 1, 1, head.index_bytes, model)
 
     def candidates(self, clip: Any, goal: Goal, *, effort: str) -> Candidates:
         return equal_slopes(self, goal, effort=effort)
@@ -215,7 +215,7 @@ class RdPca(Codec):
 
 
 def _decode_chunks(
-    read: Read, header: ClipHeader, head: bitstream.Head, first: int, last: int
+    read: Read, header: ClipHeader, head: bitstream.RdPcaHead, first: int, last: int
 ) -> Clip:
     channels = bitstream.read_chunks(read, head, header.frame_count, first, last)
     matrix = head.model.columns(channels, header.frame_count)

@@ -89,7 +89,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Head:
+class RdPcaHead:
     """A head that was read: the model, what the coder starts from, and where each chunk lies."""
 
     model: Model
@@ -139,7 +139,7 @@ def _coded(chunks: Sequence[Trajectories | I64]) -> tuple[bytes, list[bytes]]:
     return b"", plain
 
 
-def read_head(read: Read, frame_count: int, columns: int) -> Head:
+def read_head(read: Read, frame_count: int, columns: int) -> RdPcaHead:
     """Read the head of a payload that holds so many frames and degrees of freedom."""
     length = int.from_bytes(read(0, HEAD_LENGTH), "little")
     fields = FieldReader(read(HEAD_LENGTH, length), "rd-pca head")
@@ -159,10 +159,10 @@ def read_head(read: Read, frame_count: int, columns: int) -> Head:
     sizes = [fields.varint() for _ in range(-(-frame_count // L))]
     fields.end()
     ends = accumulate(sizes, initial=HEAD_LENGTH + length)
-    return Head(model, start, list(ends), fields.at - before)
+    return RdPcaHead(model, start, list(ends), fields.at - before)
 
 
-def read_chunks(read: Read, head: Head, frame_count: int, first: int, last: int) -> F64:
+def read_chunks(read: Read, head: RdPcaHead, frame_count: int, first: int, last: int) -> F64:
     """Return channels (T, K) of chunks `first` to `last`, half-open."""
     base = head.offsets[first]
     data = read(base, head.offsets[last] - base)
@@ -173,7 +173,7 @@ def read_chunks(read: Read, head: Head, frame_count: int, first: int, last: int)
     return np.concatenate(parts)
 
 
-def _read_chunk(data: bytes, head: Head, length: int) -> F64:
+def _read_chunk(data: bytes, head: RdPcaHead, length: int) -> F64:
     model, K = head.model, head.model.channels
     if not model.tpca:
         values = decode_plane(data, length, K, np.zeros(K, np.int64), start=head.start)

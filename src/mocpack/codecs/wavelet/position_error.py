@@ -14,7 +14,7 @@ from mocpack.clip import Clip
 from mocpack.codecs.wavelet import lifting
 from mocpack.codecs.wavelet.lifting import Update
 from mocpack.codecs.wavelet.selection import Counts, Ranking
-from mocpack.codecs.wavelet.signals import Layout
+from mocpack.codecs.wavelet.signals import SignalPlan
 from mocpack.kinematics import end_positions
 
 F64 = npt.NDArray[np.float64]
@@ -27,7 +27,7 @@ class PositionError:
     ----------
     clip : Clip
         The motion as it should be.
-    plan : Layout
+    plan : SignalPlan
         Which signal is what.
     weights : array, shape (J + E,)
         How much each joint and each end site counts.
@@ -35,7 +35,7 @@ class PositionError:
         Look at every so many frames only.
     """
 
-    def __init__(self, clip: Clip, plan: Layout, weights: F64, *, stride: int = 1) -> None:
+    def __init__(self, clip: Clip, plan: SignalPlan, weights: F64, *, stride: int = 1) -> None:
         positions, world = clip.world()
         points = np.concatenate([positions, end_positions(clip.skeleton, positions, world)], axis=1)
         self.stride = stride

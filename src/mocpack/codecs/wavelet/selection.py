@@ -14,8 +14,8 @@ from mocpack.codecs.wavelet.lifting import UPDATES, Update
 from mocpack.codecs.wavelet.precision import Bits, check_bits
 from mocpack.codecs.wavelet.signals import (
     ROTATIONS,
-    Layout,
     Rotation,
+    SignalPlan,
     bone_reach,
     layout,
     moving,
@@ -80,7 +80,7 @@ class Analysis:
 
     Attributes
     ----------
-    plan : Layout
+    plan : SignalPlan
         Which signal is what.
     ranking : Ranking
     moving : array of bool, shape (S,)
@@ -88,7 +88,7 @@ class Analysis:
         Metres for a unit of each signal.
     """
 
-    plan: Layout
+    plan: SignalPlan
     ranking: Ranking
     moving: Mask
     weights: F64

@@ -34,7 +34,7 @@ LOST = 1e-6  # sine of half the turn that a joint without rotation channels may 
 
 
 @dataclass(frozen=True)
-class Layout:
+class SignalPlan:
     """Which signal is what.
 
     Attributes
@@ -85,7 +85,7 @@ class Layout:
         return _core.Signals(self.first, self.kinds, axes[:0] if straight else axes)
 
 
-def layout(header: ClipHeader, rotation: Rotation) -> Layout:
+def layout(header: ClipHeader, rotation: Rotation) -> SignalPlan:
     """Return which signals a clip of this header has."""
     kinds: list[int] = []
     first = [0]
@@ -94,7 +94,7 @@ def layout(header: ClipHeader, rotation: Rotation) -> Layout:
             kinds += [PLACE, PLACE + 1, PLACE + 2]
         kinds += _rotation_kinds(rotation_order(channels)[0], rotation)
         first.append(len(kinds))
-    return Layout(
+    return SignalPlan(
         header.skeleton,
         header.translated_joints,
         rotation,
@@ -103,7 +103,7 @@ def layout(header: ClipHeader, rotation: Rotation) -> Layout:
     )
 
 
-def signal_names(plan: Layout) -> list[str]:
+def signal_names(plan: SignalPlan) -> list[str]:
     """Return the name of each signal: ``Hips.Xposition``, ``Hips.Zrotation``, …"""
     names = []
     for j, joint in enumerate(plan.skeleton.names):
@@ -113,7 +113,7 @@ def signal_names(plan: Layout) -> list[str]:
     return names
 
 
-def signal_index(plan: Layout, name: str) -> int:
+def signal_index(plan: SignalPlan, name: str) -> int:
     """Return where the signal of that name stands."""
     names = signal_names(plan)
     if name not in names:
@@ -121,7 +121,7 @@ def signal_index(plan: Layout, name: str) -> int:
     return names.index(name)
 
 
-def to_signals(clip: Clip, plan: Layout) -> F64:
+def to_signals(clip: Clip, plan: SignalPlan) -> F64:
     """Return the signals (S, T) of a clip."""
     signals = np.empty((len(plan), clip.frame_count))
     signals[plan.is_place] = np.moveaxis(clip.translations, 0, -1).reshape(-1, clip.frame_count)
@@ -138,7 +138,7 @@ def to_signals(clip: Clip, plan: Layout) -> F64:
     return signals
 
 
-def from_signals(signals: F64, header: ClipHeader, plan: Layout) -> Clip:
+def from_signals(signals: F64, header: ClipHeader, plan: SignalPlan) -> Clip:
     """Return the clip of signals (S, T); quaternions need not be of unit length."""
     values = np.ascontiguousarray(signals.T)
     local = _core.signal_rotations(plan.native, values)
@@ -173,7 +173,7 @@ def unwrapped_rotvec(local: F64) -> F64:
     return vectors
 
 
-def ranking_weights(plan: Layout, reach: F64) -> F64:
+def ranking_weights(plan: SignalPlan, reach: F64) -> F64:
     """Return what makes signals comparable (S,): metres that a unit of each moves its bone's end.
 
     Parameters

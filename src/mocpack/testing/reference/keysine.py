@@ -15,13 +15,18 @@ from mocpack import rotations
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Read
 from mocpack.codecs.keysine.payload import (
-    Head,
+    FIRST_FRAME_ALONE,
+    GRID,
+    LONGEST_BLOCK,
+    LONGEST_GROUP,
+    THOROUGH,
+    Grid,
+    PayloadHead,
     checksum,
     head_bytes,
-    open_head,
-    read_fields,
+    longest_block,
 )
-from mocpack.codecs.keysine.tracks import Plan, Rotation, Track, build_plan, step_size
+from mocpack.codecs.keysine.tracks import COLUMNS, Plan, Rotation, Track, build_plan, step_size
 from mocpack.coding.fields import FieldReader
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
 from mocpack.testing.reference.keysine_grid import GridRows, grid_curves
@@ -33,6 +38,7 @@ F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
 SINE_TERMS = 13
+SMALLEST_UNIT = 2.0**-149  # metres: the least float32 above zero
 NO_PLAN = Plan([], 0, np.zeros(0), np.zeros(0))
 
 
@@ -72,7 +78,7 @@ def decode(payload: bytes, header: ClipHeader, *, layers: int | None = None) -> 
     return motion(plan, curves, header)
 
 
-def _read_head(read: Read, header: ClipHeader) -> Head:
+def _read_head(read: Read, header: ClipHeader) -> PayloadHead:
     data = head_bytes(read)
     fields = open_head(data)
     head = read_fields(fields, header.frame_count, len(data))
@@ -84,12 +90,65 @@ def _read_head(read: Read, header: ClipHeader) -> Head:
     if head.grid is None:
         return head
     plan = build_plan(head.table, header, head.unit, head.fine, head.basis_grid)
-    steps, told = symbols.grid(len(plan.tracks), plan.channel_count)
-    return replace(head, grid=replace(head.grid, steps=steps, told=told))
+    steps, scales = symbols.grid(len(plan.tracks), plan.channel_count)
+    return replace(head, grid=replace(head.grid, steps=steps, initial_scales=scales))
+
+
+def open_head(data: bytes) -> FieldReader:
+    """Check a head and return the reader that stands at its first field."""
+    if checksum(data[:-2]) != data[-2:]:
+        raise CorruptionError("keysine head: its checksum is wrong")
+    fields = FieldReader(data[:-2], "keysine head")
+    fields.varint()
+    return fields
+
+
+def read_fields(fields: FieldReader, frame_count: int, size: int) -> PayloadHead:
+    """Read what stands in a head before its coded part."""
+    mode, model, fine_bits, basis_bits, coarse, tempo = (fields.u8() for _ in range(6))
+    unit = fields.f32()
+    blocks, per_group, per_segment = (fields.varint(2**40) for _ in range(3))
+    refined = tuple(fields.u8() for _ in range(mode >> 4))
+    alone, on_grid = bool(mode & FIRST_FRAME_ALONE), bool(mode & GRID)
+    _check("mode", mode & 15, 0, 7)
+    _check("thorough forecast without a grid in time", int(bool(mode & THOROUGH)), 0, int(on_grid))
+    _check("fine grid's bits", fine_bits, 0, 60)
+    _check("axes' bits", basis_bits, 0, 20)
+    _check("tempo", tempo, 1, 255)
+    _check("unit", unit, SMALLEST_UNIT, 1e6)
+    _check("frames before even blocks", int(alone), 0, int(frame_count > 2))
+    _check("blocks", blocks, (1 + alone) if frame_count > 1 else 0, frame_count - 1)
+    longest = longest_block(frame_count, blocks, int(alone))
+    _check("frames of a block", longest, 0, LONGEST_BLOCK)
+    most = 1 if on_grid else LONGEST_GROUP // longest if longest else 2**40
+    _check("blocks of a group", per_group, 1, most)
+    _check("groups of a segment", per_segment, 1, 2**40)
+    _check("layers", 1 + len(refined), 1, 1 if on_grid else 16)
+    return PayloadHead(
+        model=model,
+        fine_bits=fine_bits,
+        basis_bits=basis_bits,
+        coarse=coarse,
+        tempo=tempo,
+        unit=unit,
+        block_count=blocks,
+        blocks_per_group=per_group,
+        groups_per_segment=per_segment,
+        table=np.zeros((0, COLUMNS), np.int32),
+        size=size,
+        refined=refined,
+        first_frame_alone=alone,
+        grid=Grid(bool(mode & THOROUGH)) if on_grid else None,
+    )
+
+
+def _check(field: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise CorruptionError(f"keysine head: {field} {value:g} is outside {low:g}..{high:g}")
 
 
 def _read_group(
-    bodies: list[bytes], head: Head, plan: Plan, lengths: npt.NDArray[np.intp]
+    bodies: list[bytes], head: PayloadHead, plan: Plan, lengths: npt.NDArray[np.intp]
 ) -> tuple[I64, F64]:
     """Read the first layers of a group: steps (tracks, blocks), values (blocks, channels, …)."""
     group, models = Group.empty(plan, lengths), Models.start(head.model)
@@ -125,7 +184,7 @@ def resealed(payload: bytes) -> bytes:
     return bytes(out[: len(payload)])
 
 
-def _read_keys(read: Read, head: Head, plan: Plan) -> I64:
+def _read_keys(read: Read, head: PayloadHead, plan: Plan) -> I64:
     keys = np.zeros((head.block_count + 1, plan.channel_count), np.int64)
     blocks = head.blocks_per_group * head.groups_per_segment
     for segment in range(len(head.segment_sizes)):

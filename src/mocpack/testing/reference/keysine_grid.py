@@ -25,9 +25,9 @@ QUIET = 15  # half octaves of 1/256 step
 HALF_STATE = 1 << 31
 
 
-def told_size(told: int) -> int:
-    """Return the error that a number of the head foretells, in 1/256 of a step."""
-    return (181 << (told >> 1)) >> 7 if told & 1 else 1 << (told >> 1)
+def expected_error(scale: int) -> int:
+    """Return the error that an initial scale of the head stands for, in 1/256 of a step."""
+    return (181 << (scale >> 1)) >> 7 if scale & 1 else 1 << (scale >> 1)
 
 
 def column_groups(plan: Plan, skeleton: Skeleton) -> list[ColumnGroup]:
@@ -63,10 +63,10 @@ class GridRows:
         self._coder = RangeDecoder(body)
         forecast = THOROUGH if grid.thorough else QUICK
         features = features_of(plan.channel_count, column_groups(plan, skeleton), forecast)
-        for c, told in enumerate(grid.told):
-            if told <= QUIET:  # nothing is looked at where hardly anything happens
+        for c, scale in enumerate(grid.initial_scales):
+            if scale <= QUIET:  # nothing is looked at where hardly anything happens
                 features[c] = [[] for _ in forecast.predictors]
-        sizes = [told_size(told) for told in grid.told]
+        sizes = [expected_error(scale) for scale in grid.initial_scales]
         self._series = SeriesDecoder(self._coder.decode, features, forecast, sizes)
         self._states = [HALF_STATE] * (4 + MOST_FINER)
         self._numbers = [0] * plan.channel_count

@@ -35,7 +35,7 @@ def squash(x: int) -> int:
     return (SQUASH_ANCHORS[cell] * (128 - part) + SQUASH_ANCHORS[cell + 1] * part + 64) >> 7
 
 
-def _stretch_table() -> Iterator[int]:
+def _logit_table() -> Iterator[int]:
     x = -DOMAIN
     for p in range(4096):
         while x < DOMAIN - 1 and squash(x) < 16 * p + 8:
@@ -43,7 +43,7 @@ def _stretch_table() -> Iterator[int]:
         yield x
 
 
-STRETCH = tuple(_stretch_table())
+LOGITS = tuple(_logit_table())  # of probabilities in 1/4096, the inverse of `squash`
 
 
 class RangeDecoder:
@@ -96,7 +96,7 @@ class Mixture:
         self, coder: RangeDecoder, contexts: Sequence[int], level: int, chosen: int, family: int
     ) -> int:
         held = [int(s[c, level]) for s, c in zip(self.states, contexts, strict=True)]
-        inputs = [STRETCH[state >> 20] for state in held]
+        inputs = [LOGITS[state >> 20] for state in held]
         sets = self.weights[chosen], self.family_weights[family]
         both = map(int, sets[0] + sets[1])
         one = squash(sum(w * x for w, x in zip(both, inputs, strict=True)) >> 16)

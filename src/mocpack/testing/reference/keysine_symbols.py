@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.clip import ClipHeader
-from mocpack.codecs.keysine.payload import MOST_SHIFT, MOST_TOLD
+from mocpack.codecs.keysine.payload import MOST_INITIAL_SCALE, MOST_SHIFT
 from mocpack.codecs.keysine.tracks import (
     BASIS,
     COLUMNS,
@@ -117,21 +117,33 @@ class Symbols:
             for t in range(tracks):
                 shift = (int(row[t - 1]) if t else 0) + self._number(MEAN_NUMBER)
                 if not 0 <= shift <= above[t]:
-                    raise CorruptionError("keysine head: layers that cannot be")
+                    raise CorruptionError(
+                        f"keysine head: track {t}: a layer's shift {shift} is outside 0..{above[t]}"
+                    )
                 row[t] = shift
             above = row
         return found
 
     def grid(self, tracks: int, channels: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the steps of a grid in time, by track, and what its series is told, by channel."""
-        steps, told = [8], [16]
-        for _ in range(tracks):
-            steps.append(steps[-1] + self._number(KEY_STEP_NUMBER))
-        for _ in range(channels):
-            told.append(told[-1] + self._number(MEAN_NUMBER))
-        if not (0 <= min(steps) <= max(steps) < 64 and 0 <= min(told) <= max(told) <= MOST_TOLD):
-            raise CorruptionError("keysine head: a grid that cannot be")
-        return tuple(steps[1:]), tuple(told[1:])
+        """Return the steps of a grid in time, by track, and its initial scales, by channel."""
+        steps = self._running(KEY_STEP_NUMBER, 8, tracks, "track", "grid step", 63)
+        scales = self._running(
+            MEAN_NUMBER, 16, channels, "channel", "initial scale", MOST_INITIAL_SCALE
+        )
+        return steps, scales
+
+    def _running(
+        self, number: int, start: int, count: int, part: str, field: str, high: int
+    ) -> tuple[int, ...]:
+        """Read numbers in 0..high, each as its difference to the one before."""
+        found = [start]
+        for i in range(count):
+            found.append(found[-1] + self._number(number))
+            if not 0 <= found[-1] <= high:
+                raise CorruptionError(
+                    f"keysine head: {part} {i}: {field} {found[-1]} is outside 0..{high}"
+                )
+        return tuple(found[1:])
 
     def table(self, header: ClipHeader) -> I32:
         """Return the plan (J, 13)."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mocpack.bench.datasets import data_folder
+from mocpack.bench.datasets import COMMITTED, require_clip
 from mocpack.bench.papers import chattopadhyay as paper_001
 from mocpack.bench.papers.chattopadhyay import KB, LITERAL, MOTIONS, Source, search
 from mocpack.codecs.bap.bap_index import BapIndex
@@ -20,11 +20,8 @@ def test_the_printed_sizes_are_one_kept_column_and_few_segments(motion):
 
 @pytest.mark.parametrize("name", ["walk", "sword play"])
 def test_indexed_sizes_are_the_papers_where_the_columns_are(name):
-    folder = data_folder()
-    if folder is None:
-        pytest.skip("no folder of real clips")
     motion = next(m for m in MOTIONS if m.name == name)
-    clip = Source(motion, folder / "asfamc" / f"{motion.clip}.amc").clip()
+    clip = Source(motion, "amc", require_clip(f"asfamc/{motion.clip}", COMMITTED)).clip()
     assert clip.skeleton.channel_count == 62
     codec = BapIndex(FDF=1, n_d=-(-(motion.frames - 1) // motion.segments))
     every_column = paper_001._with_still_columns(codec, clip)

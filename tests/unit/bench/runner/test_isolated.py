@@ -4,7 +4,8 @@ import os
 import signal
 import time
 
-from mocpack.bench.runner.isolated import Limits, Lost, run_apart
+from mocpack.bench.runner.isolated import Limits, run_apart
+from mocpack.workers import Lost
 
 
 def act(subject, items):

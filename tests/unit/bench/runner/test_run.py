@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import mocpack
+from mocpack.bench.datasets import COMMITTED
 from mocpack.bench.peers.table import PEERS, parse_any_codec
 from mocpack.bench.runner import run as bench_run
 from mocpack.bench.runner.isolated import Lost
@@ -127,6 +128,19 @@ def test_no_clips_is_a_sentence(tmp_path):
         find_clips([Path("nowhere")])
 
 
+def test_a_clip_of_the_repository_is_held_against_its_original_file():
+    source = bench_run.Source(COMMITTED / "cmu" / "02_03.mocp", "02_03", "1:30", False)
+    (row,) = bench_run.measure_clip(source, [Setting("raw", None)])
+    assert row["ratio_source"] * row["file_bytes"] == pytest.approx(135_012)  # the BVH's bytes
+
+
+def test_packed_files_of_a_folder_count_only_where_their_sources_are_not(clip_file, tmp_path):
+    (tmp_path / "walk.mocp").write_bytes(mocpack.encode(walk(0.5), "raw"))
+    assert find_clips([tmp_path]) == [clip_file]
+    clip_file.unlink()
+    assert find_clips([tmp_path]) == [tmp_path / "walk.mocp"]
+
+
 def test_an_unknown_codec_names_ours_and_the_peers():
     with pytest.raises(UnknownCodecError, match=r"installed: .*raw.*peers: .*zfp"):
         parse_any_codec("nope")
@@ -141,3 +155,7 @@ def test_peers_give_the_motion_back_within_what_they_promise(name):
     except UsageError as missing:
         pytest.skip(str(missing))
     assert promised_error(clip, codec.decode(payload, clip.header)).max < 0.02
+
+
+def test_the_modules_that_decide_a_row_are_where_the_stamp_looks_for_them():
+    assert all((bench_run.PACKAGE / place).is_file() for place in bench_run.DECISIVE)

@@ -5,10 +5,10 @@ import pytest
 
 import mocpack
 from mocpack import rotations
-from mocpack.bench.datasets import data_folder
+from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.clip import Clip, promised_error
 from mocpack.codecs.keysine import Keysine
-from mocpack.codecs.keysine.payload import GRID, LED, THOROUGH, read_head
+from mocpack.codecs.keysine.payload import FIRST_FRAME_ALONE, GRID, THOROUGH, read_head
 from mocpack.errors import BoundError, CorruptionError
 from mocpack.testing import CLIP_CHECKS, CODEC_CHECKS, hard_clips, walk
 from mocpack.testing.reference import keysine as reference
@@ -75,7 +75,7 @@ def test_a_pose_that_was_added_in_front_stands_apart():
     posed[0] = [0, 0, 0, 1]
     clip = Clip(LONG.header, posed, LONG.translations)
     payload = CODEC.encode(clip)
-    assert payload[payload[0] // 128 + 1] == GRID | LED
+    assert payload[payload[0] // 128 + 1] == GRID | FIRST_FRAME_ALONE
     back = CODEC.decode(payload, clip.header)
     assert promised_error(clip, back).max <= BOUND
     np.testing.assert_array_equal(
@@ -185,9 +185,6 @@ def test_a_grid_promises_a_largest_error_only():
 
 
 def test_a_real_clip_is_smaller_on_a_grid_where_the_bound_is_tight():
-    folder = data_folder()
-    if folder is None:
-        pytest.skip("no motion data: set MOCPACK_DATA")
-    clip = mocpack.read(folder / "cmu-train" / "11_01.bvh").frames(1, 361)
+    clip = load_clip("cmu/07_01", COMMITTED).frames(1, 241)
     sizes = [len(Keysine(max_error="0.1mm", mode=m).encode(clip)) for m in ("grid", "transform")]
     assert sizes[0] < 0.9 * sizes[1]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mocpack import read, rotations
-from mocpack.bench.datasets import data_folder
+from mocpack.bench.datasets import COMMITTED, collection, require_clip
 from mocpack.codecs.kinematic.bodies import find_bodies, find_still
 from mocpack.codecs.kinematic.channel_fit import clip_of_bodies
 from mocpack.codecs.kinematic.direction_twist import (
@@ -90,12 +90,9 @@ def test_every_hard_clip_comes_back(name, frame_of):
 
 
 def test_every_real_clip_comes_back_within_a_nanometre():
-    folder = data_folder()
-    if folder is None:
-        pytest.skip("no folder of real clips")
-    paths = [p for d in ("bandai", "dog") for p in sorted((folder / d).glob("*.bvh"))]
-    paths += sorted((folder / "asfamc").glob("*.amc"))
-    paths += [folder / "cmu" / f"{name}.bvh" for name in ("16_32", "49_04", "05_03", "85_12")]
+    paths = collection("asfamc", COMMITTED)
+    names = ("16_32", "49_04", "05_03", "85_12")
+    paths += [require_clip(f"cmu/{name}", COMMITTED) for name in names]
     for path in paths:
         clip = read(path)
         clip = clip.frames(0, min(clip.frame_count, 600))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.bench.datasets import data_folder
+from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.clip import promised_error
 from mocpack.codec import Goal, SupportsQuality, SupportsSeek, SupportsTuning
 from mocpack.codecs.rd_pca import RdPca
@@ -220,10 +220,7 @@ def test_the_search_can_be_asked_for_an_error():
 
 
 def test_at_the_papers_size_the_default_beats_the_paper_on_17_10():
-    folder = data_folder()
-    if folder is None:
-        pytest.skip("no folder of real clips here")
-    clip = mocpack.read(folder / "cmu" / "17_10.bvh")
+    clip = load_clip("cmu/17_10", COMMITTED)
     clip = clip.frames(1, clip.frame_count)
     codec = RdPca(lam=0.0036)
     data = mocpack.encode(clip, codec)

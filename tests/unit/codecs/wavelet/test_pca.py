@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.bench.datasets import data_folder
+from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.codecs.wavelet.pca import Pca, principal_directions
 from mocpack.errors import UsageError
 from mocpack.metrics import measure
@@ -57,10 +57,7 @@ def test_impossible_numbers_of_components_are_refused(components):
 
 
 def test_running_needs_about_what_the_paper_says():
-    data = data_folder()
-    if data is None:
-        pytest.skip("no folder of real clips here")
-    clip = mocpack.read(data / "cmu" / "09_01.bvh").frames(1, 149)
+    clip = load_clip("cmu/09_01", COMMITTED).frames(1, 149)
     size, back = round_trip(Pca(10), clip)
     assert measure("eps_x_cm", clip, back) < 1.4
     assert size < 1.25 * 6.02 * 1024

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.bench.datasets import data_folder
+from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.codecs.wavelet.signals import ROTATIONS, layout, to_signals
 from mocpack.codecs.wavelet.wavelet import Wavelet
 from mocpack.errors import UsageError
@@ -119,10 +119,7 @@ def test_the_rate_search_finds_the_error_asked_for():
 
 
 def test_jumping_is_within_a_quarter_of_the_paper():
-    data = data_folder()
-    if data is None:
-        pytest.skip("no folder of real clips here")
-    clip = mocpack.read(data / "cmu" / "49_02.bvh").frames(1, 2086)
+    clip = load_clip("cmu/49_02", COMMITTED).frames(1, 2086)
     size, back = round_trip(Wavelet(ratio=13), clip)  # the paper: 24.8 KB at 0.45 cm
     assert measure("eps_x_cm", clip, back) == pytest.approx(0.45, rel=0.05)
     assert size == pytest.approx(24.8 * 1024, rel=0.25)

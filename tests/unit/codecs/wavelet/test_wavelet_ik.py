@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.bench.datasets import data_folder
+from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.codecs.wavelet.wavelet_ik import WaveletIk
 from mocpack.codecs.wavelet.wavelet_opt import WaveletOpt
 from mocpack.dofs import to_dofs
@@ -89,20 +89,14 @@ def test_a_payload_for_another_skeleton_is_corruption():
 
 
 def test_hinges_of_an_asf_skeleton_stay_hinges():
-    data = data_folder()
-    if data is None:
-        pytest.skip("no folder of real clips here")
-    clip = mocpack.read(data / "asfamc" / "02_01.amc")
+    clip = load_clip("asfamc/02_01", COMMITTED)
     for ik in ("ccd", "analytic"):
         _, back = round_trip(WaveletIk(ik=ik), clip)
         to_dofs(back)  # refuses joints that turn about other axes than their own
 
 
 def test_feet_slide_less_at_the_size_of_the_optimised_codec():
-    data = data_folder()
-    if data is None:
-        pytest.skip("no folder of real clips here")
-    clip = mocpack.read(data / "cmu" / "02_01.bvh").frames(1, 344)
+    clip = load_clip("cmu/02_01", COMMITTED).frames(1, 344)
     size, corrected = round_trip(WaveletIk(), clip)
     larger, plain = round_trip(WaveletOpt(ratio=25), clip)
     assert size <= larger

@@ -1,7 +1,7 @@
 import pytest
 
 import mocpack
-from mocpack.bench.datasets import data_folder
+from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.codecs.wavelet.signals import ROTATIONS
 from mocpack.codecs.wavelet.wavelet import Wavelet
 from mocpack.codecs.wavelet.wavelet_opt import WaveletOpt
@@ -78,10 +78,7 @@ def test_impossible_parameters_are_answered_in_one_sentence(spec, complaint):
     [("09_01", 148, 16.5, 0.58, 1.24), ("49_02", 2085, 21.5, 0.45, 13.5)],
 )
 def test_real_clips_are_within_a_quarter_of_the_paper(name, frames, ratio, eps_x, kilobytes):
-    data = data_folder()
-    if data is None:
-        pytest.skip("no folder of real clips here")
-    clip = mocpack.read(data / "cmu" / f"{name}.bvh").frames(1, frames + 1)
+    clip = load_clip(f"cmu/{name}", COMMITTED).frames(1, frames + 1)
     size, back = round_trip(WaveletOpt(ratio=ratio), clip)
     assert measure("eps_x_cm", clip, back) <= eps_x
     assert size < 1.25 * kilobytes * 1024

@@ -1,0 +1,206 @@
+// A small body in motion, and its `keysine` payload, for the core's own tests.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "common/crc16.h"
+#include "mocpack/core.h"
+
+namespace
+{
+
+using Bytes = std::vector<uint8_t>;
+
+int failures = 0;
+
+void check(bool good, const char* what)
+{
+	if (!good)
+		printf("failed: %s\n", what), ++failures;
+}
+
+// Memory of just the size that was asked for, so that the sanitizer sees the first byte beyond it.
+struct Memory
+{
+	void* at;
+
+	explicit Memory(size_t size) : at(aligned_alloc(64, (size + 63) / 64 * 64))
+	{
+	}
+	~Memory()
+	{
+		free(at);
+	}
+	Memory(const Memory&) = delete;
+	Memory& operator=(const Memory&) = delete;
+};
+
+const size_t JOINTS = 4, FRAMES = 150, BLOCKS = 10, PER_GROUP = 3, PER_SEGMENT = 2, COLUMNS = 13;
+const double BOUND = 0.005;
+const float UNIT = 0.005f;
+
+// A body with an arm of two bones, one end site, and a leg that stands still.
+struct Body
+{
+	int32_t parents[JOINTS] = {-1, 0, 1, 0}, ends[1] = {2}, translated[1] = {0};
+	double offsets[3 * JOINTS] = {0, 0, 0, 0.1, 0.4, 0, 0.3, 0, 0, 0, -0.5, 0}, sites[3] = {0.25, 0, 0};
+	std::vector<double> rotations, translations;
+	std::vector<float> rates;
+	std::vector<int32_t> table;
+	size_t per_group = PER_GROUP, mode = 0;
+	Bytes grid_steps, initial_scales;
+	mocpack_Skeleton skeleton;
+	mocpack_KeysineJob job;
+
+	Body()
+		: rotations(4 * JOINTS * FRAMES), translations(3 * FRAMES), rates(16 * 8 * 8 * 40), table(13 * JOINTS)
+	{
+		skeleton = {JOINTS, parents, offsets, 1, ends, sites, 1, translated};
+		for (size_t t = 0; t < FRAMES; ++t)
+			pose(t);
+		for (size_t i = 0; i < rates.size(); ++i)
+			rates[i] = 0.2f + 1.5f * float(std::log2(1.0 + double(i % 40)));
+		for (size_t j = 0; j < JOINTS; ++j)
+		{
+			table[COLUMNS * j] = j == 3 ? 0 : j == 0 ? 3 : 2;
+			table[COLUMNS * j + 1] = j == 0 ? 2 : 0;
+			table[COLUMNS * j + 8] = table[COLUMNS * j + 12] = 8;
+		}
+		job = mocpack_KeysineJob();
+		job.skeleton = &skeleton, job.rotations = rotations.data(), job.translations = translations.data();
+		job.frame_count = FRAMES, job.block_count = BLOCKS, job.blocks_per_group = PER_GROUP;
+		job.table = table.data(), job.unit = double(UNIT), job.fine = 1.0 / 1048576,
+		job.basis_grid = 1.0 / 32;
+		mocpack_KeysineSettings& s = job.settings;
+		s.bound = BOUND, s.origin_share = 1.0, s.origin_falloff = 0.2, s.shell_factor = 1.0,
+		s.key_share = 0.7;
+		s.excess_penalty = 60, s.quartic_penalty = 4, s.rounding = 0.33f, s.jitter_penalty = 4,
+		s.jitter_from = 1;
+		s.sweeps = 2, s.repairs = 40, s.coarsest_step = 6, s.finest_step = 11, s.beam_width = 1;
+		job.model = 0, job.tempo = 16, job.rates = rates.data();
+	}
+
+	// Numbers on a grid in time from here on.
+	void take_grid(bool thorough)
+	{
+		per_group = job.blocks_per_group = 1, mode = thorough ? 5 : 1;
+		grid_steps.assign(4, 8), initial_scales.assign(13, 18);
+		job.grid_steps = grid_steps.data(), job.initial_scales = initial_scales.data();
+		job.settings.thorough = thorough, job.settings.beam_width = 3, job.settings.grid_error_penalty = 3;
+	}
+
+	void pose(size_t t)
+	{
+		for (size_t j = 0; j < JOINTS; ++j)
+		{
+			double angle = j == 3 ? 0 : (j ? 0.5 : 2.0) * std::sin(0.05 * double(t) * double(j + 1));
+			double turn[4] = {j == 1 ? std::sin(angle) : 0, 0, j == 1 ? 0 : std::sin(angle), std::cos(angle)};
+			memcpy(rotations.data() + 4 * (t * JOINTS + j), turn, sizeof turn);
+		}
+		double place[3] = {0.01 * double(t), 1 + 0.05 * std::sin(0.2 * double(t)), 0};
+		memcpy(translations.data() + 3 * t, place, sizeof place);
+	}
+};
+
+void put_varint(Bytes* out, size_t value)
+{
+	for (; value >= 128; value >>= 7)
+		out->push_back(uint8_t(value | 128));
+	out->push_back(uint8_t(value));
+}
+
+void seal(uint8_t* part, size_t size)
+{
+	uint16_t crc = mocpack::crc16(part + 2, size - 2);
+	part[0] = uint8_t(crc), part[1] = uint8_t(crc >> 8);
+}
+
+void seal_head(Bytes* head)
+{
+	uint16_t crc = mocpack::crc16(head->data(), head->size() - 2);
+	(*head)[head->size() - 2] = uint8_t(crc), head->back() = uint8_t(crc >> 8);
+}
+
+// The parts of a payload: segments, then groups layer by layer.
+struct Payload
+{
+	Bytes head;
+	std::vector<Bytes> segments, groups;
+	size_t layers = 1;
+};
+
+Bytes head_of(Body* body, const Payload& payload, uint8_t* shifts, size_t tracks)
+{
+	std::vector<uint32_t> sizes;
+	for (const Bytes& part : payload.segments)
+		sizes.push_back(uint32_t(part.size()));
+	for (const Bytes& part : payload.groups)
+		sizes.push_back(uint32_t(part.size()));
+	Bytes coded(4096), body_bytes;
+	Memory scratch(mocpack_keysine_models_size());
+	coded.resize(mocpack_keysine_encode_head(
+		0, &body->skeleton, body->table.data(), sizes.data(), payload.segments.size(), payload.groups.size(),
+		shifts, payload.layers - 1, body->mode ? body->grid_steps.size() : tracks,
+		body->mode ? body->grid_steps.data() : nullptr, body->initial_scales.data(),
+		body->initial_scales.size(), coded.data(), coded.size(), scratch.at));
+	for (size_t value :
+		 {(payload.layers - 1) << 4 | body->mode, size_t(0), size_t(20), size_t(5), size_t(9), size_t(16)})
+		body_bytes.push_back(uint8_t(value));
+	uint8_t unit[4];
+	memcpy(unit, &UNIT, 4);
+	body_bytes.insert(body_bytes.end(), unit, unit + 4);
+	for (size_t value : {BLOCKS, body->per_group, PER_SEGMENT})
+		put_varint(&body_bytes, value);
+	body_bytes.resize(body_bytes.size() + payload.layers - 1, 3);
+	body_bytes.insert(body_bytes.end(), coded.begin(), coded.end());
+	Bytes head;
+	put_varint(&head, body_bytes.size() + (body_bytes.size() + 3 < 128 ? 3 : 4));
+	head.insert(head.end(), body_bytes.begin(), body_bytes.end());
+	head.resize(head.size() + 2);
+	seal_head(&head);
+	return head;
+}
+
+Payload encoded(Body* body)
+{
+	Payload payload;
+	Memory memory(mocpack_keysine_encoder_size(&body->job));
+	mocpack_KeysineEncoder* encoder = mocpack_keysine_prepare(&body->job, memory.at);
+	check(encoder != nullptr, "the plan is taken");
+	size_t channels = mocpack_keysine_channel_count(encoder), per_group = body->per_group;
+	check(!body->mode || (channels == body->initial_scales.size() &&
+						  mocpack_keysine_track_count(encoder) == body->grid_steps.size()),
+		  "the grid has as many tracks and channels as the plan");
+	std::vector<int32_t> keys(channels * (BLOCKS + 1));
+	Memory key_scratch(mocpack_keysine_keys_scratch(encoder));
+	check(mocpack_keysine_encode_keys(encoder, keys.data(), key_scratch.at) == MOCPACK_OK,
+		  "keys keep the bound");
+	Memory segment_scratch(mocpack_keysine_segment_encode_scratch(encoder));
+	for (size_t first = 0; first < BLOCKS; first += per_group * PER_SEGMENT)
+	{
+		size_t count = std::min(per_group * PER_SEGMENT, BLOCKS - first) + 1;
+		std::vector<int32_t> own(keys.begin() + long(first * channels),
+								 keys.begin() + long((first + count) * channels));
+		Bytes dst(64 + 12 * own.size());
+		dst.resize(mocpack_keysine_encode_segment(encoder, own.data(), count, dst.data(), dst.size(),
+												  segment_scratch.at));
+		payload.segments.push_back(dst);
+	}
+	Memory group_scratch(mocpack_keysine_group_encode_scratch(encoder));
+	for (size_t first = 0, g = 0; first < BLOCKS; first += per_group, ++g)
+	{
+		Bytes dst(1 << 16);
+		dst.resize(mocpack_keysine_encode_group(encoder, g, keys.data() + first * channels, dst.data(),
+												dst.size(), group_scratch.at));
+		check(!dst.empty(), "a group keeps the bound");
+		payload.groups.push_back(dst);
+	}
+	payload.head = head_of(body, payload, nullptr, 0);
+	return payload;
+}
+
+} // namespace

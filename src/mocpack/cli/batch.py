@@ -1,0 +1,211 @@
+"""Many files at once: each has its own fate, whatever becomes of the others.
+
+Several files are worked on in processes of their own, one file at a time each, so that neither an
+error nor a death nor Ctrl-C costs more than the file it came in.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from os import cpu_count
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from rich.table import Table
+
+from mocpack.cli.files import PIPE, describe_error, exit_code, progress
+from mocpack.cli.journal import Entry, Journal, digests, finished_entry, is_done
+from mocpack.cli.terminal import complain
+from mocpack.errors import UsageError
+from mocpack.io import files_to_read
+from mocpack.io.atomic import remove_temporaries
+from mocpack.workers import LEAVING, Lost, run_each
+
+INTERRUPTED = 130  # the exit code of what Ctrl-C ended
+
+
+@dataclass(frozen=True)
+class Job:
+    """One file to be made into another.
+
+    Attributes
+    ----------
+    source : str
+        The file it is named after in tables and complaints.
+    outputs : tuple of str
+        Every file that is written, the main one last.
+    settings : dict
+        What else the work is given by name; all that shapes the output, and fit for JSON.
+    force : bool
+        Whether outputs that exist may be overwritten.
+    """
+
+    source: str
+    outputs: tuple[str, ...]
+    settings: dict[str, Any] = field(default_factory=dict)
+    force: bool = False
+
+    @property
+    def output(self) -> str:
+        return self.outputs[-1]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one file: ``done``, ``kept`` from before, ``failed``, or ``not done``."""
+
+    fate: str
+    result: Any = None
+    complaint: str | None = None
+    code: int = 0
+    entry: Entry | None = None
+
+
+NOT_DONE = Outcome("not done", complaint="not done: stopped by Ctrl-C", code=INTERRUPTED)
+
+
+def run_batch(
+    work: Callable[..., Any], jobs: Sequence[Job], *, workers: int, title: str, resume: bool = False
+) -> list[Outcome]:
+    """Do ``work(source, output, force=…, **settings)`` for each job; one that fails stops no other.
+
+    With `resume`, what an earlier run has finished is kept; after Ctrl-C, what was done is told.
+    """
+    if workers < 0:
+        raise UsageError(f"-j takes a number of processes, or 0 for all cores, got {workers}")
+    if len(jobs) > 1 and any(job.source == PIPE for job in jobs):
+        raise UsageError("- is standard input and stands alone, not among other files")
+    if len(jobs) == 1 and not resume:
+        return [_interruptible(work, jobs[0])]
+    journal = Journal([job.output for job in jobs if job.output != PIPE])
+    outcomes = [NOT_DONE] * len(jobs)
+    with progress(len(jobs)) as bar:
+        task = bar.add_task(title, total=len(jobs))
+        try:
+            with closing(_outcomes(work, jobs, journal, workers, resume)) as found:
+                for place, outcome in found:
+                    outcomes[place] = outcome
+                    bar.advance(task)
+        except KeyboardInterrupt:
+            pass  # what was done is told; the rest is `NOT_DONE`
+    if not resume and all(outcome.fate == "done" for outcome in outcomes):
+        journal.remove()
+    return outcomes
+
+
+def report(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> int:
+    """Print a sentence for each file that failed and return the highest exit code."""
+    for outcome in outcomes:
+        if outcome.fate == "failed":
+            complain(str(outcome.complaint))
+    left = sum(outcome.fate == "not done" for outcome in outcomes)
+    if left and len(jobs) > 1:
+        complain(f"stopped by Ctrl-C; {left} of {len(jobs)} files are not done, --resume does them")
+    elif left:
+        complain(f"{jobs[0].source}: stopped by Ctrl-C")
+    return max((outcome.code for outcome in outcomes), default=0)
+
+
+def table_of_fates(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> Table:
+    """Return what became of each file, for commands that have no figures to tell."""
+    table = Table("file", "fate", box=None, pad_edge=False, header_style="bold")
+    for job, outcome in zip(jobs, outcomes, strict=True):
+        table.add_row(job.output, outcome.fate)
+    return table
+
+
+def attempt(work: Callable[..., Any], job: Job) -> Outcome:
+    """Do one job; whatever it raises becomes a sentence."""
+    try:
+        return Outcome("done", work(job.source, job.output, force=job.force, **job.settings))
+    except Exception as error:
+        sentence = describe_error(error) or _defect(error)
+        named = sentence if job.source in sentence else f"{job.source}: {sentence}"
+        return Outcome("failed", complaint=named, code=exit_code(error))
+
+
+def _outcomes(
+    work: Callable[..., Any], jobs: Sequence[Job], journal: Journal, workers: int, resume: bool
+) -> Generator[tuple[int, Outcome], None, None]:
+    """Yield (place, outcome) of each job as they come, and keep the journal."""
+    left: list[int] = []
+    for place, job in enumerate(jobs):
+        entry = journal.entry(job.output) if resume else None
+        if is_done(entry, job.settings, _sources(job), _outputs(job)):
+            assert entry is not None
+            yield place, Outcome("kept", entry.get("result"))
+            continue
+        left.append(place)
+    chosen = [_taken_up(jobs[place], journal) if resume else jobs[place] for place in left]
+    workers = min(workers or cpu_count() or 1, len(chosen))
+
+    def begin(number: int) -> None:
+        job = chosen[number]
+        # another program's file that stands there is not ours to make, now or later
+        if job.output != PIPE and (job.force or not Path(job.output).exists()):
+            journal.begin(job.output)
+
+    given = [(work, job) for job in chosen]
+    for number, outcome in run_each(_attempt_apart, given, workers=workers, begun=begin):
+        job = chosen[number]
+        if isinstance(outcome, Lost):
+            outcome = Outcome("failed", complaint=f"{job.source}: {outcome.why}", code=2)
+        elif outcome.entry is not None:
+            journal.finish(job.output, outcome.entry)
+        yield left[number], outcome
+
+
+def _taken_up(job: Job, journal: Journal) -> Job:
+    """Return a job that an earlier run made, or began to make, as one that may do so again."""
+    entry = journal.entry(job.output)
+    if entry is None:
+        return job
+    if "made" not in entry:
+        for output in job.outputs:
+            remove_temporaries(output)
+    return replace(job, force=True)
+
+
+def _attempt_apart(work: Callable[..., Any], job: Job) -> Outcome:
+    """Do one job in a process of its own; return with it what the journal is to keep."""
+    # before it is read: a source that changes meanwhile is then seen as changed
+    sources = digests(_sources(job))
+    outcome = attempt(work, job)
+    if outcome.fate != "done" or job.output == PIPE:
+        return outcome
+    entry = finished_entry(job.settings, sources, _outputs(job), outcome.result)
+    return replace(outcome, entry=entry)
+
+
+def _interruptible(work: Callable[..., Any], job: Job) -> Outcome:
+    """Do a job in a thread: this one must be free to notice Ctrl-C during a long native call."""
+    found: list[Outcome] = []
+    thread = Thread(target=lambda: found.append(attempt(work, job)), daemon=True)
+    thread.start()
+    try:
+        thread.join()
+    except KeyboardInterrupt:
+        thread.join(LEAVING)  # it may be writing
+    return found[0] if found else NOT_DONE
+
+
+def _sources(job: Job) -> list[Path]:
+    try:
+        return files_to_read(job.source, skeleton=job.settings.get("skeleton"))
+    except (OSError, ValueError):
+        return [Path(job.source)]  # the work itself will say what is wrong with it
+
+
+def _outputs(job: Job) -> list[Path]:
+    return [Path(path) for path in job.outputs]
+
+
+def _defect(error: Exception) -> str:
+    """Return the sentence for an error that only we can cause, with what a report of it needs."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(last.filename).name}:{last.lineno}"
+    return f"a defect of mocpack, please report it: {type(error).__name__}: {error} ({where})"

@@ -1,0 +1,261 @@
+"""Many files at once: each has its own fate, a death or Ctrl-C costs one file, the rest resumes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mocpack
+from mocpack.cli import batch
+from mocpack.cli.journal import NAME
+from mocpack.testing import walk
+
+POSIX = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+LINUX = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc")
+RAW = ("--codec", "raw")
+
+
+def started(folder, *words):
+    return subprocess.Popen(
+        [sys.executable, "-m", "mocpack", *map(str, words)],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def ended(process):
+    """Wait for a process; return (exit code, standard output, standard error)."""
+    out, err = process.communicate(timeout=100)
+    return process.returncode, out.decode(), err.decode()
+
+
+def run(folder, *words):
+    return ended(started(folder, *words))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for i, name in enumerate("abc"):
+        mocpack.write(walk(0.3, seed=i), tmp_path / f"{name}.bvh")
+    return tmp_path
+
+
+def made(folder):
+    return {p.name: p.read_bytes() for p in (folder / "out").iterdir() if p.name != NAME}
+
+
+def rows_of(folder, *words):
+    code, out, err = run(folder, "compress", *words, "--json")
+    assert "Traceback" not in err
+    return code, {row["output"].rpartition("/")[2]: row for row in json.loads(out)}
+
+
+@POSIX
+def test_ctrl_c_stops_a_batch_and_tells_what_was_done(folder):
+    os.mkfifo(folder / "pipe.bvh")
+    process = started(
+        folder, "compress", "a.bvh", "pipe.bvh", "b.bvh", "c.bvh", "-o", "out", *RAW, "-j", 1
+    )
+    # opens when the worker opens it to read: a is done then, b and c are not begun
+    with (folder / "pipe.bvh").open("wb"):
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal sends it, to every process
+        code, out, err = ended(process)
+    assert code == 130
+    assert "Traceback" not in err
+    assert "stopped by Ctrl-C; 3 of 4 files are not done, --resume does them" in err
+    fates = {
+        line.split()[0]: line.rstrip() for line in out.splitlines()[1:] if line.startswith("out/")
+    }
+    assert fates["out/a.mocp"].endswith("done")
+    assert "not done" not in fates["out/a.mocp"]
+    for name in ("pipe", "b", "c"):
+        assert fates[f"out/{name}.mocp"].endswith("not done")
+    assert made(folder).keys() == {"a.mocp"}
+
+
+@POSIX
+def test_ctrl_c_tells_what_was_unpacked(folder):
+    assert rows_of(folder, "a.bvh", "b.bvh", "-o", "out", *RAW)[0] == 0
+    os.mkfifo(folder / "out" / "pipe.mocp")
+    names = [f"out/{name}.mocp" for name in ("a", "pipe", "b")]
+    process = started(folder, "decompress", *names, "-o", "back")
+    with (folder / "out" / "pipe.mocp").open("wb"):
+        os.killpg(process.pid, signal.SIGINT)
+        code, out, err = ended(process)
+    assert code == 130
+    assert err.startswith("mocpack: stopped by Ctrl-C; 2 of 3 files are not done")
+    assert [line.split(maxsplit=1)[-1].strip() for line in out.splitlines()] == [
+        "fate",
+        "done",
+        "not done",
+        "not done",
+    ]
+    assert [p.name for p in (folder / "back").glob("[!.]*")] == ["a.bvh"]
+
+
+@POSIX
+def test_ctrl_c_stops_a_single_file_too(folder):
+    os.mkfifo(folder / "pipe.bvh")
+    process = started(folder, "compress", "pipe.bvh", *RAW)
+    with (folder / "pipe.bvh").open("wb"):
+        os.killpg(process.pid, signal.SIGINT)
+        assert ended(process) == (130, "", "mocpack: pipe.bvh: stopped by Ctrl-C\n")
+
+
+@POSIX
+def test_a_stopped_batch_is_taken_up_where_it_was(folder):
+    names = ("a.bvh", "pipe.bvh", "b.bvh", "c.bvh")
+    os.mkfifo(folder / "pipe.bvh")
+    process = started(folder, "compress", *names, "-o", "out", *RAW)
+    with (folder / "pipe.bvh").open("wb"):
+        os.killpg(process.pid, signal.SIGKILL)  # as the kernel does when memory ends
+        ended(process)
+    first = (folder / "out" / "a.mocp").stat().st_mtime_ns
+    (folder / "pipe.bvh").unlink()
+    mocpack.write(walk(0.3, seed=9), folder / "pipe.bvh")
+    code, rows = rows_of(folder, *names, "-o", "out", *RAW, "--resume")
+    assert code == 0
+    fates = {name: row["fate"] for name, row in rows.items()}
+    assert fates == {"a.mocp": "kept", "pipe.mocp": "done", "b.mocp": "done", "c.mocp": "done"}
+    assert (folder / "out" / "a.mocp").stat().st_mtime_ns == first
+    assert rows["a.mocp"]["bytes"] == len(made(folder)["a.mocp"])  # figures of what was kept too
+    assert all(row["ok"] for row in rows.values())
+
+
+@LINUX
+@POSIX
+def test_a_killed_worker_costs_its_file_and_a_sentence(folder):
+    os.mkfifo(folder / "pipe.bvh")
+    process = started(folder, "compress", "a.bvh", "pipe.bvh", "b.bvh", "-o", "out", *RAW)
+    with (folder / "pipe.bvh").open("wb"):
+        os.kill(worker_of(process), signal.SIGKILL)
+        code, out, err = ended(process)
+    assert code == 2
+    assert err == (
+        "mocpack: pipe.bvh: its process was ended by signal 9 (SIGKILL; often for lack of memory)\n"
+    )
+    assert made(folder).keys() == {"a.mocp", "b.mocp"}
+    (row,) = [line for line in out.splitlines() if line.startswith("out/pipe.mocp")]
+    assert row.rstrip().endswith("failed")
+
+
+def worker_of(process):
+    """Return the process that works on files; another one keeps multiprocessing's books."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    commands = {int(c): Path(f"/proc/{c}/cmdline").read_bytes() for c in children}
+    (worker,) = [c for c, command in commands.items() if b"spawn_main" in command]
+    return worker
+
+
+def test_a_file_that_fails_has_its_row_and_its_sentence(folder):
+    (folder / "bad.bvh").write_bytes(b"HIERARCHY\nROOT x\n")
+    code, rows = rows_of(folder, "a.bvh", "bad.bvh", "b.bvh", "-o", "out", *RAW, "-j", "2")
+    assert code == 2
+    assert [rows[f"{n}.mocp"]["ok"] for n in ("a", "bad", "b")] == [True, False, True]
+    assert rows["bad.mocp"]["error"].startswith("bad.bvh: line 2:")
+    assert rows["bad.mocp"]["input"] == "bad.bvh"
+
+
+def test_an_error_that_is_not_ours_is_a_sentence_and_not_the_end():
+    def defective(source, output, *, force):
+        raise ZeroDivisionError("by nothing")
+
+    outcome = batch.attempt(defective, batch.Job("walk.bvh", ("walk.mocp",)))
+    assert (outcome.fate, outcome.code) == ("failed", 2)
+    assert outcome.complaint.startswith(
+        "walk.bvh: a defect of mocpack, please report it: ZeroDivisionError: by nothing (test_batch"
+    )
+
+
+def test_resume_trusts_checksums_and_not_names(folder):
+    names = ("a.bvh", "b.bvh", "c.bvh", "-o", "out", *RAW, "--resume")
+    assert rows_of(folder, *names)[0] == 0
+    whole = made(folder)
+    damaged = bytearray(whole["a.mocp"])
+    damaged[-5] ^= 1
+    (folder / "out" / "a.mocp").write_bytes(damaged)
+    mocpack.write(walk(0.4, seed=7), folder / "b.bvh")
+    code, rows = rows_of(folder, *names)
+    assert code == 0
+    fates = {name: row["fate"] for name, row in rows.items()}
+    assert fates == {"a.mocp": "done", "b.mocp": "done", "c.mocp": "kept"}
+    now = made(folder)
+    assert now["a.mocp"] == whole["a.mocp"]
+    assert now["b.mocp"] != whole["b.mocp"]
+
+
+def test_resume_with_other_settings_starts_over(folder):
+    names = ("a.bvh", "b.bvh", "-o", "out", "--resume")
+    assert rows_of(folder, *names, *RAW)[0] == 0
+    _, rows = rows_of(folder, *names, *RAW, "--frames", "1:")
+    assert {row["fate"] for row in rows.values()} == {"done"}
+    assert {row["frames"] for row in rows.values()} == {17}
+
+
+def test_resume_overwrites_nothing_that_no_batch_has_made(folder):
+    (folder / "out").mkdir()
+    (folder / "out" / "b.mocp").write_bytes(b"precious")
+    for _ in range(2):  # the first try must not make it ours
+        code, rows = rows_of(folder, "a.bvh", "b.bvh", "-o", "out", *RAW, "--resume")
+        assert code == 2
+        assert rows["b.mocp"]["error"] == "b.bvh: out/b.mocp exists; -f overwrites it"
+        assert made(folder)["b.mocp"] == b"precious"
+
+
+def test_resume_reads_a_journal_that_was_cut(folder):
+    names = ("a.bvh", "b.bvh", "-o", "out", *RAW, "--resume")
+    rows_of(folder, *names)
+    journal = folder / "out" / NAME
+    journal.write_bytes(journal.read_bytes()[:-20] + b'\nnull\n[1]\n{"output": 3}\n{"out')
+    code, rows = rows_of(folder, *names)
+    assert code == 0
+    assert {name: row["fate"] for name, row in rows.items()} == {"a.mocp": "kept", "b.mocp": "done"}
+    assert {row["fate"] for row in rows_of(folder, *names)[1].values()} == {"kept"}
+
+
+def test_resume_puts_away_what_a_killed_writer_has_left(folder):
+    (folder / "out").mkdir()
+    (folder / "out" / NAME).write_text('{"output": "a.mocp"}\n')
+    (folder / "out" / ".a.mocp.x1y2z3_4").write_bytes(b"half")
+    (folder / "out" / ".a.mocp.backup").write_bytes(b"another's")
+    assert rows_of(folder, "a.bvh", "b.bvh", "-o", "out", *RAW, "--resume")[0] == 0
+    assert made(folder).keys() == {"a.mocp", "b.mocp", ".a.mocp.backup"}
+
+
+def test_a_batch_that_is_all_done_leaves_no_journal(folder):
+    assert rows_of(folder, "a.bvh", "b.bvh", "-o", "out", *RAW)[0] == 0
+    assert sorted(p.name for p in (folder / "out").iterdir()) == ["a.mocp", "b.mocp"]
+
+
+def test_decompress_is_taken_up_too_and_knows_both_files_of_an_amc(folder):
+    assert rows_of(folder, "a.bvh", "b.bvh", "-o", "out", *RAW)[0] == 0
+    words = ("decompress", "out/a.mocp", "out/b.mocp", "-o", "back", "--to", "amc", "--resume")
+    assert run(folder, *words)[0] == 0
+    kept = (folder / "back" / "a.amc").stat().st_mtime_ns
+    (folder / "back" / "b.asf").unlink()
+    assert run(folder, *words) == (0, "", "")
+    assert (folder / "back" / "a.amc").stat().st_mtime_ns == kept
+    assert (folder / "back" / "b.asf").exists()
+
+
+def test_resume_notices_another_skeleton_of_an_amc(folder):
+    mocpack.write(walk(0.2), folder / "walk.amc")
+    words = ("walk.amc", "a.bvh", "-o", "out", *RAW, "--resume")
+    assert rows_of(folder, *words)[0] == 0
+    skeleton = folder / "walk.asf"
+    skeleton.write_bytes(skeleton.read_bytes() + b"# changed\n")
+    fates = {name: row["fate"] for name, row in rows_of(folder, *words)[1].items()}
+    assert fates == {"walk.mocp": "done", "a.mocp": "kept"}
+
+
+def test_standard_input_stands_alone(folder):
+    code, _, err = run(folder, "compress", "a.bvh", "-", "-o", "out", *RAW)
+    assert code == 2
+    assert err == "mocpack: - is standard input and stands alone, not among other files\n"

@@ -1,0 +1,65 @@
+"""The clips in benchmarks/clips were packed once: every later mocpack reads the same numbers."""
+
+import csv
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack.bench.datasets import COMMITTED, CONTENTS, find_clip
+
+HERE = Path(__file__).parent
+ORIGINALS = HERE.parent / "originals"
+ROWS = list(csv.DictReader((COMMITTED / CONTENTS).read_text().splitlines()))
+# container version 1, as the first release wrote it
+VERSION_1 = {
+    "lossless": "a55e7584e5835c73c327b3cfadc5d0baf391025ce687e35d37f36b32d74f9526",
+    "raw": "bb7c6d6d7b44d0b20ed0609af8dddccfc60055326179774a34ae6bbe845d5af3",
+}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["clip"])
+def test_a_packed_clip_decodes_to_the_numbers_of_its_original(row):
+    data = find_clip(row["clip"], COMMITTED).read_bytes()
+    assert (len(data), data[4]) == (int(row["bytes"]), 1)
+    clip = mocpack.decode(data)
+    assert clip.frame_count == int(row["frames"])
+    assert sha256(clip.channels.astype("<f8").tobytes()).hexdigest() == row["channels_sha256"]
+
+
+def test_every_packed_clip_has_its_row():
+    found = {
+        p.relative_to(COMMITTED).with_suffix("").as_posix() for p in COMMITTED.glob("*/*.mocp")
+    }
+    assert found == {row["clip"] for row in ROWS}
+    assert len([name for name in found if name.startswith("cmu/")]) == 36
+
+
+@pytest.mark.parametrize("path", ["cmu/09_01.bvh", "asfamc/02_03.amc"])
+def test_a_packed_clip_is_what_reading_its_original_gives_to_the_bit(path):
+    original = mocpack.read(ORIGINALS / path)
+    name = path.partition(".")[0]
+    (row,) = (row for row in ROWS if row["clip"] == name)
+    assert sha256((ORIGINALS / path).read_bytes()).hexdigest() == row["source_sha256"]
+    packed = mocpack.read(find_clip(name, COMMITTED))
+    assert packed.header == original.header
+    for field in ("rotations", "translations", "channels"):
+        assert getattr(packed, field).tobytes() == getattr(original, field).tobytes()
+    for field in ("offsets", "end_sites", "axes"):
+        # equal and not the same bits: a skeleton's decimals have no sign of zero
+        np.testing.assert_array_equal(
+            getattr(packed.skeleton, field), getattr(original.skeleton, field)
+        )
+
+
+@pytest.mark.parametrize("codec", VERSION_1)
+def test_container_version_1_stays_readable(codec):
+    data = (HERE / codec / "v1" / "file.mocp").read_bytes()
+    assert sha256(data).hexdigest() == VERSION_1[codec]  # the very file, never written again
+    assert data[:5] == b"\x93MOC\x01"
+    clip = mocpack.decode(data)
+    with np.load(HERE / codec / "v1" / "decoded.npz") as expected:
+        for name in expected.files:
+            np.testing.assert_allclose(getattr(clip, name), expected[name], rtol=0, atol=1e-12)

@@ -1,0 +1,135 @@
+"""Real clips by name: of the repository, of a named folder, or a sentence of what is missing."""
+
+import pytest
+
+import mocpack
+from mocpack.bench import datasets
+from mocpack.bench.papers import PAPERS, beaudoin, chattopadhyay, li, mukai, vasa
+from mocpack.bench.peers.acl import acl_rows
+from mocpack.errors import UsageError
+from mocpack.testing.motions import vertex_wave, walk
+
+
+@pytest.fixture(autouse=True)
+def _unset(monkeypatch):
+    monkeypatch.delenv("MOCPACK_DATA", raising=False)
+
+
+def test_a_clip_comes_with_the_repository():
+    path = datasets.require_clip("cmu/09_01")
+    assert path == datasets.COMMITTED / "cmu" / "09_01.mocp"
+    assert datasets.load_clip("cmu/09_01").frame_count == 149
+    assert datasets.source_size(path) == 116_013  # of the BVH
+
+
+def test_a_clip_of_the_named_folder_goes_first(monkeypatch, tmp_path):
+    (tmp_path / "cmu").mkdir()
+    mocpack.write(walk(0.1), tmp_path / "cmu" / "09_01.bvh")
+    monkeypatch.setenv("MOCPACK_DATA", str(tmp_path))
+    path = datasets.require_clip("cmu/09_01")
+    assert path == tmp_path / "cmu" / "09_01.bvh"
+    assert datasets.source_size(path) == path.stat().st_size
+    assert datasets.collection("cmu") == [path]
+    # and what the folder does not have still comes with the repository
+    assert datasets.require_clip("cmu/49_02").is_relative_to(datasets.COMMITTED)
+
+
+def test_a_folder_that_is_handed_over_is_the_only_one(tmp_path):
+    with pytest.raises(UsageError, match=rf"there is no cmu/09_01\.bvh .*Looked in {tmp_path}"):
+        datasets.require_clip("cmu/09_01", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("mesh/horse-gallop", r"there is no mesh/horse-gallop\.npz \(a galloping horse.*Sumner"),
+        ("dog/D1_007_KAN01_001", r"D1_007_KAN01_001\.bvh \(a dog .*AI4Animation"),
+        ("bandai/walk", r"bandai/walk\.bvh \(a person .*Bandai Namco Research Motion Dataset"),
+        ("cmu/15_04", r"cmu/15_04\.bvh \(a person .*mocap\.cs\.cmu\.edu"),
+    ],
+)
+def test_what_is_missing_is_said_with_its_file_and_its_database(name, sentence):
+    with pytest.raises(UsageError, match=sentence + r".*MOCPACK_DATA names the folder to look in"):
+        datasets.require_clip(name)
+
+
+def test_a_whole_collection_that_is_missing_is_said(tmp_path):
+    with pytest.raises(UsageError, match=r"no folder cmu-train/ of \.bvh files .*for training"):
+        datasets.collection("cmu-train")
+    with pytest.raises(UsageError, match="no folder cmu/"):
+        datasets.collection("cmu", tmp_path)
+
+
+def test_a_variable_that_names_no_folder_is_an_error(monkeypatch, tmp_path):
+    monkeypatch.setenv("MOCPACK_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(UsageError, match=r"MOCPACK_DATA names no folder: .*nowhere"):
+        datasets.require_clip("cmu/09_01")
+
+
+def test_an_installed_package_says_that_it_has_no_clips(monkeypatch, tmp_path):
+    monkeypatch.setattr(datasets, "COMMITTED", tmp_path / "benchmarks" / "clips")
+    with pytest.raises(UsageError, match="An installed mocpack has no clips: run it from a clone"):
+        datasets.require_clip("cmu/09_01")
+    with pytest.raises(UsageError, match="An installed mocpack has no clips"):
+        datasets.collection("cmu")
+
+
+def test_a_variable_that_names_no_folder_is_an_error_for_a_collection_too(monkeypatch, tmp_path):
+    monkeypatch.setenv("MOCPACK_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(UsageError, match="MOCPACK_DATA names no folder"):
+        datasets.collection("cmu")
+
+
+def test_some_clips_are_enough_and_none_is_an_error(tmp_path):
+    assert [*datasets.find_clips_of(["cmu/15_04", "cmu/17_08"])] == ["cmu/17_08"]
+    with pytest.raises(UsageError, match=r"none of these clips is here: .*15_04.*; .*17_08"):
+        datasets.find_clips_of(["cmu/15_04", "cmu/17_08"], tmp_path)
+
+
+def test_a_mesh_is_no_skeletons_clip(tmp_path):
+    (tmp_path / "mesh").mkdir()
+    mocpack.write(vertex_wave(), tmp_path / "mesh" / "wave.npz")
+    with pytest.raises(UsageError, match="mesh/wave is a vertices animation"):
+        datasets.load_clip("mesh/wave", tmp_path)
+
+
+def test_the_papers_find_their_clips_in_the_repository():
+    for name in beaudoin.CLIPS:
+        assert datasets.find_clip(f"cmu/{name}"), name
+    for name in beaudoin.NATIVE:
+        assert datasets.find_clip(f"asfamc/{name}"), name
+    titles = [source.title for source in chattopadhyay.find_sources()]
+    assert len(titles) == 12
+    assert titles.count("walk (amc)") == titles.count("walk (bvh)") == 1
+    assert datasets.find_clip(mukai.BOXING)
+    assert datasets.find_clip(mukai.DANCING)
+    for name in (*vasa.TABLE_2, *vasa.CORRELATED, *vasa.CHARTED):
+        assert (datasets.find_clip(f"cmu/{name}") is None) == (name == "15_04")
+    assert vasa._clip(None, "15_04") is None
+    assert vasa._clip(None, "02_01").frame_count == 343
+    motions = {m.name: m for m in li.MOTIONS}
+    ballet = li.load(datasets.require_clip("cmu/05_02"), motions["ballet"])
+    assert ballet.frame_rate == pytest.approx(24, abs=0.01)
+    assert all(datasets.find_clip(motions[name].clip) for name in ("walk", "ballet", "throw"))
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.key)
+def test_a_paper_whose_clips_are_all_missing_is_an_error(tmp_path, paper):
+    with pytest.raises(UsageError, match=r"there is no (cmu|asfamc|mesh)/.*mocap\.cs\.cmu\.edu"):
+        paper.module().reproduce(tmp_path, tmp_path / "out")
+
+
+def test_frame_counts_are_the_papers():
+    counts = {motion.clip: motion.frames for motion in chattopadhyay.MOTIONS}
+    counts |= {"09_01": 148, "49_02": 2085, "14_02": 5423}
+    for name, frames in counts.items():
+        with mocpack.open(datasets.require_clip(f"cmu/{name}")) as motion:
+            assert motion.frame_count == frames + 1  # and the T-pose
+    assert beaudoin.load(None, "09_01").frame_count == 148
+
+
+def test_acls_figures_come_with_the_package():
+    rows = acl_rows({"02_03", "05_02", "no such clip"})
+    assert len(rows) == 6
+    assert {row["codec"] for row in rows} == {"ACL 2.1"}
+    assert min(row["bytes"] for row in rows if row["clip"] == "02_03") == 5454

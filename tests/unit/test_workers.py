@@ -1,0 +1,73 @@
+"""Processes that may die: a death costs the job it came in, Ctrl-C costs no time."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from mocpack.workers import Lost, run_each, why_it_ended
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills processes")
+
+
+def act(what, tally=None):
+    if tally is not None:
+        with Path(tally).open("a") as file:
+            file.write("x")
+    if what == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if what == "die once" and Path(tally).stat().st_size == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if what == "leave":
+        os._exit(3)
+    return what, os.getpid()
+
+
+def found(*whats, **settings):
+    return dict(run_each(act, [(w,) if isinstance(w, str) else w for w in whats], **settings))
+
+
+def test_every_job_is_done_in_a_process_that_is_not_this_one():
+    results = found("a", "b", "c", "d", workers=2)
+    assert [results[i][0] for i in range(4)] == ["a", "b", "c", "d"]
+    pids = {results[i][1] for i in range(4)}
+    assert os.getpid() not in pids
+    assert 1 <= len(pids) <= 2
+
+
+def test_a_killed_process_costs_its_own_job_and_no_other():
+    results = found("a", "die", "b", "die", "c", workers=2)
+    assert [results[i][0] for i in (0, 2, 4)] == ["a", "b", "c"]
+    assert results[1] == results[3] == Lost(why_it_ended(-9))
+
+
+def test_a_process_that_leaves_says_with_which_code():
+    assert found("leave", "a", workers=1)[0] == Lost("its process ended with code 3")
+
+
+def test_a_job_may_be_given_more_than_one_life(tmp_path):
+    once, always = str(tmp_path / "once"), str(tmp_path / "always")
+    results = found(("die once", once), ("die", always), workers=1, deaths=3)
+    assert results[0][0] == "die once"
+    assert results[1] == Lost(why_it_ended(-9))
+    assert Path(once).stat().st_size == 2
+    assert Path(always).stat().st_size == 3
+
+
+def test_who_leaves_the_loop_ends_every_process():
+    results = run_each(act, [("a",)] * 50, workers=2)
+    pids = {next(results)[1][1], next(results)[1][1]}
+    results.close()
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_it_is_said_which_jobs_were_begun():
+    begun = []
+    results = run_each(act, [("a",), ("b",), ("c",)], workers=1, begun=begun.append)
+    next(results)
+    assert begun == [0]
+    results.close()
+    assert begun == [0]
