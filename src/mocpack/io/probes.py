@@ -15,5 +15,15 @@ def gltf_text(data: bytes) -> bool:
     return _is_object(data) and b'"asset"' in data and b'"version"' in data
 
 
+def deepmimic(data: bytes) -> bool:
+    """Say whether `data` is a motion of DeepMimic's."""
+    return _is_object(data) and b'"Frames"' in data and not gltf_text(data)
+
+
+def trc(data: bytes) -> bool:
+    """Say whether `data` is a table of marker places."""
+    return data[:64].removeprefix(BOM).startswith(b"PathFileType")
+
+
 def _is_object(data: bytes) -> bool:
     return data[:4096].removeprefix(BOM).lstrip().startswith(b"{")

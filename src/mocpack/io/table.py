@@ -126,6 +126,16 @@ FORMATS = (
         names=_later("gltf", "names"),
         options=("clip", "fps", "beside"),
     ),
+    # known by content alone: other .txt and .json files of a folder are no motions
+    Format("DeepMimic", (), probes.deepmimic, _later("deepmimic")),
+    Format(
+        "TRC",
+        (".trc",),
+        probes.trc,
+        _later("trc"),
+        _later("trc", "write"),
+        holds=("roots", "times"),
+    ),
 )
 
 

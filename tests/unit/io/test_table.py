@@ -73,9 +73,9 @@ def test_an_extension_that_cannot_be_written_is_told_what_can(tmp_path):
 
 
 def test_extensions_are_listed_once():
-    known = [".amc", ".asf", ".bvh", ".glb", ".gltf", ".mdd", ".npz", ".pc2", ".vrma"]
+    known = [".amc", ".asf", ".bvh", ".glb", ".gltf", ".mdd", ".npz", ".pc2", ".trc", ".vrma"]
     assert extensions() == known
-    written = [".amc", ".bvh", ".glb", ".mdd", ".npz", ".pc2"]
+    written = [".amc", ".bvh", ".glb", ".mdd", ".npz", ".pc2", ".trc"]
     assert extensions(writable=True) == written
 
 
