@@ -10,9 +10,16 @@ WASM_CXX ?= $(BIN)/python -m ziglang c++ -target wasm32-wasi
 WASM_TOOL := $(if $(findstring ziglang,$(WASM_CXX)),.venv/.wasm)
 
 PAGE := src/mocpack/viewing/page/index.html
+# a Python of 3.12 or later, if there is one, for the wheel of the stable ABI
+ABI3_PYTHON ?= $(firstword $(foreach v,3.12 3.13 3.14,$(shell python$(v) -c "import sys; print(sys.executable)" 2>/dev/null)))
+# what `make wheel` compiles for: the oldest C library that manylinux knows
+WHEEL_TARGET ?= $(shell uname -m)-linux-gnu.2.17
+CROSS_TARGETS ?= x86_64-windows-gnu aarch64-macos aarch64-linux-gnu.2.17
+ZIG := $(CURDIR)/$(BIN)/python -m ziglang
+LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md
 
-.PHONY: help setup demo frames test test-data lint format golden sizes bench pages gltf-peers promise wasm js js-tools viewer pictures \
-  test-core test-blender clean
+.PHONY: help setup demo frames test test-data lint format golden sizes bench pages gltf-peers promise fuzz wasm js js-tools viewer pictures \
+  wheel wheel-abi3 cross site test-core test-blender clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -30,7 +37,7 @@ $(BIN)/python:
 $(READY): .venv/.deps $(CORE)
 	@echo "==> compiling the native core"
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation \
-	  --editable . -C build-dir=build/editable
+	  --editable . -C build-dir=build/editable -C cmake.define.MOCPACK_WERROR=ON
 	@touch $@
 
 setup: $(READY)  ## .venv with mocpack in it, native core compiled
@@ -40,8 +47,8 @@ demo: $(READY)  ## compress, decompress and compare the bundled clip
 	@$(BIN)/mocpack demo --out demo
 
 test: $(READY) test-core  ## the whole test suite, the core's own tests under sanitizers included
-	@if $(MAKE) -s js-tools; then $(MAKE) -s js viewer; else \
-	  echo "==> the JavaScript package and the viewer's page cannot be built here; their tests will be skipped"; fi
+	@if $(MAKE) -s js-tools; then $(MAKE) -s js viewer build/wheels/.ready; else \
+	  echo "==> the JavaScript package, the viewer's page and a wheel with it cannot be built here; their tests will be skipped"; fi
 	@echo "==> running the tests"
 	@$(BIN)/python -m pytest -q -n auto
 
@@ -53,12 +60,17 @@ PROMISES ?= 4000
 promise: $(READY)  ## keysine's promise on thousands of generated clips (PROMISES=4000)
 	@MOCPACK_PROMISES=$(PROMISES) $(BIN)/python -m pytest -q -n auto tests/properties/test_keysine.py
 
-lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling, TypeScript
+FUZZ ?= 1000
+fuzz: $(READY)  ## every property on new examples, different each time (FUZZ=1000 of each)
+	@MOCPACK_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q -n auto tests/properties
+
+lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling, workflows, TypeScript
 	@echo "==> ruff"; $(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@echo "==> mypy"; $(BIN)/mypy
 	@echo "==> import contract"; $(BIN)/lint-imports --no-cache
 	@echo "==> clang-format"; find core bindings examples -name '*.cpp' -o -name '*.h' -o -name '*.c' | xargs $(BIN)/clang-format --dry-run --Werror
 	@echo "==> codespell"; $(BIN)/codespell README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md docs src core bindings js/src viewer/src
+	@echo "==> workflows"; $(BIN)/zizmor --offline --quiet .github
 	@if command -v npm >/dev/null; then echo "==> TypeScript"; \
 	  $(MAKE) -s js/dist/index.js viewer/node_modules/.ready && (cd js && npm run --silent check) && (cd viewer && npm run --silent check); \
 	  else echo "==> npm is not installed: TypeScript not checked"; fi
@@ -104,6 +116,67 @@ $(PAGE): $(shell find viewer -type f -not -path 'viewer/node_modules*') js/dist/
 
 viewer: $(PAGE)  ## the page of `mocpack view`
 
+# what an installed mocpack needs, fetched once: the tests install from here and use no network
+build/wheelhouse/.ready: pyproject.toml | $(BIN)/python
+	@echo "==> fetching what an installed mocpack needs (25 MB)"
+	@mkdir -p build/wheelhouse && $(BIN)/python -c "import tomllib; \
+	  print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" > build/wheelhouse/requirements.txt
+	@$(BIN)/python -m pip download --quiet --only-binary :all: -d build/wheelhouse -r build/wheelhouse/requirements.txt
+	@touch $@
+
+# a wheel for the tests: of this machine's compiler, from what `make setup` has compiled already
+build/wheels/.ready: $(READY) $(PAGE) $(LIBRARY) build/wheelhouse/.ready
+	@echo "==> building a wheel for the tests"
+	@rm -rf build/wheels
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w build/wheels . \
+	  -C build-dir=build/editable -C cmake.define.MOCPACK_WERROR=ON
+	@$(BIN)/python -c "from scikit_build_core.build import build_sdist; build_sdist('build/wheels')"
+	@touch $@
+
+.venv/.wheel: pyproject.toml | $(BIN)/python
+	@echo "==> installing what wheels are made with (100 MB)"
+	@$(BIN)/python -m pip install --quiet --group wheel
+	@touch $@
+
+wheel: $(READY) $(PAGE) .venv/.wheel build/wheelhouse/.ready  ## sdist and manylinux wheel in dist/, tried in an empty environment
+	@echo "==> building the source distribution and, with zig for $(WHEEL_TARGET), the wheel (minutes the first time)"
+	@rm -rf dist build/zig
+	@$(BIN)/python -c "from scikit_build_core.build import build_sdist; build_sdist('dist')"
+	@PATH="$(CURDIR)/$(BIN):$$PATH" CC="$(ZIG) cc -target $(WHEEL_TARGET)" CXX="$(ZIG) c++ -target $(WHEEL_TARGET)" \
+	  $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w build/zig . -C build-dir=build/wheel
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/zig/*.whl
+	@echo "==> trying it where there is neither compiler nor node"
+	@MOCPACK_WHEEL=$$(ls dist/*.whl) $(BIN)/python -m pytest -q tests/install
+	@if [ -n "$(ABI3_PYTHON)" ]; then $(MAKE) -s wheel-abi3; else \
+	  echo "==> no Python 3.12 or later here (ABI3_PYTHON): the wheel of the stable ABI was not built"; fi
+	@ls -l dist
+
+wheel-abi3: $(READY) $(PAGE) .venv/.wheel build/wheelhouse/.ready  ## the wheel for every Python from 3.12 on, built and tried by ABI3_PYTHON
+	@echo "==> building the wheel of the stable ABI with $$($(ABI3_PYTHON) --version)"
+	@rm -rf build/abi3-wheel dist/*abi3* && $(ABI3_PYTHON) -m venv --clear --without-pip build/abi3-python
+	@$(BIN)/python -m pip --python build/abi3-python/bin/python install --quiet scikit-build-core nanobind
+	@$(BIN)/python -m pip --python build/abi3-python/bin/python download --quiet --only-binary :all: \
+	  -d build/wheelhouse -r build/wheelhouse/requirements.txt
+	@PATH="$(CURDIR)/$(BIN):$$PATH" CC="$(ZIG) cc -target $(WHEEL_TARGET)" CXX="$(ZIG) c++ -target $(WHEEL_TARGET)" \
+	  $(BIN)/python -m pip --python build/abi3-python/bin/python wheel --quiet --no-build-isolation --no-deps \
+	  -w build/abi3-wheel . -C build-dir=build/wheel-abi3
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/abi3-wheel/*.whl
+	@MOCPACK_WHEEL=$$(ls dist/*abi3*.whl) MOCPACK_PYTHON=$(ABI3_PYTHON) $(BIN)/python -m pytest -q tests/install
+
+cross: .venv/.deps .venv/.wheel  ## the core compiled for other systems (CROSS_TARGETS), which cannot be run here
+	@for target in $(CROSS_TARGETS); do echo "==> the core for $$target"; \
+	  case $$target in *windows*) system=Windows;; *macos*) system=Darwin;; *) system=Linux;; esac; \
+	  CXX="$(ZIG) c++ -target $$target" $(BIN)/cmake -S . -B build/cross/$$target -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+	    -DCMAKE_SYSTEM_NAME=$$system -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY -DCMAKE_OSX_ARCHITECTURES= -DMOCPACK_WERROR=ON >/dev/null \
+	    && $(BIN)/cmake --build build/cross/$$target || exit 1; done
+
+.venv/.docs: pyproject.toml | $(BIN)/python
+	@$(BIN)/python -m pip install --quiet --group docs
+	@touch $@
+
+site: .venv/.docs  ## the pages of docs/ as a site, build/site; a link that leads nowhere is an error
+	@$(BIN)/zensical build --strict -f mkdocs.yml
+
 pictures: $(READY) viewer  ## the pictures of the viewer in README and docs
 	@$(BIN)/python tools/viewer_pictures.py docs/pictures
 
@@ -140,4 +213,4 @@ test-blender: $(READY) .venv-blender/.ready  ## what we write as BVH, opened in 
 	@.venv-blender/bin/python tests/blender/check_in_blender.py build/blender
 
 clean:  ## remove everything that make made
-	rm -rf .venv .venv-blender build demo src/mocpack/_core* js/dist js/node_modules $(dir $(PAGE)) viewer/node_modules
+	rm -rf .venv .venv-blender build dist demo src/mocpack/_core* js/dist js/node_modules $(dir $(PAGE)) viewer/node_modules

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import c3d
 import mocpack
 from mocpack.container.track import pack_track
-from mocpack.extras import Track
+from mocpack.take import Track
 
 F64 = npt.NDArray[np.float64]
 

@@ -14,7 +14,7 @@ if ! "${CXX:-c++}" "-fsanitize=$sanitizers" "$build/probe.cpp" -o "$build/probe"
 fi
 echo "==> the core's own tests with -fsanitize=$sanitizers"
 "$bin/cmake" -S . -B "$build" -G Ninja "-DCMAKE_MAKE_PROGRAM=$bin/ninja" "-DMOCPACK_SANITIZE=$sanitizers" \
-	-DMOCPACK_TESTS=ON >/dev/null
+	-DMOCPACK_TESTS=ON -DMOCPACK_WERROR=ON >/dev/null
 targets=$("$bin/ctest" --test-dir "$build" -N -R "$names" | sed -n 's/^ *Test *#[0-9]*: //p')
 # quietly, but all of it where it fails
 "$bin/cmake" --build "$build" --target $targets >"$build/log" 2>&1 || { cat "$build/log"; exit 1; }

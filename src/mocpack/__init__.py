@@ -1,27 +1,65 @@
 """Pack motion capture: name an error in millimetres, get the smallest file that keeps it."""
 
-from mocpack._api import (
-    Motion,
-    clip_names,
-    decode,
-    decode_scene,
-    encode,
-    encode_scene,
-    open,
-    read,
-    read_data,
-    read_scene,
-    write,
-    write_scene,
-)
-from mocpack.clip import Clip, ClipHeader, VertexClip, VertexHeader
-from mocpack.codec import Codec
-from mocpack.extras import Extras, Track
-from mocpack.metrics import Comparison, compare
-from mocpack.registry import codec_ids, parse_codec
-from mocpack.skeleton import Skeleton
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0.dev0"
+
+if TYPE_CHECKING:
+    from mocpack._api import (
+        Motion,
+        clip_names,
+        decode,
+        decode_scene,
+        encode,
+        encode_scene,
+        open,
+        read,
+        read_data,
+        read_scene,
+        write,
+        write_scene,
+    )
+    from mocpack.clip import Clip, ClipHeader, VertexClip, VertexHeader
+    from mocpack.codec import Codec
+    from mocpack.metrics import Comparison, compare
+    from mocpack.registry import codec_ids, parse_codec
+    from mocpack.skeleton import Skeleton
+    from mocpack.take import Extras, Track
+    from mocpack.units import Length, cm, m, mm
+
+# where each public name comes from; nothing is loaded before it is used, so that a program which
+# reads files does not wait for the metrics, nor one that asks for the version for anything
+_HOMES = {
+    "Clip": "clip",
+    "ClipHeader": "clip",
+    "Codec": "codec",
+    "Comparison": "metrics",
+    "Extras": "take",
+    "Length": "units",
+    "Motion": "_api",
+    "Skeleton": "skeleton",
+    "Track": "take",
+    "VertexClip": "clip",
+    "VertexHeader": "clip",
+    "clip_names": "_api",
+    "cm": "units",
+    "codec_ids": "registry",
+    "compare": "metrics",
+    "decode": "_api",
+    "decode_scene": "_api",
+    "encode": "_api",
+    "encode_scene": "_api",
+    "m": "units",
+    "mm": "units",
+    "open": "_api",
+    "parse_codec": "registry",
+    "read": "_api",
+    "read_data": "_api",
+    "read_scene": "_api",
+    "write": "_api",
+    "write_scene": "_api",
+}
 
 __all__ = [
     "Clip",
@@ -29,18 +67,22 @@ __all__ = [
     "Codec",
     "Comparison",
     "Extras",
+    "Length",
     "Motion",
     "Skeleton",
     "Track",
     "VertexClip",
     "VertexHeader",
     "clip_names",
+    "cm",
     "codec_ids",
     "compare",
     "decode",
     "decode_scene",
     "encode",
     "encode_scene",
+    "m",
+    "mm",
     "open",
     "parse_codec",
     "read",
@@ -49,3 +91,22 @@ __all__ = [
     "write",
     "write_scene",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name, or a module such as ``mocpack.errors``, when it is first asked for."""
+    if name in _HOMES:
+        found = getattr(import_module(f"mocpack.{_HOMES[name]}"), name)
+        globals()[name] = found
+        return found
+    if not name.startswith("__"):
+        try:
+            return import_module(f"mocpack.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"mocpack.{name}":
+                raise
+    raise AttributeError(f"module 'mocpack' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -60,12 +60,13 @@ from mocpack.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.extras import Extras
 from mocpack.io import clip_names_in, contents, files_beside, read_bytes, read_file, write_file
 from mocpack.io.atomic import write_atomically
 from mocpack.plain import dressed, plain_header
-from mocpack.registry import DEFAULT_CODEC, codec_class, parse_codec
-from mocpack.units import parse_length, parse_size
+from mocpack.presets import preset_bound
+from mocpack.registry import BUILTIN, DEFAULT_CODEC, codec_class, parse_codec
+from mocpack.take import Extras
+from mocpack.units import Length, length_argument, parse_length, parse_size
 
 EFFORTS = ("fast", "default", "best")
 
@@ -73,7 +74,7 @@ EFFORTS = ("fast", "default", "best")
 def read(
     path: str | Path,
     *,
-    unit: str | float | None = None,
+    unit: str | Length | None = None,
     skeleton: str | Path | None = None,
     clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
@@ -84,8 +85,9 @@ def read(
     Parameters
     ----------
     path : path
-    unit : str or float, optional
-        Length of one unit of the file ("cm", "5.644cm", metres), for formats that do not say.
+    unit : str or Length, optional
+        Length of one unit of the file ("cm", "5.644cm", `mocpack.mm(1)`), for formats that do not
+        say.
     skeleton : path, optional
         The .asf of an .amc, where it is not the one beside it.
     clip : str, optional
@@ -112,7 +114,7 @@ def read_contents(
     data: bytes,
     path: str | Path,
     *,
-    unit: str | float | None = None,
+    unit: str | Length | None = None,
     skeleton: str | Path | None = None,
     clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
@@ -120,7 +122,7 @@ def read_contents(
 ) -> AnyClip:
     """Read a motion file of these bytes; what belongs to it is looked for beside `path`."""
     if data[:1] == MAGIC[:1] or Path(path).suffix == ".mocp":
-        return read_data(data, name=str(path), clip=clip, memory_limit=memory_limit)
+        return read_data(data, name=str(path), clip=clip, memory_limit=memory_limit, **options)
     metres = None if unit is None else _unit(unit)
     return read_file(path, unit=metres, skeleton=skeleton, data=data, clip=clip, **options)
 
@@ -129,7 +131,7 @@ def read_data(
     data: bytes,
     *,
     name: str = "input",
-    unit: str | float | None = None,
+    unit: str | Length | None = None,
     skeleton: str | Path | None = None,
     clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
@@ -137,6 +139,9 @@ def read_data(
 ) -> AnyClip:
     """Read a motion file's bytes; `name` is for complaints and, if need be, for its extension."""
     if data[:1] == MAGIC[:1] or Path(name).suffix == ".mocp":
+        given = [option for option, value in options.items() if value is not None]
+        if given:
+            raise UsageError(f"{name}: a .mocp file is read without {', '.join(given)}")
         try:
             return decode(data, clip=clip, memory_limit=memory_limit)
         except (FormatError, MemoryLimitError, SceneError) as error:
@@ -158,10 +163,11 @@ def encode(
     clip: AnyClip,
     codec: Codec | str = DEFAULT_CODEC,
     *,
-    max_error: str | float | None = None,
-    mean_error: str | float | None = None,
+    max_error: str | Length | None = None,
+    mean_error: str | Length | None = None,
     ratio: float | None = None,
     size: str | int | None = None,
+    preset: str | None = None,
     effort: str | None = None,
 ) -> bytes:
     """Return the bytes of a .mocp file.
@@ -173,12 +179,14 @@ def encode(
     clip : Clip or VertexClip
     codec : Codec or str
         A codec, or its spec such as ``"raw"`` or ``"keysine:effort=best"``.
-    max_error : str or float, optional
-        Bound on the promised error: text with a unit ("1mm") or metres.
-    mean_error : str or float, optional
+    max_error : str or Length, optional
+        Bound on the promised error: text with a unit ("1mm"), or `mocpack.mm(1)`.
+    mean_error : str or Length, optional
         Bound on the mean joint error.
     ratio, size : optional
         Of the whole file, against float32 of the moving channels; in bytes or as "20kB".
+    preset : {"archive", "edit", "train", "game", "web"}, optional
+        A bound on the promised error by purpose (docs/cli.md), in place of the others.
     effort : {"fast", "default", "best"}, optional
         How long the encoder may search, where it can; by default as the codec's own parameter
         says.
@@ -195,6 +203,7 @@ def encode(
         mean_error=mean_error,
         ratio=ratio,
         size=size,
+        preset=preset,
         effort=effort,
     ).data
 
@@ -203,10 +212,11 @@ def encode_measured(
     clip: AnyClip,
     codec: Codec | str = DEFAULT_CODEC,
     *,
-    max_error: str | float | None = None,
-    mean_error: str | float | None = None,
+    max_error: str | Length | None = None,
+    mean_error: str | Length | None = None,
     ratio: float | None = None,
     size: str | int | None = None,
+    preset: str | None = None,
     effort: str | None = None,
 ) -> rate.Attempt:
     """Do as `encode` does, and return the file with its measured errors and its codec."""
@@ -215,21 +225,25 @@ def encode_measured(
         raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
     check_kind(codec, clip.header.kind)
     check_reach(clip)
+    if preset is not None:
+        if not (max_error is mean_error is ratio is size is None):
+            raise UsageError(f"preset {preset!r} is a target itself: give no other beside it")
+        max_error = preset_bound(preset, clip)
     target = parse_target(max_error=max_error, mean_error=mean_error, ratio=ratio, size=size)
     return rate.encode_to_target(clip, codec, target, effort=effort)
 
 
 def parse_target(
     *,
-    max_error: str | float | None = None,
-    mean_error: str | float | None = None,
+    max_error: str | Length | None = None,
+    mean_error: str | Length | None = None,
     ratio: float | None = None,
     size: str | int | None = None,
 ) -> rate.Target:
     """Return the target that `encode` is asked for; what makes none is a `UsageError`."""
     return rate.Target(
-        None if max_error is None else parse_length(max_error),
-        None if mean_error is None else parse_length(mean_error),
+        None if max_error is None else length_argument("max_error", max_error),
+        None if mean_error is None else length_argument("mean_error", mean_error),
         ratio,
         None if size is None else parse_size(size),
     )
@@ -592,8 +606,10 @@ def _clip_source(source: Source, name: str | None) -> Source:
 def check_kind(codec: Codec, kind: str) -> None:
     """Complain if the codec does not take this kind of clip."""
     if kind not in codec.kinds:
+        able = [i for i in BUILTIN if kind in codec_class(i).kinds]
         raise UnsupportedClipError(
-            f"{codec.codec_id} packs {' and '.join(codec.kinds)} clips, this one is of {kind}"
+            f"{codec.codec_id} packs {' and '.join(codec.kinds)} clips, this one is of {kind}; "
+            f"{kind} are packed by: {', '.join(able)}"
         )
 
 
@@ -614,8 +630,8 @@ def _codec_of(reader: Reader) -> Codec:
         raise CorruptionError(f"{reader.codec_id} parameters: {error}") from error
 
 
-def _unit(unit: str | float) -> float:
-    """Read "cm" as one centimetre, "5.644cm" as that length, a number as metres."""
+def _unit(unit: str | Length) -> float:
+    """Read "cm" as one centimetre, "5.644cm" as that length."""
     if isinstance(unit, str) and not unit.strip()[:1].isdigit() and not unit.startswith("."):
         return parse_length("1" + unit.strip())
-    return parse_length(unit)
+    return length_argument("unit", unit)

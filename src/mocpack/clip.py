@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from mocpack import _core, kinematics, space
 from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
-from mocpack.extras import Bools, Extras, Track, check_extras, split_scales
 from mocpack.rotations import slerp
 from mocpack.skeleton import SentWhole, Skeleton, frozen_array, is_frozen
 from mocpack.space import HANDS as HANDS
 from mocpack.space import UP_AXES as UP_AXES
+from mocpack.take import Bools, Extras, Track, check_extras, split_scales
 
 F64 = npt.NDArray[np.float64]
 I32 = npt.NDArray[np.int32]

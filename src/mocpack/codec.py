@@ -33,6 +33,8 @@ class Codec(ABC):
     bitstream_version: ClassVar[int]
     kinds: ClassVar[tuple[str, ...]] = ("skeleton",)
     """Which clips it takes: "skeleton" (`Clip`), "vertices" (`VertexClip`)."""
+    lengths: ClassVar[tuple[str, ...]] = ()
+    """Parameters that a spec gives with a unit, as in ``max_error=1mm``."""
     decoder_params: ClassVar[tuple[str, ...] | None] = None
     """Parameters that `decode` looks at, None for all: files mark them, so that a reader which
     does not know one refuses the file, and overlooks every other that it does not know."""

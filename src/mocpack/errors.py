@@ -10,6 +10,7 @@
   x UnknownCodecError         no codec of that id is installed
   x UnsupportedClipError      this codec cannot hold this clip
   x BoundError                the asked error, ratio or size cannot be met
+  x MissingExtraError         a package behind an extra of pip's is not installed
   x UsageError                a request that makes no sense (a bad parameter, an unknown extension)
     + SceneError                a scene has no such clip, or several and none was named
 
@@ -56,6 +57,10 @@ class UnsupportedClipError(MocpackError, ValueError):
 
 class BoundError(MocpackError, ValueError):
     """The asked error, ratio or size cannot be met."""
+
+
+class MissingExtraError(MocpackError, ImportError):
+    """A package that this needs is not installed; an extra of pip's brings it."""
 
 
 class UsageError(MocpackError, ValueError):

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from mocpack import rotations
 from mocpack.clip import Clip, ClipHeader
 from mocpack.errors import InvalidClipError, UnsupportedClipError
-from mocpack.extras import Extras
 from mocpack.kinematics import below_origin, scale_exponents
 from mocpack.skeleton import Skeleton
+from mocpack.take import Extras
 
 F64 = npt.NDArray[np.float64]
 

@@ -25,11 +25,11 @@ from mocpack.codec import (
 from mocpack.container import Chunk, Errors, Packed, pack, pack_extras, unpack_extras
 from mocpack.dofs import moving_dofs, to_dofs
 from mocpack.errors import BoundError, UsageError
-from mocpack.extras import WIDTHS, Extras
 from mocpack.kinematics import SHELL
 from mocpack.knob import CONTENT, Scale, close_in
 from mocpack.plain import dressed, plain
 from mocpack.registry import file_params
+from mocpack.take import WIDTHS, Extras
 from mocpack.units import format_lengths, format_sizes
 
 F64 = npt.NDArray[np.float64]

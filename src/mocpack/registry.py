@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import fields
 from importlib import import_module
-from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mocpack.codec import Codec
 from mocpack.errors import UnknownCodecError, UsageError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 BUILTIN = {
     "bap-index": "mocpack.codecs.bap.bap_index:BapIndex",
@@ -36,7 +38,7 @@ DEFAULT_CODEC = "keysine"
 
 def codec_ids() -> list[str]:
     """Return the id of every installed codec, sorted, importing none of them."""
-    return sorted(BUILTIN.keys() | {e.name for e in entry_points(group=ENTRY_POINT_GROUP)})
+    return sorted(BUILTIN.keys() | {e.name for e in _entry_points()})
 
 
 def codec_class(codec_id: str) -> type[Codec]:
@@ -45,7 +47,7 @@ def codec_class(codec_id: str) -> type[Codec]:
         module, name = BUILTIN[codec_id].split(":")
         cls: type[Codec] = getattr(import_module(module), name)
         return cls
-    for entry in entry_points(group=ENTRY_POINT_GROUP):
+    for entry in _entry_points():
         if entry.name == codec_id:
             loaded: type[Codec] = entry.load()
             return loaded
@@ -59,7 +61,11 @@ def parse_codec(spec: str) -> Codec:
     Raw()
     """
     codec_id, params = parse_assignments(spec)
-    return build_codec(codec_class(codec_id), params)
+    cls = codec_class(codec_id)
+    for name in cls.lengths:
+        if isinstance(params.get(name), int | float):
+            raise UsageError(f"{codec_id}: {name}={params[name]} has no unit: write {name}=1mm")
+    return build_codec(cls, params)
 
 
 def parse_assignments(spec: str) -> tuple[str, dict[str, Any]]:
@@ -99,6 +105,13 @@ def file_params(codec: Codec) -> dict[str, Any]:
     """Return the parameters that a file has to name: not defaults, nor how hard it was searched."""
     params = non_default_params(codec)
     return {k: v for k, v in params.items() if k not in codec.encoder_params}
+
+
+def _entry_points() -> EntryPoints:
+    """Return the codecs of other packages; loading what finds them takes longer than our own."""
+    from importlib.metadata import entry_points
+
+    return entry_points(group=ENTRY_POINT_GROUP)
 
 
 def _value(text: str) -> Any:

@@ -279,6 +279,33 @@ def is_frozen(array: F64) -> bool:
     return not (array.flags.writeable or shared) and array.flags.c_contiguous
 
 
+def longest_way(
+    parents: Sequence[int], lengths: F64, end_joints: Sequence[int], end_lengths: F64
+) -> float:
+    """Return the longest way through the bones from one end of a tree to another.
+
+    About 2.1 m for a person, from a toe to a fingertip. It needs no knowledge of which way is up
+    or of what the joints are called.
+
+    Parameters
+    ----------
+    parents : sequence of int, length J
+    lengths : array, shape (J,)
+        Of the bone from each joint's parent to it; 0 for the root.
+    end_joints, end_lengths : length E
+        The bones that end in no joint: which joint carries each, and how long it is.
+    """
+    depth = np.zeros(len(parents))
+    for joint, length in zip(end_joints, end_lengths, strict=True):
+        depth[joint] = max(depth[joint], float(length))
+    best = float(depth.max(initial=0.0))
+    for j in range(len(depth) - 1, 0, -1):
+        parent, through = parents[j], depth[j] + lengths[j]
+        best = max(best, depth[parent] + through)
+        depth[parent] = max(depth[parent], through)
+    return best
+
+
 def rotation_order(channels: Sequence[str]) -> tuple[str, list[int]]:
     """Return the intrinsic Euler order of a joint's channels, and where each angle stands.
 
@@ -346,7 +373,8 @@ def _check_arrays(skeleton: Skeleton) -> None:
         if array.shape != shape:
             raise InvalidClipError(f"expected {what} of shape {shape}, got {array.shape}")
         if not np.isfinite(array).all() or (np.abs(array) > 1e6).any():
-            raise InvalidClipError(f"{what} must be finite and at most 1e6")
+            unit = " metres" if what in ("offsets", "end_sites") else ""
+            raise InvalidClipError(f"{what} must be finite and below 1e6{unit}")
     for what, turns in (("axes", skeleton.axes), ("rest", skeleton.rest)):
         if not np.allclose(np.linalg.norm(turns, axis=1), 1, atol=1e-6):
             raise InvalidClipError(f"{what} must be unit quaternions")

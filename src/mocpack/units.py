@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from typing import Any
 
 from mocpack.errors import UsageError
 
@@ -27,6 +29,47 @@ SIZES = {
 BANDWIDTHS = {"bps": 0, "kbps": 1, "Kbps": 1, "Mbps": 2, "Gbps": 3}
 
 _NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµ]*)\s*")
+
+
+class Length(float):
+    """A number of metres that was given with its unit; arithmetic on it gives plain numbers."""
+
+    def __repr__(self) -> str:
+        return f"Length({float(self)!r})"
+
+
+def mm(value: float) -> Length:
+    """Return a length in millimetres, where text such as ``"1mm"`` will not do.
+
+    >>> mm(1) == 0.001
+    True
+    """
+    return _length(value, LENGTHS["mm"])
+
+
+def cm(value: float) -> Length:
+    """Return a length in centimetres."""
+    return _length(value, LENGTHS["cm"])
+
+
+def m(value: float) -> Length:
+    """Return a length in metres."""
+    return _length(value, LENGTHS["m"])
+
+
+def length_argument(name: str, value: Any) -> float:
+    """Return the metres of what a caller gave as a length: text with a unit, or a `Length`.
+
+    A bare number is refused: who writes 1 for a millimetre would get a metre.
+
+    >>> length_argument("max_error", "1mm"), length_argument("max_error", mm(2))
+    (0.001, 0.002)
+    """
+    if not isinstance(value, str | Length):
+        raise UsageError(
+            f"{name}={value!r} has no unit: write {name}='1mm' or {name}=mocpack.mm(1)"
+        )
+    return parse_length(value)
 
 
 def parse_length(value: str | float) -> float:
@@ -120,6 +163,12 @@ def format_size(size: float) -> str:
     if size < 1_000_000_000:
         return f"{size / 1_000_000:.2f} MB"
     return f"{size / 1_000_000_000:.2f} GB"
+
+
+def _length(value: float, unit: float) -> Length:
+    if not math.isfinite(value):
+        raise UsageError(f"a length must be finite, got {value!r}")
+    return Length(value * unit)
 
 
 def _with_unit(text: str, units: dict[str, float] | dict[str, int], what: str, like: str) -> float:

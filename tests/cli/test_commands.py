@@ -77,7 +77,7 @@ def test_effort_counts_for_a_codec_with_parameters(folder):
 
 def test_compress_json_is_for_machines(folder):
     result = run("compress", "walk.bvh", "--codec", "raw", "--json", folder=folder)
-    row = json.loads(result.stdout)
+    (row,) = json.loads(result.stdout)
     assert row["bytes"] == (folder / "walk.mocp").stat().st_size
     assert row["max_error_mm"] < 1e-3
     assert row["frames"] == 30
@@ -120,12 +120,12 @@ def test_decompress_gives_the_motion_back(folder):
     assert run("decompress", "walk.mocp", "-o", "back.bvh", folder=folder).returncode == 0
     found = run("compare", "walk.bvh", "back.bvh", "--json", folder=folder)
     assert found.returncode == 0, found.stderr
-    assert json.loads(found.stdout)["max_error_mm"] < 1e-2
+    assert json.loads(found.stdout)[0]["max_error_mm"] < 1e-2
 
 
 def test_info_json_has_the_promised_keys(folder):
     run("compress", "walk.bvh", "--codec", "raw", "--max-error", "1mm", folder=folder)
-    facts = json.loads(run("info", "walk.mocp", "--json", folder=folder).stdout)
+    (facts,) = json.loads(run("info", "walk.mocp", "--json", folder=folder).stdout)
     assert {
         "format_version",
         "codec",
@@ -140,7 +140,10 @@ def test_info_json_has_the_promised_keys(folder):
         "groups",
         "layers",
     } <= facts.keys()
-    assert facts["bytes"].keys() == {"file", "payload", "skeleton", "index", "model", "metadata"}
+    parts = {"file", "payload", "skeleton", "index", "model", "metadata"}
+    besides = {"scales", "times", "validity", "tracks"}
+    assert facts["bytes"].keys() == parts | besides
+    assert not any(facts["bytes"][part] for part in besides)
     assert facts["error_mm"].keys() == {"declared", "max", "mean", "rms", "p99"}
     assert facts["error_mm"]["declared"] == pytest.approx(1.0)
 
@@ -156,7 +159,7 @@ def test_compare_leaves_with_one_when_a_file_breaks_its_own_bound(folder):
 
 def test_frames_drops_the_first_one(folder):
     run("compress", "walk.bvh", "--codec", "raw", "--frames", "1:", folder=folder)
-    facts = json.loads(run("info", "walk.mocp", "--json", folder=folder).stdout)
+    (facts,) = json.loads(run("info", "walk.mocp", "--json", folder=folder).stdout)
     assert facts["frames"] == 29
 
 
@@ -256,6 +259,19 @@ def test_codecs_lists_every_codec():
     assert all(row["about"] for row in rows)
 
 
+def test_codecs_explains_every_parameter_of_every_codec():
+    for row in json.loads(run("codecs", "--json").stdout):
+        for name, param in row["params"].items():
+            assert param["about"], (row["codec"], name)
+
+
+def test_codecs_can_be_asked_about_one():
+    result = run("codecs", "keysine").stdout.decode()
+    assert result.startswith("keysine  (default)  Key poses")
+    assert "    layers = 1  (int)\n        Parts of the file that refine one another" in result
+    assert "rd-pca" not in result
+
+
 def test_demo_makes_files_and_a_picture(tmp_path):
     result = run("demo", "--out", tmp_path / "demo")
     assert result.returncode == 0, result.stderr
@@ -325,9 +341,9 @@ def test_info_lists_the_clips_of_a_scene(scene):
     assert "a scene of 2 clips" in text
     assert "anna" in text
     assert "2.500 s" in text
-    found = json.loads(run("info", "two.mocp", "--json", folder=scene).stdout)
+    (found,) = json.loads(run("info", "two.mocp", "--json", folder=scene).stdout)
     assert [(c["name"], c["frames"]) for c in found["clips"]] == [("anna", 18), ("ben", 12)]
-    one = json.loads(run("info", "two.mocp", "--clip", "ben", "--json", folder=scene).stdout)
+    (one,) = json.loads(run("info", "two.mocp", "--clip", "ben", "--json", folder=scene).stdout)
     assert (one["start_time"], one["loop"], one["up"]) == (2.5, True, "z")
 
 
@@ -344,7 +360,7 @@ def test_info_shows_what_a_take_holds_besides(folder):
     text = run("info", "take.mocp", folder=folder).stdout.decode()
     for line in ("not evenly spaced", "z up, left-handed", "track 'smile'", "not seen"):
         assert line in text
-    facts = json.loads(run("info", "take.mocp", "--json", folder=folder).stdout)
+    (facts,) = json.loads(run("info", "take.mocp", "--json", folder=folder).stdout)
     assert facts["roots"] == 2
     assert facts["rest_rotations"]
     assert facts["constant_scales"] == 3

@@ -44,7 +44,9 @@ def test_brackets_in_names_are_no_markup(folder, name):
         result = run(folder, "compress", source.name, "--codec", "raw", "-f", *words)
         assert result.returncode == 0, result.stderr
         assert source.with_suffix(".mocp").name in result.stdout.decode() or words
-    row = json.loads(run(folder, "compress", source.name, "--codec", "raw", "-f", "--json").stdout)
+    (row,) = json.loads(
+        run(folder, "compress", source.name, "--codec", "raw", "-f", "--json").stdout
+    )
     assert (row["input"], row["output"]) == (source.name, source.with_suffix(".mocp").name)
     assert source.with_suffix(".mocp").name in run(folder, "info", row["output"]).stdout.decode()
 
@@ -68,7 +70,7 @@ def test_no_control_character_of_a_file_name_reaches_the_terminal(folder):
     assert b"\x1b" not in result.stdout + result.stderr
     missing = run(folder, "compress", f"no{name}")
     assert missing.stderr == b"mocpack: no\\x1b[31mred\\x07\\n.bvh: No such file or directory\n"
-    row = json.loads(run(folder, "compress", name, "--codec", "raw", "-f", "--json").stdout)
+    (row,) = json.loads(run(folder, "compress", name, "--codec", "raw", "-f", "--json").stdout)
     assert row["input"] == name
 
 
@@ -92,7 +94,7 @@ def test_a_file_name_that_is_no_text_is_shown_escaped_and_kept_in_json(folder):
     result = run(folder, "compress", name, "--codec", "raw")
     assert result.returncode == 0, result.stderr
     assert rb"w\udcffalk.mocp" in result.stdout
-    row = json.loads(run(folder, "compress", name, "--codec", "raw", "-f", "--json").stdout)
+    (row,) = json.loads(run(folder, "compress", name, "--codec", "raw", "-f", "--json").stdout)
     assert os.fsencode(row["input"]) == b"w\xffalk.bvh"
 
 
@@ -151,7 +153,7 @@ def test_process_substitutions_are_read_from_their_first_byte(folder):
     assert mocpack.read(folder / "out.mocp").frame_count == 12
     result = in_shell(folder, "MOCPACK compare <(cat walk.bvh) <(cat out.mocp) --json")
     assert result.returncode == 0, result.stderr
-    assert json.loads(result.stdout)["max_error_mm"] < 1e-2
+    assert json.loads(result.stdout)[0]["max_error_mm"] < 1e-2
 
 
 @NEEDS_SHELL

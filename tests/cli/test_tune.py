@@ -40,7 +40,7 @@ def test_tune_prints_the_best_setting_and_writes_its_file_and_picture(folder):
 def test_tune_speaks_json_with_every_trial(folder):
     words = ["rd-pca", "walk.bvh", "--size-fraction", "0.05", "--effort", "fast", "-j", "1"]
     result = run(*words, "--metric", "skted", "--json", folder=folder)
-    found = json.loads(result.stdout)
+    (found,) = json.loads(result.stdout)
     assert found["best"] in found["trials"]
     assert found["best"]["codec"].startswith("rd-pca:lam=")
     assert mocpack.parse_codec(found["best"]["codec"]).codec_id == "rd-pca"

@@ -81,7 +81,7 @@ def test_morph_weights_are_those_of_three(tmp_path):
 
 def test_a_packed_animation_keeps_its_bound_as_three_poses_it():
     def packed(clip):
-        return mocpack.decode(mocpack.encode(clip, max_error=0.2, effort="fast"))
+        return mocpack.decode(mocpack.encode(clip, max_error="20cm", effort="fast"))
 
     for _, at_frames, _ in largest_differences(SAMPLES / "Fox.glb", packed=packed, count=50):
         assert at_frames <= 0.2 + 1e-4

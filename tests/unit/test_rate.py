@@ -47,7 +47,7 @@ def measured(data):
     return rate.measure(CLIP, decoded)
 
 
-@pytest.mark.parametrize("bound", ["20mm", "1mm", 1e-4])
+@pytest.mark.parametrize("bound", ["20mm", "1mm", mocpack.mm(0.1)])
 def test_max_error_is_kept_and_nearly_used_up(bound):
     metres = bound if isinstance(bound, float) else float(bound[:-2]) / 1000
     data = mocpack.encode(CLIP, Rounding(), max_error=bound)
@@ -81,12 +81,12 @@ def test_the_file_states_the_error_it_declares_and_the_one_it_has():
 
 def test_a_bound_that_cannot_be_kept_is_a_bound_error_that_says_what_can():
     with pytest.raises(BoundError, match=r"cannot keep this clip within 0\.01 nm; it reaches"):
-        mocpack.encode(CLIP, "raw", max_error=1e-11)
+        mocpack.encode(CLIP, "raw", max_error=mocpack.m(1e-11))
 
 
 def test_a_search_that_finds_nothing_says_what_its_finest_setting_reaches():
     with pytest.raises(BoundError, match=r"rounding cannot keep .* it reaches \d"):
-        mocpack.encode(CLIP, Rounding(), max_error=1e-9)
+        mocpack.encode(CLIP, Rounding(), max_error=mocpack.m(1e-9))
 
 
 def test_a_size_that_cannot_be_kept_is_a_bound_error():
@@ -106,7 +106,7 @@ def test_effort_counts_without_a_target_too():
     assert mocpack.encode(CLIP, "keysine:max_error=1mm", effort="fast") == fast
 
 
-@pytest.mark.parametrize("target", [{}, {"max_error": 1e-3}], ids=["none", "a bound"])
+@pytest.mark.parametrize("target", [{}, {"max_error": "1mm"}], ids=["none", "a bound"])
 def test_the_effort_of_a_spec_counts_where_no_other_is_given(target):
     asked = mocpack.encode(CLIP, "keysine:effort=fast", **target)
     assert asked == mocpack.encode(CLIP, "keysine", effort="fast", **target)

@@ -27,7 +27,7 @@ def make(**changes):
         ({"parents": (-1, 0, -2)}, r"joint 2 \('c'\) has parent -2"),
         ({"names": ("a", "ü" * 128, "c")}, "a joint name has at most 255 bytes, got 'üüü"),
         ({"rest": np.ones((3, 4))}, "rest must be unit quaternions"),
-        ({"scales": np.full((3, 3), np.nan)}, "scales must be finite and at most 1e6"),
+        ({"scales": np.full((3, 3), np.nan)}, "scales must be finite and below 1e6"),
         ({"scales": np.ones((2, 3))}, r"expected scales of shape \(3, 3\), got \(2, 3\)"),
         ({"names": ("a", "b\ud800", "c")}, r"joint name 'b\\ud800' holds half a character"),
         (
@@ -35,8 +35,8 @@ def make(**changes):
             "at most 65535 end sites, got 65536",
         ),
         ({"offsets": np.ones((2, 3))}, r"expected offsets of shape \(3, 3\), got \(2, 3\)"),
-        ({"offsets": np.full((3, 3), np.nan)}, "offsets must be finite and at most 1e6"),
-        ({"offsets": np.full((3, 3), 2e6)}, "offsets must be finite and at most 1e6"),
+        ({"offsets": np.full((3, 3), np.nan)}, "offsets must be finite and below 1e6 metres"),
+        ({"offsets": np.full((3, 3), 2e6)}, "offsets must be finite and below 1e6 metres"),
         ({"end_sites": np.ones((1, 3))}, r"expected end_sites of shape \(0, 3\), got \(1, 3\)"),
         (
             {"end_sites": np.full((1, 3), np.inf), "end_site_joints": (0,)},

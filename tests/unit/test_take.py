@@ -14,9 +14,9 @@ from mocpack.container import unpack
 from mocpack.container.track import pack_track
 from mocpack.editing import open_spline
 from mocpack.errors import BoundError, InvalidClipError, UnsupportedClipError, UsageError
-from mocpack.extras import Extras
 from mocpack.plain import dressed, plain, without_scales
 from mocpack.registry import codec_ids, parse_codec
+from mocpack.take import Extras
 from mocpack.testing import every_take, markers, take, walk
 from mocpack.testing.takes import FEATURES
 

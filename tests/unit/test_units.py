@@ -1,8 +1,11 @@
 """Lengths and sizes as people write them."""
 
+import numpy as np
 import pytest
 
+import mocpack
 from mocpack.errors import UsageError
+from mocpack.testing import walk
 from mocpack.units import format_length, format_size, parse_length, parse_size
 
 
@@ -91,3 +94,45 @@ def test_lengths_are_written_as_a_person_would(metres, text):
 )
 def test_sizes_are_written_in_powers_of_1000(size, text):
     assert format_size(size) == text
+
+
+@pytest.mark.parametrize("number", [1, 0.001, True, np.float64(0.001), -1])
+def test_a_bare_number_is_no_length_for_callers(number):
+    clip = walk(0.2)
+    with pytest.raises(UsageError, match=r"max_error=.* has no unit: write max_error='1mm' or"):
+        mocpack.encode(clip, max_error=number)
+    with pytest.raises(UsageError, match=r"mean_error=.* has no unit"):
+        mocpack.encode(clip, mean_error=number)
+
+
+def test_a_bare_number_is_no_unit_of_a_file(tmp_path):
+    mocpack.write(walk(0.2), tmp_path / "walk.bvh")
+    with pytest.raises(UsageError, match=r"mocpack\.mm\(1\)"):
+        mocpack.read(tmp_path / "walk.bvh", unit=0.01)
+    assert mocpack.read(tmp_path / "walk.bvh", unit=mocpack.cm(1)).unit == 0.01
+
+
+@pytest.mark.parametrize("name", ["max_error", "mean_error", "step"])
+def test_a_bare_number_is_no_length_in_a_spec(name):
+    with pytest.raises(UsageError, match=f"keysine: {name}=1 has no unit: write {name}=1mm"):
+        mocpack.parse_codec(f"keysine:{name}=1")
+
+
+def test_lengths_with_their_unit_are_those_of_text():
+    assert (mocpack.mm(1), mocpack.cm(1), mocpack.m(1)) == (0.001, 0.01, 1.0)
+    clip = walk(0.3)
+    spec = "keysine:effort=fast"
+    assert mocpack.encode(clip, spec, max_error=mocpack.mm(5)) == mocpack.encode(
+        clip, spec, max_error="5mm"
+    )
+
+
+def test_a_length_must_be_finite_and_positive():
+    with pytest.raises(UsageError, match="finite"):
+        mocpack.mm(float("nan"))
+    with pytest.raises(UsageError, match="positive"):
+        mocpack.encode(walk(0.2), max_error=mocpack.mm(0))
+
+
+def test_arithmetic_forgets_the_unit():
+    assert type(mocpack.mm(1) * 2) is float

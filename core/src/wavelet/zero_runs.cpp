@@ -5,9 +5,9 @@ namespace
 {
 
 // note: these are part of the format of every codec that writes such words
-const int32_t longest_run = 1023;			  // words 1..1023 are runs of so many zeros; 0 ends a signal
-const int32_t centre = 33280;				  // word of a zero, were it ever written alone
-const int32_t largest = MOCPACK_LARGEST_WORD; // so that words 1025..65535 are values
+// (values are at most MOCPACK_LARGEST_WORD away from zero, so that words 1025..65535 are values)
+const int32_t longest_run = 1023; // words 1..1023 are runs of so many zeros; 0 ends a signal
+const int32_t centre = 33280;	  // word of a zero, were it ever written alone
 
 size_t signal_end(const int32_t* values, size_t length)
 {

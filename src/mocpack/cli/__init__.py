@@ -1,9 +1,27 @@
-"""The command line: one module for each command.
+"""The command line: one module for each command, imported when it runs.
 
 Exit codes: 0 good; 1 a bound not met; 2 bad input, usage or I/O, a lost process; 130 Ctrl-C. With
 many files, the highest.
 """
 
-from mocpack.cli.app import main
+from __future__ import annotations
+
+import sys
+
+from mocpack.errors import MissingExtraError
+from mocpack.extras import require
+
+
+def main() -> None:
+    """Run the command line; without its packages, say how to get them."""
+    try:
+        for package in ("typer", "rich"):
+            require(package, extra="", purpose="the command line")
+    except MissingExtraError as error:
+        sys.exit(f"mocpack: {error}")
+    from mocpack.cli.app import main as run
+
+    run()
+
 
 __all__ = ["main"]

@@ -1,78 +1,150 @@
-"""The table of commands, and the one place where errors become sentences and exit codes."""
+"""The table of commands, and the one place where errors become sentences and exit codes.
+
+A command's module is imported when that command runs: none waits for what others need.
+"""
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, NoReturn
+from importlib import import_module
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand
 
-from mocpack.cli import (
-    bench,
-    codecs,
-    compare,
-    compress,
-    convert,
-    decompress,
-    demo,
-    energy,
-    info,
-    tune,
-    view,
-)
-from mocpack.cli.batch import INTERRUPTED
-from mocpack.cli.files import describe_error, exit_code
-from mocpack.cli.terminal import complain, settle_streams
+import mocpack
+from mocpack.cli.terminal import INTERRUPTED, complain, print_json, quietness, settle_streams
 from mocpack.errors import FormatError, TruncatedError
 
-app = typer.Typer(
-    name="mocpack",
-    help="Pack motion capture: name an error in millimetres, get the smallest file that keeps it.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-COMMANDS = (
-    compress,
-    decompress,
-    info,
-    compare,
-    view,
-    convert,
-    energy,
-    bench,
-    tune,
-    codecs,
-    demo,
-)
+# each command and the first line of its help; tests/cli/test_app.py holds the modules to it
+COMMANDS = {
+    "compress": "Pack motion files; prints ratio, errors and bits a frame.",
+    "decompress": "Unpack .mocp files to any format that can be written, by extension.",
+    "info": "Show skeleton, frames, codec, bytes by part, declared and measured error.",
+    "compare": "Print every metric, the worst joints and frames; exit 1 if a file breaks its own "
+    "bound.",
+    "view": "Play a packed motion in the browser beside its original, bones coloured by error.",
+    "convert": "Read a motion file of one kind and write it as another.",
+    "energy": "Show the network card's energy to receive a file, and the time to decode it.",
+    "bench": "Measure codecs on clips: sizes, every metric, speed, a report; or reproduce a paper.",
+    "tune": "Search a codec's parameters: least error within a size, or least size within an "
+    "error.",
+    "formats": "List the motion formats that are read and written.",
+    "codecs": "List the installed codecs, what each does, its parameters and their defaults.",
+    "demo": "Compress, decompress and compare the bundled clip; a table and a picture.",
+}
+EXIT_CODES = "Exit codes: 0 good, 1 a bound not met, 2 bad input, usage or I/O, 130 interrupted."
+GUIDE = """\
+mocpack packs motion capture: name an error in millimetres, get the smallest file that keeps it.
+
+  mocpack compress walk.bvh --max-error 1mm   makes walk.mocp, checked by the real decoder
+  mocpack compress takes/ -o packed/          every motion file of a folder
+  mocpack info walk.mocp                      what is in it, and how far off it is
+  mocpack compare walk.bvh walk.mocp          the same in every metric, joint by joint
+  mocpack decompress walk.mocp -o back.bvh    or any other format that can be written
+  mocpack view walk.mocp walk.bvh             plays both in the browser
+  mocpack demo                                all of this on a bundled clip
+
+mocpack --help lists every command, mocpack COMMAND --help its options."""
+HELP = {"help_option_names": ["-h", "--help"]}
+
+
+class LazyCommand(TyperCommand):
+    """A command that knows its name and first line, and imports its module to be called."""
+
+    def make_context(self, *words: Any, **options: Any) -> Any:
+        return load(str(self.name)).make_context(*words, **options)
+
+
+def load(name: str) -> Any:
+    """Import a command's module and return the command."""
+    one = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=HELP)
+    module = import_module(f"mocpack.cli.{name}")
+    one.command(name=name, epilog=EXIT_CODES)(_shielded(module.run))
+    return typer.main.get_command(one)
+
+
+def build() -> Any:
+    """Return the group of all commands."""
+    app = typer.Typer(
+        name="mocpack",
+        help="Pack motion capture: name an error in millimetres, get the smallest file that "
+        "keeps it.",
+        epilog=EXIT_CODES,
+        pretty_exceptions_enable=False,
+        context_settings=HELP,
+    )
+    app.callback(invoke_without_command=True)(_begin)
+    group: Any = typer.main.get_command(app)
+    for name, about in COMMANDS.items():
+        group.add_command(LazyCommand(name, help=about, rich_markup_mode=None))
+    return group
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        print(f"mocpack {mocpack.__version__}")
+        raise typer.Exit
+
+
+def _begin(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_tell_version, is_eager=True, help="Print the version and leave."
+        ),
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        print(GUIDE)
+
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print nothing but complaints, and JSON if asked.")
+]
 
 
 def _shielded(run: Callable[..., int]) -> Callable[..., int]:
-    """Keep a file that ends too early from being taken for Ctrl-D, as click takes an EOFError."""
+    """Give a command what all have: ``--quiet``, and a failure in JSON where it speaks JSON.
+
+    It also keeps a file that ends too early from being taken for Ctrl-D, as click takes an
+    EOFError.
+    """
+    from mocpack.cli.files import describe_error
 
     @wraps(run)
-    def shielded(*words: Any, **options: Any) -> int:
+    def shielded(*words: Any, quiet: bool, **options: Any) -> int:
         try:
-            return run(*words, **options)
-        except TruncatedError as error:
-            raise FormatError(str(error)) from error
+            with quietness(quiet):
+                return run(*words, **options)
+        except Exception as error:
+            sentence = describe_error(error)
+            if sentence is not None and options.get("as_json"):
+                print_json([{"ok": False, "error": sentence}])
+            if isinstance(error, TruncatedError):
+                raise FormatError(str(error)) from error
+            raise
 
+    signature = inspect.signature(run, eval_str=True)
+    option = inspect.Parameter(
+        "quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet
+    )
+    parameters = [*signature.parameters.values(), option]
+    shielded.__dict__["__signature__"] = signature.replace(parameters=parameters)
+    shielded.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": int}
     return shielded
 
 
-for command in COMMANDS:
-    app.command(name=command.__name__.rsplit(".", 1)[1])(_shielded(command.run))
-
-
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     settle_streams()
     try:
-        code = app(standalone_mode=False)
+        code = build()(words, prog_name="mocpack", standalone_mode=False)
         sys.stdout.flush()  # here, where a full disk can still be complained about
     except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
@@ -80,6 +152,8 @@ def main() -> None:
         # the reader of our output left; that is its right
         _leave(0)
     except Exception as error:
+        from mocpack.cli.files import describe_error, exit_code
+
         sentence = _usage(error) or describe_error(error)
         if sentence is None:
             raise

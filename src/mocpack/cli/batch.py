@@ -7,7 +7,7 @@ error nor a death nor Ctrl-C costs more than the file it came in.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from os import cpu_count
@@ -17,15 +17,15 @@ from typing import Any
 
 from rich.table import Table
 
-from mocpack.cli.files import PIPE, describe_error, exit_code, progress
+from mocpack.cli.files import PIPE, check_free, describe_error, exit_code, progress, waiting
 from mocpack.cli.journal import Entry, Journal, digests, finished_entry, is_done
-from mocpack.cli.terminal import complain
+from mocpack.cli.terminal import INTERRUPTED, complain, printable
 from mocpack.errors import UsageError
 from mocpack.io import files_to_read
 from mocpack.io.atomic import remove_temporaries
 from mocpack.workers import LEAVING, Lost, run_each
 
-INTERRUPTED = 130  # the exit code of what Ctrl-C ended
+SLOW = 2.0  # seconds after which a single file's work shows that it goes on
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def run_batch(
     if len(jobs) > 1 and any(job.source == PIPE for job in jobs):
         raise UsageError("- is standard input and stands alone, not among other files")
     if len(jobs) == 1 and not resume:
-        return [_interruptible(work, jobs[0])]
+        return [_interruptible(work, jobs[0], title)]
     journal = Journal([job.output for job in jobs if job.output != PIPE])
     outcomes = [NOT_DONE] * len(jobs)
     with progress(len(jobs)) as bar:
@@ -95,6 +95,67 @@ def run_batch(
     if not resume and all(outcome.fate == "done" for outcome in outcomes):
         journal.remove()
     return outcomes
+
+
+def ask_each(
+    ask: Callable[[str], dict[str, Any]], paths: Sequence[str]
+) -> tuple[list[dict[str, Any]], int]:
+    """Ask the same of each file; return the rows of ``--json`` and the highest exit code.
+
+    One that fails is complained about, and stops no other.
+    """
+    rows, code = [], 0
+    for path in paths:
+        try:
+            rows.append({"ok": True, "error": None, "input": path, **ask(path)})
+        except Exception as error:
+            sentence = describe_error(error)
+            if sentence is None:
+                raise
+            complain(sentence)
+            rows.append({"ok": False, "error": sentence, "input": path})
+            code = max(code, exit_code(error))
+    return rows, code
+
+
+def rehearse(jobs: Sequence[Job]) -> list[Outcome]:
+    """Say of each job whether it could begin, and do nothing: ``--dry-run``."""
+    return [_rehearsed(job) for job in jobs]
+
+
+def _rehearsed(job: Job) -> Outcome:
+    try:
+        if job.source != PIPE:
+            with Path(job.source).open("rb"):
+                pass
+        for output in job.outputs:
+            check_free(output, force=job.force, in_new_folder=True)
+    except Exception as error:
+        sentence = describe_error(error)
+        if sentence is None:
+            raise
+        return Outcome("failed", complaint=sentence, code=exit_code(error))
+    return Outcome("not begun")
+
+
+def job_row(job: Job, outcome: Outcome) -> dict[str, Any]:
+    """Return a file's fate as ``--json`` has it, with its figures if it has any."""
+    return {
+        "ok": outcome.complaint is None,
+        "error": outcome.complaint,
+        "input": job.source,
+        "output": job.output,
+        "fate": outcome.fate,
+        **(outcome.result or {}),
+    }
+
+
+def plan_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Return what ``--dry-run`` shows: what would be made of what."""
+    table = Table("input", "output", "", box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(row["input"], row["output"], "" if row["ok"] else row["error"])
+    return table
 
 
 def report(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> int:
@@ -181,13 +242,16 @@ def _attempt_apart(work: Callable[..., Any], job: Job) -> Outcome:
     return replace(outcome, entry=entry)
 
 
-def _interruptible(work: Callable[..., Any], job: Job) -> Outcome:
+def _interruptible(work: Callable[..., Any], job: Job, title: str) -> Outcome:
     """Do a job in a thread: this one must be free to notice Ctrl-C during a long native call."""
     found: list[Outcome] = []
     thread = Thread(target=lambda: found.append(attempt(work, job)), daemon=True)
     thread.start()
     try:
-        thread.join()
+        thread.join(SLOW)
+        if thread.is_alive():
+            with waiting(f"{title} {printable(job.source)}"):
+                thread.join()
     except KeyboardInterrupt:
         thread.join(LEAVING)  # it may be writing
     return found[0] if found else NOT_DONE

@@ -22,6 +22,7 @@ from mocpack.bench.runner.run import (
 )
 from mocpack.cli import files, options
 from mocpack.errors import UsageError
+from mocpack.extras import require
 from mocpack.units import frame_range
 
 
@@ -77,6 +78,8 @@ def run(
     metrics = metric or [*DRAWN]
     for name in metrics:
         metric_label(name)
+    for package in ("matplotlib", "scipy"):  # now, and not after hours of measuring
+        require(package, extra="bench", purpose="the report")
     targets: list[tuple[str, str] | None] = [None] if target is None else [*parse_targets(target)]
     clips = find_clips(data) if data else collection("cmu")
     out.mkdir(parents=True, exist_ok=True)
@@ -128,15 +131,22 @@ def _only_folder(data: list[Path] | None) -> Path | None:
 
 
 def _paper(name: str, data: Path | None, out: Path) -> int:
+    _require_for_papers()
     module = find_paper(name).module()
     out.mkdir(parents=True, exist_ok=True)
     module.reproduce(data, out)
     return 0
 
 
+def _require_for_papers() -> None:
+    for package in ("matplotlib", "scipy", "cma"):
+        require(package, extra="papers", purpose="making a paper's tables again")
+
+
 def _all_papers(data: Path | None, out: Path) -> int:
     from mocpack.bench.papers.page import reproduce_all, write_page
 
+    _require_for_papers()
     out.mkdir(parents=True, exist_ok=True)
     made = reproduce_all(PAPERS, data, out, tell=files.stderr().print)
     files.stdout().print(f"wrote {write_page(made, out)} and {out}/papers.md")

@@ -3,36 +3,92 @@
 from __future__ import annotations
 
 import inspect
+import math
+import re
+import textwrap
 from dataclasses import MISSING, fields
-from typing import Any
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
 
 from mocpack.cli import files, options
 from mocpack.cli.terminal import print_json
 from mocpack.registry import DEFAULT_CODEC, codec_class, codec_ids
 
+WIDEST = 100  # letters of a line of explanations
 
-def run(as_json: options.Json = False) -> int:
+
+def run(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Only these codecs; left out, all of them.")
+    ] = None,
+    as_json: options.Json = False,
+) -> int:
     """List the installed codecs, what each does, its parameters and their defaults."""
-    rows = [_describe(codec_id) for codec_id in codec_ids()]
-    console = files.stdout()
+    rows = [_describe(codec_id) for codec_id in names or codec_ids()]
     if as_json:
-        print_json(rows, console)
+        print_json(rows)
         return 0
+    console = files.stdout()
     for row in rows:
         default = "  (default)" if row["codec"] == DEFAULT_CODEC else ""
-        console.print(f"[bold]{row['codec']}[/bold]{default}  {row['about']}", markup=True)
-        for name, value in row["params"].items():
-            console.print(f"    {name} = {value}")
+        console.print(Text.assemble((row["codec"], "bold"), f"{default}  {row['about']}"))
+        for name, param in row["params"].items():
+            kind = f"  ({param['type']})" if param["type"] else ""
+            console.print(Text(f"    {name} = {param['default']}{kind}"))
+            console.print(Text(_paragraph(param["about"], console.width)))
+    console.print("write parameters after the name: --codec keysine:effort=best,layers=3")
     return 0
 
 
 def _describe(codec_id: str) -> dict[str, Any]:
     cls = codec_class(codec_id)
-    params = {f.name: None if f.default is MISSING else f.default for f in fields(cls)}
+    about = inspect.getdoc(cls) or ""
+    explained = explain_parameters(about)
     return {
         "codec": codec_id,
-        "about": (inspect.getdoc(cls) or "").split("\n")[0],
+        "about": about.split("\n")[0],
         "kinds": list(cls.kinds),
         "bitstream_version": cls.bitstream_version,
-        "params": params,
+        "params": {
+            f.name: {
+                "default": _plain(f.default),
+                "type": explained.get(f.name, ("", ""))[0],
+                "about": explained.get(f.name, ("", ""))[1],
+            }
+            for f in fields(cls)
+        },
     }
+
+
+def _plain(default: Any) -> Any:
+    """Return a default as JSON can say it."""
+    if isinstance(default, float) and not math.isfinite(default):
+        return str(default)
+    return None if default is MISSING else default
+
+
+def _paragraph(text: str, width: int) -> str:
+    margin = " " * 8
+    return textwrap.fill(text, min(width, WIDEST), initial_indent=margin, subsequent_indent=margin)
+
+
+def explain_parameters(docstring: str) -> dict[str, tuple[str, str]]:
+    r"""Return (type, explanation) of each parameter in the section of a numpy docstring.
+
+    >>> explain_parameters("A codec.\n\nParameters\n----------\na, b : int\n    Steps,\n    many.")
+    {'a': ('int', 'Steps, many.'), 'b': ('int', 'Steps, many.')}
+    """
+    section = re.search(r"^Parameters\n-+\n(.*?)(\n\n\w+\n-+\n|\Z)", docstring, re.DOTALL | re.M)
+    found: dict[str, tuple[str, str]] = {}
+    entries = re.finditer(
+        r"^(\w[\w, ]*?)(?: : ([^\n]*))?\n((?:(?: +[^\n]*)?\n?(?!\w))*)",
+        section.group(1) + "\n" if section else "",
+        re.MULTILINE,
+    )
+    for entry in entries:
+        text = " ".join(entry.group(3).split())
+        for name in entry.group(1).split(","):
+            found[name.strip()] = (entry.group(2) or "", text)
+    return found

@@ -8,12 +8,10 @@ import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
-from mocpack.cli.terminal import print_json
+from mocpack.cli.terminal import complain, print_json
 from mocpack.errors import FormatError
 from mocpack.metrics import compare
 from mocpack.units import format_length
-
-SLACK = 1e-6  # metres that a decoder's arithmetic may differ from the encoder's
 
 
 def run(
@@ -35,20 +33,26 @@ def run(
     data = files.read_input(packed)
     after = files.clip_of(data, packed, unit=unit, skeleton=skeleton, memory_limit=limit)
     comparison = compare(before, after)
-    found = comparison.to_dict()
-    if as_json:
-        print_json(found)
-    else:
-        files.stdout().print(str(comparison))
     declared = _declared(data)
-    largest = (found["max_error_mm"] or 0.0) / 1000
-    if declared is not None and largest > declared + SLACK:
-        files.stderr().print(
-            f"mocpack: {packed} declares {format_length(declared)}, "
-            f"but is {format_length(largest)} off"
-        )
+    broken = (
+        None
+        if declared is None or comparison.keeps(declared)
+        else _broken(packed, declared, (comparison["max_error_mm"] or 0.0) / 1000)
+    )
+    if as_json:
+        pair = {"ok": broken is None, "error": broken, "original": original, "input": packed}
+        bound = {"declared_mm": None if declared is None else 1000 * declared}
+        print_json([pair | bound | comparison.to_dict()])
+    else:
+        files.stdout().print(f"{comparison.verdict(declared)}\n\n{comparison.table()}")
+    if broken is not None:
+        complain(broken)
         return 1
     return 0
+
+
+def _broken(path: str, declared: float, largest: float) -> str:
+    return f"{path} declares {format_length(declared)}, but is {format_length(largest)} off"
 
 
 def _declared(data: bytes) -> float | None:

@@ -10,10 +10,12 @@ from rich.table import Table
 
 from mocpack import _api, rate
 from mocpack.cli import files, options
-from mocpack.cli.batch import Job, Outcome, report, run_batch
+from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_batch
+from mocpack.cli.inputs import find_sources, make_folders, motion_files, outputs_for
 from mocpack.cli.terminal import print_json
 from mocpack.codec import Codec, SupportsBound
 from mocpack.errors import MocpackError, UsageError
+from mocpack.presets import check_preset, describe_presets
 from mocpack.registry import DEFAULT_CODEC, parse_codec
 from mocpack.units import format_length, format_size
 
@@ -21,13 +23,27 @@ Target = dict[str, Any]
 
 
 def run(
-    inputs: Annotated[list[str], typer.Argument(help="Motion files; - reads standard input.")],
+    inputs: Annotated[
+        list[str],
+        typer.Argument(help="Motion files, folders of them, patterns; - reads standard input."),
+    ],
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="File, folder, or - for a pipe.")
     ] = None,
     codec: Annotated[
-        str, typer.Option(help="Codec and parameters, like wavelet:ratio=20.")
+        str,
+        typer.Option(
+            help="Codec and parameters, like wavelet:ratio=20.",
+            autocompletion=options.complete_codec,
+        ),
     ] = DEFAULT_CODEC,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Largest error by purpose: {describe_presets()}.",
+            autocompletion=options.complete_preset,
+        ),
+    ] = None,
     max_error: Annotated[
         str | None,
         typer.Option(help="Largest error anywhere, like 1mm, which keysine keeps by default."),
@@ -38,47 +54,52 @@ def run(
     ] = None,
     size: Annotated[str | None, typer.Option(help="Size of the file, like 20kB.")] = None,
     lossless: Annotated[bool, typer.Option("--lossless", help="Every number comes back.")] = False,
-    effort: Annotated[
-        str | None, typer.Option(help="fast, default or best; else the codec's own.")
-    ] = None,
+    effort: options.OwnEffort = None,
+    animation: options.Animation = None,
+    fps: options.Fps = None,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
     jobs: options.Workers = 1,
     resume: options.Resume = False,
+    dry_run: options.DryRun = False,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
     """Pack motion files; prints ratio, errors and bits a frame."""
-    spec, target = _request(codec, max_error, mean_error, ratio, size, lossless)
+    spec, target = _request(codec, preset, max_error, mean_error, ratio, size, lossless)
     if effort is not None:
         target["effort"] = effort
-    outputs = files.outputs_for(inputs, output, ".mocp")
-    settings = {"spec": spec, "target": target, "unit": unit, "frames": frames}
+    sources = find_sources(inputs, motion_files())
+    outputs = outputs_for(sources, output, ".mocp")
+    settings: dict[str, Any] = {"spec": spec, "target": target, "unit": unit, "frames": frames}
+    chosen = {"clip": animation, "fps": fps}
+    settings |= {name: value for name, value in chosen.items() if value is not None}
     work = [
-        Job(source, (goal,), settings | {"skeleton": skeleton}, force)
-        for source, goal in zip(inputs, outputs, strict=True)
+        Job(source.path, (goal,), settings | {"skeleton": skeleton}, force)
+        for source, goal in zip(sources, outputs, strict=True)
     ]
-    outcomes = run_batch(_compress, work, workers=jobs, title="compressing", resume=resume)
-    rows = [_row(*one) for one in zip(work, outcomes, strict=True)]
+    if dry_run:
+        outcomes = rehearse(work)
+    else:
+        make_folders(output, outputs)
+        outcomes = run_batch(_compress, work, workers=jobs, title="compressing", resume=resume)
+    rows = [job_row(*one) for one in zip(work, outcomes, strict=True)]
     # a pipe carries the file; what is for people goes to the other one
-    console = files.stderr() if files.PIPE in outputs else files.stdout()
+    piped = files.PIPE in outputs
+    console = files.stderr() if piped else files.stdout()
     if as_json:
-        print_json(rows if len(inputs) > 1 else rows[0], console)
+        print_json(rows, to_stderr=piped)
+    elif dry_run:
+        console.print(plan_table(rows))
     elif len(rows) > 1 or rows[0]["ok"]:
         console.print(_table(rows))
     return report(work, outcomes)
 
 
-def _row(job: Job, outcome: Outcome) -> dict[str, Any]:
-    """Return a file's fate: its figures, or its complaint."""
-    ok = outcome.complaint is None
-    fate = {"input": job.source, "output": job.output, "ok": ok, "fate": outcome.fate}
-    return fate | {"error": outcome.complaint} | (outcome.result or {})
-
-
 def _request(
     codec: str,
+    preset: str | None,
     max_error: str | None,
     mean_error: str | None,
     ratio: float | None,
@@ -86,12 +107,21 @@ def _request(
     lossless: bool,
 ) -> tuple[str, Target]:
     """Settle codec and target: at most one target; without one, the codec's own parameters."""
-    given = {"max_error": max_error, "mean_error": mean_error, "ratio": ratio, "size": size}
+    given = {
+        "preset": preset,
+        "max_error": max_error,
+        "mean_error": mean_error,
+        "ratio": ratio,
+        "size": size,
+    }
     target: Target = {name: value for name, value in given.items() if value is not None}
+    if preset is not None:
+        check_preset(preset)
     if len(target) + lossless > 1:
         names = [f"--{n.replace('_', '-')}" for n in target] + ["--lossless"] * lossless
         raise UsageError(f"give one target, not {' and '.join(names)}")
-    _api.parse_target(**target)  # once, in place of a complaint from every file
+    # once, in place of a complaint from every file
+    _api.parse_target(**{name: value for name, value in target.items() if name != "preset"})
     if lossless:
         return "lossless", {}
     parse_codec(codec)  # complain before the first file is read
@@ -103,7 +133,11 @@ def _compress(
 ) -> dict[str, Any]:
     """Pack one file and return its figures."""
     files.check_free(goal, force=force)
-    clip = files.read_clip(source, **reading)
+    held = files.read_input(source)
+    inside = [] if "clip" in reading else files.clips_inside(held, source)
+    frames = reading.pop("frames", None)
+    clip = files.clip_of(held, source, **reading)
+    clip = clip if frames is None else files.cut(clip, frames)
     try:
         made = _api.encode_measured(clip, spec, **target)
     except MocpackError as error:
@@ -113,20 +147,26 @@ def _compress(
     raw = rate.raw_size(clip)
     return {
         "codec": made.codec.codec_id,
-        "target": _target_text(made.codec, target),
+        "target": _target_text(made.codec, target, errors.declared),
         "frames": clip.frame_count,
+        "others_inside": inside[1:],
         "unit_guessed": clip.metadata.get("unit_guessed"),
         "moving_channels": rate.moving_channels(clip),
         "bytes": len(data),
         "ratio": raw / len(data),
         "bits_per_frame": 8 * len(data) / clip.frame_count,
+        "preset": target.get("preset"),
+        "bound_mm": _mm(errors.declared),
         "max_error_mm": _mm(errors.max),
         "mean_error_mm": _mm(errors.mean),
     }
 
 
-def _target_text(codec: Codec, target: Target) -> str:
+def _target_text(codec: Codec, target: Target, declared: float | None) -> str:
     """Say what was aimed at: the target, or what the codec has by itself where none was given."""
+    if "preset" in target:
+        bound = format_length(declared or 0.0)
+        return f"preset {target['preset']}, within {bound}, by {codec.codec_id}"
     given = [f"{name} {value}" for name, value in target.items() if name != "effort"]
     if given:
         return f"{given[0]}, by {codec.codec_id}"
@@ -157,6 +197,10 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     guesses = sorted({r["unit_guessed"] for r in rows if r.get("unit_guessed")})
     if guesses:
         notes.append(f"unit guessed: {', '.join(guesses)} (--unit overrides it)")
+    for row in rows:
+        if row.get("others_inside"):
+            others = ", ".join(row["others_inside"])
+            notes.append(f"{row['input']} also has: {others} (--animation takes another)")
     table.caption = escape("\n".join(notes))
     table.caption_justify = "left"
     return table

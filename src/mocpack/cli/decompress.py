@@ -9,13 +9,18 @@ import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
-from mocpack.cli.batch import Job, report, run_batch, table_of_fates
+from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_batch, table_of_fates
+from mocpack.cli.inputs import PACKED, find_sources, make_folders, outputs_for
+from mocpack.cli.terminal import print_json
 from mocpack.errors import FormatError, MemoryLimitError, SceneError, UsageError
 from mocpack.io import extensions, files_to_write, write_bytes
 
 
 def run(
-    inputs: Annotated[list[str], typer.Argument(help=".mocp files; - reads standard input.")],
+    inputs: Annotated[
+        list[str],
+        typer.Argument(help=".mocp files, folders of them, patterns; - reads standard input."),
+    ],
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="File, folder, or - for a pipe.")
     ] = None,
@@ -27,18 +32,30 @@ def run(
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     jobs: options.Workers = 1,
     resume: options.Resume = False,
+    dry_run: options.DryRun = False,
     force: options.Force = False,
+    as_json: options.Json = False,
 ) -> int:
     """Unpack .mocp files to any format that can be written, by extension."""
     suffix = _suffix(output, to)
-    outputs = files.outputs_for(inputs, output, suffix)
+    sources = find_sources(inputs, PACKED)
+    outputs = outputs_for(sources, output, suffix)
     reading = {"partial": partial, "clip": clip, "memory_limit": memory_limit}
     work = [
-        Job(source, _written(goal, suffix), {"suffix": suffix, "reading": reading}, force)
-        for source, goal in zip(inputs, outputs, strict=True)
+        Job(source.path, _written(goal, suffix), {"suffix": suffix, "reading": reading}, force)
+        for source, goal in zip(sources, outputs, strict=True)
     ]
-    outcomes = run_batch(_decompress, work, workers=jobs, title="unpacking", resume=resume)
-    if len(work) > 1 and any(outcome.fate == "not done" for outcome in outcomes):
+    if dry_run:
+        outcomes = rehearse(work)
+    else:
+        make_folders(output, outputs)
+        outcomes = run_batch(_decompress, work, workers=jobs, title="unpacking", resume=resume)
+    rows = [job_row(*one) for one in zip(work, outcomes, strict=True)]
+    if as_json:
+        print_json(rows, to_stderr=files.PIPE in outputs)
+    elif dry_run:
+        files.stdout().print(plan_table(rows))
+    elif len(work) > 1 and any(outcome.fate == "not done" for outcome in outcomes):
         files.stdout().print(table_of_fates(work, outcomes))
     return report(work, outcomes)
 

@@ -13,6 +13,7 @@ from mocpack.cli import files
 from mocpack.cli.drawing import draw_error
 from mocpack.clip import Clip, promised_error
 from mocpack.codec import SupportsBound, SupportsQuality
+from mocpack.errors import MissingExtraError
 from mocpack.metrics import compare
 from mocpack.registry import DEFAULT_CODEC, parse_codec
 from mocpack.samples import JUMP
@@ -50,14 +51,22 @@ def run(
     console.print(table)
     _api.write(decoded, out / "decoded.bvh")
     worst = promised_error(clip, decoded)
-    draw_error(clip, decoded, out / "error.png")
     console.print(
         f"the last of them: worst at frame {worst.worst_frame}, "
         f"joint {clip.skeleton.names[worst.worst_joint]}, {format_length(worst.max)}"
     )
-    console.print(f"wrote {out}/*.mocp, {out}/decoded.bvh and the picture {out}/error.png")
+    console.print(f"wrote {out}/*.mocp, {out}/decoded.bvh{_draw(clip, decoded, out)}")
     console.print(ACKNOWLEDGEMENT)
     return 0
+
+
+def _draw(clip: Clip, decoded: Clip, out: Path) -> str:
+    """Draw the error, where there is something to draw with; return how the last line goes on."""
+    try:
+        draw_error(clip, decoded, out / "error.png")
+    except MissingExtraError as error:
+        return f"; no picture: {error}"
+    return f" and the picture {out}/error.png"
 
 
 def _settings() -> list[tuple[str, str, str | None]]:

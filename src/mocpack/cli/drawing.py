@@ -1,4 +1,4 @@
-"""Pictures of skeletons and their error, with matplotlib (imported when a picture is asked for)."""
+"""Pictures of skeletons and their error, with matplotlib (extra `plot`)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.clip import Clip, promised_error
+from mocpack.extras import require
 from mocpack.kinematics import end_positions
 from mocpack.skeleton import Skeleton
 from mocpack.units import format_length
@@ -20,10 +21,9 @@ ORIGINAL, DECODED = "#b0b0b0", "#c0392b"
 
 def draw_error(original: Clip, decoded: Clip, path: Path) -> None:
     """Write a picture: both skeletons at the worst frame, error over time, error by joint."""
-    from matplotlib.figure import Figure
-
+    figures = require("matplotlib.figure", extra="plot", purpose="a picture of the error")
     error = promised_error(original, decoded)
-    figure = Figure(figsize=(11, 6), layout="constrained")
+    figure = figures.Figure(figsize=(11, 6), layout="constrained")
     grid = figure.add_gridspec(2, 2, width_ratios=[1, 1.4])
     space = figure.add_subplot(grid[:, 0], projection="3d")
     _draw_poses(space, original, decoded, error.worst_frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -10,13 +11,17 @@ from rich.table import Table
 from mocpack import _api
 from mocpack.bench.papers import energy
 from mocpack.cli import files, options
+from mocpack.cli.batch import ask_each
+from mocpack.cli.inputs import PACKED, find_sources
 from mocpack.cli.terminal import print_json
 from mocpack.errors import FormatError, UsageError
 from mocpack.units import format_size, parse_bandwidth
 
 
 def run(
-    paths: Annotated[list[str], typer.Argument(help=".mocp files of any codec.")],
+    paths: Annotated[
+        list[str], typer.Argument(help=".mocp files of any codec, folders, patterns.")
+    ],
     bandwidth: Annotated[
         str, typer.Option(help="Bandwidths to compare, separated by commas.")
     ] = "128kbps,1Mbps,4Mbps",
@@ -41,17 +46,19 @@ def run(
     kilo = energy.PAPER_KILO if paper_units else 1000
     rates = {text.strip(): parse_bandwidth(text, kilo=kilo) for text in bandwidth.split(",")}
     powers = (receiving / 1000, sleeping / 1000)
-    facts = [_facts(path, rates, powers, paper_units=paper_units) for path in paths]
+    ask = partial(_facts, rates=rates, powers=powers, paper_units=paper_units)
+    rows, code = ask_each(ask, [source.path for source in find_sources(paths, PACKED)])
     if as_json:
-        print_json(facts)
-    else:
-        for fact in facts:
-            files.stdout().print(_table(fact))
-    return 0
+        print_json(rows)
+        return code
+    for row in rows:
+        if row["ok"]:
+            files.stdout().print(_table(row))
+    return code
 
 
 def _facts(
-    path: str, rates: dict[str, float], powers: tuple[float, float], *, paper_units: bool
+    path: str, *, rates: dict[str, float], powers: tuple[float, float], paper_units: bool
 ) -> dict[str, Any]:
     data = files.read_input(path)
     try:
@@ -63,7 +70,6 @@ def _facts(
     frame_rate = energy.PAPER_FRAME_RATE if paper_units else header.frame_rate
     duration = header.frame_count / frame_rate
     return {
-        "path": path,
         "codec": codec,
         "bytes": len(data),
         "frames": header.frame_count,
@@ -90,7 +96,7 @@ def _reception(
 
 def _table(fact: dict[str, Any]) -> Table:
     title = (
-        f"{fact['path']}: {fact['codec']}, {format_size(fact['bytes'])}, {fact['seconds']:.1f} s; "
+        f"{fact['input']}: {fact['codec']}, {format_size(fact['bytes'])}, {fact['seconds']:.1f} s; "
         f"decodes in {fact['decode_ms']:.2f} ms, {fact['decode_ns_per_frame']:.0f} ns a frame"
     )
     table = Table(box=None, pad_edge=False, title=title, title_justify="left")

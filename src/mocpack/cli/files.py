@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from mocpack import _api
 from mocpack.cli.terminal import stderr as stderr
 from mocpack.cli.terminal import stdin_bytes, stdout_bytes
 from mocpack.cli.terminal import stdout as stdout
 from mocpack.clip import AnyClip
-from mocpack.container import DEFAULT_LIMIT
-from mocpack.errors import BoundError, MocpackError, UsageError
-from mocpack.io import contents, stream_contents
+from mocpack.container import DEFAULT_LIMIT, MAGIC
+from mocpack.errors import BoundError, FormatError, MocpackError, UsageError
+from mocpack.io import clip_names_in, contents, files_beside, stream_contents
 from mocpack.io.atomic import folder_of, would_overwrite, write_atomically
 from mocpack.units import frame_range
 
@@ -29,16 +40,9 @@ def read_input(path: str) -> bytes:
     return contents(path)
 
 
-def read_clip(
-    path: str,
-    *,
-    unit: str | None = None,
-    frames: str | None = None,
-    skeleton: str | None = None,
-    memory_limit: str | int = DEFAULT_LIMIT,
-) -> AnyClip:
+def read_clip(path: str, *, frames: str | None = None, **reading: Any) -> AnyClip:
     """Read a motion file, or standard input for ``-``, and cut it to ``frames`` such as ``1:``."""
-    clip = clip_of(read_input(path), path, unit=unit, skeleton=skeleton, memory_limit=memory_limit)
+    clip = clip_of(read_input(path), path, **reading)
     return clip if frames is None else cut(clip, frames)
 
 
@@ -49,13 +53,25 @@ def clip_of(
     unit: str | None = None,
     skeleton: str | None = None,
     memory_limit: str | int = DEFAULT_LIMIT,
+    **options: Any,
 ) -> AnyClip:
-    """Return the clip of what `read_input` gave for `path`."""
+    """Return the clip of what `read_input` gave for `path`; `options` are for `mocpack.read`."""
+    options |= {"unit": unit, "skeleton": skeleton, "memory_limit": memory_limit}
     if path == PIPE:
-        return _api.read_data(
-            data, name="standard input", unit=unit, skeleton=skeleton, memory_limit=memory_limit
-        )
-    return _api.read_contents(data, path, unit=unit, skeleton=skeleton, memory_limit=memory_limit)
+        return _api.read_data(data, name="standard input", **options)
+    return _api.read_contents(data, path, **options)
+
+
+def clips_inside(data: bytes, path: str) -> list[str]:
+    """Return the names of the motions in what `read_input` gave for `path`; none of one alone."""
+    if data[:1] == MAGIC[:1] or path.endswith(".mocp"):
+        try:
+            return _api.clip_names(data)
+        except FormatError:
+            return []  # reading it complains, and names the file
+    if path == PIPE:
+        return clip_names_in(data, name="standard input")
+    return clip_names_in(data, name=path, beside=files_beside(path))
 
 
 def cut(clip: AnyClip, frames: str) -> AnyClip:
@@ -75,33 +91,16 @@ def write_output(data: bytes, path: str, *, force: bool) -> None:
     write_atomically(data, path)
 
 
-def check_free(path: str, *, force: bool) -> None:
-    """Complain early if the file exists, or its folder does not."""
+def check_free(path: str, *, force: bool, in_new_folder: bool = False) -> None:
+    """Complain early if the file exists, or its folder does not and is not one to be made."""
     if path == PIPE:
         return
     if Path(path).is_dir():
         raise UsageError(f"{path} is a folder")
     if would_overwrite(path) and not force:
         raise UsageError(f"{path} exists; -f overwrites it")
-    if not Path(path).exists() and not folder_of(path).is_dir():
+    if not in_new_folder and not Path(path).exists() and not folder_of(path).is_dir():
         raise UsageError(f"there is no folder {folder_of(path)}")
-
-
-def outputs_for(inputs: Sequence[str], output: str | None, suffix: str) -> list[str]:
-    """Return where each input goes: beside it, to the one named file, or into the named folder."""
-    if output is None:
-        return [PIPE if i == PIPE else str(Path(i).with_suffix(suffix)) for i in inputs]
-    into_folder = Path(output).is_dir() or output.endswith("/") or len(inputs) > 1
-    if not into_folder:
-        return [output]
-    if output == PIPE:
-        raise UsageError("several files cannot go to one pipe")
-    Path(output).mkdir(parents=True, exist_ok=True)
-    outputs = [str(Path(output) / Path(i).with_suffix(suffix).name) for i in inputs]
-    for i, path in enumerate(outputs):
-        if path in outputs[:i]:
-            raise UsageError(f"{inputs[outputs.index(path)]} and {inputs[i]} would both be {path}")
-    return outputs
 
 
 def describe_error(error: BaseException) -> str | None:
@@ -123,14 +122,29 @@ def exit_code(error: BaseException) -> int:
 
 
 def progress(jobs: int) -> Progress:
-    """Return a progress bar on a terminal; nothing elsewhere, nor for a single job."""
-    console = stderr()
-    return Progress(
+    """Return a bar with the time left, on a terminal; nothing elsewhere, nor for one job."""
+    return _bar(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=jobs < 2 or not console.is_terminal,
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        shown=jobs > 1,
+    )
+
+
+@contextmanager
+def waiting(title: str) -> Iterator[Progress]:
+    """Show that work of unknown length goes on, on a terminal."""
+    bar = _bar(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with bar:
+        bar.add_task(title, total=None)
+        yield bar
+
+
+def _bar(*columns: ProgressColumn, shown: bool = True) -> Progress:
+    console = stderr()
+    return Progress(
+        *columns, console=console, transient=True, disable=not (shown and console.is_terminal)
     )

@@ -1,66 +1,140 @@
-"""``mocpack info``: what is in a .mocp file, where its bytes are and how far off it is."""
+"""``mocpack info``: what is in a .mocp file, where its bytes are and how far off it is.
+
+Of other motion files it lists the motions.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from mocpack import _api
 from mocpack.cli import files, options
+from mocpack.cli.batch import ask_each
+from mocpack.cli.inputs import PACKED, find_sources
 from mocpack.cli.terminal import print_json
-from mocpack.clip import ClipHeader
-from mocpack.container import FORMAT_VERSION, TrackHead
+from mocpack.clip import AnyClip, Clip, ClipHeader
+from mocpack.container import FORMAT_VERSION, MAGIC, TrackHead
 from mocpack.errors import FormatError, SceneError
+from mocpack.io.table import format_name
 from mocpack.units import format_length, format_size
 
 
 def run(
-    path: Annotated[str, typer.Argument(help=".mocp file; - reads standard input.")],
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            help=".mocp files, folders of them, patterns; other motion files; - for a pipe."
+        ),
+    ],
     clip: options.ClipName = None,
     as_json: options.Json = False,
 ) -> int:
-    """Show skeleton, frames, codec, bytes by part, declared and measured error; a scene's clips."""
+    """Show skeleton, frames, codec, bytes by part, declared and measured error."""
+    found = [source.path for source in find_sources(paths, PACKED)]
+    rows, code = ask_each(partial(_facts, clip=clip), found)
+    if as_json:
+        print_json(rows)
+        return code
+    for row in rows:
+        if row["ok"]:
+            files.stdout().print(_shown(row))
+    return code
+
+
+def _shown(row: dict[str, Any]) -> Table:
+    if "motions" in row:
+        return _motions_table(row)
+    return _scene_table(row) if "clips" in row else _table(row)
+
+
+def _facts(path: str, clip: str | None = None) -> dict[str, Any]:
     data = files.read_input(path)
+    if data[:1] != MAGIC[:1] and not path.endswith(PACKED):
+        return _motion_facts(data, path, clip)
     try:
         names = _api.clip_names(data)
-        if len(names) > 1 and clip is None:
-            scene = {name: _read(data, name)[0] for name in names}
-            listed = [{"name": name, **facts} for name, facts in scene.items()]
-            shown = {"format_version": FORMAT_VERSION, "clips": listed}
-            table = _scene_table(path, scene, len(data))
-        else:
-            shown, skeleton = _read(data, clip)
-            table = _table(path, shown, skeleton)
+        if len(names) < 2 or clip is not None:
+            return _read(data, clip)
+        clips = [{"name": name, **_read(data, name)} for name in names]
     except (FormatError, SceneError) as error:
         raise type(error)(f"{path}: {error}") from error
-    if as_json:
-        print_json(shown)
-    else:
-        files.stdout().print(table)
-    return 0
+    return {"format_version": FORMAT_VERSION, "bytes": {"file": len(data)}, "clips": clips}
 
 
-def _read(data: bytes, clip: str | None) -> tuple[dict[str, Any], Any]:
-    """Return the facts of a clip, and its skeleton if it has one."""
+def _read(data: bytes, clip: str | None) -> dict[str, Any]:
     with _api.Motion(data, clip=clip) as motion:
-        return _facts(motion), getattr(motion.header, "skeleton", None)
+        return _facts_of(motion)
 
 
-def _scene_table(path: str, scene: dict[str, dict[str, Any]], size: int) -> Table:
+def _motion_facts(data: bytes, path: str, clip: str | None) -> dict[str, Any]:
+    """Return what a file of another format holds: its motions, one by one."""
+    inside: list[str] = files.clips_inside(data, path) if clip is None else [clip]
+    names: list[str | None] = [*inside] or [None]
+    return {
+        "format": format_name(data, path),
+        "bytes": {"file": len(data)},
+        "motions": [_motion_of(files.clip_of(data, path, clip=name), name) for name in names],
+    }
+
+
+def _motion_of(clip: AnyClip, name: str | None) -> dict[str, Any]:
+    return {
+        "name": name,
+        "frames": clip.frame_count,
+        "frame_rate": float(clip.header.frame_rate),
+        "seconds": float(clip.times[-1] - clip.times[0])
+        if isinstance(clip, Clip)
+        else (clip.frame_count - 1) * clip.frame_time,
+        "even_times": not isinstance(clip, Clip) or clip.extras.times is None,
+        "joints": len(clip.skeleton) if isinstance(clip, Clip) else None,
+        "vertices": None if isinstance(clip, Clip) else clip.header.vertex_count,
+        "tracks": list(clip.tracks) if isinstance(clip, Clip) else [],
+    }
+
+
+def _motions_table(row: dict[str, Any]) -> Table:
+    motions, size = row["motions"], format_size(row["bytes"]["file"])
+    several = f", {len(motions)} motions" if len(motions) > 1 else ""
     table = Table(
         box=None,
         pad_edge=False,
-        title=f"{path}: a scene of {len(scene)} clips, {format_size(size)}",
+        title=f"{escape(row['input'])}: {row['format']}, {size}{several}",
+        title_justify="left",
+    )
+    for column in ("motion", "frames", "a second", "seconds", "joints", "tracks"):
+        table.add_column(column, justify="left" if column == "motion" else "right")
+    for motion in motions:
+        uneven = "" if motion["even_times"] else ", uneven"
+        table.add_row(
+            escape(motion["name"] or "-"),
+            str(motion["frames"]),
+            f"{motion['frame_rate']:.6g}{uneven}",
+            f"{motion['seconds']:.3f}",
+            str(motion["joints"] or motion["vertices"]),
+            str(len(motion["tracks"])),
+        )
+    return table
+
+
+def _scene_table(scene: dict[str, Any]) -> Table:
+    size = format_size(scene["bytes"]["file"])
+    table = Table(
+        box=None,
+        pad_edge=False,
+        title=f"{scene['input']}: a scene of {len(scene['clips'])} clips, {size}",
         title_justify="left",
     )
     for column in ("clip", "from", "to", "frames", "joints", "codec", "file", "largest error"):
         table.add_column(column, justify="left" if column in ("clip", "codec") else "right")
-    for name, facts in scene.items():
+    for facts in scene["clips"]:
         largest = facts["error_mm"]["max"]
         table.add_row(
-            name,
+            facts["name"],
             f"{facts['start_time']:.3f} s",
             f"{facts['end_time']:.3f} s",
             str(facts["frames"]),
@@ -72,7 +146,7 @@ def _scene_table(path: str, scene: dict[str, dict[str, Any]], size: int) -> Tabl
     return table
 
 
-def _facts(motion: _api.Motion) -> dict[str, Any]:
+def _facts_of(motion: _api.Motion) -> dict[str, Any]:
     header, sizes, errors = motion.header, motion.sizes, motion.errors
     layout = motion.layout()
     return {
@@ -83,6 +157,7 @@ def _facts(motion: _api.Motion) -> dict[str, Any]:
         "frames": header.frame_count,
         "frame_rate": header.frame_rate,
         "joints": len(header.skeleton) if isinstance(header, ClipHeader) else None,
+        "root": header.skeleton.names[0] if isinstance(header, ClipHeader) else None,
         "vertices": None if isinstance(header, ClipHeader) else header.vertex_count,
         "unit": header.unit if isinstance(header, ClipHeader) else None,
         "bytes": {
@@ -152,17 +227,19 @@ def _mm(metres: float | None) -> float | None:
     return None if metres is None else 1000 * metres
 
 
-def _table(path: str, facts: dict[str, Any], skeleton: Any) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False, title=path, title_justify="left")
+def _table(facts: dict[str, Any]) -> Table:
+    table = Table(
+        box=None, show_header=False, pad_edge=False, title=facts["input"], title_justify="left"
+    )
     table.add_column(style="bold")
     table.add_column()
     seconds = facts["frames"] / facts["frame_rate"]
     table.add_row(
         "motion", f"{facts['frames']} frames at {facts['frame_rate']:.6g} a second, {seconds:.2f} s"
     )
-    if skeleton is not None:
+    if facts["joints"] is not None:
         what = "points" if facts["points"] else "joints"
-        table.add_row("skeleton", f"{facts['joints']} {what} from {skeleton.names[0]!r}")
+        table.add_row("skeleton", f"{facts['joints']} {what} from {facts['root']!r}")
         table.add_row("unit", format_length(facts["unit"]))
     else:
         table.add_row("mesh", f"{facts['vertices']} vertices")

@@ -6,8 +6,44 @@ from typing import Annotated
 
 import typer
 
+EFFORTS = ("fast", "default", "best")
+
+
+def complete_codec(incomplete: str) -> list[str]:
+    """Return the codecs that a shell may offer."""
+    from mocpack.registry import codec_ids
+
+    return [name for name in codec_ids() if name.startswith(incomplete)]
+
+
+def complete_preset(incomplete: str) -> list[str]:
+    """Return the presets that a shell may offer."""
+    from mocpack.presets import PRESETS
+
+    return [name for name in PRESETS if name.startswith(incomplete)]
+
+
+def complete_effort(incomplete: str) -> list[str]:
+    """Return the efforts that a shell may offer."""
+    return [name for name in EFFORTS if name.startswith(incomplete)]
+
+
+Effort = Annotated[str, typer.Option(help="fast, default or best.", autocompletion=complete_effort)]
+OwnEffort = Annotated[
+    str | None,
+    typer.Option(
+        "--effort",
+        help="fast, default or best; else the codec's own.",
+        autocompletion=complete_effort,
+    ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be made of what, and make nothing.")
+]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that exist.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print a JSON list, with ok and error for each.")
+]
 Unit = Annotated[
     str | None,
     typer.Option(help="One unit of a file that does not say: m, cm, mm, inch, or like 5.644cm."),
@@ -20,6 +56,18 @@ SkeletonFile = Annotated[
 ]
 ClipName = Annotated[
     str | None, typer.Option("--clip", help="Which clip of a scene, where it has several.")
+]
+Animation = Annotated[
+    str | None,
+    typer.Option(
+        "--animation",
+        "--clip",
+        help="Which animation, subject or clip of a file of several, by name or number from 0.",
+    ),
+]
+Fps = Annotated[
+    float | None,
+    typer.Option("--fps", help="Frames a second to sample a glTF at, in place of its keys."),
 ]
 MemoryLimit = Annotated[
     str,

@@ -10,6 +10,9 @@ import errno
 import json
 import os
 import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from io import TextIOWrapper
 from typing import Any, BinaryIO, TextIO
 
@@ -18,6 +21,19 @@ from rich.text import Text
 
 WIDE = 10_000  # letters in a line of what is no terminal: nothing is cut there
 STREAMS = ("stdin", "stdout", "stderr")
+INTERRUPTED = 130  # the exit code of what Ctrl-C ended
+
+_quiet = ContextVar("quiet", default=False)
+
+
+@contextmanager
+def quietness(quiet: bool) -> Iterator[None]:
+    """Print nothing for people within this block, if asked; complaints and JSON stay."""
+    token = _quiet.set(quiet)
+    try:
+        yield
+    finally:
+        _quiet.reset(token)
 
 
 def stdout() -> Console:
@@ -30,9 +46,13 @@ def stderr() -> Console:
     return _console(stderr=True)
 
 
-def print_json(value: Any, console: Console | None = None) -> None:
-    """Print JSON for machines; pure ASCII, so that every name arrives whatever the terminal is."""
-    (console or stdout()).print(json.dumps(value, indent=1))
+def print_json(rows: Sequence[Mapping[str, Any]], *, to_stderr: bool = False) -> None:
+    """Print the one shape of ``--json``: a list, with ``ok`` and ``error`` first in each.
+
+    Pure ASCII, so that every name arrives whatever the terminal is.
+    """
+    shaped = [{"ok": True, "error": None, **row} for row in rows]
+    print(json.dumps(shaped, indent=1), file=sys.stderr if to_stderr else sys.stdout)
 
 
 def complain(sentence: str) -> None:
@@ -91,7 +111,14 @@ class _Console(Console):
 
 
 def _console(*, stderr: bool) -> Console:
-    console = _Console(stderr=stderr, highlight=False, soft_wrap=True, markup=False, emoji=False)
+    console = _Console(
+        stderr=stderr,
+        quiet=_quiet.get(),
+        highlight=False,
+        soft_wrap=True,
+        markup=False,
+        emoji=False,
+    )
     if not console.is_terminal:
         console.width = WIDE
     return console

@@ -38,7 +38,7 @@ def run(
         bool, typer.Option("--product", help="Least size times error, within the limit if any.")
     ] = False,
     metric: Annotated[str, typer.Option(help="me, skted, max, def, or any key of compare.")] = "me",
-    effort: Annotated[str, typer.Option(help="fast, default or best.")] = "default",
+    effort: options.Effort = "default",
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="Also write the best file here.")
     ] = None,
@@ -107,7 +107,7 @@ def _report(console: Console, found: tuning.Tuned, goal: Goal, as_json: bool) ->
     if as_json:
         rows = [_row(trial) for trial in found.trials]
         result = {"metric": goal.metric, "unit": unit, "best": _row(best), "trials": rows}
-        print_json(result, console)
+        print_json([result], to_stderr=console.stderr)
         return
     console.print(_table(tuning.front(found.trials), best, goal.metric, unit))
     console.print(sketch_trials(found.trials, best, _axes(best.codec)))

@@ -13,7 +13,7 @@ from mocpack.container.scale import pack_scales, unpack_moving_scales, unpack_sc
 from mocpack.container.timing import pack_play, pack_times, unpack_play, unpack_start, unpack_times
 from mocpack.container.track import TrackHead, pack_track, unpack_track, unpack_track_head
 from mocpack.errors import CorruptionError
-from mocpack.extras import WIDTHS, Extras
+from mocpack.take import WIDTHS, Extras
 
 Chunk = tuple[str, bytes]
 Bodies = Mapping[str, Sequence[bytes]]

@@ -41,7 +41,7 @@ from mocpack.errors import (
     TruncatedError,
     UnsupportedVersionError,
 )
-from mocpack.extras import WIDTHS, Extras
+from mocpack.take import WIDTHS, Extras
 
 MAX_METADATA = 1 << 24
 # so that a small file cannot ask for much memory; `pack` pads still clips up to it

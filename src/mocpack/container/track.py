@@ -12,8 +12,8 @@ from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.container.numbers import pack_numbers, unpack_numbers
 from mocpack.container.runs import MAX_RUNS, pack_flags, pack_runs, unpack_flags, unpack_runs
 from mocpack.errors import CorruptionError, InvalidClipError
-from mocpack.extras import KINDS, MAX_LABEL, MAX_TRACK_NAME, WIDTHS, Track
 from mocpack.rotations import as_rotvec, conjugate, from_rotvec, multiply, normalize
+from mocpack.take import KINDS, MAX_LABEL, MAX_TRACK_NAME, WIDTHS, Track
 
 F64 = npt.NDArray[np.float64]
 

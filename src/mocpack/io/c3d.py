@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, UsageError
-from mocpack.extras import Track
 from mocpack.io import c3d_file
 from mocpack.io.c3d_file import Recording
 from mocpack.io.text import distinct
+from mocpack.take import Track
 
 F64 = npt.NDArray[np.float64]
 

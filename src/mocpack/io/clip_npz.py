@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from mocpack.clip import Clip, ClipHeader
 from mocpack.errors import CorruptionError, InvalidClipError
-from mocpack.extras import Extras, Track
 from mocpack.io import npz
 from mocpack.skeleton import MAX_JOINTS, Skeleton
+from mocpack.take import Extras, Track
 
 XYZW, WXYZ = "xyzw", "wxyz"
 FRAME_RATE = 30.0

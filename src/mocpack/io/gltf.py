@@ -16,12 +16,12 @@ import numpy.typing as npt
 from mocpack import rotations
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, UsageError
-from mocpack.extras import Track
 from mocpack.io import gltf_file, gltf_keys
 from mocpack.io.gltf_file import Document, Object
 from mocpack.io.gltf_keys import Keys
 from mocpack.io.text import distinct
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_NAME, Skeleton
+from mocpack.take import Track
 
 F64 = npt.NDArray[np.float64]
 

@@ -25,5 +25,15 @@ def trc(data: bytes) -> bool:
     return data[:64].removeprefix(BOM).startswith(b"PathFileType")
 
 
+def c3d(data: bytes) -> bool:
+    """Say whether `data` is a C3D file: its parameters begin with a processor's number."""
+    start = 512 * (data[0] - 1) if data else 0
+    return (
+        start >= 512
+        and data[1:2] == b"\x50"
+        and data[start + 3 : start + 4] in (b"\x54", b"\x55", b"\x56")
+    )
+
+
 def _is_object(data: bytes) -> bool:
     return data[:4096].removeprefix(BOM).lstrip().startswith(b"{")

@@ -50,8 +50,6 @@ class Format:
     options : tuple of str
         What else the reader takes: "clip" (which of several), "fps" (to sample at), "beside" (a
         function that opens files beside this one), "body_model".
-    extra : str
-        The extra of pip's that reading needs.
     """
 
     name: str
@@ -65,7 +63,6 @@ class Format:
     find_skeleton: Callable[[Path], Path] | None = None
     names: Callable[..., list[str]] | None = None
     options: tuple[str, ...] = ()
-    extra: str = ""
 
 
 def _later(module: str, function: str = "read") -> Callable[..., Any]:
@@ -135,6 +132,14 @@ FORMATS = (
         _later("trc"),
         _later("trc", "write"),
         holds=("roots", "times"),
+    ),
+    Format(
+        "C3D",
+        (".c3d",),
+        probes.c3d,
+        _later("c3d"),
+        names=_later("c3d", "names"),
+        options=("clip",),
     ),
 )
 
@@ -238,6 +243,11 @@ def clip_names_in(
         return chosen.names(data, **given)
     except FormatError as error:
         raise type(error)(f"{name}: {error}") from error
+
+
+def format_name(data: bytes, name: str) -> str:
+    """Return what a motion file is, in a word."""
+    return _format_of(data, name).name
 
 
 def clip_names_of(path: str | Path) -> list[str]:

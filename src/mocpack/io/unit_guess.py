@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.skeleton import position_axes
+from mocpack.skeleton import longest_way, position_axes
 
 F64 = npt.NDArray[np.float64]
 
@@ -66,20 +66,9 @@ def plausible(tree: HasTree, unit: float) -> bool:
 
 
 def _reach(tree: HasTree, first_frame: F64 | None) -> float:
-    """Return the longest way through the bones from one end of the skeleton to another.
-
-    It needs no knowledge of which way is up or of what the joints are called.
-    """
-    lengths = _bone_lengths(tree, first_frame)
-    depth = np.zeros(len(tree.parents))
-    for joint, offset in zip(tree.end_joints, tree.end_sites, strict=True):
-        depth[joint] = max(depth[joint], float(np.linalg.norm(offset)))
-    best = float(depth.max(initial=0.0))
-    for j in range(len(depth) - 1, 0, -1):
-        parent, through = tree.parents[j], depth[j] + lengths[j]
-        best = max(best, depth[parent] + through)
-        depth[parent] = max(depth[parent], through)
-    return best
+    """Return the longest way through the bones, in the file's units."""
+    ends = np.linalg.norm(np.array(tree.end_sites).reshape(-1, 3), axis=1)
+    return longest_way(tree.parents, _bone_lengths(tree, first_frame), tree.end_joints, ends)
 
 
 def _bone_lengths(tree: HasTree, first_frame: F64 | None) -> F64:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mocpack.clip import Clip
-from mocpack.extras import Track
+from mocpack.take import Track
 
 BROKEN = 1e9  # in place of infinity, which JSON does not have
 

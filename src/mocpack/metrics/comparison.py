@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.units import format_length
+
 F64 = npt.NDArray[np.float64]
 
 SHOWN = 5  # worst joints and frames
+SLACK = 1e-6  # metres that a decoder's arithmetic may differ from the encoder's
+SKATE_SEEN = 0.5  # cm/s that planted feet may move faster than the source's, unseen
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Every metric of two clips; `str` gives a table, `to_dict` what goes into JSON.
+    """Every metric of two clips; `str` gives words and a table, `to_dict` what goes into JSON.
 
     Attributes
     ----------
@@ -71,6 +75,33 @@ class Comparison:
         }
 
     def __str__(self) -> str:
+        return f"{self.verdict()}\n\n{self.table()}"
+
+    def keeps(self, bound: float) -> bool:
+        """Say whether the largest error, in metres, is within a bound."""
+        return (self["max_error_mm"] or 0.0) / 1000 <= bound + SLACK
+
+    def verdict(self, bound: float | None = None) -> str:
+        """Return the comparison in words: how far off, where, whether within `bound` (metres)."""
+        largest = format_length((self["max_error_mm"] or 0.0) / 1000)
+        where = f" at {self.worst[0].joint}, frame {self.worst[0].frame}" if self.worst else ""
+        said = f"The largest error is {largest}{where}"
+        if bound is not None:
+            kept = "within" if self.keeps(bound) else "NOT within"
+            said += f": {kept} the {format_length(bound)} that the file declares"
+        mean = format_length((self["mean_mm"] or 0.0) / 1000)
+        return f"{said}. The mean is {mean}. {self._skating()}".rstrip()
+
+    def _skating(self) -> str:
+        now, before = self.values.get("foot_skate_cm_s"), self.values.get("foot_skate_source_cm_s")
+        if now is None or before is None:
+            return ""
+        if now - before <= SKATE_SEEN:
+            return f"Planted feet stand as in the source ({now:.2g} cm/s, there {before:.2g})."
+        return f"Planted feet slide: {now:.2g} cm/s, in the source {before:.2g}."
+
+    def table(self) -> str:
+        """Return every metric that applies, a line each, and the worst joints and frames."""
         width = max(len(row.title) for row in self.rows)
         lines = [
             f"{row.title:{width}}  {_number(row.value):>10} {row.unit:5}  {row.key}".rstrip()

@@ -17,8 +17,8 @@ from hypothesis.extra.numpy import arrays
 from mocpack import rotations
 from mocpack.clip import HANDS, UP_AXES, Clip, ClipHeader, VertexClip, VertexHeader
 from mocpack.dofs import from_dofs
-from mocpack.extras import KINDS, WIDTHS, Track
 from mocpack.skeleton import MAX_NAME, Skeleton
+from mocpack.take import KINDS, WIDTHS, Track
 
 F64 = npt.NDArray[np.float64]
 Draw = Callable[[st.SearchStrategy[Any]], Any]

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from mocpack import rotations
 from mocpack.clip import Clip
-from mocpack.extras import Track
 from mocpack.skeleton import Skeleton
+from mocpack.take import Track
 
 F64 = npt.NDArray[np.float64]
 

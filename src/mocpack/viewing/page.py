@@ -20,7 +20,7 @@ TYPES = {
 def page_files() -> dict[str, bytes]:
     """Return the page's files by path, such as ``assets/page.js``; they are read once."""
     if not (FOLDER / INDEX).is_file():
-        raise UsageError("the viewer's page is not built; `make viewer` builds it (with node)")
+        raise UsageError("the viewer's page is not built here; `make viewer` builds it (with node)")
     return {
         path.relative_to(FOLDER).as_posix(): path.read_bytes()
         for path in sorted(FOLDER.rglob("*"))

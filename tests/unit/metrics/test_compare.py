@@ -71,7 +71,7 @@ def test_worst_frames_are_a_second_apart(arm):
 
 
 def test_the_table_reads_well(arm):
-    text = str(compare(arm(1), arm(1, turns=[(0, 1, (0, 0, np.pi / 3))])))
+    text = compare(arm(1), arm(1, turns=[(0, 1, (0, 0, np.pi / 3))])).table()
     lines = text.splitlines()
     assert lines[0].split() == (
         ["largest", "error,", "with", "bone", "ends", "and", "skin", "200", "mm", "max_error_mm"]

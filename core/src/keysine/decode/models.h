@@ -9,6 +9,8 @@
 
 #include "common/range_coder.h"
 
+#undef DOMAIN // a word that <math.h> of macOS and Windows takes for itself
+
 namespace mocpack
 {
 namespace keysine

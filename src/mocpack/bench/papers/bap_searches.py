@@ -57,7 +57,9 @@ def compare_searches(out: Path, codec: BapIndex, names: Sequence[str]) -> None:
         for row in _search_rows(name, clip.frames(1, clip.frame_count), codec):
             print(" | ".join(row), flush=True)
             rows.append(row)
-    (out / f"{codec.codec_id}-searches.md").write_text(markdown_table(HEADING, rows) + "\n")
+    (out / f"{codec.codec_id}-searches.md").write_text(
+        markdown_table(HEADING, rows) + "\n", encoding="utf-8"
+    )
 
 
 def _search_rows(name: str, clip: Clip, codec: BapIndex) -> Iterator[list[str]]:

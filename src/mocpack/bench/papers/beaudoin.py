@@ -12,10 +12,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from mocpack.bench.datasets import load_clip
 from mocpack.bench.papers.eps_x_curves import (
@@ -27,6 +26,7 @@ from mocpack.bench.papers.eps_x_curves import (
     size_at,
     write_points,
 )
+from mocpack.bench.report.figures import new_figure
 from mocpack.bench.report.markdown import markdown_table
 from mocpack.bench.runner.timing import fastest
 from mocpack.clip import Clip
@@ -37,6 +37,9 @@ from mocpack.codecs.wavelet.wavelet import Wavelet
 from mocpack.codecs.wavelet.wavelet_ik import WaveletIk
 from mocpack.codecs.wavelet.wavelet_opt import WaveletOpt
 from mocpack.metrics import measure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 RUNNING, JUMPING = "09_01", "49_02"
 CLIPS = (
@@ -101,7 +104,7 @@ def reproduce(data: Path | None, out: Path) -> None:
     ]
     text = "\n\n".join(sections) + "\n"
     print(text)
-    (out / "paper-000.md").write_text(text)
+    (out / "paper-000.md").write_text(text, encoding="utf-8")
     _figure(points).savefig(out / "paper-000.svg")
 
 
@@ -287,7 +290,7 @@ def _representations(clips: dict[str, Clip]) -> str:
 
 
 def _figure(points: Sequence[Point]) -> Figure:
-    figure = Figure(figsize=(6, 4), layout="constrained")
+    figure = new_figure(6, 4)
     axes = figure.add_subplot()
     ratios = np.geomspace(3, 80, 40)
     for technique in KNOBS:

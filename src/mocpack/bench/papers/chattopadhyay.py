@@ -146,7 +146,7 @@ def reproduce(data: Path | None, out: Path) -> None:
     tables.append([_decoder_row(source) for source in sources])
     for (name, heading), lines in zip(TABLES.items(), tables, strict=True):
         text = markdown_table(heading, lines) + "\n"
-        (out / f"paper-001-{name}.md").write_text(text)
+        (out / f"paper-001-{name}.md").write_text(text, encoding="utf-8")
         print(f"{name}\n\n{text}")
 
 

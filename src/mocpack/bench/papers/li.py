@@ -18,15 +18,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.figure import Figure
 
 from mocpack import _api, live
 from mocpack.bench.datasets import describe_missing, find_clips_of
 from mocpack.bench.papers.empirical import column_entropy
+from mocpack.bench.report.figures import new_figure
 from mocpack.bench.report.markdown import markdown_table
 from mocpack.bench.runner.run import describe_machine
 from mocpack.bench.runner.timing import fastest
@@ -40,6 +40,9 @@ from mocpack.codecs.kinematic.last_frame import LastFrame
 from mocpack.metrics.pair import SkeletonPair
 from mocpack.metrics.position import distances
 from mocpack.skeleton import rotation_order
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 F64 = npt.NDArray[np.float64]
 
@@ -230,7 +233,7 @@ def write_curves(curves: dict[str, dict[str, list[Point]]], path: Path) -> None:
 
 def plot(curves: dict[str, dict[str, list[Point]]], value: str, label: str) -> Figure:
     """Return the four rate-distortion panels of a figure."""
-    figure = Figure(figsize=(10, 8), layout="constrained")
+    figure = new_figure(10, 8)
     scale = 100 if value == "position" else np.degrees(1)
     for k, (motion, methods) in enumerate(curves.items()):
         axes = figure.add_subplot(2, 2, k + 1)

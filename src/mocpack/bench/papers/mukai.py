@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.figure import Figure
 
 from mocpack import _api
 from mocpack.bench.datasets import describe_missing, find_clips_of
+from mocpack.bench.report.figures import new_figure
 from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codecs.latent_spline import bspline, latent
 from mocpack.codecs.latent_spline.codec import LatentSpline
@@ -74,7 +74,7 @@ def reproduce(data: Path | None, out: Path) -> None:
     lines += [f"Left out: {describe_missing(name)}." for name in names if name not in found]
     text = "\n".join(lines)
     print(text)
-    (out / "paper_002.md").write_text(text + "\n")
+    (out / "paper_002.md").write_text(text + "\n", encoding="utf-8")
 
 
 def functions_table(out: Path) -> list[str]:
@@ -84,7 +84,7 @@ def functions_table(out: Path) -> list[str]:
         "| function | inner knots | even | CMA-ES | s | fast | s |",
         "|---|--:|--:|--:|--:|--:|--:|",
     ]
-    figure = Figure(figsize=(10, 7), layout="constrained")
+    figure = new_figure(10, 7)
     for place, (name, (values, inner)) in enumerate(FUNCTIONS.items()):
         points = values[:, np.newaxis].copy()
         found = {m: _fitted(points, inner + 4, m) for m in ("uniform", "cma", "fast")}

@@ -18,12 +18,11 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from markdown_it import MarkdownIt
-
 from mocpack.bench.papers import Paper
 from mocpack.bench.report.assets import asset, own_ids
 from mocpack.bench.runner.run import commit_of_code, describe_machine
 from mocpack.errors import MocpackError
+from mocpack.extras import require
 from mocpack.io.table import write_atomically
 
 FINISHED = "finished.json"
@@ -85,18 +84,18 @@ def _reproduce(paper: Paper, data: Path | None, folder: Path) -> None:
         paper.module().reproduce(data, folder)
     except (MocpackError, OSError) as error:
         # not finished: the next run tries it again
-        (folder / "failure.txt").write_text(str(error))
+        (folder / "failure.txt").write_text(str(error), encoding="utf-8")
         return
     (folder / "failure.txt").unlink(missing_ok=True)
     facts["minutes"] = round((time.monotonic() - started) / 60, 1)
-    (folder / FINISHED).write_text(json.dumps(facts) + "\n")
+    (folder / FINISHED).write_text(json.dumps(facts) + "\n", encoding="utf-8")
 
 
 def _made(paper: Paper, folder: Path) -> Made:
     if (folder / "failure.txt").exists():
-        failure = (folder / "failure.txt").read_text()
+        failure = (folder / "failure.txt").read_text(encoding="utf-8")
         return Made(paper, folder, f"Not made: {failure}", failure)
-    facts = json.loads((folder / FINISHED).read_text())
+    facts = json.loads((folder / FINISHED).read_text(encoding="utf-8"))
     note = (
         f"Made on {facts['date']} by mocpack {facts['commit'] or 'without a checkout'} "
         f"in {facts['minutes']:g} minutes on {facts['machine']}."
@@ -126,7 +125,8 @@ def _tables(path: Path) -> str:
     if not text.lstrip().startswith("#"):
         text = f"## {_words(path)}\n\n{text}"
     text = re.sub(r"^#+", "###", text, flags=re.MULTILINE)
-    rendered: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    markdown = require("markdown_it", extra="papers", purpose="the page of all papers")
+    rendered: str = markdown.MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
     return rendered.replace("<table>", "<div class=wide><table>").replace(
         "</table>", "</table></div>"
     )

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from mocpack import _api
 from mocpack.bench.datasets import describe_missing, find_clip, find_clips_of
 from mocpack.bench.papers.capsule_body import capsule_body, skin
+from mocpack.bench.report.figures import new_figure
 from mocpack.bench.report.markdown import markdown_table
 from mocpack.bench.runner.timing import fastest
 from mocpack.clip import Clip
@@ -174,8 +175,6 @@ def table_2(data: Path | None, out: Path) -> None:
 
 def figures_2_and_3(data: Path | None, out: Path) -> None:
     """Correlate SkTED with the temporal part of STED on a capsule body, over many distortions."""
-    from matplotlib.figure import Figure
-
     rows, points = [], {}
     for name, kind in CORRELATED.items():
         clip = _clip(data, name)
@@ -196,7 +195,7 @@ def figures_2_and_3(data: Path | None, out: Path) -> None:
         )
     _write(rows, "Correlation (Pearson) of SkTED with STED's temporal part", out / "correlation")
     for number, name in enumerate((n for n in DRAWN if n in points), 2):
-        figure = Figure(figsize=(5, 4), layout="constrained")
+        figure = new_figure(5, 4)
         plot = figure.add_subplot()
         for kind, (sk_teds, steds) in points[name].items():
             plot.plot(steds, sk_teds, "o-", markersize=4, label=kind)
@@ -275,9 +274,7 @@ def _interpolated(rows: Sequence[dict[str, Any]], part: str, metric: str, size: 
 
 
 def _chart(rows: Sequence[dict[str, Any]], name: str, path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4), layout="constrained")
+    figure = new_figure(10, 4)
     for plot, (metric, label) in zip(figure.subplots(1, 2), METRICS.items(), strict=True):
         for part in PARTS:
             points = sorted((r["bytes"] / 1000, r[metric]) for r in rows if r["part"] == part)
@@ -337,7 +334,7 @@ def _write(rows: Sequence[dict[str, Any]], title: str, path: Path) -> None:
     table = markdown_table(names, ([row.get(n, "") for n in names] for row in rows))
     text = f"## {title}\n\n{table}\n"
     print(text, flush=True)
-    path.with_suffix(".md").write_text(text)
+    path.with_suffix(".md").write_text(text, encoding="utf-8")
     with path.with_suffix(".csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, names)
         writer.writeheader()

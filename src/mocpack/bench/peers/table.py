@@ -2,7 +2,7 @@
 
 They are yardsticks of the bench, not formats to keep files in: the registry does not know them.
 Each packs the matrix of degrees of freedom (`dofs.py`), but for `bvh-xz`, which packs the text,
-and those of glTF (`gltf_peers.py`). Install their libraries with ``pip install mocpack[peers]``.
+and those of glTF (`gltf_peers.py`). Install their libraries with ``pip install 'mocpack[bench]'``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import lzma
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +21,8 @@ from mocpack.bench.peers.gltf import GLTF_PEERS
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
 from mocpack.dofs import from_dofs, moving_dofs, to_dofs
-from mocpack.errors import CorruptionError, UnknownCodecError, UsageError
+from mocpack.errors import CorruptionError, UnknownCodecError
+from mocpack.extras import require
 from mocpack.io import bvh
 from mocpack.registry import build_codec, codec_class, codec_ids, parse_assignments
 
@@ -30,10 +30,7 @@ F64 = npt.NDArray[np.float64]
 
 
 def _library(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise UsageError(f"needs {name}: pip install 'mocpack[peers]'") from error
+    return require(name, extra="bench", purpose="this peer")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.interpolate import PchipInterpolator
+
+from mocpack.extras import require
 
 F64 = npt.NDArray[np.float64]
 
@@ -42,7 +43,7 @@ def bd_rate(anchor: Curve, other: Curve) -> float | None:
     return float(np.exp(difference) - 1)
 
 
-def _log_rate(curve: Curve) -> tuple[PchipInterpolator, float, float] | None:
+def _log_rate(curve: Curve) -> tuple[Any, float, float] | None:
     rate, error = curve
     good = (rate > 0) & (error > 0)
     log_error, log_rate = np.log(error[good]), np.log(rate[good])
@@ -52,7 +53,8 @@ def _log_rate(curve: Curve) -> tuple[PchipInterpolator, float, float] | None:
     if distinct.sum() < 3:
         return None
     log_error, log_rate = log_error[distinct], log_rate[distinct]
-    return PchipInterpolator(log_error, log_rate), float(log_error[0]), float(log_error[-1])
+    cubics = require("scipy.interpolate", extra="bench", purpose="a BD-rate").PchipInterpolator
+    return cubics(log_error, log_rate), float(log_error[0]), float(log_error[-1])
 
 
 def _lower_hull(points: list[tuple[float, float]]) -> Curve:

@@ -7,10 +7,9 @@ import html
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from mocpack.bench.report import plots
 from mocpack.bench.report.assets import asset, own_ids
@@ -18,6 +17,9 @@ from mocpack.bench.report.curves import bd_rate, curves
 from mocpack.errors import UsageError
 from mocpack.io.table import write_atomically
 from mocpack.metrics import METRICS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Row = Mapping[str, Any]
 

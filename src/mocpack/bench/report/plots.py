@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from mocpack.bench.report.curves import curves
+from mocpack.bench.report.figures import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Row = Mapping[str, Any]
 
@@ -55,7 +58,7 @@ def rate_distortion(
     rows: Sequence[Row], metric: str, label: str, *, reference: Sequence[Row] = ()
 ) -> Figure:
     """Bits a frame against an error, both logarithmic; clips thin, their geometric mean bold."""
-    figure = Figure(figsize=(7.5, 5), layout="constrained")
+    figure = new_figure(7.5, 5)
     axes = figure.add_subplot()
     codecs = _codecs(rows)
     found = curves(rows, metric)
@@ -90,7 +93,7 @@ def size_bars(rows: Sequence[Row]) -> Figure:
                 mean = float(np.mean([r["bits_per_frame"] for r in mine]))
                 bars.append((f"{target_words(target)}  {codec}", mean, colour_of(codecs, codec)))
     labels, values, colours = zip(*bars, strict=True) if bars else ((), (), ())
-    figure = Figure(figsize=(8, 0.9 + 0.28 * max(1, len(bars))), layout="constrained")
+    figure = new_figure(8, 0.9 + 0.28 * max(1, len(bars)))
     axes = figure.add_subplot()
     drawn = axes.barh(labels, values, color=colours)
     axes.bar_label(drawn, [f"{v:,.0f}" for v in values], padding=3, fontsize=7)
@@ -106,7 +109,7 @@ def byte_parts(rows: Sequence[Row]) -> Figure:
     """Where the bytes went: skeleton, metadata, index, model, and the rest of the payload."""
     good = list(_good(rows))
     groups = list(dict.fromkeys((r["codec"], r["target"]) for r in good))
-    figure = Figure(figsize=(8, 0.8 + 0.3 * max(1, len(groups))), layout="constrained")
+    figure = new_figure(8, 0.8 + 0.3 * max(1, len(groups)))
     axes = figure.add_subplot()
     left = np.zeros(len(groups))
     names = [f"{codec}  {target_words(target)}" for codec, target in groups]
@@ -125,7 +128,7 @@ def byte_parts(rows: Sequence[Row]) -> Figure:
 
 def error_over_time(rows: Sequence[Row]) -> Figure:
     """The largest error at each moment of a clip, one strip for each codec, on one scale."""
-    figure = Figure(figsize=(7.5, 0.7 + 1.1 * len(rows)), layout="constrained")
+    figure = new_figure(7.5, 0.7 + 1.1 * len(rows))
     strips = figure.subplots(len(rows), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for axes, row in zip(strips, rows, strict=True):
         errors = row["detail"]["error_over_time_mm"]
@@ -144,7 +147,7 @@ def error_map(rows: Sequence[Row]) -> Figure:
     """Joints' errors over time as heat maps, one for each codec, each on its own scale."""
     joints = rows[0]["detail"]["joints"]
     height = 0.8 + len(rows) * (0.4 + 0.085 * len(joints))
-    figure = Figure(figsize=(9, height), layout="constrained")
+    figure = new_figure(9, height)
     maps = figure.subplots(len(rows), 1, sharex=True, squeeze=False)[:, 0]
     for axes, row in zip(maps, rows, strict=True):
         found = row["detail"]["error_map"]
@@ -166,7 +169,7 @@ def joint_heat(rows: Sequence[Row]) -> Figure:
     mine = [r for r in mine if r["detail"]["joints"] == joints]
     table = np.array([r["detail"]["error_by_joint_mm"] for r in mine])
     scaled = table / np.maximum(table.max(axis=1, keepdims=True), 1e-12)
-    figure = Figure(figsize=(9, 1.8 + 0.26 * len(mine)), layout="constrained")
+    figure = new_figure(9, 1.8 + 0.26 * len(mine))
     axes = figure.add_subplot()
     image = axes.imshow(scaled, aspect="auto", cmap="magma_r", vmin=0, vmax=1)
     axes.set_xticks(range(len(joints)), joints, rotation=90, fontsize=7)
@@ -179,7 +182,7 @@ def joint_heat(rows: Sequence[Row]) -> Figure:
 def worst_pose(row: Row) -> Figure:
     """Original in grey and decoded in red at the worst frame, from the front and from the side."""
     detail = row["detail"]
-    figure = Figure(figsize=(6, 4), layout="constrained")
+    figure = new_figure(6, 4)
     for place, (first, second) in enumerate(((0, 1), (2, 1))):
         axes = figure.add_subplot(1, 2, place + 1)
         for bones, colour, width in (("original_bones", GREY, 4), ("decoded_bones", RED, 1.3)):

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.codec import Goal, Trial
+from mocpack.extras import require
 
 F64 = npt.NDArray[np.float64]
 
@@ -38,9 +39,8 @@ def draw_trials(
     trials: Sequence[Trial], best: Trial, axes: tuple[str, str], goal: Goal, path: Path
 ) -> None:
     """Draw the trials to a file; the colour is the error, the best one has a ring."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.4), layout="constrained")
+    figures = require("matplotlib.figure", extra="plot", purpose="a picture of the trials")
+    figure = figures.Figure(figsize=(6.4, 4.4), layout="constrained")
     plot = figure.add_subplot()
     x, y = (_numbers(trials, name) for name in axes)
     errors = np.array([t.error for t in trials])

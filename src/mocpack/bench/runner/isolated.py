@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import resource
 import signal
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
+from mocpack.errors import UsageError
 from mocpack.workers import Lost, end_with_parent, fresh_processes
 
 Work = Callable[..., Iterator[Any]]
@@ -94,16 +95,26 @@ def _start(work: Work, subject: Any, items: deque[Any], limits: Limits) -> _Runn
 def _serve(
     work: Work, subject: Any, items: Sequence[Any], results: Connection, limits: Limits
 ) -> None:
+    _limit_this_process(limits)
+    end_with_parent()
+    results.send(READY)
+    for result in work(subject, items):
+        results.send(result)
+
+
+def _limit_this_process(limits: Limits) -> None:
+    if limits.megabytes is None and limits.processor_seconds is None:
+        return
+    if sys.platform == "win32":
+        raise UsageError("limits of memory and processor time cannot be set on Windows")
+    import resource  # which Windows does not have, while the rest of this module works there
+
     if limits.megabytes is not None:
         most = limits.megabytes << 20
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
     if limits.processor_seconds is not None:
         most = limits.processor_seconds
         resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))
-    end_with_parent()
-    results.send(READY)
-    for result in work(subject, items):
-        results.send(result)
 
 
 def _received(one: _Running) -> Iterator[tuple[Any, Any, Any]]:
@@ -129,6 +140,6 @@ def _end_of(one: _Running, limits: Limits) -> str | None:
     if one.process.is_alive():
         return None
     code = one.process.exitcode or 0
-    if code == -signal.SIGXCPU:
+    if sys.platform != "win32" and code == -signal.SIGXCPU:
         return f"took more than {limits.processor_seconds} s of the processor"
     return f"the process was ended by signal {-code}" if code < 0 else f"ended with code {code}"

@@ -19,7 +19,7 @@ def peak_memory(work: Callable[[], object]) -> float | None:
     """
     _give_back()
     try:
-        RESET.write_text(RESET_PEAK)
+        RESET.write_text(RESET_PEAK, encoding="utf-8")
     except OSError:
         work()
         return None
@@ -38,7 +38,7 @@ def _give_back() -> None:
 
 def _status(name: str) -> float:
     """Return a size of this process, in MB."""
-    for line in STATUS.read_text().splitlines():
+    for line in STATUS.read_text(encoding="utf-8").splitlines():
         if line.startswith(name + ":"):
             return int(line.split()[1]) / 1000
     raise OSError(f"{STATUS} has no {name}")

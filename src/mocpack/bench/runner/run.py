@@ -169,7 +169,7 @@ def _load(path: Path) -> dict[str, Row]:
     """Return the rows of an earlier run; a line cut by a crash is measured again."""
     known: dict[str, Row] = {}
     if path.exists():
-        for line in path.read_text().splitlines():
+        for line in path.read_text(encoding="utf-8").splitlines():
             try:
                 entry = json.loads(line)
                 known[entry["key"]] = entry["row"]
@@ -215,7 +215,7 @@ def _git(folder: Path, *words: str) -> str:
 def _processor() -> str:
     info = Path("/proc/cpuinfo")
     if sys.platform == "linux" and info.exists():
-        for line in info.read_text().splitlines():
+        for line in info.read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.machine()

@@ -114,6 +114,7 @@ class Keysine(Codec):
     bitstream_version = 1
     decoder_params = ()
     quality: ClassVar[Quality] = Quality("max_error", 1e-5, 1.0)
+    lengths: ClassVar[tuple[str, ...]] = ("max_error", "mean_error", "step")
     encoder_params: ClassVar[frozenset[str]] = frozenset({"effort", "threads"})
 
     max_error: float = 1e-3

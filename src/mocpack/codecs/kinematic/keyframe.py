@@ -7,11 +7,10 @@ Correlation" (Li, Okuda, Takahashi 2008). Payload: docs/codecs/keyframe.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.interpolate import PchipInterpolator
 
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
@@ -122,5 +121,58 @@ def _interpolate(frames: I64, changes: npt.NDArray[np.int32], frame_count: int) 
     keys = np.concatenate([np.zeros((1, rest.shape[1])), rest])
     if len(frames) == 1:
         return keys
-    curve: F64 = PchipInterpolator(frames, keys)(np.arange(frame_count))
+    return monotone_cubics(frames.astype(np.float64), keys, np.arange(frame_count))
+
+
+def monotone_cubics(at: F64, values: F64, wanted: npt.NDArray[Any]) -> F64:
+    """Return the piecewise cubic Hermite curves (PCHIP) through `values` at the `wanted` places.
+
+    Fritsch and Butland's slopes: the curve overshoots nowhere. Decoding depends on it, so it is
+    here and not behind a package; the arithmetic is scipy's, operation by operation.
+
+    Parameters
+    ----------
+    at : array, shape (K,)
+        Increasing places of the keys; at least two.
+    values : array, shape (K, C)
+    wanted : array, shape (T,)
+        Within the keys.
+
+    Returns
+    -------
+    array, shape (T, C)
+    """
+    width = np.diff(at)[:, np.newaxis]
+    rise = np.diff(values, axis=0) / width
+    slope = _slopes(width, rise)
+    bend = (slope[:-1] + slope[1:] - 2 * rise) / width
+    piece = np.clip(np.searchsorted(at, wanted, side="right") - 1, 0, len(at) - 2)
+    s = (wanted - at[piece])[:, np.newaxis]
+    square = s * s
+    curve = values[piece] + slope[piece] * s
+    curve += ((rise - slope[:-1]) / width - bend)[piece] * square
+    curve += (bend / width)[piece] * (square * s)
     return curve
+
+
+def _slopes(width: F64, rise: F64) -> F64:
+    """Return the slope at each key: 0 at turns, else a harmonic mean of both sides' rises."""
+    if len(rise) == 1:
+        return np.concatenate([rise, rise])
+    inner = np.zeros_like(rise[1:])
+    same = (np.sign(rise[1:]) == np.sign(rise[:-1])) & (rise[1:] != 0) & (rise[:-1] != 0)
+    first, second = 2 * width[1:] + width[:-1], width[1:] + 2 * width[:-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = (first / rise[:-1] + second / rise[1:]) / (first + second)
+        np.divide(1.0, mean, out=inner, where=same)
+    ends = _end_slope(width[0], width[1], rise[0], rise[1])
+    others = _end_slope(width[-1], width[-2], rise[-1], rise[-2])
+    return np.concatenate([[ends], inner, [others]])
+
+
+def _end_slope(width: F64, next_width: F64, rise: F64, next_rise: F64) -> F64:
+    """Return the slope at an end: three points' parabola, kept from overshooting."""
+    slope = ((2 * width + next_width) * rise - width * next_rise) / (width + next_width)
+    backward = np.sign(slope) != np.sign(rise)
+    steep = (np.sign(rise) != np.sign(next_rise)) & (np.abs(slope) > 3.0 * np.abs(rise))
+    return np.where(backward, 0.0, np.where(steep, 3.0 * rise, slope))

@@ -52,6 +52,7 @@ class LatentSpline(Codec):
     amount : float, default 0.99
         For `select` "floor" or "share".
     degree : {2, 3}
+        Of the spline's pieces.
     knots : {"fast", "cma", "uniform"}
         Greedy insertion with gradient refinement; the paper's CMA-ES; evenly spaced.
     candidates : int, default 100
@@ -61,6 +62,7 @@ class LatentSpline(Codec):
     weights : {"kinematic", "none"}
         Scale rotations by how far they move the body, or leave radians as they are.
     seed : int, default 0
+        Of the draws of CMA-ES.
     """
 
     codec_id = "latent-spline"

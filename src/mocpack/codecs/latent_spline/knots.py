@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
 from mocpack import _core
 from mocpack.codecs.latent_spline.bspline import (
@@ -17,6 +16,7 @@ from mocpack.codecs.latent_spline.bspline import (
     uniform_knots,
 )
 from mocpack.errors import UnsupportedClipError
+from mocpack.extras import require
 
 F64 = npt.NDArray[np.float64]
 
@@ -52,8 +52,6 @@ def evolve(points: F64, control_points: int, degree: int, *, candidates: int, se
     The paper starts from even spans, and the search often stays near there; we start from greedy
     insertion where that is better.
     """
-    import cma
-
     spans = control_points - degree
     if spans > MAX_CMA_KNOTS:
         raise UnsupportedClipError(
@@ -73,6 +71,7 @@ def evolve(points: F64, control_points: int, degree: int, *, candidates: int, se
     }
     starts = uniform_knots(control_points, degree), insert(points, control_points, degree)
     best, least = min(starts, key=lambda knots: fit(knots, degree, points)[1]), np.inf
+    cma = require("cma", extra="papers", purpose="a search of knots by CMA-ES")
     search = cma.CMAEvolutionStrategy(_widths(best, degree), FIRST_SPREAD / spans, options)
     times = even_times(len(points))
     while not search.stop():
@@ -128,7 +127,8 @@ def refine(points: F64, knots: F64, degree: int, *, rounds: int = 80) -> F64:
         return squares / scale, slope / scale
 
     options = {"maxiter": rounds, "maxcor": 20, "ftol": 1e-7, "gtol": 1e-10}
-    found = minimize(cost, start, jac=True, method="L-BFGS-B", options=options)
+    solvers = require("scipy.optimize", extra="papers", purpose="a search of knots")
+    found = solvers.minimize(cost, start, jac=True, method="L-BFGS-B", options=options)
     weights = np.exp(found.x - found.x.max())
     return clamped(np.minimum(np.cumsum(weights / weights.sum())[:-1], 1.0), degree)
 

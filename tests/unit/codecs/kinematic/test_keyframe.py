@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mocpack.codecs.kinematic.keyframe import Keyframe
+from mocpack.codecs.kinematic.keyframe import Keyframe, monotone_cubics
 from mocpack.dofs import to_dofs
 from mocpack.errors import CorruptionError
 from mocpack.testing import jump, still, walk
@@ -48,3 +48,15 @@ def test_keys_that_do_not_span_the_clip_are_corruption():
 def test_impossible_parameters_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Keyframe(**wrong)
+
+
+@pytest.mark.parametrize("keys", [2, 3, 40])
+def test_monotone_cubics_are_those_of_scipy_to_the_last_bit(keys):
+    scipy_interpolate = pytest.importorskip("scipy.interpolate")
+    rng = np.random.default_rng(keys)
+    at = np.sort(rng.choice(400, keys, replace=False)).astype(float)
+    # whole numbers with repetitions: flat pieces and turns among them
+    values = rng.integers(-3, 4, (keys, 12)).astype(float)
+    wanted = np.arange(at[0], at[-1] + 1)
+    expected = scipy_interpolate.PchipInterpolator(at, values)(wanted)
+    np.testing.assert_array_equal(monotone_cubics(at, values, wanted), expected)

@@ -1,0 +1,335 @@
+"""What a take holds beside its poses: tracks, scales that move, gaps, times that are not even.
+
+All of it is optional, and none of it is seen by codecs: `plain.py` takes it off before they encode
+and puts it back after they decode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.errors import InvalidClipError
+from mocpack.skeleton import SentWhole, frozen_array
+
+F64 = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+MAX_TRACK_NAME = 1024  # bytes of UTF-8
+MAX_LABEL = 1 << 20  # bytes of UTF-8
+LARGEST_SCALE = 1e6
+WIDTHS = {"scalar": 1, "flag": 1, "label": 1, "vec3": 3, "quaternion": 4}
+KINDS = tuple(WIDTHS)
+UNIT_TOLERANCE = 1e-3
+SCALE_NOISE = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Track(SentWhole):
+    """A named series beside the poses: weights, contacts, forces, grips, words, events.
+
+    Parameters
+    ----------
+    kind : {"scalar", "flag", "label", "vec3", "quaternion"}
+    values : array or sequence of str
+        Of N samples: (N,) numbers, (N,) truth values, N texts, (N, 3) or (N, 4).
+    frame_time : float, optional
+        Seconds from sample to sample; the clip's own where it is left out.
+    start : float
+        Seconds of the first sample, on the clip's clock.
+    times : array, shape (N,), optional
+        Seconds of each sample where they are not even, increasing: a label holds until the next.
+    bound : float
+        Largest error of a sample that a file may make, in the unit of the values: of a number, of
+        the length of a vector's difference, of an angle in radians. 0: exact.
+    unit : str
+        What the values are in, for people.
+    """
+
+    kind: str
+    values: Any
+    frame_time: float | None = None
+    start: float = 0.0
+    times: F64 | None = None
+    bound: float = 0.0
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        freeze = object.__setattr__
+        if self.kind not in WIDTHS:
+            raise InvalidClipError(
+                f"a track's kind is one of {', '.join(KINDS)}, got {self.kind!r}"
+            )
+        freeze(self, "values", _checked_values(self.kind, self.values))
+        if self.frame_time is not None and not 1e-9 <= self.frame_time <= 1e6:
+            raise InvalidClipError(
+                f"a track's frame_time must be in 1e-9..1e6 seconds, got {self.frame_time}"
+            )
+        if not (np.isfinite(self.bound) and self.bound >= 0):
+            raise InvalidClipError(f"a track's bound must be 0 or above, got {self.bound}")
+        if self.bound and self.kind in ("flag", "label"):
+            raise InvalidClipError(f"{self.kind} tracks are exact, they have no bound")
+        if self.times is not None:
+            freeze(self, "times", frozen_array(self.times))
+            check_times(self.times, len(self), "a track's times")
+            freeze(self, "start", float(self.times[0]) if len(self.times) else 0.0)
+        if not abs(self.start) < 1e9:
+            raise InvalidClipError(f"a track's start must be within 1e9 seconds, got {self.start}")
+        check_text(self.unit, MAX_TRACK_NAME, "a track's unit")
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Track):
+            return NotImplemented
+        return self.same_form(other) and np.array_equal(self.values, other.values)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def same_form(self, other: Track) -> bool:
+        """Whether the other is this one, but for its values."""
+        return (
+            self.kind == other.kind
+            and len(self) == len(other)
+            and self.frame_time == other.frame_time
+            and self.start == other.start
+            and same_array(self.times, other.times)
+            and self.bound == other.bound
+            and self.unit == other.unit
+        )
+
+    def seconds(self, frame_time: float) -> F64:
+        """Return the time (N,) of each sample, in a clip of that frame time."""
+        if self.times is not None:
+            return self.times
+        step = self.frame_time or frame_time
+        return np.asarray(self.start + np.arange(len(self)) * step, np.float64)
+
+    def between(self, first: float, last: float, frame_time: float) -> Track:
+        """Return the samples of `first` to `last` seconds, and the label that holds at `first`."""
+        slack = 1e-6 * (self.frame_time or frame_time)
+        seconds = self.seconds(frame_time)
+        start = int(np.searchsorted(seconds, first - slack))
+        stop = int(np.searchsorted(seconds, last + slack, side="right"))
+        if self.kind == "label" and start > 0 and (start == len(self) or seconds[start] > first):
+            start -= 1
+        stop = max(start, stop)
+        return replace(
+            self,
+            values=self.values[start:stop],
+            times=None if self.times is None else self.times[start:stop],
+            start=float(seconds[start]) if start < len(self) else float(first),
+        )
+
+    def error(self, other: Track) -> float:
+        """Return the largest error of the other's values, as `bound` counts it."""
+        if not len(self):
+            return 0.0
+        if self.kind in ("flag", "label"):
+            return float(not np.array_equal(self.values, other.values))
+        difference = np.asarray(self.values - other.values)
+        if self.kind == "scalar":
+            return float(np.abs(difference).max())
+        apart = np.linalg.norm(difference, axis=1)
+        if self.kind == "vec3":
+            return float(apart.max())
+        apart = np.minimum(apart, np.linalg.norm(self.values + other.values, axis=1))
+        return float(4 * np.arcsin(np.minimum(apart.max() / 2, 1.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Extras(SentWhole):
+    """Everything of a clip that changes by frame and is no pose.
+
+    Parameters
+    ----------
+    scales : array, shape (T, S, 3), optional
+        Of the header's `scaled_joints`, in place of the skeleton's.
+    times : array, shape (T,), optional
+        Seconds of each frame where they are not even, increasing.
+    valid : array of bool, shape (T, J), optional
+        False where a joint or marker was not seen; its pose there is a guess.
+    tracks : mapping of str to Track
+    """
+
+    scales: F64 | None = None
+    times: F64 | None = None
+    valid: Bools | None = None
+    tracks: Mapping[str, Track] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        freeze = object.__setattr__
+        for name in ("scales", "times"):
+            if getattr(self, name) is not None:
+                freeze(self, name, frozen_array(getattr(self, name)))
+        if self.valid is not None:
+            freeze(self, "valid", frozen_bools(self.valid))
+        freeze(self, "tracks", MappingProxyType(dict(self.tracks)))
+
+    def __bool__(self) -> bool:
+        given = (self.scales, self.times, self.valid)
+        return any(part is not None for part in given) or bool(self.tracks)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Extras):
+            return NotImplemented
+        return (
+            same_array(self.scales, other.scales)
+            and same_array(self.times, other.times)
+            and same_array(self.valid, other.valid)
+            and dict(self.tracks) == dict(other.tracks)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def frames(self, start: int, stop: int, seconds: tuple[float, float], rate: float) -> Extras:
+        """Return those of frames `start` to `stop`; `seconds` is when the first and last are."""
+        return Extras(
+            None if self.scales is None else self.scales[start:stop],
+            None if self.times is None else self.times[start:stop],
+            None if self.valid is None else self.valid[start:stop],
+            {name: track.between(*seconds, rate) for name, track in self.tracks.items()},
+        )
+
+    def at(self, frames: npt.NDArray[np.intp]) -> Extras:
+        """Return those of these frames, with all of the tracks."""
+        return Extras(
+            None if self.scales is None else self.scales[frames],
+            None if self.times is None else self.times[frames],
+            None if self.valid is None else self.valid[frames],
+            self.tracks,
+        )
+
+    def joints(self, kept: Sequence[int], scaled: Sequence[int]) -> Extras:
+        """Return those of the joints `kept`; `scaled` are columns of scales."""
+        return Extras(
+            None if self.scales is None or not scaled else self.scales[:, list(scaled)],
+            self.times,
+            None if self.valid is None else self.valid[:, list(kept)],
+            self.tracks,
+        )
+
+
+@dataclass(frozen=True)
+class SplitScales:
+    """Scales as a clip keeps them: those that stay, and those that move.
+
+    Attributes
+    ----------
+    constant : array, shape (J, 3)
+    joints : tuple of int
+        Those whose scale moves.
+    moving : array, shape (T, S, 3), or None
+    dropped : float
+        The largest difference that was taken for noise.
+    """
+
+    constant: F64
+    joints: tuple[int, ...]
+    moving: F64 | None
+    dropped: float
+
+
+def split_scales(scales: npt.ArrayLike, noise: float = SCALE_NOISE) -> SplitScales:
+    """Split scales (T, J, 3) of every joint; what is less than `noise` from 1, or moves less, is.
+
+    Exporters write scales that tremble about 1 by rounding; stored as they are, they would cost
+    more than the motion.
+    """
+    every = np.array(scales, np.float64)
+    if every.ndim != 3 or every.shape[2] != 3 or not len(every):
+        raise InvalidClipError(f"expected scales of shape (T, J, 3), got {every.shape}")
+    constant = np.median(every, axis=0)
+    # what rounding leaves grows with the number
+    quiet = noise * np.maximum(1.0, np.abs(constant))
+    joints = np.flatnonzero((np.ptp(every, axis=0) >= quiet).any(1))
+    constant[np.abs(constant - 1) < noise] = 1.0
+    moving = every[:, joints] if len(joints) else None
+    rest = np.delete(np.abs(every - constant), joints, axis=1)
+    return SplitScales(constant, tuple(map(int, joints)), moving, float(rest.max(initial=0.0)))
+
+
+def check_extras(extras: Extras, frames: int, joints: int, scaled: int) -> None:
+    """Complain about arrays that do not fit a clip of so many frames, joints and scaled joints."""
+    if (extras.scales is None) != (scaled == 0):
+        raise InvalidClipError(f"{scaled} scaled_joints, but scales are {type(extras.scales)}")
+    if extras.scales is not None:
+        if extras.scales.shape != (frames, scaled, 3):
+            raise InvalidClipError(
+                f"expected scales of shape {(frames, scaled, 3)}, got {extras.scales.shape}"
+            )
+        if not np.abs(extras.scales).max(initial=0.0) <= LARGEST_SCALE:
+            raise InvalidClipError(f"scales must be finite and within ±{LARGEST_SCALE:.0e}")
+    if extras.times is not None:
+        check_times(extras.times, frames, "times")
+    if extras.valid is not None and extras.valid.shape != (frames, joints):
+        raise InvalidClipError(
+            f"expected valid of shape {(frames, joints)}, got {extras.valid.shape}"
+        )
+    for name, track in extras.tracks.items():
+        if not isinstance(track, Track):
+            raise InvalidClipError(f"track {name!r} is no Track but {type(track).__name__}")
+        check_text(name, MAX_TRACK_NAME, "a track's name")
+
+
+def check_text(text: str, most: int, what: str) -> None:
+    """Complain about a text that UTF-8 cannot hold in so many bytes."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise InvalidClipError(
+            f"{what}, {text[:40]!r}, holds half a character (a lone surrogate)"
+        ) from None
+    if size > most:
+        raise InvalidClipError(f"{what} has at most {most} bytes, got {text[:40]!r}")
+
+
+def check_times(times: F64, count: int, what: str) -> None:
+    if times.shape != (count,):
+        raise InvalidClipError(f"expected {what} of shape {(count,)}, got {times.shape}")
+    if not np.abs(times).max(initial=0.0) < 1e9:
+        raise InvalidClipError(f"{what} must be finite and within 1e9 seconds")
+    if (np.diff(times) <= 0).any():
+        at = int(np.argmax(np.diff(times) <= 0))
+        raise InvalidClipError(f"{what} must increase, but {times[at]} precedes {times[at + 1]}")
+
+
+def same_array(a: npt.NDArray[Any] | None, b: npt.NDArray[Any] | None) -> bool:
+    return a is b or (a is not None and b is not None and np.array_equal(a, b))
+
+
+def frozen_bools(values: npt.ArrayLike) -> Bools:
+    array = np.array(values, np.bool_, order="C")
+    array.setflags(write=False)
+    return array
+
+
+def _checked_values(kind: str, values: Any) -> Any:
+    if kind == "label":
+        texts = tuple(map(str, values))
+        for text in set(texts):
+            check_text(text, MAX_LABEL, "a label")
+        return texts
+    if kind == "flag":
+        flags = frozen_bools(values)
+        if flags.ndim != 1:
+            raise InvalidClipError(f"expected flags of shape (N,), got {flags.shape}")
+        return flags
+    numbers = frozen_array(values)
+    shape = () if kind == "scalar" else (WIDTHS[kind],)
+    if numbers.ndim != 1 + len(shape) or numbers.shape[1:] != shape:
+        expected = ", ".join(["N", *map(str, shape)])
+        raise InvalidClipError(f"expected {kind} values of shape ({expected}), got {numbers.shape}")
+    if not np.isfinite(numbers).all():
+        raise InvalidClipError(f"{kind} values must be finite")
+    if kind == "quaternion" and len(numbers):
+        off = np.abs(np.linalg.norm(numbers, axis=1) - 1).max()
+        if off > UNIT_TOLERANCE:
+            raise InvalidClipError(f"quaternion values must be of unit length, got {off:.3g} off")
+    return numbers

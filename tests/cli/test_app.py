@@ -1,0 +1,182 @@
+"""The command line as a whole: guide, version, help, completion, quiet, and what it imports."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mocpack
+from mocpack.cli import app
+from mocpack.presets import PRESETS
+from mocpack.testing import walk
+
+HEAVY = {"scipy", "matplotlib", "cma", "hypothesis", "multiprocessing.pool"}
+
+
+def run(*words, folder=None, stdin=None, **variables):
+    return subprocess.run(
+        [sys.executable, "-m", "mocpack", *map(str, words)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        input=stdin,
+        cwd=folder,
+        env={**os.environ, **variables},
+        timeout=120,
+    )
+
+
+def modules_after(code):
+    """Return the modules that a fresh interpreter has loaded after this code."""
+    code += "\nimport sys; sys.stderr.write(' '.join(sys.modules))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(found.stderr.split())
+
+
+def modules_of(*words):
+    """Return the modules that a command loads."""
+    return modules_after(
+        f"import sys; sys.argv = ['mocpack', *{words!r}]\n"
+        "from mocpack.cli import main\n"
+        "try: main()\nexcept SystemExit as end: assert not end.code, end"
+    )
+
+
+def test_alone_it_prints_a_short_guide():
+    result = run()
+    assert result.returncode == 0
+    assert "mocpack compress walk.bvh --max-error 1mm" in result.stdout
+    assert len(result.stdout.splitlines()) < 20
+
+
+def test_the_guide_names_commands_that_exist():
+    named = set(re.findall(r"^  mocpack (\w+)", app.GUIDE, re.MULTILINE))
+    assert named <= app.COMMANDS.keys()
+
+
+def test_version_is_that_of_the_package():
+    result = run("--version")
+    assert result.returncode == 0
+    assert result.stdout == f"mocpack {mocpack.__version__}\n"
+
+
+@pytest.mark.parametrize("name", app.COMMANDS)
+def test_a_command_begins_its_help_with_the_line_of_the_table(name):
+    assert app.load(name).help.split("\n\n")[0].replace("\n", " ") == app.COMMANDS[name]
+
+
+@pytest.mark.parametrize("words", [["--help"], ["-h"], ["compress", "--help"], ["view", "-h"]])
+def test_help_names_the_exit_codes(words):
+    result = run(*words, COLUMNS="200")
+    assert result.returncode == 0
+    assert app.EXIT_CODES in result.stdout
+
+
+def test_help_lists_every_command():
+    listed = run("--help", COLUMNS="200").stdout
+    for name, about in app.COMMANDS.items():
+        assert re.search(rf"\b{name}\b\s+{re.escape(about)}", listed)
+
+
+def test_importing_mocpack_loads_none_of_its_modules_and_not_numpy():
+    found = modules_after("import mocpack")
+    assert "numpy" not in found
+    assert not {name for name in found if name.startswith("mocpack.")}
+
+
+def test_reading_and_writing_loads_no_metrics_no_search_and_no_package_metadata():
+    found = modules_after("import mocpack; mocpack.read, mocpack.write, mocpack.decode")
+    for name in ("mocpack.metrics.table", "importlib.metadata", "typer", "rich", *HEAVY):
+        assert name not in found, name
+
+
+@pytest.mark.parametrize("words", [["--version"], ["--help"], []])
+def test_what_runs_no_command_imports_no_command(words):
+    found = modules_of(*words)
+    assert not {f"mocpack.cli.{name}" for name in app.COMMANDS} & found
+    assert "numpy" not in found
+
+
+@pytest.mark.parametrize("words", [["compress", "--help"], ["codecs"]])
+def test_a_command_imports_its_own_module_and_no_other_command(words):
+    found = modules_of(*words)
+    commands = {f"mocpack.cli.{name}" for name in app.COMMANDS} & found
+    assert commands == {f"mocpack.cli.{words[0]}"}
+    assert not found & {"mocpack.bench", "mocpack.viewing", *HEAVY}
+
+
+def test_quiet_prints_nothing_and_still_works(tmp_path):
+    mocpack.write(walk(0.3), tmp_path / "walk.bvh")
+    result = run("compress", "walk.bvh", "--codec", "raw", "-q", folder=tmp_path)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    assert (tmp_path / "walk.mocp").exists()
+
+
+def test_quiet_still_complains():
+    result = run("info", "nowhere.mocp", "--quiet")
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("mocpack: nowhere.mocp: ")
+
+
+def test_quiet_leaves_json_alone():
+    rows = json.loads(run("codecs", "--json", "-q").stdout)
+    assert all(row["ok"] and row["error"] is None for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("shell", "sign"),
+    [
+        ("bash", "complete -o default -F _mocpack_completion mocpack"),
+        ("zsh", "#compdef mocpack"),
+        ("fish", "complete --command mocpack"),
+    ],
+)
+def test_completion_has_a_script_for_the_shell(shell, sign):
+    result = run(_MOCPACK_COMPLETE=f"source_{shell}")
+    assert result.returncode == 0, result.stderr
+    assert sign in result.stdout
+    assert "_MOCPACK_COMPLETE" in result.stdout
+
+
+def completed(shell, line):
+    """Return what is offered at the end of a command line."""
+    words = line.split(" ")
+    places = {
+        "bash": {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)},
+        "zsh": {"_TYPER_COMPLETE_ARGS": line},
+        "fish": {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+    }
+    result = run(_MOCPACK_COMPLETE=f"complete_{shell}", **places[shell])
+    return result.stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_offers_commands_and_options(shell):
+    assert "compress" in completed(shell, "mocpack comp")
+    assert "compare" in completed(shell, "mocpack comp")
+    assert "decompress" not in completed(shell, "mocpack comp")
+    assert "--max-error" in completed(shell, "mocpack compress --max")
+
+
+def test_without_its_packages_the_command_says_how_to_get_them():
+    code = "import sys; sys.modules['typer'] = None\nfrom mocpack.cli import main; main()"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 1
+    assert result.stderr == (
+        "mocpack: the command line needs typer, which is not installed: pip install mocpack\n"
+    )
+
+
+def test_the_page_of_the_command_line_names_every_command_exit_code_and_preset():
+    page = (Path(__file__).parents[2] / "docs/cli.md").read_text(encoding="utf-8")
+    for name in app.COMMANDS:
+        assert f"`{name}`" in page
+    for code in re.findall(r"(\d+) ", app.EXIT_CODES):
+        assert re.search(rf"^\| {code} \|", page, re.MULTILINE)
+    for name, bound in PRESETS.items():
+        assert f"| `{name}` | {1000 * bound:g} mm |" in page

@@ -1,0 +1,249 @@
+"""Folders and patterns as input, rehearsals, presets, and the one shape of JSON."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+import mocpack
+from mocpack.cli.inputs import find_sources, outputs_for
+from mocpack.errors import UsageError
+from mocpack.testing import walk
+
+SUFFIXES = {".bvh"}
+
+
+def run(*words, folder, **variables):
+    return subprocess.run(
+        [sys.executable, "-m", "mocpack", *map(str, words)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=folder,
+        env={**os.environ, **variables},
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Takes in a folder and in one below it, with what is no motion among them."""
+    (tmp_path / "takes/day two").mkdir(parents=True)
+    for number, name in enumerate(["takes/a.bvh", "takes/b.BVH", "takes/day two/a.bvh"]):
+        mocpack.write(walk(0.2, seed=number), tmp_path / "one.bvh")
+        (tmp_path / "one.bvh").rename(tmp_path / name)
+    (tmp_path / "takes/notes.txt").write_text("not a motion")
+    (tmp_path / "takes/.hidden.bvh").write_text("not a motion")
+    return tmp_path
+
+
+def made(folder):
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*.mocp"))
+
+
+def test_a_folder_is_packed_into_a_folder_of_the_same_shape(folder):
+    result = run("compress", "takes/", "-o", "packed/", "--codec", "raw", folder=folder)
+    assert result.returncode == 0, result.stderr
+    assert made(folder) == ["packed/a.mocp", "packed/b.mocp", "packed/day two/a.mocp"]
+
+
+def test_a_folder_without_output_is_packed_where_it_is(folder):
+    assert run("compress", "takes", "--codec", "raw", folder=folder).returncode == 0
+    assert made(folder) == ["takes/a.mocp", "takes/b.mocp", "takes/day two/a.mocp"]
+
+
+def test_packed_folders_are_unpacked_again(folder):
+    run("compress", "takes", "-o", "packed", "--codec", "raw", folder=folder)
+    result = run("decompress", "packed", "-o", "back", "--to", "npz", folder=folder)
+    assert result.returncode == 0, result.stderr
+    assert sorted(p.name for p in (folder / "back").rglob("*.npz")) == ["a.npz", "a.npz", "b.npz"]
+
+
+def test_patterns_are_expanded_where_the_shell_does_not(folder):
+    words = [str(folder / "takes/*.bvh"), str(folder / "takes/**/a.bvh")]
+    found = [s.path for s in find_sources(words, SUFFIXES)]
+    assert found == [str(folder / "takes/a.bvh"), str(folder / "takes/day two/a.bvh")]
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_that_file(folder):
+    odd = folder / "take[1].bvh"
+    mocpack.write(walk(0.2), odd)
+    assert [s.path for s in find_sources([str(odd)], SUFFIXES)] == [str(odd)]
+
+
+def test_a_file_that_is_named_twice_is_done_once(folder):
+    words = [str(folder / "takes"), str(folder / "takes/a.bvh")]
+    assert len(find_sources(words, SUFFIXES)) == 3
+
+
+@pytest.mark.parametrize(
+    ("word", "sentence"),
+    [("takes/*.c3d", "no file matches 'takes/*.c3d'"), ("empty", "empty: a folder without any")],
+)
+def test_what_names_no_file_is_said(folder, word, sentence):
+    (folder / "empty").mkdir()
+    result = run("compress", word, "-o", "out", folder=folder)
+    assert result.returncode == 2
+    assert sentence in result.stderr
+    assert not (folder / "out").exists()
+
+
+def test_files_that_would_become_one_are_refused(folder):
+    words = [str(folder / "takes/a.bvh"), str(folder / "takes/day two/a.bvh")]
+    with pytest.raises(UsageError, match="would both be"):
+        outputs_for(find_sources(words, SUFFIXES), "out", ".mocp")
+
+
+def test_a_dry_run_says_what_would_be_made_and_makes_nothing(folder):
+    result = run("compress", "takes", "-o", "packed", "--dry-run", folder=folder)
+    assert result.returncode == 0, result.stderr
+    assert "packed/day two/a.mocp" in result.stdout
+    assert not (folder / "packed").exists()
+
+
+def test_a_dry_run_refuses_what_a_run_would_refuse(folder):
+    (folder / "takes/a.mocp").write_bytes(b"precious")
+    result = run("compress", "takes", "--dry-run", "--json", folder=folder)
+    assert result.returncode == 2
+    fates = {row["input"]: row for row in json.loads(result.stdout)}
+    assert fates["takes/a.bvh"]["error"] == "takes/a.mocp exists; -f overwrites it"
+    assert fates["takes/b.BVH"]["ok"]
+    assert made(folder) == ["takes/a.mocp"]
+
+
+def shaped(result):
+    """Return the rows of --json, after a look at their shape."""
+    rows = json.loads(result.stdout)
+    assert isinstance(rows, list)
+    for row in rows:
+        assert list(row)[:2] == ["ok", "error"]
+        assert isinstance(row["ok"], bool)
+        assert (row["error"] is None) == row["ok"]
+    return rows
+
+
+def test_json_of_one_file_is_a_list(folder):
+    result = run("compress", "takes/a.bvh", "--codec", "raw", "--json", folder=folder)
+    (row,) = shaped(result)
+    assert (row["input"], row["output"], row["ok"]) == ("takes/a.bvh", "takes/a.mocp", True)
+
+
+def test_json_of_several_files_has_the_failing_ones_too(folder):
+    (folder / "takes/broken.bvh").write_text("HIERARCHY\nnonsense")
+    result = run("compress", "takes", "-o", "out", "--codec", "raw", "--json", folder=folder)
+    assert result.returncode == 2
+    rows = shaped(result)
+    assert [row["ok"] for row in rows] == [True, True, False, True]
+    assert "broken.bvh" in rows[2]["error"]
+    assert rows[2]["error"] in result.stderr
+
+
+def test_json_of_a_failing_file_is_a_list_too(folder):
+    result = run("compress", "nowhere.bvh", "--json", folder=folder)
+    assert result.returncode == 2
+    (row,) = shaped(result)
+    assert "No such file" in row["error"]
+
+
+def test_json_of_a_bad_request_is_a_list_too(folder):
+    result = run("compress", "takes/a.bvh", "--max-error", "1", "--json", folder=folder)
+    assert result.returncode == 2
+    (row,) = shaped(result)
+    assert "cannot read '1' as a length" in row["error"]
+
+
+@pytest.mark.parametrize("command", ["info", "energy"])
+def test_what_looks_at_files_looks_at_each(folder, command):
+    run("compress", "takes", "-o", "packed", "--codec", "raw", folder=folder)
+    (folder / "packed/cut.mocp").write_bytes((folder / "packed/a.mocp").read_bytes()[:-9])
+    result = run(command, "packed", "--json", folder=folder)
+    assert result.returncode == 2
+    assert [row["ok"] for row in shaped(result)] == [True, True, False, True]
+    assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["compare", "takes/a.bvh", "packed/a.mocp"],
+        ["decompress", "packed/a.mocp", "-o", "back.bvh"],
+        ["tune", "rd-pca", "takes/a.bvh", "--size", "2kB", "--effort", "fast", "-j", "1"],
+        ["codecs", "raw"],
+    ],
+)
+def test_every_json_has_the_shape(folder, words):
+    run("compress", "takes", "-o", "packed", "--codec", "raw", folder=folder)
+    result = run(*words, "--json", folder=folder)
+    assert result.returncode == 0, result.stderr
+    assert len(shaped(result)) == 1
+
+
+def test_compare_begins_with_a_verdict_in_words(folder):
+    words = ["takes/a.bvh", "-o", "a.mocp", "--preset", "game", "--effort", "fast"]
+    packed = run("compress", *words, folder=folder)
+    assert packed.returncode == 0, packed.stderr
+    assert "target: preset game, within 3 mm, by keysine" in packed.stdout
+    result = run("compare", "takes/a.bvh", "a.mocp", folder=folder)
+    first = result.stdout.splitlines()[0]
+    assert first.startswith("The largest error is ")
+    assert "within the 3 mm that the file declares" in first
+
+
+def test_a_preset_is_a_target_like_the_others(folder):
+    words = ["compress", "takes/a.bvh", "--preset"]
+    both = run(*words, "web", "--max-error", "1mm", folder=folder)
+    assert "give one target, not --preset and --max-error" in both.stderr
+    unknown = run(*words, "film", folder=folder)
+    assert "preset must be one of archive, edit, train, game, web" in unknown.stderr
+    assert not made(folder)
+
+
+def test_progress_is_for_terminals(folder):
+    result = run("compress", "takes", "-o", "out", "--codec", "raw", folder=folder)
+    assert result.stderr == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminals")
+@pytest.mark.parametrize("quiet", [False, True])
+def test_progress_with_the_time_left_is_shown_on_a_terminal(folder, quiet):
+    text = on_a_terminal("compress", "takes", "-o", "out", "--codec", "raw", *["-q"] * quiet,
+                         folder=folder)  # fmt: skip
+    assert ("compressing" in text) == (not quiet)
+    assert ("left" in text) == (not quiet)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminals")
+def test_no_color_is_kept(folder):
+    coloured = on_a_terminal("codecs", "--help", folder=folder)
+    plain = on_a_terminal("codecs", "--help", folder=folder, NO_COLOR="1")
+    foreground = re.compile(r"\x1b\[(\d+;)*(3[0-8]|9[0-7])[;m]")
+    assert foreground.search(coloured)
+    assert not foreground.search(plain)
+
+
+def on_a_terminal(*words, folder, **variables):
+    """Return what a terminal is sent by a command."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mocpack", *words],
+        stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, close_fds=True,
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "120", **variables},
+    )  # fmt: skip
+    os.close(theirs)
+    text = b""
+    while True:
+        try:
+            part = os.read(ours, 1 << 16)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        text += part
+    os.close(ours)
+    assert process.wait(60) == 0
+    return text.decode("utf-8", "replace")

@@ -1,0 +1,103 @@
+"""Draw what each preset looks like and what it costs: docs/pictures/presets.png and a table.
+
+``python tools/preset_picture.py docs/pictures [clips or folders]``. The poses are those of the
+bundled jump at its worst frame and joint, the original in grey; the costs are of all clips given,
+or of that one. The table goes to standard output, for docs/cli.md.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import mocpack
+from mocpack import rate
+from mocpack.clip import promised_error
+from mocpack.io import extensions
+from mocpack.kinematics import end_positions
+from mocpack.presets import PRESETS
+from mocpack.samples import JUMP
+from mocpack.units import format_length, format_size
+
+ORIGINAL, DECODED = "#b8b8b8", "#c0392b"
+AROUND = 0.16  # metres shown to each side of the worst joint
+
+
+def bones(clip, frame):
+    """Return the bones of one frame as pairs of points seen from the front, shape (B, 2, 2)."""
+    pose = clip.frames(frame, frame + 1)
+    positions, world = pose.world()
+    ends = end_positions(clip.skeleton, positions, world)[0]
+    joints = positions[0]
+    pairs = [(joints[p], joints[j]) for j, p in enumerate(clip.skeleton.parents) if p >= 0]
+    pairs += [(joints[j], ends[e]) for e, j in enumerate(clip.skeleton.end_site_joints)]
+    return np.array(pairs)[..., :2], joints[:, :2]
+
+
+def draw_pose(axes, clip, decoded, frame, joint, *, close):
+    for shown, colour, width in ((clip, ORIGINAL, 5 if close else 3), (decoded, DECODED, 1.2)):
+        lines, joints = bones(shown, frame)
+        for line in lines:
+            axes.plot(*line.T, color=colour, linewidth=width, solid_capstyle="round")
+        if close:
+            axes.plot(*joints.T, ".", color=colour, markersize=5)
+    if close:
+        centre = bones(clip, frame)[1][joint]
+        axes.set_xlim(centre[0] - AROUND, centre[0] + AROUND)
+        axes.set_ylim(centre[1] - AROUND, centre[1] + AROUND)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+
+
+def clips_of(words):
+    """Return the skeletal clips of the files and folders named."""
+    paths = []
+    for path in map(Path, words):
+        inside = sorted(p for p in path.rglob("*") if p.suffix in {*extensions(), ".mocp"})
+        paths += inside if path.is_dir() else [path]
+    return [mocpack.read(path) for path in paths]
+
+
+def costs(clips, preset):
+    """Return bytes, bytes a frame, ratio and the largest errors over all clips."""
+    packed = [mocpack.encode(clip, preset=preset) for clip in clips]
+    size, frames = sum(map(len, packed)), sum(clip.frame_count for clip in clips)
+    found = [mocpack.compare(c, mocpack.decode(p)) for c, p in zip(clips, packed, strict=True)]
+    return {
+        "size": size,
+        "rate": size / frames,
+        "ratio": sum(map(rate.raw_size, clips)) / size,
+        "mean": np.mean([f["mean_mm"] for f in found]) / 1000,
+        "hour": size * 3600 / sum(c.frame_count * c.frame_time for c in clips),
+    }
+
+
+def main(folder, *words):
+    jump = mocpack.read(JUMP)
+    clips = clips_of(words) or [jump]
+    figure = Figure(figsize=(11, 5.2), layout="constrained")
+    grid = figure.subplots(2, len(PRESETS), height_ratios=[1.5, 1])
+    print("| preset | within | bytes a frame | times smaller | an hour | mean error |")
+    print("|---|--:|--:|--:|--:|--:|")
+    for column, (preset, bound) in enumerate(PRESETS.items()):
+        decoded = mocpack.decode(mocpack.encode(jump, preset=preset))
+        worst = promised_error(jump, decoded)
+        place = worst.worst_frame, worst.worst_joint
+        draw_pose(grid[0, column], jump, decoded, *place, close=False)
+        draw_pose(grid[1, column], jump, decoded, *place, close=True)
+        cost = costs(clips, preset)
+        grid[0, column].set_title(
+            f"{preset}\nwithin {1000 * bound:g} mm\n{cost['rate']:.0f} bytes a frame,\n"
+            f"{cost['ratio']:.0f} times smaller",
+            fontsize=9,
+        )
+        print(
+            f"| `{preset}` | {1000 * bound:g} mm | {cost['rate']:.1f} | {cost['ratio']:.0f} | "
+            f"{format_size(cost['hour'])} | {format_length(cost['mean'])} |"
+        )
+    figure.savefig(Path(folder) / "presets.png", dpi=110)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
