@@ -325,7 +325,7 @@ def test_info_shows_parameters_that_this_version_does_not_know(folder):
     data = mocpack.encode(walk(0.2), "raw")
     known = unpack(data)
     (folder / "new.mocp").write_bytes(pack(replace(known, params={"zeal": 11})))
-    found = json.loads(run("info", folder / "new.mocp", "--json").stdout)
+    (found,) = json.loads(run("info", folder / "new.mocp", "--json").stdout)
     assert found["params"] == {"zeal": 11}
     assert b"zeal=11" in run("info", folder / "new.mocp").stdout
 
