@@ -101,3 +101,10 @@ def test_motions_of_deepmimic_stay_on_the_ground(other, name):
     lowest = clip.positions()[:, feet, 1].min()
     assert clip.header.loop
     assert 0 < lowest < 0.15
+
+
+def test_a_motion_of_amass_stands_on_the_floor(other):
+    clip = mocpack.read(other("amass/sample.npz"))
+    assert (len(clip.skeleton), clip.frame_count, clip.frame_rate) == (52, 601, 120)
+    assert clip.metadata["bones"] == "stand-in"
+    assert -0.05 < clip.positions()[..., 1].min() < 0.1

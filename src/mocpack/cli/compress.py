@@ -57,6 +57,7 @@ def run(
     effort: options.OwnEffort = None,
     animation: options.Animation = None,
     fps: options.Fps = None,
+    body_model: options.BodyModel = None,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
@@ -73,7 +74,7 @@ def run(
     sources = find_sources(inputs, motion_files())
     outputs = outputs_for(sources, output, ".mocp")
     settings: dict[str, Any] = {"spec": spec, "target": target, "unit": unit, "frames": frames}
-    chosen = {"clip": animation, "fps": fps}
+    chosen = {"clip": animation, "fps": fps, "body_model": body_model}
     settings |= {name: value for name, value in chosen.items() if value is not None}
     work = [
         Job(source.path, (goal,), settings | {"skeleton": skeleton}, force)

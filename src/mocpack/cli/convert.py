@@ -31,6 +31,7 @@ def run(
         typer.Option("--each", help="Every animation or subject, each to a file of its name."),
     ] = False,
     fps: options.Fps = None,
+    body_model: options.BodyModel = None,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
@@ -48,7 +49,7 @@ def run(
     for made in [p for goal in goals.values() for p in files_to_write(goal)]:
         files.check_free(str(made), force=force, in_new_folder=each)
     reading: dict[str, Any] = {"unit": unit, "skeleton": skeleton, "fps": fps}
-    reading["memory_limit"] = memory_limit
+    reading |= {"memory_limit": memory_limit, "body_model": body_model}
     for name, path in goals.items():
         clip = files.clip_of(data, source, clip=name, **reading)
         clip = clip if frames is None else files.cut(clip, frames)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mocpack.io import npz
+
 BOM = b"\xef\xbb\xbf"
 
 
@@ -23,6 +25,11 @@ def deepmimic(data: bytes) -> bool:
 def trc(data: bytes) -> bool:
     """Say whether `data` is a table of marker places."""
     return data[:64].removeprefix(BOM).startswith(b"PathFileType")
+
+
+def amass(data: bytes) -> bool:
+    """Say whether `data` is a motion of AMASS."""
+    return npz.probe(data, "poses") and npz.probe(data, "trans")
 
 
 def c3d(data: bytes) -> bool:

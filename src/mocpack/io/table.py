@@ -87,6 +87,7 @@ FORMATS = (
     ),
     Format("ASF", (".asf",), asf.probe, amc.rest_pose),
     Format("npz", (".npz",), clip_npz.probe, clip_npz.read, clip_npz.write, holds=("all",)),
+    Format("AMASS", (".npz",), probes.amass, _later("amass"), options=("body_model",)),
     Format(
         "npz of vertices",
         (".npz",),
