@@ -60,7 +60,7 @@ from mocpack.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.io import contents, read_bytes, read_file, write_file
+from mocpack.io import clip_names_in, contents, files_beside, read_bytes, read_file, write_file
 from mocpack.io.atomic import write_atomically
 from mocpack.plain import dressed, plain_header
 from mocpack.presets import preset_bound
@@ -78,6 +78,7 @@ def read(
     skeleton: str | Path | None = None,
     clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
+    **options: Any,
 ) -> AnyClip:
     """Read a motion file of any known kind, .mocp included.
 
@@ -90,12 +91,22 @@ def read(
     skeleton : path, optional
         The .asf of an .amc, where it is not the one beside it.
     clip : str, optional
-        Which clip of a scene; needed where it has several.
+        Which clip of a scene; needed where it has several. Of other formats, such as glTF, which
+        animation, the first by default.
     memory_limit : str or int, optional
         Of a .mocp file, as in `open`.
+    options
+        What some formats take: `fps`, the frames a second at which to sample a glTF;
+        `body_model`, the file of the body of an AMASS motion.
     """
     return read_contents(
-        contents(path), path, unit=unit, skeleton=skeleton, clip=clip, memory_limit=memory_limit
+        contents(path),
+        path,
+        unit=unit,
+        skeleton=skeleton,
+        clip=clip,
+        memory_limit=memory_limit,
+        **options,
     )
 
 
@@ -107,12 +118,13 @@ def read_contents(
     skeleton: str | Path | None = None,
     clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
+    **options: Any,
 ) -> AnyClip:
     """Read a motion file of these bytes; what belongs to it is looked for beside `path`."""
     if data[:1] == MAGIC[:1] or Path(path).suffix == ".mocp":
-        return read_data(data, name=str(path), clip=clip, memory_limit=memory_limit)
+        return read_data(data, name=str(path), clip=clip, memory_limit=memory_limit, **options)
     metres = None if unit is None else _unit(unit)
-    return read_file(path, unit=metres, skeleton=skeleton, data=data)
+    return read_file(path, unit=metres, skeleton=skeleton, data=data, clip=clip, **options)
 
 
 def read_data(
@@ -123,16 +135,20 @@ def read_data(
     skeleton: str | Path | None = None,
     clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
+    **options: Any,
 ) -> AnyClip:
     """Read a motion file's bytes; `name` is for complaints and, if need be, for its extension."""
     if data[:1] == MAGIC[:1] or Path(name).suffix == ".mocp":
+        given = [option for option, value in options.items() if value is not None]
+        if given:
+            raise UsageError(f"{name}: a .mocp file is read without {', '.join(given)}")
         try:
             return decode(data, clip=clip, memory_limit=memory_limit)
         except (FormatError, MemoryLimitError, SceneError) as error:
             raise type(error)(f"{name}: {error}") from error
     metres = None if unit is None else _unit(unit)
     bones = None if skeleton is None else contents(skeleton)
-    return read_bytes(data, name=name, unit=metres, skeleton=bones)
+    return read_bytes(data, name=name, unit=metres, skeleton=bones, clip=clip, **options)
 
 
 def write(clip: AnyClip, path: str | Path) -> None:
@@ -236,14 +252,17 @@ def parse_target(
 def read_scene(
     path: str | Path, *, memory_limit: str | int | None = DEFAULT_LIMIT, **reading: Any
 ) -> dict[str, AnyClip]:
-    """Read every clip of a file, by name: those of a scene, or the one of any other motion file.
+    """Read every clip of a file, by name: those of a scene, the animations of a glTF, or the one.
 
     The clips of a scene share a clock: `start_time` of each says when it begins. `reading` is what
     `read` takes for other formats.
     """
     data = contents(path)
     if data[:1] != MAGIC[:1]:
-        return {Path(path).stem: read_contents(data, path, **reading)}
+        names = clip_names_in(data, name=str(path), beside=files_beside(path))
+        if not names:
+            return {Path(path).stem: read_contents(data, path, **reading)}
+        return {name: read_contents(data, path, clip=name, **reading) for name in names}
     try:
         return decode_scene(data, name=Path(path).stem, memory_limit=memory_limit)
     except (FormatError, MemoryLimitError) as error:

@@ -183,7 +183,6 @@ def test_a_target_out_of_reach_leaves_with_one_and_writes_nothing(folder):
         (["compress", "walk.bvh", "--frames", "x"], "write frames as"),
         (["decompress", "walk.bvh", "-o", "w.bvh"], "walk.bvh: not a .mocp file"),
         (["decompress", "walk.bvh", "-o", "walk.xyz"], "cannot write '.xyz' files"),
-        (["info", "walk.bvh"], "not a .mocp file"),
         (["no-such-command"], "No such command"),
         (["bench", "--paper", "9"], "no paper '9'"),
         (["bench"], "name at least one --codec"),

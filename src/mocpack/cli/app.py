@@ -34,6 +34,7 @@ COMMANDS = {
     "bench": "Measure codecs on clips: sizes, every metric, speed, a report; or reproduce a paper.",
     "tune": "Search a codec's parameters: least error within a size, or least size within an "
     "error.",
+    "formats": "List the motion formats that are read and written.",
     "codecs": "List the installed codecs, what each does, its parameters and their defaults.",
     "demo": "Compress, decompress and compare the bundled clip; a table and a picture.",
 }

@@ -55,6 +55,9 @@ def run(
     size: Annotated[str | None, typer.Option(help="Size of the file, like 20kB.")] = None,
     lossless: Annotated[bool, typer.Option("--lossless", help="Every number comes back.")] = False,
     effort: options.OwnEffort = None,
+    animation: options.Animation = None,
+    fps: options.Fps = None,
+    body_model: options.BodyModel = None,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
@@ -70,7 +73,9 @@ def run(
         target["effort"] = effort
     sources = find_sources(inputs, motion_files())
     outputs = outputs_for(sources, output, ".mocp")
-    settings = {"spec": spec, "target": target, "unit": unit, "frames": frames}
+    settings: dict[str, Any] = {"spec": spec, "target": target, "unit": unit, "frames": frames}
+    chosen = {"clip": animation, "fps": fps, "body_model": body_model}
+    settings |= {name: value for name, value in chosen.items() if value is not None}
     work = [
         Job(source.path, (goal,), settings | {"skeleton": skeleton}, force)
         for source, goal in zip(sources, outputs, strict=True)
@@ -129,7 +134,11 @@ def _compress(
 ) -> dict[str, Any]:
     """Pack one file and return its figures."""
     files.check_free(goal, force=force)
-    clip = files.read_clip(source, **reading)
+    held = files.read_input(source)
+    inside = [] if "clip" in reading else files.clips_inside(held, source)
+    frames = reading.pop("frames", None)
+    clip = files.clip_of(held, source, **reading)
+    clip = clip if frames is None else files.cut(clip, frames)
     try:
         made = _api.encode_measured(clip, spec, **target)
     except MocpackError as error:
@@ -141,6 +150,7 @@ def _compress(
         "codec": made.codec.codec_id,
         "target": _target_text(made.codec, target, errors.declared),
         "frames": clip.frame_count,
+        "others_inside": inside[1:],
         "unit_guessed": clip.metadata.get("unit_guessed"),
         "moving_channels": rate.moving_channels(clip),
         "bytes": len(data),
@@ -188,6 +198,10 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     guesses = sorted({r["unit_guessed"] for r in rows if r.get("unit_guessed")})
     if guesses:
         notes.append(f"unit guessed: {', '.join(guesses)} (--unit overrides it)")
+    for row in rows:
+        if row.get("others_inside"):
+            others = ", ".join(row["others_inside"])
+            notes.append(f"{row['input']} also has: {others} (--animation takes another)")
     table.caption = escape("\n".join(notes))
     table.caption_justify = "left"
     return table

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
+from mocpack.errors import UsageError
 from mocpack.io import files_to_write
+from mocpack.io.text import distinct
 
 
 def run(
     source: Annotated[str, typer.Argument(help="Motion file to read.")],
-    goal: Annotated[str, typer.Argument(help="Motion file to write; its extension says how.")],
+    goal: Annotated[
+        str | None,
+        typer.Argument(help="Motion file to write; its extension says how. Or a folder."),
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="The same as the second argument.")
+    ] = None,
+    animation: options.Animation = None,
+    each: Annotated[
+        bool,
+        typer.Option("--each", help="Every animation or subject, each to a file of its name."),
+    ] = False,
+    fps: options.Fps = None,
+    body_model: options.BodyModel = None,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
@@ -22,13 +39,63 @@ def run(
     force: options.Force = False,
 ) -> int:
     """Read a motion file of one kind and write it as another."""
-    for path in files_to_write(goal):
-        files.check_free(str(path), force=force)
-    clip = files.read_clip(
-        source, unit=unit, frames=frames, skeleton=skeleton, memory_limit=memory_limit
-    )
+    if goal is not None and output is not None:
+        raise UsageError(f"give one goal, not {goal} and -o {output}")
+    if each and animation is not None:
+        raise UsageError("give --each or --animation, not both")
+    data = files.read_input(source)
+    inside = files.clips_inside(data, source)
+    goals = _goals(source, goal or output, inside, animation, each=each)
+    for made in [p for goal in goals.values() for p in files_to_write(goal)]:
+        files.check_free(str(made), force=force, in_new_folder=each)
+    reading: dict[str, Any] = {"unit": unit, "skeleton": skeleton, "fps": fps}
+    reading |= {"memory_limit": memory_limit, "body_model": body_model}
+    for name, path in goals.items():
+        clip = files.clip_of(data, source, clip=name, **reading)
+        clip = clip if frames is None else files.cut(clip, frames)
+        _write(clip, path, force=force, make_folder=each)
+    if animation is None and not each and len(inside) > 1:
+        files.stderr().print(
+            f"{source} has {len(inside)} motions: {', '.join(inside)}; took {inside[0]} "
+            "(--animation NAME takes another, --each all)",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+    return 0
+
+
+def _goals(
+    source: str, goal: str | None, inside: list[str], animation: str | None, *, each: bool
+) -> dict[str | None, str]:
+    """Return where each motion goes, by its name; the only or first one has none."""
+    if goal is None and source == files.PIPE:
+        raise UsageError("say where to: what comes from a pipe has no name")
+    into = goal is not None and (Path(goal).is_dir() or goal.endswith(("/", os.sep)))
+    if not each or not inside:
+        stem = Path(source).stem if animation is None else f"{Path(source).stem}-{_safe(animation)}"
+        if goal is None:
+            return {animation: str(Path(source).with_name(f"{stem}.mocp"))}
+        return {animation: str(Path(goal) / f"{stem}.mocp") if into else goal}
+    titles = distinct(map(_safe, inside))
+    if into or goal is None:
+        folder = Path(source).with_suffix("") if goal is None else Path(goal)
+        paths = [str(folder / f"{title}.mocp") for title in titles]
+    else:
+        whole = Path(goal)
+        paths = [str(whole.with_name(f"{whole.stem}-{title}{whole.suffix}")) for title in titles]
+    return dict(zip(inside, paths, strict=True))
+
+
+def _safe(name: str) -> str:
+    """Return a name that a file can have on any system, and that leads to no other folder."""
+    return re.sub(r"[^\w. -]", "_", name).strip(" .")[:80] or "motion"
+
+
+def _write(clip: Any, goal: str, *, force: bool, make_folder: bool) -> None:
+    if make_folder:
+        Path(goal).parent.mkdir(parents=True, exist_ok=True)
     if Path(goal).suffix == ".mocp":
         files.write_output(_api.encode(clip), goal, force=force)
     else:
         _api.write(clip, goal)
-    return 0

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rich.progress import (
     BarColumn,
@@ -23,9 +24,9 @@ from mocpack.cli.terminal import stderr as stderr
 from mocpack.cli.terminal import stdin_bytes, stdout_bytes
 from mocpack.cli.terminal import stdout as stdout
 from mocpack.clip import AnyClip
-from mocpack.container import DEFAULT_LIMIT
-from mocpack.errors import BoundError, MocpackError, UsageError
-from mocpack.io import contents, stream_contents
+from mocpack.container import DEFAULT_LIMIT, MAGIC
+from mocpack.errors import BoundError, FormatError, MocpackError, UsageError
+from mocpack.io import clip_names_in, contents, files_beside, stream_contents
 from mocpack.io.atomic import folder_of, would_overwrite, write_atomically
 from mocpack.units import frame_range
 
@@ -39,16 +40,9 @@ def read_input(path: str) -> bytes:
     return contents(path)
 
 
-def read_clip(
-    path: str,
-    *,
-    unit: str | None = None,
-    frames: str | None = None,
-    skeleton: str | None = None,
-    memory_limit: str | int = DEFAULT_LIMIT,
-) -> AnyClip:
+def read_clip(path: str, *, frames: str | None = None, **reading: Any) -> AnyClip:
     """Read a motion file, or standard input for ``-``, and cut it to ``frames`` such as ``1:``."""
-    clip = clip_of(read_input(path), path, unit=unit, skeleton=skeleton, memory_limit=memory_limit)
+    clip = clip_of(read_input(path), path, **reading)
     return clip if frames is None else cut(clip, frames)
 
 
@@ -59,13 +53,25 @@ def clip_of(
     unit: str | None = None,
     skeleton: str | None = None,
     memory_limit: str | int = DEFAULT_LIMIT,
+    **options: Any,
 ) -> AnyClip:
-    """Return the clip of what `read_input` gave for `path`."""
+    """Return the clip of what `read_input` gave for `path`; `options` are for `mocpack.read`."""
+    options |= {"unit": unit, "skeleton": skeleton, "memory_limit": memory_limit}
     if path == PIPE:
-        return _api.read_data(
-            data, name="standard input", unit=unit, skeleton=skeleton, memory_limit=memory_limit
-        )
-    return _api.read_contents(data, path, unit=unit, skeleton=skeleton, memory_limit=memory_limit)
+        return _api.read_data(data, name="standard input", **options)
+    return _api.read_contents(data, path, **options)
+
+
+def clips_inside(data: bytes, path: str) -> list[str]:
+    """Return the names of the motions in what `read_input` gave for `path`; none of one alone."""
+    if data[:1] == MAGIC[:1] or path.endswith(".mocp"):
+        try:
+            return _api.clip_names(data)
+        except FormatError:
+            return []  # reading it complains, and names the file
+    if path == PIPE:
+        return clip_names_in(data, name="standard input")
+    return clip_names_in(data, name=path, beside=files_beside(path))
 
 
 def cut(clip: AnyClip, frames: str) -> AnyClip:

@@ -1,4 +1,7 @@
-"""``mocpack info``: what is in a .mocp file, where its bytes are and how far off it is."""
+"""``mocpack info``: what is in a .mocp file, where its bytes are and how far off it is.
+
+Of other motion files it lists the motions.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from functools import partial
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from mocpack import _api
@@ -13,22 +17,25 @@ from mocpack.cli import files, options
 from mocpack.cli.batch import ask_each
 from mocpack.cli.inputs import PACKED, find_sources
 from mocpack.cli.terminal import print_json
-from mocpack.clip import ClipHeader
+from mocpack.clip import AnyClip, Clip, ClipHeader
 from mocpack.codec import PayloadLayout, SupportsPartial
-from mocpack.container import FORMAT_VERSION, TrackHead
+from mocpack.container import FORMAT_VERSION, MAGIC, TrackHead
 from mocpack.errors import FormatError, SceneError, TruncatedError
+from mocpack.io.table import format_name
 from mocpack.units import format_length, format_size
 
 
 def run(
     paths: Annotated[
         list[str],
-        typer.Argument(help=".mocp files, folders of them, patterns; - reads standard input."),
+        typer.Argument(
+            help=".mocp files, folders of them, patterns; other motion files; - for a pipe."
+        ),
     ],
     clip: options.ClipName = None,
     as_json: options.Json = False,
 ) -> int:
-    """Show skeleton, frames, codec, bytes by part, declared and measured error; a scene's clips."""
+    """Show skeleton, frames, codec, bytes by part, declared and measured error."""
     found = [source.path for source in find_sources(paths, PACKED)]
     rows, code = ask_each(partial(_facts, clip=clip), found)
     if as_json:
@@ -36,12 +43,20 @@ def run(
         return code
     for row in rows:
         if row["ok"]:
-            files.stdout().print(_scene_table(row) if "clips" in row else _table(row))
+            files.stdout().print(_shown(row))
     return code
+
+
+def _shown(row: dict[str, Any]) -> Table:
+    if "motions" in row:
+        return _motions_table(row)
+    return _scene_table(row) if "clips" in row else _table(row)
 
 
 def _facts(path: str, clip: str | None = None) -> dict[str, Any]:
     data = files.read_input(path)
+    if data[:1] != MAGIC[:1] and not path.endswith(PACKED):
+        return _motion_facts(data, path, clip)
     try:
         names = _api.clip_names(data)
         if len(names) < 2 or clip is not None:
@@ -58,6 +73,56 @@ def _read(data: bytes, clip: str | None) -> dict[str, Any]:
             return _facts_of(motion)
     with _api.Motion(data, clip=clip) as motion:
         return _facts_of(motion)
+
+
+def _motion_facts(data: bytes, path: str, clip: str | None) -> dict[str, Any]:
+    """Return what a file of another format holds: its motions, one by one."""
+    inside: list[str] = files.clips_inside(data, path) if clip is None else [clip]
+    names: list[str | None] = [*inside] or [None]
+    return {
+        "format": format_name(data, path),
+        "bytes": {"file": len(data)},
+        "motions": [_motion_of(files.clip_of(data, path, clip=name), name) for name in names],
+    }
+
+
+def _motion_of(clip: AnyClip, name: str | None) -> dict[str, Any]:
+    return {
+        "name": name,
+        "frames": clip.frame_count,
+        "frame_rate": float(clip.header.frame_rate),
+        "seconds": float(clip.times[-1] - clip.times[0])
+        if isinstance(clip, Clip)
+        else (clip.frame_count - 1) * clip.frame_time,
+        "even_times": not isinstance(clip, Clip) or clip.extras.times is None,
+        "joints": len(clip.skeleton) if isinstance(clip, Clip) else None,
+        "vertices": None if isinstance(clip, Clip) else clip.header.vertex_count,
+        "tracks": list(clip.tracks) if isinstance(clip, Clip) else [],
+    }
+
+
+def _motions_table(row: dict[str, Any]) -> Table:
+    motions, size = row["motions"], format_size(row["bytes"]["file"])
+    several = f", {len(motions)} motions" if len(motions) > 1 else ""
+    table = Table(
+        box=None,
+        pad_edge=False,
+        title=f"{escape(row['input'])}: {row['format']}, {size}{several}",
+        title_justify="left",
+    )
+    for column in ("motion", "frames", "a second", "seconds", "joints", "tracks"):
+        table.add_column(column, justify="left" if column == "motion" else "right")
+    for motion in motions:
+        uneven = "" if motion["even_times"] else ", uneven"
+        table.add_row(
+            escape(motion["name"] or "-"),
+            str(motion["frames"]),
+            f"{motion['frame_rate']:.6g}{uneven}",
+            f"{motion['seconds']:.3f}",
+            str(motion["joints"] or motion["vertices"]),
+            str(len(motion["tracks"])),
+        )
+    return table
 
 
 def _scene_table(scene: dict[str, Any]) -> Table:

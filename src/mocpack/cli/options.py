@@ -57,6 +57,22 @@ SkeletonFile = Annotated[
 ClipName = Annotated[
     str | None, typer.Option("--clip", help="Which clip of a scene, where it has several.")
 ]
+Animation = Annotated[
+    str | None,
+    typer.Option(
+        "--animation",
+        "--clip",
+        help="Which animation, subject or clip of a file of several, by name or number from 0.",
+    ),
+]
+Fps = Annotated[
+    float | None,
+    typer.Option("--fps", help="Frames a second to sample a glTF at, in place of its keys."),
+]
+BodyModel = Annotated[
+    str | None,
+    typer.Option("--body-model", help="The .npz of the SMPL-H or SMPL-X body of an AMASS motion."),
+]
 MemoryLimit = Annotated[
     str,
     typer.Option(help="The most memory that a .mocp file may take, like 4GB; none for no limit."),

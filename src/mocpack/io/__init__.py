@@ -1,8 +1,11 @@
 """Motion files of other programs: one table of readers and writers, chosen by content first."""
 
 from mocpack.io.table import (
+    clip_names_in,
+    clip_names_of,
     contents,
     extensions,
+    files_beside,
     files_to_read,
     files_to_write,
     read_bytes,
@@ -13,8 +16,11 @@ from mocpack.io.table import (
 )
 
 __all__ = [
+    "clip_names_in",
+    "clip_names_of",
     "contents",
     "extensions",
+    "files_beside",
     "files_to_read",
     "files_to_write",
     "read_bytes",

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from stat import S_ISREG
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from mocpack.clip import AnyClip, Clip, check_reach
 from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError, UsageError
-from mocpack.io import amc, asf, bvh, clip_npz, glb, mdd, pc2, vertices_npz
+from mocpack.io import amc, asf, bvh, clip_npz, glb, mdd, pc2, probes, vertices_npz
+from mocpack.io.advice import advice
 from mocpack.io.atomic import write_all_atomically
 from mocpack.io.atomic import write_atomically as write_atomically
 from mocpack.plain import plain
@@ -19,6 +21,11 @@ from mocpack.plain import plain
 MAX_FILE = 4 << 30  # bytes; more is refused
 READ_AT_ONCE = 1 << 24
 PROBED = 1 << 16  # bytes that a format with a skeleton file is known by
+REFUSED = {
+    "clip": "holds one motion; there is none to choose",
+    "fps": "has frames of its own and is not sampled anew",
+    "body_model": "needs no body model",
+}
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,11 @@ class Format:
         The second file of a format that takes two.
     find_skeleton : callable, optional
         Finds the skeleton file of a motion file that needs one.
+    names : callable, optional
+        Returns the names of the clips in a file, for formats of which one may hold several.
+    options : tuple of str
+        What else the reader takes: "clip" (which of several), "fps" (to sample at), "beside" (a
+        function that opens files beside this one), "body_model".
     """
 
     name: str
@@ -49,6 +61,17 @@ class Format:
     holds: tuple[str, ...] = ()
     beside: tuple[str, Callable[..., bytes]] | None = None
     find_skeleton: Callable[[Path], Path] | None = None
+    names: Callable[..., list[str]] | None = None
+    options: tuple[str, ...] = ()
+
+
+def _later(module: str, function: str = "read") -> Callable[..., Any]:
+    """Return a function of a module of this package that is imported when it is called."""
+
+    def call(*words: Any, **options: Any) -> Any:
+        return getattr(import_module(f"mocpack.io.{module}"), function)(*words, **options)
+
+    return call
 
 
 FORMATS = (
@@ -64,6 +87,7 @@ FORMATS = (
     ),
     Format("ASF", (".asf",), asf.probe, amc.rest_pose),
     Format("npz", (".npz",), clip_npz.probe, clip_npz.read, clip_npz.write, holds=("all",)),
+    Format("AMASS", (".npz",), probes.amass, _later("amass"), options=("body_model",)),
     Format(
         "npz of vertices",
         (".npz",),
@@ -74,7 +98,50 @@ FORMATS = (
     ),
     Format("PC2", (".pc2",), pc2.probe, pc2.read, pc2.write, kinds=("vertices",)),
     Format("MDD", (".mdd",), mdd.probe, mdd.read, mdd.write, kinds=("vertices",)),
-    Format("glTF", (".glb",), glb.probe, write=glb.write, holds=("roots", "scales", "times")),
+    Format(
+        "VRM animation",
+        (".vrma",),
+        probes.vrm_animation,
+        _later("gltf"),
+        names=_later("gltf", "names"),
+        options=("clip", "fps", "beside"),
+    ),
+    Format(
+        "glTF",
+        (".glb",),
+        glb.probe,
+        _later("gltf"),
+        glb.write,
+        holds=("roots", "scales", "times"),
+        names=_later("gltf", "names"),
+        options=("clip", "fps", "beside"),
+    ),
+    Format(
+        "glTF as text",
+        (".gltf",),
+        probes.gltf_text,
+        _later("gltf"),
+        names=_later("gltf", "names"),
+        options=("clip", "fps", "beside"),
+    ),
+    # known by content alone: other .txt and .json files of a folder are no motions
+    Format("DeepMimic", (), probes.deepmimic, _later("deepmimic")),
+    Format(
+        "TRC",
+        (".trc",),
+        probes.trc,
+        _later("trc"),
+        _later("trc", "write"),
+        holds=("roots", "times"),
+    ),
+    Format(
+        "C3D",
+        (".c3d",),
+        probes.c3d,
+        _later("c3d"),
+        names=_later("c3d", "names"),
+        options=("clip",),
+    ),
 )
 
 
@@ -90,22 +157,24 @@ def read_file(
     unit: float | None = None,
     skeleton: str | Path | None = None,
     data: bytes | None = None,
+    **options: Any,
 ) -> AnyClip:
     """Read a motion file; complaints name the file.
 
     `skeleton` is the skeleton file of a motion file that needs one (the .asf of an .amc; other
     formats have their own). Left out, it is looked for beside the motion. `data` is what the file
-    holds, where somebody has read it: a pipe can be read only once.
+    holds, where somebody has read it: a pipe can be read only once. `options` are those of
+    `read_bytes`.
     """
     path = Path(path)
     data = contents(path) if data is None else data
     chosen = _format_of(data, str(path))
     if chosen.find_skeleton is None:
-        return read_bytes(data, name=str(path), unit=unit)
+        return read_bytes(data, name=str(path), unit=unit, beside=files_beside(path), **options)
     companion = _companion(chosen, path, skeleton)
     assert companion is not None
     name = f"{path} (skeleton {companion})"
-    return read_bytes(data, name=name, unit=unit, skeleton=contents(companion))
+    return read_bytes(data, name=name, unit=unit, skeleton=contents(companion), **options)
 
 
 def contents(path: str | Path) -> bytes:
@@ -129,25 +198,67 @@ def stream_contents(stream: BinaryIO, name: str) -> bytes:
 
 
 def read_bytes(
-    data: bytes, *, name: str = "input", unit: float | None = None, skeleton: bytes | None = None
+    data: bytes,
+    *,
+    name: str = "input",
+    unit: float | None = None,
+    skeleton: bytes | None = None,
+    beside: Callable[[str], bytes] | None = None,
+    **options: Any,
 ) -> AnyClip:
     """Read a motion file's bytes: by content first, by the extension of `name` second.
 
-    `skeleton` is the bytes of the skeleton file, for formats that need one.
+    `skeleton` is the bytes of the skeleton file, for formats that need one, and `beside` returns
+    those of a file beside this one. `options` are for formats that take them: `clip`, which of
+    several clips; `fps`, the frames a second to sample at; `body_model`, a file.
     """
     chosen = _format_of(data, name)
     if chosen.find_skeleton is not None and skeleton is None:
         raise FormatError(f"{name}: {chosen.name} needs a skeleton file (--skeleton FILE)")
-    extra = {} if chosen.find_skeleton is None else {"skeleton": skeleton}
+    extra: dict[str, Any] = {} if chosen.find_skeleton is None else {"skeleton": skeleton}
+    for option, value in options.items():
+        if value is not None and option not in chosen.options:
+            raise UsageError(f"{name}: {chosen.name} {REFUSED[option]}")
+    extra |= {option: value for option, value in options.items() if option in chosen.options}
+    extra |= {"beside": beside} if "beside" in chosen.options else {}
     assert chosen.read is not None
     try:
         clip = chosen.read(data, unit=unit, **extra)
         check_reach(clip)
-    except FormatError as error:
+    except (FormatError, UsageError) as error:
         raise type(error)(f"{name}: {error}") from error
     except UnsupportedClipError as error:
         raise CorruptionError(f"{name}: {error}") from error
     return clip
+
+
+def clip_names_in(
+    data: bytes, *, name: str = "input", beside: Callable[[str], bytes] | None = None
+) -> list[str]:
+    """Return the names of the clips in a motion file's bytes; none of a format of one clip."""
+    chosen = _format_of(data, name)
+    if chosen.names is None:
+        return []
+    given = {"beside": beside} if "beside" in chosen.options else {}
+    try:
+        return chosen.names(data, **given)
+    except FormatError as error:
+        raise type(error)(f"{name}: {error}") from error
+
+
+def format_name(data: bytes, name: str) -> str:
+    """Return what a motion file is, in a word."""
+    return _format_of(data, name).name
+
+
+def clip_names_of(path: str | Path) -> list[str]:
+    """Return the names of the clips in a motion file; none of a format of one clip."""
+    return clip_names_in(contents(path), name=str(path), beside=files_beside(path))
+
+
+def files_beside(path: str | Path) -> Callable[[str], bytes]:
+    """Return a function that returns the bytes of a file by its path from where `path` is."""
+    return lambda relative: contents(Path(path).parent / relative)
 
 
 def write_bytes(clip: AnyClip, extension: str) -> bytes:
@@ -234,5 +345,8 @@ def _format_of(data: bytes, name: str) -> Format:
     found = found or [f for f in FORMATS if Path(name).suffix.lower() in f.extensions]
     if not found or found[0].read is None:
         what = "not a motion file" if not found else f"{found[0].name}, not a kind of motion file"
-        raise FormatError(f"{name}: {what} that mocpack reads; it reads: {', '.join(extensions())}")
+        hint = advice(data, name)
+        raise FormatError(
+            f"{name}: {what} that mocpack reads; {hint or 'it reads: ' + ', '.join(extensions())}"
+        )
     return found[0]

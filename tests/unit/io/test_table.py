@@ -31,15 +31,39 @@ def test_content_counts_before_the_extension(tmp_path):
 
 def test_what_nobody_knows_is_told_what_there_is(tmp_path):
     (tmp_path / "notes.txt").write_text("hello")
-    complaint = r"notes\.txt: not a motion file .* \.amc, \.asf, \.bvh, \.mdd, \.npz, \.pc2"
+    complaint = r"notes\.txt: not a motion file .* \.amc, \.asf, \.bvh, .*\.glb, .*\.npz, \.pc2"
     with pytest.raises(FormatError, match=complaint):
         read_file(tmp_path / "notes.txt")
 
 
-def test_a_format_that_is_only_written_says_so_when_read(tmp_path):
-    write_file(walk(0.1), tmp_path / "clip.glb")
-    with pytest.raises(FormatError, match=r"clip\.glb: glTF, not a kind of motion file that"):
-        read_file(tmp_path / "clip.glb")
+@pytest.mark.parametrize(
+    ("name", "data", "way"),
+    [
+        ("walk.fbx", b"Kaydara FBX Binary  \0", "this is FBX: import it into Blender and export"),
+        ("walk", b"; FBX 7.4.0 project file", "this is FBX"),
+        ("walk.usd", b"PXR-USDC", "this is USD"),
+        ("walk.pkl", b"\x80\x04", "this is pickle: .* save the arrays with numpy.savez"),
+        ("walk.BLEND", b"BLENDER", "export BVH"),
+        ("walk.obj", b"v 0 0 0", "static shape without motion"),
+    ],
+)
+def test_kinds_that_are_not_read_come_with_the_nearest_way(tmp_path, name, data, way):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(
+        FormatError, match=rf"{name}: not a motion file that mocpack reads; .*{way}"
+    ):
+        read_file(tmp_path / name)
+
+
+def test_what_a_format_does_not_take_is_refused(tmp_path):
+    write_file(walk(0.1), tmp_path / "clip.bvh")
+    for option, sentence in (
+        ({"clip": "run"}, "BVH holds one motion"),
+        ({"fps": 30}, "BVH has frames of its own"),
+        ({"body_model": "x.npz"}, "BVH needs no body model"),
+    ):
+        with pytest.raises(UsageError, match=sentence):
+            read_file(tmp_path / "clip.bvh", **option)
 
 
 def test_an_extension_that_cannot_be_written_is_told_what_can(tmp_path):
@@ -49,8 +73,10 @@ def test_an_extension_that_cannot_be_written_is_told_what_can(tmp_path):
 
 
 def test_extensions_are_listed_once():
-    assert extensions() == [".amc", ".asf", ".bvh", ".mdd", ".npz", ".pc2"]
-    assert extensions(writable=True) == [".amc", ".bvh", ".glb", ".mdd", ".npz", ".pc2"]
+    known = ".amc .asf .bvh .c3d .glb .gltf .mdd .npz .pc2 .trc .vrma"
+    assert extensions() == known.split()
+    written = [".amc", ".bvh", ".glb", ".mdd", ".npz", ".pc2", ".trc"]
+    assert extensions(writable=True) == written
 
 
 def test_case_of_the_extension_does_not_matter(tmp_path):

@@ -1,0 +1,40 @@
+"""``mocpack formats``: which motion files are read and written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.table import Table
+
+from mocpack.cli import files, options
+from mocpack.cli.terminal import print_json
+from mocpack.io.table import FORMATS, Format
+
+
+def run(as_json: options.Json = False) -> int:
+    """List the motion formats that are read and written."""
+    rows: list[dict[str, Any]] = [
+        {"format": "mocpack", "extensions": [".mocp"], "read": True, "write": True, "several": True}
+    ]
+    rows += [_describe(chosen) for chosen in FORMATS]
+    if as_json:
+        print_json(rows)
+        return 0
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("format", "files", "read", "write", "several motions"):
+        table.add_column(column)
+    for row in rows:
+        marks = ["yes" if row[key] else "" for key in ("read", "write", "several")]
+        table.add_row(row["format"], " ".join(row["extensions"]) or "by content", *marks)
+    files.stdout().print(table)
+    return 0
+
+
+def _describe(chosen: Format) -> dict[str, Any]:
+    return {
+        "format": chosen.name,
+        "extensions": list(chosen.extensions),
+        "read": chosen.read is not None,
+        "write": chosen.write is not None,
+        "several": chosen.names is not None,
+    }

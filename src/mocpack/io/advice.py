@@ -1,0 +1,63 @@
+"""Files of kinds that mocpack does not read: the nearest way to one that it does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+BLENDER = "import it into Blender and export BVH or glTF (.glb)"
+CACHE = "export a point cache (.pc2, .mdd) or glTF from the program that made it"
+PICKLE = (
+    "pickles can run code when they are opened, so mocpack opens none: save the arrays with "
+    "numpy.savez"
+)
+STATIC = "it is a static shape without motion"
+# how a file begins, or how its name ends, and what its owner can do
+BEGINNINGS = (
+    (b"Kaydara FBX Binary", "FBX", BLENDER),
+    (b"; FBX", "FBX", BLENDER),
+    (b"BLENDER", "Blender", "export BVH or glTF (.glb) from Blender"),
+    (b"PXR-USDC", "USD", BLENDER),
+    (b"#usda", "USD", BLENDER),
+    (
+        b"Ogawa",
+        "Alembic",
+        "export a point cache (.pc2, .mdd) or glTF from the program that made it",
+    ),
+    (b"Vocaloid Motion Data", "MMD", "import it with Blender's mmd_tools and export BVH"),
+)
+ENDINGS = {
+    ".fbx": ("FBX", BLENDER),
+    ".dae": ("COLLADA", BLENDER),
+    ".usd": ("USD", BLENDER),
+    ".usda": ("USD", BLENDER),
+    ".usdc": ("USD", BLENDER),
+    ".usdz": ("USD", BLENDER),
+    ".abc": ("Alembic", CACHE),
+    ".blend": ("Blender", "export BVH or glTF (.glb) from Blender"),
+    ".ma": ("Maya", "export FBX from Maya, " + BLENDER),
+    ".mb": ("Maya", "export FBX from Maya, " + BLENDER),
+    ".max": ("3ds Max", "export FBX from 3ds Max, " + BLENDER),
+    ".bip": ("3ds Max Biped", "export BVH from 3ds Max"),
+    ".anim": ("Unity or Maya", "export FBX from Unity or Maya, " + BLENDER),
+    ".uasset": ("Unreal", "export FBX from Unreal, " + BLENDER),
+    ".vmd": ("MMD", "import it with Blender's mmd_tools and export BVH"),
+    ".htr": ("HTR", "export BVH from the capture software"),
+    ".tak": ("Motive", "export C3D or BVH from Motive"),
+    ".mvn": ("MVN", "export BVH or C3D from MVN"),
+    ".mot": ("OpenSim", "export TRC of the markers from OpenSim"),
+    ".sto": ("OpenSim", "export TRC of the markers from OpenSim"),
+    ".pkl": ("pickle", PICKLE),
+    ".pickle": ("pickle", PICKLE),
+    ".pt": ("PyTorch", PICKLE),
+    ".pth": ("PyTorch", PICKLE),
+    ".obj": ("OBJ", STATIC),
+    ".stl": ("STL", STATIC),
+    ".ply": ("PLY", STATIC),
+}
+
+
+def advice(data: bytes, name: str) -> str | None:
+    """Return a clause for a file that cannot be read, where something can be done about it."""
+    known = next(((kind, way) for start, kind, way in BEGINNINGS if data.startswith(start)), None)
+    known = known or ENDINGS.get(Path(name).suffix.lower())
+    return None if known is None else f"this is {known[0]}: {known[1]}"

@@ -1,0 +1,197 @@
+"""Motions of AMASS: poses of the bodies SMPL-H and SMPL-X as .npz files.
+
+The files hold rotations and no bones: those come from a body model that the user names, or are
+those of a stand-in body of a grown-up's measures. Inside the file z is up.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import rotations
+from mocpack.clip import Clip
+from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.io.npz import Arrays
+from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
+from mocpack.space import basis
+from mocpack.take import Track
+
+F64 = npt.NDArray[np.float64]
+
+# name, parent, place in the parent's frame (metres) in the pose of no rotation: arms out, y up, the
+# left side along x. Round measures of our own; right sides mirror left ones.
+BODY = (
+    ("pelvis", "", (0.0, 0.0, 0.0)),
+    ("left_hip", "pelvis", (0.07, -0.09, 0.0)),
+    ("right_hip", "pelvis", (-0.07, -0.09, 0.0)),
+    ("spine1", "pelvis", (0.0, 0.11, -0.02)),
+    ("left_knee", "left_hip", (0.03, -0.38, 0.0)),
+    ("right_knee", "right_hip", (-0.03, -0.38, 0.0)),
+    ("spine2", "spine1", (0.0, 0.14, 0.0)),
+    ("left_ankle", "left_knee", (0.0, -0.4, -0.04)),
+    ("right_ankle", "right_knee", (0.0, -0.4, -0.04)),
+    ("spine3", "spine2", (0.0, 0.06, 0.02)),
+    ("left_foot", "left_ankle", (0.03, -0.06, 0.12)),
+    ("right_foot", "right_ankle", (-0.03, -0.06, 0.12)),
+    ("neck", "spine3", (0.0, 0.21, -0.03)),
+    ("left_collar", "spine3", (0.08, 0.12, -0.02)),
+    ("right_collar", "spine3", (-0.08, 0.12, -0.02)),
+    ("head", "neck", (0.0, 0.09, 0.05)),
+    ("left_shoulder", "left_collar", (0.1, 0.04, 0.0)),
+    ("right_shoulder", "right_collar", (-0.1, 0.04, 0.0)),
+    ("left_elbow", "left_shoulder", (0.26, 0.0, -0.02)),
+    ("right_elbow", "right_shoulder", (-0.26, 0.0, -0.02)),
+    ("left_wrist", "left_elbow", (0.25, 0.0, 0.0)),
+    ("right_wrist", "right_elbow", (-0.25, 0.0, 0.0)),
+)
+FACE = (
+    ("jaw", "head", (0.0, 0.0, 0.02)),
+    ("left_eye", "head", (0.03, 0.06, 0.06)),
+    ("right_eye", "head", (-0.03, 0.06, 0.06)),
+)
+# where each finger begins at the left wrist, and its next two bones
+FINGERS = (
+    ("index", (0.1, 0.0, 0.025), 0.032, 0.023),
+    ("middle", (0.1, 0.0, 0.0), 0.035, 0.025),
+    ("pinky", (0.08, 0.0, -0.045), 0.02, 0.018),
+    ("ring", (0.09, 0.0, -0.025), 0.032, 0.023),
+    ("thumb", (0.03, -0.01, 0.03), 0.03, 0.025),
+)
+COUNTS = {52: "SMPL-H", 55: "SMPL-X"}
+RATES = ("mocap_framerate", "mocap_frame_rate")
+TISSUE_BOUND = 1e-3  # of the weights of soft tissue, which are of the size of 1
+STAND_IN = "stand-in"
+
+
+def read(data: bytes, *, unit: float | None = None, body_model: str | Path | None = None) -> Clip:
+    """Read a motion of AMASS, its bones from the file `body_model` or a stand-in.
+
+    Lengths are metres; `unit` scales the places of the root alone.
+    """
+    arrays = Arrays(data)
+    poses = _rows(arrays, "poses")
+    joints = poses.shape[1] // 3
+    if joints not in COUNTS or poses.shape[1] % 3:
+        raise CorruptionError(
+            f"poses must have 156 numbers (SMPL-H) or 165 (SMPL-X) a frame, got {poses.shape[1]}"
+        )
+    places = _rows(arrays, "trans")
+    if places.shape != (len(poses), 3):
+        raise CorruptionError(f"trans must have shape ({len(poses)}, 3), got {places.shape}")
+    rate = next((arrays.number(name, 0.0) for name in RATES if name in arrays), 0.0)
+    if not 1e-3 < rate < 1e6:
+        raise CorruptionError(f"{RATES[0]} must be frames a second, got {rate:.6g}")
+    betas = np.asarray(arrays.optional("betas", np.zeros(0)), np.float64).ravel()
+    skeleton, root = _skeleton(joints, betas, body_model)
+    upright = basis("z", "right")
+    turns = rotations.from_rotvec(poses.reshape(len(poses), joints, 3))
+    # the whole body is turned from z up to y up; how its joints turn stays as it is in the file
+    turns[:, 0] = rotations.multiply(rotations.from_matrix(upright), turns[:, 0])
+    metres = 1.0 if unit is None else unit
+    try:
+        return Clip.build(
+            skeleton,
+            turns,
+            (places * metres + root) @ upright.T,
+            frame_rate=rate,
+            up="z",
+            tracks=_tracks(arrays, len(poses)),
+            metadata=_metadata(arrays, joints, betas, body_model),
+        )
+    except InvalidClipError as error:
+        raise CorruptionError(str(error)) from error
+
+
+def joint_names(count: int) -> tuple[str, ...]:
+    """Return the names of the 52 joints of SMPL-H or the 55 of SMPL-X, in their order."""
+    return tuple(name for name, _, _ in _bones(count))
+
+
+def _bones(count: int) -> list[tuple[str, str, tuple[float, float, float]]]:
+    bones = [*BODY, *(FACE if count == 55 else ())]
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        for finger, (x, y, z), second, third in FINGERS:
+            names = [f"{side}_{finger}{k}" for k in (1, 2, 3)]
+            bones += [
+                (names[0], f"{side}_wrist", (sign * x, y, z)),
+                (names[1], names[0], (sign * second, 0.0, 0.0)),
+                (names[2], names[1], (sign * third, 0.0, 0.0)),
+            ]
+    return bones
+
+
+def _skeleton(count: int, betas: F64, body_model: str | Path | None) -> tuple[Skeleton, F64]:
+    """Return the skeleton, and where its root is in the body's own frame."""
+    bones = _bones(count)
+    names = [name for name, _, _ in bones]
+    parents = [names.index(parent) if parent else -1 for _, parent, _ in bones]
+    offsets, root = np.array([place for _, _, place in bones]), np.zeros(3)
+    if body_model is not None:
+        joints = _model_joints(Path(body_model), count, betas)
+        root = joints[0]
+        offsets = joints - np.where(np.array(parents)[:, np.newaxis] < 0, root, joints[parents])
+    channels = [DEFAULT_ROOT] + [DEFAULT_JOINT] * (count - 1)
+    return Skeleton(tuple(names), tuple(parents), offsets, channels=tuple(channels)), root
+
+
+def _model_joints(path: Path, count: int, betas: F64) -> F64:
+    """Return where the joints (J, 3) of a body of this shape are, by its model's .npz file."""
+    try:
+        model = Arrays(path.read_bytes())
+        regressor = np.asarray(model.read("J_regressor"), np.float64)
+        shape = np.asarray(model.read("v_template"), np.float64)
+        blends = np.asarray(model.read("shapedirs"), np.float64)
+    except CorruptionError as error:
+        raise CorruptionError(f"body model {path}: {error}") from error
+    vertices = len(shape)
+    fits = shape.shape == (vertices, 3) and blends.shape[:2] == (vertices, 3) and blends.ndim == 3
+    if not fits or regressor.shape != (count, vertices):
+        raise CorruptionError(
+            f"body model {path}: J_regressor {regressor.shape}, v_template {shape.shape} and "
+            f"shapedirs {blends.shape} are not those of a body of {count} joints"
+        )
+    used = min(len(betas), blends.shape[2])
+    found = regressor @ (shape + blends[..., :used] @ betas[:used])
+    if not np.isfinite(found).all():
+        raise CorruptionError(f"body model {path}: its joints must be finite")
+    return np.asarray(found)
+
+
+def _rows(arrays: Arrays, name: str) -> F64:
+    found = np.asarray(arrays.read(name), np.float64)
+    if found.ndim != 2 or not len(found):
+        raise CorruptionError(f"{name} must be a table of one row a frame, got {found.shape}")
+    if not np.isfinite(found).all():
+        raise CorruptionError(f"{name} must be finite")
+    return found
+
+
+def _tracks(arrays: Arrays, frames: int) -> dict[str, Track]:
+    """Return the weights of soft tissue, where a file has them."""
+    if "dmpls" not in arrays:
+        return {}
+    found = _rows(arrays, "dmpls")
+    if len(found) != frames:
+        raise CorruptionError(f"dmpls must have {frames} rows, got {len(found)}")
+    return {
+        f"dmpl.{k}": Track("scalar", found[:, k], bound=TISSUE_BOUND) for k in range(found.shape[1])
+    }
+
+
+def _metadata(
+    arrays: Arrays, joints: int, betas: F64, body_model: str | Path | None
+) -> dict[str, Any]:
+    if not np.isfinite(betas).all():
+        raise CorruptionError("betas must be finite")
+    gender = arrays.optional("gender", "", kinds="US").reshape(-1)[:1]
+    said = [g.decode("utf-8", "replace") if isinstance(g, bytes) else str(g) for g in gender]
+    return {
+        "body": COUNTS[joints],
+        "bones": STAND_IN if body_model is None else Path(body_model).name,
+        "betas": betas.tolist(),
+        **({"gender": said[0][:40]} if said and said[0] else {}),
+    }

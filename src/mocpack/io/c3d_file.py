@@ -1,0 +1,222 @@
+"""The inside of C3D files: parameters by group and name, places of points, samples of analogs.
+
+As the C3D format's user guide (2008) has it: blocks of 512 bytes, of which the first is a header,
+then parameters, then frames; numbers of Intel, DEC or MIPS processors; 16-bit integers or floats.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.errors import CorruptionError, FormatError, TruncatedError
+
+F64 = npt.NDArray[np.float64]
+Value = str | list[str] | F64
+
+BLOCK = 512
+INTEL, DEC, MIPS = 84, 85, 86
+SIZES = {-1: 1, 1: 1, 2: 2, 4: 4}  # bytes of an element, by a parameter's type
+MAX_CELLS = 1 << 25  # frames × points
+LONGEST = 65_535  # frames, as the header counts them
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What a file holds.
+
+    Attributes
+    ----------
+    parameters : dict
+        By "GROUP:NAME": text, texts, or numbers (N,) in the order of the file.
+    points : array, shape (T, P, 3)
+        In the file's unit, NaN where a point was not seen.
+    analogs : array, shape (N, A)
+        N is the number of frames times that of samples a frame.
+    first_frame : int
+        From 1.
+    rate : float
+        Frames a second.
+    """
+
+    parameters: dict[str, Value]
+    points: F64
+    analogs: F64
+    first_frame: int
+    rate: float
+
+    def texts(self, name: str) -> list[str]:
+        """Return a list of texts, with those of its continuations (LABELS2 and so on)."""
+        found: list[str] = []
+        number = 1
+        while (key := name + (str(number) if number > 1 else "")) in self.parameters:
+            value = self.parameters[key]
+            if isinstance(value, np.ndarray):
+                break
+            found += [value] if isinstance(value, str) else value
+            number += 1
+        return found
+
+    def numbers(self, name: str) -> F64:
+        """Return numbers, with those of their continuations."""
+        found: list[F64] = []
+        number = 1
+        while (key := name + (str(number) if number > 1 else "")) in self.parameters:
+            value = self.parameters[key]
+            if not isinstance(value, np.ndarray):
+                break
+            found.append(value)
+            number += 1
+        return np.concatenate(found) if found else np.zeros(0)
+
+    def text(self, name: str) -> str:
+        """Return a text, "" where there is none."""
+        found = self.texts(name)
+        return found[0].strip() if found else ""
+
+
+def parse(data: bytes) -> Recording:
+    """Open a file's bytes."""
+    if len(data) < BLOCK or data[1] != 0x50:
+        raise TruncatedError(f"a C3D file has a header of {BLOCK} bytes, got {len(data)}")
+    start = (data[0] - 1) * BLOCK
+    if not BLOCK <= start < len(data) - 4:
+        raise CorruptionError(f"its parameters should begin in block {data[0]}")
+    processor = data[start + 3]
+    if processor not in (INTEL, DEC, MIPS):
+        raise CorruptionError(f"its processor is {processor}; known are {INTEL}, {DEC} and {MIPS}")
+    numbers = _Numbers(processor)
+    parameters = _parameters(data, start, numbers)
+    counts = numbers.integers(data[2:12])
+    points, per_frame, first, last = (int(n) for n in counts[:4])
+    scale, rate = numbers.floats(data[12:16])[0], float(numbers.floats(data[20:24])[0])
+    block, samples = (int(n) for n in numbers.integers(data[16:20]))
+    count = _frame_count(parameters, first, last)
+    if count < 1:
+        raise FormatError("this C3D is static: it has no frames, so no animation")
+    if count * max(points, 1) > MAX_CELLS:
+        raise CorruptionError(f"{count} frames of {points} points are more than mocpack reads")
+    words = 4 * points + per_frame
+    size = words * (4 if scale < 0 else 2)
+    begin = (block - 1) * BLOCK
+    if begin < BLOCK or begin + count * size > len(data):
+        raise TruncatedError(
+            f"{count} frames of {size} bytes from block {block} on do not lie in {len(data)} bytes"
+        )
+    frames = data[begin : begin + count * size]
+    unsigned = str(parameters.get("ANALOG:FORMAT", "")).strip().upper() == "UNSIGNED"
+    values = (
+        numbers.floats(frames) if scale < 0 else numbers.integers(frames, signed=True)
+    ).reshape(count, words)
+    places = _places(values[:, : 4 * points].reshape(count, points, 4), float(scale))
+    analogs = np.asarray(values[:, 4 * points :], np.float64)
+    if unsigned and scale >= 0:
+        analogs = analogs % 65536
+    channels = per_frame // samples if samples else 0
+    if channels * samples != per_frame:
+        raise CorruptionError(f"{per_frame} samples a frame are not {samples} of each channel")
+    return Recording(
+        parameters,
+        places,
+        analogs.reshape(count * samples, channels) if channels else np.zeros((0, 0)),
+        first,
+        rate,
+    )
+
+
+class _Numbers:
+    """How a processor writes its numbers."""
+
+    def __init__(self, processor: int) -> None:
+        self._order = ">" if processor == MIPS else "<"
+        self._dec = processor == DEC
+
+    def integers(self, data: bytes, *, signed: bool = False) -> npt.NDArray[np.int64]:
+        return np.frombuffer(data, f"{self._order}{'i' if signed else 'u'}2").astype(np.int64)
+
+    def floats(self, data: bytes) -> F64:
+        if not self._dec:
+            return np.frombuffer(data, f"{self._order}f4").astype(np.float64)
+        # DEC's halves are the other way round, and its exponent is two larger
+        halves = np.frombuffer(data, "<u2").reshape(-1, 2)[:, ::-1]
+        return np.ascontiguousarray(halves).view("<f4")[:, 0].astype(np.float64) / 4
+
+
+def _places(values: npt.NDArray[np.float64 | np.int64], scale: float) -> F64:
+    """Return places (T, P, 3) of words x, y, z and residual, which is below 0 in gaps."""
+    places = np.array(values[..., :3], np.float64)
+    if scale >= 0:
+        places *= scale
+    # a float that is no number cannot be above or equal
+    unseen = ~(values[..., 3] >= 0) | ~np.isfinite(places).all(-1)
+    places[unseen] = np.nan
+    return places
+
+
+def _frame_count(parameters: dict[str, Value], first: int, last: int) -> int:
+    """Return the number of frames; long recordings tell it in parameters."""
+    if last < LONGEST:
+        return last - first + 1
+    ends = [parameters.get(f"TRIAL:ACTUAL_{end}_FIELD") for end in ("START", "END")]
+    if all(isinstance(end, np.ndarray) and len(end) >= 2 for end in ends):
+        low, high = (int(end[0]) % 65536 + 65536 * (int(end[1]) % 65536) for end in ends)  # type: ignore[index]
+        return high - low + 1
+    told = parameters.get("POINT:FRAMES")
+    if isinstance(told, np.ndarray) and len(told) and LONGEST <= told[0] < 1e9:
+        return int(told[0])
+    return last - first + 1
+
+
+def _parameters(data: bytes, start: int, numbers: _Numbers) -> dict[str, Value]:
+    groups: dict[int, str] = {}
+    found: list[tuple[int, str, Value]] = []
+    at = start + 4
+    while at + 2 <= len(data):
+        length, group = struct.unpack_from("bb", data, at)
+        length = abs(length)
+        if length == 0 or group == 0:
+            break
+        name = data[at + 2 : at + 2 + length].decode("latin-1").strip().upper()
+        at += 2 + length
+        if at + 2 > len(data):
+            raise TruncatedError(f"parameter {name!r} is cut")
+        step = int(numbers.integers(data[at : at + 2])[0])
+        if group < 0:
+            groups[-group] = name
+        else:
+            found.append((group, name, _value(data, at + 2, name, numbers)))
+        if step == 0:
+            break
+        at += step
+    return {f"{groups.get(group, group)}:{name}": value for group, name, value in found}
+
+
+def _value(data: bytes, at: int, name: str, numbers: _Numbers) -> Value:
+    head = data[at : at + 2]
+    if len(head) < 2:
+        raise TruncatedError(f"parameter {name!r} is cut")
+    kind, rank = struct.unpack("bB", head)
+    shape = tuple(data[at + 2 : at + 2 + rank])
+    if kind not in SIZES or rank > 7 or len(shape) < rank:
+        raise CorruptionError(f"parameter {name!r} has type {kind} and {rank} dimensions")
+    count = 1
+    for size in shape:
+        count *= size
+    begin, size = at + 2 + rank, count * SIZES[kind]
+    body = data[begin : begin + size]
+    if len(body) < size:
+        raise TruncatedError(f"parameter {name!r} is cut")
+    if kind == -1:
+        text = body.decode("latin-1")
+        if rank < 2:
+            return text.strip()
+        width = shape[0]
+        return [text[k : k + width].strip() for k in range(0, len(text), width)] if width else []
+    if kind == 4:
+        return numbers.floats(body)
+    if kind == 1:
+        return np.frombuffer(body, "i1").astype(np.float64)
+    return numbers.integers(body, signed=True).astype(np.float64)

@@ -1,0 +1,377 @@
+"""Animations of glTF 2.0 files (.glb, .gltf, .vrma) as skeletal clips, posed as three.js does.
+
+A joint is made of every node that a skin or an animation of the file names, and of those above
+them: all animations of a file have the same skeleton. `docs/formats.md` says what is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import rotations
+from mocpack.clip import Clip
+from mocpack.errors import CorruptionError, FormatError, InvalidClipError, UsageError
+from mocpack.io import gltf_file, gltf_keys
+from mocpack.io.gltf_file import Document, Object
+from mocpack.io.gltf_keys import Keys
+from mocpack.io.text import distinct
+from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_NAME, Skeleton
+from mocpack.take import Track
+
+F64 = npt.NDArray[np.float64]
+
+PATHS = {"translation": 3, "rotation": 4, "scale": 3}
+MAX_POSES = 1 << 25  # frames × joints: 1 GB of rotations
+STILL = 1e-6  # metres: a place that strays less from its rest is there
+WEIGHT_BOUND = 1e-4  # of morph weights and expressions, where 1 is all of it
+# what a node may say that is but the end of a bone
+BARE = {"name", "translation", "rotation", "scale", "extras"}
+VRM = "VRMC_vrm_animation"
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The tree of nodes, and each one's pose at rest.
+
+    Attributes
+    ----------
+    names : list of str
+    parents : list of int
+    order : list of int
+        All nodes, parents first.
+    translation, rotation, scale : array, shape (N, 3), (N, 4), (N, 3)
+    """
+
+    names: list[str]
+    parents: list[int]
+    order: list[int]
+    translation: F64
+    rotation: F64
+    scale: F64
+
+
+def names(data: bytes, beside: Callable[[str], bytes] | None = None) -> list[str]:
+    """Return the names of the animations in a file, all different."""
+    return _names(gltf_file.parse(data, beside))
+
+
+def read(
+    data: bytes,
+    *,
+    unit: float | None = None,
+    clip: str | None = None,
+    fps: float | None = None,
+    beside: Callable[[str], bytes] | None = None,
+) -> Clip:
+    """Read one animation: the one named, or numbered from 0, or else the first.
+
+    Parameters
+    ----------
+    unit : float, optional
+        Metres of one unit; glTF's is the metre.
+    fps : float, optional
+        Frames a second to sample it at; left out, frames are chosen so that none of its keys is
+        lost (`gltf_keys.frame_times`).
+    beside : callable, optional
+        Returns the bytes of a file beside this one.
+    """
+    document = gltf_file.parse(data, beside)
+    known = _names(document)
+    if not known:
+        raise FormatError("this glTF is static: there is no animation in it")
+    number = _chosen(known, clip)
+    try:
+        return _read(document, number, known[number], 1.0 if unit is None else unit, fps)
+    except InvalidClipError as error:
+        raise CorruptionError(f"animation {known[number]!r}: {error}") from error
+
+
+def joint_nodes(document: Document) -> list[int]:
+    """Return which node of the file each joint is."""
+    return _joints(document, _nodes(document), _expressions(document))
+
+
+def _names(document: Document) -> list[str]:
+    given = [gltf_file.text(a, "name") for a in document.items("animations")]
+    return list(distinct(name or f"animation {n}" for n, name in enumerate(given)))
+
+
+def _chosen(known: list[str], clip: str | None) -> int:
+    if clip is None:
+        return 0
+    if clip in known:
+        return known.index(clip)
+    if clip.isascii() and clip.isdigit() and int(clip[:9]) < len(known):
+        return int(clip[:9])
+    raise UsageError(f"there is no animation {clip!r}; there are: {', '.join(known)[:500]}")
+
+
+def _read(document: Document, number: int, name: str, unit: float, fps: float | None) -> Clip:
+    nodes = _nodes(document)
+    expressions = _expressions(document)
+    kept = _joints(document, nodes, expressions)
+    every = _channels(document, number)
+    if not every:
+        raise FormatError(f"animation {name!r} moves nothing: there is no animation of nodes in it")
+    times = gltf_keys.frame_times(list(every.values()), fps)
+    if len(times) * len(kept) > MAX_POSES:
+        raise CorruptionError(
+            f"animation {name!r} has {len(times)} frames of {len(kept)} joints, "
+            "more than mocpack reads"
+        )
+    column = {node: j for j, node in enumerate(kept)}
+    pose = {p: np.tile(getattr(nodes, p)[kept], (len(times), 1, 1)) for p in PATHS}
+    for (node, path), keys in every.items():
+        if path in PATHS and node in column:
+            pose[path][:, column[node]] = keys.at(times)
+    moving = _moving(pose, nodes, kept, unit)
+    return Clip.build(
+        _skeleton(document, nodes, kept, moving, unit),
+        rotations.normalize(pose["rotation"]),
+        pose["translation"][:, moving] * unit,
+        times=times,
+        frame_time=_frame_time(times),
+        translated_joints=moving,
+        scales=pose["scale"],
+        unit=unit,
+        tracks=_tracks(document, nodes, every, expressions, times),
+        metadata=_metadata(document, nodes, name),
+    )
+
+
+def _frame_time(times: F64) -> float:
+    if len(times) == 1:
+        return 1 / gltf_keys.SLOWEST
+    step = float(times[-1] - times[0]) / (len(times) - 1)
+    whole = 1 / max(1, round(1 / step))
+    return whole if abs(whole - step) * len(times) < 1e-9 * step else step
+
+
+def _nodes(document: Document) -> Nodes:
+    found = document.items("nodes")
+    if not found:
+        raise FormatError("this glTF is static: it has no nodes, so no animation")
+    parents = [-1] * len(found)
+    for n, node in enumerate(found):
+        children = node.get("children", [])
+        if not isinstance(children, list):
+            raise CorruptionError(f"nodes[{n}].children must be a list")
+        for child in children:
+            if parents[document.number("nodes", child)] >= 0:
+                raise CorruptionError(f"nodes[{child}] has two parents")
+            parents[child] = n
+    order: list[int] = []
+    waiting = [n for n in reversed(range(len(found))) if parents[n] < 0]
+    while waiting:
+        order.append(waiting.pop())
+        waiting.extend(reversed(found[order[-1]].get("children", [])))
+    if len(order) < len(found):
+        lost = min(set(range(len(found))) - set(order))
+        raise CorruptionError(f"nodes[{lost}] is its own ancestor")
+    poses = [_rest(node, f"nodes[{n}]") for n, node in enumerate(found)]
+    return Nodes(
+        [_short(gltf_file.text(node, "name")) for node in found],
+        parents,
+        order,
+        np.array([p[0] for p in poses]),
+        rotations.normalize(np.array([p[1] for p in poses])),
+        np.array([p[2] for p in poses]),
+    )
+
+
+def _rest(node: Object, what: str) -> tuple[F64, F64, F64]:
+    """Return a node's own translation, rotation and scale."""
+    if "matrix" not in node:
+        return (
+            gltf_file.numbers(node, "translation", what, (0.0,) * 3),
+            gltf_file.numbers(node, "rotation", what, (0.0, 0.0, 0.0, 1.0)),
+            gltf_file.numbers(node, "scale", what, (1.0,) * 3),
+        )
+    matrix = gltf_file.numbers(node, "matrix", what, tuple(np.eye(4).ravel())).reshape(4, 4).T
+    base, place = matrix[:3, :3], matrix[:3, 3]
+    with np.errstate(over="ignore", invalid="ignore"):
+        turn = np.linalg.det(base)
+    if turn == 0 or not np.isfinite(turn):
+        return place, rotations.IDENTITY, np.ones(3)  # as three.js has it
+    scale = np.linalg.norm(base, axis=0)
+    scale[0] = np.copysign(scale[0], turn)
+    return place, rotations.from_matrix(base / scale), scale
+
+
+def _short(name: str) -> str:
+    return name.encode()[:MAX_NAME].decode(errors="ignore")
+
+
+def _joints(document: Document, nodes: Nodes, expressions: dict[int, str]) -> list[int]:
+    """Return the nodes that become joints, parents first."""
+    wanted: set[int] = set()
+    for skin in document.items("skins"):
+        wanted.update(_numbers_of(document, skin.get("joints", []), "skins.joints"))
+    for number in range(len(document.items("animations"))):
+        for node, path in _targets(document, number):
+            if path in PATHS and node not in expressions:
+                wanted.add(node)
+    wanted.update(_humanoid(document).values())
+    for node in [*wanted]:
+        while (node := nodes.parents[node]) >= 0 and node not in wanted:
+            wanted.add(node)
+    if not wanted:
+        raise FormatError("no node of this glTF moves: there is no animation of joints in it")
+    return [n for n in nodes.order if n in wanted]
+
+
+def _numbers_of(document: Document, found: Any, what: str) -> list[int]:
+    if not isinstance(found, list):
+        raise CorruptionError(f"{what} must be a list")
+    return [document.number("nodes", number) for number in found]
+
+
+def _targets(document: Document, number: int) -> list[tuple[int, str]]:
+    """Return (node, path) of each channel of an animation; of those without a node, none."""
+    found = []
+    for channel in _listed(document, number, "channels"):
+        target = channel.get("target")
+        if not isinstance(target, dict):
+            raise CorruptionError(f"animations[{number}] has a channel without a target")
+        if target.get("node") is not None and target.get("path") in (*PATHS, "weights"):
+            found.append((document.number("nodes", target["node"]), target["path"]))
+    return found
+
+
+def _listed(document: Document, number: int, name: str) -> list[Object]:
+    found = document.items("animations")[number].get(name, [])
+    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+        raise CorruptionError(f"animations[{number}].{name} must be a list of objects")
+    return found
+
+
+def _channels(document: Document, number: int) -> dict[tuple[int, str], Keys]:
+    """Return the keys of each (node, path) that an animation moves."""
+    samplers = _listed(document, number, "samplers")
+    inputs: dict[int, F64] = {}
+    found: dict[tuple[int, str], Keys] = {}
+    for channel in _listed(document, number, "channels"):
+        target = channel.get("target")
+        if not isinstance(target, dict) or target.get("path") not in (*PATHS, "weights"):
+            continue  # of an extension, such as one that moves a camera's angle
+        if target.get("node") is None:
+            continue
+        node = document.number("nodes", target["node"])
+        which = channel.get("sampler")
+        if type(which) is not int or not 0 <= which < len(samplers):
+            raise CorruptionError(f"animations[{number}] has no sampler {which!r:.40}")
+        sampler, what = samplers[which], f"animations[{number}].samplers[{which}]"
+        at = document.number("accessors", sampler.get("input"))
+        if at not in inputs:
+            inputs[at] = document.array(at, width=1)[:, 0]
+        path = target["path"]
+        values = document.array(sampler.get("output"), width=PATHS.get(path, 1))
+        kind = sampler.get("interpolation", "LINEAR")
+        found[node, path] = Keys.build(inputs[at], values, kind, path, what)
+    return found
+
+
+def _moving(pose: dict[str, F64], nodes: Nodes, kept: list[int], unit: float) -> list[int]:
+    """Return the joints whose place differs from its rest by more than rounding."""
+    size = {-1: 1.0}
+    for n in nodes.order:
+        size[n] = min(size[nodes.parents[n]] * float(np.abs(nodes.scale[n]).max()), 1e30)
+    strays = np.abs(pose["translation"] - nodes.translation[kept]).max((0, 2)) * unit
+    return [j for j, n in enumerate(kept) if strays[j] * size[nodes.parents[n]] > STILL]
+
+
+def _skeleton(
+    document: Document, nodes: Nodes, kept: list[int], moving: Sequence[int], unit: float
+) -> Skeleton:
+    column = {node: j for j, node in enumerate(kept)}
+    moves = set(moving)
+    ends = sorted(
+        (column[nodes.parents[n]], n)
+        for n, node in enumerate(document.items("nodes"))
+        if n not in column and nodes.parents[n] in column and not set(node) - BARE
+    )
+    return Skeleton(
+        tuple(nodes.names[n] for n in kept),
+        tuple(column.get(nodes.parents[n], -1) for n in kept),
+        nodes.translation[kept] * unit,
+        nodes.translation[[n for _, n in ends]].reshape(-1, 3) * unit,
+        tuple(j for j, _ in ends),
+        channels=tuple(DEFAULT_ROOT if j in moves else DEFAULT_JOINT for j in range(len(kept))),
+        rest=nodes.rotation[kept],
+    )
+
+
+def _tracks(
+    document: Document,
+    nodes: Nodes,
+    every: dict[tuple[int, str], Keys],
+    expressions: dict[int, str],
+    times: F64,
+) -> dict[str, Track]:
+    """Return morph weights by node and target, and the expressions of a VRM animation."""
+    found: list[tuple[str, F64]] = []
+    for (node, path), keys in every.items():
+        if path == "translation" and node in expressions:
+            found.append((f"expression.{expressions[node]}", keys.at(times)[:, 0]))
+        elif path == "weights":
+            values = keys.at(times)
+            owner = nodes.names[node] or f"node {node}"
+            titles = _target_names(document, node, values.shape[1])
+            found += [(f"{owner}.{title}", values[:, k]) for k, title in enumerate(titles)]
+    unique = distinct(name for name, _ in found)
+    return {
+        title: Track("scalar", values, times=times, bound=WEIGHT_BOUND)
+        for title, (_, values) in zip(unique, found, strict=True)
+    }
+
+
+def _target_names(document: Document, node: int, count: int) -> list[str]:
+    mesh = document.items("nodes")[node].get("mesh")
+    extras = None if mesh is None else document.item("meshes", mesh).get("extras")
+    given = extras.get("targetNames") if isinstance(extras, dict) else None
+    known = [str(n)[:100] for n in given] if isinstance(given, list) else []
+    clean = [n.encode("utf-8", "replace").decode() for n in known[:count]]
+    return clean + [f"weight {k}" for k in range(len(clean), count)]
+
+
+def _humanoid(document: Document) -> dict[str, int]:
+    """Return the node of each human bone of a VRM animation."""
+    bones = _inside(document.root, "extensions", VRM, "humanoid", "humanBones")
+    return {str(bone): document.number("nodes", _inside(bones, bone).get("node")) for bone in bones}
+
+
+def _expressions(document: Document) -> dict[int, str]:
+    """Return the expression that each node of a VRM animation stands for: its x is the weight."""
+    found: dict[int, str] = {}
+    for group in ("preset", "custom"):
+        named = _inside(document.root, "extensions", VRM, "expressions", group)
+        for expression in named:
+            node = document.number("nodes", _inside(named, expression).get("node"))
+            found[node] = str(expression)[:100].encode("utf-8", "replace").decode()
+    return found
+
+
+def _inside(holder: Object, *names: str) -> Object:
+    """Return an object inside others; an empty one where any of them is missing."""
+    for name in names:
+        part = holder.get(name, {})
+        if not isinstance(part, dict):
+            raise CorruptionError(f"{name:.40} must be an object")
+        holder = part
+    return holder
+
+
+def _metadata(document: Document, nodes: Nodes, name: str) -> dict[str, Any]:
+    asset = document.root["asset"]
+    said = {key: gltf_file.text(asset, key) for key in ("copyright", "generator")}
+    bones = {bone: nodes.names[node] for bone, node in _humanoid(document).items()}
+    return {
+        "animation": name,
+        **{key: value for key, value in said.items() if value},
+        **({"vrm_humanoid": bones} if bones else {}),
+    }

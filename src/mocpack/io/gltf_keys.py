@@ -1,0 +1,230 @@
+"""Keys of glTF's animations: what they are between, and at which times a clip needs frames.
+
+Between two keys a value keeps (STEP), goes straight (LINEAR; rotations on the shorter arc) or on a
+cubic (CUBICSPLINE); before the first and after the last it keeps. Clips go straight between frames:
+frames at all keys lose nothing of straight ones, cubics get more frames between their keys, and a
+step gets one just before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import rotations
+from mocpack.errors import CorruptionError, UsageError
+
+F64 = npt.NDArray[np.float64]
+
+KINDS = ("STEP", "LINEAR", "CUBICSPLINE")
+LATEST = 1e8  # seconds
+SAME = 2e-6  # seconds: keys nearer than this, and than float32 tells apart, are at one time
+UNEVEN = 2e-4  # of a step: how far from even times files that round their times may be
+SLOWEST, FASTEST = 24.0, 125.0  # frames a second of an even grid, unless the keys are nearer
+FINEST_DIVISION = 32  # of the smallest gap, in the search of a grid
+STRAIGHT = 1e-4  # metres, radians, scale: how far a cubic may stray from the line between frames
+MAX_SPLIT = 64  # frames for one gap between keys of cubics
+BEFORE_STEP = 1e-5  # seconds
+MAX_FRAMES = 1 << 22
+DENSEST = 100_000  # frames that an even grid may have beyond the keys' own number
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys of one channel.
+
+    Attributes
+    ----------
+    times : array, shape (K,)
+        Increasing, in seconds.
+    values : array, shape (K, n)
+    kind : str
+        Of `KINDS`.
+    turns : bool
+        Whether the values are rotations.
+    into, out : array, shape (K, n), optional
+        Tangents of cubics before and after each key, a second.
+    """
+
+    times: F64
+    values: F64
+    kind: str
+    turns: bool
+    into: F64 | None = None
+    out: F64 | None = None
+
+    @classmethod
+    def build(cls, times: F64, values: F64, kind: str, path: str, what: str) -> Keys:
+        """Check and make the keys of a channel; `values` is as in the file."""
+        if kind not in KINDS:
+            raise CorruptionError(
+                f"{what}.interpolation must be one of {', '.join(KINDS)}, got {kind!r:.40}"
+            )
+        if not np.abs(times).max() < LATEST:  # the negation is true for NaN too
+            raise CorruptionError(f"{what}: times must be finite and below {LATEST:.0e} seconds")
+        if (np.diff(times) < 0).any():
+            raise CorruptionError(f"{what}: times must increase")
+        if not np.isfinite(values).all():
+            raise CorruptionError(f"{what}: values must be finite")
+        rows = len(times) * (3 if kind == "CUBICSPLINE" else 1)
+        if path == "weights":
+            if not values.size or values.size % rows:
+                raise CorruptionError(f"{what}: {values.size} weights are not those of {rows} keys")
+            values = values.reshape(rows, -1)
+        elif len(values) != rows:
+            raise CorruptionError(f"{what}: expected {rows} values, got {len(values)}")
+        # of keys at the same time the last one counts
+        last = np.append(np.diff(times) > 0, True)
+        if kind != "CUBICSPLINE":
+            return cls(times[last], values[last], kind, path == "rotation")
+        parts = values.reshape(len(times), 3, -1)[last]
+        into, middle, out = parts[:, 0], parts[:, 1], parts[:, 2]
+        return cls(times[last], middle, kind, path == "rotation", into, out)
+
+    def at(self, times: F64) -> F64:
+        """Return the values (T, n) at these times."""
+        if len(self.times) == 1:
+            return np.repeat(self.values, len(times), axis=0)
+        if self.kind == "STEP":
+            # a frame meant for a key may differ from it by rounding
+            last = np.searchsorted(self.times, times + SAME, side="right") - 1
+            return np.asarray(self.values[np.maximum(last, 0)])
+        after = np.clip(np.searchsorted(self.times, times, side="right"), 1, len(self.times) - 1)
+        before = after - 1
+        gap = self.times[after] - self.times[before]
+        share = np.clip((times - self.times[before]) / gap, 0.0, 1.0)
+        if self.kind == "CUBICSPLINE":
+            return self._cubic(before, after, gap[:, np.newaxis], share[:, np.newaxis])
+        if self.turns:
+            turns = rotations.normalize(self.values)
+            return rotations.slerp(turns[before], turns[after], share)
+        share = share[:, np.newaxis]
+        return np.asarray((1 - share) * self.values[before] + share * self.values[after])
+
+    def _cubic(
+        self, before: npt.NDArray[np.intp], after: npt.NDArray[np.intp], gap: F64, t: F64
+    ) -> F64:
+        assert self.into is not None
+        assert self.out is not None
+        found = (
+            (2 * t**3 - 3 * t**2 + 1) * self.values[before]
+            + (t**3 - 2 * t**2 + t) * gap * self.out[before]
+            + (3 * t**2 - 2 * t**3) * self.values[after]
+            + (t**3 - t**2) * gap * self.into[after]
+        )
+        return rotations.normalize(found) if self.turns else np.asarray(found)
+
+    def steps(self) -> F64:
+        """Return the times at which a value jumps."""
+        if self.kind != "STEP":
+            return np.zeros(0)
+        jumps = (np.diff(self.values, axis=0) != 0).any(1)
+        return np.asarray(self.times[1:][jumps])
+
+
+def frame_times(channels: Sequence[Keys], fps: float | None = None) -> F64:
+    """Return the times (T,) of frames that lose nothing of these channels, even where they can be.
+
+    Even are those of `fps`, if it is given; else of the slowest rate between `SLOWEST` and
+    `FASTEST` frames a second that has a frame at every key, or of the keys themselves where they
+    follow one another faster. Where no such rate is, or a value jumps, the frames are at the keys.
+    """
+    keys = np.unique(np.concatenate([c.times for c in channels]))
+    if fps is not None:
+        return _resampled(keys, fps)
+    jumps = np.unique(np.concatenate([c.steps() for c in channels]))
+    grid = None if len(jumps) else _grid(keys)
+    times = _merged(keys) if grid is None else grid
+    cubics = [c for c in channels if c.kind == "CUBICSPLINE" and len(c.times) > 1]
+    split = 1
+    while cubics and split < MAX_SPLIT and _strays(cubics, _divided(times, split)) > STRAIGHT:
+        split *= 2
+    times = _divided(times, split)
+    # the frame just before a jump comes after the one before it
+    early = jumps - np.maximum(BEFORE_STEP, 8 * np.spacing(np.abs(jumps).astype(np.float32)))
+    return np.union1d(times, early[early > times[0]]) if len(jumps) else times
+
+
+def _resampled(keys: F64, fps: float) -> F64:
+    if not 0 < fps <= 1e5:
+        raise UsageError(f"frames a second must be above 0 and at most 1e5, got {fps}")
+    count = np.floor((keys[-1] - keys[0]) * fps + 1e-3) + 1
+    if count > MAX_FRAMES:
+        raise UsageError(f"{keys[-1] - keys[0]:.6g} s at {fps} frames a second are too many frames")
+    return np.asarray(keys[0] + np.arange(int(count)) / fps)
+
+
+def _merged(keys: F64) -> F64:
+    """Return the keys without those that are at the time of the one before."""
+    apart = np.append(True, np.diff(keys) > SAME)
+    return np.asarray(keys[apart])
+
+
+def _grid(keys: F64) -> F64 | None:
+    """Return the even times that have all keys among them, if there are any."""
+    near = SAME + 2 * float(np.spacing(np.float32(np.abs(keys).max())))
+    apart = keys[np.append(True, np.diff(keys) > 2 * near)]
+    if len(apart) == 1:
+        return np.asarray(apart)
+    start, length = keys[0], keys[-1] - keys[0]
+    for count in _grid_counts(apart, length):
+        step = length / count
+        numbers = (apart - start) / step
+        if np.abs(numbers - np.rint(numbers)).max() * step > max(near, UNEVEN * step):
+            continue
+        finer = max(1, int(np.ceil(SLOWEST * step - 0.05)))
+        finer = finer if count * finer <= _most(len(keys)) else 1
+        return _even_times(start, length, count * finer, near)
+    return None
+
+
+def _even_times(start: float, length: float, count: int, near: float) -> F64:
+    """Return times of a whole number of frames a second, where that is what the keys mean."""
+    step = length / count
+    whole = 1 / max(1, round(1 / step))
+    step = whole if abs(whole - step) * count <= near else step
+    return np.asarray(start + np.arange(count + 1) * step)
+
+
+def _grid_counts(apart: F64, length: float) -> list[int]:
+    """Return into how many steps a length is worth dividing, by the gaps of its keys."""
+    gaps = np.diff(apart)
+    counts = {len(gaps), round(length / float(np.median(gaps))), round(length / float(gaps.min()))}
+    finer = {
+        round(length * n / float(gaps.min()))
+        for n in range(2, FINEST_DIVISION + 1)
+        if n / float(gaps.min()) <= FASTEST
+    }
+    return sorted(count for count in counts | finer if count <= _most(len(apart)))
+
+
+def _most(keys: int) -> int:
+    return keys + DENSEST
+
+
+def _divided(times: F64, split: int) -> F64:
+    """Return the times with every gap divided into so many."""
+    if split == 1 or len(times) == 1:
+        return times
+    at = np.arange((len(times) - 1) * split + 1) / split
+    return np.asarray(np.interp(at, np.arange(len(times)), times))
+
+
+def _strays(channels: Sequence[Keys], times: F64) -> float:
+    """Return how far channels are from the line between frames, half way."""
+    worst = 0.0
+    if len(times) * 2 > MAX_FRAMES:
+        return worst  # there can be no more of them
+    half = (times[1:] + times[:-1]) / 2
+    for keys in channels:
+        there, between = keys.at(times), keys.at(half)
+        if keys.turns:
+            line = rotations.slerp(there[:-1], there[1:], 0.5)
+            apart = np.minimum(np.abs(line - between).max(-1), np.abs(line + between).max(-1)) * 2
+        else:
+            apart = np.abs((there[1:] + there[:-1]) / 2 - between).max(-1)
+        worst = max(worst, float(apart.max()))
+    return worst

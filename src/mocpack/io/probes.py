@@ -1,0 +1,46 @@
+"""How files of each kind begin, for readers that are imported when a file needs them."""
+
+from __future__ import annotations
+
+from mocpack.io import npz
+
+BOM = b"\xef\xbb\xbf"
+
+
+def vrm_animation(data: bytes) -> bool:
+    """Say whether `data` is binary glTF that holds an animation for VRM models."""
+    return data.startswith(b"glTF") and b"VRMC_vrm_animation" in data
+
+
+def gltf_text(data: bytes) -> bool:
+    """Say whether `data` is glTF as JSON."""
+    return _is_object(data) and b'"asset"' in data and b'"version"' in data
+
+
+def deepmimic(data: bytes) -> bool:
+    """Say whether `data` is a motion of DeepMimic's."""
+    return _is_object(data) and b'"Frames"' in data and not gltf_text(data)
+
+
+def trc(data: bytes) -> bool:
+    """Say whether `data` is a table of marker places."""
+    return data[:64].removeprefix(BOM).startswith(b"PathFileType")
+
+
+def amass(data: bytes) -> bool:
+    """Say whether `data` is a motion of AMASS."""
+    return npz.probe(data, "poses") and npz.probe(data, "trans")
+
+
+def c3d(data: bytes) -> bool:
+    """Say whether `data` is a C3D file: its parameters begin with a processor's number."""
+    start = 512 * (data[0] - 1) if data else 0
+    return (
+        start >= 512
+        and data[1:2] == b"\x50"
+        and data[start + 3 : start + 4] in (b"\x54", b"\x55", b"\x56")
+    )
+
+
+def _is_object(data: bytes) -> bool:
+    return data[:4096].removeprefix(BOM).lstrip().startswith(b"{")

@@ -1,0 +1,125 @@
+"""Files of several motions on the command line, and the table of formats."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mocpack
+from mocpack.io import extensions
+
+FOX = Path(__file__).parents[1] / "samples/Fox.glb"
+
+
+def run(*words, folder):
+    return subprocess.run(
+        [sys.executable, "-m", "mocpack", *map(str, words)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=folder,
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    shutil.copy(FOX, tmp_path / "Fox.glb")
+    return tmp_path
+
+
+def made(folder):
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != "Fox.glb")
+    return sorted(path.relative_to(folder).as_posix() for path in files)
+
+
+def test_an_animation_is_converted_by_name(folder):
+    done = run("convert", "Fox.glb", "--animation", "Walk", "-o", "walk.bvh", folder=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert mocpack.read(folder / "walk.bvh").frame_count == 18
+    assert run("convert", "Fox.glb", "--animation", "Run", folder=folder).returncode == 0
+    assert mocpack.read(folder / "Fox-Run.mocp").metadata["animation"] == "Run"
+
+
+def test_without_a_name_the_first_is_taken_and_the_others_are_named(folder):
+    done = run("convert", "Fox.glb", "one.bvh", folder=folder)
+    assert done.returncode == 0
+    assert "3 motions: Survey, Walk, Run; took Survey" in done.stderr
+    assert mocpack.read(folder / "one.bvh").frame_count == 83
+
+
+def test_each_makes_a_file_of_every_animation(folder):
+    assert run("convert", "Fox.glb", "fox.bvh", "--each", folder=folder).returncode == 0
+    assert run("convert", "Fox.glb", "-o", "takes/", "--each", folder=folder).returncode == 0
+    names = ("Run", "Survey", "Walk")
+    expected = [f"fox-{name}.bvh" for name in names] + [f"takes/{name}.mocp" for name in names]
+    assert made(folder) == expected
+    again = run("convert", "Fox.glb", "fox.bvh", "--each", folder=folder)
+    assert (again.returncode, "exists; -f overwrites it" in again.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--animation", "Jump"], "there is no animation 'Jump'; there are: Survey, Walk, Run"),
+        (["--animation", "Walk", "--each"], "give --each or --animation, not both"),
+        (["b.bvh", "-o", "c.bvh"], "give one goal"),
+        (["--fps", "-1"], "frames a second must be above 0"),
+    ],
+)
+def test_requests_that_make_no_sense_are_a_sentence(folder, words, complaint):
+    done = run("convert", "Fox.glb", *words, folder=folder)
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert made(folder) == []
+
+
+def test_compress_says_what_else_is_inside(folder):
+    done = run("compress", "Fox.glb", "--unit", "cm", "--effort", "fast", folder=folder)
+    assert done.returncode == 0
+    assert "also has: Walk, Run" in " ".join(done.stdout.split())
+    words = ("--animation", "Walk", "--fps", 30, "--unit", "cm", "-o", "w.mocp")
+    assert run("compress", "Fox.glb", *words, folder=folder).returncode == 0
+    assert mocpack.read(folder / "w.mocp").frame_rate == 30
+
+
+def test_info_lists_the_motions_of_any_file(folder):
+    shown = run("info", "Fox.glb", folder=folder).stdout
+    assert "Fox.glb: glTF" in shown
+    assert all(name in shown for name in ("Survey", "Walk", "Run"))
+    mocpack.write(mocpack.read(folder / "Fox.glb"), folder / "a.bvh")
+    found = json.loads(run("info", "a.bvh", "Fox.glb", "--json", folder=folder).stdout)
+    assert [len(row["motions"]) for row in found] == [1, 3]
+    assert [motion["frames"] for motion in found[1]["motions"]] == [83, 18, 140]
+
+
+def test_a_name_cannot_lead_to_another_folder(folder):
+    data = (folder / "Fox.glb").read_bytes()
+    evil = data.replace(b'"name":"Survey"', b'"name":"../../"')
+    evil = evil if evil != data else data.replace(b'"Survey"', b'"../../"')
+    assert evil != data
+    assert len(evil) == len(data)
+    (folder / "sub").mkdir()
+    (folder / "sub/Fox.glb").write_bytes(evil)
+    done = run("convert", "sub/Fox.glb", "-o", "sub/out/", "--each", folder=folder)
+    assert done.returncode == 0
+    assert all(name.startswith("sub/out/") for name in made(folder))
+
+
+def test_formats_lists_every_extension(folder):
+    rows = json.loads(run("formats", "--json", folder=folder).stdout)
+    read = {e for row in rows if row["read"] for e in row["extensions"]}
+    write = {e for row in rows if row["write"] for e in row["extensions"]}
+    assert read == {*extensions(), ".mocp"}
+    assert write == {*extensions(writable=True), ".mocp"}
+    assert ".vrma" in run("formats", folder=folder).stdout
+
+
+def test_kinds_that_are_not_read_come_with_advice(folder):
+    (folder / "a.fbx").write_bytes(b"Kaydara FBX Binary  \0")
+    done = run("convert", "a.fbx", "a.bvh", folder=folder)
+    assert done.returncode == 2
+    assert "import it into Blender and export BVH" in done.stderr
