@@ -54,7 +54,7 @@ MUTANTS = (
     Mutant("latent_spline/handles.py", "left = rotations.multiply(goal.rotation, rotations.conjugate(turns[:, goal.joint]))", "left = rotations.multiply(goal.rotation, turns[:, goal.joint])", EDITING),
     Mutant("kinematic/bit_planes.py", "((np.abs(values) + 0.5) * size - 0.5)", "(np.abs(values) * size)", FK),
     Mutant("kinematic/bit_planes.py", "return np.maximum(layer - lead, 0)", "return np.maximum(layer - 0 * lead, 0)", GOLDEN),
-    Mutant("kinematic/bit_planes.py", "count = max(1, round(frames * frame_time))", "count = 1", GOLDEN),
+    Mutant("kinematic/bit_planes.py", "count = max(1, round(frames * frame_time))", "count = 1", FK),
     Mutant("kinematic/bit_planes.py", "new[fixed[: len(new)]] != 0", "new[fixed[: len(new)]] > 1", FK),
     Mutant("kinematic/fk_wavelet.py", "np.float32(np.inf))", "np.float32(-np.inf))", FK),
     Mutant("kinematic/fk_wavelet.py", "turn = np.where(bodies.twist_places[level, np.newaxis], turn, better)", "pass", FK),

@@ -142,6 +142,12 @@ def test_a_plane_with_impossible_bits_is_refused():
         )
 
 
+def test_rows_come_second_by_second_and_coarse_bands_first():
+    # four seconds; bands of 60, 60 and 120 rows
+    first = [*range(15), *range(60, 75), *range(120, 150)]
+    assert segment_order(240, 2, 1 / 60)[:60].tolist() == first
+
+
 def test_what_lacks_bits_is_taken_as_the_middle_of_what_it_may_be():
     exact = np.arange(-63, 64)
     for shift in (0, 1, 3):

@@ -145,3 +145,8 @@ def test_the_knot_that_is_missed_least_jumps_to_the_largest_error():
     inner = bspline.inner_knots(_jump(rough, knots, 3), 3)
     assert 0.2 not in inner
     assert ((inner > 0.55) & (inner < 0.8)).all()
+
+
+def test_even_knots_divide_the_time_evenly():
+    inner = bspline.inner_knots(bspline.uniform_knots(8, 3), 3)
+    np.testing.assert_allclose(inner, [0.2, 0.4, 0.6, 0.8])

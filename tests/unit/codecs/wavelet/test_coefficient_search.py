@@ -168,3 +168,15 @@ def test_the_step_is_halved_after_failures_in_a_row_and_not_after_as_many_in_all
     assert judge.sizes == [20] * 6 + [10] * 2 + [5] * 2 + [2] * 2 + [1] * 2
     assert found.iterations == len(judge.sizes)
     assert found.counts.sum() == 80
+
+
+class IndifferentJudge:
+    def errors(self, counts, donor, size):
+        return np.ones(len(counts))
+
+
+def test_a_move_that_gains_nothing_is_a_failure():
+    start = np.array([40, 40, 40])
+    found = random_descent(start, np.ones(3, bool), 1000, IndifferentJudge(), seed=0, patience=2)
+    assert found.counts.tolist() == start.tolist()
+    assert found.iterations == 2 * 5  # steps of 20, 10, 5, 2 and 1
