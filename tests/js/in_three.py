@@ -47,7 +47,7 @@ def joints_of(path):
     return gltf.joint_nodes(document)
 
 
-def largest_differences(path, *, packed=None, count=1000, seed=0):
+def largest_differences(path, *, packed=None, count=1000, seed=0, fps=None):
     """Yield (animation, difference at frames, at random times) in metres, against three.js.
 
     `packed` makes of a clip the one that is compared, such as by packing it. Times are kept away
@@ -55,7 +55,7 @@ def largest_differences(path, *, packed=None, count=1000, seed=0):
     """
     nodes, rng = joints_of(path), np.random.default_rng(seed)
     for number, name in enumerate(clip_names_of(path)):
-        original = mocpack.read(path, clip=name)
+        original = mocpack.read(path, clip=name, fps=fps)
         clip = original if packed is None else packed(original)
         times = original.times
         between = np.sort(rng.uniform(times[0], times[-1], count))

@@ -85,3 +85,12 @@ def test_a_packed_animation_keeps_its_bound_as_three_poses_it():
 
     for _, at_frames, _ in largest_differences(SAMPLES / "Fox.glb", packed=packed, count=50):
         assert at_frames <= 0.2 + 1e-4
+
+
+def test_twice_the_rate_of_the_keys_keeps_the_bound_between_frames_too():
+    def packed(clip):
+        return mocpack.decode(mocpack.encode(clip, max_error="7.5cm", effort="fast"))
+
+    found = largest_differences(SAMPLES / "Fox.glb", packed=packed, count=300, fps=48)
+    _, walking, _ = found
+    assert max(walking[1:]) <= 0.075
