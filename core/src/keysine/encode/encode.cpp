@@ -65,20 +65,12 @@ class GroupCoder
 		while (most_ > least_ && size_t(4) << most_ > length_of_group_)
 			--most_;
 		best_cost_ = 1e300, best_size_ = 0;
-		int8_t* choice = e_.job.choices ? e_.job.choices + 2 * group : nullptr;
-		if (choice && e_.job.chosen)
-			attempt(choice[0] < least_ ? least_ : choice[0] > most_ ? most_ : choice[0], choice[1]);
-		else
-		{
-			find_splits();
-			if (e_.job.settings.excess_penalty > 0)
-				find_weight();
-		}
+		find_splits();
+		if (e_.job.settings.excess_penalty > 0)
+			find_weight();
 		// where nothing else keeps the allowances
 		for (int splits = least_; splits <= most_ && !best_size_; ++splits)
 			attempt(splits, 0);
-		if (choice)
-			choice[0] = int8_t(best_splits_), choice[1] = int8_t(best_doublings_);
 		return best_size_;
 	}
 
@@ -152,7 +144,7 @@ class GroupCoder
 		if (!size || size > dst_size_ || cost >= best_cost_)
 			return false;
 		std::memcpy(dst_, spare_, size);
-		best_cost_ = cost, best_size_ = size, best_splits_ = splits, best_doublings_ = doublings;
+		best_cost_ = cost, best_size_ = size, best_splits_ = splits;
 		report();
 		return true;
 	}
@@ -531,7 +523,7 @@ class GroupCoder
 	size_t group_ = 0, length_of_group_ = 0, dst_size_ = 0, best_size_ = 0;
 	const int32_t* all_keys_ = nullptr;
 	uint8_t *dst_ = nullptr, *spare_;
-	int least_ = 0, most_ = 0, best_splits_ = 0, best_doublings_ = 0;
+	int least_ = 0, most_ = 0, best_splits_ = 0;
 	double best_cost_ = 0, errors_ = 0, sum_ = 0;
 	float weight_ = 1;
 	bool sketch_ = false; // rounding and repair only, to compare numbers of blocks
