@@ -326,13 +326,14 @@ std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations
 
 // (table with key steps, initial scales of a grid, segments, groups); None where no key
 // step keeps the bound or a group fails. With `grid_steps` (tracks) the groups are a grid in time.
-std::optional<Encoded>
-keysine_encode(const Skeleton& skeleton, Rotations rotations, Translations translations,
-			   Array<int32_t, nb::shape<-1, 13>> table, Array<float, nb::shape<16, 8, 8, 40>> rates,
-			   double unit, double fine, double basis_grid, int32_t tempo, size_t group_count,
-			   size_t groups_per_segment, bool first_frame_alone, int32_t splits, const Settings& settings,
-			   size_t threads, Predictors predictors, const std::optional<std::vector<uint8_t>>& grid_steps,
-			   const std::optional<std::vector<double>>& shares, const std::vector<int8_t>& choices)
+std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotations,
+									  Translations translations, Array<int32_t, nb::shape<-1, 13>> table,
+									  Array<float, nb::shape<16, 8, 8, 40>> rates, double unit, double fine,
+									  double basis_grid, int32_t tempo, size_t group_count,
+									  size_t groups_per_segment, bool first_frame_alone, int32_t splits,
+									  const Settings& settings, size_t threads, Predictors predictors,
+									  const std::optional<std::vector<uint8_t>>& grid_steps,
+									  const std::optional<std::vector<double>>& shares)
 {
 	Task task = {unit,	 fine,		 basis_grid, tempo, group_count, groups_per_segment, first_frame_alone,
 				 splits, predictors, grid_steps, shares};
