@@ -181,6 +181,7 @@ def free(effort: str, step: float, frame_rate: float) -> Settings:
         squared_penalty=FREE_PENALTY,
         rounding=FREE_ROUNDING,
         repairs=0,
+        exhaustive=EFFORTS[effort].split_tries > 0,  # sketches without a bound tell little
         coarsest_step=FREE_STEPS[0],
         finest_step=FREE_STEPS[1],
     )
