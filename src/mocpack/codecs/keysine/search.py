@@ -103,7 +103,7 @@ class Settings:
 EFFORTS = {
     "fast": Effort(0, 40, 7, 9, True, 0, 0, False),
     "default": Effort(4, 60, 6, 11, False, 2, 2, False),
-    "best": Effort(8, 90, 4, 13, False, 3, 3, True),
+    "best": Effort(8, 90, 6, 11, False, 3, 3, True),
 }
 MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
 EXCESS_PENALTY = 60.0
