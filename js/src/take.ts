@@ -6,7 +6,7 @@ import { inflate } from "./inflate.js";
 import type { Take, TrackHead } from "./types.js";
 
 const MAX_NAME = 1024; // bytes
-const MAX_RUNS = 1 << 26; // bytes, inflated
+const MAX_RUNS = 1 << 24; // bytes, inflated
 const MAX_DIGITS = 15;
 const LATEST = 1e9; // seconds
 const [DOUBLES, FLOATS, DECIMALS, GRID] = [0, 1, 2, 3];

@@ -403,9 +403,11 @@ class Motion:
     def bitstream_version(self) -> int:
         return self._reader.bitstream_version
 
-    @property
+    @cached_property
     def extras(self) -> Extras:
         """What the file holds beside its poses."""
+        needed = self._reader.extras_memory()
+        self._limit.check(needed, self._reader.header, "what stands beside the poses")
         return self._reader.extras
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, rotations
-from mocpack.errors import InvalidClipError, UsageError
+from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
 
 F64 = npt.NDArray[np.float64]
 I32 = npt.NDArray[np.int32]
@@ -247,6 +247,11 @@ class Skeleton(SentWhole):
 
     def native(self, translated_joints: Sequence[int]) -> _core.Skeleton:
         """Return this skeleton as the native core takes it; made once for the same joints."""
+        if len(self.roots) > 1:
+            raise UnsupportedClipError(
+                f"codecs take one root, this skeleton has {len(self.roots)}; "
+                "mocpack.encode hangs them from an origin"
+            )
         joints = tuple(translated_joints)
         if joints not in self._natives:
             self._natives[joints] = _core.Skeleton(

@@ -87,7 +87,26 @@ def make(spec: str, motion: str = "") -> Path:
     return folder
 
 
+def make_scene() -> Path:
+    """Write the golden scene: two actors and markers."""
+    folder = HERE / "scene"
+    if folder.exists():
+        sys.exit(f"{folder} exists; golden files are never rewritten")
+    clips = {"anna": walk(0.2), "ben": take(["space"]), "box": markers(10, 3)}
+    data = mocpack.encode_scene(clips, "raw")
+    folder.mkdir()
+    buffer = io.BytesIO()
+    found = mocpack.decode_scene(data).items()
+    np.savez_compressed(buffer, **{f"{name}.rotations": clip.rotations for name, clip in found})
+    (folder / "decoded.npz").write_bytes(buffer.getvalue())
+    (folder / "file.mocp").write_bytes(data)
+    return folder
+
+
 if __name__ == "__main__":
+    if sys.argv[1:] == ["scene"]:
+        print(make_scene())
+        sys.exit()
     if not 2 <= len(sys.argv) <= 3 or sys.argv[2:][:1] not in [[], *([m] for m in MOTIONS)]:
         sys.exit(f"name one codec, and a motion of {', '.join(filter(None, MOTIONS))} if need be")
     print(make(*sys.argv[1:]))

@@ -13,7 +13,13 @@ from mocpack.codec import SupportsBound, SupportsQuality
 from mocpack.container import unpack
 from mocpack.container.track import pack_track
 from mocpack.editing import open_spline
-from mocpack.errors import BoundError, InvalidClipError, UnsupportedClipError, UsageError
+from mocpack.errors import (
+    BoundError,
+    InvalidClipError,
+    MemoryLimitError,
+    UnsupportedClipError,
+    UsageError,
+)
 from mocpack.plain import dressed, plain, without_scales
 from mocpack.registry import codec_ids, parse_codec
 from mocpack.take import Extras
@@ -344,3 +350,22 @@ def test_a_take_that_holds_more_than_poses_is_not_edited_without_it():
 def test_a_live_stream_says_what_it_cannot_take(feature, sentence):
     with pytest.raises(UnsupportedClipError, match=sentence):
         live.Encoder(take([feature]).header)
+
+
+def test_a_small_file_that_announces_endless_tracks_asks_for_no_memory():
+    clip = walk(0.1)
+    endless = Track("label", ["a"] * 300_000)
+    made = Clip.build(clip.skeleton, clip.rotations, clip.translations, tracks={"t": endless})
+    data = mocpack.encode(made, "raw")
+    with mocpack.open(data, memory_limit="10MB") as motion:
+        assert motion.track_heads[0].count == 300_000
+        with pytest.raises(MemoryLimitError, match="beside the poses"):
+            _ = motion.extras
+        with pytest.raises(MemoryLimitError):
+            motion.clip()
+    assert mocpack.decode(data).tracks["t"] == endless
+
+
+def test_a_codec_by_itself_says_that_it_takes_one_root():
+    with pytest.raises(UnsupportedClipError, match="codecs take one root, this skeleton has 2"):
+        parse_codec("keysine").encode(take(["roots"]))

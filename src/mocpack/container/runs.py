@@ -12,7 +12,7 @@ from mocpack.errors import CorruptionError
 Bools = npt.NDArray[np.bool_]
 I64 = npt.NDArray[np.int64]
 
-MAX_RUNS = 1 << 26  # bytes, inflated
+MAX_RUNS = 1 << 24  # bytes, inflated
 
 
 def pack_runs(out: FieldWriter, ids: I64) -> None:
