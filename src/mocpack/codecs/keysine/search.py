@@ -125,15 +125,14 @@ def bounded(
     bound: float,
     frame_rate: float,
     *,
-    distortion_weight: float = 1.0,
     jitter_factor: float = 1.0,
 ) -> Settings:
     """Return the settings that aim at a bound on the largest error, in metres.
 
     Parameters
     ----------
-    distortion_weight, jitter_factor : float
-        On the usual penalties of errors within the bound, and of jitter.
+    jitter_factor : float
+        On the usual penalty of jitter.
     """
     level = EFFORTS[effort]
     if bound > LOOSE:  # where a group has few bytes, sketches do not tell how to split it
@@ -145,7 +144,7 @@ def bounded(
         shell_factor=1.0,
         key_share=0.7,
         excess_penalty=EXCESS_PENALTY,
-        quartic_penalty=distortion_weight * _quartic_penalty(bound),
+        quartic_penalty=_quartic_penalty(bound),
         squared_penalty=0.0,
         rounding=ROUNDING,
         jitter_penalty=jitter_factor * JITTER_PENALTY,
