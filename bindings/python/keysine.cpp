@@ -132,7 +132,7 @@ std::string described(const mocpack_Fault& fault)
 }
 
 using Bytes = std::vector<nb::bytes>;
-using Encoded = std::tuple<NewArray<int32_t, 2>, std::vector<uint8_t>, Bytes, Bytes, std::vector<int8_t>>;
+using Encoded = std::tuple<NewArray<int32_t, 2>, std::vector<uint8_t>, Bytes, Bytes>;
 
 const uint8_t USUAL_SCALE = 18;		 // half octaves of 1/256: two steps
 const size_t ESTIMATION_GROUPS = 24; // looked at to know how far prediction is off
@@ -242,7 +242,6 @@ struct Task
 	Predictors predictors;
 	std::optional<std::vector<uint8_t>> grid_steps;
 	std::optional<std::vector<double>> shares;
-	std::vector<int8_t> choices; // (groups, 2) of every group, or none
 };
 
 std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations, Translations translations,
@@ -259,11 +258,6 @@ std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations
 		throw nb::value_error("table and groups do not fit the clip");
 	auto refined = new_array<int32_t, 2>({joints, PLAN_COLUMNS});
 	std::copy(table.data(), table.data() + joints * PLAN_COLUMNS, refined.data());
-	const bool chosen = !task.choices.empty();
-	std::vector<int8_t> choices(task.choices);
-	if (chosen && choices.size() != 2 * group_count)
-		throw nb::value_error("choices are for all groups");
-	choices.resize(2 * group_count + 1); // never null
 	std::vector<uint8_t> scales(grid ? 7 * joints : 0, USUAL_SCALE), steps;
 	steps.reserve(1); // a clip in which nothing moves has no steps, and still a grid
 	if (grid)
@@ -282,8 +276,6 @@ std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations
 							  task.tempo,
 							  task.predictors.data(),
 							  task.predictors.shape(0),
-							  choices.data(),
-							  chosen,
 							  task.shares ? task.shares->data() : nullptr,
 							  rates.data(),
 							  settings,
@@ -329,22 +321,22 @@ std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations
 	}
 	if (!good)
 		return std::nullopt;
-	choices.resize(2 * group_count);
-	return Encoded(refined, scales, to_bytes(segments), to_bytes(groups), choices);
+	return Encoded(refined, scales, to_bytes(segments), to_bytes(groups));
 }
 
-// (table with key steps, initial scales of a grid, segments, groups, choices by group); None where no key
+// (table with key steps, initial scales of a grid, segments, groups); None where no key
 // step keeps the bound or a group fails. With `grid_steps` (tracks) the groups are a grid in time.
-std::optional<Encoded>
-keysine_encode(const Skeleton& skeleton, Rotations rotations, Translations translations,
-			   Array<int32_t, nb::shape<-1, 13>> table, Array<float, nb::shape<16, 8, 8, 40>> rates,
-			   double unit, double fine, double basis_grid, int32_t tempo, size_t group_count,
-			   size_t groups_per_segment, bool first_frame_alone, int32_t splits, const Settings& settings,
-			   size_t threads, Predictors predictors, const std::optional<std::vector<uint8_t>>& grid_steps,
-			   const std::optional<std::vector<double>>& shares, const std::vector<int8_t>& choices)
+std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotations,
+									  Translations translations, Array<int32_t, nb::shape<-1, 13>> table,
+									  Array<float, nb::shape<16, 8, 8, 40>> rates, double unit, double fine,
+									  double basis_grid, int32_t tempo, size_t group_count,
+									  size_t groups_per_segment, bool first_frame_alone, int32_t splits,
+									  const Settings& settings, size_t threads, Predictors predictors,
+									  const std::optional<std::vector<uint8_t>>& grid_steps,
+									  const std::optional<std::vector<double>>& shares)
 {
-	Task task = {unit,	 fine,		 basis_grid, tempo,	 group_count, groups_per_segment, first_frame_alone,
-				 splits, predictors, grid_steps, shares, choices};
+	Task task = {unit,	 fine,		 basis_grid, tempo, group_count, groups_per_segment, first_frame_alone,
+				 splits, predictors, grid_steps, shares};
 	return encode_clip(skeleton, rotations, translations, table, rates, task, settings, threads, nullptr);
 }
 
@@ -361,8 +353,8 @@ std::optional<Watched> keysine_watch(const Skeleton& skeleton, Rotations rotatio
 {
 	Seen seen;
 	Task task = {
-		unit,	fine,		basis_grid,	  tempo,		group_count, groups_per_segment, first_frame_alone,
-		splits, predictors, std::nullopt, std::nullopt, {}};
+		unit,	fine,		basis_grid,	  tempo,	   group_count, groups_per_segment, first_frame_alone,
+		splits, predictors, std::nullopt, std::nullopt};
 	auto made = encode_clip(skeleton, rotations, translations, table, rates, task, settings, threads, &seen);
 	if (!made)
 		return std::nullopt;
@@ -848,8 +840,7 @@ void register_keysine(nb::module_& m)
 	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "rotations"_a, "translations"_a, "table"_a,
 		  "rates"_a, "unit"_a, "fine"_a, "basis_grid"_a, "tempo"_a, "group_count"_a, "groups_per_segment"_a,
 		  "first_frame_alone"_a, "splits"_a, "settings"_a, "threads"_a, "predictors"_a,
-		  "grid_steps"_a.none() = nb::none(), "shares"_a.none() = nb::none(),
-		  "choices"_a = std::vector<int8_t>());
+		  "grid_steps"_a.none() = nb::none(), "shares"_a.none() = nb::none());
 	m.def("keysine_watch", &keysine_watch, "skeleton"_a, "rotations"_a, "translations"_a, "table"_a,
 		  "rates"_a, "unit"_a, "fine"_a, "basis_grid"_a, "tempo"_a, "group_count"_a, "groups_per_segment"_a,
 		  "first_frame_alone"_a, "splits"_a, "settings"_a, "threads"_a, "predictors"_a);

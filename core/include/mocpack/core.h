@@ -635,10 +635,6 @@ extern "C"
 		int32_t tempo;			   // as in the head
 		const int32_t* predictors; // (predictor_count, 4): channel, source, band, factor
 		size_t predictor_count;
-		/* (groups, 2), or null: splits and doublings of quartic_penalty of each group. The encoder writes
-		 * what was best; with `chosen`, it tries nothing else unless that fails. */
-		int8_t* choices;
-		int32_t chosen;
 		const double* shares; // (J) of the allowances, for what hangs on each joint; null: all
 		const void* rates;	  // bits by context, floats (16, 8, 8, 40)
 		mocpack_KeysineSettings settings;

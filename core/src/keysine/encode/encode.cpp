@@ -14,6 +14,8 @@ namespace
 
 const int RETRIES = 6; // of the search, each aiming further inside
 const int32_t SKETCH_STEPS[2] = {7, 9};
+const int ALL_WEIGHTS = 3; // tries from which on all are made
+const double NEAR_BEST = 1.05;
 const int FINER = 40; // plain rounding with ever finer steps, after those
 
 class GroupCoder
@@ -65,20 +67,18 @@ class GroupCoder
 		while (most_ > least_ && size_t(4) << most_ > length_of_group_)
 			--most_;
 		best_cost_ = 1e300, best_size_ = 0;
-		int8_t* choice = e_.job.choices ? e_.job.choices + 2 * group : nullptr;
-		if (choice && e_.job.chosen)
-			attempt(choice[0] < least_ ? least_ : choice[0] > most_ ? most_ : choice[0], choice[1]);
+		const mocpack_KeysineSettings& s = e_.job.settings;
+		if (s.exhaustive && s.weight_tries >= ALL_WEIGHTS && s.excess_penalty > 0)
+			find_all();
 		else
 		{
 			find_splits();
-			if (e_.job.settings.excess_penalty > 0)
+			if (s.excess_penalty > 0)
 				find_weight();
 		}
 		// where nothing else keeps the allowances
 		for (int splits = least_; splits <= most_ && !best_size_; ++splits)
 			attempt(splits, 0);
-		if (choice)
-			choice[0] = int8_t(best_splits_), choice[1] = int8_t(best_doublings_);
 		return best_size_;
 	}
 
@@ -112,6 +112,19 @@ class GroupCoder
 		attempt(first, 0);
 	}
 
+	// Every number of blocks, and those that come near the smallest with every penalty of errors.
+	void find_all()
+	{
+		double costs[MOST_SPLITS + 1];
+		for (int splits = least_; splits <= most_; ++splits)
+			attempt(splits, 0), costs[splits] = cost_;
+		double near = NEAR_BEST * best_cost_;
+		for (int splits = least_; splits <= most_; ++splits)
+			for (int doublings = -e_.job.settings.weight_tries; doublings < ALL_WEIGHTS; ++doublings)
+				if (doublings && costs[splits] <= near)
+					attempt(splits, doublings);
+	}
+
 	// Tries half or twice the penalty of errors within the bound, with the number of blocks that was best.
 	void find_weight()
 	{
@@ -133,7 +146,7 @@ class GroupCoder
 	// far, and says so.
 	bool attempt(int splits, int doublings)
 	{
-		weight_ = float(std::ldexp(1.0, doublings)), errors_ = 0;
+		weight_ = float(std::ldexp(1.0, doublings)), errors_ = 0, cost_ = 1e300;
 		if (!shape_group(plan_, length_of_group_, splits, e_.job.tempo, &symbols_))
 			return false;
 		size_t blocks = size_t(1) << splits, apart = size_t(1) << (e_.job.splits - splits),
@@ -148,11 +161,13 @@ class GroupCoder
 		if (!write_group(writer, plan_, symbols_.keys, &symbols_))
 			return false;
 		size_t size = sealed(spare_, writer.finish(spare_ + 2, group_bytes(e_) - 2));
-		double cost = 8.0 * double(size) + errors_;
-		if (!size || size > dst_size_ || cost >= best_cost_)
+		if (!size || size > dst_size_)
+			return false;
+		cost_ = 8.0 * double(size) + errors_;
+		if (cost_ >= best_cost_)
 			return false;
 		std::memcpy(dst_, spare_, size);
-		best_cost_ = cost, best_size_ = size, best_splits_ = splits, best_doublings_ = doublings;
+		best_cost_ = cost_, best_size_ = size, best_splits_ = splits;
 		report();
 		return true;
 	}
@@ -531,8 +546,8 @@ class GroupCoder
 	size_t group_ = 0, length_of_group_ = 0, dst_size_ = 0, best_size_ = 0;
 	const int32_t* all_keys_ = nullptr;
 	uint8_t *dst_ = nullptr, *spare_;
-	int least_ = 0, most_ = 0, best_splits_ = 0, best_doublings_ = 0;
-	double best_cost_ = 0, errors_ = 0, sum_ = 0;
+	int least_ = 0, most_ = 0, best_splits_ = 0;
+	double best_cost_ = 0, cost_ = 0, errors_ = 0, sum_ = 0;
 	float weight_ = 1;
 	bool sketch_ = false; // rounding and repair only, to compare numbers of blocks
 	float *seen_wanted_ = nullptr, *seen_series_ = nullptr, *seen_steps_ = nullptr; // (channels, frames)

@@ -306,19 +306,10 @@ class Keysine(Codec):
     def _within_bound(self, clip: Clip) -> BoundedEncoding | None:
         """Return key poses and sine series that keep the bound, with as few artefacts as may be."""
         predictors = self._predictors(clip, self.max_error, UNIT_STEP, bounded=True)
-        choices: Sequence[int] = ()
-
-        def make(policy: RetryPolicy) -> Draft | None:
-            nonlocal choices
-            found = self._bounded(clip, policy, predictors, choices)
-            choices = found.choices if found else choices  # what was best is so for retries, too
-            return found
-
-        made = self._measured(clip, make)
+        made = self._measured(clip, partial(self._bounded, clip, predictors=predictors))
         if made is not None or predictors is None:
             return made
-        predictors, choices = None, ()
-        return self._measured(clip, make)
+        return self._measured(clip, partial(self._bounded, clip))
 
     def _on_grid(self, clip: Clip) -> BoundedEncoding | None:
         """Return a grid in time that keeps the bound, with as few artefacts as may be."""
@@ -361,7 +352,6 @@ class Keysine(Codec):
         clip: Clip,
         policy: RetryPolicy,
         predictors: I32 | None = None,
-        choices: Sequence[int] = (),
     ) -> Draft | None:
         """Return a draft that aims at the bound, or None where the search cannot reach it."""
         bound = policy.bound_share * self.max_error
@@ -369,7 +359,7 @@ class Keysine(Codec):
             self.effort, bound, clip.frame_rate, jitter_factor=policy.jitter_factor
         )
         shares = policy.joint_shares(len(clip.skeleton))
-        return self._draft(clip, settings, bound, UNIT_STEP, predictors, shares, choices)
+        return self._draft(clip, settings, bound, UNIT_STEP, predictors, shares)
 
     def _gridded(self, clip: Clip, policy: RetryPolicy) -> Draft | None:
         """Return a grid in time within the bound, or None where the search finds none."""
@@ -463,7 +453,6 @@ class Keysine(Codec):
         key_step: int,
         predictors: I32 | None = None,
         shares: Sequence[float] | None = None,
-        choices: Sequence[int] = (),
     ) -> Draft | None:
         groups = self._groups(clip)
         return draft(
@@ -475,7 +464,6 @@ class Keysine(Codec):
             threads=self._threads(clip.frame_count),
             predictors=predictors,
             shares=shares,
-            choices=choices,
         )
 
     def _groups(self, clip: Clip, longest: int = LONGEST_GROUP) -> planning.Groups:

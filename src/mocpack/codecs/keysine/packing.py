@@ -37,15 +37,12 @@ class Draft:
     head : PayloadHead
     native : Skeleton
     segments, groups : sequence of bytes
-    choices : sequence of int
-        How each group was split, and how often its penalty was doubled: (groups, 2), flat.
     """
 
     head: PayloadHead
     native: _core.Skeleton
     segments: Sequence[bytes]
     groups: Sequence[bytes]
-    choices: Sequence[int] = ()
 
     @property
     def size(self) -> int:
@@ -80,7 +77,6 @@ def draft(
     threads: int,
     predictors: I32 | None = None,
     shares: Sequence[float] | None = None,
-    choices: Sequence[int] = (),
     whole: Clip | None = None,
 ) -> Draft | None:
     """Return the parts of a payload of one layer, or None where the search finds none.
@@ -95,8 +91,6 @@ def draft(
         As `prediction.choose` gives them.
     shares : sequence of float, optional
         Of the bound, for what hangs on each joint.
-    choices : sequence of int, optional
-        Of another draft of the same clip: nothing else is tried.
     whole : Clip, optional
         Of which this is a part, and whose plan it takes.
     """
@@ -104,7 +98,7 @@ def draft(
     bits = planning.basis_bits(planned)
     head = _planned_head(planned, size, groups, basis_bits=bits, key_step=key_step)
     head = head if predictors is None else replace(head, predictors=predictors)
-    return _searched(clip, head, settings, groups.splits, threads, shares, choices)
+    return _searched(clip, head, settings, groups.splits, threads, shares)
 
 
 def draft_grid(
@@ -193,18 +187,16 @@ def _searched(
     splits: int,
     threads: int,
     shares: Sequence[float] | None,
-    choices: Sequence[int] = (),
 ) -> Draft | None:
     made = _core.keysine_encode(
         **_task(clip, head, settings, splits, threads),
         grid_steps=list(head.grid.steps) if head.grid else None,
         shares=shares,
-        choices=choices,
     )
     if made is None:
         return None
-    table, scales, segments, groups, choices = made
+    table, scales, segments, groups = made
     grid = head.grid and replace(head.grid, initial_scales=tuple(scales))
     head = replace(head, table=np.asarray(table), grid=grid)
     native = clip.skeleton.native(clip.translated_joints)
-    return Draft(head, native, segments, groups, choices)
+    return Draft(head, native, segments, groups)

@@ -103,7 +103,7 @@ class Settings:
 EFFORTS = {
     "fast": Effort(0, 40, 7, 9, True, 0, 0, False),
     "default": Effort(4, 60, 6, 11, False, 2, 2, False),
-    "best": Effort(8, 90, 4, 13, False, 3, 3, True),
+    "best": Effort(8, 90, 6, 11, False, 3, 3, True),
 }
 MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
 EXCESS_PENALTY = 60.0
@@ -125,15 +125,14 @@ def bounded(
     bound: float,
     frame_rate: float,
     *,
-    distortion_weight: float = 1.0,
     jitter_factor: float = 1.0,
 ) -> Settings:
     """Return the settings that aim at a bound on the largest error, in metres.
 
     Parameters
     ----------
-    distortion_weight, jitter_factor : float
-        On the usual penalties of errors within the bound, and of jitter.
+    jitter_factor : float
+        On the usual penalty of jitter.
     """
     level = EFFORTS[effort]
     if bound > LOOSE:  # where a group has few bytes, sketches do not tell how to split it
@@ -145,7 +144,7 @@ def bounded(
         shell_factor=1.0,
         key_share=0.7,
         excess_penalty=EXCESS_PENALTY,
-        quartic_penalty=distortion_weight * _quartic_penalty(bound),
+        quartic_penalty=_quartic_penalty(bound),
         squared_penalty=0.0,
         rounding=ROUNDING,
         jitter_penalty=jitter_factor * JITTER_PENALTY,
@@ -181,6 +180,7 @@ def free(effort: str, step: float, frame_rate: float) -> Settings:
         squared_penalty=FREE_PENALTY,
         rounding=FREE_ROUNDING,
         repairs=0,
+        exhaustive=EFFORTS[effort].split_tries > 0,  # sketches without a bound tell little
         coarsest_step=FREE_STEPS[0],
         finest_step=FREE_STEPS[1],
     )
