@@ -138,7 +138,7 @@ def names_of_page(environment):
 
 def test_what_an_extra_has_is_missed_in_one_sentence(installed, tmp_path):
     (tmp_path / "walk.bvh").write_bytes(JUMP.read_bytes())
-    result = installed.run("mocpack compress walk.bvh --codec latent-spline", tmp_path)
+    result = installed.run("mocpack compress walk.bvh --codec latent-spline:knots=cma", tmp_path)
     assert result.returncode == 2
     assert "pip install 'mocpack[papers]'" in result.stderr
     assert "Traceback" not in result.stderr

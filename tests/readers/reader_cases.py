@@ -239,9 +239,10 @@ def hostile_cases():
     yield Case("a head with bytes too many", changed(b"HEAD", lambda b: b + b"x"), "corrupt")
     yield Case("two joints of one name", skeleton(b"LeftFoot", b"LeftHand"))
     yield Case("a payload with bytes too many", changed(b"DATA", lambda p: p + b"x"), "corrupt")
-    yield Case("keysine: an unknown mode", keysine_head(0, 8), "corrupt")
-    yield Case("keysine: an unknown model", keysine_head(1, 200), "corrupt")
-    yield Case("keysine: no tempo", keysine_head(5, 0), "corrupt")
+    for field, value in ((0, 8), (1, 200)):
+        # the head is coded as one stream, so that another byte makes all numbers after it others
+        other = keysine_head(field, value)
+        yield Case(f"keysine: byte {field} of its head is {value}", other, "corrupt")
     yield Case("keysine: a wrong checksum", changed(b"DATA", lambda p: p[:-2] + b"??"), "corrupt")
     yield Case("keysine: other frames than blocks", head(frames=2), "corrupt")
 
