@@ -7,7 +7,7 @@ Without words, all of them. `promise` (`promise.py`) takes hours, and goes on wh
 Sizes are payload bytes (file - skeleton - metadata) with random access on, the whole file beside
 them; the T-pose frame that the conversion added is dropped, except against ACL, whose figures have
 it. Beside each size stand mean error, velocity error, SkTED, speed of planted feet, E15, E30, and
-how far the motion trembles and slips (above 1 is too much). Speed is processor time, best of
+how far the motion jitters and skates (above 1 is too much). Speed is processor time, best of
 several; zlib's inflate in the same run compares machines.
 """
 
@@ -29,8 +29,8 @@ from mocpack.bench.peers.acl import TABLE as ACL
 from mocpack.clip import Clip, promised_error
 from mocpack.codecs.keysine import Keysine, search
 from mocpack.codecs.keysine.payload import read_head
-from mocpack.metrics.contacts import slip
-from mocpack.metrics.spectrum import tremble
+from mocpack.metrics.contacts import foot_skate_excess
+from mocpack.metrics.spectrum import jitter
 from mocpack.metrics.table import compare
 
 # clip, error in cm, the paper's kB, asked kB, stretch kB
@@ -82,8 +82,8 @@ def beside(clip, codec, payload):
             f"skate {found['foot_skate_cm_s']:.2f}/{found['foot_skate_source_cm_s']:.2f} cm/s",
             f"E15 {found['e15']:.3f}/{found['e15_source']:.3f}",
             f"E30 {found['e30']:.3f}/{found['e30_source']:.3f} mm²",
-            f"tremble {tremble(clip, back, error):.2f}",
-            f"slip {slip(clip, back, error):.2f}",
+            f"jitter {jitter(clip, back, error):.2f}",
+            f"foot skate {foot_skate_excess(clip, back, error):.2f}",
         )
     )
 

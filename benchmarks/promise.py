@@ -6,7 +6,7 @@ Each clip of cmu, asfamc, bandai and dog (the last two are in the folder that MO
 10, 1 and 0.1 mm, `fast` and `default`, and `best` on every tenth clip. Rows go to
 results/promise.csv as they are made; a run that was stopped goes on where it was, and rows made by
 another state of the codec are made again. Ends with 1 if a bound is broken or a clip refused, and
-says which files tremble or slip.
+says which files jitter or skate.
 """
 
 import argparse
@@ -22,8 +22,8 @@ from mocpack.bench.datasets import CHECKOUT, collection
 from mocpack.clip import promised_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.errors import MocpackError, UsageError
-from mocpack.metrics.contacts import slip
-from mocpack.metrics.spectrum import tremble
+from mocpack.metrics.contacts import foot_skate_excess
+from mocpack.metrics.spectrum import jitter
 from mocpack.metrics.table import compare
 
 TABLE = Path(__file__).parent / "results" / "promise.csv"
@@ -42,7 +42,7 @@ METRICS = {  # column: metric of `compare`
 COLUMNS = (
     *("clip", "frames", "joints", "effort", "bound_mm", "error_mm", "payload"),
     *METRICS,
-    *("tremble", "slip", "seconds", "refusal", "stamp"),
+    *("jitter", "foot_skate", "seconds", "refusal", "stamp"),
 )
 
 
@@ -89,7 +89,10 @@ def measured(path, effort, bound):
     row |= {"error_mm": 1000 * promised_error(clip, back).max, "payload": len(payload)}
     found = compare(clip, back).values
     row |= {column: found[metric] for column, metric in METRICS.items()}
-    calm = {"tremble": tremble(clip, back, bound / 1000), "slip": slip(clip, back, bound / 1000)}
+    calm = {
+        "jitter": jitter(clip, back, bound / 1000),
+        "foot_skate": foot_skate_excess(clip, back, bound / 1000),
+    }
     return row | calm
 
 
@@ -132,7 +135,7 @@ def run(*, jobs=1, only="", limit=None):
 
 def say(row, number, count):
     verdict = "" if held(row) else f" BROKEN {row.get('refusal') or ''}"
-    unrest = "" if calm(row) else f" trembles {row['tremble']:.2f} slips {row['slip']:.2f}"
+    unrest = "" if calm(row) else f" jitters {row['jitter']:.2f} skates {row['foot_skate']:.2f}"
     error = row.get("error_mm") or float("nan")
     print(
         f"[{number}/{count}] {row['clip']} {row['effort']} {row['bound_mm']:g} mm: {error:.4f} mm, "
@@ -146,7 +149,7 @@ def held(row):
 
 
 def calm(row):
-    return bool(row.get("refusal")) or max(float(row["tremble"]), float(row["slip"])) <= 1
+    return bool(row.get("refusal")) or max(float(row["jitter"]), float(row["foot_skate"])) <= 1
 
 
 def summary(rows):
@@ -161,7 +164,7 @@ def summary(rows):
             broke = sum(not held(r) for r in part)
             print(
                 f"{effort:8}{bound:5g} mm: {len(part):3} files, {size:9} bytes, "
-                f"{broke} broken, {restless} tremble or slip"
+                f"{broke} broken, {restless} jitter or foot_skate"
             )
     print(f"{len(rows)} files, {len(broken)} broken")
     return len(broken)

@@ -16,15 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, kinematics, space
+from mocpack.arrays import F64, I32, Mask
 from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
 from mocpack.rotations import slerp
-from mocpack.skeleton import SentWhole, Skeleton, frozen_array, is_frozen
+from mocpack.skeleton import FrozenPickle, Skeleton, frozen_array, is_frozen
 from mocpack.space import HANDS as HANDS
 from mocpack.space import UP_AXES as UP_AXES
-from mocpack.take import Bools, Extras, Track, check_extras, split_scales
-
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
+from mocpack.take import Extras, Track, check_extras, split_scales
 
 UNIT_TOLERANCE = 1e-3  # a quaternion further from unit length than this is a mistake, not rounding
 FARTHEST = 1e7  # metres; beyond it float64 cannot keep a micrometre apart from rounding
@@ -34,7 +32,7 @@ LATEST = 1e9  # seconds
 
 
 @dataclass(frozen=True, eq=False)
-class ClipHeader(SentWhole):
+class ClipHeader(FrozenPickle):
     """Everything about a clip but its samples; the container stores it, codecs receive it.
 
     Parameters
@@ -138,7 +136,7 @@ class ClipHeader(SentWhole):
 
 
 @dataclass(frozen=True, eq=False)
-class Clip(SentWhole):
+class Clip(FrozenPickle):
     """A skeleton in motion.
 
     Parameters
@@ -359,7 +357,7 @@ class Clip(SentWhole):
         return every
 
     @property
-    def valid(self) -> Bools:
+    def valid(self) -> Mask:
         """Whether each joint was seen in each frame, (T, J)."""
         if self.extras.valid is not None:
             return self.extras.valid
@@ -451,7 +449,7 @@ class Clip(SentWhole):
 
 
 @dataclass(frozen=True, eq=False)
-class VertexHeader(SentWhole):
+class VertexHeader(FrozenPickle):
     """Everything about a vertex animation but its samples."""
 
     kind: ClassVar[str] = "vertices"
@@ -483,7 +481,7 @@ class VertexHeader(SentWhole):
 
 
 @dataclass(frozen=True, eq=False)
-class VertexClip(SentWhole):
+class VertexClip(FrozenPickle):
     """A mesh in motion.
 
     Parameters
@@ -628,7 +626,7 @@ def _even(times: F64, start: float, frame_time: float) -> bool:
     return bool(spread.max(initial=0.0) <= 1e-9 * frame_time)
 
 
-def _fill_gaps(places: F64, valid: Bools) -> None:
+def _fill_gaps(places: F64, valid: Mask) -> None:
     """Fill places (T, 3) where they are not valid: cubics between what is around, level outside."""
     known = np.flatnonzero(valid)
     if not len(known):

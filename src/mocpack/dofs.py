@@ -12,11 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, rotations
+from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.errors import UnsupportedClipError
 from mocpack.skeleton import ROTATION_CHANNELS, Skeleton, position_axes, rotation_order
-
-F64 = npt.NDArray[np.float64]
 
 LOST_ANGLE = 1e-6  # radians of rotation that a joint's channels cannot express before we refuse
 LOST_LENGTH = 1e-6  # metres, likewise

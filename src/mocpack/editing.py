@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _api, rotations
+from mocpack.arrays import F64
 from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader
 from mocpack.codecs.latent_spline import bspline, handles
 from mocpack.codecs.latent_spline.codec import LatentSpline, read_payload, write_payload
@@ -29,8 +30,6 @@ from mocpack.errors import UsageError
 from mocpack.metrics.contacts import planted
 from mocpack.plain import plain_header
 from mocpack.registry import non_default_params
-
-F64 = npt.NDArray[np.float64]
 
 FALLOFF = 0.5  # seconds to either side of a handle that its change reaches
 LIKENESS = 0.3

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, rotations
+from mocpack.arrays import F64
 from mocpack.skeleton import Skeleton
-
-F64 = npt.NDArray[np.float64]
 
 SHELL = 0.03  # metres: how far from the joint the skin is taken to be
 LARGEST_EXPONENT = 40  # of two, of scales

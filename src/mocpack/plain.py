@@ -10,16 +10,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import rotations
+from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.errors import InvalidClipError, UnsupportedClipError
 from mocpack.kinematics import below_origin, scale_exponents
 from mocpack.skeleton import Skeleton
 from mocpack.take import Extras
-
-F64 = npt.NDArray[np.float64]
 
 
 def plain_header(header: ClipHeader) -> ClipHeader:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.clip import AnyClip, Clip, VertexClip, promised_error
 from mocpack.codec import (
     Codec,
@@ -32,8 +32,6 @@ from mocpack.plain import dressed, plain
 from mocpack.registry import file_params
 from mocpack.take import WIDTHS, Extras
 from mocpack.units import format_lengths, format_sizes
-
-F64 = npt.NDArray[np.float64]
 
 WINDOW = 4096  # frames looked at together
 STRETCHED_TRIES, NEAR_BOUND = 6, 0.9  # of clips whose scales stretch what a codec promises

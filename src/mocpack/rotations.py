@@ -7,9 +7,8 @@ about the newest x, so that its matrix is Rz @ Ry @ Rx. This is how BVH lists it
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-F64 = npt.NDArray[np.float64]
+from mocpack.arrays import F64
 
 IDENTITY: F64 = np.array([0.0, 0.0, 0.0, 1.0])
 IDENTITY.setflags(write=False)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import UsageError
 from mocpack.plain import without_scales
 from mocpack.rotations import slerp
 from mocpack.skeleton import Skeleton
-
-F64 = npt.NDArray[np.float64]
 
 MOST_FRAMES = 1_000_000
 

@@ -12,10 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, rotations
+from mocpack.arrays import F64
 from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
-
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
 
 MAX_JOINTS = 65_535
 MAX_END_SITES = 65_535
@@ -27,7 +25,7 @@ DEFAULT_ROOT = ("Xposition", "Yposition", "Zposition", "Zrotation", "Yrotation",
 DEFAULT_JOINT = ("Zrotation", "Yrotation", "Xrotation")
 
 
-class SentWhole:
+class FrozenPickle:
     """A frozen value that other processes get bit for bit, and as frozen."""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -48,7 +46,7 @@ def _restored(cls: type, given: dict[str, Any]) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Skeleton(SentWhole):
+class Skeleton(FrozenPickle):
     """Joints, parents before children: one tree, or several side by side.
 
     Parameters

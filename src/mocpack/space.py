@@ -8,9 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.errors import UsageError
-
-F64 = npt.NDArray[np.float64]
 
 UP_AXES = ("y", "x", "z")
 HANDS = ("right", "left")

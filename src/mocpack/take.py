@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64, Mask
 from mocpack.errors import InvalidClipError
-from mocpack.skeleton import SentWhole, frozen_array
-
-F64 = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+from mocpack.skeleton import FrozenPickle, frozen_array
 
 MAX_TRACK_NAME = 1024  # bytes of UTF-8
 MAX_LABEL = 1 << 20  # bytes of UTF-8
@@ -30,7 +28,7 @@ SCALE_NOISE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Track(SentWhole):
+class Track(FrozenPickle):
     """A named series beside the poses: weights, contacts, forces, grips, words, events.
 
     Parameters
@@ -144,7 +142,7 @@ class Track(SentWhole):
 
 
 @dataclass(frozen=True, eq=False)
-class Extras(SentWhole):
+class Extras(FrozenPickle):
     """Everything of a clip that changes by frame and is no pose.
 
     Parameters
@@ -160,7 +158,7 @@ class Extras(SentWhole):
 
     scales: F64 | None = None
     times: F64 | None = None
-    valid: Bools | None = None
+    valid: Mask | None = None
     tracks: Mapping[str, Track] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -239,7 +237,7 @@ class SplitScales:
 def split_scales(scales: npt.ArrayLike, noise: float = SCALE_NOISE) -> SplitScales:
     """Split scales (T, J, 3) of every joint; what is less than `noise` from 1, or moves less, is.
 
-    Exporters write scales that tremble about 1 by rounding; stored as they are, they would cost
+    Exporters write scales that jitter about 1 by rounding; stored as they are, they would cost
     more than the motion.
     """
     every = np.array(scales, np.float64)
@@ -304,7 +302,7 @@ def same_array(a: npt.NDArray[Any] | None, b: npt.NDArray[Any] | None) -> bool:
     return a is b or (a is not None and b is not None and np.array_equal(a, b))
 
 
-def frozen_bools(values: npt.ArrayLike) -> Bools:
+def frozen_bools(values: npt.ArrayLike) -> Mask:
     array = np.array(values, np.bool_, order="C")
     array.setflags(write=False)
     return array

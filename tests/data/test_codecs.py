@@ -5,8 +5,8 @@ import pytest
 
 import mocpack
 from mocpack.clip import promised_error
-from mocpack.metrics.contacts import slip
-from mocpack.metrics.spectrum import tremble
+from mocpack.metrics.contacts import foot_skate_excess
+from mocpack.metrics.spectrum import jitter
 
 KICK, WALK = "bandai/dataset-1_kick_normal_001", "bandai/dataset-1_walk_normal_001"
 DOG = "dog/D1_007_KAN01_001"
@@ -29,8 +29,8 @@ def test_planted_feet_of_a_walk_at_30_frames_a_second_do_not_slip(real, bound):
     clip = mocpack.read(real(WALK))
     back = there_and_back(f"keysine:max_error={bound}", clip)
     assert promised_error(clip, back).max <= bound
-    assert slip(clip, back, bound) <= 1
-    assert tremble(clip, back, bound) <= 1
+    assert foot_skate_excess(clip, back, bound) <= 1
+    assert jitter(clip, back, bound) <= 1
 
 
 def test_a_training_clip_is_smaller_on_a_grid_where_the_bound_is_tight(real):

@@ -6,15 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.clip import Clip, promised_error
 from mocpack.extras import require
 from mocpack.kinematics import end_positions
 from mocpack.skeleton import Skeleton
 from mocpack.units import format_length
-
-F64 = npt.NDArray[np.float64]
 
 ORIGINAL, DECODED = "#b0b0b0", "#c0392b"
 

@@ -10,16 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.clip import AnyClip, AnyHeader, VertexClip, VertexHeader
 from mocpack.codec import Codec
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.floats import finite_floats
 from mocpack.dofs import coded_dofs, from_dofs, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError
-
-F64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,10 @@ import zlib
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import Mask
 from mocpack.errors import CorruptionError, TruncatedError
 
 MAX_VARINT_BYTES = 10
-
-Mask = npt.NDArray[np.bool_]
 
 
 class FieldWriter:

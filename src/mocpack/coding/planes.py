@@ -13,11 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
+from mocpack.arrays import I32, I64, U8
 from mocpack.errors import CorruptionError
 
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
 LARGEST = 2**30
 ROWS_PER_BYTE = 8192  # a zero costs at least 1/711 of a bit, so no byte holds more than 5688
 

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
+from mocpack.arrays import I32
 from mocpack.errors import CorruptionError
 
-I32 = npt.NDArray[np.int32]
 Feature = tuple[int, int]
 """A column and how many rows before; 0 only of columns that are coded before."""
 

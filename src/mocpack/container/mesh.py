@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import I32
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
-
-I32 = npt.NDArray[np.int32]
 
 MAX_VERTICES = 1 << 24
 

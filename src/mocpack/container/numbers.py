@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64, I64
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.coding.series import (
     EXACT,
@@ -21,9 +22,6 @@ from mocpack.coding.series import (
     encode_series,
 )
 from mocpack.errors import CorruptionError
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 
 DOUBLES, FLOATS, DECIMALS, GRID = range(4)
 DEFLATED, SERIES, TOLD_SERIES = 0, {1: EXACT, 2: THOROUGH}, {3: EXACT, 4: THOROUGH}

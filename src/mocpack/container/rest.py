@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.container.numbers import pack_numbers, unpack_numbers
 from mocpack.rotations import IDENTITY
-
-F64 = npt.NDArray[np.float64]
 
 
 def pack_rest(rest: F64) -> bytes:

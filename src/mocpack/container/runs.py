@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import I64, Mask
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.container.indices import pack_indices, unpack_indices
 from mocpack.errors import CorruptionError
-
-Bools = npt.NDArray[np.bool_]
-I64 = npt.NDArray[np.int64]
 
 MAX_RUNS = 1 << 24  # bytes, inflated
 
@@ -35,21 +32,21 @@ def unpack_runs(read: FieldReader, count: int, most: int) -> I64:
     return np.repeat(np.array(numbers, np.int64), np.array(lengths, np.int64))
 
 
-def pack_flags(flags: Bools) -> bytes:
+def pack_flags(flags: Mask) -> bytes:
     """Return flags (N,) as the first, then the lengths of its runs less one, deflated."""
     out = FieldWriter()
     _pack_switches(out, flags)
     return deflate(out.bytes())
 
 
-def unpack_flags(body: bytes, count: int) -> Bools:
+def unpack_flags(body: bytes, count: int) -> Mask:
     read = FieldReader(inflate(body, MAX_RUNS, what="flags"), "flags")
     flags = _unpack_switches(read, count)
     read.end()
     return flags
 
 
-def pack_valid(valid: Bools) -> bytes:
+def pack_valid(valid: Mask) -> bytes:
     """Return the chunk of valid (T, J): joints that have gaps, and the runs of each."""
     out = FieldWriter()
     joints = np.flatnonzero(~valid.all(0)).tolist()
@@ -59,7 +56,7 @@ def pack_valid(valid: Bools) -> bytes:
     return deflate(out.bytes())
 
 
-def unpack_valid(body: bytes, frames: int, joints: int) -> Bools:
+def unpack_valid(body: bytes, frames: int, joints: int) -> Mask:
     read = FieldReader(inflate(body, MAX_RUNS, what="vald chunk"), "vald chunk")
     valid = np.ones((frames, joints), np.bool_)
     for j in unpack_indices(read, joints, joints):
@@ -70,7 +67,7 @@ def unpack_valid(body: bytes, frames: int, joints: int) -> Bools:
     return valid
 
 
-def _pack_switches(out: FieldWriter, flags: Bools) -> None:
+def _pack_switches(out: FieldWriter, flags: Mask) -> None:
     switches = (np.flatnonzero(np.diff(flags)) + 1).tolist()
     out.u8(int(flags[0]) if len(flags) else 0)
     out.varint(len(switches))
@@ -78,7 +75,7 @@ def _pack_switches(out: FieldWriter, flags: Bools) -> None:
         out.varint(at - before - 1)
 
 
-def _unpack_switches(read: FieldReader, count: int) -> Bools:
+def _unpack_switches(read: FieldReader, count: int) -> Mask:
     first = read.u8()
     if first > 1:
         raise CorruptionError(f"a flag of {first}")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.container.indices import pack_indices, unpack_indices
 from mocpack.container.numbers import pack_numbers, unpack_numbers
 from mocpack.errors import CorruptionError
-
-F64 = npt.NDArray[np.float64]
 
 HAS_CONSTANT, HAS_MOVING = 1, 2
 

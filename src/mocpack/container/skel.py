@@ -7,8 +7,8 @@ Offsets are decimal fractions in nearly every source, so they are stored as whol
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.container.indices import pack_indices, unpack_indices
 from mocpack.errors import CorruptionError, InvalidClipError
@@ -21,8 +21,6 @@ from mocpack.skeleton import (
     ROTATION_CHANNELS,
     Skeleton,
 )
-
-F64 = npt.NDArray[np.float64]
 
 # the most common units, by number; 255 says that the length itself follows
 UNITS = (1.0, 0.01, 0.001, 0.0254, 0.0254 / 0.45)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.clip import HANDS, UP_AXES
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.container.numbers import pack_numbers, unpack_numbers
 from mocpack.errors import CorruptionError
-
-F64 = npt.NDArray[np.float64]
 
 EVEN, UNEVEN = 0, 1
 LOOP, UP_SHIFT, LEFT_HANDED = 1, 1, 8

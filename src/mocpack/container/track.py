@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.container.numbers import pack_numbers, unpack_numbers
 from mocpack.container.runs import MAX_RUNS, pack_flags, pack_runs, unpack_flags, unpack_runs
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.rotations import as_rotvec, conjugate, from_rotvec, multiply, normalize
 from mocpack.take import KINDS, MAX_LABEL, MAX_TRACK_NAME, WIDTHS, Track
-
-F64 = npt.NDArray[np.float64]
 
 OWN_RATE, STARTS, HAS_TIMES, BOUNDED, HAS_UNIT = 1, 2, 4, 8, 16
 AS_QUATERNIONS, AS_VECTORS = 0, 1

@@ -10,17 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import rotations
+from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.io.npz import Arrays
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
 from mocpack.space import basis
 from mocpack.take import Track
-
-F64 = npt.NDArray[np.float64]
 
 # name, parent, place in the parent's frame (metres) in the pose of no rotation: arms out, y up, the
 # left side along x. Round measures of our own; right sides mirror left ones.

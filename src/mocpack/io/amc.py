@@ -8,17 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import _core
+from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.dofs import from_channels, from_dofs
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, TruncatedError
 from mocpack.io import asf, text
 from mocpack.io.asf import Asf, Line
 from mocpack.io.asf_fit import fit
-
-F64 = npt.NDArray[np.float64]
 
 FRAME_TIME = 1 / 120  # CMU's; the format has no word for it that every program writes
 

@@ -11,15 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import rotations
+from mocpack.arrays import F64
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, TruncatedError
 from mocpack.io.text import decimal, length_decimals, parse_number, source_numbers
 from mocpack.io.unit_guess import guess_unit, plausible
 from mocpack.skeleton import Skeleton
-
-F64 = npt.NDArray[np.float64]
 
 INCH = 0.0254
 ROOT = "root"

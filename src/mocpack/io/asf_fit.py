@@ -10,17 +10,15 @@ import re
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import rotations
+from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.dofs import to_channels
 from mocpack.errors import UnsupportedClipError
 from mocpack.io.asf import INCH, ROOT, Asf, Bone, bone_vectors, unit_of
 from mocpack.io.text import distinct
 from mocpack.skeleton import Skeleton
-
-F64 = npt.NDArray[np.float64]
 
 PLACES, TURNS = ("tx", "ty", "tz"), ("rx", "ry", "rz")
 Channels = tuple[tuple[str, ...], ...]

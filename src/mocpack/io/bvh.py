@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import _core
+from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.dofs import from_channels
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, TruncatedError
@@ -28,8 +28,6 @@ from mocpack.skeleton import (
     ROTATION_CHANNELS,
     Skeleton,
 )
-
-F64 = npt.NDArray[np.float64]
 
 MAX_DEPTH = 10_000
 DEEPEST_PAD = 100  # tabs; a chain of thousands of joints would else be a file of tabs

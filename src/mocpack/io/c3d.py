@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, UsageError
 from mocpack.io import c3d_file
 from mocpack.io.c3d_file import Recording
 from mocpack.io.text import distinct
 from mocpack.take import Track
-
-F64 = npt.NDArray[np.float64]
 
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "inch": 0.0254, "ft": 0.3048}
 NOBODY = "others"  # markers without a subject, where some have one

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
 
-F64 = npt.NDArray[np.float64]
 Value = str | list[str] | F64
 
 BLOCK = 512

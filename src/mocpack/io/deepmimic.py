@@ -10,14 +10,12 @@ import json
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import rotations
+from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
-
-F64 = npt.NDArray[np.float64]
 
 # name, parent, place in the parent's frame, how many numbers it has in a frame
 BODY = (

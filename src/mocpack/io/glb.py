@@ -11,12 +11,10 @@ import struct
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.rotations import IDENTITY
-
-F64 = npt.NDArray[np.float64]
 
 MAGIC, VERSION = b"glTF", 2
 JSON_CHUNK, BIN_CHUNK = b"JSON", b"BIN\0"

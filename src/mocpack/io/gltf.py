@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import rotations
+from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, UsageError
 from mocpack.io import gltf_file, gltf_keys
@@ -22,8 +22,6 @@ from mocpack.io.gltf_keys import Keys
 from mocpack.io.text import distinct
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_NAME, Skeleton
 from mocpack.take import Track
-
-F64 = npt.NDArray[np.float64]
 
 PATHS = {"translation": 3, "rotation": 4, "scale": 3}
 MAX_POSES = 1 << 25  # frames × joints: 1 GB of rotations

@@ -19,6 +19,7 @@ from urllib.parse import unquote
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.errors import (
     CorruptionError,
     FormatError,
@@ -26,7 +27,6 @@ from mocpack.errors import (
     UnsupportedVersionError,
 )
 
-F64 = npt.NDArray[np.float64]
 Object = dict[str, Any]
 
 MAGIC, VERSION = b"glTF", 2

@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import rotations
+from mocpack.arrays import F64
 from mocpack.errors import CorruptionError, UsageError
-
-F64 = npt.NDArray[np.float64]
 
 KINDS = ("STEP", "LINEAR", "CUBICSPLINE")
 LATEST = 1e8  # seconds

@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
+from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.dofs import is_angle, joint_of_dof, to_channels
-
-F64 = npt.NDArray[np.float64]
 
 FINEST = 1e-7  # metres: a tenth of a micrometre, far below any bound
 ROUNDED = 5e-7  # metres that all rounding of angles, and all of lengths, may move a joint

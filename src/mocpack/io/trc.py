@@ -10,8 +10,8 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import (
     CorruptionError,
@@ -22,8 +22,6 @@ from mocpack.errors import (
 )
 from mocpack.io.text import decimal, distinct, source_numbers
 from mocpack.space import outside
-
-F64 = npt.NDArray[np.float64]
 
 UNITS = {"m": 1.0, "dm": 0.1, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
 MAX_CELLS = 1 << 27

@@ -10,11 +10,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.skeleton import longest_way, position_axes
-
-F64 = npt.NDArray[np.float64]
 
 CMU_UNIT = 0.0254 / 0.45  # the unit of CMU's motion database: 5.644 cm
 # metres, and how often files are in it

@@ -1,8 +1,8 @@
 """How far one motion is from another: every metric of the field, each by its formula."""
 
 from mocpack.metrics.comparison import Comparison, Worst
-from mocpack.metrics.contacts import slip, slips
-from mocpack.metrics.spectrum import tremble, trembles
+from mocpack.metrics.contacts import foot_skate_excess, skates
+from mocpack.metrics.spectrum import jitter, jitters
 from mocpack.metrics.table import METRICS, Metric, compare, measure
 
 __all__ = [
@@ -11,9 +11,9 @@ __all__ = [
     "Metric",
     "Worst",
     "compare",
+    "foot_skate_excess",
+    "jitter",
+    "jitters",
     "measure",
-    "slip",
-    "slips",
-    "tremble",
-    "trembles",
+    "skates",
 ]

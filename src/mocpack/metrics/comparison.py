@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.units import format_length
-
-F64 = npt.NDArray[np.float64]
 
 SHOWN = 5  # worst joints and frames
 SLACK = 1e-6  # metres that a decoder's arithmetic may differ from the encoder's

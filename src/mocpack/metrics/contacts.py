@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64, Mask
 from mocpack.clip import Clip
 from mocpack.skeleton import Skeleton
-
-F64 = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 FOOT = re.compile(r"foot|toe|ankle|heel|paw|hoof", re.IGNORECASE)
 FLOOR_SHARE = 5  # percent of the frames in which a joint may be below its floor
@@ -19,7 +16,7 @@ PLANTED_HEIGHT = 0.03  # metres above the joint's own floor
 PLANTED_SPEED = 0.15  # metres a second
 PLANTED_SPAN = 0.05  # seconds to each side over which that speed is taken, to see past the noise
 LOWEST_SHARE = 0.1  # of the body's height: leaves this near to the lowest are feet
-SLIP_FREE = 0.2  # of the bound, each frame: what a planted foot may slip besides the source's speed
+SKATE_FREE = 0.2  # of the bound, each frame: what a planted foot may slide besides the source
 
 
 def feet(skeleton: Skeleton, positions: F64) -> list[int]:
@@ -65,15 +62,15 @@ def foot_skate(
     return float(source.mean()), float(found.mean())
 
 
-def slip(original: Clip, decoded: Clip, max_error: float) -> float:
-    """Return the speed of the foot that slips most over what it may be; above 1, it slips.
+def foot_skate_excess(original: Clip, decoded: Clip, max_error: float) -> float:
+    """Return the speed of the foot that skates most over what it may be; above 1, it skates.
 
     0 where no foot is ever planted.
     """
-    return max(slip_of_feet(original, decoded, max_error).values(), default=0.0)
+    return max(skate_of_feet(original, decoded, max_error).values(), default=0.0)
 
 
-def slip_of_feet(original: Clip, decoded: Clip, max_error: float) -> dict[int, float]:
+def skate_of_feet(original: Clip, decoded: Clip, max_error: float) -> dict[int, float]:
     """Return by joint the speed of each foot that is ever planted, over what it may be.
 
     It may have the source's mean speed, and 0.2 · `max_error` a frame more.
@@ -83,7 +80,7 @@ def slip_of_feet(original: Clip, decoded: Clip, max_error: float) -> dict[int, f
     steps = _planted_steps(positions[:, joints], rate)
     source = _slides(positions[:, joints], rate)
     found = _slides(decoded.positions()[:, joints], rate)
-    free = SLIP_FREE * max_error * rate
+    free = SKATE_FREE * max_error * rate
     return {
         joint: float(found[on, f].mean() / (source[on, f].mean() + free))
         for f, (joint, on) in enumerate(zip(joints, steps.T, strict=True))
@@ -91,9 +88,9 @@ def slip_of_feet(original: Clip, decoded: Clip, max_error: float) -> dict[int, f
     }
 
 
-def slips(original: Clip, decoded: Clip, max_error: float) -> bool:
-    """Whether a planted foot slips though it keeps within `max_error` metres."""
-    return slip(original, decoded, max_error) > 1
+def skates(original: Clip, decoded: Clip, max_error: float) -> bool:
+    """Whether a planted foot skates though it keeps within `max_error` metres."""
+    return foot_skate_excess(original, decoded, max_error) > 1
 
 
 def _floors(positions: F64) -> F64:

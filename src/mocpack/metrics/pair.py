@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import clip as clips
 from mocpack import kinematics, rotations
+from mocpack.arrays import F64
 from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.dofs import to_dofs
 from mocpack.errors import UnsupportedClipError, UsageError
 from mocpack.metrics.position import displacements, distances
 from mocpack.metrics.vertices import Sted, sted
 from mocpack.skeleton import Skeleton, rotation_order
-
-F64 = npt.NDArray[np.float64]
 
 SAME_RATE = 1e-3  # frame times that differ by less than this share are the same rate, rounded
 

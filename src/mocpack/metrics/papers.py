@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.metrics.position import distances
 from mocpack.skeleton import Skeleton, rotation_order
-
-F64 = npt.NDArray[np.float64]
 
 TED_DISTANCE = 0.0005  # metres, d of SkTED: the paper gives no value
 TED_WINDOW = 5  # frames to each side over which SkTED takes a speed: the paper gives no value

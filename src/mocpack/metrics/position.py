@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import rotations
+from mocpack.arrays import F64
 from mocpack.kinematics import SHELL
-
-F64 = npt.NDArray[np.float64]
 
 
 def distances(a: F64, b: F64) -> F64:

@@ -6,12 +6,10 @@ A search that knows how squared distances answer to a change can aim at these at
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.metrics.papers import bones
 from mocpack.skeleton import Skeleton
-
-F64 = npt.NDArray[np.float64]
 
 QUADRATIC = ("eps_x_cm", "eps_x_centre_cm", "rms_mm")
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
+from mocpack.arrays import F64
 from mocpack.rotations import angle_between
-
-F64 = npt.NDArray[np.float64]
 
 
 def largest(a: F64, b: F64) -> float:

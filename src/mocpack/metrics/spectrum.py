@@ -1,19 +1,17 @@
-"""Energy of a motion above a frequency: what shows a motion that trembles within its bound."""
+"""Energy of a motion above a frequency: what shows a motion that jitters within its bound."""
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.clip import Clip
-
-F64 = npt.NDArray[np.float64]
 
 SEGMENT = 256  # frames
 SHORTEST = 16  # frames; a shorter clip has no spectrum to speak of
-TREMBLE_FROM = 30.0  # hertz
+JITTER_FROM = 30.0  # hertz
 TREMBLE_SHARE = 1.05  # of the source's energy, what a decoded motion may have
-TREMBLE_FREE = 0.05  # of the bound: root-mean-square trembling of a joint that passes anyway
+JITTER_FREE = 0.05  # of the bound: root-mean-square jitter of a joint that passes anyway
 
 
 def energy_above(points: F64, frame_rate: float, hertz: float) -> float | None:
@@ -49,20 +47,20 @@ def welch(signals: F64, frame_rate: float) -> tuple[F64, F64]:
     return np.asarray(np.fft.rfftfreq(length, 1 / frame_rate), np.float64), total
 
 
-def tremble(original: Clip, decoded: Clip, max_error: float) -> float:
-    """Return E30 of `decoded` over what it may be; above 1, it trembles.
+def jitter(original: Clip, decoded: Clip, max_error: float) -> float:
+    """Return E30 of `decoded` over what it may be; above 1, it jitters.
 
     It may be 1.05 times the source's, and (0.05 · `max_error`)² for each joint more. 0 where the
     frame rate is at most 60 or the clip is too short: nothing above 30 Hz can be told there.
     """
-    found = energy_above(decoded.positions(), original.frame_rate, TREMBLE_FROM)
-    source = energy_above(original.positions(), original.frame_rate, TREMBLE_FROM)
+    found = energy_above(decoded.positions(), original.frame_rate, JITTER_FROM)
+    source = energy_above(original.positions(), original.frame_rate, JITTER_FROM)
     if found is None or source is None:
         return 0.0
-    free = len(original.skeleton) * (TREMBLE_FREE * max_error) ** 2
+    free = len(original.skeleton) * (JITTER_FREE * max_error) ** 2
     return found / (TREMBLE_SHARE * source + free)
 
 
-def trembles(original: Clip, decoded: Clip, max_error: float) -> bool:
-    """Whether `decoded` trembles though it keeps within `max_error` metres."""
-    return tremble(original, decoded, max_error) > 1
+def jitters(original: Clip, decoded: Clip, max_error: float) -> bool:
+    """Whether `decoded` jitters though it keeps within `max_error` metres."""
+    return jitter(original, decoded, max_error) > 1

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.metrics.position import distances
-
-F64 = npt.NDArray[np.float64]
 
 
 def velocities(points: F64, frame_rate: float) -> F64:

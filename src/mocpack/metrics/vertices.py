@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.metrics.papers import temporal_edges, windowed_mean
 
-F64 = npt.NDArray[np.float64]
 Faces = npt.NDArray[np.int32]
 Edges = npt.NDArray[np.intp]
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import rotations
+from mocpack.arrays import F64
 from mocpack.clip import Clip, VertexClip
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
-
-F64 = npt.NDArray[np.float64]
 
 # name, parent, offset in centimetres (x left, y up, z forward)
 BODY = (

@@ -10,17 +10,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mocpack import rotations
+from mocpack.arrays import F64
 from mocpack.clip import HANDS, UP_AXES, Clip, ClipHeader, VertexClip, VertexHeader
 from mocpack.dofs import from_dofs
 from mocpack.skeleton import MAX_NAME, Skeleton
 from mocpack.take import KINDS, WIDTHS, Track
 
-F64 = npt.NDArray[np.float64]
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20).filter(

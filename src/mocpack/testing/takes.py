@@ -6,14 +6,12 @@ from collections.abc import Collection, Iterator
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import rotations
+from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.skeleton import Skeleton
 from mocpack.take import Track
-
-F64 = npt.NDArray[np.float64]
 
 FEATURES = ("rest", "roots", "names", "scale", "scales", "tracks", "valid", "times", "space")
 """What `take` can add to a motion; each by itself, and all together, must survive."""

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mocpack import Clip, Skeleton
-from mocpack.metrics import compare, slip, slips
+from mocpack.metrics import compare, foot_skate_excess, skates
 from mocpack.metrics.contacts import feet, planted
 from mocpack.rotations import IDENTITY
 from mocpack.testing import humanoid
@@ -76,16 +76,16 @@ def test_a_body_that_never_stands_has_no_foot_skate():
     found = compare(sliding(3.0), sliding(3.0))
     assert found["foot_skate_cm_s"] is None
     assert found["foot_skate_source_cm_s"] is None
-    assert slip(sliding(3.0), sliding(3.0), 0.001) == 0
+    assert foot_skate_excess(sliding(3.0), sliding(3.0), 0.001) == 0
 
 
 def test_slip_is_measured_against_a_fifth_of_the_bound_each_frame():
     # 1 mm at 100 frames a second: a foot may slip 0.2 mm a frame, 2 cm/s
-    assert slip(sliding(0), sliding(0.1), 0.001) == pytest.approx(5)
-    assert slips(sliding(0), sliding(0.021), 0.001)
-    assert not slips(sliding(0), sliding(0.019), 0.001)
+    assert foot_skate_excess(sliding(0), sliding(0.1), 0.001) == pytest.approx(5)
+    assert skates(sliding(0), sliding(0.021), 0.001)
+    assert not skates(sliding(0), sliding(0.019), 0.001)
     # and the source's own speed besides
-    assert slip(sliding(0.03), sliding(0.05), 0.001) == pytest.approx(1)
+    assert foot_skate_excess(sliding(0.03), sliding(0.05), 0.001) == pytest.approx(1)
 
 
 def test_one_slipping_foot_of_two_is_enough():
@@ -102,7 +102,7 @@ def test_one_slipping_foot_of_two_is_enough():
     places[:, 1, 0] += 0.1 * np.arange(50) / RATE
     decoded = Clip.build(skeleton, local, places, frame_rate=RATE, translated_joints=(0, 1))
     assert compare(original, decoded)["foot_skate_cm_s"] == pytest.approx(5)
-    assert slip(original, decoded, 0.001) == pytest.approx(5)
+    assert foot_skate_excess(original, decoded, 0.001) == pytest.approx(5)
 
 
 def test_feet_are_found_by_name():

@@ -3,7 +3,7 @@ import pytest
 from scipy import signal
 
 from mocpack import Clip, Skeleton
-from mocpack.metrics import compare, tremble, trembles
+from mocpack.metrics import compare, jitter, jitters
 from mocpack.metrics.spectrum import welch
 from mocpack.rotations import IDENTITY
 
@@ -30,17 +30,17 @@ def test_a_clip_that_trembles_within_its_bound_shows():
     # 0.4 mm at 45 Hz: E30 is 0.08 mm²; a bound of 1 mm allows (0.05 mm)² = 0.0025 mm²
     still, trembling = wave(0, 0), wave(0.0004, 45)
     assert compare(still, trembling)["max_error_mm"] < 1
-    assert tremble(still, trembling, 0.001) == pytest.approx(0.08 / 0.0025, rel=1e-6)
-    assert trembles(still, trembling, 0.001)
-    assert not trembles(still, wave(0.0004, 10), 0.001)
+    assert jitter(still, trembling, 0.001) == pytest.approx(0.08 / 0.0025, rel=1e-6)
+    assert jitters(still, trembling, 0.001)
+    assert not jitters(still, wave(0.0004, 10), 0.001)
 
 
 def test_a_source_that_trembles_may_be_kept_so():
     # 0.5 mm² of its own, so 0.525 + 0.0025 mm² are allowed: an amplitude of 1.0271 mm
     source = wave(0.001, 45)
-    assert not trembles(source, source, 0.001)
-    assert not trembles(source, wave(0.001027, 45), 0.001)
-    assert trembles(source, wave(0.001028, 45), 0.001)
+    assert not jitters(source, source, 0.001)
+    assert not jitters(source, wave(0.001027, 45), 0.001)
+    assert jitters(source, wave(0.001028, 45), 0.001)
 
 
 def test_the_allowance_is_for_each_joint():
@@ -50,8 +50,8 @@ def test_the_allowance_is_for_each_joint():
         local = np.tile(IDENTITY, (FRAMES, 2, 1))
         return Clip.build(two, local, clip.translations, frame_rate=120)
 
-    one = tremble(wave(0, 0), wave(0.0001, 45), 0.001)
-    assert tremble(doubled(wave(0, 0)), doubled(wave(0.0001, 45)), 0.001) == pytest.approx(one)
+    one = jitter(wave(0, 0), wave(0.0001, 45), 0.001)
+    assert jitter(doubled(wave(0, 0)), doubled(wave(0.0001, 45)), 0.001) == pytest.approx(one)
 
 
 def test_frequencies_that_the_frame_rate_cannot_hold_are_null():
@@ -59,7 +59,7 @@ def test_frequencies_that_the_frame_rate_cannot_hold_are_null():
     assert found["e15"] == pytest.approx(0.5, rel=1e-6)
     assert found["e30"] is None
     assert compare(wave(0, 0, 30), wave(0, 0, 30))["e15"] is None
-    assert not trembles(wave(0, 0, 60), wave(0.001, 20, 60), 0.001)
+    assert not jitters(wave(0, 0, 60), wave(0.001, 20, 60), 0.001)
 
 
 def test_a_few_frames_have_no_spectrum():

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64, I32
 from mocpack.clip import Clip, VertexClip
 from mocpack.rotations import rotate
 from mocpack.skeleton import Skeleton
-
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
 
 RINGS, SIDES = 6, 8  # of a capsule
 THICKNESS = 0.22  # radius of a bone against its length

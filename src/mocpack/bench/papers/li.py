@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _api, live
+from mocpack.arrays import F64
 from mocpack.bench.datasets import describe_missing, find_clips_of
 from mocpack.bench.papers.empirical import column_entropy
 from mocpack.bench.papers.verdicts import verdict
@@ -46,8 +47,6 @@ from mocpack.skeleton import rotation_order
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-F64 = npt.NDArray[np.float64]
 
 
 class CountingCodec(Protocol):

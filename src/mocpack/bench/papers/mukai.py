@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import _api
+from mocpack.arrays import F64
 from mocpack.bench.datasets import describe_missing, find_clips_of
 from mocpack.bench.papers.verdicts import verdict
 from mocpack.bench.report.figures import new_figure
@@ -27,8 +27,6 @@ from mocpack.codecs.latent_spline.bspline import uniform_knots
 from mocpack.codecs.latent_spline.codec import LatentSpline
 from mocpack.codecs.latent_spline.knots import evolve, find_knots
 from mocpack.codecs.latent_spline.pose_rows import SkeletonForm
-
-F64 = npt.NDArray[np.float64]
 
 X = np.linspace(0.0, 1.0, 101)
 # the test functions of Gálvez and Iglesias 2011, and the inner knots the paper gives each

@@ -36,8 +36,6 @@ from mocpack.metrics.papers import sk_ted
 from mocpack.metrics.vertices import sted_temporal
 from mocpack.tuning import Tuned, try_setting, tune
 
-F64 = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Printed:

@@ -12,13 +12,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import rotations
+from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.errors import CorruptionError
-
-F64 = npt.NDArray[np.float64]
 
 TYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.bench.peers.gltf import GLTF_PEERS
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
@@ -25,8 +25,6 @@ from mocpack.errors import CorruptionError, UnknownCodecError
 from mocpack.extras import require
 from mocpack.io import bvh
 from mocpack.registry import build_codec, codec_class, codec_ids, parse_assignments
-
-F64 = npt.NDArray[np.float64]
 
 
 def _library(name: str) -> Any:

@@ -7,11 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.extras import require
-
-F64 = npt.NDArray[np.float64]
 
 Curve = tuple[F64, F64]
 """Bits a frame, increasing, and the error at each."""

@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.codec import Goal, Trial
 from mocpack.extras import require
-
-F64 = npt.NDArray[np.float64]
 
 WIDTH, HEIGHT = 60, 16  # characters of a sketch
 SHADES = "█▓▒░·"  # from the least error to the largest

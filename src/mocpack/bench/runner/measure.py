@@ -10,9 +10,9 @@ from statistics import median
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import _api, rate
+from mocpack.arrays import F64
 from mocpack.bench.peers.table import parse_any_codec
 from mocpack.bench.runner.memory import peak_memory
 from mocpack.clip import AnyClip, Clip, promised_error
@@ -22,7 +22,6 @@ from mocpack.kinematics import end_positions
 from mocpack.metrics import compare
 from mocpack.plain import plain
 
-F64 = npt.NDArray[np.float64]
 T = TypeVar("T")
 Clock = Callable[[], float]
 

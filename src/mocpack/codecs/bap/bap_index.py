@@ -19,6 +19,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Candidates, Codec, Goal, PayloadLayout, Quality, Read
 from mocpack.codecs.bap import grid_search, segments
@@ -33,8 +34,6 @@ from mocpack.codecs.bap.columns import (
 from mocpack.codecs.bap.segments import ALWAYS, RowChoice, RowLayout, size_model
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.errors import FormatError
-
-F64 = npt.NDArray[np.float64]
 
 ROWS_SEARCHED = range(30, 121)  # values of n_d
 VARIANTS = ("companded", "closed_loop", "literal")

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
+from mocpack.arrays import U8
 from mocpack.errors import CorruptionError
 
-U8 = npt.NDArray[np.uint8]
 ROWS_PER_BYTE = 1024  # a byte costs at least 1/89 of a bit, so no coded byte holds more than 711
 
 

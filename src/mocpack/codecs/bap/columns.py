@@ -13,13 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64, I32
 from mocpack.clip import Clip, ClipHeader
 from mocpack.dofs import coded_dofs, from_dofs, is_angle, joint_of_dof, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.skeleton import Skeleton
-
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
 
 LENGTH_UNIT = 0.0254 / 0.45  # metres of one unit of length: that of the CMU skeletons
 ORDERS = ("file", "by_influence")

@@ -10,9 +10,9 @@ import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-F64 = npt.NDArray[np.float64]
+from mocpack.arrays import F64
+
 Point = tuple[int, int]
 Outcome = tuple[float, float]
 """Size and error."""

@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64, I64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, PayloadLayout, Quality, Read
 from mocpack.codecs.bap.byte_planes import decode_bytes, encode_bytes
@@ -25,9 +26,6 @@ from mocpack.coding.floats import finite_floats
 from mocpack.coding.planes import decode_plane, encode_plane
 from mocpack.dofs import from_channels, from_dofs, to_channels, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 
 FILLS = ("linear", "hold")
 WHAT = "mpeg4-bap payload"

@@ -12,12 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
+from mocpack.arrays import F64, I32
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.floats import finite_floats
 from mocpack.errors import CorruptionError, TruncatedError
-
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
 
 NO_TABLE = np.zeros(0, np.float32)
 ALWAYS = -1.0  # a threshold that lets every change through

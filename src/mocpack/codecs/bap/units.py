@@ -10,13 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64, I64
 from mocpack.dofs import is_angle
 from mocpack.skeleton import Skeleton
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 
 ANGLE_UNIT = 1e-5  # radians
 LENGTH_UNIT = 1e-3  # metres

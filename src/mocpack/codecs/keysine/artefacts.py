@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from mocpack.clip import Clip
 from mocpack.codec import Encoded
-from mocpack.metrics.contacts import slip_of_feet
-from mocpack.metrics.spectrum import tremble
+from mocpack.metrics.contacts import skate_of_feet
+from mocpack.metrics.spectrum import jitter
 
 BOUND_SHARES = (1.0, 0.97, 0.9, 0.85, 0.75, 0.65, 0.5, 0.4)  # that retries aim at, in turn
 JITTER_FACTORS = (1.0, 4.0, 8.0)  # on the usual penalty of jitter
@@ -37,8 +37,8 @@ class Artefacts:
 
     @classmethod
     def measure(cls, original: Clip, decoded: Clip, max_error: float) -> Artefacts:
-        skates = slip_of_feet(original, decoded, max_error)
-        return cls(tremble(original, decoded, max_error), skates)
+        skates = skate_of_feet(original, decoded, max_error)
+        return cls(jitter(original, decoded, max_error), skates)
 
     @property
     def worst(self) -> float:

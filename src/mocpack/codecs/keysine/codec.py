@@ -14,9 +14,9 @@ from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import _core
+from mocpack.arrays import I32
 from mocpack.clip import Clip, ClipHeader, promised_error
 from mocpack.codec import Codec, Encoded, PayloadLayout, Quality, Read
 from mocpack.codecs.keysine import planning, prediction, search
@@ -52,8 +52,6 @@ from mocpack.codecs.keysine.payload import (
 from mocpack.codecs.keysine.tracks import UNIT_STEP
 from mocpack.errors import BoundError
 from mocpack.units import format_length, parse_length
-
-I32 = npt.NDArray[np.int32]
 
 SEGMENT_GROUPS = 16
 GRID_STEPS = (1.1, 0.8, 0.6, 0.4)  # of a grid in time, relative to the bound: each try's

@@ -15,12 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
+from mocpack.arrays import F64, U8
 from mocpack.clip import Clip, promised_error
 from mocpack.codecs.keysine.decoding import decode_groups, reader
 from mocpack.codecs.keysine.payload import MOST_SHIFT, read_head, write_payload
-
-F64 = npt.NDArray[np.float64]
-U8 = npt.NDArray[np.uint8]
 
 MEASURED_FRAMES = 600  # from the middle, by which the error of each track is measured
 KEYS_SHARE = 0.5  # of the keys' error, that a base layer may leave

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import _core
+from mocpack.arrays import I32
 from mocpack.clip import Clip, promised_error
 from mocpack.codecs.keysine import planning, search
 from mocpack.codecs.keysine.decoding import decode_groups, reader
@@ -22,8 +22,6 @@ from mocpack.codecs.keysine.payload import (
 )
 from mocpack.codecs.keysine.prediction import Observed
 from mocpack.codecs.keysine.tracks import UNIT_STEP
-
-I32 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import _core
+from mocpack.arrays import I32, U8
 from mocpack.clip import ClipHeader
 from mocpack.codec import Read
 from mocpack.codecs.keysine.tracks import (
@@ -26,9 +26,6 @@ from mocpack.codecs.keysine.tracks import (
 )
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.errors import CorruptionError
-
-I32 = npt.NDArray[np.int32]
-U8 = npt.NDArray[np.uint8]
 
 GRID, FIRST_FRAME_ALONE, THOROUGH = 1, 2, 4  # bits of the mode
 SHORTEST = 3  # bytes of the shortest payload: the head's size fits in them

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, rotations
+from mocpack.arrays import F64, I32
 from mocpack.clip import Clip
 from mocpack.codecs.keysine.payload import LONGEST_BLOCK, MOST_SPLITS
 from mocpack.codecs.keysine.tracks import (
@@ -28,8 +29,6 @@ from mocpack.codecs.keysine.tracks import (
     Translation,
 )
 
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
 Turn = tuple[Rotation, F64]
 """How a rotation is written, and its mean or itself, in grid units."""
 

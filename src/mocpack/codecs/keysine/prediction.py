@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
+from mocpack.arrays import F64, I32
 
 SLOW, FAST = 5, 15  # half hertz, where bands end
 MOST_PER_CHANNEL = 3

@@ -6,12 +6,10 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import _core
+from mocpack.arrays import F32
 from mocpack.codecs.keysine.tracks import SPREAD
-
-F32 = npt.NDArray[np.float32]
 
 BAND_CENTRES = np.array([1, 2, 3, 4, 5, 6, 7.5, 9.5, 12, 15, 20, 25, 32, 41, 52, 70])
 SIZES = 40  # magnitudes that the rate table tells apart

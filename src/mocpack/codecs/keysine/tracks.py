@@ -13,11 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, rotations
+from mocpack.arrays import F64, I32
 from mocpack.clip import ClipHeader
 from mocpack.errors import CorruptionError
-
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
 
 SHELL = 0.03  # metres
 SPREAD = 0.3  # exponent of descendants in the weights

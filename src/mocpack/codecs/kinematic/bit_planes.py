@@ -10,13 +10,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64, I64
 from mocpack.codecs.kinematic import wavelet97
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_cut_plane, decode_plane, encode_plane
 from mocpack.errors import CorruptionError, TruncatedError
 
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 U16 = npt.NDArray[np.uint16]
 Rows = npt.NDArray[np.intp]
 

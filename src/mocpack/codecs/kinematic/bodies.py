@@ -10,16 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import rotations
+from mocpack.arrays import F64, I32, Mask
 from mocpack.clip import Clip, ClipHeader
 from mocpack.kinematics import SHELL
 from mocpack.skeleton import Skeleton, rotation_order
-
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
-Mask = npt.NDArray[np.bool_]
 
 NO_LENGTH = 1e-4  # metres; a shorter bone gives no direction
 ALONG = 1e-9  # metres from the bone's axis within which a point does not feel twist

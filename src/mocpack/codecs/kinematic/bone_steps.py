@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.codecs.kinematic.bodies import Bodies
 from mocpack.errors import UsageError
 from mocpack.skeleton import Skeleton
-
-F64 = npt.NDArray[np.float64]
 
 
 def direction_steps(bodies: Bodies, step: float, weights: F64) -> F64:

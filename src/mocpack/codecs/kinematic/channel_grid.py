@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64, I64
 from mocpack.dofs import is_angle
 from mocpack.errors import UnsupportedClipError
 from mocpack.skeleton import Skeleton
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 
 LARGEST = 2**30  # what a coded plane can hold
 FARTHEST = 2**53  # what a first frame can hold

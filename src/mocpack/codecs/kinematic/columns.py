@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import I32, I64, Mask
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
 from mocpack.errors import CorruptionError
-
-Mask = npt.NDArray[np.bool_]
-I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
 
 LARGEST = 2**53  # beyond it a double does not hold every integer
 

@@ -6,15 +6,12 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import rotations
+from mocpack.arrays import F64, Mask
 from mocpack.codecs.kinematic.bodies import Bodies
 from mocpack.errors import UsageError
 from mocpack.skeleton import Skeleton
-
-F64 = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 HINGE = re.compile(
     r"forearm|elbow|lower_?arm|radius|knee|shin|calf|lower_?leg|tibia"

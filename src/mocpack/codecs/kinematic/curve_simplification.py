@@ -9,9 +9,8 @@ from __future__ import annotations
 import heapq
 
 import numpy as np
-import numpy.typing as npt
 
-F64 = npt.NDArray[np.float64]
+from mocpack.arrays import F64
 
 
 def key_frames(curve: F64, *, count: int = 0, distance: float = 0.0) -> list[int]:

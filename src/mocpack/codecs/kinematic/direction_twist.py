@@ -14,9 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import rotations
-
-F64 = npt.NDArray[np.float64]
-U8 = npt.NDArray[np.uint8]
+from mocpack.arrays import F64, U8
 
 CLEAR = -0.8  # cosine: how near a bone may come to where its twist is undefined before we move that
 AT_POLE = 1e-13  # sine of the polar angle below which the azimuth means nothing

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import I64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
 from mocpack.codecs.kinematic.channel_grid import channel_steps, check_plane, to_grid
@@ -19,9 +20,6 @@ from mocpack.codecs.kinematic.columns import decode_moving, encode_moving
 from mocpack.codecs.kinematic.wavelet97 import forward, inverse, level_count
 from mocpack.dofs import coded_dofs, from_dofs, is_angle, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

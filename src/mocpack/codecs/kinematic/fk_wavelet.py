@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import rotations
+from mocpack.arrays import F64, I64, U8, Mask
 from mocpack.clip import Clip, ClipHeader, promised_error
 from mocpack.codec import Codec, PayloadLayout, Quality, Read
 from mocpack.codecs.kinematic import wavelet97
@@ -55,10 +56,6 @@ from mocpack.coding.planes import encode_plane
 from mocpack.errors import CorruptionError, InvalidClipError, UsageError
 from mocpack.metrics.contacts import planted
 
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
-Mask = npt.NDArray[np.bool_]
 Columns = slice | npt.NDArray[np.intp]
 
 SINES = 255  # the azimuth's lever is stored in parts of this

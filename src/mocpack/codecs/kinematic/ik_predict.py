@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, rotations
+from mocpack.arrays import F64, I32, I64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, PayloadLayout, Quality, Read
 from mocpack.codecs.kinematic.bodies import Bodies, Still, find_bodies, find_still, rest_places
@@ -34,11 +35,6 @@ from mocpack.errors import (
     UsageError,
 )
 from mocpack.skeleton import rotation_order
-
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
-I64 = npt.NDArray[np.int64]
-
 
 ACCELERATION = 10.0  # metres a second squared: what limbs do
 FOLLOW = 0.17  # share of a new change, where a frame's acceleration equals the step

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64, I64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
 from mocpack.codecs.kinematic.channel_grid import channel_steps, check_plane, to_grid
@@ -21,9 +22,6 @@ from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
 from mocpack.dofs import from_dofs, is_angle, moving_dofs, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

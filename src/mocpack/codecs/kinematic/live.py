@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codecs.kinematic.bodies import Still, find_still, unknown_still
 from mocpack.codecs.kinematic.channel_fit import clip_of_bodies
@@ -25,7 +25,6 @@ from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.errors import CorruptionError, FormatError, UsageError
 from mocpack.plain import check_plain
 
-F64 = npt.NDArray[np.float64]
 Pose = tuple[F64, F64]
 """Local rotations (J, 4) and translations (M, 3) of one frame."""
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64, Mask
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.errors import CorruptionError
-
-F64 = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 
 def write_values(out: FieldWriter, mask: Mask, values: F64, expected: F64) -> None:

@@ -7,12 +7,9 @@ step then serves all bands. The native core computes it; the numpy text beside i
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import _core
-
-F64 = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
+from mocpack.arrays import F64, Mask
 
 LIFTS = (-1.586134342059924, -0.052980118572961, 0.882911075530934, 0.443506852043971)
 SCALE = 1.149604398860241

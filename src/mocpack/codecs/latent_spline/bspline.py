@@ -7,11 +7,9 @@ D + 1 of them equal, K - D - 1 inner ones free.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import _core
-
-F64 = npt.NDArray[np.float64]
+from mocpack.arrays import F64
 
 
 def uniform_knots(control_points: int, degree: int) -> F64:

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader, VertexClip
 from mocpack.codec import Codec, Quality
 from mocpack.codecs.latent_spline import bspline, geodesic, latent
@@ -23,8 +24,6 @@ from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
 from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
 from mocpack.rotations import IDENTITY
-
-F64 = npt.NDArray[np.float64]
 
 KNOT_GRID = 32  # knots lie on multiples of 1/32 of a frame
 MAX_COMPONENTS = 65_535

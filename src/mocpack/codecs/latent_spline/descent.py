@@ -10,9 +10,8 @@ from collections import deque
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-F64 = npt.NDArray[np.float64]
+from mocpack.arrays import F64
 
 MEMORY = 20  # steps remembered
 ENOUGH = 1e-4  # of the decrease that the slope promises, for a step to be taken

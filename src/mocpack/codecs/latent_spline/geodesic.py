@@ -8,11 +8,9 @@ smooth through any number of turns where a tangent vector jumps.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import rotations
-
-F64 = npt.NDArray[np.float64]
+from mocpack.arrays import F64
 
 CONSTANT, TANGENT, QUATERNION = 0, 1, 2
 WIDTH = (0, 3, 4)  # numbers that each kind takes

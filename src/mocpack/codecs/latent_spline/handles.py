@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import rotations
+from mocpack.arrays import F64
 from mocpack.clip import ClipHeader
 from mocpack.codecs.latent_spline import bspline
 from mocpack.codecs.latent_spline.codec import knots_on_grid
@@ -23,8 +23,6 @@ from mocpack.codecs.latent_spline.pose_rows import SkeletonForm
 from mocpack.errors import UsageError
 from mocpack.kinematics import forward_kinematics
 from mocpack.units import format_length
-
-F64 = npt.NDArray[np.float64]
 
 CLOSE = 1e-5  # metres or radians within which a handle has arrived
 ROUNDS = 80

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import _core
+from mocpack.arrays import F64
 from mocpack.codecs.latent_spline.bspline import (
     clamped,
     evaluate,
@@ -20,8 +20,6 @@ from mocpack.codecs.latent_spline.bspline import (
 from mocpack.codecs.latent_spline.descent import descend
 from mocpack.errors import UnsupportedClipError
 from mocpack.extras import require
-
-F64 = npt.NDArray[np.float64]
 
 MAX_CMA_KNOTS = 400  # its covariance grows with the square, its patience with more
 FIRST_SPREAD = 0.3  # of an even span: the standard deviation CMA-ES starts with

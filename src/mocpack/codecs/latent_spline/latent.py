@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.codecs.latent_spline import bspline
 from mocpack.codecs.latent_spline.knots import find_knots, insert
-
-F64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
+from mocpack.arrays import F64
 from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codecs.latent_spline import geodesic
 from mocpack.kinematics import SHELL
-
-F64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64, I64, Mask
 from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader, VertexClip, VertexHeader
 from mocpack.codec import Codec
 from mocpack.codecs.lossless.curves import MOST_DEGREE, Curve, find_curves, follow, residual
@@ -34,11 +34,6 @@ from mocpack.coding.series import ColumnGroup, decode_series, encode_series
 from mocpack.dofs import from_channels, is_angle, joint_of_dof
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.skeleton import Skeleton
-
-Bools = npt.NDArray[np.bool_]
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
 
 CHANNELS, MOTION = 1, 2  # what a payload holds
 BINARY = 31  # in place of a number of digits
@@ -85,9 +80,9 @@ class Lossless(Codec):
 class MatrixColumns:
     """What the columns of a matrix are."""
 
-    angles: Bools
+    angles: Mask
     """Which are in degrees, so that 360 is a full turn."""
-    groups: Callable[[Bools], Sequence[ColumnGroup]]
+    groups: Callable[[Mask], Sequence[ColumnGroup]]
     """How those that move relate."""
 
     @property
@@ -110,7 +105,7 @@ def _motion(header: ClipHeader) -> MatrixColumns:
 
 
 def _mesh(header: VertexHeader) -> MatrixColumns:
-    def groups(moving: Bools) -> list[ColumnGroup]:
+    def groups(moving: Mask) -> list[ColumnGroup]:
         points = np.flatnonzero(moving) // 3
         first, counts = np.unique(points, return_index=True, return_counts=True)[1:]
         return [ColumnGroup(tuple(range(a, a + n))) for a, n in zip(first, counts, strict=True)]
@@ -118,7 +113,7 @@ def _mesh(header: VertexHeader) -> MatrixColumns:
     return MatrixColumns(np.zeros(3 * header.vertex_count, bool), groups)
 
 
-def _groups(skeleton: Skeleton, owners: list[Owner], moving: Bools) -> list[ColumnGroup]:
+def _groups(skeleton: Skeleton, owners: list[Owner], moving: Mask) -> list[ColumnGroup]:
     return column_groups(skeleton, [owners[c] for c in np.flatnonzero(moving)])
 
 
@@ -267,7 +262,7 @@ def _read_block(read: FieldReader, frames: int, layout: MatrixColumns) -> F64:
     return matrix
 
 
-def _write_whole(out: FieldWriter, whole: I64, moving: Bools, layout: MatrixColumns) -> None:
+def _write_whole(out: FieldWriter, whole: I64, moving: Mask, layout: MatrixColumns) -> None:
     """Curves; the columns that follow none, as a series; how far the others lie from theirs."""
     curves = find_curves(whole, _families(layout, moving))
     out.varint(len(curves))
@@ -280,7 +275,7 @@ def _write_whole(out: FieldWriter, whole: I64, moving: Bools, layout: MatrixColu
         out.sized(encode_plane(distances, np.arange(len(curves))))
 
 
-def _read_whole(read: FieldReader, frames: int, moving: Bools, layout: MatrixColumns) -> I64:
+def _read_whole(read: FieldReader, frames: int, moving: Mask, layout: MatrixColumns) -> I64:
     count = int(moving.sum())
     curves = [_read_curve(read, count) for _ in range(read.varint(count))]
     free = _free_columns(curves, count)
@@ -298,19 +293,19 @@ def _read_whole(read: FieldReader, frames: int, moving: Bools, layout: MatrixCol
     return whole
 
 
-def _families(layout: MatrixColumns, moving: Bools) -> list[list[int]]:
+def _families(layout: MatrixColumns, moving: Mask) -> list[list[int]]:
     """Return the moving angles of each joint, numbered among the moving columns."""
     angles = layout.angles[moving]
     return [[c for c in group.columns if angles[c]] for group in layout.groups(moving)]
 
 
-def _free_columns(curves: Sequence[Curve], count: int) -> Bools:
+def _free_columns(curves: Sequence[Curve], count: int) -> Mask:
     free = np.ones(count, bool)
     free[[curve.column for curve in curves]] = False
     return free
 
 
-def _only(moving: Bools, free: Bools) -> Bools:
+def _only(moving: Mask, free: Mask) -> Mask:
     """Return the mask of the columns that move and follow no curve."""
     mask = moving.copy()
     mask[moving] = free
@@ -347,7 +342,7 @@ def _read_curve(read: FieldReader, columns: int) -> Curve:
     return Curve(column, tuple(drivers), tuple(low), tuple(high), coefficients)
 
 
-def _unwrap_all(whole: I64, scales: list[Scale], angles: Bools) -> list[int]:
+def _unwrap_all(whole: I64, scales: list[Scale], angles: Mask) -> list[int]:
     """Take the jumps out of angles, in place; return the interval of each column."""
     intervals = []
     for c, scale in enumerate(scales):

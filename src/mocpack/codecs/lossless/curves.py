@@ -12,10 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
+from mocpack.arrays import F64, I64
 
 FINENESS = 16  # coefficients are in this fraction of a unit
 MOST_DEGREE = 24

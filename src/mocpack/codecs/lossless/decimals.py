@@ -13,9 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
-U64 = npt.NDArray[np.uint64]
+from mocpack.arrays import F64, I64, U64
 
 MOST_DIGITS = 22  # 10^22 is the last power of ten that is a double
 LARGEST_DECIMAL = 10**15  # any decimal of so many digits is told apart by a double

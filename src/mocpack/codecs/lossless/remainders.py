@@ -7,12 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import I64, U8
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
 from mocpack.errors import CorruptionError
-
-I64 = npt.NDArray[np.int64]
-U8 = npt.NDArray[np.uint8]
 
 MOST_KINDS = 23
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-I64 = npt.NDArray[np.int64]
+from mocpack.arrays import I64
 
 # which interval a column's angles lie in, so that unwrapped ones can be put back
 NOWHERE, FROM_MINUS_HALF, TO_HALF, FROM_ZERO = 0, 1, 2, 3

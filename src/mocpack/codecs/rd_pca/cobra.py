@@ -13,8 +13,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
+from mocpack.arrays import F64, I64
 
 LARGEST = 2.0**27  # of a quantised sample: its second difference still fits the entropy coder
 

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.codecs.rd_pca.jacobian import (
     Points,
@@ -24,7 +25,6 @@ from mocpack.codecs.rd_pca.jacobian import (
 )
 from mocpack.dofs import from_dofs, to_dofs
 
-F64 = npt.NDArray[np.float64]
 Metric = Callable[[Clip, Clip], float]
 """Takes the original and the distorted clip; must grow in proportion to small errors."""
 Norm = Literal["mean", "rms", "max"]

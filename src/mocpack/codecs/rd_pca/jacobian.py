@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import rotations
+from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.dofs import adds_to_offset, joint_of_dof
 from mocpack.kinematics import SHELL, end_positions
 from mocpack.skeleton import Skeleton, position_axes, rotation_order
 
-F64 = npt.NDArray[np.float64]
 Points = Literal["joints", "ends", "shell"]
 """Joint centres; those and bone ends; those and the points `SHELL` metres along each axis."""
 

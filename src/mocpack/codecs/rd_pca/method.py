@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64, I64
 from mocpack.clip import Clip, ClipHeader, promised_error
 from mocpack.codec import Candidates, Codec, Goal, PayloadLayout, Quality, Read
 from mocpack.codecs.rd_pca import cobra, temporal_pca
@@ -29,9 +30,6 @@ from mocpack.metrics.papers import (
     temporal_edges,
     windowed_mean,
 )
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 
 Equalisation = Literal["full", "diagonal", "noise", "literal", "off"]
 Metric = Literal["me", "max", "skted", "skate"]

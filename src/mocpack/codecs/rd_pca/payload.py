@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64, I64, U8, Mask
 from mocpack.codec import Read
 from mocpack.codecs.rd_pca import cobra
 from mocpack.codecs.rd_pca.temporal_pca import Trajectories
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import (
-    U8,
     decode_plane,
     decode_start,
     encode_plane,
@@ -25,10 +24,6 @@ from mocpack.coding.planes import (
     shared_start,
 )
 from mocpack.errors import CorruptionError
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 TPCA, CENTRED, STARTED = 1, 2, 4  # bits of the flags
 LONGEST_CHUNK = 4096

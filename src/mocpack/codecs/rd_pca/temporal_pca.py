@@ -11,12 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64, I64
 from mocpack.codecs.rd_pca import cobra
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 
 SLOPE = np.log(2) / 6  # of squared error, what a bit saves in a coefficient of step 1
 BITS_OF_KNOT = 10.0  # what a sample of a trajectory costs in all; only the choice of s uses it

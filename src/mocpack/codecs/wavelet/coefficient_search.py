@@ -15,13 +15,11 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64, Mask
 from mocpack.clip import Clip
 from mocpack.codecs.wavelet import lifting
 from mocpack.codecs.wavelet.position_error import CountedError, PositionError
 from mocpack.codecs.wavelet.selection import Analysis, Counts, Ranking, check_choice
-
-F64 = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 Method = Literal["fast", "exact"]
 METHODS: tuple[Method, ...] = ("fast", "exact")

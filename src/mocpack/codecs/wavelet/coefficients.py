@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64, I32, Mask
 from mocpack.codecs.wavelet.zero_runs import (
     LARGEST,
     decode_signal,
@@ -23,10 +23,6 @@ from mocpack.codecs.wavelet.zero_runs import (
 )
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.errors import CorruptionError
-
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
-Mask = npt.NDArray[np.bool_]
 
 FINEST = 1e-6  # metres or radians: no step need be smaller
 WIDEST_PLACE = 2**52  # steps; beyond it float64 no longer tells neighbours apart

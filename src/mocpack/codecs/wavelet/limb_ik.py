@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import _core, rotations
+from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import UnsupportedClipError
 from mocpack.skeleton import Skeleton, rotation_order
-
-F64 = npt.NDArray[np.float64]
 
 Solver = Literal["ccd", "analytic"]
 SOLVERS: tuple[Solver, ...] = ("ccd", "analytic")

@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codecs.wavelet import lifting
 from mocpack.codecs.wavelet.coefficients import (
@@ -25,8 +26,6 @@ from mocpack.codecs.wavelet.precision import Bits, round_to_fit
 from mocpack.codecs.wavelet.selection import Analysis, analyse
 from mocpack.codecs.wavelet.signals import Rotation, from_signals, layout, signal_index
 from mocpack.metrics.quadratic import point_weights
-
-F64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

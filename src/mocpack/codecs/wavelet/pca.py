@@ -16,14 +16,13 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
 from mocpack.codecs.wavelet.signals import from_signals, layout, to_signals
 from mocpack.codecs.wavelet.zero_runs import join_bytes, split_bytes
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.errors import CorruptionError, InvalidClipError
-
-F64 = npt.NDArray[np.float64]
 
 LEVELS = 65_535
 WIDEST = 1e9  # no angle and no place is further

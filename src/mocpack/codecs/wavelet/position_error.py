@@ -10,14 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
+from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.codecs.wavelet import lifting
 from mocpack.codecs.wavelet.lifting import Update
 from mocpack.codecs.wavelet.selection import Counts, Ranking
 from mocpack.codecs.wavelet.signals import SignalPlan
 from mocpack.kinematics import end_positions
-
-F64 = npt.NDArray[np.float64]
 
 
 class PositionError:

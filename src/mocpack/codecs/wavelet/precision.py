@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, Protocol, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
-F64 = npt.NDArray[np.float64]
+from mocpack.arrays import F64
 
 Bits = int | Literal["auto"]
 MOST, FEWEST = 16, 4

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arrays import F64, Mask
 from mocpack.clip import Clip
 from mocpack.codecs.wavelet import lifting
 from mocpack.codecs.wavelet.lifting import UPDATES, Update
@@ -23,9 +24,7 @@ from mocpack.codecs.wavelet.signals import (
     to_signals,
 )
 
-F64 = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 Selection = Literal["joint", "per-signal"]
 SELECTIONS: tuple[Selection, ...] = ("joint", "per-signal")

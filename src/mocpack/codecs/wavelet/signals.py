@@ -17,13 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, rotations
+from mocpack.arrays import F64, I32
 from mocpack.clip import Clip, ClipHeader
 from mocpack.dofs import to_dofs
 from mocpack.errors import UnsupportedClipError, UsageError
 from mocpack.skeleton import Skeleton, rotation_order
-
-F64 = npt.NDArray[np.float64]
-I32 = npt.NDArray[np.int32]
 
 Rotation = Literal["euler", "quaternion", "rotvec"]
 ROTATIONS: tuple[Rotation, ...] = ("euler", "quaternion", "rotvec")

@@ -11,9 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
+from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
 from mocpack.codecs.wavelet.lifting import Update
@@ -27,8 +25,6 @@ from mocpack.codecs.wavelet.selection import (
 )
 from mocpack.codecs.wavelet.signals import Rotation
 from mocpack.errors import CorruptionError, InvalidClipError
-
-F64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

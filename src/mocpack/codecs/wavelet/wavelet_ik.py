@@ -16,8 +16,8 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
 from mocpack.codecs.wavelet import lifting
@@ -55,8 +55,6 @@ from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.errors import CorruptionError, InvalidClipError, MocpackError, UnsupportedClipError
 from mocpack.metrics.quadratic import point_weights
 from mocpack.skeleton import Skeleton
-
-F64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
 from mocpack.codecs.wavelet.coefficient_search import (
@@ -35,8 +35,6 @@ from mocpack.codecs.wavelet.signals import Rotation, from_signals
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.metrics.quadratic import QUADRATIC, point_weights
 from mocpack.metrics.table import METRICS, measure
-
-F64 = npt.NDArray[np.float64]
 
 METRIC_KEYS = tuple(metric.key for metric in METRICS if "skeleton" in metric.kinds)
 

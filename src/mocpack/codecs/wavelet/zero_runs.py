@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
+from mocpack.arrays import I32
 from mocpack.errors import CorruptionError, TruncatedError
-
-I32 = npt.NDArray[np.int32]
 
 LARGEST = 32255
 END = 0

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-F64 = npt.NDArray[np.float64]
+from mocpack.arrays import F64
 
 
 def evaluate_numpy(knots: F64, degree: int, times: F64, control_points: F64) -> F64:

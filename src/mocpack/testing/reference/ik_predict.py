@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import rotations
+from mocpack.arrays import F64
 from mocpack.codecs.kinematic.bodies import Bodies
 from mocpack.codecs.kinematic.direction_twist import shortest_turn
-
-F64 = npt.NDArray[np.float64]
 
 LENGTH_GRID = 2.0**26
 TURN_GRID = 2.0**30

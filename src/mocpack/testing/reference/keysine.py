@@ -6,9 +6,9 @@ Symbols are integers throughout; floating point begins with `block_curves`.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import rotations
+from mocpack.arrays import F64, I64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Read
 from mocpack.codecs.keysine.payload import PayloadHead, checksum
@@ -26,9 +26,6 @@ from mocpack.testing.reference.keysine_symbols import (
     read_group,
 )
 from mocpack.testing.reference.table_reader import TableReader
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 
 SINE_TERMS = 13
 SLOW, FAST = 5, 15  # half hertz, where the bands of predictors end

@@ -8,17 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64, I64
 from mocpack.codecs.keysine.payload import Grid
 from mocpack.codecs.keysine.tracks import Plan, step_size
 from mocpack.coding.series import QUICK, THOROUGH, ColumnGroup, features_of
 from mocpack.skeleton import Skeleton
 from mocpack.testing.reference.range_decoder import RangeDecoder, moved
 from mocpack.testing.reference.series import SeriesDecoder
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 
 MOST_FINER = 15
 QUIET = 15  # half octaves of 1/256 step

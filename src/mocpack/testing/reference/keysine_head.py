@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import I32, U8
 from mocpack.clip import ClipHeader
 from mocpack.codec import Read
 from mocpack.codecs.keysine.payload import (
@@ -48,9 +48,6 @@ from mocpack.testing.reference.keysine_symbols import (
     track_of,
 )
 from mocpack.testing.reference.table_reader import TableReader
-
-I32 = npt.NDArray[np.int32]
-U8 = npt.NDArray[np.uint8]
 
 MEAN_NUMBER, STILL_NUMBER, BASIS_NUMBER, KEY_STEP_NUMBER, ORIGIN_NUMBER, PLACE_NUMBER = range(6)
 SIZE_NUMBER, SCALE_NUMBER, CHANNEL_NUMBER, SOURCE_NUMBER, FACTOR_NUMBER = range(6, 11)

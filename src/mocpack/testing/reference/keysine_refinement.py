@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.codecs.keysine.tracks import Plan
 from mocpack.testing.reference.keysine_symbols import (
     ESCAPE,
@@ -22,8 +22,6 @@ from mocpack.testing.reference.keysine_symbols import (
     symbol_floor,
     symbol_of,
 )
-
-F64 = npt.NDArray[np.float64]
 
 
 class Refinement(CoefficientSymbols):

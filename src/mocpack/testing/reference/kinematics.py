@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import rotations
+from mocpack.arrays import F64
 from mocpack.skeleton import Skeleton
-
-F64 = npt.NDArray[np.float64]
 
 
 def forward_kinematics_numpy(

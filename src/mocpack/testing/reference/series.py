@@ -10,11 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.arrays import F64
 from mocpack.coding.series import Feature, Forecast
 
-F64 = npt.NDArray[np.float64]
 Decode = Callable[[int], int]
 """From the probability of a 1, in 1/65536, to the next bit."""
 

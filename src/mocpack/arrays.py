@@ -1,0 +1,14 @@
+"""Short names for arrays by what they hold; shapes are said where they are used."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+F64 = npt.NDArray[np.float64]
+F32 = npt.NDArray[np.float32]
+I64 = npt.NDArray[np.int64]
+I32 = npt.NDArray[np.int32]
+U64 = npt.NDArray[np.uint64]
+U8 = npt.NDArray[np.uint8]
+Mask = npt.NDArray[np.bool_]
