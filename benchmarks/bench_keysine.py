@@ -1,4 +1,4 @@
-"""Every figure asked of `keysine`: sizes at equal error, speed, random access, layers.
+"""Every figure of `keysine`: sizes at equal error, speed, random access, layers.
 
     python benchmarks/bench_keysine.py [means] [eps] [bounds] [acl] [speed] [joints] [layers]
         [grid] [promise]
@@ -15,7 +15,6 @@ import csv
 import os
 import sys
 import tempfile
-import time
 import zlib
 from pathlib import Path
 from unittest import mock
@@ -26,6 +25,7 @@ import mocpack
 import promise as held
 from mocpack.bench.datasets import collection, load_clip
 from mocpack.bench.peers.acl import TABLE as ACL
+from mocpack.bench.runner.timing import fastest
 from mocpack.clip import Clip, promised_error
 from mocpack.codecs.keysine import Keysine, search
 from mocpack.codecs.keysine.payload import read_head
@@ -33,22 +33,21 @@ from mocpack.metrics.contacts import foot_skate_excess
 from mocpack.metrics.spectrum import jitter
 from mocpack.metrics.table import compare
 
-# clip, error in cm, the paper's kB, asked kB, stretch kB
+# clip, error in cm, the paper's kB
 MEANS = (
-    ("17_10", 0.99, 17.2, 4.0, 2.9),
-    ("17_08", 0.70, 25.4, 4.5, 3.2),
-    ("85_12", 1.87, 24.2, 5.5, 4.0),
+    ("17_10", 0.99, 17.2),
+    ("17_08", 0.70, 25.4),
+    ("85_12", 1.87, 24.2),
 )
 EPS = (
-    ("49_02", 0.45, 13.8, 4.0, 3.0),
-    ("49_02", 0.29, 18.8, 5.6, 4.2),
-    ("49_02", 0.14, 33.7, 11.0, 8.5),
-    ("09_01", 0.58, 1.27, 0.65, 0.45),
-    ("09_01", 0.26, 2.23, 1.1, 0.8),
+    ("49_02", 0.45, 13.8),
+    ("49_02", 0.29, 18.8),
+    ("49_02", 0.14, 33.7),
+    ("09_01", 0.58, 1.27),
+    ("09_01", 0.26, 2.23),
 )
-BOUNDS = ((20, 3.9, 3.0), (10, 6.4, 5.0), (5, 11.6, 9.2), (2, 25.0, 19.0), (1, 39.0, 30.0))
-ACL_ASKED = {"1": (6.5, 9.0), "0.1": (3.2, 4.5), "0.01": (2.4, 3.2)}
-RUNS = 7
+BOUNDS = (20, 10, 5, 2, 1)  # mm
+ACL_PRECISIONS = (1, 0.1, 0.01)  # cm
 LONG = 72_000  # frames: ten minutes
 
 
@@ -57,15 +56,12 @@ def clip_of(name, *, pose=False):
     return clip if pose else clip.frames(1, clip.frame_count)
 
 
-def row(label, clip, codec, asked, stretch):
+def row(label, clip, codec):
     payload = codec.encode(clip)
     whole = len(mocpack.encode(clip, codec)) / 1000
     size = len(payload) / 1000
-    verdict = "stretch" if size <= stretch else "reached" if size <= asked else "NOT REACHED"
     print(
-        f"{label}: asked {asked:g} kB, stretch {stretch:g}, ours {size:.3f} (file {whole:.3f}) "
-        f"{verdict}\n    {beside(clip, codec, payload)}",
-        flush=True,
+        f"{label}: {size:.3f} kB (file {whole:.3f})\n    {beside(clip, codec, payload)}", flush=True
     )
 
 
@@ -90,17 +86,17 @@ def beside(clip, codec, payload):
 
 def means():
     print("\nagainst Váša and Brunnett 2014, at equal mean error")
-    for name, mean, theirs, asked, stretch in MEANS:
+    for name, mean, theirs in MEANS:
         codec = Keysine(mean_error=mean / 100)
-        row(f"{name} mean {mean} cm ({theirs} kB theirs)", clip_of(name), codec, asked, stretch)
+        row(f"{name} mean {mean} cm ({theirs} kB theirs)", clip_of(name), codec)
 
 
 def eps():
     print("\nagainst Beaudoin, Poulin and van de Panne 2007 optimised, at equal eps_x")
-    for name, error, theirs, asked, stretch in EPS:
+    for name, error, theirs in EPS:
         clip = clip_of(name)
         label = f"{name} eps_x {error} cm ({theirs} kB theirs)"
-        row(label, clip, at_eps(clip, error), asked, stretch)
+        row(label, clip, at_eps(clip, error))
 
 
 def at_eps(clip, error):
@@ -117,62 +113,42 @@ def at_eps(clip, error):
 def bounds():
     print("\n49_02, bound on the largest error, bone ends included")
     clip = clip_of("49_02")
-    for bound, asked, stretch in BOUNDS:
-        row(f"{bound} mm", clip, Keysine(max_error=bound / 1000), asked, stretch)
+    for bound in BOUNDS:
+        row(f"{bound} mm", clip, Keysine(max_error=bound / 1000))
 
 
 def acl():
     print("\nagainst ACL 2.1 at its own largest error (ours with bone ends)")
     with ACL.open(newline="") as file:
         rows = [r for r in csv.DictReader(file) if r["fps"] == "120"]
-    for precision, (asked, stretch) in ACL_ASKED.items():
+    for precision in ACL_PRECISIONS:
         theirs = ours = 0
         for r in rows:
-            if float(r["precision_cm"]) == float(precision):
+            if float(r["precision_cm"]) == precision:
                 clip = clip_of(r["clip"], pose=True)
                 payload = Keysine(max_error=float(r["max_shell_cm"]) / 100).encode(clip)
                 theirs, ours = theirs + int(r["bytes"]), ours + len(payload)
-        print(
-            f"precision {precision} cm: {theirs} bytes theirs, {ours} ours, 1/{theirs / ours:.2f} "
-            f"(asked 1/{asked}, stretch 1/{stretch})",
-            flush=True,
-        )
-
-
-def best(work, runs=RUNS):
-    times = []
-    for _ in range(runs):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return max(min(times), 1e-9)
+        share = f"1/{theirs / ours:.2f}"
+        print(f"precision {precision} cm: {theirs} bytes theirs, {ours} ours, {share}", flush=True)
 
 
 def speed():
     print("\nspeed, one core, 31 joints, processor time")
     clip = clip_of("49_02")
-    for bound, asked, stretch in ((5, 300_000, 600_000), (1, 80_000, 200_000)):
+    for bound in (5, 1):
         codec = Keysine(max_error=bound / 1000, threads=1)
         payload = codec.encode(clip)
-        rate = clip.frame_count / best(lambda c=codec, p=payload: c.decode(p, clip.header), 15)
-        print(f"decode at {bound} mm: {rate:.0f} frames/s (asked {asked}, stretch {stretch})")
-    for effort, asked, stretch, runs in (
-        ("fast", 30_000, 100_000, 25),
-        ("default", 1_500, 10_000, 2),
-        ("best", 200, 1_000, 1),
-    ):
+        rate = clip.frame_count / fastest(lambda c=codec, p=payload: c.decode(p, clip.header), 15)
+        print(f"decode at {bound} mm: {rate:.0f} frames/s")
+    for effort, runs in (("fast", 25), ("default", 2), ("best", 1)):
         codec = Keysine(max_error=5e-3, effort=effort, threads=1)
         made = []
-        rate = clip.frame_count / best(lambda c=codec, m=made: m.append(c.encode(clip)), runs)
-        print(
-            f"encode {effort}: {rate:.0f} frames/s (asked {asked}, stretch {stretch}), "
-            f"{len(made[0])} bytes",
-            flush=True,
-        )
+        rate = clip.frame_count / fastest(lambda c=codec, m=made: m.append(c.encode(clip)), runs)
+        print(f"encode {effort}: {rate:.0f} frames/s, {len(made[0])} bytes", flush=True)
     window()
     data = np.random.default_rng(0).integers(0, 16, 4_000_000, np.uint8).tobytes()
     packed = zlib.compress(data)
-    print(f"zlib inflate: {len(data) / best(lambda: zlib.decompress(packed)) / 1e6:.0f} MB/s")
+    print(f"zlib inflate: {len(data) / fastest(lambda: zlib.decompress(packed)) / 1e6:.0f} MB/s")
 
 
 def joints():
@@ -188,7 +164,7 @@ def joints():
     whole = None
     for name in (None, "Hips", "LeftToeBase", "RightToeBase", "Head", "LeftHand", "RThumb"):
         wanted = None if name is None else [clip.skeleton.index(name)]
-        seconds = best(
+        seconds = fastest(
             lambda w=wanted: codec.decode_frames(read, clip.header, 0, clip.frame_count, w), 9
         )
         whole = whole or seconds
@@ -201,7 +177,7 @@ def joints():
 
 def layers():
     """State what layers cost, and what a file cut after each of them is worth."""
-    print("\nlayers: bytes against one layer (asked: at most 8 % more), error of what is cut")
+    print("\nlayers: bytes against one layer, error of what is cut")
     cases = [("49_02", b) for b in (20, 10, 5, 2, 1)] + [("09_01", 10), ("17_08", 5), ("85_12", 5)]
     for count in (2, 3):
         single = layered = 0
@@ -263,8 +239,8 @@ def grid():
     for effort in ("default", "best"):
         codec = Keysine(max_error=1e-4, mode="grid", effort=effort, threads=1)
         payload = codec.encode(clip)
-        writing = clip.frame_count / best(lambda c=codec: c.encode(clip), 2)
-        reading = best(lambda c=codec, p=payload: c.decode(p, clip.header))
+        writing = clip.frame_count / fastest(lambda c=codec: c.encode(clip), 2)
+        reading = fastest(lambda c=codec, p=payload: c.decode(p, clip.header))
         print(
             f"{effort} at 0.1 mm, one core: encode {writing:.0f}, "
             f"decode {clip.frame_count / reading:.0f} frames/s"
@@ -286,11 +262,8 @@ def window():
         path = Path(folder) / "long.mocp"
         path.write_bytes(file)
         with mocpack.open(path) as motion:
-            seconds = best(lambda: motion.frames(LONG // 2, LONG // 2 + 120), 30)
-    print(
-        f"120 frames from the middle of {clip.frame_count}: {1000 * seconds:.2f} ms "
-        "(asked 1.5, stretch 0.3)"
-    )
+            seconds = fastest(lambda: motion.frames(LONG // 2, LONG // 2 + 120), 30)
+    print(f"120 frames from the middle of {clip.frame_count}: {1000 * seconds:.2f} ms")
 
 
 def promise():
