@@ -155,7 +155,7 @@ def page():
         "decoding adds to the process that holds the clip. Made by `python benchmarks/growth.py",
         "page` from `benchmarks/results/growth.csv`, which `measure` rewrites.",
         "",
-        f"{'; '.join(head)}; mocpack at {', '.join(dict.fromkeys(r['commit'] for r in rows))}.",
+        f"{'; '.join(head)}.",
         "",
         "![Time and memory against frames and joints, logarithmic](pictures/growth.svg)",
         "",
@@ -190,7 +190,7 @@ def table(rows, axis):
         if first:
             short.append(f"- {codec} at {int(first['size']):,} {axis}: {first['failure']}")
     note = [f"*Grows by*: the power of {axis} between the last two points; 1 is in proportion."]
-    return [*lines, "", *note, *(["", "Not reached:", "", *short] if short else [])]
+    return [*lines, "", *note, *(["", "Stopped by a limit:", "", *short] if short else [])]
 
 
 def _power(good, axis):

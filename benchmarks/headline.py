@@ -179,17 +179,13 @@ def page():
         "manage. Errors are means over frames. Made by `python benchmarks/headline.py page` from",
         "`benchmarks/results/cmu.csv`, which `measure` rewrites, all of it or codec by codec.",
         "",
-        f"Measured: {'; '.join(head)}; mocpack at {', '.join(commits(rows))}.",
+        f"Measured: {'; '.join(head)}.",
         "",
     ]
     for bound in BOUNDS:
         text += [f"## Largest error {bound.replace('mm', ' mm')}", "", *size_table(rows, bound), ""]
     text += ["## Speed and memory", "", *speed_table(speed_head, speeds), ""]
     return "\n".join(text)
-
-
-def commits(rows):
-    return list(dict.fromkeys(r["commit"] for r in rows))
 
 
 def size_table(rows, bound):
@@ -252,7 +248,7 @@ def speed_table(head, rows):
     text = [
         f"On {' and '.join(dict.fromkeys(r['clip'] for r in rows))}, one thread, the median of",
         "up to five runs after one to warm up; memory is what encoder or decoder adds.",
-        f"{'; '.join(head)}; mocpack at {', '.join(commits(rows))}.",
+        f"{'; '.join(head)}.",
         "",
         "| codec | largest error | encode f/s | decode f/s | encode MB | decode MB |",
         "|---|---|--:|--:|--:|--:|",

@@ -13,11 +13,11 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <tuple>
 #include <vector>
 
 #include "mocpack/core.h"
+#include "parallel.h"
 #include "skeleton.h"
 
 namespace
@@ -38,21 +38,15 @@ void* start_of(const Memory& memory)
 }
 
 // Calls work(i, scratch) for i below count, each thread with scratch of its own.
-template <typename Work> void in_threads(size_t count, size_t threads, size_t scratch_size, Work work)
+template <typename Work> void with_scratch(size_t count, size_t threads, size_t scratch_size, Work work)
 {
-	std::atomic<size_t> next{0};
-	auto run = [&]
-	{
-		Memory scratch = allocate(scratch_size);
-		for (size_t i = next++; i < count; i = next++)
-			work(i, start_of(scratch));
-	};
-	std::vector<std::thread> others;
-	for (size_t k = 1; k < std::min(threads, count); ++k)
-		others.emplace_back(run);
-	run();
-	for (std::thread& thread : others)
-		thread.join();
+	in_threads(count, std::max<size_t>(threads, 1),
+			   [&](auto take)
+			   {
+				   Memory scratch = allocate(scratch_size);
+				   for (size_t i = take(); i < count; i = take())
+					   work(i, start_of(scratch));
+			   });
 }
 
 // The settings of the search by name, so that neither side counts positions.
@@ -146,14 +140,14 @@ std::vector<uint8_t> estimate_scales(const mocpack_KeysineEncoder* encoder, cons
 	size_t count = std::min(group_count, ESTIMATION_GROUPS);
 	std::vector<std::vector<double>> errors(count, std::vector<double>(channels));
 	std::atomic<bool> good{true};
-	in_threads(count, threads, mocpack_keysine_group_encode_scratch(encoder),
-			   [&](size_t i, void* scratch)
-			   {
-				   size_t group = i * group_count / count;
-				   if (!mocpack_keysine_grid_errors(encoder, group, keys.data() + group * channels,
-													errors[i].data(), scratch))
-					   good = false;
-			   });
+	with_scratch(count, threads, mocpack_keysine_group_encode_scratch(encoder),
+				 [&](size_t i, void* scratch)
+				 {
+					 size_t group = i * group_count / count;
+					 if (!mocpack_keysine_grid_errors(encoder, group, keys.data() + group * channels,
+													  errors[i].data(), scratch))
+						 good = false;
+				 });
 	std::vector<uint8_t> scales;
 	for (size_t c = 0; good && c < channels; ++c)
 	{
@@ -183,16 +177,16 @@ bool encode_groups(const mocpack_KeysineEncoder* encoder, const std::vector<int3
 {
 	size_t channels = mocpack_keysine_channel_count(encoder);
 	std::atomic<bool> good{true};
-	in_threads(groups->size(), threads, mocpack_keysine_group_encode_scratch(encoder),
-			   [&](size_t i, void* scratch)
-			   {
-				   std::vector<uint8_t> dst(mocpack_keysine_group_bytes(encoder));
-				   size_t size;
-				   if (mocpack_keysine_encode_group(encoder, i, keys.data() + i * keys_apart * channels,
-													dst.data(), dst.size(), &size, scratch) != MOCPACK_OK)
-					   good = false; // and never true again, whatever other threads find
-				   (*groups)[i].assign(dst.data(), dst.data() + size);
-			   });
+	with_scratch(groups->size(), threads, mocpack_keysine_group_encode_scratch(encoder),
+				 [&](size_t i, void* scratch)
+				 {
+					 std::vector<uint8_t> dst(mocpack_keysine_group_bytes(encoder));
+					 size_t size;
+					 if (mocpack_keysine_encode_group(encoder, i, keys.data() + i * keys_apart * channels,
+													  dst.data(), dst.size(), &size, scratch) != MOCPACK_OK)
+						 good = false; // and never true again, whatever other threads find
+					 (*groups)[i].assign(dst.data(), dst.data() + size);
+				 });
 	return good;
 }
 
@@ -204,22 +198,22 @@ bool encode_segments(const mocpack_KeysineEncoder* encoder, const std::vector<in
 	size_t channels = mocpack_keysine_channel_count(encoder);
 	std::atomic<bool> good{true};
 	size_t most = std::min(groups_per_segment, group_count) + 1;
-	in_threads(segments->size(), threads, mocpack_keysine_segment_encode_scratch(encoder, most),
-			   [&](size_t i, void* scratch)
-			   {
-				   size_t first = i * groups_per_segment;
-				   size_t count = std::min(groups_per_segment, group_count - first) + 1;
-				   std::vector<uint8_t> dst(64 + 12 * channels * count);
-				   std::vector<int32_t> own(count * channels);
-				   for (size_t k = 0; k < count; ++k)
-					   std::copy_n(keys.begin() + long((first + k) * keys_apart * channels), channels,
-								   own.begin() + long(k * channels));
-				   dst.resize(mocpack_keysine_encode_segment(encoder, own.data(), count, dst.data(),
-															 dst.size(), scratch));
-				   if (dst.empty())
-					   good = false;
-				   (*segments)[i] = dst;
-			   });
+	with_scratch(segments->size(), threads, mocpack_keysine_segment_encode_scratch(encoder, most),
+				 [&](size_t i, void* scratch)
+				 {
+					 size_t first = i * groups_per_segment;
+					 size_t count = std::min(groups_per_segment, group_count - first) + 1;
+					 std::vector<uint8_t> dst(64 + 12 * channels * count);
+					 std::vector<int32_t> own(count * channels);
+					 for (size_t k = 0; k < count; ++k)
+						 std::copy_n(keys.begin() + long((first + k) * keys_apart * channels), channels,
+									 own.begin() + long(k * channels));
+					 dst.resize(mocpack_keysine_encode_segment(encoder, own.data(), count, dst.data(),
+															   dst.size(), scratch));
+					 if (dst.empty())
+						 good = false;
+					 (*segments)[i] = dst;
+				 });
 	return good;
 }
 
@@ -526,19 +520,19 @@ std::vector<int32_t> decode_keys(const OpenHead& head, const uint8_t* src, size_
 	for (size_t i = 1; i < count; ++i)
 		offsets[i] = offsets[i - 1] + l.sizes[first + i - 1];
 	Failures failures;
-	in_threads(count, threads, mocpack_keysine_segment_scratch(head.view),
-			   [&](size_t i, void* scratch)
-			   {
-				   size_t from = i * groups, own = std::min(groups, stop - start - from) + 1;
-				   std::vector<int32_t> part(own * l.channel_count);
-				   int found = mocpack_keysine_decode_segment(head.view, own, src + offsets[i],
-															  l.sizes[first + i], part.data(), scratch);
-				   failures.note(first + i, found);
-				   // the last key is the next segment's to write, where there is one
-				   size_t kept = i + 1 < count ? own - 1 : own;
-				   std::copy(part.begin(), part.begin() + long(kept * l.channel_count),
-							 keys.begin() + long(from * l.channel_count));
-			   });
+	with_scratch(count, threads, mocpack_keysine_segment_scratch(head.view),
+				 [&](size_t i, void* scratch)
+				 {
+					 size_t from = i * groups, own = std::min(groups, stop - start - from) + 1;
+					 std::vector<int32_t> part(own * l.channel_count);
+					 int found = mocpack_keysine_decode_segment(head.view, own, src + offsets[i],
+																l.sizes[first + i], part.data(), scratch);
+					 failures.note(first + i, found);
+					 // the last key is the next segment's to write, where there is one
+					 size_t kept = i + 1 < count ? own - 1 : own;
+					 std::copy(part.begin(), part.begin() + long(kept * l.channel_count),
+							   keys.begin() + long(from * l.channel_count));
+				 });
 	failures.check("keysine key segment");
 	return keys;
 }
@@ -622,22 +616,23 @@ Motion keysine_decode(const OpenHead& head, nb::bytes segments, const std::vecto
 	{
 		nb::gil_scoped_release release;
 		double *turn = rotations.data(), *place = translations.data();
-		in_threads(count, threads, mocpack_keysine_group_scratch(head.view),
-				   [&](size_t i, void* scratch)
-				   {
-					   size_t frame = mocpack_keysine_key_frame(head.view, first + i) - start;
-					   const int32_t* key = own_keys + i * l.channel_count;
-					   const uint8_t* const* bytes = parts.bytes.data() + i * layers.size();
-					   const size_t* sizes = parts.sizes.data() + i * layers.size();
-					   double *turns = turn + 4 * frame * joints, *places = place + 3 * frame * moving;
-					   int found = shifts ? mocpack_keysine_decode_coarse(head.view, first + i, key, bytes[0],
-																		  sizes[0], shifts->data(), turns,
-																		  places, scratch)
-										  : mocpack_keysine_decode_group(head.view, first + i, key, bytes,
-																		 sizes, layers.size(), &columns.view,
-																		 turns, places, scratch);
-					   failures.note(first + i, found);
-				   });
+		with_scratch(count, threads, mocpack_keysine_group_scratch(head.view),
+					 [&](size_t i, void* scratch)
+					 {
+						 size_t frame = mocpack_keysine_key_frame(head.view, first + i) - start;
+						 const int32_t* key = own_keys + i * l.channel_count;
+						 const uint8_t* const* bytes = parts.bytes.data() + i * layers.size();
+						 const size_t* sizes = parts.sizes.data() + i * layers.size();
+						 double *turns = turn + 4 * frame * joints, *places = place + 3 * frame * moving;
+						 int found = shifts
+										 ? mocpack_keysine_decode_coarse(head.view, first + i, key, bytes[0],
+																		 sizes[0], shifts->data(), turns,
+																		 places, scratch)
+										 : mocpack_keysine_decode_group(head.view, first + i, key, bytes,
+																		sizes, layers.size(), &columns.view,
+																		turns, places, scratch);
+						 failures.note(first + i, found);
+					 });
 		mocpack_keysine_pose(head.view, own_keys + count * l.channel_count, &columns.view,
 							 turn + 4 * (frames - 1) * joints, place + 3 * (frames - 1) * moving);
 	}

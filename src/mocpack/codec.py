@@ -221,7 +221,7 @@ class Quality:
 
 @runtime_checkable
 class SupportsQuality(Protocol):
-    """A codec with a quality knob, so that `rate.py` can reach any target with it."""
+    """A codec with a quality knob, so that `rate` can reach any target with it."""
 
     quality: ClassVar[Quality]
 

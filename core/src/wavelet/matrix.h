@@ -13,7 +13,7 @@ struct Mat3
 const Mat3 identity_matrix = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 
 // The rotation of a quaternion of any length but zero.
-inline Mat3 matrix_of(Quat q)
+inline Mat3 matrix_of_any_length(Quat q)
 {
 	double s = 2.0 / (q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
 	double xx = s * q.x * q.x, yy = s * q.y * q.y, zz = s * q.z * q.z;

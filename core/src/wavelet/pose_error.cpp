@@ -79,7 +79,7 @@ Mat3 free_rotation(const double* values, int kind)
 {
 	Quat q = kind == MOCPACK_SIGNAL_QUATERNION ? load_quat(values) : quat_of_rotvec(load_vec(values));
 	double square = q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w;
-	return square > 1e-24 ? matrix_of(q) : identity_matrix;
+	return square > 1e-24 ? matrix_of_any_length(q) : identity_matrix;
 }
 
 // sin(x) and 1 - cos(x); the series is exact to rounding where most steps are.
@@ -118,7 +118,7 @@ Mat3 turned_frame(const mocpack_Signals& signals, size_t j, const Mat3& base, co
 	if (signals.kinds[s] >= MOCPACK_SIGNAL_QUATERNION)
 		return multiply(base, free_rotation(values + s, signals.kinds[s]));
 	bool tilted = signals.axes != nullptr;
-	Mat3 axis = tilted ? matrix_of(load_quat(signals.axes + 4 * j)) : identity_matrix;
+	Mat3 axis = tilted ? matrix_of_any_length(load_quat(signals.axes + 4 * j)) : identity_matrix;
 	Mat3 frame = tilted ? multiply(base, axis) : base;
 	for (; s < end; ++s)
 	{

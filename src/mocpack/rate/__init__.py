@@ -27,8 +27,8 @@ from mocpack.container import Chunk, Errors, Packed, pack, pack_extras, unpack_e
 from mocpack.dofs import moving_dofs, to_dofs
 from mocpack.errors import BoundError, UsageError
 from mocpack.kinematics import SHELL
-from mocpack.knob import CONTENT, Scale, close_in
 from mocpack.plain import dressed, plain
+from mocpack.rate.knob import CONTENT, Scale, close_in
 from mocpack.registry import file_params
 from mocpack.take import WIDTHS, Extras
 from mocpack.units import format_lengths, format_sizes

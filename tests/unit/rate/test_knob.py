@@ -5,7 +5,7 @@ import math
 import pytest
 
 from mocpack.codec import Quality
-from mocpack.knob import CONTENT, Scale, close_in
+from mocpack.rate.knob import CONTENT, Scale, close_in
 
 
 def search(excess, start, worth=lambda *_: True):

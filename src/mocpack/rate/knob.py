@@ -1,7 +1,7 @@
 """Finding the place of a knob at which a falling margin is just used up, in few looks.
 
 Places run from 0, the end at which a target is surely kept if anywhere, to 1, the end that one
-would like best. Knows neither codecs' bytes nor errors: `rate.py` looks, this chooses where.
+would like best. Knows neither codecs' bytes nor errors: `rate` looks, this chooses where.
 """
 
 from __future__ import annotations
