@@ -24,8 +24,7 @@ from mocpack.errors import FormatError, TruncatedError
 COMMANDS = {
     "compress": "Pack motion files; prints ratio, errors and bits a frame.",
     "decompress": "Unpack .mocp files to any format that can be written, by extension.",
-    "info": "Show skeleton, frames, codec, bytes by part, declared and measured error; a "
-    "scene's clips.",
+    "info": "Show skeleton, frames, codec, bytes by part, declared and measured error.",
     "compare": "Print every metric, the worst joints and frames; exit 1 if a file breaks its own "
     "bound.",
     "view": "Play a packed motion in the browser beside its original, bones coloured by error.",

@@ -35,7 +35,7 @@ def run(
     clip: options.ClipName = None,
     as_json: options.Json = False,
 ) -> int:
-    """Show skeleton, frames, codec, bytes by part, declared and measured error; a """
+    """Show skeleton, frames, codec, bytes by part, declared and measured error."""
     found = [source.path for source in find_sources(paths, PACKED)]
     rows, code = ask_each(partial(_facts, clip=clip), found)
     if as_json:
