@@ -145,7 +145,7 @@ class HeadSymbols:
             else:
                 symbol += (change + 1) // 2 if change % 2 else -(change // 2)
             if not 0 <= symbol <= ESCAPE:
-                raise CorruptionError("keysine head: a size that cannot be")
+                raise CorruptionError(f"keysine head: size symbol {symbol} is outside 0..{ESCAPE}")
             found.append(rest_of(self._coder, symbol, COARSE))
         return found
 
@@ -186,8 +186,15 @@ class HeadSymbols:
                 first = plan.tracks[track_of(plan, channel)].first_channel
             source = first - 1 - self._number(SOURCE_NUMBER, signed=False)
             band, factor = self._coder.bits(2), self._number(FACTOR_NUMBER)
-            if channel >= plan.channel_count or not 0 <= source < first:
-                raise CorruptionError("keysine head: a predictor that cannot be")
+            if channel >= plan.channel_count:
+                raise CorruptionError(
+                    f"keysine head: predicted channel {channel} is outside "
+                    f"0..{plan.channel_count - 1}"
+                )
+            if not 0 <= source < first:
+                raise CorruptionError(
+                    f"keysine head: source {source} of channel {channel} is outside 0..{first - 1}"
+                )
             found.append((channel, source, band, factor))
         return np.array(found, np.int32).reshape(-1, 4)
 

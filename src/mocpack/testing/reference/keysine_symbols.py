@@ -119,7 +119,7 @@ def read_group(coder: TableReader, plan: Plan, edges: I64, length: int, tempo: i
     splits = coder.symbol(tables()["SPLIT_TABLE"].tolist())
     blocks = 1 << splits
     if blocks > length or -(-length // blocks) > LONGEST_BLOCK:
-        raise CorruptionError("keysine payload: blocks that cannot be")
+        raise CorruptionError(f"keysine payload: {blocks} blocks in a group of {length} frames")
     keys = np.zeros((blocks + 1, plan.channel_count), np.int64)
     keys[[0, -1]] = edges
     KeySymbols(coder, plan).between(keys, splits)
@@ -219,7 +219,7 @@ class CoefficientSymbols:
         change = 0 if symbol == 1 else symbol // 2 if symbol % 2 else -(symbol // 2)
         steps[t, b] = self._coder.bits(6) if symbol == STEP_ESCAPE else guess + change
         if not 0 <= steps[t, b] < STEPS:
-            raise CorruptionError("keysine payload: a step that cannot be")
+            raise CorruptionError(f"keysine payload: step {steps[t, b]} is outside 0..{STEPS - 1}")
 
     def _known_step(self, t: int, b: int) -> int:
         """Return the step last used by the track, else by its nearest ancestor, else 8."""
