@@ -26,7 +26,7 @@ BEGIN, END = "<!-- headline: begin -->", "<!-- headline: end -->"
 BOUNDS = ("10mm", "1mm", "0.1mm")
 OURS = {
     "keysine": "ours, the default",
-    "fk-wavelet": "Li et al. 2008",
+    "fk-wavelet": "Li et al. 2008, before its layers",
     "ik-predict": "Li et al. 2008, live",
     "rd-pca": "Váša and Brunnett 2014",
     "wavelet-opt": "Beaudoin et al. 2007",
