@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, rotations
-from mocpack.arrays import F64
+from mocpack.arrays import F64, read_only
 from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
 
 MAX_JOINTS = 65_535
@@ -117,6 +117,11 @@ class Skeleton(FrozenPickle):
         channels = (POSITION_CHANNELS[:3],) * count
         return cls(tuple(names), (-1,) * count, np.zeros((count, 3)), channels=channels)
 
+    def __repr__(self) -> str:
+        names = ", ".join(self.unique_names[:4])
+        more = f" … {self.unique_names[-1]}" if len(self) > 4 else ""
+        return f"Skeleton of {len(self)} joints: {names}{more}"
+
     def __len__(self) -> int:
         return len(self.parents)
 
@@ -192,13 +197,29 @@ class Skeleton(FrozenPickle):
             raise UsageError(f"{len(found)} joints are named {name!r}; say which: {numbers}")
         return found[0]
 
-    def children(self, joint: int) -> list[int]:
-        return [j for j, parent in enumerate(self.parents) if parent == joint]
+    def indices(self, joints: Sequence[str | int]) -> list[int]:
+        """Return the indices of joints that are given by name or index.
 
-    def with_ancestors(self, joints: Sequence[int]) -> list[int]:
+        >>> Skeleton(["Hips", "Spine"], [-1, 0], np.zeros((2, 3))).indices(["Spine", 0, -1])
+        [1, 0, 1]
+        """
+        if isinstance(joints, str):
+            joints = [joints]
+        found = [self.index(j) if isinstance(j, str) else int(j) for j in joints]
+        beyond = [j for j in found if not -len(self) <= j < len(self)]
+        if beyond:
+            raise UsageError(f"joints must be names or 0..{len(self) - 1}, got {beyond[0]}")
+        return [j % len(self) for j in found]
+
+    def children(self, joint: str | int) -> list[int]:
+        """Return the joints that hang from this one."""
+        (above,) = self.indices([joint])
+        return [j for j, parent in enumerate(self.parents) if parent == above]
+
+    def with_ancestors(self, joints: Sequence[str | int]) -> list[int]:
         """Return these joints and all their ancestors, in the skeleton's order."""
         wanted: set[int] = set()
-        for joint in joints:
+        for joint in self.indices(joints):
             while joint >= 0 and joint not in wanted:
                 wanted.add(joint)
                 joint = self.parents[joint]
@@ -269,11 +290,8 @@ class Skeleton(FrozenPickle):
 
 def frozen_array(values: npt.ArrayLike) -> F64:
     """Return a float64 array that nobody can write to; copies only what somebody can."""
-    array = np.asarray(values, np.float64)
-    if not is_frozen(array):
-        array = array.copy(order="C")
-        array.setflags(write=False)
-    return array
+    array = np.asanyarray(values, np.float64)
+    return read_only(array if is_frozen(array) else array.copy(order="C"))  # type: ignore[no-any-return]
 
 
 def is_frozen(array: F64) -> bool:
