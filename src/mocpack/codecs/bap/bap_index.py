@@ -166,6 +166,12 @@ class BapIndex(Codec):
             except StopIteration:
                 return
 
+    def expected_trials(self, clip: Clip, *, effort: str) -> int:
+        fixed, rows, _ = self.search_grid(clip)
+        if effort == "best":
+            return len(fixed) * len(rows)
+        return grid_search.most_points(fixed, rows)
+
     def search_grid(self, clip: Clip) -> tuple[range, range, F64]:
         """Return the values of FDF and n_d that a search tries, and the least payload of each."""
         columns = split_columns(clip)
