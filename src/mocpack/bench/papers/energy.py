@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from mocpack import _api
 from mocpack.bench.runner.timing import fastest
+from mocpack.errors import BoundError
 
 RECEIVING = 1.425  # watts while receiving, as measured for the cards of the paper's time
 SLEEPING = 0.177  # watts while not
@@ -57,6 +58,32 @@ def reception(
     seconds = 8 * size / bandwidth
     joules = receiving * seconds + sleeping * max(0.0, duration - seconds)
     return Reception(bandwidth, seconds, joules, seconds <= duration)
+
+
+def largest_size(
+    joules: float,
+    duration: float,
+    bandwidth: float,
+    *,
+    receiving: float = RECEIVING,
+    sleeping: float = SLEEPING,
+) -> int:
+    """Return the most bytes whose `reception` costs no more than `joules`.
+
+    Raises
+    ------
+    BoundError
+        If the card's sleep alone costs more.
+    """
+    if joules < sleeping * duration:
+        raise BoundError(
+            f"a card that sleeps through {duration:.4g} s of motion takes "
+            f"{1000 * sleeping * duration:.4g} mJ; {1000 * joules:.4g} mJ is less"
+        )
+    seconds = joules / receiving
+    if seconds < duration:  # then there is time to sleep
+        seconds = (joules - sleeping * duration) / (receiving - sleeping)
+    return int(bandwidth * seconds / 8)
 
 
 def decode_seconds(data: bytes, *, runs: int = DECODES) -> float:
