@@ -22,9 +22,12 @@ from time import monotonic
 from types import FrameType
 from typing import Any
 
+from mocpack import progress
+
 # numpy's libraries take all cores for the smallest product; several workers that all do so
 # make each other twenty times slower
 THREAD_SETTINGS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+TELLING = 0.5  # seconds between two words of a process on how far it has come
 LEAVING = 0.3  # seconds in which a process that is stopped can put away its half-written file
 
 
@@ -65,6 +68,7 @@ def run_each(
     workers: int,
     deaths: int = 1,
     begun: Callable[[int], None] = lambda place: None,
+    told: Callable[[int, float], None] = lambda place, share: None,
 ) -> Generator[tuple[int, Any], None, None]:
     """Do ``work(*job)`` for each job; yield (place of the job, result or `Lost`) as they come.
 
@@ -81,6 +85,8 @@ def run_each(
         How many processes a job may cost before it is `Lost`; until then another one tries.
     begun : callable
         Is told the place of each job before it is given to a process.
+    told : callable
+        Is told the place of a job and the share of it that is done, where its work says so.
     """
     waiting = deque(range(len(jobs)))
     died = [0] * len(jobs)
@@ -97,6 +103,10 @@ def run_each(
             for connection in wait([worker.pipe for worker in crew]):
                 worker = next(w for w in crew if w.pipe is connection)
                 place, result = worker.place, worker.result()
+                if isinstance(result, _Share):
+                    if place is not None:
+                        told(place, result.done)
+                    continue
                 worker.place = None
                 if isinstance(result, Lost):
                     crew.remove(worker)
@@ -133,6 +143,13 @@ def why_it_ended(code: int | None) -> str:
         name = "unknown"
     hint = "; often for lack of memory" if name == "SIGKILL" else ""
     return f"its process was ended by signal {-code} ({name}{hint})"
+
+
+@dataclass(frozen=True)
+class _Share:
+    """How much of its job a worker has done."""
+
+    done: float
 
 
 @dataclass
@@ -186,7 +203,23 @@ def _serve(work: Callable[..., Any], pipe: Connection) -> None:
     end_with_parent()
     with suppress(EOFError):
         while True:
-            pipe.send(work(*pipe.recv()))
+            job = pipe.recv()
+            with progress.listening(_telling(pipe)):
+                result = work(*job)
+            pipe.send(result)
+
+
+def _telling(pipe: Connection) -> Callable[[float], None]:
+    """Return what sends the share of a job that is done, now and then."""
+    next_time = 0.0
+
+    def tell(share: float) -> None:
+        nonlocal next_time
+        if monotonic() >= next_time:
+            next_time = monotonic() + TELLING
+            pipe.send(_Share(share))
+
+    return tell
 
 
 def _leave(_signal: int, _frame: FrameType | None) -> None:

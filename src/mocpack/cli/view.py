@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from mocpack.cli import files, options
+from mocpack.cli.progress import counted
 from mocpack.errors import UsageError
 from mocpack.units import format_size, frame_range
 from mocpack.viewing.export import export_page
@@ -117,7 +118,7 @@ def _serve(selection: Selection, start: Mapping[str, Any], port: int, browser: b
 def _write_video(
     selection: Selection, path: Path, size: tuple[int, int], start: Mapping[str, Any], rate: float
 ) -> None:
-    with files.progress(2) as bar:
+    with counted() as bar:
         task = bar.add_task("drawing", total=None)
         take_video(
             selection,
