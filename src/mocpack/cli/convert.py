@@ -32,6 +32,8 @@ def run(
     ] = False,
     fps: options.Fps = None,
     body_model: options.BodyModel = None,
+    robot: options.RobotFile = None,
+    quaternion: options.Quaternion = None,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
@@ -50,6 +52,7 @@ def run(
         files.check_free(str(made), force=force, in_new_folder=each)
     reading: dict[str, Any] = {"unit": unit, "skeleton": skeleton, "fps": fps}
     reading |= {"memory_limit": memory_limit, "body_model": body_model}
+    reading |= {"robot": robot, "quaternion": quaternion}
     for name, path in goals.items():
         clip = files.clip_of(data, source, clip=name, **reading)
         clip = clip if frames is None else files.cut(clip, frames)
