@@ -15,6 +15,7 @@ from mocpack.errors import BoundError
 
 RECEIVING = 1.425  # watts while receiving, as measured for the cards of the paper's time
 SLEEPING = 0.177  # watts while not
+DECODING = 2.0  # watts of a core at work, as a telephone's of today; the paper's cards are of 1996
 PAPER_FRAME_RATE = 33.0  # the paper plays frames recorded at 120 Hz so
 PAPER_KILO = 1024  # bits of the paper's Kb
 DECODES = 5

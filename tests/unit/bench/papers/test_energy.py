@@ -3,7 +3,7 @@
 import pytest
 
 import mocpack
-from mocpack.bench.papers.chattopadhyay import MOTIONS
+from mocpack.bench.papers.bap_motions import MOTIONS
 from mocpack.bench.papers.energy import (
     PAPER_FRAME_RATE,
     PAPER_KILO,
