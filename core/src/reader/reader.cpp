@@ -428,11 +428,7 @@ template <typename Number> struct Writer
 
 	void write(const Number* row, Lane* lane, uint64_t frame) const
 	{
-		Target<Number> out(poses, frame);
-		if (r.space == MOCPACK_WORLD)
-			write_world(r.rig, row, static_cast<Number*>(lane->world), out);
-		else
-			write_local(r.rig, row, out);
+		write_pose(r.rig, r.space, row, static_cast<Number*>(lane->world), poses, frame);
 	}
 
 	// Frames from … to of a group's rows, whose first is frame `first`, as frames at … of the caller's.
@@ -542,7 +538,7 @@ mocpack_Status read_sample(mocpack_Reader* r, double seconds, const mocpack_Pose
 				 *shown = row;
 	if (at > double(frame)) // then there is a frame after it
 	{
-		blend_rows(r->rig, row, row + size, Number(at - double(frame)), static_cast<Number*>(lane->row));
+		blend_rows(r->rig, row, row + size, at - double(frame), static_cast<Number*>(lane->row));
 		shown = static_cast<Number*>(lane->row);
 	}
 	Writer<Number>{*r, pose}.write(shown, lane, 0);
