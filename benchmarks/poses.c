@@ -1,7 +1,7 @@
 // Pose times of libmocpack on one core: poses FILE prints lines of name, nanoseconds and what a pose is.
 //
-// Compiled and run by bench_library.py. Times are the least of several rounds; `raw` is the same motion as float32
-// arrays in memory, which is what a pose costs where nothing is compressed.
+// Compiled and run by bench_library.py. Times are the least of several rounds; `raw` is the same motion as
+// float32 arrays in memory, which is what a pose costs where nothing is compressed.
 #include <math.h>
 #include <mocpack/mocpack.h>
 #include <stdio.h>
@@ -92,7 +92,8 @@ static double in_sequence(Bench* b, mocpack_Space space, int at_times)
 	for (uint64_t t = 0; t + 1 < b->info->frame_count; ++t)
 	{
 		if (at_times)
-			check(mocpack_sample(reader, b->info->frame_time * ((double)t + 0.3), &pose, &b->error), &b->error);
+			check(mocpack_sample(reader, b->info->frame_time * ((double)t + 0.3), &pose, &b->error),
+				  &b->error);
 		else
 			check(mocpack_frames(reader, t, t + 1, &pose, &b->error), &b->error);
 		b->sum += (double)b->rotations[3];
@@ -221,15 +222,10 @@ static double measure(Bench* b, int which)
 
 int main(int argc, char** argv)
 {
-	static const char* const NAMES[] = {"in sequence, frame by frame",
-										"in sequence, between frames",
-										"in sequence, in the world",
-										"all frames in one call",
-										"random times, warm",
-										"random times, warm, in the world",
-										"first pose of a cold group",
-										"raw float32: a frame copied",
-										"raw float32: random times, nlerp"};
+	static const char* const NAMES[] = {
+		"in sequence, frame by frame", "in sequence, between frames", "in sequence, in the world",
+		"all frames in one call",	   "random times, warm",		  "random times, warm, in the world",
+		"first pose of a cold group",  "raw float32: a frame copied", "raw float32: random times, nlerp"};
 	const int count = sizeof NAMES / sizeof *NAMES;
 	Bench b = {0};
 	mocpack_Motion* motion;

@@ -15,8 +15,8 @@ namespace mocpack
 namespace
 {
 
-const double UNIT_TOLERANCE = 1e-3; // of a quaternion's length
-const double FARTHEST = 2e7;		// metres, as in Python
+const double UNIT_TOLERANCE = 1e-3;	 // of a quaternion's length
+const double FARTHEST_DECODED = 2e7; // metres, as in Python
 const size_t NONE = SIZE_MAX, MOST_LAYERS = MOCPACK_KEYSINE_MOST_LAYERS;
 const size_t MOST_TASKS = 1024;
 
@@ -274,7 +274,7 @@ bool settle(const mocpack_Reader& r, Lane* lane, size_t frames)
 	double farthest = 0;
 	for (size_t i = 0; i < 3 * frames * moving; ++i)
 		farthest = std::fabs(lane->translations[i]) <= farthest ? farthest : std::fabs(lane->translations[i]);
-	if (!(farthest < FARTHEST) ||
+	if (!(farthest < FARTHEST_DECODED) ||
 		mocpack_settle_rotations(lane->rotations, frames, r.decoded_count, UNIT_TOLERANCE) >= 0)
 		return false;
 	for (size_t t = 0; r.turned_roots && t < frames; ++t)
