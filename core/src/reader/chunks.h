@@ -22,7 +22,7 @@ struct Chunk
 
 struct Chunks
 {
-	Chunk head, skeleton, rest, time, meta, play, gaps, mesh, data;
+	Chunk head, skeleton, hinges, rest, time, meta, play, gaps, mesh, data;
 	Chunk* tracks;
 	size_t track_count;
 	uint64_t missing; // bytes that the motion lacks

@@ -301,8 +301,8 @@ struct Opening
 			motion->memory.give_back(const_cast<Chunk*>(chunk));
 			chunk = next;
 		}
-		for (const Chunk* chunk : {&chunks.head, &chunks.skeleton, &chunks.rest, &chunks.time, &chunks.meta,
-								   &chunks.play, &chunks.gaps})
+		for (const Chunk* chunk : {&chunks.head, &chunks.skeleton, &chunks.hinges, &chunks.rest, &chunks.time,
+								   &chunks.meta, &chunks.play, &chunks.gaps})
 			forget(*chunk);
 	}
 
