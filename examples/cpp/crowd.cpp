@@ -83,7 +83,7 @@ struct Character
 
 	double time_at(double now) const
 	{
-		double length = clip->motion.duration();
+		double length = clip->motion.span();
 		return length > 0 ? std::fmod(start + now, length) : 0;
 	}
 };

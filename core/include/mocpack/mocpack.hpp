@@ -118,7 +118,7 @@ class Motion
 	{
 		return info().joint_count;
 	}
-	double duration() const // seconds from the first frame to the last
+	double span() const // seconds from the first frame to the last
 	{
 		const mocpack_Info& i = info();
 		return i.times ? i.times[i.frame_count - 1] - i.times[0] : i.frame_time * double(i.frame_count - 1);
