@@ -12,7 +12,6 @@ from pathlib import Path
 
 CORE = Path(__file__).parents[1] / "core"
 OWN = re.compile(r'^\s*#include "([^"]+)"')
-SYSTEM = re.compile(r"^#include <([^>]+)>")
 OPTIONS = """\
 // C++17, without exceptions or RTTI if you like. Needs -ffp-contract=off (or a compiler that does not contract), so that
 // every machine decodes the same numbers. Made by tools/amalgamate.py of mocpack {version}; do not edit.
@@ -33,10 +32,7 @@ def amalgamated(named: str) -> str:
     ]
     seen: set[str] = {"mocpack/mocpack.h"}
     bodies = [expanded(CORE / "src" / source, seen) for source in sources]
-    lines = "\n".join(bodies).splitlines()
-    systems = sorted({line for line in lines if SYSTEM.match(line)})
-    rest = [line for line in lines if not SYSTEM.match(line)]
-    text = "\n".join([*systems, "", '#include "mocpack.h"', "", *rest])
+    text = "\n".join(['#include "mocpack.h"', "", *bodies])
     return OPTIONS.format(version=named) + re.sub(r"\n{3,}", "\n\n", text) + "\n"
 
 
