@@ -34,6 +34,7 @@ def run(
     body_model: options.BodyModel = None,
     robot: options.RobotFile = None,
     quaternion: options.Quaternion = None,
+    allow_pickle: options.AllowPickle = False,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
@@ -53,6 +54,7 @@ def run(
     reading: dict[str, Any] = {"unit": unit, "skeleton": skeleton, "fps": fps}
     reading |= {"memory_limit": memory_limit, "body_model": body_model}
     reading |= {"robot": robot, "quaternion": quaternion}
+    reading["allow_pickle"] = allow_pickle or None
     for name, path in goals.items():
         clip = files.clip_of(data, source, clip=name, **reading)
         clip = clip if frames is None else files.cut(clip, frames)
