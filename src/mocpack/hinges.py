@@ -117,6 +117,16 @@ class Hinges(FrozenPickle):
         names = tuple(self.names[h] for h in at)
         return Hinges(tuple(joints), self.axes[at], self.limits[at], self.slides[at], names)
 
+    def joined(self, others: Hinges) -> Hinges:
+        """Return these rows, then the others."""
+        return Hinges(
+            self.joints + others.joints,
+            np.concatenate([self.axes, others.axes]),
+            np.concatenate([self.limits, others.limits]),
+            np.concatenate([self.slides, others.slides]),
+            self.names + others.names,
+        )
+
     def of_subset(self, new_index: dict[int, int]) -> Hinges | None:
         """Return the rows of those joints that have an index in another skeleton."""
         kept = [h for h, joint in enumerate(self.joints) if joint in new_index]

@@ -8,7 +8,13 @@ import pytest
 
 import mocpack
 from mocpack import rotations
-from mocpack.errors import CorruptionError, HingeWarning, UnsupportedClipError, UsageError
+from mocpack.errors import (
+    CorruptionError,
+    FormatError,
+    HingeWarning,
+    UnsupportedClipError,
+    UsageError,
+)
 from mocpack.io import npz, write_bytes
 from mocpack.io.robots.exports import DIALECTS
 from mocpack.io.robots.files import read_robot
@@ -135,13 +141,13 @@ def test_qpos_of_another_width_is_an_error_that_lists_names(robot_file):
     data = npz.pack({"qpos": np.zeros((3, 5))})
     with pytest.raises(CorruptionError, match=r"has 5 columns.*joint"):
         mocpack.read_data(data, name="m.npz", robot=robot_file)
-    with pytest.raises(UsageError, match="--robot"):
+    with pytest.raises(FormatError, match="--robot"):
         mocpack.read_data(data, name="m.npz")
 
 
 def test_a_pickle_is_read_only_when_allowed(clip, robot_file):
     data = write_bytes(clip, ".pkl", "gmr")
-    with pytest.raises(UsageError, match="--allow-pickle"):
+    with pytest.raises(FormatError, match="--allow-pickle"):
         mocpack.read_data(data, name="m.pkl", robot=robot_file)
 
 

@@ -87,7 +87,7 @@ def test_columns_with_names_may_stand_in_any_order(arm):
 
 
 def test_a_table_without_a_robot_says_how_to_name_one():
-    with pytest.raises(UsageError, match="--robot"):
+    with pytest.raises(FormatError, match="--robot"):
         mocpack.read_data(table(np.ones((2, 10))), name="a.csv")
 
 

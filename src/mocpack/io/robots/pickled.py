@@ -21,7 +21,7 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.errors import CorruptionError, UsageError
+from mocpack.errors import CorruptionError, FormatError, UsageError
 from mocpack.io.robots import restricted_pickle
 from mocpack.io.robots.files import read_robot
 from mocpack.io.robots.kinematics import robot_motion
@@ -67,7 +67,7 @@ def read(
 ) -> Clip:
     """Read a motion from a pickle, one of those that it holds."""
     if not allow_pickle:
-        raise UsageError(WARNING)
+        raise FormatError(WARNING)
     if robot is None:
         raise need_robot("a pickled motion")
     motion = _chosen(restricted_pickle.load(data), clip)
