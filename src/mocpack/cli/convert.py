@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from mocpack import _api
+from mocpack import _api, progress
 from mocpack.cli import files, options
+from mocpack.cli.progress import watched
 from mocpack.errors import UsageError
 from mocpack.io import files_to_write
 from mocpack.io.text import distinct
@@ -55,10 +56,16 @@ def run(
     reading |= {"memory_limit": memory_limit, "body_model": body_model}
     reading |= {"robot": robot, "quaternion": quaternion}
     reading["allow_pickle"] = allow_pickle or None
-    for name, path in goals.items():
-        clip = files.clip_of(data, source, clip=name, **reading)
-        clip = clip if frames is None else files.cut(clip, frames)
-        _write(clip, path, force=force, make_folder=each)
+
+    def convert() -> None:
+        progress.expect(len(goals))
+        for name, path in goals.items():
+            with progress.doing():
+                clip = files.clip_of(data, source, clip=name, **reading)
+                clip = clip if frames is None else files.cut(clip, frames)
+                _write(clip, path, force=force, make_folder=each)
+
+    watched(f"converting {source}", convert)
     if animation is None and not each and len(inside) > 1:
         files.stderr().print(
             f"{source} has {len(inside)} motions: {', '.join(inside)}; took {inside[0]} "
