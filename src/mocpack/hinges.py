@@ -101,6 +101,17 @@ class Hinges(FrozenPickle):
             rows.setdefault(self.joints[h], []).append(h)
         yield from rows.items()
 
+    @cached_property
+    def alone(self) -> tuple[list[int], list[int]]:
+        """The rows that are all that moves their joint, and turn it, and those joints."""
+        rows = [own[0] for _, own in self.of_joints() if len(own) == 1 and not self.slides[own[0]]]
+        return rows, [self.joints[h] for h in rows]
+
+    def of_others(self) -> Iterator[tuple[int, list[int]]]:
+        """Yield what `of_joints` does, but for the rows that are `alone`."""
+        single = set(self.alone[1])
+        yield from ((joint, rows) for joint, rows in self.of_joints() if joint not in single)
+
     def rows(self, kept: Sequence[int], joints: Sequence[int]) -> Hinges | None:
         """Return these rows, which move these joints of another skeleton; None if there are none.
 
@@ -152,14 +163,17 @@ class HingeAngles:
 
 def turns_of(hinges: Hinges, rest: F64, angles: F64) -> Iterator[tuple[int, F64]]:
     """Yield each turning joint with its rotations (T, 4) at these angles (T, H)."""
-    for joint, rows in hinges.of_joints():
-        turning = [h for h in rows if not hinges.slides[h]]
-        if not turning:
-            continue
+    rows, joints = hinges.alone
+    turned = turn_about(hinges.axes[rows], angles[:, rows])
+    poses = rotations.multiply(rest[joints], turned)
+    yield from ((joint, poses[:, k]) for k, joint in enumerate(joints))
+    for joint, more in hinges.of_others():
         pose = np.broadcast_to(rest[joint], (len(angles), 4))
+        turning = [h for h in more if not hinges.slides[h]]
         for h in turning:
             pose = rotations.multiply(pose, turn_about(hinges.axes[h], angles[:, h]))
-        yield joint, pose
+        if turning:
+            yield joint, pose
 
 
 def places_of(hinges: Hinges, rest: F64, offsets: F64, angles: F64) -> Iterator[tuple[int, F64]]:
@@ -172,7 +186,7 @@ def places_of(hinges: Hinges, rest: F64, offsets: F64, angles: F64) -> Iterator[
 
 
 def turn_about(axis: F64, angle: F64) -> F64:
-    """Return the rotations (..., 4) by angles (...) about a unit axis (3,)."""
+    """Return the rotations (..., 4) by angles (...) about unit axes (..., 3), or one (3,)."""
     half = 0.5 * np.asarray(angle)[..., np.newaxis]
     return np.concatenate([np.sin(half) * axis, np.cos(half)], axis=-1)
 
@@ -201,10 +215,15 @@ def hinge_angles(
     """
     angles = np.zeros((len(local), len(hinges)))
     off = np.zeros_like(angles)
+    rows, joints = hinges.alone
+    # all joints of one axis at once: a robot's are all, and training asks for many short windows
+    base = rotations.conjugate(rest[joints])
+    turned = rotations.multiply(base, local[:, joints])
+    angles[:, rows], off[:, rows] = _twist(turned, hinges.axes[rows])
     column = {joint: m for m, joint in enumerate(translated_joints)}
-    for joint, rows in hinges.of_joints():
-        turning = [h for h in rows if not hinges.slides[h]]
-        sliding = [h for h in rows if hinges.slides[h]]
+    for joint, more in hinges.of_others():
+        turning = [h for h in more if not hinges.slides[h]]
+        sliding = [h for h in more if hinges.slides[h]]
         if turning:
             turned = rotations.multiply(rotations.conjugate(rest[joint]), local[:, joint])
             angles[:, turning], off[:, turning] = _turned(hinges.axes[turning], turned)
@@ -230,23 +249,25 @@ def settled(angles: F64, limits: F64) -> F64:
 def _turned(axes: F64, turned: F64) -> tuple[F64, F64]:
     """Return angles (T, n) about one or two axes, and the turn (T, 1) that they cannot say."""
     if len(axes) == 1:
-        angles = _twist(turned, axes[0])[:, np.newaxis]
-    else:
-        first, second = axes
-        flat = second - (second @ first) * first
-        there = rotations.rotate(turned, np.broadcast_to(second, (len(turned), 3)))
-        outer = np.arctan2(rotations.cross(flat, there) @ first, there @ flat)
-        inner = _twist(rotations.multiply(turn_about(first, -outer), turned), second)
-        angles = np.stack([outer, inner], axis=1)
-    said = np.broadcast_to(rotations.IDENTITY, turned.shape)
-    for axis, angle in zip(axes, angles.T, strict=True):
-        said = rotations.multiply(said, turn_about(axis, angle))
-    return angles, rotations.angle_between(said, turned)[:, np.newaxis]
+        angle, off = _twist(turned, axes[0])
+        return angle[:, np.newaxis], off[:, np.newaxis]
+    first, second = axes
+    flat = second - (second @ first) * first
+    there = rotations.rotate(turned, np.broadcast_to(second, (len(turned), 3)))
+    outer = np.arctan2(rotations.cross(flat, there) @ first, there @ flat)
+    inner, off = _twist(rotations.multiply(turn_about(first, -outer), turned), second)
+    return np.stack([outer, inner], axis=1), off[:, np.newaxis]
 
 
-def _twist(turned: F64, axis: F64) -> F64:
-    """Return the angle (T,) of the turn about an axis that is nearest to rotations (T, 4)."""
-    return np.asarray(2 * np.arctan2(turned[:, :3] @ axis, turned[:, 3]))
+def _twist(turned: F64, axes: F64) -> tuple[F64, F64]:
+    """Return the angles (…) of the turns about axes that are nearest to rotations (…, 4).
+
+    And the angles of what remains: half their sines are what is across the axis.
+    """
+    along = np.sum(turned[..., :3] * axes, axis=-1)
+    across = np.linalg.norm(turned[..., :3] - along[..., np.newaxis] * axes, axis=-1)
+    angles = 2 * np.arctan2(along, turned[..., 3])
+    return np.asarray(angles), np.asarray(2 * np.arcsin(np.minimum(across, 1.0)))
 
 
 def _slid(axes: F64, way: F64) -> tuple[F64, F64]:

@@ -23,7 +23,6 @@ from mocpack.io.robots.orders import (
     breadth_first,
     depth_first,
 )
-from mocpack.io.robots.qpos import qpos_of
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ def _qpos(motion: RobotMotion) -> bytes:
     names = motion.robot.hinges.names
     return npz.pack(
         {
-            "qpos": qpos_of(motion),
+            "qpos": motion.qpos,
             "fps": motion.rate,
             "joint_names": np.array([names[h] for h in depth_first(motion.robot)], np.str_),
             "quaternion_order": "wxyz",
