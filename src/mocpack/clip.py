@@ -10,6 +10,7 @@ import operator
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -426,6 +427,7 @@ class Clip(FrozenPickle):
             self.rotations,
             self.translations,
             self.translated_joints,
+            skeleton.hinge_frames,
         )
 
     def with_hinges(self, *, detect: bool = False, tolerance: float = TOLERANCE) -> Clip:
@@ -811,6 +813,7 @@ def promised_error(original: Clip, decoded: Clip) -> kinematics.PromisedError:
     )
 
 
+@cache
 def _world_turn(up: str) -> F64:
     """Return the rotation (4,) that takes a right-handed world with that axis up inside."""
     return from_matrix(space.basis(up, HANDS[0]))

@@ -107,10 +107,11 @@ class Hinges(FrozenPickle):
         rows = [own[0] for _, own in self.of_joints() if len(own) == 1 and not self.slides[own[0]]]
         return rows, [self.joints[h] for h in rows]
 
-    def of_others(self) -> Iterator[tuple[int, list[int]]]:
-        """Yield what `of_joints` does, but for the rows that are `alone`."""
+    @cached_property
+    def others(self) -> list[tuple[int, list[int]]]:
+        """What `of_joints` gives, but for the rows that are `alone`."""
         single = set(self.alone[1])
-        yield from ((joint, rows) for joint, rows in self.of_joints() if joint not in single)
+        return [(joint, rows) for joint, rows in self.of_joints() if joint not in single]
 
     def rows(self, kept: Sequence[int], joints: Sequence[int]) -> Hinges | None:
         """Return these rows, which move these joints of another skeleton; None if there are none.
@@ -167,7 +168,7 @@ def turns_of(hinges: Hinges, rest: F64, angles: F64) -> Iterator[tuple[int, F64]
     turned = turn_about(hinges.axes[rows], angles[:, rows])
     poses = rotations.multiply(rest[joints], turned)
     yield from ((joint, poses[:, k]) for k, joint in enumerate(joints))
-    for joint, more in hinges.of_others():
+    for joint, more in hinges.others:
         pose = np.broadcast_to(rest[joint], (len(angles), 4))
         turning = [h for h in more if not hinges.slides[h]]
         for h in turning:
@@ -198,6 +199,7 @@ def hinge_angles(
     local: F64,
     translations: F64,
     translated_joints: Sequence[int],
+    frames: F64 | None = None,
 ) -> HingeAngles:
     """Return the angles of a motion, and how far it leaves its hinges.
 
@@ -212,16 +214,20 @@ def hinge_angles(
     offsets : array, shape (J, 3)
     local : array, shape (T, J, 4)
     translations : array, shape (T, M, 3)
+    frames : array, shape (N, 4, 4), optional
+        What `hinge_frames` gives, where somebody has it.
     """
+    local = np.asarray(local)
     angles = np.zeros((len(local), len(hinges)))
     off = np.zeros_like(angles)
     rows, joints = hinges.alone
     # all joints of one axis at once: a robot's are all, and training asks for many short windows
-    base = rotations.conjugate(rest[joints])
-    turned = rotations.multiply(base, local[:, joints])
-    angles[:, rows], off[:, rows] = _twist(turned, hinges.axes[rows])
+    frames = hinge_frames(hinges, rest) if frames is None else frames
+    sine, one, other, cosine = np.moveaxis(local.swapaxes(0, 1)[joints] @ frames, 2, 0)
+    angles[:, rows] = 2 * np.arctan2(sine, cosine).T
+    off[:, rows] = 2 * np.arcsin(np.minimum(np.hypot(one, other), 1.0)).T
     column = {joint: m for m, joint in enumerate(translated_joints)}
-    for joint, more in hinges.of_others():
+    for joint, more in hinges.others:
         turning = [h for h in more if not hinges.slides[h]]
         sliding = [h for h in more if hinges.slides[h]]
         if turning:
@@ -236,6 +242,26 @@ def hinge_angles(
     return HingeAngles(angles, off)
 
 
+def hinge_frames(hinges: Hinges, rest: F64) -> F64:
+    """Return matrices (N, 4, 4) that take rotations, as rows (x, y, z, w), apart for `alone` rows.
+
+    What comes out are half the sine of the turn from rest about the axis, two of what is across
+    it, and half the cosine.
+    """
+    rows, joints = hinges.alone
+    base, axes = rest[joints], hinges.axes[rows]
+    # two directions across each axis: from the axis of the frame that it is furthest from
+    aside = np.eye(3)[np.abs(axes).argmin(axis=1)]
+    second = rotations.cross(axes, aside)
+    second = second / np.linalg.norm(second, axis=1, keepdims=True)
+    columns = []
+    for axis in (axes, second, rotations.cross(axes, second)):
+        upper = base[:, 3:] * axis - rotations.cross(axis, base[:, :3])
+        lower = -np.sum(axis * base[:, :3], axis=1, keepdims=True)
+        columns.append(np.concatenate([upper, lower], axis=1))
+    return np.stack([*columns, base], axis=2)
+
+
 def settled(angles: F64, limits: F64) -> F64:
     """Return angles (T, H), known up to full turns, each on the branch that its limits allow."""
     turn = 2 * np.pi
@@ -243,6 +269,8 @@ def settled(angles: F64, limits: F64) -> F64:
     narrow = highest - lowest < turn
     near = 0.5 * np.where(narrow, lowest, 0.0) + 0.5 * np.where(narrow, highest, 0.0)
     around = angles - turn * np.round((angles - near) / turn)
+    if narrow.all():
+        return np.asarray(around)
     return np.where(narrow, around, np.unwrap(around, axis=0))
 
 
