@@ -80,8 +80,10 @@ def read(
     memory_limit : str or int, optional
         Of a .mocp file, as in `open`.
     options
-        What some formats take: `fps`, the frames a second at which to sample a glTF;
-        `body_model`, the file of the body of an AMASS motion.
+        What some formats take: `fps`, the frames a second at which to sample a glTF, or that a
+        robot's table has; `body_model`, the file of the body of an AMASS motion; `robot`, the URDF
+        or MJCF of the robot that a .csv, .npz or .pkl file moves; `quaternion`, the order of its
+        quaternions, "xyzw" or "wxyz"; `allow_pickle`, to read a pickle's arrays and nothing else.
     """
     found = read_contents(
         contents(path),
@@ -138,12 +140,13 @@ def read_data(
     return read_bytes(data, name=name, unit=metres, skeleton=bones, clip=clip, **options)
 
 
-def write(clip: AnyClip, path: str | Path) -> None:
+def write(clip: AnyClip, path: str | Path, *, dialect: str | None = None) -> None:
     """Write a clip, atomically, in the format that the path's extension names.
 
-    An .amc comes with its .asf beside it.
+    An .amc comes with its .asf beside it. A `dialect` is how some program that trains robots wants
+    its files: "mjlab", "beyondmimic", "gmr", "protomotions", "qpos" or "csv".
     """
-    write_file(clip, path)
+    write_file(clip, path, dialect=dialect)
 
 
 def encode(
