@@ -13,26 +13,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 
 from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec import Codec, Quality
 from mocpack.codecs.wavelet import lifting
-from mocpack.codecs.wavelet.coefficient_search import (
-    PATIENCE,
-    Method,
-    check_search,
-    position_search,
-)
 from mocpack.codecs.wavelet.coefficients import (
     decode_coefficients,
     encode_coefficients,
     round_coefficients,
 )
-from mocpack.codecs.wavelet.lifting import Update
 from mocpack.codecs.wavelet.limb_ik import (
     SOLVERS,
     Limb,
@@ -42,29 +33,21 @@ from mocpack.codecs.wavelet.limb_ik import (
     limb_of,
     move_ends,
 )
-from mocpack.codecs.wavelet.payload import WaveletForm
-from mocpack.codecs.wavelet.precision import Bits, round_to_fit
-from mocpack.codecs.wavelet.selection import (
-    check_choice,
-    check_parameters,
-    choose_counts,
-    rank,
-)
-from mocpack.codecs.wavelet.signals import Rotation, moving
+from mocpack.codecs.wavelet.precision import round_to_fit
+from mocpack.codecs.wavelet.selection import check_choice, choose_counts, rank
+from mocpack.codecs.wavelet.shared import SearchingCodec
+from mocpack.codecs.wavelet.signals import moving
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.errors import CorruptionError, InvalidClipError, MocpackError, UnsupportedClipError
-from mocpack.metrics.quadratic import point_weights
 from mocpack.skeleton import Skeleton
 
 
 @dataclass(frozen=True)
-class WaveletIk(Codec):
+class WaveletIk(SearchingCodec):
     """Codes the pose coarsely and the feet well.
 
     Parameters
     ----------
-    ratio : float
-        r of the paper: one coefficient of the pose in `ratio` is kept.
     ik_ratio : float
         r_IK of the paper: one coefficient of the feet's shifts in `ik_ratio` is kept.
     feet : str
@@ -73,41 +56,21 @@ class WaveletIk(Codec):
         How many joints above each foot may turn: 2 for an ankle, 3 for a toe.
     ik : {"ccd", "analytic"}
         Cyclic coordinate descent as in the paper, or the closed form for two bones.
-    search, seed, patience, rotation, update, bits, deflate
-        As in `wavelet-opt`.
+    ratio, rotation, update, bits, deflate, search, seed, patience
+        As in `SearchingCodec`, for the pose.
     """
 
     codec_id = "wavelet-ik"
-    bitstream_version = 1
-    decoder_params = (
-        "feet",
-        "chain",
-        "ik",
-        "rotation",
-        "update",
-        "bits",
-        "deflate",
-    )
-    quality: ClassVar[Quality] = Quality("ratio", 1.0, 2000.0)
+    decoder_params = ("feet", "chain", "ik", *SearchingCodec.decoder_params)
 
     ratio: float = 30.0
     ik_ratio: float = 16.0
     feet: str = ""
     chain: int = 2
     ik: Solver = "ccd"
-    search: Method = "fast"
-    seed: int = 0
-    patience: int = PATIENCE
-    rotation: Rotation = "euler"
-    update: Update = "4-4"
-    bits: Bits = "auto"
-    deflate: bool = True
 
     def __post_init__(self) -> None:
-        check_parameters(
-            ratio=self.ratio, rotation=self.rotation, update=self.update, bits=self.bits
-        )
-        check_search(self.search, self.seed, self.patience)
+        super().__post_init__()
         check_choice("ik", self.ik, SOLVERS)
         if not 1 <= self.ik_ratio < np.inf:
             raise ValueError(f"ik_ratio must be at least 1, got {self.ik_ratio}")
@@ -161,21 +124,9 @@ class WaveletIk(Codec):
                 check_two_bone(skeleton, limb)
         return limbs
 
-    @property
-    def form(self) -> WaveletForm:
-        return WaveletForm(self.rotation, self.update, self.bits, self.deflate)
-
     def _encode_pose(self, clip: Clip) -> bytes:
         found = self.form.analyse(clip)
-        outcome = position_search(
-            clip,
-            found,
-            point_weights(clip.skeleton, "eps_x_cm"),
-            self.ratio,
-            method=self.search,
-            seed=self.seed,
-            patience=self.patience,
-        )
+        outcome = self.choose_for_position(clip, found, "eps_x_cm")
         return self.form.encode(clip, found, outcome.counts)
 
     def _encode_shifts(self, shifts: F64) -> bytes:
