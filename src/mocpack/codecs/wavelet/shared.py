@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -61,6 +62,12 @@ class WaveletCodec(Codec):
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         try:
             return self.form.decode(payload, header)
+        except InvalidClipError as error:
+            raise CorruptionError(f"{self.codec_id} payload: {error}") from error
+
+    def decode_joints(self, payload: bytes, header: ClipHeader, joints: Sequence[int]) -> Clip:
+        try:
+            return self.form.decode_joints(payload, header, joints)
         except InvalidClipError as error:
             raise CorruptionError(f"{self.codec_id} payload: {error}") from error
 

@@ -11,6 +11,7 @@ the shifts of the feet, as `entropy.coefficients` writes signals that are all pl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -28,6 +29,7 @@ from mocpack.codecs.wavelet.limb_ik import (
     SOLVERS,
     Limb,
     Solver,
+    check_apart,
     check_two_bone,
     find_feet,
     limb_of,
@@ -36,7 +38,7 @@ from mocpack.codecs.wavelet.limb_ik import (
 from mocpack.codecs.wavelet.precision import round_to_fit
 from mocpack.codecs.wavelet.selection import check_choice, choose_counts, rank
 from mocpack.codecs.wavelet.shared import SearchingCodec
-from mocpack.codecs.wavelet.signals import moving
+from mocpack.codecs.wavelet.signals import layout, moving, signal_index, to_signals
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.errors import CorruptionError, InvalidClipError, MocpackError, UnsupportedClipError
 from mocpack.skeleton import Skeleton
@@ -89,23 +91,28 @@ class WaveletIk(SearchingCodec):
         return out.bytes()
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
-        try:
-            limbs = self.limbs(header.skeleton)
-        except MocpackError as error:
-            raise CorruptionError(f"wavelet-ik payload: {error}") from error
-        read = FieldReader(payload, "wavelet-ik payload")
-        pose = read.sized()
-        places = np.ones(3 * len(limbs), bool)
-        coefficients = decode_coefficients(
-            read.rest(), places, header.frame_count, packed=self.deflate
-        )
-        shifts = lifting.inverse(coefficients, update=self.update)
-        try:
-            coarse = self.form.decode(pose, header)
-            by_frame = shifts.T.reshape(header.frame_count, -1, 3)
-            return move_ends(coarse, limbs, by_frame, solver=self.ik)
-        except InvalidClipError as error:
-            raise CorruptionError(f"wavelet-ik payload: {error}") from error
+        limbs = self._limbs_of_file(header.skeleton)
+        coarse = super().decode(_pose_of(payload), header)
+        return self._corrected(payload, coarse, limbs)
+
+    def decode_joints(self, payload: bytes, header: ClipHeader, joints: Sequence[int]) -> Clip:
+        kept = header.skeleton.with_ancestors(joints)
+        limbs = self._limbs_of_file(header.skeleton)
+        if not any(joint in kept for limb in limbs for joint in limb.joints):
+            return super().decode_joints(_pose_of(payload), header, joints)
+        # all limbs together, since a sweep ends when every foot is near enough
+        kept_with_limbs = header.skeleton.with_ancestors([*kept, *(limb.end for limb in limbs)])
+        coarse = super().decode_joints(_pose_of(payload), header, kept_with_limbs)
+        place = {joint: n for n, joint in enumerate(kept_with_limbs)}
+        own = [Limb(place[limb.end], tuple(place[j] for j in limb.joints)) for limb in limbs]
+        return self._corrected(payload, coarse, own).joints([place[joint] for joint in kept])
+
+    def decode_signal(self, payload: bytes, header: ClipHeader, name: str) -> F64:
+        plan = layout(header, self.rotation)
+        joint = int(plan.joints[signal_index(plan, name)])
+        part = self.decode_joints(payload, header, [joint])
+        own = layout(part.header, self.rotation)
+        return to_signals(part, own)[signal_index(own, name)]
 
     def limbs(self, skeleton: Skeleton) -> list[Limb]:
         """Return the legs whose feet are put right."""
@@ -120,9 +127,32 @@ class WaveletIk(SearchingCodec):
             )
         limbs = [limb_of(skeleton, foot, self.chain) for foot in feet]
         if self.ik == "analytic":
+            check_apart(skeleton, limbs)
             for limb in limbs:
                 check_two_bone(skeleton, limb)
         return limbs
+
+    def _limbs_of_file(self, skeleton: Skeleton) -> list[Limb]:
+        try:
+            return self.limbs(skeleton)
+        except MocpackError as error:
+            raise CorruptionError(f"wavelet-ik payload: {error}") from error
+
+    def _corrected(self, payload: bytes, coarse: Clip, limbs: list[Limb]) -> Clip:
+        """Return the pose `coarse` with the ends of its limbs put right."""
+        shifts = self._decode_shifts(payload, len(limbs), coarse.frame_count)
+        try:
+            return move_ends(coarse, limbs, shifts, solver=self.ik)
+        except InvalidClipError as error:
+            raise CorruptionError(f"wavelet-ik payload: {error}") from error
+
+    def _decode_shifts(self, payload: bytes, feet: int, frames: int) -> F64:
+        """Return how far each foot is from where the pose has it (T, feet, 3)."""
+        read = FieldReader(payload, "wavelet-ik payload")
+        read.sized()
+        places = np.ones(3 * feet, bool)
+        coefficients = decode_coefficients(read.rest(), places, frames, packed=self.deflate)
+        return lifting.inverse(coefficients, update=self.update).T.reshape(frames, -1, 3)
 
     def _encode_pose(self, clip: Clip) -> bytes:
         found = self.form.analyse(clip)
@@ -145,3 +175,7 @@ class WaveletIk(SearchingCodec):
             error,
         )
         return encode_coefficients(rounded, packed=self.deflate)
+
+
+def _pose_of(payload: bytes) -> bytes:
+    return FieldReader(payload, "wavelet-ik payload").sized()
