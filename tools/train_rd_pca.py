@@ -30,7 +30,8 @@ LEVELS, EVEN = 64, 32  # of a start
 STEPS = 4.5  # levels to a factor of e in the odds
 FEWEST_SEEN = 4  # a model that was used less often takes its neighbour's level
 NAMES = ("COLUMNS", "POSES", "TRAJECTORIES", "FRAMES")
-HEAD = '''"""What every encoder and decoder of `rd-pca` knows of its planes beforehand; part of the format.
+HEAD = '''\
+"""What every encoder and decoder of `rd-pca` knows of its planes beforehand; part of the format.
 
 Made by `python tools/train_rd_pca.py`. A start for each class of the columns' table (whether a
 column moves, its weight, the two parts of its mean), of the poses' (step, sample), of chunks'

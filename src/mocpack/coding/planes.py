@@ -35,7 +35,9 @@ def encode_plane(
     if plane.size and np.abs(plane).max() > LARGEST:
         raise ValueError(f"values must lie within ±2^30, got {np.abs(plane).max()}")
     kinds, count = _classes(classes, plane.shape[1])
-    return _core.planes_encode(np.ascontiguousarray(plane, np.int32), kinds, count, _of(count, start))
+    return _core.planes_encode(
+        np.ascontiguousarray(plane, np.int32), kinds, count, _of(count, start)
+    )
 
 
 def decode_plane(

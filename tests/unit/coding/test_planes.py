@@ -1,4 +1,4 @@
-"""Coded planes of integers, alone and with a start: what is known of their statistics beforehand."""
+"""Coded planes of integers, alone and with a start: what is known of them beforehand."""
 
 import numpy as np
 import pytest

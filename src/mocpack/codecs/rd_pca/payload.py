@@ -95,7 +95,7 @@ class RdPcaHead:
 
 
 def mean_step(frame_count: int) -> float:
-    """Return the step of the columns' means, at most 1 / √frames: a bit of it saves as much as elsewhere.
+    """Return the step of the means, at most 1 / √frames: a bit saves as much here as elsewhere.
 
     >>> mean_step(1), mean_step(4), mean_step(5)
     (1.0, 0.5, 0.25)

@@ -56,6 +56,6 @@ def join(far: I64, near: I64) -> I64:
 
 
 def _both(classes: I64, start: U8) -> tuple[I64, U8]:
-    """Return classes and start of both parts: of the near ones, in classes after, nothing is known."""
+    """Return classes and start of both parts: of the near ones, classes after, nothing is known."""
     count = len(start) // _core.planes_start_size(1)
     return np.concatenate([classes, classes + count]), np.concatenate([start, 0 * start])

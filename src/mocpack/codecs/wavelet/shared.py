@@ -45,7 +45,7 @@ class WaveletCodec(Codec):
     """
 
     bitstream_version = 1
-    decoder_params = ("rotation", "update", "bits", "deflate")
+    decoder_params: ClassVar[tuple[str, ...]] = ("rotation", "update", "bits", "deflate")
     quality: ClassVar[Quality] = Quality("ratio", 1.0, 2000.0)
 
     ratio: float = 15.0

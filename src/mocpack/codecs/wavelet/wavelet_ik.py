@@ -112,7 +112,7 @@ class WaveletIk(SearchingCodec):
         joint = int(plan.joints[signal_index(plan, name)])
         part = self.decode_joints(payload, header, [joint])
         own = layout(part.header, self.rotation)
-        return to_signals(part, own)[signal_index(own, name)]
+        return np.asarray(to_signals(part, own)[signal_index(own, name)])
 
     def limbs(self, skeleton: Skeleton) -> list[Limb]:
         """Return the legs whose feet are put right."""

@@ -32,7 +32,7 @@ def decode_words(data: bytes, signals: int, length: int) -> I32:
 
 
 def decode_some(data: bytes, wanted: npt.NDArray[np.intp], length: int) -> I32:
-    """Return the integers (W, length) of the signals `wanted`, in rising order, reading no other."""
+    """Return the integers (W, length) of the signals `wanted`, rising, reading no other."""
     words = _words(data)
     ends = np.flatnonzero(words == END)
     if len(wanted) and wanted[-1] >= len(ends):
