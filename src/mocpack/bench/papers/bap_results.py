@@ -74,7 +74,7 @@ def make_all(sources: Sequence[Source]) -> list[Made]:
     tasks = sorted(sources, key=lambda s: -s.motion.frames)
     with worker_pool(0) as pool:
         console = Console(stderr=True)
-        found = list(track(pool.map(_make, tasks), "searching", len(tasks), console=console))
+        found = list(track(pool.map(make, tasks), "searching", len(tasks), console=console))
     by_title = {made.source.title: made for made in found}
     return [by_title[source.title] for source in sources]
 
@@ -126,7 +126,8 @@ def search(
     return min(tried, key=lambda point: (value(tried[point]), point))
 
 
-def _make(source: Source) -> Made:
+def make(source: Source) -> Made:
+    """Return what one motion gave."""
     clip, rows = source.clip(), source.motion.rows
     mpeg4 = len(Mpeg4Bap(lossless=True).encode(clip))
     tried: dict[grid_search.Point, grid_search.Outcome] = {}
