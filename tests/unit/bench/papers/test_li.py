@@ -35,7 +35,7 @@ def test_all_the_papers_rows_are_there():
         rows = li_lines._printed(number)
         assert len(rows) == 25
         named = {li_lines.ROW_OF.get(row["method"], row["method"]) for row in rows}
-        assert named == set(paper_004.COMPARED) <= set(paper_004.METHODS)
+        assert named == set(li_lines.METHODS_COMPARED) <= set(paper_004.METHODS)
 
 
 def test_rates_and_errors_are_those_of_the_codec():
