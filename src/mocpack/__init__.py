@@ -7,7 +7,6 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from mocpack._api import (
-        Motion,
         clip_names,
         decode,
         decode_scene,
@@ -22,7 +21,9 @@ if TYPE_CHECKING:
     )
     from mocpack.clip import Clip, ClipHeader, VertexClip, VertexHeader
     from mocpack.codec import Codec
+    from mocpack.hinges import Hinges
     from mocpack.metrics import Comparison, compare
+    from mocpack.motion import Motion
     from mocpack.registry import codec_ids, parse_codec
     from mocpack.skeleton import Skeleton
     from mocpack.take import Extras, Track
@@ -36,8 +37,9 @@ _HOMES = {
     "Codec": "codec",
     "Comparison": "metrics",
     "Extras": "take",
+    "Hinges": "hinges",
     "Length": "units",
-    "Motion": "_api",
+    "Motion": "motion",
     "Skeleton": "skeleton",
     "Track": "take",
     "VertexClip": "clip",
@@ -67,6 +69,7 @@ __all__ = [
     "Codec",
     "Comparison",
     "Extras",
+    "Hinges",
     "Length",
     "Motion",
     "Skeleton",

@@ -23,9 +23,12 @@ from time import monotonic
 from types import FrameType
 from typing import Any
 
+from mocpack import progress
+
 # numpy's libraries take all cores for the smallest product; several workers that all do so
 # make each other twenty times slower
 THREAD_SETTINGS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+TELLING = 0.5  # seconds between two words of a process on how far it has come
 LEAVING = 0.3  # seconds in which a process that is stopped can put away its half-written file
 
 
@@ -66,6 +69,7 @@ def run_each(
     workers: int,
     deaths: int = 1,
     begun: Callable[[int], None] = lambda place: None,
+    told: Callable[[int, float], None] = lambda place, share: None,
 ) -> Generator[tuple[int, Any], None, None]:
     """Do ``work(*job)`` for each job; yield (place of the job, result or `Lost`) as they come.
 
@@ -82,9 +86,11 @@ def run_each(
         How many processes a job may cost before it is `Lost`; until then another one tries.
     begun : callable
         Is told the place of each job before it is given to a process.
+    told : callable
+        Is told the place of a job and the share of it that is done, where its work says so.
     """
     with Crew(work, workers, deaths=deaths) as crew:
-        yield from crew.each(jobs, begun=begun)
+        yield from crew.each(jobs, begun=begun, told=told)
 
 
 class Crew:
@@ -121,6 +127,7 @@ class Crew:
         jobs: Sequence[tuple[Any, ...]],
         *,
         begun: Callable[[int], None] = lambda place: None,
+        told: Callable[[int, float], None] = lambda place, done: None,
     ) -> Generator[tuple[int, Any], None, None]:
         """Do ``work(*given, *job)`` for each job; yield as `run_each` does."""
         waiting = deque(range(len(jobs)))
@@ -130,6 +137,10 @@ class Crew:
                 self._hand_out(jobs, waiting, begun)
                 for worker in self._ready():
                     place, result = worker.place, worker.result()
+                    if isinstance(result, _Share):
+                        if place is not None:
+                            told(place, result.done)
+                        continue
                     worker.place = None
                     if isinstance(result, Lost):
                         self._crew.remove(worker)
@@ -193,6 +204,13 @@ def why_it_ended(code: int | None) -> str:
     return f"its process was ended by signal {-code} ({name}{hint})"
 
 
+@dataclass(frozen=True)
+class _Share:
+    """How much of its job a worker has done."""
+
+    done: float
+
+
 @dataclass
 class _Worker:
     """A process and the pipe to it; `place` is that of the job it has."""
@@ -244,7 +262,23 @@ def _serve(work: Callable[..., Any], given: tuple[Any, ...], pipe: Connection) -
     end_with_parent()
     with suppress(EOFError):
         while True:
-            pipe.send(work(*given, *pipe.recv()))
+            job = pipe.recv()
+            with progress.listening(_telling(pipe)):
+                result = work(*given, *job)
+            pipe.send(result)
+
+
+def _telling(pipe: Connection) -> Callable[[float], None]:
+    """Return what sends the share of a job that is done, now and then."""
+    next_time = 0.0
+
+    def tell(share: float) -> None:
+        nonlocal next_time
+        if monotonic() >= next_time:
+            next_time = monotonic() + TELLING
+            pipe.send(_Share(share))
+
+    return tell
 
 
 def _leave(_signal: int, _frame: FrameType | None) -> None:

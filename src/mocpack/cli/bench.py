@@ -21,6 +21,7 @@ from mocpack.bench.runner.run import (
     write_tables,
 )
 from mocpack.cli import files, options
+from mocpack.cli.progress import counted
 from mocpack.errors import UsageError
 from mocpack.extras import require
 from mocpack.units import frame_range
@@ -84,7 +85,7 @@ def run(
     clips = find_clips(data) if data else collection("cmu")
     out.mkdir(parents=True, exist_ok=True)
     settings = [Setting(spec, t) for spec in codec for t in targets]
-    with files.progress(len(clips) * len(settings)) as bar:
+    with counted() as bar:
         task = bar.add_task("measuring", total=len(clips) * len(settings))
         rows = run_bench(
             clips,

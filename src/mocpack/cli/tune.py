@@ -15,6 +15,7 @@ from mocpack import _api, rate, tuning
 from mocpack.bench.papers.energy import Reception, largest_size, reception
 from mocpack.bench.report.trial_picture import draw_trials, sketch_trials
 from mocpack.cli import files, options
+from mocpack.cli.progress import counted
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip
 from mocpack.codec import Codec, Goal, SupportsTuning, Trial
@@ -139,7 +140,7 @@ def _search(clip: AnyClip, start: Codec, goal: Goal, effort: str, jobs: int) -> 
         raise UsageError(f"-j takes a number of processes, or 0 for all cores, got {jobs}")
     expected = tuning.expected_trials(clip, start, effort=effort) or 0
     seen: list[Trial] = []
-    with files.progress(expected) as bar:
+    with counted() as bar:
         task = bar.add_task(f"tuning {start.codec_id}", total=expected)
 
         def tell(trial: Trial) -> None:
