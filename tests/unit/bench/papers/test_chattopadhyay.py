@@ -84,6 +84,7 @@ def test_the_tables_print_all_shares_beside_ours(made):
     table = paper_001.shares_table([made])
     ours, figure4 = (round(100 * made.shares[reading]) for reading in ("text", "figure4"))
     assert f"| jog (bvh) | 49 | {ours} | {figure4} |" in table
+    assert made.strayed["figure4"] > 10 * made.strayed["text"]
     assert "unexplained" in table
 
 
