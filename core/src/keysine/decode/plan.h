@@ -66,6 +66,7 @@ struct Track
 	int32_t family; // what it is, for the models: 0..9
 	double base[4]; // mean rotation, or origin
 	double axes[9]; // rotation vector (or translation) of a unit of each channel, column by column
+	int32_t key_index; // of the keys' step
 	double key_step;
 };
 
