@@ -62,9 +62,9 @@ inline void set_lifts(Foretelling* row, int32_t family, int32_t c, int32_t step)
 class RowSums
 {
   public:
-	RowSums(int32_t longest, int32_t tempo)
+	// For blocks of at most so many coefficients: finds where bands begin.
+	void set_bands(int32_t longest, int32_t tempo)
 	{
-		// where coefficients begin whose pace is beyond the ends of the bands
 		int32_t k = 1;
 		for (int32_t band = 0; band < BANDS; ++band)
 		{
@@ -101,6 +101,12 @@ class RowSums
 					 ++k)
 					sums_[k] += MAGNITUDE_CONSTANTS[band][row.set], groups_[k] = uint8_t(group);
 		}
+	}
+
+	// The class of coefficient k where those before it are zero.
+	int class_of(const Foretelling& row, int32_t k) const
+	{
+		return class_of_sum(sums_[k], row.lifts[groups_[k]]);
 	}
 
 	// The class of coefficient k, whose row stands in `own` up to there.

@@ -246,7 +246,9 @@ class Surroundings
 		return row;
 	}
 
-	const uint16_t* reach_table(int32_t t, int32_t b, int32_t c, const Foretelling& near, int32_t step) const
+	// left: the symbol of the reach of channel c - 1, 0 where there is none
+	const uint16_t* reach_table(int32_t t, int32_t b, int32_t c, const Foretelling& near, int32_t step,
+								int32_t left) const
 	{
 		const Track& track = plan_.tracks[t];
 		const uint8_t* own = rows_.reaches + (track.first_channel + c) * shape_.blocks + b;
@@ -259,7 +261,7 @@ class Surroundings
 			first_up = rows_.reaches[parent.first_channel * shape_.blocks + b];
 		}
 		const int32_t inputs[REACH_INPUTS] = {b ? own[-1] : 0,
-											  c ? own[-shape_.blocks] : 0,
+											  left,
 											  up,
 											  first_up,
 											  step,
@@ -321,9 +323,9 @@ template <typename Coder> class CoefficientSymbols
 {
   public:
 	CoefficientSymbols(Coder& coder, const Plan& plan, const Shape& shape, const Rows& rows)
-		: coder_(coder), plan_(plan), shape_(shape), rows_(rows), near_(plan, shape, rows),
-		  sums_(near_.longest(), shape.tempo)
+		: coder_(coder), plan_(plan), shape_(shape), rows_(rows), near_(plan, shape, rows)
 	{
+		sums_.set_bands(near_.longest(), shape.tempo);
 	}
 
 	// The first tracks of a group, track by track, block by block. False where they cannot be.
@@ -405,10 +407,12 @@ template <typename Coder> class CoefficientSymbols
 	int32_t reach_value(int32_t t, int32_t b, int32_t c, const Foretelling& near, int32_t least,
 						int32_t value)
 	{
-		const uint16_t* table = near_.reach_table(t, b, c, near, rows_.steps[t * shape_.blocks + b]);
+		uint8_t* own = rows_.reaches + (plan_.tracks[t].first_channel + c) * shape_.blocks + b;
+		const uint16_t* table = near_.reach_table(t, b, c, near, rows_.steps[t * shape_.blocks + b],
+												  c ? own[-shape_.blocks] : 0);
 		int symbol = reach_symbol(value), lowest = reach_symbol(least);
 		symbol = lowest ? between(table, lowest, REACHES - 1, symbol) : coder_.symbol(table, REACHES, symbol);
-		rows_.reaches[(plan_.tracks[t].first_channel + c) * shape_.blocks + b] = uint8_t(symbol);
+		*own = uint8_t(symbol);
 		if (!symbol)
 			return 0;
 		int32_t floor = 1 + symbol_floor(symbol - 1, COARSE);

@@ -163,7 +163,6 @@ def _task(
         "rotations": clip.rotations,
         "translations": clip.translations,
         "table": head.table,
-        "rates": search.rates(),
         "unit": head.unit,
         "fine": head.fine,
         "basis_grid": head.basis_grid,

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 
 import numpy as np
 
 from mocpack import _core
-from mocpack.arrays import F32
 from mocpack.codecs.keysine.tracks import SPREAD
 
-BAND_CENTRES = np.array([1, 2, 3, 4, 5, 6, 7.5, 9.5, 12, 15, 20, 25, 32, 41, 52, 70])
-SIZES = 40  # magnitudes that the rate table tells apart
 
 
 @dataclass(frozen=True)
@@ -187,23 +183,6 @@ def free(effort: str, step: float, frame_rate: float) -> Settings:
 def usual_block(step: float) -> float:
     """Return the length of blocks to begin with, in seconds: the finer, the shorter."""
     return 1.0 if step > LOOSE else 0.5 if step > TIGHT else 0.25
-
-
-@cache
-def rates() -> F32:
-    """Return bits by band, neighbours, block before and magnitude: (16, 8, 8, 40)."""
-    band = BAND_CENTRES[:, np.newaxis, np.newaxis]
-    near, before = np.arange(8.0)[np.newaxis, :, np.newaxis], np.arange(8.0)
-    activity = 0.68 * near + 0.32 * before + np.maximum(0, 6 - band) * 0.35
-    zero = np.clip(1 / (1 + 0.032 * 2 ** np.minimum(activity, 8)), 0.02, 0.985)
-    more = np.minimum(0.85, 0.2 + 0.08 * activity)
-    sizes = np.arange(1.0, SIZES)
-    bits = np.empty((16, 8, 8, SIZES), np.float32)
-    bits[..., 0] = -np.log2(zero)
-    bits[..., 1:] = (1 - np.log2(1 - zero) - np.log2(1 - more))[..., np.newaxis] - (
-        (sizes - 1) * np.log2(more)[..., np.newaxis]
-    )
-    return bits
 
 
 def _jitter_from(frame_rate: float) -> float:
