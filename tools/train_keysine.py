@@ -1,15 +1,16 @@
 """Train keysine's statistics on the clips of `cmu-train` alone.
 
-    python tools/train_keysine.py [--clips N] [--frames N]
+    python tools/train_keysine.py [--clips N]
 
-Encodes a stretch of each clip at several bounds and steps, fits the weights of what foretells each
-symbol, counts symbols by class, and rewrites `keysine_tables.inc`. Every fourth clip is held out to
-say what its symbols would cost by tables that never saw it. Symbols depend on the tables, if only
+Encodes a stretch of each clip at several frame rates, bounds and steps, fits the weights of what
+foretells each symbol, counts symbols by class, and rewrites `tables.inc`. The clips of every fourth
+subject are held out to say what their symbols would cost by tables that never saw them. Symbols depend on the tables, if only
 a little: after the native core has been built again, another round may gain a little more. New
 tables change the bits, so `bitstream_version` must grow once files are out.
 """
 
 import argparse
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest import mock
@@ -24,22 +25,20 @@ from mocpack.codecs.keysine import Keysine, search
 from mocpack.codecs.keysine.payload import read_head
 
 SOURCES = Path(__file__).resolve().parents[1] / "core" / "src"
-# bounds and plain steps in millimetres, and the lengths of blocks in seconds: statistics must know
-# those that are rarely taken, too
+# bounds and plain steps in millimetres, and lengths of blocks in seconds where they are not chosen
+# by the encoder: statistics must know those that are rarely taken, too
 SETTINGS = tuple(
     {name: value / 1000, "block_seconds": seconds}
-    for name, value, lengths in (
-        ("max_error", 20, (1.0, 0.5)),
-        ("max_error", 10, (1.0, 0.5, 0.25)),
-        ("max_error", 5, (1.0, 0.5, 0.25)),
-        ("max_error", 2, (0.5, 0.25)),
-        ("max_error", 1, (0.5, 0.25, 0.125)),
-        ("step", 10, (1.0, 0.5)),
-        ("step", 3, (0.5, 0.25)),
-        ("step", 0.9, (0.5, 0.25)),
+    for name, value, seconds in (
+        *(("max_error", value, None) for value in (20, 10, 5, 2, 1)),
+        *(("step", value, None) for value in (10, 3, 0.9)),
+        ("max_error", 10, 0.25),
+        ("max_error", 2, 0.5),
+        ("max_error", 1, 0.125),
     )
-    for seconds in lengths
 )
+# of the clips' frames, one in so many is taken, and at most so many: other rates than theirs
+RATES = ((1, 481), (2, 361), (4, 301), (5, 201))
 WHOLE = 4096  # shares of a table
 FAMILIES, BANDS, SYMBOLS, ESCAPE = 10, 16, 32, 31
 BAND_ENDS = np.array([1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58])
@@ -53,9 +52,9 @@ RATIOS = np.array([1, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 25
 SMALL_WAY, LARGE_WAY = 24, 120
 HEAD_NUMBERS = (
     *("mean", "still", "basis", "key_step", "origin", "place", "size", "scale"),
-    *("channel", "source", "factor"),
+    *("channel", "source", "factor", "shift"),
 )
-KIND_TABLES, KINDS = 8, 8
+KIND_TABLES, KINDS, NO_TURN = 8, 8, 7
 SAMPLE = 60_000  # coefficients that a set of weights is fitted to
 PRIOR = 8.0  # symbols that a class is lent by its neighbours
 CALM = 1e-4  # keeps lifts near nothing where the data say little
@@ -91,10 +90,22 @@ class Symbols:
     size: int
 
 
-def stretch(path, frames):
+def stretch(path, every, frames):
+    """Return the middle of a clip, without its first frame, at a lower frame rate."""
     clip = mocpack.read(path)
-    start = max(1, (clip.frame_count - frames) // 2)
-    return clip.frames(start, min(clip.frame_count, start + frames))
+    kept = slice(1, None, every)
+    turns, places = clip.rotations[kept], clip.translations[kept]
+    start = max(0, (len(turns) - frames) // 2)
+    part = slice(start, start + frames)
+    time = every * clip.frame_time
+    header = replace(clip.header, frame_count=len(turns[part]), frame_time=time)
+    return mocpack.Clip(header, turns[part].copy(), places[part].copy())
+
+
+def corpus_of(path, rates):
+    """Return the symbols of a clip by settings, at several frame rates."""
+    clips = [stretch(path, *rate) for rate in rates]
+    return [[symbols_of(clip, settings) for clip in clips] for settings in SETTINGS]
 
 
 def symbols_of(clip, settings):
@@ -134,7 +145,11 @@ def head_numbers(head, clip, first_channels):
         kinds.append((turn, row[0]))
         turn = row[0]
         found["still" if turn in (1, 4) else "mean"] += row[2:5] if turn in (1, 2, 4) else []
-        found["still" if turn == 4 else "basis"] += row[5:8] if turn in (2, 4) else []
+        found["still"] += row[5:8] if turn == 4 else []
+        if turn == 2:
+            shift = shift_of(row[5:8])
+            found["shift"].append(shift)
+            found["basis"] += [] if shift == NO_TURN else [number >> shift for number in row[5:8]]
         if turn >= 2:
             found["key_step"].append(row[8] - step)
             step = row[8]
@@ -154,6 +169,12 @@ def head_numbers(head, clip, first_channels):
         found["factor"].append(factor)
         channel = target
     return found, kinds
+
+
+def shift_of(turn):
+    """Return by how many bits a turn of axes is coarser than its grid."""
+    whole = turn[0] | turn[1] | turn[2]
+    return min((whole & -whole).bit_length() - 1, NO_TURN - 1) if whole else NO_TURN
 
 
 def symbol_of(size, m):
@@ -686,19 +707,27 @@ def _braced(table):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clips", type=int, default=1000)
-    parser.add_argument("--frames", type=int, default=361)
     given = parser.parse_args()
     paths = collection("cmu-train")[: given.clips]
-    clips = [stretch(path, given.frames) for path in paths]
-    corpora = [[symbols_of(clip, settings) for clip in clips] for settings in SETTINGS]
-    rest = [s for corpus in corpora for i, s in enumerate(corpus) if i % 4 != 2]
-    tables = train(rest)
-    for settings, corpus in zip(SETTINGS, corpora, strict=True):
-        held = corpus[2::4]
-        parts = cost(held, tables)
+    # each clip at two rates, in turns
+    rates = [RATES[i % 2 :: 2] for i in range(len(paths))]
+    with ProcessPoolExecutor() as crew:
+        corpora = list(crew.map(corpus_of, paths, rates))
+    subjects = sorted({subject_of(path) for path in paths})
+    held = set(subjects[1::4])
+    known = [c for path, c in zip(paths, corpora, strict=True) if subject_of(path) not in held]
+    others = [c for path, c in zip(paths, corpora, strict=True) if subject_of(path) in held]
+    tables = train([s for corpus in known for part in corpus for s in part])
+    for i, settings in enumerate(SETTINGS):
+        told = [s for corpus in others for s in corpus[i]]
+        parts = cost(told, tables)
         listed = ", ".join(f"{name} {value:.0f}" for name, value in parts.items())
-        print(f"{settings}: held-out clips {sum(s.size for s in held)} bytes as coded; {listed}")
-    write(train([s for corpus in corpora for s in corpus]), SOURCES)
+        print(f"{settings}: other subjects {sum(s.size for s in told)} bytes as coded; {listed}")
+    write(train([s for corpus in corpora for part in corpus for s in part]), SOURCES)
+
+
+def subject_of(path):
+    return path.stem.split("_")[0]
 
 
 if __name__ == "__main__":
