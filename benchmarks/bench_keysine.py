@@ -1,7 +1,7 @@
 """Every figure of `keysine`: sizes at equal error, speed, random access, layers.
 
-    python benchmarks/bench_keysine.py [means] [wavelet] [eps] [bounds] [acl] [speed] [joints] [layers]
-        [grid] [promise]
+    python benchmarks/bench_keysine.py [means] [wavelet] [eps] [bounds] [acl] [speed] [joints]
+        [layers] [grid] [promise]
 
 Without words, all of them. `promise` (`promise.py`) takes hours, and goes on where it stopped.
 Sizes are payload bytes (file - skeleton - metadata) with random access on, the whole file beside

@@ -4,9 +4,10 @@
 
 Encodes a stretch of each clip at several frame rates, bounds and steps, fits the weights of what
 foretells each symbol, counts symbols by class, and rewrites `tables.inc`. The clips of every fourth
-subject are held out to say what their symbols would cost by tables that never saw them. Symbols depend on the tables, if only
-a little: after the native core has been built again, another round may gain a little more. New
-tables change the bits, so `bitstream_version` must grow once files are out.
+subject are held out to say what their symbols would cost by tables that never saw them. Symbols
+depend on the tables, if only a little: after the native core has been built again, another round
+may gain a little more. New tables change the bits, so `bitstream_version` must grow once files are
+out.
 """
 
 import argparse
@@ -691,7 +692,11 @@ def cost(corpus, tables):
 def write(tables, folder):
     lines = ["// Made by tools/train_keysine.py from cmu-train; do not edit.\n"]
     for name, table in tables.items():
-        kind = "int16_t" if name.endswith(("WEIGHTS", "CONSTANTS", "FAMILIES", "LIFTS")) else "uint16_t"
+        kind = (
+            "int16_t"
+            if name.endswith(("WEIGHTS", "CONSTANTS", "FAMILIES", "LIFTS"))
+            else "uint16_t"
+        )
         shape = "".join(f"[{n}]" for n in table.shape)
         lines.append(f"inline constexpr {kind} {name}{shape} = {_braced(table)};\n")
     (path,) = folder.rglob("*tables.inc")

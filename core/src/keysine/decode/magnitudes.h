@@ -14,8 +14,7 @@ const int32_t LONGEST_BLOCK = MOCPACK_KEYSINE_LONGEST_BLOCK;
 inline int32_t step_ratio(int32_t difference)
 {
 	const int32_t MOST = 8;
-	constexpr int16_t RATIOS[2 * MOST + 1] = {1,  1,  2,  3,  4,  6,   8,   11, 16,
-											  23, 32, 45, 64, 91, 128, 181, 256};
+	constexpr int16_t RATIOS[2 * MOST + 1] = {1, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256};
 	return RATIOS[difference < -MOST ? 0 : lesser(difference, MOST) + MOST];
 }
 

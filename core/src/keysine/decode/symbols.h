@@ -387,8 +387,8 @@ template <typename Coder> class CoefficientSymbols
 		sums_.foretell(near, reach);
 		for (int32_t k = 1; k <= reach; ++k)
 		{
-			int symbol = coder_.symbol(table_of(near, own, k, reach), SYMBOLS,
-									   symbol_of(magnitude(values[k]), FINE));
+			int symbol =
+				coder_.symbol(table_of(near, own, k, reach), SYMBOLS, symbol_of(magnitude(values[k]), FINE));
 			symbols_[k] = uint8_t(symbol);
 			own[k] = level_of(symbol);
 		}
@@ -408,8 +408,8 @@ template <typename Coder> class CoefficientSymbols
 						int32_t value)
 	{
 		uint8_t* own = rows_.reaches + (plan_.tracks[t].first_channel + c) * shape_.blocks + b;
-		const uint16_t* table = near_.reach_table(t, b, c, near, rows_.steps[t * shape_.blocks + b],
-												  c ? own[-shape_.blocks] : 0);
+		const uint16_t* table =
+			near_.reach_table(t, b, c, near, rows_.steps[t * shape_.blocks + b], c ? own[-shape_.blocks] : 0);
 		int symbol = reach_symbol(value), lowest = reach_symbol(least);
 		symbol = lowest ? between(table, lowest, REACHES - 1, symbol) : coder_.symbol(table, REACHES, symbol);
 		*own = uint8_t(symbol);

@@ -302,7 +302,8 @@ class GroupCoder
 				levels[k] = level_of(symbol_of(magnitude(row[k]), FINE));
 				reach = row[k] ? k : reach;
 			}
-			symbols_.rows.reaches[at * symbols_.shape.blocks + b_] = uint8_t(step < 0 ? 0 : reach_symbol(reach));
+			symbols_.rows.reaches[at * symbols_.shape.blocks + b_] =
+				uint8_t(step < 0 ? 0 : reach_symbol(reach));
 		}
 	}
 
@@ -443,20 +444,11 @@ class GroupCoder
 				scaled_moves_[i] = float(scale) * moves_[i];
 			start = scaled_start_, moves = scaled_moves_;
 		}
-		Problem problem = {n_,
-						   width_,
-						   track.channels,
-						   points_,
-						   waves_,
-						   moves,
-						   start,
-						   wanted_,
-						   int32_t(e_.job.settings.jitter_from * float(length_)),
-						   &e_.bits,
-						   &near_,
-						   int32_t(&track - plan_.tracks),
-						   b_,
-						   sums_};
+		Problem problem = {n_,		 width_,  track.channels,
+						   points_,	 waves_,  moves,
+						   start,	 wanted_, int32_t(e_.job.settings.jitter_from * float(length_)),
+						   &e_.bits, &near_,  int32_t(&track - plan_.tracks),
+						   b_,		 sums_};
 		mocpack_KeysineSettings settings = e_.job.settings;
 		settings.quartic_penalty *= weight_;
 		if (sketch_ && settings.excess_penalty > 0)

@@ -386,11 +386,11 @@ class Block
 				row.zeros[k] = zeros;
 				zeros += p_.bits->of[p_.sums[c].class_of(row.near, k + 1)][REACH_LEFT - 1][0];
 			}
-			const uint16_t* table =
-				p_.near->reach_table(p_.t, p_.b, c, row.near, step_, c ? reach_symbol(rows_[c - 1].reach) : 0);
+			const uint16_t* table = p_.near->reach_table(p_.t, p_.b, c, row.near, step_,
+														 c ? reach_symbol(rows_[c - 1].reach) : 0);
 			for (int symbol = 0; symbol < REACHES; ++symbol)
-				row.reach_bits[symbol] = share_bits(table, symbol) +
-										 float(symbol ? plain_bits(symbol - 1, COARSE) : 0);
+				row.reach_bits[symbol] =
+					share_bits(table, symbol) + float(symbol ? plain_bits(symbol - 1, COARSE) : 0);
 		}
 	}
 
@@ -404,8 +404,9 @@ class Block
 	{
 		const Row& row = rows_[c];
 		int32_t value = values_[c * p_.stride + k], left = least(row.reach - k - 1, REACH_LEFT - 1);
-		float bits = p_.bits->of[p_.sums[c].class_of(row.near, row.own(), k + 1)][left]
-								[symbol_of(size_of(value), FINE)];
+		float bits =
+			p_.bits
+				->of[p_.sums[c].class_of(row.near, row.own(), k + 1)][left][symbol_of(size_of(value), FINE)];
 		if (k < p_.jitter_from || !value)
 			return bits;
 		float wanted = p_.wanted[c * p_.stride + k] / size_,
@@ -613,7 +614,8 @@ Found search_block(const Problem& problem, const mocpack_KeysineSettings& settin
 	{
 		Found found = block.solve(step, float(steps[step]), best.cost);
 		bool any = block.any();
-		found.cost = (any ? found.cost : block.displacement_price()) + share_bits(table, any ? step_symbol(step, guess) : 0);
+		found.cost = (any ? found.cost : block.displacement_price()) +
+					 share_bits(table, any ? step_symbol(step, guess) : 0);
 		bool good = found.worst <= 1.0f || settings.excess_penalty <= 0;
 		if (!good)
 			found.cost += 1e6f * found.worst;

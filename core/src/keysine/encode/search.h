@@ -23,11 +23,11 @@ void fill_bits(Bits* bits);
 struct Problem
 {
 	int32_t n, stride, channels, points;
-	const float* sines;	   // (n, stride): row k - 1
-	const float* moves;	   // (C, I, 3, stride): displacement of point i by a unit of channel c
-	const float* start;	   // (I, 3, stride): displacement without any coefficient
-	const float* wanted;   // (C, stride): coefficients that would leave none
-	int32_t jitter_from;   // frequency from which what the source does not have is jitter
+	const float* sines;	 // (n, stride): row k - 1
+	const float* moves;	 // (C, I, 3, stride): displacement of point i by a unit of channel c
+	const float* start;	 // (I, 3, stride): displacement without any coefficient
+	const float* wanted; // (C, stride): coefficients that would leave none
+	int32_t jitter_from; // frequency from which what the source does not have is jitter
 	const Bits* bits;
 	const Surroundings* near; // whose track t in block b it is
 	int32_t t, b;

@@ -41,7 +41,10 @@ LEAP, LEAP_FRAMES, LEAST_LEAP = 4.0, 40, 0.02  # times the next steps; frames; m
 GRID_BASIS_BITS = 12  # where channels that hardly move are to be nothing but zeros
 BASIS_FRAMES = 500  # looked at to choose axes
 BASIS_BITS, COARSEST_BASIS = 6, 5  # of the grid of axes, and how much coarser it may be
-NUMBER_BITS, SHIFT_BITS = 1.6, 4.0  # that a turn of axes takes, by octave of its numbers and besides
+NUMBER_BITS, SHIFT_BITS = (
+    1.6,
+    4.0,
+)  # that a turn of axes takes, by octave of its numbers and besides
 ENTROPY_FACTOR = 4.0  # of an energy in squared steps, by which its bits grow
 TEMPO = 64
 SHORTEST_BLOCK, LEAST_FRAMES = 0.12, 4.0  # seconds; frames of a block
@@ -277,7 +280,7 @@ def _series_bits(bands: F64, counts: F64, turns: F64) -> F64:
     """Return about how many bits the channels of each joint take in turned axes: (J,)."""
     axes = rotations.as_matrix(rotations.from_rotvec(turns))[:, np.newaxis]
     energies = np.sum(axes * (bands @ axes), axis=2)
-    return 0.5 * np.log2(1 + ENTROPY_FACTOR * energies).sum(axis=2) @ counts
+    return np.asarray(0.5 * np.log2(1 + ENTROPY_FACTOR * energies).sum(axis=2) @ counts)
 
 
 def _principal_turns(covariances: F64) -> F64:

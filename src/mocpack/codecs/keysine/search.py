@@ -11,7 +11,6 @@ from mocpack import _core
 from mocpack.codecs.keysine.tracks import SPREAD
 
 
-
 @dataclass(frozen=True)
 class Effort:
     """Settings of the search at one level of effort; see `Settings`."""
