@@ -265,8 +265,9 @@ def _attempt_here(work: Callable[..., Any], job: Job, title: str) -> Outcome:
 
 
 def _sources(job: Job) -> list[Path]:
+    given = [Path(job.settings[name]) for name in ("robot", "body_model") if name in job.settings]
     try:
-        return files_to_read(job.source, skeleton=job.settings.get("skeleton"))
+        return [*files_to_read(job.source, skeleton=job.settings.get("skeleton")), *given]
     except (OSError, ValueError):
         return [Path(job.source)]  # the work itself will say what is wrong with it
 

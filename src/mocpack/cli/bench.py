@@ -150,7 +150,8 @@ def _all_papers(data: Path | None, out: Path) -> int:
     _require_for_papers()
     out.mkdir(parents=True, exist_ok=True)
     made = reproduce_all(PAPERS, data, out, tell=files.stderr().print)
-    files.stdout().print(f"wrote {write_page(made, out)} and {out}/papers.md")
+    page = write_page(made, out)
+    files.stdout().print(f"wrote {page}, {out}/papers.md and {out}/verdicts.md")
     failed = [one for one in made if one.failure]
     for one in failed:
         files.stderr().print(f"{one.paper.authors} {one.paper.year} was not made: {one.failure}")

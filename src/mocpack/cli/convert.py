@@ -43,6 +43,8 @@ def run(
     ] = False,
     fps: options.Fps = None,
     body_model: options.BodyModel = None,
+    robot: options.RobotFile = None,
+    quaternion: options.Quaternion = None,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
@@ -61,6 +63,7 @@ def run(
         files.check_free(str(made), force=force, in_new_folder=each)
     reading: dict[str, Any] = {"unit": unit, "skeleton": skeleton, "fps": fps}
     reading |= {"memory_limit": memory_limit, "body_model": body_model}
+    reading |= {"robot": robot, "quaternion": quaternion}
 
     def convert() -> None:
         progress.expect(len(goals))
