@@ -122,3 +122,14 @@ def chunk(body):
     out.varint(len(body))
     out.raw(zlib.crc32(body, zlib.crc32(b"SKEL")).to_bytes(4, "little"))
     return out.bytes() + body
+
+
+def test_a_program_that_packs_and_unpacks_ends_without_a_word():
+    code = (
+        "import mocpack\n"
+        "from mocpack.testing import walk\n"
+        "mocpack.decode(mocpack.encode(walk(0.2), 'lossless'))\n"
+    )
+    command = [sys.executable, "-c", code]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout == result.stderr == ""
