@@ -15,8 +15,9 @@ namespace
 const int RETRIES = 6; // of the search, each aiming further inside
 const int32_t SKETCH_STEPS[2] = {7, 9};
 const int ALL_WEIGHTS = 3; // tries from which on all are made
-const double NEAR_BEST = 1.05;
-const int FINER = 40; // plain rounding with ever finer steps, after those
+const double NEAR_BEST = 1.03;
+const float OTHER_ROUNDINGS[] = {-0.1f, 0.1f, -0.2f}; // that are tried besides, where all is
+const int FINER = 40;								  // plain rounding with ever finer steps, after those
 
 class GroupCoder
 {
@@ -122,6 +123,13 @@ class GroupCoder
 			for (int doublings = -e_.job.settings.weight_tries; doublings < ALL_WEIGHTS; ++doublings)
 				if (doublings && costs[splits] <= near)
 					attempt(splits, doublings);
+		for (float more : OTHER_ROUNDINGS)
+		{
+			rounding_ = more;
+			if (best_size_)
+				attempt(best_splits_, best_doublings_);
+		}
+		rounding_ = 0;
 	}
 
 	// Tries half or twice the penalty of errors within the bound, with the number of blocks that was best.
@@ -167,7 +175,7 @@ class GroupCoder
 		if (cost_ >= best_cost_)
 			return false;
 		std::memcpy(dst_, spare_, size);
-		best_cost_ = cost_, best_size_ = size, best_splits_ = splits;
+		best_cost_ = cost_, best_size_ = size, best_splits_ = splits, best_doublings_ = doublings;
 		report();
 		return true;
 	}
@@ -452,6 +460,7 @@ class GroupCoder
 						   b_,		 sums_};
 		mocpack_KeysineSettings settings = e_.job.settings;
 		settings.quartic_penalty *= weight_;
+		settings.rounding += rounding_;
 		if (sketch_ && settings.excess_penalty > 0)
 			settings.sweeps = 0, settings.greedy = 1, settings.coarsest_step = SKETCH_STEPS[0],
 			settings.finest_step = SKETCH_STEPS[1];
@@ -521,9 +530,9 @@ class GroupCoder
 	size_t group_ = 0, length_of_group_ = 0, dst_size_ = 0, best_size_ = 0;
 	const int32_t* all_keys_ = nullptr;
 	uint8_t *dst_ = nullptr, *spare_;
-	int least_ = 0, most_ = 0, best_splits_ = 0;
+	int least_ = 0, most_ = 0, best_splits_ = 0, best_doublings_ = 0;
 	double best_cost_ = 0, cost_ = 0, errors_ = 0, sum_ = 0;
-	float weight_ = 1;
+	float weight_ = 1, rounding_ = 0;
 	bool sketch_ = false; // rounding and repair only, to compare numbers of blocks
 	float *seen_wanted_ = nullptr, *seen_series_ = nullptr, *seen_steps_ = nullptr; // (channels, frames)
 	double foretold_[4][LONGEST_BLOCK];

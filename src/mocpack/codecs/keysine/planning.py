@@ -275,7 +275,7 @@ def _cheapest_turns(bands: F64, counts: F64, basis: int) -> F64:
 
 
 def _series_bits(bands: F64, counts: F64, turns: F64) -> F64:
-    """Return about how many bits the channels of each joint take in turned axes (N, J, 3): (N, J)."""
+    """Return about how many bits a joint's channels take in axes turned by (N, J, 3): (N, J)."""
     axes = rotations.as_matrix(rotations.from_rotvec(turns))[:, :, np.newaxis]
     energies = np.sum(axes * (bands @ axes), axis=-2)
     return np.asarray(0.5 * np.log2(1 + ENTROPY_FACTOR * energies).sum(axis=-1) @ counts)
