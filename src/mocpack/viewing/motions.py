@@ -67,7 +67,7 @@ class Selection:
     Attributes
     ----------
     versions : tuple of Shown
-        Packed versions of one clip, the largest file first.
+        Packed versions of one clip, the largest file first; none for a page that waits for drops.
     chosen : int
         Which of them is shown first.
     original : Shown or None
@@ -153,8 +153,14 @@ def open_shown(path: str, *, unit: str | None = None, skeleton: str | None = Non
             return _packed(name, data, clip, motion)
     except FormatError:
         # not a .mocp: `read` above has complained if it was meant to be one
-        kind = str(clip.metadata.get("source", Path(path).suffix.lstrip(".")))
-        return Shown(name, clip, None, kind, {"file": size} | _no_parts(size), Errors())
+        return shown_source(name, clip, size)
+
+
+def shown_source(name: str, clip: AnyClip, size: int) -> Shown:
+    """Return how the page shows a motion that is not packed, of a file of so many bytes."""
+    motion = _skeletal(clip, name)
+    kind = str(motion.metadata.get("source", Path(name).suffix.lstrip(".")))
+    return Shown(name, motion, None, kind, {"file": size} | _no_parts(size), Errors())
 
 
 def _packed(name: str, data: bytes, clip: Clip, motion: _api.Motion) -> Shown:
