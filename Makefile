@@ -196,7 +196,7 @@ gltf-peers:  ## the glTF tools from npm that the bench compares with (58 MB in b
 	@npm ci --prefix benchmarks/node --no-audit --no-fund --silent
 
 frames: $(READY)  ## build/frames, a reader in C alone (examples/frames.c); needs zlib
-	@$(CC) -std=c11 -O2 -Wall -Wextra -Werror -Icore/include examples/frames.c build/editable/libmocpack_core.a -lz -lstdc++ -lm -o build/frames
+	@$(CC) -std=c11 -O2 -Wall -Wextra -Werror -Icore/include -Icore/src examples/frames.c build/editable/libmocpack_core.a -lz -lstdc++ -lm -o build/frames
 
 test-core: .venv/.deps  ## the C++ core by itself, under the address, undefined-behaviour and thread sanitizers
 	@core/tests/sanitize.sh $(CURDIR)/$(BIN) address,undefined _test

@@ -16,7 +16,10 @@
 #include <tuple>
 #include <vector>
 
-#include "mocpack/core.h"
+#include "common/skeleton.h"
+#include "keysine/decode/decode.h"
+#include "keysine/encode/encode.h"
+#include "keysine/train/train.h"
 #include "parallel.h"
 #include "skeleton.h"
 

@@ -4,6 +4,9 @@
 #include <memory>
 #include <tuple>
 
+#include "kernels/clip_errors.h"
+#include "kernels/kinematics.h"
+#include "kernels/quaternions.h"
 #include "skeleton.h"
 
 namespace

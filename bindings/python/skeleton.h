@@ -1,7 +1,7 @@
 // The skeleton that the kinematic functions share: arrays checked once, then trusted.
 #pragma once
 #include "arrays.h"
-#include "mocpack/core.h"
+#include "common/skeleton.h"
 
 using Indices = Array<int32_t, nb::ndim<1>>;
 using Points = Array<double, nb::shape<-1, 3>>;

@@ -7,7 +7,6 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from mocpack._api import (
-        Motion,
         clip_names,
         decode,
         decode_scene,
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from mocpack.clip import Clip, ClipHeader, VertexClip, VertexHeader
     from mocpack.codec import Codec
     from mocpack.metrics import Comparison, compare
+    from mocpack.motion import Motion
     from mocpack.registry import codec_ids, parse_codec
     from mocpack.skeleton import Skeleton
     from mocpack.take import Extras, Track
@@ -37,7 +37,7 @@ _HOMES = {
     "Comparison": "metrics",
     "Extras": "take",
     "Length": "units",
-    "Motion": "_api",
+    "Motion": "motion",
     "Skeleton": "skeleton",
     "Track": "take",
     "VertexClip": "clip",

@@ -8,131 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
-from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, kinematics, space
-from mocpack.arrays import F64, I32, Mask
+from mocpack.arrays import F64, Mask
 from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
+from mocpack.gaps import fill_gaps
+from mocpack.header import AnyHeader as AnyHeader
+from mocpack.header import ClipHeader as ClipHeader
+from mocpack.header import VertexHeader as VertexHeader
+from mocpack.header import frame_at, frames_extras, frames_header, pose_extras, pose_header
 from mocpack.rotations import slerp
 from mocpack.skeleton import FrozenPickle, Skeleton, frozen_array, is_frozen
-from mocpack.space import HANDS as HANDS
-from mocpack.space import UP_AXES as UP_AXES
+from mocpack.space import FARTHEST, FARTHEST_DECODED
 from mocpack.take import Extras, Track, check_extras, split_scales
+from mocpack.vertex_clip import VertexClip as VertexClip
 
 UNIT_TOLERANCE = 1e-3  # a quaternion further from unit length than this is a mistake, not rounding
-FARTHEST = 1e7  # metres; beyond it float64 cannot keep a micrometre apart from rounding
-# metres; what is decoded lies an error beyond its source, and is a clip all the same
-FARTHEST_DECODED = 2 * FARTHEST
-LATEST = 1e9  # seconds
-
-
-@dataclass(frozen=True, eq=False)
-class ClipHeader(FrozenPickle):
-    """Everything about a clip but its samples; the container stores it, codecs receive it.
-
-    Parameters
-    ----------
-    skeleton : Skeleton
-    frame_count : int
-    frame_time : float
-        Seconds from frame to frame, as in the source.
-    translated_joints : tuple of int
-        Joints whose translation is given for each frame, increasing.
-    unit : float
-        Metres of one unit of length in the source; files are written back in it.
-    metadata : mapping
-        JSON-compatible values that travel along, untouched.
-    scaled_joints : tuple of int
-        Joints whose scale is given for each frame, increasing.
-    start_time : float
-        Seconds of the first frame on the clock that a scene shares.
-    loop : bool
-        Whether the motion is meant to go round.
-    up, handedness : str
-        Of the source's space, "x", "y" or "z" and "right" or "left"; inside it is always y up and
-        right-handed, and `space.py` turns it back.
-    """
-
-    kind: ClassVar[str] = "skeleton"
-
-    skeleton: Skeleton
-    frame_count: int
-    frame_time: float = 1 / 120
-    translated_joints: tuple[int, ...] = (0,)
-    unit: float = 1.0
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    scaled_joints: tuple[int, ...] = ()
-    start_time: float = 0.0
-    loop: bool = False
-    up: str = "y"
-    handedness: str = "right"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "translated_joints", tuple(map(int, self.translated_joints)))
-        object.__setattr__(self, "scaled_joints", tuple(map(int, self.scaled_joints)))
-        object.__setattr__(self, "loop", bool(self.loop))
-        object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
-        _check_timing(self.frame_count, self.frame_time)
-        if not (np.isfinite(self.unit) and 1e-9 <= self.unit <= 1e9):
-            raise InvalidClipError(f"unit must be a length in metres, got {self.unit}")
-        for name in ("translated_joints", "scaled_joints"):
-            joints = list(getattr(self, name))
-            inside = all(0 <= j < len(self.skeleton) for j in joints)
-            if joints != sorted(set(joints)) or not inside:
-                raise InvalidClipError(f"{name} must be joint indices in increasing order")
-        if not abs(self.start_time) < LATEST:
-            raise InvalidClipError(
-                f"start_time must be within {LATEST:.0e} seconds, got {self.start_time}"
-            )
-        if self.up not in UP_AXES or self.handedness not in HANDS:
-            raise InvalidClipError(
-                f"up must be one of {', '.join(UP_AXES)} and handedness of {', '.join(HANDS)}, "
-                f"got {self.up!r} and {self.handedness!r}"
-            )
-
-    @property
-    def is_scaled(self) -> bool:
-        """Whether any joint has a scale."""
-        return bool(self.scaled_joints) or self.skeleton.is_scaled
-
-    @property
-    def frame_rate(self) -> float:
-        """Frames a second."""
-        return 1.0 / self.frame_time
-
-    def joints(self, joints: Sequence[int]) -> ClipHeader:
-        """Return the header of the motion of these joints and their ancestors."""
-        kept = {old: new for new, old in enumerate(self.skeleton.with_ancestors(joints))}
-        moving = tuple(kept[j] for j in self.translated_joints if j in kept)
-        return replace(
-            self,
-            skeleton=self.skeleton.subset(list(kept)),
-            translated_joints=moving,
-            scaled_joints=tuple(kept[j] for j in self.scaled_joints if j in kept),
-        )
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ClipHeader):
-            return NotImplemented
-        return (
-            self.skeleton == other.skeleton
-            and self.frame_count == other.frame_count
-            and self.frame_time == other.frame_time
-            and self.translated_joints == other.translated_joints
-            and self.unit == other.unit
-            and dict(self.metadata) == dict(other.metadata)
-            and self.scaled_joints == other.scaled_joints
-            and self.start_time == other.start_time
-            and self.loop == other.loop
-            and (self.up, self.handedness) == (other.up, other.handedness)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,7 +185,7 @@ class Clip(FrozenPickle):
             )
         valid = np.asarray(np.isfinite(places).all(-1))
         for p in range(places.shape[1]):
-            _fill_gaps(places[:, p], valid[:, p])
+            fill_gaps(places[:, p], valid[:, p])
         skeleton = Skeleton.points(names)
         turns = np.tile([0.0, 0.0, 0.0, 1.0], (*places.shape[:2], 1))
         return cls.build(
@@ -448,205 +343,7 @@ class Clip(FrozenPickle):
         return replace(self.header, **changes)
 
 
-@dataclass(frozen=True, eq=False)
-class VertexHeader(FrozenPickle):
-    """Everything about a vertex animation but its samples."""
-
-    kind: ClassVar[str] = "vertices"
-
-    vertex_count: int
-    faces: I32
-    frame_count: int
-    frame_time: float = 1 / 30
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        faces = np.ascontiguousarray(self.faces, np.int32)
-        if faces.size == 0:
-            faces = faces.reshape(0, 3)
-        if faces.ndim != 2 or faces.shape[1] != 3:
-            raise InvalidClipError(f"expected faces of shape (F, 3), got {faces.shape}")
-        if faces.size and not 0 <= faces.min() <= faces.max() < self.vertex_count:
-            raise InvalidClipError(f"faces name vertices outside 0..{self.vertex_count - 1}")
-        faces.setflags(write=False)
-        object.__setattr__(self, "faces", faces)
-        object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
-        _check_timing(self.frame_count, self.frame_time)
-        if not 1 <= self.vertex_count <= 2**24:
-            raise InvalidClipError(f"vertex_count must be 1 to 2^24, got {self.vertex_count}")
-
-    @property
-    def frame_rate(self) -> float:
-        return 1.0 / self.frame_time
-
-
-@dataclass(frozen=True, eq=False)
-class VertexClip(FrozenPickle):
-    """A mesh in motion.
-
-    Parameters
-    ----------
-    header : VertexHeader
-    vertices : array, shape (T, V, 3)
-    """
-
-    header: VertexHeader
-    vertices: F64
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "vertices", frozen_array(self.vertices))
-        shape = (self.header.frame_count, self.header.vertex_count, 3)
-        if self.vertices.shape != shape:
-            raise InvalidClipError(f"expected vertices of shape {shape}, got {self.vertices.shape}")
-        if not np.abs(self.vertices).max(initial=0.0) < FARTHEST_DECODED:
-            raise InvalidClipError(f"vertices must be finite and below {FARTHEST_DECODED:.0e}")
-
-    @classmethod
-    def build(
-        cls,
-        vertices: npt.ArrayLike,
-        faces: npt.ArrayLike | None = None,
-        *,
-        frame_rate: float = 30.0,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> Self:
-        """Make a vertex animation from arrays (T, V, 3) and (F, 3)."""
-        vertices = np.asarray(vertices, np.float64)
-        if vertices.ndim != 3:
-            raise InvalidClipError(f"expected vertices of shape (T, V, 3), got {vertices.shape}")
-        indices = np.zeros((0, 3), np.int32) if faces is None else np.asarray(faces)
-        header = VertexHeader(
-            vertices.shape[1], indices, len(vertices), 1 / frame_rate, metadata or {}
-        )
-        return cls(header, vertices)
-
-    @property
-    def faces(self) -> I32:
-        return self.header.faces
-
-    @property
-    def frame_count(self) -> int:
-        return self.header.frame_count
-
-    @property
-    def frame_time(self) -> float:
-        return self.header.frame_time
-
-    @property
-    def frame_rate(self) -> float:
-        return self.header.frame_rate
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        return self.header.metadata
-
-    def frames(self, start: int, stop: int) -> VertexClip:
-        """Return frames `start` to `stop`, half-open."""
-        if not 0 <= start < stop <= self.frame_count:
-            raise UsageError(
-                f"frames {start}:{stop} do not lie in a clip of {self.frame_count} frames"
-            )
-        return VertexClip(replace(self.header, frame_count=stop - start), self.vertices[start:stop])
-
-    def sample(self, time: float) -> VertexClip:
-        """Return the shape at `time` seconds as a one-frame clip, linear between, clamped."""
-        at = min(max(time / self.frame_time, 0.0), self.frame_count - 1.0)
-        first = min(int(at), self.frame_count - 1)
-        last = min(first + 1, self.frame_count - 1)
-        mixed = (1 - at + first) * self.vertices[first] + (at - first) * self.vertices[last]
-        return VertexClip(replace(self.header, frame_count=1), mixed[np.newaxis])
-
-
 AnyClip = Clip | VertexClip
-AnyHeader = ClipHeader | VertexHeader
-
-
-def frame_at(time: float, header: ClipHeader, times: F64 | None) -> float:
-    """Return the frame, with its fraction, at `time` seconds of a clip, clamped."""
-    if times is None:
-        at = (time - header.start_time) / header.frame_time
-        return float(min(max(at, 0.0), header.frame_count - 1.0))
-    return float(np.interp(time, times, np.arange(len(times))))
-
-
-def frames_header(header: ClipHeader, start: int, stop: int, extras: Extras) -> ClipHeader:
-    """Return the header of frames `start` to `stop`.
-
-    They keep their times on a clock that something else shares (a start, tracks); those of a clip
-    by itself begin at 0 again.
-    """
-    first = header.start_time
-    if first or extras.times is not None or extras.tracks:
-        first = _time_of(start, header, extras.times)
-    loop = header.loop and stop - start == header.frame_count
-    return replace(header, frame_count=stop - start, start_time=first, loop=loop)
-
-
-def frames_extras(extras: Extras, header: ClipHeader, start: int, stop: int) -> Extras:
-    """Return the extras of frames `start` to `stop` of a clip of this header."""
-    if not extras or (start, stop) == (0, header.frame_count):
-        return extras
-    ends = _time_of(start, header, extras.times), _time_of(stop - 1, header, extras.times)
-    return extras.frames(start, stop, ends, header.frame_time)
-
-
-def pose_header(header: ClipHeader, at: float, times: F64 | None) -> ClipHeader:
-    """Return the header of the one pose at frame `at`."""
-    if not header.start_time and times is None:
-        return replace(header, frame_count=1)
-    seconds = header.start_time + at * header.frame_time
-    if times is not None:
-        seconds = float(np.interp(at, np.arange(len(times)), times))
-    return replace(header, frame_count=1, start_time=seconds)
-
-
-def pose_extras(extras: Extras, at: float) -> Extras:
-    """Return what the one pose at frame `at` has: scales between, seen where both frames were."""
-    if extras.scales is None and extras.valid is None:
-        return Extras()
-    first = int(at)
-    t = at - first
-    pair = [first, first + 1] if t else [first, first]
-    scales = None
-    if extras.scales is not None:
-        scales = ((1 - t) * extras.scales[pair[0]] + t * extras.scales[pair[1]])[np.newaxis]
-    seen = None if extras.valid is None else np.asarray(extras.valid[pair].all(0))[np.newaxis]
-    return Extras(scales, None, seen)
-
-
-def _time_of(frame: int, header: ClipHeader, times: F64 | None) -> float:
-    if times is not None:
-        return float(times[frame])
-    return header.start_time + frame * header.frame_time
-
-
-def _even(times: F64, start: float, frame_time: float) -> bool:
-    """Whether times say no more than their start and their frame time do."""
-    spread = np.abs(times - (start + np.arange(len(times)) * frame_time))
-    return bool(spread.max(initial=0.0) <= 1e-9 * frame_time)
-
-
-def _fill_gaps(places: F64, valid: Mask) -> None:
-    """Fill places (T, 3) where they are not valid: cubics between what is around, level outside."""
-    known = np.flatnonzero(valid)
-    if not len(known):
-        places[:] = 0.0
-        return
-    places[: known[0]], places[known[-1] :] = places[known[0]], places[known[-1]]
-    for before, after in pairwise(known.tolist()):
-        if after == before + 1:
-            continue
-        length = after - before
-        into = places[before] - places[before - 1] if before and valid[before - 1] else 0.0
-        last = after + 1 < len(places) and valid[after + 1]
-        out = places[after + 1] - places[after] if last else 0.0
-        t = (np.arange(1, length) / length)[:, np.newaxis]
-        places[before + 1 : after] = (
-            (2 * t**3 - 3 * t**2 + 1) * places[before]
-            + (t**3 - 2 * t**2 + t) * length * into
-            + (3 * t**2 - 2 * t**3) * places[after]
-            + (t**3 - t**2) * length * out
-        )
 
 
 def check_reach(clip: AnyClip) -> None:
@@ -702,8 +399,7 @@ def _settled(rotations: npt.ArrayLike, header: ClipHeader) -> F64:
     return array
 
 
-def _check_timing(frame_count: int, frame_time: float) -> None:
-    if frame_count < 1:
-        raise InvalidClipError(f"a clip has at least one frame, got {frame_count}")
-    if not (np.isfinite(frame_time) and 1e-6 <= frame_time <= 1e6):
-        raise InvalidClipError(f"frame_time must be in 1e-6..1e6 seconds, got {frame_time}")
+def _even(times: F64, start: float, frame_time: float) -> bool:
+    """Whether times say no more than their start and their frame time do."""
+    spread = np.abs(times - (start + np.arange(len(times)) * frame_time))
+    return bool(spread.max(initial=0.0) <= 1e-9 * frame_time)

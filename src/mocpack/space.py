@@ -13,6 +13,9 @@ from mocpack.errors import UsageError
 
 UP_AXES = ("y", "x", "z")
 HANDS = ("right", "left")
+FARTHEST = 1e7  # metres; beyond it float64 cannot keep a micrometre apart from rounding
+# metres; what is decoded lies an error beyond its source, and is a clip all the same
+FARTHEST_DECODED = 2 * FARTHEST
 _TURNS = {
     "y": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
     "z": ((1, 0, 0), (0, 0, 1), (0, -1, 0)),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from mocpack.arrays import F64
-from mocpack.clip import HANDS, UP_AXES
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.container.numbers import pack_numbers, unpack_numbers
 from mocpack.errors import CorruptionError
+from mocpack.space import HANDS, UP_AXES
 
 EVEN, UNEVEN = 0, 1
 LOOP, UP_SHIFT, LEFT_HANDED = 1, 1, 8

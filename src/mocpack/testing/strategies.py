@@ -15,9 +15,10 @@ from hypothesis.extra.numpy import arrays
 
 from mocpack import rotations
 from mocpack.arrays import F64
-from mocpack.clip import HANDS, UP_AXES, Clip, ClipHeader, VertexClip, VertexHeader
+from mocpack.clip import Clip, ClipHeader, VertexClip, VertexHeader
 from mocpack.dofs import from_dofs
 from mocpack.skeleton import MAX_NAME, Skeleton
+from mocpack.space import HANDS, UP_AXES
 from mocpack.take import KINDS, WIDTHS, Track
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]

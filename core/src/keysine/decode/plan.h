@@ -4,7 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mocpack/core.h"
+#include "common/skeleton.h"
+#include "keysine/decode/decode.h"
 
 namespace mocpack
 {

@@ -3,6 +3,7 @@
 #include "common/arena.h"
 #include "common/quaternion.h"
 #include "keysine/decode/plan.h"
+#include "keysine/encode/encode.h"
 
 namespace mocpack
 {

@@ -1,0 +1,226 @@
+"""Everything about a clip but its samples, and what becomes of it in a part of the clip.
+
+Metres, seconds, radians; right-handed, y up; quaternions (x, y, z, w).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mocpack.arrays import F64, I32
+from mocpack.errors import InvalidClipError
+from mocpack.skeleton import FrozenPickle, Skeleton
+from mocpack.space import HANDS, UP_AXES
+from mocpack.take import Extras
+
+LATEST = 1e9  # seconds
+
+
+@dataclass(frozen=True, eq=False)
+class ClipHeader(FrozenPickle):
+    """Everything about a clip but its samples; the container stores it, codecs receive it.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+    frame_count : int
+    frame_time : float
+        Seconds from frame to frame, as in the source.
+    translated_joints : tuple of int
+        Joints whose translation is given for each frame, increasing.
+    unit : float
+        Metres of one unit of length in the source; files are written back in it.
+    metadata : mapping
+        JSON-compatible values that travel along, untouched.
+    scaled_joints : tuple of int
+        Joints whose scale is given for each frame, increasing.
+    start_time : float
+        Seconds of the first frame on the clock that a scene shares.
+    loop : bool
+        Whether the motion is meant to go round.
+    up, handedness : str
+        Of the source's space, "x", "y" or "z" and "right" or "left"; inside it is always y up and
+        right-handed, and `space.py` turns it back.
+    """
+
+    kind: ClassVar[str] = "skeleton"
+
+    skeleton: Skeleton
+    frame_count: int
+    frame_time: float = 1 / 120
+    translated_joints: tuple[int, ...] = (0,)
+    unit: float = 1.0
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    scaled_joints: tuple[int, ...] = ()
+    start_time: float = 0.0
+    loop: bool = False
+    up: str = "y"
+    handedness: str = "right"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "translated_joints", tuple(map(int, self.translated_joints)))
+        object.__setattr__(self, "scaled_joints", tuple(map(int, self.scaled_joints)))
+        object.__setattr__(self, "loop", bool(self.loop))
+        object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
+        _check_timing(self.frame_count, self.frame_time)
+        if not (np.isfinite(self.unit) and 1e-9 <= self.unit <= 1e9):
+            raise InvalidClipError(f"unit must be a length in metres, got {self.unit}")
+        for name in ("translated_joints", "scaled_joints"):
+            joints = list(getattr(self, name))
+            inside = all(0 <= j < len(self.skeleton) for j in joints)
+            if joints != sorted(set(joints)) or not inside:
+                raise InvalidClipError(f"{name} must be joint indices in increasing order")
+        if not abs(self.start_time) < LATEST:
+            raise InvalidClipError(
+                f"start_time must be within {LATEST:.0e} seconds, got {self.start_time}"
+            )
+        if self.up not in UP_AXES or self.handedness not in HANDS:
+            raise InvalidClipError(
+                f"up must be one of {', '.join(UP_AXES)} and handedness of {', '.join(HANDS)}, "
+                f"got {self.up!r} and {self.handedness!r}"
+            )
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether any joint has a scale."""
+        return bool(self.scaled_joints) or self.skeleton.is_scaled
+
+    @property
+    def frame_rate(self) -> float:
+        """Frames a second."""
+        return 1.0 / self.frame_time
+
+    def joints(self, joints: Sequence[int]) -> ClipHeader:
+        """Return the header of the motion of these joints and their ancestors."""
+        kept = {old: new for new, old in enumerate(self.skeleton.with_ancestors(joints))}
+        moving = tuple(kept[j] for j in self.translated_joints if j in kept)
+        return replace(
+            self,
+            skeleton=self.skeleton.subset(list(kept)),
+            translated_joints=moving,
+            scaled_joints=tuple(kept[j] for j in self.scaled_joints if j in kept),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ClipHeader):
+            return NotImplemented
+        return (
+            self.skeleton == other.skeleton
+            and self.frame_count == other.frame_count
+            and self.frame_time == other.frame_time
+            and self.translated_joints == other.translated_joints
+            and self.unit == other.unit
+            and dict(self.metadata) == dict(other.metadata)
+            and self.scaled_joints == other.scaled_joints
+            and self.start_time == other.start_time
+            and self.loop == other.loop
+            and (self.up, self.handedness) == (other.up, other.handedness)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class VertexHeader(FrozenPickle):
+    """Everything about a vertex animation but its samples."""
+
+    kind: ClassVar[str] = "vertices"
+
+    vertex_count: int
+    faces: I32
+    frame_count: int
+    frame_time: float = 1 / 30
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        faces = np.ascontiguousarray(self.faces, np.int32)
+        if faces.size == 0:
+            faces = faces.reshape(0, 3)
+        if faces.ndim != 2 or faces.shape[1] != 3:
+            raise InvalidClipError(f"expected faces of shape (F, 3), got {faces.shape}")
+        if faces.size and not 0 <= faces.min() <= faces.max() < self.vertex_count:
+            raise InvalidClipError(f"faces name vertices outside 0..{self.vertex_count - 1}")
+        faces.setflags(write=False)
+        object.__setattr__(self, "faces", faces)
+        object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
+        _check_timing(self.frame_count, self.frame_time)
+        if not 1 <= self.vertex_count <= 2**24:
+            raise InvalidClipError(f"vertex_count must be 1 to 2^24, got {self.vertex_count}")
+
+    @property
+    def frame_rate(self) -> float:
+        return 1.0 / self.frame_time
+
+
+AnyHeader = ClipHeader | VertexHeader
+
+
+def frame_at(time: float, header: ClipHeader, times: F64 | None) -> float:
+    """Return the frame, with its fraction, at `time` seconds of a clip, clamped."""
+    if times is None:
+        at = (time - header.start_time) / header.frame_time
+        return float(min(max(at, 0.0), header.frame_count - 1.0))
+    return float(np.interp(time, times, np.arange(len(times))))
+
+
+def frames_header(header: ClipHeader, start: int, stop: int, extras: Extras) -> ClipHeader:
+    """Return the header of frames `start` to `stop`.
+
+    They keep their times on a clock that something else shares (a start, tracks); those of a clip
+    by itself begin at 0 again.
+    """
+    first = header.start_time
+    if first or extras.times is not None or extras.tracks:
+        first = time_of(start, header, extras.times)
+    loop = header.loop and stop - start == header.frame_count
+    return replace(header, frame_count=stop - start, start_time=first, loop=loop)
+
+
+def frames_extras(extras: Extras, header: ClipHeader, start: int, stop: int) -> Extras:
+    """Return the extras of frames `start` to `stop` of a clip of this header."""
+    if not extras or (start, stop) == (0, header.frame_count):
+        return extras
+    ends = time_of(start, header, extras.times), time_of(stop - 1, header, extras.times)
+    return extras.frames(start, stop, ends, header.frame_time)
+
+
+def pose_header(header: ClipHeader, at: float, times: F64 | None) -> ClipHeader:
+    """Return the header of the one pose at frame `at`."""
+    if not header.start_time and times is None:
+        return replace(header, frame_count=1)
+    seconds = header.start_time + at * header.frame_time
+    if times is not None:
+        seconds = float(np.interp(at, np.arange(len(times)), times))
+    return replace(header, frame_count=1, start_time=seconds)
+
+
+def pose_extras(extras: Extras, at: float) -> Extras:
+    """Return what the one pose at frame `at` has: scales between, seen where both frames were."""
+    if extras.scales is None and extras.valid is None:
+        return Extras()
+    first = int(at)
+    t = at - first
+    pair = [first, first + 1] if t else [first, first]
+    scales = None
+    if extras.scales is not None:
+        scales = ((1 - t) * extras.scales[pair[0]] + t * extras.scales[pair[1]])[np.newaxis]
+    seen = None if extras.valid is None else np.asarray(extras.valid[pair].all(0))[np.newaxis]
+    return Extras(scales, None, seen)
+
+
+def time_of(frame: int, header: ClipHeader, times: F64 | None) -> float:
+    if times is not None:
+        return float(times[frame])
+    return header.start_time + frame * header.frame_time
+
+
+def _check_timing(frame_count: int, frame_time: float) -> None:
+    if frame_count < 1:
+        raise InvalidClipError(f"a clip has at least one frame, got {frame_count}")
+    if not (np.isfinite(frame_time) and 1e-6 <= frame_time <= 1e6):
+        raise InvalidClipError(f"frame_time must be in 1e-6..1e6 seconds, got {frame_time}")

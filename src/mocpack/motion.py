@@ -1,0 +1,339 @@
+"""An open .mocp file: windows, poses and previews, read and decoded as they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader
+from mocpack.codec import (
+    Codec,
+    PayloadLayout,
+    SupportsBudget,
+    SupportsLayout,
+    SupportsPartial,
+    SupportsPreview,
+    SupportsSample,
+    SupportsSeek,
+)
+from mocpack.container import (
+    DEFAULT_LIMIT,
+    Errors,
+    MemoryLimit,
+    Openable,
+    Reader,
+    Source,
+    TrackHead,
+    check_version,
+    clip_bytes,
+    scene_parts,
+    source_of,
+)
+from mocpack.errors import (
+    CorruptionError,
+    InvalidClipError,
+    SceneError,
+    TruncatedError,
+    UnsupportedVersionError,
+    UsageError,
+)
+from mocpack.header import frame_at, frames_extras, frames_header, pose_extras, pose_header
+from mocpack.plain import dressed, plain_header
+from mocpack.registry import codec_class
+from mocpack.take import Extras
+
+
+class Motion:
+    """An open .mocp file: reads and decodes what is asked for."""
+
+    def __init__(
+        self,
+        source: Openable | Source,
+        *,
+        partial: bool = False,
+        codec: Codec | None = None,
+        clip: str | None = None,
+        memory_limit: str | int | None = DEFAULT_LIMIT,
+    ) -> None:
+        self._limit = MemoryLimit.parse(memory_limit)
+        self._source = source_of(source)
+        self._given = partial, codec
+        try:
+            self._source = _clip_source(self._source, clip)
+            self._reader = Reader(self._source, partial=partial)
+            # a codec that the registry does not know can still be read by those who have it
+            self._codec = _codec_of(self._reader) if codec is None else codec
+        except BaseException:
+            self._source.close()
+            raise
+        self._whole: AnyClip | None = None
+        self._sampler: Callable[[float], AnyClip] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopened, (self._source, *self._given, self._limit.most)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, unless it is an object that the caller opened."""
+        self._source.close()
+
+    @property
+    def header(self) -> Any:
+        """The `ClipHeader` or `VertexHeader`."""
+        return self._reader.header
+
+    @property
+    def codec(self) -> Codec:
+        return self._codec
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The codec's parameters, with those that the file names and this version does not know."""
+        return {**self._codec.params(), **self._reader.params}
+
+    @property
+    def errors(self) -> Errors:
+        """The error that the file declares and that its encoder measured."""
+        return self._reader.errors
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Bytes by part of the file."""
+        return dict(self._reader.sizes)
+
+    @property
+    def frame_count(self) -> int:
+        return self._reader.header.frame_count
+
+    @property
+    def bitstream_version(self) -> int:
+        return self._reader.bitstream_version
+
+    @property
+    def cut(self) -> bool:
+        """Whether the file ends before its payload does."""
+        return self._reader.cut
+
+    @property
+    def missing(self) -> int:
+        """Bytes of the payload that a cut file lacks."""
+        return self._reader.missing
+
+    @cached_property
+    def extras(self) -> Extras:
+        """What the file holds beside its poses."""
+        needed = self._reader.extras_memory()
+        self._limit.check(needed, self._reader.header, "what stands beside the poses")
+        return self._reader.extras
+
+    @property
+    def track_heads(self) -> list[TrackHead]:
+        """What tracks the file has, without reading them."""
+        return self._reader.track_heads()
+
+    @cached_property
+    def plain_header(self) -> Any:
+        """The header that the codec gets."""
+        header = self._reader.header
+        try:
+            return plain_header(header) if isinstance(header, ClipHeader) else header
+        except InvalidClipError as error:
+            raise CorruptionError(f"header: {error}") from error
+
+    def layout(self) -> PayloadLayout:
+        """Return how the payload is divided."""
+        if isinstance(self._codec, SupportsLayout):
+            self._check_memory("the index", 0, 0)
+            return self._codec.layout(self._reader.read, self.plain_header)
+        return PayloadLayout()
+
+    def clip(self) -> AnyClip:
+        """Decode the whole clip."""
+        self._check_memory("all", 0, self._reader.header.frame_count)
+        if self._reader.cut:
+            if not isinstance(self._codec, SupportsPartial):
+                raise TruncatedError(
+                    f"the file is cut and {self._codec.codec_id} cannot play a part of it"
+                )
+            return self._coarse(
+                self._codec.decode_partial(self._reader.payload(), self.plain_header)
+            )
+        found = self._codec.decode(self._reader.payload(), self.plain_header)
+        return self._dressed(found, 0, found.frame_count)
+
+    def frames(self, start: int, stop: int, joints: Sequence[str | int] | None = None) -> AnyClip:
+        """Return frames `start` to `stop`, half-open, of `joints` and their ancestors."""
+        header = self._reader.header
+        if not 0 <= start < stop <= header.frame_count:
+            raise UsageError(
+                f"frames {start}:{stop} do not lie in a clip of {header.frame_count} frames"
+            )
+        indices = None if joints is None else self._indices(joints)
+        if isinstance(self._codec, SupportsSeek) and isinstance(header, ClipHeader):
+            self._check_memory(f"frames {start}:{stop}", start, stop, indices)
+            wanted = None if indices is None else self._plain_indices(indices)
+            found = self._codec.decode_frames(
+                self._reader.read, self.plain_header, start, stop, wanted
+            )
+            return self._dressed(found, start, stop, indices)
+        part = self._cached().frames(start, stop)
+        return part.joints(indices) if indices is not None and isinstance(part, Clip) else part
+
+    def sample(self, time: float) -> AnyClip:
+        """Return the pose at `time` seconds as a one-frame clip, clamped.
+
+        Between frames it is slerped, unless the codec itself knows the motion there.
+        """
+        if isinstance(self._codec, SupportsSample):
+            if self._sampler is None:
+                self._sampler = self._codec.sampler(self._reader.payload(), self.plain_header)
+            at = self._frame_at(time)
+            found = self._sampler(at * self.header.frame_time)
+            if not isinstance(found, Clip):
+                return found
+            header = pose_header(self.header, at, self.extras.times)
+            return _dressed(found, header, pose_extras(self.extras, at))
+        at = self._frame_at(time)
+        first = int(at)
+        pair = self.frames(first, min(first + 2, self.frame_count))
+        if isinstance(pair, Clip):
+            return pair.pose_at(at - first)
+        return pair.sample((at - first) * self.header.frame_time)
+
+    def preview(self) -> AnyClip:
+        """Return a coarse clip quickly, where the codec can; else the whole clip."""
+        header = self._reader.header
+        if isinstance(self._codec, SupportsPreview) and isinstance(header, ClipHeader):
+            if isinstance(self._codec, SupportsBudget):
+                needed = self._codec.preview_memory(self._reader.read, self.plain_header)
+                self._limit.check(needed, header, "a preview")
+            return self._coarse(self._codec.decode_preview(self._reader.read, self.plain_header))
+        return self._cached()
+
+    def _check_memory(
+        self, what: str, start: int, stop: int, joints: Sequence[int] | None = None
+    ) -> None:
+        """Complain if frames would take too much, before they take any."""
+        header, codec = self.plain_header, self._codec
+        if isinstance(codec, SupportsBudget) and isinstance(header, ClipHeader):
+            wanted = None if joints is None else self._plain_indices(joints)
+            needed = codec.memory_needed(self._reader.read, header, start, stop, wanted)
+        else:
+            needed = int(codec.decode_memory * clip_bytes(header)) if start < stop else 0
+        if start < stop:
+            needed += self._reader.extras_memory()
+        self._limit.check(needed, self._reader.header, what)
+
+    def _cached(self) -> AnyClip:
+        """A codec that cannot seek decodes everything, once."""
+        if self._whole is None:
+            self._whole = self.clip()
+        return self._whole
+
+    def _dressed(
+        self, found: AnyClip, start: int, stop: int, joints: Sequence[int] | None = None
+    ) -> AnyClip:
+        """Return what a codec decoded of some frames as the file's clip has them."""
+        header, extras = self._reader.header, self.extras
+        if not isinstance(found, Clip) or not isinstance(header, ClipHeader):
+            return found
+        if header is self.plain_header and not extras:
+            return found
+        part = frames_header(header, start, stop, extras)
+        return _dressed(found, part, frames_extras(extras, header, start, stop), joints)
+
+    def _coarse(self, found: AnyClip) -> AnyClip:
+        """Return a clip of fewer frames, or of the first, as the file's clip has them."""
+        header = self._reader.header
+        same = found.frame_time == header.frame_time
+        if same or not isinstance(found, Clip) or not isinstance(header, ClipHeader):
+            return self._dressed(found, 0, found.frame_count)
+        if header is self.plain_header and not self.extras:
+            return found
+        coarse = replace(header, frame_count=found.frame_count, frame_time=found.frame_time)
+        at = np.rint(np.arange(found.frame_count) * found.frame_time / header.frame_time)
+        at = np.minimum(at, header.frame_count - 1)
+        return _dressed(found, coarse, self.extras.at(at.astype(np.intp)))
+
+    def _plain_indices(self, joints: Sequence[int]) -> list[int]:
+        """Return which joints of the codec's skeleton these are."""
+        shift = len(self.plain_header.skeleton) - len(self.header.skeleton)
+        return [j + shift for j in joints]
+
+    def _frame_at(self, time: float) -> float:
+        """Return the frame, with its fraction, at a time in seconds, clamped."""
+        header: AnyHeader = self._reader.header
+        if isinstance(header, ClipHeader):
+            return frame_at(time, header, self.extras.times)
+        return min(max(time / header.frame_time, 0.0), header.frame_count - 1.0)
+
+    def _indices(self, joints: Sequence[str | int]) -> list[int]:
+        header = self._reader.header
+        if not isinstance(header, ClipHeader):
+            raise UsageError("a vertex animation has no joints to choose from")
+        skeleton = header.skeleton
+        indices = [skeleton.index(j) if isinstance(j, str) else int(j) for j in joints]
+        if not indices or not all(0 <= j < len(skeleton) for j in indices):
+            raise UsageError(f"joints must be among 0..{len(skeleton) - 1}, got {list(joints)}")
+        return indices
+
+
+def _dressed(
+    found: Clip, header: ClipHeader, extras: Extras, joints: Sequence[int] | None = None
+) -> Clip:
+    try:
+        return dressed(found, header, extras, joints)
+    except InvalidClipError as error:
+        raise CorruptionError(str(error)) from error
+
+
+def _clip_source(source: Source, name: str | None) -> Source:
+    """Return the source of one clip: the file itself, or a part of a scene."""
+    parts = scene_parts(source)
+    if parts is None:
+        if name is not None:
+            raise SceneError(f"the file is one clip, no scene with a clip {name!r}")
+        return source
+    if name is None and len(parts) == 1:
+        return next(iter(parts.values()))
+    if name not in parts:
+        asked = "say which" if name is None else f"none is {name!r}"
+        raise SceneError(f"the file is a scene of {', '.join(map(repr, parts))}; {asked}")
+    return parts[name]
+
+
+def _reopened(source: Source, partial: bool, codec: Codec | None, limit: int | None) -> Motion:
+    return Motion(source, partial=partial, codec=codec, memory_limit=limit)
+
+
+def _codec_of(reader: Reader) -> Codec:
+    cls = codec_class(reader.codec_id)
+    check_version(f"{reader.codec_id} bitstream", reader.bitstream_version, cls.bitstream_version)
+    if reader.bitstream_version < cls.oldest_bitstream:
+        raise UnsupportedVersionError(
+            f"{reader.codec_id} bitstream {reader.bitstream_version} was never released; "
+            f"this mocpack reads {cls.oldest_bitstream} to {cls.bitstream_version}"
+        )
+    if reader.header.kind not in cls.kinds:
+        raise CorruptionError(f"{reader.codec_id} holds no {reader.header.kind} clips")
+    try:
+        return cls.from_file(reader.params, reader.needed)
+    except UnsupportedVersionError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise CorruptionError(f"{reader.codec_id} parameters: {error}") from error
