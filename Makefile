@@ -71,6 +71,9 @@ lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling, workflow
 	@echo "==> clang-format"; find core bindings examples -name '*.cpp' -o -name '*.h' -o -name '*.c' | xargs $(BIN)/clang-format --dry-run --Werror
 	@echo "==> codespell"; $(BIN)/codespell README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md docs src core bindings js/src viewer/src
 	@echo "==> workflows"; $(BIN)/zizmor --offline --quiet .github
+	@for kind in "github-workflows .github/workflows/*.yml" "dependabot .github/dependabot.yml" "citation-file-format CITATION.cff" \
+	  "github-issue-config .github/ISSUE_TEMPLATE/config.yml" "github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/wish.yml"; do \
+	  $(BIN)/check-jsonschema --quiet --builtin-schema vendor.$$kind || exit 1; done
 	@if command -v npm >/dev/null; then echo "==> TypeScript"; \
 	  $(MAKE) -s js/dist/index.js viewer/node_modules/.ready && (cd js && npm run --silent check) && (cd viewer && npm run --silent check); \
 	  else echo "==> npm is not installed: TypeScript not checked"; fi
