@@ -13,8 +13,9 @@
 extern "C" uint8_t __heap_base; // where the linker's part of memory ends
 
 // Copies bytes of the file to `dst`. A double holds every offset that JavaScript can name.
-extern "C" __attribute__((import_module("env"), import_name("read"))) int32_t
-read_file(double offset, uint32_t size, void* dst);
+extern "C" __attribute__((import_module("env"), import_name("read"))) int32_t read_file(double offset,
+																						uint32_t size,
+																						void* dst);
 
 namespace
 {
@@ -46,8 +47,8 @@ void* take(void*, size_t size)
 {
 	uint64_t start = heap_end ? heap_end : heap_start(), end = start + rounded(size);
 	uint64_t have = PAGE * __builtin_wasm_memory_size(0);
-	if (end > have && (end > UINT32_MAX || __builtin_wasm_memory_grow(0, size_t((end - have + PAGE - 1) / PAGE)) ==
-											   size_t(-1)))
+	if (end > have && (end > UINT32_MAX ||
+					   __builtin_wasm_memory_grow(0, size_t((end - have + PAGE - 1) / PAGE)) == size_t(-1)))
 		return nullptr;
 	heap_end = end;
 	return reinterpret_cast<void*>(uintptr_t(start));
@@ -105,7 +106,10 @@ int32_t start_reading(mocpack_Status status)
 	most_frames = frame < OUTPUT ? OUTPUT / frame : 1;
 	double* output = static_cast<double*>(take(nullptr, most_frames * frame));
 	if (!output)
+	{
+		fault.message[0] = 0;
 		return MOCPACK_NO_MEMORY;
+	}
 	poses = mocpack_separate(output, output + 4 * joints * most_frames, joints);
 	return MOCPACK_OK;
 }
@@ -121,12 +125,6 @@ double address_of(const void* pointer)
 EXPORT(allocate) void* allocate(uint32_t size)
 {
 	return take(nullptr, size);
-}
-
-/* Gives back what was allocated last. */
-EXPORT(release) void release(void* memory, uint32_t size)
-{
-	give_back(nullptr, memory, size);
 }
 
 /* Where the part of memory ends that a copy of a started instance needs. */
@@ -168,7 +166,7 @@ EXPORT(open_source) int32_t open_source(double size, double memory_limit)
 	return start_reading(mocpack_open_source(&source, &options, &motion, &fault));
 }
 
-/* What the file says, in the order that decoder.ts names; addresses among it. */
+/* What the file says, in the order that header.ts names; addresses among it. */
 EXPORT(describe) const double* describe()
 {
 	static double numbers[48];
@@ -180,7 +178,6 @@ EXPORT(describe) const double* describe()
 		double(info.joint_count),
 		double(info.end_count),
 		double(info.translated_count),
-		double(info.bitstream),
 		info.declared_error,
 		double(info.is_measured),
 		info.measured_max,
@@ -216,26 +213,17 @@ EXPORT(describe) const double* describe()
 	return numbers;
 }
 
-/* What a track is, in the order that decoder.ts names. */
+/* What a track is, in the order that header.ts names. */
 EXPORT(describe_track) const double* describe_track(uint32_t index)
 {
-	static double numbers[8];
+	static double numbers[9];
 	const mocpack_Track& track = mocpack_info(motion)->tracks[index];
-	const double found[] = {address_of(&track.name),
-							address_of(&track.unit),
-							double(track.kind),
-							double(track.has_times),
-							double(track.count),
-							track.frame_time,
-							track.start_time,
-							track.bound};
+	const double found[] = {
+		address_of(&track.name), address_of(&track.unit), double(track.kind), double(track.has_times),
+		double(track.count),	 track.frame_time,		  track.start_time,	  track.bound,
+		double(track.chunk_size)};
 	std::memcpy(numbers, found, sizeof found);
 	return numbers;
-}
-
-EXPORT(track_bytes) double track_bytes(uint32_t index)
-{
-	return double(mocpack_info(motion)->tracks[index].chunk_size);
 }
 
 /* Whether joints were seen in frames first … stop - 1, (frames, J). */
@@ -250,7 +238,8 @@ EXPORT(key_frame) double key_frame(uint32_t key)
 	return double(mocpack_key_frame(motion, key));
 }
 
-/* The first byte and the size of each range that frames need, and how many there are at ranges_at. */
+/* Writes the first byte and the size of each range that frames need with so many layers, at most 64 of them,
+ * and returns how many there are. */
 EXPORT(ranges) uint32_t ranges(uint32_t first, uint32_t stop, uint32_t layers, double* out)
 {
 	mocpack_Range found[MOST_RANGES];
