@@ -294,6 +294,14 @@ def clip_names(source: Openable) -> list[str]:
         opened.close()
 
 
+def clip_file(data: bytes, name: str | None) -> bytes:
+    """Return the .mocp file of one clip of a scene's bytes; a file that is no scene is that."""
+    source = source_of(data)
+    parts = scene_parts(source)
+    part = source if parts is None or name is None else parts[name]
+    return part.read(0, part.size)
+
+
 def decode(
     data: bytes,
     *,

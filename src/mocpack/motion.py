@@ -213,6 +213,15 @@ class Motion:
         return self._reader.extras
 
     @property
+    def span(self) -> tuple[float, float]:
+        """When the first and the last frame are, in seconds of the file's clock."""
+        header = self.header
+        start = header.start_time if isinstance(header, ClipHeader) else 0.0
+        if isinstance(header, ClipHeader) and self.extras.times is not None:
+            return start, float(self.extras.times[-1])
+        return start, start + (header.frame_count - 1) * header.frame_time
+
+    @property
     def track_heads(self) -> list[TrackHead]:
         """What tracks the file has, without reading them."""
         return self._reader.track_heads()

@@ -22,8 +22,6 @@ from mocpack.registry import DEFAULT_CODEC
 from mocpack.scene import begun_at
 from mocpack.units import format_length, format_size
 
-UNITS = ("s", "ms", "min")
-
 
 @dataclass(frozen=True)
 class Part:
@@ -101,9 +99,11 @@ def _parts(words: list[str]) -> list[Part]:
             data = files.read_input(source.path)
             title = name if named else Path(source.path).stem
             inside = files.clips_inside(data, source.path)
-            found += [Part(one, source.path, one, data) for one in inside] if len(inside) > 1 else [
-                Part(title, source.path, inside[0] if inside else None, data)
-            ]
+            if len(inside) > 1:
+                prefix = f"{name}-" if named else ""
+                found += [Part(prefix + one, source.path, one, data) for one in inside]
+            else:
+                found.append(Part(title, source.path, inside[0] if inside else None, data))
     first: dict[str, Part] = {}
     for part in found:
         other = first.setdefault(part.name, part)
