@@ -133,3 +133,14 @@ def test_a_scene_is_not_written_over_another_file_without_force(folder):
     result = run("scene", "anna.bvh", "-o", "x.mocp", folder=folder)
     assert result.returncode == 2
     assert (folder / "x.mocp").read_bytes() == b"mine"
+
+
+def test_one_clip_of_a_scene_is_compared_with_its_source(folder):
+    words = ["scene", "anna.bvh", "ben.bvh", "-o", "duo.mocp", "--max-error", "2mm"]
+    assert run(*words, folder=folder).returncode == 0
+    found = run("compare", "ben.bvh", "duo.mocp", "--clip", "ben", folder=folder)
+    assert found.returncode == 0, found.stderr
+    assert "within the 2 mm that the file declares" in found.stdout
+    missed = run("compare", "ben.bvh", "duo.mocp", folder=folder)
+    assert missed.returncode == 2
+    assert "a scene of 'anna', 'ben'; say which" in missed.stderr

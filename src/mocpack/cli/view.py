@@ -47,6 +47,7 @@ def run(
     frames: Annotated[
         str | None, typer.Option(help="Only these frames of the original, like 1:.")
     ] = None,
+    clip: options.ClipName = None,
     unit: options.Unit = None,
     skeleton: options.SkeletonFile = None,
     port: Annotated[int, typer.Option(help="Of the local server; another if it is busy.")] = PORT,
@@ -78,7 +79,9 @@ def run(
         files.check_free(path, force=force)
     pixels = _pixels(size)
     part = None if frames is None else frame_range(frames)
-    selection = select(file, original, others or [], frames=part, unit=unit, skeleton=skeleton)
+    selection = select(
+        file, original, others or [], frames=part, unit=unit, skeleton=skeleton, clip=clip
+    )
     start = _start(selection, layout, theme, frame)
     if export:
         page = watched(f"writing {export}", lambda: export_page(selection, start))
