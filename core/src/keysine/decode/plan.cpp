@@ -146,12 +146,13 @@ void add_track(Plan* plan, const Track& track)
 void add_position(Plan* plan, size_t j)
 {
 	const int32_t* row = plan->table + PLAN_COLUMNS * j;
-	Track track = {int32_t(j), POSITION_TRACK, 3, int32_t(plan->channel_count), -1, j ? 1 : 0, {}, {}, 0};
+	Track track = {int32_t(j), POSITION_TRACK, 3, int32_t(plan->channel_count), -1, j ? 1 : 0, {}, {}, 0, 0};
 	for (int a = 0; a < 3; ++a)
 		track.base[a] = plan->still[7 * j + 4 + size_t(a)];
 	for (int a = 0; a < 3; ++a)
 		track.axes[4 * a] = 1.0 / std::pow(double(plan->descendants[j]), 0.5 * SPREAD);
-	track.key_step = key_step_of(plan->unit, row[TRANSLATION_KEY_STEP]);
+	track.key_index = row[TRANSLATION_KEY_STEP];
+	track.key_step = key_step_of(plan->unit, track.key_index);
 	add_track(plan, track);
 }
 
@@ -188,7 +189,8 @@ void add_rotation(Plan* plan, size_t j, int32_t parent_track)
 	track.joint = int32_t(j), track.parent = parent_track;
 	track.first_channel = int32_t(plan->channel_count);
 	track.family = kind != QUATERNION_ROTATION ? vector_family(plan->descendants[j]) : j ? 3 : 2;
-	track.key_step = key_step_of(plan->unit, row[ROTATION_KEY_STEP]);
+	track.key_index = row[ROTATION_KEY_STEP];
+	track.key_step = key_step_of(plan->unit, track.key_index);
 	store(track.base, kind == QUATERNION_ROTATION ? Quat{0, 0, 0, 1} : load_quat(plan->still + 7 * j));
 	double grid = kind == HINGE_ROTATION ? plan->fine : plan->basis_grid;
 	Vec3 basis = {grid * row[BASIS], grid * row[BASIS + 1], grid * row[BASIS + 2]};

@@ -63,10 +63,11 @@ struct Track
 	int32_t kind;
 	int32_t channels;
 	int32_t first_channel;
-	int32_t parent; // the nearest ancestor's track of the same kind of thing, -1 if none
-	int32_t family; // what it is, for the models: 0..9
-	double base[4]; // mean rotation, or origin
-	double axes[9]; // rotation vector (or translation) of a unit of each channel, column by column
+	int32_t parent;	   // the nearest ancestor's track of the same kind of thing, -1 if none
+	int32_t family;	   // what it is, for the models: 0..9
+	double base[4];	   // mean rotation, or origin
+	double axes[9];	   // rotation vector (or translation) of a unit of each channel, column by column
+	int32_t key_index; // of the keys' step
 	double key_step;
 };
 

@@ -13,6 +13,7 @@ struct mocpack_KeysineEncoder
 	mocpack::keysine::Rig rig;
 	double* inverse_axes; // (tracks, 9)
 	double steps[mocpack::keysine::STEPS];
+	mocpack::keysine::Bits bits;
 	int least_splits;					 // so that no block is too long
 	uint8_t* usable_splits;				 // (groups): for which there are keys
 	float *wanted, *series, *used_steps; // (channels, frames) to write for those who watch, or null

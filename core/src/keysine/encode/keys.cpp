@@ -138,7 +138,7 @@ class KeyCoder
 				return true;
 			if (++*index >= STEPS)
 				return false;
-			track.key_step = key_step_of(plan_.unit, *index);
+			track.key_index = *index, track.key_step = key_step_of(plan_.unit, *index);
 		}
 		return false;
 	}

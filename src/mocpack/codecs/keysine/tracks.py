@@ -74,6 +74,8 @@ class Track:
         Column c is the rotation vector (or translation) of a unit of channel c.
     key_step : float
         Of the key poses, in units of the channels.
+    key_index : int
+        Its index.
     """
 
     joint: int
@@ -85,6 +87,7 @@ class Track:
     base: F64
     axes: F64
     key_step: float
+    key_index: int
 
 
 @dataclass(frozen=True)
@@ -128,18 +131,20 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float, basis_g
         above[j] = above[parent]
         if row[TRANSLATION_KIND] == Translation.MOVING:
             axes = np.eye(3) / float(counts[j]) ** (0.5 * SPREAD)
-            size = KEY_STEP * step_size(unit, int(row[TRANSLATION_KEY_STEP]))
-            tracks.append(Track(j, None, channels, 3, -1, int(j > 0), places[j], axes, size))
+            index = int(row[TRANSLATION_KEY_STEP])
+            size = KEY_STEP * step_size(unit, index)
+            tracks.append(Track(j, None, channels, 3, -1, int(j > 0), places[j], axes, size, index))
             channels += 3
         if row[ROTATION_KIND] >= Rotation.VECTOR:
             kind = Rotation(row[ROTATION_KIND])
             width = CHANNELS[kind]
-            size = KEY_STEP * step_size(unit, int(row[ROTATION_KEY_STEP]))
+            index = int(row[ROTATION_KEY_STEP])
+            size = KEY_STEP * step_size(unit, index)
             grid = fine if kind == Rotation.HINGE else basis_grid
             axes = _axes(kind, grid * row[BASIS], inertia[j])
             family = _family(kind, j, int(counts[j]))
             tracks.append(
-                Track(j, kind, channels, width, above[parent], family, still[j], axes, size)
+                Track(j, kind, channels, width, above[parent], family, still[j], axes, size, index)
             )
             above[j] = len(tracks) - 1
             channels += width

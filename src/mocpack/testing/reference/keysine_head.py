@@ -50,8 +50,8 @@ from mocpack.testing.reference.keysine_symbols import (
 from mocpack.testing.reference.table_reader import TableReader
 
 MEAN_NUMBER, STILL_NUMBER, BASIS_NUMBER, KEY_STEP_NUMBER, ORIGIN_NUMBER, PLACE_NUMBER = range(6)
-SIZE_NUMBER, SCALE_NUMBER, CHANNEL_NUMBER, SOURCE_NUMBER, FACTOR_NUMBER = range(6, 11)
-ROTATION_KINDS = 5
+SIZE_NUMBER, SCALE_NUMBER, CHANNEL_NUMBER, SOURCE_NUMBER, FACTOR_NUMBER, SHIFT_NUMBER = range(6, 12)
+ROTATION_KINDS, NO_TURN, FARTHEST_TURN = 5, 7, 1 << 23
 
 
 def read_head(read: Read, header: ClipHeader) -> tuple[PayloadHead, Plan]:
@@ -161,7 +161,7 @@ class HeadSymbols:
                 row[MEAN] = [self._number(STILL_NUMBER) for _ in range(3)]
             if turn == Rotation.VECTOR:
                 row[MEAN] = [self._number(MEAN_NUMBER) for _ in range(3)]
-                row[BASIS] = [self._number(BASIS_NUMBER) for _ in range(3)]
+                row[BASIS] = self._basis()
             if turn == Rotation.HINGE:
                 row[BASIS] = [self._number(STILL_NUMBER) for _ in range(3)]
             if turn >= Rotation.VECTOR:
@@ -175,6 +175,14 @@ class HeadSymbols:
             if place == Translation.MOVING:
                 row[TRANSLATION_KEY_STEP] = step = step + self._number(KEY_STEP_NUMBER)
         return table
+
+    def _basis(self) -> list[int]:
+        """Read the turn of axes, which may be coarser than its grid."""
+        shift = self._number(SHIFT_NUMBER, signed=False)
+        if shift >= NO_TURN:
+            return [0, 0, 0]
+        found = [self._number(BASIS_NUMBER) for _ in range(3)]
+        return [number << shift if abs(number) < FARTHEST_TURN else 0 for number in found]
 
     def predictors(self, count: int, plan: Plan) -> I32:
         """Read predictors (N, 4): channel, source, band, factor."""
