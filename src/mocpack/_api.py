@@ -27,6 +27,7 @@ from mocpack.errors import (
 from mocpack.io import clip_names_in, contents, files_beside, read_bytes, read_file, write_file
 from mocpack.io.atomic import write_atomically
 from mocpack.motion import Motion as Motion
+from mocpack.motion import clip_source
 from mocpack.presets import preset_bound
 from mocpack.registry import BUILTIN, DEFAULT_CODEC, codec_class, parse_codec
 from mocpack.units import Length, length_argument, parse_length, parse_size
@@ -292,6 +293,12 @@ def clip_names(source: Openable) -> list[str]:
         return list(scene_parts(opened) or ())
     finally:
         opened.close()
+
+
+def clip_file(data: bytes, name: str | None = None) -> bytes:
+    """Return the .mocp file of one clip of a scene's bytes; of another file, that file."""
+    source = clip_source(source_of(data), name)
+    return source.read(0, source.size)
 
 
 def decode(

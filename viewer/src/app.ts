@@ -20,6 +20,7 @@ import { Playback } from "./playback";
 import { WINDOW } from "./poses";
 import { hotEnd, type Scale } from "./scale";
 import type { Layout, Named } from "./session";
+import { partOfJoint, partsOf, showParts } from "./scene_parts";
 import { Stage } from "./stage";
 import type { Theme } from "./theme";
 import { Timeline } from "./timeline";
@@ -367,6 +368,7 @@ export class App {
     this.stage.setPalette(palette, theme === "dark");
     byId("legend-bar").style.background = `linear-gradient(90deg, ${palette.scale.join(", ")})`;
     this.colourPacked();
+    showParts(partsOf(this.version?.motion), palette.clips);
     this.stage.colourOriginal(new Color(palette.original));
     this.refreshFrame();
   }
@@ -385,8 +387,11 @@ export class App {
     const errors = this.coloured ? this.version?.errors?.jointsAt(this.playback.frame) : null;
     const { table, full, highlight } = this;
     const marked = new Color(this.stage.palette.highlight);
+    const owner = partOfJoint(partsOf(this.version?.motion));
+    const owners = this.stage.palette.clips.map((text) => new Color(text));
     this.stage.packed?.colour((joint, out) => {
       if (joint === highlight) return out.copy(marked);
+      if (!errors && owner.length) return out.copy(owners[owner[joint] % owners.length]);
       return out.fromArray(table, errors ? scaleIndex(errors[joint], full) : 0);
     });
     this.stage.invalidate();
@@ -409,6 +414,7 @@ export class App {
         !clip.original;
     byId("label-packed").textContent = version.name;
     byId("label-original").textContent = clip.original?.name ?? "";
+    showParts(partsOf(version.motion), this.stage.palette.clips);
     this.setLayout(this.layout);
     this.refreshSlider(clip);
     const { names, parents } = version.motion.skeleton;

@@ -50,6 +50,7 @@ def run(
     frames: Annotated[
         str | None, typer.Option(help="Only these frames of the original, like 1:.")
     ] = None,
+    clip: options.ClipName = None,
     unit: options.Unit = None,
     skeleton: options.SkeletonFile = None,
     port: Annotated[int, typer.Option(help="Of the local server; another if it is busy.")] = PORT,
@@ -83,7 +84,9 @@ def run(
     part = None if frames is None else frame_range(frames)
     selection = Selection(())
     if file is not None:
-        selection = select(file, original, others or [], frames=part, unit=unit, skeleton=skeleton)
+        selection = select(
+            file, original, others or [], frames=part, unit=unit, skeleton=skeleton, clip=clip
+        )
     elif outputs:
         raise UsageError(f"name the motion that {outputs[0]} is to show")
     start = _start(selection, layout, theme, frame)
