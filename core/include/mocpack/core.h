@@ -43,6 +43,14 @@ extern "C"
 		const double* end_sites;   // (E, 3) in that joint's frame
 		size_t translated_count;
 		const int32_t* translated_joints; // (M) increasing; their translation replaces the offset
+		/* Joints that turn about fixed axes, at most two, or slide along them, at most three. A joint turns
+		 * from its rest rotation: rest * turn(axis 1) * turn(axis 2); it stands at offset + rest * sum of
+		 * axis * way. All may be null where hinge_count is 0. */
+		const double* rest; // (J, 4)
+		size_t hinge_count;
+		const int32_t* hinge_joints; // (H) not decreasing; of one joint, what slides before what turns
+		const uint8_t* hinge_slides; // (H) nonzero: slides
+		const double* hinge_axes;	 // (H, 3) unit vectors in the frame that the rest rotation leads to
 	} mocpack_Skeleton;
 
 	/* Forward kinematics of `frames` poses (kinematics.cpp).
@@ -601,6 +609,10 @@ extern "C"
 		double origin_share, origin_falloff; // joint origins: min(0.95, share * n^-falloff), n descendants
 		double shell_factor;				 // on the allowance of shell points
 		double key_share;	   // of its allowance, that a key may use to come nearer to the key before
+		/* Where there are hinges, which cannot take back every error above them: what may remain of all u
+		 * below a joint when they have done what they can, room * n^-room_falloff. */
+		double room, room_falloff;
+		double max_angle; // radians that a joint's local rotation may be off; 0: any
 		float excess_penalty;  // for each unit of u above 1; 0: nothing is bounded
 		float quartic_penalty; // for u²
 		float squared_penalty; // for u
@@ -627,6 +639,7 @@ extern "C"
 		const mocpack_Skeleton* skeleton;
 		const double* rotations;
 		const double* translations;
+		const double* angles; // (T, H) of the skeleton's hinges, radians or metres, without jumps
 		size_t frame_count, group_count;
 		size_t first_frame_alone; // 1: the first frame is a group by itself
 		int32_t splits;			  // a group is cut into at most 2^splits blocks

@@ -195,7 +195,7 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 	symbols.plan(rooms.table, *skeleton);
 	if (!build_plan(&h->plan, rooms.plan, fault) ||
 		!symbols.predictors(rooms.predictors, h->predictor_count,
-							TrackChannels(rooms.table, skeleton->joint_count, rooms.first_channels)) ||
+							TrackChannels(rooms.table, *skeleton, rooms.first_channels)) ||
 		!symbols.shifts(rooms.shifts, h->layer_count - 1, h->plan.track_count) ||
 		(h->grid && !within(fault, "channels of a grid", double(h->plan.channel_count), 0,
 							MOCPACK_KEYSINE_MOST_GRID_CHANNELS)) ||

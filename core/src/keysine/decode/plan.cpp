@@ -26,40 +26,75 @@ const double* resting_place(const Plan& plan, size_t joint)
 bool valid(const Plan& plan, mocpack_Fault* fault)
 {
 	const mocpack_Skeleton& skeleton = *plan.skeleton;
+	HingeCursor hinges(skeleton);
 	size_t m = 0;
 	for (size_t j = 0; j < skeleton.joint_count; ++j)
 	{
 		const int32_t* row = plan.table + PLAN_COLUMNS * j;
+		JointHinges own = hinges.of(j);
 		bool translated = m < skeleton.translated_count && size_t(skeleton.translated_joints[m]) == j;
 		m += translated;
+		int32_t farthest = own.slides ? SLIDING_TRANSLATION : MOVING_TRANSLATION;
 		auto in_range = [&](PlanColumn column, const char* field, int32_t most)
 		{ return within(fault, "plan of joint", int64_t(j), field, row[column], 0, most); };
-		if (!in_range(ROTATION_KIND, "rotation kind", HINGE_ROTATION) ||
-			!in_range(TRANSLATION_KIND, "translation kind", translated ? MOVING_TRANSLATION : 0) ||
+		if (!in_range(ROTATION_KIND, "rotation kind", own.turns ? HINGE_ROTATION : QUATERNION_ROTATION) ||
+			!in_range(TRANSLATION_KIND, "translation kind", translated ? farthest : 0) ||
 			!in_range(ROTATION_KEY_STEP, "rotation key step", STEPS - 1) ||
 			!in_range(TRANSLATION_KEY_STEP, "translation key step", STEPS - 1))
 			return false;
+		for (int32_t i = 0; i < own.turns && row[ROTATION_KIND] == HINGE_ROTATION; ++i)
+			if (!within(fault, "plan of joint", int64_t(j), "lever", row[LEVER + i], -LONGEST_LEVER,
+						LONGEST_LEVER))
+				return false;
 	}
 	return true;
+}
+
+// The rotation of a hinged joint at zero, or where it stays.
+Quat still_hinge(const JointHinges& hinges, const int32_t* row, double fine)
+{
+	Quat turn = hinges.rest;
+	for (int32_t i = 0; i < hinges.turns && row[ROTATION_KIND] == STILL_ROTATION; ++i)
+		turn = multiply(turn, exponential(fine * row[MEAN + i] * hinges.turn_axis(i)));
+	return turn;
+}
+
+Quat still_turn(const JointHinges& hinges, const int32_t* row, double fine)
+{
+	const int32_t kind = row[ROTATION_KIND];
+	if (hinges.turns && kind != VECTOR_ROTATION && kind != QUATERNION_ROTATION)
+		return still_hinge(hinges, row, fine);
+	double grid = kind == STILL_ROTATION ? fine : MEAN_GRID;
+	Vec3 mean = {grid * row[MEAN], grid * row[MEAN + 1], grid * row[MEAN + 2]};
+	return kind == REST_ROTATION ? Quat{0, 0, 0, 1} : exponential(mean);
+}
+
+// The place of a joint that does not move; the origin of one that does.
+Vec3 still_place(const JointHinges& hinges, const int32_t* row, double fine, Vec3 offset)
+{
+	const int32_t kind = row[TRANSLATION_KIND];
+	if (kind == REST_TRANSLATION || kind == SLIDING_TRANSLATION)
+		return offset;
+	double grid = kind == STILL_TRANSLATION ? fine : ORIGIN_GRID;
+	if (kind == MOVING_TRANSLATION || !hinges.slides)
+		return {grid * row[ORIGIN], grid * row[ORIGIN + 1], grid * row[ORIGIN + 2]};
+	Vec3 way = {0, 0, 0};
+	for (int32_t i = 0; i < hinges.slides; ++i)
+		way = way + grid * row[ORIGIN + i] * hinges.slide_axis(i);
+	return offset + rotate(hinges.rest, way);
 }
 
 // Rotations and translations of what does not move; joints without translation keep their offset.
 void fill_still(const Plan& plan)
 {
 	const mocpack_Skeleton& skeleton = *plan.skeleton;
+	HingeCursor hinges(skeleton);
 	for (size_t j = 0; j < skeleton.joint_count; ++j)
 	{
 		const int32_t* row = plan.table + PLAN_COLUMNS * j;
-		bool exact = row[ROTATION_KIND] == STILL_ROTATION || row[ROTATION_KIND] == HINGE_ROTATION;
-		double grid = exact ? plan.fine : MEAN_GRID;
-		bool rest = row[ROTATION_KIND] == REST_ROTATION;
-		Vec3 mean = {grid * row[MEAN], grid * row[MEAN + 1], grid * row[MEAN + 2]};
-		store(plan.still + 7 * j, rest ? Quat{0, 0, 0, 1} : exponential(mean));
-		double* place = plan.still + 7 * j + 4;
-		double place_grid = row[TRANSLATION_KIND] == STILL_TRANSLATION ? plan.fine : ORIGIN_GRID;
-		for (int a = 0; a < 3; ++a)
-			place[a] = row[TRANSLATION_KIND] == REST_TRANSLATION ? skeleton.offsets[3 * j + size_t(a)]
-																 : place_grid * row[ORIGIN + a];
+		JointHinges own = hinges.of(j);
+		store(plan.still + 7 * j, still_turn(own, row, plan.fine));
+		store(plan.still + 7 * j + 4, still_place(own, row, plan.fine, load_vec(skeleton.offsets + 3 * j)));
 	}
 }
 
@@ -82,7 +117,7 @@ void fill_carried(const Plan& plan)
 		plan.carrier[j] = -1;
 		store(plan.carried_rotation + 4 * j, load_quat(plan.still + 7 * j));
 		store(plan.carried_offset + 3 * j, Vec3{0, 0, 0});
-		if (parent < 0 || row[TRANSLATION_KIND] == MOVING_TRANSLATION)
+		if (parent < 0 || row[TRANSLATION_KIND] >= MOVING_TRANSLATION)
 			continue;
 		Vec3 place = load_vec(resting_place(plan, j));
 		if (turns(plan.table + PLAN_COLUMNS * size_t(parent)))
@@ -143,14 +178,21 @@ void add_track(Plan* plan, const Track& track)
 	plan->channel_count += size_t(track.channels);
 }
 
-void add_position(Plan* plan, size_t j)
+void add_position(Plan* plan, size_t j, const JointHinges& hinges)
 {
 	const int32_t* row = plan->table + PLAN_COLUMNS * j;
-	Track track = {int32_t(j), POSITION_TRACK, 3, int32_t(plan->channel_count), -1, j ? 1 : 0, {}, {}, 0};
-	for (int a = 0; a < 3; ++a)
-		track.base[a] = plan->still[7 * j + 4 + size_t(a)];
-	for (int a = 0; a < 3; ++a)
-		track.axes[4 * a] = 1.0 / std::pow(double(plan->descendants[j]), 0.5 * SPREAD);
+	Track track = {int32_t(j), POSITION_TRACK, 3, int32_t(plan->channel_count), -1, j ? 1 : 0, -1, {}, {}, 0};
+	double unit = 1.0 / std::pow(double(plan->descendants[j]), 0.5 * SPREAD);
+	store(track.base, load_vec(resting_place(*plan, j)));
+	if (row[TRANSLATION_KIND] == SLIDING_TRANSLATION)
+	{
+		track.channels = hinges.slides, track.hinge = int32_t(hinges.first);
+		for (int32_t i = 0; i < hinges.slides; ++i)
+			store(track.axes + 3 * i, unit * rotate(hinges.rest, hinges.slide_axis(i)));
+	}
+	else
+		for (int a = 0; a < 3; ++a)
+			track.axes[4 * a] = unit;
 	track.key_step = key_step_of(plan->unit, row[TRANSLATION_KEY_STEP]);
 	add_track(plan, track);
 }
@@ -168,34 +210,40 @@ void vector_axes(const double* inertia, Vec3 basis, double* axes)
 				root[3 * a] * turn[c] + root[3 * a + 1] * turn[3 + c] + root[3 * a + 2] * turn[6 + c];
 }
 
-// The axis of a hinge, whose basis turns the first axis there.
-void hinge_axis(const double* inertia, Vec3 basis, double* axes)
+// An axis so long that a unit of turning about it moves what is carried by a metre, or as far as the lever
+// says.
+Vec3 hinge_axis(const double* inertia, Vec3 axis, int32_t lever)
 {
-	Vec3 axis = rotate(exponential(basis), Vec3{1, 0, 0});
 	const double* m = inertia;
 	Vec3 moved = {m[0] * axis.x + m[1] * axis.y + m[2] * axis.z,
 				  m[3] * axis.x + m[4] * axis.y + m[5] * axis.z,
 				  m[6] * axis.x + m[7] * axis.y + m[8] * axis.z};
-	store(axes, 1.0 / std::sqrt(dot(axis, moved)) * axis);
+	double unit = lever & 1 ? 0.70710678118654752440 : 1.0;
+	return std::ldexp(unit, -(lever >> 1)) / std::sqrt(dot(axis, moved)) * axis;
 }
 
-void add_rotation(Plan* plan, size_t j, int32_t parent_track)
+void add_rotation(Plan* plan, size_t j, int32_t parent_track, const JointHinges& hinges)
 {
 	const int32_t* row = plan->table + PLAN_COLUMNS * j;
 	const int32_t kind = row[ROTATION_KIND];
 	const double* inertia = plan->inertia + 9 * j;
 	Track track = {};
-	track.joint = int32_t(j), track.parent = parent_track;
+	track.joint = int32_t(j), track.parent = parent_track, track.hinge = -1;
 	track.first_channel = int32_t(plan->channel_count);
 	track.family = kind != QUATERNION_ROTATION ? vector_family(plan->descendants[j]) : j ? 3 : 2;
 	track.key_step = key_step_of(plan->unit, row[ROTATION_KEY_STEP]);
 	store(track.base, kind == QUATERNION_ROTATION ? Quat{0, 0, 0, 1} : load_quat(plan->still + 7 * j));
-	double grid = kind == HINGE_ROTATION ? plan->fine : plan->basis_grid;
+	double grid = plan->basis_grid;
 	Vec3 basis = {grid * row[BASIS], grid * row[BASIS + 1], grid * row[BASIS + 2]};
 	if (kind == VECTOR_ROTATION)
 		track.kind = VECTOR_TRACK, track.channels = 3, vector_axes(inertia, basis, track.axes);
 	else if (kind == HINGE_ROTATION)
-		track.kind = HINGE_TRACK, track.channels = 1, hinge_axis(inertia, basis, track.axes);
+	{
+		track.kind = HINGE_TRACK, track.channels = hinges.turns;
+		track.hinge = int32_t(hinges.first) + hinges.slides;
+		for (int32_t i = 0; i < hinges.turns; ++i)
+			store(track.axes + 3 * i, hinge_axis(inertia, hinges.turn_axis(i), row[LEVER + i]));
+	}
 	else
 		track.kind = QUATERNION_TRACK, track.channels = 4,
 		track.axes[0] = 0.5 / std::sqrt((inertia[0] + inertia[4] + inertia[8]) / 3.0);
@@ -235,17 +283,19 @@ bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault)
 	count_descendants(*plan);
 	fill_carried(*plan);
 	fill_inertia(*plan);
+	HingeCursor hinges(*plan->skeleton);
 	for (size_t j = 0; j < joints; ++j)
 	{
 		int32_t parent = plan->skeleton->parents[j];
 		int32_t above = parent >= 0 ? rotation_track[parent] : -1;
-		if (plan->table[PLAN_COLUMNS * j + TRANSLATION_KIND] == MOVING_TRANSLATION)
-			add_position(plan, j);
+		JointHinges own = hinges.of(j);
+		if (plan->table[PLAN_COLUMNS * j + TRANSLATION_KIND] >= MOVING_TRANSLATION)
+			add_position(plan, j, own);
 		rotation_track[j] = above;
 		if (turns(plan->table + PLAN_COLUMNS * j))
 		{
 			rotation_track[j] = int32_t(plan->track_count);
-			add_rotation(plan, j, above);
+			add_rotation(plan, j, above, own);
 		}
 	}
 	return true;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "keysine/decode/hinges.h"
 #include "mocpack/core.h"
 
 namespace mocpack
@@ -15,6 +16,7 @@ const double SHELL = 0.03;		// metres
 const double SPREAD = 0.3;		// exponent of descendants in the weights
 const double MEAN_GRID = 0.125; // radians, of a joint's mean rotation
 const double ORIGIN_GRID = 1.0; // metres, of a translation's origin
+const int32_t LONGEST_LEVER = 40; // half octaves
 const int32_t STEPS = MOCPACK_KEYSINE_STEPS, UNIT_STEP = MOCPACK_KEYSINE_UNIT_STEP;
 
 enum RotationKind
@@ -23,7 +25,7 @@ enum RotationKind
 	STILL_ROTATION = 1, // the same in all frames
 	VECTOR_ROTATION = 2,
 	QUATERNION_ROTATION = 3,
-	HINGE_ROTATION = 4, // about one axis, the same in all frames
+	HINGE_ROTATION = 4, // about the axes that the skeleton has for the joint
 };
 
 enum TranslationKind
@@ -31,6 +33,7 @@ enum TranslationKind
 	REST_TRANSLATION = 0, // the skeleton's offset
 	STILL_TRANSLATION = 1,
 	MOVING_TRANSLATION = 2,
+	SLIDING_TRANSLATION = 3, // along the axes that the skeleton has for the joint
 };
 
 // Columns of the plan, one row for each joint.
@@ -38,10 +41,11 @@ enum PlanColumn
 {
 	ROTATION_KIND,
 	TRANSLATION_KIND,
-	MEAN,			  // three: mean or still rotation as a rotation vector, in grid units
-	BASIS = MEAN + 3, // three: turn of the axes, or the axis of a hinge
+	MEAN, // three: mean or still rotation as a rotation vector, in grid units; a still hinge's angles
+	BASIS = MEAN + 3, // three: turn of the axes; of hinges, their levers
+	LEVER = BASIS,	  // half octaves by which a unit of a hinge's channel turns less, of each axis
 	ROTATION_KEY_STEP = BASIS + 3,
-	ORIGIN, // three: origin of a moving translation, or the still one
+	ORIGIN, // three: origin of a moving translation, or the still one; the ways of a still slider
 	TRANSLATION_KEY_STEP = ORIGIN + 3,
 	PLAN_COLUMNS,
 };
@@ -55,7 +59,7 @@ enum TrackKind
 	HINGE_TRACK,
 };
 
-// A translation or a rotation that moves: one, three or four channels.
+// A translation or a rotation that moves: one to four channels.
 struct Track
 {
 	int32_t joint;
@@ -64,7 +68,8 @@ struct Track
 	int32_t first_channel;
 	int32_t parent; // the nearest ancestor's track of the same kind of thing, -1 if none
 	int32_t family; // what it is, for the models: 0..9
-	double base[4]; // mean rotation, or origin
+	int32_t hinge;	// the first of the skeleton's that it moves, -1 if none
+	double base[4]; // mean or rest rotation, or origin
 	double axes[9]; // rotation vector (or translation) of a unit of each channel, column by column
 	double key_step;
 };
