@@ -433,13 +433,14 @@ enum
 	DATA = 4,
 	REST = 8,
 	TIME = 16,
+	HING = 32,
 };
 
 // What a chunk is; those that change a pose in ways that are not computed here end the program.
 static int kind_of(const uint8_t* tag)
 {
-	static const char tags[][5] = {"HEAD", "SKEL", "DATA", "REST", "TIME"};
-	for (int i = 0; i < 5; ++i)
+	static const char tags[][5] = {"HEAD", "SKEL", "DATA", "REST", "TIME", "HING"};
+	for (int i = 0; i < 6; ++i)
 		if (!memcmp(tag, tags[i], 4))
 			return 1 << i;
 	if (!memcmp(tag, "SCAL", 4))
@@ -505,8 +506,8 @@ static void read_file(Clip* clip, Fields in)
 	}
 	if (seen & HEAD)
 		read_head(clip, head);
-	// rest rotations, and when frames are, do not change where joints stand in a frame
-	if ((seen & ~(REST | TIME)) != (HEAD | SKEL | DATA))
+	// rest rotations, hinges, and when frames are, do not change where joints stand in a frame
+	if ((seen & ~(REST | TIME | HING)) != (HEAD | SKEL | DATA))
 		fail("truncated", "a file without head, skeleton or motion");
 	inflate_skeleton(clip, skeleton);
 	// so that a small file cannot announce any number of frames

@@ -60,8 +60,8 @@ describe("open", { skip: noFiles }, () => {
     newer[4] = 2;
     await rejects(open(newer), "unsupported", /format version 2/);
     const foreign = bytes.slice();
-    foreign.set(new TextEncoder().encode("HING"), bytes.indexOf(0x53, 5));
-    await rejects(open(resealed(foreign)), "unsupported", /"HING"/);
+    foreign.set(new TextEncoder().encode("GRIP"), bytes.indexOf(0x53, 5));
+    await rejects(open(resealed(foreign)), "unsupported", /"GRIP"/);
   });
 
   it("names the codec that it does not decode", async () => {

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from mocpack.clip import Clip, ClipHeader, VertexClip, VertexHeader
     from mocpack.codec import Codec
+    from mocpack.hinges import Hinges
     from mocpack.metrics import Comparison, compare
     from mocpack.motion import Motion
     from mocpack.registry import codec_ids, parse_codec
@@ -36,6 +37,7 @@ _HOMES = {
     "Codec": "codec",
     "Comparison": "metrics",
     "Extras": "take",
+    "Hinges": "hinges",
     "Length": "units",
     "Motion": "motion",
     "Skeleton": "skeleton",
@@ -67,6 +69,7 @@ __all__ = [
     "Codec",
     "Comparison",
     "Extras",
+    "Hinges",
     "Length",
     "Motion",
     "Skeleton",

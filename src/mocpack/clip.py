@@ -6,6 +6,7 @@ validated once, in the constructors; the rest of the package trusts what it is g
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -15,19 +16,22 @@ import numpy.typing as npt
 
 from mocpack import _core, kinematics, space
 from mocpack.arrays import F64, Mask
-from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
+from mocpack.errors import HingeWarning, InvalidClipError, UnsupportedClipError, UsageError
 from mocpack.gaps import fill_gaps
 from mocpack.header import AnyHeader as AnyHeader
 from mocpack.header import ClipHeader as ClipHeader
 from mocpack.header import VertexHeader as VertexHeader
 from mocpack.header import frame_at, frames_extras, frames_header, pose_extras, pose_header
-from mocpack.rotations import slerp
+from mocpack.hinges import HingeAngles, hinge_angles, places_of, turns_of
+from mocpack.rotations import conjugate, from_matrix, multiply, slerp
 from mocpack.skeleton import FrozenPickle, Skeleton, frozen_array, is_frozen
-from mocpack.space import FARTHEST, FARTHEST_DECODED
+from mocpack.space import FARTHEST, FARTHEST_DECODED, HANDS
 from mocpack.take import Extras, Track, check_extras, split_scales
 from mocpack.vertex_clip import VertexClip as VertexClip
 
 UNIT_TOLERANCE = 1e-3  # a quaternion further from unit length than this is a mistake, not rounding
+OFF_HINGE = 1e-4  # radians, and
+OFF_SLIDER = 1e-5  # metres, that a joint may stand off its hinge before `angles` warns
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +205,50 @@ class Clip(FrozenPickle):
             **others,
         )
 
+    @classmethod
+    def from_angles(
+        cls,
+        skeleton: Skeleton,
+        angles: npt.ArrayLike,
+        root_positions: npt.ArrayLike | None = None,
+        root_rotations: npt.ArrayLike | None = None,
+        *,
+        local: npt.ArrayLike | None = None,
+        up: str = "y",
+        **others: Any,
+    ) -> Self:
+        """Make a clip from the angles (T, H) of a skeleton's hinges, in radians or metres.
+
+        Joints without hinges stand as `local` (T, J, 4) says, or rest. Places (T, 3) in metres and
+        rotations (T, 4) of the root are of a world with that axis up; frames of the links stay as
+        they are, only the world is turned. `source_root` gives both back; others as of `build`.
+        """
+        hinges = skeleton.hinges
+        if hinges is None:
+            raise UsageError("this skeleton has no hinges, so that angles say nothing of it")
+        numbers = np.asarray(angles, np.float64)
+        if numbers.ndim != 2 or numbers.shape[1] != len(hinges) or not np.isfinite(numbers).all():
+            raise InvalidClipError(
+                f"expected finite angles of shape (T, {len(hinges)}), got {numbers.shape}"
+            )
+        frames = len(numbers)
+        turns = np.tile(skeleton.rest, (frames, 1, 1)) if local is None else np.array(local, float)
+        if turns.shape != (frames, len(skeleton), 4):
+            raise InvalidClipError(
+                f"expected local of shape {(frames, len(skeleton), 4)}, got {turns.shape}"
+            )
+        for joint, pose in turns_of(hinges, skeleton.rest, numbers):
+            turns[:, joint] = pose
+        moving = tuple(sorted({0, *hinges.sliding_joints}))
+        places = np.tile(skeleton.offsets[list(moving)], (frames, 1, 1))
+        for joint, place in places_of(hinges, skeleton.rest, skeleton.offsets, numbers):
+            places[:, moving.index(joint)] = place
+        if root_positions is not None:
+            places[:, 0] = space.inside(np.asarray(root_positions, np.float64), up)
+        if root_rotations is not None:
+            turns[:, 0] = multiply(_world_turn(up), np.asarray(root_rotations, np.float64))
+        return cls.build(skeleton, turns, places, translated_joints=moving, up=up, **others)
+
     @property
     def skeleton(self) -> Skeleton:
         return self.header.skeleton
@@ -261,6 +309,53 @@ class Clip(FrozenPickle):
     @property
     def tracks(self) -> Mapping[str, Track]:
         return self.extras.tracks
+
+    @property
+    def angles(self) -> F64:
+        """Angles (T, H) of the skeleton's hinges in radians, of sliders metres, in their order.
+
+        Where a joint has left its hinges, as codecs that do not code by hinge let it, angles are
+        those of the nearest turn about its axis, and a `HingeWarning` says how far off it is.
+        """
+        found = self.hinge_angles()
+        slides = self.skeleton.hinges.slides if self.skeleton.hinges else np.zeros(0, np.bool_)
+        turned = float(found.off[:, ~slides].max(initial=0.0))
+        moved = float(found.off[:, slides].max(initial=0.0))
+        if turned > OFF_HINGE or moved > OFF_SLIDER:
+            warnings.warn(
+                f"joints stand up to {turned:.3g} rad and {moved:.3g} m off their hinges; "
+                "angles are those of the nearest turns about them",
+                HingeWarning,
+                stacklevel=2,
+            )
+        return found.angles
+
+    def hinge_angles(self) -> HingeAngles:
+        """Return `angles`, and how far each hinged joint stands from what they say."""
+        skeleton = self.skeleton
+        if skeleton.hinges is None:
+            return HingeAngles(np.zeros((self.frame_count, 0)), np.zeros((self.frame_count, 0)))
+        return hinge_angles(
+            skeleton.hinges,
+            skeleton.rest,
+            skeleton.offsets,
+            self.rotations,
+            self.translations,
+            self.translated_joints,
+        )
+
+    def source_root(self) -> tuple[F64, F64]:
+        """Return places (T, 3) and rotations (T, 4) of the first joint in the source's world.
+
+        The frames of joints are as they are inside; `from_angles` inverts it.
+        """
+        if self.header.handedness != HANDS[0]:
+            raise UsageError("a left-handed world has no rotation that takes it inside")
+        places = np.tile(self.skeleton.offsets[0], (self.frame_count, 1))
+        if 0 in self.translated_joints:
+            places = self.translations[:, self.translated_joints.index(0)]
+        turn = conjugate(_world_turn(self.header.up))
+        return space.outside(places, self.header.up), multiply(turn, self.rotations[:, 0])
 
     def positions(self) -> F64:
         """Return world positions of all joints, shape (T, J, 3), in metres."""
@@ -377,6 +472,11 @@ def promised_error(original: Clip, decoded: Clip) -> kinematics.PromisedError:
         (decoded.rotations, decoded.translations),
         original.translated_joints,
     )
+
+
+def _world_turn(up: str) -> F64:
+    """Return the rotation (4,) that takes a right-handed world with that axis up inside."""
+    return from_matrix(space.basis(up, HANDS[0]))
 
 
 def _settled(rotations: npt.ArrayLike, header: ClipHeader) -> F64:

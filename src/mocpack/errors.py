@@ -69,3 +69,7 @@ class UsageError(MocpackError, ValueError):
 
 class SceneError(UsageError, LookupError):
     """A scene does not have the clip asked for, or has several and none was named."""
+
+
+class HingeWarning(UserWarning):
+    """Joints stand off the hinges that their angles are asked of."""

@@ -75,6 +75,10 @@ class ClipHeader(FrozenPickle):
             inside = all(0 <= j < len(self.skeleton) for j in joints)
             if joints != sorted(set(joints)) or not inside:
                 raise InvalidClipError(f"{name} must be joint indices in increasing order")
+        sliding = self.skeleton.hinges.sliding_joints if self.skeleton.hinges else ()
+        for joint in set(sliding) - set(self.translated_joints):
+            name = self.skeleton.names[joint]
+            raise InvalidClipError(f"joint {name!r} slides, but is not of the translated_joints")
         if not abs(self.start_time) < LATEST:
             raise InvalidClipError(
                 f"start_time must be within {LATEST:.0e} seconds, got {self.start_time}"

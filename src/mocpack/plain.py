@@ -15,6 +15,7 @@ from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.errors import InvalidClipError, UnsupportedClipError
+from mocpack.hinges import Hinges
 from mocpack.kinematics import below_origin, scale_exponents
 from mocpack.skeleton import Skeleton
 from mocpack.take import Extras
@@ -114,7 +115,8 @@ def without_scales(clip: Clip) -> Clip:
 
 def _plain_skeleton(skeleton: Skeleton) -> Skeleton:
     tree = skeleton.rooted
-    if tree.unique_names == tree.names and not (skeleton.has_rest or skeleton.is_scaled):
+    needless = skeleton.has_rest and not skeleton.hinges
+    if tree.unique_names == tree.names and not (needless or skeleton.is_scaled):
         return tree
     exponents = np.exp2(scale_exponents(tree).astype(np.float64))
     above = [exponents[parent] if parent >= 0 else 1.0 for parent in tree.parents]
@@ -126,7 +128,19 @@ def _plain_skeleton(skeleton: Skeleton) -> Skeleton:
         tree.end_site_joints,
         tree.channels,
         tree.axes,
+        # what a hinge turns from; codecs overlook the rest rotations of a skeleton without hinges
+        rest=tree.rest if tree.hinges else np.zeros((0, 4)),
+        hinges=_plain_hinges(tree, above),
     )
+
+
+def _plain_hinges(tree: Skeleton, above: Sequence[float]) -> Hinges | None:
+    """Return the hinges of a tree whose lengths grow by what is `above` each joint."""
+    hinges = tree.hinges
+    if hinges is None or not hinges.slides.any():
+        return hinges
+    sizes = np.where(hinges.slides, [above[j] for j in hinges.joints], 1.0)
+    return replace(hinges, limits=hinges.limits * sizes[:, np.newaxis])
 
 
 def _steps(header: ClipHeader) -> F64:

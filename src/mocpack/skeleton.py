@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import _core, rotations
 from mocpack.arrays import F64
 from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
+from mocpack.frozen import FrozenPickle as FrozenPickle
+from mocpack.frozen import frozen_array as frozen_array
+from mocpack.frozen import is_frozen as is_frozen
+from mocpack.hinges import Hinges
 
 MAX_JOINTS = 65_535
 MAX_END_SITES = 65_535
@@ -23,26 +24,6 @@ POSITION_CHANNELS = ("Xposition", "Yposition", "Zposition", "tx", "ty", "tz")
 ROTATION_CHANNELS = ("Xrotation", "Yrotation", "Zrotation", "rx", "ry", "rz")
 DEFAULT_ROOT = ("Xposition", "Yposition", "Zposition", "Zrotation", "Yrotation", "Xrotation")
 DEFAULT_JOINT = ("Zrotation", "Yrotation", "Xrotation")
-
-
-class FrozenPickle:
-    """A frozen value that other processes get bit for bit, and as frozen."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        given = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-        plain = {k: dict(v) if isinstance(v, MappingProxyType) else v for k, v in given.items()}
-        return _restored, (type(self), plain)
-
-
-def _restored(cls: type, given: dict[str, Any]) -> Any:
-    """Return the value that was sent; it was checked when it was made."""
-    value: Any = object.__new__(cls)
-    for name, part in given.items():
-        if isinstance(part, np.ndarray):
-            part.setflags(write=False)
-        kept = MappingProxyType(part) if isinstance(part, dict) else part
-        object.__setattr__(value, name, kept)
-    return value
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +56,9 @@ class Skeleton(FrozenPickle):
     scales : array, shape (J, 3), optional
         Scale of each joint along its own axes, where it does not move: it stretches what the joint
         carries (`docs/conventions.md`). The default is 1.
+    hinges : Hinges, optional
+        Joints that turn about one axis or two, or slide, from their rest rotation; `Clip.angles`
+        are theirs. The default is none.
     """
 
     names: tuple[str, ...]
@@ -86,6 +70,7 @@ class Skeleton(FrozenPickle):
     axes: F64 = field(default_factory=lambda: np.zeros((0, 4)))
     rest: F64 = field(default_factory=lambda: np.zeros((0, 4)))
     scales: F64 = field(default_factory=lambda: np.zeros((0, 3)))
+    hinges: Hinges | None = None
 
     def __post_init__(self) -> None:
         freeze = object.__setattr__
@@ -133,6 +118,7 @@ class Skeleton(FrozenPickle):
             and np.array_equal(self.axes, other.axes)
             and np.array_equal(self.rest, other.rest)
             and np.array_equal(self.scales, other.scales)
+            and self.hinges == other.hinges
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -218,6 +204,7 @@ class Skeleton(FrozenPickle):
             self.axes[list(joints)],
             self.rest[list(joints)],
             self.scales[list(joints)],
+            self.hinges and self.hinges.of_subset(kept),
         )
 
     @cached_property
@@ -241,6 +228,7 @@ class Skeleton(FrozenPickle):
             np.concatenate([[rotations.IDENTITY], self.axes]),
             np.concatenate([[rotations.IDENTITY], self.rest]),
             np.concatenate([np.ones((1, 3)), self.scales]),
+            self.hinges and self.hinges.of_subset({j: j + 1 for j in range(len(self))}),
         )
 
     def native(self, translated_joints: Sequence[int]) -> _core.Skeleton:
@@ -265,21 +253,6 @@ class Skeleton(FrozenPickle):
     def _natives(self) -> dict[tuple[int, ...], _core.Skeleton]:
         """Native forms by translated joints; no field, so that other processes make their own."""
         return {}
-
-
-def frozen_array(values: npt.ArrayLike) -> F64:
-    """Return a float64 array that nobody can write to; copies only what somebody can."""
-    array = np.asarray(values, np.float64)
-    if not is_frozen(array):
-        array = array.copy(order="C")
-        array.setflags(write=False)
-    return array
-
-
-def is_frozen(array: F64) -> bool:
-    """Whether nobody can write to an array, and its numbers follow one another."""
-    shared = isinstance(array.base, np.ndarray) and array.base.flags.writeable
-    return not (array.flags.writeable or shared) and array.flags.c_contiguous
 
 
 def longest_way(
@@ -337,6 +310,22 @@ def position_axes(channels: Sequence[str]) -> list[tuple[int, int]]:
     ]
 
 
+def channel_hinges(skeleton: Skeleton) -> Hinges | None:
+    """Return the hinges that joints with one or two rotation channels are, None if there are none.
+
+    They turn about the axes of their channels, outermost first, and are called ``joint.channel``.
+    """
+    joints, axes, names = [], [], []
+    for j, channels in enumerate(skeleton.channels):
+        order, at = rotation_order(channels)
+        if len(at) in (1, 2):
+            for letter, k in zip(order, at, strict=True):
+                joints.append(j)
+                axes.append(rotations.rotate(skeleton.axes[j], np.eye(3)["XYZ".index(letter)]))
+                names.append(f"{skeleton.names[j]}.{channels[k]}")
+    return Hinges(tuple(joints), np.array(axes), names=tuple(names)) if joints else None
+
+
 def _check_tree(skeleton: Skeleton) -> None:
     joints = len(skeleton.names)
     if not 1 <= joints <= MAX_JOINTS:
@@ -385,6 +374,10 @@ def _check_arrays(skeleton: Skeleton) -> None:
         skeleton.end_site_joints
     ) != sorted(skeleton.end_site_joints):
         raise InvalidClipError("end_site_joints must be joint indices in increasing order")
+    hinged = skeleton.hinges.joints if skeleton.hinges else ()
+    for joint in hinged:
+        if not 0 <= joint < joints:
+            raise InvalidClipError(f"a hinge moves joint {joint}, but joints are 0 to {joints - 1}")
 
 
 def _check_channels(skeleton: Skeleton) -> None:

@@ -43,6 +43,8 @@ def samples(clip):
     for name in ("rest", "scales"):
         if getattr(clip.skeleton, "has_rest" if name == "rest" else "is_scaled"):
             arrays[f"skeleton_{name}"] = getattr(clip.skeleton, name)
+    if clip.skeleton.hinges:
+        arrays["angles"] = clip.angles
     return arrays
 
 

@@ -70,6 +70,19 @@ def test_a_plain_clip_dressed_again_is_the_clip(clip):
     np.testing.assert_array_equal(back.translations, clip.translations)
 
 
+@given(takes(), st.data())
+def test_angles_on_any_hinges_come_back_from_the_pose(clip, data):
+    hinges = clip.skeleton.hinges
+    if hinges is None:
+        return
+    lowest, highest = np.clip(hinges.limits, -3.1, 3.1).T
+    share = data.draw(arrays(np.float64, (1, len(hinges)), elements=st.floats(0, 1)))
+    angles = lowest + share * (highest - lowest)
+    found = mocpack.Clip.from_angles(clip.skeleton, angles).hinge_angles()
+    np.testing.assert_allclose(found.angles, angles, atol=1e-9)
+    assert found.off.max() < 1e-7
+
+
 @given(takes())
 def test_a_take_comes_back_from_a_lossless_file(clip):
     try:

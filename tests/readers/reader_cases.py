@@ -173,7 +173,7 @@ def good_cases():
 
 
 def take_cases():
-    for feature in ("rest", "roots", "names", "tracks", "valid", "times", "space"):
+    for feature in ("rest", "roots", "names", "tracks", "valid", "times", "space", "hinges"):
         yield Case(f"a take with {feature}", packed(take([feature])))
     for feature in ("scale", "scales"):
         yield Case(f"a take with {feature}", packed(take([feature])), "ok", "unsupported")
@@ -200,7 +200,7 @@ def new_cases():
     yield Case("a newer container", built(chunks(FILE), version=2), "unsupported")
     yield Case("a codec that nobody has", head(codec=b"nonesuch"), "unsupported")
     yield Case("a chunk to skip", built([*chunks(FILE)[:-1], (b"note", b"x"), chunks(FILE)[-1]]))
-    needed = [*chunks(FILE)[:-1], (b"HING", b"x"), chunks(FILE)[-1]]
+    needed = [*chunks(FILE)[:-1], (b"GRIP", b"x"), chunks(FILE)[-1]]
     yield Case("a chunk not to skip", built(needed), "unsupported")
 
 

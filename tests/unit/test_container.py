@@ -109,8 +109,8 @@ def test_a_newer_container_version_asks_for_a_newer_mocpack():
 
 def test_an_unknown_required_chunk_is_refused_and_an_unknown_optional_one_is_skipped():
     data = pack(packed(walk().header))
-    with pytest.raises(UnsupportedVersionError, match="HING"):
-        unpack(resealed(data + b"HING\x03\0\0\0\0abc"))
+    with pytest.raises(UnsupportedVersionError, match="GRIP"):
+        unpack(resealed(data + b"GRIP\x03\0\0\0\0abc"))
     assert unpack(resealed(data + b"note\x03\0\0\0\0abc")).payload == b"payload"
 
 

@@ -299,7 +299,7 @@ def test_all_features_are_in_the_take_of_everything():
     assert clip.skeleton.has_rest
     assert clip.header.is_scaled
     assert len(clip.skeleton.roots) == 2
-    assert len(FEATURES) == 9
+    assert len(FEATURES) == 10
 
 
 def test_scales_of_all_joints_are_split_and_their_noise_is_dropped_and_said():

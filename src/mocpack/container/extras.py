@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from mocpack.clip import ClipHeader
+from mocpack.container.hinge import pack_hinges, unpack_hinges
 from mocpack.container.rest import pack_rest, unpack_rest
 from mocpack.container.runs import pack_valid, unpack_valid
 from mocpack.container.scale import pack_scales, unpack_moving_scales, unpack_scaled_joints
@@ -18,7 +19,7 @@ from mocpack.take import WIDTHS, Extras
 Chunk = tuple[str, bytes]
 Bodies = Mapping[str, Sequence[bytes]]
 
-REQUIRED = ("REST", "SCAL", "TIME")
+REQUIRED = ("REST", "HING", "SCAL", "TIME")
 SKIPPABLE = ("play", "vald", "trak")
 REPEATED = ("trak",)
 
@@ -29,6 +30,8 @@ def pack_extras(header: ClipHeader, extras: Extras, scale_step: float = 0.0) -> 
     chunks: list[Chunk] = []
     if skeleton.has_rest:
         chunks.append(("REST", pack_rest(skeleton.rest)))
+    if skeleton.hinges:
+        chunks.append(("HING", pack_hinges(skeleton)))
     if header.is_scaled:
         body = pack_scales(skeleton.scales, header.scaled_joints, extras.scales, scale_step)
         chunks.append(("SCAL", body))
@@ -49,6 +52,8 @@ def with_extras(header: ClipHeader, bodies: Bodies) -> ClipHeader:
     parts: dict[str, Any] = {}
     if "REST" in bodies:
         parts["rest"] = unpack_rest(bodies["REST"][0], joints)
+    if "HING" in bodies:
+        parts["hinges"] = unpack_hinges(bodies["HING"][0], header.skeleton)
     if "SCAL" in bodies:
         parts["scales"], changed["scaled_joints"] = unpack_scaled_joints(bodies["SCAL"][0], joints)
     if parts:

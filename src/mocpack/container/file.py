@@ -52,6 +52,7 @@ PARTS = {
     "SKEL": "skeleton",
     "MESH": "skeleton",
     "REST": "skeleton",
+    "HING": "skeleton",
     "SCAL": "scales",
     "TIME": "times",
     "meta": "metadata",

@@ -3,6 +3,7 @@
 ``rotations (T, J, 4)`` local quaternions in ``quaternion_order``, ``translations (T, M, 3)`` in
 metres of ``translated_joints (M,)``, ``names (J,)``, ``parents (J,)``, ``offsets (J, 3)``,
 ``frame_rate``. The rest, which other programs may leave out, brings back the very clip: ``rest``,
+``hinge_joints (H,)``, ``hinge_axes``, ``hinge_limits``, ``hinge_slides``, ``hinge_names``,
 ``joint_scales``, ``scales`` of ``scaled_joints``, ``times``, ``valid``, and ``tracks``, a list in
 JSON whose i-th has its values in ``track<i>``.
 """
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from mocpack.clip import Clip, ClipHeader
 from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.hinges import Hinges
 from mocpack.io import npz
 from mocpack.skeleton import MAX_JOINTS, Skeleton
 from mocpack.take import Extras, Track
@@ -92,6 +94,15 @@ def _besides(clip: Clip) -> dict[str, npt.ArrayLike]:
     arrays: dict[str, npt.ArrayLike] = {}
     if skeleton.has_rest:
         arrays["rest"] = skeleton.rest
+    if skeleton.hinges:
+        hinges = skeleton.hinges
+        arrays |= {
+            "hinge_joints": np.array(hinges.joints, np.int32),
+            "hinge_axes": hinges.axes,
+            "hinge_limits": hinges.limits,
+            "hinge_slides": hinges.slides.astype(np.uint8),
+            "hinge_names": np.array(hinges.names, np.str_),
+        }
     if skeleton.is_scaled:
         arrays["joint_scales"] = skeleton.scales
     if extras.scales is not None:
@@ -164,6 +175,19 @@ def _skeleton(arrays: npz.Arrays, joints: int, metres: float) -> Skeleton:
         arrays.optional("axes", np.zeros((0, 4))).astype(np.float64),
         arrays.optional("rest", np.zeros((0, 4))).astype(np.float64),
         arrays.optional("joint_scales", np.zeros((0, 3))).astype(np.float64),
+        _hinges(arrays),
+    )
+
+
+def _hinges(arrays: npz.Arrays) -> Hinges | None:
+    if "hinge_joints" not in arrays:
+        return None
+    return Hinges(
+        tuple(map(int, arrays.read("hinge_joints", kinds="iu").ravel())),
+        arrays.read("hinge_axes").astype(np.float64),
+        arrays.optional("hinge_limits", np.zeros((0, 2))).astype(np.float64),
+        arrays.optional("hinge_slides", np.zeros(0), kinds="iufb").astype(np.bool_),
+        tuple(_words(arrays, "hinge_names", [])),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mocpack import _api
+from mocpack import _api, rotations
 from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codec import Codec, SupportsPartial, SupportsSeek, SupportsVerifiedEncode
 from mocpack.coding.fields import FieldReader, FieldWriter
@@ -73,6 +73,20 @@ def check_what_the_take_holds_besides_survives(codec: Codec, clip: AnyClip) -> N
         found = back.tracks[name]
         _demand(found.same_form(track), f"track {name!r} changed its form")
         _demand(track.error(found) <= track.bound, f"track {name!r} breaks its bound")
+
+
+def check_hinges_survive_and_angles_say_where_joints_stand(codec: Codec, clip: AnyClip) -> None:
+    if not isinstance(clip, Clip) or clip.skeleton.hinges is None:
+        return
+    back = _round_trip(codec, clip)
+    assert isinstance(back, Clip)
+    _demand(back.skeleton.hinges == clip.skeleton.hinges, "hinges changed")
+    found = back.hinge_angles()
+    again = Clip.from_angles(back.skeleton, found.angles, local=back.rotations)
+    away = rotations.angle_between(again.rotations, back.rotations)
+    slides = clip.skeleton.hinges.slides
+    off = float(found.off[:, ~slides].max(initial=0.0))
+    _demand(float(away.max()) <= off + 1e-7, "angles are further off than they say")
 
 
 def check_encoding_is_deterministic(codec: Codec, clip: AnyClip) -> None:
@@ -218,6 +232,7 @@ CLIP_CHECKS: tuple[Check, ...] = (
     check_shapes_and_header_survive,
     check_what_comes_back_is_sane,
     check_what_the_take_holds_besides_survives,
+    check_hinges_survive_and_angles_say_where_joints_stand,
     check_encoding_is_deterministic,
     check_verified_encoding_is_what_encode_and_decode_give,
     check_input_is_untouched,

@@ -17,6 +17,7 @@ from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader, VertexClip, VertexHeader
 from mocpack.dofs import from_dofs
+from mocpack.hinges import Hinges
 from mocpack.skeleton import MAX_NAME, Skeleton
 from mocpack.space import HANDS, UP_AXES
 from mocpack.take import KINDS, WIDTHS, Track
@@ -87,6 +88,30 @@ def skeletons(
 
 
 @st.composite
+def hinges(draw: Draw, joints: int) -> Hinges:
+    """Rows of any order for a skeleton of so many joints: one axis or two, sliders among them."""
+    rows: list[tuple[int, bool, Any]] = []
+    for joint in draw(st.sets(st.integers(0, joints - 1), min_size=1, max_size=3)):
+        frame = rotations.as_matrix(draw(TURNS)) if draw(st.booleans()) else np.eye(3)
+        slides, turns = draw(st.integers(0, 3)), draw(st.integers(0, 2))
+        rows += [(joint, True, frame[k]) for k in range(slides)]
+        rows += [(joint, False, -frame[k]) for k in range(turns or not slides)]
+    # rows of several joints may stand between one another, those of one keep their order
+    mixed = draw(st.permutations([row[0] for row in rows]))
+    queues = {joint: [row for row in rows if row[0] == joint] for joint in mixed}
+    rows = [queues[joint].pop(0) for joint in mixed]
+    lowest = st.just(-np.inf) | st.integers(-400, 0).map(lambda n: n / 100) | st.floats(-9, 0)
+    limits = [(draw(lowest), -draw(lowest) + 0.0) for _ in rows]
+    return Hinges(
+        tuple(row[0] for row in rows),
+        np.array([row[2] for row in rows]),
+        np.array(limits),
+        np.array([row[1] for row in rows]),
+        tuple(draw(st.text(max_size=5)) for _ in rows),
+    )
+
+
+@st.composite
 def tracks(draw: Draw) -> Track:
     """Series of every kind, exact or bounded, even or not."""
     kind, count = draw(st.sampled_from(KINDS)), draw(st.integers(0, 12))
@@ -134,8 +159,10 @@ def takes(draw: Draw) -> Clip:
         scales=draw(arrays(np.float64, (count, 3), elements=sizes))
         if draw(st.booleans())
         else base.scales,
+        hinges=draw(st.none() | hinges(count)),
     )
-    moving = sorted(draw(st.sets(st.integers(0, count - 1))))
+    sliding = set(skeleton.hinges.sliding_joints) if skeleton.hinges else set()
+    moving = sorted(draw(st.sets(st.integers(0, count - 1))) | sliding)
     scaled = sorted(draw(st.sets(st.integers(0, count - 1), max_size=2)))
     turns = draw(arrays(np.float64, (frames, count, 3), elements=ANGLES))
     return Clip.build(

@@ -10,10 +10,22 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.skeleton import Skeleton
+from mocpack.hinges import Hinges, places_of, turns_of
+from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
 from mocpack.take import Track
 
-FEATURES = ("rest", "roots", "names", "scale", "scales", "tracks", "valid", "times", "space")
+FEATURES = (
+    "rest",
+    "roots",
+    "names",
+    "scale",
+    "scales",
+    "tracks",
+    "valid",
+    "times",
+    "space",
+    "hinges",
+)
 """What `take` can add to a motion; each by itself, and all together, must survive."""
 
 
@@ -24,25 +36,30 @@ def take(features: Collection[str] = FEATURES, *, frames: int = 12, seed: int = 
     ----------
     features : collection of str
         Of `FEATURES`: rest rotations, several roots, names that are empty or repeated, constant
-        scales, scales that move, tracks of every kind, gaps, times that are not even, and a start,
-        a loop and another space.
+        scales, scales that move, tracks of every kind, gaps, times that are not even, a start,
+        a loop and another space, and hinges of one axis and of two.
     """
     rng = np.random.default_rng(seed)
     time = np.arange(frames) / 30
     skeleton = _skeleton(features, rng)
     joints = len(skeleton)
     turns = 0.6 * np.sin(2 * time[:, None, None] + rng.uniform(0, 6, (1, joints, 3)))
+    local = rotations.from_rotvec(turns)
     roots = list(skeleton.roots)
     places = rng.normal(size=(1, len(roots), 3)) + np.stack([time, 0 * time + 1, -time], 1)[:, None]
+    moving = roots
+    if skeleton.hinges:
+        moving = sorted({*roots, *skeleton.hinges.sliding_joints})
+        local, places = _on_hinges(skeleton, local, places, turns[:, :, 0], moving)
     scaled = (1, joints - 1) if "scales" in features else ()
     seen = rng.random((frames, joints)) > 0.2 if "valid" in features else None
     odd = "space" in features
     return Clip.build(
         skeleton,
-        rotations.from_rotvec(turns),
+        local,
         places,
         frame_rate=30,
-        translated_joints=roots,
+        translated_joints=moving,
         scaled_joints=scaled,
         scales=_scales(time, len(scaled)) if scaled else None,
         times=np.cumsum(rng.uniform(0.01, 0.06, frames)) if "times" in features else None,
@@ -107,15 +124,45 @@ def _skeleton(features: Collection[str], rng: np.random.Generator) -> Skeleton:
         scales[3] = (1.0, 1.5, 0.8)
     turned = rotations.from_rotvec(rng.normal(size=(count, 3)))
     offsets = np.where(np.array(parents)[:, None] < 0, 0.0, unit * rng.normal(size=(count, 3)))
+    channels = [DEFAULT_ROOT if parent < 0 else DEFAULT_JOINT for parent in parents]
+    if "hinges" in features:
+        channels[2] = DEFAULT_ROOT  # it slides
     return Skeleton(
         tuple(names),
         tuple(parents),
         0.4 * offsets,
         0.1 * unit * rng.normal(size=(2, 3)),
         (2, 4),
+        tuple(channels),
         rest=turned if "rest" in features else np.zeros((0, 4)),
         scales=scales,
+        hinges=_hinges(unit) if "hinges" in features else None,
     )
+
+
+def _hinges(unit: float) -> Hinges:
+    """Return a knee of one axis, a chest of two, and a foot that slides and turns."""
+    return Hinges(
+        (3, 3, 1, 2, 2),
+        np.array([[1, 0, 0], [0, 0, -1], [0.6, 0.8, 0], [0, 1, 0], [0, 0, 1]]),
+        np.array([[-1, 1], [-np.inf, np.inf], [-0.7, 2.5], [-0.1 * unit, np.inf], [-2, 2]]),
+        np.array([False, False, False, True, False]),
+        ("chest_x", "chest_z", "knee_hinge", "foot_slide", "foot"),
+    )
+
+
+def _on_hinges(
+    skeleton: Skeleton, local: F64, places: F64, angles: F64, moving: Collection[int]
+) -> tuple[F64, F64]:
+    """Return the pose with hinged joints at angles (T, H), which are as many as joints or fewer."""
+    hinges = skeleton.hinges
+    assert hinges is not None
+    angles = angles[:, : len(hinges)] * np.where(hinges.slides, 0.01, 1.0)
+    for joint, pose in turns_of(hinges, skeleton.rest, angles):
+        local[:, joint] = pose
+    slid = dict(places_of(hinges, skeleton.rest, skeleton.offsets, angles))
+    every = dict(zip(skeleton.roots, np.moveaxis(places, 1, 0), strict=True)) | slid
+    return local, np.stack([every[joint] for joint in moving], axis=1)
 
 
 def _scales(time: F64, count: int) -> F64:

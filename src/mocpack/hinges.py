@@ -1,0 +1,292 @@
+"""Joints that turn about fixed axes or slide along them, and the angles that say where they stand.
+
+A hinged joint's rotation is its rest rotation, then the turns about its axes, in the order of its
+rows: ``rest · turn(axis₁, angle₁) · turn(axis₂, angle₂)``. A slider stands at
+``offset + rest · Σ axis · way``. Axes are in the frame that the rest rotation leads to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import rotations
+from mocpack.arrays import F64, Mask
+from mocpack.errors import InvalidClipError
+from mocpack.frozen import FrozenPickle, frozen_array
+
+MAX_HINGES = 65_535
+MAX_NAME = 1024  # bytes of UTF-8
+MOST_TURNS = 2  # of one joint: angles about three axes are not unique everywhere
+MOST_SLIDES = 3
+NEARLY_PARALLEL = 1e-3  # of the sine between two axes of a joint, below which they are one
+UNIT_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Hinges(FrozenPickle):
+    """One row for each degree of freedom, in the order in which the source has its angles.
+
+    Parameters
+    ----------
+    joints : sequence of int, length H
+        The joint that each row moves. **Rows are in the source's order, so joints need not
+        increase.** Rows of one joint apply in the order in which they stand: sliders (at most
+        three) before turns (at most two, about axes that are not parallel).
+    axes : array, shape (H, 3)
+        Unit vectors.
+    limits : array, shape (H, 2), optional
+        Lowest and highest angle in radians, of sliders way in metres; ∓inf where there is none.
+    slides : sequence of bool, length H, optional
+        Whether the row slides along its axis in place of turning about it.
+    names : sequence of str, length H, optional
+        What the source calls them: joints of a robot, ``Knee.Xrotation`` of a BVH file.
+    """
+
+    joints: tuple[int, ...]
+    axes: F64
+    limits: F64 = field(default_factory=lambda: np.zeros((0, 2)))
+    slides: Mask = field(default_factory=lambda: np.zeros(0, np.bool_))
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        freeze = object.__setattr__
+        freeze(self, "joints", tuple(map(int, self.joints)))
+        count = len(self.joints)
+        freeze(self, "axes", frozen_array(self.axes))
+        limits = self.limits if len(self.limits) else np.tile([-np.inf, np.inf], (count, 1))
+        freeze(self, "limits", frozen_array(limits))
+        slides = np.array(self.slides if len(self.slides) else np.zeros(count), np.bool_)
+        slides.setflags(write=False)
+        freeze(self, "slides", slides)
+        freeze(self, "names", tuple(map(str, self.names or [""] * count)))
+        _check_rows(self)
+        for joint, rows in self.of_joints():
+            _check_joint(self, joint, rows)
+
+    def __len__(self) -> int:
+        return len(self.joints)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Hinges):
+            return NotImplemented
+        return (
+            self.joints == other.joints
+            and self.names == other.names
+            and np.array_equal(self.axes, other.axes)
+            and np.array_equal(self.limits, other.limits)
+            and np.array_equal(self.slides, other.slides)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @cached_property
+    def by_joint(self) -> tuple[int, ...]:
+        """Rows ordered by their joint; those of one joint in the order in which they apply."""
+        return tuple(map(int, np.argsort(self.joints, kind="stable")))
+
+    @cached_property
+    def sliding_joints(self) -> tuple[int, ...]:
+        """Joints that slide, increasing."""
+        return tuple(sorted({self.joints[h] for h in np.flatnonzero(self.slides)}))
+
+    def of_joints(self) -> Iterator[tuple[int, list[int]]]:
+        """Yield each hinged joint, increasing, with its rows in the order in which they apply."""
+        rows: dict[int, list[int]] = {}
+        for h in self.by_joint:
+            rows.setdefault(self.joints[h], []).append(h)
+        yield from rows.items()
+
+    def rows(self, kept: Sequence[int], joints: Sequence[int]) -> Hinges | None:
+        """Return these rows, which move these joints of another skeleton; None if there are none.
+
+        Parameters
+        ----------
+        kept : sequence of int
+            Rows.
+        joints : sequence of int
+            The joint of each of them.
+        """
+        if not len(kept):
+            return None
+        at = list(kept)
+        names = tuple(self.names[h] for h in at)
+        return Hinges(tuple(joints), self.axes[at], self.limits[at], self.slides[at], names)
+
+    def of_subset(self, new_index: dict[int, int]) -> Hinges | None:
+        """Return the rows of those joints that have an index in another skeleton."""
+        kept = [h for h, joint in enumerate(self.joints) if joint in new_index]
+        return self.rows(kept, [new_index[self.joints[h]] for h in kept])
+
+
+@dataclass(frozen=True)
+class HingeAngles:
+    """What a motion comes to on its hinges.
+
+    Attributes
+    ----------
+    angles : array, shape (T, H)
+        Radians, of sliders metres, in the order of the rows.
+    off : array, shape (T, H)
+        How far the joint of each row stands from what its angles say: radians of turns, metres
+        of sliders. 0 but for rounding where it moves on its hinges alone.
+    """
+
+    angles: F64
+    off: F64
+
+
+def turns_of(hinges: Hinges, rest: F64, angles: F64) -> Iterator[tuple[int, F64]]:
+    """Yield each turning joint with its rotations (T, 4) at these angles (T, H)."""
+    for joint, rows in hinges.of_joints():
+        turning = [h for h in rows if not hinges.slides[h]]
+        if not turning:
+            continue
+        pose = np.broadcast_to(rest[joint], (len(angles), 4))
+        for h in turning:
+            pose = rotations.multiply(pose, turn_about(hinges.axes[h], angles[:, h]))
+        yield joint, pose
+
+
+def places_of(hinges: Hinges, rest: F64, offsets: F64, angles: F64) -> Iterator[tuple[int, F64]]:
+    """Yield each sliding joint with its places (T, 3) at these ways (T, H)."""
+    for joint, rows in hinges.of_joints():
+        sliding = [h for h in rows if hinges.slides[h]]
+        if sliding:
+            way = angles[:, sliding] @ hinges.axes[sliding]
+            yield joint, offsets[joint] + rotations.rotate(rest[joint], way)
+
+
+def turn_about(axis: F64, angle: F64) -> F64:
+    """Return the rotations (..., 4) by angles (...) about a unit axis (3,)."""
+    half = 0.5 * np.asarray(angle)[..., np.newaxis]
+    return np.concatenate([np.sin(half) * axis, np.cos(half)], axis=-1)
+
+
+def hinge_angles(
+    hinges: Hinges,
+    rest: F64,
+    offsets: F64,
+    local: F64,
+    translations: F64,
+    translated_joints: Sequence[int],
+) -> HingeAngles:
+    """Return the angles of a motion, and how far it leaves its hinges.
+
+    Where a joint leaves them, its angles are those of the nearest turn about its axis (with two
+    axes, of the turn that takes the second one to where it stands). An angle between limits less
+    than a turn apart is the one nearest to their middle; any other begins in [-π, π] and goes on
+    without jumps from frame to frame.
+
+    Parameters
+    ----------
+    rest : array, shape (J, 4)
+    offsets : array, shape (J, 3)
+    local : array, shape (T, J, 4)
+    translations : array, shape (T, M, 3)
+    """
+    angles = np.zeros((len(local), len(hinges)))
+    off = np.zeros_like(angles)
+    column = {joint: m for m, joint in enumerate(translated_joints)}
+    for joint, rows in hinges.of_joints():
+        turning = [h for h in rows if not hinges.slides[h]]
+        sliding = [h for h in rows if hinges.slides[h]]
+        if turning:
+            turned = rotations.multiply(rotations.conjugate(rest[joint]), local[:, joint])
+            angles[:, turning], off[:, turning] = _turned(hinges.axes[turning], turned)
+        if sliding and joint in column:
+            away = translations[:, column[joint]] - offsets[joint]
+            way = rotations.rotate(rotations.conjugate(rest[joint]), away)
+            angles[:, sliding], off[:, sliding] = _slid(hinges.axes[sliding], way)
+    turns = ~hinges.slides
+    angles[:, turns] = settled(angles[:, turns], hinges.limits[turns])
+    return HingeAngles(angles, off)
+
+
+def settled(angles: F64, limits: F64) -> F64:
+    """Return angles (T, H), known up to full turns, each on the branch that its limits allow."""
+    turn = 2 * np.pi
+    lowest, highest = limits.T
+    narrow = highest - lowest < turn
+    near = 0.5 * np.where(narrow, lowest, 0.0) + 0.5 * np.where(narrow, highest, 0.0)
+    around = angles - turn * np.round((angles - near) / turn)
+    return np.where(narrow, around, np.unwrap(around, axis=0))
+
+
+def _turned(axes: F64, turned: F64) -> tuple[F64, F64]:
+    """Return angles (T, n) about one or two axes, and the turn (T, 1) that they cannot say."""
+    if len(axes) == 1:
+        angles = _twist(turned, axes[0])[:, np.newaxis]
+    else:
+        first, second = axes
+        flat = second - (second @ first) * first
+        there = rotations.rotate(turned, np.broadcast_to(second, (len(turned), 3)))
+        outer = np.arctan2(rotations.cross(flat, there) @ first, there @ flat)
+        inner = _twist(rotations.multiply(turn_about(first, -outer), turned), second)
+        angles = np.stack([outer, inner], axis=1)
+    said = np.broadcast_to(rotations.IDENTITY, turned.shape)
+    for axis, angle in zip(axes, angles.T, strict=True):
+        said = rotations.multiply(said, turn_about(axis, angle))
+    return angles, rotations.angle_between(said, turned)[:, np.newaxis]
+
+
+def _twist(turned: F64, axis: F64) -> F64:
+    """Return the angle (T,) of the turn about an axis that is nearest to rotations (T, 4)."""
+    return np.asarray(2 * np.arctan2(turned[:, :3] @ axis, turned[:, 3]))
+
+
+def _slid(axes: F64, way: F64) -> tuple[F64, F64]:
+    """Return ways (T, n) along axes, and the distance (T, 1) that they cannot say."""
+    found = way @ np.linalg.pinv(axes)
+    return found, np.linalg.norm(way - found @ axes, axis=1)[:, np.newaxis]
+
+
+def _check_rows(hinges: Hinges) -> None:
+    count = len(hinges)
+    if not 1 <= count <= MAX_HINGES:
+        raise InvalidClipError(f"hinges have 1 to {MAX_HINGES} rows, got {count}; none are None")
+    shapes: tuple[tuple[str, npt.NDArray[np.generic], tuple[int, ...]], ...] = (
+        ("axes", hinges.axes, (count, 3)),
+        ("limits", hinges.limits, (count, 2)),
+        ("slides", hinges.slides, (count,)),
+    )
+    for what, array, shape in shapes:
+        if array.shape != shape:
+            raise InvalidClipError(f"expected {what} of hinges of shape {shape}, got {array.shape}")
+    if len(hinges.names) != count:
+        raise InvalidClipError(f"expected names of {count} hinges, got {len(hinges.names)}")
+    if not np.abs(np.linalg.norm(hinges.axes, axis=1) - 1).max() < UNIT_TOLERANCE:
+        raise InvalidClipError("axes of hinges must be unit vectors")
+    lowest, highest = hinges.limits.T
+    for h in np.flatnonzero(~(lowest <= highest) | (lowest == np.inf) | (highest == -np.inf)):
+        raise InvalidClipError(
+            f"limits of hinge {hinges.names[h]!r} must be a range, got {lowest[h]} to {highest[h]}"
+        )
+    for name in hinges.names:
+        try:
+            size = len(name.encode())
+        except UnicodeEncodeError:
+            raise InvalidClipError(
+                f"hinge name {name[:40]!r} holds half a character (a lone surrogate)"
+            ) from None
+        if size > MAX_NAME:
+            raise InvalidClipError(f"a hinge name has at most {MAX_NAME} bytes, got {name[:40]!r}")
+
+
+def _check_joint(hinges: Hinges, joint: int, rows: list[int]) -> None:
+    sliding = [h for h in rows if hinges.slides[h]]
+    turning = [h for h in rows if not hinges.slides[h]]
+    if len(turning) > MOST_TURNS or len(sliding) > MOST_SLIDES:
+        raise InvalidClipError(
+            f"joint {joint} turns about at most {MOST_TURNS} axes and slides along at most "
+            f"{MOST_SLIDES}, got {len(turning)} and {len(sliding)}"
+        )
+    if rows != sliding + turning:
+        raise InvalidClipError(f"joint {joint} must slide before it turns")
+    for axes in (hinges.axes[turning], hinges.axes[sliding]):
+        if len(axes) > 1 and np.linalg.svd(axes, compute_uv=False)[-1] < NEARLY_PARALLEL:
+            raise InvalidClipError(f"axes of joint {joint} must point different ways")

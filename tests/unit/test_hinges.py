@@ -1,0 +1,235 @@
+"""Hinges: angles say where joints stand, exactly, whatever their axes, order and limits."""
+
+import pickle
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack import Clip, Hinges, Skeleton, rotations
+from mocpack.container import pack_extras
+from mocpack.container.hinge import pack_hinges, unpack_hinges
+from mocpack.dofs import from_dofs
+from mocpack.errors import CorruptionError, HingeWarning, InvalidClipError, UsageError
+from mocpack.plain import plain
+from mocpack.skeleton import channel_hinges
+from mocpack.take import Extras
+from mocpack.testing import take, walk
+
+
+def arm(hinges, rest=None):
+    offsets = [[0, 1, 0], [0, 0.3, 0], [0.2, 0, 0.1]]
+    rest = np.zeros((0, 4)) if rest is None else rest
+    return Skeleton(("base", "upper", "lower"), (-1, 0, 1), offsets, rest=rest, hinges=hinges)
+
+
+ELBOW = Hinges((2,), [[0, 1, 0]], [[-1, 2]], names=("elbow",))
+
+
+def about(axis, angle):
+    """The textbook's matrix of a turn about a unit axis (Rodrigues)."""
+    x, y, z = axis
+    k = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * k @ k
+
+
+def test_a_hinge_turns_from_its_rest_rotation_about_its_axis():
+    rest = np.tile([0, 0, np.sin(0.4), np.cos(0.4)], (3, 1))
+    clip = Clip.from_angles(arm(ELBOW, rest), [[0.7], [-0.2]])
+    found = rotations.as_matrix(clip.rotations[:, 2])
+    for pose, angle in zip(found, (0.7, -0.2), strict=True):
+        np.testing.assert_allclose(
+            pose, about((0, 0, 1), 0.8) @ about((0, 1, 0), angle), atol=1e-15
+        )
+
+
+def test_rows_of_one_joint_apply_in_their_order():
+    two = Hinges((1, 1), [[0, 0, 1], [1, 0, 0]])
+    clip = Clip.from_angles(arm(two), [[0.5, 1.1]])
+    expected = about((0, 0, 1), 0.5) @ about((1, 0, 0), 1.1)
+    np.testing.assert_allclose(rotations.as_matrix(clip.rotations[0, 1]), expected, atol=1e-15)
+
+
+def test_a_slider_moves_along_its_axis_as_the_rest_rotation_turns_it():
+    rest = np.tile([0, 0, np.sin(np.pi / 4), np.cos(np.pi / 4)], (3, 1))
+    slider = Hinges((2,), [[1, 0, 0]], slides=[True])
+    clip = Clip.from_angles(arm(slider, rest), [[0.0], [0.05]])
+    np.testing.assert_allclose(clip.translations[1, 1], [0.2, 0.05, 0.1], atol=1e-15)
+    np.testing.assert_allclose(clip.angles, [[0.0], [0.05]], atol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_angles_come_back_from_the_pose_for_any_axes_and_any_order(seed):
+    rng = np.random.default_rng(seed)
+    axes = rng.normal(size=(4, 3))
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    limits = [[-3, 3], [-3, 3], [-np.inf, np.inf], [-0.2, 0.2]]
+    hinges = Hinges((2, 1, 2, 1), axes, limits, [False, True, False, False])
+    rest = rotations.from_rotvec(rng.normal(size=(3, 3)))
+    angles = np.cumsum(rng.uniform(-0.5, 0.5, (40, 4)), axis=0)
+    angles[:, [0, 3]] = np.clip(angles[:, [0, 3]], -0.2, 3)
+    clip = Clip.from_angles(arm(hinges, rest), angles)
+    np.testing.assert_allclose(clip.angles, angles, atol=1e-12)
+    assert clip.hinge_angles().off.max() < 1e-12
+
+
+def test_an_angle_stands_between_its_limits_though_it_is_more_than_half_a_turn():
+    wide = replace(ELBOW, limits=[[1.0, 5.0]])
+    angles = np.array([[4.9], [1.1], [3.3]])
+    np.testing.assert_allclose(Clip.from_angles(arm(wide), angles).angles, angles, atol=1e-14)
+
+
+def test_a_wheel_goes_round_and_round():
+    wheel = replace(ELBOW, limits=[[-np.inf, np.inf]])
+    angles = np.linspace(0, 30, 50)[:, None]
+    np.testing.assert_allclose(Clip.from_angles(arm(wheel), angles).angles, angles, atol=1e-13)
+
+
+def test_the_root_stands_where_the_source_has_it_whatever_axis_is_up():
+    rng = np.random.default_rng(1)
+    places, turns = rng.normal(size=(5, 3)), rotations.from_rotvec(rng.normal(size=(5, 3)))
+    for up in "xyz":
+        clip = Clip.from_angles(arm(ELBOW), np.zeros((5, 1)), places, turns, up=up)
+        found, turned = clip.source_root()
+        np.testing.assert_allclose(found, places, atol=1e-15)
+        assert rotations.angle_between(turned, turns).max() < 1e-7
+        height = "xyz".index(up)
+        np.testing.assert_allclose(clip.positions()[:, 0, 1], places[:, height], atol=1e-15)
+
+
+def test_a_joint_off_its_hinge_gives_the_nearest_angle_and_a_warning():
+    clip = Clip.from_angles(arm(ELBOW), [[0.4]])
+    tilt = rotations.from_rotvec(np.array([0.03, 0, 0]))
+    turns = clip.rotations.copy()
+    turns[:, 2] = rotations.multiply(turns[:, 2], tilt)
+    bent = Clip(clip.header, turns, clip.translations)
+    with pytest.warns(HingeWarning, match=r"0\.03 rad"):
+        angles = bent.angles
+    assert abs(angles[0, 0] - 0.4) < 1e-12
+    assert abs(bent.hinge_angles().off[0, 0] - 0.03) < 1e-9
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert clip.angles[0, 0] == pytest.approx(0.4)
+
+
+def test_angles_of_a_skeleton_without_hinges_are_none_and_cannot_be_given():
+    clip = walk(0.1)
+    assert clip.angles.shape == (clip.frame_count, 0)
+    with pytest.raises(UsageError, match="no hinges"):
+        Clip.from_angles(clip.skeleton, np.zeros((3, 0)))
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"joints": ()}, "1 to 65535 rows"),
+        ({"axes": [[0, 2, 0]]}, "unit vectors"),
+        ({"axes": [[0, np.nan, 0]]}, "unit vectors"),
+        ({"axes": [[0, 1]]}, r"shape \(1, 3\)"),
+        ({"limits": [[1, 0]]}, "must be a range, got 1.0 to 0.0"),
+        ({"limits": [[np.nan, 0]]}, "must be a range"),
+        ({"names": ("a", "b")}, "names of 1 hinges"),
+        ({"names": ("\ud800",)}, "lone surrogate"),
+        ({"joints": (2, 2), "axes": [[0, 1, 0], [0, -1, 0]]}, "different ways"),
+        (
+            {
+                "joints": (2, 2),
+                "axes": [[0, 1, 0], [0, 0, 1]],
+                "slides": [False, True],
+            },
+            "slide before it turns",
+        ),
+        (
+            {"joints": (1, 1, 1), "axes": np.eye(3)},
+            "at most 2 axes",
+        ),
+    ],
+)
+def test_hinges_that_are_none_are_refused_by_name(given, complaint):
+    with pytest.raises(InvalidClipError, match=complaint):
+        Hinges(**({"joints": (2,), "axes": [[0, 1, 0]]} | given))
+
+
+def test_a_hinge_of_a_joint_that_is_not_there_is_refused():
+    with pytest.raises(InvalidClipError, match="joint 3, but joints are 0 to 2"):
+        arm(replace(ELBOW, joints=(3,)))
+
+
+def test_a_slider_must_be_translated():
+    with pytest.raises(InvalidClipError, match="'lower' slides"):
+        Clip.build(
+            arm(replace(ELBOW, slides=[True])), np.tile([0, 0, 0, 1], (1, 3, 1)), [[0, 0, 0]]
+        )
+
+
+def test_hinges_go_with_their_joints():
+    skeleton = take(["hinges", "roots"]).skeleton
+    assert skeleton.subset([0, 1]).hinges.names == ("knee_hinge",)
+    assert skeleton.subset([0]).hinges is None
+    assert skeleton.rooted.hinges.joints == (4, 4, 2, 3, 3)
+    assert pickle.loads(pickle.dumps(skeleton)) == skeleton
+
+
+@pytest.mark.parametrize("features", [["hinges"], ["hinges", "rest", "scale", "roots"]])
+def test_what_codecs_see_has_the_same_angles(features):
+    clip = take(features)
+    seen = plain(clip)
+    assert seen.hinge_angles().off.max() < 1e-9
+    turning = ~clip.skeleton.hinges.slides
+    np.testing.assert_allclose(seen.angles[:, turning], clip.angles[:, turning], atol=1e-12)
+
+
+def test_a_clip_without_hinges_has_no_byte_for_them():
+    assert not [tag for tag, _ in pack_extras(walk(0.1).header, Extras()) if tag == "HING"]
+
+
+@pytest.mark.parametrize("features", [["hinges"], ["hinges", "names", "rest"]])
+def test_the_chunk_brings_back_the_hinges(features):
+    skeleton = take(features).skeleton
+    assert unpack_hinges(pack_hinges(skeleton), skeleton) == skeleton.hinges
+
+
+def test_hinges_of_channels_take_a_byte_and_a_bit_for_each_limit():
+    base = walk(0.1).skeleton
+    channels = [c[-1:] if j % 3 == 1 else c[-2:] if j % 3 == 2 else c
+                for j, c in enumerate(base.channels)]  # fmt: skip
+    skeleton = replace(base, channels=channels)
+    skeleton = replace(skeleton, hinges=channel_hinges(skeleton))
+    body = pack_hinges(skeleton)
+    assert len(body) == 1 + -(-2 * len(skeleton.hinges) // 8)
+    assert unpack_hinges(body, skeleton) == skeleton.hinges
+    limits = np.tile([-1.5, np.inf], (len(skeleton.hinges), 1))
+    limited = replace(skeleton, hinges=replace(skeleton.hinges, limits=limits))
+    assert unpack_hinges(pack_hinges(limited), limited) == limited.hinges
+
+
+def test_channels_of_bvh_and_asf_turn_as_their_hinges_do():
+    turned = rotations.from_rotvec(np.array([[0.3, -0.2, 0.9]] * 3))
+    channels = [("Zrotation", "Xrotation"), ("rx", "rz"), ("ry",)]
+    skeleton = Skeleton(("a", "b", "c"), (-1, 0, 1), np.eye(3), channels=channels, axes=turned)
+    hinges = channel_hinges(skeleton)
+    assert hinges.names == ("a.Zrotation", "a.Xrotation", "b.rz", "b.rx", "c.ry")
+    header = mocpack.ClipHeader(replace(skeleton, hinges=hinges), 1, translated_joints=())
+    matrix = np.array([[0.5, 0.7, -0.4, 1.2, 0.1]])
+    clip = from_dofs(matrix, header)
+    np.testing.assert_allclose(clip.angles, [[0.5, 0.7, 1.2, -0.4, 0.1]], atol=1e-14)
+
+
+@pytest.mark.parametrize("body", [b"\x02", b"\x01", b"\x00\x00"])
+def test_a_broken_chunk_is_a_format_error(body):
+    with pytest.raises((CorruptionError, mocpack.errors.TruncatedError)):
+        unpack_hinges(body, arm(None))
+
+
+def test_every_flip_of_the_chunk_is_an_error_or_hinges():
+    skeleton = take(["hinges"]).skeleton
+    body = pack_hinges(skeleton)
+    for bit in range(8 * len(body)):
+        bad = bytearray(body)
+        bad[bit // 8] ^= 1 << bit % 8
+        try:
+            replace(skeleton, hinges=unpack_hinges(bytes(bad), skeleton))
+        except (mocpack.errors.FormatError, InvalidClipError):
+            continue
