@@ -72,6 +72,9 @@ const Setting SETTINGS[] = {
 	setting<&Settings::shell_factor>("shell_factor"),
 	setting<&Settings::key_share>("key_share"),
 	setting<&Settings::excess_penalty>("excess_penalty"),
+	setting<&Settings::room>("room"),
+	setting<&Settings::room_falloff>("room_falloff"),
+	setting<&Settings::max_angle>("max_angle"),
 	setting<&Settings::quartic_penalty>("quartic_penalty"),
 	setting<&Settings::squared_penalty>("squared_penalty"),
 	setting<&Settings::rounding>("rounding"),
@@ -225,6 +228,14 @@ Bytes to_bytes(const std::vector<std::vector<uint8_t>>& parts)
 	return bytes;
 }
 
+using Angles = Array<double, nb::ndim<2>>;
+
+void check_angles(const Skeleton& skeleton, const Rotations& rotations, const Angles& angles)
+{
+	if (angles.shape(0) != rotations.shape(0) || angles.shape(1) != skeleton.view.hinge_count)
+		throw nb::value_error("angles (T, H) do not fit the skeleton's hinges");
+}
+
 // What is encoded, but for the motion itself.
 struct Task
 {
@@ -239,11 +250,12 @@ struct Task
 };
 
 std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations, Translations translations,
-								   Array<int32_t, nb::shape<-1, 13>> table,
+								   Angles angles, Array<int32_t, nb::shape<-1, 13>> table,
 								   Array<float, nb::shape<16, 8, 8, 40>> rates, const Task& task,
 								   const Settings& settings, size_t threads, Seen* seen)
 {
 	skeleton.check_motion(rotations, translations);
+	check_angles(skeleton, rotations, angles);
 	size_t frames = rotations.shape(0), joints = skeleton.view.joint_count, group_count = task.group_count;
 	const bool grid = bool(task.grid_steps);
 	if (table.shape(0) != joints || (task.shares && task.shares->size() != joints) ||
@@ -259,6 +271,7 @@ std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations
 	mocpack_KeysineJob job = {&skeleton.view,
 							  rotations.data(),
 							  translations.data(),
+							  angles.data(),
 							  frames,
 							  group_count,
 							  task.first_frame_alone,
@@ -321,8 +334,8 @@ std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations
 // (table with key steps, initial scales of a grid, segments, groups); None where no key
 // step keeps the bound or a group fails. With `grid_steps` (tracks) the groups are a grid in time.
 std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotations,
-									  Translations translations, Array<int32_t, nb::shape<-1, 13>> table,
-									  Array<float, nb::shape<16, 8, 8, 40>> rates, double unit, double fine,
+									  Translations translations, Angles angles,
+									  Array<int32_t, nb::shape<-1, 13>> table, Array<float, nb::shape<16, 8, 8, 40>> rates, double unit, double fine,
 									  double basis_grid, int32_t tempo, size_t group_count,
 									  size_t groups_per_segment, bool first_frame_alone, int32_t splits,
 									  const Settings& settings, size_t threads, Predictors predictors,
@@ -331,7 +344,7 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 {
 	Task task = {unit,	 fine,		 basis_grid, tempo, group_count, groups_per_segment, first_frame_alone,
 				 splits, predictors, grid_steps, shares};
-	return encode_clip(skeleton, rotations, translations, table, rates, task, settings, threads, nullptr);
+	return encode_clip(skeleton, rotations, translations, angles, table, rates, task, settings, threads, nullptr);
 }
 
 // What the encoder sees of a clip: coefficients as they should be and as they are, their steps (3, channels,
@@ -339,7 +352,7 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 using Watched = std::tuple<NewArray<float, 3>, NewArray<int32_t, 1>, size_t>;
 
 std::optional<Watched> keysine_watch(const Skeleton& skeleton, Rotations rotations, Translations translations,
-									 Array<int32_t, nb::shape<-1, 13>> table,
+									 Angles angles, Array<int32_t, nb::shape<-1, 13>> table,
 									 Array<float, nb::shape<16, 8, 8, 40>> rates, double unit, double fine,
 									 double basis_grid, int32_t tempo, size_t group_count,
 									 size_t groups_per_segment, bool first_frame_alone, int32_t splits,
@@ -349,7 +362,7 @@ std::optional<Watched> keysine_watch(const Skeleton& skeleton, Rotations rotatio
 	Task task = {
 		unit,	fine,		basis_grid,	  tempo,	   group_count, groups_per_segment, first_frame_alone,
 		splits, predictors, std::nullopt, std::nullopt};
-	auto made = encode_clip(skeleton, rotations, translations, table, rates, task, settings, threads, &seen);
+	auto made = encode_clip(skeleton, rotations, translations, angles, table, rates, task, settings, threads, &seen);
 	if (!made)
 		return std::nullopt;
 	size_t size = 0;
@@ -383,6 +396,29 @@ std::tuple<NewArray<double, 2>, NewArray<double, 3>> keysine_axes(const Skeleton
 							  start_of(scratch), &fault))
 		throw nb::value_error(described(fault).c_str());
 	return {means, axes};
+}
+
+// The plan (J, 13) with the levers of its hinges as some frames show them.
+NewArray<int32_t, 2> keysine_levers(const Skeleton& skeleton, Rotations rotations, Translations translations,
+									Angles angles, Array<int32_t, nb::shape<-1, 13>> table, double unit,
+									double fine, double basis_grid, const Settings& settings)
+{
+	skeleton.check_motion(rotations, translations);
+	check_angles(skeleton, rotations, angles);
+	size_t joints = skeleton.view.joint_count, frames = rotations.shape(0);
+	if (table.shape(0) != joints || !frames)
+		throw nb::value_error("table does not fit");
+	auto made = new_array<int32_t, 2>({joints, PLAN_COLUMNS});
+	std::copy(table.data(), table.data() + joints * PLAN_COLUMNS, made.data());
+	mocpack_KeysineJob job = {};
+	job.skeleton = &skeleton.view, job.rotations = rotations.data(), job.translations = translations.data();
+	job.angles = angles.data(), job.frame_count = frames, job.group_count = frames > 1;
+	job.table = made.data(), job.unit = unit, job.fine = fine, job.basis_grid = basis_grid;
+	job.settings = settings;
+	Memory memory = allocate(mocpack_keysine_levers_size(&job));
+	if (!mocpack_keysine_levers(&job, start_of(memory)))
+		throw nb::value_error("the table cannot be");
+	return made;
 }
 
 void check_head(mocpack_Status status, const mocpack_Fault& fault)
@@ -824,6 +860,8 @@ void register_keysine(nb::module_& m)
 		.def_prop_ro("grid_steps", &OpenHead::grid_steps)
 		.def_prop_ro("initial_scales", &OpenHead::initial_scales);
 	m.def("keysine_axes", &keysine_axes, "skeleton"_a, "table"_a, "unit"_a, "fine"_a, "basis_grid"_a);
+	m.def("keysine_levers", &keysine_levers, "skeleton"_a, "rotations"_a, "translations"_a, "angles"_a,
+		  "table"_a, "unit"_a, "fine"_a, "basis_grid"_a, "settings"_a);
 	m.def("keysine_symbols", &keysine_symbols, "head"_a, "segments"_a, "groups"_a,
 		  nb::sig("def keysine_symbols(head: KeysineHead, segments: bytes, groups: bytes) -> "
 				  "tuple[object, object, object]"));
@@ -832,12 +870,12 @@ void register_keysine(nb::module_& m)
 		  "tempo"_a, "unit"_a, "group_count"_a, "groups_per_segment"_a, "errors"_a, "table"_a, "sizes"_a,
 		  "predictors"_a, "shifts"_a, "grid_steps"_a, "initial_scales"_a);
 	m.def("keysine_split", &keysine_split, "head"_a, "segments"_a, "groups"_a, "shifts"_a);
-	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "rotations"_a, "translations"_a, "table"_a,
-		  "rates"_a, "unit"_a, "fine"_a, "basis_grid"_a, "tempo"_a, "group_count"_a, "groups_per_segment"_a,
+	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "rotations"_a, "translations"_a, "angles"_a,
+		  "table"_a, "rates"_a, "unit"_a, "fine"_a, "basis_grid"_a, "tempo"_a, "group_count"_a, "groups_per_segment"_a,
 		  "first_frame_alone"_a, "splits"_a, "settings"_a, "threads"_a, "predictors"_a,
 		  "grid_steps"_a.none() = nb::none(), "shares"_a.none() = nb::none());
-	m.def("keysine_watch", &keysine_watch, "skeleton"_a, "rotations"_a, "translations"_a, "table"_a,
-		  "rates"_a, "unit"_a, "fine"_a, "basis_grid"_a, "tempo"_a, "group_count"_a, "groups_per_segment"_a,
+	m.def("keysine_watch", &keysine_watch, "skeleton"_a, "rotations"_a, "translations"_a, "angles"_a,
+		  "table"_a, "rates"_a, "unit"_a, "fine"_a, "basis_grid"_a, "tempo"_a, "group_count"_a, "groups_per_segment"_a,
 		  "first_frame_alone"_a, "splits"_a, "settings"_a, "threads"_a, "predictors"_a);
 	m.def("keysine_decode", &keysine_decode, "head"_a, "segments"_a, "layers"_a, "first"_a, "count"_a,
 		  "threads"_a, "joints"_a.none() = nb::none(), "shifts"_a.none() = nb::none());

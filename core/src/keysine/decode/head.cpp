@@ -259,7 +259,7 @@ size_t mocpack_keysine_encode_head(const mocpack_KeysineFields* start, const moc
 	if (!symbols.sizes(sizes, part_count))
 		return 0;
 	symbols.plan(table, *skeleton);
-	TrackChannels tracks(table, joints, arena.take<int32_t>(7 * joints));
+	TrackChannels tracks(table, *skeleton, arena.take<int32_t>(7 * joints));
 	Predictor* list = reinterpret_cast<Predictor*>(predictors);
 	if (!symbols.predictors(list, start->predictor_count, tracks) ||
 		!symbols.shifts(shifts, start->layer_count - 1, size_t(tracks.track_count)) ||

@@ -182,10 +182,10 @@ template <typename Coder> class HeadSymbols
 	// The kind of what has hinges: at rest, still, moving along them, or (false) free as any other.
 	bool hinged(int32_t moving, int32_t* kind)
 	{
-		static const uint16_t STARTS[5] = {0, 128, 384, 3968, 4096};
+		static const uint16_t STARTS[KINDS + 1] = {0, 128, 384, 3968, 4096, 4096, 4096, 4096, 4096};
 		const int FREE = 3;
 		bool free = *kind > STILL_ROTATION && *kind != moving;
-		int found = coder_.symbol(STARTS, FREE + 1, free ? FREE : *kind == moving ? 2 : *kind);
+		int found = coder_.symbol(STARTS, KINDS, free ? FREE : *kind == moving ? 2 : *kind);
 		if (found == FREE)
 			return false;
 		*kind = found == 2 ? moving : found;

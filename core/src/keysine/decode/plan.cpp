@@ -26,12 +26,11 @@ const double* resting_place(const Plan& plan, size_t joint)
 bool valid(const Plan& plan, mocpack_Fault* fault)
 {
 	const mocpack_Skeleton& skeleton = *plan.skeleton;
-	HingeCursor hinges(skeleton);
 	size_t m = 0;
 	for (size_t j = 0; j < skeleton.joint_count; ++j)
 	{
 		const int32_t* row = plan.table + PLAN_COLUMNS * j;
-		JointHinges own = hinges.of(j);
+		const JointHinges& own = plan.hinges[j];
 		bool translated = m < skeleton.translated_count && size_t(skeleton.translated_joints[m]) == j;
 		m += translated;
 		int32_t farthest = own.slides ? SLIDING_TRANSLATION : MOVING_TRANSLATION;
@@ -88,11 +87,10 @@ Vec3 still_place(const JointHinges& hinges, const int32_t* row, double fine, Vec
 void fill_still(const Plan& plan)
 {
 	const mocpack_Skeleton& skeleton = *plan.skeleton;
-	HingeCursor hinges(skeleton);
 	for (size_t j = 0; j < skeleton.joint_count; ++j)
 	{
 		const int32_t* row = plan.table + PLAN_COLUMNS * j;
-		JointHinges own = hinges.of(j);
+		const JointHinges& own = plan.hinges[j];
 		store(plan.still + 7 * j, still_turn(own, row, plan.fine));
 		store(plan.still + 7 * j + 4, still_place(own, row, plan.fine, load_vec(skeleton.offsets + 3 * j)));
 	}
@@ -261,7 +259,9 @@ template <typename T> T* take(uint8_t*& at, size_t count)
 
 size_t plan_size(size_t joints)
 {
-	return joints * (23 * sizeof(double) + 3 * sizeof(int32_t) + 2 * sizeof(Track)) + 9 * 16;
+	return joints * (23 * sizeof(double) + 3 * sizeof(int32_t) + 2 * sizeof(Track) +
+					 sizeof(JointHinges)) +
+		   10 * 16;
 }
 
 bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault)
@@ -273,22 +273,25 @@ bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault)
 	plan->carried_rotation = take<double>(at, 4 * joints);
 	plan->inertia = take<double>(at, 9 * joints);
 	plan->tracks = take<Track>(at, 2 * joints);
+	plan->hinges = take<JointHinges>(at, joints);
 	plan->descendants = take<int32_t>(at, joints);
 	plan->carrier = take<int32_t>(at, joints);
 	int32_t* rotation_track = take<int32_t>(at, joints); // of each joint or its nearest ancestor
 	plan->track_count = plan->channel_count = 0;
+	HingeCursor hinges(*plan->skeleton);
+	for (size_t j = 0; j < joints; ++j)
+		plan->hinges[j] = hinges.of(j);
 	if (!valid(*plan, fault))
 		return false;
 	fill_still(*plan);
 	count_descendants(*plan);
 	fill_carried(*plan);
 	fill_inertia(*plan);
-	HingeCursor hinges(*plan->skeleton);
 	for (size_t j = 0; j < joints; ++j)
 	{
 		int32_t parent = plan->skeleton->parents[j];
 		int32_t above = parent >= 0 ? rotation_track[parent] : -1;
-		JointHinges own = hinges.of(j);
+		const JointHinges& own = plan->hinges[j];
 		if (plan->table[PLAN_COLUMNS * j + TRANSLATION_KIND] >= MOVING_TRANSLATION)
 			add_position(plan, j, own);
 		rotation_track[j] = above;

@@ -97,6 +97,7 @@ struct Plan
 	double* carried_offset;	  // (J, 3)
 	double* carried_rotation; // (J, 4)
 	double* inertia;		  // (J, 9)
+	JointHinges* hinges;	  // (J)
 	Track* tracks;
 	size_t track_count;
 	size_t channel_count;

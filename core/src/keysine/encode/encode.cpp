@@ -4,7 +4,7 @@
 
 #include "keysine/decode/curves.h"
 #include "keysine/decode/rotation.h"
-#include "keysine/encode/encoder.h"
+#include "keysine/encode/guards.h"
 
 using namespace mocpack;
 using namespace mocpack::keysine;
@@ -27,8 +27,8 @@ class GroupCoder
 		size_t group = e_.cut.longest_group(),
 			   longest = group < size_t(LONGEST_BLOCK) ? group : size_t(LONGEST_BLOCK);
 		stride_ = padded(int32_t(longest));
-		size_t stride = size_t(stride_), points = size_t(rig_.most > 1 ? rig_.most : 1);
-		lay_out_scene(&scene_, arena, plan_.skeleton->joint_count, int32_t(longest));
+		size_t stride = size_t(stride_), points = size_t(rig_.most > 1 ? rig_.most : 1) + MOST_GUARDS;
+		lay_out_scene(&scene_, arena, e_, int32_t(longest));
 		lay_out_group(plan_, group, &symbols_, arena);
 		room_ = group_shares(plan_, group);
 		shares_ = arena->take<Share>(room_);
@@ -202,7 +202,20 @@ class GroupCoder
 		scene_.count = length - 1;
 		for (int32_t t = 0; t + 1 < length; ++t)
 			frames_[t] = e_.cut.key_frame(group_) + from + size_t(t) + 1;
-		fill_scene(&scene_, e_.job, frames_);
+		fill_scene(&scene_, e_, frames_);
+		for (double slack : SLACKS)
+		{
+			scene_.slack = slack;
+			if (all_tracks())
+				return true;
+			if (!e_.hinged)
+				break;
+		}
+		return false;
+	}
+
+	bool all_tracks()
+	{
 		next_predictor_ = 0;
 		size_t t = 0;
 		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)
@@ -372,12 +385,9 @@ class GroupCoder
 	void prepare(const Track& track, bool compensate)
 	{
 		int32_t first = rig_.first[track.joint];
-		points_ = track.kind == POSITION_TRACK ? 1 : rig_.first[track.joint + 1] - first;
+		points_ = rig_points(e_, track) + guard_count(e_, track);
 		clear_ends(start_, 3 * points_);
 		clear_ends(moves_, 3 * points_ * track.channels);
-		if (track.kind == POSITION_TRACK) // whose channels move one coordinate each
-			std::memset(start_, 0, sizeof(float) * size_t(3 * width_)),
-				std::memset(moves_, 0, sizeof(float) * size_t(9 * width_));
 		for (int32_t t = 0; t < n_; ++t)
 			if (track.kind == POSITION_TRACK)
 				prepare_position(track, t);
@@ -398,24 +408,55 @@ class GroupCoder
 	void prepare_position(const Track& track, int32_t t)
 	{
 		double channels[3];
+		Guard guards[MOST_GUARDS];
 		aim_position(plan_, track, scene_, t, channels);
-		for (int32_t c = 0; c < 3; ++c)
+		int32_t first = rig_points(e_, track);
+		double scale = 1.0 / rig_.allowance[track.joint];
+		Vec3 local = load_vec(track.base);
+		for (int32_t c = 0; c < track.channels; ++c)
 		{
 			aims_[c * stride_ + t] = channels[c];
-			moves_[(3 * c + c) * width_ + t] = float(track.axes[0] / rig_.allowance[track.joint]);
+			if (!first)
+				continue;
+			// what moves freely has one coordinate for each channel
+			Vec3 axis = load_vec(track.axes + 3 * c);
+			local = local + channels[c] * axis;
+			put(moves_ + 3 * c * points_ * width_ + t,
+				scale * (track.hinge < 0 ? axis : shift_of(plan_, track, scene_, t, c)));
+		}
+		if (first)
+			put(start_ + t, track.hinge < 0 ? Vec3{0, 0, 0}
+											: scale * (placed(plan_, scene_, track.joint, t, local) -
+													   scene_.position[scene_.at(track.joint, t)]));
+		set_guards(e_, scene_, track, t, channels, guards);
+		put_guards(track, guards, t);
+	}
+
+	// After the points of the rig.
+	void put_guards(const Track& track, const Guard* guards, int32_t t)
+	{
+		int32_t first = rig_points(e_, track);
+		for (int32_t i = first; i < points_; ++i, ++guards)
+		{
+			put(start_ + 3 * i * width_ + t, guards->start);
+			for (int32_t c = 0; c < track.channels; ++c)
+				put(moves_ + 3 * (c * points_ + i) * width_ + t, guards->moves[c]);
 		}
 	}
 
 	void prepare_rotation(const Track& track, int32_t first, int32_t t, bool compensate)
 	{
 		const double* inverse_axes = e_.inverse_axes + 9 * (&track - plan_.tracks);
-		Aim aim = aim_rotation(plan_, rig_, track, inverse_axes, scene_, t, compensate);
+		Aim aim = aim_rotation(plan_, rig_, track, inverse_axes, scene_, t, compensate, e_.leeway);
 		Vec3 origin = scene_.decoded_position[scene_.at(track.joint, t)];
 		double world[9];
 		matrix_of(aim.world, world);
 		for (int32_t c = 0; c < track.channels; ++c)
 			aims_[c * stride_ + t] = aim.channels[c];
-		for (int32_t i = 0; i < points_; ++i)
+		Guard guards[MOST_GUARDS];
+		set_guards(e_, scene_, track, t, aim, guards);
+		put_guards(track, guards, t);
+		for (int32_t i = 0; i < rig_points(e_, track); ++i)
 		{
 			const Point& point = rig_.points[first + i];
 			size_t source = scene_.at(point.joint, t);
@@ -520,6 +561,7 @@ class GroupCoder
 				double u = origin_excess(rig_, scene_, track.joint, t);
 				worst = u > worst ? u : worst;
 				sum_ += u;
+				worst = guarded(track, t, worst);
 			}
 			return worst;
 		}
@@ -531,8 +573,19 @@ class GroupCoder
 				parent < 0 ? turns_[t] : multiply(scene_.decoded_rotation[scene_.at(parent, t)], turns_[t]);
 			double u = worst_point(rig_, scene_, track.joint, t, &sum_);
 			worst = u > worst ? u : worst;
+			worst = guarded(track, t, worst);
 		}
 		return worst;
+	}
+
+	// The larger of `worst` and what the guards say of frame t as it is decoded.
+	double guarded(const Track& track, int32_t t, double worst) const
+	{
+		double values[4];
+		for (int32_t c = 0; c < track.channels; ++c)
+			values[c] = curve_[c * stride_ + t + 1];
+		double u = guard_excess(e_, scene_, track, t, values);
+		return u > worst ? u : worst;
 	}
 
 	const mocpack_KeysineEncoder& e_;

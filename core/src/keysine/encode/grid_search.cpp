@@ -12,6 +12,7 @@
 
 #include "keysine/decode/curves.h"
 #include "keysine/decode/grid.h"
+#include "keysine/encode/guards.h"
 #include "keysine/encode/pose.h"
 
 using namespace mocpack;
@@ -53,8 +54,8 @@ class GridCoder
 	{
 		most_ = ways;
 		size_t channels = plan_.channel_count, joints = plan_.skeleton->joint_count, most = size_t(most_);
-		size_t points = size_t(e_.rig.most > 1 ? e_.rig.most : 1);
-		lay_out_scene(&now_.scene, arena, joints, most_);
+		size_t points = size_t(e_.rig.most > 1 ? e_.rig.most : 1) + MOST_GUARDS;
+		lay_out_scene(&now_.scene, arena, e_, most_);
 		then_.scene = now_.scene; // the same source, decoded otherwise
 		then_.scene.decoded_position = arena->take<Vec3>(joints * most);
 		then_.scene.decoded_rotation = arena->take<Quat>(joints * most);
@@ -104,7 +105,20 @@ class GridCoder
 	{
 		for (int32_t w = 0; w < most_; ++w)
 			frames_[w] = frame;
-		fill_scene(&now_.scene, e_.job, frames_);
+		fill_scene(&now_.scene, e_, frames_);
+		for (double slack : SLACKS)
+		{
+			now_.scene.slack = then_.scene.slack = slack;
+			if (find_ways())
+				return true;
+			if (!e_.hinged)
+				break;
+		}
+		return false;
+	}
+
+	bool find_ways()
+	{
 		count_ = 1, now_.bits[0] = 0;
 		size_t t = 0;
 		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)

@@ -1,4 +1,5 @@
 // Sets up the `keysine` encoder, and writes the keys of its segments.
+#include <cmath>
 #include <cstring>
 
 #include "common/crc16.h"
@@ -45,8 +46,8 @@ int mocpack_keysine_axes(const mocpack_Skeleton* skeleton, const int32_t* table,
 size_t mocpack_keysine_encoder_size(const mocpack_KeysineJob* job)
 {
 	size_t joints = job->skeleton->joint_count;
-	return sizeof(mocpack_KeysineEncoder) + plan_size(joints) + 2 * joints * 9 * sizeof(double) +
-		   rig_point_limit(*job->skeleton) * sizeof(Point) + joints * 16 + job->group_count + 9 * 64;
+	return sizeof(mocpack_KeysineEncoder) + plan_size(joints) + joints * 19 * sizeof(double) +
+		   rig_point_limit(*job->skeleton) * sizeof(Point) + joints * 16 + job->group_count + 10 * 64;
 }
 
 mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, void* memory)
@@ -70,11 +71,19 @@ mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, v
 	for (size_t t = 0; t < e->plan.track_count; ++t)
 		if (e->plan.tracks[t].kind == VECTOR_TRACK)
 			inverse(e->plan.tracks[t].axes, e->inverse_axes + 9 * t);
+	for (size_t t = 0; t < e->plan.track_count; ++t)
+		e->hinged = e->hinged || e->plan.tracks[t].hinge >= 0;
+	double most = job->settings.max_angle;
+	e->leeway = {most, most > 0 ? 1.0 / (most * most) : 0.0};
 	e->usable_splits = arena.take<uint8_t>(job->group_count);
 	std::memset(e->usable_splits, job->splits, job->group_count);
 	while (e->cut.longest_group() > size_t(LONGEST_BLOCK) << e->least_splits)
 		++e->least_splits;
 	build_rig(&e->rig, &arena, e->plan, job->settings, job->shares);
+	e->room = arena.take<double>(joints);
+	for (size_t j = 0; j < joints; ++j)
+		e->room[j] =
+			job->settings.room * std::pow(double(e->plan.descendants[j]), -job->settings.room_falloff);
 	for (int32_t i = 0; i < STEPS; ++i)
 		e->steps[i] = step_of(job->unit, i);
 	return e;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "keysine/encode/guards.h"
 #include "keysine/encode/pose.h"
 
 using namespace mocpack;
@@ -92,9 +93,9 @@ class KeyCoder
 	KeyCoder(const mocpack_KeysineEncoder* encoder, size_t count, Arena* arena)
 		: e_(*encoder), plan_(encoder->plan), rig_(encoder->rig), count_(int32_t(count))
 	{
-		lay_out_scene(&scene_, arena, plan_.skeleton->joint_count, count_);
+		lay_out_scene(&scene_, arena, e_, count_);
 		frames_ = arena->take<size_t>(count);
-		size_t points = size_t(rig_.most > 1 ? rig_.most : 1);
+		size_t points = size_t(rig_.most > 1 ? rig_.most : 1) + MOST_GUARDS;
 		lay_out_problem(&problem_, rig_, arena);
 		gap_ = arena->take<double>(3 * points);
 		failed_ = arena->take<uint8_t>(encoder->job.group_count);
@@ -109,7 +110,23 @@ class KeyCoder
 			size_t length = size_t(k) % blocks ? e_.cut.length(group) : 0;
 			frames_[k] = from + (length ? block_frame(length, e_.job.splits, size_t(k) % blocks) : 0);
 		}
-		fill_scene(&scene_, e_.job, frames_);
+		fill_scene(&scene_, e_, frames_);
+		// where hinges cannot take back what was left above them, less is left
+		for (double slack : SLACKS)
+		{
+			scene_.slack = slack;
+			if (all_tracks(keys))
+				return true;
+			if (!e_.hinged)
+				break;
+			std::memset(e_.usable_splits, e_.job.splits, e_.job.group_count);
+		}
+		return false;
+	}
+
+  private:
+	bool all_tracks(int32_t* keys)
+	{
 		size_t t = 0;
 		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)
 		{
@@ -125,7 +142,6 @@ class KeyCoder
 		return true;
 	}
 
-  private:
 	// Tries ever finer steps, until enough poses keep their allowances.
 	bool track(size_t t, int32_t* keys)
 	{

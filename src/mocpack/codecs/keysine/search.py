@@ -13,6 +13,7 @@ from mocpack.codecs.keysine.tracks import SPREAD
 
 BAND_CENTRES = np.array([1, 2, 3, 4, 5, 6, 7.5, 9.5, 12, 15, 20, 25, 32, 41, 52, 70])
 SIZES = 40  # magnitudes that the rate table tells apart
+ROOM, ROOM_FALLOFF = 2.0, 0.4  # of errors that hinges below cannot take back
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,11 @@ class Settings:
         Factor on the allowance of shell points, which guard twist.
     key_share : float
         Share of its allowance that a key may use to come nearer to the key before.
+    room, room_falloff : float
+        Where joints have hinges, which cannot take back every error above them: what may remain of
+        all u below a joint when they have done what they can is room · n^-room_falloff.
+    max_angle : float
+        Radians that a joint's local rotation may be off; 0: any.
     excess_penalty : float
         For each unit of u above 1.
     quartic_penalty, squared_penalty : float
@@ -93,6 +99,9 @@ class Settings:
     thorough: bool = False
     beam_width: int = 1
     grid_error_penalty: float = 0.0
+    room: float = ROOM
+    room_falloff: float = ROOM_FALLOFF
+    max_angle: float = 0.0
 
     def native(self) -> _core.KeysineSettings:
         return _core.KeysineSettings(**asdict(self))

@@ -1,0 +1,141 @@
+// What else is bounded beside the points that a track carries, as points of their own.
+#include "keysine/encode/guards.h"
+
+#include <cmath>
+
+namespace mocpack
+{
+namespace keysine
+{
+
+namespace
+{
+
+const double LEAST_ROOM = 0.02; // of what may remain, however much of it is already lost
+
+bool bounded(const mocpack_KeysineEncoder& e)
+{
+	return e.job.settings.excess_penalty > 0;
+}
+
+// One over the root of what a track may still let remain; y is the half of the error that is not its own.
+double scale_of(const mocpack_KeysineEncoder& e, const Scene& scene, int32_t joint, const Remainder& after,
+				Vec3 y)
+{
+	if (!bounded(e))
+		return 1.0;
+	double room = e.room[joint] * scene.slack, left = room - after.remaining(y);
+	return 1.0 / std::sqrt(left > LEAST_ROOM * room ? left : LEAST_ROOM * room);
+}
+
+Vec3 moved(const Scene& scene, int32_t joint, int32_t t)
+{
+	return scene.decoded_position[scene.at(joint, t)] - scene.position[scene.at(joint, t)];
+}
+
+double unit_of(const Track& track, int32_t c)
+{
+	Vec3 axis = load_vec(track.axes + 3 * c);
+	return std::sqrt(dot(axis, axis));
+}
+
+double hinge_error(const Scene& scene, const Track& track, int32_t c, int32_t t, double value)
+{
+	double angle = scene.angles[size_t(track.hinge + c) * size_t(scene.count) + size_t(t)];
+	return value * unit_of(track, c) - angle;
+}
+
+} // namespace
+
+int32_t rig_points(const mocpack_KeysineEncoder& e, const Track& track)
+{
+	if (e.hinged && !bounded(e))
+		return 0;
+	return track.kind == POSITION_TRACK ? 1 : e.rig.first[track.joint + 1] - e.rig.first[track.joint];
+}
+
+int32_t guard_count(const mocpack_KeysineEncoder& e, const Track& track)
+{
+	bool angles = e.job.settings.max_angle > 0 && track.kind != POSITION_TRACK;
+	return int32_t(e.hinged) + (angles ? track.kind == HINGE_TRACK ? track.channels : 1 : 0);
+}
+
+void set_guards(const mocpack_KeysineEncoder& e, const Scene& scene, const Track& track, int32_t t,
+				const Aim& aim, Guard* guards)
+{
+	size_t at = scene.at(track.joint, t);
+	if (e.hinged)
+	{
+		const Remainder& after = scene.after_turn[at];
+		Vec3 y = moved(scene, track.joint, t);
+		double scale = scale_of(e, scene, track.joint, after, y);
+		guards->start = scale * after.scaled(turn_between(scene.rotation[at], aim.world) + after.led(y));
+		for (int32_t c = 0; c < track.channels; ++c)
+			guards->moves[c] = scale * after.scaled(aim.turn[c]);
+		++guards;
+	}
+	double most = e.job.settings.max_angle;
+	if (most > 0 && track.kind != HINGE_TRACK)
+	{
+		guards->start = 1.0 / most * turn_between(faithful_world(e.plan, track, scene, t), aim.world);
+		for (int32_t c = 0; c < track.channels; ++c)
+			guards->moves[c] = 1.0 / most * aim.turn[c];
+	}
+	for (int32_t c = 0; c < track.channels && most > 0 && track.kind == HINGE_TRACK; ++c, ++guards)
+	{
+		guards->start = {hinge_error(scene, track, c, t, aim.channels[c]) / most, 0, 0};
+		for (int32_t d = 0; d < track.channels; ++d)
+			guards->moves[d] = {d == c ? unit_of(track, c) / most : 0.0, 0, 0};
+	}
+}
+
+void set_guards(const mocpack_KeysineEncoder& e, const Scene& scene, const Track& track, int32_t t,
+				const double* channels, Guard* guards)
+{
+	if (!e.hinged)
+		return;
+	const Remainder& after = scene.after_place[scene.at(track.joint, t)];
+	Vec3 local = load_vec(track.base), above = turn_above(e.plan, scene, track.joint, t);
+	for (int32_t c = 0; c < track.channels; ++c)
+		local = local + channels[c] * load_vec(track.axes + 3 * c);
+	Vec3 off = placed(e.plan, scene, track.joint, t, local) - scene.position[scene.at(track.joint, t)];
+	double scale = scale_of(e, scene, track.joint, after, above);
+	guards->start = scale * after.scaled(off + after.led(above));
+	for (int32_t c = 0; c < track.channels; ++c)
+		guards->moves[c] = scale * after.scaled(shift_of(e.plan, track, scene, t, c));
+}
+
+double guard_excess(const mocpack_KeysineEncoder& e, const Scene& scene, const Track& track, int32_t t,
+					const double* values)
+{
+	size_t at = scene.at(track.joint, t);
+	double worst = 0, most = e.job.settings.max_angle;
+	if (e.hinged)
+	{
+		bool place = track.kind == POSITION_TRACK;
+		const Remainder& after = place ? scene.after_place[at] : scene.after_turn[at];
+		Vec3 shift = moved(scene, track.joint, t);
+		Vec3 turn = place ? turn_above(e.plan, scene, track.joint, t)
+						  : turn_between(scene.rotation[at], scene.decoded_rotation[at]);
+		Vec3 own = place ? shift : turn, other = place ? turn : shift;
+		Vec3 r = scale_of(e, scene, track.joint, after, other) * after.scaled(own + after.led(other));
+		worst = dot(r, r);
+	}
+	if (!(most > 0) || track.kind == POSITION_TRACK)
+		return worst;
+	if (track.kind == HINGE_TRACK)
+	{
+		for (int32_t c = 0; c < track.channels; ++c)
+		{
+			double off = hinge_error(scene, track, c, t, values[c]) / most;
+			worst = off * off > worst ? off * off : worst;
+		}
+		return worst;
+	}
+	Vec3 turn = turn_between(faithful_world(e.plan, track, scene, t), scene.decoded_rotation[at]);
+	double square = dot(turn, turn) / (most * most);
+	return square > worst ? square : worst;
+}
+
+} // namespace keysine
+} // namespace mocpack
