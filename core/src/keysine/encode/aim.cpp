@@ -54,6 +54,7 @@ Quat compensated(const Rig& rig, const Scene& scene, int32_t joint, int32_t t)
 }
 
 const int SLIDER_ROUNDS = 8;
+const double FARTHEST = 1.0; // radians that a hinge is turned to take something back
 const double LEEWAY = 0.8; // of the largest angle, that a target may be turned from the source
 
 double true_channel(const Track& track, const Scene& scene, int32_t c, int32_t t)
@@ -75,20 +76,44 @@ void stand(const Track& track, Quat base, Aim* aim)
 	}
 }
 
-// The least of |off + Σ moves·x|² + Σ prices·x² over one or two numbers.
-void least_squares(int32_t count, Vec3 off, const Vec3* moves, const double* prices, double* x)
+// Sums of squares that are linear in one or two numbers, and where the whole is least.
+struct Squares
 {
-	double a = dot(moves[0], moves[0]) + prices[0], p = -dot(moves[0], off);
-	if (count == 1)
+	int32_t count;
+	double a = 0, b = 0, c = 0, p = 0, q = 0;
+
+	// |off + Σ moves·x|²
+	void add(Vec3 off, const Vec3* moves)
 	{
-		x[0] = a > 0 ? p / a : 0.0;
-		return;
+		a += dot(moves[0], moves[0]), p -= dot(moves[0], off);
+		if (count < 2)
+			return;
+		b += dot(moves[0], moves[1]), c += dot(moves[1], moves[1]), q -= dot(moves[1], off);
 	}
-	double b = dot(moves[0], moves[1]), c = dot(moves[1], moves[1]) + prices[1], q = -dot(moves[1], off);
-	double whole = a * c - b * b;
-	bool sound = whole > 1e-9 * a * c;
-	x[0] = sound ? (c * p - b * q) / whole : a > 0 ? p / a : 0.0;
-	x[1] = sound ? (a * q - b * p) / whole : 0.0;
+
+	void least(double* x) const
+	{
+		double whole = a * c - b * b;
+		bool both = count == 2 && whole > 1e-9 * a * c;
+		x[0] = both ? (c * p - b * q) / whole : a > 0 ? p / a : 0.0;
+		x[1] = both ? (a * q - b * p) / whole : 0.0;
+	}
+};
+
+// What remains below a hinge at its true angles, and what is paid to turn it away from them.
+Squares remaining(const Track& track, const Scene& scene, int32_t t, const Aim& aim, double price)
+{
+	size_t at = scene.at(track.joint, t);
+	const Remainder& after = scene.after_turn[at];
+	Vec3 off = turn_between(scene.rotation[at], aim.world),
+		 moved = scene.decoded_position[at] - scene.position[at], moves[MOST_TURNS];
+	Squares squares = {track.channels};
+	for (int32_t c = 0; c < track.channels; ++c)
+		moves[c] = after.scaled(aim.turn[c]);
+	squares.add(after.scaled(off + after.led(moved)), moves);
+	squares.a += price * dot(aim.turn[0], aim.turn[0]);
+	squares.c += track.channels > 1 ? price * dot(aim.turn[1], aim.turn[1]) : 0.0;
+	return squares;
 }
 
 // Of the turns about its axes, those after which least remains once the joints below have done theirs.
@@ -102,21 +127,12 @@ Aim aim_hinge(const Plan& plan, const Track& track, const Scene& scene, int32_t 
 	stand(track, base, &aim);
 	if (!compensate)
 		return aim;
-	size_t at = scene.at(track.joint, t);
-	const Remainder& after = scene.after_turn[at];
-	Vec3 off = turn_between(scene.rotation[at], aim.world),
-		 moved = scene.decoded_position[at] - scene.position[at], moves[MOST_TURNS];
-	double prices[MOST_TURNS], change[MOST_TURNS];
-	for (int32_t c = 0; c < track.channels; ++c)
-	{
-		moves[c] = after.scaled(aim.turn[c]);
-		prices[c] = leeway.price * dot(aim.turn[c], aim.turn[c]);
-	}
-	least_squares(track.channels, after.scaled(off + after.led(moved)), moves, prices, change);
+	double change[MOST_TURNS];
+	remaining(track, scene, t, aim, leeway.price).least(change);
 	for (int32_t c = 0; c < track.channels; ++c)
 	{
 		double unit = std::sqrt(dot(aim.turn[c], aim.turn[c]));
-		double most = (leeway.max_angle > 0 ? LEEWAY * leeway.max_angle : 1.0) / unit;
+		double most = (leeway.max_angle > 0 ? LEEWAY * leeway.max_angle : FARTHEST) / unit;
 		aim.channels[c] += change[c] > most ? most : change[c] < -most ? -most : change[c];
 	}
 	stand(track, base, &aim);

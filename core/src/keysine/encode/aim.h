@@ -19,7 +19,7 @@ struct Scene
 	Remainder* after_turn;	// (J, count) of an error, once a joint's rotation is decided
 	Remainder* after_place; // and once its translation is
 	double* work;			// of fill_costs
-	double slack = 1.0;		// share of what may remain
+	double* slack;			// (count) share of what may remain
 
 	size_t at(int32_t joint, int32_t t) const
 	{

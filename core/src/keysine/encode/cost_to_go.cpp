@@ -14,7 +14,10 @@ namespace keysine
 namespace
 {
 
-const double SHELL_WEIGHT = 0.5; // of each of three shell points, which stand for one turn
+// Weights of a joint's origin, of each of its shell points, which stand for one turn, and of its bone ends:
+// chosen so that the sum over a limb is about its largest.
+const double ORIGIN_WEIGHT = 0.35, SHELL_WEIGHT = 0.25, END_WEIGHT = 1.0;
+const double FREE_ORIGIN_WEIGHT = 3.0; // where it is the mean error of origins that is wanted
 const double ALMOST = 1e-12;	 // of a diagonal, that is added to it so that it stays positive
 
 // A symmetric matrix over (displacement, turn), by rows of six.
@@ -147,14 +150,17 @@ void add_own(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& s,
 {
 	const mocpack_Skeleton& skeleton = *plan.skeleton;
 	Quat world = scene.rotation[scene.at(joint, t)];
-	costs.add_point({0, 0, 0}, over_square(rig.allowance[joint]));
+	double bound = s.bound * (rig.shares ? rig.shares[joint] : 1.0), shell = s.shell_factor * bound;
+	double origin = s.excess_penalty > 0 ? ORIGIN_WEIGHT : FREE_ORIGIN_WEIGHT;
+	costs.add_point({0, 0, 0}, origin * over_square(bound));
 	for (int a = 0; a < 3; ++a)
 	{
 		Vec3 axis = {a == 0 ? SHELL : 0, a == 1 ? SHELL : 0, a == 2 ? SHELL : 0};
-		costs.add_point(rotate(world, axis), SHELL_WEIGHT * over_square(s.shell_factor * s.bound));
+		costs.add_point(rotate(world, axis), SHELL_WEIGHT * over_square(shell));
 	}
 	for (; *end > 0 && skeleton.end_joints[*end - 1] == joint; --*end)
-		costs.add_point(rotate(world, load_vec(skeleton.end_sites + 3 * (*end - 1))), over_square(s.bound));
+		costs.add_point(rotate(world, load_vec(skeleton.end_sites + 3 * (*end - 1))),
+						END_WEIGHT * over_square(bound));
 }
 
 // World axes of a joint's hinges in a frame, as they stand in the source.

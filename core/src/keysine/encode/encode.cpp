@@ -17,6 +17,7 @@ const int32_t SKETCH_STEPS[2] = {7, 9};
 const int ALL_WEIGHTS = 3; // tries from which on all are made
 const double NEAR_BEST = 1.05;
 const int FINER = 40; // plain rounding with ever finer steps, after those
+const int HINGE_FINER = 16; // of them, after which those above leave less to a hinge
 
 class GroupCoder
 {
@@ -50,6 +51,7 @@ class GroupCoder
 		scaled_moves_ = arena->take<float>(12 * points * stride);
 		wanted_ = arena->take<float>(4 * stride);
 		found_ = arena->take<int32_t>(4 * stride);
+		strained_ = arena->take<uint8_t>(stride);
 		search_ = arena->take<uint8_t>(search_scratch(stride_, 4, int32_t(points)));
 		if (e_.wanted)
 			seen_wanted_ = arena->take<float>(plan_.channel_count * group),
@@ -203,13 +205,13 @@ class GroupCoder
 		for (int32_t t = 0; t + 1 < length; ++t)
 			frames_[t] = e_.cut.key_frame(group_) + from + size_t(t) + 1;
 		fill_scene(&scene_, e_, frames_);
-		for (double slack : SLACKS)
+		for (int tries = 0; tries < (e_.hinged ? MOST_SLACKS : 1); ++tries)
 		{
-			scene_.slack = slack;
-			if (all_tracks())
+			std::memset(strained_, 0, size_t(n_));
+			if (all_tracks() && !strained())
 				return true;
-			if (!e_.hinged)
-				break;
+			for (int32_t t = 0; t < n_ && e_.hinged; ++t)
+				scene_.slack[t] *= strained_[t] ? less_slack(tries) : 1.0;
 		}
 		return false;
 	}
@@ -278,6 +280,8 @@ class GroupCoder
 		double scale = 1.0;
 		prepare(track, true);
 		gather_before(track);
+		if (strained_here_)
+			return roughly(track, step);
 		for (int attempt = 0; attempt < RETRIES; ++attempt)
 		{
 			*step = searched(track, expected_step(t), scale);
@@ -289,6 +293,25 @@ class GroupCoder
 				break;
 		}
 		return rounded(track, step) && finish(track, *step);
+	}
+
+	// Any way to go on from a joint that cannot keep its bounds, so that those after it are looked at too.
+	bool roughly(const Track& track, int32_t* step)
+	{
+		*step = UNIT_STEP + 8;
+		for (int32_t c = 0; c < track.channels; ++c)
+			round_channel(track, c, e_.steps[*step]);
+		settle(track, *step);
+		return finish(track, *step);
+	}
+
+	// Whether a joint cannot keep its bounds in some frame, whatever it does.
+	bool strained() const
+	{
+		bool any = false;
+		for (int32_t t = 0; t < n_; ++t)
+			any = any || strained_[t];
+		return any;
 	}
 
 	// Goes on to the next track.
@@ -317,14 +340,17 @@ class GroupCoder
 	{
 		for (int attempt = 0; attempt < FINER; ++attempt)
 		{
-			if (attempt == FINER / 4)
+			if (attempt == FINER / 4 && !e_.hinged)
 				prepare(track, false);
 			*step = attempt + UNIT_STEP < STEPS - 1 ? attempt + UNIT_STEP : STEPS - 1;
 			for (int32_t c = 0; c < track.channels; ++c)
 				round_channel(track, c, e_.steps[*step]);
 			if (settle(track, *step) <= 1.0)
 				return true;
+			if (e_.hinged && attempt >= HINGE_FINER)
+				break;
 		}
+		std::memset(strained_, 1, size_t(n_));
 		return false;
 	}
 
@@ -393,8 +419,24 @@ class GroupCoder
 				prepare_position(track, t);
 			else
 				prepare_rotation(track, first, t, compensate);
+		if (e_.hinged && e_.job.settings.excess_penalty > 0)
+			find_strains();
 		for (int32_t c = 0; c < track.channels; ++c)
 			prepare_channel(track, c);
+	}
+
+	// Frames in which a point is outside even at the target.
+	void find_strains()
+	{
+		strained_here_ = false;
+		for (int32_t i = 0; i < points_; ++i)
+			for (int32_t t = 0; t < n_; ++t)
+			{
+				const float* at = start_ + 3 * i * width_ + t;
+				float u = at[0] * at[0] + at[width_] * at[width_] + at[2 * width_] * at[2 * width_];
+				strained_here_ = strained_here_ || u > float(STRAINED);
+				strained_[t] = strained_[t] || u > float(STRAINED);
+			}
 	}
 
 	// Zeros past the last frame of each row.
@@ -612,6 +654,8 @@ class GroupCoder
 	size_t* frames_;
 	int32_t *found_, *extents_;
 	uint8_t *bands_, *before_;
+	uint8_t* strained_; // (frames)
+	bool strained_here_ = false;
 	double *sines_, *aims_, *ahead_, *curve_, *series_;
 	Quat* turns_;
 	float *waves_, *start_, *moves_, *scaled_start_, *scaled_moves_, *wanted_;

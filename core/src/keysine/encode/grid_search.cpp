@@ -106,13 +106,12 @@ class GridCoder
 		for (int32_t w = 0; w < most_; ++w)
 			frames_[w] = frame;
 		fill_scene(&now_.scene, e_, frames_);
-		for (double slack : SLACKS)
+		for (int tries = 0; tries < (e_.hinged ? MOST_SLACKS : 1); ++tries)
 		{
-			now_.scene.slack = then_.scene.slack = slack;
 			if (find_ways())
 				return true;
-			if (!e_.hinged)
-				break;
+			for (int32_t w = 0; w < most_ && e_.hinged; ++w)
+				now_.scene.slack[w] *= less_slack(tries); // which both sides share
 		}
 		return false;
 	}
@@ -219,10 +218,10 @@ class GridCoder
 		const Track& track = plan_.tracks[t];
 		predict(track, w);
 		size_t before = proposed_;
-		set_problem(&problem_, e_, now_.scene, track, w, finer < UNCOMPENSATED);
+		set_problem(&problem_, e_, now_.scene, track, w, finer < UNCOMPENSATED || e_.hinged);
 		for (; finer <= MOST_FINER && proposed_ == before; ++finer)
 		{
-			if (finer == UNCOMPENSATED)
+			if (finer == UNCOMPENSATED && !e_.hinged)
 				set_problem(&problem_, e_, now_.scene, track, w, false);
 			add_places(track, e_.steps[e_.job.grid_steps[t]], finer, w);
 		}

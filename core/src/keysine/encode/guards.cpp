@@ -19,12 +19,12 @@ bool bounded(const mocpack_KeysineEncoder& e)
 }
 
 // One over the root of what a track may still let remain; y is the half of the error that is not its own.
-double scale_of(const mocpack_KeysineEncoder& e, const Scene& scene, int32_t joint, const Remainder& after,
-				Vec3 y)
+double scale_of(const mocpack_KeysineEncoder& e, const Scene& scene, int32_t joint, int32_t t,
+				const Remainder& after, Vec3 y)
 {
 	if (!bounded(e))
 		return 1.0;
-	double room = e.room[joint] * scene.slack, left = room - after.remaining(y);
+	double room = e.room[joint] * scene.slack[t], left = room - after.remaining(y);
 	return 1.0 / std::sqrt(left > LEAST_ROOM * room ? left : LEAST_ROOM * room);
 }
 
@@ -68,7 +68,7 @@ void set_guards(const mocpack_KeysineEncoder& e, const Scene& scene, const Track
 	{
 		const Remainder& after = scene.after_turn[at];
 		Vec3 y = moved(scene, track.joint, t);
-		double scale = scale_of(e, scene, track.joint, after, y);
+		double scale = scale_of(e, scene, track.joint, t, after, y);
 		guards->start = scale * after.scaled(turn_between(scene.rotation[at], aim.world) + after.led(y));
 		for (int32_t c = 0; c < track.channels; ++c)
 			guards->moves[c] = scale * after.scaled(aim.turn[c]);
@@ -99,7 +99,7 @@ void set_guards(const mocpack_KeysineEncoder& e, const Scene& scene, const Track
 	for (int32_t c = 0; c < track.channels; ++c)
 		local = local + channels[c] * load_vec(track.axes + 3 * c);
 	Vec3 off = placed(e.plan, scene, track.joint, t, local) - scene.position[scene.at(track.joint, t)];
-	double scale = scale_of(e, scene, track.joint, after, above);
+	double scale = scale_of(e, scene, track.joint, t, after, above);
 	guards->start = scale * after.scaled(off + after.led(above));
 	for (int32_t c = 0; c < track.channels; ++c)
 		guards->moves[c] = scale * after.scaled(shift_of(e.plan, track, scene, t, c));
@@ -118,7 +118,7 @@ double guard_excess(const mocpack_KeysineEncoder& e, const Scene& scene, const T
 		Vec3 turn = place ? turn_above(e.plan, scene, track.joint, t)
 						  : turn_between(scene.rotation[at], scene.decoded_rotation[at]);
 		Vec3 own = place ? shift : turn, other = place ? turn : shift;
-		Vec3 r = scale_of(e, scene, track.joint, after, other) * after.scaled(own + after.led(other));
+		Vec3 r = scale_of(e, scene, track.joint, t, after, other) * after.scaled(own + after.led(other));
 		worst = dot(r, r);
 	}
 	if (!(most > 0) || track.kind == POSITION_TRACK)

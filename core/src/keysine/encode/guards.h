@@ -10,8 +10,16 @@ namespace keysine
 
 const int32_t MOST_GUARDS = 1 + MOST_TURNS;
 
-// Shares of what may remain below a track that are tried until every hinge keeps its bounds.
-const double SLACKS[] = {1.0, 0.5, 0.2, 0.05, 0.01, 0.001, 1e-5};
+// Where hinges cannot take back what was left above them, so much less may remain, at most so often.
+
+const double LESS_SLACK = 0.75, MUCH_LESS_SLACK = 0.3;
+const int SMALL_CUTS = 12, MOST_SLACKS = 24;
+const double STRAINED = 0.97; // of its allowance, that a point exceeds where nothing can be rounded any more
+
+inline double less_slack(int tries)
+{
+	return tries < SMALL_CUTS ? LESS_SLACK : MUCH_LESS_SLACK;
+}
 
 // A displacement over its allowance, linear in the channels around the target.
 struct Guard

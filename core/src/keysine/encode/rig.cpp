@@ -70,6 +70,7 @@ void build_rig(Rig* rig, Arena* arena, const Plan& plan, const mocpack_KeysineSe
 	rig->points = arena->take<Point>(rig_point_limit(*plan.skeleton));
 	rig->first = arena->take<int32_t>(joints + 1);
 	rig->allowance = arena->take<double>(joints);
+	rig->shares = shares;
 	if (!rig->points)
 		return;
 	for (size_t j = 0; j <= joints; ++j)

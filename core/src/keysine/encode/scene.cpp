@@ -18,13 +18,15 @@ void lay_out_scene(Scene* scene, Arena* arena, const mocpack_KeysineEncoder& enc
 	scene->rotation = arena->take<Quat>(size);
 	scene->decoded_rotation = arena->take<Quat>(size);
 	scene->local = arena->take<Quat>(size);
-	scene->angles = nullptr, scene->after_turn = scene->after_place = nullptr, scene->work = nullptr;
+	scene->angles = nullptr, scene->after_turn = scene->after_place = nullptr;
+	scene->work = scene->slack = nullptr;
 	if (!encoder.hinged)
 		return;
 	scene->angles = arena->take<double>(skeleton.hinge_count * size_t(count));
 	scene->after_turn = arena->take<Remainder>(size);
 	scene->after_place = arena->take<Remainder>(size);
 	scene->work = arena->take<double>(cost_work(skeleton.joint_count));
+	scene->slack = arena->take<double>(size_t(count));
 }
 
 void fill_scene(Scene* scene, const mocpack_KeysineEncoder& encoder, const size_t* frames)
@@ -56,6 +58,8 @@ void fill_scene(Scene* scene, const mocpack_KeysineEncoder& encoder, const size_
 	}
 	if (!encoder.hinged)
 		return;
+	for (int32_t t = 0; t < scene->count; ++t)
+		scene->slack[t] = 1.0;
 	for (size_t h = 0; h < s.hinge_count; ++h)
 		for (int32_t t = 0; t < scene->count; ++t)
 			scene->angles[h * size_t(scene->count) + size_t(t)] = job.angles[frames[t] * s.hinge_count + h];

@@ -13,7 +13,7 @@ from mocpack.codecs.keysine.tracks import SPREAD
 
 BAND_CENTRES = np.array([1, 2, 3, 4, 5, 6, 7.5, 9.5, 12, 15, 20, 25, 32, 41, 52, 70])
 SIZES = 40  # magnitudes that the rate table tells apart
-ROOM, ROOM_FALLOFF = 2.0, 0.4  # of errors that hinges below cannot take back
+ROOM, ROOM_FALLOFF = 1.5, 0.0  # of errors that hinges below cannot take back
 
 
 @dataclass(frozen=True)
