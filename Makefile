@@ -71,6 +71,9 @@ lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling, workflow
 	@echo "==> clang-format"; find core bindings examples -name '*.cpp' -o -name '*.h' -o -name '*.c' | xargs $(BIN)/clang-format --dry-run --Werror
 	@echo "==> codespell"; $(BIN)/codespell README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md docs src core bindings js/src viewer/src
 	@echo "==> workflows"; $(BIN)/zizmor --offline --quiet .github
+	@for kind in "github-workflows .github/workflows/*.yml" "dependabot .github/dependabot.yml" "citation-file-format CITATION.cff" \
+	  "github-issue-config .github/ISSUE_TEMPLATE/config.yml" "github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/wish.yml"; do \
+	  $(BIN)/check-jsonschema --quiet --builtin-schema vendor.$$kind || exit 1; done
 	@if command -v npm >/dev/null; then echo "==> TypeScript"; \
 	  $(MAKE) -s js/dist/index.js viewer/node_modules/.ready && (cd js && npm run --silent check) && (cd viewer && npm run --silent check); \
 	  else echo "==> npm is not installed: TypeScript not checked"; fi
@@ -196,7 +199,7 @@ gltf-peers:  ## the glTF tools from npm that the bench compares with (58 MB in b
 	@npm ci --prefix benchmarks/node --no-audit --no-fund --silent
 
 frames: $(READY)  ## build/frames, a reader in C alone (examples/frames.c); needs zlib
-	@$(CC) -std=c11 -O2 -Wall -Wextra -Werror -Icore/include examples/frames.c build/editable/libmocpack_core.a -lz -lstdc++ -lm -o build/frames
+	@$(CC) -std=c11 -O2 -Wall -Wextra -Werror -Icore/include -Icore/src examples/frames.c build/editable/libmocpack_core.a -lz -lstdc++ -lm -o build/frames
 
 test-core: .venv/.deps  ## the C++ core by itself, under the address, undefined-behaviour and thread sanitizers
 	@core/tests/sanitize.sh $(CURDIR)/$(BIN) address,undefined _test

@@ -13,7 +13,9 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "mocpack/core.h"
+#include "kernels/kinematics.h"
+#include "kernels/quaternions.h"
+#include "keysine/decode/decode.h"
 
 static const unsigned char DICTIONARY[] =
 	"Thumb1Thumb2Thumb3Index1Index2Index3Middle1Middle2Middle3Ring1Ring2Ring3Pinky1Pinky2Pinky3"

@@ -28,8 +28,9 @@ def frames(tmp_path_factory):
     if zlib.returncode:
         pytest.skip("needs the headers of zlib")
     program = tmp_path_factory.mktemp("c") / "frames"
-    source, headers = CHECKOUT / "examples/frames.c", f"-I{CHECKOUT / 'core/include'}"
-    options = ["-std=c11", "-Wall", "-Wextra", "-Werror", headers, "-o", program]
+    source = CHECKOUT / "examples/frames.c"
+    headers = [f"-I{CHECKOUT / 'core' / folder}" for folder in ("include", "src")]
+    options = ["-std=c11", "-Wall", "-Wextra", "-Werror", *headers, "-o", program]
     subprocess.run(
         [compiler, *options, source, library, "-lz", "-lstdc++", "-lm"], check=True, timeout=120
     )

@@ -1,13 +1,15 @@
-"""Writes the pictures of the viewer that README and docs show, from the bundled clip.
+"""Writes the pictures of the viewer and of the example page that README and docs show.
 
 python tools/viewer_pictures.py docs/pictures
 """
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +23,7 @@ from mocpack.viewing.browser import Browser
 from mocpack.viewing.export import export_page
 from mocpack.viewing.motions import Selection, select
 
+EXAMPLE = Path(__file__).parents[1] / "examples/web/serve.py"
 BOUNDS = ("20mm", "5mm", "1mm")
 # name: width, height, how the page stands
 PICTURES = {
@@ -47,6 +50,26 @@ def main(folder: Path) -> None:
                     pass
                 (folder / name).write_bytes(_small(browser.picture()))
             print(f"{folder / name}: {(folder / name).stat().st_size} bytes")
+    _picture_of_example(folder / "web-example.png")
+
+
+def _picture_of_example(path: Path) -> None:
+    found = importlib.util.spec_from_file_location("serve", EXAMPLE)
+    assert found is not None
+    assert found.loader is not None
+    serve = importlib.util.module_from_spec(found)
+    found.loader.exec_module(serve)
+    server = serve.open_server(_api.encode(_api.read(JUMP), max_error="2mm"))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with Browser(900, 560) as browser:
+        browser.call("Page.navigate", url=server.url)
+        while not browser.evaluate("!!window.example"):
+            pass
+        browser.evaluate("example.ready")
+        browser.evaluate("example.show(1.1)")
+        path.write_bytes(_small(browser.picture()))
+    server.shutdown()
+    print(f"{path}: {path.stat().st_size} bytes")
 
 
 def _selection(folder: Path) -> Selection:

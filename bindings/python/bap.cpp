@@ -7,7 +7,9 @@
 #include <memory>
 #include <tuple>
 
-#include "mocpack/core.h"
+#include "bap/bap.h"
+#include "bap/bytes.h"
+#include "common/skeleton.h"
 
 namespace
 {

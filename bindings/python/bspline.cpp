@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "mocpack/core.h"
+#include "latent_spline/bspline.h"
 #include "parallel.h"
 
 namespace

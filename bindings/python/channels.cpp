@@ -1,7 +1,7 @@
 // Euler channels to rotations.
 #include "arrays.h"
 
-#include "mocpack/core.h"
+#include "kernels/channels.h"
 
 namespace
 {

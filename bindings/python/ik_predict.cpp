@@ -10,7 +10,9 @@
 #include <tuple>
 #include <vector>
 
-#include "mocpack/core.h"
+#include "common/skeleton.h"
+#include "kernels/planes.h"
+#include "kinematic/ik_predict.h"
 
 namespace
 {

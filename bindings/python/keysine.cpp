@@ -9,14 +9,19 @@
 #include <atomic>
 #include <cmath>
 #include <cstdio>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
-#include "mocpack/core.h"
+#include "common/skeleton.h"
+#include "keysine/decode/decode.h"
+#include "keysine/encode/encode.h"
+#include "keysine/train/train.h"
 #include "parallel.h"
 #include "skeleton.h"
 
@@ -174,21 +179,70 @@ struct Seen
 	std::vector<int32_t> paces;
 };
 
+// Tells a Python function how many pieces are done, if there is one. Only the thread that made it calls it:
+// others know nothing of Python. What it raises ends the work and is raised when all threads are back.
+class Progress
+{
+	nb::handle told;
+	size_t count;
+	std::thread::id caller = std::this_thread::get_id();
+	std::atomic<size_t> done{0};
+	std::atomic<bool> ended{false};
+	std::exception_ptr raised;
+
+  public:
+	Progress(nb::handle told_, size_t count_) : told(told_), count(count_)
+	{
+	}
+
+	bool stopped() const
+	{
+		return ended;
+	}
+
+	void one_more()
+	{
+		size_t now = ++done;
+		if (told.is_none() || std::this_thread::get_id() != caller || ended)
+			return;
+		nb::gil_scoped_acquire acquire;
+		try
+		{
+			told(now, count);
+		}
+		catch (nb::python_error&)
+		{
+			raised = std::current_exception();
+			ended = true;
+		}
+	}
+
+	// with the GIL
+	void raise_if_stopped()
+	{
+		if (raised)
+			std::rethrow_exception(raised);
+	}
+};
+
 // One group after another into bytes; false where one fails.
 bool encode_groups(const mocpack_KeysineEncoder* encoder, const std::vector<int32_t>& keys, size_t keys_apart,
-				   size_t threads, std::vector<std::vector<uint8_t>>* groups)
+				   size_t threads, std::vector<std::vector<uint8_t>>* groups, Progress* progress)
 {
 	size_t channels = mocpack_keysine_channel_count(encoder);
 	std::atomic<bool> good{true};
 	with_scratch(groups->size(), threads, mocpack_keysine_group_encode_scratch(encoder),
 				 [&](size_t i, void* scratch)
 				 {
+					 if (progress->stopped())
+						 return;
 					 std::vector<uint8_t> dst(mocpack_keysine_group_bytes(encoder));
 					 size_t size;
 					 if (mocpack_keysine_encode_group(encoder, i, keys.data() + i * keys_apart * channels,
 													  dst.data(), dst.size(), &size, scratch) != MOCPACK_OK)
 						 good = false; // and never true again, whatever other threads find
 					 (*groups)[i].assign(dst.data(), dst.data() + size);
+					 progress->one_more();
 				 });
 	return good;
 }
@@ -252,7 +306,7 @@ struct Task
 std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations, Translations translations,
 								   Angles angles, Array<int32_t, nb::shape<-1, 13>> table,
 								   Array<float, nb::shape<16, 8, 8, 40>> rates, const Task& task,
-								   const Settings& settings, size_t threads, Seen* seen)
+								   const Settings& settings, size_t threads, Seen* seen, nb::handle told)
 {
 	skeleton.check_motion(rotations, translations);
 	check_angles(skeleton, rotations, angles);
@@ -291,6 +345,7 @@ std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations
 	size_t per = task.groups_per_segment, segment_count = group_count ? (group_count + per - 1) / per : 1;
 	size_t keys_apart = size_t(1) << task.splits;
 	std::vector<std::vector<uint8_t>> segments(segment_count), groups(group_count);
+	Progress progress(told, group_count);
 	bool good;
 	{
 		nb::gil_scoped_release release;
@@ -324,8 +379,9 @@ std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations
 			std::copy(found.begin(), found.end(), scales.begin());
 		}
 		scales.resize(grid ? channels : 0);
-		good = good && encode_groups(encoder, keys, keys_apart, threads, &groups);
+		good = good && encode_groups(encoder, keys, keys_apart, threads, &groups, &progress);
 	}
+	progress.raise_if_stopped();
 	if (!good)
 		return std::nullopt;
 	return Encoded(refined, scales, to_bytes(segments), to_bytes(groups));
@@ -333,18 +389,19 @@ std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations
 
 // (table with key steps, initial scales of a grid, segments, groups); None where no key
 // step keeps the bound or a group fails. With `grid_steps` (tracks) the groups are a grid in time.
-std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotations,
-									  Translations translations, Angles angles,
-									  Array<int32_t, nb::shape<-1, 13>> table, Array<float, nb::shape<16, 8, 8, 40>> rates, double unit, double fine,
-									  double basis_grid, int32_t tempo, size_t group_count,
-									  size_t groups_per_segment, bool first_frame_alone, int32_t splits,
-									  const Settings& settings, size_t threads, Predictors predictors,
-									  const std::optional<std::vector<uint8_t>>& grid_steps,
-									  const std::optional<std::vector<double>>& shares)
+// `progress(done, count)`, if given, is called as groups are done.
+std::optional<Encoded>
+keysine_encode(const Skeleton& skeleton, Rotations rotations, Translations translations, Angles angles,
+			   Array<int32_t, nb::shape<-1, 13>> table, Array<float, nb::shape<16, 8, 8, 40>> rates,
+			   double unit, double fine, double basis_grid, int32_t tempo, size_t group_count,
+			   size_t groups_per_segment, bool first_frame_alone, int32_t splits, const Settings& settings,
+			   size_t threads, Predictors predictors, const std::optional<std::vector<uint8_t>>& grid_steps,
+			   const std::optional<std::vector<double>>& shares, nb::object progress)
 {
 	Task task = {unit,	 fine,		 basis_grid, tempo, group_count, groups_per_segment, first_frame_alone,
 				 splits, predictors, grid_steps, shares};
-	return encode_clip(skeleton, rotations, translations, angles, table, rates, task, settings, threads, nullptr);
+	return encode_clip(skeleton, rotations, translations, angles, table, rates, task, settings, threads,
+					   nullptr, progress);
 }
 
 // What the encoder sees of a clip: coefficients as they should be and as they are, their steps (3, channels,
@@ -362,7 +419,8 @@ std::optional<Watched> keysine_watch(const Skeleton& skeleton, Rotations rotatio
 	Task task = {
 		unit,	fine,		basis_grid,	  tempo,	   group_count, groups_per_segment, first_frame_alone,
 		splits, predictors, std::nullopt, std::nullopt};
-	auto made = encode_clip(skeleton, rotations, translations, angles, table, rates, task, settings, threads, &seen);
+	auto made = encode_clip(skeleton, rotations, translations, angles, table, rates, task, settings, threads,
+							&seen, nb::none());
 	if (!made)
 		return std::nullopt;
 	size_t size = 0;
@@ -871,12 +929,14 @@ void register_keysine(nb::module_& m)
 		  "predictors"_a, "shifts"_a, "grid_steps"_a, "initial_scales"_a);
 	m.def("keysine_split", &keysine_split, "head"_a, "segments"_a, "groups"_a, "shifts"_a);
 	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "rotations"_a, "translations"_a, "angles"_a,
-		  "table"_a, "rates"_a, "unit"_a, "fine"_a, "basis_grid"_a, "tempo"_a, "group_count"_a, "groups_per_segment"_a,
-		  "first_frame_alone"_a, "splits"_a, "settings"_a, "threads"_a, "predictors"_a,
-		  "grid_steps"_a.none() = nb::none(), "shares"_a.none() = nb::none());
+		  "table"_a, "rates"_a, "unit"_a, "fine"_a, "basis_grid"_a, "tempo"_a, "group_count"_a,
+		  "groups_per_segment"_a, "first_frame_alone"_a, "splits"_a, "settings"_a, "threads"_a,
+		  "predictors"_a, "grid_steps"_a.none() = nb::none(), "shares"_a.none() = nb::none(),
+		  "progress"_a.none() = nb::none());
 	m.def("keysine_watch", &keysine_watch, "skeleton"_a, "rotations"_a, "translations"_a, "angles"_a,
-		  "table"_a, "rates"_a, "unit"_a, "fine"_a, "basis_grid"_a, "tempo"_a, "group_count"_a, "groups_per_segment"_a,
-		  "first_frame_alone"_a, "splits"_a, "settings"_a, "threads"_a, "predictors"_a);
+		  "table"_a, "rates"_a, "unit"_a, "fine"_a, "basis_grid"_a, "tempo"_a, "group_count"_a,
+		  "groups_per_segment"_a, "first_frame_alone"_a, "splits"_a, "settings"_a, "threads"_a,
+		  "predictors"_a);
 	m.def("keysine_decode", &keysine_decode, "head"_a, "segments"_a, "layers"_a, "first"_a, "count"_a,
 		  "threads"_a, "joints"_a.none() = nb::none(), "shifts"_a.none() = nb::none());
 	m.def("keysine_poses", &keysine_poses, "head"_a, "segments"_a);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "skeleton.h"
+#include "wavelet/limb_ik.h"
 
 namespace
 {

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "mocpack/core.h"
+#include "common/skeleton.h"
 
 namespace
 {

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "mocpack/core.h"
+#include "kernels/numbers.h"
 
 namespace
 {

@@ -8,7 +8,8 @@
 #include <optional>
 #include <tuple>
 
-#include "mocpack/core.h"
+#include "common/skeleton.h"
+#include "kernels/planes.h"
 
 namespace
 {

@@ -1,7 +1,7 @@
 // Rows of numbers to rotations.
 #include "arrays.h"
 
-#include "mocpack/core.h"
+#include "latent_spline/pose_rows.h"
 
 namespace
 {

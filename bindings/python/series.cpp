@@ -3,7 +3,8 @@
 
 #include <memory>
 
-#include "mocpack/core.h"
+#include "common/skeleton.h"
+#include "kernels/series.h"
 
 namespace
 {

@@ -8,6 +8,8 @@
 
 #include "parallel.h"
 #include "skeleton.h"
+#include "wavelet/pose_error.h"
+#include "wavelet/signals.h"
 
 namespace
 {

@@ -1,7 +1,7 @@
 // The skeleton that the kinematic functions share: arrays checked once, then trusted.
 #pragma once
 #include "arrays.h"
-#include "mocpack/core.h"
+#include "common/skeleton.h"
 
 using Indices = Array<int32_t, nb::ndim<1>>;
 using Points = Array<double, nb::shape<-1, 3>>;
@@ -29,10 +29,9 @@ struct Skeleton
 		  translated_joints(translated_joints_), rest(rest_), hinge_joints(hinge_joints_),
 		  hinge_slides(hinge_slides_), hinge_axes(hinge_axes_)
 	{
-		view = {parents.size(),			  parents.data(),	   offsets.data(),
-				end_joints.size(),		  end_joints.data(),   end_sites.data(),
-				translated_joints.size(), translated_joints.data(), rest.data(),
-				hinge_joints.size(),	  hinge_joints.data(), hinge_slides.data(),
+		view = {parents.size(),	   parents.data(),		offsets.data(),			  end_joints.size(),
+				end_joints.data(), end_sites.data(),	translated_joints.size(), translated_joints.data(),
+				rest.data(),	   hinge_joints.size(), hinge_joints.data(),	  hinge_slides.data(),
 				hinge_axes.data()};
 		check();
 		check_hinges();
@@ -58,8 +57,8 @@ struct Skeleton
 	void check_hinges() const
 	{
 		size_t count = hinge_joints.size(), turns = 0, slides = 0;
-		bool good = rest.shape(0) == parents.size() && hinge_slides.size() == count &&
-					hinge_axes.shape(0) == count;
+		bool good =
+			rest.shape(0) == parents.size() && hinge_slides.size() == count && hinge_axes.shape(0) == count;
 		for (size_t h = 0; h < count && good; ++h)
 		{
 			int32_t before = h ? hinge_joints.data()[h - 1] : 0, joint = hinge_joints.data()[h];

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "mocpack/core.h"
+#include "kinematic/wavelet97.h"
 
 namespace
 {

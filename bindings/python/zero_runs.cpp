@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "mocpack/core.h"
+#include "common/skeleton.h"
+#include "wavelet/zero_runs.h"
 
 namespace
 {

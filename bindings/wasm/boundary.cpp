@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "mocpack/core.h"
+#include "common/skeleton.h"
+#include "kernels/quaternions.h"
+#include "keysine/decode/decode.h"
 
 #define EXPORT(name) extern "C" __attribute__((export_name(#name)))
 

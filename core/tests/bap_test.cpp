@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "mocpack/core.h"
+#include "bap/bap.h"
+#include "bap/bytes.h"
+#include "common/skeleton.h"
 
 namespace
 {

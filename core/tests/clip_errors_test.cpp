@@ -4,7 +4,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "mocpack/core.h"
+#include "common/skeleton.h"
+#include "kernels/clip_errors.h"
 
 namespace
 {

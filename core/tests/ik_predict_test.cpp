@@ -5,7 +5,9 @@
 #include <random>
 #include <vector>
 
-#include "mocpack/core.h"
+#include "common/skeleton.h"
+#include "kernels/planes.h"
+#include "kinematic/ik_predict.h"
 
 namespace
 {

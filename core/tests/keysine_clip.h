@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "common/crc16.h"
-#include "mocpack/core.h"
+#include "common/skeleton.h"
+#include "keysine/decode/decode.h"
+#include "keysine/encode/encode.h"
 
 namespace
 {

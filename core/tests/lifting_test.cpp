@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "mocpack/core.h"
+#include "wavelet/lifting.h"
 
 int main()
 {

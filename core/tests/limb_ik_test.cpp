@@ -4,7 +4,11 @@
 #include <random>
 #include <vector>
 
-#include "mocpack/core.h"
+#include "common/skeleton.h"
+#include "kernels/kinematics.h"
+#include "wavelet/limb_ik.h"
+#include "wavelet/pose_error.h"
+#include "wavelet/signals.h"
 
 namespace
 {

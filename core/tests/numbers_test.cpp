@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "mocpack/core.h"
+#include "kernels/numbers.h"
 
 namespace
 {

@@ -3,7 +3,8 @@
 #include <random>
 #include <vector>
 
-#include "mocpack/core.h"
+#include "common/skeleton.h"
+#include "wavelet/zero_runs.h"
 
 namespace
 {

@@ -2,23 +2,30 @@
 
 import { MocpackError } from "./error.js";
 import { BufferSource, checkRange, joined, type ByteSource } from "./source.js";
+import type { OpenOptions } from "./types.js";
 
 const BLOCK = 16_384; // bytes
 const MOST_BLOCKS = 512; // kept
 
 /** Opens an address; where the server knows no ranges, the whole file comes at once. */
-export async function openAddress(url: string, signal?: AbortSignal): Promise<ByteSource> {
-  const transfer = new Transfer(url, signal);
+export async function openAddress(url: string, options: OpenOptions = {}): Promise<ByteSource> {
+  const transfer = new Transfer(url, options);
   const response = await transfer.fetch(0, BLOCK);
   if (response.status === 416) return new BufferSource(new Uint8Array(0));
   const size = totalSize(response);
   const bytes = await transfer.body(response);
-  if (response.status === 200) return new BufferSource(bytes);
+  if (response.status === 200) return whole(transfer, bytes);
   if (size === undefined) {
     // ranges, but no word of the file's size (a server of another origin must expose Content-Range)
-    return new BufferSource(await transfer.body(await transfer.fetch()));
+    return whole(transfer, await transfer.body(await transfer.fetch()));
   }
+  transfer.tell(bytes.length, size);
   return new RangeSource(transfer, size, bytes);
+}
+
+function whole(transfer: Transfer, bytes: Uint8Array): ByteSource {
+  transfer.tell(bytes.length, bytes.length);
+  return new BufferSource(bytes);
 }
 
 class RangeSource implements ByteSource {
@@ -98,13 +105,16 @@ class RangeSource implements ByteSource {
 /** Requests to one address, which all must tell of the same file. */
 class Transfer {
   private readonly control = new AbortController();
+  private readonly signal: AbortSignal | undefined;
   private tag: string | null = null;
+  private received = 0;
 
   constructor(
     readonly url: string,
-    private readonly signal?: AbortSignal,
+    private readonly options: OpenOptions,
   ) {
-    signal?.addEventListener("abort", () => this.abort(), { once: true });
+    this.signal = options.signal;
+    this.signal?.addEventListener("abort", () => this.abort(), { once: true });
   }
 
   abort(): void {
@@ -114,9 +124,11 @@ class Transfer {
   /** Asks for bytes start … stop - 1, or for all of them. */
   async fetch(start?: number, stop?: number): Promise<Response> {
     this.signal?.throwIfAborted();
-    const headers: HeadersInit =
-      start === undefined ? {} : { Range: `bytes=${start}-${stop! - 1}` };
-    const response = await this.guarded(fetch(this.url, { headers, signal: this.control.signal }));
+    const { request } = this.options;
+    const headers = new Headers(request?.headers);
+    if (start !== undefined) headers.set("Range", `bytes=${start}-${stop! - 1}`);
+    const { signal } = this.control;
+    const response = await this.guarded(fetch(this.url, { ...request, headers, signal }));
     if (!response.ok && response.status !== 416)
       throw new MocpackError("network", `${this.url}: the server answers ${response.status}`);
     const tag = response.headers.get("ETag");
@@ -133,9 +145,17 @@ class Transfer {
   async range(start: number, stop: number, total: number): Promise<Uint8Array> {
     const response = await this.fetch(start, stop);
     const bytes = await this.body(response);
-    if (response.status === 200 && bytes.length === total) return bytes.subarray(start, stop);
-    if (response.status !== 206 || bytes.length !== stop - start) throw otherBytes(this.url);
-    return bytes;
+    const all = response.status === 200 && bytes.length === total;
+    if (!all && (response.status !== 206 || bytes.length !== stop - start))
+      throw otherBytes(this.url);
+    this.tell(stop - start, total);
+    return all ? bytes.subarray(start, stop) : bytes;
+  }
+
+  /** Tells who wants to know that so many bytes more have come. */
+  tell(bytes: number, total: number): void {
+    this.received += bytes;
+    this.options.onProgress?.(this.received, total);
   }
 
   private async guarded<T>(work: Promise<T>): Promise<T> {

@@ -101,7 +101,7 @@ function distance(a: Float64Array, b: Float64Array, at: number): number {
 }
 
 /** World places (3J) and rotations (4J) of frame t. */
-function poseWorld(
+export function poseWorld(
   skeleton: Skeleton,
   frames: Frames,
   t: number,

@@ -24,7 +24,7 @@ export async function open(source: Source, options: OpenOptions = {}): Promise<M
   signal?.throwIfAborted();
   const wasm = options.wasm ?? new URL("./mocpack.wasm", import.meta.url);
   // both at once: the decoder travels while the file's head does
-  const [bytes, module] = await Promise.all([openBytes(source, signal), loadModule(wasm)]);
+  const [bytes, module] = await Promise.all([openBytes(source, options), loadModule(wasm)]);
   try {
     const container = await readContainer(bytes, memoryLimit);
     if (container.head.codec !== "keysine")
@@ -39,9 +39,9 @@ export async function open(source: Source, options: OpenOptions = {}): Promise<M
   }
 }
 
-async function openBytes(source: Source, signal?: AbortSignal): Promise<ByteSource> {
+async function openBytes(source: Source, options: OpenOptions): Promise<ByteSource> {
   if (source instanceof ArrayBuffer) return new BufferSource(new Uint8Array(source));
   if (source instanceof Uint8Array) return new BufferSource(source);
   if (source instanceof Blob) return new BufferSource(new Uint8Array(await source.arrayBuffer()));
-  return openAddress(String(source), signal);
+  return openAddress(String(source), options);
 }

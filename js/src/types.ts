@@ -102,4 +102,8 @@ export interface OpenOptions {
   memoryLimit?: number;
   /** Ends opening, and every later transfer of this motion. */
   signal?: AbortSignal;
+  /** How an address is asked for: headers such as `Authorization`, credentials. */
+  request?: Pick<RequestInit, "headers" | "credentials" | "cache" | "mode">;
+  /** Hears how many bytes of the file have come, each time that some have. */
+  onProgress?: (received: number, total: number) => void;
 }

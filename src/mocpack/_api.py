@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 from mocpack import rate
-from mocpack.clip import AnyClip, check_reach
+from mocpack.clip import AnyClip, Clip, VertexClip, check_reach
 from mocpack.codec import Codec
 from mocpack.container import (
     DEFAULT_LIMIT,
@@ -34,9 +34,27 @@ from mocpack.units import Length, length_argument, parse_length, parse_size
 EFFORTS = ("fast", "default", "best")
 
 
+@overload
 def read(
     path: str | Path,
     *,
+    kind: Literal["skeleton"] | None = None,
+    unit: str | Length | None = None,
+    skeleton: str | Path | None = None,
+    clip: str | None = None,
+    memory_limit: str | int | None = DEFAULT_LIMIT,
+    **options: Any,
+) -> Clip: ...
+
+
+@overload
+def read(path: str | Path, *, kind: Literal["vertices"], **options: Any) -> VertexClip: ...
+
+
+def read(
+    path: str | Path,
+    *,
+    kind: str | None = None,
     unit: str | Length | None = None,
     skeleton: str | Path | None = None,
     clip: str | None = None,
@@ -48,6 +66,9 @@ def read(
     Parameters
     ----------
     path : path
+    kind : {"skeleton", "vertices"}, optional
+        What the file must hold; by default whatever it does. Type checkers take it for a `Clip`,
+        as nearly every file holds, unless this says "vertices".
     unit : str or Length, optional
         Length of one unit of the file ("cm", "5.644cm", `mocpack.mm(1)`), for formats that do not
         say.
@@ -62,7 +83,7 @@ def read(
         What some formats take: `fps`, the frames a second at which to sample a glTF;
         `body_model`, the file of the body of an AMASS motion.
     """
-    return read_contents(
+    found = read_contents(
         contents(path),
         path,
         unit=unit,
@@ -71,6 +92,9 @@ def read(
         memory_limit=memory_limit,
         **options,
     )
+    if kind not in (None, found.header.kind):
+        raise UsageError(f"{path}: the file holds {found.header.kind}, not {kind}")
+    return found
 
 
 def read_contents(
@@ -250,7 +274,7 @@ def decode_scene(
     """Return every clip of a .mocp file's bytes; one that is no scene has one, named `name`."""
     source = source_of(data)
     parts = scene_parts(source) or {name: source}
-    found = {}
+    found: dict[str, AnyClip] = {}
     for part, inside in parts.items():
         with Motion(inside, memory_limit=memory_limit) as motion:
             found[part] = motion.clip()
@@ -272,8 +296,10 @@ def decode(
     partial: bool = False,
     clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
-) -> AnyClip:
+) -> Clip:
     """Return the clip of a .mocp file's bytes, or the named one of a scene's.
+
+    It is said to be a `Clip`, as nearly every file holds; one of vertices gives a `VertexClip`.
 
     A file that was cut is a `TruncatedError`, unless `partial` asks for what is whole of it.
     `memory_limit` is that of `open`.

@@ -6,6 +6,7 @@ validated once, in the constructors; the rest of the package trusts what it is g
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,17 +15,26 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import _core, kinematics, space
-from mocpack.arrays import F64, Mask
+from mocpack import _core, kinematics, mirroring, rotations, space
+from mocpack.arrays import F64, I64, Mask
+from mocpack.display import bones, html, plot_poses, summary
 from mocpack.errors import HingeWarning, InvalidClipError, UnsupportedClipError, UsageError
+from mocpack.frozen import FrozenPickle, frozen_array, is_frozen, read_only
 from mocpack.gaps import fill_gaps
 from mocpack.header import AnyHeader as AnyHeader
 from mocpack.header import ClipHeader as ClipHeader
 from mocpack.header import VertexHeader as VertexHeader
-from mocpack.header import frame_at, frames_extras, frames_header, pose_extras, pose_header
+from mocpack.header import (
+    frame_at,
+    frames_extras,
+    frames_header,
+    join_extras,
+    pose_extras,
+    pose_header,
+)
 from mocpack.hinges import HingeAngles, hinge_angles, places_of, turns_of
 from mocpack.rotations import conjugate, from_matrix, multiply, slerp
-from mocpack.skeleton import FrozenPickle, Skeleton, frozen_array, is_frozen
+from mocpack.skeleton import Skeleton
 from mocpack.space import FARTHEST, FARTHEST_DECODED, HANDS
 from mocpack.take import Extras, Track, check_extras, split_scales
 from mocpack.vertex_clip import VertexClip as VertexClip
@@ -95,6 +105,64 @@ class Clip(FrozenPickle):
         rotations.setflags(write=False)
         translations.setflags(write=False)
         return cls(header, rotations, translations)
+
+    def __repr__(self) -> str:
+        first, *rest = summary(self.header, self.extras)
+        return "\n".join([f"Clip of {first}", *(f"  {line}" for line in rest)])
+
+    def _repr_html_(self) -> str:
+        middle = self.bones([self.frame_count // 2])[0]
+        return html("Clip", summary(self.header, self.extras), middle)
+
+    def __len__(self) -> int:
+        """Return the number of frames."""
+        return self.frame_count
+
+    def __getitem__(self, key: Any) -> Clip:
+        """Return some frames, some joints with their ancestors, or both.
+
+        ``clip[10:200]``, ``clip[::4]``, ``clip[-1]``, ``clip["LeftFoot"]``,
+        ``clip[["LeftFoot", "Head"]]``, ``clip[10:200, "LeftFoot"]``.
+
+        >>> from mocpack.testing import walk
+        >>> clip = walk()
+        >>> len(clip[10:20]), len(clip[-1]), clip[::5].frame_rate == clip.frame_rate / 5
+        (10, 1, True)
+        """
+        which, joints = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
+        if isinstance(which, str | list):
+            if joints is not None:
+                raise UsageError(f"frames stand before joints: clip[10:200, {which!r}]")
+            which, joints = slice(None), which
+        found = self._picked(which)
+        return found if joints is None else found.joints(joints)
+
+    def _picked(self, which: Any) -> Clip:
+        if isinstance(which, slice):
+            start, stop, step = which.indices(self.frame_count)
+            if step < 1 or start >= stop:
+                raise UsageError(
+                    f"frames {start}:{stop}:{step} of a clip of {self.frame_count} frames are none"
+                )
+            part = self.frames(start, stop)
+            return part if step == 1 else part._every(step)
+        try:
+            frame = operator.index(which)
+        except TypeError:
+            raise UsageError(
+                f"a clip is indexed by frames (clip[10:200]) or joints' names, got {which!r}"
+            ) from None
+        if not -self.frame_count <= frame < self.frame_count:
+            raise IndexError(f"frame {frame} does not lie in a clip of {self.frame_count} frames")
+        frame %= self.frame_count
+        return self.frames(frame, frame + 1)
+
+    def _every(self, step: int) -> Clip:
+        """Return each `step`-th frame, that many times as far apart."""
+        at = np.arange(0, self.frame_count, step)
+        header = self.with_header(frame_count=len(at), frame_time=self.frame_time * step)
+        channels = None if self.channels is None else self.channels[at]
+        return Clip(header, self.rotations[at], self.translations[at], channels, self.extras.at(at))
 
     @classmethod
     def build(
@@ -268,6 +336,21 @@ class Clip(FrozenPickle):
         return self.header.frame_rate
 
     @property
+    def fps(self) -> float:
+        """Frames a second."""
+        return self.header.frame_rate
+
+    @property
+    def duration(self) -> float:
+        """Seconds that the clip lasts, its last frame as long as the others.
+
+        >>> from mocpack.testing import walk
+        >>> walk(seconds=2, frame_rate=60).duration
+        2.0
+        """
+        return float(self.times[-1] - self.times[0] + self.frame_time)
+
+    @property
     def translated_joints(self) -> tuple[int, ...]:
         return self.header.translated_joints
 
@@ -386,6 +469,68 @@ class Clip(FrozenPickle):
             self.scales,
         )
 
+    def bones(self, frames: Sequence[int]) -> F64:
+        """Return both ends (F, B, 2, 3) of every bone in these frames, in the world, in metres."""
+        found = []
+        for frame in frames:
+            pose = self[frame]
+            positions, world = pose.world()
+            ends = kinematics.end_positions(self.skeleton, positions, world)
+            found.append(bones(self.skeleton, positions[0], ends[0]))
+        return np.array(found)
+
+    def velocities(self) -> F64:
+        """Return world velocities (T, J, 3) of all joints, in metres a second.
+
+        By central differences, one-sided at the ends; 0 in a clip of one frame.
+
+        >>> from mocpack.testing import walk
+        >>> walk().velocities().shape
+        (120, 21, 3)
+        """
+        if len(self) == 1:
+            return np.zeros((1, len(self.skeleton), 3))
+        return np.asarray(np.gradient(self.positions(), self.times, axis=0))
+
+    def angular_velocities(self) -> F64:
+        """Return world angular velocities (T, J, 3) of all joints, in radians a second.
+
+        About the world's axes; by central differences, one-sided at the ends.
+
+        >>> from mocpack.testing import walk
+        >>> walk().angular_velocities().shape
+        (120, 21, 3)
+        """
+        return rotations.angular_velocities(self.world()[1], self.times)
+
+    def rotations_6d(self) -> F64:
+        """Return local rotations (T, J, 6) as the first two columns of their matrices.
+
+        The continuous form of Zhou et al. 2019; `mocpack.rotations.from_6d` turns it back.
+
+        >>> from mocpack.testing import walk
+        >>> walk().rotations_6d().shape
+        (120, 21, 6)
+        """
+        return rotations.as_6d(np.asarray(self.rotations))
+
+    def as_euler(self, order: str) -> F64:
+        """Return local rotations (T, J, 3) as intrinsic Euler angles in radians.
+
+        Parameters
+        ----------
+        order : str
+            Three different axes, such as "ZYX": about z, then the new y, then the newest x. The
+            angles go on from frame to frame without jumps of a whole turn.
+
+        >>> from mocpack.testing import walk
+        >>> walk().as_euler("ZYX").shape
+        (120, 21, 3)
+        """
+        if sorted(order) != ["X", "Y", "Z"]:
+            raise UsageError(f"order must be three different axes such as 'ZYX', got {order!r}")
+        return rotations.nearest_euler(rotations.as_euler(np.asarray(self.rotations), order))
+
     def frames(self, start: int, stop: int) -> Clip:
         """Return frames `start` to `stop`, half-open; their times are those of `frames_header`."""
         if not 0 <= start < stop <= self.frame_count:
@@ -402,8 +547,8 @@ class Clip(FrozenPickle):
             frames_extras(self.extras, self.header, start, stop),
         )
 
-    def joints(self, joints: Sequence[int]) -> Clip:
-        """Return the motion of these joints and their ancestors."""
+    def joints(self, joints: Sequence[str | int]) -> Clip:
+        """Return the motion of these joints, by name or index, and their ancestors."""
         kept = self.skeleton.with_ancestors(joints)
         among = set(kept)
         moving = [m for m, j in enumerate(self.translated_joints) if j in among]
@@ -432,6 +577,174 @@ class Clip(FrozenPickle):
             None,
             pose_extras(self.extras, at),
         )
+
+    def resample(self, fps: float) -> Clip:
+        """Return the motion at another frame rate: slerp between frames, straight lines for places.
+
+        The first frame stays; the last is the last that still lies in the clip. Tracks keep their
+        own rates.
+
+        >>> from mocpack.testing import walk
+        >>> len(walk().resample(30))
+        60
+        """
+        if not (np.isfinite(fps) and fps > 0):
+            raise UsageError(f"fps must be above 0 frames a second, got {fps}")
+        span = float(self.times[-1] - self.times[0])
+        count = int(span * fps + 1e-6) + 1
+        times = self.start_time + np.arange(count) / fps
+        at = np.interp(times, self.times, np.arange(self.frame_count))
+        first = np.minimum(at.astype(np.intp), self.frame_count - 1)
+        last = np.minimum(first + 1, self.frame_count - 1)
+        t = at - first
+        moved = t[:, np.newaxis, np.newaxis]
+        extras = self.extras.between(first, last, t)
+        header = self.with_header(frame_count=count, frame_time=1 / fps)
+        turned = slerp(
+            np.asarray(self.rotations)[first], np.asarray(self.rotations)[last], t[:, np.newaxis]
+        )
+        places = (1 - moved) * self.translations[first] + moved * self.translations[last]
+        return Clip(header, turned, places, None, extras)
+
+    def mirror(
+        self,
+        *,
+        axis: str | None = None,
+        pairs: Sequence[tuple[str | int, str | int]] | None = None,
+    ) -> Clip:
+        """Return the motion as a mirror shows it, left and right exchanged.
+
+        Parameters
+        ----------
+        axis : {"x", "y", "z"}, optional
+            What points from one side to the other; by default that which tells the sides of the
+            rest pose (of markers: of the first frame) apart best. The mirror stands at its origin.
+        pairs : sequence of (left, right), optional
+            Joints that are mirror images, by name or index; by default those whose names are
+            (LeftArm and RightArm, arm_l and arm_r). Other joints are their own.
+
+        >>> from mocpack.testing import walk
+        >>> clip = walk()
+        >>> left = clip.positions()[0, clip.skeleton.index("LeftFoot")]
+        >>> right = clip.mirror().positions()[0, clip.skeleton.index("RightFoot")]
+        >>> bool(np.allclose(left * (-1, 1, 1), right))
+        True
+        """
+        if axis is not None and axis not in ("x", "y", "z"):
+            raise UsageError(f"axis must be one of x, y, z, got {axis!r}")
+        partner = mirroring.partners(self.skeleton, pairs)
+        if axis is None:
+            still = self.positions()[0] if self.skeleton.is_points else None
+            places = mirroring.rest_world(self.skeleton)[0] if still is None else still
+            side = mirroring.side_axis(places, partner)
+        else:
+            side = "xyz".index(axis)
+        turned, places = mirroring.mirrored_pose(
+            self.skeleton,
+            np.asarray(self.rotations),
+            np.asarray(self.translations),
+            self.translated_joints,
+            partner,
+            side,
+        )
+        return Clip(self.header, turned, places, None, self._swapped(partner))
+
+    def _swapped(self, partner: I64) -> Extras:
+        """Return the extras with each joint's from its partner."""
+        scaled = {joint: s for s, joint in enumerate(self.header.scaled_joints)}
+        if any(int(partner[joint]) not in scaled for joint in scaled):
+            raise UsageError("a joint's scale moves, and that of its mirror image does not")
+        columns = [scaled[int(partner[joint])] for joint in scaled]
+        extras = self.extras
+        return Extras(
+            None if extras.scales is None else extras.scales[:, columns],
+            extras.times,
+            None if extras.valid is None else extras.valid[:, partner],
+            extras.tracks,
+        )
+
+    def concat(self, *others: Clip) -> Clip:
+        """Return this clip with others after it, each beginning a frame after the one before.
+
+        They must have the same skeleton, frame rate and translated joints. Tracks go on where
+        both clips have them under one name; what only some have is kept where it is.
+
+        >>> from mocpack.testing import walk
+        >>> clip = walk()
+        >>> len(clip.concat(clip, clip))
+        360
+        """
+        clips = [self, *others]
+        for k, other in enumerate(clips[1:], 2):
+            for name in ("skeleton", "frame_time", "translated_joints", "scaled_joints"):
+                if getattr(other.header, name) != getattr(self.header, name):
+                    raise UsageError(f"clip {k} of {len(clips)} has another {name} than the first")
+        numbers = [c.channels for c in clips if c.channels is not None]
+        header = self.with_header(frame_count=sum(map(len, clips)), loop=False)
+        starts = np.cumsum([0.0, *(c.duration for c in clips[:-1])])
+        shifts = [self.start_time + s - c.start_time for s, c in zip(starts, clips, strict=True)]
+        return Clip(
+            header,
+            np.concatenate([c.rotations for c in clips]),
+            np.concatenate([c.translations for c in clips]),
+            np.concatenate(numbers) if len(numbers) == len(clips) else None,
+            join_extras([c.extras for c in clips], [c.header for c in clips], shifts),
+        )
+
+    def replace(self, **changes: Any) -> Clip:
+        """Return this clip with some of what `build` takes changed.
+
+        The source's own numbers (`channels`) stay only where no pose changes.
+
+        >>> from mocpack.testing import walk
+        >>> walk().replace(frame_rate=30, loop=True).fps
+        30.0
+        """
+        header, extras = self.header, self.extras
+        given: dict[str, Any] = {
+            "skeleton": header.skeleton,
+            "rotations": self.rotations,
+            "translations": self.translations,
+            "frame_time": header.frame_time,
+            "translated_joints": header.translated_joints,
+            "unit": header.unit,
+            "metadata": header.metadata,
+            "channels": self.channels,
+            "scales": extras.scales,
+            "scaled_joints": header.scaled_joints or None,
+            "times": extras.times,
+            "start_time": header.start_time,
+            "valid": extras.valid,
+            "tracks": extras.tracks,
+            "loop": header.loop,
+            "up": header.up,
+            "handedness": header.handedness,
+        }
+        unknown = sorted(set(changes) - set(given) - {"frame_rate"})
+        if unknown:
+            known = ", ".join([*given, "frame_rate"])
+            raise UsageError(f"a clip has no {unknown[0]!r} to replace; it has {known}")
+        if {"skeleton", "rotations", "translations", "translated_joints"} & set(changes):
+            given["channels"] = None
+        if {"frame_rate", "frame_time"} & set(changes):
+            given["times"] = given["frame_time"] = None
+        if "scales" in changes and "scaled_joints" not in changes:
+            given["scaled_joints"] = None
+        return Clip.build(**{**given, **changes})
+
+    def plot(self, frames: Sequence[int] | None = None, axes: Any = None) -> Any:
+        """Draw the skeleton in some frames and the root's path; return matplotlib's axes.
+
+        Parameters
+        ----------
+        frames : sequence of int, optional
+            By default five, evenly from first to last.
+        axes : matplotlib 3-d axes, optional
+            New ones by default; ``axes.figure.savefig("walk.png")`` writes them.
+        """
+        if frames is None:
+            frames = sorted({round(x) for x in np.linspace(0, len(self) - 1, 5)})
+        return plot_poses(list(self.bones(frames)), self.positions()[:, 0], axes)
 
     def with_header(self, **changes: Any) -> ClipHeader:
         """Return this clip's header with some fields changed."""
@@ -481,12 +794,12 @@ def _world_turn(up: str) -> F64:
 
 def _settled(rotations: npt.ArrayLike, header: ClipHeader) -> F64:
     """Return `rotations` frozen, unit and continuous in time; copies unless they are all that."""
-    array = np.asarray(rotations, np.float64)
+    array = np.asanyarray(rotations, np.float64)
     shape = (header.frame_count, len(header.skeleton), 4)
     if array.shape != shape:
         raise InvalidClipError(f"expected rotations of shape {shape}, got {array.shape}")
     if is_frozen(array) and _core.rotations_settled(array):
-        return array
+        return read_only(array)  # type: ignore[no-any-return]
     array = np.array(array, order="C")
     bad = _core.settle_rotations(array, UNIT_TOLERANCE)
     if bad >= 0:
@@ -495,8 +808,7 @@ def _settled(rotations: npt.ArrayLike, header: ClipHeader) -> F64:
             f"rotation of joint {header.skeleton.names[joint]!r} at frame {frame} "
             f"is not a unit quaternion: {array[frame, joint]}"
         )
-    array.setflags(write=False)
-    return array
+    return read_only(array)  # type: ignore[no-any-return]
 
 
 def _even(times: F64, start: float, frame_time: float) -> bool:

@@ -348,3 +348,7 @@ class SupportsTuning(Protocol):
         The best trial of all rounds is the result, so a search need not return it.
         """
         ...
+
+    def expected_trials(self, clip: Any, *, effort: str) -> int:
+        """Return about how many settings that search tries, for those who wait for it."""
+        ...

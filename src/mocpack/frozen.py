@@ -34,14 +34,50 @@ def _restored(cls: type, given: dict[str, Any]) -> Any:
 
 def frozen_array(values: npt.ArrayLike) -> F64:
     """Return a float64 array that nobody can write to; copies only what somebody can."""
-    array = np.asarray(values, np.float64)
-    if not is_frozen(array):
-        array = array.copy(order="C")
-        array.setflags(write=False)
-    return array
+    array = np.asanyarray(values, np.float64)
+    return read_only(array if is_frozen(array) else array.copy(order="C"))  # type: ignore[no-any-return]
 
 
 def is_frozen(array: F64) -> bool:
     """Whether nobody can write to an array, and its numbers follow one another."""
     shared = isinstance(array.base, np.ndarray) and array.base.flags.writeable
     return not (array.flags.writeable or shared) and array.flags.c_contiguous
+
+
+class ReadOnlyArray(np.ndarray[Any, Any]):
+    """An array that says what to do where somebody writes to it; what is computed from it is plain.
+
+    >>> a = read_only(np.zeros(3))
+    >>> a[0] = 1.0
+    Traceback (most recent call last):
+    ValueError: this array belongs to a clip and is read-only: change a .copy() of it
+    """
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not self.flags.writeable:
+            raise ValueError(READ_ONLY)
+        super().__setitem__(key, value)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        outs = options.get("out") or ()
+        if any(isinstance(out, np.ndarray) and not out.flags.writeable for out in outs):
+            raise ValueError(READ_ONLY)
+        if outs:
+            options["out"] = tuple(_plain(out) for out in outs)
+        return getattr(ufunc, method)(*map(_plain, inputs), **options)
+
+
+READ_ONLY = "this array belongs to a clip and is read-only: change a .copy() of it"
+
+
+def read_only(array: npt.NDArray[Any]) -> Any:
+    """Return a view of an array that nobody shall write to, with a sentence for who tries."""
+    if isinstance(array, ReadOnlyArray) and not array.flags.writeable:
+        return array
+    view = array.view(ReadOnlyArray)
+    view.setflags(write=False)
+    return view
+
+
+def _plain(value: Any) -> Any:
+    return value.view(np.ndarray) if isinstance(value, ReadOnlyArray) else value

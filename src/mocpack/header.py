@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mocpack.arrays import F64, I32
-from mocpack.errors import InvalidClipError
+from mocpack.errors import InvalidClipError, UsageError
 from mocpack.skeleton import FrozenPickle, Skeleton
 from mocpack.space import HANDS, UP_AXES
-from mocpack.take import Extras
+from mocpack.take import Extras, Track
 
 LATEST = 1e9  # seconds
 
@@ -63,8 +63,8 @@ class ClipHeader(FrozenPickle):
     handedness: str = "right"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "translated_joints", tuple(map(int, self.translated_joints)))
-        object.__setattr__(self, "scaled_joints", tuple(map(int, self.scaled_joints)))
+        for name in ("translated_joints", "scaled_joints"):
+            object.__setattr__(self, name, _named(self.skeleton, getattr(self, name)))
         object.__setattr__(self, "loop", bool(self.loop))
         object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
         _check_timing(self.frame_count, self.frame_time)
@@ -99,7 +99,7 @@ class ClipHeader(FrozenPickle):
         """Frames a second."""
         return 1.0 / self.frame_time
 
-    def joints(self, joints: Sequence[int]) -> ClipHeader:
+    def joints(self, joints: Sequence[str | int]) -> ClipHeader:
         """Return the header of the motion of these joints and their ancestors."""
         kept = {old: new for new, old in enumerate(self.skeleton.with_ancestors(joints))}
         moving = tuple(kept[j] for j in self.translated_joints if j in kept)
@@ -217,10 +217,69 @@ def pose_extras(extras: Extras, at: float) -> Extras:
     return Extras(scales, None, seen)
 
 
+def join_extras(
+    extras: Sequence[Extras], headers: Sequence[ClipHeader], shifts: Sequence[float]
+) -> Extras:
+    """Return the extras of clips one after another, each `shifts` seconds later than it was."""
+    clocks = [
+        np.array([time_of(frame, h, e.times) for frame in range(h.frame_count)])
+        for e, h in zip(extras, headers, strict=True)
+    ]
+    scales = [e.scales for e in extras if e.scales is not None]
+    times = valid = None
+    if any(e.times is not None for e in extras):
+        times = np.concatenate([c + shift for c, shift in zip(clocks, shifts, strict=True)])
+    if any(e.valid is not None for e in extras):
+        every = [np.ones((h.frame_count, len(h.skeleton)), np.bool_) for h in headers]
+        seen = [e.valid for e in extras]
+        valid = np.concatenate([a if v is None else v for v, a in zip(seen, every, strict=True)])
+    tracks: dict[str, list[tuple[Track, float, float, float, float]]] = {}
+    for e, h, clock, shift in zip(extras, headers, clocks, shifts, strict=True):
+        for name, track in e.tracks.items():
+            part = (track, h.frame_time, float(clock[0]), float(clock[-1]), shift)
+            tracks.setdefault(name, []).append(part)
+    joined = {name: _join_track(name, parts) for name, parts in tracks.items()}
+    return Extras(np.concatenate(scales) if scales else None, times, valid, joined)
+
+
+def _join_track(name: str, parts: Sequence[tuple[Track, float, float, float, float]]) -> Track:
+    """Return a track's samples of several clips, each cut to its clip, one after another.
+
+    Parameters
+    ----------
+    parts : sequence of (track, frame_time, first, last, shift)
+        Seconds: from frame to frame, of the clip's first and last frame, and how much later.
+    """
+    cut, seconds = [], []
+    for track, frame_time, first, last, shift in parts:
+        end = last + frame_time - 1e-5 * (track.frame_time or frame_time)
+        cut.append(track.between(first, end, frame_time))
+        # a label that held before its clip begins with it
+        seconds.append(np.maximum(cut[-1].seconds(frame_time), first) + shift)
+    head = cut[0]
+    if any((c.kind, c.unit, c.bound) != (head.kind, head.unit, head.bound) for c in cut):
+        raise UsageError(f"track {name!r} has another kind, unit or bound in another clip")
+    times = np.concatenate(seconds)
+    if head.kind == "label":
+        values: Any = [text for part in cut for text in part.values]
+        new = [k for k, text in enumerate(values) if k == 0 or text != values[k - 1]]
+        return replace(head, values=[values[k] for k in new], times=times[new])
+    values = np.concatenate([part.values for part in cut])
+    step = parts[0][0].frame_time or parts[0][1]
+    start = float(times[0]) if len(times) else 0.0
+    even = np.abs(times - (start + np.arange(len(times)) * step)).max(initial=0.0) <= 1e-6 * step
+    return replace(head, values=values, start=start, times=None if even else times)
+
+
 def time_of(frame: int, header: ClipHeader, times: F64 | None) -> float:
     if times is not None:
         return float(times[frame])
     return header.start_time + frame * header.frame_time
+
+
+def _named(skeleton: Skeleton, joints: Sequence[str | int]) -> tuple[int, ...]:
+    """Return joints by index; what is no index at all is complained of with the field's name."""
+    return tuple(skeleton.index(j) if isinstance(j, str) else int(j) for j in joints)
 
 
 def _check_timing(frame_count: int, frame_time: float) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from mocpack.container import (
     scene_parts,
     source_of,
 )
+from mocpack.display import summary
 from mocpack.errors import (
     CorruptionError,
     InvalidClipError,
@@ -46,10 +48,15 @@ from mocpack.header import frame_at, frames_extras, frames_header, pose_extras, 
 from mocpack.plain import dressed, plain_header
 from mocpack.registry import codec_class
 from mocpack.take import Extras
+from mocpack.units import format_length
 
 
 class Motion:
-    """An open .mocp file: reads and decodes what is asked for."""
+    """An open .mocp file: reads and decodes what is asked for.
+
+    What it gives is said to be a `Clip`, as nearly every file holds; one of vertices gives a
+    `VertexClip`.
+    """
 
     def __init__(
         self,
@@ -71,11 +78,71 @@ class Motion:
         except BaseException:
             self._source.close()
             raise
-        self._whole: AnyClip | None = None
+        self._whole: Clip | None = None
         self._sampler: Callable[[float], AnyClip] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopened, (self._source, *self._given, self._limit.most)
+
+    def __repr__(self) -> str:
+        header = self._reader.header
+        what = [f"{self._codec.codec_id}, {sum(self.sizes.values())} bytes"]
+        if self.errors.declared is not None:
+            what.append(f"every point within {format_length(self.errors.declared)}")
+        if not isinstance(header, ClipHeader):
+            first = f"{header.frame_count} frames of {header.vertex_count} vertices"
+            return f"Motion of {first}\n  {'; '.join(what)}"
+        first, joints, _ = summary(header, Extras())
+        return f"Motion of {first}\n  {joints}\n  {'; '.join(what)}"
+
+    def __len__(self) -> int:
+        """Return the number of frames."""
+        return self.frame_count
+
+    def __getitem__(self, key: Any) -> Clip:
+        """Return some frames, some joints with their ancestors, or both, as `Clip` does.
+
+        ``motion[120:240]`` decodes no more than it needs; so does ``motion[120:240, "LeftFoot"]``.
+        """
+        which, joints = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
+        if isinstance(which, str | list):
+            which, joints = slice(None), which
+        if isinstance(which, slice):
+            start, stop, step = which.indices(len(self))
+            if start < stop and step > 0:
+                part: Any = self.frames(start, stop, joints)
+                return part[::step] if step > 1 else part  # type: ignore[no-any-return]
+            raise UsageError(f"frames {start}:{stop}:{step} of {len(self)} frames are none")
+        try:
+            frame = operator.index(which)
+        except TypeError:
+            raise UsageError(
+                f"a motion is indexed by frames (motion[120:240]) or joints' names, got {which!r}"
+            ) from None
+        if not -len(self) <= frame < len(self):
+            raise IndexError(f"frame {frame} does not lie in a clip of {len(self)} frames")
+        return self.frames(frame % len(self), frame % len(self) + 1, joints)
+
+    def __iter__(self) -> Iterator[Clip]:
+        """Go through the clip in windows of about a second; the last may be shorter."""
+        return self.windows(max(1, round(self._reader.header.frame_rate)))
+
+    def windows(self, frames: int, *, stride: int | None = None) -> Iterator[Clip]:
+        """Go through the clip in windows of so many frames, each decoded when it is asked for.
+
+        Parameters
+        ----------
+        frames : int
+            Of each window.
+        stride : int, optional
+            From the start of one window to that of the next. With it all windows have the same
+            length; without it they follow one another, and the last may be shorter.
+        """
+        if frames < 1 or (stride is not None and stride < 1):
+            raise UsageError(f"frames and stride must be 1 or above, got {frames} and {stride}")
+        last = len(self) if stride is None else len(self) - frames + 1
+        for start in range(0, last, stride or frames):
+            yield self.frames(start, min(start + frames, len(self)))
 
     def __enter__(self) -> Self:
         return self
@@ -162,7 +229,7 @@ class Motion:
             return self._codec.layout(self._reader.read, self.plain_header)
         return PayloadLayout()
 
-    def clip(self) -> AnyClip:
+    def clip(self) -> Clip:
         """Decode the whole clip."""
         self._check_memory("all", 0, self._reader.header.frame_count)
         if self._reader.cut:
@@ -176,7 +243,7 @@ class Motion:
         found = self._codec.decode(self._reader.payload(), self.plain_header)
         return self._dressed(found, 0, found.frame_count)
 
-    def frames(self, start: int, stop: int, joints: Sequence[str | int] | None = None) -> AnyClip:
+    def frames(self, start: int, stop: int, joints: Sequence[str | int] | None = None) -> Clip:
         """Return frames `start` to `stop`, half-open, of `joints` and their ancestors."""
         header = self._reader.header
         if not 0 <= start < stop <= header.frame_count:
@@ -194,7 +261,7 @@ class Motion:
         part = self._cached().frames(start, stop)
         return part.joints(indices) if indices is not None and isinstance(part, Clip) else part
 
-    def sample(self, time: float) -> AnyClip:
+    def sample(self, time: float) -> Clip:
         """Return the pose at `time` seconds as a one-frame clip, clamped.
 
         Between frames it is slerped, unless the codec itself knows the motion there.
@@ -205,7 +272,7 @@ class Motion:
             at = self._frame_at(time)
             found = self._sampler(at * self.header.frame_time)
             if not isinstance(found, Clip):
-                return found
+                return cast(Clip, found)
             header = pose_header(self.header, at, self.extras.times)
             return _dressed(found, header, pose_extras(self.extras, at))
         at = self._frame_at(time)
@@ -215,7 +282,7 @@ class Motion:
             return pair.pose_at(at - first)
         return pair.sample((at - first) * self.header.frame_time)
 
-    def preview(self) -> AnyClip:
+    def preview(self) -> Clip:
         """Return a coarse clip quickly, where the codec can; else the whole clip."""
         header = self._reader.header
         if isinstance(self._codec, SupportsPreview) and isinstance(header, ClipHeader):
@@ -239,7 +306,7 @@ class Motion:
             needed += self._reader.extras_memory()
         self._limit.check(needed, self._reader.header, what)
 
-    def _cached(self) -> AnyClip:
+    def _cached(self) -> Clip:
         """A codec that cannot seek decodes everything, once."""
         if self._whole is None:
             self._whole = self.clip()
@@ -247,17 +314,17 @@ class Motion:
 
     def _dressed(
         self, found: AnyClip, start: int, stop: int, joints: Sequence[int] | None = None
-    ) -> AnyClip:
+    ) -> Clip:
         """Return what a codec decoded of some frames as the file's clip has them."""
         header, extras = self._reader.header, self.extras
         if not isinstance(found, Clip) or not isinstance(header, ClipHeader):
-            return found
+            return cast(Clip, found)
         if header is self.plain_header and not extras:
             return found
         part = frames_header(header, start, stop, extras)
         return _dressed(found, part, frames_extras(extras, header, start, stop), joints)
 
-    def _coarse(self, found: AnyClip) -> AnyClip:
+    def _coarse(self, found: AnyClip) -> Clip:
         """Return a clip of fewer frames, or of the first, as the file's clip has them."""
         header = self._reader.header
         same = found.frame_time == header.frame_time
@@ -286,10 +353,9 @@ class Motion:
         header = self._reader.header
         if not isinstance(header, ClipHeader):
             raise UsageError("a vertex animation has no joints to choose from")
-        skeleton = header.skeleton
-        indices = [skeleton.index(j) if isinstance(j, str) else int(j) for j in joints]
-        if not indices or not all(0 <= j < len(skeleton) for j in indices):
-            raise UsageError(f"joints must be among 0..{len(skeleton) - 1}, got {list(joints)}")
+        indices = header.skeleton.indices(joints)
+        if not indices:
+            raise UsageError("joints must name at least one joint, got none")
         return indices
 
 

@@ -193,6 +193,24 @@ def as_matrix(q: F64) -> F64:
     return m
 
 
+def as_6d(q: F64) -> F64:
+    """Return the first two columns (..., 6) of the matrices, one after the other.
+
+    The continuous form of Zhou et al. 2019 ("On the continuity of rotation representations").
+    """
+    columns = np.swapaxes(as_matrix(q)[..., :2], -1, -2)
+    return np.ascontiguousarray(columns).reshape(*q.shape[:-1], 6)
+
+
+def from_6d(columns: F64) -> F64:
+    """Return rotations from two columns (..., 6) of their matrices, made orthonormal."""
+    a, b = columns[..., :3], columns[..., 3:]
+    x = a / np.linalg.norm(a, axis=-1, keepdims=True)
+    b = b - np.sum(x * b, axis=-1, keepdims=True) * x
+    y = b / np.linalg.norm(b, axis=-1, keepdims=True)
+    return from_matrix(np.stack([x, y, cross(x, y)], axis=-1))
+
+
 def from_matrix(m: F64) -> F64:
     """Return rotations from matrices (..., 3, 3); stable for every angle (Shepperd's choice)."""
     xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
@@ -232,6 +250,19 @@ def angle_between(a: F64, b: F64) -> F64:
     """Return the angle in radians between rotations, 0 to π."""
     d = multiply(conjugate(a), b)
     return np.asarray(2 * np.arctan2(np.linalg.norm(d[..., :3], axis=-1), np.abs(d[..., 3])))
+
+
+def angular_velocities(q: F64, times: F64) -> F64:
+    """Return how fast rotations (T, ..., 4) turn, (T, ..., 3) in radians a second, at `times` (T,).
+
+    About axes of the frame that the rotations lead to; by central differences, one-sided at ends.
+    """
+    if len(q) < 2:
+        return np.zeros((*q.shape[:-1], 3))
+    at = np.arange(len(q))
+    before, after = np.maximum(at - 1, 0), np.minimum(at + 1, len(q) - 1)
+    seconds = (times[after] - times[before]).reshape(-1, *[1] * (q.ndim - 1))
+    return np.asarray(as_rotvec(multiply(q[after], conjugate(q[before]))) / seconds)
 
 
 def slerp(a: F64, b: F64, t: F64 | float) -> F64:

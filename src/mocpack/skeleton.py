@@ -104,6 +104,11 @@ class Skeleton(FrozenPickle):
         channels = (POSITION_CHANNELS[:3],) * count
         return cls(tuple(names), (-1,) * count, np.zeros((count, 3)), channels=channels)
 
+    def __repr__(self) -> str:
+        names = ", ".join(self.unique_names[:4])
+        more = f" … {self.unique_names[-1]}" if len(self) > 4 else ""
+        return f"Skeleton of {len(self)} joints: {names}{more}"
+
     def __len__(self) -> int:
         return len(self.parents)
 
@@ -180,13 +185,29 @@ class Skeleton(FrozenPickle):
             raise UsageError(f"{len(found)} joints are named {name!r}; say which: {numbers}")
         return found[0]
 
-    def children(self, joint: int) -> list[int]:
-        return [j for j, parent in enumerate(self.parents) if parent == joint]
+    def indices(self, joints: Sequence[str | int]) -> list[int]:
+        """Return the indices of joints that are given by name or index.
 
-    def with_ancestors(self, joints: Sequence[int]) -> list[int]:
+        >>> Skeleton(["Hips", "Spine"], [-1, 0], np.zeros((2, 3))).indices(["Spine", 0, -1])
+        [1, 0, 1]
+        """
+        if isinstance(joints, str):
+            joints = [joints]
+        found = [self.index(j) if isinstance(j, str) else int(j) for j in joints]
+        beyond = [j for j in found if not -len(self) <= j < len(self)]
+        if beyond:
+            raise UsageError(f"joints must be names or 0..{len(self) - 1}, got {beyond[0]}")
+        return [j % len(self) for j in found]
+
+    def children(self, joint: str | int) -> list[int]:
+        """Return the joints that hang from this one."""
+        (above,) = self.indices([joint])
+        return [j for j, parent in enumerate(self.parents) if parent == above]
+
+    def with_ancestors(self, joints: Sequence[str | int]) -> list[int]:
         """Return these joints and all their ancestors, in the skeleton's order."""
         wanted: set[int] = set()
-        for joint in joints:
+        for joint in self.indices(joints):
             while joint >= 0 and joint not in wanted:
                 wanted.add(joint)
                 joint = self.parents[joint]

@@ -204,6 +204,21 @@ class Extras(FrozenPickle):
             self.tracks,
         )
 
+    def between(self, first: npt.NDArray[np.intp], last: npt.NDArray[np.intp], t: F64) -> Extras:
+        """Return those of poses that lie the share `t` on the way from frames `first` to `last`.
+
+        They are even in time; a joint is seen where it was in both.
+        """
+        scales = None
+        if self.scales is not None:
+            share = t[:, np.newaxis, np.newaxis]
+            scales = (1 - share) * self.scales[first] + share * self.scales[last]
+        seen = None
+        if self.valid is not None:
+            nearest = np.where(t > 0, last, first)
+            seen = self.valid[first] & self.valid[nearest]
+        return Extras(scales, None, seen, self.tracks)
+
     def joints(self, kept: Sequence[int], scaled: Sequence[int]) -> Extras:
         """Return those of the joints `kept`; `scaled` are columns of scales."""
         return Extras(

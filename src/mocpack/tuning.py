@@ -15,13 +15,14 @@ from mocpack import rate
 from mocpack.clip import AnyClip
 from mocpack.codec import Codec, Goal, SupportsTuning, Trial
 from mocpack.container import Errors
-from mocpack.errors import BoundError, UsageError
+from mocpack.errors import BoundError, MocpackError, UsageError
 from mocpack.metrics import METRICS, Metric
 from mocpack.metrics.pair import pair
 from mocpack.units import format_sizes
-from mocpack.workers import worker_pool
+from mocpack.workers import Crew, Lost
 
 ALIASES = {"me": "me_cm", "skted": "sk_ted", "max": "max_error_mm", "def": "def_cm"}
+DEATHS = 2  # processes that a setting may cost before the search gives up
 NO_ERRORS = Errors(None, 0.0, 0.0, 0.0, 0.0)  # stands for the measured ones, of the same length
 
 Try = Callable[[Sequence[Codec]], list[Trial]]
@@ -80,6 +81,13 @@ def tune(
     return Tuned(_best(goal, trials), tuple(trials))
 
 
+def expected_trials(clip: AnyClip, codec: Codec, *, effort: str = "default") -> int | None:
+    """Return about how many settings a search will try, None where the codec cannot tell."""
+    if not isinstance(codec, SupportsTuning):
+        return None
+    return codec.expected_trials(clip, effort=effort)
+
+
 def find_metric(name: str) -> Metric:
     """Return a metric of the table by its key, or by the short name of its paper."""
     known = {metric.key: metric for metric in METRICS}
@@ -134,23 +142,32 @@ def _trying(
     if workers == 1:
         yield lambda codecs: [_reported(progress, try_setting(clip, c, metric)) for c in codecs]
         return
-    with worker_pool(workers, begin=_remember, given=(clip, metric)) as pool:
-        yield lambda codecs: [_reported(progress, t) for t in pool.map(_try_remembered, codecs)]
+    # the clip goes to each process once, in place of with every setting
+    with Crew(_try_apart, workers, deaths=DEATHS, given=(clip, metric)) as crew:
+        yield lambda codecs: _try_together(crew, codecs, progress)
+
+
+def _try_together(
+    crew: Crew, codecs: Sequence[Codec], progress: Callable[[Trial], None]
+) -> list[Trial]:
+    found: dict[int, Trial] = {}
+    for place, outcome in crew.each([(codec,) for codec in codecs]):
+        if isinstance(outcome, Lost):
+            raise MocpackError(f"{codecs[place]} could not be tried: {outcome.why}")
+        if isinstance(outcome, MocpackError):
+            raise outcome
+        found[place] = _reported(progress, outcome)
+    return [found[place] for place in range(len(codecs))]
+
+
+def _try_apart(clip: AnyClip, metric: str, codec: Codec) -> Trial | MocpackError:
+    """Try a setting in a process of its own, which what is raised would end."""
+    try:
+        return try_setting(clip, codec, metric)
+    except MocpackError as error:
+        return error
 
 
 def _reported(progress: Callable[[Trial], None], trial: Trial) -> Trial:
     progress(trial)
     return trial
-
-
-# A worker process is given the clip once, when it starts, in place of with every setting.
-_given: list[tuple[AnyClip, str]] = []
-
-
-def _remember(clip: AnyClip, metric: str) -> None:
-    _given[:] = [(clip, metric)]
-
-
-def _try_remembered(codec: Codec) -> Trial:
-    clip, metric = _given[0]
-    return try_setting(clip, codec, metric)

@@ -27,6 +27,7 @@ SIZES = {
     "GiB": 1024**3,
 }
 BANDWIDTHS = {"bps": 0, "kbps": 1, "Kbps": 1, "Mbps": 2, "Gbps": 3}
+ENERGIES = {"J": 1.0, "mJ": 1e-3, "kJ": 1e3}
 
 _NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµ]*)\s*")
 
@@ -111,6 +112,18 @@ def parse_bandwidth(text: str, *, kilo: int = 1000) -> float:
     if not 0 < bandwidth < 1e15:
         raise UsageError(f"a bandwidth must be positive and finite, got {text!r}")
     return bandwidth
+
+
+def parse_energy(text: str) -> float:
+    """Return an energy in joules.
+
+    >>> parse_energy("500mJ"), parse_energy("2J")
+    (0.5, 2.0)
+    """
+    joules = _with_unit(text, ENERGIES, "energy", "500mJ")
+    if not 0 < joules < 1e15:
+        raise UsageError(f"an energy must be positive and finite, got {text!r}")
+    return joules
 
 
 def format_length(metres: float, digits: int = 3) -> str:

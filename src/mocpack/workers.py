@@ -1,7 +1,8 @@
 """Processes to work in: fresh ones, with one thread each for linear algebra, none of them trusted.
 
 `run_each` is for jobs of which any may kill its process: a death costs the job it came in, and
-no other. `worker_pool` is for work that is ours alone, where a death is a defect.
+no other; a `Crew` keeps its processes from one list of jobs to the next. `worker_pool` is for work
+that is ours alone, where a death is a defect.
 """
 
 from __future__ import annotations
@@ -22,9 +23,12 @@ from time import monotonic
 from types import FrameType
 from typing import Any
 
+from mocpack import progress
+
 # numpy's libraries take all cores for the smallest product; several workers that all do so
 # make each other twenty times slower
 THREAD_SETTINGS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+TELLING = 0.5  # seconds between two words of a process on how far it has come
 LEAVING = 0.3  # seconds in which a process that is stopped can put away its half-written file
 
 
@@ -65,6 +69,7 @@ def run_each(
     workers: int,
     deaths: int = 1,
     begun: Callable[[int], None] = lambda place: None,
+    told: Callable[[int, float], None] = lambda place, share: None,
 ) -> Generator[tuple[int, Any], None, None]:
     """Do ``work(*job)`` for each job; yield (place of the job, result or `Lost`) as they come.
 
@@ -81,35 +86,99 @@ def run_each(
         How many processes a job may cost before it is `Lost`; until then another one tries.
     begun : callable
         Is told the place of each job before it is given to a process.
+    told : callable
+        Is told the place of a job and the share of it that is done, where its work says so.
     """
-    waiting = deque(range(len(jobs)))
-    died = [0] * len(jobs)
-    crew: list[_Worker] = []
-    try:
-        while waiting or any(worker.place is not None for worker in crew):
-            while waiting and len(crew) < workers:
-                crew.append(_hire(work))
-            for worker in crew:
-                if waiting and worker.place is None:
-                    worker.place = waiting.popleft()
-                    begun(worker.place)
-                    worker.give(jobs[worker.place])
-            for connection in wait([worker.pipe for worker in crew]):
-                worker = next(w for w in crew if w.pipe is connection)
-                place, result = worker.place, worker.result()
-                worker.place = None
-                if isinstance(result, Lost):
-                    crew.remove(worker)
-                if place is None:
-                    continue
-                if isinstance(result, Lost):
-                    died[place] += 1
-                    if died[place] < deaths:
-                        waiting.appendleft(place)
+    with Crew(work, workers, deaths=deaths) as crew:
+        yield from crew.each(jobs, begun=begun, told=told)
+
+
+class Crew:
+    """Processes for several lists of jobs, one after the other; they end with the ``with`` block.
+
+    Parameters
+    ----------
+    work, workers, deaths
+        As for `run_each`; processes start when there is a job for them.
+    given : tuple
+        What each process is sent once, when it starts: the first arguments of `work`.
+    """
+
+    def __init__(
+        self,
+        work: Callable[..., Any],
+        workers: int,
+        *,
+        deaths: int = 1,
+        given: tuple[Any, ...] = (),
+    ) -> None:
+        self._work, self._workers, self._deaths, self._given = work, workers, deaths, given
+        self._crew: list[_Worker] = []
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _dismiss(self._crew)
+        self._crew = []
+
+    def each(
+        self,
+        jobs: Sequence[tuple[Any, ...]],
+        *,
+        begun: Callable[[int], None] = lambda place: None,
+        told: Callable[[int, float], None] = lambda place, done: None,
+    ) -> Generator[tuple[int, Any], None, None]:
+        """Do ``work(*given, *job)`` for each job; yield as `run_each` does."""
+        waiting = deque(range(len(jobs)))
+        died = [0] * len(jobs)
+        try:
+            while waiting or self._busy():
+                self._hand_out(jobs, waiting, begun)
+                for worker in self._ready():
+                    place, result = worker.place, worker.result()
+                    if isinstance(result, _Share):
+                        if place is not None:
+                            told(place, result.done)
                         continue
-                yield place, result
-    finally:
-        _dismiss(crew)
+                    worker.place = None
+                    if isinstance(result, Lost):
+                        self._crew.remove(worker)
+                    if place is None:
+                        continue
+                    if isinstance(result, Lost):
+                        died[place] += 1
+                        if died[place] < self._deaths:
+                            waiting.appendleft(place)
+                            continue
+                    yield place, result
+        finally:
+            # whoever is still at a job of this list is of no use for the next
+            late = self._busy()
+            self._crew = [worker for worker in self._crew if worker.place is None]
+            _dismiss(late)
+
+    def _busy(self) -> list[_Worker]:
+        return [worker for worker in self._crew if worker.place is not None]
+
+    def _hand_out(
+        self,
+        jobs: Sequence[tuple[Any, ...]],
+        waiting: deque[int],
+        begun: Callable[[int], None],
+    ) -> None:
+        idle = len(self._crew) - len(self._busy())
+        missing = min(self._workers - len(self._crew), len(waiting) - idle)
+        self._crew += [_hire(self._work, self._given) for _ in range(missing)]
+        for worker in self._crew:
+            if waiting and worker.place is None:
+                worker.place = waiting.popleft()
+                begun(worker.place)
+                worker.give(jobs[worker.place])
+
+    def _ready(self) -> list[_Worker]:
+        ready = wait([worker.pipe for worker in self._crew])
+        return [worker for worker in self._crew if worker.pipe in ready]
 
 
 def end_with_parent() -> None:
@@ -135,6 +204,13 @@ def why_it_ended(code: int | None) -> str:
     return f"its process was ended by signal {-code} ({name}{hint})"
 
 
+@dataclass(frozen=True)
+class _Share:
+    """How much of its job a worker has done."""
+
+    done: float
+
+
 @dataclass
 class _Worker:
     """A process and the pipe to it; `place` is that of the job it has."""
@@ -157,10 +233,10 @@ class _Worker:
             return Lost(why_it_ended(self.process.exitcode))
 
 
-def _hire(work: Callable[..., Any]) -> _Worker:
+def _hire(work: Callable[..., Any], given: tuple[Any, ...]) -> _Worker:
     context = fresh_processes()
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(work, theirs), daemon=True)
+    process = context.Process(target=_serve, args=(work, given, theirs), daemon=True)
     with _interrupts_held():
         process.start()
     theirs.close()  # so that the end of the process ends the pipe
@@ -180,13 +256,29 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _serve(work: Callable[..., Any], pipe: Connection) -> None:
+def _serve(work: Callable[..., Any], given: tuple[Any, ...], pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)  # so that half-written files are put away
     end_with_parent()
     with suppress(EOFError):
         while True:
-            pipe.send(work(*pipe.recv()))
+            job = pipe.recv()
+            with progress.listening(_telling(pipe)):
+                result = work(*given, *job)
+            pipe.send(result)
+
+
+def _telling(pipe: Connection) -> Callable[[float], None]:
+    """Return what sends the share of a job that is done, now and then."""
+    next_time = 0.0
+
+    def tell(share: float) -> None:
+        nonlocal next_time
+        if monotonic() >= next_time:
+            next_time = monotonic() + TELLING
+            pipe.send(_Share(share))
+
+    return tell
 
 
 def _leave(_signal: int, _frame: FrameType | None) -> None:

@@ -1,6 +1,7 @@
 """``mocpack tune`` as a user meets it."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -8,6 +9,9 @@ import pytest
 
 import mocpack
 from mocpack.testing import walk
+
+CLIP = walk(0.5)
+DURATION = CLIP.frame_count / CLIP.frame_rate
 
 
 def run(*words, folder):
@@ -22,7 +26,7 @@ def run(*words, folder):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tune")
-    mocpack.write(walk(0.5), folder / "walk.bvh")
+    mocpack.write(CLIP, folder / "walk.bvh")
     return folder
 
 
@@ -46,6 +50,27 @@ def test_tune_speaks_json_with_every_trial(folder):
     assert mocpack.parse_codec(found["best"]["codec"]).codec_id == "rd-pca"
 
 
+def test_a_bandwidth_gives_a_file_that_arrives_in_time(folder):
+    words = ["bap-index", "walk.bvh", "--bandwidth", "64kbps", "--effort", "fast", "-j", "2"]
+    (found,) = json.loads(run(*words, "--json", folder=folder).stdout)
+    assert found["best"]["bytes"] <= 64_000 * DURATION / 8
+    assert found["reception"]["in_time"]
+    assert found["reception"]["seconds"] == found["best"]["bytes"] * 8 / 64_000
+
+
+def test_an_energy_gives_the_setting_of_least_error_that_keeps_it(folder):
+    words = ["bap-index", "walk.bvh", "--bandwidth", "128kbps", "--effort", "fast", "-j", "1"]
+    (found,) = json.loads(run(*words, "--energy", "400mJ", "--json", folder=folder).stdout)
+    assert found["reception"]["joules"] <= 0.4
+    # equation 11 by hand: 0.177 W asleep, 1.425 W receiving, for half a second
+    most = 128_000 / 8 * (0.4 - 0.177 * DURATION) / (1.425 - 0.177)
+    fitting = [t for t in found["trials"] if t["bytes"] <= most]
+    assert found["best"]["error"] == min(t["error"] for t in fitting)
+    assert len(fitting) < len(found["trials"])
+    result = run(*words, "--energy", "400mJ", folder=folder)
+    assert "mJ of the network card" in result.stdout.decode()
+
+
 def refused(result, sentence, code=2):
     assert result.returncode == code
     text = result.stderr.decode()
@@ -65,3 +90,46 @@ def test_a_codec_without_a_search_leaves_with_2(folder):
 def test_two_sizes_are_one_too_many(folder):
     words = ["rd-pca", "walk.bvh", "--size", "2kB", "--size-fraction", "0.5"]
     refused(run(*words, folder=folder), "not both")
+
+
+def test_an_energy_without_a_bandwidth_is_refused(folder):
+    words = ["bap-index", "walk.bvh", "--energy", "1J"]
+    refused(run(*words, folder=folder), "--energy needs the --bandwidth")
+
+
+def test_a_bandwidth_beside_a_size_is_one_too_many(folder):
+    words = ["bap-index", "walk.bvh", "--size", "2kB", "--bandwidth", "128kbps"]
+    refused(run(*words, folder=folder), "--size or --bandwidth, not both")
+
+
+def test_less_energy_than_sleeping_takes_leaves_with_1(folder):
+    words = ["bap-index", "walk.bvh", "--bandwidth", "128kbps", "--energy", "1mJ"]
+    refused(run(*words, folder=folder), "a card that sleeps through 0.5", 1)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
+def test_on_a_terminal_it_shows_the_time_left(folder):
+    words = ["bap-index", "walk.bvh", "--size-fraction", "0.5", "-j", "1"]
+    assert b"left" in on_a_terminal(*words, folder=folder)
+
+
+def on_a_terminal(*words, folder):
+    """Return what a run wrote to a terminal as its standard error."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "mocpack", "tune", *words]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    written = b""
+    while True:
+        try:
+            part = os.read(ours, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        written += part
+    os.close(ours)
+    assert process.wait() == 0
+    return written

@@ -3,9 +3,11 @@
 import os
 import subprocess
 
+import numpy as np
 import pytest
 
 import mocpack
+from mocpack.testing import take
 from mocpack.testing.motions import hard_clips, vertex_wave, walk
 
 HARD = {
@@ -16,6 +18,22 @@ HARD = {
     "noise": "noise",
     "full turns": "turns",
 }
+TAKES = {"roots": ["roots", "rest", "names"], "times": ["times"], "start": ["space"]}
+
+
+def sliding_hips():
+    """A walk below a root on the ground, so that a joint below another has the places."""
+    clip = walk(0.5)
+    skeleton = clip.skeleton
+    offsets = np.concatenate([np.zeros((1, 3)), skeleton.offsets])
+    offsets[1] = clip.translations[0, 0]
+    built = mocpack.Skeleton(
+        ("Ground", *skeleton.names), (-1, *(p + 1 for p in skeleton.parents)), offsets
+    )
+    rest = np.zeros((clip.frame_count, 1, 4))
+    rest[..., 3] = 1
+    turns = np.concatenate([rest, clip.rotations], axis=1)
+    return mocpack.Clip.build(built, turns, clip.translations, translated_joints=(1,))
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +50,17 @@ def files(package, tmp_path_factory):
     (folder / "lossless.mocp").write_bytes(mocpack.encode(walk(0.2), "lossless"))
     grid = mocpack.encode(walk(0.5), "keysine:max_error=0.1mm,mode=grid")
     (folder / "grid.mocp").write_bytes(grid)
+    for name, features in TAKES.items():
+        data = mocpack.encode(take(features, frames=60), "keysine:max_error=1mm,effort=fast")
+        (folder / f"{name}.mocp").write_bytes(data)
+    (folder / "hips.mocp").write_bytes(mocpack.encode(sliding_hips(), "keysine:max_error=1mm"))
+    minutes = mocpack.encode(walk(600.0, frame_rate=30), "keysine:max_error=20mm,effort=fast")
+    (folder / "ten_minutes.mocp").write_bytes(minutes)
     (folder / "vertices.mocp").write_bytes(mocpack.encode(vertex_wave(), "raw"))
     return folder
 
 
-@pytest.mark.parametrize("name", ["open", "range", "bvh", "fields", "damaged"])
+@pytest.mark.parametrize("name", ["open", "range", "bvh", "fields", "three", "damaged"])
 def test_node_finds_no_fault(package, files, name):
     found = subprocess.run(
         ["node", "--test", str(package / f"test/{name}.test.mjs")],

@@ -71,3 +71,17 @@ def test_no_module_imports_an_extra_package_when_it_is_itself_imported():
             )
             for name in names:
                 assert name.partition(".")[0] not in optional, path
+
+
+def test_the_extra_of_all_holds_every_other():
+    extras = tomllib.loads(PYPROJECT.read_text())["project"]["optional-dependencies"]
+    (line,) = extras["all"]
+    held = set(re.fullmatch(r"mocpack\[(.+)\]", line).group(1).split(","))
+    assert held == extras.keys() - {"all"}
+
+
+def test_every_extra_is_explained_on_the_page_of_installing():
+    extras = tomllib.loads(PYPROJECT.read_text())["project"]["optional-dependencies"]
+    page = (PYPROJECT.parent / "docs/install.md").read_text(encoding="utf-8")
+    for extra in extras:
+        assert f"`mocpack[{extra}]`" in page, extra

@@ -1,15 +1,16 @@
 """Searches: a codec asks, the driver tries; the best trial wins."""
 
+import os
 from dataclasses import dataclass
 
 import pytest
 
 from mocpack.codec import Codec, Goal, Trial
 from mocpack.codecs.rd_pca import RdPca
-from mocpack.errors import BoundError, UsageError
+from mocpack.errors import BoundError, MocpackError, UnsupportedClipError, UsageError
 from mocpack.registry import parse_codec
 from mocpack.testing import walk
-from mocpack.tuning import find_metric, front, try_setting, tune
+from mocpack.tuning import expected_trials, find_metric, front, try_setting, tune
 
 CLIP = walk(0.5)
 
@@ -38,6 +39,44 @@ def test_processes_find_what_one_finds():
     alone = tune(CLIP, Asker(), Goal("me", size=2000))
     together = tune(CLIP, Asker(), Goal("me", size=2000), jobs=2)
     assert alone == together
+
+
+class Ended(Asker):
+    """Its encoder kills the process that it runs in."""
+
+    def candidates(self, clip, goal, *, effort):
+        yield [Ended(), Ended()]
+
+    def encode(self, clip):
+        os._exit(9)
+
+
+class Refusing(Asker):
+    def candidates(self, clip, goal, *, effort):
+        yield [Refusing(), Refusing()]
+
+    def encode(self, clip):
+        raise UnsupportedClipError("not this clip")
+
+
+def test_a_setting_that_kills_its_process_is_named():
+    with pytest.raises(MocpackError, match=r"could not be tried: its process ended with code 9"):
+        tune(CLIP, Ended(), Goal("me"), jobs=2)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_a_codec_refuses_is_said_in_its_own_words(jobs):
+    with pytest.raises(UnsupportedClipError, match="not this clip"):
+        tune(CLIP, Refusing(), Goal("me"), jobs=jobs)
+
+
+@pytest.mark.parametrize("spec", ["bap-index", "bap-sparse", "rd-pca"])
+@pytest.mark.parametrize("effort", ["fast", "best"])
+def test_about_as_many_settings_are_tried_as_are_expected(spec, effort):
+    clip = walk(0.6)
+    codec = parse_codec(spec)
+    tried = len(tune(clip, codec, Goal("me", size=8000), effort=effort).trials)
+    assert 0.4 * tried <= expected_trials(clip, codec, effort=effort) <= 2.5 * tried
 
 
 def test_progress_hears_of_every_trial():

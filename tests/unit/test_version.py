@@ -1,7 +1,8 @@
-"""One version number, in `mocpack/__init__.py`; what else must name it names the same."""
+"""One version number and one address of the project; what else must name them names the same."""
 
 import json
 import re
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
@@ -33,3 +34,25 @@ def test_the_npm_package_and_its_lock_have_the_version_of_the_source():
 def test_the_citation_has_the_version_of_the_source():
     text = (ROOT / "CITATION.cff").read_text()
     assert re.search(r"^version: (.+)$", text, re.MULTILINE).group(1) == mocpack.__version__
+
+
+def project_address():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return project["urls"]["Source"]
+
+
+def test_every_address_in_pyproject_is_under_that_of_the_source():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert all(url.startswith(project_address()) for url in project["urls"].values())
+
+
+def test_the_npm_package_the_citation_and_the_site_have_the_address_of_the_project():
+    address = project_address()
+    package = json.loads((ROOT / "js/package.json").read_text(encoding="utf-8"))
+    assert package["homepage"] == address
+    assert package["repository"]["url"] == f"git+{address}.git"
+    assert package["bugs"] == f"{address}/issues"
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f'repository-code: "{address}"' in citation
+    assert f"repo_url: {address}\n" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert f"]({address})" in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mocpack.workers import Lost, run_each, why_it_ended
+from mocpack.workers import Crew, Lost, run_each, why_it_ended
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills processes")
 
@@ -71,3 +71,35 @@ def test_it_is_said_which_jobs_were_begun():
     assert begun == [0]
     results.close()
     assert begun == [0]
+
+
+def test_a_crew_keeps_its_processes_from_one_list_to_the_next():
+    with Crew(act, 2) as crew:
+        first, second = (dict(crew.each([("a",), ("b",)])) for _ in range(2))
+        assert {pid for _, pid in first.values()} >= {pid for _, pid in second.values()}
+
+
+def test_a_crew_is_given_once_what_all_jobs_need():
+    with Crew(act, 1, given=("a",)) as crew:
+        assert [found[0] for _, found in crew.each([(), ()])] == ["a", "a"]
+
+
+def test_a_list_that_was_left_early_does_not_answer_the_next():
+    with Crew(act, 2) as crew:
+        early = crew.each([("old",)] * 6)
+        next(early)
+        early.close()
+        assert [found[0] for _, found in crew.each([("new",)] * 3)] == ["new"] * 3
+
+
+def test_a_death_in_a_crew_costs_one_job_and_another_process_is_started():
+    with Crew(act, 1) as crew:
+        assert dict(crew.each([("die",)]))[0] == Lost(why_it_ended(-9))
+        assert dict(crew.each([("a",)]))[0][0] == "a"
+
+
+def test_the_end_of_a_crew_ends_its_processes():
+    with Crew(act, 1) as crew:
+        pid = dict(crew.each([("a",)]))[0][1]
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)

@@ -6,7 +6,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "mocpack/core.h"
+#include "bap/bap.h"
+#include "common/skeleton.h"
 
 namespace
 {

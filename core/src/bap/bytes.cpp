@@ -1,6 +1,7 @@
 // Bytes with adaptive order-0 statistics: eight binary decisions down a tree, one tree for each class.
+#include "bap/bytes.h"
 #include "common/range_coder.h"
-#include "mocpack/core.h"
+#include "common/skeleton.h"
 
 using namespace mocpack;
 

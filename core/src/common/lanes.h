@@ -1,19 +1,29 @@
 // The same number of several frames, side by side: one instruction does for all of them.
 //
-// A vector type of GCC and Clang. Two doubles are what every x86-64, every 64-bit ARM and WebAssembly have;
-// lane by lane the arithmetic is that of doubles, so that results do not depend on it.
+// A vector type where the compiler has one. Two doubles are what every x86-64, every 64-bit ARM and
+// WebAssembly have; lane by lane the arithmetic is that of doubles, so that results do not depend on it.
 #pragma once
 #include <cmath>
 #include <cstddef>
 
 #include "common/quaternion.h"
+#include "common/vectors.h"
 
 namespace mocpack
 {
 
 constexpr size_t lane_count = 2;
 
+#if MOCPACK_VECTOR_TYPES
 typedef double Lanes __attribute__((vector_size(8 * lane_count)));
+
+inline Lanes larger(Lanes a, Lanes b)
+{
+	return a > b ? a : b;
+}
+#else
+using Lanes = PlainVector<double, lane_count>;
+#endif
 
 using LaneVec = Vec3Of<Lanes>;
 using LaneQuat = QuatOf<Lanes>;
@@ -46,11 +56,6 @@ inline LaneVec gather_vec(const double* const from[lane_count], size_t at)
 inline LaneQuat gather_quat(const double* const from[lane_count], size_t at)
 {
 	return {gather(from, at), gather(from, at + 1), gather(from, at + 2), gather(from, at + 3)};
-}
-
-inline Lanes larger(Lanes a, Lanes b)
-{
-	return a > b ? a : b;
 }
 
 inline Lanes square_root(Lanes a)

@@ -12,7 +12,7 @@
 #include "common/least_squares.h"
 #include "common/logistic.h"
 #include "common/range_coder.h"
-#include "mocpack/core.h"
+#include "kernels/series.h"
 
 namespace mocpack
 {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "common/quaternion.h"
-#include "mocpack/core.h"
+#include "kernels/channels.h"
 
 using namespace mocpack;
 

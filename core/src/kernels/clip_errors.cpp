@@ -5,8 +5,9 @@
 // has moved by s + (D - 1) x. From a joint to its child, whose place in it is t and whose local
 // rotation is R (decoded: t', R'), the displacement becomes R^-1 (s + D t' - t) and the turn
 // R^-1 D R'. So no world rotation is ever needed, and nothing is lost far from the origin.
+#include "kernels/clip_errors.h"
 #include "common/lanes.h"
-#include "mocpack/core.h"
+#include "common/skeleton.h"
 
 using namespace mocpack;
 

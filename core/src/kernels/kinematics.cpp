@@ -1,6 +1,7 @@
 // Forward kinematics: from local rotations to the world.
+#include "kernels/kinematics.h"
 #include "common/quaternion.h"
-#include "mocpack/core.h"
+#include "common/skeleton.h"
 
 using namespace mocpack;
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "mocpack/core.h"
+#include "kernels/numbers.h"
 
 namespace
 {

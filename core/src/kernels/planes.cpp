@@ -5,7 +5,8 @@
 #include <cstring>
 
 #include "common/range_coder.h"
-#include "mocpack/core.h"
+#include "common/skeleton.h"
+#include "kernels/planes.h"
 
 using namespace mocpack;
 

@@ -2,7 +2,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "mocpack/core.h"
+#include "kernels/numbers.h"
 
 namespace
 {

@@ -3,7 +3,7 @@
 
 #include "common/quaternion.h"
 #include "common/wide.h"
-#include "mocpack/core.h"
+#include "kernels/quaternions.h"
 
 using namespace mocpack;
 

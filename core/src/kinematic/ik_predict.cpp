@@ -7,8 +7,9 @@
 #include <cstring>
 
 #include "common/quaternion.h"
+#include "common/skeleton.h"
+#include "kinematic/ik_predict.h"
 #include "kinematic/turns.h"
-#include "mocpack/core.h"
 
 using namespace mocpack;
 

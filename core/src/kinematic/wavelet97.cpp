@@ -3,7 +3,7 @@
 // Mirror extension at both ends, any number of rows; scaled so that white noise stays nearly white.
 #include <cstring>
 
-#include "mocpack/core.h"
+#include "kinematic/wavelet97.h"
 
 namespace
 {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "mocpack/core.h"
+#include "latent_spline/bspline.h"
 
 namespace
 {

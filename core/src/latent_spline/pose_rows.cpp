@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "common/rotation_vector.h"
-#include "mocpack/core.h"
+#include "latent_spline/pose_rows.h"
 
 using namespace mocpack;
 

@@ -1,5 +1,5 @@
 // The cubic interpolating wavelet (Deslauriers-Dubuc) by lifting, for signals of any length.
-#include "mocpack/core.h"
+#include "wavelet/lifting.h"
 
 namespace
 {

@@ -2,7 +2,9 @@
 #include <cmath>
 
 #include "common/quaternion.h"
-#include "mocpack/core.h"
+#include "common/skeleton.h"
+#include "kernels/kinematics.h"
+#include "wavelet/limb_ik.h"
 
 using namespace mocpack;
 

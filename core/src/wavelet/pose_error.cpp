@@ -6,8 +6,10 @@
 // moments; then each signal's change costs a few operations, however many points it moves.
 #include <cmath>
 
-#include "mocpack/core.h"
+#include "common/skeleton.h"
 #include "wavelet/matrix.h"
+#include "wavelet/pose_error.h"
+#include "wavelet/signals.h"
 
 using namespace mocpack;
 

@@ -1,5 +1,6 @@
 // Sparse signals as 16-bit words: values, runs of zeros, and the end of a signal.
-#include "mocpack/core.h"
+#include "wavelet/zero_runs.h"
+#include "common/skeleton.h"
 
 namespace
 {

@@ -12,20 +12,18 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from os import cpu_count
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 from rich.table import Table
 
-from mocpack.cli.files import PIPE, check_free, describe_error, exit_code, progress, waiting
+from mocpack.cli.files import PIPE, check_free, describe_error, exit_code
 from mocpack.cli.journal import Entry, Journal, digests, finished_entry, is_done
-from mocpack.cli.terminal import INTERRUPTED, complain, printable
+from mocpack.cli.progress import counted, watched
+from mocpack.cli.terminal import INTERRUPTED, complain
 from mocpack.errors import UsageError
 from mocpack.io import files_to_read
 from mocpack.io.atomic import remove_temporaries
-from mocpack.workers import LEAVING, Lost, run_each
-
-SLOW = 2.0  # seconds after which a single file's work shows that it goes on
+from mocpack.workers import Lost, run_each
 
 
 @dataclass(frozen=True)
@@ -80,16 +78,22 @@ def run_batch(
     if len(jobs) > 1 and any(job.source == PIPE for job in jobs):
         raise UsageError("- is standard input and stands alone, not among other files")
     if len(jobs) == 1 and not resume:
-        return [_interruptible(work, jobs[0], title)]
+        return [_attempt_here(work, jobs[0], title)]
     journal = Journal([job.output for job in jobs if job.output != PIPE])
     outcomes = [NOT_DONE] * len(jobs)
-    with progress(len(jobs)) as bar:
+    shares = [0.0] * len(jobs)
+    with counted() as bar:
         task = bar.add_task(title, total=len(jobs))
+
+        def told(place: int, share: float) -> None:
+            shares[place] = share
+            bar.update(task, completed=sum(shares))
+
         try:
-            with closing(_outcomes(work, jobs, journal, workers, resume)) as found:
+            with closing(_outcomes(work, jobs, journal, workers, resume, told)) as found:
                 for place, outcome in found:
                     outcomes[place] = outcome
-                    bar.advance(task)
+                    told(place, 1.0)
         except KeyboardInterrupt:
             pass  # what was done is told; the rest is `NOT_DONE`
     if not resume and all(outcome.fate == "done" for outcome in outcomes):
@@ -190,7 +194,12 @@ def attempt(work: Callable[..., Any], job: Job) -> Outcome:
 
 
 def _outcomes(
-    work: Callable[..., Any], jobs: Sequence[Job], journal: Journal, workers: int, resume: bool
+    work: Callable[..., Any],
+    jobs: Sequence[Job],
+    journal: Journal,
+    workers: int,
+    resume: bool,
+    told: Callable[[int, float], None],
 ) -> Generator[tuple[int, Outcome], None, None]:
     """Yield (place, outcome) of each job as they come, and keep the journal."""
     left: list[int] = []
@@ -211,7 +220,13 @@ def _outcomes(
             journal.begin(job.output)
 
     given = [(work, job) for job in chosen]
-    for number, outcome in run_each(_attempt_apart, given, workers=workers, begun=begin):
+    for number, outcome in run_each(
+        _attempt_apart,
+        given,
+        workers=workers,
+        begun=begin,
+        told=lambda number, share: told(left[number], share),
+    ):
         job = chosen[number]
         if isinstance(outcome, Lost):
             outcome = Outcome("failed", complaint=f"{job.source}: {outcome.why}", code=2)
@@ -242,24 +257,17 @@ def _attempt_apart(work: Callable[..., Any], job: Job) -> Outcome:
     return replace(outcome, entry=entry)
 
 
-def _interruptible(work: Callable[..., Any], job: Job, title: str) -> Outcome:
-    """Do a job in a thread: this one must be free to notice Ctrl-C during a long native call."""
-    found: list[Outcome] = []
-    thread = Thread(target=lambda: found.append(attempt(work, job)), daemon=True)
-    thread.start()
+def _attempt_here(work: Callable[..., Any], job: Job, title: str) -> Outcome:
     try:
-        thread.join(SLOW)
-        if thread.is_alive():
-            with waiting(f"{title} {printable(job.source)}"):
-                thread.join()
+        return watched(f"{title} {job.source}", lambda: attempt(work, job))
     except KeyboardInterrupt:
-        thread.join(LEAVING)  # it may be writing
-    return found[0] if found else NOT_DONE
+        return NOT_DONE
 
 
 def _sources(job: Job) -> list[Path]:
+    given = [Path(job.settings[name]) for name in ("robot", "body_model") if name in job.settings]
     try:
-        return files_to_read(job.source, skeleton=job.settings.get("skeleton"))
+        return [*files_to_read(job.source, skeleton=job.settings.get("skeleton")), *given]
     except (OSError, ValueError):
         return [Path(job.source)]  # the work itself will say what is wrong with it
 

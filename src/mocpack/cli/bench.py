@@ -21,6 +21,7 @@ from mocpack.bench.runner.run import (
     write_tables,
 )
 from mocpack.cli import files, options
+from mocpack.cli.progress import counted
 from mocpack.errors import UsageError
 from mocpack.extras import require
 from mocpack.units import frame_range
@@ -84,7 +85,7 @@ def run(
     clips = find_clips(data) if data else collection("cmu")
     out.mkdir(parents=True, exist_ok=True)
     settings = [Setting(spec, t) for spec in codec for t in targets]
-    with files.progress(len(clips) * len(settings)) as bar:
+    with counted() as bar:
         task = bar.add_task("measuring", total=len(clips) * len(settings))
         rows = run_bench(
             clips,
@@ -149,7 +150,8 @@ def _all_papers(data: Path | None, out: Path) -> int:
     _require_for_papers()
     out.mkdir(parents=True, exist_ok=True)
     made = reproduce_all(PAPERS, data, out, tell=files.stderr().print)
-    files.stdout().print(f"wrote {write_page(made, out)} and {out}/papers.md")
+    page = write_page(made, out)
+    files.stdout().print(f"wrote {page}, {out}/papers.md and {out}/verdicts.md")
     failed = [one for one in made if one.failure]
     for one in failed:
         files.stderr().print(f"{one.paper.authors} {one.paper.year} was not made: {one.failure}")

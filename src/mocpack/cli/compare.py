@@ -8,6 +8,7 @@ import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
+from mocpack.cli.progress import watched
 from mocpack.cli.terminal import complain, print_json
 from mocpack.errors import FormatError
 from mocpack.metrics import compare
@@ -32,7 +33,7 @@ def run(
     )
     data = files.read_input(packed)
     after = files.clip_of(data, packed, unit=unit, skeleton=skeleton, memory_limit=limit)
-    comparison = compare(before, after)
+    comparison = watched(f"comparing {packed}", lambda: compare(before, after))
     declared = _declared(data)
     broken = (
         None

@@ -58,6 +58,8 @@ def run(
     animation: options.Animation = None,
     fps: options.Fps = None,
     body_model: options.BodyModel = None,
+    robot: options.RobotFile = None,
+    quaternion: options.Quaternion = None,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
@@ -71,10 +73,11 @@ def run(
     spec, target = _request(codec, preset, max_error, mean_error, ratio, size, lossless)
     if effort is not None:
         target["effort"] = effort
-    sources = find_sources(inputs, motion_files())
+    sources = find_sources(inputs, motion_files(of_robot=robot is not None))
     outputs = outputs_for(sources, output, ".mocp")
     settings: dict[str, Any] = {"spec": spec, "target": target, "unit": unit, "frames": frames}
     chosen = {"clip": animation, "fps": fps, "body_model": body_model}
+    chosen |= {"robot": robot, "quaternion": quaternion}
     settings |= {name: value for name, value in chosen.items() if value is not None}
     work = [
         Job(source.path, (goal,), settings | {"skeleton": skeleton}, force)

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from mocpack import _api
+from mocpack import _api, progress
 from mocpack.cli import files, options
+from mocpack.cli.progress import watched
 from mocpack.errors import UsageError
 from mocpack.io import files_to_write
 from mocpack.io.text import distinct
@@ -32,6 +33,8 @@ def run(
     ] = False,
     fps: options.Fps = None,
     body_model: options.BodyModel = None,
+    robot: options.RobotFile = None,
+    quaternion: options.Quaternion = None,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
@@ -50,10 +53,17 @@ def run(
         files.check_free(str(made), force=force, in_new_folder=each)
     reading: dict[str, Any] = {"unit": unit, "skeleton": skeleton, "fps": fps}
     reading |= {"memory_limit": memory_limit, "body_model": body_model}
-    for name, path in goals.items():
-        clip = files.clip_of(data, source, clip=name, **reading)
-        clip = clip if frames is None else files.cut(clip, frames)
-        _write(clip, path, force=force, make_folder=each)
+    reading |= {"robot": robot, "quaternion": quaternion}
+
+    def convert() -> None:
+        progress.expect(len(goals))
+        for name, path in goals.items():
+            with progress.doing():
+                clip = files.clip_of(data, source, clip=name, **reading)
+                clip = clip if frames is None else files.cut(clip, frames)
+                _write(clip, path, force=force, make_folder=each)
+
+    watched(f"converting {source}", convert)
     if animation is None and not each and len(inside) > 1:
         files.stderr().print(
             f"{source} has {len(inside)} motions: {', '.join(inside)}; took {inside[0]} "

@@ -11,6 +11,7 @@ from rich.table import Table
 from mocpack import _api, rate
 from mocpack.cli import files
 from mocpack.cli.drawing import draw_error
+from mocpack.cli.progress import counted
 from mocpack.clip import Clip, promised_error
 from mocpack.codec import SupportsBound, SupportsQuality
 from mocpack.errors import MissingExtraError
@@ -40,14 +41,18 @@ def run(
     )
     table = _new_table()
     decoded = clip
-    for name, spec, bound in _settings():
-        data = _api.encode(clip, spec, max_error=bound)
-        path = out / f"{name}.mocp"
-        path.write_bytes(data)
-        back = _api.decode(path.read_bytes())
-        assert isinstance(back, Clip)
-        decoded = back
-        _add_row(table, name, bound, data, clip, decoded)
+    settings = _settings()
+    with counted() as bar:
+        task = bar.add_task("packing", total=len(settings))
+        for name, spec, bound in settings:
+            data = _api.encode(clip, spec, max_error=bound)
+            path = out / f"{name}.mocp"
+            path.write_bytes(data)
+            back = _api.decode(path.read_bytes())
+            assert isinstance(back, Clip)
+            decoded = back
+            _add_row(table, name, bound, data, clip, decoded)
+            bar.advance(task)
     console.print(table)
     _api.write(decoded, out / "decoded.bvh")
     worst = promised_error(clip, decoded)

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.arrays import F64
 from mocpack.clip import Clip, promised_error
+from mocpack.display import draw_bones
 from mocpack.extras import require
-from mocpack.kinematics import end_positions
-from mocpack.skeleton import Skeleton
 from mocpack.units import format_length
 
 ORIGINAL, DECODED = "#b0b0b0", "#c0392b"
@@ -45,18 +43,7 @@ def draw_error(original: Clip, decoded: Clip, path: Path) -> None:
 def _draw_poses(axes: Any, original: Clip, decoded: Clip, frame: int) -> None:
     """Draw the original in grey and the decoded skeleton over it."""
     for clip, colour, width in ((original, ORIGINAL, 4.0), (decoded, DECODED, 1.4)):
-        pose = clip.frames(frame, frame + 1)
-        positions, world = pose.world()
-        ends = end_positions(clip.skeleton, positions, world)
-        for a, b in _bones(clip.skeleton, positions[0], ends[0]):
-            # y is up in our clips, z in matplotlib's
-            x, y, z = np.stack([a, b], axis=1)
-            axes.plot(x, -z, y, color=colour, linewidth=width, solid_capstyle="round")
+        draw_bones(axes, clip.bones([frame])[0], color=colour, linewidth=width)
     axes.set_aspect("equal")
     axes.set_axis_off()
     axes.view_init(elev=8, azim=-60)
-
-
-def _bones(skeleton: Skeleton, positions: F64, ends: F64) -> list[tuple[F64, F64]]:
-    bones = [(positions[p], positions[j]) for j, p in enumerate(skeleton.parents) if p >= 0]
-    return bones + [(positions[j], ends[e]) for e, j in enumerate(skeleton.end_site_joints)]

@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from mocpack import _api
 from mocpack.cli.terminal import stderr as stderr
@@ -119,32 +106,3 @@ def describe_error(error: BaseException) -> str | None:
 
 def exit_code(error: BaseException) -> int:
     return 1 if isinstance(error, BoundError) else 2
-
-
-def progress(jobs: int) -> Progress:
-    """Return a bar with the time left, on a terminal; nothing elsewhere, nor for one job."""
-    return _bar(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        shown=jobs > 1,
-    )
-
-
-@contextmanager
-def waiting(title: str) -> Iterator[Progress]:
-    """Show that work of unknown length goes on, on a terminal."""
-    bar = _bar(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with bar:
-        bar.add_task(title, total=None)
-        yield bar
-
-
-def _bar(*columns: ProgressColumn, shown: bool = True) -> Progress:
-    console = stderr()
-    return Progress(
-        *columns, console=console, transient=True, disable=not (shown and console.is_terminal)
-    )

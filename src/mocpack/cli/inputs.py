@@ -14,6 +14,7 @@ from mocpack.io import extensions
 
 PACKED = (".mocp",)
 SKELETONS = {".asf"}  # no motion by themselves: an .amc beside them reads them
+ROBOT_TABLES = {".csv"}  # may be anything, unless a robot is named
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,9 @@ class Source:
     in_folder: bool = False
 
 
-def motion_files() -> set[str]:
-    """Return the extensions of what is packed when a folder is named."""
-    return set(extensions()) - SKELETONS
+def motion_files(*, of_robot: bool = False) -> set[str]:
+    """Return the extensions of what is packed when a folder is named, and perhaps a robot."""
+    return set(extensions()) - SKELETONS - (set() if of_robot else ROBOT_TABLES)
 
 
 def find_sources(words: Sequence[str], suffixes: Collection[str]) -> list[Source]:

@@ -67,11 +67,21 @@ Animation = Annotated[
 ]
 Fps = Annotated[
     float | None,
-    typer.Option("--fps", help="Frames a second to sample a glTF at, in place of its keys."),
+    typer.Option(
+        "--fps", help="Frames a second to sample a glTF at, or that a robot's table has (30)."
+    ),
 ]
 BodyModel = Annotated[
     str | None,
     typer.Option("--body-model", help="The .npz of the SMPL-H or SMPL-X body of an AMASS motion."),
+]
+RobotFile = Annotated[
+    str | None,
+    typer.Option("--robot", help="The URDF or MJCF of the robot that a csv, npz or pkl moves."),
+]
+Quaternion = Annotated[
+    str | None,
+    typer.Option("--quaternion", help="Order of a robot's quaternions, xyzw or wxyz."),
 ]
 MemoryLimit = Annotated[
     str,

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from mocpack import _api, rate, tuning
+from mocpack.bench.papers.energy import Reception, largest_size, reception
 from mocpack.bench.report.trial_picture import draw_trials, sketch_trials
 from mocpack.cli import files, options
+from mocpack.cli.progress import counted
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip
 from mocpack.codec import Codec, Goal, SupportsTuning, Trial
 from mocpack.errors import UsageError
 from mocpack.registry import non_default_params, parse_codec
-from mocpack.units import format_size, parse_size
+from mocpack.units import format_size, parse_bandwidth, parse_energy, parse_size
 
 SHOWN = 12  # lines of the table
 
@@ -30,6 +32,14 @@ def run(
     size: Annotated[str | None, typer.Option(help="Largest file, like 17kB.")] = None,
     size_fraction: Annotated[
         float | None, typer.Option(help="Largest file, as a share of float32 of what moves.")
+    ] = None,
+    bandwidth: Annotated[
+        str | None,
+        typer.Option(help="Largest file: what arrives before its motion is over, like 128kbps."),
+    ] = None,
+    energy: Annotated[
+        str | None,
+        typer.Option(help="And whose reception takes a network card no more than this, like 2J."),
     ] = None,
     error: Annotated[
         float | None, typer.Option(help="Largest error instead, in the metric's unit.")
@@ -60,20 +70,63 @@ def run(
     start = parse_codec(codec)
     motion = files.read_clip(clip, unit=unit, frames=frames, skeleton=skeleton)
     _api.check_kind(start, motion.header.kind)
-    goal = Goal(metric, _size(motion, size, size_fraction), error, product)
+    card = _card(motion, bandwidth, energy)
+    goal = Goal(metric, _size(motion, size, size_fraction, card), error, product)
     found = _search(motion, start, goal, effort, jobs)
     if output is not None:
         files.write_output(rate.attempt(motion, found.best.codec).data, output, force=force)
     if picture is not None:
         draw_trials(found.trials, found.best, _axes(start), goal, picture)
     # a pipe carries the file; what is for people goes to the other one
-    _report(files.stderr() if output == files.PIPE else files.stdout(), found, goal, as_json)
+    _report(files.stderr() if output == files.PIPE else files.stdout(), found, goal, card, as_json)
     return 0
 
 
-def _size(clip: AnyClip, size: str | None, fraction: float | None) -> int | None:
-    if size is not None and fraction is not None:
-        raise UsageError("give --size or --size-fraction, not both")
+@dataclass(frozen=True)
+class Card:
+    """The network card of a client: what it receives a clip with, and what it may take for it.
+
+    Attributes
+    ----------
+    duration : float
+        Seconds of the motion.
+    bandwidth : float
+        Bits a second.
+    joules : float, optional
+        The most that it may take from the start to the end of the motion.
+    """
+
+    duration: float
+    bandwidth: float
+    joules: float | None
+
+    @property
+    def largest_size(self) -> int:
+        in_time = int(self.bandwidth * self.duration / 8)
+        if self.joules is None:
+            return in_time
+        return min(in_time, largest_size(self.joules, self.duration, self.bandwidth))
+
+    def reception(self, size: int) -> Reception:
+        return reception(size, self.duration, self.bandwidth)
+
+
+def _card(clip: AnyClip, bandwidth: str | None, energy: str | None) -> Card | None:
+    if bandwidth is None:
+        if energy is not None:
+            raise UsageError("--energy needs the --bandwidth that the file is received with")
+        return None
+    joules = None if energy is None else parse_energy(energy)
+    return Card(clip.frame_count / clip.frame_rate, parse_bandwidth(bandwidth), joules)
+
+
+def _size(clip: AnyClip, size: str | None, fraction: float | None, card: Card | None) -> int | None:
+    given = {"--size": size, "--size-fraction": fraction, "--bandwidth": card}
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) > 1:
+        raise UsageError(f"give one limit of the size: {' or '.join(names)}, not both")
+    if card is not None:
+        return card.largest_size
     if fraction is not None:
         if not fraction > 0:
             raise UsageError(f"--size-fraction must be positive, got {fraction:g}")
@@ -82,31 +135,33 @@ def _size(clip: AnyClip, size: str | None, fraction: float | None) -> int | None
 
 
 def _search(clip: AnyClip, start: Codec, goal: Goal, effort: str, jobs: int) -> tuning.Tuned:
-    """Run the search under a bar that shows how many settings were tried and the best so far."""
+    """Run the search under a bar that shows the best so far and about how long it will take."""
     if jobs < 0:
         raise UsageError(f"-j takes a number of processes, or 0 for all cores, got {jobs}")
-    console = files.stderr()
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    expected = tuning.expected_trials(clip, start, effort=effort) or 0
     seen: list[Trial] = []
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as progress:
-        task = progress.add_task(f"tuning {start.codec_id}", total=None)
+    with counted() as bar:
+        task = bar.add_task(f"tuning {start.codec_id}", total=expected)
 
         def tell(trial: Trial) -> None:
             seen.append(trial)
             best = goal.best(seen)
             so_far = "" if best is None else f", best {_error(best)} in {format_size(best.size)}"
-            progress.update(task, description=f"{len(seen)} settings tried{so_far}", advance=1)
+            total = max(expected, len(seen) + 1)  # not over before it is: how many is a guess
+            bar.update(task, description=f"{start.codec_id}{so_far}", advance=1, total=total)
 
         return tuning.tune(clip, start, goal, effort=effort, jobs=jobs, progress=tell)
 
 
-def _report(console: Console, found: tuning.Tuned, goal: Goal, as_json: bool) -> None:
+def _report(
+    console: Console, found: tuning.Tuned, goal: Goal, card: Card | None, as_json: bool
+) -> None:
     best, unit = found.best, tuning.find_metric(goal.metric).unit
     if as_json:
         rows = [_row(trial) for trial in found.trials]
         result = {"metric": goal.metric, "unit": unit, "best": _row(best), "trials": rows}
+        if card is not None:
+            result["reception"] = asdict(card.reception(best.size))
         print_json([result], to_stderr=console.stderr)
         return
     console.print(_table(tuning.front(found.trials), best, goal.metric, unit))
@@ -115,6 +170,12 @@ def _report(console: Console, found: tuning.Tuned, goal: Goal, as_json: bool) ->
         f"best of {len(found.trials)}: {spec(best.codec)}\n"
         f"{goal.metric} {_error(best)} {unit}, {format_size(best.size)}",
     )
+    if card is not None:
+        cost = card.reception(best.size)
+        console.print(
+            f"received in {cost.seconds:.3g} of {card.duration:.3g} s, "
+            f"for {1000 * cost.joules:.4g} mJ of the network card"
+        )
 
 
 def spec(codec: Codec) -> str:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from mocpack.cli import files, options
+from mocpack.cli.progress import counted, watched
 from mocpack.errors import UsageError
 from mocpack.units import format_size, frame_range
 from mocpack.viewing.export import export_page
@@ -80,9 +81,11 @@ def run(
     selection = select(file, original, others or [], frames=part, unit=unit, skeleton=skeleton)
     start = _start(selection, layout, theme, frame)
     if export:
-        files.write_output(export_page(selection, start), export, force=force)
+        page = watched(f"writing {export}", lambda: export_page(selection, start))
+        files.write_output(page, export, force=force)
     if image:
-        files.write_output(take_picture(selection, pixels, start), image, force=force)
+        picture = watched(f"drawing {image}", lambda: take_picture(selection, pixels, start))
+        files.write_output(picture, image, force=force)
     if video:
         _write_video(selection, Path(video), pixels, start, rate)
     for path in outputs:
@@ -117,7 +120,7 @@ def _serve(selection: Selection, start: Mapping[str, Any], port: int, browser: b
 def _write_video(
     selection: Selection, path: Path, size: tuple[int, int], start: Mapping[str, Any], rate: float
 ) -> None:
-    with files.progress(2) as bar:
+    with counted() as bar:
         task = bar.add_task("drawing", total=None)
         take_video(
             selection,

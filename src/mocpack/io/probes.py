@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from mocpack.io import npz
 
 BOM = b"\xef\xbb\xbf"
@@ -30,6 +32,15 @@ def trc(data: bytes) -> bool:
 def amass(data: bytes) -> bool:
     """Say whether `data` is a motion of AMASS."""
     return npz.probe(data, "poses") and npz.probe(data, "trans")
+
+
+def robot_table(data: bytes) -> bool:
+    """Say whether `data` is a table of numbers and nothing else: a row of a robot's motion."""
+    first = data[:65536].partition(b"\n")[0].split(b",")
+    try:
+        return len(first) > 7 and all(np.isfinite(float(word)) for word in first)
+    except ValueError:
+        return False
 
 
 def c3d(data: bytes) -> bool:

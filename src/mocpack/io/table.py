@@ -25,6 +25,8 @@ REFUSED = {
     "clip": "holds one motion; there is none to choose",
     "fps": "has frames of its own and is not sampled anew",
     "body_model": "needs no body model",
+    "robot": "is no motion of a robot",
+    "quaternion": "has quaternions of one order",
 }
 
 
@@ -49,7 +51,8 @@ class Format:
         Returns the names of the clips in a file, for formats of which one may hold several.
     options : tuple of str
         What else the reader takes: "clip" (which of several), "fps" (to sample at), "beside" (a
-        function that opens files beside this one), "body_model".
+        function that opens files beside this one), "body_model", "robot" (a file), "quaternion"
+        (the order of one).
     """
 
     name: str
@@ -135,6 +138,13 @@ FORMATS = (
         holds=("roots", "times"),
     ),
     Format(
+        "robot csv",
+        (".csv",),
+        probes.robot_table,
+        _later("robots.csv"),
+        options=("robot", "fps", "quaternion"),
+    ),
+    Format(
         "C3D",
         (".c3d",),
         probes.c3d,
@@ -210,7 +220,8 @@ def read_bytes(
 
     `skeleton` is the bytes of the skeleton file, for formats that need one, and `beside` returns
     those of a file beside this one. `options` are for formats that take them: `clip`, which of
-    several clips; `fps`, the frames a second to sample at; `body_model`, a file.
+    several clips; `fps`, the frames a second to sample at, or that a robot's table has;
+    `body_model` and `robot`, files; `quaternion`, the order of a robot's.
     """
     chosen = _format_of(data, name)
     if chosen.find_skeleton is not None and skeleton is None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from mocpack import progress
 from mocpack.arrays import F64
 from mocpack.clip import AnyClip, Clip, VertexClip, promised_error
 from mocpack.codec import (
@@ -35,6 +36,7 @@ from mocpack.units import format_lengths, format_sizes
 
 WINDOW = 4096  # frames looked at together
 STRETCHED_TRIES, NEAR_BOUND = 6, 0.9  # of clips whose scales stretch what a codec promises
+USUAL_LOOKS = 8  # at a knob, for the time left
 SCALE_SHARE = 0.1  # of a bound, for rounding scales
 
 
@@ -169,7 +171,8 @@ def encode_to_target(
 def attempt(take: Take | AnyClip, codec: Codec, *, declared: float | None = None) -> Attempt:
     """Encode, decode the very bytes with the real decoder, measure, and pack."""
     take = take if isinstance(take, Take) else take_of(take)
-    made = round_trip(take, codec)
+    with progress.doing():
+        made = round_trip(take, codec)
     if declared is None and isinstance(codec, SupportsBound) and not take.bends_the_bound:
         declared = codec.promised
     errors = measure(take.clip, made.decoded, declared)
@@ -272,16 +275,19 @@ def _within_error(take: Take, codec: Codec, target: Target) -> Attempt:
         best = _by_its_bound(take, codec, target, error)
     elif isinstance(codec, SupportsQuality):
         starts = codec.alternatives() if isinstance(codec, SupportsAlternatives) else [codec]
-        made = [
-            _search(
-                take,
-                start,
-                lambda made: _over(error(made), bound),
-                finest=False,
-                declared=target.max_error,
-            )
-            for start in starts
-        ]
+        progress.expect(len(starts))
+        made = []
+        for start in starts:
+            with progress.doing():
+                made.append(
+                    _search(
+                        take,
+                        start,
+                        lambda made: _over(error(made), bound),
+                        finest=False,
+                        declared=target.max_error,
+                    )
+                )
         best = min(made, key=lambda one: (max(0.0, error(one) - bound), _size(one)))
     else:
         best = attempt(take, codec, declared=target.max_error)
@@ -372,6 +378,7 @@ def _search(
     nearest to it.
     """
     assert isinstance(codec, SupportsQuality)
+    progress.expect(USUAL_LOOKS)
     scale = Scale(codec.quality, finest=finest)
     tried: dict[float, Attempt] = {}
 

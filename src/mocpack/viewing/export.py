@@ -6,12 +6,13 @@ Its content security policy forbids it the network: what it shows is what it hol
 from __future__ import annotations
 
 import base64
-import gzip
 import json
 import re
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
+from mocpack import progress
 from mocpack.viewing.frames import frames_to_bytes
 from mocpack.viewing.motions import Selection, Shown
 from mocpack.viewing.page import INDEX, page_files
@@ -20,6 +21,7 @@ POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; "
     "style-src 'unsafe-inline'; img-src data: blob:"
 )
+PIECE = 1 << 20  # bytes compressed between two words on how far it has come
 _SCRIPT = re.compile(r'<script type="module"[^>]* src="\./([^"]+)"></script>')
 _STYLE = re.compile(r'<link rel="stylesheet"[^>]* href="\./([^"]+)"[^>]*>')
 
@@ -28,8 +30,10 @@ def export_page(selection: Selection, start: Mapping[str, Any] | None = None) ->
     """Return the self-contained page; `start` says how it stands when it opens (session.ts)."""
     files = page_files()
     session = selection.session() | {"rawBytes": selection.raw_bytes}
+    progress.expect(len(selection.motions))
     for entry, shown in zip(session["motions"], selection.motions, strict=True):
-        entry["data"] = _base64(_inlined(shown))
+        with progress.doing():
+            entry["data"] = _base64(_inlined(shown))
     for name, data in files.items():
         if name.endswith(".wasm"):
             session["wasm"] = _base64(data)
@@ -43,7 +47,18 @@ def _inlined(shown: Shown) -> bytes:
     if shown.data is not None:
         return shown.data
     frames = frames_to_bytes(shown.clip, 0, shown.clip.frame_count, single=True)
-    return gzip.compress(frames, mtime=0)
+    return _gzipped(frames)
+
+
+def _gzipped(data: bytes) -> bytes:
+    """Compress piece by piece: of a long clip, this is what takes the time."""
+    squeeze = zlib.compressobj(9, zlib.DEFLATED, 31)
+    tell, parts = progress.teller(), []
+    for start in range(0, len(data), PIECE):
+        parts.append(squeeze.compress(data[start : start + PIECE]))
+        if tell is not None:
+            tell(start + PIECE, len(data))
+    return b"".join([*parts, squeeze.flush()])
 
 
 def _assemble(files: Mapping[str, bytes], session: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@ import zlib
 import numpy as np
 import pytest
 
-from mocpack.codecs.lossless.relations import column_groups, mirrored_joints
+from mocpack.codecs.lossless.relations import column_groups
 from mocpack.coding.series import (
     EXACT,
     QUICK,
@@ -13,6 +13,7 @@ from mocpack.coding.series import (
     encode_series,
 )
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
+from mocpack.mirroring import mirrored_joints
 from mocpack.testing.motions import humanoid
 
 

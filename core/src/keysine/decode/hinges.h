@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "common/rotation_vector.h"
-#include "mocpack/core.h"
+#include "common/skeleton.h"
 
 namespace mocpack
 {

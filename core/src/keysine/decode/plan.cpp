@@ -259,8 +259,7 @@ template <typename T> T* take(uint8_t*& at, size_t count)
 
 size_t plan_size(size_t joints)
 {
-	return joints * (23 * sizeof(double) + 3 * sizeof(int32_t) + 2 * sizeof(Track) +
-					 sizeof(JointHinges)) +
+	return joints * (23 * sizeof(double) + 3 * sizeof(int32_t) + 2 * sizeof(Track) + sizeof(JointHinges)) +
 		   10 * 16;
 }
 

@@ -4,18 +4,19 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/skeleton.h"
+#include "keysine/decode/decode.h"
 #include "keysine/decode/hinges.h"
-#include "mocpack/core.h"
 
 namespace mocpack
 {
 namespace keysine
 {
 
-const double SHELL = 0.03;		// metres
-const double SPREAD = 0.3;		// exponent of descendants in the weights
-const double MEAN_GRID = 0.125; // radians, of a joint's mean rotation
-const double ORIGIN_GRID = 1.0; // metres, of a translation's origin
+const double SHELL = 0.03;		  // metres
+const double SPREAD = 0.3;		  // exponent of descendants in the weights
+const double MEAN_GRID = 0.125;	  // radians, of a joint's mean rotation
+const double ORIGIN_GRID = 1.0;	  // metres, of a translation's origin
 const int32_t LONGEST_LEVER = 40; // half octaves
 const int32_t STEPS = MOCPACK_KEYSINE_STEPS, UNIT_STEP = MOCPACK_KEYSINE_UNIT_STEP;
 

@@ -1,6 +1,10 @@
 // What `keysine` knows of its symbols before it sees them: classes of what neighbours foretell, and a static
 // table for each. Integers only, so that symbols decode alike everywhere; trained by tools/train_keysine.py.
 #pragma once
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#endif
+
 #include "common/table_coder.h"
 #include "keysine/decode/plan.h"
 
@@ -31,7 +35,12 @@ inline int32_t lesser(int32_t a, int32_t b)
 
 inline int bit_length(uint32_t value)
 {
+#if defined(_MSC_VER) && !defined(__clang__)
+	unsigned long highest;
+	return _BitScanReverse(&highest, value) ? int(highest) + 1 : 0;
+#else
 	return value ? 32 - __builtin_clz(value) : 0;
+#endif
 }
 
 // Plain bits that follow a symbol.

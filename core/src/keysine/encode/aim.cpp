@@ -55,7 +55,7 @@ Quat compensated(const Rig& rig, const Scene& scene, int32_t joint, int32_t t)
 
 const int SLIDER_ROUNDS = 8;
 const double FARTHEST = 1.0; // radians that a hinge is turned to take something back
-const double LEEWAY = 0.8; // of the largest angle, that a target may be turned from the source
+const double LEEWAY = 0.8;	 // of the largest angle, that a target may be turned from the source
 
 double true_channel(const Track& track, const Scene& scene, int32_t c, int32_t t)
 {
@@ -207,7 +207,7 @@ Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const dou
 	if (track.kind == HINGE_TRACK)
 		return aim_hinge(plan, track, scene, t, compensate, leeway);
 	Quat above = parent_rotation(plan, scene, track.joint, t);
-	aim.world = compensate ? compensated(rig, scene, track.joint, t)
+	aim.world = compensate			   ? compensated(rig, scene, track.joint, t)
 				: leeway.max_angle > 0 ? faithful_world(plan, track, scene, t)
 									   : scene.rotation[scene.at(track.joint, t)];
 	if (scene.after_turn && compensate)

@@ -18,7 +18,7 @@ namespace
 // chosen so that the sum over a limb is about its largest.
 const double ORIGIN_WEIGHT = 0.35, SHELL_WEIGHT = 0.25, END_WEIGHT = 1.0;
 const double FREE_ORIGIN_WEIGHT = 3.0; // where it is the mean error of origins that is wanted
-const double ALMOST = 1e-12;	 // of a diagonal, that is added to it so that it stays positive
+const double ALMOST = 1e-12;		   // of a diagonal, that is added to it so that it stays positive
 
 // A symmetric matrix over (displacement, turn), by rows of six.
 struct Costs
@@ -56,8 +56,8 @@ struct Costs
 			for (int c = 0; c < 3; ++c)
 			{
 				half[6 * r + c] = child.at(r, c);
-				half[6 * r + 3 + c] = child.at(r, 3 + c) + child.at(r, 0) * x[c] +
-									  child.at(r, 1) * x[3 + c] + child.at(r, 2) * x[6 + c];
+				half[6 * r + 3 + c] = child.at(r, 3 + c) + child.at(r, 0) * x[c] + child.at(r, 1) * x[3 + c] +
+									  child.at(r, 2) * x[6 + c];
 			}
 		for (int c = 0; c < 6; ++c)
 			for (int r = 0; r < 3; ++r)
@@ -174,7 +174,8 @@ void take_out_hinges(const Plan& plan, const JointHinges& hinges, const Scene& s
 	for (int32_t i = 0; i < hinges.turns && turns; ++i)
 	{
 		costs.take_out(3, rotate(frame, hinges.turn_axis(i)), price);
-		double angle = scene.angles[(hinges.first + size_t(hinges.slides + i)) * size_t(scene.count) + size_t(t)];
+		double angle =
+			scene.angles[(hinges.first + size_t(hinges.slides + i)) * size_t(scene.count) + size_t(t)];
 		frame = multiply(frame, exponential(angle * hinges.turn_axis(i)));
 	}
 }
@@ -205,8 +206,8 @@ void fill_frame(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings&
 			costs.take_out(0);
 		int32_t parent = skeleton.parents[j];
 		if (parent >= 0)
-			Costs{work + 36 * parent}.add_child(
-				costs, scene.position[scene.at(j, t)] - scene.position[scene.at(parent, t)]);
+			Costs{work + 36 * parent}.add_child(costs, scene.position[scene.at(j, t)] -
+														   scene.position[scene.at(parent, t)]);
 	}
 }
 

@@ -4,8 +4,9 @@
 // axis. So a track above hinges must know what they will not be able to mend. Let ξ be the displacement of a
 // joint's origin and the small turn of its frame. While all angles below are the true ones, everything below
 // moves with it rigidly, so that the sum of squared displacements over squared allowances is ξᵀ Q ξ; and when
-// the joints below turn so that the sum is least, it still is, with a smaller Q. From the ends of limbs to the
-// root: Q of a joint is that of its own points, and of each child what is left after the child's own turn.
+// the joints below turn so that the sum is least, it still is, with a smaller Q. From the ends of limbs to
+// the root: Q of a joint is that of its own points, and of each child what is left after the child's own
+// turn.
 #pragma once
 #include "keysine/encode/rig.h"
 

@@ -2,8 +2,8 @@
 #pragma once
 #include "keysine/decode/head.h"
 #include "keysine/encode/aim.h"
+#include "keysine/encode/encode.h"
 #include "keysine/encode/search.h"
-#include "mocpack/core.h"
 
 struct mocpack_KeysineEncoder
 {

@@ -15,8 +15,8 @@ namespace
 
 const int32_t FARTHEST_KEY = 1 << 29;
 const int ATTEMPTS = 37;
-const int32_t COARSE_LEVELS = 2;			   // of halving, whose keys most groups need:
-const size_t MOST_FAILURES = 8;				   // at most one in so many groups may lack them
+const int32_t COARSE_LEVELS = 2; // of halving, whose keys most groups need:
+const size_t MOST_FAILURES = 8;	 // at most one in so many groups may lack them
 const double NO_CHANGE[4] = {};
 const double SHARES[] = {1.0, 0.8, 0.64, 0.0}; // of the allowance that is pulled up to
 
@@ -284,8 +284,8 @@ class KeyCoder
 	size_t* frames_;
 	PoseProblem problem_;
 	double* gap_;
-	uint8_t* failed_;	  // (groups): the first level of which a key fails
-	uint8_t* strained_;	  // (keys): where a joint cannot keep its bounds, whatever it does
+	uint8_t* failed_;	   // (groups): the first level of which a key fails
+	uint8_t* strained_;	   // (keys): where a joint cannot keep its bounds, whatever it does
 	int32_t* first_steps_; // (tracks)
 };
 

@@ -3,6 +3,7 @@
 #include "common/arena.h"
 #include "common/quaternion.h"
 #include "keysine/decode/plan.h"
+#include "keysine/encode/encode.h"
 
 namespace mocpack
 {
@@ -20,10 +21,10 @@ struct Point
 
 struct Rig
 {
-	Point* points;	   // grouped by the joint that carries them
-	int32_t* first;	   // (J + 1)
-	double* allowance; // (J) of each joint's origin, metres
-	int32_t most;	   // points of the joint with most
+	Point* points;		  // grouped by the joint that carries them
+	int32_t* first;		  // (J + 1)
+	double* allowance;	  // (J) of each joint's origin, metres
+	int32_t most;		  // points of the joint with most
 	const double* shares; // (J) of the bound, null: all of it
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "common/vectors.h"
 #include "common/wide.h"
 
 namespace mocpack
@@ -17,7 +18,21 @@ namespace
 const int LANES = 8;
 
 // Eight numbers side by side; compilers do not find this by themselves where there is a choice or a sum.
+#if MOCPACK_VECTOR_TYPES
 typedef float Eight __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+inline void keep_larger(Eight* a, const Eight& b)
+{
+	*a = b > *a ? b : *a;
+}
+#else
+using Eight = PlainVector<float, LANES>;
+
+inline void keep_larger(Eight* a, const Eight& b)
+{
+	*a = larger(b, *a);
+}
+#endif
 
 inline const Eight& eight(const float* at)
 {
@@ -96,7 +111,8 @@ MOCPACK_WIDE float price(const float* now, const float* along, const float* acro
 		{
 			Eight w = size * eight(wave + t);
 			Eight u = eight(now + t) + w * (2.0f * eight(along + t) + w * eight(across + t));
-			Eight beyond = u > 1.0f ? u - 1.0f : Eight{};
+			Eight beyond = u - 1.0f;
+			keep_larger(&beyond, Eight{});
 			lanes += excess * beyond + u * (squared + quartic * u);
 		}
 		total += sum_of(lanes);
@@ -112,7 +128,8 @@ MOCPACK_WIDE float price_of(const float* now, int32_t cells, float excess, float
 	Eight lanes = {};
 	for (int32_t i = 0; i < cells; i += LANES)
 	{
-		Eight u = eight(now + i), beyond = u > 1.0f ? u - 1.0f : Eight{};
+		Eight u = eight(now + i), beyond = u - 1.0f;
+		keep_larger(&beyond, Eight{});
 		lanes += excess * beyond + u * (squared + quartic * u);
 	}
 	return sum_of(lanes);
@@ -143,7 +160,7 @@ MOCPACK_WIDE float largest(const float* now, int32_t cells)
 {
 	Eight lanes = {};
 	for (int32_t i = 0; i < cells; i += LANES)
-		lanes = eight(now + i) > lanes ? eight(now + i) : lanes;
+		keep_larger(&lanes, eight(now + i));
 	float most = 0;
 	for (int l = 0; l < LANES; ++l)
 		most = lanes[l] > most ? lanes[l] : most;

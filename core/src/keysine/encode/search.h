@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mocpack/core.h"
+#include "keysine/encode/encode.h"
 
 namespace mocpack
 {

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "keysine/decode/head.h"
+#include "keysine/train/train.h"
 
 using namespace mocpack;
 using namespace mocpack::keysine;

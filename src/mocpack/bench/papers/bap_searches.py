@@ -10,25 +10,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import track
-
 from mocpack.bench.datasets import load_clip
-from mocpack.bench.papers.chattopadhyay import (
-    LITERAL,
-    MOTIONS,
-    RULES,
-    Coded,
-    code,
-    search,
-)
+from mocpack.bench.papers.bap_coding import code_all
+from mocpack.bench.papers.bap_motions import MOTIONS
+from mocpack.bench.papers.bap_results import LITERAL, RULES, search
 from mocpack.bench.report.markdown import markdown_table
 from mocpack.clip import Clip
 from mocpack.codecs.bap import grid_search
 from mocpack.codecs.bap.bap_index import BapIndex
 from mocpack.rate import raw_size
 from mocpack.registry import parse_codec
-from mocpack.workers import worker_pool
 
 SIZE_FRACTION = 0.85  # of the original
 
@@ -89,22 +80,8 @@ def _surface(
     fixed, rows, _ = codec.search_grid(clip)
     points = [(f, n) for f in fixed for n in rows]
     codecs = [replace(codec, FDF=f, n_d=n) for f, n in points]
-    with worker_pool(0, begin=_share, given=(clip,)) as pool:
-        console = Console(stderr=True)
-        coded = pool.map(_code_shared, codecs, chunksize=64)
-        outcomes = list(track(coded, name, len(points), console=console))
+    outcomes = code_all(codecs, clip, name)
     return {p: (c.real, c.error) for p, c in zip(points, outcomes, strict=True)}
-
-
-_SHARED: list[Clip] = []  # the clip of a worker process, so that it is sent once
-
-
-def _share(clip: Clip) -> None:
-    _SHARED[:] = [clip]
-
-
-def _code_shared(codec: BapIndex) -> Coded:
-    return code(codec, _SHARED[0])
 
 
 if __name__ == "__main__":

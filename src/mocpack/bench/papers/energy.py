@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 from mocpack import _api
 from mocpack.bench.runner.timing import fastest
+from mocpack.errors import BoundError
 
 RECEIVING = 1.425  # watts while receiving, as measured for the cards of the paper's time
 SLEEPING = 0.177  # watts while not
+DECODING = 2.0  # watts of a core at work, as a telephone's of today; the paper's cards are of 1996
 PAPER_FRAME_RATE = 33.0  # the paper plays frames recorded at 120 Hz so
 PAPER_KILO = 1024  # bits of the paper's Kb
 DECODES = 5
@@ -57,6 +59,32 @@ def reception(
     seconds = 8 * size / bandwidth
     joules = receiving * seconds + sleeping * max(0.0, duration - seconds)
     return Reception(bandwidth, seconds, joules, seconds <= duration)
+
+
+def largest_size(
+    joules: float,
+    duration: float,
+    bandwidth: float,
+    *,
+    receiving: float = RECEIVING,
+    sleeping: float = SLEEPING,
+) -> int:
+    """Return the most bytes whose `reception` costs no more than `joules`.
+
+    Raises
+    ------
+    BoundError
+        If the card's sleep alone costs more.
+    """
+    if joules < sleeping * duration:
+        raise BoundError(
+            f"a card that sleeps through {duration:.4g} s of motion takes "
+            f"{1000 * sleeping * duration:.4g} mJ; {1000 * joules:.4g} mJ is less"
+        )
+    seconds = joules / receiving
+    if seconds < duration:  # then there is time to sleep
+        seconds = (joules - sleeping * duration) / (receiving - sleeping)
+    return int(bandwidth * seconds / 8)
 
 
 def decode_seconds(data: bytes, *, runs: int = DECODES) -> float:

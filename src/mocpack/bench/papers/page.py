@@ -19,13 +19,22 @@ from string import Template
 from typing import Any
 
 from mocpack.bench.papers import Paper
+from mocpack.bench.papers.verdicts import KINDS, Line, count_kinds, lines_table, read_lines
 from mocpack.bench.report.assets import asset, own_ids
+from mocpack.bench.report.markdown import markdown_table
 from mocpack.bench.runner.run import commit_of_code, describe_machine
 from mocpack.errors import MocpackError
 from mocpack.extras import require
 from mocpack.io.table import write_atomically
 
 FINISHED = "finished.json"
+ABOUT_VERDICTS = """\
+Made by `mocpack bench --papers`. *Same* is within 5 % of the printed figure or within half a unit
+of its last digit, unless the line says otherwise; *better* and *worse* go by the figure's own sense
+(less error, fewer bytes); *different* stands where the two cannot be the same or neither is better,
+and says why if that is known. Tables and pictures are in `papers.html` of the folder that the
+command makes.
+"""
 
 
 @dataclass(frozen=True)
@@ -56,8 +65,12 @@ def reproduce_all(
 
 
 def write_page(made: Sequence[Made], out: Path) -> Path:
-    """Write ``papers.html`` and ``papers.md`` from what the folders hold."""
+    """Write ``papers.html``, ``papers.md`` and ``verdicts.md`` from what the folders hold.
+
+    The last has one line for each figure that a paper prints, and no tables of ours.
+    """
     write_atomically(_markdown(made).encode(), out / "papers.md")
+    write_atomically(verdicts_page(made).encode(), out / "verdicts.md")
     facts = "".join(
         f"<dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd>" for k, v in describe_machine().items()
     )
@@ -67,12 +80,35 @@ def write_page(made: Sequence[Made], out: Path) -> Path:
     page = Template(asset("papers.html")).substitute(
         style=asset("report.css"),
         facts=facts,
-        contents=f"<ol class=papers>{links}</ol>",
+        contents=f"<ol class=papers>{links}</ol>{_as_html(summary_table(made))}",
         papers="".join(map(_article, made)),
     )
     path = out / "papers.html"
     write_atomically(page.encode(), path)
     return path
+
+
+def verdicts_page(made: Sequence[Made]) -> str:
+    """Return every printed figure beside ours, paper by paper, and how many are the same."""
+    parts = ["# The papers' figures beside ours", "", ABOUT_VERDICTS, summary_table(made), ""]
+    for one in made:
+        parts += [f"## {one.paper}", "", one.note, ""]
+        lines = read_lines(one.folder)
+        parts += [lines_table(lines), ""] if lines else []
+    return "\n".join(parts)
+
+
+def summary_table(made: Sequence[Made]) -> str:
+    """Return how many figures of each paper have each verdict."""
+    rows = []
+    for one in made:
+        lines = read_lines(one.folder)
+        rows.append([f"{one.paper.authors} {one.paper.year}", len(lines), *_counts(lines)])
+    return markdown_table(["paper", "figures:", *(f"{kind}:" for kind in KINDS)], rows)
+
+
+def _counts(lines: Sequence[Line]) -> list[int]:
+    return list(count_kinds(lines).values())
 
 
 def _reproduce(paper: Paper, data: Path | None, folder: Path) -> None:
@@ -106,6 +142,9 @@ def _made(paper: Paper, folder: Path) -> Made:
 def _article(made: Made) -> str:
     paper = made.paper
     tables = "".join(_tables(path) for path in _files(made.folder, ".md"))
+    lines = read_lines(made.folder)
+    if lines:
+        tables += "<h3>Verdicts</h3>" + _as_html(lines_table(lines))
     figures = "".join(
         f"<figure>{_figure(path)}<figcaption>{html.escape(_words(path))}</figcaption></figure>"
         for path in [*_files(made.folder, ".svg"), *_files(made.folder, ".png")]
@@ -120,11 +159,15 @@ def _article(made: Made) -> str:
 
 
 def _tables(path: Path) -> str:
-    """Return a page of Markdown as HTML, its headings below ours, its tables free to scroll."""
+    """Return a page of Markdown as HTML, its headings below ours."""
     text = path.read_text(encoding="utf-8")
     if not text.lstrip().startswith("#"):
         text = f"## {_words(path)}\n\n{text}"
-    text = re.sub(r"^#+", "###", text, flags=re.MULTILINE)
+    return _as_html(re.sub(r"^#+", "###", text, flags=re.MULTILINE))
+
+
+def _as_html(text: str) -> str:
+    """Return Markdown as HTML, its tables free to scroll."""
     markdown = require("markdown_it", extra="papers", purpose="the page of all papers")
     rendered: str = markdown.MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
     return rendered.replace("<table>", "<div class=wide><table>").replace(
@@ -140,13 +183,15 @@ def _figure(path: Path) -> str:
 
 
 def _markdown(made: Sequence[Made]) -> str:
-    parts = ["# The papers, made again", ""]
+    parts = ["# The papers, made again", "", summary_table(made), ""]
     for one in made:
         parts += [f"# {one.paper}", "", one.note, ""]
         for path in _files(one.folder, ".md"):
             text = path.read_text(encoding="utf-8")
             heading = "" if text.lstrip().startswith("#") else f"## {_words(path)}\n\n"
             parts += [heading + text.strip(), ""]
+        lines = read_lines(one.folder)
+        parts += ["## Verdicts", "", lines_table(lines), ""] if lines else []
         for path in [*_files(one.folder, ".svg"), *_files(one.folder, ".png")]:
             parts += [f"![{_words(path)}]({one.paper.key}/{path.name})", ""]
     return "\n".join(parts)

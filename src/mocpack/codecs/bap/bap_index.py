@@ -37,6 +37,7 @@ from mocpack.errors import FormatError
 
 ROWS_SEARCHED = range(30, 121)  # values of n_d
 VARIANTS = ("companded", "closed_loop", "literal")
+READINGS = ("text", "figure4")
 
 
 @dataclass(frozen=True)
@@ -97,11 +98,12 @@ class BapIndex(Codec):
     def encode(self, clip: Clip) -> bytes:
         columns = split_columns(clip, order=self.order)
         layout = self.row_layout(columns.matrix.shape[1])
-        choice = self._choice(clip, columns)
+        rows = self._to_rows(columns.matrix)
+        choice = self._choice(clip, columns, rows)
         order = None if self.order == "file" else columns.order
         out = FieldWriter()
         segments.write_head(out, columns.moving, columns.still, order, columns.matrix[0])
-        out.raw(segments.encode_rows(columns.matrix, layout, choice))
+        out.raw(segments.encode_rows(rows, layout, choice))
         return out.bytes()
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
@@ -116,7 +118,7 @@ class BapIndex(Codec):
                 read, header.skeleton.channel_count, ordered=self.order != "file"
             )
             layout = self.row_layout(len(initial))
-            matrix = segments.decode_rows(read.rest(), initial, header.frame_count - 1, layout)
+            matrix = self._from_rows(read.rest(), initial, header.frame_count - 1, layout)
         except FormatError as error:
             raise type(error)(f"{self.codec_id} payload: {error}") from error
         return Columns(matrix, still, moving, order)
@@ -164,6 +166,12 @@ class BapIndex(Codec):
             except StopIteration:
                 return
 
+    def expected_trials(self, clip: Clip, *, effort: str) -> int:
+        fixed, rows, _ = self.search_grid(clip)
+        if effort == "best":
+            return len(fixed) * len(rows)
+        return grid_search.most_points(fixed, rows)
+
     def search_grid(self, clip: Clip) -> tuple[range, range, F64]:
         """Return the values of FDF and n_d that a search tries, and the least payload of each."""
         columns = split_columns(clip)
@@ -175,11 +183,18 @@ class BapIndex(Codec):
         sizes = [[size_model(frames, la, still=still) for la in row] for row in layouts]
         return fixed, rows, np.array(sizes, float)
 
-    def _choice(self, clip: Clip, columns: Columns) -> RowChoice:
+    def _to_rows(self, matrix: F64) -> F64:
+        """Return the rows whose changes are coded, shape (T, m): those of the matrix itself."""
+        return matrix
+
+    def _from_rows(self, data: bytes, initial: F64, rows: int, layout: RowLayout) -> F64:
+        return segments.decode_rows(data, initial, rows, layout)
+
+    def _choice(self, clip: Clip, columns: Columns, rows: F64) -> RowChoice:
         overrides = parse_levels(self.levels)
         levels = column_levels(clip.skeleton, overrides)
         levels = levels[columns.moving][columns.order]
-        means, limits = self._thresholds(columns.matrix, levels)
+        means, limits = self._thresholds(rows, levels)
         return RowChoice(
             levels,
             self.eta,
@@ -208,6 +223,10 @@ class BapSparse(BapIndex):
     sparse_fixed : bool
         Whether the columns that FDF keeps are frozen too, as the sizes of the paper's Table 2
         imply; else they are untouched.
+    reading : {"text", "figure4"}
+        What is frozen: a change of the pose, as the paper's text has it, or a change of its speed,
+        as the second differences of its figure 4 do. The latter is for comparison: speeds that are
+        a little wrong carry the pose away.
     FDF, n_d, b, eta, M, variant, order, levels
         As for `bap-index`.
     """
@@ -215,11 +234,12 @@ class BapSparse(BapIndex):
     codec_id = "bap-sparse"
     bitstream_version = 2
     oldest_bitstream = 2
-    decoder_params = ("FDF", "n_d", "b", "order", "indexed", "sparse_fixed", "K")
+    decoder_params = ("FDF", "n_d", "b", "order", "indexed", "sparse_fixed", "K", "reading")
 
     K: float = 0.1
     indexed: bool = True
     sparse_fixed: bool = False
+    reading: str = "text"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -229,6 +249,7 @@ class BapSparse(BapIndex):
         for name in ("indexed", "sparse_fixed"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
+        _check_choice("reading", self.reading, READINGS)
 
     def row_layout(self, columns: int) -> RowLayout:
         plain = super().row_layout(columns)
@@ -243,6 +264,20 @@ class BapSparse(BapIndex):
         Frozen channels may cost more than they save: what makes up for them is kept as float32.
         """
         return [replace(self, K=share * self.K) for share in (1.0, 0.5, 0.2, 0.0)]
+
+    def _to_rows(self, matrix: F64) -> F64:
+        """Return the matrix, or in the reading of figure 4 its speeds, from rest."""
+        if self.reading == "text":
+            return matrix
+        # the first leads from where the decoder starts, so that its rounding is made good
+        from_start = np.concatenate([segments.rounded_pose(matrix[:1]), matrix[1:]])
+        return np.concatenate([np.zeros_like(matrix[:1]), np.diff(from_start, axis=0)])
+
+    def _from_rows(self, data: bytes, initial: F64, rows: int, layout: RowLayout) -> F64:
+        if self.reading == "text":
+            return super()._from_rows(data, initial, rows, layout)
+        speeds = segments.decode_rows(data, np.zeros_like(initial), rows, layout)
+        return np.asarray(initial + np.cumsum(speeds, axis=0))
 
     def _thresholds(self, matrix: F64, levels: npt.NDArray[np.int32]) -> tuple[F64, F64]:
         """Return the mean and K·level times the standard deviation of each column's changes."""

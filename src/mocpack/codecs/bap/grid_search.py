@@ -70,8 +70,13 @@ def from_the_limit(
         return limit is None or bool(size <= SLACK * limit)
 
     known = dict(zip(probes, map(value, outcomes), strict=True))
-    budget = max(len(start) + len(probes), least.size // SHARE)
+    budget = most_points(first, second)
     yield from around_the_best(start, allowed, value, known, budget=budget)
+
+
+def most_points(first: range, second: range) -> int:
+    """Return how many points `from_the_limit` tries at most: where it starts, or a tenth of all."""
+    return max(len(second) + min(PROBES, len(first)), len(first) * len(second) // SHARE)
 
 
 def around_the_best(

@@ -15,7 +15,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from mocpack import _core
+from mocpack import _core, progress
 from mocpack.arrays import I32
 from mocpack.clip import Clip, ClipHeader, promised_error
 from mocpack.codec import Codec, Encoded, PayloadLayout, Quality, Read
@@ -56,11 +56,13 @@ from mocpack.units import format_length, parse_length
 SEGMENT_GROUPS = 16
 GRID_STEPS = (1.1, 0.8, 0.6, 0.4)  # of a grid in time, relative to the bound: each try's
 MEAN_TRIES, MEAN_NEAR, MEAN_SLOPE = 10, 0.99, 0.8
+USUAL_TRIES = 3  # of them, for the time left
 SAMPLE_FRAMES = 4800  # from the middle, by which predictors are chosen
 WORTHWHILE = 0.995  # of the bytes without predictors, that those with them may take
 LONG_CLIP = 2000  # frames from which all cores are used
 EFFORTS = tuple(search.EFFORTS)
 MODES = ("auto", "transform", "grid")
+BEST_WORK, GRID_WORK = 6.0, 0.4  # times the work of a default encode, for the time left
 GRID_BOUND = 6e-4  # metres: from here down a grid in time may be smaller
 
 
@@ -162,8 +164,11 @@ class Keysine(Codec):
 
     def _best(self, clip: Clip) -> BoundedEncoding:
         """Return what the longest search finds, unless the default one finds a smaller file."""
-        usual = _unless_unreachable(replace(self, effort="default"), clip)
-        best = self._encoded(clip) if usual is None else _unless_unreachable(self, clip)
+        progress.expect(1 + BEST_WORK)
+        with progress.doing():
+            usual = _unless_unreachable(replace(self, effort="default"), clip)
+        with progress.doing(BEST_WORK):
+            best = self._encoded(clip) if usual is None else _unless_unreachable(self, clip)
         if usual is None or best is None:
             found = best or usual
             assert found is not None
@@ -193,9 +198,11 @@ class Keysine(Codec):
             return BoundedEncoding(self._within_mean(clip, self.mean_error), UNMEASURED)
         if self.mode == "grid" and not _fits_a_grid(clip):
             raise BoundError(f"mode grid is for clips of at most {MOST_GRID_CHANNELS} channels")
+        on_grid = self.mode == "grid" or self._grid_may_pay(clip)
+        progress.expect((self.mode != "grid") + GRID_WORK * on_grid)
         found = [
             *([] if self.mode == "grid" else [self._within_bound(clip)]),
-            *([self._on_grid(clip)] if self.mode == "grid" or self._grid_may_pay(clip) else []),
+            *([self._on_grid(clip)] if on_grid else []),
         ]
         kept = [one for one in found if one is not None]
         if not kept:
@@ -311,16 +318,17 @@ class Keysine(Codec):
 
     def _on_grid(self, clip: Clip) -> BoundedEncoding | None:
         """Return a grid in time that keeps the bound, with as few artefacts as may be."""
-        return self._measured(clip, partial(self._gridded, clip))
+        return self._measured(clip, partial(self._gridded, clip), work=GRID_WORK)
 
     def _measured(
-        self, clip: Clip, make: Callable[[RetryPolicy], Draft | None]
+        self, clip: Clip, make: Callable[[RetryPolicy], Draft | None], work: float = 1.0
     ) -> BoundedEncoding | None:
         """Return what `make` finds, decoded once, within the bound."""
         limit = self.max_error - min(search.MARGIN, 0.01 * self.max_error)
 
         def attempt(policy: RetryPolicy) -> BoundedEncoding | None:
-            made = self._written(clip, make(policy))
+            with progress.doing(work):
+                made = self._written(clip, make(policy))
             if made is None or promised_error(clip, made.decoded).max > limit:
                 return None
             if self.effort == "fast":
@@ -375,6 +383,12 @@ class Keysine(Codec):
         """Return the predictors that make a quickly encoded sample smaller, None if none do."""
         if self.effort == "fast":
             return None
+        with progress.doing(0.0):  # little beside the rest, and no more for long clips
+            return self._chosen_predictors(clip, size, key_step, bounded=bounded)
+
+    def _chosen_predictors(
+        self, clip: Clip, size: float, key_step: int, *, bounded: bool
+    ) -> I32 | None:
         part = self._sample(clip)
         make = search.bounded if bounded else search.free
         groups = self._groups(part)
@@ -427,9 +441,11 @@ class Keysine(Codec):
         near: there, a coarser step that saves no byte is the last.
         """
         step, best = 3.0 * bound, None
+        progress.expect(USUAL_TRIES)
         predictors = self._free_predictors(clip, step)
         for _ in range(MEAN_TRIES):
-            made = self._free(clip, step, predictors)
+            with progress.doing():
+                made = self._free(clip, step, predictors)
             error = promised_error(clip, made.decoded).joint_mean
             kept = error <= bound
             saved = best is None or len(made.payload) < len(best.payload)

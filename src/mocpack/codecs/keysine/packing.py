@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mocpack import _core
+from mocpack import _core, progress
 from mocpack.arrays import I32
 from mocpack.clip import Clip, promised_error
 from mocpack.codecs.keysine import planning, search
@@ -191,6 +191,7 @@ def _searched(
         **_task(clip, head, settings, splits, threads),
         grid_steps=list(head.grid.steps) if head.grid else None,
         shares=shares,
+        progress=progress.teller(),
     )
     if made is None:
         return None

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from mocpack import progress
 from mocpack.arrays import F64
 from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader, VertexClip
 from mocpack.codec import Codec, Quality
@@ -145,12 +146,16 @@ class LatentSpline(Codec):
         scores = np.ascontiguousarray(found.scores[:, :count])
         degree = max(1, min(self.degree, len(rows) - 1))
         bands = []
-        for band in latent.bands_of(found.energies[:count], self.bands):
+        parts = latent.bands_of(found.energies[:count], self.bands)
+        progress.expect(len(parts))
+        for band in parts:
             points = np.ascontiguousarray(scores[:, band])
             share = np.sqrt(CURVE * points.shape[1] / count) * budget
+            with progress.doing():
+                searched = self._knots(points, degree, share)
             # rounded before the fit: control points of knots that lie close are only right for
             # those very knots
-            knots = knots_on_grid(self._knots(points, degree, share), degree, len(rows))
+            knots = knots_on_grid(searched, degree, len(rows))
             bands.append(Band(knots, bspline.fit(knots, degree, points)[0]))
         return SplineModel(degree, found.mean, found.basis[:count], tuple(bands))
 

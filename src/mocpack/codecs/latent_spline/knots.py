@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mocpack import _core
+from mocpack import _core, progress
 from mocpack.arrays import F64
 from mocpack.codecs.latent_spline.bspline import (
     clamped,
@@ -53,7 +53,11 @@ def search(points: F64, control_points: int, degree: int) -> F64:
     """Descend from greedy insertion and from even knots; then let knots jump while that helps."""
     points = _strongest(points)
     starts = insert(points, control_points, degree), uniform_knots(control_points, degree)
-    ends = [refine(points, knots, degree) for knots in starts]
+    progress.expect(len(starts))
+    ends = []
+    for knots in starts:
+        with progress.doing():
+            ends.append(refine(points, knots, degree))
     best = min(ends, key=lambda knots: fit(knots, degree, points)[1])
     least = fit(best, degree, points)[1]
     for _ in range(JUMPS if control_points - degree - 1 in JUMPING else 0):
@@ -103,8 +107,10 @@ def evolve(
     best, least = start, np.inf
     cma = require("cma", extra="papers", purpose="a search of knots by CMA-ES")
     search = cma.CMAEvolutionStrategy(_widths(best, degree), FIRST_SPREAD / spans, options)
-    times = even_times(len(points))
+    times, tell = even_times(len(points)), progress.teller()
     while not search.stop():
+        if tell is not None:
+            tell(search.countiter, generations)
         widths = np.array(search.ask())
         knots = knots_from_increments(widths, degree)
         errors = np.asarray(_core.bspline_errors(knots, degree, times, points, 0))

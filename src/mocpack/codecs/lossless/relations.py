@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mocpack.coding.series import ColumnGroup
+from mocpack.mirroring import mirrored_joints
 from mocpack.skeleton import Skeleton
 
 Owner = tuple[int, bool]
 """A joint, and whether the column is of its translation (or else of its rotation)."""
-
-SIDES = (("Left", "Right"), ("left", "right"), ("LEFT", "RIGHT"), ("L", "R"), ("l", "r"))
 
 
 def column_groups(skeleton: Skeleton, owners: Sequence[Owner]) -> list[ColumnGroup]:
@@ -32,29 +31,6 @@ def column_groups(skeleton: Skeleton, owners: Sequence[Owner]) -> list[ColumnGro
         mirror = index.get((mirrored[joint], moves), -1) if mirrored[joint] >= 0 else -1
         groups.append(ColumnGroup(tuple(own), parent, grandparent, mirror))
     return groups
-
-
-def mirrored_joints(names: Sequence[str]) -> list[int]:
-    """Return the index of each joint's mirror image, or -1.
-
-    >>> mirrored_joints(["Hips", "LeftArm", "RightArm", "Thumb_L", "Thumb_R"])
-    [-1, 2, 1, 4, 3]
-    """
-    index = {name: j for j, name in enumerate(names)}
-    return [next((index[n] for n in _other_sides(name) if n in index), -1) for name in names]
-
-
-def _other_sides(name: str) -> list[str]:
-    """Return the name with its word for a side exchanged, at its start, its end, or anywhere."""
-    found = []
-    for one, other in (*SIDES, *((b, a) for a, b in SIDES)):
-        if name.startswith(one):
-            found.append(other + name[len(one) :])
-        if name.endswith(one):
-            found.append(name[: -len(one)] + other)
-        if len(one) > 1 and one in name:
-            found.append(name.replace(one, other, 1))
-    return found
 
 
 def _above(skeleton: Skeleton, joint: int, moves: bool, index: dict[Owner, int]) -> int:

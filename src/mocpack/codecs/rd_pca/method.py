@@ -19,7 +19,7 @@ from mocpack.codec import Candidates, Codec, Goal, PayloadLayout, Quality, Read
 from mocpack.codecs.rd_pca import cobra, temporal_pca
 from mocpack.codecs.rd_pca import payload as bitstream
 from mocpack.codecs.rd_pca.equalisation import kinematic_gram, noise_sensitivities
-from mocpack.codecs.rd_pca.search import equal_slopes
+from mocpack.codecs.rd_pca.search import EXPECTED_TRIALS, equal_slopes
 from mocpack.dofs import from_dofs, is_angle, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError, UnsupportedClipError
 from mocpack.metrics.contacts import feet, foot_skate, planted
@@ -160,6 +160,9 @@ class RdPca(Codec):
 
     def candidates(self, clip: Any, goal: Goal, *, effort: str) -> Candidates:
         return equal_slopes(self, goal, effort=effort)
+
+    def expected_trials(self, clip: Any, *, effort: str) -> int:
+        return EXPECTED_TRIALS[effort]
 
     def _sensitivities(self, clip: Clip, moving: npt.NDArray[np.bool_]) -> tuple[F64, F64 | None]:
         """Return how far each column moves the body, and the Gram matrix of those that move.

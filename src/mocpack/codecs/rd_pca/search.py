@@ -21,6 +21,7 @@ LEAST_GAIN = 0.003  # of the error at equal size: less than this is noise
 NEAR = 0.01  # a file is near enough to its limit when it is this much below
 AIM = 0.004  # and this is what is aimed at
 STEPS_TO_GOAL = 5
+EXPECTED_TRIALS = {"fast": 65, "default": 150, "best": 170}  # as a few clips take on the average
 FINALISTS = 3
 SIZE_SLOPE, ERROR_SLOPE = -0.6, 0.9  # of log size and log error over log λ, to begin with
 STRIDES = (3, 4, 5, 6, 8, 10, 12)

@@ -4,7 +4,9 @@ import pytest
 
 from mocpack.bench.datasets import COMMITTED, require_clip
 from mocpack.bench.papers import chattopadhyay as paper_001
-from mocpack.bench.papers.chattopadhyay import KB, LITERAL, MOTIONS, Source, search
+from mocpack.bench.papers.bap_coding import KB
+from mocpack.bench.papers.bap_motions import MOTIONS, Source
+from mocpack.bench.papers.bap_results import LITERAL, search
 from mocpack.codecs.bap.bap_index import BapIndex
 from mocpack.codecs.bap.segments import paper_size, size_model
 from mocpack.testing import walk

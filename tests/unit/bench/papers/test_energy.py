@@ -3,9 +3,15 @@
 import pytest
 
 import mocpack
-from mocpack.bench.papers.chattopadhyay import MOTIONS
-from mocpack.bench.papers.energy import PAPER_FRAME_RATE, PAPER_KILO, decode_seconds, reception
-from mocpack.errors import UsageError
+from mocpack.bench.papers.bap_motions import MOTIONS
+from mocpack.bench.papers.energy import (
+    PAPER_FRAME_RATE,
+    PAPER_KILO,
+    decode_seconds,
+    largest_size,
+    reception,
+)
+from mocpack.errors import BoundError, UsageError
 from mocpack.samples import JUMP
 from mocpack.units import parse_bandwidth
 
@@ -45,3 +51,16 @@ def test_bandwidths_have_units():
 
 def test_decode_time_is_positive():
     assert decode_seconds(mocpack.encode(mocpack.read(JUMP), "raw"), runs=1) > 0
+
+
+@pytest.mark.parametrize("joules", [1.8, 4.0, 14.24, 14.26, 30.0])
+def test_the_largest_size_is_the_last_that_keeps_the_energy(joules):
+    # ten seconds of motion: asleep 1.77 J, receiving all the time 14.25 J
+    size = largest_size(joules, 10.0, 128_000)
+    assert reception(size, 10.0, 128_000).joules <= joules + 1e-9
+    assert reception(size + 1, 10.0, 128_000).joules > joules
+
+
+def test_less_energy_than_sleep_takes_is_refused_by_name():
+    with pytest.raises(BoundError, match="sleeps through 10 s of motion takes 1770 mJ; 1700 mJ is"):
+        largest_size(1.7, 10.0, 128_000)

@@ -11,7 +11,14 @@ import pytest
 
 from mocpack.bench.papers import Paper
 from mocpack.bench.papers.page import reproduce_all, write_page
+from mocpack.bench.papers.verdicts import claim, compare, write_lines
 from mocpack.errors import UsageError
+
+LINES = [
+    compare("Table 1", "walk, KB", 24.0, "24"),
+    compare("Table 1", "jog, KB", 9.0, "6.8", why="<another> clip"),
+    claim("Section 5", "size falls with n_d", "grows", "falls", False, why="fewer tables"),
+]
 
 
 def tiny_png():
@@ -35,6 +42,7 @@ def stand_in(number, counter):
         if number == "901":
             raise UsageError("its clips are not here")
         (out / "paper-900-table-1.md").write_text("| theirs | ours |\n|---|---|\n| 1 | <2> |\n")
+        write_lines(LINES, out)
         (out / "figure-7.png").write_bytes(tiny_png())
         svg = '<?xml version="1.0"?><svg viewBox="0 0 1 1" width="9"><path id="a"/></svg>'
         (out / "paper_900_curve.svg").write_text(svg)
@@ -76,6 +84,15 @@ def test_it_is_there_as_markdown_too(page):
     text = (page[0].parent / "papers.md").read_text()
     assert "## Table 1\n\n| theirs | ours |" in text
     assert "![Figure 7](900/figure-7.png)" in text
+
+
+def test_every_printed_figure_has_a_line_and_they_are_counted(page):
+    text = (page[0].parent / "verdicts.md").read_text()
+    assert "| Nobody 1900 | 3 | 1 | 0 | 0 | 2 | 0 | 0 |" in text
+    assert "| Nobody 1900 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |" in text  # the one that was not made
+    assert "| Table 1 | walk, KB | 24 | 24 | same |" in text
+    assert "| Section 5 | size falls with n_d | grows | falls | different: fewer tables |" in text
+    assert "different: &lt;another&gt; clip" in page[0].read_text()
 
 
 def test_a_finished_paper_says_what_made_it(page):

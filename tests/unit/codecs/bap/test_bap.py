@@ -9,7 +9,7 @@ import pytest
 
 import mocpack
 from mocpack import _core
-from mocpack.bench.datasets import load_clip
+from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.clip import Clip
 from mocpack.codec import Goal, Trial
 from mocpack.codecs.bap.bap_index import BapIndex, BapSparse
@@ -21,6 +21,7 @@ from mocpack.testing import CODEC_CHECKS, walk
 from mocpack.testing.motions import chain, humanoid
 
 WALK = walk(1.0, frame_rate=60, seed=3)
+COMMITTED_CLIPS = sorted(COMMITTED.glob("*/*.mocp"))
 VARIANTS = ("literal", "closed_loop", "companded")
 
 
@@ -119,6 +120,7 @@ def test_the_initial_pose_and_one_change_are_found_where_the_spec_says():
         BapSparse(order="by_influence", FDF=0),
         BapSparse(sparse_fixed=True, FDF=20),
         BapSparse(sparse_fixed=True, FDF=99),
+        BapSparse(reading="figure4", FDF=3),
     ],
     ids=repr,
 )
@@ -134,10 +136,12 @@ def decode_by_the_spec(payload, codec, frames, channels):
     moving = np.unpackbits(np.frombuffer(payload[:at], np.uint8), bitorder="little")[:channels]
     m = int(moving.sum())
     at += 4 * (channels - m) + (2 * m if codec.order == "by_influence" else 0)
-    rows = [np.frombuffer(payload, "<f4", m, at).astype(float)]
-    at += 4 * m
-    fixed = min(codec.FDF, m)
     sparse = isinstance(codec, BapSparse)
+    pose = np.frombuffer(payload, "<f4", m, at).astype(float)
+    at += 4 * m
+    of_speeds = sparse and codec.reading == "figure4"
+    rows = [np.zeros(m) if of_speeds else pose]
+    fixed = min(codec.FDF, m)
     indexed = (not sparse or codec.indexed) and fixed < m
     code = np.dtype("<f4") if not indexed else np.dtype("u1" if codec.b <= 8 else "<u2")
     for row in range(frames - 1):
@@ -159,7 +163,7 @@ def decode_by_the_spec(payload, codec, frames, channels):
         change[fixed:][released[fixed:]] = table[codes] if indexed else codes
         rows.append(rows[-1] + change)
     assert at == len(payload)
-    return np.array(rows)
+    return pose + np.cumsum(rows, axis=0) if of_speeds else np.array(rows)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -197,6 +201,23 @@ def test_sparsing_alone_strays_at_most_by_mean_and_threshold(variant, k, fixed):
     strayed = np.abs(found - source)
     assert (strayed <= bound + 1e-4).all()  # what float32 adds over the clip
     assert strayed.max() > 0.1 * bound.max()  # and it does freeze
+
+
+def test_figure_4_freezes_speeds_by_their_own_mean_and_deviation():
+    # closed loop, no tables: a speed strays by mean and threshold of second differences at most
+    codec = BapSparse(reading="figure4", indexed=False, FDF=0)
+    source, found = source_matrix(WALK), decoded_matrix(codec, WALK)
+    changes = np.diff(np.diff(source, axis=0), axis=0, prepend=np.zeros((1, source.shape[1])))
+    levels = column_levels(WALK.skeleton, {})[split_columns(WALK).moving]
+    bound = np.abs(changes.mean(0)) + codec.K * levels * changes.std(0)
+    strayed = np.abs(np.diff(found, axis=0) - np.diff(source, axis=0))
+    assert (strayed <= bound + 1e-4).all()
+    assert strayed.max() > 0.5 * bound.max()
+
+
+def test_figure_4_with_nothing_frozen_gives_the_clip_back():
+    codec = BapSparse(reading="figure4", FDF=66, K=0)
+    assert np.abs(decoded_matrix(codec, WALK) - source_matrix(WALK)).max() < 1e-4
 
 
 def test_sparsing_leaves_out_more_the_larger_k_is():
@@ -344,6 +365,7 @@ def test_infinite_values_are_corruption():
         ("bap-sparse:K=-0.1", "K must be 0 or more and finite, got -0.1"),
         ("bap-sparse:indexed=2", "indexed must be true or false, got 2"),
         ("bap-sparse:sparse_fixed=yes", "sparse_fixed must be true or false, got 'yes'"),
+        ("bap-sparse:reading=figure5", "reading must be one of text, figure4, got 'figure5'"),
     ],
 )
 def test_impossible_parameters_are_refused_in_one_sentence(spec, sentence):
@@ -363,6 +385,7 @@ def test_eta_can_be_written_as_inf():
         BapSparse(variant="literal", b=3),
         BapSparse(indexed=False),
         BapSparse(sparse_fixed=True, b=9, FDF=9),
+        BapSparse(reading="figure4"),
     ],
     ids=repr,
 )
@@ -453,6 +476,13 @@ def test_info_can_tell_the_bytes_of_tables():
         payload = codec.encode(WALK)
         layout = codec.layout(lambda at, size, data=payload: data[at : at + size], WALK.header)
         assert layout.model_bytes == tables
+
+
+@pytest.mark.parametrize("path", COMMITTED_CLIPS, ids=lambda p: f"{p.parent.name}/{p.stem}")
+def test_sparsing_is_smaller_than_indexing_on_every_clip_of_the_repository(path):
+    clip = mocpack.read(path)
+    plain, sparse = (len(codec.encode(clip)) for codec in (BapIndex(), BapSparse()))
+    assert sparse < 0.9 * plain  # 0.64 to 0.89
 
 
 def test_sparsing_within_a_bound_is_no_larger_than_indexing():

@@ -1,0 +1,32 @@
+// Numbers as text, read and printed.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+	/* Read numbers separated by white space (numbers.cpp), each to the nearest double.
+	 *
+	 * Stops at the end of `text`, after `capacity` numbers, or at the first token that is not a finite
+	 * decimal number. Returns how many were read; *end receives the offset where reading stopped: the end
+	 * of the text, or the start of the next token. */
+	size_t mocpack_parse_numbers(const char* text, size_t size, double* values, size_t capacity, size_t* end);
+
+	/* Print numbers separated by spaces (print_numbers.cpp), never in e-notation, zeros at the end dropped.
+	 *
+	 * decimals (count) says to how many decimals each is rounded; -1 for the shortest text that reads back as
+	 * the same double, the sign of zero included. Values must be finite. dst needs MOCPACK_PRINTED_MAX bytes
+	 * for each number at most. */
+	enum
+	{
+		MOCPACK_PRINTED_MAX = 1100
+	};
+	size_t mocpack_print_numbers(const double* values, const int32_t* decimals, size_t count, char* dst,
+								 size_t dst_size);
+
+#ifdef __cplusplus
+}
+#endif

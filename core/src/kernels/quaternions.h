@@ -1,0 +1,22 @@
+// Arrays of quaternions made fit to be trusted.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+	/* Make quaternions (T, J, 4) unit and continuous in time, in place (quaternions.cpp).
+	 *
+	 * Each takes the sign nearest to the frame before. Returns -1, or the index of the first quaternion
+	 * that is not finite or whose length is further than `tolerance` from 1. */
+	int64_t mocpack_settle_rotations(double* rotations, size_t frames, size_t joints, double tolerance);
+
+	// Whether settling would change nothing.
+	int mocpack_rotations_settled(const double* rotations, size_t frames, size_t joints);
+
+#ifdef __cplusplus
+}
+#endif

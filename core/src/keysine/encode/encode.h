@@ -1,0 +1,127 @@
+// The encoder of keysine.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/skeleton.h"
+#include "keysine/decode/decode.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+	/* What the keysine encoder may displace, what bits and errors cost it, and how hard it searches. u is a
+	 * point's squared displacement over its squared allowance; penalties are bits. */
+	typedef struct mocpack_KeysineSettings
+	{
+		double bound;						 // allowance of every point, metres
+		double origin_share, origin_falloff; // joint origins: min(0.95, share * n^-falloff), n descendants
+		double shell_factor;				 // on the allowance of shell points
+		double key_share; // of its allowance, that a key may use to come nearer to the key before
+		/* Where there are hinges, which cannot take back every error above them: what may remain of all u
+		 * below a joint when they have done what they can, room * n^-room_falloff. */
+		double room, room_falloff;
+		double max_angle;					// radians that a joint's local rotation may be off; 0: any
+		float excess_penalty;				// for each unit of u above 1; 0: nothing is bounded
+		float quartic_penalty;				// for u²
+		float squared_penalty;				// for u
+		float rounding;						// added before truncation
+		float jitter_penalty;				// for a squared step of energy that the source does not have,
+		float jitter_from;					// above this share of the highest frequency
+		int32_t sweeps;						// rounds of repair and descent; 0: rounding and repair only
+		int32_t repairs;					// changes of one repair
+		int32_t coarsest_step, finest_step; // tried
+		int32_t greedy; // nonzero: stop at the first step that is worse than the one before
+		/* Of a group: 2^splits blocks are tried first, then up to split_tries times more and fewer, then up
+		 * to weight_tries halvings or doublings of quartic_penalty, each while it is smaller; exhaustive: all
+		 * of the former, whatever the first ones give. */
+		int32_t splits, split_tries, weight_tries, exhaustive;
+		// a grid in time
+		int32_t thorough;		   // which forecast predicts it
+		int32_t beam_width;		   // ways to write a frame that are kept side by side, at least 1
+		double grid_error_penalty; // for using up a whole allowance
+	} mocpack_KeysineSettings;
+
+	// A clip to encode. Arrays must outlive the encoder; `table` (J, 13) receives refined key steps.
+	typedef struct mocpack_KeysineJob
+	{
+		const mocpack_Skeleton* skeleton;
+		const double* rotations;
+		const double* translations;
+		const double* angles; // (T, H) of the skeleton's hinges, radians or metres, without jumps
+		size_t frame_count, group_count;
+		size_t first_frame_alone; // 1: the first frame is a group by itself
+		int32_t splits;			  // a group is cut into at most 2^splits blocks
+		int32_t* table;
+		double unit, fine, basis_grid;
+		int32_t tempo;			   // as in the head
+		const int32_t* predictors; // (predictor_count, 4): channel, source, band, factor
+		size_t predictor_count;
+		const double* shares; // (J) of the allowances, for what hangs on each joint; null: all
+		const void* rates;	  // bits by context, floats (16, 8, 8, 40)
+		mocpack_KeysineSettings settings;
+		// A grid in time in place of sine series: steps (tracks), null for none; initial scales (channels).
+		const uint8_t* grid_steps;
+		const uint8_t* initial_scales;
+	} mocpack_KeysineJob;
+
+	typedef struct mocpack_KeysineEncoder mocpack_KeysineEncoder;
+
+	/* What a plan's table (J, 13) makes of the joints whose rotations are vectors: their means (J, 4) and the
+	 * axes of their channels (J, 9), column by column; the others' are left as they are. False where a number
+	 * of the table is out of range: `fault`, which may be null, says which.
+	 * scratch: mocpack_keysine_axes_scratch(joints) bytes. */
+	size_t mocpack_keysine_axes_scratch(size_t joints);
+	int mocpack_keysine_axes(const mocpack_Skeleton* skeleton, const int32_t* table, double unit, double fine,
+							 double basis_grid, double* means, double* axes, void* scratch,
+							 mocpack_Fault* fault);
+
+	/* Sets the levers of the hinges in the job's table by its motion, of which a few frames are enough.
+	 * False where the table cannot be. memory: mocpack_keysine_levers_size bytes. */
+	size_t mocpack_keysine_levers_size(const mocpack_KeysineJob* job);
+	int mocpack_keysine_levers(const mocpack_KeysineJob* job, void* memory);
+
+	/* Encodes a clip: keys first, then segments and groups in any order, on any threads. The keys are
+	 * (group_count * 2^splits + 1, channels), all that a group may have; a segment is given those at the ends
+	 * of its groups, a group all of its own.
+	 *
+	 * prepare returns null where a number of the table is out of range. encode_keys is MOCPACK_UNREACHABLE
+	 * where no key step keeps the allowances, and so is encode_group where nothing is found; a group of one
+	 * frame has no bytes. encode_segment returns the bytes written, 0 on failure. */
+	size_t mocpack_keysine_encoder_size(const mocpack_KeysineJob* job);
+	mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, void* memory);
+	size_t mocpack_keysine_channel_count(const mocpack_KeysineEncoder* encoder);
+	size_t mocpack_keysine_track_count(const mocpack_KeysineEncoder* encoder);
+	/* From now on groups also write, by channel and frame (C, T), what their coefficients should have been,
+	 * what they are, and their steps; coefficient k of a block stands k frames after its first. paces (T):
+	 * their frequencies. */
+	void mocpack_keysine_watch(mocpack_KeysineEncoder* encoder, float* wanted, float* series, float* steps,
+							   int32_t* paces);
+	size_t mocpack_keysine_keys_scratch(const mocpack_KeysineEncoder* encoder);
+	mocpack_Status mocpack_keysine_encode_keys(mocpack_KeysineEncoder* encoder, int32_t* keys, void* scratch);
+	size_t mocpack_keysine_segment_encode_scratch(const mocpack_KeysineEncoder* encoder, size_t count);
+	size_t mocpack_keysine_encode_segment(const mocpack_KeysineEncoder* encoder, int32_t* keys, size_t count,
+										  uint8_t* dst, size_t dst_size, void* scratch);
+	size_t mocpack_keysine_group_encode_scratch(const mocpack_KeysineEncoder* encoder);
+	size_t mocpack_keysine_group_bytes(const mocpack_KeysineEncoder* encoder); // enough for any group
+	mocpack_Status mocpack_keysine_encode_group(const mocpack_KeysineEncoder* encoder, size_t group,
+												const int32_t* keys, uint8_t* dst, size_t dst_size,
+												size_t* size, void* scratch);
+
+	/* Adds to sums (channels) about how far prediction was off at the end of a group of a grid in time, in
+	 * 1/256 of a step; false where the group fails. scratch as for encode_group. */
+	int mocpack_keysine_grid_errors(const mocpack_KeysineEncoder* encoder, size_t group, const int32_t* keys,
+									double* sums, void* scratch);
+
+	/* Codes a group of one layer again as layer_count, by their shifts (layer_count - 1, tracks): writes them
+	 * into dst, one after another, and their sizes. scratch: mocpack_keysine_split_scratch bytes. */
+	size_t mocpack_keysine_split_scratch(const mocpack_KeysineHead* head);
+	mocpack_Status mocpack_keysine_split(const mocpack_KeysineHead* head, size_t group, const int32_t* keys,
+										 const uint8_t* src, size_t size, const uint8_t* shifts,
+										 size_t layer_count, uint8_t* dst, size_t dst_size, size_t* sizes,
+										 void* scratch);
+
+#ifdef __cplusplus
+}
+#endif

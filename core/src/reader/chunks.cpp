@@ -1,0 +1,216 @@
+// The file as a whole: magic, version, then chunks of tag, length, checksum and body.
+#include "reader/chunks.h"
+
+#include <cstring>
+
+#include "reader/crc32.h"
+
+namespace mocpack
+{
+
+namespace
+{
+
+const uint8_t MAGIC[4] = {0x93, 'M', 'O', 'C'};
+const uint8_t FORMAT_VERSION = 1;
+const size_t START = 5;					  // bytes of magic and version
+const size_t LONGEST_HEADER = 4 + 10 + 4; // of a chunk
+
+bool is_tag(const uint8_t* tag, const char* name)
+{
+	return !std::memcmp(tag, name, 4);
+}
+
+bool read_magic(const Bytes& bytes, mocpack_Error* error)
+{
+	uint8_t buffer[START];
+	size_t size = bytes.source.size < START ? size_t(bytes.source.size) : START;
+	const uint8_t* start = bytes.view(0, size, buffer, error);
+	if (!start)
+		return false;
+	if (std::memcmp(start, MAGIC, size < 4 ? size : 4))
+		Sentence(error, MOCPACK_NOT_MOCPACK) << "not a .mocp file";
+	else if (size < START)
+		Sentence(error, MOCPACK_TRUNCATED, size) << "the file ends inside its first five bytes";
+	else if (start[4] < 1)
+		Sentence(error, MOCPACK_CORRUPT, 4) << "format version 0: versions count from 1";
+	else if (start[4] > FORMAT_VERSION)
+		Sentence(error, MOCPACK_UNSUPPORTED, 4)
+			<< "format version " << uint64_t(start[4]) << " is newer than " << uint64_t(FORMAT_VERSION)
+			<< "; a newer mocpack reads it";
+	else
+		return true;
+	return false;
+}
+
+// Where a chunk of a tag is kept; null: it is not.
+Chunk* place_of(const uint8_t* tag, Chunks* chunks)
+{
+	static const struct
+	{
+		const char* tag;
+		Chunk Chunks::* place;
+	} PLACES[] = {{"HEAD", &Chunks::head}, {"SKEL", &Chunks::skeleton}, {"REST", &Chunks::rest},
+				  {"TIME", &Chunks::time}, {"meta", &Chunks::meta},		{"play", &Chunks::play},
+				  {"vald", &Chunks::gaps}, {"MESH", &Chunks::mesh},		{"DATA", &Chunks::data}};
+	for (const auto& one : PLACES)
+		if (is_tag(tag, one.tag))
+			return &(chunks->*one.place);
+	return nullptr;
+}
+
+// Why a chunk without a place keeps the file from being read; null: it may be skipped.
+bool may_skip(const uint8_t* tag, uint64_t offset, mocpack_Error* error)
+{
+	if (is_tag(tag, "SCAL"))
+		Sentence(error, MOCPACK_UNSUPPORTED, offset) << "chunk SCAL: joints with scales are not read here";
+	else if (is_tag(tag, "CLIP"))
+		Sentence(error, MOCPACK_UNSUPPORTED, offset)
+			<< "chunk CLIP: a scene of several clips is not read here";
+	else if (!(tag[0] >= 'a' && tag[0] <= 'z'))
+		Sentence(error, MOCPACK_UNSUPPORTED, offset).operator<<("the file needs chunk ").quote(tag, 4)
+			<< ", which a newer mocpack reads";
+	else
+		return true;
+	return false;
+}
+
+struct Scan
+{
+	mocpack_Motion* motion;
+	uint32_t flags;
+	Chunks* chunks;
+	mocpack_Error* error;
+	Chunk** last_track;
+
+	// Reads the chunk at a place, which becomes that of the next one.
+	bool next(uint64_t* at)
+	{
+		const Bytes& bytes = motion->bytes;
+		uint64_t left = bytes.source.size - *at;
+		uint8_t buffer[LONGEST_HEADER];
+		size_t size = left < LONGEST_HEADER ? size_t(left) : LONGEST_HEADER;
+		const uint8_t* start = bytes.view(*at, size, buffer, error);
+		if (!start)
+			return false;
+		Fields in("a chunk's header", start, size, *at, error);
+		uint8_t tag[4] = {};
+		if (const uint8_t* letters = in.raw(4))
+			std::memcpy(tag, letters, 4);
+		Chunk chunk = {};
+		chunk.found = true;
+		chunk.size = in.varint();
+		for (int i = 0; i < 32; i += 8)
+			chunk.checksum |= uint32_t(in.u8()) << i;
+		if (!in.good())
+			return false;
+		size_t header = size_t(in.at() - start);
+		chunk.offset = *at + header;
+		chunk.whole = header + chunk.size;
+		*at = chunk.offset + chunk.size;
+		return keep(tag, chunk, left - header);
+	}
+
+	// `there`: bytes of the body, and of what follows it, that the file has.
+	bool keep(const uint8_t* tag, Chunk chunk, uint64_t there)
+	{
+		Chunk* place = place_of(tag, chunks);
+		bool is_data = place == &chunks->data, is_track = is_tag(tag, "trak");
+		uint64_t missing = chunk.size > there ? chunk.size - there : 0;
+		if (place && place->found)
+		{
+			Sentence(error, MOCPACK_CORRUPT, chunk.offset)
+				.operator<<("the file has two chunks ")
+				.quote(tag, 4);
+			return false;
+		}
+		if (missing && !(is_data && (flags & MOCPACK_OPEN_CUT)))
+		{
+			Sentence(error, MOCPACK_TRUNCATED, chunk.offset).operator<<("chunk ").quote(tag, 4)
+				<< " has " << there << " of " << chunk.size << " bytes";
+			return false;
+		}
+		bool wanted = (place && place != &chunks->mesh) || is_track;
+		if (is_data)
+		{
+			chunks->missing = missing;
+			chunk.size -= missing;
+			chunk.body = motion->bytes.all ? motion->bytes.all + chunk.offset : nullptr;
+		}
+		else if ((wanted || motion->bytes.all) && !load(tag, &chunk))
+			return false;
+		if (!wanted && !place && !may_skip(tag, chunk.offset, error))
+			return false;
+		if (place)
+			*place = chunk;
+		return !is_track || add_track(chunk);
+	}
+
+	// Brings the body into memory and checks it.
+	bool load(const uint8_t* tag, Chunk* chunk)
+	{
+		void* buffer = nullptr;
+		if (!motion->bytes.all && !(buffer = motion->memory.take(chunk->size + 1)))
+			return no_memory(error, "the file's chunks");
+		chunk->body = motion->bytes.view(chunk->offset, chunk->size, buffer, error);
+		if (!chunk->body)
+			return false;
+		for (int i = 0; i < 4; ++i)
+			if (tag[i] >= 128)
+			{
+				Sentence(error, MOCPACK_CORRUPT, chunk->offset) << "a chunk whose tag is not ASCII";
+				return false;
+			}
+		if (crc32(crc32(0, tag, 4), chunk->body, size_t(chunk->size)) == chunk->checksum)
+			return true;
+		Sentence(error, MOCPACK_CORRUPT, chunk->offset).operator<<("chunk ").quote(tag, 4)
+			<< " fails its checksum";
+		return false;
+	}
+
+	bool add_track(const Chunk& chunk)
+	{
+		Chunk* kept = motion->memory.take_array<Chunk>(1);
+		if (!kept)
+			return no_memory(error, "the file's tracks");
+		*kept = chunk;
+		*last_track = kept;
+		last_track = &kept->next;
+		++chunks->track_count;
+		return true;
+	}
+};
+
+} // namespace
+
+bool find_chunks(mocpack_Motion* motion, uint32_t flags, Chunks* chunks, mocpack_Error* error)
+{
+	if (!read_magic(motion->bytes, error))
+		return false;
+	Scan scan = {motion, flags, chunks, error, &chunks->tracks};
+	for (uint64_t at = START; at < motion->bytes.source.size;)
+		if (!scan.next(&at))
+			return false;
+	const char* missing = !chunks->head.found							   ? "HEAD"
+						  : !chunks->skeleton.found && !chunks->mesh.found ? "SKEL"
+						  : !chunks->data.found							   ? "DATA"
+																		   : nullptr;
+	if (missing)
+		Sentence(error, MOCPACK_TRUNCATED, motion->bytes.source.size)
+			<< "the file has no " << missing << " chunk";
+	return !missing;
+}
+
+bool check_data(const Chunks& chunks, mocpack_Error* error)
+{
+	const Chunk& data = chunks.data;
+	if (!data.body || chunks.missing)
+		return true;
+	const uint8_t tag[4] = {'D', 'A', 'T', 'A'};
+	if (crc32(crc32(0, tag, 4), data.body, size_t(data.size)) == data.checksum)
+		return true;
+	Sentence(error, MOCPACK_CORRUPT, data.offset) << "chunk 'DATA' fails its checksum";
+	return false;
+}
+
+} // namespace mocpack

@@ -1,0 +1,61 @@
+// The chunks of a file, found and checked, and what they say.
+#pragma once
+#include "reader/fields.h"
+#include "reader/motion.h"
+
+namespace mocpack
+{
+
+struct Chunk
+{
+	bool found;
+	const uint8_t* body; // of the motion, null where the file is read by a callback
+	uint64_t size;
+	uint64_t offset; // of the body, in the file
+	uint64_t whole;	 // bytes of the chunk, with what stands before its body
+	uint32_t checksum;
+	Chunk* next; // of the same tag
+};
+
+struct Chunks
+{
+	Chunk head, skeleton, rest, time, meta, play, gaps, mesh, data;
+	Chunk* tracks;
+	size_t track_count;
+	uint64_t missing; // bytes that the motion lacks
+};
+
+// Finds all chunks, and checks them but the motion. False, and an error, where a file cannot be read.
+bool find_chunks(mocpack_Motion* motion, uint32_t flags, Chunks* chunks, mocpack_Error* error);
+
+// Whether the motion's checksum is right, of a file in memory; that of others is not looked at.
+bool check_data(const Chunks& chunks, mocpack_Error* error);
+
+// The fields of a chunk; `name` as in "chunk SKEL".
+inline Fields fields_of(const Chunk& chunk, const char* name, mocpack_Error* error)
+{
+	return Fields(name, chunk.body, size_t(chunk.size), chunk.offset, error);
+}
+
+inline bool no_memory(mocpack_Error* error, const char* what)
+{
+	Sentence(error, MOCPACK_NO_MEMORY) << what << " take more memory than the limit, or than there is";
+	return false;
+}
+
+// Keeps a copy of a text, with a zero after it; false where there is no memory.
+bool keep_text(const void* bytes, size_t size, mocpack_Text* text, Memory* memory);
+
+// What the chunks say, put into the motion's info. `needed` receives the parameters without which the motion
+// cannot be decoded, a JSON object or nothing.
+bool read_head(const Chunk& chunk, mocpack_Motion* motion, mocpack_Text* needed, mocpack_Error* error);
+bool read_skeleton(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
+bool read_rest(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
+bool read_metadata(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
+bool read_start(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
+bool read_times(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
+bool read_play(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
+bool read_gaps(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
+bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error);
+
+} // namespace mocpack

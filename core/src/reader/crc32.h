@@ -1,0 +1,55 @@
+// The checksum of chunks: CRC-32 as zlib has it.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace mocpack
+{
+
+namespace crc32_tables
+{
+
+const int SLICES = 4;
+
+struct Tables
+{
+	uint32_t of[SLICES][256];
+};
+
+constexpr Tables make()
+{
+	Tables t{};
+	for (uint32_t byte = 0; byte < 256; ++byte)
+	{
+		uint32_t crc = byte;
+		for (int bit = 0; bit < 8; ++bit)
+			crc = crc & 1 ? crc >> 1 ^ 0xedb88320u : crc >> 1;
+		t.of[0][byte] = crc;
+	}
+	for (int s = 1; s < SLICES; ++s)
+		for (uint32_t byte = 0; byte < 256; ++byte)
+			t.of[s][byte] = t.of[s - 1][byte] >> 8 ^ t.of[0][t.of[s - 1][byte] & 255];
+	return t;
+}
+
+inline constexpr Tables TABLES = make();
+
+} // namespace crc32_tables
+
+// The checksum of more bytes after those that gave `crc`; 0 is that of none.
+inline uint32_t crc32(uint32_t crc, const uint8_t* bytes, size_t size)
+{
+	const auto& t = crc32_tables::TABLES.of;
+	crc = ~crc;
+	for (; size >= 4; size -= 4, bytes += 4)
+	{
+		crc ^= uint32_t(bytes[0]) | uint32_t(bytes[1]) << 8 | uint32_t(bytes[2]) << 16 |
+			   uint32_t(bytes[3]) << 24;
+		crc = t[3][crc & 255] ^ t[2][crc >> 8 & 255] ^ t[1][crc >> 16 & 255] ^ t[0][crc >> 24];
+	}
+	for (; size; --size, ++bytes)
+		crc = crc >> 8 ^ t[0][(crc ^ *bytes) & 255];
+	return ~crc;
+}
+
+} // namespace mocpack

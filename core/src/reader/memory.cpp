@@ -1,0 +1,78 @@
+// Memory by the caller's allocator, within a limit.
+#include "reader/memory.h"
+
+#include <cstring>
+
+#ifndef MOCPACK_NO_MALLOC
+#include <cstdlib>
+#endif
+
+namespace mocpack
+{
+
+namespace
+{
+
+void* allocate(void*, size_t size)
+{
+#ifdef MOCPACK_NO_MALLOC
+	(void)size;
+	return nullptr;
+#else
+	return std::malloc(size);
+#endif
+}
+
+void release(void*, void* memory, size_t)
+{
+#ifdef MOCPACK_NO_MALLOC
+	(void)memory;
+#else
+	std::free(memory);
+#endif
+}
+
+} // namespace
+
+mocpack_Allocator default_allocator()
+{
+	return {nullptr, allocate, release};
+}
+
+void* Memory::take(uint64_t size)
+{
+	static_assert(sizeof(Piece) % (2 * sizeof(void*)) == 0, "what follows is aligned as the piece is");
+	uint64_t whole = size + sizeof(Piece);
+	if (whole < size || whole > left_ || whole > SIZE_MAX / 2)
+		return nullptr;
+	Piece* piece = static_cast<Piece*>(allocator_.allocate(allocator_.user, size_t(whole)));
+	if (!piece)
+		return nullptr;
+	*piece = {first_, nullptr, size_t(whole), 0};
+	if (first_)
+		first_->before = piece;
+	first_ = piece;
+	left_ -= whole;
+	std::memset(piece + 1, 0, size_t(size));
+	return piece + 1;
+}
+
+void Memory::give_back(void* memory)
+{
+	if (!memory)
+		return;
+	Piece* piece = static_cast<Piece*>(memory) - 1;
+	(piece->before ? piece->before->next : first_) = piece->next;
+	if (piece->next)
+		piece->next->before = piece->before;
+	left_ += piece->size;
+	allocator_.release(allocator_.user, piece, piece->size);
+}
+
+void Memory::give_all_back()
+{
+	while (first_)
+		give_back(first_ + 1);
+}
+
+} // namespace mocpack

@@ -1,0 +1,55 @@
+// Memory by the caller's allocator, within a limit; all of it goes at once, or piece by piece.
+#pragma once
+#include "mocpack/mocpack.h"
+
+namespace mocpack
+{
+
+const uint64_t DEFAULT_LIMIT = 1000000000; // bytes, as in Python
+
+// malloc and free, or one that gives nothing where the library was built without them.
+mocpack_Allocator default_allocator();
+
+class Memory
+{
+  public:
+	Memory(const mocpack_Allocator& allocator, uint64_t limit) : allocator_(allocator), left_(limit)
+	{
+	}
+
+	// Memory of zeros, which lasts until it is given back; null where there is too little.
+	void* take(uint64_t size);
+
+	template <typename T> T* take_array(uint64_t count)
+	{
+		if (count > left_ / sizeof(T))
+			return nullptr;
+		return static_cast<T*>(take(count * sizeof(T)));
+	}
+
+	void give_back(void* memory);
+	void give_all_back();
+
+	uint64_t left() const
+	{
+		return left_;
+	}
+	const mocpack_Allocator& allocator() const
+	{
+		return allocator_;
+	}
+
+  private:
+	struct Piece
+	{
+		Piece *next, *before;
+		size_t size; // with this
+		size_t padding;
+	};
+
+	mocpack_Allocator allocator_;
+	uint64_t left_;
+	Piece* first_ = nullptr;
+};
+
+} // namespace mocpack

@@ -1,0 +1,107 @@
+// An open file, as the parts of the reader see it. Nothing changes it once it is open.
+#pragma once
+#include "common/skeleton.h"
+#include "keysine/decode/decode.h"
+#include "reader/memory.h"
+#include "reader/sentence.h"
+
+namespace mocpack
+{
+
+// The bytes of a file: at hand, or by a callback.
+struct Bytes
+{
+	const uint8_t* all; // null: by the callback
+	mocpack_Source source;
+
+	// Bytes offset … offset + size - 1, which lie within the file: where they stand, or copied to `buffer`.
+	// Null, and an error, where they cannot be had.
+	const uint8_t* view(uint64_t offset, uint64_t size, void* buffer, mocpack_Error* error) const;
+};
+
+// When joints were seen: joint `joints[i]` first as `first[i]` says, then the other way from each of its
+// changes on.
+struct Gaps
+{
+	size_t joint_count;
+	int32_t* joints;
+	uint8_t* first;
+	size_t* starts;	   // (joint_count + 1) where each one's changes begin
+	uint64_t* changes; // frames, increasing
+};
+
+} // namespace mocpack
+
+struct mocpack_Motion
+{
+	mocpack::Memory memory;
+	mocpack::Bytes bytes;
+	mocpack_Info info;
+	mocpack::Gaps gaps;
+
+	// What the codec knows: one tree, below a joint at the origin where the file has several.
+	mocpack_Skeleton tree;
+	size_t origins; // 1 where there is such a joint, else 0
+	mocpack_KeysineHead* head;
+	mocpack_KeysineLayout layout;
+	uint64_t*
+		part_offsets;	  // (parts + 1) where in the file each segment, and each group of each layer, begins
+	uint64_t payload_end; // of what there is of the payload, in the file
+	size_t longest_group; // frames, without the key at its end
+	size_t largest_input; // bytes of a segment, or of all layers of a group
+
+	explicit mocpack_Motion(const mocpack::Memory& own) : memory(own)
+	{
+	}
+
+	size_t group_part(size_t layer, size_t group) const
+	{
+		return layout.segment_count + layer * layout.group_count + group;
+	}
+
+	// Groups, of which a clip of one frame has one without bytes.
+	size_t group_count() const
+	{
+		return layout.group_count ? layout.group_count : 1;
+	}
+
+	size_t key_frame(size_t key) const
+	{
+		return mocpack_keysine_key_frame(head, key);
+	}
+
+	size_t group_at(uint64_t frame) const
+	{
+		size_t low = 0, high = group_count() - 1;
+		while (low < high)
+		{
+			size_t middle = high - (high - low) / 2;
+			if (key_frame(middle) <= frame)
+				low = middle;
+			else
+				high = middle - 1;
+		}
+		return low;
+	}
+
+	// Keys that a segment holds, the one at the end of its last group included.
+	size_t keys_in_segment(size_t segment) const
+	{
+		size_t most = layout.groups_per_segment, left = layout.group_count - segment * most;
+		return (left < most ? left : most) + 1;
+	}
+
+	size_t segment_of(size_t group) const
+	{
+		return layout.group_count ? group / layout.groups_per_segment : 0;
+	}
+
+	// Layers of a group whose bytes are all there, up to `most`.
+	size_t whole_layers(size_t group, size_t most) const
+	{
+		size_t count = 0;
+		while (count < most && part_offsets[group_part(count, group) + 1] <= payload_end)
+			++count;
+		return count;
+	}
+};

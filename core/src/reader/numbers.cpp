@@ -1,0 +1,162 @@
+// Matrices of real numbers beside the poses.
+#include "reader/numbers.h"
+
+#include <cmath>
+
+#include "reader/inflate.h"
+
+namespace mocpack
+{
+
+namespace
+{
+
+enum Form
+{
+	DOUBLES,
+	FLOATS,
+	DECIMALS,
+	GRID
+};
+
+const int MOST_DIGITS = 15;
+const int64_t LARGEST_WHOLE = int64_t(1) << 53;
+const size_t LONGEST_VARINT = 10; // bytes
+
+double float_of(uint64_t bits, size_t width)
+{
+	if (width == 8)
+	{
+		double value;
+		std::memcpy(&value, &bits, 8);
+		return value;
+	}
+	uint32_t half = uint32_t(bits);
+	float value;
+	std::memcpy(&value, &half, 4);
+	return double(value);
+}
+
+// Bits as bytes, highest first, each column by itself, each number xor the one of the row before.
+bool read_floats(Fields* in, size_t rows, size_t columns, size_t width, double* numbers, Memory* memory)
+{
+	size_t size = 0, count = rows * columns;
+	uint8_t* bytes = inflate_fields(in, uint64_t(width) * count, memory, &size);
+	if (!bytes)
+		return false;
+	if (size != width * count)
+		in->fail(MOCPACK_TRUNCATED) << ": numbers end too early";
+	for (size_t c = 0; c < columns && in->good(); ++c)
+	{
+		uint64_t bits = 0;
+		for (size_t t = 0; t < rows; ++t)
+		{
+			uint64_t changed = 0;
+			for (size_t b = 0; b < width; ++b)
+				changed = changed << 8 | bytes[b * count + c * rows + t];
+			bits ^= changed;
+			double value = float_of(bits, width);
+			in->check(std::fabs(value) <= 1.7976931348623157e308, ": numbers that are not finite");
+			numbers[t * columns + c] = value;
+		}
+	}
+	memory->give_back(bytes);
+	return in->good();
+}
+
+// The first row, then differences from row to row.
+bool read_whole(Fields* in, size_t rows, size_t columns, double* numbers, Memory* memory)
+{
+	for (size_t c = 0; c < columns; ++c)
+		numbers[c] = double(in->folded());
+	uint8_t coder = in->u8();
+	if (in->good() && coder)
+		in->fail(MOCPACK_UNSUPPORTED) << ": coder " << uint64_t(coder) << " of numbers is not read here";
+	if (!in->good())
+		return false;
+	size_t count = (rows - 1) * columns, size = 0;
+	uint8_t* bytes = nullptr;
+	if (in->left() && !(bytes = inflate_fields(in, uint64_t(LONGEST_VARINT) * count, memory, &size)))
+		return false;
+	Fields steps = in->part(bytes, size);
+	for (size_t i = 0; i < count; ++i)
+		numbers[columns + i] = bytes ? 0 : numbers[i % columns];
+	if (bytes)
+	{
+		// steps stand row by row
+		for (size_t i = 0; i < count && steps.good(); ++i)
+		{
+			int64_t step = steps.folded();
+			steps.check(step <= LARGEST_WHOLE && step >= -LARGEST_WHOLE, ": numbers beyond 2^53");
+			numbers[columns + i] = double(step);
+		}
+		steps.end();
+		for (size_t c = 0; c < columns && steps.good(); ++c)
+		{
+			double sum = 0;
+			for (size_t t = 1; t < rows; ++t)
+			{
+				sum += numbers[t * columns + c];
+				numbers[t * columns + c] = numbers[c] + sum;
+			}
+		}
+	}
+	memory->give_back(bytes);
+	return steps.good();
+}
+
+} // namespace
+
+uint8_t* inflate_fields(Fields* in, uint64_t most, Memory* memory, size_t* size, const uint8_t* dictionary,
+						size_t dictionary_size)
+{
+	size_t packed = in->left();
+	const uint8_t* src = in->raw(packed);
+	if (!src && !in->good())
+		return nullptr;
+	size_t limit = most < SIZE_MAX / 2 ? size_t(most) : SIZE_MAX / 2;
+	Inflated found = inflate(src, packed, dictionary, dictionary_size, nullptr, limit);
+	if (found.status != MOCPACK_OK)
+	{
+		in->fail(found.status) << ": " << found.complaint;
+		return nullptr;
+	}
+	// one byte more, so that nothing at all is memory too
+	uint8_t* out = memory->take_array<uint8_t>(uint64_t(found.size) + 1);
+	if (!out)
+	{
+		in->fail(MOCPACK_NO_MEMORY) << " inflates to " << uint64_t(found.size)
+									<< " bytes, more than the memory limit leaves";
+		return nullptr;
+	}
+	inflate(src, packed, dictionary, dictionary_size, out, found.size);
+	*size = found.size;
+	return out;
+}
+
+bool read_numbers(Fields* in, size_t rows, size_t columns, double* numbers, Memory* memory)
+{
+	if (!rows)
+	{
+		in->end();
+		return in->good();
+	}
+	uint8_t form = in->u8();
+	if (form == DOUBLES || form == FLOATS)
+		return in->good() && read_floats(in, rows, columns, form == DOUBLES ? 8 : 4, numbers, memory);
+	in->check(form == DECIMALS || form == GRID, ": an unknown form of numbers");
+	uint8_t digits = form == DECIMALS ? in->u8() : 0;
+	float step = form == GRID ? in->f32() : 1.0f;
+	in->check(digits <= MOST_DIGITS, ": numbers of too many digits");
+	in->check(step > 0 && step <= 3.4028234663852886e38f, ": a grid whose step is no length");
+	if (!in->good() || !read_whole(in, rows, columns, numbers, memory))
+		return false;
+	double power = 1;
+	for (int d = 0; d < digits; ++d)
+		power *= 10;
+	for (size_t i = 0; i < rows * columns; ++i)
+		numbers[i] = form == DECIMALS ? numbers[i] / power : numbers[i] * double(step);
+	return true;
+}
+
+} // namespace mocpack

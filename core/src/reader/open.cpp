@@ -1,0 +1,471 @@
+// Opening a file: everything that is known before a pose is decoded.
+#include <cmath>
+#include <cstring>
+#include <initializer_list>
+#include <new>
+
+#include "reader/chunks.h"
+#include "reader/json.h"
+
+namespace mocpack
+{
+
+const uint8_t* Bytes::view(uint64_t offset, uint64_t size, void* buffer, mocpack_Error* error) const
+{
+	if (all)
+		return all + offset;
+	static const uint8_t NOTHING = 0;
+	if (!size)
+		return &NOTHING;
+	mocpack_Status status = source.read(source.user, offset, size_t(size), buffer);
+	if (status == MOCPACK_OK)
+		return static_cast<uint8_t*>(buffer);
+	if (status == MOCPACK_NEEDS_BYTES)
+		Sentence(error, status, offset, size)
+			<< "bytes " << offset << " to " << offset + size << " are needed first";
+	else
+		Sentence(error, MOCPACK_READ_FAILED, offset, size)
+			<< "bytes " << offset << " to " << offset + size << " cannot be read";
+	return nullptr;
+}
+
+namespace
+{
+
+const uint64_t FRAMES_PER_BYTE = 64, SAMPLES_PER_BYTE = 16384;
+const size_t LONGEST_HEAD_SIZE = 5; // bytes that say how long keysine's head is
+const uint64_t LARGEST_HEAD = 1u << 31;
+const uint32_t OLDEST_BITSTREAM = 1, NEWEST_BITSTREAM = 1;
+
+struct Opening
+{
+	mocpack_Motion* motion;
+	mocpack_Error* error;
+	Chunks chunks;
+	mocpack_Text needed;
+
+	Sentence fail(mocpack_Status status, uint64_t offset)
+	{
+		return Sentence(error, status, offset);
+	}
+
+	bool run(uint32_t flags)
+	{
+		mocpack_Info& info = motion->info;
+		info.file_size = motion->bytes.source.size;
+		if (!find_chunks(motion, flags, &chunks, error) || !read_head(chunks.head, motion, &needed, error))
+			return false;
+		if (!chunks.skeleton.found)
+		{
+			fail(MOCPACK_CORRUPT, 0) << "a skeletal clip needs a SKEL chunk";
+			return false;
+		}
+		info.missing_size = chunks.missing;
+		if ((chunks.meta.found && !read_metadata(chunks.meta, motion, error)) ||
+			!read_skeleton(chunks.skeleton, motion, error) ||
+			(chunks.rest.found && !read_rest(chunks.rest, motion, error)) ||
+			(chunks.time.found && !read_start(chunks.time, motion, error)) ||
+			(chunks.play.found && !read_play(chunks.play, motion, error)) || !check_counts() ||
+			!check_codec())
+			return false;
+		if ((chunks.time.found && !read_times(chunks.time, motion, error)) ||
+			(chunks.gaps.found && !read_gaps(chunks.gaps, motion, error)) ||
+			!read_tracks(chunks, motion, error))
+			return false;
+		if (!(flags & MOCPACK_OPEN_UNCHECKED) && !check_data(chunks, error))
+			return false;
+		return plant_tree() && read_payload_head() && find_parts(flags);
+	}
+
+	// So that a small file cannot announce any number of frames.
+	bool check_counts()
+	{
+		const mocpack_Info& info = motion->info;
+		uint64_t frames = info.frame_count, size = info.file_size + info.missing_size;
+		uint64_t samples = frames <= UINT64_MAX / info.joint_count ? frames * info.joint_count : UINT64_MAX;
+		if ((frames - 1) / FRAMES_PER_BYTE >= size || (samples - 1) / SAMPLES_PER_BYTE >= size)
+		{
+			fail(MOCPACK_CORRUPT, chunks.head.offset)
+				<< frames << " frames are announced, more than " << size << " bytes can hold";
+			return false;
+		}
+		if (frames > SIZE_MAX / 64)
+		{
+			fail(MOCPACK_NO_MEMORY, chunks.head.offset)
+				<< frames << " frames are more than this machine counts";
+			return false;
+		}
+		return true;
+	}
+
+	bool check_codec()
+	{
+		const mocpack_Info& info = motion->info;
+		uint64_t at = chunks.head.offset;
+		if (info.codec.size != 7 || std::memcmp(info.codec.bytes, "keysine", 7))
+			fail(MOCPACK_UNSUPPORTED, at).operator<<("codec ").quote(info.codec.bytes, info.codec.size)
+				<< " is not decoded here, only keysine is";
+		else if (info.bitstream < 1)
+			fail(MOCPACK_CORRUPT, at) << "keysine bitstream version 0: versions count from 1";
+		else if (info.bitstream > NEWEST_BITSTREAM)
+			fail(MOCPACK_UNSUPPORTED, at)
+				<< "keysine bitstream version " << uint64_t(info.bitstream) << " is newer than "
+				<< uint64_t(NEWEST_BITSTREAM) << "; a newer mocpack reads it";
+		else if (info.bitstream < OLDEST_BITSTREAM)
+			fail(MOCPACK_UNSUPPORTED, at)
+				<< "keysine bitstream version " << uint64_t(info.bitstream) << " was never released";
+		else
+			return check_needed(at);
+		return false;
+	}
+
+	// Parameters that a decoder must know: this one knows none.
+	bool check_needed(uint64_t at)
+	{
+		if (!needed.size)
+			return true;
+		JsonObject object = read_json_object(reinterpret_cast<const uint8_t*>(needed.bytes), needed.size);
+		if (object.empty)
+			return true;
+		fail(MOCPACK_UNSUPPORTED, at)
+				.operator<<("keysine needs its parameter ")
+				.quote(object.first_name, object.first_name_size)
+			<< ", which a newer mocpack knows";
+		return false;
+	}
+
+	// The skeleton as the codec knows it: with several roots, below a joint at the origin before all others.
+	bool plant_tree()
+	{
+		mocpack_Info& info = motion->info;
+		size_t joints = info.joint_count;
+		for (size_t j = 1; j < joints; ++j)
+			motion->origins |= info.parents[j] < 0;
+		mocpack_Skeleton& tree = motion->tree;
+		tree = {joints,			 info.parents,	 info.offsets,			info.end_count,
+				info.end_joints, info.end_sites, info.translated_count, info.translated_joints};
+		if (!motion->origins)
+			return true;
+		Memory& memory = motion->memory;
+		int32_t* parents = memory.take_array<int32_t>(joints + 1);
+		double* offsets = memory.take_array<double>(3 * (uint64_t(joints) + 1));
+		int32_t* ends = memory.take_array<int32_t>(info.end_count + 1);
+		int32_t* translated = memory.take_array<int32_t>(info.translated_count + 1);
+		if (!parents || !offsets || !ends || !translated)
+			return no_memory(error, "the skeleton's joints");
+		parents[0] = -1;
+		for (size_t j = 0; j < joints; ++j)
+			parents[j + 1] = info.parents[j] + 1;
+		std::memcpy(offsets + 3, info.offsets, 3 * joints * sizeof(double));
+		for (size_t i = 0; i < info.end_count; ++i)
+			ends[i] = info.end_joints[i] + 1;
+		for (size_t i = 0; i < info.translated_count; ++i)
+			translated[i] = info.translated_joints[i] + 1;
+		tree.joint_count = joints + 1;
+		tree.parents = parents, tree.offsets = offsets, tree.end_joints = ends;
+		tree.translated_joints = translated;
+		return true;
+	}
+
+	// Reads how long keysine's head is, and the head.
+	bool read_payload_head()
+	{
+		const Chunk& data = chunks.data;
+		uint8_t start[LONGEST_HEAD_SIZE];
+		size_t some = data.size < LONGEST_HEAD_SIZE ? size_t(data.size) : LONGEST_HEAD_SIZE;
+		const uint8_t* view = motion->bytes.view(data.offset, some, start, error);
+		if (!view)
+			return false;
+		Fields in("keysine's head", view, some, data.offset, error);
+		uint64_t size = in.varint(LARGEST_HEAD);
+		if (!in.good())
+			return false;
+		if (size > data.size)
+		{
+			fail(MOCPACK_TRUNCATED, data.offset) << "the motion ends in keysine's head";
+			return false;
+		}
+		void* buffer = nullptr;
+		if (!motion->bytes.all && !(buffer = motion->memory.take(size + 1)))
+			return no_memory(error, "keysine's head");
+		view = motion->bytes.view(data.offset, size, buffer, error);
+		bool good = view && parse_payload_head(view, size_t(size));
+		motion->memory.give_back(buffer);
+		return good;
+	}
+
+	bool parse_payload_head(const uint8_t* src, size_t size)
+	{
+		const size_t frames = size_t(motion->info.frame_count);
+		mocpack_KeysineLayout shape = {};
+		mocpack_Fault fault = {};
+		mocpack_Status status = mocpack_keysine_peek(src, size, frames, &shape, &fault);
+		if (status != MOCPACK_OK)
+			return head_fault(status, fault);
+		void* memory =
+			motion->memory.take(mocpack_keysine_head_memory(src, size, motion->tree.joint_count, frames));
+		if (!memory)
+			return too_large();
+		status = mocpack_keysine_open(src, size, &motion->tree, frames, memory, &motion->head, &fault);
+		if (status != MOCPACK_OK)
+			return head_fault(status, fault);
+		motion->layout = mocpack_keysine_layout(motion->head);
+		return true;
+	}
+
+	bool too_large()
+	{
+		fail(MOCPACK_NO_MEMORY, chunks.data.offset)
+			<< motion->info.frame_count << " frames of " << uint64_t(motion->info.joint_count)
+			<< " joints take more memory than the limit, or than there is";
+		return false;
+	}
+
+	bool head_fault(mocpack_Status status, const mocpack_Fault& fault)
+	{
+		Sentence sentence = fail(status, chunks.data.offset);
+		sentence << "keysine's head";
+		if (status == MOCPACK_TRUNCATED)
+			sentence << " ends too early";
+		else if (!fault.field)
+			sentence << " is damaged";
+		else
+		{
+			if (fault.part)
+				sentence << ": " << fault.part << " " << uint64_t(fault.index);
+			sentence << ": " << fault.field << " " << fault.value << " is outside " << fault.low << ".."
+					 << fault.high;
+		}
+		return false;
+	}
+
+	// Where the segments and groups stand.
+	bool find_parts(uint32_t flags)
+	{
+		const mocpack_KeysineLayout& l = motion->layout;
+		size_t parts = l.segment_count + l.layer_count * l.group_count;
+		uint64_t* offsets = motion->memory.take_array<uint64_t>(uint64_t(parts) + 1);
+		double* errors = motion->memory.take_array<double>(l.layer_count);
+		if (!offsets || !errors)
+			return too_large();
+		offsets[0] = chunks.data.offset + l.head_size;
+		for (size_t i = 0; i < parts; ++i)
+			offsets[i + 1] = offsets[i] + l.sizes[i];
+		motion->part_offsets = offsets;
+		motion->payload_end = chunks.data.offset + chunks.data.size;
+		uint64_t end = offsets[parts], announced = motion->payload_end + chunks.missing;
+		uint64_t reached = flags & MOCPACK_OPEN_CUT ? offsets[l.segment_count] : end;
+		if (reached > motion->payload_end)
+		{
+			fail(MOCPACK_TRUNCATED, motion->payload_end)
+				<< "the motion ends " << reached - motion->payload_end << " bytes too early";
+			return false;
+		}
+		if (end < announced)
+		{
+			fail(MOCPACK_CORRUPT, end) << "the motion has " << announced - end << " bytes too many";
+			return false;
+		}
+		describe(errors);
+		return true;
+	}
+
+	void describe(double* errors)
+	{
+		const mocpack_KeysineLayout& l = motion->layout;
+		mocpack_Info& info = motion->info;
+		mocpack_KeysineFields fields = mocpack_keysine_fields(motion->head);
+		for (size_t i = 0; i < l.layer_count; ++i)
+			errors[i] = double(fields.unit) * std::pow(2.0, fields.errors[i] / 8.0);
+		info.layer_errors = errors;
+		info.layer_count = l.layer_count;
+		info.key_count = uint64_t(l.group_count) + 1;
+		for (size_t g = 0; g < l.group_count; ++g)
+		{
+			size_t length = motion->key_frame(g + 1) - motion->key_frame(g), size = 0;
+			for (size_t layer = 0; layer < l.layer_count; ++layer)
+				size += l.sizes[motion->group_part(layer, g)];
+			motion->longest_group = length > motion->longest_group ? length : motion->longest_group;
+			motion->largest_input = size > motion->largest_input ? size : motion->largest_input;
+		}
+		for (size_t s = 0; s < l.segment_count; ++s)
+			motion->largest_input = l.sizes[s] > motion->largest_input ? l.sizes[s] : motion->largest_input;
+	}
+
+	// Bodies that were read by a callback are not needed once everything is known.
+	void forget_chunks()
+	{
+		for (const Chunk* chunk = chunks.tracks; chunk;)
+		{
+			const Chunk* next = chunk->next;
+			forget(*chunk);
+			motion->memory.give_back(const_cast<Chunk*>(chunk));
+			chunk = next;
+		}
+		for (const Chunk* chunk : {&chunks.head, &chunks.skeleton, &chunks.rest, &chunks.time, &chunks.meta,
+								   &chunks.play, &chunks.gaps})
+			forget(*chunk);
+	}
+
+	void forget(const Chunk& chunk)
+	{
+		if (!motion->bytes.all && chunk.body)
+			motion->memory.give_back(const_cast<uint8_t*>(chunk.body));
+	}
+};
+
+mocpack_Status open_bytes(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Motion** motion,
+						  mocpack_Error* error)
+{
+	mocpack_Error unheard;
+	error = error ? error : &unheard;
+	const mocpack_OpenOptions defaults = MOCPACK_OPEN_OPTIONS;
+	const mocpack_OpenOptions& given = options ? *options : defaults;
+	if (!motion || given.struct_size != sizeof given ||
+		(given.allocator && (!given.allocator->allocate || !given.allocator->release)) ||
+		given.flags > (MOCPACK_OPEN_CUT | MOCPACK_OPEN_UNCHECKED))
+		return Sentence(error, MOCPACK_BAD_ARGUMENT)
+			   << "mocpack_open: options of another version, unknown flags, or nowhere to put the motion";
+	*motion = nullptr;
+	Memory memory(given.allocator ? *given.allocator : default_allocator(),
+				  given.memory_limit ? given.memory_limit : DEFAULT_LIMIT);
+	void* place = memory.take(sizeof(mocpack_Motion));
+	if (!place)
+		return Sentence(error, MOCPACK_NO_MEMORY) << "there is no memory for an open file";
+	mocpack_Motion* made = new (place) mocpack_Motion(memory);
+	made->bytes = bytes;
+	Opening opening = {made, error, {}, {nullptr, 0}};
+	if (!opening.run(given.flags))
+	{
+		Memory all = made->memory; // which holds the motion itself
+		all.give_all_back();
+		return error->status;
+	}
+	opening.forget_chunks();
+	*motion = made;
+	return MOCPACK_OK;
+}
+
+} // namespace
+
+} // namespace mocpack
+
+using namespace mocpack;
+
+mocpack_Status mocpack_open(const void* bytes, size_t size, const mocpack_OpenOptions* options,
+							mocpack_Motion** motion, mocpack_Error* error)
+{
+	static const uint8_t NOTHING = 0;
+	Bytes all = {bytes ? static_cast<const uint8_t*>(bytes) : &NOTHING, {nullptr, bytes ? size : 0, nullptr}};
+	return open_bytes(all, options, motion, error);
+}
+
+mocpack_Status mocpack_open_source(const mocpack_Source* source, const mocpack_OpenOptions* options,
+								   mocpack_Motion** motion, mocpack_Error* error)
+{
+	if (source && source->read)
+		return open_bytes({nullptr, *source}, options, motion, error);
+	mocpack_Error unheard;
+	return Sentence(error ? error : &unheard, MOCPACK_BAD_ARGUMENT)
+		   << "mocpack_open_source: a source that cannot read";
+}
+
+void mocpack_close(mocpack_Motion* motion)
+{
+	if (!motion)
+		return;
+	Memory all = motion->memory;
+	all.give_all_back();
+}
+
+const mocpack_Info* mocpack_info(const mocpack_Motion* motion)
+{
+	return &motion->info;
+}
+
+uint64_t mocpack_key_frame(const mocpack_Motion* motion, uint64_t key)
+{
+	uint64_t last = motion->layout.group_count;
+	return motion->key_frame(size_t(key < last ? key : last));
+}
+
+double mocpack_frame_at(const mocpack_Motion* motion, double seconds)
+{
+	const mocpack_Info& info = motion->info;
+	double last = double(info.frame_count - 1);
+	if (!info.times)
+	{
+		double at = (seconds - info.start_time) / info.frame_time;
+		return at > 0 ? (at < last ? at : last) : 0; // not a number: the first
+	}
+	uint64_t low = 0, high = info.frame_count - 1;
+	if (!(seconds > info.times[0]))
+		return 0;
+	if (seconds >= info.times[high])
+		return last;
+	while (high - low > 1)
+	{
+		uint64_t middle = low + (high - low) / 2;
+		(info.times[middle] <= seconds ? low : high) = middle;
+	}
+	return double(low) + (seconds - info.times[low]) / (info.times[high] - info.times[low]);
+}
+
+mocpack_Status mocpack_seen(const mocpack_Motion* motion, uint64_t first, uint64_t stop, uint8_t* seen,
+							mocpack_Error* error)
+{
+	const mocpack_Info& info = motion->info;
+	mocpack_Error unheard;
+	if (first > stop || stop > info.frame_count)
+		return Sentence(error ? error : &unheard, MOCPACK_BAD_ARGUMENT)
+			   << "frames " << first << " to " << stop << " do not lie in a clip of " << info.frame_count
+			   << " frames";
+	size_t joints = info.joint_count;
+	std::memset(seen, 1, size_t(stop - first) * joints);
+	const Gaps& gaps = motion->gaps;
+	for (size_t i = 0; i < gaps.joint_count; ++i)
+	{
+		size_t next = gaps.starts[i], last = gaps.starts[i + 1];
+		uint8_t flag = gaps.first[i];
+		for (uint64_t t = first; t < stop; ++t)
+		{
+			for (; next < last && gaps.changes[next] <= t; ++next)
+				flag = !flag;
+			seen[size_t(t - first) * joints + size_t(gaps.joints[i])] = flag;
+		}
+	}
+	return MOCPACK_OK;
+}
+
+const char* mocpack_version(void)
+{
+#define MOCPACK_TEXT(x) #x
+#define MOCPACK_DOTTED(a, b, c) MOCPACK_TEXT(a) "." MOCPACK_TEXT(b) "." MOCPACK_TEXT(c)
+	return MOCPACK_DOTTED(MOCPACK_VERSION_MAJOR, MOCPACK_VERSION_MINOR, MOCPACK_VERSION_PATCH);
+}
+
+const char* mocpack_status_name(mocpack_Status status)
+{
+	switch (status)
+	{
+	case MOCPACK_OK:
+		return "ok";
+	case MOCPACK_TRUNCATED:
+		return "truncated";
+	case MOCPACK_CORRUPT:
+		return "corrupt";
+	case MOCPACK_NO_MEMORY:
+		return "memory";
+	case MOCPACK_NOT_MOCPACK:
+		return "format";
+	case MOCPACK_UNSUPPORTED:
+		return "unsupported";
+	case MOCPACK_READ_FAILED:
+		return "read";
+	case MOCPACK_NEEDS_BYTES:
+		return "needs";
+	case MOCPACK_BAD_ARGUMENT:
+		return "argument";
+	}
+	return "unknown";
+}

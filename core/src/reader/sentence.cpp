@@ -1,0 +1,53 @@
+// What went wrong, in a sentence.
+#include "reader/sentence.h"
+
+#include <cmath>
+
+namespace mocpack
+{
+
+namespace
+{
+
+const size_t LONGEST_QUOTE = 40;
+const double LARGEST_PLAIN = 1e15;
+
+} // namespace
+
+Sentence& Sentence::operator<<(double number)
+{
+	if (!(number == number))
+		return *this << "not a number";
+	if (number < 0)
+		put('-'), number = -number;
+	if (number >= LARGEST_PLAIN || (number > 0 && number < 1e-6))
+	{
+		int exponent = 0;
+		std::frexp(number, &exponent);
+		if (number > 1e308)
+			return *this << "infinity";
+		*this << "about 2^";
+		if (exponent < 0)
+			put('-');
+		return *this << uint64_t(exponent < 0 ? -exponent : exponent);
+	}
+	uint64_t millionths = uint64_t(number * 1e6 + 0.5), rest = millionths % 1000000;
+	*this << millionths / 1000000;
+	if (rest)
+		put('.');
+	for (uint64_t place = 100000; rest; rest %= place, place /= 10)
+		put(char('0' + rest / place));
+	return *this;
+}
+
+Sentence& Sentence::quote(const void* text, size_t size)
+{
+	const char* letters = static_cast<const char*>(text);
+	put('\'');
+	for (size_t i = 0; i < size && i < LONGEST_QUOTE; ++i)
+		put(letters[i] >= ' ' && letters[i] <= '~' ? letters[i] : '?');
+	put('\'');
+	return *this;
+}
+
+} // namespace mocpack

@@ -1,0 +1,64 @@
+// What went wrong, in a sentence: a small formatter, so that no C library's is needed.
+#pragma once
+#include "mocpack/mocpack.h"
+
+namespace mocpack
+{
+
+// Writes an error and appends to its message; what does not fit is left out.
+class Sentence
+{
+  public:
+	Sentence(mocpack_Error* error, mocpack_Status status, uint64_t offset = 0, uint64_t size = 0)
+		: error_(error)
+	{
+		error->status = status;
+		error->offset = offset;
+		error->size = size;
+		error->message[0] = 0;
+	}
+
+	Sentence& operator<<(const char* text)
+	{
+		for (; *text; ++text)
+			put(*text);
+		return *this;
+	}
+
+	Sentence& operator<<(uint64_t number)
+	{
+		char digits[20];
+		int count = 0;
+		do
+			digits[count++] = char('0' + number % 10);
+		while (number /= 10);
+		while (count)
+			put(digits[--count]);
+		return *this;
+	}
+
+	// Whole numbers as they are, others to six digits after the point or as powers of two.
+	Sentence& operator<<(double number);
+
+	// Text of the file, in quotes: what is not plain ASCII as a question mark, what is long cut.
+	Sentence& quote(const void* text, size_t size);
+
+	operator mocpack_Status() const
+	{
+		return error_->status;
+	}
+
+  private:
+	mocpack_Error* error_;
+	size_t length_ = 0;
+
+	void put(char letter)
+	{
+		if (length_ + 1 >= sizeof error_->message)
+			return;
+		error_->message[length_++] = letter;
+		error_->message[length_] = 0;
+	}
+};
+
+} // namespace mocpack

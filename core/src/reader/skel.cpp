@@ -1,0 +1,375 @@
+// What a clip is: HEAD, SKEL and REST.
+#include <cmath>
+#include <cstring>
+
+#include "reader/chunks.h"
+#include "reader/json.h"
+#include "reader/numbers.h"
+
+namespace mocpack
+{
+
+namespace
+{
+
+const size_t MOST_JOINTS = 65535, LONGEST_NAME = 255, MOST_PARAMETERS = 65536, LONGEST_CODEC = 255;
+const size_t MOST_SKELETON = 1 << 24; // bytes, inflated
+const double FARTHEST_POINT = 1e6;	  // metres
+const double UNIT_TOLERANCE = 1.1e-5; // of a rest rotation's length
+const double UNITS[] = {1.0, 0.01, 0.001, 0.0254, 0.0254 / 0.45};
+const uint8_t OTHER_UNIT = 255, AS_FLOATS = 255, MOST_DIGITS = 9, CHANNELS = 12;
+
+// Part of the format, so it never changes: the joint names of common skeletons, lengths before them.
+const char DICTIONARY[] =
+	"Thumb1Thumb2Thumb3Index1Index2Index3Middle1Middle2Middle3Ring1Ring2Ring3Pinky1Pinky2Pinky3lclavicle\x08"
+	"lhumerus\7lradius\6lwrist\5lhand\x08"
+	"lfingers\6lthumbrclavicle\x08"
+	"rhumerus\7rradius\6rwrist\5rhand\x08"
+	"rfingers\6rthumb\4root\x09"
+	"lhipjoint\6lfemur\6ltibia\5lfoot\5ltoes\x09"
+	"rhipjoint\6rfemur\6rtibia\5rfoot\5rtoes\x09"
+	"lowerback\x09"
+	"upperback\6thorax\x09"
+	"lowerneck\x09"
+	"upperneck\4head\x08"
+	"UpperLeg\x08"
+	"LowerLeg\x08"
+	"UpperArm\x08"
+	"LowerArm\5Chest\x08"
+	"Shoulder\4Hand\4Foot\4Toes_L_R\4Hips\x09"
+	"LHipJoint\x09"
+	"LeftUpLeg\7LeftLeg\x08"
+	"LeftFoot\x0b"
+	"LeftToeBase\x09"
+	"RHipJoint\x0a"
+	"RightUpLeg\x08"
+	"RightLeg\x09"
+	"RightFoot\x0c"
+	"RightToeBase\x09"
+	"LowerBack\5Spine\6Spine1\6Spine2\4Neck\5Neck1\4Head\x0c"
+	"LeftShoulder\7LeftArm\x0b"
+	"LeftForeArm\x08"
+	"LeftHand\x0e"
+	"LeftFingerBase\x10"
+	"LeftHandIndex1\6LThumb\x0d"
+	"RightShoulder\x08"
+	"RightArm\x0c"
+	"RightForeArm\x09"
+	"RightHand\x0f"
+	"RightFingerBase\x11"
+	"RightHandIndex1\6RThumb";
+
+// A JSON object, or nothing.
+mocpack_Text read_parameters(Fields* in)
+{
+	size_t size = size_t(in->varint(MOST_PARAMETERS));
+	const uint8_t* text = in->raw(size);
+	if (size && text && !read_json_object(text, size).good)
+		in->fail(MOCPACK_CORRUPT) << ": parameters that are not a JSON object";
+	return {reinterpret_cast<const char*>(text), text ? size : 0};
+}
+
+// Code e means 2^(e / 1024) picometres, 0 means 0.
+double measured_of(uint16_t code)
+{
+	return code ? 1e-12 * std::pow(2.0, code / 1024.0) : 0.0;
+}
+
+void read_errors(Fields* in, uint8_t flags, mocpack_Info* info)
+{
+	info->declared_error = flags & 1 ? double(in->f32()) : -1.0;
+	in->check(!(flags & 1) || (info->declared_error >= 0 && info->declared_error < 1e39),
+			  ": the declared error is not a length");
+	info->is_measured = (flags & 2) != 0;
+	double* places[] = {&info->measured_max, &info->measured_mean, &info->measured_rms, &info->measured_p99};
+	for (double* place : places)
+		*place = flags & 2 ? measured_of(in->u16()) : -1.0;
+}
+
+bool is_ascii(const uint8_t* text, size_t size)
+{
+	for (size_t i = 0; i < size; ++i)
+		if (text[i] >= 128)
+			return false;
+	return true;
+}
+
+} // namespace
+
+bool keep_text(const void* bytes, size_t size, mocpack_Text* text, Memory* memory)
+{
+	char* kept = memory->take_array<char>(uint64_t(size) + 1);
+	if (!kept)
+		return false;
+	if (size)
+		std::memcpy(kept, bytes, size);
+	*text = {kept, size};
+	return true;
+}
+
+bool read_head(const Chunk& chunk, mocpack_Motion* motion, mocpack_Text* needed, mocpack_Error* error)
+{
+	Fields in = fields_of(chunk, "chunk HEAD", error);
+	mocpack_Info& info = motion->info;
+	uint8_t kind = in.u8();
+	in.check(kind <= 1, ": an unknown kind of clip");
+	info.frame_count = in.varint();
+	info.frame_time = in.f64();
+	size_t codec_size = size_t(in.varint(LONGEST_CODEC));
+	const uint8_t* codec = in.raw(codec_size);
+	in.check(codec && is_ascii(codec, codec_size), ": a codec's name that is not ASCII");
+	info.bitstream = uint32_t(in.varint(uint64_t(1) << 31));
+	mocpack_Text parameters = read_parameters(&in);
+	uint8_t flags = in.u8();
+	if (in.good() && flags > 7)
+		in.fail(MOCPACK_UNSUPPORTED) << ": flags " << uint64_t(flags) << ", which a newer mocpack reads";
+	read_errors(&in, flags, &info);
+	*needed = flags & 4 ? read_parameters(&in) : mocpack_Text{nullptr, 0};
+	in.end();
+	if (in.good() && kind)
+	{
+		in.fail(MOCPACK_UNSUPPORTED).operator<<(": a vertex animation of codec ").quote(codec, codec_size)
+			<< " is not decoded here";
+		return false;
+	}
+	in.check(info.frame_count >= 1, ": a clip has at least one frame");
+	in.check(info.frame_time >= 1e-6 && info.frame_time <= 1e6,
+			 ": the time from frame to frame is not within 1e-6 to 1e6 seconds");
+	if (!in.good())
+		return false;
+	if (!keep_text(codec, codec_size, &info.codec, &motion->memory) ||
+		!keep_text(parameters.bytes, parameters.size, &info.parameters, &motion->memory))
+		return no_memory(error, "the head's texts");
+	return true;
+}
+
+bool read_metadata(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
+{
+	Fields in = fields_of(chunk, "chunk meta", error);
+	size_t size = 0;
+	uint8_t* text = inflate_fields(&in, 1 << 24, &motion->memory, &size);
+	if (!text)
+		return false;
+	in.check(read_json_object(text, size).good, ": not a JSON object");
+	motion->info.metadata = {reinterpret_cast<char*>(text), size}; // the byte after it is zero
+	motion->info.metadata_size = chunk.whole;
+	return in.good();
+}
+
+namespace
+{
+
+// Fills the part of the info that is about joints.
+struct SkeletonReader
+{
+	Fields in;
+	mocpack_Info& info;
+	Memory& memory;
+	bool starved = false;
+
+	template <typename T> T* array(uint64_t count)
+	{
+		T* found = in.good() ? memory.take_array<T>(count + 1) : nullptr;
+		starved = starved || (in.good() && !found);
+		return found;
+	}
+
+	bool going() const
+	{
+		return in.good() && !starved;
+	}
+
+	bool run()
+	{
+		size_t joints = info.joint_count = size_t(in.varint(MOST_JOINTS));
+		in.check(joints >= 1, ": a skeleton has at least one joint");
+		names(joints);
+		parents(joints);
+		layouts(joints);
+		info.translated_joints = indices(&info.translated_count, joints, joints, 1);
+		info.end_joints = indices(&info.end_count, MOST_JOINTS, joints, 0);
+		unit();
+		points(joints);
+		axes(joints);
+		in.end();
+		return going();
+	}
+
+	void names(size_t joints)
+	{
+		mocpack_Text* found = array<mocpack_Text>(joints);
+		// all names in one piece, each with a zero after it
+		char* text = array<char>(uint64_t(in.left()) + joints);
+		for (size_t j = 0; j < joints && going(); ++j)
+		{
+			size_t size = size_t(in.varint(LONGEST_NAME));
+			const uint8_t* name = in.raw(size);
+			if (name && !is_utf8(name, size))
+				in.fail(MOCPACK_CORRUPT) << ": the name of joint " << uint64_t(j) << " is not UTF-8";
+			if (!in.good())
+				return;
+			std::memcpy(text, name, size);
+			found[j] = {text, size};
+			text += size + 1;
+		}
+		info.names = found;
+	}
+
+	void parents(size_t joints)
+	{
+		int32_t* found = array<int32_t>(joints);
+		if (found)
+			found[0] = -1;
+		for (size_t j = 1; j < joints && going(); ++j)
+			found[j] = int32_t(j) - 1 - int32_t(in.varint(j)); // one more than all joints before is a root
+		info.parents = found;
+	}
+
+	// How channels were laid out in the source does not matter here, but what is no layout is no file.
+	void layouts(size_t joints)
+	{
+		size_t count = size_t(in.varint(joints));
+		bool* styles = array<bool>(count);
+		for (size_t n = 0; n < count && going(); ++n)
+		{
+			size_t size = size_t(in.varint(CHANNELS));
+			const uint8_t* codes = in.raw(size);
+			uint32_t seen = 0;
+			for (size_t i = 0; i < size && in.good(); ++i)
+			{
+				in.check(codes[i] < CHANNELS, ": an unknown channel");
+				in.check(!(seen >> codes[i] & 1), ": a layout that has a channel twice");
+				seen |= 1u << codes[i];
+			}
+			// numbers 3 to 5 and 9 to 11 are ASF's names, the others BVH's
+			styles[n] = (seen & 0x1c7) && (seen & 0xe38);
+		}
+		in.check(count >= 1, ": no layout of channels");
+		for (size_t j = 0; j < joints && going(); ++j)
+		{
+			size_t n = size_t(in.varint(count - 1));
+			in.check(!styles[n], ": a layout that mixes the channels of two formats");
+		}
+		memory.give_back(styles);
+	}
+
+	int32_t* indices(size_t* count, size_t most, size_t joints, int32_t least)
+	{
+		*count = size_t(in.varint(most));
+		int32_t* found = array<int32_t>(*count);
+		uint64_t at = 0;
+		for (size_t i = 0; i < *count && going(); ++i)
+		{
+			uint64_t step = in.varint(MOST_JOINTS);
+			at += step;
+			in.check(at < joints && (!i || int64_t(step) >= least),
+					 ": a joint that is not there, or stands twice");
+			found[i] = int32_t(at);
+		}
+		return found;
+	}
+
+	void unit()
+	{
+		uint8_t code = in.u8();
+		in.check(code == OTHER_UNIT || code < sizeof UNITS / sizeof *UNITS, ": an unknown unit");
+		if (in.good())
+			info.unit = code == OTHER_UNIT ? in.f64() : UNITS[code];
+		in.check(info.unit >= 1e-9 && info.unit <= 1e9, ": a unit that is no length");
+	}
+
+	void points(size_t joints)
+	{
+		uint8_t digits = in.u8();
+		in.check(digits <= MOST_DIGITS || digits == AS_FLOATS, ": points of too many digits");
+		double power = 1;
+		for (int d = 0; digits != AS_FLOATS && d < digits; ++d)
+			power *= 10;
+		double* offsets = array<double>(3 * joints);
+		double* sites = array<double>(3 * info.end_count);
+		size_t count = 3 * (joints + info.end_count);
+		for (size_t i = 0; i < count && going(); ++i)
+		{
+			// in this order, so that decimals come back bit for bit
+			double value = digits == AS_FLOATS ? in.f64() : double(in.folded()) / power * info.unit;
+			in.check(std::fabs(value) <= FARTHEST_POINT, ": a point that is not near");
+			(i < 3 * joints ? offsets[i] : sites[i - 3 * joints]) = value;
+		}
+		info.offsets = offsets, info.end_sites = sites;
+	}
+
+	// The frames of the source's channels, likewise.
+	void axes(size_t joints)
+	{
+		uint8_t kind = in.u8();
+		in.check(kind <= 2, ": unknown axes");
+		for (size_t j = 0; kind == 1 && j < joints && in.good(); ++j)
+		{
+			double square = 0;
+			for (int c = 0; c < 4; ++c)
+			{
+				double value = in.f64();
+				square += value * value;
+			}
+			in.check(std::fabs(std::sqrt(square) - 1) <= UNIT_TOLERANCE,
+					 ": axes that are no unit quaternions");
+		}
+		if (kind != 2)
+			return;
+		in.check(in.u8() <= MOST_DIGITS, ": unknown axes");
+		for (size_t i = 0; i < 3 * joints && in.good(); ++i)
+			in.folded();
+	}
+};
+
+} // namespace
+
+bool read_skeleton(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
+{
+	Fields packed = fields_of(chunk, "chunk SKEL", error);
+	size_t size = 0;
+	uint8_t* bytes = inflate_fields(&packed, MOST_SKELETON, &motion->memory, &size,
+									reinterpret_cast<const uint8_t*>(DICTIONARY), sizeof DICTIONARY - 1);
+	if (!bytes)
+		return false;
+	SkeletonReader reader = {packed.part(bytes, size), motion->info, motion->memory};
+	bool good = reader.run();
+	motion->memory.give_back(bytes);
+	motion->info.skeleton_size = chunk.whole;
+	if (reader.starved)
+		return no_memory(error, "the skeleton's joints");
+	return good;
+}
+
+bool read_rest(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
+{
+	Fields in = fields_of(chunk, "chunk REST", error);
+	Memory& memory = motion->memory;
+	size_t joints = motion->info.joint_count, count = 0;
+	const uint8_t* bits = in.raw((joints + 7) / 8);
+	for (size_t j = 0; bits && j < joints; ++j)
+		count += bits[j / 8] >> j % 8 & 1;
+	double* rest = memory.take_array<double>(4 * uint64_t(joints));
+	double* numbers = memory.take_array<double>(4 * uint64_t(count) + 1);
+	if (!rest || !numbers)
+		return no_memory(error, "rest rotations");
+	if (!in.good() || !read_numbers(&in, count, 4, numbers, &memory))
+		return false;
+	const double* next = numbers;
+	for (size_t j = 0; j < joints; ++j)
+	{
+		rest[4 * j + 3] = 1;
+		if (!(bits[j / 8] >> j % 8 & 1))
+			continue;
+		double square = 0;
+		for (int c = 0; c < 4; ++c, ++next)
+			rest[4 * j + c] = *next, square += *next * *next;
+		in.check(std::fabs(std::sqrt(square) - 1) <= UNIT_TOLERANCE,
+				 ": rest rotations must be unit quaternions");
+	}
+	memory.give_back(numbers);
+	motion->info.rest_rotations = rest;
+	return in.good();
+}
+
+} // namespace mocpack

@@ -1,0 +1,190 @@
+// What a take holds beside its poses: when frames are, how they are meant to be played, gaps, tracks.
+#include <cmath>
+
+#include "reader/chunks.h"
+#include "reader/json.h"
+#include "reader/numbers.h"
+
+namespace mocpack
+{
+
+namespace
+{
+
+const double LATEST = 1e9;		  // seconds
+const size_t MOST_RUNS = 1 << 24; // bytes, inflated
+const size_t LONGEST_NAME = 1024; // bytes
+const uint64_t SAMPLES_PER_BYTE = 16384;
+
+} // namespace
+
+bool read_start(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
+{
+	Fields in = fields_of(chunk, "chunk TIME", error);
+	in.check(in.u8() <= 1, ": times of an unknown kind");
+	motion->info.start_time = in.f64();
+	in.check(std::fabs(motion->info.start_time) < LATEST, ": a start that is no time");
+	return in.good();
+}
+
+bool read_times(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
+{
+	Fields in = fields_of(chunk, "chunk TIME", error);
+	bool even = !in.u8();
+	in.f64();
+	if (even)
+	{
+		in.end();
+		return in.good();
+	}
+	uint64_t frames = motion->info.frame_count;
+	double* times = motion->memory.take_array<double>(frames);
+	if (!times)
+		return no_memory(error, "times of frames");
+	if (!read_numbers(&in, size_t(frames), 1, times, &motion->memory))
+		return false;
+	in.check(times[0] == motion->info.start_time, ": times that begin elsewhere");
+	for (uint64_t t = 1; t < frames; ++t)
+		in.check(times[t] > times[t - 1], ": times that do not increase");
+	in.check(std::fabs(times[frames - 1]) < LATEST, ": a time that is none");
+	motion->info.times = times;
+	return in.good();
+}
+
+bool read_play(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
+{
+	Fields in = fields_of(chunk, "chunk play", error);
+	uint8_t flags = in.u8(), up = flags >> 1 & 3;
+	in.end();
+	in.check(flags <= 15 && up <= MOCPACK_Z, ": unknown flags");
+	motion->info.loops = flags & 1;
+	motion->info.up = mocpack_Axis(up);
+	motion->info.is_left_handed = flags >> 3 & 1;
+	return in.good();
+}
+
+namespace
+{
+
+// Counts, and where there is room writes, when each joint's flag changes.
+size_t read_changes(Fields* in, const mocpack_Info& info, Gaps* gaps)
+{
+	size_t count = size_t(in->varint(info.joint_count)), found = 0;
+	uint64_t joint = 0, frames = info.frame_count;
+	gaps->joint_count = count;
+	for (size_t i = 0; i < count && in->good(); ++i)
+	{
+		uint64_t step = in->varint(info.joint_count);
+		joint += step;
+		in->check(joint < info.joint_count && (!i || step), ": a joint that is not there, or stands twice");
+		if (gaps->joints)
+			gaps->joints[i] = int32_t(joint);
+	}
+	for (size_t i = 0; i < count && in->good(); ++i)
+	{
+		uint8_t first = in->u8();
+		in->check(first <= 1, ": a flag that is none");
+		uint64_t changes = in->varint(frames - 1), at = 0;
+		if (gaps->first)
+			gaps->first[i] = first, gaps->starts[i] = found;
+		for (; changes && in->good(); --changes)
+		{
+			at += in->varint(frames) + 1;
+			in->check(at < frames, ": runs reach beyond the frames");
+			if (gaps->changes)
+				gaps->changes[found] = at;
+			++found;
+		}
+	}
+	in->end();
+	return found;
+}
+
+} // namespace
+
+bool read_gaps(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
+{
+	Fields packed = fields_of(chunk, "chunk vald", error);
+	Memory& memory = motion->memory;
+	size_t size = 0;
+	uint8_t* bytes = inflate_fields(&packed, MOST_RUNS, &memory, &size);
+	if (!bytes)
+		return false;
+	Gaps& gaps = motion->gaps;
+	Fields in = packed.part(bytes, size);
+	size_t changes = read_changes(&in, motion->info, &gaps);
+	if (!in.good())
+		return false;
+	gaps.joints = memory.take_array<int32_t>(uint64_t(gaps.joint_count) + 1);
+	gaps.first = memory.take_array<uint8_t>(uint64_t(gaps.joint_count) + 1);
+	gaps.starts = memory.take_array<size_t>(uint64_t(gaps.joint_count) + 1);
+	gaps.changes = memory.take_array<uint64_t>(uint64_t(changes) + 1);
+	if (!gaps.joints || !gaps.first || !gaps.starts || !gaps.changes)
+		return no_memory(error, "gaps");
+	in = packed.part(bytes, size);
+	gaps.starts[gaps.joint_count] = read_changes(&in, motion->info, &gaps);
+	memory.give_back(bytes);
+	motion->info.has_gaps = gaps.joint_count > 0;
+	return true;
+}
+
+namespace
+{
+
+bool read_text(Fields* in, mocpack_Text* text, Memory* memory, bool* starved)
+{
+	size_t size = size_t(in->varint(LONGEST_NAME));
+	const uint8_t* bytes = in->raw(size);
+	if (bytes && !is_utf8(bytes, size))
+		in->fail(MOCPACK_CORRUPT) << ": a text that is not UTF-8";
+	if (in->good())
+		*starved = *starved || !keep_text(bytes, size, text, memory);
+	return in->good();
+}
+
+} // namespace
+
+bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error)
+{
+	static const uint8_t WIDTHS[] = {1, 1, 1, 3, 4};
+	enum
+	{
+		OWN_RATE = 1,
+		STARTS = 2,
+		HAS_TIMES = 4,
+		BOUNDED = 8,
+		HAS_UNIT = 16
+	};
+	mocpack_Track* track = motion->memory.take_array<mocpack_Track>(uint64_t(chunks.track_count) + 1);
+	bool starved = !track;
+	motion->info.tracks = track;
+	motion->info.track_count = chunks.track_count;
+	// so many numbers at most that the file's bytes can account for
+	uint64_t most = SAMPLES_PER_BYTE * motion->bytes.source.size;
+	for (const Chunk* chunk = chunks.tracks; chunk && !starved; chunk = chunk->next, ++track)
+	{
+		Fields in = fields_of(*chunk, "chunk trak", error);
+		read_text(&in, &track->name, &motion->memory, &starved);
+		uint8_t kind = in.u8(), flags = in.u8();
+		in.check(kind < sizeof WIDTHS && flags < 2 * HAS_UNIT, ": an unknown kind, or unknown flags");
+		if (!in.good())
+			return false;
+		track->kind = mocpack_TrackKind(kind);
+		track->count = in.varint(most / WIDTHS[kind]);
+		track->frame_time = flags & OWN_RATE ? in.f64() : 0;
+		track->start_time = flags & STARTS ? in.f64() : 0;
+		track->has_times = (flags & HAS_TIMES) != 0;
+		track->bound = flags & BOUNDED ? in.f64() : 0;
+		if (flags & HAS_UNIT)
+			read_text(&in, &track->unit, &motion->memory, &starved);
+		else
+			starved = starved || !keep_text("", 0, &track->unit, &motion->memory);
+		track->chunk_size = chunk->size;
+		if (!in.good())
+			return false;
+		most -= track->count * WIDTHS[kind];
+	}
+	return !starved || no_memory(error, "the file's tracks");
+}
+
+} // namespace mocpack

@@ -1,0 +1,109 @@
+/** The numbers that a motion gives to the bones of a skeleton, frame by frame. */
+
+import type { Bone, Skeleton as ThreeSkeleton } from "three";
+
+import type { Frames, Motion } from "../types.js";
+import { matchBones, type BoneMap, type MatchOptions } from "./match.js";
+import { retargeting, type RetargetOptions } from "./retarget.js";
+import { toSkeleton } from "./skeleton.js";
+
+export type Retarget = RetargetOptions;
+
+export interface BindOptions extends MatchOptions {
+  /** The bones to move, matched by name; by default those of `toSkeleton`. */
+  skeleton?: ThreeSkeleton;
+  /** Fits the motion to a skeleton of other rest pose and size; by default rotations and places go over as they are. */
+  retarget?: boolean | RetargetOptions;
+}
+
+/** One property of one bone, and where its numbers stand in a row. */
+export interface Channel {
+  /** As three.js names it: `Hips.quaternion`. */
+  track: string;
+  property: "quaternion" | "position";
+  at: number;
+}
+
+/** Turns frames into rows of numbers, one row a frame, each number of one channel. */
+export interface Channels {
+  list: Channel[];
+  width: number;
+  map: BoneMap;
+  /** Writes frame t of `frames` at `out[at]` and after. */
+  row(frames: Frames, t: number, out: Float32Array, at: number): void;
+}
+
+/** How a motion moves the bones that `options` names. */
+export function channelsOf(motion: Motion, options: BindOptions): Channels {
+  const skeleton = options.skeleton ?? toSkeleton(motion);
+  const map = matchBones(motion, skeleton, options);
+  if (!map.bones.some(Boolean)) throw new Error(strangers(map));
+  const { retarget } = options;
+  return retarget
+    ? retargeting(motion.skeleton, skeleton, map, retarget === true ? {} : retarget)
+    : asTheyAre(motion, skeleton, map);
+}
+
+function asTheyAre(motion: Motion, skeleton: ThreeSkeleton, map: BoneMap): Channels {
+  const moving = new Set(motion.skeleton.translated);
+  const { list, width } = listed(skeleton, map, (joint) => moving.has(joint));
+  const joints = motion.skeleton.parents.length;
+  // where each number comes from: rotations first, then translations
+  const turns = new Int32Array(width).fill(-1);
+  const places = new Int32Array(width).fill(-1);
+  for (const { joint, property, at } of list)
+    for (let c = 0; c < sizeOf(property); ++c)
+      if (property === "quaternion") turns[at + c] = 4 * joint + c;
+      else places[at + c] = 3 * joint + c;
+  const row = (frames: Frames, t: number, out: Float32Array, at: number): void => {
+    for (let i = 0; i < width; ++i)
+      out[at + i] =
+        turns[i] >= 0
+          ? frames.rotations[4 * joints * t + turns[i]]
+          : frames.translations[3 * joints * t + places[i]];
+  };
+  return { list, width, map, row };
+}
+
+/** The channels of matched joints, in the joints' order; `placed` says which have a place as well. */
+export function listed(
+  skeleton: ThreeSkeleton,
+  map: BoneMap,
+  placed: (joint: number) => boolean,
+): { list: (Channel & { joint: number })[]; width: number } {
+  const names = trackNames(skeleton);
+  const list: (Channel & { joint: number })[] = [];
+  let width = 0;
+  map.bones.forEach((bone, joint) => {
+    if (!bone) return;
+    for (const property of ["quaternion", "position"] as const) {
+      if (property === "position" && !placed(joint)) continue;
+      list.push({ track: `${names.get(bone)}.${property}`, property, at: width, joint });
+      width += sizeOf(property);
+    }
+  });
+  return { list, width };
+}
+
+export function sizeOf(property: Channel["property"]): number {
+  return property === "quaternion" ? 4 : 3;
+}
+
+/** By name, as a mixer finds bones; by uuid where a name is empty, repeated, or not of a track's letters. */
+function trackNames(skeleton: ThreeSkeleton): Map<Bone, string> {
+  const times = new Map<string, number>();
+  for (const { name } of skeleton.bones) times.set(name, (times.get(name) ?? 0) + 1);
+  const plain = (name: string): boolean => /^[^[\].:/]+$/.test(name) && times.get(name) === 1;
+  return new Map(skeleton.bones.map((bone) => [bone, plain(bone.name) ? bone.name : bone.uuid]));
+}
+
+function strangers({ unmatchedJoints, unmatchedBones }: BoneMap): string {
+  const some = (names: string[]): string => {
+    const shown = names.slice(0, 3).map((name) => JSON.stringify(name.slice(0, 40)));
+    return `${shown.join(", ")}${names.length > 3 ? ", …" : ""}`;
+  };
+  return (
+    `no joint of the motion (${some(unmatchedJoints)}) has the name of a bone ` +
+    `(${some(unmatchedBones)}); \`names\` can pair them`
+  );
+}

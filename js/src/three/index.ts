@@ -1,0 +1,9 @@
+/** Motion for three.js: skeletons, clips whole or as they arrive, a loader. */
+
+export { matchBones, type BoneMap, type MatchOptions } from "./match.js";
+export { MocpackLoader, type LoadedMotion } from "./loader.js";
+export { rootBones, toSkeleton } from "./skeleton.js";
+export { MotionStream, type StreamEvents, type StreamOptions } from "./stream.js";
+export { StreamingClip, toStreamingClip, type StreamingClipOptions } from "./streaming_clip.js";
+export { toAnimationClip, type ClipOptions } from "./clip.js";
+export type { BindOptions, Retarget } from "./channels.js";

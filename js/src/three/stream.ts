@@ -1,0 +1,198 @@
+/** Frames of a motion as they are played: decoded a little ahead, forgotten when they are long past. */
+
+import { EventDispatcher } from "three";
+
+import { MocpackError } from "../error.js";
+import type { Frames, Motion } from "../types.js";
+import type { Channels } from "./channels.js";
+import { durationOf, frameAt } from "./times.js";
+
+export interface StreamOptions {
+  /** Seconds that are fetched and decoded before they are played; by default 4. */
+  ahead?: number;
+  /** Bytes of decoded frames that are kept; by default 32e6. */
+  memory?: number;
+}
+
+export interface StreamEvents {
+  /** Frames have come: seconds from `start` to `stop`. */
+  loaded: { start: number; stop: number };
+  /** Frames could not be had; the pose before them stays. */
+  error: { error: unknown };
+}
+
+/** Frames first … first + count - 1 as rows of channels. */
+interface Window {
+  first: number;
+  rows: Float32Array;
+}
+
+interface Failure {
+  error: unknown;
+  /** When it may be tried again, milliseconds of performance.now; never: Infinity. */
+  again: number;
+}
+
+const WINDOW_SECONDS = 1;
+const MOST_WINDOW = 1 << 22; // bytes of a window's rows
+const RETRY = 2000; // milliseconds after a failed transfer
+
+/**
+ * Poses of a motion at any time, for those who cannot wait: `seek` a time, read the two rows around it.
+ *
+ * Where frames have not arrived, the last pose that had stays, and `stalled` is true.
+ */
+export class MotionStream extends EventDispatcher<StreamEvents> {
+  readonly duration: number;
+  /** Whether the time sought last had to do with a pose of another time. */
+  stalled = false;
+  /** The rows before and after the time sought last, where they begin, and how far it is between them. */
+  rows: Float32Array;
+  low = 0;
+  high = 0;
+  part = 0;
+
+  /** Least recently used first. */
+  private readonly windows = new Map<number, Window>();
+  private readonly pending = new Map<number, Promise<void>>();
+  private readonly failures = new Map<number, Failure>();
+  private readonly windowFrames: number;
+  private readonly windowCount: number;
+  private readonly ahead: number;
+  private readonly most: number;
+  private sought = NaN;
+  private closed = false;
+
+  /** `first` are frames that are at hand, the motion's first among them. */
+  constructor(
+    private readonly motion: Motion,
+    private readonly channels: Channels,
+    first: Frames,
+    { ahead = 4, memory = 32e6 }: StreamOptions = {},
+  ) {
+    super();
+    if (!(ahead >= 0 && ahead < Infinity))
+      throw new RangeError(`ahead must be seconds, got ${ahead}`);
+    if (!(memory >= 0)) throw new RangeError(`memory must be bytes, got ${memory}`);
+    const frameBytes = 4 * channels.width;
+    const second = Math.round(WINDOW_SECONDS / motion.frameTime);
+    this.windowFrames = Math.max(1, Math.min(second, Math.floor(MOST_WINDOW / frameBytes)));
+    this.windowCount = Math.max(1, Math.ceil((motion.frameCount - 1) / this.windowFrames));
+    this.duration = durationOf(motion);
+    const windowSeconds = this.windowFrames * motion.frameTime;
+    this.ahead = Math.min(Math.ceil(ahead / windowSeconds), this.windowCount - 1);
+    const windowBytes = frameBytes * (this.windowFrames + 1);
+    // with fewer than these, what was fetched ahead would be gone before it is played
+    this.most = Math.max(this.ahead + 3, Math.floor(memory / windowBytes));
+    this.rows = new Float32Array(channels.width);
+    channels.row(first, 0, this.rows, 0);
+  }
+
+  /** Makes `rows`, `low`, `high` and `part` those of a time in seconds, and asks for what comes next. */
+  seek(seconds: number): void {
+    if (seconds === this.sought && !this.stalled) return;
+    const backwards = seconds < this.sought && this.sought - seconds < 0.5 * this.duration;
+    this.sought = seconds;
+    const { frame, part } = frameAt(this.motion, seconds);
+    const number = this.windowOf(frame);
+    const window = this.windows.get(number);
+    this.stalled = !window;
+    if (window) {
+      const { width } = this.channels;
+      this.windows.delete(number);
+      this.windows.set(number, window);
+      this.rows = window.rows;
+      this.low = (frame - window.first) * width;
+      this.high = Math.min(this.low + width, this.rows.length - width);
+      this.part = part;
+    }
+    this.request(number);
+    for (let i = 1; i <= this.ahead; ++i) {
+      const next = backwards ? number - i + this.windowCount : number + i;
+      this.request(next % this.windowCount);
+    }
+  }
+
+  /** Resolves when the pose of a time is at hand; rejects where it cannot be had. */
+  async ready(seconds: number): Promise<void> {
+    const number = this.windowOf(frameAt(this.motion, seconds).frame);
+    this.failures.delete(number);
+    this.request(number);
+    await this.pending.get(number);
+    const failure = this.failures.get(number);
+    if (failure) throw failure.error;
+    if (this.closed) throw new Error("the stream is closed");
+  }
+
+  /** Seconds that are at hand, as pairs of start and stop, in order. */
+  get buffered(): [number, number][] {
+    const found: [number, number][] = [];
+    let before = -2;
+    for (const number of [...this.windows.keys()].sort((a, b) => a - b)) {
+      const [start, stop] = this.secondsOf(number);
+      if (number === before + 1) found[found.length - 1][1] = stop;
+      else found.push([start, stop]);
+      before = number;
+    }
+    return found;
+  }
+
+  /** Forgets every frame and asks for no more; the motion stays open. */
+  close(): void {
+    this.closed = true;
+    this.windows.clear();
+  }
+
+  private request(number: number): void {
+    if (this.closed || this.windows.has(number) || this.pending.has(number)) return;
+    const failure = this.failures.get(number);
+    if (failure && failure.again > performance.now()) return;
+    this.failures.delete(number);
+    const work = this.load(number).catch((error: unknown) => this.fail(number, error));
+    this.pending.set(
+      number,
+      work.finally(() => this.pending.delete(number)),
+    );
+  }
+
+  private async load(number: number): Promise<void> {
+    const first = number * this.windowFrames;
+    const stop = Math.min(first + this.windowFrames + 1, this.motion.frameCount);
+    const frames = await this.motion.frames(first, stop);
+    if (this.closed) return;
+    const rows = new Float32Array(frames.count * this.channels.width);
+    for (let t = 0; t < frames.count; ++t)
+      this.channels.row(frames, t, rows, t * this.channels.width);
+    this.keep(number, { first, rows });
+    const [start, end] = this.secondsOf(number);
+    this.dispatchEvent({ type: "loaded", start, stop: end });
+  }
+
+  private keep(number: number, window: Window): void {
+    this.windows.set(number, window);
+    for (const oldest of this.windows.keys()) {
+      if (this.windows.size <= this.most) break;
+      this.windows.delete(oldest);
+    }
+  }
+
+  private fail(number: number, error: unknown): void {
+    if (this.closed) return;
+    const network = error instanceof MocpackError && error.kind === "network";
+    this.failures.set(number, { error, again: network ? performance.now() + RETRY : Infinity });
+    this.dispatchEvent({ type: "error", error });
+  }
+
+  private windowOf(frame: number): number {
+    return Math.min(Math.floor(frame / this.windowFrames), this.windowCount - 1);
+  }
+
+  private secondsOf(number: number): [number, number] {
+    const times = this.motion.take?.times;
+    const at = (frame: number): number => {
+      const last = Math.min(frame, this.motion.frameCount - 1);
+      return times ? times[last] - times[0] : last * this.motion.frameTime;
+    };
+    return [at(number * this.windowFrames), at((number + 1) * this.windowFrames)];
+  }
+}

@@ -1,0 +1,127 @@
+/** An AnimationClip whose frames are decoded while it plays. */
+
+import {
+  AnimationClip,
+  Interpolant,
+  Quaternion,
+  QuaternionKeyframeTrack,
+  VectorKeyframeTrack,
+  type AnimationBlendMode,
+  type KeyframeTrack,
+  type TypedArray,
+} from "three";
+
+import type { Frames, Motion } from "../types.js";
+import { channelsOf, sizeOf, type BindOptions, type Channel } from "./channels.js";
+import { reported } from "./clip.js";
+import { MotionStream, type StreamOptions } from "./stream.js";
+
+export interface StreamingClipOptions extends BindOptions, StreamOptions {
+  /** Of the clip. */
+  name?: string;
+}
+
+/** For `AnimationMixer`, as any clip; its tracks have no keys of their own. */
+export class StreamingClip extends AnimationClip {
+  stream!: MotionStream;
+
+  constructor(
+    name?: string,
+    duration?: number,
+    tracks?: KeyframeTrack[],
+    blendMode?: AnimationBlendMode,
+  ) {
+    super(name, duration, tracks, blendMode);
+  }
+
+  override clone(): this {
+    const clip = super.clone();
+    clip.stream = this.stream;
+    return clip;
+  }
+
+  override toJSON(): never {
+    throw new Error("a streaming clip has no keys to write; toAnimationClip gives them");
+  }
+}
+
+/**
+ * A clip that plays in any `AnimationMixer` while its frames arrive, in bounded memory.
+ *
+ * Resolves when the first frame is at hand. `clip.stream` tells what is buffered, whether it is stalled,
+ * and of errors; `clip.userData` says which joints and bones found no partner.
+ */
+export async function toStreamingClip(
+  motion: Motion,
+  options: StreamingClipOptions = {},
+): Promise<StreamingClip> {
+  const channels = channelsOf(motion, options);
+  return streamingClip(motion, await motion.frames(0, 1), channels, options);
+}
+
+function streamingClip(
+  motion: Motion,
+  first: Frames,
+  channels: ReturnType<typeof channelsOf>,
+  options: StreamingClipOptions,
+): StreamingClip {
+  const stream = new MotionStream(motion, channels, first, options);
+  const tracks = channels.list.map((channel) => streamedTrack(stream, channel));
+  const clip = new StreamingClip(options.name ?? "", stream.duration, tracks);
+  clip.stream = stream;
+  clip.userData = reported(channels);
+  return clip;
+}
+
+/** A track by name, with the first pose as its only key; what plays comes from its interpolant. */
+function streamedTrack(stream: MotionStream, channel: Channel): KeyframeTrack {
+  const Track = channel.property === "quaternion" ? QuaternionKeyframeTrack : VectorKeyframeTrack;
+  const pose = stream.rows.slice(channel.at, channel.at + sizeOf(channel.property));
+  const times = stream.duration > 0 ? [0, stream.duration] : [0];
+  const track = new Track(
+    channel.track,
+    times,
+    times.flatMap(() => [...pose]),
+  );
+  // an own property, as `clone` copies it
+  const created = (result?: TypedArray): Interpolant => new Streamed(stream, channel, result);
+  return Object.assign(track, { createInterpolant: created });
+}
+
+const NOTHING = new Float32Array(0);
+
+class Streamed extends Interpolant {
+  constructor(
+    private readonly stream: MotionStream,
+    private readonly channel: Channel,
+    result?: TypedArray,
+  ) {
+    super(NOTHING, NOTHING, sizeOf(channel.property), result);
+  }
+
+  override evaluate(seconds: number): TypedArray {
+    const { stream, resultBuffer } = this;
+    const { at, property } = this.channel;
+    stream.seek(seconds);
+    const { rows, part } = stream;
+    const [low, high] = [stream.low + at, stream.high + at];
+    if (property === "quaternion")
+      Quaternion.slerpFlat(
+        resultBuffer as unknown as number[],
+        0,
+        rows as unknown as number[],
+        low,
+        rows as unknown as number[],
+        high,
+        part,
+      );
+    else
+      for (let c = 0; c < 3; ++c)
+        resultBuffer[c] = rows[low + c] + part * (rows[high + c] - rows[low + c]);
+    return resultBuffer;
+  }
+
+  override interpolate_(): TypedArray {
+    return this.resultBuffer;
+  }
+}

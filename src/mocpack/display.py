@@ -1,0 +1,127 @@
+"""How a clip shows itself: a few lines of text, a small picture in a notebook, a plot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from mocpack.arrays import F64
+from mocpack.extras import require
+from mocpack.header import ClipHeader
+from mocpack.skeleton import Skeleton
+from mocpack.take import Extras
+
+PICTURE = 160  # pixels, the longer side of a notebook's picture
+INK = "#c0392b"
+
+
+def summary(header: ClipHeader, extras: Extras) -> list[str]:
+    """Return three lines about a clip: how long, which joints, what moves beside rotations."""
+    return [
+        f"{_count(header.frame_count, 'frame')} at {header.frame_rate:g} fps, "
+        f"{header.frame_count * header.frame_time:.3f} s",
+        f"{_count(len(header.skeleton), 'joint')}: {_shortened(header.skeleton.unique_names)}",
+        "; ".join(_contents(header, extras)),
+    ]
+
+
+def _contents(header: ClipHeader, extras: Extras) -> list[str]:
+    names = header.skeleton.unique_names
+    moving = _shortened([names[j] for j in header.translated_joints]) or "no joint"
+    found = [f"translated: {moving}"]
+    if header.is_scaled:
+        found.append("with scales")
+    if extras.times is not None:
+        found.append("uneven times")
+    if extras.valid is not None:
+        found.append(f"{1 - extras.valid.mean():.1%} not seen")
+    if extras.tracks:
+        found.append(f"tracks: {_shortened(list(extras.tracks))}")
+    return found
+
+
+def _shortened(names: Sequence[str], most: int = 4) -> str:
+    """Return names in a row, with dots where there are more than `most`.
+
+    >>> _shortened(["Hips", "Spine", "Neck", "Head", "Arm", "Hand"])
+    'Hips, Spine, Neck … Hand'
+    """
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[: most - 1])} … {names[-1]}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def bones(skeleton: Skeleton, positions: F64, ends: F64) -> F64:
+    """Return both ends (B, 2, 3) of the bones of a pose: joints (J, 3) and end sites (E, 3)."""
+    pairs = [(positions[p], positions[j]) for j, p in enumerate(skeleton.parents) if p >= 0]
+    pairs += [(positions[j], ends[e]) for e, j in enumerate(skeleton.end_site_joints)]
+    return np.array(pairs).reshape(-1, 2, 3)
+
+
+def html(title: str, lines: Sequence[str], pose: F64) -> str:
+    """Return a notebook's view: a picture of a pose's bones (B, 2, 3), and lines of text."""
+    rows = "".join(f"<div>{escape(line)}</div>" for line in lines)
+    return (
+        '<div style="display:flex;gap:1em;align-items:center">'
+        f"{_picture(pose)}<div><b>{escape(title)}</b>{rows}</div></div>"
+    )
+
+
+def _picture(pose: F64) -> str:
+    """Return bones (B, 2, 3) as SVG, seen along the axis that they reach least far on."""
+    if not len(pose):
+        return ""
+    spans = np.ptp(pose.reshape(-1, 3), axis=0)
+    across = 0 if spans[0] >= spans[2] else 2
+    flat = pose[..., [across, 1]] * (1.0, -1.0)  # a picture counts from its top
+    low = flat.reshape(-1, 2).min(0)
+    size = np.maximum(np.ptp(flat.reshape(-1, 2), axis=0), 1e-9)
+    scale = (PICTURE - 8) / size.max()
+    width, height = np.ceil(size * scale + 8)
+    ends = (flat - low) * scale + 4
+    lines = "".join(
+        f'<line x1="{a[0]:.1f}" y1="{a[1]:.1f}" x2="{b[0]:.1f}" y2="{b[1]:.1f}"/>' for a, b in ends
+    )
+    return (
+        f'<svg width="{width:.0f}" height="{height:.0f}" stroke="{INK}" stroke-width="2" '
+        f'stroke-linecap="round">{lines}</svg>'
+    )
+
+
+def plot_poses(poses: Sequence[F64], path: F64, axes: Any = None) -> Any:
+    """Draw poses, each its bones (B, 2, 3), and the path (T, 3) of the root; return the axes.
+
+    Parameters
+    ----------
+    axes : matplotlib's 3-d axes, optional
+        New ones by default.
+    """
+    if axes is None:
+        figures = require("matplotlib.figure", extra="plot", purpose="a plot of a clip")
+        figure = figures.Figure(figsize=(7, 5), layout="constrained")
+        require("matplotlib.backends.backend_agg", extra="plot", purpose="a plot").FigureCanvasAgg(
+            figure
+        )
+        axes = figure.add_subplot(projection="3d")
+    for k, pose in enumerate(poses):
+        alpha = 0.35 + 0.65 * (k + 1) / len(poses)
+        draw_bones(axes, pose, color=INK, alpha=alpha, linewidth=1.6)
+    axes.plot(path[:, 0], -path[:, 2], path[:, 1], color="#888888", linewidth=0.8)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    axes.view_init(elev=8, azim=-60)
+    return axes
+
+
+def draw_bones(axes: Any, pose: F64, **style: Any) -> None:
+    """Draw bones (B, 2, 3) into 3-d axes; y is up in our clips, z in matplotlib's."""
+    for bone in pose:
+        x, y, z = bone.T
+        axes.plot(x, -z, y, solid_capstyle="round", **style)

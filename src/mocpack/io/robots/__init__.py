@@ -1,0 +1,1 @@
+"""Robots: their bodies (URDF, MJCF), and motions of them as robot learning keeps them."""

@@ -1,0 +1,126 @@
+"""Motions of robots as tables: a row a frame, root x y z, its quaternion, then the angles.
+
+As LAFAN1's motions retargeted to Unitree's robots have it: no header, metres and radians, the
+quaternion (x, y, z, w), angles in the order of the URDF's joints, 30 frames a second. Where a table
+has a header, its columns are matched by name.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+
+from mocpack.arrays import F64
+from mocpack.clip import Clip
+from mocpack.errors import CorruptionError
+from mocpack.io.robots.files import read_robot
+from mocpack.io.robots.model import Robot
+from mocpack.io.robots.motion import (
+    angles_of,
+    counted_columns,
+    joint_columns,
+    make_clip,
+    need_robot,
+    root_rotations,
+    split_root,
+)
+
+FPS = 30.0
+USUAL = "xyzw"
+ROOT = ("x", "y", "z", "qx", "qy", "qz", "qw")
+CLOCKS = ("frame", "time", "timestamp")
+DECIMALS = 6  # of metres and radians: a micrometre
+
+
+def read(
+    data: bytes,
+    *,
+    unit: float | None = None,
+    robot: str | Path | None = None,
+    fps: float | None = None,
+    quaternion: str | None = None,
+) -> Clip:
+    """Read a table of a robot's motion; `unit` is the length of one of its metres."""
+    if robot is None:
+        raise need_robot("a table of a robot's motion")
+    body = read_robot(robot)
+    header, numbers = _table(data)
+    what = "the table"
+    if header is None:
+        places, quaternions, angles = split_root(body, numbers, what)
+        columns = counted_columns(body, angles.shape[1], what)
+    else:
+        places, quaternions, angles, columns = _named(body, header, numbers)
+    turns = None
+    if quaternions is not None:
+        order = quaternion if header is None else USUAL  # a header has named them
+        turns = root_rotations(quaternions, order, USUAL, "the root's quaternions")
+    metres = 1.0 if unit is None else unit
+    return make_clip(
+        body,
+        angles_of(body, angles, columns),
+        None if places is None else places * metres,
+        turns,
+        fps=FPS if fps is None else fps,
+        source="robot csv",
+    )
+
+
+def write(numbers: F64) -> bytes:
+    """Return a table of these numbers (T, N), without a header."""
+    out = io.BytesIO()
+    np.savetxt(out, numbers, fmt=f"%.{DECIMALS}f", delimiter=",")
+    return out.getvalue()
+
+
+def _table(data: bytes) -> tuple[list[str] | None, F64]:
+    """Return the header of a table, if it has one, and its numbers (T, N)."""
+    first, _, rest = data.partition(b"\n")
+    words = [word.strip() for word in first.decode("utf-8-sig", "replace").split(",")]
+    header = None if all(map(_is_number, words)) else words
+    body = data if header is None else rest
+    if not body.strip():
+        raise CorruptionError("a table of numbers: it has no row")
+    try:
+        numbers = np.loadtxt(io.BytesIO(body), delimiter=",", ndmin=2, comments=None)
+    except (ValueError, UnicodeDecodeError) as error:
+        raise CorruptionError(f"a table of numbers: {error}") from error
+    if header is not None and len(header) != numbers.shape[1]:
+        raise CorruptionError(f"{len(header)} columns are named, {numbers.shape[1]} are there")
+    return header, np.asarray(numbers, np.float64)
+
+
+def _named(
+    robot: Robot, header: list[str], numbers: F64
+) -> tuple[F64 | None, F64 | None, F64, list[int]]:
+    """Return places, quaternions (x, y, z, w), angles and their columns of a named table."""
+    own = {name.lower(): at for at, name in enumerate(header)}
+    found = [own.get(name) for part in ROOT for name in _root_names(part) if name in own]
+    root = [at for at in found if at is not None]
+    others = [at for at, name in enumerate(header) if at not in root and name.lower() not in CLOCKS]
+    if len(root) not in (0, len(ROOT)):
+        raise CorruptionError(
+            f"the table names {len(root)} of the root's columns; they are: {', '.join(ROOT)}"
+        )
+    columns = joint_columns(robot, [header[at] for at in others], "the table")
+    angles = numbers[:, others]
+    if not root:
+        return None, None, angles, columns
+    return numbers[:, root[:3]], numbers[:, root[3:]], angles, columns
+
+
+def _root_names(part: str) -> tuple[str, ...]:
+    axis = part[-1]
+    if part.startswith("q"):
+        return f"q{axis}", f"root_q{axis}", f"root_quat_{axis}", f"root_rot_{axis}", f"base_q{axis}"
+    return axis, f"root_{axis}", f"root_pos_{axis}", f"base_{axis}"
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

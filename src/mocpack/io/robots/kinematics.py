@@ -1,0 +1,156 @@
+"""What training reads beside angles: where every body is in the world, and how fast it moves.
+
+Computed from the angles, so that it is what a simulator makes of them: velocities of joints and of
+the root are central differences in time, those of bodies follow from them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mocpack import rotations
+from mocpack.arrays import F64
+from mocpack.clip import Clip
+from mocpack.hinges import Hinges, turn_about
+from mocpack.io.robots.model import UP, Robot, robot_of
+from mocpack.space import basis
+
+
+@dataclass(frozen=True)
+class RobotMotion:
+    """A clip as a robot's motion, in the robot's world: z up, metres, radians, seconds.
+
+    Attributes
+    ----------
+    robot : Robot
+    clip : Clip
+        All joints on their hinges.
+    angles : array, shape (T, H)
+        In the order of the robot's file.
+    off : float
+        How far joints of the clip stood off their hinges, at most: radians.
+    """
+
+    robot: Robot
+    clip: Clip
+    angles: F64
+    off: float
+
+    @property
+    def rate(self) -> float:
+        return self.clip.frame_rate
+
+    @cached_property
+    def root(self) -> tuple[F64, F64]:
+        """Place (T, 3) and rotation (T, 4) of the root."""
+        return self.clip.source_root()
+
+    @cached_property
+    def world(self) -> tuple[F64, F64]:
+        """Places (T, J, 3) and rotations (T, J, 4) of the skeleton's joints."""
+        places, turns = self.clip.world()
+        upright = basis(UP, "right")
+        back = rotations.conjugate(rotations.from_matrix(upright))
+        return places @ upright, rotations.multiply(back, turns)
+
+    @cached_property
+    def bodies(self) -> tuple[F64, F64]:
+        """Places (T, B, 3) and rotations (T, B, 4) of the robot's bodies."""
+        at = [body.joint for body in self.robot.bodies]
+        places, turns = self.world[0][:, at], self.world[1][:, at]
+        offsets = np.array([body.position for body in self.robot.bodies])
+        fixed = np.array([body.rotation for body in self.robot.bodies])
+        return places + rotations.rotate(turns, offsets), rotations.multiply(turns, fixed)
+
+    @cached_property
+    def speeds(self) -> F64:
+        """Velocities (T, H) of the angles, radians or metres a second."""
+        return rates(self.angles, self.rate)
+
+    @cached_property
+    def body_velocities(self) -> tuple[F64, F64]:
+        """Velocities (T, B, 3) of the bodies' origins, and angular ones (T, B, 3), in the world."""
+        linear, angular = self._joint_velocities
+        at = [body.joint for body in self.robot.bodies]
+        lever = self.bodies[0] - self.world[0][:, at]
+        return linear[:, at] + rotations.cross(angular[:, at], lever), angular[:, at]
+
+    @cached_property
+    def _joint_velocities(self) -> tuple[F64, F64]:
+        skeleton, (places, turns) = self.clip.skeleton, self.world
+        linear, angular = np.zeros_like(places), np.zeros_like(places)
+        rows = dict(self.robot.hinges.of_joints())
+        for j, parent in enumerate(skeleton.parents):
+            if parent < 0:
+                base = rotations.conjugate(rotations.from_matrix(basis(UP, "right")))
+                turned = np.broadcast_to(base, (len(places), 4))
+            else:
+                turned = turns[:, parent]
+                linear[:, j], angular[:, j] = linear[:, parent], angular[:, parent]
+                lever = places[:, j] - places[:, parent]
+                linear[:, j] += rotations.cross(angular[:, parent], lever)
+            if j not in rows:
+                if parent < 0:
+                    linear[:, j] = rates(places[:, j], self.rate)
+                own = self.clip.rotations[:, j]
+                angular[:, j] += rotations.rotate(turned, turn_rates(own, self.rate))
+                continue
+            frame = rotations.multiply(turned, skeleton.rest[j])
+            slid, spun = self._row_velocities(self.robot.hinges, rows[j], frame)
+            linear[:, j] += slid
+            angular[:, j] += spun
+        return linear, angular
+
+    def _row_velocities(self, hinges: Hinges, rows: list[int], frame: F64) -> tuple[F64, F64]:
+        """Return what the rows of a joint add to its velocity and its angular velocity."""
+        slid, spun = np.zeros((len(frame), 3)), np.zeros((len(frame), 3))
+        for h in rows:
+            axis = rotations.rotate(frame, np.broadcast_to(hinges.axes[h], (len(frame), 3)))
+            part = axis * self.speeds[:, h, np.newaxis]
+            if hinges.slides[h]:
+                slid += part
+            else:
+                spun += part
+                frame = rotations.multiply(frame, turn_about(hinges.axes[h], self.angles[:, h]))
+        return slid, spun
+
+
+def robot_motion(clip: Clip) -> RobotMotion:
+    """Return a clip with hinges as a robot's motion, its joints brought back onto their hinges."""
+    robot = robot_of(clip.skeleton, clip.metadata)
+    found = clip.hinge_angles()
+    settled = Clip.from_angles(
+        clip.skeleton,
+        found.angles,
+        local=clip.rotations,
+        frame_time=clip.frame_time,
+        metadata=clip.metadata,
+    )
+    free = 0 not in robot.hinges.joints
+    places = settled.translations.copy()
+    if free and 0 in clip.translated_joints:
+        places[:, 0] = clip.translations[:, clip.translated_joints.index(0)]
+    header = settled.with_header(up=UP)
+    settled = Clip(header, settled.rotations, places)
+    off = float(found.off[:, ~robot.hinges.slides].max(initial=0.0))
+    return RobotMotion(robot, settled, found.angles, off)
+
+
+def rates(values: F64, rate: float) -> F64:
+    """Return how fast values (T, …) change, a second, by central differences; one-sided at ends."""
+    if len(values) < 2:
+        return np.zeros_like(values)
+    return np.asarray(np.gradient(values, axis=0) * rate)
+
+
+def turn_rates(turns: F64, rate: float) -> F64:
+    """Return angular velocities (T, 3) of rotations (T, 4), in the frame they turn in."""
+    if len(turns) < 2:
+        return np.zeros((len(turns), 3))
+    before, after = turns[[0, *range(len(turns) - 1)]], turns[[*range(1, len(turns)), -1]]
+    steps = np.r_[1, np.full(len(turns) - 2, 2), 1]
+    change = rotations.as_rotvec(rotations.multiply(after, rotations.conjugate(before)))
+    return np.asarray(change * rate / steps[:, np.newaxis])

@@ -1,0 +1,243 @@
+"""MJCF: a robot as MuJoCo has it. Read is what says where bodies are and how they move.
+
+Bodies and angles are in MuJoCo's order, depth first. Files that the robot's file includes are
+looked for beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mocpack import rotations
+from mocpack.arrays import F64
+from mocpack.errors import CorruptionError
+from mocpack.io.robots.model import UNLIMITED, Robot, RobotBody, RobotJoint, assemble
+from mocpack.io.robots.urdf import distinct_names, unit_axis
+from mocpack.io.robots.xml_tree import Element, parse
+
+TYPES = ("hinge", "slide", "ball", "free")
+REFUSED = ("replicate", "attach", "composite", "flexcomp")
+MAX_INCLUDED = 100
+MAX_BODIES = 10_000
+Defaults = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What holds for the whole file: how angles are written, and defaults of joints by class."""
+
+    degrees: bool
+    euler: str
+    autolimits: bool
+    defaults: Defaults
+
+    def angle(self, value: float) -> float:
+        return float(np.radians(value)) if self.degrees else value
+
+
+def read(top: Element, beside: Callable[[str], bytes]) -> Robot:
+    """Return the robot of a file's outermost element; `beside` opens the files that it includes."""
+    top = Element(top.tag, top.attributes, list(_included(top.children, beside, [0])))
+    settings = _settings(top)
+    world = Element("worldbody", {}, [e for w in top.all("worldbody") for e in w.children])
+    bodies: list[RobotBody] = []
+    for tree in _trees(world, settings):
+        if tree:
+            bodies += [replace(b, parent=b.parent + len(bodies) * (b.parent >= 0)) for b in tree]
+    distinct_names([body.name for body in bodies if body.name], "body")
+    roots = [body for body in bodies if body.parent < 0]
+    if len(roots) != 1:
+        words = ", ".join(body.name for body in roots) or "none"
+        raise CorruptionError(f"a robot is one tree of bodies that move, got: {words}")
+    free = [j for j in roots[0].joints if j.kind == "free"]
+    if any(j.kind == "free" for body in bodies[1:] for j in body.joints):
+        raise CorruptionError("a joint is free below the root")
+    if free and len(roots[0].joints) > 1:
+        raise CorruptionError(f"body {roots[0].name!r} is free and has other joints")
+    name = top.attributes.get("model", "")
+    return assemble(name, bodies, fixed_bodies=True, floating=bool(free))
+
+
+def _included(
+    elements: list[Element], beside: Callable[[str], bytes], count: list[int]
+) -> Iterator[Element]:
+    for element in elements:
+        if element.tag in REFUSED:
+            raise CorruptionError(f"<{element.tag}> is not read; save the compiled model as MJCF")
+        if element.tag != "include":
+            inside = list(_included(element.children, beside, count))
+            yield Element(element.tag, element.attributes, inside)
+            continue
+        count[0] += 1
+        path = element.word("file")
+        if count[0] > MAX_INCLUDED:
+            raise CorruptionError(f"more than {MAX_INCLUDED} files are included")
+        try:
+            found = parse(beside(path))
+        except OSError as error:
+            raise CorruptionError(f"includes {path!r}: {error.strerror or error}") from error
+        yield from _included(found.children, beside, count)
+
+
+def _settings(top: Element) -> _Settings:
+    compiler: dict[str, str] = {}
+    for element in top.all("compiler"):
+        compiler |= element.attributes
+    defaults: dict[str, dict[str, str]] = {}
+    for element in top.all("default"):
+        _collect_defaults(element, {}, "main", defaults)
+    if compiler.get("coordinate", "local") != "local":
+        raise CorruptionError("global coordinates are not read; MuJoCo reads them no more either")
+    return _Settings(
+        compiler.get("angle", "degree") != "radian",
+        compiler.get("eulerseq", "xyz"),
+        compiler.get("autolimits", "true") != "false",
+        defaults,
+    )
+
+
+def _collect_defaults(
+    element: Element, above: Mapping[str, str], fallback: str, found: dict[str, dict[str, str]]
+) -> None:
+    """Note the attributes of joints that each class has, with those of the classes around it."""
+    own = dict(above)
+    for joint in element.all("joint"):
+        own |= joint.attributes
+    found[element.attributes.get("class", fallback)] = own
+    for inner in element.all("default"):
+        _collect_defaults(inner, own, "", found)
+
+
+def _trees(world: Element, settings: _Settings) -> Iterator[list[RobotBody]]:
+    """Yield the bodies of each tree in the world that moves at all."""
+    for element, place, turned, kind in _bodies_in(world, _nowhere(), "main", settings):
+        bodies: list[RobotBody] = []
+        # bodies wait with where they are, and the class of what is inside them
+        waiting = [(element, -1, place, turned, kind)]
+        while waiting:
+            element, parent, place, turned, kind = waiting.pop()
+            if len(bodies) >= MAX_BODIES:
+                raise CorruptionError(f"a robot has at most {MAX_BODIES} bodies")
+            joints = tuple(_joints(element, kind, settings))
+            name = element.attributes.get("name") or f"body{len(bodies)}"
+            bodies.append(RobotBody(name, parent, place, turned, joints))
+            inside = [
+                (child, len(bodies) - 1, at, turn, inner)
+                for child, at, turn, inner in _bodies_in(element, _nowhere(), kind, settings)
+            ]
+            waiting += reversed(inside)
+        if any(body.joints for body in bodies):
+            yield bodies
+
+
+def _bodies_in(
+    element: Element, frame: tuple[F64, F64], kind: str, settings: _Settings
+) -> Iterator[tuple[Element, F64, F64, str]]:
+    """Yield the bodies inside an element, frames opened, with their place, rotation and class."""
+    for child in element.all("body", "frame"):
+        place, turned = _pose(child, settings)
+        place = frame[0] + rotations.rotate(frame[1], place)
+        turned = rotations.multiply(frame[1], turned)
+        inner = child.attributes.get("childclass", kind)
+        if child.tag == "frame":
+            yield from _bodies_in(child, (place, turned), inner, settings)
+        else:
+            yield child, place, turned, inner
+
+
+def _joints(body: Element, kind: str, settings: _Settings) -> Iterator[RobotJoint]:
+    for element in body.all("joint", "freejoint"):
+        given = Element("joint", settings.defaults.get("main", {}))
+        for name in (kind, element.attributes.get("class")):
+            if name is not None and name in settings.defaults:
+                given = Element("joint", settings.defaults[name])
+            elif name not in (None, "main"):
+                raise CorruptionError(f"no default class {name[:60]!r} is there")
+        given = Element("joint", {**given.attributes, **element.attributes})
+        yield _joint(given, "free" if element.tag == "freejoint" else "", settings)
+
+
+def _joint(given: Element, kind: str, settings: _Settings) -> RobotJoint:
+    name, kind = given.attributes.get("name", ""), kind or given.attributes.get("type", "hinge")
+    if kind not in TYPES:
+        raise CorruptionError(f"joint {name!r} is {kind[:40]!r}; MuJoCo has: {', '.join(TYPES)}")
+    if kind in ("ball", "free"):
+        return RobotJoint(name, kind, anchor=given.numbers("pos", 3, [0, 0, 0]))
+    turns = kind == "hinge"
+    limited = given.attributes.get("limited", "auto")
+    limits = UNLIMITED
+    if limited == "true" or (
+        limited == "auto" and settings.autolimits and "range" in given.attributes
+    ):
+        low, high = given.numbers("range", 2, [0, 0])
+        limits = (settings.angle(low), settings.angle(high)) if turns else (float(low), float(high))
+    reference = given.number("ref", 0.0)
+    return RobotJoint(
+        name,
+        kind,
+        unit_axis(given.numbers("axis", 3, [0, 0, 1]), name),
+        given.numbers("pos", 3, [0, 0, 0]),
+        limits,
+        settings.angle(reference) if turns else reference,
+    )
+
+
+def _pose(element: Element, settings: _Settings) -> tuple[F64, F64]:
+    """Return position and rotation of a body or frame, whichever way its rotation is written."""
+    place = element.numbers("pos", 3, [0, 0, 0])
+    given = element.attributes
+    turned = rotations.IDENTITY
+    if "quat" in given:
+        w, x, y, z = element.numbers("quat", 4, [])
+        turned = _unit(np.array([x, y, z, w]), element)
+    elif "axisangle" in given:
+        x, y, z, angle = element.numbers("axisangle", 4, [])
+        axis = unit_axis(np.array([x, y, z]), given.get("name", ""))
+        turned = rotations.from_rotvec(axis * settings.angle(angle))
+    elif "euler" in given:
+        turned = _euler(element.numbers("euler", 3, []), settings)
+    elif "xyaxes" in given:
+        numbers = element.numbers("xyaxes", 6, [])
+        x_axis = unit_axis(numbers[:3], given.get("name", ""))
+        y_axis = unit_axis(numbers[3:] - (numbers[3:] @ x_axis) * x_axis, given.get("name", ""))
+        axes = np.array([x_axis, y_axis, rotations.cross(x_axis, y_axis)])
+        turned = rotations.from_matrix(axes.T)
+    elif "zaxis" in given:
+        axis = unit_axis(element.numbers("zaxis", 3, []), given.get("name", ""))
+        turned = _shortest(axis)
+    return place, turned
+
+
+def _euler(angles: F64, settings: _Settings) -> F64:
+    """Return the rotation of Euler angles: about turned axes in lower case, fixed in upper."""
+    if len(settings.euler) != 3 or set(settings.euler.lower()) - set("xyz"):
+        raise CorruptionError(f"eulerseq must be three of xyzXYZ, got {settings.euler[:20]!r}")
+    turned = rotations.IDENTITY
+    for letter, angle in zip(settings.euler, angles, strict=True):
+        axis = np.eye(3)["xyz".index(letter.lower())]
+        step = rotations.from_rotvec(axis * settings.angle(float(angle)))
+        pair = (turned, step) if letter.islower() else (step, turned)
+        turned = rotations.multiply(*pair)
+    return turned
+
+
+def _shortest(axis: F64) -> F64:
+    """Return the shortest rotation that takes z to an axis."""
+    if axis[2] < -1 + 1e-12:
+        return np.array([1.0, 0.0, 0.0, 0.0])
+    turned = np.array([-axis[1], axis[0], 0.0, 1.0 + axis[2]])
+    return np.asarray(turned / np.linalg.norm(turned))
+
+
+def _unit(turned: F64, element: Element) -> F64:
+    length = float(np.linalg.norm(turned))
+    if not length > 1e-9:
+        raise CorruptionError(f"quat of <{element.tag}> must not be zero")
+    return turned if abs(length - 1) < 1e-12 else turned / length
+
+
+def _nowhere() -> tuple[F64, F64]:
+    return np.zeros(3), rotations.IDENTITY

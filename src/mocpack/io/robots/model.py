@@ -1,0 +1,331 @@
+"""A robot's bodies as a skeleton with hinges: what URDF and MJCF both come to.
+
+Links that move are joints of the skeleton, named as the link; links fixed to them are bone ends. A
+link that moves in more ways than one joint of ours can (three axes, a slide after a turn) becomes
+several joints in one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mocpack import rotations
+from mocpack.arrays import F64
+from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.hinges import MOST_SLIDES, MOST_TURNS, NEARLY_PARALLEL, Hinges, turn_about
+from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, Skeleton
+from mocpack.space import basis
+
+UP = "z"
+SAME_PLACE = 1e-9  # metres
+UNLIMITED = (-np.inf, np.inf)
+
+
+@dataclass(frozen=True)
+class RobotJoint:
+    """One way in which a body moves in its parent.
+
+    Attributes
+    ----------
+    kind : {"hinge", "slide", "ball", "free"}
+    axis : array, shape (3,)
+        Unit, in the body's frame.
+    anchor : array, shape (3,)
+        A point of the axis, in the body's frame, in metres.
+    limits : (float, float)
+    reference : float
+        The angle at which the body stands as its position and rotation say.
+    mimics : (str, float, float), optional
+        The joint that this one follows, by what factor, and what is added.
+    """
+
+    name: str
+    kind: str
+    axis: F64 = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    anchor: F64 = field(default_factory=lambda: np.zeros(3))
+    limits: tuple[float, float] = UNLIMITED
+    reference: float = 0.0
+    mimics: tuple[str, float, float] | None = None
+
+
+@dataclass(frozen=True)
+class RobotBody:
+    """A link: where it is in its parent (an index, before this one), and how it moves."""
+
+    name: str
+    parent: int
+    position: F64
+    rotation: F64
+    joints: tuple[RobotJoint, ...] = ()
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A body of the robot, fixed to a joint of the skeleton: its name, and where it is there."""
+
+    name: str
+    joint: int
+    position: F64
+    rotation: F64
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A robot as motions of it need it.
+
+    Attributes
+    ----------
+    skeleton : Skeleton
+        Its hinges are in the order of the robot's file.
+    bodies : tuple of Frame
+        In the order in which MuJoCo has them: depth first.
+    floating : bool or None
+        Whether its root moves freely; None where the file does not say (URDF).
+    mimics : mapping of str to (str, float, float)
+        Joints that follow another: which, by what factor, and what is added.
+    """
+
+    name: str
+    skeleton: Skeleton
+    bodies: tuple[Frame, ...]
+    floating: bool | None = None
+    mimics: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
+
+    @property
+    def hinges(self) -> Hinges:
+        assert self.skeleton.hinges is not None
+        return self.skeleton.hinges
+
+    def metadata(self) -> dict[str, Any]:
+        """Return what a packed file must say beside the skeleton, for `robot_of`."""
+        found: dict[str, Any] = {"name": self.name}
+        if self.floating is False:
+            found["floating"] = False
+        between = sorted(set(range(len(self.skeleton))) - {body.joint for body in self.bodies})
+        if between:
+            found["between"] = between
+        own = set(enumerate(self.skeleton.names))
+        fixed = [
+            [at, body.name, body.joint, *map(float, (*body.position, *body.rotation))]
+            for at, body in enumerate(self.bodies)
+            if (body.joint, body.name) not in own or not _at_home(body)
+        ]
+        if fixed:
+            found["fixed"] = fixed
+        if self.mimics:
+            found["mimics"] = {name: list(rule) for name, rule in self.mimics.items()}
+        return {"robot": found}
+
+
+def robot_of(skeleton: Skeleton, metadata: Mapping[str, Any]) -> Robot:
+    """Return the robot of a clip; of one that came from no robot's file, what its skeleton says."""
+    said = metadata.get("robot")
+    said = said if isinstance(said, Mapping) else {}
+    home = np.zeros(3), rotations.IDENTITY
+    try:
+        fixed = {
+            int(at): Frame(
+                str(name), _joint_index(joint, skeleton), np.array(pose[:3]), np.array(pose[3:])
+            )
+            for at, name, joint, *pose in said.get("fixed", [])
+        }
+        between = {_joint_index(joint, skeleton) for joint in said.get("between", [])}
+        mimics = {
+            str(name): (str(of), float(factor), float(added))
+            for name, (of, factor, added) in said.get("mimics", {}).items()
+        }
+    except (AttributeError, TypeError, ValueError) as error:
+        raise CorruptionError(f"metadata of the robot: {error}") from error
+    replaced = {body.name for body in fixed.values()}
+    bodies = [
+        Frame(name, j, *home)
+        for j, name in enumerate(skeleton.names)
+        if j not in between and name not in replaced
+    ]
+    for at in sorted(fixed):
+        if fixed[at].position.shape != (3,) or fixed[at].rotation.shape != (4,):
+            raise CorruptionError(f"metadata of the robot: body {fixed[at].name!r} has no pose")
+        bodies.insert(at, fixed[at])
+    name = str(said.get("name", ""))
+    return Robot(name, skeleton, tuple(bodies), said.get("floating") is not False, mimics)
+
+
+def assemble(
+    name: str,
+    bodies: Sequence[RobotBody],
+    *,
+    order: Sequence[str] = (),
+    fixed_bodies: bool,
+    floating: bool | None = None,
+) -> Robot:
+    """Return the robot of these bodies, parents before children, the first its root.
+
+    Parameters
+    ----------
+    order : sequence of str
+        Names of joints in the order of their angles, where it is not that of the bodies.
+    fixed_bodies : bool
+        Whether bodies that do not move in their parents count as bodies, or are but bone ends.
+    """
+    build = _Builder()
+    for body in bodies:
+        build.add(body)
+    if not build.rows:
+        raise CorruptionError("the robot has no joint that turns or slides")
+    place = {joint: at for at, joint in enumerate(order)}
+    rows = sorted(build.rows, key=lambda row: place.get(row[1].name, len(place)))
+    try:
+        skeleton = build.skeleton(rows)
+    except InvalidClipError as error:
+        raise CorruptionError(f"robot: {error}") from error
+    mimics = {joint.name: joint.mimics for _, joint in rows if joint.mimics is not None}
+    kept = [
+        frame
+        for frame, body in zip(build.frames, bodies, strict=True)
+        if fixed_bodies or body.joints or body.parent < 0
+    ]
+    return Robot(name, skeleton, tuple(kept), floating, mimics)
+
+
+class _Builder:
+    """The skeleton of a robot, body by body."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.parents: list[int] = []
+        self.offsets: list[F64] = []
+        self.rest: list[F64] = []
+        self.rows: list[tuple[int, RobotJoint]] = []
+        self.frames: list[Frame] = []
+        self.ends: list[tuple[int, F64]] = []
+        self._taken: set[tuple[int, ...]] = set()
+
+    def add(self, body: RobotBody) -> None:
+        if body.parent < 0:
+            # the world is turned so that y is up, which a root that does not float turns with
+            turn = rotations.from_matrix(basis(UP, "right"))
+            above, place, turned = -1, rotations.rotate(turn, body.position), turn
+            turned = rotations.multiply(turn, body.rotation)
+        else:
+            base = self.frames[body.parent]
+            above = base.joint
+            place = base.position + rotations.rotate(base.rotation, body.position)
+            turned = rotations.multiply(base.rotation, body.rotation)
+        if above >= 0 and not body.joints:
+            self.frames.append(Frame(body.name, above, place, turned))
+            self._end(above, place)
+            return
+        groups = _groups(body.joints) or [[]]
+        anchor = np.zeros(3)
+        for k, group in enumerate(groups):
+            moved = _anchor_of(group)
+            if k:
+                place, turned = moved - anchor, rotations.IDENTITY
+            else:
+                place = place + rotations.rotate(turned, moved)
+            name = body.name if k == len(groups) - 1 else f"{body.name}.{group[-1].name}"
+            above = self._joint(name, above, place, turned, group)
+            anchor = moved
+        self.frames.append(Frame(body.name, above, -anchor + 0.0, rotations.IDENTITY))
+        self._end(above, -anchor + 0.0)
+
+    def _joint(
+        self, name: str, parent: int, place: F64, turned: F64, group: list[RobotJoint]
+    ) -> int:
+        index = len(self.names)
+        if index >= MAX_JOINTS:
+            raise CorruptionError(f"a robot has at most {MAX_JOINTS} joints")
+        for joint in group:
+            if joint.kind == "slide":
+                place = place - rotations.rotate(turned, joint.reference * joint.axis)
+            elif joint.kind == "hinge" and joint.reference:
+                turned = rotations.multiply(
+                    turned, turn_about(joint.axis, np.array(-joint.reference))
+                )
+            if joint.kind in ("hinge", "slide"):
+                self.rows.append((index, joint))
+        self.names.append(name)
+        self.parents.append(parent)
+        self.offsets.append(place)
+        self.rest.append(turned)
+        return index
+
+    def _end(self, joint: int, place: F64) -> None:
+        """A bone ends where a body is, unless that is a joint, or one ends there already."""
+        there = (joint, *map(int, np.rint(place / SAME_PLACE)))
+        if any(there[1:]) and there not in self._taken:
+            self._taken.add(there)
+            self.ends.append((joint, place))
+
+    def skeleton(self, rows: list[tuple[int, RobotJoint]]) -> Skeleton:
+        slides = np.array([joint.kind == "slide" for _, joint in rows])
+        moving = {0, *(j for j, joint in rows if joint.kind == "slide")}
+        ends = sorted(self.ends, key=lambda end: end[0])
+        return Skeleton(
+            tuple(self.names),
+            tuple(self.parents),
+            np.array(self.offsets),
+            np.array([place for _, place in ends]).reshape(-1, 3),
+            tuple(joint for joint, _ in ends),
+            tuple(DEFAULT_ROOT if j in moving else DEFAULT_JOINT for j in range(len(self.names))),
+            rest=np.array(self.rest),
+            hinges=Hinges(
+                tuple(j for j, _ in rows),
+                np.array([joint.axis for _, joint in rows]),
+                np.array([joint.limits for _, joint in rows]),
+                slides,
+                tuple(joint.name for _, joint in rows),
+            ),
+        )
+
+
+def _groups(joints: Sequence[RobotJoint]) -> list[list[RobotJoint]]:
+    """Split the ways in which a body moves into those that one joint of a skeleton can have."""
+    groups: list[list[RobotJoint]] = []
+    for joint in joints:
+        if groups and _fits(groups[-1], joint):
+            groups[-1].append(joint)
+        else:
+            groups.append([joint])
+    return groups
+
+
+def _fits(group: list[RobotJoint], joint: RobotJoint) -> bool:
+    if joint.kind in ("ball", "free") or any(other.kind in ("ball", "free") for other in group):
+        return False
+    turns = [other for other in group if other.kind == "hinge"]
+    if joint.kind == "slide":
+        axes = [other.axis for other in group]
+        return not turns and len(group) < MOST_SLIDES and _independent([*axes, joint.axis])
+    if not turns:  # where it stands at its reference turns the frame that sliders slide in
+        return not (group and joint.reference)
+    return (
+        len(turns) < MOST_TURNS
+        and not joint.reference
+        and bool(np.abs(turns[0].anchor - joint.anchor).max() <= SAME_PLACE)
+        and _independent([turns[0].axis, joint.axis])
+    )
+
+
+def _independent(axes: list[F64]) -> bool:
+    return bool(np.linalg.svd(np.array(axes), compute_uv=False)[-1] >= 2 * NEARLY_PARALLEL)
+
+
+def _anchor_of(group: Sequence[RobotJoint]) -> F64:
+    """Return the point about which a group turns; sliders turn about none."""
+    return next((joint.anchor for joint in group if joint.kind in ("hinge", "ball")), np.zeros(3))
+
+
+def _at_home(body: Frame) -> bool:
+    return not body.position.any() and bool((body.rotation == rotations.IDENTITY).all())
+
+
+def _joint_index(value: Any, skeleton: Skeleton) -> int:
+    index = int(value)
+    if not 0 <= index < len(skeleton):
+        raise ValueError(f"joint {index} of {len(skeleton)}")
+    return index

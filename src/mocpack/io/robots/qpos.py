@@ -1,0 +1,154 @@
+"""MuJoCo's generalised positions: root, balls and angles of a frame in one row.
+
+In the order of MuJoCo's joints, depth first: a free root has three places and a quaternion (w, x,
+y, z), a ball a quaternion, a hinge its angle, a slider its way.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from mocpack import rotations
+from mocpack.arrays import F64
+from mocpack.clip import Clip
+from mocpack.errors import CorruptionError
+from mocpack.io.npz import Arrays
+from mocpack.io.robots.files import read_robot
+from mocpack.io.robots.kinematics import RobotMotion
+from mocpack.io.robots.model import Robot
+from mocpack.io.robots.motion import joint_columns, make_clip, need_robot, root_rotations
+
+USUAL = "wxyz"
+FPS = 30.0
+RATES = ("fps", "frame_rate", "framerate", "frequency")
+STEPS = ("dt", "timestep", "frame_time")
+
+
+def read(
+    data: bytes,
+    *,
+    unit: float | None = None,
+    robot: str | Path | None = None,
+    fps: float | None = None,
+    quaternion: str | None = None,
+) -> Clip:
+    """Read an .npz file of `qpos` (T, nq), and `fps` where it has one."""
+    if robot is None:
+        raise need_robot("a file of qpos")
+    body, arrays = read_robot(robot), Arrays(data)
+    numbers = table(arrays, "qpos")
+    names = words(arrays, "joint_names")
+    return clip_of_qpos(
+        body,
+        numbers,
+        frame_rate_of(arrays, fps),
+        names=names,
+        order=quaternion or stated_order(arrays),
+        source="qpos npz",
+    )
+
+
+def clip_of_qpos(
+    robot: Robot,
+    numbers: F64,
+    fps: float,
+    *,
+    names: list[str] | None = None,
+    order: str | None = None,
+    source: str,
+) -> Clip:
+    """Return the clip of rows (T, nq); `names` are those of the angles, where a file has them."""
+    rows, balls = list(robot.hinges.by_joint), ball_joints(robot)
+    root = 0 if robot.floating is False else 7
+    width = root + 4 * len(balls) + len(rows)
+    if robot.floating is None and numbers.shape[1] == width - root:
+        root, width = 0, width - root
+    if numbers.shape[1] != width:
+        raise CorruptionError(
+            f"qpos has {numbers.shape[1]} columns, the robot {robot.name!r} has {width}: root "
+            f"{root}, balls {4 * len(balls)}, angles {len(rows)} "
+            f"({', '.join(robot.hinges.names[h] for h in rows)})"
+        )
+    places = numbers[:, :3] if root else None
+    turns = None
+    if root:
+        turns = root_rotations(numbers[:, 3:7], order, USUAL, "the root's quaternions")
+    angles = np.zeros((len(numbers), len(rows)))
+    local = np.tile(robot.skeleton.rest, (len(numbers), 1, 1))
+    at = root
+    columns: list[int] = []
+    for j in range(len(robot.skeleton)):
+        if j in balls:
+            ball = root_rotations(numbers[:, at : at + 4], order or USUAL, USUAL, "a ball's turns")
+            local[:, j] = rotations.multiply(robot.skeleton.rest[j], ball)
+            at += 4
+        for h in rows:
+            if robot.hinges.joints[h] == j:
+                columns.append(at)
+                angles[:, h] = numbers[:, at]
+                at += 1
+    if names is not None:
+        if len(names) != len(rows):
+            names = names[-len(rows) :] if len(names) == len(rows) + 1 else names  # the root's own
+        found = joint_columns(robot, names, "joint_names")
+        angles = numbers[:, [columns[column] for column in found]]
+    return make_clip(robot, angles, places, turns, fps=fps, source=source, local=local)
+
+
+def qpos_of(motion: RobotMotion) -> F64:
+    """Return the rows (T, nq) of a motion, quaternions (w, x, y, z)."""
+    robot, skeleton = motion.robot, motion.clip.skeleton
+    parts: list[F64] = []
+    if robot.floating is not False:
+        places, turns = motion.root
+        parts += [places, np.roll(turns, 1, axis=1)]
+    balls, rows = ball_joints(robot), list(robot.hinges.by_joint)
+    for j in range(len(skeleton)):
+        if j in balls:
+            rest = rotations.conjugate(skeleton.rest[j])
+            turned = rotations.multiply(rest, motion.clip.rotations[:, j])
+            parts.append(np.roll(turned, 1, axis=1))
+        parts += [motion.angles[:, [h]] for h in rows if robot.hinges.joints[h] == j]
+    return np.concatenate(parts, axis=1)
+
+
+def ball_joints(robot: Robot) -> set[int]:
+    """Return the joints that turn every way."""
+    return set(range(1, len(robot.skeleton))) - set(robot.hinges.joints)
+
+
+def frame_rate_of(arrays: Arrays, fps: float | None) -> float:
+    """Return the frames a second that the user or the file says, else 30."""
+    if fps is not None:
+        return fps
+    for name in RATES:
+        if name in arrays:
+            return arrays.number(name, FPS)
+    for name in STEPS:
+        if name in arrays:
+            step = arrays.number(name, 1 / FPS)
+            if not step > 0:
+                raise CorruptionError(f"{name} must be above 0, got {step}")
+            return 1 / step
+    return FPS
+
+
+def table(arrays: Arrays, name: str) -> F64:
+    found = arrays.read(name).astype(np.float64)
+    if found.ndim != 2 or not len(found):
+        raise CorruptionError(f"{name} must be a table of one row a frame, got {found.shape}")
+    return found
+
+
+def words(arrays: Arrays, name: str) -> list[str] | None:
+    """Return the names in an array of texts, None where there is none."""
+    if name not in arrays:
+        return None
+    found = arrays.read(name, kinds="US").ravel().tolist()
+    return [w.decode("utf-8", "replace") if isinstance(w, bytes) else str(w) for w in found]
+
+
+def stated_order(arrays: Arrays) -> str | None:
+    return "".join(words(arrays, "quaternion_order") or []) or None

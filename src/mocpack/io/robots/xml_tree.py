@@ -1,0 +1,103 @@
+"""XML of strangers as a tree: no document types, so that no entity can swell or reach a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+import numpy as np
+
+from mocpack.arrays import F64
+from mocpack.errors import CorruptionError, FormatError
+
+MAX_BYTES = 64 << 20
+MAX_DEPTH = 500
+MAX_ELEMENTS = 1_000_000
+
+
+@dataclass
+class Element:
+    """A tag with its attributes and what stands inside, in the order of the file."""
+
+    tag: str
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    children: list[Element] = field(default_factory=list)
+
+    def all(self, *tags: str) -> Iterator[Element]:
+        """Yield the children of these tags."""
+        return (child for child in self.children if child.tag in tags)
+
+    def first(self, tag: str) -> Element | None:
+        return next(self.all(tag), None)
+
+    def word(self, name: str, default: str | None = None) -> str:
+        """Return an attribute; one that is not there and has no default is an error."""
+        found = self.attributes.get(name, default)
+        if found is None:
+            raise CorruptionError(f"<{self.tag}> {self._called()}has no {name}")
+        return found
+
+    def number(self, name: str, default: float) -> float:
+        return float(self.numbers(name, 1, [default])[0])
+
+    def numbers(self, name: str, count: int, default: list[float]) -> F64:
+        """Return an attribute of so many finite numbers."""
+        if name not in self.attributes:
+            return np.array(default, np.float64)
+        try:
+            found = np.array([float(word) for word in self.attributes[name].split()], np.float64)
+        except ValueError:
+            found = np.zeros(0)
+        if len(found) != count or not np.isfinite(found).all() or (np.abs(found) > 1e6).any():
+            words = "a number" if count == 1 else f"{count} numbers"
+            raise CorruptionError(
+                f"{name} of <{self.tag}> {self._called()}must be {words} within ±1e6, "
+                f"got {self.attributes[name][:60]!r}"
+            )
+        return found
+
+    def _called(self) -> str:
+        name = self.attributes.get("name")
+        return "" if name is None else f"{name[:60]!r} "
+
+
+def parse(data: bytes) -> Element:
+    """Return the outermost element of an XML file."""
+    if len(data) > MAX_BYTES:
+        raise FormatError(f"XML of more than {MAX_BYTES >> 20} MiB is not read")
+    top = Element("")
+    open_elements = [top]
+    count = 0
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal count
+        count += 1
+        if len(open_elements) > MAX_DEPTH or count > MAX_ELEMENTS:
+            raise FormatError(
+                f"XML has at most {MAX_ELEMENTS} elements, {MAX_DEPTH} inside one another"
+            )
+        element = Element(tag, attributes)
+        open_elements[-1].children.append(element)
+        open_elements.append(element)
+
+    def end(_: str) -> None:
+        open_elements.pop()
+
+    def refuse(*_: object) -> None:
+        raise FormatError("XML with a document type is not read: its entities may be a trap")
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.StartDoctypeDeclHandler = refuse
+    parser.EntityDeclHandler = refuse
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        raise CorruptionError(f"not whole XML: {error}") from error
+    except (LookupError, ValueError) as error:  # of an encoding that nobody has
+        if isinstance(error, FormatError):
+            raise
+        raise CorruptionError(f"not XML: {error}") from error
+    return top.children[0]

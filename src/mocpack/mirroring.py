@@ -1,0 +1,157 @@
+"""Left and right exchanged: which joints are mirror images, and a pose seen in a mirror."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mocpack import rotations
+from mocpack.arrays import F64, I64
+from mocpack.errors import UsageError
+from mocpack.skeleton import Skeleton
+
+# `lossless` files are predicted by these pairs: changing what is a pair changes its bitstream
+SIDES = (("Left", "Right"), ("left", "right"), ("LEFT", "RIGHT"), ("L", "R"), ("l", "r"))
+UNEVEN = 0.25  # of a bone's length: how far two sides may differ and still be mirror images
+
+
+def mirrored_joints(names: Sequence[str]) -> list[int]:
+    """Return the index of each joint's mirror image, or -1.
+
+    >>> mirrored_joints(["Hips", "LeftArm", "RightArm", "Thumb_L", "Thumb_R"])
+    [-1, 2, 1, 4, 3]
+    """
+    index = {name: j for j, name in enumerate(names)}
+    return [next((index[n] for n in _other_sides(name) if n in index), -1) for name in names]
+
+
+def _other_sides(name: str) -> list[str]:
+    """Return the name with its word for a side exchanged, at its start, its end, or anywhere."""
+    found = []
+    for one, other in (*SIDES, *((b, a) for a, b in SIDES)):
+        if name.startswith(one):
+            found.append(other + name[len(one) :])
+        if name.endswith(one):
+            found.append(name[: -len(one)] + other)
+        if len(one) > 1 and one in name:
+            found.append(name.replace(one, other, 1))
+    return found
+
+
+def partners(skeleton: Skeleton, pairs: Sequence[tuple[str | int, str | int]] | None) -> I64:
+    """Return each joint's other side (J,), itself where it has none.
+
+    By `pairs` where they are given, else by names. A joint's partner must hang from its parent's.
+    """
+    found = np.arange(len(skeleton))
+    if pairs is None:
+        named = np.array(mirrored_joints(skeleton.names))
+        mutual = (named >= 0) & (named[named] == found)
+        found = np.where(mutual, named, found)
+    for one, other in pairs or ():
+        a, b = skeleton.indices([one, other])
+        found[a], found[b] = b, a
+    if (found == np.arange(len(skeleton))).all():
+        raise UsageError(
+            "no joint has a mirror image by its name (LeftArm and RightArm, arm_l and arm_r); "
+            "say pairs=[(left, right), ...]"
+        )
+    for j, parent in enumerate(skeleton.parents):
+        if parent >= 0 and skeleton.parents[found[j]] != found[parent]:
+            raise UsageError(
+                f"joints {skeleton.names[j]!r} and {skeleton.names[found[j]]!r} hang from joints "
+                "that are no mirror images; say pairs=[(left, right), ...]"
+            )
+    return found
+
+
+def rest_world(skeleton: Skeleton) -> tuple[F64, F64]:
+    """Return places (J, 3) and rotations (J, 4) in the world at rest, roots at their offsets."""
+    places, turns = skeleton.offsets.copy(), skeleton.rest.copy()
+    for j, parent in enumerate(skeleton.parents):
+        if parent >= 0:
+            places[j] = places[parent] + rotations.rotate(turns[parent], skeleton.offsets[j])
+            turns[j] = rotations.multiply(turns[parent], turns[j])
+    return places, turns
+
+
+def side_axis(places: F64, partner: I64) -> int:
+    """Return which axis (0, 1, 2) tells the sides of places (J, 3) apart best."""
+    apart = np.abs(places - places[partner]).sum(0)
+    return int(np.argmax(apart))
+
+
+def mirrored_pose(
+    skeleton: Skeleton,
+    local: F64,
+    translations: F64,
+    translated_joints: Sequence[int],
+    partner: I64,
+    axis: int,
+) -> tuple[F64, F64]:
+    """Return rotations (T, J, 4) and translations (T, M, 3) with the sides of `axis` exchanged.
+
+    The plane of the mirror goes through the origin. What is mirrored is the turn of each joint
+    from its rest, so that local frames need not be mirror images; the bones at rest must be.
+    """
+    _, rest = rest_world(skeleton)
+    _check_even(skeleton, rest, partner, axis)
+    above = np.array(skeleton.parents)
+    before = np.where((above >= 0)[:, np.newaxis], rest[above], rotations.IDENTITY)
+    turn = rotations.multiply
+    straight = turn(turn(before[partner], local[:, partner]), rotations.conjugate(rest[partner]))
+    seen = turn(turn(rotations.conjugate(before), _reflected_turn(straight, axis)), rest)
+    return seen, _mirrored_places(skeleton, translations, translated_joints, partner, axis, before)
+
+
+def _mirrored_places(
+    skeleton: Skeleton,
+    translations: F64,
+    translated_joints: Sequence[int],
+    partner: I64,
+    axis: int,
+    before: F64,
+) -> F64:
+    column = {joint: m for m, joint in enumerate(translated_joints)}
+    places = np.empty_like(translations)
+    for j, m in column.items():
+        other = int(partner[j])
+        if other not in column:
+            raise UsageError(
+                f"joint {skeleton.names[j]!r} is translated, its mirror image "
+                f"{skeleton.names[other]!r} is not"
+            )
+        moved, own = translations[:, column[other]], 0.0
+        if skeleton.parents[j] >= 0:
+            moved, own = moved - skeleton.offsets[other], skeleton.offsets[j]
+        straight = _reflected(rotations.rotate(before[other], moved), axis)
+        places[:, m] = own + rotations.rotate(rotations.conjugate(before[j]), straight)
+    return places
+
+
+def _check_even(skeleton: Skeleton, rest: F64, partner: I64, axis: int) -> None:
+    """Complain about bones that are no mirror images at rest: the motion would be another."""
+    for j, parent in enumerate(skeleton.parents):
+        if parent < 0:
+            continue
+        other = int(partner[j])
+        own = rotations.rotate(rest[parent], skeleton.offsets[j])
+        seen = rotations.rotate(rest[skeleton.parents[other]], skeleton.offsets[other])
+        apart = float(np.linalg.norm(own - _reflected(seen, axis)))
+        if other != j and apart > UNEVEN * max(float(np.linalg.norm(own)), 0.01):
+            raise UsageError(
+                f"the bones of {skeleton.names[j]!r} and {skeleton.names[other]!r} are no mirror "
+                f"images at rest, they differ by {apart:.3g} m; another axis may be meant"
+            )
+
+
+def _reflected(places: F64, axis: int) -> F64:
+    return np.asarray(places * np.where(np.arange(3) == axis, -1.0, 1.0))
+
+
+def _reflected_turn(turns: F64, axis: int) -> F64:
+    """Return rotations as the mirror shows them: about the mirrored axis, the other way round."""
+    signs = np.where(np.arange(4) == axis, 1.0, -1.0)
+    signs[3] = 1.0
+    return np.asarray(turns * signs)

@@ -1,0 +1,88 @@
+"""How far long work has come: told by those who do it to whoever listens, if anybody does.
+
+Work is counted in units of the worker's own choice, and what is done within a unit in units of
+its own: an encoder that tries three settings has three units, whatever each of them counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+
+@dataclass
+class _Level:
+    """A stretch of work: units done, units in all, and who is told the share."""
+
+    told: Callable[[float], None]
+    total: float = 0.0
+    done: float = 0.0
+
+    def tell(self, done: float) -> None:
+        self.told(min(done / self.total, 1.0) if self.total else 0.0)
+
+
+_current: ContextVar[_Level | None] = ContextVar("progress", default=None)
+
+
+@contextmanager
+def listening(told: Callable[[float], None]) -> Iterator[None]:
+    """Call `told` with the share of the work within this block that is done, 0 to 1.
+
+    It is called by the thread that does the work. A share may fall: work that has to be done again
+    was not expected. What `told` raises ends the work.
+    """
+    token = _current.set(_Level(told))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def expect(units: float) -> None:
+    """Say that so many units of work are to come, from here on."""
+    level = _current.get()
+    if level is not None:
+        level.total = max(level.total, level.done + units)
+
+
+@contextmanager
+def doing(units: float = 1.0) -> Iterator[None]:
+    """Do so many units of work within this block; what was not expected is added to the rest.
+
+    >>> def pack():
+    ...     expect(4)
+    ...     with doing(1):
+    ...         tell = teller()
+    ...         tell(1, 2)
+    ...     with doing(3):
+    ...         pass
+    >>> shares = []
+    >>> with listening(shares.append):
+    ...     pack()
+    >>> shares
+    [0.125, 0.25, 1.0]
+    """
+    level = _current.get()
+    if level is None:
+        yield
+        return
+    start = level.done
+    level.total = max(level.total, start + units)
+    token = _current.set(_Level(lambda share: level.tell(start + units * share)))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+    level.done = start + units
+    level.tell(level.done)
+
+
+def teller() -> Callable[[int, int], None] | None:
+    """Return what a loop may call with (done, in all); None where nobody listens."""
+    level = _current.get()
+    if level is None:
+        return None
+    return lambda done, count: level.told(min(done / count, 1.0) if count else 0.0)

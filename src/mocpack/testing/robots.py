@@ -1,0 +1,141 @@
+"""Robots made from a seed: trees of any shape as URDF and MJCF, joints of every kind."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mocpack.arrays import F64
+
+KINDS = ("revolute", "continuous", "prismatic", "fixed")
+MASS = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
+
+
+def urdf(seed: int = 0, *, links: int = 12, shuffled: bool = True, mimic: bool = False) -> str:
+    """Return the URDF of a robot whose root floats: hinges, wheels, sliders and fixed links.
+
+    `shuffled` puts joints in another order than that of the tree; with `mimic`, the last joint that
+    turns follows the first.
+    """
+    rng = np.random.default_rng(seed)
+    names = [f"link{k}" for k in range(links)]
+    joints, turning = [], []
+    for k in range(1, links):
+        kind = "revolute" if k < 3 else str(rng.choice(KINDS, p=[0.5, 0.15, 0.15, 0.2]))
+        axis = np.eye(3)[rng.integers(3)] if rng.random() < 0.5 else rng.normal(size=3)
+        parts = [
+            f'<origin xyz="{_words(rng.normal(size=3) / 5)}" rpy="{_words(rng.normal(size=3))}"/>'
+            if rng.random() < 0.8
+            else "",
+            f'<parent link="{names[int(rng.integers(k))]}"/><child link="{names[k]}"/>',
+            f'<axis xyz="{_words(axis)}"/>' if kind != "fixed" else "",
+            '<limit lower="-2.5" upper="2.5" effort="1" velocity="1"/>'
+            if kind in ("revolute", "prismatic")
+            else "",
+        ]
+        if kind == "revolute":
+            turning.append(k)
+        joints.append((k, kind, "".join(parts)))
+    if mimic:
+        last = turning[-1]
+        joints = [
+            (
+                k,
+                kind,
+                parts + '<mimic joint="joint1" multiplier="-0.5" offset="0.1"/>' * (k == last),
+            )
+            for k, kind, parts in joints
+        ]
+    if shuffled:
+        joints = [joints[at] for at in rng.permutation(len(joints))]
+    mass = '<mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    lines = [f'<link name="{name}"><inertial>{mass}</inertial></link>' for name in names]
+    lines += [f'<joint name="joint{k}" type="{kind}">{parts}</joint>' for k, kind, parts in joints]
+    root = '<joint name="float" type="floating"><parent link="world"/><child link="link0"/></joint>'
+    return "\n".join(['<robot name="made">', '<link name="world"/>', *lines, root, "</robot>"])
+
+
+def mjcf(seed: int = 0, *, bodies: int = 10, free: bool = True) -> str:
+    """Return the MJCF of a robot: bodies with no joint, one or several, of every kind and manner.
+
+    Anchors beside the body, references other than 0, default classes, frames, and every way of
+    writing a rotation.
+    """
+    rng = np.random.default_rng(seed)
+    degrees = bool(rng.integers(2))
+    children: dict[int, list[int]] = {}
+    for k in range(1, bodies):
+        children.setdefault(int(rng.integers(k)), []).append(k)
+
+    def body(k: int) -> str:
+        joints = _mjcf_joints(rng, k, degrees)
+        inside = "".join(body(child) for child in children.get(k, []))
+        if k == 0:
+            joints = '<freejoint name="root"/>' if free else joints
+        kind = ' childclass="limb"' if rng.random() < 0.3 else ""
+        pose = f'pos="{_words(rng.normal(size=3) / 5)}" {_orientation(rng, degrees)}'
+        made = f'<body name="body{k}" {pose}{kind}>{joints}{MASS}{inside}</body>'
+        if k and rng.random() < 0.2:
+            frame = f'pos="{_words(rng.normal(size=3) / 9)}" {_orientation(rng, degrees)}'
+            made = f"<frame {frame}>{made}</frame>"
+        return made
+
+    unit, euler = "degree" if degrees else "radian", rng.choice(["xyz", "XYZ", "zyx"])
+    return (
+        f'<mujoco model="made"><compiler angle="{unit}" eulerseq="{euler}"/>'
+        '<default><default class="limb"><joint axis="0 1 0"/>'
+        '<default class="rail"><joint type="slide" axis="1 0 0"/></default></default></default>'
+        f"<worldbody>{body(0)}</worldbody></mujoco>"
+    )
+
+
+def angles_for(count: int, *, frames: int = 40, seed: int = 0) -> F64:
+    """Return smooth angles (T, H) within ±2.4."""
+    rng = np.random.default_rng(seed)
+    time = np.arange(frames)[:, np.newaxis] / 30
+    rates, sizes, phases = (
+        rng.uniform(1, 6, count),
+        rng.uniform(0.1, 1.2, count),
+        rng.uniform(0, 6, count),
+    )
+    return np.asarray(sizes * (np.sin(rates * time + phases) + rng.uniform(-1, 1, count)))
+
+
+def _mjcf_joints(rng: np.random.Generator, k: int, degrees: bool) -> str:
+    if k > 1 and rng.random() < 0.1:
+        return f'<joint name="joint{k}_0" type="ball" pos="{_words(rng.normal(size=3) / 9)}"/>'
+    count = 1 if k == 1 else int(rng.choice(4, p=[0.2, 0.5, 0.15, 0.15]))
+    return "".join(_mjcf_joint(rng, f"joint{k}_{i}", degrees) for i in range(count))
+
+
+def _mjcf_joint(rng: np.random.Generator, name: str, degrees: bool) -> str:
+    kind = "slide" if rng.random() < 0.2 else "hinge"
+    words = [f'name="{name}"']
+    kind_words = 'class="rail"' if kind == "slide" and rng.random() < 0.5 else f'type="{kind}"'
+    words.append(kind_words)
+    if rng.random() < 0.7 and "rail" not in kind_words:
+        words.append(f'axis="{_words(rng.normal(size=3))}"')
+    if rng.random() < 0.4:
+        words.append(f'pos="{_words(rng.normal(size=3) / 9)}"')
+    if rng.random() < 0.3:
+        words.append(f'ref="{rng.normal() * (30 if degrees and kind == "hinge" else 0.5):.4f}"')
+    if rng.random() < 0.5:
+        most = 150 if degrees and kind == "hinge" else 2.6
+        words.append(f'range="{-most} {most}"')
+    return f"<joint {' '.join(words)}/>"
+
+
+def _orientation(rng: np.random.Generator, degrees: bool) -> str:
+    size = 57.0 if degrees else 1.0
+    ways = {
+        "none": "",
+        "quat": f'quat="{_words(rng.normal(size=4))}"',
+        "euler": f'euler="{_words(size * rng.normal(size=3))}"',
+        "axisangle": f'axisangle="{_words(rng.normal(size=3))} {size * rng.normal():.6f}"',
+        "xyaxes": f'xyaxes="{_words(rng.normal(size=6))}"',
+        "zaxis": f'zaxis="{_words(rng.normal(size=3))}"',
+    }
+    return ways[str(rng.choice(list(ways)))]
+
+
+def _words(numbers: F64) -> str:
+    return " ".join(f"{number:.6f}" for number in numbers)

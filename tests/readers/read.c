@@ -1,0 +1,146 @@
+// What libmocpack says of files, for the tests: read LIMIT ACCESS FILE... prints a line for each, its status
+// and either a digest or the sentence; ACCESS is memory, source (a read callback) or needs (one that lacks
+// bytes at first). read dump WHAT FILE writes frames as float64: WHAT is local, world, or keys.
+#include <mocpack/mocpack.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Bytes
+{
+	unsigned char* at;
+	size_t size;
+	unsigned char* here; // which of them are there, or null
+} Bytes;
+
+static Bytes whole_file(const char* path)
+{
+	Bytes bytes = {NULL, 0, NULL};
+	FILE* file = fopen(path, "rb");
+	if (!file)
+		exit(2);
+	fseek(file, 0, SEEK_END);
+	bytes.size = (size_t)ftell(file);
+	rewind(file);
+	bytes.at = malloc(bytes.size + 1);
+	if (fread(bytes.at, 1, bytes.size, file) != bytes.size)
+		exit(2);
+	fclose(file);
+	return bytes;
+}
+
+static mocpack_Status read_bytes(void* user, uint64_t offset, size_t size, void* dst)
+{
+	Bytes* bytes = user;
+	if (offset + size > bytes->size)
+		abort(); // nothing beyond the file may be asked for
+	for (size_t i = 0; bytes->here && i < size; ++i)
+		if (!bytes->here[offset + i])
+			return MOCPACK_NEEDS_BYTES;
+	memcpy(dst, bytes->at + offset, size);
+	return MOCPACK_OK;
+}
+
+// Whether the call is to be made again, now that what it needs is there.
+static int fetched(Bytes* bytes, mocpack_Status status, const mocpack_Error* error)
+{
+	if (status != MOCPACK_NEEDS_BYTES)
+		return 0;
+	memset(bytes->here + error->offset, 1, (size_t)error->size);
+	return 1;
+}
+
+static mocpack_Status open_motion(Bytes* bytes, const char* access, const mocpack_OpenOptions* options,
+								  mocpack_Motion** motion, mocpack_Error* error)
+{
+	mocpack_Source source = {bytes, bytes->size, read_bytes};
+	mocpack_Status status;
+	if (!strcmp(access, "memory"))
+		return mocpack_open(bytes->at, bytes->size, options, motion, error);
+	if (!strcmp(access, "needs"))
+		bytes->here = calloc(1, bytes->size + 1);
+	do
+		status = mocpack_open_source(&source, options, motion, error);
+	while (fetched(bytes, status, error));
+	return status;
+}
+
+static mocpack_Status read_all(Bytes* bytes, mocpack_Motion* motion, double* sum, mocpack_Error* error)
+{
+	const mocpack_Info* info = mocpack_info(motion);
+	mocpack_ReaderOptions options = MOCPACK_READER_OPTIONS;
+	options.number = MOCPACK_FLOAT64;
+	mocpack_Reader* reader;
+	mocpack_Status status = mocpack_reader_open(motion, &options, &reader, error);
+	if (status != MOCPACK_OK)
+		return status;
+	double* numbers = malloc(7 * sizeof(double) * info->joint_count);
+	mocpack_Poses pose = mocpack_interleaved_f64(numbers, info->joint_count, 4, 7);
+	for (uint64_t t = 0; t < info->frame_count && status == MOCPACK_OK; ++t)
+	{
+		do
+			status = mocpack_frames(reader, t, t + 1, &pose, error);
+		while (fetched(bytes, status, error));
+		for (size_t i = 0; status == MOCPACK_OK && i < 7 * info->joint_count; ++i)
+			*sum += numbers[i] < 0 ? -numbers[i] : numbers[i];
+	}
+	free(numbers);
+	mocpack_reader_close(reader);
+	return status;
+}
+
+static void dump(const char* what, const char* path)
+{
+	Bytes bytes = whole_file(path);
+	mocpack_Motion* motion;
+	mocpack_Reader* reader;
+	mocpack_ReaderOptions options = MOCPACK_READER_OPTIONS;
+	options.number = MOCPACK_FLOAT64;
+	options.space = strcmp(what, "world") ? MOCPACK_LOCAL : MOCPACK_WORLD;
+	mocpack_OpenOptions open = MOCPACK_OPEN_OPTIONS;
+	open.flags = MOCPACK_OPEN_CUT;
+	if (mocpack_open(bytes.at, bytes.size, &open, &motion, NULL) != MOCPACK_OK ||
+		mocpack_reader_open(motion, &options, &reader, NULL) != MOCPACK_OK)
+		exit(3);
+	const mocpack_Info* info = mocpack_info(motion);
+	int keys = !strcmp(what, "keys");
+	uint64_t count = keys ? info->key_count : info->frame_count;
+	double* numbers = malloc((size_t)count * info->joint_count * 7 * sizeof(double));
+	mocpack_Poses poses = mocpack_interleaved_f64(numbers, info->joint_count, 4, 7);
+	if ((keys ? mocpack_preview : mocpack_frames)(reader, 0, count, &poses, NULL) != MOCPACK_OK)
+		exit(4);
+	fwrite(numbers, sizeof(double), (size_t)count * info->joint_count * 7, stdout);
+	free(numbers);
+	mocpack_reader_close(reader);
+	mocpack_close(motion);
+	free(bytes.at);
+}
+
+int main(int argc, char** argv)
+{
+	if (argc == 4 && !strcmp(argv[1], "dump"))
+	{
+		dump(argv[2], argv[3]);
+		return 0;
+	}
+	for (int i = 3; i < argc; ++i)
+	{
+		Bytes bytes = whole_file(argv[i]);
+		mocpack_OpenOptions options = MOCPACK_OPEN_OPTIONS;
+		options.memory_limit = strtoull(argv[1], NULL, 10);
+		mocpack_Motion* motion = NULL;
+		mocpack_Error error = {0};
+		double sum = 0;
+		mocpack_Status status = open_motion(&bytes, argv[2], &options, &motion, &error);
+		if (status == MOCPACK_OK)
+			status = read_all(&bytes, motion, &sum, &error);
+		if (status == MOCPACK_OK)
+			printf("ok %.17g\n", sum);
+		else
+			printf("%s %s\n", mocpack_status_name(status), error.message);
+		mocpack_close(motion);
+		free(bytes.here);
+		free(bytes.at);
+	}
+	return 0;
+}

@@ -1,0 +1,305 @@
+"""Robots' files and motions of them: columns by name, complaints that list names, hostile XML."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack import rotations
+from mocpack.errors import CorruptionError, FormatError, UsageError
+from mocpack.io.robots.files import read_robot
+from mocpack.io.robots.kinematics import robot_motion
+from mocpack.io.robots.model import robot_of
+from mocpack.io.robots.qpos import clip_of_qpos, qpos_of
+from mocpack.io.robots.xml_tree import parse
+from mocpack.testing import robots
+
+ARM = """<robot name="arm">
+<link name="base"/><link name="upper"/><link name="lower"/><link name="hand"/><link name="tip"/>
+<joint name="elbow" type="revolute"><parent link="upper"/><child link="lower"/>
+ <origin xyz="0 0 0.3" rpy="0 0 1.5"/><axis xyz="0 2 0"/><limit lower="-1" upper="2.5"/></joint>
+<joint name="shoulder" type="continuous"><parent link="base"/><child link="upper"/>
+ <origin xyz="0 0.1 0.2"/><axis xyz="0 0 -1"/></joint>
+<joint name="slide" type="prismatic"><parent link="lower"/><child link="hand"/><axis xyz="1 0 0"/>
+ <limit lower="0" upper="0.2"/></joint>
+<joint name="weld" type="fixed"><parent link="hand"/><child link="tip"/>
+ <origin xyz="0.1 0 0"/></joint>
+</robot>"""
+
+
+@pytest.fixture
+def arm(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(ARM)
+    return path
+
+
+def rows(angles, places=None, turns=None):
+    places = np.zeros((len(angles), 3)) if places is None else places
+    turns = np.tile([0, 0, 0, 1.0], (len(angles), 1)) if turns is None else turns
+    return np.concatenate([places, turns, angles], axis=1)
+
+
+def table(numbers, header=None):
+    lines = [] if header is None else [",".join(header)]
+    return "\n".join([*lines, *(",".join(f"{x:.6f}" for x in row) for row in numbers)]).encode()
+
+
+def test_a_urdf_is_a_skeleton_with_hinges_in_the_order_of_the_file(arm):
+    robot = read_robot(arm)
+    assert robot.skeleton.names == ("base", "upper", "lower", "hand")
+    assert robot.hinges.names == ("elbow", "shoulder", "slide")
+    assert robot.hinges.joints == (2, 1, 3)
+    np.testing.assert_array_equal(robot.hinges.axes, [[0, 1, 0], [0, 0, -1], [1, 0, 0]])
+    np.testing.assert_array_equal(robot.hinges.limits, [[-1, 2.5], [-np.inf, np.inf], [0, 0.2]])
+    # the fixed link is a bone end
+    assert robot.skeleton.end_site_joints == (3,)
+    np.testing.assert_array_equal(robot.skeleton.end_sites, [[0.1, 0, 0]])
+    assert [body.name for body in robot.bodies] == ["base", "upper", "lower", "hand"]
+
+
+def test_a_table_without_header_has_root_and_angles_in_the_order_of_the_urdf(arm, tmp_path):
+    angles = np.array([[0.5, -0.3, 0.1], [0.6, -0.2, 0.15]])
+    places = np.array([[0.1, 0.2, 0.9], [0.1, 0.25, 0.9]])
+    turn = [0.0, 0.0, np.sin(0.2), np.cos(0.2)]
+    path = tmp_path / "dance.csv"
+    path.write_bytes(table(rows(angles, places, np.array([turn, turn]))))
+    clip = mocpack.read(path, robot=arm)
+    assert clip.frame_rate == 30
+    assert mocpack.read(path, robot=arm, fps=50).frame_rate == pytest.approx(50)
+    np.testing.assert_allclose(clip.angles, angles, atol=1e-9)
+    found, turned = clip.source_root()
+    np.testing.assert_allclose(found, places, atol=1e-12)
+    np.testing.assert_allclose(np.abs(turned), np.abs([turn, turn]), atol=1e-6)
+    # z is up in the robot's world, y inside
+    np.testing.assert_allclose(clip.positions()[:, 0, 1], 0.9, atol=1e-12)
+
+
+def test_columns_with_names_may_stand_in_any_order(arm):
+    numbers = np.array([[0.1, 7, 0.2, 0.3, 0, 0, 0, 1.0, 0.4, 0.05]])
+    header = ["x", "frame", "y", "z", "qx", "qy", "qz", "qw", "shoulder_joint", "slide"]
+    numbers = np.concatenate([numbers, [[0.6]]], axis=1)
+    clip = mocpack.read_data(table(numbers, [*header, "elbow_dof"]), name="a.csv", robot=arm)
+    np.testing.assert_allclose(clip.angles, [[0.6, 0.4, 0.05]], atol=1e-12)
+
+
+def test_a_table_without_a_robot_says_how_to_name_one():
+    with pytest.raises(UsageError, match="--robot"):
+        mocpack.read_data(table(np.ones((2, 10))), name="a.csv")
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        (
+            table(np.zeros((2, 9))),
+            "has 9 columns, the robot 'arm' needs 10.*elbow, shoulder, slide",
+        ),
+        (table(rows(np.zeros((2, 3)), turns=np.full((2, 4), 0.1))), "unit quaternions"),
+        (table(np.full((2, 10), np.nan)), "unit quaternions|finite"),
+        (b"1,2,3,4,5,6,7,8,9,10\n1,2\n", "table of numbers"),
+        (b"1,2,3,4,5,6,7,8,9,10\na,b,c,d,e,f,g,h,i,j\n", "table of numbers"),
+        (table(np.zeros((1, 3)), ["elbow", "shoulder", "knee"]), "has no slide.*has no knee"),
+        (table(np.zeros((1, 4)), ["x", "elbow", "shoulder", "slide"]), "1 of the root's columns"),
+        (table(np.zeros((1, 4)), ["elbow", "elbow", "shoulder", "slide"]), "'elbow' twice"),
+        (b"elbow,shoulder,slide\n", "no row"),
+    ],
+)
+def test_a_table_that_does_not_fit_lists_names(arm, data, complaint):
+    with pytest.raises(CorruptionError, match=complaint):
+        mocpack.read_data(data, name="a.csv", robot=arm)
+
+
+def test_quaternions_that_look_like_the_other_order_are_an_error_unless_said(arm):
+    upright = np.tile([1.0, 0, 0, 0], (3, 1))  # w first
+    data = table(rows(np.zeros((3, 3)), turns=upright))
+    with pytest.raises(CorruptionError, match=r"look like \(w, x, y, z\)"):
+        mocpack.read_data(data, name="a.csv", robot=arm)
+    clip = mocpack.read_data(data, name="a.csv", robot=arm, quaternion="wxyz")
+    assert abs(clip.source_root()[1][0, 3]) == pytest.approx(1)
+    lying = mocpack.read_data(data, name="a.csv", robot=arm, quaternion="xyzw")
+    assert abs(lying.source_root()[1][0, 0]) == pytest.approx(1)
+    with pytest.raises(UsageError, match="xyzw or wxyz"):
+        mocpack.read_data(data, name="a.csv", robot=arm, quaternion="zyx")
+
+
+def test_a_fixed_robot_needs_no_root(arm):
+    clip = mocpack.read_data(table(np.full((2, 3), 0.1), ["elbow", "shoulder", "slide"]),
+                             name="a.csv", robot=arm)  # fmt: skip
+    np.testing.assert_allclose(clip.angles, 0.1, atol=1e-12)
+    np.testing.assert_allclose(clip.positions()[:, 0], 0, atol=1e-15)
+
+
+def test_joints_that_mimic_follow_theirs(tmp_path):
+    path = tmp_path / "robot.urdf"
+    path.write_text(robots.urdf(3, mimic=True))
+    robot = read_robot(path)
+    [(name, (of, factor, added))] = robot.mimics.items()
+    free = [n for n in robot.hinges.names if n != name]
+    numbers = rows(robots.angles_for(len(free)))
+    clip = mocpack.read_data(table(numbers), name="a.csv", robot=path)
+    names = robot.hinges.names
+    followed = clip.angles[:, names.index(of)]
+    np.testing.assert_allclose(
+        clip.angles[:, names.index(name)], factor * followed + added, atol=1e-9
+    )
+    np.testing.assert_allclose(clip.angles[:, names.index(free[2])], numbers[:, 9], atol=1e-5)
+    whole = rows(robots.angles_for(len(names)))
+    assert mocpack.read_data(table(whole), name="a.csv", robot=path).angles.shape[1] == len(names)
+
+
+def test_the_packed_file_carries_the_robot(arm, tmp_path):
+    made = tmp_path / "made.xml"
+    made.write_text(robots.mjcf(1))
+    robot = read_robot(made)
+    width = qpos_of(robot_motion(rest_clip(robot))).shape[1]
+    clip = rest_clip(robot)
+    back = mocpack.decode(mocpack.encode(clip, "lossless"))
+    found = robot_of(back.skeleton, back.metadata)
+    assert found.name == "made"
+    assert [b.name for b in found.bodies] == [b.name for b in robot.bodies]
+    for body, expected in zip(found.bodies, robot.bodies, strict=True):
+        assert body.joint == expected.joint
+        np.testing.assert_array_equal(body.position, expected.position)
+        np.testing.assert_array_equal(body.rotation, expected.rotation)
+    assert qpos_of(robot_motion(back)).shape[1] == width
+
+
+def rest_clip(robot):
+    from mocpack.io.robots.qpos import ball_joints
+
+    frames, balls = 5, len(ball_joints(robot))
+    rng = np.random.default_rng(0)
+    root = np.tile([0.1, 0.2, 0.9, 1, 0, 0, 0], (frames, 1))
+    quaternions = np.tile([1.0, 0, 0, 0], (frames, balls))
+    order = []
+    angles = 0.1 * rng.normal(size=(frames, len(robot.hinges)))
+    at_ball, at_row = 0, 0
+    for j in range(len(robot.skeleton)):
+        if j in ball_joints(robot):
+            order.append(quaternions[:, 4 * at_ball : 4 * at_ball + 4])
+            at_ball += 1
+        for h in robot.hinges.by_joint:
+            if robot.hinges.joints[h] == j:
+                order.append(angles[:, [at_row]])
+                at_row += 1
+    numbers = np.concatenate([root, *order], axis=1)
+    return clip_of_qpos(robot, numbers, 50.0, source="test")
+
+
+def test_full_turns_that_cannot_be_kept_are_said_in_the_metadata(arm):
+    angles = np.array([[0.5, 7.0, 0.1], [0.5, 7.1, 0.1]])  # the shoulder is a wheel
+    clip = mocpack.read_data(table(rows(angles)), name="a.csv", robot=arm)
+    assert clip.metadata["full_turns_dropped"] == ["shoulder"]
+    np.testing.assert_allclose(clip.angles[:, 1], angles[:, 1] - 2 * np.pi, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("<robot><link name='a'/>", "not whole XML"),
+        ("", "not whole XML|no element"),
+        ("<html/>", "neither URDF"),
+        ("<robot/>", "one link without a parent, got: none"),
+        ("<robot><link name='a'/></robot>", "no joint that turns"),
+        ("<robot><link name='a'/><link name='a'/></robot>", "two links are named 'a'"),
+        ("<robot><link name='a'/><link name='b'/></robot>", "one link without a parent, got: a, b"),
+        ("<robot><link/></robot>", "<link> has no name"),
+        (ARM.replace('xyz="0 0 0.3"', 'xyz="0 0"'), "xyz of <origin> must be 3 numbers"),
+        (ARM.replace('xyz="0 0 0.3"', 'xyz="0 0 nan"'), "xyz of <origin> must be 3 numbers"),
+        (ARM.replace('xyz="0 2 0"', 'xyz="0 0 0"'), "'elbow' has no axis"),
+        (ARM.replace('lower="-1"', 'lower="9"'), "limits of hinge 'elbow' must be a range"),
+        (ARM.replace('type="revolute"', 'type="planar"'), "joint 'elbow' is 'planar'"),
+        (ARM.replace('<parent link="upper"/>', '<parent link="nose"/>'), "link 'nose'"),
+        (ARM.replace('<child link="lower"/>', '<child link="upper"/>'), "child of two joints"),
+        (
+            ARM.replace('<parent link="base"/>', '<parent link="tip"/>'),
+            "in a circle|without a parent",
+        ),
+        ("<mujoco/>", "one tree of bodies"),
+        ("<mujoco><worldbody><body><joint type='rope'/></body></worldbody></mujoco>", "'rope'"),
+        (
+            "<mujoco><worldbody><body><joint class='x'/></body></worldbody></mujoco>",
+            "no default class 'x'",
+        ),
+        ("<mujoco><include file='nowhere.xml'/></mujoco>", "includes 'nowhere.xml'"),
+        ("<mujoco><worldbody><replicate count='9'/></worldbody></mujoco>", "<replicate>"),
+    ],
+)
+def test_a_robot_that_cannot_be_read_is_a_sentence(tmp_path, text, complaint):
+    path = tmp_path / "robot.xml"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=complaint):
+        read_robot(path)
+
+
+def test_entities_are_refused_before_they_swell(tmp_path):
+    laughs = "".join(
+        f'<!ENTITY a{k} "{f"&a{k - 1};" * 10}">' if k else '<!ENTITY a0 "ha">' for k in range(12)
+    )
+    for text in (
+        f"<!DOCTYPE robot [{laughs}]><robot>&a11;</robot>",
+        '<!DOCTYPE robot SYSTEM "file:///etc/passwd"><robot/>',
+        '<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><robot>&x;</robot>',
+    ):
+        with pytest.raises(FormatError, match="document type"):
+            parse(text.encode())
+
+
+def test_depth_and_count_of_elements_are_limited():
+    with pytest.raises(FormatError, match="inside one another"):
+        parse(b"<a>" * 600 + b"</a>" * 600)
+
+
+def test_a_file_that_includes_itself_is_refused(tmp_path):
+    path = tmp_path / "robot.xml"
+    path.write_text('<mujoco><include file="robot.xml"/></mujoco>')
+    with pytest.raises(FormatError, match="more than 100 files"):
+        read_robot(path)
+
+
+def test_included_files_are_found_beside(tmp_path):
+    (tmp_path / "defaults.xml").write_text(
+        '<mujoco><default><joint axis="0 1 0"/></default></mujoco>'
+    )
+    (tmp_path / "robot.xml").write_text(
+        '<mujoco><compiler angle="radian"/><include file="defaults.xml"/><worldbody><body name="a">'
+        '<body name="b"><joint name="j" range="-1 1"/></body></body></worldbody></mujoco>'
+    )
+    robot = read_robot(tmp_path / "robot.xml")
+    np.testing.assert_array_equal(robot.hinges.axes, [[0, 1, 0]])
+    np.testing.assert_array_equal(robot.hinges.limits, [[-1, 1]])
+    assert robot.floating is False
+
+
+def test_a_folder_of_tables_is_packed_when_its_robot_is_named(arm, tmp_path):
+    folder = tmp_path / "clips"
+    folder.mkdir()
+    for k in range(2):
+        numbers = rows(0.05 + np.abs(robots.angles_for(3, frames=60, seed=k)) / 20)
+        (folder / f"{k}.csv").write_bytes(table(numbers))
+    words = ["compress", folder, "-o", tmp_path / "out", "--json", "--effort", "fast"]
+    done = run(*words, "--robot", arm)
+    assert [row["ok"] for row in json.loads(done.stdout)] == [True, True]
+    back = mocpack.read(tmp_path / "out" / "0.mocp")
+    assert back.skeleton.hinges.names == ("elbow", "shoulder", "slide")
+    done = run("compress", folder, "-o", tmp_path / "none")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def run(*words):
+    command = [sys.executable, "-m", "mocpack", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=120)
+
+
+def test_the_world_is_turned_and_links_are_not(arm):
+    numbers = rows(np.array([[0.3, 0.2, 0.1]]), np.array([[1.0, 2.0, 3.0]]))
+    clip = mocpack.read_data(table(numbers), name="a.csv", robot=arm)
+    motion = robot_motion(clip)
+    np.testing.assert_allclose(motion.bodies[0][0, 0], [1, 2, 3], atol=1e-12)
+    np.testing.assert_allclose(motion.bodies[0][0, 1], [1, 2.1, 3.2], atol=1e-12)
+    assert rotations.angle_between(motion.root[1][0], np.array([0, 0, 0, 1.0])) < 1e-7
