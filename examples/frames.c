@@ -398,9 +398,14 @@ static void read_skeleton(Clip* clip, Fields in)
 	read_points(&in, clip->offsets + 3 * clip->origins, joints, digits, unit);
 	read_points(&in, clip->end_sites, clip->ends, digits, unit);
 	skip_axes(&in, joints);
-	mocpack_Skeleton skeleton = {clip->joints,	   clip->parents,		   clip->offsets,
-								 clip->ends,	   clip->end_joints,	   clip->end_sites,
-								 clip->translated, clip->translated_joints};
+	mocpack_Skeleton skeleton = {.joint_count = clip->joints,
+								 .parents = clip->parents,
+								 .offsets = clip->offsets,
+								 .end_count = clip->ends,
+								 .end_joints = clip->end_joints,
+								 .end_sites = clip->end_sites,
+								 .translated_count = clip->translated,
+								 .translated_joints = clip->translated_joints};
 	clip->skeleton = skeleton;
 }
 
@@ -435,16 +440,17 @@ enum
 	DATA = 4,
 	REST = 8,
 	TIME = 16,
-	HING = 32,
 };
 
 // What a chunk is; those that change a pose in ways that are not computed here end the program.
 static int kind_of(const uint8_t* tag)
 {
-	static const char tags[][5] = {"HEAD", "SKEL", "DATA", "REST", "TIME", "HING"};
-	for (int i = 0; i < 6; ++i)
+	static const char tags[][5] = {"HEAD", "SKEL", "DATA", "REST", "TIME"};
+	for (int i = 0; i < 5; ++i)
 		if (!memcmp(tag, tags[i], 4))
 			return 1 << i;
+	if (!memcmp(tag, "HING", 4))
+		fail("unsupported", "chunk HING: motion along hinges is not read here");
 	if (!memcmp(tag, "SCAL", 4))
 		fail("unsupported", "chunk SCAL: joints with scales are not read here");
 	if (!memcmp(tag, "CLIP", 4))
@@ -508,8 +514,8 @@ static void read_file(Clip* clip, Fields in)
 	}
 	if (seen & HEAD)
 		read_head(clip, head);
-	// rest rotations, hinges, and when frames are, do not change where joints stand in a frame
-	if ((seen & ~(REST | TIME | HING)) != (HEAD | SKEL | DATA))
+	// rest rotations, and when frames are, do not change where joints stand in a frame
+	if ((seen & ~(REST | TIME)) != (HEAD | SKEL | DATA))
 		fail("truncated", "a file without head, skeleton or motion");
 	inflate_skeleton(clip, skeleton);
 	// so that a small file cannot announce any number of frames

@@ -173,9 +173,9 @@ def good_cases():
 
 
 def take_cases():
-    for feature in ("rest", "roots", "names", "tracks", "valid", "times", "space", "hinges"):
+    for feature in ("rest", "roots", "names", "tracks", "valid", "times", "space"):
         yield Case(f"a take with {feature}", packed(take([feature])))
-    for feature in ("scale", "scales"):
+    for feature in ("scale", "scales", "hinges"):
         yield Case(f"a take with {feature}", packed(take([feature])), "ok", "unsupported")
     yield Case("markers with gaps", packed(markers()))
     yield Case("a scene of one", mocpack.encode_scene({"a": CLIP}), "ok", "unsupported")

@@ -18,6 +18,12 @@ bool turns(const int32_t* row)
 	return row[ROTATION_KIND] >= VECTOR_ROTATION;
 }
 
+// Whether a joint moves what hangs on it other than the joint above does.
+bool carries(const int32_t* row)
+{
+	return turns(row) || row[TRANSLATION_KIND] == SLIDING_TRANSLATION;
+}
+
 const double* resting_place(const Plan& plan, size_t joint)
 {
 	return plan.still + 7 * joint + 4;
@@ -118,7 +124,7 @@ void fill_carried(const Plan& plan)
 		if (parent < 0 || row[TRANSLATION_KIND] >= MOVING_TRANSLATION)
 			continue;
 		Vec3 place = load_vec(resting_place(plan, j));
-		if (turns(plan.table + PLAN_COLUMNS * size_t(parent)))
+		if (carries(plan.table + PLAN_COLUMNS * size_t(parent)))
 		{
 			plan.carrier[j] = parent;
 			store(plan.carried_offset + 3 * j, place);

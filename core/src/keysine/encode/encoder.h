@@ -86,5 +86,8 @@ double worst_point(const Rig& rig, const Scene& scene, int32_t joint, int32_t t,
 // The same of a joint's own origin.
 double origin_excess(const Rig& rig, const Scene& scene, int32_t joint, int32_t t);
 
+// That of what a joint carries which slides and does not turn; 0 where it turns, which is looked at then.
+double slid_excess(const Plan& plan, const Rig& rig, const Scene& scene, int32_t joint, int32_t t);
+
 } // namespace keysine
 } // namespace mocpack

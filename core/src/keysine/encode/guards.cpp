@@ -121,7 +121,12 @@ double guard_excess(const mocpack_KeysineEncoder& e, const Scene& scene, const T
 		Vec3 r = scale_of(e, scene, track.joint, t, after, other) * after.scaled(own + after.led(other));
 		worst = dot(r, r);
 	}
-	if (!(most > 0) || track.kind == POSITION_TRACK)
+	if (track.kind == POSITION_TRACK)
+	{
+		double slid = track.hinge >= 0 ? slid_excess(e.plan, e.rig, scene, track.joint, t) : 0.0;
+		return slid > worst ? slid : worst;
+	}
+	if (!(most > 0))
 		return worst;
 	if (track.kind == HINGE_TRACK)
 	{

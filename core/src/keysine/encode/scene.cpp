@@ -117,5 +117,13 @@ double origin_excess(const Rig& rig, const Scene& scene, int32_t joint, int32_t 
 	return dot(d, d) / (rig.allowance[joint] * rig.allowance[joint]);
 }
 
+double slid_excess(const Plan& plan, const Rig& rig, const Scene& scene, int32_t joint, int32_t t)
+{
+	if (plan.table[PLAN_COLUMNS * joint + ROTATION_KIND] >= VECTOR_ROTATION)
+		return 0.0;
+	turn_still(plan, scene, joint, t);
+	return worst_point(rig, scene, joint, t);
+}
+
 } // namespace keysine
 } // namespace mocpack
