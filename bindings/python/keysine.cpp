@@ -456,29 +456,6 @@ std::tuple<NewArray<double, 2>, NewArray<double, 3>> keysine_axes(const Skeleton
 	return {means, axes};
 }
 
-// The plan (J, 13) with the levers of its hinges as some frames show them.
-NewArray<int32_t, 2> keysine_levers(const Skeleton& skeleton, Rotations rotations, Translations translations,
-									Angles angles, Array<int32_t, nb::shape<-1, 13>> table, double unit,
-									double fine, double basis_grid, const Settings& settings)
-{
-	skeleton.check_motion(rotations, translations);
-	check_angles(skeleton, rotations, angles);
-	size_t joints = skeleton.view.joint_count, frames = rotations.shape(0);
-	if (table.shape(0) != joints || !frames)
-		throw nb::value_error("table does not fit");
-	auto made = new_array<int32_t, 2>({joints, PLAN_COLUMNS});
-	std::copy(table.data(), table.data() + joints * PLAN_COLUMNS, made.data());
-	mocpack_KeysineJob job = {};
-	job.skeleton = &skeleton.view, job.rotations = rotations.data(), job.translations = translations.data();
-	job.angles = angles.data(), job.frame_count = frames, job.group_count = frames > 1;
-	job.table = made.data(), job.unit = unit, job.fine = fine, job.basis_grid = basis_grid;
-	job.settings = settings;
-	Memory memory = allocate(mocpack_keysine_levers_size(&job));
-	if (!mocpack_keysine_levers(&job, start_of(memory)))
-		throw nb::value_error("the table cannot be");
-	return made;
-}
-
 void check_head(mocpack_Status status, const mocpack_Fault& fault)
 {
 	if (status == MOCPACK_CORRUPT && fault.field)
@@ -918,8 +895,6 @@ void register_keysine(nb::module_& m)
 		.def_prop_ro("grid_steps", &OpenHead::grid_steps)
 		.def_prop_ro("initial_scales", &OpenHead::initial_scales);
 	m.def("keysine_axes", &keysine_axes, "skeleton"_a, "table"_a, "unit"_a, "fine"_a, "basis_grid"_a);
-	m.def("keysine_levers", &keysine_levers, "skeleton"_a, "rotations"_a, "translations"_a, "angles"_a,
-		  "table"_a, "unit"_a, "fine"_a, "basis_grid"_a, "settings"_a);
 	m.def("keysine_symbols", &keysine_symbols, "head"_a, "segments"_a, "groups"_a,
 		  nb::sig("def keysine_symbols(head: KeysineHead, segments: bytes, groups: bytes) -> "
 				  "tuple[object, object, object]"));

@@ -82,13 +82,13 @@ MOCPACK_WIDE void all_exponentials(const Halves& h, const double* base, int32_t 
 const double TWO_PI = 6.28318530717958647692;
 
 // Turns about a fixed axis, after the rotations that are there.
-void turn_about(Vec3 axis, const double* x, int32_t count, Quat* rotations)
+void turn_about(Vec3 axis, double from, const double* x, int32_t count, Quat* rotations)
 {
 	double unit = std::sqrt(dot(axis, axis));
 	axis = 1.0 / unit * axis;
 	for (int32_t t = 0; t < count; ++t)
 	{
-		double half = 0.5 * unit * x[t], sine_over, cosine;
+		double half = 0.5 * (from + unit * x[t]), sine_over, cosine;
 		half -= TWO_PI * std::floor(half / TWO_PI + 0.5); // wheels turn many times
 		sine_cosine<MOST_TERMS>(half * half, &sine_over, &cosine);
 		double sine = sine_over * half;
@@ -101,7 +101,7 @@ void hinge_rotations(const Track& track, const double* x, int32_t stride, int32_
 	for (int32_t t = 0; t < count; ++t)
 		rotations[t] = load_quat(track.base);
 	for (int32_t c = 0; c < track.channels; ++c)
-		turn_about(load_vec(track.axes + 3 * c), x + c * stride, count, rotations);
+		turn_about(load_vec(track.axes + 3 * c), track.angles[c], x + c * stride, count, rotations);
 }
 
 void vector_rotations(const Track& track, const double* x, int32_t stride, int32_t count, Quat* rotations)

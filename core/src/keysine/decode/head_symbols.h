@@ -87,7 +87,6 @@ template <typename Coder> class HeadSymbols
 	void plan(int32_t* table, const mocpack_Skeleton& skeleton)
 	{
 		int32_t last_turn = 0, last_place = 0, last_step = UNIT_STEP;
-		last_lever_ = 0;
 		HingeCursor hinges(skeleton);
 		size_t m = 0;
 		for (size_t j = 0; j < skeleton.joint_count; ++j)
@@ -194,15 +193,13 @@ template <typename Coder> class HeadSymbols
 
 	void turn(int32_t* row, int32_t hinges, int32_t* last_step)
 	{
-		bool still = row[ROTATION_KIND] == STILL_ROTATION, vector = row[ROTATION_KIND] == VECTOR_ROTATION;
+		bool still = row[ROTATION_KIND] == STILL_ROTATION, vector = row[ROTATION_KIND] == VECTOR_ROTATION,
+			 hinge = row[ROTATION_KIND] == HINGE_ROTATION;
+		int count = vector ? 3 : still ? (hinges ? hinges : 3) : hinge ? hinges : 0;
 		for (int a = 0; a < 3; ++a)
-			row[MEAN + a] = still && (!hinges || a < hinges) ? number(STILL_NUMBER, true, row[MEAN + a])
-							: vector						 ? number(MEAN_NUMBER, true, row[MEAN + a])
-															 : 0;
+			row[MEAN + a] = a < count ? number(still ? STILL_NUMBER : MEAN_NUMBER, true, row[MEAN + a]) : 0;
 		for (int a = 0; a < 3; ++a)
-			row[BASIS + a] = vector ? number(BASIS_NUMBER, true, row[BASIS + a])
-							 : row[ROTATION_KIND] == HINGE_ROTATION && a < hinges ? lever(row[LEVER + a])
-																				  : 0;
+			row[BASIS + a] = vector ? number(BASIS_NUMBER, true, row[BASIS + a]) : 0;
 		row[ROTATION_KEY_STEP] =
 			key_step(row[ROTATION_KIND] >= VECTOR_ROTATION, last_step, row[ROTATION_KEY_STEP]);
 	}
@@ -219,12 +216,6 @@ template <typename Coder> class HeadSymbols
 			key_step(row[TRANSLATION_KIND] >= MOVING_TRANSLATION, last_step, row[TRANSLATION_KEY_STEP]);
 	}
 
-	// As its difference to that of the hinge before.
-	int32_t lever(int32_t value)
-	{
-		return last_lever_ += number(KEY_STEP_NUMBER, true, value - last_lever_);
-	}
-
 	// As its difference to that of the track before; UNIT_STEP where nothing moves.
 	int32_t key_step(bool moves, int32_t* last, int32_t value)
 	{
@@ -234,7 +225,6 @@ template <typename Coder> class HeadSymbols
 	}
 
 	Coder& coder_;
-	int32_t last_lever_ = 0;
 };
 
 } // namespace keysine

@@ -61,7 +61,15 @@ double true_channel(const Track& track, const Scene& scene, int32_t c, int32_t t
 {
 	double angle = scene.angles[size_t(track.hinge + c) * size_t(scene.count) + size_t(t)];
 	Vec3 axis = load_vec(track.axes + 3 * c);
-	return angle / std::sqrt(dot(axis, axis));
+	double from = track.kind == HINGE_TRACK ? track.angles[c] : 0.0;
+	return (angle - from) / std::sqrt(dot(axis, axis));
+}
+
+Quat hinge_turn(const Track& track, int32_t c, double channel)
+{
+	Vec3 axis = load_vec(track.axes + 3 * c);
+	double unit = std::sqrt(dot(axis, axis));
+	return exponential((channel + track.angles[c] / unit) * axis);
 }
 
 // World and turns of a hinge where its channels are.
@@ -72,7 +80,7 @@ void stand(const Track& track, Quat base, Aim* aim)
 	{
 		Vec3 axis = load_vec(track.axes + 3 * c);
 		aim->turn[c] = rotate(aim->world, axis);
-		aim->world = multiply(aim->world, exponential(aim->channels[c] * axis));
+		aim->world = multiply(aim->world, hinge_turn(track, c, aim->channels[c]));
 	}
 }
 
@@ -188,7 +196,7 @@ Quat faithful_world(const Plan& plan, const Track& track, const Scene& scene, in
 		return multiply(world, scene.local[scene.at(track.joint, t)]);
 	world = multiply(world, load_quat(track.base));
 	for (int32_t c = 0; c < track.channels; ++c)
-		world = multiply(world, exponential(true_channel(track, scene, c, t) * load_vec(track.axes + 3 * c)));
+		world = multiply(world, hinge_turn(track, c, true_channel(track, scene, c, t)));
 	return world;
 }
 

@@ -14,130 +14,54 @@ namespace keysine
 namespace
 {
 
-// Weights of a joint's origin, of each of its shell points, which stand for one turn, and of its bone ends:
-// chosen so that the sum over a limb is about its largest.
-const double ORIGIN_WEIGHT = 0.35, SHELL_WEIGHT = 0.25, END_WEIGHT = 1.0;
 const double FREE_ORIGIN_WEIGHT = 3.0; // where it is the mean error of origins that is wanted
 const double ALMOST = 1e-12;		   // of a diagonal, that is added to it so that it stays positive
 
-// A symmetric matrix over (displacement, turn), by rows of six.
-struct Costs
+// As a track sees them that decides on half `from`.
+Remainder remainder_of(const Costs& costs, int from)
 {
-	double* q;
-
-	double& at(int r, int c) const
+	Remainder found;
+	const int other = 3 - from;
+	double f[9] = {}, lead[9];
+	for (int r = 0; r < 3; ++r)
+		for (int c = 0; c <= r; ++c)
+		{
+			double sum = costs.at(from + r, from + c) + (r == c ? ALMOST * costs.at(from + r, from + r) : 0);
+			for (int k = 0; k < c; ++k)
+				sum -= f[3 * r + k] * f[3 * c + k];
+			f[3 * r + c] = r == c ? std::sqrt(sum > 1e-30 ? sum : 1e-30) : sum / f[4 * c];
+		}
+	for (int c = 0; c < 3; ++c) // both triangles, for the columns of the other half
 	{
-		return q[6 * r + c];
-	}
-
-	// A point at `arm` from the origin, whose displacement is that of the origin + turn × arm.
-	void add_point(Vec3 arm, double weight) const
-	{
-		const double v[3] = {arm.x, arm.y, arm.z}, square = dot(arm, arm);
-		const double cross_of[9] = {0, arm.z, -arm.y, -arm.z, 0, arm.x, arm.y, -arm.x, 0}; // turn × arm
+		double y[3];
 		for (int r = 0; r < 3; ++r)
 		{
-			at(r, r) += weight;
-			for (int c = 0; c < 3; ++c)
-			{
-				at(r, 3 + c) += weight * cross_of[3 * r + c];
-				at(3 + c, r) += weight * cross_of[3 * r + c];
-				at(3 + r, 3 + c) += weight * ((r == c ? square : 0.0) - v[r] * v[c]);
-			}
+			y[r] = costs.at(from + r, other + c);
+			for (int k = 0; k < r; ++k)
+				y[r] -= f[3 * r + k] * y[k];
+			y[r] /= f[4 * r];
 		}
-	}
-
-	// What a child at `arm` costs, given its own costs.
-	void add_child(const Costs& child, Vec3 arm) const
-	{
-		const double x[9] = {0, arm.z, -arm.y, -arm.z, 0, arm.x, arm.y, -arm.x, 0};
-		double half[36]; // child's costs by (displacement of the child, its turn) times how both follow
-		for (int r = 0; r < 6; ++r)
-			for (int c = 0; c < 3; ++c)
-			{
-				half[6 * r + c] = child.at(r, c);
-				half[6 * r + 3 + c] = child.at(r, 3 + c) + child.at(r, 0) * x[c] + child.at(r, 1) * x[3 + c] +
-									  child.at(r, 2) * x[6 + c];
-			}
-		for (int c = 0; c < 6; ++c)
-			for (int r = 0; r < 3; ++r)
-			{
-				at(r, c) += half[6 * r + c];
-				at(3 + r, c) +=
-					half[6 * (3 + r) + c] + x[r] * half[c] + x[3 + r] * half[6 + c] + x[6 + r] * half[12 + c];
-			}
-	}
-
-	// Takes out the best move along `way` of half `from` (0: displacement, 3: turn), which costs `price`.
-	void take_out(int from, Vec3 way, double price) const
-	{
-		double along[6], whole = price;
-		for (int r = 0; r < 6; ++r)
-			along[r] = at(r, from) * way.x + at(r, from + 1) * way.y + at(r, from + 2) * way.z;
-		whole += along[from] * way.x + along[from + 1] * way.y + along[from + 2] * way.z;
-		if (!(whole > 0))
-			return;
-		for (int r = 0; r < 6; ++r)
-			for (int c = 0; c < 6; ++c)
-				at(r, c) -= along[r] * along[c] / whole;
-	}
-
-	// Takes out all of one half.
-	void take_out(int from) const
-	{
-		for (int a = 0; a < 3; ++a)
-			take_out(from, Vec3{a == 0 ? 1.0 : 0, a == 1 ? 1.0 : 0, a == 2 ? 1.0 : 0}, 0.0);
-		for (int r = 0; r < 6; ++r)
-			for (int c = from; c < from + 3; ++c)
-				at(r, c) = at(c, r) = 0;
-	}
-
-	// As a track sees them that decides on half `from`.
-	Remainder remainder(int from) const
-	{
-		Remainder found;
-		const int other = 3 - from;
-		double f[9] = {}, lead[9];
-		for (int r = 0; r < 3; ++r)
-			for (int c = 0; c <= r; ++c)
-			{
-				double sum = at(from + r, from + c) + (r == c ? ALMOST * at(from + r, from + r) : 0);
-				for (int k = 0; k < c; ++k)
-					sum -= f[3 * r + k] * f[3 * c + k];
-				f[3 * r + c] = r == c ? std::sqrt(sum > 1e-30 ? sum : 1e-30) : sum / f[4 * c];
-			}
-		for (int c = 0; c < 3; ++c) // both triangles, for the columns of the other half
+		for (int r = 3; r-- > 0;)
 		{
-			double y[3];
-			for (int r = 0; r < 3; ++r)
-			{
-				y[r] = at(from + r, other + c);
-				for (int k = 0; k < r; ++k)
-					y[r] -= f[3 * r + k] * y[k];
-				y[r] /= f[4 * r];
-			}
-			for (int r = 3; r-- > 0;)
-			{
-				for (int k = r + 1; k < 3; ++k)
-					y[r] -= f[3 * k + r] * y[k];
-				y[r] /= f[4 * r];
-				lead[3 * r + c] = y[r];
-			}
+			for (int k = r + 1; k < 3; ++k)
+				y[r] -= f[3 * k + r] * y[k];
+			y[r] /= f[4 * r];
+			lead[3 * r + c] = y[r];
 		}
-		for (int r = 0, i = 0; r < 3; ++r)
-			for (int c = 0; c <= r; ++c, ++i)
-			{
-				double left = at(other + r, other + c);
-				for (int k = 0; k < 3; ++k)
-					left -= at(other + r, from + k) * lead[3 * k + c];
-				found.factor[i] = float(f[3 * r + c]);
-				found.remains[i] = float(left);
-			}
-		for (int i = 0; i < 9; ++i)
-			found.lead[i] = float(lead[i]);
-		return found;
 	}
-};
+	for (int r = 0, i = 0; r < 3; ++r)
+		for (int c = 0; c <= r; ++c, ++i)
+		{
+			double left = costs.at(other + r, other + c);
+			for (int k = 0; k < 3; ++k)
+				left -= costs.at(other + r, from + k) * lead[3 * k + c];
+			found.factor[i] = float(f[3 * r + c]);
+			found.remains[i] = float(left);
+		}
+	for (int i = 0; i < 9; ++i)
+		found.lead[i] = float(lead[i]);
+	return found;
+}
 
 double over_square(double allowance)
 {
@@ -193,13 +117,13 @@ void fill_frame(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings&
 		JointHinges hinges = plan.hinges[j];
 		add_own(plan, rig, settings, scene, j, t, &end, costs);
 		if (row[ROTATION_KIND] >= VECTOR_ROTATION)
-			scene.after_turn[scene.at(j, t)] = costs.remainder(3);
+			scene.after_turn[scene.at(j, t)] = remainder_of(costs, 3);
 		if (row[ROTATION_KIND] == HINGE_ROTATION)
 			take_out_hinges(plan, hinges, scene, j, t, true, turn_price, costs);
 		else if (row[ROTATION_KIND] >= VECTOR_ROTATION)
 			costs.take_out(3);
 		if (row[TRANSLATION_KIND] >= MOVING_TRANSLATION)
-			scene.after_place[scene.at(j, t)] = costs.remainder(0);
+			scene.after_place[scene.at(j, t)] = remainder_of(costs, 0);
 		if (row[TRANSLATION_KIND] == SLIDING_TRANSLATION)
 			take_out_hinges(plan, hinges, scene, j, t, false, 0.0, costs);
 		else if (row[TRANSLATION_KIND] == MOVING_TRANSLATION)

@@ -1,13 +1,10 @@
 // What an error of a joint costs in the end, once the joints below have taken back what they can.
 //
 // A joint with three axes takes back whatever turn was rounded above it; a hinge only what lies about its own
-// axis. So a track above hinges must know what they will not be able to mend. Let ξ be the displacement of a
-// joint's origin and the small turn of its frame. While all angles below are the true ones, everything below
-// moves with it rigidly, so that the sum of squared displacements over squared allowances is ξᵀ Q ξ; and when
-// the joints below turn so that the sum is least, it still is, with a smaller Q. From the ends of limbs to
-// the root: Q of a joint is that of its own points, and of each child what is left after the child's own
-// turn.
+// axis. So a track above hinges must know what they will not be able to mend: decode/costs.h says how it is
+// found, here for every frame, in squares of displacements over squared allowances.
 #pragma once
+#include "keysine/decode/costs.h"
 #include "keysine/encode/rig.h"
 
 namespace mocpack

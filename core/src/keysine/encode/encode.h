@@ -77,11 +77,6 @@ extern "C"
 							 double basis_grid, double* means, double* axes, void* scratch,
 							 mocpack_Fault* fault);
 
-	/* Sets the levers of the hinges in the job's table by its motion, of which a few frames are enough.
-	 * False where the table cannot be. memory: mocpack_keysine_levers_size bytes. */
-	size_t mocpack_keysine_levers_size(const mocpack_KeysineJob* job);
-	int mocpack_keysine_levers(const mocpack_KeysineJob* job, void* memory);
-
 	/* Encodes a clip: keys first, then segments and groups in any order, on any threads. The keys are
 	 * (group_count * 2^splits + 1, channels), all that a group may have; a segment is given those at the ends
 	 * of its groups, a group all of its own.

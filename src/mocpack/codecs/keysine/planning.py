@@ -11,7 +11,6 @@ import numpy.typing as npt
 from mocpack import _core, rotations
 from mocpack.arrays import F64, I32
 from mocpack.clip import Clip
-from mocpack.codecs.keysine import search
 from mocpack.codecs.keysine.payload import LONGEST_BLOCK, MOST_SPLITS
 from mocpack.codecs.keysine.tracks import (
     BASIS,
@@ -41,7 +40,6 @@ MOST_FINE_BITS = 40
 LEAP, LEAP_FRAMES, LEAST_LEAP = 4.0, 40, 0.02  # times the next steps; frames; metres
 GRID_BASIS_BITS = 12  # where channels that hardly move are to be nothing but zeros
 BASIS_FRAMES = 500  # looked at to choose axes
-LEVER_FRAMES = 30  # looked at to find how far hinges move what hangs on them
 TEMPO = 64
 SHORTEST_BLOCK, LEAST_FRAMES = 0.12, 4.0  # seconds; frames of a block
 
@@ -174,7 +172,7 @@ def plan_table(clip: Clip, bits: int, basis: int, unit: float, *, key_step: int)
     table[table[:, ROTATION_KIND] >= Rotation.VECTOR, ROTATION_KEY_STEP] = key_step
     table[table[:, TRANSLATION_KIND] >= Translation.MOVING, TRANSLATION_KEY_STEP] = key_step
     table[:, BASIS] = _bases(clip, table, unit, fine, 0.5**basis)
-    return _with_levers(clip, table, unit, fine, 0.5**basis) if hinged else table
+    return table
 
 
 def native_angles(clip: Clip) -> F64:
@@ -211,27 +209,11 @@ def _hinged(clip: Clip, fine: float, table: I32) -> dict[int, Turn]:
                 table[joint, TRANSLATION_KIND] = (*Translation,)[kind if kind < 2 else Translation.SLIDING]
                 table[joint, ORIGIN] = still if kind == 1 else 0
             else:
+                mean = np.zeros(3)
+                mean[: len(own)] = np.round(angles[:, own].mean(axis=0) / MEAN_GRID)
                 turn = Rotation(kind) if kind < 2 else Rotation.HINGE
-                found[joint] = turn, still if kind == 1 else np.zeros(3)
+                found[joint] = turn, (np.zeros(3), still, mean)[kind]
     return found
-
-
-def _with_levers(clip: Clip, table: I32, unit: float, fine: float, grid: float) -> I32:
-    """Return the plan with the levers of its hinges, as some frames show them."""
-    step = max(1, clip.frame_count // LEVER_FRAMES)
-    return np.asarray(
-        _core.keysine_levers(
-            clip.skeleton.native(clip.translated_joints),
-            np.ascontiguousarray(clip.rotations[::step]),
-            np.ascontiguousarray(clip.translations[::step]),
-            np.ascontiguousarray(native_angles(clip)[::step]),
-            table,
-            unit,
-            fine,
-            grid,
-            search.bounded("fast", unit, clip.frame_rate).native(),
-        )
-    )
 
 
 def _translation(places: F64, offset: F64, fine: float) -> tuple[Translation, F64]:
