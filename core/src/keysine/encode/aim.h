@@ -15,11 +15,12 @@ struct Scene
 	Quat *rotation, *decoded_rotation;
 	Quat* local; // (J, count) source, continuous in time: decides the sign of quaternions
 	// where there are hinges, else null:
-	double* angles;			// (H, count) source, radians or metres
-	Remainder* after_turn;	// (J, count) of an error, once a joint's rotation is decided
-	Remainder* after_place; // and once its translation is
-	double* work;			// of fill_costs
-	double* slack;			// (count) share of what may remain
+	double* angles;			 // (H, count) source, radians or metres
+	Remainder* after_turn;	 // (J, count) of an error, once a joint's rotation is decided
+	Remainder* after_place;	 // and once its translation is
+	Remainder* below_parent; // of an error of the parent's rotation, in this joint and what hangs on it
+	double* work;			 // of fill_costs
+	double* slack;			 // (count) share of what may remain
 
 	size_t at(int32_t joint, int32_t t) const
 	{

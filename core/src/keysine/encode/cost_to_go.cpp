@@ -15,21 +15,30 @@ namespace
 {
 
 const double FREE_ORIGIN_WEIGHT = 3.0; // where it is the mean error of origins that is wanted
-const double ALMOST = 1e-12;		   // of a diagonal, that is added to it so that it stays positive
+const double ALMOST = 1e-9;			   // of a diagonal, that is added to it so that it stays positive
 
 // As a track sees them that decides on half `from`.
 Remainder remainder_of(const Costs& costs, int from)
 {
-	Remainder found;
+	Remainder found = {};
 	const int other = 3 - from;
 	double f[9] = {}, lead[9];
+	double own = costs.at(from, from) + costs.at(from + 1, from + 1) + costs.at(from + 2, from + 2),
+		   others = costs.at(other, other) + costs.at(other + 1, other + 1) + costs.at(other + 2, other + 2);
+	if (own <= ALMOST * others) // which the track does not change
+	{
+		for (int r = 0, i = 0; r < 3; ++r)
+			for (int c = 0; c <= r; ++c, ++i)
+				found.remains[i] = float(costs.at(other + r, other + c));
+		return found;
+	}
 	for (int r = 0; r < 3; ++r)
 		for (int c = 0; c <= r; ++c)
 		{
-			double sum = costs.at(from + r, from + c) + (r == c ? ALMOST * costs.at(from + r, from + r) : 0);
+			double sum = costs.at(from + r, from + c) + (r == c ? ALMOST * own : 0);
 			for (int k = 0; k < c; ++k)
 				sum -= f[3 * r + k] * f[3 * c + k];
-			f[3 * r + c] = r == c ? std::sqrt(sum > 1e-30 ? sum : 1e-30) : sum / f[4 * c];
+			f[3 * r + c] = r == c ? std::sqrt(sum > ALMOST * own ? sum : ALMOST * own) : sum / f[4 * c];
 		}
 	for (int c = 0; c < 3; ++c) // both triangles, for the columns of the other half
 	{
@@ -129,9 +138,13 @@ void fill_frame(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings&
 		else if (row[TRANSLATION_KIND] == MOVING_TRANSLATION)
 			costs.take_out(0);
 		int32_t parent = skeleton.parents[j];
-		if (parent >= 0)
-			Costs{work + 36 * parent}.add_child(costs, scene.position[scene.at(j, t)] -
-														   scene.position[scene.at(parent, t)]);
+		if (parent < 0)
+			continue;
+		double seen[36] = {};
+		Costs{seen}.add_child(costs, scene.position[scene.at(j, t)] - scene.position[scene.at(parent, t)]);
+		scene.below_parent[scene.at(j, t)] = remainder_of(Costs{seen}, 3);
+		for (int i = 0; i < 36; ++i)
+			work[36 * parent + i] += seen[i];
 	}
 }
 

@@ -28,7 +28,8 @@ class GroupCoder
 		size_t group = e_.cut.longest_group(),
 			   longest = group < size_t(LONGEST_BLOCK) ? group : size_t(LONGEST_BLOCK);
 		stride_ = padded(int32_t(longest));
-		size_t stride = size_t(stride_), points = size_t(rig_.most > 1 ? rig_.most : 1) + MOST_GUARDS;
+		size_t stride = size_t(stride_),
+			   points = size_t(rig_.most > 1 ? rig_.most : 1) + size_t(most_guards(e_));
 		lay_out_scene(&scene_, arena, e_, int32_t(longest));
 		lay_out_group(plan_, group, &symbols_, arena);
 		room_ = group_shares(plan_, group);
@@ -52,6 +53,7 @@ class GroupCoder
 		wanted_ = arena->take<float>(4 * stride);
 		found_ = arena->take<int32_t>(4 * stride);
 		strained_ = arena->take<uint8_t>(stride);
+		guards_ = arena->take<Guard>(size_t(most_guards(e_)));
 		search_ = arena->take<uint8_t>(search_scratch(stride_, 4, int32_t(points)));
 		if (e_.wanted)
 			seen_wanted_ = arena->take<float>(plan_.channel_count * group),
@@ -450,7 +452,6 @@ class GroupCoder
 	void prepare_position(const Track& track, int32_t t)
 	{
 		double channels[3];
-		Guard guards[MOST_GUARDS];
 		aim_position(plan_, track, scene_, t, channels);
 		int32_t first = rig_points(e_, track);
 		double scale = 1.0 / rig_.allowance[track.joint];
@@ -470,13 +471,14 @@ class GroupCoder
 			put(start_ + t, track.hinge < 0 ? Vec3{0, 0, 0}
 											: scale * (placed(plan_, scene_, track.joint, t, local) -
 													   scene_.position[scene_.at(track.joint, t)]));
-		set_guards(e_, scene_, track, t, channels, guards);
-		put_guards(track, guards, t);
+		set_guards(e_, scene_, track, t, channels, guards_);
+		put_guards(track, t);
 	}
 
 	// After the points of the rig.
-	void put_guards(const Track& track, const Guard* guards, int32_t t)
+	void put_guards(const Track& track, int32_t t)
 	{
+		const Guard* guards = guards_;
 		int32_t first = rig_points(e_, track);
 		for (int32_t i = first; i < points_; ++i, ++guards)
 		{
@@ -495,9 +497,8 @@ class GroupCoder
 		matrix_of(aim.world, world);
 		for (int32_t c = 0; c < track.channels; ++c)
 			aims_[c * stride_ + t] = aim.channels[c];
-		Guard guards[MOST_GUARDS];
-		set_guards(e_, scene_, track, t, aim, guards);
-		put_guards(track, guards, t);
+		set_guards(e_, scene_, track, t, aim, guards_);
+		put_guards(track, t);
 		for (int32_t i = 0; i < rig_points(e_, track); ++i)
 		{
 			const Point& point = rig_.points[first + i];
@@ -655,6 +656,7 @@ class GroupCoder
 	int32_t *found_, *extents_;
 	uint8_t *bands_, *before_;
 	uint8_t* strained_; // (frames)
+	Guard* guards_;
 	bool strained_here_ = false;
 	double *sines_, *aims_, *ahead_, *curve_, *series_;
 	Quat* turns_;

@@ -54,7 +54,7 @@ class GridCoder
 	{
 		most_ = ways;
 		size_t channels = plan_.channel_count, joints = plan_.skeleton->joint_count, most = size_t(most_);
-		size_t points = size_t(e_.rig.most > 1 ? e_.rig.most : 1) + MOST_GUARDS;
+		size_t points = size_t(e_.rig.most > 1 ? e_.rig.most : 1) + size_t(most_guards(e_));
 		lay_out_scene(&now_.scene, arena, e_, most_);
 		then_.scene = now_.scene; // the same source, decoded otherwise
 		then_.scene.decoded_position = arena->take<Vec3>(joints * most);
@@ -65,7 +65,7 @@ class GridCoder
 			side->differences = arena->take<double>(most * channels);
 			side->places = arena->take<GridPlace>(most * plan_.track_count);
 		}
-		lay_out_problem(&problem_, e_.rig, arena);
+		lay_out_problem(&problem_, e_, arena);
 		frames_ = arena->take<size_t>(most);
 		proposals_ = arena->take<Proposal>(most * MOST_PLACES);
 		numbers_ = arena->take<int32_t>(2 * channels);

@@ -18,19 +18,34 @@ bool bounded(const mocpack_KeysineEncoder& e)
 	return e.job.settings.excess_penalty > 0;
 }
 
-// One over the root of what a track may still let remain; y is the half of the error that is not its own.
-double scale_of(const mocpack_KeysineEncoder& e, const Scene& scene, int32_t joint, int32_t t,
+// One over the root of what a track may still let remain of `room`; y is the half of the error that is not
+// its own.
+double scale_of(const mocpack_KeysineEncoder& e, const Scene& scene, double room, int32_t t,
 				const Remainder& after, Vec3 y)
 {
 	if (!bounded(e))
 		return 1.0;
-	double room = e.room[joint] * scene.slack[t], left = room - after.remaining(y);
+	room *= scene.slack[t];
+	double left = room - after.remaining(y);
 	return 1.0 / std::sqrt(left > LEAST_ROOM * room ? left : LEAST_ROOM * room);
 }
 
 Vec3 moved(const Scene& scene, int32_t joint, int32_t t)
 {
 	return scene.decoded_position[scene.at(joint, t)] - scene.position[scene.at(joint, t)];
+}
+
+// What remains below a rotation track: of each joint on which a hinge hangs, or where nothing is bounded, of
+// all.
+template <typename Visit>
+void visit_remainders(const mocpack_KeysineEncoder& e, const Scene& scene, const Track& track, int32_t t,
+					  Visit visit)
+{
+	if (e.hinged && !bounded(e))
+		visit(scene.after_turn[scene.at(track.joint, t)]);
+	else if (e.hinged)
+		for (int32_t j = e.first_hinged[track.joint]; j >= 0; j = e.next_hinged[j])
+			visit(scene.below_parent[scene.at(j, t)]);
 }
 
 double unit_of(const Track& track, int32_t c)
@@ -56,24 +71,32 @@ int32_t rig_points(const mocpack_KeysineEncoder& e, const Track& track)
 
 int32_t guard_count(const mocpack_KeysineEncoder& e, const Track& track)
 {
-	bool angles = e.job.settings.max_angle > 0 && track.kind != POSITION_TRACK;
-	return int32_t(e.hinged) + (angles ? track.kind == HINGE_TRACK ? track.channels : 1 : 0);
+	if (track.kind == POSITION_TRACK)
+		return e.hinged;
+	int32_t count = e.job.settings.max_angle <= 0 ? 0 : track.kind == HINGE_TRACK ? track.channels : 1;
+	if (e.hinged && !bounded(e))
+		return count + 1;
+	for (int32_t j = e.hinged ? e.first_hinged[track.joint] : -1; j >= 0; j = e.next_hinged[j])
+		++count;
+	return count;
 }
 
 void set_guards(const mocpack_KeysineEncoder& e, const Scene& scene, const Track& track, int32_t t,
 				const Aim& aim, Guard* guards)
 {
 	size_t at = scene.at(track.joint, t);
+	Vec3 shift = moved(scene, track.joint, t), turn = {0, 0, 0};
 	if (e.hinged)
-	{
-		const Remainder& after = scene.after_turn[at];
-		Vec3 y = moved(scene, track.joint, t);
-		double scale = scale_of(e, scene, track.joint, t, after, y);
-		guards->start = scale * after.scaled(turn_between(scene.rotation[at], aim.world) + after.led(y));
-		for (int32_t c = 0; c < track.channels; ++c)
-			guards->moves[c] = scale * after.scaled(aim.turn[c]);
-		++guards;
-	}
+		turn = turn_between(scene.rotation[at], aim.world);
+	visit_remainders(e, scene, track, t,
+					 [&](const Remainder& after)
+					 {
+						 double scale = scale_of(e, scene, e.job.settings.room, t, after, shift);
+						 guards->start = scale * after.scaled(turn + after.led(shift));
+						 for (int32_t c = 0; c < track.channels; ++c)
+							 guards->moves[c] = scale * after.scaled(aim.turn[c]);
+						 ++guards;
+					 });
 	double most = e.job.settings.max_angle;
 	if (most > 0 && track.kind != HINGE_TRACK)
 	{
@@ -99,7 +122,7 @@ void set_guards(const mocpack_KeysineEncoder& e, const Scene& scene, const Track
 	for (int32_t c = 0; c < track.channels; ++c)
 		local = local + channels[c] * load_vec(track.axes + 3 * c);
 	Vec3 off = placed(e.plan, scene, track.joint, t, local) - scene.position[scene.at(track.joint, t)];
-	double scale = scale_of(e, scene, track.joint, t, after, above);
+	double scale = scale_of(e, scene, e.place_room[track.joint], t, after, above);
 	guards->start = scale * after.scaled(off + after.led(above));
 	for (int32_t c = 0; c < track.channels; ++c)
 		guards->moves[c] = scale * after.scaled(shift_of(e.plan, track, scene, t, c));
@@ -110,16 +133,25 @@ double guard_excess(const mocpack_KeysineEncoder& e, const Scene& scene, const T
 {
 	size_t at = scene.at(track.joint, t);
 	double worst = 0, most = e.job.settings.max_angle;
-	if (e.hinged)
+	Vec3 shift = moved(scene, track.joint, t);
+	if (e.hinged && track.kind == POSITION_TRACK)
 	{
-		bool place = track.kind == POSITION_TRACK;
-		const Remainder& after = place ? scene.after_place[at] : scene.after_turn[at];
-		Vec3 shift = moved(scene, track.joint, t);
-		Vec3 turn = place ? turn_above(e.plan, scene, track.joint, t)
-						  : turn_between(scene.rotation[at], scene.decoded_rotation[at]);
-		Vec3 own = place ? shift : turn, other = place ? turn : shift;
-		Vec3 r = scale_of(e, scene, track.joint, t, after, other) * after.scaled(own + after.led(other));
+		const Remainder& after = scene.after_place[at];
+		Vec3 above = turn_above(e.plan, scene, track.joint, t);
+		Vec3 r = scale_of(e, scene, e.place_room[track.joint], t, after, above) *
+				 after.scaled(shift + after.led(above));
 		worst = dot(r, r);
+	}
+	else if (e.hinged)
+	{
+		Vec3 turn = turn_between(scene.rotation[at], scene.decoded_rotation[at]);
+		visit_remainders(e, scene, track, t,
+						 [&](const Remainder& after)
+						 {
+							 Vec3 r = scale_of(e, scene, e.job.settings.room, t, after, shift) *
+									  after.scaled(turn + after.led(shift));
+							 worst = dot(r, r) > worst ? dot(r, r) : worst;
+						 });
 	}
 	if (track.kind == POSITION_TRACK)
 	{

@@ -8,7 +8,11 @@ namespace mocpack
 namespace keysine
 {
 
-const int32_t MOST_GUARDS = 1 + MOST_TURNS;
+// Guards that a track has at most.
+inline int32_t most_guards(const mocpack_KeysineEncoder& encoder)
+{
+	return encoder.most_hinged + 1 + MOST_TURNS;
+}
 
 // Where hinges cannot take back what was left above them, so much less may remain, at most so often.
 

@@ -19,6 +19,46 @@ size_t mocpack::keysine::sealed(uint8_t* dst, size_t body_size)
 	return body_size + 2;
 }
 
+namespace
+{
+
+// Lists the joints below each that hinges hang on, or that are hinges, and what may remain.
+void list_hinged(mocpack_KeysineEncoder* e, Arena* arena)
+{
+	const mocpack_Skeleton& skeleton = *e->plan.skeleton;
+	const mocpack_KeysineSettings& settings = e->job.settings;
+	int32_t joints = int32_t(skeleton.joint_count);
+	e->first_hinged = arena->take<int32_t>(size_t(joints));
+	e->next_hinged = arena->take<int32_t>(size_t(joints));
+	e->place_room = arena->take<double>(size_t(joints));
+	bool* hinged = arena->take<bool>(size_t(joints));
+	for (int32_t j = 0; j < joints; ++j)
+		e->first_hinged[j] = e->next_hinged[j] = -1, e->place_room[j] = 0, hinged[j] = false;
+	for (size_t t = 0; t < e->plan.track_count; ++t)
+		hinged[e->plan.tracks[t].joint] |= e->plan.tracks[t].hinge >= 0;
+	for (int32_t j = joints; j-- > 0;)
+	{
+		int32_t parent = skeleton.parents[j];
+		double limbs = e->place_room[j] > 1 ? e->place_room[j] : 1.0; // that end below it
+		e->place_room[j] = settings.room * std::pow(limbs, -settings.room_falloff);
+		if (parent < 0)
+			continue;
+		e->place_room[parent] += limbs;
+		hinged[parent] |= hinged[j];
+		if (hinged[j])
+			e->next_hinged[j] = e->first_hinged[parent], e->first_hinged[parent] = j;
+	}
+	for (int32_t j = 0; j < joints; ++j)
+	{
+		int32_t count = 0;
+		for (int32_t k = e->first_hinged[j]; k >= 0; k = e->next_hinged[k])
+			++count;
+		e->most_hinged = count > e->most_hinged ? count : e->most_hinged;
+	}
+}
+
+} // namespace
+
 size_t mocpack_keysine_axes_scratch(size_t joints)
 {
 	return plan_size(joints);
@@ -46,8 +86,8 @@ int mocpack_keysine_axes(const mocpack_Skeleton* skeleton, const int32_t* table,
 size_t mocpack_keysine_encoder_size(const mocpack_KeysineJob* job)
 {
 	size_t joints = job->skeleton->joint_count;
-	return sizeof(mocpack_KeysineEncoder) + plan_size(joints) + joints * 19 * sizeof(double) +
-		   rig_point_limit(*job->skeleton) * sizeof(Point) + joints * 16 + job->group_count + 10 * 64;
+	return sizeof(mocpack_KeysineEncoder) + plan_size(joints) + joints * 21 * sizeof(double) +
+		   rig_point_limit(*job->skeleton) * sizeof(Point) + joints * 16 + job->group_count + 12 * 64;
 }
 
 mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, void* memory)
@@ -80,10 +120,7 @@ mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, v
 	while (e->cut.longest_group() > size_t(LONGEST_BLOCK) << e->least_splits)
 		++e->least_splits;
 	build_rig(&e->rig, &arena, e->plan, job->settings, job->shares);
-	e->room = arena.take<double>(joints);
-	for (size_t j = 0; j < joints; ++j)
-		e->room[j] =
-			job->settings.room * std::pow(double(e->plan.descendants[j]), -job->settings.room_falloff);
+	list_hinged(e, &arena);
 	for (int32_t i = 0; i < STEPS; ++i)
 		e->steps[i] = step_of(job->unit, i);
 	return e;

@@ -96,8 +96,8 @@ class KeyCoder
 	{
 		lay_out_scene(&scene_, arena, e_, count_);
 		frames_ = arena->take<size_t>(count);
-		size_t points = size_t(rig_.most > 1 ? rig_.most : 1) + MOST_GUARDS;
-		lay_out_problem(&problem_, rig_, arena);
+		size_t points = size_t(rig_.most > 1 ? rig_.most : 1) + size_t(most_guards(e_));
+		lay_out_problem(&problem_, e_, arena);
 		gap_ = arena->take<double>(3 * points);
 		failed_ = arena->take<uint8_t>(encoder->job.group_count);
 		strained_ = arena->take<uint8_t>(count);

@@ -9,19 +9,21 @@ namespace mocpack
 namespace keysine
 {
 
-void lay_out_problem(PoseProblem* problem, const Rig& rig, Arena* arena)
+void lay_out_problem(PoseProblem* problem, const mocpack_KeysineEncoder& e, Arena* arena)
 {
-	size_t points = size_t(rig.most > 1 ? rig.most : 1) + MOST_GUARDS;
+	size_t points = size_t(e.rig.most > 1 ? e.rig.most : 1) + size_t(most_guards(e));
 	problem->start = arena->take<double>(3 * points);
 	problem->moves = arena->take<double>(12 * points);
+	problem->guards = arena->take<Guard>(size_t(most_guards(e)));
 }
 
 namespace
 {
 
 // Guards stand after the points of the rig.
-void add_guards(PoseProblem* problem, const Guard* guards, int32_t first, int32_t count)
+void add_guards(PoseProblem* problem, int32_t first, int32_t count)
 {
+	const Guard* guards = problem->guards;
 	for (int32_t i = 0; i < count; ++i)
 	{
 		store(problem->start + 3 * (first + i), guards[i].start);
@@ -33,7 +35,6 @@ void add_guards(PoseProblem* problem, const Guard* guards, int32_t first, int32_
 void set_position(PoseProblem* problem, const mocpack_KeysineEncoder& e, const Scene& scene,
 				  const Track& track, int32_t t)
 {
-	Guard guards[MOST_GUARDS];
 	int32_t first = rig_points(e, track);
 	aim_position(e.plan, track, scene, t, problem->target);
 	problem->points = first + guard_count(e, track);
@@ -59,8 +60,8 @@ void set_position(PoseProblem* problem, const mocpack_KeysineEncoder& e, const S
 				problem->moves[3 * c * problem->points + a] =
 					a == c ? track.axes[0] / e.rig.allowance[track.joint] : 0.0;
 		}
-	set_guards(e, scene, track, t, problem->target, guards);
-	add_guards(problem, guards, first, guard_count(e, track));
+	set_guards(e, scene, track, t, problem->target, problem->guards);
+	add_guards(problem, first, guard_count(e, track));
 }
 
 } // namespace
@@ -89,9 +90,8 @@ void set_problem(PoseProblem* problem, const mocpack_KeysineEncoder& e, const Sc
 		for (int c = 0; c < track.channels; ++c)
 			store(problem->moves + 3 * (c * problem->points + i), scale * cross(aim.turn[c], arm));
 	}
-	Guard guards[MOST_GUARDS];
-	set_guards(e, scene, track, t, aim, guards);
-	add_guards(problem, guards, count, guard_count(e, track));
+	set_guards(e, scene, track, t, aim, problem->guards);
+	add_guards(problem, count, guard_count(e, track));
 }
 
 double settle_pose(const mocpack_KeysineEncoder& e, const Scene& scene, const Track& track, int32_t t,

@@ -18,13 +18,14 @@ void lay_out_scene(Scene* scene, Arena* arena, const mocpack_KeysineEncoder& enc
 	scene->rotation = arena->take<Quat>(size);
 	scene->decoded_rotation = arena->take<Quat>(size);
 	scene->local = arena->take<Quat>(size);
-	scene->angles = nullptr, scene->after_turn = scene->after_place = nullptr;
+	scene->angles = nullptr, scene->after_turn = scene->after_place = scene->below_parent = nullptr;
 	scene->work = scene->slack = nullptr;
 	if (!encoder.hinged)
 		return;
 	scene->angles = arena->take<double>(skeleton.hinge_count * size_t(count));
 	scene->after_turn = arena->take<Remainder>(size);
 	scene->after_place = arena->take<Remainder>(size);
+	scene->below_parent = arena->take<Remainder>(size);
 	scene->work = arena->take<double>(cost_work(skeleton.joint_count));
 	scene->slack = arena->take<double>(size_t(count));
 }
