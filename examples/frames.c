@@ -248,12 +248,14 @@ static void read_head(Clip* clip, Fields in)
 	uint64_t version = varint(&in, INT32_MAX);
 	parameters(&in); // what the encoder was asked for
 	uint8_t flags = *take(&in, 1);
-	if (flags > 7)
+	if (flags > 15)
 		fail("unsupported", "flags of a newer version");
 	if (flags & 1)
 		memcpy(&declared, take(&in, 4), 4);
 	if (flags & 2)
 		take(&in, 8); // errors that the encoder measured
+	if (flags & 8)
+		take(&in, 6); // the bound on angles, and what was measured
 	Fields none = {NULL, NULL}, needed = flags & 4 ? parameters(&in) : none;
 	if (!(declared >= 0 && declared < HUGE_VALF) || in.at < in.end)
 		fail("corrupt", "the head has bytes too many, or an error that is no length");

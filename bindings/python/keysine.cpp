@@ -78,7 +78,6 @@ const Setting SETTINGS[] = {
 	setting<&Settings::key_share>("key_share"),
 	setting<&Settings::excess_penalty>("excess_penalty"),
 	setting<&Settings::room>("room"),
-	setting<&Settings::room_falloff>("room_falloff"),
 	setting<&Settings::max_angle>("max_angle"),
 	setting<&Settings::quartic_penalty>("quartic_penalty"),
 	setting<&Settings::squared_penalty>("squared_penalty"),

@@ -29,7 +29,7 @@ from mocpack.io.atomic import write_atomically
 from mocpack.motion import Motion as Motion
 from mocpack.presets import preset_bound
 from mocpack.registry import BUILTIN, DEFAULT_CODEC, codec_class, parse_codec
-from mocpack.units import Length, length_argument, parse_length, parse_size
+from mocpack.units import Angle, Length, angle_argument, length_argument, parse_length, parse_size
 
 EFFORTS = ("fast", "default", "best")
 
@@ -156,6 +156,7 @@ def encode(
     size: str | int | None = None,
     preset: str | None = None,
     effort: str | None = None,
+    max_angle: str | Angle | None = None,
 ) -> bytes:
     """Return the bytes of a .mocp file.
 
@@ -177,6 +178,10 @@ def encode(
     effort : {"fast", "default", "best"}, optional
         How long the encoder may search, where it can; by default as the codec's own parameter
         says.
+    max_angle : str or Angle, optional
+        Bound on the error of every hinge's angle, and of the local rotation of every other joint:
+        text with a unit ("0.3deg", "5mrad"), or `mocpack.deg(0.3)`. Beside `max_error` or a
+        preset, or alone: a codec then keeps its own `max_error` too, if it has one.
 
     Raises
     ------
@@ -192,6 +197,7 @@ def encode(
         size=size,
         preset=preset,
         effort=effort,
+        max_angle=max_angle,
     ).data
 
 
@@ -205,6 +211,7 @@ def encode_measured(
     size: str | int | None = None,
     preset: str | None = None,
     effort: str | None = None,
+    max_angle: str | Angle | None = None,
 ) -> rate.Attempt:
     """Do as `encode` does, and return the file with its measured errors and its codec."""
     codec = parse_codec(codec) if isinstance(codec, str) else codec
@@ -216,7 +223,9 @@ def encode_measured(
         if not (max_error is mean_error is ratio is size is None):
             raise UsageError(f"preset {preset!r} is a target itself: give no other beside it")
         max_error = preset_bound(preset, clip)
-    target = parse_target(max_error=max_error, mean_error=mean_error, ratio=ratio, size=size)
+    target = parse_target(
+        max_error=max_error, mean_error=mean_error, ratio=ratio, size=size, max_angle=max_angle
+    )
     return rate.encode_to_target(clip, codec, target, effort=effort)
 
 
@@ -226,6 +235,7 @@ def parse_target(
     mean_error: str | Length | None = None,
     ratio: float | None = None,
     size: str | int | None = None,
+    max_angle: str | Angle | None = None,
 ) -> rate.Target:
     """Return the target that `encode` is asked for; what makes none is a `UsageError`."""
     return rate.Target(
@@ -233,6 +243,7 @@ def parse_target(
         None if mean_error is None else length_argument("mean_error", mean_error),
         ratio,
         None if size is None else parse_size(size),
+        None if max_angle is None else angle_argument("max_angle", max_angle),
     )
 
 

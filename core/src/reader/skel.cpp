@@ -72,7 +72,7 @@ mocpack_Text read_parameters(Fields* in)
 	return {reinterpret_cast<const char*>(text), text ? size : 0};
 }
 
-// Code e means 2^(e / 1024) picometres, 0 means 0.
+// Code e means 2^(e / 1024) picometres, or as many 1e-12 radians; 0 means 0.
 double measured_of(uint16_t code)
 {
 	return code ? 1e-12 * std::pow(2.0, code / 1024.0) : 0.0;
@@ -87,6 +87,10 @@ void read_errors(Fields* in, uint8_t flags, mocpack_Info* info)
 	double* places[] = {&info->measured_max, &info->measured_mean, &info->measured_rms, &info->measured_p99};
 	for (double* place : places)
 		*place = flags & 2 ? measured_of(in->u16()) : -1.0;
+	info->declared_angle = flags & 8 ? double(in->f32()) : -1.0;
+	in->check(!(flags & 8) || (info->declared_angle >= 0 && info->declared_angle < 1e39),
+			  ": the declared error of angles is no angle");
+	info->measured_angle = flags & 8 ? measured_of(in->u16()) : -1.0;
 }
 
 bool is_ascii(const uint8_t* text, size_t size)
@@ -124,7 +128,7 @@ bool read_head(const Chunk& chunk, mocpack_Motion* motion, mocpack_Text* needed,
 	info.bitstream = uint32_t(in.varint(uint64_t(1) << 31));
 	mocpack_Text parameters = read_parameters(&in);
 	uint8_t flags = in.u8();
-	if (in.good() && flags > 7)
+	if (in.good() && flags > 15)
 		in.fail(MOCPACK_UNSUPPORTED) << ": flags " << uint64_t(flags) << ", which a newer mocpack reads";
 	read_errors(&in, flags, &info);
 	*needed = flags & 4 ? read_parameters(&in) : mocpack_Text{nullptr, 0};

@@ -19,9 +19,9 @@ extern "C"
 		double origin_share, origin_falloff; // joint origins: min(0.95, share * n^-falloff), n descendants
 		double shell_factor;				 // on the allowance of shell points
 		double key_share; // of its allowance, that a key may use to come nearer to the key before
-		/* Where there are hinges, which cannot take back every error above them: what may remain of all u
-		 * below a joint when they have done what they can, room * n^-room_falloff. */
-		double room, room_falloff;
+		/* Where there are hinges, which cannot take back every error above them: what may remain of all u of
+		 * a limb when they have done what they can. */
+		double room;
 		double max_angle;					// radians that a joint's local rotation may be off; 0: any
 		float excess_penalty;				// for each unit of u above 1; 0: nothing is bounded
 		float quartic_penalty;				// for u²

@@ -16,7 +16,6 @@ struct mocpack_KeysineEncoder
 	// where there are hinges: joints on which one hangs, as a list for each parent (-1: none, or the last)
 	int32_t *first_hinged, *next_hinged; // (J)
 	int32_t most_hinged;				 // of one parent
-	double* place_room;					 // (J) what may remain when a joint is shifted
 	mocpack::keysine::Leeway leeway;
 	double steps[mocpack::keysine::STEPS];
 	int least_splits;					 // so that no block is too long

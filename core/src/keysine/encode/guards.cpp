@@ -18,15 +18,13 @@ bool bounded(const mocpack_KeysineEncoder& e)
 	return e.job.settings.excess_penalty > 0;
 }
 
-// One over the root of what a track may still let remain of `room`; y is the half of the error that is not
-// its own.
-double scale_of(const mocpack_KeysineEncoder& e, const Scene& scene, double room, int32_t t,
-				const Remainder& after, Vec3 y)
+// One over the root of what a track may still let remain; y is the half of the error that is not its own.
+double scale_of(const mocpack_KeysineEncoder& e, const Scene& scene, int32_t t, const Remainder& after,
+				Vec3 y)
 {
 	if (!bounded(e))
 		return 1.0;
-	room *= scene.slack[t];
-	double left = room - after.remaining(y);
+	double room = e.job.settings.room * scene.slack[t], left = room - after.remaining(y);
 	return 1.0 / std::sqrt(left > LEAST_ROOM * room ? left : LEAST_ROOM * room);
 }
 
@@ -91,7 +89,7 @@ void set_guards(const mocpack_KeysineEncoder& e, const Scene& scene, const Track
 	visit_remainders(e, scene, track, t,
 					 [&](const Remainder& after)
 					 {
-						 double scale = scale_of(e, scene, e.job.settings.room, t, after, shift);
+						 double scale = scale_of(e, scene, t, after, shift);
 						 guards->start = scale * after.scaled(turn + after.led(shift));
 						 for (int32_t c = 0; c < track.channels; ++c)
 							 guards->moves[c] = scale * after.scaled(aim.turn[c]);
@@ -122,7 +120,7 @@ void set_guards(const mocpack_KeysineEncoder& e, const Scene& scene, const Track
 	for (int32_t c = 0; c < track.channels; ++c)
 		local = local + channels[c] * load_vec(track.axes + 3 * c);
 	Vec3 off = placed(e.plan, scene, track.joint, t, local) - scene.position[scene.at(track.joint, t)];
-	double scale = scale_of(e, scene, e.place_room[track.joint], t, after, above);
+	double scale = scale_of(e, scene, t, after, above);
 	guards->start = scale * after.scaled(off + after.led(above));
 	for (int32_t c = 0; c < track.channels; ++c)
 		guards->moves[c] = scale * after.scaled(shift_of(e.plan, track, scene, t, c));
@@ -138,8 +136,7 @@ double guard_excess(const mocpack_KeysineEncoder& e, const Scene& scene, const T
 	{
 		const Remainder& after = scene.after_place[at];
 		Vec3 above = turn_above(e.plan, scene, track.joint, t);
-		Vec3 r = scale_of(e, scene, e.place_room[track.joint], t, after, above) *
-				 after.scaled(shift + after.led(above));
+		Vec3 r = scale_of(e, scene, t, after, above) * after.scaled(shift + after.led(above));
 		worst = dot(r, r);
 	}
 	else if (e.hinged)
@@ -148,8 +145,8 @@ double guard_excess(const mocpack_KeysineEncoder& e, const Scene& scene, const T
 		visit_remainders(e, scene, track, t,
 						 [&](const Remainder& after)
 						 {
-							 Vec3 r = scale_of(e, scene, e.job.settings.room, t, after, shift) *
-									  after.scaled(turn + after.led(shift));
+							 Vec3 r =
+								 scale_of(e, scene, t, after, shift) * after.scaled(turn + after.led(shift));
 							 worst = dot(r, r) > worst ? dot(r, r) : worst;
 						 });
 	}

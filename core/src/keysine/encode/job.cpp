@@ -22,28 +22,23 @@ size_t mocpack::keysine::sealed(uint8_t* dst, size_t body_size)
 namespace
 {
 
-// Lists the joints below each that hinges hang on, or that are hinges, and what may remain.
+// Lists the joints below each that hinges hang on, or that are hinges.
 void list_hinged(mocpack_KeysineEncoder* e, Arena* arena)
 {
 	const mocpack_Skeleton& skeleton = *e->plan.skeleton;
-	const mocpack_KeysineSettings& settings = e->job.settings;
 	int32_t joints = int32_t(skeleton.joint_count);
 	e->first_hinged = arena->take<int32_t>(size_t(joints));
 	e->next_hinged = arena->take<int32_t>(size_t(joints));
-	e->place_room = arena->take<double>(size_t(joints));
 	bool* hinged = arena->take<bool>(size_t(joints));
 	for (int32_t j = 0; j < joints; ++j)
-		e->first_hinged[j] = e->next_hinged[j] = -1, e->place_room[j] = 0, hinged[j] = false;
+		e->first_hinged[j] = e->next_hinged[j] = -1, hinged[j] = false;
 	for (size_t t = 0; t < e->plan.track_count; ++t)
 		hinged[e->plan.tracks[t].joint] |= e->plan.tracks[t].hinge >= 0;
 	for (int32_t j = joints; j-- > 0;)
 	{
 		int32_t parent = skeleton.parents[j];
-		double limbs = e->place_room[j] > 1 ? e->place_room[j] : 1.0; // that end below it
-		e->place_room[j] = settings.room * std::pow(limbs, -settings.room_falloff);
 		if (parent < 0)
 			continue;
-		e->place_room[parent] += limbs;
 		hinged[parent] |= hinged[j];
 		if (hinged[j])
 			e->next_hinged[j] = e->first_hinged[parent], e->first_hinged[parent] = j;

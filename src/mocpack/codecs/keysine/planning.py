@@ -204,9 +204,15 @@ def _hinged(clip: Clip, fine: float, table: I32) -> dict[int, Turn]:
                 continue
             moved, still = np.ptp(angles[:, own], axis=0).max(), np.zeros(3)
             still[: len(own)] = np.round(angles[0, own] / fine)
-            kind = 2 if moved > 0.25 * fine or np.abs(still).max() >= LARGEST_STILL else int(still.any())
+            kind = (
+                2
+                if moved > 0.25 * fine or np.abs(still).max() >= LARGEST_STILL
+                else int(still.any())
+            )
             if slides:
-                table[joint, TRANSLATION_KIND] = (*Translation,)[kind if kind < 2 else Translation.SLIDING]
+                table[joint, TRANSLATION_KIND] = (*Translation,)[
+                    kind if kind < 2 else Translation.SLIDING
+                ]
                 table[joint, ORIGIN] = still if kind == 1 else 0
             else:
                 mean = np.zeros(3)

@@ -223,9 +223,7 @@ def _check(table: I32, header: ClipHeader, hinges: list[JointHinges]) -> None:
                 )
 
 
-def _still_rotations(
-    table: I32, header: ClipHeader, hinges: list[JointHinges], fine: float
-) -> F64:
+def _still_rotations(table: I32, header: ClipHeader, hinges: list[JointHinges], fine: float) -> F64:
     grid = np.where(table[:, ROTATION_KIND] == Rotation.STILL, fine, MEAN_GRID)
     still = rotations.from_rotvec(grid[:, np.newaxis] * table[:, MEAN])
     still[table[:, ROTATION_KIND] == Rotation.REST] = rotations.IDENTITY
