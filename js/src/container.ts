@@ -17,7 +17,7 @@ const MAX_METADATA = 1 << 24;
 // so that a small file cannot ask for much memory
 const FRAMES_PER_BYTE = 64;
 const SAMPLES_PER_BYTE = 16_384;
-const KNOWN = ["HEAD", "SKEL", "MESH", "REST", "TIME", "DATA"];
+const KNOWN = ["HEAD", "SKEL", "MESH", "REST", "HING", "TIME", "DATA"];
 const REPEATED = ["trak"];
 /** Chunks that change a pose in ways that are not played here. */
 const REFUSED = new Map([

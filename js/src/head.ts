@@ -7,7 +7,6 @@ import type { Measured } from "./types.js";
 const HAS_DECLARED = 1;
 const HAS_MEASURED = 2;
 const HAS_NEEDED = 4;
-const HAS_ANGLE = 8;
 const MAX_PARAMS = 65_536;
 const MAX_FRAMES = 2 ** 53;
 
@@ -24,9 +23,6 @@ export interface Head {
   needed: string[];
   declaredError: number | null;
   measured: Measured | null;
-  /** Radians that no angle is further off than, and what was measured of that. */
-  declaredAngle: number | null;
-  measuredAngle: number | null;
 }
 
 export function readHead(body: Uint8Array): Head {
@@ -41,7 +37,7 @@ export function readHead(body: Uint8Array): Head {
   const bitstream = read.varint(2 ** 31);
   const asked = readParameters(read);
   const flags = read.u8();
-  if (flags > HAS_DECLARED + HAS_MEASURED + HAS_NEEDED + HAS_ANGLE)
+  if (flags > HAS_DECLARED + HAS_MEASURED + HAS_NEEDED)
     throw new MocpackError(
       "unsupported",
       `HEAD chunk: flags ${flags}, which a newer mocpack reads`,
@@ -50,14 +46,10 @@ export function readHead(body: Uint8Array): Head {
   if (declaredError !== null && !(declaredError >= 0 && declaredError < Infinity))
     throw read.corrupt("the declared error is not a length");
   const measured = flags & HAS_MEASURED ? readMeasured(read) : null;
-  const declaredAngle = flags & HAS_ANGLE ? read.f32() : null;
-  if (declaredAngle !== null && !(declaredAngle >= 0 && declaredAngle < Infinity))
-    throw read.corrupt("the declared error of angles is no angle");
-  const measuredAngle = flags & HAS_ANGLE ? size(read) : null;
   const needs = flags & HAS_NEEDED ? readParameters(read) : {};
   read.end();
   const [parameters, needed] = [{ ...asked, ...needs }, Object.keys(needs)];
-  const errors = { declaredError, measured, declaredAngle, measuredAngle };
+  const errors = { declaredError, measured };
   return { kind, frameCount, frameTime, codec, bitstream, parameters, needed, ...errors };
 }
 
@@ -76,11 +68,11 @@ function readParameters(read: FieldReader): Record<string, unknown> {
 }
 
 function readMeasured(read: FieldReader): Measured {
-  return { max: size(read), mean: size(read), rms: size(read), p99: size(read) };
+  return { max: length(read), mean: length(read), rms: length(read), p99: length(read) };
 }
 
-/** A length or angle coded as 1024·log2 of 1e-12 of its unit. */
-function size(read: FieldReader): number {
+/** A length coded as 1024·log2 of picometres. */
+function length(read: FieldReader): number {
   const code = read.u16();
   return code ? 1e-12 * 2 ** (code / 1024) : 0;
 }

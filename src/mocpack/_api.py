@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 from mocpack import rate
 from mocpack.clip import AnyClip, Clip, VertexClip, check_reach
@@ -80,8 +80,10 @@ def read(
     memory_limit : str or int, optional
         Of a .mocp file, as in `open`.
     options
-        What some formats take: `fps`, the frames a second at which to sample a glTF;
-        `body_model`, the file of the body of an AMASS motion.
+        What some formats take: `fps`, the frames a second at which to sample a glTF, or that a
+        robot's table has; `body_model`, the file of the body of an AMASS motion; `robot`, the URDF
+        or MJCF of the robot that a .csv, .npz or .pkl file moves; `quaternion`, the order of its
+        quaternions, "xyzw" or "wxyz"; `allow_pickle`, to read a pickle's arrays and nothing else.
     """
     found = read_contents(
         contents(path),
@@ -138,12 +140,13 @@ def read_data(
     return read_bytes(data, name=name, unit=metres, skeleton=bones, clip=clip, **options)
 
 
-def write(clip: AnyClip, path: str | Path) -> None:
+def write(clip: AnyClip, path: str | Path, *, dialect: str | None = None) -> None:
     """Write a clip, atomically, in the format that the path's extension names.
 
-    An .amc comes with its .asf beside it.
+    An .amc comes with its .asf beside it. A `dialect` is how some program that trains robots wants
+    its files: "mjlab", "beyondmimic", "gmr", "protomotions", "qpos" or "csv".
     """
-    write_file(clip, path)
+    write_file(clip, path, dialect=dialect)
 
 
 def encode(
@@ -201,17 +204,23 @@ def encode(
     ).data
 
 
+class Wanted(TypedDict, total=False):
+    """What `encode` may be asked to reach, as it takes it."""
+
+    max_error: str | Length | None
+    mean_error: str | Length | None
+    ratio: float | None
+    size: str | int | None
+    max_angle: str | Angle | None
+
+
 def encode_measured(
     clip: AnyClip,
     codec: Codec | str = DEFAULT_CODEC,
     *,
-    max_error: str | Length | None = None,
-    mean_error: str | Length | None = None,
-    ratio: float | None = None,
-    size: str | int | None = None,
     preset: str | None = None,
     effort: str | None = None,
-    max_angle: str | Angle | None = None,
+    **wanted: Unpack[Wanted],
 ) -> rate.Attempt:
     """Do as `encode` does, and return the file with its measured errors and its codec."""
     codec = parse_codec(codec) if isinstance(codec, str) else codec
@@ -220,28 +229,21 @@ def encode_measured(
     check_kind(codec, clip.header.kind)
     check_reach(clip)
     if preset is not None:
-        if not (max_error is mean_error is ratio is size is None):
+        angle = wanted.pop("max_angle", None)
+        if any(value is not None for value in wanted.values()):
             raise UsageError(f"preset {preset!r} is a target itself: give no other beside it")
-        max_error = preset_bound(preset, clip)
-    target = parse_target(
-        max_error=max_error, mean_error=mean_error, ratio=ratio, size=size, max_angle=max_angle
-    )
-    return rate.encode_to_target(clip, codec, target, effort=effort)
+        wanted = {"max_error": preset_bound(preset, clip), "max_angle": angle}
+    return rate.encode_to_target(clip, codec, parse_target(**wanted), effort=effort)
 
 
-def parse_target(
-    *,
-    max_error: str | Length | None = None,
-    mean_error: str | Length | None = None,
-    ratio: float | None = None,
-    size: str | int | None = None,
-    max_angle: str | Angle | None = None,
-) -> rate.Target:
+def parse_target(**wanted: Unpack[Wanted]) -> rate.Target:
     """Return the target that `encode` is asked for; what makes none is a `UsageError`."""
+    max_error, mean_error = wanted.get("max_error"), wanted.get("mean_error")
+    size, max_angle = wanted.get("size"), wanted.get("max_angle")
     return rate.Target(
         None if max_error is None else length_argument("max_error", max_error),
         None if mean_error is None else length_argument("mean_error", mean_error),
-        ratio,
+        wanted.get("ratio"),
         None if size is None else parse_size(size),
         None if max_angle is None else angle_argument("max_angle", max_angle),
     )

@@ -16,7 +16,7 @@ from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
 from mocpack.frozen import FrozenPickle as FrozenPickle
 from mocpack.frozen import frozen_array as frozen_array
 from mocpack.frozen import is_frozen as is_frozen
-from mocpack.hinges import Hinges
+from mocpack.hinges import Hinges, hinge_frames
 
 MAX_JOINTS = 65_535
 MAX_END_SITES = 65_535
@@ -253,6 +253,11 @@ class Skeleton(FrozenPickle):
             np.concatenate([np.ones((1, 3)), self.scales]),
             self.hinges and self.hinges.of_subset({j: j + 1 for j in range(len(self))}),
         )
+
+    @cached_property
+    def hinge_frames(self) -> F64:
+        """What `hinges.hinge_angles` needs of hinges and rest rotations, made once."""
+        return hinge_frames(self.hinges, self.rest) if self.hinges else np.zeros((0, 4, 4))
 
     def native(self, translated_joints: Sequence[int]) -> _core.Skeleton:
         """Return this skeleton as the native core takes it; made once for the same joints."""

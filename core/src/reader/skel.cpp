@@ -17,10 +17,10 @@ const size_t MOST_JOINTS = 65535, LONGEST_NAME = 255, MOST_PARAMETERS = 65536, L
 const size_t MOST_SKELETON = 1 << 24; // bytes, inflated
 const double PI = 3.14159265358979323846;
 const double FARTHEST_POINT = 1e6;	  // metres
-const double UNIT_TOLERANCE = 1.1e-5; // of a rest rotation's length
+const double REST_TOLERANCE = 1.1e-5; // of a rest rotation's length
 const double UNITS[] = {1.0, 0.01, 0.001, 0.0254, 0.0254 / 0.45};
 const uint8_t FIRST_ROTATION = 6, FIRST_FIXED_ROTATION = 9; // of the channels' numbers; ASF's
-const uint8_t OTHER_UNIT = 255, AS_FLOATS = 255, MOST_DIGITS = 9, CHANNELS = 12;
+const uint8_t OTHER_UNIT = 255, AS_FLOATS = 255, POINT_DIGITS = 9, CHANNELS = 12;
 
 // Part of the format, so it never changes: the joint names of common skeletons, lengths before them.
 const char DICTIONARY[] =
@@ -310,7 +310,7 @@ struct SkeletonReader
 	void points(size_t joints)
 	{
 		uint8_t digits = in.u8();
-		in.check(digits <= MOST_DIGITS || digits == AS_FLOATS, ": points of too many digits");
+		in.check(digits <= POINT_DIGITS || digits == AS_FLOATS, ": points of too many digits");
 		double power = 1;
 		for (int d = 0; digits != AS_FLOATS && d < digits; ++d)
 			power *= 10;
@@ -341,14 +341,14 @@ struct SkeletonReader
 				frames[4 * j + c] = in.f64();
 				square += frames[4 * j + c] * frames[4 * j + c];
 			}
-			in.check(std::fabs(std::sqrt(square) - 1) <= UNIT_TOLERANCE,
+			in.check(std::fabs(std::sqrt(square) - 1) <= REST_TOLERANCE,
 					 ": axes that are no unit quaternions");
 		}
 		motion->channel_frames = frames;
 		if (kind != 2)
 			return;
 		uint8_t digits = in.u8();
-		in.check(digits <= MOST_DIGITS, ": unknown axes");
+		in.check(digits <= POINT_DIGITS, ": unknown axes");
 		double power = 1;
 		for (int d = 0; d < digits; ++d)
 			power *= 10;
@@ -409,7 +409,7 @@ bool read_rest(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 		double square = 0;
 		for (int c = 0; c < 4; ++c, ++next)
 			rest[4 * j + c] = *next, square += *next * *next;
-		in.check(std::fabs(std::sqrt(square) - 1) <= UNIT_TOLERANCE,
+		in.check(std::fabs(std::sqrt(square) - 1) <= REST_TOLERANCE,
 				 ": rest rotations must be unit quaternions");
 	}
 	memory.give_back(numbers);

@@ -68,6 +68,7 @@ def run(
     body_model: options.BodyModel = None,
     robot: options.RobotFile = None,
     quaternion: options.Quaternion = None,
+    allow_pickle: options.AllowPickle = False,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
@@ -89,6 +90,7 @@ def run(
     settings: dict[str, Any] = {"spec": spec, "target": target, "unit": unit, "frames": frames}
     chosen = {"clip": animation, "fps": fps, "body_model": body_model}
     chosen |= {"robot": robot, "quaternion": quaternion}
+    chosen["allow_pickle"] = allow_pickle or None
     settings |= {name: value for name, value in chosen.items() if value is not None}
     work = [
         Job(source.path, (goal,), settings | {"skeleton": skeleton}, force)

@@ -35,6 +35,7 @@ def run(
     body_model: options.BodyModel = None,
     robot: options.RobotFile = None,
     quaternion: options.Quaternion = None,
+    allow_pickle: options.AllowPickle = False,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
@@ -54,6 +55,7 @@ def run(
     reading: dict[str, Any] = {"unit": unit, "skeleton": skeleton, "fps": fps}
     reading |= {"memory_limit": memory_limit, "body_model": body_model}
     reading |= {"robot": robot, "quaternion": quaternion}
+    reading["allow_pickle"] = allow_pickle or None
 
     def convert() -> None:
         progress.expect(len(goals))

@@ -83,6 +83,10 @@ Quaternion = Annotated[
     str | None,
     typer.Option("--quaternion", help="Order of a robot's quaternions, xyzw or wxyz."),
 ]
+AllowPickle = Annotated[
+    bool,
+    typer.Option("--allow-pickle", help="Read pickles: arrays and plain values, nothing is run."),
+]
 MemoryLimit = Annotated[
     str,
     typer.Option(help="The most memory that a .mocp file may take, like 4GB; none for no limit."),
