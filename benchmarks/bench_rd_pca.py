@@ -1,6 +1,10 @@
-"""Frames a second of `rd-pca`, and how they grow with the clip.
+"""Frames a second of `rd-pca`, and how they grow with the clip; what its head takes of short clips.
 
     python benchmarks/bench_rd_pca.py [FILE.bvh]
+    python benchmarks/bench_rd_pca.py head
+
+`head` gives the bytes of the payload and of its head at several lengths, beside what they would be
+if the coder began with even odds.
 
 Asked of one core with the default configuration: 10 000 frames a second to encode, 100 000 to
 decode (the paper: 2 600 to 3 000, and 15 000 to 21 000). The clip is the longest of the paper's
@@ -15,17 +19,76 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: figures are 
 
 import sys
 from pathlib import Path
+from unittest import mock
+
+import numpy as np
 
 import mocpack
 from mocpack.bench.datasets import require_clip
+from mocpack.bench.report.markdown import markdown_table
 from mocpack.bench.runner.timing import fastest, inflate_speed
 from mocpack.clip import Clip
-from mocpack.codecs.rd_pca import RdPca
+from mocpack.codecs.rd_pca import RdPca, starts
 
 SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1)
 
 
+HEADS = ("02_01", "09_01", "17_08", "17_10", "49_02", "85_12")
+LENGTHS = (120, 240, 480, 960)
+STARTS = ("COLUMNS", "POSES", "TRAJECTORIES", "FRAMES")
+
+
 def main() -> None:
+    if sys.argv[1:] == ["head"]:
+        heads()
+    else:
+        speed()
+
+
+def heads() -> None:
+    even = {name: np.full_like(getattr(starts, name), 32) for name in STARTS}
+    rows = []
+    for name in HEADS:
+        clip = mocpack.read(require_clip(f"cmu/{name}"))
+        assert isinstance(clip, Clip)
+        for frames in LENGTHS:
+            if frames < clip.frame_count:
+                part = clip.frames(1, frames + 1)
+                payload, head = with_head(part)
+                with mock.patch.multiple(starts, **even):
+                    plain, plain_head = with_head(part)
+                rows.append(
+                    [
+                        name,
+                        frames,
+                        plain,
+                        plain_head,
+                        payload,
+                        head,
+                        f"{head / payload:.2f}",
+                        f"{payload / plain:.2f}",
+                    ]
+                )
+    head_row = [
+        "clip",
+        "frames:",
+        "even odds, B:",
+        "head:",
+        "payload, B:",
+        "head:",
+        "share:",
+        "of even odds:",
+    ]
+    print(markdown_table(head_row, rows))
+
+
+def with_head(clip: Clip) -> tuple[int, int]:
+    """Return the bytes of the payload, and of its head."""
+    payload = RdPca().encode(clip)
+    return len(payload), 4 + int.from_bytes(payload[:4], "little")
+
+
+def speed() -> None:
     path, clip = chosen_clip()
     print(f"calibration: zlib inflates {inflate_speed():.0f} MB/s here")
     print(f"{path.name}: {clip.frame_count} frames, {clip.skeleton.channel_count} channels")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 from mocpack import rate
 from mocpack.clip import AnyClip, Clip, VertexClip, check_reach
@@ -198,16 +198,22 @@ def encode(
     ).data
 
 
+class Wanted(TypedDict, total=False):
+    """What `encode` may be asked to reach, as it takes it."""
+
+    max_error: str | Length | None
+    mean_error: str | Length | None
+    ratio: float | None
+    size: str | int | None
+
+
 def encode_measured(
     clip: AnyClip,
     codec: Codec | str = DEFAULT_CODEC,
     *,
-    max_error: str | Length | None = None,
-    mean_error: str | Length | None = None,
-    ratio: float | None = None,
-    size: str | int | None = None,
     preset: str | None = None,
     effort: str | None = None,
+    **wanted: Unpack[Wanted],
 ) -> rate.Attempt:
     """Do as `encode` does, and return the file with its measured errors and its codec."""
     codec = parse_codec(codec) if isinstance(codec, str) else codec
@@ -216,25 +222,20 @@ def encode_measured(
     check_kind(codec, clip.header.kind)
     check_reach(clip)
     if preset is not None:
-        if not (max_error is mean_error is ratio is size is None):
+        if any(value is not None for value in wanted.values()):
             raise UsageError(f"preset {preset!r} is a target itself: give no other beside it")
-        max_error = preset_bound(preset, clip)
-    target = parse_target(max_error=max_error, mean_error=mean_error, ratio=ratio, size=size)
-    return rate.encode_to_target(clip, codec, target, effort=effort)
+        wanted = {"max_error": preset_bound(preset, clip)}
+    return rate.encode_to_target(clip, codec, parse_target(**wanted), effort=effort)
 
 
-def parse_target(
-    *,
-    max_error: str | Length | None = None,
-    mean_error: str | Length | None = None,
-    ratio: float | None = None,
-    size: str | int | None = None,
-) -> rate.Target:
+def parse_target(**wanted: Unpack[Wanted]) -> rate.Target:
     """Return the target that `encode` is asked for; what makes none is a `UsageError`."""
+    max_error, mean_error = wanted.get("max_error"), wanted.get("mean_error")
+    size = wanted.get("size")
     return rate.Target(
         None if max_error is None else length_argument("max_error", max_error),
         None if mean_error is None else length_argument("mean_error", mean_error),
-        ratio,
+        wanted.get("ratio"),
         None if size is None else parse_size(size),
     )
 

@@ -117,6 +117,15 @@ class SupportsSeek(Protocol):
 
 
 @runtime_checkable
+class SupportsJoints(Protocol):
+    """A codec that can decode some joints, over all frames, without decoding the others."""
+
+    def decode_joints(self, payload: bytes, header: ClipHeader, joints: Sequence[int]) -> Clip:
+        """Return `joints` and their ancestors; the result's skeleton is that of these."""
+        ...
+
+
+@runtime_checkable
 class SupportsBudget(Protocol):
     """A codec that can say, by a glance at its payload, what memory parts of it take."""
 

@@ -16,6 +16,7 @@ from mocpack.codec import (
     Codec,
     PayloadLayout,
     SupportsBudget,
+    SupportsJoints,
     SupportsLayout,
     SupportsPartial,
     SupportsPreview,
@@ -50,6 +51,8 @@ from mocpack.registry import codec_class
 from mocpack.take import Extras
 from mocpack.units import format_length
 
+WORDS_SHARE = 0.25  # of a clip's arrays: what a codec that skips joints inflates of the others
+
 
 class Motion:
     """An open .mocp file: reads and decodes what is asked for.
@@ -79,6 +82,7 @@ class Motion:
             self._source.close()
             raise
         self._whole: Clip | None = None
+        self._part: tuple[list[int], Clip] | None = None
         self._sampler: Callable[[float], AnyClip] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -244,7 +248,10 @@ class Motion:
         return self._dressed(found, 0, found.frame_count)
 
     def frames(self, start: int, stop: int, joints: Sequence[str | int] | None = None) -> Clip:
-        """Return frames `start` to `stop`, half-open, of `joints` and their ancestors."""
+        """Return frames `start` to `stop`, half-open, of `joints` and their ancestors.
+
+        What the codec can leave undecoded of other frames and joints stays undecoded.
+        """
         header = self._reader.header
         if not 0 <= start < stop <= header.frame_count:
             raise UsageError(
@@ -258,6 +265,8 @@ class Motion:
                 self._reader.read, self.plain_header, start, stop, wanted
             )
             return self._dressed(found, start, stop, indices)
+        if indices is not None and self._whole is None and self._can_decode_some():
+            return self._some(indices).frames(start, stop)
         part = self._cached().frames(start, stop)
         return part.joints(indices) if indices is not None and isinstance(part, Clip) else part
 
@@ -311,6 +320,26 @@ class Motion:
         if self._whole is None:
             self._whole = self.clip()
         return self._whole
+
+    def _can_decode_some(self) -> bool:
+        return isinstance(self._codec, SupportsJoints) and not self._reader.cut
+
+    def _some(self, joints: list[int]) -> Clip:
+        """Decode these joints and their ancestors alone, once as long as they are asked for."""
+        header, codec = self.plain_header, self._codec
+        assert isinstance(codec, SupportsJoints)
+        assert isinstance(header, ClipHeader)
+        part = self._part  # another thread may put others here meanwhile
+        if part is None or part[0] != joints:
+            wanted = self._plain_indices(joints)
+            needed = codec.decode_memory * clip_bytes(header.joints(wanted))
+            needed += WORDS_SHARE * clip_bytes(header) + self._reader.extras_memory()
+            self._limit.check(int(needed), header, f"{len(joints)} joints")
+            found = codec.decode_joints(self._reader.payload(), header, wanted)
+            dressed = self._dressed(found, 0, header.frame_count, joints)
+            assert isinstance(dressed, Clip)
+            self._part = part = joints, dressed
+        return part[1]
 
     def _dressed(
         self, found: AnyClip, start: int, stop: int, joints: Sequence[int] | None = None

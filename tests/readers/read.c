@@ -1,6 +1,7 @@
 // What libmocpack says of files, for the tests: read LIMIT ACCESS FILE... prints a line for each, its status
 // and either a digest or the sentence; ACCESS is memory, source (a read callback) or needs (one that lacks
-// bytes at first). read dump WHAT FILE writes frames as float64: WHAT is local, world, or keys.
+// bytes at first). read metadata FILE prints its metadata. read dump WHAT FILE writes frames as float64: WHAT
+// is local, world, or keys.
 #include <mocpack/mocpack.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,8 +117,24 @@ static void dump(const char* what, const char* path)
 	free(bytes.at);
 }
 
+static void print_metadata(const char* path)
+{
+	Bytes bytes = whole_file(path);
+	mocpack_Motion* motion;
+	if (mocpack_open(bytes.at, bytes.size, NULL, &motion, NULL) != MOCPACK_OK)
+		exit(3);
+	fwrite(mocpack_info(motion)->metadata.bytes, 1, mocpack_info(motion)->metadata.size, stdout);
+	mocpack_close(motion);
+	free(bytes.at);
+}
+
 int main(int argc, char** argv)
 {
+	if (argc == 3 && !strcmp(argv[1], "metadata"))
+	{
+		print_metadata(argv[2]);
+		return 0;
+	}
 	if (argc == 4 && !strcmp(argv[1], "dump"))
 	{
 		dump(argv[2], argv[3]);

@@ -32,6 +32,8 @@ async function openSession(app: App, session: Session): Promise<void> {
     session.rawBytes,
     packed.find(({ name }) => name === wanted) ?? packed[0],
   );
+  // a page that opens plays, unless it was asked for a certain frame or for a picture
+  app.playback.playing = session.start?.frame === undefined && !session.start?.bare;
   if (session.start) applyStart(app, session.start);
   if (session.rawBytes === null)
     void laterRawBytes().then((bytes) => bytes && app.setRawBytes(bytes));

@@ -6,6 +6,9 @@
 namespace mocpack
 {
 
+// What a byte of a file can stand for at most, so that a small file cannot announce any number of frames.
+const uint64_t FRAMES_PER_BYTE = 64, SAMPLES_PER_BYTE = 16384;
+
 struct Chunk
 {
 	bool found;
@@ -19,7 +22,7 @@ struct Chunk
 
 struct Chunks
 {
-	Chunk head, skeleton, rest, time, meta, play, gaps, mesh, data;
+	Chunk head, skeleton, hinges, rest, time, meta, play, gaps, mesh, data;
 	Chunk* tracks;
 	size_t track_count;
 	uint64_t missing; // bytes that the motion lacks

@@ -32,7 +32,6 @@ const uint8_t* Bytes::view(uint64_t offset, uint64_t size, void* buffer, mocpack
 namespace
 {
 
-const uint64_t FRAMES_PER_BYTE = 64, SAMPLES_PER_BYTE = 16384;
 const size_t LONGEST_HEAD_SIZE = 5; // bytes that say how long keysine's head is
 const uint64_t LARGEST_HEAD = 1u << 31;
 const uint32_t OLDEST_BITSTREAM = 1, NEWEST_BITSTREAM = 1;
@@ -302,8 +301,8 @@ struct Opening
 			motion->memory.give_back(const_cast<Chunk*>(chunk));
 			chunk = next;
 		}
-		for (const Chunk* chunk : {&chunks.head, &chunks.skeleton, &chunks.rest, &chunks.time, &chunks.meta,
-								   &chunks.play, &chunks.gaps})
+		for (const Chunk* chunk : {&chunks.head, &chunks.skeleton, &chunks.hinges, &chunks.rest, &chunks.time,
+								   &chunks.meta, &chunks.play, &chunks.gaps})
 			forget(*chunk);
 	}
 

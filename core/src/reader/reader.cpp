@@ -15,8 +15,8 @@ namespace mocpack
 namespace
 {
 
-const double UNIT_TOLERANCE = 1e-3; // of a quaternion's length
-const double FARTHEST = 2e7;		// metres, as in Python
+const double UNIT_TOLERANCE = 1e-3;	 // of a quaternion's length
+const double FARTHEST_DECODED = 2e7; // metres, as in Python
 const size_t NONE = SIZE_MAX, MOST_LAYERS = MOCPACK_KEYSINE_MOST_LAYERS;
 const size_t MOST_TASKS = 1024;
 
@@ -274,7 +274,7 @@ bool settle(const mocpack_Reader& r, Lane* lane, size_t frames)
 	double farthest = 0;
 	for (size_t i = 0; i < 3 * frames * moving; ++i)
 		farthest = std::fabs(lane->translations[i]) <= farthest ? farthest : std::fabs(lane->translations[i]);
-	if (!(farthest < FARTHEST) ||
+	if (!(farthest < FARTHEST_DECODED) ||
 		mocpack_settle_rotations(lane->rotations, frames, r.decoded_count, UNIT_TOLERANCE) >= 0)
 		return false;
 	for (size_t t = 0; r.turned_roots && t < frames; ++t)
@@ -428,11 +428,7 @@ template <typename Number> struct Writer
 
 	void write(const Number* row, Lane* lane, uint64_t frame) const
 	{
-		Target<Number> out(poses, frame);
-		if (r.space == MOCPACK_WORLD)
-			write_world(r.rig, row, static_cast<Number*>(lane->world), out);
-		else
-			write_local(r.rig, row, out);
+		write_pose(r.rig, r.space, row, static_cast<Number*>(lane->world), poses, frame);
 	}
 
 	// Frames from … to of a group's rows, whose first is frame `first`, as frames at … of the caller's.
@@ -542,7 +538,7 @@ mocpack_Status read_sample(mocpack_Reader* r, double seconds, const mocpack_Pose
 				 *shown = row;
 	if (at > double(frame)) // then there is a frame after it
 	{
-		blend_rows(r->rig, row, row + size, Number(at - double(frame)), static_cast<Number*>(lane->row));
+		blend_rows(r->rig, row, row + size, at - double(frame), static_cast<Number*>(lane->row));
 		shown = static_cast<Number*>(lane->row);
 	}
 	Writer<Number>{*r, pose}.write(shown, lane, 0);

@@ -15,9 +15,9 @@ namespace
 const size_t MOST_JOINTS = 65535, LONGEST_NAME = 255, MOST_PARAMETERS = 65536, LONGEST_CODEC = 255;
 const size_t MOST_SKELETON = 1 << 24; // bytes, inflated
 const double FARTHEST_POINT = 1e6;	  // metres
-const double UNIT_TOLERANCE = 1.1e-5; // of a rest rotation's length
+const double REST_TOLERANCE = 1.1e-5; // of a rest rotation's length
 const double UNITS[] = {1.0, 0.01, 0.001, 0.0254, 0.0254 / 0.45};
-const uint8_t OTHER_UNIT = 255, AS_FLOATS = 255, MOST_DIGITS = 9, CHANNELS = 12;
+const uint8_t OTHER_UNIT = 255, AS_FLOATS = 255, POINT_DIGITS = 9, CHANNELS = 12;
 
 // Part of the format, so it never changes: the joint names of common skeletons, lengths before them.
 const char DICTIONARY[] =
@@ -281,7 +281,7 @@ struct SkeletonReader
 	void points(size_t joints)
 	{
 		uint8_t digits = in.u8();
-		in.check(digits <= MOST_DIGITS || digits == AS_FLOATS, ": points of too many digits");
+		in.check(digits <= POINT_DIGITS || digits == AS_FLOATS, ": points of too many digits");
 		double power = 1;
 		for (int d = 0; digits != AS_FLOATS && d < digits; ++d)
 			power *= 10;
@@ -311,12 +311,12 @@ struct SkeletonReader
 				double value = in.f64();
 				square += value * value;
 			}
-			in.check(std::fabs(std::sqrt(square) - 1) <= UNIT_TOLERANCE,
+			in.check(std::fabs(std::sqrt(square) - 1) <= REST_TOLERANCE,
 					 ": axes that are no unit quaternions");
 		}
 		if (kind != 2)
 			return;
-		in.check(in.u8() <= MOST_DIGITS, ": unknown axes");
+		in.check(in.u8() <= POINT_DIGITS, ": unknown axes");
 		for (size_t i = 0; i < 3 * joints && in.good(); ++i)
 			in.folded();
 	}
@@ -364,7 +364,7 @@ bool read_rest(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 		double square = 0;
 		for (int c = 0; c < 4; ++c, ++next)
 			rest[4 * j + c] = *next, square += *next * *next;
-		in.check(std::fabs(std::sqrt(square) - 1) <= UNIT_TOLERANCE,
+		in.check(std::fabs(std::sqrt(square) - 1) <= REST_TOLERANCE,
 				 ": rest rotations must be unit quaternions");
 	}
 	memory.give_back(numbers);

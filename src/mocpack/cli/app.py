@@ -30,7 +30,7 @@ COMMANDS = {
     "view": "Play a packed motion in the browser beside its original, bones coloured by error.",
     "convert": "Read a motion file of one kind and write it as another.",
     "edit": "Bring a joint to a place at a time: --at 1.5 --joint LeftHand --to 0.4,1.2,0.3.",
-    "energy": "Show the network card's energy to receive a file, and the time to decode it.",
+    "energy": "Show the energy of receiving and decoding a file.",
     "bench": "Measure codecs on clips: sizes, every metric, speed, a report; or reproduce a paper.",
     "tune": "Search a codec's parameters: least error within a size, or least size within an "
     "error.",

@@ -17,7 +17,13 @@ import numpy as np
 
 from mocpack import _api, rotations
 from mocpack.clip import AnyClip, Clip, VertexClip
-from mocpack.codec import Codec, SupportsPartial, SupportsSeek, SupportsVerifiedEncode
+from mocpack.codec import (
+    Codec,
+    SupportsJoints,
+    SupportsPartial,
+    SupportsSeek,
+    SupportsVerifiedEncode,
+)
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.container import Packed, pack, unpack
 from mocpack.errors import FormatError, TruncatedError, UnknownCodecError, UsageError
@@ -228,6 +234,20 @@ def check_windows_equal_the_whole(codec: Codec, clip: AnyClip) -> None:
         _demand(_close(part, expected), f"window {start}:{stop} of one joint differs")
 
 
+def check_some_joints_equal_the_whole(codec: Codec, clip: AnyClip) -> None:
+    if not isinstance(codec, SupportsJoints) or not isinstance(clip, Clip):
+        return
+    clip = plain(clip)
+    payload = codec.encode(clip)
+    whole = codec.decode(payload, clip.header)
+    assert isinstance(whole, Clip)
+    last = len(clip.skeleton) - 1
+    for joints in ([0], [last], sorted({last // 2, last})):
+        part, expected = codec.decode_joints(payload, clip.header, joints), whole.joints(joints)
+        _demand(part.skeleton.names == expected.skeleton.names, "wrong joints in a part")
+        _demand(_close(part, expected), f"joints {joints} decoded alone differ")
+
+
 CLIP_CHECKS: tuple[Check, ...] = (
     check_shapes_and_header_survive,
     check_what_comes_back_is_sane,
@@ -237,6 +257,7 @@ CLIP_CHECKS: tuple[Check, ...] = (
     check_verified_encoding_is_what_encode_and_decode_give,
     check_input_is_untouched,
     check_windows_equal_the_whole,
+    check_some_joints_equal_the_whole,
 )
 CODEC_CHECKS: tuple[Check, ...] = (
     check_params_round_trip_through_json,

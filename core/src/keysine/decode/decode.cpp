@@ -402,6 +402,18 @@ mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, siz
 	return status;
 }
 
+void mocpack::keysine::shift_values(const Plan& plan, const GroupSymbols& whole, const uint8_t* shifts,
+									int32_t* out)
+{
+	size_t row = size_t(whole.shape.blocks) * size_t(whole.shape.stride);
+	for (size_t t = 0; t < plan.track_count; ++t)
+	{
+		size_t first = size_t(plan.tracks[t].first_channel) * row;
+		for (size_t i = first; i < first + size_t(plan.tracks[t].channels) * row; ++i)
+			out[i] = shifts ? shifted(whole.rows.values[i], shifts[t]) : whole.rows.values[i];
+	}
+}
+
 mocpack_Status mocpack_keysine_decode_coarse(const mocpack_KeysineHead* head, size_t group,
 											 const int32_t* keys, const uint8_t* src, size_t size,
 											 const uint8_t* shifts, double* rotations, double* translations,

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from mocpack.arrays import F64, I64
 
-LARGEST = 2.0**27  # of a quantised sample: its second difference still fits the entropy coder
+LARGEST = 2.0**34  # of a quantised sample: its second difference fits a plane at any Q and s
 
 
 def importance_exponents(importance: F64, vectors: F64) -> I64:
@@ -26,7 +26,7 @@ def importance_exponents(importance: F64, vectors: F64) -> I64:
     importance : array, shape (V,)
         Norm of each vector's coefficients.
     vectors : array, shape (n, V)
-        Columns; no sample of theirs may become larger than 2^27 steps of Q = 1.
+        Columns; no sample of theirs may become larger than 2^34 steps of Q = 1.
     """
     tops = np.abs(vectors).max(axis=0, initial=1e-9)
     finest = np.floor(2 * np.log2(LARGEST / tops))

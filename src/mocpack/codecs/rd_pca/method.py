@@ -6,7 +6,7 @@ Graphics Forum 33 (2014). `docs/codecs/rd-pca.md` says what we changed and speci
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
@@ -21,7 +21,13 @@ from mocpack.codecs.rd_pca import payload as bitstream
 from mocpack.codecs.rd_pca.equalisation import kinematic_gram, noise_sensitivities
 from mocpack.codecs.rd_pca.search import EXPECTED_TRIALS, equal_slopes
 from mocpack.dofs import from_dofs, is_angle, to_dofs
-from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError, UnsupportedClipError
+from mocpack.errors import (
+    CorruptionError,
+    InvalidClipError,
+    TruncatedError,
+    UnsupportedClipError,
+    UsageError,
+)
 from mocpack.metrics.contacts import feet, foot_skate, planted
 from mocpack.metrics.papers import (
     TED_DISTANCE,
@@ -33,11 +39,18 @@ from mocpack.metrics.papers import (
 
 Equalisation = Literal["full", "diagonal", "noise", "literal", "off"]
 Metric = Literal["me", "max", "skted", "skate"]
+Truncated = Literal["variance", "magnitudes"]
+QuadraticForm = Callable[[Clip], npt.ArrayLike]
+"""From a clip to the matrix (C, C) whose quadratic form is the squared error of a small change of
+its degrees of freedom: positions in metres, angles in radians, in the order of its channels."""
 
 STILL = 1e-8  # metres or radians: a column that moves less only rounds
-LARGEST = 2.0**26  # steps of a weighted chunk: what the entropy coder takes, with room to grow
+LARGEST = 2.0**40  # steps of a weighted chunk: what a wide plane takes, with room to grow
 SKIN_SHARE = 0.1  # what the skin's movement counts beside the joints': nothing may go unfelt
 MORE_FRAMES = 192  # poses to look at where the error is felt at some times more than at others
+POSE_COST = 0.2  # squared steps by column: a pose of less energy costs more bytes than it is worth
+REFINEMENTS = 3  # of a fit; the first is right to 1e-7
+ROUNDING = 1e-15  # of the largest energy, for each column
 LEAST_ENERGY = 1e-7  # of the whole: below it a direction is not told from rounding
 
 
@@ -52,8 +65,11 @@ class RdPca(Codec):
     K : int, optional
         Poses kept; by default those of more than `pose_floor` steps RMS.
     P : float, optional
-        Share of the clip's variance that dropping trajectories may remove; by default those of
-        less than `trajectory_floor` squared steps are dropped.
+        Share that dropping trajectories may remove; by default those of less than
+        `trajectory_floor` squared steps are dropped.
+    truncation : {"variance", "magnitudes"}
+        Of what P is a share: of the clip's variance, or of the sum of the magnitudes of a chunk's
+        coefficients.
     Q_l, Q_g : float
         Steps of the local (trajectory) and global (pose) bases; at 1 a bit spent on them saves as
         much error as one spent on the coefficients.
@@ -61,9 +77,10 @@ class RdPca(Codec):
         Keep every s-th sample of a trajectory; by default as few as each chunk allows.
     L : int
         Frames of a chunk, the unit of random access.
-    metric : {"me", "max", "skted", "skate"}
+    metric : {"me", "max", "skted", "skate"} or callable
         The error that equalisation serves: mean joint error, the promised largest error, SkTED,
-        sliding of planted feet.
+        sliding of planted feet; or a function of one's own that gives a quadratic form, see
+        `QuadraticForm`. Files name such a function and do not need it.
     le : {"full", "diagonal", "noise", "literal", "off"}
         Lagrangian equalisation: from the kinematics, with the cross terms between columns or
         column by column; by noise, as in the paper; by noise and its equation 5 to the letter;
@@ -77,8 +94,10 @@ class RdPca(Codec):
     """
 
     codec_id = "rd-pca"
-    bitstream_version = 1
-    quality: ClassVar[Quality] = Quality("lam", 1e-5, 1.0)
+    bitstream_version = 2
+    oldest_bitstream = 2
+    quality: ClassVar[Quality] = Quality("lam", 1e-9, 1.0)
+    decoder_params = ()
     tuning_axes: ClassVar[tuple[str, str]] = ("size", "error")
 
     lam: float = 0.003
@@ -88,16 +107,17 @@ class RdPca(Codec):
     Q_g: float = 1.0
     s: int | None = None
     L: int = 120
-    metric: Metric = "me"
+    metric: Metric | QuadraticForm = "me"
     le: Equalisation = "full"
     ppca: bool = True
     tpca: bool = True
     centred: bool = False
     pose_floor: float = 0.15
     trajectory_floor: float = 8.0
+    truncation: Truncated = "variance"
 
     def __post_init__(self) -> None:
-        _check_range("lam", self.lam, 1e-6, 1e3)
+        _check_range("lam", self.lam, 1e-10, 1e3)
         _check_range("K", self.K, 1, 65_535)
         _check_range("P", self.P, 0, 1)
         _check_range("Q_l", self.Q_l, 1e-3, 1e3)
@@ -106,8 +126,17 @@ class RdPca(Codec):
         _check_range("L", self.L, 2, bitstream.LONGEST_CHUNK)
         _check_range("pose_floor", self.pose_floor, 0, 1e6)
         _check_range("trajectory_floor", self.trajectory_floor, 0, 1e12)
-        _check_word("metric", self.metric, get_args(Metric))
         _check_word("le", self.le, get_args(Equalisation))
+        _check_word("truncation", self.truncation, get_args(Truncated))
+        if not callable(self.metric):
+            _check_word("metric", self.metric, get_args(Metric))
+        elif self.le in ("noise", "literal"):
+            raise ValueError(f"le={self.le} needs a metric of two clips, got a quadratic form")
+        if self.truncation == "magnitudes" and self.P is None:
+            raise ValueError("truncation=magnitudes needs P, the share of them that may go")
+
+    def params(self) -> dict[str, Any]:
+        return super().params() | {"metric": metric_name(self.metric)}
 
     def encode(self, clip: Clip) -> bytes:
         matrix = to_dofs(clip)
@@ -181,7 +210,7 @@ class RdPca(Codec):
             found = 1 / np.where(is_angle(clip.skeleton), np.pi / 180, clip.unit)
         else:
             literal = self.le == "literal"
-            found = noise_sensitivities(clip, _metric(clip, self.metric), literal=literal)
+            found = noise_sensitivities(clip, _metric(clip, str(self.metric)), literal=literal)
             # what this metric does not feel at all still moves the skin
             scale = found[moving].mean() / known[moving].mean()
             found = np.hypot(found, SKIN_SHARE * scale * known)
@@ -195,7 +224,10 @@ class RdPca(Codec):
         if not self.ppca or not count:
             return None, np.zeros(0, np.int64)
         energies, poses = _principal_poses(centred, gram)
-        felt = int(np.count_nonzero(energies > len(centred) * self.pose_floor**2))
+        # what cannot be told from rounding beside the largest may matter, so it stays
+        unsure = ROUNDING * count * energies.max(initial=0.0)
+        least = len(centred) * self.pose_floor**2 + POSE_COST * count
+        felt = int(np.count_nonzero(energies + unsure > least))
         K = min(self.K or felt, len(energies))
         exponents = cobra.importance_exponents(np.sqrt(energies[:K]), poses[:, :K])
         whole = np.round(poses[:, :K] / cobra.steps(self.Q_g, exponents))
@@ -206,7 +238,8 @@ class RdPca(Codec):
         if not self.tpca:
             return [np.round(part).astype(np.int64) for part in parts]
         budget = None if self.P is None else self.P * float(np.sum(channels**2)) / len(parts)
-        truncation = temporal_pca.Truncation(self.trajectory_floor, budget)
+        share = self.P if self.truncation == "magnitudes" else None
+        truncation = temporal_pca.Truncation(self.trajectory_floor, budget, share)
         return [
             temporal_pca.quantise(
                 part, s=self.s, Q_l=self.Q_l, truncation=truncation, centred=self.centred
@@ -226,9 +259,16 @@ def _decode_chunks(
         raise CorruptionError(f"rd-pca payload: {error}") from error
 
 
-def _gram(clip: Clip, metric: Metric) -> F64:
+def metric_name(metric: Metric | QuadraticForm) -> str:
+    """Return how files and searches call a metric."""
+    return metric if isinstance(metric, str) else getattr(metric, "__name__", "form")
+
+
+def _gram(clip: Clip, metric: Metric | QuadraticForm) -> F64:
     """Return what a change of all columns moves, in square metres, shape (C, C)."""
-    if metric == "max":
+    if callable(metric):
+        gram = _own_form(clip, metric)
+    elif metric == "max":
         gram = kinematic_gram(clip, points="shell")
     elif metric == "me":
         gram = kinematic_gram(clip, skin=SKIN_SHARE)
@@ -240,7 +280,28 @@ def _gram(clip: Clip, metric: Metric) -> F64:
     return gram + floor * np.eye(len(gram))
 
 
-def _emphasis(clip: Clip, metric: Metric) -> F64:
+def _own_form(clip: Clip, metric: QuadraticForm) -> F64:
+    """Return the form that a user's function gives, or complain about it."""
+    form, name = np.asarray(metric(clip), np.float64), metric_name(metric)
+    wanted = (clip.skeleton.channel_count,) * 2
+    if form.shape != wanted:
+        raise UsageError(
+            f"metric {name} gave an array of shape {form.shape}, "
+            f"a quadratic form of this clip has {wanted}"
+        )
+    if not np.isfinite(form).all():
+        raise UsageError(f"metric {name} gave numbers that are not finite")
+    form = (form + form.T) / 2
+    lowest, *_, highest = np.linalg.eigvalsh(form)
+    if not lowest >= -1e-9 * highest or not highest > 0:
+        raise UsageError(
+            f"metric {name} gave a form with eigenvalues from {lowest:g} to {highest:g}, "
+            "a squared error has none below 0 and one above"
+        )
+    return form
+
+
+def _emphasis(clip: Clip, metric: str) -> F64:
     """Return where and when an error of position is felt, shape (T, J), 1 on the average."""
     positions = clip.positions()
     if metric == "skate":
@@ -257,7 +318,7 @@ def _emphasis(clip: Clip, metric: Metric) -> F64:
     return np.asarray(felt / felt.mean())
 
 
-def _metric(clip: Clip, name: Metric) -> Any:
+def _metric(clip: Clip, name: str) -> Any:
     """Return the error that noise is measured by, as a function of two clips."""
     source = clip.positions()
 
@@ -309,7 +370,12 @@ def _project(centred: F64, basis: F64, gram: F64 | None) -> F64:
     felt = basis if gram is None else basis @ gram
     square = felt @ basis.T
     ridge = 1e-9 * max(float(np.trace(square)), 1e-30)
-    return np.asarray(np.linalg.solve(square + ridge * np.eye(len(square)), felt @ centred.T).T)
+    firm = square + ridge * np.eye(len(square))
+    channels = np.zeros((len(centred), len(basis)))
+    for _ in range(REFINEMENTS):  # the ridge shrinks what it steadies; what is left is fitted again
+        left = centred - channels @ basis
+        channels += np.linalg.solve(firm, felt @ left.T).T
+    return channels
 
 
 def _check_range(name: str, value: float | None, low: float, high: float) -> None:

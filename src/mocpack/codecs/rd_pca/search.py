@@ -26,7 +26,7 @@ FINALISTS = 3
 SIZE_SLOPE, ERROR_SLOPE = -0.6, 0.9  # of log size and log error over log λ, to begin with
 STRIDES = (3, 4, 5, 6, 8, 10, 12)
 METRICS = frozenset({"me", "skted", "max"})  # which equalisation serves a goal best is tried too
-LAM_RANGE = (1e-6, 10.0)
+LAM_RANGE = (1e-9, 10.0)
 
 Asking = Generator[Sequence[Codec], Sequence[Trial], Trial]
 
@@ -127,8 +127,9 @@ def _notches(codec: Codec, notch: float) -> Iterator[Codec]:
     for other in STRIDES if s is None else (max(1, s - 1), s + 1):
         if other != s:
             yield _with(codec, s=other)
-    for felt in sorted(METRICS - {_value(codec, "metric")}):
-        yield _with(codec, metric=felt)
+    if not callable(_value(codec, "metric")):  # a metric of one's own is what is wanted
+        for felt in sorted(METRICS - {_value(codec, "metric")}):
+            yield _with(codec, metric=felt)
 
 
 def _truncation(P: float | None) -> tuple[str, ...]:

@@ -30,17 +30,36 @@ class Truncation:
         Those of less energy than this: they cost more than they are worth.
     budget : float or None
         If given, as many of the smallest as have no more energy than this together.
+    share : float or None
+        If given, as many of the smallest as have no more than this share of the magnitudes of all
+        coefficients of the chunk: the paper's section 3.3.
     """
 
     floor: float
     budget: float | None = None
+    share: float | None = None
 
-    def kept(self, energies: F64) -> int:
-        """Return how many of the trajectories, of falling energy, stay."""
-        if self.budget is None:
-            return int(np.count_nonzero(energies > self.floor))
-        left = np.cumsum(energies[::-1])[::-1]
-        return int(np.count_nonzero(left > self.budget))
+    def kept(self, sizes: F64, mixes: F64) -> int:
+        """Return how many of the trajectories stay.
+
+        Parameters
+        ----------
+        sizes : array, shape (M,)
+            Norm of each trajectory's coefficients, falling.
+        mixes : array, shape (M, K)
+            These coefficients, each row divided by its norm.
+        """
+        if self.share is not None:
+            left = _from_the_end(sizes * np.abs(mixes).sum(axis=1))
+            return int(np.count_nonzero(left > self.share * left.max(initial=0.0)))
+        if self.budget is not None:
+            return int(np.count_nonzero(_from_the_end(sizes**2) > self.budget))
+        return int(np.count_nonzero(sizes**2 > self.floor))
+
+
+def _from_the_end(values: F64) -> F64:
+    """Return the sum of each value and all after it."""
+    return np.asarray(np.cumsum(values[::-1])[::-1])
 
 
 @dataclass(frozen=True)
@@ -95,8 +114,8 @@ def quantise(
     mean = _quantised_mean(chunk, s, Q_l) if centred else None
     rest = chunk if mean is None else chunk - mean.paths(length, Q_l)
     axes, to_knots = cobra.knot_axes(length, s)
-    paths, sizes, _ = np.linalg.svd(axes.T @ rest, full_matrices=False)
-    count = truncation.kept(sizes**2)
+    paths, sizes, mixes = np.linalg.svd(axes.T @ rest, full_matrices=False)
+    count = truncation.kept(sizes, mixes)
     knots = np.linalg.solve(to_knots, paths[:, :count])
     exponents = cobra.importance_exponents(sizes[:count], knots)
     steps = cobra.steps(Q_l / np.sqrt(s), exponents)
@@ -126,14 +145,21 @@ def best_stride(chunk: F64, truncation: Truncation) -> int:
         if s > 1 and axes.shape[1] == len(chunk):
             continue
         seen = axes.T @ chunk
-        small = seen @ seen.T if seen.shape[0] < seen.shape[1] else seen.T @ seen
-        energies = np.maximum(np.linalg.eigvalsh(small)[::-1], 0)
-        count = truncation.kept(energies)
-        missed = total - float(energies[:count].sum())
+        sizes, mixes = _spectrum(seen, with_mixes=truncation.share is not None)
+        count = truncation.kept(sizes, mixes)
+        missed = total - float(np.sum(sizes[:count] ** 2))
         cost = missed + SLOPE * BITS_OF_KNOT * count * axes.shape[1]
         if cost < least:
             best, least = s, cost
     return best
+
+
+def _spectrum(seen: F64, *, with_mixes: bool) -> tuple[F64, F64]:
+    """Return the norms of the trajectories' coefficients, falling, and, if wanted, their mixes."""
+    if with_mixes:
+        return np.linalg.svd(seen, full_matrices=False)[1:]
+    small = seen @ seen.T if seen.shape[0] < seen.shape[1] else seen.T @ seen
+    return np.sqrt(np.maximum(np.linalg.eigvalsh(small)[::-1], 0)), np.zeros((0, 0))
 
 
 def _quantised_mean(chunk: F64, s: int, Q_l: float) -> Trajectories:

@@ -11,11 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from mocpack.arrays import F64, I32, Mask
+from mocpack.codecs.wavelet import zero_runs
 from mocpack.codecs.wavelet.zero_runs import (
     LARGEST,
-    decode_signal,
     decode_words,
     encode_words,
     join_bytes,
@@ -93,16 +94,18 @@ def decode_coefficients(data: bytes, is_place: Mask, length: int, *, packed: boo
     return Rounded(is_place, place_step, turn_step, first, numbers).coefficients()
 
 
-def decode_one(data: bytes, is_place: Mask, length: int, index: int, *, packed: bool) -> F64:
-    """Return the coefficients (1, length) of one signal; the words of no other are decoded."""
+def decode_some(
+    data: bytes, is_place: Mask, length: int, wanted: npt.NDArray[np.intp], *, packed: bool
+) -> F64:
+    """Return the coefficients (W, length) of the signals `wanted`, in rising order.
+
+    The words of no other are decoded.
+    """
     place_step, turn_step, first, rest = _read_fields(data, is_place)
     words = _words(rest, len(is_place), length, packed=packed)
-    numbers = decode_signal(words, index, length)[np.newaxis]
-    own = is_place[index : index + 1]
-    before = int(is_place[:index].sum())
-    return Rounded(
-        own, place_step, turn_step, first[before : before + int(own.sum())], numbers
-    ).coefficients()
+    numbers = zero_runs.decode_some(words, wanted, length)
+    own = first[(np.cumsum(is_place) - 1)[wanted[is_place[wanted]]]]
+    return Rounded(is_place[wanted], place_step, turn_step, own, numbers).coefficients()
 
 
 def _step(values: F64, largest: int) -> float:

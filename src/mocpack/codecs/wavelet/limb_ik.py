@@ -7,6 +7,7 @@ Joints turn only about the axes that the skeleton gives them; the root stays.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -67,13 +68,44 @@ def move_ends(clip: Clip, limbs: list[Limb], shifts: F64, *, solver: Solver) -> 
         axes = np.array([_hinge(skeleton, limb.joints[0]) for limb in limbs])
         local = _core.ik_two_bone(native, table, axes, shifts, clip.rotations, clip.translations)
     else:
-        # from the hip down: fewer sweeps than from the knee up, and nearer to the first pose
-        turns = [t for limb in limbs for j in reversed(limb.joints) for t in _turns(skeleton, j)]
+        turns = [t for j in turning_order(limbs) for t in _turns(skeleton, j)]
         table = np.array([[joint, kind] for joint, kind, _ in turns], np.int32)
         axes = np.array([axis for _, _, axis in turns])
         ends = np.array([limb.end for limb in limbs], np.int32)
         local = _core.ik_ccd(native, table, axes, ends, shifts, clip.rotations, clip.translations)
     return Clip(clip.header, local, clip.translations)
+
+
+def turning_order(limbs: Sequence[Limb]) -> list[int]:
+    """Return the joints that turn, in the order of a sweep.
+
+    From the hip down: fewer sweeps than from the knee up, and nearer to the first pose. Limbs that
+    share joints are one: what moves several ends turns before what moves one of them, and all turn
+    twice, since each turn that serves one end moves the others.
+    """
+    groups: list[tuple[int, set[int]]] = []  # how many limbs, and their joints
+    for limb in limbs:
+        own = set(limb.joints)
+        shared = [group for group in groups if group[1] & own]
+        merged = 1 + sum(count for count, _ in shared), own.union(*(g[1] for g in shared))
+        at = groups.index(shared[0]) if shared else len(groups)
+        groups = [group for group in groups if group not in shared]
+        groups.insert(at, merged)
+    return [j for count, joints in groups for j in sorted(joints) * (2 if count > 1 else 1)]
+
+
+def check_apart(skeleton: Skeleton, limbs: Sequence[Limb]) -> None:
+    """Complain about limbs that the closed form, which solves one by one, cannot solve together."""
+    owner: dict[int, Limb] = {}
+    for limb in limbs:
+        for joint in limb.joints:
+            if joint in owner:
+                a, b = (skeleton.names[one.end] for one in (owner[joint], limb))
+                raise UnsupportedClipError(
+                    f"the analytic solver moves limbs one by one, and {a!r} and {b!r} share the "
+                    f"joint {skeleton.names[joint]!r}; use ik=ccd"
+                )
+            owner[joint] = limb
 
 
 def check_two_bone(skeleton: Skeleton, limb: Limb) -> None:

@@ -5,6 +5,7 @@ What they differ in is how many coefficients of each signal they keep.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,7 +17,7 @@ from mocpack.clip import Clip, ClipHeader
 from mocpack.codecs.wavelet import lifting
 from mocpack.codecs.wavelet.coefficients import (
     decode_coefficients,
-    decode_one,
+    decode_some,
     encode_coefficients,
     round_coefficients,
 )
@@ -24,7 +25,13 @@ from mocpack.codecs.wavelet.lifting import Update
 from mocpack.codecs.wavelet.position_error import PositionError
 from mocpack.codecs.wavelet.precision import Bits, round_to_fit
 from mocpack.codecs.wavelet.selection import Analysis, analyse
-from mocpack.codecs.wavelet.signals import Rotation, from_signals, layout, signal_index
+from mocpack.codecs.wavelet.signals import (
+    Rotation,
+    SignalPlan,
+    from_signals,
+    layout,
+    signal_index,
+)
 from mocpack.metrics.quadratic import point_weights
 
 
@@ -59,11 +66,22 @@ class WaveletForm:
         )
         return from_signals(lifting.inverse(coefficients, update=self.update), header, plan)
 
+    def decode_joints(self, data: bytes, header: ClipHeader, joints: Sequence[int]) -> Clip:
+        """Return `joints` and their ancestors; the signals of no other are decoded."""
+        plan, own = layout(header, self.rotation), header.joints(joints)
+        kept = header.skeleton.with_ancestors(joints)
+        signals = self._signals(data, plan, header, np.flatnonzero(np.isin(plan.joints, kept)))
+        return from_signals(signals, own, layout(own, self.rotation))
+
     def decode_signal(self, data: bytes, header: ClipHeader, name: str) -> F64:
         """Return one signal (T,), such as ``"LeftArm.Zrotation"``, decoding no other."""
         plan = layout(header, self.rotation)
-        index = signal_index(plan, name)
-        coefficients = decode_one(
-            data, plan.is_place, header.frame_count, index, packed=self.deflate
+        return self._signals(data, plan, header, np.array([signal_index(plan, name)])).ravel()
+
+    def _signals(
+        self, data: bytes, plan: SignalPlan, header: ClipHeader, wanted: npt.NDArray[np.intp]
+    ) -> F64:
+        coefficients = decode_some(
+            data, plan.is_place, header.frame_count, wanted, packed=self.deflate
         )
-        return lifting.inverse(coefficients, update=self.update).ravel()
+        return lifting.inverse(coefficients, update=self.update)

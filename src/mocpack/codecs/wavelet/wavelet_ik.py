@@ -11,60 +11,45 @@ the shifts of the feet, as `entropy.coefficients` writes signals that are all pl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 
 from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec import Codec, Quality
 from mocpack.codecs.wavelet import lifting
-from mocpack.codecs.wavelet.coefficient_search import (
-    PATIENCE,
-    Method,
-    check_search,
-    position_search,
-)
 from mocpack.codecs.wavelet.coefficients import (
     decode_coefficients,
     encode_coefficients,
     round_coefficients,
 )
-from mocpack.codecs.wavelet.lifting import Update
 from mocpack.codecs.wavelet.limb_ik import (
     SOLVERS,
     Limb,
     Solver,
+    check_apart,
     check_two_bone,
     find_feet,
     limb_of,
     move_ends,
 )
-from mocpack.codecs.wavelet.payload import WaveletForm
-from mocpack.codecs.wavelet.precision import Bits, round_to_fit
-from mocpack.codecs.wavelet.selection import (
-    check_choice,
-    check_parameters,
-    choose_counts,
-    rank,
-)
-from mocpack.codecs.wavelet.signals import Rotation, moving
+from mocpack.codecs.wavelet.precision import round_to_fit
+from mocpack.codecs.wavelet.selection import check_choice, choose_counts, rank
+from mocpack.codecs.wavelet.shared import SearchingCodec
+from mocpack.codecs.wavelet.signals import layout, moving, signal_index, to_signals
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.errors import CorruptionError, InvalidClipError, MocpackError, UnsupportedClipError
-from mocpack.metrics.quadratic import point_weights
 from mocpack.skeleton import Skeleton
 
 
 @dataclass(frozen=True)
-class WaveletIk(Codec):
+class WaveletIk(SearchingCodec):
     """Codes the pose coarsely and the feet well.
 
     Parameters
     ----------
-    ratio : float
-        r of the paper: one coefficient of the pose in `ratio` is kept.
     ik_ratio : float
         r_IK of the paper: one coefficient of the feet's shifts in `ik_ratio` is kept.
     feet : str
@@ -73,41 +58,21 @@ class WaveletIk(Codec):
         How many joints above each foot may turn: 2 for an ankle, 3 for a toe.
     ik : {"ccd", "analytic"}
         Cyclic coordinate descent as in the paper, or the closed form for two bones.
-    search, seed, patience, rotation, update, bits, deflate
-        As in `wavelet-opt`.
+    ratio, rotation, update, bits, deflate, search, seed, patience
+        As in `SearchingCodec`, for the pose.
     """
 
     codec_id = "wavelet-ik"
-    bitstream_version = 1
-    decoder_params = (
-        "feet",
-        "chain",
-        "ik",
-        "rotation",
-        "update",
-        "bits",
-        "deflate",
-    )
-    quality: ClassVar[Quality] = Quality("ratio", 1.0, 2000.0)
+    decoder_params = ("feet", "chain", "ik", *SearchingCodec.decoder_params)
 
     ratio: float = 30.0
     ik_ratio: float = 16.0
     feet: str = ""
     chain: int = 2
     ik: Solver = "ccd"
-    search: Method = "fast"
-    seed: int = 0
-    patience: int = PATIENCE
-    rotation: Rotation = "euler"
-    update: Update = "4-4"
-    bits: Bits = "auto"
-    deflate: bool = True
 
     def __post_init__(self) -> None:
-        check_parameters(
-            ratio=self.ratio, rotation=self.rotation, update=self.update, bits=self.bits
-        )
-        check_search(self.search, self.seed, self.patience)
+        super().__post_init__()
         check_choice("ik", self.ik, SOLVERS)
         if not 1 <= self.ik_ratio < np.inf:
             raise ValueError(f"ik_ratio must be at least 1, got {self.ik_ratio}")
@@ -126,23 +91,28 @@ class WaveletIk(Codec):
         return out.bytes()
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
-        try:
-            limbs = self.limbs(header.skeleton)
-        except MocpackError as error:
-            raise CorruptionError(f"wavelet-ik payload: {error}") from error
-        read = FieldReader(payload, "wavelet-ik payload")
-        pose = read.sized()
-        places = np.ones(3 * len(limbs), bool)
-        coefficients = decode_coefficients(
-            read.rest(), places, header.frame_count, packed=self.deflate
-        )
-        shifts = lifting.inverse(coefficients, update=self.update)
-        try:
-            coarse = self.form.decode(pose, header)
-            by_frame = shifts.T.reshape(header.frame_count, -1, 3)
-            return move_ends(coarse, limbs, by_frame, solver=self.ik)
-        except InvalidClipError as error:
-            raise CorruptionError(f"wavelet-ik payload: {error}") from error
+        limbs = self._limbs_of_file(header.skeleton)
+        coarse = super().decode(_pose_of(payload), header)
+        return self._corrected(payload, coarse, limbs)
+
+    def decode_joints(self, payload: bytes, header: ClipHeader, joints: Sequence[int]) -> Clip:
+        kept = header.skeleton.with_ancestors(joints)
+        limbs = self._limbs_of_file(header.skeleton)
+        if not any(joint in kept for limb in limbs for joint in limb.joints):
+            return super().decode_joints(_pose_of(payload), header, joints)
+        # all limbs together, since a sweep ends when every foot is near enough
+        kept_with_limbs = header.skeleton.with_ancestors([*kept, *(limb.end for limb in limbs)])
+        coarse = super().decode_joints(_pose_of(payload), header, kept_with_limbs)
+        place = {joint: n for n, joint in enumerate(kept_with_limbs)}
+        own = [Limb(place[limb.end], tuple(place[j] for j in limb.joints)) for limb in limbs]
+        return self._corrected(payload, coarse, own).joints([place[joint] for joint in kept])
+
+    def decode_signal(self, payload: bytes, header: ClipHeader, name: str) -> F64:
+        plan = layout(header, self.rotation)
+        joint = int(plan.joints[signal_index(plan, name)])
+        part = self.decode_joints(payload, header, [joint])
+        own = layout(part.header, self.rotation)
+        return np.asarray(to_signals(part, own)[signal_index(own, name)])
 
     def limbs(self, skeleton: Skeleton) -> list[Limb]:
         """Return the legs whose feet are put right."""
@@ -157,25 +127,36 @@ class WaveletIk(Codec):
             )
         limbs = [limb_of(skeleton, foot, self.chain) for foot in feet]
         if self.ik == "analytic":
+            check_apart(skeleton, limbs)
             for limb in limbs:
                 check_two_bone(skeleton, limb)
         return limbs
 
-    @property
-    def form(self) -> WaveletForm:
-        return WaveletForm(self.rotation, self.update, self.bits, self.deflate)
+    def _limbs_of_file(self, skeleton: Skeleton) -> list[Limb]:
+        try:
+            return self.limbs(skeleton)
+        except MocpackError as error:
+            raise CorruptionError(f"wavelet-ik payload: {error}") from error
+
+    def _corrected(self, payload: bytes, coarse: Clip, limbs: list[Limb]) -> Clip:
+        """Return the pose `coarse` with the ends of its limbs put right."""
+        shifts = self._decode_shifts(payload, len(limbs), coarse.frame_count)
+        try:
+            return move_ends(coarse, limbs, shifts, solver=self.ik)
+        except InvalidClipError as error:
+            raise CorruptionError(f"wavelet-ik payload: {error}") from error
+
+    def _decode_shifts(self, payload: bytes, feet: int, frames: int) -> F64:
+        """Return how far each foot is from where the pose has it (T, feet, 3)."""
+        read = FieldReader(payload, "wavelet-ik payload")
+        read.sized()
+        places = np.ones(3 * feet, bool)
+        coefficients = decode_coefficients(read.rest(), places, frames, packed=self.deflate)
+        return lifting.inverse(coefficients, update=self.update).T.reshape(frames, -1, 3)
 
     def _encode_pose(self, clip: Clip) -> bytes:
         found = self.form.analyse(clip)
-        outcome = position_search(
-            clip,
-            found,
-            point_weights(clip.skeleton, "eps_x_cm"),
-            self.ratio,
-            method=self.search,
-            seed=self.seed,
-            patience=self.patience,
-        )
+        outcome = self.choose_for_position(clip, found, "eps_x_cm")
         return self.form.encode(clip, found, outcome.counts)
 
     def _encode_shifts(self, shifts: F64) -> bytes:
@@ -194,3 +175,7 @@ class WaveletIk(Codec):
             error,
         )
         return encode_coefficients(rounded, packed=self.deflate)
+
+
+def _pose_of(payload: bytes) -> bytes:
+    return FieldReader(payload, "wavelet-ik payload").sized()

@@ -31,14 +31,16 @@ def decode_words(data: bytes, signals: int, length: int) -> I32:
     return np.asarray(_core.zero_runs_decode(words, signals, length))
 
 
-def decode_signal(data: bytes, index: int, length: int) -> I32:
-    """Return the integers (length,) of one signal, reading no other."""
+def decode_some(data: bytes, wanted: npt.NDArray[np.intp], length: int) -> I32:
+    """Return the integers (W, length) of the signals `wanted`, rising, reading no other."""
     words = _words(data)
     ends = np.flatnonzero(words == END)
-    if index >= len(ends):
-        raise TruncatedError(f"signal {index} is not among the {len(ends)} there are")
-    start = ends[index - 1] + 1 if index else 0
-    return np.asarray(_core.zero_runs_decode(words[start : ends[index] + 1], 1, length)[0])
+    if len(wanted) and wanted[-1] >= len(ends):
+        raise TruncatedError(f"signal {wanted[-1]} is not among the {len(ends)} there are")
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    parts = [words[starts[i] : ends[i] + 1] for i in wanted]
+    own = np.concatenate(parts) if parts else words[:0]
+    return np.asarray(_core.zero_runs_decode(own, len(parts), length))
 
 
 def split_bytes(words: bytes) -> bytes:

@@ -1,6 +1,8 @@
 """The codec rd-pca: quality, switches, windows, hostile bytes, and its search."""
 
+from contextlib import suppress
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -9,15 +11,22 @@ import mocpack
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.clip import promised_error
 from mocpack.codec import Goal, SupportsQuality, SupportsSeek, SupportsTuning
-from mocpack.codecs.rd_pca import RdPca
+from mocpack.codecs.rd_pca import RdPca, kinematic_gram, starts
 from mocpack.codecs.rd_pca import payload as layout
-from mocpack.errors import CorruptionError, FormatError, TruncatedError, UnsupportedClipError
+from mocpack.errors import (
+    CorruptionError,
+    FormatError,
+    TruncatedError,
+    UnsupportedClipError,
+    UsageError,
+)
 from mocpack.rotations import from_euler
 from mocpack.testing import jump, still, walk
 from mocpack.tuning import tune
 
 CLIP = walk(4.0, seed=3)
 SHORT = walk(1.0, seed=3)
+STARTS = ("COLUMNS", "POSES", "TRAJECTORIES", "FRAMES")
 
 
 def round_trip(codec, clip=CLIP):
@@ -68,6 +77,18 @@ def test_the_error_vanishes_with_lambda():
 def test_even_the_skin_is_kept_when_lambda_is_small():
     _, back = round_trip(RdPca(lam=1e-5))
     assert promised_error(CLIP, back).max < 1e-3
+
+
+@pytest.mark.parametrize("name", ["cmu/17_10", "cmu/49_02"])
+def test_real_motion_comes_back_to_a_micrometre(name):
+    clip = load_clip(name, COMMITTED).frames(1, 301)
+    data = mocpack.encode(clip, RdPca(), max_error="1um")
+    assert promised_error(clip, mocpack.decode(data)).max <= 1e-6
+    assert len(data) < 0.75 * clip.rotations[..., :3].size * 8
+
+
+def test_the_finest_setting_is_finer_than_a_nanometre_on_the_average():
+    assert mean_error(RdPca(lam=1e-9), load_clip("cmu/09_01", COMMITTED).frames(1, 121)) < 1e-8
 
 
 def test_files_shrink_as_lambda_grows():
@@ -139,6 +160,108 @@ def test_the_share_p_is_the_part_of_variance_that_may_go():
     assert mean_error(some) > mean_error(none)
 
 
+def test_magnitudes_may_be_what_p_is_a_share_of():
+    clip = load_clip("cmu/17_10", COMMITTED).frames(1, 241)
+    made = [
+        round_trip(RdPca(lam=0.001, P=P, truncation="magnitudes"), clip) for P in (0.0, 0.02, 0.1)
+    ]
+    sizes = [len(payload) for payload, _ in made]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[2] < 0.8 * sizes[0]
+
+
+def feet_first(clip):
+    felt = np.ones((clip.frame_count, len(clip.skeleton)))
+    felt[:, [clip.skeleton.index("LeftFoot"), clip.skeleton.index("RightFoot")]] = 400.0
+    return kinematic_gram(clip, emphasis=felt, skin=0.1)
+
+
+def foot_error(codec, clip, size):
+    """Return the mean error of the feet, in metres, of a file of that size."""
+    back = mocpack.decode(mocpack.encode(clip, codec, size=size))
+    missed = np.linalg.norm(back.positions() - clip.positions(), axis=-1)
+    return missed[:, [clip.skeleton.index("LeftFoot"), clip.skeleton.index("RightFoot")]].mean()
+
+
+def test_a_metric_of_ones_own_is_what_the_codec_serves():
+    clip = load_clip("cmu/17_10", COMMITTED).frames(1, 481)
+    own, plain = (foot_error(RdPca(metric=m), clip, "4kB") for m in (feet_first, "me"))
+    assert own < 0.7 * plain
+
+
+def test_the_form_of_the_mean_error_gives_what_its_name_gives():
+    def me(clip):
+        return kinematic_gram(clip, skin=0.1)
+
+    assert RdPca(metric=me).encode(CLIP) == RdPca(metric="me").encode(CLIP)
+
+
+def test_a_file_names_ones_own_metric_and_opens_without_it():
+    data = mocpack.encode(SHORT, RdPca(metric=feet_first))
+    with mocpack.open(data) as motion:
+        assert motion.params["metric"] == "feet_first"
+        assert motion.clip().frame_count == SHORT.frame_count
+
+
+@pytest.mark.parametrize(
+    ("form", "sentence"),
+    [
+        (np.eye(3), r"metric own gave an array of shape \(3, 3\), a quadratic form of this clip"),
+        (np.full((CLIP.skeleton.channel_count,) * 2, np.nan), "numbers that are not finite"),
+        (-np.eye(CLIP.skeleton.channel_count), "eigenvalues from -1 to -1, a squared error has"),
+        (np.zeros((CLIP.skeleton.channel_count,) * 2), "eigenvalues from 0 to 0"),
+    ],
+)
+def test_a_metric_that_gives_no_form_is_answered_in_a_sentence(form, sentence):
+    def own(_):
+        return form
+
+    with pytest.raises(UsageError, match=sentence):
+        RdPca(metric=own).encode(SHORT)
+
+
+def test_what_is_known_beforehand_saves_a_sixth_of_a_short_clip():
+    clip = load_clip("cmu/17_10", COMMITTED).frames(1, 241)
+    known = len(RdPca().encode(clip))
+    even = {name: np.full_like(getattr(starts, name), 32) for name in STARTS}
+    with mock.patch.multiple(starts, **even):
+        assert known < 0.84 * len(RdPca().encode(clip))
+
+
+@pytest.mark.parametrize("lam", [0.003, 1e-9])
+def test_every_damaged_byte_of_the_head_is_a_format_error_or_a_clip(lam):
+    codec, clip = RdPca(lam=lam), SHORT.frames(0, 20)
+    payload = codec.encode(clip)
+    length = layout.HEAD_LENGTH + int.from_bytes(payload[: layout.HEAD_LENGTH], "little")
+    rng = np.random.default_rng(7)
+    for at in rng.permutation(length)[:150]:
+        damaged = bytearray(payload)
+        damaged[at] ^= int(rng.integers(1, 256))
+        with suppress(FormatError):
+            assert codec.decode(bytes(damaged), clip.header).frame_count == 20
+
+
+def with_flags(payload, flags):
+    return payload[:5] + bytes([flags]) + payload[6:]
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [(16, "flags 16, at most 15 can stand"), (255, "flags 255")],
+)
+def test_impossible_flags_are_refused_in_a_sentence(flags, sentence):
+    payload = RdPca().encode(SHORT)
+    with pytest.raises(CorruptionError, match=sentence):
+        RdPca().decode(with_flags(payload, flags), SHORT.header)
+
+
+def test_steps_that_are_no_numbers_are_refused_with_name_and_value():
+    payload = RdPca(Q_l=2.0).encode(SHORT)
+    damaged = payload[:6] + np.float32(np.nan).tobytes() + payload[10:]
+    with pytest.raises(CorruptionError, match="Q_l is nan, must be between 0 and 10000"):
+        RdPca().decode(damaged, SHORT.header)
+
+
 def test_a_window_reads_the_head_and_its_own_chunks_only():
     codec = RdPca(L=30)
     payload = codec.encode(CLIP)
@@ -190,13 +313,16 @@ def test_random_bytes_are_a_format_error():
 @pytest.mark.parametrize(
     ("params", "sentence"),
     [
-        ({"lam": 0.0}, r"lam must be in 1e-06\.\.1000, got 0\.0"),
+        ({"lam": 0.0}, r"lam must be in 1e-10\.\.1000, got 0\.0"),
         ({"K": 0}, "K must be in 1"),
         ({"P": 1.5}, "P must be in 0..1"),
         ({"s": 300}, "s must be in 1..255"),
         ({"L": 1}, "L must be in 2..4096"),
         ({"metric": "nice"}, "metric must be one of me, max, skted, skate"),
         ({"le": "half"}, "le must be one of full, diagonal, noise, literal, off"),
+        ({"truncation": "l1"}, "truncation must be one of variance, magnitudes"),
+        ({"truncation": "magnitudes"}, "truncation=magnitudes needs P"),
+        ({"metric": np.eye, "le": "noise"}, "le=noise needs a metric of two clips"),
     ],
 )
 def test_impossible_parameters_are_refused_in_a_sentence(params, sentence):

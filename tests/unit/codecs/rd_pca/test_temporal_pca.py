@@ -6,6 +6,7 @@ import pytest
 from mocpack.codecs.rd_pca.temporal_pca import Truncation, best_stride, quantise
 
 FINE = Truncation(1e-6)
+NO_MIXES = np.zeros((0, 0))
 
 
 def smooth_chunk(rank, *, length=120, channels=12, seed=0):
@@ -37,14 +38,32 @@ def test_the_mean_of_all_channels_becomes_the_first_trajectory():
 
 
 def test_truncation_by_budget_drops_the_most_that_it_allows():
-    energies = np.array([100.0, 10.0, 3.0, 2.0])
-    assert Truncation(0.0, budget=5.0).kept(energies) == 2
-    assert Truncation(0.0, budget=4.9).kept(energies) == 3
-    assert Truncation(0.0, budget=0.0).kept(energies) == 4
+    sizes = np.sqrt([100.0, 10.0, 3.0, 2.0])
+    assert Truncation(0.0, budget=5.1).kept(sizes, NO_MIXES) == 2
+    assert Truncation(0.0, budget=4.9).kept(sizes, NO_MIXES) == 3
+    assert Truncation(0.0, budget=0.0).kept(sizes, NO_MIXES) == 4
 
 
 def test_truncation_by_floor_drops_what_is_below_it():
-    assert Truncation(5.0).kept(np.array([100.0, 10.0, 3.0, 2.0])) == 2
+    assert Truncation(5.0).kept(np.sqrt([100.0, 10.0, 3.0, 2.0]), NO_MIXES) == 2
+
+
+def test_truncation_by_magnitudes_counts_a_spread_trajectory_for_more_than_a_lone_one():
+    sizes = np.array([6.0, 2.0, 2.0])
+    lone = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    spread = np.array([[1.0, 0.0], [0.0, 1.0], [np.sqrt(0.5), np.sqrt(0.5)]])
+    half = Truncation(0.0, share=0.21)
+    assert half.kept(sizes, lone) == 2  # 2 of 10 may go
+    assert half.kept(sizes, spread) == 3  # 2.8 of 10.8 may not
+    assert Truncation(0.0, share=0.0).kept(sizes, lone) == 3
+
+
+def test_truncation_by_magnitudes_of_a_chunk_keeps_its_promise():
+    chunk = smooth_chunk(5)
+    found = quantise(chunk, s=1, Q_l=0.1, truncation=Truncation(0, share=0.05), centred=False)
+    whole = quantise(chunk, s=1, Q_l=0.1, truncation=Truncation(1e-6), centred=False)
+    dropped = np.abs(whole.coefficients[len(found.exponents) :]).sum()
+    assert dropped <= 0.05 * np.abs(whole.coefficients).sum()
 
 
 def test_slow_movement_is_sampled_less_often_than_fast_movement():

@@ -3,7 +3,7 @@ import pytest
 
 from mocpack.codecs.wavelet.coefficients import (
     decode_coefficients,
-    decode_one,
+    decode_some,
     encode_coefficients,
     round_coefficients,
 )
@@ -53,7 +53,7 @@ def test_one_signal_equals_its_row_of_all(packed):
     data = encode_coefficients(round_coefficients(sparse(), 16, is_place=PLACES), packed=packed)
     rows = decode_coefficients(data, PLACES, 300, packed=packed)
     for i in range(4):
-        one = decode_one(data, PLACES, 300, i, packed=packed)
+        one = decode_some(data, PLACES, 300, np.array([i]), packed=packed)
         np.testing.assert_array_equal(one[0], rows[i])
 
 

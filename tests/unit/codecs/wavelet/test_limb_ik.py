@@ -3,7 +3,16 @@ import pytest
 
 from mocpack import rotations
 from mocpack.clip import Clip
-from mocpack.codecs.wavelet.limb_ik import SOLVERS, check_two_bone, find_feet, limb_of, move_ends
+from mocpack.codecs.wavelet.limb_ik import (
+    SOLVERS,
+    Limb,
+    check_apart,
+    check_two_bone,
+    find_feet,
+    limb_of,
+    move_ends,
+    turning_order,
+)
 from mocpack.dofs import to_dofs
 from mocpack.errors import UnsupportedClipError
 from mocpack.skeleton import Skeleton
@@ -149,3 +158,36 @@ def test_the_closed_form_says_what_it_cannot_solve():
     hinged = leg(hip=("Xrotation",)).skeleton
     with pytest.raises(UnsupportedClipError, match=r"hip of three axes .* 'UpLeg' has 1"):
         check_two_bone(hinged, limb_of(hinged, 3, 2))
+
+
+def test_joints_turn_from_the_hip_down_limb_by_limb():
+    assert turning_order([Limb(4, (3, 2)), Limb(9, (8, 7))]) == [2, 3, 7, 8]
+
+
+def test_limbs_that_share_joints_are_one_and_turn_twice():
+    foot, toe, arm = Limb(4, (3, 2)), Limb(5, (4, 3)), Limb(9, (8,))
+    assert turning_order([toe, arm, foot]) == [2, 3, 4, 2, 3, 4, 8]
+
+
+def test_a_limb_that_touches_two_others_joins_them():
+    assert turning_order([Limb(3, (2,)), Limb(6, (5,)), Limb(9, (5, 2))]) == [2, 5, 2, 5]
+
+
+def test_ends_above_one_another_both_reach_their_places():
+    clip = crouching(walk(0.5))
+    skeleton = clip.skeleton
+    limbs = [limb_of(skeleton, skeleton.index(name), 2) for name in ("LeftFoot", "LeftToe")]
+    wanted = crouching(crouching(walk(0.5)))
+    ends = [limb.end for limb in limbs]
+    shifts = wanted.positions()[:, ends] - clip.positions()[:, ends]
+    found = move_ends(clip, limbs, shifts, solver="ccd")
+    missed = np.linalg.norm(found.positions()[:, ends] - wanted.positions()[:, ends], axis=-1)
+    assert np.linalg.norm(shifts, axis=-1).min() > 0.01
+    assert missed.max() < 2e-4
+
+
+def test_the_closed_form_refuses_limbs_that_share_a_joint():
+    skeleton = walk(0.1).skeleton
+    limbs = [limb_of(skeleton, skeleton.index(name), 2) for name in ("LeftFoot", "LeftToe")]
+    with pytest.raises(UnsupportedClipError, match=r"'LeftToe' share the joint 'LeftLeg'; use ik="):
+        check_apart(skeleton, limbs)

@@ -1,3 +1,6 @@
+from dataclasses import replace
+from unittest import mock
+
 import numpy as np
 import pytest
 
@@ -5,7 +8,8 @@ import mocpack
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.codecs.wavelet.signals import ROTATIONS, layout, to_signals
 from mocpack.codecs.wavelet.wavelet import Wavelet
-from mocpack.errors import UsageError
+from mocpack.codecs.wavelet.wavelet_opt import WaveletOpt
+from mocpack.errors import CorruptionError, FormatError, MemoryLimitError, UsageError
 from mocpack.metrics import measure
 from mocpack.testing import hard_clips, turn, walk
 
@@ -74,6 +78,66 @@ def test_one_signal_decodes_though_the_rest_is_destroyed():
     wrecked = payload[:-300] + b"\x00\x04" * 150  # words without meaning over the last signals
     found = codec.decode_signal(wrecked, clip.header, "Hips.Yposition")
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("codec", [Wavelet(), WaveletOpt(ratio=8), Wavelet(deflate=False)], ids=str)
+@pytest.mark.parametrize("rotation", ["euler", "quaternion", "rotvec"])
+def test_some_joints_of_a_real_clip_are_as_in_the_whole(codec, rotation):
+    clip = load_clip("cmu/09_01", COMMITTED).frames(1, 61)
+    codec = replace(codec, rotation=rotation)
+    data = mocpack.encode(clip, codec)
+    whole = mocpack.decode(data)
+    names = ["LeftHand", "RightToeBase"]
+    with mocpack.open(data) as motion:
+        part = motion.frames(10, 30, joints=names)
+    expected = whole.frames(10, 30).joints([clip.skeleton.index(name) for name in names])
+    assert part.skeleton.names == expected.skeleton.names
+    np.testing.assert_allclose(part.rotations, expected.rotations, atol=1e-12)
+    np.testing.assert_allclose(part.translations, expected.translations, atol=1e-12)
+
+
+def test_frames_of_one_joint_decode_no_word_of_the_others():
+    clip = walk(1.0)
+    codec = Wavelet(ratio=6, deflate=False)
+    payload = codec.encode(clip)
+    hips = [clip.skeleton.index("Hips")]
+    expected = codec.decode_joints(payload, clip.header, hips)
+    wrecked = payload[:-300] + b"\x00\x04" * 150  # words without meaning over the last signals
+    np.testing.assert_array_equal(
+        codec.decode_joints(wrecked, clip.header, hips).rotations, expected.rotations
+    )
+    with pytest.raises(CorruptionError):
+        codec.decode(wrecked, clip.header)
+
+
+def test_open_files_decode_the_joints_that_are_asked_for_and_once():
+    data = mocpack.encode(walk(1.0), Wavelet())
+    with (
+        mock.patch.object(
+            Wavelet, "decode_joints", autospec=True, side_effect=Wavelet.decode_joints
+        ) as some,
+        mocpack.open(data) as motion,
+    ):
+        for start in range(0, 50, 10):
+            motion.frames(start, start + 10, joints=["LeftHand"])
+        motion.frames(0, 10, joints=["Head"])
+    assert some.call_count == 2
+
+
+def test_some_joints_need_less_memory_than_all():
+    data = mocpack.encode(walk(20.0), Wavelet())
+    with mocpack.open(data, memory_limit="4MB") as motion:
+        assert motion.frames(0, 5, joints=["Hips"]).frame_count == 5
+        with pytest.raises(MemoryLimitError):
+            motion.frames(0, 5)
+
+
+@pytest.mark.parametrize("cut", [0, 4, 9, 40])
+def test_joints_of_a_cut_payload_are_a_format_error(cut):
+    clip = walk(0.5)
+    payload = Wavelet().encode(clip)[:cut]
+    with pytest.raises(FormatError):
+        Wavelet().decode_joints(payload, clip.header, [0])
 
 
 def test_an_unknown_signal_is_a_usage_error():

@@ -102,3 +102,48 @@ def test_feet_slide_less_at_the_size_of_the_optimised_codec():
     assert size <= larger
     skate = [measure("foot_skate_cm_s", clip, c) for c in (corrected, plain)]
     assert skate[0] < 0.6 * skate[1]
+
+
+ALL_OF_THE_FEET = "LeftFoot+RightFoot+LeftToeBase+RightToeBase"
+
+
+def test_ankles_and_toes_of_a_real_jump_are_put_back_together():
+    clip = load_clip("cmu/49_02", COMMITTED).frames(1, 241)
+    names = ALL_OF_THE_FEET.split("+")
+    _, coarse = round_trip(WaveletOpt(ratio=30), clip)
+    _, found = round_trip(WaveletIk(ratio=30, ik_ratio=1, feet=ALL_OF_THE_FEET), clip)
+    assert foot_error(clip, coarse, names).mean() > 2e-3
+    assert foot_error(clip, found, names).max() < 2e-4
+
+
+def test_feet_that_share_joints_are_no_task_for_the_closed_form():
+    codec = WaveletIk(ik="analytic", feet="LeftFoot+LeftToe")
+    with pytest.raises(UnsupportedClipError, match="share the joint 'LeftLeg'; use ik=ccd"):
+        codec.encode(walk(0.2))
+
+
+@pytest.mark.parametrize("joint", ["LeftHand", "LeftToe", "RightUpLeg"])
+def test_some_joints_are_as_in_the_whole_whether_corrected_or_not(joint):
+    clip = walk(1.0)
+    codec = WaveletIk(ik_ratio=4)
+    payload = codec.encode(clip)
+    index = clip.skeleton.index(joint)
+    whole = codec.decode(payload, clip.header).joints([index])
+    part = codec.decode_joints(payload, clip.header, [index])
+    assert part.header == whole.header
+    np.testing.assert_allclose(part.rotations, whole.rotations, atol=1e-12)
+
+
+def test_one_signal_is_that_of_the_corrected_motion():
+    clip = walk(1.0)
+    codec = WaveletIk(ik_ratio=4, deflate=False)
+    payload = codec.encode(clip)
+    whole = codec.decode(payload, clip.header)
+    names = [
+        f"{j}.{c}"
+        for j, own in zip(clip.skeleton.names, clip.skeleton.channels, strict=True)
+        for c in own
+    ]
+    for name in ("LeftLeg.Xrotation", "LeftArm.Zrotation"):
+        found = codec.decode_signal(payload, clip.header, name)
+        np.testing.assert_allclose(found, to_dofs(whole)[:, names.index(name)], atol=1e-6)

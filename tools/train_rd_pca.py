@@ -1,0 +1,141 @@
+"""Train what `rd-pca` knows before it begins, on the clips of `cmu-train` alone.
+
+    python tools/train_rd_pca.py [--clips N]
+
+Encodes stretches of several lengths of each clip at several λ, counts the choices of the entropy
+coder by class and activity, and rewrites `codecs/rd_pca/starts.py`. Every fourth clip is held out,
+to say what its payloads take by starts that never saw it. New starts change the bits, so
+`bitstream_version` must grow once files are out.
+"""
+
+import argparse
+from base64 import b85encode
+from collections import defaultdict
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+
+import mocpack
+from mocpack import _core
+from mocpack.bench.datasets import collection
+from mocpack.codecs.rd_pca import RdPca, starts
+from mocpack.codecs.rd_pca import payload as bitstream
+
+TARGET = Path(starts.__file__)
+LAMS = (0.0003, 0.001, 0.003, 0.01)  # metres
+LENGTHS = (120, 240, 600)  # frames
+ACTIVITIES, UNARY = 12, 14  # of the coder's models, as docs/coding.md has them
+LEVELS, EVEN = 64, 32  # of a start
+STEPS = 4.5  # levels to a factor of e in the odds
+FEWEST_SEEN = 4  # a model that was used less often takes its neighbour's level
+NAMES = ("COLUMNS", "POSES", "TRAJECTORIES", "FRAMES")
+HEAD = '''\
+"""What every encoder and decoder of `rd-pca` knows of its planes beforehand; part of the format.
+
+Made by `python tools/train_rd_pca.py`. A start for each class of the columns' table (whether a
+column moves, its weight, the two parts of its mean), of the poses' (step, sample), of chunks'
+(step, sample, coefficient) and of chunks' without temporal PCA (value): see `docs/coding.md`.
+"""
+
+from __future__ import annotations
+
+from base64 import b85decode
+
+import numpy as np
+
+from mocpack.arrays import U8
+
+
+def _start(text: str) -> U8:
+    return np.frombuffer(b85decode(text), np.uint8)
+'''
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--clips", type=int, help="only so many")
+    paths = collection("cmu-train")[: parser.parse_args().clips]
+    clips = [mocpack.read(path) for path in paths]
+    seen = [clip for n, clip in enumerate(clips) if n % 4]
+    before = payload_bytes(clips[::4])
+    found = trained(seen)
+    TARGET.write_text(HEAD + "".join(source(name, found[name]) for name in NAMES))
+    with mock.patch.multiple(starts, **found):
+        print(f"held-out clips: {before} bytes before, {payload_bytes(clips[::4])} by these starts")
+
+
+def trained(clips):
+    """Return the start of each table, by name."""
+    planes, classes = defaultdict(list), defaultdict(list)
+    for clip in clips:
+        for codec, stretch in trials(clip):
+            for name, plane, kinds in tables(codec, stretch):
+                planes[name].append(plane)
+                classes[name].append(kinds)
+    return {name: suited_start(planes[name], classes[name]) for name in NAMES}
+
+
+def suited_start(planes, classes):
+    """Return the start of a table: for each adaptive bit the level of the odds that were seen."""
+    count = 1 + max(int(np.max(kinds, initial=0)) for kinds in classes)
+    seen = np.zeros((_core.planes_start_size(count), 2), np.uint32)
+    for plane, kinds in zip(planes, classes, strict=True):
+        values = np.ascontiguousarray(plane, np.int32)
+        _core.planes_count(values, np.ascontiguousarray(kinds, np.uint16), count, seen)
+    zeros, ones = seen.T.astype(np.float64)
+    levels = np.round(EVEN + STEPS * np.log((ones + 0.4) / (zeros + 0.4)))
+    known = np.where(zeros + ones < FEWEST_SEEN, 0, np.clip(levels, 1, LEVELS - 1))
+    return np.concatenate([carried(own) for own in np.split(known, count)]).astype(np.uint8)
+
+
+def carried(levels):
+    """Give models of one class that were hardly used the level of the one before them.
+
+    That is the next calmer activity for "not zero?", the next smaller count for "more than k?".
+    """
+    zero, sign, more, length = np.split(levels, [ACTIVITIES, ACTIVITIES + 3, -32])
+    more = more.reshape(ACTIVITIES, UNARY)
+    for a in range(ACTIVITIES):
+        zero[a] = zero[a] or (zero[a - 1] if a else EVEN)
+    for k in range(UNARY):
+        more[:, k] = np.where(more[:, k] > 0, more[:, k], more[:, k - 1] if k else zero)
+    rest = (np.where(part > 0, part, EVEN) for part in (sign, length))
+    sign, length = rest
+    return np.concatenate([zero, sign, more.ravel(), length])
+
+
+def trials(clip):
+    for frames in LENGTHS:
+        stretch = clip.frames(1, min(frames + 1, clip.frame_count))
+        for lam in LAMS:
+            yield RdPca(lam=lam), stretch
+    yield RdPca(lam=LAMS[1], tpca=False), stretch
+
+
+def tables(codec, clip):
+    """Yield name, plane and classes of everything that an encoder would code."""
+    with mock.patch.object(bitstream, "pack", return_value=b"") as pack:
+        codec.encode(clip)
+    model, chunks = pack.call_args.args
+    poses = bitstream.pose_plane(model)
+    yield "COLUMNS", bitstream.column_plane(model), bitstream.COLUMN_CLASSES
+    yield "POSES", poses, bitstream.pose_classes(poses.shape[1] - 1)
+    for chunk in chunks:
+        plane = bitstream.chunk_plane(chunk)
+        name = "TRAJECTORIES" if model.tpca else "FRAMES"
+        yield name, plane, bitstream.chunk_classes(chunk, plane.shape[1])
+
+
+def payload_bytes(clips):
+    return sum(len(codec.encode(stretch)) for clip in clips for codec, stretch in trials(clip))
+
+
+def source(name, start):
+    text = b85encode(start.tobytes()).decode()
+    lines = "".join(f'    "{text[a : a + 88]}"\n' for a in range(0, len(text), 88))
+    return f"\n\n{name} = _start(\n{lines})\n"
+
+
+if __name__ == "__main__":
+    main()
