@@ -16,6 +16,7 @@ from mocpack import _core, rotations
 from mocpack.arrays import F64, I32
 from mocpack.clip import ClipHeader
 from mocpack.errors import CorruptionError
+from mocpack.skeleton import Skeleton
 
 SHELL = 0.03  # metres
 SPREAD = 0.3  # exponent of descendants in the weights
@@ -33,10 +34,10 @@ class Rotation(IntEnum):
     STILL = 1  # the same in all frames
     VECTOR = 2  # three channels: a rotation vector about the mean
     QUATERNION = 3  # four channels
-    HINGE = 4  # one channel
+    HINGE = 4  # a channel for each axis that the joint turns about
 
 
-CHANNELS = {Rotation.VECTOR: 3, Rotation.QUATERNION: 4, Rotation.HINGE: 1}
+CHANNELS = {Rotation.VECTOR: 3, Rotation.QUATERNION: 4}
 
 
 class Translation(IntEnum):
@@ -45,12 +46,15 @@ class Translation(IntEnum):
     REST = 0  # the skeleton's offset
     STILL = 1
     MOVING = 2  # three channels
+    SLIDING = 3  # a channel for each axis that the joint slides along
 
 
 # columns of the plan, a row for each joint
 ROTATION_KIND, TRANSLATION_KIND = 0, 1
 MEAN, BASIS, ORIGIN = slice(2, 5), slice(5, 8), slice(9, 12)
 ROTATION_KEY_STEP, TRANSLATION_KEY_STEP = 8, 12
+LEVER = BASIS  # of a hinge, for each of its axes
+LONGEST_LEVER = 40  # half octaves
 COLUMNS = _core.KEYSINE_PLAN_COLUMNS
 
 
@@ -88,6 +92,41 @@ class Track:
 
 
 @dataclass(frozen=True)
+class JointHinges:
+    """The axes (S, 3) that a joint slides along and those (N, 3) it turns about."""
+
+    slides: F64
+    turns: F64
+
+
+NO_HINGES = JointHinges(np.zeros((0, 3)), np.zeros((0, 3)))
+
+
+def hinges_of(skeleton: Skeleton) -> list[JointHinges]:
+    """Return the hinges of every joint."""
+    found = [NO_HINGES] * len(skeleton)
+    if skeleton.hinges is not None:
+        axes, slides = skeleton.hinges.axes, skeleton.hinges.slides
+        for joint, rows in skeleton.hinges.of_joints():
+            sliding, turning = ([h for h in rows if slides[h] == s] for s in (True, False))
+            found[joint] = JointHinges(axes[sliding], axes[turning])
+    return found
+
+
+def track_widths(table: I32, skeleton: Skeleton) -> list[int]:
+    """Return how many channels each track has, in their order."""
+    widths: list[int] = []
+    for row, hinges in zip(table, hinges_of(skeleton), strict=True):
+        if row[TRANSLATION_KIND] >= Translation.MOVING:
+            sliding = row[TRANSLATION_KIND] == Translation.SLIDING
+            widths.append(len(hinges.slides) if sliding else 3)
+        if row[ROTATION_KIND] >= Rotation.VECTOR:
+            kind = Rotation(row[ROTATION_KIND])
+            widths.append(len(hinges.turns) if kind == Rotation.HINGE else CHANNELS[kind])
+    return widths
+
+
+@dataclass(frozen=True)
 class Plan:
     """The tracks, and what stays where it is."""
 
@@ -115,9 +154,10 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float, basis_g
     basis_grid : float
         Grid of the turns of axes, radians.
     """
-    _check(table, header)
-    still = _still_rotations(table, fine)
-    places = _still_translations(table, header, fine)
+    hinges = hinges_of(header.skeleton)
+    _check(table, header, hinges)
+    still = _still_rotations(table, header, hinges, fine)
+    places = _still_translations(table, header, hinges, fine)
     counts = descendants(header.skeleton.parents)
     inertia = _inertia(table, header, still, places, counts)
     tracks: list[Track] = []
@@ -126,17 +166,24 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float, basis_g
     for j, parent in enumerate(header.skeleton.parents):
         row = table[j]
         above[j] = above[parent]
-        if row[TRANSLATION_KIND] == Translation.MOVING:
-            axes = np.eye(3) / float(counts[j]) ** (0.5 * SPREAD)
+        if row[TRANSLATION_KIND] >= Translation.MOVING:
+            axes = np.eye(3)
+            if row[TRANSLATION_KIND] == Translation.SLIDING:
+                axes = rotations.rotate(header.skeleton.rest[j], hinges[j].slides).T
+            axes = axes / float(counts[j]) ** (0.5 * SPREAD)
             size = KEY_STEP * step_size(unit, int(row[TRANSLATION_KEY_STEP]))
-            tracks.append(Track(j, None, channels, 3, -1, int(j > 0), places[j], axes, size))
-            channels += 3
+            width, family = axes.shape[1], int(j > 0)
+            tracks.append(Track(j, None, channels, width, -1, family, places[j], axes, size))
+            channels += width
         if row[ROTATION_KIND] >= Rotation.VECTOR:
             kind = Rotation(row[ROTATION_KIND])
-            width = CHANNELS[kind]
             size = KEY_STEP * step_size(unit, int(row[ROTATION_KEY_STEP]))
-            grid = fine if kind == Rotation.HINGE else basis_grid
-            axes = _axes(kind, grid * row[BASIS], inertia[j])
+            axes = (
+                _hinge_axes(hinges[j].turns, row[LEVER], inertia[j])
+                if kind == Rotation.HINGE
+                else _axes(kind, basis_grid * row[BASIS], inertia[j])
+            )
+            width = CHANNELS.get(kind, axes.shape[1])
             family = _family(kind, j, int(counts[j]))
             tracks.append(
                 Track(j, kind, channels, width, above[parent], family, still[j], axes, size)
@@ -154,34 +201,56 @@ def descendants(parents: tuple[int, ...]) -> npt.NDArray[np.intp]:
     return counts
 
 
-def _check(table: I32, header: ClipHeader) -> None:
-    for column, field, most in (
-        (ROTATION_KIND, "rotation kind", Rotation.HINGE),
-        (TRANSLATION_KIND, "translation kind", Translation.MOVING),
-        (ROTATION_KEY_STEP, "rotation key step", STEPS - 1),
-        (TRANSLATION_KEY_STEP, "translation key step", STEPS - 1),
-    ):
-        for joint, value in enumerate(table[:, column].tolist()):
-            fixed = column == TRANSLATION_KIND and joint not in header.translated_joints
-            high = 0 if fixed else int(most)
-            if not 0 <= value <= high:
+def _check(table: I32, header: ClipHeader, hinges: list[JointHinges]) -> None:
+    translated = set(header.translated_joints)
+    for joint, (row, own) in enumerate(zip(table.tolist(), hinges, strict=True)):
+        free, moving = Rotation.QUATERNION, Translation.MOVING
+        farthest = Translation.SLIDING if len(own.slides) else moving
+        limits = [
+            (row[ROTATION_KIND], "rotation kind", 0, Rotation.HINGE if len(own.turns) else free),
+            (row[TRANSLATION_KIND], "translation kind", 0, farthest if joint in translated else 0),
+            (row[ROTATION_KEY_STEP], "rotation key step", 0, STEPS - 1),
+            (row[TRANSLATION_KEY_STEP], "translation key step", 0, STEPS - 1),
+        ]
+        if row[ROTATION_KIND] == Rotation.HINGE:
+            levers = row[LEVER][: len(own.turns)]
+            limits += [(lever, "lever", -LONGEST_LEVER, LONGEST_LEVER) for lever in levers]
+        for value, field, low, high in limits:
+            if not low <= value <= high:
                 raise CorruptionError(
-                    f"keysine head: plan of joint {joint}: {field} {value} is outside 0..{high}"
+                    f"keysine head: plan of joint {joint}: "
+                    f"{field} {value} is outside {low}..{int(high)}"
                 )
 
 
-def _still_rotations(table: I32, fine: float) -> F64:
-    exact = np.isin(table[:, ROTATION_KIND], (Rotation.STILL, Rotation.HINGE))
-    grid = np.where(exact, fine, MEAN_GRID)
+def _still_rotations(table: I32, header: ClipHeader, hinges: list[JointHinges], fine: float) -> F64:
+    grid = np.where(table[:, ROTATION_KIND] == Rotation.STILL, fine, MEAN_GRID)
     still = rotations.from_rotvec(grid[:, np.newaxis] * table[:, MEAN])
     still[table[:, ROTATION_KIND] == Rotation.REST] = rotations.IDENTITY
+    for j, own in enumerate(hinges):
+        kind = table[j, ROTATION_KIND]
+        if not len(own.turns) or kind in (Rotation.VECTOR, Rotation.QUATERNION):
+            continue
+        still[j] = header.skeleton.rest[j]
+        if kind == Rotation.STILL:
+            for axis, angle in zip(own.turns, fine * table[j, MEAN], strict=False):
+                still[j] = rotations.multiply(still[j], rotations.from_rotvec(angle * axis))
     return still
 
 
-def _still_translations(table: I32, header: ClipHeader, fine: float) -> F64:
+def _still_translations(
+    table: I32, header: ClipHeader, hinges: list[JointHinges], fine: float
+) -> F64:
     kind = table[:, TRANSLATION_KIND, np.newaxis]
     grid = np.where(kind == Translation.STILL, fine, ORIGIN_GRID)
-    return np.where(kind == Translation.REST, header.skeleton.offsets, grid * table[:, ORIGIN])
+    rest = (kind == Translation.REST) | (kind == Translation.SLIDING)
+    places = np.where(rest, header.skeleton.offsets, grid * table[:, ORIGIN])
+    for j, own in enumerate(hinges):
+        if len(own.slides) and table[j, TRANSLATION_KIND] == Translation.STILL:
+            way = fine * table[j, ORIGIN][: len(own.slides)] @ own.slides
+            turned = rotations.rotate(header.skeleton.rest[j], way)
+            places[j] = header.skeleton.offsets[j] + turned
+    return places
 
 
 def _inertia(
@@ -198,7 +267,7 @@ def _inertia(
     carrier = np.full(len(table), -1)
     offsets, turns = np.zeros((len(table), 3)), still.copy()
     for k, parent in enumerate(skeleton.parents):
-        if parent < 0 or table[k, TRANSLATION_KIND] == Translation.MOVING:
+        if parent < 0 or table[k, TRANSLATION_KIND] >= Translation.MOVING:
             continue
         if turning[parent]:
             carrier[k], offsets[k] = parent, places[k]
@@ -223,12 +292,16 @@ def _point_inertia(at: F64) -> F64:
 def _axes(kind: Rotation, basis: F64, inertia: F64) -> F64:
     if kind == Rotation.QUATERNION:
         return np.asarray(0.5 / np.sqrt(np.trace(inertia) / 3) * np.eye(3))
-    if kind == Rotation.HINGE:
-        axis = rotations.rotate(rotations.from_rotvec(basis), np.array([1.0, 0.0, 0.0]))
-        return np.asarray(axis / np.sqrt(axis @ inertia @ axis))[:, np.newaxis]
     values, vectors = np.linalg.eigh(inertia)
     turn = rotations.as_matrix(rotations.from_rotvec(basis))
     return np.asarray((vectors / np.sqrt(values)) @ vectors.T @ turn)
+
+
+def _hinge_axes(axes: F64, levers: I32, inertia: F64) -> F64:
+    """Return the axes as columns, so long that units move as far as the levers say."""
+    sizes = np.sqrt(np.einsum("na,ab,nb->n", axes, inertia, axes))
+    units = np.array([step_size(1.0, int(lever) + UNIT_STEP) for lever in levers[: len(axes)]])
+    return np.asarray((axes * (units / sizes)[:, np.newaxis]).T)
 
 
 def _family(kind: Rotation, joint: int, count: int) -> int:
