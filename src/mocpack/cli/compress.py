@@ -14,6 +14,7 @@ from mocpack.cli import files, options
 from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_batch
 from mocpack.cli.inputs import find_sources, make_folders, motion_files, outputs_for
 from mocpack.cli.terminal import print_json
+from mocpack.clip import Clip
 from mocpack.codec import Codec, SupportsBound
 from mocpack.errors import MocpackError, UsageError
 from mocpack.presets import check_preset
@@ -54,6 +55,7 @@ def run(
     robot: options.RobotFile = None,
     quaternion: options.Quaternion = None,
     allow_pickle: options.AllowPickle = False,
+    find_hinges: options.FindHinges = False,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
@@ -76,6 +78,7 @@ def run(
     chosen = {"clip": animation, "fps": fps, "body_model": body_model}
     chosen |= {"robot": robot, "quaternion": quaternion}
     chosen["allow_pickle"] = allow_pickle or None
+    chosen["find_hinges"] = find_hinges or None
     settings |= {name: value for name, value in chosen.items() if value is not None}
     work = [
         Job(source.path, (goal,), settings | {"skeleton": skeleton}, force)
@@ -137,9 +140,11 @@ def _compress(
     files.check_free(goal, force=force)
     held = files.read_input(source)
     inside = [] if "clip" in reading else files.clips_inside(held, source)
-    frames = reading.pop("frames", None)
+    frames, find_hinges = reading.pop("frames", None), reading.pop("find_hinges", False)
     clip = files.clip_of(held, source, **reading)
     clip = clip if frames is None else files.cut(clip, frames)
+    if find_hinges and isinstance(clip, Clip):
+        clip = clip.with_hinges(detect=True)
     try:
         made = _api.encode_measured(clip, spec, **target)
     except MocpackError as error:
@@ -152,6 +157,8 @@ def _compress(
         "target": _target_text(made.codec, target, errors.declared),
         "frames": clip.frame_count,
         "others_inside": inside[1:],
+        "hinges_found": clip.metadata.get("hinges_found", {}),
+        "full_turns_dropped": clip.metadata.get("full_turns_dropped", []),
         "unit_guessed": clip.metadata.get("unit_guessed"),
         "moving_channels": rate.moving_channels(clip),
         "bytes": len(data),
@@ -212,6 +219,13 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     if guesses:
         notes.append(f"unit guessed: {', '.join(guesses)} (--unit overrides it)")
     for row in rows:
+        if row.get("hinges_found"):
+            notes.append(f"{row['input']} has hinges: {', '.join(row['hinges_found'])}")
+        if row.get("full_turns_dropped"):
+            names = ", ".join(row["full_turns_dropped"])
+            notes.append(
+                f"{row['input']}: full turns before the first frame are dropped of {names}"
+            )
         if row.get("others_inside"):
             others = ", ".join(row["others_inside"])
             notes.append(f"{row['input']} also has: {others} (--animation takes another)")
