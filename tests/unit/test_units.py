@@ -177,7 +177,7 @@ def test_an_angle_is_positive_and_finite(value):
 def test_a_bare_number_is_no_angle():
     with pytest.raises(UsageError, match=r"max_angle=0.3 has no unit: .*mocpack.deg\(0.3\)"):
         mocpack.encode(walk(0.1), max_angle=0.3)
-    with pytest.raises(UsageError, match="max_angle=0.3 has no unit: write max_angle=0.3deg"):
+    with pytest.raises(UsageError, match=r"max_angle=0.3 has no unit: write max_angle=0.3deg"):
         mocpack.parse_codec("keysine:max_angle=0.3")
 
 
