@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any
 
 import typer
@@ -17,7 +18,7 @@ from mocpack.codec import Codec, SupportsBound
 from mocpack.errors import MocpackError, UsageError
 from mocpack.presets import check_preset, describe_presets
 from mocpack.registry import DEFAULT_CODEC, parse_codec
-from mocpack.units import format_length, format_size
+from mocpack.units import format_angle, format_length, format_size
 
 Target = dict[str, Any]
 
@@ -49,6 +50,13 @@ def run(
         typer.Option(help="Largest error anywhere, like 1mm, which keysine keeps by default."),
     ] = None,
     mean_error: Annotated[str | None, typer.Option(help="Mean error, like 2mm.")] = None,
+    max_angle: Annotated[
+        str | None,
+        typer.Option(
+            help="Largest error of hinges' angles and joints' rotations, like 0.3deg or 5mrad; "
+            "beside a largest error, or alone."
+        ),
+    ] = None,
     ratio: Annotated[
         float | None, typer.Option(help="Times smaller than float32 of the moving channels.")
     ] = None,
@@ -72,6 +80,9 @@ def run(
 ) -> int:
     """Pack motion files; prints ratio, errors and bits a frame."""
     spec, target = _request(codec, preset, max_error, mean_error, ratio, size, lossless)
+    if max_angle is not None:
+        target["max_angle"] = max_angle
+        _api.parse_target(**{name: value for name, value in target.items() if name != "preset"})
     if effort is not None:
         target["effort"] = effort
     sources = find_sources(inputs, motion_files(of_robot=robot is not None))
@@ -165,6 +176,8 @@ def _compress(
         "bound_mm": _mm(errors.declared),
         "max_error_mm": _mm(errors.max),
         "mean_error_mm": _mm(errors.mean),
+        "angle_bound_deg": _degrees(errors.declared_angle),
+        "max_angle_deg": _degrees(errors.max_angle),
     }
 
 
@@ -172,16 +185,21 @@ def _target_text(codec: Codec, target: Target, declared: float | None) -> str:
     """Say what was aimed at: the target, or what the codec has by itself where none was given."""
     if "preset" in target:
         bound = format_length(declared or 0.0)
-        return f"preset {target['preset']}, within {bound}, by {codec.codec_id}"
+        angle = f" and {target['max_angle']}" if "max_angle" in target else ""
+        return f"preset {target['preset']}, within {bound}{angle}, by {codec.codec_id}"
     given = [f"{name} {value}" for name, value in target.items() if name != "effort"]
     if given:
-        return f"{given[0]}, by {codec.codec_id}"
+        return f"{' and '.join(given)}, by {codec.codec_id}"
     if isinstance(codec, SupportsBound) and codec.promised is not None:
         return (
             f"none given: {codec.codec_id} keeps its own max_error, {format_length(codec.promised)}"
         )
     own = ", ".join(f"{name}={value}" for name, value in codec.params().items())
     return f"none given: {codec.codec_id} runs with its own parameters" + (own and f" ({own})")
+
+
+def _degrees(radians: float | None) -> float | None:
+    return None if radians is None else math.degrees(radians)
 
 
 def _mm(metres: float | None) -> float | None:
@@ -191,13 +209,18 @@ def _mm(metres: float | None) -> float | None:
 def _table(rows: list[dict[str, Any]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("file", overflow="fold")
-    for title in ("frames", "channels", "size", "ratio", "bits/frame", "largest", "mean"):
+    angles = any(row["ok"] and row["max_angle_deg"] is not None for row in rows)
+    titles = ["frames", "channels", "size", "ratio", "bits/frame", "largest", "mean"]
+    for title in titles + ["angle"] * angles:
         table.add_column(title, justify="right")
     plain = all(row["fate"] == "done" for row in rows)
     if not plain:
         table.add_column("fate")
     for row in rows:
         figures = _figures(row) if row["ok"] else ["-"] * 7
+        if angles:
+            angle = row["max_angle_deg"] if row["ok"] else None
+            figures.append("-" if angle is None else format_angle(math.radians(angle)))
         table.add_row(row["output"], *figures, *([] if plain else [row["fate"]]))
     notes = [f"target: {text}" for text in sorted({row["target"] for row in rows if row["ok"]})]
     guesses = sorted({r["unit_guessed"] for r in rows if r.get("unit_guessed")})

@@ -5,6 +5,7 @@ Of other motion files it lists the motions.
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Annotated, Any
 
@@ -22,7 +23,7 @@ from mocpack.codec import PayloadLayout, SupportsPartial
 from mocpack.container import FORMAT_VERSION, MAGIC, TrackHead
 from mocpack.errors import FormatError, SceneError, TruncatedError
 from mocpack.io.table import format_name
-from mocpack.units import format_length, format_size
+from mocpack.units import format_angle, format_length, format_size
 
 
 def run(
@@ -185,6 +186,10 @@ def _facts_of(motion: _api.Motion) -> dict[str, Any]:
         "error_mm": {
             name: _mm(getattr(errors, name)) for name in ("declared", "max", "mean", "rms", "p99")
         },
+        "angle_deg": {
+            "declared": _degrees(errors.declared_angle),
+            "max": _degrees(errors.max_angle),
+        },
         "cut": _cut(motion, layout) if motion.cut else None,
         "groups": layout.groups,
         "layers": layout.layers,
@@ -248,6 +253,10 @@ def _track(head: TrackHead, frame_time: float) -> dict[str, Any]:
     }
 
 
+def _degrees(radians: float | None) -> float | None:
+    return None if radians is None else math.degrees(radians)
+
+
 def _mm(metres: float | None) -> float | None:
     return None if metres is None else 1000 * metres
 
@@ -300,6 +309,10 @@ def _table(facts: dict[str, Any]) -> Table:
     ):
         value = facts["error_mm"][name]
         table.add_row(title, "-" if value is None else format_length(value / 1000))
+    if facts["angle_deg"]["declared"] is not None:
+        declared, largest = (math.radians(facts["angle_deg"][k]) for k in ("declared", "max"))
+        table.add_row("error of angles declared", format_angle(declared))
+        table.add_row("  largest", format_angle(largest))
     return table
 
 
