@@ -89,7 +89,7 @@ wasm: js/dist/mocpack.wasm  ## the decoder for browsers
 	@$(BIN)/python -m pip install --quiet --group wasm
 	@touch $@
 
-js/dist/mocpack.wasm: $(shell find core/src core/include bindings/wasm -type f) | $(WASM_TOOL)
+js/dist/mocpack.wasm: $(shell find core/src core/include core/reader.txt bindings/wasm -type f) | $(WASM_TOOL)
 	@echo "==> compiling the core to WebAssembly (the first time takes a minute or two)"
 	@bindings/wasm/build.sh $@ $(WASM_CXX)
 

@@ -157,9 +157,8 @@ def said_in_c(program, limit, access, paths):
 
 def dumped(program, what, path, joints):
     """Return frames (T, J, 7), rotations and translations, as libmocpack decodes them."""
-    done = subprocess.run(
-        [program, "dump", what, path], capture_output=True, check=True, timeout=60
-    )
+    call = [program, "dump", what, path]
+    done = subprocess.run(call, capture_output=True, check=True, timeout=60)
     return np.frombuffer(done.stdout).reshape(-1, joints, 7)
 
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "common/small.h"
 #include "common/wide.h"
 
 namespace mocpack
@@ -199,7 +200,7 @@ void write_world(const Rig& rig, const Number* row, Number* scratch, const Targe
 template <typename Number>
 void write(const Rig& rig, mocpack_Space space, const Number* row, Number* scratch, const Target<Number>& out)
 {
-	if (space == MOCPACK_WORLD)
+	if (!SMALL && space == MOCPACK_WORLD)
 		write_world(rig, row, scratch, out);
 	else
 		write_local(rig, row, out);
