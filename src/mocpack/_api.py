@@ -12,7 +12,9 @@ from mocpack.codec import Codec
 from mocpack.container import (
     DEFAULT_LIMIT,
     MAGIC,
+    MemoryLimit,
     Openable,
+    clip_bytes,
     pack_scene,
     scene_parts,
     source_of,
@@ -285,13 +287,25 @@ def encode_scene(
 def decode_scene(
     data: bytes, *, name: str = "clip", memory_limit: str | int | None = DEFAULT_LIMIT
 ) -> dict[str, AnyClip]:
-    """Return every clip of a .mocp file's bytes; one that is no scene has one, named `name`."""
+    """Return every clip of a .mocp file's bytes; one that is no scene has one, named `name`.
+
+    All of them together keep to `memory_limit`.
+    """
     source = source_of(data)
     parts = scene_parts(source) or {name: source}
     found: dict[str, AnyClip] = {}
+    left = MemoryLimit.parse(memory_limit).most
     for part, inside in parts.items():
-        with Motion(inside, memory_limit=memory_limit) as motion:
-            found[part] = motion.clip()
+        try:
+            with Motion(inside, memory_limit=left) as motion:
+                found[part] = motion.clip()
+        except MemoryLimitError as error:
+            if not found:
+                raise
+            sentence = f"clip {part!r}, after {len(found)} others of the scene: {error}"
+            raise MemoryLimitError(sentence) from error
+        if left is not None:
+            left = max(1, left - clip_bytes(found[part].header))
     return found
 
 
