@@ -313,13 +313,13 @@ def _cheapest_turns(bands: F64, counts: F64, basis: int) -> F64:
     listed = NUMBER_BITS * np.log2(1 + np.abs(numbers)).sum(axis=-1) + SHIFT_BITS
     tried = (numbers * 2**shifts).reshape(-1, *turns.shape[1:])
     tried = np.concatenate([np.zeros_like(tried[:1]), tried])
-    bits = _series_bits(bands, counts, 0.5**basis * tried)
+    bits = _series_bits(bands, counts, np.asarray(0.5**basis * tried, np.float64))
     bits[1:] += listed.reshape(len(tried) - 1, -1)
     return np.asarray(tried[np.argmin(bits, axis=0), np.arange(len(bands))])
 
 
 def _series_bits(bands: F64, counts: F64, turns: F64) -> F64:
-    """Return about how many bits the channels of each joint take in turned axes (N, J, 3): (N, J)."""
+    """Return about how many bits (N, J) each joint's channels take in turned axes (N, J, 3)."""
     axes = rotations.as_matrix(rotations.from_rotvec(turns))[:, :, np.newaxis]
     energies = np.sum(axes * (bands @ axes), axis=-2)
     return np.asarray(0.5 * np.log2(1 + ENTROPY_FACTOR * energies).sum(axis=-1) @ counts)
