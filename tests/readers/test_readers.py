@@ -17,7 +17,8 @@ from mocpack.errors import (
     UnknownCodecError,
     UnsupportedVersionError,
 )
-from mocpack.testing import take, walk
+from mocpack.rotations import slerp
+from mocpack.testing import hard_clips, take, walk
 
 CASES = {case.name: case for case in all_cases()}
 GOOD = [
@@ -28,6 +29,7 @@ GOOD = [
 DAMAGED = [
     CASES["a walk"].data,
     mocpack.encode(take(["roots", "rest", "names", "valid", "times", "space"], frames=12)),
+    mocpack.encode(take(["hinges", "rest"], frames=12)),
 ]
 KINDS = {
     FormatError: "format",
@@ -116,6 +118,31 @@ def test_libmocpack_previews_what_python_previews(read_in_c, folder, name):
     np.testing.assert_allclose(found[..., 4:], local_places(keys), atol=1e-9)
 
 
+@pytest.mark.parametrize("name", ["a walk", "a take with times", "a take with space"])
+@pytest.mark.parametrize("time", [0.0, 0.0401, 0.26, 1.3, 1e6])
+def test_libmocpack_samples_what_python_samples(read_in_c, folder, name, time):
+    path = folder / f"{list(CASES).index(name)}.mocp"
+    with mocpack.open(path) as motion:
+        pose = motion.sample(time)
+    found = dumped(read_in_c, repr(time), path, len(pose.skeleton))
+    along = np.abs((found[..., :4] * pose.rotations).sum(-1))
+    np.testing.assert_allclose(along, 1.0, atol=1e-12)
+    np.testing.assert_allclose(found[..., 4:], local_places(pose), atol=1e-9)
+
+
+def test_libmocpack_turns_the_shorter_way_between_frames_far_apart(read_in_c, tmp_path):
+    clip = hard_clips()["full turns"]
+    path = tmp_path / "turns.mocp"
+    path.write_bytes(mocpack.encode(clip, max_error="1mm"))
+    frames = mocpack.read(path)
+    for k in range(0, frames.frame_count - 1, 7):
+        time = (k + 0.37) * frames.frame_time
+        found = dumped(read_in_c, repr(time), path, len(clip.skeleton))
+        expected = slerp(frames.rotations[k], frames.rotations[k + 1], time / frames.frame_time - k)
+        along = np.abs((found[0, :, :4] * expected).sum(-1))
+        np.testing.assert_allclose(along, 1.0, atol=1e-12)
+
+
 @pytest.mark.parametrize("share", [0.4, 0.7, 0.95])
 def test_libmocpack_plays_a_cut_file_as_python_does(read_in_c, tmp_path, share):
     data = mocpack.encode(walk(4.0), "keysine:max_error=1mm,effort=fast,layers=3")
@@ -132,7 +159,7 @@ def test_libmocpack_reads_of_damaged_files_what_python_reads(read_in_c, tmp_path
     Where a file is wrong in two ways, which of them a reader meets first is its own affair.
     """
     rng = np.random.default_rng(21)
-    files = [damaged(rng, DAMAGED[n % len(DAMAGED)]) for n in range(600)]
+    files = [damaged(rng, DAMAGED[n % len(DAMAGED)]) for n in range(900)]
     paths = [tmp_path / f"{n}.mocp" for n in range(len(files))]
     for path, data in zip(paths, files, strict=True):
         path.write_bytes(data)
@@ -142,7 +169,7 @@ def test_libmocpack_reads_of_damaged_files_what_python_reads(read_in_c, tmp_path
     either = {("corrupt", "truncated"), ("truncated", "corrupt")}
     assert not {(c, python) for c, python in pairs - either if c != python}
     assert {("ok", "ok"), ("corrupt", "corrupt"), ("truncated", "truncated")} <= pairs
-    assert sum(c == python for c, python in zip(in_c, in_python, strict=True)) > 0.98 * len(files)
+    assert sum(c == python for c, python in zip(in_c, in_python, strict=True)) > 0.97 * len(files)
 
 
 def said_in_c(program, limit, access, paths):

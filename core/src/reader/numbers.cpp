@@ -21,6 +21,7 @@ enum Form
 };
 
 const int MOST_DIGITS = 15;
+const uint8_t NEWEST_CODER = 5; // of those but the first, none is read here
 const int64_t LARGEST_WHOLE = int64_t(1) << 53;
 const size_t LONGEST_VARINT = 10; // bytes
 
@@ -71,6 +72,7 @@ bool read_whole(Fields* in, size_t rows, size_t columns, double* numbers, Memory
 	for (size_t c = 0; c < columns; ++c)
 		numbers[c] = double(in->folded());
 	uint8_t coder = in->u8();
+	in->check(coder <= NEWEST_CODER, ": an unknown coder of numbers");
 	if (in->good() && coder)
 		in->fail(MOCPACK_UNSUPPORTED) << ": coder " << uint64_t(coder) << " of numbers is not read here";
 	if (!in->good())
