@@ -252,7 +252,8 @@ struct SkeletonReader
 				uint32_t channel = in.good() ? 1u << codes[i] : 0;
 				in.check(!(seen & channel), ": a layout that has a channel twice");
 				seen |= channel;
-				add_rotation(codes[i], &turning[n]);
+				if (in.good())
+					add_rotation(codes[i], &turning[n]);
 			}
 			// numbers 3 to 5 and 9 to 11 are ASF's names, the others BVH's
 			styles[n] = (seen & 0x1c7) && (seen & 0xe38);
