@@ -29,6 +29,7 @@ GOOD = [
 DAMAGED = [
     CASES["a walk"].data,
     mocpack.encode(take(["roots", "rest", "names", "valid", "times", "space"], frames=12)),
+    mocpack.encode(take(["hinges", "rest"], frames=12)),
 ]
 KINDS = {
     FormatError: "format",
@@ -158,7 +159,7 @@ def test_libmocpack_reads_of_damaged_files_what_python_reads(read_in_c, tmp_path
     Where a file is wrong in two ways, which of them a reader meets first is its own affair.
     """
     rng = np.random.default_rng(21)
-    files = [damaged(rng, DAMAGED[n % len(DAMAGED)]) for n in range(600)]
+    files = [damaged(rng, DAMAGED[n % len(DAMAGED)]) for n in range(900)]
     paths = [tmp_path / f"{n}.mocp" for n in range(len(files))]
     for path, data in zip(paths, files, strict=True):
         path.write_bytes(data)
@@ -168,7 +169,7 @@ def test_libmocpack_reads_of_damaged_files_what_python_reads(read_in_c, tmp_path
     either = {("corrupt", "truncated"), ("truncated", "corrupt")}
     assert not {(c, python) for c, python in pairs - either if c != python}
     assert {("ok", "ok"), ("corrupt", "corrupt"), ("truncated", "truncated")} <= pairs
-    assert sum(c == python for c, python in zip(in_c, in_python, strict=True)) > 0.98 * len(files)
+    assert sum(c == python for c, python in zip(in_c, in_python, strict=True)) > 0.97 * len(files)
 
 
 def said_in_c(program, limit, access, paths):

@@ -72,7 +72,7 @@ bool read_whole(Fields* in, size_t rows, size_t columns, double* numbers, Memory
 		numbers[c] = double(in->folded());
 	uint8_t coder = in->u8();
 	if (in->good() && coder)
-		in->fail(MOCPACK_UNSUPPORTED) << ": coder " << uint64_t(coder) << " of numbers is not read here";
+		in->fail(MOCPACK_CORRUPT) << ": coder " << uint64_t(coder) << " of numbers, where only 0 can stand";
 	if (!in->good())
 		return false;
 	size_t count = (rows - 1) * columns, size = 0;

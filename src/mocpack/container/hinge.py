@@ -86,7 +86,7 @@ def _unpack_rows(read: FieldReader, joint_count: int) -> Hinges:
     axes = np.concatenate([AXES, np.zeros((1, 3))])[kinds % SLIDES]
     other = kinds % SLIDES == OTHER_AXIS
     numbers = FieldReader(read.sized(), "HING chunk")
-    axes[other] = unpack_numbers(numbers, int(other.sum()), 3)
+    axes[other] = unpack_numbers(numbers, int(other.sum()), 3, simple=True)
     slides = (kinds & SLIDES) > 0
     hinges = Hinges(tuple(joints), axes, slides=slides, names=names)
     limited = np.stack([(kinds & HAS_LOWEST) > 0, (kinds & HAS_HIGHEST) > 0], axis=1)
@@ -100,7 +100,7 @@ def _limits(hinges: Hinges) -> bytes:
 
 def _with_limits(hinges: Hinges, limited: Mask, read: FieldReader) -> Hinges:
     limits = hinges.limits.copy()
-    limits[limited] = unpack_numbers(read, int(limited.sum()), 1)[:, 0]
+    limits[limited] = unpack_numbers(read, int(limited.sum()), 1, simple=True)[:, 0]
     return replace(hinges, limits=limits)
 
 

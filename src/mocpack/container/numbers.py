@@ -49,8 +49,13 @@ def pack_numbers(
     return min(ways, key=len)
 
 
-def unpack_numbers(read: FieldReader, rows: int, columns: int, step: float = 0.0) -> F64:
-    """Return the numbers (N, K) of a code up to the end of `read`; `step` if it is known."""
+def unpack_numbers(
+    read: FieldReader, rows: int, columns: int, step: float = 0.0, *, simple: bool = False
+) -> F64:
+    """Return the numbers (N, K) of a code up to the end of `read`; `step` if it is known.
+
+    What is `simple` is coded by deflate alone, so that other coders are damage.
+    """
     if not rows:
         read.end()
         return np.zeros((0, columns))
@@ -61,13 +66,13 @@ def unpack_numbers(read: FieldReader, rows: int, columns: int, step: float = 0.0
         digits = read.u8()
         if digits > MAX_DIGITS:
             raise CorruptionError(f"{digits} digits where at most {MAX_DIGITS} can stand")
-        return np.asarray(_unpack_whole(read, rows, columns) / 10.0**digits)
+        return np.asarray(_unpack_whole(read, rows, columns, simple) / 10.0**digits)
     if form not in (GRID, KNOWN_GRID, HALF_GRID):
         raise CorruptionError(f"unknown form of numbers {form}")
     step = read.f32() if form == GRID else step / 2 if form == HALF_GRID else step
     if not (np.isfinite(step) and step > 0):
         raise CorruptionError(f"a grid of step {step}")
-    return _unpack_whole(read, rows, columns) * step
+    return _unpack_whole(read, rows, columns, simple) * step
 
 
 def pack_short(out: FieldWriter, value: float) -> None:
@@ -196,9 +201,11 @@ def _usual(numbers: I64) -> I64:
     return np.array(found, np.int64)
 
 
-def _unpack_whole(read: FieldReader, rows: int, columns: int) -> F64:
+def _unpack_whole(read: FieldReader, rows: int, columns: int, simple: bool) -> F64:
     first = np.array([read.signed() for _ in range(columns)], np.float64)
     coder, sizes = read.u8(), np.zeros(0, np.int64)
+    if simple and coder != DEFLATED:
+        raise CorruptionError(f"coder {coder} of numbers, where only {DEFLATED} can stand")
     if coder == PLAIN:
         return first + _unpack_plain(read, rows, columns)
     if coder in TOLD_SERIES:

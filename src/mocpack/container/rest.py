@@ -23,5 +23,5 @@ def unpack_rest(body: bytes, joints: int) -> F64:
     read = FieldReader(body, "REST chunk")
     turned = read.mask(joints)
     rest = np.tile(IDENTITY, (joints, 1))
-    rest[turned] = unpack_numbers(read, int(turned.sum()), 4)
+    rest[turned] = unpack_numbers(read, int(turned.sum()), 4, simple=True)
     return rest

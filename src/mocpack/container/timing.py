@@ -35,7 +35,7 @@ def unpack_times(body: bytes, frames: int) -> F64 | None:
     if kind == EVEN:
         read.end()
         return None
-    times = unpack_numbers(read, frames, 1)[:, 0]
+    times = unpack_numbers(read, frames, 1, simple=True)[:, 0]
     if times[0] != start:
         raise CorruptionError(f"TIME chunk: times begin at {times[0]}, not at {start}")
     return times
