@@ -17,7 +17,7 @@ const int32_t SKETCH_STEPS[2] = {7, 9};
 const int ALL_WEIGHTS = 3; // tries from which on all are made
 const double NEAR_BEST = 1.05;
 const int FINER = 40;		// plain rounding with ever finer steps, after those
-const int HINGE_FINER = 16; // of them, after which those above leave less to a hinge
+const int HINGE_FINER = 30; // of them, after which those above leave less to a hinge
 
 class GroupCoder
 {
