@@ -64,6 +64,17 @@ export class FieldReader {
     return value % 2 === 1 ? -(value + 1) / 2 : value / 2;
   }
 
+  /** A number of few digits, n / 10^d, or the reciprocal of one; or a double. */
+  shortNumber(): number {
+    const form = this.u8();
+    if (form === 255) return this.f64();
+    const whole = this.signed();
+    if (form >= 32 || whole === 0)
+      throw this.corrupt("a number of an unknown form, or of no digits");
+    const scale = Number(`1e${form % 16}`);
+    return form < 16 ? whole / scale : scale / whole;
+  }
+
   sized(limit = 2 ** 53): Uint8Array {
     return this.raw(this.varint(limit));
   }

@@ -113,9 +113,9 @@ function readTrackHead(body: Uint8Array): TrackHead {
   const flags = read.u8();
   if (!kind || flags >= 2 * HAS_UNIT) throw read.corrupt("an unknown kind or flag");
   const count = read.varint();
-  const frameTime = flags & OWN_RATE ? read.f64() : null;
-  const startTime = flags & STARTS ? read.f64() : 0;
-  const bound = flags & BOUNDED ? read.f64() : 0;
+  const frameTime = flags & OWN_RATE ? read.shortNumber() : null;
+  const startTime = flags & STARTS ? read.shortNumber() : 0;
+  const bound = flags & BOUNDED ? read.shortNumber() : 0;
   const unit = flags & HAS_UNIT ? read.text(MAX_NAME) : "";
   const even = (flags & HAS_TIMES) === 0;
   return { name, kind, count, frameTime, startTime, even, bound, unit, bytes: body.length };

@@ -77,3 +77,14 @@ def test_the_example_of_a_crowd_counts_poses_beside_raw_ones(library, files, mon
 def output(program, *arguments):
     done = subprocess.run([program, *arguments], capture_output=True, text=True, check=True)
     return done.stdout.splitlines()
+
+
+def test_a_program_that_packs_and_unpacks_ends_without_a_word():
+    code = (
+        "import mocpack\n"
+        "from mocpack.testing import walk\n"
+        "mocpack.decode(mocpack.encode(walk(0.2), 'lossless'))\n"
+    )
+    command = [sys.executable, "-c", code]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout == result.stderr == ""

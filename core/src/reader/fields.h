@@ -38,6 +38,22 @@ class Fields
 	// A whole number of either sign: 0, -1, 1, -2, 2 …
 	int64_t folded();
 
+	// A number of few digits, n / 10^d, or the reciprocal of one; or a double.
+	double short_number()
+	{
+		uint8_t form = u8();
+		if (form == 255)
+			return f64();
+		int64_t whole = folded();
+		check(form < 32 && whole != 0, ": a number of an unknown form, or of no digits");
+		if (!good_)
+			return 0;
+		double scale = 1;
+		for (int d = form & 15; d > 0; --d)
+			scale *= 10;
+		return form < 16 ? double(whole) / scale : scale / double(whole);
+	}
+
 	// Other bytes of the same part, inflated.
 	Fields part(const uint8_t* bytes, size_t size) const
 	{

@@ -170,10 +170,10 @@ bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* er
 			return false;
 		track->kind = mocpack_TrackKind(kind);
 		track->count = in.varint(most / WIDTHS[kind]);
-		track->frame_time = flags & OWN_RATE ? in.f64() : 0;
-		track->start_time = flags & HAS_START ? in.f64() : 0;
+		track->frame_time = flags & OWN_RATE ? in.short_number() : 0;
+		track->start_time = flags & HAS_START ? in.short_number() : 0;
 		track->has_times = (flags & HAS_TIMES) != 0;
-		track->bound = flags & BOUNDED ? in.f64() : 0;
+		track->bound = flags & BOUNDED ? in.short_number() : 0;
 		if (flags & HAS_UNIT)
 			read_text(&in, &track->unit, &motion->memory, &starved);
 		else

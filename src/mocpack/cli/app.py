@@ -92,6 +92,11 @@ def _tell_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print nothing but complaints, and JSON if asked.")
+]
+
+
 def _begin(
     context: typer.Context,
     version: Annotated[
@@ -100,14 +105,11 @@ def _begin(
             "--version", callback=_tell_version, is_eager=True, help="Print the version and leave."
         ),
     ] = False,
+    quiet: Quiet = False,
 ) -> None:
+    context.with_resource(quietness(quiet))
     if context.invoked_subcommand is None:
         print(GUIDE)
-
-
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print nothing but complaints, and JSON if asked.")
-]
 
 
 def _shielded(run: Callable[..., int]) -> Callable[..., int]:

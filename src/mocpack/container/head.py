@@ -136,13 +136,14 @@ def _unpack_errors(read: FieldReader, flags: int) -> Errors:
     declared = read.f32() if flags & HAS_DECLARED else None
     if declared is not None and not (math.isfinite(declared) and declared >= 0):
         raise CorruptionError("HEAD chunk: the declared error is not a length")
-    measured = [_from_log(read.u16()) if flags & HAS_MEASURED else None for _ in range(4)]
+    codes = [read.u16() for _ in range(4)] if flags & HAS_MEASURED else [None] * 4
+    largest, mean, rms, p99 = (None if code is None else _from_log(code) for code in codes)
     if not flags & HAS_ANGLE:
-        return Errors(declared, *measured)
+        return Errors(declared, largest, mean, rms, p99)
     angle = read.f32()
     if not (math.isfinite(angle) and angle >= 0):
         raise CorruptionError("HEAD chunk: the declared error of angles is no angle")
-    return Errors(declared, *measured, angle, _from_log(read.u16()))
+    return Errors(declared, largest, mean, rms, p99, angle, _from_log(read.u16()))
 
 
 def _to_log(size: float) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mocpack.arrays import F64
 from mocpack.clip import Clip
+from mocpack.hinges import hinge_angles
 from mocpack.rotations import angle_between, as_rotvec, conjugate, multiply
 
 
@@ -58,8 +59,15 @@ def _hinge_differences(original: Clip, decoded: Clip) -> F64:
     hinges = original.skeleton.hinges
     if hinges is None:
         return np.zeros((original.frame_count, 0))
-    on_hinges = decoded.with_header(skeleton=original.skeleton)
-    back = Clip(on_hinges, decoded.rotations, decoded.translations)
-    apart = back.hinge_angles().angles - original.hinge_angles().angles
-    apart = apart[:, ~hinges.slides]
+    apart = (_angles_on(original, decoded) - _angles_on(original, original))[:, ~hinges.slides]
     return np.asarray(apart - 2 * np.pi * np.round(apart / (2 * np.pi)))
+
+
+def _angles_on(original: Clip, clip: Clip) -> F64:
+    """Return the angles (T, H) of a motion about the axes of the original's hinges."""
+    skeleton = original.skeleton
+    assert skeleton.hinges is not None
+    places, translated = clip.translations, clip.translated_joints
+    return hinge_angles(
+        skeleton.hinges, skeleton.rest, skeleton.offsets, clip.rotations, places, translated
+    ).angles

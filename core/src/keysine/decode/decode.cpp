@@ -120,6 +120,7 @@ void mocpack::keysine::lay_out_group(const Plan& plan, size_t length, GroupSymbo
 	size_t blocks = length < size_t(1) << MOST_SPLITS ? length : size_t(1) << MOST_SPLITS;
 	size_t cells = plan.channel_count * widest_row(length);
 	symbols->keys = arena->take<int32_t>((blocks + 1) * plan.channel_count);
+	symbols->rows.keys = symbols->keys;
 	symbols->lengths = arena->take<int32_t>(blocks);
 	symbols->found = arena->take<uint8_t>(plan.channel_count);
 	symbols->rows.steps = arena->take<int32_t>(plan.track_count * blocks);

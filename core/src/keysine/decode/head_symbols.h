@@ -40,6 +40,8 @@ struct TrackChannels
 	}
 };
 
+const int32_t NO_TURN = 7; // of axes: in place of the bits by which they are coarser than their grid
+
 template <typename Coder> class HeadSymbols
 {
   public:
@@ -199,9 +201,26 @@ template <typename Coder> class HeadSymbols
 		for (int a = 0; a < 3; ++a)
 			row[MEAN + a] = a < count ? number(still ? STILL_NUMBER : MEAN_NUMBER, true, row[MEAN + a]) : 0;
 		for (int a = 0; a < 3; ++a)
-			row[BASIS + a] = vector ? number(BASIS_NUMBER, true, row[BASIS + a]) : 0;
+			row[BASIS + a] = vector ? row[BASIS + a] : 0;
+		if (vector)
+			basis(row + BASIS);
 		row[ROTATION_KEY_STEP] =
 			key_step(row[ROTATION_KIND] >= VECTOR_ROTATION, last_step, row[ROTATION_KEY_STEP]);
+	}
+
+	// The turn of axes: by how many bits coarser than the grid it is, NO_TURN where there is none.
+	void basis(int32_t* turn)
+	{
+		const int32_t any = turn[0] | turn[1] | turn[2];
+		int32_t shift = any ? 0 : NO_TURN;
+		while (any && shift < NO_TURN - 1 && !(any >> shift & 1))
+			++shift;
+		shift = number(SHIFT_NUMBER, false, shift);
+		for (int a = 0; a < 3; ++a)
+		{
+			int32_t coarse = shift >= NO_TURN ? 0 : number(BASIS_NUMBER, true, turn[a] >> shift);
+			turn[a] = magnitude(coarse) < LARGEST >> NO_TURN ? coarse * (1 << lesser(shift, NO_TURN)) : 0;
+		}
 	}
 
 	void place(int32_t* row, int32_t hinges, int32_t* last_step)

@@ -273,8 +273,8 @@ void add_track(Plan* plan, const Track& track)
 void add_position(Plan* plan, size_t j, const JointHinges& hinges)
 {
 	const int32_t* row = plan->table + PLAN_COLUMNS * j;
-	Track track = {int32_t(j), POSITION_TRACK, 3, int32_t(plan->channel_count), -1, j ? 1 : 0, -1, {}, {}, {},
-				   0};
+	Track track = {
+		int32_t(j), POSITION_TRACK, 3, int32_t(plan->channel_count), -1, j ? 1 : 0, -1, {}, {}, {}, 0, 0};
 	double unit = plan->skeleton->hinge_count ? 1.0 / std::sqrt(plan->shift_cost[j])
 											  : 1.0 / std::pow(double(plan->descendants[j]), 0.5 * SPREAD);
 	store(track.base, load_vec(resting_place(*plan, j)));
@@ -287,7 +287,8 @@ void add_position(Plan* plan, size_t j, const JointHinges& hinges)
 	else
 		for (int a = 0; a < 3; ++a)
 			track.axes[4 * a] = unit;
-	track.key_step = key_step_of(plan->unit, row[TRANSLATION_KEY_STEP]);
+	track.key_index = row[TRANSLATION_KEY_STEP];
+	track.key_step = key_step_of(plan->unit, track.key_index);
 	add_track(plan, track);
 }
 
@@ -323,7 +324,8 @@ void add_rotation(Plan* plan, size_t j, int32_t parent_track, const JointHinges&
 	track.joint = int32_t(j), track.parent = parent_track, track.hinge = -1;
 	track.first_channel = int32_t(plan->channel_count);
 	track.family = kind != QUATERNION_ROTATION ? vector_family(plan->descendants[j]) : j ? 3 : 2;
-	track.key_step = key_step_of(plan->unit, row[ROTATION_KEY_STEP]);
+	track.key_index = row[ROTATION_KEY_STEP];
+	track.key_step = key_step_of(plan->unit, track.key_index);
 	store(track.base, kind == QUATERNION_ROTATION ? Quat{0, 0, 0, 1}
 					  : kind == HINGE_ROTATION	  ? hinges.rest
 												  : load_quat(plan->still + 7 * j));

@@ -70,12 +70,13 @@ struct Track
 	int32_t kind;
 	int32_t channels;
 	int32_t first_channel;
-	int32_t parent;	  // the nearest ancestor's track of the same kind of thing, -1 if none
-	int32_t family;	  // what it is, for the models: 0..9
-	int32_t hinge;	  // the first of the skeleton's that it moves, -1 if none
-	double base[4];	  // mean or rest rotation, or origin
-	double axes[9];	  // rotation vector (or translation) of a unit of each channel, column by column
-	double angles[2]; // of a hinge, where its channels are zero
+	int32_t parent;	   // the nearest ancestor's track of the same kind of thing, -1 if none
+	int32_t family;	   // what it is, for the models: 0..9
+	int32_t hinge;	   // the first of the skeleton's that it moves, -1 if none
+	double base[4];	   // mean or rest rotation, or origin
+	double axes[9];	   // rotation vector (or translation) of a unit of each channel, column by column
+	double angles[2];  // of a hinge, where its channels are zero
+	int32_t key_index; // of the keys' step
 	double key_step;
 };
 

@@ -17,13 +17,14 @@ const int32_t SKETCH_STEPS[2] = {7, 9};
 const int ALL_WEIGHTS = 3; // tries from which on all are made
 const double NEAR_BEST = 1.05;
 const int FINER = 40;		// plain rounding with ever finer steps, after those
-const int HINGE_FINER = 16; // of them, after which those above leave less to a hinge
+const int HINGE_FINER = 30; // of them, after which those above leave less to a hinge
 
 class GroupCoder
 {
   public:
 	GroupCoder(const mocpack_KeysineEncoder* encoder, Arena* arena)
-		: e_(*encoder), plan_(encoder->plan), rig_(encoder->rig)
+		: e_(*encoder), plan_(encoder->plan), rig_(encoder->rig),
+		  near_(encoder->plan, symbols_.shape, symbols_.rows)
 	{
 		size_t group = e_.cut.longest_group(),
 			   longest = group < size_t(LONGEST_BLOCK) ? group : size_t(LONGEST_BLOCK);
@@ -38,14 +39,12 @@ class GroupCoder
 		frames_ = arena->take<size_t>(stride);
 		sines_ = arena->take<double>(longest * stride);
 		waves_ = arena->take<float>(longest * stride);
-		bands_ = arena->take<uint8_t>(stride);
 		aims_ = arena->take<double>(4 * stride);
 		ahead_ = arena->take<double>(4 * stride);
 		curve_ = arena->take<double>(4 * stride);
 		series_ = arena->take<double>(plan_.channel_count * stride);
 		extents_ = arena->take<int32_t>(plan_.channel_count);
 		turns_ = arena->take<Quat>(stride);
-		before_ = arena->take<uint8_t>(4 * stride);
 		start_ = arena->take<float>(3 * points * stride);
 		moves_ = arena->take<float>(12 * points * stride);
 		scaled_start_ = arena->take<float>(3 * points * stride);
@@ -238,8 +237,8 @@ class GroupCoder
 
 	void set_length(int32_t length)
 	{
-		for (int32_t k = 0; k + 1 < length; ++k)
-			bands_[k] = uint8_t(band_of(k + 1));
+		for (RowSums& sums : sums_)
+			sums.set_bands(length - 1, symbols_.shape.tempo);
 		if (length_ == length)
 			return;
 		length_ = length, n_ = length - 1, width_ = padded(length);
@@ -248,14 +247,6 @@ class GroupCoder
 		for (int32_t k = 1; k < length; ++k)
 			for (int32_t t = 0; t < width_; ++t)
 				waves_[(k - 1) * width_ + t] = t < n_ ? float(sines_[k * width_ + t + 1]) : 0.0f;
-	}
-
-	int32_t band_of(int32_t k) const
-	{
-		int32_t scaled = pace(k, symbols_.shape.tempo), band = 0;
-		while (band < BANDS - 1 && scaled > BAND_ENDS[band])
-			++band;
-		return band;
 	}
 
 	SeriesBlock series_block() const
@@ -281,12 +272,11 @@ class GroupCoder
 		*step = -1;
 		double scale = 1.0;
 		prepare(track, true);
-		gather_before(track);
 		if (strained_here_)
 			return roughly(track, step);
 		for (int attempt = 0; attempt < RETRIES; ++attempt)
 		{
-			*step = searched(track, expected_step(t), scale);
+			*step = searched(track, scale);
 			double worst = settle(track, *step);
 			if (worst <= 1.0 || e_.job.settings.excess_penalty <= 0)
 				return finish(track, *step);
@@ -322,6 +312,7 @@ class GroupCoder
 		int32_t last = track.first_channel + track.channels;
 		while (next_predictor_ < e_.job.predictor_count && e_.job.predictors[4 * next_predictor_] < last)
 			++next_predictor_;
+		note(track, step);
 		errors_ += e_.job.settings.excess_penalty > 0 ? 0.0 : double(e_.job.settings.squared_penalty) * sum_;
 		for (int32_t c = 0; c < track.channels && seen_wanted_; ++c)
 			for (int32_t k = 0; k <= n_; ++k)
@@ -334,6 +325,24 @@ class GroupCoder
 				seen_steps_[at] = step < 0 ? 0.0f : float(e_.steps[step]);
 			}
 		return true;
+	}
+
+	// Leaves what foretells later rows.
+	void note(const Track& track, int32_t step)
+	{
+		for (int32_t c = 0; c < track.channels; ++c)
+		{
+			const int32_t *row = row_of(track, c), at = track.first_channel + c;
+			uint8_t* levels = symbols_.rows.levels + symbols_.shape.row(at, b_);
+			int32_t reach = 0;
+			for (int32_t k = 1; k <= n_; ++k)
+			{
+				levels[k] = level_of(symbol_of(magnitude(row[k]), FINE));
+				reach = row[k] ? k : reach;
+			}
+			symbols_.rows.reaches[at * symbols_.shape.blocks + b_] =
+				uint8_t(step < 0 ? 0 : reach_symbol(reach));
+		}
 	}
 
 	// The last resort: plain rounding, first towards the compensated target, then towards the true one,
@@ -377,36 +386,6 @@ class GroupCoder
 		double key = track.key_step * keys_[track.first_channel + c];
 		double next = track.key_step * keys_[plan_.channel_count + size_t(track.first_channel + c)];
 		return key + (next - key) / length_ * t;
-	}
-
-	int32_t expected_step(size_t t) const
-	{
-		size_t blocks = size_t(symbols_.shape.blocks), b = size_t(b_);
-		const int32_t* steps = symbols_.rows.steps;
-		for (size_t e = b; e-- > 0;)
-			if (steps[t * blocks + e] >= 0)
-				return steps[t * blocks + e];
-		for (int32_t a = plan_.tracks[t].parent; a >= 0; a = plan_.tracks[a].parent)
-			if (steps[size_t(a) * blocks + b] >= 0)
-				return steps[size_t(a) * blocks + b];
-		return UNIT_STEP;
-	}
-
-	void gather_before(const Track& track)
-	{
-		std::memset(before_, 0, size_t(4 * width_));
-		if (!b_)
-			return;
-		for (int32_t c = 0; c < track.channels; ++c)
-		{
-			const int32_t* row = row_of(track, c) - symbols_.shape.stride;
-			for (int32_t k = 1; k <= n_; ++k)
-			{
-				int32_t sum = 2 * lesser(magnitude(row[k]), 9) + lesser(magnitude(row[k - 1]), 9) +
-							  (k < n_ ? lesser(magnitude(row[k + 1]), 9) : 0);
-				before_[c * width_ + k - 1] = uint8_t(lesser(sum, 7));
-			}
-		}
 	}
 
 	// Targets in all frames, and displacements of the points as they depend on the channels.
@@ -537,7 +516,7 @@ class GroupCoder
 		add_wave(start_, moves_ + 3 * c * points_ * width_, rest, -1.0f, width_, points_);
 	}
 
-	int32_t searched(const Track& track, int32_t expected, double scale)
+	int32_t searched(const Track& track, double scale)
 	{
 		int32_t size = 3 * points_ * width_;
 		const float *start = start_, *moves = moves_;
@@ -549,18 +528,11 @@ class GroupCoder
 				scaled_moves_[i] = float(scale) * moves_[i];
 			start = scaled_start_, moves = scaled_moves_;
 		}
-		Problem problem = {n_,
-						   width_,
-						   track.channels,
-						   points_,
-						   waves_,
-						   moves,
-						   start,
-						   wanted_,
-						   bands_,
-						   before_,
-						   static_cast<const Rates*>(e_.job.rates),
-						   int32_t(e_.job.settings.jitter_from * float(length_))};
+		Problem problem = {n_,		 width_,  track.channels,
+						   points_,	 waves_,  moves,
+						   start,	 wanted_, int32_t(e_.job.settings.jitter_from * float(length_)),
+						   &e_.bits, &near_,  int32_t(&track - plan_.tracks),
+						   b_,		 sums_};
 		mocpack_KeysineSettings settings = e_.job.settings;
 		settings.quartic_penalty *= weight_;
 		if (sketch_ && settings.excess_penalty > 0)
@@ -568,7 +540,7 @@ class GroupCoder
 			settings.finest_step = SKETCH_STEPS[1];
 		else if (sketch_)
 			settings.sweeps = 1;
-		Found found = search_block(problem, settings, e_.steps, expected, found_, search_);
+		Found found = search_block(problem, settings, e_.steps, found_, search_);
 		bool any = false;
 		for (int32_t c = 0; c < track.channels; ++c)
 			for (int32_t k = 0; k < n_; ++k)
@@ -636,6 +608,8 @@ class GroupCoder
 	const Rig& rig_;
 	Scene scene_;
 	GroupSymbols symbols_;
+	Surroundings near_;
+	RowSums sums_[4];
 	Share* shares_;
 	size_t room_;
 	// of the present group
@@ -654,7 +628,6 @@ class GroupCoder
 	const int32_t* keys_ = nullptr;
 	size_t* frames_;
 	int32_t *found_, *extents_;
-	uint8_t *bands_, *before_;
 	uint8_t* strained_; // (frames)
 	Guard* guards_;
 	bool strained_here_ = false;

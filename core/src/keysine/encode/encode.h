@@ -59,7 +59,6 @@ extern "C"
 		const int32_t* predictors; // (predictor_count, 4): channel, source, band, factor
 		size_t predictor_count;
 		const double* shares; // (J) of the allowances, for what hangs on each joint; null: all
-		const void* rates;	  // bits by context, floats (16, 8, 8, 40)
 		mocpack_KeysineSettings settings;
 		// A grid in time in place of sine series: steps (tracks), null for none; initial scales (channels).
 		const uint8_t* grid_steps;

@@ -18,6 +18,7 @@ struct mocpack_KeysineEncoder
 	int32_t most_hinged;				 // of one parent
 	mocpack::keysine::Leeway leeway;
 	double steps[mocpack::keysine::STEPS];
+	mocpack::keysine::Bits bits;
 	int least_splits;					 // so that no block is too long
 	uint8_t* usable_splits;				 // (groups): for which there are keys
 	float *wanted, *series, *used_steps; // (channels, frames) to write for those who watch, or null

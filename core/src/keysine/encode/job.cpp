@@ -114,6 +114,7 @@ mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, v
 	std::memset(e->usable_splits, job->splits, job->group_count);
 	while (e->cut.longest_group() > size_t(LONGEST_BLOCK) << e->least_splits)
 		++e->least_splits;
+	fill_bits(&e->bits);
 	build_rig(&e->rig, &arena, e->plan, job->settings, job->shares);
 	list_hinged(e, &arena);
 	for (int32_t i = 0; i < STEPS; ++i)

@@ -146,6 +146,7 @@ class KeyCoder
 		for (size_t t = 0; t < plan_.track_count; ++t)
 		{
 			*key_step(plan_.tracks[t]) = first_steps_[t];
+			plan_.tracks[t].key_index = first_steps_[t];
 			plan_.tracks[t].key_step = key_step_of(plan_.unit, first_steps_[t]);
 		}
 		std::memset(e_.usable_splits, e_.job.splits, e_.job.group_count);
@@ -179,7 +180,7 @@ class KeyCoder
 				return true;
 			if (++*index >= STEPS)
 				return false;
-			track.key_step = key_step_of(plan_.unit, *index);
+			track.key_index = *index, track.key_step = key_step_of(plan_.unit, *index);
 		}
 		return false;
 	}

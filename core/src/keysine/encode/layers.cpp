@@ -66,6 +66,7 @@ mocpack_Status mocpack_keysine_split(const mocpack_KeysineHead* head, size_t gro
 	size_t room = group_shares(plan, head->cut.longest_group());
 	Share* shares = arena.take<Share>(room);
 	shape_group(plan, head->cut.length(group), whole.splits, head->tempo, &made);
+	made.rows.keys = whole.keys;
 	for (size_t l = 0; l < layer_count; ++l)
 	{
 		const uint8_t* to = l + 1 < layer_count ? shifts + l * plan.track_count : nullptr;

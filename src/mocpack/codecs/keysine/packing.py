@@ -93,7 +93,7 @@ def draft(
         Of which this is a part, and whose plan it takes.
     """
     planned = whole or clip
-    bits = planning.basis_bits(planned)
+    bits = planning.BASIS_BITS
     head = _planned_head(planned, size, groups, basis_bits=bits, key_step=key_step)
     head = head if predictors is None else replace(head, predictors=predictors)
     return _searched(clip, head, settings, groups.splits, threads, shares)
@@ -125,7 +125,7 @@ def observe(
     whole: Clip,
 ) -> Observed | None:
     """Return what the encoder sees of a part of a clip, None where it finds nothing."""
-    bits = planning.basis_bits(whole)
+    bits = planning.BASIS_BITS
     head = _planned_head(whole, size, groups, basis_bits=bits, key_step=key_step)
     seen = _core.keysine_watch(**_task(clip, head, settings, groups.splits, threads=1))
     if seen is None:
@@ -164,7 +164,6 @@ def _task(
         "translations": clip.translations,
         "angles": planning.native_angles(clip),
         "table": head.table,
-        "rates": search.rates(),
         "unit": head.unit,
         "fine": head.fine,
         "basis_grid": head.basis_grid,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +41,12 @@ MOST_FINE_BITS = 40
 LEAP, LEAP_FRAMES, LEAST_LEAP = 4.0, 40, 0.02  # times the next steps; frames; metres
 GRID_BASIS_BITS = 12  # where channels that hardly move are to be nothing but zeros
 BASIS_FRAMES = 500  # looked at to choose axes
+BASIS_BITS, COARSEST_BASIS = 6, 5  # of the grid of axes, and how much coarser it may be
+NUMBER_BITS, SHIFT_BITS = (
+    1.6,
+    4.0,
+)  # that a turn of axes takes, by octave of its numbers and besides
+ENTROPY_FACTOR = 4.0  # of an energy in squared steps, by which its bits grow
 TEMPO = 64
 SHORTEST_BLOCK, LEAST_FRAMES = 0.12, 4.0  # seconds; frames of a block
 
@@ -146,11 +153,6 @@ def fine_bits(clip: Clip, bound: float) -> int:
     return int(min(max(np.ceil(-np.log2(grid)), 0), MOST_FINE_BITS))
 
 
-def basis_bits(clip: Clip) -> int:
-    """Return the bits of the grid of axes: finer where more frames gain from it."""
-    return 4 if clip.frame_count < 300 else 5 if clip.frame_count < 2000 else 6
-
-
 def plan_table(clip: Clip, bits: int, basis: int, unit: float, *, key_step: int) -> I32:
     """Return the plan (J, 13) of a clip; `key_step` is the index of the keys' step."""
     table = np.zeros((len(clip.skeleton), COLUMNS), np.int32)
@@ -171,7 +173,7 @@ def plan_table(clip: Clip, bits: int, basis: int, unit: float, *, key_step: int)
         turned[j] = above or turn >= Rotation.VECTOR
     table[table[:, ROTATION_KIND] >= Rotation.VECTOR, ROTATION_KEY_STEP] = key_step
     table[table[:, TRANSLATION_KIND] >= Translation.MOVING, TRANSLATION_KEY_STEP] = key_step
-    table[:, BASIS] = _bases(clip, table, unit, fine, 0.5**basis)
+    table[:, BASIS] = _bases(clip, table, unit, fine, basis)
     return table
 
 
@@ -258,22 +260,71 @@ def _turning(turns: F64) -> list[Turn]:
     ]
 
 
-def _bases(clip: Clip, table: I32, unit: float, fine: float, grid: float) -> F64:
-    """Return for each joint the turn of its axes after which the first channel moves most."""
+def _bases(clip: Clip, table: I32, unit: float, fine: float, basis: int) -> F64:
+    """Return the turn of each joint's axes after which its channels are likely to be smallest."""
     bases = np.zeros((len(table), 3))
     joints = np.flatnonzero(table[:, ROTATION_KIND] == Rotation.VECTOR)
     if not len(joints):
         return bases
     native = clip.skeleton.native(clip.translated_joints)
+    grid = 0.5**basis
     means, axes = (np.asarray(a) for a in _core.keysine_axes(native, table, unit, fine, grid))
-    turns = clip.rotations[:: max(1, clip.frame_count // BASIS_FRAMES), joints]
-    back = rotations.multiply(rotations.conjugate(means[joints]), turns)
+    every = max(1, clip.frame_count // BASIS_FRAMES)
+    back = rotations.multiply(rotations.conjugate(means[joints]), clip.rotations[::every, joints])
     vectors = rotations.as_rotvec(back).swapaxes(0, 1)
     channels = vectors @ np.linalg.inv(axes[joints])  # the core has axes as rows
-    channels -= channels.mean(axis=1, keepdims=True)
-    covariances = channels.swapaxes(1, 2) @ channels / channels.shape[1]
-    bases[joints] = np.round(_principal_turns(covariances) / grid)
+    bands, counts = _spectra(np.sqrt(every) / unit * channels)
+    bases[joints] = _cheapest_turns(bands, counts, basis)
     return bases
+
+
+def _spectra(channels: F64) -> tuple[F64, F64]:
+    """Return covariances (J, B, 3, 3) by bands of frequencies, and how many of these are in each.
+
+    Parameters
+    ----------
+    channels : array, shape (J, T, 3)
+    """
+    frames = channels.shape[1]
+    mirrored = np.concatenate([channels, channels[:, ::-1]], axis=1)
+    phase = np.exp(-0.5j * np.pi * np.arange(frames) / frames)[:, np.newaxis]
+    series = np.fft.fft(mirrored, axis=1)[:, :frames] * phase
+    cosines = series.real / np.sqrt(2 * frames)
+    edges = np.unique([min(frames, round(1.6**i)) for i in range(20)])  # the mean is left out
+    counts = np.diff(edges)
+    bands = [cosines[:, i:j].swapaxes(1, 2) @ cosines[:, i:j] for i, j in pairwise(edges)]
+    if not bands:
+        return np.zeros((len(channels), 1, 3, 3)), np.ones(1)
+    return np.stack(bands, axis=1) / counts[:, np.newaxis, np.newaxis], counts.astype(float)
+
+
+def _cheapest_turns(bands: F64, counts: F64, basis: int) -> F64:
+    """Return turns (J, 3) in units of the grid, of which the sum of bits is least.
+
+    Those to the principal axes are tried on the grid 2^-basis and on coarser ones, whose numbers
+    take fewer bits, and none at all.
+    """
+    joints, weights = len(bands), counts[:, np.newaxis, np.newaxis]
+    sizes = np.trace(bands, axis1=-2, axis2=-1)[..., np.newaxis, np.newaxis]
+    best, least = np.zeros((joints, 3)), _series_bits(bands, counts, np.zeros((joints, 3)))
+    for covariances in ((weights * bands).sum(axis=1), (weights * bands / (1 + sizes)).sum(axis=1)):
+        turns = _principal_turns(covariances)
+        for shift in range(COARSEST_BASIS + 1):
+            grid = 0.5 ** (basis - shift)
+            numbers = np.round(turns / grid)
+            listed = NUMBER_BITS * np.log2(1 + np.abs(numbers)).sum(axis=1) + SHIFT_BITS
+            bits = _series_bits(bands, counts, grid * numbers) + listed
+            smaller = bits < least
+            best[smaller] = numbers[smaller] * 2**shift
+            least = np.where(smaller, bits, least)
+    return best
+
+
+def _series_bits(bands: F64, counts: F64, turns: F64) -> F64:
+    """Return about how many bits the channels of each joint take in turned axes: (J,)."""
+    axes = rotations.as_matrix(rotations.from_rotvec(turns))[:, np.newaxis]
+    energies = np.sum(axes * (bands @ axes), axis=2)
+    return np.asarray(0.5 * np.log2(1 + ENTROPY_FACTOR * energies).sum(axis=2) @ counts)
 
 
 def _principal_turns(covariances: F64) -> F64:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 
 import numpy as np
 
 from mocpack import _core
-from mocpack.arrays import F32
 from mocpack.codecs.keysine.tracks import SPREAD
 
-BAND_CENTRES = np.array([1, 2, 3, 4, 5, 6, 7.5, 9.5, 12, 15, 20, 25, 32, 41, 52, 70])
-SIZES = 40  # magnitudes that the rate table tells apart
 ANGLE_SHARE = 0.999  # of a bound on angles, that the search may use: the rest is for rounding
 HINGED_FALLOFF = 0.1
 ROOM = 1.2  # of errors of a limb that its hinges cannot take back
@@ -114,7 +111,7 @@ EFFORTS = {
     "best": Effort(8, 90, 6, 11, False, 3, 3, True),
 }
 MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
-EXCESS_PENALTY = 60.0
+EXCESS_PENALTY = 120.0
 ROUNDING, FREE_ROUNDING = 0.33, 0.37
 JITTER_PENALTY, JITTER_HERTZ = 4.0, 30.0
 FREE_PENALTY = 5.0  # bits for a squared step of error, where no bound is asked
@@ -124,7 +121,8 @@ FREE_SHELL = 2.5  # what guards twist may move so much further than what is meas
 LOOSE, TIGHT = 8e-3, 2.5e-3  # metres: where other blocks fit better
 GRID_ERROR_PENALTY = 3.0
 BEAM_WIDTHS = {"fast": 2, "default": 8, "best": 16}
-# bits for u² by the bound in metres: an even error is worth more, the tighter the bound
+KEY_SHARES = ((1e-3, 0.7), (10e-3, 0.5))  # by the bound in metres
+# bits for u² by the bound: an even error is worth more, the tighter the bound
 QUARTIC_PENALTIES = ((1e-3, 8.0), (2e-3, 5.0), (5e-3, 3.0), (10e-3, 1.5), (20e-3, 0.8))
 
 
@@ -154,11 +152,11 @@ def bounded(
     return Settings(
         bound=bound - max(5e-4 * bound, min(MARGIN, 0.02 * bound)),  # so that rounding stays inside
         origin_share=1.0,
-        origin_falloff=HINGED_FALLOFF if hinged else 0.2,
+        origin_falloff=HINGED_FALLOFF if hinged else 0.12,
         shell_factor=1.0,
-        key_share=0.7,
+        key_share=_by_bound(bound, KEY_SHARES),
         excess_penalty=EXCESS_PENALTY,
-        quartic_penalty=_quartic_penalty(bound),
+        quartic_penalty=_by_bound(bound, QUARTIC_PENALTIES),
         squared_penalty=0.0,
         rounding=ROUNDING,
         jitter_penalty=jitter_factor * JITTER_PENALTY,
@@ -213,27 +211,11 @@ def usual_block(step: float) -> float:
     return 1.0 if step > LOOSE else 0.5 if step > TIGHT else 0.25
 
 
-@cache
-def rates() -> F32:
-    """Return bits by band, neighbours, block before and magnitude: (16, 8, 8, 40)."""
-    band = BAND_CENTRES[:, np.newaxis, np.newaxis]
-    near, before = np.arange(8.0)[np.newaxis, :, np.newaxis], np.arange(8.0)
-    activity = 0.68 * near + 0.32 * before + np.maximum(0, 6 - band) * 0.35
-    zero = np.clip(1 / (1 + 0.032 * 2 ** np.minimum(activity, 8)), 0.02, 0.985)
-    more = np.minimum(0.85, 0.2 + 0.08 * activity)
-    sizes = np.arange(1.0, SIZES)
-    bits = np.empty((16, 8, 8, SIZES), np.float32)
-    bits[..., 0] = -np.log2(zero)
-    bits[..., 1:] = (1 - np.log2(1 - zero) - np.log2(1 - more))[..., np.newaxis] - (
-        (sizes - 1) * np.log2(more)[..., np.newaxis]
-    )
-    return bits
-
-
 def _jitter_from(frame_rate: float) -> float:
     return min(1.0, 2 * JITTER_HERTZ / frame_rate)
 
 
-def _quartic_penalty(bound: float) -> float:
-    bounds, penalties = zip(*QUARTIC_PENALTIES, strict=True)
-    return float(np.interp(np.log(bound), np.log(bounds), penalties))
+def _by_bound(bound: float, values: Sequence[tuple[float, float]]) -> float:
+    """Return what lies between those of the nearest bounds."""
+    bounds, known = zip(*values, strict=True)
+    return float(np.interp(np.log(bound), np.log(bounds), known))

@@ -6,7 +6,7 @@ them too (`keysine/decode/plan.cpp`), and a test holds the two equal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
@@ -53,8 +53,8 @@ class Translation(IntEnum):
 ROTATION_KIND, TRANSLATION_KIND = 0, 1
 MEAN, BASIS, ORIGIN = slice(2, 5), slice(5, 8), slice(9, 12)
 ROTATION_KEY_STEP, TRANSLATION_KEY_STEP = 8, 12
-LEVER = BASIS  # of a hinge, for each of its axes
-LONGEST_LEVER = 40  # half octaves
+# weights in what errors above hinges cost, and how much of that may be left
+ORIGIN_WEIGHT, SHELL_WEIGHT, END_WEIGHT, USUAL_REST = 0.35, 0.25, 1.0, 1.5
 COLUMNS = _core.KEYSINE_PLAN_COLUMNS
 
 
@@ -78,6 +78,8 @@ class Track:
         Column c is the rotation vector (or translation) of a unit of channel c.
     key_step : float
         Of the key poses, in units of the channels.
+    key_index : int
+        Its index.
     """
 
     joint: int
@@ -89,6 +91,8 @@ class Track:
     base: F64
     axes: F64
     key_step: float
+    key_index: int
+    angles: F64 = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True)
@@ -159,7 +163,11 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float, basis_g
     still = _still_rotations(table, header, hinges, fine)
     places = _still_translations(table, header, hinges, fine)
     counts = descendants(header.skeleton.parents)
-    inertia = _inertia(table, header, still, places, counts)
+    if header.skeleton.hinges is None:
+        inertia = _inertia(table, header, still, places, counts)
+        shifts = counts.astype(np.float64) ** (-0.5 * SPREAD)
+    else:
+        inertia, shifts = _costs(table, header, hinges, still, places)
     tracks: list[Track] = []
     above = {-1: -1}
     channels = 0
@@ -170,23 +178,31 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float, basis_g
             axes = np.eye(3)
             if row[TRANSLATION_KIND] == Translation.SLIDING:
                 axes = rotations.rotate(header.skeleton.rest[j], hinges[j].slides).T
-            axes = axes / float(counts[j]) ** (0.5 * SPREAD)
-            size = KEY_STEP * step_size(unit, int(row[TRANSLATION_KEY_STEP]))
+            axes = axes * shifts[j]
+            index = int(row[TRANSLATION_KEY_STEP])
+            size = KEY_STEP * step_size(unit, index)
             width, family = axes.shape[1], int(j > 0)
-            tracks.append(Track(j, None, channels, width, -1, family, places[j], axes, size))
+            tracks.append(Track(j, None, channels, width, -1, family, places[j], axes, size, index))
             channels += width
         if row[ROTATION_KIND] >= Rotation.VECTOR:
             kind = Rotation(row[ROTATION_KIND])
-            size = KEY_STEP * step_size(unit, int(row[ROTATION_KEY_STEP]))
-            axes = (
-                _hinge_axes(hinges[j].turns, row[LEVER], inertia[j])
-                if kind == Rotation.HINGE
-                else _axes(kind, basis_grid * row[BASIS], inertia[j])
-            )
+            index = int(row[ROTATION_KEY_STEP])
+            size = KEY_STEP * step_size(unit, index)
+            base, angles = still[j], np.zeros(0)
+            if kind == Rotation.HINGE:
+                turns = hinges[j].turns
+                axes = (
+                    turns / np.sqrt(np.einsum("na,ab,nb->n", turns, inertia[j], turns))[:, None]
+                ).T
+                base, angles = header.skeleton.rest[j], MEAN_GRID * row[MEAN][: len(turns)]
+            else:
+                axes = _axes(kind, basis_grid * row[BASIS], inertia[j])
             width = CHANNELS.get(kind, axes.shape[1])
             family = _family(kind, j, int(counts[j]))
             tracks.append(
-                Track(j, kind, channels, width, above[parent], family, still[j], axes, size)
+                Track(
+                    j, kind, channels, width, above[parent], family, base, axes, size, index, angles
+                )
             )
             above[j] = len(tracks) - 1
             channels += width
@@ -206,20 +222,15 @@ def _check(table: I32, header: ClipHeader, hinges: list[JointHinges]) -> None:
     for joint, (row, own) in enumerate(zip(table.tolist(), hinges, strict=True)):
         free, moving = Rotation.QUATERNION, Translation.MOVING
         farthest = Translation.SLIDING if len(own.slides) else moving
-        limits = [
-            (row[ROTATION_KIND], "rotation kind", 0, Rotation.HINGE if len(own.turns) else free),
-            (row[TRANSLATION_KIND], "translation kind", 0, farthest if joint in translated else 0),
-            (row[ROTATION_KEY_STEP], "rotation key step", 0, STEPS - 1),
-            (row[TRANSLATION_KEY_STEP], "translation key step", 0, STEPS - 1),
-        ]
-        if row[ROTATION_KIND] == Rotation.HINGE:
-            levers = row[LEVER][: len(own.turns)]
-            limits += [(lever, "lever", -LONGEST_LEVER, LONGEST_LEVER) for lever in levers]
-        for value, field, low, high in limits:
-            if not low <= value <= high:
+        for value, what, high in (
+            (row[ROTATION_KIND], "rotation kind", Rotation.HINGE if len(own.turns) else free),
+            (row[TRANSLATION_KIND], "translation kind", farthest if joint in translated else 0),
+            (row[ROTATION_KEY_STEP], "rotation key step", STEPS - 1),
+            (row[TRANSLATION_KEY_STEP], "translation key step", STEPS - 1),
+        ):
+            if not 0 <= value <= high:
                 raise CorruptionError(
-                    f"keysine head: plan of joint {joint}: "
-                    f"{field} {value} is outside {low}..{int(high)}"
+                    f"keysine head: plan of joint {joint}: {what} {value} is outside 0..{int(high)}"
                 )
 
 
@@ -232,9 +243,9 @@ def _still_rotations(table: I32, header: ClipHeader, hinges: list[JointHinges], 
         if not len(own.turns) or kind in (Rotation.VECTOR, Rotation.QUATERNION):
             continue
         still[j] = header.skeleton.rest[j]
-        if kind == Rotation.STILL:
-            for axis, angle in zip(own.turns, fine * table[j, MEAN], strict=False):
-                still[j] = rotations.multiply(still[j], rotations.from_rotvec(angle * axis))
+        step = {Rotation.STILL: fine, Rotation.HINGE: MEAN_GRID}.get(kind, 0.0)
+        for axis, angle in zip(own.turns, step * table[j, MEAN], strict=False):
+            still[j] = rotations.multiply(still[j], rotations.from_rotvec(angle * axis))
     return still
 
 
@@ -285,6 +296,76 @@ def _inertia(
     return inertia
 
 
+def _costs(
+    table: I32, header: ClipHeader, hinges: list[JointHinges], still: F64, places: F64
+) -> tuple[F64, F64]:
+    """Return what turns of joints cost (J, 3, 3), m², where there are hinges, and units of shifts.
+
+    Displacement and turn of a joint's frame, ξ, cost ξᵀQξ in squared displacements below it, once
+    the joints there have taken back what they can, at the mean pose.
+    """
+    skeleton, joints = header.skeleton, len(table)
+    where, turned = places.copy(), still.copy()
+    for j, parent in enumerate(skeleton.parents):
+        if parent >= 0:
+            where[j] = where[parent] + rotations.rotate(turned[parent], places[j])
+            turned[j] = rotations.multiply(turned[parent], still[j])
+    ends = zip(skeleton.end_site_joints, skeleton.end_sites, strict=True)
+    carried = [[(ORIGIN_WEIGHT, np.zeros(3))] for _ in range(joints)]
+    for j in range(joints):
+        shell = rotations.rotate(turned[j], SHELL * np.eye(3))
+        carried[j] += [(SHELL_WEIGHT, point) for point in shell]
+    for j, end in ends:
+        carried[j].append((END_WEIGHT, rotations.rotate(turned[j], end)))
+    costs, inertia, units = np.zeros((joints, 6, 6)), np.zeros((joints, 3, 3)), np.zeros(joints)
+    for j in range(joints - 1, -1, -1):
+        cost, parent, row = costs[j], skeleton.parents[j], table[j]
+        for weight, arm in carried[j]:
+            follow = np.concatenate([np.eye(3), _crossed(arm)], axis=1)
+            cost += weight * follow.T @ follow
+        world = rotations.as_matrix(turned[j])
+        inertia[j] = world.T @ cost[3:, 3:] @ world / USUAL_REST
+        frame = rotations.multiply(
+            turned[parent] if parent >= 0 else rotations.IDENTITY, skeleton.rest[j]
+        )
+        if row[ROTATION_KIND] == Rotation.HINGE:
+            turn = frame
+            for axis, angle in zip(hinges[j].turns, MEAN_GRID * row[MEAN], strict=False):
+                _take_out(cost, 3, rotations.rotate(turn, axis))
+                turn = rotations.multiply(turn, rotations.from_rotvec(angle * axis))
+        elif row[ROTATION_KIND] >= Rotation.VECTOR:
+            for axis in np.eye(3):
+                _take_out(cost, 3, axis)
+            cost[3:] = cost[:, 3:] = 0
+        units[j] = (np.trace(cost[:3, :3]) / (3 * USUAL_REST)) ** -0.5
+        if row[TRANSLATION_KIND] == Translation.SLIDING:
+            for axis in hinges[j].slides:
+                _take_out(cost, 0, rotations.rotate(frame, axis))
+        elif row[TRANSLATION_KIND] == Translation.MOVING:
+            for axis in np.eye(3):
+                _take_out(cost, 0, axis)
+            cost[:3] = cost[:, :3] = 0
+        if parent >= 0:
+            follow = np.eye(6)
+            follow[:3, 3:] = _crossed(where[j] - where[parent])
+            costs[parent] += follow.T @ cost @ follow
+    return inertia, units
+
+
+def _crossed(arm: F64) -> F64:
+    """Return the matrix of turn → turn × arm."""
+    x, y, z = arm
+    return np.array([[0, z, -y], [-z, 0, x], [y, -x, 0]])
+
+
+def _take_out(cost: F64, half: int, way: F64) -> None:
+    """Let the best move along a way, of the displacement (half 0) or the turn (3), be made."""
+    along = cost[:, half : half + 3] @ way
+    whole = along[half : half + 3] @ way
+    if whole > 0:
+        cost -= np.outer(along, along) / whole
+
+
 def _point_inertia(at: F64) -> F64:
     return np.asarray(at @ at * np.eye(3) - np.outer(at, at))
 
@@ -295,13 +376,6 @@ def _axes(kind: Rotation, basis: F64, inertia: F64) -> F64:
     values, vectors = np.linalg.eigh(inertia)
     turn = rotations.as_matrix(rotations.from_rotvec(basis))
     return np.asarray((vectors / np.sqrt(values)) @ vectors.T @ turn)
-
-
-def _hinge_axes(axes: F64, levers: I32, inertia: F64) -> F64:
-    """Return the axes as columns, so long that units move as far as the levers say."""
-    sizes = np.sqrt(np.einsum("na,ab,nb->n", axes, inertia, axes))
-    units = np.array([step_size(1.0, int(lever) + UNIT_STEP) for lever in levers[: len(axes)]])
-    return np.asarray((axes * (units / sizes)[:, np.newaxis]).T)
 
 
 def _family(kind: Rotation, joint: int, count: int) -> int:

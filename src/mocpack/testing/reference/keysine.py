@@ -176,17 +176,17 @@ def _turns(track: Track, own: F64) -> F64:
         return rotations.normalize(own)
     if track.rotation == Rotation.HINGE:
         turns = np.broadcast_to(track.base, (len(own), 4))
-        for axis, angles in zip(track.axes.T, own.T, strict=True):
-            turns = rotations.multiply(turns, _about(axis, angles))
+        for axis, start, angles in zip(track.axes.T, track.angles, own.T, strict=True):
+            turns = rotations.multiply(turns, _about(axis, start, angles))
         return turns
     half = 0.5 * own @ track.axes.T
     return rotations.multiply(track.base, _exponential(half))
 
 
-def _about(axis: F64, angles: F64) -> F64:
-    """Return turns (T, 4) about an axis, by its length times these numbers (T,)."""
+def _about(axis: F64, start: float, angles: F64) -> F64:
+    """Return turns (T, 4) about an axis, by `start` and its length times these numbers (T,)."""
     length = np.linalg.norm(axis)
-    half = 0.5 * length * angles
+    half = 0.5 * (start + length * angles)
     half -= 2 * np.pi * np.floor(half / (2 * np.pi) + 0.5)
     return _exponential(half[:, np.newaxis] * axis / length)
 

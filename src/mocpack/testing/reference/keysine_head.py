@@ -51,8 +51,8 @@ from mocpack.testing.reference.keysine_symbols import (
 from mocpack.testing.reference.table_reader import TableReader
 
 MEAN_NUMBER, STILL_NUMBER, BASIS_NUMBER, KEY_STEP_NUMBER, ORIGIN_NUMBER, PLACE_NUMBER = range(6)
-SIZE_NUMBER, SCALE_NUMBER, CHANNEL_NUMBER, SOURCE_NUMBER, FACTOR_NUMBER = range(6, 11)
-ROTATION_KINDS = 5
+SIZE_NUMBER, SCALE_NUMBER, CHANNEL_NUMBER, SOURCE_NUMBER, FACTOR_NUMBER, SHIFT_NUMBER = range(6, 12)
+ROTATION_KINDS, NO_TURN, FARTHEST_TURN = 5, 7, 1 << 23
 HINGE_STARTS = [0, 128, 384, 3968, 4096]
 
 
@@ -154,7 +154,7 @@ class HeadSymbols:
     def table(self, header: ClipHeader) -> I32:
         """Read the plan (J, 13)."""
         table = np.zeros((len(header.skeleton), COLUMNS), np.int32)
-        turn = place = lever = 0
+        turn = place = 0
         step = 8
         for j, (row, own) in enumerate(zip(table, hinges_of(header.skeleton), strict=True)):
             turns, slides = len(own.turns), len(own.slides)
@@ -165,11 +165,10 @@ class HeadSymbols:
             row[ROTATION_KIND] = kind
             if kind == Rotation.STILL:
                 row[MEAN] = self._numbers(STILL_NUMBER, turns or 3)
+            if kind in (Rotation.VECTOR, Rotation.HINGE):
+                row[MEAN] = self._numbers(MEAN_NUMBER, turns if kind == Rotation.HINGE else 3)
             if kind == Rotation.VECTOR:
-                row[MEAN] = self._numbers(MEAN_NUMBER, 3)
-                row[BASIS] = self._numbers(BASIS_NUMBER, 3)
-            for i in range(turns if kind == Rotation.HINGE else 0):
-                row[BASIS.start + i] = lever = lever + self._number(KEY_STEP_NUMBER)
+                row[BASIS] = self._basis()
             if kind >= Rotation.VECTOR:
                 row[ROTATION_KEY_STEP] = step = step + self._number(KEY_STEP_NUMBER)
             if j not in header.translated_joints:
@@ -194,6 +193,14 @@ class HeadSymbols:
     def _numbers(self, what: int, count: int) -> list[int]:
         """Read some of three numbers; the others are 0."""
         return [self._number(what) if i < count else 0 for i in range(3)]
+
+    def _basis(self) -> list[int]:
+        """Read the turn of axes, which may be coarser than its grid."""
+        shift = self._number(SHIFT_NUMBER, signed=False)
+        if shift >= NO_TURN:
+            return [0, 0, 0]
+        found = [self._number(BASIS_NUMBER) for _ in range(3)]
+        return [number << shift if abs(number) < FARTHEST_TURN else 0 for number in found]
 
     def predictors(self, count: int, plan: Plan) -> I32:
         """Read predictors (N, 4): channel, source, band, factor."""
