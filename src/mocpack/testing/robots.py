@@ -146,7 +146,7 @@ def _words(numbers: F64) -> str:
 
 
 def hinged_skeleton(seed: int = 0) -> Skeleton:
-    """Return a tree of up to thirteen joints, most of them hinges of one axis or two, or sliders."""
+    """Return a tree of up to thirteen joints, most of them hinges of one axis or two, or slides."""
     rng = np.random.default_rng(seed)
     count, scale = int(rng.integers(2, 14)), float(10 ** rng.uniform(-1.5, 0.3))
     joints: list[int] = []
@@ -157,7 +157,7 @@ def hinged_skeleton(seed: int = 0) -> Skeleton:
         joints += [j] * (sliding + turning)
         slides += [True] * sliding + [False] * turning
     axes = np.concatenate(
-        [_apart(rng, joints.count(j)) for j in sorted(set(joints))] or [[[1, 0, 0]]]
+        [_apart(rng, joints.count(j)) for j in sorted(set(joints))] or [np.eye(3)[:1]]
     )
     hinges = Hinges(tuple(joints or [1]), axes, slides=np.array(slides or [False]))
     ends = np.sort(rng.integers(0, count, int(rng.integers(0, 4))))
