@@ -100,12 +100,24 @@ class Clip(FrozenPickle):
             )
 
     @classmethod
-    def adopt(cls, header: ClipHeader, rotations: F64, translations: F64) -> Self:
-        """Make a clip of arrays that nobody else holds: settled and frozen where they are."""
+    def adopt(
+        cls,
+        header: ClipHeader,
+        rotations: F64,
+        translations: F64,
+        frames: tuple[int, int] | None = None,
+    ) -> Self:
+        """Make a clip of arrays that nobody else holds: settled and frozen where they are.
+
+        `frames` are those to keep, half-open, of arrays that have more than the header says.
+        """
         if rotations.ndim == 3 and rotations.shape[2] == 4:
             _core.settle_rotations(rotations, UNIT_TOLERANCE)  # what is wrong shows in the clip
         rotations.setflags(write=False)
         translations.setflags(write=False)
+        if frames is not None:
+            part = slice(*frames)
+            rotations, translations = rotations[part], translations[part]
         return cls(header, rotations, translations)
 
     def __repr__(self) -> str:

@@ -309,15 +309,25 @@ class Motion:
         self, what: str, start: int, stop: int, joints: Sequence[int] | None = None
     ) -> None:
         """Complain if frames would take too much, before they take any."""
-        header, codec = self.plain_header, self._codec
+        if not self._whole_fits:
+            needed = self._memory(start, stop, joints)
+            self._limit.check(needed, self._reader.header, what)
+
+    @cached_property
+    def _whole_fits(self) -> bool:
+        """Whether all frames at once are within the limit, so that no part need be asked for."""
+        most = self._limit.most
+        return most is None or self._memory(0, self.frame_count) <= most
+
+    def _memory(self, start: int, stop: int, joints: Sequence[int] | None = None) -> int:
+        """Return the bytes that decoding frames takes."""
+        header = self.plain_header
         if self._budgeting is not None and isinstance(header, ClipHeader):
             wanted = None if joints is None else self._plain_indices(joints)
             needed = self._budgeting.memory_needed(self._reader.read, header, start, stop, wanted)
         else:
-            needed = int(codec.decode_memory * clip_bytes(header)) if start < stop else 0
-        if start < stop:
-            needed += self._reader.extras_memory()
-        self._limit.check(needed, self._reader.header, what)
+            needed = int(self._codec.decode_memory * clip_bytes(header)) if start < stop else 0
+        return needed + (self._reader.extras_memory() if start < stop else 0)
 
     def _cached(self) -> Clip:
         """A codec that cannot seek decodes everything, once."""
