@@ -17,7 +17,7 @@ from mocpack.cli.terminal import print_json
 from mocpack.clip import Clip
 from mocpack.codec import Codec, SupportsBound
 from mocpack.errors import MocpackError, UsageError
-from mocpack.presets import check_preset, describe_presets
+from mocpack.presets import check_preset
 from mocpack.registry import DEFAULT_CODEC, parse_codec
 from mocpack.units import format_angle, format_length, format_size
 
@@ -32,25 +32,10 @@ def run(
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="File, folder, or - for a pipe.")
     ] = None,
-    codec: Annotated[
-        str,
-        typer.Option(
-            help="Codec and parameters, like wavelet:ratio=20.",
-            autocompletion=options.complete_codec,
-        ),
-    ] = DEFAULT_CODEC,
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Largest error by purpose: {describe_presets()}.",
-            autocompletion=options.complete_preset,
-        ),
-    ] = None,
-    max_error: Annotated[
-        str | None,
-        typer.Option(help="Largest error anywhere, like 1mm, which keysine keeps by default."),
-    ] = None,
-    mean_error: Annotated[str | None, typer.Option(help="Mean error, like 2mm.")] = None,
+    codec: options.CodecSpec = DEFAULT_CODEC,
+    preset: options.Preset = None,
+    max_error: options.MaxError = None,
+    mean_error: options.MeanError = None,
     max_angle: Annotated[
         str | None,
         typer.Option(
@@ -62,7 +47,7 @@ def run(
         float | None, typer.Option(help="Times smaller than float32 of the moving channels.")
     ] = None,
     size: Annotated[str | None, typer.Option(help="Size of the file, like 20kB.")] = None,
-    lossless: Annotated[bool, typer.Option("--lossless", help="Every number comes back.")] = False,
+    lossless: options.Lossless = False,
     effort: options.OwnEffort = None,
     animation: options.Animation = None,
     fps: options.Fps = None,
@@ -81,7 +66,7 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """Pack motion files; prints ratio, errors and bits a frame."""
-    spec, target = _request(codec, preset, max_error, mean_error, ratio, size, lossless)
+    spec, target = request(codec, preset, max_error, mean_error, ratio, size, lossless)
     if max_angle is not None:
         target["max_angle"] = max_angle
         _api.parse_target(**{name: value for name, value in target.items() if name != "preset"})
@@ -117,14 +102,14 @@ def run(
     return report(work, outcomes)
 
 
-def _request(
+def request(
     codec: str,
     preset: str | None,
     max_error: str | None,
     mean_error: str | None,
-    ratio: float | None,
-    size: str | None,
-    lossless: bool,
+    ratio: float | None = None,
+    size: str | None = None,
+    lossless: bool = False,
 ) -> tuple[str, Target]:
     """Settle codec and target: at most one target; without one, the codec's own parameters."""
     given = {

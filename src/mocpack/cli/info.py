@@ -216,16 +216,13 @@ def _cut(motion: _api.Motion, layout: PayloadLayout) -> dict[str, Any]:
 def _besides(motion: _api.Motion) -> dict[str, Any]:
     """Return what a file holds beside its poses; everything is there, empty where it is not."""
     header = motion.header
+    first, last = motion.span
     if not isinstance(header, ClipHeader):
-        last = (header.frame_count - 1) * header.frame_time
-        return {"start_time": 0.0, "end_time": last, "tracks": []}
+        return {"start_time": first, "end_time": last, "tracks": []}
     extras, skeleton = motion.extras, header.skeleton
-    seconds = [header.start_time, header.start_time + (header.frame_count - 1) * header.frame_time]
-    if extras.times is not None:
-        seconds[1] = float(extras.times[-1])
     return {
-        "start_time": seconds[0],
-        "end_time": seconds[1],
+        "start_time": first,
+        "end_time": last,
         "even_times": extras.times is None,
         "loop": header.loop,
         "up": header.up,
