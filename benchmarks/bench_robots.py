@@ -37,7 +37,7 @@ from mocpack.units import parse_length
 
 HERE = Path(__file__).parent
 LEROBOT = HERE.parent / ".venv-lerobot" / "bin" / "python"
-BOUND, MAX_ANGLE = "1mm", 0.005
+BOUND, MAX_ANGLE = "1mm", "0.005rad"
 SECONDS, WINDOWS, FPS = 2, 400, 30
 
 
@@ -73,7 +73,7 @@ def sizes(clips: dict[str, mocpack.Clip], effort: str) -> None:
     angle = "max_angle" in mocpack.encode.__kwdefaults__
     print(f"bytes a frame of whole files within {BOUND}, effort {effort}, and over rounded-xz's")
     head = f"{'clip':28}{'frames':>7}{'peer':>8}{'ours':>8}{'ratio':>7}{'rad':>9}"
-    print(head + (f"{'±' + str(MAX_ANGLE):>9}{'ratio':>7}{'rad':>9}" if angle else ""))
+    print(head + (f"{MAX_ANGLE:>9}{'ratio':>7}{'rad':>9}" if angle else ""))
     totals = np.zeros(4)
     for name, clip in clips.items():
         peer = peer_bytes(clip)

@@ -100,12 +100,24 @@ class Clip(FrozenPickle):
             )
 
     @classmethod
-    def adopt(cls, header: ClipHeader, rotations: F64, translations: F64) -> Self:
-        """Make a clip of arrays that nobody else holds: settled and frozen where they are."""
+    def adopt(
+        cls,
+        header: ClipHeader,
+        rotations: F64,
+        translations: F64,
+        frames: tuple[int, int] | None = None,
+    ) -> Self:
+        """Make a clip of arrays that nobody else holds: settled and frozen where they are.
+
+        `frames` are those to keep, half-open, of arrays that have more than the header says.
+        """
         if rotations.ndim == 3 and rotations.shape[2] == 4:
             _core.settle_rotations(rotations, UNIT_TOLERANCE)  # what is wrong shows in the clip
         rotations.setflags(write=False)
         translations.setflags(write=False)
+        if frames is not None:
+            part = slice(*frames)
+            rotations, translations = rotations[part], translations[part]
         return cls(header, rotations, translations)
 
     def __repr__(self) -> str:
@@ -415,8 +427,8 @@ class Clip(FrozenPickle):
             )
         return found.angles
 
-    def hinge_angles(self) -> HingeAngles:
-        """Return `angles`, and how far each hinged joint stands from what they say."""
+    def hinge_angles(self, *, measured: bool = True) -> HingeAngles:
+        """Return `angles`, and, if that is to be measured, how far joints stand from them."""
         skeleton = self.skeleton
         if skeleton.hinges is None:
             return HingeAngles(np.zeros((self.frame_count, 0)), np.zeros((self.frame_count, 0)))
@@ -428,6 +440,7 @@ class Clip(FrozenPickle):
             self.translations,
             self.translated_joints,
             skeleton.hinge_frames,
+            measured=measured,
         )
 
     def with_hinges(self, *, detect: bool = False, tolerance: float = TOLERANCE) -> Clip:
@@ -460,11 +473,13 @@ class Clip(FrozenPickle):
         """
         if self.header.handedness != HANDS[0]:
             raise UsageError("a left-handed world has no rotation that takes it inside")
-        places = np.tile(self.skeleton.offsets[0], (self.frame_count, 1))
         if 0 in self.translated_joints:
-            places = self.translations[:, self.translated_joints.index(0)]
+            places = np.asarray(self.translations)[:, self.translated_joints.index(0)]
+        else:
+            places = np.tile(self.skeleton.offsets[0], (self.frame_count, 1))
         turn = conjugate(_world_turn(self.header.up))
-        return space.outside(places, self.header.up), multiply(turn, self.rotations[:, 0])
+        turned = multiply(turn, np.asarray(self.rotations)[:, 0])
+        return space.outside(places, self.header.up), turned
 
     def positions(self) -> F64:
         """Return world positions of all joints, shape (T, J, 3), in metres."""

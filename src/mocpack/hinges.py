@@ -200,6 +200,8 @@ def hinge_angles(
     translations: F64,
     translated_joints: Sequence[int],
     frames: F64 | None = None,
+    *,
+    measured: bool = True,
 ) -> HingeAngles:
     """Return the angles of a motion, and how far it leaves its hinges.
 
@@ -216,6 +218,8 @@ def hinge_angles(
     translations : array, shape (T, M, 3)
     frames : array, shape (N, 4, 4), optional
         What `hinge_frames` gives, where somebody has it.
+    measured : bool
+        Whether `off` is wanted; else it is 0 for joints of one axis.
     """
     local = np.asarray(local)
     angles = np.zeros((len(local), len(hinges)))
@@ -225,7 +229,8 @@ def hinge_angles(
     frames = hinge_frames(hinges, rest) if frames is None else frames
     sine, one, other, cosine = np.moveaxis(local.swapaxes(0, 1)[joints] @ frames, 2, 0)
     angles[:, rows] = 2 * np.arctan2(sine, cosine).T
-    off[:, rows] = 2 * np.arcsin(np.minimum(np.hypot(one, other), 1.0)).T
+    if measured:
+        off[:, rows] = 2 * np.arcsin(np.minimum(np.hypot(one, other), 1.0)).T
     column = {joint: m for m, joint in enumerate(translated_joints)}
     for joint, more in hinges.others:
         turning = [h for h in more if not hinges.slides[h]]

@@ -81,6 +81,10 @@ class Motion:
         except BaseException:
             self._source.close()
             raise
+        # asked once: looking for a protocol's methods takes as long as decoding a few frames
+        codec = self._codec
+        self._seeking = codec if isinstance(codec, SupportsSeek) else None
+        self._budgeting = codec if isinstance(codec, SupportsBudget) else None
         self._whole: Clip | None = None
         self._part: tuple[list[int], Clip] | None = None
         self._sampler: Callable[[float], AnyClip] | None = None
@@ -267,10 +271,10 @@ class Motion:
                 f"frames {start}:{stop} do not lie in a clip of {header.frame_count} frames"
             )
         indices = None if joints is None else self._indices(joints)
-        if isinstance(self._codec, SupportsSeek) and isinstance(header, ClipHeader):
+        if self._seeking is not None and isinstance(header, ClipHeader):
             self._check_memory(f"frames {start}:{stop}", start, stop, indices)
             wanted = None if indices is None else self._plain_indices(indices)
-            found = self._codec.decode_frames(
+            found = self._seeking.decode_frames(
                 self._reader.read, self.plain_header, start, stop, wanted
             )
             return self._dressed(found, start, stop, indices)
@@ -314,15 +318,25 @@ class Motion:
         self, what: str, start: int, stop: int, joints: Sequence[int] | None = None
     ) -> None:
         """Complain if frames would take too much, before they take any."""
-        header, codec = self.plain_header, self._codec
-        if isinstance(codec, SupportsBudget) and isinstance(header, ClipHeader):
+        if not self._whole_fits:
+            needed = self._memory(start, stop, joints)
+            self._limit.check(needed, self._reader.header, what)
+
+    @cached_property
+    def _whole_fits(self) -> bool:
+        """Whether all frames at once are within the limit, so that no part need be asked for."""
+        most = self._limit.most
+        return most is None or self._memory(0, self.frame_count) <= most
+
+    def _memory(self, start: int, stop: int, joints: Sequence[int] | None = None) -> int:
+        """Return the bytes that decoding frames takes."""
+        header = self.plain_header
+        if self._budgeting is not None and isinstance(header, ClipHeader):
             wanted = None if joints is None else self._plain_indices(joints)
-            needed = codec.memory_needed(self._reader.read, header, start, stop, wanted)
+            needed = self._budgeting.memory_needed(self._reader.read, header, start, stop, wanted)
         else:
-            needed = int(codec.decode_memory * clip_bytes(header)) if start < stop else 0
-        if start < stop:
-            needed += self._reader.extras_memory()
-        self._limit.check(needed, self._reader.header, what)
+            needed = int(self._codec.decode_memory * clip_bytes(header)) if start < stop else 0
+        return needed + (self._reader.extras_memory() if start < stop else 0)
 
     def _cached(self) -> Clip:
         """A codec that cannot seek decodes everything, once."""

@@ -73,11 +73,14 @@ def dressed(
         scaled = [s for s, j in enumerate(header.scaled_joints) if j in kept]
         extras = extras.joints(kept, scaled)
     moving = [m for m, j in enumerate(header.translated_joints) if j in kept]
-    turns = found.rotations
-    places = found.translations * np.exp2(-_steps(header)[moving])[:, np.newaxis]
+    turns, places = found.rotations, found.translations
+    if header.skeleton.is_scaled:
+        places = places * np.exp2(-_steps(header)[moving])[:, np.newaxis]
     if len(header.skeleton.roots) > 1:
         turns, places = _off_origin(turns, places, target)
-    return Clip(replace(target, frame_count=len(turns)), turns, places, found.channels, extras)
+    if target.frame_count != len(turns):
+        target = replace(target, frame_count=len(turns))
+    return Clip(target, turns, places, found.channels, extras)
 
 
 def check_plain(header: ClipHeader, who: str) -> None:

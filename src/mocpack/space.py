@@ -5,6 +5,8 @@ The change is a permutation of axes with signs, so that it is exact both ways.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -24,6 +26,7 @@ _TURNS = {
 _MIRRORS = {"y": (1, 1, -1), "z": (1, -1, 1), "x": (1, 1, -1)}
 
 
+@cache
 def basis(up: str, handedness: str) -> F64:
     """Return the matrix (3, 3) that takes places of such a space inside.
 
@@ -35,7 +38,9 @@ def basis(up: str, handedness: str) -> F64:
             f"got {up!r} and {handedness!r}"
         )
     mirror = _MIRRORS[up] if handedness == "left" else (1, 1, 1)
-    return np.array(_TURNS[up], np.float64) * mirror
+    found = np.array(_TURNS[up], np.float64) * mirror
+    found.setflags(write=False)
+    return found
 
 
 def inside(points: npt.ArrayLike, up: str, handedness: str = "right") -> F64:

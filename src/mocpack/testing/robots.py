@@ -1,10 +1,14 @@
-"""Robots made from a seed: trees of any shape as URDF and MJCF, joints of every kind."""
+"""Robots made from a seed: trees of any shape as URDF and MJCF, as skeletons, and their motions."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from mocpack import rotations
 from mocpack.arrays import F64
+from mocpack.clip import Clip
+from mocpack.hinges import Hinges
+from mocpack.skeleton import Skeleton
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed")
 MASS = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
@@ -139,3 +143,61 @@ def _orientation(rng: np.random.Generator, degrees: bool) -> str:
 
 def _words(numbers: F64) -> str:
     return " ".join(f"{number:.6f}" for number in numbers)
+
+
+def hinged_skeleton(seed: int = 0) -> Skeleton:
+    """Return a tree of up to thirteen joints, most of them hinges of one axis or two, or slides."""
+    rng = np.random.default_rng(seed)
+    count, scale = int(rng.integers(2, 14)), float(10 ** rng.uniform(-1.5, 0.3))
+    joints: list[int] = []
+    slides: list[bool] = []
+    for j in range(1, count):
+        sliding = int(rng.integers(1, 4)) if rng.random() < 0.15 else 0
+        turning = int(rng.choice([0, 1, 1, 1, 2]))
+        joints += [j] * (sliding + turning)
+        slides += [True] * sliding + [False] * turning
+    axes = np.concatenate(
+        [_apart(rng, joints.count(j)) for j in sorted(set(joints))] or [np.eye(3)[:1]]
+    )
+    hinges = Hinges(tuple(joints or [1]), axes, slides=np.array(slides or [False]))
+    ends = np.sort(rng.integers(0, count, int(rng.integers(0, 4))))
+    return Skeleton(
+        tuple(f"j{j}" for j in range(count)),
+        (-1, *(int(rng.integers(max(0, j - 3), j)) for j in range(1, count))),
+        scale * rng.normal(size=(count, 3)) * (rng.random((count, 1)) > 0.2),
+        scale * rng.normal(size=(len(ends), 3)),
+        tuple(ends),
+        rest=rotations.normalize(rng.normal(size=(count, 4))),
+        hinges=hinges,
+    )
+
+
+def hinged_motion(skeleton: Skeleton, seed: int = 0) -> Clip:
+    """Return a motion along a skeleton's hinges: slow, fast, noisy or at random, wheels and all."""
+    rng = np.random.default_rng(seed)
+    hinges = skeleton.hinges
+    assert hinges is not None
+    frames, rate, count = int(rng.integers(1, 90)), float(rng.choice([10, 30, 120])), len(hinges)
+    time = np.arange(frames)[:, np.newaxis] / rate
+    pace = 10 ** rng.uniform(-1, 1.2)
+    angles = rng.normal(size=count) * np.sin(pace * time + rng.uniform(0, 6, count))
+    angles += rng.normal(size=count) + 20 * time * (rng.random(count) < 0.1)
+    angles += rng.choice([0.0, 1e-3, 0.1], p=[0.7, 0.2, 0.1]) * rng.normal(size=angles.shape)
+    if rng.random() < 0.1:
+        angles = rng.uniform(-3, 3, size=angles.shape)
+    phase = rng.uniform(0, 6, (1, len(skeleton), 3))
+    return Clip.from_angles(
+        skeleton,
+        np.where(hinges.slides, 0.1 * angles, angles),
+        np.cumsum(0.01 * rng.normal(size=(frames, 3)), axis=0),
+        rotations.from_rotvec(np.cumsum(0.02 * rng.normal(size=(frames, 3)), axis=0)),
+        local=rotations.from_rotvec(0.5 * np.sin(3 * time[..., np.newaxis] + phase)),
+        frame_rate=rate,
+    )
+
+
+def _apart(rng: np.random.Generator, count: int) -> F64:
+    """Return unit vectors (count, 3) that are at least some degrees apart, whichever are taken."""
+    turned = rotations.as_matrix(rotations.normalize(rng.normal(size=4)))
+    tilted = turned[np.arange(count) % 3] + 0.3 * rng.uniform(-1, 1, (count, 3))
+    return np.asarray(tilted / np.linalg.norm(tilted, axis=1, keepdims=True))

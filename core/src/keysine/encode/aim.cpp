@@ -53,7 +53,6 @@ Quat compensated(const Rig& rig, const Scene& scene, int32_t joint, int32_t t)
 	return multiply(exponential(solve(m, r)), world);
 }
 
-const int SLIDER_ROUNDS = 8;
 const double FARTHEST = 1.0; // radians that a hinge is turned to take something back
 const double LEEWAY = 0.8;	 // of the largest angle, that a target may be turned from the source
 
@@ -162,14 +161,17 @@ void aim_slider(const Plan& plan, const Track& track, const Scene& scene, int32_
 	}
 	Vec3 off = placed(plan, scene, track.joint, t, place) - scene.position[at];
 	off = after.scaled(off + after.led(turn_above(plan, scene, track.joint, t)));
-	// axis by axis, again and again: axes may stand at any angle
-	for (int round = 0; round < SLIDER_ROUNDS; ++round)
-		for (int32_t c = 0; c < track.channels; ++c)
-		{
-			double change = -dot(moves[c], off) / dot(moves[c], moves[c]);
-			channels[c] += change;
-			off = off + change * moves[c];
-		}
+	double m[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, r[3] = {};
+	for (int32_t c = 0; c < track.channels; ++c)
+	{
+		for (int32_t d = 0; d < track.channels; ++d)
+			m[3 * c + d] = dot(moves[c], moves[d]);
+		r[c] = -dot(moves[c], off);
+	}
+	Vec3 change = solve(m, Vec3{r[0], r[1], r[2]});
+	const double changes[MOST_SLIDES] = {change.x, change.y, change.z};
+	for (int32_t c = 0; c < track.channels; ++c)
+		channels[c] += changes[c];
 }
 
 } // namespace

@@ -17,28 +17,35 @@ namespace
 const double FREE_ORIGIN_WEIGHT = 3.0; // where it is the mean error of origins that is wanted
 const double ALMOST = 1e-9;			   // of a diagonal, that is added to it so that it stays positive
 
-// As a track sees them that decides on half `from`.
-Remainder remainder_of(const Costs& costs, int from)
+// What costs so little, for a displacement within the bound or a turn of a tenth of a radian, is nothing but
+// rounding: where joints take back everything, next to nothing is left of large numbers.
+double negligible(int half, double over_bound)
+{
+	return half ? 1e-4 : 1e-6 * over_bound;
+}
+
+// As a track sees them that decides on half `from`; over_bound is one over the squared bound.
+Remainder remainder_of(const Costs& costs, int from, double over_bound)
 {
 	Remainder found = {};
 	const int other = 3 - from;
 	double f[9] = {}, lead[9];
-	double own = costs.at(from, from) + costs.at(from + 1, from + 1) + costs.at(from + 2, from + 2),
-		   others = costs.at(other, other) + costs.at(other + 1, other + 1) + costs.at(other + 2, other + 2);
-	if (own <= ALMOST * others) // which the track does not change
+	double own = costs.at(from, from) + costs.at(from + 1, from + 1) + costs.at(from + 2, from + 2);
+	if (own <= negligible(from, over_bound)) // which the track does not change
 	{
 		for (int r = 0, i = 0; r < 3; ++r)
 			for (int c = 0; c <= r; ++c, ++i)
 				found.remains[i] = float(costs.at(other + r, other + c));
 		return found;
 	}
+	const double least = ALMOST * own + 1e-3 * negligible(from, over_bound);
 	for (int r = 0; r < 3; ++r)
 		for (int c = 0; c <= r; ++c)
 		{
-			double sum = costs.at(from + r, from + c) + (r == c ? ALMOST * own : 0);
+			double sum = costs.at(from + r, from + c) + (r == c ? least : 0);
 			for (int k = 0; k < c; ++k)
 				sum -= f[3 * r + k] * f[3 * c + k];
-			f[3 * r + c] = r == c ? std::sqrt(sum > ALMOST * own ? sum : ALMOST * own) : sum / f[4 * c];
+			f[3 * r + c] = r == c ? std::sqrt(sum > least ? sum : least) : sum / f[4 * c];
 		}
 	for (int c = 0; c < 3; ++c) // both triangles, for the columns of the other half
 	{
@@ -126,13 +133,13 @@ void fill_frame(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings&
 		JointHinges hinges = plan.hinges[j];
 		add_own(plan, rig, settings, scene, j, t, &end, costs);
 		if (row[ROTATION_KIND] >= VECTOR_ROTATION)
-			scene.after_turn[scene.at(j, t)] = remainder_of(costs, 3);
+			scene.after_turn[scene.at(j, t)] = remainder_of(costs, 3, over_square(settings.bound));
 		if (row[ROTATION_KIND] == HINGE_ROTATION)
 			take_out_hinges(plan, hinges, scene, j, t, true, turn_price, costs);
 		else if (row[ROTATION_KIND] >= VECTOR_ROTATION)
 			costs.take_out(3);
 		if (row[TRANSLATION_KIND] >= MOVING_TRANSLATION)
-			scene.after_place[scene.at(j, t)] = remainder_of(costs, 0);
+			scene.after_place[scene.at(j, t)] = remainder_of(costs, 0, over_square(settings.bound));
 		if (row[TRANSLATION_KIND] == SLIDING_TRANSLATION)
 			take_out_hinges(plan, hinges, scene, j, t, false, 0.0, costs);
 		else if (row[TRANSLATION_KIND] == MOVING_TRANSLATION)
@@ -142,7 +149,7 @@ void fill_frame(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings&
 			continue;
 		double seen[36] = {};
 		Costs{seen}.add_child(costs, scene.position[scene.at(j, t)] - scene.position[scene.at(parent, t)]);
-		scene.below_parent[scene.at(j, t)] = remainder_of(Costs{seen}, 3);
+		scene.below_parent[scene.at(j, t)] = remainder_of(Costs{seen}, 3, over_square(settings.bound));
 		for (int i = 0; i < 36; ++i)
 			work[36 * parent + i] += seen[i];
 	}

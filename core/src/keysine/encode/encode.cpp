@@ -18,7 +18,7 @@ const int ALL_WEIGHTS = 3; // tries from which on all are made
 const double NEAR_BEST = 1.03;
 const float OTHER_ROUNDINGS[] = {-0.1f, 0.1f, -0.2f}; // that are tried besides, where all is
 const int FINER = 40;								  // plain rounding with ever finer steps, after those
-const int HINGE_FINER = 16; // of them, after which those above leave less to a hinge
+const int HINGE_FINER = 30; // of them, after which those above leave less to a hinge
 
 class GroupCoder
 {

@@ -245,13 +245,9 @@ class Keysine(Codec):
         first = head.group_at(start, header.frame_count)
         last = head.group_at(stop - 1, header.frame_count)
         count = min(last + 1, head.group_count) - first
-        part = self._decode_groups(read, header, head, first, count, joints=joints)
         begin = head.key_frame(first, header.frame_count)
-        window = part.frames(start - begin, stop - begin)
-        if 2 * window.frame_count > part.frame_count:
-            return window
-        # a copy, so that few frames do not keep the memory of all their groups
-        return settled_clip(window.header, window.rotations.copy(), window.translations.copy())
+        frames = start - begin, stop - begin
+        return self._decode_groups(read, header, head, first, count, joints=joints, frames=frames)
 
     def memory_needed(
         self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
@@ -317,9 +313,10 @@ class Keysine(Codec):
         *,
         layers: int | None = None,
         joints: Sequence[int] | None = None,
+        frames: tuple[int, int] | None = None,
     ) -> Clip:
         """Return the motion of some groups by their first layers, of joints and their ancestors."""
-        frames = count * head.longest_group(header.frame_count)
+        longest = count * head.longest_group(header.frame_count)
         return decode_groups(
             read,
             header,
@@ -327,7 +324,8 @@ class Keysine(Codec):
             (first, count),
             layers=head.layer_count if layers is None else layers,
             joints=joints,
-            threads=self._threads(frames),
+            threads=self._threads(longest),
+            frames=frames,
         )
 
     def _within_bound(self, clip: Clip) -> BoundedEncoding | None:

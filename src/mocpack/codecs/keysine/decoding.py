@@ -33,8 +33,9 @@ def decode_groups(
     joints: Sequence[int] | None = None,
     shifts: Sequence[int] | None = None,
     threads: int = 1,
+    frames: tuple[int, int] | None = None,
 ) -> Clip:
-    """Return the motion of groups from their first key to their last.
+    """Return the motion of groups from their first key to their last, or `frames` of it.
 
     Parameters
     ----------
@@ -62,7 +63,13 @@ def decode_groups(
         shifts=shifts,
     )
     header = header if joints is None else header.joints(joints)
-    return settled_clip(replace(header, frame_count=len(turns)), turns, places)
+    start, stop = frames or (0, len(turns))
+    whole = 2 * (stop - start) > len(turns)
+    kept = settled_clip(replace(header, frame_count=stop - start), turns, places, (start, stop))
+    if whole:
+        return kept
+    # a copy, so that few frames do not keep the memory of all their groups
+    return settled_clip(kept.header, kept.rotations.copy(), kept.translations.copy())
 
 
 def index_memory(head: PayloadHead, header: ClipHeader) -> int:
@@ -146,9 +153,14 @@ def joined(header: ClipHeader, parts: Sequence[Clip]) -> Clip:
     )
 
 
-def settled_clip(header: ClipHeader, turns: npt.ArrayLike, places: npt.ArrayLike) -> Clip:
-    """Return the clip of arrays that nobody else holds."""
+def settled_clip(
+    header: ClipHeader,
+    turns: npt.ArrayLike,
+    places: npt.ArrayLike,
+    frames: tuple[int, int] | None = None,
+) -> Clip:
+    """Return the clip of arrays that nobody else holds, or of some of their frames."""
     try:
-        return Clip.adopt(header, np.asarray(turns), np.asarray(places))
+        return Clip.adopt(header, np.asarray(turns), np.asarray(places), frames)
     except InvalidClipError as error:
         raise CorruptionError(f"keysine payload: {error}") from error

@@ -10,6 +10,8 @@ import binascii
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +30,8 @@ from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.errors import CorruptionError
 
 GRID, FIRST_FRAME_ALONE, THOROUGH = 1, 2, 4  # bits of the mode
+HEADS_KEPT = 256  # of files that are asked for window after window
+LARGEST_KEPT = 1 << 16  # bytes
 SHORTEST = 3  # bytes of the shortest payload: the head's size fits in them
 # limits of the format, which the core states
 LONGEST_BLOCK = _core.KEYSINE_LONGEST_BLOCK  # frames
@@ -237,7 +241,14 @@ def sealed_head(body: bytes) -> bytes:
 
 def read_shape(read: Read, header: ClipHeader) -> PayloadHead:
     """Read how many parts a payload has, and how long: a head that knows nothing else."""
-    groups, per_segment, layers, alone = _core.keysine_peek(head_bytes(read), header.frame_count)
+    data = head_bytes(read)
+    shape = _shape if len(data) <= LARGEST_KEPT else _shape.__wrapped__
+    return shape(data, header.frame_count)
+
+
+@lru_cache(HEADS_KEPT)
+def _shape(data: bytes, frame_count: int) -> PayloadHead:
+    groups, per_segment, layers, alone = _core.keysine_peek(data, frame_count)
     return PayloadHead(
         fine_bits=0,
         basis_bits=0,
@@ -255,7 +266,14 @@ def read_shape(read: Read, header: ClipHeader) -> PayloadHead:
 def read_head(read: Read, header: ClipHeader) -> PayloadHead:
     """Read and check the head of a payload."""
     native = header.skeleton.native(header.translated_joints)
-    found = _core.KeysineHead(native, head_bytes(read), header.frame_count)
+    data = head_bytes(read)
+    parse = _head if len(data) <= LARGEST_KEPT else _head.__wrapped__
+    return parse(native, data, header.frame_count)
+
+
+@lru_cache(HEADS_KEPT)
+def _head(native: _core.Skeleton, data: bytes, frame_count: int) -> PayloadHead:
+    found = _core.KeysineHead(native, data, frame_count)
     grid = Grid(bool(found.mode & THOROUGH), tuple(found.grid_steps), tuple(found.initial_scales))
     coarse, *refined = found.errors
     head = PayloadHead(
@@ -266,16 +284,23 @@ def read_head(read: Read, header: ClipHeader) -> PayloadHead:
         unit=found.unit,
         group_count=found.group_count,
         groups_per_segment=found.groups_per_segment,
-        table=np.asarray(found.table),
-        predictors=np.asarray(found.predictors),
+        table=_kept(found.table),
+        predictors=_kept(found.predictors),
         size=found.size,
         refined=tuple(refined),
-        shifts=np.asarray(found.shifts),
+        shifts=_kept(found.shifts),
         first_frame_alone=bool(found.mode & FIRST_FRAME_ALONE),
         grid=grid if found.mode & GRID else None,
         parsed=found,
     )
     return head.with_sizes(found.sizes)
+
+
+def _kept(values: Any) -> Any:
+    """Return an array that nobody can change: the head is shared by all who ask for it."""
+    array = np.asarray(values)
+    array.setflags(write=False)
+    return array
 
 
 def head_bytes(read: Read) -> bytes:

@@ -14,8 +14,9 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip
+from mocpack.errors import UnsupportedClipError
 from mocpack.hinges import Hinges, turn_about
-from mocpack.io.robots.model import UP, Robot, robot_of
+from mocpack.io.robots.model import UP, Robot, floats, free_joints, robot_of
 from mocpack.space import basis
 
 
@@ -25,18 +26,29 @@ class RobotMotion:
 
     Attributes
     ----------
-    robot : Robot
     source : Clip
     angles : array, shape (T, H)
         In the order of the robot's file.
-    off : float
-        How far joints of the clip stood off their hinges, at most: radians.
     """
 
-    robot: Robot
     source: Clip
     angles: F64
-    off: float
+
+    @property
+    def off(self) -> float:
+        """How far joints of the source stand off their hinges, at most: radians."""
+        found = self.source.hinge_angles().off
+        return float(found[:, ~self.hinges.slides].max(initial=0.0))
+
+    @cached_property
+    def robot(self) -> Robot:
+        """Its bodies, and what its file said of them."""
+        return robot_of(self.source.skeleton, self.source.metadata)
+
+    @property
+    def hinges(self) -> Hinges:
+        assert self.source.skeleton.hinges is not None
+        return self.source.skeleton.hinges
 
     @property
     def rate(self) -> float:
@@ -46,7 +58,7 @@ class RobotMotion:
     @cached_property
     def clip(self) -> Clip:
         """The clip with all joints on their hinges."""
-        source, free = self.source, 0 not in self.robot.hinges.joints
+        source, free = self.source, 0 not in self.hinges.joints
         settled = Clip.from_angles(
             source.skeleton,
             self.angles,
@@ -62,17 +74,17 @@ class RobotMotion:
     @cached_property
     def root(self) -> tuple[F64, F64]:
         """Place (T, 3) and rotation (T, 4) of the root."""
-        return (self.clip if 0 in self.robot.hinges.joints else self.source).source_root()
+        return (self.clip if 0 in self.hinges.joints else self.source).source_root()
 
     @cached_property
     def qpos(self) -> F64:
         """MuJoCo's positions (T, nq): root, balls and angles, quaternions (w, x, y, z)."""
-        skeleton, hinges = self.source.skeleton, self.robot.hinges
+        skeleton, hinges = self.source.skeleton, self.hinges
         parts: list[F64] = []
-        if self.robot.floating is not False:
+        if floats(self.source.metadata):
             places, turns = self.root
-            parts += [places, np.roll(turns, 1, axis=1)]
-        balls = self.robot.balls
+            parts += [places, turns[:, [3, 0, 1, 2]]]
+        balls = free_joints(skeleton)
         if not balls:
             return np.concatenate([*parts, self.angles[:, list(hinges.by_joint)]], axis=1)
         rows = dict(hinges.of_joints())
@@ -118,7 +130,7 @@ class RobotMotion:
     def _joint_velocities(self) -> tuple[F64, F64]:
         skeleton, (places, turns) = self.clip.skeleton, self.world
         linear, angular = np.zeros_like(places), np.zeros_like(places)
-        rows = dict(self.robot.hinges.of_joints())
+        rows = dict(self.hinges.of_joints())
         for j, parent in enumerate(skeleton.parents):
             if parent < 0:
                 base = rotations.conjugate(rotations.from_matrix(basis(UP, "right")))
@@ -135,7 +147,7 @@ class RobotMotion:
                 angular[:, j] += rotations.rotate(turned, turn_rates(own, self.rate))
                 continue
             frame = rotations.multiply(turned, skeleton.rest[j])
-            slid, spun = self._row_velocities(self.robot.hinges, rows[j], frame)
+            slid, spun = self._row_velocities(self.hinges, rows[j], frame)
             linear[:, j] += slid
             angular[:, j] += spun
         return linear, angular
@@ -156,10 +168,9 @@ class RobotMotion:
 
 def robot_motion(clip: Clip) -> RobotMotion:
     """Return a clip with hinges as a robot's motion, its joints brought back onto their hinges."""
-    robot = robot_of(clip.skeleton, clip.metadata)
-    found = clip.hinge_angles()
-    off = float(found.off[:, ~robot.hinges.slides].max(initial=0.0))
-    return RobotMotion(robot, clip, found.angles, off)
+    if clip.skeleton.hinges is None:
+        raise UnsupportedClipError("this clip has no hinges, so that it is no robot's motion")
+    return RobotMotion(clip, clip.hinge_angles(measured=False).angles)
 
 
 def rates(values: F64, rate: float) -> F64:

@@ -103,7 +103,7 @@ class Robot:
     @property
     def balls(self) -> set[int]:
         """Joints of the skeleton that turn every way."""
-        return set(range(1, len(self.skeleton))) - set(self.hinges.joints)
+        return free_joints(self.skeleton)
 
     def metadata(self) -> dict[str, Any]:
         """Return what a packed file must say beside the skeleton, for `robot_of`."""
@@ -156,7 +156,19 @@ def robot_of(skeleton: Skeleton, metadata: Mapping[str, Any]) -> Robot:
             raise CorruptionError(f"metadata of the robot: body {fixed[at].name!r} has no pose")
         bodies.insert(at, fixed[at])
     name = str(said.get("name", ""))
-    return Robot(name, skeleton, tuple(bodies), said.get("floating") is not False, mimics)
+    return Robot(name, skeleton, tuple(bodies), floats(metadata), mimics)
+
+
+def floats(metadata: Mapping[str, Any]) -> bool:
+    """Whether the root of a clip's robot moves freely."""
+    said = metadata.get("robot")
+    return not isinstance(said, Mapping) or said.get("floating") is not False
+
+
+def free_joints(skeleton: Skeleton) -> set[int]:
+    """Return the joints below the root that turn every way."""
+    hinged = set(skeleton.hinges.joints) if skeleton.hinges else set()
+    return set(range(1, len(skeleton))) - hinged
 
 
 def assemble(
