@@ -12,7 +12,9 @@ from mocpack.codec import Codec
 from mocpack.container import (
     DEFAULT_LIMIT,
     MAGIC,
+    MemoryLimit,
     Openable,
+    clip_bytes,
     pack_scene,
     scene_parts,
     source_of,
@@ -27,6 +29,7 @@ from mocpack.errors import (
 from mocpack.io import clip_names_in, contents, files_beside, read_bytes, read_file, write_file
 from mocpack.io.atomic import write_atomically
 from mocpack.motion import Motion as Motion
+from mocpack.motion import clip_source
 from mocpack.presets import preset_bound
 from mocpack.registry import BUILTIN, DEFAULT_CODEC, codec_class, parse_codec
 from mocpack.units import Angle, Length, angle_argument, length_argument, parse_length, parse_size
@@ -284,13 +287,25 @@ def encode_scene(
 def decode_scene(
     data: bytes, *, name: str = "clip", memory_limit: str | int | None = DEFAULT_LIMIT
 ) -> dict[str, AnyClip]:
-    """Return every clip of a .mocp file's bytes; one that is no scene has one, named `name`."""
+    """Return every clip of a .mocp file's bytes; one that is no scene has one, named `name`.
+
+    All of them together keep to `memory_limit`.
+    """
     source = source_of(data)
     parts = scene_parts(source) or {name: source}
     found: dict[str, AnyClip] = {}
+    left = MemoryLimit.parse(memory_limit).most
     for part, inside in parts.items():
-        with Motion(inside, memory_limit=memory_limit) as motion:
-            found[part] = motion.clip()
+        try:
+            with Motion(inside, memory_limit=left) as motion:
+                found[part] = motion.clip()
+        except MemoryLimitError as error:
+            if not found:
+                raise
+            sentence = f"clip {part!r}, after {len(found)} others of the scene: {error}"
+            raise MemoryLimitError(sentence) from error
+        if left is not None:
+            left = max(1, left - clip_bytes(found[part].header))
     return found
 
 
@@ -301,6 +316,12 @@ def clip_names(source: Openable) -> list[str]:
         return list(scene_parts(opened) or ())
     finally:
         opened.close()
+
+
+def clip_file(data: bytes, name: str | None = None) -> bytes:
+    """Return the .mocp file of one clip of a scene's bytes; of another file, that file."""
+    source = clip_source(source_of(data), name)
+    return source.read(0, source.size)
 
 
 def decode(

@@ -13,11 +13,11 @@ namespace mocpack
 namespace
 {
 
-const size_t MOST_HINGES = 65535, LONGEST_NAME = 1024;
+const size_t MOST_HINGES = 65535, LONGEST_HINGE_NAME = 1024;
 const size_t MOST_ROWS = 1 << 24; // bytes, inflated
 const uint8_t BY_ROWS = 0, BY_CHANNELS = 1;
 const uint8_t OTHER_AXIS = 6, SLIDES = 8, HAS_LOWEST = 16, HAS_HIGHEST = 32;
-const double UNIT_TOLERANCE = 1e-6, NEARLY_PARALLEL = 1e-3;
+const double AXIS_TOLERANCE = 1e-6, NEARLY_PARALLEL = 1e-3;
 const int MOST_TURNS = 2, MOST_SLIDES = 3;
 
 // Rows as the file has them, before they are ordered by joint.
@@ -127,7 +127,7 @@ struct HingeReader
 		}
 		for (size_t h = 0; h < count && going(); ++h)
 		{
-			size_t size = size_t(in.varint(LONGEST_NAME));
+			size_t size = size_t(in.varint(LONGEST_HINGE_NAME));
 			const uint8_t* name = in.raw(size);
 			in.check(!name || is_utf8(name, size), ": a name that is not UTF-8");
 		}
@@ -228,7 +228,7 @@ struct HingeReader
 			in.check(!slides[end] || !turning, ": a joint that turns before it slides");
 			++(slides[end] ? sliding : turning);
 			Vec3 axis = load_vec(motion->hinge_axes + 3 * end);
-			in.check(std::fabs(std::sqrt(dot(axis, axis)) - 1) < UNIT_TOLERANCE,
+			in.check(std::fabs(std::sqrt(dot(axis, axis)) - 1) < AXIS_TOLERANCE,
 					 ": axes that are no unit vectors");
 		}
 		in.check(turning <= MOST_TURNS && sliding <= MOST_SLIDES, ": a joint of too many hinges");

@@ -249,9 +249,11 @@ struct SkeletonReader
 			for (size_t i = 0; i < size && in.good(); ++i)
 			{
 				in.check(codes[i] < CHANNELS, ": an unknown channel");
-				in.check(!(seen >> codes[i] & 1), ": a layout that has a channel twice");
-				seen |= 1u << codes[i];
-				add_rotation(codes[i], &turning[n]);
+				uint32_t channel = in.good() ? 1u << codes[i] : 0;
+				in.check(!(seen & channel), ": a layout that has a channel twice");
+				seen |= channel;
+				if (in.good())
+					add_rotation(codes[i], &turning[n]);
 			}
 			// numbers 3 to 5 and 9 to 11 are ASF's names, the others BVH's
 			styles[n] = (seen & 0x1c7) && (seen & 0xe38);

@@ -25,6 +25,7 @@ def run(
         str | None, typer.Option(help="Only these frames of the original, like 1:.")
     ] = None,
     skeleton: options.SkeletonFile = None,
+    clip: options.ClipName = None,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     as_json: options.Json = False,
 ) -> int:
@@ -34,9 +35,9 @@ def run(
         original, unit=unit, frames=frames, skeleton=skeleton, memory_limit=limit
     )
     data = files.read_input(packed)
-    after = files.clip_of(data, packed, unit=unit, skeleton=skeleton, memory_limit=limit)
+    after = files.clip_of(data, packed, unit=unit, skeleton=skeleton, memory_limit=limit, clip=clip)
     comparison = watched(f"comparing {packed}", lambda: compare(before, after))
-    errors = _declared(data)
+    errors = _declared(data, clip)
     declared, angle = errors.declared, errors.declared_angle
     broken = None
     if declared is not None and not comparison.keeps(declared):
@@ -67,10 +68,10 @@ def _broken(path: str, declared: float, largest: float) -> str:
     return f"{path} declares {format_length(declared)}, but is {format_length(largest)} off"
 
 
-def _declared(data: bytes) -> Errors:
+def _declared(data: bytes, clip: str | None) -> Errors:
     """Return the bounds that a .mocp file declares; other files declare none."""
     try:
-        with _api.Motion(data) as motion:
+        with _api.Motion(data, clip=clip) as motion:
             return motion.errors
     except FormatError:
         return Errors()

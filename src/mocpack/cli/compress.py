@@ -14,9 +14,10 @@ from mocpack.cli import files, options
 from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_batch
 from mocpack.cli.inputs import find_sources, make_folders, motion_files, outputs_for
 from mocpack.cli.terminal import print_json
+from mocpack.clip import Clip
 from mocpack.codec import Codec, SupportsBound
 from mocpack.errors import MocpackError, UsageError
-from mocpack.presets import check_preset, describe_presets
+from mocpack.presets import check_preset
 from mocpack.registry import DEFAULT_CODEC, parse_codec
 from mocpack.units import format_angle, format_length, format_size
 
@@ -31,25 +32,10 @@ def run(
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="File, folder, or - for a pipe.")
     ] = None,
-    codec: Annotated[
-        str,
-        typer.Option(
-            help="Codec and parameters, like wavelet:ratio=20.",
-            autocompletion=options.complete_codec,
-        ),
-    ] = DEFAULT_CODEC,
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Largest error by purpose: {describe_presets()}.",
-            autocompletion=options.complete_preset,
-        ),
-    ] = None,
-    max_error: Annotated[
-        str | None,
-        typer.Option(help="Largest error anywhere, like 1mm, which keysine keeps by default."),
-    ] = None,
-    mean_error: Annotated[str | None, typer.Option(help="Mean error, like 2mm.")] = None,
+    codec: options.CodecSpec = DEFAULT_CODEC,
+    preset: options.Preset = None,
+    max_error: options.MaxError = None,
+    mean_error: options.MeanError = None,
     max_angle: Annotated[
         str | None,
         typer.Option(
@@ -61,7 +47,7 @@ def run(
         float | None, typer.Option(help="Times smaller than float32 of the moving channels.")
     ] = None,
     size: Annotated[str | None, typer.Option(help="Size of the file, like 20kB.")] = None,
-    lossless: Annotated[bool, typer.Option("--lossless", help="Every number comes back.")] = False,
+    lossless: options.Lossless = False,
     effort: options.OwnEffort = None,
     animation: options.Animation = None,
     fps: options.Fps = None,
@@ -69,6 +55,7 @@ def run(
     robot: options.RobotFile = None,
     quaternion: options.Quaternion = None,
     allow_pickle: options.AllowPickle = False,
+    find_hinges: options.FindHinges = False,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
@@ -79,7 +66,7 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """Pack motion files; prints ratio, errors and bits a frame."""
-    spec, target = _request(codec, preset, max_error, mean_error, ratio, size, lossless)
+    spec, target = request(codec, preset, max_error, mean_error, ratio, size, lossless)
     if max_angle is not None:
         target["max_angle"] = max_angle
         _api.parse_target(**{name: value for name, value in target.items() if name != "preset"})
@@ -91,6 +78,7 @@ def run(
     chosen = {"clip": animation, "fps": fps, "body_model": body_model}
     chosen |= {"robot": robot, "quaternion": quaternion}
     chosen["allow_pickle"] = allow_pickle or None
+    chosen["find_hinges"] = find_hinges or None
     settings |= {name: value for name, value in chosen.items() if value is not None}
     work = [
         Job(source.path, (goal,), settings | {"skeleton": skeleton}, force)
@@ -114,14 +102,14 @@ def run(
     return report(work, outcomes)
 
 
-def _request(
+def request(
     codec: str,
     preset: str | None,
     max_error: str | None,
     mean_error: str | None,
-    ratio: float | None,
-    size: str | None,
-    lossless: bool,
+    ratio: float | None = None,
+    size: str | None = None,
+    lossless: bool = False,
 ) -> tuple[str, Target]:
     """Settle codec and target: at most one target; without one, the codec's own parameters."""
     given = {
@@ -152,9 +140,11 @@ def _compress(
     files.check_free(goal, force=force)
     held = files.read_input(source)
     inside = [] if "clip" in reading else files.clips_inside(held, source)
-    frames = reading.pop("frames", None)
+    frames, find_hinges = reading.pop("frames", None), reading.pop("find_hinges", False)
     clip = files.clip_of(held, source, **reading)
     clip = clip if frames is None else files.cut(clip, frames)
+    if find_hinges and isinstance(clip, Clip):
+        clip = clip.with_hinges(detect=True)
     try:
         made = _api.encode_measured(clip, spec, **target)
     except MocpackError as error:
@@ -167,6 +157,8 @@ def _compress(
         "target": _target_text(made.codec, target, errors.declared),
         "frames": clip.frame_count,
         "others_inside": inside[1:],
+        "hinges_found": clip.metadata.get("hinges_found", {}),
+        "full_turns_dropped": clip.metadata.get("full_turns_dropped", []),
         "unit_guessed": clip.metadata.get("unit_guessed"),
         "moving_channels": rate.moving_channels(clip),
         "bytes": len(data),
@@ -227,6 +219,13 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     if guesses:
         notes.append(f"unit guessed: {', '.join(guesses)} (--unit overrides it)")
     for row in rows:
+        if row.get("hinges_found"):
+            notes.append(f"{row['input']} has hinges: {', '.join(row['hinges_found'])}")
+        if row.get("full_turns_dropped"):
+            names = ", ".join(row["full_turns_dropped"])
+            notes.append(
+                f"{row['input']}: full turns before the first frame are dropped of {names}"
+            )
         if row.get("others_inside"):
             others = ", ".join(row["others_inside"])
             notes.append(f"{row['input']} also has: {others} (--animation takes another)")

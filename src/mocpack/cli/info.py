@@ -216,16 +216,13 @@ def _cut(motion: _api.Motion, layout: PayloadLayout) -> dict[str, Any]:
 def _besides(motion: _api.Motion) -> dict[str, Any]:
     """Return what a file holds beside its poses; everything is there, empty where it is not."""
     header = motion.header
+    first, last = motion.span
     if not isinstance(header, ClipHeader):
-        last = (header.frame_count - 1) * header.frame_time
-        return {"start_time": 0.0, "end_time": last, "tracks": []}
+        return {"start_time": first, "end_time": last, "tracks": []}
     extras, skeleton = motion.extras, header.skeleton
-    seconds = [header.start_time, header.start_time + (header.frame_count - 1) * header.frame_time]
-    if extras.times is not None:
-        seconds[1] = float(extras.times[-1])
     return {
-        "start_time": seconds[0],
-        "end_time": seconds[1],
+        "start_time": first,
+        "end_time": last,
         "even_times": extras.times is None,
         "loop": header.loop,
         "up": header.up,
@@ -233,6 +230,7 @@ def _besides(motion: _api.Motion) -> dict[str, Any]:
         "roots": len(skeleton.roots),
         "points": skeleton.is_points,
         "rest_rotations": skeleton.has_rest,
+        "hinges": list(skeleton.hinges.names) if skeleton.hinges else [],
         "constant_scales": int((skeleton.scales != 1).any(1).sum()),
         "moving_scales": len(header.scaled_joints),
         "gaps": 0 if extras.valid is None else int((~extras.valid).sum()),
@@ -319,6 +317,7 @@ def _table(facts: dict[str, Any]) -> Table:
 def _besides_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """Return lines for what a take holds beside its poses, where it does."""
     rows = []
+    facts = facts | {"hinge_count": len(facts.get("hinges", []))}
     if facts["start_time"] or not facts.get("even_times", True):
         even = "" if facts["even_times"] else ", not evenly spaced"
         rows.append(("times", f"{facts['start_time']:.6g} s to {facts['end_time']:.6g} s{even}"))
@@ -328,6 +327,7 @@ def _besides_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(("source's space", f"{facts['up']} up, {facts['handedness']}-handed"))
     for key, title, text in (
         ("rest_rotations", "rest", "rotations of its own"),
+        ("hinge_count", "hinges", "{} angles"),
         ("constant_scales", "scales", "{} joints, constant"),
         ("moving_scales", "scales", "{} joints, moving"),
         ("gaps", "gaps", "{} samples not seen"),

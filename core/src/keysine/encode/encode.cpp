@@ -152,6 +152,7 @@ class GroupCoder
 		weight_ = float(std::ldexp(1.0, doublings)), errors_ = 0, cost_ = 1e300;
 		if (!shape_group(plan_, length_of_group_, splits, e_.job.tempo, &symbols_))
 			return false;
+		near_.set_lengths();
 		size_t blocks = size_t(1) << splits, apart = size_t(1) << (e_.job.splits - splits),
 			   channels = plan_.channel_count;
 		for (size_t b = 0; b <= blocks; ++b)

@@ -304,27 +304,25 @@ def _cheapest_turns(bands: F64, counts: F64, basis: int) -> F64:
     Those to the principal axes are tried on the grid 2^-basis and on coarser ones, whose numbers
     take fewer bits, and none at all.
     """
-    joints, weights = len(bands), counts[:, np.newaxis, np.newaxis]
+    weights = counts[:, np.newaxis, np.newaxis]
     sizes = np.trace(bands, axis1=-2, axis2=-1)[..., np.newaxis, np.newaxis]
-    best, least = np.zeros((joints, 3)), _series_bits(bands, counts, np.zeros((joints, 3)))
-    for covariances in ((weights * bands).sum(axis=1), (weights * bands / (1 + sizes)).sum(axis=1)):
-        turns = _principal_turns(covariances)
-        for shift in range(COARSEST_BASIS + 1):
-            grid = 0.5 ** (basis - shift)
-            numbers = np.round(turns / grid)
-            listed = NUMBER_BITS * np.log2(1 + np.abs(numbers)).sum(axis=1) + SHIFT_BITS
-            bits = _series_bits(bands, counts, grid * numbers) + listed
-            smaller = bits < least
-            best[smaller] = numbers[smaller] * 2**shift
-            least = np.where(smaller, bits, least)
-    return best
+    found = [(weights * bands).sum(axis=1), (weights * bands / (1 + sizes)).sum(axis=1)]
+    turns = np.stack([_principal_turns(covariances) for covariances in found])
+    shifts = np.arange(COARSEST_BASIS + 1)[:, np.newaxis, np.newaxis, np.newaxis]
+    numbers = np.round(turns * 2.0 ** (basis - shifts))  # (shifts, 2, J, 3)
+    listed = NUMBER_BITS * np.log2(1 + np.abs(numbers)).sum(axis=-1) + SHIFT_BITS
+    tried = (numbers * 2**shifts).reshape(-1, *turns.shape[1:])
+    tried = np.concatenate([np.zeros_like(tried[:1]), tried])
+    bits = _series_bits(bands, counts, np.asarray(0.5**basis * tried, np.float64))
+    bits[1:] += listed.reshape(len(tried) - 1, -1)
+    return np.asarray(tried[np.argmin(bits, axis=0), np.arange(len(bands))])
 
 
 def _series_bits(bands: F64, counts: F64, turns: F64) -> F64:
-    """Return about how many bits the channels of each joint take in turned axes: (J,)."""
-    axes = rotations.as_matrix(rotations.from_rotvec(turns))[:, np.newaxis]
-    energies = np.sum(axes * (bands @ axes), axis=2)
-    return np.asarray(0.5 * np.log2(1 + ENTROPY_FACTOR * energies).sum(axis=2) @ counts)
+    """Return about how many bits (N, J) each joint's channels take in turned axes (N, J, 3)."""
+    axes = rotations.as_matrix(rotations.from_rotvec(turns))[:, :, np.newaxis]
+    energies = np.sum(axes * (bands @ axes), axis=-2)
+    return np.asarray(0.5 * np.log2(1 + ENTROPY_FACTOR * energies).sum(axis=-1) @ counts)
 
 
 def _principal_turns(covariances: F64) -> F64:
