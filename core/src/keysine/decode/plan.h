@@ -22,7 +22,7 @@ const int32_t STEPS = MOCPACK_KEYSINE_STEPS, UNIT_STEP = MOCPACK_KEYSINE_UNIT_ST
 // Weights of a joint's origin, of each of its shell points, which stand for one turn, and of its bone ends,
 // in what errors above hinges cost: chosen so that the sum over a limb is about its largest. And what may be
 // left.
-const double ORIGIN_WEIGHT = 0.35, SHELL_WEIGHT = 0.25, END_WEIGHT = 1.0, USUAL_REST = 1.5;
+const double ORIGIN_WEIGHT = 0.25, SHELL_WEIGHT = 0.25, END_WEIGHT = 1.0, USUAL_REST = 1.5;
 
 enum RotationKind
 {

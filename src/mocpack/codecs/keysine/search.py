@@ -11,8 +11,8 @@ from mocpack import _core
 from mocpack.codecs.keysine.tracks import SPREAD
 
 ANGLE_SHARE = 0.999  # of a bound on angles, that the search may use: the rest is for rounding
-HINGED_FALLOFF = 0.1
-ROOM = 1.2  # of errors of a limb that its hinges cannot take back
+HINGED_FALLOFF, HINGED_ROUNDING, HINGED_QUARTIC = 0.1, 0.36, 0.65  # where joints have hinges
+ROOM = 1.5  # of errors of a limb that its hinges cannot take back
 
 
 @dataclass(frozen=True)
@@ -156,9 +156,9 @@ def bounded(
         shell_factor=1.0,
         key_share=_by_bound(bound, KEY_SHARES),
         excess_penalty=EXCESS_PENALTY,
-        quartic_penalty=_by_bound(bound, QUARTIC_PENALTIES),
+        quartic_penalty=_by_bound(bound, QUARTIC_PENALTIES) * (HINGED_QUARTIC if hinged else 1.0),
         squared_penalty=0.0,
-        rounding=ROUNDING,
+        rounding=HINGED_ROUNDING if hinged else ROUNDING,
         jitter_penalty=jitter_factor * JITTER_PENALTY,
         jitter_from=_jitter_from(frame_rate),
         max_angle=ANGLE_SHARE * max_angle if max_angle else 0.0,

@@ -54,7 +54,7 @@ ROTATION_KIND, TRANSLATION_KIND = 0, 1
 MEAN, BASIS, ORIGIN = slice(2, 5), slice(5, 8), slice(9, 12)
 ROTATION_KEY_STEP, TRANSLATION_KEY_STEP = 8, 12
 # weights in what errors above hinges cost, and how much of that may be left
-ORIGIN_WEIGHT, SHELL_WEIGHT, END_WEIGHT, USUAL_REST = 0.35, 0.25, 1.0, 1.5
+ORIGIN_WEIGHT, SHELL_WEIGHT, END_WEIGHT, USUAL_REST = 0.25, 0.25, 1.0, 1.5
 COLUMNS = _core.KEYSINE_PLAN_COLUMNS
 
 
