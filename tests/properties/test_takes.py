@@ -1,13 +1,14 @@
 """Anything that a take can hold comes back from its file: exact, or within its bound."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import mocpack
-from mocpack.coding.fields import FieldReader
-from mocpack.container.numbers import pack_numbers, unpack_numbers
+from mocpack.coding.fields import FieldReader, FieldWriter
+from mocpack.container.numbers import pack_numbers, pack_short, unpack_numbers, unpack_short
 from mocpack.container.runs import pack_valid, unpack_valid
 from mocpack.container.track import pack_track, unpack_track
 from mocpack.errors import FormatError, UnsupportedClipError
@@ -114,3 +115,27 @@ def _codable(clip):
     except UnsupportedClipError:
         return False
     return True
+
+
+@given(
+    st.one_of(
+        st.floats(allow_nan=False, allow_infinity=False).filter(bool),
+        st.integers(1, 10**6).map(lambda n: n / 1000),
+        st.integers(1, 4000).map(lambda n: 1 / n),
+    )
+)
+def test_a_short_number_comes_back_bit_for_bit(value):
+    out = FieldWriter()
+    pack_short(out, value)
+    read = FieldReader(out.bytes())
+    assert unpack_short(read) == value
+    read.end()
+
+
+@pytest.mark.parametrize(
+    ("value", "size"), [(0.002, 2), (1 / 60, 2), (1 / 1200, 3), (-2.5, 2), (np.pi, 9)]
+)
+def test_a_number_of_few_digits_takes_few_bytes(value, size):
+    out = FieldWriter()
+    pack_short(out, value)
+    assert len(out.bytes()) == size

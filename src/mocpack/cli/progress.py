@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import copy_context
 from datetime import timedelta
+from math import inf
 from threading import Thread
+from time import monotonic
 from typing import TypeVar
 
 from rich.progress import (
@@ -25,6 +27,7 @@ from mocpack.cli.terminal import printable, stderr
 from mocpack.workers import LEAVING
 
 SLOW = 2.0  # seconds after which a single piece of work shows how far it has come
+LOOKING = 0.1  # seconds between two looks at whether the work is done
 SOON = 0.02  # of the work, before which the time left cannot be told
 NEVER_DONE = 1 + 1e-6  # in shares: a bar that is full does not come back if work is done again
 
@@ -84,10 +87,10 @@ def watched(title: str, work: Callable[[], Made], *, slow: float = SLOW) -> Made
     thread = Thread(target=copy_context().run, args=(do,), daemon=True)
     thread.start()
     try:
-        thread.join(slow)
+        _join_for(thread, slow)
         if thread.is_alive():
             with shown:
-                thread.join()
+                _join_for(thread, inf)
     except KeyboardInterrupt:
         leaving = True
         thread.join(LEAVING)  # it may be writing
@@ -96,6 +99,13 @@ def watched(title: str, work: Callable[[], Made], *, slow: float = SLOW) -> Made
     if failed:
         raise failed[0]
     return found[0]
+
+
+def _join_for(thread: Thread, seconds: float) -> None:
+    """Wait for a thread, and look up often: Windows tells of Ctrl-C between two waits only."""
+    until = monotonic() + seconds
+    while thread.is_alive() and (left := until - monotonic()) > 0:
+        thread.join(min(left, LOOKING))
 
 
 def bar(*columns: ProgressColumn) -> Progress:

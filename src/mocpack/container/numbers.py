@@ -29,7 +29,7 @@ DOUBLES, FLOATS, DECIMALS, GRID, KNOWN_GRID, HALF_GRID = range(6)
 DEFLATED, SERIES, TOLD_SERIES = 0, {1: EXACT, 2: THOROUGH}, {3: EXACT, 4: THOROUGH}
 PLAIN, ORDERS = 5, (0, 1, 2)
 MOST_DEPTH = 33
-WHOLE_DOUBLE = 255  # of a short number
+WHOLE_DOUBLE, MOST_SHORT = 255, 2.0**31  # of a short number
 MAX_SIZE = 28  # of an expected error's logarithm
 MAX_DIGITS = 15
 MAX_WHOLE = 2**53
@@ -77,15 +77,24 @@ def unpack_numbers(
 
 def pack_short(out: FieldWriter, value: float) -> None:
     """Append a number as few digits, or as the reciprocal of such: 0.002, 1/60; else as it is."""
-    for digits in range(MAX_DIGITS + 1):
-        for reciprocal in (0, 1):
-            whole = round(10.0**digits / value if reciprocal else value * 10.0**digits)
-            if 0 < abs(whole) < 2**31 and _short(whole, digits, reciprocal) == value:
-                out.u8(16 * reciprocal + digits)
-                out.signed(whole)
-                return
+    found = list(_short_forms(value))
+    if found:
+        _, form, whole = min(found)
+        out.u8(form)
+        out.signed(whole)
+        return
     out.u8(WHOLE_DOUBLE)
     out.f64(value)
+
+
+def _short_forms(value: float) -> Iterator[tuple[int, int, int]]:
+    """Yield (magnitude of n, form, n) of each way to say a number by few digits."""
+    for digits in range(MAX_DIGITS + 1):
+        for reciprocal in (0, 1):
+            near = 10.0**digits / value if reciprocal else value * 10.0**digits
+            whole = round(near) if abs(near) < MOST_SHORT else 0
+            if whole and _short(whole, digits, reciprocal) == value:
+                yield abs(whole), 16 * reciprocal + digits, whole
 
 
 def unpack_short(read: FieldReader) -> float:
