@@ -24,6 +24,7 @@ from mocpack import _core
 from mocpack.bench.datasets import collection
 from mocpack.codecs.keysine import Keysine, search
 from mocpack.codecs.keysine.payload import read_head
+from mocpack.codecs.keysine.tracks import hinges_of
 
 SOURCES = Path(__file__).resolve().parents[1] / "core" / "src"
 # bounds and plain steps in millimetres, and lengths of blocks in seconds where they are not chosen
@@ -142,24 +143,30 @@ def head_numbers(head, clip, first_channels):
     found["size"] = [*head.segment_sizes, *head.layer_sizes[0]]
     kinds, turn, place, step = [], 0, 0, 8
     translated = set(clip.translated_joints)
+    hinges = hinges_of(clip.skeleton)
     for j, row in enumerate(np.asarray(head.table).tolist()):
-        kinds.append((turn, row[0]))
-        turn = row[0]
-        found["still" if turn in (1, 4) else "mean"] += row[2:5] if turn in (1, 2, 4) else []
-        found["still"] += row[5:8] if turn == 4 else []
-        if turn == 2:
+        # kinds of what has hinges follow no statistics, unless it leaves them
+        turns, slides = len(hinges[j].turns), len(hinges[j].slides)
+        if not turns or row[0] in (2, 3):
+            kinds.append((turn, row[0]))
+            turn = row[0]
+        count = {1: turns or 3, 2: 3, 4: turns}.get(row[0], 0)
+        found["still" if row[0] == 1 else "mean"] += row[2 : 2 + count]
+        if row[0] == 2:
             shift = shift_of(row[5:8])
             found["shift"].append(shift)
             found["basis"] += [] if shift == NO_TURN else [number >> shift for number in row[5:8]]
-        if turn >= 2:
+        if row[0] >= 2:
             found["key_step"].append(row[8] - step)
             step = row[8]
         if j not in translated:
             continue
-        kinds.append((5 + place, row[1]))
-        place = row[1]
-        found["place" if place == 1 else "origin"] += row[9:12] if place else []
-        if place == 2:
+        if not slides or row[1] == 2:
+            kinds.append((5 + place, row[1]))
+            place = row[1]
+        count = {1: slides or 3, 2: 3}.get(row[1], 0)
+        found["place" if row[1] == 1 else "origin"] += row[9 : 9 + count]
+        if row[1] >= 2:
             found["key_step"].append(row[12] - step)
             step = row[12]
     channel = 0

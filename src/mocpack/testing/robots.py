@@ -146,7 +146,7 @@ def _words(numbers: F64) -> str:
 
 
 def hinged_skeleton(seed: int = 0) -> Skeleton:
-    """Return a tree of up to thirteen joints, most of them hinges of one axis or two, or slides."""
+    """Return a tree of two to thirteen joints, most of them hinges or sliders."""
     rng = np.random.default_rng(seed)
     count, scale = int(rng.integers(2, 14)), float(10 ** rng.uniform(-1.5, 0.3))
     joints: list[int] = []
