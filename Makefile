@@ -18,8 +18,8 @@ CROSS_TARGETS ?= x86_64-windows-gnu aarch64-macos aarch64-linux-gnu.2.17
 ZIG := $(CURDIR)/$(BIN)/python -m ziglang
 LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md
 
-.PHONY: help setup demo frames test test-data lint format golden sizes bench pages gltf-peers promise fuzz wasm js js-tools viewer pictures \
-  wheel wheel-abi3 cross site test-core test-blender clean
+.PHONY: help setup demo library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise fuzz wasm js js-tools viewer pictures \
+  wheel wheel-abi3 cross site test-core test-blender lerobot clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -46,7 +46,7 @@ demo: $(READY)  ## compress, decompress and compare the bundled clip
 	@echo "==> mocpack demo"
 	@$(BIN)/mocpack demo --out demo
 
-test: $(READY) test-core  ## the whole test suite, the core's own tests under sanitizers included
+test: $(READY) test-core library amalgamation  ## the whole test suite, the core's own tests under sanitizers included
 	@if $(MAKE) -s js-tools; then $(MAKE) -s js viewer build/wheels/.ready; else \
 	  echo "==> the JavaScript package, the viewer's page and a wheel with it cannot be built here; their tests will be skipped"; fi
 	@echo "==> running the tests"
@@ -68,7 +68,7 @@ lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling, workflow
 	@echo "==> ruff"; $(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@echo "==> mypy"; $(BIN)/mypy
 	@echo "==> import contract"; $(BIN)/lint-imports --no-cache
-	@echo "==> clang-format"; find core bindings examples -name '*.cpp' -o -name '*.h' -o -name '*.c' | xargs $(BIN)/clang-format --dry-run --Werror
+	@echo "==> clang-format"; find core bindings examples tests/readers tests/library benchmarks/poses.c -name '*.cpp' -o -name '*.h' -o -name '*.hpp' -o -name '*.c' | xargs $(BIN)/clang-format --dry-run --Werror
 	@echo "==> codespell"; $(BIN)/codespell README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md docs src core bindings js/src viewer/src
 	@echo "==> workflows"; $(BIN)/zizmor --offline --quiet .github
 	@for kind in "github-workflows .github/workflows/*.yml" "dependabot .github/dependabot.yml" "citation-file-format CITATION.cff" \
@@ -80,7 +80,7 @@ lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling, workflow
 
 format: $(READY)  ## rewrite sources in the house style
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
-	@find core bindings examples -name '*.cpp' -o -name '*.h' -o -name '*.c' | xargs $(BIN)/clang-format -i
+	@find core bindings examples tests/readers tests/library benchmarks/poses.c -name '*.cpp' -o -name '*.h' -o -name '*.hpp' -o -name '*.c' | xargs $(BIN)/clang-format -i
 
 wasm: js/dist/mocpack.wasm  ## the decoder for browsers
 
@@ -89,7 +89,7 @@ wasm: js/dist/mocpack.wasm  ## the decoder for browsers
 	@$(BIN)/python -m pip install --quiet --group wasm
 	@touch $@
 
-js/dist/mocpack.wasm: $(shell find core/src core/include bindings/wasm -type f) | $(WASM_TOOL)
+js/dist/mocpack.wasm: $(shell find core/src core/include core/reader.txt bindings/wasm -type f) | $(WASM_TOOL)
 	@echo "==> compiling the core to WebAssembly (the first time takes a minute or two)"
 	@bindings/wasm/build.sh $@ $(WASM_CXX)
 
@@ -169,7 +169,7 @@ wheel-abi3: $(READY) $(PAGE) .venv/.wheel build/wheelhouse/.ready  ## the wheel 
 cross: .venv/.deps .venv/.wheel  ## the core compiled for other systems (CROSS_TARGETS), which cannot be run here
 	@for target in $(CROSS_TARGETS); do echo "==> the core for $$target"; \
 	  case $$target in *windows*) system=Windows;; *macos*) system=Darwin;; *) system=Linux;; esac; \
-	  CXX="$(ZIG) c++ -target $$target" $(BIN)/cmake -S . -B build/cross/$$target -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+	  CXX="$(ZIG) c++ -target $$target" $(BIN)/cmake -S . -B build/cross/$$target -G Ninja -DMOCPACK_CORE=ON -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
 	    -DCMAKE_SYSTEM_NAME=$$system -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY -DCMAKE_OSX_ARCHITECTURES= -DMOCPACK_WERROR=ON >/dev/null \
 	    && $(BIN)/cmake --build build/cross/$$target || exit 1; done
 
@@ -195,11 +195,30 @@ bench: $(READY)  ## every speed and size figure of the docs
 pages: $(READY)  ## docs/benchmarks.md, docs/growth.md and the README's table, from benchmarks/results
 	@$(BIN)/python benchmarks/headline.py page && $(BIN)/python benchmarks/growth.py page
 
+papers: $(READY)  ## docs/papers.md: every figure of the five papers beside ours (minutes; report/ keeps what is made)
+	@$(BIN)/mocpack bench --papers --out report && cp report/verdicts.md docs/papers.md
+
 gltf-peers:  ## the glTF tools from npm that the bench compares with (58 MB in benchmarks/node)
 	@npm ci --prefix benchmarks/node --no-audit --no-fund --silent
 
-frames: $(READY)  ## build/frames, a reader in C alone (examples/frames.c); needs zlib
-	@$(CC) -std=c11 -O2 -Wall -Wextra -Werror -Icore/include -Icore/src examples/frames.c build/editable/libmocpack_core.a -lz -lstdc++ -lm -o build/frames
+LIBRARY_SOURCES := $(shell find core/src core/include -type f 2>/dev/null) core/library.cmake core/reader.txt core/mocpack.map CMakeLists.txt
+
+library: build/library/.ready  ## libmocpack, static and shared, installed into build/library
+
+build/library/.ready: .venv/.deps $(LIBRARY_SOURCES)
+	@echo "==> compiling libmocpack"
+	@for kind in static shared; do \
+	  $(BIN)/cmake -S . -B build/library/make-$$kind -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DMOCPACK_WERROR=ON \
+	    -DBUILD_SHARED_LIBS=$$([ $$kind = shared ] && echo ON || echo OFF) -DCMAKE_INSTALL_LIBDIR=lib \
+	    -DCMAKE_INSTALL_PREFIX=$(CURDIR)/build/library/$$kind >/dev/null && \
+	  $(BIN)/cmake --build build/library/make-$$kind >build/library/log 2>&1 || { cat build/library/log; exit 1; }; \
+	  $(BIN)/cmake --install build/library/make-$$kind --strip >/dev/null || exit 1; done
+	@touch $@
+
+amalgamation: build/amalgamation/mocpack.cpp  ## libmocpack as one header and one source, build/amalgamation
+
+build/amalgamation/mocpack.cpp: $(LIBRARY_SOURCES) tools/amalgamate.py
+	@$(PYTHON) tools/amalgamate.py build/amalgamation
 
 test-core: .venv/.deps  ## the C++ core by itself, under the address, undefined-behaviour and thread sanitizers
 	@core/tests/sanitize.sh $(CURDIR)/$(BIN) address,undefined _test
@@ -215,5 +234,13 @@ test-blender: $(READY) .venv-blender/.ready  ## what we write as BVH, opened in 
 	@$(BIN)/python tests/blender/write_clips.py build/blender
 	@.venv-blender/bin/python tests/blender/check_in_blender.py build/blender
 
+.venv-lerobot/.ready:
+	@echo "==> making .venv-lerobot with LeRobot in it (8 GB)"
+	@$(PYTHON) -m venv .venv-lerobot
+	@.venv-lerobot/bin/python -m pip install --quiet "lerobot==0.4.4"
+	@touch $@
+
+lerobot: .venv-lerobot/.ready  ## LeRobot, which benchmarks/bench_robots.py compares with, in .venv-lerobot
+
 clean:  ## remove everything that make made
-	rm -rf .venv .venv-blender build dist demo src/mocpack/_core* js/dist js/node_modules $(dir $(PAGE)) viewer/node_modules
+	rm -rf .venv .venv-blender .venv-lerobot build dist demo src/mocpack/_core* js/dist js/node_modules $(dir $(PAGE)) viewer/node_modules

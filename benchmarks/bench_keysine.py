@@ -1,7 +1,7 @@
 """Every figure of `keysine`: sizes at equal error, speed, random access, layers.
 
-    python benchmarks/bench_keysine.py [means] [eps] [bounds] [acl] [speed] [joints] [layers]
-        [grid] [promise]
+    python benchmarks/bench_keysine.py [means] [wavelet] [eps] [bounds] [acl] [speed] [joints]
+        [layers] [grid] [promise]
 
 Without words, all of them. `promise` (`promise.py`) takes hours, and goes on where it stopped.
 Sizes are payload bytes (file - skeleton - metadata) with random access on, the whole file beside
@@ -32,6 +32,8 @@ from mocpack.codecs.keysine.payload import read_head
 from mocpack.metrics.contacts import foot_skate_excess
 from mocpack.metrics.spectrum import jitter
 from mocpack.metrics.table import compare
+from mocpack.rate import Target, encode_to_target
+from mocpack.registry import parse_codec
 
 # clip, error in cm, the paper's kB
 MEANS = (
@@ -47,6 +49,8 @@ EPS = (
     ("09_01", 0.26, 2.23),
 )
 BOUNDS = (20, 10, 5, 2, 1)  # mm
+WAVELET_CLIPS = ("17_10", "17_08", "85_12", "49_02")
+WAVELET_MEANS = (10, 1, 0.3)  # mm
 ACL_PRECISIONS = (1, 0.1, 0.01)  # cm
 LONG = 72_000  # frames: ten minutes
 
@@ -89,6 +93,22 @@ def means():
     for name, mean, theirs in MEANS:
         codec = Keysine(mean_error=mean / 100)
         row(f"{name} mean {mean} cm ({theirs} kB theirs)", clip_of(name), codec)
+
+
+def wavelet():
+    print("\nagainst fk-wavelet at equal mean error of joint centres: payload bytes")
+    clips = {name: clip_of(name) for name in WAVELET_CLIPS}
+    for mean in WAVELET_MEANS:
+        ours = theirs = 0
+        for name, clip in clips.items():
+            target = Target(mean_error=mean / 1000)
+            sizes = []
+            for codec in (Keysine(), parse_codec("fk-wavelet")):
+                made = encode_to_target(clip, codec, target)
+                sizes.append(made.payload_size)
+            ours, theirs = ours + sizes[0], theirs + sizes[1]
+            print(f"{name} mean {mean:g} mm: {sizes[0]} of {sizes[1]}, {sizes[0] / sizes[1]:.3f}")
+        print(f"mean {mean:g} mm, all: {ours / theirs:.3f}", flush=True)
 
 
 def eps():
@@ -275,6 +295,7 @@ def promise():
 
 PARTS = {
     "means": means,
+    "wavelet": wavelet,
     "eps": eps,
     "bounds": bounds,
     "acl": acl,

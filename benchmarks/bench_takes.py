@@ -1,11 +1,19 @@
 """What takes cost beside their poses: markers with gaps, and tracks against float16 and zstd.
 
+    python benchmarks/bench_takes.py tracks
     MOCPACK_DATA=… python benchmarks/bench_takes.py
 
-Reads `c3d/markers_analogs.c3d` of the folder that MOCPACK_DATA names: 51 markers, 38 analogs at 20
-times their rate (pyomeca's sample, Apache-2.0). Each analog is packed within the largest error that
-float16 makes of it, and within a thousandth and a two-hundredth of its range. Sizes of markers are
-those of whole files, with skeleton, names and gaps.
+`tracks` makes tracks of every kind: smooth ones, random walks, white noise, pulses, steps, weights
+that rest at 0, by length and bound; where chance has made the values, it prints beside the bytes
+the entropy of what the bound leaves of them, which no coder can go below on average. The bounds are
+the largest error that float16 makes of these values, and shares of their range (angles of 2 and 10
+milliradians for rotations), of two digits. Counted are whole chunks, names, rates and bounds in
+them, over the bytes of `zstd -19` of the float16 values alone.
+
+The rest reads `c3d/markers_analogs.c3d` of the folder that MOCPACK_DATA names: 51 markers, 38
+analogs at 20 times their rate (pyomeca's sample, Apache-2.0). Each analog is packed within the
+largest error that float16 makes of it, and within a thousandth and a two-hundredth of its range.
+Sizes of markers are those of whole files, with skeleton, names and gaps.
 """
 
 from __future__ import annotations
@@ -13,6 +21,7 @@ from __future__ import annotations
 import lzma
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +30,20 @@ import numpy.typing as npt
 import c3d
 import mocpack
 from mocpack.container.track import pack_track
+from mocpack.rotations import from_rotvec, normalize
 from mocpack.take import Track
 
 F64 = npt.NDArray[np.float64]
+LENGTHS = (30, 120, 600, 3000, 12000)
+RATE = 60.0
+PULSES, STEPS = 1 / 40, 1 / 60  # how often there is one
+AMPLITUDE = 0.8  # of pulses, uniform from 0.2
 
 
 def main() -> None:
+    tracks()
+    if sys.argv[1:] == ["tracks"]:
+        return
     folder = os.environ.get("MOCPACK_DATA")
     path = Path(folder or "") / "c3d" / "markers_analogs.c3d"
     if not folder or not path.exists():
@@ -35,6 +52,139 @@ def main() -> None:
     trial = c3d.read(path)
     markers(trial)
     analogs(trial)
+
+
+def tracks() -> None:
+    """Print what generated tracks take over float16 and zstd -19, and over their entropy."""
+    squeeze = squeezer()
+    print("tracks: bytes over those of float16 + zstd -19 (in brackets over the entropy), by bound")
+    print("  float16's own error | range / 1000 or 2 mrad | range / 200 or 10 mrad")
+    shares = []
+    for kind in ("scalar", "vec3", "quaternion"):
+        for name, make in MOTIONS.items():
+            for count in LENGTHS:
+                rng = np.random.default_rng(count)
+                values = made(kind, make, count, rng)
+                peer = len(squeeze(values.astype("<f2").tobytes()))
+                cells = []
+                for bound in bounds_of(kind, values):
+                    size = _size("x", values, RATE, bound, kind)
+                    least = entropy(kind, name, count, bound)
+                    shares.append(size / peer)
+                    cells.append(
+                        f"{size / peer:5.2f}"
+                        + (f" [{8 * size / least:4.2f}]" if least else " " * 7)
+                    )
+                print(f"  {kind:10} {name:8} {count:6} {peer:7}  " + "  ".join(cells))
+    halves = np.mean(np.array(shares) <= 0.5)
+    print(f"  {len(shares)} cells, {halves:.0%} of them at most half of float16 + zstd -19")
+
+
+def smooth(count: int, width: int, rng: np.random.Generator) -> F64:
+    time = np.arange(count)[:, None] / RATE
+    waves = [a * np.sin(2 * np.pi * f * time + rng.uniform(0, 6, width)) for f, a in WAVES]
+    return np.asarray(sum(waves) + 0.002 * rng.standard_normal((count, width)))
+
+
+def walk(count: int, width: int, rng: np.random.Generator) -> F64:
+    return np.asarray(np.cumsum(0.02 * rng.standard_normal((count, width)), axis=0))
+
+
+def noise(count: int, width: int, rng: np.random.Generator) -> F64:
+    return rng.uniform(-1, 1, (count, width))
+
+
+def pulses(count: int, width: int, rng: np.random.Generator) -> F64:
+    there = rng.random((count, width)) < PULSES
+    return np.asarray(there * (1 - AMPLITUDE * rng.random((count, width))))
+
+
+def steps(count: int, width: int, rng: np.random.Generator) -> F64:
+    begins = rng.random((count, width)) < STEPS
+    begins[0] = True
+    last = np.maximum.accumulate(np.where(begins, np.arange(count)[:, None], 0), axis=0)
+    return np.take_along_axis(rng.uniform(-1, 1, (count, width)), last, axis=0)
+
+
+def weights(count: int, width: int, rng: np.random.Generator) -> F64:
+    return np.clip(smooth(count, width, rng) - 0.4, 0, 1)
+
+
+WAVES = ((0.31, 1.0), (0.83, 0.5), (2.1, 0.1))  # hertz, height
+MOTIONS = {
+    "smooth": smooth,
+    "walk": walk,
+    "noise": noise,
+    "pulses": pulses,
+    "steps": steps,
+    "weights": weights,
+}
+
+
+def made(
+    kind: str,
+    make: Callable[[int, int, np.random.Generator], F64],
+    count: int,
+    rng: np.random.Generator,
+) -> F64:
+    """Return values of a kind: rotations by what is made, noise among them any rotation at all."""
+    if kind == "scalar":
+        return make(count, 1, rng)[:, 0]
+    if kind == "vec3":
+        return make(count, 3, rng)
+    if make is noise:
+        return normalize(rng.standard_normal((count, 4)))
+    return from_rotvec(make(count, 3, rng))
+
+
+def bounds_of(kind: str, values: F64) -> list[float]:
+    half = values.astype("<f2").astype(np.float64)
+    if kind == "quaternion":
+        half = normalize(half)
+    own = Track(kind, values).error(Track(kind, half))
+    largest = 2e-3 if kind == "quaternion" else float(np.ptp(values)) / 1000
+    shares = (own, largest, 5 * largest)
+    return [float(f"{max(share, 1e-6):.1e}") for share in shares]
+
+
+def entropy(kind: str, name: str, count: int, bound: float) -> float:
+    """Return the bits that values made by chance have, rounded as the bound allows; 0 if unknown.
+
+    A vector within a ball is rounded in cubes that fit into it, as the tracks do.
+    """
+    width = 1 if kind == "scalar" else 3
+    step = 2 * bound / np.sqrt(width)
+    if kind == "quaternion" and name == "noise":
+        # all rotations have the volume 8 pi^2 where a small rotation vector's counts as its length
+        return count * float(np.log2(8 * np.pi**2 / step**3))
+    if kind == "quaternion" and name != "walk":
+        return 0.0
+    if name == "noise":
+        return width * count * float(np.log2(2 / step))
+    if name == "walk":
+        spread = 0.02 / step
+        return (
+            width * count * float(0.5 * np.log2(2 * np.pi * np.e * spread**2))
+            if spread > 1
+            else 0.0
+        )
+    if name == "pulses":
+        return width * count * (_choice(PULSES) + PULSES * float(np.log2(AMPLITUDE / step)))
+    if name == "steps":
+        return width * count * (_choice(STEPS) + STEPS * float(np.log2(2 / step)))
+    return 0.0
+
+
+def _choice(share: float) -> float:
+    return float(-share * np.log2(share) - (1 - share) * np.log2(1 - share))
+
+
+def squeezer() -> Callable[[bytes], bytes]:
+    try:
+        import zstandard
+    except ImportError:
+        sys.exit("the comparison needs the package zstandard")
+    return zstandard.ZstdCompressor(level=19).compress
 
 
 def markers(trial: c3d.Trial) -> None:
@@ -56,11 +206,7 @@ def markers(trial: c3d.Trial) -> None:
 
 def analogs(trial: c3d.Trial) -> None:
     """Print what each analog takes as a track, over float16 and zstd -19."""
-    try:
-        import zstandard
-    except ImportError:
-        sys.exit("the comparison needs the package zstandard")
-    squeeze = zstandard.ZstdCompressor(level=19).compress
+    squeeze = squeezer()
     shares = ("float16's error", "range / 1000", "range / 200")
     print(f"analogs, {len(trial.analogs)} samples: bytes over those of float16 + zstd -19, within")
     print(f"  {'':18}{'zstd':>8}" + "".join(f"{share:>18}" for share in shares))
@@ -77,8 +223,8 @@ def analogs(trial: c3d.Trial) -> None:
     print(f"  {'all':18}{totals[0]:8.0f}" + "".join(f"{t / totals[0]:18.2f}" for t in totals[1:]))
 
 
-def _size(name: str, values: F64, rate: float, bound: float) -> int:
-    track = Track("scalar", values, 1 / rate, bound=bound)
+def _size(name: str, values: F64, rate: float, bound: float, kind: str = "scalar") -> int:
+    track = Track(kind, values, 1 / rate, bound=bound)
     return len(pack_track(name, track))
 
 

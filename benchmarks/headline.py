@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from mocpack.bench.datasets import collection, require_clip
+from mocpack.bench.peers.acl import TABLE as ACL
 from mocpack.bench.runner.isolated import Limits
 from mocpack.bench.runner.measure import Setting
 from mocpack.bench.runner.run import describe_machine, run_bench
@@ -21,7 +22,8 @@ RESULTS = HERE / "results"
 SIZES, SPEEDS = RESULTS / "cmu.csv", RESULTS / "speed.csv"
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 README = HERE.parent / "README.md"
-BEGIN, END = "<!-- headline: begin -->", "<!-- headline: end -->"
+MARKS = "<!-- {name}: begin -->", "<!-- {name}: end -->"
+HOUR = 3600 * 120  # frames
 
 BOUNDS = ("10mm", "1mm", "0.1mm")
 OURS = {
@@ -158,7 +160,7 @@ def _short(value):
 
 def write_pages():
     PAGE.write_text(page())
-    README.write_text(with_headline(README.read_text()))
+    README.write_text(with_tables(README.read_text()))
     print(f"wrote {PAGE} and the table in {README}", file=sys.stderr)
 
 
@@ -276,11 +278,45 @@ def speed_line(codec, target, rows):
     return f"| {codec} | {bound} | {' | '.join((*speeds, *peaks))} |"
 
 
-def with_headline(text):
-    """Return the README with its table made anew between the marks."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{headline()}\n{END}{after}"
+def with_tables(text):
+    """Return the README with both its tables made anew."""
+    return between(between(text, "headline", headline()), "hour", one_hour())
+
+
+def between(text, name, inside):
+    """Return a text with what stands between the marks of that name made anew."""
+    begin, end = (mark.format(name=name) for mark in MARKS)
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n{inside}\n{end}{after}"
+
+
+def one_hour():
+    """Return the README's first table: an hour at 120 frames a second, within 1 mm."""
+    _, rows = load(SIZES)
+    ours = at_bound(rows, "keysine", "1mm")
+    frames = sum(int(r["frames"]) for r in ours)
+    text = sum(float(r["ratio_source"]) * int(r["file_bytes"]) for r in ours)
+    measured = [r for r in csv.DictReader(ACL.read_text().splitlines()) if r["fps"] == "120"]
+    acl = [float(r["bits_per_frame"]) / 8 for r in measured if float(r["precision_cm"]) == 0.1]
+    sizes = {
+        "BVH": text / frames,
+        "npz (float32)": bytes_of(rows, "npz") / frames,
+        "glTF (gltfpack)": bytes_of(rows, "gltfpack") / frames,
+        "ACL 2.1 (games)": sum(acl) / len(acl),
+        "**mocpack**": bytes_of(rows, "keysine") / frames,
+    }
+    cells = [
+        f"{HOUR * size / 1e6:,.0f} MB" if size > 50 else f"{HOUR * size / 1e6:.1f} MB"
+        for size in sizes.values()
+    ]
+    return "\n".join(
+        [f"| {' | '.join(sizes)} |", "|" + "--:|" * len(sizes), f"| {' | '.join(cells)} |"]
+    )
+
+
+def bytes_of(rows, codec):
+    return sum(int(r["file_bytes"]) for r in at_bound(rows, codec, "1mm"))
 
 
 def headline():

@@ -1,4 +1,4 @@
-"""The readers that are not Python: the JavaScript package, and the example in C."""
+"""The readers that are not Python: the JavaScript package, and libmocpack."""
 
 import shutil
 import subprocess
@@ -8,6 +8,7 @@ import pytest
 from in_node import find_package
 
 CHECKOUT = Path(__file__).parents[1]
+WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
 
 @pytest.fixture(scope="session")
@@ -15,23 +16,40 @@ def package():
     return find_package()
 
 
+class Library:
+    """libmocpack as `make library` installs it, and programs that are linked with it."""
+
+    def __init__(self, kind, folder):
+        self.prefix = CHECKOUT / "build/library" / kind
+        self._folder = folder
+        if not self.prefix.exists() or shutil.which("cc") is None or shutil.which("c++") is None:
+            pytest.skip("needs a C and a C++ compiler, and libmocpack as `make library` leaves it")
+
+    def program(self, source, *options):
+        """Return a program of one source, linked as pkg-config says."""
+        program = self._folder / Path(source).stem
+        if not program.exists():
+            compiler = ["cc", "-std=c11"] if source.suffix == ".c" else ["c++", "-std=c++17"]
+            flags = [f"-I{self.prefix / 'include'}", f"-L{self.prefix / 'lib'}", "-lmocpack", "-lm"]
+            run([*compiler, "-O1", *WARNINGS, *options, source, *flags, "-o", program])
+        return program
+
+
 @pytest.fixture(scope="session")
-def frames(tmp_path_factory):
-    """The reader in C, compiled as `make frames` does it."""
-    library = CHECKOUT / "build/editable/libmocpack_core.a"
-    compiler = shutil.which("cc")
-    if compiler is None or not library.exists():
-        pytest.skip("needs a C compiler and the core's library, as `make setup` leaves it")
-    zlib = subprocess.run(
-        [compiler, "-E", "-xc", "-"], input=b"#include <zlib.h>", capture_output=True, check=False
+def library(tmp_path_factory):
+    return Library("static", tmp_path_factory.mktemp("programs"))
+
+
+@pytest.fixture(scope="session")
+def read_in_c(library):
+    """The program that says what libmocpack makes of files."""
+    return library.program(CHECKOUT / "tests/readers/read.c")
+
+
+def run(call, **options):
+    """Run a program that must succeed; return what it prints."""
+    done = subprocess.run(
+        list(map(str, call)), capture_output=True, text=True, check=False, timeout=300, **options
     )
-    if zlib.returncode:
-        pytest.skip("needs the headers of zlib")
-    program = tmp_path_factory.mktemp("c") / "frames"
-    source = CHECKOUT / "examples/frames.c"
-    headers = [f"-I{CHECKOUT / 'core' / folder}" for folder in ("include", "src")]
-    options = ["-std=c11", "-Wall", "-Wextra", "-Werror", *headers, "-o", program]
-    subprocess.run(
-        [compiler, *options, source, library, "-lz", "-lstdc++", "-lm"], check=True, timeout=120
-    )
-    return program
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-CODECS = CHECKOUT / "src" / "mocpack" / "codecs"
+SOURCES = CHECKOUT / "src" / "mocpack"
 TESTS = CHECKOUT / "tests" / "unit"
 
 
@@ -33,40 +33,64 @@ SPLINE, EDITING = "codecs/latent_spline", "test_editing.py"
 FK, IK = "codecs/kinematic/test_fk_wavelet.py", "codecs/kinematic/test_ik_predict.py"
 GOLDEN = "../golden/test_golden.py"  # the format itself
 SEARCH = "codecs/wavelet/test_coefficient_search.py"
+BAP, GRID, MPEG4 = (f"codecs/bap/test_{name}.py" for name in ("bap", "grid_search", "mpeg4_bap"))
+CHATTOPADHYAY = "bench/papers/test_chattopadhyay.py"
 MUTANTS = (
     Mutant(
-        "latent_spline/codec.py",
-        "knots = knots_on_grid(self._knots(points, degree, share), degree, len(rows))",
-        "knots = self._knots(points, degree, share)",
+        "codecs/latent_spline/codec.py",
+        "knots = knots_on_grid(searched, degree, len(rows))",
+        "knots = searched",
         SPLINE,
     ),
-    Mutant("latent_spline/codec.py", "KNOT_GRID = 32", "KNOT_GRID = 1", GOLDEN),
-    Mutant("latent_spline/bspline.py", "widths = np.maximum(increments, 0.0)", "widths = np.abs(increments)", SPLINE),
-    Mutant("latent_spline/bspline.py", "[1:-1], degree)", "[:-2], degree)", SPLINE),
-    Mutant("latent_spline/knots.py", "rest = without[errors.argmin()]", "rest = without[errors.argmax()]", SPLINE),
-    Mutant("latent_spline/knots.py", "slope = share * (by_width - np.dot(share, by_width))", "slope = share * by_width", SPLINE),
-    Mutant("latent_spline/descent.py", "q = q - share * turned", "q = q + share * turned", SPLINE),
-    Mutant("latent_spline/latent.py", "return int((energies >= amount).sum())", "return int((energies > 10 * amount).sum())", SPLINE),
-    Mutant("latent_spline/geodesic.py", "* 2 / 3 + skin**2", "* 5 + skin**2", SPLINE),
-    Mutant("latent_spline/handles.py", "return _constrained(square, over.T @ (fade @ scores), through, scores)", "return _constrained(square, over.T @ (fade @ scores), through[:0], scores[:0])", EDITING),
-    Mutant("latent_spline/handles.py", "weighted = keep[:, np.newaxis, np.newaxis] ** 2 * by_joint", "weighted = by_joint", EDITING),
-    Mutant("latent_spline/handles.py", "if length > CLOSE:", "if False:", EDITING),
-    Mutant("latent_spline/handles.py", "left = rotations.multiply(goal.rotation, rotations.conjugate(turns[:, goal.joint]))", "left = rotations.multiply(goal.rotation, turns[:, goal.joint])", EDITING),
-    Mutant("kinematic/bit_planes.py", "((np.abs(values) + 0.5) * size - 0.5)", "(np.abs(values) * size)", FK),
-    Mutant("kinematic/bit_planes.py", "return np.maximum(layer - lead, 0)", "return np.maximum(layer - 0 * lead, 0)", GOLDEN),
-    Mutant("kinematic/bit_planes.py", "count = max(1, round(frames * frame_time))", "count = 1", FK),
-    Mutant("kinematic/bit_planes.py", "new[fixed[: len(new)]] != 0", "new[fixed[: len(new)]] > 1", FK),
-    Mutant("kinematic/fk_wavelet.py", "np.float32(np.inf))", "np.float32(-np.inf))", FK),
-    Mutant("kinematic/fk_wavelet.py", "turn = np.where(bodies.twist_places[level, np.newaxis], turn, better)", "pass", FK),
-    Mutant("kinematic/fk_wavelet.py", "local[:, ranged] = within_ranges(local[:, ranged], rig.ranges)", "pass", FK),
-    Mutant("kinematic/fk_wavelet.py", "known[region] = coefficients[region]", "pass", FK),
-    Mutant("kinematic/constraints.py", "inside = np.clip(vectors, ranges[:, 0], ranges[:, 1])", "inside = np.maximum(vectors, ranges[:, 0])", FK),
-    Mutant("wavelet/coefficient_search.py", "failures = failures + 1 if receiver == donor else 0", "failures = failures + 1 if receiver == donor else failures", SEARCH),
-    Mutant("wavelet/coefficient_search.py", "return best if errors[best] < errors[donor] else donor", "return best", SEARCH),
-    Mutant("wavelet/coefficient_search.py", "size = min(step, int(counts[donor]))", "size = step", SEARCH),
-    Mutant("bap/columns.py", "levels = np.minimum(1 + depths, DEEPEST_LEVEL)", "levels = 1 + depths", "codecs/bap/test_bap.py"),
-    Mutant("bap/bap_index.py", "self.K * levels * differences.std(axis=0)", "self.K * differences.std(axis=0)", "codecs/bap/test_bap.py"),
-    Mutant("rd_pca/method.py", "means = np.round(weighted.mean(axis=0) / bitstream.mean_step(len(matrix)))", "means = np.round(weighted[0] / bitstream.mean_step(len(matrix)))", "codecs/rd_pca"),
+    Mutant("codecs/latent_spline/codec.py", "KNOT_GRID = 32", "KNOT_GRID = 1", GOLDEN),
+    Mutant("codecs/latent_spline/bspline.py", "widths = np.maximum(increments, 0.0)", "widths = np.abs(increments)", SPLINE),
+    Mutant("codecs/latent_spline/bspline.py", "[1:-1], degree)", "[:-2], degree)", SPLINE),
+    Mutant("codecs/latent_spline/knots.py", "rest = without[errors.argmin()]", "rest = without[errors.argmax()]", SPLINE),
+    Mutant("codecs/latent_spline/knots.py", "slope = share * (by_width - np.dot(share, by_width))", "slope = share * by_width", SPLINE),
+    Mutant("codecs/latent_spline/descent.py", "q = q - share * turned", "q = q + share * turned", SPLINE),
+    Mutant("codecs/latent_spline/latent.py", "return int((energies >= amount).sum())", "return int((energies > 10 * amount).sum())", SPLINE),
+    Mutant("codecs/latent_spline/geodesic.py", "* 2 / 3 + skin**2", "* 5 + skin**2", SPLINE),
+    Mutant("codecs/latent_spline/handles.py", "return _constrained(square, over.T @ (fade @ scores), through, scores)", "return _constrained(square, over.T @ (fade @ scores), through[:0], scores[:0])", EDITING),
+    Mutant("codecs/latent_spline/handles.py", "weighted = keep[:, np.newaxis, np.newaxis] ** 2 * by_joint", "weighted = by_joint", EDITING),
+    Mutant("codecs/latent_spline/handles.py", "if length > CLOSE:", "if False:", EDITING),
+    Mutant("codecs/latent_spline/handles.py", "left = rotations.multiply(goal.rotation, rotations.conjugate(turns[:, goal.joint]))", "left = rotations.multiply(goal.rotation, turns[:, goal.joint])", EDITING),
+    Mutant("codecs/kinematic/bit_planes.py", "((np.abs(values) + 0.5) * size - 0.5)", "(np.abs(values) * size)", FK),
+    Mutant("codecs/kinematic/bit_planes.py", "return np.maximum(layer - lead, 0)", "return np.maximum(layer - 0 * lead, 0)", GOLDEN),
+    Mutant("codecs/kinematic/bit_planes.py", "count = max(1, round(frames * frame_time))", "count = 1", FK),
+    Mutant("codecs/kinematic/bit_planes.py", "new[fixed[: len(new)]] != 0", "new[fixed[: len(new)]] > 1", FK),
+    Mutant("codecs/kinematic/fk_wavelet.py", "np.float32(np.inf))", "np.float32(-np.inf))", FK),
+    Mutant("codecs/kinematic/fk_wavelet.py", "turn = np.where(bodies.twist_places[level, np.newaxis], turn, better)", "pass", FK),
+    Mutant("codecs/kinematic/fk_wavelet.py", "local[:, ranged] = within_ranges(local[:, ranged], rig.ranges)", "pass", FK),
+    Mutant("codecs/kinematic/fk_wavelet.py", "known[region] = coefficients[region]", "pass", FK),
+    Mutant("codecs/kinematic/constraints.py", "inside = np.clip(vectors, ranges[:, 0], ranges[:, 1])", "inside = np.maximum(vectors, ranges[:, 0])", FK),
+    Mutant("codecs/wavelet/coefficient_search.py", "failures = failures + 1 if receiver == donor else 0", "failures = failures + 1 if receiver == donor else failures", SEARCH),
+    Mutant("codecs/wavelet/coefficient_search.py", "return best if errors[best] < errors[donor] else donor", "return best", SEARCH),
+    Mutant("codecs/wavelet/coefficient_search.py", "size = min(step, int(counts[donor]))", "size = step", SEARCH),
+    Mutant("codecs/bap/columns.py", "levels = np.minimum(1 + depths, DEEPEST_LEVEL)", "levels = 1 + depths", BAP),
+    Mutant("codecs/bap/bap_index.py", "self.K * levels * differences.std(axis=0)", "self.K * differences.std(axis=0)", BAP),
+    Mutant("codecs/bap/bap_index.py", "return np.asarray(initial + np.cumsum(speeds, axis=0))", "return np.asarray(initial + speeds)", BAP),
+    Mutant("codecs/bap/bap_index.py", "for share in (1.0, 0.5, 0.2, 0.0)]", "for share in (1.0, 0.5, 0.2)]", BAP),
+    Mutant("codecs/bap/bap_index.py", "first_masked = 0 if self.sparse_fixed else plain.fixed", "first_masked = plain.fixed", BAP),
+    Mutant("codecs/bap/segments.py", "np.diff(cuts) ** (2 / 3)", "np.diff(cuts) ** (1 / 3)", BAP),
+    Mutant("codecs/bap/segments.py", "limits = np.where(unmasked, ALWAYS, choice.limits)", "limits = choice.limits", BAP),
+    Mutant("codecs/bap/columns.py", "np.argsort(-_influence(clip.skeleton)[moving], kind=", "np.argsort(_influence(clip.skeleton)[moving], kind=", BAP),
+    Mutant("codecs/bap/grid_search.py", "kept = (sizes <= limit).sum(axis=0)", "kept = (sizes > limit).sum(axis=0)", BAP),
+    Mutant("codecs/bap/grid_search.py", "return limit is None or bool(size <= SLACK * limit)", "return True", GRID),
+    Mutant("codecs/bap/mpeg4_bap.py", "change[np.abs(target - state - means) <= limits] = 0", "change[np.abs(target - state - means) > limits] = 0", MPEG4),
+    Mutant("bench/papers/energy.py", "sleeping * max(0.0, duration - seconds)", "sleeping * (duration - seconds)", "bench/papers/test_energy.py"),
+    Mutant("bench/papers/energy.py", "if seconds < duration:  # then there is time to sleep", "if True:", "bench/papers/test_energy.py"),
+    Mutant("bench/papers/bap_motions.py", "- head - 4 * changes", "- head", CHATTOPADHYAY),
+    Mutant("bench/papers/bap_energy.py", "return (RECEIVING - SLEEPING) * receiving", "return RECEIVING * receiving", CHATTOPADHYAY),
+    Mutant("bench/papers/bap_figures.py", "fitting = found.sizes <= share * found.original", "fitting = found.sizes > 0", CHATTOPADHYAY),
+    Mutant("bench/papers/verdicts.py", "(ours < paper) == less_is_better", "(ours < paper)", "bench/papers/test_verdicts.py"),
+    Mutant("workers.py", "self._crew = [worker for worker in self._crew if worker.place is None]", "pass", "test_workers.py"),
+    Mutant("codecs/rd_pca/method.py", "for _ in range(REFINEMENTS):", "for _ in range(1):", "codecs/rd_pca"),
+    Mutant("codecs/rd_pca/wide_planes.py", "return far * SPLIT + near", "return far * SPLIT - near", "codecs/rd_pca"),
+    Mutant("codecs/rd_pca/temporal_pca.py", "sizes * np.abs(mixes).sum(axis=1)", "sizes", "codecs/rd_pca"),
+    Mutant("codecs/wavelet/limb_ik.py", " * (2 if count > 1 else 1)", "", "codecs/wavelet"),
+    Mutant("codecs/wavelet/coefficients.py", "(np.cumsum(is_place) - 1)[", "(np.cumsum(is_place) - 2)[", "codecs/wavelet"),
+    Mutant("codecs/wavelet/wavelet_ik.py", "header.skeleton.with_ancestors([*kept, *(limb.end for limb in limbs)])", "header.skeleton.with_ancestors(kept)", "codecs/wavelet"),
+    Mutant("codecs/rd_pca/method.py", "means = np.round(weighted.mean(axis=0) / bitstream.mean_step(len(matrix)))", "means = np.round(weighted[0] / bitstream.mean_step(len(matrix)))", "codecs/rd_pca"),
 )  # fmt: skip
 
 
@@ -83,7 +107,7 @@ def main(words: list[str]) -> int:
 
 def noticed(mutant: Mutant) -> bool:
     """Return whether the tests fail while the mutant stands in its module."""
-    path = CODECS / mutant.module
+    path = SOURCES / mutant.module
     text = path.read_text(encoding="utf-8")
     if text.count(mutant.right) != 1:
         raise SystemExit(f"{mutant.module} has not one line {mutant.right!r}")

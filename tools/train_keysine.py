@@ -1,15 +1,17 @@
 """Train keysine's statistics on the clips of `cmu-train` alone.
 
-    python tools/train_keysine.py [--clips N] [--frames N]
+    python tools/train_keysine.py [--clips N]
 
-Encodes a stretch of each clip at several bounds and steps, fits the weights of what foretells each
-symbol, counts symbols by class, and rewrites `keysine_tables.inc`. Every fourth clip is held out to
-say what its symbols would cost by tables that never saw it. Symbols depend on the tables, if only
-a little: after the native core has been built again, another round may gain a little more. New
-tables change the bits, so `bitstream_version` must grow once files are out.
+Encodes a stretch of each clip at several frame rates, bounds and steps, fits the weights of what
+foretells each symbol, counts symbols by class, and rewrites `tables.inc`. The clips of every fourth
+subject are held out to say what their symbols would cost by tables that never saw them. Symbols
+depend on the tables, if only a little: after the native core has been built again, another round
+may gain a little more. New tables change the bits, so `bitstream_version` must grow once files are
+out.
 """
 
 import argparse
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest import mock
@@ -24,35 +26,39 @@ from mocpack.codecs.keysine import Keysine, search
 from mocpack.codecs.keysine.payload import read_head
 
 SOURCES = Path(__file__).resolve().parents[1] / "core" / "src"
-# bounds and plain steps in millimetres, and the lengths of blocks in seconds: statistics must know
-# those that are rarely taken, too
+# bounds and plain steps in millimetres, and lengths of blocks in seconds where they are not chosen
+# by the encoder: statistics must know those that are rarely taken, too
 SETTINGS = tuple(
     {name: value / 1000, "block_seconds": seconds}
-    for name, value, lengths in (
-        ("max_error", 20, (1.0, 0.5)),
-        ("max_error", 10, (1.0, 0.5, 0.25)),
-        ("max_error", 5, (1.0, 0.5, 0.25)),
-        ("max_error", 2, (0.5, 0.25)),
-        ("max_error", 1, (0.5, 0.25, 0.125)),
-        ("step", 10, (1.0, 0.5)),
-        ("step", 3, (0.5, 0.25)),
-        ("step", 0.9, (0.5, 0.25)),
+    for name, value, seconds in (
+        *(("max_error", value, None) for value in (20, 10, 5, 2, 1)),
+        *(("step", value, None) for value in (10, 3, 0.9)),
+        ("max_error", 10, 0.25),
+        ("max_error", 2, 0.5),
+        ("max_error", 1, 0.125),
     )
-    for seconds in lengths
 )
+# of the clips' frames, one in so many is taken, and at most so many: other rates than theirs
+RATES = ((1, 481), (2, 361), (4, 301), (5, 201))
 WHOLE = 4096  # shares of a table
 FAMILIES, BANDS, SYMBOLS, ESCAPE = 10, 16, 32, 31
 BAND_ENDS = np.array([1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58])
 MAGNITUDE_CLASSES, REACH_CLASSES, KEY_CLASSES = 26, 32, 48
 REACHES, STEP_SYMBOLS, STEP_GUESSES, FIRST_GUESS = 24, 24, 8, 5
 LEVELS_CUT = 255
+NEIGHBOURS, KEY_INPUTS = 11, 2  # of a coefficient: levels around it, and what the keys say
+NUMBERS, FIRST_LIFTED, LIFTED_STEPS = 4, 4, 10
+LIFTS = FAMILIES + NUMBERS + LIFTED_STEPS
+RATIOS = np.array([1, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256])
+SMALL_WAY, LARGE_WAY = 24, 120
 HEAD_NUMBERS = (
     *("mean", "still", "basis", "key_step", "origin", "place", "size", "scale"),
-    *("channel", "source", "factor"),
+    *("channel", "source", "factor", "shift"),
 )
-KIND_TABLES, KINDS = 8, 8
+KIND_TABLES, KINDS, NO_TURN = 8, 8, 7
 SAMPLE = 60_000  # coefficients that a set of weights is fitted to
 PRIOR = 8.0  # symbols that a class is lent by its neighbours
+CALM = 1e-4  # keeps lifts near nothing where the data say little
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,7 @@ class Track:
     first: int
     parent: int
     family: int
+    key_index: int
 
 
 @dataclass(frozen=True)
@@ -84,10 +91,22 @@ class Symbols:
     size: int
 
 
-def stretch(path, frames):
+def stretch(path, every, frames):
+    """Return the middle of a clip, without its first frame, at a lower frame rate."""
     clip = mocpack.read(path)
-    start = max(1, (clip.frame_count - frames) // 2)
-    return clip.frames(start, min(clip.frame_count, start + frames))
+    kept = slice(1, None, every)
+    turns, places = clip.rotations[kept], clip.translations[kept]
+    start = max(0, (len(turns) - frames) // 2)
+    part = slice(start, start + frames)
+    time = every * clip.frame_time
+    header = replace(clip.header, frame_count=len(turns[part]), frame_time=time)
+    return mocpack.Clip(header, turns[part].copy(), places[part].copy())
+
+
+def corpus_of(path, rates):
+    """Return the symbols of a clip by settings, at several frame rates."""
+    clips = [stretch(path, *rate) for rate in rates]
+    return [[symbols_of(clip, settings) for clip in clips] for settings in SETTINGS]
 
 
 def symbols_of(clip, settings):
@@ -127,7 +146,11 @@ def head_numbers(head, clip, first_channels):
         kinds.append((turn, row[0]))
         turn = row[0]
         found["still" if turn in (1, 4) else "mean"] += row[2:5] if turn in (1, 2, 4) else []
-        found["still" if turn == 4 else "basis"] += row[5:8] if turn in (2, 4) else []
+        found["still"] += row[5:8] if turn == 4 else []
+        if turn == 2:
+            shift = shift_of(row[5:8])
+            found["shift"].append(shift)
+            found["basis"] += [] if shift == NO_TURN else [number >> shift for number in row[5:8]]
         if turn >= 2:
             found["key_step"].append(row[8] - step)
             step = row[8]
@@ -147,6 +170,12 @@ def head_numbers(head, clip, first_channels):
         found["factor"].append(factor)
         channel = target
     return found, kinds
+
+
+def shift_of(turn):
+    """Return by how many bits a turn of axes is coarser than its grid."""
+    whole = turn[0] | turn[1] | turn[2]
+    return min((whole & -whole).bit_length() - 1, NO_TURN - 1) if whole else NO_TURN
 
 
 def symbol_of(size, m):
@@ -174,12 +203,15 @@ class Channels:
         count = sum(track.channels for track in tracks)
         self.left, self.second, self.up, self.first = (np.full(count, count) for _ in range(4))
         self.track, self.number, self.family = (np.zeros(count, int) for _ in range(3))
+        self.key_index = np.zeros(count, int)
+        # of each track, the one above; -1, the last of all rows of steps, where there is none
+        self.above = np.array([track.parent for track in tracks], int)
         self.orphan = np.zeros(count, bool)
         for t, track in enumerate(tracks):
             for c in range(track.channels):
                 at = track.first + c
                 self.track[at], self.number[at], self.family[at] = t, c, track.family
-                self.orphan[at] = track.parent < 0
+                self.orphan[at], self.key_index[at] = track.parent < 0, track.key_index
                 self.left[at] = at - 1 if c else count
                 self.second[at] = at - 2 if c > 1 else count
                 if track.parent >= 0:
@@ -198,86 +230,191 @@ def reaches_of(values):
     return np.where(moved.any(axis=2), last, 0)
 
 
+def step_ratio(difference):
+    return RATIOS[np.clip(difference, -8, 8) + 8]
+
+
+def key_distances(keys):
+    """Return how far the keys at the ends of blocks are apart, and how far they bend: (C, B)."""
+    keys = keys.astype(np.int64)
+    apart = np.abs(np.diff(keys, axis=0)).T
+    bend = np.zeros_like(apart)
+    off = np.abs(np.diff(keys, n=2, axis=0)).T
+    bend[:, :-1] += off
+    bend[:, 1:] += off
+    return apart, bend
+
+
+def seen_by_series(distance, step, key_index, length):
+    root = np.sqrt(64 * length + 0.5).astype(np.int64)
+    seen = np.minimum(distance, 1 << 20) * step_ratio(step - key_index) * root >> 6
+    return np.minimum(seen, 1 << 14)
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """Every coefficient up to the reach of its row, and what foretells it.
+
+    Attributes
+    ----------
+    levels : array of int, shape (N, 11)
+        Those around it.
+    ratios : array of int, shape (N, 2)
+        Steps of the block before and of the parent to its own, in sixteenths; 0: does not move.
+    keys : array of int, shape (N, 2)
+        Distance and bend of the keys, over the frequency.
+    lifts : array of int, shape (N, 3)
+        Rows of lifts that belong to it.
+    sizes, sets, bands, left, frequencies : array of int, shape (N,)
+    """
+
+    levels: np.ndarray
+    ratios: np.ndarray
+    keys: np.ndarray
+    lifts: np.ndarray
+    sizes: np.ndarray
+    sets: np.ndarray
+    bands: np.ndarray
+    left: np.ndarray
+    frequencies: np.ndarray
+
+    def rows(self, own):
+        return Coefficients(*(array[own] for array in vars(self).values()))
+
+    def inputs(self):
+        """Return what weights apply to (N, 13)."""
+        ratios = np.ones((len(self.sizes), NEIGHBOURS))
+        ratios[:, 3:5] = self.ratios[:, :1] / 16
+        ratios[:, 8:] = self.ratios[:, 1:] / 16
+        seen = self.keys / 16 / self.frequencies[:, np.newaxis]
+        return np.concatenate([self.levels * ratios, seen], axis=1)
+
+
 def coefficients(corpus):
-    """Return neighbours (N, 11), magnitudes, set and band, and what is left of the reach."""
-    inputs, sizes, sets, left = [], [], [], []
+    """Return the coefficients of all groups."""
+    parts = []
     for symbols in corpus:
         at = Channels(symbols.tracks)
-        for group in symbols.groups:
-            count, blocks, longest = group.values.shape
-            levels = np.zeros((count + 1, blocks + 1, longest + 5), np.int64)
-            levels[:count, 1:, 4:-1] = level_of(group.values)
-            reach = reaches_of(group.values)
-            k = np.arange(longest)
-            c, b, k = np.nonzero((k >= 1) & (k <= reach[:, :, np.newaxis]))
+        parts += [_coefficients_of(at, group) for group in symbols.groups]
+    return Coefficients(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
-            def near(row, back, shift, b=b, k=k, levels=levels):
-                return levels[row, 1 + b - back, 4 + k + shift]
 
-            def sides(row, back, near=near):
-                return near(row, back, -1) + near(row, back, 1)
+def _coefficients_of(at, group):
+    count, blocks, longest = group.values.shape
+    levels = np.zeros((count + 1, blocks + 1, longest + 5), np.int64)
+    levels[:count, 1:, 4:-1] = level_of(group.values)
+    reach = reaches_of(group.values)
+    k = np.arange(longest)
+    c, b, k = np.nonzero((k >= 1) & (k <= reach[:, :, np.newaxis]))
 
-            own = [near(c, 0, -1), near(c, 0, -2), near(c, 0, -3)]
-            before = [near(c, 1, 0), sides(c, 1)]
-            side, second, up, first = at.left[c], at.second[c], at.up[c], at.first[c]
-            beside = [near(side, 0, 0), sides(side, 0), 2 * near(second, 0, 0) + sides(second, 0)]
-            above = [near(up, 0, 0), sides(up, 0), near(first, 0, 0)]
-            inputs.append(np.stack([*own, *before, *beside, *above], axis=1).astype(np.int16))
-            sizes.append(np.abs(group.values[c, b, k]))
-            kind = 2 * (b == 0) + (at.number[c] == 0)
-            sets.append(np.stack([kind, bands_of(k, group.tempo)], axis=1))
-            left.append(np.minimum(reach[c, b] - k, 3))
-    return tuple(map(np.concatenate, (inputs, sizes, sets, left)))
+    def near(row, back, shift):
+        return levels[row, 1 + b - back, 4 + k + shift]
+
+    def sides(row, back):
+        return near(row, back, -1) + near(row, back, 1)
+
+    side, second, up, first = at.left[c], at.second[c], at.up[c], at.first[c]
+    around = [near(c, 0, -1), near(c, 0, -2), near(c, 0, -3), near(c, 1, 0), sides(c, 1)]
+    around += [near(side, 0, 0), sides(side, 0), 2 * near(second, 0, 0) + sides(second, 0)]
+    around += [near(up, 0, 0), sides(up, 0), near(first, 0, 0)]
+    steps = np.concatenate([group.steps, np.full((1, blocks), -1)])
+    track = at.track[c]
+    own, was = steps[track, b], np.where(b > 0, steps[track, b - 1], -1)
+    above = steps[at.above[track], b]
+    ratios = [np.where(other < 0, 0, step_ratio(own - other)) for other in (was, above)]
+    seen = [
+        seen_by_series(distance[c, b], own, at.key_index[c], group.lengths[b] + 1)
+        for distance in key_distances(group.keys)
+    ]
+    lifted = np.clip(own - FIRST_LIFTED, 0, LIFTED_STEPS - 1)
+    lifts = [at.family[c], FAMILIES + at.number[c], FAMILIES + NUMBERS + lifted]
+    return (
+        np.stack(around, axis=1).astype(np.int16),
+        np.stack(ratios, axis=1).astype(np.int16),
+        np.stack(seen, axis=1).astype(np.int16),
+        np.stack(lifts, axis=1).astype(np.int8),
+        np.abs(group.values[c, b, k]),
+        (2 * (b == 0) + (at.number[c] == 0)).astype(np.int8),
+        bands_of(k, group.tempo).astype(np.int8),
+        np.minimum(reach[c, b] - k, 3).astype(np.int8),
+        k.astype(np.int16),
+    )
 
 
 def fit_magnitudes(rows, rng):
-    """Return weights (16, 11) and constants (16 bands, 4), in 1/256, of the mean magnitude."""
-    inputs, sizes, sets, _ = rows
-    weights, constants = np.zeros((16, 11)), np.full((BANDS, 4), 0.3)
+    """Return weights (16, 13), constants (16 bands, 4) and lifts (16, 24) of mean magnitudes.
+
+    Weights and constants are in 1/256, lifts in eighths of an octave.
+    """
+    inputs = NEIGHBOURS + KEY_INPUTS
+    weights, constants = np.zeros((16, inputs)), np.full((BANDS, 4), 0.3)
+    lifts = np.zeros((16, LIFTS))
     for group in range(4):
         for kind in range(4):
-            own = np.flatnonzero((sets[:, 1] // 4 == group) & (sets[:, 0] == kind))
+            own = np.flatnonzero((rows.bands // 4 == group) & (rows.sets == kind))
             if len(own) < 200:
                 continue
             own = own if len(own) <= SAMPLE else rng.choice(own, SAMPLE, replace=False)
-            x, q = inputs[own].astype(float), np.minimum(sizes[own], 300).astype(float)
-            band = sets[own, 1] % 4
-            found = np.exp(_geometric(x, q, band))
-            weights[group * 4 + kind] = found[:11]
-            constants[group * 4 : group * 4 + 4, kind] = found[11:]
-    return np.round(256 * weights).astype(int), np.maximum(1, np.round(256 * constants)).astype(int)
+            found = _geometric(rows.rows(own))
+            weights[group * 4 + kind] = np.exp(found[:inputs])
+            constants[group * 4 : group * 4 + 4, kind] = np.exp(found[inputs : inputs + 4])
+            lifts[group * 4 + kind] = found[inputs + 4 :] * 8 / np.log(2)
+    return (
+        np.round(256 * weights).astype(int),
+        np.maximum(1, np.round(256 * constants)).astype(int),
+        np.round(lifts).astype(int),
+    )
 
 
-def _geometric(x, q, band):
-    """Return logarithms of the weights that make geometric distributions likeliest."""
+def _geometric(rows):
+    """Return logarithms of weights, constants and lifts by which magnitudes are likeliest."""
+    x, q = rows.inputs(), np.minimum(rows.sizes, 300).astype(float)
+    band, inputs = rows.bands % 4, x.shape[1]
 
     def cost(log):
-        w, c = np.exp(log[:11]), np.exp(log[11:])
-        mean = c[band] + x @ w
+        w, c, lifts = np.exp(log[:inputs]), np.exp(log[inputs : inputs + 4]), log[inputs + 4 :]
+        lifted = np.exp(np.clip(lifts[rows.lifts].sum(axis=1), -6, 6))
+        mean = (c[band] + x @ w) * lifted
         slope = (1 + q) / (1 + mean) - q / mean
         value = np.mean(np.log1p(mean) * (1 + q) - q * np.log(mean))
-        return value, np.concatenate([(x.T @ slope) * w, np.bincount(band, slope, 4) * c]) / len(q)
+        towards = [np.bincount(row, slope * mean, LIFTS) for row in rows.lifts.T]
+        slopes = [(x.T @ (slope * lifted)) * w, np.bincount(band, slope * lifted, 4) * c]
+        slopes = np.concatenate([*slopes, sum(towards)]) / len(q)
+        slopes[inputs + 4 :] += 2 * CALM * lifts
+        return value + CALM * np.sum(lifts * lifts), slopes
 
-    start = np.concatenate([np.full(11, -3.0), np.full(4, -1.5)])
+    start = np.concatenate([np.full(inputs, -3.0), np.full(4, -1.5), np.zeros(LIFTS)])
     limits = [(-12.0, 3.0)] * len(start)
     return minimize(
         cost, start, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": 60}
     ).x
 
 
-def magnitude_classes(rows, weights, constants):
-    inputs, _, sets, left = rows
-    sums = constants[sets[:, 1], sets[:, 0]].astype(np.int64)
+def magnitude_classes(rows, weights, constants, lifts):
+    """Return 4 · class + what is left of the reach, as the core finds them."""
+    found = np.zeros(len(rows.sizes), np.int64)
     for row in range(16):
-        own = (sets[:, 1] // 4) * 4 + sets[:, 0] == row
-        sums[own] += inputs[own].astype(np.int64) @ weights[row]
-    bits = np.frexp((sums | 1).astype(float))[1]
-    half = np.where(bits > 1, sums >> np.maximum(bits - 2, 0) & 1, 0)
-    return np.clip(2 * bits + half - 6, 0, MAGNITUDE_CLASSES - 1) * 4 + left
+        own = np.flatnonzero((rows.bands // 4) * 4 + rows.sets == row)
+        part, w = rows.rows(own), weights[row].astype(np.int64)
+        levels, ratios = part.levels.astype(np.int64), part.ratios.astype(np.int64)
+        sums = constants[part.bands, part.sets].astype(np.int64)
+        plain = [0, 1, 2, 5, 6, 7]
+        sums += levels[:, plain] @ w[plain]
+        for columns, ratio in (((3, 4), ratios[:, 0]), ((8, 9, 10), ratios[:, 1])):
+            for column in columns:
+                sums += (w[column] * ratio >> 4) * levels[:, column]
+        keys = np.minimum(part.keys.astype(np.int64) @ w[NEIGHBOURS:] >> 8, 65535)
+        sums += keys * (65536 // part.frequencies.astype(np.int64)) >> 12
+        sums |= 1
+        bits = np.frexp(sums.astype(float))[1]
+        top = np.where(bits > 3, sums >> np.maximum(bits - 4, 0), sums << np.maximum(4 - bits, 0))
+        lift = lifts[row][part.lifts].sum(axis=1)
+        found[own] = (8 * bits + (top & 7) + lift - 24) >> 2
+    return np.clip(found, 0, MAGNITUDE_CLASSES - 1) * 4 + rows.left
 
 
 def reaches(corpus):
-    """Return inputs (N, 7), family, set, whether it is a first channel; symbols and plain bits."""
+    """Return inputs (N, 9), family and set; symbols and plain bits."""
     inputs, places, found = [], [], []
     for symbols in corpus:
         at = Channels(symbols.tracks)
@@ -292,11 +429,14 @@ def reaches(corpus):
             before = np.where(b > 0, padded[c, b], 0)
             side, up, first = (padded[row[c], b + 1] for row in (at.left, at.up, at.first))
             number = at.number[c]
-            inputs.append(
-                np.stack([before, side, up, first, steps[c, b], length[b], number > 1], axis=1)
-            )
+            seen = [
+                seen_by_series(d[c, b], steps[c, b], at.key_index[c], group.lengths[b] + 1) >> 2
+                for d in key_distances(group.keys)
+            ]
+            known = [before, side, up, first, steps[c, b], length[b], number > 1]
+            inputs.append(np.stack([*known, *(symbol_of(d, 1)[0] for d in seen)], axis=1))
             kind = (b == 0) + 2 * (number == 0) + 4 * at.orphan[c]
-            places.append(np.stack([at.family[c], kind, number == 0], axis=1))
+            places.append(np.stack([at.family[c], kind], axis=1))
             found.append(np.stack([symbol[c, b], bits[c, b]], axis=1))
     return tuple(map(np.concatenate, (inputs, places, found)))
 
@@ -325,17 +465,21 @@ def sum_classes(inputs, families, sets, weights, lifts, count):
 
 
 def steps(corpus):
-    """Return tables (was · 3 + up, guess) and symbols of steps."""
+    """Return tables (was · 3 + up, guess, way of the keys) and symbols of steps."""
     rows, found = [], []
     for symbols in corpus:
         for group in symbols.groups:
             blocks = group.steps.shape[1]
+            apart, _ = key_distances(group.keys)
             for t, track in enumerate(symbols.tracks):
                 for b in range(blocks):
                     own, guess = int(group.steps[t, b]), _guess(symbols.tracks, group.steps, t, b)
                     was = 1 + int(group.steps[t, b - 1] >= 0) if b else 0
                     up = 1 + int(group.steps[track.parent, b] >= 0) if track.parent >= 0 else 0
-                    rows.append((3 * was + up, min(max(guess - FIRST_GUESS, 0), STEP_GUESSES - 1)))
+                    way = int(apart[track.first : track.first + track.channels, b].sum())
+                    way *= int(step_ratio(guess - track.key_index))
+                    row = min(max(guess - FIRST_GUESS, 0), STEP_GUESSES - 1)
+                    rows.append((3 * was + up, row, (way >= SMALL_WAY) + (way >= LARGE_WAY)))
                     change = own - guess
                     symbol = 2 * change + 1 if change > 0 else -2 * change or 1
                     found.append(0 if own < 0 else min(symbol, STEP_SYMBOLS - 1))
@@ -441,9 +585,9 @@ def train(corpus):
     rng = np.random.default_rng(0)
     tables = {}
     rows = coefficients(corpus)
-    weights, constants = fit_magnitudes(rows, rng)
-    classes = magnitude_classes(rows, weights, constants)
-    counts = counted(classes, symbol_of(rows[1], 2)[0], (4 * MAGNITUDE_CLASSES, SYMBOLS))
+    weights, constants, lifts = fit_magnitudes(rows, rng)
+    classes = magnitude_classes(rows, weights, constants, lifts)
+    counts = counted(classes, symbol_of(rows.sizes, 2)[0], (4 * MAGNITUDE_CLASSES, SYMBOLS))
     by_left = counts.reshape(MAGNITUDE_CLASSES, 4, SYMBOLS).swapaxes(0, 1)
     starts = []
     for left in range(4):
@@ -451,24 +595,27 @@ def train(corpus):
         allowed[:, 0] = left > 0  # the last coefficient is not zero
         starts.append(shares(by_left[left], allowed=allowed))
     tables["MAGNITUDE_WEIGHTS"], tables["MAGNITUDE_CONSTANTS"] = weights, constants
-    tables["MAGNITUDE_TABLES"] = np.stack(starts, axis=1)
+    tables["MAGNITUDE_LIFTS"], tables["MAGNITUDE_TABLES"] = lifts, np.stack(starts, axis=1)
 
     inputs, places, found = reaches(corpus)
     weights, lifts = fit_sums(inputs, places[:, 0], places[:, 1], found[:, 0], 8)
     classes = sum_classes(inputs, places[:, 0], places[:, 1], weights, lifts, REACH_CLASSES)
     starts = [
         shares(counted(classes[own], found[own, 0], (REACH_CLASSES, REACHES)))
-        for own in (places[:, 2] == 0, places[:, 2] == 1)
+        for own in (places[:, 1] % 4 == kind for kind in range(4))
     ]
     tables["REACH_WEIGHTS"], tables["REACH_FAMILIES"] = weights, lifts
     tables["REACH_TABLES"] = np.stack(starts, axis=1)
 
     rows, found = steps(corpus)
     starts = [
-        shares(counted(rows[own, 1], found[own], (STEP_GUESSES, STEP_SYMBOLS)))
-        for own in (rows[:, 0] == context for context in range(9))
+        [
+            shares(counted(rows[own, 1], found[own], (STEP_GUESSES, STEP_SYMBOLS)))
+            for own in ((rows[:, 0] == context) & (rows[:, 2] == way) for way in range(3))
+        ]
+        for context in range(9)
     ]
-    tables["STEP_TABLES"] = np.stack(starts)
+    tables["STEP_TABLES"] = np.array(starts).swapaxes(1, 2)
 
     inputs, places, found = keys(corpus)
     weights, lifts = fit_sums(inputs, places[:, 0], places[:, 1], found[:, 0], 24)
@@ -513,11 +660,12 @@ def cost(corpus, tables):
     """Return the bytes that the symbols of keys, groups and heads take, checksums aside."""
     total = {}
     rows = coefficients(corpus)
-    classes = magnitude_classes(rows, tables["MAGNITUDE_WEIGHTS"], tables["MAGNITUDE_CONSTANTS"])
-    symbol, bits = symbol_of(rows[1], 2)
+    names = ("WEIGHTS", "CONSTANTS", "LIFTS")
+    classes = magnitude_classes(rows, *(tables[f"MAGNITUDE_{name}"] for name in names))
+    symbol, bits = symbol_of(rows.sizes, 2)
     starts = tables["MAGNITUDE_TABLES"].reshape(-1, SYMBOLS + 1)
     total["magnitudes"] = (bits_by(starts, classes, symbol) + bits).sum()
-    total["signs"] = (rows[1] > 0).sum()
+    total["signs"] = (rows.sizes > 0).sum()
     inputs, places, found = reaches(corpus)
     classes = sum_classes(
         inputs,
@@ -526,11 +674,12 @@ def cost(corpus, tables):
     )
     starts = tables["REACH_TABLES"].reshape(-1, REACHES + 1)
     total["reaches"] = (
-        bits_by(starts, 2 * classes + places[:, 2], found[:, 0]) + found[:, 1]
+        bits_by(starts, 4 * classes + places[:, 1] % 4, found[:, 0]) + found[:, 1]
     ).sum()
     rows, symbol = steps(corpus)
     starts = tables["STEP_TABLES"].reshape(-1, STEP_SYMBOLS + 1)
-    total["steps"] = bits_by(starts, STEP_GUESSES * rows[:, 0] + rows[:, 1], symbol).sum()
+    at = (STEP_GUESSES * rows[:, 0] + rows[:, 1]) * 3 + rows[:, 2]
+    total["steps"] = bits_by(starts, at, symbol).sum()
     inputs, places, found = keys(corpus)
     classes = sum_classes(
         inputs,
@@ -544,7 +693,11 @@ def cost(corpus, tables):
 def write(tables, folder):
     lines = ["// Made by tools/train_keysine.py from cmu-train; do not edit.\n"]
     for name, table in tables.items():
-        kind = "int16_t" if name.endswith(("WEIGHTS", "CONSTANTS", "FAMILIES")) else "uint16_t"
+        kind = (
+            "int16_t"
+            if name.endswith(("WEIGHTS", "CONSTANTS", "FAMILIES", "LIFTS"))
+            else "uint16_t"
+        )
         shape = "".join(f"[{n}]" for n in table.shape)
         lines.append(f"inline constexpr {kind} {name}{shape} = {_braced(table)};\n")
     (path,) = folder.rglob("*tables.inc")
@@ -560,19 +713,27 @@ def _braced(table):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clips", type=int, default=1000)
-    parser.add_argument("--frames", type=int, default=361)
     given = parser.parse_args()
     paths = collection("cmu-train")[: given.clips]
-    clips = [stretch(path, given.frames) for path in paths]
-    corpora = [[symbols_of(clip, settings) for clip in clips] for settings in SETTINGS]
-    rest = [s for corpus in corpora for i, s in enumerate(corpus) if i % 4 != 2]
-    tables = train(rest)
-    for settings, corpus in zip(SETTINGS, corpora, strict=True):
-        held = corpus[2::4]
-        parts = cost(held, tables)
+    # each clip at two rates, in turns
+    rates = [RATES[i % 2 :: 2] for i in range(len(paths))]
+    with ProcessPoolExecutor() as crew:
+        corpora = list(crew.map(corpus_of, paths, rates))
+    subjects = sorted({subject_of(path) for path in paths})
+    held = set(subjects[1::4])
+    known = [c for path, c in zip(paths, corpora, strict=True) if subject_of(path) not in held]
+    others = [c for path, c in zip(paths, corpora, strict=True) if subject_of(path) in held]
+    tables = train([s for corpus in known for part in corpus for s in part])
+    for i, settings in enumerate(SETTINGS):
+        told = [s for corpus in others for s in corpus[i]]
+        parts = cost(told, tables)
         listed = ", ".join(f"{name} {value:.0f}" for name, value in parts.items())
-        print(f"{settings}: held-out clips {sum(s.size for s in held)} bytes as coded; {listed}")
-    write(train([s for corpus in corpora for s in corpus]), SOURCES)
+        print(f"{settings}: other subjects {sum(s.size for s in told)} bytes as coded; {listed}")
+    write(train([s for corpus in corpora for part in corpus for s in part]), SOURCES)
+
+
+def subject_of(path):
+    return path.stem.split("_")[0]
 
 
 if __name__ == "__main__":

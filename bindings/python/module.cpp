@@ -48,6 +48,8 @@ void check_classes(const Classes& classes, size_t columns, size_t class_count)
 
 NB_MODULE(_core, m)
 {
+	// what caches hold when the program ends is no leak, and nothing to print on a user's terminal
+	nb::set_leak_warnings(false);
 	register_bap(m);
 	register_channels(m);
 	register_ik_predict(m);
@@ -60,6 +62,7 @@ NB_MODULE(_core, m)
 	register_pose_rows(m);
 	register_bspline(m);
 	register_series(m);
+	register_plain_series(m);
 	register_signals(m);
 	register_zero_runs(m);
 	register_wavelet97(m);

@@ -10,6 +10,7 @@ import operator
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -32,6 +33,7 @@ from mocpack.header import (
     pose_extras,
     pose_header,
 )
+from mocpack.hinge_detection import TOLERANCE, find_hinges
 from mocpack.hinges import HingeAngles, hinge_angles, places_of, turns_of
 from mocpack.rotations import conjugate, from_matrix, multiply, slerp
 from mocpack.skeleton import Skeleton
@@ -425,7 +427,31 @@ class Clip(FrozenPickle):
             self.rotations,
             self.translations,
             self.translated_joints,
+            skeleton.hinge_frames,
         )
+
+    def with_hinges(self, *, detect: bool = False, tolerance: float = TOLERANCE) -> Clip:
+        """Return this clip with the hinges that it moves on; none of its poses changes.
+
+        They are those of joints with one or two rotation channels; with `detect`, also joints that
+        turn about one axis in every frame, to `tolerance` radians. The metadata names what was
+        found so, ``hinges_found``, with the radians by which each leaves its axis, and as
+        ``hinges_left`` the joints that turn about other axes than those of their channels.
+        """
+        found = find_hinges(
+            self.skeleton,
+            self.rotations,
+            self.translations,
+            self.translated_joints,
+            detect=detect,
+            tolerance=tolerance,
+        )
+        if found.skeleton == self.skeleton and not found.left:
+            return self
+        said = {"hinges_found": dict(found.found), "hinges_left": dict(found.left)}
+        metadata = dict(self.metadata) | {name: value for name, value in said.items() if value}
+        header = self.with_header(skeleton=found.skeleton, metadata=metadata)
+        return Clip(header, self.rotations, self.translations, self.channels, self.extras)
 
     def source_root(self) -> tuple[F64, F64]:
         """Return places (T, 3) and rotations (T, 4) of the first joint in the source's world.
@@ -787,6 +813,7 @@ def promised_error(original: Clip, decoded: Clip) -> kinematics.PromisedError:
     )
 
 
+@cache
 def _world_turn(up: str) -> F64:
     """Return the rotation (4,) that takes a right-handed world with that axis up inside."""
     return from_matrix(space.basis(up, HANDS[0]))

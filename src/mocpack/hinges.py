@@ -101,6 +101,18 @@ class Hinges(FrozenPickle):
             rows.setdefault(self.joints[h], []).append(h)
         yield from rows.items()
 
+    @cached_property
+    def alone(self) -> tuple[list[int], list[int]]:
+        """The rows that are all that moves their joint, and turn it, and those joints."""
+        rows = [own[0] for _, own in self.of_joints() if len(own) == 1 and not self.slides[own[0]]]
+        return rows, [self.joints[h] for h in rows]
+
+    @cached_property
+    def others(self) -> list[tuple[int, list[int]]]:
+        """What `of_joints` gives, but for the rows that are `alone`."""
+        single = set(self.alone[1])
+        return [(joint, rows) for joint, rows in self.of_joints() if joint not in single]
+
     def rows(self, kept: Sequence[int], joints: Sequence[int]) -> Hinges | None:
         """Return these rows, which move these joints of another skeleton; None if there are none.
 
@@ -116,6 +128,16 @@ class Hinges(FrozenPickle):
         at = list(kept)
         names = tuple(self.names[h] for h in at)
         return Hinges(tuple(joints), self.axes[at], self.limits[at], self.slides[at], names)
+
+    def joined(self, others: Hinges) -> Hinges:
+        """Return these rows, then the others."""
+        return Hinges(
+            self.joints + others.joints,
+            np.concatenate([self.axes, others.axes]),
+            np.concatenate([self.limits, others.limits]),
+            np.concatenate([self.slides, others.slides]),
+            self.names + others.names,
+        )
 
     def of_subset(self, new_index: dict[int, int]) -> Hinges | None:
         """Return the rows of those joints that have an index in another skeleton."""
@@ -142,14 +164,17 @@ class HingeAngles:
 
 def turns_of(hinges: Hinges, rest: F64, angles: F64) -> Iterator[tuple[int, F64]]:
     """Yield each turning joint with its rotations (T, 4) at these angles (T, H)."""
-    for joint, rows in hinges.of_joints():
-        turning = [h for h in rows if not hinges.slides[h]]
-        if not turning:
-            continue
+    rows, joints = hinges.alone
+    turned = turn_about(hinges.axes[rows], angles[:, rows])
+    poses = rotations.multiply(rest[joints], turned)
+    yield from ((joint, poses[:, k]) for k, joint in enumerate(joints))
+    for joint, more in hinges.others:
         pose = np.broadcast_to(rest[joint], (len(angles), 4))
+        turning = [h for h in more if not hinges.slides[h]]
         for h in turning:
             pose = rotations.multiply(pose, turn_about(hinges.axes[h], angles[:, h]))
-        yield joint, pose
+        if turning:
+            yield joint, pose
 
 
 def places_of(hinges: Hinges, rest: F64, offsets: F64, angles: F64) -> Iterator[tuple[int, F64]]:
@@ -162,7 +187,7 @@ def places_of(hinges: Hinges, rest: F64, offsets: F64, angles: F64) -> Iterator[
 
 
 def turn_about(axis: F64, angle: F64) -> F64:
-    """Return the rotations (..., 4) by angles (...) about a unit axis (3,)."""
+    """Return the rotations (..., 4) by angles (...) about unit axes (..., 3), or one (3,)."""
     half = 0.5 * np.asarray(angle)[..., np.newaxis]
     return np.concatenate([np.sin(half) * axis, np.cos(half)], axis=-1)
 
@@ -174,6 +199,7 @@ def hinge_angles(
     local: F64,
     translations: F64,
     translated_joints: Sequence[int],
+    frames: F64 | None = None,
 ) -> HingeAngles:
     """Return the angles of a motion, and how far it leaves its hinges.
 
@@ -188,13 +214,22 @@ def hinge_angles(
     offsets : array, shape (J, 3)
     local : array, shape (T, J, 4)
     translations : array, shape (T, M, 3)
+    frames : array, shape (N, 4, 4), optional
+        What `hinge_frames` gives, where somebody has it.
     """
+    local = np.asarray(local)
     angles = np.zeros((len(local), len(hinges)))
     off = np.zeros_like(angles)
+    rows, joints = hinges.alone
+    # all joints of one axis at once: a robot's are all, and training asks for many short windows
+    frames = hinge_frames(hinges, rest) if frames is None else frames
+    sine, one, other, cosine = np.moveaxis(local.swapaxes(0, 1)[joints] @ frames, 2, 0)
+    angles[:, rows] = 2 * np.arctan2(sine, cosine).T
+    off[:, rows] = 2 * np.arcsin(np.minimum(np.hypot(one, other), 1.0)).T
     column = {joint: m for m, joint in enumerate(translated_joints)}
-    for joint, rows in hinges.of_joints():
-        turning = [h for h in rows if not hinges.slides[h]]
-        sliding = [h for h in rows if hinges.slides[h]]
+    for joint, more in hinges.others:
+        turning = [h for h in more if not hinges.slides[h]]
+        sliding = [h for h in more if hinges.slides[h]]
         if turning:
             turned = rotations.multiply(rotations.conjugate(rest[joint]), local[:, joint])
             angles[:, turning], off[:, turning] = _turned(hinges.axes[turning], turned)
@@ -207,6 +242,26 @@ def hinge_angles(
     return HingeAngles(angles, off)
 
 
+def hinge_frames(hinges: Hinges, rest: F64) -> F64:
+    """Return matrices (N, 4, 4) that take rotations, as rows (x, y, z, w), apart for `alone` rows.
+
+    What comes out are half the sine of the turn from rest about the axis, two of what is across
+    it, and half the cosine.
+    """
+    rows, joints = hinges.alone
+    base, axes = rest[joints], hinges.axes[rows]
+    # two directions across each axis: from the axis of the frame that it is furthest from
+    aside = np.eye(3)[np.abs(axes).argmin(axis=1)]
+    second = rotations.cross(axes, aside)
+    second = second / np.linalg.norm(second, axis=1, keepdims=True)
+    columns = []
+    for axis in (axes, second, rotations.cross(axes, second)):
+        upper = base[:, 3:] * axis - rotations.cross(axis, base[:, :3])
+        lower = -np.sum(axis * base[:, :3], axis=1, keepdims=True)
+        columns.append(np.concatenate([upper, lower], axis=1))
+    return np.stack([*columns, base], axis=2)
+
+
 def settled(angles: F64, limits: F64) -> F64:
     """Return angles (T, H), known up to full turns, each on the branch that its limits allow."""
     turn = 2 * np.pi
@@ -214,29 +269,33 @@ def settled(angles: F64, limits: F64) -> F64:
     narrow = highest - lowest < turn
     near = 0.5 * np.where(narrow, lowest, 0.0) + 0.5 * np.where(narrow, highest, 0.0)
     around = angles - turn * np.round((angles - near) / turn)
+    if narrow.all():
+        return np.asarray(around)
     return np.where(narrow, around, np.unwrap(around, axis=0))
 
 
 def _turned(axes: F64, turned: F64) -> tuple[F64, F64]:
     """Return angles (T, n) about one or two axes, and the turn (T, 1) that they cannot say."""
     if len(axes) == 1:
-        angles = _twist(turned, axes[0])[:, np.newaxis]
-    else:
-        first, second = axes
-        flat = second - (second @ first) * first
-        there = rotations.rotate(turned, np.broadcast_to(second, (len(turned), 3)))
-        outer = np.arctan2(rotations.cross(flat, there) @ first, there @ flat)
-        inner = _twist(rotations.multiply(turn_about(first, -outer), turned), second)
-        angles = np.stack([outer, inner], axis=1)
-    said = np.broadcast_to(rotations.IDENTITY, turned.shape)
-    for axis, angle in zip(axes, angles.T, strict=True):
-        said = rotations.multiply(said, turn_about(axis, angle))
-    return angles, rotations.angle_between(said, turned)[:, np.newaxis]
+        angle, off = _twist(turned, axes[0])
+        return angle[:, np.newaxis], off[:, np.newaxis]
+    first, second = axes
+    flat = second - (second @ first) * first
+    there = rotations.rotate(turned, np.broadcast_to(second, (len(turned), 3)))
+    outer = np.arctan2(rotations.cross(flat, there) @ first, there @ flat)
+    inner, off = _twist(rotations.multiply(turn_about(first, -outer), turned), second)
+    return np.stack([outer, inner], axis=1), off[:, np.newaxis]
 
 
-def _twist(turned: F64, axis: F64) -> F64:
-    """Return the angle (T,) of the turn about an axis that is nearest to rotations (T, 4)."""
-    return np.asarray(2 * np.arctan2(turned[:, :3] @ axis, turned[:, 3]))
+def _twist(turned: F64, axes: F64) -> tuple[F64, F64]:
+    """Return the angles (…) of the turns about axes that are nearest to rotations (…, 4).
+
+    And the angles of what remains: half their sines are what is across the axis.
+    """
+    along = np.sum(turned[..., :3] * axes, axis=-1)
+    across = np.linalg.norm(turned[..., :3] - along[..., np.newaxis] * axes, axis=-1)
+    angles = 2 * np.arctan2(along, turned[..., 3])
+    return np.asarray(angles), np.asarray(2 * np.arcsin(np.minimum(across, 1.0)))
 
 
 def _slid(axes: F64, way: F64) -> tuple[F64, F64]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mocpack import _core, rotations
 from mocpack.arrays import F64
@@ -14,7 +16,7 @@ from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
 from mocpack.frozen import FrozenPickle as FrozenPickle
 from mocpack.frozen import frozen_array as frozen_array
 from mocpack.frozen import is_frozen as is_frozen
-from mocpack.hinges import Hinges
+from mocpack.hinges import Hinges, hinge_frames
 
 MAX_JOINTS = 65_535
 MAX_END_SITES = 65_535
@@ -252,6 +254,11 @@ class Skeleton(FrozenPickle):
             self.hinges and self.hinges.of_subset({j: j + 1 for j in range(len(self))}),
         )
 
+    @cached_property
+    def hinge_frames(self) -> F64:
+        """What `hinges.hinge_angles` needs of hinges and rest rotations, made once."""
+        return hinge_frames(self.hinges, self.rest) if self.hinges else np.zeros((0, 4, 4))
+
     def native(self, translated_joints: Sequence[int]) -> _core.Skeleton:
         """Return this skeleton as the native core takes it; made once for the same joints."""
         if len(self.roots) > 1:
@@ -267,8 +274,19 @@ class Skeleton(FrozenPickle):
                 np.array(self.end_site_joints, np.int32),
                 self.end_sites,
                 np.array(joints, np.int32),
+                self.rest,
+                *self._native_hinges(),
             )
         return self._natives[joints]
+
+    def _native_hinges(self) -> tuple[npt.NDArray[Any], ...]:
+        """Joints (H,), whether they slide (H,) and axes (H, 3) of hinges, by joint."""
+        hinges = self.hinges
+        if hinges is None:
+            return np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros((0, 3))
+        rows = list(hinges.by_joint)
+        joints = np.array(hinges.joints, np.int32)[rows]
+        return joints, hinges.slides[rows].astype(np.uint8), hinges.axes[rows]
 
     @cached_property
     def _natives(self) -> dict[tuple[int, ...], _core.Skeleton]:

@@ -116,6 +116,14 @@ def test_quiet_prints_nothing_and_still_works(tmp_path):
     assert (tmp_path / "walk.mocp").exists()
 
 
+def test_quiet_may_stand_before_the_command(tmp_path):
+    mocpack.write(walk(1), tmp_path / "walk.bvh")
+    result = run("--quiet", "compress", "walk.bvh", folder=tmp_path)
+    assert result.returncode == 0
+    assert result.stdout == result.stderr == ""
+    assert run("compress", "walk.bvh", "-f", folder=tmp_path).stdout
+
+
 def test_quiet_still_complains():
     result = run("info", "nowhere.mocp", "--quiet")
     assert result.returncode == 2

@@ -290,7 +290,7 @@ def test_energy_shows_each_bandwidth_and_the_time_to_decode(folder):
     result = run("energy", "walk.mocp", "--bandwidth", "128kbps,4Mbps", folder=folder)
     assert result.returncode == 0, result.stderr
     assert b"ns a frame" in result.stdout
-    assert result.stdout.count(b" mJ") == 2
+    assert result.stdout.count(b" mJ") == 1 + 2 * 2  # decoding; card and whole, by bandwidth
 
 
 def test_energy_in_paper_units_is_equation_11(folder):
@@ -303,6 +303,14 @@ def test_energy_in_paper_units_is_equation_11(folder):
     expected = 1425 * receiving + 177 * (30 / 33 - receiving)
     assert fact["frames"] == 30
     assert fact["reception"][0]["energy_mj"] == pytest.approx(expected)
+
+
+def test_energy_counts_decoding_by_the_power_of_a_core(folder):
+    run("compress", "walk.bvh", "--codec", "raw", "-o", "walk.mocp", "-f", folder=folder)
+    words = ["energy", "walk.mocp", "--bandwidth", "4Mbps", "--decoding", "500", "--json"]
+    (fact,) = json.loads(run(*words, folder=folder).stdout)
+    assert fact["decode_mj"] == pytest.approx(0.5 * fact["decode_ms"])
+    refused(run("energy", "walk.mocp", "--decoding", "-1", folder=folder), "--decoding must be")
 
 
 def test_energy_says_what_is_no_bandwidth_and_what_is_no_file(folder):

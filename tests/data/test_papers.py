@@ -17,7 +17,7 @@ def test_even_knots_give_mukais_printed_errors_on_its_chicken(real, control_poin
 def test_the_horse_of_mukai_has_its_row(real, monkeypatch):
     found = {mukai.HORSE: real(mukai.HORSE)}
     monkeypatch.setattr(mukai, "CASES", [c for c in mukai.CASES if c.clip in found][:1])
-    line = mukai.clips_table(found).splitlines()[-1]
+    line = mukai.clips_table(found)[0].splitlines()[-1]
     assert line.startswith("| horse (paper: squirrel) | 48 | 25293 | 35 | 10 |")
     even, free = (float(line.split("|")[k]) for k in (6, 9))
     assert 0 < free <= even

@@ -1,6 +1,7 @@
 // What libmocpack says of files, for the tests: read LIMIT ACCESS FILE... prints a line for each, its status
 // and either a digest or the sentence; ACCESS is memory, source (a read callback) or needs (one that lacks
-// bytes at first). read dump WHAT FILE writes frames as float64: WHAT is local, world, or keys.
+// bytes at first). read metadata FILE prints its metadata. read dump WHAT FILE writes frames as float64: WHAT
+// is local, world, or keys.
 #include <mocpack/mocpack.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,11 +104,14 @@ static void dump(const char* what, const char* path)
 		mocpack_reader_open(motion, &options, &reader, NULL) != MOCPACK_OK)
 		exit(3);
 	const mocpack_Info* info = mocpack_info(motion);
-	int keys = !strcmp(what, "keys");
-	uint64_t count = keys ? info->key_count : info->frame_count;
+	int keys = !strcmp(what, "keys"), at_time = what[0] >= '0' && what[0] <= '9';
+	uint64_t count = at_time ? 1 : keys ? info->key_count : info->frame_count;
 	double* numbers = malloc((size_t)count * info->joint_count * 7 * sizeof(double));
 	mocpack_Poses poses = mocpack_interleaved_f64(numbers, info->joint_count, 4, 7);
-	if ((keys ? mocpack_preview : mocpack_frames)(reader, 0, count, &poses, NULL) != MOCPACK_OK)
+	mocpack_Status status = at_time ? mocpack_sample(reader, strtod(what, NULL), &poses, NULL)
+							: keys	? mocpack_preview(reader, 0, count, &poses, NULL)
+									: mocpack_frames(reader, 0, count, &poses, NULL);
+	if (status != MOCPACK_OK)
 		exit(4);
 	fwrite(numbers, sizeof(double), (size_t)count * info->joint_count * 7, stdout);
 	free(numbers);
@@ -116,8 +120,24 @@ static void dump(const char* what, const char* path)
 	free(bytes.at);
 }
 
+static void print_metadata(const char* path)
+{
+	Bytes bytes = whole_file(path);
+	mocpack_Motion* motion;
+	if (mocpack_open(bytes.at, bytes.size, NULL, &motion, NULL) != MOCPACK_OK)
+		exit(3);
+	fwrite(mocpack_info(motion)->metadata.bytes, 1, mocpack_info(motion)->metadata.size, stdout);
+	mocpack_close(motion);
+	free(bytes.at);
+}
+
 int main(int argc, char** argv)
 {
+	if (argc == 3 && !strcmp(argv[1], "metadata"))
+	{
+		print_metadata(argv[2]);
+		return 0;
+	}
 	if (argc == 4 && !strcmp(argv[1], "dump"))
 	{
 		dump(argv[2], argv[3]);

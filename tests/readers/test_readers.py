@@ -1,10 +1,11 @@
-"""Every reader says the same of the same file: Python, the example in C, and JavaScript."""
+"""Every reader says the same of the same file: Python, libmocpack, and JavaScript."""
 
 import json
 import subprocess
 
+import numpy as np
 import pytest
-from reader_cases import all_cases
+from reader_cases import all_cases, built, chunks
 
 import mocpack
 from mocpack.container import DEFAULT_LIMIT
@@ -16,8 +17,19 @@ from mocpack.errors import (
     UnknownCodecError,
     UnsupportedVersionError,
 )
+from mocpack.rotations import slerp
+from mocpack.testing import hard_clips, take, walk
 
 CASES = {case.name: case for case in all_cases()}
+GOOD = [
+    name
+    for name, case in CASES.items()
+    if case.expected(keysine_only=True) == "ok" and "minutes" not in name and not case.limit
+]
+DAMAGED = [
+    CASES["a walk"].data,
+    mocpack.encode(take(["roots", "rest", "names", "valid", "times", "space"], frames=12)),
+]
 KINDS = {
     FormatError: "format",
     TruncatedError: "truncated",
@@ -36,9 +48,9 @@ def folder(tmp_path_factory):
     return folder
 
 
-def by_python(case, read):
+def by_python(data, read):
     try:
-        read(case)
+        read(data)
     except tuple(KINDS) as error:
         return KINDS[type(error)]
     return "ok"
@@ -49,10 +61,10 @@ def test_python_gives_what_the_table_says(name):
     case = CASES[name]
     limit = case.limit or DEFAULT_LIMIT
 
-    def read(case):
-        mocpack.decode(case.data, memory_limit=limit)
+    def read(data):
+        mocpack.decode(data, memory_limit=limit)
 
-    assert by_python(case, read) == case.expected(keysine_only=False)
+    assert by_python(case.data, read) == case.expected(keysine_only=False)
 
 
 def test_javascript_gives_what_the_table_says(package, folder):
@@ -73,23 +85,128 @@ def test_javascript_gives_what_the_table_says(package, folder):
     assert kinds == {name: case.expected(keysine_only=True) for name, case in CASES.items()}
 
 
-def test_the_reader_in_c_gives_what_the_table_says(frames, folder):
+@pytest.mark.parametrize("access", ["memory", "source", "needs"])
+def test_libmocpack_gives_what_the_table_says(read_in_c, folder, access):
     kinds = {}
     for number, (name, case) in enumerate(CASES.items()):
-        # as many frames as there are, where a file is good enough to say
-        count = 1
-        if case.expected(keysine_only=True) in ("ok", "memory"):
-            with mocpack.open(case.data) as motion:
-                count = motion.frame_count
-        found = subprocess.run(
-            [frames, folder / f"{number}.mocp", "0", str(count), str(case.limit or DEFAULT_LIMIT)],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        kinds[name] = found.stderr.split(": ")[1] if found.returncode else "ok"
+        limit = str(case.limit or DEFAULT_LIMIT)
+        kinds[name] = said_in_c(read_in_c, limit, access, [folder / f"{number}.mocp"])[0]
     assert kinds == {name: case.expected(keysine_only=True) for name, case in CASES.items()}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_libmocpack_decodes_what_python_decodes(read_in_c, folder, name):
+    path = folder / f"{list(CASES).index(name)}.mocp"
+    clip = mocpack.decode(CASES[name].data)
+    positions, world = clip.world()
+    for what, turns, places in (
+        ("local", clip.rotations, local_places(clip)),
+        ("world", world, positions),
+    ):
+        found = dumped(read_in_c, what, path, len(clip.skeleton))
+        np.testing.assert_allclose(found[..., :4], turns, atol=1e-9)
+        np.testing.assert_allclose(found[..., 4:], places, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_libmocpack_previews_what_python_previews(read_in_c, folder, name):
+    path = folder / f"{list(CASES).index(name)}.mocp"
+    with mocpack.open(path) as motion:
+        keys = motion.preview()
+    found = dumped(read_in_c, "keys", path, len(keys.skeleton))
+    np.testing.assert_allclose(found[..., 4:], local_places(keys), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["a walk", "a take with times", "a take with space"])
+@pytest.mark.parametrize("time", [0.0, 0.0401, 0.26, 1.3, 1e6])
+def test_libmocpack_samples_what_python_samples(read_in_c, folder, name, time):
+    path = folder / f"{list(CASES).index(name)}.mocp"
+    with mocpack.open(path) as motion:
+        pose = motion.sample(time)
+    found = dumped(read_in_c, repr(time), path, len(pose.skeleton))
+    along = np.abs((found[..., :4] * pose.rotations).sum(-1))
+    np.testing.assert_allclose(along, 1.0, atol=1e-12)
+    np.testing.assert_allclose(found[..., 4:], local_places(pose), atol=1e-9)
+
+
+def test_libmocpack_turns_the_shorter_way_between_frames_far_apart(read_in_c, tmp_path):
+    clip = hard_clips()["full turns"]
+    path = tmp_path / "turns.mocp"
+    path.write_bytes(mocpack.encode(clip, max_error="1mm"))
+    frames = mocpack.read(path)
+    for k in range(0, frames.frame_count - 1, 7):
+        time = (k + 0.37) * frames.frame_time
+        found = dumped(read_in_c, repr(time), path, len(clip.skeleton))
+        expected = slerp(frames.rotations[k], frames.rotations[k + 1], time / frames.frame_time - k)
+        along = np.abs((found[0, :, :4] * expected).sum(-1))
+        np.testing.assert_allclose(along, 1.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.4, 0.7, 0.95])
+def test_libmocpack_plays_a_cut_file_as_python_does(read_in_c, tmp_path, share):
+    data = mocpack.encode(walk(4.0), "keysine:max_error=1mm,effort=fast,layers=3")
+    path = tmp_path / "cut.mocp"
+    path.write_bytes(data[: int(share * len(data))])
+    clip = mocpack.decode(path.read_bytes(), partial=True)
+    found = dumped(read_in_c, "local", path, len(clip.skeleton))
+    np.testing.assert_allclose(found[..., :4], clip.rotations, atol=1e-9)
+
+
+def test_libmocpack_reads_of_damaged_files_what_python_reads(read_in_c, tmp_path):
+    """Bodies of chunks are changed at random and sealed again.
+
+    Where a file is wrong in two ways, which of them a reader meets first is its own affair.
+    """
+    rng = np.random.default_rng(21)
+    files = [damaged(rng, DAMAGED[n % len(DAMAGED)]) for n in range(600)]
+    paths = [tmp_path / f"{n}.mocp" for n in range(len(files))]
+    for path, data in zip(paths, files, strict=True):
+        path.write_bytes(data)
+    in_c = said_in_c(read_in_c, str(DEFAULT_LIMIT), "memory", paths)
+    in_python = [by_python(data, mocpack.decode) for data in files]
+    pairs = set(zip(in_c, in_python, strict=True))
+    either = {("corrupt", "truncated"), ("truncated", "corrupt")}
+    assert not {(c, python) for c, python in pairs - either if c != python}
+    assert {("ok", "ok"), ("corrupt", "corrupt"), ("truncated", "truncated")} <= pairs
+    assert sum(c == python for c, python in zip(in_c, in_python, strict=True)) > 0.98 * len(files)
+
+
+def said_in_c(program, limit, access, paths):
+    """Return the kind of each file, as libmocpack has it."""
+    done = subprocess.run(
+        [program, limit, access, *paths], capture_output=True, text=True, check=True, timeout=300
+    )
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(paths), done.stdout
+    return [line.split(" ", 1)[0] for line in lines]
+
+
+def dumped(program, what, path, joints):
+    """Return frames (T, J, 7), rotations and translations, as libmocpack decodes them."""
+    call = [program, "dump", what, path]
+    done = subprocess.run(call, capture_output=True, check=True, timeout=60)
+    return np.frombuffer(done.stdout).reshape(-1, joints, 7)
+
+
+def local_places(clip):
+    """Return the local translation (T, J, 3) of every joint, its offset where it does not move."""
+    places = np.repeat(clip.skeleton.offsets[np.newaxis], clip.frame_count, axis=0)
+    places[:, list(clip.header.translated_joints)] = clip.translations
+    return places
+
+
+def damaged(rng, data):
+    """Return a file with bytes of one chunk changed, or cut off, and its checksum right."""
+    parts = chunks(data)
+    which = int(rng.integers(len(parts)))
+    tag, body = parts[which]
+    changed = bytearray(body)
+    for _ in range(int(rng.integers(1, 4))):
+        if changed:
+            changed[int(rng.integers(len(changed)))] = int(rng.integers(256))
+    if rng.integers(6) == 0:
+        del changed[int(rng.integers(len(changed) + 1)) :]
+    return built([*parts[:which], (tag, bytes(changed)), *parts[which + 1 :]])
 
 
 def test_what_a_file_names_and_nobody_knows_is_kept_and_shown():

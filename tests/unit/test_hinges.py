@@ -233,3 +233,83 @@ def test_every_flip_of_the_chunk_is_an_error_or_hinges():
             replace(skeleton, hinges=unpack_hinges(bytes(bad), skeleton))
         except (mocpack.errors.FormatError, InvalidClipError):
             continue
+
+
+def knee(frames=60, *, base=None, noise=0.0, axis=(0.0, 1.0, 0.0)):
+    """A leg of three joints whose second is a hinge that nothing names."""
+    rng = np.random.default_rng(0)
+    time = np.arange(frames)[:, None]
+    turns = rotations.from_rotvec(
+        0.5 * np.sin(0.1 * time[:, :, None] + rng.uniform(0, 6, (1, 3, 3)))
+    )
+    base = rotations.IDENTITY if base is None else base
+    bend = rotations.from_rotvec((0.8 + 0.7 * np.sin(0.2 * time)) * np.array(axis))
+    jitter = rotations.from_rotvec(noise * rng.normal(size=(frames, 3)))
+    turns[:, 1] = rotations.multiply(rotations.multiply(base, bend), jitter)
+    return Clip.build(arm(None), turns, np.zeros((frames, 3)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_hinge_is_found_whatever_its_axis_and_what_it_turns_from(seed):
+    rng = np.random.default_rng(seed)
+    axis = rng.normal(size=3)
+    axis /= np.linalg.norm(axis)
+    base = rotations.from_rotvec(rng.normal(size=3)) if seed else None
+    clip = knee(base=base, axis=axis)
+    found = clip.with_hinges(detect=True)
+    assert found.skeleton.hinges.names == ("upper",)
+    assert abs(abs(found.skeleton.hinges.axes[0] @ axis) - 1) < 1e-9
+    assert found.hinge_angles().off.max() < 1e-7
+    assert list(found.metadata["hinges_found"]) == ["upper"]
+    np.testing.assert_array_equal(found.rotations, clip.rotations)
+    swing = np.ptp(found.angles)
+    assert swing == pytest.approx(1.4, abs=0.01)
+
+
+def test_rounding_is_forgiven_and_more_is_not():
+    assert knee(noise=2e-5).with_hinges(detect=True).skeleton.hinges is not None
+    assert knee(noise=2e-3).with_hinges(detect=True).skeleton.hinges is None
+    forgiving = knee(noise=2e-3).with_hinges(detect=True, tolerance=0.02)
+    assert forgiving.metadata["hinges_found"]["upper"] > 1e-3
+
+
+def test_joints_that_hardly_move_are_no_hinges():
+    clip = knee()
+    still = Clip(clip.header, np.tile(clip.rotations[:1], (60, 1, 1)), clip.translations)
+    assert still.with_hinges(detect=True) is still
+
+
+def test_nothing_is_looked_for_unless_asked():
+    clip = knee()
+    assert clip.with_hinges() is clip
+
+
+def test_a_rest_rotation_of_the_source_is_not_replaced():
+    clip = knee(base=rotations.from_rotvec(np.array([0.3, 0.2, 0.1])))
+    other = rotations.from_rotvec(np.array([0.0, 0.0, 1.0]))
+    skeleton = replace(clip.skeleton, rest=np.tile(other, (3, 1)))
+    kept = Clip(clip.with_header(skeleton=skeleton), clip.rotations, clip.translations)
+    assert kept.with_hinges(detect=True).skeleton.hinges is None
+
+
+def test_channels_that_a_joint_does_not_keep_to_are_named():
+    clip = knee()
+    skeleton = replace(clip.skeleton, channels=[("Zrotation",), ("Yrotation",), ("Xrotation",)])
+    bare = Clip(clip.with_header(skeleton=skeleton), clip.rotations, clip.translations)
+    found = bare.with_hinges()
+    assert found.skeleton.hinges.names == ("upper.Yrotation",)
+    assert set(found.metadata["hinges_left"]) == {"base.Zrotation", "lower.Xrotation"}
+
+
+def test_a_bvh_with_one_channel_a_joint_comes_with_hinges(tmp_path):
+    (tmp_path / "arm.bvh").write_text(
+        "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS 6 Xposition Yposition Zposition Zrotation "
+        "Xrotation Yrotation\nJOINT b\n{\nOFFSET 0 100 0\nCHANNELS 2 Zrotation Xrotation\nJOINT c\n"
+        "{\nOFFSET 0 80 0\nCHANNELS 1 Xrotation\nEnd Site\n{\nOFFSET 0 10 0\n}\n}\n}\n}\n"
+        "MOTION\nFrames: 2\nFrame Time: 0.01\n0 0 0 1 2 3 30 -20 45\n0 0 0 1 2 3 31 -21 46\n"
+    )
+    clip = mocpack.read(tmp_path / "arm.bvh")
+    assert clip.skeleton.hinges.names == ("b.Zrotation", "b.Xrotation", "c.Xrotation")
+    np.testing.assert_allclose(np.degrees(clip.angles), [[30, -20, 45], [31, -21, 46]], atol=1e-9)
+    back = mocpack.decode(mocpack.encode(clip, "lossless"))
+    assert back.skeleton == clip.skeleton

@@ -4,20 +4,27 @@ import { Color, Vector3 } from "three";
 import { bodyJoint, bodyOf } from "./body";
 import { difference, makeClip, type Clip, type Version } from "./clip";
 import { PALETTES, scaleIndex, scaleTable } from "./colours";
+import { contactsOf, type Contacts } from "./contacts";
 import { MocpackError } from "./decoder";
 import { byId } from "./dom";
 import type { Brought } from "./drop";
 import { showFacts } from "./facts";
 import { formatLength, formatSize, formatTime } from "./format";
+import { JointCurves, type Shown } from "./joint_curves";
 import { JointTable } from "./joint_table";
 import { Loader } from "./loader";
+import { curveOf, type Curve, type Measure } from "./measures";
 import { describe, hideMessage, showMessage } from "./message";
+import { boundAt, packed as packedAt, type Dropped } from "./packing";
 import { Playback } from "./playback";
 import { WINDOW } from "./poses";
+import { hotEnd, type Scale } from "./scale";
 import type { Layout, Named } from "./session";
+import { partOfJoint, partsOf, showParts } from "./scene_parts";
 import { Stage } from "./stage";
 import type { Theme } from "./theme";
 import { Timeline } from "./timeline";
+import { limbEnds } from "./trails";
 
 const LAYOUTS: Layout[] = ["overlay", "side", "packed", "original"];
 
@@ -28,7 +35,16 @@ export class App {
   clip: Clip | null = null;
   playback = new Playback(1, 1);
   layout: Layout = "overlay";
+  scale: Scale = "common";
+  measure: Measure = "largest";
+  joint = -1; // chosen in the table: its curves are shown, and its way
   private chosen = 0;
+  private contacts: Contacts | null = null;
+  private dropped: Dropped | null = null; // what the server packs at any bound
+  private packing = 0; // counts; only the newest answer is shown
+  private saved = ""; // address of the file that can be saved
+  private marking = true; // planted feet
+  curve: Curve | null = null;
   private coloured = true;
   private highlight = -1;
   private framed = false;
@@ -41,8 +57,9 @@ export class App {
   private readonly timeline = new Timeline((frame) => this.seek(frame));
   private readonly joints = new JointTable({
     hover: (joint) => this.setHighlight(joint),
-    choose: (joint) => this.goToWorstOf(joint),
+    choose: (joint) => this.chooseJoint(joint),
   });
+  private readonly jointCurves = new JointCurves(() => this.refreshJoint());
 
   constructor() {
     const box = byId("stage");
@@ -85,7 +102,10 @@ export class App {
     this.playback.speed = before.speed;
     this.playback.loop = before.loop;
     if (same) this.playback.seek(before.frame);
+    this.playback.playing = same ? before.playing : old !== null;
     this.framed = this.framed && same;
+    if (!same) this.joint = -1;
+    this.contacts = null;
     this.stage.setFigures(chosen.motion.skeleton, original !== null);
     this.loader = new Loader(clip, {
       loaded: (version, start, stop) => this.loaded(version, start, stop),
@@ -104,6 +124,7 @@ export class App {
     for (const file of order) {
       try {
         await this.takeOne(file, await file.load());
+        byId("packing").hidden = this.clip?.original?.motion !== this.dropped?.motion;
       } catch (error) {
         showMessage(describe(error, file.name));
       }
@@ -114,14 +135,49 @@ export class App {
     const now = this.clip;
     const packed = now?.versions.filter((version) => version.motion.codec !== "bvh") ?? [];
     if (file.kind === "source" && packed.length) {
-      const why = difference(packed[0].motion, named.motion);
-      if (why) return showMessage(`${file.name} is not the original of ${packed[0].name}: ${why}.`);
-      return this.show(packed, named, now?.rawBytes ?? null, this.version as Named);
+      if (!difference(packed[0].motion, named.motion)) {
+        return this.show(packed, named, now?.rawBytes ?? null, this.version as Named);
+      }
     }
+    if ("number" in named) return this.packFrom(named as Dropped);
     const fits = now !== null && !difference(now.versions[0].motion, named.motion);
     if (file.kind === "source" || !fits) return this.show([named], null, null, named);
     const source = now.versions.find((version) => version.motion.codec === "bvh");
     return this.show([...packed, named], now.original ?? source ?? null, now.rawBytes, named);
+  }
+
+  /** Show a source that the server packs, beside its packed version at the slider's bound. */
+  private async packFrom(dropped: Dropped): Promise<void> {
+    this.dropped = dropped;
+    await this.pack();
+    if (this.clip) this.playback.playing = true;
+  }
+
+  /** Pack again at the slider's bound; of several answers under way the newest counts. */
+  async pack(): Promise<void> {
+    const source = this.dropped;
+    if (!source) return;
+    const turn = ++this.packing;
+    const bound = boundAt(Number(byId<HTMLInputElement>("bound").value) / 100);
+    byId("bound-at").textContent = formatLength(bound);
+    document.body.classList.add("waiting");
+    try {
+      const { named, bytes } = await packedAt(source, bound);
+      if (turn !== this.packing) return;
+      await this.show([named], source, source.rawBytes, named);
+      this.offer(named.name, bytes);
+    } finally {
+      if (turn === this.packing) document.body.classList.remove("waiting");
+    }
+  }
+
+  private offer(name: string, bytes: ArrayBuffer): void {
+    if (this.saved) URL.revokeObjectURL(this.saved);
+    this.saved = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
+    const link = byId<HTMLAnchorElement>("save");
+    link.href = this.saved;
+    link.download = name;
+    byId("packing").hidden = false;
   }
 
   private loaded(version: Version, start: number, stop: number): void {
@@ -175,9 +231,43 @@ export class App {
     if (worst >= 0) this.pauseAt(worst);
   }
 
-  private goToWorstOf(joint: number): void {
+  /** Show a joint's curves and go to where it is worst; chosen again, it is let go. */
+  private chooseJoint(joint: number): void {
+    this.joint = this.joint === joint ? -1 : joint;
+    this.joints.mark(this.joint);
     const errors = this.version?.errors;
-    if (errors) this.pauseAt(errors.jointWorst[joint]);
+    if (errors && this.joint >= 0) this.pauseAt(errors.jointWorst[joint]);
+    this.stale = true;
+    this.showFrame(1);
+  }
+
+  setScale(scale: Scale): void {
+    this.scale = scale;
+    this.colourPacked();
+    this.refreshErrors();
+  }
+
+  setMeasure(measure: Measure): void {
+    this.measure = measure;
+    this.refreshErrors();
+  }
+
+  setJointShown(shown: Shown): void {
+    this.jointCurves.shown = shown;
+    this.refreshJoint();
+  }
+
+  toggleTrails(): boolean {
+    const { lines } = this.stage.trails;
+    lines.visible = !lines.visible;
+    this.showFrame(1);
+    return lines.visible;
+  }
+
+  toggleContacts(): boolean {
+    this.marking = !this.marking;
+    this.showFrame(1);
+    return this.marking;
   }
 
   private pauseAt(frame: number): void {
@@ -205,8 +295,31 @@ export class App {
     }
     const source = this.clip.original?.poses.at(frame);
     if (source) this.stage.poseOriginal(source);
+    this.markGround(version, frame);
     this.refreshFrame();
     this.stage.invalidate();
+  }
+
+  private markGround(version: Version, frame: number): void {
+    const points = version.poses.at(frame);
+    const { feet, planted } = this.shownContacts;
+    const here = feet.filter((_, f) => planted[f][frame]);
+    this.stage.markFeet(points ? here.map((j) => [points[3 * j], points[3 * j + 2]]) : []);
+    if (!this.stage.trails.lines.visible) return;
+    const joints = this.joint >= 0 ? [this.joint] : limbEnds(version.motion.skeleton.parents);
+    this.stage.trails.show(version.poses, joints, frame);
+  }
+
+  private get shownContacts(): Contacts {
+    return (this.marking && this.contacts) || { feet: [], planted: [] };
+  }
+
+  /** Contacts are those of the original, once all of it is there; without one, of the version. */
+  private findContacts(clip: Clip, version: Version): void {
+    if (this.contacts || version.windows.some((state) => state !== "ready")) return;
+    const { motion, poses } = clip.original ?? version;
+    this.contacts = contactsOf(motion.skeleton, poses, 1 / motion.frameTime);
+    this.shownFrame = -1;
   }
 
   private carry(share: number): void {
@@ -255,6 +368,7 @@ export class App {
     this.stage.setPalette(palette, theme === "dark");
     byId("legend-bar").style.background = `linear-gradient(90deg, ${palette.scale.join(", ")})`;
     this.colourPacked();
+    showParts(partsOf(this.version?.motion), palette.clips);
     this.stage.colourOriginal(new Color(palette.original));
     this.refreshFrame();
   }
@@ -264,18 +378,20 @@ export class App {
     this.colourPacked();
   }
 
-  /** The error at the hot end of the colours: what the file allows, else its largest. */
-  private get full(): number {
-    const version = this.version;
-    return version?.motion.declaredError ?? version?.errors?.max ?? 0;
+  /** The error at the hot end of the colours. */
+  get full(): number {
+    return this.clip && this.version ? hotEnd(this.scale, this.clip, this.version) : 0;
   }
 
   private colourPacked(): void {
     const errors = this.coloured ? this.version?.errors?.jointsAt(this.playback.frame) : null;
     const { table, full, highlight } = this;
     const marked = new Color(this.stage.palette.highlight);
+    const owner = partOfJoint(partsOf(this.version?.motion));
+    const owners = this.stage.palette.clips.map((text) => new Color(text));
     this.stage.packed?.colour((joint, out) => {
       if (joint === highlight) return out.copy(marked);
+      if (!errors && owner.length) return out.copy(owners[owner[joint] % owners.length]);
       return out.fromArray(table, errors ? scaleIndex(errors[joint], full) : 0);
     });
     this.stage.invalidate();
@@ -292,14 +408,18 @@ export class App {
     byId("layouts").hidden =
       byId("worst").hidden =
       byId("legend").hidden =
+      byId("comparing").hidden =
+      byId("measure").hidden =
       byId("readout").hidden =
         !clip.original;
     byId("label-packed").textContent = version.name;
     byId("label-original").textContent = clip.original?.name ?? "";
+    showParts(partsOf(version.motion), this.stage.palette.clips);
     this.setLayout(this.layout);
     this.refreshSlider(clip);
     const { names, parents } = version.motion.skeleton;
     this.joints.reset(names, parents, version.errors);
+    this.joints.mark(this.joint);
     this.stage.colourOriginal(new Color(this.stage.palette.original));
     this.shownFrame = -1;
     this.refreshErrors();
@@ -325,6 +445,8 @@ export class App {
     if (!clip || !version) return;
     this.stale = false;
     this.refreshed = performance.now();
+    this.findContacts(clip, version);
+    this.curve = curveOf(this.measure, clip, version, this.joint, this.contacts);
     showFacts(clip, version);
     byId("legend-full").textContent = formatLength(this.full);
     if (version.errors && version.errors.worstFrame >= 0) {
@@ -345,13 +467,20 @@ export class App {
       frame: playback.frame,
       frameCount: playback.frameCount,
       frameTime: playback.frameTime,
-      errors: version.errors,
+      curve: this.curve,
+      planted: this.shownContacts.planted,
       declared: version.motion.declaredError,
       full: this.full,
       scale,
     });
     this.joints.update(playback.frame, (error) => this.cssColour(error));
     this.refreshReadout(version);
+    this.refreshJoint();
+  }
+
+  private refreshJoint(): void {
+    const { clip, version } = this;
+    if (clip && version) this.jointCurves.update(clip, version, this.joint, this.playback.frame);
   }
 
   private refreshReadout(version: Version): void {

@@ -3,14 +3,26 @@
 import type { App } from "./app";
 import { byId } from "./dom";
 import { listenForKeys } from "./keyboard";
-import { hideMessage } from "./message";
+import { describe, hideMessage, showMessage } from "./message";
 import { SPEEDS } from "./playback";
+import type { Shown } from "./joint_curves";
+import type { Measure } from "./measures";
+import type { Scale } from "./scale";
 import type { Layout } from "./session";
+import type { View } from "./stage";
+
+const SLIDER_PAUSE = 120; // milliseconds that a slider rests before its place is packed
 
 export function bindControls(app: App, toggleTheme: () => void): void {
   const speed = (by: number): void => changeSpeed(app, by);
   const loop = (): void => toggle("loop", (app.playback.loop = !app.playback.loop));
   const follow = (): void => toggle("follow", (app.stage.follow = !app.stage.follow));
+  const trails = (): void => toggle("trails", app.toggleTrails());
+  const contacts = (): void => toggle("contacts", app.toggleContacts());
+  const look =
+    (view: View): (() => void) =>
+    () =>
+      app.stage.look(view);
   const help = listenForKeys([
     { keys: [" ", "k"], shown: ["space"], what: "play or pause", act: () => app.playback.toggle() },
     {
@@ -57,6 +69,11 @@ export function bindControls(app: App, toggleTheme: () => void): void {
     },
     { keys: ["f"], shown: ["F"], what: "follow the figure", act: follow },
     { keys: ["r"], shown: ["R"], what: "reset the view", act: () => app.stage.resetView() },
+    { keys: ["1"], shown: ["1"], what: "look from the front", act: look("front") },
+    { keys: ["2"], shown: ["2"], what: "look from the side", act: look("side") },
+    { keys: ["3"], shown: ["3"], what: "look from above", act: look("top") },
+    { keys: ["g"], shown: ["G"], what: "trails of hands and feet", act: trails },
+    { keys: ["p"], shown: ["P"], what: "planted feet", act: contacts },
     { keys: ["t"], shown: ["T"], what: "light or dark", act: toggleTheme },
     { keys: ["?"], shown: ["?"], what: "this list", act: () => help() },
   ]);
@@ -69,6 +86,8 @@ export function bindControls(app: App, toggleTheme: () => void): void {
     legend: () => app.toggleColours(),
     loop,
     follow,
+    trails,
+    contacts,
     "help-button": help,
     "theme-button": toggleTheme,
     "message-close": hideMessage,
@@ -77,6 +96,18 @@ export function bindControls(app: App, toggleTheme: () => void): void {
   for (const button of byId("layouts").querySelectorAll("button")) {
     button.addEventListener("click", () => app.setLayout(button.dataset.layout as Layout));
   }
+  for (const button of byId("views").querySelectorAll("button")) {
+    button.addEventListener("click", look(button.dataset.view as View));
+  }
+  chosen("scale", (value) => app.setScale(value as Scale));
+  chosen("measure", (value) => app.setMeasure(value as Measure));
+  chosen("joint-shown", (value) => app.setJointShown(value as Shown));
+  const bound = byId<HTMLInputElement>("bound");
+  let pause: ReturnType<typeof setTimeout> | undefined;
+  bound.addEventListener("input", () => {
+    clearTimeout(pause);
+    pause = setTimeout(() => void app.pack().catch(complain), SLIDER_PAUSE);
+  });
   const slider = byId<HTMLInputElement>("version");
   slider.addEventListener("input", () => app.setVersion(Number(slider.value)));
 }
@@ -86,6 +117,18 @@ function changeSpeed(app: App, by: number): void {
   const at = SPEEDS.indexOf(app.playback.speed) + by;
   app.playback.speed = SPEEDS[(at + SPEEDS.length) % SPEEDS.length];
   byId("speed").textContent = `${app.playback.speed}×`;
+}
+
+function complain(error: unknown): void {
+  showMessage(describe(error, "the motion"));
+}
+
+function chosen(id: string, act: (value: string) => void): void {
+  const select = byId<HTMLSelectElement>(id);
+  select.addEventListener("change", () => {
+    act(select.value);
+    select.blur(); // keys belong to the page again
+  });
 }
 
 function toggle(id: string, pressed: boolean): void {

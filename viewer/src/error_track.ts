@@ -6,6 +6,8 @@ import { WINDOW, windowCount } from "./poses";
 export class ErrorTrack {
   /** Largest displacement of each frame, in metres: the promised error. NaN where not yet known. */
   readonly frames: Float32Array;
+  /** Mean displacement of the joints' centres in each frame. */
+  readonly means: Float32Array;
   /** Largest displacement of each joint so far, and the frame where it is. */
   readonly jointMax: Float32Array;
   readonly jointWorst: Int32Array;
@@ -18,6 +20,7 @@ export class ErrorTrack {
     readonly frameCount: number,
   ) {
     this.frames = new Float32Array(frameCount).fill(NaN);
+    this.means = new Float32Array(frameCount).fill(NaN);
     this.jointMax = new Float32Array(skeleton.names.length);
     this.jointWorst = new Int32Array(skeleton.names.length);
     this.windows = new Array<Float32Array | undefined>(windowCount(frameCount));
@@ -45,6 +48,7 @@ export class ErrorTrack {
     for (let t = 0; t < decoded.count; t++) {
       const frame = decoded.start + t;
       this.frames[frame] = found.promised[t];
+      this.means[frame] = mean(found.joints.subarray(t * joints, (t + 1) * joints));
       if (this.worstFrame < 0 || this.frames[frame] > this.max) this.worstFrame = frame;
       for (let j = 0; j < joints; j++)
         this.putJoint(j, frame, found.promisedByJoint[t * joints + j]);
@@ -58,4 +62,8 @@ export class ErrorTrack {
     this.jointMax[joint] = error;
     this.jointWorst[joint] = frame;
   }
+}
+
+function mean(values: Float64Array): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -8,6 +8,12 @@ export function formatLength(metres: number): string {
   return `${digits(metres / 1e-9)} nm`;
 }
 
+export function formatSpeed(metresPerSecond: number): string {
+  return metresPerSecond < 1
+    ? `${digits(100 * metresPerSecond)} cm/s`
+    : `${digits(metresPerSecond)} m/s`;
+}
+
 const LENGTHS: [string, number, number][] = [
   ["m", 1, 1],
   ["cm", 1e-2, 2e-2],

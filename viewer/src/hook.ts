@@ -1,6 +1,7 @@
 // `window.mocpack`: what tests and the picture maker may ask of the page. Described in docs/viewer.md.
 
 import type { App } from "./app";
+import { byId } from "./dom";
 import type { Start } from "./session";
 
 export interface Hook {
@@ -11,6 +12,10 @@ export interface Hook {
   positions(which?: "packed" | "original"): number[] | null;
   /** The error of each frame in metres, null where it is not known yet. */
   errors(): (number | null)[] | null;
+  /** What the curve shows of each frame, null where it has nothing to show. */
+  curve(): (number | null)[] | null;
+  /** How many pixels of a canvas are not empty. */
+  inked(canvas: string): number;
   /** Show a frame, wait for its data, and draw it. */
   show(frame: number): Promise<void>;
 }
@@ -26,14 +31,22 @@ export function install(app: App, ready: Promise<void>): void {
     ready,
     state: () => state(app),
     positions: (which = "packed") => positions(app, which),
-    errors: () => {
-      const errors = app.version?.errors;
-      return errors
-        ? [...errors.frames].map((error) => (Number.isNaN(error) ? null : error))
-        : null;
-    },
+    errors: () => known(app.version?.errors?.frames),
+    curve: () => known(app.curve?.values),
+    inked,
     show: (frame) => show(app, frame),
   };
+}
+
+function known(values: Float32Array | undefined): (number | null)[] | null {
+  return values ? [...values].map((value) => (Number.isNaN(value) ? null : value)) : null;
+}
+
+function inked(id: string): number {
+  const canvas = byId<HTMLCanvasElement>(id);
+  const { width, height } = canvas;
+  const pixels = canvas.getContext("2d")?.getImageData(0, 0, width, height).data ?? [];
+  return pixels.filter((value, k) => k % 4 === 3 && value > 0).length;
 }
 
 export function applyStart(app: App, start: Start): void {
@@ -52,10 +65,16 @@ function state(app: App): Record<string, unknown> {
     speed: playback.speed,
     loop: playback.loop,
     layout: app.layout,
+    scale: app.scale,
+    hotEnd: app.full,
+    measure: app.measure,
+    joint: app.joint,
     versions: app.clip?.versions.map((each) => each.name) ?? [],
     original: app.clip?.original?.name ?? null,
     worstFrame: version?.errors?.worstFrame ?? null,
     largestError: version?.errors?.max ?? null,
+    declaredError: version?.motion.declaredError ?? null,
+    bytes: version?.motion.bytes.file ?? null,
     loaded: version?.windows.filter((window) => window === "ready").length ?? 0,
     windows: version?.windows.length ?? 0,
     everythingLoaded:

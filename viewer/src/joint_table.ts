@@ -14,7 +14,7 @@ interface Row {
 export interface JointEvents {
   /** The joint under the pointer, or -1. */
   hover(joint: number): void;
-  /** A joint was chosen: go to where it is worst. */
+  /** A joint was chosen: show its curves, go to where it is worst. */
   choose(joint: number): void;
 }
 
@@ -44,6 +44,11 @@ export class JointTable {
     this.sort();
   }
 
+  /** Mark the chosen joint, -1 for none. */
+  mark(joint: number): void {
+    this.rows.forEach(({ row }, at) => row.classList.toggle("chosen", at === joint));
+  }
+
   /** Show the errors of a frame; `colour` is that of an error. */
   update(frame: number, colour: (error: number) => string): void {
     const here = this.errors?.jointsAt(frame);
@@ -56,7 +61,7 @@ export class JointTable {
   }
 
   private makeRow(name: string, level: number, joint: number, can: boolean): Row {
-    const row = make("tr", "", can ? "can" : "");
+    const row = make("tr", "", "can");
     const dot = make("i");
     const cell = make("td", "", "name");
     cell.style.paddingLeft = `${Math.min(level, 10) * 5}px`;
@@ -66,14 +71,12 @@ export class JointTable {
     row.append(cell, here, largest);
     row.addEventListener("pointerenter", () => this.events.hover(joint));
     row.addEventListener("pointerleave", () => this.events.hover(-1));
-    if (can) {
-      row.tabIndex = 0;
-      row.title = "Go to its worst frame";
-      row.addEventListener("click", () => this.events.choose(joint));
-      row.addEventListener("keydown", (event) => {
-        if (event.key === "Enter") this.events.choose(joint);
-      });
-    }
+    row.tabIndex = 0;
+    row.title = can ? "Show its curves and its worst frame" : "Show its curves";
+    row.addEventListener("click", () => this.events.choose(joint));
+    row.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") this.events.choose(joint);
+    });
     return { row, dot, here, largest };
   }
 

@@ -32,6 +32,8 @@ async function openSession(app: App, session: Session): Promise<void> {
     session.rawBytes,
     packed.find(({ name }) => name === wanted) ?? packed[0],
   );
+  // a page that opens plays, unless it was asked for a certain frame or for a picture
+  app.playback.playing = session.start?.frame === undefined && !session.start?.bare;
   if (session.start) applyStart(app, session.start);
   if (session.rawBytes === null)
     void laterRawBytes().then((bytes) => bytes && app.setRawBytes(bytes));
@@ -46,10 +48,10 @@ async function start(): Promise<void> {
     app,
     startTheme(session?.start?.theme, (theme) => app.setTheme(theme)),
   );
-  listenForFiles((files) => void app.take(files));
+  listenForFiles(session?.packs ?? false, (files) => void app.take(files));
   const ready = session ? openSession(app, session) : Promise.resolve();
   install(app, ready);
-  byId("welcome").hidden = session !== null;
+  byId("welcome").hidden = session !== null && session.motions.length > 0;
   let before = performance.now();
   const step = (now: number): void => {
     app.tick(Math.min((now - before) / 1000, 0.25));

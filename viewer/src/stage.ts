@@ -1,10 +1,13 @@
 // The three-dimensional view: figures on a ground, one camera, drawn once or side by side.
 
 import {
+  CircleGeometry,
   Color,
   DirectionalLight,
   HemisphereLight,
+  InstancedMesh,
   Matrix4,
+  MeshBasicMaterial,
   PerspectiveCamera,
   Scene,
   Vector3,
@@ -15,12 +18,23 @@ import { PALETTES, type Palette } from "./colours";
 import type { Skeleton } from "./decoder";
 import { Figure, ghostMaterial, shadowMaterial, solidMaterial } from "./figure";
 import { Ground } from "./ground";
+import { Trails } from "./trails";
 import type { Layout } from "./session";
 
 const LIGHT = new Vector3(0.55, 1, 0.4); // from where the shadows fall
 
 // thinner than what covers it, so that it shows only where the two differ
 const GHOST = 0.94;
+const MOST_FEET = 32; // marked on the ground at once
+
+export type View = "quarter" | "front" | "side" | "top";
+const VIEWS: Record<View, [number, number, number]> = {
+  quarter: [0.62, 0.2, 0.78],
+  front: [0, 0.06, 1],
+  side: [1, 0.06, 0],
+  top: [0, 1, 0.001],
+};
+
 const RISE = 0.6; // share of a rise that the camera follows: a jump is still a jump, and stays in view
 
 /** A figure as the camera sees it, in metres of the scene. */
@@ -36,7 +50,13 @@ export class Stage {
   follow = true;
   packed: Figure | null = null;
   original: Figure | null = null;
+  readonly trails = new Trails();
   private ghost: Figure | null = null;
+  private readonly marks = new InstancedMesh(
+    new CircleGeometry(0.07, 24).rotateX(-Math.PI / 2),
+    new MeshBasicMaterial({ transparent: true, opacity: 0.35, depthWrite: false }),
+    MOST_FEET,
+  );
   private readonly renderer: WebGLRenderer;
   private readonly scene = new Scene();
   private readonly camera = new PerspectiveCamera(32, 1, 0.05, 500);
@@ -47,7 +67,14 @@ export class Stage {
   private dirty = true;
   private split = false;
   private size = { width: 0, height: 0 };
-  private home = { goal: new Vector3(0, 0.9, 0), height: 1.8, width: 1, level: 0, rootLevel: 0 };
+  private home = {
+    goal: new Vector3(0, 0.9, 0),
+    height: 1.8,
+    width: 1,
+    level: 0,
+    rootLevel: 0,
+    floor: 0,
+  };
   private readonly anchor = new Vector3(); // the followed point; what the reader panned stays panned
 
   constructor(canvas: HTMLCanvasElement) {
@@ -64,7 +91,9 @@ export class Stage {
     this.controls.addEventListener("change", () => this.invalidate());
     const sun = new DirectionalLight(0xffffff, 2.1);
     sun.position.copy(LIGHT);
-    this.scene.add(this.ground.mesh, this.sky, sun);
+    this.marks.frustumCulled = false;
+    this.marks.count = 0;
+    this.scene.add(this.ground.mesh, this.sky, sun, this.trails.lines, this.marks);
   }
 
   invalidate(): void {
@@ -74,6 +103,8 @@ export class Stage {
   setPalette(palette: Palette, dark: boolean): void {
     this.palette = palette;
     this.ground.colour(palette.grid);
+    this.trails.colour(palette.highlight);
+    this.marks.material.color.set(palette.highlight);
     this.shade.opacity = palette.shadow;
     this.sky.groundColor.set(dark ? 0x2c3238 : 0xb9b2a6);
     this.sky.intensity = dark ? 1.25 : 1.7;
@@ -103,17 +134,34 @@ export class Stage {
       width,
       level,
       rootLevel: root.y,
+      floor: ground,
     };
     this.castShadows(ground);
     this.resetView();
   }
 
   resetView(): void {
-    const { goal, height } = this.home;
+    this.look("quarter");
+  }
+
+  /** Mark where feet are planted: x and z of each. */
+  markFeet(places: [number, number][]): void {
+    const matrix = new Matrix4();
+    this.marks.count = Math.min(places.length, MOST_FEET);
+    for (let i = 0; i < this.marks.count; i++) {
+      const [x, z] = places[i];
+      this.marks.setMatrixAt(i, matrix.makeTranslation(x, this.home.floor + 2e-3, z));
+    }
+    this.marks.instanceMatrix.needsUpdate = true;
+    this.invalidate();
+  }
+
+  /** Look at the figure from one of the sides, as far away as it fits. */
+  look(view: View): void {
+    const { goal } = this.home;
     this.anchor.copy(goal);
     this.controls.target.copy(goal);
-    if (this.aspect < 1) this.controls.target.y -= 0.07 * height; // buttons lie over the feet there
-    const away = new Vector3(0.62, 0.2, 0.78).setLength(this.fittingDistance());
+    const away = new Vector3(...VIEWS[view]).setLength(this.fittingDistance());
     this.camera.position.addVectors(this.controls.target, away);
     this.controls.update();
     this.invalidate();

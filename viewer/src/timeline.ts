@@ -1,14 +1,16 @@
 // The curve of errors over all frames, which is also what one scrubs.
 
 import { byId } from "./dom";
-import type { ErrorTrack } from "./error_track";
 import { formatLength, formatTime } from "./format";
+import type { Curve } from "./measures";
 
 export interface TimelineView {
   frame: number;
   frameCount: number;
   frameTime: number;
-  errors: ErrorTrack | null;
+  curve: Curve | null;
+  /** For each foot, the frames in which it is planted. */
+  planted: Uint8Array[];
   /** The error that the file declares, drawn as a line. */
   declared: number | null;
   /** The error at the hot end of the colours. */
@@ -40,7 +42,7 @@ export class Timeline {
 
   update(view: TimelineView): void {
     this.view = view;
-    this.element.classList.toggle("plain", view.errors === null);
+    this.element.classList.toggle("plain", view.curve === null);
     this.element.setAttribute("aria-valuemax", String(view.frameCount - 1));
     this.element.setAttribute("aria-valuenow", String(view.frame));
     this.element.setAttribute("aria-valuetext", `frame ${view.frame}`);
@@ -60,10 +62,11 @@ export class Timeline {
     this.hover = frame;
     this.tip.hidden = frame === null || this.view === null;
     if (frame === null || this.view === null) return;
-    const error = this.view.errors?.frames[frame];
-    const known = error !== undefined && !Number.isNaN(error);
+    const { curve } = this.view;
+    const value = curve?.values[frame] ?? NaN;
     const place = `frame ${frame} · ${formatTime(frame * this.view.frameTime)}`;
-    this.tip.textContent = known ? `${formatLength(error)} · ${place}` : place;
+    this.tip.textContent =
+      curve && !Number.isNaN(value) ? `${curve.format(value)} · ${place}` : place;
     const half = this.tip.offsetWidth / 2;
     const x = this.x(frame, this.element.clientWidth);
     this.tip.style.left = `${Math.min(Math.max(x, half), this.element.clientWidth - half)}px`;
@@ -90,7 +93,7 @@ export class Timeline {
     context.clearRect(0, 0, width, height);
     const style = getComputedStyle(document.documentElement);
     const ink = (name: string): string => style.getPropertyValue(name).trim();
-    if (this.view.errors) this.drawCurve(context, this.view.errors, width, height, ink);
+    if (this.view.curve) this.drawCurve(context, this.view.curve, width, height, ink);
     else this.drawTrack(context, width, height, ink);
     this.drawPlayhead(context, width, height, ink);
   }
@@ -110,44 +113,76 @@ export class Timeline {
 
   private drawCurve(
     context: CanvasRenderingContext2D,
-    errors: ErrorTrack,
+    curve: Curve,
     width: number,
     height: number,
     ink: (name: string) => string,
   ): void {
     const view = this.view as TimelineView;
     const base = height - PAD.bottom;
-    const top = 1.08 * Math.max(errors.max, view.declared ?? 0, 1e-9);
+    const declared = curve.bounded ? view.declared : null;
+    const top = 1.08 * Math.max(curve.max, declared ?? 0, 1e-9);
     const y = (error: number): number => base - (error / top) * (base - PAD.top);
     this.drawTimes(context, width, height, ink);
-    const columns = this.columns(errors, width);
-    const gradient = context.createLinearGradient(0, base, 0, y(Math.max(view.full, 1e-9)));
+    const columns = this.columns(curve.values, width);
+    const hot = curve.bounded ? Math.max(view.full, 1e-9) : top;
+    const gradient = context.createLinearGradient(0, base, 0, y(hot));
     view.scale.forEach((colour, i) => gradient.addColorStop(i / (view.scale.length - 1), colour));
-    context.fillStyle = gradient;
+    // a line over a breath of colour: where the error is near its bound all the time, a solid
+    // area would be a wall
+    context.fillStyle = context.strokeStyle = gradient;
+    context.globalAlpha = 0.16;
     context.beginPath();
-    columns.forEach((error, x) => {
-      if (error >= 0) context.rect(x, y(error), 1.02, base - y(error));
+    columns.forEach((value, x) => {
+      if (value >= 0) context.rect(x, y(value), 1.02, base - y(value));
     });
     context.fill();
+    context.globalAlpha = 1;
+    context.lineWidth = 1.4;
+    context.beginPath();
+    columns.forEach((value, x) => {
+      if (value < 0) return;
+      if (columns[x - 1] >= 0) context.lineTo(x + 0.5, y(value));
+      else context.moveTo(x + 0.5, y(value));
+    });
+    context.stroke();
+    this.drawContacts(context, width, base, ink);
     context.fillStyle = ink("--line");
     context.fillRect(PAD.left, base, width - PAD.left - PAD.right, 1);
-    if (view.declared !== null)
-      this.drawBound(context, y(view.declared), view.declared, width, ink);
-    if (errors.worstFrame >= 0)
-      this.drawWorst(context, this.x(errors.worstFrame, width), y(errors.max), ink);
+    if (declared !== null) this.drawBound(context, y(declared), declared, width, ink);
+    if (curve.worst >= 0) this.drawWorst(context, this.x(curve.worst, width), y(curve.max), ink);
   }
 
-  /** Largest error under each pixel, -1 where none is known. */
-  private columns(errors: ErrorTrack, width: number): Float32Array {
+  /** A thin row for each foot along the bottom, inked while it is planted. */
+  private drawContacts(
+    context: CanvasRenderingContext2D,
+    width: number,
+    base: number,
+    ink: (name: string) => string,
+  ): void {
+    const { planted, frameCount } = this.view as TimelineView;
+    context.fillStyle = ink("--accent");
+    planted.forEach((frames, foot) => {
+      const y = base - 3 - 3 * foot;
+      for (let t = 0; t < frameCount; t++) {
+        if (!frames[t]) continue;
+        const start = t;
+        while (t < frameCount && frames[t]) t++;
+        context.fillRect(this.x(start, width), y, this.x(t - start, width) - PAD.left, 2);
+      }
+    });
+  }
+
+  /** Largest value under each pixel, -1 where none is known. */
+  private columns(values: Float32Array, width: number): Float32Array {
     const columns = new Float32Array(Math.ceil(width)).fill(-1);
-    const last = Math.max(1, errors.frameCount - 1);
+    const last = Math.max(1, values.length - 1);
     const inner = width - PAD.left - PAD.right;
     for (let x = PAD.left; x < width - PAD.right; x++) {
       const from = Math.round(((x - PAD.left) / inner) * last);
       const to = Math.max(from, Math.round(((x + 1 - PAD.left) / inner) * last) - 1);
       for (let frame = from; frame <= Math.min(to, last); frame++) {
-        const error = errors.frames[frame];
-        if (error > columns[x]) columns[x] = error;
+        if (values[frame] > columns[x]) columns[x] = values[frame];
       }
     }
     return columns;
@@ -222,7 +257,7 @@ export class Timeline {
     const view = this.view as TimelineView;
     const x = this.x(view.frame, width);
     context.fillStyle = ink("--ink");
-    if (view.errors) {
+    if (view.curve) {
       context.fillRect(Math.round(x) - 0.75, 4, 1.5, height - PAD.bottom - 4);
       context.beginPath();
       context.roundRect(x - 5, 0, 10, 9, 3);

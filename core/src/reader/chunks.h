@@ -6,6 +6,9 @@
 namespace mocpack
 {
 
+// What a byte of a file can stand for at most, so that a small file cannot announce any number of frames.
+const uint64_t FRAMES_PER_BYTE = 64, SAMPLES_PER_BYTE = 16384;
+
 struct Chunk
 {
 	bool found;
@@ -19,7 +22,7 @@ struct Chunk
 
 struct Chunks
 {
-	Chunk head, skeleton, rest, time, meta, play, gaps, mesh, data;
+	Chunk head, skeleton, rest, hinges, time, meta, play, gaps, mesh, data;
 	Chunk* tracks;
 	size_t track_count;
 	uint64_t missing; // bytes that the motion lacks
@@ -51,6 +54,7 @@ bool keep_text(const void* bytes, size_t size, mocpack_Text* text, Memory* memor
 bool read_head(const Chunk& chunk, mocpack_Motion* motion, mocpack_Text* needed, mocpack_Error* error);
 bool read_skeleton(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_rest(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
+bool read_hinges(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_metadata(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_start(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_times(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);

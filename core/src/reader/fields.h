@@ -1,7 +1,5 @@
 // Bytes read field by field: never past their end, and once something is wrong, zeros.
 #pragma once
-#include <cstring>
-
 #include "reader/sentence.h"
 
 namespace mocpack
@@ -31,79 +29,29 @@ class Fields
 	}
 
 	// Null where there are not so many.
-	const uint8_t* raw(uint64_t size)
-	{
-		if (!good_)
-			return nullptr;
-		if (size > left())
-		{
-			fail(MOCPACK_TRUNCATED) << " ends " << size - left() << " bytes too early";
-			return nullptr;
-		}
-		at_ += size;
-		return at_ - size;
-	}
-
-	uint8_t u8()
-	{
-		const uint8_t* found = raw(1);
-		return found ? *found : 0;
-	}
-
-	uint16_t u16()
-	{
-		const uint8_t* found = raw(2);
-		return found ? uint16_t(found[0] | found[1] << 8) : 0;
-	}
-
-	float f32()
-	{
-		const uint8_t* b = raw(4);
-		uint32_t bits = 0;
-		for (int i = 3; b && i >= 0; --i)
-			bits = bits << 8 | b[i];
-		float value;
-		std::memcpy(&value, &bits, 4);
-		return value;
-	}
-
-	double f64()
-	{
-		const uint8_t* b = raw(8);
-		uint64_t bits = 0;
-		for (int i = 7; b && i >= 0; --i)
-			bits = bits << 8 | b[i];
-		double value;
-		std::memcpy(&value, &bits, 8);
-		return value;
-	}
-
-	uint64_t varint(uint64_t most = uint64_t(1) << 63)
-	{
-		uint64_t value = 0;
-		for (int shift = 0; shift < 70 && good_; shift += 7)
-		{
-			uint8_t byte = u8();
-			if (shift == 63 && byte > 1)
-				break;
-			value |= uint64_t(byte & 127) << shift;
-			if (byte >= 128)
-				continue;
-			if (value <= most || !good_)
-				return good_ ? value : 0;
-			fail(MOCPACK_CORRUPT) << ": " << value << " where at most " << most << " can stand";
-			return 0;
-		}
-		if (good_)
-			fail(MOCPACK_CORRUPT) << ": a number does not end";
-		return 0;
-	}
-
+	const uint8_t* raw(uint64_t size);
+	uint8_t u8();
+	uint16_t u16();
+	float f32();
+	double f64();
+	uint64_t varint(uint64_t most = uint64_t(1) << 63);
 	// A whole number of either sign: 0, -1, 1, -2, 2 …
-	int64_t folded()
+	int64_t folded();
+
+	// A number of few digits, n / 10^d, or the reciprocal of one; or a double.
+	double short_number()
 	{
-		uint64_t value = varint();
-		return value & 1 ? -int64_t(value >> 1) - 1 : int64_t(value >> 1);
+		uint8_t form = u8();
+		if (form == 255)
+			return f64();
+		int64_t whole = folded();
+		check(form < 32 && whole != 0, ": a number of an unknown form, or of no digits");
+		if (!good_)
+			return 0;
+		double scale = 1;
+		for (int d = form & 15; d > 0; --d)
+			scale *= 10;
+		return form < 16 ? double(whole) / scale : scale / double(whole);
 	}
 
 	// Other bytes of the same part, inflated.
@@ -113,24 +61,11 @@ class Fields
 	}
 
 	// Complains about bytes left over.
-	void end()
-	{
-		if (good_ && left())
-			fail(MOCPACK_CORRUPT) << " has " << uint64_t(left()) << " bytes too many";
-	}
+	void end();
 
 	// Begins the sentence that says what is wrong; what is already wrong stays said.
-	Sentence fail(mocpack_Status status)
-	{
-		good_ = false;
-		return Sentence(error_, status, offset_) << where_;
-	}
-
-	void check(bool right, const char* complaint)
-	{
-		if (good_ && !right)
-			fail(MOCPACK_CORRUPT) << complaint;
-	}
+	Sentence fail(mocpack_Status status);
+	void check(bool right, const char* complaint);
 
   private:
 	const char* where_;
@@ -138,6 +73,8 @@ class Fields
 	uint64_t offset_;
 	mocpack_Error* error_;
 	bool good_ = true;
+
+	uint64_t number(int bytes);
 };
 
 } // namespace mocpack

@@ -10,7 +10,7 @@ namespace
 {
 
 const int LONGEST_CODE = 15, LITERALS = 288, DISTANCES = 30, LENGTH_CODES = 19;
-const size_t FARTHEST = 32768;
+const size_t LONGEST_WAY = 32768;
 
 // Symbols by the length of their code, and among equals by number: how many have each length says it all.
 struct Huffman
@@ -301,7 +301,7 @@ class Inflater
 	void copy(size_t way, size_t length)
 	{
 		// zlib keeps no more than a window of what came before, the dictionary's last part included
-		if (way > size_ + known_ || way > FARTHEST)
+		if (way > size_ + known_ || way > LONGEST_WAY)
 		{
 			complaint_ = "a distance that reaches before the start";
 			return;

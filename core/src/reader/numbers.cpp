@@ -2,6 +2,7 @@
 #include "reader/numbers.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "reader/inflate.h"
 

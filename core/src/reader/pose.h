@@ -1,6 +1,5 @@
 // Poses of the joints that a reader keeps: between two frames, in the world, and into the caller's arrays.
 #pragma once
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,162 +25,15 @@ struct Rig
 	}
 };
 
-// sin(t θ) / sin θ with cos θ = 1 - less, by the series of Eberly, A Fast and Accurate Algorithm for
-// Computing SLERP (2011): sums and products alone. Exact to rounding while less is below MOST_LESS.
-template <typename Number> struct SlerpSeries
-{
-	static const int TERMS = sizeof(Number) == 4 ? 5 : 10;
+// A row between two others, t of the way, by slerp: the shorter way round.
+void blend_rows(const Rig& rig, const float* a, const float* b, double t, float* out);
+void blend_rows(const Rig& rig, const double* a, const double* b, double t, double* out);
 
-	static Number weight(Number t, Number less)
-	{
-		Number sum = 1, square = t * t;
-		for (int i = TERMS; i > 0; --i)
-			sum = 1 - sum * less * (square - Number(i * i)) * (Number(1) / Number(i * (2 * i + 1)));
-		return t * sum;
-	}
-};
-
-const double MOST_LESS = 0.05;
-
-// out = the unit quaternion t of the way from a to b, the shorter way round. Angles that are too large for
-// the series are halved.
-template <typename Number> inline void slerp(const Number* a, const Number* b, Number t, Number* out)
-{
-	Number dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3],
-		   sign = dot < 0 ? Number(-1) : Number(1);
-	Number chord = 0, from[4], to[4];
-	for (int c = 0; c < 4; ++c)
-	{
-		from[c] = a[c], to[c] = sign * b[c];
-		chord += (to[c] - from[c]) * (to[c] - from[c]);
-	}
-	Number less = chord / 2; // 1 - cos θ, and more of its digits
-	while (less > Number(MOST_LESS))
-	{
-		Number middle[4], square = 0;
-		for (int c = 0; c < 4; ++c)
-			middle[c] = from[c] + to[c], square += middle[c] * middle[c];
-		Number scale = 1 / std::sqrt(square);
-		bool late = t >= Number(0.5);
-		for (int c = 0; c < 4; ++c)
-			(late ? from : to)[c] = scale * middle[c];
-		t = late ? 2 * t - 1 : 2 * t;
-		Number cosine = std::sqrt(1 - less / 2);
-		less = less / 2 / (1 + cosine); // 1 - cos(θ / 2)
-	}
-	Number u = SlerpSeries<Number>::weight(1 - t, less), v = SlerpSeries<Number>::weight(t, less);
-	for (int c = 0; c < 4; ++c)
-		out[c] = u * from[c] + v * to[c];
-}
-
-// A row between two others.
-template <typename Number>
-void blend_rows(const Rig& rig, const Number* a, const Number* b, Number t, Number* out)
-{
-	for (size_t j = 0; j < rig.count; ++j)
-		slerp(a + 4 * j, b + 4 * j, t, out + 4 * j);
-	for (size_t i = 4 * rig.count; i < rig.row_size(); ++i)
-		out[i] = (1 - t) * a[i] + t * b[i];
-}
-
-// World rotations (count, 4) and positions (count, 3) of a row.
-template <typename Number>
-void solve_world(const Rig& rig, const Number* row, Number* rotations, Number* positions)
-{
-	for (size_t j = 0; j < rig.count; ++j)
-	{
-		const Number* q = row + 4 * j;
-		Number p[3];
-		for (int c = 0; c < 3; ++c)
-			p[c] = rig.moving[j] < 0 ? Number(rig.offsets[3 * j + c])
-									 : row[4 * rig.count + 3 * size_t(rig.moving[j]) + c];
-		Number *turn = rotations + 4 * j, *place = positions + 3 * j;
-		if (rig.parents[j] < 0)
-		{
-			for (int c = 0; c < 4; ++c)
-				turn[c] = q[c];
-			for (int c = 0; c < 3; ++c)
-				place[c] = p[c];
-			continue;
-		}
-		const Number* b = rotations + 4 * rig.parents[j];
-		const Number* from = positions + 3 * rig.parents[j];
-		turn[0] = b[3] * q[0] + b[0] * q[3] + b[1] * q[2] - b[2] * q[1];
-		turn[1] = b[3] * q[1] - b[0] * q[2] + b[1] * q[3] + b[2] * q[0];
-		turn[2] = b[3] * q[2] + b[0] * q[1] - b[1] * q[0] + b[2] * q[3];
-		turn[3] = b[3] * q[3] - b[0] * q[0] - b[1] * q[1] - b[2] * q[2];
-		// p + 2 w (b × p) + 2 b × (b × p)
-		Number x = 2 * (b[1] * p[2] - b[2] * p[1]), y = 2 * (b[2] * p[0] - b[0] * p[2]),
-			   z = 2 * (b[0] * p[1] - b[1] * p[0]);
-		place[0] = from[0] + p[0] + b[3] * x + b[1] * z - b[2] * y;
-		place[1] = from[1] + p[1] + b[3] * y + b[2] * x - b[0] * z;
-		place[2] = from[2] + p[2] + b[3] * z + b[0] * y - b[1] * x;
-	}
-}
-
-// Where the numbers of one frame are written.
-template <typename Number> struct Target
-{
-	Number *rotations, *translations;
-	const mocpack_Strides &rotation, &translation;
-
-	Target(const mocpack_Poses& poses, uint64_t frame)
-		: rotations(static_cast<Number*>(poses.rotations)),
-		  translations(static_cast<Number*>(poses.translations)), rotation(poses.rotation),
-		  translation(poses.translation)
-	{
-		if (rotations)
-			rotations += size_t(frame) * rotation.frame;
-		if (translations)
-			translations += size_t(frame) * translation.frame;
-	}
-
-	void put_rotation(size_t j, const Number* q) const
-	{
-		Number* to = rotations + j * rotation.joint;
-		for (size_t c = 0; c < 4; ++c)
-			to[c * rotation.component] = q[c];
-	}
-
-	template <typename Source> void put_translation(size_t j, const Source* p) const
-	{
-		Number* to = translations + j * translation.joint;
-		for (size_t c = 0; c < 3; ++c)
-			to[c * translation.component] = Number(p[c]);
-	}
-};
-
-// Writes a row as it is.
-template <typename Number> void write_local(const Rig& rig, const Number* row, const Target<Number>& out)
-{
-	if (out.rotations)
-		for (size_t i = 0; i < rig.written_count; ++i)
-			out.put_rotation(i, row + 4 * rig.written[i]);
-	if (out.translations)
-		for (size_t i = 0; i < rig.written_count; ++i)
-		{
-			size_t j = size_t(rig.written[i]);
-			if (rig.moving[j] < 0)
-				out.put_translation(i, rig.offsets + 3 * j);
-			else
-				out.put_translation(i, row + 4 * rig.count + 3 * rig.moving[j]);
-		}
-}
-
-// Writes a row in the world; scratch holds seven numbers for each joint.
-template <typename Number>
-void write_world(const Rig& rig, const Number* row, Number* scratch, const Target<Number>& out)
-{
-	Number* positions = scratch + 4 * rig.count;
-	solve_world(rig, row, scratch, positions);
-	for (size_t i = 0; i < rig.written_count; ++i)
-	{
-		if (out.rotations)
-			out.put_rotation(i, scratch + 4 * rig.written[i]);
-		if (out.translations)
-			out.put_translation(i, positions + 3 * rig.written[i]);
-	}
-}
+// Writes a row as the caller's frame `frame`; scratch holds seven numbers for each joint kept.
+void write_pose(const Rig& rig, mocpack_Space space, const float* row, float* scratch,
+				const mocpack_Poses& poses, uint64_t frame);
+void write_pose(const Rig& rig, mocpack_Space space, const double* row, double* scratch,
+				const mocpack_Poses& poses, uint64_t frame);
 
 // Turns quaternions of frames `first` to `stop` round where those of the frame before them are of the other
 // sign.

@@ -14,6 +14,42 @@ const double LARGEST_PLAIN = 1e15;
 
 } // namespace
 
+Sentence::Sentence(mocpack_Error* error, mocpack_Status status, uint64_t offset, uint64_t size)
+	: error_(error)
+{
+	error->status = status;
+	error->offset = offset;
+	error->size = size;
+	error->message[0] = 0;
+}
+
+void Sentence::put(char letter)
+{
+	if (length_ + 1 >= sizeof error_->message)
+		return;
+	error_->message[length_++] = letter;
+	error_->message[length_] = 0;
+}
+
+Sentence& Sentence::operator<<(const char* text)
+{
+	for (; *text; ++text)
+		put(*text);
+	return *this;
+}
+
+Sentence& Sentence::operator<<(uint64_t number)
+{
+	char digits[20];
+	int count = 0;
+	do
+		digits[count++] = char('0' + number % 10);
+	while (number /= 10);
+	while (count)
+		put(digits[--count]);
+	return *this;
+}
+
 Sentence& Sentence::operator<<(double number)
 {
 	if (!(number == number))

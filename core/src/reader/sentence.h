@@ -9,34 +9,10 @@ namespace mocpack
 class Sentence
 {
   public:
-	Sentence(mocpack_Error* error, mocpack_Status status, uint64_t offset = 0, uint64_t size = 0)
-		: error_(error)
-	{
-		error->status = status;
-		error->offset = offset;
-		error->size = size;
-		error->message[0] = 0;
-	}
+	Sentence(mocpack_Error* error, mocpack_Status status, uint64_t offset = 0, uint64_t size = 0);
 
-	Sentence& operator<<(const char* text)
-	{
-		for (; *text; ++text)
-			put(*text);
-		return *this;
-	}
-
-	Sentence& operator<<(uint64_t number)
-	{
-		char digits[20];
-		int count = 0;
-		do
-			digits[count++] = char('0' + number % 10);
-		while (number /= 10);
-		while (count)
-			put(digits[--count]);
-		return *this;
-	}
-
+	Sentence& operator<<(const char* text);
+	Sentence& operator<<(uint64_t number);
 	// Whole numbers as they are, others to six digits after the point or as powers of two.
 	Sentence& operator<<(double number);
 
@@ -52,13 +28,7 @@ class Sentence
 	mocpack_Error* error_;
 	size_t length_ = 0;
 
-	void put(char letter)
-	{
-		if (length_ + 1 >= sizeof error_->message)
-			return;
-		error_->message[length_++] = letter;
-		error_->message[length_] = 0;
-	}
+	void put(char letter);
 };
 
 } // namespace mocpack

@@ -13,8 +13,7 @@ namespace
 
 const double LATEST = 1e9;		  // seconds
 const size_t MOST_RUNS = 1 << 24; // bytes, inflated
-const size_t LONGEST_NAME = 1024; // bytes
-const uint64_t SAMPLES_PER_BYTE = 16384;
+const size_t LONGEST_TEXT = 1024; // bytes
 
 } // namespace
 
@@ -133,7 +132,7 @@ namespace
 
 bool read_text(Fields* in, mocpack_Text* text, Memory* memory, bool* starved)
 {
-	size_t size = size_t(in->varint(LONGEST_NAME));
+	size_t size = size_t(in->varint(LONGEST_TEXT));
 	const uint8_t* bytes = in->raw(size);
 	if (bytes && !is_utf8(bytes, size))
 		in->fail(MOCPACK_CORRUPT) << ": a text that is not UTF-8";
@@ -150,7 +149,7 @@ bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* er
 	enum
 	{
 		OWN_RATE = 1,
-		STARTS = 2,
+		HAS_START = 2,
 		HAS_TIMES = 4,
 		BOUNDED = 8,
 		HAS_UNIT = 16
@@ -171,10 +170,10 @@ bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* er
 			return false;
 		track->kind = mocpack_TrackKind(kind);
 		track->count = in.varint(most / WIDTHS[kind]);
-		track->frame_time = flags & OWN_RATE ? in.f64() : 0;
-		track->start_time = flags & STARTS ? in.f64() : 0;
+		track->frame_time = flags & OWN_RATE ? in.short_number() : 0;
+		track->start_time = flags & HAS_START ? in.short_number() : 0;
 		track->has_times = (flags & HAS_TIMES) != 0;
-		track->bound = flags & BOUNDED ? in.f64() : 0;
+		track->bound = flags & BOUNDED ? in.short_number() : 0;
 		if (flags & HAS_UNIT)
 			read_text(&in, &track->unit, &motion->memory, &starved);
 		else

@@ -29,8 +29,10 @@ COMMANDS = {
     "bound.",
     "view": "Play a packed motion in the browser beside its original, bones coloured by error.",
     "convert": "Read a motion file of one kind and write it as another.",
+    "scene": "Pack several motions on one clock into one file: two actors and a prop, a C3D's "
+    "subjects.",
     "edit": "Bring a joint to a place at a time: --at 1.5 --joint LeftHand --to 0.4,1.2,0.3.",
-    "energy": "Show the network card's energy to receive a file, and the time to decode it.",
+    "energy": "Show the energy of receiving and decoding a file.",
     "bench": "Measure codecs on clips: sizes, every metric, speed, a report; or reproduce a paper.",
     "tune": "Search a codec's parameters: least error within a size, or least size within an "
     "error.",
@@ -92,6 +94,11 @@ def _tell_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print nothing but complaints, and JSON if asked.")
+]
+
+
 def _begin(
     context: typer.Context,
     version: Annotated[
@@ -100,14 +107,11 @@ def _begin(
             "--version", callback=_tell_version, is_eager=True, help="Print the version and leave."
         ),
     ] = False,
+    quiet: Quiet = False,
 ) -> None:
+    context.with_resource(quietness(quiet))
     if context.invoked_subcommand is None:
         print(GUIDE)
-
-
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print nothing but complaints, and JSON if asked.")
-]
 
 
 def _shielded(run: Callable[..., int]) -> Callable[..., int]:

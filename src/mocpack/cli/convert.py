@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,15 @@ from mocpack.cli.progress import watched
 from mocpack.errors import UsageError
 from mocpack.io import files_to_write
 from mocpack.io.text import distinct
+
+# what Windows takes for a device, whatever the extension
+DEVICES = {
+    "CON",
+    "PRN",
+    "AUX",
+    "NUL",
+    *(f"{port}{n}" for port in ("COM", "LPT") for n in range(10)),
+}
 
 
 def run(
@@ -35,6 +45,7 @@ def run(
     body_model: options.BodyModel = None,
     robot: options.RobotFile = None,
     quaternion: options.Quaternion = None,
+    allow_pickle: options.AllowPickle = False,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
@@ -54,6 +65,7 @@ def run(
     reading: dict[str, Any] = {"unit": unit, "skeleton": skeleton, "fps": fps}
     reading |= {"memory_limit": memory_limit, "body_model": body_model}
     reading |= {"robot": robot, "quaternion": quaternion}
+    reading["allow_pickle"] = allow_pickle or None
 
     def convert() -> None:
         progress.expect(len(goals))
@@ -87,7 +99,7 @@ def _goals(
         if goal is None:
             return {animation: str(Path(source).with_name(f"{stem}.mocp"))}
         return {animation: str(Path(goal) / f"{stem}.mocp") if into else goal}
-    titles = distinct(map(_safe, inside))
+    titles = file_titles(inside)
     if into or goal is None:
         folder = Path(source).with_suffix("") if goal is None else Path(goal)
         paths = [str(folder / f"{title}.mocp") for title in titles]
@@ -97,9 +109,22 @@ def _goals(
     return dict(zip(inside, paths, strict=True))
 
 
+def file_titles(names: Sequence[str]) -> list[str]:
+    """Return names that files can have beside each other on any system.
+
+    >>> file_titles(["Walk", "walk", "a/b", "con"])
+    ['Walk', 'walk_2', 'a_b', '_con']
+    """
+    safe = [_safe(name) for name in names]
+    # where Walk and walk are the same file, one would be lost
+    numbered = distinct(name.casefold() for name in safe)
+    return [a + b[len(a.casefold()) :] for a, b in zip(safe, numbered, strict=True)]
+
+
 def _safe(name: str) -> str:
     """Return a name that a file can have on any system, and that leads to no other folder."""
-    return re.sub(r"[^\w. -]", "_", name).strip(" .")[:80] or "motion"
+    name = re.sub(r"[^\w. -]", "_", name).strip(" .")[:80] or "motion"
+    return f"_{name}" if name.partition(".")[0].upper() in DEVICES else name
 
 
 def _write(clip: Any, goal: str, *, force: bool, make_folder: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +13,8 @@ from mocpack.cli import files, options
 from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_batch, table_of_fates
 from mocpack.cli.inputs import PACKED, find_sources, make_folders, outputs_for
 from mocpack.cli.terminal import print_json
-from mocpack.errors import FormatError, MemoryLimitError, SceneError, UsageError
-from mocpack.io import extensions, files_to_write, write_bytes
+from mocpack.errors import FormatError, HingeWarning, MemoryLimitError, SceneError, UsageError
+from mocpack.io import extensions, files_to_write, robot_dialect, write_bytes
 
 
 def run(
@@ -25,6 +26,13 @@ def run(
         str | None, typer.Option("--output", "-o", help="File, folder, or - for a pipe.")
     ] = None,
     to: Annotated[str | None, typer.Option(help="Format, like bvh, where no name says it.")] = None,
+    dialect: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            help="For robots: mjlab, beyondmimic, gmr, protomotions, qpos or csv.",
+        ),
+    ] = None,
     partial: Annotated[
         bool, typer.Option("--partial", help="Take what is whole of a file that was cut.")
     ] = False,
@@ -37,12 +45,13 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """Unpack .mocp files to any format that can be written, by extension."""
-    suffix = _suffix(output, to)
+    suffix = _suffix(output, to, dialect)
     sources = find_sources(inputs, PACKED)
     outputs = outputs_for(sources, output, suffix)
     reading = {"partial": partial, "clip": clip, "memory_limit": memory_limit}
+    settings = {"suffix": suffix, "dialect": dialect}
     work = [
-        Job(source.path, _written(goal, suffix), {"suffix": suffix, "reading": reading}, force)
+        Job(source.path, _written(goal, suffix), settings | {"reading": reading}, force)
         for source, goal in zip(sources, outputs, strict=True)
     ]
     if dry_run:
@@ -60,12 +69,12 @@ def run(
     return report(work, outcomes)
 
 
-def _suffix(output: str | None, to: str | None) -> str:
+def _suffix(output: str | None, to: str | None, dialect: str | None) -> str:
     if to is not None:
         return "." + to.lstrip(".")
     if output and Path(output).suffix and not Path(output).is_dir():
         return Path(output).suffix
-    return ".bvh"
+    return ".bvh" if dialect is None else robot_dialect(dialect).extensions[0]
 
 
 def _written(goal: str, suffix: str) -> tuple[str, ...]:
@@ -76,10 +85,18 @@ def _written(goal: str, suffix: str) -> tuple[str, ...]:
 
 
 def _decompress(
-    source: str, goal: str, *, force: bool, suffix: str, reading: dict[str, Any]
+    source: str,
+    goal: str,
+    *,
+    force: bool,
+    suffix: str,
+    dialect: str | None,
+    reading: dict[str, Any],
 ) -> None:
     """Unpack one file."""
-    if suffix.lower() not in extensions(writable=True):
+    if dialect is not None:
+        robot_dialect(dialect, suffix)
+    elif suffix.lower() not in extensions(writable=True):
         raise UsageError(
             f"cannot write {suffix!r} files; mocpack writes: {', '.join(extensions(writable=True))}"
         )
@@ -89,7 +106,12 @@ def _decompress(
         clip = _api.decode(files.read_input(source), **reading)
     except (FormatError, MemoryLimitError, SceneError) as error:
         raise type(error)(f"{source}: {error}") from error
-    if goal == files.PIPE or Path(goal).suffix != suffix:
-        files.write_output(write_bytes(clip, suffix), goal, force=force)
-    else:
-        _api.write(clip, goal)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", HingeWarning)
+        if goal == files.PIPE or Path(goal).suffix != suffix:
+            files.write_output(write_bytes(clip, suffix, dialect), goal, force=force)
+        else:
+            _api.write(clip, goal, dialect=dialect)
+    for one in said:
+        words = f"{source}: {one.message}"
+        files.stderr().print(words, markup=False, highlight=False, soft_wrap=True)

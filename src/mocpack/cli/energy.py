@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.table import Table
@@ -38,14 +39,18 @@ def run(
     sleeping: Annotated[
         float, typer.Option(help="Power of the network card while it sleeps, mW.")
     ] = 1000 * energy.SLEEPING,
+    decoding: Annotated[
+        float, typer.Option(help="Power of a processor's core while it decodes, mW.")
+    ] = 1000 * energy.DECODING,
     as_json: options.Json = False,
 ) -> int:
-    """Show the network card's energy to receive a file, and the time to decode it."""
-    if receiving < 0 or sleeping < 0:
-        raise UsageError("a network card uses no negative power")
+    """Show the energy of receiving and decoding a file."""
+    for name, power in (("receiving", receiving), ("sleeping", sleeping), ("decoding", decoding)):
+        if not 0 <= power < math.inf:
+            raise UsageError(f"--{name} must be a power of 0 mW or more, got {power:g}")
     kilo = energy.PAPER_KILO if paper_units else 1000
     rates = {text.strip(): parse_bandwidth(text, kilo=kilo) for text in bandwidth.split(",")}
-    powers = (receiving / 1000, sleeping / 1000)
+    powers = Powers(receiving / 1000, sleeping / 1000, decoding / 1000)
     ask = partial(_facts, rates=rates, powers=powers, paper_units=paper_units)
     rows, code = ask_each(ask, [source.path for source in find_sources(paths, PACKED)])
     if as_json:
@@ -57,8 +62,16 @@ def run(
     return code
 
 
+class Powers(NamedTuple):
+    """Watts of the network card, and of a core that decodes."""
+
+    receiving: float
+    sleeping: float
+    decoding: float
+
+
 def _facts(
-    path: str, *, rates: dict[str, float], powers: tuple[float, float], paper_units: bool
+    path: str, *, rates: dict[str, float], powers: Powers, paper_units: bool
 ) -> dict[str, Any]:
     data = files.read_input(path)
     try:
@@ -76,15 +89,17 @@ def _facts(
         "seconds": duration,
         "decode_ms": 1000 * seconds,
         "decode_ns_per_frame": 1e9 * seconds / header.frame_count,
+        "decode_mj": 1000 * powers.decoding * seconds,
         "reception": [_reception(len(data), duration, r, b, powers) for r, b in rates.items()],
     }
 
 
 def _reception(
-    size: int, duration: float, name: str, bandwidth: float, powers: tuple[float, float]
+    size: int, duration: float, name: str, bandwidth: float, powers: Powers
 ) -> dict[str, Any]:
-    receiving, sleeping = powers
-    found = energy.reception(size, duration, bandwidth, receiving=receiving, sleeping=sleeping)
+    found = energy.reception(
+        size, duration, bandwidth, receiving=powers.receiving, sleeping=powers.sleeping
+    )
     return {
         "bandwidth": name,
         "bits_per_second": bandwidth,
@@ -97,16 +112,18 @@ def _reception(
 def _table(fact: dict[str, Any]) -> Table:
     title = (
         f"{fact['input']}: {fact['codec']}, {format_size(fact['bytes'])}, {fact['seconds']:.1f} s; "
-        f"decodes in {fact['decode_ms']:.2f} ms, {fact['decode_ns_per_frame']:.0f} ns a frame"
+        f"decodes in {fact['decode_ms']:.2f} ms, {fact['decode_ns_per_frame']:.0f} ns a frame, "
+        f"{fact['decode_mj']:.3g} mJ"
     )
     table = Table(box=None, pad_edge=False, title=title, title_justify="left")
-    for heading in ("bandwidth", "receiving", "energy", ""):
+    for heading in ("bandwidth", "receiving", "network card", "with decoding", ""):
         table.add_column(heading, justify="right")
     for row in fact["reception"]:
         table.add_row(
             row["bandwidth"],
             f"{row['receiving_s']:.3f} s",
             f"{row['energy_mj']:.0f} mJ",
+            f"{row['energy_mj'] + fact['decode_mj']:.0f} mJ",
             "" if row["in_time"] else "slower than the motion",
         )
     return table

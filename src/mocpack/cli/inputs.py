@@ -14,7 +14,8 @@ from mocpack.io import extensions
 
 PACKED = (".mocp",)
 SKELETONS = {".asf"}  # no motion by themselves: an .amc beside them reads them
-ROBOT_TABLES = {".csv"}  # may be anything, unless a robot is named
+# may be anything, unless a robot is named
+ROBOT_TABLES = {".csv", ".pkl", ".pickle", ".pt", ".motion"}
 
 
 @dataclass(frozen=True)

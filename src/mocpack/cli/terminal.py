@@ -28,8 +28,11 @@ _quiet = ContextVar("quiet", default=False)
 
 @contextmanager
 def quietness(quiet: bool) -> Iterator[None]:
-    """Print nothing for people within this block, if asked; complaints and JSON stay."""
-    token = _quiet.set(quiet)
+    """Print nothing for people within this block, if asked; complaints and JSON stay.
+
+    What is quiet already stays so.
+    """
+    token = _quiet.set(quiet or _quiet.get())
     try:
         yield
     finally:

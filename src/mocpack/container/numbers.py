@@ -11,11 +11,13 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import F64, I64
+from mocpack import _core
+from mocpack.arrays import F64, I32, I64
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.coding.series import (
     EXACT,
     LARGEST,
+    NUMBERS_PER_BYTE,
     THOROUGH,
     ColumnGroup,
     decode_series,
@@ -23,26 +25,32 @@ from mocpack.coding.series import (
 )
 from mocpack.errors import CorruptionError
 
-DOUBLES, FLOATS, DECIMALS, GRID = range(4)
+DOUBLES, FLOATS, DECIMALS, GRID, KNOWN_GRID, HALF_GRID = range(6)
 DEFLATED, SERIES, TOLD_SERIES = 0, {1: EXACT, 2: THOROUGH}, {3: EXACT, 4: THOROUGH}
+PLAIN, ORDERS = 5, (0, 1, 2)
+MOST_DEPTH = 33
+WHOLE_DOUBLE = 255  # of a short number
 MAX_SIZE = 28  # of an expected error's logarithm
 MAX_DIGITS = 15
 MAX_WHOLE = 2**53
 
 
-def pack_numbers(values: F64, step: float = 0.0, *, simple: bool = False) -> bytes:
+def pack_numbers(
+    values: F64, step: float = 0.0, *, known: bool = False, simple: bool = False
+) -> bytes:
     """Return the code of numbers (N, K): exact, or, with a step, each within half of it.
 
-    What is `simple` needs no more than deflate of its reader.
+    A step that is `known` to the reader is not written. What is `simple` needs no more than
+    deflate of its reader.
     """
     if not len(values):
         return b""
-    ways = _grids(values, step, simple) if step else _exact(values, simple)
+    ways = _grids(values, step, known, simple) if step else _exact(values, simple)
     return min(ways, key=len)
 
 
-def unpack_numbers(read: FieldReader, rows: int, columns: int) -> F64:
-    """Return the numbers (N, K) of a code that `read` holds up to its end."""
+def unpack_numbers(read: FieldReader, rows: int, columns: int, step: float = 0.0) -> F64:
+    """Return the numbers (N, K) of a code up to the end of `read`; `step` if it is known."""
     if not rows:
         read.end()
         return np.zeros((0, columns))
@@ -54,12 +62,41 @@ def unpack_numbers(read: FieldReader, rows: int, columns: int) -> F64:
         if digits > MAX_DIGITS:
             raise CorruptionError(f"{digits} digits where at most {MAX_DIGITS} can stand")
         return np.asarray(_unpack_whole(read, rows, columns) / 10.0**digits)
-    if form != GRID:
+    if form not in (GRID, KNOWN_GRID, HALF_GRID):
         raise CorruptionError(f"unknown form of numbers {form}")
-    step = read.f32()
+    step = read.f32() if form == GRID else step / 2 if form == HALF_GRID else step
     if not (np.isfinite(step) and step > 0):
         raise CorruptionError(f"a grid of step {step}")
     return _unpack_whole(read, rows, columns) * step
+
+
+def pack_short(out: FieldWriter, value: float) -> None:
+    """Append a number as few digits, or as the reciprocal of such: 0.002, 1/60; else as it is."""
+    for digits in range(MAX_DIGITS + 1):
+        for reciprocal in (0, 1):
+            whole = round(10.0**digits / value if reciprocal else value * 10.0**digits)
+            if 0 < abs(whole) < 2**31 and _short(whole, digits, reciprocal) == value:
+                out.u8(16 * reciprocal + digits)
+                out.signed(whole)
+                return
+    out.u8(WHOLE_DOUBLE)
+    out.f64(value)
+
+
+def unpack_short(read: FieldReader) -> float:
+    form = read.u8()
+    if form == WHOLE_DOUBLE:
+        return read.f64()
+    if form >= 32:
+        raise CorruptionError(f"unknown form of a number {form}")
+    whole = read.signed()
+    if not whole:
+        raise CorruptionError("a number of no digits")
+    return _short(whole, form % 16, form // 16)
+
+
+def _short(whole: int, digits: int, reciprocal: int) -> float:
+    return 10.0**digits / whole if reciprocal else whole / 10.0**digits
 
 
 def _exact(values: F64, simple: bool) -> Iterator[bytes]:
@@ -75,17 +112,20 @@ def _exact(values: F64, simple: bool) -> Iterator[bytes]:
         yield bytes([DOUBLES]) + _float_code(np.ascontiguousarray(values, "<f8").view("<u8"))
 
 
-def _grids(values: F64, step: float, simple: bool) -> Iterator[bytes]:
+def _grids(values: F64, step: float, known: bool, simple: bool) -> Iterator[bytes]:
     """Codes on a grid; the second lets a number stay what it was while that is within bounds."""
-    step = _single_below(step)
+    step = step if known else _single_below(step)
     fine = step / 2
     if not step or not np.abs(values).max(initial=0.0) / fine < MAX_WHOLE / 4:
         yield from _exact(values, simple)
         return
     for pitch, numbers in ((step, np.rint(values / step)), (fine, _held(values, step))):
         head = FieldWriter()
-        head.u8(GRID)
-        head.f32(pitch)
+        if known:
+            head.u8(KNOWN_GRID if pitch == step else HALF_GRID)
+        else:
+            head.u8(GRID)
+            head.f32(pitch)
         for body in _whole_codes(numbers.astype(np.int64), simple):
             yield head.bytes() + body
 
@@ -128,11 +168,39 @@ def _whole_codes(numbers: I64, simple: bool) -> Iterator[bytes]:
         for coder, forecast in TOLD_SERIES.items():
             told = encode_series(rest, groups, forecast, sizes=2 ** logs.astype(np.int64))
             yield head.bytes() + bytes([coder]) + logs.tobytes() + told
+        yield from _plain_codes(numbers)
+
+
+def _plain_codes(numbers: I64) -> Iterator[bytes]:
+    """Codes that take a fixed extrapolation away, of all rows less a base in place of the first."""
+    for order in ORDERS:
+        base = numbers[0] if order else _usual(numbers)
+        less = numbers - base
+        if np.abs(less).max() > LARGEST:
+            continue
+        head = FieldWriter()
+        for value in base:
+            head.signed(int(value))
+        depths, code = _core.plain_series_encode(np.ascontiguousarray(less, np.int32), order)
+        yield head.bytes() + bytes([PLAIN, order]) + depths + code
+
+
+def _usual(numbers: I64) -> I64:
+    """Return for each column the number that stands most often, if that is often, or the middle."""
+    found = []
+    for column in numbers.T:
+        values, counts = np.unique(column, return_counts=True)
+        often = 4 * counts.max() > len(column)
+        middle = (int(values[0]) + int(values[-1])) // 2
+        found.append(int(values[counts.argmax()]) if often else middle)
+    return np.array(found, np.int64)
 
 
 def _unpack_whole(read: FieldReader, rows: int, columns: int) -> F64:
     first = np.array([read.signed() for _ in range(columns)], np.float64)
     coder, sizes = read.u8(), np.zeros(0, np.int64)
+    if coder == PLAIN:
+        return first + _unpack_plain(read, rows, columns)
     if coder in TOLD_SERIES:
         sizes = 2 ** np.frombuffer(read.raw(columns), np.uint8).astype(np.int64)
         if sizes.max(initial=0) > 2**MAX_SIZE or sizes.min(initial=1) < 1:
@@ -152,6 +220,16 @@ def _unpack_whole(read: FieldReader, rows: int, columns: int) -> F64:
     else:
         raise CorruptionError(f"unknown coder of numbers {coder}")
     return np.concatenate([first[np.newaxis], first + rest])
+
+
+def _unpack_plain(read: FieldReader, rows: int, columns: int) -> I32:
+    order, depths = read.u8(), read.raw(columns)
+    if order not in ORDERS or max(depths, default=0) > MOST_DEPTH:
+        raise CorruptionError(f"numbers: an order of {order} or a depth beyond {MOST_DEPTH}")
+    body = read.rest()
+    if rows * max(1, sum(depth > 0 for depth in depths)) > NUMBERS_PER_BYTE * (len(body) + 4):
+        raise CorruptionError(f"{len(body)} bytes cannot hold {rows} rows of {columns} numbers")
+    return np.asarray(_core.plain_series_decode(body, rows, depths, order))
 
 
 def _size_logs(numbers: I64) -> npt.NDArray[np.uint8]:

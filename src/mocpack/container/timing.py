@@ -31,11 +31,14 @@ def unpack_start(body: bytes) -> float:
 def unpack_times(body: bytes, frames: int) -> F64 | None:
     """Return the time (T,) of each frame, where they are not even."""
     read = FieldReader(body, "TIME chunk")
-    kind, _ = _unpack(read)
+    kind, start = _unpack(read)
     if kind == EVEN:
         read.end()
         return None
-    return unpack_numbers(read, frames, 1)[:, 0]
+    times = unpack_numbers(read, frames, 1)[:, 0]
+    if times[0] != start:
+        raise CorruptionError(f"TIME chunk: times begin at {times[0]}, not at {start}")
+    return times
 
 
 def pack_play(loop: bool, up: str, handedness: str) -> bytes:

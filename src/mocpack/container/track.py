@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mocpack.arrays import F64
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
-from mocpack.container.numbers import pack_numbers, unpack_numbers
+from mocpack.container.numbers import pack_numbers, pack_short, unpack_numbers, unpack_short
 from mocpack.container.runs import MAX_RUNS, pack_flags, pack_runs, unpack_flags, unpack_runs
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.rotations import as_rotvec, conjugate, from_rotvec, multiply, normalize
@@ -19,7 +19,7 @@ from mocpack.take import KINDS, MAX_LABEL, MAX_TRACK_NAME, WIDTHS, Track
 OWN_RATE, STARTS, HAS_TIMES, BOUNDED, HAS_UNIT = 1, 2, 4, 8, 16
 AS_QUATERNIONS, AS_VECTORS = 0, 1
 REFERENCE = 32767.0
-LARGEST_TURN = 100.0  # radians
+LARGEST_TURN, MOST_UNWOUND = 100.0, 90.0  # radians
 CLOSE = 1 - 1e-6  # of a bound that rounding may take the rest of
 
 
@@ -65,11 +65,11 @@ def pack_track(name: str, track: Track) -> bytes:
     )
     out.varint(len(track))
     if track.frame_time is not None:
-        out.f64(track.frame_time)
+        pack_short(out, track.frame_time)
     if track.start:
-        out.f64(track.start)
+        pack_short(out, track.start)
     if track.bound:
-        out.f64(track.bound)
+        pack_short(out, track.bound)
     if track.unit:
         out.sized(track.unit.encode())
     if track.times is not None:
@@ -91,7 +91,7 @@ def unpack_track(body: bytes, most: int) -> tuple[str, Track]:
     if head.has_times:
         part = FieldReader(read.sized(), "trak chunk")
         times = unpack_numbers(part, head.count, 1)[:, 0]
-    values = _unpack_values(read, head.kind, head.count)
+    values = _unpack_values(read, head.kind, head.count, head.bound)
     try:
         track = Track(head.kind, values, head.frame_time, head.start, times, head.bound, head.unit)
     except InvalidClipError as error:
@@ -109,10 +109,10 @@ def _unpack_head(read: FieldReader, size: int, most: int) -> TrackHead:
         name,
         KINDS[kind],
         count,
-        read.f64() if flags & OWN_RATE else None,
-        read.f64() if flags & STARTS else 0.0,
+        unpack_short(read) if flags & OWN_RATE else None,
+        unpack_short(read) if flags & STARTS else 0.0,
         bool(flags & HAS_TIMES),
-        read.f64() if flags & BOUNDED else 0.0,
+        unpack_short(read) if flags & BOUNDED else 0.0,
         _text(read.sized(MAX_TRACK_NAME)) if flags & HAS_UNIT else "",
         size,
     )
@@ -128,8 +128,9 @@ def _pack_values(track: Track) -> bytes:
     exact = bytes([AS_QUATERNIONS] * turns) + pack_numbers(matrix)
     if not track.bound or not len(track):
         return exact
-    packed = _pack_turns(track) if turns else pack_numbers(matrix, _step(track))
-    back = _unpack_values(FieldReader(packed), track.kind, len(track))
+    step = _step(track.kind, track.bound)
+    packed = _pack_turns(track) if turns else pack_numbers(matrix, step, known=True)
+    back = _unpack_values(FieldReader(packed), track.kind, len(track), track.bound)
     if track.error(replace(track, values=back)) <= track.bound:
         return packed
     return exact  # a bound that is finer than the grid's arithmetic
@@ -140,10 +141,27 @@ def _pack_turns(track: Track) -> bytes:
     reference = np.rint(REFERENCE * normalize(track.values[0])).astype("<i2")
     apart = multiply(conjugate(_reference(reference)), np.asarray(track.values))
     head = bytes([AS_VECTORS]) + reference.tobytes()
-    return head + pack_numbers(as_rotvec(apart), _step(track))
+    vectors = _unwound(as_rotvec(apart))
+    return head + pack_numbers(vectors, _step(track.kind, track.bound), known=True)
 
 
-def _unpack_turns(read: FieldReader, count: int) -> F64:
+def _unwound(vectors: F64) -> F64:
+    """Return rotation vectors (N, 3) of the same rotations that do not leap: with whole turns more.
+
+    What spins leaves half a turn on one side and comes back on the other otherwise.
+    """
+    out = vectors.copy()
+    angles = np.linalg.norm(vectors, axis=1)
+    axes = vectors / np.maximum(angles, 1e-12)[:, np.newaxis]
+    for t in range(1, len(out)):
+        ahead = float(out[t - 1] @ axes[t])  # how far the last one reaches along this axis
+        length = angles[t] + 2 * math.pi * round((ahead - angles[t]) / (2 * math.pi))
+        if abs(length) < MOST_UNWOUND:
+            out[t] = length * axes[t]
+    return out
+
+
+def _unpack_turns(read: FieldReader, count: int, step: float) -> F64:
     form = read.u8()
     if form == AS_QUATERNIONS:
         return unpack_numbers(read, count, 4)
@@ -152,7 +170,7 @@ def _unpack_turns(read: FieldReader, count: int) -> F64:
     reference = np.frombuffer(read.raw(8), "<i2")
     if not reference.any():
         raise CorruptionError("trak chunk: a reference that is no rotation")
-    vectors = unpack_numbers(read, count, 3)
+    vectors = unpack_numbers(read, count, 3, step)
     if not np.abs(vectors).max(initial=0.0) < LARGEST_TURN:
         raise CorruptionError("trak chunk: a rotation by many turns")
     return normalize(multiply(_reference(reference), from_rotvec(vectors)))
@@ -162,23 +180,23 @@ def _reference(whole: npt.NDArray[np.int16]) -> F64:
     return normalize(whole / REFERENCE)
 
 
-def _unpack_values(read: FieldReader, kind: str, count: int) -> F64 | tuple[str, ...]:
+def _unpack_values(read: FieldReader, kind: str, count: int, bound: float) -> F64 | tuple[str, ...]:
     if kind == "flag":
         return unpack_flags(read.rest(), count)  # type: ignore[return-value]
     if kind == "label":
         return _unpack_labels(read.rest(), count)
     if kind == "quaternion":
-        return _unpack_turns(read, count)
-    matrix = unpack_numbers(read, count, WIDTHS[kind])
+        return _unpack_turns(read, count, _step(kind, bound))
+    matrix = unpack_numbers(read, count, WIDTHS[kind], _step(kind, bound))
     return matrix[:, 0] if kind == "scalar" else matrix
 
 
-def _step(track: Track) -> float:
+def _step(kind: str, bound: float) -> float:
     """Return the step of a grid on which no value is further off than the bound."""
-    if track.kind == "scalar":
-        return 2 * track.bound * CLOSE
+    if kind == "scalar":
+        return 2 * bound * CLOSE
     # no angle between rotations is larger than the distance of their vectors
-    return 2 * min(track.bound, 1.0) * CLOSE / math.sqrt(3)
+    return 2 * min(bound, 1.0) * CLOSE / math.sqrt(3)
 
 
 def _pack_labels(labels: tuple[str, ...]) -> bytes:

@@ -17,7 +17,7 @@ from mocpack.arrays import F64
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, TruncatedError
 from mocpack.io.text import decimal, length_decimals, parse_number, source_numbers
 from mocpack.io.unit_guess import guess_unit, plausible
-from mocpack.skeleton import Skeleton
+from mocpack.skeleton import Skeleton, channel_hinges
 
 INCH = 0.0254
 ROOT = "root"
@@ -108,7 +108,7 @@ def to_skeleton(asf: Asf, unit: float) -> Skeleton:
     offsets[0] = asf.bones[0].position * unit
     leaves = [b for b in _leaves(asf) if asf.bones[b].vector.any()]
     try:
-        return Skeleton(
+        skeleton = Skeleton(
             tuple(bone.name for bone in asf.bones),
             asf.parents,
             np.array(offsets),
@@ -117,6 +117,7 @@ def to_skeleton(asf: Asf, unit: float) -> Skeleton:
             tuple(bone.dofs for bone in asf.bones),
             np.array([bone.axis for bone in asf.bones]),
         )
+        return replace(skeleton, hinges=channel_hinges(skeleton))
     except InvalidClipError as error:
         raise CorruptionError(str(error)) from error
 

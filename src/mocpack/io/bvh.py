@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from mocpack.skeleton import (
     POSITION_CHANNELS,
     ROTATION_CHANNELS,
     Skeleton,
+    channel_hinges,
 )
 
 MAX_DEPTH = 10_000
@@ -56,6 +57,7 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
             tuple(tree.end_joints),
             tuple(tree.channels),
         )
+        skeleton = replace(skeleton, hinges=channel_hinges(skeleton))
         metadata = {"source": "bvh"} | ({"unit_guessed": guessed} if guessed else {})
         header = ClipHeader(
             skeleton, frame_count, frame_time, skeleton.translated_joints, metres, metadata

@@ -43,6 +43,23 @@ def robot_table(data: bytes) -> bool:
         return False
 
 
+def qpos(data: bytes) -> bool:
+    """Say whether `data` is an .npz file of MuJoCo's positions."""
+    return npz.probe(data, "qpos") and not tracking(data)
+
+
+def tracking(data: bytes) -> bool:
+    """Say whether `data` is a motion for tracking, of mjlab or BeyondMimic."""
+    return npz.probe(data, "joint_pos") and npz.probe(data, "body_pos_w")
+
+
+def pickled(data: bytes) -> bool:
+    """Say whether `data` is a pickle, or a file of PyTorch's."""
+    if data[:4] == b"PK\x03\x04":
+        return b"/data.pkl" in data[:4096]
+    return data[:1] == b"\x80" and data[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
+
+
 def c3d(data: bytes) -> bool:
     """Say whether `data` is a C3D file: its parameters begin with a processor's number."""
     start = 512 * (data[0] - 1) if data else 0

@@ -21,6 +21,7 @@ from mocpack.plain import plain
 MAX_FILE = 4 << 30  # bytes; more is refused
 READ_AT_ONCE = 1 << 24
 PROBED = 1 << 16  # bytes that a format with a skeleton file is known by
+ROBOT_OPTIONS = ("robot", "fps", "quaternion")
 REFUSED = {
     "clip": "holds one motion; there is none to choose",
     "fps": "has frames of its own and is not sampled anew",
@@ -52,7 +53,7 @@ class Format:
     options : tuple of str
         What else the reader takes: "clip" (which of several), "fps" (to sample at), "beside" (a
         function that opens files beside this one), "body_model", "robot" (a file), "quaternion"
-        (the order of one).
+        (the order of one), "allow_pickle" (which others overlook).
     """
 
     name: str
@@ -142,7 +143,23 @@ FORMATS = (
         (".csv",),
         probes.robot_table,
         _later("robots.csv"),
-        options=("robot", "fps", "quaternion"),
+        _later("robots.exports", "write_csv"),
+        options=ROBOT_OPTIONS,
+    ),
+    Format("qpos npz", (".npz",), probes.qpos, _later("robots.qpos"), options=ROBOT_OPTIONS),
+    Format(
+        "tracking npz (mjlab, BeyondMimic)",
+        (".npz",),
+        probes.tracking,
+        _later("robots.tracking_npz"),
+        options=ROBOT_OPTIONS,
+    ),
+    Format(
+        "pickled motion (GMR, ASAP, ProtoMotions)",
+        (".pkl", ".pickle", ".pt", ".motion"),
+        probes.pickled,
+        _later("robots.pickled"),
+        options=(*ROBOT_OPTIONS, "clip", "allow_pickle"),
     ),
     Format(
         "C3D",
@@ -228,7 +245,7 @@ def read_bytes(
         raise FormatError(f"{name}: {chosen.name} needs a skeleton file (--skeleton FILE)")
     extra: dict[str, Any] = {} if chosen.find_skeleton is None else {"skeleton": skeleton}
     for option, value in options.items():
-        if value is not None and option not in chosen.options:
+        if value is not None and option in REFUSED and option not in chosen.options:
             raise UsageError(f"{name}: {chosen.name} {REFUSED[option]}")
     extra |= {option: value for option, value in options.items() if option in chosen.options}
     extra |= {"beside": beside} if "beside" in chosen.options else {}
@@ -272,8 +289,14 @@ def files_beside(path: str | Path) -> Callable[[str], bytes]:
     return lambda relative: contents(Path(path).parent / relative)
 
 
-def write_bytes(clip: AnyClip, extension: str) -> bytes:
-    """Return the clip as a file of that extension; of a format of two files, as that one."""
+def write_bytes(clip: AnyClip, extension: str, dialect: str | None = None) -> bytes:
+    """Return the clip as a file of that extension; of a format of two files, as that one.
+
+    A `dialect` is how some program that trains robots wants its files.
+    """
+    if dialect is not None:
+        made: bytes = _later("robots.exports", "write")(clip, dialect, extension)
+        return made
     kind = clip.header.kind
     able = [f for f in FORMATS if kind in f.kinds]
     writers = {e: (f.write, f) for f in able if f.write for e in f.extensions}
@@ -285,6 +308,11 @@ def write_bytes(clip: AnyClip, extension: str) -> bytes:
         )
     write, chosen = writers[extension.lower()]
     return write(_fitted(clip, chosen))
+
+
+def robot_dialect(name: str, extension: str | None = None) -> Any:
+    """Return the dialect of that name; complains of one that is not, or has other files."""
+    return _later("robots.exports", "dialect")(name, extension)
 
 
 def _fitted(clip: AnyClip, chosen: Format) -> AnyClip:
@@ -320,12 +348,16 @@ def files_to_read(path: str | Path, *, skeleton: str | Path | None = None) -> li
     return [path] if companion is None else [path, companion]
 
 
-def write_file(clip: AnyClip, path: str | Path) -> None:
+def write_file(clip: AnyClip, path: str | Path, *, dialect: str | None = None) -> None:
     """Write the clip in the format of the path's extension, atomically.
 
-    A format of two files gets both: walk.amc comes with walk.asf beside it.
+    A format of two files gets both: walk.amc comes with walk.asf beside it. `dialect` as in
+    `write_bytes`.
     """
     path = Path(path)
+    if dialect is not None:
+        write_atomically(write_bytes(clip, path.suffix, dialect), path)
+        return
     if path.suffix.lower() not in _writable(clip.header.kind):
         owner = next((f for f in FORMATS if f.beside and f.beside[0] == path.suffix.lower()), None)
         if owner is not None:

@@ -104,6 +104,8 @@ def tracks(frames: int, rng: np.random.Generator) -> dict[str, Track]:
         "contact": Track("flag", np.arange(frames) % 5 < 2),
         "gaze": Track("vec3", np.stack([fine, fine**2, -fine], 1), 1 / 120, 0.1, bound=1e-3),
         "prop": Track("quaternion", rotations.from_rotvec(turns), 1 / 120, bound=0.01),
+        "pulse": Track("scalar", 0.7 * (np.arange(frames) % 5 == 3), start=-0.25, bound=0.01),
+        "noise": Track("vec3", rng.uniform(-1, 1, (frames, 3)), 1 / 29.97, bound=1 / 300),
         "": Track("label", ["stand", "step", "stand"], times=np.array([0.0, 0.125, 0.3])),
         "none": Track("scalar", np.zeros(0)),
     }

@@ -23,6 +23,11 @@ NAMES = (
     "chrome",
     "microsoft-edge",
 )
+# where macOS has them: an application is on nobody's path there
+APPLICATIONS = tuple(
+    f"/Applications/{name}.app/Contents/MacOS/{name}"
+    for name in ("Chromium", "Google Chrome", "Microsoft Edge")
+)
 FLAGS = (
     "--headless",
     "--remote-debugging-pipe",
@@ -41,7 +46,7 @@ FLAGS = (
 def find_chromium() -> str:
     """Return the browser's path: what MOCPACK_CHROMIUM names, else the first that is installed."""
     named = os.environ.get("MOCPACK_CHROMIUM")
-    for name in (named,) if named else NAMES:
+    for name in (named,) if named else (*NAMES, *APPLICATIONS):
         path = shutil.which(name)
         if path:
             return path

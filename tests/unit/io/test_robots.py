@@ -13,7 +13,7 @@ from mocpack.errors import CorruptionError, FormatError, UsageError
 from mocpack.io.robots.files import read_robot
 from mocpack.io.robots.kinematics import robot_motion
 from mocpack.io.robots.model import robot_of
-from mocpack.io.robots.qpos import clip_of_qpos, qpos_of
+from mocpack.io.robots.qpos import clip_of_qpos
 from mocpack.io.robots.xml_tree import parse
 from mocpack.testing import robots
 
@@ -87,7 +87,7 @@ def test_columns_with_names_may_stand_in_any_order(arm):
 
 
 def test_a_table_without_a_robot_says_how_to_name_one():
-    with pytest.raises(UsageError, match="--robot"):
+    with pytest.raises(FormatError, match="--robot"):
         mocpack.read_data(table(np.ones((2, 10))), name="a.csv")
 
 
@@ -155,7 +155,7 @@ def test_the_packed_file_carries_the_robot(arm, tmp_path):
     made = tmp_path / "made.xml"
     made.write_text(robots.mjcf(1))
     robot = read_robot(made)
-    width = qpos_of(robot_motion(rest_clip(robot))).shape[1]
+    width = robot_motion(rest_clip(robot)).qpos.shape[1]
     clip = rest_clip(robot)
     back = mocpack.decode(mocpack.encode(clip, "lossless"))
     found = robot_of(back.skeleton, back.metadata)
@@ -165,13 +165,11 @@ def test_the_packed_file_carries_the_robot(arm, tmp_path):
         assert body.joint == expected.joint
         np.testing.assert_array_equal(body.position, expected.position)
         np.testing.assert_array_equal(body.rotation, expected.rotation)
-    assert qpos_of(robot_motion(back)).shape[1] == width
+    assert robot_motion(back).qpos.shape[1] == width
 
 
 def rest_clip(robot):
-    from mocpack.io.robots.qpos import ball_joints
-
-    frames, balls = 5, len(ball_joints(robot))
+    frames, balls = 5, len(robot.balls)
     rng = np.random.default_rng(0)
     root = np.tile([0.1, 0.2, 0.9, 1, 0, 0, 0], (frames, 1))
     quaternions = np.tile([1.0, 0, 0, 0], (frames, balls))
@@ -179,7 +177,7 @@ def rest_clip(robot):
     angles = 0.1 * rng.normal(size=(frames, len(robot.hinges)))
     at_ball, at_row = 0, 0
     for j in range(len(robot.skeleton)):
-        if j in ball_joints(robot):
+        if j in robot.balls:
             order.append(quaternions[:, 4 * at_ball : 4 * at_ball + 4])
             at_ball += 1
         for h in robot.hinges.by_joint:
@@ -303,3 +301,18 @@ def test_the_world_is_turned_and_links_are_not(arm):
     np.testing.assert_allclose(motion.bodies[0][0, 0], [1, 2, 3], atol=1e-12)
     np.testing.assert_allclose(motion.bodies[0][0, 1], [1, 2.1, 3.2], atol=1e-12)
     assert rotations.angle_between(motion.root[1][0], np.array([0, 0, 0, 1.0])) < 1e-7
+
+
+def test_hinges_are_looked_for_on_the_command_line_and_named(tmp_path):
+    bend = np.zeros((40, 3, 3))
+    bend[:, 0] = np.random.default_rng(0).normal(size=(40, 3)) / 9
+    bend[:, 1, 0] = np.linspace(0.1, 1.5, 40)
+    skeleton = mocpack.Skeleton(("a", "knee", "c"), (-1, 0, 1), 0.4 * np.eye(3))
+    clip = mocpack.Clip.build(skeleton, rotations.from_rotvec(bend), np.zeros((40, 3)))
+    mocpack.write(clip, tmp_path / "leg.npz")
+    done = run("compress", tmp_path / "leg.npz", "--find-hinges", "--json")
+    [row] = json.loads(done.stdout)
+    assert list(row["hinges_found"]) == ["knee"]
+    done = run("compress", tmp_path / "leg.npz", "--find-hinges", "-f")
+    assert "has hinges: knee" in " ".join(done.stdout.split())
+    assert mocpack.read(tmp_path / "leg.mocp").skeleton.hinges.names == ("knee",)

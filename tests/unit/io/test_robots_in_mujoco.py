@@ -6,7 +6,7 @@ import pytest
 from mocpack import rotations
 from mocpack.io.robots.files import read_robot
 from mocpack.io.robots.kinematics import robot_motion
-from mocpack.io.robots.qpos import clip_of_qpos, qpos_of
+from mocpack.io.robots.qpos import clip_of_qpos
 from mocpack.testing import robots
 
 mujoco = pytest.importorskip("mujoco")
@@ -61,7 +61,7 @@ def check_against_mujoco(model, robot, seed):
     numbers = positions_for(model, 24, seed)
     clip = clip_of_qpos(robot, numbers, 30.0, order="wxyz", source="test")
     motion = robot_motion(clip)
-    np.testing.assert_allclose(qpos_of(motion), numbers, atol=1e-9)
+    np.testing.assert_allclose(motion.qpos, numbers, atol=1e-9)
     assert [body.name for body in robot.bodies] == names_in_mujoco(model)
     speeds = velocities_for(model, numbers, 30.0)
     places, turns, linear, angular = bodies_in_mujoco(model, numbers, speeds)

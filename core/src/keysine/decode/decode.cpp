@@ -71,7 +71,7 @@ void store_still(const Plan& plan, size_t count, const Output& out)
 	{
 		size_t j = size_t(s.translated_joints[m]);
 		int32_t column = out.place_column(m);
-		if (column >= 0 && plan.table[PLAN_COLUMNS * j + TRANSLATION_KIND] != MOVING_TRANSLATION)
+		if (column >= 0 && plan.table[PLAN_COLUMNS * j + TRANSLATION_KIND] < MOVING_TRANSLATION)
 			for (size_t t = 0; t < count; ++t)
 				store(out.place(t, column), load_vec(plan.still + 7 * j + 4));
 	}
@@ -120,6 +120,7 @@ void mocpack::keysine::lay_out_group(const Plan& plan, size_t length, GroupSymbo
 	size_t blocks = length < size_t(1) << MOST_SPLITS ? length : size_t(1) << MOST_SPLITS;
 	size_t cells = plan.channel_count * widest_row(length);
 	symbols->keys = arena->take<int32_t>((blocks + 1) * plan.channel_count);
+	symbols->rows.keys = symbols->keys;
 	symbols->lengths = arena->take<int32_t>(blocks);
 	symbols->found = arena->take<uint8_t>(plan.channel_count);
 	symbols->rows.steps = arena->take<int32_t>(plan.track_count * blocks);
@@ -400,6 +401,18 @@ mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, siz
 	if (status == MOCPACK_OK)
 		synthesise(*head, symbols, track_count, out, Synthesis(*head, &arena));
 	return status;
+}
+
+void mocpack::keysine::shift_values(const Plan& plan, const GroupSymbols& whole, const uint8_t* shifts,
+									int32_t* out)
+{
+	size_t row = size_t(whole.shape.blocks) * size_t(whole.shape.stride);
+	for (size_t t = 0; t < plan.track_count; ++t)
+	{
+		size_t first = size_t(plan.tracks[t].first_channel) * row;
+		for (size_t i = first; i < first + size_t(plan.tracks[t].channels) * row; ++i)
+			out[i] = shifts ? shifted(whole.rows.values[i], shifts[t]) : whole.rows.values[i];
+	}
 }
 
 mocpack_Status mocpack_keysine_decode_coarse(const mocpack_KeysineHead* head, size_t group,

@@ -32,7 +32,6 @@ inline int32_t doubled_middle(int32_t value, int32_t shift)
 template <typename Coder> class Refinement : public CoefficientSymbols<Coder>
 {
 	using Base = CoefficientSymbols<Coder>;
-	using typename Base::Neighbours;
 
   public:
 	using Base::Base;
@@ -63,31 +62,34 @@ template <typename Coder> class Refinement : public CoefficientSymbols<Coder>
 	// One channel by so many bits finer.
 	bool channel(int32_t t, int32_t b, int32_t c, int32_t bits, const int32_t* source)
 	{
-		Neighbours near = this->neighbours_of(this->plan_.tracks[t], b, c);
-		const int32_t* wanted = source + (near.values - this->rows_.values);
-		int32_t n = this->shape_.lengths[b], known = this->last_of(near.values, n);
-		int32_t reach = this->reach_value(t, b, c, known, this->last_of(wanted, n));
+		const int32_t row = this->shape_.row(this->plan_.tracks[t].first_channel + c, b);
+		int32_t* values = this->rows_.values + row;
+		Foretelling near = this->near_.of(t, b, c);
+		int32_t n = this->shape_.lengths[b], known = this->last_of(values, n);
+		int32_t reach = this->reach_value(t, b, c, near, known, this->last_of(source + row, n));
 		if (reach > n || reach < known)
 			return false;
 		this->rows_.extents[(this->plan_.tracks[t].first_channel + c) * this->shape_.blocks + b] =
 			int16_t(reach);
-		this->foretell(near, reach);
+		this->sums_.foretell(near, reach);
 		for (int32_t k = 1; k <= reach; ++k)
 		{
-			if (magnitude(near.values[k]) >= LARGEST >> bits)
+			if (magnitude(values[k]) >= LARGEST >> bits)
 				return false;
-			refine(near, k, reach, bits, wanted[k]);
+			values[k] = refined(near, row, k, reach, bits, source[row + k]);
 		}
 		return true;
 	}
 
 	// A coefficient by so many bits finer, and its sign if that was not known.
-	void refine(const Neighbours& near, int32_t k, int32_t reach, int32_t bits, int32_t wanted)
+	int32_t refined(const Foretelling& near, int32_t row, int32_t k, int32_t reach, int32_t bits,
+					int32_t wanted)
 	{
-		int32_t known = near.values[k], size = magnitude(wanted);
+		uint8_t* own = this->rows_.levels + row;
+		int32_t known = this->rows_.values[row + k], size = magnitude(wanted);
 		int32_t low = magnitude(known) << bits, high = low + (1 << bits) - 1;
 		low += k == reach && !low; // which is not zero
-		int symbol = this->between(this->table_of(near, k, reach), symbol_of(low, FINE),
+		int symbol = this->between(this->table_of(near, own, k, reach), symbol_of(low, FINE),
 								   symbol_of(high, FINE), symbol_of(size, FINE));
 		int32_t floor = symbol_floor(symbol, FINE), end = floor + (1 << plain_bits(symbol, FINE));
 		low = low > floor ? low : floor;
@@ -100,9 +102,9 @@ template <typename Coder> class Refinement : public CoefficientSymbols<Coder>
 			else
 				high = middle;
 		}
-		near.own[k] = level_of(symbol);
+		own[k] = level_of(symbol);
 		bool negative = known ? known < 0 : low && this->coder_.bits(1, wanted < 0);
-		near.values[k] = negative ? -low : low;
+		return negative ? -low : low;
 	}
 };
 

@@ -64,7 +64,7 @@ inline int symbol_of(int32_t size, int m)
 }
 
 // Frequencies, in hertz times about one half, that weights and predictors tell apart: the ends of bands.
-const int BANDS = 16, BAND_GROUP = 4;
+const int BANDS = 16, BAND_GROUP = 4, BAND_GROUPS = BANDS / BAND_GROUP;
 constexpr uint8_t BAND_ENDS[BANDS - 1] = {1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58};
 
 // Coefficient k of a block, as if blocks had half a second; `tempo` / 64 is half a second over its length.
@@ -73,12 +73,14 @@ inline int32_t pace(int32_t k, int32_t tempo)
 	return (k * tempo + 32) >> 6;
 }
 
-// Coefficients: a sum of neighbours, weighted by 1/256, then two classes to each octave.
-const int NEIGHBOURS = 11, MAGNITUDE_SETS = 16, MAGNITUDE_CLASSES = 26, REACH_LEFT = 4;
+// Coefficients: a sum of neighbours, weighted by 1/256, then two classes to each octave; lifts move it.
+const int MAGNITUDE_CLASSES = 26, REACH_LEFT = 4;
+const int FIRST_LIFTED = 4, LIFTED_STEPS = 10;
 // Reaches, keys: sums of numbers, weighted by 1/256, then two classes to each unit.
-const int REACH_INPUTS = 7, REACH_SETS = 8, REACH_CLASSES = 32, REACHES = 24;
-const int KEY_INPUTS = 8, KEY_STATES = 6, KEY_SETS = 4 * KEY_STATES, KEY_CLASSES = 48;
+const int REACH_INPUTS = 9, REACH_CLASSES = 32, REACHES = 24;
+const int KEY_INPUTS = 8, KEY_CLASSES = 48;
 const int STEP_GUESSES = 8, FIRST_GUESS = 5, STEP_SYMBOLS = 24;
+const int64_t SMALL_WAY = 24, LARGE_WAY = 120;
 const int SPLITS = 8;
 
 enum HeadNumber
@@ -94,19 +96,13 @@ enum HeadNumber
 	CHANNEL_NUMBER,
 	SOURCE_NUMBER,
 	FACTOR_NUMBER,
+	SHIFT_NUMBER, // of the turn of axes
 	HEAD_NUMBERS,
 };
 const int ROTATION_KINDS = 5, TRANSLATION_KINDS = 3, KIND_TABLES = ROTATION_KINDS + TRANSLATION_KINDS,
 		  KINDS = 8;
 
 #include "keysine/decode/tables.inc"
-
-inline int class_of_sum(int32_t sum)
-{
-	int bits = bit_length(uint32_t(sum | 1)), half = bits > 1 ? sum >> (bits - 2) & 1 : 0;
-	int found = 2 * bits + half - 6;
-	return found < 0 ? 0 : lesser(found, MAGNITUDE_CLASSES - 1);
-}
 
 inline int class_of(int32_t sum, int classes)
 {

@@ -3,14 +3,13 @@
 // `Coder` is TableWriter or TableReader; a value that is being read comes in as anything and goes out
 // decoded.
 #pragma once
-#include "keysine/decode/statistics.h"
+#include "keysine/decode/magnitudes.h"
 
 namespace mocpack
 {
 namespace keysine
 {
 
-const int32_t LONGEST_BLOCK = MOCPACK_KEYSINE_LONGEST_BLOCK;
 const int32_t MARGIN = 4; // zeros before the first coefficient of a row, and after the last
 
 // Room for the coefficients of a block of so many frames, with a margin on either side.
@@ -37,11 +36,12 @@ struct Shape
 // The symbols of a group, and what later ones are foretold from.
 struct Rows
 {
-	int32_t* steps;	  // (tracks, blocks), -1 where a track does not move
-	int32_t* values;  // (channels, blocks, stride)
-	uint8_t* levels;  // the same: magnitudes, coarsely, at most 255
-	uint8_t* reaches; // (channels, blocks): symbols of the reaches
-	int16_t* extents; // (channels, blocks): the reaches themselves
+	const int32_t* keys; // (blocks + 1, channels)
+	int32_t* steps;		 // (tracks, blocks), -1 where a track does not move
+	int32_t* values;	 // (channels, blocks, stride)
+	uint8_t* levels;	 // the same: magnitudes, coarsely, at most 255
+	uint8_t* reaches;	 // (channels, blocks): symbols of the reaches
+	int16_t* extents;	 // (channels, blocks): the reaches themselves
 };
 
 inline uint8_t level_of(int symbol)
@@ -156,24 +156,187 @@ template <typename Coder> class KeySymbols
 	bool failed_ = false;
 };
 
+inline int reach_symbol(int32_t reach)
+{
+	return reach ? 1 + symbol_of(reach - 1, COARSE) : 0;
+}
+
+inline int step_symbol(int32_t step, int32_t guess)
+{
+	int32_t change = step - guess;
+	return lesser(change > 0 ? 2 * change + 1 : change < 0 ? -2 * change : 1, STEP_SYMBOLS - 1);
+}
+
+// What is known around a track in a block of a group: the tables of its steps, reaches and coefficients.
+class Surroundings
+{
+  public:
+	Surroundings(const Plan& plan, const Shape& shape, const Rows& rows)
+		: plan_(plan), shape_(shape), rows_(rows)
+	{
+	}
+
+	// Once the shape is known: blocks differ by one frame at most.
+	void set_lengths()
+	{
+		for (int32_t b = 0, seen = 0; b < shape_.blocks && seen != 3; ++b)
+			if (!(seen >> (shape_.lengths[b] & 1) & 1))
+				roots_[shape_.lengths[b] & 1] = root_of(shape_.lengths[b] + 1),
+										   seen |= 1 << (shape_.lengths[b] & 1);
+	}
+
+	// Coefficients of the longest block.
+	int32_t longest() const
+	{
+		int32_t longest = 0;
+		for (int32_t b = 0; b < shape_.blocks; ++b)
+			longest = shape_.lengths[b] > longest ? shape_.lengths[b] : longest;
+		return longest;
+	}
+
+	// The step last used by the track in this group, else by its nearest ancestor, else the unit.
+	int32_t known_step(int32_t t, int32_t b) const
+	{
+		int32_t blocks = shape_.blocks;
+		for (int32_t e = b; e-- > 0;)
+			if (rows_.steps[t * blocks + e] >= 0)
+				return rows_.steps[t * blocks + e];
+		for (int32_t a = plan_.tracks[t].parent; a >= 0; a = plan_.tracks[a].parent)
+			if (rows_.steps[a * blocks + b] >= 0)
+				return rows_.steps[a * blocks + b];
+		return UNIT_STEP;
+	}
+
+	const uint16_t* step_table(int32_t t, int32_t b, int32_t guess) const
+	{
+		const Track& track = plan_.tracks[t];
+		int was = b ? 1 + (step_at(t, b - 1) >= 0) : 0, up = track.parent < 0 ? 0 : 1 + (up_step(t, b) >= 0);
+		int32_t row = guess - FIRST_GUESS;
+		int64_t way = 0; // of the keys, in sixteenths of the guessed step
+		for (int32_t c = 0; c < track.channels; ++c)
+			way += distance(track.first_channel + c, b);
+		way *= step_ratio(guess - track.key_index);
+		return STEP_TABLES[3 * was + up][row < 0 ? 0 : lesser(row, STEP_GUESSES - 1)]
+						  [(way >= SMALL_WAY) + (way >= LARGE_WAY)];
+	}
+
+	// What foretells a channel in a block, whose step is known.
+	Foretelling of(int32_t t, int32_t b, int32_t c) const
+	{
+		return of(t, b, c, step_at(t, b));
+	}
+	Foretelling of(int32_t t, int32_t b, int32_t c, int32_t step) const
+	{
+		static const uint8_t ZEROS[LONGEST_BLOCK + 3 * MARGIN] = {};
+		const uint8_t* none = ZEROS + MARGIN;
+		const Track& track = plan_.tracks[t];
+		int32_t channel = track.first_channel + c, channel_stride = shape_.blocks * shape_.stride,
+				root = roots_[shape_.lengths[b] & 1];
+		const uint8_t *levels = rows_.levels + shape_.row(channel, b), *up = none, *first_up = none;
+		if (track.parent >= 0)
+		{
+			const Track& parent = plan_.tracks[track.parent];
+			up = rows_.levels + shape_.row(parent.first_channel + lesser(c, parent.channels - 1), b);
+			first_up = rows_.levels + shape_.row(parent.first_channel, b);
+		}
+		int32_t was = b ? step_at(t, b - 1) : -1, above = up_step(t, b);
+		Foretelling row = {b ? levels - shape_.stride : none,
+						   c ? levels - channel_stride : none,
+						   c > 1 ? levels - 2 * channel_stride : none,
+						   up,
+						   first_up,
+						   was < 0 ? 0 : step_ratio(step - was),
+						   above < 0 ? 0 : step_ratio(step - above),
+						   seen_by_series(distance(channel, b), step, track.key_index, root),
+						   seen_by_series(bend(channel, b), step, track.key_index, root),
+						   2 * (b == 0) + (c == 0),
+						   {}};
+		set_lifts(&row, track.family, c, step);
+		return row;
+	}
+
+	// left: the symbol of the reach of channel c - 1, 0 where there is none
+	const uint16_t* reach_table(int32_t t, int32_t b, int32_t c, const Foretelling& near, int32_t step,
+								int32_t left) const
+	{
+		const Track& track = plan_.tracks[t];
+		const uint8_t* own = rows_.reaches + (track.first_channel + c) * shape_.blocks + b;
+		bool orphan = track.parent < 0;
+		int32_t up = 0, first_up = 0;
+		if (!orphan)
+		{
+			const Track& parent = plan_.tracks[track.parent];
+			up = rows_.reaches[(parent.first_channel + lesser(c, parent.channels - 1)) * shape_.blocks + b];
+			first_up = rows_.reaches[parent.first_channel * shape_.blocks + b];
+		}
+		const int32_t inputs[REACH_INPUTS] = {b ? own[-1] : 0,
+											  left,
+											  up,
+											  first_up,
+											  step,
+											  symbol_of(shape_.lengths[b], COARSE),
+											  c > 1,
+											  symbol_of(near.distance >> 2, COARSE),
+											  symbol_of(near.bend >> 2, COARSE)};
+		int kind = (b == 0) + 2 * (c == 0), set = kind + 4 * orphan;
+		int32_t expected = REACH_FAMILIES[set][track.family];
+		for (int i = 0; i < REACH_INPUTS; ++i)
+			expected += REACH_WEIGHTS[set][i] * inputs[i];
+		return REACH_TABLES[class_of(expected, REACH_CLASSES)][kind];
+	}
+
+  private:
+	int32_t step_at(int32_t t, int32_t b) const
+	{
+		return rows_.steps[t * shape_.blocks + b];
+	}
+
+	// The parent's step, -1 where it does not move or there is none.
+	int32_t up_step(int32_t t, int32_t b) const
+	{
+		int32_t parent = plan_.tracks[t].parent;
+		return parent < 0 ? -1 : step_at(parent, b);
+	}
+
+	int64_t key(int32_t channel, int32_t b) const
+	{
+		return rows_.keys[size_t(b) * plan_.channel_count + size_t(channel)];
+	}
+
+	// How far the keys at the ends of a block are apart.
+	int64_t distance(int32_t channel, int32_t b) const
+	{
+		int64_t apart = key(channel, b + 1) - key(channel, b);
+		return apart < 0 ? -apart : apart;
+	}
+
+	// How far those within the group are from the straight line of their neighbours, twice.
+	int64_t bend(int32_t channel, int32_t b) const
+	{
+		int64_t sum = 0;
+		for (int32_t e = b; e < b + 2; ++e)
+			if (e > 0 && e < shape_.blocks)
+			{
+				int64_t off = key(channel, e - 1) - 2 * key(channel, e) + key(channel, e + 1);
+				sum += off < 0 ? -off : off;
+			}
+		return sum;
+	}
+
+	const Plan& plan_;
+	const Shape& shape_;
+	const Rows& rows_;
+	int32_t roots_[2] = {}; // of even and odd numbers of coefficients
+};
+
 template <typename Coder> class CoefficientSymbols
 {
   public:
 	CoefficientSymbols(Coder& coder, const Plan& plan, const Shape& shape, const Rows& rows)
-		: coder_(coder), plan_(plan), shape_(shape), rows_(rows)
+		: coder_(coder), plan_(plan), shape_(shape), rows_(rows), near_(plan, shape, rows)
 	{
-		// where coefficients begin whose pace is beyond the ends of the groups of bands
-		int32_t longest = 0;
-		for (int32_t b = 0; b < shape.blocks; ++b)
-			longest = shape.lengths[b] > longest ? shape.lengths[b] : longest;
-		int32_t k = 1;
-		for (int32_t band = 0; band < BANDS; ++band)
-		{
-			band_from_[band] = k;
-			while (band < BANDS - 1 && k <= longest && pace(k, shape.tempo) <= BAND_ENDS[band])
-				++k;
-		}
-		band_from_[BANDS] = LONGEST_BLOCK + 1;
+		near_.set_lengths();
+		sums_.set_bands(near_.longest(), shape.tempo);
 	}
 
 	// The first tracks of a group, track by track, block by block. False where they cannot be.
@@ -187,39 +350,6 @@ template <typename Coder> class CoefficientSymbols
 	}
 
   protected:
-	// A channel in a block, and the rows that foretell it: zeros where there are none.
-	struct Neighbours
-	{
-		int32_t* values;
-		uint8_t* own;
-		const uint8_t *before, *left, *second_left, *up, *first_up;
-		int set; // of weights, without that of the band
-	};
-
-	Neighbours neighbours_of(const Track& track, int32_t b, int32_t c) const
-	{
-		static const uint8_t ZEROS[LONGEST_BLOCK + 3 * MARGIN] = {};
-		const uint8_t* none = ZEROS + MARGIN;
-		int32_t channel = track.first_channel + c, own = shape_.row(channel, b),
-				channel_stride = shape_.blocks * shape_.stride;
-		uint8_t* levels = rows_.levels + own;
-		const uint8_t *up = none, *first_up = none;
-		if (track.parent >= 0)
-		{
-			const Track& parent = plan_.tracks[track.parent];
-			up = rows_.levels + shape_.row(parent.first_channel + lesser(c, parent.channels - 1), b);
-			first_up = rows_.levels + shape_.row(parent.first_channel, b);
-		}
-		return {rows_.values + own,
-				levels,
-				b ? levels - shape_.stride : none,
-				c ? levels - channel_stride : none,
-				c > 1 ? levels - 2 * channel_stride : none,
-				up,
-				first_up,
-				2 * (b == 0) + (c == 0)};
-	}
-
 	bool block(int32_t t, int32_t b)
 	{
 		const Track& track = plan_.tracks[t];
@@ -236,17 +366,10 @@ template <typename Coder> class CoefficientSymbols
 	bool step(int32_t t, int32_t b)
 	{
 		const Track& track = plan_.tracks[t];
-		int32_t* own = rows_.steps + t * shape_.blocks + b;
-		int32_t before = b ? own[-1] : -1;
-		int32_t above = track.parent >= 0 ? rows_.steps[track.parent * shape_.blocks + b] : -1;
-		int was = b ? 1 + (before >= 0) : 0, up = track.parent >= 0 ? 1 + (above >= 0) : 0;
-		int32_t guess = known_step(t, b), row = guess - FIRST_GUESS;
-		row = row < 0 ? 0 : lesser(row, STEP_GUESSES - 1);
+		int32_t *own = rows_.steps + t * shape_.blocks + b, guess = near_.known_step(t, b);
 		// 0: it does not; 1: the step is as guessed; 2, 4 …: by one, two … less; 3, 5 …: more; the last: any
-		int32_t change = *own - guess;
-		int symbol = *own < 0 ? 0 : change > 0 ? 2 * change + 1 : change < 0 ? -2 * change : 1;
-		symbol =
-			coder_.symbol(STEP_TABLES[3 * was + up][row], STEP_SYMBOLS, lesser(symbol, STEP_SYMBOLS - 1));
+		int symbol = coder_.symbol(near_.step_table(t, b, guess), STEP_SYMBOLS,
+								   *own < 0 ? 0 : step_symbol(*own, guess));
 		if (!symbol)
 		{
 			*own = -1;
@@ -261,37 +384,26 @@ template <typename Coder> class CoefficientSymbols
 		return *own >= 0 && *own < STEPS;
 	}
 
-	// The step last used by the track in this group, else by its nearest ancestor, else the unit.
-	int32_t known_step(int32_t t, int32_t b) const
-	{
-		int32_t blocks = shape_.blocks;
-		for (int32_t e = b; e-- > 0;)
-			if (rows_.steps[t * blocks + e] >= 0)
-				return rows_.steps[t * blocks + e];
-		for (int32_t a = plan_.tracks[t].parent; a >= 0; a = plan_.tracks[a].parent)
-			if (rows_.steps[a * blocks + b] >= 0)
-				return rows_.steps[a * blocks + b];
-		return UNIT_STEP;
-	}
-
 	bool channel(int32_t t, int32_t b, int32_t c)
 	{
 		const Track& track = plan_.tracks[t];
-		Neighbours near = neighbours_of(track, b, c);
-		int32_t n = shape_.lengths[b];
-		int32_t reach = reach_value(t, b, c, 0, Coder::READS ? 0 : last_of(near.values, n));
+		const int32_t row = shape_.row(track.first_channel + c, b), n = shape_.lengths[b];
+		int32_t* values = rows_.values + row;
+		uint8_t* own = rows_.levels + row;
+		Foretelling near = near_.of(t, b, c);
+		int32_t reach = reach_value(t, b, c, near, 0, Coder::READS ? 0 : last_of(values, n));
 		if (reach > n)
 			return false;
 		rows_.extents[(track.first_channel + c) * shape_.blocks + b] = int16_t(reach);
-		foretell(near, reach);
+		sums_.foretell(near, reach);
 		for (int32_t k = 1; k <= reach; ++k)
 		{
 			int symbol =
-				coder_.symbol(table_of(near, k, reach), SYMBOLS, symbol_of(magnitude(near.values[k]), FINE));
+				coder_.symbol(table_of(near, own, k, reach), SYMBOLS, symbol_of(magnitude(values[k]), FINE));
 			symbols_[k] = uint8_t(symbol);
-			near.own[k] = level_of(symbol);
+			own[k] = level_of(symbol);
 		}
-		return finish_row(near.values, reach);
+		return finish_row(values, reach);
 	}
 
 	// The highest frequency up to n that is not zero.
@@ -303,30 +415,12 @@ template <typename Coder> class CoefficientSymbols
 	}
 
 	// A reach that is known to be at least `least`; its symbol goes to `reaches`.
-	int32_t reach_value(int32_t t, int32_t b, int32_t c, int32_t least, int32_t value)
+	int32_t reach_value(int32_t t, int32_t b, int32_t c, const Foretelling& near, int32_t least,
+						int32_t value)
 	{
-		const Track& track = plan_.tracks[t];
-		uint8_t* own = rows_.reaches + (track.first_channel + c) * shape_.blocks + b;
-		bool orphan = track.parent < 0;
-		int32_t up = 0, first_up = 0;
-		if (!orphan)
-		{
-			const Track& parent = plan_.tracks[track.parent];
-			up = rows_.reaches[(parent.first_channel + lesser(c, parent.channels - 1)) * shape_.blocks + b];
-			first_up = rows_.reaches[parent.first_channel * shape_.blocks + b];
-		}
-		const int32_t inputs[REACH_INPUTS] = {b ? own[-1] : 0,
-											  c ? own[-shape_.blocks] : 0,
-											  up,
-											  first_up,
-											  rows_.steps[t * shape_.blocks + b],
-											  symbol_of(shape_.lengths[b], COARSE),
-											  c > 1};
-		int set = (b == 0) + 2 * (c == 0) + 4 * orphan;
-		int32_t expected = REACH_FAMILIES[set][track.family];
-		for (int i = 0; i < REACH_INPUTS; ++i)
-			expected += REACH_WEIGHTS[set][i] * inputs[i];
-		const uint16_t* table = REACH_TABLES[class_of(expected, REACH_CLASSES)][c == 0];
+		uint8_t* own = rows_.reaches + (plan_.tracks[t].first_channel + c) * shape_.blocks + b;
+		const uint16_t* table =
+			near_.reach_table(t, b, c, near, rows_.steps[t * shape_.blocks + b], c ? own[-shape_.blocks] : 0);
 		int symbol = reach_symbol(value), lowest = reach_symbol(least);
 		symbol = lowest ? between(table, lowest, REACHES - 1, symbol) : coder_.symbol(table, REACHES, symbol);
 		*own = uint8_t(symbol);
@@ -334,11 +428,6 @@ template <typename Coder> class CoefficientSymbols
 			return 0;
 		int32_t floor = 1 + symbol_floor(symbol - 1, COARSE);
 		return floor + int32_t(coder_.bits(plain_bits(symbol - 1, COARSE), uint32_t(value - floor)));
-	}
-
-	static int reach_symbol(int32_t reach)
-	{
-		return reach ? 1 + symbol_of(reach - 1, COARSE) : 0;
 	}
 
 	// One of the symbols from `low` to `high`, by halves: shares are those of the table.
@@ -359,33 +448,9 @@ template <typename Coder> class CoefficientSymbols
 		return low;
 	}
 
-	// Sums of all neighbours that are known before the row itself is.
-	void foretell(const Neighbours& near, int32_t reach)
+	const uint16_t* table_of(const Foretelling& near, const uint8_t* own, int32_t k, int32_t reach) const
 	{
-		const uint8_t *before = near.before, *left = near.left, *second = near.second_left, *up = near.up,
-					  *first = near.first_up;
-		for (int32_t group = 0; group < BANDS / BAND_GROUP; ++group)
-		{
-			const int16_t* w = MAGNITUDE_WEIGHTS[group * 4 + near.set];
-			int32_t from = band_from_[group * BAND_GROUP],
-					to = lesser(reach + 1, band_from_[(group + 1) * BAND_GROUP]);
-			for (int32_t k = from; k < to; ++k)
-				sums_[k] = w[3] * before[k] + w[4] * (before[k - 1] + before[k + 1]) + w[5] * left[k] +
-						   w[6] * (left[k - 1] + left[k + 1]) +
-						   w[7] * (2 * second[k] + second[k - 1] + second[k + 1]) + w[8] * up[k] +
-						   w[9] * (up[k - 1] + up[k + 1]) + w[10] * first[k];
-			for (int32_t band = group * BAND_GROUP; band < (group + 1) * BAND_GROUP; ++band)
-				for (int32_t k = band_from_[band], end = lesser(reach + 1, band_from_[band + 1]); k < end;
-					 ++k)
-					sums_[k] += MAGNITUDE_CONSTANTS[band][near.set], groups_[k] = uint8_t(group);
-		}
-	}
-
-	const uint16_t* table_of(const Neighbours& near, int32_t k, int32_t reach) const
-	{
-		const int16_t* w = MAGNITUDE_WEIGHTS[groups_[k] * 4 + near.set];
-		int32_t sum = sums_[k] + w[0] * near.own[k - 1] + w[1] * near.own[k - 2] + w[2] * near.own[k - 3];
-		return MAGNITUDE_TABLES[class_of_sum(sum)][lesser(reach - k, REACH_LEFT - 1)];
+		return MAGNITUDE_TABLES[sums_.class_of(near, own, k)][lesser(reach - k, REACH_LEFT - 1)];
 	}
 
 	// What follows the symbols of a row: the rest of large magnitudes, then all signs.
@@ -423,9 +488,10 @@ template <typename Coder> class CoefficientSymbols
 	const Plan& plan_;
 	const Shape& shape_;
 	const Rows& rows_;
-	int32_t band_from_[BANDS + 1];
-	int32_t sums_[LONGEST_BLOCK + 1], sizes_[LONGEST_BLOCK + 1];
-	uint8_t symbols_[LONGEST_BLOCK + 1], groups_[LONGEST_BLOCK + 1];
+	Surroundings near_;
+	RowSums sums_;
+	int32_t sizes_[LONGEST_BLOCK + 1];
+	uint8_t symbols_[LONGEST_BLOCK + 1];
 };
 
 } // namespace keysine

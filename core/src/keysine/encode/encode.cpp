@@ -4,7 +4,7 @@
 
 #include "keysine/decode/curves.h"
 #include "keysine/decode/rotation.h"
-#include "keysine/encode/encoder.h"
+#include "keysine/encode/guards.h"
 
 using namespace mocpack;
 using namespace mocpack::keysine;
@@ -16,19 +16,22 @@ const int RETRIES = 6; // of the search, each aiming further inside
 const int32_t SKETCH_STEPS[2] = {7, 9};
 const int ALL_WEIGHTS = 3; // tries from which on all are made
 const double NEAR_BEST = 1.05;
-const int FINER = 40; // plain rounding with ever finer steps, after those
+const int FINER = 40;		// plain rounding with ever finer steps, after those
+const int HINGE_FINER = 16; // of them, after which those above leave less to a hinge
 
 class GroupCoder
 {
   public:
 	GroupCoder(const mocpack_KeysineEncoder* encoder, Arena* arena)
-		: e_(*encoder), plan_(encoder->plan), rig_(encoder->rig)
+		: e_(*encoder), plan_(encoder->plan), rig_(encoder->rig),
+		  near_(encoder->plan, symbols_.shape, symbols_.rows)
 	{
 		size_t group = e_.cut.longest_group(),
 			   longest = group < size_t(LONGEST_BLOCK) ? group : size_t(LONGEST_BLOCK);
 		stride_ = padded(int32_t(longest));
-		size_t stride = size_t(stride_), points = size_t(rig_.most > 1 ? rig_.most : 1);
-		lay_out_scene(&scene_, arena, plan_.skeleton->joint_count, int32_t(longest));
+		size_t stride = size_t(stride_),
+			   points = size_t(rig_.most > 1 ? rig_.most : 1) + size_t(most_guards(e_));
+		lay_out_scene(&scene_, arena, e_, int32_t(longest));
 		lay_out_group(plan_, group, &symbols_, arena);
 		room_ = group_shares(plan_, group);
 		shares_ = arena->take<Share>(room_);
@@ -36,20 +39,20 @@ class GroupCoder
 		frames_ = arena->take<size_t>(stride);
 		sines_ = arena->take<double>(longest * stride);
 		waves_ = arena->take<float>(longest * stride);
-		bands_ = arena->take<uint8_t>(stride);
 		aims_ = arena->take<double>(4 * stride);
 		ahead_ = arena->take<double>(4 * stride);
 		curve_ = arena->take<double>(4 * stride);
 		series_ = arena->take<double>(plan_.channel_count * stride);
 		extents_ = arena->take<int32_t>(plan_.channel_count);
 		turns_ = arena->take<Quat>(stride);
-		before_ = arena->take<uint8_t>(4 * stride);
 		start_ = arena->take<float>(3 * points * stride);
 		moves_ = arena->take<float>(12 * points * stride);
 		scaled_start_ = arena->take<float>(3 * points * stride);
 		scaled_moves_ = arena->take<float>(12 * points * stride);
 		wanted_ = arena->take<float>(4 * stride);
 		found_ = arena->take<int32_t>(4 * stride);
+		strained_ = arena->take<uint8_t>(stride);
+		guards_ = arena->take<Guard>(size_t(most_guards(e_)));
 		search_ = arena->take<uint8_t>(search_scratch(stride_, 4, int32_t(points)));
 		if (e_.wanted)
 			seen_wanted_ = arena->take<float>(plan_.channel_count * group),
@@ -149,6 +152,7 @@ class GroupCoder
 		weight_ = float(std::ldexp(1.0, doublings)), errors_ = 0, cost_ = 1e300;
 		if (!shape_group(plan_, length_of_group_, splits, e_.job.tempo, &symbols_))
 			return false;
+		near_.set_lengths();
 		size_t blocks = size_t(1) << splits, apart = size_t(1) << (e_.job.splits - splits),
 			   channels = plan_.channel_count;
 		for (size_t b = 0; b <= blocks; ++b)
@@ -202,7 +206,20 @@ class GroupCoder
 		scene_.count = length - 1;
 		for (int32_t t = 0; t + 1 < length; ++t)
 			frames_[t] = e_.cut.key_frame(group_) + from + size_t(t) + 1;
-		fill_scene(&scene_, e_.job, frames_);
+		fill_scene(&scene_, e_, frames_);
+		for (int tries = 0; tries < (e_.hinged ? MOST_SLACKS : 1); ++tries)
+		{
+			std::memset(strained_, 0, size_t(n_));
+			if (all_tracks() && !strained())
+				return true;
+			for (int32_t t = 0; t < n_ && e_.hinged; ++t)
+				scene_.slack[t] *= strained_[t] ? less_slack(tries) : 1.0;
+		}
+		return false;
+	}
+
+	bool all_tracks()
+	{
 		next_predictor_ = 0;
 		size_t t = 0;
 		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)
@@ -221,8 +238,8 @@ class GroupCoder
 
 	void set_length(int32_t length)
 	{
-		for (int32_t k = 0; k + 1 < length; ++k)
-			bands_[k] = uint8_t(band_of(k + 1));
+		for (RowSums& sums : sums_)
+			sums.set_bands(length - 1, symbols_.shape.tempo);
 		if (length_ == length)
 			return;
 		length_ = length, n_ = length - 1, width_ = padded(length);
@@ -231,14 +248,6 @@ class GroupCoder
 		for (int32_t k = 1; k < length; ++k)
 			for (int32_t t = 0; t < width_; ++t)
 				waves_[(k - 1) * width_ + t] = t < n_ ? float(sines_[k * width_ + t + 1]) : 0.0f;
-	}
-
-	int32_t band_of(int32_t k) const
-	{
-		int32_t scaled = pace(k, symbols_.shape.tempo), band = 0;
-		while (band < BANDS - 1 && scaled > BAND_ENDS[band])
-			++band;
-		return band;
 	}
 
 	SeriesBlock series_block() const
@@ -264,10 +273,11 @@ class GroupCoder
 		*step = -1;
 		double scale = 1.0;
 		prepare(track, true);
-		gather_before(track);
+		if (strained_here_)
+			return roughly(track, step);
 		for (int attempt = 0; attempt < RETRIES; ++attempt)
 		{
-			*step = searched(track, expected_step(t), scale);
+			*step = searched(track, scale);
 			double worst = settle(track, *step);
 			if (worst <= 1.0 || e_.job.settings.excess_penalty <= 0)
 				return finish(track, *step);
@@ -278,12 +288,32 @@ class GroupCoder
 		return rounded(track, step) && finish(track, *step);
 	}
 
+	// Any way to go on from a joint that cannot keep its bounds, so that those after it are looked at too.
+	bool roughly(const Track& track, int32_t* step)
+	{
+		*step = UNIT_STEP + 8;
+		for (int32_t c = 0; c < track.channels; ++c)
+			round_channel(track, c, e_.steps[*step]);
+		settle(track, *step);
+		return finish(track, *step);
+	}
+
+	// Whether a joint cannot keep its bounds in some frame, whatever it does.
+	bool strained() const
+	{
+		bool any = false;
+		for (int32_t t = 0; t < n_; ++t)
+			any = any || strained_[t];
+		return any;
+	}
+
 	// Goes on to the next track.
 	bool finish(const Track& track, int32_t step)
 	{
 		int32_t last = track.first_channel + track.channels;
 		while (next_predictor_ < e_.job.predictor_count && e_.job.predictors[4 * next_predictor_] < last)
 			++next_predictor_;
+		note(track, step);
 		errors_ += e_.job.settings.excess_penalty > 0 ? 0.0 : double(e_.job.settings.squared_penalty) * sum_;
 		for (int32_t c = 0; c < track.channels && seen_wanted_; ++c)
 			for (int32_t k = 0; k <= n_; ++k)
@@ -298,20 +328,41 @@ class GroupCoder
 		return true;
 	}
 
+	// Leaves what foretells later rows.
+	void note(const Track& track, int32_t step)
+	{
+		for (int32_t c = 0; c < track.channels; ++c)
+		{
+			const int32_t *row = row_of(track, c), at = track.first_channel + c;
+			uint8_t* levels = symbols_.rows.levels + symbols_.shape.row(at, b_);
+			int32_t reach = 0;
+			for (int32_t k = 1; k <= n_; ++k)
+			{
+				levels[k] = level_of(symbol_of(magnitude(row[k]), FINE));
+				reach = row[k] ? k : reach;
+			}
+			symbols_.rows.reaches[at * symbols_.shape.blocks + b_] =
+				uint8_t(step < 0 ? 0 : reach_symbol(reach));
+		}
+	}
+
 	// The last resort: plain rounding, first towards the compensated target, then towards the true one,
 	// which leaves every point at most where its joint's origin already is.
 	bool rounded(const Track& track, int32_t* step)
 	{
 		for (int attempt = 0; attempt < FINER; ++attempt)
 		{
-			if (attempt == FINER / 4)
+			if (attempt == FINER / 4 && !e_.hinged)
 				prepare(track, false);
 			*step = attempt + UNIT_STEP < STEPS - 1 ? attempt + UNIT_STEP : STEPS - 1;
 			for (int32_t c = 0; c < track.channels; ++c)
 				round_channel(track, c, e_.steps[*step]);
 			if (settle(track, *step) <= 1.0)
 				return true;
+			if (e_.hinged && attempt >= HINGE_FINER)
+				break;
 		}
+		std::memset(strained_, 1, size_t(n_));
 		return false;
 	}
 
@@ -338,53 +389,36 @@ class GroupCoder
 		return key + (next - key) / length_ * t;
 	}
 
-	int32_t expected_step(size_t t) const
-	{
-		size_t blocks = size_t(symbols_.shape.blocks), b = size_t(b_);
-		const int32_t* steps = symbols_.rows.steps;
-		for (size_t e = b; e-- > 0;)
-			if (steps[t * blocks + e] >= 0)
-				return steps[t * blocks + e];
-		for (int32_t a = plan_.tracks[t].parent; a >= 0; a = plan_.tracks[a].parent)
-			if (steps[size_t(a) * blocks + b] >= 0)
-				return steps[size_t(a) * blocks + b];
-		return UNIT_STEP;
-	}
-
-	void gather_before(const Track& track)
-	{
-		std::memset(before_, 0, size_t(4 * width_));
-		if (!b_)
-			return;
-		for (int32_t c = 0; c < track.channels; ++c)
-		{
-			const int32_t* row = row_of(track, c) - symbols_.shape.stride;
-			for (int32_t k = 1; k <= n_; ++k)
-			{
-				int32_t sum = 2 * lesser(magnitude(row[k]), 9) + lesser(magnitude(row[k - 1]), 9) +
-							  (k < n_ ? lesser(magnitude(row[k + 1]), 9) : 0);
-				before_[c * width_ + k - 1] = uint8_t(lesser(sum, 7));
-			}
-		}
-	}
-
 	// Targets in all frames, and displacements of the points as they depend on the channels.
 	void prepare(const Track& track, bool compensate)
 	{
 		int32_t first = rig_.first[track.joint];
-		points_ = track.kind == POSITION_TRACK ? 1 : rig_.first[track.joint + 1] - first;
+		points_ = rig_points(e_, track) + guard_count(e_, track);
 		clear_ends(start_, 3 * points_);
 		clear_ends(moves_, 3 * points_ * track.channels);
-		if (track.kind == POSITION_TRACK) // whose channels move one coordinate each
-			std::memset(start_, 0, sizeof(float) * size_t(3 * width_)),
-				std::memset(moves_, 0, sizeof(float) * size_t(9 * width_));
 		for (int32_t t = 0; t < n_; ++t)
 			if (track.kind == POSITION_TRACK)
 				prepare_position(track, t);
 			else
 				prepare_rotation(track, first, t, compensate);
+		if (e_.hinged && e_.job.settings.excess_penalty > 0)
+			find_strains();
 		for (int32_t c = 0; c < track.channels; ++c)
 			prepare_channel(track, c);
+	}
+
+	// Frames in which a point is outside even at the target.
+	void find_strains()
+	{
+		strained_here_ = false;
+		for (int32_t i = 0; i < points_; ++i)
+			for (int32_t t = 0; t < n_; ++t)
+			{
+				const float* at = start_ + 3 * i * width_ + t;
+				float u = at[0] * at[0] + at[width_] * at[width_] + at[2 * width_] * at[2 * width_];
+				strained_here_ = strained_here_ || u > float(STRAINED);
+				strained_[t] = strained_[t] || u > float(STRAINED);
+			}
 	}
 
 	// Zeros past the last frame of each row.
@@ -399,23 +433,53 @@ class GroupCoder
 	{
 		double channels[3];
 		aim_position(plan_, track, scene_, t, channels);
-		for (int32_t c = 0; c < 3; ++c)
+		int32_t first = rig_points(e_, track);
+		double scale = 1.0 / rig_.allowance[track.joint];
+		Vec3 local = load_vec(track.base);
+		for (int32_t c = 0; c < track.channels; ++c)
 		{
 			aims_[c * stride_ + t] = channels[c];
-			moves_[(3 * c + c) * width_ + t] = float(track.axes[0] / rig_.allowance[track.joint]);
+			if (!first)
+				continue;
+			// what moves freely has one coordinate for each channel
+			Vec3 axis = load_vec(track.axes + 3 * c);
+			local = local + channels[c] * axis;
+			put(moves_ + 3 * c * points_ * width_ + t,
+				scale * (track.hinge < 0 ? axis : shift_of(plan_, track, scene_, t, c)));
+		}
+		if (first)
+			put(start_ + t, track.hinge < 0 ? Vec3{0, 0, 0}
+											: scale * (placed(plan_, scene_, track.joint, t, local) -
+													   scene_.position[scene_.at(track.joint, t)]));
+		set_guards(e_, scene_, track, t, channels, guards_);
+		put_guards(track, t);
+	}
+
+	// After the points of the rig.
+	void put_guards(const Track& track, int32_t t)
+	{
+		const Guard* guards = guards_;
+		int32_t first = rig_points(e_, track);
+		for (int32_t i = first; i < points_; ++i, ++guards)
+		{
+			put(start_ + 3 * i * width_ + t, guards->start);
+			for (int32_t c = 0; c < track.channels; ++c)
+				put(moves_ + 3 * (c * points_ + i) * width_ + t, guards->moves[c]);
 		}
 	}
 
 	void prepare_rotation(const Track& track, int32_t first, int32_t t, bool compensate)
 	{
 		const double* inverse_axes = e_.inverse_axes + 9 * (&track - plan_.tracks);
-		Aim aim = aim_rotation(plan_, rig_, track, inverse_axes, scene_, t, compensate);
+		Aim aim = aim_rotation(plan_, rig_, track, inverse_axes, scene_, t, compensate, e_.leeway);
 		Vec3 origin = scene_.decoded_position[scene_.at(track.joint, t)];
 		double world[9];
 		matrix_of(aim.world, world);
 		for (int32_t c = 0; c < track.channels; ++c)
 			aims_[c * stride_ + t] = aim.channels[c];
-		for (int32_t i = 0; i < points_; ++i)
+		set_guards(e_, scene_, track, t, aim, guards_);
+		put_guards(track, t);
+		for (int32_t i = 0; i < rig_points(e_, track); ++i)
 		{
 			const Point& point = rig_.points[first + i];
 			size_t source = scene_.at(point.joint, t);
@@ -453,7 +517,7 @@ class GroupCoder
 		add_wave(start_, moves_ + 3 * c * points_ * width_, rest, -1.0f, width_, points_);
 	}
 
-	int32_t searched(const Track& track, int32_t expected, double scale)
+	int32_t searched(const Track& track, double scale)
 	{
 		int32_t size = 3 * points_ * width_;
 		const float *start = start_, *moves = moves_;
@@ -465,18 +529,11 @@ class GroupCoder
 				scaled_moves_[i] = float(scale) * moves_[i];
 			start = scaled_start_, moves = scaled_moves_;
 		}
-		Problem problem = {n_,
-						   width_,
-						   track.channels,
-						   points_,
-						   waves_,
-						   moves,
-						   start,
-						   wanted_,
-						   bands_,
-						   before_,
-						   static_cast<const Rates*>(e_.job.rates),
-						   int32_t(e_.job.settings.jitter_from * float(length_))};
+		Problem problem = {n_,		 width_,  track.channels,
+						   points_,	 waves_,  moves,
+						   start,	 wanted_, int32_t(e_.job.settings.jitter_from * float(length_)),
+						   &e_.bits, &near_,  int32_t(&track - plan_.tracks),
+						   b_,		 sums_};
 		mocpack_KeysineSettings settings = e_.job.settings;
 		settings.quartic_penalty *= weight_;
 		if (sketch_ && settings.excess_penalty > 0)
@@ -484,7 +541,7 @@ class GroupCoder
 			settings.finest_step = SKETCH_STEPS[1];
 		else if (sketch_)
 			settings.sweeps = 1;
-		Found found = search_block(problem, settings, e_.steps, expected, found_, search_);
+		Found found = search_block(problem, settings, e_.steps, found_, search_);
 		bool any = false;
 		for (int32_t c = 0; c < track.channels; ++c)
 			for (int32_t k = 0; k < n_; ++k)
@@ -520,6 +577,7 @@ class GroupCoder
 				double u = origin_excess(rig_, scene_, track.joint, t);
 				worst = u > worst ? u : worst;
 				sum_ += u;
+				worst = guarded(track, t, worst);
 			}
 			return worst;
 		}
@@ -531,8 +589,19 @@ class GroupCoder
 				parent < 0 ? turns_[t] : multiply(scene_.decoded_rotation[scene_.at(parent, t)], turns_[t]);
 			double u = worst_point(rig_, scene_, track.joint, t, &sum_);
 			worst = u > worst ? u : worst;
+			worst = guarded(track, t, worst);
 		}
 		return worst;
+	}
+
+	// The larger of `worst` and what the guards say of frame t as it is decoded.
+	double guarded(const Track& track, int32_t t, double worst) const
+	{
+		double values[4];
+		for (int32_t c = 0; c < track.channels; ++c)
+			values[c] = curve_[c * stride_ + t + 1];
+		double u = guard_excess(e_, scene_, track, t, values);
+		return u > worst ? u : worst;
 	}
 
 	const mocpack_KeysineEncoder& e_;
@@ -540,6 +609,8 @@ class GroupCoder
 	const Rig& rig_;
 	Scene scene_;
 	GroupSymbols symbols_;
+	Surroundings near_;
+	RowSums sums_[4];
 	Share* shares_;
 	size_t room_;
 	// of the present group
@@ -558,7 +629,9 @@ class GroupCoder
 	const int32_t* keys_ = nullptr;
 	size_t* frames_;
 	int32_t *found_, *extents_;
-	uint8_t *bands_, *before_;
+	uint8_t* strained_; // (frames)
+	Guard* guards_;
+	bool strained_here_ = false;
 	double *sines_, *aims_, *ahead_, *curve_, *series_;
 	Quat* turns_;
 	float *waves_, *start_, *moves_, *scaled_start_, *scaled_moves_, *wanted_;

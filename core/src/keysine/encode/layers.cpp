@@ -9,18 +9,6 @@
 using namespace mocpack;
 using namespace mocpack::keysine;
 
-void mocpack::keysine::shift_values(const Plan& plan, const GroupSymbols& whole, const uint8_t* shifts,
-									int32_t* out)
-{
-	size_t row = size_t(whole.shape.blocks) * size_t(whole.shape.stride);
-	for (size_t t = 0; t < plan.track_count; ++t)
-	{
-		size_t first = size_t(plan.tracks[t].first_channel) * row;
-		for (size_t i = first; i < first + size_t(plan.tracks[t].channels) * row; ++i)
-			out[i] = shifts ? shifted(whole.rows.values[i], shifts[t]) : whole.rows.values[i];
-	}
-}
-
 namespace
 {
 
@@ -78,6 +66,7 @@ mocpack_Status mocpack_keysine_split(const mocpack_KeysineHead* head, size_t gro
 	size_t room = group_shares(plan, head->cut.longest_group());
 	Share* shares = arena.take<Share>(room);
 	shape_group(plan, head->cut.length(group), whole.splits, head->tempo, &made);
+	made.rows.keys = whole.keys;
 	for (size_t l = 0; l < layer_count; ++l)
 	{
 		const uint8_t* to = l + 1 < layer_count ? shifts + l * plan.track_count : nullptr;

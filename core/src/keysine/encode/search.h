@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "keysine/decode/symbols.h"
 #include "keysine/encode/encode.h"
 
 namespace mocpack
@@ -10,27 +11,28 @@ namespace mocpack
 namespace keysine
 {
 
-const int RATE_BANDS = 16, RATE_NEAR = 8, RATE_BEFORE = 8, RATE_SIZES = 40;
-
-// Bits of a coefficient by band, neighbours, the block before, and its magnitude.
-struct Rates
+// Bits of symbols by their tables, plain bits and signs included.
+struct Bits
 {
-	float bits[RATE_BANDS][RATE_NEAR][RATE_BEFORE][RATE_SIZES];
+	float of[MAGNITUDE_CLASSES][REACH_LEFT][SYMBOLS];
+	float of_reach[REACH_CLASSES * 4][REACHES];
 };
+void fill_bits(Bits* bits);
 
 // One track in one block: `channels` series of n numbers, `points` displacements that depend on them.
 // Arrays over time have `stride` columns, a multiple of 8, zero past n. Column t is frame t + 1.
 struct Problem
 {
 	int32_t n, stride, channels, points;
-	const float* sines;	   // (n, stride): row k - 1
-	const float* moves;	   // (C, I, 3, stride): displacement of point i by a unit of channel c
-	const float* start;	   // (I, 3, stride): displacement without any coefficient
-	const float* wanted;   // (C, stride): coefficients that would leave none
-	const uint8_t* bands;  // (n)
-	const uint8_t* before; // (C, stride): activity of the block before around k
-	const Rates* rates;
+	const float* sines;	 // (n, stride): row k - 1
+	const float* moves;	 // (C, I, 3, stride): displacement of point i by a unit of channel c
+	const float* start;	 // (I, 3, stride): displacement without any coefficient
+	const float* wanted; // (C, stride): coefficients that would leave none
 	int32_t jitter_from; // frequency from which what the source does not have is jitter
+	const Bits* bits;
+	const Surroundings* near; // whose track t in block b it is
+	int32_t t, b;
+	RowSums* sums; // (C)
 };
 
 struct Found
@@ -54,7 +56,7 @@ size_t search_scratch(int32_t stride, int32_t channels, int32_t points);
 
 // Finds coefficients (C, stride) for the best of the steps; `steps` are their sizes, by index.
 Found search_block(const Problem& problem, const mocpack_KeysineSettings& settings, const double* steps,
-				   int32_t expected, int32_t* coefficients, void* scratch);
+				   int32_t* coefficients, void* scratch);
 
 } // namespace keysine
 } // namespace mocpack

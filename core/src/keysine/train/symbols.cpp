@@ -40,6 +40,7 @@ void mocpack_keysine_track(const mocpack_KeysineHead* head, size_t t, int32_t* r
 {
 	const Track& track = head->plan.tracks[t];
 	row[0] = track.channels, row[1] = track.first_channel, row[2] = track.parent, row[3] = track.family;
+	row[4] = track.key_index;
 }
 
 namespace
@@ -61,6 +62,7 @@ int mocpack_keysine_trained(size_t index, mocpack_KeysineTable* table)
 	const mocpack_KeysineTable tables[] = {
 		table_of("MAGNITUDE_WEIGHTS", MAGNITUDE_WEIGHTS),
 		table_of("MAGNITUDE_CONSTANTS", MAGNITUDE_CONSTANTS),
+		table_of("MAGNITUDE_LIFTS", MAGNITUDE_LIFTS),
 		table_of("MAGNITUDE_TABLES", MAGNITUDE_TABLES),
 		table_of("REACH_WEIGHTS", REACH_WEIGHTS),
 		table_of("REACH_FAMILIES", REACH_FAMILIES),

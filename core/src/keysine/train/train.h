@@ -32,7 +32,7 @@ extern "C"
 		size_t size;
 	} mocpack_KeysineTable;
 	int mocpack_keysine_trained(size_t index, mocpack_KeysineTable* table);
-	/* Of track t: channels, first channel, the track above or -1, family. */
+	/* Of track t: channels, first channel, the track above or -1, family, index of the keys' step. */
 	void mocpack_keysine_track(const mocpack_KeysineHead* head, size_t t, int32_t* row);
 
 #ifdef __cplusplus

@@ -38,8 +38,8 @@ class Made:
         Columns that move; bytes as float32 and by lossless MPEG-4.
     indexed, sparsed, companded : Coded
         Of Table 1: one column kept, the paper's segments.
-    shares : dict
-        By reading, which share of the indices sparsing leaves.
+    shares, strayed : dict
+        By reading, which share of the indices sparsing leaves, and DEF.
     by_eta : tuple of float
         DEF of indexing with each of `ETAS`.
     best, product : (int, int)
@@ -58,6 +58,7 @@ class Made:
     sparsed: Coded
     companded: Coded
     shares: dict[str, float]
+    strayed: dict[str, float]
     by_eta: tuple[float, ...]
     best: grid_search.Point
     product: grid_search.Point
@@ -74,7 +75,7 @@ def make_all(sources: Sequence[Source]) -> list[Made]:
     tasks = sorted(sources, key=lambda s: -s.motion.frames)
     with worker_pool(0) as pool:
         console = Console(stderr=True)
-        found = list(track(pool.map(_make, tasks), "searching", len(tasks), console=console))
+        found = list(track(pool.map(make, tasks), "searching", len(tasks), console=console))
     by_title = {made.source.title: made for made in found}
     return [by_title[source.title] for source in sources]
 
@@ -126,7 +127,8 @@ def search(
     return min(tried, key=lambda point: (value(tried[point]), point))
 
 
-def _make(source: Source) -> Made:
+def make(source: Source) -> Made:
+    """Return what one motion gave."""
     clip, rows = source.clip(), source.motion.rows
     mpeg4 = len(Mpeg4Bap(lossless=True).encode(clip))
     tried: dict[grid_search.Point, grid_search.Outcome] = {}
@@ -145,6 +147,7 @@ def _make(source: Source) -> Made:
         sparsed=code(replace(THINNED, FDF=1, n_d=rows), clip),
         companded=code(BapIndex(FDF=1, n_d=rows), clip),
         shares={r: share_left(replace(c, n_d=rows), clip) for r, c in READINGS.items()},
+        strayed={r: code(replace(c, n_d=rows), clip).error for r, c in READINGS.items()},
         by_eta=tuple(code(replace(least, eta=eta), clip).error for eta in ETAS),
         best=best,
         product=product,

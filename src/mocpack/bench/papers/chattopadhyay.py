@@ -111,6 +111,7 @@ def shares_table(made: Sequence[Made]) -> str:
     rows = [
         [one.source.title, f"{100 * one.source.motion.share:.0f}"]
         + [f"{100 * one.shares[reading]:.0f}" for reading in READINGS]
+        + [f"{one.strayed[reading]:.3g}" for reading in READINGS]
         for one in made
     ]
     bvh = [one for one in made if one.source.form == "bvh"]
@@ -118,10 +119,11 @@ def shares_table(made: Sequence[Made]) -> str:
         theirs = np.array([one.source.motion.share for one in bvh])
         ours = {r: np.array([one.shares[r] for one in bvh]) for r in READINGS}
         means = [f"{100 * values.mean():.1f}" for values in (theirs, *ours.values())]
-        rows.append([f"mean of {len(bvh)} (bvh)", *means])
+        rows.append([f"mean of {len(bvh)} (bvh)", *means, "", ""])
         likeness = [f"{np.corrcoef(theirs, values)[0, 1]:+.2f}" for values in ours.values()]
-        rows.append(["correlation with the paper's", "1", *likeness])
+        rows.append(["correlation with the paper's", "1", *likeness, "", ""])
     head = ["motion", "paper, %:", "ours, the text, %:", "ours, figure 4, %:"]
+    head += ["DEF, the text:", "DEF, figure 4:"]
     return f"{markdown_table(head, rows)}\n\nThe difference is unexplained.\n"
 
 

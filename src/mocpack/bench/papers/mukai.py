@@ -9,15 +9,16 @@ as many control points), CMU 17_10 and CMU 05_03.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from mocpack import _api
 from mocpack.arrays import F64
 from mocpack.bench.datasets import describe_missing, find_clips_of
-from mocpack.bench.papers.verdicts import verdict
+from mocpack.bench.papers.verdicts import Line, claim, compare, write_lines
 from mocpack.bench.report.figures import new_figure
 from mocpack.bench.report.markdown import markdown_table
 from mocpack.bench.runner.timing import seconds_of
@@ -91,46 +92,53 @@ def reproduce(data: Path | None, out: Path) -> None:
     """Print the tables beside the paper's figures; write them and the pictures to `out`."""
     names = list(dict.fromkeys(case.clip for case in CASES))
     found = find_clips_of(names, data)
-    parts = [shares_table(), functions_table(out), clips_table(found)]
+    functions, function_lines = functions_table(out)
+    clips, clip_lines = clips_table(found)
+    parts = [shares_table(), functions, clips]
     parts += [f"Left out: {describe_missing(name)}." for name in names if name not in found]
     text = "\n\n".join(parts)
     print(text)
+    write_lines([*share_lines(), *function_lines, *clip_lines], out)
     (out / "paper_002.md").write_text(text + "\n", encoding="utf-8")
 
 
 def shares_table() -> str:
     """Figure 1: how much of the original is stored, all numbers and control points alone."""
     rows = []
-    for title, frames, values, components, controls, printed in SHARES:
-        handles = controls * components
-        whole = values * (1 + components) + handles
-        stored = 50 * whole / (frames * values)
-        why = "neither reading gives it"
-        rows.append(
-            [
-                title,
-                printed,
-                f"{stored:.1f}",
-                f"{100 * handles / (frames * values):.2f}",
-                verdict(stored, printed, less_is_better=None, within=0.03, why=why),
-            ]
-        )
+    for line, (_, frames, values, components, controls, _) in zip(
+        share_lines(), SHARES, strict=True
+    ):
+        alone = f"{100 * controls * components / (frames * values):.2f}"
+        rows.append([line.what, line.printed, line.ours, alone, line.verdict])
     head = ["clip", "paper, %:", "mean, basis and control points at half width, %:"]
     head += ["control points alone, %:", "verdict"]
     return "## Figure 1: share of the original that is stored\n\n" + markdown_table(head, rows)
 
 
-def functions_table(out: Path) -> str:
+def share_lines() -> list[Line]:
+    """Figure 1: mean, basis and control points at half the width of the original's numbers."""
+    lines = []
+    for title, frames, values, components, controls, printed in SHARES:
+        stored = 50 * (values * (1 + components) + controls * components) / (frames * values)
+        how: dict[str, Any] = {"less_is_better": None, "within": 0.03, "form": ".1f"}
+        why = "neither reading gives it"
+        lines.append(compare("Figure 1", title, stored, printed, why=why, **how))
+    return lines
+
+
+def functions_table(out: Path) -> tuple[str, list[Line]]:
     """Fit the four test functions, 100 candidates a generation, and draw figure 2."""
-    rows = []
+    rows, lines = [], []
     figure = new_figure(10, 7)
     for place, (name, (values, inner)) in enumerate(FUNCTIONS.items()):
         points = values[:, np.newaxis].copy()
         found = {m: _fitted(points, inner + 4, m) for m in ("uniform", "cma", "fast")}
         (_, even, _), (_, cma, slow), (_, fast, quick) = found.values()
-        said = "same: free knots far below even ones" if cma < 0.5 * even else "different"
         numbers = [f"{x:.4g}" for x in (even, cma, fast)]
-        rows.append([name, inner, *numbers, f"{slow / quick:.1f}", said])
+        what = f"{name}, E_RMS with free knots of that with even ones"
+        ours = f"{cma / even:.3f}"
+        lines.append(claim("Figure 2", what, "far below", ours, cma < 0.5 * even))
+        rows.append([name, inner, *numbers, f"{slow / quick:.1f}", lines[-1].verdict])
         axes = figure.add_subplot(2, 2, place + 1)
         axes.plot(X, values, color="#b0b0b0", linewidth=4, label="function")
         for method, colour in (("uniform", "#2563a8"), ("cma", "#c0392b")):
@@ -153,17 +161,43 @@ def functions_table(out: Path) -> str:
         "CMA-ES time / fast:",
         "verdict",
     ]
-    return "## Test functions: E_RMS (figure 2)\n\n" + markdown_table(head, rows)
+    return "## Test functions: E_RMS (figure 2)\n\n" + markdown_table(head, rows), lines
 
 
-def clips_table(found: Mapping[str, Path]) -> str:
+def clips_table(found: Mapping[str, Path]) -> tuple[str, list[Line]]:
     """Table 1: distortion of even and free knots, with sizes counted both ways."""
-    rows = [_case_row(c, _api.read(found[c.clip])) for c in CASES if c.clip in found]
+    rows, lines = [], []
+    for case in CASES:
+        if case.clip not in found:
+            lines += case_lines(case, None, None)
+            continue
+        row, even_and_free = _case_row(case, _api.read(found[case.clip]))
+        rows.append(row)
+        lines += even_and_free
     head = ["clip", "frames:", "values:", "components:", "control points:", "even:", "paper:"]
     head += ["verdict", "CMA-ES:", f"from even knots, {PAPERS_GENERATIONS} generations:", "paper:"]
     head += ["verdict", "free / even:", "paper:", "fast:", "CMA-ES time / fast:"]
     head += ["control points alone, B:", "file, B:"]
-    return "## Table 1: E_D in percent\n\n" + markdown_table(head, rows)
+    return "## Table 1: E_D in percent\n\n" + markdown_table(head, rows), lines
+
+
+def case_lines(case: Case, even: float | None, free: float | None) -> list[Line]:
+    """Return the lines of one column of Table 1; without figures, of a clip that is not here."""
+    why = "" if case.own else "another clip, the paper's is not public"
+    if even is None:
+        why = describe_missing(case.clip)
+    printed = case.paper or (None, None)
+    what = f"{case.title}, {case.control_points} control points, E_D in % with"
+    both = (f"{what} even knots", even, printed[0]), (f"{what} free knots", free, printed[1])
+    lines = []
+    for place, (name, ours, theirs) in enumerate(both):
+        # of another clip nothing is better or worse
+        less = True if case.own and place else None
+        line = compare("Table 1", name, ours, theirs, form=".2f", less_is_better=less, why=why)
+        if ours is not None and not case.own:
+            line = replace(line, verdict=f"different: {why}")
+        lines.append(line)
+    return lines
 
 
 def errors_of(clip: AnyClip, components: int, control_points: int, method: str) -> float:
@@ -172,7 +206,7 @@ def errors_of(clip: AnyClip, components: int, control_points: int, method: str) 
     return _percent(_fitted(points, control_points, method)[1], rows, dropped)
 
 
-def _case_row(case: Case, clip: AnyClip) -> list[object]:
+def _case_row(case: Case, clip: AnyClip) -> tuple[list[object], list[Line]]:
     if isinstance(clip, Clip):
         clip = _every_other(clip, case.start, case.frames)
     rows, dropped, points = _latent(clip, case.components)
@@ -187,18 +221,18 @@ def _case_row(case: Case, clip: AnyClip) -> list[object]:
     d = bspline.fit(knots, 3, points)[1]
     even, cma, fast, stopped = (_percent(error, rows, dropped) for error in (a, b, c, d))
     paper = case.paper or (None, None)
-    why = "" if case.own else "another clip"
     ratio = f"{float(paper[1]) / float(paper[0]):.2f}" if paper[0] and paper[1] else "–"
     codec = LatentSpline(components=points.shape[1], control_points=controls, weights="none")
     sizes = 4 * controls * points.shape[1], len(_api.encode(clip, codec))
-    said = verdict(even, paper[0], less_is_better=None, why=why), verdict(cma, paper[1], why=why)
-    return [
+    lines = case_lines(case, even, cma)
+    row = [
         *(case.title, len(rows), rows.shape[1], points.shape[1], controls),
-        *(f"{even:.2f}", paper[0] or "–", said[0] if case.own else f"different: {why}"),
+        *(f"{even:.2f}", paper[0] or "–", lines[0].verdict),
         *(f"{cma:.2f}", f"{stopped:.2f}", paper[1] or "–"),
-        said[1] if case.own else f"different: {why}",
+        lines[1].verdict,
         *(f"{cma / even:.2f}", ratio, f"{fast:.2f}", f"{slow / quick:.1f}", *sizes),
     ]
+    return row, lines
 
 
 def _latent(clip: AnyClip, components: int) -> tuple[F64, float, F64]:

@@ -2,7 +2,8 @@
 
 They are yardsticks of the bench, not formats to keep files in: the registry does not know them.
 Each packs the matrix of degrees of freedom (`dofs.py`), but for `bvh-xz`, which packs the text,
-and those of glTF (`gltf_peers.py`). Install their libraries with ``pip install 'mocpack[bench]'``.
+those of glTF (`gltf.py`) and of robots (`robots.py`). Install their libraries with
+``pip install 'mocpack[bench]'``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 from mocpack.arrays import F64
 from mocpack.bench.peers.gltf import GLTF_PEERS
+from mocpack.bench.peers.robots import ROBOT_PEERS
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
 from mocpack.dofs import from_dofs, moving_dofs, to_dofs
@@ -209,6 +211,7 @@ ALL: tuple[type[Codec], ...] = (
     Blosc2,
     BvhXz,
     *GLTF_PEERS,
+    *ROBOT_PEERS,
 )
 PEERS = {cls.codec_id: cls for cls in ALL}
 

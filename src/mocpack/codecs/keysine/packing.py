@@ -93,7 +93,7 @@ def draft(
         Of which this is a part, and whose plan it takes.
     """
     planned = whole or clip
-    bits = planning.basis_bits(planned)
+    bits = planning.BASIS_BITS
     head = _planned_head(planned, size, groups, basis_bits=bits, key_step=key_step)
     head = head if predictors is None else replace(head, predictors=predictors)
     return _searched(clip, head, settings, groups.splits, threads, shares)
@@ -125,13 +125,13 @@ def observe(
     whole: Clip,
 ) -> Observed | None:
     """Return what the encoder sees of a part of a clip, None where it finds nothing."""
-    bits = planning.basis_bits(whole)
+    bits = planning.BASIS_BITS
     head = _planned_head(whole, size, groups, basis_bits=bits, key_step=key_step)
     seen = _core.keysine_watch(**_task(clip, head, settings, groups.splits, threads=1))
     if seen is None:
         return None
     (wanted, decoded, steps), paces, bytes_of_groups = np.asarray(seen[0], float), *seen[1:]
-    firsts = planning.first_channels(head.table)
+    firsts = planning.first_channels(head.table, clip.skeleton)
     return Observed(wanted, decoded, steps, np.asarray(paces), firsts, bytes_of_groups)
 
 
@@ -162,8 +162,8 @@ def _task(
         "skeleton": clip.skeleton.native(clip.translated_joints),
         "rotations": clip.rotations,
         "translations": clip.translations,
+        "angles": planning.native_angles(clip),
         "table": head.table,
-        "rates": search.rates(),
         "unit": head.unit,
         "fine": head.fine,
         "basis_grid": head.basis_grid,

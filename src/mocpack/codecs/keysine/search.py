@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 
 import numpy as np
 
 from mocpack import _core
-from mocpack.arrays import F32
 from mocpack.codecs.keysine.tracks import SPREAD
 
-BAND_CENTRES = np.array([1, 2, 3, 4, 5, 6, 7.5, 9.5, 12, 15, 20, 25, 32, 41, 52, 70])
-SIZES = 40  # magnitudes that the rate table tells apart
+ANGLE_SHARE = 0.999  # of a bound on angles, that the search may use: the rest is for rounding
+HINGED_FALLOFF = 0.1
+ROOM = 1.2  # of errors of a limb that its hinges cannot take back
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,11 @@ class Settings:
         Factor on the allowance of shell points, which guard twist.
     key_share : float
         Share of its allowance that a key may use to come nearer to the key before.
+    room : float
+        Where joints have hinges, which cannot take back every error above them: what may remain of
+        all u of a limb when they have done what they can.
+    max_angle : float
+        Radians that a joint's local rotation may be off; 0: any.
     excess_penalty : float
         For each unit of u above 1.
     quartic_penalty, squared_penalty : float
@@ -93,6 +98,8 @@ class Settings:
     thorough: bool = False
     beam_width: int = 1
     grid_error_penalty: float = 0.0
+    room: float = ROOM
+    max_angle: float = 0.0
 
     def native(self) -> _core.KeysineSettings:
         return _core.KeysineSettings(**asdict(self))
@@ -100,11 +107,11 @@ class Settings:
 
 EFFORTS = {
     "fast": Effort(0, 40, 7, 9, True, 0, 0, False),
-    "default": Effort(4, 60, 6, 11, False, 2, 2, False),
-    "best": Effort(8, 90, 6, 11, False, 3, 3, True),
+    "default": Effort(3, 60, 6, 10, True, 2, 1, False),
+    "best": Effort(8, 90, 5, 12, False, 3, 3, True),
 }
 MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
-EXCESS_PENALTY = 60.0
+EXCESS_PENALTY = 120.0
 ROUNDING, FREE_ROUNDING = 0.33, 0.37
 JITTER_PENALTY, JITTER_HERTZ = 4.0, 30.0
 FREE_PENALTY = 5.0  # bits for a squared step of error, where no bound is asked
@@ -114,7 +121,8 @@ FREE_SHELL = 2.5  # what guards twist may move so much further than what is meas
 LOOSE, TIGHT = 8e-3, 2.5e-3  # metres: where other blocks fit better
 GRID_ERROR_PENALTY = 3.0
 BEAM_WIDTHS = {"fast": 2, "default": 8, "best": 16}
-# bits for u² by the bound in metres: an even error is worth more, the tighter the bound
+KEY_SHARES = ((1e-3, 0.7), (10e-3, 0.5))  # by the bound in metres
+# bits for u² by the bound: an even error is worth more, the tighter the bound
 QUARTIC_PENALTIES = ((1e-3, 8.0), (2e-3, 5.0), (5e-3, 3.0), (10e-3, 1.5), (20e-3, 0.8))
 
 
@@ -124,6 +132,8 @@ def bounded(
     frame_rate: float,
     *,
     jitter_factor: float = 1.0,
+    hinged: bool = False,
+    max_angle: float | None = None,
 ) -> Settings:
     """Return the settings that aim at a bound on the largest error, in metres.
 
@@ -131,6 +141,10 @@ def bounded(
     ----------
     jitter_factor : float
         On the usual penalty of jitter.
+    hinged : bool
+        Whether joints move along hinges.
+    max_angle : float, optional
+        Bound on the error of local rotations, in radians.
     """
     level = EFFORTS[effort]
     if bound > LOOSE:  # where a group has few bytes, sketches do not tell how to split it
@@ -138,23 +152,31 @@ def bounded(
     return Settings(
         bound=bound - max(5e-4 * bound, min(MARGIN, 0.02 * bound)),  # so that rounding stays inside
         origin_share=1.0,
-        origin_falloff=0.2,
+        origin_falloff=HINGED_FALLOFF if hinged else 0.12,
         shell_factor=1.0,
-        key_share=0.7,
+        key_share=_by_bound(bound, KEY_SHARES),
         excess_penalty=EXCESS_PENALTY,
-        quartic_penalty=_quartic_penalty(bound),
+        quartic_penalty=_by_bound(bound, QUARTIC_PENALTIES),
         squared_penalty=0.0,
         rounding=ROUNDING,
         jitter_penalty=jitter_factor * JITTER_PENALTY,
         jitter_from=_jitter_from(frame_rate),
+        max_angle=ANGLE_SHARE * max_angle if max_angle else 0.0,
         **asdict(level),
     )
 
 
-def gridded(effort: str, bound: float, frame_rate: float) -> Settings:
+def gridded(
+    effort: str,
+    bound: float,
+    frame_rate: float,
+    *,
+    hinged: bool = False,
+    max_angle: float | None = None,
+) -> Settings:
     """Return the settings of a grid in time within a bound, in metres."""
     return replace(
-        bounded(effort, bound, frame_rate),
+        bounded(effort, bound, frame_rate, hinged=hinged, max_angle=max_angle),
         origin_share=0.95,
         origin_falloff=0.15,
         thorough=effort == "best",
@@ -189,27 +211,11 @@ def usual_block(step: float) -> float:
     return 1.0 if step > LOOSE else 0.5 if step > TIGHT else 0.25
 
 
-@cache
-def rates() -> F32:
-    """Return bits by band, neighbours, block before and magnitude: (16, 8, 8, 40)."""
-    band = BAND_CENTRES[:, np.newaxis, np.newaxis]
-    near, before = np.arange(8.0)[np.newaxis, :, np.newaxis], np.arange(8.0)
-    activity = 0.68 * near + 0.32 * before + np.maximum(0, 6 - band) * 0.35
-    zero = np.clip(1 / (1 + 0.032 * 2 ** np.minimum(activity, 8)), 0.02, 0.985)
-    more = np.minimum(0.85, 0.2 + 0.08 * activity)
-    sizes = np.arange(1.0, SIZES)
-    bits = np.empty((16, 8, 8, SIZES), np.float32)
-    bits[..., 0] = -np.log2(zero)
-    bits[..., 1:] = (1 - np.log2(1 - zero) - np.log2(1 - more))[..., np.newaxis] - (
-        (sizes - 1) * np.log2(more)[..., np.newaxis]
-    )
-    return bits
-
-
 def _jitter_from(frame_rate: float) -> float:
     return min(1.0, 2 * JITTER_HERTZ / frame_rate)
 
 
-def _quartic_penalty(bound: float) -> float:
-    bounds, penalties = zip(*QUARTIC_PENALTIES, strict=True)
-    return float(np.interp(np.log(bound), np.log(bounds), penalties))
+def _by_bound(bound: float, values: Sequence[tuple[float, float]]) -> float:
+    """Return what lies between those of the nearest bounds."""
+    bounds, known = zip(*values, strict=True)
+    return float(np.interp(np.log(bound), np.log(bounds), known))

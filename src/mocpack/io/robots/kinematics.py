@@ -26,8 +26,7 @@ class RobotMotion:
     Attributes
     ----------
     robot : Robot
-    clip : Clip
-        All joints on their hinges.
+    source : Clip
     angles : array, shape (T, H)
         In the order of the robot's file.
     off : float
@@ -35,18 +34,55 @@ class RobotMotion:
     """
 
     robot: Robot
-    clip: Clip
+    source: Clip
     angles: F64
     off: float
 
     @property
     def rate(self) -> float:
-        return self.clip.frame_rate
+        """Frames a second."""
+        return self.source.frame_rate
+
+    @cached_property
+    def clip(self) -> Clip:
+        """The clip with all joints on their hinges."""
+        source, free = self.source, 0 not in self.robot.hinges.joints
+        settled = Clip.from_angles(
+            source.skeleton,
+            self.angles,
+            local=source.rotations,
+            frame_time=source.frame_time,
+            metadata=source.metadata,
+        )
+        places = settled.translations.copy()
+        if free and 0 in source.translated_joints:
+            places[:, 0] = source.translations[:, source.translated_joints.index(0)]
+        return Clip(settled.with_header(up=UP), settled.rotations, places)
 
     @cached_property
     def root(self) -> tuple[F64, F64]:
         """Place (T, 3) and rotation (T, 4) of the root."""
-        return self.clip.source_root()
+        return (self.clip if 0 in self.robot.hinges.joints else self.source).source_root()
+
+    @cached_property
+    def qpos(self) -> F64:
+        """MuJoCo's positions (T, nq): root, balls and angles, quaternions (w, x, y, z)."""
+        skeleton, hinges = self.source.skeleton, self.robot.hinges
+        parts: list[F64] = []
+        if self.robot.floating is not False:
+            places, turns = self.root
+            parts += [places, np.roll(turns, 1, axis=1)]
+        balls = self.robot.balls
+        if not balls:
+            return np.concatenate([*parts, self.angles[:, list(hinges.by_joint)]], axis=1)
+        rows = dict(hinges.of_joints())
+        for j in range(len(skeleton)):
+            if j in balls:
+                rest = rotations.conjugate(skeleton.rest[j])
+                turned = rotations.multiply(rest, self.source.rotations[:, j])
+                parts.append(np.roll(turned, 1, axis=1))
+            parts.append(self.angles[:, rows.get(j, [])])
+        return np.concatenate(parts, axis=1)
 
     @cached_property
     def world(self) -> tuple[F64, F64]:
@@ -122,21 +158,8 @@ def robot_motion(clip: Clip) -> RobotMotion:
     """Return a clip with hinges as a robot's motion, its joints brought back onto their hinges."""
     robot = robot_of(clip.skeleton, clip.metadata)
     found = clip.hinge_angles()
-    settled = Clip.from_angles(
-        clip.skeleton,
-        found.angles,
-        local=clip.rotations,
-        frame_time=clip.frame_time,
-        metadata=clip.metadata,
-    )
-    free = 0 not in robot.hinges.joints
-    places = settled.translations.copy()
-    if free and 0 in clip.translated_joints:
-        places[:, 0] = clip.translations[:, clip.translated_joints.index(0)]
-    header = settled.with_header(up=UP)
-    settled = Clip(header, settled.rotations, places)
     off = float(found.off[:, ~robot.hinges.slides].max(initial=0.0))
-    return RobotMotion(robot, settled, found.angles, off)
+    return RobotMotion(robot, clip, found.angles, off)
 
 
 def rates(values: F64, rate: float) -> F64:

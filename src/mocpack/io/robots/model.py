@@ -100,6 +100,11 @@ class Robot:
         assert self.skeleton.hinges is not None
         return self.skeleton.hinges
 
+    @property
+    def balls(self) -> set[int]:
+        """Joints of the skeleton that turn every way."""
+        return set(range(1, len(self.skeleton))) - set(self.hinges.joints)
+
     def metadata(self) -> dict[str, Any]:
         """Return what a packed file must say beside the skeleton, for `robot_of`."""
         found: dict[str, Any] = {"name": self.name}

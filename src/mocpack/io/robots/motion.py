@@ -10,7 +10,7 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.errors import CorruptionError, InvalidClipError, UsageError
+from mocpack.errors import CorruptionError, FormatError, InvalidClipError, UsageError
 from mocpack.io.robots.model import UP, Robot
 
 ORDERS = ("xyzw", "wxyz")
@@ -40,7 +40,7 @@ def joint_columns(robot: Robot, names: Sequence[str], what: str) -> list[int]:
         raise CorruptionError(
             f"{what} does not fit the robot {robot.name!r}: "
             + "; ".join(
-                f"{words} {_listed(found)}"
+                f"{words} {listed(found)}"
                 for words, found in (("it has no", missing), ("the robot has no", strange))
                 if found
             )
@@ -57,7 +57,7 @@ def counted_columns(robot: Robot, count: int, what: str) -> list[int]:
     if count == len(free):
         return [free.index(name) if name in free else -1 for name in hinges]
     raise CorruptionError(
-        f"{what} has {count} angles, the robot {robot.name!r} has {len(free)}: {_listed(hinges)}"
+        f"{what} has {count} angles, the robot {robot.name!r} has {len(free)}: {listed(hinges)}"
     )
 
 
@@ -73,7 +73,7 @@ def angles_of(robot: Robot, numbers: F64, columns: Sequence[int]) -> F64:
     while waiting:
         ready = [h for h in waiting if robot.mimics[names[h]][0] in known]
         if not ready:
-            words = _listed([names[h] for h in waiting])
+            words = listed([names[h] for h in waiting])
             raise CorruptionError(f"joints of the robot mimic what has no angle: {words}")
         for h in ready:
             of, factor, added = robot.mimics[names[h]]
@@ -165,22 +165,13 @@ def split_root(robot: Robot, numbers: F64, what: str) -> tuple[F64 | None, F64 |
         root = "" if robot.floating is False else "root x y z, its quaternion, and "
         raise CorruptionError(
             f"{what} has {count} columns, the robot {robot.name!r} needs {wanted}: {root}"
-            f"{len(robot.hinges)} angles, {_listed(robot.hinges.names)}"
+            f"{len(robot.hinges)} angles, {listed(robot.hinges.names)}"
         )
     return numbers[:, :3], numbers[:, 3:7], numbers[:, 7:]
 
 
-def names_match(robot_names: Sequence[str], names: Sequence[str], what: str) -> list[int]:
-    """Return for each of the robot's bodies where it stands among these names."""
-    place = {name: at for at, name in enumerate(names)}
-    missing = [name for name in robot_names if name not in place]
-    if missing:
-        raise CorruptionError(f"{what} has no body {_listed(missing)}; it has: {_listed(names)}")
-    return [place[name] for name in robot_names]
-
-
-def need_robot(what: str) -> UsageError:
-    return UsageError(
+def need_robot(what: str) -> FormatError:
+    return FormatError(
         f"{what} needs the robot that it moves: --robot FILE, its URDF or MJCF (robot= in Python)"
     )
 
@@ -207,6 +198,7 @@ def _short(name: str) -> str:
     return name.strip().lower()
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Return names for a complaint, not too many of them."""
     words = ", ".join(name[:60] for name in names[:MANY])
     return words if len(names) <= MANY else f"{words} and {len(names) - MANY} more"

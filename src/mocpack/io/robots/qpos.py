@@ -16,7 +16,6 @@ from mocpack.clip import Clip
 from mocpack.errors import CorruptionError
 from mocpack.io.npz import Arrays
 from mocpack.io.robots.files import read_robot
-from mocpack.io.robots.kinematics import RobotMotion
 from mocpack.io.robots.model import Robot
 from mocpack.io.robots.motion import joint_columns, make_clip, need_robot, root_rotations
 
@@ -60,7 +59,7 @@ def clip_of_qpos(
     source: str,
 ) -> Clip:
     """Return the clip of rows (T, nq); `names` are those of the angles, where a file has them."""
-    rows, balls = list(robot.hinges.by_joint), ball_joints(robot)
+    rows, balls = list(robot.hinges.by_joint), robot.balls
     root = 0 if robot.floating is False else 7
     width = root + 4 * len(balls) + len(rows)
     if robot.floating is None and numbers.shape[1] == width - root:
@@ -95,28 +94,6 @@ def clip_of_qpos(
         found = joint_columns(robot, names, "joint_names")
         angles = numbers[:, [columns[column] for column in found]]
     return make_clip(robot, angles, places, turns, fps=fps, source=source, local=local)
-
-
-def qpos_of(motion: RobotMotion) -> F64:
-    """Return the rows (T, nq) of a motion, quaternions (w, x, y, z)."""
-    robot, skeleton = motion.robot, motion.clip.skeleton
-    parts: list[F64] = []
-    if robot.floating is not False:
-        places, turns = motion.root
-        parts += [places, np.roll(turns, 1, axis=1)]
-    balls, rows = ball_joints(robot), list(robot.hinges.by_joint)
-    for j in range(len(skeleton)):
-        if j in balls:
-            rest = rotations.conjugate(skeleton.rest[j])
-            turned = rotations.multiply(rest, motion.clip.rotations[:, j])
-            parts.append(np.roll(turned, 1, axis=1))
-        parts += [motion.angles[:, [h]] for h in rows if robot.hinges.joints[h] == j]
-    return np.concatenate(parts, axis=1)
-
-
-def ball_joints(robot: Robot) -> set[int]:
-    """Return the joints that turn every way."""
-    return set(range(1, len(robot.skeleton))) - set(robot.hinges.joints)
 
 
 def frame_rate_of(arrays: Arrays, fps: float | None) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import isqrt
 
 import numpy as np
 
@@ -23,19 +24,22 @@ SYMBOLS, ESCAPE, FINE, COARSE, LARGEST = 32, 31, 2, 1, 1 << 30
 BAND_ENDS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58)
 STEPS, STEP_ESCAPE, FIRST_GUESS, STEP_GUESSES = 64, 23, 5, 8
 SIGNS = 12  # that are read at once
+RATIOS = (1, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256)
+SMALL_WAY, LARGE_WAY = 24, 120
 SHAPES = {
-    "MAGNITUDE_WEIGHTS": (4, 4, 11),
+    "MAGNITUDE_WEIGHTS": (4, 4, 13),
     "MAGNITUDE_CONSTANTS": (16, 4),
+    "MAGNITUDE_LIFTS": (4, 4, 24),
     "MAGNITUDE_TABLES": (26, 4, 33),
-    "REACH_WEIGHTS": (8, 7),
+    "REACH_WEIGHTS": (8, 9),
     "REACH_FAMILIES": (8, 10),
-    "REACH_TABLES": (32, 2, 25),
-    "STEP_TABLES": (9, 8, 25),
+    "REACH_TABLES": (32, 4, 25),
+    "STEP_TABLES": (9, 8, 3, 25),
     "KEY_WEIGHTS": (24, 8),
     "KEY_FAMILIES": (24, 10),
     "KEY_TABLES": (48, 33),
     "SPLIT_TABLE": (9,),
-    "HEAD_TABLES": (11, 33),
+    "HEAD_TABLES": (12, 33),
     "KIND_STARTS": (8, 9),
 }
 
@@ -74,6 +78,17 @@ def pace(k: int, tempo: int) -> int:
 
 def band_of(k: int, tempo: int) -> int:
     return sum(pace(k, tempo) > end for end in BAND_ENDS)
+
+
+def step_ratio(difference: int) -> int:
+    """Return 16 · 2^(difference / 2)."""
+    return RATIOS[min(max(difference, -8), 8) + 8]
+
+
+def seen_by_series(distance: int, step: int, key_index: int, length: int) -> int:
+    """Return how far keys are apart, in sixteenths of a step, as a first coefficient sees it."""
+    scaled = min(distance, 1 << 20) * step_ratio(step - key_index) * isqrt(64 * length)
+    return min(scaled >> 6, 1 << 14)
 
 
 def rest_of(coder: TableReader, symbol: int, m: int) -> int:
@@ -213,7 +228,11 @@ class CoefficientSymbols:
         up = 1 + int(steps[parent, b] >= 0) if parent >= 0 else 0
         guess = self._known_step(t, b)
         row = min(max(guess - FIRST_GUESS, 0), STEP_GUESSES - 1)
-        symbol = self._coder.symbol(tables()["STEP_TABLES"][3 * was + up, row].tolist())
+        track = self._plan.tracks[t]
+        channels = range(track.first_channel, track.first_channel + track.channel_count)
+        way = sum(self._distance(c, b) for c in channels) * step_ratio(guess - track.key_index)
+        kind = int(way >= SMALL_WAY) + int(way >= LARGE_WAY)
+        symbol = self._coder.symbol(tables()["STEP_TABLES"][3 * was + up, row, kind].tolist())
         if symbol == 0:
             return
         change = 0 if symbol == 1 else symbol // 2 if symbol % 2 else -(symbol // 2)
@@ -230,6 +249,24 @@ class CoefficientSymbols:
             own = [int(steps[above, b])] if steps[above, b] >= 0 else []
             above = self._plan.tracks[above].parent
         return own[-1] if own else 8
+
+    def _distance(self, channel: int, b: int) -> int:
+        """Return how far the keys at the ends of a block are apart."""
+        keys = self._group.keys[:, channel].tolist()
+        return int(abs(keys[b + 1] - keys[b]))
+
+    def _bend(self, channel: int, b: int) -> int:
+        """Return how far those within the group are off their neighbours' middle, twice."""
+        keys = self._group.keys[:, channel].tolist()
+        inner = [e for e in (b, b + 1) if 0 < e < len(keys) - 1]
+        return int(sum(abs(keys[e - 1] - 2 * keys[e] + keys[e + 1]) for e in inner))
+
+    def _seen_keys(self, t: int, b: int, c: int) -> list[int]:
+        """Return distance and bend of the keys at the ends of a block."""
+        track, step = self._plan.tracks[t], int(self._group.steps[t, b])
+        channel, length = track.first_channel + c, self._group.lengths[b]
+        far = self._distance(channel, b), self._bend(channel, b)
+        return [seen_by_series(d, step, track.key_index, length) for d in far]
 
     def _channel(self, t: int, b: int, c: int) -> None:
         channel = self._plan.tracks[t].first_channel + c
@@ -259,10 +296,12 @@ class CoefficientSymbols:
         before, left = reaches[b - 1, at] if b else 0, reaches[b, at - 1] if c else 0
         length = symbol_of(group.lengths[b] - 1, COARSE)
         inputs = [before, left, up, first, group.steps[t, b], length, c > 1]
-        chosen = (b == 0) + 2 * (c == 0) + 4 * (track.parent < 0)
+        inputs += [symbol_of(seen >> 2, COARSE) for seen in self._seen_keys(t, b, c)]
+        kind = (b == 0) + 2 * (c == 0)
+        chosen = kind + 4 * (track.parent < 0)
         lift = int(tables()["REACH_FAMILIES"][chosen, track.family])
         expected = lift + int(tables()["REACH_WEIGHTS"][chosen] @ np.array(inputs, np.int64))
-        starts = tables()["REACH_TABLES"][min(max(expected >> 7, 0), 31), int(c == 0)].tolist()
+        starts = tables()["REACH_TABLES"][min(max(expected >> 7, 0), 31), kind].tolist()
         lowest = 1 + symbol_of(least - 1, COARSE) if least else 0
         symbol = self._between(starts, lowest, 23) if lowest else self._coder.symbol(starts)
         reaches[b, at] = symbol
@@ -303,13 +342,35 @@ class CoefficientSymbols:
         inputs = [own[at - 1], own[at - 2], own[at - 3], *_around(before, at), *_around(left, at)]
         inputs += [2 * second[at] + sum(_around(second, at)[1:]), *_around(up, at), first[at]]
         band, kind = band_of(k, self._group.tempo), 2 * (b == 0) + (c == 0)
-        weights = tables()["MAGNITUDE_WEIGHTS"][band // 4, kind]
-        total = int(tables()["MAGNITUDE_CONSTANTS"][band, kind] + weights @ np.array(inputs))
-        bits = (total | 1).bit_length()
-        half = total >> bits - 2 & 1 if bits > 1 else 0
-        row = min(max(2 * bits + half - 6, 0), 25)
+        weights = tables()["MAGNITUDE_WEIGHTS"][band // 4, kind].tolist()
+        ratios = self._ratios(t, b)
+        for i in (3, 4, 8, 9, 10):
+            weights[i] = weights[i] * ratios[i > 4] >> 4
+        total = int(tables()["MAGNITUDE_CONSTANTS"][band, kind])
+        total += sum(w * int(x) for w, x in zip(weights[:11], inputs, strict=True))
+        seen = self._seen_keys(t, b, c)
+        keys = min(weights[11] * seen[0] + weights[12] * seen[1] >> 8, 65535)
+        total += keys * (65536 // k) >> 12
+        total |= 1
+        bits = total.bit_length()
+        part = (total >> bits - 4 if bits > 3 else total << 4 - bits) & 7
+        lifts = tables()["MAGNITUDE_LIFTS"][band // 4, kind]
+        step = min(max(int(self._group.steps[t, b]) - 4, 0), 9)
+        lift = int(lifts[track.family] + lifts[10 + c] + lifts[14 + step])
+        row = min(max(8 * bits + part + lift - 24 >> 2, 0), 25)
         found: list[int] = tables()["MAGNITUDE_TABLES"][row, min(reach - k, 3)].tolist()
         return found
+
+    def _ratios(self, t: int, b: int) -> tuple[int, int]:
+        """Return sixteenths of the steps of the block before and of the parent to this one's."""
+        steps, parent = self._group.steps, self._plan.tracks[t].parent
+        own = int(steps[t, b])
+        was = int(steps[t, b - 1]) if b else -1
+        up = int(steps[parent, b]) if parent >= 0 else -1
+        return (
+            step_ratio(own - was) if was >= 0 else 0,
+            step_ratio(own - up) if up >= 0 else 0,
+        )
 
 
 def _around(row: I64, at: int) -> list[int]:

@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 
 from mocpack import rotations
+from mocpack.bench.datasets import load_clip
 from mocpack.bench.papers import li as paper_004
+from mocpack.bench.papers import li_curves, li_lines
 from mocpack.clip import Clip
 from mocpack.codecs.kinematic.dwt97 import Dwt97
 from mocpack.codecs.kinematic.fk_wavelet import FkWavelet
@@ -30,10 +32,10 @@ def test_errors_between_two_settings_are_geometric_means():
 
 def test_all_the_papers_rows_are_there():
     for number in (1, 2, 3, 4):
-        rows = paper_004._printed(number)
+        rows = li_lines._printed(number)
         assert len(rows) == 25
-        named = {paper_004.ROW_OF.get(row["method"], row["method"]) for row in rows}
-        assert named == set(paper_004.COMPARED) <= set(paper_004.METHODS)
+        named = {li_lines.ROW_OF.get(row["method"], row["method"]) for row in rows}
+        assert named == set(li_lines.METHODS_COMPARED) <= set(paper_004.METHODS)
 
 
 def test_rates_and_errors_are_those_of_the_codec():
@@ -71,12 +73,12 @@ def test_finer_ends_cost_nothing_in_the_papers_rate_and_lessen_the_error():
 
 
 def test_converted_angles_of_a_turned_bone_differ_by_its_turn():
-    assert paper_004.converted_errors(WALK, WALK).max() < 1e-9
+    assert li_curves.converted_errors(WALK, WALK).max() < 1e-9
     local = WALK.rotations.copy()
     head = WALK.skeleton.index("Head")
     turned = rotations.from_rotvec(np.array([0.1, 0.0, 0.0]))
     local[:, head] = rotations.multiply(local[:, head], turned)
-    errors = paper_004.converted_errors(WALK, Clip(WALK.header, local, WALK.translations))
+    errors = li_curves.converted_errors(WALK, Clip(WALK.header, local, WALK.translations))
     assert (errors > 1e-6).sum() == 1
     assert 0.05 < errors.max() < 0.3
 
@@ -100,3 +102,27 @@ def test_curves_are_written(tmp_path):
     assert float(row["e_angle_deg"]) == pytest.approx(np.degrees(0.5), rel=1e-4)
     figure = paper_004.plot({"walk": {"SPBLF": [point(1.0, 0.5)]}}, "position", "cm")
     assert figure.axes[0].get_title() == "walk"
+
+
+def test_every_row_of_the_arm_has_a_line_with_its_verdict():
+    clip = load_clip("cmu/16_32").frames(1, 60)
+    finest, coarsest = (replace(paper_004.AS_PRINTED, step=step) for step in (1e-4, 0.3))
+    points = [paper_004.measure(clip, codec) for codec in (finest, coarsest)]
+    curves = {"walk": dict.fromkeys(paper_004.METHODS, points)}
+    times = {"IKBP": (0.001, 0.0005)}
+    lines = li_lines.paper_lines(curves, {"walk": clip}, times)
+    by_table = [sum(line.where == f"Table {n}" for line in lines) for n in range(1, 7)]
+    assert by_table == [25, 25, 0, 0, 8, 2]
+    (encoding,) = [line for line in lines if "encoding" in line.what]
+    assert (encoding.printed, encoding.ours, encoding.verdict) == ("1.26", "1", "better")
+    missing = next(line for line in lines if line.what == "kick, frames")
+    assert missing.verdict.startswith("not made: there is no bandai/")
+    assert {line.verdict for line in lines if line.where == "Table 2"} == {
+        "different: the printed angles are a clamp"
+    }
+
+
+def test_a_method_that_leads_at_some_rates_only_does_not_lead():
+    assert li_lines.leads_everywhere(["IKBP as printed"] * 5) == "same"
+    some = ["IKBP as printed", "FKBC", "DWT", "FKBC", "IBKF"]
+    assert li_lines.leads_everywhere(some) == "different: IKBP leads at 1 of 5"

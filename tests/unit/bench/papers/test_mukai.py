@@ -48,3 +48,17 @@ def test_figure_1_counts_mean_basis_and_control_points_at_half_width():
     table = mukai.shares_table()
     assert "| chicken | 11 | 10.9 | 0.12 | same |" in table
     assert "| squirrel | 17 | 17.4 | 0.12 | same |" in table
+
+
+def test_a_clip_of_table_1_that_is_not_here_has_its_lines_and_says_so():
+    lines = mukai.case_lines(mukai.CASES[0], None, None)
+    assert [line.printed for line in lines] == ["24.1", "11.8"]
+    assert all(
+        line.verdict.startswith("not made: there is no mesh/chickenCrossing") for line in lines
+    )
+
+
+def test_another_clip_than_the_papers_is_neither_better_nor_worse():
+    own, other = mukai.CASES[0], mukai.CASES[2]
+    assert [line.verdict for line in mukai.case_lines(own, 24.1, 5.0)] == ["same", "better"]
+    assert {line.kind for line in mukai.case_lines(other, 19.5, 1.0)} == {"different"}

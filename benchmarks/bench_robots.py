@@ -1,0 +1,197 @@
+"""Robots' motions: bytes against rounding and xz, angles, exported files against MuJoCo, windows.
+
+    MOCPACK_DATA=… python benchmarks/bench_robots.py [sizes] [mujoco] [windows] [clip …]
+
+Reads `robot/*.csv` and their URDFs of the folder that MOCPACK_DATA names: LAFAN1's motions
+retargeted to Unitree's G1 and H1, 30 frames a second (for research that is not commercial, so that
+they do not come with the repository). `sizes` packs each within 1 mm (link origins, bone ends and
+3 cm shell points), without and with a bound on angles, and beside it the peer `rounded-xz` at the
+same largest displacement. `mujoco` compares exported tracking files with MuJoCo's kinematics.
+`windows` reads random 2-s windows of positions, one process, against LeRobotDataset on the same
+clips (`make lerobot` installs it in an environment of its own).
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import mocpack
+from mocpack import rotations
+from mocpack.bench.peers.robots import RoundedXz
+from mocpack.clip import promised_error
+from mocpack.io import write_bytes
+from mocpack.robots import robot_motion
+from mocpack.units import parse_length
+
+HERE = Path(__file__).parent
+LEROBOT = HERE.parent / ".venv-lerobot" / "bin" / "python"
+BOUND, MAX_ANGLE = "1mm", 0.005
+SECONDS, WINDOWS, FPS = 2, 400, 30
+
+
+def main() -> None:
+    parse = argparse.ArgumentParser(description=__doc__)
+    parse.add_argument("words", nargs="*", help="sizes, mujoco, windows; or clips' names")
+    parse.add_argument("--effort", default="default")
+    given = parse.parse_args()
+    kinds = [word for word in given.words if word in PARTS] or list(PARTS)
+    names = [word for word in given.words if word not in PARTS]
+    clips = robot_clips(names)
+    if not clips:
+        print("no robots' clips; MOCPACK_DATA names a folder with robot/*.csv and *.urdf")
+        return
+    for kind in kinds:
+        PARTS[kind](clips, given.effort)
+
+
+def robot_clips(names: list[str]) -> dict[str, mocpack.Clip]:
+    folder = Path(os.environ.get("MOCPACK_DATA", "")) / "robot"
+    found = {}
+    for path in sorted(folder.glob("*.csv")):
+        if names and path.stem not in names:
+            continue
+        [robot] = folder.glob(f"{path.stem.split('-')[0]}*.urdf")
+        found[path.stem] = mocpack.read(path, robot=robot)
+    return found
+
+
+def sizes(clips: dict[str, mocpack.Clip], effort: str) -> None:
+    """Print bytes a frame and the largest error of an angle, ours and the peer's."""
+    warnings.simplefilter("ignore", mocpack.errors.HingeWarning)
+    angle = "max_angle" in mocpack.encode.__kwdefaults__
+    print(f"bytes a frame of whole files within {BOUND}, effort {effort}, and over rounded-xz's")
+    head = f"{'clip':28}{'frames':>7}{'peer':>8}{'ours':>8}{'ratio':>7}{'rad':>9}"
+    print(head + (f"{'±' + str(MAX_ANGLE):>9}{'ratio':>7}{'rad':>9}" if angle else ""))
+    totals = np.zeros(4)
+    for name, clip in clips.items():
+        peer = peer_bytes(clip)
+        row, counted = f"{name:28}{clip.frame_count:7}", [clip.frame_count, peer]
+        row += f"{peer / clip.frame_count:8.2f}"
+        for extra in ({}, {"max_angle": mocpack.rad(MAX_ANGLE)}) if angle else ({},):
+            data = mocpack.encode(clip, max_error=BOUND, effort=effort, **extra)
+            off = np.abs(mocpack.decode(data).hinge_angles().angles - clip.angles).max()
+            row += f"{len(data) / clip.frame_count:8.2f}{len(data) / peer:7.3f}{off:9.4f}"
+            counted.append(len(data))
+        print(row, flush=True)
+        totals[: len(counted)] += counted
+    for at in range(2, 2 + 1 + angle):
+        words = "with a bound on angles" if at == 3 else ""
+        print(f"all: {totals[at] / totals[1]:.3f} of the peer's bytes {words}")
+
+
+def peer_bytes(clip: mocpack.Clip) -> int:
+    """Return the bytes of the peer where its largest displacement is the bound."""
+    low, high, bound = 1e-6, 1e-2, parse_length(BOUND)
+    for _ in range(16):
+        step = float(np.sqrt(low * high))
+        kept = promised_error(clip, RoundedXz(step).rounded(clip)).max <= bound
+        low, high = (step, high) if kept else (low, step)
+    return len(RoundedXz(low).encode(clip))
+
+
+def mujoco(clips: dict[str, mocpack.Clip], _: str) -> None:
+    """Print how far bodies of exported files are from where MuJoCo puts them."""
+    import mujoco
+
+    print("exported tracking files against MuJoCo's kinematics: largest distance, largest angle")
+    for name, clip in clips.items():
+        model = model_of(name)
+        for dialect in ("mjlab", "beyondmimic"):
+            data = write_bytes(clip, ".npz", dialect)
+            with np.load(io.BytesIO(data)) as arrays:
+                off, turned = apart(mujoco, model, arrays)
+            print(f"{name:28}{dialect:14}{off:10.1e} m{turned:10.1e} rad", flush=True)
+
+
+def model_of(name: str):
+    """Return MuJoCo's model of a robot's URDF, free in the world and without its meshes."""
+    import mujoco
+
+    folder = Path(os.environ["MOCPACK_DATA"]) / "robot"
+    [path] = folder.glob(f"{name.split('-')[0]}*.urdf")
+    text = re.sub(r"<(visual|collision)>.*?</\1>", "", path.read_text(), flags=re.DOTALL)
+    root = mocpack.robots.read_robot(path).skeleton.names[0]
+    free = (
+        '<link name="world"/><joint name="free" type="floating"><parent link="world"/>'
+        f'<child link="{root}"/></joint></robot>'
+    )
+    return mujoco.MjModel.from_xml_string(text.replace("</robot>", free))
+
+
+def apart(mujoco, model, arrays) -> tuple[float, float]:
+    """Return the largest distance and angle between bodies of a file and MuJoCo's, by name."""
+    data = mujoco.MjData(model)
+    names = [str(name) for name in arrays["joint_names"]]
+    places = [int(model.joint(name).qposadr[0]) for name in names]
+    bodies = [model.body(str(name)).id for name in arrays["body_names"]]
+    found, turns = [], []
+    for t in range(len(arrays["joint_pos"])):
+        data.qpos[:3], data.qpos[3:7] = arrays["body_pos_w"][t, 0], arrays["body_quat_w"][t, 0]
+        data.qpos[places] = arrays["joint_pos"][t]
+        mujoco.mj_kinematics(model, data)
+        found.append(data.xpos[bodies].copy())
+        turns.append(np.roll(data.xquat[bodies], -1, axis=1))
+    off = np.linalg.norm(np.array(found) - arrays["body_pos_w"], axis=-1).max()
+    own = rotations.normalize(np.roll(arrays["body_quat_w"].astype(float), -1, axis=2))
+    return float(off), float(rotations.angle_between(np.array(turns), own).max())
+
+
+def windows(clips: dict[str, mocpack.Clip], effort: str) -> None:
+    """Print random windows a second, ours and LeRobotDataset's, and the bytes of both."""
+    with tempfile.TemporaryDirectory() as folder:
+        ours, size = our_windows(clips, effort, Path(folder))
+        print(f"random {SECONDS}-s windows of qpos, one process, {len(clips)} clips")
+        print(f"  mocpack within {BOUND}  {ours:8.0f} windows/s{size / 1e6:8.2f} MB")
+        if not LEROBOT.exists():
+            print("  LeRobotDataset is not installed: make lerobot")
+            return
+        for name, clip in clips.items():
+            np.save(Path(folder) / f"{name}.npy", robot_motion(clip).qpos.astype(np.float32))
+        words = [str(LEROBOT), str(HERE / "lerobot_windows.py"), folder, str(FPS), str(WINDOWS)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(done.stderr[-2000:])
+        peer = json.loads(done.stdout.splitlines()[-1])
+    print(f"  LeRobotDataset {peer['version']:6}{peer['rate']:8.0f} windows/s{peer['MB']:8.2f} MB")
+    print(f"  {ours / peer['rate']:.1f} times as many")
+
+
+def our_windows(clips: dict[str, mocpack.Clip], effort: str, folder: Path) -> tuple[float, int]:
+    """Return windows a second of packed clips whose files stay open, and their bytes."""
+    warnings.simplefilter("ignore", mocpack.errors.HingeWarning)
+    motions = []
+    for name, clip in clips.items():
+        if clip.frame_count < SECONDS * FPS:
+            continue
+        path = folder / f"{name}.mocp"
+        path.write_bytes(mocpack.encode(clip, max_error=BOUND, effort=effort))
+        motions.append(mocpack.open(path))
+    rng = np.random.default_rng(0)
+    length = SECONDS * FPS
+    chosen = [motions[k] for k in rng.integers(len(motions), size=WINDOWS)]
+    picks = [(motion, int(rng.integers(motion.frame_count - length))) for motion in chosen]
+    for motion, start in picks[:10]:
+        robot_motion(motion.frames(start, start + length)).qpos  # noqa: B018
+    began = time.process_time()
+    for motion, start in picks:
+        assert len(robot_motion(motion.frames(start, start + length)).qpos) == length
+    spent = time.process_time() - began
+    return WINDOWS / spent, sum(path.stat().st_size for path in folder.glob("*.mocp"))
+
+
+PARTS = {"sizes": sizes, "mujoco": mujoco, "windows": windows}
+
+if __name__ == "__main__":
+    main()

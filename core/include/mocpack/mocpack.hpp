@@ -1,0 +1,228 @@
+// mocpack.h for C++17: objects that close themselves, and spans whose sizes are checked. No exceptions.
+//
+//     mocpack::Motion motion;
+//     mocpack::Reader<float> reader;
+//     mocpack_Error error;
+//     if (motion.open(bytes, &error) != MOCPACK_OK || reader.open(motion, &error) != MOCPACK_OK)
+//         return complain(error.message);
+//     std::vector<float> rotations(4 * motion.joint_count()), translations(3 * motion.joint_count());
+//     reader.sample(seconds, rotations, translations);
+#ifndef MOCPACK_HPP
+#define MOCPACK_HPP
+
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "mocpack/mocpack.h"
+
+namespace mocpack
+{
+
+// Some numbers, one after another, that belong to someone else. A vector or an array becomes one by itself.
+template <typename T> class Span
+{
+  public:
+	constexpr Span() = default;
+	constexpr Span(T* data, size_t size) : data_(data), size_(size)
+	{
+	}
+	template <typename Container, typename = decltype(std::declval<Container&>().data())>
+	constexpr Span(Container& all) : data_(all.data()), size_(all.size())
+	{
+	}
+
+	constexpr T* data() const
+	{
+		return data_;
+	}
+	constexpr size_t size() const
+	{
+		return size_;
+	}
+	constexpr T* begin() const
+	{
+		return data_;
+	}
+	constexpr T* end() const
+	{
+		return data_ + size_;
+	}
+	constexpr T& operator[](size_t i) const
+	{
+		return data_[i];
+	}
+
+  private:
+	T* data_ = nullptr;
+	size_t size_ = 0;
+};
+
+// An open file. It may be moved, and used by any number of threads.
+class Motion
+{
+  public:
+	Motion() = default;
+	Motion(Motion&& other) noexcept : motion_(std::exchange(other.motion_, nullptr))
+	{
+	}
+	Motion& operator=(Motion&& other) noexcept
+	{
+		std::swap(motion_, other.motion_);
+		return *this;
+	}
+	Motion(const Motion&) = delete;
+	Motion& operator=(const Motion&) = delete;
+	~Motion()
+	{
+		mocpack_close(motion_);
+	}
+
+	// The bytes must outlive the motion.
+	mocpack_Status open(Span<const unsigned char> bytes, mocpack_Error* error = nullptr,
+						const mocpack_OpenOptions* options = nullptr)
+	{
+		close();
+		return mocpack_open(bytes.data(), bytes.size(), options, &motion_, error);
+	}
+	mocpack_Status open(const mocpack_Source& source, mocpack_Error* error = nullptr,
+						const mocpack_OpenOptions* options = nullptr)
+	{
+		close();
+		return mocpack_open_source(&source, options, &motion_, error);
+	}
+	void close()
+	{
+		mocpack_close(std::exchange(motion_, nullptr));
+	}
+
+	explicit operator bool() const
+	{
+		return motion_ != nullptr;
+	}
+	const mocpack_Motion* get() const
+	{
+		return motion_;
+	}
+
+	// What follows is for motions that are open.
+	const mocpack_Info& info() const
+	{
+		return *mocpack_info(motion_);
+	}
+	uint64_t frame_count() const
+	{
+		return info().frame_count;
+	}
+	size_t joint_count() const
+	{
+		return info().joint_count;
+	}
+	double span() const // seconds from the first frame to the last
+	{
+		const mocpack_Info& i = info();
+		return i.times ? i.times[i.frame_count - 1] - i.times[0] : i.frame_time * double(i.frame_count - 1);
+	}
+	std::string_view name(size_t joint) const
+	{
+		const mocpack_Text& text = info().names[joint];
+		return {text.bytes, text.size};
+	}
+	Span<const int32_t> parents() const
+	{
+		return {info().parents, joint_count()};
+	}
+	Span<const double> offsets() const // (J, 3)
+	{
+		return {info().offsets, 3 * joint_count()};
+	}
+
+  private:
+	mocpack_Motion* motion_ = nullptr;
+};
+
+// Decodes a motion, for one thread at a time. The motion must outlive it, and must not be moved meanwhile.
+template <typename Number = float> class Reader
+{
+	static_assert(std::is_same_v<Number, float> || std::is_same_v<Number, double>, "float or double");
+
+  public:
+	Reader() = default;
+	Reader(Reader&& other) noexcept : reader_(std::exchange(other.reader_, nullptr)), joints_(other.joints_)
+	{
+	}
+	Reader& operator=(Reader&& other) noexcept
+	{
+		std::swap(reader_, other.reader_);
+		std::swap(joints_, other.joints_);
+		return *this;
+	}
+	Reader(const Reader&) = delete;
+	Reader& operator=(const Reader&) = delete;
+	~Reader()
+	{
+		mocpack_reader_close(reader_);
+	}
+
+	// Of the options, `number` is the template's.
+	mocpack_Status open(const Motion& motion, mocpack_Error* error = nullptr,
+						mocpack_ReaderOptions options = MOCPACK_READER_OPTIONS)
+	{
+		close();
+		options.number = std::is_same_v<Number, float> ? MOCPACK_FLOAT32 : MOCPACK_FLOAT64;
+		joints_ = options.joints ? options.joint_count : motion.joint_count();
+		return mocpack_reader_open(motion.get(), &options, &reader_, error);
+	}
+	void close()
+	{
+		mocpack_reader_close(std::exchange(reader_, nullptr));
+	}
+
+	explicit operator bool() const
+	{
+		return reader_ != nullptr;
+	}
+	mocpack_Reader* get() const
+	{
+		return reader_;
+	}
+	size_t joint_count() const // that it writes
+	{
+		return joints_;
+	}
+
+	// Rotations (J, 4) and translations (J, 3); either span may be empty, and is then not written.
+	mocpack_Status sample(double seconds, Span<Number> rotations, Span<Number> translations,
+						  mocpack_Error* error = nullptr)
+	{
+		if (!fits(1, rotations, translations))
+			return MOCPACK_BAD_ARGUMENT;
+		mocpack_Poses pose = mocpack_separate(rotations.data(), translations.data(), joints_);
+		return mocpack_sample(reader_, seconds, &pose, error);
+	}
+
+	// Rotations (stop - first, J, 4) and translations (stop - first, J, 3).
+	mocpack_Status frames(uint64_t first, uint64_t stop, Span<Number> rotations, Span<Number> translations,
+						  mocpack_Error* error = nullptr)
+	{
+		if (first > stop || !fits(stop - first, rotations, translations))
+			return MOCPACK_BAD_ARGUMENT;
+		mocpack_Poses poses = mocpack_separate(rotations.data(), translations.data(), joints_);
+		return mocpack_frames(reader_, first, stop, &poses, error);
+	}
+
+  private:
+	mocpack_Reader* reader_ = nullptr;
+	size_t joints_ = 0;
+
+	bool fits(uint64_t frames, Span<Number> rotations, Span<Number> translations) const
+	{
+		auto holds = [&](Span<Number> span, uint64_t width)
+		{ return !span.data() || span.size() / width / joints_ >= frames; };
+		return reader_ && joints_ && holds(rotations, 4) && holds(translations, 3);
+	}
+};
+
+} // namespace mocpack
+
+#endif

@@ -1,0 +1,63 @@
+# libmocpack: its sources, and what makes it found by CMake (find_package(mocpack)) and pkg-config.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# core/reader.txt names the sources, for amalgamation too
+file(STRINGS core/reader.txt library_sources REGEX "cpp$")
+list(TRANSFORM library_sources PREPEND "core/src/")
+add_library(mocpack ${library_sources})
+add_library(mocpack::mocpack ALIAS mocpack)
+mocpack_compile(mocpack)
+if(NOT MSVC)
+  # what runs once a file, or only decides, need not be fast but small; the last -O counts
+  set(small_sources ${library_sources})
+  list(FILTER small_sources EXCLUDE REGEX "curves|decode\\.cpp|grid|least_squares|quaternions|pose|reader\\.cpp")
+  set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS -Os)
+  set_source_files_properties(core/src/reader/reader.cpp core/src/keysine/decode/decode.cpp
+                              core/src/keysine/decode/grid.cpp PROPERTIES COMPILE_OPTIONS -O2)
+  target_compile_options(mocpack PRIVATE -ffunction-sections -fdata-sections)
+  if(APPLE)
+    target_link_options(mocpack PRIVATE -Wl,-dead_strip)
+  else()
+    target_link_options(mocpack PRIVATE -Wl,--gc-sections)
+  endif()
+endif()
+target_include_directories(mocpack PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/core/include>
+                                          $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+                                   PRIVATE core/src)
+set_target_properties(mocpack PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+                                         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+if(BUILD_SHARED_LIBS)
+  target_compile_definitions(mocpack PUBLIC MOCPACK_SHARED PRIVATE MOCPACK_BUILDING)
+endif()
+# of clones that are chosen when the program loads, GCC forgets that they are hidden
+if(UNIX AND NOT APPLE AND BUILD_SHARED_LIBS)
+  target_link_options(mocpack PRIVATE -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/core/mocpack.map)
+endif()
+# a C program that links the library needs no C++ runtime, only what square roots and powers come from
+if(UNIX AND NOT APPLE)
+  target_link_libraries(mocpack PRIVATE m)
+endif()
+
+if(MOCPACK_INSTALL)
+  install(TARGETS mocpack EXPORT mocpackTargets)
+  install(FILES core/include/mocpack/mocpack.h core/include/mocpack/mocpack.hpp
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mocpack)
+  set(config ${CMAKE_CURRENT_BINARY_DIR}/mocpackConfig.cmake)
+  file(WRITE ${config} "include(\"\${CMAKE_CURRENT_LIST_DIR}/mocpackTargets.cmake\")\n")
+  # before 1.0 a minor version may change what is there
+  write_basic_package_version_file(mocpackConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/mocpack)
+  install(FILES ${config} ${CMAKE_CURRENT_BINARY_DIR}/mocpackConfigVersion.cmake DESTINATION ${package_folder})
+  install(EXPORT mocpackTargets NAMESPACE mocpack:: DESTINATION ${package_folder})
+  set(pc_cflags "$<$<BOOL:${BUILD_SHARED_LIBS}>: -DMOCPACK_SHARED>")
+  file(GENERATE OUTPUT mocpack.pc CONTENT "prefix=\${pcfiledir}/../..
+Name: mocpack
+Description: ${PROJECT_DESCRIPTION}
+Version: ${PROJECT_VERSION}
+Cflags: -I\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}${pc_cflags}
+Libs: -L\${prefix}/${CMAKE_INSTALL_LIBDIR} -lmocpack
+Libs.private: -lm
+")
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/mocpack.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()

@@ -1,0 +1,139 @@
+// What foretells the magnitudes of a row of coefficients: those around it and the keys at its ends, as sums
+// that are cut into classes, each with its tables. Decoder and search share it.
+#pragma once
+#include "keysine/decode/statistics.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+const int32_t LONGEST_BLOCK = MOCPACK_KEYSINE_LONGEST_BLOCK;
+
+// 16 · 2^(difference / 2), for differences of steps.
+inline int32_t step_ratio(int32_t difference)
+{
+	const int32_t MOST = 8;
+	constexpr int16_t RATIOS[2 * MOST + 1] = {1, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256};
+	return RATIOS[difference < -MOST ? 0 : lesser(difference, MOST) + MOST];
+}
+
+// 8 · √length, rounded down: how much more a coefficient of a longer block stands for.
+inline int32_t root_of(int32_t length)
+{
+	int32_t root = 0;
+	while ((root + 1) * (root + 1) <= 64 * length)
+		++root;
+	return root;
+}
+
+// How far keys are apart, in sixteenths of a coefficient's step, as a first coefficient might see it.
+inline int32_t seen_by_series(int64_t distance, int32_t step, int32_t key_step, int32_t root)
+{
+	const int64_t FARTHEST = 1 << 20, MOST = 1 << 14;
+	distance = distance < FARTHEST ? distance : FARTHEST;
+	distance = distance * step_ratio(step - key_step) * root >> 6;
+	return int32_t(distance < MOST ? distance : MOST);
+}
+
+// A row of coefficients, and what foretells it: levels around it, zeros where there are none.
+struct Foretelling
+{
+	const uint8_t *before, *left, *second_left, *up, *first_up;
+	int32_t before_ratio, up_ratio; // sixteenths of the steps of those rows to this one's
+	int32_t distance, bend;			// of the keys at its ends: `seen_by_series`
+	int set;						// of weights, without that of the band
+	int32_t lifts[BAND_GROUPS];		// eighths of an octave
+};
+
+// Lifts of a row by what its track is, which channel it is, and its step.
+inline void set_lifts(Foretelling* row, int32_t family, int32_t c, int32_t step)
+{
+	step = step < FIRST_LIFTED ? 0 : lesser(step - FIRST_LIFTED, LIFTED_STEPS - 1);
+	for (int group = 0; group < BAND_GROUPS; ++group)
+	{
+		const int16_t* lifts = MAGNITUDE_LIFTS[group * 4 + row->set];
+		row->lifts[group] = lifts[family] + lifts[FAMILIES + c] + lifts[FAMILIES + 4 + step];
+	}
+}
+
+// Sums of a row of at most LONGEST_BLOCK coefficients.
+class RowSums
+{
+  public:
+	// For blocks of at most so many coefficients: finds where bands begin.
+	void set_bands(int32_t longest, int32_t tempo)
+	{
+		int32_t k = 1;
+		for (int32_t band = 0; band < BANDS; ++band)
+		{
+			band_from_[band] = k;
+			while (band < BANDS - 1 && k <= longest && pace(k, tempo) <= BAND_ENDS[band])
+				++k;
+		}
+		band_from_[BANDS] = LONGEST_BLOCK + 1;
+		for (k = 1; k <= longest; ++k)
+			parts_[k] = 65536u / uint32_t(k);
+	}
+
+	// Sums of all that is known before the row itself is, for coefficients 1 … reach.
+	void foretell(const Foretelling& row, int32_t reach)
+	{
+		const uint8_t *before = row.before, *left = row.left, *second = row.second_left, *up = row.up,
+					  *first = row.first_up;
+		for (int32_t group = 0; group < BAND_GROUPS; ++group)
+		{
+			const int16_t* w = MAGNITUDE_WEIGHTS[group * 4 + row.set];
+			int32_t w3 = w[3] * row.before_ratio >> 4, w4 = w[4] * row.before_ratio >> 4,
+					w8 = w[8] * row.up_ratio >> 4, w9 = w[9] * row.up_ratio >> 4,
+					w10 = w[10] * row.up_ratio >> 4;
+			uint32_t keys = uint32_t(w[11] * row.distance + w[12] * row.bend) >> 8;
+			keys = keys < 65535 ? keys : 65535;
+			int32_t from = band_from_[group * BAND_GROUP],
+					to = lesser(reach + 1, band_from_[(group + 1) * BAND_GROUP]);
+			for (int32_t k = from; k < to; ++k)
+				sums_[k] = w3 * before[k] + w4 * (before[k - 1] + before[k + 1]) + w[5] * left[k] +
+						   w[6] * (left[k - 1] + left[k + 1]) +
+						   w[7] * (2 * second[k] + second[k - 1] + second[k + 1]) + w8 * up[k] +
+						   w9 * (up[k - 1] + up[k + 1]) + w10 * first[k] + int32_t(keys * parts_[k] >> 12);
+			for (int32_t band = group * BAND_GROUP; band < (group + 1) * BAND_GROUP; ++band)
+				for (int32_t k = band_from_[band], end = lesser(reach + 1, band_from_[band + 1]); k < end;
+					 ++k)
+					sums_[k] += MAGNITUDE_CONSTANTS[band][row.set], groups_[k] = uint8_t(group);
+		}
+	}
+
+	// The class of coefficient k where those before it are zero.
+	int class_of(const Foretelling& row, int32_t k) const
+	{
+		return class_of_sum(sums_[k], row.lifts[groups_[k]]);
+	}
+
+	// The class of coefficient k, whose row stands in `own` up to there.
+	int class_of(const Foretelling& row, const uint8_t* own, int32_t k) const
+	{
+		const int group = groups_[k];
+		const int16_t* w = MAGNITUDE_WEIGHTS[group * 4 + row.set];
+		return class_of_sum(sums_[k] + w[0] * own[k - 1] + w[1] * own[k - 2] + w[2] * own[k - 3],
+							row.lifts[group]);
+	}
+
+  private:
+	// Two classes to each octave.
+	static int class_of_sum(int32_t sum, int32_t lift)
+	{
+		sum |= 1;
+		int bits = bit_length(uint32_t(sum));
+		int32_t part = (bits > 3 ? sum >> (bits - 4) : sum << (4 - bits)) & 7;
+		int32_t found = (8 * bits + part + lift - 24) >> 2;
+		return found < 0 ? 0 : lesser(found, MAGNITUDE_CLASSES - 1);
+	}
+
+	int32_t band_from_[BANDS + 1];
+	uint32_t parts_[LONGEST_BLOCK + 1]; // 65536 / k
+	int32_t sums_[LONGEST_BLOCK + 1];
+	uint8_t groups_[LONGEST_BLOCK + 1];
+};
+
+} // namespace keysine
+} // namespace mocpack

@@ -1,0 +1,103 @@
+// Bytes read field by field.
+#include "reader/fields.h"
+
+#include <cstring>
+
+namespace mocpack
+{
+
+const uint8_t* Fields::raw(uint64_t size)
+{
+	if (!good_)
+		return nullptr;
+	if (size > left())
+	{
+		fail(MOCPACK_TRUNCATED) << " ends " << size - left() << " bytes too early";
+		return nullptr;
+	}
+	at_ += size;
+	return at_ - size;
+}
+
+// The lowest byte first.
+uint64_t Fields::number(int bytes)
+{
+	const uint8_t* found = raw(uint64_t(bytes));
+	uint64_t value = 0;
+	for (int i = bytes; found && i-- > 0;)
+		value = value << 8 | found[i];
+	return value;
+}
+
+uint8_t Fields::u8()
+{
+	return uint8_t(number(1));
+}
+
+uint16_t Fields::u16()
+{
+	return uint16_t(number(2));
+}
+
+float Fields::f32()
+{
+	uint32_t bits = uint32_t(number(4));
+	float value;
+	std::memcpy(&value, &bits, 4);
+	return value;
+}
+
+double Fields::f64()
+{
+	uint64_t bits = number(8);
+	double value;
+	std::memcpy(&value, &bits, 8);
+	return value;
+}
+
+uint64_t Fields::varint(uint64_t most)
+{
+	uint64_t value = 0;
+	for (int shift = 0; shift < 70 && good_; shift += 7)
+	{
+		uint8_t byte = u8();
+		if (shift == 63 && byte > 1)
+			break;
+		value |= uint64_t(byte & 127) << shift;
+		if (byte >= 128)
+			continue;
+		if (value <= most || !good_)
+			return good_ ? value : 0;
+		fail(MOCPACK_CORRUPT) << ": " << value << " where at most " << most << " can stand";
+		return 0;
+	}
+	if (good_)
+		fail(MOCPACK_CORRUPT) << ": a number does not end";
+	return 0;
+}
+
+int64_t Fields::folded()
+{
+	uint64_t value = varint();
+	return value & 1 ? -int64_t(value >> 1) - 1 : int64_t(value >> 1);
+}
+
+void Fields::end()
+{
+	if (good_ && left())
+		fail(MOCPACK_CORRUPT) << " has " << uint64_t(left()) << " bytes too many";
+}
+
+Sentence Fields::fail(mocpack_Status status)
+{
+	good_ = false;
+	return Sentence(error_, status, offset_) << where_;
+}
+
+void Fields::check(bool right, const char* complaint)
+{
+	if (good_ && !right)
+		fail(MOCPACK_CORRUPT) << complaint;
+}
+
+} // namespace mocpack

@@ -1,0 +1,165 @@
+// A whole .mocp file of the small body in motion, and an allocator that counts, for the tests of the reader.
+#pragma once
+#include <atomic>
+#include <string>
+
+#include "keysine_clip.h"
+#include "mocpack/mocpack.h"
+#include "reader/crc32.h"
+
+namespace
+{
+
+void put_bytes(Bytes* out, const void* from, size_t size)
+{
+	const uint8_t* bytes = static_cast<const uint8_t*>(from);
+	out->insert(out->end(), bytes, bytes + size);
+}
+
+void put_sized(Bytes* out, const std::string& text)
+{
+	put_varint(out, text.size());
+	put_bytes(out, text.data(), text.size());
+}
+
+void put_double(Bytes* out, double value)
+{
+	put_bytes(out, &value, 8); // tests run on little-endian machines
+}
+
+void put_folded(Bytes* out, long value)
+{
+	put_varint(out, size_t(value < 0 ? -2 * value - 1 : 2 * value));
+}
+
+// A deflate stream of one stored block.
+Bytes stored(const Bytes& plain)
+{
+	Bytes out = {1, uint8_t(plain.size()), uint8_t(plain.size() >> 8), uint8_t(~plain.size()),
+				 uint8_t(~plain.size() >> 8)};
+	put_bytes(&out, plain.data(), plain.size());
+	return out;
+}
+
+struct TestChunk
+{
+	std::string tag;
+	Bytes body;
+};
+
+Bytes file_of(const std::vector<TestChunk>& chunks)
+{
+	Bytes out = {0x93, 'M', 'O', 'C', 1};
+	for (const TestChunk& chunk : chunks)
+	{
+		put_bytes(&out, chunk.tag.data(), 4);
+		put_varint(&out, chunk.body.size());
+		uint32_t crc = mocpack::crc32(0, reinterpret_cast<const uint8_t*>(chunk.tag.data()), 4);
+		crc = mocpack::crc32(crc, chunk.body.data(), chunk.body.size());
+		put_bytes(&out, &crc, 4);
+		put_bytes(&out, chunk.body.data(), chunk.body.size());
+	}
+	return out;
+}
+
+Bytes head_chunk()
+{
+	Bytes out = {0};
+	put_varint(&out, FRAMES);
+	put_double(&out, 1.0 / 30);
+	put_sized(&out, "keysine");
+	put_varint(&out, 1);
+	put_sized(&out, "{\"max_error\":0.005}");
+	out.push_back(1);
+	float declared = float(BOUND);
+	put_bytes(&out, &declared, 4);
+	return out;
+}
+
+Bytes skeleton_chunk(const Body& body)
+{
+	static const char* const NAMES[] = {"hips", "arm", "hand", "leg"};
+	Bytes plain;
+	put_varint(&plain, JOINTS);
+	for (const char* name : NAMES)
+		put_sized(&plain, name);
+	for (size_t j = 1; j < JOINTS; ++j)
+		put_varint(&plain, j - 1 - size_t(body.parents[j]));
+	put_varint(&plain, 1); // one layout of no channels
+	put_sized(&plain, "");
+	for (size_t j = 0; j < JOINTS; ++j)
+		put_varint(&plain, 0);
+	put_varint(&plain, 1), put_varint(&plain, 0); // the root is translated
+	put_varint(&plain, 1), put_varint(&plain, 2); // the hand has an end site
+	plain.push_back(1);							  // centimetres
+	plain.push_back(0);							  // whole ones
+	for (double value : body.offsets)
+		put_folded(&plain, std::lround(100 * value));
+	for (double value : body.sites)
+		put_folded(&plain, std::lround(100 * value));
+	plain.push_back(0); // no axes
+	return stored(plain);
+}
+
+Bytes payload_bytes(const Payload& payload)
+{
+	Bytes out = payload.head;
+	for (const Bytes& part : payload.segments)
+		put_bytes(&out, part.data(), part.size());
+	for (const Bytes& part : payload.groups)
+		put_bytes(&out, part.data(), part.size());
+	return out;
+}
+
+// Metadata, times, gaps, how it is played and a track are there too, so that all of the reader has work.
+std::vector<TestChunk> test_chunks(const Body& body, const Payload& payload)
+{
+	std::string metadata = "{\"who\":[1,2.5e3,null,{\"a\":\"\\u00e9\"}]}";
+	Bytes times = {1};
+	put_double(&times, 0.5);
+	times.push_back(2), times.push_back(2); // decimals of two digits
+	put_folded(&times, 50);
+	times.push_back(0);
+	Bytes steps;
+	for (size_t t = 1; t < FRAMES; ++t)
+		put_folded(&steps, 3 + long(t % 2));
+	Bytes packed = stored(steps);
+	put_bytes(&times, packed.data(), packed.size());
+	Bytes gaps = {1, 2, 1, 2, 9, 4};
+	Bytes track;
+	put_sized(&track, "force");
+	track.push_back(0), track.push_back(16), track.push_back(0);
+	put_sized(&track, "N");
+	return {{"HEAD", head_chunk()}, {"SKEL", skeleton_chunk(body)},
+			{"TIME", times},		{"meta", stored(Bytes(metadata.begin(), metadata.end()))},
+			{"play", {9}},			{"vald", stored(gaps)},
+			{"trak", track},		{"DATA", payload_bytes(payload)}};
+}
+
+// Counts what is taken, and can run out.
+struct Counter
+{
+	std::atomic<size_t> calls{0}, held{0}, most{0};
+	size_t fail_at = SIZE_MAX; // the call that gets nothing, and all after it
+
+	static void* allocate(void* user, size_t size)
+	{
+		Counter* self = static_cast<Counter*>(user);
+		if (self->calls++ >= self->fail_at)
+			return nullptr;
+		self->held += size;
+		self->most = self->held > self->most ? size_t(self->held) : size_t(self->most);
+		return malloc(size);
+	}
+	static void release(void* user, void* memory, size_t size)
+	{
+		static_cast<Counter*>(user)->held -= size;
+		free(memory);
+	}
+	mocpack_Allocator allocator()
+	{
+		return {this, allocate, release};
+	}
+};
+
+} // namespace

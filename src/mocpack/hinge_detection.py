@@ -1,0 +1,136 @@
+"""Hinges in captured motion: joints whose channels say so, and those that turn about one axis.
+
+A joint is one if all its rotations are one rotation, its rest, followed by turns about one axis.
+The axis is where rotation vectors from the rest spread most; what remains across it must be small
+in every frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mocpack import rotations
+from mocpack.arrays import F64
+from mocpack.hinges import Hinges, hinge_angles, turn_about
+from mocpack.skeleton import Skeleton, channel_hinges
+
+TOLERANCE = 2e-4  # radians: what decimals of a file leave
+LEAST_SWING = 0.05  # radians that a joint must turn before it has an axis
+ROUNDED = 1e-5  # of an axis: one this near to an axis of the frame is that
+
+
+@dataclass(frozen=True)
+class FoundHinge:
+    """What was found of one joint.
+
+    Attributes
+    ----------
+    axis : array, shape (3,)
+    rest : array, shape (4,)
+        The rotation that the joint turns from.
+    off : float
+        Radians by which it leaves the axis, at most.
+    """
+
+    axis: F64
+    rest: F64
+    off: float
+
+
+@dataclass(frozen=True)
+class FoundHinges:
+    """A skeleton with the hinges of a motion.
+
+    Attributes
+    ----------
+    skeleton : Skeleton
+    found : mapping of str to float
+        Joints that nothing but their motion says it of, with the radians by which they leave
+        their axis.
+    left : mapping of str to float
+        Joints that turn about other axes than those of their channels, with the radians.
+    """
+
+    skeleton: Skeleton
+    found: Mapping[str, float]
+    left: Mapping[str, float]
+
+
+def find_hinges(
+    skeleton: Skeleton,
+    local: F64,
+    translations: F64,
+    translated_joints: Sequence[int],
+    *,
+    detect: bool,
+    tolerance: float = TOLERANCE,
+) -> FoundHinges:
+    """Return the hinges of a motion: those it has, those of its channels, and, with `detect`, more.
+
+    Parameters
+    ----------
+    local : array, shape (T, J, 4)
+    translations : array, shape (T, M, 3)
+    """
+    hinges, left = skeleton.hinges, dict[str, float]()
+    if hinges is None and (said := channel_hinges(skeleton)) is not None:
+        pose = skeleton.rest, skeleton.offsets, local, translations, translated_joints
+        off = hinge_angles(said, *pose).off.max(axis=0)
+        kept = np.flatnonzero(off <= tolerance)
+        left = {said.names[h]: float(off[h]) for h in np.flatnonzero(off > tolerance)}
+        hinges = said.rows(kept.tolist(), [said.joints[h] for h in kept])
+    if not detect:
+        return FoundHinges(replace(skeleton, hinges=hinges), {}, left)
+    known = set() if hinges is None else set(hinges.joints)
+    rest, found = skeleton.rest.copy(), dict[int, FoundHinge]()
+    for j in range(1, len(skeleton)):
+        one = None if j in known else find_hinge(local[:, j], rest[j], tolerance)
+        if one is not None:
+            found[j], rest[j] = one, one.rest
+    if not found:
+        return FoundHinges(replace(skeleton, hinges=hinges), {}, left)
+    names = [skeleton.unique_names[j] for j in found]
+    more = Hinges(tuple(found), np.array([one.axis for one in found.values()]), names=tuple(names))
+    together = more if hinges is None else hinges.joined(more)
+    offs = dict(zip(names, (one.off for one in found.values()), strict=True))
+    return FoundHinges(replace(skeleton, rest=rest, hinges=together), offs, left)
+
+
+def find_hinge(local: F64, rest: F64, tolerance: float = TOLERANCE) -> FoundHinge | None:
+    """Return the hinge that a joint of rotations (T, 4) is, None if it is none.
+
+    Its rest rotation (4,) is kept where the joint turns from it; only one that is the identity may
+    be replaced.
+    """
+    own = _about(local, rest)
+    if own is not None and own.off <= tolerance:
+        return own
+    if not (rest == rotations.IDENTITY).all():
+        return None
+    middle = rotations.normalize(local.sum(axis=0))
+    found = _about(local, middle)
+    return found if found is not None and found.off <= tolerance else None
+
+
+def _about(local: F64, rest: F64) -> FoundHinge | None:
+    """Return the axis that fits best, from this rest rotation."""
+    turned = rotations.multiply(rotations.conjugate(rest), local)
+    vectors = rotations.as_rotvec(turned)
+    if not np.linalg.norm(vectors - vectors[0], axis=1).max(initial=0.0) > LEAST_SWING:
+        return None
+    # through the rest: not about their mean, since no turn is the rest itself
+    axis = np.linalg.eigh(vectors.T @ vectors)[1][:, -1]
+    axis = _tidy(axis * (1.0 if axis[np.abs(axis).argmax()] > 0 else -1.0))
+    angles = 2 * np.arctan2(turned[:, :3] @ axis, turned[:, 3])
+    off = rotations.angle_between(turn_about(axis, angles), turned)
+    return FoundHinge(axis, rest, float(off.max()))
+
+
+def _tidy(axis: F64) -> F64:
+    """Return an axis of the frame in place of one that is all but that."""
+    whole = np.round(axis)
+    near = np.abs(axis - whole).max() < ROUNDED and np.abs(whole).sum() == 1
+    return np.asarray(whole + 0.0 if near else axis / np.linalg.norm(axis))

@@ -1,0 +1,147 @@
+"""Motions as training code of others reads them, by the name of the code."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import rotations
+from mocpack.arrays import F64
+from mocpack.clip import OFF_HINGE, AnyClip, Clip
+from mocpack.errors import HingeWarning, UnsupportedClipError, UsageError
+from mocpack.io import npz
+from mocpack.io.robots import csv, torch_file, tracking_npz
+from mocpack.io.robots.kinematics import RobotMotion, robot_motion
+from mocpack.io.robots.orders import (
+    bodies_breadth_first,
+    bodies_depth_first,
+    breadth_first,
+    depth_first,
+)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What some code trains on: the extensions of its files, the usual one first."""
+
+    extensions: tuple[str, ...]
+    write: Callable[[RobotMotion], bytes]
+    holds: str
+
+
+def _mjlab(motion: RobotMotion) -> bytes:
+    return tracking_npz.write(motion, depth_first(motion.robot), bodies_depth_first(motion.robot))
+
+
+def _beyondmimic(motion: RobotMotion) -> bytes:
+    rows, bodies = breadth_first(motion.robot), bodies_breadth_first(motion.robot)
+    return tracking_npz.write(motion, rows, bodies)
+
+
+def _qpos(motion: RobotMotion) -> bytes:
+    names = motion.robot.hinges.names
+    return npz.pack(
+        {
+            "qpos": motion.qpos,
+            "fps": motion.rate,
+            "joint_names": np.array([names[h] for h in depth_first(motion.robot)], np.str_),
+            "quaternion_order": "wxyz",
+        }
+    )
+
+
+def _csv(motion: RobotMotion) -> bytes:
+    if motion.robot.floating is False:
+        return csv.write(motion.angles)
+    return csv.write(np.concatenate([*motion.root, motion.angles], axis=1))
+
+
+def _gmr(motion: RobotMotion) -> bytes:
+    root, turned = motion.root
+    back = rotations.conjugate(turned)[:, np.newaxis]
+    local = rotations.rotate(back, motion.bodies[0] - root[:, np.newaxis])
+    rows, names = depth_first(motion.robot), motion.robot.hinges.names
+    found = {
+        "fps": motion.rate,
+        "root_pos": root,
+        "root_rot": turned,
+        "dof_pos": motion.angles[:, rows],
+        "local_body_pos": local.astype(np.float32),
+        "link_body_list": [body.name for body in motion.robot.bodies],
+        "joint_names": [names[h] for h in rows],
+    }
+    return pickle.dumps(found, protocol=4)
+
+
+def _protomotions(motion: RobotMotion) -> bytes:
+    rows, names = depth_first(motion.robot), motion.robot.hinges.names
+    places, turns = motion.bodies
+    linear, angular = motion.body_velocities
+
+    def single(values: F64) -> npt.NDArray[np.float32]:
+        return values.astype("<f4")
+
+    return torch_file.pack(
+        {
+            "fps": motion.rate,
+            "dof_pos": single(motion.angles[:, rows]),
+            "dof_vel": single(motion.speeds[:, rows]),
+            "rigid_body_pos": single(places),
+            "rigid_body_rot": single(turns),
+            "rigid_body_vel": single(linear),
+            "rigid_body_ang_vel": single(angular),
+            "joint_names": [names[h] for h in rows],
+            "body_names": [body.name for body in motion.robot.bodies],
+        }
+    )
+
+
+DIALECTS = {
+    "mjlab": Dialect((".npz",), _mjlab, "angles, every body's pose and velocity, MuJoCo's order"),
+    "beyondmimic": Dialect((".npz",), _beyondmimic, "the same, in Isaac's order"),
+    "gmr": Dialect((".pkl", ".pickle"), _gmr, "root and angles, a pickle"),
+    "protomotions": Dialect((".motion", ".pt"), _protomotions, "tensors of every body"),
+    "qpos": Dialect((".npz",), _qpos, "MuJoCo's positions"),
+    "csv": Dialect((".csv",), _csv, "root and angles as text, in the order of the robot's file"),
+}
+
+
+def dialect(name: str, extension: str | None = None) -> Dialect:
+    """Return the dialect of that name; complains of one that is not, or has other files."""
+    if name not in DIALECTS:
+        raise UsageError(f"no dialect {name[:40]!r}; mocpack writes: {', '.join(DIALECTS)}")
+    found = DIALECTS[name]
+    if extension is not None and extension.lower() not in found.extensions:
+        words = " or ".join(found.extensions)
+        raise UsageError(f"files of {name} end in {words}, not {extension!r}")
+    return found
+
+
+def write(clip: AnyClip, name: str, extension: str) -> bytes:
+    """Return the clip as a file of that dialect."""
+    chosen = dialect(name, extension)
+    if not isinstance(clip, Clip) or clip.skeleton.hinges is None:
+        raise UnsupportedClipError(f"{name} is for robots, and this clip has no hinges")
+    if clip.header.is_scaled or clip.extras.times is not None or len(clip.skeleton.roots) > 1:
+        raise UnsupportedClipError(
+            f"{name} holds one robot at even times, without scales, and this clip is more"
+        )
+    motion = robot_motion(clip)
+    if motion.off > OFF_HINGE:
+        warnings.warn(
+            f"joints stood up to {motion.off:.3g} rad off their hinges, as the codec left them; "
+            "written are the nearest turns about them",
+            HingeWarning,
+            stacklevel=2,
+        )
+    return chosen.write(motion)
+
+
+def write_csv(clip: AnyClip) -> bytes:
+    """Return a robot's motion as a table of numbers."""
+    return write(clip, "csv", ".csv")

@@ -1,0 +1,216 @@
+"""Orders of joints and bodies: MuJoCo counts them depth first, Isaac (PhysX) breadth first.
+
+A file that does not name its columns is tried in each, and taken in the one in which its bodies
+stand where its angles put them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mocpack import rotations
+from mocpack.arrays import F64
+from mocpack.clip import Clip
+from mocpack.errors import CorruptionError
+from mocpack.io.robots.kinematics import robot_motion
+from mocpack.io.robots.model import Robot
+from mocpack.io.robots.motion import (
+    angles_of,
+    counted_columns,
+    joint_columns,
+    listed,
+    make_clip,
+    root_rotations,
+)
+
+NEAR = 0.01  # metres that a body may stand off where the angles put it
+LOOKED_AT = 16  # frames
+
+
+@dataclass(frozen=True)
+class BodyMotion:
+    """A motion as files of every body's pose have it; names where the file has them.
+
+    Attributes
+    ----------
+    numbers : array, shape (T, N)
+        Angles.
+    places, quaternions : arrays, shape (T, B, 3), (T, B, 4)
+        Of the bodies in the world, the root first.
+    order : str, optional
+        Of the quaternions, where the file says it.
+    """
+
+    numbers: F64
+    places: F64
+    quaternions: F64
+    joint_names: list[str] | None
+    body_names: list[str] | None
+    order: str | None
+    usual: str
+
+    def frames(self, at: Sequence[int]) -> BodyMotion:
+        kept = list(at)
+        return replace(
+            self,
+            numbers=self.numbers[kept],
+            places=self.places[kept],
+            quaternions=self.quaternions[kept],
+        )
+
+
+def depth_first(robot: Robot) -> list[int]:
+    """Return the rows of the hinges in MuJoCo's order."""
+    return list(robot.hinges.by_joint)
+
+
+def breadth_first(robot: Robot) -> list[int]:
+    """Return the rows of the hinges in Isaac's order."""
+    depth = _depths(robot)
+    return sorted(depth_first(robot), key=lambda h: depth[robot.hinges.joints[h]])
+
+
+def bodies_depth_first(robot: Robot) -> list[int]:
+    return list(range(len(robot.bodies)))
+
+
+def bodies_breadth_first(robot: Robot) -> list[int]:
+    """Return the bodies in Isaac's order, without those fixed to others, which it merges."""
+    depth, seen, kept = _depths(robot), set[int](), []
+    for b, body in enumerate(robot.bodies):
+        if body.joint not in seen:
+            seen.add(body.joint)
+            kept.append(b)
+    return sorted(kept, key=lambda b: depth[robot.bodies[b].joint])
+
+
+ORDERS = {
+    "MuJoCo's": (depth_first, bodies_depth_first),
+    "Isaac's": (breadth_first, bodies_breadth_first),
+}
+
+
+def clip_of_bodies(robot: Robot, given: BodyMotion, fps: float, source: str) -> Clip:
+    """Return the clip of a motion; in which order its columns are is found by kinematics."""
+    check_shapes(given)
+    few = given.frames(range(0, len(given.numbers), max(1, len(given.numbers) // LOOKED_AT)))
+    tries = []
+    for name, (rows, bodies) in ORDERS.items():
+        for order in (given.order,) if given.order else ("wxyz", "xyzw"):
+            columns = _columns(robot, given, rows(robot))
+            found = _bodies(robot, given, bodies(robot))
+            if found is None:
+                continue
+            body, at = found
+            apart = _apart(robot, few, columns, order, body, at)
+            worst = int(apart.argmax())
+            tries.append((float(apart.max()), name, order, columns, robot.bodies[body[worst]].name))
+    if not tries:
+        raise CorruptionError(
+            f"the file has {given.places.shape[1]} bodies without names, the robot {robot.name!r} "
+            f"has {len(robot.bodies)}: {listed([body.name for body in robot.bodies])}"
+        )
+    near, name, order, columns, worst_body = min(tries, key=lambda one: one[0])
+    if near > NEAR:
+        raise CorruptionError(
+            f"in no order do the bodies stand where the angles put them: {worst_body!r} is "
+            f"{near:.3g} m off, at best, in {name} order; the robot {robot.name!r} has "
+            f"{listed(robot.hinges.names)}"
+        )
+    return _clip(robot, given, columns, order, fps, source)
+
+
+def check_shapes(given: BodyMotion) -> None:
+    frames, places, turns = len(given.numbers), given.places.shape, given.quaternions.shape
+    fits = len(places) == 3 and places[1] and places == (frames, places[1], 3)
+    if not fits or turns != (frames, places[1], 4):
+        raise CorruptionError(
+            f"places and quaternions of bodies must be ({frames}, B, 3) and ({frames}, B, 4), "
+            f"got {places} and {turns}"
+        )
+    if given.body_names is not None and len(given.body_names) != places[1]:
+        raise CorruptionError(f"{len(given.body_names)} bodies are named, {places[1]} are there")
+    for part in (given.numbers, given.places, given.quaternions):
+        if not np.isfinite(part).all():
+            raise CorruptionError("angles and poses of bodies must be finite")
+
+
+def _columns(robot: Robot, given: BodyMotion, rows: Sequence[int]) -> list[int]:
+    if given.joint_names is not None:
+        if len(given.joint_names) != given.numbers.shape[1]:
+            raise CorruptionError(
+                f"{len(given.joint_names)} joints are named, {given.numbers.shape[1]} are there"
+            )
+        return joint_columns(robot, given.joint_names, "the file")
+    return ordered_columns(robot, given.numbers.shape[1], rows, "the file")
+
+
+def ordered_columns(robot: Robot, count: int, rows: Sequence[int], what: str) -> list[int]:
+    """Return the column of each row of hinges where columns are in the order of `rows`."""
+    counted_columns(robot, count, what)  # complains
+    names = robot.hinges.names
+    kept = list(rows) if count == len(rows) else [h for h in rows if names[h] not in robot.mimics]
+    return [kept.index(h) if h in kept else -1 for h in range(len(names))]
+
+
+def _bodies(
+    robot: Robot, given: BodyMotion, order: Sequence[int]
+) -> tuple[list[int], list[int]] | None:
+    """Return which of the robot's bodies are compared, and where the file has each."""
+    if given.body_names is not None:
+        place = {name: at for at, name in enumerate(given.body_names)}
+        known = [b for b, body in enumerate(robot.bodies) if body.name in place]
+        missing = [body.name for body in robot.bodies if body.name not in place]
+        if robot.bodies[0].name in missing or len(missing) > len(known):
+            raise CorruptionError(
+                f"the file has no body {listed(missing)}; it has: {listed(given.body_names)}"
+            )
+        return known, [place[robot.bodies[b].name] for b in known]
+    if given.places.shape[1] != len(order):
+        return None
+    return list(order), list(range(len(order)))
+
+
+def _apart(
+    robot: Robot,
+    given: BodyMotion,
+    columns: Sequence[int],
+    order: str,
+    bodies: Sequence[int],
+    at: Sequence[int],
+) -> F64:
+    """Return how far (B,) the file's bodies are from where its angles put them."""
+    motion = robot_motion(_clip(robot, given, columns, order, 30.0, ""))
+    places, turns = (part[:, list(bodies)] for part in motion.bodies)
+    apart = np.linalg.norm(places - given.places[:, list(at)], axis=2)
+    quaternions = given.quaternions[:, list(at)]
+    other = np.roll(quaternions, -1, axis=2) if order == "wxyz" else quaternions
+    turned = rotations.angle_between(turns, rotations.normalize(other))
+    # a tenth of a metre is about how far from its origin a link reaches
+    return np.asarray((apart + 0.1 * turned).max(axis=0))
+
+
+def _clip(
+    robot: Robot, given: BodyMotion, columns: Sequence[int], order: str, fps: float, source: str
+) -> Clip:
+    angles = angles_of(robot, given.numbers, columns)
+    root = 0
+    if given.body_names is not None:
+        root = given.body_names.index(robot.bodies[0].name)
+    turns = root_rotations(given.quaternions[:, root], order, given.usual, "quaternions of bodies")
+    places: F64 | None = given.places[:, root]
+    if robot.floating is False:
+        return make_clip(robot, angles, None, None, fps=fps, source=source)
+    return make_clip(robot, angles, places, turns, fps=fps, source=source)
+
+
+def _depths(robot: Robot) -> list[int]:
+    """Return how many bodies lie above each joint; joints between two bodies count as theirs."""
+    bodies = {body.joint for body in robot.bodies}
+    depths: list[int] = []
+    for parent in robot.skeleton.parents:
+        depths.append(0 if parent < 0 else depths[parent] + (parent in bodies))
+    return depths

@@ -1,0 +1,191 @@
+"""Motions of robots in pickles: GMR's, ASAP's (joblib) and ProtoMotions' (PyTorch).
+
+| | root | angles | bodies |
+|---|---|---|---|
+| GMR | ``root_pos``, ``root_rot`` | ``dof_pos`` | ``local_body_pos`` of ``link_body_list`` |
+| ASAP | ``root_trans_offset``, ``root_rot`` | ``dof`` | |
+| ProtoMotions | the first body | ``dof_pos`` | ``rigid_body_pos``, ``rigid_body_rot`` |
+
+Quaternions are (x, y, z, w), angles in MuJoCo's order, or as ``joint_names`` or ``dof_names`` say.
+A pickle may hold several motions by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mocpack import rotations
+from mocpack.arrays import F64
+from mocpack.clip import Clip
+from mocpack.errors import CorruptionError, FormatError, UsageError
+from mocpack.io.robots import restricted_pickle
+from mocpack.io.robots.files import read_robot
+from mocpack.io.robots.kinematics import robot_motion
+from mocpack.io.robots.model import Robot
+from mocpack.io.robots.motion import (
+    angles_of,
+    joint_columns,
+    listed,
+    make_clip,
+    need_robot,
+    root_rotations,
+)
+from mocpack.io.robots.orders import (
+    NEAR,
+    BodyMotion,
+    clip_of_bodies,
+    depth_first,
+    ordered_columns,
+)
+from mocpack.io.robots.restricted_pickle import array_of
+
+USUAL = "xyzw"
+FPS = 30.0
+ANGLES = ("dof_pos", "dof")
+PLACES = ("root_pos", "root_trans_offset", "root_trans")
+TURNS = ("root_rot", "root_quat")
+NAMES = ("joint_names", "dof_names")
+WARNING = (
+    "this is a pickle, and pickles are programs: --allow-pickle (allow_pickle=True) reads it in a "
+    "reader that knows arrays and plain values alone, and runs nothing"
+)
+
+
+def read(
+    data: bytes,
+    *,
+    unit: float | None = None,
+    robot: str | Path | None = None,
+    fps: float | None = None,
+    quaternion: str | None = None,
+    clip: str | None = None,
+    allow_pickle: bool | None = None,
+) -> Clip:
+    """Read a motion from a pickle, one of those that it holds."""
+    if not allow_pickle:
+        raise FormatError(WARNING)
+    if robot is None:
+        raise need_robot("a pickled motion")
+    motion = _chosen(restricted_pickle.load(data), clip)
+    rate = FPS if fps is None else fps
+    if fps is None and "fps" in motion:
+        rate = float(array_of(motion["fps"], "fps").reshape(-1)[:1].sum())
+    body = read_robot(robot)
+    if "rigid_body_pos" in motion:
+        return _of_bodies(body, motion, rate, quaternion)
+    angles = _angles(body, motion)
+    turns = root_rotations(
+        _rows(motion, TURNS, 4, len(angles)), quaternion, USUAL, "the root's quaternions"
+    )
+    places = _rows(motion, PLACES, 3, len(angles))
+    made = make_clip(body, angles, places, turns, fps=rate, source="pickle")
+    _check_bodies(made, motion)
+    return made
+
+
+def _chosen(found: Any, clip: str | None) -> Mapping[str, Any]:
+    """Return the motion of a pickle that holds one, or the one of that name or number."""
+    if not isinstance(found, Mapping):
+        raise CorruptionError(f"a pickled motion is a dict, got {type(found).__name__}")
+    if any(name in found for name in ANGLES):
+        return found
+    inside = {str(k): v for k, v in found.items() if isinstance(v, Mapping) and _is_motion(v)}
+    if not inside:
+        keys = listed([str(key) for key in found])
+        raise CorruptionError(f"no motion is in it (dof_pos, or dof): it has {keys}")
+    if clip is None and len(inside) == 1:
+        return next(iter(inside.values()))
+    if clip is not None and clip in inside:
+        return inside[clip]
+    if clip is not None and clip.isdecimal() and int(clip) < len(inside):
+        return list(inside.values())[int(clip)]
+    raise UsageError(
+        f"it has {len(inside)} motions; --animation takes one by name or number from 0: "
+        f"{listed(list(inside))}"
+    )
+
+
+def _is_motion(value: Mapping[str, Any]) -> bool:
+    return any(name in value for name in ANGLES)
+
+
+def _angles(robot: Robot, motion: Mapping[str, Any]) -> F64:
+    name = next(name for name in ANGLES if name in motion)
+    numbers = array_of(motion[name], name)
+    if numbers.ndim == 3 and numbers.shape[2] == 1:
+        numbers = numbers[..., 0]
+    if numbers.ndim != 2 or not len(numbers):
+        raise CorruptionError(f"{name} must be a table of one row a frame, got {numbers.shape}")
+    names = _names(motion, NAMES)
+    if names is not None:
+        columns = joint_columns(robot, names, "the pickle")
+    else:
+        columns = ordered_columns(robot, numbers.shape[1], depth_first(robot), "the pickle")
+    if max(columns) >= numbers.shape[1]:
+        raise CorruptionError(
+            f"{name} has {numbers.shape[1]} columns, {len(names or [])} are named"
+        )
+    return angles_of(robot, numbers, columns)
+
+
+def _rows(motion: Mapping[str, Any], names: tuple[str, ...], width: int, frames: int) -> F64:
+    name = next((name for name in names if name in motion), None)
+    if name is None:
+        raise CorruptionError(f"the motion has none of: {', '.join(names)}")
+    found = array_of(motion[name], name)
+    if found.shape != (frames, width):
+        raise CorruptionError(f"{name} must have shape ({frames}, {width}), got {found.shape}")
+    return found
+
+
+def _names(motion: Mapping[str, Any], names: tuple[str, ...]) -> list[str] | None:
+    for name in names:
+        found = motion.get(name)
+        if found is not None and len(found):
+            return [str(word) for word in found]
+    return None
+
+
+def _of_bodies(robot: Robot, motion: Mapping[str, Any], fps: float, quaternion: str | None) -> Clip:
+    name = next(name for name in ANGLES if name in motion)
+    given = BodyMotion(
+        array_of(motion[name], name),
+        array_of(motion["rigid_body_pos"], "rigid_body_pos"),
+        array_of(motion.get("rigid_body_rot", []), "rigid_body_rot"),
+        _names(motion, NAMES),
+        _names(motion, ("body_names",)),
+        quaternion,
+        USUAL,
+    )
+    if given.numbers.ndim != 2 or not len(given.numbers):
+        raise CorruptionError(f"{name} must be a table of one row a frame")
+    return clip_of_bodies(robot, given, fps, "pickle")
+
+
+def _check_bodies(clip: Clip, motion: Mapping[str, Any]) -> None:
+    """Complain about bodies of a motion that are not where its angles put them."""
+    names = _names(motion, ("link_body_list",))
+    local = motion.get("local_body_pos")
+    if names is None or local is None:
+        return
+    places = array_of(local, "local_body_pos")
+    if places.shape != (clip.frame_count, len(names), 3):
+        return
+    found = robot_motion(clip)
+    root, turned = found.root
+    for b, body in enumerate(found.robot.bodies):
+        if body.name not in names:
+            continue
+        at = found.bodies[0][:, b] - root
+        own = rotations.rotate(rotations.conjugate(turned), at)
+        apart = np.linalg.norm(own - places[:, names.index(body.name)], axis=1).max()
+        if apart > NEAR:
+            raise CorruptionError(
+                f"body {body.name!r} stands {apart:.3g} m from where the angles put it: another "
+                f"order of joints, or another robot than {found.robot.name!r}, which has "
+                f"{listed(found.robot.hinges.names)}"
+            )

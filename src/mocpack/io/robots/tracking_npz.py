@@ -1,0 +1,71 @@
+"""The .npz files that motion-tracking policies train on: mjlab's and BeyondMimic's.
+
+``fps``, ``joint_pos`` (T, N), ``joint_vel``, ``body_pos_w`` (T, B, 3), ``body_quat_w`` (T, B, 4) as
+(w, x, y, z), ``body_lin_vel_w``, ``body_ang_vel_w``. mjlab has joints and bodies in MuJoCo's order,
+BeyondMimic in Isaac's. What follows from angles and root is computed anew when such a file is
+written, so that reading keeps neither bodies nor velocities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from mocpack.clip import Clip
+from mocpack.io import npz
+from mocpack.io.npz import Arrays
+from mocpack.io.robots.files import read_robot
+from mocpack.io.robots.kinematics import RobotMotion
+from mocpack.io.robots.motion import need_robot
+from mocpack.io.robots.orders import BodyMotion, clip_of_bodies
+from mocpack.io.robots.qpos import frame_rate_of, stated_order, table, words
+
+USUAL = "wxyz"
+
+
+def read(
+    data: bytes,
+    *,
+    unit: float | None = None,
+    robot: str | Path | None = None,
+    fps: float | None = None,
+    quaternion: str | None = None,
+) -> Clip:
+    """Read a tracking file, in the order of columns that its own bodies tell."""
+    if robot is None:
+        raise need_robot("a tracking file (joint_pos, body_pos_w)")
+    arrays = Arrays(data)
+    given = BodyMotion(
+        table(arrays, "joint_pos"),
+        arrays.read("body_pos_w").astype(np.float64),
+        arrays.read("body_quat_w").astype(np.float64),
+        words(arrays, "joint_names"),
+        words(arrays, "body_names"),
+        quaternion or stated_order(arrays),
+        USUAL,
+    )
+    return clip_of_bodies(read_robot(robot), given, frame_rate_of(arrays, fps), "tracking npz")
+
+
+def write(motion: RobotMotion, rows: Sequence[int], bodies: Sequence[int]) -> bytes:
+    """Return a tracking file with angles and bodies in these orders."""
+    at, body = list(rows), list(bodies)
+    places, turns = motion.bodies
+    linear, angular = motion.body_velocities
+    names = motion.robot.hinges.names
+    return npz.pack(
+        {
+            "fps": np.array([motion.rate], np.float32),
+            "joint_pos": motion.angles[:, at].astype(np.float32),
+            "joint_vel": motion.speeds[:, at].astype(np.float32),
+            "body_pos_w": places[:, body].astype(np.float32),
+            "body_quat_w": np.roll(turns[:, body], 1, axis=2).astype(np.float32),
+            "body_lin_vel_w": linear[:, body].astype(np.float32),
+            "body_ang_vel_w": angular[:, body].astype(np.float32),
+            "joint_names": np.array([names[h] for h in at], np.str_),
+            "body_names": np.array([motion.robot.bodies[b].name for b in body], np.str_),
+            "quaternion_order": USUAL,
+        }
+    )

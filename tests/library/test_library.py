@@ -1,0 +1,142 @@
+"""libmocpack as others get it: installed, found by CMake and pkg-config, small, and in one file."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+import mocpack
+from mocpack.coding.fields import deflate
+from mocpack.testing import walk
+
+CHECKOUT = Path(__file__).parents[2]
+CONSUMER = Path(__file__).parent / "consumer"
+TOOLS = Path(sys.executable).parent  # cmake and ninja, as `make setup` installs them
+LARGEST = 250_000  # bytes of the shared library, stripped
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("file") / "walk.mocp"
+    path.write_bytes(mocpack.encode(walk(3.0), max_error="5mm"))
+    return path
+
+
+def installed(kind):
+    prefix = CHECKOUT / "build/library" / kind
+    if not prefix.exists():
+        pytest.skip("needs libmocpack as `make library` leaves it")
+    return prefix
+
+
+def run(*call, **options):
+    done = subprocess.run(
+        list(map(str, call)), capture_output=True, text=True, check=False, timeout=300, **options
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("kind", ["static", "shared"])
+def test_a_project_finds_the_library_by_cmake(kind, tmp_path, file):
+    prefix = installed(kind)
+    ninja = ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={TOOLS / 'ninja'}"]
+    run(TOOLS / "cmake", "-S", CONSUMER, "-B", tmp_path, *ninja, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run(TOOLS / "cmake", "--build", tmp_path)
+    assert run(tmp_path / "use_c") == "format not a .mocp file\n"
+    clip = mocpack.read(file)
+    name, *place = run(tmp_path / "use_cpp", file).split()
+    assert name == clip.skeleton.names[0]
+    assert list(map(float, place)) == pytest.approx(clip.translations[0, 0].tolist(), abs=1e-8)
+
+
+@pytest.mark.skipif(shutil.which("pkg-config") is None, reason="needs pkg-config")
+@pytest.mark.parametrize("kind", ["static", "shared"])
+def test_pkg_config_says_how_to_link(kind, tmp_path):
+    folder = installed(kind) / "lib/pkgconfig"
+    options = ["--static"] if kind == "static" else []
+    flags = run("pkg-config", "--cflags", "--libs", *options, folder / "mocpack.pc").split()
+    program = tmp_path / "use_c"
+    run("cc", "-std=c11", CONSUMER / "use_c.c", *flags, "-o", program)
+    library_path = {"LD_LIBRARY_PATH": str(installed(kind) / "lib")}
+    assert run(program, env=library_path) == "format not a .mocp file\n"
+
+
+def test_the_shared_library_exports_what_the_header_declares_and_is_small():
+    (library,) = (installed("shared") / "lib").glob("libmocpack.so.*.*.*")
+    listed = run("nm", "-D", "--defined-only", library).split()
+    declared = re.findall(
+        r"\b(mocpack_\w+)\(", (CHECKOUT / "core/include/mocpack/mocpack.h").read_text()
+    )
+    inline = {"mocpack_separate", "mocpack_planes"} | {
+        f"mocpack_interleaved_f{bits}" for bits in (32, 64)
+    }
+    exported = {name for name in listed[2::3] if not name.startswith("_")}
+    assert exported == set(declared) - inline
+    assert library.stat().st_size <= LARGEST
+
+
+def test_the_static_library_needs_no_cpp_runtime():
+    library = installed("static") / "lib/libmocpack.a"
+    wanted = {line.split()[-1] for line in run("nm", "-u", library).splitlines() if " U " in line}
+    assert not {name for name in wanted if name.startswith(("_Zn", "_Zd", "__cxa", "__gxx"))}
+    assert "malloc" in wanted
+
+
+def test_the_library_has_the_version_of_the_package():
+    header = (CHECKOUT / "core/include/mocpack/mocpack.h").read_text()
+    numbers = re.findall(r"#define MOCPACK_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header)
+    assert mocpack.__version__.startswith(".".join(numbers))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a linker that wraps")
+def test_reading_allocates_nothing_where_the_caller_gives_memory(library, file):
+    wrapped = [f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "realloc")]
+    program = library.program(CHECKOUT / "tests/library/steady.c", *wrapped)
+    opening, reading = map(int, re.findall(r"(\d+) when", run(program, file)))
+    assert opening > 0
+    assert reading == 0
+
+
+def test_the_amalgamation_is_one_header_and_one_source_that_plays(tmp_path, file):
+    run(sys.executable, CHECKOUT / "tools/amalgamate.py", tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"mocpack.h", "mocpack.cpp"}
+    strict = ["-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
+    run("c++", "-std=c++17", "-O1", *strict, "-c", "mocpack.cpp", cwd=tmp_path)
+    (tmp_path / "mocpack").mkdir()
+    (tmp_path / "mocpack.h").rename(tmp_path / "mocpack/mocpack.h")
+    play = CHECKOUT / "examples/c/play.c"
+    linked = [play, "mocpack.o", "-lm", "-o", "play"]
+    run("cc", "-std=c11", *strict, f"-I{tmp_path}", *linked, cwd=tmp_path)
+    assert run(tmp_path / "play", file).startswith(f"{len(mocpack.read(file).skeleton)} joints")
+
+
+@pytest.mark.parametrize("level", [0, 1, 9])
+@pytest.mark.parametrize("size", [0, 10, 3000, 200_000])
+def test_what_zlib_deflates_the_library_inflates(read_in_c, tmp_path, level, size):
+    """Metadata of many kinds of deflate blocks: the file opens where all of it comes back."""
+    words = [format(k * 2654435761 % 2**32, "x") for k in range(size // 8)]
+    text = json.dumps({"words": " ".join(words)}).encode()
+    stream = zlib.compressobj(level, zlib.DEFLATED, -15)
+    data = mocpack.encode(walk(0.3), max_error="5mm")
+    path = tmp_path / "file.mocp"
+    path.write_bytes(with_chunk(data, b"meta", stream.compress(text) + stream.flush()))
+    assert run(read_in_c, "metadata", path) == text.decode()
+    path.write_bytes(with_chunk(data, b"meta", deflate(text[:-1])))
+    assert run(read_in_c, "1000000000", "memory", path).startswith("corrupt chunk meta: not a JSON")
+
+
+def with_chunk(data, tag, body):
+    """Return a file with another chunk after its magic and version."""
+    size, more = len(body), bytearray()
+    while size > 127:
+        more.append(size & 127 | 128)
+        size >>= 7
+    more.append(size)
+    crc = zlib.crc32(body, zlib.crc32(tag)).to_bytes(4, "little")
+    return data[:5] + tag + bytes(more) + crc + body + data[5:]

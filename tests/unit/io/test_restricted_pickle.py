@@ -1,0 +1,191 @@
+"""Pickles of strangers: arrays and plain values come back, everything else is refused by name."""
+
+import io
+import os
+import pickle
+import pickletools
+import zipfile
+from collections import OrderedDict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mocpack.errors import FormatError
+from mocpack.io.robots import torch_file
+from mocpack.io.robots.restricted_pickle import array_of, load
+
+VALUES = {
+    "fps": 30,
+    "rate": 29.97,
+    "name": "dänce",
+    "flags": [True, None, b"bytes", (1, 2)],
+    "angles": np.arange(12.0).reshape(3, 4),
+    "fortran": np.asfortranarray(np.arange(6, dtype=np.float32).reshape(2, 3)),
+    "big": np.arange(4, dtype=">i4"),
+    "empty": np.zeros((0, 3)),
+    "one": np.float64(2.5),
+    "words": np.array(["left", "right"]),
+    "inner": {"deep": np.ones(2, bool)},
+}
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_arrays_and_plain_values_come_back_from_every_protocol(protocol):
+    found = load(pickle.dumps(VALUES, protocol))
+    assert found.keys() == VALUES.keys()
+    for name in ("fps", "rate", "name", "flags", "one"):
+        assert found[name] == VALUES[name]
+    for name in ("angles", "fortran", "big", "empty", "words"):
+        np.testing.assert_array_equal(found[name], VALUES[name])
+    np.testing.assert_array_equal(found["inner"]["deep"], [True, True])
+
+
+class Command:
+    def __reduce__(self):
+        return os.system, ("touch /tmp/mocpack-was-here",)
+
+
+class Evaluation:
+    def __reduce__(self):
+        return eval, ("__import__('os').getcwd()",)
+
+
+class Getter:
+    def __reduce__(self):
+        return getattr, ("text", "upper")
+
+
+HOSTILE = {
+    "a command": pickle.dumps(Command()),
+    "an evaluation": pickle.dumps({"dof_pos": Evaluation()}),
+    "getattr": pickle.dumps(Getter()),
+    "a class of ours": pickle.dumps(Command, 4),
+    "numpy.load by its path": b"cnumpy\nload\n(S'/etc/passwd'\ntR.",
+    "runstring": b"cnumpy.testing._private.utils\nrunstring\n(S'print(1)'\n}tR.",
+    "an old instance": b"(S'id'\nios\nsystem\n.",
+    "an old object": b"(cos\nsystem\nS'id'\no.",
+    "an extension": b"\x80\x02\x82\x01.",
+    "a persistent id": b"\x80\x02X\x01\x00\x00\x00aQ.",
+    "a dotted name": b"\x80\x04\x8c\x05numpy\x8c\x12ndarray.__init__.x\x93.",
+    "state for a function": b"cnumpy.core.multiarray\n_reconstruct\n}S'x'\nI1\nsb.",
+    "a class attribute": b"cnumpy\nndarray\n}S'set_state'\nI1\nsb.",
+    "calling a text": b"S'abc'\n(tR.",
+    "calling an array": b"cnumpy\nndarray\n(tR(tR.",
+    "buffers": b"\x80\x05\x97.",
+    "an array of objects": pickle.dumps(np.array([Command()], object)),
+    "no pickle": b"hello",
+    "nothing": b"",
+    "only a protocol": b"\x80\x04",
+    "a stack that is empty": b"R.",
+    "a memo that is not there": b"\x80\x02h\x09.",
+    "a key that is a list": b"}]I1\ns.",
+    "text that is no UTF-8": b"\x80\x02X\x01\x00\x00\x00\xff.",
+    "a zip of nothing": b"PK\x03\x04",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_whatever_else_a_pickle_does_is_refused(name):
+    with pytest.raises(FormatError):
+        load(HOSTILE[name])
+    assert not Path("/tmp/mocpack-was-here").exists()
+
+
+def test_the_complaint_names_what_was_named():
+    with pytest.raises(FormatError, match=r"names (posix|nt|os)\.system"):
+        load(pickle.dumps(Command()))
+
+
+def array_pickle(shape, dtype="f8", raw=b""):
+    return (
+        b"\x80\x02cnumpy.core.multiarray\n_reconstruct\n"
+        b"(cnumpy\nndarray\nK\x00\x85U\x01btR(K\x01"
+        + b"(" + b"".join(b"\x8a\x08" + n.to_bytes(8, "little") for n in shape) + b"t"
+        + b"cnumpy\ndtype\n(U" + bytes([len(dtype)]) + dtype.encode() + b"K\x00K\x01tR"
+        + b"\x89T" + len(raw).to_bytes(4, "little") + raw + b"tb."
+    )  # fmt: skip
+
+
+def test_a_hand_made_array_is_read():
+    raw = np.arange(3.0).tobytes()
+    np.testing.assert_array_equal(load(array_pickle((3,), raw=raw)), [0, 1, 2])
+
+
+@pytest.mark.parametrize("shape", [(2**39,), (2**30, 2**30), (10**9, 8), (2**62,)])
+def test_an_array_larger_than_its_bytes_takes_no_memory(shape):
+    with pytest.raises(FormatError):
+        load(array_pickle(shape, raw=b"12345678"))
+
+
+def test_a_memo_of_a_huge_number_takes_no_memory():
+    assert load(b"\x80\x02K\x01r\xff\xff\xff\x7f.") == 1
+
+
+def test_a_swelling_pickle_is_refused():
+    import zlib
+
+    with pytest.raises(FormatError, match="swells"):
+        load(zlib.compress(bytes(1 << 26), 9))
+
+
+@pytest.mark.parametrize("protocol", [2, 5])
+def test_every_cut_and_every_flip_is_a_format_error_or_a_value(protocol):
+    data = pickle.dumps(VALUES, protocol)
+    for end in range(0, len(data), 3):
+        with pytest.raises(FormatError):
+            load(data[:end])
+    rng = np.random.default_rng(0)
+    for _ in range(1000):
+        bad = bytearray(data)
+        bad[rng.integers(len(data))] ^= 1 << int(rng.integers(8))
+        try:
+            load(bytes(bad))
+        except FormatError:
+            continue
+
+
+def test_files_of_pytorch_are_written_and_read_without_it():
+    values = {
+        "fps": 30.5,
+        "count": 7,
+        "names": ["a", "b"],
+        "places": np.arange(24, dtype=np.float32).reshape(2, 4, 3),
+        "contacts": np.array([[True, False]]),
+    }
+    data = torch_file.pack(values)
+    found = load(data)
+    assert found["fps"] == 30.5
+    assert found["count"] == 7
+    assert found["names"] == ["a", "b"]
+    np.testing.assert_array_equal(found["places"], values["places"])
+    np.testing.assert_array_equal(found["contacts"], values["contacts"])
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        pickletools.dis(archive.read("archive/data.pkl"), io.StringIO())  # a sound pickle
+    for end in range(0, len(data), 40):
+        with pytest.raises(FormatError):
+            load(data[:end])
+
+
+def test_a_tensor_beyond_its_numbers_is_refused():
+    data = torch_file.pack({"x": np.zeros(4, np.float32)})
+    members = {}
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["archive/data/0"] = b"1234"
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, raw in members.items():
+            archive.writestr(name, raw)
+    with pytest.raises(FormatError, match="larger than its numbers"):
+        load(buffer.getvalue())
+
+
+def test_ordered_dicts_are_read():
+    assert load(pickle.dumps(OrderedDict(a=1, b=2), 2)) == {"a": 1, "b": 2}
+
+
+def test_what_is_no_array_is_a_sentence():
+    for value in ("text", {"a": 1}, [[1, 2], [3]], None, object):
+        with pytest.raises(FormatError, match="must be an array of numbers"):
+            array_of(value, "dof_pos")

@@ -1,0 +1,47 @@
+"""The Python of the README and of the docs runs, and type checkers like it."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mocpack
+from mocpack.testing import walk
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# a block that cannot run here, because it needs a dataset or a framework, says so: ```python no-run
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def programs():
+    for page in PAGES:
+        blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
+        if blocks:
+            yield pytest.param("".join(blocks), id=page.relative_to(ROOT).as_posix())
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with the files that the pages speak of."""
+    clip = walk(2.0)
+    mocpack.write(clip, tmp_path / "walk.bvh")
+    (tmp_path / "walk.mocp").write_bytes(mocpack.encode(clip.concat(clip), max_error="1mm"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("program", list(programs()))
+def test_the_python_of_a_page_runs_and_is_well_typed(folder, program):
+    pytest.importorskip("matplotlib")
+    (folder / "page.py").write_text(program, encoding="utf-8")
+    subprocess.run([sys.executable, "page.py"], cwd=folder, check=True, capture_output=True)
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", folder / ".cache", "page.py"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout

@@ -1,0 +1,102 @@
+"""Plain series: noise, pulses and steps come back, and no bytes make the decoder misbehave."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from mocpack import _core
+from mocpack.errors import CorruptionError, FormatError, TruncatedError
+from mocpack.testing.reference.plain_series import decode_plain_series
+
+ORDERS = (0, 1, 2)
+
+
+def series(kind, rows=300, columns=3):
+    rng = np.random.default_rng(5)
+    if kind == "noise":
+        values = rng.integers(-2000, 2000, (rows, columns))
+    elif kind == "pulses":
+        values = (rng.random((rows, columns)) < 0.03) * rng.integers(-500, 5000, (rows, columns))
+    elif kind == "steps":
+        values = np.cumsum((rng.random((rows, columns)) < 0.03) * rng.integers(-9, 9), axis=0)
+    else:
+        values = np.zeros((rows, columns))
+    values[:, 1] = 0 if kind == "noise" else values[:, 1]
+    return np.ascontiguousarray(values, np.int32)
+
+
+def native(depths, code, rows, order):
+    return np.asarray(_core.plain_series_decode(code, rows, depths, order))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("kind", ["noise", "pulses", "steps", "zeros"])
+def test_both_decoders_give_back_what_was_coded(kind, order):
+    values = series(kind)
+    depths, code = _core.plain_series_encode(values, order)
+    np.testing.assert_array_equal(native(depths, code, len(values), order), values)
+    np.testing.assert_array_equal(decode_plain_series(code, len(values), depths, order), values)
+
+
+@given(
+    arrays.arrays(
+        np.int32,
+        st.tuples(st.integers(0, 40), st.integers(1, 5)),
+        elements=st.one_of(st.integers(-3, 3), st.integers(-(2**30), 2**30)),
+    ),
+    st.sampled_from(ORDERS),
+)
+def test_any_numbers_come_back(values, order):
+    depths, code = _core.plain_series_encode(values, order)
+    assert max(depths) <= 33
+    np.testing.assert_array_equal(native(depths, code, len(values), order), values)
+
+
+@given(st.binary(max_size=60), st.binary(min_size=1, max_size=4), st.sampled_from(ORDERS))
+def test_any_bytes_are_numbers_or_a_format_error(code, depths, order):
+    depths = bytes(depth % 34 for depth in depths)
+    try:
+        values = native(depths, code, 50, order)
+    except FormatError:
+        return
+    assert np.abs(values).max() <= 2**30
+
+
+def test_a_code_that_was_cut_is_truncated():
+    values = series("noise")
+    depths, code = _core.plain_series_encode(values, 0)
+    with pytest.raises(TruncatedError):
+        native(depths, code[: len(code) // 2], len(values), 0)
+
+
+def test_bytes_after_the_code_are_corrupt():
+    values = series("noise")
+    depths, code = _core.plain_series_encode(values, 0)
+    with pytest.raises(CorruptionError):
+        native(depths, code + b"\x55\x55\x55\x55\x55\x55", len(values), 0)
+
+
+def test_depths_and_orders_beyond_the_limits_are_refused():
+    with pytest.raises(ValueError, match="at most 33"):
+        _core.plain_series_decode(b"", 1, b"\x22", 0)
+    with pytest.raises(ValueError, match="0, 1 or 2"):
+        _core.plain_series_decode(b"", 1, b"\x01", 3)
+
+
+def test_noise_costs_its_entropy():
+    rng = np.random.default_rng(1)
+    values = rng.integers(-2048, 2048, (4000, 1), dtype=np.int32)
+    _, code = _core.plain_series_encode(values, 0)
+    assert len(code) * 8 < 4000 * 12 * 1.01  # 12 bits each
+
+
+def test_pulses_cost_little_more_than_where_and_how_large_they_are():
+    rng = np.random.default_rng(2)
+    there = rng.random((8000, 1)) < 1 / 40
+    values = np.ascontiguousarray(there * rng.integers(1, 1025, there.shape), np.int32)
+    _, code = _core.plain_series_encode(values, 0)
+    share = there.mean()
+    where = -share * np.log2(share) - (1 - share) * np.log2(1 - share)
+    assert len(code) * 8 < 1.08 * (8000 * where + 10 * there.sum())

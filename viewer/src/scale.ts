@@ -1,0 +1,20 @@
+// The error at the hot end of the colours. It stays as it is when another version is chosen, unless
+// the reader asks for each version's own: a finer version must not look redder than a coarser one.
+
+import type { Clip, Version } from "./clip";
+
+export type Scale = "common" | "own" | "1mm" | "5mm" | "20mm";
+
+const FIXED: Partial<Record<Scale, number>> = { "1mm": 1e-3, "5mm": 5e-3, "20mm": 20e-3 };
+
+export function hotEnd(scale: Scale, clip: Clip, version: Version): number {
+  const fixed = FIXED[scale];
+  if (fixed !== undefined) return fixed;
+  if (scale === "own") return own(version);
+  return clip.versions.reduce((most, each) => Math.max(most, own(each)), 0);
+}
+
+/** What a file allows, else its largest error so far. */
+function own(version: Version): number {
+  return version.motion.declaredError ?? version.errors?.max ?? 0;
+}

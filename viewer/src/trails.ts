@@ -1,0 +1,45 @@
+// The ways that some joints take: half a second back and on from the frame that is shown.
+
+import { BufferAttribute, BufferGeometry, LineBasicMaterial, LineSegments } from "three";
+import type { Poses } from "./poses";
+
+const SECONDS = 0.5;
+
+export class Trails {
+  readonly lines = new LineSegments(
+    new BufferGeometry(),
+    new LineBasicMaterial({ transparent: true, opacity: 0.65 }),
+  );
+
+  constructor() {
+    this.lines.frustumCulled = false;
+    this.lines.visible = false;
+  }
+
+  colour(colour: string): void {
+    this.lines.material.color.set(colour);
+  }
+
+  show(poses: Poses, joints: number[], frame: number): void {
+    const { frameCount, frameTime } = poses.motion;
+    const reach = Math.max(1, Math.round(SECONDS / frameTime));
+    const [first, last] = [Math.max(0, frame - reach), Math.min(frameCount - 1, frame + reach)];
+    const ends: number[] = [];
+    for (let t = first; t < last; t++) {
+      const [a, b] = [poses.at(t), poses.at(t + 1)];
+      if (!a || !b) continue;
+      for (const joint of joints) {
+        ends.push(...a.subarray(3 * joint, 3 * joint + 3), ...b.subarray(3 * joint, 3 * joint + 3));
+      }
+    }
+    this.lines.geometry.dispose();
+    this.lines.geometry = new BufferGeometry();
+    this.lines.geometry.setAttribute("position", new BufferAttribute(new Float32Array(ends), 3));
+  }
+}
+
+/** Return the joints whose ways are shown if none is chosen: where limbs end. */
+export function limbEnds(parents: Int32Array): number[] {
+  const carrying = new Set(parents);
+  return [...parents.keys()].filter((joint) => !carrying.has(joint));
+}
