@@ -19,7 +19,7 @@ ZIG := $(CURDIR)/$(BIN)/python -m ziglang
 LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md
 
 .PHONY: help setup demo library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise fuzz wasm js js-tools viewer pictures \
-  wheel wheel-abi3 cross site test-core test-blender clean
+  wheel wheel-abi3 cross site test-core test-blender lerobot clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -89,7 +89,7 @@ wasm: js/dist/mocpack.wasm  ## the decoder for browsers
 	@$(BIN)/python -m pip install --quiet --group wasm
 	@touch $@
 
-js/dist/mocpack.wasm: $(shell find core/src core/include bindings/wasm -type f) | $(WASM_TOOL)
+js/dist/mocpack.wasm: $(shell find core/src core/include core/reader.txt bindings/wasm -type f) | $(WASM_TOOL)
 	@echo "==> compiling the core to WebAssembly (the first time takes a minute or two)"
 	@bindings/wasm/build.sh $@ $(WASM_CXX)
 
@@ -234,5 +234,13 @@ test-blender: $(READY) .venv-blender/.ready  ## what we write as BVH, opened in 
 	@$(BIN)/python tests/blender/write_clips.py build/blender
 	@.venv-blender/bin/python tests/blender/check_in_blender.py build/blender
 
+.venv-lerobot/.ready:
+	@echo "==> making .venv-lerobot with LeRobot in it (8 GB)"
+	@$(PYTHON) -m venv .venv-lerobot
+	@.venv-lerobot/bin/python -m pip install --quiet "lerobot==0.4.4"
+	@touch $@
+
+lerobot: .venv-lerobot/.ready  ## LeRobot, which benchmarks/bench_robots.py compares with, in .venv-lerobot
+
 clean:  ## remove everything that make made
-	rm -rf .venv .venv-blender build dist demo src/mocpack/_core* js/dist js/node_modules $(dir $(PAGE)) viewer/node_modules
+	rm -rf .venv .venv-blender .venv-lerobot build dist demo src/mocpack/_core* js/dist js/node_modules $(dir $(PAGE)) viewer/node_modules

@@ -13,9 +13,10 @@ from pathlib import Path
 CORE = Path(__file__).parents[1] / "core"
 OWN = re.compile(r'^\s*#include "([^"]+)"')
 OPTIONS = """\
-// C++17, without exceptions or RTTI if you like. Needs -ffp-contract=off (or a compiler that does
-// not contract), so that every machine decodes the same numbers. Made by tools/amalgamate.py of
-// mocpack {version}; do not edit.
+// libmocpack {version} in one source, made by tools/amalgamate.py; do not edit.
+//
+// C++17, without exceptions and RTTI if you like. Needs -ffp-contract=off, or a compiler that does
+// not contract, so that every machine decodes the same numbers.
 """
 
 

@@ -4,7 +4,6 @@ import { defineConfig } from "vite";
 // what travels in the script is MIT: its notices travel along
 const notices = {
   "three.js": "node_modules/three/LICENSE",
-  fflate: "../js/node_modules/fflate/LICENSE",
 };
 const banner = Object.entries(notices).map(
   ([name, path]) => `${name}\n\n${readFileSync(path, "utf8").trim()}`,

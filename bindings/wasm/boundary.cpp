@@ -1,154 +1,130 @@
-// The decoder of `keysine` as JavaScript sees it: parts of a payload in, frames out.
+// The reader as JavaScript sees it: a file's bytes in, what the file says and its frames out.
 //
-// An instance plays one clip: memory is handed out once, and goes when the instance goes. Whatever numbers a
-// file gives, nothing but that memory is touched. Results below zero are of mocpack_Status.
+// An instance plays one file. Bytes that are not at hand are asked for by the one import, `read`, which may
+// answer MOCPACK_NEEDS_BYTES; then the same call is made again once they are. Results below zero are of
+// mocpack_Status; error() says more.
 #include <cstdint>
 #include <cstring>
 
-#include "common/skeleton.h"
-#include "kernels/quaternions.h"
-#include "keysine/decode/decode.h"
+#include "mocpack/mocpack.h"
 
 #define EXPORT(name) extern "C" __attribute__((export_name(#name)))
 
 extern "C" uint8_t __heap_base; // where the linker's part of memory ends
 
+// Copies bytes of the file to `dst`. A double holds every offset that JavaScript can name.
+extern "C" __attribute__((import_module("env"), import_name("read"))) int32_t read_file(double offset,
+																						uint32_t size,
+																						void* dst);
+
 namespace
 {
 
-const uint64_t PAGE = 65536;
-const uint64_t LARGEST_PIECE = 1u << 28; // bytes handed out at once
-const uint32_t LONGEST_CLIP = 1u << 26;	 // frames: JavaScript finds keys exactly up to here
-const uint32_t LARGEST_HEAD = 1u << 21;	 // bytes
-const double UNIT_TOLERANCE = 1e-3;		 // of a quaternion's length
-const double FARTHEST = 1e7;			 // metres
-const size_t MOST_LAYERS = 16;
-const uint32_t NO_SEGMENT = 0xffffffffu;
+const uint64_t PAGE = 65536, ALIGNMENT = 32;
+const size_t CACHE = 1 << 22;  // bytes of decoded groups
+const size_t OUTPUT = 1 << 20; // bytes of poses that one call may give, or those of one frame
+const size_t MOST_RANGES = 64;
 
-struct Clip
+mocpack_Motion* motion;
+mocpack_Reader* reader;
+mocpack_Error fault;
+uint64_t heap_end; // of what was handed out
+mocpack_Poses poses;
+size_t most_frames; // of one call
+
+uint64_t heap_start()
 {
-	mocpack_Skeleton skeleton;
-	mocpack_KeysineHead* head;
-	mocpack_KeysineLayout layout;
-	size_t frame_count;
-	uint32_t segment; // whose keys are at hand
-	void* scratch;
-	int32_t* keys;					  // of one segment
-	double *rotations, *translations; // of one group
-};
+	return (reinterpret_cast<uintptr_t>(&__heap_base) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
 
-Clip clip;
-uint64_t heap_end = 0; // of what was handed out
-uint64_t most_memory = 1000000000;
-
-// Memory that is never given back, of any content; null where there is too little.
-void* take(uint64_t size)
+uint64_t rounded(uint64_t size)
 {
-	uint64_t first = (reinterpret_cast<uintptr_t>(&__heap_base) + 31) / 32 * 32;
-	uint64_t start = heap_end ? heap_end : first;
-	uint64_t end = start + (size + 31) / 32 * 32, have = PAGE * __builtin_wasm_memory_size(0);
-	if (size > LARGEST_PIECE || end - first > most_memory)
-		return nullptr;
-	if (end > have && __builtin_wasm_memory_grow(0, size_t((end - have + PAGE - 1) / PAGE)) == size_t(-1))
+	return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+// Memory of any content; null where there is too little.
+void* take(void*, size_t size)
+{
+	uint64_t start = heap_end ? heap_end : heap_start(), end = start + rounded(size);
+	uint64_t have = PAGE * __builtin_wasm_memory_size(0);
+	if (end > have && (end > UINT32_MAX ||
+					   __builtin_wasm_memory_grow(0, size_t((end - have + PAGE - 1) / PAGE)) == size_t(-1)))
 		return nullptr;
 	heap_end = end;
 	return reinterpret_cast<void*>(uintptr_t(start));
 }
 
-bool increasing(const int32_t* joints, size_t count, size_t limit, int32_t step)
+// What was taken last can be had again; other pieces go when the instance does.
+void give_back(void*, void* memory, size_t size)
 {
-	for (size_t i = 0; i < count; ++i)
-		if (joints[i] < 0 || size_t(joints[i]) >= limit || (i && joints[i] < joints[i - 1] + step))
-			return false;
-	return true;
+	uint64_t start = reinterpret_cast<uintptr_t>(memory);
+	if (start + rounded(size) == heap_end)
+		heap_end = start;
 }
 
-bool sound(const mocpack_Skeleton& s)
+const mocpack_Allocator ALLOCATOR = {nullptr, take, give_back};
+
+mocpack_Status read_source(void*, uint64_t offset, size_t size, void* dst)
 {
-	if (!s.joint_count || s.parents[0] != -1)
-		return false;
-	for (size_t j = 1; j < s.joint_count; ++j)
-		if (s.parents[j] < 0 || size_t(s.parents[j]) >= j)
-			return false;
-	return increasing(s.end_joints, s.end_count, s.joint_count, 0) &&
-		   increasing(s.translated_joints, s.translated_count, s.joint_count, 1);
+	return mocpack_Status(read_file(double(offset), uint32_t(size), dst));
 }
 
-uint64_t groups_per_segment(const mocpack_KeysineLayout& l)
+mocpack_OpenOptions open_options(double memory_limit)
 {
-	return l.groups_per_segment < l.group_count ? l.groups_per_segment : l.group_count;
+	mocpack_OpenOptions options = MOCPACK_OPEN_OPTIONS;
+	options.allocator = &ALLOCATOR;
+	options.memory_limit = uint64_t(memory_limit);
+	return options;
 }
 
-// Frames of the longest group, the key at its end included.
-uint64_t longest_group(const mocpack_KeysineLayout& l)
+mocpack_ReaderOptions reader_options(uint32_t joint_count, const int32_t* joints, size_t cache)
 {
-	uint64_t even = l.group_count - l.first_frame_alone,
-			 intervals = clip.frame_count - 1 - l.first_frame_alone;
-	return l.group_count ? (intervals + even - 1) / even + 1 : 1;
+	mocpack_ReaderOptions options = MOCPACK_READER_OPTIONS;
+	options.number = MOCPACK_FLOAT64;
+	options.cache_size = cache;
+	options.joints = joint_count ? joints : nullptr;
+	options.joint_count = joint_count;
+	return options;
 }
 
-mocpack_Status take_rooms()
+// Makes the reader of an open file, and room for what it gives.
+int32_t start_reading(mocpack_Status status)
 {
-	const mocpack_KeysineLayout& l = clip.layout;
-	const uint64_t frames = longest_group(l), padding = 16 << MOCPACK_KEYSINE_MOST_SPLITS;
-	// sizes that the core counts in 32 bits must stay far from wrapping
-	if (l.channel_count * (frames + padding) * sizeof(int32_t) > LARGEST_PIECE)
-		return MOCPACK_NO_MEMORY;
-	size_t for_group = mocpack_keysine_group_scratch(clip.head);
-	size_t for_segment = mocpack_keysine_segment_scratch(clip.head);
-	clip.scratch = take(for_group > for_segment ? for_group : for_segment);
-	clip.keys = static_cast<int32_t*>(take((groups_per_segment(l) + 1) * l.channel_count * sizeof(int32_t)));
-	clip.rotations = static_cast<double*>(take(frames * clip.skeleton.joint_count * 4 * sizeof(double)));
-	clip.translations =
-		static_cast<double*>(take(frames * clip.skeleton.translated_count * 3 * sizeof(double)));
-	return clip.scratch && clip.keys && clip.rotations && clip.translations ? MOCPACK_OK : MOCPACK_NO_MEMORY;
-}
-
-struct Layers
-{
-	const uint8_t* src[MOST_LAYERS];
-	size_t sizes[MOST_LAYERS];
-};
-
-// Where each layer of a group begins; false where they do not make up exactly these bytes.
-bool find_layers(uint32_t group, const uint8_t* src, uint32_t size, Layers* layers)
-{
-	const mocpack_KeysineLayout& l = clip.layout;
-	uint64_t at = 0;
-	for (size_t i = 0; i < l.layer_count && i < MOST_LAYERS && l.group_count; ++i)
+	if (status != MOCPACK_OK)
+		return status;
+	const size_t joints = mocpack_info(motion)->joint_count, frame = 7 * sizeof(double) * joints;
+	mocpack_ReaderOptions options = reader_options(0, nullptr, CACHE);
+	// a cache is a comfort: where it is too much for the limit, one group must do
+	status = mocpack_reader_open(motion, &options, &reader, &fault);
+	if (status == MOCPACK_NO_MEMORY)
 	{
-		layers->src[i] = src + at;
-		layers->sizes[i] = l.sizes[l.segment_count + i * l.group_count + group];
-		at += layers->sizes[i];
-		if (at > size)
-			return false;
+		options.cache_size = 0;
+		status = mocpack_reader_open(motion, &options, &reader, &fault);
 	}
-	return at == size;
+	if (status != MOCPACK_OK)
+		return status;
+	most_frames = frame < OUTPUT ? OUTPUT / frame : 1;
+	double* output = static_cast<double*>(take(nullptr, most_frames * frame));
+	if (!output)
+	{
+		fault.message[0] = 0;
+		return MOCPACK_NO_MEMORY;
+	}
+	poses = mocpack_separate(output, output + 4 * joints * most_frames, joints);
+	return MOCPACK_OK;
 }
 
-// Settles what was decoded, as a Clip in Python does; false where it is no motion.
-bool settle(size_t frames)
+double address_of(const void* pointer)
 {
-	size_t joints = clip.skeleton.joint_count, count = 3 * frames * clip.skeleton.translated_count;
-	for (size_t i = 0; i < count; ++i)
-		if (!(clip.translations[i] < FARTHEST && clip.translations[i] > -FARTHEST)) // NaN too
-			return false;
-	return mocpack_rotations_settled(clip.rotations, frames, joints) ||
-		   mocpack_settle_rotations(clip.rotations, frames, joints, UNIT_TOLERANCE) < 0;
+	return double(reinterpret_cast<uintptr_t>(pointer));
 }
 
 } // namespace
 
-/* The most bytes that a clip may take. */
-EXPORT(limit_memory) void limit_memory(uint32_t bytes)
-{
-	most_memory = bytes;
-}
-
 /* Memory for what the other functions read; null where there is too little. */
 EXPORT(allocate) void* allocate(uint32_t size)
 {
-	return take(size);
+	return take(nullptr, size);
 }
 
 /* Where the part of memory ends that a copy of a started instance needs. */
@@ -157,93 +133,145 @@ EXPORT(image_size) const void* image_size()
 	return &__heap_base;
 }
 
-/* Opens a payload by its head. points (J + E, 3): offsets, then end sites; indices: parents (J), joints of
- * the end sites (E), translated joints (M). Both must stay as they are. */
-EXPORT(open_clip)
-int32_t open_clip(uint32_t joints, uint32_t ends, uint32_t moving, const double* points,
-				  const int32_t* indices, uint32_t frame_count, const uint8_t* head, uint32_t head_size)
+/* What went wrong last: its sentence, ended by a zero. */
+EXPORT(message) const char* message()
 {
-	clip.skeleton = {joints,		   indices,
-					 points,		   ends,
-					 indices + joints, points + 3 * size_t(joints),
-					 moving,		   indices + joints + ends};
-	clip.frame_count = frame_count;
-	clip.segment = NO_SEGMENT;
-	if (!sound(clip.skeleton) || !frame_count || head_size > LARGEST_HEAD)
-		return MOCPACK_CORRUPT;
-	if (frame_count > LONGEST_CLIP)
-		return MOCPACK_NO_MEMORY;
-	void* memory = take(mocpack_keysine_head_memory(head, head_size, joints, frame_count));
-	if (!memory)
-		return MOCPACK_NO_MEMORY;
-	mocpack_Status status =
-		mocpack_keysine_open(head, head_size, &clip.skeleton, frame_count, memory, &clip.head, nullptr);
-	if (status != MOCPACK_OK)
-		return status;
-	clip.layout = mocpack_keysine_layout(clip.head);
-	return take_rooms();
+	return fault.message;
 }
 
-/* Where things stand, as mocpack_KeysineLayout has it, in numbers of 32 bits. */
-EXPORT(describe_clip) const mocpack_KeysineLayout* describe_clip()
+/* The bytes that are needed, after MOCPACK_NEEDS_BYTES. */
+EXPORT(needed_offset) double needed_offset()
 {
-	return &clip.layout;
+	return double(fault.offset);
 }
 
-/* Reads the keys of a segment, which its groups need. */
-EXPORT(read_segment) int32_t read_segment(uint32_t segment, const uint8_t* src, uint32_t size)
+EXPORT(needed_size) double needed_size()
 {
-	const mocpack_KeysineLayout& l = clip.layout;
-	clip.segment = NO_SEGMENT;
-	if (segment >= l.segment_count || size != l.sizes[segment])
-		return MOCPACK_TRUNCATED;
-	uint64_t most = groups_per_segment(l), left = l.group_count - segment * most;
-	mocpack_Status status = mocpack_keysine_decode_segment(clip.head, size_t(left < most ? left : most) + 1,
-														   src, size, clip.keys, clip.scratch);
-	clip.segment = status == MOCPACK_OK ? segment : NO_SEGMENT;
-	return status;
+	return double(fault.size);
 }
 
-/* Decodes a group whose segment has been read, from its layers one after another. The last group has the
- * clip's last frame as well; a clip of one frame has a group without bytes. Returns how many frames stand
- * ready, or a status. */
-EXPORT(read_group) int32_t read_group(uint32_t group, const uint8_t* src, uint32_t size)
+/* Opens a file that stands in memory, which must stay as it is. */
+EXPORT(open_bytes) int32_t open_bytes(const uint8_t* bytes, uint32_t size, double memory_limit)
 {
-	const mocpack_KeysineLayout& l = clip.layout;
-	const bool last = size_t(group) + 1 >= l.group_count;
-	if (group && group >= l.group_count)
-		return MOCPACK_CORRUPT;
-	if (clip.segment == NO_SEGMENT || clip.segment != group / l.groups_per_segment)
-		return MOCPACK_CORRUPT;
-	Layers layers;
-	if (!find_layers(group, src, size, &layers))
-		return MOCPACK_TRUNCATED;
-	const int32_t* keys = clip.keys + (group - clip.segment * groups_per_segment(l)) * l.channel_count;
-	size_t end = l.group_count ? group + 1 : 0;
-	size_t frames = mocpack_keysine_key_frame(clip.head, end) - mocpack_keysine_key_frame(clip.head, group);
-	mocpack_Status status = MOCPACK_OK;
-	if (frames)
-		status = mocpack_keysine_decode_group(clip.head, group, keys, layers.src, layers.sizes, l.layer_count,
-											  nullptr, clip.rotations, clip.translations, clip.scratch);
-	if (status != MOCPACK_OK)
-		return status;
-	if (last)
+	mocpack_OpenOptions options = open_options(memory_limit);
+	return start_reading(mocpack_open(bytes, size, &options, &motion, &fault));
+}
+
+/* Opens a file of so many bytes that is read by the import. */
+EXPORT(open_source) int32_t open_source(double size, double memory_limit)
+{
+	mocpack_Source source = {nullptr, uint64_t(size), read_source};
+	mocpack_OpenOptions options = open_options(memory_limit);
+	heap_end = 0; // the call before this one has left nothing
+	return start_reading(mocpack_open_source(&source, &options, &motion, &fault));
+}
+
+/* What the file says, in the order that header.ts names; addresses among it. */
+EXPORT(describe) const double* describe()
+{
+	static double numbers[48];
+	const mocpack_Info& info = *mocpack_info(motion);
+	const double found[] = {
+		double(info.frame_count),
+		info.frame_time,
+		info.start_time,
+		double(info.joint_count),
+		double(info.end_count),
+		double(info.translated_count),
+		info.declared_error,
+		double(info.is_measured),
+		info.measured_max,
+		info.measured_mean,
+		info.measured_rms,
+		info.measured_p99,
+		double(info.key_count),
+		double(info.layer_count),
+		double(info.loops),
+		double(info.is_left_handed),
+		double(info.up),
+		double(info.has_gaps),
+		double(info.track_count),
+		double(info.file_size),
+		double(info.skeleton_size),
+		double(info.metadata_size),
+		double(most_frames),
+		address_of(info.times),
+		address_of(info.names),
+		address_of(info.parents),
+		address_of(info.offsets),
+		address_of(info.rest_rotations),
+		address_of(info.end_joints),
+		address_of(info.end_sites),
+		address_of(info.translated_joints),
+		address_of(info.layer_errors),
+		address_of(&info.codec),
+		address_of(&info.parameters),
+		address_of(&info.metadata),
+	};
+	static_assert(sizeof found <= sizeof numbers, "all of them have their place");
+	std::memcpy(numbers, found, sizeof found);
+	return numbers;
+}
+
+/* What a track is, in the order that header.ts names. */
+EXPORT(describe_track) const double* describe_track(uint32_t index)
+{
+	static double numbers[9];
+	const mocpack_Track& track = mocpack_info(motion)->tracks[index];
+	const double found[] = {
+		address_of(&track.name), address_of(&track.unit), double(track.kind), double(track.has_times),
+		double(track.count),	 track.frame_time,		  track.start_time,	  track.bound,
+		double(track.chunk_size)};
+	std::memcpy(numbers, found, sizeof found);
+	return numbers;
+}
+
+/* Whether joints were seen in frames first … stop - 1, (frames, J). */
+EXPORT(seen) int32_t seen(uint32_t first, uint32_t stop, uint8_t* out)
+{
+	return mocpack_seen(motion, first, stop, out, &fault);
+}
+
+/* The frame of a key. */
+EXPORT(key_frame) double key_frame(uint32_t key)
+{
+	return double(mocpack_key_frame(motion, key));
+}
+
+/* Writes the first byte and the size of each range that frames need with so many layers, at most 64 of them,
+ * and returns how many there are. */
+EXPORT(ranges) uint32_t ranges(uint32_t first, uint32_t stop, uint32_t layers, double* out)
+{
+	mocpack_Range found[MOST_RANGES];
+	size_t count = mocpack_ranges(motion, first, stop, layers, found, MOST_RANGES);
+	count = count < MOST_RANGES ? count : MOST_RANGES;
+	for (size_t i = 0; i < count; ++i)
 	{
-		mocpack_keysine_pose(clip.head, keys + (end - group) * l.channel_count, nullptr,
-							 clip.rotations + 4 * frames * clip.skeleton.joint_count,
-							 clip.translations + 3 * frames * clip.skeleton.translated_count);
-		++frames;
+		out[2 * i] = double(found[i].offset);
+		out[2 * i + 1] = double(found[i].size);
 	}
-	return settle(frames) ? int32_t(frames) : int32_t(MOCPACK_CORRUPT);
+	return uint32_t(count);
 }
 
-/* Where the frames of the last group stand: (T, J, 4) and (T, M, 3). */
-EXPORT(rotations) const double* rotations()
+/* Frames first … stop - 1, of which there are at most as many as `describe` says. */
+EXPORT(read_frames) int32_t read_frames(uint32_t first, uint32_t stop)
 {
-	return clip.rotations;
+	return mocpack_frames(reader, first, stop, &poses, &fault);
 }
 
-EXPORT(translations) const double* translations()
+/* The poses of keys first … stop - 1, as many at most. */
+EXPORT(read_keys) int32_t read_keys(uint32_t first, uint32_t stop)
 {
-	return clip.translations;
+	return mocpack_preview(reader, first, stop, &poses, &fault);
+}
+
+/* Where the poses of the last call stand: (T, J, 4) and (T, J, 3). */
+EXPORT(rotations) const void* rotations()
+{
+	return poses.rotations;
+}
+
+EXPORT(translations) const void* translations()
+{
+	return poses.translations;
 }

@@ -39,6 +39,12 @@ extern "C" double pow(double x, double y)
 	return exponential(y * logarithm(x));
 }
 
+// What compilers make of powers of two.
+extern "C" double exp2(double x)
+{
+	return exponential(x * LN2);
+}
+
 // Folded to within π/2 of zero, then by its series.
 extern "C" double sin(double x)
 {

@@ -1,9 +1,11 @@
 /** Walks the text of a BVH once, token by token, so that every complaint can name its line. */
 
 import { MocpackError } from "./error.js";
-import { MAX_JOINTS, MAX_NAME } from "./skel.js";
 import type { Tree } from "./unit.js";
 
+// as in .mocp files
+const MAX_JOINTS = 65_535;
+const MAX_NAME = 255; // bytes
 const MAX_DEPTH = 10_000;
 const CHANNELS = ["Xposition", "Yposition", "Zposition", "Xrotation", "Yrotation", "Zrotation"];
 const [TAB, RETURN, SPACE, MINUS, POINT, ZERO, NINE] = [9, 13, 32, 45, 46, 48, 57];

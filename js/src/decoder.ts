@@ -1,228 +1,235 @@
-/** The native decoder of `keysine`, compiled to WebAssembly: one instance for each open clip. */
+/** The native reader, compiled to WebAssembly: one instance for each open file. */
 
 import { MocpackError, type ErrorKind } from "./error.js";
-import type { Skeleton, WasmSource } from "./types.js";
+import { readHeader, type Described, type Header } from "./header.js";
+import type { ByteSource } from "./source.js";
+import type { WasmSource } from "./types.js";
 
 /** What bindings/wasm/boundary.cpp exports. */
-interface Exports {
-  memory: WebAssembly.Memory;
+interface Exports extends Described {
   _initialize(): void;
   image_size(): number;
-  limit_memory(bytes: number): void;
   allocate(size: number): number;
-  open_clip(
-    joints: number,
-    ends: number,
-    moving: number,
-    points: number,
-    indices: number,
-    frames: number,
-    head: number,
-    headSize: number,
-  ): number;
-  describe_clip(): number;
-  read_segment(segment: number, bytes: number, size: number): number;
-  read_group(group: number, bytes: number, size: number): number;
-  rotations(): number;
-  translations(): number;
+  message(): number;
+  needed_offset(): number;
+  needed_size(): number;
+  open_bytes(bytes: number, size: number, memoryLimit: number): number;
+  open_source(size: number, memoryLimit: number): number;
+  ranges(first: number, stop: number, layers: number, out: number): number;
+  read_frames(first: number, stop: number): number;
+  read_keys(first: number, stop: number): number;
 }
 
-/** Where things stand in a payload: the head, then segments, then groups layer by layer. */
-export interface Layout {
-  headSize: number;
-  groupsPerSegment: number;
-  groupCount: number;
-  layerCount: number;
-  /** 1 where the first frame is a group by itself. */
-  lead: number;
-  segmentSizes: Uint32Array;
-  /** Layer by layer. */
-  groupSizes: Uint32Array;
+/** Bytes of the file, from `start` on. */
+export interface Part {
+  start: number;
+  bytes: Uint8Array;
 }
 
-/** Frames of one group as they stand in the decoder's memory, good until its next call. */
+/** Poses as they stand in the reader's memory, good until its next call. */
 export interface Decoded {
-  count: number;
   /** count · J · 4 */
   rotations: Float64Array;
-  /** count · M · 3, of the translated joints alone */
+  /** count · J · 3 */
   translations: Float64Array;
 }
 
 interface Running {
   core: Exports;
-  /** Whose keys are at hand. */
-  segment: number;
-  /** Where parts are put to be read, and how much fits. */
-  input: { address: number; size: number };
+  /** What the reader may read now, where the file is not in its memory. */
+  parts: Part[];
 }
 
-const NUMBERS = 10; // of describe_clip
-const FAILURES: Record<number, [ErrorKind, string]> = {
-  [-1]: ["truncated", "ends too early"],
-  [-2]: ["corrupt", "contradicts its specification"],
-  [-3]: ["memory", "needs more memory than memoryLimit, or than this decoder can have"],
+const [NEEDS_BYTES, NO_MEMORY] = [-8, -3];
+const KINDS: Record<number, ErrorKind> = {
+  [-1]: "truncated",
+  [-2]: "corrupt",
+  [NO_MEMORY]: "memory",
+  [-5]: "format",
+  [-6]: "unsupported",
 };
+const TOO_LARGE = "the file needs more memory than memoryLimit, or than this decoder can have";
+const START = 16_384; // bytes of a file that are fetched to open it
+const MOST_RANGES = 64;
+const ALL_LAYERS = 0;
+export const KEYS_ONLY = 0xffffffff;
 
-/** One clip in an instance of its own, whose memory goes when the clip does. */
+/** One file in an instance of its own, whose memory goes when the file does. */
 export class Decoder {
+  readonly header: Header;
   private running: Running | undefined;
+  private starting: Promise<void> | undefined;
 
   private constructor(
     private readonly module: WebAssembly.Module,
-    private readonly skeleton: Skeleton,
-    private readonly frameCount: number,
-    private readonly head: Uint8Array,
+    private readonly source: ByteSource,
     private readonly memoryLimit: number,
-  ) {}
+    running: Running,
+  ) {
+    this.running = running;
+    this.header = this.guarded(({ core }) => readHeader(core, memoryLimit));
+  }
 
   static async open(
     module: WebAssembly.Module,
-    skeleton: Skeleton,
-    frameCount: number,
-    head: Uint8Array,
+    source: ByteSource,
     memoryLimit: number,
   ): Promise<Decoder> {
-    const decoder = new Decoder(module, skeleton, frameCount, head, memoryLimit);
-    await decoder.ready();
-    return decoder;
+    const running = await start(module, source, memoryLimit);
+    return new Decoder(module, source, memoryLimit, running);
   }
 
-  /** Starts the instance, the first time and after it failed. */
+  /** Starts another instance where one has failed. */
   async ready(): Promise<void> {
     if (this.running) return;
-    const core = await instantiate(this.module);
-    this.guarded(() => (this.running = this.start(core)));
+    this.starting ??= start(this.module, this.source, this.memoryLimit)
+      .then((running) => {
+        this.running = running;
+      })
+      .finally(() => (this.starting = undefined));
+    await this.starting;
   }
 
-  get layout(): Layout {
-    return this.guarded(() => describe(this.running!.core));
-  }
-
-  /** Decodes a group from its layers, one after another, and its segment; `ready` comes before. */
-  decode(group: number, bytes: Uint8Array, segment: number, segmentBytes: Uint8Array): Decoded {
-    return this.guarded(() => {
-      const running = this.running!;
-      if (running.segment !== segment) {
-        running.segment = -1;
-        const status = running.core.read_segment(segment, ...input(running, segmentBytes));
-        checked(status, "a keysine key segment");
-        running.segment = segment;
-      }
-      const count = running.core.read_group(group, ...input(running, bytes));
-      return this.frames(running.core, checked(count, `keysine group ${group}`));
+  /** The bytes that frames need, or that the keys among them do, fetched. */
+  async fetch(first: number, stop: number, layers = ALL_LAYERS): Promise<Part[]> {
+    const ranges = this.guarded(({ core }) => {
+      const numbers = new Float64Array(core.memory.buffer, core.rotations(), 2 * MOST_RANGES);
+      const count = core.ranges(first, stop, layers, numbers.byteOffset);
+      return Array.from({ length: count }, (_, i) => numbers.slice(2 * i, 2 * i + 2));
     });
+    return Promise.all(ranges.map(([at, size]) => part(this.source, at, size)));
+  }
+
+  /** Frames first … stop - 1, at most header.mostFrames; null where bytes are missing. */
+  frames(first: number, stop: number, parts: Part[]): Decoded | null {
+    return this.poses((core) => core.read_frames(first, stop), stop - first, parts);
+  }
+
+  /** Keys first … stop - 1, at most header.mostFrames; null where bytes are missing. */
+  keys(first: number, stop: number, parts: Part[]): Decoded | null {
+    return this.poses((core) => core.read_keys(first, stop), stop - first, parts);
   }
 
   close(): void {
     this.running = undefined;
   }
 
-  private frames(core: Exports, count: number): Decoded {
-    const { parents, translated } = this.skeleton;
-    const { buffer } = core.memory;
-    return {
-      count,
-      rotations: new Float64Array(buffer, core.rotations(), 4 * count * parents.length),
-      translations: new Float64Array(buffer, core.translations(), 3 * count * translated.length),
-    };
-  }
-
-  private start(core: Exports): Running {
-    const { parents, offsets, endJoints, endOffsets, translated } = this.skeleton;
-    core.limit_memory(Math.min(this.memoryLimit, 2 ** 32 - 1));
-    const points = place(core, new Float64Array([...offsets, ...endOffsets]));
-    const indices = place(core, new Int32Array([...parents, ...endJoints, ...translated]));
-    const head = place(core, this.head);
-    const [joints, ends, moving] = [parents.length, endJoints.length, translated.length];
-    checked(
-      core.open_clip(
-        joints,
-        ends,
-        moving,
-        points,
-        indices,
-        this.frameCount,
-        head,
-        this.head.length,
-      ),
-      `${this.frameCount} frames × ${joints} joints: the head of a keysine payload`,
-    );
-    return { core, segment: -1, input: { address: 0, size: 0 } };
+  private poses(read: (core: Exports) => number, count: number, parts: Part[]): Decoded | null {
+    return this.guarded((running) => {
+      running.parts = parts;
+      const { core } = running;
+      const status = read(core);
+      running.parts = [];
+      if (status === NEEDS_BYTES) return null;
+      if (status < 0) throw failure(core, status);
+      const joints = this.header.skeleton.parents.length;
+      const { buffer } = core.memory;
+      return {
+        rotations: new Float64Array(buffer, core.rotations(), 4 * count * joints),
+        translations: new Float64Array(buffer, core.translations(), 3 * count * joints),
+      };
+    });
   }
 
   /** A trap may leave the instance in any state: it is dropped, and `ready` starts another. */
-  private guarded<T>(work: () => T): T {
+  private guarded<T>(work: (running: Running) => T): T {
     try {
-      return work();
+      return work(this.running!);
     } catch (error) {
       if (error instanceof MocpackError) throw error;
       this.running = undefined;
-      throw new MocpackError("corrupt", "the decoder failed on this file", { cause: error });
+      throw died(error);
     }
   }
+}
+
+async function start(
+  module: WebAssembly.Module,
+  source: ByteSource,
+  memoryLimit: number,
+): Promise<Running> {
+  const running = await instantiate(module);
+  // 0 would be the reader's own limit
+  const limit = Math.min(Math.max(1, Math.floor(memoryLimit)), 2 ** 32);
+  const status = source.whole
+    ? await openBytes(running.core, source, limit)
+    : await openSource(running, source, limit);
+  if (status < 0) throw failure(running.core, status);
+  running.parts = [];
+  return running;
+}
+
+async function openBytes(core: Exports, source: ByteSource, limit: number): Promise<number> {
+  const bytes = await source.read(0, source.size);
+  return trapped(() => {
+    const address = core.allocate(bytes.length) >>> 0;
+    if (!address) throw new MocpackError("memory", TOO_LARGE);
+    new Uint8Array(core.memory.buffer).set(bytes, address);
+    return core.open_bytes(address, bytes.length, limit);
+  });
+}
+
+/** Opens what is there, fetches what that says is missing, and opens again. */
+async function openSource(running: Running, source: ByteSource, limit: number): Promise<number> {
+  const { core, parts } = running;
+  parts.push(await part(source, 0, Math.min(START, source.size)));
+  for (;;) {
+    const status = trapped(() => core.open_source(source.size, limit));
+    if (status !== NEEDS_BYTES) return status;
+    parts.push(await part(source, core.needed_offset(), core.needed_size()));
+  }
+}
+
+async function part(source: ByteSource, start: number, size: number): Promise<Part> {
+  return { start, bytes: await source.read(start, size) };
+}
+
+function trapped<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof MocpackError ? error : died(error);
+  }
+}
+
+function died(cause: unknown): MocpackError {
+  return new MocpackError("corrupt", "the decoder failed on this file", { cause });
+}
+
+function failure(core: Exports, status: number): MocpackError {
+  const bytes = new Uint8Array(core.memory.buffer, core.message());
+  const message = new TextDecoder().decode(bytes.subarray(0, bytes.indexOf(0)));
+  return new MocpackError(KINDS[status] ?? "corrupt", message || TOO_LARGE);
 }
 
 /** Memory as it stands after the start, which unpacks tables: later instances take a copy. */
 const images = new WeakMap<WebAssembly.Module, Uint8Array>();
 
-async function instantiate(module: WebAssembly.Module): Promise<Exports> {
-  const instance = await WebAssembly.instantiate(module);
+async function instantiate(module: WebAssembly.Module): Promise<Running> {
+  const running: Running = { core: undefined as unknown as Exports, parts: [] };
+  const read = (offset: number, size: number, address: number): number =>
+    readParts(running, offset, size, address);
+  const instance = await WebAssembly.instantiate(module, { env: { read } });
   const core = instance.exports as unknown as Exports;
+  running.core = core;
   const image = images.get(module);
   if (image) {
     new Uint8Array(core.memory.buffer).set(image);
-    return core;
+    return running;
   }
   core._initialize();
   images.set(module, new Uint8Array(core.memory.buffer).slice(0, core.image_size()));
-  return core;
+  return running;
 }
 
-function describe(core: Exports): Layout {
-  const { buffer } = core.memory;
-  const numbers = new Uint32Array(buffer, core.describe_clip(), NUMBERS);
-  const [headSize, groupCount, groupsPerSegment, segments, sizesAt] = numbers;
-  const [layerCount, , lead] = numbers.subarray(7);
-  const sizes = new Uint32Array(buffer, sizesAt, segments + layerCount * groupCount).slice();
-  const [segmentSizes, groupSizes] = [sizes.subarray(0, segments), sizes.subarray(segments)];
-  const counts = { groupsPerSegment, groupCount, layerCount, lead };
-  return { headSize, ...counts, segmentSizes, groupSizes };
-}
-
-/** Copies a part to where the decoder reads it; returns address and size. */
-function input(running: Running, bytes: Uint8Array): [number, number] {
-  const { core } = running;
-  if (bytes.length > running.input.size) {
-    const size = 2 * bytes.length; // so that room which is outgrown stays less than room in use
-    running.input = { address: room(core, size), size };
-  }
-  new Uint8Array(core.memory.buffer).set(bytes, running.input.address);
-  return [running.input.address, bytes.length];
-}
-
-/** Copies an array into the decoder's memory, for good. */
-function place(core: Exports, data: Uint8Array | Int32Array | Float64Array): number {
-  const address = room(core, data.byteLength);
-  const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  new Uint8Array(core.memory.buffer).set(bytes, address);
-  return address;
-}
-
-function room(core: Exports, size: number): number {
-  const address = core.allocate(size);
-  if (!address) throw failure(-3, "the file");
-  return address;
-}
-
-function checked(result: number, what: string): number {
-  if (result < 0) throw failure(result, what);
-  return result;
-}
-
-function failure(status: number, what: string): MocpackError {
-  const [kind, complaint] = FAILURES[status] ?? ["corrupt", `fails with status ${status}`];
-  return new MocpackError(kind, `${what} ${complaint}`);
+function readParts({ core, parts }: Running, offset: number, size: number, to: number): number {
+  for (const { start, bytes } of parts)
+    if (offset >= start && offset + size <= start + bytes.length) {
+      const found = bytes.subarray(offset - start, offset - start + size);
+      new Uint8Array(core.memory.buffer).set(found, to >>> 0);
+      return 0;
+    }
+  return NEEDS_BYTES;
 }
 
 const compiled = new Map<string, Promise<WebAssembly.Module>>();

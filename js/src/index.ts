@@ -6,6 +6,7 @@ export type {
   Measured,
   Motion,
   OpenOptions,
+  Preview,
   Skeleton,
   Take,
   TrackHead,

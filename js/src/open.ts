@@ -1,10 +1,8 @@
 /** Opens .mocp files: bytes at once, addresses by ranges. */
 
-import { readContainer } from "./container.js";
-import { loadModule } from "./decoder.js";
-import { MocpackError } from "./error.js";
+import { Decoder, loadModule } from "./decoder.js";
 import { openAddress } from "./http.js";
-import { openKeysine } from "./keysine.js";
+import { FileMotion } from "./motion.js";
 import { BufferSource, type ByteSource } from "./source.js";
 import type { Motion, OpenOptions } from "./types.js";
 
@@ -26,13 +24,7 @@ export async function open(source: Source, options: OpenOptions = {}): Promise<M
   // both at once: the decoder travels while the file's head does
   const [bytes, module] = await Promise.all([openBytes(source, options), loadModule(wasm)]);
   try {
-    const container = await readContainer(bytes, memoryLimit);
-    if (container.head.codec !== "keysine")
-      throw new MocpackError(
-        "unsupported",
-        `codec ${container.head.codec} is not decoded here, only keysine is`,
-      );
-    return await openKeysine(bytes, container, module, memoryLimit);
+    return new FileMotion(bytes, await Decoder.open(module, bytes, memoryLimit), memoryLimit);
   } catch (error) {
     bytes.close();
     throw error;

@@ -60,6 +60,17 @@ export interface Frames {
   translations: Float64Array;
 }
 
+/** Poses of the keys alone: the first frame of each group, and the clip's last. */
+export interface Preview {
+  /** count: which frames they are. */
+  frames: number[];
+  count: number;
+  /** count · J · 4 */
+  rotations: Float64Array;
+  /** count · J · 3 */
+  translations: Float64Array;
+}
+
 /** What the encoder measured, in metres: the promised error, then three of joint centres. */
 export interface Measured {
   max: number;
@@ -85,10 +96,14 @@ export interface Motion {
   readonly metadata: unknown;
   /** What a .mocp file holds beside its poses. */
   readonly take?: Take;
+  /** The largest error of a file that is cut after its keys, then after each layer but the last, metres. */
+  readonly layerErrors?: Float64Array;
   /** Frames start … stop - 1. */
   frames(start: number, stop: number): Promise<Frames>;
   /** One frame at a time in seconds on the clip's clock, between frames by slerp, clamped to the clip. */
   sample(seconds: number): Promise<Frames>;
+  /** Poses about a second apart, for a fraction of a .mocp file's bytes. */
+  preview?(): Promise<Preview>;
   /** Gives memory back and ends transfers; frames asked for later are refused. */
   close(): void;
 }

@@ -1,9 +1,7 @@
 // The files that tests read, and ways to damage them with their checksums made right again.
 import { readFileSync } from "node:fs";
 
-import { crc32 } from "../dist/checksum.js";
-import { readContainer } from "../dist/container.js";
-import { Decoder } from "../dist/decoder.js";
+import { Decoder, KEYS_ONLY } from "../dist/decoder.js";
 import { BufferSource } from "../dist/source.js";
 
 const folder = process.env.MOCPACK_FIXTURES;
@@ -64,6 +62,16 @@ export function resealed(bytes) {
   return out;
 }
 
+/** CRC-32 of `bytes`, after those that gave `before`. */
+export function crc32(bytes, before = 0) {
+  let crc = ~before;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let k = 0; k < 8; ++k) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  }
+  return ~crc >>> 0;
+}
+
 /** CRC-16/CCITT, as keysine's parts have it. */
 export function crc16(bytes) {
   let crc = 0xffff;
@@ -76,17 +84,24 @@ export function crc16(bytes) {
 
 /** Where the parts of a keysine file stand: the head, segments, groups. */
 export async function partsOf(bytes) {
-  const { head, skeleton, payload } = await readContainer(new BufferSource(bytes));
-  const all = bytes.subarray(payload.start, payload.start + payload.size);
+  const payload = chunksOf(bytes).find(({ tag }) => tag === "DATA");
+  const source = new BufferSource(bytes);
+  const decoder = await Decoder.open(compiled, source, 1e9);
+  const { keyFrames, frameCount } = decoder.header;
+  const all = bytes.subarray(payload.start, payload.end);
   const size = all[0] < 128 ? all[0] : (all[0] & 127) + 128 * all[1];
-  const decoder = await Decoder.open(compiled, skeleton, head.frameCount, all.slice(0, size), 1e9);
-  const parts = [{ start: payload.start, end: payload.start + size, head: true }];
-  const { segmentSizes, groupSizes } = decoder.layout;
-  for (const part of [...segmentSizes, ...groupSizes]) {
-    const { end } = parts.at(-1);
-    parts.push({ start: end, end: end + part, head: false });
+  const starts = new Set([payload.start, payload.start + size, payload.end]);
+  for (const first of new Set(keyFrames)) {
+    const frames = [first, Math.min(first + 1, frameCount)];
+    if (frames[0] === frames[1]) continue;
+    for (const layers of [0, KEYS_ONLY])
+      for (const { start, bytes: own } of await decoder.fetch(...frames, layers))
+        starts.add(start).add(start + own.length);
   }
-  return parts;
+  const sorted = [...starts].sort((a, b) => a - b);
+  return sorted
+    .slice(0, -1)
+    .map((start, i) => ({ start, end: sorted[i + 1], head: start === payload.start }));
 }
 
 /** Makes the checksum of one part right. */

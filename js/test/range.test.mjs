@@ -62,6 +62,15 @@ describe("a file behind HTTP", { skip: noFiles }, () => {
     motion.close();
   });
 
+  it("shows its keys after a part of its bytes", async () => {
+    fresh();
+    const motion = await open(address("long.mocp"), options);
+    const keys = await motion.preview();
+    assert.ok(keys.count > 100);
+    assert.ok(fetched() < 0.5 * motion.bytes.file, `${fetched()} of ${motion.bytes.file} bytes`);
+    motion.close();
+  });
+
   it("is fetched once, neighbours together", async () => {
     fresh();
     const motion = await open(address("long.mocp"), options);

@@ -12,7 +12,9 @@ from mocpack.codec import Codec
 from mocpack.container import (
     DEFAULT_LIMIT,
     MAGIC,
+    MemoryLimit,
     Openable,
+    clip_bytes,
     pack_scene,
     scene_parts,
     source_of,
@@ -27,9 +29,10 @@ from mocpack.errors import (
 from mocpack.io import clip_names_in, contents, files_beside, read_bytes, read_file, write_file
 from mocpack.io.atomic import write_atomically
 from mocpack.motion import Motion as Motion
+from mocpack.motion import clip_source
 from mocpack.presets import preset_bound
 from mocpack.registry import BUILTIN, DEFAULT_CODEC, codec_class, parse_codec
-from mocpack.units import Length, length_argument, parse_length, parse_size
+from mocpack.units import Angle, Length, angle_argument, length_argument, parse_length, parse_size
 
 EFFORTS = ("fast", "default", "best")
 
@@ -159,6 +162,7 @@ def encode(
     size: str | int | None = None,
     preset: str | None = None,
     effort: str | None = None,
+    max_angle: str | Angle | None = None,
 ) -> bytes:
     """Return the bytes of a .mocp file.
 
@@ -180,6 +184,10 @@ def encode(
     effort : {"fast", "default", "best"}, optional
         How long the encoder may search, where it can; by default as the codec's own parameter
         says.
+    max_angle : str or Angle, optional
+        Bound on the error of every hinge's angle, and of the local rotation of every other joint:
+        text with a unit ("0.3deg", "5mrad"), or `mocpack.deg(0.3)`. Beside `max_error` or a
+        preset, or alone: a codec then keeps its own `max_error` too, if it has one.
 
     Raises
     ------
@@ -195,6 +203,7 @@ def encode(
         size=size,
         preset=preset,
         effort=effort,
+        max_angle=max_angle,
     ).data
 
 
@@ -205,6 +214,7 @@ class Wanted(TypedDict, total=False):
     mean_error: str | Length | None
     ratio: float | None
     size: str | int | None
+    max_angle: str | Angle | None
 
 
 def encode_measured(
@@ -222,21 +232,23 @@ def encode_measured(
     check_kind(codec, clip.header.kind)
     check_reach(clip)
     if preset is not None:
+        angle = wanted.pop("max_angle", None)
         if any(value is not None for value in wanted.values()):
             raise UsageError(f"preset {preset!r} is a target itself: give no other beside it")
-        wanted = {"max_error": preset_bound(preset, clip)}
+        wanted = {"max_error": preset_bound(preset, clip), "max_angle": angle}
     return rate.encode_to_target(clip, codec, parse_target(**wanted), effort=effort)
 
 
 def parse_target(**wanted: Unpack[Wanted]) -> rate.Target:
     """Return the target that `encode` is asked for; what makes none is a `UsageError`."""
     max_error, mean_error = wanted.get("max_error"), wanted.get("mean_error")
-    size = wanted.get("size")
+    size, max_angle = wanted.get("size"), wanted.get("max_angle")
     return rate.Target(
         None if max_error is None else length_argument("max_error", max_error),
         None if mean_error is None else length_argument("mean_error", mean_error),
         wanted.get("ratio"),
         None if size is None else parse_size(size),
+        None if max_angle is None else angle_argument("max_angle", max_angle),
     )
 
 
@@ -275,13 +287,25 @@ def encode_scene(
 def decode_scene(
     data: bytes, *, name: str = "clip", memory_limit: str | int | None = DEFAULT_LIMIT
 ) -> dict[str, AnyClip]:
-    """Return every clip of a .mocp file's bytes; one that is no scene has one, named `name`."""
+    """Return every clip of a .mocp file's bytes; one that is no scene has one, named `name`.
+
+    All of them together keep to `memory_limit`.
+    """
     source = source_of(data)
     parts = scene_parts(source) or {name: source}
     found: dict[str, AnyClip] = {}
+    left = MemoryLimit.parse(memory_limit).most
     for part, inside in parts.items():
-        with Motion(inside, memory_limit=memory_limit) as motion:
-            found[part] = motion.clip()
+        try:
+            with Motion(inside, memory_limit=left) as motion:
+                found[part] = motion.clip()
+        except MemoryLimitError as error:
+            if not found:
+                raise
+            sentence = f"clip {part!r}, after {len(found)} others of the scene: {error}"
+            raise MemoryLimitError(sentence) from error
+        if left is not None:
+            left = max(1, left - clip_bytes(found[part].header))
     return found
 
 
@@ -292,6 +316,12 @@ def clip_names(source: Openable) -> list[str]:
         return list(scene_parts(opened) or ())
     finally:
         opened.close()
+
+
+def clip_file(data: bytes, name: str | None = None) -> bytes:
+    """Return the .mocp file of one clip of a scene's bytes; of another file, that file."""
+    source = clip_source(source_of(data), name)
+    return source.read(0, source.size)
 
 
 def decode(

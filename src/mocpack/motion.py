@@ -74,7 +74,7 @@ class Motion:
         self._source = source_of(source)
         self._given = partial, codec
         try:
-            self._source = _clip_source(self._source, clip)
+            self._source = clip_source(self._source, clip)
             self._reader = Reader(self._source, partial=partial)
             # a codec that the registry does not know can still be read by those who have it
             self._codec = _codec_of(self._reader) if codec is None else codec
@@ -211,6 +211,15 @@ class Motion:
         needed = self._reader.extras_memory()
         self._limit.check(needed, self._reader.header, "what stands beside the poses")
         return self._reader.extras
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """When the first and the last frame are, in seconds of the file's clock."""
+        header = self.header
+        start = header.start_time if isinstance(header, ClipHeader) else 0.0
+        if isinstance(header, ClipHeader) and self.extras.times is not None:
+            return start, float(self.extras.times[-1])
+        return start, start + (header.frame_count - 1) * header.frame_time
 
     @property
     def track_heads(self) -> list[TrackHead]:
@@ -397,7 +406,7 @@ def _dressed(
         raise CorruptionError(str(error)) from error
 
 
-def _clip_source(source: Source, name: str | None) -> Source:
+def clip_source(source: Source, name: str | None) -> Source:
     """Return the source of one clip: the file itself, or a part of a scene."""
     parts = scene_parts(source)
     if parts is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -50,6 +51,22 @@ def side_by_side(clips: Mapping[str, Clip]) -> Clip:
             for j in part.translated_joints
         ],
     )
+
+
+def begun_at(clip: Clip, seconds: float) -> Clip:
+    """Return a clip that begins at another time of its scene's clock, its tracks with it."""
+    later = seconds - clip.start_time
+    uneven = clip.extras.times
+    tracks = {
+        name: replace(
+            track,
+            start=track.start + later,
+            times=None if track.times is None else track.times + later,
+        )
+        for name, track in clip.tracks.items()
+    }
+    times = None if uneven is None else uneven + (seconds - uneven[0])
+    return clip.replace(start_time=seconds, times=times, tracks=tracks)
 
 
 def _posed(clip: Clip, seconds: F64) -> tuple[F64, F64]:

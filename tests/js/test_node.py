@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import mocpack
+from mocpack.container.skel import DICTIONARY
 from mocpack.testing import take
 from mocpack.testing.motions import hard_clips, vertex_wave, walk
 
@@ -56,11 +57,12 @@ def files(package, tmp_path_factory):
     (folder / "hips.mocp").write_bytes(mocpack.encode(sliding_hips(), "keysine:max_error=1mm"))
     minutes = mocpack.encode(walk(600.0, frame_rate=30), "keysine:max_error=20mm,effort=fast")
     (folder / "ten_minutes.mocp").write_bytes(minutes)
+    (folder / "skeletons.dictionary").write_bytes(DICTIONARY)
     (folder / "vertices.mocp").write_bytes(mocpack.encode(vertex_wave(), "raw"))
     return folder
 
 
-@pytest.mark.parametrize("name", ["open", "range", "bvh", "fields", "three", "damaged"])
+@pytest.mark.parametrize("name", ["open", "range", "bvh", "three", "worker", "damaged"])
 def test_node_finds_no_fault(package, files, name):
     found = subprocess.run(
         ["node", "--test", str(package / f"test/{name}.test.mjs")],

@@ -111,18 +111,8 @@ def test_the_amalgamation_is_one_header_and_one_source_that_plays(tmp_path, file
     (tmp_path / "mocpack").mkdir()
     (tmp_path / "mocpack.h").rename(tmp_path / "mocpack/mocpack.h")
     play = CHECKOUT / "examples/c/play.c"
-    run(
-        "cc",
-        "-std=c11",
-        *strict,
-        f"-I{tmp_path}",
-        play,
-        "mocpack.o",
-        "-lm",
-        "-o",
-        "play",
-        cwd=tmp_path,
-    )
+    linked = [play, "mocpack.o", "-lm", "-o", "play"]
+    run("cc", "-std=c11", *strict, f"-I{tmp_path}", *linked, cwd=tmp_path)
     assert run(tmp_path / "play", file).startswith(f"{len(mocpack.read(file).skeleton)} joints")
 
 

@@ -8,10 +8,20 @@ import pytest
 
 import mocpack
 from mocpack.container import pack_scene, scene_parts, source_of
-from mocpack.errors import CorruptionError, FormatError, SceneError, TruncatedError, UsageError
+from mocpack.errors import (
+    CorruptionError,
+    FormatError,
+    MemoryLimitError,
+    SceneError,
+    TruncatedError,
+    UnsupportedClipError,
+    UsageError,
+)
 from mocpack.scene import side_by_side
 from mocpack.testing import markers, take, walk
 from mocpack.testing.contract import resealed
+from mocpack.testing.motions import vertex_wave
+from mocpack.testing.takes import FEATURES
 from mocpack.viewing.motions import open_shown
 
 
@@ -136,3 +146,60 @@ def test_the_viewer_shows_all_clips_of_a_scene(tmp_path, data):
     assert shown.codec == "scene"
     assert len(shown.clip.skeleton) == sum(len(clip.skeleton) for clip in clips().values())
     assert shown.data is None
+
+
+@pytest.mark.parametrize("codec", ["raw", "keysine"])
+def test_whatever_a_take_holds_stands_in_a_scene_as_it_does_alone(codec):
+    takes = {feature: take([feature]) for feature in FEATURES} | {"all": take(), "m": markers()}
+    alone = {name: mocpack.encode(clip, codec, **fast(codec)) for name, clip in takes.items()}
+    scene = mocpack.encode_scene(takes, codec, **fast(codec))
+    for name, clip in mocpack.decode_scene(scene).items():
+        expected = mocpack.decode(alone[name])
+        assert clip.header == expected.header
+        assert clip.extras == expected.extras
+        np.testing.assert_array_equal(clip.rotations, expected.rotations)
+        np.testing.assert_array_equal(clip.translations, expected.translations)
+    together = side_by_side(mocpack.decode_scene(scene))
+    assert len(together.skeleton) == sum(len(clip.skeleton) for clip in takes.values())
+    assert np.isfinite(together.positions()).all()
+
+
+def fast(codec):
+    return {"max_error": "1mm", "effort": "fast"} if codec == "keysine" else {}
+
+
+def test_a_scene_may_hold_a_vertex_animation(tmp_path):
+    wave = vertex_wave()
+    data = pack_scene({"a": mocpack.encode(walk(0.2), "raw"), "w": mocpack.encode(wave, "raw")})
+    found = mocpack.decode_scene(data)
+    assert np.abs(found["w"].vertices - wave.vertices).max() < 1e-6
+    path = tmp_path / "both.mocp"
+    path.write_bytes(data)
+    with pytest.raises(UnsupportedClipError, match="the viewer shows skeletons"):
+        open_shown(str(path))
+
+
+def test_the_clips_of_a_scene_share_the_memory_limit():
+    clip = walk(4)
+    data = mocpack.encode_scene({f"clip {n}": clip for n in range(40)}, "raw")
+    one = clip.rotations.nbytes + clip.translations.nbytes
+    with pytest.raises(MemoryLimitError, match=r"clip 'clip \d+', after \d+ others of the scene"):
+        mocpack.decode_scene(data, memory_limit=12 * one)
+    assert len(mocpack.decode_scene(data, memory_limit=60 * one)) == 40
+
+
+def test_damage_to_one_clip_of_a_scene_is_told_whatever_it_holds():
+    data = bytearray(mocpack.encode_scene({"all": take(), "m": markers(20, 3)}, "raw"))
+    rng = np.random.default_rng(3)
+    for at in rng.integers(5, len(data), 200):
+        damaged = bytearray(data)
+        damaged[at] ^= 1 << int(rng.integers(8))
+        with pytest.raises((FormatError, MemoryLimitError)):
+            mocpack.decode_scene(bytes(damaged))
+
+
+def test_a_scene_in_a_scene_is_refused():
+    inner = mocpack.encode_scene({"a": walk(0.1)}, "raw")
+    outer = pack_scene({"b": inner})
+    with pytest.raises(CorruptionError, match="clip 'b' of the scene is a scene itself"):
+        mocpack.decode_scene(outer)

@@ -130,3 +130,26 @@ def test_a_broken_file_is_a_sentence(chromium):
     with serving(b"HIERARCHY") as server, looking(chromium, server.url) as tab:
         tab.evaluate("example.ready.catch(() => {})")
         assert "not a .mocp file" in tab.locator("#facts").inner_text()
+
+
+IN_WORKER = """async ([page, motion]) => {
+    const code = `
+        import { open, worldPositions } from "${page}/js/dist/index.js";
+        const motion = await open("${motion}");
+        const frames = await motion.frames(0, 10);
+        postMessage(Array.from(worldPositions(motion.skeleton, frames).joints));
+    `;
+    const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+    const worker = new Worker(url, { type: "module" });
+    return new Promise((done, failed) => {
+        worker.onmessage = ({ data }) => done(data);
+        worker.onerror = (event) => failed(new Error(event.message));
+    });
+}"""
+
+
+def test_a_browsers_worker_plays_files_with_nothing_but_the_package(page, clip):
+    origin = page.evaluate("location.origin")
+    found = page.evaluate(IN_WORKER, [origin, f"{origin}/motion.mocp"])
+    joints = np.reshape(found, (10, len(clip.skeleton), 3))
+    assert np.abs(joints - clip.positions()[:10]).max() < 1.001 * MILLIMETRE

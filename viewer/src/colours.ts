@@ -5,6 +5,8 @@ import { Color } from "three";
 export interface Palette {
   scale: string[];
   original: string;
+  /** Of the clips of a scene, in turn. */
+  clips: string[];
   highlight: string;
   grid: string;
   shadow: number;
@@ -14,6 +16,7 @@ export const PALETTES: Record<"light" | "dark", Palette> = {
   light: {
     scale: ["#7d90a5", "#a9a58f", "#e3a63f", "#de6b2c", "#c42f28"],
     original: "#a9adb1",
+    clips: ["#7d90a5", "#c07f5a", "#6f9a78", "#9a7fb3", "#b8a24a", "#5b9ba8"],
     highlight: "#0b7285",
     grid: "#8f8a80",
     shadow: 0.13,
@@ -21,6 +24,7 @@ export const PALETTES: Record<"light" | "dark", Palette> = {
   dark: {
     scale: ["#8fa6bd", "#b3ab8e", "#e9b04c", "#ea7a3a", "#e2463b"],
     original: "#6b7480",
+    clips: ["#8fa6bd", "#d9986f", "#86b591", "#b49ac9", "#cdb85f", "#74b5c2"],
     highlight: "#66d9e8",
     grid: "#596069",
     shadow: 0.45,

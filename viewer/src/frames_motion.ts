@@ -20,6 +20,21 @@ export interface Head {
   declaredError: number | null;
   measured: Motion["measured"];
   metadata: unknown;
+  parts?: Part[];
+}
+
+/** A clip of a scene: how many of the joints are its, in order; seconds on the scene's clock. */
+export interface Part {
+  name: string;
+  joints: number;
+  start: number;
+  end: number;
+  bytes: number;
+}
+
+/** A motion that may be a scene, its clips side by side. */
+export interface SceneMotion extends Motion {
+  readonly parts?: Part[];
 }
 
 const MOST_KEPT = 1 << 28; // bytes of one motion
@@ -27,7 +42,7 @@ const MOST_KEPT = 1 << 28; // bytes of one motion
 /** Gives the block that holds frames `start` to `stop`, or more than those. */
 export type Fetch = (start: number, stop: number) => Promise<ArrayBuffer>;
 
-export function framesMotion(head: Head, fetchBlock: Fetch): Motion {
+export function framesMotion(head: Head, fetchBlock: Fetch): SceneMotion {
   const skeleton = skeletonOf(head.skeleton);
   const frames = async (start: number, stop: number): Promise<Frames> =>
     readBlock(await fetchBlock(start, stop), skeleton, start, stop);
@@ -41,6 +56,7 @@ export function framesMotion(head: Head, fetchBlock: Fetch): Motion {
     declaredError: head.declaredError,
     measured: head.measured,
     metadata: head.metadata,
+    parts: head.parts,
     frames,
     // the page shows whole frames only; nobody here asks for what lies between
     sample: (seconds) => {

@@ -5,6 +5,8 @@
 #pragma once
 #include <cstddef>
 
+#include "common/small.h"
+
 namespace mocpack
 {
 
@@ -103,7 +105,7 @@ template <int MOST> struct Blend
 	void learn(const double* inputs, double actual)
 	{
 		// the count as a constant lets the compiler unroll; the arithmetic is the same
-		switch (n)
+		switch (SMALL ? 0 : n)
 		{
 		case 3:
 			return learn_of<3>(inputs, actual);

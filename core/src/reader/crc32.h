@@ -9,7 +9,11 @@ namespace mocpack
 namespace crc32_tables
 {
 
-const int SLICES = 4;
+#ifdef MOCPACK_SMALL
+const int SLICES = 1;
+#else
+const int SLICES = 4; // bytes at a time
+#endif
 
 struct Tables
 {
@@ -41,12 +45,14 @@ inline uint32_t crc32(uint32_t crc, const uint8_t* bytes, size_t size)
 {
 	const auto& t = crc32_tables::TABLES.of;
 	crc = ~crc;
+#ifndef MOCPACK_SMALL
 	for (; size >= 4; size -= 4, bytes += 4)
 	{
 		crc ^= uint32_t(bytes[0]) | uint32_t(bytes[1]) << 8 | uint32_t(bytes[2]) << 16 |
 			   uint32_t(bytes[3]) << 24;
 		crc = t[3][crc & 255] ^ t[2][crc >> 8 & 255] ^ t[1][crc >> 16 & 255] ^ t[0][crc >> 24];
 	}
+#endif
 	for (; size; --size, ++bytes)
 		crc = crc >> 8 ^ t[0][(crc ^ *bytes) & 255];
 	return ~crc;

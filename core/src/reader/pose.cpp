@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "common/wide.h"
+#include "common/small.h"
 
 namespace mocpack
 {
@@ -199,7 +199,7 @@ void write_world(const Rig& rig, const Number* row, Number* scratch, const Targe
 template <typename Number>
 void write(const Rig& rig, mocpack_Space space, const Number* row, Number* scratch, const Target<Number>& out)
 {
-	if (space == MOCPACK_WORLD)
+	if (!SMALL && space == MOCPACK_WORLD)
 		write_world(rig, row, scratch, out);
 	else
 		write_local(rig, row, out);
@@ -207,12 +207,12 @@ void write(const Rig& rig, mocpack_Space space, const Number* row, Number* scrat
 
 } // namespace
 
-MOCPACK_WIDE void blend_rows(const Rig& rig, const float* a, const float* b, double t, float* out)
+void blend_rows(const Rig& rig, const float* a, const float* b, double t, float* out)
 {
 	blend(rig, a, b, float(t), out);
 }
 
-MOCPACK_WIDE void blend_rows(const Rig& rig, const double* a, const double* b, double t, double* out)
+void blend_rows(const Rig& rig, const double* a, const double* b, double t, double* out)
 {
 	blend(rig, a, b, t, out);
 }

@@ -5,6 +5,7 @@
 
 #include "common/arena.h"
 #include "common/quaternion.h"
+#include "common/small.h"
 #include "kernels/quaternions.h"
 #include "reader/motion.h"
 #include "reader/pose.h"
@@ -89,6 +90,8 @@ bool options_good(const mocpack_Motion& motion, const mocpack_ReaderOptions& o)
 	if (o.struct_size != sizeof o || (o.number != MOCPACK_FLOAT32 && o.number != MOCPACK_FLOAT64) ||
 		(o.space != MOCPACK_LOCAL && o.space != MOCPACK_WORLD) || (o.joints && !o.joint_count) ||
 		(o.tasks && (!o.tasks->run || !o.tasks->most)))
+		return false;
+	if (SMALL && (o.number != MOCPACK_FLOAT64 || o.space != MOCPACK_LOCAL || o.tasks))
 		return false;
 	for (size_t i = 0; o.joints && i < o.joint_count; ++i)
 		if (o.joints[i] < 0 || size_t(o.joints[i]) >= motion.info.joint_count)
@@ -317,7 +320,7 @@ void copy_rows(const mocpack_Reader& r, const Lane& lane, size_t frames, Number*
 
 void copy_decoded(const mocpack_Reader& r, const Lane& lane, size_t frames, void* rows)
 {
-	if (r.number == MOCPACK_FLOAT32)
+	if (!SMALL && r.number == MOCPACK_FLOAT32)
 		copy_rows(r, lane, frames, static_cast<float*>(rows));
 	else
 		copy_rows(r, lane, frames, static_cast<double*>(rows));
@@ -600,7 +603,8 @@ mocpack_Status mocpack_reader_open(const mocpack_Motion* motion, const mocpack_R
 	*reader = nullptr;
 	if (!options_good(*motion, o))
 		return failed(error, MOCPACK_BAD_ARGUMENT)
-			   << "mocpack_reader_open: options of another version, no such joint, or tasks that cannot run";
+			   << "mocpack_reader_open: options of another version, no such joint, tasks that cannot run, or "
+				  "what a small build has not";
 	size_t size = size_of_reader(*motion, o);
 	const mocpack_Allocator& allocator = motion->memory.allocator();
 	uint64_t most = o.memory ? o.memory_size : motion->memory.left();
@@ -649,8 +653,8 @@ mocpack_Status mocpack_frames(mocpack_Reader* reader, uint64_t first, uint64_t s
 		return outside(error, "frames", first, stop, m.info.frame_count);
 	if (first == stop)
 		return MOCPACK_OK;
-	const bool single = reader->number == MOCPACK_FLOAT32;
-	if (reader->tasks.run && m.group_at(first) < m.group_at(stop - 1))
+	const bool single = !SMALL && reader->number == MOCPACK_FLOAT32;
+	if (!SMALL && reader->tasks.run && m.group_at(first) < m.group_at(stop - 1))
 		return (single ? run_tasks<float> : run_tasks<double>)(reader, first, stop, *poses, error);
 	return (single ? read_frames<float> : read_frames<double>)(reader, first, stop, *poses, error);
 }
@@ -660,7 +664,7 @@ mocpack_Status mocpack_sample(mocpack_Reader* reader, double seconds, const mocp
 {
 	mocpack_Error unheard;
 	error = error ? error : &unheard;
-	if (reader->number == MOCPACK_FLOAT32)
+	if (!SMALL && reader->number == MOCPACK_FLOAT32)
 		return read_sample<float>(reader, seconds, *pose, error);
 	return read_sample<double>(reader, seconds, *pose, error);
 }
@@ -673,7 +677,7 @@ mocpack_Status mocpack_preview(mocpack_Reader* reader, uint64_t first, uint64_t 
 	uint64_t keys = reader->motion->info.key_count;
 	if (first > stop || stop > keys)
 		return outside(error, "keys", first, stop, keys);
-	if (reader->number == MOCPACK_FLOAT32)
+	if (!SMALL && reader->number == MOCPACK_FLOAT32)
 		return read_keys<float>(reader, first, stop, *poses, error);
 	return read_keys<double>(reader, first, stop, *poses, error);
 }

@@ -29,6 +29,8 @@ COMMANDS = {
     "bound.",
     "view": "Play a packed motion in the browser beside its original, bones coloured by error.",
     "convert": "Read a motion file of one kind and write it as another.",
+    "scene": "Pack several motions on one clock into one file: two actors and a prop, a C3D's "
+    "subjects.",
     "edit": "Bring a joint to a place at a time: --at 1.5 --joint LeftHand --to 0.4,1.2,0.3.",
     "energy": "Show the energy of receiving and decoding a file.",
     "bench": "Measure codecs on clips: sizes, every metric, speed, a report; or reproduce a paper.",

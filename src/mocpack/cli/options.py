@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from mocpack.presets import describe_presets
+
 EFFORTS = ("fast", "default", "best")
 
 
@@ -28,6 +30,26 @@ def complete_effort(incomplete: str) -> list[str]:
     return [name for name in EFFORTS if name.startswith(incomplete)]
 
 
+CodecSpec = Annotated[
+    str,
+    typer.Option(
+        "--codec",
+        help="Codec and parameters, like wavelet:ratio=20.",
+        autocompletion=complete_codec,
+    ),
+]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        help=f"Largest error by purpose: {describe_presets()}.", autocompletion=complete_preset
+    ),
+]
+MaxError = Annotated[
+    str | None,
+    typer.Option(help="Largest error anywhere, like 1mm, which keysine keeps by default."),
+]
+MeanError = Annotated[str | None, typer.Option(help="Mean error, like 2mm.")]
+Lossless = Annotated[bool, typer.Option("--lossless", help="Every number comes back.")]
 Effort = Annotated[str, typer.Option(help="fast, default or best.", autocompletion=complete_effort)]
 OwnEffort = Annotated[
     str | None,
@@ -86,6 +108,10 @@ Quaternion = Annotated[
 AllowPickle = Annotated[
     bool,
     typer.Option("--allow-pickle", help="Read pickles: arrays and plain values, nothing is run."),
+]
+FindHinges = Annotated[
+    bool,
+    typer.Option("--find-hinges", help="Look for joints that turn about one axis, and say which."),
 ]
 MemoryLimit = Annotated[
     str,

@@ -62,7 +62,7 @@ def pack_scene(files: Mapping[str, bytes]) -> bytes:
 
 def scene_parts(source: Source) -> dict[str, Source] | None:
     """Return the clips of a scene by name, each as the source of a file; None of other files."""
-    if source.size < 9 or source.read(0, 4) != MAGIC or source.read(5, 4) != CLIP.encode():
+    if not _is_scene(source):
         return None
     check_version("format", source.read(4, 1)[0], FORMAT_VERSION)
     found: dict[str, Source] = {}
@@ -81,8 +81,15 @@ def scene_parts(source: Source) -> dict[str, Source] | None:
         name, size = _name(source, start, length)
         if name in found:
             raise CorruptionError(f"scene has two clips {name[:40]!r}")
-        found[name] = PartSource(source, start + size, length - size)
+        part = PartSource(source, start + size, length - size)
+        if _is_scene(part):
+            raise CorruptionError(f"clip {name[:40]!r} of the scene is a scene itself")
+        found[name] = part
     return found
+
+
+def _is_scene(source: Source) -> bool:
+    return source.size >= 9 and source.read(0, 4) == MAGIC and source.read(5, 4) == CLIP.encode()
 
 
 def _name(source: Source, start: int, length: int) -> tuple[str, int]:

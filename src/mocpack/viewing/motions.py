@@ -11,7 +11,7 @@ from typing import Any
 from mocpack import _api, rate
 from mocpack.clip import AnyClip, Clip
 from mocpack.container import MAGIC, Errors
-from mocpack.errors import FormatError, UnsupportedClipError, UsageError
+from mocpack.errors import FormatError, SceneError, UnsupportedClipError, UsageError
 from mocpack.io import contents
 from mocpack.metrics.pair import pair
 from mocpack.plain import without_scales
@@ -35,6 +35,8 @@ class Shown:
         Its codec; for files that are not packed, their kind, such as ``bvh``.
     size : dict
         Bytes of the file, and of its payload, skeleton and metadata.
+    parts : tuple of dict
+        Of a scene the clips that stand in it: name, joints, when each begins and ends, bytes.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Shown:
     codec: str
     size: dict[str, int]
     errors: Errors
+    parts: tuple[dict[str, Any], ...] = ()
 
     def head(self) -> dict[str, Any]:
         """Return what the page must know before it asks for frames; lengths in metres."""
@@ -57,6 +60,7 @@ class Shown:
             "declaredError": errors.declared,
             "measured": None if errors.max is None else measured,
             "metadata": dict(clip.metadata),
+            "parts": list(self.parts),
         }
 
 
@@ -67,7 +71,7 @@ class Selection:
     Attributes
     ----------
     versions : tuple of Shown
-        Packed versions of one clip, the largest file first.
+        Packed versions of one clip, the largest file first; none for a page that waits for drops.
     chosen : int
         Which of them is shown first.
     original : Shown or None
@@ -113,6 +117,7 @@ def select(
     frames: slice | None = None,
     unit: str | None = None,
     skeleton: str | None = None,
+    clip: str | None = None,
 ) -> Selection:
     """Read the named files; one that is bad, or another motion than the first, is an error.
 
@@ -124,37 +129,75 @@ def select(
         What it was made from; `frames` chooses those that were packed.
     others : sequence of str
         More versions of the same clip.
+    clip : str, optional
+        Which clip of a scene, in `file` and `others`; in the original too, if it is a scene.
     """
-    shown = [open_shown(path, unit=unit, skeleton=skeleton) for path in (file, *others)]
+    reading = {"unit": unit, "skeleton": skeleton}
+    shown = [open_shown(path, **reading, clip=clip) for path in (file, *others)]
     for other in shown[1:]:
         _check_same(shown[0], other)
     order = sorted(range(len(shown)), key=lambda i: -shown[i].size["file"])
     versions = tuple(shown[i] for i in order)
     source = None
     if original is not None:
-        source = open_shown(original, unit=unit, skeleton=skeleton)
+        source = open_shown(original, **reading, clip=clip if _is_scene(original) else None)
         source = source if frames is None else _cut(source, frames)
         _check_same(source, shown[0])
     return Selection(versions, order.index(0), source)
 
 
-def open_shown(path: str, *, unit: str | None = None, skeleton: str | None = None) -> Shown:
-    """Read a motion file of any kind and decode all of it."""
+def open_shown(
+    path: str, *, unit: str | None = None, skeleton: str | None = None, clip: str | None = None
+) -> Shown:
+    """Read a motion file of any kind and decode all of it; of a scene all clips, or the named."""
     name = Path(path).name
     data = contents(path)  # once, since a pipe can be read only once
-    size = len(data)
-    if data[:1] == MAGIC[:1] and len(_api.clip_names(data)) > 1:
-        scene = {title: _skeletal(one, path) for title, one in _api.decode_scene(data).items()}
-        parts = {"file": size} | _no_parts(size)
-        return Shown(name, side_by_side(scene), None, "scene", parts, Errors())
-    clip = _skeletal(_api.read_contents(data, path, unit=unit, skeleton=skeleton), path)
+    packed = data[:1] == MAGIC[:1]
+    inside = _api.clip_names(data) if packed else []
+    if len(inside) > 1 and clip is None:
+        return _scene(name, data, path)
+    if packed and (inside or clip is not None):
+        data = _clip_file(data, path, clip)
+        name = name if clip is None else f"{name}, {clip}"
+        clip = None
+    found = _skeletal(_api.read_contents(data, path, unit=unit, skeleton=skeleton, clip=clip), path)
     try:
         with _api.Motion(data) as motion:
-            return _packed(name, data, clip, motion)
+            return _packed(name, data, found, motion)
     except FormatError:
         # not a .mocp: `read` above has complained if it was meant to be one
-        kind = str(clip.metadata.get("source", Path(path).suffix.lstrip(".")))
-        return Shown(name, clip, None, kind, {"file": size} | _no_parts(size), Errors())
+        return shown_source(name, found, len(data))
+
+
+def shown_source(name: str, clip: AnyClip, size: int) -> Shown:
+    """Return how the page shows a motion that is not packed, of a file of so many bytes."""
+    motion = _skeletal(clip, name)
+    kind = str(motion.metadata.get("source", Path(name).suffix.lstrip(".")))
+    return Shown(name, motion, None, kind, {"file": size} | _no_parts(size), Errors())
+
+
+def _clip_file(data: bytes, path: str, clip: str | None) -> bytes:
+    try:
+        return _api.clip_file(data, clip)
+    except SceneError as error:
+        raise SceneError(f"{path}: {error}") from error
+
+
+def _scene(name: str, data: bytes, path: str) -> Shown:
+    """Return all clips of a scene as one figure; the page is told which joints are whose."""
+    clips = {title: _skeletal(one, path) for title, one in _api.decode_scene(data).items()}
+    parts = tuple(
+        {
+            "name": title,
+            "joints": len(clip.skeleton),
+            "start": float(clip.times[0]),
+            "end": float(clip.times[-1]),
+            "bytes": len(_api.clip_file(data, title)),
+        }
+        for title, clip in clips.items()
+    )
+    size = {"file": len(data)} | _no_parts(len(data))
+    return Shown(name, side_by_side(clips), None, "scene", size, Errors(), parts)
 
 
 def _packed(name: str, data: bytes, clip: Clip, motion: _api.Motion) -> Shown:
@@ -168,6 +211,10 @@ def _packed(name: str, data: bytes, clip: Clip, motion: _api.Motion) -> Shown:
     # the page knows no scales; it gets frames in which every joint stands where they put it
     decodable = data if codec == "keysine" and not motion.header.is_scaled else None
     return Shown(name, clip, decodable, codec, size, motion.errors)
+
+
+def _is_scene(path: str) -> bool:
+    return path.endswith(".mocp") and len(_api.clip_names(path)) > 1
 
 
 def _no_parts(size: int) -> dict[str, int]:

@@ -1,0 +1,204 @@
+/** What an open file says of itself, taken out of the reader's memory. */
+
+import { MocpackError } from "./error.js";
+import type { Motion, Skeleton, Take, TrackHead } from "./types.js";
+
+/** The part of the reader that tells; the numbers' order is that of bindings/wasm/boundary.cpp. */
+export interface Described {
+  memory: WebAssembly.Memory;
+  describe(): number;
+  describe_track(index: number): number;
+  seen(first: number, stop: number, out: number): number;
+  key_frame(key: number): number;
+  rotations(): number;
+  translations(): number;
+}
+
+export interface Header extends Pick<
+  Motion,
+  | "frameCount"
+  | "frameTime"
+  | "codec"
+  | "parameters"
+  | "bytes"
+  | "declaredError"
+  | "measured"
+  | "metadata"
+> {
+  skeleton: Skeleton;
+  take: Take;
+  /** Metres: the largest error of the keys alone, then with each layer but the last. */
+  layerErrors: Float64Array;
+  /** The first frame of each group, and the clip's last. */
+  keyFrames: Float64Array;
+  /** Poses that the reader gives at a time. */
+  mostFrames: number;
+}
+
+const NUMBERS = [
+  "frameCount",
+  "frameTime",
+  "startTime",
+  "joints",
+  "ends",
+  "translated",
+  "declaredError",
+  "isMeasured",
+  "max",
+  "mean",
+  "rms",
+  "p99",
+  "keys",
+  "layers",
+  "loops",
+  "isLeftHanded",
+  "up",
+  "hasGaps",
+  "tracks",
+  "fileBytes",
+  "skeletonBytes",
+  "metadataBytes",
+  "mostFrames",
+  "timesAt",
+  "namesAt",
+  "parentsAt",
+  "offsetsAt",
+  "restAt",
+  "endJointsAt",
+  "endSitesAt",
+  "translatedAt",
+  "layerErrorsAt",
+  "codecAt",
+  "parametersAt",
+  "metadataAt",
+] as const;
+const TRACK_NUMBERS = [
+  "nameAt",
+  "unitAt",
+  "kind",
+  "hasTimes",
+  "count",
+  "frameTime",
+  "startTime",
+  "bound",
+  "bytes",
+] as const;
+const KINDS = ["scalar", "flag", "label", "vec3", "quaternion"] as const;
+const UP_AXES = ["y", "x", "z"] as const;
+
+type Numbers<T extends readonly string[]> = Record<T[number], number>;
+
+export function readHeader(core: Described, memoryLimit: number): Header {
+  const found = numbersAt(core, core.describe(), NUMBERS);
+  const { fileBytes, skeletonBytes, metadataBytes, max, mean, rms, p99 } = found;
+  return {
+    frameCount: found.frameCount,
+    frameTime: found.frameTime,
+    codec: textAt(core, found.codecAt),
+    parameters: objectAt(core, found.parametersAt),
+    metadata: objectAt(core, found.metadataAt),
+    declaredError: found.declaredError < 0 ? null : found.declaredError,
+    measured: found.isMeasured ? { max, mean, rms, p99 } : null,
+    bytes: {
+      file: fileBytes,
+      payload: fileBytes - skeletonBytes - metadataBytes,
+      skeleton: skeletonBytes,
+      metadata: metadataBytes,
+    },
+    skeleton: readSkeleton(core, found),
+    take: readTake(core, found, memoryLimit),
+    layerErrors: doublesAt(core, found.layerErrorsAt, found.layers),
+    keyFrames: Float64Array.from({ length: found.keys }, (_, key) => core.key_frame(key)),
+    mostFrames: found.mostFrames,
+  };
+}
+
+function readSkeleton(core: Described, found: Numbers<typeof NUMBERS>): Skeleton {
+  const { joints, ends, translated } = found;
+  const skeleton: Skeleton = {
+    names: Array.from({ length: joints }, (_, j) => textAt(core, found.namesAt + 8 * j)),
+    parents: integersAt(core, found.parentsAt, joints),
+    offsets: doublesAt(core, found.offsetsAt, 3 * joints),
+    endJoints: integersAt(core, found.endJointsAt, ends),
+    endOffsets: doublesAt(core, found.endSitesAt, 3 * ends),
+    translated: integersAt(core, found.translatedAt, translated),
+  };
+  if (found.restAt) skeleton.rest = doublesAt(core, found.restAt, 4 * joints);
+  return skeleton;
+}
+
+function readTake(core: Described, found: Numbers<typeof NUMBERS>, memoryLimit: number): Take {
+  return {
+    startTime: found.startTime,
+    times: found.timesAt ? doublesAt(core, found.timesAt, found.frameCount) : null,
+    loop: found.loops === 1,
+    up: UP_AXES[found.up],
+    handedness: found.isLeftHanded ? "left" : "right",
+    valid: found.hasGaps ? readSeen(core, found, memoryLimit) : null,
+    tracks: Array.from({ length: found.tracks }, (_, i) => readTrack(core, i)),
+  };
+}
+
+/** frames · J: 1 where a joint was seen. */
+function readSeen(
+  core: Described,
+  { frameCount, joints, mostFrames }: Numbers<typeof NUMBERS>,
+  memoryLimit: number,
+): Uint8Array {
+  const needed = frameCount * joints;
+  if (needed > memoryLimit)
+    throw new MocpackError(
+      "memory",
+      `gaps of ${frameCount} frames of ${joints} joints take ${needed} bytes, more than ` +
+        `memoryLimit, ${memoryLimit}; a larger one allows it`,
+    );
+  const valid = new Uint8Array(needed);
+  const room = core.rotations(); // where poses will stand, which are larger
+  for (let at = 0; at < frameCount; at += mostFrames) {
+    const stop = Math.min(at + mostFrames, frameCount);
+    core.seen(at, stop, room);
+    valid.set(new Uint8Array(core.memory.buffer, room, (stop - at) * joints), at * joints);
+  }
+  return valid;
+}
+
+function readTrack(core: Described, index: number): TrackHead {
+  const found = numbersAt(core, core.describe_track(index), TRACK_NUMBERS);
+  return {
+    name: textAt(core, found.nameAt),
+    kind: KINDS[found.kind],
+    count: found.count,
+    frameTime: found.frameTime || null,
+    startTime: found.startTime,
+    even: !found.hasTimes,
+    bound: found.bound,
+    unit: textAt(core, found.unitAt),
+    bytes: found.bytes,
+  };
+}
+
+function numbersAt<T extends readonly string[]>(core: Described, at: number, names: T): Numbers<T> {
+  const numbers = new Float64Array(core.memory.buffer, at, names.length);
+  return Object.fromEntries(names.map((name, i) => [name, numbers[i]])) as Numbers<T>;
+}
+
+function doublesAt(core: Described, at: number, count: number): Float64Array {
+  return count ? new Float64Array(core.memory.buffer, at, count).slice() : new Float64Array(0);
+}
+
+function integersAt(core: Described, at: number, count: number): Int32Array {
+  return count ? new Int32Array(core.memory.buffer, at, count).slice() : new Int32Array(0);
+}
+
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** The text whose address and size stand at `at`. */
+function textAt(core: Described, at: number): string {
+  const [bytes, size] = new Uint32Array(core.memory.buffer, at, 2);
+  return utf8.decode(new Uint8Array(core.memory.buffer, bytes, size));
+}
+
+/** A JSON object that the reader has checked; nothing is an empty one. */
+function objectAt(core: Described, at: number): Record<string, unknown> {
+  return JSON.parse(textAt(core, at) || "{}") as Record<string, unknown>;
+}

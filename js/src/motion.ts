@@ -1,0 +1,164 @@
+/** An open .mocp file: fetches the groups that frames lie in, and has them decoded. */
+
+import { KEYS_ONLY, type Decoded, type Decoder, type Part } from "./decoder.js";
+import { MocpackError } from "./error.js";
+import { between, locate, locateAmong } from "./sampling.js";
+import type { ByteSource } from "./source.js";
+import type { Frames, Motion, Preview } from "./types.js";
+
+const LONGEST_TURN = 12; // milliseconds of decoding before the page gets its turn
+const FRAME_BYTES = 56; // of a joint: its rotation and its place
+
+export class FileMotion implements Motion {
+  readonly skeleton;
+  readonly frameCount;
+  readonly frameTime;
+  readonly codec;
+  readonly parameters;
+  readonly bytes;
+  readonly declaredError;
+  readonly measured;
+  readonly metadata;
+  readonly take;
+  readonly layerErrors;
+  private closed = false;
+
+  constructor(
+    private readonly source: ByteSource,
+    private readonly decoder: Decoder,
+    private readonly memoryLimit: number,
+  ) {
+    const { header } = decoder;
+    this.skeleton = header.skeleton;
+    this.frameCount = header.frameCount;
+    this.frameTime = header.frameTime;
+    this.codec = header.codec;
+    this.parameters = header.parameters;
+    this.bytes = header.bytes;
+    this.declaredError = header.declaredError;
+    this.measured = header.measured;
+    this.metadata = header.metadata;
+    this.take = header.take;
+    this.layerErrors = header.layerErrors;
+  }
+
+  async frames(start: number, stop: number): Promise<Frames> {
+    this.check(start, stop);
+    const out = { start, ...this.room(stop - start) };
+    await this.decode(start, stop, out, {
+      end: (at) => this.groupEnd(at),
+      fetch: (at) => this.decoder.fetch(at, stop),
+      read: (at, end, parts) => this.decoder.frames(at, end, parts),
+    });
+    return out;
+  }
+
+  async sample(seconds: number): Promise<Frames> {
+    const { startTime, times } = this.take;
+    const { frame, part } = times
+      ? locateAmong(seconds, times)
+      : locate(seconds - startTime, this.frameTime, this.frameCount);
+    return between(await this.frames(frame, Math.min(frame + 2, this.frameCount)), part);
+  }
+
+  async preview(): Promise<Preview> {
+    this.check(0, 0);
+    const { keyFrames } = this.decoder.header;
+    // a clip of one frame is one key
+    const frames = this.frameCount > 1 ? keyFrames : keyFrames.subarray(0, 1);
+    const out = this.room(frames.length);
+    await this.decode(0, frames.length, out, {
+      end: () => frames.length,
+      fetch: () => this.decoder.fetch(0, this.frameCount, KEYS_ONLY),
+      read: (at, end, parts) => this.decoder.keys(at, end, parts),
+    });
+    return { frames: Array.from(frames), ...out };
+  }
+
+  close(): void {
+    this.closed = true;
+    this.decoder.close();
+    this.source.close();
+  }
+
+  /** Fills `out` with poses first … stop - 1, fetching where the decoder says that bytes are missing. */
+  private async decode(first: number, stop: number, out: Poses, how: Reading): Promise<void> {
+    let parts: Part[] = [];
+    let turn = performance.now();
+    let fetched = false;
+    for (let at = first; at < stop;) {
+      await this.decoder.ready();
+      if (this.closed) throw new Error("the motion is closed");
+      const end = Math.min(stop, how.end(at), at + this.decoder.header.mostFrames);
+      const decoded = how.read(at, end, parts);
+      if (decoded) {
+        this.copy(decoded, out, at - first);
+        at = end;
+        if (performance.now() - turn < LONGEST_TURN || at === stop) continue;
+        await new Promise((done) => setTimeout(done));
+      } else {
+        if (fetched) throw new MocpackError("corrupt", "the decoder asks for the same bytes again");
+        parts = await how.fetch(at);
+        fetched = true;
+      }
+      turn = performance.now();
+    }
+  }
+
+  private copy({ rotations, translations }: Decoded, out: Poses, at: number): void {
+    const joints = this.skeleton.parents.length;
+    out.rotations.set(rotations, 4 * at * joints);
+    out.translations.set(translations, 3 * at * joints);
+  }
+
+  /** Where the group of a frame ends. A call for each makes a frame's signs the same in every window. */
+  private groupEnd(frame: number): number {
+    const { keyFrames } = this.decoder.header;
+    let low = 0;
+    let high = Math.max(0, keyFrames.length - 2);
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if (keyFrames[middle] <= frame) low = middle;
+      else high = middle - 1;
+    }
+    return low + 2 < keyFrames.length ? keyFrames[low + 1] : this.frameCount;
+  }
+
+  private check(start: number, stop: number): void {
+    if (this.closed) throw new Error("the motion is closed");
+    if (!(Number.isInteger(start) && Number.isInteger(stop) && 0 <= start && start <= stop))
+      throw new RangeError(`expected frames start <= stop, got ${start} and ${stop}`);
+    if (stop > this.frameCount)
+      throw new RangeError(`the clip has ${this.frameCount} frames, asked up to ${stop}`);
+  }
+
+  private room(count: number): Poses & { count: number } {
+    const joints = this.skeleton.parents.length;
+    const needed = FRAME_BYTES * count * joints;
+    if (needed > this.memoryLimit)
+      throw new MocpackError(
+        "memory",
+        `${count} of ${this.frameCount} frames × ${joints} joints would take ${needed} bytes, more than ` +
+          `memoryLimit, ${this.memoryLimit}; a larger one allows it`,
+      );
+    try {
+      const rotations = new Float64Array(4 * count * joints);
+      return { count, rotations, translations: new Float64Array(3 * count * joints) };
+    } catch (error) {
+      const message = `no memory for ${count} frames of ${joints} joints`;
+      throw new MocpackError("memory", message, { cause: error });
+    }
+  }
+}
+
+interface Poses {
+  rotations: Float64Array;
+  translations: Float64Array;
+}
+
+/** How poses are read: up to where at once, from which bytes, by which call. */
+interface Reading {
+  end(at: number): number;
+  fetch(at: number): Promise<Part[]>;
+  read(at: number, end: number, parts: Part[]): Decoded | null;
+}

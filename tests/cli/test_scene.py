@@ -1,0 +1,146 @@
+"""``mocpack scene``: several motions on one clock, made, listed and taken apart again."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack.testing import markers, take, walk
+from mocpack.testing.motions import vertex_wave
+
+
+def run(*words, folder):
+    return subprocess.run(
+        [sys.executable, "-m", "mocpack", *map(str, words)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=folder,
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    mocpack.write(walk(0.4), tmp_path / "anna.bvh")
+    mocpack.write(walk(0.3, seed=2), tmp_path / "ben.bvh")
+    mocpack.write(markers(20, 3), tmp_path / "prop.trc")
+    return tmp_path
+
+
+def test_two_actors_and_a_prop_make_a_scene_that_comes_apart_again(folder):
+    words = ["scene", "anna.bvh", "ben.bvh", "box=prop.trc", "-o", "duo.mocp"]
+    made = run(*words, "--max-error", "1mm", "--start", "ben=0.5", folder=folder)
+    assert made.returncode == 0, made.stderr
+    assert "a scene of 3 clips" in made.stdout
+    scene = mocpack.read_scene(folder / "duo.mocp")
+    assert list(scene) == ["anna", "ben", "box"]
+    assert [clip.start_time for clip in scene.values()] == [0.0, 0.5, 0.0]
+    for name, source in (("anna", "anna.bvh"), ("box", "prop.trc")):
+        off = scene[name].positions() - mocpack.read(folder / source).positions()
+        assert np.linalg.norm(off, axis=-1).max() <= 1e-3
+    back = run("decompress", "duo.mocp", "--clip", "ben", "-o", "back.bvh", folder=folder)
+    assert back.returncode == 0
+    assert mocpack.read(folder / "back.bvh").frame_count == 18
+    parts = run("convert", "duo.mocp", "-o", "parts/", "--each", folder=folder)
+    assert parts.returncode == 0
+    assert sorted(p.name for p in (folder / "parts").iterdir()) == [
+        "anna.mocp",
+        "ben.mocp",
+        "box.mocp",
+    ]
+
+
+def test_json_has_a_row_for_each_clip(folder):
+    words = ["scene", "anna.bvh", "box=prop.trc", "-o", "duo.mocp", "--json"]
+    rows = json.loads(run(*words, folder=folder).stdout)
+    assert [row["clip"] for row in rows] == ["anna", "box"]
+    assert all(row["ok"] and row["error"] is None for row in rows)
+    assert rows[0]["end_time"] == pytest.approx(23 / 60)
+
+
+def test_packed_files_and_scenes_go_in_as_they_are(folder):
+    assert run("compress", "anna.bvh", "--max-error", "5mm", folder=folder).returncode == 0
+    assert run("scene", "ben.bvh", "prop.trc", "-o", "two.mocp", folder=folder).returncode == 0
+    made = run("scene", "anna.mocp", "two.mocp", "-o", "three.mocp", folder=folder)
+    assert made.returncode == 0, made.stderr
+    whole = (folder / "three.mocp").read_bytes()
+    assert (folder / "anna.mocp").read_bytes() in whole
+    assert list(mocpack.read_scene(folder / "three.mocp")) == ["anna", "ben", "prop"]
+    again = run(
+        "scene",
+        "anna.mocp",
+        "-o",
+        "finer.mocp",
+        "--codec",
+        "raw",
+        "--start",
+        "anna=1",
+        folder=folder,
+    )
+    assert again.returncode == 0, again.stderr
+    assert mocpack.read_scene(folder / "finer.mocp")["anna"].start_time == 1.0
+
+
+def test_tracks_and_uneven_times_move_with_the_start(folder):
+    clip = take(["tracks", "times"])
+    mocpack.write(clip, folder / "all.npz")
+    made = run(
+        "scene", "all.npz", "-o", "all.mocp", "--lossless", "--start", "all=10", folder=folder
+    )
+    assert made.returncode == 0, made.stderr
+    back = mocpack.read_scene(folder / "all.mocp")["all"]
+    later = 10 - clip.start_time
+    np.testing.assert_allclose(back.times, clip.times + later, atol=1e-12)
+    for name, track in clip.tracks.items():
+        np.testing.assert_allclose(
+            back.tracks[name].seconds(clip.frame_time),
+            track.seconds(clip.frame_time) + later,
+            atol=1e-12,
+        )
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["anna.bvh", "anna.bvh", "other/anna.bvh"], "would both be 'anna'; name one of them"),
+        (["nowhere.bvh"], "nowhere.bvh"),
+        (["anna.bvh", "--start", "carl=2"], "names none of the clips: anna"),
+        (["anna.bvh", "--start", "anna=soon"], "write --start like anna=2.5"),
+        (["anna.mocp", "--start", "anna=2"], "is packed already and begins when it says"),
+        (["wave.npz", "--codec", "raw", "--start", "wave=2"], "begins at 0, and has no --start"),
+        (["wave.npz"], "keysine packs skeleton clips"),
+        (["anna.bvh", "--max-error", "1mm", "--lossless"], "give one target"),
+    ],
+)
+def test_what_makes_no_scene_is_said_in_a_sentence(folder, words, sentence):
+    (folder / "other").mkdir()
+    mocpack.write(walk(0.2), folder / "other/anna.bvh")
+    mocpack.write(vertex_wave(), folder / "wave.npz")
+    (folder / "anna.mocp").write_bytes(mocpack.encode(walk(0.2), "raw"))
+    result = run("scene", *words, "-o", "x.mocp", folder=folder)
+    assert result.returncode == 2
+    assert sentence in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not (folder / "x.mocp").exists()
+
+
+def test_a_scene_is_not_written_over_another_file_without_force(folder):
+    (folder / "x.mocp").write_bytes(b"mine")
+    result = run("scene", "anna.bvh", "-o", "x.mocp", folder=folder)
+    assert result.returncode == 2
+    assert (folder / "x.mocp").read_bytes() == b"mine"
+
+
+def test_one_clip_of_a_scene_is_compared_with_its_source(folder):
+    words = ["scene", "anna.bvh", "ben.bvh", "-o", "duo.mocp", "--max-error", "2mm"]
+    assert run(*words, folder=folder).returncode == 0
+    found = run("compare", "ben.bvh", "duo.mocp", "--clip", "ben", folder=folder)
+    assert found.returncode == 0, found.stderr
+    assert "within the 2 mm that the file declares" in found.stdout
+    missed = run("compare", "ben.bvh", "duo.mocp", folder=folder)
+    assert missed.returncode == 2
+    assert "a scene of 'anna', 'ben'; say which" in missed.stderr

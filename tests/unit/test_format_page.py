@@ -1,0 +1,384 @@
+"""A reader written from docs/format.md alone, against what mocpack writes and reads.
+
+It shares no code with `mocpack.container`; of the package it takes only the decoders of series,
+whose own page is docs/series.md.
+"""
+
+import itertools
+import json
+import math
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack.coding.series import EXACT, THOROUGH, ColumnGroup, decode_series
+from mocpack.testing import markers, take, walk
+from mocpack.testing.reference.plain_series import decode_plain_series
+from mocpack.testing.takes import FEATURES
+
+KINDS = ("scalar", "flag", "label", "vec3", "quaternion")
+UP = ("y", "x", "z")
+
+
+class Bytes:
+    """The notation of the page."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def raw(self, count):
+        assert self.at + count <= len(self.data)
+        self.at += count
+        return self.data[self.at - count : self.at]
+
+    def rest(self):
+        return self.raw(len(self.data) - self.at)
+
+    def u8(self):
+        return self.raw(1)[0]
+
+    def number(self, kind):
+        return struct.unpack("<" + kind, self.raw(struct.calcsize(kind)))[0]
+
+    def varint(self):
+        value = 0
+        for shift in itertools.count(0, 7):
+            byte = self.u8()
+            value |= (byte & 127) << shift
+            if byte < 128:
+                break
+        return value
+
+    def signed(self):
+        value = self.varint()
+        return -(value + 1) // 2 if value % 2 else value // 2
+
+    def sized(self):
+        return self.raw(self.varint())
+
+    def short(self):
+        form = self.u8()
+        if form == 255:
+            return self.number("d")
+        n, power = self.signed(), 10.0 ** (form % 16)
+        return n / power if form < 16 else power / n
+
+    def numbered(self):
+        """Numbers as differences, the first from 0."""
+        return np.cumsum([self.varint() for _ in range(self.varint())]).tolist()
+
+
+def inflated(data):
+    return zlib.decompress(data, -15)
+
+
+def read_file(data):
+    """Return what a file of one clip says beside its poses."""
+    assert data[:5] == b"\x93MOC\x01"
+    file, chunks = Bytes(data), []
+    file.at = 5
+    while file.at < len(data):
+        tag, length, crc = file.raw(4), file.varint(), file.number("I")
+        body = file.raw(length)
+        assert zlib.crc32(tag + body) == crc
+        chunks.append((tag.decode(), body))
+    tags = [tag for tag, _ in chunks]
+    assert tags[0] == "HEAD"
+    assert tags[-1] == "DATA"
+    order = ["HEAD", "SKEL", "REST", "HING", "SCAL", "TIME", "meta", "play", "vald", "trak"]
+    assert [order.index(tag) for tag in tags[:-1] if tag != "fill"] == sorted(
+        order.index(tag) for tag in tags[:-1] if tag != "fill"
+    )
+    first = dict(reversed(chunks))
+    found = read_head(Bytes(first["HEAD"]))
+    found["joints"] = read_joint_count(first["SKEL"])
+    for tag, read in READERS.items():
+        found[tag] = read(Bytes(first[tag]), found) if tag in first else None
+    found["tracks"] = dict(read_track(Bytes(body)) for tag, body in chunks if tag == "trak")
+    return found
+
+
+def read_head(read):
+    assert read.u8() == 0  # a skeletal clip
+    head = {"frames": read.varint(), "frame_time": read.number("d"), "codec": read.sized().decode()}
+    head["bitstream"] = read.varint()
+    head["parameters"] = json.loads(read.sized() or b"{}")
+    flags = read.u8()
+    head["declared"] = read.number("f") if flags & 1 else None
+    if flags & 2:
+        codes = [read.number("H") for _ in range(4)]
+        head["measured"] = [2 ** (code / 1024) * 1e-12 if code else 0.0 for code in codes]
+    if flags & 4:
+        json.loads(read.sized())
+    assert not read.rest()
+    return head
+
+
+def read_joint_count(body):
+    page = zlib.decompressobj(-15, zdict=DICTIONARY)
+    return Bytes(page.decompress(body)).varint()
+
+
+SEEN = set()  # forms and coders that were met
+
+
+def numbers(read, rows, columns, step=None):
+    if not rows:
+        assert not read.rest()
+        return np.zeros((0, columns))
+    form = read.u8()
+    SEEN.add(f"form {form}")
+    if form in (0, 1):
+        width = 8 if form == 0 else 4
+        planes = np.frombuffer(inflated(read.rest()), np.uint8).reshape(width, columns, rows)
+        bits = sum(
+            plane.astype(np.uint64) << (8 * (width - 1 - k)) for k, plane in enumerate(planes)
+        )
+        bits = np.bitwise_xor.accumulate(bits, axis=1).T
+        return np.ascontiguousarray(bits.astype(f"<u{width}")).view(f"<f{width}").astype(float)
+    scale = read.u8() if form == 2 else None
+    step = read.number("f") if form == 3 else step / 2 if form == 5 else step
+    whole = whole_numbers(read, rows, columns).astype(float)
+    return whole / 10.0**scale if form == 2 else whole * step
+
+
+def whole_numbers(read, rows, columns):
+    first = np.array([read.signed() for _ in range(columns)])
+    coder = read.u8()
+    SEEN.add(f"coder {coder}")
+    if coder == 5:
+        order, depths = read.u8(), read.raw(columns)
+        return first + decode_plain_series(read.rest(), rows, depths, order)
+    if coder == 0:
+        body = read.rest()
+        steps = Bytes(inflated(body)) if body else None
+        count = (rows - 1) * columns
+        flat = [steps.signed() for _ in range(count)] if steps else [0] * count
+        others = np.cumsum(np.reshape(flat, (rows - 1, columns)).astype(np.int64), axis=0)
+    else:
+        sizes = [2**s for s in read.raw(columns)] if coder in (3, 4) else ()
+        forecast = EXACT if coder in (1, 3) else THOROUGH
+        width = 3 if columns % 3 == 0 else 4
+        groups = [
+            ColumnGroup(tuple(range(s, min(s + width, columns)))) for s in range(0, columns, width)
+        ]
+        others = decode_series(read.rest(), rows - 1, columns, groups, forecast, sizes=sizes)
+    return np.concatenate([first[None], first + others])
+
+
+def read_rest(read, found):
+    has = bits(read.raw(-(-found["joints"] // 8)), found["joints"])
+    rest = np.tile([0.0, 0, 0, 1], (found["joints"], 1))
+    rest[has] = numbers(read, sum(has), 4)
+    return rest
+
+
+def read_scales(read, found):
+    flags = read.u8()
+    constant = np.ones((found["joints"], 3))
+    if flags & 1:
+        has = bits(read.raw(-(-found["joints"] // 8)), found["joints"])
+        constant[has] = numbers(Bytes(read.sized()), sum(has), 3)
+    every = np.tile(constant, (found["frames"], 1, 1))
+    if flags & 2:
+        joints = read.numbered()
+        moving = numbers(read, found["frames"], 3 * len(joints))
+        every[:, joints] = moving.reshape(-1, len(joints), 3)
+    return every
+
+
+def read_times(read, found):
+    kind, start = read.u8(), read.number("d")
+    if kind == 0:
+        assert not read.rest()
+        return start + np.arange(found["frames"]) * found["frame_time"]
+    return numbers(read, found["frames"], 1)[:, 0]
+
+
+def read_play(read, found):
+    flags = read.u8()
+    return bool(flags & 1), UP[flags >> 1 & 3], "left" if flags & 8 else "right"
+
+
+def read_gaps(read, found):
+    read = Bytes(inflated(read.rest()))
+    seen = np.ones((found["frames"], found["joints"]), bool)
+    for joint in read.numbered():
+        seen[:, joint] = flags_of(read, found["frames"])
+    assert not read.rest()
+    return seen
+
+
+def flags_of(read, count):
+    flag, changes, series = bool(read.u8()), read.varint(), []
+    for _ in range(changes):
+        series += [flag] * (read.varint() + 1)
+        flag = not flag
+    return np.array(series + [flag] * (count - len(series)), bool)
+
+
+def read_track(read):
+    name, kind, flags, count = read.sized().decode(), KINDS[read.u8()], read.u8(), read.varint()
+    track = {"kind": kind, "frame_time": read.short() if flags & 1 else None}
+    track["start"] = read.short() if flags & 2 else 0.0
+    track["bound"] = read.short() if flags & 8 else 0.0
+    track["unit"] = read.sized().decode() if flags & 16 else ""
+    track["times"] = numbers(Bytes(read.sized()), count, 1)[:, 0] if flags & 4 else None
+    track["values"] = track_values(read, kind, count, track["bound"])
+    return name, track
+
+
+def track_values(read, kind, count, bound):
+    if kind == "flag":
+        return flags_of(Bytes(inflated(read.rest())), count)
+    if kind == "label":
+        read = Bytes(inflated(read.rest()))
+        texts = [read.sized().decode() for _ in range(read.varint())]
+        runs = [(read.varint(), read.varint() + 1) for _ in range(read.varint())]
+        return [texts[text] for text, length in runs for _ in range(length)]
+    if kind == "scalar":
+        return numbers(read, count, 1, 2 * bound * (1 - 1e-6))[:, 0]
+    step = 2 * min(bound, 1.0) * (1 - 1e-6) / math.sqrt(3)
+    if kind == "vec3":
+        return numbers(read, count, 3, step)
+    if read.u8() == 0:
+        return numbers(read, count, 4)
+    reference = np.array([read.number("h") for _ in range(4)], float)
+    vectors = numbers(read, count, 3, step)
+    turned = np.array([product(reference, turn(v)) for v in vectors])
+    return turned / np.linalg.norm(turned, axis=1, keepdims=True)
+
+
+def turn(vector):
+    angle = np.linalg.norm(vector)
+    axis = vector / angle if angle else vector
+    return np.array([*(axis * math.sin(angle / 2)), math.cos(angle / 2)])
+
+
+def product(a, b):
+    (x, y, z, w), (p, q, r, s) = a, b
+    return np.array(
+        [
+            w * p + x * s + y * r - z * q,
+            w * q - x * r + y * s + z * p,
+            w * r + x * q - y * p + z * s,
+            w * s - x * p - y * q - z * r,
+        ]
+    )
+
+
+def bits(data, count):
+    return [bool(data[j // 8] >> j % 8 & 1) for j in range(count)]
+
+
+READERS = {
+    "REST": read_rest,
+    "SCAL": read_scales,
+    "TIME": read_times,
+    "play": read_play,
+    "vald": read_gaps,
+}
+
+
+def dictionary_of_the_page():
+    page = (Path(__file__).parents[2] / "docs/format.md").read_text(encoding="utf-8")
+    digits = page.split("</summary>")[1].split("```")[1]
+    return bytes.fromhex("".join(digits.split()))
+
+
+DICTIONARY = dictionary_of_the_page()
+
+
+def check(clip, data):
+    """Hold what the page's reader finds to what mocpack decodes."""
+    back, found = mocpack.decode(data), read_file(data)
+    assert found["frames"] == back.frame_count
+    assert found["joints"] == len(back.skeleton)
+    assert found["frame_time"] == back.frame_time
+    assert (found["REST"] is not None) == clip.skeleton.has_rest
+    if found["REST"] is not None:
+        np.testing.assert_array_equal(found["REST"], back.skeleton.rest)
+    if found["SCAL"] is not None:
+        np.testing.assert_array_equal(found["SCAL"], back.scales)
+    if found["TIME"] is not None:
+        np.testing.assert_allclose(found["TIME"], back.times, rtol=0, atol=1e-12)
+    if found["play"] is not None:
+        assert found["play"] == (back.header.loop, back.header.up, back.header.handedness)
+    assert (found["vald"] is not None) == (clip.extras.valid is not None)
+    if found["vald"] is not None:
+        np.testing.assert_array_equal(found["vald"], back.valid)
+    assert list(found["tracks"]) == list(back.tracks)
+    for name, track in back.tracks.items():
+        read = found["tracks"][name]
+        for field in ("kind", "frame_time", "start", "bound", "unit"):
+            expected = getattr(track, field)
+            if field == "start" and track.times is not None:
+                expected = read["start"]  # the times say it
+            assert read[field] == expected
+        if track.times is not None:
+            np.testing.assert_array_equal(read["times"], track.times)
+        if track.kind in ("flag", "label"):
+            assert list(read["values"]) == list(track.values)
+        else:
+            np.testing.assert_allclose(read["values"], track.values, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("feature", [*FEATURES, "all of them"])
+def test_the_page_reads_what_a_take_holds(feature):
+    features = FEATURES if feature == "all of them" else [feature]
+    clip = take(features, frames=40)
+    check(clip, mocpack.encode(clip, "raw"))
+
+
+@pytest.mark.parametrize("codec", ["lossless", "keysine"])
+def test_the_page_reads_the_files_of_other_codecs(codec):
+    clip = take(frames=40)
+    check(clip, mocpack.encode(clip, codec))
+
+
+def test_the_page_reads_markers():
+    clip = markers(60)
+    check(clip, mocpack.encode(clip, max_error="1mm"))
+
+
+def test_the_page_reads_tracks_of_every_coder():
+    rng = np.random.default_rng(0)
+    time = np.arange(400) / 60
+    smooth = np.sin(3 * time) + 0.01 * rng.standard_normal(400)
+    spin = mocpack.rotations.from_rotvec(np.stack([0 * time, 4 * time, 0.1 * np.sin(time)], 1))
+    kinds = {
+        "smooth": mocpack.Track("scalar", smooth, bound=1e-4),
+        "coarse": mocpack.Track("scalar", smooth, bound=0.1),
+        "decimals": mocpack.Track("scalar", np.round(smooth, 2)),
+        "floats": mocpack.Track("scalar", smooth.astype(np.float32)),
+        "doubles": mocpack.Track("vec3", rng.standard_normal((50, 3))),
+        "noise": mocpack.Track("vec3", rng.uniform(-1, 1, (400, 3)), bound=0.003),
+        "jitter": mocpack.Track("scalar", 0.01 + 1e-3 * rng.standard_normal(400), bound=0.01),
+        "still": mocpack.Track("scalar", np.full(400, 0.25), bound=0.01),
+        "spin": mocpack.Track("quaternion", spin, 1 / 60, bound=0.002),
+    }
+    clip = walk(0.5).replace(tracks=kinds)
+    SEEN.clear()
+    check(clip, mocpack.encode(clip, "raw"))
+    assert {"form 0", "form 1", "form 2", "form 4", "form 5", "coder 0", "coder 5"} <= SEEN
+    assert {"coder 1", "coder 2", "coder 3", "coder 4"} & SEEN
+
+
+def test_the_page_reads_a_scene():
+    clips = {"anna": walk(0.2), "ben": take(["space"])}
+    data = mocpack.encode_scene(clips, "raw")
+    scene, names = Bytes(data), []
+    assert scene.raw(5) == b"\x93MOC\x01"
+    while scene.at < len(data):
+        tag, length, crc = scene.raw(4), scene.varint(), scene.number("I")
+        body = scene.raw(length)
+        assert tag == b"CLIP"
+        assert zlib.crc32(tag + body) == crc
+        inside = Bytes(body)
+        names.append(inside.sized().decode())
+        check(clips[names[-1]], inside.rest())
+    assert names == ["anna", "ben"]
