@@ -18,8 +18,8 @@ CROSS_TARGETS ?= x86_64-windows-gnu aarch64-macos aarch64-linux-gnu.2.17
 ZIG := $(CURDIR)/$(BIN)/python -m ziglang
 LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md
 
-.PHONY: help setup demo library amalgamation test test-data lint format golden sizes bench pages gltf-peers promise fuzz wasm js js-tools viewer pictures \
-  wheel wheel-abi3 cross site test-core test-blender clean
+.PHONY: help setup demo library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise fuzz wasm js js-tools viewer pictures \
+  wheel wheel-abi3 cross site test-core test-blender lerobot clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -195,6 +195,9 @@ bench: $(READY)  ## every speed and size figure of the docs
 pages: $(READY)  ## docs/benchmarks.md, docs/growth.md and the README's table, from benchmarks/results
 	@$(BIN)/python benchmarks/headline.py page && $(BIN)/python benchmarks/growth.py page
 
+papers: $(READY)  ## docs/papers.md: every figure of the five papers beside ours (minutes; report/ keeps what is made)
+	@$(BIN)/mocpack bench --papers --out report && cp report/verdicts.md docs/papers.md
+
 gltf-peers:  ## the glTF tools from npm that the bench compares with (58 MB in benchmarks/node)
 	@npm ci --prefix benchmarks/node --no-audit --no-fund --silent
 
@@ -231,5 +234,13 @@ test-blender: $(READY) .venv-blender/.ready  ## what we write as BVH, opened in 
 	@$(BIN)/python tests/blender/write_clips.py build/blender
 	@.venv-blender/bin/python tests/blender/check_in_blender.py build/blender
 
+.venv-lerobot/.ready:
+	@echo "==> making .venv-lerobot with LeRobot in it (8 GB)"
+	@$(PYTHON) -m venv .venv-lerobot
+	@.venv-lerobot/bin/python -m pip install --quiet "lerobot==0.4.4"
+	@touch $@
+
+lerobot: .venv-lerobot/.ready  ## LeRobot, which benchmarks/bench_robots.py compares with, in .venv-lerobot
+
 clean:  ## remove everything that make made
-	rm -rf .venv .venv-blender build dist demo src/mocpack/_core* js/dist js/node_modules $(dir $(PAGE)) viewer/node_modules
+	rm -rf .venv .venv-blender .venv-lerobot build dist demo src/mocpack/_core* js/dist js/node_modules $(dir $(PAGE)) viewer/node_modules

@@ -79,7 +79,7 @@ def sizes(clips: dict[str, mocpack.Clip], effort: str) -> None:
         peer = peer_bytes(clip)
         row, counted = f"{name:28}{clip.frame_count:7}", [clip.frame_count, peer]
         row += f"{peer / clip.frame_count:8.2f}"
-        for extra in ({}, {"max_angle": MAX_ANGLE}) if angle else ({},):
+        for extra in ({}, {"max_angle": mocpack.rad(MAX_ANGLE)}) if angle else ({},):
             data = mocpack.encode(clip, max_error=BOUND, effort=effort, **extra)
             off = np.abs(mocpack.decode(data).hinge_angles().angles - clip.angles).max()
             row += f"{len(data) / clip.frame_count:8.2f}{len(data) / peer:7.3f}{off:9.4f}"

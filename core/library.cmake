@@ -13,8 +13,8 @@ if(NOT MSVC)
   set(small_sources ${library_sources})
   list(FILTER small_sources EXCLUDE REGEX "curves|decode\\.cpp|grid|least_squares|quaternions|pose|reader\\.cpp")
   set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS -Os)
-  set_source_files_properties(core/src/reader/reader.cpp core/src/keysine/decode/grid.cpp
-                              PROPERTIES COMPILE_OPTIONS -O2)
+  set_source_files_properties(core/src/reader/reader.cpp core/src/keysine/decode/decode.cpp
+                              core/src/keysine/decode/grid.cpp PROPERTIES COMPILE_OPTIONS -O2)
   target_compile_options(mocpack PRIVATE -ffunction-sections -fdata-sections)
   if(APPLE)
     target_link_options(mocpack PRIVATE -Wl,-dead_strip)

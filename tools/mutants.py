@@ -84,6 +84,12 @@ MUTANTS = (
     Mutant("bench/papers/bap_figures.py", "fitting = found.sizes <= share * found.original", "fitting = found.sizes > 0", CHATTOPADHYAY),
     Mutant("bench/papers/verdicts.py", "(ours < paper) == less_is_better", "(ours < paper)", "bench/papers/test_verdicts.py"),
     Mutant("workers.py", "self._crew = [worker for worker in self._crew if worker.place is None]", "pass", "test_workers.py"),
+    Mutant("codecs/rd_pca/method.py", "for _ in range(REFINEMENTS):", "for _ in range(1):", "codecs/rd_pca"),
+    Mutant("codecs/rd_pca/wide_planes.py", "return far * SPLIT + near", "return far * SPLIT - near", "codecs/rd_pca"),
+    Mutant("codecs/rd_pca/temporal_pca.py", "sizes * np.abs(mixes).sum(axis=1)", "sizes", "codecs/rd_pca"),
+    Mutant("codecs/wavelet/limb_ik.py", " * (2 if count > 1 else 1)", "", "codecs/wavelet"),
+    Mutant("codecs/wavelet/coefficients.py", "(np.cumsum(is_place) - 1)[", "(np.cumsum(is_place) - 2)[", "codecs/wavelet"),
+    Mutant("codecs/wavelet/wavelet_ik.py", "header.skeleton.with_ancestors([*kept, *(limb.end for limb in limbs)])", "header.skeleton.with_ancestors(kept)", "codecs/wavelet"),
     Mutant("codecs/rd_pca/method.py", "means = np.round(weighted.mean(axis=0) / bitstream.mean_step(len(matrix)))", "means = np.round(weighted[0] / bitstream.mean_step(len(matrix)))", "codecs/rd_pca"),
 )  # fmt: skip
 

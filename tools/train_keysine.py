@@ -403,7 +403,8 @@ def magnitude_classes(rows, weights, constants, lifts):
         for columns, ratio in (((3, 4), ratios[:, 0]), ((8, 9, 10), ratios[:, 1])):
             for column in columns:
                 sums += (w[column] * ratio >> 4) * levels[:, column]
-        sums += (part.keys.astype(np.int64) @ w[NEIGHBOURS:] >> 4) // part.frequencies
+        keys = np.minimum(part.keys.astype(np.int64) @ w[NEIGHBOURS:] >> 8, 65535)
+        sums += keys * (65536 // part.frequencies.astype(np.int64)) >> 12
         sums |= 1
         bits = np.frexp(sums.astype(float))[1]
         top = np.where(bits > 3, sums >> np.maximum(bits - 4, 0), sums << np.maximum(4 - bits, 0))

@@ -25,6 +25,7 @@ from mocpack.viewing.motions import Selection, select
 
 EXAMPLE = Path(__file__).parents[1] / "examples/web/serve.py"
 BOUNDS = ("20mm", "5mm", "1mm")
+MOVING, MOVING_RATE = (720, 400), 12  # pixels; pictures a second
 # name: width, height, how the page stands
 PICTURES = {
     "viewer-light.png": (1180, 740, {"theme": "light", "layout": "overlay"}),
@@ -50,7 +51,33 @@ def main(folder: Path) -> None:
                     pass
                 (folder / name).write_bytes(_small(browser.picture()))
             print(f"{folder / name}: {(folder / name).stat().st_size} bytes")
+        _moving_picture(selection, Path(scratch) / "view.html", folder / "viewer.webp")
     _picture_of_example(folder / "web-example.png")
+
+
+def _moving_picture(selection: Selection, page: Path, path: Path) -> None:
+    """Write the clip, original and packed side by side, at its own speed."""
+    start = {"theme": "light", "layout": "side", "bare": True, "frame": 0}
+    page.write_bytes(export_page(selection, start))
+    clip = selection.versions[0].clip
+    pictures = []
+    with Browser(*MOVING) as browser:
+        browser.open(page)
+        while not browser.evaluate("mocpack.errors().every((error) => error !== null)"):
+            pass
+        for time in np.arange(0, clip.duration, 1 / MOVING_RATE):
+            browser.evaluate(f"window.mocpack.show({int(time * clip.fps)})")
+            pictures.append(Image.open(io.BytesIO(browser.picture())).convert("RGB"))
+    pictures[0].save(
+        path,
+        save_all=True,
+        append_images=pictures[1:],
+        duration=round(1000 / MOVING_RATE),
+        loop=0,
+        quality=40,
+        method=4,
+    )
+    print(f"{path}: {path.stat().st_size} bytes")
 
 
 def _picture_of_example(path: Path) -> None:

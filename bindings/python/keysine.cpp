@@ -77,6 +77,8 @@ const Setting SETTINGS[] = {
 	setting<&Settings::shell_factor>("shell_factor"),
 	setting<&Settings::key_share>("key_share"),
 	setting<&Settings::excess_penalty>("excess_penalty"),
+	setting<&Settings::room>("room"),
+	setting<&Settings::max_angle>("max_angle"),
 	setting<&Settings::quartic_penalty>("quartic_penalty"),
 	setting<&Settings::squared_penalty>("squared_penalty"),
 	setting<&Settings::rounding>("rounding"),
@@ -279,6 +281,14 @@ Bytes to_bytes(const std::vector<std::vector<uint8_t>>& parts)
 	return bytes;
 }
 
+using Angles = Array<double, nb::ndim<2>>;
+
+void check_angles(const Skeleton& skeleton, const Rotations& rotations, const Angles& angles)
+{
+	if (angles.shape(0) != rotations.shape(0) || angles.shape(1) != skeleton.view.hinge_count)
+		throw nb::value_error("angles (T, H) do not fit the skeleton's hinges");
+}
+
 // What is encoded, but for the motion itself.
 struct Task
 {
@@ -293,10 +303,11 @@ struct Task
 };
 
 std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations, Translations translations,
-								   Array<int32_t, nb::shape<-1, 13>> table, const Task& task,
+								   Angles angles, Array<int32_t, nb::shape<-1, 13>> table, const Task& task,
 								   const Settings& settings, size_t threads, Seen* seen, nb::handle told)
 {
 	skeleton.check_motion(rotations, translations);
+	check_angles(skeleton, rotations, angles);
 	size_t frames = rotations.shape(0), joints = skeleton.view.joint_count, group_count = task.group_count;
 	const bool grid = bool(task.grid_steps);
 	if (table.shape(0) != joints || (task.shares && task.shares->size() != joints) ||
@@ -312,6 +323,7 @@ std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations
 	mocpack_KeysineJob job = {&skeleton.view,
 							  rotations.data(),
 							  translations.data(),
+							  angles.data(),
 							  frames,
 							  group_count,
 							  task.first_frame_alone,
@@ -376,17 +388,18 @@ std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations
 // step keeps the bound or a group fails. With `grid_steps` (tracks) the groups are a grid in time.
 // `progress(done, count)`, if given, is called as groups are done.
 std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotations,
-									  Translations translations, Array<int32_t, nb::shape<-1, 13>> table,
-									  double unit, double fine, double basis_grid, int32_t tempo,
-									  size_t group_count, size_t groups_per_segment, bool first_frame_alone,
-									  int32_t splits, const Settings& settings, size_t threads,
-									  Predictors predictors,
+									  Translations translations, Angles angles,
+									  Array<int32_t, nb::shape<-1, 13>> table, double unit, double fine,
+									  double basis_grid, int32_t tempo, size_t group_count,
+									  size_t groups_per_segment, bool first_frame_alone, int32_t splits,
+									  const Settings& settings, size_t threads, Predictors predictors,
 									  const std::optional<std::vector<uint8_t>>& grid_steps,
 									  const std::optional<std::vector<double>>& shares, nb::object progress)
 {
 	Task task = {unit,	 fine,		 basis_grid, tempo, group_count, groups_per_segment, first_frame_alone,
 				 splits, predictors, grid_steps, shares};
-	return encode_clip(skeleton, rotations, translations, table, task, settings, threads, nullptr, progress);
+	return encode_clip(skeleton, rotations, translations, angles, table, task, settings, threads, nullptr,
+					   progress);
 }
 
 // What the encoder sees of a clip: coefficients as they should be and as they are, their steps (3, channels,
@@ -394,8 +407,8 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 using Watched = std::tuple<NewArray<float, 3>, NewArray<int32_t, 1>, size_t>;
 
 std::optional<Watched> keysine_watch(const Skeleton& skeleton, Rotations rotations, Translations translations,
-									 Array<int32_t, nb::shape<-1, 13>> table, double unit, double fine,
-									 double basis_grid, int32_t tempo, size_t group_count,
+									 Angles angles, Array<int32_t, nb::shape<-1, 13>> table, double unit,
+									 double fine, double basis_grid, int32_t tempo, size_t group_count,
 									 size_t groups_per_segment, bool first_frame_alone, int32_t splits,
 									 const Settings& settings, size_t threads, Predictors predictors)
 {
@@ -403,8 +416,8 @@ std::optional<Watched> keysine_watch(const Skeleton& skeleton, Rotations rotatio
 	Task task = {
 		unit,	fine,		basis_grid,	  tempo,	   group_count, groups_per_segment, first_frame_alone,
 		splits, predictors, std::nullopt, std::nullopt};
-	auto made =
-		encode_clip(skeleton, rotations, translations, table, task, settings, threads, &seen, nb::none());
+	auto made = encode_clip(skeleton, rotations, translations, angles, table, task, settings, threads, &seen,
+							nb::none());
 	if (!made)
 		return std::nullopt;
 	size_t size = 0;
@@ -887,14 +900,14 @@ void register_keysine(nb::module_& m)
 		  "tempo"_a, "unit"_a, "group_count"_a, "groups_per_segment"_a, "errors"_a, "table"_a, "sizes"_a,
 		  "predictors"_a, "shifts"_a, "grid_steps"_a, "initial_scales"_a);
 	m.def("keysine_split", &keysine_split, "head"_a, "segments"_a, "groups"_a, "shifts"_a);
-	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "rotations"_a, "translations"_a, "table"_a,
-		  "unit"_a, "fine"_a, "basis_grid"_a, "tempo"_a, "group_count"_a, "groups_per_segment"_a,
+	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "rotations"_a, "translations"_a, "angles"_a,
+		  "table"_a, "unit"_a, "fine"_a, "basis_grid"_a, "tempo"_a, "group_count"_a, "groups_per_segment"_a,
 		  "first_frame_alone"_a, "splits"_a, "settings"_a, "threads"_a, "predictors"_a,
 		  "grid_steps"_a.none() = nb::none(), "shares"_a.none() = nb::none(),
 		  "progress"_a.none() = nb::none());
-	m.def("keysine_watch", &keysine_watch, "skeleton"_a, "rotations"_a, "translations"_a, "table"_a, "unit"_a,
-		  "fine"_a, "basis_grid"_a, "tempo"_a, "group_count"_a, "groups_per_segment"_a, "first_frame_alone"_a,
-		  "splits"_a, "settings"_a, "threads"_a, "predictors"_a);
+	m.def("keysine_watch", &keysine_watch, "skeleton"_a, "rotations"_a, "translations"_a, "angles"_a,
+		  "table"_a, "unit"_a, "fine"_a, "basis_grid"_a, "tempo"_a, "group_count"_a, "groups_per_segment"_a,
+		  "first_frame_alone"_a, "splits"_a, "settings"_a, "threads"_a, "predictors"_a);
 	m.def("keysine_decode", &keysine_decode, "head"_a, "segments"_a, "layers"_a, "first"_a, "count"_a,
 		  "threads"_a, "joints"_a.none() = nb::none(), "shifts"_a.none() = nb::none());
 	m.def("keysine_poses", &keysine_poses, "head"_a, "segments"_a);

@@ -5,6 +5,8 @@
 
 using Indices = Array<int32_t, nb::ndim<1>>;
 using Points = Array<double, nb::shape<-1, 3>>;
+using Quats = Array<double, nb::shape<-1, 4>>;
+using Flags = Array<uint8_t, nb::ndim<1>>;
 
 // Owns the arrays a mocpack_Skeleton points to.
 struct Skeleton
@@ -14,16 +16,25 @@ struct Skeleton
 	Indices end_joints;
 	Points end_sites;
 	Indices translated_joints;
+	Quats rest;
+	Indices hinge_joints;
+	Flags hinge_slides;
+	Points hinge_axes;
 	mocpack_Skeleton view;
 
 	Skeleton(Indices parents_, Points offsets_, Indices end_joints_, Points end_sites_,
-			 Indices translated_joints_)
+			 Indices translated_joints_, Quats rest_, Indices hinge_joints_, Flags hinge_slides_,
+			 Points hinge_axes_)
 		: parents(parents_), offsets(offsets_), end_joints(end_joints_), end_sites(end_sites_),
-		  translated_joints(translated_joints_)
+		  translated_joints(translated_joints_), rest(rest_), hinge_joints(hinge_joints_),
+		  hinge_slides(hinge_slides_), hinge_axes(hinge_axes_)
 	{
-		view = {parents.size(),	   parents.data(),	 offsets.data(),		   end_joints.size(),
-				end_joints.data(), end_sites.data(), translated_joints.size(), translated_joints.data()};
+		view = {parents.size(),	   parents.data(),		offsets.data(),			  end_joints.size(),
+				end_joints.data(), end_sites.data(),	translated_joints.size(), translated_joints.data(),
+				rest.data(),	   hinge_joints.size(), hinge_joints.data(),	  hinge_slides.data(),
+				hinge_axes.data()};
 		check();
+		check_hinges();
 	}
 
 	// The kernels trust these indices; everything that reaches them passes here.
@@ -41,6 +52,24 @@ struct Skeleton
 				   translated_joints.data()[m] < joints;
 		if (!good)
 			throw nb::value_error("parents must precede children, end sites and translated joints be sorted");
+	}
+
+	void check_hinges() const
+	{
+		size_t count = hinge_joints.size(), turns = 0, slides = 0;
+		bool good =
+			rest.shape(0) == parents.size() && hinge_slides.size() == count && hinge_axes.shape(0) == count;
+		for (size_t h = 0; h < count && good; ++h)
+		{
+			int32_t before = h ? hinge_joints.data()[h - 1] : 0, joint = hinge_joints.data()[h];
+			if (!h || joint != before)
+				turns = slides = 0;
+			good = joint >= before && size_t(joint) < parents.size() && !(hinge_slides.data()[h] && turns);
+			++(hinge_slides.data()[h] ? slides : turns);
+			good = good && slides <= 3 && turns <= 2;
+		}
+		if (!good)
+			throw nb::value_error("hinges must be sorted by joint, at most three slides before two turns");
 	}
 
 	void check_motion(const Rotations& rotations, const Translations& translations) const

@@ -53,7 +53,6 @@ struct Body
 	int32_t parents[JOINTS] = {-1, 0, 1, 0}, ends[1] = {2}, translated[1] = {0};
 	double offsets[3 * JOINTS] = {0, 0, 0, 0.1, 0.4, 0, 0.3, 0, 0, 0, -0.5, 0}, sites[3] = {0.25, 0, 0};
 	std::vector<double> rotations, translations;
-	std::vector<float> rates;
 	std::vector<int32_t> table;
 	uint32_t mode = 0;
 	// the arm's second bone after its first, and after the root: all frequencies, and slow ones
@@ -62,14 +61,11 @@ struct Body
 	mocpack_Skeleton skeleton;
 	mocpack_KeysineJob job;
 
-	Body()
-		: rotations(4 * JOINTS * FRAMES), translations(3 * FRAMES), rates(16 * 8 * 8 * 40), table(13 * JOINTS)
+	Body() : rotations(4 * JOINTS * FRAMES), translations(3 * FRAMES), table(13 * JOINTS)
 	{
 		skeleton = {JOINTS, parents, offsets, 1, ends, sites, 1, translated};
 		for (size_t t = 0; t < FRAMES; ++t)
 			pose(t);
-		for (size_t i = 0; i < rates.size(); ++i)
-			rates[i] = 0.2f + 1.5f * float(std::log2(1.0 + double(i % 40)));
 		for (size_t j = 0; j < JOINTS; ++j)
 		{
 			table[COLUMNS * j] = j == 3 ? 0 : j == 0 ? 3 : 2;
@@ -89,7 +85,7 @@ struct Body
 		s.jitter_from = 1;
 		s.sweeps = 2, s.repairs = 40, s.coarsest_step = 6, s.finest_step = 11, s.beam_width = 1;
 		s.splits = 1, s.split_tries = 2, s.weight_tries = 1;
-		job.tempo = TEMPO, job.rates = rates.data();
+		job.tempo = TEMPO;
 	}
 
 	// Numbers on a grid in time from here on.

@@ -236,6 +236,28 @@ describe("a streaming clip", { skip: noFiles }, () => {
     await assert.rejects(roomy.stream.ready(1), /closed/);
   });
 
+  it("decodes each second once where it plays on, however little it keeps", async () => {
+    const motion = await open(read("long.mocp"));
+    const asked = [];
+    const counted = Object.create(motion, {
+      frames: {
+        value: (start, stop) => {
+          asked.push(start);
+          return motion.frames(start, stop);
+        },
+      },
+    });
+    const { stream } = await toStreamingClip(counted, { memory: 1, ahead: 6 });
+    for (let seconds = 0; seconds < 25; seconds += 0.25) {
+      await stream.ready(seconds);
+      stream.seek(seconds);
+      assert.equal(stream.stalled, false);
+      await stream.ready(seconds + 1); // as time passes, what was asked for comes
+    }
+    const windows = asked.slice(1); // the first was the first pose
+    assert.equal(new Set(windows).size, windows.length, String(windows));
+  });
+
   it("plays backwards, fetching what comes next", async () => {
     const motion = await open(read("long.mocp"));
     const { stream } = await toStreamingClip(motion, { ahead: 3 });

@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from mocpack.registry import codec_ids, parse_codec
     from mocpack.skeleton import Skeleton
     from mocpack.take import Extras, Track
-    from mocpack.units import Length, cm, m, mm
+    from mocpack.units import Angle, Length, cm, deg, m, mm, rad
 
 # where each public name comes from; nothing is loaded before it is used, so that a program which
 # reads files does not wait for the metrics, nor one that asks for the version for anything
 _HOMES = {
+    "Angle": "units",
     "Clip": "clip",
     "ClipHeader": "clip",
     "Codec": "codec",
@@ -50,12 +51,14 @@ _HOMES = {
     "compare": "metrics",
     "decode": "_api",
     "decode_scene": "_api",
+    "deg": "units",
     "encode": "_api",
     "encode_scene": "_api",
     "m": "units",
     "mm": "units",
     "open": "_api",
     "parse_codec": "registry",
+    "rad": "units",
     "read": "_api",
     "read_data": "_api",
     "read_scene": "_api",
@@ -64,6 +67,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Angle",
     "Clip",
     "ClipHeader",
     "Codec",
@@ -82,12 +86,14 @@ __all__ = [
     "compare",
     "decode",
     "decode_scene",
+    "deg",
     "encode",
     "encode_scene",
     "m",
     "mm",
     "open",
     "parse_codec",
+    "rad",
     "read",
     "read_data",
     "read_scene",

@@ -32,7 +32,7 @@ from mocpack.motion import Motion as Motion
 from mocpack.motion import clip_source
 from mocpack.presets import preset_bound
 from mocpack.registry import BUILTIN, DEFAULT_CODEC, codec_class, parse_codec
-from mocpack.units import Length, length_argument, parse_length, parse_size
+from mocpack.units import Angle, Length, angle_argument, length_argument, parse_length, parse_size
 
 EFFORTS = ("fast", "default", "best")
 
@@ -162,6 +162,7 @@ def encode(
     size: str | int | None = None,
     preset: str | None = None,
     effort: str | None = None,
+    max_angle: str | Angle | None = None,
 ) -> bytes:
     """Return the bytes of a .mocp file.
 
@@ -183,6 +184,10 @@ def encode(
     effort : {"fast", "default", "best"}, optional
         How long the encoder may search, where it can; by default as the codec's own parameter
         says.
+    max_angle : str or Angle, optional
+        Bound on the error of every hinge's angle, and of the local rotation of every other joint:
+        text with a unit ("0.3deg", "5mrad"), or `mocpack.deg(0.3)`. Beside `max_error` or a
+        preset, or alone: a codec then keeps its own `max_error` too, if it has one.
 
     Raises
     ------
@@ -198,6 +203,7 @@ def encode(
         size=size,
         preset=preset,
         effort=effort,
+        max_angle=max_angle,
     ).data
 
 
@@ -208,6 +214,7 @@ class Wanted(TypedDict, total=False):
     mean_error: str | Length | None
     ratio: float | None
     size: str | int | None
+    max_angle: str | Angle | None
 
 
 def encode_measured(
@@ -225,21 +232,23 @@ def encode_measured(
     check_kind(codec, clip.header.kind)
     check_reach(clip)
     if preset is not None:
+        angle = wanted.pop("max_angle", None)
         if any(value is not None for value in wanted.values()):
             raise UsageError(f"preset {preset!r} is a target itself: give no other beside it")
-        wanted = {"max_error": preset_bound(preset, clip)}
+        wanted = {"max_error": preset_bound(preset, clip), "max_angle": angle}
     return rate.encode_to_target(clip, codec, parse_target(**wanted), effort=effort)
 
 
 def parse_target(**wanted: Unpack[Wanted]) -> rate.Target:
     """Return the target that `encode` is asked for; what makes none is a `UsageError`."""
     max_error, mean_error = wanted.get("max_error"), wanted.get("mean_error")
-    size = wanted.get("size")
+    size, max_angle = wanted.get("size"), wanted.get("max_angle")
     return rate.Target(
         None if max_error is None else length_argument("max_error", max_error),
         None if mean_error is None else length_argument("mean_error", mean_error),
         wanted.get("ratio"),
         None if size is None else parse_size(size),
+        None if max_angle is None else angle_argument("max_angle", max_angle),
     )
 
 

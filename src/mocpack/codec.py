@@ -36,6 +36,8 @@ class Codec(ABC):
     """Which clips it takes: "skeleton" (`Clip`), "vertices" (`VertexClip`)."""
     lengths: ClassVar[tuple[str, ...]] = ()
     """Parameters that a spec gives with a unit, as in ``max_error=1mm``."""
+    angles: ClassVar[tuple[str, ...]] = ()
+    """Parameters that a spec gives with a unit of angles, as in ``max_angle=0.3deg``."""
     decoder_params: ClassVar[tuple[str, ...] | None] = None
     """Parameters that `decode` looks at, None for all: files mark them, so that a reader which
     does not know one refuses the file, and overlooks every other that it does not know."""
@@ -246,6 +248,20 @@ class SupportsBound(Protocol):
 
     def with_bound(self, *, max_error: float | None, mean_error: float | None) -> Codec:
         """Return the codec that keeps these bounds, in metres."""
+        ...
+
+
+@runtime_checkable
+class SupportsAngleBound(Protocol):
+    """A codec that keeps a bound on the error of angles by itself, beside one on the error."""
+
+    @property
+    def promised_angle(self) -> float | None:
+        """Bound on the error of angles, in radians, that this setting keeps; None for none."""
+        ...
+
+    def with_max_angle(self, max_angle: float | None) -> Codec:
+        """Return the codec that keeps this bound, in radians."""
         ...
 
 

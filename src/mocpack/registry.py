@@ -65,6 +65,9 @@ def parse_codec(spec: str) -> Codec:
     for name in cls.lengths:
         if isinstance(params.get(name), int | float):
             raise UsageError(f"{codec_id}: {name}={params[name]} has no unit: write {name}=1mm")
+    for name in cls.angles:
+        if isinstance(params.get(name), int | float):
+            raise UsageError(f"{codec_id}: {name}={params[name]} has no unit: write {name}=0.3deg")
     return build_codec(cls, params)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mocpack import _core, rotations
 from mocpack.arrays import F64
@@ -272,8 +274,19 @@ class Skeleton(FrozenPickle):
                 np.array(self.end_site_joints, np.int32),
                 self.end_sites,
                 np.array(joints, np.int32),
+                self.rest,
+                *self._native_hinges(),
             )
         return self._natives[joints]
+
+    def _native_hinges(self) -> tuple[npt.NDArray[Any], ...]:
+        """Joints (H,), whether they slide (H,) and axes (H, 3) of hinges, by joint."""
+        hinges = self.hinges
+        if hinges is None:
+            return np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros((0, 3))
+        rows = list(hinges.by_joint)
+        joints = np.array(hinges.joints, np.int32)[rows]
+        return joints, hinges.slides[rows].astype(np.uint8), hinges.axes[rows]
 
     @cached_property
     def _natives(self) -> dict[tuple[int, ...], _core.Skeleton]:

@@ -1,4 +1,7 @@
-"""Lengths and sizes as people write them: "1mm", "0.5cm", "20kB". Metres and bytes inside."""
+"""Lengths, angles and sizes as people write them: "1mm", "0.3deg", "20kB".
+
+Metres, radians and bytes inside.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ LENGTHS = {
     "inch": 0.0254,
     "in": 0.0254,
 }
+ANGLES = {"deg": math.pi / 180, "°": math.pi / 180, "rad": 1.0, "mrad": 1e-3}
 SIZES = {
     "B": 1,
     "kB": 1000,
@@ -29,7 +33,7 @@ SIZES = {
 BANDWIDTHS = {"bps": 0, "kbps": 1, "Kbps": 1, "Mbps": 2, "Gbps": 3}
 ENERGIES = {"J": 1.0, "mJ": 1e-3, "kJ": 1e3}
 
-_NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµ]*)\s*")
+_NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµ°]*)\s*")
 
 
 class Length(float):
@@ -37,6 +41,27 @@ class Length(float):
 
     def __repr__(self) -> str:
         return f"Length({float(self)!r})"
+
+
+class Angle(float):
+    """A number of radians that was given with its unit; arithmetic on it gives plain numbers."""
+
+    def __repr__(self) -> str:
+        return f"Angle({float(self)!r})"
+
+
+def deg(value: float) -> Angle:
+    """Return an angle in degrees, where text such as ``"0.3deg"`` will not do.
+
+    >>> deg(180) == math.pi
+    True
+    """
+    return _angle(value, ANGLES["deg"])
+
+
+def rad(value: float) -> Angle:
+    """Return an angle in radians."""
+    return _angle(value, ANGLES["rad"])
 
 
 def mm(value: float) -> Length:
@@ -71,6 +96,34 @@ def length_argument(name: str, value: Any) -> float:
             f"{name}={value!r} has no unit: write {name}='1mm' or {name}=mocpack.mm(1)"
         )
     return parse_length(value)
+
+
+def angle_argument(name: str, value: Any) -> float:
+    """Return the radians of what a caller gave as an angle: text with a unit, or an `Angle`.
+
+    A bare number is refused: who writes 1 for a degree would get a radian.
+
+    >>> angle_argument("max_angle", "5mrad"), angle_argument("max_angle", rad(0.1))
+    (0.005, 0.1)
+    """
+    if not isinstance(value, str | Angle):
+        raise UsageError(
+            f"{name}={value!r} has no unit: write {name}='0.3deg' or {name}=mocpack.deg(0.3)"
+        )
+    return parse_angle(value)
+
+
+def parse_angle(value: str | float) -> float:
+    """Return an angle in radians; a number is radians already, text must name its unit.
+
+    >>> parse_angle("0.005rad"), parse_angle(0.1)
+    (0.005, 0.1)
+    """
+    text = isinstance(value, str)
+    radians = _with_unit(str(value), ANGLES, "angle", "0.3deg") if text else float(value)
+    if not 0 < radians < 1e3:
+        raise UsageError(f"an angle must be positive and finite, got {value!r}")
+    return radians
 
 
 def parse_length(value: str | float) -> float:
@@ -140,6 +193,24 @@ def format_length(metres: float, digits: int = 3) -> str:
     return f"{metres / 1e-9:.{digits}g} nm"
 
 
+def format_angle(radians: float, digits: int = 3) -> str:
+    """Return an angle in degrees, small ones in thousandths.
+
+    >>> format_angle(math.pi / 2), format_angle(0.0001)
+    ('90°', '0.00573°')
+    """
+    return f"{math.degrees(radians):.{digits}g}°"
+
+
+def format_angles(a: float, b: float) -> tuple[str, str]:
+    """Return two angles with as many digits as tell them apart, three at least."""
+    for digits in range(3, 18):
+        texts = format_angle(a, digits), format_angle(b, digits)
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
 def format_lengths(a: float, b: float) -> tuple[str, str]:
     """Return two lengths with as many digits as tell them apart, three at least.
 
@@ -184,12 +255,18 @@ def _length(value: float, unit: float) -> Length:
     return Length(value * unit)
 
 
+def _angle(value: float, unit: float) -> Angle:
+    if not math.isfinite(value):
+        raise UsageError(f"an angle must be finite, got {value!r}")
+    return Angle(value * unit)
+
+
 def _with_unit(text: str, units: dict[str, float] | dict[str, int], what: str, like: str) -> float:
     match = _NUMBER.fullmatch(text)
     if match is None or match.group(2) not in units:
         raise UsageError(
-            f"cannot read {text!r} as a {what}; write it like {like!r} with one of: "
-            + ", ".join(units)
+            f"cannot read {text!r} as {'an' if what == 'angle' else 'a'} {what}; "
+            f"write it like {like!r} with one of: {', '.join(units)}"
         )
     return float(match.group(1)) * units[match.group(2)]
 

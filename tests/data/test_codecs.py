@@ -5,6 +5,7 @@ import pytest
 
 import mocpack
 from mocpack.clip import promised_error
+from mocpack.codecs.bap.bap_index import BapIndex, BapSparse
 from mocpack.metrics.contacts import foot_skate_excess
 from mocpack.metrics.spectrum import jitter
 
@@ -65,3 +66,10 @@ def test_a_real_mesh_is_packed_by_splines(real, name):
     assert len(data) < clip.vertices.size  # an eighth of its float64
     error = np.sqrt(np.mean((back.vertices - clip.vertices) ** 2))
     assert error < 0.05 * np.ptp(clip.vertices)
+
+
+@pytest.mark.parametrize("collection", ["dog", "bandai"])
+def test_sparsing_is_smaller_than_indexing(whole, collection):
+    for path in whole(collection):
+        clip = mocpack.read(path)
+        assert len(BapSparse().encode(clip)) < 0.9 * len(BapIndex().encode(clip)), path.name

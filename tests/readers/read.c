@@ -104,11 +104,14 @@ static void dump(const char* what, const char* path)
 		mocpack_reader_open(motion, &options, &reader, NULL) != MOCPACK_OK)
 		exit(3);
 	const mocpack_Info* info = mocpack_info(motion);
-	int keys = !strcmp(what, "keys");
-	uint64_t count = keys ? info->key_count : info->frame_count;
+	int keys = !strcmp(what, "keys"), at_time = what[0] >= '0' && what[0] <= '9';
+	uint64_t count = at_time ? 1 : keys ? info->key_count : info->frame_count;
 	double* numbers = malloc((size_t)count * info->joint_count * 7 * sizeof(double));
 	mocpack_Poses poses = mocpack_interleaved_f64(numbers, info->joint_count, 4, 7);
-	if ((keys ? mocpack_preview : mocpack_frames)(reader, 0, count, &poses, NULL) != MOCPACK_OK)
+	mocpack_Status status = at_time ? mocpack_sample(reader, strtod(what, NULL), &poses, NULL)
+							: keys	? mocpack_preview(reader, 0, count, &poses, NULL)
+									: mocpack_frames(reader, 0, count, &poses, NULL);
+	if (status != MOCPACK_OK)
 		exit(4);
 	fwrite(numbers, sizeof(double), (size_t)count * info->joint_count * 7, stdout);
 	free(numbers);

@@ -193,7 +193,7 @@ def new_cases():
     yield Case("a value that nobody knows", head(params=b'{"effort":"heroic"}'))
     yield Case("parameters by name none", needing(b"{}"))
     yield Case("a needed parameter that nobody knows", needing(b'{"zeal":11}'), "unsupported")
-    yield Case("flags that nobody knows", head(flags=8 + 3), "unsupported")
+    yield Case("flags that nobody knows", head(flags=16 + 3), "unsupported")
     yield Case("bitstream 0", head(bitstream=0), "corrupt")
     yield Case("a newer bitstream", head(bitstream=99), "unsupported")
     yield Case("container version 0", built(chunks(FILE), version=0), "corrupt")

@@ -17,7 +17,8 @@ from mocpack.errors import (
     UnknownCodecError,
     UnsupportedVersionError,
 )
-from mocpack.testing import take, walk
+from mocpack.rotations import slerp
+from mocpack.testing import hard_clips, take, walk
 
 CASES = {case.name: case for case in all_cases()}
 GOOD = [
@@ -114,6 +115,31 @@ def test_libmocpack_previews_what_python_previews(read_in_c, folder, name):
         keys = motion.preview()
     found = dumped(read_in_c, "keys", path, len(keys.skeleton))
     np.testing.assert_allclose(found[..., 4:], local_places(keys), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["a walk", "a take with times", "a take with space"])
+@pytest.mark.parametrize("time", [0.0, 0.0401, 0.26, 1.3, 1e6])
+def test_libmocpack_samples_what_python_samples(read_in_c, folder, name, time):
+    path = folder / f"{list(CASES).index(name)}.mocp"
+    with mocpack.open(path) as motion:
+        pose = motion.sample(time)
+    found = dumped(read_in_c, repr(time), path, len(pose.skeleton))
+    along = np.abs((found[..., :4] * pose.rotations).sum(-1))
+    np.testing.assert_allclose(along, 1.0, atol=1e-12)
+    np.testing.assert_allclose(found[..., 4:], local_places(pose), atol=1e-9)
+
+
+def test_libmocpack_turns_the_shorter_way_between_frames_far_apart(read_in_c, tmp_path):
+    clip = hard_clips()["full turns"]
+    path = tmp_path / "turns.mocp"
+    path.write_bytes(mocpack.encode(clip, max_error="1mm"))
+    frames = mocpack.read(path)
+    for k in range(0, frames.frame_count - 1, 7):
+        time = (k + 0.37) * frames.frame_time
+        found = dumped(read_in_c, repr(time), path, len(clip.skeleton))
+        expected = slerp(frames.rotations[k], frames.rotations[k + 1], time / frames.frame_time - k)
+        along = np.abs((found[0, :, :4] * expected).sum(-1))
+        np.testing.assert_allclose(along, 1.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("share", [0.4, 0.7, 0.95])

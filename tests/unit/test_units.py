@@ -6,7 +6,15 @@ import pytest
 import mocpack
 from mocpack.errors import UsageError
 from mocpack.testing import walk
-from mocpack.units import format_length, format_size, parse_length, parse_size
+from mocpack.units import (
+    format_angle,
+    format_angles,
+    format_length,
+    format_size,
+    parse_angle,
+    parse_length,
+    parse_size,
+)
 
 
 @pytest.mark.parametrize(
@@ -136,3 +144,47 @@ def test_a_length_must_be_finite_and_positive():
 
 def test_arithmetic_forgets_the_unit():
     assert type(mocpack.mm(1) * 2) is float
+
+
+@pytest.mark.parametrize(
+    ("text", "radians"),
+    [
+        ("0.3deg", np.radians(0.3)),
+        ("90 °", np.pi / 2),
+        ("0.005rad", 0.005),
+        ("5mrad", 0.005),
+        (0.25, 0.25),
+        (mocpack.deg(180), np.pi),
+        (mocpack.rad(1), 1.0),
+    ],
+)
+def test_angles(text, radians):
+    assert parse_angle(text) == pytest.approx(radians)
+
+
+@pytest.mark.parametrize("text", ["0.3", "deg", "1mm", "1grad", ""])
+def test_an_angle_without_number_or_unit_says_how_to_write_it(text):
+    with pytest.raises(UsageError, match=r"as an angle; write it like '0.3deg' with one of: deg"):
+        parse_angle(text)
+
+
+@pytest.mark.parametrize("value", ["0deg", "-1deg", 0, float("nan"), "1e9rad"])
+def test_an_angle_is_positive_and_finite(value):
+    with pytest.raises(UsageError, match="an angle must be positive and finite"):
+        parse_angle(value)
+
+
+def test_a_bare_number_is_no_angle():
+    with pytest.raises(UsageError, match=r"max_angle=0.3 has no unit: .*mocpack.deg\(0.3\)"):
+        mocpack.encode(walk(0.1), max_angle=0.3)
+    with pytest.raises(UsageError, match=r"max_angle=0.3 has no unit: write max_angle=0.3deg"):
+        mocpack.parse_codec("keysine:max_angle=0.3")
+
+
+def test_angles_of_codecs_take_text_with_a_unit():
+    assert mocpack.parse_codec("keysine:max_angle=5mrad").max_angle == pytest.approx(0.005)
+
+
+def test_angles_are_printed_in_degrees():
+    assert format_angle(np.radians(0.3)) == "0.3°"
+    assert format_angles(0.005, 0.0050001) == ("0.286479°", "0.286485°")

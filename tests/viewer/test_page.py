@@ -11,9 +11,9 @@ import mocpack
 from mocpack import rate
 from mocpack.clip import promised_error
 from mocpack.metrics import contacts
-from mocpack.testing import hard_clips, walk
+from mocpack.testing import hard_clips, jump, walk
 from mocpack.viewing.export import export_page
-from mocpack.viewing.motions import select
+from mocpack.viewing.motions import Selection, select
 
 CLOSE = 1e-4  # metres
 
@@ -312,11 +312,12 @@ def test_motions_are_dropped_on_an_empty_page(chromium, files, selection):
         context.close()
 
 
-def test_a_source_of_another_clip_is_not_taken_for_the_original(tab, tmp_path):
+def test_a_source_of_another_clip_opens_as_a_clip_of_its_own(own_tab, tmp_path):
     mocpack.write(walk(1.0), tmp_path / "short.bvh")
-    drop(tab, tmp_path / "short.bvh")
-    assert "short.bvh is not the original of" in message(tab)
-    assert state(tab, "original") == "walk.bvh"
+    drop(own_tab, tmp_path / "short.bvh")
+    until(own_tab, "mocpack.state().original === 'short.bvh'")
+    assert state(own_tab, "name") == "short.mocp"
+    assert state(own_tab, "frameCount") == 60
 
 
 @pytest.mark.parametrize(
@@ -535,3 +536,48 @@ def test_the_joints_and_the_buttons_have_room(chromium, selection, size):
             "(() => { const e = document.querySelector('.tools');"
             " return e.scrollWidth <= e.clientWidth })()"
         )
+
+
+@pytest.fixture
+def empty_tab(chromium):
+    """The page of `mocpack view` without a file."""
+    with serving(Selection(())) as server, looking(chromium, server.url) as tab:
+        yield tab
+
+
+def test_a_page_without_motions_takes_drops_and_packs_them(empty_tab, motion, tmp_path):
+    assert empty_tab.locator("#welcome").is_visible()
+    mocpack.write(motion, tmp_path / "dropped.glb")
+    drop(empty_tab, tmp_path / "dropped.glb")
+    until(empty_tab, LOADED)
+    assert state(empty_tab, "original") == "dropped.glb"
+    assert state(empty_tab, "playing")
+    sizes = {}
+    for place, bound in (("20", 0.00023), ("70", 0.01)):
+        empty_tab.locator("#bound").fill(place)
+        until(empty_tab, f"Math.abs(mocpack.state().declaredError - {bound}) < 1e-6")
+        until(empty_tab, LOADED)
+        assert state(empty_tab, "largestError") <= bound + 1e-6
+        sizes[bound] = state(empty_tab, "bytes")
+    assert sizes[0.01] < sizes[0.00023] / 2
+    with empty_tab.expect_download() as saving:
+        empty_tab.locator("#save").click()
+    assert saving.value.suggested_filename == "dropped.mocp"
+    saved = mocpack.read(saving.value.path())
+    assert promised_error(motion, saved).max <= 0.01 + 1e-4  # and what float32 of the .glb loses
+
+
+def test_a_second_clip_opens_in_the_place_of_the_first(empty_tab, motion, tmp_path):
+    for name, clip in (("first", motion), ("second", jump(1.0))):
+        mocpack.write(clip, tmp_path / f"{name}.bvh")
+        drop(empty_tab, tmp_path / f"{name}.bvh")
+        until(empty_tab, f"mocpack.state().original === '{name}.bvh'")
+    assert state(empty_tab, "frameCount") == 60
+
+
+def test_a_file_that_cannot_be_packed_is_a_sentence(empty_tab, tmp_path):
+    (tmp_path / "notes.txt").write_text("hello")
+    drop(empty_tab, tmp_path / "notes.txt")
+    until(empty_tab, "!document.getElementById('message').hidden")
+    assert "notes.txt" in empty_tab.locator("#message-text").inner_text()
+    empty_tab.complaints.clear()  # the browser notes the refusal

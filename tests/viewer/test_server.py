@@ -233,9 +233,32 @@ def test_localhost_is_a_good_name(served):
     assert ask(served, "/session.json", Host=f"localhost:{served.port}")[0].status == 200
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "CONNECT"])
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "CONNECT"])
 def test_nothing_can_be_written(served, method):
     assert ask(served, "/session.json", method)[0].status == 501
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},  # a form of another site can post, but sends no header of its own
+        {"X-Mocpack-File": "a.bvh", "Host": "elsewhere.example"},
+    ],
+)
+def test_only_the_own_page_may_drop_files(served, headers):
+    answer, body = ask(served, "/dropped", "POST", **{"Content-Length": "0", **headers})
+    assert answer.status == 403
+    assert b"own page" in body
+
+
+def test_a_drop_of_too_many_bytes_is_refused_before_it_is_read(served):
+    headers = {"X-Mocpack-File": "a.bvh", "Content-Length": str(1 << 31)}
+    assert ask(served, "/dropped", "POST", **headers)[0].status == 413
+
+
+@pytest.mark.parametrize("path", ["/packed/1/1000", "/packed/1/5", "/dropped/1/0/1"])
+def test_of_what_was_not_dropped_nothing_can_be_had(served, path):
+    assert ask(served, path)[0].status == 404
 
 
 def test_a_busy_port_is_answered_by_taking_another(served, monkeypatch):

@@ -15,6 +15,7 @@ import { JointTable } from "./joint_table";
 import { Loader } from "./loader";
 import { curveOf, type Curve, type Measure } from "./measures";
 import { describe, hideMessage, showMessage } from "./message";
+import { boundAt, packed as packedAt, type Dropped } from "./packing";
 import { Playback } from "./playback";
 import { WINDOW } from "./poses";
 import { hotEnd, type Scale } from "./scale";
@@ -39,6 +40,9 @@ export class App {
   joint = -1; // chosen in the table: its curves are shown, and its way
   private chosen = 0;
   private contacts: Contacts | null = null;
+  private dropped: Dropped | null = null; // what the server packs at any bound
+  private packing = 0; // counts; only the newest answer is shown
+  private saved = ""; // address of the file that can be saved
   private marking = true; // planted feet
   curve: Curve | null = null;
   private coloured = true;
@@ -98,6 +102,7 @@ export class App {
     this.playback.speed = before.speed;
     this.playback.loop = before.loop;
     if (same) this.playback.seek(before.frame);
+    this.playback.playing = same ? before.playing : old !== null;
     this.framed = this.framed && same;
     if (!same) this.joint = -1;
     this.contacts = null;
@@ -119,6 +124,7 @@ export class App {
     for (const file of order) {
       try {
         await this.takeOne(file, await file.load());
+        byId("packing").hidden = this.clip?.original?.motion !== this.dropped?.motion;
       } catch (error) {
         showMessage(describe(error, file.name));
       }
@@ -129,14 +135,49 @@ export class App {
     const now = this.clip;
     const packed = now?.versions.filter((version) => version.motion.codec !== "bvh") ?? [];
     if (file.kind === "source" && packed.length) {
-      const why = difference(packed[0].motion, named.motion);
-      if (why) return showMessage(`${file.name} is not the original of ${packed[0].name}: ${why}.`);
-      return this.show(packed, named, now?.rawBytes ?? null, this.version as Named);
+      if (!difference(packed[0].motion, named.motion)) {
+        return this.show(packed, named, now?.rawBytes ?? null, this.version as Named);
+      }
     }
+    if ("number" in named) return this.packFrom(named as Dropped);
     const fits = now !== null && !difference(now.versions[0].motion, named.motion);
     if (file.kind === "source" || !fits) return this.show([named], null, null, named);
     const source = now.versions.find((version) => version.motion.codec === "bvh");
     return this.show([...packed, named], now.original ?? source ?? null, now.rawBytes, named);
+  }
+
+  /** Show a source that the server packs, beside its packed version at the slider's bound. */
+  private async packFrom(dropped: Dropped): Promise<void> {
+    this.dropped = dropped;
+    await this.pack();
+    if (this.clip) this.playback.playing = true;
+  }
+
+  /** Pack again at the slider's bound; of several answers under way the newest counts. */
+  async pack(): Promise<void> {
+    const source = this.dropped;
+    if (!source) return;
+    const turn = ++this.packing;
+    const bound = boundAt(Number(byId<HTMLInputElement>("bound").value) / 100);
+    byId("bound-at").textContent = formatLength(bound);
+    document.body.classList.add("waiting");
+    try {
+      const { named, bytes } = await packedAt(source, bound);
+      if (turn !== this.packing) return;
+      await this.show([named], source, source.rawBytes, named);
+      this.offer(named.name, bytes);
+    } finally {
+      if (turn === this.packing) document.body.classList.remove("waiting");
+    }
+  }
+
+  private offer(name: string, bytes: ArrayBuffer): void {
+    if (this.saved) URL.revokeObjectURL(this.saved);
+    this.saved = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
+    const link = byId<HTMLAnchorElement>("save");
+    link.href = this.saved;
+    link.download = name;
+    byId("packing").hidden = false;
   }
 
   private loaded(version: Version, start: number, stop: number): void {

@@ -3,13 +3,15 @@
 import type { App } from "./app";
 import { byId } from "./dom";
 import { listenForKeys } from "./keyboard";
-import { hideMessage } from "./message";
+import { describe, hideMessage, showMessage } from "./message";
 import { SPEEDS } from "./playback";
 import type { Shown } from "./joint_curves";
 import type { Measure } from "./measures";
 import type { Scale } from "./scale";
 import type { Layout } from "./session";
 import type { View } from "./stage";
+
+const SLIDER_PAUSE = 120; // milliseconds that a slider rests before its place is packed
 
 export function bindControls(app: App, toggleTheme: () => void): void {
   const speed = (by: number): void => changeSpeed(app, by);
@@ -100,6 +102,12 @@ export function bindControls(app: App, toggleTheme: () => void): void {
   chosen("scale", (value) => app.setScale(value as Scale));
   chosen("measure", (value) => app.setMeasure(value as Measure));
   chosen("joint-shown", (value) => app.setJointShown(value as Shown));
+  const bound = byId<HTMLInputElement>("bound");
+  let pause: ReturnType<typeof setTimeout> | undefined;
+  bound.addEventListener("input", () => {
+    clearTimeout(pause);
+    pause = setTimeout(() => void app.pack().catch(complain), SLIDER_PAUSE);
+  });
   const slider = byId<HTMLInputElement>("version");
   slider.addEventListener("input", () => app.setVersion(Number(slider.value)));
 }
@@ -109,6 +117,10 @@ function changeSpeed(app: App, by: number): void {
   const at = SPEEDS.indexOf(app.playback.speed) + by;
   app.playback.speed = SPEEDS[(at + SPEEDS.length) % SPEEDS.length];
   byId("speed").textContent = `${app.playback.speed}×`;
+}
+
+function complain(error: unknown): void {
+  showMessage(describe(error, "the motion"));
 }
 
 function chosen(id: string, act: (value: string) => void): void {

@@ -2,6 +2,7 @@
 
 import { open, readBvh } from "./decoder";
 import { byId } from "./dom";
+import { drop } from "./packing";
 import { decoderWasm } from "./resources";
 import type { Named } from "./session";
 
@@ -11,7 +12,9 @@ export interface Brought {
   load(): Promise<Named>;
 }
 
-export function listenForFiles(take: (files: Brought[]) => void): void {
+/** `packs`: a server is there that reads every format. */
+export function listenForFiles(packs: boolean, take: (files: Brought[]) => void): void {
+  if (packs) byId<HTMLInputElement>("files").removeAttribute("accept");
   const veil = byId("drop");
   let inside = 0;
   addEventListener("dragenter", (event) => {
@@ -29,17 +32,18 @@ export function listenForFiles(take: (files: Brought[]) => void): void {
     inside = 0;
     veil.hidden = true;
     const files = [...(event.dataTransfer?.files ?? [])];
-    if (files.length) take(files.map(brought));
+    if (files.length) take(files.map((file) => brought(file, packs)));
   });
   const input = byId<HTMLInputElement>("files");
   input.addEventListener("change", () => {
-    take([...(input.files ?? [])].map(brought));
+    take([...(input.files ?? [])].map((file) => brought(file, packs)));
     input.value = "";
   });
 }
 
-function brought(file: File): Brought {
-  const source = /\.bvh$/i.test(file.name);
+function brought(file: File, packs: boolean): Brought {
+  const source = packs ? !/\.mocp$/i.test(file.name) : /\.bvh$/i.test(file.name);
+  if (source && packs) return { name: file.name, kind: "source", load: () => drop(file) };
   return {
     name: file.name,
     kind: source ? "source" : "packed",

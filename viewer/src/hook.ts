@@ -73,6 +73,8 @@ function state(app: App): Record<string, unknown> {
     original: app.clip?.original?.name ?? null,
     worstFrame: version?.errors?.worstFrame ?? null,
     largestError: version?.errors?.max ?? null,
+    declaredError: version?.motion.declaredError ?? null,
+    bytes: version?.motion.bytes.file ?? null,
     loaded: version?.windows.filter((window) => window === "ready").length ?? 0,
     windows: version?.windows.length ?? 0,
     everythingLoaded:

@@ -48,10 +48,10 @@ async function start(): Promise<void> {
     app,
     startTheme(session?.start?.theme, (theme) => app.setTheme(theme)),
   );
-  listenForFiles((files) => void app.take(files));
+  listenForFiles(session?.packs ?? false, (files) => void app.take(files));
   const ready = session ? openSession(app, session) : Promise.resolve();
   install(app, ready);
-  byId("welcome").hidden = session !== null;
+  byId("welcome").hidden = session !== null && session.motions.length > 0;
   let before = performance.now();
   const step = (now: number): void => {
     app.tick(Math.min((now - before) / 1000, 0.25));

@@ -15,7 +15,7 @@ export interface Start {
   bare?: boolean;
 }
 
-interface Entry {
+export interface Entry {
   name: string;
   role: "packed" | "original";
   kind: "file" | "frames";
@@ -30,6 +30,8 @@ export interface Session {
   rawBytes: number | null;
   motions: Entry[];
   start?: Start;
+  /** Whether the server reads and packs what is dropped. */
+  packs?: boolean;
   /** The decoder, in a page of one file. */
   wasm?: string;
 }

@@ -206,6 +206,9 @@ extern "C"
 		double measured_mean;	 // of joint centres
 		double measured_rms;
 		double measured_p99;
+		double declared_angle; // radians that no hinge's angle, and no other joint's rotation against its
+							   // parent, is further off than; negative: not declared
+		double measured_angle; // what the encoder measured of that; negative where nothing is declared
 
 		uint64_t key_count;			// poses at the ends of groups, what mocpack_preview gives
 		size_t layer_count;			// parts that refine one another, 1 or more

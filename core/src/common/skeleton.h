@@ -39,6 +39,14 @@ extern "C"
 		const double* end_sites;   // (E, 3) in that joint's frame
 		size_t translated_count;
 		const int32_t* translated_joints; // (M) increasing; their translation replaces the offset
+		/* Joints that turn about fixed axes, at most two, or slide along them, at most three. A joint turns
+		 * from its rest rotation: rest * turn(axis 1) * turn(axis 2); it stands at offset + rest * sum of
+		 * axis * way. All may be null where hinge_count is 0. */
+		const double* rest; // (J, 4)
+		size_t hinge_count;
+		const int32_t* hinge_joints; // (H) not decreasing; of one joint, what slides before what turns
+		const uint8_t* hinge_slides; // (H) nonzero: slides
+		const double* hinge_axes;	 // (H, 3) unit vectors in the frame that the rest rotation leads to
 	} mocpack_Skeleton;
 
 #ifdef __cplusplus

@@ -50,9 +50,9 @@ Chunk* place_of(const uint8_t* tag, Chunks* chunks)
 	{
 		const char* tag;
 		Chunk Chunks::* place;
-	} PLACES[] = {{"HEAD", &Chunks::head}, {"HING", &Chunks::hinges}, {"SKEL", &Chunks::skeleton},
-				  {"REST", &Chunks::rest}, {"TIME", &Chunks::time},	  {"meta", &Chunks::meta},
-				  {"play", &Chunks::play}, {"vald", &Chunks::gaps},	  {"MESH", &Chunks::mesh},
+	} PLACES[] = {{"HEAD", &Chunks::head},	 {"SKEL", &Chunks::skeleton}, {"REST", &Chunks::rest},
+				  {"HING", &Chunks::hinges}, {"TIME", &Chunks::time},	  {"meta", &Chunks::meta},
+				  {"play", &Chunks::play},	 {"vald", &Chunks::gaps},	  {"MESH", &Chunks::mesh},
 				  {"DATA", &Chunks::data}};
 	for (const auto& one : PLACES)
 		if (is_tag(tag, one.tag))

@@ -22,7 +22,7 @@ struct Chunk
 
 struct Chunks
 {
-	Chunk head, skeleton, hinges, rest, time, meta, play, gaps, mesh, data;
+	Chunk head, skeleton, rest, hinges, time, meta, play, gaps, mesh, data;
 	Chunk* tracks;
 	size_t track_count;
 	uint64_t missing; // bytes that the motion lacks
@@ -54,6 +54,7 @@ bool keep_text(const void* bytes, size_t size, mocpack_Text* text, Memory* memor
 bool read_head(const Chunk& chunk, mocpack_Motion* motion, mocpack_Text* needed, mocpack_Error* error);
 bool read_skeleton(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_rest(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
+bool read_hinges(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_metadata(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_start(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_times(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);

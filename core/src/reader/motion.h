@@ -30,6 +30,12 @@ struct Gaps
 	uint64_t* changes; // frames, increasing
 };
 
+// The rotation channels of a joint, outermost first: 0 x, 1 y, 2 z; of more than two, only how many.
+struct RotationChannels
+{
+	uint8_t turns, letters[2];
+};
+
 } // namespace mocpack
 
 struct mocpack_Motion
@@ -38,6 +44,12 @@ struct mocpack_Motion
 	mocpack::Bytes bytes;
 	mocpack_Info info;
 	mocpack::Gaps gaps;
+	mocpack::RotationChannels* channels; // (J)
+	double* channel_frames;				 // (J, 4) that channels turn in; null: none
+	size_t hinge_count;
+	int32_t* hinge_joints; // as in mocpack_Skeleton
+	uint8_t* hinge_slides;
+	double* hinge_axes;
 
 	// What the codec knows: one tree, below a joint at the origin where the file has several.
 	mocpack_Skeleton tree;

@@ -63,6 +63,7 @@ struct Opening
 		if ((chunks.meta.found && !read_metadata(chunks.meta, motion, error)) ||
 			!read_skeleton(chunks.skeleton, motion, error) ||
 			(chunks.rest.found && !read_rest(chunks.rest, motion, error)) ||
+			(chunks.hinges.found && !read_hinges(chunks.hinges, motion, error)) ||
 			(chunks.time.found && !read_start(chunks.time, motion, error)) ||
 			(chunks.play.found && !read_play(chunks.play, motion, error)) || !check_counts() ||
 			!check_codec())
@@ -141,8 +142,19 @@ struct Opening
 		for (size_t j = 1; j < joints; ++j)
 			motion->origins |= info.parents[j] < 0;
 		mocpack_Skeleton& tree = motion->tree;
-		tree = {joints,			 info.parents,	 info.offsets,			info.end_count,
-				info.end_joints, info.end_sites, info.translated_count, info.translated_joints};
+		tree = {joints,
+				info.parents,
+				info.offsets,
+				info.end_count,
+				info.end_joints,
+				info.end_sites,
+				info.translated_count,
+				info.translated_joints,
+				info.rest_rotations,
+				motion->hinge_count,
+				motion->hinge_joints,
+				motion->hinge_slides,
+				motion->hinge_axes};
 		if (!motion->origins)
 			return true;
 		Memory& memory = motion->memory;
@@ -150,7 +162,8 @@ struct Opening
 		double* offsets = memory.take_array<double>(3 * (uint64_t(joints) + 1));
 		int32_t* ends = memory.take_array<int32_t>(info.end_count + 1);
 		int32_t* translated = memory.take_array<int32_t>(info.translated_count + 1);
-		if (!parents || !offsets || !ends || !translated)
+		double* rest = memory.take_array<double>(4 * (uint64_t(joints) + 1));
+		if (!parents || !offsets || !ends || !translated || !rest)
 			return no_memory(error, "the skeleton's joints");
 		parents[0] = -1;
 		for (size_t j = 0; j < joints; ++j)
@@ -160,6 +173,15 @@ struct Opening
 			ends[i] = info.end_joints[i] + 1;
 		for (size_t i = 0; i < info.translated_count; ++i)
 			translated[i] = info.translated_joints[i] + 1;
+		rest[3] = 1;
+		for (size_t j = 0; j < joints; ++j)
+			if (info.rest_rotations)
+				std::memcpy(rest + 4 * (j + 1), info.rest_rotations + 4 * j, 4 * sizeof(double));
+			else
+				rest[4 * (j + 1) + 3] = 1;
+		for (size_t h = 0; h < motion->hinge_count; ++h)
+			++motion->hinge_joints[h];
+		tree.rest = rest;
 		tree.joint_count = joints + 1;
 		tree.parents = parents, tree.offsets = offsets, tree.end_joints = ends;
 		tree.translated_joints = translated;

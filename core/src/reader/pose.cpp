@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "common/small.h"
-#include "common/wide.h"
 
 namespace mocpack
 {
@@ -208,12 +207,12 @@ void write(const Rig& rig, mocpack_Space space, const Number* row, Number* scrat
 
 } // namespace
 
-MOCPACK_WIDE void blend_rows(const Rig& rig, const float* a, const float* b, double t, float* out)
+void blend_rows(const Rig& rig, const float* a, const float* b, double t, float* out)
 {
 	blend(rig, a, b, float(t), out);
 }
 
-MOCPACK_WIDE void blend_rows(const Rig& rig, const double* a, const double* b, double t, double* out)
+void blend_rows(const Rig& rig, const double* a, const double* b, double t, double* out)
 {
 	blend(rig, a, b, t, out);
 }

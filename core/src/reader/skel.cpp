@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "common/quaternion.h"
 #include "reader/chunks.h"
 #include "reader/json.h"
 #include "reader/numbers.h"
@@ -14,9 +15,11 @@ namespace
 
 const size_t MOST_JOINTS = 65535, LONGEST_NAME = 255, MOST_PARAMETERS = 65536, LONGEST_CODEC = 255;
 const size_t MOST_SKELETON = 1 << 24; // bytes, inflated
+const double PI = 3.14159265358979323846;
 const double FARTHEST_POINT = 1e6;	  // metres
 const double REST_TOLERANCE = 1.1e-5; // of a rest rotation's length
 const double UNITS[] = {1.0, 0.01, 0.001, 0.0254, 0.0254 / 0.45};
+const uint8_t FIRST_ROTATION = 6, FIRST_FIXED_ROTATION = 9; // of the channels' numbers; ASF's
 const uint8_t OTHER_UNIT = 255, AS_FLOATS = 255, POINT_DIGITS = 9, CHANNELS = 12;
 
 // Part of the format, so it never changes: the joint names of common skeletons, lengths before them.
@@ -69,7 +72,7 @@ mocpack_Text read_parameters(Fields* in)
 	return {reinterpret_cast<const char*>(text), text ? size : 0};
 }
 
-// Code e means 2^(e / 1024) picometres, 0 means 0.
+// Code e means 2^(e / 1024) picometres, or as many 1e-12 radians; 0 means 0.
 double measured_of(uint16_t code)
 {
 	return code ? 1e-12 * std::pow(2.0, code / 1024.0) : 0.0;
@@ -84,6 +87,10 @@ void read_errors(Fields* in, uint8_t flags, mocpack_Info* info)
 	double* places[] = {&info->measured_max, &info->measured_mean, &info->measured_rms, &info->measured_p99};
 	for (double* place : places)
 		*place = flags & 2 ? measured_of(in->u16()) : -1.0;
+	info->declared_angle = flags & 8 ? double(in->f32()) : -1.0;
+	in->check(!(flags & 8) || (info->declared_angle >= 0 && info->declared_angle < 1e39),
+			  ": the declared error of angles is no angle");
+	info->measured_angle = flags & 8 ? measured_of(in->u16()) : -1.0;
 }
 
 bool is_ascii(const uint8_t* text, size_t size)
@@ -121,7 +128,7 @@ bool read_head(const Chunk& chunk, mocpack_Motion* motion, mocpack_Text* needed,
 	info.bitstream = uint32_t(in.varint(uint64_t(1) << 31));
 	mocpack_Text parameters = read_parameters(&in);
 	uint8_t flags = in.u8();
-	if (in.good() && flags > 7)
+	if (in.good() && flags > 15)
 		in.fail(MOCPACK_UNSUPPORTED) << ": flags " << uint64_t(flags) << ", which a newer mocpack reads";
 	read_errors(&in, flags, &info);
 	*needed = flags & 4 ? read_parameters(&in) : mocpack_Text{nullptr, 0};
@@ -163,6 +170,7 @@ namespace
 struct SkeletonReader
 {
 	Fields in;
+	mocpack_Motion* motion;
 	mocpack_Info& info;
 	Memory& memory;
 	bool starved = false;
@@ -225,11 +233,14 @@ struct SkeletonReader
 		info.parents = found;
 	}
 
-	// How channels were laid out in the source does not matter here, but what is no layout is no file.
+	// Of how channels were laid out in the source, only what hinges may be made of matters here; but what is
+	// no layout is no file.
 	void layouts(size_t joints)
 	{
 		size_t count = size_t(in.varint(joints));
 		bool* styles = array<bool>(count);
+		RotationChannels* turning = array<RotationChannels>(count);
+		motion->channels = array<RotationChannels>(joints);
 		for (size_t n = 0; n < count && going(); ++n)
 		{
 			size_t size = size_t(in.varint(CHANNELS));
@@ -238,8 +249,11 @@ struct SkeletonReader
 			for (size_t i = 0; i < size && in.good(); ++i)
 			{
 				in.check(codes[i] < CHANNELS, ": an unknown channel");
-				in.check(!(seen >> codes[i] & 1), ": a layout that has a channel twice");
-				seen |= 1u << codes[i];
+				uint32_t channel = in.good() ? 1u << codes[i] : 0;
+				in.check(!(seen & channel), ": a layout that has a channel twice");
+				seen |= channel;
+				if (in.good())
+					add_rotation(codes[i], &turning[n]);
 			}
 			// numbers 3 to 5 and 9 to 11 are ASF's names, the others BVH's
 			styles[n] = (seen & 0x1c7) && (seen & 0xe38);
@@ -249,8 +263,25 @@ struct SkeletonReader
 		{
 			size_t n = size_t(in.varint(count - 1));
 			in.check(!styles[n], ": a layout that mixes the channels of two formats");
+			motion->channels[j] = turning[n];
 		}
 		memory.give_back(styles);
+		memory.give_back(turning);
+	}
+
+	// BVH lists the outermost first, ASF the innermost.
+	static void add_rotation(uint8_t code, RotationChannels* turning)
+	{
+		if (code < FIRST_ROTATION)
+			return;
+		uint8_t letter = (code - FIRST_ROTATION) % 3;
+		int at = turning->turns++;
+		if (at > 1)
+			return;
+		bool fixed = code >= FIRST_FIXED_ROTATION;
+		turning->letters[at] = fixed && at ? turning->letters[0] : letter;
+		if (fixed)
+			turning->letters[0] = letter;
 	}
 
 	int32_t* indices(size_t* count, size_t most, size_t joints, int32_t least)
@@ -298,27 +329,43 @@ struct SkeletonReader
 		info.offsets = offsets, info.end_sites = sites;
 	}
 
-	// The frames of the source's channels, likewise.
+	// The frames of the source's channels.
 	void axes(size_t joints)
 	{
 		uint8_t kind = in.u8();
 		in.check(kind <= 2, ": unknown axes");
-		for (size_t j = 0; kind == 1 && j < joints && in.good(); ++j)
+		double* frames = kind && in.good() ? array<double>(4 * uint64_t(joints)) : nullptr;
+		for (size_t j = 0; kind == 1 && j < joints && going(); ++j)
 		{
 			double square = 0;
 			for (int c = 0; c < 4; ++c)
 			{
-				double value = in.f64();
-				square += value * value;
+				frames[4 * j + c] = in.f64();
+				square += frames[4 * j + c] * frames[4 * j + c];
 			}
 			in.check(std::fabs(std::sqrt(square) - 1) <= REST_TOLERANCE,
 					 ": axes that are no unit quaternions");
 		}
+		motion->channel_frames = frames;
 		if (kind != 2)
 			return;
-		in.check(in.u8() <= POINT_DIGITS, ": unknown axes");
-		for (size_t i = 0; i < 3 * joints && in.good(); ++i)
-			in.folded();
+		uint8_t digits = in.u8();
+		in.check(digits <= POINT_DIGITS, ": unknown axes");
+		double power = 1;
+		for (int d = 0; d < digits; ++d)
+			power *= 10;
+		for (size_t j = 0; j < joints && going(); ++j)
+		{
+			Quat frame = {0, 0, 0, 1};
+			for (int a = 2; a >= 0; --a) // about z, y and x
+			{
+				double half = double(in.folded()) / power * (PI / 360);
+				double sine = std::sin(half);
+				frame = multiply(
+					frame, Quat{a == 0 ? sine : 0, a == 1 ? sine : 0, a == 2 ? sine : 0, std::cos(half)});
+			}
+			store(frames + 4 * j, frame);
+		}
 	}
 };
 
@@ -332,7 +379,7 @@ bool read_skeleton(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* er
 									reinterpret_cast<const uint8_t*>(DICTIONARY), sizeof DICTIONARY - 1);
 	if (!bytes)
 		return false;
-	SkeletonReader reader = {packed.part(bytes, size), motion->info, motion->memory};
+	SkeletonReader reader = {packed.part(bytes, size), motion, motion->info, motion->memory};
 	bool good = reader.run();
 	motion->memory.give_back(bytes);
 	motion->info.skeleton_size = chunk.whole;

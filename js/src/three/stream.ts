@@ -99,18 +99,18 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
     this.stalled = !window;
     if (window) {
       const { width } = this.channels;
-      this.windows.delete(number);
-      this.windows.set(number, window);
       this.rows = window.rows;
       this.low = (frame - window.first) * width;
       this.high = Math.min(this.low + width, this.rows.length - width);
       this.part = part;
     }
-    this.request(number);
-    for (let i = 1; i <= this.ahead; ++i) {
+    const near = Array.from({ length: this.ahead + 1 }, (_, i) => {
       const next = backwards ? number - i + this.windowCount : number + i;
-      this.request(next % this.windowCount);
-    }
+      return next % this.windowCount;
+    });
+    for (const next of near) this.request(next);
+    // what is played next is forgotten last
+    for (const next of near.reverse()) this.touch(next);
   }
 
   /** Resolves when the pose of a time is at hand; rejects where it cannot be had. */
@@ -174,6 +174,13 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
       if (this.windows.size <= this.most) break;
       this.windows.delete(oldest);
     }
+  }
+
+  private touch(number: number): void {
+    const window = this.windows.get(number);
+    if (!window) return;
+    this.windows.delete(number);
+    this.windows.set(number, window);
   }
 
   private fail(number: number, error: unknown): void {

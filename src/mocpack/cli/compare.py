@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 import typer
@@ -10,9 +11,10 @@ from mocpack import _api
 from mocpack.cli import files, options
 from mocpack.cli.progress import watched
 from mocpack.cli.terminal import complain, print_json
+from mocpack.container import Errors
 from mocpack.errors import FormatError
 from mocpack.metrics import compare
-from mocpack.units import format_length
+from mocpack.units import format_angle, format_length
 
 
 def run(
@@ -35,18 +37,27 @@ def run(
     data = files.read_input(packed)
     after = files.clip_of(data, packed, unit=unit, skeleton=skeleton, memory_limit=limit, clip=clip)
     comparison = watched(f"comparing {packed}", lambda: compare(before, after))
-    declared = _declared(data, clip)
-    broken = (
-        None
-        if declared is None or comparison.keeps(declared)
-        else _broken(packed, declared, (comparison["max_error_mm"] or 0.0) / 1000)
-    )
+    errors = _declared(data, clip)
+    declared, angle = errors.declared, errors.declared_angle
+    broken = None
+    if declared is not None and not comparison.keeps(declared):
+        broken = _broken(packed, declared, (comparison["max_error_mm"] or 0.0) / 1000)
+    elif angle is not None and not comparison.keeps_angle(angle):
+        largest = math.radians(comparison["angle_deg_max"] or 0.0)
+        broken = (
+            f"{packed} declares angles within {format_angle(angle)}, "
+            f"but is {format_angle(largest)} off"
+        )
     if as_json:
         pair = {"ok": broken is None, "error": broken, "original": original, "input": packed}
-        bound = {"declared_mm": None if declared is None else 1000 * declared}
+        bound = {
+            "declared_mm": None if declared is None else 1000 * declared,
+            "declared_angle_deg": None if angle is None else math.degrees(angle),
+        }
         print_json([pair | bound | comparison.to_dict()])
     else:
-        files.stdout().print(f"{comparison.verdict(declared)}\n\n{comparison.table()}")
+        verdict = comparison.verdict(declared, angle)
+        files.stdout().print(f"{verdict}\n\n{comparison.table()}")
     if broken is not None:
         complain(broken)
         return 1
@@ -57,10 +68,10 @@ def _broken(path: str, declared: float, largest: float) -> str:
     return f"{path} declares {format_length(declared)}, but is {format_length(largest)} off"
 
 
-def _declared(data: bytes, clip: str | None) -> float | None:
-    """Return the bound that a .mocp file declares; other files declare none."""
+def _declared(data: bytes, clip: str | None) -> Errors:
+    """Return the bounds that a .mocp file declares; other files declare none."""
     try:
         with _api.Motion(data, clip=clip) as motion:
-            return motion.errors.declared
+            return motion.errors
     except FormatError:
-        return None
+        return Errors()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any
 
 import typer
@@ -13,11 +14,12 @@ from mocpack.cli import files, options
 from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_batch
 from mocpack.cli.inputs import find_sources, make_folders, motion_files, outputs_for
 from mocpack.cli.terminal import print_json
+from mocpack.clip import Clip
 from mocpack.codec import Codec, SupportsBound
 from mocpack.errors import MocpackError, UsageError
 from mocpack.presets import check_preset
 from mocpack.registry import DEFAULT_CODEC, parse_codec
-from mocpack.units import format_length, format_size
+from mocpack.units import format_angle, format_length, format_size
 
 Target = dict[str, Any]
 
@@ -34,6 +36,13 @@ def run(
     preset: options.Preset = None,
     max_error: options.MaxError = None,
     mean_error: options.MeanError = None,
+    max_angle: Annotated[
+        str | None,
+        typer.Option(
+            help="Largest error of hinges' angles and joints' rotations, like 0.3deg or 5mrad; "
+            "beside a largest error, or alone."
+        ),
+    ] = None,
     ratio: Annotated[
         float | None, typer.Option(help="Times smaller than float32 of the moving channels.")
     ] = None,
@@ -46,6 +55,7 @@ def run(
     robot: options.RobotFile = None,
     quaternion: options.Quaternion = None,
     allow_pickle: options.AllowPickle = False,
+    find_hinges: options.FindHinges = False,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
@@ -57,6 +67,9 @@ def run(
 ) -> int:
     """Pack motion files; prints ratio, errors and bits a frame."""
     spec, target = request(codec, preset, max_error, mean_error, ratio, size, lossless)
+    if max_angle is not None:
+        target["max_angle"] = max_angle
+        _api.parse_target(**{name: value for name, value in target.items() if name != "preset"})
     if effort is not None:
         target["effort"] = effort
     sources = find_sources(inputs, motion_files(of_robot=robot is not None))
@@ -65,6 +78,7 @@ def run(
     chosen = {"clip": animation, "fps": fps, "body_model": body_model}
     chosen |= {"robot": robot, "quaternion": quaternion}
     chosen["allow_pickle"] = allow_pickle or None
+    chosen["find_hinges"] = find_hinges or None
     settings |= {name: value for name, value in chosen.items() if value is not None}
     work = [
         Job(source.path, (goal,), settings | {"skeleton": skeleton}, force)
@@ -126,9 +140,11 @@ def _compress(
     files.check_free(goal, force=force)
     held = files.read_input(source)
     inside = [] if "clip" in reading else files.clips_inside(held, source)
-    frames = reading.pop("frames", None)
+    frames, find_hinges = reading.pop("frames", None), reading.pop("find_hinges", False)
     clip = files.clip_of(held, source, **reading)
     clip = clip if frames is None else files.cut(clip, frames)
+    if find_hinges and isinstance(clip, Clip):
+        clip = clip.with_hinges(detect=True)
     try:
         made = _api.encode_measured(clip, spec, **target)
     except MocpackError as error:
@@ -141,6 +157,8 @@ def _compress(
         "target": _target_text(made.codec, target, errors.declared),
         "frames": clip.frame_count,
         "others_inside": inside[1:],
+        "hinges_found": clip.metadata.get("hinges_found", {}),
+        "full_turns_dropped": clip.metadata.get("full_turns_dropped", []),
         "unit_guessed": clip.metadata.get("unit_guessed"),
         "moving_channels": rate.moving_channels(clip),
         "bytes": len(data),
@@ -150,6 +168,8 @@ def _compress(
         "bound_mm": _mm(errors.declared),
         "max_error_mm": _mm(errors.max),
         "mean_error_mm": _mm(errors.mean),
+        "angle_bound_deg": _degrees(errors.declared_angle),
+        "max_angle_deg": _degrees(errors.max_angle),
     }
 
 
@@ -157,16 +177,21 @@ def _target_text(codec: Codec, target: Target, declared: float | None) -> str:
     """Say what was aimed at: the target, or what the codec has by itself where none was given."""
     if "preset" in target:
         bound = format_length(declared or 0.0)
-        return f"preset {target['preset']}, within {bound}, by {codec.codec_id}"
+        angle = f" and {target['max_angle']}" if "max_angle" in target else ""
+        return f"preset {target['preset']}, within {bound}{angle}, by {codec.codec_id}"
     given = [f"{name} {value}" for name, value in target.items() if name != "effort"]
     if given:
-        return f"{given[0]}, by {codec.codec_id}"
+        return f"{' and '.join(given)}, by {codec.codec_id}"
     if isinstance(codec, SupportsBound) and codec.promised is not None:
         return (
             f"none given: {codec.codec_id} keeps its own max_error, {format_length(codec.promised)}"
         )
     own = ", ".join(f"{name}={value}" for name, value in codec.params().items())
     return f"none given: {codec.codec_id} runs with its own parameters" + (own and f" ({own})")
+
+
+def _degrees(radians: float | None) -> float | None:
+    return None if radians is None else math.degrees(radians)
 
 
 def _mm(metres: float | None) -> float | None:
@@ -176,19 +201,31 @@ def _mm(metres: float | None) -> float | None:
 def _table(rows: list[dict[str, Any]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("file", overflow="fold")
-    for title in ("frames", "channels", "size", "ratio", "bits/frame", "largest", "mean"):
+    angles = any(row["ok"] and row["max_angle_deg"] is not None for row in rows)
+    titles = ["frames", "channels", "size", "ratio", "bits/frame", "largest", "mean"]
+    for title in titles + ["angle"] * angles:
         table.add_column(title, justify="right")
     plain = all(row["fate"] == "done" for row in rows)
     if not plain:
         table.add_column("fate")
     for row in rows:
         figures = _figures(row) if row["ok"] else ["-"] * 7
+        if angles:
+            angle = row["max_angle_deg"] if row["ok"] else None
+            figures.append("-" if angle is None else format_angle(math.radians(angle)))
         table.add_row(row["output"], *figures, *([] if plain else [row["fate"]]))
     notes = [f"target: {text}" for text in sorted({row["target"] for row in rows if row["ok"]})]
     guesses = sorted({r["unit_guessed"] for r in rows if r.get("unit_guessed")})
     if guesses:
         notes.append(f"unit guessed: {', '.join(guesses)} (--unit overrides it)")
     for row in rows:
+        if row.get("hinges_found"):
+            notes.append(f"{row['input']} has hinges: {', '.join(row['hinges_found'])}")
+        if row.get("full_turns_dropped"):
+            names = ", ".join(row["full_turns_dropped"])
+            notes.append(
+                f"{row['input']}: full turns before the first frame are dropped of {names}"
+            )
         if row.get("others_inside"):
             others = ", ".join(row["others_inside"])
             notes.append(f"{row['input']} also has: {others} (--animation takes another)")

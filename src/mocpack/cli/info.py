@@ -5,6 +5,7 @@ Of other motion files it lists the motions.
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Annotated, Any
 
@@ -22,7 +23,7 @@ from mocpack.codec import PayloadLayout, SupportsPartial
 from mocpack.container import FORMAT_VERSION, MAGIC, TrackHead
 from mocpack.errors import FormatError, SceneError, TruncatedError
 from mocpack.io.table import format_name
-from mocpack.units import format_length, format_size
+from mocpack.units import format_angle, format_length, format_size
 
 
 def run(
@@ -185,6 +186,10 @@ def _facts_of(motion: _api.Motion) -> dict[str, Any]:
         "error_mm": {
             name: _mm(getattr(errors, name)) for name in ("declared", "max", "mean", "rms", "p99")
         },
+        "angle_deg": {
+            "declared": _degrees(errors.declared_angle),
+            "max": _degrees(errors.max_angle),
+        },
         "cut": _cut(motion, layout) if motion.cut else None,
         "groups": layout.groups,
         "layers": layout.layers,
@@ -225,6 +230,7 @@ def _besides(motion: _api.Motion) -> dict[str, Any]:
         "roots": len(skeleton.roots),
         "points": skeleton.is_points,
         "rest_rotations": skeleton.has_rest,
+        "hinges": list(skeleton.hinges.names) if skeleton.hinges else [],
         "constant_scales": int((skeleton.scales != 1).any(1).sum()),
         "moving_scales": len(header.scaled_joints),
         "gaps": 0 if extras.valid is None else int((~extras.valid).sum()),
@@ -243,6 +249,10 @@ def _track(head: TrackHead, frame_time: float) -> dict[str, Any]:
         "unit": head.unit,
         "bytes": head.bytes,
     }
+
+
+def _degrees(radians: float | None) -> float | None:
+    return None if radians is None else math.degrees(radians)
 
 
 def _mm(metres: float | None) -> float | None:
@@ -297,12 +307,17 @@ def _table(facts: dict[str, Any]) -> Table:
     ):
         value = facts["error_mm"][name]
         table.add_row(title, "-" if value is None else format_length(value / 1000))
+    if facts["angle_deg"]["declared"] is not None:
+        declared, largest = (math.radians(facts["angle_deg"][k]) for k in ("declared", "max"))
+        table.add_row("error of angles declared", format_angle(declared))
+        table.add_row("  largest", format_angle(largest))
     return table
 
 
 def _besides_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """Return lines for what a take holds beside its poses, where it does."""
     rows = []
+    facts = facts | {"hinge_count": len(facts.get("hinges", []))}
     if facts["start_time"] or not facts.get("even_times", True):
         even = "" if facts["even_times"] else ", not evenly spaced"
         rows.append(("times", f"{facts['start_time']:.6g} s to {facts['end_time']:.6g} s{even}"))
@@ -312,6 +327,7 @@ def _besides_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(("source's space", f"{facts['up']} up, {facts['handedness']}-handed"))
     for key, title, text in (
         ("rest_rotations", "rest", "rotations of its own"),
+        ("hinge_count", "hinges", "{} angles"),
         ("constant_scales", "scales", "{} joints, constant"),
         ("moving_scales", "scales", "{} joints, moving"),
         ("gaps", "gaps", "{} samples not seen"),

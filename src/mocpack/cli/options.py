@@ -109,6 +109,10 @@ AllowPickle = Annotated[
     bool,
     typer.Option("--allow-pickle", help="Read pickles: arrays and plain values, nothing is run."),
 ]
+FindHinges = Annotated[
+    bool,
+    typer.Option("--find-hinges", help="Look for joints that turn about one axis, and say which."),
+]
 MemoryLimit = Annotated[
     str,
     typer.Option(help="The most memory that a .mocp file may take, like 4GB; none for no limit."),

@@ -36,7 +36,10 @@ class Theme(StrEnum):
 
 
 def run(
-    file: Annotated[str, typer.Argument(help="The motion to look at: .mocp or any other.")],
+    file: Annotated[
+        str | None,
+        typer.Argument(help="The motion to look at, .mocp or any other; without, drop one."),
+    ] = None,
     original: Annotated[
         str | None, typer.Argument(help="What it was made from; its error is shown against it.")
     ] = None,
@@ -79,9 +82,13 @@ def run(
         files.check_free(path, force=force)
     pixels = _pixels(size)
     part = None if frames is None else frame_range(frames)
-    selection = select(
-        file, original, others or [], frames=part, unit=unit, skeleton=skeleton, clip=clip
-    )
+    selection = Selection(())
+    if file is not None:
+        selection = select(
+            file, original, others or [], frames=part, unit=unit, skeleton=skeleton, clip=clip
+        )
+    elif outputs:
+        raise UsageError(f"name the motion that {outputs[0]} is to show")
     start = _start(selection, layout, theme, frame)
     if export:
         page = watched(f"writing {export}", lambda: export_page(selection, start))
@@ -100,7 +107,7 @@ def _start(
     selection: Selection, layout: Layout, theme: Theme | None, frame: int | None
 ) -> dict[str, Any]:
     """Return how the page stands when it opens, as session.ts knows it."""
-    count = selection.versions[0].clip.frame_count
+    count = selection.versions[0].clip.frame_count if selection.versions else 1
     if frame is not None and not 0 <= frame < count:
         raise UsageError(f"--frame must be in 0..{count - 1}, got {frame}")
     start = {"layout": layout.value, "theme": theme and theme.value, "frame": frame}
@@ -109,7 +116,8 @@ def _start(
 
 def _serve(selection: Selection, start: Mapping[str, Any], port: int, browser: bool) -> int:
     """Serve until Ctrl-C, which ends it as it should end."""
-    name = selection.versions[selection.chosen].name
+    shown = selection.versions
+    name = shown[selection.chosen].name if shown else "what you drop on it"
     with open_server(selection, port, start) as server, suppress(KeyboardInterrupt):
         if port not in (0, server.port):
             files.stderr().print(f"port {port} is busy, taking {server.port}")

@@ -11,13 +11,13 @@ from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.errors import CorruptionError, UnsupportedVersionError
 
 KINDS = ("skeleton", "vertices")
-HAS_DECLARED, HAS_MEASURED, HAS_NEEDED = 1, 2, 4
+HAS_DECLARED, HAS_MEASURED, HAS_NEEDED, HAS_ANGLE = 1, 2, 4, 8
 MAX_PARAMS = 65_536
 
 
 @dataclass(frozen=True)
 class Errors:
-    """What a file says of its own error, in metres.
+    """What a file says of its own error, in metres and radians.
 
     Attributes
     ----------
@@ -26,6 +26,9 @@ class Errors:
     max, mean, rms, p99 : float or None
         Measured by the encoder with the real decoder: the promised error, then mean, root mean
         square and 99th percentile over joint centres. Stored to 0.07 %, rounded up.
+    declared_angle, max_angle : float or None
+        The bound on the error of angles that the file was made to keep, and what was measured:
+        both, or none.
     """
 
     declared: float | None = None
@@ -33,6 +36,8 @@ class Errors:
     mean: float | None = None
     rms: float | None = None
     p99: float | None = None
+    declared_angle: float | None = None
+    max_angle: float | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ def unpack_head(body: bytes) -> Head:
     bitstream_version = read.varint(2**31)
     params = _params(read)
     flags = read.u8()
-    if flags > HAS_DECLARED + HAS_MEASURED + HAS_NEEDED:
+    if flags > HAS_DECLARED + HAS_MEASURED + HAS_NEEDED + HAS_ANGLE:
         raise UnsupportedVersionError(f"HEAD chunk: flags {flags}, which a newer mocpack reads")
     errors = _unpack_errors(read, flags)
     needed = _params(read) if flags & HAS_NEEDED else {}
@@ -115,28 +120,37 @@ def _pack_errors(out: FieldWriter, errors: Errors, flags: int) -> None:
         flags
         + HAS_DECLARED * (errors.declared is not None)
         + HAS_MEASURED * all(e is not None for e in measured)
+        + HAS_ANGLE * (errors.declared_angle is not None)
     )
     if errors.declared is not None:
         out.f32(errors.declared)
     if all(e is not None for e in measured):
         for error in measured:
             out.u16(_to_log(error or 0.0))
+    if errors.declared_angle is not None:
+        out.f32(errors.declared_angle)
+        out.u16(_to_log(errors.max_angle or 0.0))
 
 
 def _unpack_errors(read: FieldReader, flags: int) -> Errors:
     declared = read.f32() if flags & HAS_DECLARED else None
     if declared is not None and not (math.isfinite(declared) and declared >= 0):
         raise CorruptionError("HEAD chunk: the declared error is not a length")
-    if not flags & HAS_MEASURED:
-        return Errors(declared)
-    return Errors(declared, *(_from_log(read.u16()) for _ in range(4)))
+    codes = [read.u16() for _ in range(4)] if flags & HAS_MEASURED else [None] * 4
+    largest, mean, rms, p99 = (None if code is None else _from_log(code) for code in codes)
+    if not flags & HAS_ANGLE:
+        return Errors(declared, largest, mean, rms, p99)
+    angle = read.f32()
+    if not (math.isfinite(angle) and angle >= 0):
+        raise CorruptionError("HEAD chunk: the declared error of angles is no angle")
+    return Errors(declared, largest, mean, rms, p99, angle, _from_log(read.u16()))
 
 
-def _to_log(metres: float) -> int:
-    """Code a length as 1024·log2 of picometres, rounded up; 0 is 0."""
-    if metres < 1e-12:
+def _to_log(size: float) -> int:
+    """Code a length or angle as 1024·log2 of 1e-12 of its unit, rounded up; 0 is 0."""
+    if size < 1e-12:
         return 0
-    return min(max(math.ceil(1024 * math.log2(metres / 1e-12) - 1e-9), 1), 65_535)
+    return min(max(math.ceil(1024 * math.log2(size / 1e-12) - 1e-9), 1), 65_535)
 
 
 def _from_log(code: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from mocpack.arrays import F64
-from mocpack.units import format_length
+from mocpack.units import format_angle, format_length
 
 SHOWN = 5  # worst joints and frames
 SLACK = 1e-6  # metres that a decoder's arithmetic may differ from the encoder's
+ANGLE_SLACK = 1e-9  # radians, likewise
 SKATE_SEEN = 0.5  # cm/s that planted feet may move faster than the source's, unseen
 
 
@@ -79,14 +81,30 @@ class Comparison:
         """Say whether the largest error, in metres, is within a bound."""
         return (self["max_error_mm"] or 0.0) / 1000 <= bound + SLACK
 
-    def verdict(self, bound: float | None = None) -> str:
-        """Return the comparison in words: how far off, where, whether within `bound` (metres)."""
+    def keeps_angle(self, bound: float) -> bool:
+        """Say whether the largest error of an angle, in radians, is within a bound."""
+        return math.radians(self["angle_deg_max"] or 0.0) <= bound * (1 + 1e-6) + ANGLE_SLACK
+
+    def verdict(self, bound: float | None = None, angle: float | None = None) -> str:
+        """Return the comparison in words: how far off, where, whether within the bounds.
+
+        Parameters
+        ----------
+        bound : float, optional
+            Metres.
+        angle : float, optional
+            Of angles, radians.
+        """
         largest = format_length((self["max_error_mm"] or 0.0) / 1000)
         where = f" at {self.worst[0].joint}, frame {self.worst[0].frame}" if self.worst else ""
         said = f"The largest error is {largest}{where}"
         if bound is not None:
             kept = "within" if self.keeps(bound) else "NOT within"
             said += f": {kept} the {format_length(bound)} that the file declares"
+        if angle is not None:
+            kept = "within" if self.keeps_angle(angle) else "NOT within"
+            off = format_angle(math.radians(self["angle_deg_max"] or 0.0))
+            said += f"; angles are {off} off, {kept} the {format_angle(angle)} declared"
         mean = format_length((self["mean_mm"] or 0.0) / 1000)
         return f"{said}. The mean is {mean}. {self._skating()}".rstrip()
 

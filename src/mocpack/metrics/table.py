@@ -10,7 +10,16 @@ import numpy as np
 
 from mocpack.clip import AnyClip
 from mocpack.errors import UsageError
-from mocpack.metrics import besides, contacts, papers, position, rotation, spectrum, velocity
+from mocpack.metrics import (
+    angles,
+    besides,
+    contacts,
+    papers,
+    position,
+    rotation,
+    spectrum,
+    velocity,
+)
 from mocpack.metrics.comparison import Comparison, Row, worst_frames, worst_joints
 from mocpack.metrics.pair import AnyPair, SkeletonPair, pair
 
@@ -65,6 +74,18 @@ METRICS = (
            lambda p: _local_degrees(p, rotation.largest)),
     Metric("local_rotation_deg_mean", "mean rotation error, against the parent", "deg", "",
            lambda p: _local_degrees(p, rotation.mean)),
+    Metric("angle_deg_max", "largest error of a hinge's angle or a joint's rotation", "deg", "",
+           lambda p: _degrees(angles.largest_angle(p.original, p.decoded))),
+    Metric("angle_deg_mean", "mean error of them", "deg", "",
+           lambda p: _degrees(angles.mean_angle(p.original, p.decoded))),
+    Metric("angle_velocity_rms_deg_s", "RMS error of their velocity", "deg/s", "",
+           lambda p: _angle_rate(p, 1, position.rms)),
+    Metric("angle_velocity_max_deg_s", "largest error of their velocity", "deg/s", "",
+           lambda p: _angle_rate(p, 1, position.largest)),
+    Metric("angle_acceleration_rms_deg_s2", "RMS error of their acceleration", "deg/s²", "",
+           lambda p: _angle_rate(p, 2, position.rms)),
+    Metric("angle_acceleration_max_deg_s2", "largest error of their acceleration", "deg/s²", "",
+           lambda p: _angle_rate(p, 2, position.largest)),
     Metric("velocity_cm_s", "mean velocity error", "cm/s", "",
            lambda p: _velocity(p, velocity.mean), BOTH),
     Metric("velocity_max_cm_s", "largest velocity error", "cm/s", "",
@@ -183,6 +204,15 @@ def _skate(p: SkeletonPair, which: int) -> float | None:
 
 def _energy(p: AnyPair, hertz: float, which: int) -> float | None:
     return _scaled(spectrum.energy_above(p.points[which], p.frame_rate, hertz), MM**2)
+
+
+def _degrees(radians: float) -> float:
+    return float(np.degrees(radians))
+
+
+def _angle_rate(p: SkeletonPair, order: int, statistic: Callable[[Any], float]) -> float | None:
+    errors = angles.rate_errors(p.original, p.decoded, order)
+    return None if errors is None else _degrees(statistic(errors))
 
 
 def _world_degrees(p: SkeletonPair, statistic: Callable[[Any, Any], float]) -> float:

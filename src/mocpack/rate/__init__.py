@@ -19,6 +19,7 @@ from mocpack.codec import (
     Codec,
     Encoded,
     SupportsAlternatives,
+    SupportsAngleBound,
     SupportsBound,
     SupportsEffort,
     SupportsQuality,
@@ -28,11 +29,12 @@ from mocpack.container import Chunk, Errors, Packed, pack, pack_extras, unpack_e
 from mocpack.dofs import moving_dofs, to_dofs
 from mocpack.errors import BoundError, UsageError
 from mocpack.kinematics import SHELL
+from mocpack.metrics.angles import largest_angle
 from mocpack.plain import dressed, plain
 from mocpack.rate.knob import CONTENT, Scale, close_in
 from mocpack.registry import file_params
 from mocpack.take import WIDTHS, Extras
-from mocpack.units import format_lengths, format_sizes
+from mocpack.units import format_angles, format_lengths, format_sizes
 
 WINDOW = 4096  # frames looked at together
 STRETCHED_TRIES, NEAR_BOUND = 6, 0.9  # of clips whose scales stretch what a codec promises
@@ -42,12 +44,14 @@ SCALE_SHARE = 0.1  # of a bound, for rounding scales
 
 @dataclass(frozen=True)
 class Target:
-    """What is asked of a file; at most one of these.
+    """What is asked of a file; at most one of these, but that `max_angle` may join `max_error`.
 
     Attributes
     ----------
     max_error, mean_error : float, metres
         Bound on the promised error; on the mean over frames and joints.
+    max_angle : float, radians
+        Bound on the error of every hinge's angle, and of the local rotation of other joints.
     ratio : float
         Float32 of the moving channels over the file.
     size : int, bytes
@@ -58,6 +62,7 @@ class Target:
     mean_error: float | None = None
     ratio: float | None = None
     size: int | None = None
+    max_angle: float | None = None
 
     def __post_init__(self) -> None:
         if self.ratio is not None and not 0 < self.ratio < math.inf:
@@ -65,9 +70,14 @@ class Target:
         given = [n for n in ("max_error", "mean_error", "ratio", "size") if getattr(self, n)]
         if len(given) > 1:
             raise UsageError(f"give one target, not {' and '.join(given)}")
+        if self.max_angle and given and given != ["max_error"]:
+            raise UsageError(f"max_angle is kept alone or with max_error, not with {given[0]}")
 
     def __bool__(self) -> bool:
-        return any((self.max_error, self.mean_error, self.ratio, self.size))
+        return any((self.max_error, self.mean_error, self.ratio, self.size, self.max_angle))
+
+
+NO_TARGET = Target()
 
 
 @dataclass(frozen=True)
@@ -163,19 +173,31 @@ def encode_to_target(
         return _within_error(take, codec, Target(max_error=promised))
     if not target:
         return attempt(take, codec)
-    if target.max_error or target.mean_error:
+    if target.max_angle and isinstance(clip, VertexClip):
+        raise UsageError("a vertex animation has no joints whose angles max_angle could bound")
+    if target.max_angle and not target.max_error and promised:
+        target = replace(target, max_error=promised)  # which the codec keeps by itself
+    if target.max_error or target.mean_error or target.max_angle:
         return _within_error(take, codec, target)
     return _within_size(take, codec, _size_limit(clip, target))
 
 
-def attempt(take: Take | AnyClip, codec: Codec, *, declared: float | None = None) -> Attempt:
+def attempt(
+    take: Take | AnyClip,
+    codec: Codec,
+    *,
+    declared: float | None = None,
+    declared_angle: float | None = None,
+) -> Attempt:
     """Encode, decode the very bytes with the real decoder, measure, and pack."""
     take = take if isinstance(take, Take) else take_of(take)
     with progress.doing():
         made = round_trip(take, codec)
     if declared is None and isinstance(codec, SupportsBound) and not take.bends_the_bound:
         declared = codec.promised
-    errors = measure(take.clip, made.decoded, declared)
+    if declared_angle is None and isinstance(codec, SupportsAngleBound):
+        declared_angle = codec.promised_angle
+    errors = measure(take.clip, made.decoded, declared, declared_angle)
     data = packed_file(take, codec, made.payload, errors)
     return Attempt(data, errors, codec, len(made.payload))
 
@@ -200,8 +222,16 @@ def packed_file(take: Take | AnyClip, codec: Codec, payload: bytes, errors: Erro
     )
 
 
-def measure(clip: AnyClip, decoded: AnyClip, declared: float | None = None) -> Errors:
-    """Measure `decoded` against `clip`: the promised error, and mean, RMS and 99th percentile."""
+def measure(
+    clip: AnyClip,
+    decoded: AnyClip,
+    declared: float | None = None,
+    declared_angle: float | None = None,
+) -> Errors:
+    """Measure `decoded` against `clip`: the promised error, and mean, RMS and 99th percentile.
+
+    The error of angles is measured where a bound on it is declared.
+    """
     distances = _distances(clip, decoded)
     if isinstance(clip, Clip) and isinstance(decoded, Clip):
         largest = promised_error(clip, decoded).max
@@ -209,7 +239,10 @@ def measure(clip: AnyClip, decoded: AnyClip, declared: float | None = None) -> E
         largest = float(distances.max())
     mean, rms = float(distances.mean()), float(np.sqrt(np.mean(distances**2)))
     p99 = float(np.percentile(distances, 99, overwrite_input=True))
-    return Errors(declared, largest, mean, rms, p99)
+    angle = None
+    if declared_angle is not None and isinstance(clip, Clip) and isinstance(decoded, Clip):
+        angle = largest_angle(clip, decoded)
+    return Errors(declared, largest, mean, rms, p99, declared_angle, angle)
 
 
 def _distances(clip: AnyClip, decoded: AnyClip) -> F64:
@@ -263,14 +296,15 @@ def moving_channels(clip: AnyClip) -> int:
 
 
 def _within_error(take: Take, codec: Codec, target: Target) -> Attempt:
-    bound = target.max_error or target.mean_error
-    assert bound is not None
+    bound = target.max_error or target.mean_error or math.inf
 
     def error(made: Attempt) -> float:
-        found = made.errors.max if target.max_error else made.errors.mean
+        found = made.errors.mean if target.mean_error else made.errors.max
         assert found is not None
         return found
 
+    if target.max_angle and isinstance(codec, SupportsAngleBound):
+        codec = codec.with_max_angle(target.max_angle)
     if isinstance(codec, SupportsBound):
         best = _by_its_bound(take, codec, target, error)
     elif isinstance(codec, SupportsQuality):
@@ -283,20 +317,38 @@ def _within_error(take: Take, codec: Codec, target: Target) -> Attempt:
                     _search(
                         take,
                         start,
-                        lambda made: _over(error(made), bound),
+                        lambda made: max(_over(error(made), bound), _angle_over(made, target)),
                         finest=False,
-                        declared=target.max_error,
+                        target=target,
                     )
                 )
-        best = min(made, key=lambda one: (max(0.0, error(one) - bound), _size(one)))
+        best = min(made, key=lambda one: (_missed(one, error(one), bound, target), _size(one)))
     else:
-        best = attempt(take, codec, declared=target.max_error)
+        best = attempt(take, codec, declared=target.max_error, declared_angle=target.max_angle)
     if not error(best) <= bound:
         wanted, found = format_lengths(bound, error(best))
         raise BoundError(
             f"{codec.codec_id} cannot keep this clip within {wanted}; it reaches {found}"
         )
+    if _angle_over(best, target) > 0:
+        wanted, found = format_angles(target.max_angle or 0.0, best.errors.max_angle or 0.0)
+        raise BoundError(
+            f"{codec.codec_id} cannot keep this clip's angles within {wanted}; it reaches {found}"
+        )
     return best
+
+
+def _angle_over(made: Attempt, target: Target) -> float:
+    """Return how far above its bound the error of angles is, as `_over`; below 0 within it."""
+    if target.max_angle is None:
+        return -math.inf
+    assert made.errors.max_angle is not None
+    return _over(made.errors.max_angle, target.max_angle)
+
+
+def _missed(made: Attempt, error: float, bound: float, target: Target) -> float:
+    """Return how far a file is above its bounds, 0 within them."""
+    return max(0.0, error - bound, _angle_over(made, target))
 
 
 def _by_its_bound(
@@ -315,7 +367,7 @@ def _by_its_bound(
             max_error=aim if target.max_error else None,
             mean_error=aim if target.mean_error else None,
         )
-        made = attempt(take, setting, declared=target.max_error)
+        made = attempt(take, setting, declared=target.max_error, declared_angle=target.max_angle)
         found = error(made)
         if found <= bound and (kept is None or _size(made) < _size(kept)):
             kept = made
@@ -369,7 +421,7 @@ def _search(
     excess: Callable[[Attempt], float],
     *,
     finest: bool,
-    declared: float | None = None,
+    target: Target = NO_TARGET,
 ) -> Attempt:
     """Return the best setting of the knob whose `excess` over the target is not above 0.
 
@@ -387,7 +439,9 @@ def _search(
         if value not in tried:
             setting = int(value) if codec.quality.integer else value
             changed = replace(codec, **{codec.quality.field: setting})
-            tried[value] = attempt(take, changed, declared=declared)
+            tried[value] = attempt(
+                take, changed, declared=target.max_error, declared_angle=target.max_angle
+            )
         return tried[value]
 
     def worth(kept: float, missed: float) -> bool:
@@ -408,4 +462,4 @@ def _size(made: Attempt) -> int:
 
 def _over(found: float, limit: float) -> float:
     """Return how far `found` is over the limit, as a logarithm: 0 is just kept."""
-    return math.log(max(found, 1e-300) / limit)
+    return math.log(max(found, 1e-300) / limit) if limit < math.inf else -math.inf

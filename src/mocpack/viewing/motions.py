@@ -71,7 +71,7 @@ class Selection:
     Attributes
     ----------
     versions : tuple of Shown
-        Packed versions of one clip, the largest file first.
+        Packed versions of one clip, the largest file first; none for a page that waits for drops.
     chosen : int
         Which of them is shown first.
     original : Shown or None
@@ -166,9 +166,14 @@ def open_shown(
             return _packed(name, data, found, motion)
     except FormatError:
         # not a .mocp: `read` above has complained if it was meant to be one
-        kind = str(found.metadata.get("source", Path(path).suffix.lstrip(".")))
-        size = {"file": len(data)} | _no_parts(len(data))
-        return Shown(name, found, None, kind, size, Errors())
+        return shown_source(name, found, len(data))
+
+
+def shown_source(name: str, clip: AnyClip, size: int) -> Shown:
+    """Return how the page shows a motion that is not packed, of a file of so many bytes."""
+    motion = _skeletal(clip, name)
+    kind = str(motion.metadata.get("source", Path(name).suffix.lstrip(".")))
+    return Shown(name, motion, None, kind, {"file": size} | _no_parts(size), Errors())
 
 
 def _clip_file(data: bytes, path: str, clip: str | None) -> bytes:

@@ -8,6 +8,9 @@ path                           what
 ``/ratio.json``                bytes of the clip as float32, which take a while to know
 ``/files/<id>``                a packed file, by range if asked
 ``/frames/<id>/<start>/<stop>`` frames of a motion that the page cannot decode, `frames.py`
+``/dropped``                   takes (POST) a motion file that was dropped on the page, `packing.py`
+``/dropped/<n>/<start>/<stop>`` its frames
+``/packed/<n>/<µm>``           it as a .mocp file within that bound
 ============================== =======================================================
 
 Paths are looked up in a table, never in the file system.
@@ -26,16 +29,24 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import unquote
 
+from mocpack.clip import Clip
+from mocpack.errors import MocpackError
 from mocpack.viewing.frames import frames_to_bytes
 from mocpack.viewing.motions import Selection
+from mocpack.viewing.packing import Dropped
 from mocpack.viewing.page import INDEX, TYPES, page_files
 from mocpack.viewing.ranges import UnsatisfiableRangeError, parse_range
 
 ADDRESS = "127.0.0.1"
 PORT = 8417
 MOST_FRAMES = 4096  # of one answer
-_FRAMES = re.compile(r"/frames/(\d{1,4})/(\d{1,9})/(\d{1,9})")
+LARGEST_DROP = 1 << 30  # bytes
+_FRAMES = re.compile(r"/(frames|dropped)/(\d{1,4})/(\d{1,9})/(\d{1,9})")
+_PACKED = re.compile(r"/packed/(\d{1,4})/(\d{1,9})")
+# a page of another site cannot send this header without asking first, and is not answered
+OWN_HEADER = "X-Mocpack-File"
 
 HEADERS = {
     "Cache-Control": "no-cache",
@@ -68,6 +79,7 @@ class ViewServer(ThreadingHTTPServer):
         self, selection: Selection, port: int, start: Mapping[str, Any] | None = None
     ) -> None:
         self.selection = selection
+        self.dropped = Dropped()
         self.resources = _table(selection, start or {})
         super().__init__((ADDRESS, port), _Handler)
         self.hosts = {f"{name}:{self.port}" for name in (ADDRESS, "localhost")}
@@ -117,27 +129,67 @@ class _Handler(BaseHTTPRequestHandler):
             return self._complain(HTTPStatus.NOT_FOUND, "there is nothing here")
         return self._send(resource)
 
+    def do_POST(self) -> None:
+        """Take a motion file that was dropped on the page."""
+        name = unquote(self.headers.get(OWN_HEADER, ""))
+        if self.headers.get("Host", "") not in self.server.hosts or not name:
+            return self._complain(HTTPStatus.FORBIDDEN, "only this server's own page may do that")
+        size = self.headers.get("Content-Length", "")
+        if self.path != "/dropped" or not size.isdigit():
+            return self._complain(HTTPStatus.NOT_FOUND, "there is nothing here")
+        if int(size) > LARGEST_DROP:
+            self.close_connection = True  # what is still to come is not read
+            return self._complain(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the file is over 1 GB")
+        try:
+            number, shown = self.server.dropped.take(name, self.rfile.read(int(size)))
+        except MocpackError as error:
+            return self._complain(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
+        facts = {
+            "number": number,
+            "rawBytes": self.server.dropped.raw_bytes(shown),
+            "motion": {"name": shown.name, "role": "original", "kind": "frames"}
+            | {"head": shown.head(), "url": f"dropped/{number}"},
+        }
+        data = json.dumps(facts).encode()
+        return self._answer(HTTPStatus.OK, data, {"Content-Type": "application/json"})
+
     do_HEAD = do_GET  # noqa: N815 - the name that http.server looks for
 
     def _made(self, path: str) -> Resource | None:
         """Return what is made when it is asked for."""
         if path == "/ratio.json":
-            facts = {"rawBytes": self.server.selection.raw_bytes}
+            selection = self.server.selection
+            facts = {"rawBytes": selection.raw_bytes if selection.versions else None}
             return Resource(json.dumps(facts).encode(), "application/json")
-        return self._frames(path)
+        return self._packed(path) or self._frames(path)
+
+    def _packed(self, path: str) -> Resource | None:
+        match = _PACKED.fullmatch(path)
+        if match is None:
+            return None
+        try:
+            data = self.server.dropped.pack(*map(int, match.groups()))
+        except MocpackError:
+            return None
+        return None if data is None else Resource(data, "application/octet-stream")
 
     def _frames(self, path: str) -> Resource | None:
         match = _FRAMES.fullmatch(path)
         if match is None:
             return None
-        index, start, stop = map(int, match.groups())
+        index, start, stop = map(int, match.groups()[1:])
+        clip = self._clip(match.group(1), index)
+        if clip is None or not start < stop <= min(clip.frame_count, start + MOST_FRAMES):
+            return None
+        return Resource(frames_to_bytes(clip, start, stop), "application/octet-stream")
+
+    def _clip(self, where: str, index: int) -> Clip | None:
+        if where == "dropped":
+            return self.server.dropped.clip(index)
         motions = self.server.selection.motions
         if index >= len(motions) or motions[index].data is not None:
             return None
-        clip = motions[index].clip
-        if not start < stop <= min(clip.frame_count, start + MOST_FRAMES):
-            return None
-        return Resource(frames_to_bytes(clip, start, stop), "application/octet-stream")
+        return motions[index].clip
 
     def _send(self, resource: Resource) -> None:
         size = len(resource.data)
@@ -188,7 +240,7 @@ def _table(selection: Selection, start: Mapping[str, Any]) -> dict[str, Resource
         for name, data in page_files().items()
     }
     table["/"] = table.pop(f"/{INDEX}")
-    session = selection.session() | {"start": dict(start), "rawBytes": None}
+    session = selection.session() | {"start": dict(start), "rawBytes": None, "packs": True}
     for i, (entry, shown) in enumerate(zip(session["motions"], selection.motions, strict=True)):
         entry["url"] = f"{'frames' if shown.data is None else 'files'}/{i}"
         if shown.data is not None:

@@ -301,3 +301,18 @@ def test_the_world_is_turned_and_links_are_not(arm):
     np.testing.assert_allclose(motion.bodies[0][0, 0], [1, 2, 3], atol=1e-12)
     np.testing.assert_allclose(motion.bodies[0][0, 1], [1, 2.1, 3.2], atol=1e-12)
     assert rotations.angle_between(motion.root[1][0], np.array([0, 0, 0, 1.0])) < 1e-7
+
+
+def test_hinges_are_looked_for_on_the_command_line_and_named(tmp_path):
+    bend = np.zeros((40, 3, 3))
+    bend[:, 0] = np.random.default_rng(0).normal(size=(40, 3)) / 9
+    bend[:, 1, 0] = np.linspace(0.1, 1.5, 40)
+    skeleton = mocpack.Skeleton(("a", "knee", "c"), (-1, 0, 1), 0.4 * np.eye(3))
+    clip = mocpack.Clip.build(skeleton, rotations.from_rotvec(bend), np.zeros((40, 3)))
+    mocpack.write(clip, tmp_path / "leg.npz")
+    done = run("compress", tmp_path / "leg.npz", "--find-hinges", "--json")
+    [row] = json.loads(done.stdout)
+    assert list(row["hinges_found"]) == ["knee"]
+    done = run("compress", tmp_path / "leg.npz", "--find-hinges", "-f")
+    assert "has hinges: knee" in " ".join(done.stdout.split())
+    assert mocpack.read(tmp_path / "leg.mocp").skeleton.hinges.names == ("knee",)

@@ -16,6 +16,7 @@ from mocpack.codec import Codec, Quality
 from mocpack.container import unpack
 from mocpack.dofs import from_dofs, to_dofs
 from mocpack.errors import BoundError, UsageError
+from mocpack.metrics.angles import largest_angle
 from mocpack.testing import still, walk
 from mocpack.testing.motions import vertex_wave
 
@@ -192,3 +193,55 @@ def test_a_long_clip_is_encoded_fast_within_three_times_its_arrays():
         [sys.executable, "-c", LONG], capture_output=True, text=True, check=True, timeout=300
     )
     assert float(found.stdout) <= 3
+
+
+@pytest.mark.parametrize("codec", [Rounding(), "keysine:effort=fast", "raw"])
+@pytest.mark.parametrize("others", [{}, {"max_error": "5mm"}])
+def test_a_bound_on_angles_is_kept_declared_and_measured(codec, others):
+    made = mocpack._api.encode_measured(CLIP, codec, max_angle="0.1deg", **others)
+    found = unpack(made.data).errors
+    assert found.declared_angle == pytest.approx(np.radians(0.1))
+    assert found.max_angle <= np.radians(0.1) * 1.001
+    decoded = made.codec.decode(unpack(made.data).payload, CLIP.header)
+    assert largest_angle(CLIP, decoded) == pytest.approx(found.max_angle, rel=1e-3)
+    if others:
+        assert found.max <= 5e-3
+        assert found.declared == pytest.approx(5e-3)
+
+
+def test_alone_a_bound_on_angles_leaves_keysine_its_own_bound():
+    made = mocpack._api.encode_measured(CLIP, "keysine:effort=fast", max_angle="1deg")
+    assert made.errors.declared == 1e-3
+    assert made.errors.max <= 1e-3
+
+
+def test_a_finer_bound_on_angles_takes_more_bytes():
+    sizes = [
+        len(mocpack.encode(CLIP, Rounding(), max_error="5mm", max_angle=bound))
+        for bound in ("1deg", "0.1deg", "0.01deg")
+    ]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[2]
+
+
+@pytest.mark.parametrize("other", [{"mean_error": "1mm"}, {"ratio": 20.0}, {"size": "2kB"}])
+def test_a_bound_on_angles_goes_with_no_other_target(other):
+    [name] = other
+    with pytest.raises(UsageError, match=f"alone or with max_error, not with {name}"):
+        mocpack.encode(CLIP, max_angle="1deg", **other)
+
+
+def test_vertices_have_no_angles():
+    with pytest.raises(UsageError, match="a vertex animation has no joints"):
+        mocpack.encode(vertex_wave(), "raw", max_angle="1deg")
+
+
+def test_a_preset_takes_a_bound_on_angles_beside_it():
+    made = mocpack._api.encode_measured(CLIP, preset="web", max_angle="0.2deg", effort="fast")
+    assert made.errors.max_angle <= np.radians(0.2)
+    assert made.errors.declared > 1e-3
+
+
+def test_angles_that_cannot_be_kept_are_a_bound_error():
+    with pytest.raises(BoundError, match="angles within"):
+        mocpack.encode(CLIP, Rounding(), max_angle="1e-9deg")

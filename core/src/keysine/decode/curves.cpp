@@ -79,23 +79,35 @@ MOCPACK_WIDE void all_exponentials(const Halves& h, const double* base, int32_t 
 	exponentials<MOST_TERMS>(h, base, count, rotations);
 }
 
-MOCPACK_WIDE void halve_hinge(const double* m, const double* x, int32_t count, Halves* out)
+const double TWO_PI = 6.28318530717958647692;
+
+// Turns about a fixed axis, after the rotations that are there.
+void turn_about(Vec3 axis, double from, const double* x, int32_t count, Quat* rotations)
 {
+	double unit = std::sqrt(dot(axis, axis));
+	axis = 1.0 / unit * axis;
 	for (int32_t t = 0; t < count; ++t)
 	{
-		double a = 0.5 * m[0] * x[t], b = 0.5 * m[1] * x[t], c = 0.5 * m[2] * x[t];
-		out->x[t] = a, out->y[t] = b, out->z[t] = c;
-		out->square[t] = a * a + b * b + c * c;
+		double half = 0.5 * (from + unit * x[t]), sine_over, cosine;
+		half -= TWO_PI * std::floor(half / TWO_PI + 0.5); // wheels turn many times
+		sine_cosine<MOST_TERMS>(half * half, &sine_over, &cosine);
+		double sine = sine_over * half;
+		rotations[t] = multiply(rotations[t], Quat{sine * axis.x, sine * axis.y, sine * axis.z, cosine});
 	}
+}
+
+void hinge_rotations(const Track& track, const double* x, int32_t stride, int32_t count, Quat* rotations)
+{
+	for (int32_t t = 0; t < count; ++t)
+		rotations[t] = load_quat(track.base);
+	for (int32_t c = 0; c < track.channels; ++c)
+		turn_about(load_vec(track.axes + 3 * c), track.angles[c], x + c * stride, count, rotations);
 }
 
 void vector_rotations(const Track& track, const double* x, int32_t stride, int32_t count, Quat* rotations)
 {
 	Halves halves;
-	if (track.kind == HINGE_TRACK)
-		halve_hinge(track.axes, x, count, &halves);
-	else
-		halve(track.axes, x, stride, count, &halves);
+	halve(track.axes, x, stride, count, &halves);
 	double largest = 0;
 	for (int32_t t = 0; t < count; ++t)
 		largest = halves.square[t] > largest ? halves.square[t] : largest;
@@ -217,7 +229,9 @@ MOCPACK_WIDE void block_values(double* values, const double* sines, int32_t leng
 
 void track_rotations(const Track& track, const double* values, int32_t stride, int32_t count, Quat* rotations)
 {
-	if (track.kind != QUATERNION_TRACK)
+	if (track.kind == HINGE_TRACK)
+		hinge_rotations(track, values, stride, count, rotations);
+	else if (track.kind == VECTOR_TRACK)
 		vector_rotations(track, values, stride, count, rotations);
 	else
 		quaternion_rotations(values, stride, count, rotations);
@@ -225,6 +239,15 @@ void track_rotations(const Track& track, const double* values, int32_t stride, i
 
 void track_translations(const Track& track, const double* values, int32_t stride, int32_t count, Vec3* places)
 {
+	if (track.hinge >= 0)
+	{
+		for (int32_t t = 0; t < count; ++t)
+			places[t] = load_vec(track.base);
+		for (int32_t c = 0; c < track.channels; ++c)
+			for (int32_t t = 0; t < count; ++t)
+				places[t] = places[t] + values[c * stride + t] * load_vec(track.axes + 3 * c);
+		return;
+	}
 	double scale = track.axes[0];
 	for (int32_t t = 0; t < count; ++t)
 		places[t] = {track.base[0] + scale * values[t], track.base[1] + scale * values[stride + t],

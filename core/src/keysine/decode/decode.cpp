@@ -71,7 +71,7 @@ void store_still(const Plan& plan, size_t count, const Output& out)
 	{
 		size_t j = size_t(s.translated_joints[m]);
 		int32_t column = out.place_column(m);
-		if (column >= 0 && plan.table[PLAN_COLUMNS * j + TRANSLATION_KIND] != MOVING_TRANSLATION)
+		if (column >= 0 && plan.table[PLAN_COLUMNS * j + TRANSLATION_KIND] < MOVING_TRANSLATION)
 			for (size_t t = 0; t < count; ++t)
 				store(out.place(t, column), load_vec(plan.still + 7 * j + 4));
 	}

@@ -195,7 +195,7 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 	symbols.plan(rooms.table, *skeleton);
 	if (!build_plan(&h->plan, rooms.plan, fault) ||
 		!symbols.predictors(rooms.predictors, h->predictor_count,
-							TrackChannels(rooms.table, skeleton->joint_count, rooms.first_channels)) ||
+							TrackChannels(rooms.table, *skeleton, rooms.first_channels)) ||
 		!symbols.shifts(rooms.shifts, h->layer_count - 1, h->plan.track_count) ||
 		(h->grid && !within(fault, "channels of a grid", double(h->plan.channel_count), 0,
 							MOCPACK_KEYSINE_MOST_GRID_CHANNELS)) ||
@@ -259,7 +259,7 @@ size_t mocpack_keysine_encode_head(const mocpack_KeysineFields* start, const moc
 	if (!symbols.sizes(sizes, part_count))
 		return 0;
 	symbols.plan(table, *skeleton);
-	TrackChannels tracks(table, joints, arena.take<int32_t>(7 * joints));
+	TrackChannels tracks(table, *skeleton, arena.take<int32_t>(7 * joints));
 	Predictor* list = reinterpret_cast<Predictor*>(predictors);
 	if (!symbols.predictors(list, start->predictor_count, tracks) ||
 		!symbols.shifts(shifts, start->layer_count - 1, size_t(tracks.track_count)) ||

@@ -14,15 +14,19 @@ struct TrackChannels
 	int32_t* first; // (channels), with room for seven of each joint
 	int32_t channel_count, track_count;
 
-	TrackChannels(const int32_t* table, size_t joints, int32_t* memory)
+	TrackChannels(const int32_t* table, const mocpack_Skeleton& skeleton, int32_t* memory)
 		: first(memory), channel_count(0), track_count(0)
 	{
-		for (size_t j = 0; j < joints; ++j, table += PLAN_COLUMNS)
+		HingeCursor hinges(skeleton);
+		for (size_t j = 0; j < skeleton.joint_count; ++j, table += PLAN_COLUMNS)
 		{
-			add(table[TRANSLATION_KIND] == MOVING_TRANSLATION ? 3 : 0);
+			JointHinges own = hinges.of(j);
+			add(table[TRANSLATION_KIND] == MOVING_TRANSLATION	 ? 3
+				: table[TRANSLATION_KIND] == SLIDING_TRANSLATION ? own.slides
+																 : 0);
 			add(table[ROTATION_KIND] == QUATERNION_ROTATION ? 4
 				: table[ROTATION_KIND] == VECTOR_ROTATION	? 3
-				: table[ROTATION_KIND] == HINGE_ROTATION	? 1
+				: table[ROTATION_KIND] == HINGE_ROTATION	? own.turns
 															: 0);
 		}
 	}
@@ -85,20 +89,23 @@ template <typename Coder> class HeadSymbols
 	void plan(int32_t* table, const mocpack_Skeleton& skeleton)
 	{
 		int32_t last_turn = 0, last_place = 0, last_step = UNIT_STEP;
+		HingeCursor hinges(skeleton);
 		size_t m = 0;
 		for (size_t j = 0; j < skeleton.joint_count; ++j)
 		{
 			int32_t* row = table + PLAN_COLUMNS * j;
-			last_turn = row[ROTATION_KIND] = kind(KIND_STARTS[last_turn], row[ROTATION_KIND]);
-			turn(row, &last_step);
+			JointHinges own = hinges.of(j);
+			if (!own.turns || !hinged(HINGE_ROTATION, row + ROTATION_KIND))
+				last_turn = row[ROTATION_KIND] = kind(KIND_STARTS[last_turn], row[ROTATION_KIND]);
+			turn(row, own.turns, &last_step);
 			bool translated = m < skeleton.translated_count && size_t(skeleton.translated_joints[m]) == j;
 			m += translated;
-			if (translated)
+			if (!translated)
+				row[TRANSLATION_KIND] = REST_TRANSLATION;
+			else if (!own.slides || !hinged(SLIDING_TRANSLATION, row + TRANSLATION_KIND))
 				last_place = row[TRANSLATION_KIND] =
 					kind(KIND_STARTS[ROTATION_KINDS + last_place], row[TRANSLATION_KIND]);
-			else
-				row[TRANSLATION_KIND] = REST_TRANSLATION;
-			place(row, &last_step);
+			place(row, own.slides, &last_step);
 		}
 	}
 
@@ -173,16 +180,28 @@ template <typename Coder> class HeadSymbols
 		return coder_.symbol(starts, KINDS, value);
 	}
 
-	void turn(int32_t* row, int32_t* last_step)
+	// The kind of what has hinges: at rest, still, moving along them, or (false) free as any other.
+	bool hinged(int32_t moving, int32_t* kind)
+	{
+		static const uint16_t STARTS[KINDS + 1] = {0, 128, 384, 3968, 4096, 4096, 4096, 4096, 4096};
+		const int FREE = 3;
+		bool free = *kind > STILL_ROTATION && *kind != moving;
+		int found = coder_.symbol(STARTS, KINDS, free ? FREE : *kind == moving ? 2 : *kind);
+		if (found == FREE)
+			return false;
+		*kind = found == 2 ? moving : found;
+		return true;
+	}
+
+	void turn(int32_t* row, int32_t hinges, int32_t* last_step)
 	{
 		bool still = row[ROTATION_KIND] == STILL_ROTATION, vector = row[ROTATION_KIND] == VECTOR_ROTATION,
 			 hinge = row[ROTATION_KIND] == HINGE_ROTATION;
+		int count = vector ? 3 : still ? (hinges ? hinges : 3) : hinge ? hinges : 0;
 		for (int a = 0; a < 3; ++a)
-			row[MEAN + a] = still || hinge ? number(STILL_NUMBER, true, row[MEAN + a])
-							: vector	   ? number(MEAN_NUMBER, true, row[MEAN + a])
-										   : 0;
+			row[MEAN + a] = a < count ? number(still ? STILL_NUMBER : MEAN_NUMBER, true, row[MEAN + a]) : 0;
 		for (int a = 0; a < 3; ++a)
-			row[BASIS + a] = hinge ? number(STILL_NUMBER, true, row[BASIS + a]) : vector ? row[BASIS + a] : 0;
+			row[BASIS + a] = vector ? row[BASIS + a] : 0;
 		if (vector)
 			basis(row + BASIS);
 		row[ROTATION_KEY_STEP] =
@@ -204,15 +223,16 @@ template <typename Coder> class HeadSymbols
 		}
 	}
 
-	void place(int32_t* row, int32_t* last_step)
+	void place(int32_t* row, int32_t hinges, int32_t* last_step)
 	{
 		bool still = row[TRANSLATION_KIND] == STILL_TRANSLATION,
 			 moves = row[TRANSLATION_KIND] == MOVING_TRANSLATION;
 		for (int a = 0; a < 3; ++a)
-			row[ORIGIN + a] = still	  ? number(PLACE_NUMBER, true, row[ORIGIN + a])
-							  : moves ? number(ORIGIN_NUMBER, true, row[ORIGIN + a])
-									  : 0;
-		row[TRANSLATION_KEY_STEP] = key_step(moves, last_step, row[TRANSLATION_KEY_STEP]);
+			row[ORIGIN + a] = still && (!hinges || a < hinges) ? number(PLACE_NUMBER, true, row[ORIGIN + a])
+							  : moves						   ? number(ORIGIN_NUMBER, true, row[ORIGIN + a])
+															   : 0;
+		row[TRANSLATION_KEY_STEP] =
+			key_step(row[TRANSLATION_KIND] >= MOVING_TRANSLATION, last_step, row[TRANSLATION_KEY_STEP]);
 	}
 
 	// As its difference to that of the track before; UNIT_STEP where nothing moves.

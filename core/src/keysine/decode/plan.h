@@ -6,6 +6,7 @@
 
 #include "common/skeleton.h"
 #include "keysine/decode/decode.h"
+#include "keysine/decode/hinges.h"
 
 namespace mocpack
 {
@@ -18,13 +19,18 @@ const double MEAN_GRID = 0.125; // radians, of a joint's mean rotation
 const double ORIGIN_GRID = 1.0; // metres, of a translation's origin
 const int32_t STEPS = MOCPACK_KEYSINE_STEPS, UNIT_STEP = MOCPACK_KEYSINE_UNIT_STEP;
 
+// Weights of a joint's origin, of each of its shell points, which stand for one turn, and of its bone ends,
+// in what errors above hinges cost: chosen so that the sum over a limb is about its largest. And what may be
+// left.
+const double ORIGIN_WEIGHT = 0.35, SHELL_WEIGHT = 0.25, END_WEIGHT = 1.0, USUAL_REST = 1.5;
+
 enum RotationKind
 {
 	REST_ROTATION = 0,	// none: the identity
 	STILL_ROTATION = 1, // the same in all frames
 	VECTOR_ROTATION = 2,
 	QUATERNION_ROTATION = 3,
-	HINGE_ROTATION = 4, // about one axis, the same in all frames
+	HINGE_ROTATION = 4, // about the axes that the skeleton has for the joint
 };
 
 enum TranslationKind
@@ -32,6 +38,7 @@ enum TranslationKind
 	REST_TRANSLATION = 0, // the skeleton's offset
 	STILL_TRANSLATION = 1,
 	MOVING_TRANSLATION = 2,
+	SLIDING_TRANSLATION = 3, // along the axes that the skeleton has for the joint
 };
 
 // Columns of the plan, one row for each joint.
@@ -39,10 +46,10 @@ enum PlanColumn
 {
 	ROTATION_KIND,
 	TRANSLATION_KIND,
-	MEAN,			  // three: mean or still rotation as a rotation vector, in grid units
-	BASIS = MEAN + 3, // three: turn of the axes, or the axis of a hinge
+	MEAN, // three: mean or still rotation as a rotation vector, in grid units; of hinges, such angles
+	BASIS = MEAN + 3, // three: turn of the axes
 	ROTATION_KEY_STEP = BASIS + 3,
-	ORIGIN, // three: origin of a moving translation, or the still one
+	ORIGIN, // three: origin of a moving translation, or the still one; the ways of a still slider
 	TRANSLATION_KEY_STEP = ORIGIN + 3,
 	PLAN_COLUMNS,
 };
@@ -56,7 +63,7 @@ enum TrackKind
 	HINGE_TRACK,
 };
 
-// A translation or a rotation that moves: one, three or four channels.
+// A translation or a rotation that moves: one to four channels.
 struct Track
 {
 	int32_t joint;
@@ -65,8 +72,10 @@ struct Track
 	int32_t first_channel;
 	int32_t parent;	   // the nearest ancestor's track of the same kind of thing, -1 if none
 	int32_t family;	   // what it is, for the models: 0..9
-	double base[4];	   // mean rotation, or origin
+	int32_t hinge;	   // the first of the skeleton's that it moves, -1 if none
+	double base[4];	   // mean or rest rotation, or origin
 	double axes[9];	   // rotation vector (or translation) of a unit of each channel, column by column
+	double angles[2];  // of a hinge, where its channels are zero
 	int32_t key_index; // of the keys' step
 	double key_step;
 };
@@ -94,6 +103,8 @@ struct Plan
 	double* carried_offset;	  // (J, 3)
 	double* carried_rotation; // (J, 4)
 	double* inertia;		  // (J, 9)
+	double* shift_cost;		  // (J) square metres, of a metre that a joint shifts, where there are hinges
+	JointHinges* hinges;	  // (J)
 	Track* tracks;
 	size_t track_count;
 	size_t channel_count;

@@ -176,6 +176,15 @@ class Surroundings
 	{
 	}
 
+	// Once the shape is known: blocks differ by one frame at most.
+	void set_lengths()
+	{
+		for (int32_t b = 0, seen = 0; b < shape_.blocks && seen != 3; ++b)
+			if (!(seen >> (shape_.lengths[b] & 1) & 1))
+				roots_[shape_.lengths[b] & 1] = root_of(shape_.lengths[b] + 1),
+										   seen |= 1 << (shape_.lengths[b] & 1);
+	}
+
 	// Coefficients of the longest block.
 	int32_t longest() const
 	{
@@ -222,7 +231,7 @@ class Surroundings
 		const uint8_t* none = ZEROS + MARGIN;
 		const Track& track = plan_.tracks[t];
 		int32_t channel = track.first_channel + c, channel_stride = shape_.blocks * shape_.stride,
-				root = root_of(shape_.lengths[b] + 1);
+				root = roots_[shape_.lengths[b] & 1];
 		const uint8_t *levels = rows_.levels + shape_.row(channel, b), *up = none, *first_up = none;
 		if (track.parent >= 0)
 		{
@@ -317,6 +326,7 @@ class Surroundings
 	const Plan& plan_;
 	const Shape& shape_;
 	const Rows& rows_;
+	int32_t roots_[2] = {}; // of even and odd numbers of coefficients
 };
 
 template <typename Coder> class CoefficientSymbols
@@ -325,6 +335,7 @@ template <typename Coder> class CoefficientSymbols
 	CoefficientSymbols(Coder& coder, const Plan& plan, const Shape& shape, const Rows& rows)
 		: coder_(coder), plan_(plan), shape_(shape), rows_(rows), near_(plan, shape, rows)
 	{
+		near_.set_lengths();
 		sums_.set_bands(near_.longest(), shape.tempo);
 	}
 

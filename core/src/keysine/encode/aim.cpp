@@ -53,6 +53,125 @@ Quat compensated(const Rig& rig, const Scene& scene, int32_t joint, int32_t t)
 	return multiply(exponential(solve(m, r)), world);
 }
 
+const int SLIDER_ROUNDS = 8;
+const double FARTHEST = 1.0; // radians that a hinge is turned to take something back
+const double LEEWAY = 0.8;	 // of the largest angle, that a target may be turned from the source
+
+double true_channel(const Track& track, const Scene& scene, int32_t c, int32_t t)
+{
+	double angle = scene.angles[size_t(track.hinge + c) * size_t(scene.count) + size_t(t)];
+	Vec3 axis = load_vec(track.axes + 3 * c);
+	double from = track.kind == HINGE_TRACK ? track.angles[c] : 0.0;
+	return (angle - from) / std::sqrt(dot(axis, axis));
+}
+
+Quat hinge_turn(const Track& track, int32_t c, double channel)
+{
+	Vec3 axis = load_vec(track.axes + 3 * c);
+	double unit = std::sqrt(dot(axis, axis));
+	return exponential((channel + track.angles[c] / unit) * axis);
+}
+
+// World and turns of a hinge where its channels are.
+void stand(const Track& track, Quat base, Aim* aim)
+{
+	aim->world = base;
+	for (int32_t c = 0; c < track.channels; ++c)
+	{
+		Vec3 axis = load_vec(track.axes + 3 * c);
+		aim->turn[c] = rotate(aim->world, axis);
+		aim->world = multiply(aim->world, hinge_turn(track, c, aim->channels[c]));
+	}
+}
+
+// Sums of squares that are linear in one or two numbers, and where the whole is least.
+struct Squares
+{
+	int32_t count;
+	double a = 0, b = 0, c = 0, p = 0, q = 0;
+
+	// |off + Σ moves·x|²
+	void add(Vec3 off, const Vec3* moves)
+	{
+		a += dot(moves[0], moves[0]), p -= dot(moves[0], off);
+		if (count < 2)
+			return;
+		b += dot(moves[0], moves[1]), c += dot(moves[1], moves[1]), q -= dot(moves[1], off);
+	}
+
+	void least(double* x) const
+	{
+		double whole = a * c - b * b;
+		bool both = count == 2 && whole > 1e-9 * a * c;
+		x[0] = both ? (c * p - b * q) / whole : a > 0 ? p / a : 0.0;
+		x[1] = both ? (a * q - b * p) / whole : 0.0;
+	}
+};
+
+// What remains below a hinge at its true angles, and what is paid to turn it away from them.
+Squares remaining(const Track& track, const Scene& scene, int32_t t, const Aim& aim, double price)
+{
+	size_t at = scene.at(track.joint, t);
+	const Remainder& after = scene.after_turn[at];
+	Vec3 off = turn_between(scene.rotation[at], aim.world),
+		 moved = scene.decoded_position[at] - scene.position[at], moves[MOST_TURNS];
+	Squares squares = {track.channels};
+	for (int32_t c = 0; c < track.channels; ++c)
+		moves[c] = after.scaled(aim.turn[c]);
+	squares.add(after.scaled(off + after.led(moved)), moves);
+	squares.a += price * dot(aim.turn[0], aim.turn[0]);
+	squares.c += track.channels > 1 ? price * dot(aim.turn[1], aim.turn[1]) : 0.0;
+	return squares;
+}
+
+// Of the turns about its axes, those after which least remains once the joints below have done theirs.
+Aim aim_hinge(const Plan& plan, const Track& track, const Scene& scene, int32_t t, bool compensate,
+			  const Leeway& leeway)
+{
+	Aim aim;
+	Quat base = multiply(parent_rotation(plan, scene, track.joint, t), load_quat(track.base));
+	for (int32_t c = 0; c < track.channels; ++c)
+		aim.channels[c] = true_channel(track, scene, c, t);
+	stand(track, base, &aim);
+	if (!compensate)
+		return aim;
+	double change[MOST_TURNS];
+	remaining(track, scene, t, aim, leeway.price).least(change);
+	for (int32_t c = 0; c < track.channels; ++c)
+	{
+		double unit = std::sqrt(dot(aim.turn[c], aim.turn[c]));
+		double most = (leeway.max_angle > 0 ? LEEWAY * leeway.max_angle : FARTHEST) / unit;
+		aim.channels[c] += change[c] > most ? most : change[c] < -most ? -most : change[c];
+	}
+	stand(track, base, &aim);
+	return aim;
+}
+
+// Of the ways along its axes, those that come nearest: true ones, and what takes back the errors above.
+void aim_slider(const Plan& plan, const Track& track, const Scene& scene, int32_t t, double* channels)
+{
+	size_t at = scene.at(track.joint, t);
+	const Remainder& after = scene.after_place[at];
+	Vec3 place = load_vec(track.base), moves[MOST_SLIDES];
+	for (int32_t c = 0; c < track.channels; ++c)
+	{
+		Vec3 axis = load_vec(track.axes + 3 * c);
+		channels[c] = true_channel(track, scene, c, t);
+		place = place + channels[c] * axis;
+		moves[c] = after.scaled(shift_of(plan, track, scene, t, c));
+	}
+	Vec3 off = placed(plan, scene, track.joint, t, place) - scene.position[at];
+	off = after.scaled(off + after.led(turn_above(plan, scene, track.joint, t)));
+	// axis by axis, again and again: axes may stand at any angle
+	for (int round = 0; round < SLIDER_ROUNDS; ++round)
+		for (int32_t c = 0; c < track.channels; ++c)
+		{
+			double change = -dot(moves[c], off) / dot(moves[c], moves[c]);
+			channels[c] += change;
+			off = off + change * moves[c];
+		}
+}
+
 } // namespace
 
 void inverse(const double* m, double* out)
@@ -65,13 +184,56 @@ void inverse(const double* m, double* out)
 		out[r] = rows[r].x, out[3 + r] = rows[r].y, out[6 + r] = rows[r].z;
 }
 
+Vec3 turn_between(Quat from, Quat to)
+{
+	return logarithm(multiply(to, conjugate(from)));
+}
+
+Quat faithful_world(const Plan& plan, const Track& track, const Scene& scene, int32_t t)
+{
+	Quat world = parent_rotation(plan, scene, track.joint, t);
+	if (track.kind != HINGE_TRACK)
+		return multiply(world, scene.local[scene.at(track.joint, t)]);
+	world = multiply(world, load_quat(track.base));
+	for (int32_t c = 0; c < track.channels; ++c)
+		world = multiply(world, hinge_turn(track, c, true_channel(track, scene, c, t)));
+	return world;
+}
+
+Vec3 turn_above(const Plan& plan, const Scene& scene, int32_t joint, int32_t t)
+{
+	int32_t parent = plan.skeleton->parents[joint];
+	return parent < 0 ? Vec3{0, 0, 0}
+					  : turn_between(scene.rotation[scene.at(parent, t)],
+									 scene.decoded_rotation[scene.at(parent, t)]);
+}
+
 Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const double* inverse_axes,
-				 const Scene& scene, int32_t t, bool compensate)
+				 const Scene& scene, int32_t t, bool compensate, const Leeway& leeway)
 {
 	Aim aim;
+	if (track.kind == HINGE_TRACK)
+		return aim_hinge(plan, track, scene, t, compensate, leeway);
 	Quat above = parent_rotation(plan, scene, track.joint, t);
-	aim.world =
-		compensate ? compensated(rig, scene, track.joint, t) : scene.rotation[scene.at(track.joint, t)];
+	aim.world = compensate			   ? compensated(rig, scene, track.joint, t)
+				: leeway.max_angle > 0 ? faithful_world(plan, track, scene, t)
+									   : scene.rotation[scene.at(track.joint, t)];
+	if (scene.after_turn && compensate)
+	{
+		Quat faithful = faithful_world(plan, track, scene, t);
+		size_t at = scene.at(track.joint, t);
+		Vec3 off = turn_between(scene.rotation[at], faithful);
+		Vec3 moved = scene.decoded_position[at] - scene.position[at];
+		aim.world = multiply(exponential(-1.0 * (off + scene.after_turn[at].led(moved))), faithful);
+	}
+	if (leeway.max_angle > 0 && compensate)
+	{
+		Quat faithful = faithful_world(plan, track, scene, t);
+		Vec3 turn = turn_between(faithful, aim.world);
+		double angle = std::sqrt(dot(turn, turn)), most = LEEWAY * leeway.max_angle;
+		if (angle > most)
+			aim.world = multiply(exponential(most / angle * turn), faithful);
+	}
 	if (track.kind == QUATERNION_TRACK)
 	{
 		Quat q = multiply(conjugate(above), aim.world), like = scene.local[scene.at(track.joint, t)];
@@ -89,14 +251,6 @@ Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const dou
 	}
 	Quat base = multiply(above, load_quat(track.base));
 	Vec3 v = logarithm(multiply(conjugate(base), aim.world));
-	if (track.kind == HINGE_TRACK)
-	{
-		Vec3 axis = load_vec(track.axes);
-		aim.channels[0] = dot(v, axis) / dot(axis, axis);
-		aim.world = multiply(base, exponential(aim.channels[0] * axis));
-		aim.turn[0] = rotate(base, axis);
-		return aim;
-	}
 	const double* w = inverse_axes;
 	double jacobian[9];
 	right_jacobian(v, jacobian);
@@ -121,8 +275,15 @@ Vec3 placed(const Plan& plan, const Scene& scene, int32_t joint, int32_t t, Vec3
 		   rotate(scene.decoded_rotation[scene.at(parent, t)], local);
 }
 
+Vec3 shift_of(const Plan& plan, const Track& track, const Scene& scene, int32_t t, int32_t channel)
+{
+	return rotate(parent_rotation(plan, scene, track.joint, t), load_vec(track.axes + 3 * channel));
+}
+
 void aim_position(const Plan& plan, const Track& track, const Scene& scene, int32_t t, double* channels)
 {
+	if (track.hinge >= 0)
+		return aim_slider(plan, track, scene, t, channels);
 	int32_t parent = plan.skeleton->parents[track.joint];
 	Vec3 place = scene.position[scene.at(track.joint, t)];
 	if (parent >= 0)

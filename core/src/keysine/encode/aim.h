@@ -1,6 +1,6 @@
 // The closed loop of `keysine`: where a track should go in a frame, given what was decoded above it.
 #pragma once
-#include "keysine/encode/rig.h"
+#include "keysine/encode/cost_to_go.h"
 
 namespace mocpack
 {
@@ -14,6 +14,13 @@ struct Scene
 	Vec3 *position, *decoded_position;
 	Quat *rotation, *decoded_rotation;
 	Quat* local; // (J, count) source, continuous in time: decides the sign of quaternions
+	// where there are hinges, else null:
+	double* angles;			 // (H, count) source, radians or metres
+	Remainder* after_turn;	 // (J, count) of an error, once a joint's rotation is decided
+	Remainder* after_place;	 // and once its translation is
+	Remainder* below_parent; // of an error of the parent's rotation, in this joint and what hangs on it
+	double* work;			 // of fill_costs
+	double* slack;			 // (count) share of what may remain
 
 	size_t at(int32_t joint, int32_t t) const
 	{
@@ -21,7 +28,7 @@ struct Scene
 	}
 };
 
-// Target of a track in one frame, and how its points depend on it.
+// Target of a rotation track in one frame, and how its points depend on it.
 struct Aim
 {
 	double channels[4]; // what to code
@@ -29,12 +36,31 @@ struct Aim
 	Vec3 turn[4];		// world rotation vector of a unit of each channel
 };
 
+// How far rotations may be turned to take back errors above, and at what price.
+struct Leeway
+{
+	double max_angle; // radians; 0: any
+	double price;	  // for a squared radian of a hinge
+};
+
 // The rotation track's target: with `compensate`, turned so that what it carries lands nearest to its place.
 Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const double* inverse_axes,
-				 const Scene& scene, int32_t t, bool compensate);
+				 const Scene& scene, int32_t t, bool compensate, const Leeway& leeway);
+
+// A rotation track's joint in the world if its own rotation is the source's, given what was decoded above.
+Quat faithful_world(const Plan& plan, const Track& track, const Scene& scene, int32_t t);
+
+// The turn (world rotation vector) by which one rotation differs from another.
+Vec3 turn_between(Quat from, Quat to);
 
 // The position track's target, in channels.
 void aim_position(const Plan& plan, const Track& track, const Scene& scene, int32_t t, double* channels);
+
+// World translation of a unit of a position track's channel.
+Vec3 shift_of(const Plan& plan, const Track& track, const Scene& scene, int32_t t, int32_t channel);
+
+// The turn by which what was decoded above a joint is off.
+Vec3 turn_above(const Plan& plan, const Scene& scene, int32_t joint, int32_t t);
 
 // Decoded position of a joint from its parent's and a local translation.
 Vec3 placed(const Plan& plan, const Scene& scene, int32_t joint, int32_t t, Vec3 local);

@@ -4,7 +4,7 @@
 
 #include "keysine/decode/curves.h"
 #include "keysine/decode/rotation.h"
-#include "keysine/encode/encoder.h"
+#include "keysine/encode/guards.h"
 
 using namespace mocpack;
 using namespace mocpack::keysine;
@@ -16,7 +16,8 @@ const int RETRIES = 6; // of the search, each aiming further inside
 const int32_t SKETCH_STEPS[2] = {7, 9};
 const int ALL_WEIGHTS = 3; // tries from which on all are made
 const double NEAR_BEST = 1.05;
-const int FINER = 40; // plain rounding with ever finer steps, after those
+const int FINER = 40;		// plain rounding with ever finer steps, after those
+const int HINGE_FINER = 16; // of them, after which those above leave less to a hinge
 
 class GroupCoder
 {
@@ -28,8 +29,9 @@ class GroupCoder
 		size_t group = e_.cut.longest_group(),
 			   longest = group < size_t(LONGEST_BLOCK) ? group : size_t(LONGEST_BLOCK);
 		stride_ = padded(int32_t(longest));
-		size_t stride = size_t(stride_), points = size_t(rig_.most > 1 ? rig_.most : 1);
-		lay_out_scene(&scene_, arena, plan_.skeleton->joint_count, int32_t(longest));
+		size_t stride = size_t(stride_),
+			   points = size_t(rig_.most > 1 ? rig_.most : 1) + size_t(most_guards(e_));
+		lay_out_scene(&scene_, arena, e_, int32_t(longest));
 		lay_out_group(plan_, group, &symbols_, arena);
 		room_ = group_shares(plan_, group);
 		shares_ = arena->take<Share>(room_);
@@ -49,6 +51,8 @@ class GroupCoder
 		scaled_moves_ = arena->take<float>(12 * points * stride);
 		wanted_ = arena->take<float>(4 * stride);
 		found_ = arena->take<int32_t>(4 * stride);
+		strained_ = arena->take<uint8_t>(stride);
+		guards_ = arena->take<Guard>(size_t(most_guards(e_)));
 		search_ = arena->take<uint8_t>(search_scratch(stride_, 4, int32_t(points)));
 		if (e_.wanted)
 			seen_wanted_ = arena->take<float>(plan_.channel_count * group),
@@ -148,6 +152,7 @@ class GroupCoder
 		weight_ = float(std::ldexp(1.0, doublings)), errors_ = 0, cost_ = 1e300;
 		if (!shape_group(plan_, length_of_group_, splits, e_.job.tempo, &symbols_))
 			return false;
+		near_.set_lengths();
 		size_t blocks = size_t(1) << splits, apart = size_t(1) << (e_.job.splits - splits),
 			   channels = plan_.channel_count;
 		for (size_t b = 0; b <= blocks; ++b)
@@ -201,7 +206,20 @@ class GroupCoder
 		scene_.count = length - 1;
 		for (int32_t t = 0; t + 1 < length; ++t)
 			frames_[t] = e_.cut.key_frame(group_) + from + size_t(t) + 1;
-		fill_scene(&scene_, e_.job, frames_);
+		fill_scene(&scene_, e_, frames_);
+		for (int tries = 0; tries < (e_.hinged ? MOST_SLACKS : 1); ++tries)
+		{
+			std::memset(strained_, 0, size_t(n_));
+			if (all_tracks() && !strained())
+				return true;
+			for (int32_t t = 0; t < n_ && e_.hinged; ++t)
+				scene_.slack[t] *= strained_[t] ? less_slack(tries) : 1.0;
+		}
+		return false;
+	}
+
+	bool all_tracks()
+	{
 		next_predictor_ = 0;
 		size_t t = 0;
 		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)
@@ -255,6 +273,8 @@ class GroupCoder
 		*step = -1;
 		double scale = 1.0;
 		prepare(track, true);
+		if (strained_here_)
+			return roughly(track, step);
 		for (int attempt = 0; attempt < RETRIES; ++attempt)
 		{
 			*step = searched(track, scale);
@@ -266,6 +286,25 @@ class GroupCoder
 				break;
 		}
 		return rounded(track, step) && finish(track, *step);
+	}
+
+	// Any way to go on from a joint that cannot keep its bounds, so that those after it are looked at too.
+	bool roughly(const Track& track, int32_t* step)
+	{
+		*step = UNIT_STEP + 8;
+		for (int32_t c = 0; c < track.channels; ++c)
+			round_channel(track, c, e_.steps[*step]);
+		settle(track, *step);
+		return finish(track, *step);
+	}
+
+	// Whether a joint cannot keep its bounds in some frame, whatever it does.
+	bool strained() const
+	{
+		bool any = false;
+		for (int32_t t = 0; t < n_; ++t)
+			any = any || strained_[t];
+		return any;
 	}
 
 	// Goes on to the next track.
@@ -313,14 +352,17 @@ class GroupCoder
 	{
 		for (int attempt = 0; attempt < FINER; ++attempt)
 		{
-			if (attempt == FINER / 4)
+			if (attempt == FINER / 4 && !e_.hinged)
 				prepare(track, false);
 			*step = attempt + UNIT_STEP < STEPS - 1 ? attempt + UNIT_STEP : STEPS - 1;
 			for (int32_t c = 0; c < track.channels; ++c)
 				round_channel(track, c, e_.steps[*step]);
 			if (settle(track, *step) <= 1.0)
 				return true;
+			if (e_.hinged && attempt >= HINGE_FINER)
+				break;
 		}
+		std::memset(strained_, 1, size_t(n_));
 		return false;
 	}
 
@@ -351,19 +393,32 @@ class GroupCoder
 	void prepare(const Track& track, bool compensate)
 	{
 		int32_t first = rig_.first[track.joint];
-		points_ = track.kind == POSITION_TRACK ? 1 : rig_.first[track.joint + 1] - first;
+		points_ = rig_points(e_, track) + guard_count(e_, track);
 		clear_ends(start_, 3 * points_);
 		clear_ends(moves_, 3 * points_ * track.channels);
-		if (track.kind == POSITION_TRACK) // whose channels move one coordinate each
-			std::memset(start_, 0, sizeof(float) * size_t(3 * width_)),
-				std::memset(moves_, 0, sizeof(float) * size_t(9 * width_));
 		for (int32_t t = 0; t < n_; ++t)
 			if (track.kind == POSITION_TRACK)
 				prepare_position(track, t);
 			else
 				prepare_rotation(track, first, t, compensate);
+		if (e_.hinged && e_.job.settings.excess_penalty > 0)
+			find_strains();
 		for (int32_t c = 0; c < track.channels; ++c)
 			prepare_channel(track, c);
+	}
+
+	// Frames in which a point is outside even at the target.
+	void find_strains()
+	{
+		strained_here_ = false;
+		for (int32_t i = 0; i < points_; ++i)
+			for (int32_t t = 0; t < n_; ++t)
+			{
+				const float* at = start_ + 3 * i * width_ + t;
+				float u = at[0] * at[0] + at[width_] * at[width_] + at[2 * width_] * at[2 * width_];
+				strained_here_ = strained_here_ || u > float(STRAINED);
+				strained_[t] = strained_[t] || u > float(STRAINED);
+			}
 	}
 
 	// Zeros past the last frame of each row.
@@ -378,23 +433,53 @@ class GroupCoder
 	{
 		double channels[3];
 		aim_position(plan_, track, scene_, t, channels);
-		for (int32_t c = 0; c < 3; ++c)
+		int32_t first = rig_points(e_, track);
+		double scale = 1.0 / rig_.allowance[track.joint];
+		Vec3 local = load_vec(track.base);
+		for (int32_t c = 0; c < track.channels; ++c)
 		{
 			aims_[c * stride_ + t] = channels[c];
-			moves_[(3 * c + c) * width_ + t] = float(track.axes[0] / rig_.allowance[track.joint]);
+			if (!first)
+				continue;
+			// what moves freely has one coordinate for each channel
+			Vec3 axis = load_vec(track.axes + 3 * c);
+			local = local + channels[c] * axis;
+			put(moves_ + 3 * c * points_ * width_ + t,
+				scale * (track.hinge < 0 ? axis : shift_of(plan_, track, scene_, t, c)));
+		}
+		if (first)
+			put(start_ + t, track.hinge < 0 ? Vec3{0, 0, 0}
+											: scale * (placed(plan_, scene_, track.joint, t, local) -
+													   scene_.position[scene_.at(track.joint, t)]));
+		set_guards(e_, scene_, track, t, channels, guards_);
+		put_guards(track, t);
+	}
+
+	// After the points of the rig.
+	void put_guards(const Track& track, int32_t t)
+	{
+		const Guard* guards = guards_;
+		int32_t first = rig_points(e_, track);
+		for (int32_t i = first; i < points_; ++i, ++guards)
+		{
+			put(start_ + 3 * i * width_ + t, guards->start);
+			for (int32_t c = 0; c < track.channels; ++c)
+				put(moves_ + 3 * (c * points_ + i) * width_ + t, guards->moves[c]);
 		}
 	}
 
 	void prepare_rotation(const Track& track, int32_t first, int32_t t, bool compensate)
 	{
 		const double* inverse_axes = e_.inverse_axes + 9 * (&track - plan_.tracks);
-		Aim aim = aim_rotation(plan_, rig_, track, inverse_axes, scene_, t, compensate);
+		Aim aim = aim_rotation(plan_, rig_, track, inverse_axes, scene_, t, compensate, e_.leeway);
 		Vec3 origin = scene_.decoded_position[scene_.at(track.joint, t)];
 		double world[9];
 		matrix_of(aim.world, world);
 		for (int32_t c = 0; c < track.channels; ++c)
 			aims_[c * stride_ + t] = aim.channels[c];
-		for (int32_t i = 0; i < points_; ++i)
+		set_guards(e_, scene_, track, t, aim, guards_);
+		put_guards(track, t);
+		for (int32_t i = 0; i < rig_points(e_, track); ++i)
 		{
 			const Point& point = rig_.points[first + i];
 			size_t source = scene_.at(point.joint, t);
@@ -492,6 +577,7 @@ class GroupCoder
 				double u = origin_excess(rig_, scene_, track.joint, t);
 				worst = u > worst ? u : worst;
 				sum_ += u;
+				worst = guarded(track, t, worst);
 			}
 			return worst;
 		}
@@ -503,8 +589,19 @@ class GroupCoder
 				parent < 0 ? turns_[t] : multiply(scene_.decoded_rotation[scene_.at(parent, t)], turns_[t]);
 			double u = worst_point(rig_, scene_, track.joint, t, &sum_);
 			worst = u > worst ? u : worst;
+			worst = guarded(track, t, worst);
 		}
 		return worst;
+	}
+
+	// The larger of `worst` and what the guards say of frame t as it is decoded.
+	double guarded(const Track& track, int32_t t, double worst) const
+	{
+		double values[4];
+		for (int32_t c = 0; c < track.channels; ++c)
+			values[c] = curve_[c * stride_ + t + 1];
+		double u = guard_excess(e_, scene_, track, t, values);
+		return u > worst ? u : worst;
 	}
 
 	const mocpack_KeysineEncoder& e_;
@@ -532,6 +629,9 @@ class GroupCoder
 	const int32_t* keys_ = nullptr;
 	size_t* frames_;
 	int32_t *found_, *extents_;
+	uint8_t* strained_; // (frames)
+	Guard* guards_;
+	bool strained_here_ = false;
 	double *sines_, *aims_, *ahead_, *curve_, *series_;
 	Quat* turns_;
 	float *waves_, *start_, *moves_, *scaled_start_, *scaled_moves_, *wanted_;

@@ -18,15 +18,19 @@ extern "C"
 		double bound;						 // allowance of every point, metres
 		double origin_share, origin_falloff; // joint origins: min(0.95, share * n^-falloff), n descendants
 		double shell_factor;				 // on the allowance of shell points
-		double key_share;	   // of its allowance, that a key may use to come nearer to the key before
-		float excess_penalty;  // for each unit of u above 1; 0: nothing is bounded
-		float quartic_penalty; // for u²
-		float squared_penalty; // for u
-		float rounding;		   // added before truncation
-		float jitter_penalty;  // for a squared step of energy that the source does not have,
-		float jitter_from;	   // above this share of the highest frequency
-		int32_t sweeps;		   // rounds of repair and descent; 0: rounding and repair only
-		int32_t repairs;	   // changes of one repair
+		double key_share; // of its allowance, that a key may use to come nearer to the key before
+		/* Where there are hinges, which cannot take back every error above them: what may remain of all u of
+		 * a limb when they have done what they can. */
+		double room;
+		double max_angle;					// radians that a joint's local rotation may be off; 0: any
+		float excess_penalty;				// for each unit of u above 1; 0: nothing is bounded
+		float quartic_penalty;				// for u²
+		float squared_penalty;				// for u
+		float rounding;						// added before truncation
+		float jitter_penalty;				// for a squared step of energy that the source does not have,
+		float jitter_from;					// above this share of the highest frequency
+		int32_t sweeps;						// rounds of repair and descent; 0: rounding and repair only
+		int32_t repairs;					// changes of one repair
 		int32_t coarsest_step, finest_step; // tried
 		int32_t greedy; // nonzero: stop at the first step that is worse than the one before
 		/* Of a group: 2^splits blocks are tried first, then up to split_tries times more and fewer, then up
@@ -45,6 +49,7 @@ extern "C"
 		const mocpack_Skeleton* skeleton;
 		const double* rotations;
 		const double* translations;
+		const double* angles; // (T, H) of the skeleton's hinges, radians or metres, without jumps
 		size_t frame_count, group_count;
 		size_t first_frame_alone; // 1: the first frame is a group by itself
 		int32_t splits;			  // a group is cut into at most 2^splits blocks

@@ -12,6 +12,11 @@ struct mocpack_KeysineEncoder
 	mocpack::keysine::Plan plan;
 	mocpack::keysine::Rig rig;
 	double* inverse_axes; // (tracks, 9)
+	bool hinged;		  // whether a track moves along hinges
+	// where there are hinges: joints on which one hangs, as a list for each parent (-1: none, or the last)
+	int32_t *first_hinged, *next_hinged; // (J)
+	int32_t most_hinged;				 // of one parent
+	mocpack::keysine::Leeway leeway;
 	double steps[mocpack::keysine::STEPS];
 	mocpack::keysine::Bits bits;
 	int least_splits;					 // so that no block is too long
@@ -49,7 +54,7 @@ inline size_t group_bytes(const mocpack_KeysineEncoder& encoder)
 // How a group is split, the keys (blocks + 1, channels) between those at its ends, and its coefficients.
 bool write_group(TableWriter& writer, const Plan& plan, int32_t* keys, GroupSymbols* symbols);
 
-void lay_out_scene(Scene* scene, Arena* arena, size_t joints, int32_t count);
+void lay_out_scene(Scene* scene, Arena* arena, const mocpack_KeysineEncoder& encoder, int32_t count);
 
 // Whether track t is the joint's translation, and whether it is its rotation.
 inline bool moves(const Plan& plan, size_t t, int32_t joint)
@@ -67,7 +72,7 @@ size_t encode_grid(const mocpack_KeysineEncoder* encoder, size_t group, const in
 				   size_t dst_size, void* scratch);
 
 // Fills the source's side of the scene with the frames `frames[t]`.
-void fill_scene(Scene* scene, const mocpack_KeysineJob& job, const size_t* frames);
+void fill_scene(Scene* scene, const mocpack_KeysineEncoder& encoder, const size_t* frames);
 
 // Sets the decoded place of what does not move by itself, before its rotation is coded; in one frame, or all.
 void place_still(const Plan& plan, const Scene& scene, int32_t joint, int32_t t);
@@ -83,6 +88,9 @@ double worst_point(const Rig& rig, const Scene& scene, int32_t joint, int32_t t,
 
 // The same of a joint's own origin.
 double origin_excess(const Rig& rig, const Scene& scene, int32_t joint, int32_t t);
+
+// That of what a joint carries which slides and does not turn; 0 where it turns, which is looked at then.
+double slid_excess(const Plan& plan, const Rig& rig, const Scene& scene, int32_t joint, int32_t t);
 
 } // namespace keysine
 } // namespace mocpack

@@ -12,6 +12,7 @@
 
 #include "keysine/decode/curves.h"
 #include "keysine/decode/grid.h"
+#include "keysine/encode/guards.h"
 #include "keysine/encode/pose.h"
 
 using namespace mocpack;
@@ -53,8 +54,8 @@ class GridCoder
 	{
 		most_ = ways;
 		size_t channels = plan_.channel_count, joints = plan_.skeleton->joint_count, most = size_t(most_);
-		size_t points = size_t(e_.rig.most > 1 ? e_.rig.most : 1);
-		lay_out_scene(&now_.scene, arena, joints, most_);
+		size_t points = size_t(e_.rig.most > 1 ? e_.rig.most : 1) + size_t(most_guards(e_));
+		lay_out_scene(&now_.scene, arena, e_, most_);
 		then_.scene = now_.scene; // the same source, decoded otherwise
 		then_.scene.decoded_position = arena->take<Vec3>(joints * most);
 		then_.scene.decoded_rotation = arena->take<Quat>(joints * most);
@@ -64,7 +65,7 @@ class GridCoder
 			side->differences = arena->take<double>(most * channels);
 			side->places = arena->take<GridPlace>(most * plan_.track_count);
 		}
-		lay_out_problem(&problem_, e_.rig, arena);
+		lay_out_problem(&problem_, e_, arena);
 		frames_ = arena->take<size_t>(most);
 		proposals_ = arena->take<Proposal>(most * MOST_PLACES);
 		numbers_ = arena->take<int32_t>(2 * channels);
@@ -104,7 +105,19 @@ class GridCoder
 	{
 		for (int32_t w = 0; w < most_; ++w)
 			frames_[w] = frame;
-		fill_scene(&now_.scene, e_.job, frames_);
+		fill_scene(&now_.scene, e_, frames_);
+		for (int tries = 0; tries < (e_.hinged ? MOST_SLACKS : 1); ++tries)
+		{
+			if (find_ways())
+				return true;
+			for (int32_t w = 0; w < most_ && e_.hinged; ++w)
+				now_.scene.slack[w] *= less_slack(tries); // which both sides share
+		}
+		return false;
+	}
+
+	bool find_ways()
+	{
 		count_ = 1, now_.bits[0] = 0;
 		size_t t = 0;
 		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)
@@ -205,10 +218,10 @@ class GridCoder
 		const Track& track = plan_.tracks[t];
 		predict(track, w);
 		size_t before = proposed_;
-		set_problem(&problem_, e_, now_.scene, track, w, finer < UNCOMPENSATED);
+		set_problem(&problem_, e_, now_.scene, track, w, finer < UNCOMPENSATED || e_.hinged);
 		for (; finer <= MOST_FINER && proposed_ == before; ++finer)
 		{
-			if (finer == UNCOMPENSATED)
+			if (finer == UNCOMPENSATED && !e_.hinged)
 				set_problem(&problem_, e_, now_.scene, track, w, false);
 			add_places(track, e_.steps[e_.job.grid_steps[t]], finer, w);
 		}

@@ -1,4 +1,5 @@
 // Sets up the `keysine` encoder, and writes the keys of its segments.
+#include <cmath>
 #include <cstring>
 
 #include "common/crc16.h"
@@ -17,6 +18,41 @@ size_t mocpack::keysine::sealed(uint8_t* dst, size_t body_size)
 	dst[0] = uint8_t(crc), dst[1] = uint8_t(crc >> 8);
 	return body_size + 2;
 }
+
+namespace
+{
+
+// Lists the joints below each that hinges hang on, or that are hinges.
+void list_hinged(mocpack_KeysineEncoder* e, Arena* arena)
+{
+	const mocpack_Skeleton& skeleton = *e->plan.skeleton;
+	int32_t joints = int32_t(skeleton.joint_count);
+	e->first_hinged = arena->take<int32_t>(size_t(joints));
+	e->next_hinged = arena->take<int32_t>(size_t(joints));
+	bool* hinged = arena->take<bool>(size_t(joints));
+	for (int32_t j = 0; j < joints; ++j)
+		e->first_hinged[j] = e->next_hinged[j] = -1, hinged[j] = false;
+	for (size_t t = 0; t < e->plan.track_count; ++t)
+		hinged[e->plan.tracks[t].joint] |= e->plan.tracks[t].hinge >= 0;
+	for (int32_t j = joints; j-- > 0;)
+	{
+		int32_t parent = skeleton.parents[j];
+		if (parent < 0)
+			continue;
+		hinged[parent] |= hinged[j];
+		if (hinged[j])
+			e->next_hinged[j] = e->first_hinged[parent], e->first_hinged[parent] = j;
+	}
+	for (int32_t j = 0; j < joints; ++j)
+	{
+		int32_t count = 0;
+		for (int32_t k = e->first_hinged[j]; k >= 0; k = e->next_hinged[k])
+			++count;
+		e->most_hinged = count > e->most_hinged ? count : e->most_hinged;
+	}
+}
+
+} // namespace
 
 size_t mocpack_keysine_axes_scratch(size_t joints)
 {
@@ -45,8 +81,8 @@ int mocpack_keysine_axes(const mocpack_Skeleton* skeleton, const int32_t* table,
 size_t mocpack_keysine_encoder_size(const mocpack_KeysineJob* job)
 {
 	size_t joints = job->skeleton->joint_count;
-	return sizeof(mocpack_KeysineEncoder) + plan_size(joints) + 2 * joints * 9 * sizeof(double) +
-		   rig_point_limit(*job->skeleton) * sizeof(Point) + joints * 16 + job->group_count + 9 * 64;
+	return sizeof(mocpack_KeysineEncoder) + plan_size(joints) + joints * 21 * sizeof(double) +
+		   rig_point_limit(*job->skeleton) * sizeof(Point) + joints * 16 + job->group_count + 12 * 64;
 }
 
 mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, void* memory)
@@ -70,12 +106,17 @@ mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, v
 	for (size_t t = 0; t < e->plan.track_count; ++t)
 		if (e->plan.tracks[t].kind == VECTOR_TRACK)
 			inverse(e->plan.tracks[t].axes, e->inverse_axes + 9 * t);
+	for (size_t t = 0; t < e->plan.track_count; ++t)
+		e->hinged = e->hinged || e->plan.tracks[t].hinge >= 0;
+	double most = job->settings.max_angle;
+	e->leeway = {most, most > 0 ? 1.0 / (most * most) : 0.0};
 	e->usable_splits = arena.take<uint8_t>(job->group_count);
 	std::memset(e->usable_splits, job->splits, job->group_count);
 	while (e->cut.longest_group() > size_t(LONGEST_BLOCK) << e->least_splits)
 		++e->least_splits;
 	fill_bits(&e->bits);
 	build_rig(&e->rig, &arena, e->plan, job->settings, job->shares);
+	list_hinged(e, &arena);
 	for (int32_t i = 0; i < STEPS; ++i)
 		e->steps[i] = step_of(job->unit, i);
 	return e;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "keysine/encode/guards.h"
 #include "keysine/encode/pose.h"
 
 using namespace mocpack;
@@ -14,8 +15,9 @@ namespace
 
 const int32_t FARTHEST_KEY = 1 << 29;
 const int ATTEMPTS = 37;
-const int32_t COARSE_LEVELS = 2;			   // of halving, whose keys most groups need:
-const size_t MOST_FAILURES = 8;				   // at most one in so many groups may lack them
+const int32_t COARSE_LEVELS = 2; // of halving, whose keys most groups need:
+const size_t MOST_FAILURES = 8;	 // at most one in so many groups may lack them
+const double NO_CHANGE[4] = {};
 const double SHARES[] = {1.0, 0.8, 0.64, 0.0}; // of the allowance that is pulled up to
 
 double worst_after(const PoseProblem& p, const double* gap, int32_t channel, double change)
@@ -92,12 +94,14 @@ class KeyCoder
 	KeyCoder(const mocpack_KeysineEncoder* encoder, size_t count, Arena* arena)
 		: e_(*encoder), plan_(encoder->plan), rig_(encoder->rig), count_(int32_t(count))
 	{
-		lay_out_scene(&scene_, arena, plan_.skeleton->joint_count, count_);
+		lay_out_scene(&scene_, arena, e_, count_);
 		frames_ = arena->take<size_t>(count);
-		size_t points = size_t(rig_.most > 1 ? rig_.most : 1);
-		lay_out_problem(&problem_, rig_, arena);
+		size_t points = size_t(rig_.most > 1 ? rig_.most : 1) + size_t(most_guards(e_));
+		lay_out_problem(&problem_, e_, arena);
 		gap_ = arena->take<double>(3 * points);
 		failed_ = arena->take<uint8_t>(encoder->job.group_count);
+		strained_ = arena->take<uint8_t>(count);
+		first_steps_ = arena->take<int32_t>(plan_.track_count);
 	}
 
 	bool run(int32_t* keys)
@@ -109,7 +113,47 @@ class KeyCoder
 			size_t length = size_t(k) % blocks ? e_.cut.length(group) : 0;
 			frames_[k] = from + (length ? block_frame(length, e_.job.splits, size_t(k) % blocks) : 0);
 		}
-		fill_scene(&scene_, e_.job, frames_);
+		fill_scene(&scene_, e_, frames_);
+		if (!e_.hinged)
+			return all_tracks(keys);
+		for (size_t t = 0; t < plan_.track_count; ++t)
+			first_steps_[t] = *key_step(plan_.tracks[t]);
+		for (int tries = 0; tries < MOST_SLACKS; ++tries)
+		{
+			std::memset(strained_, 0, size_t(count_));
+			bool good = all_tracks(keys), strained = false;
+			for (int32_t k = 0; k < count_; ++k)
+				if (strained_[k])
+					strained = true, scene_.slack[k] *= less_slack(tries);
+			if (good && !strained)
+				return true;
+			for (int32_t k = 0; k < count_ && !strained; ++k)
+				scene_.slack[k] *= less_slack(tries);
+			start_again();
+		}
+		return false;
+	}
+
+  private:
+	int32_t* key_step(const Track& track) const
+	{
+		int32_t* row = e_.job.table + PLAN_COLUMNS * track.joint;
+		return row + (track.kind == POSITION_TRACK ? TRANSLATION_KEY_STEP : ROTATION_KEY_STEP);
+	}
+
+	void start_again()
+	{
+		for (size_t t = 0; t < plan_.track_count; ++t)
+		{
+			*key_step(plan_.tracks[t]) = first_steps_[t];
+			plan_.tracks[t].key_index = first_steps_[t];
+			plan_.tracks[t].key_step = key_step_of(plan_.unit, first_steps_[t]);
+		}
+		std::memset(e_.usable_splits, e_.job.splits, e_.job.group_count);
+	}
+
+	bool all_tracks(int32_t* keys)
+	{
 		size_t t = 0;
 		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)
 		{
@@ -125,16 +169,14 @@ class KeyCoder
 		return true;
 	}
 
-  private:
 	// Tries ever finer steps, until enough poses keep their allowances.
 	bool track(size_t t, int32_t* keys)
 	{
 		Track& track = plan_.tracks[t];
-		int32_t* row = e_.job.table + PLAN_COLUMNS * track.joint;
-		int32_t* index = row + (track.kind == POSITION_TRACK ? TRANSLATION_KEY_STEP : ROTATION_KEY_STEP);
+		int32_t* index = key_step(track);
 		for (int attempt = 0; attempt < ATTEMPTS; ++attempt)
 		{
-			if (all(track, attempt < 9, keys))
+			if (all(track, attempt < 9 || e_.hinged, keys))
 				return true;
 			if (++*index >= STEPS)
 				return false;
@@ -176,6 +218,8 @@ class KeyCoder
 		int32_t* key = keys + size_t(k) * channels + track.first_channel;
 		int32_t rounded[4], foretold[4];
 		set_problem(&problem_, e_, scene_, track, k, compensate);
+		if (e_.hinged && e_.job.settings.excess_penalty > 0 && !strained_[k])
+			strained_[k] = worst_of(problem_, NO_CHANGE, 1e300) > STRAINED;
 		for (int32_t c = 0; c < track.channels; ++c)
 		{
 			double units = problem_.target[c] / track.key_step;
@@ -196,7 +240,8 @@ class KeyCoder
 			if (settle(track, k, key) <= 1.0 || e_.job.settings.excess_penalty <= 0)
 				return true;
 		}
-		return nudge(track, k, rounded, key);
+		// no step would do where there is a strain, so that the others go on
+		return nudge(track, k, rounded, key) || (e_.hinged && strained_[k]);
 	}
 
 	// Looks for a key within allowances among the neighbours of the rounded one.
@@ -240,7 +285,9 @@ class KeyCoder
 	size_t* frames_;
 	PoseProblem problem_;
 	double* gap_;
-	uint8_t* failed_; // (groups): the first level of which a key fails
+	uint8_t* failed_;	   // (groups): the first level of which a key fails
+	uint8_t* strained_;	   // (keys): where a joint cannot keep its bounds, whatever it does
+	int32_t* first_steps_; // (tracks)
 };
 
 size_t key_count(const mocpack_KeysineEncoder& encoder)

@@ -1,6 +1,6 @@
 // One track in one frame, as the encoder of `keysine` sees it: where it should go, and what its points feel.
 #pragma once
-#include "keysine/encode/encoder.h"
+#include "keysine/encode/guards.h"
 
 namespace mocpack
 {
@@ -14,9 +14,10 @@ struct PoseProblem
 	double target[4];
 	double* start; // (I, 3) at the target, over the allowance
 	double* moves; // (C, I, 3)
+	Guard* guards; // room for those of a track
 };
 
-void lay_out_problem(PoseProblem* problem, const Rig& rig, Arena* arena);
+void lay_out_problem(PoseProblem* problem, const mocpack_KeysineEncoder& encoder, Arena* arena);
 
 // Target and derivatives in frame t of the scene, given what was decoded above.
 void set_problem(PoseProblem* problem, const mocpack_KeysineEncoder& encoder, const Scene& scene,

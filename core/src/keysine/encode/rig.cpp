@@ -11,9 +11,11 @@ namespace keysine
 namespace
 {
 
+// Whether a joint turns or slides by itself; one that moves freely turns too.
 bool turns(const Plan& plan, size_t joint)
 {
-	return plan.table[PLAN_COLUMNS * joint + ROTATION_KIND] >= VECTOR_ROTATION;
+	const int32_t* row = plan.table + PLAN_COLUMNS * joint;
+	return row[ROTATION_KIND] >= VECTOR_ROTATION || row[TRANSLATION_KIND] == SLIDING_TRANSLATION;
 }
 
 // Visits every point with the joint that carries it; joints that nothing turns carry none.
@@ -70,6 +72,7 @@ void build_rig(Rig* rig, Arena* arena, const Plan& plan, const mocpack_KeysineSe
 	rig->points = arena->take<Point>(rig_point_limit(*plan.skeleton));
 	rig->first = arena->take<int32_t>(joints + 1);
 	rig->allowance = arena->take<double>(joints);
+	rig->shares = shares;
 	if (!rig->points)
 		return;
 	for (size_t j = 0; j <= joints; ++j)

@@ -21,10 +21,11 @@ struct Point
 
 struct Rig
 {
-	Point* points;	   // grouped by the joint that carries them
-	int32_t* first;	   // (J + 1)
-	double* allowance; // (J) of each joint's origin, metres
-	int32_t most;	   // points of the joint with most
+	Point* points;		  // grouped by the joint that carries them
+	int32_t* first;		  // (J + 1)
+	double* allowance;	  // (J) of each joint's origin, metres
+	int32_t most;		  // points of the joint with most
+	const double* shares; // (J) of the bound, null: all of it
 };
 
 // Lays out and fills the rig of a plan; over an empty arena only counts.

@@ -8,19 +8,31 @@ namespace mocpack
 namespace keysine
 {
 
-void lay_out_scene(Scene* scene, Arena* arena, size_t joints, int32_t count)
+void lay_out_scene(Scene* scene, Arena* arena, const mocpack_KeysineEncoder& encoder, int32_t count)
 {
-	size_t size = joints * size_t(count);
+	const mocpack_Skeleton& skeleton = *encoder.plan.skeleton;
+	size_t size = skeleton.joint_count * size_t(count);
 	scene->count = count;
 	scene->position = arena->take<Vec3>(size);
 	scene->decoded_position = arena->take<Vec3>(size);
 	scene->rotation = arena->take<Quat>(size);
 	scene->decoded_rotation = arena->take<Quat>(size);
 	scene->local = arena->take<Quat>(size);
+	scene->angles = nullptr, scene->after_turn = scene->after_place = scene->below_parent = nullptr;
+	scene->work = scene->slack = nullptr;
+	if (!encoder.hinged)
+		return;
+	scene->angles = arena->take<double>(skeleton.hinge_count * size_t(count));
+	scene->after_turn = arena->take<Remainder>(size);
+	scene->after_place = arena->take<Remainder>(size);
+	scene->below_parent = arena->take<Remainder>(size);
+	scene->work = arena->take<double>(cost_work(skeleton.joint_count));
+	scene->slack = arena->take<double>(size_t(count));
 }
 
-void fill_scene(Scene* scene, const mocpack_KeysineJob& job, const size_t* frames)
+void fill_scene(Scene* scene, const mocpack_KeysineEncoder& encoder, const size_t* frames)
 {
+	const mocpack_KeysineJob& job = encoder.job;
 	const mocpack_Skeleton& s = *job.skeleton;
 	size_t m = 0;
 	for (size_t j = 0; j < s.joint_count; ++j)
@@ -45,6 +57,14 @@ void fill_scene(Scene* scene, const mocpack_KeysineJob& job, const size_t* frame
 		}
 		m += translated;
 	}
+	if (!encoder.hinged)
+		return;
+	for (int32_t t = 0; t < scene->count; ++t)
+		scene->slack[t] = 1.0;
+	for (size_t h = 0; h < s.hinge_count; ++h)
+		for (int32_t t = 0; t < scene->count; ++t)
+			scene->angles[h * size_t(scene->count) + size_t(t)] = job.angles[frames[t] * s.hinge_count + h];
+	fill_costs(encoder.plan, encoder.rig, job.settings, encoder.leeway.price, *scene, scene->work);
 }
 
 void place_still(const Plan& plan, const Scene& scene, int32_t joint, int32_t t)
@@ -96,6 +116,14 @@ double origin_excess(const Rig& rig, const Scene& scene, int32_t joint, int32_t 
 {
 	Vec3 d = scene.decoded_position[scene.at(joint, t)] - scene.position[scene.at(joint, t)];
 	return dot(d, d) / (rig.allowance[joint] * rig.allowance[joint]);
+}
+
+double slid_excess(const Plan& plan, const Rig& rig, const Scene& scene, int32_t joint, int32_t t)
+{
+	if (plan.table[PLAN_COLUMNS * joint + ROTATION_KIND] >= VECTOR_ROTATION)
+		return 0.0;
+	turn_still(plan, scene, joint, t);
+	return worst_point(rig, scene, joint, t);
 }
 
 } // namespace keysine

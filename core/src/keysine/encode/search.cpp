@@ -215,21 +215,22 @@ class Block
 	{
 		size_ = size;
 		round();
-		begin(step);
 		// what only rounding is asked of needs no more, if nothing is outside
-		if (s_.sweeps || (s_.excess_penalty > 0 && worst() > 1.0f))
+		bool changes_follow = s_.sweeps || (s_.excess_penalty > 0 && worst() > 1.0f);
+		begin(step, changes_follow);
+		if (changes_follow)
 			multiply();
 		price_ = whole_price();
 		for (int32_t sweep = 0; sweep < (s_.sweeps ? s_.sweeps : 1); ++sweep)
 		{
-			int32_t changes = repair();
+			int32_t changes = changes_follow ? repair() : 0;
 			if (!s_.sweeps || (sweep && s_.excess_penalty > 0 && worst() > 1.0f) ||
 				(!sweep && all_bits() > 1.6f * best + 20.0f))
 				break;
 			changes += descend();
 			if (!changes)
 				break;
-			foretell();
+			foretell(1);
 		}
 		return {price_ + all_bits(), worst(), step};
 	}
@@ -259,8 +260,9 @@ class Block
 	{
 		Foretelling near;
 		int32_t reach;
+		bool zeros_known;
 		float zeros[LONGEST_BLOCK + 1]; // bits of zeros before each, where nothing is near
-		float reach_bits[REACHES];
+		const float* reach_bits;
 		uint8_t levels[LONGEST_BLOCK + 3 * MARGIN];
 
 		uint8_t* own()
@@ -354,13 +356,14 @@ class Block
 						s_.squared_penalty);
 	}
 
-	// What foretells the rows at a step, and the rows as they are rounded.
-	void begin(int32_t step)
+	// What foretells the rows at a step, and the rows as they are rounded; beyond their reaches only if they
+	// may grow.
+	void begin(int32_t step, bool grows)
 	{
 		for (int32_t c = 0; c < p_.channels; ++c)
 		{
 			Row& row = rows_[c];
-			std::memset(row.levels, 0, sizeof row.levels);
+			std::memset(row.levels, 0, size_t(p_.n + 3 * MARGIN));
 			row.near = p_.near->of(p_.t, p_.b, c, step);
 			row.near.left = c ? rows_[c - 1].own() : row.near.left;
 			row.near.second_left = c > 1 ? rows_[c - 2].own() : row.near.second_left;
@@ -369,29 +372,36 @@ class Block
 				if (values_[c * p_.stride + k])
 					set_level(c, k), row.reach = k + 1;
 		}
-		step_ = step;
+		step_ = step, grows_ = grows;
 		foretell();
 	}
 
 	// Sums by the rows as they are: channels look at those before them.
-	void foretell()
+	void foretell(int32_t from = 0)
 	{
-		for (int32_t c = 0; c < p_.channels; ++c)
+		for (int32_t c = from; c < p_.channels; ++c)
 		{
 			Row& row = rows_[c];
-			p_.sums[c].foretell(row.near, p_.n);
-			float zeros = 0;
-			for (int32_t k = 0; k < p_.n; ++k)
-			{
-				row.zeros[k] = zeros;
-				zeros += p_.bits->of[p_.sums[c].class_of(row.near, k + 1)][REACH_LEFT - 1][0];
-			}
+			p_.sums[c].foretell(row.near, grows_ ? p_.n : row.reach);
+			row.zeros_known = false;
 			const uint16_t* table = p_.near->reach_table(p_.t, p_.b, c, row.near, step_,
 														 c ? reach_symbol(rows_[c - 1].reach) : 0);
-			for (int symbol = 0; symbol < REACHES; ++symbol)
-				row.reach_bits[symbol] =
-					share_bits(table, symbol) + float(symbol ? plain_bits(symbol - 1, COARSE) : 0);
+			row.reach_bits = p_.bits->of_reach[(table - REACH_TABLES[0][0]) / (REACHES + 1)];
 		}
+	}
+
+	// Bits of the zeros from one coefficient up to another, where nothing is near.
+	float zeros(int32_t c, int32_t from, int32_t to)
+	{
+		Row& row = rows_[c];
+		float sum = 0;
+		for (int32_t k = 0; k < p_.n && !row.zeros_known; ++k)
+		{
+			row.zeros[k] = sum;
+			sum += p_.bits->of[p_.sums[c].class_of(row.near, k + 1)][REACH_LEFT - 1][0];
+		}
+		row.zeros_known = true;
+		return row.zeros[to] - row.zeros[from];
 	}
 
 	void set_level(int32_t c, int32_t k)
@@ -414,42 +424,53 @@ class Block
 		return added > 0 ? bits + s_.jitter_penalty * added : bits;
 	}
 
-	// Bits of the coefficients from `from` up to `to`, as far as the row reaches, and of its reach. Those
-	// within `gap`, far from all that are not zero, are known.
-	float bits_of(int32_t c, int32_t from, int32_t to, int32_t gap_from, int32_t gap_to) const
+	// Bits of the coefficients from `from` up to `to`, as far as the row reaches.
+	float bits_of(int32_t c, int32_t from, int32_t to) const
 	{
-		const Row& row = rows_[c];
-		float sum = row.reach_bits[reach_symbol(row.reach)];
-		for (int32_t k = from; k < least(to, row.reach); ++k)
-		{
-			if (k == gap_from && gap_to > gap_from)
-				sum += row.zeros[gap_to] - row.zeros[gap_from], k = gap_to;
+		float sum = 0;
+		for (int32_t k = from, end = least(to, rows_[c].reach); k < end; ++k)
 			sum += bits_at(c, k);
-		}
 		return sum;
 	}
 
-	// What a change costs, with the contexts of those after it in the row, and with its reach.
+	// The same, and bits of the reach; those within the gap are zeros far from all that are not.
+	float bits_with_reach(int32_t c, int32_t from, int32_t to, int32_t gap_from, int32_t gap_to)
+	{
+		float sum = rows_[c].reach_bits[reach_symbol(rows_[c].reach)];
+		if (gap_from >= gap_to || rows_[c].reach <= gap_from)
+			return sum + bits_of(c, from, to);
+		return sum + bits_of(c, from, gap_from) + zeros(c, gap_from, gap_to) + bits_of(c, gap_to, to);
+	}
+
+	// Bits of a coefficient and of those whose contexts it is in.
+	float bits_around(int32_t c, int32_t k) const
+	{
+		return bits_of(c, k, k + 4);
+	}
+
+	// What a change costs, with the contexts of those after it in the row, and with its reach; `now`: what is
+	// around.
 	float bits_of_change(int32_t c, int32_t k, int32_t units)
+	{
+		return bits_of_change(c, k, units, bits_around(c, k));
+	}
+	float bits_of_change(int32_t c, int32_t k, int32_t units, float now)
 	{
 		Row& row = rows_[c];
 		int32_t& value = values_[c * p_.stride + k];
-		int32_t before = row.reach, after = before, from = k, to = k + 4, gap_from = 0, gap_to = 0;
+		int32_t before = row.reach, after = before;
 		if (value + units)
 			after = k + 1 > before ? k + 1 : before;
 		else if (k + 1 == before)
 			for (after = k; after > 0 && !values_[c * p_.stride + after - 1];)
 				--after;
+		int32_t low = least(before, after), high = before + after - low,
+				from = low > 3 ? least(low - 3, k) : 0, gap_from = low + 4, gap_to = high - 4;
 		if (after != before)
-		{
-			int32_t low = least(before, after), high = before + after - low;
-			from = low > 3 ? least(low - 3, k) : 0, to = high;
-			gap_from = low + 4, gap_to = high - 4;
-		}
-		float now = bits_of(c, from, to, gap_from, gap_to);
+			now = bits_with_reach(c, from, high, gap_from, gap_to);
 		uint8_t level = row.own()[k + 1];
 		value += units, row.reach = after, set_level(c, k);
-		float then = bits_of(c, from, to, gap_from, gap_to);
+		float then = after != before ? bits_with_reach(c, from, high, gap_from, gap_to) : bits_around(c, k);
 		value -= units, row.reach = before, row.own()[k + 1] = level;
 		return then - now;
 	}
@@ -458,7 +479,7 @@ class Block
 	{
 		float sum = 0;
 		for (int32_t c = 0; c < p_.channels; ++c)
-			sum += bits_of(c, 0, p_.n, 0, 0);
+			sum += bits_of(c, 0, p_.n) + rows_[c].reach_bits[reach_symbol(rows_[c].reach)];
 		return sum;
 	}
 
@@ -555,12 +576,12 @@ class Block
 			return 0;
 		int32_t towards = value > 0 ? -1 : 1, best_units = 0;
 		int32_t tries[3] = {-value, towards, -towards};
-		float best = -1e-9f, best_price = 0;
+		float best = -1e-9f, best_price = 0, now = bits_around(c, k);
 		for (int32_t i = 0; i < 3; ++i)
 		{
 			if (i == 1 && size_of(value) == 1)
 				continue;
-			float bits = bits_of_change(c, k, tries[i]);
+			float bits = bits_of_change(c, k, tries[i], now);
 			if (price_ - bits + best < 0)
 				continue;
 			float after = price_after(c, k, float(tries[i]), price_ - bits + best);
@@ -577,6 +598,7 @@ class Block
 	bool multiplied_ = false; // moves with each other, which stay the same
 	float size_ = 1, price_ = 0;
 	int32_t step_ = 0;
+	bool grows_ = true;
 	Row rows_[4];
 	float *gap_, *pull_, *slope_;
 	Squares squares_;
@@ -592,6 +614,10 @@ void fill_bits(Bits* bits)
 			for (int symbol = 0; symbol < SYMBOLS; ++symbol)
 				bits->of[row][left][symbol] = share_bits(MAGNITUDE_TABLES[row][left], symbol) +
 											  float(plain_bits(symbol, FINE) + (symbol > 0));
+	for (int row = 0; row < REACH_CLASSES * 4; ++row)
+		for (int symbol = 0; symbol < REACHES; ++symbol)
+			bits->of_reach[row][symbol] = share_bits(REACH_TABLES[row / 4][row % 4], symbol) +
+										  float(symbol ? plain_bits(symbol - 1, COARSE) : 0);
 }
 
 size_t search_scratch(int32_t stride, int32_t channels, int32_t points)

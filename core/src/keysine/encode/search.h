@@ -11,10 +11,11 @@ namespace mocpack
 namespace keysine
 {
 
-// Bits of a coefficient by class, what is left of the reach, and symbol; sign and plain bits included.
+// Bits of symbols by their tables, plain bits and signs included.
 struct Bits
 {
 	float of[MAGNITUDE_CLASSES][REACH_LEFT][SYMBOLS];
+	float of_reach[REACH_CLASSES * 4][REACHES];
 };
 void fill_bits(Bits* bits);
 

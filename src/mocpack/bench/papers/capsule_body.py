@@ -12,7 +12,7 @@ from mocpack.clip import Clip, VertexClip
 from mocpack.rotations import rotate
 from mocpack.skeleton import Skeleton
 
-RINGS, SIDES = 6, 8  # of a capsule
+RINGS, SIDES = 6, 8  # of a capsule, unless said otherwise
 THICKNESS = 0.22  # radius of a bone against its length
 THINNEST, THICKEST = 0.02, 0.09  # metres
 BLEND = 0.3  # share of a bone, at each end, that follows the neighbour too
@@ -39,11 +39,11 @@ class Body:
     arms: F64
 
 
-def capsule_body(skeleton: Skeleton) -> Body:
-    """Return a capsule for each bone that has a length."""
+def capsule_body(skeleton: Skeleton, *, rings: int = RINGS, sides: int = SIDES) -> Body:
+    """Return a capsule of `rings` rings of `sides` vertices for each bone that has a length."""
     places = _rest_places(skeleton)
-    parts = [_capsule(skeleton, places, *bone) for bone in _bones(skeleton)]
-    faces = [_tube_faces() + n * RINGS * SIDES for n in range(len(parts))]
+    parts = [_capsule(skeleton, places, rings, sides, *bone) for bone in _bones(skeleton)]
+    faces = [_tube_faces(rings, sides) + n * rings * sides for n in range(len(parts))]
     vertices, holders, shares = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     arms = vertices[:, np.newaxis] - places[holders]
     return Body(np.concatenate(faces), holders, shares, arms)
@@ -76,15 +76,15 @@ def _bones(skeleton: Skeleton) -> list[tuple[int, int, F64]]:
 
 
 def _capsule(
-    skeleton: Skeleton, places: F64, joint: int, child: int, bone: F64
+    skeleton: Skeleton, places: F64, rings: int, sides: int, joint: int, child: int, bone: F64
 ) -> tuple[F64, npt.NDArray[np.intp], F64]:
     length = float(np.linalg.norm(bone))
     along = bone / length
     side = np.cross(along, np.eye(3)[np.argmin(np.abs(along))])
     side /= np.linalg.norm(side)
     radius = np.clip(THICKNESS * length, THINNEST, THICKEST)
-    u = np.repeat(np.linspace(0, 1, RINGS), SIDES)[:, np.newaxis]
-    turn = np.tile(2 * np.pi * np.arange(SIDES) / SIDES, RINGS)[:, np.newaxis]
+    u = np.repeat(np.linspace(0, 1, rings), sides)[:, np.newaxis]
+    turn = np.tile(2 * np.pi * np.arange(sides) / sides, rings)[:, np.newaxis]
     round_ends = radius * np.sqrt(np.maximum(1 - (2 * u - 1) ** 8, 0.2))
     ring = np.cos(turn) * side + np.sin(turn) * np.cross(along, side)
     vertices = places[joint] + u * bone + round_ends * ring
@@ -95,9 +95,9 @@ def _capsule(
     return vertices, holders, shares
 
 
-def _tube_faces() -> I32:
-    corner = np.arange((RINGS - 1) * SIDES)
-    beside = corner - corner % SIDES + (corner + 1) % SIDES
-    lower = np.stack([corner, beside, corner + SIDES], axis=1)
-    upper = np.stack([beside, beside + SIDES, corner + SIDES], axis=1)
+def _tube_faces(rings: int, sides: int) -> I32:
+    corner = np.arange((rings - 1) * sides)
+    beside = corner - corner % sides + (corner + 1) % sides
+    lower = np.stack([corner, beside, corner + sides], axis=1)
+    upper = np.stack([beside, beside + sides, corner + sides], axis=1)
     return np.concatenate([lower, upper]).astype(np.int32)

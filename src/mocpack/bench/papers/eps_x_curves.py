@@ -43,16 +43,21 @@ def point(
 
 
 def curve(
-    name: str, clip: Clip, technique: str, codec: Codec, knobs: Iterable[float]
+    name: str,
+    clip: Clip,
+    technique: str,
+    codec: Codec,
+    knobs: Iterable[float],
+    metric: str | None = None,
 ) -> list[Point]:
-    """Encode a clip at several settings of the codec's knob, measured as the codec aims."""
+    """Encode a clip at several settings of its knob, measured as it aims unless said otherwise."""
     assert isinstance(codec, SupportsQuality)
     quality = codec.quality
-    metric = getattr(codec, "metric", "eps_x_cm")
+    felt = str(metric or getattr(codec, "metric", "eps_x_cm"))
     found = []
     for knob in knobs:
         value = int(knob) if quality.integer else float(knob)
-        made = point(name, clip, technique, replace(codec, **{quality.field: value}), knob, metric)
+        made = point(name, clip, technique, replace(codec, **{quality.field: value}), knob, felt)
         found.append(made)
         print(f"  {name} {technique} {knob}: {made.size} B, {made.eps_x:.3f} cm", file=sys.stderr)
     return found

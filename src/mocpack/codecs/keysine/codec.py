@@ -51,7 +51,8 @@ from mocpack.codecs.keysine.payload import (
 )
 from mocpack.codecs.keysine.tracks import UNIT_STEP
 from mocpack.errors import BoundError
-from mocpack.units import format_length, parse_length
+from mocpack.metrics.angles import largest_angle
+from mocpack.units import format_angle, format_length, parse_angle, parse_length
 
 SEGMENT_GROUPS = 16
 GRID_STEPS = (1.1, 0.8, 0.6, 0.4)  # of a grid in time, relative to the bound: each try's
@@ -79,6 +80,9 @@ class Keysine(Codec):
     step : float or str, optional
         Step of the quantiser, about the displacement that its rounding may cause: takes the place
         of both bounds, and promises nothing.
+    max_angle : float or str, optional
+        Bound on the error of the angle of every hinge, and of the local rotation of every other
+        joint, beside `max_error`: radians, or text ("0.3deg").
     effort : {"fast", "default", "best"}
         How long the encoder may search.
     mode : {"auto", "transform", "grid"}
@@ -102,6 +106,7 @@ class Keysine(Codec):
     decoder_params = ()
     quality: ClassVar[Quality] = Quality("max_error", 1e-5, 1.0)
     lengths: ClassVar[tuple[str, ...]] = ("max_error", "mean_error", "step")
+    angles: ClassVar[tuple[str, ...]] = ("max_angle",)
     encoder_params: ClassVar[frozenset[str]] = frozenset({"effort", "threads"})
 
     max_error: float = 1e-3
@@ -114,12 +119,17 @@ class Keysine(Codec):
     layers: int = 1
     layer_ratio: float = 8.0
     threads: int = 0
+    max_angle: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_error", parse_length(self.max_error))
         for name in ("mean_error", "step"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, parse_length(getattr(self, name)))
+        if self.max_angle is not None:
+            object.__setattr__(self, "max_angle", parse_angle(self.max_angle))
+            if self.mean_error is not None or self.step is not None:
+                raise ValueError("max_angle is kept beside max_error, not mean_error or step")
         if self.effort not in EFFORTS:
             raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, got {self.effort!r}")
         if self.mode not in MODES:
@@ -148,6 +158,15 @@ class Keysine(Codec):
         """Return the codec that keeps these bounds, in metres."""
         bound = self.max_error if max_error is None else max_error
         return replace(self, max_error=bound, mean_error=mean_error, step=None)
+
+    @property
+    def promised_angle(self) -> float | None:
+        """`max_angle`."""
+        return self.max_angle
+
+    def with_max_angle(self, max_angle: float | None) -> Self:
+        """Return the codec that keeps this bound, in radians."""
+        return replace(self, max_angle=max_angle)
 
     def with_effort(self, effort: str) -> Self:
         """Return the codec that searches so hard."""
@@ -207,7 +226,10 @@ class Keysine(Codec):
         kept = [one for one in found if one is not None]
         if not kept:
             bound = format_length(self.max_error)
-            raise BoundError(f"keysine cannot keep this clip within {bound}")
+            angles = (
+                f" and its angles within {format_angle(self.max_angle)}" if self.max_angle else ""
+            )
+            raise BoundError(f"keysine cannot keep this clip within {bound}{angles}")
         return min(kept, key=lambda one: one.cost)
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
@@ -331,6 +353,8 @@ class Keysine(Codec):
                 made = self._written(clip, make(policy))
             if made is None or promised_error(clip, made.decoded).max > limit:
                 return None
+            if self.max_angle and largest_angle(clip, made.decoded) > self.max_angle:
+                return None
             if self.effort == "fast":
                 return BoundedEncoding(made, UNMEASURED)
             return BoundedEncoding(made, Artefacts.measure(clip, made.decoded, self.max_error))
@@ -362,7 +386,12 @@ class Keysine(Codec):
         """Return a draft that aims at the bound, or None where the search cannot reach it."""
         bound = policy.bound_share * self.max_error
         settings = search.bounded(
-            self.effort, bound, clip.frame_rate, jitter_factor=policy.jitter_factor
+            self.effort,
+            bound,
+            clip.frame_rate,
+            jitter_factor=policy.jitter_factor,
+            hinged=clip.skeleton.hinges is not None,
+            max_angle=self.max_angle,
         )
         shares = policy.joint_shares(len(clip.skeleton))
         return self._draft(clip, settings, bound, UNIT_STEP, predictors, shares)
@@ -372,7 +401,13 @@ class Keysine(Codec):
         step = GRID_STEPS[min(policy.level, len(GRID_STEPS) - 1)]
         return draft_grid(
             clip,
-            search.gridded(self.effort, self.max_error, clip.frame_rate),
+            search.gridded(
+                self.effort,
+                self.max_error,
+                clip.frame_rate,
+                hinged=clip.skeleton.hinges is not None,
+                max_angle=self.max_angle,
+            ),
             step * self.max_error,
             self._groups(clip, LONGEST_BLOCK),
             threads=self._threads(clip.frame_count),
@@ -390,7 +425,13 @@ class Keysine(Codec):
         self, clip: Clip, size: float, key_step: int, *, bounded: bool
     ) -> I32 | None:
         part = self._sample(clip)
-        make = search.bounded if bounded else search.free
+        make = (
+            partial(
+                search.bounded, hinged=clip.skeleton.hinges is not None, max_angle=self.max_angle
+            )
+            if bounded
+            else search.free
+        )
         groups = self._groups(part)
         settings = self._split(make("fast", size, part.frame_rate), groups, size)
         seen = observe(part, settings, size, groups, key_step=key_step, whole=clip)

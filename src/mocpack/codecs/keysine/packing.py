@@ -131,7 +131,7 @@ def observe(
     if seen is None:
         return None
     (wanted, decoded, steps), paces, bytes_of_groups = np.asarray(seen[0], float), *seen[1:]
-    firsts = planning.first_channels(head.table)
+    firsts = planning.first_channels(head.table, clip.skeleton)
     return Observed(wanted, decoded, steps, np.asarray(paces), firsts, bytes_of_groups)
 
 
@@ -162,6 +162,7 @@ def _task(
         "skeleton": clip.skeleton.native(clip.translated_joints),
         "rotations": clip.rotations,
         "translations": clip.translations,
+        "angles": planning.native_angles(clip),
         "table": head.table,
         "unit": head.unit,
         "fine": head.fine,

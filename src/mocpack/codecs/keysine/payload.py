@@ -126,7 +126,7 @@ class PayloadHead:
     def track_count(self) -> int:
         """How many rotations and translations move."""
         turning = self.table[:, ROTATION_KIND] >= Rotation.VECTOR
-        return int(turning.sum() + (self.table[:, TRANSLATION_KIND] == Translation.MOVING).sum())
+        return int(turning.sum() + (self.table[:, TRANSLATION_KIND] >= Translation.MOVING).sum())
 
     @property
     def basis_grid(self) -> float:

@@ -15,7 +15,6 @@ from mocpack.clip import Clip
 from mocpack.codecs.keysine.payload import LONGEST_BLOCK, MOST_SPLITS
 from mocpack.codecs.keysine.tracks import (
     BASIS,
-    CHANNELS,
     COLUMNS,
     MEAN,
     MEAN_GRID,
@@ -28,7 +27,9 @@ from mocpack.codecs.keysine.tracks import (
     UNIT_STEP,
     Rotation,
     Translation,
+    track_widths,
 )
+from mocpack.skeleton import Skeleton
 
 Turn = tuple[Rotation, F64]
 """How a rotation is written, and its mean or itself, in grid units."""
@@ -115,21 +116,16 @@ def grid_steps(table: I32) -> tuple[int, ...]:
     """
     steps: list[int] = []
     for row in table:
-        if row[TRANSLATION_KIND] == Translation.MOVING:
+        if row[TRANSLATION_KIND] >= Translation.MOVING:
             steps.append(UNIT_STEP)
         if row[ROTATION_KIND] >= Rotation.VECTOR:
             steps.append(UNIT_STEP - 2 * int(row[ROTATION_KIND] == Rotation.QUATERNION))
     return tuple(steps)
 
 
-def first_channels(table: I32) -> npt.NDArray[np.intp]:
+def first_channels(table: I32, skeleton: Skeleton) -> npt.NDArray[np.intp]:
     """Return for each channel the first one of its track, from the plan (J, 13)."""
-    widths: list[int] = []
-    for row in table:
-        if row[TRANSLATION_KIND] == Translation.MOVING:
-            widths.append(3)
-        if row[ROTATION_KIND] >= Rotation.VECTOR:
-            widths.append(CHANNELS[Rotation(row[ROTATION_KIND])])
+    widths = track_widths(table, skeleton)
     return np.repeat(np.cumsum([0, *widths])[:-1], widths).astype(np.intp)
 
 
@@ -166,18 +162,66 @@ def plan_table(clip: Clip, bits: int, basis: int, unit: float, *, key_step: int)
         kind, origin = _translation(clip.translations[:, m], clip.skeleton.offsets[j], fine)
         table[j, TRANSLATION_KIND], table[j, ORIGIN] = kind, origin
     still, turning = _still(clip.rotations, fine), _turning(clip.rotations)
+    hinged = _hinged(clip, fine, table)
     turned = np.zeros(len(clip.skeleton), bool)  # by itself or by an ancestor
     for j, parent in enumerate(clip.skeleton.parents):
         above = parent >= 0 and bool(turned[parent])
         # what slides along a joint that turns hangs on none: it takes back the turn's error itself
         slides = above and table[j, TRANSLATION_KIND] == Translation.MOVING
-        turn, mean = turning[j] if slides else still[j] or turning[j]
+        turn, mean = hinged.get(j) or (turning[j] if slides else still[j] or turning[j])
         table[j, ROTATION_KIND], table[j, MEAN] = turn, mean
         turned[j] = above or turn >= Rotation.VECTOR
     table[table[:, ROTATION_KIND] >= Rotation.VECTOR, ROTATION_KEY_STEP] = key_step
-    table[table[:, TRANSLATION_KIND] == Translation.MOVING, TRANSLATION_KEY_STEP] = key_step
+    table[table[:, TRANSLATION_KIND] >= Translation.MOVING, TRANSLATION_KEY_STEP] = key_step
     table[:, BASIS] = _bases(clip, table, unit, fine, basis)
     return table
+
+
+def native_angles(clip: Clip) -> F64:
+    """Return the angles (T, H) of a clip's hinges without jumps, in the core's order: by joint."""
+    hinges = clip.skeleton.hinges
+    if hinges is None:
+        return np.zeros((clip.frame_count, 0))
+    angles = clip.hinge_angles().angles.copy()
+    turning = ~hinges.slides
+    angles[:, turning] = np.unwrap(angles[:, turning], axis=0)
+    return np.ascontiguousarray(angles[:, list(hinges.by_joint)])
+
+
+def _hinged(clip: Clip, fine: float, table: I32) -> dict[int, Turn]:
+    """Return how joints are written that stay on their hinges; sliders go into the table.
+
+    A joint that leaves its hinges by more than matters is as free as any other.
+    """
+    hinges = clip.skeleton.hinges
+    if hinges is None:
+        return {}
+    found, seen = {}, clip.hinge_angles()
+    angles = seen.angles.copy()
+    angles[:, ~hinges.slides] = np.unwrap(angles[:, ~hinges.slides], axis=0)
+    for joint, rows in hinges.of_joints():
+        for slides in (True, False):
+            own = [h for h in rows if hinges.slides[h] == slides]
+            if not own or seen.off[:, own].max() > fine:
+                continue
+            moved, still = np.ptp(angles[:, own], axis=0).max(), np.zeros(3)
+            still[: len(own)] = np.round(angles[0, own] / fine)
+            kind = (
+                2
+                if moved > 0.25 * fine or np.abs(still).max() >= LARGEST_STILL
+                else int(still.any())
+            )
+            if slides:
+                table[joint, TRANSLATION_KIND] = (*Translation,)[
+                    kind if kind < 2 else Translation.SLIDING
+                ]
+                table[joint, ORIGIN] = still if kind == 1 else 0
+            else:
+                mean = np.zeros(3)
+                mean[: len(own)] = np.round(angles[:, own].mean(axis=0) / MEAN_GRID)
+                turn = Rotation(kind) if kind < 2 else Rotation.HINGE
+                found[joint] = turn, (np.zeros(3), still, mean)[kind]
+    return found
 
 
 def _translation(places: F64, offset: F64, fine: float) -> tuple[Translation, F64]:
@@ -260,27 +304,25 @@ def _cheapest_turns(bands: F64, counts: F64, basis: int) -> F64:
     Those to the principal axes are tried on the grid 2^-basis and on coarser ones, whose numbers
     take fewer bits, and none at all.
     """
-    joints, weights = len(bands), counts[:, np.newaxis, np.newaxis]
+    weights = counts[:, np.newaxis, np.newaxis]
     sizes = np.trace(bands, axis1=-2, axis2=-1)[..., np.newaxis, np.newaxis]
-    best, least = np.zeros((joints, 3)), _series_bits(bands, counts, np.zeros((joints, 3)))
-    for covariances in ((weights * bands).sum(axis=1), (weights * bands / (1 + sizes)).sum(axis=1)):
-        turns = _principal_turns(covariances)
-        for shift in range(COARSEST_BASIS + 1):
-            grid = 0.5 ** (basis - shift)
-            numbers = np.round(turns / grid)
-            listed = NUMBER_BITS * np.log2(1 + np.abs(numbers)).sum(axis=1) + SHIFT_BITS
-            bits = _series_bits(bands, counts, grid * numbers) + listed
-            smaller = bits < least
-            best[smaller] = numbers[smaller] * 2**shift
-            least = np.where(smaller, bits, least)
-    return best
+    found = [(weights * bands).sum(axis=1), (weights * bands / (1 + sizes)).sum(axis=1)]
+    turns = np.stack([_principal_turns(covariances) for covariances in found])
+    shifts = np.arange(COARSEST_BASIS + 1)[:, np.newaxis, np.newaxis, np.newaxis]
+    numbers = np.round(turns * 2.0 ** (basis - shifts))  # (shifts, 2, J, 3)
+    listed = NUMBER_BITS * np.log2(1 + np.abs(numbers)).sum(axis=-1) + SHIFT_BITS
+    tried = (numbers * 2**shifts).reshape(-1, *turns.shape[1:])
+    tried = np.concatenate([np.zeros_like(tried[:1]), tried])
+    bits = _series_bits(bands, counts, np.asarray(0.5**basis * tried, np.float64))
+    bits[1:] += listed.reshape(len(tried) - 1, -1)
+    return np.asarray(tried[np.argmin(bits, axis=0), np.arange(len(bands))])
 
 
 def _series_bits(bands: F64, counts: F64, turns: F64) -> F64:
-    """Return about how many bits the channels of each joint take in turned axes: (J,)."""
-    axes = rotations.as_matrix(rotations.from_rotvec(turns))[:, np.newaxis]
-    energies = np.sum(axes * (bands @ axes), axis=2)
-    return np.asarray(0.5 * np.log2(1 + ENTROPY_FACTOR * energies).sum(axis=2) @ counts)
+    """Return about how many bits (N, J) each joint's channels take in turned axes (N, J, 3)."""
+    axes = rotations.as_matrix(rotations.from_rotvec(turns))[:, :, np.newaxis]
+    energies = np.sum(axes * (bands @ axes), axis=-2)
+    return np.asarray(0.5 * np.log2(1 + ENTROPY_FACTOR * energies).sum(axis=-1) @ counts)
 
 
 def _principal_turns(covariances: F64) -> F64:

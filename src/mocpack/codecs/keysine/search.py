@@ -10,6 +10,10 @@ import numpy as np
 from mocpack import _core
 from mocpack.codecs.keysine.tracks import SPREAD
 
+ANGLE_SHARE = 0.999  # of a bound on angles, that the search may use: the rest is for rounding
+HINGED_FALLOFF = 0.1
+ROOM = 1.2  # of errors of a limb that its hinges cannot take back
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -42,6 +46,11 @@ class Settings:
         Factor on the allowance of shell points, which guard twist.
     key_share : float
         Share of its allowance that a key may use to come nearer to the key before.
+    room : float
+        Where joints have hinges, which cannot take back every error above them: what may remain of
+        all u of a limb when they have done what they can.
+    max_angle : float
+        Radians that a joint's local rotation may be off; 0: any.
     excess_penalty : float
         For each unit of u above 1.
     quartic_penalty, squared_penalty : float
@@ -89,6 +98,8 @@ class Settings:
     thorough: bool = False
     beam_width: int = 1
     grid_error_penalty: float = 0.0
+    room: float = ROOM
+    max_angle: float = 0.0
 
     def native(self) -> _core.KeysineSettings:
         return _core.KeysineSettings(**asdict(self))
@@ -96,8 +107,8 @@ class Settings:
 
 EFFORTS = {
     "fast": Effort(0, 40, 7, 9, True, 0, 0, False),
-    "default": Effort(4, 60, 6, 11, False, 2, 2, False),
-    "best": Effort(8, 90, 6, 11, False, 3, 3, True),
+    "default": Effort(3, 60, 6, 10, True, 2, 1, False),
+    "best": Effort(8, 90, 5, 12, False, 3, 3, True),
 }
 MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
 EXCESS_PENALTY = 120.0
@@ -121,6 +132,8 @@ def bounded(
     frame_rate: float,
     *,
     jitter_factor: float = 1.0,
+    hinged: bool = False,
+    max_angle: float | None = None,
 ) -> Settings:
     """Return the settings that aim at a bound on the largest error, in metres.
 
@@ -128,6 +141,10 @@ def bounded(
     ----------
     jitter_factor : float
         On the usual penalty of jitter.
+    hinged : bool
+        Whether joints move along hinges.
+    max_angle : float, optional
+        Bound on the error of local rotations, in radians.
     """
     level = EFFORTS[effort]
     if bound > LOOSE:  # where a group has few bytes, sketches do not tell how to split it
@@ -135,7 +152,7 @@ def bounded(
     return Settings(
         bound=bound - max(5e-4 * bound, min(MARGIN, 0.02 * bound)),  # so that rounding stays inside
         origin_share=1.0,
-        origin_falloff=0.12,
+        origin_falloff=HINGED_FALLOFF if hinged else 0.12,
         shell_factor=1.0,
         key_share=_by_bound(bound, KEY_SHARES),
         excess_penalty=EXCESS_PENALTY,
@@ -144,14 +161,22 @@ def bounded(
         rounding=ROUNDING,
         jitter_penalty=jitter_factor * JITTER_PENALTY,
         jitter_from=_jitter_from(frame_rate),
+        max_angle=ANGLE_SHARE * max_angle if max_angle else 0.0,
         **asdict(level),
     )
 
 
-def gridded(effort: str, bound: float, frame_rate: float) -> Settings:
+def gridded(
+    effort: str,
+    bound: float,
+    frame_rate: float,
+    *,
+    hinged: bool = False,
+    max_angle: float | None = None,
+) -> Settings:
     """Return the settings of a grid in time within a bound, in metres."""
     return replace(
-        bounded(effort, bound, frame_rate),
+        bounded(effort, bound, frame_rate, hinged=hinged, max_angle=max_angle),
         origin_share=0.95,
         origin_falloff=0.15,
         thorough=effort == "best",

@@ -6,7 +6,7 @@ them too (`keysine/decode/plan.cpp`), and a test holds the two equal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
@@ -16,6 +16,7 @@ from mocpack import _core, rotations
 from mocpack.arrays import F64, I32
 from mocpack.clip import ClipHeader
 from mocpack.errors import CorruptionError
+from mocpack.skeleton import Skeleton
 
 SHELL = 0.03  # metres
 SPREAD = 0.3  # exponent of descendants in the weights
@@ -33,10 +34,10 @@ class Rotation(IntEnum):
     STILL = 1  # the same in all frames
     VECTOR = 2  # three channels: a rotation vector about the mean
     QUATERNION = 3  # four channels
-    HINGE = 4  # one channel
+    HINGE = 4  # a channel for each axis that the joint turns about
 
 
-CHANNELS = {Rotation.VECTOR: 3, Rotation.QUATERNION: 4, Rotation.HINGE: 1}
+CHANNELS = {Rotation.VECTOR: 3, Rotation.QUATERNION: 4}
 
 
 class Translation(IntEnum):
@@ -45,12 +46,15 @@ class Translation(IntEnum):
     REST = 0  # the skeleton's offset
     STILL = 1
     MOVING = 2  # three channels
+    SLIDING = 3  # a channel for each axis that the joint slides along
 
 
 # columns of the plan, a row for each joint
 ROTATION_KIND, TRANSLATION_KIND = 0, 1
 MEAN, BASIS, ORIGIN = slice(2, 5), slice(5, 8), slice(9, 12)
 ROTATION_KEY_STEP, TRANSLATION_KEY_STEP = 8, 12
+# weights in what errors above hinges cost, and how much of that may be left
+ORIGIN_WEIGHT, SHELL_WEIGHT, END_WEIGHT, USUAL_REST = 0.35, 0.25, 1.0, 1.5
 COLUMNS = _core.KEYSINE_PLAN_COLUMNS
 
 
@@ -88,6 +92,42 @@ class Track:
     axes: F64
     key_step: float
     key_index: int
+    angles: F64 = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(frozen=True)
+class JointHinges:
+    """The axes (S, 3) that a joint slides along and those (N, 3) it turns about."""
+
+    slides: F64
+    turns: F64
+
+
+NO_HINGES = JointHinges(np.zeros((0, 3)), np.zeros((0, 3)))
+
+
+def hinges_of(skeleton: Skeleton) -> list[JointHinges]:
+    """Return the hinges of every joint."""
+    found = [NO_HINGES] * len(skeleton)
+    if skeleton.hinges is not None:
+        axes, slides = skeleton.hinges.axes, skeleton.hinges.slides
+        for joint, rows in skeleton.hinges.of_joints():
+            sliding, turning = ([h for h in rows if slides[h] == s] for s in (True, False))
+            found[joint] = JointHinges(axes[sliding], axes[turning])
+    return found
+
+
+def track_widths(table: I32, skeleton: Skeleton) -> list[int]:
+    """Return how many channels each track has, in their order."""
+    widths: list[int] = []
+    for row, hinges in zip(table, hinges_of(skeleton), strict=True):
+        if row[TRANSLATION_KIND] >= Translation.MOVING:
+            sliding = row[TRANSLATION_KIND] == Translation.SLIDING
+            widths.append(len(hinges.slides) if sliding else 3)
+        if row[ROTATION_KIND] >= Rotation.VECTOR:
+            kind = Rotation(row[ROTATION_KIND])
+            widths.append(len(hinges.turns) if kind == Rotation.HINGE else CHANNELS[kind])
+    return widths
 
 
 @dataclass(frozen=True)
@@ -118,33 +158,51 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float, basis_g
     basis_grid : float
         Grid of the turns of axes, radians.
     """
-    _check(table, header)
-    still = _still_rotations(table, fine)
-    places = _still_translations(table, header, fine)
+    hinges = hinges_of(header.skeleton)
+    _check(table, header, hinges)
+    still = _still_rotations(table, header, hinges, fine)
+    places = _still_translations(table, header, hinges, fine)
     counts = descendants(header.skeleton.parents)
-    inertia = _inertia(table, header, still, places, counts)
+    if header.skeleton.hinges is None:
+        inertia = _inertia(table, header, still, places, counts)
+        shifts = counts.astype(np.float64) ** (-0.5 * SPREAD)
+    else:
+        inertia, shifts = _costs(table, header, hinges, still, places)
     tracks: list[Track] = []
     above = {-1: -1}
     channels = 0
     for j, parent in enumerate(header.skeleton.parents):
         row = table[j]
         above[j] = above[parent]
-        if row[TRANSLATION_KIND] == Translation.MOVING:
-            axes = np.eye(3) / float(counts[j]) ** (0.5 * SPREAD)
+        if row[TRANSLATION_KIND] >= Translation.MOVING:
+            axes = np.eye(3)
+            if row[TRANSLATION_KIND] == Translation.SLIDING:
+                axes = rotations.rotate(header.skeleton.rest[j], hinges[j].slides).T
+            axes = axes * shifts[j]
             index = int(row[TRANSLATION_KEY_STEP])
             size = KEY_STEP * step_size(unit, index)
-            tracks.append(Track(j, None, channels, 3, -1, int(j > 0), places[j], axes, size, index))
-            channels += 3
+            width, family = axes.shape[1], int(j > 0)
+            tracks.append(Track(j, None, channels, width, -1, family, places[j], axes, size, index))
+            channels += width
         if row[ROTATION_KIND] >= Rotation.VECTOR:
             kind = Rotation(row[ROTATION_KIND])
-            width = CHANNELS[kind]
             index = int(row[ROTATION_KEY_STEP])
             size = KEY_STEP * step_size(unit, index)
-            grid = fine if kind == Rotation.HINGE else basis_grid
-            axes = _axes(kind, grid * row[BASIS], inertia[j])
+            base, angles = still[j], np.zeros(0)
+            if kind == Rotation.HINGE:
+                turns = hinges[j].turns
+                axes = (
+                    turns / np.sqrt(np.einsum("na,ab,nb->n", turns, inertia[j], turns))[:, None]
+                ).T
+                base, angles = header.skeleton.rest[j], MEAN_GRID * row[MEAN][: len(turns)]
+            else:
+                axes = _axes(kind, basis_grid * row[BASIS], inertia[j])
+            width = CHANNELS.get(kind, axes.shape[1])
             family = _family(kind, j, int(counts[j]))
             tracks.append(
-                Track(j, kind, channels, width, above[parent], family, still[j], axes, size, index)
+                Track(
+                    j, kind, channels, width, above[parent], family, base, axes, size, index, angles
+                )
             )
             above[j] = len(tracks) - 1
             channels += width
@@ -159,34 +217,51 @@ def descendants(parents: tuple[int, ...]) -> npt.NDArray[np.intp]:
     return counts
 
 
-def _check(table: I32, header: ClipHeader) -> None:
-    for column, field, most in (
-        (ROTATION_KIND, "rotation kind", Rotation.HINGE),
-        (TRANSLATION_KIND, "translation kind", Translation.MOVING),
-        (ROTATION_KEY_STEP, "rotation key step", STEPS - 1),
-        (TRANSLATION_KEY_STEP, "translation key step", STEPS - 1),
-    ):
-        for joint, value in enumerate(table[:, column].tolist()):
-            fixed = column == TRANSLATION_KIND and joint not in header.translated_joints
-            high = 0 if fixed else int(most)
+def _check(table: I32, header: ClipHeader, hinges: list[JointHinges]) -> None:
+    translated = set(header.translated_joints)
+    for joint, (row, own) in enumerate(zip(table.tolist(), hinges, strict=True)):
+        free, moving = Rotation.QUATERNION, Translation.MOVING
+        farthest = Translation.SLIDING if len(own.slides) else moving
+        for value, what, high in (
+            (row[ROTATION_KIND], "rotation kind", Rotation.HINGE if len(own.turns) else free),
+            (row[TRANSLATION_KIND], "translation kind", farthest if joint in translated else 0),
+            (row[ROTATION_KEY_STEP], "rotation key step", STEPS - 1),
+            (row[TRANSLATION_KEY_STEP], "translation key step", STEPS - 1),
+        ):
             if not 0 <= value <= high:
                 raise CorruptionError(
-                    f"keysine head: plan of joint {joint}: {field} {value} is outside 0..{high}"
+                    f"keysine head: plan of joint {joint}: {what} {value} is outside 0..{int(high)}"
                 )
 
 
-def _still_rotations(table: I32, fine: float) -> F64:
-    exact = np.isin(table[:, ROTATION_KIND], (Rotation.STILL, Rotation.HINGE))
-    grid = np.where(exact, fine, MEAN_GRID)
+def _still_rotations(table: I32, header: ClipHeader, hinges: list[JointHinges], fine: float) -> F64:
+    grid = np.where(table[:, ROTATION_KIND] == Rotation.STILL, fine, MEAN_GRID)
     still = rotations.from_rotvec(grid[:, np.newaxis] * table[:, MEAN])
     still[table[:, ROTATION_KIND] == Rotation.REST] = rotations.IDENTITY
+    for j, own in enumerate(hinges):
+        kind = table[j, ROTATION_KIND]
+        if not len(own.turns) or kind in (Rotation.VECTOR, Rotation.QUATERNION):
+            continue
+        still[j] = header.skeleton.rest[j]
+        step = {Rotation.STILL: fine, Rotation.HINGE: MEAN_GRID}.get(kind, 0.0)
+        for axis, angle in zip(own.turns, step * table[j, MEAN], strict=False):
+            still[j] = rotations.multiply(still[j], rotations.from_rotvec(angle * axis))
     return still
 
 
-def _still_translations(table: I32, header: ClipHeader, fine: float) -> F64:
+def _still_translations(
+    table: I32, header: ClipHeader, hinges: list[JointHinges], fine: float
+) -> F64:
     kind = table[:, TRANSLATION_KIND, np.newaxis]
     grid = np.where(kind == Translation.STILL, fine, ORIGIN_GRID)
-    return np.where(kind == Translation.REST, header.skeleton.offsets, grid * table[:, ORIGIN])
+    rest = (kind == Translation.REST) | (kind == Translation.SLIDING)
+    places = np.where(rest, header.skeleton.offsets, grid * table[:, ORIGIN])
+    for j, own in enumerate(hinges):
+        if len(own.slides) and table[j, TRANSLATION_KIND] == Translation.STILL:
+            way = fine * table[j, ORIGIN][: len(own.slides)] @ own.slides
+            turned = rotations.rotate(header.skeleton.rest[j], way)
+            places[j] = header.skeleton.offsets[j] + turned
+    return places
 
 
 def _inertia(
@@ -203,7 +278,7 @@ def _inertia(
     carrier = np.full(len(table), -1)
     offsets, turns = np.zeros((len(table), 3)), still.copy()
     for k, parent in enumerate(skeleton.parents):
-        if parent < 0 or table[k, TRANSLATION_KIND] == Translation.MOVING:
+        if parent < 0 or table[k, TRANSLATION_KIND] >= Translation.MOVING:
             continue
         if turning[parent]:
             carrier[k], offsets[k] = parent, places[k]
@@ -221,6 +296,76 @@ def _inertia(
     return inertia
 
 
+def _costs(
+    table: I32, header: ClipHeader, hinges: list[JointHinges], still: F64, places: F64
+) -> tuple[F64, F64]:
+    """Return what turns of joints cost (J, 3, 3), m², where there are hinges, and units of shifts.
+
+    Displacement and turn of a joint's frame, ξ, cost ξᵀQξ in squared displacements below it, once
+    the joints there have taken back what they can, at the mean pose.
+    """
+    skeleton, joints = header.skeleton, len(table)
+    where, turned = places.copy(), still.copy()
+    for j, parent in enumerate(skeleton.parents):
+        if parent >= 0:
+            where[j] = where[parent] + rotations.rotate(turned[parent], places[j])
+            turned[j] = rotations.multiply(turned[parent], still[j])
+    ends = zip(skeleton.end_site_joints, skeleton.end_sites, strict=True)
+    carried = [[(ORIGIN_WEIGHT, np.zeros(3))] for _ in range(joints)]
+    for j in range(joints):
+        shell = rotations.rotate(turned[j], SHELL * np.eye(3))
+        carried[j] += [(SHELL_WEIGHT, point) for point in shell]
+    for j, end in ends:
+        carried[j].append((END_WEIGHT, rotations.rotate(turned[j], end)))
+    costs, inertia, units = np.zeros((joints, 6, 6)), np.zeros((joints, 3, 3)), np.zeros(joints)
+    for j in range(joints - 1, -1, -1):
+        cost, parent, row = costs[j], skeleton.parents[j], table[j]
+        for weight, arm in carried[j]:
+            follow = np.concatenate([np.eye(3), _crossed(arm)], axis=1)
+            cost += weight * follow.T @ follow
+        world = rotations.as_matrix(turned[j])
+        inertia[j] = world.T @ cost[3:, 3:] @ world / USUAL_REST
+        frame = rotations.multiply(
+            turned[parent] if parent >= 0 else rotations.IDENTITY, skeleton.rest[j]
+        )
+        if row[ROTATION_KIND] == Rotation.HINGE:
+            turn = frame
+            for axis, angle in zip(hinges[j].turns, MEAN_GRID * row[MEAN], strict=False):
+                _take_out(cost, 3, rotations.rotate(turn, axis))
+                turn = rotations.multiply(turn, rotations.from_rotvec(angle * axis))
+        elif row[ROTATION_KIND] >= Rotation.VECTOR:
+            for axis in np.eye(3):
+                _take_out(cost, 3, axis)
+            cost[3:] = cost[:, 3:] = 0
+        units[j] = (np.trace(cost[:3, :3]) / (3 * USUAL_REST)) ** -0.5
+        if row[TRANSLATION_KIND] == Translation.SLIDING:
+            for axis in hinges[j].slides:
+                _take_out(cost, 0, rotations.rotate(frame, axis))
+        elif row[TRANSLATION_KIND] == Translation.MOVING:
+            for axis in np.eye(3):
+                _take_out(cost, 0, axis)
+            cost[:3] = cost[:, :3] = 0
+        if parent >= 0:
+            follow = np.eye(6)
+            follow[:3, 3:] = _crossed(where[j] - where[parent])
+            costs[parent] += follow.T @ cost @ follow
+    return inertia, units
+
+
+def _crossed(arm: F64) -> F64:
+    """Return the matrix of turn → turn × arm."""
+    x, y, z = arm
+    return np.array([[0, z, -y], [-z, 0, x], [y, -x, 0]])
+
+
+def _take_out(cost: F64, half: int, way: F64) -> None:
+    """Let the best move along a way, of the displacement (half 0) or the turn (3), be made."""
+    along = cost[:, half : half + 3] @ way
+    whole = along[half : half + 3] @ way
+    if whole > 0:
+        cost -= np.outer(along, along) / whole
+
+
 def _point_inertia(at: F64) -> F64:
     return np.asarray(at @ at * np.eye(3) - np.outer(at, at))
 
@@ -228,9 +373,6 @@ def _point_inertia(at: F64) -> F64:
 def _axes(kind: Rotation, basis: F64, inertia: F64) -> F64:
     if kind == Rotation.QUATERNION:
         return np.asarray(0.5 / np.sqrt(np.trace(inertia) / 3) * np.eye(3))
-    if kind == Rotation.HINGE:
-        axis = rotations.rotate(rotations.from_rotvec(basis), np.array([1.0, 0.0, 0.0]))
-        return np.asarray(axis / np.sqrt(axis @ inertia @ axis))[:, np.newaxis]
     values, vectors = np.linalg.eigh(inertia)
     turn = rotations.as_matrix(rotations.from_rotvec(basis))
     return np.asarray((vectors / np.sqrt(values)) @ vectors.T @ turn)

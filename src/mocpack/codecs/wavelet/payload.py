@@ -47,9 +47,18 @@ class WaveletForm:
     def analyse(self, clip: Clip) -> Analysis:
         return analyse(clip, rotation=self.rotation, update=self.update)
 
-    def encode(self, clip: Clip, found: Analysis, counts: npt.NDArray[np.int64]) -> bytes:
-        """Return the bytes of the `counts` largest coefficients of each signal of the clip."""
-        error = PositionError(clip, found.plan, point_weights(clip.skeleton, "eps_x_cm"))
+    def encode(
+        self,
+        clip: Clip,
+        found: Analysis,
+        counts: npt.NDArray[np.int64],
+        metric: str = "eps_x_cm",
+    ) -> bytes:
+        """Return the bytes of the `counts` largest coefficients of each signal of the clip.
+
+        `metric`, a weighted mean of squares, says how many bits they need, if that is to be found.
+        """
+        error = PositionError(clip, found.plan, point_weights(clip.skeleton, metric))
         rounded = round_to_fit(
             found.ranking.kept(counts),
             self.bits,

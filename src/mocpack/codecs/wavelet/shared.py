@@ -39,7 +39,7 @@ class WaveletCodec(Codec):
         Update step of the lifting.
     bits : int, 4..16, or "auto"
         Bits of the largest coefficient. The paper has 16; "auto" takes the fewest that add at
-        most 2 % to eps_x.
+        most 2 % to eps_x, or to what is searched for if that is a mean of squares too.
     deflate : bool
         Deflate the words. Without, a signal's words can be found without inflating the others.
     """

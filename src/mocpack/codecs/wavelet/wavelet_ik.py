@@ -82,13 +82,16 @@ class WaveletIk(SearchingCodec):
     def encode(self, clip: Clip) -> bytes:
         limbs = self.limbs(clip.skeleton)
         pose = self._encode_pose(clip)
-        ends = [limb.end for limb in limbs]
-        decoded = self.form.decode(pose, clip.header)
-        shifts = clip.positions()[:, ends] - decoded.positions()[:, ends]
         out = FieldWriter()
         out.sized(pose)
-        out.raw(self._encode_shifts(shifts.reshape(clip.frame_count, -1).T))
+        out.raw(self.encode_feet(clip, self.form.decode(pose, clip.header), limbs))
         return out.bytes()
+
+    def encode_feet(self, clip: Clip, coarse: Clip, limbs: Sequence[Limb]) -> bytes:
+        """Return the bytes of how far the ends of `limbs` are from where `coarse` has them."""
+        ends = [limb.end for limb in limbs]
+        shifts = clip.positions()[:, ends] - coarse.positions()[:, ends]
+        return self._encode_shifts(shifts.reshape(clip.frame_count, -1).T)
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         limbs = self._limbs_of_file(header.skeleton)

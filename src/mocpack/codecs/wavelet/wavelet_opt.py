@@ -51,7 +51,8 @@ class WaveletOpt(SearchingCodec):
 
     def encode(self, clip: Clip) -> bytes:
         found = self.form.analyse(clip)
-        return self.form.encode(clip, found, self.choose(clip, found).counts)
+        felt = self.metric if self.metric in QUADRATIC else "eps_x_cm"
+        return self.form.encode(clip, found, self.choose(clip, found).counts, felt)
 
     def choose(self, clip: Clip, found: Analysis) -> Outcome:
         """Search how many coefficients each signal should keep."""

@@ -174,10 +174,28 @@ def motion(plan: Plan, curves: F64, header: ClipHeader) -> Clip:
 def _turns(track: Track, own: F64) -> F64:
     if track.rotation == Rotation.QUATERNION:
         return rotations.normalize(own)
+    if track.rotation == Rotation.HINGE:
+        turns = np.broadcast_to(track.base, (len(own), 4))
+        for axis, start, angles in zip(track.axes.T, track.angles, own.T, strict=True):
+            turns = rotations.multiply(turns, _about(axis, start, angles))
+        return turns
     half = 0.5 * own @ track.axes.T
+    return rotations.multiply(track.base, _exponential(half))
+
+
+def _about(axis: F64, start: float, angles: F64) -> F64:
+    """Return turns (T, 4) about an axis, by `start` and its length times these numbers (T,)."""
+    length = np.linalg.norm(axis)
+    half = 0.5 * (start + length * angles)
+    half -= 2 * np.pi * np.floor(half / (2 * np.pi) + 0.5)
+    return _exponential(half[:, np.newaxis] * axis / length)
+
+
+def _exponential(half: F64) -> F64:
+    """Return the rotations (T, 4) by twice these vectors (T, 3)."""
     square = np.sum(half * half, axis=1, keepdims=True)
     sine, cosine = np.ones_like(square), np.ones_like(square)
     for i in range(SINE_TERMS, 0, -1):
         sine = 1 - sine * square / (2 * i * (2 * i + 1))
         cosine = 1 - cosine * square / (2 * i * (2 * i - 1))
-    return rotations.multiply(track.base, np.concatenate([sine * half, cosine], axis=1))
+    return np.concatenate([sine * half, cosine], axis=1)

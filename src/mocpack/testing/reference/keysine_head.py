@@ -35,6 +35,7 @@ from mocpack.codecs.keysine.tracks import (
     Rotation,
     Translation,
     build_plan,
+    hinges_of,
 )
 from mocpack.coding.fields import FieldReader
 from mocpack.errors import CorruptionError
@@ -52,6 +53,7 @@ from mocpack.testing.reference.table_reader import TableReader
 MEAN_NUMBER, STILL_NUMBER, BASIS_NUMBER, KEY_STEP_NUMBER, ORIGIN_NUMBER, PLACE_NUMBER = range(6)
 SIZE_NUMBER, SCALE_NUMBER, CHANNEL_NUMBER, SOURCE_NUMBER, FACTOR_NUMBER, SHIFT_NUMBER = range(6, 12)
 ROTATION_KINDS, NO_TURN, FARTHEST_TURN = 5, 7, 1 << 23
+HINGE_STARTS = [0, 128, 384, 3968, 4096]
 
 
 def read_head(read: Read, header: ClipHeader) -> tuple[PayloadHead, Plan]:
@@ -154,27 +156,43 @@ class HeadSymbols:
         table = np.zeros((len(header.skeleton), COLUMNS), np.int32)
         turn = place = 0
         step = 8
-        for j, row in enumerate(table):
+        for j, (row, own) in enumerate(zip(table, hinges_of(header.skeleton), strict=True)):
+            turns, slides = len(own.turns), len(own.slides)
             row[[ROTATION_KEY_STEP, TRANSLATION_KEY_STEP]] = 8
-            row[ROTATION_KIND] = turn = self._kind(turn)
-            if turn in (Rotation.STILL, Rotation.HINGE):
-                row[MEAN] = [self._number(STILL_NUMBER) for _ in range(3)]
-            if turn == Rotation.VECTOR:
-                row[MEAN] = [self._number(MEAN_NUMBER) for _ in range(3)]
+            kind = self._hinged(Rotation.HINGE) if turns else None
+            if kind is None:
+                kind = turn = self._kind(turn)
+            row[ROTATION_KIND] = kind
+            if kind == Rotation.STILL:
+                row[MEAN] = self._numbers(STILL_NUMBER, turns or 3)
+            if kind in (Rotation.VECTOR, Rotation.HINGE):
+                row[MEAN] = self._numbers(MEAN_NUMBER, turns if kind == Rotation.HINGE else 3)
+            if kind == Rotation.VECTOR:
                 row[BASIS] = self._basis()
-            if turn == Rotation.HINGE:
-                row[BASIS] = [self._number(STILL_NUMBER) for _ in range(3)]
-            if turn >= Rotation.VECTOR:
+            if kind >= Rotation.VECTOR:
                 row[ROTATION_KEY_STEP] = step = step + self._number(KEY_STEP_NUMBER)
             if j not in header.translated_joints:
                 continue
-            row[TRANSLATION_KIND] = place = self._kind(ROTATION_KINDS + place)
-            if place != Translation.REST:
-                what = PLACE_NUMBER if place == Translation.STILL else ORIGIN_NUMBER
-                row[ORIGIN] = [self._number(what) for _ in range(3)]
-            if place == Translation.MOVING:
+            kind = self._hinged(Translation.SLIDING) if slides else None
+            if kind is None:
+                kind = place = self._kind(ROTATION_KINDS + place)
+            row[TRANSLATION_KIND] = kind
+            if kind == Translation.STILL:
+                row[ORIGIN] = self._numbers(PLACE_NUMBER, slides or 3)
+            if kind == Translation.MOVING:
+                row[ORIGIN] = self._numbers(ORIGIN_NUMBER, 3)
+            if kind >= Translation.MOVING:
                 row[TRANSLATION_KEY_STEP] = step = step + self._number(KEY_STEP_NUMBER)
         return table
+
+    def _hinged(self, moving: int) -> int | None:
+        """Read the kind of what has hinges: at rest, still, along them; None where it is free."""
+        symbol = self._coder.symbol(HINGE_STARTS)
+        return (0, 1, moving, None)[symbol]
+
+    def _numbers(self, what: int, count: int) -> list[int]:
+        """Read some of three numbers; the others are 0."""
+        return [self._number(what) if i < count else 0 for i in range(3)]
 
     def _basis(self) -> list[int]:
         """Read the turn of axes, which may be coarser than its grid."""

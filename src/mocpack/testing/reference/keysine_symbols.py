@@ -349,7 +349,8 @@ class CoefficientSymbols:
         total = int(tables()["MAGNITUDE_CONSTANTS"][band, kind])
         total += sum(w * int(x) for w, x in zip(weights[:11], inputs, strict=True))
         seen = self._seen_keys(t, b, c)
-        total += (weights[11] * seen[0] + weights[12] * seen[1] >> 4) // k
+        keys = min(weights[11] * seen[0] + weights[12] * seen[1] >> 8, 65535)
+        total += keys * (65536 // k) >> 12
         total |= 1
         bits = total.bit_length()
         part = (total >> bits - 4 if bits > 3 else total << 4 - bits) & 7

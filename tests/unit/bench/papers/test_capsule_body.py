@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mocpack.bench.papers import vasa as paper_003
+from mocpack.bench.papers import sk_ted_and_sted, vasa
 from mocpack.bench.papers.capsule_body import capsule_body, skin
 from mocpack.testing import still, walk
 from mocpack.testing.motions import humanoid
@@ -30,14 +30,14 @@ def test_the_surface_stays_near_the_bones():
 
 
 def test_sk_ted_follows_the_temporal_part_of_sted_on_the_body():
-    points = paper_003._both_teds(walk(1.0, frame_rate=120))
+    points = sk_ted_and_sted._both_teds(walk(1.0, frame_rate=120))
     sk, st = (np.ravel(values) for values in zip(*points.values(), strict=True))
     assert len(sk) == 15
     assert np.corrcoef(sk, st)[0, 1] > 0.99
 
 
 def test_tables_say_when_none_of_their_clips_is_here(tmp_path, capsys):
-    paper_003.table_2(tmp_path, tmp_path)
+    vasa.table_2(tmp_path, tmp_path)
     assert "none of its clips is here" in capsys.readouterr().out
 
 
@@ -46,4 +46,4 @@ def test_curves_are_compared_at_equal_size():
         {"part": "all", "bytes": 1000, "me": 4.0},
         {"part": "all", "bytes": 4000, "me": 1.0},
     ]
-    assert paper_003._interpolated(rows, "all", "me", 2000) == np.float64(2.0).item()
+    assert vasa._interpolated(rows, "all", "me", 2000) == np.float64(2.0).item()

@@ -47,6 +47,17 @@ def test_a_tenth_of_the_grid_comes_within_one_percent_of_all_of_it(limit):
     assert min(map(value, fast.values())) <= 1.01 * best
 
 
+@pytest.mark.parametrize("limit", [2500, 4000])
+def test_points_that_are_known_to_break_the_limit_are_not_tried(limit):
+    def value(outcome):
+        return outcome[1] if outcome[0] <= limit else math.inf
+
+    fast = run(from_the_limit(FIRST, SECOND, LEAST, value, limit), rough)
+    probes = 9  # which show how sizes grow, and must reach over the limit
+    beyond = [point for point, (size, _) in fast.items() if size > 1.006 * limit]
+    assert len(beyond) <= probes
+
+
 def test_sizes_are_predicted_from_a_few_probes():
     def sparse(point):  # half of what is not fixed is left out
         size, error = rough(point)

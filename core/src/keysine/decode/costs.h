@@ -1,0 +1,91 @@
+// What a small error of a joint costs, when the joints below take back what they can.
+//
+// Let ξ be the displacement of a joint's origin and the small turn of its frame. While all below stand as
+// they should, they move with it rigidly, so that a weighted sum of their squared displacements is ξᵀ Q ξ;
+// and when the joints below turn so that the sum is least, it still is, with a smaller Q. From the ends of
+// limbs to the root: Q of a joint is that of its own points, and of each child what is left after the child's
+// own turn. A joint that turns freely takes back all but the displacement of its origin; a hinge only what
+// lies about its axis.
+#pragma once
+#include "common/quaternion.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+// A symmetric matrix over (displacement, turn), by rows of six.
+struct Costs
+{
+	double* q;
+
+	double& at(int r, int c) const
+	{
+		return q[6 * r + c];
+	}
+
+	// A point at `arm` from the origin, whose displacement is that of the origin + turn × arm.
+	void add_point(Vec3 arm, double weight) const
+	{
+		const double v[3] = {arm.x, arm.y, arm.z}, square = dot(arm, arm);
+		const double cross_of[9] = {0, arm.z, -arm.y, -arm.z, 0, arm.x, arm.y, -arm.x, 0}; // turn × arm
+		for (int r = 0; r < 3; ++r)
+		{
+			at(r, r) += weight;
+			for (int c = 0; c < 3; ++c)
+			{
+				at(r, 3 + c) += weight * cross_of[3 * r + c];
+				at(3 + c, r) += weight * cross_of[3 * r + c];
+				at(3 + r, 3 + c) += weight * ((r == c ? square : 0.0) - v[r] * v[c]);
+			}
+		}
+	}
+
+	// What a child at `arm` costs, given its own costs.
+	void add_child(const Costs& child, Vec3 arm) const
+	{
+		const double x[9] = {0, arm.z, -arm.y, -arm.z, 0, arm.x, arm.y, -arm.x, 0};
+		double half[36]; // child's costs by (displacement of the child, its turn) times how both follow
+		for (int r = 0; r < 6; ++r)
+			for (int c = 0; c < 3; ++c)
+			{
+				half[6 * r + c] = child.at(r, c);
+				half[6 * r + 3 + c] = child.at(r, 3 + c) + child.at(r, 0) * x[c] + child.at(r, 1) * x[3 + c] +
+									  child.at(r, 2) * x[6 + c];
+			}
+		for (int c = 0; c < 6; ++c)
+			for (int r = 0; r < 3; ++r)
+			{
+				at(r, c) += half[6 * r + c];
+				at(3 + r, c) +=
+					half[6 * (3 + r) + c] + x[r] * half[c] + x[3 + r] * half[6 + c] + x[6 + r] * half[12 + c];
+			}
+	}
+
+	// Takes out the best move along `way` of half `from` (0: displacement, 3: turn), which costs `price`.
+	void take_out(int from, Vec3 way, double price) const
+	{
+		double along[6], whole = price;
+		for (int r = 0; r < 6; ++r)
+			along[r] = at(r, from) * way.x + at(r, from + 1) * way.y + at(r, from + 2) * way.z;
+		whole += along[from] * way.x + along[from + 1] * way.y + along[from + 2] * way.z;
+		if (!(whole > 0))
+			return;
+		for (int r = 0; r < 6; ++r)
+			for (int c = 0; c < 6; ++c)
+				at(r, c) -= along[r] * along[c] / whole;
+	}
+
+	// Takes out all of one half.
+	void take_out(int from) const
+	{
+		for (int a = 0; a < 3; ++a)
+			take_out(from, Vec3{a == 0 ? 1.0 : 0, a == 1 ? 1.0 : 0, a == 2 ? 1.0 : 0}, 0.0);
+		for (int r = 0; r < 6; ++r)
+			for (int c = from; c < from + 3; ++c)
+				at(r, c) = at(c, r) = 0;
+	}
+};
+
+} // namespace keysine
+} // namespace mocpack

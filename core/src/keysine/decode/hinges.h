@@ -1,0 +1,61 @@
+// Which axes the joints of a skeleton turn about or slide along, one joint after another.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "common/rotation_vector.h"
+#include "common/skeleton.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+const int32_t MOST_TURNS = 2, MOST_SLIDES = 3;
+
+// The hinges of one joint: first those that slide, then those that turn.
+struct JointHinges
+{
+	size_t first; // of the skeleton's hinges
+	int32_t slides, turns;
+	const double* axes; // (slides + turns, 3)
+	Quat rest;
+
+	Vec3 slide_axis(int32_t i) const
+	{
+		return load_vec(axes + 3 * i);
+	}
+	Vec3 turn_axis(int32_t i) const
+	{
+		return load_vec(axes + 3 * (slides + i));
+	}
+};
+
+// Hands out the hinges of joints in their order.
+class HingeCursor
+{
+  public:
+	explicit HingeCursor(const mocpack_Skeleton& skeleton) : skeleton_(skeleton)
+	{
+	}
+
+	JointHinges of(size_t joint)
+	{
+		const mocpack_Skeleton& s = skeleton_;
+		while (at_ < s.hinge_count && size_t(s.hinge_joints[at_]) < joint)
+			++at_;
+		JointHinges found = {at_, 0, 0, s.hinge_count ? s.hinge_axes + 3 * at_ : nullptr, {0, 0, 0, 1}};
+		if (s.hinge_count && s.rest)
+			found.rest = load_quat(s.rest + 4 * joint);
+		for (; at_ < s.hinge_count && size_t(s.hinge_joints[at_]) == joint; ++at_)
+			++(s.hinge_slides[at_] ? found.slides : found.turns);
+		return found;
+	}
+
+  private:
+	const mocpack_Skeleton& skeleton_;
+	size_t at_ = 0;
+};
+
+} // namespace keysine
+} // namespace mocpack

@@ -1,0 +1,161 @@
+// What an error of a joint costs in the end, once the joints below have taken back what they can.
+#include "keysine/encode/cost_to_go.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "keysine/encode/aim.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+namespace
+{
+
+const double FREE_ORIGIN_WEIGHT = 3.0; // where it is the mean error of origins that is wanted
+const double ALMOST = 1e-9;			   // of a diagonal, that is added to it so that it stays positive
+
+// As a track sees them that decides on half `from`.
+Remainder remainder_of(const Costs& costs, int from)
+{
+	Remainder found = {};
+	const int other = 3 - from;
+	double f[9] = {}, lead[9];
+	double own = costs.at(from, from) + costs.at(from + 1, from + 1) + costs.at(from + 2, from + 2),
+		   others = costs.at(other, other) + costs.at(other + 1, other + 1) + costs.at(other + 2, other + 2);
+	if (own <= ALMOST * others) // which the track does not change
+	{
+		for (int r = 0, i = 0; r < 3; ++r)
+			for (int c = 0; c <= r; ++c, ++i)
+				found.remains[i] = float(costs.at(other + r, other + c));
+		return found;
+	}
+	for (int r = 0; r < 3; ++r)
+		for (int c = 0; c <= r; ++c)
+		{
+			double sum = costs.at(from + r, from + c) + (r == c ? ALMOST * own : 0);
+			for (int k = 0; k < c; ++k)
+				sum -= f[3 * r + k] * f[3 * c + k];
+			f[3 * r + c] = r == c ? std::sqrt(sum > ALMOST * own ? sum : ALMOST * own) : sum / f[4 * c];
+		}
+	for (int c = 0; c < 3; ++c) // both triangles, for the columns of the other half
+	{
+		double y[3];
+		for (int r = 0; r < 3; ++r)
+		{
+			y[r] = costs.at(from + r, other + c);
+			for (int k = 0; k < r; ++k)
+				y[r] -= f[3 * r + k] * y[k];
+			y[r] /= f[4 * r];
+		}
+		for (int r = 3; r-- > 0;)
+		{
+			for (int k = r + 1; k < 3; ++k)
+				y[r] -= f[3 * k + r] * y[k];
+			y[r] /= f[4 * r];
+			lead[3 * r + c] = y[r];
+		}
+	}
+	for (int r = 0, i = 0; r < 3; ++r)
+		for (int c = 0; c <= r; ++c, ++i)
+		{
+			double left = costs.at(other + r, other + c);
+			for (int k = 0; k < 3; ++k)
+				left -= costs.at(other + r, from + k) * lead[3 * k + c];
+			found.factor[i] = float(f[3 * r + c]);
+			found.remains[i] = float(left);
+		}
+	for (int i = 0; i < 9; ++i)
+		found.lead[i] = float(lead[i]);
+	return found;
+}
+
+double over_square(double allowance)
+{
+	return 1.0 / (allowance * allowance);
+}
+
+// The joint's own origin, shell and bone ends.
+void add_own(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& s, const Scene& scene,
+			 int32_t joint, int32_t t, size_t* end, const Costs& costs)
+{
+	const mocpack_Skeleton& skeleton = *plan.skeleton;
+	Quat world = scene.rotation[scene.at(joint, t)];
+	double bound = s.bound * (rig.shares ? rig.shares[joint] : 1.0), shell = s.shell_factor * bound;
+	double origin = s.excess_penalty > 0 ? ORIGIN_WEIGHT : FREE_ORIGIN_WEIGHT;
+	costs.add_point({0, 0, 0}, origin * over_square(bound));
+	for (int a = 0; a < 3; ++a)
+	{
+		Vec3 axis = {a == 0 ? SHELL : 0, a == 1 ? SHELL : 0, a == 2 ? SHELL : 0};
+		costs.add_point(rotate(world, axis), SHELL_WEIGHT * over_square(shell));
+	}
+	for (; *end > 0 && skeleton.end_joints[*end - 1] == joint; --*end)
+		costs.add_point(rotate(world, load_vec(skeleton.end_sites + 3 * (*end - 1))),
+						END_WEIGHT * over_square(bound));
+}
+
+// World axes of a joint's hinges in a frame, as they stand in the source.
+void take_out_hinges(const Plan& plan, const JointHinges& hinges, const Scene& scene, int32_t joint,
+					 int32_t t, bool turns, double price, const Costs& costs)
+{
+	int32_t parent = plan.skeleton->parents[joint];
+	Quat frame = parent < 0 ? hinges.rest : multiply(scene.rotation[scene.at(parent, t)], hinges.rest);
+	for (int32_t i = 0; i < hinges.slides && !turns; ++i)
+		costs.take_out(0, rotate(frame, hinges.slide_axis(i)), 0.0);
+	for (int32_t i = 0; i < hinges.turns && turns; ++i)
+	{
+		costs.take_out(3, rotate(frame, hinges.turn_axis(i)), price);
+		double angle =
+			scene.angles[(hinges.first + size_t(hinges.slides + i)) * size_t(scene.count) + size_t(t)];
+		frame = multiply(frame, exponential(angle * hinges.turn_axis(i)));
+	}
+}
+
+void fill_frame(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& settings, double turn_price,
+				const Scene& scene, int32_t t, double* work)
+{
+	const mocpack_Skeleton& skeleton = *plan.skeleton;
+	size_t end = skeleton.end_count;
+	std::memset(work, 0, cost_work(skeleton.joint_count) * sizeof(double));
+	for (int32_t j = int32_t(skeleton.joint_count); j-- > 0;)
+	{
+		const int32_t* row = plan.table + PLAN_COLUMNS * j;
+		Costs costs = {work + 36 * j};
+		JointHinges hinges = plan.hinges[j];
+		add_own(plan, rig, settings, scene, j, t, &end, costs);
+		if (row[ROTATION_KIND] >= VECTOR_ROTATION)
+			scene.after_turn[scene.at(j, t)] = remainder_of(costs, 3);
+		if (row[ROTATION_KIND] == HINGE_ROTATION)
+			take_out_hinges(plan, hinges, scene, j, t, true, turn_price, costs);
+		else if (row[ROTATION_KIND] >= VECTOR_ROTATION)
+			costs.take_out(3);
+		if (row[TRANSLATION_KIND] >= MOVING_TRANSLATION)
+			scene.after_place[scene.at(j, t)] = remainder_of(costs, 0);
+		if (row[TRANSLATION_KIND] == SLIDING_TRANSLATION)
+			take_out_hinges(plan, hinges, scene, j, t, false, 0.0, costs);
+		else if (row[TRANSLATION_KIND] == MOVING_TRANSLATION)
+			costs.take_out(0);
+		int32_t parent = skeleton.parents[j];
+		if (parent < 0)
+			continue;
+		double seen[36] = {};
+		Costs{seen}.add_child(costs, scene.position[scene.at(j, t)] - scene.position[scene.at(parent, t)]);
+		scene.below_parent[scene.at(j, t)] = remainder_of(Costs{seen}, 3);
+		for (int i = 0; i < 36; ++i)
+			work[36 * parent + i] += seen[i];
+	}
+}
+
+} // namespace
+
+void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& settings, double turn_price,
+				const Scene& scene, double* work)
+{
+	for (int32_t t = 0; t < scene.count; ++t)
+		fill_frame(plan, rig, settings, turn_price, scene, t, work);
+}
+
+} // namespace keysine
+} // namespace mocpack

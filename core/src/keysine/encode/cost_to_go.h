@@ -1,0 +1,57 @@
+// What an error of a joint costs in the end, once the joints below have taken back what they can.
+//
+// A joint with three axes takes back whatever turn was rounded above it; a hinge only what lies about its own
+// axis. So a track above hinges must know what they will not be able to mend: decode/costs.h says how it is
+// found, here for every frame, in squares of displacements over squared allowances.
+#pragma once
+#include "keysine/decode/costs.h"
+#include "keysine/encode/rig.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+// ξᵀ Q ξ as seen by a track that decides on three numbers of ξ, x, when the other three, y, are known:
+// |factorᵀ (x + lead y)|² + yᵀ remains y.
+struct Remainder
+{
+	float factor[6];  // lower triangle, by rows
+	float lead[9];	  // by rows
+	float remains[6]; // lower triangle, by rows
+
+	// factorᵀ v
+	Vec3 scaled(Vec3 v) const
+	{
+		const float* f = factor;
+		return {f[0] * v.x + f[1] * v.y + f[3] * v.z, f[2] * v.y + f[4] * v.z, f[5] * v.z};
+	}
+	Vec3 led(Vec3 y) const
+	{
+		const float* l = lead;
+		return {l[0] * y.x + l[1] * y.y + l[2] * y.z, l[3] * y.x + l[4] * y.y + l[5] * y.z,
+				l[6] * y.x + l[7] * y.y + l[8] * y.z};
+	}
+	double remaining(Vec3 y) const
+	{
+		const float* m = remains;
+		return m[0] * y.x * y.x + m[2] * y.y * y.y + m[5] * y.z * y.z +
+			   2 * (m[1] * y.x * y.y + m[3] * y.x * y.z + m[4] * y.y * y.z);
+	}
+};
+
+struct Scene;
+
+// Bytes of a workspace of `fill_costs`, in doubles.
+inline size_t cost_work(size_t joints)
+{
+	return 36 * joints;
+}
+
+// Fills the remainders of a scene from its source side; work: cost_work(joints) doubles.
+// turn_price: what a squared radian costs that a hinge turns to take something back.
+void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& settings, double turn_price,
+				const Scene& scene, double* work);
+
+} // namespace keysine
+} // namespace mocpack

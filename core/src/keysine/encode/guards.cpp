@@ -1,0 +1,175 @@
+// What else is bounded beside the points that a track carries, as points of their own.
+#include "keysine/encode/guards.h"
+
+#include <cmath>
+
+namespace mocpack
+{
+namespace keysine
+{
+
+namespace
+{
+
+const double LEAST_ROOM = 0.02; // of what may remain, however much of it is already lost
+
+bool bounded(const mocpack_KeysineEncoder& e)
+{
+	return e.job.settings.excess_penalty > 0;
+}
+
+// One over the root of what a track may still let remain; y is the half of the error that is not its own.
+double scale_of(const mocpack_KeysineEncoder& e, const Scene& scene, int32_t t, const Remainder& after,
+				Vec3 y)
+{
+	if (!bounded(e))
+		return 1.0;
+	double room = e.job.settings.room * scene.slack[t], left = room - after.remaining(y);
+	return 1.0 / std::sqrt(left > LEAST_ROOM * room ? left : LEAST_ROOM * room);
+}
+
+Vec3 moved(const Scene& scene, int32_t joint, int32_t t)
+{
+	return scene.decoded_position[scene.at(joint, t)] - scene.position[scene.at(joint, t)];
+}
+
+// What remains below a rotation track: of each joint on which a hinge hangs, or where nothing is bounded, of
+// all.
+template <typename Visit>
+void visit_remainders(const mocpack_KeysineEncoder& e, const Scene& scene, const Track& track, int32_t t,
+					  Visit visit)
+{
+	if (e.hinged && !bounded(e))
+		visit(scene.after_turn[scene.at(track.joint, t)]);
+	else if (e.hinged)
+		for (int32_t j = e.first_hinged[track.joint]; j >= 0; j = e.next_hinged[j])
+			visit(scene.below_parent[scene.at(j, t)]);
+}
+
+double unit_of(const Track& track, int32_t c)
+{
+	Vec3 axis = load_vec(track.axes + 3 * c);
+	return std::sqrt(dot(axis, axis));
+}
+
+double hinge_error(const Scene& scene, const Track& track, int32_t c, int32_t t, double value)
+{
+	double angle = scene.angles[size_t(track.hinge + c) * size_t(scene.count) + size_t(t)];
+	return track.angles[c] + value * unit_of(track, c) - angle;
+}
+
+} // namespace
+
+int32_t rig_points(const mocpack_KeysineEncoder& e, const Track& track)
+{
+	if (e.hinged && !bounded(e))
+		return 0;
+	return track.kind == POSITION_TRACK ? 1 : e.rig.first[track.joint + 1] - e.rig.first[track.joint];
+}
+
+int32_t guard_count(const mocpack_KeysineEncoder& e, const Track& track)
+{
+	if (track.kind == POSITION_TRACK)
+		return e.hinged;
+	int32_t count = e.job.settings.max_angle <= 0 ? 0 : track.kind == HINGE_TRACK ? track.channels : 1;
+	if (e.hinged && !bounded(e))
+		return count + 1;
+	for (int32_t j = e.hinged ? e.first_hinged[track.joint] : -1; j >= 0; j = e.next_hinged[j])
+		++count;
+	return count;
+}
+
+void set_guards(const mocpack_KeysineEncoder& e, const Scene& scene, const Track& track, int32_t t,
+				const Aim& aim, Guard* guards)
+{
+	size_t at = scene.at(track.joint, t);
+	Vec3 shift = moved(scene, track.joint, t), turn = {0, 0, 0};
+	if (e.hinged)
+		turn = turn_between(scene.rotation[at], aim.world);
+	visit_remainders(e, scene, track, t,
+					 [&](const Remainder& after)
+					 {
+						 double scale = scale_of(e, scene, t, after, shift);
+						 guards->start = scale * after.scaled(turn + after.led(shift));
+						 for (int32_t c = 0; c < track.channels; ++c)
+							 guards->moves[c] = scale * after.scaled(aim.turn[c]);
+						 ++guards;
+					 });
+	double most = e.job.settings.max_angle;
+	if (most > 0 && track.kind != HINGE_TRACK)
+	{
+		guards->start = 1.0 / most * turn_between(faithful_world(e.plan, track, scene, t), aim.world);
+		for (int32_t c = 0; c < track.channels; ++c)
+			guards->moves[c] = 1.0 / most * aim.turn[c];
+	}
+	for (int32_t c = 0; c < track.channels && most > 0 && track.kind == HINGE_TRACK; ++c, ++guards)
+	{
+		guards->start = {hinge_error(scene, track, c, t, aim.channels[c]) / most, 0, 0};
+		for (int32_t d = 0; d < track.channels; ++d)
+			guards->moves[d] = {d == c ? unit_of(track, c) / most : 0.0, 0, 0};
+	}
+}
+
+void set_guards(const mocpack_KeysineEncoder& e, const Scene& scene, const Track& track, int32_t t,
+				const double* channels, Guard* guards)
+{
+	if (!e.hinged)
+		return;
+	const Remainder& after = scene.after_place[scene.at(track.joint, t)];
+	Vec3 local = load_vec(track.base), above = turn_above(e.plan, scene, track.joint, t);
+	for (int32_t c = 0; c < track.channels; ++c)
+		local = local + channels[c] * load_vec(track.axes + 3 * c);
+	Vec3 off = placed(e.plan, scene, track.joint, t, local) - scene.position[scene.at(track.joint, t)];
+	double scale = scale_of(e, scene, t, after, above);
+	guards->start = scale * after.scaled(off + after.led(above));
+	for (int32_t c = 0; c < track.channels; ++c)
+		guards->moves[c] = scale * after.scaled(shift_of(e.plan, track, scene, t, c));
+}
+
+double guard_excess(const mocpack_KeysineEncoder& e, const Scene& scene, const Track& track, int32_t t,
+					const double* values)
+{
+	size_t at = scene.at(track.joint, t);
+	double worst = 0, most = e.job.settings.max_angle;
+	Vec3 shift = moved(scene, track.joint, t);
+	if (e.hinged && track.kind == POSITION_TRACK)
+	{
+		const Remainder& after = scene.after_place[at];
+		Vec3 above = turn_above(e.plan, scene, track.joint, t);
+		Vec3 r = scale_of(e, scene, t, after, above) * after.scaled(shift + after.led(above));
+		worst = dot(r, r);
+	}
+	else if (e.hinged)
+	{
+		Vec3 turn = turn_between(scene.rotation[at], scene.decoded_rotation[at]);
+		visit_remainders(e, scene, track, t,
+						 [&](const Remainder& after)
+						 {
+							 Vec3 r =
+								 scale_of(e, scene, t, after, shift) * after.scaled(turn + after.led(shift));
+							 worst = dot(r, r) > worst ? dot(r, r) : worst;
+						 });
+	}
+	if (track.kind == POSITION_TRACK)
+	{
+		double slid = track.hinge >= 0 ? slid_excess(e.plan, e.rig, scene, track.joint, t) : 0.0;
+		return slid > worst ? slid : worst;
+	}
+	if (!(most > 0))
+		return worst;
+	if (track.kind == HINGE_TRACK)
+	{
+		for (int32_t c = 0; c < track.channels; ++c)
+		{
+			double off = hinge_error(scene, track, c, t, values[c]) / most;
+			worst = off * off > worst ? off * off : worst;
+		}
+		return worst;
+	}
+	Vec3 turn = turn_between(faithful_world(e.plan, track, scene, t), scene.decoded_rotation[at]);
+	double square = dot(turn, turn) / (most * most);
+	return square > worst ? square : worst;
+}
+
+} // namespace keysine
+} // namespace mocpack

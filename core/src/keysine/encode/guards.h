@@ -1,0 +1,51 @@
+// What else is bounded beside the points that a track carries, as points of their own: what remains of errors
+// below it when the joints there have done what they can, and how far a rotation is from the source's.
+#pragma once
+#include "keysine/encode/encoder.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+// Guards that a track has at most.
+inline int32_t most_guards(const mocpack_KeysineEncoder& encoder)
+{
+	return encoder.most_hinged + 1 + MOST_TURNS;
+}
+
+// Where hinges cannot take back what was left above them, so much less may remain, at most so often.
+
+const double LESS_SLACK = 0.75, MUCH_LESS_SLACK = 0.3;
+const int SMALL_CUTS = 12, MOST_SLACKS = 24;
+const double STRAINED = 0.97; // of its allowance, that a point exceeds where nothing can be rounded any more
+
+inline double less_slack(int tries)
+{
+	return tries < SMALL_CUTS ? LESS_SLACK : MUCH_LESS_SLACK;
+}
+
+// A displacement over its allowance, linear in the channels around the target.
+struct Guard
+{
+	Vec3 start;
+	Vec3 moves[4];
+};
+
+// Points of the rig that bound a track: none where the guards tell all, since nothing is bounded exactly.
+int32_t rig_points(const mocpack_KeysineEncoder& encoder, const Track& track);
+
+int32_t guard_count(const mocpack_KeysineEncoder& encoder, const Track& track);
+
+// The guards of a rotation or a position track around its target in frame t.
+void set_guards(const mocpack_KeysineEncoder& encoder, const Scene& scene, const Track& track, int32_t t,
+				const Aim& aim, Guard* guards);
+void set_guards(const mocpack_KeysineEncoder& encoder, const Scene& scene, const Track& track, int32_t t,
+				const double* channels, Guard* guards);
+
+// The largest of their squares once a track stands decoded in the scene; values (channels) are its channels.
+double guard_excess(const mocpack_KeysineEncoder& encoder, const Scene& scene, const Track& track, int32_t t,
+					const double* values);
+
+} // namespace keysine
+} // namespace mocpack

@@ -1,0 +1,127 @@
+// The reader on real files: those of tests/golden as they are, and damaged in thousands of ways with their
+// checksums right.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "reader_file.h"
+
+namespace
+{
+
+const uint64_t LIMIT = 60000000; // bytes
+
+Bytes read_whole(const std::filesystem::path& path)
+{
+	std::ifstream file(path, std::ios::binary);
+	return Bytes(std::istreambuf_iterator<char>(file), {});
+}
+
+// Every sixteenth frame, some times between frames and all keys; null where it cannot be opened.
+mocpack_Status read_some(const Bytes& file, uint64_t* frames)
+{
+	Bytes own(file);
+	Counter counter;
+	mocpack_Allocator allocator = counter.allocator();
+	mocpack_OpenOptions how = MOCPACK_OPEN_OPTIONS;
+	how.allocator = &allocator, how.memory_limit = LIMIT;
+	mocpack_Motion* motion = nullptr;
+	mocpack_Reader* reader = nullptr;
+	mocpack_Error error = {};
+	mocpack_Status status = mocpack_open(own.data(), own.size(), &how, &motion, &error);
+	if (status == MOCPACK_OK)
+		status = mocpack_reader_open(motion, nullptr, &reader, &error);
+	if (status == MOCPACK_OK)
+	{
+		const mocpack_Info& info = *mocpack_info(motion);
+		*frames = info.frame_count;
+		std::vector<float> transforms(7 * info.joint_count);
+		mocpack_Poses pose = mocpack_interleaved_f32(transforms.data(), info.joint_count, 4, 7);
+		for (uint64_t t = 0; t < info.frame_count && status == MOCPACK_OK; t += 1 + info.frame_count / 16)
+			status = mocpack_frames(reader, t, t + 1, &pose, &error);
+		for (int i = 0; i < 8 && status == MOCPACK_OK; ++i)
+			status = mocpack_sample(reader, info.start_time + 0.173 * i, &pose, &error);
+		for (uint64_t k = 0; k < info.key_count && k < 16 && status == MOCPACK_OK; ++k)
+			status = mocpack_preview(reader, k, k + 1, &pose, &error);
+	}
+	check(status == MOCPACK_OK || error.message[0], "what is wrong is said");
+	mocpack_reader_close(reader);
+	mocpack_close(motion);
+	check(counter.held == 0 && counter.most <= LIMIT, "memory is bounded and given back");
+	return status;
+}
+
+std::vector<TestChunk> chunks_of(const Bytes& file)
+{
+	std::vector<TestChunk> found;
+	for (size_t at = 5; at < file.size();)
+	{
+		TestChunk chunk = {std::string(file.begin() + long(at), file.begin() + long(at) + 4), {}};
+		size_t size = 0, shift = 0;
+		for (at += 4;; shift += 7)
+		{
+			size |= size_t(file[at] & 127) << shift;
+			if (file[at++] < 128)
+				break;
+		}
+		at += 4;
+		chunk.body.assign(file.begin() + long(at), file.begin() + long(at + size));
+		found.push_back(chunk);
+		at += size;
+	}
+	return found;
+}
+
+// Changes bytes of a chunk. Of the motion, the head's checksum is made right as often as not.
+void damage(TestChunk* chunk, std::mt19937* random)
+{
+	Bytes& body = chunk->body;
+	if (body.empty())
+		return;
+	bool is_motion = chunk->tag == "DATA";
+	size_t head = 0, bytes = 0;
+	for (; is_motion && bytes < 5; ++bytes)
+	{
+		head |= size_t(body[bytes] & 127) << 7 * bytes;
+		if (body[bytes] < 128)
+			break;
+	}
+	size_t most =
+		is_motion && (*random)() % 2 && head > bytes + 3 && head <= body.size() ? head - 2 : body.size();
+	for (size_t i = 0; i < 1 + (*random)() % 3; ++i)
+		body[(*random)() % most] = uint8_t((*random)());
+	if (most < body.size())
+	{
+		uint16_t crc = mocpack::crc16(body.data(), most);
+		body[most] = uint8_t(crc), body[most + 1] = uint8_t(crc >> 8);
+	}
+	if ((*random)() % 10 == 0)
+		body.resize((*random)() % (body.size() + 1));
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+	std::mt19937 random(5);
+	std::filesystem::path folder = std::filesystem::path(argc > 1 ? argv[1] : MOCPACK_GOLDEN) / "keysine";
+	int files = 0, good = 0, tries = 1000;
+	for (const auto& entry : std::filesystem::directory_iterator(folder))
+	{
+		Bytes file = read_whole(entry.path() / "file.mocp");
+		uint64_t frames = 0;
+		check(read_some(file, &frames) == MOCPACK_OK && frames > 0, "a golden file is read");
+		++files;
+		for (int i = 0; i < tries; ++i)
+		{
+			std::vector<TestChunk> chunks = chunks_of(file);
+			damage(&chunks[random() % chunks.size()], &random);
+			good += read_some(file_of(chunks), &frames) == MOCPACK_OK;
+		}
+	}
+	check(files > 0 && good < files * tries, "files are there, and damage shows");
+	if (failures)
+		printf("%d checks failed\n", failures);
+	return failures ? 1 : 0;
+}

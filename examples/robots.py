@@ -1,0 +1,63 @@
+"""From a folder of csv to what a training loop reads: random windows of a robot's motions.
+
+    python examples/robots.py [FOLDER ROBOT.urdf]
+
+Without words it makes a robot and two motions of its own. Of tables such as LAFAN1 retargeted to
+Unitree's G1: `python examples/robots.py g1/ g1_29dof.urdf`.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import mocpack
+from mocpack.robots import robot_motion
+from mocpack.testing import robots
+
+SECONDS = 2.0
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        folder, robot = map(Path, sys.argv[1:3]) if len(sys.argv) > 2 else made(Path(scratch))
+        packed = Path(scratch) / "packed"
+        packed.mkdir()
+        for table in sorted(folder.glob("*.csv")):  # once: `mocpack compress` does the same
+            clip = mocpack.read(table, robot=robot)
+            (packed / f"{table.stem}.mocp").write_bytes(mocpack.encode(clip, max_error="1mm"))
+        train(packed)
+
+
+def train(packed: Path, steps: int = 3) -> None:
+    """Read random windows, as a loop that trains a policy would."""
+    motions = [mocpack.open(path) for path in sorted(packed.glob("*.mocp"))]
+    rng = np.random.default_rng(0)
+    for step in range(steps):
+        motion = motions[rng.integers(len(motions))]
+        length = round(SECONDS * motion.header.frame_rate)
+        start = int(rng.integers(motion.frame_count - length))
+        window = robot_motion(motion.frames(start, start + length))
+        places, velocities = window.bodies[0], window.body_velocities[0]
+        print(
+            f"step {step}: qpos {window.qpos.shape}, bodies {places.shape}, fastest body "
+            f"{np.linalg.norm(velocities, axis=-1).max():.2f} m/s"
+        )
+
+
+def made(folder: Path) -> tuple[Path, Path]:
+    """Write a robot and two motions of it."""
+    robot = folder / "robot.urdf"
+    robot.write_text(robots.urdf(1))
+    count = len(mocpack.robots.read_robot(robot).hinges)
+    for k in range(2):
+        angles = robots.angles_for(count, frames=150, seed=k)
+        root = np.tile([0, 0, 0.8, 0, 0, 0, 1.0], (len(angles), 1))
+        table = np.concatenate([root, angles], axis=1)
+        np.savetxt(folder / f"motion{k}.csv", table, fmt="%.6f", delimiter=",")
+    return folder, robot
+
+
+if __name__ == "__main__":
+    main()
