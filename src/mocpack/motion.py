@@ -49,7 +49,7 @@ from mocpack.header import frame_at, frames_extras, frames_header, pose_extras, 
 from mocpack.plain import dressed, plain_header
 from mocpack.registry import codec_class
 from mocpack.take import Extras
-from mocpack.units import format_length
+from mocpack.units import format_angle, format_length
 
 WORDS_SHARE = 0.25  # of a clip's arrays: what a codec that skips joints inflates of the others
 
@@ -97,6 +97,8 @@ class Motion:
         what = [f"{self._codec.codec_id}, {sum(self.sizes.values())} bytes"]
         if self.errors.declared is not None:
             what.append(f"every point within {format_length(self.errors.declared)}")
+        if self.errors.declared_angle is not None:
+            what.append(f"every angle within {format_angle(self.errors.declared_angle)}")
         if not isinstance(header, ClipHeader):
             first = f"{header.frame_count} frames of {header.vertex_count} vertices"
             return f"Motion of {first}\n  {'; '.join(what)}"

@@ -29,7 +29,6 @@ from mocpack.container import Chunk, Errors, Packed, pack, pack_extras, unpack_e
 from mocpack.dofs import moving_dofs, to_dofs
 from mocpack.errors import BoundError, UsageError
 from mocpack.kinematics import SHELL
-from mocpack.metrics.angles import largest_angle
 from mocpack.plain import dressed, plain
 from mocpack.rate.knob import CONTENT, Scale, close_in
 from mocpack.registry import file_params
@@ -241,6 +240,9 @@ def measure(
     p99 = float(np.percentile(distances, 99, overwrite_input=True))
     angle = None
     if declared_angle is not None and isinstance(clip, Clip) and isinstance(decoded, Clip):
+        # here, so that who reads files does not wait for the metrics
+        from mocpack.metrics.angles import largest_angle
+
         angle = largest_angle(clip, decoded)
     return Errors(declared, largest, mean, rms, p99, declared_angle, angle)
 

@@ -156,9 +156,8 @@ def hinged_skeleton(seed: int = 0) -> Skeleton:
         turning = int(rng.choice([0, 1, 1, 1, 2]))
         joints += [j] * (sliding + turning)
         slides += [True] * sliding + [False] * turning
-    axes = np.concatenate(
-        [_apart(rng, joints.count(j)) for j in sorted(set(joints))] or [np.eye(3)[:1]]
-    )
+    own = [_apart(rng, joints.count(j)) for j in sorted(set(joints))]
+    axes = np.concatenate(own) if own else np.array([[1.0, 0, 0]])
     hinges = Hinges(tuple(joints or [1]), axes, slides=np.array(slides or [False]))
     ends = np.sort(rng.integers(0, count, int(rng.integers(0, 4))))
     return Skeleton(

@@ -4,7 +4,7 @@ import pytest
 
 import mocpack
 from mocpack.bench import datasets
-from mocpack.bench.papers import PAPERS, beaudoin, chattopadhyay, li, mukai, vasa
+from mocpack.bench.papers import PAPERS, bap_motions, beaudoin, chattopadhyay, li, mukai, vasa
 from mocpack.bench.peers.acl import acl_rows
 from mocpack.errors import UsageError
 from mocpack.testing.motions import vertex_wave, walk
@@ -120,7 +120,7 @@ def test_a_paper_whose_clips_are_all_missing_is_an_error(tmp_path, paper):
 
 
 def test_frame_counts_are_the_papers():
-    counts = {motion.clip: motion.frames for motion in chattopadhyay.MOTIONS}
+    counts = {motion.clip: motion.frames for motion in bap_motions.MOTIONS}
     counts |= {"09_01": 148, "49_02": 2085, "14_02": 5423}
     for name, frames in counts.items():
         with mocpack.open(datasets.require_clip(f"cmu/{name}")) as motion:
