@@ -6,7 +6,6 @@ validated once, in the constructors; the rest of the package trusts what it is g
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,6 +29,7 @@ from mocpack.header import (
     frames_extras,
     frames_header,
     join_extras,
+    picked,
     pose_extras,
     pose_header,
 )
@@ -143,33 +143,10 @@ class Clip(FrozenPickle):
         >>> len(clip[10:20]), len(clip[-1]), clip[::5].frame_rate == clip.frame_rate / 5
         (10, 1, True)
         """
-        which, joints = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
-        if isinstance(which, str | list):
-            if joints is not None:
-                raise UsageError(f"frames stand before joints: clip[10:200, {which!r}]")
-            which, joints = slice(None), which
-        found = self._picked(which)
-        return found if joints is None else found.joints(joints)
-
-    def _picked(self, which: Any) -> Clip:
-        if isinstance(which, slice):
-            start, stop, step = which.indices(self.frame_count)
-            if step < 1 or start >= stop:
-                raise UsageError(
-                    f"frames {start}:{stop}:{step} of a clip of {self.frame_count} frames are none"
-                )
-            part = self.frames(start, stop)
-            return part if step == 1 else part._every(step)
-        try:
-            frame = operator.index(which)
-        except TypeError:
-            raise UsageError(
-                f"a clip is indexed by frames (clip[10:200]) or joints' names, got {which!r}"
-            ) from None
-        if not -self.frame_count <= frame < self.frame_count:
-            raise IndexError(f"frame {frame} does not lie in a clip of {self.frame_count} frames")
-        frame %= self.frame_count
-        return self.frames(frame, frame + 1)
+        start, stop, step, joints = picked(key, self.frame_count)
+        part = self.frames(start, stop)
+        part = part if step == 1 else part._every(step)
+        return part if joints is None else part.joints(joints)
 
     def _every(self, step: int) -> Clip:
         """Return each `step`-th frame, that many times as far apart."""

@@ -5,6 +5,7 @@ Metres, seconds, radians; right-handed, y up; quaternions (x, y, z, w).
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -162,6 +163,33 @@ class VertexHeader(FrozenPickle):
 
 
 AnyHeader = ClipHeader | VertexHeader
+
+
+def picked(key: Any, count: int) -> tuple[int, int, int, Any]:
+    """Return first frame, end, step and joints of what stands in brackets after a motion.
+
+    >>> picked(slice(10, None, 2), 100), picked(-1, 100), picked(("LeftFoot"), 100)
+    ((10, 100, 2, None), (99, 100, 1, None), (0, 100, 1, 'LeftFoot'))
+    """
+    which, joints = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
+    if isinstance(which, str | list):
+        if joints is not None:
+            raise UsageError(f"frames stand before joints, as in [10:200, {which!r}]")
+        which, joints = slice(None), which
+    if isinstance(which, slice):
+        start, stop, step = which.indices(count)
+        if step < 1 or start >= stop:
+            raise UsageError(f"frames {start}:{stop}:{step} of {count} frames are none")
+        return start, stop, step, joints
+    try:
+        frame = operator.index(which)
+    except TypeError:
+        raise UsageError(
+            f"a motion is indexed by frames ([10:200]) or joints' names, got {which!r}"
+        ) from None
+    if not -count <= frame < count:
+        raise IndexError(f"frame {frame} does not lie in a clip of {count} frames")
+    return frame % count, frame % count + 1, 1, joints
 
 
 def frame_at(time: float, header: ClipHeader, times: F64 | None) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -45,7 +44,14 @@ from mocpack.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.header import frame_at, frames_extras, frames_header, pose_extras, pose_header
+from mocpack.header import (
+    frame_at,
+    frames_extras,
+    frames_header,
+    picked,
+    pose_extras,
+    pose_header,
+)
 from mocpack.plain import dressed, plain_header
 from mocpack.registry import codec_class
 from mocpack.take import Extras
@@ -114,24 +120,9 @@ class Motion:
 
         ``motion[120:240]`` decodes no more than it needs; so does ``motion[120:240, "LeftFoot"]``.
         """
-        which, joints = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
-        if isinstance(which, str | list):
-            which, joints = slice(None), which
-        if isinstance(which, slice):
-            start, stop, step = which.indices(len(self))
-            if start < stop and step > 0:
-                part: Any = self.frames(start, stop, joints)
-                return part[::step] if step > 1 else part  # type: ignore[no-any-return]
-            raise UsageError(f"frames {start}:{stop}:{step} of {len(self)} frames are none")
-        try:
-            frame = operator.index(which)
-        except TypeError:
-            raise UsageError(
-                f"a motion is indexed by frames (motion[120:240]) or joints' names, got {which!r}"
-            ) from None
-        if not -len(self) <= frame < len(self):
-            raise IndexError(f"frame {frame} does not lie in a clip of {len(self)} frames")
-        return self.frames(frame % len(self), frame % len(self) + 1, joints)
+        start, stop, step, joints = picked(key, len(self))
+        part = self.frames(start, stop, joints)
+        return part if step == 1 else part[::step]
 
     def __iter__(self) -> Iterator[Clip]:
         """Go through the clip in windows of about a second; the last may be shorter."""
