@@ -1,8 +1,8 @@
 """Motions of robots as training code wants them: positions, bodies and velocities of a clip.
 
->>> motion = robot_motion(mocpack.open("dance.mocp").frames(0, 60))  # doctest: +SKIP
->>> motion.qpos.shape, motion.bodies[0].shape  # doctest: +SKIP
-((60, 36), (60, 30, 3))
+motion = robot_motion(mocpack.open("dance.mocp")[0:60])
+motion.qpos  # (60, 36) of a G1
+motion.bodies  # places (60, 30, 3) and rotations (60, 30, 4), in the robot's world
 """
 
 from __future__ import annotations
