@@ -76,8 +76,7 @@ def test_about_as_many_settings_are_tried_as_are_expected(spec, effort):
     clip = walk(0.6)
     codec = parse_codec(spec)
     tried = len(tune(clip, codec, Goal("me", size=8000), effort=effort).trials)
-    # short clips end their searches sooner than the average that is expected
-    assert 0.4 * tried <= expected_trials(clip, codec, effort=effort) <= 3 * tried
+    assert 0.4 * tried <= expected_trials(clip, codec, effort=effort) <= 2.5 * tried
 
 
 def test_progress_hears_of_every_trial():
