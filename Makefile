@@ -7,6 +7,8 @@ CORE := $(shell find core bindings/python CMakeLists.txt -type f 2>/dev/null)
 # a compiler of wasm32-wasi programs; by default the one from PyPI, which needs no installation by hand.
 # Another: make wasm WASM_CXX="clang++ --target=wasm32-wasi"
 WASM_CXX ?= $(BIN)/python -m ziglang c++ -target wasm32-wasi
+# makes it smaller: binaryen's, which comes with what the JavaScript package is built with
+WASM_OPT ?= node js/node_modules/binaryen/bin/wasm-opt
 WASM_TOOL := $(if $(findstring ziglang,$(WASM_CXX)),.venv/.wasm)
 
 PAGE := src/mocpack/viewing/page/index.html
@@ -89,9 +91,9 @@ wasm: js/dist/mocpack.wasm  ## the decoder for browsers
 	@$(BIN)/python -m pip install --quiet --group wasm
 	@touch $@
 
-js/dist/mocpack.wasm: $(shell find core/src core/include core/reader.txt bindings/wasm -type f) | $(WASM_TOOL)
+js/dist/mocpack.wasm: $(shell find core/src core/include core/reader.txt bindings/wasm -type f) | $(WASM_TOOL) js/node_modules/.ready
 	@echo "==> compiling the core to WebAssembly (the first time takes a minute or two)"
-	@bindings/wasm/build.sh $@ $(WASM_CXX)
+	@PYTHON="$(PYTHON)" WASM_OPT="$(WASM_OPT)" bindings/wasm/build.sh $@ $(WASM_CXX)
 
 js/node_modules/.ready: js/package.json js/package-lock.json
 	@echo "==> installing what the JavaScript package is built with"
