@@ -42,10 +42,8 @@ Quat compensated(const Rig& rig, const Scene& scene, int32_t joint, int32_t t)
 		if (point.weight == 0)
 			continue;
 		Vec3 v = rotate(world, point.offset);
-		Vec3 place = scene.position[scene.at(point.joint, t)] +
-					 rotate(scene.rotation[scene.at(point.joint, t)], point.local);
 		double square = dot(v, v), w = point.weight;
-		r = r + w * cross(v, place - origin - v);
+		r = r + w * cross(v, scene.place(i, t) - origin - v);
 		m[0] += w * (square - v.x * v.x), m[4] += w * (square - v.y * v.y), m[8] += w * (square - v.z * v.z);
 		m[1] -= w * v.x * v.y, m[2] -= w * v.x * v.z, m[5] -= w * v.y * v.z;
 	}

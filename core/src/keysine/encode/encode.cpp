@@ -487,17 +487,15 @@ class GroupCoder
 			aims_[c * stride_ + t] = aim.channels[c];
 		set_guards(e_, scene_, track, t, aim, guards_);
 		put_guards(track, t);
-		for (int32_t i = 0; i < rig_points(e_, track); ++i)
+		for (int32_t i = 0, count = rig_points(e_, track); i < count; ++i)
 		{
 			const Point& point = rig_.points[first + i];
-			size_t source = scene_.at(point.joint, t);
 			Vec3 o = point.offset;
 			Vec3 arm = {world[0] * o.x + world[1] * o.y + world[2] * o.z,
 						world[3] * o.x + world[4] * o.y + world[5] * o.z,
 						world[6] * o.x + world[7] * o.y + world[8] * o.z};
 			double scale = 1.0 / point.allowance;
-			put(start_ + 3 * i * width_ + t, scale * (origin + arm - scene_.position[source] -
-													  rotate(scene_.rotation[source], point.local)));
+			put(start_ + 3 * i * width_ + t, scale * (origin + arm - scene_.place(first + i, t)));
 			for (int32_t c = 0; c < track.channels; ++c)
 				put(moves_ + 3 * (c * points_ + i) * width_ + t, scale * cross(aim.turn[c], arm));
 		}

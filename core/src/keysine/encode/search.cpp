@@ -301,9 +301,13 @@ class Block
 	bool round_channel(int32_t c)
 	{
 		bool any = false;
+		// most round to nothing, which needs no division: with a margin, since that would round otherwise
+		const float nothing = 0.999f * (1.0f - s_.rounding) * size_;
 		std::memset(pull_, 0, sizeof(float) * size_t(p_.stride));
 		for (int32_t k = 0; k < p_.n; ++k)
 		{
+			if (std::fabs(p_.wanted[c * p_.stride + k]) < nothing)
+				continue;
 			float wanted = p_.wanted[c * p_.stride + k] / size_;
 			float size = std::fabs(wanted) + s_.rounding;
 			if (!(size >= 1.0f))
