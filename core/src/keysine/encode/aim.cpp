@@ -29,6 +29,13 @@ Vec3 solve(const double* m, Vec3 r)
 	return scale * (r.x * bc + r.y * ca + r.z * ab);
 }
 
+// A turn by a small vector, exact to its second power: what it is found by is no better.
+Quat about(Vec3 v)
+{
+	double scale = 1.0 / std::sqrt(4.0 + dot(v, v));
+	return {scale * v.x, scale * v.y, scale * v.z, 2.0 * scale};
+}
+
 // The turn after which the points lie nearest to their places, around the decoded origin.
 Quat compensated(const Rig& rig, const Scene& scene, int32_t joint, int32_t t)
 {
@@ -48,7 +55,7 @@ Quat compensated(const Rig& rig, const Scene& scene, int32_t joint, int32_t t)
 		m[1] -= w * v.x * v.y, m[2] -= w * v.x * v.z, m[5] -= w * v.y * v.z;
 	}
 	m[3] = m[1], m[6] = m[2], m[7] = m[5];
-	return multiply(exponential(solve(m, r)), world);
+	return multiply(about(solve(m, r)), world);
 }
 
 const double FARTHEST = 1.0; // radians that a hinge is turned to take something back
