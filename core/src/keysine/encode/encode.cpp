@@ -15,7 +15,7 @@ namespace
 const int RETRIES = 6; // of the search, each aiming further inside
 const int32_t SKETCH_STEPS[2] = {7, 9};
 const int ALL_WEIGHTS = 3; // tries from which on all are made
-const double NEAR_BEST = 1.08;
+const double NEAR_BEST = 1.04;
 const float OTHER_ROUNDINGS[] = {-0.1f, 0.1f, -0.2f, -0.05f, 0.05f, -0.15f}; // that are tried besides, where all is
 const int FINER = 40;								  // plain rounding with ever finer steps, after those
 const int HINGE_FINER = 30; // of them, after which those above leave less to a hinge
