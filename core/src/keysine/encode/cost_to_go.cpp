@@ -137,7 +137,7 @@ void fill_frame(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings&
 		if (row[ROTATION_KIND] == HINGE_ROTATION)
 			take_out_hinges(plan, hinges, scene, j, t, true, turn_price, costs);
 		else if (row[ROTATION_KIND] >= VECTOR_ROTATION)
-			costs.take_out(3);
+			costs.take_out(3, turn_price);
 		if (row[TRANSLATION_KIND] >= MOVING_TRANSLATION)
 			scene.after_place[scene.at(j, t)] = remainder_of(costs, 0, over_square(settings.bound));
 		if (row[TRANSLATION_KIND] == SLIDING_TRANSLATION)

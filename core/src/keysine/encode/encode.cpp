@@ -360,14 +360,14 @@ class GroupCoder
 	{
 		for (int attempt = 0; attempt < FINER; ++attempt)
 		{
-			if (attempt == FINER / 4 && !e_.hinged)
+			if (attempt == FINER / 4 && !guarded(e_, track))
 				prepare(track, false);
 			*step = attempt + UNIT_STEP < STEPS - 1 ? attempt + UNIT_STEP : STEPS - 1;
 			for (int32_t c = 0; c < track.channels; ++c)
 				round_channel(track, c, e_.steps[*step]);
 			if (settle(track, *step) <= 1.0)
 				return true;
-			if (e_.hinged && attempt >= HINGE_FINER)
+			if (guarded(e_, track) && attempt >= HINGE_FINER)
 				break;
 		}
 		std::memset(strained_, 1, size_t(n_));
@@ -409,7 +409,8 @@ class GroupCoder
 				prepare_position(track, t);
 			else
 				prepare_rotation(track, first, t, compensate);
-		if (e_.hinged && e_.job.settings.excess_penalty > 0)
+		strained_here_ = false;
+		if (guarded(e_, track) && e_.job.settings.excess_penalty > 0)
 			find_strains();
 		for (int32_t c = 0; c < track.channels; ++c)
 			prepare_channel(track, c);
@@ -418,7 +419,6 @@ class GroupCoder
 	// Frames in which a point is outside even at the target.
 	void find_strains()
 	{
-		strained_here_ = false;
 		for (int32_t i = 0; i < points_; ++i)
 			for (int32_t t = 0; t < n_; ++t)
 			{
@@ -586,7 +586,7 @@ class GroupCoder
 				double u = origin_excess(rig_, scene_, track.joint, t);
 				worst = u > worst ? u : worst;
 				sum_ += u;
-				worst = guarded(track, t, worst);
+				worst = with_guards(track, t, worst);
 			}
 			return worst;
 		}
@@ -598,13 +598,13 @@ class GroupCoder
 				parent < 0 ? turns_[t] : multiply(scene_.decoded_rotation[scene_.at(parent, t)], turns_[t]);
 			double u = worst_point(rig_, scene_, track.joint, t, &sum_);
 			worst = u > worst ? u : worst;
-			worst = guarded(track, t, worst);
+			worst = with_guards(track, t, worst);
 		}
 		return worst;
 	}
 
 	// The larger of `worst` and what the guards say of frame t as it is decoded.
-	double guarded(const Track& track, int32_t t, double worst) const
+	double with_guards(const Track& track, int32_t t, double worst) const
 	{
 		double values[4];
 		for (int32_t c = 0; c < track.channels; ++c)

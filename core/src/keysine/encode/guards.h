@@ -32,6 +32,12 @@ struct Guard
 	Vec3 moves[4];
 };
 
+// Whether a track is a hinge or stands above one, so that there may be errors that nothing takes back.
+inline bool guarded(const mocpack_KeysineEncoder& encoder, const Track& track)
+{
+	return encoder.hinged && (track.hinge >= 0 || encoder.first_hinged[track.joint] >= 0);
+}
+
 // Points of the rig that bound a track: none where the guards tell all, since nothing is bounded exactly.
 int32_t rig_points(const mocpack_KeysineEncoder& encoder, const Track& track);
 

@@ -176,7 +176,7 @@ class KeyCoder
 		int32_t* index = key_step(track);
 		for (int attempt = 0; attempt < ATTEMPTS; ++attempt)
 		{
-			if (all(track, attempt < 9 || e_.hinged, keys))
+			if (all(track, attempt < 9 || guarded(e_, track), keys))
 				return true;
 			if (++*index >= STEPS)
 				return false;
@@ -218,7 +218,7 @@ class KeyCoder
 		int32_t* key = keys + size_t(k) * channels + track.first_channel;
 		int32_t rounded[4], foretold[4];
 		set_problem(&problem_, e_, scene_, track, k, compensate);
-		if (e_.hinged && e_.job.settings.excess_penalty > 0 && !strained_[k])
+		if (guarded(e_, track) && e_.job.settings.excess_penalty > 0 && !strained_[k])
 			strained_[k] = worst_of(problem_, NO_CHANGE, 1e300) > STRAINED;
 		for (int32_t c = 0; c < track.channels; ++c)
 		{
@@ -241,7 +241,7 @@ class KeyCoder
 				return true;
 		}
 		// no step would do where there is a strain, so that the others go on
-		return nudge(track, k, rounded, key) || (e_.hinged && strained_[k]);
+		return nudge(track, k, rounded, key) || (guarded(e_, track) && strained_[k]);
 	}
 
 	// Looks for a key within allowances among the neighbours of the rounded one.

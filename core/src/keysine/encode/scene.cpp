@@ -19,7 +19,7 @@ void lay_out_scene(Scene* scene, Arena* arena, const mocpack_KeysineEncoder& enc
 	scene->decoded_rotation = arena->take<Quat>(size);
 	scene->local = arena->take<Quat>(size);
 	scene->angles = nullptr, scene->after_turn = scene->after_place = scene->below_parent = nullptr;
-	scene->work = scene->slack = nullptr;
+	scene->work = scene->slack = nullptr, scene->first_hinged = nullptr;
 	if (!encoder.hinged)
 		return;
 	scene->angles = arena->take<double>(skeleton.hinge_count * size_t(count));
@@ -28,6 +28,7 @@ void lay_out_scene(Scene* scene, Arena* arena, const mocpack_KeysineEncoder& enc
 	scene->below_parent = arena->take<Remainder>(size);
 	scene->work = arena->take<double>(cost_work(skeleton.joint_count));
 	scene->slack = arena->take<double>(size_t(count));
+	scene->first_hinged = encoder.first_hinged;
 }
 
 void fill_scene(Scene* scene, const mocpack_KeysineEncoder& encoder, const size_t* frames)
