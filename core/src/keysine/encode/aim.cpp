@@ -137,7 +137,7 @@ Aim aim_hinge(const Plan& plan, const Track& track, const Scene& scene, int32_t 
 	if (!compensate)
 		return aim;
 	double change[MOST_TURNS];
-	remaining(track, scene, t, aim, leeway.price).least(change);
+	remaining(track, scene, t, aim, scene.turn_price[t]).least(change);
 	for (int32_t c = 0; c < track.channels; ++c)
 	{
 		double unit = std::sqrt(dot(aim.turn[c], aim.turn[c]));
@@ -237,7 +237,7 @@ Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const dou
 	Quat faithful = faithful_world(plan, track, scene, t);
 	aim.world = !compensate ? leeway.max_angle > 0 ? faithful : scene.rotation[scene.at(track.joint, t)]
 				: scene.first_hinged && scene.first_hinged[track.joint] >= 0
-					? above_hinges(scene, track.joint, t, faithful, leeway.price)
+					? above_hinges(scene, track.joint, t, faithful, scene.turn_price[t])
 					: compensated(rig, scene, track.joint, t, faithful, leeway.inertia);
 	if (leeway.max_angle > 0 && compensate)
 	{

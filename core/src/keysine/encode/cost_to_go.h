@@ -56,10 +56,9 @@ inline size_t cost_work(size_t joints)
 	return 36 * joints;
 }
 
-// Fills the remainders of a scene from its source side; work: cost_work(joints) doubles.
-// turn_price: what a squared radian costs that a joint turns to take something back.
-void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& settings, double turn_price,
-				const Scene& scene, double* work);
+// Fills the remainders of a scene in a frame from its source side.
+void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& settings, const Scene& scene,
+				int32_t t);
 
 } // namespace keysine
 } // namespace mocpack

@@ -215,13 +215,13 @@ class GroupCoder
 		for (int32_t t = 0; t + 1 < length; ++t)
 			frames_[t] = e_.cut.key_frame(group_) + from + size_t(t) + 1;
 		fill_scene(&scene_, e_, frames_);
-		for (int tries = 0; tries < (e_.hinged ? MOST_SLACKS : 1); ++tries)
+		for (int tries = 0; tries < (e_.hinged ? MOST_TRIES : 1); ++tries)
 		{
 			std::memset(strained_, 0, size_t(n_));
 			if (all_tracks() && !strained())
 				return true;
 			for (int32_t t = 0; t < n_ && e_.hinged; ++t)
-				scene_.slack[t] *= strained_[t] ? less_slack(tries) : 1.0;
+				relieve(e_, scene_, t, strained_[t], tries);
 		}
 		return false;
 	}
@@ -370,7 +370,7 @@ class GroupCoder
 			if (guarded(e_, track) && attempt >= HINGE_FINER)
 				break;
 		}
-		std::memset(strained_, 1, size_t(n_));
+		std::memset(strained_, POINT_STRAIN, size_t(n_));
 		return false;
 	}
 
@@ -411,21 +411,23 @@ class GroupCoder
 				prepare_rotation(track, first, t, compensate);
 		strained_here_ = false;
 		if (guarded(e_, track) && e_.job.settings.excess_penalty > 0)
-			find_strains();
+			find_strains(rig_points(e_, track));
 		for (int32_t c = 0; c < track.channels; ++c)
 			prepare_channel(track, c);
 	}
 
-	// Frames in which a point is outside even at the target.
-	void find_strains()
+	// Frames in which a point, or after the first so many a guard, is outside even at the target.
+	void find_strains(int32_t guards)
 	{
 		for (int32_t i = 0; i < points_; ++i)
 			for (int32_t t = 0; t < n_; ++t)
 			{
 				const float* at = start_ + 3 * i * width_ + t;
 				float u = at[0] * at[0] + at[width_] * at[width_] + at[2 * width_] * at[2 * width_];
-				strained_here_ = strained_here_ || u > float(STRAINED);
-				strained_[t] = strained_[t] || u > float(STRAINED);
+				if (!(u > float(STRAINED)))
+					continue;
+				strained_here_ = true;
+				strained_[t] = uint8_t(strained_[t] | (i < guards ? POINT_STRAIN : GUARD_STRAIN));
 			}
 	}
 
