@@ -12,8 +12,8 @@ namespace
 {
 
 const double LEAST_ROOM = 0.02; // of what may remain, however much of it is already lost
-const double LESS_SLACK = 0.75, MORE_SLACK = 1.6;
-const int SLACK_TRIES = 4;	   // after which hinges count less and less
+const double LESS_SLACK = 0.75, MUCH_LESS_SLACK = 0.4, MORE_SLACK = 1.6;
+const int SLACK_TRIES = 4, GUARD_TRIES = 10; // after which hinges count less and less; guards as much as points
 const double HIGHER_PRICE = 4;
 
 bool bounded(const mocpack_KeysineEncoder& e)
@@ -71,12 +71,12 @@ void relieve(const mocpack_KeysineEncoder& e, const Scene& scene, int32_t t, int
 {
 	if (strain == NO_STRAIN)
 		return;
-	if (strain == GUARD_STRAIN)
+	if (strain == GUARD_STRAIN && tries < GUARD_TRIES)
 	{
 		scene.slack[t] *= MORE_SLACK;
 		return;
 	}
-	scene.slack[t] *= LESS_SLACK;
+	scene.slack[t] *= tries < GUARD_TRIES ? LESS_SLACK : MUCH_LESS_SLACK;
 	if (tries < SLACK_TRIES)
 		return;
 	double shell = SHELL / e.job.settings.bound;
