@@ -349,7 +349,7 @@ template <typename Coder> class CoefficientSymbols
 		return true;
 	}
 
-  protected:
+	// One track in one block.
 	bool block(int32_t t, int32_t b)
 	{
 		const Track& track = plan_.tracks[t];
@@ -362,6 +362,7 @@ template <typename Coder> class CoefficientSymbols
 		return true;
 	}
 
+  protected:
 	// Whether the track moves in a block, and by which step.
 	bool step(int32_t t, int32_t b)
 	{

@@ -29,6 +29,13 @@ Vec3 solve(const double* m, Vec3 r)
 	return scale * (r.x * bc + r.y * ca + r.z * ab);
 }
 
+// A turn by a small vector, exact to its second power: what it is found by is no better.
+Quat about(Vec3 v)
+{
+	double scale = 1.0 / std::sqrt(4.0 + dot(v, v));
+	return {scale * v.x, scale * v.y, scale * v.z, 2.0 * scale};
+}
+
 // The turn after which the points lie nearest to their places, around the decoded origin; not all the way,
 // since what is taken back is noise that costs bits.
 Quat compensated(const Rig& rig, const Scene& scene, int32_t joint, int32_t t, Quat faithful, double inertia)
@@ -44,15 +51,13 @@ Quat compensated(const Rig& rig, const Scene& scene, int32_t joint, int32_t t, Q
 		if (point.weight == 0)
 			continue;
 		Vec3 v = rotate(world, point.offset);
-		Vec3 place = scene.position[scene.at(point.joint, t)] +
-					 rotate(scene.rotation[scene.at(point.joint, t)], point.local);
 		double square = dot(v, v), w = point.weight;
-		r = r + w * cross(v, place - origin - v);
+		r = r + w * cross(v, scene.place(i, t) - origin - v);
 		m[0] += w * (square - v.x * v.x), m[4] += w * (square - v.y * v.y), m[8] += w * (square - v.z * v.z);
 		m[1] -= w * v.x * v.y, m[2] -= w * v.x * v.z, m[5] -= w * v.y * v.z;
 	}
 	m[3] = m[1], m[6] = m[2], m[7] = m[5];
-	return multiply(exponential(solve(m, r)), world);
+	return multiply(about(solve(m, r)), world);
 }
 
 const double FARTHEST = 1.0; // radians that a hinge is turned to take something back

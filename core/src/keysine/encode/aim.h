@@ -13,7 +13,8 @@ struct Scene
 	int32_t count;
 	Vec3 *position, *decoded_position;
 	Quat *rotation, *decoded_rotation;
-	Quat* local; // (J, count) source, continuous in time: decides the sign of quaternions
+	Quat* local;  // (J, count) source, continuous in time: decides the sign of quaternions
+	Vec3* places; // (points of the rig, count) where the source has them
 	// where there are hinges, else null:
 	double* angles;			 // (H, count) source, radians or metres
 	Remainder* after_turn;	 // (J, count) of an error, once a joint's rotation is decided
@@ -27,6 +28,11 @@ struct Scene
 	size_t at(int32_t joint, int32_t t) const
 	{
 		return size_t(joint) * size_t(count) + size_t(t);
+	}
+
+	Vec3 place(int32_t point, int32_t t) const
+	{
+		return places[size_t(point) * size_t(count) + size_t(t)];
 	}
 };
 

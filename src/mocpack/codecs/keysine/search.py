@@ -115,7 +115,7 @@ class Settings:
 EFFORTS = {
     "fast": Effort(0, 40, 7, 9, True, 0, 0, False),
     "default": Effort(3, 60, 6, 10, True, 2, 1, False),
-    "best": Effort(8, 90, 5, 12, False, 3, 3, True),
+    "best": Effort(6, 90, 5, 11, True, 3, 3, True),
 }
 MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
 EXCESS_PENALTY = 120.0
