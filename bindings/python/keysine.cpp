@@ -78,6 +78,8 @@ const Setting SETTINGS[] = {
 	setting<&Settings::key_share>("key_share"),
 	setting<&Settings::excess_penalty>("excess_penalty"),
 	setting<&Settings::room>("room"),
+	setting<&Settings::turn_price>("turn_price"),
+	setting<&Settings::angle_price>("angle_price"),
 	setting<&Settings::max_angle>("max_angle"),
 	setting<&Settings::quartic_penalty>("quartic_penalty"),
 	setting<&Settings::squared_penalty>("squared_penalty"),

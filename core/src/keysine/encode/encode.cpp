@@ -326,13 +326,13 @@ class GroupCoder
 		if (filled_ != keys_ || e_.hinged) // whose allowances the tries below make smaller
 			fill_scene(&scene_, e_, frames_);
 		filled_ = keys_;
-		for (int tries = 0; tries < (e_.hinged ? MOST_SLACKS : 1); ++tries)
+		for (int tries = 0; tries < (e_.hinged ? MOST_TRIES : 1); ++tries)
 		{
 			std::memset(strained_, 0, size_t(n_));
 			if (all_tracks() && !strained())
 				return true;
 			for (int32_t t = 0; t < n_ && e_.hinged; ++t)
-				scene_.slack[t] *= strained_[t] ? less_slack(tries) : 1.0;
+				relieve(e_, scene_, t, strained_[t], tries);
 		}
 		return false;
 	}
@@ -471,17 +471,17 @@ class GroupCoder
 	{
 		for (int attempt = 0; attempt < FINER; ++attempt)
 		{
-			if (attempt == FINER / 4 && !e_.hinged)
+			if (attempt == FINER / 4 && !guarded(e_, track))
 				prepare(track, false);
 			*step = attempt + UNIT_STEP < STEPS - 1 ? attempt + UNIT_STEP : STEPS - 1;
 			for (int32_t c = 0; c < track.channels; ++c)
 				round_channel(track, c, e_.steps[*step]);
 			if (settle(track, *step) <= 1.0)
 				return true;
-			if (e_.hinged && attempt >= HINGE_FINER)
+			if (guarded(e_, track) && attempt >= HINGE_FINER)
 				break;
 		}
-		std::memset(strained_, 1, size_t(n_));
+		std::memset(strained_, POINT_STRAIN, size_t(n_));
 		return false;
 	}
 
@@ -520,23 +520,25 @@ class GroupCoder
 				prepare_position(track, t);
 			else
 				prepare_rotation(track, first, t, compensate);
-		if (e_.hinged && e_.job.settings.excess_penalty > 0)
-			find_strains();
+		strained_here_ = false;
+		if (guarded(e_, track) && e_.job.settings.excess_penalty > 0)
+			find_strains(rig_points(e_, track));
 		for (int32_t c = 0; c < track.channels; ++c)
 			prepare_channel(track, c);
 	}
 
-	// Frames in which a point is outside even at the target.
-	void find_strains()
+	// Frames in which a point, or after the first so many a guard, is outside even at the target.
+	void find_strains(int32_t guards)
 	{
-		strained_here_ = false;
 		for (int32_t i = 0; i < points_; ++i)
 			for (int32_t t = 0; t < n_; ++t)
 			{
 				const float* at = start_ + 3 * i * width_ + t;
 				float u = at[0] * at[0] + at[width_] * at[width_] + at[2 * width_] * at[2 * width_];
-				strained_here_ = strained_here_ || u > float(STRAINED);
-				strained_[t] = strained_[t] || u > float(STRAINED);
+				if (!(u > float(STRAINED)))
+					continue;
+				strained_here_ = true;
+				strained_[t] = uint8_t(strained_[t] | (i < guards ? POINT_STRAIN : GUARD_STRAIN));
 			}
 	}
 
@@ -695,7 +697,7 @@ class GroupCoder
 				double u = origin_excess(rig_, scene_, track.joint, t);
 				worst = u > worst ? u : worst;
 				sum_ += u;
-				worst = guarded(track, t, worst);
+				worst = with_guards(track, t, worst);
 			}
 			return worst;
 		}
@@ -707,13 +709,13 @@ class GroupCoder
 				parent < 0 ? turns_[t] : multiply(scene_.decoded_rotation[scene_.at(parent, t)], turns_[t]);
 			double u = worst_point(rig_, scene_, track.joint, t, &sum_);
 			worst = u > worst ? u : worst;
-			worst = guarded(track, t, worst);
+			worst = with_guards(track, t, worst);
 		}
 		return worst;
 	}
 
 	// The larger of `worst` and what the guards say of frame t as it is decoded.
-	double guarded(const Track& track, int32_t t, double worst) const
+	double with_guards(const Track& track, int32_t t, double worst) const
 	{
 		double values[4];
 		for (int32_t c = 0; c < track.channels; ++c)

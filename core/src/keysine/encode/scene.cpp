@@ -20,7 +20,7 @@ void lay_out_scene(Scene* scene, Arena* arena, const mocpack_KeysineEncoder& enc
 	scene->local = arena->take<Quat>(size);
 	scene->places = arena->take<Vec3>(size_t(encoder.rig.first[skeleton.joint_count]) * size_t(count));
 	scene->angles = nullptr, scene->after_turn = scene->after_place = scene->below_parent = nullptr;
-	scene->work = scene->slack = nullptr;
+	scene->work = scene->slack = scene->turn_price = nullptr, scene->first_hinged = nullptr;
 	if (!encoder.hinged)
 		return;
 	scene->angles = arena->take<double>(skeleton.hinge_count * size_t(count));
@@ -29,6 +29,8 @@ void lay_out_scene(Scene* scene, Arena* arena, const mocpack_KeysineEncoder& enc
 	scene->below_parent = arena->take<Remainder>(size);
 	scene->work = arena->take<double>(cost_work(skeleton.joint_count));
 	scene->slack = arena->take<double>(size_t(count));
+	scene->turn_price = arena->take<double>(size_t(count));
+	scene->first_hinged = encoder.first_hinged;
 }
 
 namespace
@@ -84,11 +86,12 @@ void fill_scene(Scene* scene, const mocpack_KeysineEncoder& encoder, const size_
 	if (!encoder.hinged)
 		return;
 	for (int32_t t = 0; t < scene->count; ++t)
-		scene->slack[t] = 1.0;
+		scene->slack[t] = 1.0, scene->turn_price[t] = encoder.leeway.price;
 	for (size_t h = 0; h < s.hinge_count; ++h)
 		for (int32_t t = 0; t < scene->count; ++t)
 			scene->angles[h * size_t(scene->count) + size_t(t)] = job.angles[frames[t] * s.hinge_count + h];
-	fill_costs(encoder.plan, encoder.rig, job.settings, encoder.leeway.price, *scene, scene->work);
+	for (int32_t t = 0; t < scene->count; ++t)
+		fill_costs(encoder.plan, encoder.rig, job.settings, *scene, t);
 }
 
 void place_still(const Plan& plan, const Scene& scene, int32_t joint, int32_t t)
