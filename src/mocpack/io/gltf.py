@@ -369,6 +369,7 @@ def _metadata(document: Document, nodes: Nodes, name: str) -> dict[str, Any]:
     said = {key: gltf_file.text(asset, key) for key in ("copyright", "generator")}
     bones = {bone: nodes.names[node] for bone, node in _humanoid(document).items()}
     return {
+        "source": "gltf",
         "animation": name,
         **{key: value for key, value in said.items() if value},
         **({"vrm_humanoid": bones} if bones else {}),

@@ -26,6 +26,7 @@ from mocpack.errors import (
     TruncatedError,
     UnsupportedVersionError,
 )
+from mocpack.io import meshopt
 
 Object = dict[str, Any]
 
@@ -35,7 +36,7 @@ COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
 MAX_COUNT = 1 << 26  # numbers of one array
 LARGEST = 1e30  # of the numbers in the document itself
-MESHOPT = ("EXT_meshopt_compression", "KHR_meshopt_compression")
+MAX_UNPACKED = 1 << 28  # bytes of all packed views of a file together
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class Document:
     body: bytes | None
     beside: Callable[[str], bytes] | None
     _lists: dict[str, list[Object]] = field(default_factory=dict)
+    _views: dict[int, bytes] = field(default_factory=dict)
 
     def items(self, name: str) -> list[Object]:
         """Return one of the document's lists of objects; an empty one where it has none."""
@@ -132,23 +134,53 @@ class Document:
     ) -> npt.NDArray[Any]:
         """Return rows (count, width) of a buffer view, without a copy."""
         holder, name = self.item("bufferViews", view), f"bufferViews[{view}]"
-        used = holder.get("extensions")
-        packed = [e for e in MESHOPT if isinstance(used, dict) and e in used]
-        if packed:
-            raise FormatError(
-                f"{name} is compressed by {packed[0]}, which mocpack does not read; "
-                "write the file without it (gltf-transform copy does)"
-            )
-        start = integer(holder, "byteOffset", name, default=0)
+        packed = self._packed(holder, name)
         length = integer(holder, "byteLength", name)
-        data = self._buffer(holder.get("buffer"))
-        if start + length > len(data):
-            raise TruncatedError(f"{name} ends at byte {start + length} of a buffer of {len(data)}")
         size = width * kind.itemsize
         stride = integer(holder, "byteStride", name, low=size, high=255, default=size)
         if offset + (count - 1) * stride + size > length:
             raise CorruptionError(f"{what} does not lie in {name} of {length} bytes")
+        if packed is not None:
+            data, start = self._unpacked(view, packed, length, name), 0
+        else:
+            data, start = self._part(holder, length, name)
         return np.ndarray((count, width), kind, data, start + offset, (stride, kind.itemsize))
+
+    def _part(self, holder: Object, length: int, name: str) -> tuple[bytes, int]:
+        """Return a buffer, and where in it the bytes are that an object of the document means."""
+        start = integer(holder, "byteOffset", name, default=0)
+        data = self._buffer(holder.get("buffer"))
+        if start + length > len(data):
+            raise TruncatedError(f"{name} ends at byte {start + length} of a buffer of {len(data)}")
+        return data, start
+
+    def _packed(self, holder: Object, name: str) -> Object | None:
+        """Return what an extension says of a view that it packs; None of plain ones."""
+        used = holder.get("extensions")
+        for extension in meshopt.EXTENSIONS:
+            if isinstance(used, dict) and extension in used:
+                if not isinstance(used[extension], dict):
+                    raise CorruptionError(f"{name}.{extension} must be an object")
+                return used[extension]
+        return None
+
+    def _unpacked(self, view: int, packed: Object, length: int, name: str) -> bytes:
+        if view in self._views:
+            return self._views[view]
+        stride = integer(packed, "byteStride", name, low=1, high=meshopt.MAX_STRIDE)
+        room = MAX_UNPACKED - sum(len(known) for known in self._views.values())
+        count = integer(packed, "count", name, low=1, high=max(1, room // stride))
+        if count * stride != length:
+            raise CorruptionError(f"{name} has {length} bytes and is packed as {count} × {stride}")
+        size = integer(packed, "byteLength", name)
+        data, start = self._part(packed, size, name)
+        mode, kind = text(packed, "mode"), text(packed, "filter") or "NONE"
+        try:
+            rows = meshopt.unpack(data[start : start + size], count, stride, mode, kind, name)
+        except (TruncatedError, CorruptionError) as error:
+            raise type(error)(f"{name}: {error}") from error
+        self._views[view] = rows
+        return rows
 
     def _buffer(self, number: Any) -> bytes:
         buffer = self.item("buffers", number)

@@ -26,6 +26,7 @@ SLOWEST, FASTEST = 24.0, 125.0  # frames a second of an even grid, unless the ke
 FINEST_DIVISION = 32  # of the smallest gap, in the search of a grid
 STRAIGHT = 1e-4  # metres, radians, scale: how far a cubic may stray from the line between frames
 MAX_SPLIT = 64  # frames for one gap between keys of cubics
+WIDEST_TURN = np.pi / 2  # from one frame to the next
 BEFORE_STEP = 1e-5  # seconds
 MAX_FRAMES = 1 << 22
 DENSEST = 100_000  # frames that an even grid may have beyond the keys' own number
@@ -142,6 +143,9 @@ def frame_times(channels: Sequence[Keys], fps: float | None = None) -> F64:
     while cubics and split < MAX_SPLIT and _strays(cubics, _divided(times, split)) > STRAIGHT:
         split *= 2
     times = _divided(times, split)
+    # of half a turn nobody could tell which way it went
+    if _widest_turn(channels, times) > WIDEST_TURN:
+        times = _divided(times, 2)
     # the frame just before a jump comes after the one before it
     early = jumps - np.maximum(BEFORE_STEP, 8 * np.spacing(np.abs(jumps).astype(np.float32)))
     return np.union1d(times, early[early > times[0]]) if len(jumps) else times
@@ -210,6 +214,17 @@ def _divided(times: F64, split: int) -> F64:
         return times
     at = np.arange((len(times) - 1) * split + 1) / split
     return np.asarray(np.interp(at, np.arange(len(times)), times))
+
+
+def _widest_turn(channels: Sequence[Keys], times: F64) -> float:
+    """Return the largest angle, radians, by which a joint turns from one frame to the next."""
+    widest = 0.0
+    for keys in channels:
+        if keys.turns and keys.kind != "STEP" and len(keys.times) > 1:
+            turns = rotations.normalize(keys.at(times))
+            cosines = np.abs((turns[1:] * turns[:-1]).sum(-1)).clip(0, 1)
+            widest = max(widest, float(2 * np.arccos(cosines.min(initial=1.0))))
+    return widest
 
 
 def _strays(channels: Sequence[Keys], times: F64) -> float:

@@ -1,4 +1,4 @@
-"""Frames of Acclaim motion files, line by line in Python: what the native reader is held equal to."""
+"""Frames of Acclaim motion files in plain Python: the native reader is held equal to it."""
 
 from __future__ import annotations
 
