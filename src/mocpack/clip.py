@@ -626,9 +626,7 @@ class Clip(FrozenPickle):
         last = np.minimum(first + 1, self.frame_count - 1)
         t = places - first
         moved = t[:, np.newaxis, np.newaxis]
-        header = self.with_header(
-            frame_count=len(places), frame_time=frame_time or self.frame_time
-        )
+        header = self.with_header(frame_count=len(places), frame_time=frame_time or self.frame_time)
         turned = slerp(
             np.asarray(self.rotations)[first], np.asarray(self.rotations)[last], t[:, np.newaxis]
         )

@@ -81,7 +81,7 @@ def test_morph_weights_are_those_of_three(tmp_path):
 
 @pytest.mark.parametrize("bound", ["20cm", "7.5cm"])
 def test_a_packed_animation_keeps_its_bound_as_three_poses_it(bound):
-    """At 1 000 random times as well as at every frame; the fox that walks turns by up to 62° in one."""
+    """At 1 000 random times and at every frame; the walking fox turns by up to 62° in one."""
 
     def packed(clip):
         return mocpack.decode(mocpack.encode(clip, max_error=bound, effort="fast"))

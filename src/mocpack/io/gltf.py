@@ -55,7 +55,7 @@ class Nodes:
 
 def names(data: bytes, beside: Callable[[str], bytes] | None = None) -> list[str]:
     """Return the names of the animations in a file, all different."""
-    return _names(gltf_file.parse(data, beside))
+    return animation_names(gltf_file.parse(data, beside))
 
 
 def read(
@@ -79,7 +79,7 @@ def read(
         Returns the bytes of a file beside this one.
     """
     document = gltf_file.parse(data, beside)
-    known = _names(document)
+    known = animation_names(document)
     if not known:
         raise FormatError("this glTF is static: there is no animation in it")
     number = _chosen(known, clip)
@@ -91,10 +91,11 @@ def read(
 
 def joint_nodes(document: Document) -> list[int]:
     """Return which node of the file each joint is."""
-    return _joints(document, _nodes(document), _expressions(document))
+    return _joints(document, tree(document), expressions_of(document))
 
 
-def _names(document: Document) -> list[str]:
+def animation_names(document: Document) -> list[str]:
+    """Return the names of the animations of an open file, all different."""
     given = [gltf_file.text(a, "name") for a in document.items("animations")]
     return list(distinct(name or f"animation {n}" for n, name in enumerate(given)))
 
@@ -110,10 +111,10 @@ def _chosen(known: list[str], clip: str | None) -> int:
 
 
 def _read(document: Document, number: int, name: str, unit: float, fps: float | None) -> Clip:
-    nodes = _nodes(document)
-    expressions = _expressions(document)
+    nodes = tree(document)
+    expressions = expressions_of(document)
     kept = _joints(document, nodes, expressions)
-    every = _channels(document, number)
+    every = channels(document, number)
     if not every:
         raise FormatError(f"animation {name!r} moves nothing: there is no animation of nodes in it")
     times = gltf_keys.frame_times(list(every.values()), fps)
@@ -150,7 +151,8 @@ def _frame_time(times: F64) -> float:
     return whole if abs(whole - step) * len(times) < 1e-9 * step else step
 
 
-def _nodes(document: Document) -> Nodes:
+def tree(document: Document) -> Nodes:
+    """Return the tree of a file's nodes."""
     found = document.items("nodes")
     if not found:
         raise FormatError("this glTF is static: it has no nodes, so no animation")
@@ -248,7 +250,7 @@ def _listed(document: Document, number: int, name: str) -> list[Object]:
     return found
 
 
-def _channels(document: Document, number: int) -> dict[tuple[int, str], Keys]:
+def channels(document: Document, number: int) -> dict[tuple[int, str], Keys]:
     """Return the keys of each (node, path) that an animation moves."""
     samplers = _listed(document, number, "samplers")
     inputs: dict[int, F64] = {}
@@ -318,9 +320,8 @@ def _tracks(
             found.append((f"expression.{expressions[node]}", keys.at(times)[:, 0]))
         elif path == "weights":
             values = keys.at(times)
-            owner = nodes.names[node] or f"node {node}"
-            titles = _target_names(document, node, values.shape[1])
-            found += [(f"{owner}.{title}", values[:, k]) for k, title in enumerate(titles)]
+            titles = weight_names(document, nodes, node, values.shape[1])
+            found += [(title, values[:, k]) for k, title in enumerate(titles)]
     unique = distinct(name for name, _ in found)
     return {
         title: Track("scalar", values, times=times, bound=WEIGHT_BOUND)
@@ -328,13 +329,16 @@ def _tracks(
     }
 
 
-def _target_names(document: Document, node: int, count: int) -> list[str]:
+def weight_names(document: Document, nodes: Nodes, node: int, count: int) -> list[str]:
+    """Return the names of the tracks of a node's morph weights."""
     mesh = document.items("nodes")[node].get("mesh")
     extras = None if mesh is None else document.item("meshes", mesh).get("extras")
     given = extras.get("targetNames") if isinstance(extras, dict) else None
     known = [str(n)[:100] for n in given] if isinstance(given, list) else []
     clean = [n.encode("utf-8", "replace").decode() for n in known[:count]]
-    return clean + [f"weight {k}" for k in range(len(clean), count)]
+    titles = clean + [f"weight {k}" for k in range(len(clean), count)]
+    owner = nodes.names[node] or f"node {node}"
+    return [f"{owner}.{title}" for title in titles]
 
 
 def _humanoid(document: Document) -> dict[str, int]:
@@ -343,7 +347,7 @@ def _humanoid(document: Document) -> dict[str, int]:
     return {str(bone): document.number("nodes", _inside(bones, bone).get("node")) for bone in bones}
 
 
-def _expressions(document: Document) -> dict[int, str]:
+def expressions_of(document: Document) -> dict[int, str]:
     """Return the expression that each node of a VRM animation stands for: its x is the weight."""
     found: dict[int, str] = {}
     for group in ("preset", "custom"):

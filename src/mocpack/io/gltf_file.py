@@ -149,7 +149,7 @@ class Document:
     def _part(self, holder: Object, length: int, name: str) -> tuple[bytes, int]:
         """Return a buffer, and where in it the bytes are that an object of the document means."""
         start = integer(holder, "byteOffset", name, default=0)
-        data = self._buffer(holder.get("buffer"))
+        data = self.buffer(holder.get("buffer"))
         if start + length > len(data):
             raise TruncatedError(f"{name} ends at byte {start + length} of a buffer of {len(data)}")
         return data, start
@@ -159,9 +159,10 @@ class Document:
         used = holder.get("extensions")
         for extension in meshopt.EXTENSIONS:
             if isinstance(used, dict) and extension in used:
-                if not isinstance(used[extension], dict):
+                packed = used[extension]
+                if not isinstance(packed, dict):
                     raise CorruptionError(f"{name}.{extension} must be an object")
-                return used[extension]
+                return packed
         return None
 
     def _unpacked(self, view: int, packed: Object, length: int, name: str) -> bytes:
@@ -182,7 +183,8 @@ class Document:
         self._views[view] = rows
         return rows
 
-    def _buffer(self, number: Any) -> bytes:
+    def buffer(self, number: Any) -> bytes:
+        """Return the bytes of one of the file's buffers."""
         buffer = self.item("buffers", number)
         uri = buffer.get("uri")
         if uri is None:
@@ -193,19 +195,20 @@ class Document:
             raise CorruptionError(f"buffers[{number}].uri must be text")
         if uri.startswith("data:"):
             return _inline(uri, number)
-        return self._side_file(uri, number)
+        return self.side_file(uri, f"buffers[{number}]")
 
-    def _side_file(self, uri: str, number: int) -> bytes:
+    def side_file(self, uri: str, what: str) -> bytes:
+        """Return the bytes of a file that the document names, beside or below it."""
         path = unquote(uri)
         parts = path.replace("\\", "/").split("/")
         if ":" in path or ".." in parts or not parts[0] or "\0" in path:
             # a file from elsewhere must not choose what is read of the rest of the disk, or the net
             raise FormatError(
-                f"buffers[{number}] is {uri[:80]!r}; only files beside or below this one are opened"
+                f"{what} is {uri[:80]!r}; only files beside or below this one are opened"
             )
         if self.beside is None:
             raise FormatError(
-                f"buffers[{number}] is the file {path[:80]!r}, and from a pipe there is no folder"
+                f"{what} is the file {path[:80]!r}, and from a pipe there is no folder"
             )
         return self.beside(path)
 

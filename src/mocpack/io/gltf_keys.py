@@ -26,7 +26,7 @@ SLOWEST, FASTEST = 24.0, 125.0  # frames a second of an even grid, unless the ke
 FINEST_DIVISION = 32  # of the smallest gap, in the search of a grid
 STRAIGHT = 1e-4  # metres, radians, scale: how far a cubic may stray from the line between frames
 MAX_SPLIT = 64  # frames for one gap between keys of cubics
-WIDEST_TURN = np.pi / 2  # from one frame to the next
+WIDEST_TURN = np.radians(150)  # from one frame to the next
 BEFORE_STEP = 1e-5  # seconds
 MAX_FRAMES = 1 << 22
 DENSEST = 100_000  # frames that an even grid may have beyond the keys' own number
@@ -178,6 +178,8 @@ def _grid(keys: F64) -> F64 | None:
         numbers = (apart - start) / step
         if np.abs(numbers - np.rint(numbers)).max() * step > max(near, UNEVEN * step):
             continue
+        if not np.diff(np.rint(numbers)).all():
+            continue  # two keys, as those of a jump, would be one frame
         finer = max(1, int(np.ceil(SLOWEST * step - 0.05)))
         finer = finer if count * finer <= _most(len(keys)) else 1
         return _even_times(start, length, count * finer, near)

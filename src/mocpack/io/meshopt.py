@@ -52,14 +52,14 @@ def _quaternions(rows: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
     places = (packed[:, 3:] + np.array([1, 2, 3, 0])) & 3
     found = np.empty_like(whole)
     np.put_along_axis(found, places.astype(np.intp), whole, axis=1)
-    return found
+    return np.asarray(found)
 
 
 def _exponents(rows: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
     """Numbers of 24 bits, each with a power of two in the upper 8."""
     packed = rows.view("<i4")
     with np.errstate(over="ignore"):
-        return np.ldexp(((packed << 8) >> 8).astype("<f4"), packed >> 24).astype("<f4")
+        return np.asarray(np.ldexp(((packed << 8) >> 8).astype("<f4"), packed >> 24), "<f4")
 
 
 FILTERS = {

@@ -39,7 +39,9 @@ WINDOW = 4096  # frames looked at together
 STRETCHED_TRIES, NEAR_BOUND = 6, 0.9  # of clips whose scales stretch what a codec promises
 USUAL_LOOKS = 8  # at a knob, for the time left
 SCALE_SHARE = 0.1  # of a bound, for rounding scales
-KEYED = frozenset({"gltf"})  # sources whose poses between frames are theirs as much as those at them
+KEYED = frozenset(
+    {"gltf"}
+)  # sources whose poses between frames are theirs as much as those at them
 BETWEEN = 6  # parts of the time from frame to frame, at whose ends such clips are measured
 
 
@@ -237,7 +239,8 @@ def measure(
 ) -> Errors:
     """Measure `decoded` against `clip`: the promised error, and mean, RMS and 99th percentile.
 
-    The promised error of clips of few keys (`is_keyed`) is that between frames too. The error of angles is measured where a bound on it is declared.
+    The promised error of clips of few keys (`is_keyed`) is that between frames too. The error of
+    angles is measured where a bound on it is declared.
     """
     distances = _distances(clip, decoded)
     if isinstance(clip, Clip) and isinstance(decoded, Clip):

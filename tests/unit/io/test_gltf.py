@@ -73,7 +73,9 @@ def test_what_we_write_comes_back_to_float32(name):
     back = read_bytes(write_bytes(clip, ".glb"))
     assert back.skeleton.names == clip.skeleton.names
     if clip.frame_count > 1:
-        assert back.frame_time == pytest.approx(clip.frame_time, rel=1e-4)
+        # twice the frames where a joint makes half a turn, whose way could not be told
+        frames = 2 if name in ("flips of 180 degrees", "noise") else 1
+        assert back.frame_time == pytest.approx(clip.frame_time / frames, rel=1e-4)
     reach = 1 + np.abs(clip.positions()).max()
     frames = [back.sample(time).positions()[0] for time in clip.times]
     np.testing.assert_allclose(frames, clip.positions(), atol=2e-5 * reach)

@@ -253,7 +253,7 @@ def limb_of_keys(source):
     rng = np.random.default_rng(3)
     offsets = np.array([[0, 0, 0], [0.5, 0, 0], [0.6, 0, 0]])
     skeleton = mocpack.Skeleton(("a", "b", "c"), (-1, 0, 1), offsets)
-    turns = mocpack.rotations.normalize(rng.normal(size=(7, 3, 4)) + [0, 0, 0, 3])
+    turns = mocpack.rotations.normalize(rng.normal(size=(7, 3, 4)) + np.array([0, 0, 0, 3]))
     places = np.zeros((7, 1, 3))
     return Clip.build(skeleton, turns, places, frame_time=0.1, metadata={"source": source})
 
