@@ -110,14 +110,30 @@ def _chosen(known: list[str], clip: str | None) -> int:
     raise UsageError(f"there is no animation {clip!r}; there are: {', '.join(known)[:500]}")
 
 
+def at_times(document: Document, number: int, times: F64) -> Clip:
+    """Return an animation of an open file with frames at these times (T,), and at no others."""
+    name = animation_names(document)[number]
+    return _posed(document, channels(document, number), times, name, 1.0)
+
+
 def _read(document: Document, number: int, name: str, unit: float, fps: float | None) -> Clip:
-    nodes = tree(document)
-    expressions = expressions_of(document)
-    kept = _joints(document, nodes, expressions)
     every = channels(document, number)
     if not every:
         raise FormatError(f"animation {name!r} moves nothing: there is no animation of nodes in it")
     times = gltf_keys.frame_times(list(every.values()), fps)
+    return _posed(document, every, times, name, unit)
+
+
+def _posed(
+    document: Document,
+    every: dict[tuple[int, str], Keys],
+    times: F64,
+    name: str,
+    unit: float,
+) -> Clip:
+    nodes = tree(document)
+    expressions = expressions_of(document)
+    kept = _joints(document, nodes, expressions)
     if len(times) * len(kept) > MAX_POSES:
         raise CorruptionError(
             f"animation {name!r} has {len(times)} frames of {len(kept)} joints, "
@@ -315,6 +331,7 @@ def _tracks(
 ) -> dict[str, Track]:
     """Return morph weights by node and target, and the expressions of a VRM animation."""
     found: list[tuple[str, F64]] = []
+    own: dict[str, Any]
     for (node, path), keys in every.items():
         if path == "translation" and node in expressions:
             found.append((f"expression.{expressions[node]}", keys.at(times)[:, 0]))
@@ -323,8 +340,11 @@ def _tracks(
             titles = weight_names(document, nodes, node, values.shape[1])
             found += [(title, values[:, k]) for k, title in enumerate(titles)]
     unique = distinct(name for name, _ in found)
+    # the clip's own even times need not be kept again
+    even = np.allclose(times, times[0] + np.arange(len(times)) * _frame_time(times), atol=1e-7)
+    own = {"start": float(times[0])} if even else {"times": times}
     return {
-        title: Track("scalar", values, times=times, bound=WEIGHT_BOUND)
+        title: Track("scalar", values, bound=WEIGHT_BOUND, **own)
         for title, (_, values) in zip(unique, found, strict=True)
     }
 

@@ -43,7 +43,7 @@ class GltfPeer(Codec):
         """Return what is asked of the tool."""
 
     def encode(self, clip: Clip) -> bytes:
-        return _rewritten(glb.write(clip, figure=False), self.request())
+        return rewritten(glb.write(clip, figure=False), self.request())
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         return read_motion(payload, header)
@@ -100,7 +100,7 @@ class GltfTransform(GltfPeer):
 
     def encode(self, clip: Clip) -> bytes:
         source, dense = glb.write(clip, figure=False), {**self.request(), "tolerance": None}
-        return min((_rewritten(source, r) for r in (self.request(), dense)), key=len)
+        return min((rewritten(source, r) for r in (self.request(), dense)), key=len)
 
 
 def read_motion(data: bytes, header: ClipHeader) -> Clip:
@@ -132,7 +132,7 @@ def read_motion(data: bytes, header: ClipHeader) -> Clip:
 GLTF_PEERS: tuple[type[Codec], ...] = (Gltfpack, GltfTransform)
 
 
-def _rewritten(data: bytes, request: dict[str, Any]) -> bytes:
+def rewritten(data: bytes, request: dict[str, Any]) -> bytes:
     """Return what a tool makes of a .glb file."""
     node = _node(_folder())
     with TemporaryDirectory(prefix="mocpack-gltf-") as folder:
