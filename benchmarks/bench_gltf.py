@@ -4,12 +4,13 @@
 
 Without files: the sample of the tests, and the models of the folder that MOCPACK_DATA names. Each
 animation of a second or more is packed by gltfpack by itself, with its own settings (30 keys a
-second, rotations of 12 bits, translations of 16) and the rest of the model left in. Its bytes are
-those of the views that the animation's arrays are in, without the document that describes them; ours
-the codec's payload, scales, times and tracks. The whole file is given beside it. Errors are the largest distance of a joint, or of a
-point 3 cm from it along one of its axes, from where the original has it, at its frames and at 1 000
-random times, in 1/1000 of the model's size. Ours is given theirs as `max_error`, or a millionth of
-the size where they have none.
+second, rotations of 12 bits, translations of 16) and the rest of the model left in.
+
+Its bytes are those of the views that the animation's arrays are in, without the document that
+describes them; ours the codec's payload, scales, times and tracks. The whole file is given beside
+it. Errors are the largest distance of a joint, or of a point 3 cm from it along one of its axes,
+from where the original has it, at its frames and at 1 000 random times, in 1/1000 of the model's
+size. Ours is given theirs as `max_error`, or a millionth of the size where they have none.
 """
 
 from __future__ import annotations
@@ -56,7 +57,10 @@ def main() -> None:
         rows.append(row)
         errors = f"{1e3 * row.their_error / row.size:8.3f}{1e3 * row.our_error / row.size:8.3f}"
         ratio = row.ours / row.theirs
-        print(f"{row.name:<36}{row.theirs:>9}{row.ours:>8}{ratio:>7.3f}{row.file:>8}{errors}", flush=True)
+        print(
+            f"{row.name:<36}{row.theirs:>9}{row.ours:>8}{ratio:>7.3f}{row.file:>8}{errors}",
+            flush=True,
+        )
     ours, theirs = (sum(getattr(row, name) for row in rows) for name in ("ours", "theirs"))
     each = np.exp(np.mean([np.log(row.ours / row.theirs) for row in rows]))
     print(f"together {theirs} and {ours} bytes: {ours / theirs:.3f}; mean ratio {each:.3f}")

@@ -152,7 +152,7 @@ def _posed(
         times=times,
         frame_time=_frame_time(times),
         translated_joints=moving,
-        scales=pose["scale"],
+        scales=pose["scale"] if (pose["scale"] != 1).any() else None,
         unit=unit,
         tracks=_tracks(document, nodes, every, expressions, times),
         metadata=_metadata(document, nodes, name),

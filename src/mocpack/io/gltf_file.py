@@ -58,6 +58,7 @@ class Document:
     beside: Callable[[str], bytes] | None
     _lists: dict[str, list[Object]] = field(default_factory=dict)
     _views: dict[int, bytes] = field(default_factory=dict)
+    _inside: dict[int, bytes] = field(default_factory=dict)
 
     def items(self, name: str) -> list[Object]:
         """Return one of the document's lists of objects; an empty one where it has none."""
@@ -194,7 +195,9 @@ class Document:
         if not isinstance(uri, str):
             raise CorruptionError(f"buffers[{number}].uri must be text")
         if uri.startswith("data:"):
-            return _inline(uri, number)
+            if number not in self._inside:
+                self._inside[number] = _inline(uri, number)
+            return self._inside[number]
         return self.side_file(uri, f"buffers[{number}]")
 
     def side_file(self, uri: str, what: str) -> bytes:

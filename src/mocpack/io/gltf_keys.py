@@ -79,7 +79,10 @@ class Keys:
         # of keys at the same time the last one counts
         last = np.append(np.diff(times) > 0, True)
         if kind != "CUBICSPLINE":
-            return cls(times[last], values[last], kind, path == "rotation")
+            # channels that share their times go on sharing them
+            if not last.all():
+                times, values = times[last], values[last]
+            return cls(times, values, kind, path == "rotation")
         parts = values.reshape(len(times), 3, -1)[last]
         into, middle, out = parts[:, 0], parts[:, 1], parts[:, 2]
         return cls(times[last], middle, kind, path == "rotation", into, out)
@@ -94,6 +97,9 @@ class Keys:
             return np.asarray(self.values[np.maximum(last, 0)])
         after = np.clip(np.searchsorted(self.times, times, side="right"), 1, len(self.times) - 1)
         before = after - 1
+        at_keys = np.where(times - self.times[before] < self.times[after] - times, before, after)
+        if np.abs(times - self.times[at_keys]).max() <= SAME:
+            return np.asarray(self.values[at_keys])
         gap = self.times[after] - self.times[before]
         share = np.clip((times - self.times[before]) / gap, 0.0, 1.0)
         if self.kind == "CUBICSPLINE":
@@ -132,7 +138,8 @@ def frame_times(channels: Sequence[Keys], fps: float | None = None) -> F64:
     `FASTEST` frames a second that has a frame at every key, or of the keys themselves where they
     follow one another faster. Where no such rate is, or a value jumps, the frames are at the keys.
     """
-    keys = np.unique(np.concatenate([c.times for c in channels]))
+    known = {id(c.times): c.times for c in channels}
+    keys = np.unique(np.concatenate(list(known.values())))
     if fps is not None:
         return _resampled(keys, fps)
     jumps = np.unique(np.concatenate([c.steps() for c in channels]))
