@@ -106,7 +106,12 @@ js/dist/index.js: $(shell find js/src -type f) js/tsconfig.json js/node_modules/
 
 js-tools:
 	@command -v npm >/dev/null || { echo "==> npm is not installed"; exit 1; }
-	@$(MAKE) -s $(WASM_TOOL) js/node_modules/.ready viewer/node_modules/.ready
+	@$(MAKE) -s $(WASM_TOOL) js/node_modules/.ready viewer/node_modules/.ready tests/js/node_modules/.ready
+
+tests/js/node_modules/.ready: tests/js/package.json tests/js/package-lock.json
+	@echo "==> installing the validator of glTF files"
+	@cd tests/js && npm ci --silent
+	@touch $@
 
 js: js/dist/mocpack.wasm js/dist/index.js  ## the JavaScript package, js/dist
 
@@ -245,4 +250,4 @@ test-blender: $(READY) .venv-blender/.ready  ## what we write as BVH, opened in 
 lerobot: .venv-lerobot/.ready  ## LeRobot, which benchmarks/bench_robots.py compares with, in .venv-lerobot
 
 clean:  ## remove everything that make made
-	rm -rf .venv .venv-blender .venv-lerobot build dist demo src/mocpack/_core* js/dist js/node_modules $(dir $(PAGE)) viewer/node_modules
+	rm -rf .venv .venv-blender .venv-lerobot build dist demo src/mocpack/_core* js/dist js/node_modules $(dir $(PAGE)) viewer/node_modules tests/js/node_modules
