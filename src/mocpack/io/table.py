@@ -167,6 +167,14 @@ FORMATS = (
         options=(*ROBOT_OPTIONS, "clip", "allow_pickle"),
     ),
     Format(
+        "FBX",
+        (".fbx",),
+        probes.fbx,
+        _later("fbx"),
+        names=_later("fbx", "names"),
+        options=("clip", "fps"),
+    ),
+    Format(
         "C3D",
         (".c3d",),
         probes.c3d,
