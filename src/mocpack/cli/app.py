@@ -38,6 +38,8 @@ COMMANDS = {
     "verify": "Check every clip of an archive, and what its trailer says of them.",
     "merge": "Make one archive of several; clips are copied as they are.",
     "repair": "Save every whole clip of a cut or damaged archive; exit 2 if one was not whole.",
+    "export": "Write the clips of an archive for other programs: npz, any format, Parquet, Lance, "
+    "LeRobot.",
     "edit": "Bring a joint to a place at a time: --at 1.5 --joint LeftHand --to 0.4,1.2,0.3.",
     "energy": "Show the energy of receiving and decoding a file.",
     "bench": "Measure codecs on clips: sizes, every metric, speed, a report; or reproduce a paper.",

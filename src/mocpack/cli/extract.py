@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 import typer
@@ -10,8 +9,8 @@ import typer
 from mocpack.cli import files, options
 from mocpack.cli.ls import Archive, Where
 from mocpack.cli.terminal import print_json
+from mocpack.corpora.exporting import safe_path
 from mocpack.corpora.reading import corpus
-from mocpack.errors import UsageError
 from mocpack.units import format_size
 
 
@@ -46,13 +45,3 @@ def run(
         total = format_size(sum(int(str(row["bytes"])) for row in rows))
         files.stdout().print(f"{len(rows)} clips, {total}, in {output}")
     return 0
-
-
-def safe_path(folder: str, name: str, suffix: str) -> Path:
-    """Return where a clip goes; a name that leads out of the folder is refused."""
-    parts = PurePosixPath(name).parts
-    if not parts or name.startswith("/") or any(p in ("..", ".") or "\\" in p for p in parts):
-        raise UsageError(f"clip {name!r} would be written outside of {folder}; `cat` writes it")
-    if any(":" in part or "\0" in part for part in parts):
-        raise UsageError(f"clip {name!r} has a name that is no file's; `cat` writes it")
-    return Path(folder, *parts[:-1], parts[-1] + suffix)
