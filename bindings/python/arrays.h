@@ -55,5 +55,6 @@ void register_bspline(nb::module_& m);
 void register_series(nb::module_& m);
 void register_plain_series(nb::module_& m);
 void register_signals(nb::module_& m);
+void register_windows(nb::module_& m);
 void register_zero_runs(nb::module_& m);
 void register_wavelet97(nb::module_& m);
