@@ -46,6 +46,7 @@ void register_ik_predict(nb::module_& m);
 void register_kinematics(nb::module_& m);
 void register_lifting(nb::module_& m);
 void register_limb_ik(nb::module_& m);
+void register_live(nb::module_& m);
 void register_keysine(nb::module_& m);
 void register_meshopt(nb::module_& m);
 void register_numbers(nb::module_& m);

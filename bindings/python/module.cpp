@@ -57,6 +57,7 @@ NB_MODULE(_core, m)
 	register_kinematics(m);
 	register_lifting(m);
 	register_limb_ik(m);
+	register_live(m);
 	register_keysine(m);
 	register_meshopt(m);
 	register_numbers(m);
