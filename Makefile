@@ -179,6 +179,10 @@ cross: .venv/.deps .venv/.wheel  ## the core compiled for other systems (CROSS_T
 	  CXX="$(ZIG) c++ -target $$target" $(BIN)/cmake -S . -B build/cross/$$target -G Ninja -DMOCPACK_CORE=ON -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
 	    -DCMAKE_SYSTEM_NAME=$$system -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY -DCMAKE_OSX_ARCHITECTURES= -DMOCPACK_WERROR=ON >/dev/null \
 	    && $(BIN)/cmake --build build/cross/$$target || exit 1; done
+	@echo "==> libmocpack as a DLL, and a program that needs it"; $(PYTHON) tools/amalgamate.py build/cross/dll && cd build/cross/dll && mkdir -p mocpack && cp mocpack.h mocpack \
+	  && $(ZIG) c++ -target x86_64-windows-gnu -std=c++17 -O2 -fno-exceptions -fno-rtti -ffp-contract=off -DMOCPACK_SHARED -DMOCPACK_BUILDING -c mocpack.cpp -o mocpack.obj \
+	  && $(ZIG) cc -target x86_64-windows-gnu -shared mocpack.obj -o mocpack.dll -Wl,--out-implib,mocpack.lib \
+	  && $(ZIG) cc -target x86_64-windows-gnu -DMOCPACK_SHARED -I. $(CURDIR)/examples/c/play.c mocpack.lib -o play.exe
 
 .venv/.docs: pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --group docs
