@@ -3,9 +3,9 @@
     MOCPACK_DATA=… python benchmarks/whole.py FOLDER… [--max-error 5mm] [--effort fast] [-j 0]
                                               [--readme]
 
-Folders lie in the one that MOCPACK_DATA names (`cmu cmu-train`), or are paths. Every motion file in
-them is packed by `mocpack compress`, as a user would, into a folder that is thrown away. Seconds are
-of the whole command by the clock, and of all cores' work, which a busy machine does not change.
+Folders lie in the one that MOCPACK_DATA names (`cmu cmu-train`), or are paths. Every BVH in them is
+packed by `mocpack compress`, as a user would, into a folder that is thrown away. Seconds are of the
+whole command by the clock, and of all cores' work, which a busy machine does not change.
 `--readme` writes the line into the README.
 """
 
