@@ -57,6 +57,13 @@ class Shown:
     skin: bytes | None = None
     note: str = ""
 
+    @property
+    def angles(self) -> dict[str, float] | None:
+        """The bound on angles and what was measured of it, in radians, if there is one."""
+        if self.errors.declared_angle is None:
+            return None
+        return {"declared": self.errors.declared_angle, "measured": self.errors.max_angle or 0.0}
+
     def head(self) -> dict[str, Any]:
         """Return what the page must know before it asks for frames; lengths in metres."""
         clip, errors = self.clip, self.errors
@@ -121,6 +128,7 @@ class Selection:
                 | ({"kind": "file"} if shown.data is not None else {"kind": "frames"})
                 | ({} if shown.data is not None else {"head": shown.head()})
                 | ({"note": shown.note} if shown.note else {})
+                | ({"angles": shown.angles} if shown.angles else {})
                 for shown, role in zip(self.motions, roles, strict=False)
             ],
         }
