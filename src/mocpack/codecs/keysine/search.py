@@ -156,6 +156,8 @@ def bounded(
     level = EFFORTS[effort]
     if bound > LOOSE:  # where a group has few bytes, sketches do not tell how to split it
         level = replace(level, exhaustive=level.split_tries > 0)
+    if hinged:
+        level = replace(level, exhaustive=level.split_tries > 0)
     return Settings(
         bound=bound - max(5e-4 * bound, min(MARGIN, 0.02 * bound)),  # so that rounding stays inside
         origin_share=1.0,
