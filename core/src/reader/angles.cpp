@@ -10,7 +10,7 @@ namespace mocpack
 namespace
 {
 
-const double PI = 3.14159265358979323846, TURN = 2 * PI;
+const double TURN = 6.28318530717958647692; // radians
 
 // The rows of a joint in the order in which they apply, sliders before turns.
 struct JointRows

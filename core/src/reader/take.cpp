@@ -7,14 +7,6 @@
 namespace mocpack
 {
 
-namespace
-{
-
-const double LATEST = 1e9;		  // seconds
-const size_t MOST_RUNS = 1 << 24; // bytes, inflated
-
-} // namespace
-
 bool read_start(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 {
 	Fields in = fields_of(chunk, "chunk TIME", error);

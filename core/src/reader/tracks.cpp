@@ -14,7 +14,6 @@ namespace
 {
 
 const size_t LONGEST_TEXT = 1024, LONGEST_LABEL = 1 << 20; // bytes
-const size_t MOST_RUNS = 1 << 24;						   // bytes, inflated
 const size_t WIDTHS[] = {1, 1, 1, 3, 4};
 const uint8_t KINDS = 8; // so that flags stand above the kind in one byte
 
@@ -87,8 +86,7 @@ namespace
 {
 
 const double CLOSE = 1 - 1e-6; // of a bound that rounding may take the rest of
-const double LATEST = 1e9;	   // seconds
-const double LARGEST_TURN = 100.0, UNIT_TOLERANCE = 1e-3, REFERENCE = 32767.0;
+const double LARGEST_TURN = 100.0, SAMPLE_TOLERANCE = 1e-3, REFERENCE = 32767.0;
 enum TurnForm
 {
 	AS_QUATERNIONS,
@@ -301,7 +299,7 @@ struct TrackReader
 	void check_turns(bool read, const double* turns)
 	{
 		for (size_t i = 0; read && i < count(); ++i)
-			in.check(std::fabs(length_of(load_quat(turns + 4 * i)) - 1) <= UNIT_TOLERANCE,
+			in.check(std::fabs(length_of(load_quat(turns + 4 * i)) - 1) <= SAMPLE_TOLERANCE,
 					 ": rotations that are no unit quaternions");
 	}
 
