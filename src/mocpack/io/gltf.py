@@ -110,6 +110,25 @@ def joint_nodes(document: Document) -> list[int]:
     return _joints(document, tree(document), expressions_of(document))
 
 
+def rest_pose(node: Object, what: str) -> tuple[F64, F64, F64]:
+    """Return a node's own translation, rotation and scale."""
+    if "matrix" not in node:
+        return (
+            gltf_file.numbers(node, "translation", what, (0.0,) * 3),
+            gltf_file.numbers(node, "rotation", what, (0.0, 0.0, 0.0, 1.0)),
+            gltf_file.numbers(node, "scale", what, (1.0,) * 3),
+        )
+    matrix = gltf_file.numbers(node, "matrix", what, tuple(np.eye(4).ravel())).reshape(4, 4).T
+    base, place = matrix[:3, :3], matrix[:3, 3]
+    with np.errstate(over="ignore", invalid="ignore"):
+        turn = np.linalg.det(base)
+    if turn == 0 or not np.isfinite(turn):
+        return place, rotations.IDENTITY, np.ones(3)  # as three.js has it
+    scale = np.linalg.norm(base, axis=0)
+    scale[0] = np.copysign(scale[0], turn)
+    return place, rotations.from_matrix(base / scale), scale
+
+
 def animation_names(document: Document) -> list[str]:
     """Return the names of the animations of an open file, all different."""
     given = [gltf_file.text(a, "name") for a in document.items("animations")]
@@ -205,7 +224,7 @@ def tree(document: Document) -> Nodes:
     if len(order) < len(found):
         lost = min(set(range(len(found))) - set(order))
         raise CorruptionError(f"nodes[{lost}] is its own ancestor")
-    poses = [_rest(node, f"nodes[{n}]") for n, node in enumerate(found)]
+    poses = [rest_pose(node, f"nodes[{n}]") for n, node in enumerate(found)]
     return Nodes(
         [_short(gltf_file.text(node, "name")) for node in found],
         parents,
@@ -214,25 +233,6 @@ def tree(document: Document) -> Nodes:
         rotations.normalize(np.array([p[1] for p in poses])),
         np.array([p[2] for p in poses]),
     )
-
-
-def _rest(node: Object, what: str) -> tuple[F64, F64, F64]:
-    """Return a node's own translation, rotation and scale."""
-    if "matrix" not in node:
-        return (
-            gltf_file.numbers(node, "translation", what, (0.0,) * 3),
-            gltf_file.numbers(node, "rotation", what, (0.0, 0.0, 0.0, 1.0)),
-            gltf_file.numbers(node, "scale", what, (1.0,) * 3),
-        )
-    matrix = gltf_file.numbers(node, "matrix", what, tuple(np.eye(4).ravel())).reshape(4, 4).T
-    base, place = matrix[:3, :3], matrix[:3, 3]
-    with np.errstate(over="ignore", invalid="ignore"):
-        turn = np.linalg.det(base)
-    if turn == 0 or not np.isfinite(turn):
-        return place, rotations.IDENTITY, np.ones(3)  # as three.js has it
-    scale = np.linalg.norm(base, axis=0)
-    scale[0] = np.copysign(scale[0], turn)
-    return place, rotations.from_matrix(base / scale), scale
 
 
 def _short(name: str) -> str:
