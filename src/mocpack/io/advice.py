@@ -14,8 +14,6 @@ STATIC = "it is a static shape without motion"
 # how a file begins, or how its name ends, and what its owner can do
 BEGINNINGS = (
     (b"BLENDER", "Blender", "export BVH or glTF (.glb) from Blender"),
-    (b"PXR-USDC", "USD", BLENDER),
-    (b"#usda", "USD", BLENDER),
     (
         b"Ogawa",
         "Alembic",
@@ -25,10 +23,6 @@ BEGINNINGS = (
 )
 ENDINGS = {
     ".dae": ("COLLADA", BLENDER),
-    ".usd": ("USD", BLENDER),
-    ".usda": ("USD", BLENDER),
-    ".usdc": ("USD", BLENDER),
-    ".usdz": ("USD", BLENDER),
     ".abc": ("Alembic", CACHE),
     ".blend": ("Blender", "export BVH or glTF (.glb) from Blender"),
     ".ma": ("Maya", "export FBX from Maya"),
