@@ -47,10 +47,7 @@ def calls_of_require():
     """Every (file, module, extra) that the sources ask for by literal words."""
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
-                "require",
-                "missing",
-            ):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "require":
                 words = {k.arg: getattr(k.value, "value", None) for k in node.keywords}
                 yield path.name, getattr(node.args[0], "value", None), words["extra"]
 
