@@ -235,9 +235,10 @@ test-core: .venv/.deps  ## the C++ core by itself, under the address, undefined-
 	@.venv-blender/bin/python -m pip install --quiet "bpy==5.0.1" "numpy<2"
 	@touch $@
 
-test-blender: $(READY) .venv-blender/.ready  ## what we write as BVH, opened in Blender
+test-blender: $(READY) .venv-blender/.ready  ## what we write, opened in Blender, and the FBX files that both read
 	@$(BIN)/python tests/blender/write_clips.py build/blender
 	@.venv-blender/bin/python tests/blender/check_in_blender.py build/blender
+	@$(BIN)/python tests/blender/read_exports.py build/blender/exports
 
 .venv-lerobot/.ready:
 	@echo "==> making .venv-lerobot with LeRobot in it (8 GB)"

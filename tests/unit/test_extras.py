@@ -10,10 +10,14 @@ import pytest
 import mocpack
 from mocpack.errors import MissingExtraError, MocpackError
 from mocpack.extras import require
+from mocpack.io import fbx, usd
 
 SOURCE = Path(mocpack.__file__).parent
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
-DISTRIBUTIONS = {"markdown_it": "markdown-it-py"}  # where it is not the name of the package
+DISTRIBUTIONS = {
+    "markdown_it": "markdown-it-py",
+    "pxr": "usd-core",
+}  # where it is not the name of the package
 
 
 def test_a_missing_package_is_a_sentence_that_names_its_extra():
@@ -51,6 +55,7 @@ def calls_of_require():
 def test_every_extra_that_a_sentence_names_is_defined_and_has_the_package():
     extras = tomllib.loads(PYPROJECT.read_text())["project"]["optional-dependencies"]
     named = {(module, extra) for _, module, extra in calls_of_require() if module and extra}
+    named |= {(reader.package, reader.extra) for reader in (fbx.UFBX, usd.USD)}
     assert named
     for module, extra in named:
         package = module.partition(".")[0]

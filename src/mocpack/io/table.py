@@ -174,6 +174,31 @@ FORMATS = (
         options=(*ROBOT_OPTIONS, "clip", "allow_pickle"),
     ),
     Format(
+        "FBX",
+        (".fbx",),
+        probes.fbx,
+        _later("fbx"),
+        names=_later("fbx", "names"),
+        options=("clip", "fps"),
+    ),
+    *(
+        Format(
+            name,
+            endings,
+            probe,
+            _later("usd"),
+            _later("usd", writer),
+            holds=("roots", "scales", "times"),
+            names=_later("usd", "names"),
+            options=("clip", "fps"),
+        )
+        for name, endings, probe, writer in (
+            ("USD", (".usdc", ".usd"), probes.usd_binary, "write"),
+            ("USD as text", (".usda",), probes.usd_text, "write_text"),
+            ("USD package", (".usdz",), probes.usd_package, "write_package"),
+        )
+    ),
+    Format(
         "C3D",
         (".c3d",),
         probes.c3d,
