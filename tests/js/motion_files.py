@@ -12,7 +12,7 @@ import numpy as np
 from made_gltf import Made
 
 import mocpack
-from mocpack.testing import walk
+from mocpack.testing import fbx_file, walk
 from mocpack.testing.motions import vertex_wave
 
 TESTS = Path(__file__).parents[1]
@@ -176,6 +176,58 @@ def robot(folder):
     return folder / "arm.csv", {"robot": folder / "arm.urdf", "fps": 30}
 
 
+def fbx(folder):
+    """Two bones of which the first swings."""
+    move, turn = "Lcl Translation", "Lcl Rotation"
+    models = [
+        fbx_file.Model("Upper", -1, properties={move: (1.0, 2.0, 3.0)}),
+        fbx_file.Model("Lower", 0, properties={move: (10.0, 0.0, 0.0)}),
+    ]
+    times = np.arange(FRAMES) / 30
+    swing = {(0, turn, axis): fbx_file.Curve(times, 20 * np.sin(times + axis)) for axis in range(3)}
+    data = fbx_file.binary(fbx_file.scene(models, [fbx_file.Take("Swing", [swing])]))
+    (folder / "arm.fbx").write_bytes(data)
+    return folder / "arm.fbx", {}
+
+
+def usd(folder):
+    """The same in USD's words, as USD's own library would print them."""
+    times = range(FRAMES)
+    angles = [np.sin(t / 30) / 2 for t in times]
+    turns = ", ".join(
+        f"{t}: [({np.cos(a):.6f}, 0, {np.sin(a):.6f}, 0), (1, 0, 0, 0)]"
+        for t, a in zip(times, angles, strict=True)
+    )
+    one = "( (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), ({}, 0, 0, 1) )"
+    joints = 'uniform token[] joints = ["upper", "upper/lower"]'
+    rest = f"[{one.format(0)}, {one.format(0.3)}]"
+    (folder / "arm.usda").write_text(f"""#usda 1.0
+(
+    metersPerUnit = 1
+    timeCodesPerSecond = 30
+    upAxis = "Y"
+)
+def SkelRoot "arm"
+{{
+    def Skeleton "bones" (prepend apiSchemas = ["SkelBindingAPI"])
+    {{
+        {joints}
+        uniform matrix4d[] bindTransforms = {rest}
+        uniform matrix4d[] restTransforms = {rest}
+        rel skel:animationSource = </arm/swing>
+    }}
+    def SkelAnimation "swing"
+    {{
+        {joints}
+        quatf[] rotations.timeSamples = {{ {turns} }}
+        half3[] scales = [(1, 1, 1), (1, 1, 1)]
+        float3[] translations = [(0, 0, 0), (0.3, 0, 0)]
+    }}
+}}
+""")
+    return folder / "arm.usda", {}
+
+
 def pc2(folder):
     return _written(vertex_wave(), folder / "wave.pc2"), {}
 
@@ -202,6 +254,8 @@ SKELETONS = {
     "DeepMimic": deepmimic,
     "AMASS": amass,
     "robot csv": robot,
+    "FBX": fbx,
+    "USD": usd,
 }
 VERTICES = {"PC2": pc2, "MDD": mdd, "npz of vertices": vertices}
 

@@ -15,8 +15,9 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.errors import CorruptionError, FormatError, InvalidClipError, UsageError
+from mocpack.errors import CorruptionError, FormatError, InvalidClipError
 from mocpack.io import gltf_file, gltf_keys
+from mocpack.io.choice import chosen
 from mocpack.io.gltf_file import Document, Object
 from mocpack.io.gltf_keys import Keys
 from mocpack.io.text import distinct
@@ -91,7 +92,7 @@ def read(
     known = animation_names(document)
     if not known:
         raise FormatError("this glTF is static: there is no animation in it")
-    number = _chosen(known, clip)
+    number = chosen(known, clip, "animation")
     try:
         return _read(document, number, known[number], 1.0 if unit is None else unit, fps)
     except InvalidClipError as error:
@@ -133,16 +134,6 @@ def animation_names(document: Document) -> list[str]:
     """Return the names of the animations of an open file, all different."""
     given = [gltf_file.text(a, "name") for a in document.items("animations")]
     return list(distinct(name or f"animation {n}" for n, name in enumerate(given)))
-
-
-def _chosen(known: list[str], clip: str | None) -> int:
-    if clip is None:
-        return 0
-    if clip in known:
-        return known.index(clip)
-    if clip.isascii() and clip.isdigit() and int(clip[:9]) < len(known):
-        return int(clip[:9])
-    raise UsageError(f"there is no animation {clip!r}; there are: {', '.join(known)[:500]}")
 
 
 def at_times(document: Document, number: int, times: F64) -> Clip:
