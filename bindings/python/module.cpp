@@ -57,6 +57,7 @@ NB_MODULE(_core, m)
 	register_kinematics(m);
 	register_lifting(m);
 	register_limb_ik(m);
+	register_live(m);
 	register_keysine(m);
 	register_meshopt(m);
 	register_numbers(m);
@@ -66,6 +67,7 @@ NB_MODULE(_core, m)
 	register_series(m);
 	register_plain_series(m);
 	register_signals(m);
+	register_windows(m);
 	register_zero_runs(m);
 	register_wavelet97(m);
 }
