@@ -181,7 +181,7 @@ FORMATS = (
             _later("usd", writer),
             holds=("roots", "scales", "times"),
             names=_later("usd", "names"),
-            options=("clip", "fps"),
+            options=("clip", "fps", "beside"),
         )
         for name, endings, probe, writer in (
             ("USD", (".usdc", ".usd"), probes.usd_binary, "write"),
