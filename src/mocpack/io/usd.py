@@ -109,7 +109,7 @@ def write_package(clip: Clip) -> bytes:
 def _told(
     data: bytes, beside: Callable[[str], bytes] | None, **question: Any
 ) -> tuple[dict[str, Any], bytes]:
-    """Return what is told of a file; those that it refers to are given along once they are known."""
+    """Return what is told of a file; those that it refers to are given along when known."""
     given: dict[str, bytes] = {}
     for _ in range(MOST_ROUNDS):
         sizes = [(name, len(other)) for name, other in given.items()]
