@@ -53,6 +53,8 @@ class Format:
         Finds the skeleton file of a motion file that needs one.
     names : callable, optional
         Returns the names of the clips in a file, for formats of which one may hold several.
+    left_out : callable, optional
+        Returns what else a file holds, in words, which its reader leaves out.
     options : tuple of str
         What else the reader takes: "clip" (which of several), "fps" (to sample at), "beside" (a
         function that opens files beside this one), "body_model", "robot" (a file), "quaternion"
@@ -70,6 +72,7 @@ class Format:
     write_scene: Callable[[Mapping[str, AnyClip]], bytes] | None = None
     find_skeleton: Callable[[Path], Path] | None = None
     names: Callable[..., list[str]] | None = None
+    left_out: Callable[..., list[str]] | None = None
     options: tuple[str, ...] = ()
 
 
@@ -114,6 +117,7 @@ FORMATS = (
         _later("vrm", "write"),
         holds=("roots", "scales", "times"),
         names=_later("gltf", "names"),
+        left_out=_later("gltf", "left_out"),
         options=("clip", "fps", "beside"),
     ),
     Format(
@@ -124,6 +128,7 @@ FORMATS = (
         glb.write,
         holds=("roots", "scales", "times"),
         names=_later("gltf", "names"),
+        left_out=_later("gltf", "left_out"),
         options=("clip", "fps", "beside"),
     ),
     Format(
@@ -134,6 +139,7 @@ FORMATS = (
         glb.write_text,
         holds=("roots", "scales", "times"),
         names=_later("gltf", "names"),
+        left_out=_later("gltf", "left_out"),
         options=("clip", "fps", "beside"),
     ),
     # known by content alone: other .txt and .json files of a folder are no motions
@@ -152,6 +158,7 @@ FORMATS = (
         probes.robot_table,
         _later("robots.csv"),
         _later("robots.exports", "write_csv"),
+        holds=("roots",),
         options=ROBOT_OPTIONS,
     ),
     Format("qpos npz", (".npz",), probes.qpos, _later("robots.qpos"), options=ROBOT_OPTIONS),
@@ -319,6 +326,17 @@ def clip_names_in(
         return chosen.names(data, **given)
     except FormatError as error:
         raise type(error)(f"{name}: {error}") from error
+
+
+def left_out(
+    data: bytes, *, name: str = "input", beside: Callable[[str], bytes] | None = None
+) -> list[str]:
+    """Return what a motion file holds that is no motion, in words, where its reader can say so."""
+    chosen = _format_of(data, name)
+    if chosen.left_out is None:
+        return []
+    given = {"beside": beside} if "beside" in chosen.options else {}
+    return chosen.left_out(data, **given)
 
 
 def format_name(data: bytes, name: str) -> str:
