@@ -56,6 +56,9 @@ def ask(reader: Reader, data: bytes, **question: Any) -> tuple[dict[str, Any], b
     package = find_spec(reader.package)
     if package is None or package.origin is None:
         raise missing(reader.package, extra=reader.extra, purpose=f"reading {reader.kind}")
+    if not sys.executable or getattr(sys, "frozen", False):
+        # a program that Python is built into would start itself
+        raise FormatError(f"{reader.kind} is read by a Python of its own, and there is none here")
     seconds = int(SECONDS + SECONDS_A_BYTE * len(data))
     memory = min(reader.memory + MEMORY_A_BYTE * len(data), MOST_MEMORY)
     question |= {"most_poses": MAX_POSES, "limits": {"memory": memory, "seconds": seconds}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -47,6 +47,8 @@ class Format:
         beyond the first, and "all" there is. Scales and times are refused where they are missing.
     beside : (extension, writer), optional
         The second file of a format that takes two.
+    write_scene : callable, optional
+        Writes several clips by name, for formats of which one file may hold them on one clock.
     find_skeleton : callable, optional
         Finds the skeleton file of a motion file that needs one.
     names : callable, optional
@@ -67,6 +69,7 @@ class Format:
     kinds: tuple[str, ...] = ("skeleton",)
     holds: tuple[str, ...] = ()
     beside: tuple[str, Callable[..., bytes]] | None = None
+    write_scene: Callable[[Mapping[str, AnyClip]], bytes] | None = None
     find_skeleton: Callable[[Path], Path] | None = None
     names: Callable[..., list[str]] | None = None
     left_out: Callable[..., list[str]] | None = None
@@ -190,7 +193,7 @@ FORMATS = (
             _later("usd", writer),
             holds=("roots", "scales", "times"),
             names=_later("usd", "names"),
-            options=("clip", "fps"),
+            options=("clip", "fps", "beside"),
         )
         for name, endings, probe, writer in (
             ("USD", (".usdc", ".usd"), probes.usd_binary, "write"),
@@ -203,10 +206,24 @@ FORMATS = (
         (".c3d",),
         probes.c3d,
         _later("c3d"),
+        _later("c3d", "write"),
+        holds=("roots",),
+        write_scene=_later("c3d", "write_scene"),
         names=_later("c3d", "names"),
         options=("clip",),
     ),
 )
+
+
+@dataclass(frozen=True)
+class BodyDialect:
+    """How some collection of bodies in motion wants its files, which share their extension."""
+
+    extensions: tuple[str, ...]
+    write: Callable[[AnyClip], bytes]
+
+
+BODY_DIALECTS = {"amass": BodyDialect((".npz",), _later("amass", "write"))}
 
 
 def extensions(*, writable: bool = False) -> list[str]:
@@ -343,6 +360,9 @@ def write_bytes(clip: AnyClip, extension: str, dialect: str | None = None) -> by
     A `dialect` is how some program that trains robots wants its files.
     """
     if dialect is not None:
+        chosen_dialect = written_dialect(dialect, extension)
+        if isinstance(chosen_dialect, BodyDialect):
+            return chosen_dialect.write(clip)
         made: bytes = _later("robots.exports", "write")(clip, dialect, extension)
         return made
     kind = clip.header.kind
@@ -358,9 +378,28 @@ def write_bytes(clip: AnyClip, extension: str, dialect: str | None = None) -> by
     return write(_fitted(clip, chosen))
 
 
-def robot_dialect(name: str, extension: str | None = None) -> Any:
+def holds_scenes(extension: str) -> bool:
+    """Say whether one file of that extension can be written with several clips."""
+    return any(f.write_scene and extension.lower() in f.extensions for f in FORMATS)
+
+
+def write_scene_bytes(clips: Mapping[str, AnyClip], extension: str) -> bytes:
+    """Return several clips of one clock as one file of that extension."""
+    chosen = next(f for f in FORMATS if f.write_scene and extension.lower() in f.extensions)
+    assert chosen.write_scene is not None
+    return chosen.write_scene({name: _fitted(clip, chosen) for name, clip in clips.items()})
+
+
+def written_dialect(name: str, extension: str | None = None) -> Any:
     """Return the dialect of that name; complains of one that is not, or has other files."""
-    return _later("robots.exports", "dialect")(name, extension)
+    found = BODY_DIALECTS.get(name)
+    if found is None:
+        return _later("robots.exports", "dialect")(name, extension)
+    if extension is not None and extension.lower() not in found.extensions:
+        raise UsageError(
+            f"files of {name} end in {' or '.join(found.extensions)}, not {extension!r}"
+        )
+    return found
 
 
 def _fitted(clip: AnyClip, chosen: Format) -> AnyClip:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from mocpack.take import Track
 
 USD = Reader(usd_child.__file__, "pxr", "usd", "USD", memory=4 << 30)
 STILL = 1e-9  # metres: a place that strays less from its rest is there
+MOST_ROUNDS = 16  # of files that refer to others
 WEIGHT_BOUND = 1e-4  # of blend shapes, where 1 is all of it
 SHAPES = "blendshape."  # before the names of their tracks
 ROOT, ANIMATION = "/Clip", "/Clip/Skeleton/Animation"
@@ -40,9 +42,9 @@ PARTS = ("Sdf", "Usd", "UsdGeom", "UsdSkel", "UsdUtils", "Vt")  # of usd-core, f
 WIDTHS = {"translations": 3, "rotations": 4, "scales": 3}
 
 
-def names(data: bytes) -> list[str]:
+def names(data: bytes, beside: Callable[[str], bytes] | None = None) -> list[str]:
     """Return the names of the animations that move something, all different."""
-    return _names(_told(data, read=False)[0])
+    return _names(_told(data, beside, read=False)[0])
 
 
 def read(
@@ -51,6 +53,7 @@ def read(
     unit: float | None = None,
     clip: str | None = None,
     fps: float | None = None,
+    beside: Callable[[str], bytes] | None = None,
 ) -> Clip:
     """Read one animation: the one named, or numbered from 0, or else the first.
 
@@ -60,11 +63,13 @@ def read(
         Metres of one unit of the file, in place of what it says.
     fps : float, optional
         Frames a second to sample it at; left out, frames are at its samples.
+    beside : callable, optional
+        Returns the bytes of a file beside this one.
     """
     if fps is not None and not 0 < fps <= 1e5:
         raise UsageError(f"frames a second must be above 0 and at most 1e5, got {fps}")
-    number = 0 if clip is None else chosen(names(data), clip, "animation")
-    answer, body = _told(data, read=True, clip=number, fps=fps)
+    number = 0 if clip is None else chosen(names(data, beside), clip, "animation")
+    answer, body = _told(data, beside, read=True, clip=number, fps=fps)
     known = _names(answer)
     if not known:
         still = ", ".join(answer["still"])[:300]
@@ -101,15 +106,37 @@ def write_package(clip: Clip) -> bytes:
     return write(clip, ".usdz")
 
 
-def _told(data: bytes, **question: Any) -> tuple[dict[str, Any], bytes]:
-    answer, body = ask(USD, data, **question)
-    if "others" in answer:
-        listed = ", ".join(answer["others"])[:200]
+def _told(
+    data: bytes, beside: Callable[[str], bytes] | None, **question: Any
+) -> tuple[dict[str, Any], bytes]:
+    """Return what is told of a file; those that it refers to are given along when known."""
+    given: dict[str, bytes] = {}
+    for _ in range(MOST_ROUNDS):
+        sizes = [(name, len(other)) for name, other in given.items()]
+        answer, body = ask(USD, b"".join([data, *given.values()]), beside=sizes, **question)
+        if "others" not in answer:
+            return answer, body
+        for name in answer["others"]:
+            given[name] = _other(name, beside)
+    raise CorruptionError(f"files that it refers to refer to others, {MOST_ROUNDS} times over")
+
+
+def _other(name: str, beside: Callable[[str], bytes] | None) -> bytes:
+    parts = name.replace("\\", "/").split("/")
+    if ":" in name or ".." in parts or not parts[0] or "\0" in name or "[" in name:
+        # a file from elsewhere must not choose what is read of the rest of the disk
         raise FormatError(
-            f"this USD refers to other files ({listed}), and mocpack opens none: "
+            f"it refers to {name[:80]!r}; only files beside or below this one are opened: "
             "make it one file with usdcat --flatten"
         )
-    return answer, body
+    if beside is None:
+        raise FormatError(
+            f"it refers to the file {name[:80]!r}, and from a pipe there is no folder"
+        )
+    try:
+        return beside(name)
+    except OSError as error:
+        raise FormatError(f"it refers to {name[:80]!r}, which cannot be read: {error}") from error
 
 
 def _names(answer: dict[str, Any]) -> list[str]:

@@ -1,10 +1,11 @@
 """What reads a USD file in a process of its own: a script of the standard library and usd-core.
 
-    python usd_child.py PXR QUESTION < file.usdc
+    python usd_child.py PXR QUESTION < file.usdc and those beside it
 
 PXR is the package's `__init__.py`. QUESTION is JSON: `read` (whether poses are wanted, or the names
-of the animations alone), `clip` (its number), `fps`, `most_poses`, `limits`. The answer is a line
-of JSON, and after it the arrays of its `blocks`, each [name, type, numbers].
+of the animations alone), `clip` (its number), `fps`, `beside` (path and size of each file that
+follows the first), `most_poses`, `limits`. The answer is a line of JSON, and after it the arrays of
+its `blocks`, each [name, type, numbers]; or the `others`, files that it needs and was not given.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ def main() -> None:
     question = json.loads(sys.argv[2])
     data = sys.stdin.buffer.read()
     blocks: list[bytes] = []
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints is not the answer
     with tempfile.TemporaryDirectory() as folder:
         try:
             _limit(**question["limits"])
@@ -35,7 +38,6 @@ def main() -> None:
         except Exception as error:  # of USD, which raises its own, and of values of other types
             said = str(error).strip().splitlines() or [type(error).__name__]
             answer = {"error": said[-1].strip()[:300]}
-    out = sys.stdout.buffer
     out.write(json.dumps(answer).encode() + b"\n")
     for block in blocks:
         out.write(block)
@@ -67,9 +69,8 @@ def _answer(
 ) -> dict[str, Any]:
     from pxr import Usd, UsdSkel
 
-    path = folder / f"scene{_ending(data)}"
-    path.write_bytes(data)
-    others = _others(path)
+    path = _put(data, folder, question["beside"])
+    others = _others(path, folder)
     if others:
         return {"others": others}
     stage = Usd.Stage.Open(str(path))
@@ -92,29 +93,44 @@ def _ending(data: bytes) -> str:
     return ".usdc" if data.startswith(b"PXR-USDC") else ".usda"
 
 
-def _others(path: Path) -> list[str]:
-    """Return the files that a file refers to and does not hold."""
+def _put(data: bytes, folder: Path, beside: list[tuple[str, int]]) -> Path:
+    """Write what was given into the folder; return the path of the file itself."""
+    at = len(data) - sum(size for _, size in beside)
+    path = folder / f"scene{_ending(data)}"
+    path.write_bytes(data[:at])
+    for name, size in beside:
+        other = folder / name
+        other.parent.mkdir(parents=True, exist_ok=True)
+        other.write_bytes(data[at : at + size])
+        at += size
+    return path
+
+
+def _others(path: Path, folder: Path) -> list[str]:
+    """Return the files that files of the folder refer to and that are not there."""
     from pxr import Sdf
 
-    layer = Sdf.Layer.FindOrOpen(str(path))
-    if layer is None:
+    first = Sdf.Layer.FindOrOpen(str(path))
+    if first is None:
         raise ValueError("it is no whole USD file")
-    found: list[str] = []
-    waiting, seen = [layer], set[str]()
+    found: set[str] = set()
+    waiting, seen = [first], {first.identifier}
     while waiting:
         layer = waiting.pop()
         for asset in layer.GetCompositionAssetDependencies():
-            inner = layer.ComputeAbsolutePath(asset)
-            if not inner.startswith(f"{path}["):  # not of the same .usdz
-                found.append(asset)
-            elif inner not in seen:
-                seen.add(inner)
-                held = Sdf.Layer.FindOrOpen(inner)
-                if held is None:
-                    found.append(asset)
-                else:
-                    waiting.append(held)
-    return sorted(set(found))
+            there = layer.ComputeAbsolutePath(asset)
+            if there in seen:
+                continue
+            seen.add(there)
+            if not there.startswith((f"{folder}{os.sep}", f"{path}[")):
+                found.add(asset)
+                continue
+            held = Sdf.Layer.FindOrOpen(there)
+            if held is None:
+                found.add(os.path.relpath(there, folder))
+            else:
+                waiting.append(held)
+    return sorted(found)
 
 
 def _times(animation: Any) -> list[float]:

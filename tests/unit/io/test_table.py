@@ -74,7 +74,7 @@ def test_an_extension_that_cannot_be_written_is_told_what_can(tmp_path):
 def test_extensions_are_listed_once():
     known = ".amc .asf .bvh .c3d .csv .fbx .glb .gltf .mdd .motion .npz .pc2 .pickle .pkl .pt .trc"
     assert extensions() == [*known.split(), ".usd", ".usda", ".usdc", ".usdz", ".vrma"]
-    written = ".amc .bvh .csv .glb .gltf .mdd .npz .pc2 .trc .usd .usda .usdc .usdz .vrma"
+    written = ".amc .bvh .c3d .csv .glb .gltf .mdd .npz .pc2 .trc .usd .usda .usdc .usdz .vrma"
     assert extensions(writable=True) == written.split()
 
 

@@ -209,12 +209,32 @@ def test_files_without_motion_say_so():
         read_bytes(b'#usda 1.0\ndef Xform "Box" {}\n')
 
 
-def test_other_files_are_not_opened():
-    text = (
-        '#usda 1.0\ndef "A" (references = @/etc/anim.usda@) {}\ndef "B" (payload = @b.usdc@) {}\n'
-    )
-    with pytest.raises(FormatError, match=r"other files \(/etc/anim.usda, b.usdc\).*--flatten"):
-        read_bytes(text.encode())
+def test_files_beside_and_below_are_opened_and_no_others(tmp_path):
+    (tmp_path / "parts").mkdir()
+    body = BY_HAND.replace('def Xform "World"', 'def Xform "Body"').replace("/World/", "/Body/")
+    (tmp_path / "parts" / "body.usda").write_text(body)
+    (tmp_path / "parts" / "list.usda").write_text("#usda 1.0\n(subLayers = [@./body.usda@])\n")
+    scene = "#usda 1.0\n(\n    subLayers = [@parts/list.usda@]\n    timeCodesPerSecond = 48\n)\n"
+    (tmp_path / "scene.usda").write_text(scene)
+    assert mocpack.read(tmp_path / "scene.usda").skeleton.names == ("Skel", "hip", "knee", "foot")
+    assert list(mocpack.read_scene(tmp_path / "scene.usda")) == ["Walk", "Run"]
+    with pytest.raises(FormatError, match="from a pipe there is no folder"):
+        read_bytes(scene.encode())
+
+
+@pytest.mark.parametrize(
+    ("asset", "sentence"),
+    [
+        ("/etc/anim.usda", "only files beside or below"),
+        ("../anim.usda", "only files beside or below"),
+        ("gone.usdc", "'gone.usdc', which cannot be read"),
+    ],
+)
+def test_files_elsewhere_and_those_that_are_missing_are_refused(tmp_path, asset, sentence):
+    path = tmp_path / "a.usda"
+    path.write_text(f'#usda 1.0\ndef "A" (references = @{asset}@) {{}}\n')
+    with pytest.raises(FormatError, match=sentence):
+        mocpack.read(path)
 
 
 @pytest.mark.parametrize(
