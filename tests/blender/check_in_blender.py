@@ -36,7 +36,33 @@ def main() -> int:
                 print(f"{path.name:<48} {title}: not compared, {reason}")
             else:
                 failed += not looks_right(path, title, bring_in)
+    export(Path(sys.argv[1]))
     return 1 if failed else 0
+
+
+def export(folder: Path) -> None:
+    """Let Blender write a clip as FBX and USD, for `read_exports.py`, and say where joints are."""
+    import addon_utils
+
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    addon_utils.enable("io_scene_fbx")
+    path = folder / "computed.bvh"
+    expected = dict(np.load(f"{path}.npz"))
+    frames = bring_in_bvh(path, expected)
+    scene = bpy.context.scene
+    scene.render.fps = 60
+    scene.frame_start, scene.frame_end = int(frames[0]), int(frames[-1])
+    names = list(expected["names"])
+    into = folder / "exports"
+    into.mkdir(exist_ok=True)
+    np.savez(into / "joints.npz", names=names, positions=joints_in_blender(names, frames))
+    bpy.ops.export_scene.fbx(
+        filepath=str(into / "blender.fbx"), add_leaf_bones=False, bake_anim_simplify_factor=0.0
+    )
+    for ending in ("usda", "usdc", "usdz"):
+        bpy.ops.wm.usd_export(
+            filepath=str(into / f"blender.{ending}"), export_animation=True, export_armatures=True
+        )
 
 
 def looks_right(path: Path, title: str, bring_in: Callable) -> bool:
@@ -121,6 +147,12 @@ def bring_in_fbx_by_the_addon(path: Path, expected: dict) -> np.ndarray:
     return frames_at(expected["times"])
 
 
+def bring_in_usd(path: Path, expected: dict) -> np.ndarray:
+    # in metres, whatever the stage's unit; y up becomes Blender's z
+    bpy.ops.wm.usd_import(filepath=str(path), apply_unit_conversion_scale=True)
+    return 0 + np.arange(len(expected["times"]))
+
+
 def frames_at(times: np.ndarray) -> np.ndarray:
     render = bpy.context.scene.render
     return times * render.fps / render.fps_base
@@ -128,6 +160,9 @@ def frames_at(times: np.ndarray) -> np.ndarray:
 
 IMPORTERS = {
     ".bvh": [("BVH", bring_in_bvh)],
+    ".usda": [("USD", bring_in_usd)],
+    ".usdc": [("USD", bring_in_usd)],
+    ".usdz": [("USD", bring_in_usd)],
     ".fbx": [("FBX", bring_in_fbx), ("FBX by the add-on", bring_in_fbx_by_the_addon)],
 }
 

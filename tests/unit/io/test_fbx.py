@@ -12,7 +12,7 @@ import pytest
 import mocpack
 from mocpack import rotations
 from mocpack.errors import CorruptionError, FormatError, MissingExtraError, MocpackError, UsageError
-from mocpack.io import clip_names_in, fbx, read_bytes
+from mocpack.io import child, clip_names_in, read_bytes
 from mocpack.testing.fbx_file import CONSTANT, CUBIC, Curve, Model, Take, binary, scene, text
 
 pytest.importorskip("ufbx")
@@ -290,27 +290,27 @@ def fake_ufbx(folder, code):
 
 def test_a_process_that_dies_costs_a_sentence(tmp_path, monkeypatch):
     code = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n"
-    monkeypatch.setattr(fbx, "find_spec", fake_ufbx(tmp_path, code))
+    monkeypatch.setattr(child, "find_spec", fake_ufbx(tmp_path, code))
     with pytest.raises(CorruptionError, match="ended by signal 11"):
         read_bytes(binary(swinging()))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
 def test_a_process_that_takes_too_much_memory_costs_a_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(fbx, "find_spec", fake_ufbx(tmp_path, "hold = bytes(2 << 30)\n"))
+    monkeypatch.setattr(child, "find_spec", fake_ufbx(tmp_path, "hold = bytes(2 << 30)\n"))
     with pytest.raises(CorruptionError, match="more memory"):
         read_bytes(binary(swinging()))
 
 
 def test_a_process_that_never_ends_is_ended(tmp_path, monkeypatch):
-    monkeypatch.setattr(fbx, "find_spec", fake_ufbx(tmp_path, "while True: pass\n"))
-    monkeypatch.setattr(fbx, "SECONDS", 1)
+    monkeypatch.setattr(child, "find_spec", fake_ufbx(tmp_path, "while True: pass\n"))
+    monkeypatch.setattr(child, "SECONDS", 1)
     with pytest.raises(CorruptionError, match=r"within|signal"):
         read_bytes(binary(swinging()))
 
 
 def test_without_ufbx_the_extra_is_named(monkeypatch):
-    monkeypatch.setattr(fbx, "find_spec", lambda name: None)
+    monkeypatch.setattr(child, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install 'mocpack\[fbx\]'"):
         read_bytes(binary(swinging()))
 
