@@ -79,7 +79,8 @@ struct Model
 	}
 };
 
-// The integers of a series, and what decoding them takes; given back where it ends.
+// The integers of a series, and what decoding them takes; who takes it gives it back (no destructor: one
+// would need C++'s unwinder, and a C program is linked without).
 struct Room
 {
 	Memory* memory;
@@ -90,7 +91,7 @@ struct Room
 		: memory(own), values(own->take_array<int32_t>(count + 1)), scratch(own->take(scratch_size))
 	{
 	}
-	~Room()
+	void give_back() const
 	{
 		memory->give_back(scratch);
 		memory->give_back(values);
@@ -140,12 +141,13 @@ bool read_plain(Fields* in, size_t rows, size_t columns, int order, const uint8_
 	if (!in->good())
 		return false;
 	Room room(memory, uint64_t(rows) * columns, mocpack_plain_series_scratch_size(columns));
-	if (!room.good(in) || !finished(in, mocpack_plain_series_decode(room.values, rows, columns, order, floors,
-																	depths, room.scratch, src, size)))
-		return false;
-	for (size_t i = 0; i < rows * columns; ++i)
+	const bool read =
+		room.good(in) && finished(in, mocpack_plain_series_decode(room.values, rows, columns, order, floors,
+																  depths, room.scratch, src, size));
+	for (size_t i = 0; read && i < rows * columns; ++i)
 		numbers[i] = base[i % columns] + double(room.values[i]);
-	return true;
+	room.give_back();
+	return read;
 }
 
 bool read_series(Fields* in, size_t rows, size_t columns, bool thorough, bool told, double* numbers,
@@ -165,12 +167,12 @@ bool read_series(Fields* in, size_t rows, size_t columns, bool thorough, bool to
 	if (!in->good())
 		return false;
 	Room room(memory, count, mocpack_series_scratch_size(&model.model));
-	if (!room.good(in) ||
-		!finished(in, mocpack_series_decode(room.values, rows - 1, &model.model, room.scratch, src, size)))
-		return false;
-	for (size_t i = 0; i < count; ++i)
+	const bool read = room.good(in) && finished(in, mocpack_series_decode(room.values, rows - 1, &model.model,
+																		  room.scratch, src, size));
+	for (size_t i = 0; read && i < count; ++i)
 		numbers[columns + i] = numbers[i % columns] + double(room.values[i]);
-	return true;
+	room.give_back();
+	return read;
 }
 
 bool read_by_coder(uint8_t coder, Fields* in, size_t rows, size_t columns, double* numbers, Memory* memory)
