@@ -27,7 +27,9 @@ POSING = {
     "ScalingOffset",
     "ScalingPivot",
 }
-KEPT: list[Any] = []  # whatever ufbx has handed out: to free it may crash
+# whatever ufbx has handed out: its binding remembers objects that were freed, and hands them out
+# again when the same thing is asked for once more
+KEPT: list[Any] = []
 
 
 class Scene(NamedTuple):
@@ -65,7 +67,7 @@ def poses(
     """Return the skeleton and one take; its numbers are put behind the blocks."""
     answer = _skeleton(scene.nodes, scene.joints) | _settings(scene.ufbx, scene.scene)
     take = scene.takes[number]
-    return answer | _take(scene.ufbx, scene.scene, take, question, answer, blocks)
+    return answer | _take(scene.ufbx, scene.scene, scene.nodes, take, question, answer, blocks)
 
 
 def _loaded(ufbx: Any, data: bytes) -> Any:
@@ -73,6 +75,7 @@ def _loaded(ufbx: Any, data: bytes) -> Any:
     axis = ufbx.CoordinateAxis
     scene = ufbx.load_memory(
         data,
+        ignore_geometry=True,
         ignore_embedded=True,
         load_external_files=False,
         evaluate_skinning=False,
@@ -84,15 +87,16 @@ def _loaded(ufbx: Any, data: bytes) -> Any:
         inherit_mode_handling=ufbx.InheritModeHandling.COMPENSATE,
         unicode_error_handling=ufbx.UnicodeErrorHandling.REPLACEMENT_CHARACTER,
     )
-    KEPT.append(scene)
-    return scene
+    return _keep(scene)
+
+
+def _keep(item: Any) -> Any:
+    KEPT.append(item)
+    return item
 
 
 def _kept(items: Any) -> list[Any]:
-    found = list(items)
-    KEPT.append(items)
-    KEPT.append(found)
-    return found
+    return list(_keep(list(_keep(items))))
 
 
 def _moved(stack: Any) -> set[int]:
@@ -100,8 +104,7 @@ def _moved(stack: Any) -> set[int]:
     found: set[int] = set()
     for layer in _kept(stack.layers):
         for prop in _kept(layer.anim_props):
-            element, value = prop.element, prop.anim_value
-            KEPT.append((element, value))
+            element, value = _keep(prop.element), _keep(prop.anim_value)
             node = getattr(element, "node_depth", None) is not None
             if node and prop.prop_name in POSING and _changes(layer, value):
                 found.add(element.typed_id)
@@ -117,10 +120,9 @@ def _changes(layer: Any, value: Any) -> bool:
 
 def _bones(scene: Any, nodes: list[Any]) -> set[int]:
     """Return the nodes that are bones by their kind, or because a skin hangs on them."""
-    found = {n for n, node in enumerate(nodes) if node.bone is not None and not node.is_root}
+    found = {n for n, node in enumerate(nodes) if _keep(node.bone) and not node.is_root}
     for cluster in _kept(scene.skin_clusters):
-        bone = cluster.bone_node
-        KEPT.append(bone)
+        bone = _keep(cluster.bone_node)
         if bone is not None and not bone.is_root:
             found.add(bone.typed_id)
     return found
@@ -132,16 +134,14 @@ def _with_ancestors(nodes: list[Any], wanted: set[int]) -> set[int]:
         node = nodes[number]
         while node is not None and not node.is_root and node.typed_id not in found:
             found.add(node.typed_id)
-            node = node.parent
-            KEPT.append(node)
+            node = _keep(node.parent)
     return found
 
 
 def _skeleton(nodes: list[Any], joints: set[int]) -> dict[str, Any]:
     above = {}
     for number in joints:
-        parent = nodes[number].parent
-        KEPT.append(parent)
+        parent = _keep(nodes[number].parent)
         above[number] = -1 if parent is None or parent.is_root else parent.typed_id
     order = _depth_first(above)
     place = {number: j for j, number in enumerate(order)}
@@ -171,9 +171,8 @@ def _depth_first(above: dict[int, int]) -> list[int]:
 
 
 def _settings(ufbx: Any, scene: Any) -> dict[str, Any]:
-    settings, metadata = scene.settings, scene.metadata
-    props = settings.props
-    KEPT.append((settings, metadata, props))
+    settings, metadata = _keep(scene.settings), _keep(scene.metadata)
+    props = _keep(settings.props)
     return {
         "unit": ufbx.find_real(props, "UnitScaleFactor", 1.0) / 100,
         "up": ufbx.find_int(props, "UpAxis", 1),
@@ -186,13 +185,13 @@ def _settings(ufbx: Any, scene: Any) -> dict[str, Any]:
 def _take(
     ufbx: Any,
     scene: Any,
+    nodes: list[Any],
     stack: Any,
     question: dict[str, Any],
     known: dict[str, Any],
     blocks: list[bytes],
 ) -> dict[str, Any]:
-    anim = stack.anim
-    KEPT.append(anim)
+    anim = _keep(stack.anim)
     begin, end = stack.time_begin, stack.time_end
     if not begin < end:
         begin, end = _key_span(stack)
@@ -212,13 +211,12 @@ def _take(
         max_keyframe_segments=len(times) + 1,
         step_handling=ufbx.BakeStepHandling.ADJACENT_DOUBLE,
     )
-    KEPT.append(bake)
+    _keep(bake)
     column = {number: j for j, number in enumerate(known["joints"])}
     placed: list[tuple[int, str, int]] = []
     for baked in _kept(bake.nodes):
         if baked.typed_id in column:
-            node = scene.nodes[baked.typed_id]
-            KEPT.append(node)
+            node = nodes[baked.typed_id]
             for channel, values in _poses(ufbx, anim, node, baked, times).items():
                 placed.append((column[baked.typed_id], channel, len(values)))
                 blocks.append(values.tobytes())
@@ -233,7 +231,7 @@ def _rate(stack: Any, scene_rate: float, seconds: float) -> float:
     for curve in _curves(stack):
         span = curve.max_time - curve.min_time
         if 0 < seconds / 2 <= span:
-            fastest = max(fastest, (len(curve.keyframes) - 1) / span)
+            fastest = max(fastest, (len(_keep(curve.keyframes)) - 1) / span)
     if not rate * DENSER < fastest < FASTEST:
         return rate
     whole = float(round(fastest))
@@ -256,8 +254,7 @@ def _poses(
     """Return the channels of a node that move, at all times, and those that do not, once."""
     found: dict[str, array[float]] = {}
     for place, channel in enumerate(CHANNELS):
-        keys = getattr(baked, f"{channel}_keys")
-        KEPT.append(keys)
+        keys = _keep(getattr(baked, f"{channel}_keys"))
         if getattr(baked, f"constant_{channel}"):
             found[channel] = array("d", keys[0].value)
             continue

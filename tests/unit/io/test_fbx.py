@@ -13,7 +13,18 @@ import mocpack
 from mocpack import rotations
 from mocpack.errors import CorruptionError, FormatError, MissingExtraError, MocpackError, UsageError
 from mocpack.io import child, clip_names_in, read_bytes
-from mocpack.testing.fbx_file import CONSTANT, CUBIC, Curve, Model, Take, binary, scene, text
+from mocpack.testing.fbx_file import (
+    CONSTANT,
+    CUBIC,
+    Curve,
+    Model,
+    Record,
+    Take,
+    binary,
+    curve_record,
+    scene,
+    text,
+)
 
 pytest.importorskip("ufbx")
 
@@ -226,6 +237,53 @@ def test_moving_nodes_are_joints_where_there_are_no_bones():
     models = [Model("Car", kind="Null"), Model("Wheel", 0, "Null"), Model("Tree", kind="Null")]
     clip = read_bytes(binary(scene(models, [Take("a", [{(1, TURN, 0): SWING}])])))
     assert clip.skeleton.names == ("Car", "Wheel")
+
+
+def test_bones_that_share_what_makes_them_bones_are_read():
+    records = swinging()
+    wires = next(record for record in records if record.name == "Connections")
+    shared = np.int64(500_000)  # what makes the first model a bone
+    for model in (np.int64(1_001), np.int64(1_002)):
+        wires.inside.append(Record("C", ["OO", shared, model]))
+    assert len(read_bytes(binary(records)).skeleton) == 3
+
+
+def test_weights_of_blend_shapes_are_tracks():
+    data = binary(smiling())
+    track = read_bytes(data).tracks["Smile"]
+    np.testing.assert_allclose(track.values, SECOND, atol=1e-6)
+    assert track.bound == 1e-4
+
+
+def smiling():
+    """The arm, and a mesh with a blend shape that grows to its whole in a second."""
+    records = swinging([*arm(), Model("Face", kind="Mesh")])
+    objects, wires = records[3].inside, records[4].inside
+    mesh, blend, channel, shape, node, curve = (np.int64(2_000 + k) for k in range(6))
+    triangle = Record("Vertices", [np.array([0, 0, 0, 1, 0, 0, 0, 1, 0], np.float64)])
+    moved = [
+        Record("Indexes", [np.array([0], np.int32)]),
+        Record("Vertices", [np.array([0, 0, 1], np.float64)]),
+    ]
+    keys = Curve(SECOND, 100 * SECOND)
+    layer = next(record for record in objects if record.name == "AnimationLayer").values[0]
+    objects += [
+        Record(
+            "Geometry",
+            [mesh, ("Face", "Geometry"), "Mesh"],
+            [triangle, Record("PolygonVertexIndex", [np.array([0, 1, -3], np.int32)])],
+        ),
+        Record("Deformer", [blend, ("Face", "Deformer"), "BlendShape"]),
+        Record("Deformer", [channel, ("Smile", "SubDeformer"), "BlendShapeChannel"]),
+        Record("Geometry", [shape, ("Smile", "Geometry"), "Shape"], moved),
+        Record("AnimationCurveNode", [node, ("DeformPercent", "AnimCurveNode"), ""]),
+        curve_record(curve, keys),
+    ]
+    pairs = [(mesh, np.int64(1_003)), (blend, mesh), (channel, blend), (shape, channel)]
+    wires += [Record("C", ["OO", *pair]) for pair in [*pairs, (node, layer)]]
+    wires.append(Record("C", ["OP", node, channel, "DeformPercent"]))
+    wires.append(Record("C", ["OP", curve, node, "d|DeformPercent"]))
+    return records
 
 
 def test_what_moves_beside_a_skeleton_is_left_out():
