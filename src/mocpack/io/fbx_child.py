@@ -15,6 +15,12 @@ NEAR = 1e-7  # seconds: a key that is so near to a frame is at it
 DENSER = 1.05  # times the scene's frame rate, from which keys set the rate
 FASTEST = 1000.0  # frames a second that keys may set
 CHANNELS = ("translation", "rotation", "scale")
+# which of a scene's axes points right, up and to the viewer, and whether along it or against it
+AXES = {
+    "Coord": (("", 0), ("Sign", 1)),
+    "Up": (("", 1), ("Sign", 1)),
+    "Front": (("", 2), ("Sign", 1)),
+}
 # properties of a node that pose it; others show or hide it, or are the user's
 POSING = {
     "Lcl Translation",
@@ -71,7 +77,11 @@ def poses(
 
 
 def _loaded(ufbx: Any, data: bytes) -> Any:
-    """Return the scene in metres, y up and right-handed, every transform as `T · R · S`."""
+    """Return the scene in metres, y up and right-handed, every transform as `T · R · S`.
+
+    A left-handed one is mirrored, so that each of its axes lies along the one of ours that points
+    the same way.
+    """
     axis = ufbx.CoordinateAxis
     scene = ufbx.load_memory(
         data,
@@ -84,6 +94,7 @@ def _loaded(ufbx: Any, data: bytes) -> Any:
         target_axes=ufbx.CoordinateAxes(axis.POSITIVE_X, axis.POSITIVE_Y, axis.POSITIVE_Z),
         target_unit_meters=1.0,
         space_conversion=ufbx.SpaceConversion.MODIFY_GEOMETRY,
+        handedness_conversion_axis=ufbx.MirrorAxis.X,
         inherit_mode_handling=ufbx.InheritModeHandling.COMPENSATE,
         unicode_error_handling=ufbx.UnicodeErrorHandling.REPLACEMENT_CHARACTER,
     )
@@ -175,7 +186,10 @@ def _settings(ufbx: Any, scene: Any) -> dict[str, Any]:
     props = _keep(settings.props)
     return {
         "unit": ufbx.find_real(props, "UnitScaleFactor", 1.0) / 100,
-        "up": ufbx.find_int(props, "UpAxis", 1),
+        "axes": [
+            [ufbx.find_int(props, f"{axis}Axis{part}", usual) for part, usual in parts]
+            for axis, parts in AXES.items()
+        ],
         "scene_rate": settings.frames_per_second,
         "creator": metadata.creator[:200],
         "version": metadata.version,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack import rotations
+from mocpack import rotations, space
 from mocpack.errors import CorruptionError, FormatError, MissingExtraError, MocpackError, UsageError
 from mocpack.io import child, clip_names_in, read_bytes
 from mocpack.testing.fbx_file import (
@@ -165,6 +165,24 @@ def test_units_and_the_axis_that_is_up_are_those_of_the_scene():
     assert (upright.header.up, upright.unit) == ("z", 0.01)
     inches = read_bytes(binary(swinging()), unit=0.0254)
     np.testing.assert_allclose(inches.positions()[0, 0], np.array([1, 2, 3]) * 0.0254, atol=1e-9)
+
+
+@pytest.mark.parametrize("hand", space.HANDS)
+@pytest.mark.parametrize("up", space.UP_AXES)
+def test_scenes_of_any_axes_stand_upright_and_know_where_they_come_from(up, hand):
+    records = swinging()
+    axes = {}
+    for name, row in zip(("Coord", "Up", "Front"), space.basis(up, hand), strict=True):
+        axis = int(np.flatnonzero(row)[0])
+        axes |= {f"{name}Axis": axis, f"{name}AxisSign": int(row[axis])}
+    for entry in records[2].inside[0].inside:
+        if entry.values[0] in axes:
+            entry.values[-1] = axes[entry.values[0]]
+    clip = read_bytes(binary(records))
+    usual = read_bytes(binary(swinging())).positions()
+    assert (clip.header.up, clip.header.handedness) == (up, hand)
+    np.testing.assert_allclose(clip.positions(), space.inside(usual, up, hand), atol=1e-9)
+    np.testing.assert_allclose(clip.source_points(), usual, atol=1e-9)
 
 
 def two_takes():
