@@ -6,17 +6,17 @@ local transforms at even times, in metres and y up. `docs/formats.md` says what 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from mocpack import rotations
+from mocpack import rotations, space
 from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, UsageError
 from mocpack.io import fbx_child
-from mocpack.io.child import Numbers, Reader, ask
-from mocpack.io.choice import chosen
+from mocpack.io.child import Numbers, Reader, ask, ask_for, motion_names
 from mocpack.io.text import distinct
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, MAX_NAME, Skeleton
 from mocpack.take import Track, split_scales
@@ -24,13 +24,12 @@ from mocpack.take import Track, split_scales
 UFBX = Reader(fbx_child.__file__, "ufbx", "fbx", "FBX")
 STILL = 1e-6  # metres: a place that strays less from its rest is there
 WEIGHT_BOUND = 1e-4  # of blend shapes, where 1 is all of it
-UP_AXES = {0: "x", 1: "y", 2: "z"}
 WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
 
 
 def names(data: bytes) -> list[str]:
     """Return the names of the takes that move something, all different."""
-    return _names(ask(UFBX, data, read=False)[0])
+    return motion_names(ask(UFBX, data, read=False)[0], "take")
 
 
 def read(
@@ -52,19 +51,16 @@ def read(
     """
     if fps is not None and not 0 < fps <= 1e5:
         raise UsageError(f"frames a second must be above 0 and at most 1e5, got {fps}")
-    number = 0
-    if clip is not None:
-        number = chosen(names(data), clip, "take")
-    answer, body = ask(UFBX, data, read=True, take=number, fps=fps)
-    known = _names(answer)
-    if not known:
+    answer, body = ask_for(partial(ask, UFBX, data), clip, "take", fps=fps)
+    if "number" not in answer:
         raise FormatError(_still(answer))
+    name = motion_names(answer, "take")[answer["number"]]
     if len(answer["joints"]) > MAX_JOINTS:
         raise CorruptionError(f"{len(answer['joints'])} joints are more than mocpack reads")
     try:
-        return _clip(answer, Numbers(body, "ufbx"), known[number], unit)
+        return _clip(answer, Numbers(body, "ufbx"), name, unit)
     except InvalidClipError as error:
-        raise CorruptionError(f"take {known[number]!r}: {error}") from error
+        raise CorruptionError(f"take {name!r}: {error}") from error
 
 
 def _still(answer: dict[str, Any]) -> str:
@@ -74,13 +70,10 @@ def _still(answer: dict[str, Any]) -> str:
     return f"this FBX is static: no take of it moves a node (it has: {listed}), so no animation"
 
 
-def _names(answer: dict[str, Any]) -> list[str]:
-    return list(distinct(name or f"take {k}" for k, name in enumerate(answer["takes"])))
-
-
 def _clip(answer: dict[str, Any], numbers: Numbers, take: str, unit: float | None) -> Clip:
     own = answer["unit"] if 1e-9 < answer["unit"] < 1e9 else 0.01
     grown = 1.0 if unit is None else unit / own
+    up, hand = _space(answer["axes"])
     rest = {channel: np.array(answer[channel], np.float64) for channel in WIDTHS}
     pose, tracks = _poses(answer, numbers, rest)
     for values in (rest["translation"], pose["translation"]):
@@ -105,11 +98,24 @@ def _clip(answer: dict[str, Any], numbers: Numbers, take: str, unit: float | Non
         translated_joints=moving,
         scales=pose["scale"],
         unit=own if unit is None else unit,
-        up=UP_AXES.get(answer["up"], "y"),
+        up=up,
+        handedness=hand,
         tracks=tracks,
         metadata={"animation": take}
         | ({"generator": answer["creator"]} if answer["creator"] else {}),
     )
+
+
+def _space(axes: list[list[int]]) -> tuple[str, str]:
+    """Return which axis is up and which hand it is, for scenes of axes that `space.py` knows."""
+    turn = np.zeros((3, 3))
+    for row, (axis, sign) in enumerate(axes):
+        turn[row, axis % 3] = sign
+    for up in space.UP_AXES:
+        for hand in space.HANDS:
+            if np.array_equal(space.basis(up, hand), turn):
+                return up, hand
+    return "y", "right"
 
 
 def _poses(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,11 @@ from mocpack.errors import (
     CorruptionError,
     FormatError,
     InvalidClipError,
-    UnsupportedClipError,
     UsageError,
 )
 from mocpack.extras import require
 from mocpack.io import usd_child
-from mocpack.io.child import Numbers, Reader, ask
-from mocpack.io.choice import chosen
+from mocpack.io.child import Numbers, Reader, ask, ask_for, motion_names
 from mocpack.io.text import distinct
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, MAX_NAME, Skeleton
 from mocpack.take import Track
@@ -44,7 +43,7 @@ WIDTHS = {"translations": 3, "rotations": 4, "scales": 3}
 
 def names(data: bytes, beside: Callable[[str], bytes] | None = None) -> list[str]:
     """Return the names of the animations that move something, all different."""
-    return _names(_told(data, beside, read=False)[0])
+    return motion_names(_told(data, beside, read=False)[0], "animation")
 
 
 def read(
@@ -68,17 +67,16 @@ def read(
     """
     if fps is not None and not 0 < fps <= 1e5:
         raise UsageError(f"frames a second must be above 0 and at most 1e5, got {fps}")
-    number = 0 if clip is None else chosen(names(data, beside), clip, "animation")
-    answer, body = _told(data, beside, read=True, clip=number, fps=fps)
-    known = _names(answer)
-    if not known:
+    answer, body = ask_for(partial(_told, data, beside), clip, "animation", fps=fps)
+    if "number" not in answer:
         still = ", ".join(answer["still"])[:300]
         what = f"its animations do not move ({still})" if still else "there is none in it"
         raise FormatError(f"this USD is static: it has no animation of a skeleton, {what}")
+    name = motion_names(answer, "animation")[answer["number"]]
     try:
-        return _clip(answer, _arrays(answer, Numbers(body, "pxr")), known[number], unit)
+        return _clip(answer, _arrays(answer, Numbers(body, "pxr")), name, unit)
     except InvalidClipError as error:
-        raise CorruptionError(f"animation {known[number]!r}: {error}") from error
+        raise CorruptionError(f"animation {name!r}: {error}") from error
 
 
 def write(clip: Clip, ending: str = ".usdc") -> bytes:
@@ -137,10 +135,6 @@ def _other(name: str, beside: Callable[[str], bytes] | None) -> bytes:
         return beside(name)
     except OSError as error:
         raise FormatError(f"it refers to {name[:80]!r}, which cannot be read: {error}") from error
-
-
-def _names(answer: dict[str, Any]) -> list[str]:
-    return list(distinct(answer["names"]))
 
 
 def _arrays(answer: dict[str, Any], numbers: Numbers) -> dict[str, F64]:
@@ -385,9 +379,8 @@ def _tracks(answer: dict[str, Any], arrays: dict[str, F64], times: F64) -> dict[
 def _fill(stage: Any, clip: Clip, pxr: dict[str, Any]) -> None:
     """Put a skeleton and its animation into an empty stage."""
     header = clip.header
-    if header.handedness == "left":
-        raise UnsupportedClipError("USD is right-handed, and the source of this clip is not")
-    up = header.up if header.up in ("y", "z") else "y"
+    # USD knows two ways up, and no left hand; others' motions are written as they are inside
+    up = "z" if (header.up, header.handedness) == ("z", "right") else "y"
     geometry, skel, sdf = pxr["UsdGeom"], pxr["UsdSkel"], pxr["Sdf"]
     geometry.SetStageUpAxis(stage, up.upper())
     geometry.SetStageMetersPerUnit(stage, clip.unit)

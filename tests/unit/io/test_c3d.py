@@ -2,6 +2,8 @@
 
 import random
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -283,6 +285,15 @@ def test_many_markers_and_frames_are_written_in_parts():
     assert read_bytes(c3d.write(crowd)).skeleton.names == tuple(names)
 
 
+def test_a_left_handed_source_is_written_as_it_is_inside():
+    clip = mocpack.Clip.of_points(
+        motion(count=2) / 1000, ["a", "b"], unit=0.001, up="z", handedness="left"
+    )
+    back = read_bytes(c3d.write(clip))
+    assert back.header.up == "y"
+    np.testing.assert_allclose(back.positions(), clip.positions(), atol=1e-6)
+
+
 def test_what_a_c3d_cannot_hold_is_refused(tmp_path):
     with pytest.raises(MocpackError, match="markers alone"):
         mocpack.write(mocpack.testing.walk(0.1), tmp_path / "walk.c3d")
@@ -292,3 +303,16 @@ def test_what_a_c3d_cannot_hold_is_refused(tmp_path):
         mocpack.write_scene({"one": one, "other": other}, tmp_path / "a.c3d")
     with pytest.raises(UsageError, match=r"max_error is for \.mocp"):
         mocpack.write_scene({"one": one}, tmp_path / "a.c3d", max_error="1mm")
+
+
+def test_the_command_line_writes_a_scene_as_one_recording(tmp_path):
+    (tmp_path / "a.c3d").write_bytes(whole_recording())
+    mocpack.write_scene(mocpack.read_scene(tmp_path / "a.c3d"), tmp_path / "a.mocp", codec="raw")
+    words = ["convert", "a.mocp", "b.c3d", "--report"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mocpack", *words], cwd=tmp_path, capture_output=True, check=True
+    )
+    told = done.stdout.decode()
+    assert "Anna: nothing is lost" in told
+    assert "box: nothing is lost" in told
+    assert list(mocpack.read_scene(tmp_path / "b.c3d")) == ["Anna", "box"]

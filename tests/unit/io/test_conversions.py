@@ -21,19 +21,8 @@ from mocpack.errors import MocpackError
 from mocpack.io import losses
 
 KNOWN = Path(__file__).with_name("conversions.txt")
-TARGETS = (
-    ".bvh",
-    ".amc",
-    ".npz",
-    ".glb",
-    ".gltf",
-    ".vrma",
-    ".trc",
-    ".c3d",
-    ".csv",
-    ".usdc",
-    ".mocp",
-)
+TARGETS = (".bvh", ".amc", ".npz", ".glb", ".gltf", ".vrma", ".trc", ".c3d", ".csv")
+TARGETS += (".usdc", ".mocp")
 VERTEX_TARGETS = (".npz", ".pc2", ".mdd", ".mocp")
 ROUNDING = 1e-5  # of a clip's reach: single precision, over a chain of joints
 PAIRS = [(source, target) for source in SKELETONS for target in TARGETS]
