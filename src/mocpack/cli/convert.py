@@ -16,7 +16,7 @@ from mocpack.cli.progress import watched
 from mocpack.cli.terminal import printable
 from mocpack.clip import AnyClip, Clip
 from mocpack.errors import MocpackError, UsageError
-from mocpack.io import files_to_write
+from mocpack.io import files_to_write, holds_scenes
 from mocpack.io.losses import describe
 from mocpack.io.text import distinct
 from mocpack.units import m
@@ -87,21 +87,36 @@ def run(
     beside = [", ".join(files.left_out(data, source))] if report else []
     beside = [words for words in beside if words]
 
+    def wanted(name: str | None) -> AnyClip:
+        clip = files.clip_of(data, source, clip=name, **reading)
+        return clip if frames is None else files.cut(clip, frames)
+
+    # all that is on one clock goes into one file, if that can hold it
+    together = goals.get(None) if len(inside) > 1 and not each else None
+    together = together if together and holds_scenes(Path(together).suffix) else None
+
     def convert() -> None:
+        if together is not None:
+            _api.write_scene({name: wanted(name) for name in inside}, together)
+            return
         progress.expect(len(goals))
         for name, path in goals.items():
             with progress.doing():
-                clip = files.clip_of(data, source, clip=name, **reading)
-                clip = clip if frames is None else files.cut(clip, frames)
+                clip = wanted(name)
                 _write(clip, path, force=force, make_folder=each, into=into)
                 if report:
                     line = _report(clip, source, path, robot=robot, into=into)
                     lines.append("; left in the source: ".join([line, *beside]))
 
     watched(f"converting {source}", convert)
+    if report and together is not None:
+        for name in inside:
+            back, guessed = read_back(wanted(name), together, {"clip": name})
+            told = describe(wanted(name), back, guessed)
+            lines.append(f"{Path(source).name} → {Path(together).name}, {name}: {told}")
     for line in lines:
         files.stdout().print(printable(line), markup=False, highlight=False, soft_wrap=True)
-    if animation is None and not each and len(inside) > 1:
+    if animation is None and not each and len(inside) > 1 and together is None:
         files.stderr().print(
             f"{source} has {len(inside)} motions: {', '.join(inside)}; took {inside[0]} "
             "(--animation NAME takes another, --each all)",

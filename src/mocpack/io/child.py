@@ -1,9 +1,8 @@
 """Readers in a process of their own, for libraries that a broken file could make crash.
 
-A reader is a script of the standard library and one package (`fbx_child.py`, `usd_child.py`). It is
-given a question on its command line and a file on its standard input, and answers with a line of
-JSON and the bytes of arrays. The process has limits of memory and time, opens nothing else, and
-its death is a sentence.
+A reader (`fbx_child.py`, `usd_child.py`) runs in `child_main.py`: it is given a question on its
+command line and a file on its standard input, and answers with a line of JSON and the bytes of
+arrays. The process has limits of memory and time, opens nothing else, and its death is a sentence.
 """
 
 from __future__ import annotations
@@ -11,6 +10,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -20,6 +21,9 @@ import numpy.typing as npt
 
 from mocpack.errors import CorruptionError, FormatError
 from mocpack.extras import missing
+from mocpack.io import child_main
+from mocpack.io.choice import chosen
+from mocpack.io.text import distinct
 from mocpack.workers import why_it_ended
 
 MAX_POSES = 1 << 25  # frames × joints: 1 GB of rotations
@@ -62,11 +66,17 @@ def ask(reader: Reader, data: bytes, **question: Any) -> tuple[dict[str, Any], b
     seconds = int(SECONDS + SECONDS_A_BYTE * len(data))
     memory = min(reader.memory + MEMORY_A_BYTE * len(data), MOST_MEMORY)
     question |= {"most_poses": MAX_POSES, "limits": {"memory": memory, "seconds": seconds}}
-    words = [sys.executable, "-I", "-B", reader.script, package.origin, json.dumps(question)]
+    words = [sys.executable, "-I", "-B", child_main.__file__, reader.script, package.origin]
     try:
-        done = subprocess.run(
-            words, input=data, capture_output=True, timeout=PATIENCE * seconds, check=False
-        )
+        # a folder of ours, which is removed however the process ends
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(
+                [*words, json.dumps(question | {"folder": folder})],
+                input=data,
+                capture_output=True,
+                timeout=PATIENCE * seconds,
+                check=False,
+            )
     except subprocess.TimeoutExpired:
         raise CorruptionError(
             f"{reader.package} did not read it within {PATIENCE * seconds} s"
@@ -82,6 +92,25 @@ def ask(reader: Reader, data: bytes, **question: Any) -> tuple[dict[str, Any], b
     if "error" in answer:
         raise CorruptionError(f"{reader.package} cannot read it: {answer['error']}")
     return answer, body
+
+
+def motion_names(answer: dict[str, Any], what: str) -> list[str]:
+    """Return the names of the motions that an answer lists, all different."""
+    return list(distinct(name or f"{what} {k}" for k, name in enumerate(answer["motions"])))
+
+
+def ask_for(
+    asked: Callable[..., tuple[dict[str, Any], bytes]], clip: str | None, what: str, **question: Any
+) -> tuple[dict[str, Any], bytes]:
+    """Ask for the poses of one motion by name, or number from 0, or the first.
+
+    `asked` takes the question. Where the file has no motion, the answer is without poses.
+    """
+    answer, body = asked(read=True, clip=clip, **question)
+    if "number" in answer or not answer["motions"]:
+        return answer, body
+    number = chosen(motion_names(answer, what), clip, what)
+    return asked(read=True, clip=number, **question)
 
 
 class Numbers:

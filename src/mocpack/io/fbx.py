@@ -6,6 +6,7 @@ local transforms at even times, in metres and y up. `docs/formats.md` says what 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,7 @@ from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, UsageError
 from mocpack.io import fbx_child
-from mocpack.io.child import Numbers, Reader, ask
-from mocpack.io.choice import chosen
+from mocpack.io.child import Numbers, Reader, ask, ask_for, motion_names
 from mocpack.io.text import distinct
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, MAX_NAME, Skeleton
 from mocpack.take import Track, split_scales
@@ -30,7 +30,7 @@ WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
 
 def names(data: bytes) -> list[str]:
     """Return the names of the takes that move something, all different."""
-    return _names(ask(UFBX, data, read=False)[0])
+    return motion_names(ask(UFBX, data, read=False)[0], "take")
 
 
 def read(
@@ -52,19 +52,16 @@ def read(
     """
     if fps is not None and not 0 < fps <= 1e5:
         raise UsageError(f"frames a second must be above 0 and at most 1e5, got {fps}")
-    number = 0
-    if clip is not None:
-        number = chosen(names(data), clip, "take")
-    answer, body = ask(UFBX, data, read=True, take=number, fps=fps)
-    known = _names(answer)
-    if not known:
+    answer, body = ask_for(partial(ask, UFBX, data), clip, "take", fps=fps)
+    if "number" not in answer:
         raise FormatError(_still(answer))
+    name = motion_names(answer, "take")[answer["number"]]
     if len(answer["joints"]) > MAX_JOINTS:
         raise CorruptionError(f"{len(answer['joints'])} joints are more than mocpack reads")
     try:
-        return _clip(answer, Numbers(body, "ufbx"), known[number], unit)
+        return _clip(answer, Numbers(body, "ufbx"), name, unit)
     except InvalidClipError as error:
-        raise CorruptionError(f"take {known[number]!r}: {error}") from error
+        raise CorruptionError(f"take {name!r}: {error}") from error
 
 
 def _still(answer: dict[str, Any]) -> str:
@@ -72,10 +69,6 @@ def _still(answer: dict[str, Any]) -> str:
         return "this FBX is static: there is no take in it, so no animation"
     listed = ", ".join(answer["still"])[:300]
     return f"this FBX is static: no take of it moves a node (it has: {listed}), so no animation"
-
-
-def _names(answer: dict[str, Any]) -> list[str]:
-    return list(distinct(name or f"take {k}" for k, name in enumerate(answer["takes"])))
 
 
 def _clip(answer: dict[str, Any], numbers: Numbers, take: str, unit: float | None) -> Clip:

@@ -1,28 +1,15 @@
-"""What reads an FBX file in a process of its own: a script of the standard library and ufbx.
+"""The reader of FBX files in a process of its own (`child_main.py`), by ufbx.
 
-The binding of ufbx frees its objects in an order that can end the process, and a broken file may
-do so too; here it costs this process alone. Nothing is freed on the way (`gc.disable`, `KEPT`,
-`os._exit`), memory and time have limits, and no other file is opened.
-
-    python fbx_child.py UFBX QUESTION < file.fbx
-
-UFBX is the package's `__init__.py`, wherever it is. QUESTION is JSON: `read` (whether poses are
-wanted, or the names of the takes alone), `take` (its number among those that move something),
-`fps`, `most_poses`, `limits`. The answer is a line of JSON, and after it the numbers of its
-`blocks`, as 64-bit floats.
+The binding of ufbx frees its objects in an order that can end the process; here nothing is freed
+(`KEPT`), and the process ends by itself. No other file is opened. Blocks are 64-bit floats: of
+[joint, channel, numbers], then of each blend shape.
 """
 
 from __future__ import annotations
 
-import gc
-import json
-import os
-import sys
 from array import array
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import chain, repeat
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 NEAR = 1e-7  # seconds: a key that is so near to a frame is at it
 DENSER = 1.05  # times the scene's frame rate, from which keys set the rate
@@ -43,70 +30,42 @@ POSING = {
 KEPT: list[Any] = []  # whatever ufbx has handed out: to free it may crash
 
 
-def main() -> None:
-    question = json.loads(sys.argv[2])
-    data = sys.stdin.buffer.read()
-    blocks: list[array[float]] = []
-    out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is not the answer
-    try:
-        _limit(**question["limits"])
-        answer = _answer(_imported(sys.argv[1]), data, question, blocks)
-    except MemoryError:
-        answer = {"error": "it needs more memory than such a file should"}
-    except Exception as error:  # of ufbx, which has a class for each complaint
-        answer = {"error": f"{type(error).__name__}: {str(error)[:300]}"}
-    out.write(json.dumps(answer).encode() + b"\n")
-    for block in blocks:
-        out.write(block.tobytes())
-    out.flush()
-    os._exit(0)
+class Scene(NamedTuple):
+    """A scene, its nodes, those that are joints, and its takes that move some of them."""
+
+    ufbx: Any
+    scene: Any
+    nodes: list[Any]
+    joints: set[int]
+    takes: list[Any]
+    still: list[Any]
 
 
-def _limit(memory: int, seconds: int) -> None:
-    try:
-        import resource
-    except ImportError:  # Windows has none of these; the parent's clock still ends us
-        return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-
-
-def _imported(path: str) -> Any:
-    # by its file: what else is in its folder must not stand in for the standard library
-    spec = spec_from_file_location(
-        "ufbx", path, submodule_search_locations=[str(Path(path).parent)]
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    ufbx = sys.modules["ufbx"] = module_from_spec(spec)
-    spec.loader.exec_module(ufbx)
-    return ufbx
-
-
-def _answer(
-    ufbx: Any, data: bytes, question: dict[str, Any], blocks: list[array[float]]
-) -> dict[str, Any]:
+def opened(ufbx: Any, data: bytes, question: dict[str, Any]) -> Scene:
+    """Return the scene of a file."""
     scene = _loaded(ufbx, data)
     nodes, stacks = _kept(scene.nodes), _kept(scene.anim_stacks)
     moved = [_moved(stack) for stack in stacks]
-    names = [stack.name for stack in stacks]
     joints = _with_ancestors(nodes, _bones(scene, nodes))
     if not any(m & joints for m in moved):  # no bones, or bones that something else carries
         joints = _with_ancestors(nodes, set[int]().union(*moved))
-    takes = [k for k, m in enumerate(moved) if m & joints]
-    answer = {
-        "takes": [names[k] for k in takes],
-        "still": [names[k] for k in range(len(stacks)) if k not in takes],
-    }
-    if not question["read"] or not takes:
-        return answer
-    number = takes[min(question["take"], len(takes) - 1)]
-    answer |= _skeleton(nodes, joints)
-    answer |= _settings(ufbx, scene)
-    answer |= _take(ufbx, scene, stacks[number], question, answer, blocks)
-    return answer
+    takes = [stack for stack, m in zip(stacks, moved, strict=True) if m & joints]
+    still = [stack for stack, m in zip(stacks, moved, strict=True) if not m & joints]
+    return Scene(ufbx, scene, nodes, joints, takes, still)
+
+
+def names(scene: Scene) -> tuple[list[str], list[str]]:
+    """Return the names of takes that move joints, and of those that do not."""
+    return [take.name for take in scene.takes], [take.name for take in scene.still]
+
+
+def poses(
+    scene: Scene, number: int, question: dict[str, Any], blocks: list[bytes]
+) -> dict[str, Any]:
+    """Return the skeleton and one take; its numbers are put behind the blocks."""
+    answer = _skeleton(scene.nodes, scene.joints) | _settings(scene.ufbx, scene.scene)
+    take = scene.takes[number]
+    return answer | _take(scene.ufbx, scene.scene, take, question, answer, blocks)
 
 
 def _loaded(ufbx: Any, data: bytes) -> Any:
@@ -230,7 +189,7 @@ def _take(
     stack: Any,
     question: dict[str, Any],
     known: dict[str, Any],
-    blocks: list[array[float]],
+    blocks: list[bytes],
 ) -> dict[str, Any]:
     anim = stack.anim
     KEPT.append(anim)
@@ -262,7 +221,7 @@ def _take(
             KEPT.append(node)
             for channel, values in _poses(ufbx, anim, node, baked, times).items():
                 placed.append((column[baked.typed_id], channel, len(values)))
-                blocks.append(values)
+                blocks.append(values.tobytes())
     weights = _weights(ufbx, scene, anim, bake, times, blocks)
     return {"begin": begin, "rate": rate, "frames": len(times), "blocks": placed} | weights
 
@@ -323,7 +282,7 @@ def _at(keys: list[tuple[float, Any]], times: list[float]) -> list[Any] | None:
 
 
 def _weights(
-    ufbx: Any, scene: Any, anim: Any, bake: Any, times: list[float], blocks: list[array[float]]
+    ufbx: Any, scene: Any, anim: Any, bake: Any, times: list[float], blocks: list[bytes]
 ) -> dict[str, Any]:
     """Return the names of the blend shapes that a take moves; their weights become blocks."""
     moved = {element.element_id for element in _kept(bake.elements)}
@@ -331,11 +290,7 @@ def _weights(
     for channel in _kept(scene.blend_channels):
         if channel.element_id in moved:
             weigh = ufbx.evaluate_blend_weight
-            blocks.append(array("d", map(weigh, repeat(anim), repeat(channel), times)))
+            weights = array("d", map(weigh, repeat(anim), repeat(channel), times))
+            blocks.append(weights.tobytes())
             names.append(channel.name)
     return {"weights": names}
-
-
-if __name__ == "__main__":
-    gc.disable()
-    main()

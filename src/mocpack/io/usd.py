@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,7 @@ from mocpack.errors import (
 )
 from mocpack.extras import require
 from mocpack.io import usd_child
-from mocpack.io.child import Numbers, Reader, ask
-from mocpack.io.choice import chosen
+from mocpack.io.child import Numbers, Reader, ask, ask_for, motion_names
 from mocpack.io.text import distinct
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, MAX_NAME, Skeleton
 from mocpack.take import Track
@@ -44,7 +44,7 @@ WIDTHS = {"translations": 3, "rotations": 4, "scales": 3}
 
 def names(data: bytes, beside: Callable[[str], bytes] | None = None) -> list[str]:
     """Return the names of the animations that move something, all different."""
-    return _names(_told(data, beside, read=False)[0])
+    return motion_names(_told(data, beside, read=False)[0], "animation")
 
 
 def read(
@@ -68,17 +68,16 @@ def read(
     """
     if fps is not None and not 0 < fps <= 1e5:
         raise UsageError(f"frames a second must be above 0 and at most 1e5, got {fps}")
-    number = 0 if clip is None else chosen(names(data, beside), clip, "animation")
-    answer, body = _told(data, beside, read=True, clip=number, fps=fps)
-    known = _names(answer)
-    if not known:
+    answer, body = ask_for(partial(_told, data, beside), clip, "animation", fps=fps)
+    if "number" not in answer:
         still = ", ".join(answer["still"])[:300]
         what = f"its animations do not move ({still})" if still else "there is none in it"
         raise FormatError(f"this USD is static: it has no animation of a skeleton, {what}")
+    name = motion_names(answer, "animation")[answer["number"]]
     try:
-        return _clip(answer, _arrays(answer, Numbers(body, "pxr")), known[number], unit)
+        return _clip(answer, _arrays(answer, Numbers(body, "pxr")), name, unit)
     except InvalidClipError as error:
-        raise CorruptionError(f"animation {known[number]!r}: {error}") from error
+        raise CorruptionError(f"animation {name!r}: {error}") from error
 
 
 def write(clip: Clip, ending: str = ".usdc") -> bytes:
@@ -137,10 +136,6 @@ def _other(name: str, beside: Callable[[str], bytes] | None) -> bytes:
         return beside(name)
     except OSError as error:
         raise FormatError(f"it refers to {name[:80]!r}, which cannot be read: {error}") from error
-
-
-def _names(answer: dict[str, Any]) -> list[str]:
-    return list(distinct(answer["names"]))
 
 
 def _arrays(answer: dict[str, Any], numbers: Numbers) -> dict[str, F64]:

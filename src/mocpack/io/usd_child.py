@@ -1,20 +1,13 @@
-"""What reads a USD file in a process of its own: a script of the standard library and usd-core.
+"""The reader of USD files in a process of its own (`child_main.py`), by usd-core.
 
-    python usd_child.py PXR QUESTION < file.usdc and those beside it
-
-PXR is the package's `__init__.py`. QUESTION is JSON: `read` (whether poses are wanted, or the names
-of the animations alone), `clip` (its number), `fps`, `beside` (path and size of each file that
-follows the first), `most_poses`, `limits`. The answer is a line of JSON, and after it the arrays of
-its `blocks`, each [name, type, numbers]; or the `others`, files that it needs and was not given.
+Of the question it knows `beside`: path and size of each file that follows the first. Where files
+refer to others that were not given, the answer is their names, `others`. Blocks are [name, type,
+numbers].
 """
 
 from __future__ import annotations
 
-import json
 import os
-import sys
-import tempfile
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -22,69 +15,33 @@ CHANNELS = {"translations": ("f4", 3), "rotations": ("f4", 4), "scales": ("f2", 
 MOST_SAMPLES = 1 << 22
 
 
-def main() -> None:
-    question = json.loads(sys.argv[2])
-    data = sys.stdin.buffer.read()
-    blocks: list[bytes] = []
-    out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is not the answer
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            _limit(**question["limits"])
-            _import(sys.argv[1])
-            answer = _answer(data, Path(folder), question, blocks)
-        except MemoryError:
-            answer = {"error": "it needs more memory than such a file should"}
-        except Exception as error:  # of USD, which raises its own, and of values of other types
-            said = str(error).strip().splitlines() or [type(error).__name__]
-            answer = {"error": said[-1].strip()[:300]}
-    out.write(json.dumps(answer).encode() + b"\n")
-    for block in blocks:
-        out.write(block)
-    out.flush()
-    os._exit(0)
-
-
-def _limit(memory: int, seconds: int) -> None:
+def opened(pxr: Any, data: bytes, question: dict[str, Any]) -> Any:
+    """Return the stage of a file with its animations, or the files that are missing."""
     os.environ["PXR_WORK_THREAD_LIMIT"] = "1"
-    try:
-        import resource
-    except ImportError:  # Windows has none of these; the parent's clock still ends us
-        return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-
-
-def _import(path: str) -> None:
-    spec = spec_from_file_location("pxr", path, submodule_search_locations=[str(Path(path).parent)])
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules["pxr"] = module_from_spec(spec)
-    spec.loader.exec_module(module)
-
-
-def _answer(
-    data: bytes, folder: Path, question: dict[str, Any], blocks: list[bytes]
-) -> dict[str, Any]:
     from pxr import Usd, UsdSkel
 
+    folder = Path(question["folder"])
     path = _put(data, folder, question["beside"])
     others = _others(path, folder)
     if others:
         return {"others": others}
     stage = Usd.Stage.Open(str(path))
     prims = [p for p in stage.Traverse(Usd.TraverseInstanceProxies()) if p.IsA(UsdSkel.Animation)]
-    moving = [p for p in prims if _times(UsdSkel.Animation(p))]
-    answer: dict[str, Any] = {
-        "names": [prim.GetName() for prim in moving],
-        "still": [prim.GetName() for prim in prims if prim not in moving],
-    }
-    if question["read"] and moving:
-        prim = moving[min(question["clip"], len(moving) - 1)]
-        answer |= _settings(stage)
-        answer |= _clip(stage, prim, question, answer, blocks)
-    return answer
+    moving = [prim for prim in prims if _times(UsdSkel.Animation(prim))]
+    return stage, moving, [prim for prim in prims if prim not in moving]
+
+
+def names(scene: Any) -> tuple[list[str], list[str]]:
+    """Return the names of animations that change, and of those that do not."""
+    _, moving, still = scene
+    return [prim.GetName() for prim in moving], [prim.GetName() for prim in still]
+
+
+def poses(scene: Any, number: int, question: dict[str, Any], blocks: list[bytes]) -> dict[str, Any]:
+    """Return a skeleton and its animation; their numbers are put behind the blocks."""
+    stage, moving, _ = scene
+    settings = _settings(stage)
+    return settings | _clip(stage, moving[number], question, settings, blocks)
 
 
 def _ending(data: bytes) -> str:
@@ -303,7 +260,3 @@ def _samples(attribute: Any, times: list[float], width: int, size: int) -> list[
                 f"its joints or shapes need {width}"
             )
     return found
-
-
-if __name__ == "__main__":
-    main()

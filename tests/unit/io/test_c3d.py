@@ -2,6 +2,8 @@
 
 import random
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -292,3 +294,16 @@ def test_what_a_c3d_cannot_hold_is_refused(tmp_path):
         mocpack.write_scene({"one": one, "other": other}, tmp_path / "a.c3d")
     with pytest.raises(UsageError, match=r"max_error is for \.mocp"):
         mocpack.write_scene({"one": one}, tmp_path / "a.c3d", max_error="1mm")
+
+
+def test_the_command_line_writes_a_scene_as_one_recording(tmp_path):
+    (tmp_path / "a.c3d").write_bytes(whole_recording())
+    mocpack.write_scene(mocpack.read_scene(tmp_path / "a.c3d"), tmp_path / "a.mocp", codec="raw")
+    words = ["convert", "a.mocp", "b.c3d", "--report"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mocpack", *words], cwd=tmp_path, capture_output=True, check=True
+    )
+    told = done.stdout.decode()
+    assert "Anna: nothing is lost" in told
+    assert "box: nothing is lost" in told
+    assert list(mocpack.read_scene(tmp_path / "b.c3d")) == ["Anna", "box"]
