@@ -10,6 +10,8 @@ import pytest
 
 import mocpack
 from mocpack.io import extensions
+from mocpack.io.robots.exports import DIALECTS
+from mocpack.io.table import BODY_DIALECTS
 
 FOX = Path(__file__).parents[1] / "samples/Fox.glb"
 
@@ -115,7 +117,12 @@ def test_formats_lists_every_extension(folder):
     write = {e for row in rows if row["write"] for e in row["extensions"]}
     assert read == {*extensions(), ".mocp"}
     assert write == {*extensions(writable=True), ".mocp"}
-    assert ".vrma" in run("formats", folder=folder).stdout
+    assert {name for row in rows for name in row["dialects"]} == {*DIALECTS, *BODY_DIALECTS} - {
+        "csv"
+    }
+    shown = run("formats", folder=folder).stdout
+    assert ".vrma" in shown
+    assert "mocpack[fbx]" in shown
 
 
 def test_kinds_that_are_not_read_come_with_advice(folder):

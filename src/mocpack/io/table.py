@@ -22,6 +22,7 @@ MAX_FILE = 4 << 30  # bytes; more is refused
 READ_AT_ONCE = 1 << 24
 PROBED = 1 << 16  # bytes that a format with a skeleton file is known by
 CHARACTERS = (".glb", ".gltf", ".vrma")  # files that a clip can be put into
+ROBOT = "--robot FILE"
 ROBOT_OPTIONS = ("robot", "fps", "quaternion")
 REFUSED = {
     "clip": "holds one motion; there is none to choose",
@@ -55,6 +56,10 @@ class Format:
         Returns the names of the clips in a file, for formats of which one may hold several.
     left_out : callable, optional
         Returns what else a file holds, in words, which its reader leaves out.
+    dialects : tuple of str
+        What `--as` calls it, where its writer goes by that and not by the extension.
+    needs : str
+        What reading it takes beside the file, for people.
     options : tuple of str
         What else the reader takes: "clip" (which of several), "fps" (to sample at), "beside" (a
         function that opens files beside this one), "body_model", "robot" (a file), "quaternion"
@@ -73,6 +78,8 @@ class Format:
     find_skeleton: Callable[[Path], Path] | None = None
     names: Callable[..., list[str]] | None = None
     left_out: Callable[..., list[str]] | None = None
+    dialects: tuple[str, ...] = ()
+    needs: str = ""
     options: tuple[str, ...] = ()
 
 
@@ -95,10 +102,18 @@ FORMATS = (
         amc.write,
         beside=(".asf", amc.write_skeleton),
         find_skeleton=amc.find_skeleton,
+        needs="its .asf",
     ),
     Format("ASF", (".asf",), asf.probe, amc.rest_pose),
     Format("npz", (".npz",), clip_npz.probe, clip_npz.read, clip_npz.write, holds=("all",)),
-    Format("AMASS", (".npz",), probes.amass, _later("amass"), options=("body_model",)),
+    Format(
+        "AMASS",
+        (".npz",),
+        probes.amass,
+        _later("amass"),
+        dialects=("amass",),
+        options=("body_model",),
+    ),
     Format(
         "npz of vertices",
         (".npz",),
@@ -159,14 +174,25 @@ FORMATS = (
         _later("robots.csv"),
         _later("robots.exports", "write_csv"),
         holds=("roots",),
+        needs=ROBOT,
         options=ROBOT_OPTIONS,
     ),
-    Format("qpos npz", (".npz",), probes.qpos, _later("robots.qpos"), options=ROBOT_OPTIONS),
+    Format(
+        "qpos npz",
+        (".npz",),
+        probes.qpos,
+        _later("robots.qpos"),
+        dialects=("qpos",),
+        needs=ROBOT,
+        options=ROBOT_OPTIONS,
+    ),
     Format(
         "tracking npz (mjlab, BeyondMimic)",
         (".npz",),
         probes.tracking,
         _later("robots.tracking_npz"),
+        dialects=("mjlab", "beyondmimic"),
+        needs=ROBOT,
         options=ROBOT_OPTIONS,
     ),
     Format(
@@ -174,6 +200,8 @@ FORMATS = (
         (".pkl", ".pickle", ".pt", ".motion"),
         probes.pickled,
         _later("robots.pickled"),
+        dialects=("gmr", "protomotions"),
+        needs=f"{ROBOT}, --allow-pickle",
         options=(*ROBOT_OPTIONS, "clip", "allow_pickle"),
     ),
     Format(
@@ -182,6 +210,7 @@ FORMATS = (
         probes.fbx,
         _later("fbx"),
         names=_later("fbx", "names"),
+        needs="mocpack[fbx]",
         options=("clip", "fps"),
     ),
     *(
@@ -191,6 +220,7 @@ FORMATS = (
             probe,
             _later("usd"),
             _later("usd", writer),
+            needs="mocpack[usd]",
             holds=("roots", "scales", "times"),
             names=_later("usd", "names"),
             options=("clip", "fps", "beside"),
