@@ -38,14 +38,16 @@ class Fields
 	// A whole number of either sign: 0, -1, 1, -2, 2 …
 	int64_t folded();
 
-	// A number of few digits, n / 10^d, or the reciprocal of one; or a double.
+	// A number of few digits, n / 10^d, or the reciprocal of one; 1/1 to 1/223 in one byte; or a double.
 	double short_number()
 	{
 		uint8_t form = u8();
 		if (form == 255)
 			return f64();
+		if (form > 31)
+			return 1.0 / (form - 31);
 		int64_t whole = folded();
-		check(form < 32 && whole != 0, ": a number of an unknown form, or of no digits");
+		check(whole != 0, ": a number of no digits");
 		if (!good_)
 			return 0;
 		double scale = 1;
