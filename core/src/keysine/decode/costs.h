@@ -76,12 +76,12 @@ struct Costs
 				at(r, c) -= along[r] * along[c] / whole;
 	}
 
-	// Takes out all of one half.
-	void take_out(int from) const
+	// Takes out all of one half, which costs `price` in each direction.
+	void take_out(int from, double price = 0.0) const
 	{
 		for (int a = 0; a < 3; ++a)
-			take_out(from, Vec3{a == 0 ? 1.0 : 0, a == 1 ? 1.0 : 0, a == 2 ? 1.0 : 0}, 0.0);
-		for (int r = 0; r < 6; ++r)
+			take_out(from, Vec3{a == 0 ? 1.0 : 0, a == 1 ? 1.0 : 0, a == 2 ? 1.0 : 0}, price);
+		for (int r = 0; r < 6 && !(price > 0); ++r)
 			for (int c = from; c < from + 3; ++c)
 				at(r, c) = at(c, r) = 0;
 	}

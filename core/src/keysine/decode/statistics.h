@@ -80,7 +80,6 @@ const int FIRST_LIFTED = 4, LIFTED_STEPS = 10;
 const int REACH_INPUTS = 9, REACH_CLASSES = 32, REACHES = 24;
 const int KEY_INPUTS = 8, KEY_CLASSES = 48;
 const int STEP_GUESSES = 8, FIRST_GUESS = 5, STEP_SYMBOLS = 24;
-const int64_t SMALL_WAY = 24, LARGE_WAY = 120;
 const int SPLITS = 8;
 
 enum HeadNumber

@@ -38,9 +38,10 @@ FARTHEST_TURN = 2.4  # radians from the mean up to which a rotation vector behav
 STILL_SHARE = 0.02  # of the bound, that rounding of what is still may cost at the end of a limb
 LARGEST_STILL = 2**29
 MOST_FINE_BITS = 40
+LEAVING_SHARE = 0.02  # of the bound, by which a joint may leave its hinges a metre away
 LEAP, LEAP_FRAMES, LEAST_LEAP = 4.0, 40, 0.02  # times the next steps; frames; metres
 GRID_BASIS_BITS = 12  # where channels that hardly move are to be nothing but zeros
-BASIS_FRAMES = 500  # looked at to choose axes
+BASIS_FRAMES = 120  # looked at to choose axes
 BASIS_BITS, COARSEST_BASIS = 6, 5  # of the grid of axes, and how much coarser it may be
 NUMBER_BITS, SHIFT_BITS = (
     1.6,
@@ -162,7 +163,7 @@ def plan_table(clip: Clip, bits: int, basis: int, unit: float, *, key_step: int)
         kind, origin = _translation(clip.translations[:, m], clip.skeleton.offsets[j], fine)
         table[j, TRANSLATION_KIND], table[j, ORIGIN] = kind, origin
     still, turning = _still(clip.rotations, fine), _turning(clip.rotations)
-    hinged = _hinged(clip, fine, table)
+    hinged = _hinged(clip, fine, max(fine, LEAVING_SHARE * unit), table)
     turned = np.zeros(len(clip.skeleton), bool)  # by itself or by an ancestor
     for j, parent in enumerate(clip.skeleton.parents):
         above = parent >= 0 and bool(turned[parent])
@@ -188,10 +189,10 @@ def native_angles(clip: Clip) -> F64:
     return np.ascontiguousarray(angles[:, list(hinges.by_joint)])
 
 
-def _hinged(clip: Clip, fine: float, table: I32) -> dict[int, Turn]:
+def _hinged(clip: Clip, fine: float, leaving: float, table: I32) -> dict[int, Turn]:
     """Return how joints are written that stay on their hinges; sliders go into the table.
 
-    A joint that leaves its hinges by more than matters is as free as any other.
+    A joint that leaves its hinges by more than `leaving` (radians, metres) is as free as any other.
     """
     hinges = clip.skeleton.hinges
     if hinges is None:
@@ -202,7 +203,7 @@ def _hinged(clip: Clip, fine: float, table: I32) -> dict[int, Turn]:
     for joint, rows in hinges.of_joints():
         for slides in (True, False):
             own = [h for h in rows if hinges.slides[h] == slides]
-            if not own or seen.off[:, own].max() > fine:
+            if not own or seen.off[:, own].max() > (fine if slides else leaving):
                 continue
             moved, still = np.ptp(angles[:, own], axis=0).max(), np.zeros(3)
             still[: len(own)] = np.round(angles[0, own] / fine)
