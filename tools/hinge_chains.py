@@ -55,7 +55,9 @@ def on_hinges(clip):
     leaves = sorted(set(range(len(names))) - set(parents))
     ends = np.tile([0.05, 0.0, 0.0], (len(leaves), 1))
     hinges = Hinges(tuple(joints), np.array(axes))
-    skeleton = Skeleton(tuple(names), tuple(parents), np.array(offsets), ends, tuple(leaves), hinges=hinges)
+    skeleton = Skeleton(
+        tuple(names), tuple(parents), np.array(offsets), ends, tuple(leaves), hinges=hinges
+    )
     return mocpack.Clip.from_angles(
         skeleton,
         np.stack(angles, axis=1),

@@ -2,9 +2,9 @@
 
     python tools/train_keysine.py [--clips N]
 
-Encodes a stretch of each clip at several frame rates, bounds and steps, once more with the hinges
-that are found in it, fits the weights of what foretells each symbol, counts symbols by class, and
-rewrites `tables.inc`. The clips of every fourth
+Encodes a stretch of each clip at several frame rates, bounds and steps, some also with the hinges
+that are found in them and on chains of hinges, fits the weights of what foretells each symbol,
+counts symbols by class, and rewrites `tables.inc`. The clips of every fourth
 subject are held out to say what their symbols would cost by tables that never saw them. Symbols
 depend on the tables, if only a little: after the native core has been built again, another round
 may gain a little more. New tables change the bits, so `bitstream_version` must grow once files are
@@ -18,6 +18,7 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
+from hinge_chains import on_hinges
 from scipy.optimize import minimize
 
 import mocpack
@@ -40,9 +41,11 @@ SETTINGS = tuple(
         ("max_error", 1, 0.125),
     )
 )
-HINGED_SETTINGS = SETTINGS[:5]
 # of the clips' frames, one in so many is taken, and at most so many: other rates than theirs
 RATES = ((1, 481), (2, 361), (4, 301), (5, 201))
+# one clip in so many is also encoded with the hinges that it has, and as a robot would move
+HINGED_EVERY, HINGED_FRAMES, CHAIN_RATES = 3, 361, ((4, 201), (2, 201))
+FOUND_SETTINGS, CHAIN_SETTINGS = (1, 2, 3, 4), (2, 4)
 WHOLE = 4096  # shares of a table
 SHARE_BITS = 4  # that count, of all shares but the largest: so the tables themselves pack well
 FAMILIES, BANDS, SYMBOLS, ESCAPE = 10, 16, 32, 31
@@ -106,14 +109,20 @@ def stretch(path, every, frames):
     return mocpack.Clip(header, turns[part].copy(), places[part].copy())
 
 
-def corpus_of(path, rates):
-    """Return the symbols of a clip by settings, at several frame rates, at the first with hinges."""
-    clips = [stretch(path, *rate) for rate in rates]
-    hinged = clips[0].with_hinges(detect=True)
+def corpus_of(path, index):
+    """Return the symbols of a clip by settings: at two frame rates, of some on hinges, too."""
+    clips = [stretch(path, *rate) for rate in RATES[index % 2 :: 2]]
     corpus = [[symbols_of(clip, settings) for clip in clips] for settings in SETTINGS]
-    for found, settings in zip(corpus, SETTINGS, strict=True):
-        if hinged.skeleton.hinges is not None and settings in HINGED_SETTINGS:
-            found.append(symbols_of(hinged, settings))
+    if index % HINGED_EVERY:
+        return corpus
+    every, frames = RATES[index // HINGED_EVERY % len(RATES)]
+    found = stretch(path, every, min(frames, HINGED_FRAMES)).with_hinges(detect=True)
+    for i in FOUND_SETTINGS:
+        corpus[i].append(symbols_of(found, SETTINGS[i]))
+    for every, frames in CHAIN_RATES:
+        chain = on_hinges(stretch(path, every, frames))
+        for i in CHAIN_SETTINGS:
+            corpus[i].append(symbols_of(chain, SETTINGS[i]))
     return corpus
 
 
@@ -730,10 +739,8 @@ def main():
     parser.add_argument("--clips", type=int, default=1000)
     given = parser.parse_args()
     paths = collection("cmu-train")[: given.clips]
-    # each clip at two rates, in turns
-    rates = [RATES[i % 2 :: 2] for i in range(len(paths))]
     with ProcessPoolExecutor() as crew:
-        corpora = list(crew.map(corpus_of, paths, rates))
+        corpora = list(crew.map(corpus_of, paths, range(len(paths))))
     subjects = sorted({subject_of(path) for path in paths})
     held = set(subjects[1::4])
     known = [c for path, c in zip(paths, corpora, strict=True) if subject_of(path) not in held]

@@ -36,6 +36,13 @@ Quat about(Vec3 v)
 	return {scale * v.x, scale * v.y, scale * v.z, 2.0 * scale};
 }
 
+// The turn between two rotations that are near one another, as exact.
+Vec3 small_turn(Quat from, Quat to)
+{
+	Quat q = multiply(to, conjugate(from));
+	return (q.w < 0 ? -2.0 : 2.0) * Vec3{q.x, q.y, q.z};
+}
+
 // The turn after which the points lie nearest to their places, around the decoded origin; not all the way,
 // since what is taken back is noise that costs bits.
 Quat compensated(const Rig& rig, const Scene& scene, int32_t joint, int32_t t, Quat faithful, double inertia)
@@ -44,7 +51,7 @@ Quat compensated(const Rig& rig, const Scene& scene, int32_t joint, int32_t t, Q
 	Vec3 origin = scene.decoded_position[scene.at(joint, t)];
 	const double own = 2 * SHELL * SHELL + inertia;
 	double m[9] = {own, 0, 0, 0, own, 0, 0, 0, own};
-	Vec3 r = inertia * turn_between(world, faithful);
+	Vec3 r = inertia * small_turn(world, faithful);
 	for (int32_t i = rig.first[joint]; i < rig.first[joint + 1]; ++i)
 	{
 		const Point& point = rig.points[i];
