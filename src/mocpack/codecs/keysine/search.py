@@ -113,7 +113,7 @@ class Settings:
 
 
 EFFORTS = {
-    "fast": Effort(0, 40, 7, 9, True, 0, 0, False),
+    "fast": Effort(0, 40, 7, 7, True, 0, 0, False),
     "default": Effort(3, 60, 6, 10, True, 2, 1, False),
     "best": Effort(6, 90, 5, 11, True, 3, 3, True),
 }
