@@ -7,6 +7,8 @@ CORE := $(shell find core bindings/python CMakeLists.txt -type f 2>/dev/null)
 # a compiler of wasm32-wasi programs; by default the one from PyPI, which needs no installation by hand.
 # Another: make wasm WASM_CXX="clang++ --target=wasm32-wasi"
 WASM_CXX ?= $(BIN)/python -m ziglang c++ -target wasm32-wasi
+# makes it smaller: binaryen's, which comes with what the JavaScript package is built with
+WASM_OPT ?= node js/node_modules/binaryen/bin/wasm-opt
 WASM_TOOL := $(if $(findstring ziglang,$(WASM_CXX)),.venv/.wasm)
 
 PAGE := src/mocpack/viewing/page/index.html
@@ -89,9 +91,9 @@ wasm: js/dist/mocpack.wasm  ## the decoder for browsers
 	@$(BIN)/python -m pip install --quiet --group wasm
 	@touch $@
 
-js/dist/mocpack.wasm: $(shell find core/src core/include core/reader.txt bindings/wasm -type f) | $(WASM_TOOL)
+js/dist/mocpack.wasm: $(shell find core/src core/include core/reader.txt bindings/wasm -type f) | $(WASM_TOOL) js/node_modules/.ready
 	@echo "==> compiling the core to WebAssembly (the first time takes a minute or two)"
-	@bindings/wasm/build.sh $@ $(WASM_CXX)
+	@PYTHON="$(PYTHON)" WASM_OPT="$(WASM_OPT)" bindings/wasm/build.sh $@ $(WASM_CXX)
 
 js/node_modules/.ready: js/package.json js/package-lock.json
 	@echo "==> installing what the JavaScript package is built with"
@@ -104,7 +106,12 @@ js/dist/index.js: $(shell find js/src -type f) js/tsconfig.json js/node_modules/
 
 js-tools:
 	@command -v npm >/dev/null || { echo "==> npm is not installed"; exit 1; }
-	@$(MAKE) -s $(WASM_TOOL) js/node_modules/.ready viewer/node_modules/.ready
+	@$(MAKE) -s $(WASM_TOOL) js/node_modules/.ready viewer/node_modules/.ready tests/js/node_modules/.ready
+
+tests/js/node_modules/.ready: tests/js/package.json tests/js/package-lock.json
+	@echo "==> installing the validator of glTF files"
+	@cd tests/js && npm ci --silent
+	@touch $@
 
 js: js/dist/mocpack.wasm js/dist/index.js  ## the JavaScript package, js/dist
 
@@ -230,7 +237,7 @@ test-core: .venv/.deps  ## the C++ core by itself, under the address, undefined-
 	@.venv-blender/bin/python -m pip install --quiet "bpy==5.0.1" "numpy<2"
 	@touch $@
 
-test-blender: $(READY) .venv-blender/.ready  ## what we write as BVH, opened in Blender
+test-blender: $(READY) .venv-blender/.ready  ## what we write, opened in Blender, and the FBX files that both read
 	@$(BIN)/python tests/blender/write_clips.py build/blender
 	@.venv-blender/bin/python tests/blender/check_in_blender.py build/blender
 
@@ -280,4 +287,4 @@ test-stores: $(READY) .venv-stores/.ready  ## zarr's codec, and archives exporte
 	@.venv-stores/bin/python -m pytest -q tests/stores
 
 clean:  ## remove everything that make made
-	rm -rf .venv .venv-blender .venv-lerobot .venv-torch .venv-s3 .venv-moto .venv-stores build dist demo src/mocpack/_core* js/dist js/node_modules $(dir $(PAGE)) viewer/node_modules
+	rm -rf .venv .venv-blender .venv-lerobot .venv-torch .venv-s3 .venv-moto .venv-stores build dist demo src/mocpack/_core* js/dist js/node_modules $(dir $(PAGE)) viewer/node_modules tests/js/node_modules

@@ -9,6 +9,9 @@ namespace mocpack
 // What a byte of a file can stand for at most, so that a small file cannot announce any number of frames.
 const uint64_t FRAMES_PER_BYTE = 64, SAMPLES_PER_BYTE = 16384;
 
+const double LATEST = 1e9;		  // seconds, of any time
+const size_t MOST_RUNS = 1 << 24; // bytes of runs, inflated
+
 struct Chunk
 {
 	bool found;
@@ -35,7 +38,7 @@ bool find_chunks(mocpack_Motion* motion, uint32_t flags, Chunks* chunks, mocpack
 bool check_data(const Chunks& chunks, mocpack_Error* error);
 
 // The fields of a chunk; `name` as in "chunk SKEL".
-inline Fields fields_of(const Chunk& chunk, const char* name, mocpack_Error* error)
+MOCPACK_ONCE inline Fields fields_of(const Chunk& chunk, const char* name, mocpack_Error* error)
 {
 	return Fields(name, chunk.body, size_t(chunk.size), chunk.offset, error);
 }

@@ -82,8 +82,8 @@ struct Opening
 	{
 		const mocpack_Info& info = motion->info;
 		uint64_t frames = info.frame_count, size = info.file_size + info.missing_size;
-		uint64_t samples = frames <= UINT64_MAX / info.joint_count ? frames * info.joint_count : UINT64_MAX;
-		if ((frames - 1) / FRAMES_PER_BYTE >= size || (samples - 1) / SAMPLES_PER_BYTE >= size)
+		uint64_t most = size < UINT64_MAX / SAMPLES_PER_BYTE ? size * SAMPLES_PER_BYTE : UINT64_MAX;
+		if ((frames - 1) / FRAMES_PER_BYTE >= size || frames > most / info.joint_count)
 		{
 			fail(MOCPACK_CORRUPT, chunks.head.offset)
 				<< frames << " frames are announced, more than " << size << " bytes can hold";
@@ -151,7 +151,7 @@ struct Opening
 				info.translated_count,
 				info.translated_joints,
 				info.rest_rotations,
-				motion->hinge_count,
+				info.hinge_count,
 				motion->hinge_joints,
 				motion->hinge_slides,
 				motion->hinge_axes};
@@ -179,7 +179,7 @@ struct Opening
 				std::memcpy(rest + 4 * (j + 1), info.rest_rotations + 4 * j, 4 * sizeof(double));
 			else
 				rest[4 * (j + 1) + 3] = 1;
-		for (size_t h = 0; h < motion->hinge_count; ++h)
+		for (size_t h = 0; h < info.hinge_count; ++h)
 			++motion->hinge_joints[h];
 		tree.rest = rest;
 		tree.joint_count = joints + 1;
