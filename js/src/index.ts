@@ -14,6 +14,7 @@ export type {
   WasmSource,
 } from "./types.js";
 export { open } from "./open.js";
+export { openArchive, type Archive, type ArchiveClip } from "./archive.js";
 export {
   frameErrors,
   worldPositions,

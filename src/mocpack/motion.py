@@ -15,6 +15,7 @@ from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader
 from mocpack.codec import (
     Codec,
     PayloadLayout,
+    SupportsArrays,
     SupportsBudget,
     SupportsByteRanges,
     SupportsJoints,
@@ -92,6 +93,7 @@ class Motion:
         # asked once: looking for a protocol's methods takes as long as decoding a few frames
         codec = self._codec
         self._seeking = codec if isinstance(codec, SupportsSeek) else None
+        self._bare = codec if isinstance(codec, SupportsArrays) else None
         self._budgeting = codec if isinstance(codec, SupportsBudget) else None
         self._whole: Clip | None = None
         self._part: tuple[list[int], Clip] | None = None
@@ -293,6 +295,13 @@ class Motion:
 
     def arrays(self, start: int, stop: int) -> tuple[F64, F64]:
         """Return rotations (T, J, 4) and translations (T, M, 3) of frames `start` to `stop`."""
+        header, plain = self.header, self.plain_header
+        if self._bare is not None and header is plain and self._whole_fits:
+            if not 0 <= start < stop <= header.frame_count:
+                raise UsageError(
+                    f"frames {start}:{stop} do not lie in a clip of {header.frame_count} frames"
+                )
+            return self._bare.decode_arrays(self._reader.read, plain, start, stop)
         part = self.frames(start, stop)
         return np.asarray(part.rotations), np.asarray(part.translations)
 
