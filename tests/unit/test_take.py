@@ -354,7 +354,7 @@ def test_a_take_that_holds_more_than_poses_is_not_edited_without_it():
 @pytest.mark.parametrize(("feature", "sentence"), [("scale", "no scales"), ("roots", "has 2")])
 def test_a_live_stream_says_what_it_cannot_take(feature, sentence):
     with pytest.raises(UnsupportedClipError, match=sentence):
-        live.Encoder(take([feature]).header)
+        live.Sender(take([feature]).header)
 
 
 def test_a_small_file_that_announces_endless_tracks_asks_for_no_memory():
