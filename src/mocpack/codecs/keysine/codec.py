@@ -528,6 +528,7 @@ class Keysine(Codec):
             threads=self._threads(clip.frame_count),
             predictors=predictors,
             shares=shares,
+            quick=self.effort == "fast",
         )
 
     def _groups(self, clip: Clip, longest: int = LONGEST_GROUP) -> planning.Groups:
