@@ -5,8 +5,8 @@
 
 Folders lie in the one that MOCPACK_DATA names (`cmu cmu-train`), or are paths. Every BVH in them is
 packed by `mocpack compress`, as a user would, into a folder that is thrown away. Seconds are of the
-whole command by the clock, and of all cores' work, which a busy machine does not change.
-`--readme` writes the line into the README.
+whole command by the clock, and of all cores' work, which a busy machine does not change much.
+`--readme` writes the line into the README, with the work alone.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import mocpack
 from mocpack.errors import UsageError
-from mocpack.units import format_size
+from mocpack.units import format_length, format_size, parse_length
 
 README = Path(__file__).parents[1] / "README.md"
 BEGIN, END = "<!-- whole: begin -->", "<!-- whole: end -->"
@@ -51,11 +51,12 @@ def main(words):
     asked = parser.parse_args(words)
     files = [file for folder in asked.folders for file in motions(folder)]
     found = pack(files, asked.max_error, asked.effort, asked.jobs)
-    line = sentence(found, asked.max_error, asked.effort)
-    print(line)
+    print(f"{sentence(found, asked.max_error, asked.effort)}, {found.clock:.1f} s by the clock")
     if asked.readme:
-        command = f"MOCPACK_DATA=… python benchmarks/whole.py {' '.join(words[:-1])}".strip()
-        README.write_text(placed(README.read_text("utf-8"), f"{line} (`{command}`)"), "utf-8")
+        given = " ".join(word for word in words if word != "--readme")
+        command = f"MOCPACK_DATA=… python benchmarks/whole.py {given}"
+        line = f"{sentence(found, asked.max_error, asked.effort)} (`{command}`)."
+        README.write_text(placed(README.read_text("utf-8"), line), "utf-8")
 
 
 def motions(folder):
@@ -115,8 +116,9 @@ def sentence(found, max_error, effort):
     failed = f", {found.failed} more failed" if found.failed else ""
     return (
         f"{found.clips:,} clips, {found.motion / 3600:.2f} h at {rates} fps, "
-        f"{format_size(found.source)} of BVH → {format_size(found.packed)} at {max_error} in "
-        f"{found.clock:.0f} s by the clock, {found.work:.0f} s of one core, with `{effort}`{failed}"
+        f"{format_size(found.source)} of BVH → {format_size(found.packed)} at "
+        f"{format_length(parse_length(max_error))}, in {found.work:.1f} s of one core with "
+        f"`{effort}`{failed}"
     )
 
 

@@ -104,7 +104,7 @@ class Motion:
 
     def __repr__(self) -> str:
         header = self._reader.header
-        what = [f"{self._codec.codec_id}, {sum(self.sizes.values())} bytes"]
+        what = [f"{self._codec.codec_id}, {self.sizes['file']} bytes"]
         if self.errors.declared is not None:
             what.append(f"every point within {format_length(self.errors.declared)}")
         if self.errors.declared_angle is not None:
@@ -123,6 +123,12 @@ class Motion:
         """Return some frames, some joints with their ancestors, or both, as `Clip` does.
 
         ``motion[120:240]`` decodes no more than it needs; so does ``motion[120:240, "LeftFoot"]``.
+
+        >>> from mocpack import encode, open
+        >>> from mocpack.testing import walk
+        >>> with open(encode(walk(), max_error="5mm")) as motion:
+        ...     len(motion), motion[20:50].positions().shape, len(motion[::4])
+        (120, (30, 21, 3), 30)
         """
         start, stop, step, joints = picked(key, len(self))
         part = self.frames(start, stop, joints)
@@ -142,6 +148,12 @@ class Motion:
         stride : int, optional
             From the start of one window to that of the next. With it all windows have the same
             length; without it they follow one another, and the last may be shorter.
+
+        >>> from mocpack import encode, open
+        >>> from mocpack.testing import walk
+        >>> with open(encode(walk(), max_error="5mm")) as motion:
+        ...     [len(window) for window in motion.windows(50)]
+        [50, 50, 20]
         """
         if frames < 1 or (stride is not None and stride < 1):
             raise UsageError(f"frames and stride must be 1 or above, got {frames} and {stride}")

@@ -32,8 +32,8 @@ def test_folders_with_files_of_one_name_are_counted_apart_and_a_bad_file_is_said
     size = sum((tmp_path / f / "same.bvh").stat().st_size for f in "ab")
     assert line.startswith("2 clips, 0.00 h at ")
     assert f"{mocpack.units.format_size(size)} of BVH → " in line
-    assert "at 10mm in " in line
-    assert "with `fast`, 1 more failed" in line
+    assert " at 10 mm, in " in line
+    assert "with `fast`, 1 more failed, " in line
 
 
 def test_a_folder_without_motion_is_named(whole, tmp_path):
