@@ -332,6 +332,11 @@ def test_tracks_take_at_most_half_of_float16_and_zstd():
         assert packed <= len(squeeze(values.astype("<f2").tobytes())) / 2
 
 
+def test_a_clip_without_its_scales_has_channels_for_every_place_that_moves():
+    bare = without_scales(take(["scales"]))
+    assert rate.raw_size(bare) > 0
+
+
 def test_joints_stand_the_same_without_scales_for_those_who_know_none():
     for clip in (take(), walk(0.1)):
         bare = without_scales(clip)
@@ -349,7 +354,7 @@ def test_a_take_that_holds_more_than_poses_is_not_edited_without_it():
 @pytest.mark.parametrize(("feature", "sentence"), [("scale", "no scales"), ("roots", "has 2")])
 def test_a_live_stream_says_what_it_cannot_take(feature, sentence):
     with pytest.raises(UnsupportedClipError, match=sentence):
-        live.Encoder(take([feature]).header)
+        live.Sender(take([feature]).header)
 
 
 def test_a_small_file_that_announces_endless_tracks_asks_for_no_memory():

@@ -1,5 +1,6 @@
 // Bytes read field by field: never past their end, and once something is wrong, zeros.
 #pragma once
+#include "common/small.h"
 #include "reader/sentence.h"
 
 namespace mocpack
@@ -39,7 +40,7 @@ class Fields
 	int64_t folded();
 
 	// A number of few digits, n / 10^d, or the reciprocal of one; 1/1 to 1/223 in one byte; or a double.
-	double short_number()
+	MOCPACK_ONCE double short_number()
 	{
 		uint8_t form = u8();
 		if (form == 255)
@@ -57,7 +58,7 @@ class Fields
 	}
 
 	// Other bytes of the same part, inflated.
-	Fields part(const uint8_t* bytes, size_t size) const
+	MOCPACK_ONCE Fields part(const uint8_t* bytes, size_t size) const
 	{
 		return Fields(where_, bytes, size, offset_, error_);
 	}

@@ -31,6 +31,15 @@ COMMANDS = {
     "convert": "Read a motion file of one kind and write it as another.",
     "scene": "Pack several motions on one clock into one file: two actors and a prop, a C3D's "
     "subjects.",
+    "pack": "Pack motion files into one archive with a catalogue of its clips.",
+    "ls": "List the clips of an archive, by any condition on its catalogue.",
+    "cat": "Write a clip of an archive to standard output, the very bytes of its .mocp file.",
+    "extract": "Take clips out of an archive, each the very .mocp file that was packed.",
+    "verify": "Check every clip of an archive, and what its trailer says of them.",
+    "merge": "Make one archive of several; clips are copied as they are.",
+    "repair": "Save every whole clip of a cut or damaged archive; exit 2 if one was not whole.",
+    "export": "Write the clips of an archive for other programs: npz, any format, Parquet, Lance, "
+    "LeRobot.",
     "edit": "Bring a joint to a place at a time: --at 1.5 --joint LeftHand --to 0.4,1.2,0.3.",
     "energy": "Show the energy of receiving and decoding a file.",
     "bench": "Measure codecs on clips: sizes, every metric, speed, a report; or reproduce a paper.",

@@ -2,7 +2,7 @@
 
 After "Compression of Human Motion Animation Using the Reduction of Interjoint Correlation" (Li,
 Okuda, Takahashi 2008), section 5. Payload, and what we changed: docs/codecs/ik-predict.md. The
-loop itself runs in the native core; `mocpack.codecs.kinematic.live` runs it frame by frame.
+loop itself runs in the native core.
 """
 
 from __future__ import annotations

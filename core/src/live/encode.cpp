@@ -1,0 +1,531 @@
+// Codes poses so that no joint, end site or point of the skin leaves the bound, with as few news as that
+// takes.
+//
+// Receivers go on moving as before where nothing is said. A body is corrected when one of its points would
+// stray too far; it is then aimed at where its far end really is, from where it stands itself.
+#include <cmath>
+#include <cstring>
+#include <new>
+
+#include "common/arena.h"
+#include "kinematic/turns.h"
+#include "live/live.h"
+#include "live/row_coder.h"
+
+using namespace mocpack;
+using namespace mocpack::live;
+
+namespace
+{
+
+const size_t KEPT_ROWS = 64;
+const double JOINT_ROOM = 0.65; // of the bound, that a joint may be off before what moves it is corrected
+const double LAST_ROOM = 0.97;	// a point on which nothing hangs
+const double PLACE_ROOM = 0.45;
+const double HINGE_ROOM = 0.5;
+const double WORTH = 0.1;  // of the bound: what a correction must gain
+const double AIMED = 0.02; // metres: shorter bones are not aimed
+
+struct KeptRow
+{
+	int64_t number, time;
+	mocpack_LiveRow row;
+};
+
+} // namespace
+
+struct mocpack_LiveEncoder
+{
+	Model model;
+	State state;
+	Learned learned;
+	Row row;
+	size_t row_room;
+	uint8_t* bytes;		// (KEPT_ROWS, row_room)
+	KeptRow* kept;		// (KEPT_ROWS)
+	Quat* true_worlds;	// (J)
+	Vec3* true_places;	// (J)
+	Quat* worlds;		// (B) decoded
+	Vec3* places;		// (B)
+	Vec3* targets;		// (points) of the body at hand
+	FixedQuat* told;	// (units) turns of an intra frame
+	double bound, room; // metres; and the part of it that leaving something out may take
+	int refined;
+	bool finite;
+
+	void solve_truth(const double* rotations, const double* translations)
+	{
+		finite = true;
+		for (size_t j = 0; j < model.joint_count; ++j)
+		{
+			Quat turn = load_quat(rotations + 4 * j);
+			double n = turn.x * turn.x + turn.y * turn.y + turn.z * turn.z + turn.w * turn.w;
+			finite = finite && n > 0.5 && n < 2;
+			const double* at =
+				model.columns[j] >= 0 ? translations + 3 * model.columns[j] : model.offsets + 3 * j;
+			Vec3 place = load_vec(at);
+			finite = finite && std::fabs(place.x) + std::fabs(place.y) + std::fabs(place.z) < 1e5;
+			int32_t parent = model.parents[j];
+			if (parent >= 0)
+			{
+				place = true_places[parent] + rotate(true_worlds[parent], place);
+				turn = multiply(true_worlds[parent], turn);
+			}
+			true_places[j] = place;
+			true_worlds[j] = turn;
+		}
+	}
+
+	void find_targets(const Body& body)
+	{
+		for (int32_t i = 0; i < body.point_count; ++i)
+		{
+			const Point& point = model.points[body.first_point + i];
+			targets[i] = true_places[point.joint] + rotate(true_worlds[point.joint], point.own);
+		}
+	}
+
+	// The largest displacement of a body's points, and (`strain`) the largest against what each may have.
+	double stray(const Body& body, Vec3 at, Quat world, double joint_room, double* strain) const
+	{
+		double largest = 0, last = 0, joint = 0;
+		for (int32_t i = 0; i < body.point_count; ++i)
+		{
+			const Point& point = model.points[body.first_point + i];
+			if (point.skin && !state.mode.twist)
+				continue;
+			Vec3 off = at + rotate(world, point.at) - targets[i];
+			double square = dot(off, off);
+			largest = square > largest ? square : largest;
+			bool hangs = !point.skin && model.moves[point.joint] && point.joint != body.joint;
+			(hangs ? joint : last) = square > (hangs ? joint : last) ? square : (hangs ? joint : last);
+		}
+		double a = std::sqrt(joint) / joint_room, b = std::sqrt(last) / LAST_ROOM;
+		*strain = a > b ? a : b;
+		return std::sqrt(largest);
+	}
+
+	// Where the body should be turned: its far end aimed at the truth, from where it stands.
+	Quat aimed(const Body& body, Vec3 at) const
+	{
+		Quat truth = true_worlds[body.joint];
+		if (body.far < AIMED)
+			return truth;
+		Vec3 now = rotate(truth, body.axis), end = true_places[body.joint] + body.far * now;
+		return multiply(shortest_turn(now, unit_or(end - at, now)), truth);
+	}
+
+	double code_place(const Body& body, Vec3 base_at, Quat base, Vec3* at)
+	{
+		const Unit& unit = model.units[body.place];
+		int32_t* news = row.news + unit.first;
+		Vec3 truth = true_places[body.joint];
+		Vec3 wanted = rotate(conjugate(base), truth - base_at) - unit.base;
+		double ways[NUMBERS];
+		ways_to(unit, wanted, ways);
+		int64_t values[NUMBERS], predicted[NUMBERS];
+		for (int k = 0; k < unit.count; ++k)
+		{
+			size_t n = size_t(unit.first + k);
+			predicted[k] = row.intra ? 0 : state.values[n] + state.rates[n];
+			news[k] = steps_to(ways[k] * LENGTH_SCALE - double(predicted[k]), step_of(state, n, refined));
+		}
+		auto off = [&](const int32_t* tried)
+		{
+			for (int k = 0; k < unit.count; ++k)
+				values[k] = predicted[k] + tried[k] * step_of(state, size_t(unit.first + k), refined);
+			*at = base_at + rotate(base, place_of(unit, values));
+			return std::sqrt(dot(*at - truth, *at - truth));
+		};
+		if (!row.intra)
+			leave_out(unit, news, [&](const int32_t* tried) { return off(tried) <= PLACE_ROOM * room; });
+		return off(news);
+	}
+
+	double code_turn(const Body& body, Vec3 at, Quat* world)
+	{
+		size_t u = size_t(body.turn);
+		const Unit& unit = model.units[u];
+		int32_t* news = row.news + unit.first;
+		Quat wanted = aimed(body, at);
+		if (row.intra)
+		{
+			*world = tell_turn(unit, u, wanted);
+			double strain;
+			return stray(body, at, *world, JOINT_ROOM, &strain);
+		}
+		FixedQuat predicted = predicted_turn(state, unit, u);
+		double strain, far = stray(body, at, as_quat(predicted), JOINT_ROOM, &strain);
+		news[0] = news[1] = news[2] = 0;
+		*world = as_quat(predicted);
+		if (strain <= room)
+			return far;
+		Quat left = multiply(conjugate(*world), wanted);
+		double sign = left.w < 0 ? -1 : 1;
+		Vec3 vector = {sign * left.x, sign * left.y, sign * left.z};
+		int count = unit.count - (!state.mode.twist && unit.idle_twist);
+		for (int k = 0; k < count; ++k)
+			news[k] = steps_to(dot(unit.axes[k], vector) * double(ONE),
+							   step_of(state, size_t(unit.first + k), refined));
+		int64_t parts[3];
+		auto turned = [&](const int32_t* tried)
+		{ return as_quat(corrected_turn(state, unit, predicted, tried, refined, parts)); };
+		double best, nearest = stray(body, at, turned(news), JOINT_ROOM, &best);
+		if (strain <= bound && best + WORTH * bound >= strain && far <= nearest + WORTH * bound &&
+			far < LAST_ROOM * bound && room > 0)
+		{
+			news[0] = news[1] = news[2] = 0;
+			return far;
+		}
+		leave_out(unit, news,
+				  [&](const int32_t* tried)
+				  {
+					  double tense;
+					  stray(body, at, turned(tried), JOINT_ROOM, &tense);
+					  return tense <= room;
+				  });
+		*world = turned(news);
+		return stray(body, at, *world, JOINT_ROOM, &strain);
+	}
+
+	// The numbers of a turn in an intra frame, and what they come to.
+	Quat tell_turn(const Unit& unit, size_t u, Quat wanted)
+	{
+		Quat anchor = unit.anchor < 0 ? Quat{0, 0, 0, 1} : as_quat(told[unit.anchor]);
+		Quat q = multiply(conjugate(anchor), wanted);
+		double parts[4] = {q.x, q.y, q.z, q.w};
+		int largest = LARGEST_INDEX;
+		for (int k = 0; k < 3; ++k)
+			if (std::fabs(parts[k]) > std::fabs(parts[largest]) + 1e-9)
+				largest = k;
+		double sign = parts[largest] < 0 ? -1 : 1;
+		parts[largest] = parts[3];
+		int64_t step = intra_step(unit, state, refined);
+		for (int k = 0; k < 3; ++k)
+			row.news[unit.first + k] = steps_to(sign * parts[k] * double(ONE), step);
+		row.largest[u] = uint8_t(largest);
+		FixedQuat* turns = state.turns; // `told_turn` counts from the frame at hand
+		state.turns = told;
+		told[u] = told_turn(state, unit, row.news + unit.first, largest, refined);
+		state.turns = turns;
+		return as_quat(told[u]);
+	}
+
+	double code_hinge(const Body& body, Vec3 at, Quat base, Quat* world)
+	{
+		const Unit& unit = model.units[body.turn];
+		int32_t* news = row.news + unit.first;
+		double angles[2];
+		Quat local = multiply(conjugate(body.rest), multiply(conjugate(base), aimed(body, at)));
+		angles_of(unit, local, angles);
+		int64_t values[2], predicted[2];
+		for (int k = 0; k < unit.count; ++k)
+		{
+			size_t n = size_t(unit.first + k);
+			double known = double(state.values[n] + state.rates[n]) / ANGLE_SCALE;
+			angles[k] += 2 * PI * std::floor((known - angles[k]) / (2 * PI) + 0.5);
+			predicted[k] = row.intra ? 0 : state.values[n] + state.rates[n];
+			news[k] = steps_to(angles[k] * ANGLE_SCALE - double(predicted[k]), step_of(state, n, refined));
+		}
+		auto turned = [&](const int32_t* tried)
+		{
+			for (int k = 0; k < unit.count; ++k)
+				values[k] = predicted[k] + tried[k] * step_of(state, size_t(unit.first + k), refined);
+			return multiply(base, hinge_turn(body, unit, values));
+		};
+		double lever = unit.levers[0];
+		Quat truth = true_worlds[body.joint];
+		if (!row.intra)
+			leave_out(unit, news,
+					  [&](const int32_t* tried)
+					  {
+						  double tense;
+						  Quat found = turned(tried), left = multiply(conjugate(truth), found);
+						  Vec3 v = {left.x, left.y, left.z};
+						  stray(body, at, found, JOINT_ROOM, &tense);
+						  return tense <= room && 2 * std::sqrt(dot(v, v)) * lever <= HINGE_ROOM * room;
+					  });
+		*world = turned(news);
+		double strain;
+		return stray(body, at, *world, JOINT_ROOM, &strain);
+	}
+
+	// Leaves out of a correction all that may be, the smallest parts first.
+	template <typename Good> void leave_out(const Unit& unit, int32_t* news, const Good& good) const
+	{
+		if (room <= 0)
+			return;
+		const int32_t none[NUMBERS] = {0, 0, 0};
+		if (good(none))
+		{
+			memcpy(news, none, unit.count * sizeof(int32_t));
+			return;
+		}
+		for (int tries = 1; tries < unit.count; ++tries)
+		{
+			int least = -1;
+			for (int k = 0; k < unit.count; ++k)
+				if (news[k] && (least < 0 || std::abs(news[k]) < std::abs(news[least])))
+					least = k;
+			if (least < 0)
+				return;
+			int32_t kept_news = news[least];
+			news[least] = 0;
+			if (!good(news))
+			{
+				news[least] = kept_news;
+				return;
+			}
+		}
+	}
+
+	static int32_t steps_to(double wanted, int64_t step)
+	{
+		double n = std::floor(wanted / double(step) + 0.5);
+		return int32_t(n > 5e8 ? 5e8 : n < -5e8 ? -5e8 : n);
+	}
+
+	static void ways_to(const Unit& unit, Vec3 wanted, double* ways)
+	{
+		if (unit.count == 1)
+		{
+			ways[0] = dot(unit.axes[0], wanted);
+			return;
+		}
+		// least squares: (AᵀA) ways = Aᵀ wanted
+		double a[6] = {1, 1, 1, dot(unit.axes[0], unit.axes[1]), 0, 0};
+		Vec3 right = {dot(unit.axes[0], wanted), dot(unit.axes[1], wanted), 0};
+		if (unit.count == 3)
+		{
+			a[4] = dot(unit.axes[0], unit.axes[2]), a[5] = dot(unit.axes[1], unit.axes[2]);
+			right.z = dot(unit.axes[2], wanted);
+		}
+		Vec3 found = solve(a, 0, right);
+		ways[0] = found.x, ways[1] = found.y, ways[2] = found.z;
+	}
+
+	static double twist_of(Quat q, Vec3 axis)
+	{
+		return 2 * std::atan2(dot({q.x, q.y, q.z}, axis), q.w);
+	}
+
+	static void angles_of(const Unit& unit, Quat local, double* angles)
+	{
+		if (unit.count == 1)
+		{
+			angles[0] = twist_of(local, unit.axes[0]);
+			return;
+		}
+		Vec3 first = unit.axes[0], second = unit.axes[1], flat = second - dot(second, first) * first;
+		Vec3 there = rotate(local, second);
+		angles[0] = std::atan2(dot(cross(flat, there), first), dot(there, flat));
+		double s = std::sin(-0.5 * angles[0]);
+		Quat back = {s * first.x, s * first.y, s * first.z, std::cos(0.5 * angles[0])};
+		angles[1] = twist_of(multiply(back, local), second);
+	}
+
+	// Finds the row of a frame; returns how far it is off.
+	double find_row()
+	{
+		double largest = 0;
+		for (size_t b = 0; b < model.body_count; ++b)
+		{
+			const Body& body = model.bodies[b];
+			Quat base = body.parent < 0 ? Quat{0, 0, 0, 1} : worlds[body.parent], world = base;
+			Vec3 base_at = body.parent < 0 ? Vec3{0, 0, 0} : places[body.parent], at;
+			double off = 0;
+			find_targets(body);
+			if (body.place >= 0)
+				off = code_place(body, base_at, base, &at);
+			else
+				at = base_at + rotate(base, body.at);
+			largest = off > largest ? off : largest;
+			double strain;
+			if (body.turn < 0)
+				off = stray(body, at, world, JOINT_ROOM, &strain);
+			else if (model.units[body.turn].kind == TURN)
+				off = code_turn(body, at, &world);
+			else
+				off = code_hinge(body, at, base, &world);
+			largest = off > largest ? off : largest;
+			worlds[b] = world;
+			places[b] = at;
+		}
+		row.refined = refined;
+		return largest;
+	}
+
+	// Tries with less and less room for leaving things out, then with finer steps.
+	double find_good_row()
+	{
+		const struct
+		{
+			double room;
+			int refined;
+		} tries[] = {{1, 0}, {0.6, 0}, {0, 0}, {0, 1}, {0, 2}, {0, 3}, {0, 4}, {0, 5}, {0, 6}};
+		double off = 0;
+		for (const auto& attempt : tries)
+		{
+			if (row.intra && attempt.room > 0)
+				continue;
+			room = attempt.room * bound;
+			refined = attempt.refined;
+			off = find_row();
+			if (off <= bound)
+				break;
+		}
+		return off;
+	}
+
+	// Rates are a frame's; a frame may come to be longer or shorter.
+	void tell_rates(int every_before)
+	{
+		double longer = every_before ? double(state.mode.every) / every_before : 1;
+		for (size_t n = 0; n < model.number_count; ++n)
+		{
+			int64_t step = step_of(state, n, 0);
+			double rate = longer * double(state.rates[n]) * RATE_PARTS / double(step);
+			row.rates[n] = int32_t(clamped(int64_t(std::floor(rate + 0.5)), 1 << 28));
+		}
+	}
+};
+
+namespace
+{
+
+size_t row_room_of(const Model& model)
+{
+	return 64 + 18 * model.number_count;
+}
+
+mocpack_LiveEncoder* place_encoder(const uint8_t* hello, size_t size, Arena& arena)
+{
+	mocpack_Fault fault;
+	Model model;
+	mocpack_LiveEncoder* e = arena.take<mocpack_LiveEncoder>(1);
+	if (read_model(hello, size, arena, &model, &fault) != MOCPACK_OK)
+		return nullptr;
+	if (!e) // counting: bodies are not known yet
+	{
+		model.body_count = model.joint_count;
+		model.unit_count = 2 * model.joint_count;
+		model.number_count = 6 * model.joint_count;
+	}
+	mocpack_LiveEncoder made = {};
+	made.model = model;
+	made.state = place_state(model, arena);
+	made.learned = place_learned(model, arena);
+	made.row = place_row(model, arena);
+	made.row_room = row_room_of(model);
+	made.bytes = arena.take<uint8_t>(KEPT_ROWS * made.row_room);
+	made.kept = arena.take<KeptRow>(KEPT_ROWS);
+	made.true_worlds = arena.take<Quat>(model.joint_count);
+	made.true_places = arena.take<Vec3>(model.joint_count);
+	made.worlds = arena.take<Quat>(model.body_count);
+	made.places = arena.take<Vec3>(model.body_count);
+	made.targets = arena.take<Vec3>(model.point_room);
+	made.told = arena.take<FixedQuat>(model.unit_count);
+	if (!e)
+		return nullptr;
+	new (e) mocpack_LiveEncoder(made);
+	for (size_t i = 0; i < KEPT_ROWS; ++i)
+		e->kept[i].number = -1;
+	clear_state(model, e->state);
+	return e;
+}
+
+} // namespace
+
+mocpack_Status mocpack_live_shape(const uint8_t* hello, size_t size, mocpack_LiveShape* shape,
+								  mocpack_Fault* fault)
+{
+	Arena counting(nullptr);
+	Model model;
+	*fault = {};
+	mocpack_Status status = read_model(hello, size, counting, &model, fault);
+	if (status != MOCPACK_OK)
+		return status;
+	model.number_count = 6 * model.joint_count;
+	*shape = {model.joint_count, model.translated_count, row_room_of(model),
+			  model.check,		 model.bound / 1e6,		 model.frame_time};
+	return MOCPACK_OK;
+}
+
+size_t mocpack_live_encoder_size(const uint8_t* hello, size_t size)
+{
+	Arena counting(nullptr);
+	place_encoder(hello, size, counting);
+	return counting.used();
+}
+
+mocpack_LiveEncoder* mocpack_live_encoder_open(const uint8_t* hello, size_t size, void* memory)
+{
+	Arena arena(memory);
+	return place_encoder(hello, size, arena);
+}
+
+mocpack_Status mocpack_live_encode(mocpack_LiveEncoder* e, const double* rotations,
+								   const double* translations, int64_t time, int intra,
+								   const mocpack_LiveMode* mode, double* error)
+{
+	e->solve_truth(rotations, translations);
+	if (!e->finite)
+		return MOCPACK_UNREACHABLE;
+	State& state = e->state;
+	Mode before = state.mode;
+	if (!before.bound)
+		before.every = 0; // nothing moved yet
+	e->row.intra = intra || state.number < 0;
+	if (e->row.intra)
+	{
+		state.mode.bound = mode->bound, state.mode.every = mode->every, state.mode.twist = mode->twist;
+		steps_of(e->model, state.mode.bound, 0, state.steps);
+	}
+	e->bound = state.mode.bound / 1e6;
+	*error = e->find_good_row();
+	if (*error > e->bound && !e->row.intra)
+	{
+		// a leap: what it was does not matter to what it is
+		memset(state.rates, 0, e->model.number_count * sizeof(int64_t));
+		e->row.intra = true;
+		*error = e->find_good_row();
+	}
+	if (*error > e->bound)
+	{
+		state.mode = before;
+		steps_of(e->model, before.bound ? before.bound : e->model.bound, 0, state.steps);
+		return MOCPACK_UNREACHABLE;
+	}
+	if (e->row.intra)
+		e->tell_rates(before.every);
+	int64_t number = state.number + 1;
+	KeptRow& kept = e->kept[size_t(number) % KEPT_ROWS];
+	uint8_t* bytes = e->bytes + size_t(number) % KEPT_ROWS * e->row_room;
+	kept.number = number;
+	kept.time = time;
+	kept.row = {0, e->row.intra, bytes, write_row(e->model, state, e->learned, e->row, bytes, e->row_room)};
+	if (!kept.row.size)
+		return MOCPACK_NO_MEMORY;
+	advance(e->model, state, e->row);
+	state.number = number;
+	return MOCPACK_OK;
+}
+
+const mocpack_LiveRow* mocpack_live_row(mocpack_LiveEncoder* e, int64_t number, int64_t* time)
+{
+	if (number < 0)
+		return nullptr;
+	const KeptRow& kept = e->kept[size_t(number) % KEPT_ROWS];
+	*time = kept.time;
+	return kept.number == number ? &kept.row : nullptr;
+}
+
+void mocpack_live_encoded_pose(mocpack_LiveEncoder* e, double* rotations, double* translations)
+{
+	pose_of(e->model, e->state, e->worlds, rotations, translations);
+}
+
+uint32_t mocpack_live_encoder_print(const mocpack_LiveEncoder* e)
+{
+	return print_of(e->model, e->state);
+}

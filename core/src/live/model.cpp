@@ -1,0 +1,515 @@
+// Reads what a stream is about, and finds bodies, units and levers of its skeleton.
+//
+// Everything that a later frame depends on comes from here by additions, multiplications, divisions and
+// square roots, which every machine rounds alike.
+#include "live/model.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "reader/crc32.h"
+
+namespace mocpack
+{
+namespace live
+{
+
+namespace
+{
+
+const uint8_t MAGIC[4] = {'m', 'l', 'v', '2'};
+const double SHORTEST = 1e-6;	// metres: a bone this short has no direction
+const double TURN_SHARE = 0.36; // of the bound, that rounding a turn may move a point by
+const double TWIST_SHARE = 0.35;
+const double PLACE_SHARE = 0.5;
+const double HINGE_SHARE = 0.25;
+const double LARGEST = 1e6; // metres
+
+struct Bytes
+{
+	const uint8_t* at;
+	const uint8_t* end;
+	bool good = true;
+
+	bool take(void* dst, size_t size)
+	{
+		good = good && size_t(end - at) >= size;
+		if (good)
+		{
+			memcpy(dst, at, size);
+			at += size;
+		}
+		else
+			memset(dst, 0, size);
+		return good;
+	}
+
+	uint32_t u8()
+	{
+		uint8_t b;
+		take(&b, 1);
+		return b;
+	}
+
+	uint32_t u16()
+	{
+		uint8_t b[2];
+		take(b, 2);
+		return uint32_t(b[0]) | uint32_t(b[1]) << 8;
+	}
+
+	uint32_t u32()
+	{
+		uint32_t low = u16();
+		return low | u16() << 16;
+	}
+
+	double f64()
+	{
+		uint64_t low = u32(), bits = low | uint64_t(u32()) << 32;
+		double value;
+		memcpy(&value, &bits, 8);
+		return value;
+	}
+
+	double f32()
+	{
+		uint32_t bits = u32();
+		float value;
+		memcpy(&value, &bits, 4);
+		return double(value);
+	}
+
+	Vec3 exact()
+	{
+		double x = f64(), y = f64(), z = f64();
+		return {x, y, z};
+	}
+
+	Vec3 vec()
+	{
+		double x = f32(), y = f32(), z = f32();
+		return {x, y, z};
+	}
+};
+
+mocpack_Status wrong(mocpack_Fault* fault, const char* part, size_t index, const char* field, double value,
+					 double low, double high)
+{
+	*fault = {part, int64_t(index), field, value, low, high};
+	return MOCPACK_CORRUPT;
+}
+
+double length(Vec3 v)
+{
+	return std::sqrt(dot(v, v));
+}
+
+bool usable(Vec3 v)
+{
+	return std::fabs(v.x) <= LARGEST && std::fabs(v.y) <= LARGEST && std::fabs(v.z) <= LARGEST;
+}
+
+struct Hinge
+{
+	int32_t joint;
+	bool slides;
+	Vec3 axis;
+};
+
+// What stands in a hello, before bodies are made of it.
+struct Parts
+{
+	size_t joints, ends, translated, hinges;
+	uint8_t* kinds; // (J) nonzero: turns freely
+	Quat* rest;
+	int32_t* end_joints;
+	Vec3* end_sites;
+	Hinge* rows;
+	int32_t* first_hinge; // (J + 1)
+};
+
+void axes_around(Vec3 axis, Unit* unit)
+{
+	double x = std::fabs(axis.x), y = std::fabs(axis.y), z = std::fabs(axis.z);
+	Vec3 other = x <= y && x <= z ? Vec3{1, 0, 0} : y <= z ? Vec3{0, 1, 0} : Vec3{0, 0, 1};
+	Vec3 side = cross(axis, other);
+	side = (1 / length(side)) * side;
+	unit->axes[0] = side;
+	unit->axes[1] = cross(axis, side);
+	unit->axes[2] = axis;
+	for (int k = 0; k < NUMBERS; ++k)
+	{
+		const double v[3] = {unit->axes[k].x, unit->axes[k].y, unit->axes[k].z};
+		for (int c = 0; c < 3; ++c)
+			unit->basis[k][c] = int32_t(std::floor(v[c] * (1 << BASIS_BITS) + 0.5));
+	}
+}
+
+struct Builder
+{
+	Model& m;
+	const Parts& p;
+	double* reach; // (J) of all that hangs below on hinges, from the joint
+
+	Vec3 offset(size_t j) const
+	{
+		return load_vec(m.offsets + 3 * j);
+	}
+
+	size_t hinges(size_t j, bool slides) const
+	{
+		size_t count = 0;
+		for (int32_t h = p.first_hinge[j]; h < p.first_hinge[j + 1]; ++h)
+			count += p.rows[h].slides == slides;
+		return count;
+	}
+
+	bool is_body(size_t j) const
+	{
+		return j == 0 || p.kinds[j] || m.columns[j] >= 0 || hinges(j, false);
+	}
+
+	// Bodies, and where joints stand in them (`at`, by joint).
+	void find_bodies(Vec3* at)
+	{
+		m.body_count = 0;
+		for (size_t j = 0; j < p.joints; ++j)
+		{
+			int32_t parent = m.parents[j];
+			Vec3 place = parent < 0 ? offset(j) : at[parent] + offset(j);
+			m.moves[j] = is_body(j);
+			if (!m.moves[j])
+			{
+				at[j] = place;
+				m.body_of[j] = m.body_of[parent];
+				continue;
+			}
+			Body& body = m.bodies[m.body_count];
+			body = {};
+			body.joint = int32_t(j);
+			body.parent = parent < 0 ? -1 : m.body_of[parent];
+			body.at = place;
+			body.rest = p.rest[j];
+			body.place = body.turn = -1;
+			at[j] = {0, 0, 0};
+			m.body_of[j] = int32_t(m.body_count++);
+		}
+	}
+
+	void add_point(Body& body, Vec3 at, Vec3 own, size_t joint, bool skin)
+	{
+		m.points[m.point_count++] = {at, own, int32_t(joint), skin};
+		++body.point_count;
+	}
+
+	void find_points(const Vec3* at)
+	{
+		m.point_count = 0;
+		for (size_t b = 0; b < m.body_count; ++b)
+		{
+			Body& body = m.bodies[b];
+			body.first_point = int32_t(m.point_count);
+			for (size_t j = 0; j < p.joints; ++j)
+			{
+				bool rides = m.body_of[j] == int32_t(b);
+				int32_t parent = m.parents[j];
+				if (!rides && m.moves[j] && m.columns[j] < 0 && parent >= 0 &&
+					m.body_of[parent] == int32_t(b))
+					add_point(body, m.bodies[m.body_of[j]].at, {0, 0, 0}, j, false);
+				if (!rides)
+					continue;
+				if (!m.moves[j])
+					add_point(body, at[j], {0, 0, 0}, j, false);
+				for (size_t e = 0; e < p.ends; ++e)
+					if (size_t(p.end_joints[e]) == j)
+						add_point(body, at[j] + p.end_sites[e], p.end_sites[e], j, false);
+				const Vec3 skin[3] = {{SHELL, 0, 0}, {0, SHELL, 0}, {0, 0, SHELL}};
+				for (Vec3 s : skin)
+					add_point(body, at[j] + s, s, j, true);
+			}
+			for (int32_t i = 0; i < body.point_count; ++i)
+			{
+				const Point& point = m.points[body.first_point + i];
+				double d = length(point.at);
+				if (!point.skin && d > body.far && d > SHORTEST)
+				{
+					body.far = d;
+					body.axis = (1 / d) * point.at;
+				}
+			}
+			if (body.far == 0)
+				body.axis = {0, 1, 0};
+		}
+	}
+
+	// How far everything stands that hinges carry, from each body; upper bounds, children first.
+	void find_reach()
+	{
+		for (size_t b = 0; b < m.body_count; ++b)
+			reach[b] = m.bodies[b].far > SHELL ? m.bodies[b].far : SHELL;
+		for (size_t b = m.body_count; b-- > 1;)
+		{
+			const Body& body = m.bodies[b];
+			bool hangs = p.first_hinge[body.joint + 1] > p.first_hinge[body.joint];
+			double all = length(body.at) + reach[b];
+			if (hangs && all > reach[body.parent])
+				reach[body.parent] = all;
+		}
+	}
+
+	int32_t last_unit(int32_t b) const
+	{
+		for (; b >= 0; b = m.bodies[b].parent)
+		{
+			if (m.bodies[b].turn >= 0)
+				return m.bodies[b].turn;
+			if (m.bodies[b].place >= 0)
+				return m.bodies[b].place;
+		}
+		return -1;
+	}
+
+	int32_t free_turn_above(int32_t b) const
+	{
+		for (b = m.bodies[b].parent; b >= 0; b = m.bodies[b].parent)
+			if (m.bodies[b].turn >= 0 && m.units[m.bodies[b].turn].kind == TURN)
+				return m.bodies[b].turn;
+		return -1;
+	}
+
+	Unit& add_unit(UnitKind kind, size_t count, size_t b, int32_t above)
+	{
+		Unit& unit = m.units[m.unit_count++];
+		unit = {};
+		unit.kind = kind;
+		unit.count = uint8_t(count);
+		unit.body = int32_t(b);
+		unit.first = int32_t(m.number_count);
+		unit.anchor = -1;
+		unit.above = above;
+		m.number_count += count;
+		return unit;
+	}
+
+	void add_place(size_t b)
+	{
+		Body& body = m.bodies[b];
+		size_t j = size_t(body.joint), sliding = hinges(j, true);
+		Unit& unit = add_unit(PLACE, sliding ? sliding : 3, b, body.parent < 0 ? -1 : last_unit(body.parent));
+		body.place = int32_t(m.unit_count) - 1;
+		unit.column = m.columns[j];
+		const Vec3 world[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+		for (int k = 0; k < NUMBERS; ++k)
+			unit.axes[k] = world[k], unit.levers[k] = 1;
+		if (!sliding)
+			return;
+		unit.base = offset(j);
+		for (int32_t h = p.first_hinge[j], k = 0; h < p.first_hinge[j + 1]; ++h)
+			if (p.rows[h].slides)
+				unit.axes[k++] = rotate(body.rest, p.rows[h].axis);
+	}
+
+	void add_turn(size_t b)
+	{
+		Body& body = m.bodies[b];
+		size_t j = size_t(body.joint), turning = hinges(j, false);
+		if (!turning && !p.kinds[j])
+			return;
+		int32_t above = body.place >= 0 ? body.place : body.parent < 0 ? -1 : last_unit(body.parent);
+		Unit& unit = add_unit(turning ? HINGE : TURN, turning ? turning : 3, b, above);
+		body.turn = int32_t(m.unit_count) - 1;
+		if (turning)
+		{
+			for (int32_t h = p.first_hinge[j], k = 0; h < p.first_hinge[j + 1]; ++h)
+				if (!p.rows[h].slides)
+					unit.levers[k] = reach[b], unit.axes[k++] = p.rows[h].axis;
+			return;
+		}
+		unit.anchor = free_turn_above(int32_t(b));
+		axes_around(body.axis, &unit);
+		double wide = 0;
+		for (int32_t i = 0; i < body.point_count; ++i)
+		{
+			const Point& point = m.points[body.first_point + i];
+			Vec3 off = point.at - dot(point.at, body.axis) * body.axis;
+			if (!point.skin && length(off) > wide)
+				wide = length(off);
+		}
+		unit.idle_twist = wide <= SHORTEST;
+		unit.levers[0] = unit.levers[1] = reach[b];
+		unit.levers[2] = wide > SHELL ? wide : SHELL;
+	}
+
+	void find_units()
+	{
+		m.unit_count = m.number_count = 0;
+		for (size_t b = 0; b < m.body_count; ++b)
+		{
+			if (m.columns[m.bodies[b].joint] >= 0)
+				add_place(b);
+			add_turn(b);
+		}
+	}
+};
+
+mocpack_Status read_tree(Bytes& in, Model* m, Parts& p, mocpack_Fault* fault)
+{
+	for (size_t j = 0; j < p.joints; ++j)
+	{
+		uint32_t parent = in.u16();
+		m->parents[j] = parent == 0xffff ? -1 : int32_t(parent);
+		m->columns[j] = -1;
+		if (j == 0 ? parent != 0xffff : parent >= j)
+			return wrong(fault, "joint", j, "parent", double(parent), 0, double(j) - 1);
+	}
+	for (size_t j = 0; j < p.joints; ++j)
+		p.kinds[j] = uint8_t(in.u8());
+	for (size_t j = 0; j < p.joints; ++j)
+	{
+		Vec3 offset = in.vec();
+		if (!usable(offset))
+			return wrong(fault, "joint", j, "offset", length(offset), 0, LARGEST);
+		store(m->offsets + 3 * j, offset);
+	}
+	for (size_t j = 0; j < p.joints; ++j)
+	{
+		Vec3 v = in.exact();
+		double w = in.f64(), norm = std::sqrt(dot(v, v) + w * w);
+		if (!(std::fabs(norm - 1) < 1e-3))
+			return wrong(fault, "joint", j, "length of its rest rotation", norm, 1, 1);
+		p.rest[j] = {v.x / norm, v.y / norm, v.z / norm, w / norm};
+	}
+	return MOCPACK_OK;
+}
+
+mocpack_Status read_rows(Bytes& in, Model* m, Parts& p, mocpack_Fault* fault)
+{
+	for (size_t e = 0; e < p.ends; ++e)
+	{
+		p.end_joints[e] = int32_t(in.u16());
+		p.end_sites[e] = in.vec();
+		if (size_t(p.end_joints[e]) >= p.joints)
+			return wrong(fault, "end site", e, "joint", p.end_joints[e], 0, double(p.joints) - 1);
+		if (!usable(p.end_sites[e]))
+			return wrong(fault, "end site", e, "place", length(p.end_sites[e]), 0, LARGEST);
+	}
+	for (size_t c = 0; c < p.translated; ++c)
+	{
+		uint32_t joint = in.u16();
+		if (joint >= p.joints || m->columns[joint] >= 0)
+			return wrong(fault, "translation", c, "joint", joint, 0, double(p.joints) - 1);
+		m->columns[joint] = int32_t(c);
+	}
+	size_t joint = 0;
+	for (size_t h = 0; h < p.hinges; ++h)
+	{
+		Hinge& row = p.rows[h];
+		row.joint = int32_t(in.u16());
+		row.slides = in.u8() != 0;
+		row.axis = in.exact();
+		double norm = length(row.axis);
+		if (size_t(row.joint) >= p.joints || size_t(row.joint) < (h ? size_t(p.rows[h - 1].joint) : 0))
+			return wrong(fault, "hinge", h, "joint", row.joint, 0, double(p.joints) - 1);
+		if (!(std::fabs(norm - 1) < 1e-3))
+			return wrong(fault, "hinge", h, "length of its axis", norm, 1, 1);
+		row.axis = (1 / norm) * row.axis;
+		while (joint <= size_t(row.joint))
+			p.first_hinge[joint++] = int32_t(h);
+	}
+	while (joint <= p.joints)
+		p.first_hinge[joint++] = int32_t(p.hinges);
+	for (size_t j = 0; j < p.joints; ++j)
+	{
+		int slides = 0, turns = 0;
+		for (int32_t h = p.first_hinge[j]; h < p.first_hinge[j + 1]; ++h)
+			++(p.rows[h].slides ? slides : turns);
+		if (slides > 3 || turns > 2 || (slides && m->columns[j] < 0))
+			return wrong(fault, "joint", j, "hinges", slides + turns, 0, 2);
+	}
+	return MOCPACK_OK;
+}
+
+} // namespace
+
+void steps_of(const Model& model, uint32_t bound, int refined, int64_t* steps)
+{
+	double metres = double(bound) / 1e6 / double(1 << refined);
+	for (size_t u = 0; u < model.unit_count; ++u)
+	{
+		const Unit& unit = model.units[u];
+		for (int k = 0; k < unit.count; ++k)
+		{
+			double step = unit.kind == PLACE   ? PLACE_SHARE * metres * LENGTH_SCALE
+						  : unit.kind == HINGE ? 2 * HINGE_SHARE * metres / unit.levers[k] * ANGLE_SCALE
+						  : k < 2			   ? TURN_SHARE * metres / unit.levers[k] * double(ONE)
+											   : TWIST_SHARE * metres / unit.levers[k] * double(ONE);
+			double most = unit.kind == TURN ? double(ONE) / 4 : double(ONE);
+			steps[unit.first + k] = int64_t(step < 1 ? 1 : step > most ? most : step);
+		}
+	}
+}
+
+mocpack_Status read_model(const uint8_t* hello, size_t size, Arena& arena, Model* m, mocpack_Fault* fault)
+{
+	Bytes in = {hello, hello + size};
+	uint8_t magic[4];
+	in.take(magic, 4);
+	if (!in.good || memcmp(magic, MAGIC, 4) != 0)
+		return wrong(fault, "hello", 0, "first four bytes", magic[0], MAGIC[0], MAGIC[0]);
+	in.u32(); // the session: what tells a restarted sender from the one before, through the checksum
+	Parts p;
+	m->bound = in.u32();
+	m->frame_time = in.f64();
+	m->gain = int32_t(in.u16());
+	m->fade = int32_t(in.u16());
+	p.joints = in.u16(), p.ends = in.u16(), p.translated = in.u16(), p.hinges = in.u16();
+	if (!in.good)
+		return MOCPACK_TRUNCATED;
+	if (m->bound < 1 || m->bound > MOST_BOUND)
+		return wrong(fault, "hello", 0, "max_error in micrometres", m->bound, 1, MOST_BOUND);
+	if (!(m->frame_time >= 1e-6 && m->frame_time <= 1e6))
+		return wrong(fault, "hello", 0, "frame_time", m->frame_time, 1e-6, 1e6);
+	if (p.joints < 1 || p.joints > MOST_JOINTS)
+		return wrong(fault, "hello", 0, "joint count", double(p.joints), 1, MOST_JOINTS);
+	size_t points = 5 * p.joints + p.ends;
+	if (p.ends > MOST_POINTS || p.translated > p.joints || p.hinges > 5 * p.joints)
+		return wrong(fault, "hello", 0, "count of end sites, translations or hinges",
+					 double(p.ends + p.translated + p.hinges), 0, double(MOST_POINTS));
+	m->check = crc32(0, hello, size);
+	m->joint_count = p.joints;
+	m->translated_count = p.translated;
+	m->point_room = points;
+	m->parents = arena.take<int32_t>(p.joints);
+	m->body_of = arena.take<int32_t>(p.joints);
+	m->moves = arena.take<uint8_t>(p.joints);
+	m->columns = arena.take<int32_t>(p.joints);
+	m->offsets = arena.take<double>(3 * p.joints);
+	m->bodies = arena.take<Body>(p.joints);
+	m->units = arena.take<Unit>(2 * p.joints);
+	m->points = arena.take<Point>(points);
+	p.kinds = arena.take<uint8_t>(p.joints);
+	p.rest = arena.take<Quat>(p.joints);
+	p.end_joints = arena.take<int32_t>(p.ends);
+	p.end_sites = arena.take<Vec3>(p.ends);
+	p.rows = arena.take<Hinge>(p.hinges);
+	p.first_hinge = arena.take<int32_t>(p.joints + 1);
+	Vec3* at = arena.take<Vec3>(p.joints);
+	double* reach = arena.take<double>(p.joints);
+	if (!m->parents)
+		return MOCPACK_OK; // counting
+	mocpack_Status status = read_tree(in, m, p, fault);
+	if (status == MOCPACK_OK)
+		status = read_rows(in, m, p, fault);
+	if (status != MOCPACK_OK || !in.good)
+		return in.good ? status : MOCPACK_TRUNCATED;
+	Builder build = {*m, p, reach};
+	build.find_bodies(at);
+	build.find_points(at);
+	build.find_reach();
+	build.find_units();
+	return MOCPACK_OK;
+}
+
+} // namespace live
+} // namespace mocpack

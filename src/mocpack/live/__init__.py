@@ -1,0 +1,31 @@
+"""Motion as it happens: frames into small packets, packets into frames (docs/live.md).
+
+sender = live.Sender(clip.header, max_error=0.005)
+receiver = live.Receiver(sender.hello.to_bytes())
+packet = sender.send(rotations, translations)         # bytes, to any network
+for pose in receiver.receive(packet):                 # none, one, or several at last
+    pose.rotations, pose.translations
+"""
+
+from mocpack.live.hello import Hello, is_hello
+from mocpack.live.mode import Mode
+from mocpack.live.player import Player
+from mocpack.live.rate_control import RateControl
+from mocpack.live.receiver import Answer, Pose, Receiver, Report
+from mocpack.live.sender import Sender, repeats_for
+from mocpack.live.store import Store
+
+__all__ = [
+    "Answer",
+    "Hello",
+    "Mode",
+    "Player",
+    "Pose",
+    "RateControl",
+    "Receiver",
+    "Report",
+    "Sender",
+    "Store",
+    "is_hello",
+    "repeats_for",
+]

@@ -1,0 +1,171 @@
+"""What a sender says before its first frame: skeleton, frame time and bound (docs/live-packets.md).
+
+The first part is what the native core reads, and browsers: the tree, levers and names. The second
+holds chunks as in files, from which Python makes the header again, exactly.
+"""
+
+from __future__ import annotations
+
+import secrets
+import struct
+import zlib
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from mocpack import _core, rotations
+from mocpack.clip import ClipHeader
+from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
+from mocpack.container.extras import pack_extras, with_extras
+from mocpack.container.skel import pack_skeleton, unpack_skeleton
+from mocpack.errors import CorruptionError, InvalidClipError, UsageError
+from mocpack.plain import check_plain
+from mocpack.skeleton import ROTATION_CHANNELS, Skeleton, channel_hinges
+from mocpack.take import Extras
+
+MAGIC = b"mlh2"
+MODEL = b"mlv2"
+ROOT = 0xFFFF
+MOST_JOINTS = 1024
+MOST_HELLO = 1 << 20  # bytes, inflated
+GAIN, FADE = 0.4, 0.0  # how rates follow what was not expected, and how they fade, a frame
+
+
+@dataclass(frozen=True)
+class Hello:
+    """A stream's skeleton and promise.
+
+    Attributes
+    ----------
+    header : ClipHeader
+        Its frame count means nothing.
+    max_error : float
+        Metres that no joint, end site or point of the skin leaves the truth by, unless rate
+        control says otherwise of some frames.
+    session : int
+        32 bits that tell a restarted sender from the one before.
+    gain, fade : float
+        How rates follow what was not expected, and how much of them goes each frame.
+    """
+
+    header: ClipHeader
+    max_error: float = 0.005
+    session: int = 0
+    gain: float = GAIN
+    fade: float = FADE
+
+    def __post_init__(self) -> None:
+        check_plain(self.header, "a live stream")
+        if not 1e-6 <= self.max_error <= 1:
+            raise UsageError(f"max_error must be in 1e-6..1 metres, got {self.max_error}")
+        if len(self.header.skeleton) > MOST_JOINTS:
+            raise UsageError(
+                f"a live stream has at most {MOST_JOINTS} joints, got {len(self.header.skeleton)}"
+            )
+        if not 0 <= self.session < 1 << 32:
+            raise UsageError(f"session must be in 0..2^32 - 1, got {self.session}")
+
+    @classmethod
+    def new(cls, header: ClipHeader, max_error: float = 0.005) -> Hello:
+        """Return the hello of a stream that begins now."""
+        return cls(header, max_error, secrets.randbits(32))
+
+    @cached_property
+    def model(self) -> bytes:
+        """The part that the native core reads."""
+        return _pack_model(self)
+
+    @cached_property
+    def check(self) -> int:
+        """CRC-32 of the model, which every packet's checksum includes."""
+        return zlib.crc32(self.model)
+
+    @property
+    def bound(self) -> int:
+        """`max_error` in whole micrometres."""
+        return max(1, int(self.max_error * 1e6 + 1e-6))
+
+    def to_bytes(self) -> bytes:
+        skeleton, header = self.header.skeleton, self.header
+        chunks = [("SKEL", pack_skeleton(skeleton, header.translated_joints, header.unit))]
+        chunks += pack_extras(replace(header, start_time=0.0), Extras())
+        body = FieldWriter()
+        body.sized(self.model)
+        for name, chunk in chunks:
+            body.raw(name.encode())
+            body.sized(chunk)
+        return MAGIC + deflate(body.bytes())
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Hello:
+        """Read a hello; what contradicts its specification is a `FormatError`."""
+        if not is_hello(data):
+            raise CorruptionError(f"a hello begins with {MAGIC!r}, got {data[:4]!r}")
+        read = FieldReader(inflate(data[4:], MOST_HELLO, what="hello"), "hello")
+        model = read.sized(MOST_HELLO)
+        joints, moving, check, max_error, frame_time = _core.live_shape(model)
+        bodies: dict[str, list[bytes]] = {}
+        while read.left:
+            name = read.raw(4).decode("latin-1")
+            bodies.setdefault(name, []).append(read.sized(MOST_HELLO))
+        if "SKEL" not in bodies:
+            raise CorruptionError("hello: it has no SKEL chunk")
+        skeleton, translated, unit = unpack_skeleton(bodies["SKEL"][0])
+        if (len(skeleton), len(translated)) != (joints, moving):
+            raise CorruptionError(
+                f"hello: its SKEL chunk has {len(skeleton)} joints, its first part {joints}"
+            )
+        try:
+            header = with_extras(ClipHeader(skeleton, 1, frame_time, translated, unit), bodies)
+        except InvalidClipError as error:
+            raise CorruptionError(f"hello: {error}") from error
+        session, gain, fade = _told(model)
+        found = cls(header, max_error, session, gain, fade)
+        found.__dict__["model"] = model
+        found.__dict__["check"] = check
+        return found
+
+
+def is_hello(data: bytes) -> bool:
+    """Whether these bytes begin as a hello, and are no packet."""
+    return data[:4] == MAGIC
+
+
+def _told(model: bytes) -> tuple[int, float, float]:
+    session, gain, fade = struct.unpack_from("<4xI4x8xHH", model)
+    return session, gain / 65536, fade / 65536
+
+
+def _pack_model(hello: Hello) -> bytes:
+    header, skeleton = hello.header, hello.header.skeleton
+    hinges = skeleton.hinges or channel_hinges(skeleton)
+    rows = list(hinges.by_joint) if hinges else []
+    hinged = {hinges.joints[h] for h in rows if not hinges.slides[h]} if hinges else set()
+    free = [j not in hinged and _turns(skeleton, j) for j in range(len(skeleton))]
+    gains = (round(hello.gain * 65536), round(hello.fade * 65536))
+    counts = (len(skeleton), len(skeleton.end_site_joints), len(header.translated_joints))
+    head = (hello.session, hello.bound, header.frame_time, *gains, *counts, len(rows))
+    out = [MODEL, struct.pack("<IIdHHHHHH", *head)]
+    parents = [parent if parent >= 0 else ROOT for parent in skeleton.parents]
+    out.append(np.array(parents, "<u2").tobytes())
+    out.append(np.array(free, np.uint8).tobytes())
+    out.append(skeleton.offsets.astype("<f4").tobytes())
+    moved = {hinges.joints[h] for h in rows} if hinges else set()
+    rest = np.tile(rotations.IDENTITY, (len(skeleton), 1))
+    rest[sorted(moved)] = skeleton.rest[sorted(moved)]  # the others turn from nothing
+    out.append(rest.astype("<f8").tobytes())
+    for joint, site in zip(skeleton.end_site_joints, skeleton.end_sites, strict=True):
+        out.append(struct.pack("<H3f", joint, *site))
+    out.append(np.array(header.translated_joints, "<u2").tobytes())
+    for h in rows:
+        assert hinges is not None
+        out.append(struct.pack("<H?3d", hinges.joints[h], hinges.slides[h], *hinges.axes[h]))
+    for name in skeleton.unique_names:
+        encoded = name.encode()[:255]
+        out.append(bytes([len(encoded)]) + encoded)
+    return b"".join(out)
+
+
+def _turns(skeleton: Skeleton, joint: int) -> bool:
+    return any(channel in ROTATION_CHANNELS for channel in skeleton.channels[joint])

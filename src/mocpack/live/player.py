@@ -1,0 +1,105 @@
+"""When to show what was received: behind the sender by as much as arrivals spread."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+
+import numpy as np
+
+from mocpack import rotations
+from mocpack.errors import UsageError
+from mocpack.live.receiver import Pose, Receiver
+
+WINDOW = 480  # arrivals
+SPREAD = 0.95  # of arrivals that come in time
+LONGEST_GUESS = 0.1  # seconds; then the last guess stays
+KEPT = 1.0  # seconds of poses
+TICK = 0.0005  # seconds: twice what time stamps are rounded to
+
+
+class Player:
+    """Gives the pose to show at any moment.
+
+    Parameters
+    ----------
+    receiver : Receiver
+    delay : float, optional
+        Seconds behind the quickest packet; 0 shows the newest. By default what 95 of 100 packets
+        need, and one frame, so that there is something to slerp to; never more than `most`.
+    most : float
+        Seconds.
+    """
+
+    def __init__(self, receiver: Receiver, delay: float | None = None, most: float = 0.5) -> None:
+        if delay is not None and delay < 0:
+            raise UsageError(f"delay must be at least 0 seconds, got {delay}")
+        self._receiver = receiver
+        self._fixed = delay
+        self._most = most
+        self._late: deque[float] = deque(maxlen=WINDOW)  # arrival minus time stamp
+        self._poses: list[Pose] = []
+
+    def receive(self, packet: bytes, now: float) -> list[Pose]:
+        """Take a packet that came at `now`, in seconds of the receiver's clock."""
+        poses = self._receiver.receive(packet)
+        for pose in poses:
+            self._late.append(now - pose.time)
+            self._poses.append(pose)
+        if poses:
+            oldest = poses[-1].time - KEPT - self.delay
+            keep = bisect_right([pose.time for pose in self._poses], oldest)
+            self._poses = self._poses[max(0, keep - 1) :]
+        return poses
+
+    @property
+    def delay(self) -> float:
+        """Seconds behind the quickest packet."""
+        if self._fixed is not None:
+            return self._fixed
+        if not self._late:
+            return 0.0
+        spread = float(np.quantile(self._late, SPREAD)) - min(self._late)
+        return min(spread + self._frame_time, self._most)
+
+    def at(self, now: float) -> Pose | None:
+        """Return the pose to show at `now`; None before the first.
+
+        Between two frames that follow one another it is slerped. After the last it is a guess, and
+        says so; so is what stands between two frames with others missing.
+        """
+        if not self._poses:
+            return None
+        time = now - min(self._late) - self.delay
+        after = bisect_right([pose.time for pose in self._poses], time + 1e-6)
+        if after == 0:
+            return self._poses[0]
+        if after < len(self._poses):
+            return _between(self._poses[after - 1], self._poses[after], time)
+        return self._beyond(time)
+
+    @property
+    def _frame_time(self) -> float:
+        return self._receiver.every * self._receiver.hello.header.frame_time
+
+    def _beyond(self, time: float) -> Pose:
+        last = self._poses[-1]
+        frame_time = self._frame_time
+        ahead = min(max(0.0, time - last.time), LONGEST_GUESS) / frame_time
+        if time - last.time <= TICK:
+            return last
+        near, far = (self._receiver.guess(int(ahead) + k) for k in (0, 1))
+        assert near is not None
+        assert far is not None
+        part = time - (last.time + int(ahead) * frame_time)
+        return _between(near, far, near.time + min(part, frame_time))
+
+
+def _between(a: Pose, b: Pose, time: float) -> Pose:
+    share = float(np.clip((time - a.time) / max(b.time - a.time, 1e-9), 0, 1))
+    if share < 1e-3:
+        return a
+    certain = a.certain and b.certain and b.number == a.number + 1
+    turns = rotations.slerp(a.rotations, b.rotations, share)
+    places = (1 - share) * a.translations + share * b.translations
+    return Pose(a.number, time, turns, places, certain)

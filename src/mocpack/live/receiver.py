@@ -1,0 +1,160 @@
+"""Packets into frames, in order, whatever a network did to them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, deque
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from mocpack import _core
+from mocpack.arrays import F64
+from mocpack.live.hello import Hello
+
+PATIENCE = 16  # frames
+REMEMBERED = 480  # packets, of which loss is counted
+
+
+class Answer(IntEnum):
+    """What a packet was."""
+
+    NEWS = 0
+    """It brought frames that were not known."""
+    KNOWN = 1
+    """A duplicate, or too late."""
+    UNPLACED = 2
+    """It fits nothing known: one that stands by itself is waited for."""
+    DAMAGED = 3
+    """Its checksum or its form is wrong."""
+    OTHER_HELLO = 4
+    """It belongs to another hello: another stream, or a sender that was restarted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """One frame.
+
+    Attributes
+    ----------
+    number : int
+        From 0, of the frames sent.
+    time : float
+        Seconds on the sender's clock.
+    rotations : array, shape (J, 4)
+    translations : array, shape (M, 3)
+    certain : bool
+        Whether it was received; else it is a guess, for which no bound holds.
+    """
+
+    number: int
+    time: float
+    rotations: F64
+    translations: F64
+    certain: bool = True
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a receiver tells its sender.
+
+    Attributes
+    ----------
+    loss : float
+        Share of packets that did not come.
+    burst : int
+        How many are lost in a row: nine in ten runs are no longer.
+    missing : tuple of int
+        Frames that are waited for.
+    lost : bool
+        Whether it needs a frame that stands by itself.
+    """
+
+    loss: float = 0.0
+    burst: int = 0
+    missing: tuple[int, ...] = ()
+    lost: bool = False
+
+
+class Receiver:
+    """Decodes the packets of one stream.
+
+    Parameters
+    ----------
+    hello : Hello or bytes
+    patience : int
+        For how many frames one that is missing is waited for, where a later one could stand in.
+        0 shows the newest at once; to show all that can be had, take the frames that the player
+        is behind.
+
+    Attributes
+    ----------
+    counts : Counter of Answer
+        What the packets were.
+    """
+
+    def __init__(self, hello: Hello | bytes, patience: int = PATIENCE) -> None:
+        self.hello = hello if isinstance(hello, Hello) else Hello.from_bytes(hello)
+        self.counts: Counter[Answer] = Counter()
+        self._native = _core.LiveReceiver(self.hello.model, patience)
+        self._runs: deque[int] = deque(maxlen=REMEMBERED)  # packets missing before each that came
+        self._last: Pose | None = None
+
+    def receive(self, packet: bytes) -> list[Pose]:
+        """Return the frames that this packet makes known, in order; often one, or none."""
+        newest = self._native.missing()[1]
+        answer = Answer(self._native.receive(packet))
+        self.counts[answer] += 1
+        gap = self._native.missing()[1] - newest - 1
+        if answer is Answer.NEWS and newest >= 0 and gap >= 0:
+            self._runs.append(min(gap, REMEMBERED))
+        poses = []
+        while (found := self._native.next()) is not None:
+            number, micros, turns, places = found
+            poses.append(Pose(number, micros / 1e6, turns, places))
+        if poses:
+            self._last = poses[-1]
+        return poses
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a frame is missing that nothing received can stand in for."""
+        return self._native.waiting()
+
+    @property
+    def last(self) -> Pose | None:
+        """The newest frame decoded."""
+        return self._last
+
+    @property
+    def max_error(self) -> float:
+        """Metres that the last frame is promised within."""
+        return self._native.mode()[0] / 1e6
+
+    @property
+    def every(self) -> int:
+        """Of how many frames of the source one is sent."""
+        return self._native.mode()[1]
+
+    def guess(self, ahead: int = 1) -> Pose | None:
+        """Return the pose `ahead` frames after the last, if all goes on as it did."""
+        found = self._native.guess(ahead)
+        if found is None or self._last is None:
+            return None
+        time = self._last.time + ahead * self.every * self.hello.header.frame_time
+        return Pose(self._last.number + ahead, time, *found, certain=False)
+
+    def report(self) -> Report:
+        """Return what the sender should know."""
+        runs = [run for run in self._runs if run]
+        total = sum(self._runs) + len(self._runs)
+        first, newest = self._native.missing()
+        burst = math.ceil(np.quantile(runs, 0.9)) if runs else 0
+        lost = first < 0 and newest >= 0
+        missing = tuple(range(first, min(newest, first + 16))) if self.waiting and not lost else ()
+        return Report(sum(runs) / total if total else 0.0, burst, missing, lost)
+
+    def print(self) -> int:
+        """Return a checksum of the state, equal to the sender's after the same frame."""
+        return self._native.print()

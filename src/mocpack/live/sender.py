@@ -1,0 +1,187 @@
+"""Frames into packets, each within its bound, with as much repeated as the network loses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from mocpack import _core
+from mocpack.arrays import F64
+from mocpack.clip import ClipHeader
+from mocpack.errors import InvalidClipError, UsageError
+from mocpack.live.hello import Hello
+from mocpack.live.mode import Mode
+from mocpack.live.rate_control import RateControl
+from mocpack.live.receiver import Report
+
+INTRA = 120  # frames
+MOST_OFFSET = 63  # frames, of which the encoder keeps the rows
+MOST_REPAIRS = 16  # of one packet
+FEW_LOST, MANY_LOST = 0.001, 0.01
+
+
+class Sender:
+    """Turns frames into packets, as they come, with no delay of its own.
+
+    Parameters
+    ----------
+    stream : Hello or ClipHeader
+        A header begins a new stream within `max_error`.
+    max_error : float
+        Metres that no joint, end site or point of the skin may leave the truth by.
+    repeat : sequence of int
+        Which earlier frames each packet says again: ``(3, 6)`` those of three and six before.
+        On a network that loses nothing (TCP) none need be.
+    intra : int
+        Every how many frames one stands by itself.
+    control : RateControl, optional
+        Coarsens the stream where it would exceed a bit rate.
+
+    Attributes
+    ----------
+    hello : Hello
+        What receivers must have first.
+    number : int
+        Frames sent so far.
+    error : float
+        Metres that the last frame was off by.
+    """
+
+    def __init__(
+        self,
+        stream: Hello | ClipHeader,
+        max_error: float = 0.005,
+        *,
+        repeat: Sequence[int] = (),
+        intra: int = INTRA,
+        control: RateControl | None = None,
+    ) -> None:
+        self.hello = stream if isinstance(stream, Hello) else Hello.new(stream, max_error)
+        if intra < 1:
+            raise UsageError(f"intra must be at least 1 frame, got {intra}")
+        self.repeat = tuple(repeat)
+        self.number = 0
+        self.error = 0.0
+        self._intra = intra
+        self._control = control
+        self._encoder = _core.LiveEncoder(self.hello.model)
+        self._mode = self._wanted = Mode(self.hello.max_error)
+        self._since = 0  # frames since the last intra one
+        self._given = 0  # frames of the source
+        self._repairs: list[int] = []
+        self._restart = True
+
+    @property
+    def repeat(self) -> tuple[int, ...]:
+        return self._repeat
+
+    @repeat.setter
+    def repeat(self, offsets: Sequence[int]) -> None:
+        if any(not 1 <= offset <= MOST_OFFSET for offset in offsets):
+            raise UsageError(f"repeated frames must be 1 to {MOST_OFFSET} before, got {offsets}")
+        self._repeat = tuple(sorted(set(offsets)))
+
+    @property
+    def mode(self) -> Mode:
+        """How the last frame was coded; a new one holds from the next frame on, an intra one."""
+        return self._mode
+
+    @mode.setter
+    def mode(self, mode: Mode) -> None:
+        if not 1e-6 <= mode.max_error <= 1 or not 1 <= mode.every <= 255:
+            raise UsageError(f"max_error is in 1e-6..1 m and every in 1..255, got {mode}")
+        self._wanted = mode
+
+    def send(self, rotations: F64, translations: F64, time: float | None = None) -> bytes | None:
+        """Return the packet of the next frame; None where the frame rate is cut and it is left out.
+
+        Parameters
+        ----------
+        rotations : array, shape (J, 4)
+            Local.
+        translations : array, shape (M, 3)
+        time : float, optional
+            Seconds on the sender's clock, at least 0; by default frames follow evenly.
+        """
+        given, self._given = self._given, self._given + 1
+        if given % self._mode.every and not self._restart:
+            return None
+        seconds = given * self.hello.header.frame_time if time is None else time
+        intra = self._restart or self._wanted != self._mode or self._since >= self._intra
+        self._encode(rotations, translations, round(1e6 * seconds), intra)
+        packet = self._packet()
+        if self._control:
+            self.mode = self._control.after(len(packet), seconds, self.hello.max_error)
+        return packet
+
+    def restart(self) -> None:
+        """Make the next frame stand by itself, for a receiver that has lost the thread."""
+        self._restart = True
+
+    def repair(self, numbers: Iterable[int]) -> None:
+        """Say these frames again with the next packet, as far as they are still kept."""
+        self._repairs = [*self._repairs, *numbers][-MOST_REPAIRS:]
+
+    def heed(self, report: Report) -> None:
+        """Follow a receiver's report: repeat what it needs, restart if it has lost the thread."""
+        self.repeat = repeats_for(report.loss, report.burst)
+        kept = self.number - MOST_OFFSET
+        if (report.missing and report.missing[0] < kept) or report.lost:
+            self.restart()
+        else:
+            self.repair(report.missing)
+
+    def pose(self) -> tuple[F64, F64]:
+        """Return rotations (J, 4) and translations (M, 3) that receivers have of the last frame."""
+        return self._encoder.pose()
+
+    def print(self) -> int:
+        """Return a checksum of the state, equal to that of a receiver of the same frames."""
+        return self._encoder.print()
+
+    def _encode(self, rotations: F64, translations: F64, micros: int, intra: bool) -> None:
+        mode = self._wanted if intra else self._mode
+        bound = max(1, int(mode.max_error * 1e6 + 1e-6))
+        turns = np.ascontiguousarray(rotations, np.float64)
+        places = np.ascontiguousarray(translations, np.float64)
+        error = self._encoder.encode(
+            turns, places, max(0, micros), intra, bound, mode.every, mode.twist
+        )
+        if error is None:
+            raise InvalidClipError(
+                f"frame {self.number}: its numbers are no pose, or its joints leave their hinges "
+                f"by more than {1000 * mode.max_error:g} mm"
+            )
+        self._mode, self.error = mode, error
+        self._restart = False
+        self.number += 1
+        row = self._encoder.row(self.number - 1)
+        assert row is not None
+        self._since = 1 if row[0] else self._since + 1
+
+    def _packet(self) -> bytes:
+        newest = self.number - 1
+        again = {newest - n for n in self._repairs if 0 < newest - n <= MOST_OFFSET}
+        self._repairs = []
+        return self._encoder.packet(
+            newest, [0, *sorted(again.union(self._repeat))], self._since == 1
+        )
+
+
+def repeats_for(loss: float, burst: int) -> tuple[int, ...]:
+    """Return which earlier frames to repeat where this share of packets is lost, in such runs.
+
+    Of a frame's copies, the distance between two is such that a run of `burst` lost packets leaves
+    one.
+
+    >>> repeats_for(0.0, 0), repeats_for(0.005, 1), repeats_for(0.05, 1), repeats_for(0.05, 5)
+    ((), (1,), (1, 2), (3, 6))
+    """
+    if loss < FEW_LOST:
+        return ()
+    if loss < MANY_LOST:
+        return (min(max(1, burst), MOST_OFFSET),)
+    apart = min(max(1, math.ceil(burst / 2)), MOST_OFFSET // 2)
+    return (apart, 2 * apart)

@@ -1,0 +1,90 @@
+"""What a relay keeps of a stream: the last frame that stands by itself, and all since.
+
+Nothing is decoded; packets are checked, taken apart and put together anew.
+"""
+
+from __future__ import annotations
+
+from mocpack import _core
+from mocpack.live.hello import Hello
+from mocpack.live.receiver import Answer
+
+MOST_FRAMES = 480  # kept, so that a sender without intra frames fills no memory
+MOST_BYTES = 1 << 20
+
+Row = tuple[int, bool, bytes]
+"""Number of the frame, whether it stands by itself, its bytes."""
+
+
+class Store:
+    """Checks packets of a stream and keeps what a late joiner needs.
+
+    Attributes
+    ----------
+    number : int
+        Of the newest frame; -1 before the first.
+    """
+
+    def __init__(self, hello: Hello) -> None:
+        self.hello = hello
+        self.number = -1
+        self._time = 0
+        self._rows: dict[int, Row] = {}
+        self._bytes = 0
+
+    def take(self, packet: bytes) -> Answer:
+        """Keep what a packet holds."""
+        near = (self.number, self._time) if self.number >= 0 else None
+        answer, number, time, _, rows = _core.live_unpack(self.hello.check, packet, near)
+        if answer != Answer.NEWS:
+            return Answer(answer)
+        if number > self.number:
+            self.number, self._time = number, time
+        known = True
+        for offset, intra, data in sorted(rows, reverse=True):
+            known = not self._keep(number - offset, intra, data) and known
+        return Answer.KNOWN if known else Answer.NEWS
+
+    def whole(self) -> bytes | None:
+        """Return a packet with all that a receiver needs to have the newest frame at once."""
+        rows = self._chain()
+        if not rows:
+            return None
+        newest = rows[-1][0]
+        time = self._time - round(1e6 * self.hello.header.frame_time * max(0, self.number - newest))
+        told = [(newest - number, intra, data) for number, intra, data in rows]
+        return _core.live_pack(self.hello.check, newest, time, True, told)
+
+    def packet(self, offsets: tuple[int, ...]) -> bytes | None:
+        """Return a packet of the newest frame, with those of so many frames before it."""
+        rows = [(o, *self._rows[self.number - o][1:]) for o in (0, *offsets) if self._has(o)]
+        if not rows or rows[0][0]:
+            return None
+        return _core.live_pack(self.hello.check, self.number, self._time, rows[0][1], rows)
+
+    def _has(self, offset: int) -> bool:
+        return self.number - offset in self._rows
+
+    def _keep(self, number: int, intra: bool, data: bytes) -> bool:
+        if number in self._rows or number < self.number - MOST_FRAMES or number < 0:
+            return False
+        if intra and number == self.number:
+            # what stood before it is no longer needed, but for late copies of the last frames
+            self._rows = {n: row for n, row in self._rows.items() if n > number - 64}
+            self._bytes = sum(len(row[2]) for row in self._rows.values())
+        self._rows[number] = (number, intra, data)
+        self._bytes += len(data)
+        while self._bytes > MOST_BYTES or len(self._rows) > MOST_FRAMES:
+            self._bytes -= len(self._rows.pop(min(self._rows))[2])
+        return True
+
+    def _chain(self) -> list[Row]:
+        """Return the longest run of frames from the newest that stands by itself."""
+        starts = [number for number, intra, _ in self._rows.values() if intra]
+        if not starts:
+            return []
+        number, rows = max(starts), []
+        while number in self._rows:
+            rows.append(self._rows[number])
+            number += 1
+        return rows

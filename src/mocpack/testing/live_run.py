@@ -1,0 +1,138 @@
+"""A sender, a network and a receiver on one clock: what would have been shown, frame by frame."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mocpack import rotations
+from mocpack.arrays import F64, Mask
+from mocpack.clip import Clip
+from mocpack.kinematics import promised_error
+from mocpack.live import Answer, Hello, Pose, Receiver, Sender
+from mocpack.live.rate_control import RateControl
+from mocpack.testing.network import Network
+
+HEADERS = 28  # bytes of IP and UDP before each packet
+
+
+@dataclass(frozen=True)
+class LiveRun:
+    """What came of a clip.
+
+    Attributes
+    ----------
+    errors : array, shape (T,)
+        Metres that the shown pose of each frame was off by; infinite before the first pose.
+    certain : array, shape (T,)
+        Whether it was received, and no guess.
+    bound : float
+        Metres promised.
+    kbits : float
+        A second, IP and UDP headers included.
+    answers : Counter of Answer
+    """
+
+    errors: F64
+    certain: Mask
+    bound: float
+    kbits: float
+    answers: Counter[Answer]
+
+    @property
+    def within(self) -> float:
+        """Share of frames that were shown within the bound, received or well guessed."""
+        return float((self.errors <= self.bound * (1 + 1e-9)).mean())
+
+    @property
+    def received(self) -> float:
+        """Share of frames that were received in time."""
+        return float(self.certain.mean())
+
+    @property
+    def false(self) -> int:
+        """Frames that were shown for certain and were beyond the bound."""
+        return int((self.certain & (self.errors > self.bound * (1 + 1e-9))).sum())
+
+
+def run_live(
+    clip: Clip,
+    network: Network,
+    *,
+    max_error: float = 0.005,
+    repeat: Sequence[int] = (),
+    intra: int = 120,
+    behind: int = 0,
+    report_every: int = 0,
+    control: RateControl | None = None,
+) -> LiveRun:
+    """Send a clip through a network and show it.
+
+    Parameters
+    ----------
+    behind : int
+        Frames that the receiver shows late, beside the network's own delay.
+    report_every : int
+        Every how many frames the receiver's report reaches the sender; 0: never.
+    """
+    sender = Sender(Hello(clip.header, max_error, 1), repeat=repeat, intra=intra, control=control)
+    receiver = Receiver(sender.hello.to_bytes(), patience=max(behind, 1))
+    tick = clip.header.frame_time
+    known: dict[int, Pose] = {}
+    shown: list[Pose | None] = []
+    for t in range(clip.frame_count + behind):
+        if t < clip.frame_count:
+            packet = sender.send(clip.rotations[t], clip.translations[t])
+            if packet is not None:
+                network.send(packet, t * tick)
+        for _, packet in network.arrivals(t * tick + network.delay):
+            known |= {round(pose.time / tick): pose for pose in receiver.receive(packet)}
+        if report_every and t % report_every == 0:
+            sender.heed(receiver.report())
+        if t >= behind:
+            shown.append(_shown(known, receiver, t - behind))
+    return _measured(clip, shown, network, max_error, receiver.counts)
+
+
+def _shown(known: dict[int, Pose], receiver: Receiver, frame: int) -> Pose | None:
+    if frame in known:
+        return known[frame]
+    before = max((k for k in known if k < frame), default=None)
+    after = min((k for k in known if k > frame), default=None)
+    for old in [k for k in known if before is not None and k < before - 64]:
+        del known[old]
+    if before is None:
+        return None
+    if after is None:
+        return receiver.guess(max(1, round((frame - before) / receiver.every)))
+    a, b, share = known[before], known[after], (frame - before) / (after - before)
+    turns = rotations.slerp(a.rotations, b.rotations, share)
+    places = (1 - share) * a.translations + share * b.translations
+    return Pose(frame, 0.0, turns, places, certain=False)
+
+
+def _measured(
+    clip: Clip,
+    shown: list[Pose | None],
+    network: Network,
+    max_error: float,
+    answers: Counter[Answer],
+) -> LiveRun:
+    errors = np.full(clip.frame_count, np.inf)
+    at = [t for t, pose in enumerate(shown) if pose is not None]
+    if at:
+        poses = [pose for pose in shown if pose is not None]
+        found = promised_error(
+            clip.skeleton,
+            (np.ascontiguousarray(clip.rotations[at]), np.ascontiguousarray(clip.translations[at])),
+            (np.array([p.rotations for p in poses]), np.array([p.translations for p in poses])),
+            clip.header.translated_joints,
+        )
+        errors[at] = found.frames
+    certain = np.array([pose is not None and pose.certain for pose in shown])
+    seconds = clip.frame_count * clip.header.frame_time
+    kbits = 8 * (network.sent_bytes + HEADERS * network.sent) / seconds / 1000
+    return LiveRun(errors, certain, max_error, kbits, answers)

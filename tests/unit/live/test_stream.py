@@ -1,0 +1,332 @@
+import numpy as np
+import pytest
+
+from mocpack import _core, rotations
+from mocpack.bench.datasets import COMMITTED, load_clip
+from mocpack.errors import InvalidClipError, UsageError
+from mocpack.kinematics import promised_error
+from mocpack.live import Answer, Hello, Mode, Receiver, Report, Sender, repeats_for
+from mocpack.skeleton import rotation_order
+from mocpack.testing import hard_clips, walk
+
+WALK = walk(4.0)
+
+
+def stream(clip=WALK, max_error=0.005, **options):
+    sender = Sender(Hello(clip.header, max_error, 7), **options)
+    frames = zip(clip.rotations, clip.translations, strict=True)
+    return sender, [sender.send(*frame) for frame in frames]
+
+
+def error_of(clip, poses, frames=None):
+    frames = [pose.number for pose in poses] if frames is None else frames
+    return promised_error(
+        clip.skeleton,
+        (np.ascontiguousarray(clip.rotations[frames]), clip.translations[frames].copy()),
+        (np.array([p.rotations for p in poses]), np.array([p.translations for p in poses])),
+        clip.header.translated_joints,
+    ).max
+
+
+def received(receiver, packets):
+    return [pose for packet in packets for pose in receiver.receive(packet)]
+
+
+@pytest.mark.parametrize("bound", [0.0005, 0.005, 0.05])
+def test_every_frame_keeps_the_bound(bound):
+    clip = load_clip("cmu/49_02", COMMITTED).frames(200, 440)
+    sender, packets = stream(clip, bound)
+    poses = received(Receiver(sender.hello.to_bytes()), packets)
+    assert [pose.number for pose in poses] == list(range(240))
+    assert error_of(clip, poses) <= bound * (1 + 1e-6)
+
+
+def test_the_sender_knows_how_far_each_frame_is_off():
+    sender = Sender(Hello(WALK.header, 0.005, 7))
+    receiver = Receiver(sender.hello)
+    for t in range(60):
+        (pose,) = receiver.receive(sender.send(WALK.rotations[t], WALK.translations[t]))
+        assert sender.error == pytest.approx(error_of(WALK, [pose]), abs=2e-7)
+
+
+@pytest.mark.parametrize("name", [n for n, c in hard_clips().items() if len(c.skeleton.roots) == 1])
+def test_hard_clips_keep_the_bound(name):
+    clip = hard_clips()[name]
+    sender, packets = stream(clip)
+    poses = received(Receiver(sender.hello.to_bytes()), packets)
+    assert len(poses) == clip.frame_count
+    assert error_of(clip, poses) <= 0.005 * (1 + 1e-6)
+
+
+def test_both_ends_hold_the_same_numbers_after_every_frame():
+    sender = Sender(Hello(WALK.header, 0.005, 7), intra=50)
+    receiver = Receiver(sender.hello.to_bytes())
+    for local, places in zip(WALK.rotations, WALK.translations, strict=True):
+        (pose,) = receiver.receive(sender.send(local, places))
+        assert sender.print() == receiver.print()
+        np.testing.assert_array_equal(pose.rotations, sender.pose()[0])
+
+
+def test_joints_with_few_axes_stay_on_them():
+    clip = hard_clips()["joints with fewer axes"]
+    sender, packets = stream(clip)
+    poses = received(Receiver(sender.hello.to_bytes()), packets)
+    for j, channels in enumerate(clip.skeleton.channels):
+        turning = rotation_order(channels)[0]
+        if len(turning) == 1:
+            axis = rotations.rotate(clip.skeleton.axes[j], np.eye(3)["XYZ".index(turning)])
+            across = np.cross(np.array([p.rotations[j, :3] for p in poses]), axis)
+            assert np.abs(across).max() < 1e-9
+        elif not turning:
+            assert all((p.rotations[j] == rotations.IDENTITY).all() for p in poses)
+
+
+def test_a_leap_is_a_frame_that_stands_by_itself():
+    clip = WALK
+    sender = Sender(Hello(clip.header, 0.005, 7))
+    receiver = Receiver(sender.hello)
+    receiver.receive(sender.send(clip.rotations[0], clip.translations[0]))
+    turned = rotations.multiply(np.array([0.0, 1.0, 0.0, 0.0]), clip.rotations[5])
+    (pose,) = receiver.receive(sender.send(turned, clip.translations[5] + 40))
+    off = np.abs(pose.translations - clip.translations[5] - 40).max()
+    assert off < 0.005
+    assert rotations.angle_between(pose.rotations, turned).max() < 0.4
+
+
+def test_what_is_no_pose_is_refused_and_the_stream_goes_on():
+    sender = Sender(Hello(WALK.header, 0.005, 7))
+    receiver = Receiver(sender.hello)
+    receiver.receive(sender.send(WALK.rotations[0], WALK.translations[0]))
+    with pytest.raises(InvalidClipError, match="frame 1"):
+        sender.send(np.full_like(WALK.rotations[0], np.nan), WALK.translations[0])
+    (pose,) = receiver.receive(sender.send(WALK.rotations[1], WALK.translations[1]))
+    assert error_of(WALK, [pose]) <= 0.005 * (1 + 1e-6)
+
+
+def test_times_are_those_of_the_sender():
+    sender = Sender(Hello(WALK.header, 0.005, 7), intra=10)
+    receiver = Receiver(sender.hello)
+    clock = np.cumsum(np.random.default_rng(1).uniform(0.004, 0.02, 100)) + 1e6
+    for t, now in enumerate(clock):
+        (pose,) = receiver.receive(sender.send(WALK.rotations[t], WALK.translations[t], now))
+        assert pose.time == pytest.approx(now, abs=2.6e-4)
+
+
+def test_a_duplicate_changes_nothing():
+    sender, packets = stream()
+    receiver = Receiver(sender.hello)
+    for packet in packets[:20]:
+        receiver.receive(packet)
+        assert receiver.receive(packet) == []
+    assert receiver.counts == {Answer.NEWS: 20, Answer.KNOWN: 20}
+    assert [p.number for p in receiver.receive(packets[20])] == [20]
+
+
+def test_a_late_packet_does_not_lose_the_stream():
+    sender, packets = stream(repeat=(1,))
+    receiver = Receiver(sender.hello)
+    poses = received(receiver, [*packets[:5], *packets[6:9], packets[5], *packets[9:12]])
+    assert [pose.number for pose in poses] == list(range(12))
+    assert receiver.counts[Answer.KNOWN] == 1
+
+
+def test_packets_out_of_order_are_put_in_order():
+    sender, packets = stream()
+    receiver = Receiver(sender.hello)
+    order = [0, 1, 3, 2, 6, 5, 4, 7]
+    poses = received(receiver, [packets[t] for t in order])
+    assert [pose.number for pose in poses] == list(range(8))
+    assert error_of(WALK, poses) <= 0.005 * (1 + 1e-6)
+
+
+def test_a_lost_packet_costs_nothing_where_the_next_repeats_it():
+    sender, packets = stream(repeat=(1,))
+    receiver = Receiver(sender.hello)
+    poses = received(receiver, [p for t, p in enumerate(packets) if t % 3 != 1])
+    assert [pose.number for pose in poses] == list(range(240))
+
+
+def test_what_is_lost_for_good_costs_the_frames_up_to_the_next_that_stands_by_itself():
+    sender, packets = stream(intra=30)
+    receiver = Receiver(sender.hello, patience=4)
+    poses = received(receiver, packets[:40] + packets[41:])
+    assert [p.number for p in poses] == [t for t in range(240) if not 40 <= t < 60]
+    assert error_of(WALK, poses) <= 0.005 * (1 + 1e-6)
+
+
+def test_who_joins_late_waits_for_a_frame_that_stands_by_itself():
+    sender, packets = stream(intra=30)
+    receiver = Receiver(sender.hello)
+    assert received(receiver, packets[10:30]) == []
+    assert receiver.counts == {Answer.UNPLACED: 20}
+    assert receiver.guess() is None
+    assert [p.number for p in received(receiver, packets[30:32])] == [30, 31]
+
+
+@pytest.mark.parametrize("gap", [1, 2, 127, 128, 129, 255, 256, 4096, 65535, 65536, 65537, 131072])
+def test_a_gap_of_any_length_is_recognised(gap):
+    """The sender's numbers go on; only what stands by itself is believed after the gap."""
+    sender, packets = stream(intra=1000)
+    check = sender.hello.check
+    later = []
+    for t in range(20, 40):
+        _, number, time, full, rows = _core.live_unpack(check, packets[t], (t, 0))
+        later.append(_core.live_pack(check, number + gap, time, full, rows))
+    receiver = Receiver(sender.hello, patience=0)
+    assert len(received(receiver, packets[:20])) == 20
+    assert received(receiver, later) == []
+    assert receiver.waiting or gap >= 32768
+    sender.restart()
+    whole = sender.send(WALK.rotations[9], WALK.translations[9])
+    _, number, time, _, rows = _core.live_unpack(check, whole, None)
+    (pose,) = receiver.receive(_core.live_pack(check, number + gap, time, True, rows))
+    assert pose.number == number + gap
+    assert error_of(WALK, [pose], [9]) <= 0.005 * (1 + 1e-6)
+
+
+def test_a_restarted_sender_is_recognised():
+    first, packets = stream(WALK)
+    second = Sender(Hello(WALK.header, 0.005, 8))
+    receiver = Receiver(first.hello)
+    received(receiver, packets[:5])
+    again = [second.send(WALK.rotations[t], WALK.translations[t]) for t in range(5)]
+    assert received(receiver, again) == []
+    assert receiver.counts[Answer.OTHER_HELLO] == 5
+    assert [p.number for p in receiver.receive(packets[5])] == [5]
+
+
+def test_a_receiver_with_another_bound_is_recognised():
+    _sender, packets = stream(max_error=0.005)
+    other = Receiver(Hello(WALK.header, 0.006, 7))
+    assert received(other, packets) == []
+    assert other.counts[Answer.OTHER_HELLO] == len(packets)
+
+
+def test_an_id_that_is_equal_by_chance_is_caught_by_the_checksum():
+    _sender, packets = stream()
+    receiver = Receiver(Hello(WALK.header, 0.006, 7))
+    wrong = receiver.hello.check & 0xFFFF
+    forged = [p[:1] + wrong.to_bytes(2, "little") + p[3:] for p in packets]
+    assert received(receiver, forged) == []
+    assert receiver.counts[Answer.DAMAGED] + receiver.counts[Answer.UNPLACED] == len(packets)
+
+
+def test_every_single_flipped_bit_is_noticed():
+    sender, packets = stream(repeat=(1,))
+    for chosen in (0, 1, 7):
+        for bit in range(8 * len(packets[chosen])):
+            receiver = Receiver(sender.hello)
+            received(receiver, packets[:chosen])
+            bad = bytearray(packets[chosen])
+            bad[bit // 8] ^= 1 << bit % 8
+            assert receiver.receive(bytes(bad)) == []
+            assert not receiver.counts[Answer.NEWS] - chosen
+
+
+def test_rows_of_any_bytes_with_a_good_checksum_do_no_harm():
+    """What a hostile sender makes up decodes to some pose, or to none."""
+    sender, packets = stream()
+    rng = np.random.default_rng(8)
+    for trial in range(400):
+        receiver = Receiver(sender.hello, patience=0)
+        first = trial % 2 == 0
+        if not first:
+            receiver.receive(packets[0])
+        data = rng.integers(0, 256, rng.integers(1, 300), np.uint8).tobytes()
+        if first:
+            data = b"\x88\x27\x01\x08" + data
+        rows = [(0, first, data)]
+        packet = _core.live_pack(sender.hello.check, 1, 0, True, rows)
+        for pose in receiver.receive(packet):
+            assert np.isfinite(pose.rotations).all()
+            assert np.isfinite(pose.translations).all()
+
+
+def test_a_guess_goes_on_as_before_and_says_so():
+    clip = load_clip("cmu/49_02", COMMITTED).frames(200, 300)
+    sender, packets = stream(clip)
+    receiver = Receiver(sender.hello)
+    received(receiver, packets[:60])
+    guess = receiver.guess(2)
+    assert (guess.number, guess.certain) == (61, False)
+    held = receiver.last
+    assert error_of(clip, [guess]) < error_of(clip, [held], [61])
+
+
+def test_the_bound_can_change_where_a_frame_stands_by_itself():
+    clip = load_clip("cmu/49_02", COMMITTED).frames(200, 440)
+    sender = Sender(Hello(clip.header, 0.005, 7))
+    receiver = Receiver(sender.hello)
+    sizes = {0.005: 0, 0.02: 0}
+    for t in range(240):
+        bound = 0.005 if t < 120 else 0.02
+        sender.mode = Mode(bound)
+        packet = sender.send(clip.rotations[t], clip.translations[t])
+        sizes[bound] += len(packet)
+        (pose,) = receiver.receive(packet)
+        assert receiver.max_error == bound
+        assert error_of(clip, [pose]) <= bound * (1 + 1e-6)
+    assert sizes[0.02] < 0.8 * sizes[0.005]
+
+
+def test_without_twist_joints_stay_within_the_bound():
+    clip = load_clip("cmu/49_02", COMMITTED).frames(200, 440)
+    sender = Sender(Hello(clip.header, 0.005, 7))
+    sender.mode = Mode(0.005, twist=False)
+    receiver = Receiver(sender.hello)
+    packets = [sender.send(*f) for f in zip(clip.rotations, clip.translations, strict=True)]
+    poses = received(receiver, packets)
+    found = promised_error(
+        clip.skeleton,
+        (clip.rotations, clip.translations),
+        (np.array([p.rotations for p in poses]), np.array([p.translations for p in poses])),
+        clip.header.translated_joints,
+    )
+    assert found.joint_max <= 0.005 * (1 + 1e-6)
+    assert sum(map(len, packets)) < sum(map(len, stream(clip)[1]))
+
+
+def test_half_the_frames_can_be_left_out():
+    sender = Sender(Hello(WALK.header, 0.005, 7))
+    sender.mode = Mode(0.005, every=2)
+    receiver = Receiver(sender.hello)
+    sent = [sender.send(*f) for f in zip(WALK.rotations, WALK.translations, strict=True)]
+    assert [packet is None for packet in sent[:6]] == [False, True, False, True, False, True]
+    poses = received(receiver, [packet for packet in sent if packet])
+    assert receiver.every == 2
+    assert poses[3].time == pytest.approx(6 * WALK.header.frame_time, abs=3e-4)
+    assert error_of(WALK, poses, [2 * p.number for p in poses]) <= 0.005 * (1 + 1e-6)
+
+
+def test_reports_choose_what_is_repeated():
+    assert repeats_for(0.0, 0) == ()
+    assert repeats_for(0.05, 5) == (3, 6)
+    sender, packets = stream()
+    receiver = Receiver(sender.hello)
+    received(receiver, [p for t, p in enumerate(packets) if t % 20 not in (7, 8, 9)])
+    report = receiver.report()
+    assert report.loss == pytest.approx(0.15, abs=0.02)
+    assert report.burst == 3
+    sender.heed(report)
+    assert sender.repeat == (2, 4)
+
+
+def test_a_report_brings_missing_frames_again():
+    sender, packets = stream()
+    receiver = Receiver(sender.hello)
+    received(receiver, [*packets[:230], *packets[232:]])
+    assert receiver.report().missing[:2] == (230, 231)
+    sender.heed(Report(0.0, 0, receiver.report().missing))
+    poses = receiver.receive(sender.send(WALK.rotations[0], WALK.translations[0]))
+    assert [p.number for p in poses] == list(range(230, 241))
+
+
+@pytest.mark.parametrize("offsets", [(0,), (64,), (-1,)])
+def test_repeats_out_of_range_are_named(offsets):
+    with pytest.raises(UsageError, match="1 to 63"):
+        Sender(WALK.header, repeat=offsets)
+
+
+def test_arrays_of_another_skeleton_are_refused():
+    with pytest.raises(ValueError, match="do not fit"):
+        Sender(WALK.header).send(WALK.rotations[0, :5], WALK.translations[0])
