@@ -22,8 +22,8 @@ struct HingeWay
 {
 	double slack, price;
 };
-const size_t HINGE_WAYS = 4, FEW_HINGE_WAYS = 2; // of all efforts but the longest, the first few
-const HingeWay OTHER_HINGE_WAYS[HINGE_WAYS] = {{1, 0.3}, {1.5, 1}, {1, 3}, {0.7, 1}};
+const HingeWay OTHER_HINGE_WAYS[] = {{1, 0.3}, {1.5, 1}, {1, 3}, {0.7, 1}};
+const int FEW_ROUNDINGS = 2; // of all efforts but the longest, the first few
 const int FINER = 40;								  // plain rounding with ever finer steps, after those
 const int HINGE_FINER = 30; // of them, after which those above leave less to a hinge
 
@@ -275,12 +275,13 @@ class GroupCoder
 		for (int way = -1; way <= 1; way += 2)
 			for (int k = 1; k <= most && best * way >= 0 && cheaper(way * k, 0); ++k)
 				best = way * k;
-		bool all = most >= ALL_WEIGHTS;
+		int tried = 0, few = most >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS;
 		float rounded = 0;
 		for (float rounding : OTHER_ROUNDINGS)
-			rounded = all && cheaper(best, rounding) ? rounding : rounded;
-		for (size_t i = 0; i < (!e_.hinged ? 0 : all ? HINGE_WAYS : FEW_HINGE_WAYS); ++i)
-			cheaper(best, rounded, OTHER_HINGE_WAYS[i]);
+			rounded = tried++ < few && cheaper(best, rounding) ? rounding : rounded;
+		for (const HingeWay& way : OTHER_HINGE_WAYS)
+			if (e_.hinged)
+				cheaper(best, rounded, way);
 		errors_ = least_errors;
 		if (least < 1e300)
 			put_aside(b, false);
