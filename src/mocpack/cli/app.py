@@ -31,6 +31,10 @@ COMMANDS = {
     "convert": "Read a motion file of one kind and write it as another.",
     "scene": "Pack several motions on one clock into one file: two actors and a prop, a C3D's "
     "subjects.",
+    "serve": "Relay live motion: performers send, an audience watches, in browsers too; Ctrl-C "
+    "ends.",
+    "send": "Send motion to a stage as it happens, each frame within an error.",
+    "receive": "Receive a stage; the performers' end, or Ctrl-C, finishes the file.",
     "edit": "Bring a joint to a place at a time: --at 1.5 --joint LeftHand --to 0.4,1.2,0.3.",
     "energy": "Show the energy of receiving and decoding a file.",
     "bench": "Measure codecs on clips: sizes, every metric, speed, a report; or reproduce a paper.",

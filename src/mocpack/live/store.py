@@ -45,6 +45,12 @@ class Store:
             known = not self._keep(number - offset, intra, data) and known
         return Answer.KNOWN if known else Answer.NEWS
 
+    @property
+    def ready(self) -> bool:
+        """Whether a late joiner could have the newest frame."""
+        rows = self._chain()
+        return bool(rows) and rows[-1][0] == self.number
+
     def whole(self) -> bytes | None:
         """Return a packet with all that a receiver needs to have the newest frame at once."""
         rows = self._chain()
