@@ -10,7 +10,7 @@ from typing import Annotated, Protocol
 
 import typer
 
-from mocpack.cli import options
+from mocpack.cli import files, options
 from mocpack.cli.live_access import read_token, trust
 from mocpack.cli.recorder import Recorder
 from mocpack.clip import ClipHeader
@@ -83,6 +83,7 @@ class _Keeper:
             if event.kind == "join":
                 self._end(event.name)
                 self._recordings[event.name] = Recording(event.receiver.hello)
+                files.stderr().print(f"recording {event.name}; Ctrl-C ends")
             elif event.kind == "packet":
                 self._recordings[event.name].take(event.packet)
             elif event.kind == "leave":

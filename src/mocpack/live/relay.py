@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import ssl
 import time
 from collections import Counter
@@ -337,6 +338,10 @@ class Relay:
 
     async def _watch(self, connection: Any, stage: str, keeps_all: bool) -> None:
         watcher = _Watcher(connection, stage, keeps_all)
+        # what the system would hold back for a slow receiver is old before it is sent
+        own = connection.transport.get_extra_info("socket")
+        if own is not None:
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.limits.behind)
         self._flush(stage)  # those before it need not wait; it gets the newest whole
         self._watchers.add(watcher)
         try:

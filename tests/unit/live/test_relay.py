@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import subprocess
 
 import numpy as np
@@ -18,6 +19,7 @@ from mocpack.live.stage import Place, Tokens, item, items
 from mocpack.live.udp import perform_udp, read_report, watch_udp
 
 websockets = pytest.importorskip("websockets")
+pytest.importorskip("websockets.asyncio.client")
 CLIP = load_clip("cmu/49_02", COMMITTED).frames(200, 320)
 SECRET = {"send": "s" * 20, "watch": "w" * 20, "record": "r" * 20}
 
@@ -105,6 +107,8 @@ def test_a_slow_receiver_is_dropped_to_the_newest_and_holds_up_nobody():
             f"{relay.url}/stage", subprotocols=words, max_queue=1
         )
         slow.transport.pause_reading()
+        own = slow.transport.get_extra_info("socket")
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         await joined(relay)
         (watcher,) = relay._watchers
         watcher.connection.transport.set_write_buffer_limits(high=1 << 30)
@@ -380,8 +384,6 @@ def test_a_performer_comes_back_after_a_lost_connection():
 
 def test_straight_over_udp_poses_arrive_and_reports_come_back():
     async def play():
-        import socket
-
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
