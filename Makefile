@@ -7,6 +7,8 @@ CORE := $(shell find core bindings/python CMakeLists.txt -type f 2>/dev/null)
 # a compiler of wasm32-wasi programs; by default the one from PyPI, which needs no installation by hand.
 # Another: make wasm WASM_CXX="clang++ --target=wasm32-wasi"
 WASM_CXX ?= $(BIN)/python -m ziglang c++ -target wasm32-wasi
+# makes it smaller: binaryen's, which comes with what the JavaScript package is built with
+WASM_OPT ?= node js/node_modules/binaryen/bin/wasm-opt
 WASM_TOOL := $(if $(findstring ziglang,$(WASM_CXX)),.venv/.wasm)
 
 PAGE := src/mocpack/viewing/page/index.html
@@ -19,7 +21,7 @@ ZIG := $(CURDIR)/$(BIN)/python -m ziglang
 LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md
 
 .PHONY: help setup demo library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise fuzz wasm js js-tools viewer pictures \
-  wheel wheel-abi3 cross site test-core test-blender lerobot clean
+  wheel wheel-abi3 cross site test-core test-blender lerobot test-torch test-s3 stores test-stores clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -89,9 +91,9 @@ wasm: js/dist/mocpack.wasm  ## the decoder for browsers
 	@$(BIN)/python -m pip install --quiet --group wasm
 	@touch $@
 
-js/dist/mocpack.wasm: $(shell find core/src core/include core/reader.txt bindings/wasm -type f) | $(WASM_TOOL)
+js/dist/mocpack.wasm: $(shell find core/src core/include core/reader.txt bindings/wasm -type f) | $(WASM_TOOL) js/node_modules/.ready
 	@echo "==> compiling the core to WebAssembly (the first time takes a minute or two)"
-	@bindings/wasm/build.sh $@ $(WASM_CXX)
+	@PYTHON="$(PYTHON)" WASM_OPT="$(WASM_OPT)" bindings/wasm/build.sh $@ $(WASM_CXX)
 
 js/dist/live.wasm: $(shell find core/src/live core/src/common core/include bindings/wasm/live -type f) | $(WASM_TOOL)
 	@echo "==> compiling the receiver of live streams to WebAssembly"
@@ -108,7 +110,12 @@ js/dist/index.js: $(shell find js/src -type f) js/tsconfig.json js/node_modules/
 
 js-tools:
 	@command -v npm >/dev/null || { echo "==> npm is not installed"; exit 1; }
-	@$(MAKE) -s $(WASM_TOOL) js/node_modules/.ready viewer/node_modules/.ready
+	@$(MAKE) -s $(WASM_TOOL) js/node_modules/.ready viewer/node_modules/.ready tests/js/node_modules/.ready
+
+tests/js/node_modules/.ready: tests/js/package.json tests/js/package-lock.json
+	@echo "==> installing the validator of glTF files"
+	@cd tests/js && npm ci --silent
+	@touch $@
 
 js: js/dist/mocpack.wasm js/dist/live.wasm js/dist/index.js  ## the JavaScript package, js/dist
 
@@ -234,7 +241,7 @@ test-core: .venv/.deps  ## the C++ core by itself, under the address, undefined-
 	@.venv-blender/bin/python -m pip install --quiet "bpy==5.0.1" "numpy<2"
 	@touch $@
 
-test-blender: $(READY) .venv-blender/.ready  ## what we write as BVH, opened in Blender
+test-blender: $(READY) .venv-blender/.ready  ## what we write, opened in Blender, and the FBX files that both read
 	@$(BIN)/python tests/blender/write_clips.py build/blender
 	@.venv-blender/bin/python tests/blender/check_in_blender.py build/blender
 
@@ -246,5 +253,42 @@ test-blender: $(READY) .venv-blender/.ready  ## what we write as BVH, opened in 
 
 lerobot: .venv-lerobot/.ready  ## LeRobot, which benchmarks/bench_robots.py compares with, in .venv-lerobot
 
+# Environments beside .venv hold what must not be in it, and find everything else there: `make` gives them this line of Python.
+BESIDE = import sysconfig; print("import site; site.addsitedir({!r})".format(sysconfig.get_path("purelib")))
+# which build of torch fits a machine is its owner's to say: make test-torch TORCH=torch==2.13.0+cpu
+TORCH ?= torch
+
+.venv-torch/.ready: | $(READY)
+	@echo "==> making .venv-torch with PyTorch in it (700 MB and more, by build)"
+	@$(BIN)/python -m venv .venv-torch
+	@.venv-torch/bin/python -m pip install --quiet "$(TORCH)"
+	@$(BIN)/python -c '$(BESIDE)' > $$(echo .venv-torch/lib/python*/site-packages)/beside.pth
+	@touch $@
+
+test-torch: $(READY) .venv-torch/.ready  ## the loaders of corpora with real PyTorch, forked and spawned workers
+	@.venv-torch/bin/python -m pytest -q tests/torch
+
+.venv-s3/.ready: | $(READY)
+	@echo "==> making .venv-moto with an S3 server and .venv-s3 with a client, which fight over their packages (200 MB)"
+	@$(BIN)/python -m venv .venv-moto && .venv-moto/bin/python -m pip install --quiet "moto[s3,server]>=5"
+	@$(BIN)/python -m venv .venv-s3 && .venv-s3/bin/python -m pip install --quiet "s3fs>=2024.2"
+	@$(BIN)/python -c '$(BESIDE)' > $$(echo .venv-s3/lib/python*/site-packages)/beside.pth
+	@touch $@
+
+test-s3: $(READY) .venv-s3/.ready  ## corpora on an S3 server on the loopback, every request counted
+	@MOTO_SERVER=$(CURDIR)/.venv-moto/bin/moto_server .venv-s3/bin/python -m pytest -q tests/s3
+
+.venv-stores/.ready: | $(READY)
+	@echo "==> making .venv-stores with Lance, Hugging Face datasets and zarr in it (500 MB)"
+	@$(BIN)/python -m venv .venv-stores
+	@.venv-stores/bin/python -m pip install --quiet "pylance>=1" "datasets>=4" "zarr>=3"
+	@$(BIN)/python -c '$(BESIDE)' > $$(echo .venv-stores/lib/python*/site-packages)/beside.pth
+	@touch $@
+
+stores: $(READY) .venv-stores/.ready  ## the stores that benchmarks/bench_corpus.py compares with, in .venv-stores
+
+test-stores: $(READY) .venv-stores/.ready  ## zarr's codec, and archives exported to Lance, with the real packages
+	@.venv-stores/bin/python -m pytest -q tests/stores
+
 clean:  ## remove everything that make made
-	rm -rf .venv .venv-blender .venv-lerobot build dist demo src/mocpack/_core* js/dist js/node_modules $(dir $(PAGE)) viewer/node_modules
+	rm -rf .venv .venv-blender .venv-lerobot .venv-torch .venv-s3 .venv-moto .venv-stores build dist demo src/mocpack/_core* js/dist js/node_modules $(dir $(PAGE)) viewer/node_modules tests/js/node_modules

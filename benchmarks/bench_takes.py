@@ -7,8 +7,9 @@
 that rest at 0, by length and bound; where chance has made the values, it prints beside the bytes
 the entropy of what the bound leaves of them, which no coder can go below on average. The bounds are
 the largest error that float16 makes of these values, and shares of their range (angles of 2 and 10
-milliradians for rotations), of two digits. Counted are whole chunks, names, rates and bounds in
-them, over the bytes of `zstd -19` of the float16 values alone.
+milliradians for rotations), of two digits. Counted are the bodies of chunks, names, rates and
+bounds in them, over the bytes of `zstd -19` of the float16 values alone, which say none of that.
+The last lines count once more with as many bytes added to the peer as a chunk needs to say it.
 
 The rest reads `c3d/markers_analogs.c3d` of the folder that MOCPACK_DATA names: 51 markers, 38
 analogs at 20 times their rate (pyomeca's sample, Apache-2.0). Each analog is packed within the
@@ -36,6 +37,7 @@ from mocpack.take import Track
 F64 = npt.NDArray[np.float64]
 LENGTHS = (30, 120, 600, 3000, 12000)
 RATE = 60.0
+STRUCTURED = ("smooth", "weights")
 PULSES, STEPS = 1 / 40, 1 / 60  # how often there is one
 AMPLITUDE = 0.8  # of pulses, uniform from 0.2
 
@@ -59,7 +61,7 @@ def tracks() -> None:
     squeeze = squeezer()
     print("tracks: bytes over those of float16 + zstd -19 (in brackets over the entropy), by bound")
     print("  float16's own error | range / 1000 or 2 mrad | range / 200 or 10 mrad")
-    shares = []
+    found: dict[bool, list[tuple[int, int, int]]] = {True: [], False: []}  # whether made by chance
     for kind in ("scalar", "vec3", "quaternion"):
         for name, make in MOTIONS.items():
             for count in LENGTHS:
@@ -70,14 +72,21 @@ def tracks() -> None:
                 for bound in bounds_of(kind, values):
                     size = _size("x", values, RATE, bound, kind)
                     least = entropy(kind, name, count, bound)
-                    shares.append(size / peer)
+                    told = _size("x", np.zeros(count), RATE, bound)
+                    found[name not in STRUCTURED].append((size, peer, told))
                     cells.append(
                         f"{size / peer:5.2f}"
                         + (f" [{8 * size / least:4.2f}]" if least else " " * 7)
                     )
                 print(f"  {kind:10} {name:8} {count:6} {peer:7}  " + "  ".join(cells))
-    halves = np.mean(np.array(shares) <= 0.5)
-    print(f"  {len(shares)} cells, {halves:.0%} of them at most half of float16 + zstd -19")
+    for by_chance, sizes in found.items():
+        size, peer_size, head = np.array(sizes).T
+        alone, told_too = size / peer_size, size / (peer_size + head)
+        print(
+            f"  {'made by chance' if by_chance else 'structured'}: {len(size)} cells, "
+            f"{np.mean(alone <= 0.5):.0%} at most half, largest {alone.max():.2f}; with name, rate "
+            f"and bound added to the peer {np.mean(told_too <= 0.5):.0%}, {told_too.max():.2f}"
+        )
 
 
 def smooth(count: int, width: int, rng: np.random.Generator) -> F64:
@@ -157,8 +166,6 @@ def entropy(kind: str, name: str, count: int, bound: float) -> float:
     if kind == "quaternion" and name == "noise":
         # all rotations have the volume 8 pi^2 where a small rotation vector's counts as its length
         return count * float(np.log2(8 * np.pi**2 / step**3))
-    if kind == "quaternion" and name != "walk":
-        return 0.0
     if name == "noise":
         return width * count * float(np.log2(2 / step))
     if name == "walk":

@@ -28,13 +28,6 @@ const tools = {
     await document.transform(meshopt({ encoder: MeshoptEncoder, level }));
     await io.write(output, document);
   },
-  // the same file without compression, for readers that know none
-  unpack: async ({ input, output }) => {
-    const document = await io.read(input);
-    for (const extension of document.getRoot().listExtensionsUsed())
-      if (extension.extensionName.endsWith("meshopt_compression")) extension.dispose();
-    await io.write(output, document);
-  },
 };
 
 for await (const line of createInterface({ input: process.stdin })) {

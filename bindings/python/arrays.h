@@ -39,6 +39,7 @@ void check_status(int status, const char* what);
 [[noreturn]] void raise_corrupt(const char* message);
 
 // Each group of functions registers itself; module.cpp is the table of contents.
+void register_amc(nb::module_& m);
 void register_bap(nb::module_& m);
 void register_channels(nb::module_& m);
 void register_ik_predict(nb::module_& m);
@@ -47,6 +48,7 @@ void register_lifting(nb::module_& m);
 void register_limb_ik(nb::module_& m);
 void register_live(nb::module_& m);
 void register_keysine(nb::module_& m);
+void register_meshopt(nb::module_& m);
 void register_numbers(nb::module_& m);
 void register_planes(nb::module_& m);
 void register_pose_rows(nb::module_& m);
@@ -54,5 +56,6 @@ void register_bspline(nb::module_& m);
 void register_series(nb::module_& m);
 void register_plain_series(nb::module_& m);
 void register_signals(nb::module_& m);
+void register_windows(nb::module_& m);
 void register_zero_runs(nb::module_& m);
 void register_wavelet97(nb::module_& m);

@@ -50,6 +50,7 @@ NB_MODULE(_core, m)
 {
 	// what caches hold when the program ends is no leak, and nothing to print on a user's terminal
 	nb::set_leak_warnings(false);
+	register_amc(m);
 	register_bap(m);
 	register_channels(m);
 	register_ik_predict(m);
@@ -58,6 +59,7 @@ NB_MODULE(_core, m)
 	register_limb_ik(m);
 	register_live(m);
 	register_keysine(m);
+	register_meshopt(m);
 	register_numbers(m);
 	register_planes(m);
 	register_pose_rows(m);
@@ -65,6 +67,7 @@ NB_MODULE(_core, m)
 	register_series(m);
 	register_plain_series(m);
 	register_signals(m);
+	register_windows(m);
 	register_zero_runs(m);
 	register_wavelet97(m);
 }

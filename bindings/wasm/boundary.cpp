@@ -3,8 +3,9 @@
 // An instance plays one file. Bytes that are not at hand are asked for by the one import, `read`, which may
 // answer MOCPACK_NEEDS_BYTES; then the same call is made again once they are. Results below zero are of
 // mocpack_Status; error() says more.
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <type_traits>
 
 #include "mocpack/mocpack.h"
 
@@ -114,9 +115,70 @@ int32_t start_reading(mocpack_Status status)
 	return MOCPACK_OK;
 }
 
-double address_of(const void* pointer)
+// A field of a struct: where it stands, and how it becomes a number. Texts are told by their address.
+enum Kind : uint8_t
 {
-	return double(reinterpret_cast<uintptr_t>(pointer));
+	WORD,
+	LONG,
+	DOUBLE,
+	ADDRESS,
+};
+
+struct Field
+{
+	uint16_t offset;
+	Kind kind;
+};
+
+template <typename T> constexpr Kind kind_of()
+{
+	return std::is_same_v<T, mocpack_Text> ? ADDRESS
+		   : std::is_same_v<T, double>	   ? DOUBLE
+		   : sizeof(T) == 8				   ? LONG
+										   : WORD;
+}
+
+#define INFO(name) {offsetof(mocpack_Info, name), kind_of<decltype(mocpack_Info::name)>()}
+#define TRACK(name) {offsetof(mocpack_Track, name), kind_of<decltype(mocpack_Track::name)>()}
+
+const Field INFO_FIELDS[] = {
+	INFO(frame_count),	  INFO(frame_time),	  INFO(start_time),
+	INFO(joint_count),	  INFO(end_count),	  INFO(translated_count),
+	INFO(declared_error), INFO(is_measured),  INFO(measured_max),
+	INFO(measured_mean),  INFO(measured_rms), INFO(measured_p99),
+	INFO(key_count),	  INFO(layer_count),  INFO(loops),
+	INFO(is_left_handed), INFO(up),			  INFO(has_gaps),
+	INFO(track_count),	  INFO(file_size),	  INFO(skeleton_size),
+	INFO(metadata_size),  INFO(times),		  INFO(names),
+	INFO(parents),		  INFO(offsets),	  INFO(rest_rotations),
+	INFO(end_joints),	  INFO(end_sites),	  INFO(translated_joints),
+	INFO(layer_errors),	  INFO(codec),		  INFO(parameters),
+	INFO(metadata),
+};
+const Field TRACK_FIELDS[] = {
+	TRACK(name),	   TRACK(unit),		  TRACK(kind),	TRACK(has_times),  TRACK(count),
+	TRACK(frame_time), TRACK(start_time), TRACK(bound), TRACK(chunk_size),
+};
+
+const size_t MOST_NUMBERS = sizeof INFO_FIELDS / sizeof *INFO_FIELDS + 1;
+
+// The fields of a struct as numbers, and room for one more.
+__attribute__((noinline)) double* numbers_of(const void* whole, const Field* fields, size_t count)
+{
+	static double numbers[MOST_NUMBERS];
+	for (size_t i = 0; i < count; ++i)
+	{
+		const uint8_t* at = static_cast<const uint8_t*>(whole) + fields[i].offset;
+		if (fields[i].kind == WORD)
+			numbers[i] = *reinterpret_cast<const uint32_t*>(at);
+		else if (fields[i].kind == LONG)
+			numbers[i] = double(*reinterpret_cast<const uint64_t*>(at));
+		else if (fields[i].kind == DOUBLE)
+			numbers[i] = *reinterpret_cast<const double*>(at);
+		else
+			numbers[i] = double(reinterpret_cast<uintptr_t>(at));
+	}
+	return numbers;
 }
 
 } // namespace
@@ -169,61 +231,17 @@ EXPORT(open_source) int32_t open_source(double size, double memory_limit)
 /* What the file says, in the order that header.ts names; addresses among it. */
 EXPORT(describe) const double* describe()
 {
-	static double numbers[48];
-	const mocpack_Info& info = *mocpack_info(motion);
-	const double found[] = {
-		double(info.frame_count),
-		info.frame_time,
-		info.start_time,
-		double(info.joint_count),
-		double(info.end_count),
-		double(info.translated_count),
-		info.declared_error,
-		double(info.is_measured),
-		info.measured_max,
-		info.measured_mean,
-		info.measured_rms,
-		info.measured_p99,
-		double(info.key_count),
-		double(info.layer_count),
-		double(info.loops),
-		double(info.is_left_handed),
-		double(info.up),
-		double(info.has_gaps),
-		double(info.track_count),
-		double(info.file_size),
-		double(info.skeleton_size),
-		double(info.metadata_size),
-		double(most_frames),
-		address_of(info.times),
-		address_of(info.names),
-		address_of(info.parents),
-		address_of(info.offsets),
-		address_of(info.rest_rotations),
-		address_of(info.end_joints),
-		address_of(info.end_sites),
-		address_of(info.translated_joints),
-		address_of(info.layer_errors),
-		address_of(&info.codec),
-		address_of(&info.parameters),
-		address_of(&info.metadata),
-	};
-	static_assert(sizeof found <= sizeof numbers, "all of them have their place");
-	std::memcpy(numbers, found, sizeof found);
+	const size_t count = sizeof INFO_FIELDS / sizeof *INFO_FIELDS;
+	double* numbers = numbers_of(mocpack_info(motion), INFO_FIELDS, count);
+	numbers[count] = double(most_frames);
 	return numbers;
 }
 
 /* What a track is, in the order that header.ts names. */
 EXPORT(describe_track) const double* describe_track(uint32_t index)
 {
-	static double numbers[9];
-	const mocpack_Track& track = mocpack_info(motion)->tracks[index];
-	const double found[] = {
-		address_of(&track.name), address_of(&track.unit), double(track.kind), double(track.has_times),
-		double(track.count),	 track.frame_time,		  track.start_time,	  track.bound,
-		double(track.chunk_size)};
-	std::memcpy(numbers, found, sizeof found);
-	return numbers;
+	return numbers_of(mocpack_info(motion)->tracks + index, TRACK_FIELDS,
+					  sizeof TRACK_FIELDS / sizeof *TRACK_FIELDS);
 }
 
 /* Whether joints were seen in frames first … stop - 1, (frames, J). */

@@ -1,11 +1,33 @@
 // Powers and sines without the tables of a C library, which would be a tenth of the wasm file.
 //
-// To a few units in the last place over what the decoder asks: powers of positive numbers, sines of angles
-// between 0 and 2π. Symbols never depend on them, since those are integers.
+// To a few units in the last place over what the decoder asks: powers of positive numbers (no subnormal
+// ones), sines of angles between 0 and 2π. Symbols never depend on them, since those are integers.
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 
 namespace
 {
+
+uint64_t bits_of(double x)
+{
+	uint64_t bits;
+	std::memcpy(&bits, &x, sizeof bits);
+	return bits;
+}
+
+double number_of(uint64_t bits)
+{
+	double x;
+	std::memcpy(&x, &bits, sizeof x);
+	return x;
+}
+
+// 2^n, n within ± 1022.
+double power_of_two(int n)
+{
+	return number_of(uint64_t(n + 1023) << 52);
+}
 
 const double LN2 = 0.693147180559945309417;
 const double PI = 3.14159265358979323846;
@@ -13,10 +35,10 @@ const double PI = 3.14159265358979323846;
 // log(x) = e log 2 + 2 atanh((m - 1) / (m + 1)), m within 1/√2 … √2.
 double logarithm(double x)
 {
-	int exponent;
-	double m = std::frexp(x, &exponent);
-	if (m < 0.70710678118654752440)
-		m *= 2, --exponent;
+	int exponent = int(bits_of(x) >> 52) - 1023;
+	double m = x * power_of_two(-exponent);
+	if (m > 1.41421356237309504880)
+		m /= 2, ++exponent;
 	double z = (m - 1) / (m + 1), sum = 0;
 	for (int k = 21; k > 0; k -= 2)
 		sum = sum * z * z + 2.0 / k;
@@ -29,7 +51,7 @@ double exponential(double x)
 	double n = std::floor(x / LN2 + 0.5), r = x - n * LN2, sum = 1;
 	for (int k = 16; k > 0; --k)
 		sum = 1 + sum * r / k;
-	return std::ldexp(sum, int(n));
+	return sum * power_of_two(int(n));
 }
 
 } // namespace
@@ -37,6 +59,12 @@ double exponential(double x)
 extern "C" double pow(double x, double y)
 {
 	return exponential(y * logarithm(x));
+}
+
+// Of numbers that stay within what a double holds.
+extern "C" double ldexp(double x, int n)
+{
+	return x * power_of_two(n);
 }
 
 // What compilers make of powers of two.

@@ -58,7 +58,6 @@ const NUMBERS = [
   "fileBytes",
   "skeletonBytes",
   "metadataBytes",
-  "mostFrames",
   "timesAt",
   "namesAt",
   "parentsAt",
@@ -71,6 +70,7 @@ const NUMBERS = [
   "codecAt",
   "parametersAt",
   "metadataAt",
+  "mostFrames",
 ] as const;
 const TRACK_NUMBERS = [
   "nameAt",

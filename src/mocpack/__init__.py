@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from mocpack.clip import Clip, ClipHeader, VertexClip, VertexHeader
     from mocpack.codec import Codec
+    from mocpack.corpora import Corpus, corpus
     from mocpack.hinges import Hinges
     from mocpack.metrics import Comparison, compare
     from mocpack.motion import Motion
@@ -37,6 +38,7 @@ _HOMES = {
     "ClipHeader": "clip",
     "Codec": "codec",
     "Comparison": "metrics",
+    "Corpus": "corpora",
     "Extras": "take",
     "Hinges": "hinges",
     "Length": "units",
@@ -49,6 +51,7 @@ _HOMES = {
     "cm": "units",
     "codec_ids": "registry",
     "compare": "metrics",
+    "corpus": "corpora",
     "decode": "_api",
     "decode_scene": "_api",
     "deg": "units",
@@ -72,6 +75,7 @@ __all__ = [
     "ClipHeader",
     "Codec",
     "Comparison",
+    "Corpus",
     "Extras",
     "Hinges",
     "Length",
@@ -84,6 +88,7 @@ __all__ = [
     "cm",
     "codec_ids",
     "compare",
+    "corpus",
     "decode",
     "decode_scene",
     "deg",

@@ -143,13 +143,20 @@ def read_data(
     return read_bytes(data, name=name, unit=metres, skeleton=bones, clip=clip, **options)
 
 
-def write(clip: AnyClip, path: str | Path, *, dialect: str | None = None) -> None:
+def write(
+    clip: AnyClip,
+    path: str | Path,
+    *,
+    dialect: str | None = None,
+    into: str | Path | None = None,
+) -> None:
     """Write a clip, atomically, in the format that the path's extension names.
 
     An .amc comes with its .asf beside it. A `dialect` is how some program that trains robots wants
-    its files: "mjlab", "beyondmimic", "gmr", "protomotions", "qpos" or "csv".
+    its files: "mjlab", "beyondmimic", "gmr", "protomotions", "qpos" or "csv". `into` names a glTF
+    file of a character, which is written with the clip as one of its animations.
     """
-    write_file(clip, path, dialect=dialect)
+    write_file(clip, path, dialect=dialect, into=into)
 
 
 def encode(

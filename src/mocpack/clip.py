@@ -612,17 +612,26 @@ class Clip(FrozenPickle):
         count = int(span * fps + 1e-6) + 1
         times = self.start_time + np.arange(count) / fps
         at = np.interp(times, self.times, np.arange(self.frame_count))
-        first = np.minimum(at.astype(np.intp), self.frame_count - 1)
+        return self.poses_at(at, frame_time=1 / fps)
+
+    def poses_at(self, at: npt.ArrayLike, *, frame_time: float | None = None) -> Clip:
+        """Return the poses at frames `at` (N,), which may lie between two, as a clip of even times.
+
+        >>> from mocpack.testing import walk
+        >>> len(walk().poses_at([0.5, 1.5, 3]))
+        3
+        """
+        places = np.clip(np.asarray(at, np.float64), 0, self.frame_count - 1)
+        first = places.astype(np.intp)
         last = np.minimum(first + 1, self.frame_count - 1)
-        t = at - first
+        t = places - first
         moved = t[:, np.newaxis, np.newaxis]
-        extras = self.extras.between(first, last, t)
-        header = self.with_header(frame_count=count, frame_time=1 / fps)
+        header = self.with_header(frame_count=len(places), frame_time=frame_time or self.frame_time)
         turned = slerp(
             np.asarray(self.rotations)[first], np.asarray(self.rotations)[last], t[:, np.newaxis]
         )
-        places = (1 - moved) * self.translations[first] + moved * self.translations[last]
-        return Clip(header, turned, places, None, extras)
+        moves = (1 - moved) * self.translations[first] + moved * self.translations[last]
+        return Clip(header, turned, moves, None, self.extras.between(first, last, t))
 
     def mirror(
         self,

@@ -119,6 +119,20 @@ class SupportsSeek(Protocol):
 
 
 @runtime_checkable
+class SupportsByteRanges(Protocol):
+    """A codec that can say which bytes of its payload some frames need, from its start alone."""
+
+    def byte_ranges(
+        self, read: Read, header: ClipHeader, start: int, stop: int
+    ) -> list[tuple[int, int]]:
+        """Return (offset, size) of every run of bytes that `decode_frames` reads, in order.
+
+        What stands before the first of them for all frames is the payload's own index.
+        """
+        ...
+
+
+@runtime_checkable
 class SupportsJoints(Protocol):
     """A codec that can decode some joints, over all frames, without decoding the others."""
 

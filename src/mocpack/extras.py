@@ -39,7 +39,16 @@ def require(module: str, *, extra: str, purpose: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != package:
             raise
-        wanted = f"'mocpack[{extra}]'" if extra else "mocpack"
-        raise MissingExtraError(
-            f"{purpose} needs {package}, which is not installed: pip install {wanted}"
-        ) from error
+        raise missing(package, extra=extra, purpose=purpose) from error
+
+
+def missing(package: str, *, extra: str, purpose: str) -> MissingExtraError:
+    """Return the sentence for a package that is not there.
+
+    >>> missing("ufbx", extra="fbx", purpose="reading FBX").args[0]
+    "reading FBX needs ufbx, which is not installed: pip install 'mocpack[fbx]'"
+    """
+    wanted = f"'mocpack[{extra}]'" if extra else "mocpack"
+    return MissingExtraError(
+        f"{purpose} needs {package}, which is not installed: pip install {wanted}"
+    )

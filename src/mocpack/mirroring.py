@@ -14,6 +14,7 @@ from mocpack.skeleton import Skeleton
 # `lossless` files are predicted by these pairs: changing what is a pair changes its bitstream
 SIDES = (("Left", "Right"), ("left", "right"), ("LEFT", "RIGHT"), ("L", "R"), ("l", "r"))
 UNEVEN = 0.25  # of a bone's length: how far two sides may differ and still be mirror images
+SMALL = 0.02  # of the body's reach: what may differ of any bone, as fingers of real bodies do
 
 
 def mirrored_joints(names: Sequence[str]) -> list[int]:
@@ -82,6 +83,21 @@ def side_axis(places: F64, partner: I64) -> int:
     return int(np.argmax(apart))
 
 
+def mirror_turns(skeleton: Skeleton, partner: I64, axis: int) -> tuple[F64, F64]:
+    """Return what stands before and after a reflected rotation, (J, 4) each.
+
+    A joint seen in the mirror is before · reflected(its partner's rotation) · after, as
+    `mirrored_pose` has it; a reflection goes into products.
+    """
+    _, rest = rest_world(skeleton)
+    _check_even(skeleton, rest, partner, axis)
+    above = np.array(skeleton.parents)
+    held = np.where((above >= 0)[:, np.newaxis], rest[above], rotations.IDENTITY)
+    turn, back = rotations.multiply, rotations.conjugate
+    before = turn(back(held), _reflected_turn(held[partner], axis))
+    return before, turn(_reflected_turn(back(rest[partner]), axis), rest)
+
+
 def mirrored_pose(
     skeleton: Skeleton,
     local: F64,
@@ -132,6 +148,7 @@ def _mirrored_places(
 
 def _check_even(skeleton: Skeleton, rest: F64, partner: I64, axis: int) -> None:
     """Complain about bones that are no mirror images at rest: the motion would be another."""
+    reach = float(np.ptp(rest_world(skeleton)[0], axis=0).max())
     for j, parent in enumerate(skeleton.parents):
         if parent < 0:
             continue
@@ -139,7 +156,7 @@ def _check_even(skeleton: Skeleton, rest: F64, partner: I64, axis: int) -> None:
         own = rotations.rotate(rest[parent], skeleton.offsets[j])
         seen = rotations.rotate(rest[skeleton.parents[other]], skeleton.offsets[other])
         apart = float(np.linalg.norm(own - _reflected(seen, axis)))
-        if other != j and apart > UNEVEN * max(float(np.linalg.norm(own)), 0.01):
+        if other != j and apart > max(UNEVEN * float(np.linalg.norm(own)), SMALL * reach):
             raise UsageError(
                 f"the bones of {skeleton.names[j]!r} and {skeleton.names[other]!r} are no mirror "
                 f"images at rest, they differ by {apart:.3g} m; another axis may be meant"

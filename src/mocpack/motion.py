@@ -10,11 +10,13 @@ from typing import Any, Self, cast
 
 import numpy as np
 
+from mocpack.arrays import F64
 from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader
 from mocpack.codec import (
     Codec,
     PayloadLayout,
     SupportsBudget,
+    SupportsByteRanges,
     SupportsJoints,
     SupportsLayout,
     SupportsPartial,
@@ -239,6 +241,19 @@ class Motion:
             return self._codec.layout(self._reader.read, self.plain_header)
         return PayloadLayout()
 
+    def byte_ranges(self, start: int, stop: int) -> list[tuple[int, int]]:
+        """Return (place in the file, size) of the bytes that frames `start` to `stop` need."""
+        at, size = self._reader.payload_at, self._reader.payload_size
+        codec, header = self._codec, self._reader.header
+        if not isinstance(codec, SupportsByteRanges) or not isinstance(header, ClipHeader):
+            return [(at, size)]
+        found = codec.byte_ranges(self._reader.read, self.plain_header, start, stop)
+        return [(at + offset, length) for offset, length in found if length]
+
+    def check(self) -> None:
+        """Hold the whole payload against its checksum."""
+        self._reader.payload()
+
     def clip(self) -> Clip:
         """Decode the whole clip."""
         self._check_memory("all", 0, self._reader.header.frame_count)
@@ -275,6 +290,11 @@ class Motion:
             return self._some(indices).frames(start, stop)
         part = self._cached().frames(start, stop)
         return part.joints(indices) if indices is not None and isinstance(part, Clip) else part
+
+    def arrays(self, start: int, stop: int) -> tuple[F64, F64]:
+        """Return rotations (T, J, 4) and translations (T, M, 3) of frames `start` to `stop`."""
+        part = self.frames(start, stop)
+        return np.asarray(part.rotations), np.asarray(part.translations)
 
     def sample(self, time: float) -> Clip:
         """Return the pose at `time` seconds as a one-frame clip, clamped.

@@ -17,7 +17,7 @@ from mocpack.clip import Clip, ClipHeader
 from mocpack.errors import InvalidClipError, UnsupportedClipError
 from mocpack.hinges import Hinges
 from mocpack.kinematics import below_origin, scale_exponents
-from mocpack.skeleton import Skeleton
+from mocpack.skeleton import DEFAULT_ROOT, Skeleton
 from mocpack.take import Extras
 
 
@@ -109,7 +109,11 @@ def without_scales(clip: Clip) -> Clip:
             places[:, j] = rotations.rotate(rotations.conjugate(world[:, parent]), apart)
     header = replace(
         clip.header,
-        skeleton=replace(clip.skeleton, scales=np.ones((len(clip.skeleton), 3))),
+        skeleton=replace(
+            clip.skeleton,
+            scales=np.ones((len(clip.skeleton), 3)),
+            channels=(DEFAULT_ROOT,) * len(clip.skeleton),
+        ),
         translated_joints=tuple(range(len(clip.skeleton))),
         scaled_joints=(),
     )

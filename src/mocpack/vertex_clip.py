@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mocpack.arrays import F64, I32
 from mocpack.errors import InvalidClipError, UsageError
-from mocpack.header import VertexHeader
+from mocpack.header import VertexHeader, picked
 from mocpack.skeleton import FrozenPickle, frozen_array
 from mocpack.space import FARTHEST_DECODED
 
@@ -24,6 +24,7 @@ class VertexClip(FrozenPickle):
     ----------
     header : VertexHeader
     vertices : array, shape (T, V, 3)
+        Places in metres.
     """
 
     header: VertexHeader
@@ -36,6 +37,35 @@ class VertexClip(FrozenPickle):
             raise InvalidClipError(f"expected vertices of shape {shape}, got {self.vertices.shape}")
         if not np.abs(self.vertices).max(initial=0.0) < FARTHEST_DECODED:
             raise InvalidClipError(f"vertices must be finite and below {FARTHEST_DECODED:.0e}")
+
+    def __repr__(self) -> str:
+        """Return how long it is, what moves and how far it reaches, a line each."""
+        reach = np.ptp(self.vertices, axis=(0, 1))
+        frames = "1 frame" if len(self) == 1 else f"{len(self)} frames"
+        return (
+            f"VertexClip of {frames} at {self.fps:g} fps, {self.duration:.3f} s\n"
+            f"  {self.header.vertex_count} vertices, {len(self.faces)} triangles\n"
+            f"  within {reach[0]:.3g} x {reach[1]:.3g} x {reach[2]:.3g} m"
+        )
+
+    def __len__(self) -> int:
+        """Return the number of frames."""
+        return self.frame_count
+
+    def __getitem__(self, key: Any) -> VertexClip:
+        """Return some frames: ``clip[10:200]``, ``clip[::4]``, ``clip[-1]``.
+
+        >>> from mocpack.testing.motions import vertex_wave
+        >>> clip = vertex_wave(frames=12)
+        >>> len(clip[2:8]), len(clip[-1]), clip[::3].fps == clip.fps / 3
+        (6, 1, True)
+        """
+        start, stop, step, joints = picked(key, self.frame_count)
+        if joints is not None:
+            raise UsageError(f"a vertex animation has no joints to pick, got {joints!r}")
+        chosen = self.vertices[start:stop:step]
+        header = self.with_header(frame_count=len(chosen), frame_time=self.frame_time * step)
+        return VertexClip(header, chosen)
 
     @classmethod
     def build(
@@ -66,11 +96,33 @@ class VertexClip(FrozenPickle):
 
     @property
     def frame_time(self) -> float:
+        """Seconds from frame to frame."""
         return self.header.frame_time
 
     @property
     def frame_rate(self) -> float:
+        """Frames a second."""
         return self.header.frame_rate
+
+    @property
+    def fps(self) -> float:
+        """Frames a second."""
+        return self.header.frame_rate
+
+    @property
+    def duration(self) -> float:
+        """Seconds that the clip lasts, its last frame as long as the others.
+
+        >>> from mocpack.testing.motions import vertex_wave
+        >>> vertex_wave(frames=60).duration
+        2.0
+        """
+        return self.frame_count * self.frame_time
+
+    @property
+    def times(self) -> F64:
+        """Seconds of each frame, (T,)."""
+        return np.asarray(np.arange(self.frame_count) * self.frame_time)
 
     @property
     def metadata(self) -> Mapping[str, Any]:
@@ -82,7 +134,61 @@ class VertexClip(FrozenPickle):
             raise UsageError(
                 f"frames {start}:{stop} do not lie in a clip of {self.frame_count} frames"
             )
-        return VertexClip(replace(self.header, frame_count=stop - start), self.vertices[start:stop])
+        return VertexClip(self.with_header(frame_count=stop - start), self.vertices[start:stop])
+
+    def velocities(self) -> F64:
+        """Return velocities (T, V, 3) of all vertices, in metres a second.
+
+        By central differences, one-sided at the ends; 0 in a clip of one frame.
+
+        >>> from mocpack.testing.motions import vertex_wave
+        >>> vertex_wave(frames=12, side=6).velocities().shape
+        (12, 36, 3)
+        """
+        if len(self) == 1:
+            return np.zeros_like(self.vertices)
+        return np.asarray(np.gradient(self.vertices, self.frame_time, axis=0))
+
+    def resample(self, fps: float) -> VertexClip:
+        """Return the motion at another frame rate, straight lines between frames.
+
+        The first frame stays; the last is the last that still lies in the clip.
+
+        >>> from mocpack.testing.motions import vertex_wave
+        >>> len(vertex_wave(frames=31).resample(15))
+        16
+        """
+        if not (np.isfinite(fps) and fps > 0):
+            raise UsageError(f"fps must be above 0 frames a second, got {fps}")
+        count = int((self.frame_count - 1) * self.frame_time * fps + 1e-6) + 1
+        at = np.minimum(np.arange(count) / (fps * self.frame_time), self.frame_count - 1)
+        first = np.minimum(at.astype(np.intp), max(0, self.frame_count - 2))
+        last = np.minimum(first + 1, self.frame_count - 1)
+        share = (at - first)[:, np.newaxis, np.newaxis]
+        mixed = (1 - share) * self.vertices[first] + share * self.vertices[last]
+        return VertexClip(self.with_header(frame_count=count, frame_time=1 / fps), mixed)
+
+    def concat(self, *others: VertexClip) -> VertexClip:
+        """Return this clip with others of the same mesh and frame rate after it.
+
+        >>> from mocpack.testing.motions import vertex_wave
+        >>> clip = vertex_wave(frames=12)
+        >>> len(clip.concat(clip))
+        24
+        """
+        clips = [self, *others]
+        for k, other in enumerate(clips[1:], 2):
+            if not np.array_equal(other.faces, self.faces):
+                raise UsageError(f"clip {k} of {len(clips)} has other faces than the first")
+            for name in ("vertex_count", "frame_time"):
+                if getattr(other.header, name) != getattr(self.header, name):
+                    raise UsageError(f"clip {k} of {len(clips)} has another {name} than the first")
+        header = self.with_header(frame_count=sum(map(len, clips)))
+        return VertexClip(header, np.concatenate([clip.vertices for clip in clips]))
+
+    def with_header(self, **changes: Any) -> VertexHeader:
+        """Return this clip's header with some fields changed."""
+        return replace(self.header, **changes)
 
     def sample(self, time: float) -> VertexClip:
         """Return the shape at `time` seconds as a one-frame clip, linear between, clamped."""
@@ -90,4 +196,4 @@ class VertexClip(FrozenPickle):
         first = min(int(at), self.frame_count - 1)
         last = min(first + 1, self.frame_count - 1)
         mixed = (1 - at + first) * self.vertices[first] + (at - first) * self.vertices[last]
-        return VertexClip(replace(self.header, frame_count=1), mixed[np.newaxis])
+        return VertexClip(self.with_header(frame_count=1), mixed[np.newaxis])

@@ -119,7 +119,7 @@ def test_formats_lists_every_extension(folder):
 
 
 def test_kinds_that_are_not_read_come_with_advice(folder):
-    (folder / "a.fbx").write_bytes(b"Kaydara FBX Binary  \0")
-    done = run("convert", "a.fbx", "a.bvh", folder=folder)
+    (folder / "a.dae").write_bytes(b"<?xml version")
+    done = run("convert", "a.dae", "a.bvh", folder=folder)
     assert done.returncode == 2
     assert "import it into Blender and export BVH" in done.stderr

@@ -51,11 +51,10 @@ def test_every_animation_keeps_its_bound_as_three_poses_it(other, name):
         return mocpack.decode(mocpack.encode(clip, max_error=mocpack.m(bound), effort="fast"))
 
     for animation, at_frames, at_random in largest_differences(
-        other(name), packed=packed, count=300
+        other(name), packed=packed, count=1000
     ):
         print(f"{name} {animation}: {at_frames / bound:.3f}, {at_random / bound:.3f} of the bound")
-        assert at_frames <= bound + 1e-4
-        assert at_random <= 1.5 * bound + 2e-4  # the bound is promised at frames
+        assert max(at_frames, at_random) <= bound
 
 
 def test_expressions_and_human_bones_of_a_vrm_animation_are_kept(other):

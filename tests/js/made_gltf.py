@@ -32,7 +32,9 @@ class Made:
     def array(self, values, component=5126, **others):
         kind = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5126: "<f4"}[component]
         numbers = np.array(values, kind)
-        width = {1: "SCALAR", 2: {3: "VEC3", 4: "VEC4"}.get(numbers.shape[-1])}[numbers.ndim]
+        width = {1: "SCALAR", 2: {3: "VEC3", 4: "VEC4", 16: "MAT4"}.get(numbers.shape[-1])}[
+            numbers.ndim
+        ]
         self.document["accessors"].append(
             {
                 "bufferView": self.view(numbers),

@@ -8,11 +8,12 @@ import { pathToFileURL } from "node:url";
 const [file, animation] = process.argv.slice(2);
 const folder = pathToFileURL(process.env.MOCPACK_VIEWER + "/node_modules/three/");
 const three = await import(new URL("build/three.module.js", folder));
+const { MeshoptDecoder } = await import(new URL("examples/jsm/libs/meshopt_decoder.module.js", folder));
 const { GLTFLoader } = await import(new URL("examples/jsm/loaders/GLTFLoader.js", folder));
 
 const bytes = readFileSync(file);
 const times = JSON.parse(readFileSync(0, "utf8"));
-const loader = new GLTFLoader();
+const loader = new GLTFLoader().setMeshoptDecoder(MeshoptDecoder);
 // pictures need a browser, and no pose depends on them
 loader.register(() => ({ name: "no pictures", loadTexture: async () => new three.Texture() }));
 globalThis.ProgressEvent ??= class {}; // three's loader of files makes one

@@ -79,18 +79,12 @@ def test_morph_weights_are_those_of_three(tmp_path):
     np.testing.assert_allclose([row[4] for row in weights], ours, atol=1e-6)
 
 
-def test_a_packed_animation_keeps_its_bound_as_three_poses_it():
+@pytest.mark.parametrize("bound", ["20cm", "7.5cm"])
+def test_a_packed_animation_keeps_its_bound_as_three_poses_it(bound):
+    """At 1 000 random times and at every frame; the walking fox turns by up to 62° in one."""
+
     def packed(clip):
-        return mocpack.decode(mocpack.encode(clip, max_error="20cm", effort="fast"))
+        return mocpack.decode(mocpack.encode(clip, max_error=bound, effort="fast"))
 
-    for _, at_frames, _ in largest_differences(SAMPLES / "Fox.glb", packed=packed, count=50):
-        assert at_frames <= 0.2 + 1e-4
-
-
-def test_twice_the_rate_of_the_keys_keeps_the_bound_between_frames_too():
-    def packed(clip):
-        return mocpack.decode(mocpack.encode(clip, max_error="7.5cm", effort="fast"))
-
-    found = largest_differences(SAMPLES / "Fox.glb", packed=packed, count=300, fps=48)
-    _, walking, _ = found
-    assert max(walking[1:]) <= 0.075
+    for _, *apart in largest_differences(SAMPLES / "Fox.glb", packed=packed, count=1000):
+        assert max(apart) <= float(bound[:-2]) / 100

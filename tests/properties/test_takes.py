@@ -133,7 +133,8 @@ def test_a_short_number_comes_back_bit_for_bit(value):
 
 
 @pytest.mark.parametrize(
-    ("value", "size"), [(0.002, 2), (1 / 60, 2), (1 / 1200, 3), (-2.5, 2), (np.pi, 9)]
+    ("value", "size"),
+    [(0.002, 2), (1 / 60, 1), (1 / 223, 1), (1 / 240, 3), (-0.5, 2), (-2.5, 2), (np.pi, 9)],
 )
 def test_a_number_of_few_digits_takes_few_bytes(value, size):
     out = FieldWriter()

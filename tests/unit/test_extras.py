@@ -13,7 +13,10 @@ from mocpack.extras import require
 
 SOURCE = Path(mocpack.__file__).parent
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
-DISTRIBUTIONS = {"markdown_it": "markdown-it-py"}  # where it is not the name of the package
+DISTRIBUTIONS = {
+    "markdown_it": "markdown-it-py",
+    "pxr": "usd-core",
+}  # where it is not the name of the package
 
 
 def test_a_missing_package_is_a_sentence_that_names_its_extra():
@@ -43,7 +46,10 @@ def calls_of_require():
     """Every (file, module, extra) that the sources ask for by literal words."""
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "require":
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
+                "require",
+                "missing",
+            ):
                 words = {k.arg: getattr(k.value, "value", None) for k in node.keywords}
                 yield path.name, getattr(node.args[0], "value", None), words["extra"]
 

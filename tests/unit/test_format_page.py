@@ -64,6 +64,8 @@ class Bytes:
         form = self.u8()
         if form == 255:
             return self.number("d")
+        if form > 31:
+            return 1 / (form - 31)
         n, power = self.signed(), 10.0 ** (form % 16)
         return n / power if form < 16 else power / n
 
@@ -130,7 +132,12 @@ def numbers(read, rows, columns, step=None):
     if not rows:
         assert not read.rest()
         return np.zeros((0, columns))
+    if step and read.at == len(read.data):
+        SEEN.add("no form")
+        return np.zeros((rows, columns))
     form = read.u8()
+    if form >= 6:
+        return brief_numbers(read, form - 6, rows, columns) * step
     SEEN.add(f"form {form}")
     if form in (0, 1):
         width = 8 if form == 0 else 4
@@ -146,13 +153,26 @@ def numbers(read, rows, columns, step=None):
     return whole / 10.0**scale if form == 2 else whole * step
 
 
+def brief_numbers(read, way, rows, columns):
+    """Whole and half steps."""
+    order, halves, depth = way % 4, way // 4 % 2, way // 8
+    SEEN.add(f"brief {order}, {'half' if halves else 'whole'} steps")
+    base = np.array([read.signed() for _ in range(columns)])
+    if not depth and read.at == len(read.data):
+        SEEN.add("brief constant")
+        return np.tile(base, (rows, 1)) / (2 if halves else 1)
+    depths = bytes([depth]) + read.raw(columns - 1)
+    whole = base + decode_plain_series(read.rest(), rows, depths, order, -base)
+    return whole / (2 if halves else 1)
+
+
 def whole_numbers(read, rows, columns):
     first = np.array([read.signed() for _ in range(columns)])
     coder = read.u8()
     SEEN.add(f"coder {coder}")
     if coder == 5:
         order, depths = read.u8(), read.raw(columns)
-        return first + decode_plain_series(read.rest(), rows, depths, order)
+        return first + decode_plain_series(read.rest(), rows, depths, order, -first)
     if coder == 0:
         body = read.rest()
         steps = Bytes(inflated(body)) if body else None
@@ -222,7 +242,8 @@ def flags_of(read, count):
 
 
 def read_track(read):
-    name, kind, flags, count = read.sized().decode(), KINDS[read.u8()], read.u8(), read.varint()
+    name, first = read.sized().decode(), read.u8()
+    kind, flags, count = KINDS[first % 8], first // 8, read.varint()
     track = {"kind": kind, "frame_time": read.short() if flags & 1 else None}
     track["start"] = read.short() if flags & 2 else 0.0
     track["bound"] = read.short() if flags & 8 else 0.0
@@ -245,9 +266,11 @@ def track_values(read, kind, count, bound):
     step = 2 * min(bound, 1.0) * (1 - 1e-6) / math.sqrt(3)
     if kind == "vec3":
         return numbers(read, count, 3, step)
-    if read.u8() == 0:
+    form = read.u8()
+    SEEN.add(f"rotations {form}")
+    if form == 0:
         return numbers(read, count, 4)
-    reference = np.array([read.number("h") for _ in range(4)], float)
+    reference = [0, 0, 0, 1] if form == 2 else [read.number("h") for _ in range(4)]
     vectors = numbers(read, count, 3, step)
     turned = np.array([product(reference, turn(v)) for v in vectors])
     return turned / np.linalg.norm(turned, axis=1, keepdims=True)
@@ -350,6 +373,8 @@ def test_the_page_reads_tracks_of_every_coder():
     time = np.arange(400) / 60
     smooth = np.sin(3 * time) + 0.01 * rng.standard_normal(400)
     spin = mocpack.rotations.from_rotvec(np.stack([0 * time, 4 * time, 0.1 * np.sin(time)], 1))
+    around = mocpack.rotations.from_rotvec(0.2 * rng.standard_normal((400, 3)))
+    away = mocpack.rotations.multiply(mocpack.rotations.from_rotvec(np.array([3.1, 0, 0])), around)
     kinds = {
         "smooth": mocpack.Track("scalar", smooth, bound=1e-4),
         "coarse": mocpack.Track("scalar", smooth, bound=0.1),
@@ -359,12 +384,21 @@ def test_the_page_reads_tracks_of_every_coder():
         "noise": mocpack.Track("vec3", rng.uniform(-1, 1, (400, 3)), bound=0.003),
         "jitter": mocpack.Track("scalar", 0.01 + 1e-3 * rng.standard_normal(400), bound=0.01),
         "still": mocpack.Track("scalar", np.full(400, 0.25), bound=0.01),
+        "still decimals": mocpack.Track("scalar", np.full(400, 0.25)),
+        "nothing": mocpack.Track("vec3", np.zeros((40, 3)), bound=0.01),
+        "weight": mocpack.Track("scalar", np.clip(smooth, 0, 1), bound=0.001),
+        "held": mocpack.Track("scalar", np.round(smooth, 1), bound=0.02),
+        "line": mocpack.Track("scalar", (time**2)[:40], bound=1e-5),
+        "decimal noise": mocpack.Track("scalar", np.round(rng.uniform(-1, 1, 400), 3)),
         "spin": mocpack.Track("quaternion", spin, 1 / 60, bound=0.002),
+        "upside down": mocpack.Track("quaternion", away, 1 / 60, bound=0.002),
     }
     clip = walk(0.5).replace(tracks=kinds)
     SEEN.clear()
     check(clip, mocpack.encode(clip, "raw"))
-    assert {"form 0", "form 1", "form 2", "form 4", "form 5", "coder 0", "coder 5"} <= SEEN
+    assert {"form 0", "form 1", "form 2", "coder 0", "coder 5"} <= SEEN
+    assert {"no form", "brief constant", "rotations 1", "rotations 2"} <= SEEN
+    assert {f"brief {order}, whole steps" for order in range(4)} <= SEEN
     assert {"coder 1", "coder 2", "coder 3", "coder 4"} & SEEN
 
 

@@ -11,7 +11,7 @@ from mocpack import rotations
 from mocpack.errors import UsageError
 from mocpack.take import Track
 from mocpack.testing import every_take, jump, markers, take, walk
-from mocpack.testing.motions import humanoid
+from mocpack.testing.motions import humanoid, vertex_wave
 
 
 @pytest.fixture
@@ -338,3 +338,55 @@ def test_read_checks_the_kind_that_is_asked_for(tmp_path, clip):
     assert mocpack.read(path, kind="skeleton").frame_count == 60
     with pytest.raises(UsageError, match="holds skeleton, not vertices"):
         mocpack.read(path, kind="vertices")
+
+
+def test_a_vertex_animation_has_the_manners_of_a_clip():
+    mesh = vertex_wave(frames=30)
+    assert len(mesh) == 30
+    assert mesh.fps == pytest.approx(30.0)
+    assert mesh.duration == pytest.approx(1.0)
+    np.testing.assert_array_equal(mesh[5:9].vertices, mesh.vertices[5:9])
+    np.testing.assert_array_equal(mesh[-1].vertices[0], mesh.vertices[-1])
+    assert mesh[::3].fps == pytest.approx(10.0)
+    assert len(mesh.times) == 30
+    lines = repr(mesh).splitlines()
+    assert lines[0] == "VertexClip of 30 frames at 30 fps, 1.000 s"
+    assert lines[1] == "  36 vertices, 50 triangles"
+    assert len(lines) == 3
+
+
+def test_a_vertex_animation_has_no_joints_to_pick():
+    with pytest.raises(UsageError, match="no joints to pick, got 'LeftFoot'"):
+        vertex_wave()["LeftFoot"]
+
+
+@pytest.mark.parametrize("key", [1.5, slice(5, 5), slice(9, 2), slice(None, None, -1), None])
+def test_a_key_that_means_nothing_to_a_vertex_animation_is_a_usage_error(key):
+    with pytest.raises(UsageError):
+        vertex_wave(frames=12)[key]
+
+
+def test_a_resampled_vertex_animation_keeps_its_ends_and_lies_between_its_frames():
+    mesh = vertex_wave(frames=31)
+    finer, coarser = mesh.resample(60), mesh.resample(15)
+    np.testing.assert_allclose(finer.vertices[::2], mesh.vertices)
+    np.testing.assert_allclose(finer.vertices[1], mesh.vertices[:2].mean(0))
+    np.testing.assert_allclose(coarser.vertices, mesh.vertices[::2])
+    assert len(mesh[:1].resample(60)) == 1
+
+
+def test_vertex_animations_of_other_meshes_do_not_join():
+    mesh = vertex_wave(frames=4)
+    joined = mesh.concat(mesh[1:])
+    np.testing.assert_array_equal(joined.vertices[4:], mesh.vertices[1:])
+    with pytest.raises(UsageError, match="clip 2 of 2 has other faces"):
+        mesh.concat(vertex_wave(frames=4, side=5))
+    with pytest.raises(UsageError, match="another frame_time"):
+        mesh.concat(mesh[::2])
+
+
+def test_vertices_move_as_fast_as_they_are_differenced():
+    mesh = vertex_wave(frames=5)
+    expected = (mesh.vertices[2] - mesh.vertices[0]) * mesh.fps / 2
+    np.testing.assert_allclose(mesh.velocities()[1], expected)
+    assert not mesh[0].velocities().any()

@@ -10,7 +10,7 @@ from mocpack import _core
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
 from mocpack.testing.reference.plain_series import decode_plain_series
 
-ORDERS = (0, 1, 2)
+ORDERS = (0, 1, 2, 3)
 
 
 def series(kind, rows=300, columns=3):
@@ -27,17 +27,26 @@ def series(kind, rows=300, columns=3):
     return np.ascontiguousarray(values, np.int32)
 
 
+def floors(columns):
+    return np.arange(columns, dtype=np.int32) - 40
+
+
+def encoded(values, order):
+    return _core.plain_series_encode(values, order, floors(values.shape[1]))
+
+
 def native(depths, code, rows, order):
-    return np.asarray(_core.plain_series_decode(code, rows, depths, order))
+    return np.asarray(_core.plain_series_decode(code, rows, depths, order, floors(len(depths))))
 
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("kind", ["noise", "pulses", "steps", "zeros"])
 def test_both_decoders_give_back_what_was_coded(kind, order):
     values = series(kind)
-    depths, code = _core.plain_series_encode(values, order)
+    depths, code = encoded(values, order)
     np.testing.assert_array_equal(native(depths, code, len(values), order), values)
-    np.testing.assert_array_equal(decode_plain_series(code, len(values), depths, order), values)
+    slow = decode_plain_series(code, len(values), depths, order, floors(3))
+    np.testing.assert_array_equal(slow, values)
 
 
 @given(
@@ -49,7 +58,7 @@ def test_both_decoders_give_back_what_was_coded(kind, order):
     st.sampled_from(ORDERS),
 )
 def test_any_numbers_come_back(values, order):
-    depths, code = _core.plain_series_encode(values, order)
+    depths, code = encoded(values, order)
     assert max(depths) <= 33
     np.testing.assert_array_equal(native(depths, code, len(values), order), values)
 
@@ -66,29 +75,42 @@ def test_any_bytes_are_numbers_or_a_format_error(code, depths, order):
 
 def test_a_code_that_was_cut_is_truncated():
     values = series("noise")
-    depths, code = _core.plain_series_encode(values, 0)
+    depths, code = encoded(values, 0)
     with pytest.raises(TruncatedError):
         native(depths, code[: len(code) // 2], len(values), 0)
 
 
 def test_bytes_after_the_code_are_corrupt():
     values = series("noise")
-    depths, code = _core.plain_series_encode(values, 0)
+    depths, code = encoded(values, 0)
     with pytest.raises(CorruptionError):
         native(depths, code + b"\x55\x55\x55\x55\x55\x55", len(values), 0)
 
 
 def test_depths_and_orders_beyond_the_limits_are_refused():
     with pytest.raises(ValueError, match="at most 33"):
-        _core.plain_series_decode(b"", 1, b"\x22", 0)
-    with pytest.raises(ValueError, match="0, 1 or 2"):
-        _core.plain_series_decode(b"", 1, b"\x01", 3)
+        _core.plain_series_decode(b"", 1, b"\x22", 0, floors(1))
+    with pytest.raises(ValueError, match="0, 1, 2 or 3"):
+        _core.plain_series_decode(b"", 1, b"\x01", 4, floors(1))
+    with pytest.raises(ValueError, match="a floor for each column"):
+        _core.plain_series_decode(b"", 1, b"\x01\x01", 3, floors(1))
+
+
+def test_what_comes_to_rest_at_its_floor_costs_nothing_there():
+    fall = np.maximum(2000 - 30 * np.arange(40) ** 1.5, 0).astype(np.int32)[:, np.newaxis]
+    less = np.ascontiguousarray(fall - fall[0])
+    floor = np.array([-fall[0, 0]], np.int32)
+    sizes = [len(_core.plain_series_encode(less, order, floor)[1]) for order in (2, 3)]
+    assert sizes[1] < sizes[0]
+    depths, code = _core.plain_series_encode(less, 3, floor)
+    back = _core.plain_series_decode(code, len(less), depths, 3, floor)
+    np.testing.assert_array_equal(back, less)
 
 
 def test_noise_costs_its_entropy():
     rng = np.random.default_rng(1)
     values = rng.integers(-2048, 2048, (4000, 1), dtype=np.int32)
-    _, code = _core.plain_series_encode(values, 0)
+    _, code = encoded(values, 0)
     assert len(code) * 8 < 4000 * 12 * 1.01  # 12 bits each
 
 
@@ -96,7 +118,7 @@ def test_pulses_cost_little_more_than_where_and_how_large_they_are():
     rng = np.random.default_rng(2)
     there = rng.random((8000, 1)) < 1 / 40
     values = np.ascontiguousarray(there * rng.integers(1, 1025, there.shape), np.int32)
-    _, code = _core.plain_series_encode(values, 0)
+    _, code = encoded(values, 0)
     share = there.mean()
     where = -share * np.log2(share) - (1 - share) * np.log2(1 - share)
     assert len(code) * 8 < 1.08 * (8000 * where + 10 * there.sum())

@@ -332,6 +332,11 @@ def test_tracks_take_at_most_half_of_float16_and_zstd():
         assert packed <= len(squeeze(values.astype("<f2").tobytes())) / 2
 
 
+def test_a_clip_without_its_scales_has_channels_for_every_place_that_moves():
+    bare = without_scales(take(["scales"]))
+    assert rate.raw_size(bare) > 0
+
+
 def test_joints_stand_the_same_without_scales_for_those_who_know_none():
     for clip in (take(), walk(0.1)):
         bare = without_scales(clip)

@@ -1,7 +1,7 @@
 // The page's state, and the one place where its parts meet.
 
 import { Color, Vector3 } from "three";
-import { bodyJoint, bodyOf } from "./body";
+import { bodyJoint, bodyOf, grown } from "./body";
 import { difference, makeClip, type Clip, type Version } from "./clip";
 import { PALETTES, scaleIndex, scaleTable } from "./colours";
 import { contactsOf, type Contacts } from "./contacts";
@@ -21,7 +21,8 @@ import { WINDOW } from "./poses";
 import { hotEnd, type Scale } from "./scale";
 import type { Layout, Named } from "./session";
 import { partOfJoint, partsOf, showParts } from "./scene_parts";
-import { Stage } from "./stage";
+import type { Skin } from "./skin";
+import { Stage, type Body } from "./stage";
 import type { Theme } from "./theme";
 import { Timeline } from "./timeline";
 import { limbEnds } from "./trails";
@@ -91,8 +92,9 @@ export class App {
     original: Named | null,
     rawBytes: number | null,
     chosen: Named,
+    skin: Skin | null = null,
   ): Promise<void> {
-    const clip = await makeClip(packed, original, rawBytes, this.clip);
+    const clip = await makeClip(packed, original, rawBytes, skin, this.clip);
     this.loader?.close();
     const [before, old] = [this.playback, this.clip];
     const same = old !== null && !difference(old.versions[0].motion, chosen.motion);
@@ -106,7 +108,8 @@ export class App {
     this.framed = this.framed && same;
     if (!same) this.joint = -1;
     this.contacts = null;
-    this.stage.setFigures(chosen.motion.skeleton, original !== null);
+    this.stage.setFigures(chosen.motion.skeleton, original !== null, skin);
+    byId("mesh").hidden = skin === null;
     this.loader = new Loader(clip, {
       loaded: (version, start, stop) => this.loaded(version, start, stop),
       failed: (error, version, start) => this.failed(error, version, start),
@@ -136,19 +139,22 @@ export class App {
     const packed = now?.versions.filter((version) => version.motion.codec !== "bvh") ?? [];
     if (file.kind === "source" && packed.length) {
       if (!difference(packed[0].motion, named.motion)) {
-        return this.show(packed, named, now?.rawBytes ?? null, this.version as Named);
+        const skin = ("skin" in named ? (named as Dropped).skin : null) ?? now?.skin ?? null;
+        return this.show(packed, named, now?.rawBytes ?? null, this.version as Named, skin);
       }
     }
     if ("number" in named) return this.packFrom(named as Dropped);
     const fits = now !== null && !difference(now.versions[0].motion, named.motion);
     if (file.kind === "source" || !fits) return this.show([named], null, null, named);
     const source = now.versions.find((version) => version.motion.codec === "bvh");
-    return this.show([...packed, named], now.original ?? source ?? null, now.rawBytes, named);
+    const original = now.original ?? source ?? null;
+    return this.show([...packed, named], original, now.rawBytes, named, now.skin);
   }
 
   /** Show a source that the server packs, beside its packed version at the slider's bound. */
   private async packFrom(dropped: Dropped): Promise<void> {
     this.dropped = dropped;
+    if (dropped.note) showMessage(dropped.note);
     await this.pack();
     if (this.clip) this.playback.playing = true;
   }
@@ -164,7 +170,7 @@ export class App {
     try {
       const { named, bytes } = await packedAt(source, bound);
       if (turn !== this.packing) return;
-      await this.show([named], source, source.rawBytes, named);
+      await this.show([named], source, source.rawBytes, named, source.skin);
       this.offer(named.name, bytes);
     } finally {
       if (turn === this.packing) document.body.classList.remove("waiting");
@@ -197,10 +203,16 @@ export class App {
 
   private frameView(version: Version, start: number, stop: number): void {
     this.framed = true;
-    this.stage.frame(
-      bodyOf(version.poses, start, stop, this.playback.frame),
-      (this.clip as Clip).origin,
-    );
+    const bones = bodyOf(version.poses, start, stop, this.playback.frame);
+    this.stage.frame(this.dressed(bones, version, start), (this.clip as Clip).origin);
+  }
+
+  /** A body with its mesh, if it has one. */
+  private dressed(body: Body, { poses, motion }: Version, frame: number): Body {
+    const [points, turns, figure] = [poses.at(frame), poses.turnsAt(frame), this.stage.packed];
+    if (!points || !turns || !figure) return body;
+    figure.pose(points, turns);
+    return grown(body, points, bodyJoint(motion.skeleton), figure.outline());
   }
 
   /** One step of the page's clock. */
@@ -264,6 +276,18 @@ export class App {
     return lines.visible;
   }
 
+  toggleMesh(): boolean {
+    this.stage.showMeshes(!this.stage.meshed);
+    this.recolour();
+    return this.stage.meshed;
+  }
+
+  /** Both figures: what was hidden has not followed the colours. */
+  private recolour(): void {
+    this.colourPacked();
+    this.stage.colourOriginal(new Color(this.stage.palette.original));
+  }
+
   toggleContacts(): boolean {
     this.marking = !this.marking;
     this.showFrame(1);
@@ -289,12 +313,13 @@ export class App {
     const points = version.poses.at(frame);
     if (points) {
       this.shownFrame = frame;
-      this.stage.packed?.pose(points);
+      this.stage.packed?.pose(points, version.poses.turnsAt(frame));
       this.colourPacked();
       this.carry(share);
     }
-    const source = this.clip.original?.poses.at(frame);
-    if (source) this.stage.poseOriginal(source);
+    const original = this.clip.original?.poses;
+    const source = original?.at(frame);
+    if (source) this.stage.poseOriginal(source, original?.turnsAt(frame) ?? null);
     this.markGround(version, frame);
     this.refreshFrame();
     this.stage.invalidate();

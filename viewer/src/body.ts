@@ -31,6 +31,17 @@ export function bodyOf(poses: Poses, start: number, stop: number, shown: number)
   };
 }
 
+/** Grow a body measured by its joints by what a mesh reaches beyond them in one pose. */
+export function grown(body: Body, points: Float32Array, joint: number, mesh: Vector3[]): Body {
+  const bones = extent(points, joint);
+  const root = new Vector3().fromArray(points, 3 * joint);
+  const below = Math.max(0, bones.low - Math.min(...mesh.map(({ y }) => y)));
+  const above = Math.max(0, Math.max(...mesh.map(({ y }) => y)) - bones.high);
+  const reach = Math.max(...mesh.map(({ x, z }) => Math.hypot(x - root.x, z - root.z)));
+  const width = body.width + 2 * Math.max(0, reach - bones.reach);
+  return { ...body, ground: body.ground - below, height: body.height + below + above, width };
+}
+
 interface Extent {
   low: number;
   high: number;

@@ -4,6 +4,7 @@ import type { Motion } from "./decoder";
 import { ErrorTrack } from "./error_track";
 import { originOf, Poses, windowCount, type Point } from "./poses";
 import type { Named } from "./session";
+import type { Skin } from "./skin";
 
 export type WindowState = "missing" | "loading" | "ready" | "failed";
 
@@ -21,6 +22,8 @@ export interface Clip {
   /** Bytes as float32 of the channels that move, where somebody knows them. */
   rawBytes: number | null;
   origin: Point;
+  /** The mesh that came with the clip. */
+  skin: Skin | null;
 }
 
 /** Put versions and original together; what `before` had already decoded of them stays decoded. */
@@ -28,15 +31,17 @@ export async function makeClip(
   packed: Named[],
   original: Named | null,
   rawBytes: number | null,
-  before: Clip | null,
+  skin: Skin | null,
+  shownBefore: Clip | null,
 ): Promise<Clip> {
+  const before = shownBefore?.skin === skin ? shownBefore : null;
   const known = [...(before?.versions ?? []), ...(before?.original ? [before.original] : [])];
   const kept = known.some(({ motion }) => packed.some((named) => named.motion === motion));
   const origin = kept && before ? before.origin : await originOf((original ?? packed[0]).motion);
-  const clip: Clip = { versions: [], original: null, rawBytes, origin };
+  const clip: Clip = { versions: [], original: null, rawBytes, origin, skin };
   const sameOriginal = kept && before?.original?.motion === original?.motion;
   if (original) {
-    const poses = new Poses(original.motion, origin);
+    const poses = new Poses(original.motion, origin, skin !== null);
     clip.original = sameOriginal && before ? before.original : { ...original, poses };
   }
   const old = (named: Named): Version | undefined =>
@@ -51,7 +56,7 @@ function makeVersion({ name, motion }: Named, clip: Clip): Version {
   return {
     name,
     motion,
-    poses: new Poses(motion, clip.origin),
+    poses: new Poses(motion, clip.origin, clip.skin !== null),
     errors: clip.original ? new ErrorTrack(motion.skeleton, motion.frameCount) : null,
     windows: new Array<WindowState>(windowCount(motion.frameCount)).fill("missing"),
   };

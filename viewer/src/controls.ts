@@ -18,6 +18,7 @@ export function bindControls(app: App, toggleTheme: () => void): void {
   const loop = (): void => toggle("loop", (app.playback.loop = !app.playback.loop));
   const follow = (): void => toggle("follow", (app.stage.follow = !app.stage.follow));
   const trails = (): void => toggle("trails", app.toggleTrails());
+  const mesh = (): void => toggle("mesh", app.toggleMesh());
   const contacts = (): void => toggle("contacts", app.toggleContacts());
   const look =
     (view: View): (() => void) =>
@@ -74,6 +75,7 @@ export function bindControls(app: App, toggleTheme: () => void): void {
     { keys: ["3"], shown: ["3"], what: "look from above", act: look("top") },
     { keys: ["g"], shown: ["G"], what: "trails of hands and feet", act: trails },
     { keys: ["p"], shown: ["P"], what: "planted feet", act: contacts },
+    { keys: ["m"], shown: ["M"], what: "mesh or bones", act: mesh },
     { keys: ["t"], shown: ["T"], what: "light or dark", act: toggleTheme },
     { keys: ["?"], shown: ["?"], what: "this list", act: () => help() },
   ]);
@@ -88,6 +90,7 @@ export function bindControls(app: App, toggleTheme: () => void): void {
     follow,
     trails,
     contacts,
+    mesh,
     "help-button": help,
     "theme-button": toggleTheme,
     "message-close": hideMessage,

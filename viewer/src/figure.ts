@@ -1,7 +1,9 @@
 // A skeleton as solids: a tapered bone from each joint to its parent, a ball at each joint.
 
 import {
+  BufferGeometry,
   Color,
+  DoubleSide,
   DynamicDrawUsage,
   EqualStencilFunc,
   Group,
@@ -19,6 +21,7 @@ import {
 } from "three";
 import { bodyJoint } from "./body";
 import type { Skeleton } from "./decoder";
+import { Character, type Skin } from "./skin";
 
 const UP = new Vector3(0, 1, 0);
 
@@ -50,11 +53,12 @@ export class Figure {
   private readonly list: Bone[];
   private readonly radii: Float32Array;
   private readonly ballSize: number;
+  private character: Character | null = null;
 
   constructor(
     readonly skeleton: Skeleton,
     private readonly material: Material,
-    shadowMaterial: Material,
+    private readonly shadowMaterial: Material,
     private readonly thickness = 1,
   ) {
     this.list = bonesOf(skeleton);
@@ -71,8 +75,37 @@ export class Figure {
     for (const mesh of [this.bones, this.joints]) this.shadow.add(castBy(mesh, shadowMaterial));
   }
 
-  /** Move to these points (joints, then ends). */
-  pose(points: Float32Array): void {
+  /** Put a mesh over the bones. */
+  wear(skin: Skin, surface: BufferGeometry, material: Material): void {
+    this.character = new Character(skin, surface, material, this.shadowMaterial);
+    this.group.add(this.character.mesh);
+    this.shadow.add(this.character.shadow);
+  }
+
+  /** Show the mesh, if there is one, or the bones. */
+  showMesh(shown: boolean): void {
+    const { character } = this;
+    for (const parts of [this.group.children, this.shadow.children]) {
+      for (const part of parts) {
+        const isMesh = part === character?.mesh || part === character?.shadow;
+        part.visible = isMesh === (shown && character !== null);
+      }
+    }
+  }
+
+  /** Where the scene has a vertex of the mesh, relative to the scene's origin. */
+  vertex(number: number): number[] | null {
+    return this.character?.vertex(number).toArray() ?? null;
+  }
+
+  /** Some vertices of the mesh as it stands, enough to see how far it reaches. */
+  outline(): Vector3[] {
+    return this.character?.outline() ?? [];
+  }
+
+  /** Move to these points (joints, then ends), and rotations of joints if there is a mesh. */
+  pose(points: Float32Array, turns: Float32Array | null): void {
+    if (turns) this.character?.pose(points, turns);
     const [from, to, along] = [new Vector3(), new Vector3(), new Vector3()];
     const [turn, size, matrix] = [new Quaternion(), new Vector3(), new Matrix4()];
     this.list.forEach((bone, i) => {
@@ -93,6 +126,7 @@ export class Figure {
 
   /** Give each joint, and the bone that ends at it, a colour. */
   colour(of: (joint: number, colour: Color) => Color): void {
+    if (this.character?.mesh.visible) this.character.colour(of);
     const colour = new Color();
     this.list.forEach((bone, i) => this.bones.setColorAt(i, of(bone.joint, colour)));
     for (let j = 0; j < this.skeleton.names.length; j++) this.joints.setColorAt(j, of(j, colour));
@@ -111,12 +145,29 @@ export class Figure {
   }
 
   dispose(): void {
+    this.character?.dispose();
     for (const mesh of [this.bones, this.joints]) {
       mesh.geometry.dispose();
       mesh.dispose();
     }
     this.material.dispose();
   }
+}
+
+/** Of a mesh: seen from inside too, since many are open. */
+export function meshMaterial(isGhost: boolean): MeshStandardMaterial {
+  return new MeshStandardMaterial({
+    roughness: 0.75,
+    side: DoubleSide,
+    vertexColors: true,
+    // behind what covers it, so that it shows only where the two differ
+    ...(isGhost && {
+      transparent: true,
+      opacity: 0.7,
+      polygonOffset: true,
+      polygonOffsetFactor: 2,
+    }),
+  });
 }
 
 export function solidMaterial(): MeshStandardMaterial {

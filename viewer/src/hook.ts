@@ -10,6 +10,8 @@ export interface Hook {
   state(): Record<string, unknown>;
   /** World positions of the joints in metres, x, y, z each, read from the scene. */
   positions(which?: "packed" | "original"): number[] | null;
+  /** World position in metres of a vertex of the mesh, read from the scene; null without a mesh. */
+  vertex(number: number, which?: "packed" | "original"): number[] | null;
   /** The error of each frame in metres, null where it is not known yet. */
   errors(): (number | null)[] | null;
   /** What the curve shows of each frame, null where it has nothing to show. */
@@ -31,6 +33,7 @@ export function install(app: App, ready: Promise<void>): void {
     ready,
     state: () => state(app),
     positions: (which = "packed") => positions(app, which),
+    vertex: (number, which = "packed") => vertex(app, number, which),
     errors: () => known(app.version?.errors?.frames),
     curve: () => known(app.curve?.values),
     inked,
@@ -69,6 +72,8 @@ function state(app: App): Record<string, unknown> {
     hotEnd: app.full,
     measure: app.measure,
     joint: app.joint,
+    mesh: app.clip?.skin ? app.stage.meshed : null,
+    vertices: app.clip?.skin ? app.clip.skin.vertices.length / 3 : 0,
     versions: app.clip?.versions.map((each) => each.name) ?? [],
     original: app.clip?.original?.name ?? null,
     worstFrame: version?.errors?.worstFrame ?? null,
@@ -88,6 +93,12 @@ function positions(app: App, which: "packed" | "original"): number[] | null {
   const origin = app.clip?.origin;
   if (!figure || !origin) return null;
   return figure.jointPositions().map((value, k) => value + origin[k % 3]);
+}
+
+function vertex(app: App, number: number, which: "packed" | "original"): number[] | null {
+  const figure = which === "packed" ? app.stage.packed : app.stage.original;
+  const origin = app.clip?.origin;
+  return (origin && figure?.vertex(number)?.map((value, k) => value + origin[k])) ?? null;
 }
 
 async function show(app: App, frame: number): Promise<void> {

@@ -8,6 +8,7 @@ import { applyStart, install } from "./hook";
 import { describe, showMessage } from "./message";
 import { loadDecoder } from "./resources";
 import { findSession, laterRawBytes, openEntry, type Named, type Session } from "./session";
+import { loadSkin } from "./skin";
 import { startTheme } from "./theme";
 
 async function openSession(app: App, session: Session): Promise<void> {
@@ -18,6 +19,7 @@ async function openSession(app: App, session: Session): Promise<void> {
     } catch (error) {
       showMessage(describe(error, entry.name));
     }
+    if (entry.note) showMessage(entry.note);
   }
   const packed = opened.filter(({ role }) => role === "packed").map(({ named }) => named);
   const original = opened.find(({ role }) => role === "original")?.named ?? null;
@@ -31,6 +33,7 @@ async function openSession(app: App, session: Session): Promise<void> {
     original,
     session.rawBytes,
     packed.find(({ name }) => name === wanted) ?? packed[0],
+    session.skin ? await loadSkin(session.skin) : null,
   );
   // a page that opens plays, unless it was asked for a certain frame or for a picture
   app.playback.playing = session.start?.frame === undefined && !session.start?.bare;

@@ -3,11 +3,24 @@
 import { MocpackError, open } from "./decoder";
 import { decoderWasm } from "./resources";
 import { openEntry, type Entry, type Named } from "./session";
+import { loadSkin, type Skin, type SkinEntry } from "./skin";
 
 /** A source that the server has read. */
 export interface Dropped extends Named {
   number: number;
   rawBytes: number;
+  skin: Skin | null;
+  /** Why a mesh that is there is not shown. */
+  note: string;
+}
+
+/** What the server says of a file that it has read. */
+interface Answer {
+  number: number;
+  rawBytes: number;
+  motion: Entry;
+  skin: SkinEntry | null;
+  note: string;
 }
 
 /** Bounds of the slider, from end to end, in metres; equal ways are equal ratios. */
@@ -22,8 +35,9 @@ export async function drop(file: File): Promise<Dropped> {
     body: file,
   });
   if (!answer.ok) throw new MocpackError("format", (await answer.text()).trim());
-  const found = (await answer.json()) as { number: number; rawBytes: number; motion: Entry };
-  return { ...(await openEntry(found.motion)), number: found.number, rawBytes: found.rawBytes };
+  const { number, rawBytes, note, motion, skin } = (await answer.json()) as Answer;
+  const mesh = skin ? await loadSkin(skin) : null;
+  return { ...(await openEntry(motion)), number, rawBytes, note, skin: mesh };
 }
 
 /** Return a source packed within a bound, as a motion and as the bytes of its file. */

@@ -1,5 +1,6 @@
 // Where the joints of one motion are, window by window as they come.
 
+import { Quaternion } from "three";
 import { worldPositions, type Frames, type Motion } from "./decoder";
 
 /** Frames that are asked for, decoded and kept together. */
@@ -14,10 +15,13 @@ export type Point = readonly [number, number, number];
 export class Poses {
   readonly pointCount: number;
   private readonly windows: (Float32Array | undefined)[];
+  private readonly turns: (Float32Array | undefined)[] = [];
 
+  /** `turning`: keep the joints' rotations too, which only meshes need. */
   constructor(
     readonly motion: Motion,
     readonly origin: Point,
+    private readonly turning = false,
   ) {
     this.pointCount = motion.skeleton.names.length + motion.skeleton.endJoints.length;
     this.windows = new Array<Float32Array | undefined>(windowCount(motion.frameCount));
@@ -32,7 +36,18 @@ export class Poses {
     return window.subarray(at, at + size);
   }
 
+  /** Return the rotations of a frame's joints in the world (x, y, z, w each), if they are kept. */
+  turnsAt(frame: number): Float32Array | null {
+    const window = this.turns[Math.floor(frame / WINDOW)];
+    if (!window) return null;
+    const size = this.motion.skeleton.names.length * 4;
+    const at = (frame % WINDOW) * size;
+    return window.subarray(at, at + size);
+  }
+
   put(frames: Frames): void {
+    if (this.turning)
+      this.turns[frames.start / WINDOW] = worldTurns(this.motion.skeleton.parents, frames);
     const { joints, ends } = worldPositions(this.motion.skeleton, frames);
     const jointSize = this.motion.skeleton.names.length * 3;
     const endSize = this.motion.skeleton.endJoints.length * 3;
@@ -54,6 +69,23 @@ export class Poses {
   ): void {
     for (let k = 0; k < count; k++) to[at + k] = from[start + k] - this.origin[k % 3];
   }
+}
+
+function worldTurns(parents: Int32Array, frames: Frames): Float32Array {
+  const turns = new Float32Array(frames.rotations);
+  const [above, own] = [new Quaternion(), new Quaternion()];
+  for (let t = 0; t < frames.count; t++) {
+    const at = 4 * t * parents.length;
+    parents.forEach((parent, j) => {
+      if (parent < 0) return;
+      own.fromArray(turns, at + 4 * j);
+      above
+        .fromArray(turns, at + 4 * parent)
+        .multiply(own)
+        .toArray(turns, at + 4 * j);
+    });
+  }
+  return turns;
 }
 
 export function windowCount(frames: number): number {

@@ -4,6 +4,8 @@ import { open, type Motion } from "./decoder";
 import { fromGzip, fromServer, framesMotion, type Head } from "./frames_motion";
 import { bytesOfBase64, decoderWasm } from "./resources";
 
+import type { SkinEntry } from "./skin";
+
 export type Layout = "overlay" | "side" | "packed" | "original";
 
 /** How the page stands when it opens; a picture is taken of such a page. */
@@ -22,6 +24,8 @@ export interface Entry {
   head?: Head;
   url?: string;
   data?: string;
+  /** Why a mesh that the file brings is not shown. */
+  note?: string;
 }
 
 export interface Session {
@@ -30,6 +34,8 @@ export interface Session {
   rawBytes: number | null;
   motions: Entry[];
   start?: Start;
+  /** The mesh that one of the motions brings. */
+  skin?: SkinEntry;
   /** Whether the server reads and packs what is dropped. */
   packs?: boolean;
   /** The decoder, in a page of one file. */

@@ -16,8 +16,9 @@ import {
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { PALETTES, type Palette } from "./colours";
 import type { Skeleton } from "./decoder";
-import { Figure, ghostMaterial, shadowMaterial, solidMaterial } from "./figure";
+import { Figure, ghostMaterial, meshMaterial, shadowMaterial, solidMaterial } from "./figure";
 import { Ground } from "./ground";
+import { surfaceOf, type Skin } from "./skin";
 import { Trails } from "./trails";
 import type { Layout } from "./session";
 
@@ -25,6 +26,9 @@ const LIGHT = new Vector3(0.55, 1, 0.4); // from where the shadows fall
 
 // thinner than what covers it, so that it shows only where the two differ
 const GHOST = 0.94;
+const NEAREST = 0.05; // metres of the camera's view
+const FARTHEST = 100; // metres that the camera goes away from
+const LARGEST_BODY = 20; // metres
 const MOST_FEET = 32; // marked on the ground at once
 
 export type View = "quarter" | "front" | "side" | "top";
@@ -48,6 +52,7 @@ export interface Body {
 export class Stage {
   palette: Palette = PALETTES.light;
   follow = true;
+  meshed = true; // meshes are shown where there are some, not bones
   packed: Figure | null = null;
   original: Figure | null = null;
   readonly trails = new Trails();
@@ -59,7 +64,7 @@ export class Stage {
   );
   private readonly renderer: WebGLRenderer;
   private readonly scene = new Scene();
-  private readonly camera = new PerspectiveCamera(32, 1, 0.05, 500);
+  private readonly camera = new PerspectiveCamera(32, 1, NEAREST, 5 * FARTHEST);
   private readonly controls: OrbitControls;
   private readonly ground = new Ground();
   private readonly shade = shadowMaterial();
@@ -86,7 +91,7 @@ export class Stage {
       enableDamping: true,
       dampingFactor: 0.12,
       minDistance: 0.2,
-      maxDistance: 100,
+      maxDistance: FARTHEST,
     });
     this.controls.addEventListener("change", () => this.invalidate());
     const sun = new DirectionalLight(0xffffff, 2.1);
@@ -112,7 +117,7 @@ export class Stage {
   }
 
   /** Put new figures on the stage; an original comes as a solid and as a ghost. */
-  setFigures(skeleton: Skeleton, hasOriginal: boolean): void {
+  setFigures(skeleton: Skeleton, hasOriginal: boolean, skin: Skin | null): void {
     for (const figure of [this.packed, this.original, this.ghost]) this.remove(figure);
     this.packed = this.add(new Figure(skeleton, solidMaterial(), this.shade), 1);
     this.original = hasOriginal
@@ -121,6 +126,23 @@ export class Stage {
     this.ghost = hasOriginal
       ? this.add(new Figure(skeleton, ghostMaterial(), this.shade, GHOST), 0)
       : null;
+    if (skin) this.dress(skin);
+    this.showMeshes(this.meshed);
+  }
+
+  private dress(skin: Skin): void {
+    const surface = surfaceOf(skin);
+    for (const figure of [this.packed, this.original, this.ghost])
+      figure?.wear(skin, surface, meshMaterial(figure === this.ghost));
+    for (const figure of [this.packed, this.original, this.ghost])
+      figure && this.order(figure, figure === this.ghost ? 0 : 1);
+    surface.dispose();
+  }
+
+  showMeshes(shown: boolean): void {
+    this.meshed = shown;
+    for (const figure of [this.packed, this.original, this.ghost]) figure?.showMesh(shown);
+    this.invalidate();
   }
 
   /** Look at a figure: where it stands, how tall and how wide it is, the root at rest. */
@@ -136,8 +158,17 @@ export class Stage {
       rootLevel: root.y,
       floor: ground,
     };
+    this.reach(Math.max(height, width));
     this.castShadows(ground);
     this.resetView();
+  }
+
+  /** Let the camera go far enough away: some files have centimetres where metres are meant. */
+  private reach(size: number): void {
+    const scale = Math.max(1, size / LARGEST_BODY);
+    this.controls.maxDistance = FARTHEST * scale;
+    this.camera.near = NEAREST * scale;
+    this.camera.far = 5 * FARTHEST * scale;
   }
 
   resetView(): void {
@@ -205,9 +236,9 @@ export class Stage {
     this.invalidate();
   }
 
-  poseOriginal(points: Float32Array): void {
-    this.original?.pose(points);
-    this.ghost?.pose(points);
+  poseOriginal(points: Float32Array, turns: Float32Array | null): void {
+    this.original?.pose(points, turns);
+    this.ghost?.pose(points, turns);
     this.invalidate();
   }
 
@@ -259,9 +290,13 @@ export class Stage {
     figure.shadow.visible = visible && figure !== this.ghost;
   }
 
-  private add(figure: Figure, order: number): Figure {
+  private order(figure: Figure, order: number): void {
     for (const mesh of figure.group.children) mesh.renderOrder = order;
     for (const mesh of figure.shadow.children) mesh.renderOrder = -1;
+  }
+
+  private add(figure: Figure, order: number): Figure {
+    this.order(figure, order);
     figure.shadow.matrixAutoUpdate = false;
     this.scene.add(figure.group, figure.shadow);
     return figure;

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/small.h"
+
 namespace mocpack
 {
 
@@ -16,9 +18,7 @@ class Arena
 	// `count` elements, aligned to 32 bytes if the memory is.
 	template <typename T> T* take(size_t count)
 	{
-		T* found = base_ ? reinterpret_cast<T*>(base_ + used_) : nullptr;
-		used_ += (count * sizeof(T) + 31) / 32 * 32;
-		return found;
+		return static_cast<T*>(take_bytes(count * sizeof(T)));
 	}
 
 	size_t used() const
@@ -27,6 +27,13 @@ class Arena
 	}
 
   private:
+	MOCPACK_ONCE void* take_bytes(size_t size)
+	{
+		void* found = base_ ? base_ + used_ : nullptr;
+		used_ += (size + 31) / 32 * 32;
+		return found;
+	}
+
 	uint8_t* base_;
 	size_t used_ = 0;
 };

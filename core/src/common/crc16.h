@@ -7,9 +7,11 @@
 namespace mocpack
 {
 
-constexpr std::array<uint16_t, 256> make_crc16_table()
+using Crc16Table = std::array<uint16_t, 256>;
+
+constexpr Crc16Table make_crc16_table()
 {
-	std::array<uint16_t, 256> table{};
+	Crc16Table table{};
 	for (uint32_t byte = 0; byte < 256; ++byte)
 	{
 		uint32_t crc = byte << 8;
@@ -20,7 +22,11 @@ constexpr std::array<uint16_t, 256> make_crc16_table()
 	return table;
 }
 
-inline constexpr std::array<uint16_t, 256> CRC16_TABLE = make_crc16_table();
+#ifdef MOCPACK_TABLES_AT_START
+extern Crc16Table CRC16_TABLE;
+#else
+inline constexpr Crc16Table CRC16_TABLE = make_crc16_table();
+#endif
 
 inline uint16_t crc16(const uint8_t* data, size_t size)
 {

@@ -12,3 +12,13 @@ const bool SMALL = false;
 #endif
 
 } // namespace mocpack
+
+// In a small build, of functions: MOCPACK_ONCE, it is there once and not in every caller; MOCPACK_COLD, it is
+// small rather than fast, whatever its neighbours are.
+#if defined(MOCPACK_SMALL) && defined(__clang__)
+#define MOCPACK_ONCE __attribute__((noinline))
+#define MOCPACK_COLD __attribute__((noinline, minsize))
+#else
+#define MOCPACK_ONCE
+#define MOCPACK_COLD
+#endif

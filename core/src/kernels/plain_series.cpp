@@ -21,17 +21,29 @@ const int DEPTH = 16; // of lost bits that are told apart
 const int LIMIT = 250;
 const int64_t FARTHEST = int64_t(1) << 30;
 
+// What counters expect at first, in 1/32, as if they had seen so many bits: tools/train_plain_series.py.
+// Whether there is a difference is known least beforehand: motion has many, what steps has few.
+const uint16_t SEEN = 4, SEEN_SOME = 1;
+const uint8_t RUN_STARTS[] = {20, 22, 13, 8, 4, 4, 1}; // the last for all that follow
+const uint8_t LOST_STARTS[] = {29, 26, 21, 18, 16, 15, 15, 12, 13, 10};
+const uint8_t COLUMN_STARTS[] = {20, 18};
+const uint8_t LEFT_STARTS[][2] = {{21, 18}, {12, 14}, {24, 20}};
+const uint8_t SIGN_STARTS[] = {18, 15, 14};
+const uint8_t BELOW_STARTS[] = {12, 13, 14};
+
 struct Models
 {
 	Counter by_run[RUNS];
 	Counter by_column[4][2]; // and whether the last one was 0
 	Counter by_left[3][2];	 // the column before: none, 0, not 0
 	Mixer<3> some;
-	Counter sign[3]; // by that of the last that was not 0
+	Counter sign[3]; // by that of the last that was not 0: negative, none, positive
 	Counter lost[DEPTH];
 	Counter lost_after[DEPTH + 1][DEPTH]; // by what the last one had lost
 	Mixer<2> losses[DEPTH];
 	Counter below[DEPTH][3];
+
+	Models();
 };
 
 struct Column
@@ -55,13 +67,43 @@ int lesser(int a, int b)
 	return a < b ? a : b;
 }
 
-// What is taken away from the value at `at`.
-int64_t extrapolated(const int32_t* at, size_t row, size_t columns, int order)
+Counter expecting(uint8_t start, uint16_t seen = SEEN)
+{
+	return Counter{uint16_t(2048 * start), seen};
+}
+
+Models::Models()
+{
+	for (int k = 0; k < RUNS; ++k)
+		by_run[k] = expecting(RUN_STARTS[lesser(k, int(sizeof RUN_STARTS) - 1)], SEEN_SOME);
+	for (Counter(&column)[2] : by_column)
+		for (int zero = 0; zero < 2; ++zero)
+			column[zero] = expecting(COLUMN_STARTS[zero], SEEN_SOME);
+	for (int left = 0; left < 3; ++left)
+		for (int zero = 0; zero < 2; ++zero)
+			by_left[left][zero] = expecting(LEFT_STARTS[left][zero], SEEN_SOME);
+	for (int k = 0; k < 3; ++k)
+		sign[k] = expecting(SIGN_STARTS[k]);
+	for (int k = 0; k < DEPTH; ++k)
+	{
+		lost[k] = expecting(LOST_STARTS[lesser(k, int(sizeof LOST_STARTS) - 1)]);
+		for (Counter(&after)[DEPTH] : lost_after)
+			after[k] = lost[k];
+		for (int level = 0; level < 3; ++level)
+			below[k][level] = expecting(BELOW_STARTS[level]);
+	}
+}
+
+// What is taken away from the value at `at`; what rests at its floor does not go below it.
+int64_t extrapolated(const int32_t* at, size_t row, size_t columns, int order, const int32_t* floor)
 {
 	if (order == 0 || row == 0)
 		return 0;
 	int64_t above = at[-ptrdiff_t(columns)];
-	return order == 1 || row == 1 ? above : 2 * above - at[-2 * ptrdiff_t(columns)];
+	if (order == 1 || row == 1)
+		return above;
+	int64_t line = 2 * above - at[-2 * ptrdiff_t(columns)];
+	return order == 3 && line < *floor ? *floor : line;
 }
 
 // A bit whose probability one counter knows.
@@ -139,8 +181,8 @@ State start(void* scratch, size_t columns)
 
 // Codes all values; false where a difference leads beyond what values may be.
 template <typename Bit, typename Value, typename Keep>
-bool code_series(Bit& bit, Value* values, size_t rows, size_t columns, int order, const uint8_t* depths,
-				 void* scratch, Keep keep)
+bool code_series(Bit& bit, Value* values, size_t rows, size_t columns, int order,
+				 const int32_t* floors, const uint8_t* depths, void* scratch, Keep keep)
 {
 	State state = start(scratch, columns);
 	for (size_t r = 0; r < rows; ++r)
@@ -149,7 +191,7 @@ bool code_series(Bit& bit, Value* values, size_t rows, size_t columns, int order
 		for (size_t c = 0; c < columns; ++c)
 		{
 			Value* at = values + r * columns + c;
-			int64_t guess = extrapolated(at, r, columns, order), difference = 0;
+			int64_t guess = extrapolated(at, r, columns, order, floors + c), difference = 0;
 			if (depths[c])
 			{
 				difference = code_difference(bit, *state.models, state.columns[c], c, depths[c], left,
@@ -166,7 +208,7 @@ bool code_series(Bit& bit, Value* values, size_t rows, size_t columns, int order
 } // namespace
 
 void mocpack_plain_series_depths(uint8_t* depths, const int32_t* values, size_t rows, size_t columns,
-								 int order)
+								 int order, const int32_t* floors)
 {
 	for (size_t c = 0; c < columns; ++c)
 	{
@@ -174,7 +216,7 @@ void mocpack_plain_series_depths(uint8_t* depths, const int32_t* values, size_t 
 		for (size_t r = 0; r < rows; ++r)
 		{
 			const int32_t* at = values + r * columns + c;
-			int64_t difference = int64_t(*at) - extrapolated(at, r, columns, order);
+			int64_t difference = int64_t(*at) - extrapolated(at, r, columns, order, floors + c);
 			all |= uint64_t(difference < 0 ? -difference : difference);
 		}
 		depths[c] = uint8_t(bits_of(all));
@@ -193,7 +235,8 @@ size_t mocpack_plain_series_bound(size_t rows, size_t columns)
 }
 
 size_t mocpack_plain_series_encode(uint8_t* dst, size_t dst_size, const int32_t* values, size_t rows,
-								   size_t columns, int order, const uint8_t* depths, void* scratch)
+								   size_t columns, int order, const int32_t* floors,
+								   const uint8_t* depths, void* scratch)
 {
 	RangeEncoder range(dst, dst_size);
 	auto bit = [&range](Probability one, int value)
@@ -201,14 +244,14 @@ size_t mocpack_plain_series_encode(uint8_t* dst, size_t dst_size, const int32_t*
 		range.encode(value, one);
 		return value;
 	};
-	code_series(bit, values, rows, columns, order, depths, scratch,
+	code_series(bit, values, rows, columns, order, floors, depths, scratch,
 				[](const int32_t*, int64_t) { return true; });
 	return range.finish();
 }
 
 mocpack_Status mocpack_plain_series_decode(int32_t* values, size_t rows, size_t columns, int order,
-										   const uint8_t* depths, void* scratch, const uint8_t* src,
-										   size_t src_size)
+										   const int32_t* floors, const uint8_t* depths, void* scratch,
+										   const uint8_t* src, size_t src_size)
 {
 	RangeDecoder range(src, src_size);
 	auto bit = [&range](Probability one, int) { return range.decode(one); };
@@ -220,7 +263,7 @@ mocpack_Status mocpack_plain_series_decode(int32_t* values, size_t rows, size_t 
 		exhausted = range.exhausted();
 		return !exhausted && value >= -FARTHEST && value <= FARTHEST;
 	};
-	if (!code_series(bit, values, rows, columns, order, depths, scratch, keep))
+	if (!code_series(bit, values, rows, columns, order, floors, depths, scratch, keep))
 		return exhausted ? MOCPACK_TRUNCATED : MOCPACK_CORRUPT;
 	return range.all_read() ? MOCPACK_OK : MOCPACK_CORRUPT;
 }

@@ -35,7 +35,7 @@ bool find_chunks(mocpack_Motion* motion, uint32_t flags, Chunks* chunks, mocpack
 bool check_data(const Chunks& chunks, mocpack_Error* error);
 
 // The fields of a chunk; `name` as in "chunk SKEL".
-inline Fields fields_of(const Chunk& chunk, const char* name, mocpack_Error* error)
+MOCPACK_ONCE inline Fields fields_of(const Chunk& chunk, const char* name, mocpack_Error* error)
 {
 	return Fields(name, chunk.body, size_t(chunk.size), chunk.offset, error);
 }

@@ -6,23 +6,20 @@
 namespace mocpack
 {
 
-namespace crc32_tables
-{
-
 #ifdef MOCPACK_SMALL
-const int SLICES = 1;
+const int CRC32_SLICES = 1;
 #else
-const int SLICES = 4; // bytes at a time
+const int CRC32_SLICES = 4; // bytes at a time
 #endif
 
-struct Tables
+struct Crc32Tables
 {
-	uint32_t of[SLICES][256];
+	uint32_t of[CRC32_SLICES][256];
 };
 
-constexpr Tables make()
+constexpr Crc32Tables make_crc32_tables()
 {
-	Tables t{};
+	Crc32Tables t{};
 	for (uint32_t byte = 0; byte < 256; ++byte)
 	{
 		uint32_t crc = byte;
@@ -30,20 +27,22 @@ constexpr Tables make()
 			crc = crc & 1 ? crc >> 1 ^ 0xedb88320u : crc >> 1;
 		t.of[0][byte] = crc;
 	}
-	for (int s = 1; s < SLICES; ++s)
+	for (int s = 1; s < CRC32_SLICES; ++s)
 		for (uint32_t byte = 0; byte < 256; ++byte)
 			t.of[s][byte] = t.of[s - 1][byte] >> 8 ^ t.of[0][t.of[s - 1][byte] & 255];
 	return t;
 }
 
-inline constexpr Tables TABLES = make();
-
-} // namespace crc32_tables
+#ifdef MOCPACK_TABLES_AT_START
+extern Crc32Tables CRC32_TABLES;
+#else
+inline constexpr Crc32Tables CRC32_TABLES = make_crc32_tables();
+#endif
 
 // The checksum of more bytes after those that gave `crc`; 0 is that of none.
 inline uint32_t crc32(uint32_t crc, const uint8_t* bytes, size_t size)
 {
-	const auto& t = crc32_tables::TABLES.of;
+	const auto& t = CRC32_TABLES.of;
 	crc = ~crc;
 #ifndef MOCPACK_SMALL
 	for (; size >= 4; size -= 4, bytes += 4)

@@ -1,5 +1,6 @@
 // Bytes read field by field: never past their end, and once something is wrong, zeros.
 #pragma once
+#include "common/small.h"
 #include "reader/sentence.h"
 
 namespace mocpack
@@ -38,14 +39,16 @@ class Fields
 	// A whole number of either sign: 0, -1, 1, -2, 2 …
 	int64_t folded();
 
-	// A number of few digits, n / 10^d, or the reciprocal of one; or a double.
-	double short_number()
+	// A number of few digits, n / 10^d, or the reciprocal of one; 1/1 to 1/223 in one byte; or a double.
+	MOCPACK_ONCE double short_number()
 	{
 		uint8_t form = u8();
 		if (form == 255)
 			return f64();
+		if (form > 31)
+			return 1.0 / (form - 31);
 		int64_t whole = folded();
-		check(form < 32 && whole != 0, ": a number of an unknown form, or of no digits");
+		check(whole != 0, ": a number of no digits");
 		if (!good_)
 			return 0;
 		double scale = 1;
@@ -55,7 +58,7 @@ class Fields
 	}
 
 	// Other bytes of the same part, inflated.
-	Fields part(const uint8_t* bytes, size_t size) const
+	MOCPACK_ONCE Fields part(const uint8_t* bytes, size_t size) const
 	{
 		return Fields(where_, bytes, size, offset_, error_);
 	}

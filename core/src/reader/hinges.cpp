@@ -31,20 +31,27 @@ struct Rows
 
 Vec3 unit_axis(int letter)
 {
-	return {letter == 0 ? 1.0 : 0, letter == 1 ? 1.0 : 0, letter == 2 ? 1.0 : 0};
+	double axis[3] = {0, 0, 0};
+	axis[letter] = 1;
+	return load_vec(axis);
 }
 
-// The smallest eigenvalue of the products of up to three unit vectors with each other.
-double least_spread(const double* axes, int count)
+// Whether up to three unit vectors point so different ways that the smallest eigenvalue of their products
+// with each other is at least so much: with that taken off the diagonal, all principal minors are still
+// positive.
+bool are_spread(const double* axes, int count, double least)
 {
-	Vec3 a = load_vec(axes), b = count > 1 ? load_vec(axes + 3) : a, c = count > 2 ? load_vec(axes + 6) : b;
-	double ab = dot(a, b), ac = dot(a, c), bc = dot(b, c);
-	if (count < 3)
-		return count < 2 ? 1.0 : 1.0 - std::fabs(ab);
-	double p = std::sqrt((ab * ab + ac * ac + bc * bc) / 3), half = p > 0 ? ab * ac * bc / (p * p * p) : 0;
-	half = half < -1 ? -1 : half > 1 ? 1 : half;
-	const double PI = 3.14159265358979323846;
-	return 1 + 2 * p * std::cos((std::acos(half) + 2 * PI) / 3);
+	const double d = 1 - least;
+	double sum = 0, product = 1;
+	bool apart = true;
+	for (int i = 0; i < count; ++i)
+		for (int k = i + 1; k < count; ++k)
+		{
+			double shared = dot(load_vec(axes + 3 * i), load_vec(axes + 3 * k));
+			sum += shared * shared, product *= shared;
+			apart = apart && shared * shared <= d * d;
+		}
+	return apart && (count < 3 || d * (d * d - sum) + 2 * product >= 0);
 }
 
 struct HingeReader
@@ -235,8 +242,8 @@ struct HingeReader
 		in.check(!sliding || is_translated(joints[first]), ": a joint that slides, but is not translated");
 		const double least = NEARLY_PARALLEL * NEARLY_PARALLEL, *axes_of = motion->hinge_axes + 3 * first;
 		if (going())
-			in.check(least_spread(axes_of, int(sliding)) >= least &&
-						 least_spread(axes_of + 3 * sliding, int(turning)) >= least,
+			in.check(are_spread(axes_of, int(sliding), least) &&
+						 are_spread(axes_of + 3 * sliding, int(turning), least),
 					 ": axes of a joint that point the same way");
 		return end;
 	}

@@ -1,5 +1,6 @@
 // Memory by the caller's allocator, within a limit; all of it goes at once, or piece by piece.
 #pragma once
+#include "common/small.h"
 #include "mocpack/mocpack.h"
 
 namespace mocpack
@@ -22,9 +23,7 @@ class Memory
 
 	template <typename T> T* take_array(uint64_t count)
 	{
-		if (count > left_ / sizeof(T))
-			return nullptr;
-		return static_cast<T*>(take(count * sizeof(T)));
+		return static_cast<T*>(take_many(count, sizeof(T)));
 	}
 
 	void give_back(void* memory);
@@ -40,6 +39,11 @@ class Memory
 	}
 
   private:
+	MOCPACK_ONCE void* take_many(uint64_t count, size_t size)
+	{
+		return count > left_ / size ? nullptr : take(count * size);
+	}
+
 	struct Piece
 	{
 		Piece *next, *before;

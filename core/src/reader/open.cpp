@@ -82,8 +82,8 @@ struct Opening
 	{
 		const mocpack_Info& info = motion->info;
 		uint64_t frames = info.frame_count, size = info.file_size + info.missing_size;
-		uint64_t samples = frames <= UINT64_MAX / info.joint_count ? frames * info.joint_count : UINT64_MAX;
-		if ((frames - 1) / FRAMES_PER_BYTE >= size || (samples - 1) / SAMPLES_PER_BYTE >= size)
+		uint64_t most = size < UINT64_MAX / SAMPLES_PER_BYTE ? size * SAMPLES_PER_BYTE : UINT64_MAX;
+		if ((frames - 1) / FRAMES_PER_BYTE >= size || frames > most / info.joint_count)
 		{
 			fail(MOCPACK_CORRUPT, chunks.head.offset)
 				<< frames << " frames are announced, more than " << size << " bytes can hold";

@@ -1,7 +1,7 @@
 // What went wrong, in a sentence.
 #include "reader/sentence.h"
 
-#include <cmath>
+#include <cstring>
 
 namespace mocpack
 {
@@ -58,8 +58,9 @@ Sentence& Sentence::operator<<(double number)
 		put('-'), number = -number;
 	if (number >= LARGEST_PLAIN || (number > 0 && number < 1e-6))
 	{
-		int exponent = 0;
-		std::frexp(number, &exponent);
+		uint64_t bits;
+		std::memcpy(&bits, &number, sizeof bits);
+		const int exponent = int(bits >> 52 & 2047) - 1022;
 		if (number > 1e308)
 			return *this << "infinity";
 		*this << "about 2^";

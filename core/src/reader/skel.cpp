@@ -360,9 +360,9 @@ struct SkeletonReader
 			for (int a = 2; a >= 0; --a) // about z, y and x
 			{
 				double half = double(in.folded()) / power * (PI / 360);
-				double sine = std::sin(half);
-				frame = multiply(
-					frame, Quat{a == 0 ? sine : 0, a == 1 ? sine : 0, a == 2 ? sine : 0, std::cos(half)});
+				double turn[4] = {0, 0, 0, std::cos(half)};
+				turn[a] = std::sin(half);
+				frame = multiply(frame, load_quat(turn));
 			}
 			store(frames + 4 * j, frame);
 		}

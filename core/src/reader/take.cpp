@@ -164,8 +164,8 @@ bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* er
 	{
 		Fields in = fields_of(*chunk, "chunk trak", error);
 		read_text(&in, &track->name, &motion->memory, &starved);
-		uint8_t kind = in.u8(), flags = in.u8();
-		in.check(kind < sizeof WIDTHS && flags < 2 * HAS_UNIT, ": an unknown kind, or unknown flags");
+		uint8_t first = in.u8(), kind = first & 7, flags = first >> 3;
+		in.check(kind < sizeof WIDTHS, ": an unknown kind");
 		if (!in.good())
 			return false;
 		track->kind = mocpack_TrackKind(kind);

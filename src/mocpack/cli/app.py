@@ -31,6 +31,15 @@ COMMANDS = {
     "convert": "Read a motion file of one kind and write it as another.",
     "scene": "Pack several motions on one clock into one file: two actors and a prop, a C3D's "
     "subjects.",
+    "pack": "Pack motion files into one archive with a catalogue of its clips.",
+    "ls": "List the clips of an archive, by any condition on its catalogue.",
+    "cat": "Write a clip of an archive to standard output, the very bytes of its .mocp file.",
+    "extract": "Take clips out of an archive, each the very .mocp file that was packed.",
+    "verify": "Check every clip of an archive, and what its trailer says of them.",
+    "merge": "Make one archive of several; clips are copied as they are.",
+    "repair": "Save every whole clip of a cut or damaged archive; exit 2 if one was not whole.",
+    "export": "Write the clips of an archive for other programs: npz, any format, Parquet, Lance, "
+    "LeRobot.",
     "serve": "Relay live motion: performers send, an audience watches, in browsers too; Ctrl-C "
     "ends.",
     "send": "Send motion to a stage as it happens, each frame within an error.",

@@ -50,6 +50,12 @@ def run(
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
+    into: Annotated[
+        str | None,
+        typer.Option(
+            "--into", help="A glTF file of a character, to be written with the motion in it."
+        ),
+    ] = None,
     force: options.Force = False,
 ) -> int:
     """Read a motion file of one kind and write it as another."""
@@ -73,7 +79,7 @@ def run(
             with progress.doing():
                 clip = files.clip_of(data, source, clip=name, **reading)
                 clip = clip if frames is None else files.cut(clip, frames)
-                _write(clip, path, force=force, make_folder=each)
+                _write(clip, path, force=force, make_folder=each, into=into)
 
     watched(f"converting {source}", convert)
     if animation is None and not each and len(inside) > 1:
@@ -127,10 +133,10 @@ def _safe(name: str) -> str:
     return f"_{name}" if name.partition(".")[0].upper() in DEVICES else name
 
 
-def _write(clip: Any, goal: str, *, force: bool, make_folder: bool) -> None:
+def _write(clip: Any, goal: str, *, force: bool, make_folder: bool, into: str | None) -> None:
     if make_folder:
         Path(goal).parent.mkdir(parents=True, exist_ok=True)
-    if Path(goal).suffix == ".mocp":
+    if Path(goal).suffix == ".mocp" and into is None:
         files.write_output(_api.encode(clip), goal, force=force)
     else:
-        _api.write(clip, goal)
+        _api.write(clip, goal, into=into)

@@ -49,12 +49,16 @@ def run(
 
 
 def _shown(row: dict[str, Any]) -> Table:
+    if "archive" in row:
+        return _archive_table(row)
     if "motions" in row:
         return _motions_table(row)
     return _scene_table(row) if "clips" in row else _table(row)
 
 
 def _facts(path: str, clip: str | None = None) -> dict[str, Any]:
+    if is_archive_name(path):
+        return _archive_facts(path)
     data = files.read_input(path)
     if data[:1] != MAGIC[:1] and not path.endswith(PACKED):
         return _motion_facts(data, path, clip)
@@ -66,6 +70,46 @@ def _facts(path: str, clip: str | None = None) -> dict[str, Any]:
     except (FormatError, SceneError) as error:
         raise type(error)(f"{path}: {error}") from error
     return {"format_version": FORMAT_VERSION, "bytes": {"file": len(data)}, "clips": clips}
+
+
+def is_archive_name(path: str) -> bool:
+    return path.endswith(".mocps")
+
+
+def _archive_facts(path: str) -> dict[str, Any]:
+    """Return what an archive's trailer says, no clip of it read."""
+    from mocpack.corpora.reading import corpus
+
+    with corpus(path) as found:
+        index = found.index
+        return {
+            "archive": True,
+            "bytes": {"file": found.file_size, "trailer": found.trailer_size},
+            "clips_inside": len(found),
+            "shards": len(index.files),
+            "skeletons": len(index.bases),
+            "frames": int(index.frame_counts.sum()),
+            "seconds": float((index.frame_counts * index.frame_times).sum()),
+            "columns": found.columns,
+        }
+
+
+def _archive_table(row: dict[str, Any]) -> Table:
+    table = Table(
+        box=None, show_header=False, pad_edge=False, title=row["input"], title_justify="left"
+    )
+    table.add_column(style="bold")
+    table.add_column()
+    table.add_row("clips", f"{row['clips_inside']} of {row['skeletons']} skeletons")
+    minutes = f"{row['frames']} frames, {row['seconds'] / 60:.1f} minutes"
+    table.add_row("motion", minutes)
+    shards = f" in {row['shards']} shards" if row["shards"] else ""
+    table.add_row("archive", f"{format_size(row['bytes']['file'])}{shards}")
+    table.add_row("  of it trailer", f"{row['bytes']['trailer']} bytes")
+    rate = 8 * row["bytes"]["file"] / max(1, row["frames"])
+    table.add_row("  all in all", f"{rate:.1f} bits a frame")
+    table.add_row("catalogue", ", ".join(row["columns"]) or "none: a shard")
+    return table
 
 
 def _read(data: bytes, clip: str | None) -> dict[str, Any]:

@@ -3,7 +3,27 @@
 `docs/format.md` specifies every bit of it.
 """
 
-from mocpack.container.chunks import FORMAT_VERSION, MAGIC, check_version
+from mocpack.container.archive import (
+    FOOTER_SIZE,
+    ArchiveWriter,
+    ClipSource,
+    Index,
+    Place,
+    Stored,
+    Trailer,
+    base_id,
+    check_name,
+    copied,
+    is_archive,
+    parse_trailer,
+    read_footer,
+    read_trailer,
+    restored,
+    scan,
+    scan_table,
+    stored,
+)
+from mocpack.container.chunks import ARCHIVE_MAGIC, FORMAT_VERSION, MAGIC, check_version
 from mocpack.container.extras import Chunk, pack_extras, unpack_extras
 from mocpack.container.file import Packed, Reader, pack, unpack
 from mocpack.container.head import Errors
@@ -13,24 +33,43 @@ from mocpack.container.source import Openable, Source, source_of
 from mocpack.container.track import TrackHead
 
 __all__ = [
+    "ARCHIVE_MAGIC",
     "DEFAULT_LIMIT",
+    "FOOTER_SIZE",
     "FORMAT_VERSION",
     "MAGIC",
+    "ArchiveWriter",
     "Chunk",
+    "ClipSource",
     "Errors",
+    "Index",
     "MemoryLimit",
     "Openable",
     "Packed",
+    "Place",
     "Reader",
     "Source",
+    "Stored",
     "TrackHead",
+    "Trailer",
+    "base_id",
+    "check_name",
     "check_version",
     "clip_bytes",
+    "copied",
+    "is_archive",
     "pack",
     "pack_extras",
     "pack_scene",
+    "parse_trailer",
+    "read_footer",
+    "read_trailer",
+    "restored",
+    "scan",
+    "scan_table",
     "scene_parts",
     "source_of",
+    "stored",
     "unpack",
     "unpack_extras",
 ]

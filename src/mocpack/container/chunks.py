@@ -10,6 +10,7 @@ from mocpack.errors import CorruptionError, UnsupportedVersionError
 
 # the first byte is not ASCII, so that a file mangled as text is noticed at once
 MAGIC = b"\x93MOC"
+ARCHIVE_MAGIC = b"\x93MOS"  # of many clips, `archive.py`
 FORMAT_VERSION = 1
 MAX_CHUNK_HEADER = 4 + MAX_VARINT_BYTES + 4
 

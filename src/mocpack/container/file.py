@@ -12,6 +12,7 @@ from typing import Any
 from mocpack.clip import AnyHeader, ClipHeader, VertexHeader
 from mocpack.coding.fields import deflate, inflate
 from mocpack.container.chunks import (
+    ARCHIVE_MAGIC,
     FORMAT_VERSION,
     MAGIC,
     check_version,
@@ -188,6 +189,11 @@ class Reader:
         except InvalidClipError as error:
             raise CorruptionError(str(error)) from error
 
+    @property
+    def payload_at(self) -> int:
+        """Where in the file the payload begins."""
+        return self._payload_at
+
     def extras_memory(self) -> int:
         """Return the bytes that reading `extras` may take."""
         if not isinstance(self.header, ClipHeader) or not self.chunks:
@@ -220,6 +226,11 @@ class Reader:
     def _scan(self) -> dict[str, list[bytes]]:
         """Read every chunk but the payload; remember where that one lies."""
         start = self._read(0, min(self._size, 5))
+        if start[:4] == ARCHIVE_MAGIC:
+            raise FormatError(
+                "an archive of many clips (.mocps), not a .mocp file: mocpack.corpus opens it, "
+                "`mocpack extract` takes clips out"
+            )
         if start[:4] != MAGIC[: len(start)]:
             raise FormatError("not a .mocp file")
         if len(start) < 5:

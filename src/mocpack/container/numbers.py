@@ -7,6 +7,7 @@ predicted in time. The smallest of a few ways is written. `docs/format.md` has t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +27,12 @@ from mocpack.coding.series import (
 from mocpack.errors import CorruptionError
 
 DOUBLES, FLOATS, DECIMALS, GRID, KNOWN_GRID, HALF_GRID = range(6)
+BRIEF, MOST_BRIEF = 6, 30  # a known step, plain series; depths of a first column
 DEFLATED, SERIES, TOLD_SERIES = 0, {1: EXACT, 2: THOROUGH}, {3: EXACT, 4: THOROUGH}
-PLAIN, ORDERS = 5, (0, 1, 2)
+PLAIN, ORDERS, FLOORED = 5, (0, 1, 2, 3), 3
 MOST_DEPTH = 33
 WHOLE_DOUBLE, MOST_SHORT = 255, 2.0**31  # of a short number
+RECIPROCAL, MOST_RECIPROCAL = 31, 223  # one byte: 1/1 to 1/223
 MAX_SIZE = 28  # of an expected error's logarithm
 MAX_DIGITS = 15
 MAX_WHOLE = 2**53
@@ -46,7 +49,7 @@ def pack_numbers(
     if not len(values):
         return b""
     ways = _grids(values, step, known, simple) if step else _exact(values, simple)
-    return min(ways, key=len)
+    return min(ways, key=len)  # of equals the first
 
 
 def unpack_numbers(
@@ -59,7 +62,13 @@ def unpack_numbers(
     if not rows:
         read.end()
         return np.zeros((0, columns))
+    if step and not read.left:
+        return np.zeros((rows, columns))
     form = read.u8()
+    if step and BRIEF <= form < BRIEF + 8 * (MOST_BRIEF + 1):
+        depth, way = divmod(form - BRIEF, 8)
+        half, order = divmod(way, 4)
+        return _unpack_brief(read, rows, columns, order, depth) * (step / 2 if half else step)
     if form in (DOUBLES, FLOATS):
         return _unpack_floats(read, rows, columns, "<u8" if form == DOUBLES else "<u4")
     if form == DECIMALS:
@@ -77,6 +86,10 @@ def unpack_numbers(
 
 def pack_short(out: FieldWriter, value: float) -> None:
     """Append a number as few digits, or as the reciprocal of such: 0.002, 1/60; else as it is."""
+    near = round(1 / value) if abs(value) >= 1 / (MOST_RECIPROCAL + 1) else 0
+    if 1 <= near <= MOST_RECIPROCAL and 1 / near == value:
+        out.u8(RECIPROCAL + near)
+        return
     found = list(_short_forms(value))
     if found:
         _, form, whole = min(found)
@@ -101,8 +114,8 @@ def unpack_short(read: FieldReader) -> float:
     form = read.u8()
     if form == WHOLE_DOUBLE:
         return read.f64()
-    if form >= 32:
-        raise CorruptionError(f"unknown form of a number {form}")
+    if form > RECIPROCAL:
+        return 1 / (form - RECIPROCAL)
     whole = read.signed()
     if not whole:
         raise CorruptionError("a number of no digits")
@@ -133,15 +146,29 @@ def _grids(values: F64, step: float, known: bool, simple: bool) -> Iterator[byte
     if not step or not np.abs(values).max(initial=0.0) / fine < MAX_WHOLE / 4:
         yield from _exact(values, simple)
         return
-    for pitch, numbers in ((step, np.rint(values / step)), (fine, _held(values, step))):
+    for pitch, rounded in ((step, np.rint(values / step)), (fine, _held(values, step))):
+        numbers = rounded.astype(np.int64)
         head = FieldWriter()
         if known:
+            yield from _brief_codes(numbers, BRIEF + 4 * (pitch != step))
             head.u8(KNOWN_GRID if pitch == step else HALF_GRID)
         else:
             head.u8(GRID)
             head.f32(pitch)
-        for body in _whole_codes(numbers.astype(np.int64), simple):
+        for body in _whole_codes(numbers, simple):
             yield head.bytes() + body
+
+
+def _brief_codes(numbers: I64, form: int) -> Iterator[bytes]:
+    """Codes of which the first byte says all: nothing for zeros, a row for what does not change."""
+    if not numbers.any():
+        yield b""
+    elif not (numbers - numbers[0]).any():
+        yield bytes([form]) + _row(numbers[0])
+    else:
+        for order, base, depths, code in _plain_series(numbers):
+            if depths[0] <= MOST_BRIEF:
+                yield bytes([form + order + 8 * depths[0]]) + base + depths[1:] + code
 
 
 def _single_below(step: float) -> float:
@@ -165,38 +192,48 @@ def _held(values: F64, step: float) -> F64:
 
 def _whole_codes(numbers: I64, simple: bool) -> Iterator[bytes]:
     """Codes of whole numbers (N, K): the first row, then what follows, less it."""
-    head = FieldWriter()
-    for value in numbers[0]:
-        head.signed(int(value))
-    rest = numbers[1:] - numbers[:1]
+    first, rest = _row(numbers[0]), numbers[1:] - numbers[:1]
     if not rest.any():
-        head.u8(DEFLATED)
-        yield head.bytes()
+        yield first + bytes([DEFLATED])
         return
-    yield head.bytes() + bytes([DEFLATED]) + deflate(_varints(np.diff(numbers, axis=0)))
+    yield first + bytes([DEFLATED]) + deflate(_varints(np.diff(numbers, axis=0)))
     if not simple and np.abs(rest).max() <= LARGEST // 2:
         groups = _groups(numbers.shape[1])
         for coder, forecast in SERIES.items():
-            yield head.bytes() + bytes([coder]) + encode_series(rest, groups, forecast)
+            yield first + bytes([coder]) + encode_series(rest, groups, forecast)
         logs = _size_logs(numbers)
         for coder, forecast in TOLD_SERIES.items():
             told = encode_series(rest, groups, forecast, sizes=2 ** logs.astype(np.int64))
-            yield head.bytes() + bytes([coder]) + logs.tobytes() + told
-        yield from _plain_codes(numbers)
+            yield first + bytes([coder]) + logs.tobytes() + told
+        for order, base, depths, code in _plain_series(numbers):
+            yield base + bytes([PLAIN, order]) + depths + code
 
 
-def _plain_codes(numbers: I64) -> Iterator[bytes]:
-    """Codes that take a fixed extrapolation away, of all rows less a base in place of the first."""
+def _plain_series(numbers: I64) -> Iterator[tuple[int, bytes, bytes, bytes]]:
+    """Yield (order, base, depths, code): an extrapolation taken away from all rows less a base."""
+    rests = numbers.min(initial=1) == 0
     for order in ORDERS:
         base = numbers[0] if order else _usual(numbers)
         less = numbers - base
-        if np.abs(less).max() > LARGEST:
-            continue
-        head = FieldWriter()
-        for value in base:
-            head.signed(int(value))
-        depths, code = _core.plain_series_encode(np.ascontiguousarray(less, np.int32), order)
-        yield head.bytes() + bytes([PLAIN, order]) + depths + code
+        if np.abs(less).max() <= LARGEST and (order != FLOORED or rests):
+            rows = np.ascontiguousarray(less, np.int32)
+            yield order, _row(base), *_core.plain_series_encode(rows, order, _floors(base, order))
+
+
+def _floors(base: npt.NDArray[Any], order: int) -> I32:
+    """Return where 0 lies of each column less its base, which what rests there never goes below."""
+    if order != FLOORED:
+        return np.zeros(0, np.int32)
+    if np.abs(base).max(initial=0.0) > LARGEST:
+        raise CorruptionError("numbers: a base beyond 2^30")
+    return np.ascontiguousarray(-base, np.int32)
+
+
+def _row(numbers: I64) -> bytes:
+    out = FieldWriter()
+    for value in numbers:
+        out.signed(int(value))
+    return out.bytes()
 
 
 def _usual(numbers: I64) -> I64:
@@ -216,7 +253,7 @@ def _unpack_whole(read: FieldReader, rows: int, columns: int, simple: bool) -> F
     if simple and coder != DEFLATED:
         raise CorruptionError(f"coder {coder} of numbers, where only {DEFLATED} can stand")
     if coder == PLAIN:
-        return first + _unpack_plain(read, rows, columns)
+        return first + _unpack_plain(read, rows, read.u8(), read.raw(columns), first)
     if coder in TOLD_SERIES:
         sizes = 2 ** np.frombuffer(read.raw(columns), np.uint8).astype(np.int64)
         if sizes.max(initial=0) > 2**MAX_SIZE or sizes.min(initial=1) < 1:
@@ -238,14 +275,22 @@ def _unpack_whole(read: FieldReader, rows: int, columns: int, simple: bool) -> F
     return np.concatenate([first[np.newaxis], first + rest])
 
 
-def _unpack_plain(read: FieldReader, rows: int, columns: int) -> I32:
-    order, depths = read.u8(), read.raw(columns)
+def _unpack_brief(read: FieldReader, rows: int, columns: int, order: int, depth: int) -> F64:
+    base = np.array([read.signed() for _ in range(columns)], np.float64)
+    if not depth and not read.left:
+        return np.tile(base, (rows, 1))
+    depths = bytes([depth]) + read.raw(columns - 1)
+    return base + _unpack_plain(read, rows, order, depths, base)
+
+
+def _unpack_plain(read: FieldReader, rows: int, order: int, depths: bytes, base: F64) -> I32:
     if order not in ORDERS or max(depths, default=0) > MOST_DEPTH:
         raise CorruptionError(f"numbers: an order of {order} or a depth beyond {MOST_DEPTH}")
     body = read.rest()
     if rows * max(1, sum(depth > 0 for depth in depths)) > NUMBERS_PER_BYTE * (len(body) + 4):
-        raise CorruptionError(f"{len(body)} bytes cannot hold {rows} rows of {columns} numbers")
-    return np.asarray(_core.plain_series_decode(body, rows, depths, order))
+        raise CorruptionError(f"{len(body)} bytes cannot hold {rows} rows of {len(depths)} numbers")
+    floors = _floors(base, order)
+    return np.asarray(_core.plain_series_decode(body, rows, depths, order, floors))
 
 
 def _size_logs(numbers: I64) -> npt.NDArray[np.uint8]:

@@ -17,7 +17,8 @@ from mocpack.rotations import as_rotvec, conjugate, from_rotvec, multiply, norma
 from mocpack.take import KINDS, MAX_LABEL, MAX_TRACK_NAME, WIDTHS, Track
 
 OWN_RATE, STARTS, HAS_TIMES, BOUNDED, HAS_UNIT = 1, 2, 4, 8, 16
-AS_QUATERNIONS, AS_VECTORS = 0, 1
+MOST_KINDS = 8  # so that flags stand above the kind in one byte
+AS_QUATERNIONS, AS_VECTORS, FROM_IDENTITY = 0, 1, 2
 REFERENCE = 32767.0
 LARGEST_TURN, MOST_UNWOUND = 100.0, 90.0  # radians
 CLOSE = 1 - 1e-6  # of a bound that rounding may take the rest of
@@ -55,14 +56,14 @@ class TrackHead:
 def pack_track(name: str, track: Track) -> bytes:
     out = FieldWriter()
     out.sized(name.encode())
-    out.u8(KINDS.index(track.kind))
-    out.u8(
+    flags = (
         OWN_RATE * (track.frame_time is not None)
         + STARTS * (track.start != 0)
         + HAS_TIMES * (track.times is not None)
         + BOUNDED * (track.bound != 0)
         + HAS_UNIT * bool(track.unit)
     )
+    out.u8(KINDS.index(track.kind) + MOST_KINDS * flags)
     out.varint(len(track))
     if track.frame_time is not None:
         pack_short(out, track.frame_time)
@@ -101,9 +102,9 @@ def unpack_track(body: bytes, most: int) -> tuple[str, Track]:
 
 def _unpack_head(read: FieldReader, size: int, most: int) -> TrackHead:
     name = _text(read.sized(MAX_TRACK_NAME))
-    kind, flags = read.u8(), read.u8()
-    if kind >= len(KINDS) or flags >= 2 * HAS_UNIT:
-        raise CorruptionError(f"trak chunk {name[:40]!r}: unknown kind {kind} or flags {flags}")
+    flags, kind = divmod(read.u8(), MOST_KINDS)
+    if kind >= len(KINDS):
+        raise CorruptionError(f"trak chunk {name[:40]!r}: unknown kind {kind}")
     count = read.varint(max(0, most) // WIDTHS[KINDS[kind]])
     return TrackHead(
         name,
@@ -137,12 +138,18 @@ def _pack_values(track: Track) -> bytes:
 
 
 def _pack_turns(track: Track) -> bytes:
-    """Return rotations as vectors from a reference near the first: three numbers a sample."""
-    reference = np.rint(REFERENCE * normalize(track.values[0])).astype("<i2")
-    apart = multiply(conjugate(_reference(reference)), np.asarray(track.values))
-    head = bytes([AS_VECTORS]) + reference.tobytes()
-    vectors = _unwound(as_rotvec(apart))
-    return head + pack_numbers(vectors, _step(track.kind, track.bound), known=True)
+    """Return rotations as vectors, three numbers a sample, from no turn or from near the first."""
+    values, step = np.asarray(track.values), _step(track.kind, track.bound)
+    reference = np.rint(REFERENCE * normalize(values[0])).astype("<i2")
+    apart = multiply(conjugate(_reference(reference)), values)
+    ways = (
+        (bytes([FROM_IDENTITY]), normalize(values)),
+        (bytes([AS_VECTORS]) + reference.tobytes(), apart),
+    )
+    found = (
+        head + pack_numbers(_unwound(as_rotvec(turns)), step, known=True) for head, turns in ways
+    )
+    return min(found, key=len)
 
 
 def _unwound(vectors: F64) -> F64:
@@ -165,15 +172,16 @@ def _unpack_turns(read: FieldReader, count: int, step: float) -> F64:
     form = read.u8()
     if form == AS_QUATERNIONS:
         return unpack_numbers(read, count, 4)
-    if form != AS_VECTORS:
+    if form not in (AS_VECTORS, FROM_IDENTITY):
         raise CorruptionError(f"trak chunk: unknown form of rotations {form}")
-    reference = np.frombuffer(read.raw(8), "<i2")
-    if not reference.any():
+    reference = np.frombuffer(read.raw(8), "<i2") if form == AS_VECTORS else None
+    if reference is not None and not reference.any():
         raise CorruptionError("trak chunk: a reference that is no rotation")
     vectors = unpack_numbers(read, count, 3, step)
     if not np.abs(vectors).max(initial=0.0) < LARGEST_TURN:
         raise CorruptionError("trak chunk: a rotation by many turns")
-    return normalize(multiply(_reference(reference), from_rotvec(vectors)))
+    turns = normalize(from_rotvec(vectors))
+    return turns if reference is None else normalize(multiply(_reference(reference), turns))
 
 
 def _reference(whole: npt.NDArray[np.int16]) -> F64:

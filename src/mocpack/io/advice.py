@@ -13,8 +13,6 @@ PICKLE = (
 STATIC = "it is a static shape without motion"
 # how a file begins, or how its name ends, and what its owner can do
 BEGINNINGS = (
-    (b"Kaydara FBX Binary", "FBX", BLENDER),
-    (b"; FBX", "FBX", BLENDER),
     (b"BLENDER", "Blender", "export BVH or glTF (.glb) from Blender"),
     (b"PXR-USDC", "USD", BLENDER),
     (b"#usda", "USD", BLENDER),
@@ -26,7 +24,6 @@ BEGINNINGS = (
     (b"Vocaloid Motion Data", "MMD", "import it with Blender's mmd_tools and export BVH"),
 )
 ENDINGS = {
-    ".fbx": ("FBX", BLENDER),
     ".dae": ("COLLADA", BLENDER),
     ".usd": ("USD", BLENDER),
     ".usda": ("USD", BLENDER),
@@ -34,12 +31,12 @@ ENDINGS = {
     ".usdz": ("USD", BLENDER),
     ".abc": ("Alembic", CACHE),
     ".blend": ("Blender", "export BVH or glTF (.glb) from Blender"),
-    ".ma": ("Maya", "export FBX from Maya, " + BLENDER),
-    ".mb": ("Maya", "export FBX from Maya, " + BLENDER),
-    ".max": ("3ds Max", "export FBX from 3ds Max, " + BLENDER),
+    ".ma": ("Maya", "export FBX from Maya"),
+    ".mb": ("Maya", "export FBX from Maya"),
+    ".max": ("3ds Max", "export FBX from 3ds Max"),
     ".bip": ("3ds Max Biped", "export BVH from 3ds Max"),
-    ".anim": ("Unity or Maya", "export FBX from Unity or Maya, " + BLENDER),
-    ".uasset": ("Unreal", "export FBX from Unreal, " + BLENDER),
+    ".anim": ("Unity or Maya", "export FBX from Unity or Maya"),
+    ".uasset": ("Unreal", "export FBX from Unreal"),
     ".vmd": ("MMD", "import it with Blender's mmd_tools and export BVH"),
     ".htr": ("HTR", "export BVH from the capture software"),
     ".tak": ("Motive", "export C3D or BVH from Motive"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from enum import Enum
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,10 @@ from mocpack.errors import CorruptionError, FormatError, InvalidClipError, Trunc
 from mocpack.io import asf, text
 from mocpack.io.asf import Asf, Line
 from mocpack.io.asf_fit import fit
+from mocpack.io.text import parse_number
 
+MAX_SPARSE = 1 << 25  # numbers of a motion whose frames need not be complete: 256 MiB
+LONGEST_NUMBER = 15  # digits of a frame's
 FRAME_TIME = 1 / 120  # CMU's; the format has no word for it that every program writes
 
 
@@ -113,6 +118,46 @@ def find_skeleton(path: Path) -> Path:
     )
 
 
+def read_frames(text: bytes, bones: Asf, *, complete: bool, start: int = 0) -> F64:
+    """Return the numbers (frames, columns) of a motion, as the file prints them.
+
+    Parameters
+    ----------
+    text : bytes
+        Lines that end with line feeds; `start` is where the keywords of the file have ended.
+    complete : bool
+        Whether a bone that a frame leaves out is a fault; else it keeps its numbers.
+    """
+    names = [bone.name.encode() for bone in bones.bones]
+    columns = np.cumsum([0, *(len(bone.dofs) for bone in bones.bones)], dtype=np.uint32)
+    width = int(columns[-1])
+    if not width:
+        raise CorruptionError("the skeleton has no degrees of freedom")
+    values = np.empty((_room(text, start, width, complete=complete), width))
+    starts = np.cumsum([0, *(len(name) for name in names)], dtype=np.uint32)
+    by_name = np.array(sorted(range(len(names)), key=names.__getitem__), np.uint32)
+    status, frames, at = _core.parse_amc(
+        text, start, b"".join(names), starts, by_name, columns, complete, values
+    )
+    if status:
+        raise _complaint(_Fault(status), bones, frames, _line_at(text, start), _lines(text, at))
+    if not frames:
+        raise TruncatedError("the motion has no frames")
+    return values[:frames]
+
+
+def _room(text: bytes, start: int, width: int, *, complete: bool) -> int:
+    """Return how many frames there can be, so that a small file cannot ask for much memory."""
+    frames = _core.count_amc_frames(text, start)
+    # two bytes a number at the least
+    whole = (len(text) - start) // (2 * width) + 1
+    if complete:
+        return min(frames, whole)
+    if frames > max(whole, MAX_SPARSE // width):
+        raise CorruptionError(f"{frames} frames of {width} numbers are more than mocpack reads")
+    return frames
+
+
 @dataclass
 class _Motion:
     """Reads the frames of one file. `own` says whether the numbers are as the file prints them."""
@@ -122,33 +167,25 @@ class _Motion:
     degrees: bool = True
     complete: bool = False
     own: bool = True
-    rows: list[F64] = field(default_factory=list)
 
     def read(self, data: bytes) -> F64:
         self.degrees = self.bones.degrees
-        lines = asf.lines_of(data)
-        first = self._keywords(lines)
-        columns = self._columns()
-        width = sum(len(bone.dofs) for bone in self.bones.bones)
-        if not width:
-            raise CorruptionError("the skeleton has no degrees of freedom")
-        for number, frame in _frames(first, lines):
-            self.rows.append(self._frame(number, frame, columns, width))
-        if not self.rows:
-            raise TruncatedError("the motion has no frames")
-        numbers = np.array(self.rows)
+        text = _one_line_ending(data)
+        start = self._keywords(text)
+        numbers = read_frames(text, self.bones, complete=self.complete, start=start)
         if not self.degrees:
             angles = [d.startswith("r") for bone in self.bones.bones for d in bone.dofs]
             numbers[:, angles] = np.degrees(numbers[:, angles])
             self.own = False
+        numbers.setflags(write=False)  # so that the clip can keep it without a copy
         return numbers
 
-    def _keywords(self, lines: Iterator[Line]) -> Line | None:
-        """Take the lines that begin with a colon; return the first that does not."""
-        for line in lines:
-            if not line.words[0].startswith(b":"):
-                return line
+    def _keywords(self, text: bytes) -> int:
+        """Take the lines that begin with a colon; return where the first that does not begins."""
+        for start, line in _lines(text):
             word = line.words[0].upper()
+            if not word.startswith(b":"):
+                return start
             if word in (b":DEGREES", b":RADIANS"):
                 self.degrees = word == b":DEGREES"
             elif word == b":FULLY-SPECIFIED":
@@ -158,91 +195,80 @@ class _Motion:
                 if not 1e-6 <= rate <= 1e6:
                     raise line.fault(f"expected frames a second, got {rate:g}")
                 self.frame_time = 1 / rate
-        return None
-
-    def _columns(self) -> dict[bytes, tuple[int, int]]:
-        columns, at = {}, 0
-        for bone in self.bones.bones:
-            columns[bone.name.encode()] = (at, len(bone.dofs))
-            at += len(bone.dofs)
-        return columns
-
-    def _frame(
-        self, number: Line, lines: list[Line], columns: dict[bytes, tuple[int, int]], width: int
-    ) -> F64:
-        """Return one row; where the file need not be complete, what is left out stays put."""
-        words: list[bytes] = []
-        places: list[int] = []
-        for line in lines:
-            start, count = self._place(line, columns)
-            words += line.words[1:]
-            places += range(start, start + count)
-        values = np.empty(len(words))
-        read, _ = _core.parse_numbers(b" ".join(words), 0, values)
-        if read < len(words):
-            raise _bad_number(lines, read)
-        if len(places) == width == len(set(places)):
-            row = np.empty(width)
-        elif len(places) > len(set(places)):
-            raise number.fault(f"frame {len(self.rows) + 1} has a bone twice")
-        elif self.complete:
-            missing = _missing(columns, set(places))
-            raise number.fault(f"frame {len(self.rows) + 1} has no values for bone {missing!r}")
-        else:
-            row = self.rows[-1].copy() if self.rows else np.zeros(width)
-        row[places] = values
-        return row
-
-    def _place(self, line: Line, columns: dict[bytes, tuple[int, int]]) -> tuple[int, int]:
-        name = line.words[0].decode("utf-8", "replace")
-        if line.words[0] not in columns:
-            raise line.fault(f"the skeleton has no bone called {name[:40]!r}")
-        start, count = columns[line.words[0]]
-        if len(line.words) != count + 1:
-            raise line.fault(
-                f"bone {name!r} has {count} degrees of freedom, but {len(line.words) - 1} values"
-            )
-        return start, count
+        return len(text)
 
 
-def _frames(first: Line | None, lines: Iterator[Line]) -> Iterator[tuple[Line, list[Line]]]:
-    """Yield the line of each frame's number and the lines of its bones; numbers must run on."""
-    if first is None:
-        return
-    number = first
-    bones: list[Line] = []
-    expected = _frame_number(number)
-    for line in lines:
-        if len(line.words) > 1 or not line.words[0].isdigit():
-            bones.append(line)
-            continue
-        yield number, bones
-        number, bones, expected = line, [], expected + 1
-        if _frame_number(line) != expected:
-            raise line.fault(f"expected frame {expected}, got {_frame_number(line)}")
-    yield number, bones
+def _one_line_ending(data: bytes) -> bytes:
+    """Return text whose lines end with line feeds, without a byte order mark."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
-def _frame_number(line: Line) -> int:
+class _Fault(Enum):
+    """What the native reader says of a motion that it cannot read (`amc.h`)."""
+
+    NUMBER = 1
+    BONE = 2
+    TWICE = 3
+    MISSING = 4
+
+
+def _lines(text: bytes, at: int = 0) -> Iterator[tuple[int, Line]]:
+    """Yield (offset, line) of each line from there on that says something."""
+    number = 1 + text.count(b"\n", 0, at)
+    while at < len(text):
+        end = text.find(b"\n", at)
+        end = len(text) if end < 0 else end
+        words = text[at:end].partition(b"#")[0].split()
+        if words:
+            yield at, Line(number, words)
+        at, number = end + 1, number + 1
+
+
+def _line_at(text: bytes, at: int) -> Line:
+    return next(_lines(text, at))[1]
+
+
+def _complaint(
+    fault: _Fault, bones: Asf, frames: int, first: Line, rest: Iterator[tuple[int, Line]]
+) -> FormatError:
+    """Say what is wrong with the first line of the rest, after so many whole frames."""
+    _, line = next(rest)
+    if fault is _Fault.NUMBER:
+        return _bad_frame_number(line, first, frames)
+    if fault is _Fault.TWICE:
+        return line.fault(f"frame {frames + 1} has a bone twice")
+    if fault is _Fault.MISSING:
+        frame = takewhile(lambda row: not _is_frame_number(row[1]), rest)
+        given = {row.words[0] for _, row in frame}
+        missing = next(b.name for b in bones.bones if b.dofs and b.name.encode() not in given)
+        return line.fault(f"frame {frames + 1} has no values for bone {missing!r}")
+    return _bad_bone(line, bones)
+
+
+def _bad_bone(line: Line, bones: Asf) -> FormatError:
+    name = line.words[0].decode("utf-8", "replace")
+    bone = next((b for b in bones.bones if b.name.encode() == line.words[0]), None)
+    if bone is None:
+        return line.fault(f"the skeleton has no bone called {name[:40]!r}")
+    given, count = len(line.words) - 1, len(bone.dofs)
+    if given != count:
+        return line.fault(f"bone {name!r} has {count} degrees of freedom, but {given} values")
+    word = next(w for w in line.words[1:] if parse_number(w) is None)
+    return line.fault(f"expected a number, got {word[:40].decode('utf-8', 'replace')!r}")
+
+
+def _bad_frame_number(line: Line, first: Line, frames: int) -> FormatError:
     word = line.words[0]
-    if len(line.words) > 1 or not word.isdigit() or len(word) > 15:
-        raise line.fault(f"expected a frame's number, got {word[:40].decode('utf-8', 'replace')!r}")
-    return int(word)
+    if not _is_frame_number(line) or len(word) > LONGEST_NUMBER:
+        return line.fault(
+            f"expected a frame's number, got {word[:40].decode('utf-8', 'replace')!r}"
+        )
+    return line.fault(f"expected frame {int(first.words[0]) + frames}, got {int(word)}")
 
 
-def _bad_number(lines: list[Line], index: int) -> FormatError:
-    for line in lines:
-        if index < len(line.words) - 1:
-            break
-        index -= len(line.words) - 1
-    word = line.words[1 + index][:40].decode("utf-8", "replace")
-    return line.fault(f"expected a number, got {word!r}")
-
-
-def _missing(columns: dict[bytes, tuple[int, int]], places: set[int]) -> str:
-    return next(
-        name.decode() for name, (start, count) in columns.items() if count and start not in places
-    )
+def _is_frame_number(line: Line) -> bool:
+    return len(line.words) == 1 and line.words[0].isdigit()
 
 
 def _unstretched(bones: Asf, numbers: F64) -> tuple[Asf, F64]:

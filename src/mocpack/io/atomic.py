@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 MAX_LINKS = 40  # as the kernel counts
 RANDOM_LETTERS = 8  # that `mkstemp` adds to a name
@@ -41,6 +42,27 @@ def write_all_atomically(files: Mapping[Path, bytes]) -> None:
     finally:
         for temporary, _ in ready.values():
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_stream(path: str | Path) -> Iterator[BinaryIO]:
+    """Give a stream whose bytes become the file when the block ends well, and vanish when not."""
+    path = Path(path)
+    target = _resolved(path)
+    with _naming(path):
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=_temporary_start(target))
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        _take_after(temporary, target)
+        with _naming(path):
+            temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def would_overwrite(path: str | Path) -> bool:

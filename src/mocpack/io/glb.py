@@ -1,25 +1,33 @@
-"""Skeletal clips as binary glTF 2.0: a node for each joint, one animation of float32 keys.
+"""Skeletal clips as glTF 2.0: a node for each joint, one animation of float32 keys.
 
-Written only. Metres, seconds, y up and (x, y, z, w) are glTF's own conventions too. Joints that
-never turn or move have no keys, their pose is their node's. End sites are nodes without motion.
+Metres, seconds, y up and (x, y, z, w) are glTF's own conventions too. Joints that never turn or
+move have no keys, their pose is their node's. End sites are nodes without motion. Bones are drawn
+as a figure of thin double pyramids, so that a program that shows the file shows something.
 """
 
 from __future__ import annotations
 
-import json
-import struct
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from mocpack.arrays import F64
 from mocpack.clip import Clip
+from mocpack.io import gltf_build
+from mocpack.io.gltf_build import Buffer
+from mocpack.io.gltf_file import MAGIC, Object
 from mocpack.rotations import IDENTITY
+from mocpack.skeleton import Skeleton
 
-MAGIC, VERSION = b"glTF", 2
-JSON_CHUNK, BIN_CHUNK = b"JSON", b"BIN\0"
-FLOAT = 5126
-SHAPES = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}
+REST = {"translation": (0.0, 0.0, 0.0), "rotation": IDENTITY, "scale": (1.0, 1.0, 1.0)}
+END = "end site"  # what such a node says of itself
+THICKNESS = 0.08  # of a drawn bone, in its length
+DOT = 0.01  # metres: half the size of a joint without a bone, such as a marker
+# corners of a double pyramid: its ends, and the square at a quarter of its way
+PYRAMID = np.array(
+    [[0, 2, 3], [0, 3, 4], [0, 4, 5], [0, 5, 2], [1, 3, 2], [1, 4, 3], [1, 5, 4], [1, 2, 5]]
+)
 
 
 def probe(data: bytes) -> bool:
@@ -27,46 +35,94 @@ def probe(data: bytes) -> bool:
     return data.startswith(MAGIC)
 
 
-def write(clip: Clip) -> bytes:
-    """Return the clip as a .glb file; numbers are rounded to float32, as the format has it."""
-    buffer = _Buffer()
-    seconds = clip.times - min(0.0, clip.times[0])  # a key before 0 is not allowed
-    times = buffer.add(seconds[:, np.newaxis], bounds=True)
-    nodes = _nodes(clip)
-    samplers: list[dict[str, Any]] = []
-    channels: list[dict[str, Any]] = []
-    for path, joint, keys in _tracks(clip):
-        if np.ptp(keys, axis=0).any() or _leaves_rest(clip, path, joint):
-            output = buffer.add(keys)
-            channels.append({"sampler": len(samplers), "target": {"node": joint, "path": path}})
-            samplers.append({"input": times, "output": output, "interpolation": "LINEAR"})
-        else:
-            nodes[joint][path] = keys[0].tolist()
-    if not samplers:  # a clip that stands still is as long as it is all the same
-        samplers.append({"input": times, "output": buffer.add(clip.rotations[:, 0])})
-        channels.append({"sampler": 0, "target": {"node": 0, "path": "rotation"}})
-    joints, roots = list(range(len(clip.skeleton))), list(clip.skeleton.roots)
+def write(clip: Clip, *, figure: bool = True) -> bytes:
+    """Return the clip as a .glb file; numbers are rounded to float32, as the format has it.
+
+    Without a `figure` there is no mesh in it.
+    """
+    return gltf_build.binary(*build(clip, figure=figure))
+
+
+def write_text(clip: Clip) -> bytes:
+    """Return the clip as a .gltf file, its numbers inside it."""
+    return gltf_build.text(*build(clip))
+
+
+def build(clip: Clip, *, figure: bool = True) -> tuple[Object, bytes]:
+    """Return the document of a clip and its buffer."""
+    buffer = Buffer()
+    nodes = rest_nodes(clip.skeleton)
+    animation = keyed(clip, buffer, nodes, settle=True)
+    roots = list(clip.skeleton.roots)
     top = 0
     if len(roots) > 1:  # the joints of a skin have one node above them all
         top = len(nodes)
         nodes.append({"name": "origin", "children": roots})
-    document = {
-        "asset": {"version": "2.0", "generator": "mocpack"},
-        "scene": 0,
-        "scenes": [{"nodes": [top]}],
+    shown = [top]
+    document: Object = {"asset": {"version": "2.0", "generator": "mocpack"}, "scene": 0}
+    if figure:
+        shown.append(len(nodes))
+        nodes.append({"name": "figure", "mesh": 0, "skin": 0})
+        document["meshes"] = [{"name": "figure", "primitives": [_figure(clip.skeleton, buffer)]}]
+    document |= {
+        "scenes": [{"nodes": shown}],
         "nodes": nodes,
-        "skins": [{"joints": joints, "skeleton": top}],
-        "animations": [{"name": "motion", "channels": channels, "samplers": samplers}],
+        "skins": [{"joints": list(range(len(clip.skeleton))), "skeleton": top}],
+        "animations": [animation],
         "accessors": buffer.accessors,
         "bufferViews": buffer.views,
-        "buffers": [{"byteLength": len(buffer.data)}],
     }
-    return _pack(document, bytes(buffer.data))
+    return document, bytes(buffer.data)
 
 
-def _nodes(clip: Clip) -> list[dict[str, Any]]:
+def key_times(clip: Clip) -> F64:
+    """Return the times (T,) of a clip's frames as keys have them: none before 0."""
+    return np.asarray(clip.times - min(0.0, clip.times[0]))
+
+
+def tracks(clip: Clip) -> Iterator[tuple[str, int, F64]]:
+    """Yield (path, joint, keys (T, n)) of everything that may move."""
+    for j in range(len(clip.skeleton)):
+        yield "rotation", j, clip.rotations[:, j]
+    for m, j in enumerate(clip.translated_joints):
+        yield "translation", j, clip.translations[:, m]
+    if clip.extras.scales is not None:
+        for s, j in enumerate(clip.header.scaled_joints):
+            yield "scale", j, clip.extras.scales[:, s]
+
+
+def keyed(clip: Clip, buffer: Buffer, nodes: list[Object], *, settle: bool = False) -> Object:
+    """Return the animation of a clip's joints, which are the first of the nodes.
+
+    What keeps away from its rest has keys; where `settle` says so, and the skeleton has no rest of
+    its own, it becomes its node's pose instead.
+    """
+    times = buffer.add(key_times(clip), bounds=True)
+    samplers: list[Object] = []
+    channels: list[Object] = []
+    for path, joint, keys in tracks(clip):
+        still = not np.ptp(keys, axis=0).any()
+        if still and settle and (path != "rotation" or not clip.skeleton.has_rest):
+            nodes[joint][path] = keys[0].tolist()
+        elif still and np.allclose(keys[0], _rest(nodes[joint], path)):
+            continue
+        else:
+            output = buffer.add(keys)
+            channels.append({"sampler": len(samplers), "target": {"node": joint, "path": path}})
+            samplers.append({"input": times, "output": output, "interpolation": "LINEAR"})
+    if not samplers:  # a clip that stands still is as long as it is all the same
+        samplers.append({"input": times, "output": buffer.add(clip.rotations[:, 0])})
+        channels.append({"sampler": 0, "target": {"node": 0, "path": "rotation"}})
+    name = str(clip.metadata.get("animation") or "motion")
+    return {"name": name, "channels": channels, "samplers": samplers}
+
+
+def _rest(node: Object, path: str) -> Any:
+    return node.get(path, REST[path])
+
+
+def rest_nodes(skeleton: Skeleton) -> list[Object]:
     """Return the joints' nodes in order, and after them those of the end sites."""
-    skeleton = clip.skeleton
     children: list[list[int]] = [[] for _ in skeleton.names]
     for joint, parent in enumerate(skeleton.parents):
         if parent >= 0:
@@ -74,7 +130,8 @@ def _nodes(clip: Clip) -> list[dict[str, Any]]:
     ends: list[dict[str, Any]] = []
     for joint, place in zip(skeleton.end_site_joints, skeleton.end_sites, strict=True):
         children[joint].append(len(skeleton) + len(ends))
-        ends.append({"name": f"{skeleton.names[joint]}_end", "translation": place.tolist()})
+        name = f"{skeleton.names[joint]}_end"
+        ends.append({"name": name, "translation": place.tolist(), "extras": {"mocpack": END}})
     nodes = []
     for j, below in enumerate(children):
         node: dict[str, Any] = {"translation": skeleton.offsets[j].tolist()}
@@ -88,53 +145,45 @@ def _nodes(clip: Clip) -> list[dict[str, Any]]:
     return [*nodes, *ends]
 
 
-def _leaves_rest(clip: Clip, path: str, joint: int) -> bool:
-    """Whether a joint keeps a rotation that is not its rest, which its node then keeps."""
-    if path != "rotation" or not clip.skeleton.has_rest:
-        return False
-    return not np.allclose(clip.rotations[0, joint], clip.skeleton.rest[joint])
+def _figure(skeleton: Skeleton, buffer: Buffer) -> Object:
+    """Return the mesh of all bones, each in the space of its joint: no bind pose is needed."""
+    owners, corners = _bones(skeleton)
+    faces = PYRAMID + 6 * np.arange(len(owners))[:, np.newaxis, np.newaxis]
+    joints = np.zeros((len(owners), 6, 4))
+    joints[..., 0] = np.array(owners)[:, np.newaxis]
+    weights = np.zeros((6 * len(owners), 4))
+    weights[:, 0] = 255
+    vertices = gltf_build.VERTICES
+    return {
+        "attributes": {
+            "POSITION": buffer.add(corners.reshape(-1, 3), bounds=True, target=vertices),
+            "JOINTS_0": buffer.add(joints.reshape(-1, 4), gltf_build.SHORT, target=vertices),
+            "WEIGHTS_0": buffer.add(weights, gltf_build.BYTE, target=vertices, normalized=True),
+        },
+        "indices": buffer.add(faces.ravel(), gltf_build.INDEX, target=gltf_build.INDICES),
+    }
 
 
-def _tracks(clip: Clip) -> list[tuple[str, int, F64]]:
-    """Return (path, joint, keys (T, n)) of everything that may move."""
-    turns = [("rotation", j, clip.rotations[:, j]) for j in range(len(clip.skeleton))]
-    moves = enumerate(clip.translated_joints)
-    places = [("translation", j, clip.translations[:, m]) for m, j in moves]
-    if clip.extras.scales is None:
-        return turns + places
-    sizes = enumerate(clip.header.scaled_joints)
-    return turns + places + [("scale", j, clip.extras.scales[:, s]) for s, j in sizes]
+def _bones(skeleton: Skeleton) -> tuple[list[int], F64]:
+    """Return the joint of each drawn bone, and its corners (B, 6, 3) in that joint's space."""
+    bones = [(p, skeleton.offsets[j]) for j, p in enumerate(skeleton.parents) if p >= 0]
+    bones += zip(skeleton.end_site_joints, skeleton.end_sites, strict=True)
+    bones = [(j, bone) for j, bone in bones if np.linalg.norm(bone) > 0]
+    drawn = {j for j, _ in bones}
+    dot = np.array([0.0, 2 * DOT, 0.0])
+    if len(drawn) == 0 or skeleton.is_points:
+        bones += [(j, dot) for j in range(len(skeleton)) if j not in drawn]
+    return [j for j, _ in bones], np.array([_pyramid(bone) for _, bone in bones])
 
 
-class _Buffer:
-    """The file's numbers, and how its document refers to them."""
-
-    def __init__(self) -> None:
-        self.data = bytearray()
-        self.views: list[dict[str, Any]] = []
-        self.accessors: list[dict[str, Any]] = []
-
-    def add(self, values: F64, *, bounds: bool = False) -> int:
-        """Append float32 rows (count, n); return the number of their accessor."""
-        numbers = np.ascontiguousarray(values, "<f4")
-        self.views.append({"buffer": 0, "byteOffset": len(self.data), "byteLength": numbers.nbytes})
-        accessor = {
-            "bufferView": len(self.views) - 1,
-            "componentType": FLOAT,
-            "count": len(numbers),
-            "type": SHAPES[numbers.shape[1]],
-        }
-        if bounds:
-            low, high = numbers.min(axis=0), numbers.max(axis=0)
-            accessor |= {"min": low.tolist(), "max": high.tolist()}
-        self.data += numbers.tobytes()
-        self.accessors.append(accessor)
-        return len(self.accessors) - 1
-
-
-def _pack(document: dict[str, Any], body: bytes) -> bytes:
-    text = json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
-    text += b" " * (-len(text) % 4)
-    chunks = struct.pack("<I4s", len(text), JSON_CHUNK) + text
-    chunks += struct.pack("<I4s", len(body), BIN_CHUNK) + body
-    return struct.pack("<4sII", MAGIC, VERSION, 12 + len(chunks)) + chunks
+def _pyramid(bone: F64) -> F64:
+    """Return the corners (6, 3) of a bone from the origin to where it ends."""
+    length = np.linalg.norm(bone)
+    least = np.eye(3)[np.abs(bone).argmin()]
+    across = np.cross(bone, least)
+    across *= THICKNESS * length / np.linalg.norm(across)
+    beside = np.cross(bone, across) / length
+    middle = bone / 4
+    return np.array(
+        [np.zeros(3), bone, middle + across, middle + beside, middle - across, middle - beside]
+    )

@@ -55,7 +55,7 @@ class Nodes:
 
 def names(data: bytes, beside: Callable[[str], bytes] | None = None) -> list[str]:
     """Return the names of the animations in a file, all different."""
-    return _names(gltf_file.parse(data, beside))
+    return animation_names(gltf_file.parse(data, beside))
 
 
 def read(
@@ -79,7 +79,7 @@ def read(
         Returns the bytes of a file beside this one.
     """
     document = gltf_file.parse(data, beside)
-    known = _names(document)
+    known = animation_names(document)
     if not known:
         raise FormatError("this glTF is static: there is no animation in it")
     number = _chosen(known, clip)
@@ -91,10 +91,30 @@ def read(
 
 def joint_nodes(document: Document) -> list[int]:
     """Return which node of the file each joint is."""
-    return _joints(document, _nodes(document), _expressions(document))
+    return _joints(document, tree(document), expressions_of(document))
 
 
-def _names(document: Document) -> list[str]:
+def rest_pose(node: Object, what: str) -> tuple[F64, F64, F64]:
+    """Return a node's own translation, rotation and scale."""
+    if "matrix" not in node:
+        return (
+            gltf_file.numbers(node, "translation", what, (0.0,) * 3),
+            gltf_file.numbers(node, "rotation", what, (0.0, 0.0, 0.0, 1.0)),
+            gltf_file.numbers(node, "scale", what, (1.0,) * 3),
+        )
+    matrix = gltf_file.numbers(node, "matrix", what, tuple(np.eye(4).ravel())).reshape(4, 4).T
+    base, place = matrix[:3, :3], matrix[:3, 3]
+    with np.errstate(over="ignore", invalid="ignore"):
+        turn = np.linalg.det(base)
+    if turn == 0 or not np.isfinite(turn):
+        return place, rotations.IDENTITY, np.ones(3)  # as three.js has it
+    scale = np.linalg.norm(base, axis=0)
+    scale[0] = np.copysign(scale[0], turn)
+    return place, rotations.from_matrix(base / scale), scale
+
+
+def animation_names(document: Document) -> list[str]:
+    """Return the names of the animations of an open file, all different."""
     given = [gltf_file.text(a, "name") for a in document.items("animations")]
     return list(distinct(name or f"animation {n}" for n, name in enumerate(given)))
 
@@ -109,14 +129,30 @@ def _chosen(known: list[str], clip: str | None) -> int:
     raise UsageError(f"there is no animation {clip!r}; there are: {', '.join(known)[:500]}")
 
 
+def at_times(document: Document, number: int, times: F64) -> Clip:
+    """Return an animation of an open file with frames at these times (T,), and at no others."""
+    name = animation_names(document)[number]
+    return _posed(document, channels(document, number), times, name, 1.0)
+
+
 def _read(document: Document, number: int, name: str, unit: float, fps: float | None) -> Clip:
-    nodes = _nodes(document)
-    expressions = _expressions(document)
-    kept = _joints(document, nodes, expressions)
-    every = _channels(document, number)
+    every = channels(document, number)
     if not every:
         raise FormatError(f"animation {name!r} moves nothing: there is no animation of nodes in it")
     times = gltf_keys.frame_times(list(every.values()), fps)
+    return _posed(document, every, times, name, unit)
+
+
+def _posed(
+    document: Document,
+    every: dict[tuple[int, str], Keys],
+    times: F64,
+    name: str,
+    unit: float,
+) -> Clip:
+    nodes = tree(document)
+    expressions = expressions_of(document)
+    kept = _joints(document, nodes, expressions)
     if len(times) * len(kept) > MAX_POSES:
         raise CorruptionError(
             f"animation {name!r} has {len(times)} frames of {len(kept)} joints, "
@@ -135,7 +171,7 @@ def _read(document: Document, number: int, name: str, unit: float, fps: float | 
         times=times,
         frame_time=_frame_time(times),
         translated_joints=moving,
-        scales=pose["scale"],
+        scales=pose["scale"] if (pose["scale"] != 1).any() else None,
         unit=unit,
         tracks=_tracks(document, nodes, every, expressions, times),
         metadata=_metadata(document, nodes, name),
@@ -150,7 +186,8 @@ def _frame_time(times: F64) -> float:
     return whole if abs(whole - step) * len(times) < 1e-9 * step else step
 
 
-def _nodes(document: Document) -> Nodes:
+def tree(document: Document) -> Nodes:
+    """Return the tree of a file's nodes."""
     found = document.items("nodes")
     if not found:
         raise FormatError("this glTF is static: it has no nodes, so no animation")
@@ -171,7 +208,7 @@ def _nodes(document: Document) -> Nodes:
     if len(order) < len(found):
         lost = min(set(range(len(found))) - set(order))
         raise CorruptionError(f"nodes[{lost}] is its own ancestor")
-    poses = [_rest(node, f"nodes[{n}]") for n, node in enumerate(found)]
+    poses = [rest_pose(node, f"nodes[{n}]") for n, node in enumerate(found)]
     return Nodes(
         [_short(gltf_file.text(node, "name")) for node in found],
         parents,
@@ -180,25 +217,6 @@ def _nodes(document: Document) -> Nodes:
         rotations.normalize(np.array([p[1] for p in poses])),
         np.array([p[2] for p in poses]),
     )
-
-
-def _rest(node: Object, what: str) -> tuple[F64, F64, F64]:
-    """Return a node's own translation, rotation and scale."""
-    if "matrix" not in node:
-        return (
-            gltf_file.numbers(node, "translation", what, (0.0,) * 3),
-            gltf_file.numbers(node, "rotation", what, (0.0, 0.0, 0.0, 1.0)),
-            gltf_file.numbers(node, "scale", what, (1.0,) * 3),
-        )
-    matrix = gltf_file.numbers(node, "matrix", what, tuple(np.eye(4).ravel())).reshape(4, 4).T
-    base, place = matrix[:3, :3], matrix[:3, 3]
-    with np.errstate(over="ignore", invalid="ignore"):
-        turn = np.linalg.det(base)
-    if turn == 0 or not np.isfinite(turn):
-        return place, rotations.IDENTITY, np.ones(3)  # as three.js has it
-    scale = np.linalg.norm(base, axis=0)
-    scale[0] = np.copysign(scale[0], turn)
-    return place, rotations.from_matrix(base / scale), scale
 
 
 def _short(name: str) -> str:
@@ -248,7 +266,7 @@ def _listed(document: Document, number: int, name: str) -> list[Object]:
     return found
 
 
-def _channels(document: Document, number: int) -> dict[tuple[int, str], Keys]:
+def channels(document: Document, number: int) -> dict[tuple[int, str], Keys]:
     """Return the keys of each (node, path) that an animation moves."""
     samplers = _listed(document, number, "samplers")
     inputs: dict[int, F64] = {}
@@ -313,28 +331,34 @@ def _tracks(
 ) -> dict[str, Track]:
     """Return morph weights by node and target, and the expressions of a VRM animation."""
     found: list[tuple[str, F64]] = []
+    own: dict[str, Any]
     for (node, path), keys in every.items():
         if path == "translation" and node in expressions:
             found.append((f"expression.{expressions[node]}", keys.at(times)[:, 0]))
         elif path == "weights":
             values = keys.at(times)
-            owner = nodes.names[node] or f"node {node}"
-            titles = _target_names(document, node, values.shape[1])
-            found += [(f"{owner}.{title}", values[:, k]) for k, title in enumerate(titles)]
+            titles = weight_names(document, nodes, node, values.shape[1])
+            found += [(title, values[:, k]) for k, title in enumerate(titles)]
     unique = distinct(name for name, _ in found)
+    # the clip's own even times need not be kept again
+    even = np.allclose(times, times[0] + np.arange(len(times)) * _frame_time(times), atol=1e-7)
+    own = {"start": float(times[0])} if even else {"times": times}
     return {
-        title: Track("scalar", values, times=times, bound=WEIGHT_BOUND)
+        title: Track("scalar", values, bound=WEIGHT_BOUND, **own)
         for title, (_, values) in zip(unique, found, strict=True)
     }
 
 
-def _target_names(document: Document, node: int, count: int) -> list[str]:
+def weight_names(document: Document, nodes: Nodes, node: int, count: int) -> list[str]:
+    """Return the names of the tracks of a node's morph weights."""
     mesh = document.items("nodes")[node].get("mesh")
     extras = None if mesh is None else document.item("meshes", mesh).get("extras")
     given = extras.get("targetNames") if isinstance(extras, dict) else None
     known = [str(n)[:100] for n in given] if isinstance(given, list) else []
     clean = [n.encode("utf-8", "replace").decode() for n in known[:count]]
-    return clean + [f"weight {k}" for k in range(len(clean), count)]
+    titles = clean + [f"weight {k}" for k in range(len(clean), count)]
+    owner = nodes.names[node] or f"node {node}"
+    return [f"{owner}.{title}" for title in titles]
 
 
 def _humanoid(document: Document) -> dict[str, int]:
@@ -343,7 +367,7 @@ def _humanoid(document: Document) -> dict[str, int]:
     return {str(bone): document.number("nodes", _inside(bones, bone).get("node")) for bone in bones}
 
 
-def _expressions(document: Document) -> dict[int, str]:
+def expressions_of(document: Document) -> dict[int, str]:
     """Return the expression that each node of a VRM animation stands for: its x is the weight."""
     found: dict[int, str] = {}
     for group in ("preset", "custom"):
@@ -369,6 +393,7 @@ def _metadata(document: Document, nodes: Nodes, name: str) -> dict[str, Any]:
     said = {key: gltf_file.text(asset, key) for key in ("copyright", "generator")}
     bones = {bone: nodes.names[node] for bone, node in _humanoid(document).items()}
     return {
+        "source": "gltf",
         "animation": name,
         **{key: value for key, value in said.items() if value},
         **({"vrm_humanoid": bones} if bones else {}),

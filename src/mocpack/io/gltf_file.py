@@ -26,16 +26,17 @@ from mocpack.errors import (
     TruncatedError,
     UnsupportedVersionError,
 )
+from mocpack.io import meshopt
 
 Object = dict[str, Any]
 
 MAGIC, VERSION = b"glTF", 2
 JSON_CHUNK, BIN_CHUNK = b"JSON", b"BIN\0"
 COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
-WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
+WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 MAX_COUNT = 1 << 26  # numbers of one array
 LARGEST = 1e30  # of the numbers in the document itself
-MESHOPT = ("EXT_meshopt_compression", "KHR_meshopt_compression")
+MAX_UNPACKED = 1 << 28  # bytes of all packed views of a file together
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class Document:
     body: bytes | None
     beside: Callable[[str], bytes] | None
     _lists: dict[str, list[Object]] = field(default_factory=dict)
+    _views: dict[int, bytes] = field(default_factory=dict)
+    _inside: dict[int, bytes] = field(default_factory=dict)
 
     def items(self, name: str) -> list[Object]:
         """Return one of the document's lists of objects; an empty one where it has none."""
@@ -132,25 +135,57 @@ class Document:
     ) -> npt.NDArray[Any]:
         """Return rows (count, width) of a buffer view, without a copy."""
         holder, name = self.item("bufferViews", view), f"bufferViews[{view}]"
-        used = holder.get("extensions")
-        packed = [e for e in MESHOPT if isinstance(used, dict) and e in used]
-        if packed:
-            raise FormatError(
-                f"{name} is compressed by {packed[0]}, which mocpack does not read; "
-                "write the file without it (gltf-transform copy does)"
-            )
-        start = integer(holder, "byteOffset", name, default=0)
+        packed = self._packed(holder, name)
         length = integer(holder, "byteLength", name)
-        data = self._buffer(holder.get("buffer"))
-        if start + length > len(data):
-            raise TruncatedError(f"{name} ends at byte {start + length} of a buffer of {len(data)}")
         size = width * kind.itemsize
         stride = integer(holder, "byteStride", name, low=size, high=255, default=size)
         if offset + (count - 1) * stride + size > length:
             raise CorruptionError(f"{what} does not lie in {name} of {length} bytes")
+        if packed is not None:
+            data, start = self._unpacked(view, packed, length, name), 0
+        else:
+            data, start = self._part(holder, length, name)
         return np.ndarray((count, width), kind, data, start + offset, (stride, kind.itemsize))
 
-    def _buffer(self, number: Any) -> bytes:
+    def _part(self, holder: Object, length: int, name: str) -> tuple[bytes, int]:
+        """Return a buffer, and where in it the bytes are that an object of the document means."""
+        start = integer(holder, "byteOffset", name, default=0)
+        data = self.buffer(holder.get("buffer"))
+        if start + length > len(data):
+            raise TruncatedError(f"{name} ends at byte {start + length} of a buffer of {len(data)}")
+        return data, start
+
+    def _packed(self, holder: Object, name: str) -> Object | None:
+        """Return what an extension says of a view that it packs; None of plain ones."""
+        used = holder.get("extensions")
+        for extension in meshopt.EXTENSIONS:
+            if isinstance(used, dict) and extension in used:
+                packed = used[extension]
+                if not isinstance(packed, dict):
+                    raise CorruptionError(f"{name}.{extension} must be an object")
+                return packed
+        return None
+
+    def _unpacked(self, view: int, packed: Object, length: int, name: str) -> bytes:
+        if view in self._views:
+            return self._views[view]
+        stride = integer(packed, "byteStride", name, low=1, high=meshopt.MAX_STRIDE)
+        room = MAX_UNPACKED - sum(len(known) for known in self._views.values())
+        count = integer(packed, "count", name, low=1, high=max(1, room // stride))
+        if count * stride != length:
+            raise CorruptionError(f"{name} has {length} bytes and is packed as {count} × {stride}")
+        size = integer(packed, "byteLength", name)
+        data, start = self._part(packed, size, name)
+        mode, kind = text(packed, "mode"), text(packed, "filter") or "NONE"
+        try:
+            rows = meshopt.unpack(data[start : start + size], count, stride, mode, kind, name)
+        except (TruncatedError, CorruptionError) as error:
+            raise type(error)(f"{name}: {error}") from error
+        self._views[view] = rows
+        return rows
+
+    def buffer(self, number: Any) -> bytes:
+        """Return the bytes of one of the file's buffers."""
         buffer = self.item("buffers", number)
         uri = buffer.get("uri")
         if uri is None:
@@ -160,20 +195,23 @@ class Document:
         if not isinstance(uri, str):
             raise CorruptionError(f"buffers[{number}].uri must be text")
         if uri.startswith("data:"):
-            return _inline(uri, number)
-        return self._side_file(uri, number)
+            if number not in self._inside:
+                self._inside[number] = _inline(uri, number)
+            return self._inside[number]
+        return self.side_file(uri, f"buffers[{number}]")
 
-    def _side_file(self, uri: str, number: int) -> bytes:
+    def side_file(self, uri: str, what: str) -> bytes:
+        """Return the bytes of a file that the document names, beside or below it."""
         path = unquote(uri)
         parts = path.replace("\\", "/").split("/")
         if ":" in path or ".." in parts or not parts[0] or "\0" in path:
             # a file from elsewhere must not choose what is read of the rest of the disk, or the net
             raise FormatError(
-                f"buffers[{number}] is {uri[:80]!r}; only files beside or below this one are opened"
+                f"{what} is {uri[:80]!r}; only files beside or below this one are opened"
             )
         if self.beside is None:
             raise FormatError(
-                f"buffers[{number}] is the file {path[:80]!r}, and from a pipe there is no folder"
+                f"{what} is the file {path[:80]!r}, and from a pipe there is no folder"
             )
         return self.beside(path)
 

@@ -26,6 +26,7 @@ SLOWEST, FASTEST = 24.0, 125.0  # frames a second of an even grid, unless the ke
 FINEST_DIVISION = 32  # of the smallest gap, in the search of a grid
 STRAIGHT = 1e-4  # metres, radians, scale: how far a cubic may stray from the line between frames
 MAX_SPLIT = 64  # frames for one gap between keys of cubics
+WIDEST_TURN = np.radians(150)  # from one frame to the next
 BEFORE_STEP = 1e-5  # seconds
 MAX_FRAMES = 1 << 22
 DENSEST = 100_000  # frames that an even grid may have beyond the keys' own number
@@ -78,7 +79,10 @@ class Keys:
         # of keys at the same time the last one counts
         last = np.append(np.diff(times) > 0, True)
         if kind != "CUBICSPLINE":
-            return cls(times[last], values[last], kind, path == "rotation")
+            # channels that share their times go on sharing them
+            if not last.all():
+                times, values = times[last], values[last]
+            return cls(times, values, kind, path == "rotation")
         parts = values.reshape(len(times), 3, -1)[last]
         into, middle, out = parts[:, 0], parts[:, 1], parts[:, 2]
         return cls(times[last], middle, kind, path == "rotation", into, out)
@@ -93,6 +97,9 @@ class Keys:
             return np.asarray(self.values[np.maximum(last, 0)])
         after = np.clip(np.searchsorted(self.times, times, side="right"), 1, len(self.times) - 1)
         before = after - 1
+        at_keys = np.where(times - self.times[before] < self.times[after] - times, before, after)
+        if np.abs(times - self.times[at_keys]).max() <= SAME:
+            return np.asarray(self.values[at_keys])
         gap = self.times[after] - self.times[before]
         share = np.clip((times - self.times[before]) / gap, 0.0, 1.0)
         if self.kind == "CUBICSPLINE":
@@ -131,7 +138,8 @@ def frame_times(channels: Sequence[Keys], fps: float | None = None) -> F64:
     `FASTEST` frames a second that has a frame at every key, or of the keys themselves where they
     follow one another faster. Where no such rate is, or a value jumps, the frames are at the keys.
     """
-    keys = np.unique(np.concatenate([c.times for c in channels]))
+    known = {id(c.times): c.times for c in channels}
+    keys = np.unique(np.concatenate(list(known.values())))
     if fps is not None:
         return _resampled(keys, fps)
     jumps = np.unique(np.concatenate([c.steps() for c in channels]))
@@ -142,6 +150,9 @@ def frame_times(channels: Sequence[Keys], fps: float | None = None) -> F64:
     while cubics and split < MAX_SPLIT and _strays(cubics, _divided(times, split)) > STRAIGHT:
         split *= 2
     times = _divided(times, split)
+    # of half a turn nobody could tell which way it went
+    if _widest_turn(channels, times) > WIDEST_TURN:
+        times = _divided(times, 2)
     # the frame just before a jump comes after the one before it
     early = jumps - np.maximum(BEFORE_STEP, 8 * np.spacing(np.abs(jumps).astype(np.float32)))
     return np.union1d(times, early[early > times[0]]) if len(jumps) else times
@@ -174,6 +185,8 @@ def _grid(keys: F64) -> F64 | None:
         numbers = (apart - start) / step
         if np.abs(numbers - np.rint(numbers)).max() * step > max(near, UNEVEN * step):
             continue
+        if not np.diff(np.rint(numbers)).all():
+            continue  # two keys, as those of a jump, would be one frame
         finer = max(1, int(np.ceil(SLOWEST * step - 0.05)))
         finer = finer if count * finer <= _most(len(keys)) else 1
         return _even_times(start, length, count * finer, near)
@@ -210,6 +223,17 @@ def _divided(times: F64, split: int) -> F64:
         return times
     at = np.arange((len(times) - 1) * split + 1) / split
     return np.asarray(np.interp(at, np.arange(len(times)), times))
+
+
+def _widest_turn(channels: Sequence[Keys], times: F64) -> float:
+    """Return the largest angle, radians, by which a joint turns from one frame to the next."""
+    widest = 0.0
+    for keys in channels:
+        if keys.turns and keys.kind != "STEP" and len(keys.times) > 1:
+            turns = rotations.normalize(keys.at(times))
+            cosines = np.abs((turns[1:] * turns[:-1]).sum(-1)).clip(0, 1)
+            widest = max(widest, float(2 * np.arccos(cosines.min(initial=1.0))))
+    return widest
 
 
 def _strays(channels: Sequence[Keys], times: F64) -> float:

@@ -70,5 +70,13 @@ def c3d(data: bytes) -> bool:
     )
 
 
+def fbx(data: bytes) -> bool:
+    """Say whether `data` is an FBX file, binary or text."""
+    if data.startswith(b"Kaydara FBX Binary"):
+        return True
+    head = data[:4096].removeprefix(BOM).lstrip()
+    return head.startswith((b"; FBX", b"FBXHeaderExtension:"))
+
+
 def _is_object(data: bytes) -> bool:
     return data[:4096].removeprefix(BOM).lstrip().startswith(b"{")

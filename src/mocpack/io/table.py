@@ -21,6 +21,7 @@ from mocpack.plain import plain
 MAX_FILE = 4 << 30  # bytes; more is refused
 READ_AT_ONCE = 1 << 24
 PROBED = 1 << 16  # bytes that a format with a skeleton file is known by
+CHARACTERS = (".glb", ".gltf", ".vrma")  # files that a clip can be put into
 ROBOT_OPTIONS = ("robot", "fps", "quaternion")
 REFUSED = {
     "clip": "holds one motion; there is none to choose",
@@ -107,6 +108,8 @@ FORMATS = (
         (".vrma",),
         probes.vrm_animation,
         _later("gltf"),
+        _later("vrm", "write"),
+        holds=("roots", "scales", "times"),
         names=_later("gltf", "names"),
         options=("clip", "fps", "beside"),
     ),
@@ -125,6 +128,8 @@ FORMATS = (
         (".gltf",),
         probes.gltf_text,
         _later("gltf"),
+        glb.write_text,
+        holds=("roots", "scales", "times"),
         names=_later("gltf", "names"),
         options=("clip", "fps", "beside"),
     ),
@@ -160,6 +165,14 @@ FORMATS = (
         probes.pickled,
         _later("robots.pickled"),
         options=(*ROBOT_OPTIONS, "clip", "allow_pickle"),
+    ),
+    Format(
+        "FBX",
+        (".fbx",),
+        probes.fbx,
+        _later("fbx"),
+        names=_later("fbx", "names"),
+        options=("clip", "fps"),
     ),
     Format(
         "C3D",
@@ -348,13 +361,22 @@ def files_to_read(path: str | Path, *, skeleton: str | Path | None = None) -> li
     return [path] if companion is None else [path, companion]
 
 
-def write_file(clip: AnyClip, path: str | Path, *, dialect: str | None = None) -> None:
+def write_file(
+    clip: AnyClip,
+    path: str | Path,
+    *,
+    dialect: str | None = None,
+    into: str | Path | None = None,
+) -> None:
     """Write the clip in the format of the path's extension, atomically.
 
     A format of two files gets both: walk.amc comes with walk.asf beside it. `dialect` as in
-    `write_bytes`.
+    `write_bytes`. `into` names a glTF file that the clip is put into as an animation.
     """
     path = Path(path)
+    if into is not None:
+        write_atomically(_put_into(clip, Path(into), path), path)
+        return
     if dialect is not None:
         write_atomically(write_bytes(clip, path.suffix, dialect), path)
         return
@@ -366,6 +388,22 @@ def write_file(clip: AnyClip, path: str | Path, *, dialect: str | None = None) -
                 f"which makes {path.name} too"
             )
     write_all_atomically({p: write_bytes(clip, p.suffix) for p in files_to_write(path)})
+
+
+def _put_into(clip: AnyClip, character: Path, path: Path) -> bytes:
+    """Return a character's file with the clip in it."""
+    if path.suffix.lower() not in CHARACTERS:
+        raise UsageError(f"{path}: a clip is put into a character as {', '.join(CHARACTERS)} alone")
+    if not isinstance(clip, Clip):
+        raise UsageError(f"{path}: a vertex animation has no joints to put into a character")
+    data, binary = contents(character), path.suffix.lower() != ".gltf"
+    try:
+        made: bytes = _later("gltf_into", "write")(
+            clip, data, beside=files_beside(character), binary=binary
+        )
+    except (FormatError, UsageError) as error:
+        raise type(error)(f"{character}: {error}") from error
+    return made
 
 
 def _writable(kind: str) -> list[str]:

@@ -39,6 +39,10 @@ WINDOW = 4096  # frames looked at together
 STRETCHED_TRIES, NEAR_BOUND = 6, 0.9  # of clips whose scales stretch what a codec promises
 USUAL_LOOKS = 8  # at a knob, for the time left
 SCALE_SHARE = 0.1  # of a bound, for rounding scales
+KEYED = frozenset(
+    {"gltf"}
+)  # sources whose poses between frames are theirs as much as those at them
+BETWEEN = 6  # parts of the time from frame to frame, at whose ends such clips are measured
 
 
 @dataclass(frozen=True)
@@ -131,11 +135,17 @@ class Take:
     def bends_the_bound(self) -> bool:
         """Whether a bound that holds for what the codec gets may not hold for the clip."""
         clip = self.clip
-        return isinstance(clip, Clip) and (self.is_scaled or len(clip.skeleton.roots) > 1)
+        several = isinstance(clip, Clip) and len(clip.skeleton.roots) > 1
+        return self.is_scaled or several or is_keyed(clip)
 
     @property
     def is_scaled(self) -> bool:
         return isinstance(self.clip, Clip) and self.clip.header.is_scaled
+
+
+def is_keyed(clip: AnyClip) -> bool:
+    """Whether a clip is of a source of few keys, between which it has to be right as well."""
+    return isinstance(clip, Clip) and clip.metadata.get("source") in KEYED
 
 
 def take_of(clip: AnyClip, scale_bound: float | None = None) -> Take:
@@ -229,11 +239,14 @@ def measure(
 ) -> Errors:
     """Measure `decoded` against `clip`: the promised error, and mean, RMS and 99th percentile.
 
-    The error of angles is measured where a bound on it is declared.
+    The promised error of clips of few keys (`is_keyed`) is that between frames too. The error of
+    angles is measured where a bound on it is declared.
     """
     distances = _distances(clip, decoded)
     if isinstance(clip, Clip) and isinstance(decoded, Clip):
         largest = promised_error(clip, decoded).max
+        if is_keyed(clip):
+            largest = max(largest, _error_between(clip, decoded))
     else:
         largest = float(distances.max())
     mean, rms = float(distances.mean()), float(np.sqrt(np.mean(distances**2)))
@@ -245,6 +258,24 @@ def measure(
 
         angle = largest_angle(clip, decoded)
     return Errors(declared, largest, mean, rms, p99, declared_angle, angle)
+
+
+def _error_between(clip: Clip, decoded: Clip) -> float:
+    """Return the promised error between frames, where poses are on the way from one to the next."""
+    largest = 0.0
+    for start, stop in _windows(clip.frame_count, overlap=1):
+        gaps = stop - start - 1
+        if gaps < 1:
+            continue
+        at = np.arange(gaps * BETWEEN + 1) / BETWEEN
+        pair = (one.frames(start, stop).poses_at(at) for one in (clip, decoded))
+        errors = promised_error(*pair).frames
+        gap = errors[np.arange(gaps)[:, np.newaxis] * BETWEEN + np.arange(BETWEEN + 1)]
+        inside = gap[:, 1:-1]
+        # a curve rises above three of its points by an eighth of how they bend
+        bend = np.maximum(2 * inside - gap[:, :-2] - gap[:, 2:], 0)
+        largest = max(largest, float((inside + bend / 8).max()))
+    return largest
 
 
 def _distances(clip: AnyClip, decoded: AnyClip) -> F64:
@@ -358,13 +389,14 @@ def _by_its_bound(
 ) -> Attempt:
     """Return the file of a codec that keeps bounds by itself, of what it gets.
 
-    Where scales stretch what it gets, it is given what the last try shows to be right.
+    Where scales stretch what it gets, or poses between frames count, it is given what the last try
+    shows to be right.
     """
     assert isinstance(codec, SupportsBound)
     bound = target.max_error or target.mean_error
     assert bound is not None
     aim, made, kept = bound, None, None
-    for _ in range(STRETCHED_TRIES if take.bends_the_bound else 1):
+    for tried in range(STRETCHED_TRIES if take.bends_the_bound else 1):
         setting = codec.with_bound(
             max_error=aim if target.max_error else None,
             mean_error=aim if target.mean_error else None,
@@ -376,7 +408,9 @@ def _by_its_bound(
         near = NEAR_BOUND if take.is_scaled else 0.0
         if near * bound <= found <= bound:
             break
-        aim *= min(max(math.sqrt(NEAR_BOUND) * bound / max(found, 1e-300), 0.02), 10.0)
+        # what is between frames does not shrink evenly: ever more is taken off
+        room = math.sqrt(NEAR_BOUND) if take.is_scaled else 1 - 0.01 * 2**tried
+        aim *= min(max(room * bound / max(found, 1e-300), 0.02), 10.0)
     assert made is not None
     return kept or made
 

@@ -34,6 +34,8 @@ def export_page(selection: Selection, start: Mapping[str, Any] | None = None) ->
     for entry, shown in zip(session["motions"], selection.motions, strict=True):
         with progress.doing():
             entry["data"] = _base64(_inlined(shown))
+    if selection.skin is not None:
+        session["skin"] = {"data": _base64(_gzipped(selection.skin))}
     for name, data in files.items():
         if name.endswith(".wasm"):
             session["wasm"] = _base64(data)

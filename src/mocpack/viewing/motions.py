@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,11 +12,15 @@ from mocpack import _api, rate
 from mocpack.clip import AnyClip, Clip
 from mocpack.container import MAGIC, Errors
 from mocpack.errors import FormatError, SceneError, UnsupportedClipError, UsageError
-from mocpack.io import contents
+from mocpack.io import contents, files_beside
+from mocpack.io.gltf_skin import read_skin
 from mocpack.metrics.pair import pair
 from mocpack.plain import without_scales
 from mocpack.scene import side_by_side
 from mocpack.skeleton import Skeleton
+from mocpack.viewing.skins import skin_to_bytes
+
+MESH_FILES = (".glb", ".gltf", ".vrm")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +41,10 @@ class Shown:
         Bytes of the file, and of its payload, skeleton and metadata.
     parts : tuple of dict
         Of a scene the clips that stand in it: name, joints, when each begins and ends, bytes.
+    skin : bytes or None
+        The mesh that the file brings, bound to the clip's joints (`skins.py`).
+    note : str
+        Why a mesh that is there is not shown.
     """
 
     name: str
@@ -46,6 +54,8 @@ class Shown:
     size: dict[str, int]
     errors: Errors
     parts: tuple[dict[str, Any], ...] = ()
+    skin: bytes | None = None
+    note: str = ""
 
     def head(self) -> dict[str, Any]:
         """Return what the page must know before it asks for frames; lengths in metres."""
@@ -86,6 +96,12 @@ class Selection:
     def motions(self) -> tuple[Shown, ...]:
         return self.versions if self.original is None else (*self.versions, self.original)
 
+    @property
+    def skin(self) -> bytes | None:
+        """The mesh of the first motion that brings one; all have the same joints."""
+        sources = (self.original, *self.versions)
+        return next((shown.skin for shown in sources if shown and shown.skin), None)
+
     @cached_property
     def raw_bytes(self) -> int:
         """Bytes of the clip as float32 of the channels that move: the yardstick of ratios.
@@ -104,6 +120,7 @@ class Selection:
                 {"name": shown.name, "role": role}
                 | ({"kind": "file"} if shown.data is not None else {"kind": "frames"})
                 | ({} if shown.data is not None else {"head": shown.head()})
+                | ({"note": shown.note} if shown.note else {})
                 for shown, role in zip(self.motions, roles, strict=False)
             ],
         }
@@ -160,20 +177,38 @@ def open_shown(
         data = _clip_file(data, path, clip)
         name = name if clip is None else f"{name}, {clip}"
         clip = None
-    found = _skeletal(_api.read_contents(data, path, unit=unit, skeleton=skeleton, clip=clip), path)
+    read = _api.read_contents(data, path, unit=unit, skeleton=skeleton, clip=clip)
+    found = _skeletal(read, path)
     try:
         with _api.Motion(data) as motion:
             return _packed(name, data, found, motion)
     except FormatError:
         # not a .mocp: `read` above has complained if it was meant to be one
-        return shown_source(name, found, len(data))
+        return shown_source(name, read, data, files_beside(path))
 
 
-def shown_source(name: str, clip: AnyClip, size: int) -> Shown:
-    """Return how the page shows a motion that is not packed, of a file of so many bytes."""
+def shown_source(
+    name: str, clip: AnyClip, data: bytes, beside: Callable[[str], bytes] | None = None
+) -> Shown:
+    """Return how the page shows a motion that is not packed, of a file's bytes."""
     motion = _skeletal(clip, name)
     kind = str(motion.metadata.get("source", Path(name).suffix.lstrip(".")))
-    return Shown(name, motion, None, kind, {"file": size} | _no_parts(size), Errors())
+    size = {"file": len(data)} | _no_parts(len(data))
+    skin, note = _skin(name, clip, data, beside)
+    return Shown(name, motion, None, kind, size, Errors(), skin=skin, note=note)
+
+
+def _skin(
+    name: str, clip: AnyClip, data: bytes, beside: Callable[[str], bytes] | None
+) -> tuple[bytes | None, str]:
+    """Return the mesh of a glTF file, or why it is not shown, while the motion still is."""
+    if Path(name).suffix.lower() not in MESH_FILES or not isinstance(clip, Clip):
+        return None, ""
+    try:
+        skin = read_skin(data, clip, beside)
+    except FormatError as error:
+        return None, f"{name}: its mesh is not shown: {error}"
+    return None if skin is None else skin_to_bytes(skin), ""
 
 
 def _clip_file(data: bytes, path: str, clip: str | None) -> bytes:

@@ -34,7 +34,7 @@ class Dropped:
     def take(self, name: str, data: bytes) -> tuple[int, Shown]:
         """Read a motion file of any kind; return its number and what the page is to know."""
         plain = PurePosixPath(name.replace("\\", "/")).name or "motion"
-        shown = shown_source(plain, _api.read_data(data, name=plain), len(data))
+        shown = shown_source(plain, _api.read_data(data, name=plain), data)
         with self.keeping:
             self.count += 1
             self.sources[self.count] = shown
@@ -46,6 +46,11 @@ class Dropped:
         """Return the motion of that number, None if there is none."""
         shown = self.sources.get(number)
         return None if shown is None else shown.clip
+
+    def skin(self, number: int) -> bytes | None:
+        """Return the mesh of the motion of that number, None if it has none."""
+        shown = self.sources.get(number)
+        return None if shown is None else shown.skin
 
     def pack(self, number: int, micrometres: int) -> bytes | None:
         """Return the .mocp file of a motion within a bound, None if there is no such motion."""

@@ -10,7 +10,9 @@ path                           what
 ``/frames/<id>/<start>/<stop>`` frames of a motion that the page cannot decode, `frames.py`
 ``/dropped``                   takes (POST) a motion file that was dropped on the page, `packing.py`
 ``/dropped/<n>/<start>/<stop>`` its frames
+``/dropped/<n>/skin``          the mesh that it brings, `skins.py`
 ``/packed/<n>/<µm>``           it as a .mocp file within that bound
+``/skin``                      the mesh of what is shown
 ============================== =======================================================
 
 Paths are looked up in a table, never in the file system.
@@ -44,6 +46,7 @@ PORT = 8417
 MOST_FRAMES = 4096  # of one answer
 LARGEST_DROP = 1 << 30  # bytes
 _FRAMES = re.compile(r"/(frames|dropped)/(\d{1,4})/(\d{1,9})/(\d{1,9})")
+_SKIN = re.compile(r"/dropped/(\d{1,4})/skin")
 _PACKED = re.compile(r"/packed/(\d{1,4})/(\d{1,9})")
 # a page of another site cannot send this header without asking first, and is not answered
 OWN_HEADER = "X-Mocpack-File"
@@ -146,6 +149,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._complain(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
         facts = {
             "number": number,
+            "note": shown.note,
+            "skin": {"url": f"dropped/{number}/skin"} if shown.skin else None,
             "rawBytes": self.server.dropped.raw_bytes(shown),
             "motion": {"name": shown.name, "role": "original", "kind": "frames"}
             | {"head": shown.head(), "url": f"dropped/{number}"},
@@ -161,7 +166,12 @@ class _Handler(BaseHTTPRequestHandler):
             selection = self.server.selection
             facts = {"rawBytes": selection.raw_bytes if selection.versions else None}
             return Resource(json.dumps(facts).encode(), "application/json")
-        return self._packed(path) or self._frames(path)
+        return self._packed(path) or self._skin(path) or self._frames(path)
+
+    def _skin(self, path: str) -> Resource | None:
+        match = _SKIN.fullmatch(path)
+        data = self.server.dropped.skin(int(match.group(1))) if match else None
+        return None if data is None else Resource(data, "application/octet-stream")
 
     def _packed(self, path: str) -> Resource | None:
         match = _PACKED.fullmatch(path)
@@ -246,5 +256,8 @@ def _table(selection: Selection, start: Mapping[str, Any]) -> dict[str, Resource
         if shown.data is not None:
             etag = f'"{hashlib.sha256(shown.data).hexdigest()[:16]}"'
             table[f"/files/{i}"] = Resource(shown.data, "application/octet-stream", etag)
+    if selection.skin is not None:
+        session["skin"] = {"url": "skin"}
+        table["/skin"] = Resource(selection.skin, "application/octet-stream")
     table["/session.json"] = Resource(json.dumps(session).encode(), "application/json")
     return table

@@ -13,6 +13,7 @@ from mocpack.errors import FormatError, TruncatedError, UsageError
 from mocpack.io import amc, asf, read_bytes, table
 from mocpack.io.asf_fit import one_word
 from mocpack.testing.motions import hard_clips, walk
+from mocpack.testing.reference import amc as reference
 
 ORIGINALS = CHECKOUT / "tests" / "originals"
 ASF = b""":version 1.10
@@ -478,3 +479,59 @@ def test_a_thousand_names_that_become_one_word_are_numbered():
     words = one_word(names)
     assert words[1:4] == ("a_b", "a_b_2", "a_b_3")
     assert len(set(words)) == len(names)
+
+
+def _frames_or_complaint(read_frames, motion: bytes, *, complete: bool) -> object:
+    try:
+        return read_frames(motion, asf.parse(ASF), complete=complete).tolist()
+    except FormatError as error:
+        return str(error)
+
+
+def test_native_frames_are_those_of_the_python_reader():
+    folder = ORIGINALS / "asfamc"
+    motion, bones = (folder / "02_03.amc").read_bytes(), asf.parse((folder / "02.asf").read_bytes())
+    text = motion.replace(b"\r\n", b"\n")
+    native = amc.read_frames(text, bones, complete=True, start=text.index(b"\n1\n"))
+    np.testing.assert_array_equal(native, reference.read_frames(text, bones, complete=True))
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_native_and_python_readers_say_the_same_of_changed_files(complete):
+    rng = np.random.default_rng(5)
+    whole = AMC.partition(b":DEGREES\n")[2] + b"3\n# a remark\nroot 1 1 1 1 1 1#\nshin -.5\n"
+    pieces = [
+        b"#",
+        b"\n",
+        b" ",
+        b"\t",
+        b"1",
+        b"-",
+        b"e5",
+        b".",
+        b"shin",
+        b"hip",
+        b"\x0b",
+        b"\0",
+        b"",
+    ]
+    for _ in range(1500):
+        motion = whole
+        for _ in range(rng.integers(1, 4)):
+            at, width = rng.integers(0, len(motion)), rng.integers(0, 3)
+            motion = motion[:at] + pieces[rng.integers(len(pieces))] + motion[at + width :]
+        native = _frames_or_complaint(amc.read_frames, motion, complete=complete)
+        python = _frames_or_complaint(reference.read_frames, motion, complete=complete)
+        if native == "the motion has no frames":
+            assert python == []
+        else:
+            assert native == python, motion
+
+
+def test_frames_that_say_nothing_take_no_memory():
+    wide = ASF.replace(b"dof rx rz", b"dof tx ty tz rx ry rz")
+    empty = b"\n".join(b"%d" % n for n in range(1, 5_000_000))
+    with pytest.raises(FormatError, match="4999999 frames of 13 numbers are more than mocpack"):
+        read(b":DEGREES\n" + empty, wide)
+    with pytest.raises(FormatError, match="line 3: frame 1 has no values for bone 'root'"):
+        read(b":FULLY-SPECIFIED\n:DEGREES\n" + empty, wide)

@@ -6,10 +6,10 @@ import struct
 import numpy as np
 import pytest
 
-from mocpack.bench.peers.gltf_tracks import read_motion
+from mocpack.bench.peers.gltf import read_motion
 from mocpack.clip import promised_error
 from mocpack.errors import CorruptionError
-from mocpack.io import glb
+from mocpack.io import glb, gltf_file, read_bytes
 from mocpack.testing import still, take, walk
 from mocpack.testing.motions import hard_clips
 
@@ -31,6 +31,7 @@ def test_nodes_are_the_joints_then_the_end_sites():
     document = document_of(glb.write(clip))
     names = [n["name"] for n in document["nodes"]]
     assert names[: len(clip.skeleton)] == list(clip.skeleton.names)
+    assert names.pop() == "figure"
     assert all(name.endswith("_end") for name in names[len(clip.skeleton) :])
     assert document["skins"][0]["joints"] == list(range(len(clip.skeleton)))
     below = [c for n in document["nodes"] for c in n.get("children", ())]
@@ -77,10 +78,39 @@ def test_scales_rest_times_and_several_roots_are_written():
     assert nodes[3]["scale"] == [1.0, 1.5, 0.8]
     assert nodes[1]["rotation"] == clip.skeleton.rest[1].tolist()
     assert "name" not in nodes[2]
-    (top,) = document["scenes"][0]["nodes"]
+    top, figure = document["scenes"][0]["nodes"]
+    assert nodes[figure] == {"name": "figure", "mesh": 0, "skin": 0}
     assert nodes[top]["children"] == [0, 5]
     scaled = [c["target"]["node"] for c in animation["channels"] if c["target"]["path"] == "scale"]
     assert scaled == [1, 6]
     times = document["accessors"][animation["samplers"][0]["input"]]
     assert times["min"][0] == pytest.approx(clip.times[0])
     assert times["max"][0] == pytest.approx(clip.times[-1])
+
+
+def test_bones_are_drawn_from_each_joint_to_the_next():
+    clip = walk(0.2)
+    data = glb.write(clip)
+    document = gltf_file.parse(data)
+    (mesh,) = document.items("meshes")
+    attributes = mesh["primitives"][0]["attributes"]
+    corners = document.array(attributes["POSITION"]).reshape(-1, 6, 3)
+    owners = document.array(attributes["JOINTS_0"])[::6, 0].astype(int)
+    skeleton = clip.skeleton
+    bones = [(p, skeleton.offsets[j]) for j, p in enumerate(skeleton.parents) if p >= 0]
+    bones += zip(skeleton.end_site_joints, skeleton.end_sites, strict=True)
+    bones = [(j, end) for j, end in bones if end.any()]
+    assert owners.tolist() == [j for j, _ in bones]
+    np.testing.assert_allclose(corners[:, 0], 0)
+    np.testing.assert_allclose(corners[:, 1], [end for _, end in bones], atol=1e-6)
+
+
+def test_a_file_without_a_figure_has_no_mesh():
+    assert "meshes" not in document_of(glb.write(walk(0.2), figure=False))
+
+
+def test_as_text_it_holds_the_same_numbers():
+    clip = walk(0.2)
+    binary, text = (read_bytes(data) for data in (glb.write(clip), glb.write_text(clip)))
+    np.testing.assert_array_equal(binary.rotations, text.rotations)
+    np.testing.assert_array_equal(binary.positions(), text.positions())

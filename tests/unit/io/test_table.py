@@ -39,8 +39,8 @@ def test_what_nobody_knows_is_told_what_there_is(tmp_path):
 @pytest.mark.parametrize(
     ("name", "data", "way"),
     [
-        ("walk.fbx", b"Kaydara FBX Binary  \0", "this is FBX: import it into Blender and export"),
-        ("walk", b"; FBX 7.4.0 project file", "this is FBX"),
+        ("walk.dae", b"<?xml", "this is COLLADA: import it into Blender and export"),
+        ("walk.mb", b"FOR4", "this is Maya: export FBX from Maya"),
         ("walk.usd", b"PXR-USDC", "this is USD"),
         ("walk.pth", b"\x80\x09", "this is PyTorch: .* save the arrays with numpy.savez"),
         ("walk.BLEND", b"BLENDER", "export BVH"),
@@ -73,10 +73,10 @@ def test_an_extension_that_cannot_be_written_is_told_what_can(tmp_path):
 
 
 def test_extensions_are_listed_once():
-    known = ".amc .asf .bvh .c3d .csv .glb .gltf .mdd .motion .npz .pc2 .pickle .pkl .pt .trc .vrma"
-    assert extensions() == known.split()
-    written = [".amc", ".bvh", ".csv", ".glb", ".mdd", ".npz", ".pc2", ".trc"]
-    assert extensions(writable=True) == written
+    known = ".amc .asf .bvh .c3d .csv .fbx .glb .gltf .mdd .motion .npz .pc2 .pickle .pkl .pt .trc"
+    assert extensions() == [*known.split(), ".vrma"]
+    written = ".amc .bvh .csv .glb .gltf .mdd .npz .pc2 .trc .vrma"
+    assert extensions(writable=True) == written.split()
 
 
 def test_case_of_the_extension_does_not_matter(tmp_path):

@@ -80,7 +80,11 @@ struct Costs
 	void take_out(int from) const
 	{
 		for (int a = 0; a < 3; ++a)
-			take_out(from, Vec3{a == 0 ? 1.0 : 0, a == 1 ? 1.0 : 0, a == 2 ? 1.0 : 0}, 0.0);
+		{
+			double way[3] = {0, 0, 0};
+			way[a] = 1;
+			take_out(from, load_vec(way), 0.0);
+		}
 		for (int r = 0; r < 6; ++r)
 			for (int c = from; c < from + 3; ++c)
 				at(r, c) = at(c, r) = 0;

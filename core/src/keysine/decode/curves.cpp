@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "common/small.h"
 #include "common/wide.h"
 
 namespace mocpack
@@ -20,10 +21,10 @@ const int NEAR_TERMS = 6, FAR_TERMS = 9, MOST_TERMS = 13;
 
 // sin(sqrt(s)) / sqrt(s) and cos(sqrt(s)) by their Taylor series in s: sums and products alone, so that
 // every machine finds the same numbers, and no branch, so that the compiler can take several at once.
-template <int Terms> inline void sine_cosine(double s, double* sine_over, double* cosine)
+inline void sine_cosine(int terms, double s, double* sine_over, double* cosine)
 {
 	double a = 1.0, b = 1.0;
-	for (int i = Terms; i > 0; --i)
+	for (int i = terms; i > 0; --i)
 	{
 		a = 1.0 - a * s * (1.0 / double(2 * i * (2 * i + 1)));
 		b = 1.0 - b * s * (1.0 / double(2 * i * (2 * i - 1)));
@@ -51,38 +52,66 @@ MOCPACK_WIDE void halve(const double* m, const double* x, int32_t stride, int32_
 	}
 }
 
-template <int Terms>
-inline void exponentials(const Halves& halves, const double* base, int32_t count, Quat* rotations)
+inline void exponentials(int terms, const Halves& halves, const double* base, int32_t count, Quat* rotations)
 {
 	Quat first = load_quat(base);
 	for (int32_t t = 0; t < count; ++t)
 	{
 		double scale, cosine;
-		sine_cosine<Terms>(halves.square[t], &scale, &cosine);
+		sine_cosine(terms, halves.square[t], &scale, &cosine);
 		rotations[t] =
 			multiply(first, Quat{scale * halves.x[t], scale * halves.y[t], scale * halves.z[t], cosine});
 	}
 }
 
+// The same numbers, by loops that a small build need not write out: a term of all frames, then the next.
+MOCPACK_COLD void put_rotations(const Halves& halves, const double* scale, const double* cosine,
+								const double* base, int32_t count, Quat* rotations)
+{
+	Quat first = load_quat(base);
+	for (int32_t t = 0; t < count; ++t)
+		rotations[t] = multiply(
+			first, Quat{scale[t] * halves.x[t], scale[t] * halves.y[t], scale[t] * halves.z[t], cosine[t]});
+}
+
+void exponentials_by_terms(int terms, const Halves& halves, const double* base, int32_t count,
+						   Quat* rotations)
+{
+	double scale[LONGEST_BLOCK], cosine[LONGEST_BLOCK];
+	for (int32_t t = 0; t < count; ++t)
+		scale[t] = cosine[t] = 1.0;
+	for (int i = terms; i > 0; --i)
+	{
+		const double sine_part = 1.0 / double(2 * i * (2 * i + 1)),
+					 cosine_part = 1.0 / double(2 * i * (2 * i - 1));
+		for (int32_t t = 0; t < count; ++t)
+		{
+			scale[t] = 1.0 - scale[t] * halves.square[t] * sine_part;
+			cosine[t] = 1.0 - cosine[t] * halves.square[t] * cosine_part;
+		}
+	}
+	put_rotations(halves, scale, cosine, base, count, rotations);
+}
+
 MOCPACK_WIDE void near_exponentials(const Halves& h, const double* base, int32_t count, Quat* rotations)
 {
-	exponentials<NEAR_TERMS>(h, base, count, rotations);
+	exponentials(NEAR_TERMS, h, base, count, rotations);
 }
 
 MOCPACK_WIDE void far_exponentials(const Halves& h, const double* base, int32_t count, Quat* rotations)
 {
-	exponentials<FAR_TERMS>(h, base, count, rotations);
+	exponentials(FAR_TERMS, h, base, count, rotations);
 }
 
 MOCPACK_WIDE void all_exponentials(const Halves& h, const double* base, int32_t count, Quat* rotations)
 {
-	exponentials<MOST_TERMS>(h, base, count, rotations);
+	exponentials(MOST_TERMS, h, base, count, rotations);
 }
 
 const double TWO_PI = 6.28318530717958647692;
 
 // Turns about a fixed axis, after the rotations that are there.
-void turn_about(Vec3 axis, double from, const double* x, int32_t count, Quat* rotations)
+MOCPACK_COLD void turn_about(Vec3 axis, double from, const double* x, int32_t count, Quat* rotations)
 {
 	double unit = std::sqrt(dot(axis, axis));
 	axis = 1.0 / unit * axis;
@@ -90,13 +119,14 @@ void turn_about(Vec3 axis, double from, const double* x, int32_t count, Quat* ro
 	{
 		double half = 0.5 * (from + unit * x[t]), sine_over, cosine;
 		half -= TWO_PI * std::floor(half / TWO_PI + 0.5); // wheels turn many times
-		sine_cosine<MOST_TERMS>(half * half, &sine_over, &cosine);
+		sine_cosine(MOST_TERMS, half * half, &sine_over, &cosine);
 		double sine = sine_over * half;
 		rotations[t] = multiply(rotations[t], Quat{sine * axis.x, sine * axis.y, sine * axis.z, cosine});
 	}
 }
 
-void hinge_rotations(const Track& track, const double* x, int32_t stride, int32_t count, Quat* rotations)
+MOCPACK_COLD void hinge_rotations(const Track& track, const double* x, int32_t stride, int32_t count,
+								  Quat* rotations)
 {
 	for (int32_t t = 0; t < count; ++t)
 		rotations[t] = load_quat(track.base);
@@ -111,11 +141,16 @@ void vector_rotations(const Track& track, const double* x, int32_t stride, int32
 	double largest = 0;
 	for (int32_t t = 0; t < count; ++t)
 		largest = halves.square[t] > largest ? halves.square[t] : largest;
+	if (SMALL)
+		return exponentials_by_terms(largest <= NEAR  ? NEAR_TERMS
+									 : largest <= FAR ? FAR_TERMS
+													  : MOST_TERMS,
+									 halves, track.base, count, rotations);
 	auto turn = largest <= NEAR ? near_exponentials : largest <= FAR ? far_exponentials : all_exponentials;
 	turn(halves, track.base, count, rotations);
 }
 
-void quaternion_rotations(const double* x, int32_t stride, int32_t count, Quat* rotations)
+MOCPACK_COLD void quaternion_rotations(const double* x, int32_t stride, int32_t count, Quat* rotations)
 {
 	for (int32_t t = 0; t < count; ++t)
 	{
@@ -128,7 +163,7 @@ void quaternion_rotations(const double* x, int32_t stride, int32_t count, Quat* 
 
 } // namespace
 
-int32_t fill_sines(double* table, int32_t length, int32_t first, int32_t end)
+MOCPACK_COLD int32_t fill_sines(double* table, int32_t length, int32_t first, int32_t end)
 {
 	const double PI = 3.14159265358979323846;
 	if (end <= first)
@@ -165,7 +200,7 @@ bool in_band(int32_t band, int32_t pace)
 
 } // namespace
 
-size_t SeriesBlock::foretell(int32_t channel, int32_t n, size_t next) const
+MOCPACK_COLD size_t SeriesBlock::foretell(int32_t channel, int32_t n, size_t next) const
 {
 	double* row = series + channel * width;
 	int32_t extent = 0;
@@ -237,7 +272,8 @@ void track_rotations(const Track& track, const double* values, int32_t stride, i
 		quaternion_rotations(values, stride, count, rotations);
 }
 
-void track_translations(const Track& track, const double* values, int32_t stride, int32_t count, Vec3* places)
+MOCPACK_COLD void track_translations(const Track& track, const double* values, int32_t stride, int32_t count,
+									 Vec3* places)
 {
 	if (track.hinge >= 0)
 	{

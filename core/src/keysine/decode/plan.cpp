@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "common/arena.h"
 #include "keysine/decode/costs.h"
 #include "keysine/decode/rotation.h"
 
@@ -13,6 +14,41 @@ namespace keysine
 
 namespace
 {
+
+// Quaternions and vectors where they stand; `out` may be one of them.
+MOCPACK_ONCE void multiply(const double* a, const double* b, double* out)
+{
+	store(out, multiply(load_quat(a), load_quat(b)));
+}
+
+MOCPACK_ONCE void rotate(const double* q, const double* v, double* out)
+{
+	store(out, rotate(load_quat(q), load_vec(v)));
+}
+
+MOCPACK_ONCE void exponential(double x, double y, double z, double* out)
+{
+	store(out, exponential(Vec3{x, y, z}));
+}
+
+void turn_by(double grid, const int32_t* numbers, double* out)
+{
+	exponential(grid * numbers[0], grid * numbers[1], grid * numbers[2], out);
+}
+
+// Turns `turn` about an axis.
+void turn_about(const double* axis, double angle, double* turn)
+{
+	double more[4];
+	exponential(angle * axis[0], angle * axis[1], angle * axis[2], more);
+	multiply(turn, more, turn);
+}
+
+void copy(const double* from, size_t count, double* to)
+{
+	for (size_t i = 0; i < count; ++i)
+		to[i] = from[i];
+}
 
 bool turns(const int32_t* row)
 {
@@ -52,39 +88,35 @@ bool valid(const Plan& plan, mocpack_Fault* fault)
 	return true;
 }
 
-// The rotation of a hinged joint where it stays, or about where it turns.
-Quat still_hinge(const JointHinges& hinges, const int32_t* row, double fine)
-{
-	Quat turn = hinges.rest;
-	double grid = row[ROTATION_KIND] == STILL_ROTATION ? fine : MEAN_GRID;
-	for (int32_t i = 0; i < hinges.turns && row[ROTATION_KIND] != REST_ROTATION; ++i)
-		turn = multiply(turn, exponential(grid * row[MEAN + i] * hinges.turn_axis(i)));
-	return turn;
-}
-
-Quat still_turn(const JointHinges& hinges, const int32_t* row, double fine)
+// The rotation of a joint where it stays, or about where it turns.
+void still_turn(const JointHinges& hinges, const int32_t* row, double fine, double* turn)
 {
 	const int32_t kind = row[ROTATION_KIND];
-	if (hinges.turns && kind != VECTOR_ROTATION && kind != QUATERNION_ROTATION)
-		return still_hinge(hinges, row, fine);
-	double grid = kind == STILL_ROTATION ? fine : MEAN_GRID;
-	Vec3 mean = {grid * row[MEAN], grid * row[MEAN + 1], grid * row[MEAN + 2]};
-	return kind == REST_ROTATION ? Quat{0, 0, 0, 1} : exponential(mean);
+	const double grid = kind == STILL_ROTATION ? fine : MEAN_GRID;
+	const bool hinged = hinges.turns && kind != VECTOR_ROTATION && kind != QUATERNION_ROTATION;
+	store(turn, hinged ? hinges.rest : Quat{0, 0, 0, 1});
+	for (int32_t i = 0; hinged && i < hinges.turns && kind != REST_ROTATION; ++i)
+		turn_about(hinges.axes + 3 * (hinges.slides + i), grid * row[MEAN + i], turn);
+	if (!hinged && kind != REST_ROTATION)
+		turn_by(grid, row + MEAN, turn);
 }
 
 // The place of a joint that does not move; the origin of one that does.
-Vec3 still_place(const JointHinges& hinges, const int32_t* row, double fine, Vec3 offset)
+void still_place(const JointHinges& hinges, const int32_t* row, double fine, const double* offset,
+				 double* place)
 {
 	const int32_t kind = row[TRANSLATION_KIND];
-	if (kind == REST_TRANSLATION || kind == SLIDING_TRANSLATION)
-		return offset;
-	double grid = kind == STILL_TRANSLATION ? fine : ORIGIN_GRID;
-	if (kind == MOVING_TRANSLATION || !hinges.slides)
-		return {grid * row[ORIGIN], grid * row[ORIGIN + 1], grid * row[ORIGIN + 2]};
-	Vec3 way = {0, 0, 0};
-	for (int32_t i = 0; i < hinges.slides; ++i)
-		way = way + grid * row[ORIGIN + i] * hinges.slide_axis(i);
-	return offset + rotate(hinges.rest, way);
+	const bool rests = kind == REST_TRANSLATION || kind == SLIDING_TRANSLATION;
+	const bool slides = !rests && kind != MOVING_TRANSLATION && hinges.slides;
+	const double grid = kind == STILL_TRANSLATION ? fine : ORIGIN_GRID;
+	double way[3] = {0, 0, 0};
+	for (int32_t i = 0; slides && i < hinges.slides; ++i)
+		for (int a = 0; a < 3; ++a)
+			way[a] = way[a] + grid * row[ORIGIN + i] * hinges.axes[3 * i + a];
+	if (slides)
+		rotate(&hinges.rest.x, way, way);
+	for (int a = 0; a < 3; ++a)
+		place[a] = rests ? offset[a] : slides ? offset[a] + way[a] : grid * row[ORIGIN + a];
 }
 
 // Rotations and translations of what does not move; joints without translation keep their offset.
@@ -94,9 +126,9 @@ void fill_still(const Plan& plan)
 	for (size_t j = 0; j < skeleton.joint_count; ++j)
 	{
 		const int32_t* row = plan.table + PLAN_COLUMNS * j;
-		const JointHinges& own = plan.hinges[j];
-		store(plan.still + 7 * j, still_turn(own, row, plan.fine));
-		store(plan.still + 7 * j + 4, still_place(own, row, plan.fine, load_vec(skeleton.offsets + 3 * j)));
+		double* still = plan.still + 7 * j;
+		still_turn(plan.hinges[j], row, plan.fine, still);
+		still_place(plan.hinges[j], row, plan.fine, skeleton.offsets + 3 * j, still + 4);
 	}
 }
 
@@ -116,28 +148,27 @@ void fill_carried(const Plan& plan)
 	{
 		int32_t parent = skeleton.parents[j];
 		const int32_t* row = plan.table + PLAN_COLUMNS * j;
+		double *offset = plan.carried_offset + 3 * j, *turn = plan.carried_rotation + 4 * j;
 		plan.carrier[j] = -1;
-		store(plan.carried_rotation + 4 * j, load_quat(plan.still + 7 * j));
-		store(plan.carried_offset + 3 * j, Vec3{0, 0, 0});
+		copy(plan.still + 7 * j, 4, turn);
+		store(offset, Vec3{0, 0, 0});
 		if (parent < 0 || row[TRANSLATION_KIND] >= MOVING_TRANSLATION)
 			continue;
-		Vec3 place = load_vec(resting_place(plan, j));
+		copy(resting_place(plan, j), 3, offset);
+		plan.carrier[j] = parent;
 		if (carries(plan.table + PLAN_COLUMNS * size_t(parent)))
-		{
-			plan.carrier[j] = parent;
-			store(plan.carried_offset + 3 * j, place);
 			continue;
-		}
-		Quat turn = load_quat(plan.carried_rotation + 4 * parent);
 		plan.carrier[j] = plan.carrier[parent];
-		store(plan.carried_offset + 3 * j, load_vec(plan.carried_offset + 3 * parent) + rotate(turn, place));
-		store(plan.carried_rotation + 4 * j, multiply(turn, load_quat(plan.still + 7 * j)));
+		rotate(plan.carried_rotation + 4 * parent, offset, offset);
+		for (int a = 0; a < 3; ++a)
+			offset[a] = plan.carried_offset[3 * parent + a] + offset[a];
+		multiply(plan.carried_rotation + 4 * parent, turn, turn);
 	}
 }
 
-void add_inertia(double* matrix, double weight, Vec3 o)
+MOCPACK_ONCE void add_inertia(double* matrix, double weight, const double* v)
 {
-	double v[3] = {o.x, o.y, o.z}, square = dot(o, o);
+	double square = dot(load_vec(v), load_vec(v));
 	for (int a = 0; a < 3; ++a)
 		for (int b = 0; b < 3; ++b)
 			matrix[3 * a + b] += weight * ((a == b ? square : 0.0) - v[a] * v[b]);
@@ -152,61 +183,74 @@ void fill_inertia(const Plan& plan)
 	for (size_t k = 0; k < skeleton.joint_count; ++k)
 		if (plan.carrier[k] >= 0 && (turns(plan.table + PLAN_COLUMNS * k) || plan.descendants[k] == 1))
 			add_inertia(plan.inertia + 9 * plan.carrier[k], std::pow(double(plan.descendants[k]), SPREAD),
-						load_vec(plan.carried_offset + 3 * k));
+						plan.carried_offset + 3 * k);
 	for (size_t e = 0; e < skeleton.end_count; ++e)
 	{
 		size_t k = size_t(skeleton.end_joints[e]);
-		Vec3 end = load_vec(skeleton.end_sites + 3 * e);
+		const double* site = skeleton.end_sites + 3 * e;
+		double end[3];
+		rotate(plan.carried_rotation + 4 * k, site, end);
+		for (int a = 0; a < 3; ++a)
+			end[a] = plan.carried_offset[3 * k + a] + end[a];
 		if (turns(plan.table + PLAN_COLUMNS * k))
-			add_inertia(plan.inertia + 9 * k, 1.0, end);
+			add_inertia(plan.inertia + 9 * k, 1.0, site);
 		else if (plan.carrier[k] >= 0)
-			add_inertia(plan.inertia + 9 * plan.carrier[k], 1.0,
-						load_vec(plan.carried_offset + 3 * k) +
-							rotate(load_quat(plan.carried_rotation + 4 * k), end));
+			add_inertia(plan.inertia + 9 * plan.carrier[k], 1.0, end);
 	}
 }
 
 // A skeleton at its mean pose, in the world.
 struct MeanPose
 {
-	Vec3* places;
-	Quat* turns;
+	double *places, *turns; // (J, 3), (J, 4)
 
 	MeanPose(const Plan& plan, double* memory)
-		: places(reinterpret_cast<Vec3*>(memory)),
-		  turns(reinterpret_cast<Quat*>(memory + 3 * plan.skeleton->joint_count))
+		: places(memory), turns(memory + 3 * plan.skeleton->joint_count)
 	{
 		for (size_t j = 0; j < plan.skeleton->joint_count; ++j)
 		{
 			int32_t parent = plan.skeleton->parents[j];
-			places[j] = load_vec(resting_place(plan, j)), turns[j] = load_quat(plan.still + 7 * j);
+			double *place = places + 3 * j, *turn = turns + 4 * j;
+			copy(resting_place(plan, j), 3, place);
+			copy(plan.still + 7 * j, 4, turn);
 			if (parent < 0)
 				continue;
-			places[j] = places[parent] + rotate(turns[parent], places[j]);
-			turns[j] = multiply(turns[parent], turns[j]);
+			rotate(turns + 4 * parent, place, place);
+			for (int a = 0; a < 3; ++a)
+				place[a] = places[3 * parent + a] + place[a];
+			multiply(turns + 4 * parent, turn, turn);
 		}
 	}
 };
+
+void add_point(const double* turn, const double* arm, double weight, const Costs& costs)
+{
+	double turned[3];
+	rotate(turn, arm, turned);
+	costs.add_point(load_vec(turned), weight);
+}
 
 // The joint's own origin, shell and bone ends; `end` is one past its last bone end.
 void add_own(const Plan& plan, const MeanPose& pose, size_t joint, size_t* end, const Costs& costs)
 {
 	const mocpack_Skeleton& s = *plan.skeleton;
+	const double* turn = pose.turns + 4 * joint;
 	costs.add_point({0, 0, 0}, ORIGIN_WEIGHT);
 	for (int a = 0; a < 3; ++a)
 	{
-		Vec3 axis = {a == 0 ? SHELL : 0, a == 1 ? SHELL : 0, a == 2 ? SHELL : 0};
-		costs.add_point(rotate(pose.turns[joint], axis), SHELL_WEIGHT);
+		double axis[3] = {0, 0, 0};
+		axis[a] = SHELL;
+		add_point(turn, axis, SHELL_WEIGHT, costs);
 	}
 	for (; *end > 0 && size_t(s.end_joints[*end - 1]) == joint; --*end)
-		costs.add_point(rotate(pose.turns[joint], load_vec(s.end_sites + 3 * (*end - 1))), END_WEIGHT);
+		add_point(turn, s.end_sites + 3 * (*end - 1), END_WEIGHT, costs);
 }
 
 // What a turn of a joint costs, in its own frame.
-void put_inertia(const Costs& costs, Quat world, double* inertia)
+void put_inertia(const Costs& costs, const double* world, double* inertia)
 {
 	double turn[9], half[9];
-	matrix_of(world, turn);
+	matrix_of(load_quat(world), turn);
 	for (int r = 0; r < 3; ++r)
 		for (int c = 0; c < 3; ++c)
 			half[3 * r + c] = costs.at(3 + r, 3) * turn[c] + costs.at(3 + r, 4) * turn[3 + c] +
@@ -215,6 +259,14 @@ void put_inertia(const Costs& costs, Quat world, double* inertia)
 		for (int c = 0; c < 3; ++c)
 			inertia[3 * r + c] =
 				(turn[r] * half[c] + turn[3 + r] * half[3 + c] + turn[6 + r] * half[6 + c]) / USUAL_REST;
+}
+
+// Takes out the best move along an axis that stands in `frame`.
+void take_out_along(const double* frame, const double* axis, int from, const Costs& costs)
+{
+	double way[3];
+	rotate(frame, axis, way);
+	costs.take_out(from, load_vec(way), 0.0);
 }
 
 // Where hinges cannot take back everything: how far a small turn, or shift, of each joint moves what hangs on
@@ -233,26 +285,30 @@ void fill_hinged_inertia(const Plan& plan, double* work)
 		int32_t parent = s.parents[j];
 		Costs costs = {work + 36 * j};
 		add_own(plan, pose, j, &end, costs);
-		put_inertia(costs, pose.turns[j], plan.inertia + 9 * j);
-		Quat frame = parent < 0 ? hinges.rest : multiply(pose.turns[parent], hinges.rest);
+		put_inertia(costs, pose.turns + 4 * j, plan.inertia + 9 * j);
+		double frame[4], turned[4];
+		copy(&hinges.rest.x, 4, frame);
+		if (parent >= 0)
+			multiply(pose.turns + 4 * parent, frame, frame);
+		copy(frame, 4, turned);
 		if (row[ROTATION_KIND] == HINGE_ROTATION)
 			for (int32_t i = 0; i < hinges.turns; ++i)
 			{
-				Vec3 axis = hinges.turn_axis(i);
-				costs.take_out(3, rotate(frame, axis), 0.0);
-				frame = multiply(frame, exponential(MEAN_GRID * row[MEAN + i] * axis));
+				const double* axis = hinges.axes + 3 * (hinges.slides + i);
+				take_out_along(turned, axis, 3, costs);
+				turn_about(axis, MEAN_GRID * row[MEAN + i], turned);
 			}
 		else if (turns(row))
 			costs.take_out(3);
 		plan.shift_cost[j] = (costs.at(0, 0) + costs.at(1, 1) + costs.at(2, 2)) / (3 * USUAL_REST);
-		frame = parent < 0 ? hinges.rest : multiply(pose.turns[parent], hinges.rest);
 		if (row[TRANSLATION_KIND] == SLIDING_TRANSLATION)
 			for (int32_t i = 0; i < hinges.slides; ++i)
-				costs.take_out(0, rotate(frame, hinges.slide_axis(i)), 0.0);
+				take_out_along(frame, hinges.axes + 3 * i, 0, costs);
 		else if (row[TRANSLATION_KIND] == MOVING_TRANSLATION)
 			costs.take_out(0);
 		if (parent >= 0)
-			Costs{work + 36 * parent}.add_child(costs, pose.places[j] - pose.places[parent]);
+			Costs{work + 36 * parent}.add_child(costs, load_vec(pose.places + 3 * j) -
+														   load_vec(pose.places + 3 * parent));
 	}
 }
 
@@ -282,7 +338,11 @@ void add_position(Plan* plan, size_t j, const JointHinges& hinges)
 	{
 		track.channels = hinges.slides, track.hinge = int32_t(hinges.first);
 		for (int32_t i = 0; i < hinges.slides; ++i)
-			store(track.axes + 3 * i, unit * rotate(hinges.rest, hinges.slide_axis(i)));
+		{
+			rotate(&hinges.rest.x, hinges.axes + 3 * i, track.axes + 3 * i);
+			for (int a = 0; a < 3; ++a)
+				track.axes[3 * i + a] *= unit;
+		}
 	}
 	else
 		for (int a = 0; a < 3; ++a)
@@ -294,11 +354,12 @@ void add_position(Plan* plan, size_t j, const JointHinges& hinges)
 
 // Axes of a rotation vector: column c of axes = root * (column c of turn), where root is the inverse square
 // root of the inertia.
-void vector_axes(const double* inertia, Vec3 basis, double* axes)
+void vector_axes(const double* inertia, double grid, const int32_t* basis, double* axes)
 {
-	double root[9], turn[9];
+	double root[9], turn[9], turned[4];
 	inverse_square_root(inertia, root);
-	matrix_of(exponential(basis), turn);
+	turn_by(grid, basis, turned);
+	matrix_of(load_quat(turned), turn);
 	for (int c = 0; c < 3; ++c)
 		for (int a = 0; a < 3; ++a)
 			axes[3 * c + a] =
@@ -329,10 +390,11 @@ void add_rotation(Plan* plan, size_t j, int32_t parent_track, const JointHinges&
 	store(track.base, kind == QUATERNION_ROTATION ? Quat{0, 0, 0, 1}
 					  : kind == HINGE_ROTATION	  ? hinges.rest
 												  : load_quat(plan->still + 7 * j));
-	double grid = plan->basis_grid;
-	Vec3 basis = {grid * row[BASIS], grid * row[BASIS + 1], grid * row[BASIS + 2]};
 	if (kind == VECTOR_ROTATION)
-		track.kind = VECTOR_TRACK, track.channels = 3, vector_axes(inertia, basis, track.axes);
+	{
+		track.kind = VECTOR_TRACK, track.channels = 3;
+		vector_axes(inertia, plan->basis_grid, row + BASIS, track.axes);
+	}
 	else if (kind == HINGE_ROTATION)
 	{
 		track.kind = HINGE_TRACK, track.channels = hinges.turns;
@@ -347,36 +409,39 @@ void add_rotation(Plan* plan, size_t j, int32_t parent_track, const JointHinges&
 	add_track(plan, track);
 }
 
-template <typename T> T* take(uint8_t*& at, size_t count)
+// Lays out the arrays of a plan and what building it takes: returns work of (J, 43), then `tracks` (J).
+double* lay_out(Plan* plan, size_t joints, Arena* arena, int32_t** tracks)
 {
-	T* found = reinterpret_cast<T*>(at);
-	at += (count * sizeof(T) + 15) / 16 * 16;
-	return found;
+	plan->still = arena->take<double>(7 * joints);
+	plan->carried_offset = arena->take<double>(3 * joints);
+	plan->carried_rotation = arena->take<double>(4 * joints);
+	plan->inertia = arena->take<double>(9 * joints);
+	plan->shift_cost = arena->take<double>(joints);
+	plan->tracks = arena->take<Track>(2 * joints);
+	plan->hinges = arena->take<JointHinges>(joints);
+	plan->descendants = arena->take<int32_t>(joints);
+	plan->carrier = arena->take<int32_t>(joints);
+	*tracks = arena->take<int32_t>(joints);
+	return arena->take<double>(43 * joints);
 }
 
 } // namespace
 
 size_t plan_size(size_t joints)
 {
-	return joints * (67 * sizeof(double) + 3 * sizeof(int32_t) + 2 * sizeof(Track) + sizeof(JointHinges)) +
-		   12 * 16;
+	Arena arena(nullptr);
+	Plan plan;
+	int32_t* tracks;
+	lay_out(&plan, joints, &arena, &tracks);
+	return arena.used();
 }
 
 bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault)
 {
 	size_t joints = plan->skeleton->joint_count;
-	uint8_t* at = static_cast<uint8_t*>(memory);
-	plan->still = take<double>(at, 7 * joints);
-	plan->carried_offset = take<double>(at, 3 * joints);
-	plan->carried_rotation = take<double>(at, 4 * joints);
-	plan->inertia = take<double>(at, 9 * joints);
-	plan->shift_cost = take<double>(at, joints);
-	double* work = take<double>(at, 43 * joints);
-	plan->tracks = take<Track>(at, 2 * joints);
-	plan->hinges = take<JointHinges>(at, joints);
-	plan->descendants = take<int32_t>(at, joints);
-	plan->carrier = take<int32_t>(at, joints);
-	int32_t* rotation_track = take<int32_t>(at, joints); // of each joint or its nearest ancestor
+	Arena arena(memory);
+	int32_t* rotation_track; // of each joint or its nearest ancestor
+	double* work = lay_out(plan, joints, &arena, &rotation_track);
 	plan->track_count = plan->channel_count = 0;
 	HingeCursor hinges(*plan->skeleton);
 	for (size_t j = 0; j < joints; ++j)

@@ -102,7 +102,11 @@ enum HeadNumber
 const int ROTATION_KINDS = 5, TRANSLATION_KINDS = 3, KIND_TABLES = ROTATION_KINDS + TRANSLATION_KINDS,
 		  KINDS = 8;
 
+#ifdef MOCPACK_TABLES_AT_START
+#include "packed_tables.h" // a wasm file would carry every byte of them
+#else
 #include "keysine/decode/tables.inc"
+#endif
 
 inline int class_of(int32_t sum, int classes)
 {

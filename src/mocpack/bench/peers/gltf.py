@@ -19,12 +19,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
+import numpy as np
+
+from mocpack import rotations
+from mocpack.arrays import F64
 from mocpack.bench.datasets import CHECKOUT
-from mocpack.bench.peers.gltf_tracks import read_motion
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
-from mocpack.errors import CorruptionError, UsageError
-from mocpack.io import glb
+from mocpack.errors import CorruptionError, FormatError, UsageError
+from mocpack.io import glb, gltf, gltf_file
 
 EXTRA_TRANSLATION_BITS = 4  # as gltfpack's own defaults have it: 12 for rotations, 16 for these
 
@@ -40,10 +43,10 @@ class GltfPeer(Codec):
         """Return what is asked of the tool."""
 
     def encode(self, clip: Clip) -> bytes:
-        return _rewritten(glb.write(clip), self.request())
+        return rewritten(glb.write(clip, figure=False), self.request())
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
-        return read_motion(_rewritten(payload, {"tool": "unpack"}), header)
+        return read_motion(payload, header)
 
 
 @dataclass(frozen=True)
@@ -96,14 +99,40 @@ class GltfTransform(GltfPeer):
         return {"tool": self.codec_id, "tolerance": self.tolerance, "level": self.level}
 
     def encode(self, clip: Clip) -> bytes:
-        source, dense = glb.write(clip), {**self.request(), "tolerance": None}
-        return min((_rewritten(source, r) for r in (self.request(), dense)), key=len)
+        source, dense = glb.write(clip, figure=False), {**self.request(), "tolerance": None}
+        return min((rewritten(source, r) for r in (self.request(), dense)), key=len)
+
+
+def read_motion(data: bytes, header: ClipHeader) -> Clip:
+    """Return the motion of the nodes that bear the names of the header's joints."""
+    try:
+        document = gltf_file.parse(data)
+        nodes, keys = gltf.tree(document), gltf.channels(document, 0)
+    except (FormatError, IndexError) as error:
+        raise CorruptionError(f"glTF: {error}") from error
+    # glTF's times are float32: ask for the very ones that the keys have
+    times = (np.arange(header.frame_count) * header.frame_time).astype("<f4").astype(np.float64)
+    missing = [name for name in header.skeleton.names if name not in nodes.names]
+    if missing:
+        raise CorruptionError(f"glTF: there is no node {missing[0]!r}")
+    joints = [nodes.names.index(name) for name in header.skeleton.names]
+
+    def sampled(node: int, path: str) -> F64:
+        if (node, path) in keys:
+            return keys[node, path].at(times)
+        return np.tile(getattr(nodes, path)[node], (len(times), 1))
+
+    turns = np.stack([sampled(node, "rotation") for node in joints], axis=1)
+    places = np.zeros((header.frame_count, len(header.translated_joints), 3))
+    for m, j in enumerate(header.translated_joints):
+        places[:, m] = sampled(joints[j], "translation")
+    return Clip(header, rotations.normalize(turns), places)
 
 
 GLTF_PEERS: tuple[type[Codec], ...] = (Gltfpack, GltfTransform)
 
 
-def _rewritten(data: bytes, request: dict[str, Any]) -> bytes:
+def rewritten(data: bytes, request: dict[str, Any]) -> bytes:
     """Return what a tool makes of a .glb file."""
     node = _node(_folder())
     with TemporaryDirectory(prefix="mocpack-gltf-") as folder:

@@ -249,6 +249,17 @@ class Keysine(Codec):
         frames = start - begin, stop - begin
         return self._decode_groups(read, header, head, first, count, joints=joints, frames=frames)
 
+    def byte_ranges(
+        self, read: Read, header: ClipHeader, start: int, stop: int
+    ) -> list[tuple[int, int]]:
+        head, frames = read_head(read, header), header.frame_count
+        first, last = head.group_at(start, frames), head.group_at(stop - 1, frames)
+        count = min(last + 1, head.group_count) - first
+        segment = head.segment_of(first)
+        segments = head.segment_of(max(first, first + count - 1)) - segment + 1
+        groups = [head.groups_at(first, count, layer) for layer in range(head.layer_count)]
+        return [head.segments_at(segment, segments), *groups]
+
     def memory_needed(
         self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
     ) -> int:

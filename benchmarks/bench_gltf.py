@@ -1,0 +1,148 @@
+"""Bytes of animation against `gltfpack -cc`, at its own largest error; needs `make gltf-peers`.
+
+    python benchmarks/bench_gltf.py [FILE.glb ...]
+
+Without files: the sample of the tests, and the models of the folder that MOCPACK_DATA names. Each
+animation of a second or more is packed by gltfpack by itself, with its own settings (30 keys a
+second, rotations of 12 bits, translations of 16) and the rest of the model left in.
+
+Its bytes are those of the views that the animation's arrays are in, without the document that
+describes them; ours the codec's payload, scales, times and tracks. The whole file is given beside
+it. Errors are the largest distance of a joint, or of a point 3 cm from it along one of its axes,
+from where the original has it, at its frames and at 1 000 random times, in 1/1000 of the model's
+size. Ours is given theirs as `max_error`, or a millionth of the size where they have none.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import mocpack
+from mocpack.bench.datasets import CHECKOUT, data_folder
+from mocpack.bench.peers.gltf import rewritten
+from mocpack.clip import Clip
+from mocpack.io import gltf, gltf_build, gltf_file, meshopt
+from mocpack.io.gltf_file import Document
+from mocpack.kinematics import SHELL, scale_exponents
+
+SHORTEST = 1.0  # seconds
+TIMES = 1000
+FINEST = 1e-6  # of the size
+OPTIONS = ["-cc", "-kn"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One animation: bytes and errors (metres) of both."""
+
+    name: str
+    theirs: int
+    ours: int
+    file: int
+    their_error: float
+    our_error: float
+    size: float
+
+
+def main() -> None:
+    paths = [Path(p) for p in sys.argv[1:]] or _known()
+    print(f"{'animation':<36}{'gltfpack':>9}{'ours':>8}{'ratio':>7}{'file':>8}  errors, ‰")
+    rows = []
+    for row in (row for path in paths for row in measure(path)):
+        rows.append(row)
+        errors = f"{1e3 * row.their_error / row.size:8.3f}{1e3 * row.our_error / row.size:8.3f}"
+        ratio = row.ours / row.theirs
+        print(
+            f"{row.name:<36}{row.theirs:>9}{row.ours:>8}{ratio:>7.3f}{row.file:>8}{errors}",
+            flush=True,
+        )
+    ours, theirs = (sum(getattr(row, name) for row in rows) for name in ("ours", "theirs"))
+    each = np.exp(np.mean([np.log(row.ours / row.theirs) for row in rows]))
+    print(f"together {theirs} and {ours} bytes: {ours / theirs:.3f}; mean ratio {each:.3f}")
+
+
+def measure(path: Path) -> Iterator[Row]:
+    document = gltf_file.parse(path.read_bytes(), lambda name: (path.parent / name).read_bytes())
+    for number, name in enumerate(gltf.animation_names(document)):
+        alone = _alone(document, number)
+        clip = gltf.read(alone)
+        if clip.times[-1] - clip.times[0] >= SHORTEST:
+            yield _row(f"{path.stem} {name}", alone, clip)
+
+
+def _row(name: str, alone: bytes, clip: Clip) -> Row:
+    packed = rewritten(alone, {"tool": "gltfpack", "options": OPTIONS})
+    rng = np.random.default_rng(0)
+    times = np.sort(np.append(clip.times, rng.uniform(clip.times[0], clip.times[-1], TIMES)))
+    # gltfpack leaves out joints that only a map of human bones names
+    joints = gltf.at_times(gltf_file.parse(packed), 0, times[:1]).skeleton.names
+    names = tuple(name for name in clip.skeleton.names if name in joints)
+    exact = _places(gltf_file.parse(alone), names, times)
+    size = float(np.ptp(exact.reshape(-1, 3), axis=0).max())
+    theirs = _apart(_places(gltf_file.parse(packed), names, times), exact)
+    bound = max(theirs, FINEST * size)
+    made = mocpack.encode(clip, max_error=mocpack.m(bound))
+    decoded = mocpack.decode(made)
+    at = np.interp(times, clip.times, np.arange(clip.frame_count))
+    column = [clip.skeleton.names.index(name) for name in names]
+    ours = _points(decoded.poses_at(at))[:, column].reshape(len(times), -1, 3)
+    with mocpack.open(made) as motion:
+        sizes = motion.sizes
+    moving = sum(sizes[part] for part in ("payload", "scales", "times", "tracks"))
+    return Row(name, _animation_bytes(packed), moving, len(made), theirs, _apart(ours, exact), size)
+
+
+def _alone(document: Document, number: int) -> bytes:
+    """Return a file with one animation, and names that tell all nodes apart."""
+    nodes = [{**node, "name": f"n{n}"} for n, node in enumerate(document.items("nodes"))]
+    root = {**document.root, "nodes": nodes, "animations": [document.items("animations")[number]]}
+    return gltf_build.binary(root, document.buffer(0))
+
+
+def _places(document: Document, names: tuple[str, ...], times: np.ndarray) -> np.ndarray:
+    """Return where nodes of those names, and points beside them, are (T, N, 3) at any times."""
+    clip = gltf.at_times(document, 0, times)
+    known = clip.skeleton.names
+    column = [known.index(name) for name in names]
+    return _points(clip)[:, column].reshape(len(times), -1, 3)
+
+
+def _points(clip: Clip) -> np.ndarray:
+    """Return joints and points beside them, (T, J, 4, 3)."""
+    places, axes = clip.stretched()
+    sizes = SHELL * np.exp2(-scale_exponents(clip.skeleton).astype(float))
+    beside = places[..., np.newaxis] + sizes[:, np.newaxis, np.newaxis] * axes
+    return np.concatenate([places[:, :, np.newaxis], beside.swapaxes(-1, -2)], axis=2)
+
+
+def _apart(a: np.ndarray, b: np.ndarray) -> float:
+    return float(np.linalg.norm(a - b, axis=-1).max())
+
+
+def _animation_bytes(data: bytes) -> int:
+    """Return the bytes of the views that arrays of the animation are in, packed as they are."""
+    document = gltf_file.parse(data)
+    (animation,) = document.items("animations")
+    arrays = {sampler[key] for sampler in animation["samplers"] for key in ("input", "output")}
+    views = {document.item("accessors", array)["bufferView"] for array in arrays}
+    total = 0
+    for view in views:
+        holder = document.item("bufferViews", view)
+        packed = [holder["extensions"][e] for e in meshopt.EXTENSIONS if e in holder["extensions"]]
+        total += packed[0]["byteLength"]
+    return total
+
+
+def _known() -> list[Path]:
+    folder = data_folder()
+    models = sorted([*folder.glob("gltf/*.glb"), *folder.glob("vrma/*.vrma")]) if folder else []
+    return models or [CHECKOUT / "tests/samples/Fox.glb"]
+
+
+if __name__ == "__main__":
+    main()

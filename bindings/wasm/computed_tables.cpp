@@ -1,0 +1,25 @@
+// Tables that a few lines compute, made when the program starts: a wasm file would carry every byte of them.
+#include "common/crc16.h"
+#include "common/logistic.h"
+#include "reader/crc32.h"
+
+namespace mocpack
+{
+
+LogisticTables LOGISTIC;
+Crc16Table CRC16_TABLE;
+Crc32Tables CRC32_TABLES;
+
+namespace
+{
+
+__attribute__((constructor)) void make_tables()
+{
+	LOGISTIC = make_logistic_tables();
+	CRC16_TABLE = make_crc16_table();
+	CRC32_TABLES = make_crc32_tables();
+}
+
+} // namespace
+
+} // namespace mocpack

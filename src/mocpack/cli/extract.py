@@ -1,0 +1,47 @@
+"""``mocpack extract``: clips of an archive as .mocp files, byte for byte as they were packed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from mocpack.cli import files, options
+from mocpack.cli.ls import Archive, Where
+from mocpack.cli.terminal import print_json
+from mocpack.corpora.exporting import safe_path
+from mocpack.corpora.reading import corpus
+from mocpack.units import format_size
+
+
+def run(
+    archive: Archive,
+    clips: Annotated[
+        list[str] | None, typer.Argument(help="Names of clips; all where none is given.")
+    ] = None,
+    output: Annotated[str, typer.Option("--output", "-o", help="The folder to write to.")] = ".",
+    where: Where = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> int:
+    """Take clips out of an archive, each the very .mocp file that was packed."""
+    rows = []
+    with corpus(archive) as found:
+        numbers = found.select(where)
+        if clips:
+            wanted = {found.number(name) for name in clips}
+            numbers = [number for number in numbers if number in wanted]
+        goals = {number: safe_path(output, found.names[number], ".mocp") for number in numbers}
+        for goal in goals.values():
+            files.check_free(str(goal), force=force, in_new_folder=True)
+        for number, goal in goals.items():
+            data = found.read(number)
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            files.write_output(data, str(goal), force=force)
+            rows.append({"clip": found.names[number], "output": str(goal), "bytes": len(data)})
+    if as_json:
+        print_json(rows)
+    else:
+        total = format_size(sum(int(str(row["bytes"])) for row in rows))
+        files.stdout().print(f"{len(rows)} clips, {total}, in {output}")
+    return 0

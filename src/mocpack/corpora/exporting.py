@@ -1,0 +1,201 @@
+"""An archive for other programs: files, or a row a frame in somebody else's store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from mocpack import _api
+from mocpack.arrays import F32
+from mocpack.clip import Clip
+from mocpack.corpora import catalogue
+from mocpack.corpora.reading import Corpus
+from mocpack.errors import MissingExtraError, UsageError
+
+BATCH = 1 << 16  # rows of a Parquet row group, at most
+
+
+def export(
+    corpus: Corpus,
+    path: str | Path,
+    store: str,
+    *,
+    clips: Sequence[int] | None = None,
+    suffix: str | None = None,
+    fps: float | None = None,
+) -> int:
+    """Write clips of an archive to a store of another kind; return how many.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    path : path
+        A folder, or a file for ``parquet``; it must not exist, but an empty folder may.
+    store : {"npz", "folder", "parquet", "lance", "lerobot"}
+    clips : sequence of int, optional
+        Numbers of clips; all by default.
+    suffix : str, optional
+        Of files in a ``folder``: any format that can be written, such as ``.bvh``.
+    fps : float, optional
+        Frames a second to resample to; needed by ``lerobot`` where clips differ.
+    """
+    if store not in STORES:
+        raise UsageError(f"a store is one of {', '.join(STORES)}, got {store!r}")
+    if store == "folder" and suffix is None:
+        raise UsageError("a folder of files needs their format, such as .bvh")
+    chosen = list(range(len(corpus))) if clips is None else list(clips)
+    if not chosen:
+        raise UsageError("no clip of the archive is chosen")
+    place = Path(path)
+    if place.exists() and not (place.is_dir() and not any(place.iterdir())):
+        raise UsageError(f"{path} exists")
+    source = _Chosen(corpus, chosen, fps)
+    STORES[store](source, place, ".npz" if store == "npz" else suffix)
+    return len(chosen)
+
+
+def safe_path(folder: str | Path, name: str, suffix: str) -> Path:
+    """Return where a clip's file goes; a name that leads out of the folder is refused."""
+    parts = PurePosixPath(name).parts
+    if not parts or name.startswith("/") or any(p in ("..", ".") or "\\" in p for p in parts):
+        raise UsageError(f"clip {name!r} would be written outside of {folder}")
+    if any(":" in part or "\0" in part for part in parts):
+        raise UsageError(f"clip {name!r} has a name that is no file's")
+    return Path(folder, *parts[:-1], parts[-1] + suffix)
+
+
+class _Chosen:
+    """Clips of an archive, one decoded at a time."""
+
+    def __init__(self, corpus: Corpus, numbers: Sequence[int], fps: float | None) -> None:
+        self.corpus, self.numbers, self.fps = corpus, numbers, fps
+
+    def __iter__(self) -> Iterator[tuple[str, Clip]]:
+        for number in self.numbers:
+            name, clip = self.corpus.names[number], self.corpus.motion(number).clip()
+            if not isinstance(clip, Clip):
+                raise UsageError(f"clip {name!r} has vertices and no joints; choose by --where")
+            yield name, clip if self.fps is None else clip.resample(self.fps)
+
+    def rates(self) -> set[float]:
+        if self.fps is not None:
+            return {float(self.fps)}
+        return {round(1 / float(self.corpus.index.frame_times[n]), 6) for n in self.numbers}
+
+
+def _write_files(source: _Chosen, folder: Path, suffix: str | None) -> None:
+    for name, clip in source:
+        goal = safe_path(folder, name, str(suffix))
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        _api.write(clip, goal)
+
+
+def _write_parquet(source: _Chosen, path: Path, _suffix: str | None) -> None:
+    schema = _schema()
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with catalogue.parquet().ParquetWriter(temporary, schema, compression="zstd") as writer:
+            for batch in _batches(source):
+                writer.write_batch(batch, row_group_size=BATCH)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _write_lance(source: _Chosen, path: Path, _suffix: str | None) -> None:
+    lance = _package("lance", "pylance")
+    reader = catalogue.arrow().RecordBatchReader.from_batches(_schema(), _batches(source))
+    lance.write_dataset(reader, str(path))
+
+
+def _write_lerobot(source: _Chosen, path: Path, _suffix: str | None) -> None:
+    """Write an episode a clip; a robot's state is its root and its angles, another's its rows."""
+    package = _package("lerobot.datasets.lerobot_dataset", "lerobot")
+    rates = source.rates()
+    if len(rates) > 1 or next(iter(rates)) != round(next(iter(rates))):
+        raise UsageError(
+            f"LeRobot takes one whole number of frames a second, clips have {sorted(rates)}: "
+            "say --fps"
+        )
+    if path.is_dir():
+        path.rmdir()  # empty, and to be made there
+    made: Any = None
+    width = 0
+    for name, clip in source:
+        state = _state(clip)
+        if made is None:
+            width = state.shape[1]
+            features = {"observation.state": {"dtype": "float32", "shape": (width,), "names": None}}
+            made = package.LeRobotDataset.create(
+                "local/mocpack", int(next(iter(rates))), features, root=path, use_videos=False
+            )
+        if state.shape[1] != width:
+            raise UsageError(f"clip {name!r} has {state.shape[1]} numbers a frame, others {width}")
+        for row in state:
+            made.add_frame({"observation.state": row, "task": name})
+        made.save_episode()
+    if hasattr(made, "finalize"):
+        made.finalize()
+
+
+STORES: dict[str, Callable[[_Chosen, Path, str | None], None]] = {
+    "npz": _write_files,
+    "folder": _write_files,
+    "parquet": _write_parquet,
+    "lance": _write_lance,
+    "lerobot": _write_lerobot,
+}
+
+
+def _schema() -> Any:
+    pa = catalogue.arrow()
+    numbers = pa.list_(pa.float32())
+    columns = [("clip", pa.string()), ("frame", pa.int32()), ("time", pa.float64())]
+    return pa.schema([*columns, ("rotations", numbers), ("translations", numbers)])
+
+
+def _batches(source: _Chosen) -> Iterator[Any]:
+    """Go through clips as record batches, a row a frame."""
+    pa, schema = catalogue.arrow(), _schema()
+    for name, clip in source:
+        count = len(clip)
+        arrays = [
+            pa.array([name] * count, pa.string()),
+            pa.array(np.arange(count, dtype=np.int32)),
+            pa.array(np.asarray(clip.times, np.float64)),
+            _lists(np.asarray(clip.rotations)),
+            _lists(np.asarray(clip.translations)),
+        ]
+        yield pa.record_batch(arrays, schema=schema)
+
+
+def _lists(values: Any) -> Any:
+    """Return an array (T, …) as a list of float32 a row."""
+    pa = catalogue.arrow()
+    flat = np.ascontiguousarray(values, np.float32).reshape(len(values), -1)
+    ends = np.arange(len(flat) + 1, dtype=np.int32) * np.int32(flat.shape[1])
+    return pa.ListArray.from_arrays(pa.array(ends), pa.array(flat.ravel()))
+
+
+def _state(clip: Clip) -> F32:
+    """Return the numbers of a frame: root's place and turn and angles, or every joint's turn."""
+    turns, places = np.asarray(clip.rotations), np.asarray(clip.translations)
+    if clip.skeleton.hinges is None:
+        parts = [places.reshape(len(clip), -1), turns.reshape(len(clip), -1)]
+    else:
+        parts = [*clip.source_root(), clip.angles]
+    return np.concatenate(parts, axis=1).astype(np.float32)
+
+
+def _package(module: str, package: str) -> Any:
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not module.startswith(error.name.partition(".")[0]):
+            raise
+        raise MissingExtraError(f"this needs {package}, which is not installed") from error

@@ -1,0 +1,461 @@
+"""Archives made: of motion files, of other archives, of what is left of a damaged one.
+
+Files are packed by processes of their own and written in the order of their names, so that the
+bytes of an archive do not depend on how many worked on it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from os import cpu_count
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from mocpack import _api
+from mocpack.codec import SupportsByteRanges
+from mocpack.container import (
+    ArchiveWriter,
+    Index,
+    Place,
+    Source,
+    Stored,
+    check_name,
+    is_archive,
+    restored,
+    scan,
+    scan_table,
+    source_of,
+    stored,
+)
+from mocpack.corpora import catalogue
+from mocpack.corpora.catalogue import Row
+from mocpack.corpora.reading import corpus
+from mocpack.errors import FormatError, MocpackError, UsageError
+from mocpack.io import clip_names_in, contents, files_beside
+from mocpack.io.atomic import atomic_stream
+from mocpack.motion import Motion
+from mocpack.registry import DEFAULT_CODEC
+from mocpack.units import parse_length, parse_size
+from mocpack.workers import Lost, run_each
+
+SUFFIX = ".mocps"
+DEATHS = 3  # of processes that a file may cost
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A file that is not in the archive, and why, in one sentence."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How each file is read and packed; the same for all.
+
+    Attributes
+    ----------
+    codec : str
+    target : dict
+        What `mocpack.encode` takes: max_error, effort, …
+    reading : dict
+        What `mocpack.read` takes: unit, fps, robot, …
+    keys : bool
+        Whether the trailer repeats key poses too, so that a window is one request of its groups.
+    """
+
+    codec: str = DEFAULT_CODEC
+    target: Mapping[str, Any] = field(default_factory=dict)
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    keys: bool = False
+
+
+def pack(
+    files: Mapping[str, str | Path],
+    path: str | Path,
+    packing: Packing | None = None,
+    *,
+    meta: Any = None,
+    name_pattern: str | None = None,
+    shard_size: str | int | None = None,
+    workers: int = 1,
+    told: Callable[[int, float], None] = lambda place, share: None,
+) -> list[Refused]:
+    """Pack motion files into an archive; what cannot be packed is left out and returned.
+
+    Parameters
+    ----------
+    files : mapping of str to path
+        The files by the names that their clips get; of a file of several motions each gets its own
+        name after it and a slash.
+    path : path
+        The archive, ``.mocps``.
+    packing : Packing, optional
+        Codec, target and how files are read.
+    meta : table, optional
+        An Arrow table with a column ``clip`` and any others, which the catalogue gets.
+    name_pattern : str, optional
+        A regular expression; its named groups in a clip's name become columns.
+    shard_size : str or int, optional
+        Bytes ("256MB") from which the next shard is begun; by default all is one file.
+    workers : int
+        Processes; 0 for as many as there are cores.
+    told : callable
+        Is told the place of a file and the share of it that is done.
+    """
+    size = None if shard_size is None else parse_size(shard_size)
+    with CorpusWriter(path, shard_size=size, meta=meta, name_pattern=name_pattern) as writer:
+        return _pack_into(writer, files, packing or Packing(), workers, told)
+
+
+def append(
+    files: Mapping[str, str | Path],
+    path: str | Path,
+    packing: Packing | None = None,
+    *,
+    meta: Any = None,
+    name_pattern: str | None = None,
+    shard_size: str | int | None = None,
+    workers: int = 1,
+    told: Callable[[int, float], None] = lambda place, share: None,
+) -> list[Refused]:
+    """Add motion files to an archive: those that are there stay as they are, byte for byte.
+
+    Of an archive in shards, none is touched; new ones follow.
+    """
+    size = None if shard_size is None else parse_size(shard_size)
+    with ExitStack() as stack:
+        old = stack.enter_context(corpus(path))
+        sharded = bool(old.index.files)
+        if sharded and size is None:
+            size = max(count for _, count in old.index.files)
+        if size is not None and not sharded:
+            raise UsageError(f"{path} is one file: it takes no --shard-size when appended to")
+        kept = old.index if sharded else None
+        writer = CorpusWriter(
+            path, shard_size=size, meta=meta, name_pattern=name_pattern, kept=kept, old=old.rows()
+        )
+        stack.enter_context(writer)
+        for name in old.names:
+            if name in files:
+                raise UsageError(f"{path} has a clip {name!r} already")
+        if not sharded:
+            for clip in old.stored():
+                writer.add(clip)
+        return _pack_into(writer, files, packing or Packing(), workers, told)
+
+
+def merge(
+    paths: Sequence[str | Path],
+    path: str | Path,
+    *,
+    prefix: bool = False,
+    shard_size: str | int | None = None,
+) -> None:
+    """Make one archive of several, nothing coded anew.
+
+    With `prefix` each clip's name begins with that of its archive and a slash.
+    """
+    size = None if shard_size is None else parse_size(shard_size)
+    with ExitStack() as stack:
+        parts = [stack.enter_context(corpus(one)) for one in paths]
+        starts = [f"{Path(str(one)).stem}/" if prefix else "" for one in paths]
+        tables = [part.renamed_table(start) for part, start in zip(parts, starts, strict=True)]
+        table = catalogue.concatenated(tables)
+        writer = stack.enter_context(CorpusWriter(path, shard_size=size, table=table))
+        for part, start in zip(parts, starts, strict=True):
+            for clip in part.stored():
+                writer.add(_renamed(clip, start + clip.name))
+
+
+def repair(path: str | Path, out: str | Path) -> list[Refused]:
+    """Save what is whole of an archive file that was cut or damaged; return what is not.
+
+    The clips are found by their own chunks, and trailer and catalogue made anew. A user's columns
+    come from the old catalogue, if it is whole.
+    """
+    lost = []
+    source = source_of(str(path))
+    try:
+        if not is_archive(source):
+            raise FormatError(f"{path}: not a .mocps archive")
+        meta = _users_columns(scan_table(source))
+        with CorpusWriter(out, meta=meta) as writer:
+            for found in scan(source):
+                why = found.fault
+                if why is None and found.name in writer:
+                    why = "is there twice"
+                if why is None:
+                    try:
+                        writer.add(*_anew(source, found.name, found.place))
+                        continue
+                    except MocpackError as error:
+                        why = str(error)
+                lost.append(Refused(found.name, f"clip {found.name!r}: {why}"))
+    finally:
+        source.close()
+    return lost
+
+
+class CorpusWriter:
+    """Writes an archive, in one file or in shards, with the catalogue of all; atomically.
+
+    Nothing is put in place before the ``with`` block ends well; shards come first, so that an
+    archive never names one that is not there.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        shard_size: int | None = None,
+        meta: Any = None,
+        name_pattern: str | None = None,
+        table: Any = None,
+        kept: Index | None = None,
+        old: Any = None,
+    ) -> None:
+        self._path = Path(path)
+        if self._path.suffix != SUFFIX:
+            raise UsageError(f"{path}: an archive's name ends in {SUFFIX}")
+        if shard_size is not None and shard_size < 1:
+            raise UsageError(f"a shard has at least 1 byte, got {shard_size}")
+        catalogue.parquet()  # complains before the work, not after
+        self._shard_size, self._meta, self._pattern = shard_size, meta, name_pattern
+        self._table, self._kept, self._old = table, kept or Index(), old
+        self._rows: list[Row] = []
+        self._done: list[tuple[str, int, Index]] = []
+        self._names = set(self._kept.names)
+        self._stack = ExitStack()
+        self._writer: ArchiveWriter | None = None
+
+    def __enter__(self) -> Self:
+        self._stack.__enter__()
+        # entered first, so that it is put in place last
+        self._top = ArchiveWriter(self._stack.enter_context(atomic_stream(self._path)))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            try:
+                self._end()
+            except BaseException as ending:
+                self._stack.__exit__(type(ending), ending, ending.__traceback__)
+                raise
+        self._stack.__exit__(kind, error, trace)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
+
+    def add(self, clip: Stored, row: Row | None = None) -> None:
+        """Append a clip, and its row of the catalogue unless the whole catalogue was given."""
+        if clip.name in self._names:
+            raise UsageError(f"two clips are named {clip.name!r}")
+        self._shard().add(clip)
+        self._names.add(clip.name)
+        if row is not None:
+            self._rows.append(row)
+
+    def _shard(self) -> ArchiveWriter:
+        if self._shard_size is None:
+            return self._top
+        if self._writer is not None and self._writer.size >= self._shard_size:
+            self._end_shard()
+        if self._writer is None:
+            number = len(self._kept.files) + len(self._done)
+            self._name = f"{self._path.stem}-{number:05d}{SUFFIX}"
+            stream = atomic_stream(self._path.with_name(self._name))
+            self._writer = ArchiveWriter(self._stack.enter_context(stream))
+        return self._writer
+
+    def _end_shard(self) -> None:
+        assert self._writer is not None
+        self._writer.end()
+        self._done.append((self._name, self._writer.size, self._writer.index()))
+        self._writer = None
+
+    def _end(self) -> None:
+        if self._writer is not None:
+            self._end_shard()
+        table = catalogue.table_bytes(self._catalogue())
+        self._top.end(table, None if self._shard_size is None else self._whole_index())
+
+    def _catalogue(self) -> Any:
+        if self._table is not None:
+            return self._table
+        new = catalogue.table_of(self._rows)
+        if self._pattern is not None:
+            names = [row[catalogue.KEY] for row in self._rows]
+            new = catalogue.joined(new, catalogue.names_to_columns(names, self._pattern))
+        if self._meta is not None:
+            new = catalogue.joined(new, self._meta)
+        return new if self._old is None else catalogue.concatenated([self._old, new])
+
+    def _whole_index(self) -> Index:
+        """Return the index of all shards, old ones first."""
+        parts = [self._kept, *(index for _, _, index in self._done)]
+        files = (*self._kept.files, *((name, size) for name, size, _ in self._done))
+        bases: dict[bytes, int] = {}
+        columns = []
+        for number, part in enumerate(parts):
+            places = [bases.setdefault(base, len(bases) + 1) for base in part.bases]
+            own = part.columns.copy()
+            own[:, 0] = np.array([0, *places])[own[:, 0]]
+            if number:
+                own[:, 1] = len(self._kept.files) + number
+            columns.append(own)
+        names = tuple(name for part in parts for name in part.names)
+        fronts = b"".join(part.fronts for part in parts)
+        return Index(files, tuple(bases), names, np.concatenate(columns), fronts)
+
+
+def pack_file(path: str, name: str, packing: Packing) -> list[tuple[Stored, Row]] | Refused:
+    """Pack one file: each of its motions as an archive keeps it, with its row; or why not."""
+    try:
+        data = contents(path)
+        motions = _inside(data, path, packing)
+        return [_packed(data, path, name, inside, packing) for inside in motions]
+    except MocpackError as error:
+        text = str(error)
+        return Refused(path, text if text.startswith(path) else f"{path}: {text}")
+    except OSError as error:
+        return Refused(path, f"{path}: {error.strerror or error}")
+    except MemoryError:
+        return Refused(path, f"{path}: not enough memory for this clip")
+
+
+def front_size(data: bytes, *, keys: bool) -> int:
+    """Return the bytes of a .mocp file that windows need whatever their frames, from its start."""
+    with Motion(data, memory_limit=None) as motion:
+        if not isinstance(motion.codec, SupportsByteRanges):
+            return 0
+        at, size = motion.byte_ranges(0, motion.frame_count)[0]
+        return at + (size if keys else 0)
+
+
+def _pack_into(
+    writer: CorpusWriter,
+    files: Mapping[str, str | Path],
+    packing: Packing,
+    workers: int,
+    told: Callable[[int, float], None],
+) -> list[Refused]:
+    if workers < 0:
+        raise UsageError(f"workers must be 0 or above, got {workers}")
+    for name in files:
+        check_name(name)
+    names = sorted(files)
+    jobs = [(str(files[name]), name, packing) for name in names]
+    refused = []
+    for place, result in _in_order(_results(jobs, workers, told)):
+        told(place, 1.0)
+        if isinstance(result, Refused):
+            refused.append(result)
+            continue
+        for clip, row in result:
+            writer.add(clip, row)
+    return refused
+
+
+def _results(
+    jobs: Sequence[tuple[str, str, Packing]], workers: int, told: Callable[[int, float], None]
+) -> Iterator[tuple[int, Any]]:
+    if workers == 1 or len(jobs) < 2:
+        for place, job in enumerate(jobs):
+            yield place, pack_file(*job)
+        return
+    count = min(workers or cpu_count() or 1, len(jobs))
+    for place, result in run_each(pack_file, jobs, workers=count, deaths=DEATHS, told=told):
+        path = jobs[place][0]
+        yield place, Refused(path, f"{path}: {result.why}") if isinstance(result, Lost) else result
+
+
+def _in_order(results: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+    """Return results by place; those that come early wait, packed and small."""
+    early: list[tuple[int, Any]] = []
+    due = 0
+    for place, result in results:
+        heapq.heappush(early, (place, result))
+        while early and early[0][0] == due:
+            yield heapq.heappop(early)
+            due += 1
+
+
+def _inside(data: bytes, path: str, packing: Packing) -> list[str | None]:
+    """Return the motions of a file; None for one that has no name of its own."""
+    if packing.reading.get("clip") is not None:
+        return [packing.reading["clip"]]
+    if _is_packed(data, path):
+        return [*_api.clip_names(data)] or [None]
+    names = clip_names_in(data, name=path, beside=files_beside(path))
+    return [*names] if len(names) > 1 else [None]
+
+
+def _packed(
+    data: bytes, path: str, name: str, inside: str | None, packing: Packing
+) -> tuple[Stored, Row]:
+    named = name if inside is None else f"{name}/{inside}"
+    made = _kept_as_is(data, path, inside, packing)
+    if made is None:
+        reading = {**packing.reading, **({} if inside is None else {"clip": inside})}
+        clip = _api.read_contents(data, path, **reading)
+        made = _api.encode(clip, packing.codec, **packing.target)
+    kept = stored(named, made, front_size(made, keys=packing.keys))
+    row = catalogue.describe(named, made, kept.base)
+    # as the archive names it, not as this machine does: the same files give the same bytes
+    source = f"{name}{Path(path).suffix}"
+    return kept, row | {"source": source, "source_sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _kept_as_is(data: bytes, path: str, inside: str | None, packing: Packing) -> bytes | None:
+    """Return a packed file as it is, if it keeps what is asked for."""
+    if not _is_packed(data, path):
+        return None
+    made = _api.clip_file(data, inside)
+    target = {name: value for name, value in packing.target.items() if name != "effort"}
+    if not target:
+        return made
+    if set(target) != {"max_error"}:
+        return None
+    with Motion(made, memory_limit=None) as motion:
+        declared = motion.errors.declared
+    bound = target["max_error"]
+    # a bound is kept as float32
+    return made if declared is not None and declared <= np.float32(parse_length(bound)) else None
+
+
+def _is_packed(data: bytes, path: str) -> bool:
+    return data[:1] == b"\x93" or path.endswith(".mocp")
+
+
+def _anew(source: Source, name: str, place: Place) -> tuple[Stored, Row]:
+    data = restored(source, place)
+    with Motion(data, memory_limit=None) as motion:
+        motion.check()
+    kept = stored(name, data, front_size(data, keys=False))
+    return kept, catalogue.describe(name, data, kept.base)
+
+
+def _users_columns(table: bytes | None) -> Any:
+    if table is None:
+        return None
+    found = catalogue.read_table(table)
+    own = set(catalogue.TYPES) - {catalogue.KEY}
+    return found.select([name for name in found.column_names if name not in own])
+
+
+def _renamed(clip: Stored, name: str) -> Stored:
+    return replace(clip, name=name)

@@ -1,0 +1,304 @@
+"""An open archive: its clips by number or name, its catalogue, and windows of it."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from mocpack.container import (
+    DEFAULT_LIMIT,
+    ClipSource,
+    Index,
+    MemoryLimit,
+    Source,
+    Stored,
+    copied,
+    read_trailer,
+    restored,
+    source_of,
+)
+from mocpack.corpora import catalogue
+from mocpack.corpora.remote import RangeCache, RemoteSource, is_url
+from mocpack.errors import FormatError, UsageError
+from mocpack.motion import Motion
+from mocpack.units import parse_size
+
+if TYPE_CHECKING:
+    from mocpack.corpora.windows import Windows
+
+MOTIONS_KEPT = 2048  # open clips: heads, and skeletons
+FETCHED = "256MB"
+
+
+def corpus(
+    url: str | os.PathLike[str],
+    *,
+    cache: str | os.PathLike[str] | None = None,
+    cache_size: str | int = FETCHED,
+    in_memory: bool = False,
+    memory_limit: str | int | None = DEFAULT_LIMIT,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Corpus:
+    """Open an archive of clips.
+
+    Parameters
+    ----------
+    url : path or URL
+        ``lafan1.mocps``, ``s3://bucket/lafan1.mocps``, ``https://…``: whatever fsspec opens.
+    cache : path, optional
+        A folder for what is fetched, which later runs find again; by default it is kept in memory.
+    cache_size : str or int
+        The most that is kept of what is fetched.
+    in_memory : bool
+        Read all of the packed bytes now.
+    memory_limit : str or int, optional
+        What one clip may take when it is decoded, as for `mocpack.open`.
+    storage_options : mapping, optional
+        For fsspec: end point, profile, whatever its file system takes. Credentials are found by
+        the file system's own means.
+    """
+    name = os.fspath(url)
+    limit = parse_size(cache_size)
+    kept = RangeCache(limit, None if cache is None else os.fspath(cache))
+    opened = _Files(name, dict(storage_options or {}), kept, in_memory)
+    return Corpus(opened, memory_limit)
+
+
+class Corpus:
+    """An open archive. Threads may share it; processes may be forked with it or sent it.
+
+    Attributes
+    ----------
+    index : Index
+        What its trailer says.
+    trailer_size : int
+        Bytes of it.
+    """
+
+    def __init__(self, files: _Files, memory_limit: str | int | None = DEFAULT_LIMIT) -> None:
+        self._files, self._limit = files, MemoryLimit.parse(memory_limit).most
+        try:
+            trailer = read_trailer(files.source(0))
+        except FormatError as error:
+            files.close()
+            raise type(error)(f"{files.name}: {error}") from error
+        self.index: Index = trailer.index
+        files.shards = self.index.files
+        self._table_bytes, self._table = trailer.table, None
+        self.trailer_size = files.source(0).size - trailer.start
+        self._motions: OrderedDict[int, Motion] = OrderedDict()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Corpus, (self._files, self._limit)
+
+    def __repr__(self) -> str:
+        hours = float((self.index.frame_counts * self.index.frame_times).sum()) / 3600
+        shards = f" in {len(self.index.files)} shards" if self.index.files else ""
+        return f"Corpus of {len(self)} clips{shards}, {hours:.2f} hours: {self._files.name}"
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __getitem__(self, key: int | str) -> Motion:
+        """Return a clip by its number or its name, open and not yet decoded."""
+        return self.motion(self.number(key))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.index.numbers
+
+    def __iter__(self) -> Iterator[Motion]:
+        for number in range(len(self)):
+            yield self.motion(number)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the files; clips taken out of it can be read no longer."""
+        self._motions.clear()
+        self._files.close()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The clips' names: their paths in the source, without suffix."""
+        return self.index.names
+
+    @property
+    def table(self) -> Any:
+        """The catalogue, a `pyarrow.Table`: a row a clip, in the order of `names`."""
+        if self._table is None:
+            if self._table_bytes is None:
+                raise UsageError(
+                    f"{self._files.name} is a shard: the archive that names it has the catalogue"
+                )
+            table = catalogue.read_table(self._table_bytes)
+            catalogue.check_clips(table, self.names)
+            self._table = table
+        return self._table
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether bytes are fetched by a network."""
+        return self._files.remote
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the catalogue's columns; none of a shard."""
+        return [] if self._table_bytes is None else list(self.table.column_names)
+
+    @property
+    def requests(self) -> tuple[int, int]:
+        """How often this process has asked remote files for bytes, and how many it got."""
+        return self._files.requests
+
+    @property
+    def file_size(self) -> int:
+        """Bytes of the archive, its shards included."""
+        return self._files.source(0).size + sum(size for _, size in self.index.files)
+
+    def number(self, key: int | str) -> int:
+        """Return the number of a clip by its name; numbers count from 0, or back from the end."""
+        if isinstance(key, str):
+            if key not in self.index.numbers:
+                raise UsageError(f"{self._files.name} has no clip {key!r}")
+            return self.index.numbers[key]
+        number = int(key)
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"clip {number} of an archive of {len(self)}")
+        return number % len(self)
+
+    def select(self, where: str | None) -> list[int]:
+        """Return the numbers of the clips for which an SQL condition on the catalogue holds."""
+        if where is None:
+            return list(range(len(self)))
+        names = catalogue.chosen(self.table, where).column(catalogue.KEY).to_pylist()
+        return [self.index.numbers[name] for name in names]
+
+    def motion(self, number: int) -> Motion:
+        """Return a clip by its number; those used last stay open."""
+        found = self._motions.get(number)
+        if found is None:
+            place = self.index.place(number)
+            source = ClipSource(self._files.source(place.file), place)
+            try:
+                found = Motion(source, memory_limit=self._limit)
+            except FormatError as error:
+                raise type(error)(f"clip {self.names[number]!r}: {error}") from error
+            self._motions[number] = found
+            while len(self._motions) > MOTIONS_KEPT:
+                with suppress(KeyError):  # another thread was quicker
+                    self._motions.popitem(last=False)
+        return found
+
+    def read(self, key: int | str) -> bytes:
+        """Return the .mocp file of a clip, byte for byte as it was packed."""
+        place = self.index.place(self.number(key))
+        return restored(self._files.source(place.file), place)
+
+    def prefetch(self, windows: Sequence[tuple[int, int, int]]) -> None:
+        """Fetch what (clip, start, stop) need, together; nothing to do for local files."""
+        if not self._files.remote:
+            return
+        wanted: dict[int, list[tuple[int, int]]] = {}
+        for number, start, stop in windows:
+            place = self.index.place(number)
+            inside = ClipSource(self._files.source(place.file), place)
+            for at, size in self.motion(number).byte_ranges(start, stop):
+                wanted.setdefault(place.file, []).extend(inside.ranges(at, size))
+        for file, ranges in wanted.items():
+            source = self._files.source(file)
+            assert isinstance(source, RemoteSource)
+            source.prefetch(ranges)
+
+    def windows(self, seconds: float = 2.0, **options: Any) -> Windows:
+        """Return the windows of all clips, as arrays; `Windows` says what it takes."""
+        from mocpack.corpora.windows import Windows
+
+        return Windows(self, seconds, **options)
+
+    def stored(self) -> Iterator[Stored]:
+        """Go through the clips as archives keep them."""
+        for name, place in self.index.places():
+            yield from copied(self._files.source(place.file), [(name, place)])
+
+    def rows(self) -> Any:
+        """Return the catalogue; one made of what the clips say where the archive has none."""
+        if self._table_bytes is not None:
+            return self.table
+        places = self.index.places()
+        found = [catalogue.describe(name, self.read(name), place.base) for name, place in places]
+        return catalogue.table_of(found)
+
+    def renamed_table(self, prefix: str) -> Any:
+        """Return the catalogue with every name after `prefix`."""
+        table = self.rows()
+        names = catalogue.arrow().array([prefix + name for name in self.names])
+        place = table.column_names.index(catalogue.KEY)
+        return table.set_column(place, catalogue.KEY, names)
+
+
+class _Files:
+    """The files of an archive, opened when they are first needed; the first is the one named."""
+
+    def __init__(
+        self, name: str, options: dict[str, Any], cache: RangeCache, in_memory: bool
+    ) -> None:
+        self.name, self._options, self._cache, self._in_memory = name, options, cache, in_memory
+        self.remote = is_url(name) and not in_memory
+        self.shards: Sequence[tuple[str, int]] = ()
+        self._open: dict[int, Source] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Files, (self.name, self._options, self._cache, self._in_memory)
+
+    @property
+    def requests(self) -> tuple[int, int]:
+        found = [one for one in self._open.values() if isinstance(one, RemoteSource)]
+        return sum(one.requests for one in found), sum(one.fetched for one in found)
+
+    def source(self, number: int) -> Source:
+        if number not in self._open:
+            # two threads may both open it; one of the two stays, and both read the same
+            self._open.setdefault(number, self._opened(number))
+        return self._open[number]
+
+    def close(self) -> None:
+        for source in self._open.values():
+            source.close()
+        self._open = {}
+
+    def _opened(self, number: int) -> Source:
+        name = self.name if not number else self._beside(self.shards[number - 1][0])
+        size = None if not number else self.shards[number - 1][1]
+        if is_url(name):
+            first = self._open.get(0)
+            edition = first.edition if isinstance(first, RemoteSource) else ""
+            source: Source = RemoteSource(name, self._options, self._cache, size, edition)
+        else:
+            source = source_of(name)
+        if size is not None and source.size != size:
+            source.close()
+            raise FormatError(f"{name} has {source.size} bytes, its archive says {size}")
+        if self._in_memory:
+            whole = source_of(source.read(0, source.size))
+            source.close()
+            return whole
+        return source
+
+    def _beside(self, shard: str) -> str:
+        if not is_url(self.name):
+            return str(Path(self.name).with_name(shard))
+        return f"{self.name.rpartition('/')[0]}/{shard}"

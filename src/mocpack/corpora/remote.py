@@ -1,0 +1,258 @@
+"""Archives by URL: bytes fetched by range, near ones together, kept in memory or in a folder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from mocpack.container import ARCHIVE_MAGIC, FOOTER_SIZE, Source, read_footer
+from mocpack.errors import FormatError, MissingExtraError, TruncatedError
+from mocpack.extras import require
+
+TAIL = 1 << 18  # bytes asked for first, from the end: the whole trailer of some hundred clips
+NEAR = 1 << 15  # bytes between two ranges that are fetched along rather than asked around
+PARALLEL = 16  # requests at a time
+EXTRAS = {"s3": "s3", "http": "http", "https": "http"}
+
+
+def is_url(name: str) -> bool:
+    """Say whether a name is an address, and no path: C:\\ is none."""
+    scheme, found, _ = name.partition("://")
+    return bool(found) and len(scheme) > 1
+
+
+class RemoteSource(Source):
+    """A file by its URL. Threads share what was fetched; another process fetches for itself."""
+
+    def __init__(
+        self,
+        url: str,
+        options: Mapping[str, Any],
+        cache: RangeCache,
+        size: int | None = None,
+        edition: str = "",
+    ) -> None:
+        self.url, self._options, self._cache = url, dict(options), cache
+        self._own: tuple[int, Any, str, ThreadPoolExecutor] | None = None
+        self.requests = self.fetched = 0
+        # which of the archives that this URL has had, and has: others' bytes are not taken for its
+        self.edition = edition
+        self.size = self._fetch_tail() if size is None else size
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RemoteSource, (self.url, self._options, self._cache, self.size, self.edition)
+
+    @property
+    def _key(self) -> str:
+        return f"{self.edition} {self.url}"
+
+    def read(self, at: int, size: int) -> bytes:
+        if at < 0 or size < 0 or at + size > self.size:
+            raise TruncatedError(f"{self.url} ends {at + size - self.size} bytes too early")
+        if not size:
+            return b""
+        found = self._cache.get(self._key, at, size)
+        return self._fetch(at, size) if found is None else found
+
+    def prefetch(self, ranges: Sequence[tuple[int, int]]) -> None:
+        """Fetch what of these ranges is not here, those near to one another by one request."""
+        missing = [one for one in ranges if self._cache.get(self._key, *one) is None]
+        wanted = merged(missing)
+        if len(wanted) == 1:
+            self._fetch(*wanted[0])
+        elif wanted:
+            list(self._system()[3].map(lambda one: self._fetch(*one), wanted))
+
+    def _fetch(self, at: int, size: int) -> bytes:
+        data = self._ask(at, at + size)
+        if len(data) != size:
+            raise TruncatedError(f"{self.url} gave {len(data)} bytes of {size} at {at}")
+        self._cache.put(self._key, at, data)
+        return data
+
+    def _fetch_tail(self) -> int:
+        """Fetch the end of the file, the rest of a longer trailer too; return the file's size."""
+        tail = self._ask(-TAIL, None)
+        if len(tail) < FOOTER_SIZE:
+            raise TruncatedError(f"{self.url} has {len(tail)} bytes, which is no archive")
+        try:
+            start, size = read_footer(tail[-FOOTER_SIZE:])
+        except TruncatedError as error:
+            if len(tail) < TAIL and tail[:4] != ARCHIVE_MAGIC:
+                raise FormatError(f"{self.url}: not a .mocps archive") from error
+            raise
+        first = size - len(tail)
+        if first < 0:
+            raise TruncatedError(f"{self.url}: its footer says {size} bytes, it has more")
+        if start < first:
+            tail = self._ask(start, first) + tail
+        self.edition = hashlib.sha256(tail[start - size :]).hexdigest()[:16]
+        self._cache.put(self._key, size - len(tail), tail)
+        return size
+
+    def _ask(self, start: int, stop: int | None) -> bytes:
+        _, system, path, _ = self._system()
+        self.requests += 1
+        try:
+            data = system.cat_file(path, start=start, end=stop)
+        except FileNotFoundError as error:
+            raise FileNotFoundError(2, "no such file", self.url) from error
+        self.fetched += len(data)
+        return bytes(data)
+
+    def _system(self) -> tuple[int, Any, str, ThreadPoolExecutor]:
+        """Return the file system of this process: its threads and sockets survive no fork."""
+        own = self._own
+        if own is None or own[0] != os.getpid():
+            scheme = self.url.partition("://")[0]
+            purpose = f"opening {scheme}:// addresses"
+            core = require("fsspec.core", extra="corpus", purpose=purpose)
+            try:
+                system, path = core.url_to_fs(self.url, **self._options)
+            except ImportError as error:
+                extra = EXTRAS.get(scheme)
+                hint = f": pip install 'mocpack[{extra}]'" if extra else ""
+                sentence = f"{purpose} needs what is not installed{hint} ({error})"
+                raise MissingExtraError(sentence) from error
+            self._own = own = os.getpid(), system, path, ThreadPoolExecutor(PARALLEL)
+        return own
+
+
+class RangeCache:
+    """Bytes of files by their places, the longest unused dropped first.
+
+    Parameters
+    ----------
+    limit : int
+        Bytes to keep.
+    folder : path, optional
+        Where to keep them, for other processes and later runs; by default in memory.
+    """
+
+    def __init__(self, limit: int, folder: str | Path | None = None) -> None:
+        self._limit, self._folder = limit, None if folder is None else Path(folder)
+        self._begin()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RangeCache, (self._limit, self._folder)
+
+    def get(self, url: str, at: int, size: int) -> bytes | None:
+        """Return these bytes, if they are here."""
+        with self._lock():
+            self._list(url)
+            starts = self._starts.get(url, [])
+            place = bisect_right(starts, at) - 1
+            # ranges may overlap: a longer one that begins earlier may hold what the nearest lacks
+            for first in starts[max(0, place - 3) : place + 1][::-1]:
+                length = self._sizes[url, first]
+                if at + size <= first + length:
+                    data = self._load(url, first, length)
+                    if data is not None:
+                        self._sizes.move_to_end((url, first))
+                        return data[at - first : at - first + size]
+        return None
+
+    def put(self, url: str, at: int, data: bytes) -> None:
+        """Keep bytes; a range that begins at the same place and is longer stays."""
+        if len(data) > self._limit:
+            return
+        with self._lock():
+            self._list(url)
+            if self._sizes.get((url, at), -1) >= len(data):
+                return
+            self._drop(url, at)
+            self._store(url, at, data)
+            self._note(url, at, len(data))
+            while self._total > self._limit:
+                self._drop(*next(iter(self._sizes)))
+
+    def _begin(self) -> None:
+        self._process, self._guard = os.getpid(), threading.RLock()
+        self._listed: set[str] = set()
+        self._sizes: OrderedDict[tuple[str, int], int] = OrderedDict()
+        self._starts: dict[str, list[int]] = {}
+        self._memory: dict[tuple[str, int], bytes] = {}
+        self._total = 0
+
+    def _lock(self) -> threading.RLock:
+        # a lock that some thread held when the process was forked is never given back
+        if self._process != os.getpid():
+            self._process, self._guard = os.getpid(), threading.RLock()
+        return self._guard
+
+    def _list(self, url: str) -> None:
+        """Take note of what earlier runs and other processes have put into the folder."""
+        if self._folder is None or url in self._listed:
+            return
+        self._listed.add(url)
+        found = self._folder.glob(f"{_digest(url)}-*-*") if self._folder.is_dir() else ()
+        for path in sorted(found):
+            _, at, size = path.name.split("-")
+            if at.isdecimal() and size.isdecimal() and (url, int(at)) not in self._sizes:
+                self._note(url, int(at), int(size))
+
+    def _note(self, url: str, at: int, size: int) -> None:
+        starts = self._starts.setdefault(url, [])
+        starts.insert(bisect_right(starts, at), at)
+        self._sizes[url, at] = size
+        self._total += size
+
+    def _drop(self, url: str, at: int) -> None:
+        size = self._sizes.pop((url, at), None)
+        if size is None:
+            return
+        self._starts[url].remove(at)
+        self._total -= size
+        self._memory.pop((url, at), None)
+        if self._folder is not None:
+            self._path(url, at, size).unlink(missing_ok=True)
+
+    def _path(self, url: str, at: int, size: int) -> Path:
+        assert self._folder is not None
+        return self._folder / f"{_digest(url)}-{at}-{size}"
+
+    def _store(self, url: str, at: int, data: bytes) -> None:
+        if self._folder is None:
+            self._memory[url, at] = data
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path = self._path(url, at, len(data))
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+        temporary.write_bytes(data)
+        temporary.replace(path)
+
+    def _load(self, url: str, at: int, size: int) -> bytes | None:
+        if self._folder is None:
+            return self._memory.get((url, at))
+        with suppress(OSError):
+            data = self._path(url, at, size).read_bytes()
+            return data if len(data) == size else None
+        return None  # another process has dropped it
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def merged(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return ranges (place, size) with those that nearly touch made one.
+
+    >>> merged([(0, 10), (20, 10), (1_000_000, 5)])
+    [(0, 30), (1000000, 5)]
+    """
+    found: list[tuple[int, int]] = []
+    for at, size in sorted(ranges):
+        if found and at <= found[-1][0] + found[-1][1] + NEAR:
+            first, length = found[-1]
+            found[-1] = first, max(length, at + size - first)
+        else:
+            found.append((at, size))
+    return found

@@ -1,0 +1,295 @@
+"""Windows of an archive's clips as arrays: resampled, mirrored, as features, for any framework."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from mocpack import _core, mirroring
+from mocpack.arrays import F32, F64, I64
+from mocpack.clip import ClipHeader
+from mocpack.corpora.decoded import DecodedCache
+from mocpack.corpora.reading import Corpus
+from mocpack.errors import UsageError
+from mocpack.metrics.contacts import FOOT
+from mocpack.skeleton import Skeleton
+from mocpack.units import parse_size
+
+FEATURES = (
+    "quaternion",
+    "rotation6d",
+    "translations",
+    "positions",
+    "velocities",
+    "contacts",
+)
+"""In the order in which the native core numbers them."""
+
+IN_THE_WORLD = {"positions", "velocities", "contacts"}
+ALMOST = 1e-6  # of a frame: rounding of times
+
+
+class Windows:
+    """Windows of equal length of an archive's clips, each an array of float32.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    seconds : float
+        Of each window; it has ``round(seconds * fps)`` rows.
+    fps : float, optional
+        Rows a second, slerped between frames; by default those of the clips, which must agree.
+    stride : float, optional
+        Seconds from the start of one window to that of the next, to the nearest frame; by default
+        `seconds`. Clips that are shorter than a window have none.
+    features : sequence of str
+        What a row holds, in this order: ``quaternion`` (4 a joint: x, y, z, w), ``rotation6d`` (6 a
+        joint), ``translations`` (3 a translated joint), ``positions`` (3 a joint, metres),
+        ``velocities`` (3 a joint, metres a second), ``contacts`` (1 a foot: 0 or 1).
+    mirror : bool
+        Whether every window comes once more with left and right exchanged, after all others.
+    root_relative : bool
+        Whether each window is moved so that it begins over the origin, turned about the vertical
+        axis so that the root's turn about it begins at zero.
+    where : str, optional
+        A condition on the catalogue: only these clips.
+    cache : str, int or DecodedCache, optional
+        Memory for decoded motion ("8GB"), shared by all processes that get these windows.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        seconds: float = 2.0,
+        *,
+        fps: float | None = None,
+        stride: float | None = None,
+        features: Sequence[str] = ("quaternion", "translations"),
+        mirror: bool = False,
+        root_relative: bool = False,
+        where: str | None = None,
+        cache: str | int | DecodedCache | None = None,
+    ) -> None:
+        for name in features:
+            if name not in FEATURES:
+                raise UsageError(f"feature {name!r} is none of {', '.join(FEATURES)}")
+        self.corpus, self.features = corpus, tuple(features)
+        self._mirror, self._relative = mirror, root_relative
+        self.clips = corpus.select(where)
+        if not self.clips:
+            raise UsageError("no clip of the archive is chosen")
+        rates = 1.0 / corpus.index.frame_times[self.clips]
+        self.fps = _common_rate(rates) if fps is None else float(fps)
+        _check_positive(seconds=seconds, fps=self.fps, stride=seconds if stride is None else stride)
+        self.rows = max(1, round(seconds * self.fps))
+        self._steps = rates / self.fps
+        self._strides = (seconds if stride is None else stride) * rates
+        self._last = corpus.index.frame_counts[self.clips] - 1 - (self.rows - 1) * self._steps
+        counts = np.floor(np.maximum(self._last + ALMOST, 0) / self._strides).astype(np.int64) + 1
+        self._ends = [0, *np.cumsum(np.where(self._last < -ALMOST, 0, counts)).tolist()]
+        self._skeletons = lru_cache(maxsize=None)(self._plans_of)
+        self.columns = self._check_skeletons()
+        self.width = sum(part.stop - part.start for part in self.columns.values())
+        self.cache = self._cache(cache)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {name: value for name, value in vars(self).items() if name != "_skeletons"}
+        return _restored, (state,)
+
+    def __len__(self) -> int:
+        return int(self._ends[-1]) * (2 if self._mirror else 1)
+
+    def __getitem__(self, key: Any) -> F32:
+        """Return a window (rows, width); of several numbers, or of a slice, (n, rows, width)."""
+        if isinstance(key, slice):
+            return self.batch(range(*key.indices(len(self))))
+        if isinstance(key, Sequence | np.ndarray):
+            return self.batch(key)
+        return self.read(int(key), np.empty((self.rows, self.width), np.float32))
+
+    def __iter__(self) -> Iterator[F32]:
+        for number in range(len(self)):
+            yield self[number]
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.features)
+        shape = f"{self.rows} × {self.width}"
+        return f"{len(self)} windows of {shape} at {self.fps:g} a second: {names}"
+
+    def batch(self, numbers: Sequence[int] | I64, out: F32 | None = None) -> F32:
+        """Return several windows (n, rows, width), written to `out` if there is one."""
+        if out is None:
+            out = np.empty((len(numbers), self.rows, self.width), np.float32)
+        self.prefetch(numbers)
+        for number, place in zip(numbers, out, strict=True):
+            self.read(int(number), place)
+        return out
+
+    def prefetch(self, numbers: Sequence[int] | I64) -> None:
+        """Fetch the bytes of windows of a remote archive, many at a time."""
+        if self.corpus.is_remote:
+            places = [self.locate(int(number)) for number in numbers]
+            self.corpus.prefetch([(self.clips[c], a, self._stop(c, a)) for c, a, _ in places])
+
+    def read(self, number: int, out: F32) -> F32:
+        """Write a window to an array (rows, width) of float32 of the caller's; return it."""
+        place, start, mirrored = self.locate(number)
+        clip, stop, step = self.clips[place], self._stop(place, start), float(self._steps[place])
+        plan = self._plan(clip, mirrored)
+        if self.cache is not None:
+            self.cache.window(clip, start, stop, plan, step, self.fps, out)
+            return out
+        self.corpus.prefetch([(clip, start, stop)])
+        turns, places = self.corpus.motion(clip).arrays(start, stop)
+        _core.window_of_motion(plan, turns, places, 0.0, step, self.fps, out)
+        return out
+
+    def locate(self, number: int) -> tuple[int, int, bool]:
+        """Return the place of a window's clip among `clips`, its first frame, if it is mirrored."""
+        count = self._ends[-1]
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"window {number} of {len(self)}")
+        number %= len(self)
+        mirrored, number = number >= count, number % count
+        place = bisect_right(self._ends, number) - 1
+        start = round((number - self._ends[place]) * float(self._strides[place]))
+        return place, min(start, max(0, int(self._last[place] + ALMOST))), mirrored
+
+    def windows_of(self, place: int) -> range:
+        """Return the numbers of the windows of the clip at a place among `clips`, unmirrored."""
+        return range(self._ends[place], self._ends[place + 1])
+
+    @property
+    def is_mirrored(self) -> bool:
+        """Whether the second half of the windows are mirror images of the first."""
+        return self._mirror
+
+    def reach(self, number: int) -> int:
+        """Return the frame after the last that a window looks at."""
+        place, start, _ = self.locate(number)
+        return self._stop(place, start)
+
+    def clip_name(self, number: int) -> str:
+        """Return the name of the clip that a window is of."""
+        return self.corpus.names[self.clips[self.locate(number)[0]]]
+
+    def from_clip(self, place: int, turns: F64, places: F64, number: int, out: F32) -> None:
+        """Write a window of a clip that is decoded already."""
+        _, start, mirrored = self.locate(number)
+        plan = self._plan(self.clips[place], mirrored)
+        step = float(self._steps[place])
+        _core.window_of_motion(plan, turns, places, float(start), step, self.fps, out)
+
+    def _stop(self, place: int, start: int) -> int:
+        """Return the frame after the last that a window looks at."""
+        last = start + int(np.ceil((self.rows - 1) * self._steps[place] - ALMOST))
+        return min(last, int(self.corpus.index.frame_counts[self.clips[place]]) - 1) + 1
+
+    def _plan(self, clip: int, mirrored: bool) -> _core.WindowPlan:
+        base = int(self.corpus.index.columns[clip, 0])
+        return self._skeletons(base)[mirrored]
+
+    def _plans_of(self, base: int) -> tuple[_core.WindowPlan, ...]:
+        """Return the plans of a skeleton: as it is, and mirrored."""
+        at = next(c for c in self.clips if self.corpus.index.columns[c, 0] == base)
+        header = self.corpus.motion(at).header
+        return tuple(
+            window_plan(header, self.features, relative=self._relative, mirror=mirror)
+            for mirror in ((False, True) if self._mirror else (False,))
+        )
+
+    def _check_skeletons(self) -> dict[str, slice]:
+        """Complain about clips whose rows would differ; return where each feature stands."""
+        bases = self.corpus.index.columns[self.clips, 0]
+        first: tuple[str, Any] | None = None
+        for base in np.unique(bases):
+            clip = self.clips[int(np.argmax(bases == base))]
+            name, motion = self.corpus.names[clip], self.corpus.motion(clip)
+            header = motion.header
+            if not isinstance(header, ClipHeader):
+                raise UsageError(f"clip {name!r} has vertices and no joints; choose by where=")
+            shape = header.skeleton.names, header.skeleton.parents, header.translated_joints
+            if first is not None and shape != first[1]:
+                raise UsageError(
+                    f"clips {first[0]!r} and {name!r} have different skeletons, and windows of one "
+                    "set are alike; choose by where="
+                )
+            first = first or (name, shape)
+        return feature_columns(self.corpus.motion(self.clips[0]).header, self.features)
+
+    def _cache(self, cache: str | int | DecodedCache | None) -> DecodedCache | None:
+        if cache is None or isinstance(cache, DecodedCache):
+            return cache
+        return DecodedCache(self.corpus, parse_size(cache))
+
+
+def feature_columns(header: ClipHeader, features: Sequence[str]) -> dict[str, slice]:
+    """Return which columns of a row each feature has."""
+    joints, moving = len(header.skeleton), len(header.translated_joints)
+    widths = dict(zip(FEATURES, (4 * joints, 6 * joints, 3 * moving, 3 * joints), strict=False))
+    widths |= {"velocities": 3 * joints, "contacts": len(feet(header.skeleton))}
+    found, at = {}, 0
+    for name in features:
+        found[name] = slice(at, at + widths[name])
+        at += widths[name]
+    return found
+
+
+def feet(skeleton: Skeleton) -> list[int]:
+    """Return the joints that ``contacts`` are of: those that are named like feet or toes."""
+    return [j for j, name in enumerate(skeleton.names) if FOOT.search(name)]
+
+
+def window_plan(
+    header: ClipHeader, features: Sequence[str], *, relative: bool = False, mirror: bool = False
+) -> _core.WindowPlan:
+    """Return what the native core makes windows of a skeleton's motion by."""
+    skeleton = header.skeleton
+    stretched = bool(header.scaled_joints) or bool((skeleton.scales != 1).any())
+    if stretched and IN_THE_WORLD & set(features):
+        raise UsageError("joints are scaled: such clips have rotations and translations alone")
+    if "contacts" in features and not feet(skeleton):
+        raise UsageError("no joint is named like a foot, toe, ankle or heel: there are no contacts")
+    partners = before = after = None
+    axis = 0
+    if mirror:
+        found = mirroring.partners(skeleton, None)
+        axis = mirroring.side_axis(mirroring.rest_world(skeleton)[0], found)
+        before, after = mirroring.mirror_turns(skeleton, found, axis)
+        partners = found.astype(np.int32)
+    return _core.WindowPlan(
+        parents=np.array(skeleton.parents, np.int32),
+        offsets=skeleton.offsets,
+        translated_joints=np.array(header.translated_joints, np.int32),
+        fields=np.array([FEATURES.index(name) for name in features], np.int32),
+        feet=np.array(feet(skeleton), np.int32),
+        partners=partners,
+        before=before,
+        after=after,
+        axis=axis,
+        relative=relative,
+    )
+
+
+def _common_rate(rates: F64) -> float:
+    if np.ptp(rates) > 1e-3 * rates[0]:
+        low, high = rates.min(), rates.max()
+        raise UsageError(f"clips have {low:.4g} to {high:.4g} frames a second: say fps=")
+    return float(rates[0])
+
+
+def _check_positive(**given: float) -> None:
+    for name, value in given.items():
+        if not (np.isfinite(value) and value > 0):
+            raise UsageError(f"{name} must be above 0, got {value}")
+
+
+def _restored(state: dict[str, Any]) -> Windows:
+    made = Windows.__new__(Windows)
+    vars(made).update(state)
+    made._skeletons = lru_cache(maxsize=None)(made._plans_of)
+    return made

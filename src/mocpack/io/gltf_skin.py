@@ -1,0 +1,213 @@
+"""The meshes of glTF 2.0 files, bound to the joints of the clips that `gltf` reads of them.
+
+A skinned mesh hangs on the joints of its skin; one without a skin hangs on the joint that carries
+its node, whole. Materials and morph targets are left out: the shape is for looking at a motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mocpack import rotations
+from mocpack.arrays import F64, I64
+from mocpack.clip import Clip
+from mocpack.errors import CorruptionError, FormatError
+from mocpack.io import gltf, gltf_file
+from mocpack.io.gltf_file import Document, Object
+
+TRIANGLES, STRIP, FAN = 4, 5, 6  # modes of primitives that have a surface
+INFLUENCES = 4  # joints that move one vertex
+MOST_VERTICES, MOST_BINDS = 1 << 20, 1 << 15
+DRACO = "KHR_draco_mesh_compression"
+
+
+@dataclass(frozen=True)
+class Skin:
+    """A surface, and how the joints of a clip move it.
+
+    A vertex v is, in a pose, the sum over k of ``weights[k]`` (R (B v) + p), where B is the bind
+    that ``binds[k]`` names, and R and p are rotation and place of that bind's joint in the world.
+
+    Attributes
+    ----------
+    vertices : array, shape (V, 3)
+        In the mesh's own space.
+    triangles : array, shape (F, 3)
+    binds, weights : array, shape (V, 4)
+    joints : array, shape (B,)
+        The clip's joint of each bind.
+    matrices : array, shape (B, 3, 4)
+        From the mesh's space into the joint's, in metres.
+    """
+
+    vertices: F64
+    triangles: I64
+    binds: I64
+    weights: F64
+    joints: I64
+    matrices: F64
+
+
+def read_skin(data: bytes, clip: Clip, beside: Callable[[str], bytes] | None = None) -> Skin | None:
+    """Return the meshes of a file that move with a clip of it; None if there are none.
+
+    Scales are those of the clip's first frame: a mesh whose joints grow or shrink later does not.
+    """
+    document = gltf_file.parse(data, beside)
+    nodes = gltf.joint_nodes(document)
+    if len(nodes) != len(clip.skeleton):
+        raise CorruptionError(f"{len(nodes)} joints in the file, {len(clip.skeleton)} in the clip")
+    column = {node: j for j, node in enumerate(nodes)}
+    parts = [part for part in _parts(document, column) if len(part.triangles)]
+    return _whole(parts, _stretch(clip), clip.unit) if parts else None
+
+
+def _whole(parts: list[Skin], stretch: F64, unit: float) -> Skin:
+    firsts = np.cumsum([0, *(len(part.vertices) for part in parts)])
+    slots = np.cumsum([0, *(len(part.joints) for part in parts)])
+    rows = np.concatenate([np.c_[p.joints, p.matrices.reshape(-1, 12)] for p in parts])
+    rows, same = np.unique(rows, axis=0, return_inverse=True)  # parts of one mesh share theirs
+    if firsts[-1] > MOST_VERTICES or len(rows) > MOST_BINDS:
+        raise FormatError(
+            f"its meshes have {firsts[-1]} vertices on {len(rows)} joints, more than are shown "
+            f"({MOST_VERTICES} and {MOST_BINDS})"
+        )
+    joints = rows[:, 0].astype(np.int64)
+    return Skin(
+        np.concatenate([part.vertices for part in parts]),
+        np.concatenate([p.triangles + first for p, first in zip(parts, firsts, strict=False)]),
+        np.concatenate([same[p.binds + slot] for p, slot in zip(parts, slots, strict=False)]),
+        np.concatenate([part.weights for part in parts]),
+        joints,
+        unit * (stretch[joints] @ rows[:, 1:].reshape(-1, 3, 4)),
+    )
+
+
+def _stretch(clip: Clip) -> F64:
+    """Return what a joint's matrix (J, 3, 3) in the first frame is beside its rotation."""
+    first = clip[0]
+    turns = rotations.as_matrix(first.world()[1][0])
+    return np.asarray(np.swapaxes(turns, -1, -2) @ first.stretched()[1][0])
+
+
+def _parts(document: Document, column: dict[int, int]) -> Iterator[Skin]:
+    parents = _parents(document)
+    for number, node in enumerate(document.items("nodes")):
+        if "mesh" not in node:
+            continue
+        if "skin" in node:
+            joints, matrices = _bound(document, node["skin"], column)
+        else:
+            carried = _carried(document, number, parents, column)
+            if carried is None:
+                continue  # scenery: nothing that moves carries it
+            joints, matrices = carried
+        primitives = document.item("meshes", node["mesh"]).get("primitives", [])
+        if not isinstance(primitives, list):
+            raise CorruptionError(f"meshes[{node['mesh']}].primitives must be a list")
+        for primitive in primitives:
+            yield _part(document, primitive, joints, matrices, "skin" in node)
+
+
+def _bound(document: Document, number: Any, column: dict[int, int]) -> tuple[I64, F64]:
+    """Return the clip's joints of a skin, and their inverse bind matrices (B, 3, 4)."""
+    skin = document.item("skins", number)
+    found = skin.get("joints", [])
+    if not isinstance(found, list) or not found:
+        raise CorruptionError(f"skins[{number}].joints must be a list of nodes")
+    joints = np.array([column[document.number("nodes", node)] for node in found])
+    if skin.get("inverseBindMatrices") is None:
+        return joints, np.tile(np.eye(3, 4), (len(joints), 1, 1))
+    matrices = document.array(skin["inverseBindMatrices"], width=16)
+    if len(matrices) < len(joints):
+        raise CorruptionError(f"skins[{number}] has {len(joints)} joints, {len(matrices)} matrices")
+    # column by column in the file; the last row is 0, 0, 0, 1
+    return joints, matrices[: len(joints)].reshape(-1, 4, 4).swapaxes(1, 2)[:, :3]
+
+
+def _carried(
+    document: Document, number: int, parents: list[int], column: dict[int, int]
+) -> tuple[I64, F64] | None:
+    """Return the joint that carries a node, and the way (1, 3, 4) from the node to it."""
+    matrix = np.eye(4)
+    while number not in column:
+        place, turn, scale = gltf.rest_pose(document.items("nodes")[number], f"nodes[{number}]")
+        own = np.eye(4)
+        own[:3, :3], own[:3, 3] = rotations.as_matrix(rotations.normalize(turn)) * scale, place
+        matrix, number = own @ matrix, parents[number]
+        if number < 0:
+            return None
+    return np.array([column[number]]), matrix[np.newaxis, :3]
+
+
+def _parents(document: Document) -> list[int]:
+    parents = [-1] * len(document.items("nodes"))
+    for number, node in enumerate(document.items("nodes")):
+        for child in node.get("children", []):
+            parents[document.number("nodes", child)] = number
+    return parents
+
+
+def _part(document: Document, primitive: Any, joints: I64, matrices: F64, is_skinned: bool) -> Skin:
+    if not isinstance(primitive, dict) or not isinstance(primitive.get("attributes"), dict):
+        raise CorruptionError("a primitive of a mesh must be an object with attributes")
+    extensions = primitive.get("extensions")
+    if isinstance(extensions, dict) and DRACO in extensions:
+        raise FormatError(f"a mesh is compressed by {DRACO}, which mocpack does not read")
+    attributes: Object = primitive["attributes"]
+    vertices = document.array(attributes.get("POSITION"), width=3)
+    if not np.isfinite(vertices).all():
+        raise CorruptionError("a mesh has vertices that are no numbers")
+    if is_skinned:
+        binds, weights = _influences(document, attributes, len(vertices), len(joints))
+    else:
+        binds = np.zeros((len(vertices), INFLUENCES), np.int64)
+        weights = np.tile(np.eye(1, INFLUENCES), (len(vertices), 1))
+    return Skin(
+        vertices, _triangles(document, primitive, len(vertices)), binds, weights, joints, matrices
+    )
+
+
+def _influences(document: Document, attributes: Object, count: int, joints: int) -> tuple[I64, F64]:
+    """Return the four joints that move each vertex most, and their shares, which add up to 1."""
+    sets = [k for k in range(8) if f"JOINTS_{k}" in attributes]
+    if not sets:
+        raise CorruptionError("a skinned mesh has no JOINTS_0")
+    binds = np.concatenate([document.array(attributes[f"JOINTS_{k}"], width=4) for k in sets], 1)
+    weights = np.concatenate(
+        [document.array(attributes.get(f"WEIGHTS_{k}"), width=4) for k in sets], 1
+    )
+    if len(binds) != count or len(weights) != count:
+        raise CorruptionError(f"{count} vertices, {len(binds)} rows of joints, {len(weights)}")
+    if not (np.isfinite(weights).all() and binds.max(initial=0) < joints):
+        raise CorruptionError(f"a vertex names a joint beyond the skin's {joints}, or a weight NaN")
+    most = np.argsort(-weights, axis=1, kind="stable")[:, :INFLUENCES]
+    binds, weights = (np.take_along_axis(a, most, 1) for a in (binds, np.maximum(weights, 0)))
+    total = weights.sum(1, keepdims=True)
+    weights = np.where(total > 0, weights / np.where(total > 0, total, 1), np.eye(1, INFLUENCES))
+    return binds.astype(np.int64), weights
+
+
+def _triangles(document: Document, primitive: Object, count: int) -> I64:
+    """Return the corners (F, 3) of a primitive's triangles; lines and points have none."""
+    if primitive.get("indices") is None:
+        corners = np.arange(count)
+    else:
+        corners = document.array(primitive["indices"], width=1)[:, 0].astype(np.int64)
+    if corners.max(initial=0) >= count:
+        raise CorruptionError(f"a triangle names vertex {corners.max()} of {count}")
+    mode = primitive.get("mode", TRIANGLES)
+    if mode == TRIANGLES:
+        return corners[: len(corners) // 3 * 3].reshape(-1, 3)
+    if len(corners) < 3 or mode not in (STRIP, FAN):
+        return np.zeros((0, 3), np.int64)
+    if mode == FAN:
+        first = np.full(len(corners) - 2, corners[0])
+        return np.stack([first, corners[1:-1], corners[2:]], 1)
+    strip = np.stack([corners[:-2], corners[1:-1], corners[2:]], 1)
+    strip[1::2] = strip[1::2, [1, 0, 2]]  # every second one runs the other way
+    return strip

@@ -1,0 +1,150 @@
+"""Skeletal clips as animations for VRM models (.vrma): glTF that says which joint is which bone.
+
+A clip that came from such a file knows its human bones; of others they are found by the names that
+programs give their joints. Tracks `expression.<name>` are written as nodes, as VRM has them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from mocpack.clip import Clip
+from mocpack.errors import UnsupportedClipError
+from mocpack.io import glb, gltf_build
+from mocpack.io.gltf_build import Buffer
+from mocpack.io.gltf_file import Object
+from mocpack.skeleton import Skeleton
+
+EXTENSION, VERSION = "VRMC_vrm_animation", "1.0"
+EXPRESSION = "expression."
+PRESETS = {"happy", "angry", "sad", "relaxed", "surprised", "neutral", "aa", "ih", "ou", "ee"}
+PRESETS |= {"oh", "blink", "blinkLeft", "blinkRight"}
+SIDES = (("left", "l"), ("right", "r"))
+MIDDLE = ("hips", "spine", "chest", "upperChest", "neck", "head")
+LIMBS = ("Shoulder", "UpperArm", "LowerArm", "Hand", "UpperLeg", "LowerLeg", "Foot", "Toes")
+REQUIRED = frozenset(
+    ["hips", "spine", "head"]
+    + [side + limb for side, _ in SIDES for limb in LIMBS if limb not in ("Shoulder", "Toes")]
+)
+# joints in the order of MIDDLE and LIMBS by whose names they are: of VRM models; of Mixamo,
+# MotionBuilder and most BVH files; of Acclaim files; of SMPL. `%` is the side, "-" no joint.
+CUSTOMS = (
+    (
+        "hips spine chest upperchest neck head",
+        "%shoulder %upperarm %lowerarm %hand %upperleg %lowerleg %foot %toes",
+    ),
+    (
+        "hips spine spine1 spine2 neck head",
+        "%shoulder %arm %forearm %hand %upleg %leg %foot %toebase",
+    ),
+    (
+        "root lowerback upperback thorax lowerneck head",
+        "%clavicle %humerus %radius %wrist %femur %tibia %foot %toes",
+    ),
+    (
+        "pelvis spine1 spine2 spine3 neck head",
+        "%collar %shoulder %elbow %wrist %hip %knee %ankle %foot",
+    ),
+)
+
+
+def write(clip: Clip) -> bytes:
+    """Return the clip as a .vrma file; a body without the bones that VRM needs is refused."""
+    bones = human_bones(clip)
+    buffer = Buffer()
+    nodes = glb.rest_nodes(clip.skeleton)
+    animation = glb.keyed(clip, buffer, nodes)
+    expressions = _expressions(clip, buffer, nodes, animation)
+    for node in nodes:
+        if "children" not in node:  # so that programs take none for a node that is for nothing
+            node.setdefault("extras", {"mocpack": "joint"})
+    tops = [*clip.skeleton.roots, *expressions.values()]
+    extension: Object = {
+        "specVersion": VERSION,
+        "humanoid": {"humanBones": {bone: {"node": node} for bone, node in bones.items()}},
+    }
+    if expressions:
+        extension["expressions"] = {
+            group: {
+                name: {"node": n} for name, n in expressions.items() if (name in PRESETS) == own
+            }
+            for group, own in (("preset", True), ("custom", False))
+        }
+    document: Object = {
+        "asset": {"version": "2.0", "generator": "mocpack"},
+        "extensionsUsed": [EXTENSION],
+        "extensions": {EXTENSION: extension},
+        "scene": 0,
+        "scenes": [{"nodes": tops}],
+        "nodes": nodes,
+        "animations": [animation],
+        "accessors": buffer.accessors,
+        "bufferViews": buffer.views,
+    }
+    return gltf_build.binary(document, bytes(buffer.data))
+
+
+def human_bones(clip: Clip) -> dict[str, int]:
+    """Return the joint of each human bone that VRM knows, by VRM's name for the bone."""
+    names = clip.skeleton.names
+    known: Any = clip.metadata.get("vrm_humanoid")
+    if isinstance(known, dict):
+        found = {str(bone): names.index(name) for bone, name in known.items() if name in names}
+    else:
+        found = max((_named(clip.skeleton, custom) for custom in CUSTOMS), key=len)
+    missing = sorted(REQUIRED - set(found))
+    if missing:
+        raise UnsupportedClipError(
+            "a VRM animation needs the bones of a human body, and among this clip's joints there "
+            f"is none for {', '.join(missing)[:200]}"
+        )
+    return found
+
+
+def _named(skeleton: Skeleton, custom: tuple[str, str]) -> dict[str, int]:
+    """Return the bones that joints of such names are."""
+    joints = {_plain(name): j for j, name in reversed(list(enumerate(skeleton.names)))}
+    middle, limbs = (part.split() for part in custom)
+    wanted = dict(zip(MIDDLE, ([name] for name in middle), strict=True))
+    for side, letter in SIDES:
+        for limb, name in zip(LIMBS, limbs, strict=True):
+            wanted[side + limb] = [name.replace("%", side), name.replace("%", letter)]
+    found = {bone: [joints[n] for n in names if n in joints] for bone, names in wanted.items()}
+    return {bone: at[0] for bone, at in found.items() if at}
+
+
+def _plain(name: str) -> str:
+    """Return a joint's name without what programs put before it and between its words.
+
+    >>> _plain("mixamorig:LeftUpLeg"), _plain("left_hip")
+    ('leftupleg', 'lefthip')
+    """
+    return re.sub(r"[^a-z0-9]", "", name.rpartition(":")[2].lower())
+
+
+def _expressions(
+    clip: Clip, buffer: Buffer, nodes: list[Object], animation: Object
+) -> dict[str, int]:
+    """Add a node for each expression, whose place along x is its weight."""
+    found: dict[str, int] = {}
+    for name, track in clip.tracks.items():
+        if not name.startswith(EXPRESSION) or track.kind != "scalar" or not len(track):
+            continue
+        expression = name.removeprefix(EXPRESSION)
+        seconds = track.seconds(clip.frame_time)
+        times = buffer.add(seconds - min(0.0, clip.times[0], seconds[0]), bounds=True)
+        places = np.zeros((len(track), 3))
+        places[:, 0] = track.values
+        found[expression] = len(nodes)
+        nodes.append({"name": expression})
+        animation["channels"].append(
+            {
+                "sampler": len(animation["samplers"]),
+                "target": {"node": found[expression], "path": "translation"},
+            }
+        )
+        animation["samplers"].append({"input": times, "output": buffer.add(places)})
+    return found

@@ -1,0 +1,125 @@
+"""``pack`` and what is done with archives, as a person does it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import mocpack
+from mocpack.testing import walk
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("duckdb")
+
+
+def run(*words, folder, text=True):
+    return subprocess.run(
+        [sys.executable, "-m", "mocpack", *map(str, words)],
+        capture_output=True,
+        text=text,
+        cwd=folder,
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder of takes, and what `pack` made of it."""
+    place = tmp_path_factory.mktemp("corpora")
+    (place / "takes/s2").mkdir(parents=True)
+    mocpack.write(walk(1.0), place / "takes/one.bvh")
+    mocpack.write(walk(1.5, seed=2), place / "takes/s2/two.bvh")
+    (place / "labels.csv").write_text("clip,mood\none,sad\ns2/two,glad\n")
+    words = ["pack", "takes", "-o", "all.mocps", "--max-error", "5mm", "--effort", "fast"]
+    made = run(*words, "--meta", "labels.csv", "--json", folder=place)
+    assert made.returncode == 0, made.stderr
+    (facts,) = json.loads(made.stdout)
+    assert (facts["clips"], facts["skeletons"]) == (2, 1)
+    return place
+
+
+def test_ls_lists_what_a_condition_chooses(folder):
+    rows = json.loads(run("ls", "all.mocps", "--json", folder=folder).stdout)
+    assert [row["clip"] for row in rows] == ["one", "s2/two"]
+    assert [row["source"] for row in rows] == ["one.bvh", "s2/two.bvh"]
+    assert all(row["max_error_mm"] <= 5 for row in rows)
+    chosen = run("ls", "all.mocps", "--where", "mood = 'glad' and seconds > 1", folder=folder)
+    assert "s2/two" in chosen.stdout
+    assert "one" not in chosen.stdout
+    wrong = run("ls", "all.mocps", "--where", "mod = 1", folder=folder)
+    assert wrong.returncode == 2
+    assert wrong.stderr.count("\n") == 1
+    assert run("ls", "all.mocps", "--columns", "clip,mad", folder=folder).returncode == 2
+
+
+def test_cat_and_extract_give_the_same_file(folder):
+    shown = run("cat", "all.mocps", "s2/two", folder=folder, text=False)
+    taken = run("extract", "all.mocps", "-o", "out", folder=folder)
+    assert taken.returncode == 0, taken.stderr
+    assert (folder / "out/s2/two.mocp").read_bytes() == shown.stdout
+    again = run("extract", "all.mocps", "-o", "out", folder=folder)
+    assert again.returncode == 2
+    assert "exists; -f overwrites it" in again.stderr
+    one = run("extract", "all.mocps", "one", "-o", "single", "--json", folder=folder)
+    assert [row["clip"] for row in json.loads(one.stdout)] == ["one"]
+
+
+def test_a_name_that_leads_out_of_the_folder_is_not_extracted(folder):
+    from mocpack.corpora import pack
+
+    pack({"../evil": folder / "takes/one.bvh"}, folder / "evil.mocps")
+    taken = run("extract", "evil.mocps", "-o", "safe", folder=folder)
+    assert taken.returncode == 2
+    assert "outside of safe" in taken.stderr
+    assert not (folder / "evil.mocp").exists()
+
+
+def test_verify_info_repair_and_merge_tell_what_is_there(folder):
+    assert "2 clips, all whole" in run("verify", "all.mocps", "--decode", folder=folder).stdout
+    info = run("info", "all.mocps", folder=folder).stdout
+    assert "2 of 1 skeletons" in info
+    assert "mood" in info
+    data = bytearray((folder / "all.mocps").read_bytes())
+    (folder / "cut.mocps").write_bytes(data[: data.rfind(b"CLIP") + 50])
+    cut = run("ls", "cut.mocps", folder=folder)
+    assert cut.returncode == 2
+    assert "mocpack repair" in cut.stderr
+    saved = run("repair", "cut.mocps", "-o", "saved.mocps", folder=folder)
+    assert "1 clips" in saved.stdout
+    data[data.find(b"DATA") + 100] ^= 1
+    (folder / "bad.mocps").write_bytes(data)
+    bad = run("verify", "bad.mocps", folder=folder)
+    assert bad.returncode == 2
+    assert "clip 'one'" in bad.stderr
+    both = run("merge", "all.mocps", "saved.mocps", "-o", "m.mocps", "--prefix", folder=folder)
+    assert "3 clips" in both.stdout
+
+
+def test_refused_files_are_complaints_and_exit_2_and_the_rest_is_packed(folder):
+    (folder / "some").mkdir()
+    (folder / "some/bad.bvh").write_text("no motion")
+    mocpack.write(walk(0.3), folder / "some/good.bvh")
+    made = run("pack", "some", "-o", "some.mocps", "-j", "2", folder=folder)
+    assert made.returncode == 2
+    assert "some/bad.bvh: " in made.stderr
+    assert "Traceback" not in made.stderr
+    rows = json.loads(run("ls", "some.mocps", "--json", folder=folder).stdout)
+    assert [row["clip"] for row in rows] == ["good"]
+    again = run("pack", "some", "-o", "some.mocps", folder=folder)
+    assert "exists; -f overwrites it" in again.stderr
+
+
+def test_append_adds_and_two_files_of_one_name_are_refused(folder):
+    mocpack.write(walk(0.4), folder / "three.bvh")
+    words = ["pack", "takes/one.bvh", "-o", "grown.mocps", "--effort", "fast"]
+    assert run(*words, folder=folder).returncode == 0
+    added = run("pack", "three.bvh", "-o", "grown.mocps", "--append", folder=folder)
+    assert added.returncode == 0, added.stderr
+    rows = json.loads(run("ls", "grown.mocps", "--json", folder=folder).stdout)
+    assert [row["clip"] for row in rows] == ["one", "three"]
+    (folder / "other").mkdir()
+    mocpack.write(walk(0.4), folder / "other/three.bvh")
+    twice = run("pack", "three.bvh", "other", "-o", "y.mocps", folder=folder)
+    assert twice.returncode == 2
+    assert "would both be clip 'three'" in twice.stderr

@@ -1,0 +1,172 @@
+"""Archives on a real S3 server on the loopback; run by `make test-s3`.
+
+The server is another process, which logs every request: they are counted where they arrive.
+"""
+
+import multiprocessing
+import os
+import re
+import socket
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import s3fs
+
+import mocpack
+from mocpack.corpora import Packing, pack
+from mocpack.testing import walk
+
+FAST = {"max_error": "5mm", "effort": "fast"}
+
+
+class Server:
+    """An S3 server with an archive in it, and the requests that it has logged."""
+
+    def __init__(self, folder):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.log = folder / "requests.log"
+        with self.log.open("wb") as log:
+            words = [os.environ["MOTO_SERVER"], "-H", "127.0.0.1", "-p", str(self.port)]
+            self.process = subprocess.Popen(words, stdout=log, stderr=log)
+        self.options = {
+            "key": "test",
+            "secret": "test",
+            "client_kwargs": {"endpoint_url": f"http://127.0.0.1:{self.port}"},
+        }
+        for _ in range(600):
+            if b"Running on" in self.log.read_bytes():
+                return
+            time.sleep(0.05)
+        raise RuntimeError(self.log.read_text())
+
+    def gets(self):
+        """Return how many objects, or parts of them, were asked for so far, and how many heads."""
+        text = self.log.read_text()
+        asked = re.findall(r"\b(GET|HEAD) /data/[^ ]+\.mocps", re.sub(r"\x1b\[\d+m", "", text))
+        return asked.count("GET"), asked.count("HEAD")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("s3")
+    files = {}
+    for number in range(6):
+        path = folder / f"walk{number}.mocp"
+        path.write_bytes(mocpack.encode(walk(6.0, seed=number), max_error="5mm", effort="fast"))
+        files[path.stem] = path
+    pack(files, folder / "plain.mocps", Packing(target=FAST))
+    pack(files, folder / "keys.mocps", Packing(target=FAST, keys=True))
+    pack(files, folder / "shards.mocps", Packing(target=FAST), shard_size=4000)
+    running = Server(folder)
+    try:
+        system = s3fs.S3FileSystem(**running.options)
+        system.mkdir("data")
+        for path in folder.glob("*.mocps"):
+            system.put_file(str(path), f"data/{path.name}")
+        running.folder = folder
+        yield running
+    finally:
+        running.process.terminate()
+        running.process.wait()
+
+
+def opened(server, name, **options):
+    return mocpack.corpus(f"s3://data/{name}.mocps", storage_options=server.options, **options)
+
+
+def test_opening_takes_one_request(server):
+    before = server.gets()
+    with opened(server, "plain") as corpus:
+        assert len(corpus) == 6
+        assert corpus.table.num_rows == 6
+        assert corpus.requests[0] == 1
+    assert np.array_equal(np.subtract(server.gets(), before), (1, 0))
+
+
+@pytest.mark.parametrize("name", ["plain", "keys"])
+def test_a_window_takes_one_request(server, name, monkeypatch):
+    # so little from the end that nothing of the clips comes along with the trailer
+    with mocpack.corpus(server.folder / f"{name}.mocps") as local:
+        monkeypatch.setattr("mocpack.corpora.remote.TAIL", local.trailer_size)
+        expected = local.windows(2, stride=4)[:]
+    for number in range(len(expected)):
+        with opened(server, name) as corpus:
+            windows = corpus.windows(2, stride=4)
+            before, asked = server.gets(), corpus.requests
+            np.testing.assert_array_equal(windows[number], expected[number])
+            assert corpus.requests[0] - asked[0] == 1
+            assert np.array_equal(np.subtract(server.gets(), before), (1, 0))
+
+
+def test_keys_in_the_trailer_make_windows_smaller(server, monkeypatch):
+    fetched = {}
+    for name in ("plain", "keys"):
+        with mocpack.corpus(server.folder / f"{name}.mocps") as local:
+            monkeypatch.setattr("mocpack.corpora.remote.TAIL", local.trailer_size)
+        with opened(server, name) as corpus:
+            windows = corpus.windows(2)
+            before = corpus.requests[1]
+            _ = windows[2]
+            fetched[name] = corpus.requests[1] - before
+    assert fetched["keys"] < fetched["plain"]
+
+
+def test_what_was_fetched_is_not_fetched_again(server, tmp_path):
+    with opened(server, "plain", cache=tmp_path / "cache") as corpus:
+        windows = corpus.windows(2)
+        first = windows[0]
+        count = corpus.requests
+        assert np.array_equal(windows[0], first)
+        assert corpus.requests == count
+    with opened(server, "plain", cache=tmp_path / "cache") as again:
+        assert np.array_equal(again.windows(2)[0], first)
+        assert again.requests[0] == 1  # the trailer, to see that the archive is still the same
+
+
+def test_shards_are_asked_for_when_they_are_needed(server):
+    with opened(server, "shards") as corpus, mocpack.corpus(server.folder / "plain.mocps") as one:
+        assert len(corpus.index.files) > 1
+        assert all(corpus.read(name) == one.read(name) for name in one.names)
+
+
+def test_threads_share_a_remote_corpus(server):
+    with opened(server, "plain") as corpus, mocpack.corpus(server.folder / "plain.mocps") as local:
+        windows, expected = corpus.windows(1, stride=0.5), local.windows(1, stride=0.5)[:]
+        with ThreadPoolExecutor(8) as pool:
+            for number, found in enumerate(pool.map(windows.__getitem__, range(len(windows)))):
+                np.testing.assert_array_equal(found, expected[number])
+
+
+def total(windows, numbers):
+    return [float(windows[number].astype(float).sum()) for number in numbers]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_processes_open_a_remote_corpus_for_themselves(server, method):
+    with opened(server, "plain") as corpus:
+        windows = corpus.windows(1, stride=0.5)
+        expected = total(windows, range(8))
+        with multiprocessing.get_context(method).Pool(2) as pool:
+            for found in pool.starmap(total, [(windows, range(8))] * 4):
+                assert found == pytest.approx(expected)
+
+
+def test_what_is_not_there_is_said_so(server):
+    with pytest.raises(FileNotFoundError, match=r"s3://data/none\.mocps"):
+        opened(server, "none")
+
+
+def test_a_batch_asks_for_its_windows_together(server, monkeypatch):
+    with mocpack.corpus(server.folder / "plain.mocps") as local:
+        monkeypatch.setattr("mocpack.corpora.remote.TAIL", local.trailer_size)
+    with opened(server, "plain") as corpus:
+        windows = corpus.windows(2)
+        before = corpus.requests[0]
+        windows.batch(range(0, len(windows), 3))
+        # clips this small lie so near one another that one request has them all
+        assert corpus.requests[0] - before == 1

@@ -1,0 +1,414 @@
+"""Archives: what goes in comes out byte for byte, and damage costs what it hits and no more."""
+
+import hashlib
+import io
+import zlib
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack.container import (
+    FOOTER_SIZE,
+    ArchiveWriter,
+    Index,
+    read_trailer,
+    restored,
+    source_of,
+    stored,
+)
+from mocpack.corpora import append, corpus, merge, pack, repair, verify
+from mocpack.corpora.packing import Packing
+from mocpack.errors import (
+    CorruptionError,
+    FormatError,
+    MocpackError,
+    TruncatedError,
+    UnsupportedVersionError,
+    UsageError,
+)
+from mocpack.testing import markers, walk
+from mocpack.testing.motions import vertex_wave
+
+pytest.importorskip("pyarrow")
+FAST = Packing(target={"max_error": "5mm", "effort": "fast"})
+
+
+@pytest.fixture(scope="module")
+def takes(tmp_path_factory):
+    """Four takes of two skeletons, one of them in a folder."""
+    folder = tmp_path_factory.mktemp("takes")
+    (folder / "deep").mkdir()
+    mocpack.write(walk(1.5), folder / "a.bvh")
+    mocpack.write(walk(1.0, seed=2), folder / "b.bvh")
+    mocpack.write(walk(2.0, seed=3), folder / "deep/c.bvh")
+    (folder / "d.mocp").write_bytes(mocpack.encode(markers(30, 4), max_error="1mm"))
+    names = {"a": "a.bvh", "b": "b.bvh", "deep/c": "deep/c.bvh", "d": "d.mocp"}
+    return {name: folder / path for name, path in names.items()}
+
+
+@pytest.fixture(scope="module")
+def archive(takes, tmp_path_factory):
+    path = tmp_path_factory.mktemp("archive") / "takes.mocps"
+    assert pack(takes, path, FAST) == []
+    return path
+
+
+def test_a_clip_comes_out_byte_for_byte_as_it_was_packed(takes, archive):
+    with corpus(archive) as found:
+        assert found.names == ("a", "b", "d", "deep/c")
+        for name in ("a", "b", "deep/c"):
+            clip = mocpack.read(takes[name])
+            assert found.read(name) == mocpack.encode(clip, max_error="5mm", effort="fast")
+        assert found.read("d") == takes["d"].read_bytes()
+
+
+def test_clips_of_one_skeleton_share_it(archive):
+    with corpus(archive) as found:
+        skeletons = found.table.column("skeleton").to_pylist()
+        assert skeletons[0] == skeletons[1] == skeletons[3] != skeletons[2]
+        assert len(found.index.bases) == 2
+        data = archive.read_bytes()
+        # once where it is needed; the trailer's copy is deflated
+        assert data.count(found.index.bases[0]) == 1
+
+
+def test_clips_are_open_motions_by_number_and_by_name(archive):
+    with corpus(archive) as found:
+        assert len(found) == 4
+        assert found[1].frame_count == found["b"].frame_count == found[-3].frame_count
+        assert "b" in found
+        with pytest.raises(UsageError, match="no clip 'e'"):
+            found["e"]
+        with pytest.raises(IndexError):
+            found[4]
+        assert sum(motion.frame_count for motion in found) == found.index.frame_counts.sum()
+
+
+def test_the_bytes_do_not_depend_on_how_many_worked(takes, archive, tmp_path):
+    pack(dict(reversed(takes.items())), tmp_path / "takes.mocps", FAST, workers=2)
+    assert (tmp_path / "takes.mocps").read_bytes() == archive.read_bytes()
+
+
+def test_appending_gives_what_packing_at_once_gives(takes, archive, tmp_path):
+    path = tmp_path / "takes.mocps"
+    pack({name: takes[name] for name in ("a", "b")}, path, FAST)
+    append({name: takes[name] for name in ("d", "deep/c")}, path, FAST)
+    assert path.read_bytes() == archive.read_bytes()
+    with pytest.raises(UsageError, match="has a clip 'a' already"):
+        append({"a": takes["a"]}, path, FAST)
+    assert path.read_bytes() == archive.read_bytes()
+
+
+def test_shards_have_one_catalogue_and_the_same_clips(takes, archive, tmp_path):
+    path = tmp_path / "many.mocps"
+    pack(takes, path, FAST, shard_size=1000)
+    with corpus(path) as many, corpus(archive) as one:
+        assert len(many.index.files) > 1
+        assert many.table == one.table
+        assert all(many.read(name) == one.read(name) for name in one.names)
+        assert all(fault is None for _, fault in verify(many, decode=True))
+        shard = path.with_name(many.index.files[0][0])
+    with corpus(shard) as alone, corpus(archive) as one:
+        assert alone.read("a") == one.read("a")
+        with pytest.raises(UsageError, match="is a shard"):
+            _ = alone.table
+
+
+def test_appending_to_shards_touches_none_of_them(takes, archive, tmp_path):
+    path = tmp_path / "many.mocps"
+    pack({name: takes[name] for name in ("a", "b")}, path, FAST, shard_size=1000)
+    before = {p.name: p.read_bytes() for p in tmp_path.glob("many-*.mocps")}
+    append({"deep/c": takes["deep/c"]}, path, FAST)
+    for name, data in before.items():
+        assert (tmp_path / name).read_bytes() == data
+    with corpus(path) as found, corpus(archive) as one:
+        assert found.names == ("a", "b", "deep/c")
+        assert all(found.read(name) == one.read(name) for name in found.names)
+
+
+def test_merging_codes_nothing_anew(takes, archive, tmp_path):
+    pack({"e": takes["a"]}, tmp_path / "other.mocps", FAST)
+    merge([archive, tmp_path / "other.mocps"], tmp_path / "both.mocps")
+    with corpus(tmp_path / "both.mocps") as both, corpus(archive) as one:
+        assert both.names == (*one.names, "e")
+        assert all(both.read(name) == one.read(name) for name in one.names)
+        assert len(both.index.bases) == 2
+    with pytest.raises(UsageError, match="two clips are named 'a'"):
+        merge([archive, archive], tmp_path / "twice.mocps")
+    assert not (tmp_path / "twice.mocps").exists()
+    merge([archive, tmp_path / "other.mocps"], tmp_path / "named.mocps", prefix=True)
+    with corpus(tmp_path / "named.mocps") as named:
+        assert named.names[-1] == "other/e"
+        assert named.table.column("clip").to_pylist() == list(named.names)
+
+
+def test_a_users_columns_are_in_the_catalogue_and_choose_clips(takes, tmp_path):
+    import pyarrow as pa
+
+    meta = pa.table({"clip": ["b", "a", "unknown"], "mood": ["glad", "sad", "none"]})
+    path = tmp_path / "moods.mocps"
+    pack(takes, path, FAST, meta=meta, name_pattern=r"^(?P<folder>\w+)/")
+    with corpus(path) as found:
+        assert found.table.column("mood").to_pylist() == ["sad", "glad", None, None]
+        assert found.table.column("folder").to_pylist() == [None, None, None, "deep"]
+        pytest.importorskip("duckdb")
+        assert found.select("mood = 'glad'") == [1]
+        assert found.select("seconds > 1.2 and joints > 4") == [0, 3]
+        for bad in ("nonsense = 1", "1=1); DROP TABLE catalogue; --", "seconds >"):
+            with pytest.raises(UsageError, match="the condition"):
+                found.select(bad)
+
+
+def test_columns_that_collide_or_repeat_are_refused(takes, tmp_path):
+    import pyarrow as pa
+
+    for meta, why in (
+        (pa.table({"clip": ["a"], "frames": [1]}), "columns frames are the catalogue's own"),
+        (pa.table({"clip": ["a", "a"], "mood": ["x", "y"]}), "has clip 'a' twice"),
+        (pa.table({"name": ["a"]}), "no column 'clip'"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            pack({"a": takes["a"]}, tmp_path / "no.mocps", FAST, meta=meta)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_packed_is_left_out_and_named(takes, tmp_path):
+    (tmp_path / "bad.bvh").write_text("no motion")
+    files = {"a": takes["a"], "bad": tmp_path / "bad.bvh", "gone": tmp_path / "gone.bvh"}
+    refused = pack(files, tmp_path / "some.mocps", FAST)
+    assert [one.path for one in refused] == [str(files["bad"]), str(files["gone"])]
+    assert all(one.why.startswith(one.path) for one in refused)
+    with corpus(tmp_path / "some.mocps") as found:
+        assert found.names == ("a",)
+
+
+def test_each_motion_of_a_scene_is_a_clip(tmp_path):
+    mocpack.write_scene({"x": walk(0.5), "y": walk(0.4, seed=2)}, tmp_path / "duo.mocp")
+    pack({"duo": tmp_path / "duo.mocp"}, tmp_path / "duo.mocps")
+    with corpus(tmp_path / "duo.mocps") as found:
+        assert found.names == ("duo/x", "duo/y")
+
+
+def test_packed_files_are_coded_anew_only_for_a_tighter_bound(takes, tmp_path):
+    coarse = tmp_path / "a.mocp"
+    coarse.write_bytes(mocpack.encode(walk(1.0), max_error="5mm", effort="fast"))
+    for bound, same in (("5mm", True), ("1cm", True), ("1mm", False)):
+        packing = Packing(target={"max_error": bound, "effort": "fast"})
+        pack({"a": coarse}, tmp_path / "a.mocps", packing)
+        with corpus(tmp_path / "a.mocps") as found:
+            assert (found.read("a") == coarse.read_bytes()) == same
+
+
+def test_vertex_animations_and_codecs_without_groups_are_clips_too(tmp_path):
+    (tmp_path / "wave.mocp").write_bytes(mocpack.encode(vertex_wave(), "raw"))
+    (tmp_path / "raw.mocp").write_bytes(mocpack.encode(walk(0.5), "lossless"))
+    files = {name: tmp_path / f"{name}.mocp" for name in ("wave", "raw")}
+    assert pack(files, tmp_path / "odd.mocps") == []
+    with corpus(tmp_path / "odd.mocps") as found:
+        for name, path in files.items():
+            assert found.read(name) == path.read_bytes()
+        assert np.array_equal(found["raw"].clip().rotations, walk(0.5).rotations)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.8, 0.99])
+def test_a_cut_archive_loses_what_was_cut_and_no_more(archive, tmp_path, share):
+    data = archive.read_bytes()
+    with corpus(archive) as whole:
+        cut = tmp_path / "cut.mocps"
+        kept = 5 + int(share * (len(data) - 5))
+        cut.write_bytes(data[:kept])
+        with pytest.raises(TruncatedError, match="mocpack repair"):
+            corpus(cut)
+        repair(cut, tmp_path / "saved.mocps")
+        ends = [place.offset + place.size for _, place in whole.index.places()]
+        expected = [name for name, end in zip(whole.names, ends, strict=True) if end <= kept]
+        with corpus(tmp_path / "saved.mocps") as saved:
+            assert list(saved.names) == expected
+            assert all(saved.read(name) == whole.read(name) for name in expected)
+
+
+def test_a_damaged_byte_costs_the_clip_that_it_is_in(archive, tmp_path):
+    data = bytearray(archive.read_bytes())
+    with corpus(archive) as whole:
+        place = whole.index.place(1)
+        data[place.offset + place.size // 2] ^= 0x40
+        broken = tmp_path / "broken.mocps"
+        broken.write_bytes(data)
+        with corpus(broken) as found:
+            faults = dict(verify(found))
+        assert [name for name, fault in faults.items() if fault] == ["b"]
+        lost = repair(broken, tmp_path / "saved.mocps")
+        assert [one.path for one in lost] == ["b"]
+        with corpus(tmp_path / "saved.mocps") as saved:
+            assert saved.names == ("a", "d", "deep/c")
+            assert all(saved.read(name) == whole.read(name) for name in saved.names)
+
+
+def test_a_damaged_length_costs_no_clip_after_it(archive, tmp_path):
+    with corpus(archive) as whole:
+        data = bytearray(archive.read_bytes())
+        at = data.find(b"CLIP")
+        data[at + 4 : at + 7] = b"\xff\xff\xff"
+        (tmp_path / "broken.mocps").write_bytes(data)
+        repair(tmp_path / "broken.mocps", tmp_path / "saved.mocps")
+        with corpus(tmp_path / "saved.mocps") as saved:
+            assert saved.names == ("b", "d", "deep/c")
+            assert all(saved.read(name) == whole.read(name) for name in saved.names)
+
+
+def test_a_lost_skeleton_is_told_of_the_clips_that_need_it(archive, tmp_path):
+    data = bytearray(archive.read_bytes())
+    data[data.find(b"BASE") + 30] ^= 1
+    (tmp_path / "broken.mocps").write_bytes(data)
+    lost = repair(tmp_path / "broken.mocps", tmp_path / "saved.mocps")
+    assert {one.path for one in lost} == {"a", "b", "deep/c"}
+    assert all("skeleton is lost" in one.why for one in lost)
+
+
+def test_repair_keeps_a_users_columns_if_the_catalogue_is_whole(takes, tmp_path):
+    import pyarrow as pa
+
+    meta = pa.table({"clip": ["a", "b"], "mood": ["sad", "glad"]})
+    pack({name: takes[name] for name in ("a", "b")}, tmp_path / "m.mocps", FAST, meta=meta)
+    data = (tmp_path / "m.mocps").read_bytes()
+    (tmp_path / "cut.mocps").write_bytes(data[: -FOOTER_SIZE - 3])
+    repair(tmp_path / "cut.mocps", tmp_path / "saved.mocps")
+    with corpus(tmp_path / "saved.mocps") as saved:
+        assert saved.table.column("mood").to_pylist() == ["sad", "glad"]
+
+
+def test_every_flipped_byte_of_a_trailer_is_noticed(archive, tmp_path):
+    data = archive.read_bytes()
+    start = read_trailer(source_of(data)).start
+    for at in range(start, len(data), 7):
+        broken = bytearray(data)
+        broken[at] ^= 0xFF
+        with pytest.raises(FormatError):
+            read_trailer(source_of(bytes(broken)))
+
+
+def test_other_files_are_no_archives_and_archives_no_clips(archive, tmp_path):
+    (tmp_path / "no.mocps").write_bytes(b"something else entirely, longer than a footer")
+    with pytest.raises(FormatError, match=r"no\.mocps: not a \.mocps archive"):
+        corpus(tmp_path / "no.mocps")
+    with pytest.raises(FormatError, match=r"an archive of many clips \(\.mocps\)"):
+        mocpack.open(archive)
+    with pytest.raises(FormatError, match="an archive of many clips"):
+        mocpack.read(archive)
+    with pytest.raises(UsageError, match=r"ends in \.mocps"):
+        pack({}, tmp_path / "x.zip")
+
+
+def test_a_newer_archive_is_refused_by_its_version(archive):
+    data = bytearray(archive.read_bytes())
+    data[-8] = 2
+    data[-7:-3] = zlib.crc32(bytes(data[-24:-7])).to_bytes(4, "little")
+    with pytest.raises(UnsupportedVersionError, match="archive version 2"):
+        read_trailer(source_of(bytes(data)))
+
+
+def test_an_index_that_names_files_elsewhere_is_refused():
+    from mocpack.container.archive import pack_index, unpack_index
+
+    for name in ("../secret", "/etc/passwd", "a\\b", "", ".hidden", "c:x"):
+        with pytest.raises(CorruptionError, match="no name of a shard"):
+            unpack_index(pack_index(Index(((name, 10),))))
+
+
+def test_an_index_cannot_inflate_without_end():
+    from mocpack.coding.fields import deflate
+    from mocpack.container.archive import unpack_index
+
+    with pytest.raises(CorruptionError, match="inflates beyond"):
+        unpack_index(deflate(bytes(1 << 24)))
+
+
+def test_hostile_indices_are_format_errors_and_nothing_else():
+    from mocpack.coding.fields import deflate, inflate
+    from mocpack.container.archive import pack_index, unpack_index
+
+    data = mocpack.encode(walk(0.3), max_error="5mm", effort="fast")
+    out = io.BytesIO()
+    writer = ArchiveWriter(out)
+    writer.add(stored("a", data, 200))
+    writer.add(stored("b", data, 100))
+    whole = inflate(pack_index(writer.index()), 1 << 20)
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        broken = bytearray(whole)
+        for at in rng.integers(0, len(whole), 3):
+            broken[at] = rng.integers(256)
+        try:
+            index = unpack_index(deflate(bytes(broken)))
+            for _, place in index.places():
+                restored(source_of(out.getvalue()), place)
+        except MocpackError:
+            pass
+
+
+def test_a_reader_written_from_the_page_alone_finds_a_clip(archive):
+    """As docs/format.md says it, with nothing of ours."""
+    data = archive.read_bytes()
+    assert data[:5] == b"\x93MOS\x01"
+    footer = data[-24:]
+    assert footer[21:] == b"SOM"
+    assert zlib.crc32(footer[:17]) == int.from_bytes(footer[17:21], "little")
+    start, size, version = (
+        int.from_bytes(footer[:8], "little"),
+        int.from_bytes(footer[8:16], "little"),
+        footer[16],
+    )
+    assert (size, version) == (len(data), 1)
+
+    def varint(text, at):
+        value = shift = 0
+        while True:
+            value |= (text[at] & 127) << shift
+            at, shift = at + 1, shift + 7
+            if text[at - 1] < 128:
+                return value, at
+
+    def chunk(at):
+        length, body = varint(data, at + 4)
+        crc = int.from_bytes(data[body : body + 4], "little")
+        text = data[body + 4 : body + 4 + length]
+        assert zlib.crc32(data[at : at + 4] + text) == crc
+        return data[at : at + 4], text, body + 4 + length
+
+    tag, _, at = chunk(start)
+    assert tag == b"tabl"
+    tag, body, at = chunk(at)
+    assert (tag, at) == (b"INDX", len(data) - 24)
+    text = zlib.decompress(body, -15)
+    files, at = varint(text, 0)
+    assert files == 0
+    count, at = varint(text, at)
+    bases = []
+    for _ in range(count):
+        length, at = varint(text, at)
+        bases.append(text[at : at + length])
+        at += length
+    count, at = varint(text, at)
+    names = []
+    for _ in range(count):
+        length, at = varint(text, at)
+        names.append(text[at : at + length].decode())
+        at += length
+    columns = []
+    for column in range(8):
+        planes = [text[at + (8 * column + b) * count :][:count] for b in range(8)]
+        columns.append([sum(planes[b][n] << 8 * b for b in range(8)) for n in range(count)])
+    before = end = 0
+    for n, name in enumerate(names):
+        step = columns[2][n]
+        before = end + (step >> 1 if not step & 1 else -(step >> 1) - 1)
+        end = before + columns[3][n]
+        clip = data[before:end]
+        base = bases[columns[0][n] - 1] if columns[0][n] else b""
+        cut = columns[4][n]
+        file = clip[:cut] + base + clip[cut:]
+        with corpus(archive) as found:
+            assert found.read(name) == file
+            assert found.index.frame_counts[n] == columns[6][n]
+        assert hashlib.sha256(base).digest()[:8] in data

@@ -1,0 +1,75 @@
+"""Archives for other programs: what they read is what the clips say."""
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack.corpora import corpus, pack
+from mocpack.corpora.exporting import export, safe_path
+from mocpack.errors import MissingExtraError, UsageError
+from mocpack.testing import walk
+
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("exporting")
+    files = {}
+    for name, seconds in (("one", 0.5), ("two", 0.4)):
+        (folder / f"{name}.mocp").write_bytes(mocpack.encode(walk(seconds), "raw"))
+        files[f"deep/{name}"] = folder / f"{name}.mocp"
+    pack(files, folder / "all.mocps")
+    return folder / "all.mocps"
+
+
+@pytest.fixture
+def clips(archive):
+    with corpus(archive) as found:
+        yield found
+
+
+def test_files_are_named_after_their_clips(clips, tmp_path):
+    assert export(clips, tmp_path / "npz", "npz") == 2
+    assert export(clips, tmp_path / "bvh", "folder", suffix=".bvh", fps=30) == 2
+    back = mocpack.read(tmp_path / "npz/deep/one.npz")
+    assert np.allclose(back.positions(), clips["deep/one"].clip().positions(), atol=1e-5)
+    assert mocpack.read(tmp_path / "bvh/deep/two.bvh").frame_rate == pytest.approx(30)
+
+
+def test_parquet_has_a_row_a_frame(clips, tmp_path):
+    export(clips, tmp_path / "rows.parquet", "parquet", clips=[1])
+    table = pq.read_table(tmp_path / "rows.parquet")
+    clip = clips[1].clip()
+    assert table.num_rows == len(clip)
+    assert set(table.column("clip").to_pylist()) == {"deep/two"}
+    turns = np.array(table.column("rotations").to_pylist()).reshape(len(clip), -1, 4)
+    np.testing.assert_allclose(turns, clip.rotations, atol=1e-6)
+    np.testing.assert_allclose(table.column("time").to_numpy(), clip.times)
+
+
+def test_nothing_is_written_over_and_requests_are_checked(clips, tmp_path):
+    (tmp_path / "there").write_text("mine")
+    for path, options, why in (
+        ("there", {"store": "npz"}, "exists"),
+        ("new", {"store": "hdf5"}, "a store is one of npz"),
+        ("new", {"store": "folder"}, "needs their format"),
+        ("new", {"store": "npz", "clips": []}, "no clip"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            export(clips, tmp_path / path, **options)
+    assert (tmp_path / "there").read_text() == "mine"
+
+
+def test_a_store_whose_package_is_missing_is_missed_in_one_sentence(clips, tmp_path, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "lance", None)
+    with pytest.raises(MissingExtraError, match="needs pylance, which is not installed"):
+        export(clips, tmp_path / "new", "lance")
+
+
+@pytest.mark.parametrize("name", ["../a", "/a", "a/../b", "a\\b", "c:a", ".."])
+def test_no_name_leads_out_of_the_folder(name):
+    with pytest.raises(UsageError):
+        safe_path("out", name, ".bvh")

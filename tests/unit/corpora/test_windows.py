@@ -1,0 +1,306 @@
+"""Windows: the same numbers that clips give, whoever asks for them and from wherever."""
+
+import multiprocessing
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack import rotations
+from mocpack.corpora import DecodedCache, Packing, Stream, Windows, corpus, pack
+from mocpack.corpora.windows import FEATURES, feet, window_plan
+from mocpack.errors import UsageError
+from mocpack.metrics.contacts import planted
+from mocpack.testing import markers, walk
+
+pytest.importorskip("pyarrow")
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("windows")
+    files = {}
+    for number, seconds in enumerate((3.0, 0.5, 24.0, 2.0)):
+        clip = walk(seconds, seed=number)
+        path = folder / f"walk{number}.mocp"
+        path.write_bytes(mocpack.encode(clip, max_error="5mm", effort="fast"))
+        files[path.stem] = path
+    pack(files, folder / "walks.mocps")
+    return folder / "walks.mocps"
+
+
+@pytest.fixture
+def walks(archive):
+    with corpus(archive) as found:
+        yield found
+
+
+def features_of(clip):
+    """Every feature by the clip's own methods, (T, width) each."""
+    count = len(clip)
+    positions = clip.positions()
+    arrays = {
+        "quaternion": np.asarray(clip.rotations),
+        "rotation6d": clip.rotations_6d(),
+        "translations": np.asarray(clip.translations),
+        "positions": positions,
+        "velocities": clip.velocities(),
+        "contacts": planted(positions[:, feet(clip.skeleton)], clip.frame_rate),
+    }
+    return {name: values.reshape(count, -1) for name, values in arrays.items()}
+
+
+def assert_alike(found, expected, columns):
+    for name, part in columns.items():
+        values, wanted = found[:, part], expected[name]
+        if name == "quaternion":  # the two signs of a quaternion are one rotation
+            values, wanted = values.reshape(len(values), -1, 4), wanted.reshape(len(values), -1, 4)
+            values = values * np.sign((values * wanted).sum(-1, keepdims=True))
+        np.testing.assert_allclose(values, wanted, atol=2e-5, err_msg=name)
+
+
+def test_windows_lie_in_their_clips_and_short_clips_have_none(walks):
+    found = walks.windows(2, stride=0.5)
+    assert len(found) == 3 + 0 + 45 + 1
+    assert [found.clip_name(n) for n in (0, 2, 3, len(found) - 1)] == [
+        "walk0",
+        "walk0",
+        "walk2",
+        "walk3",
+    ]
+    for number in range(len(found)):
+        place, start, _ = found.locate(number)
+        assert start >= 0
+        assert start + found.rows <= walks.index.frame_counts[found.clips[place]]
+    with pytest.raises(IndexError):
+        found[len(found)]
+
+
+def test_every_feature_is_what_the_clip_says(walks):
+    found = walks.windows(2, features=FEATURES)
+    for number in (0, 5, len(found) - 1):
+        place, start, _ = found.locate(number)
+        clip = walks[found.clips[place]].frames(start, start + found.rows)
+        assert_alike(found[number], features_of(clip), found.columns)
+
+
+def test_a_resampled_window_is_that_of_the_resampled_clip(walks):
+    for fps in (30, 25, 100):
+        found = walks.windows(1, fps=fps, features=FEATURES)
+        assert found.rows == fps
+        clip = walks[0].clip().resample(fps).frames(0, fps)
+        assert_alike(found[0], features_of(clip), found.columns)
+
+
+def test_the_second_half_is_the_mirror_image_of_the_first(walks):
+    found = walks.windows(1, fps=30, features=FEATURES, mirror=True)
+    half = len(found) // 2
+    for number in (0, 4):
+        place, start, _ = found.locate(number)
+        clip = walks[found.clips[place]].frames(start, start + 60).resample(30)
+        assert_alike(found[number], features_of(clip), found.columns)
+        assert_alike(found[number + half], features_of(clip.mirror()), found.columns)
+
+
+def test_mirroring_knows_rest_rotations_and_translated_joints():
+    clip = walk(0.5)
+    rng = np.random.default_rng(3)
+    rest = rotations.normalize(rng.normal(size=(len(clip.skeleton), 4)))
+    from dataclasses import replace
+
+    from mocpack import mirroring
+
+    skeleton = replace(clip.skeleton, rest=np.tile(rest[0], (len(rest), 1)))
+    partner = mirroring.partners(skeleton, None)
+    for axis in range(3):
+        try:
+            expected, _ = mirroring.mirrored_pose(
+                skeleton,
+                np.asarray(clip.rotations),
+                np.asarray(clip.translations),
+                clip.translated_joints,
+                partner,
+                axis,
+            )
+        except UsageError:
+            continue
+        before, after = mirroring.mirror_turns(skeleton, partner, axis)
+        seen = np.asarray(clip.rotations)[:, partner] * np.where(
+            np.arange(4) == axis, 1.0, np.where(np.arange(4) == 3, 1.0, -1.0)
+        )
+        got = rotations.multiply(rotations.multiply(before, seen), after)
+        np.testing.assert_allclose(np.abs((got * expected).sum(-1)), 1.0, atol=1e-9)
+
+
+def test_a_root_relative_window_begins_over_the_origin_unturned(walks):
+    plain = walks.windows(1, features=["quaternion", "translations", "positions"])
+    moved = walks.windows(1, features=plain.features, root_relative=True)
+    for number in (0, 7):
+        a, b = plain[number], moved[number]
+        root = b[:, moved.columns["translations"]][:, :3]
+        assert np.allclose(root[0, [0, 2]], 0, atol=1e-6)
+        assert np.allclose(root[:, 1], a[:, plain.columns["translations"]][:, 1], atol=1e-5)
+        assert abs(b[0, 1]) < 1e-6  # the root's turn about y
+        ours = b[:, moved.columns["positions"]].reshape(moved.rows, -1, 3)
+        theirs = a[:, plain.columns["positions"]].reshape(plain.rows, -1, 3)
+        # a motion moved as a whole: distances between any two joints at any two times stay
+        far = np.linalg.norm(ours[-1, 3] - ours[0, 5])
+        assert far == pytest.approx(np.linalg.norm(theirs[-1, 3] - theirs[0, 5]), abs=1e-5)
+
+
+def test_cached_windows_are_the_same_to_float32(walks):
+    for options in ({}, {"fps": 30, "features": FEATURES, "mirror": True}):
+        plain = walks.windows(2, stride=0.3, **options)
+        cached = walks.windows(2, stride=0.3, cache="20MB", **options)
+        for number in range(0, len(plain), 3):
+            # a velocity is a difference of two positions of float32 rotations
+            np.testing.assert_allclose(cached[number], plain[number], atol=1e-4)
+
+
+def test_a_cache_that_is_too_small_drops_and_decodes_again(walks):
+    plain = walks.windows(2, stride=0.3)
+    block = 1024 * 4 * plain.width
+    cached = walks.windows(2, stride=0.3, cache=2 * block)
+    rng = np.random.default_rng(0)
+    for number in rng.integers(0, len(plain), 60):
+        np.testing.assert_array_equal(cached[int(number)], plain[int(number)])
+    assert 0 < cached.cache.held <= 2 * block
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(walks, monkeypatch):
+    cached = walks.windows(2, cache="20MB")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("mocpack.corpora.decoded._write", full)
+    assert np.array_equal(cached[0], walks.windows(2)[0])
+
+
+def test_the_caches_memory_is_gone_with_it(walks):
+    cached = DecodedCache(walks, 1 << 20)
+    path = Path(cached._path)
+    assert path.exists()
+    del cached
+    assert not path.exists()
+
+
+def test_batches_and_slices_are_arrays_of_windows(walks):
+    found = walks.windows(1)
+    assert found[2:5].shape == (3, found.rows, found.width)
+    out = np.zeros((2, found.rows, found.width), np.float32)
+    assert found.batch([4, 1], out) is out
+    assert np.array_equal(out[1], found[1])
+    assert np.array_equal(found[-1], found[len(found) - 1])
+
+
+def read_all(found, seed):
+    """Read windows in an order of one's own; return a sum to compare."""
+    order = np.random.default_rng(seed).permutation(len(found))
+    out = np.empty((found.rows, found.width), np.float32)
+    total = np.zeros(len(found))
+    for number in order:
+        total[number] = found.read(int(number), out).astype(float).sum()
+    return total
+
+
+@pytest.mark.parametrize("cache", [None, "20MB", "700kB"])
+def test_threads_share_windows(walks, cache):
+    found = walks.windows(2, stride=0.3, cache=cache)
+    expected = read_all(walks.windows(2, stride=0.3), 0)
+    with ThreadPoolExecutor(8) as pool:
+        for total in pool.map(lambda seed: read_all(found, seed), range(8)):
+            assert np.allclose(total, expected, atol=0.2)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("cache", [None, "20MB", "700kB"])
+def test_processes_share_windows(walks, method, cache):
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"no {method} here")
+    found = walks.windows(2, stride=0.3, cache=cache)
+    expected = read_all(found, 0)
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        for total in pool.starmap(read_all, [(found, seed) for seed in range(4)]):
+            assert np.allclose(total, expected, atol=0.2)
+
+
+def test_windows_can_be_sent(walks):
+    found = pickle.loads(pickle.dumps(walks.windows(1, fps=30, mirror=True, cache="1MB")))
+    assert np.allclose(found[3], walks.windows(1, fps=30, mirror=True)[3], atol=1e-5)
+    found.corpus.close()
+
+
+def test_a_stream_gives_every_window_once_each_epoch_in_another_order(walks):
+    windows = walks.windows(1, stride=0.5, mirror=True)
+    stream = Stream(windows, shuffle=16, seed=4)
+    orders = []
+    for _ in range(2):
+        order = stream.numbers()
+        assert sorted(order) == list(range(len(windows)))
+        for number, got in zip(order, stream, strict=True):
+            np.testing.assert_allclose(got, windows[number], atol=1e-6)
+        orders.append(order)
+    assert orders[0] != orders[1]
+    assert stream.epoch == 2
+    plain = Stream(walks.windows(1, stride=0.5), shuffle=0)
+    assert plain.numbers() == list(range(len(plain.windows)))
+
+
+def test_shares_of_a_stream_are_all_of_it(walks):
+    windows = walks.windows(1, stride=0.5)
+    numbers = [Stream(windows, share=(k, 3), seed=1).numbers() for k in range(3)]
+    assert sorted(n for part in numbers for n in part) == list(range(len(windows)))
+
+
+@pytest.mark.parametrize("stopped", [0, 1, 7, 30])
+def test_a_stream_goes_on_where_it_was_stopped(walks, stopped):
+    windows = walks.windows(1, stride=0.5)
+    whole = list(Stream(windows, shuffle=8, seed=2))
+    first = Stream(windows, shuffle=8, seed=2)
+    going = iter(first)
+    for _ in range(stopped):
+        next(going)
+    state = first.state_dict()
+    second = Stream(windows, shuffle=8)
+    second.load_state_dict(state)
+    rest = list(second)
+    assert len(rest) == len(whole) - stopped
+    for ours, theirs in zip(rest, whole[stopped:], strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert second.state_dict()["epoch"] == 1
+
+
+def test_requests_that_make_no_sense_are_said_so(walks, tmp_path):
+    for options, why in (
+        ({"features": ["speed"]}, "feature 'speed' is none of"),
+        ({"seconds": 0}, "seconds must be above 0"),
+        ({"fps": -1}, "fps must be above 0"),
+        ({"stride": float("nan")}, "stride must be above 0"),
+        ({"where": "frames < 0"}, "no clip of the archive is chosen"),
+        ({"cache": 0}, "above 0|at least|positive"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            walks.windows(**options)
+    with pytest.raises(UsageError, match="share"):
+        Stream(walks.windows(), share=(2, 2))
+    with pytest.raises(UsageError, match="like a foot"):
+        window_plan(markers(20, 3).header, ["contacts"])
+
+
+def test_clips_that_differ_make_no_common_windows(tmp_path):
+    files = {}
+    for name, clip in (("a", walk(1.0)), ("b", markers(60, 4)), ("c", walk(1.0).resample(50))):
+        (tmp_path / f"{name}.mocp").write_bytes(mocpack.encode(clip, max_error="5mm"))
+        files[name] = tmp_path / f"{name}.mocp"
+    pack(files, tmp_path / "mixed.mocps", Packing())
+    with corpus(tmp_path / "mixed.mocps") as mixed:
+        with pytest.raises(UsageError, match="say fps="):
+            Windows(mixed, 0.5)
+        with pytest.raises(UsageError, match="'a' and 'b' have different skeletons"):
+            Windows(mixed, 0.5, fps=30)
+        chosen = Windows(mixed, 0.5, fps=30, where="clip <> 'b'")
+        assert chosen[0].shape == chosen[len(chosen) - 1].shape

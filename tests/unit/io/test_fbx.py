@@ -1,0 +1,322 @@
+"""FBX files made here by the rules of the format, read by ufbx in a process of its own."""
+
+import random
+import subprocess
+import sys
+from contextlib import suppress
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack import rotations
+from mocpack.errors import CorruptionError, FormatError, MissingExtraError, MocpackError, UsageError
+from mocpack.io import clip_names_in, fbx, read_bytes
+from mocpack.testing.fbx_file import CONSTANT, CUBIC, Curve, Model, Take, binary, scene, text
+
+pytest.importorskip("ufbx")
+
+MOVE, TURN, SCALE = "Lcl Translation", "Lcl Rotation", "Lcl Scaling"
+SECOND = np.arange(31) / 30
+SWING = Curve(SECOND, 40 * np.sin(3 * SECOND))
+
+
+def arm(**of_second):
+    """Two bones, the second 10 units from the first, and a third 5 units from that."""
+    return [
+        Model("Upper", properties={MOVE: (1.0, 2.0, 3.0)}),
+        Model("Lower", 0, properties={MOVE: (10.0, 0.0, 0.0), **of_second}),
+        Model("Hand", 1, properties={MOVE: (5.0, 0.0, 0.0)}),
+    ]
+
+
+def swinging(models=None, **settings):
+    """A file in which the second bone turns about all axes, and the first moves."""
+    layer = {
+        (1, TURN, axis): Curve(SECOND, (30 - 20 * axis) * np.sin(2 * SECOND)) for axis in range(3)
+    }
+    layer[0, MOVE, 1] = Curve(SECOND, 2 + SECOND)
+    return scene(models or arm(), [Take("Swing", [layer])], **settings)
+
+
+def matrix(angles, order="xyz"):
+    """The matrix of FBX's angles in degrees; the first letter's turn is done first."""
+    found = np.eye(3)
+    for letter in order:
+        axis = "xyz".index(letter)
+        about = rotations.from_rotvec(np.radians(angles[axis]) * np.eye(3)[axis])
+        found = rotations.as_matrix(about) @ found
+    return found
+
+
+def at_frame(frame):
+    t = SECOND[frame]
+    return [np.float32((30 - 20 * axis) * np.sin(2 * t)) for axis in range(3)]
+
+
+def test_text_and_binary_hold_the_same_motion():
+    one, other = read_bytes(binary(swinging())), read_bytes(text(swinging()))
+    np.testing.assert_allclose(one.positions(), other.positions(), atol=1e-9)
+    assert one.skeleton.names == ("Upper", "Lower", "Hand")
+    assert one.skeleton.parents == (-1, 0, 1)
+    assert (one.frame_count, one.frame_rate) == (31, 30)
+    assert one.metadata["animation"] == "Swing"
+
+
+def test_joints_stand_where_the_angles_put_them():
+    clip = read_bytes(binary(swinging()))
+    for frame in (0, 7, 30):
+        first = np.array([1, 2 + SECOND[frame], 3])
+        second = first + np.array([10, 0, 0])
+        third = second + matrix(at_frame(frame)) @ [5, 0, 0]
+        expected = np.array([first, second, third]) / 100
+        np.testing.assert_allclose(clip.positions()[frame], expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("order", range(6))
+def test_every_order_of_rotations_is_that_of_the_file(order):
+    letters = ("xyz", "xzy", "yzx", "yxz", "zxy", "zyx")[order]
+    models = arm(RotationOrder=order, RotationActive=True)
+    clip = read_bytes(binary(swinging(models)))
+    found = clip.positions()[11, 2] - clip.positions()[11, 1]
+    np.testing.assert_allclose(found * 100, matrix(at_frame(11), letters) @ [5, 0, 0], atol=1e-5)
+
+
+def test_pivots_and_pre_and_post_rotations_are_those_of_the_format():
+    given = {
+        "RotationActive": True,
+        "PreRotation": (20.0, -35.0, 50.0),
+        "PostRotation": (10.0, 15.0, -25.0),
+        "RotationOffset": (0.5, 0.25, -1.0),
+        "RotationPivot": (2.0, -1.0, 3.0),
+        "ScalingOffset": (0.2, 0.3, 0.4),
+        "ScalingPivot": (-1.0, 1.0, 2.0),
+        SCALE: (1.5, 1.5, 1.5),
+    }
+    clip = read_bytes(binary(swinging(arm(**given))))
+    v = {name: np.array(value) for name, value in given.items()}
+    turn = matrix(v["PreRotation"]) @ matrix(at_frame(13)) @ matrix(v["PostRotation"]).T
+
+    def placed(point):
+        scaled = v["ScalingPivot"] + 1.5 * (point - v["ScalingPivot"]) + v["ScalingOffset"]
+        turned = v["RotationPivot"] + turn @ (scaled - v["RotationPivot"]) + v["RotationOffset"]
+        return turned + np.array([11, 2 + SECOND[13], 3])
+
+    np.testing.assert_allclose(clip.positions()[13, 1] * 100, placed(np.zeros(3)), atol=1e-5)
+    np.testing.assert_allclose(
+        clip.positions()[13, 2] * 100, placed(np.array([5, 0, 0])), atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("moving", [False, True])
+@pytest.mark.parametrize(("inherit", "spread"), [(0, True), (1, True), (2, False)])
+def test_a_bone_may_ignore_the_scale_of_its_parent(inherit, spread, moving):
+    models = [
+        Model("Upper", properties={SCALE: (2.0, 2.0, 2.0)}),
+        Model("Lower", 0, properties={MOVE: (10.0, 0.0, 0.0), "InheritType": inherit}),
+        Model("Hand", 1, properties={MOVE: (5.0, 0.0, 0.0), "InheritType": inherit}),
+    ]
+    size = 2 + SECOND if moving else np.full(31, 2.0)
+    layer = {(1, TURN, 2): SWING}
+    if moving:
+        layer |= {(0, SCALE, axis): Curve(SECOND, size) for axis in range(3)}
+    clip = read_bytes(binary(scene(models, [Take("a", [layer])])))
+    frame = 9
+    hand = clip.skeleton.index("Hand")
+    grown = size[frame] if spread else 1.0
+    second = np.array([10 * size[frame], 0, 0])  # the place itself is of the parent's space
+    expected = second + grown * matrix([0, 0, SWING.values[frame]]) @ [5, 0, 0]
+    np.testing.assert_allclose(clip.positions()[frame, hand] * 100, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("mode", "weight"), [(0, 100.0), (0, 25.0), (1, 100.0), (2, 100.0), (2, 25.0)]
+)
+def test_layers_add_or_cover_by_their_weight(mode, weight):
+    base = {(0, MOVE, 0): Curve([0, 1], [10, 20])}
+    upper = {(0, MOVE, 0): Curve([0, 1], [3, 3])}
+    properties = [{}, {"Weight": weight, "BlendMode": mode}]
+    take = Take("a", [base, upper], layer_properties=properties)
+    clip = read_bytes(binary(scene([Model("Hips")], [take])))
+    share = weight / 100
+    below = 10 + 10 * clip.times
+    expected = below + share * 3 if mode == 0 else (1 - share) * below + share * 3
+    np.testing.assert_allclose(clip.positions()[:, 0, 0] * 100, expected, atol=1e-5)
+
+
+def test_units_and_the_axis_that_is_up_are_those_of_the_scene():
+    metres = read_bytes(binary(swinging(unit=100.0)))
+    np.testing.assert_allclose(metres.positions()[0, 0], [1, 2, 3], atol=1e-9)
+    assert metres.unit == 1.0
+    upright = read_bytes(binary(swinging(up=2)))
+    np.testing.assert_allclose(upright.positions()[0, 0] * 100, [1, 3, -2], atol=1e-9)
+    assert (upright.header.up, upright.unit) == ("z", 0.01)
+    inches = read_bytes(binary(swinging()), unit=0.0254)
+    np.testing.assert_allclose(inches.positions()[0, 0], np.array([1, 2, 3]) * 0.0254, atol=1e-9)
+
+
+def two_takes():
+    walk = Take("Walk", [{(1, TURN, 2): SWING}])
+    run = Take("Run", [{(1, TURN, 0): Curve([0, 0.5], [0, 30])}])
+    still = Take("Bind", [{(1, TURN, 0): Curve([0, 1], [5, 5])}])
+    return binary(scene(arm(), [still, walk, run]))
+
+
+def test_takes_that_move_something_are_listed_and_chosen():
+    data = two_takes()
+    assert clip_names_in(data) == ["Walk", "Run"]
+    assert read_bytes(data).metadata["animation"] == "Walk"
+    assert read_bytes(data, clip="Run").frame_count == 16
+    assert read_bytes(data, clip="1").metadata["animation"] == "Run"
+    with pytest.raises(UsageError, match=r"no take 'Jump'; there are: Walk, Run"):
+        read_bytes(data, clip="Jump")
+
+
+def test_the_command_line_lists_and_writes_every_take(tmp_path):
+    (tmp_path / "takes.fbx").write_bytes(two_takes())
+    mocpack_of = [sys.executable, "-m", "mocpack"]
+    told = subprocess.run([*mocpack_of, "info", "takes.fbx"], cwd=tmp_path, capture_output=True)
+    assert b"Walk" in told.stdout
+    assert b"Run" in told.stdout
+    words = ["convert", "takes.fbx", "-o", "out/", "--each"]
+    subprocess.run([*mocpack_of, *words], cwd=tmp_path, check=True, capture_output=True)
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["Run.mocp", "Walk.mocp"]
+
+
+def test_frames_are_those_of_the_scene_of_denser_keys_or_as_asked_for():
+    dense = Curve(np.arange(101) / 100, np.sin(np.arange(101) / 9))
+    data = binary(scene(arm(), [Take("a", [{(1, TURN, 2): dense}])]))
+    assert read_bytes(data).frame_rate == 100
+    assert read_bytes(data, fps=25.0).frame_count == 26
+    slow = binary(scene(arm(), [Take("a", [{(1, TURN, 2): SWING}])], frame_rate=120.0))
+    assert read_bytes(slow).frame_count == 121
+    with pytest.raises(UsageError, match="frames a second"):
+        read_bytes(slow, fps=-1.0)
+
+
+def test_poses_between_keys_are_those_of_the_curve_and_not_of_a_line():
+    arch = Curve([0, 0.5, 1], [0, 10, 0], CUBIC)
+    data = binary(scene([Model("Hips")], [Take("a", [{(0, MOVE, 0): arch}])]))
+    even, odd = read_bytes(data, fps=40.0), read_bytes(data, fps=37.0)
+    quarter = even.positions()[10, 0, 0] * 100
+    assert quarter > 6  # a line would be at 5
+    nearest = np.abs(odd.times - 0.25).argmin()
+    apart = np.abs(np.interp(odd.times[nearest], even.times, even.positions()[:, 0, 0]) * 100)
+    assert odd.positions()[nearest, 0, 0] * 100 == pytest.approx(apart, abs=0.02)
+
+
+def test_a_value_that_jumps_has_its_new_value_at_the_key():
+    step = Curve([0, 0.5, 1], [1, 2, 3], CONSTANT)
+    clip = read_bytes(binary(scene([Model("Hips")], [Take("a", [{(0, MOVE, 0): step}])])), fps=10.0)
+    expected = [1] * 5 + [2] * 5 + [3]
+    np.testing.assert_allclose(clip.positions()[:, 0, 0] * 100, expected, atol=1e-5)
+
+
+def test_the_span_of_a_take_is_what_it_says_and_begins_when_it_says():
+    take = Take("a", [{(1, TURN, 2): SWING}], span=(0.2, 0.6))
+    clip = read_bytes(binary(scene(arm(), [take])))
+    assert clip.frame_count == 13
+    assert clip.start_time == pytest.approx(0.2)
+    whole = read_bytes(binary(scene(arm(), [Take("a", [{(1, TURN, 2): SWING}])])))
+    np.testing.assert_allclose(clip.positions(), whole.positions()[6:19], atol=1e-6)
+
+
+def test_moving_nodes_are_joints_where_there_are_no_bones():
+    models = [Model("Car", kind="Null"), Model("Wheel", 0, "Null"), Model("Tree", kind="Null")]
+    clip = read_bytes(binary(scene(models, [Take("a", [{(1, TURN, 0): SWING}])])))
+    assert clip.skeleton.names == ("Car", "Wheel")
+
+
+def test_what_moves_beside_a_skeleton_is_left_out():
+    models = [*arm(), Model("Camera", kind="Null")]
+    layer = {(1, TURN, 2): SWING, (3, MOVE, 0): SWING}
+    clip = read_bytes(binary(scene(models, [Take("a", [layer])])))
+    assert clip.skeleton.names == ("Upper", "Lower", "Hand")
+
+
+def test_scales_that_are_noise_are_dropped_and_no_joint_moves():
+    models = arm(**{SCALE: (1.00005, 0.99996, 1.00003)})
+    noisy, clean = (read_bytes(binary(swinging(m))) for m in (models, arm()))
+    assert not noisy.header.is_scaled
+    apart = np.abs(noisy.positions()[:, 2] - clean.positions()[:, 2]) * 100
+    assert apart.max() == pytest.approx(5 * 5e-5, rel=0.05)
+
+
+def test_files_without_motion_say_so():
+    with pytest.raises(FormatError, match="static: there is no take"):
+        read_bytes(binary(scene(arm())))
+    still = Take("Bind", [{(1, TURN, 0): Curve([0, 1], [5, 5])}])
+    with pytest.raises(FormatError, match="static: no take of it moves a node"):
+        read_bytes(binary(scene(arm(), [still])))
+
+
+def test_a_take_without_end_is_refused_before_it_is_made():
+    take = Take("Long", [{(1, TURN, 2): SWING}], span=(0.0, 1e8))
+    with pytest.raises(CorruptionError, match="more than mocpack reads"):
+        read_bytes(binary(scene(arm(), [take])))
+
+
+def test_a_chain_of_many_bones_is_read():
+    models = [Model(f"b{k}", k - 1, properties={MOVE: (1.0, 0.0, 0.0)}) for k in range(2000)]
+    clip = read_bytes(binary(scene(models, [Take("a", [{(0, TURN, 2): SWING}])])), fps=2.0)
+    assert len(clip.skeleton) == 2000
+    assert clip.positions()[0, -1, 0] == pytest.approx(20.0)
+
+
+def test_damaged_files_are_sentences():
+    good = binary(swinging())
+    rng = random.Random(5)
+    damaged = [good[: rng.randrange(27, len(good))] for _ in range(6)]
+    for _ in range(12):
+        broken = bytearray(good)
+        for _ in range(rng.choice([1, 8, 64])):
+            broken[rng.randrange(23, len(broken))] = rng.randrange(256)
+        damaged.append(bytes(broken))
+    damaged += [b"; FBX 7.4.0 project file\n", b"Kaydara FBX Binary  \x00\x1a\x00", good[:27]]
+    damaged.append(b"; FBX\n" + b"Objects: {" * 5000)
+    for data in damaged:
+        with suppress(MocpackError):
+            assert np.isfinite(read_bytes(data).positions()).all()
+
+
+def fake_ufbx(folder, code):
+    """A package that takes the place of ufbx, with one file."""
+    package = folder / "ufbx"
+    package.mkdir()
+    (package / "__init__.py").write_text(code)
+    return lambda name: SimpleNamespace(origin=str(package / "__init__.py"))
+
+
+def test_a_process_that_dies_costs_a_sentence(tmp_path, monkeypatch):
+    code = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n"
+    monkeypatch.setattr(fbx, "find_spec", fake_ufbx(tmp_path, code))
+    with pytest.raises(CorruptionError, match="ended by signal 11"):
+        read_bytes(binary(swinging()))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_a_process_that_takes_too_much_memory_costs_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(fbx, "find_spec", fake_ufbx(tmp_path, "hold = bytes(2 << 30)\n"))
+    with pytest.raises(CorruptionError, match="more memory"):
+        read_bytes(binary(swinging()))
+
+
+def test_a_process_that_never_ends_is_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(fbx, "find_spec", fake_ufbx(tmp_path, "while True: pass\n"))
+    monkeypatch.setattr(fbx, "SECONDS", 1)
+    with pytest.raises(CorruptionError, match=r"within|signal"):
+        read_bytes(binary(swinging()))
+
+
+def test_without_ufbx_the_extra_is_named(monkeypatch):
+    monkeypatch.setattr(fbx, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'mocpack\[fbx\]'"):
+        read_bytes(binary(swinging()))
+
+
+def test_a_take_packs_within_its_bound(tmp_path):
+    (tmp_path / "arm.fbx").write_bytes(binary(swinging()))
+    clip = mocpack.read(tmp_path / "arm.fbx")
+    back = mocpack.decode(mocpack.encode(clip, max_error="1mm"))
+    assert np.abs(back.positions() - clip.positions()).max() < 1e-3
