@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 import mocpack
+from mocpack.cli.recorder import Recorder
 from mocpack.kinematics import promised_error
+from mocpack.live import Sender
+from mocpack.live.recording import Recording
 from mocpack.testing import walk
 
 pytest.importorskip("websockets")
@@ -95,6 +98,23 @@ def test_ctrl_c_finishes_the_file(relay, tmp_path):
     assert mocpack.decode((tmp_path / "got.mocp").read_bytes()).frame_count >= 39
 
 
+def test_recordings_make_an_archive(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    clip = walk(0.3)
+    recorder = Recorder("day.mocps", None, force=False)
+    for name in ("anna", "ben", "anna"):
+        sender = Sender(clip.header, 0.005)
+        recording = Recording(sender.hello)
+        for frame in zip(clip.rotations, clip.translations, strict=True):
+            recording.take(sender.send(*frame))
+        recorder.add(name, recording)
+    assert recorder.finish()
+    assert [path.name for path in tmp_path.iterdir()] == ["day.mocps"]
+    listed = start("ls", "day.mocps", "--json", cwd=tmp_path).communicate(timeout=60)[0]
+    assert sorted(re.findall(r'"(anna|ben|anna-2)"', listed)) == ["anna", "anna-2", "ben"]
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -103,7 +123,7 @@ def test_ctrl_c_finishes_the_file(relay, tmp_path):
         (["send", "walk.bvh", "--to", "ws://127.0.0.1:9/stage"], "needs a name"),
         (["send", "walk.bvh", "--to", "ftp://x/y"], "ws://, wss:// or udp://"),
         (["receive", "ws://127.0.0.1:9/stage/anna", "-o", "-"], "a whole stage"),
-        (["receive", "ws://127.0.0.1:9/stage", "-o", "day.mocps"], "mocpack pack"),
+        (["receive", "ws://127.0.0.1:9/s", "-o", "a.bvh", "--max-error", "1mm"], "of .mocp files"),
         (["serve", "--tls", "walk.bvh"], "no certificate"),
     ],
 )
