@@ -6,6 +6,7 @@
     python benchmarks/bench_live.py soak     [FRAMES]     both ends equal, memory flat, 10^6
     python benchmarks/bench_live.py vmc      [CLIP]       bytes against VMC over OSC (python-osc)
     python benchmarks/bench_live.py stage    [SECONDS]    8 senders, 20 receivers, one relay
+    python benchmarks/bench_live.py join                  seconds from joining to the first pose
 
 CLIP is a name such as cmu/49_02. `mocpack bench --live` draws error over loss, rate and delay.
 """
@@ -33,7 +34,7 @@ from mocpack.bench.live import damage, loss_rows, vmc_bytes
 from mocpack.bench.runner.timing import inflate_speed
 from mocpack.errors import UsageError
 from mocpack.live import Hello, Receiver, Sender, is_hello
-from mocpack.live.client import Frame, perform
+from mocpack.live.client import Frame, perform, watch
 from mocpack.live.relay import Relay
 from mocpack.live.stage import items, subprotocols
 
@@ -204,6 +205,30 @@ def stage(seconds: float) -> None:
     )
 
 
+def join() -> None:
+    """Join a stage on which somebody performs, twenty times: how long until the newest pose."""
+
+    async def run() -> None:
+        relay = Relay()
+        await relay.start()
+        act = asyncio.ensure_future(performing(relay.url, 60))
+        await asyncio.sleep(2)
+        times = []
+        for _ in range(20):
+            began = time.perf_counter()
+            async for event in watch(f"{relay.url}/stage"):
+                if event.pose is not None:
+                    times.append(1000 * (time.perf_counter() - began))
+                    break
+        act.cancel()
+        await asyncio.gather(act, return_exceptions=True)
+        await relay.stop()
+        median, longest = np.median(times), max(times)
+        print(f"first pose {median:.1f} ms (median), {longest:.1f} ms (longest) after connecting")
+
+    asyncio.run(run())
+
+
 def main() -> None:
     what, rest = (sys.argv[1] if len(sys.argv) > 1 else ""), sys.argv[2:]
     if what == "speed":
@@ -216,6 +241,8 @@ def main() -> None:
         soak(int(rest[0]) if rest else 1_000_000)
     elif what == "vmc":
         vmc(rest[0] if rest else "cmu/49_02")
+    elif what == "join":
+        join()
     elif what == "stage":
         stage(float(rest[0]) if rest else 5.0)
     else:

@@ -61,37 +61,55 @@ async def perform(
     left out, as they would be late.
     """
     _check(url, token, performer=True)
-    sent, failed = 0, 0
-    pending: asyncio.Task[Frame] | None = None
-    while True:
+    performing = _Performing(sender, frames)
+    failed = 0
+    try:
+        while True:
+            try:
+                async with _connect(url, "send", token, tls) as connection:
+                    failed = 0
+                    await performing.go_on(connection)
+                    return performing.sent
+            except _lost() as error:
+                failed = _failed(url, error, failed, tries)
+                await _pause(failed)
+    finally:
+        performing.cancel()
+
+
+class _Performing:
+    """Frames on their way to a relay, over one connection after another."""
+
+    def __init__(self, sender: Sender, frames: AsyncIterator[Frame]) -> None:
+        self.sent = 0
+        self._sender, self._frames = sender, frames
+        self._next: asyncio.Task[Frame] | None = None
+
+    async def go_on(self, connection: Any) -> None:
+        """Send until the frames end; a lost connection is an error, and loses no frame to come."""
+        await connection.send(self._sender.hello.to_bytes())
+        self._sender.restart()
+        listening = asyncio.ensure_future(_listen(connection, self._sender))
         try:
-            async with _connect(url, "send", token, tls) as connection:
-                failed = 0
-                await connection.send(sender.hello.to_bytes())
-                sender.restart()
-                listening = asyncio.ensure_future(_listen(connection, sender))
-                try:
-                    while True:
-                        pending = pending or asyncio.ensure_future(_next(frames))
-                        await asyncio.wait(
-                            {pending, listening}, return_when=asyncio.FIRST_COMPLETED
-                        )
-                        if listening.done():
-                            listening.result()
-                            break
-                        time, turns, places = pending.result()
-                        pending = None
-                        packet = sender.send(turns, places, time)
-                        if packet is not None:
-                            await connection.send(packet)
-                            sent += 1
-                except StopAsyncIteration:
-                    return sent
-                finally:
-                    listening.cancel()
-        except _lost() as error:
-            failed = _failed(url, error, failed, tries)
-            await _pause(failed)
+            while True:
+                self._next = self._next or asyncio.ensure_future(_next(self._frames))
+                await asyncio.wait({self._next, listening}, return_when=asyncio.FIRST_COMPLETED)
+                if listening.done():
+                    listening.result()
+                time, turns, places = self._next.result()
+                self._next = None
+                packet = self._sender.send(turns, places, time)
+                if packet is not None:
+                    await connection.send(packet)
+                    self.sent += 1
+        except StopAsyncIteration:
+            return
+        finally:
+            listening.cancel()
+
+    def cancel(self) -> None:
+        if self._next is not None:
+            self._next.cancel()
 
 
 async def watch(

@@ -17,6 +17,7 @@ from mocpack.live.receiver import Pose, Receiver
 from mocpack.take import Extras
 
 MOST_FRAMES = 120 * 3600 * 12  # of one recording
+MOST_BYTES = 1 << 29
 
 
 class Recording:
@@ -32,6 +33,7 @@ class Recording:
     def __init__(self, hello: Hello, most: int = MOST_FRAMES) -> None:
         self.hello = hello
         self._packets: list[bytes] = []
+        self._bytes = 0
         self._most = most
 
     def __len__(self) -> int:
@@ -39,8 +41,9 @@ class Recording:
 
     def take(self, packet: bytes) -> None:
         """Keep a packet."""
-        if len(self._packets) < self._most:
+        if len(self._packets) < self._most and self._bytes + len(packet) <= MOST_BYTES:
             self._packets.append(packet)
+            self._bytes += len(packet)
 
     def clip(self) -> Clip:
         """Return the poses that were received, on the stream's even clock.

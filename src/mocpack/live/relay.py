@@ -216,11 +216,13 @@ class Relay:
         place, role = connection.mocpack
         host = connection.remote_address[0]
         self._hosts[host] += 1
+        lost = require("websockets.exceptions", extra="live", purpose="a relay").ConnectionClosed
         try:
-            if role == "send":
-                await self._perform(connection, place)
-            else:
-                await self._watch(connection, place.stage, keeps_all=role == "record")
+            with suppress(lost):  # who leaves without a word has left all the same
+                if role == "send":
+                    await self._perform(connection, place)
+                else:
+                    await self._watch(connection, place.stage, keeps_all=role == "record")
         finally:
             self._hosts[host] -= 1
             if not self._hosts[host]:

@@ -295,6 +295,26 @@ def test_pages_of_other_sites_may_not_watch():
     run(play)
 
 
+def test_who_leaves_without_a_word_leaves_no_traceback(caplog):
+    async def play(relay):
+        connect = websockets.asyncio.client.connect
+        watcher = await connect(f"{relay.url}/stage", subprotocols=["mocpack.live.2", "role.watch"])
+        sender = await connect(
+            f"{relay.url}/stage/anna", subprotocols=["mocpack.live.2", "role.send"]
+        )
+        await sender.send(Sender(CLIP.header).hello.to_bytes())
+        await joined(relay)
+        while not relay._performers:
+            await asyncio.sleep(0)
+        watcher.transport.abort()
+        sender.transport.abort()
+        while relay._performers or relay._watchers:
+            await asyncio.sleep(0)
+
+    run(play)
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
 def test_one_host_has_so_many_connections_and_no_more():
     async def play(relay):
         words = ["mocpack.live.2", "role.watch"]
