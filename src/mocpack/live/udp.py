@@ -22,6 +22,7 @@ from mocpack.live.stage import is_loopback
 
 REMIND = 1.0  # seconds between two hellos
 REPORT = 0.05  # seconds between two reports
+QUICK = 0.005  # where something is missing
 SILENCE = 5.0  # seconds after which a sender is taken to have left
 
 
@@ -72,7 +73,8 @@ async def watch_udp(url: str, *, patience: int = 16, plain: bool = False) -> Asy
             yield Event("packet", "udp", receiver, packet=data)
             for pose in receiver.receive(data):
                 yield Event("pose", "udp", receiver, pose)
-            if loop.time() - reported >= REPORT:
+            soon = QUICK if receiver.waiting else REPORT
+            if loop.time() - reported >= soon:
                 reported = loop.time()
                 transport.sendto(json.dumps(asdict(receiver.report())).encode(), peer)
     except TimeoutError:
@@ -128,7 +130,9 @@ def read_report(data: bytes) -> Report | None:
         told = json.loads(data[:4096])
         missing = tuple(int(n) for n in told["missing"][:MOST_OFFSET])
         loss = min(max(float(told["loss"]), 0.0), 1.0)
-        return Report(loss, min(max(int(told["burst"]), 0), 60), missing, told["lost"] is True)
+        newest, patience = int(told["newest"]), int(told["patience"])
+        burst = min(max(int(told["burst"]), 0), 60)
+        return Report(loss, burst, missing, told["lost"] is True, newest, patience)
     except (ValueError, TypeError, KeyError, OverflowError):
         return None
 

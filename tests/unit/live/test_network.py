@@ -22,7 +22,8 @@ def test_nothing_is_lost_where_nothing_is_lost():
 
 
 @pytest.mark.parametrize(
-    ("burst", "repeat", "behind", "kbits"), [(1, (1, 2), 2, 100), (5, (3, 6), 7, 170)]
+    ("burst", "repeat", "behind", "kbits"),
+    [(1, (1, 2), 2, 100), (1, (), 12, 60), (5, (3, 6), 7, 100), (5, (), 16, 75)],
 )
 def test_at_five_per_cent_loss_nearly_all_frames_are_shown(burst, repeat, behind, kbits):
     network = Network(seed=2, loss=0.05, burst=burst)
