@@ -158,7 +158,7 @@ class Receiver:
         total = sum(self._runs) + len(self._runs)
         first, newest = self._native.missing()
         burst = math.ceil(np.quantile(runs, 0.9)) if runs else 0
-        lost = first < 0 and newest >= 0
+        lost = first < 0 and (newest >= 0 or self.counts[Answer.UNPLACED] > 0)
         missing = tuple(range(first, min(newest, first + 16))) if self.waiting and not lost else ()
         loss = sum(runs) / total if total else 0.0
         return Report(loss, burst, missing, lost, newest, self._patience)

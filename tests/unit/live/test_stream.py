@@ -321,6 +321,17 @@ def test_a_report_brings_missing_frames_again():
     assert [p.number for p in poses] == list(range(230, 241))
 
 
+def test_who_missed_the_first_packet_asks_for_another_that_stands_by_itself():
+    sender, packets = stream()
+    receiver = Receiver(sender.hello)
+    assert not receiver.report().lost
+    assert received(receiver, packets[1:5]) == []
+    assert receiver.report().lost
+    sender.heed(receiver.report())
+    (pose,) = receiver.receive(sender.send(WALK.rotations[0], WALK.translations[0]))
+    assert pose.number == 240
+
+
 def test_nothing_is_repeated_for_who_waits_until_it_is_sent_again():
     sender, _ = stream(repeat=(1, 2))
     sender.heed(Report(0.05, 1, newest=sender.number - 3, patience=12))
