@@ -17,6 +17,8 @@ PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 DISTRIBUTIONS = {
     "markdown_it": "markdown-it-py",
     "pxr": "usd-core",
+    "zmq": "pyzmq",
+    "pythonosc": "python-osc",
 }  # where it is not the name of the package
 
 
