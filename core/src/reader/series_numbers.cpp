@@ -79,25 +79,16 @@ struct Model
 	}
 };
 
-// The integers of a series, and what decoding them takes; who takes it gives it back (no destructor: one
-// would need C++'s unwinder, and a C program is linked without).
+// The integers of a series, and what decoding them takes: given back with all that reading a track took.
 struct Room
 {
-	Memory* memory;
 	int32_t* values;
 	void* scratch;
 
-	Room(Memory* own, uint64_t count, size_t scratch_size)
-		: memory(own), values(own->take_array<int32_t>(count + 1)), scratch(own->take(scratch_size))
+	Room(Memory* memory, uint64_t count, size_t scratch_size)
+		: values(memory->take_array<int32_t>(count + 1)), scratch(memory->take(scratch_size))
 	{
 	}
-	void give_back() const
-	{
-		memory->give_back(scratch);
-		memory->give_back(values);
-	}
-	Room(const Room&) = delete;
-	Room& operator=(const Room&) = delete;
 
 	bool good(Fields* in) const
 	{
@@ -141,13 +132,12 @@ bool read_plain(Fields* in, size_t rows, size_t columns, int order, const uint8_
 	if (!in->good())
 		return false;
 	Room room(memory, uint64_t(rows) * columns, mocpack_plain_series_scratch_size(columns));
-	const bool read =
-		room.good(in) && finished(in, mocpack_plain_series_decode(room.values, rows, columns, order, floors,
-																  depths, room.scratch, src, size));
-	for (size_t i = 0; read && i < rows * columns; ++i)
+	if (!room.good(in) || !finished(in, mocpack_plain_series_decode(room.values, rows, columns, order, floors,
+																	depths, room.scratch, src, size)))
+		return false;
+	for (size_t i = 0; i < rows * columns; ++i)
 		numbers[i] = base[i % columns] + double(room.values[i]);
-	room.give_back();
-	return read;
+	return true;
 }
 
 bool read_series(Fields* in, size_t rows, size_t columns, bool thorough, bool told, double* numbers,
@@ -167,12 +157,12 @@ bool read_series(Fields* in, size_t rows, size_t columns, bool thorough, bool to
 	if (!in->good())
 		return false;
 	Room room(memory, count, mocpack_series_scratch_size(&model.model));
-	const bool read = room.good(in) && finished(in, mocpack_series_decode(room.values, rows - 1, &model.model,
-																		  room.scratch, src, size));
-	for (size_t i = 0; read && i < count; ++i)
+	if (!room.good(in) ||
+		!finished(in, mocpack_series_decode(room.values, rows - 1, &model.model, room.scratch, src, size)))
+		return false;
+	for (size_t i = 0; i < count; ++i)
 		numbers[columns + i] = numbers[i % columns] + double(room.values[i]);
-	room.give_back();
-	return read;
+	return true;
 }
 
 bool read_by_coder(uint8_t coder, Fields* in, size_t rows, size_t columns, double* numbers, Memory* memory)

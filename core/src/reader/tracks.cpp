@@ -94,7 +94,7 @@ enum TurnForm
 	FROM_IDENTITY
 };
 
-// One track's chunk, read to its end. `finish` gives its memory back.
+// One track's chunk, read to its end. What it takes is given back by `finish`.
 struct TrackReader
 {
 	const mocpack_Motion& motion;
@@ -131,18 +131,16 @@ struct TrackReader
 		const bool whole = track.kind == MOCPACK_TRACK_FLAG || track.kind == MOCPACK_TRACK_LABEL;
 		in.check(!whole || track.bound == 0, ": a bound of what is exact");
 	}
-	// Ends the reading. No destructor: one would need C++'s unwinder, and a C program is linked without.
-	mocpack_Status finish(const mocpack_Error& error)
-	{
-		memory.give_all_back();
-		return good() ? MOCPACK_OK : error.status;
-	}
-	TrackReader(const TrackReader&) = delete;
-	TrackReader& operator=(const TrackReader&) = delete;
 
 	bool good() const
 	{
 		return !missing && in.good();
+	}
+
+	mocpack_Status finish(const mocpack_Error& error)
+	{
+		memory.give_all_back();
+		return good() ? MOCPACK_OK : error.status;
 	}
 
 	size_t count() const
