@@ -121,9 +121,12 @@ def _space(axes: list[list[int]]) -> tuple[str, str]:
 def _poses(
     answer: dict[str, Any], numbers: Numbers, rest: dict[str, F64]
 ) -> tuple[dict[str, F64], dict[str, Track]]:
-    """Return each channel's values (T, J, n) and the weights of blend shapes."""
+    """Return each channel's values (T, J, n), scales once if none moves, and blend shapes."""
     frames = answer["frames"]
-    pose = {channel: np.tile(values, (frames, 1, 1)) for channel, values in rest.items()}
+    counts = dict.fromkeys(WIDTHS, frames)
+    if all(count == 3 for _, channel, count in answer["blocks"] if channel == "scale"):
+        counts["scale"] = 1  # none of them moves
+    pose = {channel: np.tile(rest[channel], (count, 1, 1)) for channel, count in counts.items()}
     for joint, channel, count in answer["blocks"]:
         # one that does not move has one value
         pose[channel][:, joint] = numbers.take(count).reshape(-1, WIDTHS[channel])

@@ -228,10 +228,11 @@ def _take(
     _keep(bake)
     column = {number: j for j, number in enumerate(known["joints"])}
     placed: list[tuple[int, str, int]] = []
+    last: dict[Any, Any] = {}
     for baked in _kept(bake.nodes):
         if baked.typed_id in column:
             node = nodes[baked.typed_id]
-            for channel, values in _poses(ufbx, anim, node, baked, times).items():
+            for channel, values in _poses(ufbx, anim, node, baked, times, last).items():
                 placed.append((column[baked.typed_id], channel, len(values)))
                 blocks.append(values.tobytes())
     weights = _weights(ufbx, scene, anim, bake, times, blocks)
@@ -263,7 +264,7 @@ def _curves(stack: Any) -> list[Any]:
 
 
 def _poses(
-    ufbx: Any, anim: Any, node: Any, baked: Any, times: list[float]
+    ufbx: Any, anim: Any, node: Any, baked: Any, times: list[float], known: dict[Any, Any]
 ) -> dict[str, array[float]]:
     """Return the channels of a node that move, at all times, and those that do not, once."""
     found: dict[str, array[float]] = {}
@@ -272,7 +273,7 @@ def _poses(
         if getattr(baked, f"constant_{channel}"):
             found[channel] = array("d", keys[0].value)
             continue
-        values = _at([(key.time, key.value) for key in keys], times)
+        values = _at(keys, times, known)
         if values is None:  # frames between the baked keys, where a line may miss the curve
             poses = map(ufbx.evaluate_transform, repeat(anim), repeat(node), times)
             values = [pose[place] for pose in poses]
@@ -280,15 +281,29 @@ def _poses(
     return found
 
 
-def _at(keys: list[tuple[float, Any]], times: list[float]) -> list[Any] | None:
-    """Return the values at these times, if each has a key: the last one, where values jump."""
-    found, at, last = [], 0, len(keys) - 1
+def _at(keys: Any, times: list[float], known: dict[Any, Any]) -> list[Any] | None:
+    """Return the values at these times, if each has a key: the last one, where values jump.
+
+    Most channels have the same keys, so that which of them are taken is `known` from the last.
+    """
+    stamps, values = zip(*((key.time, key.value) for key in keys), strict=True)
+    if known.get("stamps") != stamps:
+        known["stamps"], known["places"] = stamps, _places(stamps, times)
+    places = known["places"]
+    if places is None:
+        return None
+    return list(values) if len(places) == len(values) else [values[place] for place in places]
+
+
+def _places(stamps: tuple[float, ...], times: list[float]) -> list[int] | None:
+    """Return which of increasing times is at each of others, None where one of these has none."""
+    found, at, last = [], 0, len(stamps) - 1
     for time in times:
-        while at < last and keys[at + 1][0] <= time + NEAR:
+        while at < last and stamps[at + 1] <= time + NEAR:
             at += 1
-        if not -NEAR <= keys[at][0] - time <= NEAR:
+        if not -NEAR <= stamps[at] - time <= NEAR:
             return None
-        found.append(keys[at][1])
+        found.append(at)
     return found
 
 
