@@ -86,7 +86,7 @@ def test_ctrl_c_finishes_the_file(relay, tmp_path):
     sender = start("send", "walk.bvh", "--to", f"{address}/stage/anna", "--loop", cwd=tmp_path)
     receiver = start("receive", f"{address}/stage", "-o", "got.mocp", cwd=tmp_path)
     assert "recording anna" in receiver.stderr.readline()
-    lines = start("receive", f"{address}/stage", "-o", "-", cwd=tmp_path)
+    lines = start("receive", f"{address}/stage", "-o", "-", "--delay", "auto", cwd=tmp_path)
     for _ in range(40):
         assert lines.stdout.readline()
     receiver.send_signal(signal.SIGINT)
@@ -125,6 +125,7 @@ def test_recordings_make_an_archive(tmp_path, monkeypatch):
         (["receive", "ws://127.0.0.1:9/stage/anna", "-o", "-"], "a whole stage"),
         (["receive", "ws://127.0.0.1:9/s", "-o", "a.bvh", "--max-error", "1mm"], "of .mocp files"),
         (["serve", "--tls", "walk.bvh"], "no certificate"),
+        (["receive", "ws://127.0.0.1:9/s", "-o", "-", "--delay", "soon"], "--delay is auto"),
     ],
 )
 def test_what_cannot_be_is_a_sentence(tmp_path, words, sentence):

@@ -4,6 +4,7 @@
 // Receivers go on moving as before where nothing is said. A body is corrected when one of its points would
 // stray too far; it is then aimed at where its far end really is, from where it stands itself.
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 

@@ -19,6 +19,8 @@ from mocpack.live.bridges.messages import frame_message, header_message
 from mocpack.live.bridges.vmc import VmcSink
 from mocpack.live.bridges.zmq import ZmqSink
 from mocpack.live.client import Event, Frame, watch
+from mocpack.live.player import Player
+from mocpack.live.receiver import Pose
 from mocpack.live.recording import Recording
 from mocpack.live.udp import watch_udp
 
@@ -34,6 +36,12 @@ def run(
     performer: Annotated[
         str | None, typer.Option(help="Only this one; else all, or the first for a program.")
     ] = None,
+    delay: Annotated[
+        str,
+        typer.Option(
+            help="How far a program is shown behind: 0 at once, auto as arrivals spread, or 50ms."
+        ),
+    ] = "0",
     max_error: Annotated[
         str | None, typer.Option(help="Of a .mocp, like 1mm; without, no second loss.")
     ] = None,
@@ -58,7 +66,7 @@ def run(
         raise UsageError(f"a stage is a ws://, wss:// or udp:// address, got {source}")
     if role == "watch":
         with suppress(KeyboardInterrupt):
-            asyncio.run(_timed(_show(events, _sink(output), performer), seconds))
+            asyncio.run(_timed(_show(events, _sink(output), performer, _delay(delay)), seconds))
         return 0
     recorder = Recorder(output, max_error, force=force)
     keeper = _Keeper(recorder, performer)
@@ -136,22 +144,72 @@ def _sink(output: str) -> Sink:
     raise UsageError(f"streams go to vmc:// or zmq://, got {output}")
 
 
-async def _show(events: AsyncIterator[Event], sink: Sink, performer: str | None) -> None:
-    """Show one performer: the one that was named, or the first who comes, until they leave."""
+async def _show(
+    events: AsyncIterator[Event], sink: Sink, performer: str | None, delay: float | None
+) -> None:
+    """Show one performer: the one that was named, or the first who comes, until they leave.
+
+    `delay` is of `Player`; with 0 every pose is shown as it comes.
+    """
+    clock = asyncio.get_running_loop().time
+    player: Player | None = None
+    playing: asyncio.Task[None] | None = None
     try:
         async for event in events:
             if event.kind == "join" and performer is None:
                 performer = event.name
             if event.name != performer:
                 continue
+            header = event.receiver.hello.header
             if event.kind == "leave":
                 return
-            if event.pose is not None:
-                pose = event.pose
-                frame = (pose.time, pose.rotations, pose.translations)
-                sink.show(event.receiver.hello.header, frame)
+            if event.kind == "join" and delay != 0:
+                player = Player(event.receiver, delay)
+                if playing is not None:
+                    playing.cancel()
+                playing = asyncio.ensure_future(_play(player, header, sink))
+            if event.pose is not None and player is not None:
+                player.take([event.pose], clock())
+            elif event.pose is not None:
+                sink.show(header, _frame(event.pose))
     finally:
+        if playing is not None:
+            playing.cancel()
         sink.close()
+
+
+async def _play(player: Player, header: ClipHeader, sink: Sink) -> None:
+    """Show what the player has, at the stream's own rate."""
+    clock = asyncio.get_running_loop().time
+    due = clock()
+    while True:
+        pose = player.at(clock())
+        if pose is not None:
+            sink.show(header, _frame(pose))
+        due = max(due + header.frame_time, clock())
+        await asyncio.sleep(due - clock())
+
+
+def _frame(pose: Pose) -> Frame:
+    return pose.time, pose.rotations, pose.translations
+
+
+def _delay(text: str) -> float | None:
+    """Return seconds, None for what arrivals need.
+
+    >>> _delay("0"), _delay("50ms"), _delay("0.1s"), _delay("auto")
+    (0.0, 0.05, 0.1, None)
+    """
+    if text == "auto":
+        return None
+    number, unit = (text[:-2], 0.001) if text.endswith("ms") else (text.removesuffix("s"), 1.0)
+    try:
+        seconds = float(number) * unit
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= 10:
+        raise UsageError(f"--delay is auto, 0, or up to 10s like 50ms, got {text!r}")
+    return seconds
 
 
 async def _timed(work: object, seconds: float | None) -> None:

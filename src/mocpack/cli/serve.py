@@ -18,10 +18,9 @@ from mocpack.live.hello import Hello
 from mocpack.live.recording import Recording
 from mocpack.live.relay import Relay
 from mocpack.live.stage import Place, Tokens
-from mocpack.viewing.page import TYPES, page_files
+from mocpack.viewing.page import STAGE, TYPES, stage_files
 
 PORT = 8420
-STAGE_PAGE = "stage.html"
 
 
 def run(
@@ -66,13 +65,12 @@ def run(
 def stage_pages() -> dict[str, tuple[str, bytes]]:
     """Return the page's files by path, with their media types; none where it is not built."""
     try:
-        found = page_files()
+        found = stage_files()
     except UsageError:
         files.stderr().print("the viewer's page is not built here: the stage has no page")
         return {}
     pages = {f"/{path}": (TYPES[Path(path).suffix], data) for path, data in found.items()}
-    if STAGE_PAGE in found:
-        pages["/"] = pages[f"/{STAGE_PAGE}"]
+    pages["/"] = pages.pop(f"/{STAGE}")
     return pages
 
 

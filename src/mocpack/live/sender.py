@@ -20,6 +20,7 @@ from mocpack.live.receiver import Report
 INTRA = 120  # frames
 MOST_OFFSET = 63  # frames, of which the encoder keeps the rows
 MOST_REPAIRS = 16  # of one packet
+LATEST = 1 << 60  # microseconds
 FEW_LOST, MANY_LOST = 0.001, 0.01
 REMEMBERED = 16  # reports
 TRIPS = 3  # that asking for a frame and having it may take, one of them lost on the way
@@ -158,7 +159,7 @@ class Sender:
         turns = np.ascontiguousarray(rotations, np.float64)
         places = np.ascontiguousarray(translations, np.float64)
         error = self._encoder.encode(
-            turns, places, max(0, micros), intra, bound, mode.every, mode.twist
+            turns, places, min(max(0, micros), LATEST), intra, bound, mode.every, mode.twist
         )
         if error is None:
             raise InvalidClipError(

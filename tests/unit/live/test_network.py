@@ -1,7 +1,5 @@
 """Streams over a network that loses, reorders, delays and damages, on a clock of its own."""
 
-import resource
-
 import numpy as np
 import pytest
 
@@ -79,6 +77,7 @@ def test_no_damaged_packet_is_ever_shown():
 
 
 def test_a_long_stream_neither_drifts_nor_grows():
+    resource = pytest.importorskip("resource")
     clip = walk(1.0)
     sender, ends = Sender(Hello(clip.header, 0.005, 5)), []
     receiver = Receiver(sender.hello)

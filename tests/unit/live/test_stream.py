@@ -103,10 +103,11 @@ def test_what_is_no_pose_is_refused_and_the_stream_goes_on():
     assert error_of(WALK, [pose]) <= 0.005 * (1 + 1e-6)
 
 
-def test_times_are_those_of_the_sender():
+@pytest.mark.parametrize("start", [0.0, 1e6, 1.8e9])
+def test_times_are_those_of_the_sender(start):
     sender = Sender(Hello(WALK.header, 0.005, 7), intra=10)
     receiver = Receiver(sender.hello)
-    clock = np.cumsum(np.random.default_rng(1).uniform(0.004, 0.02, 100)) + 1e6
+    clock = np.cumsum(np.random.default_rng(1).uniform(0.004, 0.02, 100)) + start
     for t, now in enumerate(clock):
         (pose,) = receiver.receive(sender.send(WALK.rotations[t], WALK.translations[t], now))
         assert pose.time == pytest.approx(now, abs=2.6e-4)
