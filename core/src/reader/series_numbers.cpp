@@ -79,24 +79,16 @@ struct Model
 	}
 };
 
-// The integers of a series, and what decoding them takes; given back where it ends.
+// The integers of a series, and what decoding them takes: given back with all that reading a track took.
 struct Room
 {
-	Memory* memory;
 	int32_t* values;
 	void* scratch;
 
-	Room(Memory* own, uint64_t count, size_t scratch_size)
-		: memory(own), values(own->take_array<int32_t>(count + 1)), scratch(own->take(scratch_size))
+	Room(Memory* memory, uint64_t count, size_t scratch_size)
+		: values(memory->take_array<int32_t>(count + 1)), scratch(memory->take(scratch_size))
 	{
 	}
-	~Room()
-	{
-		memory->give_back(scratch);
-		memory->give_back(values);
-	}
-	Room(const Room&) = delete;
-	Room& operator=(const Room&) = delete;
 
 	bool good(Fields* in) const
 	{

@@ -94,7 +94,7 @@ enum TurnForm
 	FROM_IDENTITY
 };
 
-// One track's chunk, read to its end. Memory is given back where the reader ends.
+// One track's chunk, read to its end. What it takes is given back by `finish`.
 struct TrackReader
 {
 	const mocpack_Motion& motion;
@@ -131,16 +131,16 @@ struct TrackReader
 		const bool whole = track.kind == MOCPACK_TRACK_FLAG || track.kind == MOCPACK_TRACK_LABEL;
 		in.check(!whole || track.bound == 0, ": a bound of what is exact");
 	}
-	~TrackReader()
-	{
-		memory.give_all_back();
-	}
-	TrackReader(const TrackReader&) = delete;
-	TrackReader& operator=(const TrackReader&) = delete;
 
 	bool good() const
 	{
 		return !missing && in.good();
+	}
+
+	mocpack_Status finish(const mocpack_Error& error)
+	{
+		memory.give_all_back();
+		return good() ? MOCPACK_OK : error.status;
 	}
 
 	size_t count() const
@@ -185,10 +185,10 @@ struct TrackReader
 		}
 	}
 
-	bool values(double* out)
+	void values(double* out)
 	{
 		if (!good())
-			return false;
+			return;
 		if (track.kind == MOCPACK_TRACK_FLAG)
 			flags(out);
 		else if (track.kind == MOCPACK_TRACK_LABEL)
@@ -197,7 +197,6 @@ struct TrackReader
 			turns(out);
 		else
 			numbers(WIDTHS[track.kind], step(), out);
-		return good();
 	}
 
 	// Counts the words of labels and the bytes of their texts, each with a zero after it, and where there is
@@ -349,7 +348,8 @@ mocpack_Status mocpack_track_values(const mocpack_Motion* motion, size_t track, 
 	TrackReader reader(*motion, track, error);
 	if (reader.good())
 		reader.times(times);
-	return reader.values(values) ? MOCPACK_OK : error->status;
+	reader.values(values);
+	return reader.finish(*error);
 }
 
 mocpack_Status mocpack_track_words(const mocpack_Motion* motion, size_t track, size_t* count,
@@ -366,5 +366,5 @@ mocpack_Status mocpack_track_words(const mocpack_Motion* motion, size_t track, s
 	reader.unpack();
 	if (reader.good())
 		reader.words(count, text_size, words, text);
-	return reader.good() ? MOCPACK_OK : error->status;
+	return reader.finish(*error);
 }
