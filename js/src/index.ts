@@ -4,6 +4,7 @@ export { MocpackError, type ErrorKind } from "./error.js";
 export type {
   Hinge,
   Frames,
+  Angles,
   Measured,
   Motion,
   OpenOptions,

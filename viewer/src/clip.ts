@@ -3,7 +3,7 @@
 import type { Motion } from "./decoder";
 import { ErrorTrack } from "./error_track";
 import { originOf, Poses, windowCount, type Point } from "./poses";
-import type { Angles, Named } from "./session";
+import type { Named } from "./session";
 import type { Skin } from "./skin";
 
 export type WindowState = "missing" | "loading" | "ready" | "failed";
@@ -11,8 +11,6 @@ export type WindowState = "missing" | "loading" | "ready" | "failed";
 export interface Version {
   name: string;
   motion: Motion;
-  /** Where the file has a bound on angles too. */
-  angles?: Angles;
   poses: Poses;
   errors: ErrorTrack | null;
   windows: WindowState[];
@@ -54,11 +52,10 @@ export async function makeClip(
   return clip;
 }
 
-function makeVersion({ name, motion, angles }: Named, clip: Clip): Version {
+function makeVersion({ name, motion }: Named, clip: Clip): Version {
   return {
     name,
     motion,
-    angles,
     poses: new Poses(motion, clip.origin, clip.skin !== null),
     errors: clip.original ? new ErrorTrack(motion.skeleton, motion.frameCount) : null,
     windows: new Array<WindowState>(windowCount(motion.frameCount)).fill("missing"),

@@ -65,9 +65,9 @@ function rows(clip: Clip, version: Version, seconds: number): Fact[] {
     facts.push(["RMS of joints", formatLength(rms)]);
     facts.push(["99 % of joints below", formatLength(p99)]);
   }
-  if (version.angles) {
-    facts.push(["angle allowed", formatAngle(version.angles.declared)]);
-    facts.push(["angle measured when packed", formatAngle(version.angles.measured)]);
+  if (motion.angles) {
+    facts.push(["angle allowed", formatAngle(motion.angles.declared)]);
+    facts.push(["angle measured when packed", formatAngle(motion.angles.measured)]);
   }
   facts.push(["length", formatTime(seconds)]);
   facts.push(["frames", `${motion.frameCount} at ${+(1 / motion.frameTime).toFixed(2)} Hz`]);

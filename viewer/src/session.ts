@@ -26,13 +26,6 @@ export interface Entry {
   data?: string;
   /** Why a mesh that the file brings is not shown. */
   note?: string;
-  angles?: Angles;
-}
-
-/** Radians that no hinge's angle and no rotation is further off than, and what was measured. */
-export interface Angles {
-  declared: number;
-  measured: number;
 }
 
 export interface Session {
@@ -52,7 +45,6 @@ export interface Session {
 export interface Named {
   name: string;
   motion: Motion;
-  angles?: Angles;
 }
 
 /** Return the session of this page, or null if it was opened without any. */
@@ -70,11 +62,11 @@ export async function laterRawBytes(): Promise<number | null> {
 }
 
 export async function openEntry(entry: Entry): Promise<Named> {
-  const { name, angles } = entry;
+  const { name } = entry;
   if (entry.kind === "frames") {
     const source = entry.data ? fromGzip(bytesOfBase64(entry.data)) : fromServer(entry.url ?? "");
-    return { name, angles, motion: framesMotion(entry.head as Head, source) };
+    return { name, motion: framesMotion(entry.head as Head, source) };
   }
   const source = entry.data ? bytesOfBase64(entry.data) : new URL(entry.url ?? "", location.href);
-  return { name, angles, motion: await open(source, { wasm: await decoderWasm() }) };
+  return { name, motion: await open(source, { wasm: await decoderWasm() }) };
 }

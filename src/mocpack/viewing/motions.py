@@ -76,6 +76,7 @@ class Shown:
             "bytes": self.size,
             "declaredError": errors.declared,
             "measured": None if errors.max is None else measured,
+            "angles": self.angles,
             "metadata": dict(clip.metadata),
             "parts": list(self.parts),
         }
@@ -128,7 +129,6 @@ class Selection:
                 | ({"kind": "file"} if shown.data is not None else {"kind": "frames"})
                 | ({} if shown.data is not None else {"head": shown.head()})
                 | ({"note": shown.note} if shown.note else {})
-                | ({"angles": shown.angles} if shown.angles else {})
                 for shown, role in zip(self.motions, roles, strict=False)
             ],
         }
