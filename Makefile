@@ -95,6 +95,10 @@ js/dist/mocpack.wasm: $(shell find core/src core/include core/reader.txt binding
 	@echo "==> compiling the core to WebAssembly (the first time takes a minute or two)"
 	@PYTHON="$(PYTHON)" WASM_OPT="$(WASM_OPT)" bindings/wasm/build.sh $@ $(WASM_CXX)
 
+js/dist/live.wasm: $(shell find core/src/live core/src/common core/include bindings/wasm/live bindings/wasm/computed_tables.cpp -type f) | $(WASM_TOOL)
+	@echo "==> compiling the receiver of live streams to WebAssembly"
+	@bindings/wasm/live/build.sh $@ $(WASM_CXX)
+
 js/node_modules/.ready: js/package.json js/package-lock.json
 	@echo "==> installing what the JavaScript package is built with"
 	@cd js && npm ci --silent
@@ -113,16 +117,16 @@ tests/js/node_modules/.ready: tests/js/package.json tests/js/package-lock.json
 	@cd tests/js && npm ci --silent
 	@touch $@
 
-js: js/dist/mocpack.wasm js/dist/index.js  ## the JavaScript package, js/dist
+js: js/dist/mocpack.wasm js/dist/live.wasm js/dist/index.js  ## the JavaScript package, js/dist
 
 viewer/node_modules/.ready: viewer/package.json viewer/package-lock.json
 	@echo "==> installing what the viewer is built with"
 	@cd viewer && npm ci --silent
 	@touch $@
 
-$(PAGE): $(shell find viewer -type f -not -path 'viewer/node_modules*') js/dist/mocpack.wasm js/dist/index.js viewer/node_modules/.ready
+$(PAGE): $(shell find viewer -type f -not -path 'viewer/node_modules*') js/dist/mocpack.wasm js/dist/live.wasm js/dist/index.js viewer/node_modules/.ready
 	@echo "==> building the viewer's page"
-	@cd viewer && npm run --silent build -- --logLevel warn
+	@cd viewer && npm run --silent build
 
 viewer: $(PAGE)  ## the page of `mocpack view`
 
@@ -244,6 +248,7 @@ test-core: .venv/.deps  ## the C++ core by itself, under the address, undefined-
 test-blender: $(READY) .venv-blender/.ready  ## what we write, opened in Blender, and the FBX files that both read
 	@$(BIN)/python tests/blender/write_clips.py build/blender
 	@.venv-blender/bin/python tests/blender/check_in_blender.py build/blender
+	@$(BIN)/python tests/blender/read_exports.py build/blender/exports
 
 .venv-lerobot/.ready:
 	@echo "==> making .venv-lerobot with LeRobot in it (8 GB)"

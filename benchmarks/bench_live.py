@@ -4,24 +4,39 @@
     python benchmarks/bench_live.py loss     [CLIP ...]   frames shown at 5 % loss, and bits
     python benchmarks/bench_live.py damage   [PACKETS]    false poses among damaged packets, 10^6
     python benchmarks/bench_live.py soak     [FRAMES]     both ends equal, memory flat, 10^6
+    python benchmarks/bench_live.py vmc      [CLIP]       bytes against VMC over OSC (python-osc)
+    python benchmarks/bench_live.py stage    [SECONDS]    8 senders, 20 receivers, one relay
+    python benchmarks/bench_live.py join                  seconds from joining to the first pose
 
 CLIP is a name such as cmu/49_02. `mocpack bench --live` draws error over loss, rate and delay.
 """
 
 from __future__ import annotations
 
+import asyncio
+import multiprocessing
 import resource
 import sys
+import threading
 import time
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from itertools import count
+from multiprocessing.connection import Connection
 
 import numpy as np
+from websockets.asyncio.client import connect
 
+from mocpack import _core
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.bench.live import damage, loss_rows
+from mocpack.bench.live import damage, loss_rows, vmc_bytes
 from mocpack.bench.runner.timing import inflate_speed
-from mocpack.live import Hello, Receiver, Sender
+from mocpack.errors import UsageError
+from mocpack.live import Hello, Receiver, Sender, is_hello
+from mocpack.live.client import Frame, perform, watch
+from mocpack.live.relay import Relay
+from mocpack.live.stage import items, subprotocols
 
 CLIPS = ["cmu/49_02", "cmu/17_08", "cmu/16_32"]
 
@@ -86,6 +101,134 @@ def soak(frames: int) -> None:
     print(f"{frames} frames: both ends hold the same bits")
 
 
+def vmc(name: str) -> None:
+    print(vmc_bytes(load_clip(name, COMMITTED).frames(0, 1200)))
+
+
+def serve(pipe: Connection) -> None:
+    """A relay in a process of its own; tells its port, then what it took of the processor."""
+
+    async def run() -> None:
+        relay = Relay()
+        await relay.start()
+        pipe.send(relay.url)
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, pipe.recv)  # the audience is there
+        began, cpu = time.perf_counter(), time.process_time()
+        await loop.run_in_executor(None, pipe.recv)
+        pipe.send((time.process_time() - cpu) / (time.perf_counter() - began))
+        await relay.stop()
+
+    asyncio.run(run())
+
+
+def watching(url: str, seconds: float, pipe: Connection) -> None:
+    """Ten receivers in a process; tells how late packets came: their time stamp is the clock's."""
+
+    async def one(late: list[float], ready: asyncio.Event) -> None:
+        checks: dict[int, int] = {}
+        newest: dict[int, tuple[int, int]] = {}
+        words = subprotocols("watch", None)
+        async with connect(f"{url}/stage", subprotocols=words, compression=None) as connection:
+            async for message in connection:
+                now = time.time() % 1000
+                for who, data in items(message) if isinstance(message, bytes) else ():
+                    if is_hello(data):
+                        checks[who] = Hello.from_bytes(data).check
+                        continue
+                    _, number, micros, _, _ = _core.live_unpack(checks[who], data, newest.get(who))
+                    newest[who] = (number, micros)
+                    late.append(now - micros / 1e6)
+                if len(checks) == 8:
+                    ready.set()
+
+    async def run() -> None:
+        late: list[float] = []
+        ready = asyncio.Event()
+        tasks = [asyncio.ensure_future(one(late, ready)) for _ in range(10)]
+        await ready.wait()
+        await asyncio.sleep(1)
+        late.clear()  # what came at once, for who came late
+        pipe.send("ready")
+        await asyncio.sleep(seconds)
+        pipe.send(list(late))
+        for task in tasks:
+            task.cancel()
+
+    asyncio.run(run())
+
+
+async def performing(url: str, seconds: float) -> None:
+    clip = load_clip("cmu/49_02", COMMITTED)
+
+    async def act(name: str, start: float) -> None:
+        async def frames() -> AsyncIterator[Frame]:
+            loop = asyncio.get_running_loop()
+            first = loop.time() + start
+            for n in range(int(120 * seconds)):
+                await asyncio.sleep(max(0.0, first + n / 120 - loop.time()))
+                t = n % clip.frame_count
+                yield time.time() % 1000, clip.rotations[t], clip.translations[t]
+
+        with suppress(UsageError):  # the relay has seen enough
+            await perform(f"{url}/stage/{name}", Sender(clip.header, 0.005), frames(), tries=1)
+
+    await asyncio.gather(*(act(f"p{k}", k / 960) for k in range(8)))
+
+
+def stage(seconds: float) -> None:
+    """8 performers at 120 fps and 20 receivers: what the relay takes, and how late poses are."""
+    start = multiprocessing.get_context("spawn")
+    ours, theirs = start.Pipe()
+    relay = start.Process(target=serve, args=(theirs,))
+    relay.start()
+    url = ours.recv()
+    audience = [start.Pipe() for _ in range(2)]
+    rows = [start.Process(target=watching, args=(url, seconds, far)) for _, far in audience]
+    for row in rows:
+        row.start()
+    act = threading.Thread(target=lambda: asyncio.run(performing(url, seconds + 8)))
+    act.start()
+    for near, _ in audience:
+        near.recv()
+    ours.send("go")
+    late = np.concatenate([near.recv() for near, _ in audience])
+    ours.send("end")
+    share = ours.recv()
+    act.join()
+    for process in (relay, *rows):
+        process.join()
+    p50, p99 = 1000 * np.quantile(late, [0.5, 0.99])
+    print(
+        f"8 × 120 fps × 20 receivers, {len(late)} packets: relay {100 * share:.1f} % of a core, "
+        f"late by {p50:.2f} ms (p50), {p99:.2f} ms (p99)"
+    )
+
+
+def join() -> None:
+    """Join a stage on which somebody performs, twenty times: how long until the newest pose."""
+
+    async def run() -> None:
+        relay = Relay()
+        await relay.start()
+        act = asyncio.ensure_future(performing(relay.url, 60))
+        await asyncio.sleep(2)
+        times = []
+        for _ in range(20):
+            began = time.perf_counter()
+            async for event in watch(f"{relay.url}/stage"):
+                if event.pose is not None:
+                    times.append(1000 * (time.perf_counter() - began))
+                    break
+        act.cancel()
+        await asyncio.gather(act, return_exceptions=True)
+        await relay.stop()
+        median, longest = np.median(times), max(times)
+        print(f"first pose {median:.1f} ms (median), {longest:.1f} ms (longest) after connecting")
+
+    asyncio.run(run())
+
+
 def main() -> None:
     what, rest = (sys.argv[1] if len(sys.argv) > 1 else ""), sys.argv[2:]
     if what == "speed":
@@ -96,6 +239,12 @@ def main() -> None:
         damaged(int(rest[0]) if rest else 1_000_000)
     elif what == "soak":
         soak(int(rest[0]) if rest else 1_000_000)
+    elif what == "vmc":
+        vmc(rest[0] if rest else "cmu/49_02")
+    elif what == "join":
+        join()
+    elif what == "stage":
+        stage(float(rest[0]) if rest else 5.0)
     else:
         raise SystemExit(__doc__)
 

@@ -3,4 +3,4 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 
 const folder = new URL("dist/", import.meta.url);
 for (const name of existsSync(folder) ? readdirSync(folder) : [])
-  if (name !== "mocpack.wasm") rmSync(new URL(name, folder), { recursive: true });
+  if (!name.endsWith(".wasm")) rmSync(new URL(name, folder), { recursive: true });

@@ -23,6 +23,7 @@ export interface Header extends Pick<
   | "bytes"
   | "declaredError"
   | "measured"
+  | "angles"
   | "metadata"
 > {
   skeleton: Skeleton;
@@ -72,6 +73,8 @@ const NUMBERS = [
   "metadataAt",
   "hinges",
   "hingesAt",
+  "declaredAngle",
+  "measuredAngle",
   "mostFrames",
 ] as const;
 const TRACK_NUMBERS = [
@@ -102,6 +105,10 @@ export function readHeader(core: Described, memoryLimit: number): Header {
     metadata: objectAt(core, found.metadataAt),
     declaredError: found.declaredError < 0 ? null : found.declaredError,
     measured: found.isMeasured ? { max, mean, rms, p99 } : null,
+    angles:
+      found.declaredAngle < 0
+        ? null
+        : { declared: found.declaredAngle, measured: found.measuredAngle },
     bytes: {
       file: fileBytes,
       payload: fileBytes - skeletonBytes - metadataBytes,

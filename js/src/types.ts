@@ -95,6 +95,12 @@ export interface Measured {
   p99: number;
 }
 
+/** A bound on the error of hinges' angles and of local rotations, and what was measured, radians. */
+export interface Angles {
+  declared: number;
+  measured: number;
+}
+
 /** A clip that is open: what it is at hand, its frames on demand. */
 export interface Motion {
   readonly skeleton: Skeleton;
@@ -109,6 +115,8 @@ export interface Motion {
   /** The bound that the file was made to keep, metres. */
   readonly declaredError: number | null;
   readonly measured: Measured | null;
+  /** Where the file keeps a bound on angles too. */
+  readonly angles: Angles | null;
   readonly metadata: unknown;
   /** What a .mocp file holds beside its poses. */
   readonly take?: Take;

@@ -84,6 +84,18 @@ def test_the_header_tells_what_info_tells(package, tmp_path):
     assert found.header["bytes"] == parts
 
 
+def test_the_header_tells_a_bound_on_angles(package, tmp_path):
+    clip = mocpack.read(samples.JUMP)[:60]
+    path = tmp_path / "jump.mocp"
+    path.write_bytes(mocpack.encode(clip, max_error="5mm", max_angle="0.5deg", effort="fast"))
+    (found,) = in_javascript(package, tmp_path, [{"name": "jump", "file": str(path)}])
+    with mocpack.open(path) as motion:
+        errors = motion.errors
+    assert found.header["angles"] == pytest.approx(
+        {"declared": errors.declared_angle, "measured": errors.max_angle}
+    )
+
+
 def test_a_bvh_reads_as_in_python(package, tmp_path):
     files = {"jump": samples.JUMP}
     for i, (name, clip) in enumerate(hard_clips().items()):

@@ -406,6 +406,48 @@ extern "C"
 	MOCPACK_API void mocpack_angles(const mocpack_Motion* motion, const mocpack_Poses* poses, size_t frames,
 									double* angles);
 
+	// ---- archives of many clips (.mocps)
+
+	typedef struct mocpack_Archive mocpack_Archive; // an open archive: its trailer
+
+	typedef struct mocpack_ArchiveClip
+	{
+		mocpack_Text name;
+		uint64_t frame_count;
+		double frame_time;	  // seconds
+		uint64_t size;		  // of its .mocp file
+		uint64_t shard;		  // 0: it is in this file; k: in the k-th of those that the archive lists
+		uint64_t offset;	  // where its bytes stand in that file, and how many:
+		uint64_t stored_size; // its .mocp file but for those that it shares with other clips, which
+		uint64_t base_at;	  // come after so many
+	} mocpack_ArchiveClip;
+
+	/* Opens an archive: reads its footer and its trailer, nothing else. The source is copied, and must last
+	 * as long as the archive and the motions of its clips. Of the options, allocator and memory limit count.
+	 */
+	MOCPACK_API mocpack_Status mocpack_archive_open(const mocpack_Source* source,
+													const mocpack_OpenOptions* options,
+													mocpack_Archive** archive, mocpack_Error* error);
+	MOCPACK_API void mocpack_archive_close(mocpack_Archive* archive);
+
+	MOCPACK_API size_t mocpack_archive_count(const mocpack_Archive* archive);
+
+	/* The number of a clip by its name (UTF-8); mocpack_archive_count where there is none. */
+	MOCPACK_API size_t mocpack_archive_find(const mocpack_Archive* archive, const char* name);
+
+	/* What the trailer says of a clip, as long as the archive is open; null where there is none. */
+	MOCPACK_API const mocpack_ArchiveClip* mocpack_archive_clip(const mocpack_Archive* archive, size_t clip);
+
+	/* Some bytes of a clip's .mocp file, as it was before it was packed. */
+	MOCPACK_API mocpack_Status mocpack_archive_read(const mocpack_Archive* archive, size_t clip,
+													uint64_t offset, size_t size, void* dst);
+
+	/* Opens a clip, as mocpack_open_source opens its file; close it before the archive. A clip in a shard is
+	 * MOCPACK_UNSUPPORTED: the error names the file, which is an archive itself. */
+	MOCPACK_API mocpack_Status mocpack_archive_motion(const mocpack_Archive* archive, size_t clip,
+													  const mocpack_OpenOptions* options,
+													  mocpack_Motion** motion, mocpack_Error* error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -4,6 +4,7 @@
 // Receivers go on moving as before where nothing is said. A body is corrected when one of its points would
 // stray too far; it is then aimed at where its far end really is, from where it stands itself.
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -393,11 +394,6 @@ struct mocpack_LiveEncoder
 namespace
 {
 
-size_t row_room_of(const Model& model)
-{
-	return 64 + 18 * model.number_count;
-}
-
 mocpack_LiveEncoder* place_encoder(const uint8_t* hello, size_t size, Arena& arena)
 {
 	mocpack_Fault fault;
@@ -435,21 +431,6 @@ mocpack_LiveEncoder* place_encoder(const uint8_t* hello, size_t size, Arena& are
 }
 
 } // namespace
-
-mocpack_Status mocpack_live_shape(const uint8_t* hello, size_t size, mocpack_LiveShape* shape,
-								  mocpack_Fault* fault)
-{
-	Arena counting(nullptr);
-	Model model;
-	*fault = {};
-	mocpack_Status status = read_model(hello, size, counting, &model, fault);
-	if (status != MOCPACK_OK)
-		return status;
-	model.number_count = 6 * model.joint_count;
-	*shape = {model.joint_count, model.translated_count, row_room_of(model),
-			  model.check,		 model.bound / 1e6,		 model.frame_time};
-	return MOCPACK_OK;
-}
 
 size_t mocpack_live_encoder_size(const uint8_t* hello, size_t size)
 {

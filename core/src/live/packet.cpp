@@ -15,6 +15,7 @@ const uint8_t KIND = 0x20, FULL = 1;
 const size_t CHECK = 4;
 const int64_t TICK = 250; // microseconds
 const uint32_t MOST_OFFSET = 65535;
+const int64_t LATEST = int64_t(1) << 60; // microseconds
 
 void put(uint8_t*& at, uint64_t value, int bytes)
 {
@@ -82,7 +83,7 @@ bool read_rows(const uint8_t* at, const uint8_t* end, mocpack_LiveRow* rows, siz
 size_t mocpack_live_pack(uint32_t check, const mocpack_LiveHead* head, const mocpack_LiveRow* rows,
 						 size_t count, uint8_t* dst, size_t room)
 {
-	size_t needed = 15 + CHECK;
+	size_t needed = 17 + CHECK;
 	for (size_t i = 0; i < count; ++i)
 		needed += 8 + rows[i].size;
 	if (needed > room)
@@ -91,7 +92,7 @@ size_t mocpack_live_pack(uint32_t check, const mocpack_LiveHead* head, const moc
 	*at++ = uint8_t(KIND | (head->full ? FULL : 0));
 	put(at, check, 2);
 	put(at, uint64_t(head->number), head->full ? 6 : 2);
-	put(at, uint64_t(head->full ? head->time : head->time / TICK), head->full ? 6 : 2);
+	put(at, uint64_t(head->full ? head->time : head->time / TICK), head->full ? 8 : 2);
 	for (size_t i = 0; i < count; ++i)
 	{
 		put_varint(at, rows[i].offset);
@@ -115,11 +116,11 @@ mocpack_LiveAnswer mocpack_live_unpack(uint32_t check, const mocpack_LiveHead* n
 	const uint8_t *at = packet + 7, *end = packet + size - CHECK;
 	if (head->full)
 	{
-		if (size < 15 + CHECK)
+		if (size < 17 + CHECK)
 			return MOCPACK_LIVE_DAMAGED;
 		head->number = int64_t(get(packet + 3, 6));
-		head->time = int64_t(get(packet + 9, 6));
-		at = packet + 15;
+		head->time = int64_t(get(packet + 9, 8));
+		at = packet + 17;
 	}
 	else if (!near)
 		return MOCPACK_LIVE_UNPLACED;
@@ -128,7 +129,8 @@ mocpack_LiveAnswer mocpack_live_unpack(uint32_t check, const mocpack_LiveHead* n
 		head->number = unwrapped(near->number, get(packet + 3, 2));
 		head->time = TICK * unwrapped(near->time / TICK, get(packet + 5, 2));
 	}
-	if (head->number < 0 || get(end, CHECK) != checksum(check, head->number, packet, size - CHECK))
+	if (head->number < 0 || head->time < 0 || head->time > LATEST ||
+		get(end, CHECK) != checksum(check, head->number, packet, size - CHECK))
 		return MOCPACK_LIVE_DAMAGED;
 	return read_rows(at, end, rows, room, count) ? MOCPACK_LIVE_NEWS : MOCPACK_LIVE_DAMAGED;
 }

@@ -117,7 +117,7 @@ mocpack_LiveReceiver* place_receiver(const uint8_t* hello, size_t size, int pati
 	made.row = place_row(model, arena);
 	made.still = place_row(model, arena);
 	made.worlds = arena.take<Quat>(model.body_count);
-	made.row_room = 64 + 18 * model.number_count;
+	made.row_room = row_room_of(model);
 	made.bytes = arena.take<uint8_t>(SLOTS * made.row_room);
 	made.slots = arena.take<Slot>(SLOTS);
 	made.rows = arena.take<mocpack_LiveRow>(MOST_ROWS);
@@ -134,6 +134,21 @@ mocpack_LiveReceiver* place_receiver(const uint8_t* hello, size_t size, int pati
 }
 
 } // namespace
+
+mocpack_Status mocpack_live_shape(const uint8_t* hello, size_t size, mocpack_LiveShape* shape,
+								  mocpack_Fault* fault)
+{
+	Arena counting(nullptr);
+	Model model;
+	*fault = {};
+	mocpack_Status status = read_model(hello, size, counting, &model, fault);
+	if (status != MOCPACK_OK)
+		return status;
+	model.number_count = 6 * model.joint_count;
+	*shape = {model.joint_count, model.translated_count, row_room_of(model),
+			  model.check,		 model.bound / 1e6,		 model.frame_time};
+	return MOCPACK_OK;
+}
 
 size_t mocpack_live_receiver_size(const uint8_t* hello, size_t size)
 {

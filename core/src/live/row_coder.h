@@ -48,6 +48,12 @@ inline Learned place_learned(const Model& model, Arena& arena)
 
 void forget(const Model& model, Learned& learned);
 
+// Bytes that no row exceeds.
+inline size_t row_room_of(const Model& model)
+{
+	return 64 + 18 * model.number_count;
+}
+
 struct BitWriter
 {
 	static constexpr bool READS = false;

@@ -40,6 +40,10 @@ COMMANDS = {
     "repair": "Save every whole clip of a cut or damaged archive; exit 2 if one was not whole.",
     "export": "Write the clips of an archive for other programs: npz, any format, Parquet, Lance, "
     "LeRobot.",
+    "serve": "Relay live motion: performers send, an audience watches, in browsers too; Ctrl-C "
+    "ends.",
+    "send": "Send motion to a stage as it happens, each frame within an error.",
+    "receive": "Receive a stage; the performers' end, or Ctrl-C, finishes the file.",
     "edit": "Bring a joint to a place at a time: --at 1.5 --joint LeftHand --to 0.4,1.2,0.3.",
     "energy": "Show the energy of receiving and decoding a file.",
     "bench": "Measure codecs on clips: sizes, every metric, speed, a report; or reproduce a paper.",

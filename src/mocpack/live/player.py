@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -43,6 +44,11 @@ class Player:
     def receive(self, packet: bytes, now: float) -> list[Pose]:
         """Take a packet that came at `now`, in seconds of the receiver's clock."""
         poses = self._receiver.receive(packet)
+        self.take(poses, now)
+        return poses
+
+    def take(self, poses: Sequence[Pose], now: float) -> None:
+        """Take poses that the receiver has decoded, of a packet that came at `now`."""
         for pose in poses:
             self._late.append(now - pose.time)
             self._poses.append(pose)
@@ -50,7 +56,6 @@ class Player:
             oldest = poses[-1].time - KEPT - self.delay
             keep = bisect_right([pose.time for pose in self._poses], oldest)
             self._poses = self._poses[max(0, keep - 1) :]
-        return poses
 
     @property
     def delay(self) -> float:

@@ -69,12 +69,18 @@ class Report:
         Frames that are waited for.
     lost : bool
         Whether it needs a frame that stands by itself.
+    newest : int
+        The newest frame heard of; -1 before the first.
+    patience : int
+        For how many frames it waits for one that is missing.
     """
 
     loss: float = 0.0
     burst: int = 0
     missing: tuple[int, ...] = ()
     lost: bool = False
+    newest: int = -1
+    patience: int = 0
 
 
 class Receiver:
@@ -98,6 +104,7 @@ class Receiver:
         self.hello = hello if isinstance(hello, Hello) else Hello.from_bytes(hello)
         self.counts: Counter[Answer] = Counter()
         self._native = _core.LiveReceiver(self.hello.model, patience)
+        self._patience = patience
         self._runs: deque[int] = deque(maxlen=REMEMBERED)  # packets missing before each that came
         self._last: Pose | None = None
 
@@ -151,9 +158,10 @@ class Receiver:
         total = sum(self._runs) + len(self._runs)
         first, newest = self._native.missing()
         burst = math.ceil(np.quantile(runs, 0.9)) if runs else 0
-        lost = first < 0 and newest >= 0
+        lost = first < 0 and (newest >= 0 or self.counts[Answer.UNPLACED] > 0)
         missing = tuple(range(first, min(newest, first + 16))) if self.waiting and not lost else ()
-        return Report(sum(runs) / total if total else 0.0, burst, missing, lost)
+        loss = sum(runs) / total if total else 0.0
+        return Report(loss, burst, missing, lost, newest, self._patience)
 
     def print(self) -> int:
         """Return a checksum of the state, equal to the sender's after the same frame."""

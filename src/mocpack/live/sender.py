@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -19,7 +20,10 @@ from mocpack.live.receiver import Report
 INTRA = 120  # frames
 MOST_OFFSET = 63  # frames, of which the encoder keeps the rows
 MOST_REPAIRS = 16  # of one packet
+LATEST = 1 << 60  # microseconds
 FEW_LOST, MANY_LOST = 0.001, 0.01
+REMEMBERED = 16  # reports
+TRIPS = 3  # that asking for a frame and having it may take, one of them lost on the way
 
 
 class Sender:
@@ -71,6 +75,7 @@ class Sender:
         self._since = 0  # frames since the last intra one
         self._given = 0  # frames of the source
         self._repairs: list[int] = []
+        self._trips: deque[int] = deque(maxlen=REMEMBERED)  # frames that reports were behind
         self._restart = True
 
     @property
@@ -122,13 +127,20 @@ class Sender:
 
     def repair(self, numbers: Iterable[int]) -> None:
         """Say these frames again with the next packet, as far as they are still kept."""
-        self._repairs = [*self._repairs, *numbers][-MOST_REPAIRS:]
+        self._repairs = [*dict.fromkeys([*self._repairs, *numbers])][-MOST_REPAIRS:]
 
     def heed(self, report: Report) -> None:
-        """Follow a receiver's report: repeat what it needs, restart if it has lost the thread."""
-        self.repeat = repeats_for(report.loss, report.burst)
+        """Follow a receiver's report: repeat what it needs, restart if it has lost the thread.
+
+        Where it waits long enough for what is missing to be sent again, nothing is repeated
+        beforehand.
+        """
+        self._trips.append(max(0, self.number - 1 - report.newest))
+        apart = report.burst + TRIPS * max(self._trips)
+        waits = report.newest >= 0 and report.patience >= apart
+        self.repeat = () if waits else repeats_for(report.loss, report.burst)
         kept = self.number - MOST_OFFSET
-        if (report.missing and report.missing[0] < kept) or report.lost:
+        if report.lost or (report.missing and report.missing[0] < kept):
             self.restart()
         else:
             self.repair(report.missing)
@@ -147,7 +159,7 @@ class Sender:
         turns = np.ascontiguousarray(rotations, np.float64)
         places = np.ascontiguousarray(translations, np.float64)
         error = self._encoder.encode(
-            turns, places, max(0, micros), intra, bound, mode.every, mode.twist
+            turns, places, min(max(0, micros), LATEST), intra, bound, mode.every, mode.twist
         )
         if error is None:
             raise InvalidClipError(

@@ -31,6 +31,7 @@ class Store:
         self._time = 0
         self._rows: dict[int, Row] = {}
         self._bytes = 0
+        self._start = self._tip = -1  # the frames that stand on the last intra one, without a gap
 
     def take(self, packet: bytes) -> Answer:
         """Keep what a packet holds."""
@@ -44,6 +45,11 @@ class Store:
         for offset, intra, data in sorted(rows, reverse=True):
             known = not self._keep(number - offset, intra, data) and known
         return Answer.KNOWN if known else Answer.NEWS
+
+    @property
+    def ready(self) -> bool:
+        """Whether a late joiner could have the newest frame."""
+        return self._start >= 0 and self._tip == self.number
 
     def whole(self) -> bytes | None:
         """Return a packet with all that a receiver needs to have the newest frame at once."""
@@ -74,17 +80,19 @@ class Store:
             self._bytes = sum(len(row[2]) for row in self._rows.values())
         self._rows[number] = (number, intra, data)
         self._bytes += len(data)
+        if intra and number > self._start:
+            self._start = self._tip = number
+        while self._start >= 0 and self._tip + 1 in self._rows:
+            self._tip += 1
         while self._bytes > MOST_BYTES or len(self._rows) > MOST_FRAMES:
-            self._bytes -= len(self._rows.pop(min(self._rows))[2])
+            oldest = min(self._rows)
+            self._bytes -= len(self._rows.pop(oldest)[2])
+            if oldest == self._start:  # too long ago: nobody can join until the next
+                self._start = self._tip = -1
         return True
 
     def _chain(self) -> list[Row]:
-        """Return the longest run of frames from the newest that stands by itself."""
-        starts = [number for number, intra, _ in self._rows.values() if intra]
-        if not starts:
+        """Return the frames from the last that stands by itself, as far as none is missing."""
+        if self._start not in self._rows:
             return []
-        number, rows = max(starts), []
-        while number in self._rows:
-            rows.append(self._rows[number])
-            number += 1
-        return rows
+        return [self._rows[number] for number in range(self._start, self._tip + 1)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from mocpack import rotations
 from mocpack.arrays import F64, Mask
 from mocpack.clip import Clip
 from mocpack.kinematics import promised_error
-from mocpack.live import Answer, Hello, Pose, Receiver, Sender
+from mocpack.live import Answer, Hello, Pose, Receiver, Report, Sender
 from mocpack.live.rate_control import RateControl
 from mocpack.testing.network import Network
 
@@ -67,6 +67,7 @@ def run_live(
     intra: int = 120,
     behind: int = 0,
     report_every: int = 0,
+    report_late: int = 2,
     control: RateControl | None = None,
 ) -> LiveRun:
     """Send a clip through a network and show it.
@@ -76,13 +77,16 @@ def run_live(
     behind : int
         Frames that the receiver shows late, beside the network's own delay.
     report_every : int
-        Every how many frames the receiver's report reaches the sender; 0: never.
+        Every how many frames the receiver reports, and always where something is missing; 0: never.
+    report_late : int
+        Frames until a report is heeded.
     """
     sender = Sender(Hello(clip.header, max_error, 1), repeat=repeat, intra=intra, control=control)
     receiver = Receiver(sender.hello.to_bytes(), patience=max(behind, 1))
     tick = clip.header.frame_time
     known: dict[int, Pose] = {}
     shown: list[Pose | None] = []
+    reports: deque[tuple[int, Report]] = deque()
     for t in range(clip.frame_count + behind):
         if t < clip.frame_count:
             packet = sender.send(clip.rotations[t], clip.translations[t])
@@ -90,8 +94,10 @@ def run_live(
                 network.send(packet, t * tick)
         for _, packet in network.arrivals(t * tick + network.delay):
             known |= {round(pose.time / tick): pose for pose in receiver.receive(packet)}
-        if report_every and t % report_every == 0:
-            sender.heed(receiver.report())
+        if report_every and (t % report_every == 0 or receiver.waiting):
+            reports.append((t + report_late, receiver.report()))
+        while reports and reports[0][0] <= t:
+            sender.heed(reports.popleft()[1])
         if t >= behind:
             shown.append(_shown(known, receiver, t - behind))
     return _measured(clip, shown, network, max_error, receiver.counts)

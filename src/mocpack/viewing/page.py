@@ -1,4 +1,4 @@
-"""The built page: `viewer/` as Vite leaves it, a few files of fixed names."""
+"""The built pages: `viewer/` as Vite leaves it, a few files of fixed names."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from mocpack.errors import UsageError
 
 FOLDER = Path(__file__).with_name("page")
 INDEX = "index.html"
+STAGE = "stage.html"
+STAGE_FILES = (STAGE, "assets/stage.js", "assets/stage.css", "assets/live.wasm")
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -19,10 +21,24 @@ TYPES = {
 
 def page_files() -> dict[str, bytes]:
     """Return the page's files by path, such as ``assets/page.js``; they are read once."""
-    if not (FOLDER / INDEX).is_file():
-        raise UsageError("the viewer's page is not built here; `make viewer` builds it (with node)")
+    _check_built(INDEX)
+    return {name: data for name, data in _built().items() if name not in STAGE_FILES}
+
+
+def stage_files() -> dict[str, bytes]:
+    """Return the files of the page that a relay of live motion serves."""
+    _check_built(STAGE)
+    return {name: data for name, data in _built().items() if name in STAGE_FILES}
+
+
+def _built() -> dict[str, bytes]:
     return {
         path.relative_to(FOLDER).as_posix(): path.read_bytes()
         for path in sorted(FOLDER.rglob("*"))
         if path.is_file() and path.suffix in TYPES
     }
+
+
+def _check_built(name: str) -> None:
+    if not (FOLDER / name).is_file():
+        raise UsageError("the viewer's page is not built here; `make viewer` builds it (with node)")

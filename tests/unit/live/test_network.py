@@ -1,7 +1,5 @@
 """Streams over a network that loses, reorders, delays and damages, on a clock of its own."""
 
-import resource
-
 import numpy as np
 import pytest
 
@@ -22,7 +20,8 @@ def test_nothing_is_lost_where_nothing_is_lost():
 
 
 @pytest.mark.parametrize(
-    ("burst", "repeat", "behind", "kbits"), [(1, (1, 2), 2, 100), (5, (3, 6), 7, 170)]
+    ("burst", "repeat", "behind", "kbits"),
+    [(1, (1, 2), 2, 100), (1, (), 12, 60), (5, (3, 6), 7, 100), (5, (), 16, 75)],
 )
 def test_at_five_per_cent_loss_nearly_all_frames_are_shown(burst, repeat, behind, kbits):
     network = Network(seed=2, loss=0.05, burst=burst)
@@ -78,6 +77,7 @@ def test_no_damaged_packet_is_ever_shown():
 
 
 def test_a_long_stream_neither_drifts_nor_grows():
+    resource = pytest.importorskip("resource")
     clip = walk(1.0)
     sender, ends = Sender(Hello(clip.header, 0.005, 5)), []
     receiver = Receiver(sender.hello)
@@ -107,6 +107,32 @@ def test_a_store_gives_a_late_joiner_the_newest_frame_at_once():
     assert late.print() == always.print()
     packet = sender.send(CLIP.rotations[350], CLIP.translations[350])
     assert [pose.number for pose in late.receive(packet)] == [350]
+
+
+def test_a_store_without_frames_that_stand_by_themselves_stays_small_and_asks_for_one():
+    sender = Sender(Hello(CLIP.header, 0.005, 5), intra=10_000)
+    store = Store(sender.hello)
+    for t in range(800):
+        store.take(sender.send(CLIP.rotations[t], CLIP.translations[t]))
+        assert store.ready == (t < 480)
+    assert len(store._rows) <= 480
+    assert store.whole() is None
+    sender.restart()
+    store.take(sender.send(CLIP.rotations[0], CLIP.translations[0]))
+    assert store.ready
+    assert [p.number for p in Receiver(sender.hello).receive(store.whole())] == [800]
+
+
+def test_a_store_that_misses_a_frame_is_ready_again_when_it_comes():
+    sender = Sender(Hello(CLIP.header, 0.005, 5))
+    store = Store(sender.hello)
+    packets = [sender.send(CLIP.rotations[t], CLIP.translations[t]) for t in range(10)]
+    for t in (0, 1, 2, 4, 5):
+        store.take(packets[t])
+    assert not store.ready
+    assert [p.number for p in Receiver(sender.hello).receive(store.whole())] == [0, 1, 2]
+    store.take(packets[3])
+    assert store.ready
 
 
 def test_a_store_checks_packets():

@@ -103,10 +103,11 @@ def test_what_is_no_pose_is_refused_and_the_stream_goes_on():
     assert error_of(WALK, [pose]) <= 0.005 * (1 + 1e-6)
 
 
-def test_times_are_those_of_the_sender():
+@pytest.mark.parametrize("start", [0.0, 1e6, 1.8e9])
+def test_times_are_those_of_the_sender(start):
     sender = Sender(Hello(WALK.header, 0.005, 7), intra=10)
     receiver = Receiver(sender.hello)
-    clock = np.cumsum(np.random.default_rng(1).uniform(0.004, 0.02, 100)) + 1e6
+    clock = np.cumsum(np.random.default_rng(1).uniform(0.004, 0.02, 100)) + start
     for t, now in enumerate(clock):
         (pose,) = receiver.receive(sender.send(WALK.rotations[t], WALK.translations[t], now))
         assert pose.time == pytest.approx(now, abs=2.6e-4)
@@ -302,7 +303,7 @@ def test_reports_choose_what_is_repeated():
     assert repeats_for(0.0, 0) == ()
     assert repeats_for(0.05, 5) == (3, 6)
     sender, packets = stream()
-    receiver = Receiver(sender.hello)
+    receiver = Receiver(sender.hello, patience=0)
     received(receiver, [p for t, p in enumerate(packets) if t % 20 not in (7, 8, 9)])
     report = receiver.report()
     assert report.loss == pytest.approx(0.15, abs=0.02)
@@ -319,6 +320,27 @@ def test_a_report_brings_missing_frames_again():
     sender.heed(Report(0.0, 0, receiver.report().missing))
     poses = receiver.receive(sender.send(WALK.rotations[0], WALK.translations[0]))
     assert [p.number for p in poses] == list(range(230, 241))
+
+
+def test_who_missed_the_first_packet_asks_for_another_that_stands_by_itself():
+    sender, packets = stream()
+    receiver = Receiver(sender.hello)
+    assert not receiver.report().lost
+    assert received(receiver, packets[1:5]) == []
+    assert receiver.report().lost
+    sender.heed(receiver.report())
+    (pose,) = receiver.receive(sender.send(WALK.rotations[0], WALK.translations[0]))
+    assert pose.number == 240
+
+
+def test_nothing_is_repeated_for_who_waits_until_it_is_sent_again():
+    sender, _ = stream(repeat=(1, 2))
+    sender.heed(Report(0.05, 1, newest=sender.number - 3, patience=12))
+    assert sender.repeat == ()
+    sender.heed(Report(0.05, 1, newest=sender.number - 3, patience=2))
+    assert sender.repeat == (1, 2)
+    sender.heed(Report(0.05, 1, newest=sender.number - 30, patience=12))
+    assert sender.repeat == (1, 2)
 
 
 @pytest.mark.parametrize("offsets", [(0,), (64,), (-1,)])

@@ -1,0 +1,119 @@
+// A receiver of live streams as JavaScript sees it: a hello and packets in, poses out.
+//
+// An instance receives one stream. Answers are those of mocpack_LiveAnswer.
+#include <cstdint>
+
+#include "live/live.h"
+
+#define EXPORT(name) extern "C" __attribute__((export_name(#name)))
+
+extern "C" uint8_t __heap_base; // where the linker's part of memory ends
+
+namespace
+{
+
+const uint64_t PAGE = 65536, ALIGNMENT = 32;
+uint64_t heap_end;
+mocpack_LiveReceiver* receiver;
+mocpack_LiveHead head;
+double *rotations, *translations;
+
+void* take(size_t size)
+{
+	if (!heap_end)
+		heap_end = (reinterpret_cast<uintptr_t>(&__heap_base) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	uint64_t start = heap_end, end = start + (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	uint64_t have = PAGE * __builtin_wasm_memory_size(0);
+	if (end > have && (end > UINT32_MAX ||
+					   __builtin_wasm_memory_grow(0, size_t((end - have + PAGE - 1) / PAGE)) == size_t(-1)))
+		return nullptr;
+	heap_end = end;
+	return reinterpret_cast<void*>(uintptr_t(start));
+}
+
+} // namespace
+
+/* Memory for a hello or packets; null where there is too little. */
+EXPORT(allocate) void* allocate(uint32_t size)
+{
+	return take(size);
+}
+
+/* Opens the model of a hello. 0, or -1 where it contradicts its specification or needs too much memory. */
+EXPORT(open_hello) int32_t open_hello(const uint8_t* hello, uint32_t size, int32_t patience)
+{
+	size_t bytes = mocpack_live_receiver_size(hello, size);
+	mocpack_LiveShape shape;
+	mocpack_Fault fault;
+	if (mocpack_live_shape(hello, size, &shape, &fault) != MOCPACK_OK)
+		return -1;
+	void* memory = take(bytes);
+	rotations = static_cast<double*>(take(4 * sizeof(double) * shape.joint_count));
+	translations = static_cast<double*>(take(3 * sizeof(double) * shape.translated_count));
+	if (!memory || !rotations || !translations)
+		return -1;
+	receiver = mocpack_live_receiver_open(hello, size, patience, memory);
+	return receiver ? 0 : -1;
+}
+
+EXPORT(receive) int32_t receive(const uint8_t* packet, uint32_t size)
+{
+	return mocpack_live_receive(receiver, packet, size);
+}
+
+/* Decodes the next frame that can be; 0 if none can. */
+EXPORT(next) int32_t next()
+{
+	return mocpack_live_next(receiver, &head, rotations, translations);
+}
+
+/* The pose so many frames after the last decoded, as a guess; 0 before the first. */
+EXPORT(guess) int32_t guess(int32_t ahead)
+{
+	return mocpack_live_guess(receiver, ahead, rotations, translations);
+}
+
+EXPORT(rotations_at) const double* rotations_at()
+{
+	return rotations;
+}
+
+EXPORT(translations_at) const double* translations_at()
+{
+	return translations;
+}
+
+EXPORT(frame_number) double frame_number()
+{
+	return double(head.number);
+}
+
+/* Of the frame decoded last, in microseconds. */
+EXPORT(frame_micros) double frame_micros()
+{
+	return double(head.time);
+}
+
+EXPORT(waiting) int32_t waiting()
+{
+	return mocpack_live_waiting(receiver);
+}
+
+/* Micrometres that the frames decoded last are promised within. */
+EXPORT(bound) uint32_t bound()
+{
+	return mocpack_live_mode(receiver).bound;
+}
+
+EXPORT(every) uint32_t every()
+{
+	return mocpack_live_mode(receiver).every;
+}
+
+/* The newest frame heard of; -1 before the first. */
+EXPORT(newest) double newest()
+{
+	int64_t first, last;
+	mocpack_live_missing(receiver, &first, &last);
+	return double(last);
+}

@@ -1,0 +1,112 @@
+/** What a sender says first: skeleton, frame time and bound. docs/live-packets.md has the bytes. */
+
+import { MocpackError } from "../error.js";
+import type { Skeleton } from "../types.js";
+
+const MAGIC = "mlh2";
+const MODEL = "mlv2";
+const MOST = 1 << 20; // bytes, inflated
+const MOST_JOINTS = 1024;
+const ROOT = 0xffff;
+
+export interface Hello {
+  skeleton: Skeleton;
+  /** Seconds from frame to frame. */
+  frameTime: number;
+  /** Metres. */
+  maxError: number;
+  /** What the decoder reads. */
+  model: Uint8Array;
+}
+
+/** Whether these bytes begin as a hello, and are no packet. */
+export function isHello(data: Uint8Array): boolean {
+  return [...MAGIC].every((letter, i) => data[i] === letter.charCodeAt(0));
+}
+
+export async function readHello(data: Uint8Array): Promise<Hello> {
+  if (!isHello(data)) throw new MocpackError("format", "this is no hello");
+  const plain = await inflate(data.slice(4));
+  try {
+    return readPlain(plain);
+  } catch (error) {
+    if (error instanceof MocpackError) throw error;
+    throw new MocpackError("truncated", "a hello ends too early", { cause: error });
+  }
+}
+
+function readPlain(plain: Uint8Array): Hello {
+  let [at, size, shift] = [0, 0, 0];
+  for (let more = true; more; shift += 7) {
+    if (shift > 21) throw new MocpackError("corrupt", "hello: a number does not end");
+    more = plain[at] > 127;
+    size |= (plain[at++] & 127) << shift;
+  }
+  if (plain.length - at < size) throw new MocpackError("truncated", "a hello ends too early");
+  const model = plain.slice(at, at + size);
+  if (![...MODEL].every((letter, i) => model[i] === letter.charCodeAt(0)))
+    throw new MocpackError("unsupported", "the hello is of another version");
+  return { ...readModel(new DataView(model.buffer)), model };
+}
+
+/** Reads past the end throw a RangeError. */
+function readModel(view: DataView): Omit<Hello, "model"> {
+  const maxError = view.getUint32(8, true) / 1e6;
+  const frameTime = view.getFloat64(12, true);
+  const [joints, ends, moving, hinges] = [24, 26, 28, 30].map((at) => view.getUint16(at, true));
+  if (joints < 1 || joints > MOST_JOINTS)
+    throw new MocpackError("corrupt", `hello: ${joints} joints where 1 to ${MOST_JOINTS} can be`);
+  let at = 32;
+  const u16 = (): number => view.getUint16((at += 2) - 2, true);
+  const f32 = (): number => view.getFloat32((at += 4) - 4, true);
+  const parents = Int32Array.from({ length: joints }, u16).map((p) => (p === ROOT ? -1 : p));
+  at += joints;
+  const offsets = Float64Array.from({ length: 3 * joints }, f32);
+  at += 32 * joints;
+  const endJoints = new Int32Array(ends);
+  const endOffsets = new Float64Array(3 * ends);
+  for (let e = 0; e < ends; ++e) {
+    endJoints[e] = u16();
+    for (let c = 0; c < 3; ++c) endOffsets[3 * e + c] = f32();
+  }
+  const translated = Int32Array.from({ length: moving }, u16);
+  at += 27 * hinges;
+  const names = Array.from({ length: joints }, () => {
+    const length = view.getUint8(at++);
+    const text = new TextDecoder().decode(new Uint8Array(view.buffer, at, length));
+    at += length;
+    return text;
+  });
+  return {
+    skeleton: { names, parents, offsets, endJoints, endOffsets, translated },
+    frameTime,
+    maxError,
+  };
+}
+
+async function inflate(data: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  const reader = new Blob([data])
+    .stream()
+    .pipeThrough(new DecompressionStream("deflate-raw"))
+    .getReader();
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      parts.push(value);
+      size += value.length;
+      if (size > MOST) {
+        void reader.cancel();
+        throw new MocpackError("corrupt", `a hello inflates beyond ${MOST} bytes`);
+      }
+    }
+  } catch (error) {
+    if (error instanceof MocpackError) throw error;
+    throw new MocpackError("corrupt", "a hello's deflate stream is damaged", { cause: error });
+  }
+  const whole = new Uint8Array(size);
+  parts.reduce((at, part) => (whole.set(part, at), at + part.length), 0);
+  return whole;
+}

@@ -1,0 +1,106 @@
+"""``mocpack send``: a file, a pipe or another program's stream to a stage, as it happens."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import mocpack
+from mocpack.cli import files, options
+from mocpack.cli.live_access import read_token, trust
+from mocpack.errors import UsageError
+from mocpack.live import RateControl, Sender
+from mocpack.live.client import perform
+from mocpack.live.sources import ClipSource, LineSource, Source, open_source
+from mocpack.live.udp import perform_udp
+from mocpack.units import frame_range, length_argument, parse_bandwidth
+
+PIPE = "-"
+
+
+def run(
+    source: Annotated[
+        str, typer.Argument(help="A motion file, vmc://:39539, zmq://host:port, or - for JSON.")
+    ],
+    to: Annotated[str, typer.Option(help="Like ws://127.0.0.1:8420/stage/anna, or udp://…")],
+    max_error: Annotated[str, typer.Option(help="Of every frame, like 5mm.")] = "5mm",
+    speed: Annotated[float, typer.Option(help="1 is real time, 0 as fast as it goes.")] = 1.0,
+    loop: Annotated[bool, typer.Option("--loop", help="Begin again at the end.")] = False,
+    bitrate: Annotated[
+        str | None, typer.Option(help="Most bits a second, like 20kbps, headers included.")
+    ] = None,
+    coarsest: Annotated[
+        str, typer.Option(help="How far --bitrate may widen the error before twist goes.")
+    ] = "20mm",
+    token_file: Annotated[str | None, typer.Option(help="A file that holds the token.")] = None,
+    ca: Annotated[
+        str | None, typer.Option(help="Certificate to trust, where it is one of your own.")
+    ] = None,
+    plain_udp: Annotated[
+        bool, typer.Option("--plain-udp", help="UDP off this machine, though it is not encrypted.")
+    ] = False,
+    frames: options.Frames = None,
+    unit: options.Unit = None,
+    skeleton: options.SkeletonFile = None,
+) -> int:
+    """Send motion to a stage as it happens, each frame within an error."""
+    bound = length_argument("max_error", max_error)
+    control = None
+    if bitrate is not None:
+        control = RateControl(parse_bandwidth(bitrate), length_argument("coarsest", coarsest))
+    opened = _open(source, speed, loop, frames, unit, skeleton)
+    with suppress(KeyboardInterrupt):
+        sent = asyncio.run(_send(opened, to, bound, control, token_file, ca, plain_udp))
+        files.stderr().print(f"sent {sent} frames to {to}")
+    return 0
+
+
+def _open(
+    source: str,
+    speed: float,
+    loop: bool,
+    frames: str | None,
+    unit: str | None,
+    skeleton: str | None,
+) -> Source:
+    if source == PIPE:
+        return LineSource(sys.stdin)
+    if "://" in source:
+        return open_source(source)
+    if source.endswith(".mocp"):
+        clip = mocpack.decode(Path(source).read_bytes())
+    else:
+        clip = mocpack.read(source, unit=unit, skeleton=skeleton)
+    if not isinstance(clip, mocpack.Clip):
+        raise UsageError(f"{source} holds no skeleton: live streams are of joints")
+    if frames is not None:
+        start, stop, _ = frame_range(frames).indices(clip.frame_count)
+        clip = clip.frames(start, stop)
+    return ClipSource(clip, speed, loop=loop)
+
+
+async def _send(
+    source: Source,
+    to: str,
+    bound: float,
+    control: RateControl | None,
+    token_file: str | None,
+    ca: str | None,
+    plain_udp: bool,
+) -> int:
+    try:
+        header = await source.header()
+        sender = Sender(header, bound, control=control)
+        moving = source.frames(header)
+        if to.startswith("udp://"):
+            return await perform_udp(to, sender, moving, plain=plain_udp)
+        if not to.startswith(("ws://", "wss://")):
+            raise UsageError(f"--to is a ws://, wss:// or udp:// address, got {to}")
+        return await perform(to, sender, moving, token=read_token(token_file), tls=trust(ca))
+    finally:
+        source.close()

@@ -1,0 +1,115 @@
+"""``mocpack serve``: a relay of live motion, with its page and its recorder."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mocpack.cli import files
+from mocpack.cli.recorder import Recorder
+from mocpack.errors import UsageError
+from mocpack.live.hello import Hello
+from mocpack.live.recording import Recording
+from mocpack.live.relay import Relay
+from mocpack.live.stage import Place, Tokens
+from mocpack.viewing.page import STAGE, TYPES, stage_files
+
+PORT = 8420
+
+
+def run(
+    port: Annotated[int, typer.Option(help="0 takes any that is free.")] = PORT,
+    host: Annotated[
+        str, typer.Option(help="Address to listen at; any but the loopback needs TLS and tokens.")
+    ] = "127.0.0.1",
+    tls: Annotated[
+        str | None, typer.Option(help="Certificate (PEM), with its key unless --tls-key has it.")
+    ] = None,
+    tls_key: Annotated[str | None, typer.Option(help="Key of the certificate.")] = None,
+    token_file: Annotated[
+        str | None, typer.Option(help="Lines of a role (send, watch, record) and a token.")
+    ] = None,
+    record: Annotated[
+        str | None,
+        typer.Option(help="Write what performers send, like day.mocp: day-anna.mocp and so on."),
+    ] = None,
+    max_error: Annotated[
+        str | None, typer.Option(help="Of recordings, like 1mm; without, no second loss.")
+    ] = None,
+    page: Annotated[bool, typer.Option(help="Serve the page that shows the stage.")] = True,
+    seconds: Annotated[float | None, typer.Option(help="End after so long.", hidden=True)] = None,
+) -> int:
+    """Relay live motion: performers send, an audience watches, in browsers too; Ctrl-C ends."""
+    recorder = Recorder(record, max_error, force=False) if record else None
+    relay = Relay(
+        host,
+        port,
+        _context(tls, tls_key),
+        Tokens.read(token_file) if token_file else Tokens(),
+        pages=stage_pages() if page else {},
+        recorder=None if recorder is None else _recorder(recorder),
+    )
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_serve(relay, seconds))
+    if recorder is not None:
+        recorder.finish()
+    return 0
+
+
+def stage_pages() -> dict[str, tuple[str, bytes]]:
+    """Return the page's files by path, with their media types; none where it is not built."""
+    try:
+        found = stage_files()
+    except UsageError:
+        files.stderr().print("the viewer's page is not built here: the stage has no page")
+        return {}
+    pages = {f"/{path}": (TYPES[Path(path).suffix], data) for path, data in found.items()}
+    pages["/"] = pages.pop(f"/{STAGE}")
+    return pages
+
+
+def _context(tls: str | None, key: str | None) -> ssl.SSLContext | None:
+    if tls is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(tls, key)
+    except (OSError, ssl.SSLError) as error:
+        raise UsageError(f"{tls} is no certificate with its key: {error}") from error
+    return context
+
+
+def _recorder(recorder: Recorder) -> Callable[[Place, Hello], Callable[[bytes | None], None]]:
+    def begin(place: Place, hello: Hello) -> Callable[[bytes | None], None]:
+        recording = Recording(hello)
+
+        def take(packet: bytes | None) -> None:
+            if packet is None:
+                recorder.add(place.performer or place.stage, recording)
+            else:
+                recording.take(packet)
+
+        return take
+
+    return begin
+
+
+async def _serve(relay: Relay, seconds: float | None) -> None:
+    try:
+        await relay.start()
+    except OSError as error:
+        raise UsageError(f"cannot listen at {relay.host}:{relay.port}: {error}") from error
+    shown = f", {relay.url.replace('ws', 'http', 1)}/?stage=stage shows it" if relay.pages else ""
+    files.stdout().print(f"{relay.url}/stage/NAME takes a performer{shown}; Ctrl-C ends")
+    try:
+        await asyncio.wait_for(asyncio.Event().wait(), seconds)
+    except TimeoutError:
+        pass
+    finally:
+        await relay.stop()

@@ -1,0 +1,73 @@
+"""ZMQ: the JSON of `messages` by PUB and SUB, as teleoperation does.
+
+A publisher says the skeleton again every second, for those who come later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from mocpack.clip import ClipHeader
+from mocpack.extras import require
+from mocpack.live.bridges.messages import (
+    frame_message,
+    header_message,
+    is_header,
+    read_frame,
+    read_header,
+)
+from mocpack.live.client import Frame
+
+REMIND = 1.0  # seconds
+
+
+class ZmqSource:
+    """Subscribes to ``zmq://host:port``."""
+
+    def __init__(self, address: str) -> None:
+        zmq = require("zmq.asyncio", extra="live", purpose="a ZMQ stream")
+        self._socket: Any = zmq.Context.instance().socket(_zmq().SUB)
+        self._socket.setsockopt(_zmq().SUBSCRIBE, b"")
+        self._socket.setsockopt(_zmq().MAXMSGSIZE, 1 << 20)
+        self._socket.setsockopt(_zmq().RCVHWM, 256)
+        self._socket.connect(address.replace("zmq://", "tcp://", 1))
+
+    async def header(self) -> ClipHeader:
+        while True:
+            message = await self._socket.recv()
+            if is_header(message):
+                return read_header(message)
+
+    async def frames(self, header: ClipHeader) -> AsyncIterator[Frame]:
+        while True:
+            message = await self._socket.recv()
+            if not is_header(message):
+                yield read_frame(message, header)
+
+    def close(self) -> None:
+        self._socket.close(0)
+
+
+class ZmqSink:
+    """Publishes at ``zmq://host:port``."""
+
+    def __init__(self, address: str) -> None:
+        zmq = require("zmq", extra="live", purpose="a ZMQ stream")
+        self._socket = zmq.Context.instance().socket(zmq.PUB)
+        self._socket.setsockopt(zmq.SNDHWM, 64)
+        self._socket.bind(address.replace("zmq://", "tcp://", 1))
+        self._told = -REMIND
+
+    def show(self, header: ClipHeader, frame: Frame) -> None:
+        if not 0 <= frame[0] - self._told < REMIND:
+            self._told = frame[0]
+            self._socket.send_string(header_message(header))
+        self._socket.send_string(frame_message(frame))
+
+    def close(self) -> None:
+        self._socket.close(100)
+
+
+def _zmq() -> Any:
+    return require("zmq", extra="live", purpose="a ZMQ stream")

@@ -1,0 +1,250 @@
+"""Performers and audiences of a relay, over WebSocket; both come back after a lost connection."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+from mocpack.arrays import F64
+from mocpack.errors import UsageError
+from mocpack.extras import require
+from mocpack.live.hello import Hello, is_hello
+from mocpack.live.receiver import Pose, Receiver
+from mocpack.live.sender import Sender
+from mocpack.live.stage import Place, check_secure, items, subprotocols
+
+Frame = tuple[float, F64, F64]
+"""Seconds on the sender's clock, rotations (J, 4), translations (M, 3)."""
+
+FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0  # seconds before coming back
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happens on a stage.
+
+    Attributes
+    ----------
+    kind : str
+        "join", "packet", "pose" (those that a packet brought follow it) or "leave".
+    name : str
+        Of the performer.
+    receiver : Receiver
+        Theirs; what it has counted, the bound that holds.
+    pose : Pose, optional
+    packet : bytes
+    """
+
+    kind: str
+    name: str
+    receiver: Receiver
+    pose: Pose | None = None
+    packet: bytes = b""
+
+
+async def perform(
+    url: str,
+    sender: Sender,
+    frames: AsyncIterator[Frame],
+    *,
+    token: str | None = None,
+    tls: ssl.SSLContext | None = None,
+    tries: int = 20,
+) -> int:
+    """Send frames to a relay until they end; return how many were sent.
+
+    A lost connection is made again, at most `tries` times in a row; frames that come meanwhile are
+    left out, as they would be late.
+    """
+    _check(url, token, performer=True)
+    performing = _Performing(sender, frames)
+    failed = 0
+    try:
+        while True:
+            try:
+                async with _connect(url, "send", token, tls) as connection:
+                    failed = 0
+                    await performing.go_on(connection)
+                    return performing.sent
+            except _lost() as error:
+                failed = _failed(url, error, failed, tries)
+                await _pause(failed)
+    finally:
+        performing.cancel()
+
+
+class _Performing:
+    """Frames on their way to a relay, over one connection after another."""
+
+    def __init__(self, sender: Sender, frames: AsyncIterator[Frame]) -> None:
+        self.sent = 0
+        self._sender, self._frames = sender, frames
+        self._next: asyncio.Task[Frame] | None = None
+
+    async def go_on(self, connection: Any) -> None:
+        """Send until the frames end; a lost connection is an error, and loses no frame to come."""
+        await connection.send(self._sender.hello.to_bytes())
+        self._sender.restart()
+        listening = asyncio.ensure_future(_listen(connection, self._sender))
+        try:
+            while True:
+                self._next = self._next or asyncio.ensure_future(_next(self._frames))
+                await asyncio.wait({self._next, listening}, return_when=asyncio.FIRST_COMPLETED)
+                if listening.done():
+                    listening.result()
+                time, turns, places = self._next.result()
+                self._next = None
+                packet = self._sender.send(turns, places, time)
+                if packet is not None:
+                    await connection.send(packet)
+                    self.sent += 1
+        except StopAsyncIteration:
+            return
+        finally:
+            listening.cancel()
+
+    def cancel(self) -> None:
+        if self._next is not None:
+            self._next.cancel()
+
+
+async def watch(
+    url: str,
+    *,
+    token: str | None = None,
+    role: str = "watch",
+    tls: ssl.SSLContext | None = None,
+    patience: int = 0,
+    tries: int = 20,
+) -> AsyncIterator[Event]:
+    """Yield what happens on a stage: who joins, their poses, who leaves."""
+    _check(url, token, performer=False)
+    failed = 0
+    while True:
+        audience = _Audience(patience)
+        try:
+            async with _connect(url, role, token, tls) as connection:
+                failed = 0
+                async for message in connection:
+                    for event in audience.hear(message):
+                        yield event
+            raise ConnectionResetError("the relay closed the stage")
+        except _lost() as error:
+            for event in audience.end():
+                yield event
+            failed = _failed(url, error, failed, tries)
+            await _pause(failed)
+
+
+class _Audience:
+    """Makes events of a relay's messages."""
+
+    def __init__(self, patience: int) -> None:
+        self._patience = patience
+        self._names: dict[int, str] = {}
+        self._receivers: dict[int, Receiver] = {}
+
+    def hear(self, message: str | bytes) -> list[Event]:
+        if isinstance(message, str):
+            return self._told(_read_json(message))
+        events = []
+        for number, data in items(message):
+            if is_hello(data):
+                self._receivers[number] = Receiver(Hello.from_bytes(data), self._patience)
+                events.append(Event("join", self._name(number), self._receivers[number]))
+            elif number in self._receivers:
+                receiver = self._receivers[number]
+                name = self._name(number)
+                events.append(Event("packet", name, receiver, packet=data))
+                poses = receiver.receive(data)
+                events += [Event("pose", name, receiver, pose) for pose in poses]
+        return events
+
+    def end(self) -> list[Event]:
+        return [event for number in [*self._receivers] for event in self._told({"leave": number})]
+
+    def _told(self, told: Any) -> list[Event]:
+        if not isinstance(told, dict):
+            return []
+        if isinstance(told.get("join"), int):
+            self._names[told["join"]] = str(told.get("name", ""))[:64]
+        if isinstance(told.get("leave"), int):
+            name = self._name(told["leave"])
+            receiver = self._receivers.pop(told["leave"], None)
+            self._names.pop(told["leave"], None)
+            return [Event("leave", name, receiver)] if receiver else []
+        return []
+
+    def _name(self, number: int) -> str:
+        return self._names.get(number, str(number))
+
+
+async def _listen(connection: Any, sender: Sender) -> None:
+    """Heed what a relay asks of a performer; it ends when the connection does."""
+    async for message in connection:
+        told = _read_json(message) if isinstance(message, str) else {}
+        if isinstance(told, dict) and told.get("restart"):
+            sender.restart()
+    raise ConnectionResetError("the relay closed the stage")
+
+
+def _read_json(message: str) -> Any:
+    """Return what a message says; what is no JSON says nothing."""
+    try:
+        return json.loads(message)
+    except ValueError:
+        return None
+
+
+async def _next(frames: AsyncIterator[Frame]) -> Frame:
+    return await anext(frames)
+
+
+def _connect(url: str, role: str, token: str | None, tls: ssl.SSLContext | None) -> Any:
+    client = require("websockets.asyncio.client", extra="live", purpose="a live connection")
+    if url.startswith("wss:") and tls is None:
+        tls = ssl.create_default_context()
+    return client.connect(
+        url,
+        subprotocols=subprotocols(role, token),
+        ssl=tls,
+        compression=None,
+        max_size=1 << 21,
+        user_agent_header="mocpack",
+    )
+
+
+def _check(url: str, token: str | None, *, performer: bool) -> None:
+    check_secure(url, token)
+    place = Place.parse("/" + url.partition("://")[2].partition("/")[2])
+    if performer and place.performer is None:
+        raise UsageError(f"a performer needs a name: write {url.rstrip('/')}/anna")
+    if not performer and place.performer is not None:
+        raise UsageError(f"an audience watches a whole stage: {url.rpartition('/')[0]}")
+
+
+def _lost() -> tuple[type[BaseException], ...]:
+    exceptions = require("websockets.exceptions", extra="live", purpose="a live connection")
+    return (OSError, exceptions.ConnectionClosed, exceptions.InvalidHandshake, TimeoutError)
+
+
+def _failed(url: str, error: BaseException, failed: int, tries: int) -> int:
+    """Count a failure; one that coming back would not mend, or the last, is a sentence."""
+    response = getattr(error, "response", None)
+    if response is not None and 400 <= response.status_code < 500:
+        reason = bytes(response.body or b"").decode("utf-8", "replace").strip()
+        raise UsageError(f"{url} refuses: {reason or response.status_code}") from error
+    closed = getattr(error, "rcvd", None)
+    if closed is not None and closed.code in (1007, 1008, 1013):
+        raise UsageError(f"{url} refuses: {closed.reason or closed.code}") from error
+    if failed + 1 >= tries:
+        raise UsageError(f"{url} cannot be reached: {error}") from error
+    return failed + 1
+
+
+async def _pause(failed: int) -> None:
+    await asyncio.sleep(min(FIRST_WAIT * 2 ** (failed - 1), LONGEST_WAIT))

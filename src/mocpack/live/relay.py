@@ -1,0 +1,375 @@
+"""A relay: performers send to it, an audience watches, and nobody holds up anybody.
+
+Packets are checked and passed on, never decoded. Who joins gets the newest frame at once; who is
+too slow loses what lies between and goes on with the newest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import ssl
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+from mocpack.errors import FormatError, UsageError
+from mocpack.extras import require
+from mocpack.live.hello import Hello, is_hello
+from mocpack.live.receiver import Answer
+from mocpack.live.stage import SUBPROTOCOL, Place, Tokens, is_loopback, item, offered
+from mocpack.live.store import Store
+
+GATHER = 0.001  # seconds for which packets of several performers wait for one another
+
+Recorder = Callable[[Place, Hello], Callable[[bytes | None], None]]
+"""Told of every performer; gives what takes their packets, and None at their end."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a peer may ask of a relay.
+
+    Attributes
+    ----------
+    message : int
+        Bytes of one message.
+    rate : int
+        Bytes a second of one performer.
+    messages : int
+        A second, of one performer.
+    connections, from_one_host : int
+        In all, and of one address.
+    performers : int
+        In all.
+    behind : int
+        Bytes that wait for a slow receiver before it is dropped to the newest frame.
+    bad : int
+        Packets that fail their checksum before a performer is sent away.
+    """
+
+    message: int = 1 << 16
+    rate: int = 1 << 20
+    messages: int = 2000
+    connections: int = 512
+    from_one_host: int = 128
+    performers: int = 64
+    behind: int = 1 << 16
+    bad: int = 100
+
+
+@dataclass(eq=False)
+class _Performer:
+    place: Place
+    number: int
+    store: Store
+    hello: bytes
+    record: Callable[[bytes | None], None] | None = None
+
+
+@dataclass(eq=False)
+class _Watcher:
+    connection: Any
+    stage: str
+    keeps_all: bool  # a recorder: nothing is left out for it
+    lagging: bool = False
+
+
+@dataclass
+class _Budget:
+    """Messages and bytes of a second."""
+
+    limits: Limits
+    second: int = 0
+    bytes: int = 0
+    messages: int = 0
+
+    def take(self, size: int) -> bool:
+        now = int(time.monotonic())
+        if now != self.second:
+            self.second, self.bytes, self.messages = now, 0, 0
+        self.bytes += size
+        self.messages += 1
+        return self.bytes <= self.limits.rate and self.messages <= self.limits.messages
+
+
+@dataclass
+class Relay:
+    """Serves stages over WebSocket.
+
+    Parameters
+    ----------
+    host, port : str, int
+        0 takes any free port; `port` says which after `start`.
+    tls : ssl.SSLContext, optional
+        Needed, as tokens are, on any address but the loopback.
+    pages : mapping of str to (str, bytes)
+        What browsers may fetch: media type and bytes by path. Nothing else is reachable.
+    recorder : Recorder, optional
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    tls: ssl.SSLContext | None = None
+    tokens: Tokens = field(default_factory=Tokens)
+    limits: Limits = field(default_factory=Limits)
+    pages: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
+    recorder: Recorder | None = None
+    counts: Counter[str] = field(default_factory=Counter)
+    _performers: dict[Place, _Performer] = field(default_factory=dict)
+    _watchers: set[_Watcher] = field(default_factory=set)
+    _hosts: Counter[str] = field(default_factory=Counter)
+    _pending: dict[str, list[bytes]] = field(default_factory=dict)
+    _used: int = 0
+    _server: Any = None
+
+    def __post_init__(self) -> None:
+        if is_loopback(self.host):
+            return
+        if self.tls is None or not self.tokens.by_role:
+            raise UsageError(
+                f"on {self.host} others can reach this relay: give it a certificate (--tls) and "
+                "tokens (--token-file); 127.0.0.1 needs neither"
+            )
+
+    async def start(self) -> None:
+        """Listen; `stop` ends it."""
+        server = require("websockets.asyncio.server", extra="live", purpose="a relay")
+        self._server = await server.serve(
+            self._connected,
+            self.host,
+            self.port,
+            ssl=self.tls,
+            subprotocols=[SUBPROTOCOL],
+            process_request=self._asked,
+            compression=None,
+            max_size=self.limits.message,
+            max_queue=64,
+            ping_interval=5,
+            ping_timeout=10,
+            server_header="mocpack",
+        )
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def stop(self) -> None:
+        """Close all connections and end all recordings."""
+        self._server.close()
+        await self._server.wait_closed()
+        for performer in [*self._performers.values()]:
+            self._leave(performer)
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'wss' if self.tls else 'ws'}://{host}:{self.port}"
+
+    def _asked(self, connection: Any, request: Any) -> Any:
+        """Answer what is no WebSocket, and refuse who may not come in."""
+        headers = request.headers
+        if "websocket" not in headers.get("Upgrade", "").lower():
+            return self._page(connection, request.path.partition("?")[0])
+        host = connection.remote_address[0]
+        origin = headers.get("Origin")
+        if origin is not None and origin.partition("://")[2] != headers.get("Host"):
+            return connection.respond(HTTPStatus.FORBIDDEN, "pages of other sites may not\n")
+        if sum(self._hosts.values()) >= self.limits.connections or (
+            self._hosts[host] >= self.limits.from_one_host
+        ):
+            return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "too many connections\n")
+        words = ",".join(headers.get_all("Sec-WebSocket-Protocol"))
+        role, token = offered([word.strip() for word in words.split(",")])
+        try:
+            place = Place.parse(request.path)
+        except UsageError as error:
+            return connection.respond(HTTPStatus.NOT_FOUND, f"{error}\n")
+        if role not in (("send",) if place.performer else ("watch", "record")):
+            return connection.respond(HTTPStatus.BAD_REQUEST, "no role of this address\n")
+        if not self.tokens.allow(role, token):
+            return connection.respond(HTTPStatus.FORBIDDEN, f"the token does not open {role}\n")
+        connection.mocpack = (place, role)
+        return None
+
+    def _page(self, connection: Any, path: str) -> Any:
+        page = self.pages.get(path)
+        if page is None:
+            return connection.respond(HTTPStatus.NOT_FOUND, "there is nothing here\n")
+        response = connection.respond(HTTPStatus.OK, "")
+        response.body = page[1]
+        del response.headers["Content-Type"], response.headers["Content-Length"]
+        own = f"{'wss' if self.tls else 'ws'}://{connection.request.headers.get('Host', '')}"
+        response.headers["Content-Type"] = page[0]
+        response.headers["Content-Length"] = str(len(page[1]))
+        response.headers["Content-Security-Policy"] = (
+            f"default-src 'self'; connect-src 'self' {own}; script-src 'self' 'wasm-unsafe-eval'; "
+            "img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+        )
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+    async def _connected(self, connection: Any) -> None:
+        place, role = connection.mocpack
+        host = connection.remote_address[0]
+        self._hosts[host] += 1
+        lost = require("websockets.exceptions", extra="live", purpose="a relay").ConnectionClosed
+        try:
+            with suppress(lost):  # who leaves without a word has left all the same
+                if role == "send":
+                    await self._perform(connection, place)
+                else:
+                    await self._watch(connection, place.stage, keeps_all=role == "record")
+        finally:
+            self._hosts[host] -= 1
+            if not self._hosts[host]:
+                del self._hosts[host]
+
+    async def _perform(self, connection: Any, place: Place) -> None:
+        """Take a performer's hello and packets until they leave."""
+        if place in self._performers:
+            await connection.close(1008, "somebody performs there")
+            return
+        budget, bad = _Budget(self.limits), 0
+        performer: _Performer | None = None
+        try:
+            async for message in connection:
+                if not isinstance(message, bytes):
+                    continue
+                if not budget.take(len(message)):
+                    await connection.close(1008, "more than a performer may send")
+                    return
+                if is_hello(message):
+                    if performer is None and place in self._performers:
+                        await connection.close(1008, "somebody performs there")
+                        return
+                    performer = self._enter(place, message, performer)
+                    if performer is None:
+                        await connection.close(1013, "the relay is full")
+                        return
+                elif performer is not None:
+                    bad += self._pass_on(performer, message) not in (Answer.NEWS, Answer.KNOWN)
+                    if bad > self.limits.bad:
+                        await connection.close(1008, "packets are damaged")
+                        return
+                    if performer.store.number >= 0 and not performer.store.ready:
+                        await connection.send(json.dumps({"restart": True}))
+        except FormatError as error:
+            await connection.close(1007, str(error)[:100])
+        finally:
+            if performer is not None:
+                self._leave(performer)
+
+    def _enter(self, place: Place, data: bytes, before: _Performer | None) -> _Performer | None:
+        """Begin a stream, or one anew after a hello that differs."""
+        hello = Hello.from_bytes(data)
+        if before is not None:
+            if before.hello == data:
+                return before
+            self._leave(before)
+        if len(self._performers) >= self.limits.performers:
+            return None
+        self._used = (self._used + 1) % 65536
+        performer = _Performer(place, self._used, Store(hello), data)
+        if self.recorder is not None:
+            performer.record = self.recorder(place, hello)
+        self._performers[place] = performer
+        for watcher in self._audience(place.stage):
+            self._introduce(watcher, performer)
+        return performer
+
+    def _leave(self, performer: _Performer) -> None:
+        if self._performers.get(performer.place) is not performer:
+            return
+        del self._performers[performer.place]
+        if performer.record is not None:
+            performer.record(None)
+        self._flush(performer.place.stage)
+        for watcher in self._audience(performer.place.stage):
+            self._push(watcher, json.dumps({"leave": performer.number}))
+
+    def _pass_on(self, performer: _Performer, packet: bytes) -> Answer:
+        answer = performer.store.take(packet)
+        self.counts[answer.name.lower()] += 1
+        if answer is not Answer.NEWS:
+            return answer
+        if performer.record is not None:
+            performer.record(packet)
+        stage = performer.place.stage
+        waiting = self._pending.setdefault(stage, [])
+        waiting.append(item(performer.number, packet))
+        if len(waiting) == 1:
+            asyncio.get_running_loop().call_later(GATHER, self._flush, stage)
+        return answer
+
+    def _flush(self, stage: str) -> None:
+        """Send what has gathered to all who keep up."""
+        waiting = self._pending.pop(stage, None)
+        if not waiting:
+            return
+        ready = []
+        for watcher in self._audience(stage):
+            behind = watcher.connection.transport.get_write_buffer_size()
+            if watcher.keeps_all:
+                if behind > 64 * self.limits.behind:
+                    watcher.connection.transport.abort()
+                    continue
+            elif watcher.lagging:
+                if behind < self.limits.behind // 4:
+                    self._catch_up(watcher)
+                continue
+            elif behind > self.limits.behind:
+                watcher.lagging = True
+                self.counts["dropped_to_newest"] += 1
+                continue
+            ready.append(watcher.connection)
+        server = require("websockets.asyncio.server", extra="live", purpose="a relay")
+        server.broadcast(ready, b"".join(waiting))
+
+    def _catch_up(self, watcher: _Watcher) -> None:
+        """Bring one who was too slow to the newest frame of all."""
+        watcher.lagging = False
+        for performer in self._performers.values():
+            if performer.place.stage == watcher.stage:
+                whole = performer.store.whole()
+                if whole is not None:
+                    self._push(watcher, item(performer.number, whole))
+
+    async def _watch(self, connection: Any, stage: str, keeps_all: bool) -> None:
+        watcher = _Watcher(connection, stage, keeps_all)
+        # what the system would hold back for a slow receiver is old before it is sent
+        own = connection.transport.get_extra_info("socket")
+        if own is not None:
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.limits.behind)
+        self._flush(stage)  # those before it need not wait; it gets the newest whole
+        self._watchers.add(watcher)
+        try:
+            for performer in self._performers.values():
+                if performer.place.stage == stage:
+                    self._introduce(watcher, performer)
+            budget = _Budget(Limits(rate=1 << 14, messages=100))
+            async for message in connection:
+                if not budget.take(len(message)):
+                    await connection.close(1008, "an audience is quiet")
+        finally:
+            self._watchers.discard(watcher)
+
+    def _introduce(self, watcher: _Watcher, performer: _Performer) -> None:
+        """Tell of a performer: name, hello, and all that the newest frame needs."""
+        told = {"join": performer.number, "name": performer.place.performer}
+        self._push(watcher, json.dumps(told))
+        whole = performer.store.whole()
+        parts = [item(performer.number, performer.hello)]
+        parts += [item(performer.number, whole)] if whole is not None else []
+        self._push(watcher, b"".join(parts))
+
+    def _push(self, watcher: _Watcher, message: str | bytes) -> None:
+        server = require("websockets.asyncio.server", extra="live", purpose="a relay")
+        with suppress(OSError):
+            server.broadcast([watcher.connection], message)
+
+    def _audience(self, stage: str) -> list[_Watcher]:
+        return [watcher for watcher in self._watchers if watcher.stage == stage]

@@ -1,0 +1,96 @@
+"""Where frames come from: a clip in real time, lines of a pipe, or another program's stream."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Protocol, TextIO
+
+from mocpack.clip import Clip, ClipHeader
+from mocpack.errors import FormatError, UsageError
+from mocpack.live.bridges.messages import LONGEST, read_frame, read_header
+from mocpack.live.client import Frame
+
+
+class Source(Protocol):
+    """Something that moves."""
+
+    async def header(self) -> ClipHeader:
+        """Return the skeleton, once it is known."""
+        ...
+
+    def frames(self, header: ClipHeader) -> AsyncIterator[Frame]:
+        """Yield frames as they happen."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class ClipSource:
+    """Plays a clip.
+
+    Parameters
+    ----------
+    speed : float
+        1 is real time; 0 as fast as it goes.
+    loop : bool
+        Whether it begins again at its end.
+    """
+
+    def __init__(self, clip: Clip, speed: float = 1.0, *, loop: bool = False) -> None:
+        if speed < 0:
+            raise UsageError(f"speed must be at least 0, got {speed}")
+        self._clip, self._speed, self._loop = clip, speed, loop
+
+    async def header(self) -> ClipHeader:
+        return self._clip.header
+
+    async def frames(self, header: ClipHeader) -> AsyncIterator[Frame]:
+        clock = asyncio.get_running_loop().time
+        start, sent = clock(), 0
+        while True:
+            for turns, places in zip(self._clip.rotations, self._clip.translations, strict=True):
+                due = sent * header.frame_time / self._speed if self._speed else 0.0
+                await asyncio.sleep(max(0.0, start + due - clock()))
+                yield sent * header.frame_time, turns, places
+                sent += 1
+            if not self._loop:
+                return
+
+    def close(self) -> None:
+        pass
+
+
+class LineSource:
+    """Reads the JSON of `bridges.messages`, a line each."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    async def header(self) -> ClipHeader:
+        return read_header(await self._line() or "null")
+
+    async def frames(self, header: ClipHeader) -> AsyncIterator[Frame]:
+        while line := await self._line():
+            yield read_frame(line, header)
+
+    def close(self) -> None:
+        pass
+
+    async def _line(self) -> str:
+        line = await asyncio.to_thread(self._stream.readline, LONGEST + 1)
+        if len(line) > LONGEST:
+            raise FormatError(f"a line has at most {LONGEST} characters")
+        return line
+
+
+def open_source(address: str) -> Source:
+    """Open ``vmc://:39539`` or ``zmq://host:port``."""
+    from mocpack.live.bridges.vmc import VmcSource
+    from mocpack.live.bridges.zmq import ZmqSource
+
+    if address.startswith("vmc://"):
+        return VmcSource(address)
+    if address.startswith("zmq://"):
+        return ZmqSource(address)
+    raise UsageError(f"streams come from vmc:// or zmq://, got {address}")

@@ -1,0 +1,144 @@
+"""Straight over UDP, from one machine to another of a local network, with reports back.
+
+Datagrams are hellos, packets and, the other way, reports as JSON. The hello goes out until somebody
+answers, and every second again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import asdict
+from typing import Any
+from urllib.parse import urlsplit
+
+from mocpack.errors import FormatError, UsageError
+from mocpack.live.client import Event, Frame
+from mocpack.live.hello import Hello, is_hello
+from mocpack.live.receiver import Receiver, Report
+from mocpack.live.sender import MOST_OFFSET, Sender
+from mocpack.live.stage import is_loopback
+
+REMIND = 1.0  # seconds between two hellos
+REPORT = 0.05  # seconds between two reports
+QUICK = 0.005  # where something is missing
+SILENCE = 5.0  # seconds after which a sender is taken to have left
+
+
+async def perform_udp(
+    url: str, sender: Sender, frames: AsyncIterator[Frame], *, plain: bool = False
+) -> int:
+    """Send frames to ``udp://host:port`` until they end; return how many were sent."""
+    address = udp_address(url, plain)
+    loop = asyncio.get_running_loop()
+    ear = _Ear(sender)
+    transport, _ = await loop.create_datagram_endpoint(lambda: ear, remote_addr=address)
+    hello, told, sent = sender.hello.to_bytes(), -REMIND, 0
+    if len(hello) > 65507:
+        raise UsageError(f"the hello of this skeleton has {len(hello)} bytes: too many for UDP")
+    try:
+        async for time, turns, places in frames:
+            if loop.time() - told >= (REMIND if ear.heard else REMIND / 10):
+                told = loop.time()
+                transport.sendto(hello)
+            packet = sender.send(turns, places, time)
+            if packet is not None:
+                transport.sendto(packet)
+                sent += 1
+    finally:
+        transport.close()
+    return sent
+
+
+async def watch_udp(url: str, *, patience: int = 16, plain: bool = False) -> AsyncIterator[Event]:
+    """Yield what comes to ``udp://host:port``, from one sender; it ends when they fall silent."""
+    address = udp_address(url, plain)
+    loop = asyncio.get_running_loop()
+    inbox: asyncio.Queue[tuple[bytes, Any]] = asyncio.Queue(1024)
+    transport, _ = await loop.create_datagram_endpoint(lambda: _Inbox(inbox), local_addr=address)
+    receiver: Receiver | None = None
+    reported, before = 0.0, b""
+    try:
+        while True:
+            wait = SILENCE if receiver else None
+            data, peer = await asyncio.wait_for(inbox.get(), wait)
+            if is_hello(data):
+                if data != before and (found := _read(data)) is not None:
+                    before, receiver = data, Receiver(found, patience)
+                    yield Event("join", "udp", receiver)
+                continue
+            if receiver is None:
+                continue
+            yield Event("packet", "udp", receiver, packet=data)
+            for pose in receiver.receive(data):
+                yield Event("pose", "udp", receiver, pose)
+            soon = QUICK if receiver.waiting else REPORT
+            if loop.time() - reported >= soon:
+                reported = loop.time()
+                transport.sendto(json.dumps(asdict(receiver.report())).encode(), peer)
+    except TimeoutError:
+        if receiver is not None:
+            yield Event("leave", "udp", receiver)
+    finally:
+        transport.close()
+
+
+def udp_address(url: str, plain: bool) -> tuple[str, int]:
+    """Return host and port; off the loopback only by word, since nothing is encrypted."""
+    parts = urlsplit(url)
+    host = parts.hostname or "127.0.0.1"
+    if parts.port is None:
+        raise UsageError(f"name a port, as in udp://127.0.0.1:9000, got {url}")
+    if not (is_loopback(host) or plain):
+        raise UsageError(
+            f"UDP is neither encrypted nor asks who sends: --plain-udp says that you know, for "
+            f"{host} on a network of your own"
+        )
+    return host, parts.port
+
+
+class _Inbox(asyncio.DatagramProtocol):
+    def __init__(self, inbox: asyncio.Queue[tuple[bytes, Any]]) -> None:
+        self._inbox = inbox
+
+    def datagram_received(self, data: bytes, addr: Any) -> None:
+        if not self._inbox.full():  # what nobody takes in time is lost, as on any network
+            self._inbox.put_nowait((data, addr))
+
+
+class _Ear(asyncio.DatagramProtocol):
+    """Heeds reports."""
+
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+        self.heard = False
+
+    def datagram_received(self, data: bytes, addr: Any) -> None:
+        report = read_report(data)
+        if report is not None:
+            self.heard = True
+            self._sender.heed(report)
+
+    def error_received(self, exc: Exception) -> None:
+        """Nobody listens yet: that is no reason to stop."""
+
+
+def read_report(data: bytes) -> Report | None:
+    """Read a report; None if it is none."""
+    try:
+        told = json.loads(data[:4096])
+        missing = tuple(int(n) for n in told["missing"][:MOST_OFFSET])
+        loss = min(max(float(told["loss"]), 0.0), 1.0)
+        newest, patience = int(told["newest"]), int(told["patience"])
+        burst = min(max(int(told["burst"]), 0), 60)
+        return Report(loss, burst, missing, told["lost"] is True, newest, patience)
+    except (ValueError, TypeError, KeyError, OverflowError):
+        return None
+
+
+def _read(data: bytes) -> Hello | None:
+    try:
+        return Hello.from_bytes(data)
+    except (FormatError, UsageError):
+        return None

@@ -1,0 +1,137 @@
+"""`serve`, `send` and `receive` as programs of their own."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack.cli.recorder import Recorder
+from mocpack.kinematics import promised_error
+from mocpack.live import Sender
+from mocpack.live.recording import Recording
+from mocpack.testing import walk
+
+pytest.importorskip("websockets")
+
+
+def start(*words, **options):
+    return subprocess.Popen(
+        [sys.executable, "-m", "mocpack", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+@pytest.fixture
+def relay(tmp_path):
+    """A relay that records, and its address."""
+    process = start("serve", "--port", 0, "--record", "day.mocp", "--no-page", cwd=tmp_path)
+    line = process.stdout.readline()
+    address = re.search(r"ws://127\.0\.0\.1:\d+", line)
+    assert address, process.stderr.read()
+    yield process, address[0]
+    process.kill()
+    process.communicate()
+
+
+def error_of(clip, other):
+    """Return how far a recording of the clip, played again and again, is off."""
+    at = np.arange(other.frame_count) % clip.frame_count
+    return promised_error(
+        clip.skeleton,
+        (clip.rotations[at], clip.translations[at]),
+        (other.rotations, other.translations),
+        clip.header.translated_joints,
+    ).max
+
+
+def test_a_file_is_sent_relayed_recorded_and_received(relay, tmp_path):
+    process, address = relay
+    mocpack.write(walk(0.5), tmp_path / "walk.bvh")
+    clip = mocpack.read(tmp_path / "walk.bvh")
+    words = ("walk.bvh", "--to", f"{address}/stage/anna", "--max-error", "5mm", "--loop")
+    sender = start("send", *words, cwd=tmp_path)
+    receiver = start("receive", f"{address}/stage", "-o", "got.mocp", cwd=tmp_path)
+    assert "recording anna" in receiver.stderr.readline()
+    lines = start("receive", f"{address}/stage", "-o", "-", cwd=tmp_path)
+    messages = [json.loads(lines.stdout.readline()) for _ in range(40)]
+    assert messages[0]["skeleton"]["names"] == list(clip.skeleton.names)
+    assert [set(m) for m in messages[1:]] == 39 * [{"time", "rotations", "translations"}]
+    sender.send_signal(signal.SIGINT)
+    _, complaint = sender.communicate(timeout=60)
+    assert sender.returncode == 0, complaint
+    assert lines.communicate(timeout=60)[1] == ""
+    told, complaint = receiver.communicate(timeout=60)
+    assert (receiver.returncode, told.strip()) == (0, "wrote got.mocp"), complaint
+    process.send_signal(signal.SIGINT)
+    told, complaint = process.communicate(timeout=60)
+    assert (process.returncode, told.strip()) == (0, "wrote day.mocp"), complaint
+    day = mocpack.decode((tmp_path / "day.mocp").read_bytes())
+    assert error_of(clip, day) <= 0.005 * (1 + 1e-6)
+    got = mocpack.decode((tmp_path / "got.mocp").read_bytes())
+    assert 39 <= got.frame_count <= day.frame_count
+    np.testing.assert_array_equal(np.abs(got.rotations[-1]), np.abs(day.rotations[-1]))
+
+
+def test_ctrl_c_finishes_the_file(relay, tmp_path):
+    _, address = relay
+    mocpack.write(walk(0.5), tmp_path / "walk.bvh")
+    sender = start("send", "walk.bvh", "--to", f"{address}/stage/anna", "--loop", cwd=tmp_path)
+    receiver = start("receive", f"{address}/stage", "-o", "got.mocp", cwd=tmp_path)
+    assert "recording anna" in receiver.stderr.readline()
+    lines = start("receive", f"{address}/stage", "-o", "-", "--delay", "auto", cwd=tmp_path)
+    for _ in range(40):
+        assert lines.stdout.readline()
+    receiver.send_signal(signal.SIGINT)
+    told, complaint = receiver.communicate(timeout=60)
+    assert (receiver.returncode, told.strip()) == (0, "wrote got.mocp"), complaint
+    for process in (sender, lines):
+        process.kill()
+        process.communicate()
+    assert mocpack.decode((tmp_path / "got.mocp").read_bytes()).frame_count >= 39
+
+
+def test_recordings_make_an_archive(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    clip = walk(0.3)
+    recorder = Recorder("day.mocps", None, force=False)
+    for name in ("anna", "ben", "anna"):
+        sender = Sender(clip.header, 0.005)
+        recording = Recording(sender.hello)
+        for frame in zip(clip.rotations, clip.translations, strict=True):
+            recording.take(sender.send(*frame))
+        recorder.add(name, recording)
+    assert recorder.finish()
+    assert [path.name for path in tmp_path.iterdir()] == ["day.mocps"]
+    listed = start("ls", "day.mocps", "--json", cwd=tmp_path).communicate(timeout=60)[0]
+    assert sorted(re.findall(r'"(anna|ben|anna-2)"', listed)) == ["anna", "anna-2", "ben"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["serve", "--host", "0.0.0.0"], "give it a certificate"),
+        (["send", "walk.bvh", "--to", "ws://example.org/stage/anna"], "write wss://"),
+        (["send", "walk.bvh", "--to", "ws://127.0.0.1:9/stage"], "needs a name"),
+        (["send", "walk.bvh", "--to", "ftp://x/y"], "ws://, wss:// or udp://"),
+        (["receive", "ws://127.0.0.1:9/stage/anna", "-o", "-"], "a whole stage"),
+        (["receive", "ws://127.0.0.1:9/s", "-o", "a.bvh", "--max-error", "1mm"], "of .mocp files"),
+        (["serve", "--tls", "walk.bvh"], "no certificate"),
+        (["receive", "ws://127.0.0.1:9/s", "-o", "-", "--delay", "soon"], "--delay is auto"),
+    ],
+)
+def test_what_cannot_be_is_a_sentence(tmp_path, words, sentence):
+    mocpack.write(walk(0.2), tmp_path / "walk.bvh")
+    process = start(*words, cwd=tmp_path)
+    _, complaint = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert sentence in " ".join(complaint.split())
+    assert "Traceback" not in complaint

@@ -1,0 +1,466 @@
+"""A relay with its performers and audience, in one process on the loopback."""
+
+import asyncio
+import json
+import socket
+import subprocess
+
+import numpy as np
+import pytest
+
+from mocpack.bench.datasets import COMMITTED, load_clip
+from mocpack.errors import UsageError
+from mocpack.live import Hello, Sender
+from mocpack.live.client import perform, watch
+from mocpack.live.recording import Recording
+from mocpack.live.relay import Limits, Relay
+from mocpack.live.sources import ClipSource
+from mocpack.live.stage import Place, Tokens, item, items
+from mocpack.live.udp import perform_udp, read_report, watch_udp
+
+websockets = pytest.importorskip("websockets")
+pytest.importorskip("websockets.asyncio.client")
+CLIP = load_clip("cmu/49_02", COMMITTED).frames(200, 320)
+SECRET = {"send": "s" * 20, "watch": "w" * 20, "record": "r" * 20}
+
+
+def frames(clip=CLIP):
+    return ClipSource(clip, speed=0).frames(clip.header)
+
+
+async def collected(url, wanted, **options):
+    """Return the poses of a stage by performer, until `wanted` have left."""
+    poses, left = {}, 0
+    async for event in watch(url, **options):
+        if event.kind == "join":
+            poses.setdefault(event.name, [])
+        if event.pose is not None:
+            poses[event.name].append(event.pose)
+        left += event.kind == "leave"
+        if left == wanted:
+            break
+    return poses
+
+
+def run(play, **options):
+    """Run `play(relay)` beside a relay."""
+
+    async def both():
+        relay = Relay(**options)
+        await relay.start()
+        try:
+            return await asyncio.wait_for(play(relay), 60)
+        finally:
+            await relay.stop()
+
+    return asyncio.run(both())
+
+
+async def joined(relay, count=1):
+    """Wait until so many watch."""
+    while len(relay._watchers) < count:
+        await asyncio.sleep(0)
+
+
+def test_an_audience_gets_the_poses_that_were_sent():
+    async def play(relay):
+        watching = asyncio.ensure_future(collected(f"{relay.url}/stage", 2))
+        await joined(relay)
+        senders = [Sender(CLIP.header, 0.005) for _ in range(2)]
+        names = ("anna", "ben")
+        sent = [
+            perform(f"{relay.url}/stage/{name}", sender, frames())
+            for name, sender in zip(names, senders, strict=True)
+        ]
+        assert await asyncio.gather(*sent) == [120, 120]
+        poses = await watching
+        for name, sender in zip(names, senders, strict=True):
+            assert [p.number for p in poses[name]] == list(range(120))
+            np.testing.assert_array_equal(poses[name][-1].rotations, sender.pose()[0])
+
+    run(play)
+
+
+def test_who_joins_late_has_the_newest_frame_at_once():
+    async def play(relay):
+        client = websockets.asyncio.client
+        sender = Sender(CLIP.header, 0.005)
+        address, words = f"{relay.url}/stage/anna", ["mocpack.live.2", "role.send"]
+        async with client.connect(address, subprotocols=words) as performer:
+            await performer.send(sender.hello.to_bytes())
+            for turns, places in zip(CLIP.rotations[:50], CLIP.translations[:50], strict=True):
+                await performer.send(sender.send(turns, places))
+            while relay.counts["news"] < 50:
+                await asyncio.sleep(0)
+            async for event in watch(f"{relay.url}/stage"):
+                if event.pose is not None and event.pose.number == 49:
+                    np.testing.assert_array_equal(event.pose.rotations, sender.pose()[0])
+                    return
+
+    run(play)
+
+
+def test_a_slow_receiver_is_dropped_to_the_newest_and_holds_up_nobody():
+    async def play(relay):
+        words = ["mocpack.live.2", "role.watch"]
+        slow = await websockets.asyncio.client.connect(
+            f"{relay.url}/stage", subprotocols=words, max_queue=1
+        )
+        slow.transport.pause_reading()
+        own = slow.transport.get_extra_info("socket")
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        await joined(relay)
+        (watcher,) = relay._watchers
+        watcher.connection.transport.set_write_buffer_limits(high=1 << 30)
+        watching = asyncio.ensure_future(collected(f"{relay.url}/stage", 1))
+        await joined(relay, 2)
+        sender = Sender(CLIP.header, 0.0001, intra=1)
+        long = 60 * [frame async for frame in frames()]
+
+        async def again():
+            for frame in long:
+                yield frame
+
+        await perform(f"{relay.url}/stage/anna", sender, again())
+        poses = await watching
+        assert len(poses["anna"]) == len(long)
+        assert relay.counts["dropped_to_newest"] == 1
+        waiting = watcher.connection.transport.get_write_buffer_size()
+        assert waiting < 3 * relay.limits.behind
+        slow.transport.abort()
+
+    run(play, limits=Limits(behind=1 << 14, rate=1 << 30, messages=1 << 30))
+
+
+def test_packets_that_are_damaged_are_not_passed_on():
+    async def play(relay):
+        watching = asyncio.ensure_future(collected(f"{relay.url}/stage", 1))
+        await joined(relay)
+        sender = Sender(CLIP.header, 0.005)
+        words = ["mocpack.live.2", "role.send"]
+        async with websockets.asyncio.client.connect(
+            f"{relay.url}/stage/anna", subprotocols=words
+        ) as performer:
+            await performer.send(sender.hello.to_bytes())
+            for t in range(20):
+                packet = bytearray(sender.send(CLIP.rotations[t], CLIP.translations[t]))
+                await performer.send(bytes(packet))
+                packet[9] ^= 4
+                await performer.send(bytes(packet))
+        poses = await watching
+        assert [p.number for p in poses["anna"]] == list(range(20))
+        assert relay.counts["damaged"] == 20
+
+    run(play)
+
+
+@pytest.mark.parametrize(
+    ("messages", "reason"),
+    [
+        ([b"mlh2junk"], "deflate"),
+        ([b"x" * 70_000], ""),
+        (["hello"] * 3 + [b"mlh2"], ""),
+    ],
+)
+def test_a_hostile_performer_is_sent_away(messages, reason):
+    async def play(relay):
+        words = ["mocpack.live.2", "role.send"]
+        performer = await websockets.asyncio.client.connect(
+            f"{relay.url}/stage/anna", subprotocols=words
+        )
+        for message in messages:
+            await performer.send(message)
+        with pytest.raises(websockets.exceptions.ConnectionClosed) as closed:
+            await performer.recv()
+        assert reason in str(closed.value)
+        assert not relay._performers
+
+    run(play)
+
+
+def test_a_performer_that_floods_is_sent_away():
+    async def play(relay):
+        with pytest.raises(UsageError, match="more than a performer may send"):
+            await perform(f"{relay.url}/stage/anna", Sender(CLIP.header), frames())
+
+    run(play, limits=Limits(messages=20))
+
+
+def test_a_place_has_one_performer():
+    async def play(relay):
+        words = ["mocpack.live.2", "role.send"]
+        address = f"{relay.url}/stage/anna"
+        async with websockets.asyncio.client.connect(address, subprotocols=words) as first:
+            await first.send(Sender(CLIP.header).hello.to_bytes())
+            while not relay._performers:
+                await asyncio.sleep(0)
+            with pytest.raises(UsageError, match="somebody performs there"):
+                await perform(address, Sender(CLIP.header), frames())
+
+    run(play)
+
+
+def test_tokens_open_their_own_role_only():
+    tokens = Tokens({role: (secret,) for role, secret in SECRET.items()})
+    assert tokens.allow("send", SECRET["send"])
+    assert not tokens.allow("send", SECRET["watch"])
+    assert not tokens.allow("record", SECRET["watch"])
+    assert tokens.allow("watch", SECRET["record"])
+    assert not tokens.allow("watch", "")
+
+    async def play(relay):
+        with pytest.raises(UsageError, match="does not open send"):
+            await perform(
+                f"{relay.url}/stage/anna", Sender(CLIP.header), frames(), token=SECRET["watch"]
+            )
+        with pytest.raises(UsageError, match="does not open watch"):
+            await collected(f"{relay.url}/stage", 1)
+        watching = asyncio.ensure_future(collected(f"{relay.url}/stage", 1, token=SECRET["watch"]))
+        await joined(relay)
+        await perform(
+            f"{relay.url}/stage/anna", Sender(CLIP.header), frames(), token=SECRET["send"]
+        )
+        assert len((await watching)["anna"]) == 120
+
+    run(play, tokens=tokens)
+
+
+def test_off_the_loopback_a_relay_needs_tls_and_tokens():
+    with pytest.raises(UsageError, match="certificate"):
+        Relay("0.0.0.0")
+
+
+def test_off_the_loopback_clients_insist_on_tls_and_a_token():
+    with pytest.raises(UsageError, match="wss://"):
+        asyncio.run(perform("ws://example.org/stage/anna", Sender(CLIP.header), frames()))
+    with pytest.raises(UsageError, match="token"):
+        asyncio.run(perform("wss://example.org/stage/anna", Sender(CLIP.header), frames()))
+    with pytest.raises(UsageError, match="--plain-udp"):
+        asyncio.run(perform_udp("udp://192.0.2.1:9", Sender(CLIP.header), frames()))
+
+
+def test_streams_go_by_tls(tmp_path):
+    import ssl
+
+    made = subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+         "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
+         "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"],
+        cwd=tmp_path, capture_output=True, check=False,
+    )  # fmt: skip
+    if made.returncode:
+        pytest.skip("openssl makes no certificate here")
+    ours = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    ours.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    theirs = ssl.create_default_context(cafile=tmp_path / "cert.pem")
+
+    async def play(relay):
+        assert relay.url.startswith("wss://")
+        watching = asyncio.ensure_future(collected(f"{relay.url}/stage", 1, tls=theirs))
+        await joined(relay)
+        await perform(f"{relay.url}/stage/anna", Sender(CLIP.header), frames(), tls=theirs)
+        assert len((await watching)["anna"]) == 120
+
+    run(play, tls=ours)
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("/", 200), ("/../../etc/passwd", 404), ("/etc/passwd", 404), ("/assets/../x", 404)],
+)
+def test_only_the_pages_of_its_table_can_be_fetched(path, status):
+    async def play(relay):
+        reader, writer = await asyncio.open_connection("127.0.0.1", relay.port)
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\n\r\n".encode())
+        answer = await reader.read(4096)
+        assert answer.startswith(f"HTTP/1.1 {status}".encode())
+        assert (b"<p>stage" in answer) == (status == 200)
+        writer.close()
+
+    run(play, pages={"/": ("text/html", b"<p>stage")})
+
+
+def test_pages_of_other_sites_may_not_watch():
+    async def play(relay):
+        words = ["mocpack.live.2", "role.watch"]
+        with pytest.raises(websockets.exceptions.InvalidStatus, match="403"):
+            await websockets.asyncio.client.connect(
+                f"{relay.url}/stage", subprotocols=words, origin="https://example.org"
+            )
+        own = f"http://127.0.0.1:{relay.port}"
+        await websockets.asyncio.client.connect(
+            f"{relay.url}/stage", subprotocols=words, origin=own
+        )
+
+    run(play)
+
+
+def test_who_leaves_without_a_word_leaves_no_traceback(caplog):
+    async def play(relay):
+        connect = websockets.asyncio.client.connect
+        watcher = await connect(f"{relay.url}/stage", subprotocols=["mocpack.live.2", "role.watch"])
+        sender = await connect(
+            f"{relay.url}/stage/anna", subprotocols=["mocpack.live.2", "role.send"]
+        )
+        await sender.send(Sender(CLIP.header).hello.to_bytes())
+        await joined(relay)
+        while not relay._performers:
+            await asyncio.sleep(0)
+        watcher.transport.abort()
+        sender.transport.abort()
+        while relay._performers or relay._watchers:
+            await asyncio.sleep(0)
+
+    run(play)
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+def test_one_host_has_so_many_connections_and_no_more():
+    async def play(relay):
+        words = ["mocpack.live.2", "role.watch"]
+        connect = websockets.asyncio.client.connect
+        kept = [await connect(f"{relay.url}/stage", subprotocols=words) for _ in range(3)]
+        await joined(relay, 3)
+        with pytest.raises(websockets.exceptions.InvalidStatus, match="503"):
+            await connect(f"{relay.url}/stage", subprotocols=words)
+        for connection in kept:
+            await connection.close()
+
+    run(play, limits=Limits(from_one_host=3))
+
+
+def test_a_recording_holds_the_very_poses_that_were_received():
+    recordings = []
+
+    def begin(place, hello):
+        recordings.append((place, Recording(hello)))
+        return lambda packet: packet and recordings[-1][1].take(packet)
+
+    async def play(relay):
+        watching = asyncio.ensure_future(collected(f"{relay.url}/stage", 1))
+        await joined(relay)
+        await perform(f"{relay.url}/stage/anna", Sender(CLIP.header), frames())
+        return await watching
+
+    poses = run(play, recorder=begin)["anna"]
+    ((place, recording),) = recordings
+    clip = recording.clip()
+    assert place == Place("stage", "anna")
+    assert clip.frame_count == 120
+    assert clip.extras.valid is None
+    received = np.array([pose.rotations for pose in poses])
+    same = np.minimum(np.abs(clip.rotations - received), np.abs(clip.rotations + received))
+    assert same.max() < 1e-15
+
+
+def test_what_was_not_received_is_marked_in_a_recording():
+    sender = Sender(Hello(CLIP.header, 0.005, 3), intra=40)
+    recording = Recording(sender.hello)
+    for t in range(120):
+        packet = sender.send(CLIP.rotations[t], CLIP.translations[t])
+        if not 50 <= t < 60:
+            recording.take(packet)
+    valid = recording.clip().extras.valid
+    assert np.flatnonzero(~valid.all(1)).tolist() == list(range(50, 80))
+
+
+def test_a_recording_of_nothing_says_so():
+    with pytest.raises(UsageError, match="nothing was received"):
+        Recording(Hello(CLIP.header, 0.005, 3)).clip()
+
+
+def test_a_performer_comes_back_after_a_lost_connection():
+    async def play(relay):
+        poses = []
+
+        async def audience():
+            async for event in watch(f"{relay.url}/stage"):
+                if event.pose is not None:
+                    poses.append(event.pose.number)
+                if poses and poses[-1] == 119:
+                    return
+
+        watching = asyncio.ensure_future(audience())
+        await joined(relay)
+
+        async def interrupted():
+            async for frame in frames():
+                yield frame
+                if frame[0] > 0.5 and relay._performers and len(cut) == 0:
+                    cut.append(frame)
+                    for connection in list(relay._server.connections):
+                        if connection.mocpack[1] == "send":
+                            connection.transport.abort()
+                if cut:
+                    await asyncio.sleep(0)
+
+        cut = []
+        await perform(f"{relay.url}/stage/anna", Sender(CLIP.header), interrupted())
+        await watching
+        assert cut
+
+    run(play)
+
+
+def test_straight_over_udp_poses_arrive_and_reports_come_back():
+    async def play():
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        url, numbers = f"udp://127.0.0.1:{port}", []
+        sender = Sender(CLIP.header, 0.005, intra=20)
+        heard = []
+        sender.heed = heard.append
+        done = asyncio.Event()
+
+        async def audience():
+            async for event in watch_udp(url):
+                if event.pose is not None:
+                    numbers.append(event.pose.number)
+                if heard and len(numbers) > 50:
+                    done.set()
+                    return
+
+        async def forever():
+            while not done.is_set():
+                async for frame in frames():
+                    yield frame
+                    await asyncio.sleep(0.001)
+                    if done.is_set():
+                        return
+
+        watching = asyncio.ensure_future(audience())
+        await perform_udp(url, sender, forever())
+        await watching
+        assert len(numbers) > 50
+        assert heard[0].loss < 0.5
+
+    asyncio.run(asyncio.wait_for(play(), 60))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{", b"[]", b'{"loss": "x"}', json.dumps({"loss": 1e999, "burst": 1e999}).encode()],
+)
+def test_what_is_no_report_is_left_aside(data):
+    assert read_report(data) is None
+
+
+@pytest.mark.parametrize("path", ["", "/", "/a/b/c", "/../x", "/a/..", "/a b", "/" + "x" * 65])
+def test_an_address_that_names_no_place_is_refused(path):
+    with pytest.raises(UsageError, match="/stage"):
+        Place.parse(path)
+
+
+def test_messages_to_the_audience_come_apart_again():
+    message = item(3, b"abc") + item(65535, b"")
+    assert list(items(message)) == [(3, b"abc"), (65535, b"")]
+
+
+def test_token_files_are_read_and_their_mistakes_named(tmp_path):
+    good = tmp_path / "tokens"
+    good.write_text(f"# who\nsend {SECRET['send']}\nwatch {SECRET['watch']}\n")
+    assert Tokens.read(good).allow("watch", SECRET["watch"])
+    good.write_text("send short\n")
+    with pytest.raises(UsageError, match="line 1"):
+        Tokens.read(good)

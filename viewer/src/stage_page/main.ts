@@ -1,0 +1,75 @@
+// The page of a relay: a stage, live.
+
+import wasmUrl from "../../../js/dist/live.wasm?url";
+import { live, type Stage } from "./decoder";
+import { LiveScene } from "./scene";
+import { Table } from "./table";
+
+const WAITING = "nobody is on the stage yet";
+
+declare global {
+  interface Window {
+    /** For tests: what the scene shows. */
+    mocpackStage?: { shown: LiveScene["shown"]; stage: Stage | null };
+  }
+}
+
+function byId<T extends HTMLElement>(id: string): T {
+  return document.getElementById(id) as T;
+}
+
+const message = byId("message");
+const scene = new LiveScene(byId<HTMLCanvasElement>("view"));
+const table = new Table(byId<HTMLTableElement>("performers"));
+window.mocpackStage = { shown: () => scene.shown(), stage: null };
+
+/** The stage that the address names: `?stage=rehearsal`, else "stage". */
+function address(): string {
+  const name = new URLSearchParams(location.search).get("stage") ?? "stage";
+  const url = new URL(`./${encodeURIComponent(name)}`, location.href);
+  url.protocol = location.protocol === "https:" ? "wss:" : "ws:";
+  url.search = "";
+  return url.href;
+}
+
+async function watch(token?: string): Promise<void> {
+  const stage = await live(address(), { wasm: new URL(wasmUrl, location.href), token });
+  window.mocpackStage!.stage = stage;
+  message.textContent = WAITING;
+  stage
+    .on("join", ({ name, skeleton }) => {
+      table.add(name, scene.add(name, skeleton));
+      message.textContent = "";
+    })
+    .on("pose", (name, pose) => scene.pose(name, pose))
+    .on("leave", ({ name }) => {
+      scene.remove(name);
+      table.remove(name);
+      if (!stage.performers.size) message.textContent = WAITING;
+    })
+    .on("lost", () => (message.textContent = "the connection is lost; coming back"))
+    .on("error", (error) => (message.textContent = error.message));
+  setInterval(() => stage.performers.forEach((performer) => table.update(performer)), 500);
+}
+
+/** Without a token first; where the relay asks for one, so does the page. */
+function askForToken(): void {
+  const form = byId<HTMLFormElement>("way-in");
+  form.hidden = false;
+  message.textContent = "";
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    watch(byId<HTMLInputElement>("token").value.trim()).then(
+      () => (form.hidden = true),
+      () => (message.textContent = "the relay does not take this token"),
+    );
+  };
+}
+
+function draw(): void {
+  scene.draw();
+  requestAnimationFrame(draw);
+}
+
+requestAnimationFrame(draw);
+watch().catch(askForToken);
