@@ -3,29 +3,11 @@
 // An instance receives one stream. Answers are those of mocpack_LiveAnswer.
 #include <cstdint>
 
-#include "common/logistic.h"
 #include "live/live.h"
 
 #define EXPORT(name) extern "C" __attribute__((export_name(#name)))
 
 extern "C" uint8_t __heap_base; // where the linker's part of memory ends
-
-namespace mocpack
-{
-
-LogisticTables LOGISTIC; // made when the program starts: the file would carry every byte of them
-
-namespace
-{
-
-__attribute__((constructor)) void make_tables()
-{
-	LOGISTIC = make_logistic_tables();
-}
-
-} // namespace
-
-} // namespace mocpack
 
 namespace
 {
