@@ -244,6 +244,7 @@ test-core: .venv/.deps  ## the C++ core by itself, under the address, undefined-
 test-blender: $(READY) .venv-blender/.ready  ## what we write, opened in Blender, and the FBX files that both read
 	@$(BIN)/python tests/blender/write_clips.py build/blender
 	@.venv-blender/bin/python tests/blender/check_in_blender.py build/blender
+	@$(BIN)/python tests/blender/read_exports.py build/blender/exports
 
 .venv-lerobot/.ready:
 	@echo "==> making .venv-lerobot with LeRobot in it (8 GB)"

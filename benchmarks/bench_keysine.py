@@ -1,7 +1,7 @@
 """Every figure of `keysine`: sizes at equal error, speed, random access, layers.
 
-    python benchmarks/bench_keysine.py [means] [wavelet] [eps] [bounds] [acl] [speed] [joints]
-        [layers] [grid] [promise]
+    python benchmarks/bench_keysine.py [means] [wavelet] [eps] [bounds] [acl] [efforts] [speed]
+        [joints] [layers] [grid] [promise]
 
 Without words, all of them. `promise` (`promise.py`) takes hours, and goes on where it stopped.
 Sizes are payload bytes (file - skeleton - metadata) with random access on, the whole file beside
@@ -53,6 +53,7 @@ WAVELET_CLIPS = ("17_10", "17_08", "85_12", "49_02")
 WAVELET_MEANS = (10, 1, 0.3)  # mm
 ACL_PRECISIONS = (1, 0.1, 0.01)  # cm
 LONG = 72_000  # frames: ten minutes
+STRETCH = 400  # frames
 
 
 def clip_of(name, *, pose=False):
@@ -171,6 +172,30 @@ def speed():
     print(f"zlib inflate: {len(data) / fastest(lambda: zlib.decompress(packed)) / 1e6:.0f} MB/s")
 
 
+def efforts():
+    """Say what more search buys, and what it costs, on clips that statistics were trained on."""
+    print(f"\nefforts: every eighth clip of cmu-train, {STRETCH} frames from its middle, one core")
+    clips = []
+    for path in collection("cmu-train")[3::8]:
+        clip = mocpack.read(path)
+        start = max(1, (clip.frame_count - STRETCH) // 2)
+        clips.append(clip.frames(start, min(start + STRETCH, clip.frame_count)))
+    frames = sum(clip.frame_count for clip in clips)
+    for bound in (10, 5, 1):
+        usual, told = 0, []
+        for effort in ("default", "fast", "best"):
+            codec = Keysine(max_error=bound / 1000, effort=effort, threads=1)
+            made = []
+            seconds = fastest(lambda c=codec, m=made: m.extend(map(len, map(c.encode, clips))), 1)
+            size = sum(made)
+            usual = usual or size
+            told.append(
+                f"{effort} {size} bytes ({100 * (size / usual - 1):+.1f} %), "
+                f"{frames / seconds:.0f} frames/s"
+            )
+        print(f"{bound} mm: " + "; ".join(told), flush=True)
+
+
 def joints():
     """Decode some joints and their ancestors only, of the whole clip."""
     print("\nsome joints of 49_02 at 5 mm, one core, processor time")
@@ -249,11 +274,13 @@ def grid():
             flush=True,
         )
     plain = None
-    for ways, price in ((1, 1000.0), (1, search.GRID_PRICE), (8, search.GRID_PRICE), (16, 3.0)):
-        with mock.patch.multiple(search, GRID_WAYS={"default": ways}, GRID_PRICE=price):
+    usual = search.GRID_ERROR_PENALTY
+    for ways, penalty in ((1, 1000.0), (1, usual), (8, usual), (16, usual)):
+        others = {"BEAM_WIDTHS": {"default": ways}, "GRID_ERROR_PENALTY": penalty}
+        with mock.patch.multiple(search, **others):
             size = sum(len(tight(0.1, "grid").encode(clip)) for clip in clips)
         plain = plain or size
-        worth = f"{ways} ways, all of an allowance worth {price:g} bits"
+        worth = f"{ways} ways, all of an allowance worth {penalty:g} bits"
         print(f"{worth}: {size} ({100 * (size / plain - 1):+.1f} %)", flush=True)
     clip = max(clips, key=lambda c: c.frame_count)
     for effort in ("default", "best"):
@@ -299,6 +326,7 @@ PARTS = {
     "eps": eps,
     "bounds": bounds,
     "acl": acl,
+    "efforts": efforts,
     "speed": speed,
     "joints": joints,
     "layers": layers,

@@ -1,17 +1,18 @@
 """`keysine` against another version of itself, in one run: sizes, and speed of decoder and encoder.
 
-    python benchmarks/keysine_versions.py OTHER/src [sizes] [decode] [encode] [window]
+    python benchmarks/keysine_versions.py OTHER/src [decode] [encode] [window] [cmu] [bandai] [dog]
 
 OTHER/src is the `src` folder of another checkout whose native core has been built. Each version
-runs in processes of its own, in turns, on one core; processor time, best of several. Sizes are
-payload bytes over all clips of `cmu` (T-pose dropped) and of `bandai` and `dog` where
-`MOCPACK_DATA` has them, default effort, a seek point every second.
+runs in processes of its own, in turns, on one core; processor time, best of several. The words
+`cmu` (T-pose dropped), `bandai` and `dog` (where `MOCPACK_DATA` has them) give payload bytes over
+all of these clips, default effort, a seek point every second.
 """
 
 import json
 import subprocess
 import sys
 import sysconfig
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -82,19 +83,20 @@ def in_turns(other, path, skip, what, rounds=ROUNDS):
     ]
 
 
-def sizes(other):
-    sets = {"cmu": clips("cmu"), "bandai and dog": [*clips("bandai"), *clips("dog")]}
-    for name, paths in sets.items():
-        for error in ({"max_error": e} for e in (10e-3, 1e-3, 1e-4)):
-            total = np.zeros(2)
-            for path in paths:
-                skip = int(name == "cmu")
-                what = {"kind": "size", "codec": error}
-                total += [run(source, path, skip, what)["size"] for source in (other, HERE)]
-            if total[0]:
-                print(
-                    f"{name}, {error}: {total[0]:.0f} -> {total[1]:.0f}: {total[1] / total[0]:.3f}"
-                )
+def sizes(name, other):
+    paths = clips(name)
+    for millimetres in (10, 1, 0.1):
+        what = {"kind": "size", "codec": {"max_error": millimetres / 1000}}
+        total = np.zeros(2)
+        for path in paths:
+            skip = int(name == "cmu")
+            total += [run(source, path, skip, what)["size"] for source in (other, HERE)]
+        if total[0]:
+            print(
+                f"{name} at {millimetres:g} mm: {total[0]:.0f} -> {total[1]:.0f} bytes: "
+                f"{total[1] / total[0]:.3f}",
+                flush=True,
+            )
 
 
 def decode(other):
@@ -139,9 +141,16 @@ def clips(folder):
 def main():
     if len(sys.argv) < 2 or not (Path(sys.argv[1]) / "mocpack").is_dir():
         sys.exit(__doc__)
-    wanted = sys.argv[2:] or ["decode", "encode", "window", "sizes"]
-    for word in wanted:
-        {"sizes": sizes, "decode": decode, "encode": encode, "window": window}[word](sys.argv[1])
+    for word in sys.argv[2:] or PARTS:
+        PARTS[word](sys.argv[1])
+
+
+PARTS = {
+    "decode": decode,
+    "encode": encode,
+    "window": window,
+    **{name: partial(sizes, name) for name in ("cmu", "bandai", "dog")},
+}
 
 
 if __name__ == "__main__":

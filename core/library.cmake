@@ -11,9 +11,9 @@ mocpack_compile(mocpack)
 if(NOT MSVC)
   # what runs once a file, or only decides, need not be fast but small; the last -O counts
   set(small_sources ${library_sources})
-  list(FILTER small_sources EXCLUDE REGEX "curves|decode\\.cpp|grid|least_squares|quaternions|pose|reader\\.cpp")
+  list(FILTER small_sources EXCLUDE REGEX "curves|decode\\.cpp|grid|least_squares|quaternions|pose|groups|frames")
   set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS -Os)
-  set_source_files_properties(core/src/reader/reader.cpp core/src/keysine/decode/decode.cpp
+  set_source_files_properties(core/src/reader/frames.cpp core/src/reader/groups.cpp core/src/keysine/decode/decode.cpp
                               core/src/keysine/decode/grid.cpp PROPERTIES COMPILE_OPTIONS -O2)
   target_compile_options(mocpack PRIVATE -ffunction-sections -fdata-sections)
   if(APPLE)

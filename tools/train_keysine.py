@@ -2,8 +2,9 @@
 
     python tools/train_keysine.py [--clips N]
 
-Encodes a stretch of each clip at several frame rates, bounds and steps, fits the weights of what
-foretells each symbol, counts symbols by class, and rewrites `tables.inc`. The clips of every fourth
+Encodes a stretch of each clip at several frame rates, bounds and steps, some also with the hinges
+that are found in them and on chains of hinges, fits the weights of what foretells each symbol,
+counts symbols by class, and rewrites `tables.inc`. The clips of every fourth
 subject are held out to say what their symbols would cost by tables that never saw them. Symbols
 depend on the tables, if only a little: after the native core has been built again, another round
 may gain a little more. New tables change the bits, so `bitstream_version` must grow once files are
@@ -17,6 +18,7 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
+from hinge_chains import on_hinges
 from scipy.optimize import minimize
 
 import mocpack
@@ -41,7 +43,11 @@ SETTINGS = tuple(
 )
 # of the clips' frames, one in so many is taken, and at most so many: other rates than theirs
 RATES = ((1, 481), (2, 361), (4, 301), (5, 201))
+# one clip in so many is also encoded with the hinges that it has, and as a robot would move
+HINGED_EVERY, HINGED_FRAMES, CHAIN_RATES = 3, 361, ((4, 201), (2, 201))
+FOUND_SETTINGS, CHAIN_SETTINGS = (1, 2, 3, 4), (2, 4)
 WHOLE = 4096  # shares of a table
+SHARE_BITS = 4  # that count, of all shares but the largest: so the tables themselves pack well
 FAMILIES, BANDS, SYMBOLS, ESCAPE = 10, 16, 32, 31
 BAND_ENDS = np.array([1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58])
 MAGNITUDE_CLASSES, REACH_CLASSES, KEY_CLASSES = 26, 32, 48
@@ -51,7 +57,6 @@ NEIGHBOURS, KEY_INPUTS = 11, 2  # of a coefficient: levels around it, and what t
 NUMBERS, FIRST_LIFTED, LIFTED_STEPS = 4, 4, 10
 LIFTS = FAMILIES + NUMBERS + LIFTED_STEPS
 RATIOS = np.array([1, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256])
-SMALL_WAY, LARGE_WAY = 24, 120
 HEAD_NUMBERS = (
     *("mean", "still", "basis", "key_step", "origin", "place", "size", "scale"),
     *("channel", "source", "factor", "shift"),
@@ -104,10 +109,21 @@ def stretch(path, every, frames):
     return mocpack.Clip(header, turns[part].copy(), places[part].copy())
 
 
-def corpus_of(path, rates):
-    """Return the symbols of a clip by settings, at several frame rates."""
-    clips = [stretch(path, *rate) for rate in rates]
-    return [[symbols_of(clip, settings) for clip in clips] for settings in SETTINGS]
+def corpus_of(path, index):
+    """Return the symbols of a clip by settings: at two frame rates, of some on hinges, too."""
+    clips = [stretch(path, *rate) for rate in RATES[index % 2 :: 2]]
+    corpus = [[symbols_of(clip, settings) for clip in clips] for settings in SETTINGS]
+    if index % HINGED_EVERY:
+        return corpus
+    every, frames = RATES[index // HINGED_EVERY % len(RATES)]
+    found = stretch(path, every, min(frames, HINGED_FRAMES)).with_hinges(detect=True)
+    for i in FOUND_SETTINGS:
+        corpus[i].append(symbols_of(found, SETTINGS[i]))
+    for every, frames in CHAIN_RATES:
+        chain = on_hinges(stretch(path, every, frames))
+        for i in CHAIN_SETTINGS:
+            corpus[i].append(symbols_of(chain, SETTINGS[i]))
+    return corpus
 
 
 def symbols_of(clip, settings):
@@ -472,21 +488,18 @@ def sum_classes(inputs, families, sets, weights, lifts, count):
 
 
 def steps(corpus):
-    """Return tables (was · 3 + up, guess, way of the keys) and symbols of steps."""
+    """Return tables (was · 3 + up, guess) and symbols of steps."""
     rows, found = [], []
     for symbols in corpus:
         for group in symbols.groups:
             blocks = group.steps.shape[1]
-            apart, _ = key_distances(group.keys)
             for t, track in enumerate(symbols.tracks):
                 for b in range(blocks):
                     own, guess = int(group.steps[t, b]), _guess(symbols.tracks, group.steps, t, b)
                     was = 1 + int(group.steps[t, b - 1] >= 0) if b else 0
                     up = 1 + int(group.steps[track.parent, b] >= 0) if track.parent >= 0 else 0
-                    way = int(apart[track.first : track.first + track.channels, b].sum())
-                    way *= int(step_ratio(guess - track.key_index))
                     row = min(max(guess - FIRST_GUESS, 0), STEP_GUESSES - 1)
-                    rows.append((3 * was + up, row, (way >= SMALL_WAY) + (way >= LARGE_WAY)))
+                    rows.append((3 * was + up, row))
                     change = own - guess
                     symbol = 2 * change + 1 if change > 0 else -2 * change or 1
                     found.append(0 if own < 0 else min(symbol, STEP_SYMBOLS - 1))
@@ -570,11 +583,18 @@ def shares(counts, *, allowed=None):
         rounded = np.where(may, np.maximum(1, np.floor(WHOLE * likely / likely.sum())), 0).astype(
             int
         )
-        while rounded.sum() > WHOLE:
-            rounded[np.argmax(rounded)] -= 1
-        rounded[np.argmax(rounded)] += WHOLE - rounded.sum()
+        most = np.argmax(rounded)
+        rounded = brief(rounded)
+        rounded[most] += WHOLE - rounded.sum()
+        assert rounded[most] > 0, "a table without a largest share"
         starts[row, 1:] = np.cumsum(rounded)
     return starts
+
+
+def brief(sizes):
+    """Return numbers rounded to their highest SHARE_BITS bits."""
+    shift = np.maximum(0, np.frexp(sizes.astype(float))[1] - SHARE_BITS)
+    return sizes + (1 << shift >> 1) >> shift << shift
 
 
 def counted(rows, symbols, shape):
@@ -616,13 +636,10 @@ def train(corpus):
 
     rows, found = steps(corpus)
     starts = [
-        [
-            shares(counted(rows[own, 1], found[own], (STEP_GUESSES, STEP_SYMBOLS)))
-            for own in ((rows[:, 0] == context) & (rows[:, 2] == way) for way in range(3))
-        ]
-        for context in range(9)
+        shares(counted(rows[own, 1], found[own], (STEP_GUESSES, STEP_SYMBOLS)))
+        for own in (rows[:, 0] == context for context in range(9))
     ]
-    tables["STEP_TABLES"] = np.array(starts).swapaxes(1, 2)
+    tables["STEP_TABLES"] = np.array(starts)
 
     inputs, places, found = keys(corpus)
     weights, lifts = fit_sums(inputs, places[:, 0], places[:, 1], found[:, 0], 24)
@@ -685,7 +702,7 @@ def cost(corpus, tables):
     ).sum()
     rows, symbol = steps(corpus)
     starts = tables["STEP_TABLES"].reshape(-1, STEP_SYMBOLS + 1)
-    at = (STEP_GUESSES * rows[:, 0] + rows[:, 1]) * 3 + rows[:, 2]
+    at = STEP_GUESSES * rows[:, 0] + rows[:, 1]
     total["steps"] = bits_by(starts, at, symbol).sum()
     inputs, places, found = keys(corpus)
     classes = sum_classes(
@@ -722,10 +739,8 @@ def main():
     parser.add_argument("--clips", type=int, default=1000)
     given = parser.parse_args()
     paths = collection("cmu-train")[: given.clips]
-    # each clip at two rates, in turns
-    rates = [RATES[i % 2 :: 2] for i in range(len(paths))]
     with ProcessPoolExecutor() as crew:
-        corpora = list(crew.map(corpus_of, paths, rates))
+        corpora = list(crew.map(corpus_of, paths, range(len(paths))))
     subjects = sorted({subject_of(path) for path in paths})
     held = set(subjects[1::4])
     known = [c for path, c in zip(paths, corpora, strict=True) if subject_of(path) not in held]

@@ -24,6 +24,7 @@ from mocpack.viewing.export import export_page
 from mocpack.viewing.motions import Selection, select
 
 EXAMPLE = Path(__file__).parents[1] / "examples/web/serve.py"
+FOX = Path(__file__).parents[1] / "tests/samples/Fox.glb"
 BOUNDS = ("20mm", "5mm", "1mm")
 MOVING, MOVING_RATE = (720, 400), 12  # pixels; pictures a second
 # name: width, height, how the page stands
@@ -52,7 +53,25 @@ def main(folder: Path) -> None:
                 (folder / name).write_bytes(_small(browser.picture()))
             print(f"{folder / name}: {(folder / name).stat().st_size} bytes")
         _moving_picture(selection, Path(scratch) / "view.html", folder / "viewer.webp")
+        _picture_of_mesh(Path(scratch), folder / "viewer-mesh.png")
     _picture_of_example(folder / "web-example.png")
+
+
+def _picture_of_mesh(scratch: Path, path: Path) -> None:
+    """Write a character with its mesh, packed, against its source."""
+    clip = _api.read(FOX)
+    packed = scratch / "fox.mocp"
+    packed.write_bytes(_api.encode(clip, max_error="1.5m"))  # the fox's metres are centimetres
+    page = scratch / "view.html"
+    page.write_bytes(export_page(select(str(packed), str(FOX)), {"theme": "light"}))
+    with Browser(1180, 740) as browser:
+        browser.open(page)
+        browser.evaluate(f"window.mocpack.show({len(clip) // 2})")
+        while not browser.evaluate("mocpack.errors().every((error) => error !== null)"):
+            pass
+        browser.evaluate(f"window.mocpack.show({len(clip) // 2})")
+        path.write_bytes(_small(browser.picture()))
+    print(f"{path}: {path.stat().st_size} bytes")
 
 
 def _moving_picture(selection: Selection, page: Path, path: Path) -> None:

@@ -78,6 +78,8 @@ const Setting SETTINGS[] = {
 	setting<&Settings::key_share>("key_share"),
 	setting<&Settings::excess_penalty>("excess_penalty"),
 	setting<&Settings::room>("room"),
+	setting<&Settings::turn_price>("turn_price"),
+	setting<&Settings::angle_price>("angle_price"),
 	setting<&Settings::max_angle>("max_angle"),
 	setting<&Settings::quartic_penalty>("quartic_penalty"),
 	setting<&Settings::squared_penalty>("squared_penalty"),
@@ -235,12 +237,13 @@ bool encode_groups(const mocpack_KeysineEncoder* encoder, const std::vector<int3
 				 {
 					 if (progress->stopped())
 						 return;
-					 std::vector<uint8_t> dst(mocpack_keysine_group_bytes(encoder));
-					 size_t size;
+					 // room for the worst of groups, of which most is never touched
+					 size_t room = mocpack_keysine_group_bytes(encoder), size;
+					 std::unique_ptr<uint8_t[]> dst(new uint8_t[room]);
 					 if (mocpack_keysine_encode_group(encoder, i, keys.data() + i * keys_apart * channels,
-													  dst.data(), dst.size(), &size, scratch) != MOCPACK_OK)
+													  dst.get(), room, &size, scratch) != MOCPACK_OK)
 						 good = false; // and never true again, whatever other threads find
-					 (*groups)[i].assign(dst.data(), dst.data() + size);
+					 (*groups)[i].assign(dst.get(), dst.get() + size);
 					 progress->one_more();
 				 });
 	return good;

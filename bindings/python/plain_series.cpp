@@ -72,6 +72,5 @@ NewArray<int32_t, 2> plain_series_decode(nb::bytes data, size_t rows, nb::bytes 
 void register_plain_series(nb::module_& m)
 {
 	m.def("plain_series_encode", &plain_series_encode, "values"_a, "order"_a, "floors"_a);
-	m.def("plain_series_decode", &plain_series_decode, "data"_a, "rows"_a, "depths"_a, "order"_a,
-		  "floors"_a);
+	m.def("plain_series_decode", &plain_series_decode, "data"_a, "rows"_a, "depths"_a, "order"_a, "floors"_a);
 }

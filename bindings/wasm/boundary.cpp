@@ -142,23 +142,55 @@ template <typename T> constexpr Kind kind_of()
 #define TRACK(name) {offsetof(mocpack_Track, name), kind_of<decltype(mocpack_Track::name)>()}
 
 const Field INFO_FIELDS[] = {
-	INFO(frame_count),	  INFO(frame_time),	  INFO(start_time),
-	INFO(joint_count),	  INFO(end_count),	  INFO(translated_count),
-	INFO(declared_error), INFO(is_measured),  INFO(measured_max),
-	INFO(measured_mean),  INFO(measured_rms), INFO(measured_p99),
-	INFO(key_count),	  INFO(layer_count),  INFO(loops),
-	INFO(is_left_handed), INFO(up),			  INFO(has_gaps),
-	INFO(track_count),	  INFO(file_size),	  INFO(skeleton_size),
-	INFO(metadata_size),  INFO(times),		  INFO(names),
-	INFO(parents),		  INFO(offsets),	  INFO(rest_rotations),
-	INFO(end_joints),	  INFO(end_sites),	  INFO(translated_joints),
-	INFO(layer_errors),	  INFO(codec),		  INFO(parameters),
+	INFO(frame_count),
+	INFO(frame_time),
+	INFO(start_time),
+	INFO(joint_count),
+	INFO(end_count),
+	INFO(translated_count),
+	INFO(declared_error),
+	INFO(is_measured),
+	INFO(measured_max),
+	INFO(measured_mean),
+	INFO(measured_rms),
+	INFO(measured_p99),
+	INFO(key_count),
+	INFO(layer_count),
+	INFO(loops),
+	INFO(is_left_handed),
+	INFO(up),
+	INFO(has_gaps),
+	INFO(track_count),
+	INFO(file_size),
+	INFO(skeleton_size),
+	INFO(metadata_size),
+	INFO(times),
+	INFO(names),
+	INFO(parents),
+	INFO(offsets),
+	INFO(rest_rotations),
+	INFO(end_joints),
+	INFO(end_sites),
+	INFO(translated_joints),
+	INFO(layer_errors),
+	INFO(codec),
+	INFO(parameters),
 	INFO(metadata),
+	INFO(hinge_count),
+	INFO(hinges),
+	INFO(declared_angle),
+	INFO(measured_angle),
 };
 const Field TRACK_FIELDS[] = {
 	TRACK(name),	   TRACK(unit),		  TRACK(kind),	TRACK(has_times),  TRACK(count),
 	TRACK(frame_time), TRACK(start_time), TRACK(bound), TRACK(chunk_size),
 };
+
+// header.ts knows where the fields of a hinge stand
+static_assert(sizeof(mocpack_Hinge) == 56 && offsetof(mocpack_Hinge, joint) == 8 &&
+				  offsetof(mocpack_Hinge, slides) == 12 && offsetof(mocpack_Hinge, axis) == 16 &&
+				  offsetof(mocpack_Hinge, highest) == 48,
+			  "a hinge");
 
 const size_t MOST_NUMBERS = sizeof INFO_FIELDS / sizeof *INFO_FIELDS + 1;
 

@@ -128,12 +128,46 @@ std::vector<TestChunk> test_chunks(const Body& body, const Payload& payload)
 	Bytes gaps = {1, 2, 1, 2, 9, 4};
 	Bytes track;
 	put_sized(&track, "force");
-	track.push_back(0), track.push_back(16), track.push_back(0);
+	track.push_back(8 * 16), track.push_back(4); // a scalar with a unit; four samples
 	put_sized(&track, "N");
+	track.push_back(2), track.push_back(1); // decimals of one digit
+	put_folded(&track, 15);
+	track.push_back(0);
+	Bytes changes;
+	for (long change : {1, -30, 2})
+		put_folded(&changes, change);
+	packed = stored(changes);
+	put_bytes(&track, packed.data(), packed.size());
 	return {{"HEAD", head_chunk()}, {"SKEL", skeleton_chunk(body)},
 			{"TIME", times},		{"meta", stored(Bytes(metadata.begin(), metadata.end()))},
 			{"play", {9}},			{"vald", stored(gaps)},
 			{"trak", track},		{"DATA", payload_bytes(payload)}};
+}
+
+// The samples of all tracks, and their words; the status of the first that cannot be read.
+mocpack_Status read_tracks(const mocpack_Motion* motion, mocpack_Error* error)
+{
+	const uint64_t MOST = 1000000; // samples that are worth the memory
+	const mocpack_Info& info = *mocpack_info(motion);
+	mocpack_Status first = MOCPACK_OK;
+	for (size_t i = 0; i < info.track_count && first == MOCPACK_OK; ++i)
+	{
+		const mocpack_Track& track = info.tracks[i];
+		if (track.count > MOST)
+			continue;
+		std::vector<double> values(4 * size_t(track.count) + 1), times(size_t(track.count) + 1);
+		first = mocpack_track_values(motion, i, values.data(), i % 2 ? times.data() : nullptr, error);
+		size_t count = 0, size = 0;
+		if (first == MOCPACK_OK && track.kind == MOCPACK_TRACK_LABEL)
+			first = mocpack_track_words(motion, i, &count, &size, nullptr, nullptr, error);
+		std::vector<mocpack_Text> words(count + 1);
+		std::vector<char> text(size + 1);
+		if (first == MOCPACK_OK && track.kind == MOCPACK_TRACK_LABEL)
+			first = mocpack_track_words(motion, i, &count, &size, words.data(), text.data(), error);
+		for (double value : values)
+			check(first != MOCPACK_OK || std::isfinite(value), "samples are finite");
+	}
+	return first;
 }
 
 // Counts what is taken, and can run out.

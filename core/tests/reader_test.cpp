@@ -95,6 +95,23 @@ void a_file_says_what_it_holds(const Bytes& file)
 	check(std::string(mocpack_version()) == "0.1.0", "the library has a version");
 }
 
+void a_track_has_its_samples(const Bytes& file)
+{
+	mocpack_Motion* motion;
+	check(mocpack_open(file.data(), file.size(), nullptr, &motion, nullptr) == MOCPACK_OK, "it opens");
+	double values[4], times[4];
+	mocpack_Status status = mocpack_track_values(motion, 0, values, times, nullptr);
+	check(status == MOCPACK_OK, "samples are read");
+	const double expected[4] = {1.5, 1.6, -1.4, -1.2};
+	for (int i = 0; i < 4 && status == MOCPACK_OK; ++i)
+		check(values[i] == expected[i] && std::fabs(times[i] - i / 30.0) < 1e-12, "and are those");
+	check(mocpack_track_values(motion, 1, values, times, nullptr) == MOCPACK_BAD_ARGUMENT, "there is one");
+	size_t count, size;
+	check(mocpack_track_words(motion, 0, &count, &size, nullptr, nullptr, nullptr) == MOCPACK_BAD_ARGUMENT,
+		  "which has no words");
+	mocpack_close(motion);
+}
+
 void motion_comes_back(const Body& body, const Bytes& file)
 {
 	Opened opened(file);
@@ -320,6 +337,8 @@ mocpack_Status read_through(const Bytes& file, Counter* counter, uint64_t limit,
 	}
 	if (status == MOCPACK_OK)
 		mocpack_preview(reader, 0, 1, &pose.arrays, &error);
+	if (status == MOCPACK_OK)
+		status = read_tracks(motion, &error);
 	mocpack_reader_close(reader);
 	mocpack_close(motion);
 	return status;
@@ -515,6 +534,7 @@ int main()
 	Payload on_grid = encoded(&grid);
 	Bytes file = file_of(test_chunks(body, payload));
 	a_file_says_what_it_holds(file);
+	a_track_has_its_samples(file);
 	motion_comes_back(body, file);
 	motion_comes_back(grid, file_of(test_chunks(grid, on_grid)));
 	layouts_agree(file);

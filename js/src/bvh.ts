@@ -52,6 +52,7 @@ class BvhMotion implements Motion {
   readonly parameters = {};
   readonly declaredError = null;
   readonly measured = null;
+  readonly angles = null;
   readonly skeleton;
   readonly frameCount;
   readonly frameTime;

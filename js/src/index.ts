@@ -2,7 +2,9 @@
 
 export { MocpackError, type ErrorKind } from "./error.js";
 export type {
+  Hinge,
   Frames,
+  Angles,
   Measured,
   Motion,
   OpenOptions,
@@ -13,6 +15,7 @@ export type {
   WasmSource,
 } from "./types.js";
 export { open } from "./open.js";
+export { openArchive, type Archive, type ArchiveClip } from "./archive.js";
 export {
   frameErrors,
   worldPositions,

@@ -18,6 +18,7 @@ export class FileMotion implements Motion {
   readonly bytes;
   readonly declaredError;
   readonly measured;
+  readonly angles;
   readonly metadata;
   readonly take;
   readonly layerErrors;
@@ -37,6 +38,7 @@ export class FileMotion implements Motion {
     this.bytes = header.bytes;
     this.declaredError = header.declaredError;
     this.measured = header.measured;
+    this.angles = header.angles;
     this.metadata = header.metadata;
     this.take = header.take;
     this.layerErrors = header.layerErrors;

@@ -2,6 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 
+import { openArchive as openArchiveAnywhere, type Archive } from "./archive.js";
 import { open as openAnywhere, type Source } from "./open.js";
 import type { Motion, OpenOptions, WasmSource } from "./types.js";
 
@@ -12,6 +13,11 @@ let decoder: Promise<WebAssembly.Module> | undefined;
 export async function open(source: Source, options: OpenOptions = {}): Promise<Motion> {
   const wasm = await withFile(options.wasm ?? (await ownDecoder()));
   return openAnywhere(await withFile(source), { ...options, wasm });
+}
+
+export async function openArchive(source: Source, options: OpenOptions = {}): Promise<Archive> {
+  const wasm = await withFile(options.wasm ?? (await ownDecoder()));
+  return openArchiveAnywhere(await withFile(source), { ...options, wasm });
 }
 
 function ownDecoder(): Promise<WasmSource> {

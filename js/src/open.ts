@@ -17,12 +17,20 @@ export type Source = ArrayBuffer | Uint8Array | Blob | string | URL;
  * asked for; where the server knows no ranges, the whole file.
  */
 export async function open(source: Source, options: OpenOptions = {}): Promise<Motion> {
+  return openSource(() => openBytes(source, options), options);
+}
+
+/** Opens a clip of bytes that are asked for once it is sure that they are wanted. */
+export async function openSource(
+  source: () => Promise<ByteSource>,
+  options: OpenOptions,
+): Promise<Motion> {
   const { signal, memoryLimit = DEFAULT_LIMIT } = options;
   if (!(memoryLimit > 0)) throw new RangeError(`memoryLimit must be bytes, got ${memoryLimit}`);
   signal?.throwIfAborted();
   const wasm = options.wasm ?? new URL("./mocpack.wasm", import.meta.url);
   // both at once: the decoder travels while the file's head does
-  const [bytes, module] = await Promise.all([openBytes(source, options), loadModule(wasm)]);
+  const [bytes, module] = await Promise.all([source(), loadModule(wasm)]);
   try {
     return new FileMotion(bytes, await Decoder.open(module, bytes, memoryLimit), memoryLimit);
   } catch (error) {
@@ -31,7 +39,7 @@ export async function open(source: Source, options: OpenOptions = {}): Promise<M
   }
 }
 
-async function openBytes(source: Source, options: OpenOptions): Promise<ByteSource> {
+export async function openBytes(source: Source, options: OpenOptions): Promise<ByteSource> {
   if (source instanceof ArrayBuffer) return new BufferSource(new Uint8Array(source));
   if (source instanceof Uint8Array) return new BufferSource(source);
   if (source instanceof Blob) return new BufferSource(new Uint8Array(await source.arrayBuffer()));

@@ -16,6 +16,22 @@ export interface Skeleton {
   translated: Int32Array;
   /** 4J: the local rotation of each joint at rest, where the source has one. Poses do not start from it. */
   rest?: Float64Array;
+  /** Degrees of freedom of joints that turn about fixed axes or slide along them, in the source's order. */
+  hinges?: Hinge[];
+}
+
+/** A joint's rotation is that at rest, then the turns about its axes in the order of its hinges. */
+export interface Hinge {
+  /** What the source calls it; may be empty. */
+  name: string;
+  joint: number;
+  /** Whether it slides along its axis; else it turns about it. */
+  slides: boolean;
+  /** Of length 1, in the frame that the rest rotation leads to. */
+  axis: [number, number, number];
+  /** Radians, or metres of a slider; ∓Infinity where there is no limit. */
+  lowest: number;
+  highest: number;
 }
 
 /** What a track is; its values are not decoded here. */
@@ -79,6 +95,12 @@ export interface Measured {
   p99: number;
 }
 
+/** A bound on the error of hinges' angles and of local rotations, and what was measured, radians. */
+export interface Angles {
+  declared: number;
+  measured: number;
+}
+
 /** A clip that is open: what it is at hand, its frames on demand. */
 export interface Motion {
   readonly skeleton: Skeleton;
@@ -93,6 +115,8 @@ export interface Motion {
   /** The bound that the file was made to keep, metres. */
   readonly declaredError: number | null;
   readonly measured: Measured | null;
+  /** Where the file keeps a bound on angles too. */
+  readonly angles: Angles | null;
   readonly metadata: unknown;
   /** What a .mocp file holds beside its poses. */
   readonly take?: Take;

@@ -34,6 +34,7 @@ for (const { file, out, times, original } of JSON.parse(await readFile(process.a
   for (const [name, numbers] of Object.entries(arrays)) await write(`${out}.${name}`, numbers);
   const { skeleton, frameCount, frameTime, codec, bytes, declaredError, measured, metadata } =
     motion;
+  const { angles } = motion;
   const plain = Object.fromEntries(Object.entries(skeleton).map(([k, v]) => [k, Array.from(v)]));
   const header = {
     skeleton: plain,
@@ -43,6 +44,7 @@ for (const { file, out, times, original } of JSON.parse(await readFile(process.a
     bytes,
     declaredError,
     measured,
+    angles,
     metadata,
     take: motion.take && {
       ...motion.take,

@@ -26,7 +26,16 @@ from mocpack.errors import (
     UnsupportedClipError,
     UsageError,
 )
-from mocpack.io import clip_names_in, contents, files_beside, read_bytes, read_file, write_file
+from mocpack.io import (
+    clip_names_in,
+    contents,
+    files_beside,
+    holds_scenes,
+    read_bytes,
+    read_file,
+    write_file,
+    write_scene_bytes,
+)
 from mocpack.io.atomic import write_atomically
 from mocpack.motion import Motion as Motion
 from mocpack.motion import clip_source
@@ -153,8 +162,9 @@ def write(
     """Write a clip, atomically, in the format that the path's extension names.
 
     An .amc comes with its .asf beside it. A `dialect` is how some program that trains robots wants
-    its files: "mjlab", "beyondmimic", "gmr", "protomotions", "qpos" or "csv". `into` names a glTF
-    file of a character, which is written with the clip as one of its animations.
+    its files: "mjlab", "beyondmimic", "gmr", "protomotions", "qpos" or "csv"; or "amass", for
+    bodies of SMPL-H and SMPL-X. `into` names a glTF file of a character, which is written with the
+    clip as one of its animations.
     """
     write_file(clip, path, dialect=dialect, into=into)
 
@@ -280,8 +290,17 @@ def read_scene(
 
 
 def write_scene(clips: Mapping[str, AnyClip], path: str | Path, **target: Any) -> None:
-    """Write a scene as a .mocp file, atomically; `target` is what `encode` takes."""
-    write_atomically(encode_scene(clips, **target), path)
+    """Write a scene, atomically: as a .mocp file, where `target` is what `encode` takes, or a .c3d.
+
+    The clips of a .c3d are markers, and its subjects.
+    """
+    extension = Path(path).suffix
+    if holds_scenes(extension):
+        if target:
+            raise UsageError(f"{path}: {', '.join(target)} is for .mocp files")
+        write_atomically(write_scene_bytes(clips, extension), path)
+    else:
+        write_atomically(encode_scene(clips, **target), path)
 
 
 def encode_scene(

@@ -29,6 +29,7 @@ from mocpack.header import (
     frames_extras,
     frames_header,
     join_extras,
+    named,
     picked,
     pose_extras,
     pose_header,
@@ -121,10 +122,19 @@ class Clip(FrozenPickle):
         return cls(header, rotations, translations)
 
     def __repr__(self) -> str:
+        """Return three lines: how long, which joints, what moves beside rotations.
+
+        >>> from mocpack.testing import walk
+        >>> walk()
+        Clip of 120 frames at 60 fps, 2.000 s
+          21 joints: Hips, Spine, Chest … RightToe
+          translated: Hips
+        """
         first, *rest = summary(self.header, self.extras)
         return "\n".join([f"Clip of {first}", *(f"  {line}" for line in rest)])
 
     def _repr_html_(self) -> str:
+        """Return the same for notebooks, with a picture of the middle frame."""
         middle = self.bones([self.frame_count // 2])[0]
         return html("Clip", summary(self.header, self.extras), middle)
 
@@ -164,12 +174,12 @@ class Clip(FrozenPickle):
         *,
         frame_rate: float | None = None,
         frame_time: float | None = None,
-        translated_joints: Sequence[int] = (0,),
+        translated_joints: Sequence[str | int] = (0,),
         unit: float = 1.0,
         metadata: Mapping[str, Any] | None = None,
         channels: npt.ArrayLike | None = None,
         scales: npt.ArrayLike | None = None,
-        scaled_joints: Sequence[int] | None = None,
+        scaled_joints: Sequence[str | int] | None = None,
         times: npt.ArrayLike | None = None,
         start_time: float = 0.0,
         valid: npt.ArrayLike | None = None,
@@ -208,10 +218,10 @@ class Clip(FrozenPickle):
             skeleton,
             len(rotations),
             frame_time,
-            tuple(translated_joints),
+            named(skeleton, translated_joints),
             unit,
             metadata,
-            tuple(scaled_joints or ()),
+            named(skeleton, scaled_joints or ()),
             start_time,
             loop,
             up,
@@ -459,7 +469,12 @@ class Clip(FrozenPickle):
         return space.outside(places, self.header.up), turned
 
     def positions(self) -> F64:
-        """Return world positions of all joints, shape (T, J, 3), in metres."""
+        """Return world positions of all joints, shape (T, J, 3), in metres.
+
+        >>> from mocpack.testing import walk
+        >>> walk().positions().shape
+        (120, 21, 3)
+        """
         return self.world()[0]
 
     def points(self) -> F64:
@@ -471,7 +486,13 @@ class Clip(FrozenPickle):
         return space.outside(self.points(), self.header.up, self.header.handedness)
 
     def world(self) -> tuple[F64, F64]:
-        """Return world positions (T, J, 3) and world rotations (T, J, 4), these without scales."""
+        """Return world positions (T, J, 3) in metres, and world rotations (T, J, 4) without scales.
+
+        >>> from mocpack.testing import walk
+        >>> positions, rotations = walk().world()
+        >>> positions.shape, rotations.shape
+        ((120, 21, 3), (120, 21, 4))
+        """
         positions, turned = kinematics.forward_kinematics(
             self.skeleton, self.rotations, self.translations, self.translated_joints
         )
@@ -566,7 +587,12 @@ class Clip(FrozenPickle):
         )
 
     def joints(self, joints: Sequence[str | int]) -> Clip:
-        """Return the motion of these joints, by name or index, and their ancestors."""
+        """Return the motion of these joints, by name or index, and their ancestors.
+
+        >>> from mocpack.testing import walk
+        >>> walk().joints(["Chest"]).skeleton.names
+        ('Hips', 'Spine', 'Chest')
+        """
         kept = self.skeleton.with_ancestors(joints)
         among = set(kept)
         moving = [m for m, j in enumerate(self.translated_joints) if j in among]
@@ -768,6 +794,10 @@ class Clip(FrozenPickle):
             By default five, evenly from first to last.
         axes : matplotlib 3-d axes, optional
             New ones by default; ``axes.figure.savefig("walk.png")`` writes them.
+
+        >>> from mocpack.testing import walk
+        >>> walk().plot(frames=[0, 60]).name
+        '3d'
         """
         if frames is None:
             frames = sorted({round(x) for x in np.linspace(0, len(self) - 1, 5)})

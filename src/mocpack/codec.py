@@ -18,6 +18,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
+from mocpack.arrays import F64
 from mocpack.clip import AnyClip, Clip, ClipHeader
 from mocpack.errors import UnsupportedVersionError, UsageError
 
@@ -115,6 +116,17 @@ class SupportsSeek(Protocol):
 
         The result's skeleton is that of the joints returned.
         """
+        ...
+
+
+@runtime_checkable
+class SupportsArrays(Protocol):
+    """A codec that gives frames as bare arrays, for many windows a second."""
+
+    def decode_arrays(
+        self, read: Read, header: ClipHeader, start: int, stop: int
+    ) -> tuple[F64, F64]:
+        """Return rotations (T, J, 4) and translations (T, M, 3), as `decode_frames` has them."""
         ...
 
 

@@ -65,7 +65,7 @@ class ClipHeader(FrozenPickle):
 
     def __post_init__(self) -> None:
         for name in ("translated_joints", "scaled_joints"):
-            object.__setattr__(self, name, _named(self.skeleton, getattr(self, name)))
+            object.__setattr__(self, name, named(self.skeleton, getattr(self, name)))
         object.__setattr__(self, "loop", bool(self.loop))
         object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
         _check_timing(self.frame_count, self.frame_time)
@@ -305,7 +305,7 @@ def time_of(frame: int, header: ClipHeader, times: F64 | None) -> float:
     return header.start_time + frame * header.frame_time
 
 
-def _named(skeleton: Skeleton, joints: Sequence[str | int]) -> tuple[int, ...]:
+def named(skeleton: Skeleton, joints: Sequence[str | int]) -> tuple[int, ...]:
     """Return joints by index; what is no index at all is complained of with the field's name."""
     return tuple(skeleton.index(j) if isinstance(j, str) else int(j) for j in joints)
 

@@ -15,6 +15,7 @@ from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader
 from mocpack.codec import (
     Codec,
     PayloadLayout,
+    SupportsArrays,
     SupportsBudget,
     SupportsByteRanges,
     SupportsJoints,
@@ -92,6 +93,7 @@ class Motion:
         # asked once: looking for a protocol's methods takes as long as decoding a few frames
         codec = self._codec
         self._seeking = codec if isinstance(codec, SupportsSeek) else None
+        self._bare = codec if isinstance(codec, SupportsArrays) else None
         self._budgeting = codec if isinstance(codec, SupportsBudget) else None
         self._whole: Clip | None = None
         self._part: tuple[list[int], Clip] | None = None
@@ -102,7 +104,7 @@ class Motion:
 
     def __repr__(self) -> str:
         header = self._reader.header
-        what = [f"{self._codec.codec_id}, {sum(self.sizes.values())} bytes"]
+        what = [f"{self._codec.codec_id}, {self.sizes['file']} bytes"]
         if self.errors.declared is not None:
             what.append(f"every point within {format_length(self.errors.declared)}")
         if self.errors.declared_angle is not None:
@@ -121,6 +123,12 @@ class Motion:
         """Return some frames, some joints with their ancestors, or both, as `Clip` does.
 
         ``motion[120:240]`` decodes no more than it needs; so does ``motion[120:240, "LeftFoot"]``.
+
+        >>> from mocpack import encode, open
+        >>> from mocpack.testing import walk
+        >>> with open(encode(walk(), max_error="5mm")) as motion:
+        ...     len(motion), motion[20:50].positions().shape, len(motion[::4])
+        (120, (30, 21, 3), 30)
         """
         start, stop, step, joints = picked(key, len(self))
         part = self.frames(start, stop, joints)
@@ -140,6 +148,12 @@ class Motion:
         stride : int, optional
             From the start of one window to that of the next. With it all windows have the same
             length; without it they follow one another, and the last may be shorter.
+
+        >>> from mocpack import encode, open
+        >>> from mocpack.testing import walk
+        >>> with open(encode(walk(), max_error="5mm")) as motion:
+        ...     [len(window) for window in motion.windows(50)]
+        [50, 50, 20]
         """
         if frames < 1 or (stride is not None and stride < 1):
             raise UsageError(f"frames and stride must be 1 or above, got {frames} and {stride}")
@@ -293,6 +307,13 @@ class Motion:
 
     def arrays(self, start: int, stop: int) -> tuple[F64, F64]:
         """Return rotations (T, J, 4) and translations (T, M, 3) of frames `start` to `stop`."""
+        header, plain = self.header, self.plain_header
+        if self._bare is not None and header is plain and self._whole_fits:
+            if not 0 <= start < stop <= header.frame_count:
+                raise UsageError(
+                    f"frames {start}:{stop} do not lie in a clip of {header.frame_count} frames"
+                )
+            return self._bare.decode_arrays(self._reader.read, plain, start, stop)
         part = self.frames(start, stop)
         return np.asarray(part.rotations), np.asarray(part.translations)
 

@@ -8,6 +8,7 @@ python tests/blender/write_clips.py FOLDER
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -31,12 +32,16 @@ REAL = {
 
 def main() -> None:
     folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.iterdir():
-        old.unlink()
-    for name, clip in clips().items():
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    found = clips()
+    for name, clip in found.items():
         mocpack.write(clip, folder / f"{name}.bvh")
         expect(clip, folder / f"{name}.bvh")
+    for ending in (".usda", ".usdc", ".usdz"):
+        for name in ("bundled", "computed"):
+            mocpack.write(found[name], folder / f"{name}{ending}")
+            expect(found[name], folder / f"{name}{ending}")
     for name, data in fbx_files().items():
         path = folder / f"{name}.fbx"
         path.write_bytes(data)
@@ -101,7 +106,11 @@ def fbx_files() -> dict[str, bytes]:
     }
     layer |= {(0, "Lcl Translation", a): Curve(times, 50 * np.sin(times + a)) for a in range(3)}
     take = [Take("Dance", [layer])]
+    noisy = [*bones]
+    stretched = {**turning, "Lcl Scaling": (1.0, 1.00001, 1.00003)}
+    noisy[1] = Model("Spine", 0, properties={"Lcl Translation": (0.0, 20.0, 3.0), **stretched})
     found = {
+        "made-noise": binary(scene(noisy, take)),
         "made-centimetres": binary(scene(bones, take)),
         "made-z-up": binary(scene(bones, take, up=2, unit=2.54)),
     }

@@ -123,3 +123,31 @@ def test_append_adds_and_two_files_of_one_name_are_refused(folder):
     twice = run("pack", "three.bvh", "other", "-o", "y.mocps", folder=folder)
     assert twice.returncode == 2
     assert "would both be clip 'three'" in twice.stderr
+
+
+def test_shards_of_many_machines_join_to_the_bytes_of_one(folder):
+    words = ["pack", "takes", "-o", "parted.mocps", "--max-error", "5mm", "--effort", "fast"]
+    for shard in ("2/2", "1/2"):
+        assert run(*words, "--shard", shard, folder=folder).returncode == 0
+    again = run(*words, "--shard", "1/2", folder=folder)
+    assert "was there already" in again.stdout
+    joined = run(*words, "--meta", "labels.csv", "--join", folder=folder)
+    assert joined.returncode == 0, joined.stderr
+    assert (folder / "parted.mocps").read_bytes() == (folder / "all.mocps").read_bytes()
+    assert not (folder / "parted.mocps.parts").exists()
+    wrong = run(*words, "-f", "--shard", "0/2", folder=folder)
+    assert wrong.returncode == 2
+    assert "--shard is one of how many" in wrong.stderr
+    early = run(*words, "-f", "--join", folder=folder)
+    assert early.returncode == 2
+    assert "no part" in early.stderr
+
+
+def test_resume_makes_the_same_and_reports_what_was_refused(folder):
+    words = ["pack", "takes", "-o", "resumed.mocps", "--max-error", "5mm", "--effort", "fast"]
+    made = run(*words, "--meta", "labels.csv", "--resume", "--report", "bad.jsonl", folder=folder)
+    assert made.returncode == 0, made.stderr
+    assert (folder / "resumed.mocps").read_bytes() == (folder / "all.mocps").read_bytes()
+    assert (folder / "bad.jsonl").read_text() == ""
+    both = run(*words, "-f", "--resume", "--join", folder=folder)
+    assert both.returncode == 2

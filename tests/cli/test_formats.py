@@ -10,6 +10,8 @@ import pytest
 
 import mocpack
 from mocpack.io import extensions
+from mocpack.io.robots.exports import DIALECTS
+from mocpack.io.table import BODY_DIALECTS
 
 FOX = Path(__file__).parents[1] / "samples/Fox.glb"
 
@@ -115,7 +117,12 @@ def test_formats_lists_every_extension(folder):
     write = {e for row in rows if row["write"] for e in row["extensions"]}
     assert read == {*extensions(), ".mocp"}
     assert write == {*extensions(writable=True), ".mocp"}
-    assert ".vrma" in run("formats", folder=folder).stdout
+    assert {name for row in rows for name in row["dialects"]} == {*DIALECTS, *BODY_DIALECTS} - {
+        "csv"
+    }
+    shown = run("formats", folder=folder).stdout
+    assert ".vrma" in shown
+    assert "mocpack[fbx]" in shown
 
 
 def test_kinds_that_are_not_read_come_with_advice(folder):
@@ -123,3 +130,36 @@ def test_kinds_that_are_not_read_come_with_advice(folder):
     done = run("convert", "a.dae", "a.bvh", folder=folder)
     assert done.returncode == 2
     assert "import it into Blender and export BVH" in done.stderr
+
+
+def test_a_report_says_in_a_line_what_is_lost(folder):
+    done = run("convert", "Fox.glb", "run.bvh", "--animation", "Run", "--report", folder=folder)
+    assert done.returncode == 0
+    expected = (
+        "Fox.glb → run.bvh: lost: rest rotations, 1 piece of metadata (copyright), its unit "
+        "(readers guess cm); joints within "
+    )
+    (line,) = done.stdout.splitlines()
+    assert line.startswith(expected)
+    assert "left in the source: 1 mesh, 1 material, 1 picture" in line
+    done = run("convert", "Fox.glb", "out/", "--each", "--report", folder=folder)
+    assert [line.partition(":")[0] for line in done.stdout.splitlines()] == [
+        f"Fox.glb → {name}.mocp" for name in ("Survey", "Walk", "Run")
+    ]
+
+
+def test_a_report_of_what_goes_into_a_pipe_is_refused(folder):
+    done = run("convert", "Fox.glb", "-", "--report", folder=folder)
+    assert done.returncode == 2
+    assert "--report reads back what was written" in done.stderr
+
+
+def test_a_motion_is_put_into_a_character(folder):
+    run("convert", "Fox.glb", "run.mocp", "--animation", "Run", folder=folder)
+    done = run("convert", "run.mocp", "new.glb", "--into", "Fox.glb", "--report", folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("run.mocp → new.glb: nothing is lost; joints within ")
+    assert mocpack.io.clip_names_of(folder / "new.glb") == ["Survey", "Walk", "Run"]
+    done = run("convert", "run.mocp", "new.bvh", "--into", "Fox.glb", folder=folder)
+    assert done.returncode == 2
+    assert "into a character as .glb, .gltf, .vrma alone" in done.stderr

@@ -2,12 +2,14 @@
 
 import os
 import subprocess
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
 import mocpack
 from mocpack.container.skel import DICTIONARY
+from mocpack.corpora import pack
 from mocpack.testing import take
 from mocpack.testing.motions import hard_clips, vertex_wave, walk
 
@@ -57,6 +59,10 @@ def files(package, tmp_path_factory):
     (folder / "hips.mocp").write_bytes(mocpack.encode(sliding_hips(), "keysine:max_error=1mm"))
     minutes = mocpack.encode(walk(600.0, frame_rate=30), "keysine:max_error=20mm,effort=fast")
     (folder / "ten_minutes.mocp").write_bytes(minutes)
+    if find_spec("pyarrow"):  # what writes archives; reading them needs nothing
+        packed = {name: folder / f"{name}.mocp" for name in ("walk", "turns", "long", "lossless")}
+        pack(packed, folder / "all.mocps")
+        pack(packed, folder / "many.mocps", shard_size=1000)
     (folder / "skeletons.dictionary").write_bytes(DICTIONARY)
     (folder / "vertices.mocp").write_bytes(mocpack.encode(vertex_wave(), "raw"))
     return folder

@@ -10,6 +10,7 @@ import pytest
 import mocpack
 from mocpack.errors import MissingExtraError, MocpackError
 from mocpack.extras import require
+from mocpack.io import fbx, usd
 
 SOURCE = Path(mocpack.__file__).parent
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
@@ -48,10 +49,7 @@ def calls_of_require():
     """Every (file, module, extra) that the sources ask for by literal words."""
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
-                "require",
-                "missing",
-            ):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "require":
                 words = {k.arg: getattr(k.value, "value", None) for k in node.keywords}
                 yield path.name, getattr(node.args[0], "value", None), words["extra"]
 
@@ -59,6 +57,7 @@ def calls_of_require():
 def test_every_extra_that_a_sentence_names_is_defined_and_has_the_package():
     extras = tomllib.loads(PYPROJECT.read_text())["project"]["optional-dependencies"]
     named = {(module, extra) for _, module, extra in calls_of_require() if module and extra}
+    named |= {(reader.package, reader.extra) for reader in (fbx.UFBX, usd.USD)}
     assert named
     for module, extra in named:
         package = module.partition(".")[0]

@@ -390,3 +390,9 @@ def test_vertices_move_as_fast_as_they_are_differenced():
     expected = (mesh.vertices[2] - mesh.vertices[0]) * mesh.fps / 2
     np.testing.assert_allclose(mesh.velocities()[1], expected)
     assert not mesh[0].velocities().any()
+
+
+def test_an_open_file_says_its_own_size(clip):
+    data = mocpack.encode(clip, max_error="5mm", effort="fast")
+    with mocpack.open(data) as motion:
+        assert f"keysine, {len(data)} bytes; every point within 5 mm" in repr(motion)

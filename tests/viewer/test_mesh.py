@@ -1,6 +1,8 @@
 """Characters with their mesh: skinned by the clip, and by the packed one."""
 
 import base64
+import json
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -115,3 +117,27 @@ def test_a_page_of_one_file_has_the_mesh_in_it(chromium, packed, skin, tmp_path)
 def test_a_motion_without_a_mesh_has_no_button_for_one(tab):
     assert not tab.locator("#mesh").is_visible()
     assert tab.evaluate("mocpack.state().mesh") is None
+
+
+def with_draco(data):
+    """The fox, its mesh said to be compressed in a way that is not read."""
+    size = struct.unpack_from("<I", data, 12)[0]
+    document = json.loads(data[20 : 20 + size])
+    document["meshes"][0]["primitives"][0]["extensions"] = {"KHR_draco_mesh_compression": {}}
+    text = json.dumps(document).encode()
+    text += b" " * (-len(text) % 4)
+    rest = struct.pack("<I4s", len(text), b"JSON") + text + data[20 + size :]
+    return struct.pack("<4sII", b"glTF", 2, 12 + len(rest)) + rest
+
+
+def test_a_mesh_that_cannot_be_read_is_said_and_the_bones_are_shown(chromium, tmp_path):
+    path = tmp_path / "draco.glb"
+    path.write_bytes(with_draco(FOX.read_bytes()))
+    with serving(select(str(path))) as server, looking(chromium, server.url) as tab:
+        until(tab, LOADED)
+        said = tab.locator("#message-text").inner_text()
+        assert said.startswith(
+            "draco.glb: its mesh is not shown: a mesh is compressed by KHR_draco"
+        )
+        assert not tab.locator("#mesh").is_visible()
+        assert len(tab.evaluate("mocpack.positions()")) == 3 * len(mocpack.read(FOX).skeleton)

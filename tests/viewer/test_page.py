@@ -167,8 +167,11 @@ def test_a_joint_of_the_table_leads_to_its_worst_frame(tab, files):
     choose(tab, "struck")
     tab.evaluate("mocpack.show(0)")
     tab.locator("#sort").click()
-    tab.locator("#joints tbody tr").first.click()
+    row = tab.locator("#joints tbody tr").first
+    row.click()
     assert state(tab, "frame") == BAD_FRAME
+    row.click()  # let go, as the next tests expect
+    assert state(tab, "joint") == -1
 
 
 def test_the_slider_switches_between_versions(tab):
@@ -581,3 +584,28 @@ def test_a_file_that_cannot_be_packed_is_a_sentence(empty_tab, tmp_path):
     until(empty_tab, "!document.getElementById('message').hidden")
     assert "notes.txt" in empty_tab.locator("#message-text").inner_text()
     empty_tab.complaints.clear()  # the browser notes the refusal
+
+
+def test_a_bound_on_angles_is_told_with_what_was_measured(chromium, motion, tmp_path):
+    path = tmp_path / "walk.mocp"
+    angle = mocpack.deg(0.5)
+    path.write_bytes(mocpack.encode(motion, max_error="5mm", max_angle=angle, effort="fast"))
+    with mocpack.open(path) as opened:
+        measured = np.degrees(opened.errors.max_angle)
+    page = tmp_path / "walk.html"
+    page.write_bytes(export_page(select(str(path))))
+    for shown in (None, page):
+        with (
+            serving(select(str(path))) as server,
+            looking(chromium, server.url if shown is None else page.as_uri()) as tab,
+        ):
+            until(tab, LOADED)
+            facts = tab.locator("#facts").text_content()
+        assert "angle allowed0.5°" in facts
+        found = float(re.search(r"angle measured when packed([\d.]+)°", facts).group(1))
+        assert found == pytest.approx(measured, rel=1e-2)
+        assert found <= 0.5
+
+
+def test_a_file_without_a_bound_on_angles_tells_none(tab):
+    assert "angle allowed" not in tab.locator("#facts").text_content()

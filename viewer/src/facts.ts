@@ -2,7 +2,14 @@
 
 import type { Clip, Version } from "./clip";
 import { byId, make } from "./dom";
-import { formatLength, formatRate, formatRatio, formatSize, formatTime } from "./format";
+import {
+  formatAngle,
+  formatLength,
+  formatRate,
+  formatRatio,
+  formatSize,
+  formatTime,
+} from "./format";
 
 const SLACK = 1e-6; // metres that this decoder's arithmetic may differ from the encoder's
 
@@ -57,6 +64,10 @@ function rows(clip: Clip, version: Version, seconds: number): Fact[] {
     facts.push(["mean of joints", formatLength(mean)]);
     facts.push(["RMS of joints", formatLength(rms)]);
     facts.push(["99 % of joints below", formatLength(p99)]);
+  }
+  if (motion.angles) {
+    facts.push(["angle allowed", formatAngle(motion.angles.declared)]);
+    facts.push(["angle measured when packed", formatAngle(motion.angles.measured)]);
   }
   facts.push(["length", formatTime(seconds)]);
   facts.push(["frames", `${motion.frameCount} at ${+(1 / motion.frameTime).toFixed(2)} Hz`]);

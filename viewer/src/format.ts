@@ -8,6 +8,11 @@ export function formatLength(metres: number): string {
   return `${digits(metres / 1e-9)} nm`;
 }
 
+/** Radians in degrees. */
+export function formatAngle(radians: number): string {
+  return `${Number(((180 / Math.PI) * radians).toPrecision(3))}°`;
+}
+
 export function formatSpeed(metresPerSecond: number): string {
   return metresPerSecond < 1
     ? `${digits(100 * metresPerSecond)} cm/s`

@@ -19,6 +19,7 @@ export interface Head {
   bytes: Motion["bytes"];
   declaredError: number | null;
   measured: Motion["measured"];
+  angles: Motion["angles"];
   metadata: unknown;
   parts?: Part[];
 }
@@ -55,6 +56,7 @@ export function framesMotion(head: Head, fetchBlock: Fetch): SceneMotion {
     bytes: head.bytes,
     declaredError: head.declaredError,
     measured: head.measured,
+    angles: head.angles,
     metadata: head.metadata,
     parts: head.parts,
     frames,

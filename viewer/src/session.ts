@@ -62,10 +62,11 @@ export async function laterRawBytes(): Promise<number | null> {
 }
 
 export async function openEntry(entry: Entry): Promise<Named> {
+  const { name } = entry;
   if (entry.kind === "frames") {
     const source = entry.data ? fromGzip(bytesOfBase64(entry.data)) : fromServer(entry.url ?? "");
-    return { name: entry.name, motion: framesMotion(entry.head as Head, source) };
+    return { name, motion: framesMotion(entry.head as Head, source) };
   }
   const source = entry.data ? bytesOfBase64(entry.data) : new URL(entry.url ?? "", location.href);
-  return { name: entry.name, motion: await open(source, { wasm: await decoderWasm() }) };
+  return { name, motion: await open(source, { wasm: await decoderWasm() }) };
 }

@@ -181,8 +181,8 @@ State start(void* scratch, size_t columns)
 
 // Codes all values; false where a difference leads beyond what values may be.
 template <typename Bit, typename Value, typename Keep>
-bool code_series(Bit& bit, Value* values, size_t rows, size_t columns, int order,
-				 const int32_t* floors, const uint8_t* depths, void* scratch, Keep keep)
+bool code_series(Bit& bit, Value* values, size_t rows, size_t columns, int order, const int32_t* floors,
+				 const uint8_t* depths, void* scratch, Keep keep)
 {
 	State state = start(scratch, columns);
 	for (size_t r = 0; r < rows; ++r)
@@ -235,8 +235,8 @@ size_t mocpack_plain_series_bound(size_t rows, size_t columns)
 }
 
 size_t mocpack_plain_series_encode(uint8_t* dst, size_t dst_size, const int32_t* values, size_t rows,
-								   size_t columns, int order, const int32_t* floors,
-								   const uint8_t* depths, void* scratch)
+								   size_t columns, int order, const int32_t* floors, const uint8_t* depths,
+								   void* scratch)
 {
 	RangeEncoder range(dst, dst_size);
 	auto bit = [&range](Probability one, int value)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "common/quaternion.h"
 
@@ -311,6 +312,14 @@ void copy_rows(const mocpack_WindowPlan& plan, const Motion<T>& motion, size_t f
 			   float* out, size_t stride)
 {
 	size_t turn = 4 * plan.joint_count, place = plan.field_count > 1 ? 3 * plan.translated_count : 0;
+	const T* start = motion.turns + first * motion.turn_stride;
+	bool as_they_are = sizeof(T) == sizeof(float) && motion.turn_stride == stride && turn + place == stride &&
+					   motion.places == motion.turns + turn && motion.place_stride == stride;
+	if (as_they_are && first + count <= motion.frames)
+	{
+		std::memcpy(out, start, count * stride * sizeof(float));
+		return;
+	}
 	for (size_t i = 0; i < count; ++i, out += stride)
 	{
 		size_t frame = std::min(first + i, motion.frames - 1);

@@ -13,9 +13,13 @@ import typer
 from mocpack import _api, progress
 from mocpack.cli import files, options
 from mocpack.cli.progress import watched
-from mocpack.errors import UsageError
-from mocpack.io import files_to_write
+from mocpack.cli.terminal import printable
+from mocpack.clip import AnyClip, Clip
+from mocpack.errors import MocpackError, UsageError
+from mocpack.io import files_to_write, holds_scenes
+from mocpack.io.losses import describe
 from mocpack.io.text import distinct
+from mocpack.units import m
 
 # what Windows takes for a device, whatever the extension
 DEVICES = {
@@ -56,9 +60,15 @@ def run(
             "--into", help="A glTF file of a character, to be written with the motion in it."
         ),
     ] = None,
+    report: Annotated[
+        bool,
+        typer.Option("--report", help="Read what was written, and say in a line what is lost."),
+    ] = False,
     force: options.Force = False,
 ) -> int:
     """Read a motion file of one kind and write it as another."""
+    if report and files.PIPE in (goal, output):
+        raise UsageError("--report reads back what was written, and a pipe cannot be")
     if goal is not None and output is not None:
         raise UsageError(f"give one goal, not {goal} and -o {output}")
     if each and animation is not None:
@@ -73,16 +83,40 @@ def run(
     reading |= {"robot": robot, "quaternion": quaternion}
     reading["allow_pickle"] = allow_pickle or None
 
+    lines: list[str] = []
+    beside = [", ".join(files.left_out(data, source))] if report else []
+    beside = [words for words in beside if words]
+
+    def wanted(name: str | None) -> AnyClip:
+        clip = files.clip_of(data, source, clip=name, **reading)
+        return clip if frames is None else files.cut(clip, frames)
+
+    # all that is on one clock goes into one file, if that can hold it
+    together = goals.get(None) if len(inside) > 1 and not each else None
+    together = together if together and holds_scenes(Path(together).suffix) else None
+
     def convert() -> None:
+        if together is not None:
+            _api.write_scene({name: wanted(name) for name in inside}, together)
+            return
         progress.expect(len(goals))
         for name, path in goals.items():
             with progress.doing():
-                clip = files.clip_of(data, source, clip=name, **reading)
-                clip = clip if frames is None else files.cut(clip, frames)
+                clip = wanted(name)
                 _write(clip, path, force=force, make_folder=each, into=into)
+                if report:
+                    line = _report(clip, source, path, robot=robot, into=into)
+                    lines.append("; left in the source: ".join([line, *beside]))
 
     watched(f"converting {source}", convert)
-    if animation is None and not each and len(inside) > 1:
+    if report and together is not None:
+        for name in inside:
+            back, guessed = read_back(wanted(name), together, {"clip": name})
+            told = describe(wanted(name), back, guessed)
+            lines.append(f"{Path(source).name} → {Path(together).name}, {name}: {told}")
+    for line in lines:
+        files.stdout().print(printable(line), markup=False, highlight=False, soft_wrap=True)
+    if animation is None and not each and len(inside) > 1 and together is None:
         files.stderr().print(
             f"{source} has {len(inside)} motions: {', '.join(inside)}; took {inside[0]} "
             "(--animation NAME takes another, --each all)",
@@ -131,6 +165,32 @@ def _safe(name: str) -> str:
     """Return a name that a file can have on any system, and that leads to no other folder."""
     name = re.sub(r"[^\w. -]", "_", name).strip(" .")[:80] or "motion"
     return f"_{name}" if name.partition(".")[0].upper() in DEVICES else name
+
+
+def _report(clip: AnyClip, source: str, goal: str, *, robot: str | None, into: str | None) -> str:
+    """Return a line on what of a clip is in the file that was written, and what not."""
+    names = f"{Path(source).name} → {Path(goal).name}"
+    reading: dict[str, Any] = {}
+    if robot is not None and Path(goal).suffix == ".csv":
+        reading = {"robot": robot, "fps": clip.frame_rate}
+    if into is not None:
+        reading = {"clip": str(clip.metadata.get("animation") or "motion")}
+    try:
+        back, guessed = read_back(clip, goal, reading)
+    except MocpackError as error:
+        return f"{names}: cannot be read back, so nothing is known of what is lost ({error})"
+    return f"{names}: {describe(clip, back, guessed)}"
+
+
+def read_back(clip: AnyClip, goal: str, reading: dict[str, Any]) -> tuple[AnyClip, str | None]:
+    """Return what was written, and the unit that readers take for its own, where that is wrong."""
+    back: AnyClip = _api.read(goal, **reading)
+    guessed = back.metadata.get("unit_guessed")
+    if not isinstance(clip, Clip) or not isinstance(back, Clip) or back.unit == clip.unit:
+        return back, None
+    if guessed is None:
+        return back, None
+    return _api.read(goal, unit=m(clip.unit), **reading), str(guessed)
 
 
 def _write(clip: Any, goal: str, *, force: bool, make_folder: bool, into: str | None) -> None:

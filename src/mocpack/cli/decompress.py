@@ -14,7 +14,7 @@ from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_ba
 from mocpack.cli.inputs import PACKED, find_sources, make_folders, outputs_for
 from mocpack.cli.terminal import print_json
 from mocpack.errors import FormatError, HingeWarning, MemoryLimitError, SceneError, UsageError
-from mocpack.io import extensions, files_to_write, robot_dialect, write_bytes
+from mocpack.io import extensions, files_to_write, write_bytes, written_dialect
 
 
 def run(
@@ -30,7 +30,7 @@ def run(
         str | None,
         typer.Option(
             "--as",
-            help="For robots: mjlab, beyondmimic, gmr, protomotions, qpos or csv.",
+            help="For robots mjlab, beyondmimic, gmr, protomotions, qpos, csv; for bodies amass.",
         ),
     ] = None,
     partial: Annotated[
@@ -74,7 +74,7 @@ def _suffix(output: str | None, to: str | None, dialect: str | None) -> str:
         return "." + to.lstrip(".")
     if output and Path(output).suffix and not Path(output).is_dir():
         return Path(output).suffix
-    return ".bvh" if dialect is None else robot_dialect(dialect).extensions[0]
+    return ".bvh" if dialect is None else written_dialect(dialect).extensions[0]
 
 
 def _written(goal: str, suffix: str) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ def _decompress(
 ) -> None:
     """Unpack one file."""
     if dialect is not None:
-        robot_dialect(dialect, suffix)
+        written_dialect(dialect, suffix)
     elif suffix.lower() not in extensions(writable=True):
         raise UsageError(
             f"cannot write {suffix!r} files; mocpack writes: {', '.join(extensions(writable=True))}"

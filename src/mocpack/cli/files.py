@@ -6,7 +6,7 @@ from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import Any
 
-from mocpack import _api
+from mocpack import _api, io
 from mocpack.cli.terminal import stderr as stderr
 from mocpack.cli.terminal import stdin_bytes, stdout_bytes
 from mocpack.cli.terminal import stdout as stdout
@@ -59,6 +59,13 @@ def clips_inside(data: bytes, path: str) -> list[str]:
     if path == PIPE:
         return clip_names_in(data, name="standard input")
     return clip_names_in(data, name=path, beside=files_beside(path))
+
+
+def left_out(data: bytes, path: str) -> list[str]:
+    """Return what is beside the motion in what `read_input` gave for `path`, in words."""
+    if data[:1] == MAGIC[:1] or path.endswith(".mocp"):
+        return []
+    return io.left_out(data, name=path, beside=None if path == PIPE else files_beside(path))
 
 
 def cut(clip: AnyClip, frames: str) -> AnyClip:

@@ -14,18 +14,28 @@ from mocpack.io.table import FORMATS, Format
 def run(as_json: options.Json = False) -> int:
     """List the motion formats that are read and written."""
     rows: list[dict[str, Any]] = [
-        {"format": "mocpack", "extensions": [".mocp"], "read": True, "write": True, "several": True}
+        {
+            "format": "mocpack",
+            "extensions": [".mocp"],
+            "read": True,
+            "write": True,
+            "several": True,
+            "dialects": [],
+            "needs": "",
+        }
     ]
     rows += [_describe(chosen) for chosen in FORMATS]
     if as_json:
         print_json(rows)
         return 0
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("format", "files", "read", "write", "several motions"):
+    for column in ("format", "files", "read", "write", "several motions", "needs"):
         table.add_column(column)
     for row in rows:
-        marks = ["yes" if row[key] else "" for key in ("read", "write", "several")]
-        table.add_row(row["format"], " ".join(row["extensions"]) or "by content", *marks)
+        read, write, several = ("yes" if row[key] else "" for key in ("read", "write", "several"))
+        write = write or ", ".join(f"--as {name}" for name in row["dialects"])
+        files_of = " ".join(row["extensions"]) or "by content"
+        table.add_row(row["format"], files_of, read, write, several, row["needs"])
     files.stdout().print(table)
     return 0
 
@@ -37,4 +47,6 @@ def _describe(chosen: Format) -> dict[str, Any]:
         "read": chosen.read is not None,
         "write": chosen.write is not None,
         "several": chosen.names is not None,
+        "dialects": list(chosen.dialects),
+        "needs": chosen.needs,
     }

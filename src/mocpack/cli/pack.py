@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
-from pathlib import PurePath
+from os import cpu_count
+from pathlib import Path, PurePath
+from shutil import rmtree
 from typing import Annotated, Any
 
 import typer
@@ -14,12 +17,13 @@ from mocpack.cli.compress import request
 from mocpack.cli.inputs import Source, find_sources, motion_files
 from mocpack.cli.progress import counted
 from mocpack.cli.terminal import complain, print_json
-from mocpack.corpora import catalogue
+from mocpack.corpora import catalogue, planning
 from mocpack.corpora.packing import Packing, Refused, append, pack
 from mocpack.corpora.reading import corpus
 from mocpack.errors import UsageError
+from mocpack.io.atomic import write_atomically
 from mocpack.registry import DEFAULT_CODEC
-from mocpack.units import format_size
+from mocpack.units import format_size, parse_size
 
 
 def run(
@@ -53,6 +57,19 @@ def run(
     add: Annotated[
         bool, typer.Option("--append", help="Add to an archive that is there; its clips stay.")
     ] = False,
+    shard: Annotated[
+        str | None,
+        typer.Option(help="Pack one part of many alone, like 7/100, on any machine; then --join."),
+    ] = None,
+    join: Annotated[
+        bool, typer.Option("--join", help="Make the archive of the parts that --shard has packed.")
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Pack in parts, and go on with those of a stopped run.")
+    ] = False,
+    report: Annotated[
+        str | None, typer.Option(help="File for a list of what was refused, JSON lines.")
+    ] = None,
     fps: options.Fps = None,
     body_model: options.BodyModel = None,
     robot: options.RobotFile = None,
@@ -74,19 +91,69 @@ def run(
     sources = find_sources(inputs, motion_files(of_robot=robot is not None) | {".mocp"})
     if not add:
         files.check_free(output, force=force)
+    if sum([add, shard is not None, join, resume]) > 1:
+        raise UsageError("give one of --append, --shard, --join and --resume")
+    packing = Packing(spec, target, reading, keys)
+    if shard is not None:
+        return _pack_shard(_named(sources), output, packing, shard, jobs)
     table = None if meta is None else catalogue.read_meta(meta)
-    refused = _packed(
-        add,
-        _named(sources),
-        output,
-        Packing(spec, target, reading, keys),
-        meta=table,
-        name_pattern=name_pattern,
-        shard_size=shard_size,
-        workers=jobs,
-    )
+    ending = {"meta": table, "name_pattern": name_pattern, "shard_size": shard_size}
+    if join or resume:
+        refused = _in_parts(_named(sources), output, packing, jobs, ending, pack_them=resume)
+    else:
+        refused = _packed(add, _named(sources), output, packing, workers=jobs, **ending)
+    if report is not None:
+        write_atomically(planning.refused_lines(refused), report)
     _tell(output, refused, len(sources), as_json)
     return 2 if refused else 0
+
+
+def _pack_shard(named: dict[str, str], output: str, packing: Packing, shard: str, jobs: int) -> int:
+    """Pack one part; the others are for other machines, or for later."""
+    part, slash, parts = shard.partition("/")
+    if not (slash and part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
+        raise UsageError(f"--shard is one of how many, such as 1/100 to 100/100, got {shard}")
+    plan = planning.Plan.make(named, packing, known=_parts(output) / f"hashes-{part}.json")
+    done = planning.pack_part(plan, int(part), int(parts), _parts(output), workers=jobs)
+    path = plan.part_path(int(part), int(parts), _parts(output))
+    bad = planning.bad_path(path).read_text(encoding="utf-8").splitlines()
+    for line in bad:
+        complain(json.loads(line)["error"])
+    files.stdout().print(f"{path}: {'packed' if done else 'was there already'}")
+    return 2 if bad else 0
+
+
+def _in_parts(
+    named: dict[str, str],
+    output: str,
+    packing: Packing,
+    jobs: int,
+    ending: dict[str, Any],
+    *,
+    pack_them: bool,
+) -> list[Refused]:
+    """Join the parts of an archive, having packed those that are missing if asked."""
+    folder = _parts(output)
+    plan = planning.Plan.make(named, packing, known=folder / "hashes.json")
+    if pack_them:
+        parts = planning.shares(len(named), jobs or cpu_count() or 1)
+        with counted() as bar:
+            task = bar.add_task("packing", total=parts)
+            for part in range(1, parts + 1):
+                planning.pack_part(plan, part, parts, folder, workers=jobs)
+                bar.advance(task)
+    else:
+        parts = planning.parts_found(plan, folder)
+    size = ending.pop("shard_size")
+    limit = None if size is None else parse_size(size)
+    refused = planning.join(plan, parts, folder, output, shard_size=limit, **ending)
+    rmtree(folder)
+    return refused
+
+
+def _parts(output: str) -> Path:
+    """Return the folder of an archive's parts, beside it."""
+    return Path(f"{output}.parts")
 
 
 def _packed(add: bool, named: dict[str, str], *words: Any, **options: Any) -> list[Refused]:

@@ -367,9 +367,9 @@ def parse_trailer(data: bytes, start: int) -> Trailer:
         tag, body, length, crc = read_chunk_head(source, at)
         if tag in found:
             raise CorruptionError(f"archive's trailer has two {tag} chunks")
-        found[tag] = _checked_body(source, tag, body, length, crc)
         if tag != "INDX" and not tag[0].islower():
             raise UnsupportedVersionError(f"archive needs chunk {tag!r}, of a newer mocpack")
+        found[tag] = _checked_body(source, tag, body, length, crc)
         at = body + length
     if "INDX" not in found:
         raise CorruptionError("archive's trailer has no index")

@@ -144,7 +144,8 @@ def table_bytes(table: Any) -> bytes:
     """Return a table as Parquet; the same rows give the same bytes with one release of pyarrow."""
     out = arrow().BufferOutputStream()
     parquet().write_table(
-        table.replace_schema_metadata(None),
+        # in one piece: pages would else end where parts did
+        table.replace_schema_metadata(None).combine_chunks(),
         out,
         compression="zstd",
         compression_level=9,

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from mocpack import _core
-from mocpack.arrays import F32, I64
+from mocpack.arrays import F32, F64, I64
 from mocpack.corpora.reading import Corpus
 from mocpack.errors import UsageError
 
@@ -83,8 +83,12 @@ class DecodedCache:
         out: F32,
     ) -> None:
         """Write a window of frames `start` to `stop` to `out`, decoding what is not there."""
+        whole = self._whole.get(clip)
+        if whole is not None:
+            _core.window_of_rows(plan, whole, float(start), step, rate, out)
+            return
         first, last = start // BLOCK, (stop - 1) // BLOCK
-        base = int(self._first[clip])
+        base = self._bases[clip]
         marks = self._marks[base + first : base + last + 1]
         while True:
             before = marks.tolist()
@@ -97,8 +101,14 @@ class DecodedCache:
             rows = self._rows(clip)[start:stop]
             _core.window_of_rows(plan, rows, 0.0, step, rate, out)
             if marks.tolist() == before:
+                self._note_whole(clip)
                 self._used[base + first : base + last + 1] = time.monotonic_ns() >> 20
                 return
+
+    def _note_whole(self, clip: int) -> None:
+        """Remember a clip that is there to its end, if nothing is ever dropped."""
+        if self._keeps_all and self._marks[self._bases[clip] : self._bases[clip + 1]].all():
+            self._whole[clip] = self._rows(clip)
 
     def _directly(
         self,
@@ -128,9 +138,7 @@ class DecodedCache:
         start, stop = block * BLOCK, min(frames, (block + 1) * BLOCK)
         self._corpus.prefetch([(clip, start, stop)])
         turns, places = self._corpus.motion(clip).arrays(start, stop)
-        rows = np.concatenate(
-            [turns.reshape(stop - start, -1), places.reshape(stop - start, -1)], axis=1
-        ).astype(np.float32)
+        rows = float_rows(turns, places)
         number = int(self._first[clip]) + block
         width = int(self._widths[clip])
         with self._locked():
@@ -170,6 +178,9 @@ class DecodedCache:
 
     def _map(self, handle: int) -> None:
         self._handle, self._full = handle, False
+        self._bases: list[int] = self._first.tolist()
+        self._keeps_all = bool(self._places[-1] <= self._limit)
+        self._whole: dict[int, F32] = {}
         weakref.finalize(self, os.close, handle)
         self._memory = mmap.mmap(handle, int(self._places[-1]))
         blocks = int(self._first[-1])
@@ -196,6 +207,15 @@ class DecodedCache:
                 yield
             finally:
                 fcntl.flock(self._handle, fcntl.LOCK_UN)
+
+
+def float_rows(turns: F64, places: F64) -> F32:
+    """Return rotations (T, J, 4) and translations (T, M, 3) as rows (T, 4 J + 3 M)."""
+    count, turn = len(turns), turns.shape[1] * 4
+    rows = np.empty((count, turn + places.shape[1] * 3), np.float32)
+    rows[:, :turn] = turns.reshape(count, -1)
+    rows[:, turn:] = places.reshape(count, -1)
+    return rows
 
 
 def _row_widths(corpus: Corpus) -> Any:

@@ -113,7 +113,7 @@ def pack(
     """
     size = None if shard_size is None else parse_size(shard_size)
     with CorpusWriter(path, shard_size=size, meta=meta, name_pattern=name_pattern) as writer:
-        return _pack_into(writer, files, packing or Packing(), workers, told)
+        return pack_into(writer, files, packing or Packing(), workers, told)
 
 
 def append(
@@ -150,7 +150,7 @@ def append(
         if not sharded:
             for clip in old.stored():
                 writer.add(clip)
-        return _pack_into(writer, files, packing or Packing(), workers, told)
+        return pack_into(writer, files, packing or Packing(), workers, told)
 
 
 def merge(
@@ -346,13 +346,14 @@ def front_size(data: bytes, *, keys: bool) -> int:
         return at + (size if keys else 0)
 
 
-def _pack_into(
+def pack_into(
     writer: CorpusWriter,
     files: Mapping[str, str | Path],
     packing: Packing,
     workers: int,
     told: Callable[[int, float], None],
 ) -> list[Refused]:
+    """Pack files into an archive that is being written, in the order of their names."""
     if workers < 0:
         raise UsageError(f"workers must be 0 or above, got {workers}")
     for name in files:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mocpack.arrays import F32
+from mocpack.corpora.decoded import float_rows
 from mocpack.corpora.windows import Windows
 from mocpack.errors import UsageError
 
@@ -115,11 +116,13 @@ class Stream:
         clip = windows.clips[place]
         stop = max(windows.reach(number) for number in numbers)
         windows.corpus.prefetch([(clip, 0, stop)])
-        turns, places = windows.corpus.motion(clip).arrays(0, stop)
-        out = np.empty((len(numbers), windows.rows, windows.width), np.float32)
-        for number, row in zip(numbers, out, strict=True):
-            windows.from_clip(place, turns, places, number, row)
-        return dict(zip(numbers, out, strict=True))
+        rows = float_rows(*windows.corpus.motion(clip).arrays(0, stop))
+        found = {}
+        for number in numbers:
+            # each by itself: what goes out is given back, and its memory used again
+            found[number] = np.empty((windows.rows, windows.width), np.float32)
+            windows.from_rows(place, rows, number, found[number])
+        return found
 
     def _again(self, numbers: set[int]) -> dict[int, F32]:
         """Return the windows that waited when the stream was stopped."""

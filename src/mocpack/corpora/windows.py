@@ -91,6 +91,15 @@ class Windows:
         self._last = corpus.index.frame_counts[self.clips] - 1 - (self.rows - 1) * self._steps
         counts = np.floor(np.maximum(self._last + ALMOST, 0) / self._strides).astype(np.int64) + 1
         self._ends = [0, *np.cumsum(np.where(self._last < -ALMOST, 0, counts)).tolist()]
+        # plain lists: numpy's own scalars would cost more than copying a window
+        self._frames = corpus.index.frame_counts[self.clips].tolist()
+        self._bases = corpus.index.columns[self.clips, 0].tolist()
+        self._starts = [max(0, int(last + ALMOST)) for last in self._last.tolist()]
+        reach = np.ceil((self.rows - 1) * self._steps - ALMOST).astype(np.int64) + 1
+        self._reach, self._step, self._stride = (
+            values.tolist() for values in (reach, self._steps, self._strides)
+        )
+        self._even: set[int] = set()  # clips that were looked at
         self._skeletons = lru_cache(maxsize=None)(self._plans_of)
         self.columns = self._check_skeletons()
         self.width = sum(part.stop - part.start for part in self.columns.values())
@@ -138,26 +147,30 @@ class Windows:
     def read(self, number: int, out: F32) -> F32:
         """Write a window to an array (rows, width) of float32 of the caller's; return it."""
         place, start, mirrored = self.locate(number)
-        clip, stop, step = self.clips[place], self._stop(place, start), float(self._steps[place])
-        plan = self._plan(clip, mirrored)
+        clip, stop, step = self.clips[place], self._stop(place, start), self._step[place]
+        plan = self._plan(place, mirrored)
+        if clip not in self._even:
+            self._check_times(clip)
         if self.cache is not None:
             self.cache.window(clip, start, stop, plan, step, self.fps, out)
             return out
-        self.corpus.prefetch([(clip, start, stop)])
+        if self.corpus.is_remote:
+            self.corpus.prefetch([(clip, start, stop)])
         turns, places = self.corpus.motion(clip).arrays(start, stop)
         _core.window_of_motion(plan, turns, places, 0.0, step, self.fps, out)
         return out
 
     def locate(self, number: int) -> tuple[int, int, bool]:
         """Return the place of a window's clip among `clips`, its first frame, if it is mirrored."""
-        count = self._ends[-1]
-        if not -len(self) <= number < len(self):
-            raise IndexError(f"window {number} of {len(self)}")
-        number %= len(self)
+        count: int = self._ends[-1]
+        whole = 2 * count if self._mirror else count
+        if not -whole <= number < whole:
+            raise IndexError(f"window {number} of {whole}")
+        number %= whole
         mirrored, number = number >= count, number % count
         place = bisect_right(self._ends, number) - 1
-        start = round((number - self._ends[place]) * float(self._strides[place]))
-        return place, min(start, max(0, int(self._last[place] + ALMOST))), mirrored
+        start = round((number - self._ends[place]) * self._stride[place])
+        return place, min(start, self._starts[place]), mirrored
 
     def windows_of(self, place: int) -> range:
         """Return the numbers of the windows of the clip at a place among `clips`, unmirrored."""
@@ -177,21 +190,21 @@ class Windows:
         """Return the name of the clip that a window is of."""
         return self.corpus.names[self.clips[self.locate(number)[0]]]
 
-    def from_clip(self, place: int, turns: F64, places: F64, number: int, out: F32) -> None:
-        """Write a window of a clip that is decoded already."""
+    def from_rows(self, place: int, rows: F32, number: int, out: F32) -> None:
+        """Write a window of a clip that is decoded already, to rows as the cache has them."""
+        if self.clips[place] not in self._even:
+            self._check_times(self.clips[place])
         _, start, mirrored = self.locate(number)
-        plan = self._plan(self.clips[place], mirrored)
-        step = float(self._steps[place])
-        _core.window_of_motion(plan, turns, places, float(start), step, self.fps, out)
+        plan = self._plan(place, mirrored)
+        step = self._step[place]
+        _core.window_of_rows(plan, rows, float(start), step, self.fps, out)
 
     def _stop(self, place: int, start: int) -> int:
         """Return the frame after the last that a window looks at."""
-        last = start + int(np.ceil((self.rows - 1) * self._steps[place] - ALMOST))
-        return min(last, int(self.corpus.index.frame_counts[self.clips[place]]) - 1) + 1
+        return int(min(start + self._reach[place], self._frames[place]))
 
-    def _plan(self, clip: int, mirrored: bool) -> _core.WindowPlan:
-        base = int(self.corpus.index.columns[clip, 0])
-        return self._skeletons(base)[mirrored]
+    def _plan(self, place: int, mirrored: bool) -> _core.WindowPlan:
+        return self._skeletons(self._bases[place])[mirrored]
 
     def _plans_of(self, base: int) -> tuple[_core.WindowPlan, ...]:
         """Return the plans of a skeleton: as it is, and mirrored."""
@@ -220,6 +233,15 @@ class Windows:
                 )
             first = first or (name, shape)
         return feature_columns(self.corpus.motion(self.clips[0]).header, self.features)
+
+    def _check_times(self, clip: int) -> None:
+        """Complain about a clip whose frames are not evenly spaced."""
+        if self.corpus.motion(clip).extras.times is not None:
+            raise UsageError(
+                f"clip {self.corpus.names[clip]!r} has frames at uneven times: pack it resampled, "
+                "or choose others by where="
+            )
+        self._even.add(clip)
 
     def _cache(self, cache: str | int | DecodedCache | None) -> DecodedCache | None:
         if cache is None or isinstance(cache, DecodedCache):

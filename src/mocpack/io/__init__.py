@@ -8,12 +8,15 @@ from mocpack.io.table import (
     files_beside,
     files_to_read,
     files_to_write,
+    holds_scenes,
+    left_out,
     read_bytes,
     read_file,
-    robot_dialect,
     stream_contents,
     write_bytes,
     write_file,
+    write_scene_bytes,
+    written_dialect,
 )
 
 __all__ = [
@@ -24,10 +27,13 @@ __all__ = [
     "files_beside",
     "files_to_read",
     "files_to_write",
+    "holds_scenes",
+    "left_out",
     "read_bytes",
     "read_file",
-    "robot_dialect",
     "stream_contents",
     "write_bytes",
     "write_file",
+    "write_scene_bytes",
+    "written_dialect",
 ]

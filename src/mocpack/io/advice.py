@@ -14,8 +14,6 @@ STATIC = "it is a static shape without motion"
 # how a file begins, or how its name ends, and what its owner can do
 BEGINNINGS = (
     (b"BLENDER", "Blender", "export BVH or glTF (.glb) from Blender"),
-    (b"PXR-USDC", "USD", BLENDER),
-    (b"#usda", "USD", BLENDER),
     (
         b"Ogawa",
         "Alembic",
@@ -25,10 +23,6 @@ BEGINNINGS = (
 )
 ENDINGS = {
     ".dae": ("COLLADA", BLENDER),
-    ".usd": ("USD", BLENDER),
-    ".usda": ("USD", BLENDER),
-    ".usdc": ("USD", BLENDER),
-    ".usdz": ("USD", BLENDER),
     ".abc": ("Alembic", CACHE),
     ".blend": ("Blender", "export BVH or glTF (.glb) from Blender"),
     ".ma": ("Maya", "export FBX from Maya"),
@@ -41,6 +35,17 @@ ENDINGS = {
     ".htr": ("HTR", "export BVH from the capture software"),
     ".tak": ("Motive", "export C3D or BVH from Motive"),
     ".mvn": ("MVN", "export BVH or C3D from MVN"),
+    ".mvnx": ("MVN", "export BVH or C3D from MVN"),
+    ".x1d": ("Vicon", "export C3D from Nexus or Shogun"),
+    ".x2d": ("Vicon", "export C3D from Nexus or Shogun"),
+    ".vsk": ("Vicon", "it is a skeleton without motion; export C3D or BVH from Nexus or Shogun"),
+    ".qtm": ("Qualisys", "export C3D from QTM"),
+    ".imotion": ("iClone", "export BVH from iClone, or FBX from 3DXchange"),
+    ".rlmotion": ("iClone", "export BVH from iClone, or FBX from 3DXchange"),
+    ".rkk": ("Rokoko", "export BVH from Rokoko Studio"),
+    ".vpd": ("MMD", "it is a single pose; import a .vmd with Blender's mmd_tools and export BVH"),
+    ".xaf": ("3ds Max", "export BVH or FBX from 3ds Max"),
+    ".v3d": ("Visual3D", "export C3D from Visual3D"),
     ".mot": ("OpenSim", "export TRC of the markers from OpenSim"),
     ".sto": ("OpenSim", "export TRC of the markers from OpenSim"),
     ".pth": ("PyTorch", PICKLE),

@@ -13,8 +13,9 @@ import numpy as np
 
 from mocpack import rotations
 from mocpack.arrays import F64
-from mocpack.clip import Clip
-from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.clip import AnyClip, Clip
+from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
+from mocpack.io import npz
 from mocpack.io.npz import Arrays
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
 from mocpack.space import basis
@@ -62,6 +63,7 @@ FINGERS = (
 COUNTS = {52: "SMPL-H", 55: "SMPL-X"}
 RATES = ("mocap_framerate", "mocap_frame_rate")
 TISSUE_BOUND = 1e-3  # of the weights of soft tissue, which are of the size of 1
+TISSUE = "dmpl."  # before the numbers of their tracks
 STAND_IN = "stand-in"
 
 
@@ -98,10 +100,79 @@ def read(data: bytes, *, unit: float | None = None, body_model: str | Path | Non
             frame_rate=rate,
             up="z",
             tracks=_tracks(arrays, len(poses)),
-            metadata=_metadata(arrays, joints, betas, body_model),
+            metadata=_metadata(arrays, joints, betas, body_model)
+            # where the model has its pelvis, which `trans` leaves out
+            | ({} if body_model is None else {"pelvis": root.tolist()}),
         )
     except InvalidClipError as error:
         raise CorruptionError(str(error)) from error
+
+
+def write(clip: AnyClip) -> bytes:
+    """Return a clip of a body as AMASS has it: turns as rotation vectors, z up, metres.
+
+    The frame rate stands under both names that readers know; a body of SMPL-X also has its poses
+    by part.
+    """
+    if not isinstance(clip, Clip) or clip.header.is_scaled or clip.extras.times is not None:
+        raise UnsupportedClipError("AMASS holds one body at even times, without scales")
+    count = len(clip.skeleton)
+    if count not in COUNTS or set(clip.skeleton.names) != set(joint_names(count)):
+        raise UnsupportedClipError(
+            "AMASS holds the joints of SMPL-H or SMPL-X (pelvis, left_hip and so on), "
+            f"and this clip has {count} others"
+        )
+    order = [clip.skeleton.index(name) for name in joint_names(count)]
+    if order[0] not in clip.translated_joints:
+        raise UnsupportedClipError("AMASS says where the pelvis is, and this clip does not")
+    upright = basis("z", "right")
+    turns = np.array(clip.rotations[:, order])
+    turns[:, 0] = rotations.multiply(rotations.from_matrix(upright.T), turns[:, 0])
+    poses = _continuous(rotations.as_rotvec(turns)).reshape(len(turns), -1)
+    places = clip.translations[:, clip.translated_joints.index(order[0])] @ upright
+    metadata = clip.metadata
+    return npz.pack(
+        {
+            "trans": places - np.asarray(metadata.get("pelvis", np.zeros(3)), np.float64),
+            "poses": poses,
+            "gender": np.array(str(metadata.get("gender", "neutral"))),
+            "betas": np.asarray(metadata.get("betas", np.zeros(16)), np.float64),
+            **{name: np.array(clip.frame_rate) for name in RATES},
+            **_tissue(clip),
+            **(_parts(poses) if count == 55 else {}),
+        }
+    )
+
+
+def _continuous(vectors: F64) -> F64:
+    """Return rotation vectors (T, J, 3) that go on from frame to frame, beyond half a turn too."""
+    angles = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    other = vectors * (1 - 2 * np.pi / np.where(angles > 0, angles, np.inf))
+    found = vectors.copy()
+    for t in range(1, len(found)):
+        apart = [np.linalg.norm(v[t] - found[t - 1], axis=-1) for v in (vectors, other)]
+        found[t] = np.where((apart[1] < apart[0])[:, np.newaxis], other[t], vectors[t])
+    return found
+
+
+def _tissue(clip: Clip) -> dict[str, F64]:
+    columns: list[F64] = []
+    while (track := clip.tracks.get(f"{TISSUE}{len(columns)}")) is not None:
+        if track.kind != "scalar" or len(track) != clip.frame_count:
+            break
+        columns.append(np.asarray(track.values, np.float64))
+    return {"dmpls": np.stack(columns, 1)} if columns else {}
+
+
+def _parts(poses: F64) -> dict[str, Any]:
+    """Return the poses of SMPL-X by part, as its files have them beside the whole."""
+    bounds = {"root_orient": 3, "pose_body": 66, "pose_jaw": 69, "pose_eye": 75, "pose_hand": 165}
+    starts = [0, *bounds.values()]
+    parts = {
+        name: poses[:, start:end]
+        for start, (name, end) in zip(starts, bounds.items(), strict=False)
+    }
+    return {"surface_model_type": np.array("smplx"), **parts}
 
 
 def joint_names(count: int) -> tuple[str, ...]:
@@ -176,7 +247,8 @@ def _tracks(arrays: Arrays, frames: int) -> dict[str, Track]:
     if len(found) != frames:
         raise CorruptionError(f"dmpls must have {frames} rows, got {len(found)}")
     return {
-        f"dmpl.{k}": Track("scalar", found[:, k], bound=TISSUE_BOUND) for k in range(found.shape[1])
+        f"{TISSUE}{k}": Track("scalar", found[:, k], bound=TISSUE_BOUND)
+        for k in range(found.shape[1])
     }
 
 

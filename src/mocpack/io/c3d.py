@@ -6,19 +6,23 @@ and events belong to the recording; they are tracks of its first clip.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from mocpack import space
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.errors import CorruptionError, FormatError, InvalidClipError, UsageError
+from mocpack.errors import CorruptionError, FormatError, InvalidClipError, UnsupportedClipError
 from mocpack.io import c3d_file
 from mocpack.io.c3d_file import Recording
+from mocpack.io.choice import chosen
 from mocpack.io.text import distinct
 from mocpack.take import Track
 
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "inch": 0.0254, "ft": 0.3048}
+ANALOG = "analog."  # before the names of tracks
 NOBODY = "others"  # markers without a subject, where some have one
 
 
@@ -37,7 +41,7 @@ def read(data: bytes, *, unit: float | None = None, clip: str | None = None) -> 
     subjects = _subjects(recording)
     if not subjects:
         raise FormatError("this C3D has no points, so no animation")
-    number = _chosen(list(subjects), clip)
+    number = chosen(list(subjects), clip, "subject")
     columns, titles = list(subjects.values())[number]
     metres = unit if unit is not None else _unit(recording)
     rate = recording.rate
@@ -59,14 +63,108 @@ def read(data: bytes, *, unit: float | None = None, clip: str | None = None) -> 
         raise CorruptionError(str(error)) from error
 
 
-def _chosen(known: list[str], clip: str | None) -> int:
-    if clip is None:
-        return 0
-    if clip in known:
-        return known.index(clip)
-    if clip.isascii() and clip.isdigit() and int(clip[:9]) < len(known):
-        return int(clip[:9])
-    raise UsageError(f"there is no subject {clip!r}; there are: {', '.join(known)[:500]}")
+def write(clip: Clip) -> bytes:
+    """Return a clip of markers as a file, with its analogs and events."""
+    return write_scene({str(clip.metadata.get("subject", NOBODY)): clip})
+
+
+def write_scene(clips: Mapping[str, Clip]) -> bytes:
+    """Return clips of markers as subjects of one file, in the unit and axes of the first.
+
+    They share a clock: frames of some that others have not are gaps of these. Tracks are those of
+    all, by their names.
+    """
+    first = next(iter(clips.values()))
+    for name, clip in clips.items():
+        _check(name, clip, first)
+    unit = next((name for name, metres in UNITS.items() if metres == first.unit), "mm")
+    metres, up = UNITS[unit], _written_up(first)
+    starts = [round(clip.start_time * first.frame_rate) for clip in clips.values()]
+    begin = min(starts)
+    if begin < 0:
+        raise UnsupportedClipError("a C3D file begins at time 0 or later, and this clip before")
+    ends = [start + clip.frame_count for start, clip in zip(starts, clips.values(), strict=True)]
+    labels: list[str] = []
+    points = np.full((max(ends) - begin, sum(len(c.skeleton) for c in clips.values()), 3), np.nan)
+    for (name, clip), start in zip(clips.items(), starts, strict=True):
+        columns = slice(len(labels), len(labels) + len(clip.skeleton))
+        places = space.outside(clip.points(), up) / metres
+        points[start - begin : start - begin + clip.frame_count, columns] = places
+        prefix = "" if name == NOBODY else f"{name}:"
+        labels += [f"{prefix}{marker}" for marker in clip.skeleton.unique_names]
+    tracks = {name: track for clip in clips.values() for name, track in clip.tracks.items()}
+    analogs, told = _packed_analogs(tracks, len(points), first.frame_rate, begin)
+    parameters: dict[str, Any] = {
+        "POINT:LABELS": labels,
+        "POINT:DESCRIPTIONS": [""] * len(labels),
+        "POINT:UNITS": unit,
+        "POINT:X_SCREEN": "+Y" if up == "x" else "+X",
+        "POINT:Y_SCREEN": f"+{up.upper()}",
+        **told,
+        **_packed_events(tracks),
+    }
+    return c3d_file.pack(Recording(parameters, points, analogs, begin + 1, float(first.frame_rate)))
+
+
+def _written_up(clip: Clip) -> str:
+    """Return the axis that is up in a file: the source's; C3D has no left hand, so ours then."""
+    return clip.header.up if clip.header.handedness == "right" else "y"
+
+
+def _check(name: str, clip: Clip, first: Clip) -> None:
+    if not clip.skeleton.is_points:
+        raise UnsupportedClipError("C3D holds markers alone, and this clip has joints that turn")
+    same = (clip.unit, _written_up(clip)) == (first.unit, _written_up(first))
+    if not same or abs(clip.frame_rate - first.frame_rate) > 1e-6 * first.frame_rate:
+        raise UnsupportedClipError(
+            f"subjects of a C3D file have one unit, axis and frame rate, and {name!r} has others"
+        )
+
+
+def _packed_analogs(
+    tracks: Mapping[str, Track], frames: int, rate: float, begin: int
+) -> tuple[F64, dict[str, Any]]:
+    """Return the analogs (N, A), as many samples to each frame, and what parameters say of them."""
+    found: dict[str, Track] = {}
+    samples = 0
+    for name, track in tracks.items():
+        if name.startswith(ANALOG) and track.kind == "scalar" and track.times is None:
+            step = track.frame_time or 1 / rate
+            each = round(1 / (step * rate))
+            even = each >= 1 and abs(each * step * rate - 1) < 1e-6
+            whole = len(track) == frames * each and abs(track.start * rate - begin) < 1e-3
+            if even and whole and samples in (0, each):
+                found[name.removeprefix(ANALOG)], samples = track, each
+    told = {
+        "ANALOG:LABELS": list(found),
+        "ANALOG:DESCRIPTIONS": [""] * len(found),
+        "ANALOG:SCALE": np.ones(len(found)),
+        "ANALOG:OFFSET": np.zeros(len(found), np.int16),
+        "ANALOG:GEN_SCALE": np.array(1.0),
+        "ANALOG:UNITS": [track.unit for track in found.values()],
+    }
+    columns = [np.asarray(track.values, np.float64) for track in found.values()]
+    return (np.stack(columns, 1) if columns else np.zeros((0, 0))), told
+
+
+def _packed_events(tracks: Mapping[str, Track]) -> dict[str, Any]:
+    """Return the parameters of events, those of one time each for itself."""
+    found: list[tuple[float, str, str]] = []
+    for name, track in tracks.items():
+        if track.kind == "label" and name.partition(".")[0] == "events" and track.times is not None:
+            context = name.partition(".")[2]
+            for time, text in zip(track.times.tolist(), track.values, strict=True):
+                found += [(time, context, label) for label in text.split(", ")]
+    if not found:
+        return {}
+    found.sort(key=lambda event: event[0])
+    minutes = [[time // 60, time - 60 * (time // 60)] for time, _, _ in found]
+    return {
+        "EVENT:USED": np.array(len(found), np.int16),
+        "EVENT:CONTEXTS": [context for _, context, _ in found],
+        "EVENT:LABELS": [label for _, _, label in found],
+        "EVENT:TIMES": np.array(minutes),
+    }
 
 
 def _subjects(recording: Recording) -> dict[str, tuple[list[int], list[str]]]:
@@ -116,8 +214,8 @@ def _analogs(recording: Recording, start: float) -> dict[str, Track]:
     scales = scales * _each(recording.numbers("ANALOG:GEN_SCALE")[:1], 1, 1.0)[0]
     offsets = _each(recording.numbers("ANALOG:OFFSET"), channels, 0.0)
     labels = recording.texts("ANALOG:LABELS")[:channels]
-    titles = [f"analog.{label or k}" for k, label in enumerate(labels)]
-    titles += [f"analog.{k}" for k in range(len(titles), channels)]
+    titles = [f"{ANALOG}{label or k}" for k, label in enumerate(labels)]
+    titles += [f"{ANALOG}{k}" for k in range(len(titles), channels)]
     units = recording.texts("ANALOG:UNITS")
     values = (recording.analogs - offsets) * scales
     return {

@@ -7,13 +7,15 @@ then parameters, then frames; numbers of Intel, DEC or MIPS processors; 16-bit i
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mocpack.arrays import F64
-from mocpack.errors import CorruptionError, FormatError, TruncatedError
+from mocpack.errors import CorruptionError, FormatError, TruncatedError, UnsupportedClipError
 
 Value = str | list[str] | F64
 
@@ -22,6 +24,8 @@ INTEL, DEC, MIPS = 84, 85, 86
 SIZES = {-1: 1, 1: 1, 2: 2, 4: 4}  # bytes of an element, by a parameter's type
 MAX_CELLS = 1 << 25  # frames × points
 LONGEST = 65_535  # frames, as the header counts them
+LARGEST = 1 << 30  # frames that are written
+MOST = 255  # of a dimension of a parameter, and bytes of a text
 
 
 @dataclass(frozen=True)
@@ -122,9 +126,123 @@ def parse(data: bytes) -> Recording:
         parameters,
         places,
         analogs.reshape(count * samples, channels) if channels else np.zeros((0, 0)),
-        first,
+        _first_frame(parameters, first, last),
         rate,
     )
+
+
+def pack(recording: Recording) -> bytes:
+    """Return a recording as a file of Intel's numbers, all of them floats.
+
+    Its parameters are written as they are, beside those that say how its numbers lie.
+    """
+    count, points = recording.points.shape[:2]
+    samples = len(recording.analogs) // count
+    channels = recording.analogs.shape[1]
+    if not 1 <= count <= LARGEST or max(points, channels * samples) > LONGEST:
+        raise UnsupportedClipError(
+            f"a C3D file holds at most {LONGEST} points and samples a frame, this is {count} "
+            f"frames of {points} points and {channels * samples} samples"
+        )
+    first = recording.first_frame
+    last = first + count - 1
+    given: dict[str, Any] = dict(recording.parameters)
+    given |= {
+        "POINT:USED": _whole(points),
+        "POINT:FRAMES": _whole(min(count, LONGEST)),
+        "POINT:SCALE": np.array(-1.0),
+        "POINT:RATE": np.array(recording.rate),
+        "ANALOG:USED": _whole(channels),
+        "ANALOG:RATE": np.array(recording.rate * samples),
+        "TRIAL:ACTUAL_START_FIELD": _halves(first),
+        "TRIAL:ACTUAL_END_FIELD": _halves(last),
+    }
+    blocks = 1 + len(_packed_parameters({**given, "POINT:DATA_START": _whole(0)})) // BLOCK
+    given["POINT:DATA_START"] = _whole(blocks + 1)
+    head = struct.pack("<BB5H", 2, 0x50, points, channels * samples, *_ends(first, last), 0)
+    head += struct.pack("<fHHf", -1.0, blocks + 1, samples, recording.rate)
+    return b"".join(
+        [
+            head.ljust(BLOCK, b"\0"),
+            _packed_parameters(given),
+            _packed_frames(recording, samples * channels),
+        ]
+    )
+
+
+def _ends(first: int, last: int) -> tuple[int, int]:
+    """Return the numbers of the first and last frame as far as a header can count."""
+    return (first, last) if last < LONGEST else (min(first, LONGEST), LONGEST)
+
+
+def _whole(number: int) -> npt.NDArray[np.int16]:
+    return np.array(number & 0xFFFF, np.uint16).view(np.int16)
+
+
+def _halves(number: int) -> npt.NDArray[np.int16]:
+    return np.array([number & 0xFFFF, number >> 16], np.uint16).view(np.int16)
+
+
+def _packed_frames(recording: Recording, per_frame: int) -> bytes:
+    count, points = recording.points.shape[:2]
+    words = np.zeros((count, 4 * points + per_frame), "<f4")
+    places = words[:, : 4 * points].reshape(count, points, 4)
+    seen = np.asarray(np.isfinite(recording.points).all(-1))
+    places[..., :3] = np.where(seen[..., np.newaxis], recording.points, 0.0)
+    places[..., 3] = np.where(seen, 0.0, -1.0)
+    words[:, : 4 * points] = places.reshape(count, -1)
+    words[:, 4 * points :] = recording.analogs.reshape(count, per_frame)
+    body = words.tobytes()
+    return body.ljust(-(-len(body) // BLOCK) * BLOCK, b"\0")
+
+
+def _packed_parameters(given: Mapping[str, Value | npt.NDArray[Any]]) -> bytes:
+    """Return the blocks of parameters: numbers as they are, lists of more than 255 in parts."""
+    groups = {name: k + 1 for k, name in enumerate(dict.fromkeys(n.split(":")[0] for n in given))}
+    parts = [_entry(name, -number, b"\0") for name, number in groups.items()]
+    for full, value in given.items():
+        group, _, name = full.partition(":")
+        for k, body in enumerate(_bodies(value)):
+            parts.append(_entry(f"{name}{k + 1}" if k else name, groups[group], body + b"\0"))
+    body = b"".join(parts) + b"\0\0"
+    size = -(-(len(body) + 4) // BLOCK)
+    if size > 255:
+        raise UnsupportedClipError("its names are more than the parameters of a C3D file hold")
+    return struct.pack("BBBB", 1, 0x50, size, INTEL) + body.ljust(size * BLOCK - 4, b"\0")
+
+
+def _entry(name: str, group: int, body: bytes) -> bytes:
+    return (
+        struct.pack("bb", len(name), group)
+        + name.encode()
+        + struct.pack("<H", 2 + len(body))
+        + body
+    )
+
+
+def _bodies(value: Value | npt.NDArray[Any]) -> list[bytes]:
+    """Return a value as one parameter or several, each with its type and dimensions."""
+    if isinstance(value, str):
+        text = value.encode("latin-1", "replace")[:MOST]
+        return [struct.pack("bBB", -1, 1, len(text)) + text]
+    if isinstance(value, list):
+        texts = [text.encode("latin-1", "replace")[:MOST] for text in value]
+        width = max((len(text) for text in texts), default=0)
+        rows = [texts[k : k + MOST] for k in range(0, len(texts), MOST)] or [[]]
+        return [
+            struct.pack("bBBB", -1, 2, width, len(row)) + b"".join(t.ljust(width) for t in row)
+            for row in rows
+        ]
+    kind, dtype = (2, "<i2") if value.dtype == np.int16 else (4, "<f4")
+    if value.ndim == 0:
+        return [struct.pack("bB", kind, 0) + value.astype(dtype).tobytes()]
+    parts = [value[k : k + MOST] for k in range(0, len(value), MOST)] or [value]
+    # the first dimension varies fastest, so that it is the last of numpy's
+    return [
+        struct.pack(f"bB{value.ndim}B", kind, value.ndim, *reversed(part.shape))
+        + part.astype(dtype).tobytes()
+        for part in parts
+    ]
 
 
 class _Numbers:
@@ -160,14 +278,26 @@ def _frame_count(parameters: dict[str, Value], first: int, last: int) -> int:
     """Return the number of frames; long recordings tell it in parameters."""
     if last < LONGEST:
         return last - first + 1
-    ends = [parameters.get(f"TRIAL:ACTUAL_{end}_FIELD") for end in ("START", "END")]
-    if all(isinstance(end, np.ndarray) and len(end) >= 2 for end in ends):
-        low, high = (int(end[0]) % 65536 + 65536 * (int(end[1]) % 65536) for end in ends)  # type: ignore[index]
+    low, high = _field(parameters, "START"), _field(parameters, "END")
+    if low is not None and high is not None:
         return high - low + 1
     told = parameters.get("POINT:FRAMES")
     if isinstance(told, np.ndarray) and len(told) and LONGEST <= told[0] < 1e9:
         return int(told[0])
     return last - first + 1
+
+
+def _first_frame(parameters: dict[str, Value], first: int, last: int) -> int:
+    """Return the number of the first frame, from 1; those of long recordings are parameters."""
+    told = _field(parameters, "START")
+    return first if last < LONGEST or told is None else told
+
+
+def _field(parameters: dict[str, Value], end: str) -> int | None:
+    halves = parameters.get(f"TRIAL:ACTUAL_{end}_FIELD")
+    if not isinstance(halves, np.ndarray) or len(halves) < 2:
+        return None
+    return int(halves[0]) % 65536 + 65536 * (int(halves[1]) % 65536)
 
 
 def _parameters(data: bytes, start: int, numbers: _Numbers) -> dict[str, Value]:

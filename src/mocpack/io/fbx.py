@@ -6,39 +6,30 @@ local transforms at even times, in metres and y up. `docs/formats.md` says what 
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from importlib.util import find_spec
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from mocpack import rotations
+from mocpack import rotations, space
 from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, UsageError
-from mocpack.extras import missing
 from mocpack.io import fbx_child
-from mocpack.io.choice import chosen
+from mocpack.io.child import Numbers, Reader, ask, ask_for, motion_names
 from mocpack.io.text import distinct
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, MAX_NAME, Skeleton
 from mocpack.take import Track, split_scales
-from mocpack.workers import why_it_ended
 
-MAX_POSES = 1 << 25  # frames × joints: 1 GB of rotations
-MEMORY, MEMORY_A_BYTE, MOST_MEMORY = 1 << 30, 64, 8 << 30  # that a file's process may take
-SECONDS, SECONDS_A_BYTE = 30, 1e-6  # of a processor
-PATIENCE = 8  # times that, on the clock: others work on this machine too
+UFBX = Reader(fbx_child.__file__, "ufbx", "fbx", "FBX")
 STILL = 1e-6  # metres: a place that strays less from its rest is there
 WEIGHT_BOUND = 1e-4  # of blend shapes, where 1 is all of it
-UP_AXES = {0: "x", 1: "y", 2: "z"}
 WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
 
 
 def names(data: bytes) -> list[str]:
     """Return the names of the takes that move something, all different."""
-    return _names(_asked(data, read=False)[0])
+    return motion_names(ask(UFBX, data, read=False)[0], "take")
 
 
 def read(
@@ -60,19 +51,16 @@ def read(
     """
     if fps is not None and not 0 < fps <= 1e5:
         raise UsageError(f"frames a second must be above 0 and at most 1e5, got {fps}")
-    number = 0
-    if clip is not None:
-        number = chosen(names(data), clip, "take")
-    answer, numbers = _asked(data, read=True, take=number, fps=fps)
-    known = _names(answer)
-    if not known:
+    answer, body = ask_for(partial(ask, UFBX, data), clip, "take", fps=fps)
+    if "number" not in answer:
         raise FormatError(_still(answer))
+    name = motion_names(answer, "take")[answer["number"]]
     if len(answer["joints"]) > MAX_JOINTS:
         raise CorruptionError(f"{len(answer['joints'])} joints are more than mocpack reads")
     try:
-        return _clip(answer, numbers, known[number], unit)
+        return _clip(answer, Numbers(body, "ufbx"), name, unit)
     except InvalidClipError as error:
-        raise CorruptionError(f"take {known[number]!r}: {error}") from error
+        raise CorruptionError(f"take {name!r}: {error}") from error
 
 
 def _still(answer: dict[str, Any]) -> str:
@@ -82,13 +70,10 @@ def _still(answer: dict[str, Any]) -> str:
     return f"this FBX is static: no take of it moves a node (it has: {listed}), so no animation"
 
 
-def _names(answer: dict[str, Any]) -> list[str]:
-    return list(distinct(name or f"take {k}" for k, name in enumerate(answer["takes"])))
-
-
-def _clip(answer: dict[str, Any], numbers: F64, take: str, unit: float | None) -> Clip:
+def _clip(answer: dict[str, Any], numbers: Numbers, take: str, unit: float | None) -> Clip:
     own = answer["unit"] if 1e-9 < answer["unit"] < 1e9 else 0.01
     grown = 1.0 if unit is None else unit / own
+    up, hand = _space(answer["axes"])
     rest = {channel: np.array(answer[channel], np.float64) for channel in WIDTHS}
     pose, tracks = _poses(answer, numbers, rest)
     for values in (rest["translation"], pose["translation"]):
@@ -113,32 +98,42 @@ def _clip(answer: dict[str, Any], numbers: F64, take: str, unit: float | None) -
         translated_joints=moving,
         scales=pose["scale"],
         unit=own if unit is None else unit,
-        up=UP_AXES.get(answer["up"], "y"),
+        up=up,
+        handedness=hand,
         tracks=tracks,
         metadata={"animation": take}
         | ({"generator": answer["creator"]} if answer["creator"] else {}),
     )
 
 
+def _space(axes: list[list[int]]) -> tuple[str, str]:
+    """Return which axis is up and which hand it is, for scenes of axes that `space.py` knows."""
+    turn = np.zeros((3, 3))
+    for row, (axis, sign) in enumerate(axes):
+        turn[row, axis % 3] = sign
+    for up in space.UP_AXES:
+        for hand in space.HANDS:
+            if np.array_equal(space.basis(up, hand), turn):
+                return up, hand
+    return "y", "right"
+
+
 def _poses(
-    answer: dict[str, Any], numbers: F64, rest: dict[str, F64]
+    answer: dict[str, Any], numbers: Numbers, rest: dict[str, F64]
 ) -> tuple[dict[str, F64], dict[str, Track]]:
-    """Return each channel's values (T, J, n) and the weights of blend shapes."""
+    """Return each channel's values (T, J, n), scales once if none moves, and blend shapes."""
     frames = answer["frames"]
-    pose = {channel: np.tile(values, (frames, 1, 1)) for channel, values in rest.items()}
-    at = 0
+    counts = dict.fromkeys(WIDTHS, frames)
+    if all(count == 3 for _, channel, count in answer["blocks"] if channel == "scale"):
+        counts["scale"] = 1  # none of them moves
+    pose = {channel: np.tile(rest[channel], (count, 1, 1)) for channel, count in counts.items()}
     for joint, channel, count in answer["blocks"]:
         # one that does not move has one value
-        pose[channel][:, joint] = numbers[at : at + count].reshape(-1, WIDTHS[channel])
-        at += count
-    tracks = {}
-    for name in distinct(name or "weight" for name in answer["weights"]):
-        tracks[name] = Track(
-            "scalar", numbers[at : at + frames], start=answer["begin"], bound=WEIGHT_BOUND
-        )
-        at += frames
-    if at != len(numbers):
-        raise CorruptionError(f"ufbx gave {len(numbers)} numbers where {at} were expected")
+        pose[channel][:, joint] = numbers.take(count).reshape(-1, WIDTHS[channel])
+    tracks = {
+        name: Track("scalar", numbers.take(frames), start=answer["begin"], bound=WEIGHT_BOUND)
+        for name in distinct(name or "weight" for name in answer["weights"])
+    }
     for channel, values in pose.items():
         if not np.isfinite(values).all():
             raise CorruptionError(f"its {channel}s must be finite")
@@ -189,32 +184,3 @@ def _make_up_for_noise(
 
 def _short(name: str) -> str:
     return name.encode("utf-8", "replace")[:MAX_NAME].decode(errors="ignore")
-
-
-def _asked(data: bytes, **question: Any) -> tuple[dict[str, Any], F64]:
-    """Return what the process that reads the file answers, and the numbers after that."""
-    place = find_spec("ufbx")
-    if place is None or place.origin is None:
-        raise missing("ufbx", extra="fbx", purpose="reading FBX")
-    seconds = int(SECONDS + SECONDS_A_BYTE * len(data))
-    memory = min(MEMORY + MEMORY_A_BYTE * len(data), MOST_MEMORY)
-    question = {"take": 0, "fps": None, "most_poses": MAX_POSES} | question
-    question["limits"] = {"memory": memory, "seconds": seconds}
-    command = [sys.executable, "-I", "-B", fbx_child.__file__, place.origin, json.dumps(question)]
-    try:
-        done = subprocess.run(
-            command, input=data, capture_output=True, timeout=PATIENCE * seconds, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise CorruptionError(f"ufbx did not read it within {PATIENCE * seconds} s") from None
-    except OSError as error:
-        raise FormatError(
-            f"FBX is read in a process of its own, which cannot be started here: {error}"
-        ) from error
-    head, newline, body = done.stdout.partition(b"\n")
-    if done.returncode or not newline:
-        raise CorruptionError(f"ufbx cannot read it: {why_it_ended(done.returncode)}")
-    answer: dict[str, Any] = json.loads(head)
-    if "error" in answer:
-        raise CorruptionError(f"ufbx cannot read it: {answer['error']}")
-    return answer, np.frombuffer(body, np.float64)

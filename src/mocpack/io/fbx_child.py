@@ -1,33 +1,26 @@
-"""What reads an FBX file in a process of its own: a script of the standard library and ufbx.
+"""The reader of FBX files in a process of its own (`child_main.py`), by ufbx.
 
-The binding of ufbx frees its objects in an order that can end the process, and a broken file may
-do so too; here it costs this process alone. Nothing is freed on the way (`gc.disable`, `KEPT`,
-`os._exit`), memory and time have limits, and no other file is opened.
-
-    python fbx_child.py UFBX QUESTION < file.fbx
-
-UFBX is the package's `__init__.py`, wherever it is. QUESTION is JSON: `read` (whether poses are
-wanted, or the names of the takes alone), `take` (its number among those that move something),
-`fps`, `most_poses`, `limits`. The answer is a line of JSON, and after it the numbers of its
-`blocks`, as 64-bit floats.
+The binding of ufbx frees its objects in an order that can end the process; here nothing is freed
+(`KEPT`), and the process ends by itself. No other file is opened. Blocks are 64-bit floats: of
+[joint, channel, numbers], then of each blend shape.
 """
 
 from __future__ import annotations
 
-import gc
-import json
-import os
-import sys
 from array import array
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import chain, repeat
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 NEAR = 1e-7  # seconds: a key that is so near to a frame is at it
 DENSER = 1.05  # times the scene's frame rate, from which keys set the rate
 FASTEST = 1000.0  # frames a second that keys may set
 CHANNELS = ("translation", "rotation", "scale")
+# which of a scene's axes points right, up and to the viewer, and whether along it or against it
+AXES = {
+    "Coord": (("", 0), ("Sign", 1)),
+    "Up": (("", 1), ("Sign", 1)),
+    "Front": (("", 2), ("Sign", 1)),
+}
 # properties of a node that pose it; others show or hide it, or are the user's
 POSING = {
     "Lcl Translation",
@@ -40,79 +33,59 @@ POSING = {
     "ScalingOffset",
     "ScalingPivot",
 }
-KEPT: list[Any] = []  # whatever ufbx has handed out: to free it may crash
+# whatever ufbx has handed out: its binding remembers objects that were freed, and hands them out
+# again when the same thing is asked for once more
+KEPT: list[Any] = []
 
 
-def main() -> None:
-    question = json.loads(sys.argv[2])
-    data = sys.stdin.buffer.read()
-    out = sys.stdout.buffer
-    blocks: list[array[float]] = []
-    try:
-        _limit(**question["limits"])
-        answer = _answer(_imported(sys.argv[1]), data, question, blocks)
-    except MemoryError:
-        answer = {"error": "it needs more memory than such a file should"}
-    except Exception as error:  # of ufbx, which has a class for each complaint
-        answer = {"error": f"{type(error).__name__}: {str(error)[:300]}"}
-    out.write(json.dumps(answer).encode() + b"\n")
-    for block in blocks:
-        out.write(block.tobytes())
-    out.flush()
-    os._exit(0)
+class Scene(NamedTuple):
+    """A scene, its nodes, those that are joints, and its takes that move some of them."""
+
+    ufbx: Any
+    scene: Any
+    nodes: list[Any]
+    joints: set[int]
+    takes: list[Any]
+    still: list[Any]
 
 
-def _limit(memory: int, seconds: int) -> None:
-    try:
-        import resource
-    except ImportError:  # Windows has none of these; the parent's clock still ends us
-        return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-
-
-def _imported(path: str) -> Any:
-    # by its file: what else is in its folder must not stand in for the standard library
-    spec = spec_from_file_location(
-        "ufbx", path, submodule_search_locations=[str(Path(path).parent)]
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    ufbx = sys.modules["ufbx"] = module_from_spec(spec)
-    spec.loader.exec_module(ufbx)
-    return ufbx
-
-
-def _answer(
-    ufbx: Any, data: bytes, question: dict[str, Any], blocks: list[array[float]]
-) -> dict[str, Any]:
+def opened(ufbx: Any, data: bytes, question: dict[str, Any]) -> Scene:
+    """Return the scene of a file."""
     scene = _loaded(ufbx, data)
     nodes, stacks = _kept(scene.nodes), _kept(scene.anim_stacks)
     moved = [_moved(stack) for stack in stacks]
-    names = [stack.name for stack in stacks]
     joints = _with_ancestors(nodes, _bones(scene, nodes))
     if not any(m & joints for m in moved):  # no bones, or bones that something else carries
         joints = _with_ancestors(nodes, set[int]().union(*moved))
-    takes = [k for k, m in enumerate(moved) if m & joints]
-    answer = {
-        "takes": [names[k] for k in takes],
-        "still": [names[k] for k in range(len(stacks)) if k not in takes],
-    }
-    if not question["read"] or not takes:
-        return answer
-    number = takes[min(question["take"], len(takes) - 1)]
-    answer |= _skeleton(nodes, joints)
-    answer |= _settings(ufbx, scene)
-    answer |= _take(ufbx, scene, stacks[number], question, answer, blocks)
-    return answer
+    takes = [stack for stack, m in zip(stacks, moved, strict=True) if m & joints]
+    still = [stack for stack, m in zip(stacks, moved, strict=True) if not m & joints]
+    return Scene(ufbx, scene, nodes, joints, takes, still)
+
+
+def names(scene: Scene) -> tuple[list[str], list[str]]:
+    """Return the names of takes that move joints, and of those that do not."""
+    return [take.name for take in scene.takes], [take.name for take in scene.still]
+
+
+def poses(
+    scene: Scene, number: int, question: dict[str, Any], blocks: list[bytes]
+) -> dict[str, Any]:
+    """Return the skeleton and one take; its numbers are put behind the blocks."""
+    answer = _skeleton(scene.nodes, scene.joints) | _settings(scene.ufbx, scene.scene)
+    take = scene.takes[number]
+    return answer | _take(scene.ufbx, scene.scene, scene.nodes, take, question, answer, blocks)
 
 
 def _loaded(ufbx: Any, data: bytes) -> Any:
-    """Return the scene in metres, y up and right-handed, every transform as `T · R · S`."""
+    """Return the scene in metres, y up and right-handed, every transform as `T · R · S`.
+
+    A left-handed one is mirrored, so that each of its axes lies along the one of ours that points
+    the same way.
+    """
     axis = ufbx.CoordinateAxis
     scene = ufbx.load_memory(
         data,
+        ignore_geometry=True,
         ignore_embedded=True,
         load_external_files=False,
         evaluate_skinning=False,
@@ -121,18 +94,20 @@ def _loaded(ufbx: Any, data: bytes) -> Any:
         target_axes=ufbx.CoordinateAxes(axis.POSITIVE_X, axis.POSITIVE_Y, axis.POSITIVE_Z),
         target_unit_meters=1.0,
         space_conversion=ufbx.SpaceConversion.MODIFY_GEOMETRY,
+        handedness_conversion_axis=ufbx.MirrorAxis.X,
         inherit_mode_handling=ufbx.InheritModeHandling.COMPENSATE,
         unicode_error_handling=ufbx.UnicodeErrorHandling.REPLACEMENT_CHARACTER,
     )
-    KEPT.append(scene)
-    return scene
+    return _keep(scene)
+
+
+def _keep(item: Any) -> Any:
+    KEPT.append(item)
+    return item
 
 
 def _kept(items: Any) -> list[Any]:
-    found = list(items)
-    KEPT.append(items)
-    KEPT.append(found)
-    return found
+    return list(_keep(list(_keep(items))))
 
 
 def _moved(stack: Any) -> set[int]:
@@ -140,8 +115,7 @@ def _moved(stack: Any) -> set[int]:
     found: set[int] = set()
     for layer in _kept(stack.layers):
         for prop in _kept(layer.anim_props):
-            element, value = prop.element, prop.anim_value
-            KEPT.append((element, value))
+            element, value = _keep(prop.element), _keep(prop.anim_value)
             node = getattr(element, "node_depth", None) is not None
             if node and prop.prop_name in POSING and _changes(layer, value):
                 found.add(element.typed_id)
@@ -157,10 +131,9 @@ def _changes(layer: Any, value: Any) -> bool:
 
 def _bones(scene: Any, nodes: list[Any]) -> set[int]:
     """Return the nodes that are bones by their kind, or because a skin hangs on them."""
-    found = {n for n, node in enumerate(nodes) if node.bone is not None and not node.is_root}
+    found = {n for n, node in enumerate(nodes) if _keep(node.bone) and not node.is_root}
     for cluster in _kept(scene.skin_clusters):
-        bone = cluster.bone_node
-        KEPT.append(bone)
+        bone = _keep(cluster.bone_node)
         if bone is not None and not bone.is_root:
             found.add(bone.typed_id)
     return found
@@ -172,16 +145,14 @@ def _with_ancestors(nodes: list[Any], wanted: set[int]) -> set[int]:
         node = nodes[number]
         while node is not None and not node.is_root and node.typed_id not in found:
             found.add(node.typed_id)
-            node = node.parent
-            KEPT.append(node)
+            node = _keep(node.parent)
     return found
 
 
 def _skeleton(nodes: list[Any], joints: set[int]) -> dict[str, Any]:
     above = {}
     for number in joints:
-        parent = nodes[number].parent
-        KEPT.append(parent)
+        parent = _keep(nodes[number].parent)
         above[number] = -1 if parent is None or parent.is_root else parent.typed_id
     order = _depth_first(above)
     place = {number: j for j, number in enumerate(order)}
@@ -211,12 +182,14 @@ def _depth_first(above: dict[int, int]) -> list[int]:
 
 
 def _settings(ufbx: Any, scene: Any) -> dict[str, Any]:
-    settings, metadata = scene.settings, scene.metadata
-    props = settings.props
-    KEPT.append((settings, metadata, props))
+    settings, metadata = _keep(scene.settings), _keep(scene.metadata)
+    props = _keep(settings.props)
     return {
         "unit": ufbx.find_real(props, "UnitScaleFactor", 1.0) / 100,
-        "up": ufbx.find_int(props, "UpAxis", 1),
+        "axes": [
+            [ufbx.find_int(props, f"{axis}Axis{part}", usual) for part, usual in parts]
+            for axis, parts in AXES.items()
+        ],
         "scene_rate": settings.frames_per_second,
         "creator": metadata.creator[:200],
         "version": metadata.version,
@@ -226,13 +199,13 @@ def _settings(ufbx: Any, scene: Any) -> dict[str, Any]:
 def _take(
     ufbx: Any,
     scene: Any,
+    nodes: list[Any],
     stack: Any,
     question: dict[str, Any],
     known: dict[str, Any],
-    blocks: list[array[float]],
+    blocks: list[bytes],
 ) -> dict[str, Any]:
-    anim = stack.anim
-    KEPT.append(anim)
+    anim = _keep(stack.anim)
     begin, end = stack.time_begin, stack.time_end
     if not begin < end:
         begin, end = _key_span(stack)
@@ -252,16 +225,16 @@ def _take(
         max_keyframe_segments=len(times) + 1,
         step_handling=ufbx.BakeStepHandling.ADJACENT_DOUBLE,
     )
-    KEPT.append(bake)
+    _keep(bake)
     column = {number: j for j, number in enumerate(known["joints"])}
     placed: list[tuple[int, str, int]] = []
+    last: dict[Any, Any] = {}
     for baked in _kept(bake.nodes):
         if baked.typed_id in column:
-            node = scene.nodes[baked.typed_id]
-            KEPT.append(node)
-            for channel, values in _poses(ufbx, anim, node, baked, times).items():
+            node = nodes[baked.typed_id]
+            for channel, values in _poses(ufbx, anim, node, baked, times, last).items():
                 placed.append((column[baked.typed_id], channel, len(values)))
-                blocks.append(values)
+                blocks.append(values.tobytes())
     weights = _weights(ufbx, scene, anim, bake, times, blocks)
     return {"begin": begin, "rate": rate, "frames": len(times), "blocks": placed} | weights
 
@@ -273,7 +246,7 @@ def _rate(stack: Any, scene_rate: float, seconds: float) -> float:
     for curve in _curves(stack):
         span = curve.max_time - curve.min_time
         if 0 < seconds / 2 <= span:
-            fastest = max(fastest, (len(curve.keyframes) - 1) / span)
+            fastest = max(fastest, (len(_keep(curve.keyframes)) - 1) / span)
     if not rate * DENSER < fastest < FASTEST:
         return rate
     whole = float(round(fastest))
@@ -291,17 +264,16 @@ def _curves(stack: Any) -> list[Any]:
 
 
 def _poses(
-    ufbx: Any, anim: Any, node: Any, baked: Any, times: list[float]
+    ufbx: Any, anim: Any, node: Any, baked: Any, times: list[float], known: dict[Any, Any]
 ) -> dict[str, array[float]]:
     """Return the channels of a node that move, at all times, and those that do not, once."""
     found: dict[str, array[float]] = {}
     for place, channel in enumerate(CHANNELS):
-        keys = getattr(baked, f"{channel}_keys")
-        KEPT.append(keys)
+        keys = _keep(getattr(baked, f"{channel}_keys"))
         if getattr(baked, f"constant_{channel}"):
             found[channel] = array("d", keys[0].value)
             continue
-        values = _at([(key.time, key.value) for key in keys], times)
+        values = _at(keys, times, known)
         if values is None:  # frames between the baked keys, where a line may miss the curve
             poses = map(ufbx.evaluate_transform, repeat(anim), repeat(node), times)
             values = [pose[place] for pose in poses]
@@ -309,20 +281,34 @@ def _poses(
     return found
 
 
-def _at(keys: list[tuple[float, Any]], times: list[float]) -> list[Any] | None:
-    """Return the values at these times, if each has a key: the last one, where values jump."""
-    found, at, last = [], 0, len(keys) - 1
+def _at(keys: Any, times: list[float], known: dict[Any, Any]) -> list[Any] | None:
+    """Return the values at these times, if each has a key: the last one, where values jump.
+
+    Most channels have the same keys, so that which of them are taken is `known` from the last.
+    """
+    stamps, values = zip(*((key.time, key.value) for key in keys), strict=True)
+    if known.get("stamps") != stamps:
+        known["stamps"], known["places"] = stamps, _places(stamps, times)
+    places = known["places"]
+    if places is None:
+        return None
+    return list(values) if len(places) == len(values) else [values[place] for place in places]
+
+
+def _places(stamps: tuple[float, ...], times: list[float]) -> list[int] | None:
+    """Return which of increasing times is at each of others, None where one of these has none."""
+    found, at, last = [], 0, len(stamps) - 1
     for time in times:
-        while at < last and keys[at + 1][0] <= time + NEAR:
+        while at < last and stamps[at + 1] <= time + NEAR:
             at += 1
-        if not -NEAR <= keys[at][0] - time <= NEAR:
+        if not -NEAR <= stamps[at] - time <= NEAR:
             return None
-        found.append(keys[at][1])
+        found.append(at)
     return found
 
 
 def _weights(
-    ufbx: Any, scene: Any, anim: Any, bake: Any, times: list[float], blocks: list[array[float]]
+    ufbx: Any, scene: Any, anim: Any, bake: Any, times: list[float], blocks: list[bytes]
 ) -> dict[str, Any]:
     """Return the names of the blend shapes that a take moves; their weights become blocks."""
     moved = {element.element_id for element in _kept(bake.elements)}
@@ -330,11 +316,7 @@ def _weights(
     for channel in _kept(scene.blend_channels):
         if channel.element_id in moved:
             weigh = ufbx.evaluate_blend_weight
-            blocks.append(array("d", map(weigh, repeat(anim), repeat(channel), times)))
+            weights = array("d", map(weigh, repeat(anim), repeat(channel), times))
+            blocks.append(weights.tobytes())
             names.append(channel.name)
     return {"weights": names}
-
-
-if __name__ == "__main__":
-    gc.disable()
-    main()

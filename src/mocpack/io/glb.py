@@ -21,7 +21,7 @@ from mocpack.rotations import IDENTITY
 from mocpack.skeleton import Skeleton
 
 REST = {"translation": (0.0, 0.0, 0.0), "rotation": IDENTITY, "scale": (1.0, 1.0, 1.0)}
-END = "end site"  # what such a node says of itself
+END, ORIGIN = "end site", "origin"  # what such nodes say of themselves
 THICKNESS = 0.08  # of a drawn bone, in its length
 DOT = 0.01  # metres: half the size of a joint without a bone, such as a marker
 # corners of a double pyramid: its ends, and the square at a quarter of its way
@@ -57,7 +57,7 @@ def build(clip: Clip, *, figure: bool = True) -> tuple[Object, bytes]:
     top = 0
     if len(roots) > 1:  # the joints of a skin have one node above them all
         top = len(nodes)
-        nodes.append({"name": "origin", "children": roots})
+        nodes.append({"name": "origin", "children": roots, "extras": {"mocpack": ORIGIN}})
     shown = [top]
     document: Object = {"asset": {"version": "2.0", "generator": "mocpack"}, "scene": 0}
     if figure:

@@ -15,8 +15,9 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.errors import CorruptionError, FormatError, InvalidClipError, UsageError
+from mocpack.errors import CorruptionError, FormatError, InvalidClipError
 from mocpack.io import gltf_file, gltf_keys
+from mocpack.io.choice import chosen
 from mocpack.io.gltf_file import Document, Object
 from mocpack.io.gltf_keys import Keys
 from mocpack.io.text import distinct
@@ -29,6 +30,15 @@ STILL = 1e-6  # metres: a place that strays less from its rest is there
 WEIGHT_BOUND = 1e-4  # of morph weights and expressions, where 1 is all of it
 # what a node may say that is but the end of a bone
 BARE = {"name", "translation", "rotation", "scale", "extras"}
+PLAIN = {"name", "children", "extras"}
+# what is beside the motion: where it is in a document, and what it is called
+BESIDE = (
+    ("meshes", "mesh", "meshes"),
+    ("materials", "material", "materials"),
+    ("images", "picture", "pictures"),
+    ("cameras", "camera", "cameras"),
+)
+ORIGIN = "origin"  # what such a node that we wrote says of itself
 VRM = "VRMC_vrm_animation"
 
 
@@ -82,11 +92,18 @@ def read(
     known = animation_names(document)
     if not known:
         raise FormatError("this glTF is static: there is no animation in it")
-    number = _chosen(known, clip)
+    number = chosen(known, clip, "animation")
     try:
         return _read(document, number, known[number], 1.0 if unit is None else unit, fps)
     except InvalidClipError as error:
         raise CorruptionError(f"animation {known[number]!r}: {error}") from error
+
+
+def left_out(data: bytes, beside: Callable[[str], bytes] | None = None) -> list[str]:
+    """Return what a file holds that clips do not, in words."""
+    document = gltf_file.parse(data, beside)
+    counted = [(len(document.items(name)), word, words) for name, word, words in BESIDE]
+    return [f"{n} {words if n > 1 else word}" for n, word, words in counted if n]
 
 
 def joint_nodes(document: Document) -> list[int]:
@@ -117,16 +134,6 @@ def animation_names(document: Document) -> list[str]:
     """Return the names of the animations of an open file, all different."""
     given = [gltf_file.text(a, "name") for a in document.items("animations")]
     return list(distinct(name or f"animation {n}" for n, name in enumerate(given)))
-
-
-def _chosen(known: list[str], clip: str | None) -> int:
-    if clip is None:
-        return 0
-    if clip in known:
-        return known.index(clip)
-    if clip.isascii() and clip.isdigit() and int(clip[:9]) < len(known):
-        return int(clip[:9])
-    raise UsageError(f"there is no animation {clip!r}; there are: {', '.join(known)[:500]}")
 
 
 def at_times(document: Document, number: int, times: F64) -> Clip:
@@ -233,12 +240,19 @@ def _joints(document: Document, nodes: Nodes, expressions: dict[int, str]) -> li
             if path in PATHS and node not in expressions:
                 wanted.add(node)
     wanted.update(_humanoid(document).values())
+    origins = {n for n, node in enumerate(document.items("nodes")) if _is_origin(node)}
     for node in [*wanted]:
-        while (node := nodes.parents[node]) >= 0 and node not in wanted:
+        while (node := nodes.parents[node]) >= 0 and node not in wanted and node not in origins:
             wanted.add(node)
     if not wanted:
         raise FormatError("no node of this glTF moves: there is no animation of joints in it")
     return [n for n in nodes.order if n in wanted]
+
+
+def _is_origin(node: Object) -> bool:
+    """Whether a node stands above several roots only because a skin needs one that does."""
+    extras = node.get("extras")
+    return isinstance(extras, dict) and extras.get("mocpack") == ORIGIN and not set(node) - PLAIN
 
 
 def _numbers_of(document: Document, found: Any, what: str) -> list[int]:

@@ -78,5 +78,23 @@ def fbx(data: bytes) -> bool:
     return head.startswith((b"; FBX", b"FBXHeaderExtension:"))
 
 
+def usd_binary(data: bytes) -> bool:
+    """Say whether `data` is USD in binary form."""
+    return data.startswith(b"PXR-USDC")
+
+
+def usd_text(data: bytes) -> bool:
+    """Say whether `data` is USD as text."""
+    return data[:64].lstrip().startswith(b"#usda ")
+
+
+def usd_package(data: bytes) -> bool:
+    """Say whether `data` is a zip file whose first file is USD."""
+    if not data.startswith(b"PK\x03\x04") or len(data) < 30:
+        return False
+    name = data[30 : 30 + int.from_bytes(data[26:28], "little")]
+    return name.lower().endswith((b".usd", b".usda", b".usdc"))
+
+
 def _is_object(data: bytes) -> bool:
     return data[:4096].removeprefix(BOM).lstrip().startswith(b"{")

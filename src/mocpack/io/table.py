@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +22,7 @@ MAX_FILE = 4 << 30  # bytes; more is refused
 READ_AT_ONCE = 1 << 24
 PROBED = 1 << 16  # bytes that a format with a skeleton file is known by
 CHARACTERS = (".glb", ".gltf", ".vrma")  # files that a clip can be put into
+ROBOT = "--robot FILE"
 ROBOT_OPTIONS = ("robot", "fps", "quaternion")
 REFUSED = {
     "clip": "holds one motion; there is none to choose",
@@ -47,10 +48,18 @@ class Format:
         beyond the first, and "all" there is. Scales and times are refused where they are missing.
     beside : (extension, writer), optional
         The second file of a format that takes two.
+    write_scene : callable, optional
+        Writes several clips by name, for formats of which one file may hold them on one clock.
     find_skeleton : callable, optional
         Finds the skeleton file of a motion file that needs one.
     names : callable, optional
         Returns the names of the clips in a file, for formats of which one may hold several.
+    left_out : callable, optional
+        Returns what else a file holds, in words, which its reader leaves out.
+    dialects : tuple of str
+        What `--as` calls it, where its writer goes by that and not by the extension.
+    needs : str
+        What reading it takes beside the file, for people.
     options : tuple of str
         What else the reader takes: "clip" (which of several), "fps" (to sample at), "beside" (a
         function that opens files beside this one), "body_model", "robot" (a file), "quaternion"
@@ -65,8 +74,12 @@ class Format:
     kinds: tuple[str, ...] = ("skeleton",)
     holds: tuple[str, ...] = ()
     beside: tuple[str, Callable[..., bytes]] | None = None
+    write_scene: Callable[[Mapping[str, AnyClip]], bytes] | None = None
     find_skeleton: Callable[[Path], Path] | None = None
     names: Callable[..., list[str]] | None = None
+    left_out: Callable[..., list[str]] | None = None
+    dialects: tuple[str, ...] = ()
+    needs: str = ""
     options: tuple[str, ...] = ()
 
 
@@ -89,10 +102,18 @@ FORMATS = (
         amc.write,
         beside=(".asf", amc.write_skeleton),
         find_skeleton=amc.find_skeleton,
+        needs="its .asf",
     ),
     Format("ASF", (".asf",), asf.probe, amc.rest_pose),
     Format("npz", (".npz",), clip_npz.probe, clip_npz.read, clip_npz.write, holds=("all",)),
-    Format("AMASS", (".npz",), probes.amass, _later("amass"), options=("body_model",)),
+    Format(
+        "AMASS",
+        (".npz",),
+        probes.amass,
+        _later("amass"),
+        dialects=("amass",),
+        options=("body_model",),
+    ),
     Format(
         "npz of vertices",
         (".npz",),
@@ -111,6 +132,7 @@ FORMATS = (
         _later("vrm", "write"),
         holds=("roots", "scales", "times"),
         names=_later("gltf", "names"),
+        left_out=_later("gltf", "left_out"),
         options=("clip", "fps", "beside"),
     ),
     Format(
@@ -121,6 +143,7 @@ FORMATS = (
         glb.write,
         holds=("roots", "scales", "times"),
         names=_later("gltf", "names"),
+        left_out=_later("gltf", "left_out"),
         options=("clip", "fps", "beside"),
     ),
     Format(
@@ -131,6 +154,7 @@ FORMATS = (
         glb.write_text,
         holds=("roots", "scales", "times"),
         names=_later("gltf", "names"),
+        left_out=_later("gltf", "left_out"),
         options=("clip", "fps", "beside"),
     ),
     # known by content alone: other .txt and .json files of a folder are no motions
@@ -149,14 +173,26 @@ FORMATS = (
         probes.robot_table,
         _later("robots.csv"),
         _later("robots.exports", "write_csv"),
+        holds=("roots",),
+        needs=ROBOT,
         options=ROBOT_OPTIONS,
     ),
-    Format("qpos npz", (".npz",), probes.qpos, _later("robots.qpos"), options=ROBOT_OPTIONS),
+    Format(
+        "qpos npz",
+        (".npz",),
+        probes.qpos,
+        _later("robots.qpos"),
+        dialects=("qpos",),
+        needs=ROBOT,
+        options=ROBOT_OPTIONS,
+    ),
     Format(
         "tracking npz (mjlab, BeyondMimic)",
         (".npz",),
         probes.tracking,
         _later("robots.tracking_npz"),
+        dialects=("mjlab", "beyondmimic"),
+        needs=ROBOT,
         options=ROBOT_OPTIONS,
     ),
     Format(
@@ -164,6 +200,8 @@ FORMATS = (
         (".pkl", ".pickle", ".pt", ".motion"),
         probes.pickled,
         _later("robots.pickled"),
+        dialects=("gmr", "protomotions"),
+        needs=f"{ROBOT}, --allow-pickle",
         options=(*ROBOT_OPTIONS, "clip", "allow_pickle"),
     ),
     Format(
@@ -172,17 +210,50 @@ FORMATS = (
         probes.fbx,
         _later("fbx"),
         names=_later("fbx", "names"),
+        needs="mocpack[fbx]",
         options=("clip", "fps"),
+    ),
+    *(
+        Format(
+            name,
+            endings,
+            probe,
+            _later("usd"),
+            _later("usd", writer),
+            needs="mocpack[usd]",
+            holds=("roots", "scales", "times"),
+            names=_later("usd", "names"),
+            options=("clip", "fps", "beside"),
+        )
+        for name, endings, probe, writer in (
+            ("USD", (".usdc", ".usd"), probes.usd_binary, "write"),
+            ("USD as text", (".usda",), probes.usd_text, "write_text"),
+            ("USD package", (".usdz",), probes.usd_package, "write_package"),
+        )
     ),
     Format(
         "C3D",
         (".c3d",),
         probes.c3d,
         _later("c3d"),
+        _later("c3d", "write"),
+        holds=("roots",),
+        write_scene=_later("c3d", "write_scene"),
         names=_later("c3d", "names"),
         options=("clip",),
     ),
 )
+
+
+@dataclass(frozen=True)
+class BodyDialect:
+    """How some collection of bodies in motion wants its files, which share their extension."""
+
+    extensions: tuple[str, ...]
+    write: Callable[[AnyClip], bytes]
+
+
+BODY_DIALECTS = {"amass": BodyDialect((".npz",), _later("amass", "write"))}
 
 
 def extensions(*, writable: bool = False) -> list[str]:
@@ -287,6 +358,17 @@ def clip_names_in(
         raise type(error)(f"{name}: {error}") from error
 
 
+def left_out(
+    data: bytes, *, name: str = "input", beside: Callable[[str], bytes] | None = None
+) -> list[str]:
+    """Return what a motion file holds that is no motion, in words, where its reader can say so."""
+    chosen = _format_of(data, name)
+    if chosen.left_out is None:
+        return []
+    given = {"beside": beside} if "beside" in chosen.options else {}
+    return chosen.left_out(data, **given)
+
+
 def format_name(data: bytes, name: str) -> str:
     """Return what a motion file is, in a word."""
     return _format_of(data, name).name
@@ -308,6 +390,9 @@ def write_bytes(clip: AnyClip, extension: str, dialect: str | None = None) -> by
     A `dialect` is how some program that trains robots wants its files.
     """
     if dialect is not None:
+        chosen_dialect = written_dialect(dialect, extension)
+        if isinstance(chosen_dialect, BodyDialect):
+            return chosen_dialect.write(clip)
         made: bytes = _later("robots.exports", "write")(clip, dialect, extension)
         return made
     kind = clip.header.kind
@@ -323,9 +408,28 @@ def write_bytes(clip: AnyClip, extension: str, dialect: str | None = None) -> by
     return write(_fitted(clip, chosen))
 
 
-def robot_dialect(name: str, extension: str | None = None) -> Any:
+def holds_scenes(extension: str) -> bool:
+    """Say whether one file of that extension can be written with several clips."""
+    return any(f.write_scene and extension.lower() in f.extensions for f in FORMATS)
+
+
+def write_scene_bytes(clips: Mapping[str, AnyClip], extension: str) -> bytes:
+    """Return several clips of one clock as one file of that extension."""
+    chosen = next(f for f in FORMATS if f.write_scene and extension.lower() in f.extensions)
+    assert chosen.write_scene is not None
+    return chosen.write_scene({name: _fitted(clip, chosen) for name, clip in clips.items()})
+
+
+def written_dialect(name: str, extension: str | None = None) -> Any:
     """Return the dialect of that name; complains of one that is not, or has other files."""
-    return _later("robots.exports", "dialect")(name, extension)
+    found = BODY_DIALECTS.get(name)
+    if found is None:
+        return _later("robots.exports", "dialect")(name, extension)
+    if extension is not None and extension.lower() not in found.extensions:
+        raise UsageError(
+            f"files of {name} end in {' or '.join(found.extensions)}, not {extension!r}"
+        )
+    return found
 
 
 def _fitted(clip: AnyClip, chosen: Format) -> AnyClip:

@@ -21,7 +21,6 @@ from mocpack.errors import (
     UnsupportedClipError,
 )
 from mocpack.io.text import decimal, distinct, source_numbers
-from mocpack.space import outside
 
 UNITS = {"m": 1.0, "dm": 0.1, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
 MAX_CELLS = 1 << 27
@@ -56,15 +55,16 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
 
 
 def write(clip: Clip) -> bytes:
-    """Return a clip of markers as a .trc file parted by tabs, in the source's unit and space."""
+    """Return a clip of markers as a .trc file parted by tabs, in the source's unit, y up.
+
+    Nothing in a .trc says which axis is up, and those who read it take y.
+    """
     if not clip.skeleton.is_points:
         raise UnsupportedClipError("TRC holds markers alone, and this clip has joints that turn")
     unit = next((name for name, metres in UNITS.items() if metres == clip.unit), None)
     scale = clip.unit if unit else 0.001
     seen = clip.valid
-    places = source_numbers(
-        outside(clip.positions(), clip.header.up, clip.header.handedness), scale
-    )
+    places = source_numbers(clip.positions(), scale)
     names = [name.replace("\t", " ") or f"marker{j}" for j, name in enumerate(clip.skeleton.names)]
     rate, count = decimal(float(clip.frame_rate)), clip.frame_count
     heads = {

@@ -57,6 +57,13 @@ class Shown:
     skin: bytes | None = None
     note: str = ""
 
+    @property
+    def angles(self) -> dict[str, float] | None:
+        """The bound on angles and what was measured of it, in radians, if there is one."""
+        if self.errors.declared_angle is None:
+            return None
+        return {"declared": self.errors.declared_angle, "measured": self.errors.max_angle or 0.0}
+
     def head(self) -> dict[str, Any]:
         """Return what the page must know before it asks for frames; lengths in metres."""
         clip, errors = self.clip, self.errors
@@ -69,6 +76,7 @@ class Shown:
             "bytes": self.size,
             "declaredError": errors.declared,
             "measured": None if errors.max is None else measured,
+            "angles": self.angles,
             "metadata": dict(clip.metadata),
             "parts": list(self.parts),
         }

@@ -1,12 +1,16 @@
 """Motions of AMASS, on a stand-in body and on one of a model."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 import mocpack
-from mocpack.errors import CorruptionError
-from mocpack.io import npz, read_bytes
+from mocpack.errors import CorruptionError, MocpackError
+from mocpack.io import amass, npz, read_bytes
 from mocpack.io.amass import joint_names
+from mocpack.testing import walk
 
 
 def motion(frames=5, joints=52, **changes):
@@ -99,3 +103,64 @@ def test_a_body_model_gives_the_bones_of_its_shape(tmp_path):
 def test_what_is_wrong_is_a_sentence(changes, complaint):
     with pytest.raises(CorruptionError, match=complaint):
         read_bytes(motion(**changes), name="a.npz")
+
+
+@pytest.mark.parametrize("joints", [52, 55])
+def test_what_is_written_is_the_same_motion(tmp_path, joints):
+    data = motion(joints=joints)
+    mocpack.write(read_bytes(data), tmp_path / "back.npz", dialect="amass")
+    given, back = npz.Arrays(data), npz.Arrays((tmp_path / "back.npz").read_bytes())
+    for name in ("poses", "trans", "betas", "dmpls"):
+        np.testing.assert_allclose(back.read(name), given.read(name), atol=1e-12)
+    assert back.read("gender", kinds="U") == "female"
+    assert back.number("mocap_framerate", 0) == back.number("mocap_frame_rate", 0) == 60
+    if joints == 55:
+        parts = ("root_orient", "pose_body", "pose_jaw", "pose_eye", "pose_hand")
+        whole = np.concatenate([back.read(name) for name in parts], axis=1)
+        np.testing.assert_array_equal(whole, back.read("poses"))
+        assert back.read("surface_model_type", kinds="U") == "smplx"
+
+
+def test_turns_beyond_half_a_turn_go_on():
+    poses = np.zeros((9, 156))
+    poses[:, 4] = np.linspace(2.5, 4.5, 9)
+    back = npz.Arrays(amass.write(read_bytes(motion(frames=9, poses=poses))))
+    np.testing.assert_allclose(back.read("poses"), poses, atol=1e-12)
+
+
+def test_the_pelvis_of_a_body_model_is_taken_off_again(tmp_path):
+    rng = np.random.default_rng(2)
+    model = {
+        "J_regressor": rng.uniform(0, 1, (52, 6)),
+        "v_template": rng.normal(size=(6, 3)),
+        "shapedirs": rng.normal(size=(6, 3, 10)),
+    }
+    (tmp_path / "model.npz").write_bytes(npz.pack(model))
+    clip = read_bytes(motion(), body_model=tmp_path / "model.npz")
+    back = npz.Arrays(amass.write(clip))
+    np.testing.assert_allclose(back.read("trans"), np.tile([1.0, 2.0, 0.9], (5, 1)), atol=1e-12)
+
+
+def test_a_packed_motion_comes_back_within_its_bound(tmp_path):
+    (tmp_path / "a.npz").write_bytes(motion(frames=40, poses=smooth(40)))
+    packed = mocpack.encode(mocpack.read(tmp_path / "a.npz"), max_error="1mm")
+    (tmp_path / "a.mocp").write_bytes(packed)
+    words = ["decompress", "a.mocp", "-o", "b.npz", "--as", "amass"]
+    subprocess.run([sys.executable, "-m", "mocpack", *words], cwd=tmp_path, check=True)
+    one, other = mocpack.read(tmp_path / "a.npz"), mocpack.read(tmp_path / "b.npz")
+    assert np.linalg.norm(one.positions() - other.positions(), axis=-1).max() <= 1e-3
+    assert other.metadata == one.metadata
+    for name, track in one.tracks.items():
+        assert track.error(other.tracks[name]) <= track.bound
+
+
+def smooth(frames):
+    waves = np.sin(np.arange(frames)[:, None] / 15 + np.arange(156))
+    return 0.2 * waves
+
+
+def test_other_skeletons_and_other_files_are_refused(tmp_path):
+    with pytest.raises(MocpackError, match="joints of SMPL-H or SMPL-X"):
+        mocpack.write(walk(0.1), tmp_path / "a.npz", dialect="amass")
+    with pytest.raises(MocpackError, match=r"amass end in \.npz, not '\.bvh'"):
+        mocpack.write(read_bytes(motion()), tmp_path / "a.bvh", dialect="amass")

@@ -2,6 +2,8 @@
 
 import random
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -213,3 +215,104 @@ def test_damage_anywhere_is_a_sentence_or_a_clip():
         except MocpackError as error:
             outcomes.add(type(error))
     assert len(outcomes) > 2
+
+
+EVENTS = ((0.02, "Foot Strike", "Left"), (0.04, "Foot Off", "Left"), (0.04, "Clap", ""))
+
+
+def whole_recording(**changes):
+    analogs = np.random.default_rng(4).normal(0, 5, (FRAMES * SAMPLES, 3)).astype(np.float32)
+    labels = ["Anna:LKNE", "Anna:RKNE", "box:corner", "Anna:HEAD"]
+    points = motion(count=4)
+    points[2:4, 1] = np.nan
+    return recording(points, labels, analogs=analogs, events=EVENTS, **changes)
+
+
+def same_tracks(one, other):
+    return one.keys() == other.keys() and all(one[name] == other[name] for name in one)
+
+
+@pytest.mark.parametrize("up", ["+X", "+Y", "+Z"])
+@pytest.mark.parametrize("units", ["mm", "m"])
+def test_a_scene_written_back_is_the_same(tmp_path, up, units):
+    (tmp_path / "a.c3d").write_bytes(whole_recording(up=up, units=units, first=51))
+    scene = mocpack.read_scene(tmp_path / "a.c3d")
+    assert list(scene) == ["Anna", "box"]
+    mocpack.write_scene(scene, tmp_path / "b.c3d")
+    back = mocpack.read_scene(tmp_path / "b.c3d")
+    assert list(back) == list(scene)
+    for name, clip in scene.items():
+        assert back[name].header == clip.header
+        assert np.array_equal(back[name].valid, clip.valid)
+        assert np.array_equal(back[name].source_points(), clip.source_points(), equal_nan=True)
+        assert same_tracks(back[name].tracks, clip.tracks)
+
+
+def test_one_subject_is_written_with_its_name():
+    clip = read_bytes(whole_recording(), clip="box")
+    data = c3d.write(clip)
+    assert b"box:corner" in data
+    assert read_bytes(data).skeleton.names == ("corner",)
+
+
+def test_another_reader_finds_the_same_in_what_is_written(tmp_path):
+    ezc3d = pytest.importorskip("ezc3d")
+    (tmp_path / "a.c3d").write_bytes(whole_recording(first=51))
+    scene = mocpack.read_scene(tmp_path / "a.c3d")
+    mocpack.write_scene(scene, tmp_path / "b.c3d")
+    found = ezc3d.c3d(str(tmp_path / "b.c3d"))
+    labels = ["Anna:LKNE", "Anna:RKNE", "Anna:HEAD", "box:corner"]
+    assert found["parameters"]["POINT"]["LABELS"]["value"] == labels
+    assert found["header"]["points"]["first_frame"] == 50
+    anna = scene["Anna"].source_points() / 0.001
+    np.testing.assert_allclose(found["data"]["points"][:3, :3].transpose(2, 1, 0), anna, rtol=1e-6)
+    analogs = np.stack([t.values for n, t in scene["Anna"].tracks.items() if "force" in n])
+    np.testing.assert_array_equal(found["data"]["analogs"][0], analogs.astype(np.float32))
+    events = found["parameters"]["EVENT"]
+    assert sorted(events["LABELS"]["value"]) == ["Clap", "Foot Off", "Foot Strike"]
+    np.testing.assert_allclose(events["TIMES"]["value"][1], [0.02, 0.04, 0.04], atol=1e-7)
+
+
+def test_many_markers_and_frames_are_written_in_parts():
+    count, frames = 300, 70_000
+    places = np.zeros((frames, 1, 3))
+    places[:, 0, 0] = np.arange(frames) * 0.001
+    clip = mocpack.Clip.of_points(places, ["a"], frame_rate=100.0, unit=0.001, start_time=700.0)
+    back = read_bytes(c3d.write(clip))
+    assert (back.frame_count, back.start_time) == (frames, 700.0)
+    names = [f"marker{k}" for k in range(count)]
+    crowd = mocpack.Clip.of_points(np.zeros((3, count, 3)), names, unit=0.001)
+    assert read_bytes(c3d.write(crowd)).skeleton.names == tuple(names)
+
+
+def test_a_left_handed_source_is_written_as_it_is_inside():
+    clip = mocpack.Clip.of_points(
+        motion(count=2) / 1000, ["a", "b"], unit=0.001, up="z", handedness="left"
+    )
+    back = read_bytes(c3d.write(clip))
+    assert back.header.up == "y"
+    np.testing.assert_allclose(back.positions(), clip.positions(), atol=1e-6)
+
+
+def test_what_a_c3d_cannot_hold_is_refused(tmp_path):
+    with pytest.raises(MocpackError, match="markers alone"):
+        mocpack.write(mocpack.testing.walk(0.1), tmp_path / "walk.c3d")
+    one = read_bytes(whole_recording(), clip="box")
+    other = read_bytes(whole_recording(units="m"), clip="Anna")
+    with pytest.raises(MocpackError, match="'other' has others"):
+        mocpack.write_scene({"one": one, "other": other}, tmp_path / "a.c3d")
+    with pytest.raises(UsageError, match=r"max_error is for \.mocp"):
+        mocpack.write_scene({"one": one}, tmp_path / "a.c3d", max_error="1mm")
+
+
+def test_the_command_line_writes_a_scene_as_one_recording(tmp_path):
+    (tmp_path / "a.c3d").write_bytes(whole_recording())
+    mocpack.write_scene(mocpack.read_scene(tmp_path / "a.c3d"), tmp_path / "a.mocp", codec="raw")
+    words = ["convert", "a.mocp", "b.c3d", "--report"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mocpack", *words], cwd=tmp_path, capture_output=True, check=True
+    )
+    told = done.stdout.decode()
+    assert "Anna: nothing is lost" in told
+    assert "box: nothing is lost" in told
+    assert list(mocpack.read_scene(tmp_path / "b.c3d")) == ["Anna", "box"]

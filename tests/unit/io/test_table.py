@@ -41,7 +41,6 @@ def test_what_nobody_knows_is_told_what_there_is(tmp_path):
     [
         ("walk.dae", b"<?xml", "this is COLLADA: import it into Blender and export"),
         ("walk.mb", b"FOR4", "this is Maya: export FBX from Maya"),
-        ("walk.usd", b"PXR-USDC", "this is USD"),
         ("walk.pth", b"\x80\x09", "this is PyTorch: .* save the arrays with numpy.savez"),
         ("walk.BLEND", b"BLENDER", "export BVH"),
         ("walk.obj", b"v 0 0 0", "static shape without motion"),
@@ -74,8 +73,8 @@ def test_an_extension_that_cannot_be_written_is_told_what_can(tmp_path):
 
 def test_extensions_are_listed_once():
     known = ".amc .asf .bvh .c3d .csv .fbx .glb .gltf .mdd .motion .npz .pc2 .pickle .pkl .pt .trc"
-    assert extensions() == [*known.split(), ".vrma"]
-    written = ".amc .bvh .csv .glb .gltf .mdd .npz .pc2 .trc .vrma"
+    assert extensions() == [*known.split(), ".usd", ".usda", ".usdc", ".usdz", ".vrma"]
+    written = ".amc .bvh .c3d .csv .glb .gltf .mdd .npz .pc2 .trc .usd .usda .usdc .usdz .vrma"
     assert extensions(writable=True) == written.split()
 
 

@@ -76,16 +76,16 @@ struct Costs
 				at(r, c) -= along[r] * along[c] / whole;
 	}
 
-	// Takes out all of one half.
-	void take_out(int from) const
+	// Takes out all of one half, which costs `price` in each direction.
+	void take_out(int from, double price = 0.0) const
 	{
 		for (int a = 0; a < 3; ++a)
 		{
 			double way[3] = {0, 0, 0};
 			way[a] = 1;
-			take_out(from, load_vec(way), 0.0);
+			take_out(from, load_vec(way), price);
 		}
-		for (int r = 0; r < 6; ++r)
+		for (int r = 0; r < 6 && !(price > 0); ++r)
 			for (int c = from; c < from + 3; ++c)
 				at(r, c) = at(c, r) = 0;
 	}

@@ -24,10 +24,14 @@ inline void right_jacobian(Vec3 v, double* j)
 	double square = dot(v, v), a, b;
 	if (square < 1.0)
 	{
-		// (1 - cos x) / x² and (x - sin x) / x³ by their series, to 1e-9
-		a = 0.5 -
-			square / 24 * (1 - square / 30 * (1 - square / 56 * (1 - square / 90 * (1 - square / 132))));
-		b = 1.0 / 6 - square / 120 * (1 - square / 42 * (1 - square / 72 * (1 - square / 110)));
+		// (1 - cos x) / x² and (x - sin x) / x³ by their series, to 1e-9; multiplied, since a division waits
+		// for the one before
+		a = 0.5 - square * (1 / 24.0) *
+					  (1 - square * (1 / 30.0) *
+							   (1 - square * (1 / 56.0) * (1 - square * (1 / 90.0) * (1 - square * (1 / 132.0)))));
+		b = 1 / 6.0 -
+			square * (1 / 120.0) *
+				(1 - square * (1 / 42.0) * (1 - square * (1 / 72.0) * (1 - square * (1 / 110.0))));
 	}
 	else
 	{

@@ -80,7 +80,6 @@ const int FIRST_LIFTED = 4, LIFTED_STEPS = 10;
 const int REACH_INPUTS = 9, REACH_CLASSES = 32, REACHES = 24;
 const int KEY_INPUTS = 8, KEY_CLASSES = 48;
 const int STEP_GUESSES = 8, FIRST_GUESS = 5, STEP_SYMBOLS = 24;
-const int64_t SMALL_WAY = 24, LARGE_WAY = 120;
 const int SPLITS = 8;
 
 enum HeadNumber
@@ -103,7 +102,7 @@ const int ROTATION_KINDS = 5, TRANSLATION_KINDS = 3, KIND_TABLES = ROTATION_KIND
 		  KINDS = 8;
 
 #ifdef MOCPACK_TABLES_AT_START
-#include "packed_tables.h" // a wasm file would carry every byte of them
+#include <packed_tables.h> // of pack_tables.py: a wasm file would carry every byte of the others
 #else
 #include "keysine/decode/tables.inc"
 #endif

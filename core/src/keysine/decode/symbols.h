@@ -212,12 +212,7 @@ class Surroundings
 		const Track& track = plan_.tracks[t];
 		int was = b ? 1 + (step_at(t, b - 1) >= 0) : 0, up = track.parent < 0 ? 0 : 1 + (up_step(t, b) >= 0);
 		int32_t row = guess - FIRST_GUESS;
-		int64_t way = 0; // of the keys, in sixteenths of the guessed step
-		for (int32_t c = 0; c < track.channels; ++c)
-			way += distance(track.first_channel + c, b);
-		way *= step_ratio(guess - track.key_index);
-		return STEP_TABLES[3 * was + up][row < 0 ? 0 : lesser(row, STEP_GUESSES - 1)]
-						  [(way >= SMALL_WAY) + (way >= LARGE_WAY)];
+		return STEP_TABLES[3 * was + up][row < 0 ? 0 : lesser(row, STEP_GUESSES - 1)];
 	}
 
 	// What foretells a channel in a block, whose step is known.
@@ -349,7 +344,7 @@ template <typename Coder> class CoefficientSymbols
 		return true;
 	}
 
-  protected:
+	// One track in one block.
 	bool block(int32_t t, int32_t b)
 	{
 		const Track& track = plan_.tracks[t];
@@ -362,6 +357,7 @@ template <typename Coder> class CoefficientSymbols
 		return true;
 	}
 
+  protected:
 	// Whether the track moves in a block, and by which step.
 	bool step(int32_t t, int32_t b)
 	{

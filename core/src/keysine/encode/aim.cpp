@@ -29,28 +29,42 @@ Vec3 solve(const double* m, Vec3 r)
 	return scale * (r.x * bc + r.y * ca + r.z * ab);
 }
 
-// The turn after which the points lie nearest to their places, around the decoded origin.
-Quat compensated(const Rig& rig, const Scene& scene, int32_t joint, int32_t t)
+// A turn by a small vector, exact to its second power: what it is found by is no better.
+Quat about(Vec3 v)
+{
+	double scale = 1.0 / std::sqrt(4.0 + dot(v, v));
+	return {scale * v.x, scale * v.y, scale * v.z, 2.0 * scale};
+}
+
+// The turn between two rotations that are near one another, as exact.
+Vec3 small_turn(Quat from, Quat to)
+{
+	Quat q = multiply(to, conjugate(from));
+	return (q.w < 0 ? -2.0 : 2.0) * Vec3{q.x, q.y, q.z};
+}
+
+// The turn after which the points lie nearest to their places, around the decoded origin; not all the way,
+// since what is taken back is noise that costs bits.
+Quat compensated(const Rig& rig, const Scene& scene, int32_t joint, int32_t t, Quat faithful, double inertia)
 {
 	Quat world = scene.rotation[scene.at(joint, t)];
 	Vec3 origin = scene.decoded_position[scene.at(joint, t)];
-	double m[9] = {2 * SHELL * SHELL, 0, 0, 0, 2 * SHELL * SHELL, 0, 0, 0, 2 * SHELL * SHELL};
-	Vec3 r = {0, 0, 0};
+	const double own = 2 * SHELL * SHELL + inertia;
+	double m[9] = {own, 0, 0, 0, own, 0, 0, 0, own};
+	Vec3 r = inertia * small_turn(world, faithful);
 	for (int32_t i = rig.first[joint]; i < rig.first[joint + 1]; ++i)
 	{
 		const Point& point = rig.points[i];
 		if (point.weight == 0)
 			continue;
 		Vec3 v = rotate(world, point.offset);
-		Vec3 place = scene.position[scene.at(point.joint, t)] +
-					 rotate(scene.rotation[scene.at(point.joint, t)], point.local);
 		double square = dot(v, v), w = point.weight;
-		r = r + w * cross(v, place - origin - v);
+		r = r + w * cross(v, scene.place(i, t) - origin - v);
 		m[0] += w * (square - v.x * v.x), m[4] += w * (square - v.y * v.y), m[8] += w * (square - v.z * v.z);
 		m[1] -= w * v.x * v.y, m[2] -= w * v.x * v.z, m[5] -= w * v.y * v.z;
 	}
 	m[3] = m[1], m[6] = m[2], m[7] = m[5];
-	return multiply(exponential(solve(m, r)), world);
+	return multiply(about(solve(m, r)), world);
 }
 
 const double FARTHEST = 1.0; // radians that a hinge is turned to take something back
@@ -135,7 +149,7 @@ Aim aim_hinge(const Plan& plan, const Track& track, const Scene& scene, int32_t 
 	if (!compensate)
 		return aim;
 	double change[MOST_TURNS];
-	remaining(track, scene, t, aim, leeway.price).least(change);
+	remaining(track, scene, t, aim, scene.turn_price[t]).least(change);
 	for (int32_t c = 0; c < track.channels; ++c)
 	{
 		double unit = std::sqrt(dot(aim.turn[c], aim.turn[c]));
@@ -144,6 +158,21 @@ Aim aim_hinge(const Plan& plan, const Track& track, const Scene& scene, int32_t 
 	}
 	stand(track, base, &aim);
 	return aim;
+}
+
+// The turn of a joint with three axes after which least remains once the hinges below have done theirs.
+Quat above_hinges(const Scene& scene, int32_t joint, int32_t t, Quat faithful, double price)
+{
+	size_t at = scene.at(joint, t);
+	const Remainder& after = scene.after_turn[at];
+	Vec3 off = turn_between(scene.rotation[at], faithful) +
+			   after.led(scene.decoded_position[at] - scene.position[at]);
+	double m[9];
+	after.square(m);
+	Vec3 r = {-(m[0] * off.x + m[1] * off.y + m[2] * off.z), -(m[3] * off.x + m[4] * off.y + m[5] * off.z),
+			  -(m[6] * off.x + m[7] * off.y + m[8] * off.z)};
+	m[0] += price, m[4] += price, m[8] += price;
+	return multiply(exponential(solve(m, r)), faithful);
 }
 
 // Of the ways along its axes, those that come nearest: true ones, and what takes back the errors above.
@@ -217,20 +246,14 @@ Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const dou
 	if (track.kind == HINGE_TRACK)
 		return aim_hinge(plan, track, scene, t, compensate, leeway);
 	Quat above = parent_rotation(plan, scene, track.joint, t);
-	aim.world = compensate			   ? compensated(rig, scene, track.joint, t)
-				: leeway.max_angle > 0 ? faithful_world(plan, track, scene, t)
-									   : scene.rotation[scene.at(track.joint, t)];
-	if (scene.after_turn && compensate)
-	{
-		Quat faithful = faithful_world(plan, track, scene, t);
-		size_t at = scene.at(track.joint, t);
-		Vec3 off = turn_between(scene.rotation[at], faithful);
-		Vec3 moved = scene.decoded_position[at] - scene.position[at];
-		aim.world = multiply(exponential(-1.0 * (off + scene.after_turn[at].led(moved))), faithful);
-	}
+	bool looks = leeway.inertia > 0 || leeway.max_angle > 0 || scene.first_hinged;
+	Quat faithful = looks ? faithful_world(plan, track, scene, t) : scene.rotation[scene.at(track.joint, t)];
+	aim.world = !compensate ? leeway.max_angle > 0 ? faithful : scene.rotation[scene.at(track.joint, t)]
+				: scene.first_hinged && scene.first_hinged[track.joint] >= 0
+					? above_hinges(scene, track.joint, t, faithful, scene.turn_price[t])
+					: compensated(rig, scene, track.joint, t, faithful, leeway.inertia);
 	if (leeway.max_angle > 0 && compensate)
 	{
-		Quat faithful = faithful_world(plan, track, scene, t);
 		Vec3 turn = turn_between(faithful, aim.world);
 		double angle = std::sqrt(dot(turn, turn)), most = LEEWAY * leeway.max_angle;
 		if (angle > most)

@@ -13,7 +13,8 @@ struct Scene
 	int32_t count;
 	Vec3 *position, *decoded_position;
 	Quat *rotation, *decoded_rotation;
-	Quat* local; // (J, count) source, continuous in time: decides the sign of quaternions
+	Quat* local;  // (J, count) source, continuous in time: decides the sign of quaternions
+	Vec3* places; // (points of the rig, count) where the source has them
 	// where there are hinges, else null:
 	double* angles;			 // (H, count) source, radians or metres
 	Remainder* after_turn;	 // (J, count) of an error, once a joint's rotation is decided
@@ -21,10 +22,17 @@ struct Scene
 	Remainder* below_parent; // of an error of the parent's rotation, in this joint and what hangs on it
 	double* work;			 // of fill_costs
 	double* slack;			 // (count) share of what may remain
+	double* turn_price;		 // (count) squared allowances that a squared radian away from the source costs
+	const int32_t* first_hinged; // (J) of the encoder: -1 where no hinge hangs on a joint
 
 	size_t at(int32_t joint, int32_t t) const
 	{
 		return size_t(joint) * size_t(count) + size_t(t);
+	}
+
+	Vec3 place(int32_t point, int32_t t) const
+	{
+		return places[size_t(point) * size_t(count) + size_t(t)];
 	}
 };
 
@@ -40,7 +48,8 @@ struct Aim
 struct Leeway
 {
 	double max_angle; // radians; 0: any
-	double price;	  // for a squared radian of a hinge
+	double inertia;	  // square metres that a squared radian stands for, away from the source's own rotation
+	double price;	  // the same in squared allowances, where hinges are in play, at first
 };
 
 // The rotation track's target: with `compensate`, turned so that what it carries lands nearest to its place.

@@ -120,9 +120,12 @@ void take_out_hinges(const Plan& plan, const JointHinges& hinges, const Scene& s
 	}
 }
 
-void fill_frame(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& settings, double turn_price,
-				const Scene& scene, int32_t t, double* work)
+} // namespace
+
+void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& settings, const Scene& scene,
+				int32_t t)
 {
+	double *work = scene.work, turn_price = scene.turn_price[t];
 	const mocpack_Skeleton& skeleton = *plan.skeleton;
 	size_t end = skeleton.end_count;
 	std::memset(work, 0, cost_work(skeleton.joint_count) * sizeof(double));
@@ -137,7 +140,7 @@ void fill_frame(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings&
 		if (row[ROTATION_KIND] == HINGE_ROTATION)
 			take_out_hinges(plan, hinges, scene, j, t, true, turn_price, costs);
 		else if (row[ROTATION_KIND] >= VECTOR_ROTATION)
-			costs.take_out(3);
+			costs.take_out(3, turn_price);
 		if (row[TRANSLATION_KIND] >= MOVING_TRANSLATION)
 			scene.after_place[scene.at(j, t)] = remainder_of(costs, 0, over_square(settings.bound));
 		if (row[TRANSLATION_KIND] == SLIDING_TRANSLATION)
@@ -153,15 +156,6 @@ void fill_frame(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings&
 		for (int i = 0; i < 36; ++i)
 			work[36 * parent + i] += seen[i];
 	}
-}
-
-} // namespace
-
-void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& settings, double turn_price,
-				const Scene& scene, double* work)
-{
-	for (int32_t t = 0; t < scene.count; ++t)
-		fill_frame(plan, rig, settings, turn_price, scene, t, work);
 }
 
 } // namespace keysine

@@ -26,6 +26,14 @@ struct Remainder
 		const float* f = factor;
 		return {f[0] * v.x + f[1] * v.y + f[3] * v.z, f[2] * v.y + f[4] * v.z, f[5] * v.z};
 	}
+	// factor factorᵀ, by rows
+	void square(double* m) const
+	{
+		const double f[9] = {factor[0], 0, 0, factor[1], factor[2], 0, factor[3], factor[4], factor[5]};
+		for (int r = 0; r < 3; ++r)
+			for (int c = 0; c < 3; ++c)
+				m[3 * r + c] = f[3 * r] * f[3 * c] + f[3 * r + 1] * f[3 * c + 1] + f[3 * r + 2] * f[3 * c + 2];
+	}
 	Vec3 led(Vec3 y) const
 	{
 		const float* l = lead;
@@ -48,10 +56,9 @@ inline size_t cost_work(size_t joints)
 	return 36 * joints;
 }
 
-// Fills the remainders of a scene from its source side; work: cost_work(joints) doubles.
-// turn_price: what a squared radian costs that a hinge turns to take something back.
-void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& settings, double turn_price,
-				const Scene& scene, double* work);
+// Fills the remainders of a scene in a frame from its source side.
+void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& settings, const Scene& scene,
+				int32_t t);
 
 } // namespace keysine
 } // namespace mocpack

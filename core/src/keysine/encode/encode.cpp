@@ -15,10 +15,51 @@ namespace
 const int RETRIES = 6; // of the search, each aiming further inside
 const int32_t SKETCH_STEPS[2] = {7, 9};
 const int ALL_WEIGHTS = 3; // tries from which on all are made
-const double NEAR_BEST = 1.03;
-const float OTHER_ROUNDINGS[] = {-0.1f, 0.1f, -0.2f}; // that are tried besides, where all is
+const double NEAR_BEST = 1.04;
+const float OTHER_ROUNDINGS[] = {-0.1f, 0.1f, -0.2f, -0.05f, 0.05f, -0.15f}; // that are tried besides, where all is
+// Where there are hinges, also other shares of what may remain above them, and prices of taking it back.
+struct HingeWay
+{
+	double slack, price;
+};
+const HingeWay OTHER_HINGE_WAYS[] = {{1, 0.3}, {1.5, 1}, {1, 3}, {0.7, 1}};
+const int FEW_ROUNDINGS = 2; // of all efforts but the longest, the first few
 const int FINER = 40;								  // plain rounding with ever finer steps, after those
 const int HINGE_FINER = 30; // of them, after which those above leave less to a hinge
+
+// Counts the bits that a writer would write.
+class BitCounter
+{
+  public:
+	static constexpr bool READS = false;
+
+	int symbol(const uint16_t* starts, int, int value)
+	{
+		total += share_bits(starts, value);
+		return value;
+	}
+
+	int choice(uint32_t zero, int value)
+	{
+		const uint16_t starts[] = {0, uint16_t(zero), TABLE_WHOLE};
+		return symbol(starts, 2, value);
+	}
+
+	uint32_t bits(int count, uint32_t value)
+	{
+		total += count;
+		return value;
+	}
+
+	double total = 0;
+};
+
+// The rows of a block, put aside while another way to write it is tried.
+struct KeptBlock
+{
+	int32_t *steps, *values;  // (tracks); (channels, stride)
+	uint8_t *levels, *reaches; // (channels, stride); (channels)
+};
 
 class GroupCoder
 {
@@ -54,6 +95,10 @@ class GroupCoder
 		found_ = arena->take<int32_t>(4 * stride);
 		strained_ = arena->take<uint8_t>(stride);
 		guards_ = arena->take<Guard>(size_t(most_guards(e_)));
+		kept_ = {arena->take<int32_t>(plan_.track_count),
+				 arena->take<int32_t>(plan_.channel_count * size_t(row_stride(stride_))),
+				 arena->take<uint8_t>(plan_.channel_count * size_t(row_stride(stride_))),
+				 arena->take<uint8_t>(plan_.channel_count)};
 		search_ = arena->take<uint8_t>(search_scratch(stride_, 4, int32_t(points)));
 		if (e_.wanted)
 			seen_wanted_ = arena->take<float>(plan_.channel_count * group),
@@ -77,7 +122,9 @@ class GroupCoder
 		else
 		{
 			find_splits();
-			if (s.excess_penalty > 0)
+			if (s.excess_penalty > 0 && e_.hinged && s.weight_tries && best_size_)
+				attempt_by_block(best_splits_);
+			else if (s.excess_penalty > 0)
 				find_weight();
 		}
 		// where nothing else keeps the allowances
@@ -116,7 +163,7 @@ class GroupCoder
 		attempt(first, 0);
 	}
 
-	// Every number of blocks, and those that come near the smallest with every penalty of errors.
+	// Every number of blocks; then with those that come near the smallest, every block in several ways.
 	void find_all()
 	{
 		double costs[MOST_SPLITS + 1];
@@ -124,16 +171,8 @@ class GroupCoder
 			attempt(splits, 0), costs[splits] = cost_;
 		double near = NEAR_BEST * best_cost_;
 		for (int splits = least_; splits <= most_; ++splits)
-			for (int doublings = -e_.job.settings.weight_tries; doublings < ALL_WEIGHTS; ++doublings)
-				if (doublings && costs[splits] <= near)
-					attempt(splits, doublings);
-		for (float more : OTHER_ROUNDINGS)
-		{
-			rounding_ = more;
-			if (best_size_)
-				attempt(best_splits_, best_doublings_);
-		}
-		rounding_ = 0;
+			if (costs[splits] <= near)
+				attempt_by_block(splits);
 	}
 
 	// Tries half or twice the penalty of errors within the bound, with the number of blocks that was best.
@@ -157,7 +196,33 @@ class GroupCoder
 	// far, and says so.
 	bool attempt(int splits, int doublings)
 	{
-		weight_ = float(std::ldexp(1.0, doublings)), errors_ = 0, cost_ = 1e300;
+		weight_ = float(std::ldexp(1.0, doublings));
+		if (!begin_attempt(splits))
+			return false;
+		for (size_t b = 0; b < size_t(symbols_.shape.blocks); ++b)
+			if (!block(b))
+				return false;
+		return finish_attempt();
+	}
+
+	// The same, of each block the cheapest of several penalties and roundings: blocks hardly depend on one
+	// another.
+	bool attempt_by_block(int splits)
+	{
+		if (!begin_attempt(splits))
+			return false;
+		BitCounter counter;
+		CoefficientSymbols<BitCounter> symbols(counter, plan_, symbols_.shape, symbols_.rows);
+		bool found = true;
+		for (int32_t b = 0; b < symbols_.shape.blocks && found; ++b)
+			found = best_block(b, counter, symbols);
+		weight_ = 1, rounding_ = 0, hinge_way_ = {1, 1};
+		return found && finish_attempt();
+	}
+
+	bool begin_attempt(int splits)
+	{
+		errors_ = 0, cost_ = 1e300, filled_ = nullptr;
 		if (!shape_group(plan_, length_of_group_, splits, e_.job.tempo, &symbols_))
 			return false;
 		near_.set_lengths();
@@ -166,9 +231,11 @@ class GroupCoder
 		for (size_t b = 0; b <= blocks; ++b)
 			std::memcpy(symbols_.keys + b * channels, all_keys_ + b * apart * channels,
 						channels * sizeof(int32_t));
-		for (size_t b = 0; b < blocks; ++b)
-			if (!block(b))
-				return false;
+		return true;
+	}
+
+	bool finish_attempt()
+	{
 		TableWriter writer(shares_, room_);
 		if (!write_group(writer, plan_, symbols_.keys, &symbols_))
 			return false;
@@ -179,9 +246,65 @@ class GroupCoder
 		if (cost_ >= best_cost_)
 			return false;
 		std::memcpy(dst_, spare_, size);
-		best_cost_ = cost_, best_size_ = size, best_splits_ = splits, best_doublings_ = doublings;
+		best_cost_ = cost_, best_size_ = size, best_splits_ = symbols_.splits;
 		report();
 		return true;
+	}
+
+	// Finds the cheapest way to write a block: first the penalty, then the rounding. False if there is none.
+	bool best_block(int32_t b, BitCounter& counter, CoefficientSymbols<BitCounter>& symbols)
+	{
+		double least = 1e300, errors = errors_, least_errors = 0;
+		auto cheaper = [&](int doublings, float rounding, HingeWay way = {1, 1})
+		{
+			weight_ = float(std::ldexp(1.0, doublings)), rounding_ = rounding, hinge_way_ = way;
+			errors_ = errors, counter.total = 0;
+			if (!block(size_t(b)))
+				return false;
+			for (int32_t t = 0; t < int32_t(plan_.track_count); ++t)
+				symbols.block(t, b);
+			double cost = counter.total + errors_ - errors;
+			if (cost >= least)
+				return false;
+			least = cost, least_errors = errors_;
+			put_aside(b, true);
+			return true;
+		};
+		int best = 0, most = e_.job.settings.weight_tries;
+		cheaper(0, 0);
+		for (int way = -1; way <= 1; way += 2)
+			for (int k = 1; k <= most && best * way >= 0 && cheaper(way * k, 0); ++k)
+				best = way * k;
+		int tried = 0, few = most >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS;
+		float rounded = 0;
+		for (float rounding : OTHER_ROUNDINGS)
+			rounded = tried++ < few && cheaper(best, rounding) ? rounding : rounded;
+		for (const HingeWay& way : OTHER_HINGE_WAYS)
+			if (e_.hinged)
+				cheaper(best, rounded, way);
+		errors_ = least_errors;
+		if (least < 1e300)
+			put_aside(b, false);
+		return least < 1e300;
+	}
+
+	// Copies the rows of a block to where they are kept, or back.
+	void put_aside(int32_t b, bool away) const
+	{
+		const Shape& shape = symbols_.shape;
+		const Rows& rows = symbols_.rows;
+		const size_t stride = size_t(shape.stride);
+		auto copy = [away](auto* own, auto* kept, size_t count)
+		{ std::memcpy(away ? kept : own, away ? own : kept, count * sizeof(*own)); };
+		for (size_t t = 0; t < plan_.track_count; ++t)
+			copy(rows.steps + t * size_t(shape.blocks) + size_t(b), kept_.steps + t, 1);
+		for (size_t c = 0; c < plan_.channel_count; ++c)
+		{
+			size_t row = size_t(shape.row(int32_t(c), b)) - MARGIN;
+			copy(rows.values + row, kept_.values + c * stride, stride);
+			copy(rows.levels + row, kept_.levels + c * stride, stride);
+			copy(rows.reaches + c * size_t(shape.blocks) + size_t(b), kept_.reaches + c, 1);
+		}
 	}
 
 	// Hands over what the coefficients should have been, and what they are.
@@ -214,16 +337,30 @@ class GroupCoder
 		scene_.count = length - 1;
 		for (int32_t t = 0; t + 1 < length; ++t)
 			frames_[t] = e_.cut.key_frame(group_) + from + size_t(t) + 1;
-		fill_scene(&scene_, e_, frames_);
-		for (int tries = 0; tries < (e_.hinged ? MOST_SLACKS : 1); ++tries)
+		if (filled_ != keys_ || e_.hinged) // whose allowances the tries below make smaller
+			fill_scene(&scene_, e_, frames_), set_hinge_way();
+		filled_ = keys_;
+		for (int tries = 0; tries < (e_.hinged ? MOST_TRIES : 1); ++tries)
 		{
 			std::memset(strained_, 0, size_t(n_));
 			if (all_tracks() && !strained())
 				return true;
 			for (int32_t t = 0; t < n_ && e_.hinged; ++t)
-				scene_.slack[t] *= strained_[t] ? less_slack(tries) : 1.0;
+				relieve(e_, scene_, t, strained_[t], tries);
 		}
 		return false;
+	}
+
+	void set_hinge_way()
+	{
+		for (int32_t t = 0; t < n_ && e_.hinged; ++t)
+		{
+			scene_.slack[t] = hinge_way_.slack;
+			if (hinge_way_.price == 1)
+				continue;
+			scene_.turn_price[t] *= hinge_way_.price;
+			fill_costs(plan_, rig_, e_.job.settings, scene_, t);
+		}
 	}
 
 	bool all_tracks()
@@ -343,12 +480,11 @@ class GroupCoder
 		{
 			const int32_t *row = row_of(track, c), at = track.first_channel + c;
 			uint8_t* levels = symbols_.rows.levels + symbols_.shape.row(at, b_);
-			int32_t reach = 0;
-			for (int32_t k = 1; k <= n_; ++k)
-			{
+			int32_t reach = n_;
+			while (reach > 0 && !row[reach])
+				levels[reach--] = 0;
+			for (int32_t k = 1; k <= reach; ++k)
 				levels[k] = level_of(symbol_of(magnitude(row[k]), FINE));
-				reach = row[k] ? k : reach;
-			}
 			symbols_.rows.reaches[at * symbols_.shape.blocks + b_] =
 				uint8_t(step < 0 ? 0 : reach_symbol(reach));
 		}
@@ -360,17 +496,17 @@ class GroupCoder
 	{
 		for (int attempt = 0; attempt < FINER; ++attempt)
 		{
-			if (attempt == FINER / 4 && !e_.hinged)
+			if (attempt == FINER / 4 && !guarded(e_, track))
 				prepare(track, false);
 			*step = attempt + UNIT_STEP < STEPS - 1 ? attempt + UNIT_STEP : STEPS - 1;
 			for (int32_t c = 0; c < track.channels; ++c)
 				round_channel(track, c, e_.steps[*step]);
 			if (settle(track, *step) <= 1.0)
 				return true;
-			if (e_.hinged && attempt >= HINGE_FINER)
+			if (guarded(e_, track) && attempt >= HINGE_FINER)
 				break;
 		}
-		std::memset(strained_, 1, size_t(n_));
+		std::memset(strained_, POINT_STRAIN, size_t(n_));
 		return false;
 	}
 
@@ -409,23 +545,25 @@ class GroupCoder
 				prepare_position(track, t);
 			else
 				prepare_rotation(track, first, t, compensate);
-		if (e_.hinged && e_.job.settings.excess_penalty > 0)
-			find_strains();
+		strained_here_ = false;
+		if (guarded(e_, track) && e_.job.settings.excess_penalty > 0)
+			find_strains(rig_points(e_, track));
 		for (int32_t c = 0; c < track.channels; ++c)
 			prepare_channel(track, c);
 	}
 
-	// Frames in which a point is outside even at the target.
-	void find_strains()
+	// Frames in which a point, or after the first so many a guard, is outside even at the target.
+	void find_strains(int32_t guards)
 	{
-		strained_here_ = false;
 		for (int32_t i = 0; i < points_; ++i)
 			for (int32_t t = 0; t < n_; ++t)
 			{
 				const float* at = start_ + 3 * i * width_ + t;
 				float u = at[0] * at[0] + at[width_] * at[width_] + at[2 * width_] * at[2 * width_];
-				strained_here_ = strained_here_ || u > float(STRAINED);
-				strained_[t] = strained_[t] || u > float(STRAINED);
+				if (!(u > float(STRAINED)))
+					continue;
+				strained_here_ = true;
+				strained_[t] = uint8_t(strained_[t] | (i < guards ? POINT_STRAIN : GUARD_STRAIN));
 			}
 	}
 
@@ -487,17 +625,15 @@ class GroupCoder
 			aims_[c * stride_ + t] = aim.channels[c];
 		set_guards(e_, scene_, track, t, aim, guards_);
 		put_guards(track, t);
-		for (int32_t i = 0; i < rig_points(e_, track); ++i)
+		for (int32_t i = 0, count = rig_points(e_, track); i < count; ++i)
 		{
 			const Point& point = rig_.points[first + i];
-			size_t source = scene_.at(point.joint, t);
 			Vec3 o = point.offset;
 			Vec3 arm = {world[0] * o.x + world[1] * o.y + world[2] * o.z,
 						world[3] * o.x + world[4] * o.y + world[5] * o.z,
 						world[6] * o.x + world[7] * o.y + world[8] * o.z};
 			double scale = 1.0 / point.allowance;
-			put(start_ + 3 * i * width_ + t, scale * (origin + arm - scene_.position[source] -
-													  rotate(scene_.rotation[source], point.local)));
+			put(start_ + 3 * i * width_ + t, scale * (origin + arm - scene_.place(first + i, t)));
 			for (int32_t c = 0; c < track.channels; ++c)
 				put(moves_ + 3 * (c * points_ + i) * width_ + t, scale * cross(aim.turn[c], arm));
 		}
@@ -586,7 +722,7 @@ class GroupCoder
 				double u = origin_excess(rig_, scene_, track.joint, t);
 				worst = u > worst ? u : worst;
 				sum_ += u;
-				worst = guarded(track, t, worst);
+				worst = with_guards(track, t, worst);
 			}
 			return worst;
 		}
@@ -598,13 +734,13 @@ class GroupCoder
 				parent < 0 ? turns_[t] : multiply(scene_.decoded_rotation[scene_.at(parent, t)], turns_[t]);
 			double u = worst_point(rig_, scene_, track.joint, t, &sum_);
 			worst = u > worst ? u : worst;
-			worst = guarded(track, t, worst);
+			worst = with_guards(track, t, worst);
 		}
 		return worst;
 	}
 
 	// The larger of `worst` and what the guards say of frame t as it is decoded.
-	double guarded(const Track& track, int32_t t, double worst) const
+	double with_guards(const Track& track, int32_t t, double worst) const
 	{
 		double values[4];
 		for (int32_t c = 0; c < track.channels; ++c)
@@ -626,16 +762,18 @@ class GroupCoder
 	size_t group_ = 0, length_of_group_ = 0, dst_size_ = 0, best_size_ = 0;
 	const int32_t* all_keys_ = nullptr;
 	uint8_t *dst_ = nullptr, *spare_;
-	int least_ = 0, most_ = 0, best_splits_ = 0, best_doublings_ = 0;
+	int least_ = 0, most_ = 0, best_splits_ = 0;
 	double best_cost_ = 0, cost_ = 0, errors_ = 0, sum_ = 0;
 	float weight_ = 1, rounding_ = 0;
+	HingeWay hinge_way_ = {1, 1};
 	bool sketch_ = false; // rounding and repair only, to compare numbers of blocks
 	float *seen_wanted_ = nullptr, *seen_series_ = nullptr, *seen_steps_ = nullptr; // (channels, frames)
 	double foretold_[4][LONGEST_BLOCK];
 	// of the present block and track
 	int32_t stride_, b_ = 0, length_ = 0, n_ = 0, width_ = 0, points_ = 0;
 	size_t from_ = 0, next_predictor_ = 0;
-	const int32_t* keys_ = nullptr;
+	const int32_t *keys_ = nullptr, *filled_ = nullptr; // of the block that the scene shows
+	KeptBlock kept_;
 	size_t* frames_;
 	int32_t *found_, *extents_;
 	uint8_t* strained_; // (frames)

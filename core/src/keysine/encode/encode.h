@@ -22,6 +22,7 @@ extern "C"
 		/* Where there are hinges, which cannot take back every error above them: what may remain of all u of
 		 * a limb when they have done what they can. */
 		double room;
+		double turn_price, angle_price;
 		double max_angle;					// radians that a joint's local rotation may be off; 0: any
 		float excess_penalty;				// for each unit of u above 1; 0: nothing is bounded
 		float quartic_penalty;				// for u²

@@ -106,12 +106,12 @@ class GridCoder
 		for (int32_t w = 0; w < most_; ++w)
 			frames_[w] = frame;
 		fill_scene(&now_.scene, e_, frames_);
-		for (int tries = 0; tries < (e_.hinged ? MOST_SLACKS : 1); ++tries)
+		for (int tries = 0; tries < (e_.hinged ? MOST_TRIES : 1); ++tries)
 		{
 			if (find_ways())
 				return true;
 			for (int32_t w = 0; w < most_ && e_.hinged; ++w)
-				now_.scene.slack[w] *= less_slack(tries); // which both sides share
+				relieve(e_, now_.scene, w, POINT_STRAIN, tries); // which both sides share
 		}
 		return false;
 	}

@@ -14,16 +14,18 @@ inline int32_t most_guards(const mocpack_KeysineEncoder& encoder)
 	return encoder.most_hinged + 1 + MOST_TURNS;
 }
 
-// Where hinges cannot take back what was left above them, so much less may remain, at most so often.
-
-const double LESS_SLACK = 0.75, MUCH_LESS_SLACK = 0.3;
-const int SMALL_CUTS = 12, MOST_SLACKS = 24;
+const int MOST_TRIES = 24; // of a block or key in which hinges cannot take back what was left above them
 const double STRAINED = 0.97; // of its allowance, that a point exceeds where nothing can be rounded any more
 
-inline double less_slack(int tries)
+enum Strain
 {
-	return tries < SMALL_CUTS ? LESS_SLACK : MUCH_LESS_SLACK;
-}
+	NO_STRAIN = 0,
+	GUARD_STRAIN = 1, // of guards alone
+	POINT_STRAIN = 2,
+};
+
+// Changes what may remain in frame t, after so many tries of which the last was strained so.
+void relieve(const mocpack_KeysineEncoder& encoder, const Scene& scene, int32_t t, int strain, int tries);
 
 // A displacement over its allowance, linear in the channels around the target.
 struct Guard
@@ -31,6 +33,12 @@ struct Guard
 	Vec3 start;
 	Vec3 moves[4];
 };
+
+// Whether a track is a hinge or stands above one, so that there may be errors that nothing takes back.
+inline bool guarded(const mocpack_KeysineEncoder& encoder, const Track& track)
+{
+	return encoder.hinged && (track.hinge >= 0 || encoder.first_hinged[track.joint] >= 0);
+}
 
 // Points of the rig that bound a track: none where the guards tell all, since nothing is bounded exactly.
 int32_t rig_points(const mocpack_KeysineEncoder& encoder, const Track& track);

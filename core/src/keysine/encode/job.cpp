@@ -108,8 +108,10 @@ mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, v
 			inverse(e->plan.tracks[t].axes, e->inverse_axes + 9 * t);
 	for (size_t t = 0; t < e->plan.track_count; ++t)
 		e->hinged = e->hinged || e->plan.tracks[t].hinge >= 0;
-	double most = job->settings.max_angle;
-	e->leeway = {most, most > 0 ? 1.0 / (most * most) : 0.0};
+	double most = job->settings.max_angle, inertia = job->settings.turn_price * SHELL * SHELL;
+	e->leeway = {most, inertia,
+				 inertia / (job->settings.bound * job->settings.bound) +
+					 (most > 0 ? job->settings.angle_price / (most * most) : 0.0)};
 	e->usable_splits = arena.take<uint8_t>(job->group_count);
 	std::memset(e->usable_splits, job->splits, job->group_count);
 	while (e->cut.longest_group() > size_t(LONGEST_BLOCK) << e->least_splits)

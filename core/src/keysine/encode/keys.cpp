@@ -17,7 +17,6 @@ const int32_t FARTHEST_KEY = 1 << 29;
 const int ATTEMPTS = 37;
 const int32_t COARSE_LEVELS = 2; // of halving, whose keys most groups need:
 const size_t MOST_FAILURES = 8;	 // at most one in so many groups may lack them
-const double NO_CHANGE[4] = {};
 const double SHARES[] = {1.0, 0.8, 0.64, 0.0}; // of the allowance that is pulled up to
 
 double worst_after(const PoseProblem& p, const double* gap, int32_t channel, double change)
@@ -118,17 +117,16 @@ class KeyCoder
 			return all_tracks(keys);
 		for (size_t t = 0; t < plan_.track_count; ++t)
 			first_steps_[t] = *key_step(plan_.tracks[t]);
-		for (int tries = 0; tries < MOST_SLACKS; ++tries)
+		for (int tries = 0; tries < MOST_TRIES; ++tries)
 		{
 			std::memset(strained_, 0, size_t(count_));
 			bool good = all_tracks(keys), strained = false;
 			for (int32_t k = 0; k < count_; ++k)
-				if (strained_[k])
-					strained = true, scene_.slack[k] *= less_slack(tries);
+				strained = strained || strained_[k], relieve(e_, scene_, k, strained_[k], tries);
 			if (good && !strained)
 				return true;
 			for (int32_t k = 0; k < count_ && !strained; ++k)
-				scene_.slack[k] *= less_slack(tries);
+				relieve(e_, scene_, k, POINT_STRAIN, tries);
 			start_again();
 		}
 		return false;
@@ -176,7 +174,7 @@ class KeyCoder
 		int32_t* index = key_step(track);
 		for (int attempt = 0; attempt < ATTEMPTS; ++attempt)
 		{
-			if (all(track, attempt < 9 || e_.hinged, keys))
+			if (all(track, attempt < 9 || guarded(e_, track), keys))
 				return true;
 			if (++*index >= STEPS)
 				return false;
@@ -218,8 +216,8 @@ class KeyCoder
 		int32_t* key = keys + size_t(k) * channels + track.first_channel;
 		int32_t rounded[4], foretold[4];
 		set_problem(&problem_, e_, scene_, track, k, compensate);
-		if (e_.hinged && e_.job.settings.excess_penalty > 0 && !strained_[k])
-			strained_[k] = worst_of(problem_, NO_CHANGE, 1e300) > STRAINED;
+		if (guarded(e_, track) && e_.job.settings.excess_penalty > 0 && !strained_[k])
+			strained_[k] = strain_of(rig_points(e_, track));
 		for (int32_t c = 0; c < track.channels; ++c)
 		{
 			double units = problem_.target[c] / track.key_step;
@@ -241,7 +239,20 @@ class KeyCoder
 				return true;
 		}
 		// no step would do where there is a strain, so that the others go on
-		return nudge(track, k, rounded, key) || (e_.hinged && strained_[k]);
+		return nudge(track, k, rounded, key) || (guarded(e_, track) && strained_[k]);
+	}
+
+	// Whether a point, or after the first so many a guard, is outside even at the target.
+	uint8_t strain_of(int32_t guards) const
+	{
+		int strain = NO_STRAIN;
+		for (int32_t i = 0; i < problem_.points; ++i)
+		{
+			Vec3 off = load_vec(problem_.start + 3 * i);
+			if (dot(off, off) > STRAINED)
+				strain |= i < guards ? POINT_STRAIN : GUARD_STRAIN;
+		}
+		return uint8_t(strain);
 	}
 
 	// Looks for a key within allowances among the neighbours of the rounded one.

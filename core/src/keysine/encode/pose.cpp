@@ -82,11 +82,9 @@ void set_problem(PoseProblem* problem, const mocpack_KeysineEncoder& e, const Sc
 	for (int32_t i = 0; i < count; ++i)
 	{
 		const Point& point = e.rig.points[first + i];
-		size_t source = scene.at(point.joint, t);
 		Vec3 arm = rotate(aim.world, point.offset);
 		double scale = 1.0 / point.allowance;
-		store(problem->start + 3 * i,
-			  scale * (origin + arm - scene.position[source] - rotate(scene.rotation[source], point.local)));
+		store(problem->start + 3 * i, scale * (origin + arm - scene.place(first + i, t)));
 		for (int c = 0; c < track.channels; ++c)
 			store(problem->moves + 3 * (c * problem->points + i), scale * cross(aim.turn[c], arm));
 	}

@@ -18,8 +18,9 @@ void lay_out_scene(Scene* scene, Arena* arena, const mocpack_KeysineEncoder& enc
 	scene->rotation = arena->take<Quat>(size);
 	scene->decoded_rotation = arena->take<Quat>(size);
 	scene->local = arena->take<Quat>(size);
+	scene->places = arena->take<Vec3>(size_t(encoder.rig.first[skeleton.joint_count]) * size_t(count));
 	scene->angles = nullptr, scene->after_turn = scene->after_place = scene->below_parent = nullptr;
-	scene->work = scene->slack = nullptr;
+	scene->work = scene->slack = scene->turn_price = nullptr, scene->first_hinged = nullptr;
 	if (!encoder.hinged)
 		return;
 	scene->angles = arena->take<double>(skeleton.hinge_count * size_t(count));
@@ -28,7 +29,31 @@ void lay_out_scene(Scene* scene, Arena* arena, const mocpack_KeysineEncoder& enc
 	scene->below_parent = arena->take<Remainder>(size);
 	scene->work = arena->take<double>(cost_work(skeleton.joint_count));
 	scene->slack = arena->take<double>(size_t(count));
+	scene->turn_price = arena->take<double>(size_t(count));
+	scene->first_hinged = encoder.first_hinged;
 }
+
+namespace
+{
+
+// They are looked at many times, by aims and for what is decoded.
+void place_points(const Rig& rig, int32_t joints, Scene* scene)
+{
+	for (int32_t i = 0; i < rig.first[joints]; ++i)
+	{
+		const Point& point = rig.points[i];
+		Vec3* places = scene->places + size_t(i) * size_t(scene->count);
+		bool origin = dot(point.local, point.local) == 0;
+		for (int32_t t = 0; t < scene->count; ++t)
+		{
+			size_t at = scene->at(point.joint, t);
+			places[t] = origin ? scene->position[at]
+							   : scene->position[at] + rotate(scene->rotation[at], point.local);
+		}
+	}
+}
+
+} // namespace
 
 void fill_scene(Scene* scene, const mocpack_KeysineEncoder& encoder, const size_t* frames)
 {
@@ -57,14 +82,16 @@ void fill_scene(Scene* scene, const mocpack_KeysineEncoder& encoder, const size_
 		}
 		m += translated;
 	}
+	place_points(encoder.rig, int32_t(s.joint_count), scene);
 	if (!encoder.hinged)
 		return;
 	for (int32_t t = 0; t < scene->count; ++t)
-		scene->slack[t] = 1.0;
+		scene->slack[t] = 1.0, scene->turn_price[t] = encoder.leeway.price;
 	for (size_t h = 0; h < s.hinge_count; ++h)
 		for (int32_t t = 0; t < scene->count; ++t)
 			scene->angles[h * size_t(scene->count) + size_t(t)] = job.angles[frames[t] * s.hinge_count + h];
-	fill_costs(encoder.plan, encoder.rig, job.settings, encoder.leeway.price, *scene, scene->work);
+	for (int32_t t = 0; t < scene->count; ++t)
+		fill_costs(encoder.plan, encoder.rig, job.settings, *scene, t);
 }
 
 void place_still(const Plan& plan, const Scene& scene, int32_t joint, int32_t t)
@@ -101,9 +128,7 @@ double worst_point(const Rig& rig, const Scene& scene, int32_t joint, int32_t t,
 	for (int32_t i = rig.first[joint]; i < rig.first[joint + 1]; ++i)
 	{
 		const Point& point = rig.points[i];
-		size_t source = scene.at(point.joint, t);
-		Vec3 d = origin + rotate(world, point.offset) - scene.position[source] -
-				 rotate(scene.rotation[source], point.local);
+		Vec3 d = origin + rotate(world, point.offset) - scene.place(i, t);
 		double u = dot(d, d) / (point.allowance * point.allowance);
 		worst = u > worst ? u : worst;
 		if (sum)

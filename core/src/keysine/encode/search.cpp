@@ -73,6 +73,7 @@ namespace
 {
 
 const int CANDIDATES = 3; // changes that a repair evaluates exactly
+const int32_t AROUND = 4; // frequencies from a change, that are looked at again
 
 // Squared displacements and how they depend on the channels, point by point and frame by frame: with w of
 // channel c, the square is now + w (2 along[c] + w across[c][c]). The search asks this far more often than it
@@ -187,13 +188,6 @@ int32_t least(int32_t a, int32_t b)
 	return a < b ? a : b;
 }
 
-// Bits of a symbol by its table; many where it has no share.
-float share_bits(const uint16_t* starts, int symbol)
-{
-	int share = starts[symbol + 1] - starts[symbol];
-	return share ? float(TABLE_BITS) - std::log2(float(share)) : 24.0f;
-}
-
 class Block
 {
   public:
@@ -263,7 +257,7 @@ class Block
 		bool zeros_known;
 		float zeros[LONGEST_BLOCK + 1]; // bits of zeros before each, where nothing is near
 		const float* reach_bits;
-		uint8_t levels[LONGEST_BLOCK + 3 * MARGIN];
+		uint8_t levels[LONGEST_BLOCK + 3 * MARGIN], symbols[LONGEST_BLOCK], changed[LONGEST_BLOCK];
 
 		uint8_t* own()
 		{
@@ -301,9 +295,13 @@ class Block
 	bool round_channel(int32_t c)
 	{
 		bool any = false;
+		// most round to nothing, which needs no division: with a margin, since that would round otherwise
+		const float nothing = 0.999f * (1.0f - s_.rounding) * size_;
 		std::memset(pull_, 0, sizeof(float) * size_t(p_.stride));
 		for (int32_t k = 0; k < p_.n; ++k)
 		{
+			if (std::fabs(p_.wanted[c * p_.stride + k]) < nothing)
+				continue;
 			float wanted = p_.wanted[c * p_.stride + k] / size_;
 			float size = std::fabs(wanted) + s_.rounding;
 			if (!(size >= 1.0f))
@@ -364,6 +362,8 @@ class Block
 		{
 			Row& row = rows_[c];
 			std::memset(row.levels, 0, size_t(p_.n + 3 * MARGIN));
+			std::memset(row.symbols, 0, size_t(p_.n));
+			std::memset(row.changed, 1, size_t(p_.n));
 			row.near = p_.near->of(p_.t, p_.b, c, step);
 			row.near.left = c ? rows_[c - 1].own() : row.near.left;
 			row.near.second_left = c > 1 ? rows_[c - 2].own() : row.near.second_left;
@@ -406,19 +406,19 @@ class Block
 
 	void set_level(int32_t c, int32_t k)
 	{
-		rows_[c].own()[k + 1] = level_of(symbol_of(size_of(values_[c * p_.stride + k]), FINE));
+		int symbol = symbol_of(size_of(values_[c * p_.stride + k]), FINE);
+		rows_[c].symbols[k] = uint8_t(symbol), rows_[c].own()[k + 1] = level_of(symbol);
 	}
 
 	// Bits of a coefficient that is within the reach of its row.
 	float bits_at(int32_t c, int32_t k) const
 	{
 		const Row& row = rows_[c];
-		int32_t value = values_[c * p_.stride + k], left = least(row.reach - k - 1, REACH_LEFT - 1);
-		float bits =
-			p_.bits
-				->of[p_.sums[c].class_of(row.near, row.own(), k + 1)][left][symbol_of(size_of(value), FINE)];
-		if (k < p_.jitter_from || !value)
+		int32_t left = least(row.reach - k - 1, REACH_LEFT - 1), symbol = row.symbols[k];
+		float bits = p_.bits->of[p_.sums[c].class_of(row.near, row.own(), k + 1)][left][symbol];
+		if (k < p_.jitter_from || !symbol)
 			return bits;
+		int32_t value = values_[c * p_.stride + k];
 		float wanted = p_.wanted[c * p_.stride + k] / size_,
 			  added = float(value) * float(value) - wanted * wanted;
 		return added > 0 ? bits + s_.jitter_penalty * added : bits;
@@ -468,10 +468,10 @@ class Block
 				from = low > 3 ? least(low - 3, k) : 0, gap_from = low + 4, gap_to = high - 4;
 		if (after != before)
 			now = bits_with_reach(c, from, high, gap_from, gap_to);
-		uint8_t level = row.own()[k + 1];
+		uint8_t level = row.own()[k + 1], symbol = row.symbols[k];
 		value += units, row.reach = after, set_level(c, k);
 		float then = after != before ? bits_with_reach(c, from, high, gap_from, gap_to) : bits_around(c, k);
-		value -= units, row.reach = before, row.own()[k + 1] = level;
+		value -= units, row.reach = before, row.own()[k + 1] = level, row.symbols[k] = symbol;
 		return then - now;
 	}
 
@@ -493,6 +493,9 @@ class Block
 			--reach;
 		move(c, k, float(units));
 		price_ = new_price;
+		for (int32_t d = 0; d < p_.channels; ++d)
+			for (int32_t near = k > AROUND ? k - AROUND : 0; near <= k + AROUND && near < p_.n; ++near)
+				rows_[d].changed[near] = 1;
 	}
 
 	// While a point is outside, makes the change of one unit that buys most; returns how many it made.
@@ -572,8 +575,9 @@ class Block
 	int32_t improve(int32_t c, int32_t k)
 	{
 		int32_t value = values_[c * p_.stride + k];
-		if (!value)
+		if (!value || !rows_[c].changed[k])
 			return 0;
+		rows_[c].changed[k] = 0;
 		int32_t towards = value > 0 ? -1 : 1, best_units = 0;
 		int32_t tries[3] = {-value, towards, -towards};
 		float best = -1e-9f, best_price = 0, now = bits_around(c, k);
@@ -606,6 +610,12 @@ class Block
 };
 
 } // namespace
+
+float share_bits(const uint16_t* starts, int symbol)
+{
+	int share = starts[symbol + 1] - starts[symbol];
+	return share ? float(TABLE_BITS) - std::log2(float(share)) : 24.0f;
+}
 
 void fill_bits(Bits* bits)
 {

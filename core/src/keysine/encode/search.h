@@ -17,6 +17,9 @@ struct Bits
 	float of[MAGNITUDE_CLASSES][REACH_LEFT][SYMBOLS];
 	float of_reach[REACH_CLASSES * 4][REACHES];
 };
+// Bits of a symbol by its table; many where it has no share.
+float share_bits(const uint16_t* starts, int symbol);
+
 void fill_bits(Bits* bits);
 
 // One track in one block: `channels` series of n numbers, `points` displacements that depend on them.

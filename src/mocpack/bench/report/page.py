@@ -14,7 +14,9 @@ import numpy as np
 from mocpack.bench.report import plots
 from mocpack.bench.report.assets import asset, own_ids
 from mocpack.bench.report.curves import bd_rate, curves
+from mocpack.bench.report.verdict import verdict
 from mocpack.errors import UsageError
+from mocpack.extras import require
 from mocpack.io.table import write_atomically
 from mocpack.metrics import METRICS
 
@@ -25,6 +27,13 @@ Row = Mapping[str, Any]
 
 PLAIN = {"Date": None, "Creator": None}  # the same figure is the same file
 DRAWN = ("max_error_mm", "mean_mm", "velocity_cm_s")
+WHOLE = ("joints", "time", "map")  # as wide as the page, so that joints' names can be read
+CLOSE_UPS = {
+    "joints": "Largest error by joint",
+    "time": "Error over time",
+    "map": "Error by joint and time",
+    "pose": "The worst frame of all",
+}
 STRIPS = 8  # codecs at most in the pictures that have a strip for each
 COLUMNS = {
     "clip": "clip",
@@ -65,10 +74,9 @@ def write_report(
     labels = {key: metric_label(key) for key in metrics}
     sections = []
     for name, (title, figure) in make_figures(rows, labels, reference).items():
-        figure.savefig(out / f"{name}.png", dpi=110)
-        figure.savefig(out / f"{name}.svg", metadata=PLAIN)
-        drawing = own_ids((out / f"{name}.svg").read_text(encoding="utf-8"), name)
-        sections.append(f"<section><h2>{html.escape(title)}</h2>{drawing}</section>")
+        shown = f"<p>{figure}</p>" if isinstance(figure, str) else _drawing(figure, out, name)
+        wide = " class=whole" if name in WHOLE and not isinstance(figure, str) else ""
+        sections.append(f"<section{wide} id={name}><h2>{html.escape(title)}</h2>{shown}</section>")
     if anchor is not None:
         write_bd_rates(rows, anchor, metrics, out / "bd.csv")
         sections.insert(0, _bd_section(rows, anchor, labels))
@@ -76,6 +84,7 @@ def write_report(
     page = Template(asset("report.html")).substitute(
         style=asset("report.css"),
         script=asset("report.js"),
+        verdict="".join(f"<p>{html.escape(said)}</p>" for said in verdict(rows)),
         facts=facts,
         plots="".join(sections),
         table=_table(rows),
@@ -83,6 +92,15 @@ def write_report(
     path = out / "report.html"
     write_atomically(page.encode(), path)
     return path
+
+
+def _drawing(figure: Figure, out: Path, name: str) -> str:
+    """Write a picture as PNG and SVG; return it as the page holds it, its words as text."""
+    matplotlib = require("matplotlib", extra="bench", purpose="drawing what was measured")
+    figure.savefig(out / f"{name}.png", dpi=110)
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+        figure.savefig(out / f"{name}.svg", metadata=PLAIN)
+    return own_ids((out / f"{name}.svg").read_text(encoding="utf-8"), name)
 
 
 def metric_label(key: str) -> str:
@@ -95,34 +113,50 @@ def metric_label(key: str) -> str:
 
 def make_figures(
     rows: Sequence[Row], labels: Mapping[str, str], reference: Sequence[Row] = ()
-) -> dict[str, tuple[str, Figure]]:
-    """Return every picture that the rows allow, by file name, with its title."""
+) -> dict[str, tuple[str, Figure | str]]:
+    """Return every picture by file name, with its title; in place of one, why it is not there."""
     good = [r for r in rows if r.get("failure") is None]
-    if not good:
-        return {}
-    figures = {
-        f"rd_{metric}": (
-            f"Rate against {label}",
-            plots.rate_distortion(good, metric, label, reference=reference),
-        )
-        for metric, label in labels.items()
-        if any(r.get(metric) for r in good)
-    }
-    if any(r.get("target") for r in good):
-        figures["size"] = ("Size at equal target", plots.size_bars(good))
-    figures["bytes"] = ("Where the bytes went", plots.byte_parts(good))
+    figures: dict[str, tuple[str, Figure | str]] = {}
+    for metric, label in labels.items():
+        curve: Figure | str = plots.rate_distortion(rows, metric, label, reference=reference)
+        if not any((r.get(metric) or 0) > plots.EXACT for r in good):
+            curve = _why_not(good, "no row has this error above rounding")
+        figures[f"rd_{metric}"] = f"Rate against {label}", curve
+    sized = any(r.get("target") for r in good)
+    figures["size"] = (
+        "Size at equal target",
+        plots.size_bars(rows) if sized else _why_not(good, "no target was set (--target)"),
+    )
+    figures["bytes"] = (
+        "Where the bytes went",
+        plots.byte_parts(rows) if good else _why_not(good, ""),
+    )
     drawn = [r for r in good if r.get("detail")]
-    return figures | (_close_ups(drawn) if drawn else {})
+    if drawn:
+        return figures | _close_ups(drawn, rows)
+    why = _why_not(good, "no row kept its errors by joint and time")
+    return figures | {name: (title, why) for name, title in CLOSE_UPS.items()}
 
 
-def _close_ups(drawn: Sequence[Row]) -> dict[str, tuple[str, Figure]]:
+def _why_not(good: Sequence[Row], why: str) -> str:
+    """Return what a card says that has nothing to show."""
+    return f"Nothing to show: {why if good else 'every row failed'}."
+
+
+def _close_ups(drawn: Sequence[Row], rows: Sequence[Row]) -> dict[str, tuple[str, Figure | str]]:
     """Return the pictures of one clip: the one with the largest error of all, at that target."""
     worst = max(drawn, key=lambda r: float(r["max_error_mm"]))
     clip = [r for r in drawn if r["clip"] == worst["clip"]]
     same = [r for r in clip if r["target"] == worst["target"]][:STRIPS]
     where = f"{worst['clip']} {plots.target_words(worst['target'])}".strip()
+    failed = [
+        r["codec"]
+        for r in rows
+        if r.get("failure") and (r["clip"], r["target"]) == (worst["clip"], worst["target"])
+    ]
+    where += f" (failed: {', '.join(failed)})" if failed else ""
     return {
-        "joints": (f"Largest error by joint, {worst['clip']}", plots.joint_heat(clip)),
+        "joints": (f"Largest error by joint, {where}", plots.joint_heat(same)),
         "time": (f"Error over time, {where}", plots.error_over_time(same)),
         "map": (f"Error by joint and time, {where}", plots.error_map(same)),
         "pose": ("The worst frame of all", plots.worst_pose(worst)),
@@ -163,16 +197,23 @@ def write_bd_rates(rows: Sequence[Row], anchor: str, metrics: Sequence[str], pat
 
 def _bd_section(rows: Sequence[Row], anchor: str, labels: Mapping[str, str]) -> str:
     lines = []
+    title = f"<h2>BD-rate against {html.escape(anchor)}</h2>"
     for metric, label in labels.items():
         for codec, mean, by_clip in bd_table(rows, anchor, metric):
             if codec != anchor and mean is not None:
                 clips = ", ".join(f"{c} {100 * d:+.1f} %" for c, d in by_clip.items())
                 lines.append(
                     f"<tr><td>{html.escape(codec)}</td><td>{html.escape(label)}</td>"
-                    f"<td class=n>{100 * mean:+.1f} %</td><td>{html.escape(clips)}</td></tr>"
+                    f"<td class=n>{100 * mean:+.1f} %</td>"
+                    f"<td class=long>{html.escape(clips)}</td></tr>"
                 )
+    if not lines:
+        return (
+            f"<section id=bd>{title}<p>Nothing to show: a BD-rate needs three sizes of a clip by "
+            "the anchor and by another codec, whose errors overlap.</p></section>"
+        )
     return (
-        f"<section><h2>BD-rate against {html.escape(anchor)}</h2><p>Bytes more (+) or fewer (−) at "
+        f"<section class=whole id=bd>{title}<p>Bytes more (+) or fewer (−) at "
         "equal error, on average over the range of errors that both reach.</p><div class=wide>"
         "<table><thead><tr><th>codec<th>error<th>mean<th>by clip</thead><tbody>"
         + "".join(lines)
@@ -182,10 +223,13 @@ def _bd_section(rows: Sequence[Row], anchor: str, labels: Mapping[str, str]) -> 
 
 def _table(rows: Sequence[Row]) -> str:
     shown = {k: title for k, title in COLUMNS.items() if any(r.get(k) is not None for r in rows)}
+    if all(r.get("with_model_bytes") == r.get("file_bytes") for r in rows):
+        shown.pop("with_model_bytes", None)  # it says nothing new
     head = "".join(f"<th>{html.escape(title)}" for title in shown.values())
     lines = []
     for row in rows:
-        cells = "".join(_cell(row.get(name)) for name in shown)
+        said = dict(row) | {"target": plots.target_words(row.get("target")) or row.get("target")}
+        cells = "".join(_cell(said.get(name)) for name in shown)
         lines.append(f"<tr{' class=bad' if row.get('failure') else ''}>{cells}</tr>")
     return f"<table id=rows><thead><tr>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
 
@@ -196,5 +240,18 @@ def _cell(value: Any) -> str:
     if isinstance(value, str):
         wide = " class=long" if len(value) > 40 else ""
         return f"<td{wide}>{html.escape(value)}"
-    text = f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+    text = f"{value:,}" if isinstance(value, int) else _number(value)
     return f'<td class=n data-v="{float(value)!r}">{text}'
+
+
+def _number(value: float) -> str:
+    """Return a number of four digits, without an exponent; what is rounding is 0.
+
+    >>> _number(0.81491), _number(12345.678), _number(1.2e-13)
+    ('0.8149', '12,346', '0')
+    """
+    if abs(value) < plots.EXACT:
+        return "0"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return np.format_float_positional(value, 4, fractional=False, trim="-")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mocpack.bench.report.curves import curves
 from mocpack.bench.report.figures import new_figure
+from mocpack.extras import require
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,6 +29,10 @@ PALETTE = (
     "#d6498f",
 )
 RED, GREY = "#c0392b", "#b0b0b0"
+HEAT = "magma_r"
+EXACT = 1e-6  # millimetres, or of any unit: below it is rounding, not error
+MOST_FOLDS = 300.0  # of an axis that has ticks at 2 and 5 too
+JOINT_HEIGHT = 0.19  # inches of a joint's name
 PART_COLOURS = {
     "samples": "#2563a8",
     "model": "#d08700",
@@ -54,53 +59,98 @@ def target_words(target: str | None) -> str:
     return words.get(name, "").format(value)
 
 
+def plain_numbers(axis: Any, *, logarithmic: bool = False) -> None:
+    """Give an axis ticks that people write: 0.5, 20, 1,000, and none in powers of ten."""
+    tickers = require("matplotlib.ticker", extra="bench", purpose="drawing what was measured")
+    if logarithmic:
+        low, high = axis.get_view_interval()
+        subs = (1.0, 2.0, 5.0) if high / low < MOST_FOLDS else (1.0,)
+        axis.set_major_locator(tickers.LogLocator(subs=subs))
+        axis.set_minor_formatter(tickers.NullFormatter())
+    axis.set_major_formatter(tickers.FuncFormatter(lambda value, _: tick_words(value)))
+
+
+def tick_words(value: float) -> str:
+    """Return a number without an exponent.
+
+    >>> tick_words(0.001), tick_words(12.5), tick_words(20000.0)
+    ('0.001', '12.5', '20,000')
+    """
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return str(np.format_float_positional(value, 4, fractional=False, trim="-"))
+
+
+def failed_words(rows: Sequence[Row], codec: str) -> str:
+    """Return on how many rows a codec failed, as a legend says it; nothing if on none."""
+    mine = [r for r in rows if r["codec"] == codec]
+    failed = len(mine) - len(_good(mine))
+    return f" (failed {failed} of {len(mine)})" if failed else ""
+
+
 def rate_distortion(
     rows: Sequence[Row], metric: str, label: str, *, reference: Sequence[Row] = ()
 ) -> Figure:
-    """Bits a frame against an error, both logarithmic; clips thin, their geometric mean bold."""
+    """Bits a frame against an error, both logarithmic; clips thin, their geometric mean bold.
+
+    What has no error at all stands on no such axis: a dotted line marks its size. Codecs that
+    failed everywhere are named without a curve.
+    """
     figure = new_figure(7.5, 5)
     axes = figure.add_subplot()
     codecs = _codecs(rows)
     found = curves(rows, metric)
     for codec in codecs:
         colour = colour_of(codecs, codec)
-        mine = [curve for (_, name), curve in found.items() if name == codec]
-        for rate, error in mine:
-            axes.plot(rate, error, color=colour, alpha=0.25, linewidth=0.8)
+        name = codec + failed_words(rows, codec)
+        for rate, error in [curve for (_, owner), curve in found.items() if owner == codec]:
+            seen = error > EXACT
+            axes.plot(rate[seen], error[seen], color=colour, alpha=0.25, linewidth=0.8)
         rates, errors = _mean_points(rows, codec, metric)
-        mark = MARKS[codecs.index(codec) % len(MARKS)]
-        axes.plot(rates, errors, mark + "-", color=colour, markersize=4, label=codec)
+        exact = [r["bits_per_frame"] for r in _good(rows) if r["codec"] == codec]
+        if rates or not exact:
+            mark = MARKS[codecs.index(codec) % len(MARKS)]
+            axes.plot(rates, errors, mark + "-", color=colour, markersize=4, label=name)
+        else:
+            size = float(np.exp(np.mean(np.log(exact))))
+            axes.axvline(size, color=colour, linestyle=":", label=f"{name}: no error")
     if reference:
         x = [r["bits_per_frame"] for r in reference]
         y = [r[metric] for r in reference if r.get(metric) is not None]
         if len(y) == len(x):
             axes.scatter(x, y, marker="x", color="#777777", label="ACL 2.1")
     axes.set(xscale="log", yscale="log", xlabel="bits a frame, whole file", ylabel=label)
-    axes.grid(alpha=0.3, which="both", linewidth=0.4)
+    for axis in (axes.xaxis, axes.yaxis):
+        plain_numbers(axis, logarithmic=True)
+    axes.grid(alpha=0.3, which="major", linewidth=0.4)
     if codecs:
-        axes.legend(fontsize=8)
+        axes.legend(fontsize=9)
     return figure
 
 
 def size_bars(rows: Sequence[Row]) -> Figure:
-    """Mean bits a frame of each codec at each target, side by side."""
+    """Mean bits a frame of each codec at each target, side by side; failures have a place too."""
     codecs, good = _codecs(rows), _good(rows)
     bars = []
     for target in dict.fromkeys(r["target"] for r in rows if r.get("target")):
         for codec in codecs:
-            mine = [r for r in good if (r["target"], r["codec"]) == (target, codec)]
+            mine = [r for r in rows if (r["target"], r["codec"]) == (target, codec)]
             if mine:
-                mean = float(np.mean([r["bits_per_frame"] for r in mine]))
-                bars.append((f"{target_words(target)}  {codec}", mean, colour_of(codecs, codec)))
-    labels, values, colours = zip(*bars, strict=True) if bars else ((), (), ())
+                sizes = [r["bits_per_frame"] for r in mine if r in good]
+                mean = float(np.mean(sizes)) if sizes else 0.0
+                said = f"{mean:,.0f}" * bool(sizes) + failed_words(mine, codec)
+                name = f"{target_words(target)}  {codec}"
+                bars.append((name, mean, colour_of(codecs, codec), said.strip()))
+    labels, values, colours, words = zip(*bars, strict=True) if bars else ((), (), (), ())
     figure = new_figure(8, 0.9 + 0.28 * max(1, len(bars)))
     axes = figure.add_subplot()
     drawn = axes.barh(labels, values, color=colours)
-    axes.bar_label(drawn, [f"{v:,.0f}" for v in values], padding=3, fontsize=7)
+    axes.bar_label(drawn, words, padding=3, fontsize=9)
     axes.invert_yaxis()
-    axes.margins(y=0.01)
-    axes.set(xscale="log", xlabel="bits a frame, whole file, mean over clips")
-    axes.tick_params(axis="y", labelsize=8)
+    axes.margins(x=0.25, y=0.01)
+    axes.set(xlabel="bits a frame, whole file, mean over clips")
+    plain_numbers(axes.xaxis)
+    axes.tick_params(axis="y", labelsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
 
@@ -108,11 +158,15 @@ def size_bars(rows: Sequence[Row]) -> Figure:
 def byte_parts(rows: Sequence[Row]) -> Figure:
     """Where the bytes went: skeleton, metadata, index, model, and the rest of the payload."""
     good = list(_good(rows))
-    groups = list(dict.fromkeys((r["codec"], r["target"]) for r in good))
+    groups = list(dict.fromkeys((r["codec"], r["target"]) for r in rows))
     figure = new_figure(8, 0.8 + 0.3 * max(1, len(groups)))
     axes = figure.add_subplot()
     left = np.zeros(len(groups))
-    names = [f"{codec}  {target_words(target)}" for codec, target in groups]
+    names = [
+        f"{codec}  {target_words(target)}"
+        + failed_words([r for r in rows if r["target"] == target], codec)
+        for codec, target in groups
+    ]
     for part, colour in PART_COLOURS.items():
         widths = np.array([_mean_part(good, group, part) for group in groups])
         axes.barh(names, widths, left=left, color=colour, label=part)
@@ -120,63 +174,74 @@ def byte_parts(rows: Sequence[Row]) -> Figure:
     axes.invert_yaxis()
     axes.margins(y=0.01)
     axes.set(xlabel="bytes of the file, mean over clips")
-    axes.tick_params(axis="y", labelsize=8)
+    plain_numbers(axes.xaxis)
+    axes.tick_params(axis="y", labelsize=9)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=9)
     return figure
 
 
 def error_over_time(rows: Sequence[Row]) -> Figure:
     """The largest error at each moment of a clip, one strip for each codec, on one scale."""
-    figure = new_figure(7.5, 0.7 + 1.1 * len(rows))
+    figure = new_figure(12, 0.7 + 1.1 * len(rows))
     strips = figure.subplots(len(rows), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for axes, row in zip(strips, rows, strict=True):
         errors = row["detail"]["error_over_time_mm"]
         times = np.linspace(0, row["detail"]["seconds"], len(errors))
         axes.fill_between(times, errors, color=RED, alpha=0.6, linewidth=0)
-        axes.set_title(row["codec"], fontsize=8, loc="left", pad=2)
+        exact = "" if max(errors, default=0.0) > EXACT else ": no error"
+        axes.set_title(row["codec"] + exact, fontsize=9, loc="left", pad=2)
         axes.set(ylim=(0, None))
+        plain_numbers(axes.yaxis)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.tick_params(labelsize=7)
+        axes.tick_params(labelsize=9)
     strips[-1].set_xlabel("seconds")
-    figure.supylabel("largest error, mm", fontsize=9)
+    figure.supylabel("largest error, mm", fontsize=10)
     return figure
 
 
 def error_map(rows: Sequence[Row]) -> Figure:
-    """Joints' errors over time as heat maps, one for each codec, each on its own scale."""
+    """Joints' errors over time, the codecs side by side on one scale, joints named once."""
     joints = rows[0]["detail"]["joints"]
-    height = 0.8 + len(rows) * (0.4 + 0.085 * len(joints))
-    figure = new_figure(9, height)
-    maps = figure.subplots(len(rows), 1, sharex=True, squeeze=False)[:, 0]
+    figure = new_figure(12, 1.3 + JOINT_HEIGHT * len(joints))
+    maps = figure.subplots(1, len(rows), sharex=True, sharey=True, squeeze=False)[0]
+    largest = _largest(row["detail"]["error_map"]["largest_mm"] for row in rows)
     for axes, row in zip(maps, rows, strict=True):
         found = row["detail"]["error_map"]
         table = np.frombuffer(base64.b64decode(found["bytes"]), np.uint8).reshape(len(joints), -1)
         extent = (0, row["detail"]["seconds"], len(joints) - 0.5, -0.5)
         scaled = table * (found["largest_mm"] / 255)
-        image = axes.imshow(scaled, aspect="auto", cmap="magma_r", vmin=0, extent=extent)
-        axes.set_yticks(range(len(joints)), joints, fontsize=5)
-        axes.set_title(row["codec"], fontsize=8, loc="left", pad=2)
-        figure.colorbar(image, ax=axes, label="mm", pad=0.01)
-    maps[-1].set_xlabel("seconds")
+        image = axes.imshow(scaled, aspect="auto", cmap=HEAT, vmin=0, vmax=largest, extent=extent)
+        axes.set_yticks(range(len(joints)), joints, fontsize=9)
+        axes.set_title(row["codec"], fontsize=9, loc="left", pad=4)
+        axes.set_xlabel("seconds")
+    _heat_scale(figure, image, list(maps))
     return figure
 
 
 def joint_heat(rows: Sequence[Row]) -> Figure:
-    """Largest error by joint, one line for each codec and target: a map of where it hurts."""
+    """Largest error by joint, one line for each codec, all on one scale: where it hurts."""
     mine = [r for r in _good(rows) if r.get("detail")]
     joints = mine[0]["detail"]["joints"]
     mine = [r for r in mine if r["detail"]["joints"] == joints]
     table = np.array([r["detail"]["error_by_joint_mm"] for r in mine])
-    scaled = table / np.maximum(table.max(axis=1, keepdims=True), 1e-12)
-    figure = new_figure(9, 1.8 + 0.26 * len(mine))
+    figure = new_figure(12, 2.2 + 0.3 * len(mine))
     axes = figure.add_subplot()
-    image = axes.imshow(scaled, aspect="auto", cmap="magma_r", vmin=0, vmax=1)
-    axes.set_xticks(range(len(joints)), joints, rotation=90, fontsize=7)
-    names = [f"{r['codec']}  {target_words(r['target'])}" for r in mine]
-    axes.set_yticks(range(len(mine)), names, fontsize=7)
-    figure.colorbar(image, label="of the line's largest", shrink=0.8)
+    image = axes.imshow(table, aspect="auto", cmap=HEAT, vmin=0, vmax=_largest(table.ravel()))
+    axes.set_xticks(range(len(joints)), joints, rotation=90, fontsize=9)
+    axes.set_yticks(range(len(mine)), [r["codec"] for r in mine], fontsize=9)
+    _heat_scale(figure, image, [axes])
     return figure
+
+
+def _largest(values: Iterable[float]) -> float:
+    """Return the end of a scale that all are on; not 0, where nothing is off at all."""
+    return max([EXACT, *values])
+
+
+def _heat_scale(figure: Figure, image: Any, axes: Sequence[Any]) -> None:
+    bar = figure.colorbar(image, ax=axes, label="largest error, mm", pad=0.01)
+    plain_numbers(bar.ax.yaxis)
 
 
 def worst_pose(row: Row) -> Figure:
@@ -214,7 +279,7 @@ def _good(rows: Sequence[Row]) -> list[Row]:
 
 def _mean_points(rows: Sequence[Row], codec: str, metric: str) -> tuple[list[float], list[float]]:
     """Return the geometric means of rate and error over clips, target by target."""
-    mine = [r for r in _good(rows) if r["codec"] == codec and (r.get(metric) or 0) > 0]
+    mine = [r for r in _good(rows) if r["codec"] == codec and (r.get(metric) or 0) > EXACT]
     points = []
     for target in dict.fromkeys(r["target"] for r in mine):
         at = [r for r in mine if r["target"] == target]
@@ -227,6 +292,8 @@ def _mean_points(rows: Sequence[Row], codec: str, metric: str) -> tuple[list[flo
 
 def _mean_part(rows: Sequence[Row], group: tuple[str, str | None], part: str) -> float:
     mine = [r for r in rows if (r["codec"], r["target"]) == group]
+    if not mine:
+        return 0.0
     if part == "samples":
         return float(
             np.mean([r["payload_bytes"] - r["index_bytes"] - r["model_bytes"] for r in mine])

@@ -16,7 +16,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from mocpack import _core, progress
-from mocpack.arrays import I32
+from mocpack.arrays import F64, I32
 from mocpack.clip import Clip, ClipHeader, promised_error
 from mocpack.codec import Codec, Encoded, PayloadLayout, Quality, Read
 from mocpack.codecs.keysine import planning, prediction, search
@@ -31,6 +31,7 @@ from mocpack.codecs.keysine.decoding import (
     check_end,
     decode_groups,
     decoding_memory,
+    group_arrays,
     index_memory,
     joined,
     poses_memory,
@@ -248,6 +249,18 @@ class Keysine(Codec):
         begin = head.key_frame(first, header.frame_count)
         frames = start - begin, stop - begin
         return self._decode_groups(read, header, head, first, count, joints=joints, frames=frames)
+
+    def decode_arrays(
+        self, read: Read, header: ClipHeader, start: int, stop: int
+    ) -> tuple[F64, F64]:
+        head, frames = read_head(read, header), header.frame_count
+        first, last = head.group_at(start, frames), head.group_at(stop - 1, frames)
+        count = min(last + 1, head.group_count) - first
+        begin = head.key_frame(first, frames)
+        threads = self._threads(count * head.longest_group(frames))
+        layers = head.layer_count
+        turns, places = group_arrays(read, head, (first, count), layers=layers, threads=threads)
+        return turns[start - begin : stop - begin], places[start - begin : stop - begin]
 
     def byte_ranges(
         self, read: Read, header: ClipHeader, start: int, stop: int
@@ -528,6 +541,7 @@ class Keysine(Codec):
             threads=self._threads(clip.frame_count),
             predictors=predictors,
             shares=shares,
+            quick=self.effort == "fast",
         )
 
     def _groups(self, clip: Clip, longest: int = LONGEST_GROUP) -> planning.Groups:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
+from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Read
 from mocpack.codecs.keysine.payload import (
@@ -48,6 +49,31 @@ def decode_groups(
     shifts : sequence of int, optional
         How coarsely to take the coefficients of each track, where there is one layer.
     """
+    wanted = None if joints is None else header.skeleton.with_ancestors(joints)
+    turns, places = group_arrays(
+        read, head, groups, layers=layers, joints=wanted, shifts=shifts, threads=threads
+    )
+    header = header if joints is None else header.joints(joints)
+    start, stop = frames or (0, len(turns))
+    whole = 2 * (stop - start) > len(turns)
+    kept = settled_clip(replace(header, frame_count=stop - start), turns, places, (start, stop))
+    if whole:
+        return kept
+    # a copy, so that few frames do not keep the memory of all their groups
+    return settled_clip(kept.header, kept.rotations.copy(), kept.translations.copy())
+
+
+def group_arrays(
+    read: Read,
+    head: PayloadHead,
+    groups: tuple[int, int],
+    *,
+    layers: int,
+    joints: Sequence[int] | None = None,
+    shifts: Sequence[int] | None = None,
+    threads: int = 1,
+) -> tuple[F64, F64]:
+    """Return rotations and translations of groups; `joints` with their ancestors."""
     first, count = groups
     segment = head.segment_of(first)
     segments = head.segment_of(max(first, first + count - 1)) - segment + 1
@@ -59,17 +85,10 @@ def decode_groups(
         first=first,
         count=count,
         threads=threads,
-        joints=None if joints is None else header.skeleton.with_ancestors(joints),
+        joints=joints,
         shifts=shifts,
     )
-    header = header if joints is None else header.joints(joints)
-    start, stop = frames or (0, len(turns))
-    whole = 2 * (stop - start) > len(turns)
-    kept = settled_clip(replace(header, frame_count=stop - start), turns, places, (start, stop))
-    if whole:
-        return kept
-    # a copy, so that few frames do not keep the memory of all their groups
-    return settled_clip(kept.header, kept.rotations.copy(), kept.translations.copy())
+    return np.asarray(turns), np.asarray(places)
 
 
 def index_memory(head: PayloadHead, header: ClipHeader) -> int:

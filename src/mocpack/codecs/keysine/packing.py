@@ -76,6 +76,7 @@ def draft(
     predictors: I32 | None = None,
     shares: Sequence[float] | None = None,
     whole: Clip | None = None,
+    quick: bool = False,
 ) -> Draft | None:
     """Return the parts of a payload of one layer, or None where the search finds none.
 
@@ -91,10 +92,12 @@ def draft(
         Of the bound, for what hangs on each joint.
     whole : Clip, optional
         Of which this is a part, and whose plan it takes.
+    quick : bool
+        Whether axes are chosen by few frames.
     """
     planned = whole or clip
     bits = planning.BASIS_BITS
-    head = _planned_head(planned, size, groups, basis_bits=bits, key_step=key_step)
+    head = _planned_head(planned, size, groups, basis_bits=bits, key_step=key_step, quick=quick)
     head = head if predictors is None else replace(head, predictors=predictors)
     return _searched(clip, head, settings, groups.splits, threads, shares)
 
@@ -136,7 +139,13 @@ def observe(
 
 
 def _planned_head(
-    clip: Clip, size: float, groups: planning.Groups, *, basis_bits: int, key_step: int
+    clip: Clip,
+    size: float,
+    groups: planning.Groups,
+    *,
+    basis_bits: int,
+    key_step: int,
+    quick: bool = False,
 ) -> PayloadHead:
     """Return the head before anything is searched."""
     bits, unit = planning.fine_bits(clip, size), float(np.float32(size))
@@ -149,7 +158,7 @@ def _planned_head(
         group_count=groups.count,
         groups_per_segment=groups.per_segment,
         first_frame_alone=groups.first_frame_alone,
-        table=planning.plan_table(clip, bits, basis_bits, unit, key_step=key_step),
+        table=planning.plan_table(clip, bits, basis_bits, unit, key_step=key_step, quick=quick),
         predictors=no_predictors(),
     )
 

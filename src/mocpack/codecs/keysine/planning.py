@@ -38,9 +38,10 @@ FARTHEST_TURN = 2.4  # radians from the mean up to which a rotation vector behav
 STILL_SHARE = 0.02  # of the bound, that rounding of what is still may cost at the end of a limb
 LARGEST_STILL = 2**29
 MOST_FINE_BITS = 40
+LEAVING_SHARE = 0.02  # of the bound, by which a joint may leave its hinges a metre away
 LEAP, LEAP_FRAMES, LEAST_LEAP = 4.0, 40, 0.02  # times the next steps; frames; metres
 GRID_BASIS_BITS = 12  # where channels that hardly move are to be nothing but zeros
-BASIS_FRAMES = 500  # looked at to choose axes
+BASIS_FRAMES, FEW_FRAMES = 250, 120  # looked at to choose axes, and where that must be quick
 BASIS_BITS, COARSEST_BASIS = 6, 5  # of the grid of axes, and how much coarser it may be
 NUMBER_BITS, SHIFT_BITS = (
     1.6,
@@ -153,8 +154,22 @@ def fine_bits(clip: Clip, bound: float) -> int:
     return int(min(max(np.ceil(-np.log2(grid)), 0), MOST_FINE_BITS))
 
 
-def plan_table(clip: Clip, bits: int, basis: int, unit: float, *, key_step: int) -> I32:
-    """Return the plan (J, 13) of a clip; `key_step` is the index of the keys' step."""
+def plan_table(
+    clip: Clip, bits: int, basis: int, unit: float, *, key_step: int, quick: bool = False
+) -> I32:
+    """Return the plan (J, 13) of a clip.
+
+    Parameters
+    ----------
+    bits, basis : int
+        Of the grids of what is still, and of turns of axes.
+    unit : float
+        Metres; what steps are multiples of.
+    key_step : int
+        Index of the keys' step.
+    quick : bool
+        Whether axes are chosen by few frames.
+    """
     table = np.zeros((len(clip.skeleton), COLUMNS), np.int32)
     table[:, [ROTATION_KEY_STEP, TRANSLATION_KEY_STEP]] = UNIT_STEP
     fine = 0.5**bits
@@ -162,7 +177,7 @@ def plan_table(clip: Clip, bits: int, basis: int, unit: float, *, key_step: int)
         kind, origin = _translation(clip.translations[:, m], clip.skeleton.offsets[j], fine)
         table[j, TRANSLATION_KIND], table[j, ORIGIN] = kind, origin
     still, turning = _still(clip.rotations, fine), _turning(clip.rotations)
-    hinged = _hinged(clip, fine, table)
+    hinged = _hinged(clip, fine, max(fine, LEAVING_SHARE * unit), table)
     turned = np.zeros(len(clip.skeleton), bool)  # by itself or by an ancestor
     for j, parent in enumerate(clip.skeleton.parents):
         above = parent >= 0 and bool(turned[parent])
@@ -173,7 +188,8 @@ def plan_table(clip: Clip, bits: int, basis: int, unit: float, *, key_step: int)
         turned[j] = above or turn >= Rotation.VECTOR
     table[table[:, ROTATION_KIND] >= Rotation.VECTOR, ROTATION_KEY_STEP] = key_step
     table[table[:, TRANSLATION_KIND] >= Translation.MOVING, TRANSLATION_KEY_STEP] = key_step
-    table[:, BASIS] = _bases(clip, table, unit, fine, basis)
+    frames = FEW_FRAMES if quick else BASIS_FRAMES
+    table[:, BASIS] = _bases(clip, table, unit, fine, basis, frames)
     return table
 
 
@@ -188,10 +204,10 @@ def native_angles(clip: Clip) -> F64:
     return np.ascontiguousarray(angles[:, list(hinges.by_joint)])
 
 
-def _hinged(clip: Clip, fine: float, table: I32) -> dict[int, Turn]:
+def _hinged(clip: Clip, fine: float, leaving: float, table: I32) -> dict[int, Turn]:
     """Return how joints are written that stay on their hinges; sliders go into the table.
 
-    A joint that leaves its hinges by more than matters is as free as any other.
+    A joint that leaves its hinges by more than `leaving` (radians, metres) is as free as any other.
     """
     hinges = clip.skeleton.hinges
     if hinges is None:
@@ -202,7 +218,7 @@ def _hinged(clip: Clip, fine: float, table: I32) -> dict[int, Turn]:
     for joint, rows in hinges.of_joints():
         for slides in (True, False):
             own = [h for h in rows if hinges.slides[h] == slides]
-            if not own or seen.off[:, own].max() > fine:
+            if not own or seen.off[:, own].max() > (fine if slides else leaving):
                 continue
             moved, still = np.ptp(angles[:, own], axis=0).max(), np.zeros(3)
             still[: len(own)] = np.round(angles[0, own] / fine)
@@ -260,7 +276,7 @@ def _turning(turns: F64) -> list[Turn]:
     ]
 
 
-def _bases(clip: Clip, table: I32, unit: float, fine: float, basis: int) -> F64:
+def _bases(clip: Clip, table: I32, unit: float, fine: float, basis: int, frames: int) -> F64:
     """Return the turn of each joint's axes after which its channels are likely to be smallest."""
     bases = np.zeros((len(table), 3))
     joints = np.flatnonzero(table[:, ROTATION_KIND] == Rotation.VECTOR)
@@ -269,7 +285,7 @@ def _bases(clip: Clip, table: I32, unit: float, fine: float, basis: int) -> F64:
     native = clip.skeleton.native(clip.translated_joints)
     grid = 0.5**basis
     means, axes = (np.asarray(a) for a in _core.keysine_axes(native, table, unit, fine, grid))
-    every = max(1, clip.frame_count // BASIS_FRAMES)
+    every = max(1, clip.frame_count // frames)
     back = rotations.multiply(rotations.conjugate(means[joints]), clip.rotations[::every, joints])
     vectors = rotations.as_rotvec(back).swapaxes(0, 1)
     channels = vectors @ np.linalg.inv(axes[joints])  # the core has axes as rows

@@ -11,7 +11,9 @@ from mocpack import _core
 from mocpack.codecs.keysine.tracks import SPREAD
 
 ANGLE_SHARE = 0.999  # of a bound on angles, that the search may use: the rest is for rounding
-HINGED_FALLOFF, HINGED_ROUNDING, HINGED_QUARTIC = 0.1, 0.36, 0.65  # where joints have hinges
+HINGED_FALLOFF, HINGED_ROUNDING, HINGED_QUARTIC = 0.1, 0.42, 0.5  # where joints have hinges
+TURN_PRICE, HINGED_TURN_PRICE = 2.0, 1.5  # of the shell's square, for turning from the source
+ANGLE_PRICE = 1.0  # for a turn as far as a bound on angles
 ROOM = 1.5  # of errors of a limb that its hinges cannot take back
 
 
@@ -51,6 +53,9 @@ class Settings:
         all u of a limb when they have done what they can.
     max_angle : float
         Radians that a joint's local rotation may be off; 0: any.
+    turn_price, angle_price : float
+        What a joint pays, in squares of the shell (and of `max_angle`), for turning away from the
+        source's own rotation to take back errors above it, which are noise that costs bits.
     excess_penalty : float
         For each unit of u above 1.
     quartic_penalty, squared_penalty : float
@@ -99,6 +104,8 @@ class Settings:
     beam_width: int = 1
     grid_error_penalty: float = 0.0
     room: float = ROOM
+    turn_price: float = 0.0
+    angle_price: float = ANGLE_PRICE
     max_angle: float = 0.0
 
     def native(self) -> _core.KeysineSettings:
@@ -106,9 +113,9 @@ class Settings:
 
 
 EFFORTS = {
-    "fast": Effort(0, 40, 7, 9, True, 0, 0, False),
+    "fast": Effort(0, 40, 7, 7, True, 0, 0, False),
     "default": Effort(3, 60, 6, 10, True, 2, 1, False),
-    "best": Effort(8, 90, 5, 12, False, 3, 3, True),
+    "best": Effort(6, 90, 5, 11, True, 3, 3, True),
 }
 MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
 EXCESS_PENALTY = 120.0
@@ -149,6 +156,8 @@ def bounded(
     level = EFFORTS[effort]
     if bound > LOOSE:  # where a group has few bytes, sketches do not tell how to split it
         level = replace(level, exhaustive=level.split_tries > 0)
+    if hinged:
+        level = replace(level, exhaustive=level.split_tries > 0)
     return Settings(
         bound=bound - max(5e-4 * bound, min(MARGIN, 0.02 * bound)),  # so that rounding stays inside
         origin_share=1.0,
@@ -162,6 +171,7 @@ def bounded(
         jitter_penalty=jitter_factor * JITTER_PENALTY,
         jitter_from=_jitter_from(frame_rate),
         max_angle=ANGLE_SHARE * max_angle if max_angle else 0.0,
+        turn_price=HINGED_TURN_PRICE if hinged else TURN_PRICE,
         **asdict(level),
     )
 
@@ -195,6 +205,7 @@ def free(effort: str, step: float, frame_rate: float) -> Settings:
         origin_falloff=0.5 * SPREAD,
         shell_factor=FREE_SHELL,
         key_share=0.0,
+        turn_price=0.0,
         excess_penalty=0.0,
         quartic_penalty=0.0,
         squared_penalty=FREE_PENALTY,

@@ -25,7 +25,6 @@ BAND_ENDS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58)
 STEPS, STEP_ESCAPE, FIRST_GUESS, STEP_GUESSES = 64, 23, 5, 8
 SIGNS = 12  # that are read at once
 RATIOS = (1, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256)
-SMALL_WAY, LARGE_WAY = 24, 120
 SHAPES = {
     "MAGNITUDE_WEIGHTS": (4, 4, 13),
     "MAGNITUDE_CONSTANTS": (16, 4),
@@ -34,7 +33,7 @@ SHAPES = {
     "REACH_WEIGHTS": (8, 9),
     "REACH_FAMILIES": (8, 10),
     "REACH_TABLES": (32, 4, 25),
-    "STEP_TABLES": (9, 8, 3, 25),
+    "STEP_TABLES": (9, 8, 25),
     "KEY_WEIGHTS": (24, 8),
     "KEY_FAMILIES": (24, 10),
     "KEY_TABLES": (48, 33),
@@ -228,11 +227,7 @@ class CoefficientSymbols:
         up = 1 + int(steps[parent, b] >= 0) if parent >= 0 else 0
         guess = self._known_step(t, b)
         row = min(max(guess - FIRST_GUESS, 0), STEP_GUESSES - 1)
-        track = self._plan.tracks[t]
-        channels = range(track.first_channel, track.first_channel + track.channel_count)
-        way = sum(self._distance(c, b) for c in channels) * step_ratio(guess - track.key_index)
-        kind = int(way >= SMALL_WAY) + int(way >= LARGE_WAY)
-        symbol = self._coder.symbol(tables()["STEP_TABLES"][3 * was + up, row, kind].tolist())
+        symbol = self._coder.symbol(tables()["STEP_TABLES"][3 * was + up, row].tolist())
         if symbol == 0:
             return
         change = 0 if symbol == 1 else symbol // 2 if symbol % 2 else -(symbol // 2)

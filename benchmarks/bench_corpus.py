@@ -1,0 +1,402 @@
+"""Archives against other stores: bytes, random windows, whole epochs, S3, many readers at once.
+
+    MOCPACK_DATA=… .venv-stores/bin/python benchmarks/bench_corpus.py [PART …]
+    MOCPACK_DATA=… .venv-s3/bin/python benchmarks/bench_corpus.py s3
+
+where PART is sizes, windows, stream or readers; all four without one.
+
+`make stores` and `make test-s3` make the two environments. Packs the clips of `cmu` and `cmu-train`
+of the folder that MOCPACK_DATA names (119 clips at 120 frames a second; without it those of `cmu`
+that come with the repository) within 1 mm and 5 mm, by --effort, into build/corpus, once. Peers
+hold the same motion as float32: rows of 4 numbers a joint and 3 of the root. Windows are 2 s; rates
+are windows a second of processor time, one process, stores taking turns in short rounds; a store's
+figure is that of its median round, so that a busy machine is the same to all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import re
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import mocpack
+from mocpack.bench.datasets import collection
+from mocpack.corpora import Packing, Stream, Windows, corpus, pack
+
+BUILD = Path(__file__).parent.parent / "build" / "corpus"
+SECONDS, ROWS, STRIDE = 2, 240, 0.5
+ROUNDS, A_ROUND = 9, 60
+READS = 100_000
+
+Read = Callable[[int, int], Any]
+"""Reads a window of the clip of a number, from a frame on."""
+
+
+def main() -> None:
+    parse = argparse.ArgumentParser(description=__doc__)
+    parse.add_argument("parts", nargs="*", choices=[*PARTS, []], help=", ".join(PARTS))
+    parse.add_argument("--effort", default="default")
+    parse.add_argument("--jobs", type=int, default=1, help="processes that pack")
+    parse.add_argument("--reads", type=int, default=READS, help="windows that `readers` reads")
+    given = parse.parse_args()
+    for part in given.parts or [name for name in PARTS if name != "s3"]:
+        PARTS[part](given)
+
+
+def archive(bound: str, given: argparse.Namespace, *, keys: bool = False) -> Path:
+    """Return the archive of all clips within a bound, packed if it is not there."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    path = BUILD / f"{bound}-{given.effort}.mocps"
+    if not path.exists():
+        files = {clip.stem: clip for name in ("cmu", "cmu-train") for clip in collection(name)}
+        print(f"packing {len(files)} clips within {bound}, effort {given.effort}", flush=True)
+        packing = Packing(target={"max_error": bound, "effort": given.effort})
+        for one in pack(files, path, packing, workers=given.jobs):
+            print("refused:", one.why)
+    if not keys:
+        return path
+    with_keys = path.with_name(f"{path.stem}-keys.mocps")
+    if not with_keys.exists():
+        # the clips as they are, and another trailer
+        folder = BUILD / path.stem
+        folder.mkdir(exist_ok=True)
+        with corpus(path) as found:
+            for name in found.names:
+                (folder / f"{name}.mocp").write_bytes(found.read(name))
+            files = {name: folder / f"{name}.mocp" for name in found.names}
+        pack(files, with_keys, Packing(keys=True))
+    return with_keys
+
+
+def rows_of(path: Path) -> list[np.ndarray]:
+    """Return every clip of an archive as rows (T, 127) of float32."""
+    found = []
+    with corpus(path) as clips:
+        for motion in clips:
+            turns, places = motion.arrays(0, len(motion))
+            parts = [turns.reshape(len(turns), -1), places.reshape(len(turns), -1)]
+            found.append(np.concatenate(parts, 1).astype(np.float32))
+    return found
+
+
+def sizes(given: argparse.Namespace) -> None:
+    """Bytes of archives against float32 arrays."""
+    for bound in ("1mm", "5mm"):
+        with corpus(archive(bound, given)) as clips:
+            frames = int(clips.index.frame_counts.sum())
+            single = sum(place.file_size for _, place in clips.index.places())
+            numbers = 4 * sum(
+                len(motion) * (4 * len(motion.header.skeleton) + 3) for motion in clips
+            )
+            print(
+                f"{bound}, {given.effort}: {len(clips)} clips, {frames} frames, "
+                f"{len(clips.index.bases)} skeletons; float32 {numbers / 1e6:.2f} MB; single files "
+                f"{single} bytes, 1/{numbers / single:.2f}; archive {clips.file_size} bytes, "
+                f"1/{numbers / clips.file_size:.2f}, trailer {clips.trailer_size}"
+            )
+        with corpus(archive(bound, given, keys=True)) as clips:
+            size = clips.file_size
+            print(f"  with keys in its trailer: {size} bytes, 1/{numbers / size:.2f}")
+    whole = rows_of(archive("5mm", given))
+    total = sum(rows.nbytes for rows in whole)
+    for name, make in PEERS.items():
+        if find_spec(NEEDED.get(name, "numpy")):
+            make(whole)
+            size = folder_size(BUILD / name)
+            print(f"  {name}: {size / 1e6:.2f} MB, {size / total:.3f} of float32")
+
+
+def windows(given: argparse.Namespace) -> None:
+    """Random windows a second, nothing decoded kept; and from the decoded cache."""
+    path = archive("5mm", given)
+    whole = rows_of(path)
+    readers = {
+        name: make(whole) for name, make in PEERS.items() if find_spec(NEEDED.get(name, "numpy"))
+    }
+    with corpus(path) as coarse, corpus(archive("1mm", given)) as fine:
+        readers["mocpack 5 mm"] = ours(Windows(coarse, SECONDS, stride=1 / 120))
+        readers["mocpack 1 mm"] = ours(Windows(fine, SECONDS, stride=1 / 120))
+        cached = Windows(coarse, SECONDS, stride=1 / 120, cache="4GB")
+        readers["mocpack, decoded cache"] = ours(cached)
+        for clip in range(len(cached)) if len(cached) < 100 else range(0, len(cached), 100):
+            cached[clip]
+        rates = measured(readers, [len(rows) for rows in whole])
+    show(rates, "windows a second")
+
+
+def ours(found: Windows) -> Read:
+    """Return the reader of windows by clip and frame; a stride of a frame numbers them so."""
+    out = np.empty((found.rows, found.width), np.float32)
+    first = {clip: found.windows_of(place).start for place, clip in enumerate(found.clips)}
+    return lambda clip, frame: found.read(first[clip] + frame, out)
+
+
+def measured(readers: dict[str, Read], frames: list[int]) -> dict[str, float]:
+    """Return the rate of each: the median of rounds that take turns."""
+    rng = np.random.default_rng(0)
+    long = [clip for clip, count in enumerate(frames) if count >= ROWS]
+    rates: dict[str, list[float]] = {name: [] for name in readers}
+    for turn in range(ROUNDS + 1):
+        clips = rng.choice(long, A_ROUND)
+        picks = [(int(c), int(rng.integers(frames[c] - ROWS + 1))) for c in clips]
+        for name, read in readers.items():
+            # what is fast is read more often, or its time would be all noise
+            often = 20 if name in ("memmap", "mocpack, decoded cache") else 1
+            began = time.process_time()
+            for _ in range(often):
+                for clip, frame in picks:
+                    read(clip, frame)
+            if turn:  # the first warms up
+                rates[name].append(often * len(picks) / (time.process_time() - began))
+    return {name: float(np.median(found)) for name, found in rates.items()}
+
+
+def show(rates: dict[str, float], unit: str) -> None:
+    for name, rate in rates.items():
+        ratios = ", ".join(
+            f"{rate / rates[peer]:.2f} × {peer}" for peer in PEERS if peer in rates and peer != name
+        )
+        print(f"{name:24} {rate:9.0f} {unit}; {ratios}")
+
+
+def stream(given: argparse.Namespace) -> None:
+    """A whole epoch, windows every half second, in an order by chance."""
+    path = archive("5mm", given)
+    whole = rows_of(path)
+    rates: dict[str, list[float]] = {"mocpack 5 mm": [], "mocpack 1 mm": []}
+    readers = {
+        n: PEERS[n](whole) for n in ("hf arrow", "memmap") if find_spec(NEEDED.get(n, "numpy"))
+    }
+    with corpus(path) as coarse, corpus(archive("1mm", given)) as fine:
+        for seed in range(3):
+            for name, clips in (("mocpack 5 mm", coarse), ("mocpack 1 mm", fine)):
+                found = Windows(clips, SECONDS, stride=STRIDE)
+                began = time.process_time()
+                count = sum(1 for _ in Stream(found, seed=seed))
+                rates[name].append(count / (time.process_time() - began))
+            for name, read in readers.items():
+                began = time.process_time()
+                for number in Stream(found, seed=seed).numbers():
+                    place, start, _ = found.locate(number)
+                    read(found.clips[place], start)
+                rates.setdefault(name, []).append(count / (time.process_time() - began))
+    print(f"{count} windows an epoch")
+    show({name: float(np.median(values)) for name, values in rates.items()}, "windows a second")
+
+
+def readers(given: argparse.Namespace) -> None:
+    """Many windows by threads, forked and spawned processes, each compared with what it is."""
+    path = archive("5mm", given)
+    for cache in (None, "4GB", "8MB"):
+        with corpus(path) as clips:
+            found = Windows(clips, SECONDS, stride=STRIDE, cache=cache)
+            expected = np.array(
+                [checked(Windows(clips, SECONDS, stride=STRIDE), n) for n in range(len(found))]
+            )
+            each = max(1, given.reads // 24 // 3)
+            with ThreadPoolExecutor(8) as pool:
+                jobs = [(found, expected, each, seed) for seed in range(8)]
+                told = {"8 threads": list(pool.map(lambda job: wrong(*job), jobs))}
+            for method in ("fork", "spawn"):
+                with multiprocessing.get_context(method).Pool(8) as pool:
+                    told[f"8 {method}ed"] = pool.starmap(wrong, jobs)
+        for name, counts in told.items():
+            print(f"cache {cache}: {name}: {8 * each} reads, {sum(counts)} wrong or failed")
+
+
+def checked(found: Windows, number: int) -> float:
+    return float(found[number].astype(np.float64).sum())
+
+
+def wrong(found: Windows, expected: np.ndarray, count: int, seed: int) -> int:
+    """Return how many of so many reads fail or give other numbers."""
+    faults = 0
+    for number in np.random.default_rng(seed).integers(len(found), size=count):
+        try:
+            # sums of the same float32 numbers; of a cache, rounded once
+            faults += abs(checked(found, int(number)) - expected[number]) > 1e-2
+        except Exception as error:
+            print(type(error).__name__, error)
+            faults += 1
+    return int(faults)
+
+
+def s3(given: argparse.Namespace) -> None:
+    """Requests and bytes a window from an S3 server, counted there and here."""
+    import s3fs
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = Path(__file__).parent.parent / ".venv-moto" / "bin" / "moto_server"
+    log = BUILD / "requests.log"
+    archives = {"plain": archive("1mm", given), "keys": archive("1mm", given, keys=True)}
+    with log.open("wb") as stream_:
+        words = [str(server), "-H", "127.0.0.1", "-p", str(port)]
+        process = subprocess.Popen(words, stdout=stream_, stderr=stream_)
+    try:
+        while b"Running on" not in log.read_bytes():
+            time.sleep(0.1)
+        endpoint = {"endpoint_url": f"http://127.0.0.1:{port}"}
+        options = {"key": "test", "secret": "test", "client_kwargs": endpoint}
+        system = s3fs.S3FileSystem(**options)
+        system.mkdir("data")
+        for name, path in archives.items():
+            system.put_file(str(path), f"data/{name}.mocps")
+            ask_windows(name, path, options, log)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def ask_windows(name: str, path: Path, options: dict[str, Any], log: Path) -> None:
+    import mocpack.corpora.remote as remote
+
+    with corpus(path) as local:
+        remote.TAIL = local.trailer_size  # nothing of the clips comes along with the trailer
+    url = f"s3://data/{name}.mocps"
+    for kept, count in (("0", 300), ("256MB", 1000)):
+        # without room for anything but the trailer, every window is fetched anew
+        room = remote.TAIL + 1 if kept == "0" else kept
+        with mocpack.corpus(url, storage_options=options, cache_size=room) as clips:
+            trailer = clips.requests
+            found = Windows(clips, SECONDS, stride=1 / 120)
+            before, asked = clips.requests, gets(log)
+            for number in np.random.default_rng(1).integers(len(found), size=count):
+                found[int(number)]
+            requests, fetched = np.subtract(clips.requests, before) / count
+            at_server = (gets(log) - asked) / count
+        print(
+            f"{name}, {'nothing' if kept == '0' else kept} kept: trailer {trailer[0]} request of "
+            f"{trailer[1]} bytes; {count} windows: {requests:.2f} requests ({at_server:.2f} at the "
+            f"server) and {fetched:.0f} bytes a window"
+        )
+
+
+def gets(log: Path) -> int:
+    return len(re.findall(r"GET /data/", log.read_text()))
+
+
+def folder_size(path: Path) -> int:
+    if path.is_file():
+        return path.stat().st_size
+    return sum(one.stat().st_size for one in path.rglob("*") if one.is_file())
+
+
+def starts_of(whole: list[np.ndarray]) -> list[int]:
+    return [0, *np.cumsum([len(rows) for rows in whole]).tolist()]
+
+
+def memmap(whole: list[np.ndarray]) -> Read:
+    """One array of all frames, mapped into memory."""
+    path = BUILD / "memmap"
+    np.concatenate(whole).tofile(path)
+    rows = np.memmap(path, np.float32, "r").reshape(-1, whole[0].shape[1])
+    starts, out = starts_of(whole), np.empty((ROWS, rows.shape[1]), np.float32)
+
+    def read(clip: int, frame: int) -> Any:
+        at = starts[clip] + frame
+        np.copyto(out, rows[at : at + ROWS])
+        return out
+
+    return read
+
+
+def table_of(whole: list[np.ndarray]) -> Any:
+    """All frames as an Arrow table, a list of fixed length a row."""
+    import pyarrow as pa
+
+    rows = np.concatenate(whole)
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), rows.shape[1])
+    return pa.table({"row": lists})
+
+
+def as_rows(column: Any, width: int) -> np.ndarray:
+    flat = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    return np.array(flat, np.float32).reshape(-1, width)
+
+
+def lance_take(whole: list[np.ndarray]) -> Read:
+    """Lance, a row a frame, by `take`."""
+    import lance
+
+    path = BUILD / "lance"
+    if not path.exists():
+        lance.write_dataset(table_of(whole), str(path))
+    data, starts, width = lance.dataset(str(path)), starts_of(whole), whole[0].shape[1]
+
+    def read(clip: int, frame: int) -> np.ndarray:
+        at = starts[clip] + frame
+        return as_rows(data.take(list(range(at, at + ROWS))).column("row"), width)
+
+    return read
+
+
+def hf_arrow(whole: list[np.ndarray]) -> Read:
+    """Hugging Face datasets, an Arrow file mapped into memory, by slice."""
+    import datasets
+
+    path = BUILD / "hf arrow"
+    datasets.disable_progress_bars()
+    if not path.exists():
+        datasets.Dataset(table_of(whole)).save_to_disk(str(path))
+    data = datasets.load_from_disk(str(path)).with_format("numpy")
+    starts = starts_of(whole)
+
+    def read(clip: int, frame: int) -> np.ndarray:
+        at = starts[clip] + frame
+        return data[at : at + ROWS]["row"]
+
+    return read
+
+
+def zarr_shards(whole: list[np.ndarray]) -> Read:
+    """zarr 3, chunks of 240 frames in shards, blosc-zstd."""
+    import zarr
+
+    path, rows = BUILD / "zarr", np.concatenate(whole)
+    if not path.exists():
+        chunk = (ROWS, rows.shape[1])
+        codec = zarr.codecs.BloscCodec(cname="zstd", clevel=5, shuffle="bitshuffle", typesize=4)
+        made = zarr.create_array(
+            path,
+            shape=rows.shape,
+            dtype="float32",
+            chunks=chunk,
+            shards=(64 * ROWS, rows.shape[1]),
+            compressors=codec,
+        )
+        made[:] = rows
+    data, starts = zarr.open_array(path, mode="r"), starts_of(whole)
+
+    def read(clip: int, frame: int) -> np.ndarray:
+        at = starts[clip] + frame
+        return np.asarray(data[at : at + ROWS])
+
+    return read
+
+
+PEERS: dict[str, Callable[[list[np.ndarray]], Read]] = {
+    "memmap": memmap,
+    "hf arrow": hf_arrow,
+    "lance": lance_take,
+    "zarr": zarr_shards,
+}
+NEEDED = {"hf arrow": "datasets", "lance": "lance", "zarr": "zarr"}
+PARTS = {"sizes": sizes, "windows": windows, "stream": stream, "readers": readers, "s3": s3}
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("RUST_LOG", "error")
+    main()

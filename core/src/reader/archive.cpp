@@ -1,0 +1,395 @@
+// Archives of many clips: the trailer read, a clip's file put together as it is read.
+#include <cstring>
+#include <new>
+
+#include "reader/crc32.h"
+#include "reader/fields.h"
+#include "reader/inflate.h"
+#include "reader/memory.h"
+
+using namespace mocpack;
+
+namespace
+{
+
+const uint64_t HEAD_SIZE = 5, FOOTER_SIZE = 24, COLUMNS = 8;
+const uint64_t INDEX_ROOM = 1 << 20, MOST_INFLATED = 256, LONGEST_NAME = 1024;
+const uint8_t ARCHIVE_VERSION = 1;
+const size_t LONGEST_CHUNK_HEAD = 4 + 10 + 4;
+
+struct Span
+{
+	const uint8_t* bytes;
+	uint64_t size;
+};
+
+// A clip, and what reading it by a callback needs to know.
+struct Clip
+{
+	mocpack_Archive* archive;
+	mocpack_ArchiveClip said;
+	Span base, front;
+};
+
+uint64_t little(const uint8_t* bytes, int count)
+{
+	uint64_t value = 0;
+	while (count-- > 0)
+		value = value << 8 | bytes[count];
+	return value;
+}
+
+} // namespace
+
+struct mocpack_Archive
+{
+	Memory memory;
+	mocpack_Source source;
+	Clip* clips = nullptr;
+	size_t clip_count = 0;
+	Span* shards = nullptr;
+	size_t shard_count = 0;
+
+	mocpack_Archive(const mocpack_Allocator& allocator, uint64_t limit, const mocpack_Source& given)
+		: memory(allocator, limit), source(given)
+	{
+	}
+};
+
+namespace
+{
+
+struct Opening
+{
+	mocpack_Archive* archive;
+	mocpack_Error* error;
+
+	Sentence fail(mocpack_Status status, uint64_t offset)
+	{
+		return Sentence(error, status, offset);
+	}
+
+	bool no_memory()
+	{
+		fail(MOCPACK_NO_MEMORY, 0)
+			<< "the archive's index takes more memory than the limit, or than there is";
+		return false;
+	}
+
+	bool read(uint64_t offset, uint64_t size, void* dst)
+	{
+		mocpack_Status status = archive->source.read(archive->source.user, offset, size_t(size), dst);
+		if (status == MOCPACK_OK)
+			return true;
+		bool later = status == MOCPACK_NEEDS_BYTES;
+		Sentence(error, later ? status : MOCPACK_READ_FAILED, offset, size)
+			<< "bytes " << offset << " to " << offset + size
+			<< (later ? " are needed first" : " cannot be read");
+		return false;
+	}
+
+	bool run()
+	{
+		uint64_t start = 0, size = archive->source.size;
+		Span index = {nullptr, 0};
+		return read_footer(size, &start) && find_index(start, size - FOOTER_SIZE, &index) &&
+			   read_index(index);
+	}
+
+	bool read_footer(uint64_t size, uint64_t* start)
+	{
+		uint8_t footer[FOOTER_SIZE], magic[4] = {0, 0, 0, 0};
+		bool large = size >= HEAD_SIZE + FOOTER_SIZE;
+		if (large && !read(size - FOOTER_SIZE, FOOTER_SIZE, footer))
+			return false;
+		bool ended = large && !std::memcmp(footer + 21, "SOM", 3) &&
+					 crc32(0, footer, 17) == uint32_t(little(footer + 17, 4));
+		if (!ended)
+		{
+			if (size >= 4 && !read(0, 4, magic))
+				return false;
+			if (std::memcmp(magic, "\x93MOS", 4))
+				fail(MOCPACK_NOT_MOCPACK, 0) << "not a .mocps archive";
+			else
+				fail(MOCPACK_TRUNCATED, size)
+					<< "the archive has no footer: it was cut, or is still being written";
+			return false;
+		}
+		if (footer[16] != ARCHIVE_VERSION)
+		{
+			fail(footer[16] ? MOCPACK_UNSUPPORTED : MOCPACK_CORRUPT, size - 8)
+				<< "archive version " << uint64_t(footer[16]) << " is not " << uint64_t(ARCHIVE_VERSION);
+			return false;
+		}
+		*start = little(footer, 8);
+		if (little(footer + 8, 8) == size && *start >= HEAD_SIZE && *start <= size - FOOTER_SIZE)
+			return true;
+		fail(MOCPACK_CORRUPT, size - FOOTER_SIZE)
+			<< "the archive has " << size << " bytes, its footer says " << little(footer + 8, 8);
+		return false;
+	}
+
+	// The body of the INDX chunk between two places; chunks that may be skipped are.
+	bool find_index(uint64_t at, uint64_t end, Span* index)
+	{
+		while (at < end)
+		{
+			uint8_t head[LONGEST_CHUNK_HEAD];
+			uint64_t room = end - at < LONGEST_CHUNK_HEAD ? end - at : LONGEST_CHUNK_HEAD;
+			if (!read(at, room, head))
+				return false;
+			Fields fields("the archive's trailer", head, size_t(room), at, error);
+			const uint8_t* tag = fields.raw(4);
+			uint64_t size = fields.varint();
+			const uint8_t* sum = fields.raw(4);
+			if (!fields.good())
+				return false;
+			uint64_t body = at + uint64_t(fields.at() - head);
+			if (size > end - body)
+			{
+				fail(MOCPACK_TRUNCATED, at) << "the archive's trailer ends inside a chunk";
+				return false;
+			}
+			if (!std::memcmp(tag, "INDX", 4))
+				return take_index(body, size, uint32_t(little(sum, 4)), index);
+			if (tag[0] < 'a' || tag[0] > 'z')
+			{
+				fail(MOCPACK_UNSUPPORTED, at).quote(tag, 4) << " in the archive is for a newer reader";
+				return false;
+			}
+			at = body + size;
+		}
+		fail(MOCPACK_CORRUPT, end) << "the archive's trailer has no index";
+		return false;
+	}
+
+	bool take_index(uint64_t body, uint64_t size, uint32_t sum, Span* index)
+	{
+		uint8_t* packed = archive->memory.take_array<uint8_t>(size + 1);
+		if (!packed)
+			return no_memory();
+		if (!read(body, size, packed))
+			return false;
+		if (crc32(crc32(0, reinterpret_cast<const uint8_t*>("INDX"), 4), packed, size_t(size)) != sum)
+		{
+			fail(MOCPACK_CORRUPT, body) << "chunk INDX fails its checksum";
+			return false;
+		}
+		uint64_t most = INDEX_ROOM + MOST_INFLATED * size;
+		Inflated found = inflate(packed, size_t(size), nullptr, 0, nullptr, size_t(most));
+		if (found.status != MOCPACK_OK)
+		{
+			fail(found.status, body) << "the archive's index: " << found.complaint;
+			return false;
+		}
+		uint8_t* whole = archive->memory.take_array<uint8_t>(found.size + 1);
+		if (!whole)
+			return no_memory();
+		inflate(packed, size_t(size), nullptr, 0, whole, found.size);
+		archive->memory.give_back(packed);
+		*index = {whole, found.size};
+		return true;
+	}
+
+	bool read_index(Span index)
+	{
+		Fields fields("the archive's index", index.bytes, size_t(index.size), 0, error);
+		archive->shard_count = size_t(fields.varint(fields.left()));
+		archive->shards = archive->memory.take_array<Span>(archive->shard_count + 1);
+		if (!archive->shards)
+			return no_memory();
+		for (size_t k = 0; k < archive->shard_count && fields.good(); ++k)
+		{
+			archive->shards[k] = sized(fields, LONGEST_NAME);
+			fields.varint();
+		}
+		size_t base_count = size_t(fields.varint(fields.left()));
+		Span* bases = archive->memory.take_array<Span>(base_count + 1);
+		if (!bases)
+			return no_memory();
+		for (size_t k = 0; k < base_count && fields.good(); ++k)
+			bases[k] = sized(fields, index.size);
+		archive->clip_count = size_t(fields.varint(fields.left()));
+		archive->clips = archive->memory.take_array<Clip>(archive->clip_count + 1);
+		if (!archive->clips)
+			return no_memory();
+		for (size_t n = 0; n < archive->clip_count && fields.good(); ++n)
+		{
+			Span name = sized(fields, LONGEST_NAME);
+			archive->clips[n].said.name = {reinterpret_cast<const char*>(name.bytes), size_t(name.size)};
+		}
+		const uint8_t* columns = fields.raw(8 * COLUMNS * archive->clip_count);
+		return fields.good() && place_clips(columns, bases, base_count, fields);
+	}
+
+	Span sized(Fields& fields, uint64_t most)
+	{
+		uint64_t size = fields.varint(most);
+		const uint8_t* bytes = fields.raw(size);
+		return {bytes, bytes ? size : 0};
+	}
+
+	uint64_t number(const uint8_t* columns, int column, size_t clip) const
+	{
+		size_t count = archive->clip_count;
+		uint64_t value = 0;
+		for (int byte = 8; byte-- > 0;)
+			value = value << 8 | columns[(size_t(column) * 8 + size_t(byte)) * count + clip];
+		return value;
+	}
+
+	bool place_clips(const uint8_t* columns, const Span* bases, size_t base_count, Fields& fields)
+	{
+		uint64_t end = 0;
+		for (size_t n = 0; n < archive->clip_count; ++n)
+		{
+			Clip& clip = archive->clips[n];
+			mocpack_ArchiveClip& said = clip.said;
+			uint64_t base = number(columns, 0, n), step = number(columns, 2, n);
+			uint64_t front = number(columns, 5, n), bits = number(columns, 7, n);
+			clip.archive = archive;
+			said.shard = number(columns, 1, n);
+			said.offset = end + (step & 1 ? ~(step >> 1) : step >> 1);
+			said.stored_size = number(columns, 3, n);
+			said.base_at = number(columns, 4, n);
+			said.frame_count = number(columns, 6, n);
+			std::memcpy(&said.frame_time, &bits, 8);
+			end = said.offset + said.stored_size;
+			bool good = base <= base_count && said.shard <= archive->shard_count && end >= said.offset &&
+						said.base_at <= said.stored_size && front <= said.stored_size &&
+						front <= fields.left() && said.frame_count && said.frame_time > 0 &&
+						(said.shard || end <= archive->source.size);
+			if (!good)
+			{
+				fail(MOCPACK_CORRUPT, 0).quote(said.name.bytes, said.name.size)
+					<< ": the archive's index contradicts itself at this clip";
+				return false;
+			}
+			clip.front = {fields.raw(front), front};
+			clip.base = base ? bases[base - 1] : Span{nullptr, 0};
+			said.size = said.stored_size + clip.base.size;
+		}
+		fields.end();
+		return fields.good();
+	}
+};
+
+// A part of the clip's bytes as the archive has them, without the base.
+mocpack_Status read_stored(const Clip& clip, uint64_t at, uint64_t size, uint8_t* dst)
+{
+	if (!size)
+		return MOCPACK_OK;
+	if (at + size <= clip.front.size)
+	{
+		std::memcpy(dst, clip.front.bytes + at, size_t(size));
+		return MOCPACK_OK;
+	}
+	const mocpack_Source& source = clip.archive->source;
+	return source.read(source.user, clip.said.offset + at, size_t(size), dst);
+}
+
+// The clip's file: what stands before the base, the base, what stands after.
+mocpack_Status read_clip(void* user, uint64_t at, size_t size, void* dst)
+{
+	const Clip& clip = *static_cast<const Clip*>(user);
+	uint8_t* out = static_cast<uint8_t*>(dst);
+	uint64_t cut = clip.said.base_at, after = cut + clip.base.size, stop = at + size;
+	uint64_t before = at < cut ? (stop < cut ? stop : cut) - at : 0;
+	mocpack_Status status = read_stored(clip, at, before, out);
+	if (status != MOCPACK_OK)
+		return status;
+	uint64_t from = at > cut ? at : cut, to = stop < after ? stop : after;
+	if (from < to)
+		std::memcpy(out + (from - at), clip.base.bytes + (from - cut), size_t(to - from));
+	from = at > after ? at : after;
+	return from < stop ? read_stored(clip, from - clip.base.size, stop - from, out + (from - at))
+					   : MOCPACK_OK;
+}
+
+} // namespace
+
+mocpack_Status mocpack_archive_open(const mocpack_Source* source, const mocpack_OpenOptions* options,
+									mocpack_Archive** archive, mocpack_Error* error)
+{
+	mocpack_Error unheard;
+	error = error ? error : &unheard;
+	if (!source || !source->read || !archive)
+		return Sentence(error, MOCPACK_BAD_ARGUMENT) << "mocpack_archive_open needs a source and an archive";
+	mocpack_Allocator allocator = options && options->allocator ? *options->allocator : default_allocator();
+	uint64_t limit = options && options->memory_limit ? options->memory_limit : DEFAULT_LIMIT;
+	void* place = allocator.allocate(allocator.user, sizeof(mocpack_Archive));
+	if (!place)
+		return Sentence(error, MOCPACK_NO_MEMORY) << "there is no memory for an archive";
+	mocpack_Archive* made = new (place) mocpack_Archive(allocator, limit, *source);
+	Opening opening = {made, error};
+	if (!opening.run())
+	{
+		mocpack_archive_close(made);
+		return error->status;
+	}
+	*archive = made;
+	return MOCPACK_OK;
+}
+
+void mocpack_archive_close(mocpack_Archive* archive)
+{
+	if (!archive)
+		return;
+	mocpack_Allocator allocator = archive->memory.allocator();
+	archive->memory.give_all_back();
+	archive->~mocpack_Archive();
+	allocator.release(allocator.user, archive, sizeof(mocpack_Archive));
+}
+
+size_t mocpack_archive_count(const mocpack_Archive* archive)
+{
+	return archive->clip_count;
+}
+
+size_t mocpack_archive_find(const mocpack_Archive* archive, const char* name)
+{
+	size_t length = std::strlen(name);
+	for (size_t n = 0; n < archive->clip_count; ++n)
+	{
+		const mocpack_Text& own = archive->clips[n].said.name;
+		if (own.size == length && !std::memcmp(own.bytes, name, length))
+			return n;
+	}
+	return archive->clip_count;
+}
+
+const mocpack_ArchiveClip* mocpack_archive_clip(const mocpack_Archive* archive, size_t clip)
+{
+	return clip < archive->clip_count ? &archive->clips[clip].said : nullptr;
+}
+
+mocpack_Status mocpack_archive_read(const mocpack_Archive* archive, size_t clip, uint64_t offset, size_t size,
+									void* dst)
+{
+	if (clip >= archive->clip_count || archive->clips[clip].said.shard)
+		return MOCPACK_BAD_ARGUMENT;
+	uint64_t whole = archive->clips[clip].said.size;
+	if (offset > whole || size > whole - offset)
+		return MOCPACK_BAD_ARGUMENT;
+	return read_clip(&archive->clips[clip], offset, size, dst);
+}
+
+mocpack_Status mocpack_archive_motion(const mocpack_Archive* archive, size_t clip,
+									  const mocpack_OpenOptions* options, mocpack_Motion** motion,
+									  mocpack_Error* error)
+{
+	mocpack_Error unheard;
+	error = error ? error : &unheard;
+	if (clip >= archive->clip_count)
+		return Sentence(error, MOCPACK_BAD_ARGUMENT)
+			   << "clip " << uint64_t(clip) << " of an archive of " << uint64_t(archive->clip_count);
+	Clip& chosen = archive->clips[clip];
+	if (chosen.said.shard)
+	{
+		const Span& shard = archive->shards[chosen.said.shard - 1];
+		return Sentence(error, MOCPACK_UNSUPPORTED).quote(shard.bytes, size_t(shard.size))
+			   << " has this clip: open that archive";
+	}
+	mocpack_Source source = {&chosen, chosen.said.size, read_clip};
+	return mocpack_open_source(&source, options, motion, error);
+}

@@ -1,0 +1,237 @@
+// Poses of an open file: frames, poses between them, and keys.
+#include <cmath>
+
+#include "common/small.h"
+#include "reader/reader.h"
+
+using namespace mocpack;
+
+namespace
+{
+
+template <typename Number> struct Writer
+{
+	const mocpack_Reader& r;
+	const mocpack_Poses& poses;
+
+	void write(const Number* row, Lane* lane, uint64_t frame) const
+	{
+		write_pose(r.rig, r.space, row, static_cast<Number*>(lane->world), poses, frame);
+	}
+
+	// Frames from … to of a group's rows, whose first is frame `first`, as frames at … of the caller's.
+	void write_all(const void* rows, Lane* lane, uint64_t first, uint64_t from, uint64_t to,
+				   uint64_t at) const
+	{
+		const size_t size = r.rig.row_size();
+		const Number* row = static_cast<const Number*>(rows) + size_t(from - first) * size;
+		for (; from < to; ++from, ++at, row += size)
+			write(row, lane, at);
+	}
+};
+
+template <typename Number>
+mocpack_Status read_frames(mocpack_Reader* r, uint64_t first, uint64_t stop, const mocpack_Poses& poses,
+						   mocpack_Error* error)
+{
+	Writer<Number> writer = {*r, poses};
+	for (uint64_t at = first; at < stop;)
+	{
+		Slot* slot = slot_at(r, at, error);
+		if (!slot)
+			return error->status;
+		uint64_t end = stop < slot->stop ? stop : slot->stop;
+		writer.write_all(slot->rows, &r->lanes[0], slot->first, at, end, at - first);
+		if (at > first)
+			join_signs<Number>(poses, r->rig.written_count, at - first, end - first);
+		at = end;
+		// all of it is written, so that others are worth more to remember
+		if (slot->first >= first && end == slot->stop)
+			slot->used = 0;
+	}
+	return MOCPACK_OK;
+}
+
+// Groups that tasks decode, every so many-th each.
+struct Work
+{
+	mocpack_Reader* r;
+	const mocpack_Poses* poses;
+	uint64_t first, stop;
+	size_t first_group, group_count, task_count;
+};
+
+template <typename Number> void run_task(void* context, size_t index)
+{
+	const Work& work = *static_cast<Work*>(context);
+	mocpack_Reader* r = work.r;
+	const mocpack_Motion& m = *r->motion;
+	Lane* lane = &r->lanes[index];
+	void* rows = lane->rows ? lane->rows : r->slots[0].rows;
+	Writer<Number> writer = {*r, *work.poses};
+	for (size_t g = index; g < work.group_count; g += work.task_count)
+	{
+		size_t group = work.first_group + g;
+		if (!decode_group(*r, lane, group, rows, &lane->error))
+		{
+			lane->failed_group = group;
+			return;
+		}
+		uint64_t start = m.key_frame(group);
+		uint64_t end = group + 1 >= m.group_count() ? m.info.frame_count : m.key_frame(group + 1);
+		uint64_t from = start > work.first ? start : work.first, to = end < work.stop ? end : work.stop;
+		writer.write_all(rows, lane, start, from, to, from - work.first);
+	}
+}
+
+template <typename Number>
+mocpack_Status run_tasks(mocpack_Reader* r, uint64_t first, uint64_t stop, const mocpack_Poses& poses,
+						 mocpack_Error* error)
+{
+	const mocpack_Motion& m = *r->motion;
+	size_t group = m.group_at(first), count = m.group_at(stop - 1) + 1 - group;
+	Work work = {r, &poses, first, stop, group, count, r->lane_count < count ? r->lane_count : count};
+	for (size_t i = 0; i < r->lane_count; ++i)
+		r->lanes[i].failed_group = NO_GROUP;
+	r->slots[0].group = NO_GROUP; // the first task decodes there
+	r->tasks.run(r->tasks.user, run_task<Number>, &work, work.task_count);
+	const Lane* worst = &r->lanes[0];
+	for (size_t i = 1; i < r->lane_count; ++i)
+		worst = r->lanes[i].failed_group < worst->failed_group ? &r->lanes[i] : worst;
+	if (worst->failed_group != NO_GROUP)
+	{
+		*error = worst->error;
+		return error->status;
+	}
+	for (size_t g = group + 1; g < group + count; ++g)
+	{
+		uint64_t end = g + 1 >= m.group_count() ? m.info.frame_count : m.key_frame(g + 1);
+		join_signs<Number>(poses, r->rig.written_count, m.key_frame(g) - first,
+						   (end < stop ? end : stop) - first);
+	}
+	return MOCPACK_OK;
+}
+
+template <typename Number>
+mocpack_Status read_sample(mocpack_Reader* r, double seconds, const mocpack_Poses& pose, mocpack_Error* error)
+{
+	double at = mocpack_frame_at(r->motion, seconds);
+	uint64_t frame = uint64_t(at);
+	Slot* slot = slot_at(r, frame, error);
+	if (!slot)
+		return error->status;
+	Lane* lane = &r->lanes[0];
+	const size_t size = r->rig.row_size();
+	const Number *row = static_cast<const Number*>(slot->rows) + size_t(frame - slot->first) * size,
+				 *shown = row;
+	if (at > double(frame)) // then there is a frame after it
+	{
+		blend_rows(r->rig, row, row + size, at - double(frame), static_cast<Number*>(lane->row));
+		shown = static_cast<Number*>(lane->row);
+	}
+	Writer<Number>{*r, pose}.write(shown, lane, 0);
+	return MOCPACK_OK;
+}
+
+template <typename Number>
+mocpack_Status read_keys(mocpack_Reader* r, uint64_t first, uint64_t stop, const mocpack_Poses& poses,
+						 mocpack_Error* error)
+{
+	const mocpack_Motion& m = *r->motion;
+	Lane* lane = &r->lanes[0];
+	Writer<Number> writer = {*r, poses};
+	for (uint64_t key = first; key < stop; ++key)
+	{
+		size_t k = size_t(key), group = k < m.group_count() ? k : m.group_count() - 1;
+		if (!load_keys(m, lane, m.segment_of(group), error))
+			return error->status;
+		mocpack_keysine_pose(m.head, key_of(m, *lane, k), r->decoded_columns(), lane->rotations,
+							 lane->translations);
+		if (!settle(*r, lane, 1))
+			return Sentence(error, MOCPACK_CORRUPT, m.part_offsets[lane->segment])
+				   << "key " << key << " is no pose";
+		copy_decoded(*r, *lane, 1, lane->row);
+		writer.write(static_cast<Number*>(lane->row), lane, key - first);
+		if (key > first)
+			join_signs<Number>(poses, r->rig.written_count, key - first, key - first + 1);
+	}
+	return MOCPACK_OK;
+}
+
+mocpack_Status outside(mocpack_Error* error, const char* what, uint64_t first, uint64_t stop, uint64_t count)
+{
+	return Sentence(error, MOCPACK_BAD_ARGUMENT)
+		   << what << " " << first << " to " << stop << " do not lie in a motion that has " << count;
+}
+
+} // namespace
+
+mocpack_Status mocpack_frames(mocpack_Reader* reader, uint64_t first, uint64_t stop,
+							  const mocpack_Poses* poses, mocpack_Error* error)
+{
+	mocpack_Error unheard;
+	error = error ? error : &unheard;
+	const mocpack_Motion& m = *reader->motion;
+	if (first > stop || stop > m.info.frame_count)
+		return outside(error, "frames", first, stop, m.info.frame_count);
+	if (first == stop)
+		return MOCPACK_OK;
+	const bool single = !SMALL && reader->number == MOCPACK_FLOAT32;
+	if (!SMALL && reader->tasks.run && m.group_at(first) < m.group_at(stop - 1))
+		return (single ? run_tasks<float> : run_tasks<double>)(reader, first, stop, *poses, error);
+	return (single ? read_frames<float> : read_frames<double>)(reader, first, stop, *poses, error);
+}
+
+mocpack_Status mocpack_sample(mocpack_Reader* reader, double seconds, const mocpack_Poses* pose,
+							  mocpack_Error* error)
+{
+	mocpack_Error unheard;
+	error = error ? error : &unheard;
+	if (!SMALL && reader->number == MOCPACK_FLOAT32)
+		return read_sample<float>(reader, seconds, *pose, error);
+	return read_sample<double>(reader, seconds, *pose, error);
+}
+
+mocpack_Status mocpack_preview(mocpack_Reader* reader, uint64_t first, uint64_t stop,
+							   const mocpack_Poses* poses, mocpack_Error* error)
+{
+	mocpack_Error unheard;
+	error = error ? error : &unheard;
+	uint64_t keys = reader->motion->info.key_count;
+	if (first > stop || stop > keys)
+		return outside(error, "keys", first, stop, keys);
+	if (!SMALL && reader->number == MOCPACK_FLOAT32)
+		return read_keys<float>(reader, first, stop, *poses, error);
+	return read_keys<double>(reader, first, stop, *poses, error);
+}
+
+size_t mocpack_ranges(const mocpack_Motion* motion, uint64_t first, uint64_t stop, uint32_t layers,
+					  mocpack_Range* ranges, size_t capacity)
+{
+	const mocpack_Motion& m = *motion;
+	if (first >= stop || stop > m.info.frame_count)
+		return 0;
+	size_t group = m.group_at(first), last = m.group_at(stop - 1), count = 0;
+	mocpack_Range open = {0, 0};
+	auto add = [&](size_t part, size_t end_part)
+	{
+		uint64_t start = m.part_offsets[part], end = m.part_offsets[end_part];
+		end = end < m.payload_end ? end : m.payload_end;
+		if (end <= start)
+			return;
+		if (open.size && open.offset + open.size == start)
+		{
+			open.size += end - start;
+			return;
+		}
+		if (open.size && count++ < capacity)
+			ranges[count - 1] = open;
+		open = {start, end - start};
+	};
+	add(m.segment_of(group), m.segment_of(last) + 1);
+	for (size_t l = 0; m.layout.group_count && l < layers_of(m, layers); ++l)
+		add(m.group_part(l, group), m.group_part(l, last) + 1);
+	if (open.size && count++ < capacity)
+		ranges[count - 1] = open;
+	return count;
+}

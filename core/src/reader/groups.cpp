@@ -1,0 +1,206 @@
+// Decodes groups of an open file as they are needed, and remembers the last of them.
+#include <cmath>
+
+#include "common/quaternion.h"
+#include "common/small.h"
+#include "kernels/quaternions.h"
+#include "reader/reader.h"
+
+namespace mocpack
+{
+
+namespace
+{
+
+const double UNIT_TOLERANCE = 1e-3;	 // of a quaternion's length
+const double FARTHEST_DECODED = 2e7; // metres, as in Python
+const size_t MOST_LAYERS = MOCPACK_KEYSINE_MOST_LAYERS;
+
+} // namespace
+
+bool load_keys(const mocpack_Motion& m, Lane* lane, size_t segment, mocpack_Error* error)
+{
+	if (lane->segment == segment)
+		return true;
+	lane->segment = NO_GROUP;
+	size_t size = m.layout.sizes[segment];
+	const uint8_t* src = m.bytes.view(m.part_offsets[segment], size, lane->input, error);
+	if (!src)
+		return false;
+	mocpack_Status status = mocpack_keysine_decode_segment(m.head, m.keys_in_segment(segment), src, size,
+														   lane->keys, lane->scratch);
+	if (status == MOCPACK_OK)
+		lane->segment = segment;
+	else
+		Sentence(error, status, m.part_offsets[segment])
+			<< "key segment " << uint64_t(segment)
+			<< (status == MOCPACK_TRUNCATED ? " ends too early" : " is damaged");
+	return status == MOCPACK_OK;
+}
+
+bool settle(const mocpack_Reader& r, Lane* lane, size_t frames)
+{
+	const size_t moving = r.rig.moving_count;
+	double farthest = 0;
+	for (size_t i = 0; i < 3 * frames * moving; ++i)
+		farthest = std::fabs(lane->translations[i]) <= farthest ? farthest : std::fabs(lane->translations[i]);
+	if (!(farthest < FARTHEST_DECODED) ||
+		mocpack_settle_rotations(lane->rotations, frames, r.decoded_count, UNIT_TOLERANCE) >= 0)
+		return false;
+	for (size_t t = 0; r.turned_roots && t < frames; ++t)
+	{
+		double* turns = lane->rotations + 4 * t * r.decoded_count;
+		Quat origin = load_quat(turns);
+		if (origin.x == 0 && origin.y == 0 && origin.z == 0 && origin.w == 1)
+			continue;
+		for (size_t j = 0; j < r.rig.count; ++j)
+		{
+			if (!r.turned_roots[j])
+				continue;
+			store(turns + 4 * (j + 1), multiply(origin, load_quat(turns + 4 * (j + 1))));
+			if (r.rig.moving[j] >= 0)
+			{
+				double* place = lane->translations + 3 * (t * moving + size_t(r.rig.moving[j]));
+				store(place, rotate(origin, load_vec(place)));
+			}
+		}
+	}
+	return true;
+}
+
+namespace
+{
+
+template <typename Number>
+void copy_rows(const mocpack_Reader& r, const Lane& lane, size_t frames, Number* rows)
+{
+	const size_t turns = 4 * r.rig.count, places = 3 * r.rig.moving_count,
+				 skipped = 4 * r.decoded_count - turns;
+	const double *from = lane.rotations, *place = lane.translations;
+	for (size_t t = 0; t < frames; ++t)
+	{
+		from += skipped;
+		for (size_t i = 0; i < turns; ++i)
+			rows[i] = Number(from[i]);
+		for (size_t i = 0; i < places; ++i)
+			rows[turns + i] = Number(place[i]);
+		from += turns, place += places, rows += turns + places;
+	}
+}
+
+} // namespace
+
+void copy_decoded(const mocpack_Reader& r, const Lane& lane, size_t frames, void* rows)
+{
+	if (!SMALL && r.number == MOCPACK_FLOAT32)
+		copy_rows(r, lane, frames, static_cast<float*>(rows));
+	else
+		copy_rows(r, lane, frames, static_cast<double*>(rows));
+}
+
+namespace
+{
+
+// The bytes of a group's layers, as many as are wanted and there.
+bool find_layers(const mocpack_Reader& r, const Lane& lane, size_t group, const uint8_t** src, size_t* sizes,
+				 size_t* count, mocpack_Error* error)
+{
+	const mocpack_Motion& m = *r.motion;
+	uint8_t* buffer = lane.input;
+	*count = m.whole_layers(group, r.layers);
+	for (size_t l = 0; l < *count; ++l)
+	{
+		size_t part = m.group_part(l, group);
+		sizes[l] = m.layout.sizes[part];
+		src[l] = m.bytes.view(m.part_offsets[part], sizes[l], buffer, error);
+		if (!src[l])
+			return false;
+		buffer += m.bytes.all ? 0 : sizes[l];
+	}
+	return true;
+}
+
+} // namespace
+
+bool decode_group(const mocpack_Reader& r, Lane* lane, size_t group, void* rows, mocpack_Error* error)
+{
+	const mocpack_Motion& m = *r.motion;
+	if (!load_keys(m, lane, m.segment_of(group), error))
+		return false;
+	size_t frames = 0, layers = 0, sizes[MOST_LAYERS];
+	const uint8_t* src[MOST_LAYERS];
+	const int32_t* keys = key_of(m, *lane, group);
+	if (m.layout.group_count)
+	{
+		frames = m.key_frame(group + 1) - m.key_frame(group);
+		if (!find_layers(r, *lane, group, src, sizes, &layers, error))
+			return false;
+		mocpack_Status status =
+			mocpack_keysine_decode_group(m.head, group, keys, src, sizes, layers, r.decoded_columns(),
+										 lane->rotations, lane->translations, lane->scratch);
+		if (status != MOCPACK_OK)
+		{
+			Sentence(error, status, m.part_offsets[m.group_part(0, group)])
+				<< "group " << uint64_t(group) << ", from frame " << uint64_t(m.key_frame(group))
+				<< (status == MOCPACK_TRUNCATED ? ", ends too early" : ", is damaged");
+			return false;
+		}
+		keys += m.layout.channel_count;
+	}
+	mocpack_keysine_pose(m.head, keys, r.decoded_columns(), lane->rotations + 4 * frames * r.decoded_count,
+						 lane->translations + 3 * frames * r.rig.moving_count);
+	if (!settle(r, lane, frames + 1))
+	{
+		Sentence(error, MOCPACK_CORRUPT, m.part_offsets[m.layout.group_count ? m.group_part(0, group) : 0])
+			<< "group " << uint64_t(group) << ", from frame " << uint64_t(m.key_frame(group))
+			<< ", is no motion";
+		return false;
+	}
+	copy_decoded(r, *lane, frames + 1, rows);
+	return true;
+}
+
+namespace
+{
+
+bool holds(const Slot& slot, uint64_t frame)
+{
+	return slot.group != NO_GROUP && slot.first <= frame && frame < slot.stop;
+}
+
+} // namespace
+
+Slot* slot_at(mocpack_Reader* r, uint64_t frame, mocpack_Error* error)
+{
+	Slot* found = &r->slots[r->last_slot];
+	if (holds(*found, frame))
+		return found;
+	size_t oldest = 0;
+	for (size_t i = 0; i < r->slot_count; ++i)
+	{
+		if (holds(r->slots[i], frame))
+		{
+			r->last_slot = i;
+			r->slots[i].used = ++r->clock;
+			return &r->slots[i];
+		}
+		if (r->slots[i].used < r->slots[oldest].used)
+			oldest = i;
+	}
+	const mocpack_Motion& m = *r->motion;
+	found = &r->slots[oldest];
+	size_t group = m.group_at(frame);
+	found->group = NO_GROUP;
+	found->used = 0;
+	if (!decode_group(*r, &r->lanes[0], group, found->rows, error))
+		return nullptr;
+	bool last = group + 1 >= m.group_count();
+	found->group = group;
+	found->first = m.key_frame(group);
+	found->stop = last ? m.info.frame_count : m.key_frame(group + 1);
+	found->used = ++r->clock;
+	r->last_slot = oldest;
+	return found;
+}
+
+} // namespace mocpack

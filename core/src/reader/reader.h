@@ -1,0 +1,102 @@
+// A reader, as its parts see it: what it was asked for, and the groups that it has decoded.
+#pragma once
+#include "reader/motion.h"
+#include "reader/pose.h"
+
+namespace mocpack
+{
+
+const size_t NO_GROUP = SIZE_MAX;
+
+// What decoding a group takes, for one task at a time.
+struct Lane
+{
+	size_t segment; // whose keys are at hand
+	int32_t* keys;
+	void* scratch;
+	double *rotations, *translations;
+	uint8_t* input;
+	void* rows;	 // of a group, in the reader's numbers; null for the first lane, which decodes into slots
+	void* row;	 // of one pose
+	void* world; // what writing one in the world takes
+	mocpack_Error error;
+	size_t failed_group;
+};
+
+// A group that was decoded.
+struct Slot
+{
+	size_t group;
+	uint64_t first, stop; // frames; that of the key at its end is there too
+	uint64_t used;		  // by the reader's clock
+	void* rows;
+};
+
+} // namespace mocpack
+
+struct mocpack_Reader
+{
+	const mocpack_Motion* motion;
+	bool owned; // its memory is to be given back
+	size_t memory_size;
+	mocpack_Number number;
+	mocpack_Space space;
+	size_t layers;
+	mocpack::Rig rig;
+	size_t decoded_count;		 // joints that the codec decodes, an origin included
+	const uint8_t* turned_roots; // (rig.count) 1 where an origin's turn goes to the joint; null without one
+	mocpack_KeysineColumns columns; // of the codec's joints
+	bool all_columns;
+	size_t most_frames; // of a group, with the key at its end
+	size_t slot_count, lane_count;
+	mocpack::Slot* slots;
+	mocpack::Lane* lanes;
+	size_t last_slot;
+	uint64_t clock;
+	mocpack_Tasks tasks;
+
+	const mocpack_KeysineColumns* decoded_columns() const
+	{
+		return all_columns ? nullptr : &columns;
+	}
+	size_t number_size() const
+	{
+		return number == MOCPACK_FLOAT32 ? 4 : 8;
+	}
+};
+
+namespace mocpack
+{
+
+// Decodes a group, and the key at its end, into rows of the reader's numbers. False, and an error, where it
+// cannot be.
+bool decode_group(const mocpack_Reader& reader, Lane* lane, size_t group, void* rows, mocpack_Error* error);
+
+// Brings the keys of a segment into a lane.
+bool load_keys(const mocpack_Motion& motion, Lane* lane, size_t segment, mocpack_Error* error);
+
+// One of the keys that a lane holds, (channels).
+inline const int32_t* key_of(const mocpack_Motion& motion, const Lane& lane, size_t key)
+{
+	return lane.keys + (key - lane.segment * motion.layout.groups_per_segment) * motion.layout.channel_count;
+}
+
+// Makes what was decoded what the file's joints have: unit, of one sign in time, no joint above the roots.
+// False where it is no motion.
+bool settle(const mocpack_Reader& reader, Lane* lane, size_t frames);
+
+// Copies decoded frames to rows of the reader's numbers.
+void copy_decoded(const mocpack_Reader& reader, const Lane& lane, size_t frames, void* rows);
+
+// The slot of the group that a frame lies in, decoded now if it is not there; null, and an error, where it
+// cannot be.
+Slot* slot_at(mocpack_Reader* reader, uint64_t frame, mocpack_Error* error);
+
+// How many layers are decoded where so many are asked for.
+inline size_t layers_of(const mocpack_Motion& motion, uint32_t layers)
+{
+	size_t all = motion.layout.layer_count;
+	return layers == MOCPACK_KEYS_ONLY ? 0 : layers && layers < all ? layers : all;
+}
+
+} // namespace mocpack

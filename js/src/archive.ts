@@ -1,0 +1,300 @@
+/** Archives of many clips (.mocps): found by their trailer, each clip opened like a file of its own. */
+
+import { MocpackError } from "./error.js";
+import { openBytes, openSource, type Source } from "./open.js";
+import { checkRange, joined, type ByteSource } from "./source.js";
+import type { Motion, OpenOptions } from "./types.js";
+
+const FOOTER = 24; // bytes
+const VERSION = 1;
+const COLUMNS = 8;
+const LONGEST_NAME = 1024;
+const INDEX_ROOM = 1 << 20; // bytes that an index may have when inflated, and beside them
+const MOST_INFLATED = 256; // times its own
+
+/** What an archive says of a clip. */
+export interface ArchiveClip {
+  readonly name: string;
+  readonly frameCount: number;
+  /** Seconds from frame to frame. */
+  readonly frameTime: number;
+  /** Bytes of its .mocp file. */
+  readonly size: number;
+  /** The other archive, in the same folder, that holds it; null where it is in this one. */
+  readonly shard: string | null;
+}
+
+interface Place extends ArchiveClip {
+  readonly offset: number;
+  readonly stored: number;
+  readonly at: number;
+  readonly base: Uint8Array;
+  readonly front: Uint8Array;
+}
+
+/** Opens an archive: bytes, or an address, of which the end is fetched and then what clips need. */
+export async function openArchive(source: Source, options: OpenOptions = {}): Promise<Archive> {
+  const bytes = await openBytes(source, options);
+  try {
+    return new Archive(bytes, await readTrailer(bytes), options);
+  } catch (error) {
+    bytes.close();
+    throw error;
+  }
+}
+
+export class Archive {
+  private readonly numbers: Map<string, number>;
+
+  /** @internal */
+  constructor(
+    private readonly bytes: ByteSource,
+    private readonly places: readonly Place[],
+    private readonly options: OpenOptions,
+  ) {
+    this.numbers = new Map(places.map((place, number) => [place.name, number]));
+    if (this.numbers.size < places.length) throw corrupt("two clips have one name");
+  }
+
+  /** The clips, in their order. */
+  get clips(): readonly ArchiveClip[] {
+    return this.places;
+  }
+
+  /** Opens a clip by its name or number; the archive stays open, and must. */
+  async open(clip: string | number): Promise<Motion> {
+    const source = new ClipSource(this.bytes, this.place(clip));
+    return openSource(() => Promise.resolve(source), this.options);
+  }
+
+  /** The .mocp file of a clip, as it was before it was packed. */
+  async file(clip: string | number): Promise<Uint8Array> {
+    const source = new ClipSource(this.bytes, this.place(clip));
+    return source.read(0, source.size);
+  }
+
+  close(): void {
+    this.bytes.close();
+  }
+
+  private place(clip: string | number): Place {
+    const number = typeof clip === "string" ? this.numbers.get(clip) : clip;
+    const place = number === undefined ? undefined : this.places[number];
+    if (!place) throw new RangeError(`the archive has no clip ${JSON.stringify(clip)}`);
+    if (place.shard !== null)
+      throw new MocpackError("unsupported", `clip ${place.name} is in ${place.shard}: open that`);
+    return place;
+  }
+}
+
+/** A clip's file, put together as it is read. */
+class ClipSource implements ByteSource {
+  readonly size: number;
+  readonly whole: boolean;
+
+  constructor(
+    private readonly bytes: ByteSource,
+    private readonly place: Place,
+  ) {
+    this.size = place.size;
+    this.whole = bytes.whole;
+  }
+
+  async read(start: number, size: number): Promise<Uint8Array> {
+    checkRange(this, start, size);
+    const { at, base } = this.place;
+    const after = at + base.length;
+    const stop = start + size;
+    if (start >= after) return this.stored(start - base.length, size);
+    const parts = [
+      start < at ? await this.stored(start, Math.min(stop, at) - start) : new Uint8Array(0),
+      base.subarray(Math.max(start, at) - at, Math.max(0, stop - at)),
+      stop > after ? await this.stored(at, stop - after) : new Uint8Array(0),
+    ];
+    return joined(parts);
+  }
+
+  /** The archive outlives its clips. */
+  close(): void {}
+
+  private async stored(start: number, size: number): Promise<Uint8Array> {
+    const { front, offset } = this.place;
+    if (start + size <= front.length) return front.subarray(start, start + size);
+    return this.bytes.read(offset + start, size);
+  }
+}
+
+async function readTrailer(bytes: ByteSource): Promise<Place[]> {
+  const { size } = bytes;
+  const footer = await bytes.read(Math.max(0, size - FOOTER), Math.min(size, FOOTER));
+  const ended =
+    footer.length === FOOTER &&
+    String.fromCharCode(...footer.subarray(21)) === "SOM" &&
+    crc32(footer.subarray(0, 17)) === little(footer, 17, 4);
+  if (!ended) {
+    const magic = await bytes.read(0, Math.min(size, 4));
+    if (String.fromCharCode(...magic) !== "\x93MOS")
+      throw new MocpackError("format", "not a .mocps archive");
+    throw new MocpackError("truncated", "the archive has no footer: it was cut");
+  }
+  if (footer[16] !== VERSION)
+    throw new MocpackError(
+      footer[16] ? "unsupported" : "corrupt",
+      `archive version ${footer[16]} is not ${VERSION}`,
+    );
+  const start = little(footer, 0, 8);
+  if (little(footer, 8, 8) !== size || start < 5 || start > size - FOOTER)
+    throw corrupt(`it has ${size} bytes, its footer says ${little(footer, 8, 8)}`);
+  return parseIndex(await findIndex(await bytes.read(start, size - FOOTER - start)), size);
+}
+
+/** The INDX chunk of a trailer, inflated. */
+async function findIndex(trailer: Uint8Array): Promise<Uint8Array> {
+  const fields = new Fields(trailer);
+  while (fields.left) {
+    const tag = fields.raw(4);
+    const length = fields.varint();
+    const sum = little(fields.raw(4), 0, 4);
+    const body = fields.raw(length);
+    const name = String.fromCharCode(...tag);
+    if (name === "INDX") {
+      if (crc32(joined([tag, body])) !== sum) throw corrupt("chunk INDX fails its checksum");
+      return inflate(body);
+    }
+    if (!/^[a-z]/.test(name))
+      throw new MocpackError("unsupported", `archive needs chunk ${name}, of a newer reader`);
+  }
+  throw corrupt("its trailer has no index");
+}
+
+function parseIndex(index: Uint8Array, fileSize: number): Place[] {
+  const fields = new Fields(index);
+  const shards = fields.list(() => {
+    const name = fields.text();
+    fields.varint();
+    return name;
+  });
+  const bases = fields.list(() => fields.raw(fields.varint()));
+  const names = fields.list(() => fields.text());
+  const count = names.length;
+  const planes = fields.raw(8 * COLUMNS * count);
+  const column = (c: number, n: number): Uint8Array =>
+    Uint8Array.from({ length: 8 }, (_, byte) => planes[(8 * c + byte) * count + n]);
+  const number = (c: number, n: number): number => little(column(c, n), 0, 8);
+  let end = 0;
+  return names.map((name, n) => {
+    const offset = end + unfolded(column(2, n));
+    const [base, file, stored, at] = [0, 1, 3, 4].map((c) => number(c, n));
+    end = offset + stored;
+    const frameCount = number(6, n);
+    const frameTime = new DataView(column(7, n).buffer).getFloat64(0, true);
+    const good =
+      base <= bases.length &&
+      file <= shards.length &&
+      offset >= 0 &&
+      at <= stored &&
+      frameCount > 0 &&
+      frameTime > 0 &&
+      (file > 0 || end <= fileSize);
+    if (!good) throw corrupt(`its index contradicts itself at clip ${name.slice(0, 40)}`);
+    const front = fields.raw(number(5, n));
+    const shared = base ? bases[base - 1] : new Uint8Array(0);
+    const size = stored + shared.length;
+    const shard = file ? shards[file - 1] : null;
+    return { name, frameCount, frameTime, size, shard, offset, stored, at, base: shared, front };
+  });
+}
+
+class Fields {
+  private at = 0;
+
+  constructor(private readonly bytes: Uint8Array) {}
+
+  get left(): number {
+    return this.bytes.length - this.at;
+  }
+
+  raw(size: number): Uint8Array {
+    if (size > this.left)
+      throw new MocpackError("truncated", "the archive's trailer ends too early");
+    this.at += size;
+    return this.bytes.subarray(this.at - size, this.at);
+  }
+
+  varint(): number {
+    let value = 0;
+    for (let place = 0; place < 10; ++place) {
+      const byte = this.raw(1)[0];
+      value += (byte & 127) * 2 ** (7 * place);
+      if (byte < 128) return value;
+    }
+    throw corrupt("a number does not end");
+  }
+
+  list<T>(read: () => T): T[] {
+    const count = this.varint();
+    if (count > this.left) throw corrupt(`${count} things in ${this.left} bytes`);
+    return Array.from({ length: count }, read);
+  }
+
+  text(): string {
+    const size = this.varint();
+    if (size > LONGEST_NAME) throw corrupt(`a name of ${size} bytes`);
+    try {
+      return new TextDecoder("utf-8", { fatal: true }).decode(this.raw(size));
+    } catch (error) {
+      if (error instanceof MocpackError) throw error;
+      throw corrupt("a name that is no UTF-8");
+    }
+  }
+}
+
+async function inflate(body: Uint8Array): Promise<Uint8Array> {
+  const most = INDEX_ROOM + MOST_INFLATED * body.length;
+  const stream = new Blob([body.slice()])
+    .stream()
+    .pipeThrough(new DecompressionStream("deflate-raw"));
+  const reader = stream.getReader();
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return joined(parts.length ? parts : [new Uint8Array(0)]);
+      size += value.length;
+      if (size > most) throw corrupt(`its index inflates beyond ${most} bytes`);
+      parts.push(value);
+    }
+  } catch (error) {
+    if (error instanceof MocpackError) throw error;
+    throw corrupt("its index cannot be inflated", error);
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+/** An unsigned number, lowest byte first; those beyond 2^53 are not exact, and too large anyway. */
+function little(bytes: Uint8Array, at: number, count: number): number {
+  let value = 0;
+  for (let byte = count; byte-- > 0;) value = value * 256 + bytes[at + byte];
+  return value;
+}
+
+/** 0, -1, 1, -2, … of 0, 1, 2, 3, … */
+function unfolded(bytes: Uint8Array): number {
+  const value = new DataView(bytes.buffer).getBigUint64(0, true);
+  return Number(value & 1n ? -(value >> 1n) - 1n : value >> 1n);
+}
+
+function crc32(bytes: Uint8Array): number {
+  let crc = ~0;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; ++bit) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  return ~crc >>> 0;
+}
+
+function corrupt(what: string, cause?: unknown): MocpackError {
+  return new MocpackError("corrupt", `the archive is damaged: ${what}`, { cause });
+}

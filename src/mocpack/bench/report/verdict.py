@@ -1,0 +1,85 @@
+"""What the rows say, in sentences that stand at the top of a report: no more than was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mocpack.bench.report.plots import target_words
+
+Row = Mapping[str, Any]
+
+
+def verdict(rows: Sequence[Row]) -> list[str]:
+    """Return who is smallest at each target and by how much, then what failed or is not compared.
+
+    Sizes are geometric means over the clips that every codec in the comparison has packed.
+    """
+    good = [r for r in rows if r.get("failure") is None]
+    if not good:
+        return [f"Nothing was packed: {_all(len(rows), 'row')} failed."]
+    found = [_at(rows, target) for target in _targets(good)]
+    said = [sentence for sentence in found if sentence]
+    if not said:
+        said = ["Sizes are not at equal error, since no target was set: only the curves compare."]
+    clips = len({r["clip"] for r in rows})
+    if clips == 1:
+        said.append("One clip was measured, which says little of others.")
+    return said + _failures(rows)
+
+
+def _at(rows: Sequence[Row], target: str) -> str:
+    """Say who is smallest at one target."""
+    sizes = {(r["codec"], r["clip"]): r for r in rows if r.get("target") == target}
+    packed = {key: r["file_bytes"] for key, r in sizes.items() if r.get("failure") is None}
+    codecs = list(dict.fromkeys(codec for codec, _ in packed))
+    clips = [c for c in dict.fromkeys(clip for _, clip in sizes) if _all_have(packed, codecs, c)]
+    words = target_words(target)
+    if len(codecs) < 2:
+        total = np.mean(list(packed.values()))
+        return f"{words}: {codecs[0]} takes {total:,.0f} bytes a clip; nothing stands beside it."
+    if not clips:
+        return f"{words}: no clip was packed by all codecs, so that none is called the smallest."
+    means = {c: _mean([packed[c, clip] for clip in clips]) for c in codecs}
+    first, second = sorted(codecs, key=means.__getitem__)[:2]
+    wins = sum(packed[first, c] == min(packed[k, c] for k in codecs) for c in clips)
+    return (
+        f"{words}: {first} is smallest on {wins} of {_count(len(clips), 'clip')}, "
+        f"{means[first]:,.0f} bytes a file on average, {means[first] / means[second]:.2f} of "
+        f"{second}, the next."
+    )
+
+
+def _all_have(packed: Mapping[tuple[str, str], int], codecs: Sequence[str], clip: str) -> bool:
+    return all((codec, clip) in packed for codec in codecs)
+
+
+def _failures(rows: Sequence[Row]) -> list[str]:
+    failed = [r for r in rows if r.get("failure") is not None]
+    if not failed:
+        return []
+    codecs = dict.fromkeys(r["codec"] for r in failed)
+    each = [
+        f"{codec} ({sum(r['codec'] == codec for r in failed)} of "
+        f"{sum(r['codec'] == codec for r in rows)})"
+        for codec in codecs
+    ]
+    return [f"Rows that failed, and are in no mean: {', '.join(each)}."]
+
+
+def _targets(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(r["target"] for r in rows if r.get("target")))
+
+
+def _mean(sizes: Sequence[int]) -> float:
+    return float(np.exp(np.mean(np.log(sizes))))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _all(number: int, what: str) -> str:
+    return f"the only {what}" if number == 1 else f"all {number} {what}s"

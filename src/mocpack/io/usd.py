@@ -1,0 +1,510 @@
+"""Skeletal animations of USD files (UsdSkel): .usda, .usdc and .usdz, by usd-core.
+
+Reading is done in a process of its own (`usd_child.py`), writing in this one. USD's rows are our
+columns: its matrices act on row vectors. `docs/formats.md` says what is kept.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mocpack import rotations, space
+from mocpack.arrays import F64
+from mocpack.clip import Clip
+from mocpack.errors import (
+    CorruptionError,
+    FormatError,
+    InvalidClipError,
+    UsageError,
+)
+from mocpack.extras import require
+from mocpack.io import usd_child
+from mocpack.io.child import Numbers, Reader, ask, ask_for, motion_names
+from mocpack.io.text import distinct
+from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, MAX_NAME, Skeleton
+from mocpack.take import Track
+
+USD = Reader(usd_child.__file__, "pxr", "usd", "USD", memory=4 << 30)
+STILL = 1e-9  # metres: a place that strays less from its rest is there
+MOST_ROUNDS = 16  # of files that refer to others
+WEIGHT_BOUND = 1e-4  # of blend shapes, where 1 is all of it
+SHAPES = "blendshape."  # before the names of their tracks
+ROOT, ANIMATION = "/Clip", "/Clip/Skeleton/Animation"
+PARTS = ("Sdf", "Usd", "UsdGeom", "UsdSkel", "UsdUtils", "Vt")  # of usd-core, for writing
+WIDTHS = {"translations": 3, "rotations": 4, "scales": 3}
+
+
+def names(data: bytes, beside: Callable[[str], bytes] | None = None) -> list[str]:
+    """Return the names of the animations that move something, all different."""
+    return motion_names(_told(data, beside, read=False)[0], "animation")
+
+
+def read(
+    data: bytes,
+    *,
+    unit: float | None = None,
+    clip: str | None = None,
+    fps: float | None = None,
+    beside: Callable[[str], bytes] | None = None,
+) -> Clip:
+    """Read one animation: the one named, or numbered from 0, or else the first.
+
+    Parameters
+    ----------
+    unit : float, optional
+        Metres of one unit of the file, in place of what it says.
+    fps : float, optional
+        Frames a second to sample it at; left out, frames are at its samples.
+    beside : callable, optional
+        Returns the bytes of a file beside this one.
+    """
+    if fps is not None and not 0 < fps <= 1e5:
+        raise UsageError(f"frames a second must be above 0 and at most 1e5, got {fps}")
+    answer, body = ask_for(partial(_told, data, beside), clip, "animation", fps=fps)
+    if "number" not in answer:
+        still = ", ".join(answer["still"])[:300]
+        what = f"its animations do not move ({still})" if still else "there is none in it"
+        raise FormatError(f"this USD is static: it has no animation of a skeleton, {what}")
+    name = motion_names(answer, "animation")[answer["number"]]
+    try:
+        return _clip(answer, _arrays(answer, Numbers(body, "pxr")), name, unit)
+    except InvalidClipError as error:
+        raise CorruptionError(f"animation {name!r}: {error}") from error
+
+
+def write(clip: Clip, ending: str = ".usdc") -> bytes:
+    """Return the clip as a file of a skeleton and its animation, in the source's unit and axes."""
+    parts = {part: require(f"pxr.{part}", extra="usd", purpose="writing USD") for part in PARTS}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"clip{'.usdc' if ending == '.usdz' else ending}"
+        stage = parts["Usd"].Stage.CreateNew(str(path))
+        _fill(stage, clip, parts)
+        stage.Save()
+        if ending == ".usdz":
+            packed = Path(folder) / "clip.usdz"
+            parts["UsdUtils"].CreateNewUsdzPackage(str(path), str(packed))
+            path = packed
+        return path.read_bytes()
+
+
+def write_text(clip: Clip) -> bytes:
+    """Return the clip as a text file."""
+    return write(clip, ".usda")
+
+
+def write_package(clip: Clip) -> bytes:
+    """Return the clip as a zip file, as phones and browsers take it."""
+    return write(clip, ".usdz")
+
+
+def _told(
+    data: bytes, beside: Callable[[str], bytes] | None, **question: Any
+) -> tuple[dict[str, Any], bytes]:
+    """Return what is told of a file; those that it refers to are given along when known."""
+    given: dict[str, bytes] = {}
+    for _ in range(MOST_ROUNDS):
+        sizes = [(name, len(other)) for name, other in given.items()]
+        answer, body = ask(USD, b"".join([data, *given.values()]), beside=sizes, **question)
+        if "others" not in answer:
+            return answer, body
+        for name in answer["others"]:
+            given[name] = _other(name, beside)
+    raise CorruptionError(f"files that it refers to refer to others, {MOST_ROUNDS} times over")
+
+
+def _other(name: str, beside: Callable[[str], bytes] | None) -> bytes:
+    parts = name.replace("\\", "/").split("/")
+    if ":" in name or ".." in parts or not parts[0] or "\0" in name or "[" in name:
+        # a file from elsewhere must not choose what is read of the rest of the disk
+        raise FormatError(
+            f"it refers to {name[:80]!r}; only files beside or below this one are opened: "
+            "make it one file with usdcat --flatten"
+        )
+    if beside is None:
+        raise FormatError(
+            f"it refers to the file {name[:80]!r}, and from a pipe there is no folder"
+        )
+    try:
+        return beside(name)
+    except OSError as error:
+        raise FormatError(f"it refers to {name[:80]!r}, which cannot be read: {error}") from error
+
+
+def _arrays(answer: dict[str, Any], numbers: Numbers) -> dict[str, F64]:
+    found = {name: numbers.take(count, kind) for name, kind, count in answer["blocks"]}
+    for name, values in found.items():
+        if not np.isfinite(values).all():
+            raise CorruptionError(f"its {name} must be finite")
+    return found
+
+
+def _clip(answer: dict[str, Any], arrays: dict[str, F64], name: str, unit: float | None) -> Clip:
+    paths = answer["joints"]
+    if not 1 <= len(paths) <= MAX_JOINTS:
+        raise CorruptionError(f"a skeleton has 1 to {MAX_JOINTS} joints, this one {len(paths)}")
+    times = np.array(answer["times"]) / _number(answer, "codes_a_second", 1e-6, 1e9)
+    metres = _number(answer, "unit", 1e-9, 1e9) if unit is None else unit
+    parents = _parents(paths)
+    pose = _poses(answer, arrays, len(times))
+    rest = _at_rest(answer, arrays, parents, pose)
+    titles = _titles(answer)
+    ends, end_joints = _end_sites(arrays, len(paths))
+    order = _parents_first(parents)
+    place = {joint: k for k, joint in enumerate(order)}
+    parents = [place.get(parents[j], -1) for j in order]
+    titles = [titles[j] for j in order]
+    pose = {channel: values[:, order] for channel, values in pose.items()}
+    rest = {channel: values[order] for channel, values in rest.items()}
+    end_joints = [place[j] for j in end_joints]
+    if "world" in arrays:
+        titles, parents, end_joints = _carried(
+            answer, arrays, titles, parents, end_joints, pose, rest
+        )
+    up = answer["up"] if answer["up"] in ("y", "z") else "y"
+    for values in (pose, rest):
+        _upright(values, parents, up, metres)
+    strays = np.abs(pose["translations"] - rest["translations"]).max((0, 2))
+    moving = [int(j) for j in np.flatnonzero(strays > STILL)]
+    by_joint = np.argsort(end_joints, kind="stable")
+    return Clip.build(
+        Skeleton(
+            tuple(titles),
+            tuple(parents),
+            rest["translations"],
+            ends[by_joint] * metres,
+            tuple(end_joints[k] for k in by_joint),
+            channels=tuple(
+                DEFAULT_ROOT if j in set(moving) else DEFAULT_JOINT for j in range(len(titles))
+            ),
+            rest=rest["rotations"],
+        ),
+        pose["rotations"],
+        pose["translations"][:, moving],
+        times=times,
+        frame_time=_frame_time(times, answer["frame_rate"]),
+        translated_joints=moving,
+        scales=pose["scales"],
+        unit=metres,
+        up=up,
+        tracks=_tracks(answer, arrays, times),
+        metadata={"animation": name},
+    )
+
+
+def _number(answer: dict[str, Any], name: str, low: float, high: float) -> float:
+    value = float(answer[name])
+    if not low <= value <= high:
+        raise CorruptionError(f"its {name} must be in {low:g}..{high:g}, got {value}")
+    return value
+
+
+def _frame_time(times: F64, rate: float) -> float:
+    """Return the seconds of a frame: those of the stage's rate where its samples have that."""
+    if len(times) == 1:
+        return 1 / rate if 1e-3 < rate < 1e5 else 1 / 24
+    step = float(times[-1] - times[0]) / (len(times) - 1)
+    for whole in (1 / rate if 1e-3 < rate < 1e5 else 1.0, 1 / max(1, round(1 / step))):
+        if abs(whole - step) * len(times) < 1e-6 * step:
+            return whole
+    return step
+
+
+def _parents(paths: list[str]) -> list[int]:
+    """Return the parent of each joint: the nearest one whose path begins its own."""
+    known = {path: j for j, path in enumerate(paths)}
+    if len(known) < len(paths):
+        raise CorruptionError("two joints have the same path")
+    found = []
+    for path in paths:
+        while "/" in path:
+            path = path.rpartition("/")[0]
+            if path in known:
+                break
+        else:
+            path = ""
+        found.append(known.get(path, -1) if path else -1)
+    return found
+
+
+def _parents_first(parents: list[int]) -> list[int]:
+    depth: list[int] = []
+    for joint in range(len(parents)):
+        count = 0
+        while (joint := parents[joint]) >= 0:
+            count += 1
+        depth.append(count)
+    if all(parent < j for j, parent in enumerate(parents)):
+        return list(range(len(parents)))
+    return sorted(range(len(parents)), key=lambda j: depth[j])
+
+
+def _titles(answer: dict[str, Any]) -> list[str]:
+    given = answer["joint_names"]
+    if len(given) != len(answer["joints"]):
+        given = [path.rpartition("/")[2] for path in answer["joints"]]
+    return [name.encode("utf-8", "replace")[:MAX_NAME].decode(errors="ignore") for name in given]
+
+
+def _poses(answer: dict[str, Any], arrays: dict[str, F64], frames: int) -> dict[str, F64]:
+    """Return what an animation says of each joint (T, J, n); NaN where it says nothing."""
+    column = {path: j for j, path in enumerate(answer["joints"])}
+    unknown = [path for path in answer["moved"] if path not in column]
+    if unknown:
+        raise CorruptionError(f"its animation moves {unknown[0]!r:.80}, which its skeleton lacks")
+    at = [column[path] for path in answer["moved"]]
+    found = {}
+    for channel, width in WIDTHS.items():
+        values = np.full((frames, len(column), width), np.nan)
+        if channel in arrays and at:
+            values[:, at] = arrays[channel].reshape(-1, len(at), width)
+        found[channel] = values
+    return found
+
+
+def _at_rest(
+    answer: dict[str, Any], arrays: dict[str, F64], parents: list[int], pose: dict[str, F64]
+) -> dict[str, F64]:
+    """Return the pose at rest, that of the first frame where there is none; fill poses by it."""
+    count = len(parents)
+    if "rest" in arrays or "bind" in arrays:
+        local = arrays["rest" if "rest" in arrays else "bind"].reshape(-1, 4, 4)
+        if "rest" not in arrays:  # of the whole skeleton's space
+            local = np.array(
+                [m if p < 0 else _under(m, local[p]) for m, p in zip(local, parents, strict=True)]
+            )
+        rest = dict(zip(WIDTHS, _taken_apart(local), strict=True))
+    else:
+        neutral = {
+            "translations": np.zeros(3),
+            "rotations": rotations.IDENTITY,
+            "scales": np.ones(3),
+        }
+        rest = {
+            channel: np.where(np.isfinite(pose[channel][0]), pose[channel][0], neutral[channel])
+            for channel in WIDTHS
+        }
+    for channel, values in pose.items():
+        values[:] = np.where(np.isfinite(values), values, rest[channel])
+    pose["rotations"][:] = _unit(pose["rotations"])
+    rest["rotations"] = _unit(rest["rotations"])
+    assert len(rest["scales"]) == count
+    return rest
+
+
+def _unit(turns: F64) -> F64:
+    length = np.linalg.norm(turns, axis=-1)
+    if not (length > 1e-6).all():
+        raise CorruptionError("its rotations must be quaternions of some length")
+    return rotations.normalize(turns)
+
+
+def _under(matrix: F64, parent: F64) -> F64:
+    try:
+        return np.asarray(matrix @ np.linalg.inv(parent))
+    except np.linalg.LinAlgError:
+        raise CorruptionError("a joint is bound by a matrix that cannot be undone") from None
+
+
+def _taken_apart(matrices: F64) -> tuple[F64, F64, F64]:
+    """Return places, turns and scales of USD's matrices (N, 4, 4), without shear."""
+    base = np.swapaxes(matrices[:, :3, :3], 1, 2)
+    scales = np.linalg.norm(base, axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        turn = np.linalg.det(base)
+    if not (np.isfinite(turn) & (turn != 0)).all():
+        raise CorruptionError("a matrix of it flattens space")
+    scales[:, 0] = np.copysign(scales[:, 0], turn)
+    return matrices[:, 3, :3].copy(), rotations.from_matrix(base / scales[:, np.newaxis]), scales
+
+
+def _carried(
+    answer: dict[str, Any],
+    arrays: dict[str, F64],
+    titles: list[str],
+    parents: list[int],
+    end_joints: list[int],
+    pose: dict[str, F64],
+    rest: dict[str, F64],
+) -> tuple[list[str], list[int], list[int]]:
+    """Put a joint before all others that does what carries the skeleton in its scene."""
+    world = dict(zip(WIDTHS, _taken_apart(arrays["world"].reshape(-1, 4, 4)), strict=True))
+    for channel in WIDTHS:
+        pose[channel] = np.concatenate([world[channel][:, np.newaxis], pose[channel]], axis=1)
+        rest[channel] = np.concatenate([world[channel][:1], rest[channel]])
+    return (
+        [answer["skeleton"], *titles],
+        [-1, *(parent + 1 for parent in parents)],
+        [joint + 1 for joint in end_joints],
+    )
+
+
+def _upright(values: dict[str, F64], parents: list[int], up: str, metres: float) -> None:
+    """Bring poses into metres and the world's axes to ours; only roots stand in the world."""
+    values["translations"] *= metres
+    if up == "y":
+        return
+    roots = [j for j, parent in enumerate(parents) if parent < 0]
+    turn = rotations.from_matrix(space.basis(up, "right"))
+    places, turns = values["translations"], values["rotations"]
+    places[..., roots, :] = space.inside(places[..., roots, :], up)
+    turns[..., roots, :] = rotations.multiply(turn, turns[..., roots, :])
+
+
+def _end_sites(arrays: dict[str, F64], joints: int) -> tuple[F64, list[int]]:
+    ends = arrays.get("endSites", np.zeros(0))
+    carriers = arrays.get("endSiteJoints", np.zeros(0)).astype(int).tolist()
+    if len(ends) != 3 * len(carriers) or any(not 0 <= j < joints for j in carriers):
+        raise CorruptionError(f"mocpack:endSites are not those of {len(carriers)} joints")
+    return ends.reshape(-1, 3), carriers
+
+
+def _tracks(answer: dict[str, Any], arrays: dict[str, F64], times: F64) -> dict[str, Track]:
+    shapes = list(distinct(answer["shapes"]))
+    if "weights" not in arrays:
+        return {}
+    values = np.broadcast_to(arrays["weights"].reshape(-1, len(shapes)), (len(times), len(shapes)))
+    return {
+        f"{SHAPES}{name}": Track("scalar", values[:, k], times=times, bound=WEIGHT_BOUND)
+        for k, name in enumerate(shapes)
+    }
+
+
+def _fill(stage: Any, clip: Clip, pxr: dict[str, Any]) -> None:
+    """Put a skeleton and its animation into an empty stage."""
+    header = clip.header
+    # USD knows two ways up, and no left hand; others' motions are written as they are inside
+    up = "z" if (header.up, header.handedness) == ("z", "right") else "y"
+    geometry, skel, sdf = pxr["UsdGeom"], pxr["UsdSkel"], pxr["Sdf"]
+    geometry.SetStageUpAxis(stage, up.upper())
+    geometry.SetStageMetersPerUnit(stage, clip.unit)
+    codes = clip.times * clip.frame_rate
+    whole = np.rint(codes)
+    codes = np.where(np.abs(codes - whole) < 1e-6, whole, codes)
+    stage.SetTimeCodesPerSecond(clip.frame_rate)
+    stage.SetFramesPerSecond(clip.frame_rate)
+    stage.SetStartTimeCode(codes[0])
+    stage.SetEndTimeCode(codes[-1])
+    root = skel.Root.Define(stage, ROOT)
+    stage.SetDefaultPrim(root.GetPrim())
+    skeleton = skel.Skeleton.Define(stage, f"{ROOT}/Skeleton")
+    animation = skel.Animation.Define(stage, ANIMATION)
+    binding = skel.BindingAPI.Apply(skeleton.GetPrim())
+    binding.CreateAnimationSourceRel().SetTargets([sdf.Path(ANIMATION)])
+    rest, pose = _outside(clip, up)
+    paths = _joint_paths(clip.skeleton)
+    _fill_skeleton(skeleton, clip, paths, rest, pxr)
+    _fill_animation(animation, clip, paths, pose, codes, pxr)
+
+
+def _outside(clip: Clip, up: str) -> tuple[dict[str, F64], dict[str, F64]]:
+    """Return the pose at rest and all poses in the source's unit and axes."""
+    skeleton = clip.skeleton
+    places = np.tile(skeleton.offsets, (clip.frame_count, 1, 1))
+    places[:, list(clip.translated_joints)] = clip.translations
+    found = []
+    for values in (
+        {"translations": skeleton.offsets, "rotations": skeleton.rest, "scales": skeleton.scales},
+        {"translations": places, "rotations": clip.rotations, "scales": clip.scales},
+    ):
+        part = {channel: np.array(array) for channel, array in values.items()}
+        part["translations"] /= clip.unit
+        if up != "y":
+            roots = list(skeleton.roots)
+            turn = rotations.from_matrix(space.basis(up, "right").T)
+            moved, turned = part["translations"], part["rotations"]
+            moved[..., roots, :] = space.outside(moved[..., roots, :], up)
+            turned[..., roots, :] = rotations.multiply(turn, turned[..., roots, :])
+        found.append(part)
+    return found[0], found[1]
+
+
+def _joint_paths(skeleton: Skeleton) -> list[str]:
+    """Return the path of each joint, of names that USD allows, all different beside each other."""
+    paths: list[str] = []
+    for name, parent in zip(skeleton.names, skeleton.parents, strict=True):
+        plain = re.sub(r"\W", "_", name, flags=re.ASCII) or "joint"
+        plain = f"_{plain}" if plain[0].isdigit() else plain
+        path = plain if parent < 0 else f"{paths[parent]}/{plain}"
+        number, tried = 2, path
+        while tried in paths:
+            tried, number = f"{path}_{number}", number + 1
+        paths.append(tried)
+    return paths
+
+
+def _fill_skeleton(
+    skeleton: Any, clip: Clip, paths: list[str], rest: dict[str, F64], pxr: dict[str, Any]
+) -> None:
+    vt, sdf = pxr["Vt"], pxr["Sdf"]
+    local = _matrices(rest)
+    world: list[F64] = []
+    for matrix, parent in zip(local, clip.skeleton.parents, strict=True):
+        world.append(matrix if parent < 0 else matrix @ world[parent])
+    skeleton.CreateJointsAttr(paths)
+    if [path.rpartition("/")[2] for path in paths] != list(clip.skeleton.names):
+        skeleton.CreateJointNamesAttr(list(clip.skeleton.names))
+    skeleton.CreateRestTransformsAttr(vt.Matrix4dArray.FromNumpy(local))
+    skeleton.CreateBindTransformsAttr(vt.Matrix4dArray.FromNumpy(np.array(world)))
+    if clip.skeleton.end_site_joints:
+        prim, kinds = skeleton.GetPrim(), sdf.ValueTypeNames
+        ends = np.ascontiguousarray(clip.skeleton.end_sites / clip.unit)
+        carriers = np.array(clip.skeleton.end_site_joints, np.float64)
+        for name, kind, values in (
+            ("endSites", kinds.Double3Array, vt.Vec3dArray.FromNumpy(ends)),
+            ("endSiteJoints", kinds.DoubleArray, vt.DoubleArray.FromNumpy(carriers)),
+        ):
+            prim.CreateAttribute(f"mocpack:{name}", kind, True, sdf.VariabilityUniform).Set(values)
+
+
+def _matrices(rest: dict[str, F64]) -> F64:
+    """Return USD's matrices (J, 4, 4) of places, turns and scales."""
+    found = np.tile(np.eye(4), (len(rest["scales"]), 1, 1))
+    turned = rotations.as_matrix(rest["rotations"]) * rest["scales"][:, np.newaxis]
+    found[:, :3, :3] = np.swapaxes(turned, 1, 2)
+    found[:, 3, :3] = rest["translations"]
+    return found
+
+
+def _fill_animation(
+    animation: Any,
+    clip: Clip,
+    paths: list[str],
+    pose: dict[str, F64],
+    codes: F64,
+    pxr: dict[str, Any],
+) -> None:
+    vt = pxr["Vt"]
+    animation.CreateJointsAttr(paths)
+    for attribute, kind, array in (
+        (
+            animation.CreateTranslationsAttr(),
+            vt.Vec3fArray,
+            pose["translations"].astype(np.float32),
+        ),
+        (animation.CreateRotationsAttr(), vt.QuatfArray, pose["rotations"].astype(np.float32)),
+        (animation.CreateScalesAttr(), vt.Vec3hArray, pose["scales"].astype(np.float16)),
+    ):
+        still = (array == array[0]).all() and attribute.GetName() != "rotations"
+        if still:
+            attribute.Set(kind.FromNumpy(array[0]))
+            continue
+        for code, values in zip(codes.tolist(), array, strict=True):
+            attribute.Set(kind.FromNumpy(values), code)
+    shapes = {
+        name.removeprefix(SHAPES): track
+        for name, track in clip.tracks.items()
+        if name.startswith(SHAPES) and track.kind == "scalar" and len(track) == clip.frame_count
+    }
+    if shapes:
+        animation.CreateBlendShapesAttr(list(shapes))
+        weights = np.stack([track.values for track in shapes.values()], 1).astype(np.float32)
+        attribute = animation.CreateBlendShapeWeightsAttr()
+        for code, values in zip(codes.tolist(), weights, strict=True):
+            attribute.Set(vt.FloatArray.FromNumpy(values), code)

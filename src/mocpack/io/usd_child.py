@@ -1,0 +1,262 @@
+"""The reader of USD files in a process of its own (`child_main.py`), by usd-core.
+
+Of the question it knows `beside`: path and size of each file that follows the first. Where files
+refer to others that were not given, the answer is their names, `others`. Blocks are [name, type,
+numbers].
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+CHANNELS = {"translations": ("f4", 3), "rotations": ("f4", 4), "scales": ("f2", 3)}
+MOST_SAMPLES = 1 << 22
+
+
+def opened(pxr: Any, data: bytes, question: dict[str, Any]) -> Any:
+    """Return the stage of a file with its animations, or the files that are missing."""
+    os.environ["PXR_WORK_THREAD_LIMIT"] = "1"
+    from pxr import Usd, UsdSkel
+
+    folder = Path(question["folder"])
+    path = _put(data, folder, question["beside"])
+    others = _others(path, folder)
+    if others:
+        return {"others": others}
+    stage = Usd.Stage.Open(str(path))
+    prims = [p for p in stage.Traverse(Usd.TraverseInstanceProxies()) if p.IsA(UsdSkel.Animation)]
+    moving = [prim for prim in prims if _times(UsdSkel.Animation(prim))]
+    return stage, moving, [prim for prim in prims if prim not in moving]
+
+
+def names(scene: Any) -> tuple[list[str], list[str]]:
+    """Return the names of animations that change, and of those that do not."""
+    _, moving, still = scene
+    return [prim.GetName() for prim in moving], [prim.GetName() for prim in still]
+
+
+def poses(scene: Any, number: int, question: dict[str, Any], blocks: list[bytes]) -> dict[str, Any]:
+    """Return a skeleton and its animation; their numbers are put behind the blocks."""
+    stage, moving, _ = scene
+    settings = _settings(stage)
+    return settings | _clip(stage, moving[number], question, settings, blocks)
+
+
+def _ending(data: bytes) -> str:
+    if data.startswith(b"PK"):
+        return ".usdz"
+    return ".usdc" if data.startswith(b"PXR-USDC") else ".usda"
+
+
+def _put(data: bytes, folder: Path, beside: list[tuple[str, int]]) -> Path:
+    """Write what was given into the folder; return the path of the file itself."""
+    at = len(data) - sum(size for _, size in beside)
+    path = folder / f"scene{_ending(data)}"
+    path.write_bytes(data[:at])
+    for name, size in beside:
+        other = folder / name
+        other.parent.mkdir(parents=True, exist_ok=True)
+        other.write_bytes(data[at : at + size])
+        at += size
+    return path
+
+
+def _others(path: Path, folder: Path) -> list[str]:
+    """Return the files that files of the folder refer to and that are not there."""
+    from pxr import Sdf
+
+    first = Sdf.Layer.FindOrOpen(str(path))
+    if first is None:
+        raise ValueError("it is no whole USD file")
+    found: set[str] = set()
+    waiting, seen = [first], {first.identifier}
+    while waiting:
+        layer = waiting.pop()
+        for asset in layer.GetCompositionAssetDependencies():
+            there = layer.ComputeAbsolutePath(asset)
+            if there in seen:
+                continue
+            seen.add(there)
+            if not there.startswith((f"{folder}{os.sep}", f"{path}[")):
+                found.add(asset)
+                continue
+            held = Sdf.Layer.FindOrOpen(there)
+            if held is None:
+                found.add(os.path.relpath(there, folder))
+            else:
+                waiting.append(held)
+    return sorted(found)
+
+
+def _times(animation: Any) -> list[float]:
+    """Return the time codes at which an animation has samples, if it changes at all."""
+    times: set[float] = set()
+    for attribute in _attributes(animation).values():
+        if attribute.ValueMightBeTimeVarying():
+            times.update(attribute.GetTimeSamples())
+    return sorted(times)
+
+
+def _attributes(animation: Any) -> dict[str, Any]:
+    return {
+        "translations": animation.GetTranslationsAttr(),
+        "rotations": animation.GetRotationsAttr(),
+        "scales": animation.GetScalesAttr(),
+        "weights": animation.GetBlendShapeWeightsAttr(),
+    }
+
+
+def _settings(stage: Any) -> dict[str, Any]:
+    from pxr import UsdGeom
+
+    return {
+        "unit": UsdGeom.GetStageMetersPerUnit(stage),
+        "up": str(UsdGeom.GetStageUpAxis(stage)).lower(),
+        "codes_a_second": stage.GetTimeCodesPerSecond(),
+        "frame_rate": stage.GetFramesPerSecond(),
+        "comment": str(stage.GetRootLayer().comment)[:200],
+    }
+
+
+def _clip(
+    stage: Any,
+    prim: Any,
+    question: dict[str, Any],
+    known: dict[str, Any],
+    blocks: list[bytes],
+) -> dict[str, Any]:
+    from pxr import UsdSkel
+
+    animation = UsdSkel.Animation(prim)
+    joints = [str(joint) for joint in animation.GetJointsAttr().Get() or []]
+    skeleton = _skeleton_of(stage, prim, joints)
+    times = _times(animation)
+    carried = None if skeleton is None else _times_of_carriers(skeleton)
+    if carried:
+        times = sorted({*times, *carried})
+    times = _sampled(times, question["fps"], known["codes_a_second"])
+    every = joints if skeleton is None else _joints_of(skeleton)
+    if len(times) > MOST_SAMPLES or len(times) * len(every) > question["most_poses"]:
+        return {"error": f"{len(times)} frames of {len(every)} joints are more than mocpack reads"}
+    placed: list[tuple[str, str, int]] = []
+    if skeleton is not None:
+        for name, matrices in _at_rest(skeleton, len(every)).items():
+            placed.append((name, "f8", len(matrices) // 8))
+            blocks.append(matrices)
+        worlds = [] if carried is None else _worlds(skeleton, times)
+        if worlds:
+            placed.append(("world", "f8", 16 * len(worlds)))
+            blocks += worlds
+    shapes = [str(shape) for shape in animation.GetBlendShapesAttr().Get() or []]
+    counts = {"weights": ("f4", len(shapes))}
+    counts |= {name: (kind, width * len(joints)) for name, (kind, width) in CHANNELS.items()}
+    for name, attribute in _attributes(animation).items():
+        kind, width = counts[name]
+        values = _samples(attribute, times, width, int(kind[1]))
+        if values:
+            placed.append((name, kind, width * len(values)))
+            blocks += values
+    return {
+        "blocks": placed,
+        "times": times,
+        "moved": joints,
+        "joints": every,
+        "joint_names": [] if skeleton is None else _names_of(skeleton),
+        "skeleton": "" if skeleton is None else skeleton.GetPrim().GetName(),
+        "shapes": shapes,
+    }
+
+
+def _skeleton_of(stage: Any, prim: Any, joints: list[str]) -> Any:
+    """Return the skeleton that an animation is bound to, or one that has its joints."""
+    from pxr import Usd, UsdSkel
+
+    fitting = None
+    for other in stage.Traverse(Usd.TraverseInstanceProxies()):
+        if not other.IsA(UsdSkel.Skeleton):
+            continue
+        if UsdSkel.BindingAPI(other).GetInheritedAnimationSource() == prim:
+            return UsdSkel.Skeleton(other)
+        if fitting is None and set(joints) <= set(_joints_of(UsdSkel.Skeleton(other))):
+            fitting = UsdSkel.Skeleton(other)
+    return fitting
+
+
+def _joints_of(skeleton: Any) -> list[str]:
+    return [str(joint) for joint in skeleton.GetJointsAttr().Get() or []]
+
+
+def _names_of(skeleton: Any) -> list[str]:
+    return [str(name) for name in skeleton.GetJointNamesAttr().Get() or []]
+
+
+def _at_rest(skeleton: Any, joints: int) -> dict[str, bytes]:
+    """Return matrices of joints at rest, and the ends of bones that mocpack has written."""
+    found = {}
+    rest = skeleton.GetRestTransformsAttr().Get() or skeleton.GetBindTransformsAttr().Get()
+    if rest is not None:
+        name = "rest" if skeleton.GetRestTransformsAttr().Get() else "bind"
+        if len(rest) != joints:
+            raise ValueError(f"{joints} joints have {len(rest)} transforms of {name}")
+        found[name] = memoryview(rest).tobytes()
+    for name in ("endSites", "endSiteJoints"):
+        attribute = skeleton.GetPrim().GetAttribute(f"mocpack:{name}")
+        values = attribute.Get() if attribute else None
+        if values is not None and str(attribute.GetTypeName()) in ("double3[]", "double[]"):
+            found[name] = memoryview(values).tobytes()
+    return found
+
+
+def _times_of_carriers(skeleton: Any) -> list[float] | None:
+    """Return when what carries a skeleton changes; None where nothing moves or turns it."""
+    from pxr import Gf, UsdGeom
+
+    times: list[float] = []
+    carried = False
+    prim = skeleton.GetPrim()
+    while prim and not prim.IsPseudoRoot():
+        place = UsdGeom.Xformable(prim)
+        if place:
+            times += place.GetTimeSamples()
+            carried |= bool(times) or place.GetLocalTransformation() != Gf.Matrix4d(1)
+        prim = prim.GetParent()
+    return times if carried else None
+
+
+def _worlds(skeleton: Any, times: list[float]) -> list[bytes]:
+    """Return the matrix that takes a skeleton to the world at each time."""
+    from pxr import UsdGeom
+
+    found = []
+    for time in times:
+        matrix = UsdGeom.XformCache(time).GetLocalToWorldTransform(skeleton.GetPrim())
+        found.append(memoryview(matrix).tobytes())
+    return found
+
+
+def _sampled(times: list[float], fps: float | None, codes: float) -> list[float]:
+    if fps is None:
+        return times
+    step = codes / fps
+    count = (times[-1] - times[0]) / step
+    if not 0 <= count < MOST_SAMPLES:
+        return [0.0] * (MOST_SAMPLES + 1)  # the caller complains
+    return [times[0] + k * step for k in range(int(count + 1e-3) + 1)]
+
+
+def _samples(attribute: Any, times: list[float], width: int, size: int) -> list[bytes]:
+    """Return the values of an attribute: at each time, or once, or none."""
+    if not attribute.HasAuthoredValue() or not width:
+        return []
+    found = []
+    for time in times if attribute.ValueMightBeTimeVarying() else times[:1]:
+        values = attribute.Get(time)
+        found.append(b"" if values is None else memoryview(values).tobytes())
+        if len(found[-1]) != width * size:
+            raise ValueError(
+                f"{attribute.GetName()} has {len(found[-1]) // size} numbers at time {time:g}; "
+                f"its joints or shapes need {width}"
+            )
+    return found

@@ -1,0 +1,46 @@
+"""What whole folders come to, packed as a user packs them, in one line."""
+
+import importlib.util
+
+import pytest
+
+import mocpack
+from mocpack.bench.datasets import CHECKOUT
+from mocpack.errors import UsageError
+from mocpack.testing import jump, walk
+
+
+@pytest.fixture
+def whole():
+    path = CHECKOUT / "benchmarks" / "whole.py"
+    spec = importlib.util.spec_from_file_location("benchmarks_whole", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_folders_with_files_of_one_name_are_counted_apart_and_a_bad_file_is_said(
+    whole, tmp_path, monkeypatch, capsys
+):
+    for folder, clip in (("a", walk(0.5)), ("b", jump())):
+        (tmp_path / folder).mkdir()
+        mocpack.write(clip, tmp_path / folder / "same.bvh")
+    (tmp_path / "b" / "bad.bvh").write_text("HIERARCHY\n")
+    monkeypatch.setenv("MOCPACK_DATA", str(tmp_path))
+    whole.main(["a", "b", "--max-error", "10mm", "-j", "1"])
+    line = capsys.readouterr().out
+    size = sum((tmp_path / f / "same.bvh").stat().st_size for f in "ab")
+    assert line.startswith("2 clips, 0.00 h at ")
+    assert f"{mocpack.units.format_size(size)} of BVH → " in line
+    assert " at 10 mm, in " in line
+    assert "with `fast`, 1 more failed, " in line
+
+
+def test_a_folder_without_motion_is_named(whole, tmp_path):
+    with pytest.raises(UsageError, match=r"no .bvh in"):
+        whole.motions(str(tmp_path))
+
+
+def test_the_line_goes_between_its_marks(whole):
+    text = f"before\n{whole.BEGIN}\nold\n{whole.END}\nafter"
+    assert whole.placed(text, "new") == f"before\n{whole.BEGIN}\nnew\n{whole.END}\nafter"

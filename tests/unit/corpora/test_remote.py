@@ -1,0 +1,182 @@
+"""Archives by URL: few requests, near ranges together, nothing taken for what it is not."""
+
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack.corpora import corpus, pack
+from mocpack.corpora.remote import NEAR, RangeCache, is_url, merged
+from mocpack.errors import FormatError, MissingExtraError, TruncatedError
+from mocpack.testing import walk
+
+fsspec = pytest.importorskip("fsspec")
+pytest.importorskip("pyarrow")
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("remote")
+    files = {}
+    for number in range(3):
+        files[f"w{number}"] = folder / f"{number}.mocp"
+        clip = walk(5.0, seed=number)
+        files[f"w{number}"].write_bytes(mocpack.encode(clip, max_error="5mm", effort="fast"))
+    pack(files, folder / "all.mocps")
+    pack(files, folder / "many.mocps", shard_size=1000)
+    return folder
+
+
+@pytest.fixture
+def memory(packed):
+    """The archives in fsspec's own memory."""
+    system = fsspec.filesystem("memory")
+    for path in packed.glob("*.mocps"):
+        system.pipe_file(f"/data/{path.name}", path.read_bytes())
+    yield system
+    system.rm("/data", recursive=True)
+
+
+def test_an_archive_is_opened_by_one_request_and_a_window_by_another(packed, memory, monkeypatch):
+    with corpus(packed / "all.mocps") as local:
+        monkeypatch.setattr("mocpack.corpora.remote.TAIL", local.trailer_size)
+        expected = local.windows(2)[:]
+    with corpus("memory://data/all.mocps") as found:
+        assert found.requests == (1, local.trailer_size)
+        windows = found.windows(2)
+        assert np.array_equal(windows[0], expected[0])
+        assert found.requests[0] == 2
+        assert np.array_equal(windows[0], expected[0])
+        assert found.requests[0] == 2
+        assert found.table.num_rows == 3
+
+
+def test_a_trailer_longer_than_the_guess_takes_one_more_request(packed, memory, monkeypatch):
+    monkeypatch.setattr("mocpack.corpora.remote.TAIL", 100)
+    with corpus("memory://data/all.mocps") as found:
+        assert found.requests == (2, found.trailer_size)
+        assert len(found) == 3
+
+
+def test_shards_stand_beside_their_archive(packed, memory):
+    with corpus("memory://data/many.mocps") as many, corpus(packed / "all.mocps") as one:
+        assert all(many.read(name) == one.read(name) for name in one.names)
+
+
+def test_in_memory_everything_is_there_at_once(packed, memory):
+    with corpus("memory://data/all.mocps", in_memory=True) as found:
+        assert not found.is_remote
+        assert np.array_equal(found.windows(2)[0], corpus_window(packed))
+
+
+def corpus_window(packed):
+    with corpus(packed / "all.mocps") as local:
+        return local.windows(2)[0]
+
+
+def test_a_kept_folder_serves_later_runs_but_no_other_edition(packed, memory, tmp_path):
+    options = {"cache": tmp_path / "kept", "cache_size": "1MB"}
+    with corpus("memory://data/all.mocps", **options) as first:
+        expected = first.windows(2)[1]
+    with corpus("memory://data/all.mocps", **options) as again:
+        assert np.array_equal(again.windows(2)[1], expected)
+        assert again.requests[0] == 1
+    # another archive under the same name: nothing of the old one is taken for it
+    pack({"w1": packed / "1.mocp", "w2": packed / "2.mocp"}, tmp_path / "all.mocps")
+    memory.pipe_file("/data/all.mocps", (tmp_path / "all.mocps").read_bytes())
+    with (
+        corpus("memory://data/all.mocps", **options) as other,
+        corpus(tmp_path / "all.mocps") as local,
+    ):
+        assert other.read("w1") == local.read("w1")
+        assert np.array_equal(other.windows(2)[1], local.windows(2)[1])
+
+
+def test_over_http_by_ranges(packed):
+    pytest.importorskip("aiohttp")
+
+    class Ranges(SimpleHTTPRequestHandler):
+        """Serves parts of files, as every object store does."""
+
+        def do_GET(self):
+            data = (packed / self.path.strip("/")).read_bytes()
+            first, _, last = (
+                self.headers.get("Range", "bytes=0-").removeprefix("bytes=").partition("-")
+            )
+            start = len(data) - int(last) if not first else int(first)
+            stop = len(data) if not first or not last else int(last) + 1
+            part = data[max(0, start) : stop]
+            self.send_response(206)
+            self.send_header("Content-Length", str(len(part)))
+            self.send_header("Content-Range", f"bytes {max(0, start)}-{stop - 1}/{len(data)}")
+            self.end_headers()
+            self.wfile.write(part)
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Ranges, directory=str(packed)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        url = f"http://127.0.0.1:{server.server_address[1]}/all.mocps"
+        with corpus(url) as found:
+            assert np.array_equal(found.windows(2)[0], corpus_window(packed))
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_what_is_no_archive_or_not_there_is_said_so(memory):
+    memory.pipe_file("/data/no.mocps", b"something else entirely, longer than a footer")
+    with pytest.raises(FormatError, match=r"not a \.mocps archive"):
+        corpus("memory://data/no.mocps")
+    memory.pipe_file("/data/cut.mocps", memory.cat_file("/data/all.mocps")[:-10])
+    with pytest.raises(TruncatedError, match="mocpack repair"):
+        corpus("memory://data/cut.mocps")
+    with pytest.raises(FileNotFoundError, match="memory://data/none"):
+        corpus("memory://data/none.mocps")
+
+
+def test_a_file_system_that_is_missing_is_missed_in_one_sentence(monkeypatch):
+    def missing(*_, **__):
+        raise ImportError("Install s3fs to access S3")
+
+    monkeypatch.setattr("fsspec.core.url_to_fs", missing)
+    with pytest.raises(MissingExtraError, match=r"pip install 'mocpack\[s3\]'"):
+        corpus("s3://bucket/all.mocps")
+
+
+def test_near_ranges_are_one(packed):
+    assert merged([]) == []
+    assert merged([(5, 5), (0, 5)]) == [(0, 10)]
+    assert merged([(0, 1), (NEAR + 1, 1)]) == [(0, NEAR + 2)]
+    assert merged([(0, 1), (NEAR + 2, 1)]) == [(0, 1), (NEAR + 2, 1)]
+    assert merged([(0, 100), (10, 5)]) == [(0, 100)]
+
+
+@pytest.mark.parametrize("in_folder", [False, True])
+def test_ranges_are_kept_up_to_a_limit(tmp_path, in_folder):
+    cache = RangeCache(100, tmp_path / "kept" if in_folder else None)
+    data = bytes(range(256))
+    for at in (0, 40, 80):
+        cache.put("a", at, data[at : at + 40])
+    assert cache.get("a", 0, 10) is None  # the oldest went
+    assert cache.get("a", 45, 10) == data[45:55]
+    cache.put("b", 0, data[:50])
+    assert cache.get("a", 80, 40) is None  # 40 was used since
+    assert cache.get("a", 45, 10) == data[45:55]
+    cache.put("c", 0, data[:101])
+    assert cache.get("c", 0, 1) is None  # larger than all room
+    if in_folder:
+        assert sum(path.stat().st_size for path in (tmp_path / "kept").iterdir()) <= 100
+        again = RangeCache(100, tmp_path / "kept")
+        assert again.get("a", 45, 10) == data[45:55]
+
+
+def test_what_is_an_address_and_what_a_path():
+    assert all(map(is_url, ("s3://a/b", "https://a/b.mocps", "hf://datasets/x")))
+    assert not any(map(is_url, ("a.mocps", "/a/b.mocps", "C:\\a.mocps", "c://a")))
