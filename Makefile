@@ -95,7 +95,7 @@ js/dist/mocpack.wasm: $(shell find core/src core/include core/reader.txt binding
 	@echo "==> compiling the core to WebAssembly (the first time takes a minute or two)"
 	@PYTHON="$(PYTHON)" WASM_OPT="$(WASM_OPT)" bindings/wasm/build.sh $@ $(WASM_CXX)
 
-js/dist/live.wasm: $(shell find core/src/live core/src/common core/include bindings/wasm/live bindings/wasm/computed_tables.cpp -type f) | $(WASM_TOOL)
+js/dist/live.wasm: $(shell find core/src/live core/src/common core/include bindings/wasm/live -type f) bindings/wasm/computed_tables.cpp core/src/reader/crc32.h | $(WASM_TOOL)
 	@echo "==> compiling the receiver of live streams to WebAssembly"
 	@bindings/wasm/live/build.sh $@ $(WASM_CXX)
 

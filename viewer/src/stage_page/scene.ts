@@ -111,7 +111,7 @@ export class LiveScene {
     const points = new Float32Array(joints.length + ends.length);
     points.set(joints);
     points.set(ends, joints.length);
-    figure.pose(points);
+    figure.pose(points, null);
     figure.group.visible = figure.shadow.visible = true;
     actor.shown = pose;
     if (!this.placed) this.look(new Vector3(joints[0], Math.max(joints[1], 0.5), joints[2]));
