@@ -266,19 +266,19 @@ def ask_windows(name: str, path: Path, options: dict[str, Any], log: Path) -> No
     with corpus(path) as local:
         remote.TAIL = local.trailer_size  # nothing of the clips comes along with the trailer
     url = f"s3://data/{name}.mocps"
-    for kept, count in (("0", 300), ("256MB", 1000)):
-        # without room for anything but the trailer, every window is fetched anew
-        room = remote.TAIL + 1 if kept == "0" else kept
-        with mocpack.corpus(url, storage_options=options, cache_size=room) as clips:
+    for kept, count in ((False, 300), (True, 1000)):
+        with mocpack.corpus(url, storage_options=options) as clips:
             trailer = clips.requests
             found = Windows(clips, SECONDS, stride=1 / 120)
             before, asked = clips.requests, gets(log)
             for number in np.random.default_rng(1).integers(len(found), size=count):
+                if not kept:
+                    clips.forget()
                 found[int(number)]
             requests, fetched = np.subtract(clips.requests, before) / count
             at_server = (gets(log) - asked) / count
         print(
-            f"{name}, {'nothing' if kept == '0' else kept} kept: trailer {trailer[0]} request of "
+            f"{name}, {'everything' if kept else 'nothing'} kept: trailer {trailer[0]} request of "
             f"{trailer[1]} bytes; {count} windows: {requests:.2f} requests ({at_server:.2f} at the "
             f"server) and {fetched:.0f} bytes a window"
         )

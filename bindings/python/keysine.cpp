@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -482,6 +483,16 @@ struct OpenHead
 	mocpack_KeysineLayout layout{};
 	mocpack_KeysineFields fields{};
 
+	// The keys that were decoded last: of a clip that is asked for window after window they are the same.
+	struct Kept
+	{
+		size_t first;
+		std::string bytes;
+		std::vector<int32_t> keys;
+	};
+	mutable std::mutex guard;
+	mutable std::shared_ptr<const Kept> kept;
+
 	OpenHead(const Skeleton& skeleton_, nb::bytes data, size_t frames) : skeleton(skeleton_)
 	{
 		const uint8_t* src = static_cast<const uint8_t*>(data.data());
@@ -608,6 +619,35 @@ std::vector<int32_t> decode_keys(const OpenHead& head, const uint8_t* src, size_
 	return keys;
 }
 
+using Keys = std::shared_ptr<const OpenHead::Kept>;
+
+const size_t MOST_KEPT = 1 << 14; // keys' numbers
+
+// The keys of segments, decoded unless they are those of the call before.
+Keys keys_of(const OpenHead& head, const nb::bytes& segments, size_t first, size_t count, size_t threads)
+{
+	const char* bytes = segments.c_str();
+	Keys last;
+	{
+		std::lock_guard<std::mutex> lock(head.guard);
+		last = head.kept;
+	}
+	// the bytes are compared: two payloads may have the same head
+	if (last && last->first == first && last->bytes.size() == segments.size() &&
+		!std::memcmp(last->bytes.data(), bytes, segments.size()))
+		return last;
+	const uint8_t* src = reinterpret_cast<const uint8_t*>(bytes);
+	auto found = std::make_shared<OpenHead::Kept>();
+	found->keys = decode_keys(head, src, segments.size(), first, count, threads);
+	if (found->keys.size() > MOST_KEPT)
+		return found;
+	found->first = first;
+	found->bytes.assign(bytes, segments.size());
+	std::lock_guard<std::mutex> lock(head.guard);
+	head.kept = found;
+	return found;
+}
+
 // Where the layers of some groups stand: (groups, layers).
 struct Parts
 {
@@ -678,10 +718,9 @@ Motion keysine_decode(const OpenHead& head, nb::bytes segments, const std::vecto
 	Columns columns(head.skeleton.view, wanted);
 	size_t joints = columns.view.rotation_count, moving = columns.view.translation_count;
 	Failures failures;
-	const uint8_t* key_src = static_cast<const uint8_t*>(segments.data());
-	size_t key_size = segments.size();
-	std::vector<int32_t> keys = decode_keys(head, key_src, key_size, first_segment, segment_count, threads);
-	const int32_t* own_keys = keys.data() + (first - first_segment * l.groups_per_segment) * l.channel_count;
+	Keys keys = keys_of(head, segments, first_segment, segment_count, threads);
+	const int32_t* own_keys =
+		keys->keys.data() + (first - first_segment * l.groups_per_segment) * l.channel_count;
 	auto rotations = new_array<double, 3>({frames, joints, 4});
 	auto translations = new_array<double, 3>({frames, moving, 3});
 	{

@@ -83,10 +83,6 @@ class DecodedCache:
         out: F32,
     ) -> None:
         """Write a window of frames `start` to `stop` to `out`, decoding what is not there."""
-        whole = self._whole.get(clip)
-        if whole is not None:
-            _core.window_of_rows(plan, whole, float(start), step, rate, out)
-            return
         first, last = start // BLOCK, (stop - 1) // BLOCK
         base = self._bases[clip]
         marks = self._marks[base + first : base + last + 1]
@@ -108,7 +104,7 @@ class DecodedCache:
     def _note_whole(self, clip: int) -> None:
         """Remember a clip that is there to its end, if nothing is ever dropped."""
         if self._keeps_all and self._marks[self._bases[clip] : self._bases[clip + 1]].all():
-            self._whole[clip] = self._rows(clip)
+            self.whole[clip] = self._rows(clip)
 
     def _directly(
         self,
@@ -180,7 +176,8 @@ class DecodedCache:
         self._handle, self._full = handle, False
         self._bases: list[int] = self._first.tolist()
         self._keeps_all = bool(self._places[-1] <= self._limit)
-        self._whole: dict[int, F32] = {}
+        # clips that are there to their ends, and stay: no mark of theirs need be looked at
+        self.whole: dict[int, F32] = {}
         weakref.finalize(self, os.close, handle)
         self._memory = mmap.mmap(handle, int(self._places[-1]))
         blocks = int(self._first[-1])

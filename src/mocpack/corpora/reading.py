@@ -223,6 +223,10 @@ class Corpus:
             assert isinstance(source, RemoteSource)
             source.prefetch(ranges)
 
+    def forget(self) -> None:
+        """Drop what was fetched of a remote archive, but for what its trailer says."""
+        self._files.forget()
+
     def windows(self, seconds: float = 2.0, **options: Any) -> Windows:
         """Return the windows of all clips, as arrays; `Windows` says what it takes."""
         from mocpack.corpora.windows import Windows
@@ -274,6 +278,9 @@ class _Files:
             # two threads may both open it; one of the two stays, and both read the same
             self._open.setdefault(number, self._opened(number))
         return self._open[number]
+
+    def forget(self) -> None:
+        self._cache.clear()
 
     def close(self) -> None:
         for source in self._open.values():

@@ -174,6 +174,12 @@ class RangeCache:
             while self._total > self._limit:
                 self._drop(*next(iter(self._sizes)))
 
+    def clear(self) -> None:
+        """Drop everything."""
+        with self._lock():
+            for url, at in list(self._sizes):
+                self._drop(url, at)
+
     def _begin(self) -> None:
         self._process, self._guard = os.getpid(), threading.RLock()
         self._listed: set[str] = set()

@@ -147,8 +147,12 @@ class Windows:
     def read(self, number: int, out: F32) -> F32:
         """Write a window to an array (rows, width) of float32 of the caller's; return it."""
         place, start, mirrored = self.locate(number)
-        clip, stop, step = self.clips[place], self._stop(place, start), self._step[place]
+        clip, step = self.clips[place], self._step[place]
         plan = self._plan(place, mirrored)
+        if self.cache is not None and (whole := self.cache.whole.get(clip)) is not None:
+            _core.window_of_rows(plan, whole, float(start), step, self.fps, out)
+            return out
+        stop = self._stop(place, start)
         if clip not in self._even:
             self._check_times(clip)
         if self.cache is not None:

@@ -180,3 +180,12 @@ def test_ranges_are_kept_up_to_a_limit(tmp_path, in_folder):
 def test_what_is_an_address_and_what_a_path():
     assert all(map(is_url, ("s3://a/b", "https://a/b.mocps", "hf://datasets/x")))
     assert not any(map(is_url, ("a.mocps", "/a/b.mocps", "C:\\a.mocps", "c://a")))
+
+
+def test_what_is_forgotten_is_fetched_again(memory):
+    with corpus("memory://data/all.mocps") as found:
+        windows = found.windows(2)
+        first, count = windows[0], found.requests[0]
+        found.forget()
+        assert np.array_equal(windows[0], first)
+        assert found.requests[0] == count + 1

@@ -253,12 +253,9 @@ class Keysine(Codec):
     def decode_arrays(
         self, read: Read, header: ClipHeader, start: int, stop: int
     ) -> tuple[F64, F64]:
-        head, frames = read_head(read, header), header.frame_count
-        first, last = head.group_at(start, frames), head.group_at(stop - 1, frames)
-        count = min(last + 1, head.group_count) - first
-        begin = head.key_frame(first, frames)
-        threads = self._threads(count * head.longest_group(frames))
-        layers = head.layer_count
+        head = read_head(read, header)
+        first, count, begin = head.groups_of(start, stop, header.frame_count)
+        threads, layers = self._threads(stop - start), head.layer_count
         turns, places = group_arrays(read, head, (first, count), layers=layers, threads=threads)
         return turns[start - begin : stop - begin], places[start - begin : stop - begin]
 

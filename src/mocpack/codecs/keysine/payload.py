@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import binascii
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,7 @@ from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.errors import CorruptionError
 
 GRID, FIRST_FRAME_ALONE, THOROUGH = 1, 2, 4  # bits of the mode
-HEADS_KEPT = 256  # of files that are asked for window after window
+HEADS_KEPT = 1024  # of files that are asked for window after window
 LARGEST_KEPT = 1 << 16  # bytes
 SHORTEST = 3  # bytes of the shortest payload: the head's size fits in them
 # limits of the format, which the core states
@@ -176,17 +178,38 @@ class PayloadHead:
     def segment_of(self, group: int) -> int:
         return group // self.groups_per_segment
 
+    def groups_of(self, start: int, stop: int, frame_count: int) -> tuple[int, int, int]:
+        """Return the first group that holds frames, how many do, and the first's first frame."""
+        if not self.group_count:
+            return 0, 0, 0
+        starts = self.group_starts.get(frame_count)
+        if starts is None:
+            starts = [self.key_frame(key, frame_count) for key in range(self.group_count)]
+            self.group_starts[frame_count] = starts
+        first, last = bisect_right(starts, start) - 1, bisect_right(starts, stop - 1) - 1
+        return first, last + 1 - first, starts[first]
+
     def segments_at(self, first: int, count: int) -> tuple[int, int]:
         """Return offset and size of segments in the payload."""
-        start = self.size + sum(self.segment_sizes[:first])
-        return start, sum(self.segment_sizes[first : first + count])
+        ends = self._part_ends
+        return ends[first], ends[first + count] - ends[first]
 
     def groups_at(self, first: int, count: int, layer: int = 0) -> tuple[int, int]:
         """Return offset and size of groups of one layer in the payload."""
-        sizes = self.layer_sizes[layer]
-        below = sum(map(sum, self.layer_sizes[:layer]))
-        start = self.size + sum(self.segment_sizes) + below + sum(sizes[:first])
-        return start, sum(sizes[first : first + count])
+        ends = self._part_ends
+        at = len(self.segment_sizes) + layer * self.group_count + first
+        return ends[at], ends[at + count] - ends[at]
+
+    @cached_property
+    def group_starts(self) -> dict[int, list[int]]:
+        """The first frame of each group, by how many frames there are, once it was asked for."""
+        return {}
+
+    @cached_property
+    def _part_ends(self) -> list[int]:
+        """Where each part of the payload begins: segments, then groups layer by layer; the end."""
+        sizes = (*self.segment_sizes, *chain.from_iterable(self.layer_sizes))
+        return list(accumulate(sizes, initial=self.size))
 
     @property
     def whole(self) -> int:
