@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack import Clip, Skeleton, Track, live, rate
+from mocpack import Clip, Skeleton, Track, live, rate, rotations
 from mocpack.clip import promised_error
 from mocpack.codec import SupportsBound, SupportsQuality
 from mocpack.container import unpack
-from mocpack.container.track import pack_track
+from mocpack.container.track import pack_track, unpack_track
 from mocpack.editing import open_spline
 from mocpack.errors import (
     BoundError,
@@ -330,6 +330,33 @@ def test_tracks_take_at_most_half_of_float16_and_zstd():
     ):
         packed = len(pack_track("", Track("scalar", values, bound=bound)))
         assert packed <= len(squeeze(values.astype("<f2").tobytes())) / 2
+
+
+@pytest.mark.parametrize("samples", [30, 120])
+@pytest.mark.parametrize("kind", ["smooth", "weights", "turns"])
+def test_short_tracks_take_at_most_half_of_float16_and_zstd(kind, samples):
+    squeeze = pytest.importorskip("zstandard").ZstdCompressor(level=19).compress
+    time, phases = np.arange(samples)[:, np.newaxis] / 60, np.array([1.6, 3.0, 5.0])
+    waves = np.sin(2 * time + phases) + 0.4 * np.sin(5 * time + phases)
+    if kind == "turns":
+        values = rotations.from_rotvec(waves)
+    else:
+        values = np.clip(waves[:, 0] - 0.3, 0, 1) if kind == "weights" else waves[:, 0]
+    half = values.astype("<f2")
+    bound = 1e-3 if kind == "turns" else float(f"{np.abs(half - values).max():.1e}")
+    track = Track("quaternion" if kind == "turns" else "scalar", values, 1 / 60, bound=bound)
+    assert len(pack_track("x", track)) <= len(squeeze(half.tobytes())) / 2
+
+
+def test_tracks_that_rest_cost_their_heads():
+    for kind, shape in (("scalar", (500,)), ("vec3", (500, 3))):
+        track = Track(kind, np.zeros(shape), 1 / 60, bound=0.001)
+        name, back = unpack_track(pack_track("jawOpen", track), 10**6)
+        assert name == "jawOpen"
+        np.testing.assert_array_equal(back.values, track.values)
+        assert len(pack_track("jawOpen", track)) <= len("jawOpen") + 7
+    still = Track("scalar", np.full(500, 0.3), 1 / 60, bound=0.001)
+    assert len(pack_track("jawOpen", still)) <= len("jawOpen") + 10
 
 
 def test_a_clip_without_its_scales_has_channels_for_every_place_that_moves():
