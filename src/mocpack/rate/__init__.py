@@ -36,7 +36,10 @@ from mocpack.take import WIDTHS, Extras
 from mocpack.units import format_angles, format_lengths, format_sizes
 
 WINDOW = 4096  # frames looked at together
-STRETCHED_TRIES, NEAR_BOUND = 6, 0.9  # of clips whose scales stretch what a codec promises
+NEAR_BOUND = 0.9  # of clips whose scales stretch what a codec promises
+STRETCHED_TRIES = 6
+# what a codec is given in turn, of what would be right if errors between frames were in proportion
+TIGHTER = (1.0, 0.9, 0.75, 0.6, 0.4, 0.2, 0.1)
 USUAL_LOOKS = 8  # at a knob, for the time left
 SCALE_SHARE = 0.1  # of a bound, for rounding scales
 KEYED = frozenset(
@@ -135,9 +138,13 @@ class Take:
     @property
     def bends_the_bound(self) -> bool:
         """Whether a bound that holds for what the codec gets may not hold for the clip."""
-        clip = self.clip
-        several = isinstance(clip, Clip) and len(clip.skeleton.roots) > 1
-        return self.is_scaled or several or is_keyed(clip)
+        return self.stretches or is_keyed(self.clip)
+
+    @property
+    def stretches(self) -> bool:
+        """Whether lengths of what the codec gets are not those of the clip."""
+        several = isinstance(self.clip, Clip) and len(self.clip.skeleton.roots) > 1
+        return self.is_scaled or several
 
     @property
     def is_scaled(self) -> bool:
@@ -404,24 +411,31 @@ def _by_its_bound(
     assert isinstance(codec, SupportsBound)
     bound = target.max_error or target.mean_error
     assert bound is not None
-    aim, made, kept = bound, None, None
-    for tried in range(STRETCHED_TRIES if take.bends_the_bound else 1):
+    tried: list[tuple[float, Attempt]] = []
+
+    def found_with(aim: float) -> float:
         setting = codec.with_bound(
             max_error=aim if target.max_error else None,
             mean_error=aim if target.mean_error else None,
         )
         made = attempt(take, setting, declared=target.max_error, declared_angle=target.max_angle)
-        found = error(made)
-        if found <= bound and (kept is None or _size(made) < _size(kept)):
-            kept = made
-        near = NEAR_BOUND if take.is_scaled else 0.0
+        tried.append((aim, made))
+        return error(made)
+
+    near, aim = NEAR_BOUND if take.is_scaled else 0.0, bound
+    for _ in range(STRETCHED_TRIES if take.stretches else 1):
+        found = found_with(aim)
         if near * bound <= found <= bound:
             break
-        # what is between frames does not shrink evenly: ever more is taken off
-        room = math.sqrt(NEAR_BOUND) if take.is_scaled else 1 - 0.01 * 2**tried
-        aim *= min(max(room * bound / max(found, 1e-300), 0.02), 10.0)
-    assert made is not None
-    return kept or made
+        aim *= min(max(math.sqrt(NEAR_BOUND) * bound / max(found, 1e-300), 0.02), 10.0)
+    if is_keyed(take.clip) and all(error(made) > bound for _, made in tried):
+        right = min(aim * bound / error(made) for aim, made in tried)
+        # errors between frames come and go: a little less is tried before much less
+        for share in TIGHTER:
+            if found_with(share * right) <= bound:
+                break
+    kept = [made for _, made in tried if error(made) <= bound]
+    return min(kept, key=_size) if kept else tried[-1][1]
 
 
 def _scale_step(clip: Clip, bound: float) -> float:
