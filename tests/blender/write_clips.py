@@ -106,7 +106,11 @@ def fbx_files() -> dict[str, bytes]:
     }
     layer |= {(0, "Lcl Translation", a): Curve(times, 50 * np.sin(times + a)) for a in range(3)}
     take = [Take("Dance", [layer])]
+    noisy = [*bones]
+    stretched = {**turning, "Lcl Scaling": (1.0, 1.00001, 1.00003)}
+    noisy[1] = Model("Spine", 0, properties={"Lcl Translation": (0.0, 20.0, 3.0), **stretched})
     found = {
+        "made-noise": binary(scene(noisy, take)),
         "made-centimetres": binary(scene(bones, take)),
         "made-z-up": binary(scene(bones, take, up=2, unit=2.54)),
     }

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mocpack import space
 from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, UnsupportedClipError
@@ -77,7 +78,7 @@ def write_scene(clips: Mapping[str, Clip]) -> bytes:
     for name, clip in clips.items():
         _check(name, clip, first)
     unit = next((name for name, metres in UNITS.items() if metres == first.unit), "mm")
-    metres = UNITS[unit]
+    metres, up = UNITS[unit], _written_up(first)
     starts = [round(clip.start_time * first.frame_rate) for clip in clips.values()]
     begin = min(starts)
     if begin < 0:
@@ -87,13 +88,12 @@ def write_scene(clips: Mapping[str, Clip]) -> bytes:
     points = np.full((max(ends) - begin, sum(len(c.skeleton) for c in clips.values()), 3), np.nan)
     for (name, clip), start in zip(clips.items(), starts, strict=True):
         columns = slice(len(labels), len(labels) + len(clip.skeleton))
-        places = clip.source_points() / metres
+        places = space.outside(clip.points(), up) / metres
         points[start - begin : start - begin + clip.frame_count, columns] = places
         prefix = "" if name == NOBODY else f"{name}:"
         labels += [f"{prefix}{marker}" for marker in clip.skeleton.unique_names]
     tracks = {name: track for clip in clips.values() for name, track in clip.tracks.items()}
     analogs, told = _packed_analogs(tracks, len(points), first.frame_rate, begin)
-    up = first.header.up
     parameters: dict[str, Any] = {
         "POINT:LABELS": labels,
         "POINT:DESCRIPTIONS": [""] * len(labels),
@@ -106,12 +106,15 @@ def write_scene(clips: Mapping[str, Clip]) -> bytes:
     return c3d_file.pack(Recording(parameters, points, analogs, begin + 1, float(first.frame_rate)))
 
 
+def _written_up(clip: Clip) -> str:
+    """Return the axis that is up in a file: the source's; C3D has no left hand, so ours then."""
+    return clip.header.up if clip.header.handedness == "right" else "y"
+
+
 def _check(name: str, clip: Clip, first: Clip) -> None:
     if not clip.skeleton.is_points:
         raise UnsupportedClipError("C3D holds markers alone, and this clip has joints that turn")
-    if clip.header.handedness == "left":
-        raise UnsupportedClipError("C3D is right-handed, and the source of this clip is not")
-    same = (clip.unit, clip.header.up) == (first.unit, first.header.up)
+    same = (clip.unit, _written_up(clip)) == (first.unit, _written_up(first))
     if not same or abs(clip.frame_rate - first.frame_rate) > 1e-6 * first.frame_rate:
         raise UnsupportedClipError(
             f"subjects of a C3D file have one unit, axis and frame rate, and {name!r} has others"

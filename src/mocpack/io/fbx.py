@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mocpack import rotations
+from mocpack import rotations, space
 from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, UsageError
@@ -24,7 +24,6 @@ from mocpack.take import Track, split_scales
 UFBX = Reader(fbx_child.__file__, "ufbx", "fbx", "FBX")
 STILL = 1e-6  # metres: a place that strays less from its rest is there
 WEIGHT_BOUND = 1e-4  # of blend shapes, where 1 is all of it
-UP_AXES = {0: "x", 1: "y", 2: "z"}
 WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
 
 
@@ -74,6 +73,7 @@ def _still(answer: dict[str, Any]) -> str:
 def _clip(answer: dict[str, Any], numbers: Numbers, take: str, unit: float | None) -> Clip:
     own = answer["unit"] if 1e-9 < answer["unit"] < 1e9 else 0.01
     grown = 1.0 if unit is None else unit / own
+    up, hand = _space(answer["axes"])
     rest = {channel: np.array(answer[channel], np.float64) for channel in WIDTHS}
     pose, tracks = _poses(answer, numbers, rest)
     for values in (rest["translation"], pose["translation"]):
@@ -98,19 +98,35 @@ def _clip(answer: dict[str, Any], numbers: Numbers, take: str, unit: float | Non
         translated_joints=moving,
         scales=pose["scale"],
         unit=own if unit is None else unit,
-        up=UP_AXES.get(answer["up"], "y"),
+        up=up,
+        handedness=hand,
         tracks=tracks,
         metadata={"animation": take}
         | ({"generator": answer["creator"]} if answer["creator"] else {}),
     )
 
 
+def _space(axes: list[list[int]]) -> tuple[str, str]:
+    """Return which axis is up and which hand it is, for scenes of axes that `space.py` knows."""
+    turn = np.zeros((3, 3))
+    for row, (axis, sign) in enumerate(axes):
+        turn[row, axis % 3] = sign
+    for up in space.UP_AXES:
+        for hand in space.HANDS:
+            if np.array_equal(space.basis(up, hand), turn):
+                return up, hand
+    return "y", "right"
+
+
 def _poses(
     answer: dict[str, Any], numbers: Numbers, rest: dict[str, F64]
 ) -> tuple[dict[str, F64], dict[str, Track]]:
-    """Return each channel's values (T, J, n) and the weights of blend shapes."""
+    """Return each channel's values (T, J, n), scales once if none moves, and blend shapes."""
     frames = answer["frames"]
-    pose = {channel: np.tile(values, (frames, 1, 1)) for channel, values in rest.items()}
+    counts = dict.fromkeys(WIDTHS, frames)
+    if all(count == 3 for _, channel, count in answer["blocks"] if channel == "scale"):
+        counts["scale"] = 1  # none of them moves
+    pose = {channel: np.tile(rest[channel], (count, 1, 1)) for channel, count in counts.items()}
     for joint, channel, count in answer["blocks"]:
         # one that does not move has one value
         pose[channel][:, joint] = numbers.take(count).reshape(-1, WIDTHS[channel])

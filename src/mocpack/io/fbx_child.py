@@ -15,6 +15,12 @@ NEAR = 1e-7  # seconds: a key that is so near to a frame is at it
 DENSER = 1.05  # times the scene's frame rate, from which keys set the rate
 FASTEST = 1000.0  # frames a second that keys may set
 CHANNELS = ("translation", "rotation", "scale")
+# which of a scene's axes points right, up and to the viewer, and whether along it or against it
+AXES = {
+    "Coord": (("", 0), ("Sign", 1)),
+    "Up": (("", 1), ("Sign", 1)),
+    "Front": (("", 2), ("Sign", 1)),
+}
 # properties of a node that pose it; others show or hide it, or are the user's
 POSING = {
     "Lcl Translation",
@@ -27,7 +33,9 @@ POSING = {
     "ScalingOffset",
     "ScalingPivot",
 }
-KEPT: list[Any] = []  # whatever ufbx has handed out: to free it may crash
+# whatever ufbx has handed out: its binding remembers objects that were freed, and hands them out
+# again when the same thing is asked for once more
+KEPT: list[Any] = []
 
 
 class Scene(NamedTuple):
@@ -65,14 +73,19 @@ def poses(
     """Return the skeleton and one take; its numbers are put behind the blocks."""
     answer = _skeleton(scene.nodes, scene.joints) | _settings(scene.ufbx, scene.scene)
     take = scene.takes[number]
-    return answer | _take(scene.ufbx, scene.scene, take, question, answer, blocks)
+    return answer | _take(scene.ufbx, scene.scene, scene.nodes, take, question, answer, blocks)
 
 
 def _loaded(ufbx: Any, data: bytes) -> Any:
-    """Return the scene in metres, y up and right-handed, every transform as `T · R · S`."""
+    """Return the scene in metres, y up and right-handed, every transform as `T · R · S`.
+
+    A left-handed one is mirrored, so that each of its axes lies along the one of ours that points
+    the same way.
+    """
     axis = ufbx.CoordinateAxis
     scene = ufbx.load_memory(
         data,
+        ignore_geometry=True,
         ignore_embedded=True,
         load_external_files=False,
         evaluate_skinning=False,
@@ -81,18 +94,20 @@ def _loaded(ufbx: Any, data: bytes) -> Any:
         target_axes=ufbx.CoordinateAxes(axis.POSITIVE_X, axis.POSITIVE_Y, axis.POSITIVE_Z),
         target_unit_meters=1.0,
         space_conversion=ufbx.SpaceConversion.MODIFY_GEOMETRY,
+        handedness_conversion_axis=ufbx.MirrorAxis.X,
         inherit_mode_handling=ufbx.InheritModeHandling.COMPENSATE,
         unicode_error_handling=ufbx.UnicodeErrorHandling.REPLACEMENT_CHARACTER,
     )
-    KEPT.append(scene)
-    return scene
+    return _keep(scene)
+
+
+def _keep(item: Any) -> Any:
+    KEPT.append(item)
+    return item
 
 
 def _kept(items: Any) -> list[Any]:
-    found = list(items)
-    KEPT.append(items)
-    KEPT.append(found)
-    return found
+    return list(_keep(list(_keep(items))))
 
 
 def _moved(stack: Any) -> set[int]:
@@ -100,8 +115,7 @@ def _moved(stack: Any) -> set[int]:
     found: set[int] = set()
     for layer in _kept(stack.layers):
         for prop in _kept(layer.anim_props):
-            element, value = prop.element, prop.anim_value
-            KEPT.append((element, value))
+            element, value = _keep(prop.element), _keep(prop.anim_value)
             node = getattr(element, "node_depth", None) is not None
             if node and prop.prop_name in POSING and _changes(layer, value):
                 found.add(element.typed_id)
@@ -117,10 +131,9 @@ def _changes(layer: Any, value: Any) -> bool:
 
 def _bones(scene: Any, nodes: list[Any]) -> set[int]:
     """Return the nodes that are bones by their kind, or because a skin hangs on them."""
-    found = {n for n, node in enumerate(nodes) if node.bone is not None and not node.is_root}
+    found = {n for n, node in enumerate(nodes) if _keep(node.bone) and not node.is_root}
     for cluster in _kept(scene.skin_clusters):
-        bone = cluster.bone_node
-        KEPT.append(bone)
+        bone = _keep(cluster.bone_node)
         if bone is not None and not bone.is_root:
             found.add(bone.typed_id)
     return found
@@ -132,16 +145,14 @@ def _with_ancestors(nodes: list[Any], wanted: set[int]) -> set[int]:
         node = nodes[number]
         while node is not None and not node.is_root and node.typed_id not in found:
             found.add(node.typed_id)
-            node = node.parent
-            KEPT.append(node)
+            node = _keep(node.parent)
     return found
 
 
 def _skeleton(nodes: list[Any], joints: set[int]) -> dict[str, Any]:
     above = {}
     for number in joints:
-        parent = nodes[number].parent
-        KEPT.append(parent)
+        parent = _keep(nodes[number].parent)
         above[number] = -1 if parent is None or parent.is_root else parent.typed_id
     order = _depth_first(above)
     place = {number: j for j, number in enumerate(order)}
@@ -171,12 +182,14 @@ def _depth_first(above: dict[int, int]) -> list[int]:
 
 
 def _settings(ufbx: Any, scene: Any) -> dict[str, Any]:
-    settings, metadata = scene.settings, scene.metadata
-    props = settings.props
-    KEPT.append((settings, metadata, props))
+    settings, metadata = _keep(scene.settings), _keep(scene.metadata)
+    props = _keep(settings.props)
     return {
         "unit": ufbx.find_real(props, "UnitScaleFactor", 1.0) / 100,
-        "up": ufbx.find_int(props, "UpAxis", 1),
+        "axes": [
+            [ufbx.find_int(props, f"{axis}Axis{part}", usual) for part, usual in parts]
+            for axis, parts in AXES.items()
+        ],
         "scene_rate": settings.frames_per_second,
         "creator": metadata.creator[:200],
         "version": metadata.version,
@@ -186,13 +199,13 @@ def _settings(ufbx: Any, scene: Any) -> dict[str, Any]:
 def _take(
     ufbx: Any,
     scene: Any,
+    nodes: list[Any],
     stack: Any,
     question: dict[str, Any],
     known: dict[str, Any],
     blocks: list[bytes],
 ) -> dict[str, Any]:
-    anim = stack.anim
-    KEPT.append(anim)
+    anim = _keep(stack.anim)
     begin, end = stack.time_begin, stack.time_end
     if not begin < end:
         begin, end = _key_span(stack)
@@ -212,14 +225,14 @@ def _take(
         max_keyframe_segments=len(times) + 1,
         step_handling=ufbx.BakeStepHandling.ADJACENT_DOUBLE,
     )
-    KEPT.append(bake)
+    _keep(bake)
     column = {number: j for j, number in enumerate(known["joints"])}
     placed: list[tuple[int, str, int]] = []
+    last: dict[Any, Any] = {}
     for baked in _kept(bake.nodes):
         if baked.typed_id in column:
-            node = scene.nodes[baked.typed_id]
-            KEPT.append(node)
-            for channel, values in _poses(ufbx, anim, node, baked, times).items():
+            node = nodes[baked.typed_id]
+            for channel, values in _poses(ufbx, anim, node, baked, times, last).items():
                 placed.append((column[baked.typed_id], channel, len(values)))
                 blocks.append(values.tobytes())
     weights = _weights(ufbx, scene, anim, bake, times, blocks)
@@ -233,7 +246,7 @@ def _rate(stack: Any, scene_rate: float, seconds: float) -> float:
     for curve in _curves(stack):
         span = curve.max_time - curve.min_time
         if 0 < seconds / 2 <= span:
-            fastest = max(fastest, (len(curve.keyframes) - 1) / span)
+            fastest = max(fastest, (len(_keep(curve.keyframes)) - 1) / span)
     if not rate * DENSER < fastest < FASTEST:
         return rate
     whole = float(round(fastest))
@@ -251,17 +264,16 @@ def _curves(stack: Any) -> list[Any]:
 
 
 def _poses(
-    ufbx: Any, anim: Any, node: Any, baked: Any, times: list[float]
+    ufbx: Any, anim: Any, node: Any, baked: Any, times: list[float], known: dict[Any, Any]
 ) -> dict[str, array[float]]:
     """Return the channels of a node that move, at all times, and those that do not, once."""
     found: dict[str, array[float]] = {}
     for place, channel in enumerate(CHANNELS):
-        keys = getattr(baked, f"{channel}_keys")
-        KEPT.append(keys)
+        keys = _keep(getattr(baked, f"{channel}_keys"))
         if getattr(baked, f"constant_{channel}"):
             found[channel] = array("d", keys[0].value)
             continue
-        values = _at([(key.time, key.value) for key in keys], times)
+        values = _at(keys, times, known)
         if values is None:  # frames between the baked keys, where a line may miss the curve
             poses = map(ufbx.evaluate_transform, repeat(anim), repeat(node), times)
             values = [pose[place] for pose in poses]
@@ -269,15 +281,29 @@ def _poses(
     return found
 
 
-def _at(keys: list[tuple[float, Any]], times: list[float]) -> list[Any] | None:
-    """Return the values at these times, if each has a key: the last one, where values jump."""
-    found, at, last = [], 0, len(keys) - 1
+def _at(keys: Any, times: list[float], known: dict[Any, Any]) -> list[Any] | None:
+    """Return the values at these times, if each has a key: the last one, where values jump.
+
+    Most channels have the same keys, so that which of them are taken is `known` from the last.
+    """
+    stamps, values = zip(*((key.time, key.value) for key in keys), strict=True)
+    if known.get("stamps") != stamps:
+        known["stamps"], known["places"] = stamps, _places(stamps, times)
+    places = known["places"]
+    if places is None:
+        return None
+    return list(values) if len(places) == len(values) else [values[place] for place in places]
+
+
+def _places(stamps: tuple[float, ...], times: list[float]) -> list[int] | None:
+    """Return which of increasing times is at each of others, None where one of these has none."""
+    found, at, last = [], 0, len(stamps) - 1
     for time in times:
-        while at < last and keys[at + 1][0] <= time + NEAR:
+        while at < last and stamps[at + 1] <= time + NEAR:
             at += 1
-        if not -NEAR <= keys[at][0] - time <= NEAR:
+        if not -NEAR <= stamps[at] - time <= NEAR:
             return None
-        found.append(keys[at][1])
+        found.append(at)
     return found
 
 

@@ -22,7 +22,6 @@ from mocpack.errors import (
     CorruptionError,
     FormatError,
     InvalidClipError,
-    UnsupportedClipError,
     UsageError,
 )
 from mocpack.extras import require
@@ -380,9 +379,8 @@ def _tracks(answer: dict[str, Any], arrays: dict[str, F64], times: F64) -> dict[
 def _fill(stage: Any, clip: Clip, pxr: dict[str, Any]) -> None:
     """Put a skeleton and its animation into an empty stage."""
     header = clip.header
-    if header.handedness == "left":
-        raise UnsupportedClipError("USD is right-handed, and the source of this clip is not")
-    up = header.up if header.up in ("y", "z") else "y"
+    # USD knows two ways up, and no left hand; others' motions are written as they are inside
+    up = "z" if (header.up, header.handedness) == ("z", "right") else "y"
     geometry, skel, sdf = pxr["UsdGeom"], pxr["UsdSkel"], pxr["Sdf"]
     geometry.SetStageUpAxis(stage, up.upper())
     geometry.SetStageMetersPerUnit(stage, clip.unit)

@@ -140,6 +140,24 @@ def text(records: Sequence[Record]) -> bytes:
     return "\n".join([*lines, ""]).encode()
 
 
+def curve_record(number: np.int64, curve: Curve) -> Record:
+    """Return the record of a curve's keys, an object of that number."""
+    count = len(curve.times)
+    return Record(
+        "AnimationCurve",
+        [number, ("", "AnimCurve"), ""],
+        [
+            Record("Default", [0.0]),
+            Record("KeyVer", [4008]),
+            Record("KeyTime", [np.array([_ticks(t) for t in curve.times], np.int64)]),
+            Record("KeyValueFloat", [np.array(curve.values, np.float32)]),
+            Record("KeyAttrFlags", [np.array([curve.kind], np.int32)]),
+            Record("KeyAttrDataFloat", [np.zeros(4, np.float32)]),
+            Record("KeyAttrRefCount", [np.array([count], np.int32)]),
+        ],
+    )
+
+
 def _settings(unit: float, up: int, frame_rate: float) -> Record:
     front, sign = (2, 1) if up == 1 else (1, -1)
     return _properties(
@@ -249,7 +267,7 @@ def _put_curves(
             )
             wires.inside.append(Record("C", ["OO", node, layer]))
             wires.inside.append(Record("C", ["OP", node, _number(model), name]))
-        objects.inside.append(_curve(number, curve))
+        objects.inside.append(curve_record(number, curve))
         wires.inside.append(Record("C", ["OP", number, nodes[model, name], f"d|{'XYZ'[axis]}"]))
         number += np.int64(1)
     return number
@@ -259,23 +277,6 @@ def _without_curves(model: Model, name: str) -> dict[str, float]:
     """Return what a property's axes are where no curve moves them."""
     own = model.properties.get(name, (1.0,) * 3 if name == "Lcl Scaling" else (0.0,) * 3)
     return {f"d|{axis}": float(value) for axis, value in zip("XYZ", own, strict=True)}
-
-
-def _curve(number: np.int64, curve: Curve) -> Record:
-    count = len(curve.times)
-    return Record(
-        "AnimationCurve",
-        [number, ("", "AnimCurve"), ""],
-        [
-            Record("Default", [0.0]),
-            Record("KeyVer", [4008]),
-            Record("KeyTime", [np.array([_ticks(t) for t in curve.times], np.int64)]),
-            Record("KeyValueFloat", [np.array(curve.values, np.float32)]),
-            Record("KeyAttrFlags", [np.array([curve.kind], np.int32)]),
-            Record("KeyAttrDataFloat", [np.zeros(4, np.float32)]),
-            Record("KeyAttrRefCount", [np.array([count], np.int32)]),
-        ],
-    )
 
 
 def _ticks(seconds: float) -> np.int64:

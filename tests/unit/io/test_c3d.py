@@ -285,6 +285,15 @@ def test_many_markers_and_frames_are_written_in_parts():
     assert read_bytes(c3d.write(crowd)).skeleton.names == tuple(names)
 
 
+def test_a_left_handed_source_is_written_as_it_is_inside():
+    clip = mocpack.Clip.of_points(
+        motion(count=2) / 1000, ["a", "b"], unit=0.001, up="z", handedness="left"
+    )
+    back = read_bytes(c3d.write(clip))
+    assert back.header.up == "y"
+    np.testing.assert_allclose(back.positions(), clip.positions(), atol=1e-6)
+
+
 def test_what_a_c3d_cannot_hold_is_refused(tmp_path):
     with pytest.raises(MocpackError, match="markers alone"):
         mocpack.write(mocpack.testing.walk(0.1), tmp_path / "walk.c3d")

@@ -10,10 +10,21 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack import rotations
+from mocpack import rotations, space
 from mocpack.errors import CorruptionError, FormatError, MissingExtraError, MocpackError, UsageError
 from mocpack.io import child, clip_names_in, read_bytes
-from mocpack.testing.fbx_file import CONSTANT, CUBIC, Curve, Model, Take, binary, scene, text
+from mocpack.testing.fbx_file import (
+    CONSTANT,
+    CUBIC,
+    Curve,
+    Model,
+    Record,
+    Take,
+    binary,
+    curve_record,
+    scene,
+    text,
+)
 
 pytest.importorskip("ufbx")
 
@@ -156,6 +167,24 @@ def test_units_and_the_axis_that_is_up_are_those_of_the_scene():
     np.testing.assert_allclose(inches.positions()[0, 0], np.array([1, 2, 3]) * 0.0254, atol=1e-9)
 
 
+@pytest.mark.parametrize("hand", space.HANDS)
+@pytest.mark.parametrize("up", space.UP_AXES)
+def test_scenes_of_any_axes_stand_upright_and_know_where_they_come_from(up, hand):
+    records = swinging()
+    axes = {}
+    for name, row in zip(("Coord", "Up", "Front"), space.basis(up, hand), strict=True):
+        axis = int(np.flatnonzero(row)[0])
+        axes |= {f"{name}Axis": axis, f"{name}AxisSign": int(row[axis])}
+    for entry in records[2].inside[0].inside:
+        if entry.values[0] in axes:
+            entry.values[-1] = axes[entry.values[0]]
+    clip = read_bytes(binary(records))
+    usual = read_bytes(binary(swinging())).positions()
+    assert (clip.header.up, clip.header.handedness) == (up, hand)
+    np.testing.assert_allclose(clip.positions(), space.inside(usual, up, hand), atol=1e-9)
+    np.testing.assert_allclose(clip.source_points(), usual, atol=1e-9)
+
+
 def two_takes():
     walk = Take("Walk", [{(1, TURN, 2): SWING}])
     run = Take("Run", [{(1, TURN, 0): Curve([0, 0.5], [0, 30])}])
@@ -226,6 +255,53 @@ def test_moving_nodes_are_joints_where_there_are_no_bones():
     models = [Model("Car", kind="Null"), Model("Wheel", 0, "Null"), Model("Tree", kind="Null")]
     clip = read_bytes(binary(scene(models, [Take("a", [{(1, TURN, 0): SWING}])])))
     assert clip.skeleton.names == ("Car", "Wheel")
+
+
+def test_bones_that_share_what_makes_them_bones_are_read():
+    records = swinging()
+    wires = next(record for record in records if record.name == "Connections")
+    shared = np.int64(500_000)  # what makes the first model a bone
+    for model in (np.int64(1_001), np.int64(1_002)):
+        wires.inside.append(Record("C", ["OO", shared, model]))
+    assert len(read_bytes(binary(records)).skeleton) == 3
+
+
+def test_weights_of_blend_shapes_are_tracks():
+    data = binary(smiling())
+    track = read_bytes(data).tracks["Smile"]
+    np.testing.assert_allclose(track.values, SECOND, atol=1e-6)
+    assert track.bound == 1e-4
+
+
+def smiling():
+    """The arm, and a mesh with a blend shape that grows to its whole in a second."""
+    records = swinging([*arm(), Model("Face", kind="Mesh")])
+    objects, wires = records[3].inside, records[4].inside
+    mesh, blend, channel, shape, node, curve = (np.int64(2_000 + k) for k in range(6))
+    triangle = Record("Vertices", [np.array([0, 0, 0, 1, 0, 0, 0, 1, 0], np.float64)])
+    moved = [
+        Record("Indexes", [np.array([0], np.int32)]),
+        Record("Vertices", [np.array([0, 0, 1], np.float64)]),
+    ]
+    keys = Curve(SECOND, 100 * SECOND)
+    layer = next(record for record in objects if record.name == "AnimationLayer").values[0]
+    objects += [
+        Record(
+            "Geometry",
+            [mesh, ("Face", "Geometry"), "Mesh"],
+            [triangle, Record("PolygonVertexIndex", [np.array([0, 1, -3], np.int32)])],
+        ),
+        Record("Deformer", [blend, ("Face", "Deformer"), "BlendShape"]),
+        Record("Deformer", [channel, ("Smile", "SubDeformer"), "BlendShapeChannel"]),
+        Record("Geometry", [shape, ("Smile", "Geometry"), "Shape"], moved),
+        Record("AnimationCurveNode", [node, ("DeformPercent", "AnimCurveNode"), ""]),
+        curve_record(curve, keys),
+    ]
+    pairs = [(mesh, np.int64(1_003)), (blend, mesh), (channel, blend), (shape, channel)]
+    wires += [Record("C", ["OO", *pair]) for pair in [*pairs, (node, layer)]]
+    wires.append(Record("C", ["OP", node, channel, "DeformPercent"]))
+    wires.append(Record("C", ["OP", curve, node, "d|DeformPercent"]))
+    return records
 
 
 def test_what_moves_beside_a_skeleton_is_left_out():

@@ -277,11 +277,16 @@ def test_without_usd_core_the_extra_is_named(monkeypatch):
         read_bytes(BY_HAND.encode())
 
 
-def test_a_left_handed_source_is_refused_and_files_are_known_by_content(tmp_path):
+def test_a_left_handed_source_is_written_as_it_is_inside(tmp_path):
     clip = walk(0.1)
-    left = replace(clip, header=replace(clip.header, handedness="left"))
-    with pytest.raises(MocpackError, match="right-handed"):
-        mocpack.write(left, tmp_path / "a.usda")
-    mocpack.write(clip, tmp_path / "a.usdc")
+    left = replace(clip, header=replace(clip.header, up="z", handedness="left"))
+    mocpack.write(left, tmp_path / "a.usda")
+    back = mocpack.read(tmp_path / "a.usda")
+    assert (back.header.up, back.header.handedness) == ("y", "right")
+    np.testing.assert_allclose(back.positions(), clip.positions(), atol=ROUNDING)
+
+
+def test_files_are_known_by_content(tmp_path):
+    mocpack.write(walk(0.1), tmp_path / "a.usdc")
     (tmp_path / "a.usdc").rename(tmp_path / "a.bin")
-    assert mocpack.read(tmp_path / "a.bin").frame_count == clip.frame_count
+    assert mocpack.read(tmp_path / "a.bin").frame_count == walk(0.1).frame_count
