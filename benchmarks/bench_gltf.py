@@ -1,6 +1,9 @@
 """Bytes of animation against `gltfpack -cc`, at its own largest error; needs `make gltf-peers`.
 
-    python benchmarks/bench_gltf.py [FILE.glb ...]
+    python benchmarks/bench_gltf.py [between] [FILE.glb ...]
+
+With `between` instead: what it costs to keep the bound (1/2000 of the model's size) between frames
+too, against clips that are promised at their frames alone, and how far those then pass it.
 
 Without files: the sample of the tests, and the models of the folder that MOCPACK_DATA names. Each
 animation of a second or more is packed by gltfpack by itself, with its own settings (30 keys a
@@ -25,8 +28,8 @@ import numpy as np
 import mocpack
 from mocpack.bench.datasets import CHECKOUT, data_folder
 from mocpack.bench.peers.gltf import rewritten
-from mocpack.clip import Clip
-from mocpack.io import gltf, gltf_build, gltf_file, meshopt
+from mocpack.clip import Clip, promised_error
+from mocpack.io import clip_names_of, gltf, gltf_build, gltf_file, meshopt
 from mocpack.io.gltf_file import Document
 from mocpack.kinematics import SHELL, scale_exponents
 
@@ -50,7 +53,34 @@ class Row:
 
 
 def main() -> None:
-    paths = [Path(p) for p in sys.argv[1:]] or _known()
+    words = sys.argv[1:]
+    paths = [Path(p) for p in words if p != "between"] or _known()
+    if "between" in words:
+        between(paths)
+    else:
+        against_gltfpack(paths)
+
+
+def between(paths: list[Path]) -> None:
+    """Print bytes and errors of every animation, with the bound kept at frames, and everywhere."""
+    print(f"{'animation':<44}{'frames alone':>13}{'passes by':>10}{'everywhere':>11}{'more':>8}")
+    totals = np.zeros(2)
+    for path in paths:
+        for name in clip_names_of(path):
+            clip = mocpack.read(path, clip=name)
+            bound = float(np.ptp(clip.positions().reshape(-1, 3), axis=0).max() + 1) / 2000
+            plain = clip.replace(metadata={**clip.metadata, "source": "bare"})
+            files = [mocpack.encode(c, max_error=mocpack.m(bound)) for c in (plain, clip)]
+            at = np.linspace(0, clip.frame_count - 1, 12 * clip.frame_count)
+            apart = promised_error(clip.poses_at(at), mocpack.decode(files[0]).poses_at(at)).max
+            sizes = np.array([len(file) for file in files])
+            totals += sizes
+            row = f"{sizes[0]:>13}{apart / bound:>10.2f}{sizes[1]:>11}"
+            print(f"{path.stem + ' ' + name:<44}{row}{sizes[1] / sizes[0] - 1:>8.1%}", flush=True)
+    print(f"together {totals[1] / totals[0] - 1:.1%} more")
+
+
+def against_gltfpack(paths: list[Path]) -> None:
     print(f"{'animation':<36}{'gltfpack':>9}{'ours':>8}{'ratio':>7}{'file':>8}  errors, ‰")
     rows = []
     for row in (row for path in paths for row in measure(path)):

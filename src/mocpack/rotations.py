@@ -267,5 +267,9 @@ def angular_velocities(q: F64, times: F64) -> F64:
 
 def slerp(a: F64, b: F64, t: F64 | float) -> F64:
     """Interpolate from `a` (t = 0) to `b` (t = 1) on the shorter arc."""
+    if np.ndim(t) == 0 and t == 0.5:
+        cosine = (a * b).sum(-1, keepdims=True)
+        if (np.abs(cosine) > 1e-3).all():  # of half a turn the sum says nothing
+            return normalize(a + np.copysign(1.0, cosine) * b)
     delta = as_rotvec(multiply(conjugate(a), b))
     return multiply(a, from_rotvec(np.asarray(t)[..., np.newaxis] * delta))

@@ -36,12 +36,16 @@ from mocpack.take import WIDTHS, Extras
 from mocpack.units import format_angles, format_lengths, format_sizes
 
 WINDOW = 4096  # frames looked at together
-STRETCHED_TRIES, NEAR_BOUND = 6, 0.9  # of clips whose scales stretch what a codec promises
+NEAR_BOUND = 0.9  # of clips whose scales stretch what a codec promises
+STRETCHED_TRIES = 6
+# what a codec is given in turn, of what would be right if errors between frames were in proportion
+TIGHTER = (1.0, 0.9, 0.75, 0.6, 0.4, 0.2, 0.1)
 USUAL_LOOKS = 8  # at a knob, for the time left
 SCALE_SHARE = 0.1  # of a bound, for rounding scales
 KEYED = frozenset(
     {"gltf"}
 )  # sources whose poses between frames are theirs as much as those at them
+NEAR_TURN = math.cos(math.radians(5))  # half the angle of joints that turn by 10° in a frame
 BETWEEN = 6  # parts of the time from frame to frame, at whose ends such clips are measured
 
 
@@ -134,9 +138,13 @@ class Take:
     @property
     def bends_the_bound(self) -> bool:
         """Whether a bound that holds for what the codec gets may not hold for the clip."""
-        clip = self.clip
-        several = isinstance(clip, Clip) and len(clip.skeleton.roots) > 1
-        return self.is_scaled or several or is_keyed(clip)
+        return self.stretches or is_keyed(self.clip)
+
+    @property
+    def stretches(self) -> bool:
+        """Whether lengths of what the codec gets are not those of the clip."""
+        several = isinstance(self.clip, Clip) and len(self.clip.skeleton.roots) > 1
+        return self.is_scaled or several
 
     @property
     def is_scaled(self) -> bool:
@@ -244,9 +252,10 @@ def measure(
     """
     distances = _distances(clip, decoded)
     if isinstance(clip, Clip) and isinstance(decoded, Clip):
-        largest = promised_error(clip, decoded).max
+        promised = promised_error(clip, decoded)
+        largest = promised.max
         if is_keyed(clip):
-            largest = max(largest, _error_between(clip, decoded))
+            largest = max(largest, _error_between(clip, decoded, promised.frames))
     else:
         largest = float(distances.max())
     mean, rms = float(distances.mean()), float(np.sqrt(np.mean(distances**2)))
@@ -260,17 +269,24 @@ def measure(
     return Errors(declared, largest, mean, rms, p99, declared_angle, angle)
 
 
-def _error_between(clip: Clip, decoded: Clip) -> float:
-    """Return the promised error between frames, where poses are on the way from one to the next."""
+def _error_between(clip: Clip, decoded: Clip, at_frames: F64) -> float:
+    """Return the promised error between frames, where poses are on the way from one to the next.
+
+    `at_frames` (T,) is that of each frame. Half way is enough where frames differ little.
+    """
+    turned = np.abs((clip.rotations[1:] * clip.rotations[:-1]).sum(-1))
+    parts = BETWEEN if turned.min(initial=1.0) < NEAR_TURN else 2
     largest = 0.0
     for start, stop in _windows(clip.frame_count, overlap=1):
         gaps = stop - start - 1
         if gaps < 1:
             continue
-        at = np.arange(gaps * BETWEEN + 1) / BETWEEN
-        pair = (one.frames(start, stop).poses_at(at) for one in (clip, decoded))
-        errors = promised_error(*pair).frames
-        gap = errors[np.arange(gaps)[:, np.newaxis] * BETWEEN + np.arange(BETWEEN + 1)]
+        gap = np.empty((gaps, parts + 1))
+        gap[:, 0], gap[:, -1] = at_frames[start : stop - 1], at_frames[start + 1 : stop]
+        for part in range(1, parts):
+            at = np.arange(gaps) + part / parts
+            pair = (one.frames(start, stop).poses_at(at) for one in (clip, decoded))
+            gap[:, part] = promised_error(*pair).frames
         inside = gap[:, 1:-1]
         # a curve rises above three of its points by an eighth of how they bend
         bend = np.maximum(2 * inside - gap[:, :-2] - gap[:, 2:], 0)
@@ -395,24 +411,31 @@ def _by_its_bound(
     assert isinstance(codec, SupportsBound)
     bound = target.max_error or target.mean_error
     assert bound is not None
-    aim, made, kept = bound, None, None
-    for tried in range(STRETCHED_TRIES if take.bends_the_bound else 1):
+    tried: list[tuple[float, Attempt]] = []
+
+    def found_with(aim: float) -> float:
         setting = codec.with_bound(
             max_error=aim if target.max_error else None,
             mean_error=aim if target.mean_error else None,
         )
         made = attempt(take, setting, declared=target.max_error, declared_angle=target.max_angle)
-        found = error(made)
-        if found <= bound and (kept is None or _size(made) < _size(kept)):
-            kept = made
-        near = NEAR_BOUND if take.is_scaled else 0.0
+        tried.append((aim, made))
+        return error(made)
+
+    near, aim = NEAR_BOUND if take.is_scaled else 0.0, bound
+    for _ in range(STRETCHED_TRIES if take.stretches else 1):
+        found = found_with(aim)
         if near * bound <= found <= bound:
             break
-        # what is between frames does not shrink evenly: ever more is taken off
-        room = math.sqrt(NEAR_BOUND) if take.is_scaled else 1 - 0.01 * 2**tried
-        aim *= min(max(room * bound / max(found, 1e-300), 0.02), 10.0)
-    assert made is not None
-    return kept or made
+        aim *= min(max(math.sqrt(NEAR_BOUND) * bound / max(found, 1e-300), 0.02), 10.0)
+    if is_keyed(take.clip) and all(error(made) > bound for _, made in tried):
+        right = min(aim * bound / error(made) for aim, made in tried)
+        # errors between frames come and go: a little less is tried before much less
+        for share in TIGHTER:
+            if found_with(share * right) <= bound:
+                break
+    kept = [made for _, made in tried if error(made) <= bound]
+    return min(kept, key=_size) if kept else tried[-1][1]
 
 
 def _scale_step(clip: Clip, bound: float) -> float:
