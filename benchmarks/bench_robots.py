@@ -1,12 +1,15 @@
 """Robots' motions: bytes against rounding and xz, angles, exported files against MuJoCo, windows.
 
-    MOCPACK_DATA=… python benchmarks/bench_robots.py [sizes] [mujoco] [windows] [clip …]
+    MOCPACK_DATA=… python benchmarks/bench_robots.py [sizes] [amc] [mujoco] [windows] [clip …]
+    … --other OTHER/src amc
 
 Reads `robot/*.csv` and their URDFs of the folder that MOCPACK_DATA names: LAFAN1's motions
 retargeted to Unitree's G1 and H1, 30 frames a second (for research that is not commercial, so that
 they do not come with the repository). `sizes` packs each within 1 mm (link origins, bone ends and
 3 cm shell points), without and with a bound on angles, and beside it the peer `rounded-xz` at the
-same largest displacement. `mujoco` compares exported tracking files with MuJoCo's kinematics.
+same largest displacement. `amc` packs the clips of `asfamc/` (62 degrees of freedom) with the
+hinges of their skeletons and without, and by another version of mocpack, whose `src` folder with
+its built core `--other` names. `mujoco` compares exported tracking files with MuJoCo's kinematics.
 `windows` reads random 2-s windows of positions, one process, against LeRobotDataset on the same
 clips (`make lerobot` installs it in an environment of its own).
 """
@@ -23,14 +26,17 @@ import sys
 import tempfile
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+import keysine_versions
 import mocpack
 from mocpack import rotations
 from mocpack.bench.peers.robots import RoundedXz
 from mocpack.clip import promised_error
+from mocpack.codecs.keysine import Keysine
 from mocpack.io import write_bytes
 from mocpack.robots import robot_motion
 from mocpack.units import parse_length
@@ -43,12 +49,18 @@ SECONDS, WINDOWS, FPS = 2, 400, 30
 
 def main() -> None:
     parse = argparse.ArgumentParser(description=__doc__)
-    parse.add_argument("words", nargs="*", help="sizes, mujoco, windows; or clips' names")
+    parse.add_argument("words", nargs="*", help="sizes, amc, mujoco, windows; or clips' names")
+    parse.add_argument("--other", type=Path, help="src folder of another version, for amc")
     parse.add_argument("--effort", default="default")
     given = parse.parse_args()
     kinds = [word for word in given.words if word in PARTS] or list(PARTS)
     names = [word for word in given.words if word not in PARTS]
-    clips = robot_clips(names)
+    if "amc" in kinds:
+        amc(names, given.effort, given.other)
+        kinds.remove("amc")
+    clips = robot_clips(names) if kinds else {}
+    if not kinds:
+        return
     if not clips:
         print("no robots' clips; MOCPACK_DATA names a folder with robot/*.csv and *.urdf")
         return
@@ -89,6 +101,33 @@ def sizes(clips: dict[str, mocpack.Clip], effort: str) -> None:
     for at in range(2, 2 + 1 + angle):
         words = "with a bound on angles" if at == 3 else ""
         print(f"all: {totals[at] / totals[1]:.3f} of the peer's bytes {words}")
+
+
+def amc(names: list[str], effort: str, other: Path | None) -> None:
+    """Print payload bytes of AMC clips with hinges over those without, over another version's."""
+    folder = Path(os.environ.get("MOCPACK_DATA", "")) / "asfamc"
+    bound = parse_length(BOUND)
+    codec = Keysine(max_error=bound, effort=effort)
+    print(f"payload bytes of AMC clips within {BOUND}, effort {effort}")
+    print(f"{'clip':10}{'frames':>7}{'free':>8}{'hinges':>8}{'ratio':>7}{'other':>8}{'ratio':>7}")
+    totals = np.zeros(3)
+    for path in sorted(folder.glob("*.amc")):
+        if names and path.stem not in names:
+            continue
+        clip = mocpack.read(path)
+        free = replace(clip.header, skeleton=replace(clip.skeleton, hinges=None))
+        plain = mocpack.Clip(free, clip.rotations, clip.translations)
+        sizes = [len(codec.encode(plain)), len(codec.encode(clip))]
+        what = {"kind": "size", "codec": {"max_error": bound, "effort": effort}}
+        sizes.append(keysine_versions.run(other, path, 0, what)["size"] if other else 0)
+        totals += sizes
+        print(f"{path.stem:10}{clip.frame_count:7}" + ratios(*sizes), flush=True)
+    print(f"{'all':17}" + ratios(*totals.astype(int)))
+
+
+def ratios(free: int, hinged: int, other: int) -> str:
+    against = f"{other:8}{hinged / other:7.3f}" if other else ""
+    return f"{free:8}{hinged:8}{hinged / max(free, 1):7.3f}" + against
 
 
 def peer_bytes(clip: mocpack.Clip) -> int:
@@ -191,7 +230,7 @@ def our_windows(clips: dict[str, mocpack.Clip], effort: str, folder: Path) -> tu
     return WINDOWS / spent, sum(path.stat().st_size for path in folder.glob("*.mocp"))
 
 
-PARTS = {"sizes": sizes, "mujoco": mujoco, "windows": windows}
+PARTS = {"sizes": sizes, "amc": amc, "mujoco": mujoco, "windows": windows}
 
 if __name__ == "__main__":
     main()
