@@ -23,7 +23,7 @@ struct HingeWay
 {
 	double slack, price;
 };
-const HingeWay OTHER_HINGE_WAYS[] = {{1, 0.3}, {1.5, 1}, {1, 3}, {0.7, 1}};
+const HingeWay OTHER_HINGE_WAYS[] = {{1, 0.3}, {1.5, 1}, {1, 3}, {0.7, 1}, {1.5, 0.3}, {2.2, 1}};
 const int FEW_ROUNDINGS = 2; // of all efforts but the longest, the first few
 const int FINER = 40;		 // plain rounding with ever finer steps, after those
 const int HINGE_FINER = 30;	 // of them, after which those above leave less to a hinge
@@ -276,13 +276,16 @@ class GroupCoder
 		for (int way = -1; way <= 1; way += 2)
 			for (int k = 1; k <= most && best * way >= 0 && cheaper(way * k, 0); ++k)
 				best = way * k;
+		HingeWay best_way = {1, 1};
+		for (const HingeWay& way : OTHER_HINGE_WAYS)
+			if (e_.hinged && cheaper(best, 0, way))
+				best_way = way;
 		int tried = 0, few = most >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS;
 		float rounded = 0;
 		for (float rounding : OTHER_ROUNDINGS)
-			rounded = tried++ < few && cheaper(best, rounding) ? rounding : rounded;
-		for (const HingeWay& way : OTHER_HINGE_WAYS)
-			if (e_.hinged)
-				cheaper(best, rounded, way);
+			rounded = tried++ < few && cheaper(best, rounding, best_way) ? rounding : rounded;
+		for (int k = -1; k <= 1 && e_.hinged; k += 2)
+			cheaper(best + k, rounded, best_way);
 		errors_ = least_errors;
 		if (least < 1e300)
 			put_aside(b, false);
