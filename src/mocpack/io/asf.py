@@ -15,11 +15,13 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, TruncatedError
+from mocpack.hinges import Hinges
 from mocpack.io.text import decimal, length_decimals, parse_number, source_numbers
 from mocpack.io.unit_guess import guess_unit, plausible
 from mocpack.skeleton import Skeleton, channel_hinges
 
 INCH = 0.0254
+LIMIT_DECIMALS = 4  # of radians: finer than anybody measures a joint, and files store it small
 ROOT = "root"
 DOFS = ("tx", "ty", "tz", "rx", "ry", "rz", "l")
 STRETCH = "_stretch"  # suffix of the joint that slides along a bone with the dof "l"
@@ -34,6 +36,7 @@ class Bone:
     axis: F64 = field(default_factory=lambda: rotations.IDENTITY)
     dofs: tuple[str, ...] = ()
     position: F64 = field(default_factory=lambda: np.zeros(3))
+    limits: F64 = field(default_factory=lambda: np.zeros((0, 2)))  # radians, of the first dofs
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ def to_skeleton(asf: Asf, unit: float) -> Skeleton:
             tuple(bone.dofs for bone in asf.bones),
             np.array([bone.axis for bone in asf.bones]),
         )
-        return replace(skeleton, hinges=channel_hinges(skeleton))
+        return replace(skeleton, hinges=_limited(channel_hinges(skeleton), asf))
     except InvalidClipError as error:
         raise CorruptionError(str(error)) from error
 
@@ -272,7 +275,46 @@ def _bone(block: list[Line], degrees: bool) -> Bone:
         words = given[b"axis"].words
         axis = _axis(given[b"axis"], words[4] if len(words) > 4 else b"XYZ", degrees)
     dofs = _dofs(given[b"dof"]) if b"dof" in given else ()
-    return Bone(name, direction / max(size, 1e-300) * length, axis, dofs)
+    vector = direction / max(size, 1e-300) * length
+    return Bone(name, vector, axis, dofs, limits=_limits(block, len(dofs), degrees))
+
+
+def _limits(block: list[Line], count: int, degrees: bool) -> F64:
+    """Return the lowest and highest of each degree of freedom (N, 2), as far as they are given.
+
+    Pairs run on over lines that begin with a number.
+    """
+    words: list[bytes] = []
+    for line in block[1:]:
+        if line.words[0].lower() == b"limits":
+            words = list(line.words[1:])
+        elif words and _is_number(line.words[0]):
+            words += line.words
+    if len(words) % 2 or not all(map(_is_number, words)):
+        return np.zeros((0, 2))
+    pairs = np.array(words, float).reshape(-1, 2)[:count]
+    return np.radians(pairs) if degrees else pairs
+
+
+def _is_number(word: bytes) -> bool:
+    try:
+        return not np.isnan(float(word))
+    except ValueError:
+        return False
+
+
+def _limited(hinges: Hinges | None, asf: Asf) -> Hinges | None:
+    """Return the hinges with the limits of their bones; (0 0), or none in order, is no limit."""
+    if hinges is None:
+        return None
+    limits = hinges.limits.copy()
+    for joint, rows in hinges.of_joints():
+        bone = asf.bones[joint]
+        for row in rows:
+            i = bone.dofs.index(hinges.names[row].rpartition(".")[2])
+            if i < len(bone.limits) and bone.limits[i, 0] < bone.limits[i, 1]:
+                limits[row] = np.round(bone.limits[i], LIMIT_DECIMALS)
+    return replace(hinges, limits=limits)
 
 
 def _dofs(line: Line) -> tuple[str, ...]:

@@ -16,10 +16,17 @@ const int RETRIES = 6; // of the search, each aiming further inside
 const int32_t SKETCH_STEPS[2] = {7, 9};
 const int ALL_WEIGHTS = 3; // tries from which on all are made
 const double NEAR_BEST = 1.04;
-const float OTHER_ROUNDINGS[] = {-0.1f,	 0.1f,	-0.2f,
-								 -0.05f, 0.05f, -0.15f}; // that are tried besides, where all is
-const int FINER = 40;									 // plain rounding with ever finer steps, after those
-const int HINGE_FINER = 30; // of them, after which those above leave less to a hinge
+// Roundings that are tried besides, where all is; where there are hinges, the first few always.
+const float OTHER_ROUNDINGS[] = {-0.1f, 0.1f, -0.2f, -0.05f, 0.05f, -0.15f};
+// Other shares of what may remain above hinges, and prices of taking it back.
+struct HingeWay
+{
+	double slack, price;
+};
+const HingeWay OTHER_HINGE_WAYS[] = {{1, 0.3}, {1.5, 1}, {1, 3}, {0.7, 1}, {1.5, 0.3}, {2.2, 1}};
+const int FEW_ROUNDINGS = 2; // of all efforts but the longest, the first few
+const int FINER = 40;		 // plain rounding with ever finer steps, after those
+const int HINGE_FINER = 30;	 // of them, after which those above leave less to a hinge
 
 // Counts the bits that a writer would write.
 class BitCounter
@@ -116,7 +123,9 @@ class GroupCoder
 		else
 		{
 			find_splits();
-			if (s.excess_penalty > 0)
+			if (s.excess_penalty > 0 && e_.hinged && s.weight_tries && best_size_)
+				attempt_by_block(best_splits_);
+			else if (s.excess_penalty > 0)
 				find_weight();
 		}
 		// where nothing else keeps the allowances
@@ -208,7 +217,7 @@ class GroupCoder
 		bool found = true;
 		for (int32_t b = 0; b < symbols_.shape.blocks && found; ++b)
 			found = best_block(b, counter, symbols);
-		weight_ = 1, rounding_ = 0;
+		weight_ = 1, rounding_ = 0, hinge_way_ = {1, 1};
 		return found && finish_attempt();
 	}
 
@@ -247,9 +256,9 @@ class GroupCoder
 	bool best_block(int32_t b, BitCounter& counter, CoefficientSymbols<BitCounter>& symbols)
 	{
 		double least = 1e300, errors = errors_, least_errors = 0;
-		auto cheaper = [&](int doublings, float rounding)
+		auto cheaper = [&](int doublings, float rounding, HingeWay way = {1, 1})
 		{
-			weight_ = float(std::ldexp(1.0, doublings)), rounding_ = rounding;
+			weight_ = float(std::ldexp(1.0, doublings)), rounding_ = rounding, hinge_way_ = way;
 			errors_ = errors, counter.total = 0;
 			if (!block(size_t(b)))
 				return false;
@@ -267,8 +276,16 @@ class GroupCoder
 		for (int way = -1; way <= 1; way += 2)
 			for (int k = 1; k <= most && best * way >= 0 && cheaper(way * k, 0); ++k)
 				best = way * k;
+		HingeWay best_way = {1, 1};
+		for (const HingeWay& way : OTHER_HINGE_WAYS)
+			if (e_.hinged && cheaper(best, 0, way))
+				best_way = way;
+		int tried = 0, few = most >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS;
+		float rounded = 0;
 		for (float rounding : OTHER_ROUNDINGS)
-			cheaper(best, rounding);
+			rounded = tried++ < few && cheaper(best, rounding, best_way) ? rounding : rounded;
+		for (int k = -1; k <= 1 && e_.hinged; k += 2)
+			cheaper(best + k, rounded, best_way);
 		errors_ = least_errors;
 		if (least < 1e300)
 			put_aside(b, false);
@@ -325,7 +342,7 @@ class GroupCoder
 		for (int32_t t = 0; t + 1 < length; ++t)
 			frames_[t] = e_.cut.key_frame(group_) + from + size_t(t) + 1;
 		if (filled_ != keys_ || e_.hinged) // whose allowances the tries below make smaller
-			fill_scene(&scene_, e_, frames_);
+			fill_scene(&scene_, e_, frames_), set_hinge_way();
 		filled_ = keys_;
 		for (int tries = 0; tries < (e_.hinged ? MOST_TRIES : 1); ++tries)
 		{
@@ -336,6 +353,18 @@ class GroupCoder
 				relieve(e_, scene_, t, strained_[t], tries);
 		}
 		return false;
+	}
+
+	void set_hinge_way()
+	{
+		for (int32_t t = 0; t < n_ && e_.hinged; ++t)
+		{
+			scene_.slack[t] = hinge_way_.slack;
+			if (hinge_way_.price == 1)
+				continue;
+			scene_.turn_price[t] *= hinge_way_.price;
+			fill_costs(plan_, rig_, e_.job.settings, scene_, t);
+		}
 	}
 
 	bool all_tracks()
@@ -740,6 +769,7 @@ class GroupCoder
 	int least_ = 0, most_ = 0, best_splits_ = 0;
 	double best_cost_ = 0, cost_ = 0, errors_ = 0, sum_ = 0;
 	float weight_ = 1, rounding_ = 0;
+	HingeWay hinge_way_ = {1, 1};
 	bool sketch_ = false; // rounding and repair only, to compare numbers of blocks
 	float *seen_wanted_ = nullptr, *seen_series_ = nullptr, *seen_steps_ = nullptr; // (channels, frames)
 	double foretold_[4][LONGEST_BLOCK];
