@@ -1,12 +1,15 @@
 """Robots' motions: bytes against rounding and xz, angles, exported files against MuJoCo, windows.
 
-    MOCPACK_DATA=… python benchmarks/bench_robots.py [sizes] [mujoco] [windows] [clip …]
+    MOCPACK_DATA=… python benchmarks/bench_robots.py [sizes] [amc] [mujoco] [windows] [clip …]
+    … --other OTHER/src amc
 
 Reads `robot/*.csv` and their URDFs of the folder that MOCPACK_DATA names: LAFAN1's motions
 retargeted to Unitree's G1 and H1, 30 frames a second (for research that is not commercial, so that
 they do not come with the repository). `sizes` packs each within 1 mm (link origins, bone ends and
 3 cm shell points), without and with a bound on angles, and beside it the peer `rounded-xz` at the
-same largest displacement. `mujoco` compares exported tracking files with MuJoCo's kinematics.
+same largest displacement. `amc` packs the clips of `asfamc/` (62 degrees of freedom) with the
+hinges of their skeletons and without, and by another version of mocpack, whose `src` folder with
+its built core `--other` names. `mujoco` compares exported tracking files with MuJoCo's kinematics.
 `windows` reads random 2-s windows of positions, one process, against LeRobotDataset on the same
 clips (`make lerobot` installs it in an environment of its own).
 """
@@ -23,14 +26,17 @@ import sys
 import tempfile
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+import keysine_versions
 import mocpack
 from mocpack import rotations
 from mocpack.bench.peers.robots import RoundedXz
 from mocpack.clip import promised_error
+from mocpack.codecs.keysine import Keysine
 from mocpack.io import write_bytes
 from mocpack.robots import robot_motion
 from mocpack.units import parse_length
@@ -38,17 +44,23 @@ from mocpack.units import parse_length
 HERE = Path(__file__).parent
 LEROBOT = HERE.parent / ".venv-lerobot" / "bin" / "python"
 BOUND, MAX_ANGLE = "1mm", "0.005rad"
-SECONDS, WINDOWS, FPS = 2, 400, 30
+SECONDS, WINDOWS, FPS, ROUNDS = 2, 400, 30, 3
 
 
 def main() -> None:
     parse = argparse.ArgumentParser(description=__doc__)
-    parse.add_argument("words", nargs="*", help="sizes, mujoco, windows; or clips' names")
+    parse.add_argument("words", nargs="*", help="sizes, amc, mujoco, windows; or clips' names")
+    parse.add_argument("--other", type=Path, help="src folder of another version, for amc")
     parse.add_argument("--effort", default="default")
     given = parse.parse_args()
     kinds = [word for word in given.words if word in PARTS] or list(PARTS)
     names = [word for word in given.words if word not in PARTS]
-    clips = robot_clips(names)
+    if "amc" in kinds:
+        amc(names, given.effort, given.other)
+        kinds.remove("amc")
+    clips = robot_clips(names) if kinds else {}
+    if not kinds:
+        return
     if not clips:
         print("no robots' clips; MOCPACK_DATA names a folder with robot/*.csv and *.urdf")
         return
@@ -89,6 +101,33 @@ def sizes(clips: dict[str, mocpack.Clip], effort: str) -> None:
     for at in range(2, 2 + 1 + angle):
         words = "with a bound on angles" if at == 3 else ""
         print(f"all: {totals[at] / totals[1]:.3f} of the peer's bytes {words}")
+
+
+def amc(names: list[str], effort: str, other: Path | None) -> None:
+    """Print payload bytes of AMC clips with hinges over those without, over another version's."""
+    folder = Path(os.environ.get("MOCPACK_DATA", "")) / "asfamc"
+    bound = parse_length(BOUND)
+    codec = Keysine(max_error=bound, effort=effort)
+    print(f"payload bytes of AMC clips within {BOUND}, effort {effort}")
+    print(f"{'clip':10}{'frames':>7}{'free':>8}{'hinges':>8}{'ratio':>7}{'other':>8}{'ratio':>7}")
+    totals = np.zeros(3)
+    for path in sorted(folder.glob("*.amc")):
+        if names and path.stem not in names:
+            continue
+        clip = mocpack.read(path)
+        free = replace(clip.header, skeleton=replace(clip.skeleton, hinges=None))
+        plain = mocpack.Clip(free, clip.rotations, clip.translations)
+        sizes = [len(codec.encode(plain)), len(codec.encode(clip))]
+        what = {"kind": "size", "codec": {"max_error": bound, "effort": effort}}
+        sizes.append(keysine_versions.run(other, path, 0, what)["size"] if other else 0)
+        totals += sizes
+        print(f"{path.stem:10}{clip.frame_count:7}" + ratios(*sizes), flush=True)
+    print(f"{'all':17}" + ratios(*totals.astype(int)))
+
+
+def ratios(free: int, hinged: int, other: int) -> str:
+    against = f"{other:8}{hinged / other:7.3f}" if other else ""
+    return f"{free:8}{hinged:8}{hinged / max(free, 1):7.3f}" + against
 
 
 def peer_bytes(clip: mocpack.Clip) -> int:
@@ -150,26 +189,42 @@ def apart(mujoco, model, arrays) -> tuple[float, float]:
 
 def windows(clips: dict[str, mocpack.Clip], effort: str) -> None:
     """Print random windows a second, ours and LeRobotDataset's, and the bytes of both."""
-    with tempfile.TemporaryDirectory() as folder:
-        ours, size = our_windows(clips, effort, Path(folder))
-        print(f"random {SECONDS}-s windows of qpos, one process, {len(clips)} clips")
-        print(f"  mocpack within {BOUND}  {ours:8.0f} windows/s{size / 1e6:8.2f} MB")
-        if not LEROBOT.exists():
-            print("  LeRobotDataset is not installed: make lerobot")
-            return
-        for name, clip in clips.items():
-            np.save(Path(folder) / f"{name}.npy", robot_motion(clip).qpos.astype(np.float32))
-        words = [str(LEROBOT), str(HERE / "lerobot_windows.py"), folder, str(FPS), str(WINDOWS)]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-        if done.returncode:
-            sys.exit(done.stderr[-2000:])
-        peer = json.loads(done.stdout.splitlines()[-1])
-    print(f"  LeRobotDataset {peer['version']:6}{peer['rate']:8.0f} windows/s{peer['MB']:8.2f} MB")
-    print(f"  {ours / peer['rate']:.1f} times as many")
+    print(f"random {SECONDS}-s windows of qpos, one process, {len(clips)} clips, {ROUNDS} rounds")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        motions = packed(clips, effort, folder)
+        size = sum(path.stat().st_size for path in folder.glob("*.mocp"))
+        for stem, clip in clips.items():
+            np.save(folder / f"{stem}.npy", robot_motion(clip).qpos.astype(np.float32))
+        found = []
+        for _ in range(ROUNDS):  # in turns, so that both meet the same machine
+            ours = our_windows(motions)
+            print(
+                f"  mocpack within {BOUND}   {ours:8.0f} windows/s{size / 1e6:8.2f} MB", flush=True
+            )
+            if not LEROBOT.exists():
+                print("  LeRobotDataset is not installed: make lerobot")
+                return
+            peer = their_windows(folder)
+            rate = f"{peer['rate']:8.0f} windows/s{peer['MB']:8.2f} MB"
+            print(
+                f"  LeRobotDataset {peer['version']:6}{rate}, {ours / peer['rate']:.1f} ×",
+                flush=True,
+            )
+            found.append(ours / peer["rate"])
+    print(f"  {sorted(found)[len(found) // 2]:.1f} times as many in the median")
 
 
-def our_windows(clips: dict[str, mocpack.Clip], effort: str, folder: Path) -> tuple[float, int]:
-    """Return windows a second of packed clips whose files stay open, and their bytes."""
+def their_windows(folder: Path) -> dict:
+    words = [str(LEROBOT), str(HERE / "lerobot_windows.py"), str(folder), str(FPS), str(WINDOWS)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(done.stderr[-2000:])
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def packed(clips: dict[str, mocpack.Clip], effort: str, folder: Path) -> list[mocpack.Motion]:
+    """Return the clips that have a window, packed into files that are open."""
     warnings.simplefilter("ignore", mocpack.errors.HingeWarning)
     motions = []
     for name, clip in clips.items():
@@ -178,6 +233,11 @@ def our_windows(clips: dict[str, mocpack.Clip], effort: str, folder: Path) -> tu
         path = folder / f"{name}.mocp"
         path.write_bytes(mocpack.encode(clip, max_error=BOUND, effort=effort))
         motions.append(mocpack.open(path))
+    return motions
+
+
+def our_windows(motions: list[mocpack.Motion]) -> float:
+    """Return windows a second."""
     rng = np.random.default_rng(0)
     length = SECONDS * FPS
     chosen = [motions[k] for k in rng.integers(len(motions), size=WINDOWS)]
@@ -187,11 +247,10 @@ def our_windows(clips: dict[str, mocpack.Clip], effort: str, folder: Path) -> tu
     began = time.process_time()
     for motion, start in picks:
         assert len(robot_motion(motion.frames(start, start + length)).qpos) == length
-    spent = time.process_time() - began
-    return WINDOWS / spent, sum(path.stat().st_size for path in folder.glob("*.mocp"))
+    return WINDOWS / (time.process_time() - began)
 
 
-PARTS = {"sizes": sizes, "mujoco": mujoco, "windows": windows}
+PARTS = {"sizes": sizes, "amc": amc, "mujoco": mujoco, "windows": windows}
 
 if __name__ == "__main__":
     main()

@@ -7,6 +7,7 @@ and the bytes of the dataset, as JSON. Windows are 2 s, by `delta_timestamps`.
 """
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -24,7 +25,7 @@ def main() -> None:
     features = {
         "observation.state": {"dtype": "float32", "shape": (width,), "names": None},
     }
-    root = folder / "lerobot"
+    root = folder / f"lerobot-{os.getpid()}"  # which must not be there yet
     made = LeRobotDataset.create("local/robot", fps, features=features, root=root, use_videos=False)
     for episode in episodes:
         for row in episode:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import takewhile
 from pathlib import Path
@@ -20,9 +20,11 @@ from mocpack.io import asf, text
 from mocpack.io.asf import Asf, Line
 from mocpack.io.asf_fit import fit
 from mocpack.io.text import parse_number
+from mocpack.skeleton import Skeleton
 
 MAX_SPARSE = 1 << 25  # numbers of a motion whose frames need not be complete: 256 MiB
 LONGEST_NUMBER = 15  # digits of a frame's
+LIMIT_TOLERANCE = 1e-4  # radians, by which limits are rounded
 FRAME_TIME = 1 / 120  # CMU's; the format has no word for it that every program writes
 
 
@@ -54,9 +56,24 @@ def read(data: bytes, *, skeleton: bytes, unit: float | None = None) -> Clip:
             tree, len(numbers), motion.frame_time, tree.translated_joints, metres, metadata
         )
         clip = from_channels(numbers, header)
-        return clip if motion.own else Clip(header, clip.rotations, clip.translations)
+        header = replace(header, skeleton=_with_kept_limits(clip))
+        return Clip(
+            header, clip.rotations, clip.translations, clip.channels if motion.own else None
+        )
     except InvalidClipError as error:
         raise CorruptionError(str(error)) from error
+
+
+def _with_kept_limits(clip: Clip) -> Skeleton:
+    """Return the skeleton without those limits that the motion itself does not keep."""
+    hinges = clip.skeleton.hinges
+    if hinges is None:
+        return clip.skeleton
+    angles = clip.hinge_angles().angles
+    low, high = hinges.limits.T
+    kept = (angles >= low - LIMIT_TOLERANCE) & (angles <= high + LIMIT_TOLERANCE)
+    limits = np.where(kept.all(axis=0)[:, np.newaxis], hinges.limits, [-np.inf, np.inf])
+    return replace(clip.skeleton, hinges=replace(hinges, limits=limits))
 
 
 def rest_pose(data: bytes, *, unit: float | None = None) -> Clip:

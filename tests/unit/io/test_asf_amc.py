@@ -535,3 +535,21 @@ def test_frames_that_say_nothing_take_no_memory():
         read(b":DEGREES\n" + empty, wide)
     with pytest.raises(FormatError, match="line 3: frame 1 has no values for bone 'root'"):
         read(b":FULLY-SPECIFIED\n:DEGREES\n" + empty, wide)
+
+
+def test_limits_of_a_bone_are_those_of_its_hinges_where_the_motion_keeps_them():
+    limited = ASF.replace(b"limits (0 0)\n           (-inf inf)", b"limits (-10 100)\n  (-5.5, 20)")
+    limited = limited.replace(b"limits (0.0 0.0)", b"limits (-45 45)")
+    hinges = read(skeleton=limited).skeleton.hinges
+    limits = dict(zip(hinges.names, np.degrees(hinges.limits), strict=True))
+    np.testing.assert_allclose(limits["thigh.rx"], [-10, 100], atol=0.01)
+    np.testing.assert_allclose(limits["thigh.rz"], [-5.5, 20], atol=0.01)
+    # the shin turns by 90 degrees, so that what the file says of it does not hold
+    np.testing.assert_array_equal(limits["shin.ry"], [-np.inf, np.inf])
+
+
+@pytest.mark.parametrize("words", [b"limits (0 0)", b"limits (5", b"limits (a b)", b"limits"])
+def test_limits_that_say_nothing_are_none(words):
+    said = ASF.replace(b"limits (0.0 0.0)", words)
+    hinges = read(skeleton=said).skeleton.hinges
+    assert not np.isfinite(hinges.limits).any()

@@ -32,7 +32,8 @@ struct Remainder
 		const double f[9] = {factor[0], 0, 0, factor[1], factor[2], 0, factor[3], factor[4], factor[5]};
 		for (int r = 0; r < 3; ++r)
 			for (int c = 0; c < 3; ++c)
-				m[3 * r + c] = f[3 * r] * f[3 * c] + f[3 * r + 1] * f[3 * c + 1] + f[3 * r + 2] * f[3 * c + 2];
+				m[3 * r + c] =
+					f[3 * r] * f[3 * c] + f[3 * r + 1] * f[3 * c + 1] + f[3 * r + 2] * f[3 * c + 2];
 	}
 	Vec3 led(Vec3 y) const
 	{

@@ -16,16 +16,17 @@ const int RETRIES = 6; // of the search, each aiming further inside
 const int32_t SKETCH_STEPS[2] = {7, 9};
 const int ALL_WEIGHTS = 3; // tries from which on all are made
 const double NEAR_BEST = 1.04;
-const float OTHER_ROUNDINGS[] = {-0.1f, 0.1f, -0.2f, -0.05f, 0.05f, -0.15f}; // that are tried besides, where all is
-// Where there are hinges, also other shares of what may remain above them, and prices of taking it back.
+// Roundings that are tried besides, where all is; where there are hinges, the first few always.
+const float OTHER_ROUNDINGS[] = {-0.1f, 0.1f, -0.2f, -0.05f, 0.05f, -0.15f};
+// Other shares of what may remain above hinges, and prices of taking it back.
 struct HingeWay
 {
 	double slack, price;
 };
-const HingeWay OTHER_HINGE_WAYS[] = {{1, 0.3}, {1.5, 1}, {1, 3}, {0.7, 1}};
+const HingeWay OTHER_HINGE_WAYS[] = {{1, 0.3}, {1.5, 1}, {1, 3}, {0.7, 1}, {1.5, 0.3}, {2.2, 1}};
 const int FEW_ROUNDINGS = 2; // of all efforts but the longest, the first few
-const int FINER = 40;								  // plain rounding with ever finer steps, after those
-const int HINGE_FINER = 30; // of them, after which those above leave less to a hinge
+const int FINER = 40;		 // plain rounding with ever finer steps, after those
+const int HINGE_FINER = 30;	 // of them, after which those above leave less to a hinge
 
 // Counts the bits that a writer would write.
 class BitCounter
@@ -57,7 +58,7 @@ class BitCounter
 // The rows of a block, put aside while another way to write it is tried.
 struct KeptBlock
 {
-	int32_t *steps, *values;  // (tracks); (channels, stride)
+	int32_t *steps, *values;   // (tracks); (channels, stride)
 	uint8_t *levels, *reaches; // (channels, stride); (channels)
 };
 
@@ -275,13 +276,16 @@ class GroupCoder
 		for (int way = -1; way <= 1; way += 2)
 			for (int k = 1; k <= most && best * way >= 0 && cheaper(way * k, 0); ++k)
 				best = way * k;
+		HingeWay best_way = {1, 1};
+		for (const HingeWay& way : OTHER_HINGE_WAYS)
+			if (e_.hinged && cheaper(best, 0, way))
+				best_way = way;
 		int tried = 0, few = most >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS;
 		float rounded = 0;
 		for (float rounding : OTHER_ROUNDINGS)
-			rounded = tried++ < few && cheaper(best, rounding) ? rounding : rounded;
-		for (const HingeWay& way : OTHER_HINGE_WAYS)
-			if (e_.hinged)
-				cheaper(best, rounded, way);
+			rounded = tried++ < few && cheaper(best, rounding, best_way) ? rounding : rounded;
+		for (int k = -1; k <= 1 && e_.hinged; k += 2)
+			cheaper(best + k, rounded, best_way);
 		errors_ = least_errors;
 		if (least < 1e300)
 			put_aside(b, false);

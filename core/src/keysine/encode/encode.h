@@ -22,6 +22,8 @@ extern "C"
 		/* Where there are hinges, which cannot take back every error above them: what may remain of all u of
 		 * a limb when they have done what they can. */
 		double room;
+		/* What a joint pays for turning away from the source's own rotation to take back errors above it: a
+		 * squared radian costs so many squares of the shell, and a turn by max_angle angle_price. */
 		double turn_price, angle_price;
 		double max_angle;					// radians that a joint's local rotation may be off; 0: any
 		float excess_penalty;				// for each unit of u above 1; 0: nothing is bounded

@@ -13,7 +13,8 @@ namespace
 
 const double LEAST_ROOM = 0.02; // of what may remain, however much of it is already lost
 const double LESS_SLACK = 0.75, MUCH_LESS_SLACK = 0.4, MORE_SLACK = 1.6;
-const int SLACK_TRIES = 4, GUARD_TRIES = 10; // after which hinges count less and less; guards as much as points
+const int SLACK_TRIES = 4,
+		  GUARD_TRIES = 10; // after which hinges count less and less; guards as much as points
 const double HIGHER_PRICE = 4;
 
 bool bounded(const mocpack_KeysineEncoder& e)
@@ -65,8 +66,8 @@ double hinge_error(const Scene& scene, const Track& track, int32_t c, int32_t t,
 
 // Where points are outside, less may remain above. If that does not help, what hinges would have to take back
 // takes them too far: near poses where axes line up, turns are far from linear. The higher their price, the
-// less they are counted on, until the joints above leave nothing to them. Where only a guard is outside and no
-// point, it is too strict.
+// less they are counted on, until the joints above leave nothing to them. Where only a guard is outside and
+// no point, it is too strict.
 void relieve(const mocpack_KeysineEncoder& e, const Scene& scene, int32_t t, int strain, int tries)
 {
 	if (strain == NO_STRAIN)

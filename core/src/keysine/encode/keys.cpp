@@ -15,8 +15,8 @@ namespace
 
 const int32_t FARTHEST_KEY = 1 << 29;
 const int ATTEMPTS = 37;
-const int32_t COARSE_LEVELS = 2; // of halving, whose keys most groups need:
-const size_t MOST_FAILURES = 8;	 // at most one in so many groups may lack them
+const int32_t COARSE_LEVELS = 2;			   // of halving, whose keys most groups need:
+const size_t MOST_FAILURES = 8;				   // at most one in so many groups may lack them
 const double SHARES[] = {1.0, 0.8, 0.64, 0.0}; // of the allowance that is pulled up to
 
 double worst_after(const PoseProblem& p, const double* gap, int32_t channel, double change)

@@ -47,8 +47,8 @@ void place_points(const Rig& rig, int32_t joints, Scene* scene)
 		for (int32_t t = 0; t < scene->count; ++t)
 		{
 			size_t at = scene->at(point.joint, t);
-			places[t] = origin ? scene->position[at]
-							   : scene->position[at] + rotate(scene->rotation[at], point.local);
+			places[t] =
+				origin ? scene->position[at] : scene->position[at] + rotate(scene->rotation[at], point.local);
 		}
 	}
 }

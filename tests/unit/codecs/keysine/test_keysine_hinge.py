@@ -230,3 +230,66 @@ def test_hinges_that_the_skeleton_has_not_are_a_format_error(clip):
     for decode in (Keysine().decode, reference.decode):
         with pytest.raises(FormatError):
             decode(payload, bare)
+
+
+def limbs(leaving=0.0):
+    """Return a body with a hinged arm and a leg of joints that turn freely."""
+    hinges = Hinges((2,), np.array([[1.0, 0, 0]]), names=("wrist",))
+    skeleton = Skeleton(
+        ("body", "arm", "hand", "thumb", "thigh", "shin", "foot"),
+        (-1, 0, 1, 2, 0, 4, 5),
+        np.array(
+            [
+                [0, 1, 0],
+                [0.3, 0, 0],
+                [0.25, 0, 0],
+                [0, 0, 0],
+                [0, -0.1, 0],
+                [0, -0.4, 0],
+                [0, -0.4, 0],
+            ]
+        ),
+        np.array([[0.05, 0, 0.02], [0, -0.02, 0.15]]),
+        (3, 6),
+        hinges=hinges,
+    )
+    time = np.arange(120)[:, np.newaxis, np.newaxis] / 60
+    rng = np.random.default_rng(5)
+    rates, phases, sizes = (
+        rng.uniform(*span, size=(7, 3)) for span in ((2, 14), (0, 6), (0.1, 0.5))
+    )
+    vectors = sizes * np.sin(rates * time + phases)
+    vectors[:, 2, 1:] = leaving * np.sign(vectors[:, 2, 1:])
+    places = np.concatenate([0.2 * np.sin(3 * time[:, 0]), 1 + 0 * time[:, 0], time[:, 0]], axis=1)
+    return Clip.build(
+        skeleton, rotations.from_rotvec(vectors), places[:, np.newaxis], frame_rate=60
+    )
+
+
+@pytest.mark.parametrize("bound", [5e-3, 1e-3, 2e-4])
+def test_limbs_without_hinges_keep_the_bound_beside_one_that_has_them(bound):
+    clip = limbs()
+    plain = Clip(
+        replace(clip.header, skeleton=replace(clip.skeleton, hinges=None)), *clip_arrays(clip)
+    )
+    codec = Keysine(max_error=bound, mode="transform")
+    made = codec.encode(clip)
+    assert promised_error(clip, codec.decode(made, clip.header)).max <= bound
+    assert len(made) < 1.02 * len(codec.encode(plain))
+
+
+def clip_arrays(clip):
+    return clip.rotations, clip.translations
+
+
+def test_a_joint_a_little_off_its_hinge_is_coded_on_it():
+    bound = 1e-3
+    clip = limbs(leaving=2e-6)
+    table = planning.plan_table(clip, planning.fine_bits(clip, bound), 6, bound, key_step=8)
+    assert table[2, ROTATION_KIND] == Rotation.HINGE
+    far = limbs(leaving=1e-3)
+    table = planning.plan_table(far, planning.fine_bits(far, bound), 6, bound, key_step=8)
+    assert table[2, ROTATION_KIND] == Rotation.VECTOR
+    for one in (clip, far):
+        back = Keysine(max_error=bound).decode(Keysine(max_error=bound).encode(one), one.header)
+        assert promised_error(one, back).max <= bound
