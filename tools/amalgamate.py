@@ -6,8 +6,8 @@ gives mocpack.h, which is the public header as it is, and mocpack.cpp: every sou
 `core/reader.txt` names, headers included once each. Compile it as C++17 with `-ffp-contract=off`.
 """
 
+import argparse
 import re
-import sys
 from pathlib import Path
 
 CORE = Path(__file__).parents[1] / "core"
@@ -65,4 +65,6 @@ def version(header: str) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "build/amalgamation"))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("build/amalgamation"))
+    main(parser.parse_args().folder)

@@ -153,12 +153,18 @@ const Field INFO_FIELDS[] = {
 	INFO(parents),		  INFO(offsets),	  INFO(rest_rotations),
 	INFO(end_joints),	  INFO(end_sites),	  INFO(translated_joints),
 	INFO(layer_errors),	  INFO(codec),		  INFO(parameters),
-	INFO(metadata),
+	INFO(metadata),		  INFO(hinge_count),  INFO(hinges),
 };
 const Field TRACK_FIELDS[] = {
 	TRACK(name),	   TRACK(unit),		  TRACK(kind),	TRACK(has_times),  TRACK(count),
 	TRACK(frame_time), TRACK(start_time), TRACK(bound), TRACK(chunk_size),
 };
+
+// header.ts knows where the fields of a hinge stand
+static_assert(sizeof(mocpack_Hinge) == 56 && offsetof(mocpack_Hinge, joint) == 8 &&
+				  offsetof(mocpack_Hinge, slides) == 12 && offsetof(mocpack_Hinge, axis) == 16 &&
+				  offsetof(mocpack_Hinge, highest) == 48,
+			  "a hinge");
 
 const size_t MOST_NUMBERS = sizeof INFO_FIELDS / sizeof *INFO_FIELDS + 1;
 

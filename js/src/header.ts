@@ -1,7 +1,7 @@
 /** What an open file says of itself, taken out of the reader's memory. */
 
 import { MocpackError } from "./error.js";
-import type { Motion, Skeleton, Take, TrackHead } from "./types.js";
+import type { Hinge, Motion, Skeleton, Take, TrackHead } from "./types.js";
 
 /** The part of the reader that tells; the numbers' order is that of bindings/wasm/boundary.cpp. */
 export interface Described {
@@ -70,6 +70,8 @@ const NUMBERS = [
   "codecAt",
   "parametersAt",
   "metadataAt",
+  "hinges",
+  "hingesAt",
   "mostFrames",
 ] as const;
 const TRACK_NUMBERS = [
@@ -84,6 +86,7 @@ const TRACK_NUMBERS = [
   "bytes",
 ] as const;
 const KINDS = ["scalar", "flag", "label", "vec3", "quaternion"] as const;
+const HINGE_BYTES = 56;
 const UP_AXES = ["y", "x", "z"] as const;
 
 type Numbers<T extends readonly string[]> = Record<T[number], number>;
@@ -124,7 +127,18 @@ function readSkeleton(core: Described, found: Numbers<typeof NUMBERS>): Skeleton
     translated: integersAt(core, found.translatedAt, translated),
   };
   if (found.restAt) skeleton.rest = doublesAt(core, found.restAt, 4 * joints);
+  if (found.hinges)
+    skeleton.hinges = Array.from({ length: found.hinges }, (_, h) =>
+      readHinge(core, found.hingesAt + HINGE_BYTES * h),
+    );
   return skeleton;
+}
+
+/** A `mocpack_Hinge`. */
+function readHinge(core: Described, at: number): Hinge {
+  const [joint, slides] = new Int32Array(core.memory.buffer, at + 8, 2);
+  const [x, y, z, lowest, highest] = new Float64Array(core.memory.buffer, at + 16, 5);
+  return { name: textAt(core, at), joint, slides: slides === 1, axis: [x, y, z], lowest, highest };
 }
 
 function readTake(core: Described, found: Numbers<typeof NUMBERS>, memoryLimit: number): Take {

@@ -2,6 +2,7 @@
 
 export { MocpackError, type ErrorKind } from "./error.js";
 export type {
+  Hinge,
   Frames,
   Measured,
   Motion,

@@ -16,6 +16,22 @@ export interface Skeleton {
   translated: Int32Array;
   /** 4J: the local rotation of each joint at rest, where the source has one. Poses do not start from it. */
   rest?: Float64Array;
+  /** Degrees of freedom of joints that turn about fixed axes or slide along them, in the source's order. */
+  hinges?: Hinge[];
+}
+
+/** A joint's rotation is that at rest, then the turns about its axes in the order of its hinges. */
+export interface Hinge {
+  /** What the source calls it; may be empty. */
+  name: string;
+  joint: number;
+  /** Whether it slides along its axis; else it turns about it. */
+  slides: boolean;
+  /** Of length 1, in the frame that the rest rotation leads to. */
+  axis: [number, number, number];
+  /** Radians, or metres of a slider; ∓Infinity where there is no limit. */
+  lowest: number;
+  highest: number;
 }
 
 /** What a track is; its values are not decoded here. */

@@ -20,6 +20,7 @@ import mocpack
 from mocpack import samples
 from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
 from mocpack.clip import promised_error
+from mocpack.hinges import Hinges
 from mocpack.testing import markers, take
 from mocpack.testing.motions import chain, hard_clips, walk
 
@@ -139,6 +140,7 @@ TAKES = {
     "times and tracks": take(["times", "tracks", "valid"], frames=50),
     "another start": take(["space", "roots"], frames=50),
     "markers": markers(),
+    "hinges": take(["hinges", "rest"], frames=50),
 }
 
 
@@ -164,6 +166,22 @@ def test_what_a_take_holds_besides_reads_the_same(package, tmp_path):
         assert [t["kind"] for t in beside["tracks"]] == [t.kind for t in clip.tracks.values()]
         if clip.skeleton.has_rest:
             assert found.header["skeleton"]["rest"] == clip.skeleton.rest.ravel().tolist()
+        assert hinges_of(found.header["skeleton"]) == clip.skeleton.hinges
+
+
+def hinges_of(skeleton):
+    """Return the hinges that JavaScript found; JSON has no infinity, and null stands for it."""
+    rows = skeleton.get("hinges")
+    if rows is None:
+        return None
+    limits = [(row["lowest"], row["highest"]) for row in rows]
+    return Hinges(
+        tuple(row["joint"] for row in rows),
+        np.array([row["axis"] for row in rows]),
+        np.array([[-np.inf if a is None else a, np.inf if b is None else b] for a, b in limits]),
+        np.array([row["slides"] for row in rows]),
+        tuple(row["name"] for row in rows),
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 // What libmocpack says of files, for the tests: read LIMIT ACCESS FILE... prints a line for each, its status
 // and either a digest or the sentence; ACCESS is memory, source (a read callback) or needs (one that lacks
 // bytes at first). read metadata FILE prints its metadata. read dump WHAT FILE writes frames as float64: WHAT
-// is local, world, or keys.
+// is local, world, or keys. read tracks ACCESS FILE prints every track: its name, kind, then times, values
+// and words. read hinges FILE prints every hinge, then the angles of all frames.
 #include <mocpack/mocpack.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,8 +132,122 @@ static void print_metadata(const char* path)
 	free(bytes.at);
 }
 
+static void print_text(mocpack_Text text)
+{
+	printf("%zu ", text.size);
+	fwrite(text.bytes, 1, text.size, stdout);
+	putchar('\n');
+}
+
+static void print_numbers(const double* numbers, size_t count)
+{
+	for (size_t i = 0; i < count; ++i)
+		printf("%.17g ", numbers[i]);
+	putchar('\n');
+}
+
+static void print_words(const mocpack_Motion* motion, size_t track)
+{
+	size_t count, size;
+	if (mocpack_track_words(motion, track, &count, &size, NULL, NULL, NULL) != MOCPACK_OK)
+		exit(4);
+	mocpack_Text* words = malloc((count + 1) * sizeof *words);
+	char* text = malloc(size + 1);
+	if (mocpack_track_words(motion, track, &count, &size, words, text, NULL) != MOCPACK_OK)
+		exit(4);
+	printf("%zu\n", count);
+	for (size_t w = 0; w < count; ++w)
+		print_text(words[w]);
+	free(text);
+	free(words);
+}
+
+static void print_tracks(const char* access, const char* path)
+{
+	const size_t widths[] = {1, 1, 1, 3, 4};
+	Bytes bytes = whole_file(path);
+	mocpack_Motion* motion;
+	mocpack_Error error = {0};
+	mocpack_Status opened = open_motion(&bytes, access, NULL, &motion, &error);
+	if (opened != MOCPACK_OK)
+	{
+		printf("\n%s\n", mocpack_status_name(opened));
+		free(bytes.at);
+		return;
+	}
+	const mocpack_Info* info = mocpack_info(motion);
+	for (size_t i = 0; i < info->track_count; ++i)
+	{
+		const mocpack_Track* track = &info->tracks[i];
+		size_t count = (size_t)track->count, width = widths[track->kind];
+		double* values = malloc((count * width + 1) * sizeof(double));
+		double* times = malloc((count + 1) * sizeof(double));
+		mocpack_Status status;
+		print_text(track->name);
+		do
+			status = mocpack_track_values(motion, i, values, times, &error);
+		while (fetched(&bytes, status, &error));
+		printf("%s %d\n", mocpack_status_name(status), (int)track->kind);
+		if (status != MOCPACK_OK)
+			continue;
+		print_numbers(times, count);
+		print_numbers(values, count * width);
+		if (track->kind == MOCPACK_TRACK_LABEL)
+			print_words(motion, i);
+		free(times);
+		free(values);
+	}
+	mocpack_close(motion);
+	free(bytes.here);
+	free(bytes.at);
+}
+
+static void print_hinges(const char* path)
+{
+	Bytes bytes = whole_file(path);
+	mocpack_Motion* motion;
+	mocpack_Reader* reader;
+	mocpack_ReaderOptions options = MOCPACK_READER_OPTIONS;
+	options.number = MOCPACK_FLOAT64;
+	if (mocpack_open(bytes.at, bytes.size, NULL, &motion, NULL) != MOCPACK_OK ||
+		mocpack_reader_open(motion, &options, &reader, NULL) != MOCPACK_OK)
+		exit(3);
+	const mocpack_Info* info = mocpack_info(motion);
+	for (size_t h = 0; h < info->hinge_count; ++h)
+	{
+		const mocpack_Hinge* hinge = &info->hinges[h];
+		const double numbers[] = {hinge->joint,	  hinge->slides, hinge->axis[0], hinge->axis[1],
+								  hinge->axis[2], hinge->lowest, hinge->highest};
+		print_text(hinge->name);
+		print_numbers(numbers, 7);
+	}
+	size_t frames = (size_t)info->frame_count;
+	double* numbers = malloc(frames * info->joint_count * 7 * sizeof(double));
+	double* angles = malloc((frames * info->hinge_count + 1) * sizeof(double));
+	mocpack_Poses poses = mocpack_interleaved_f64(numbers, info->joint_count, 4, 7);
+	if (mocpack_frames(reader, 0, frames, &poses, NULL) != MOCPACK_OK)
+		exit(4);
+	mocpack_angles(motion, &poses, frames, angles);
+	print_numbers(angles, frames * info->hinge_count);
+	free(angles);
+	free(numbers);
+	mocpack_reader_close(reader);
+	mocpack_close(motion);
+	free(bytes.at);
+}
+
 int main(int argc, char** argv)
 {
+	if (argc == 4 && !strcmp(argv[1], "tracks"))
+	{
+		print_tracks(argv[2], argv[3]);
+		return 0;
+	}
+	if (argc == 3 && !strcmp(argv[1], "hinges"))
+	{
+		print_hinges(argv[2]);
+		return 0;
+	}
 	if (argc == 3 && !strcmp(argv[1], "metadata"))
 	{
 		print_metadata(argv[2]);

@@ -2,13 +2,14 @@
 
 import json
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from reader_cases import all_cases, built, chunks
 
 import mocpack
-from mocpack.container import DEFAULT_LIMIT
+from mocpack.container import DEFAULT_LIMIT, numbers
 from mocpack.errors import (
     CorruptionError,
     FormatError,
@@ -17,8 +18,11 @@ from mocpack.errors import (
     UnknownCodecError,
     UnsupportedVersionError,
 )
-from mocpack.rotations import slerp
+from mocpack.rotations import from_rotvec, multiply, slerp
+from mocpack.take import KINDS as TRACK_KINDS
+from mocpack.take import Extras, Track
 from mocpack.testing import hard_clips, take, walk
+from mocpack.testing.robots import hinged_motion, hinged_skeleton
 
 CASES = {case.name: case for case in all_cases()}
 GOOD = [
@@ -118,6 +122,92 @@ def test_libmocpack_previews_what_python_previews(read_in_c, folder, name):
     np.testing.assert_allclose(found[..., 4:], local_places(keys), atol=1e-9)
 
 
+@pytest.mark.parametrize("access", ["memory", "source", "needs"])
+def test_libmocpack_reads_the_tracks_that_python_reads(read_in_c, tmp_path, access):
+    clip = replace(walk(1.0), extras=Extras(tracks=many_tracks()))
+    path = tmp_path / "tracks.mocp"
+    path.write_bytes(mocpack.encode(clip, max_error="10mm"))
+    tracks = mocpack.read(path).tracks
+    assert set(tracks) == set(many_tracks())
+    found = tracks_in_c(read_in_c, access, path)
+    assert list(found) == list(tracks)
+    for name, track in tracks.items():
+        kind, times, values, words = found[name]
+        assert kind == track.kind
+        np.testing.assert_allclose(times, track.seconds(clip.frame_time), rtol=1e-15, atol=1e-12)
+        if kind == "label":
+            assert tuple(words[int(n)] for n in values) == track.values
+        else:
+            expected = np.asarray(track.values, float).ravel()
+            np.testing.assert_allclose(values, expected, rtol=1e-15, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("way", range(12))
+def test_libmocpack_reads_numbers_however_they_are_coded(read_in_c, tmp_path, monkeypatch, way):
+    """Not the smallest way to code them is taken, but each in turn."""
+    chosen = []
+
+    def take_way(*ways, key=None):
+        if key is None:
+            return min(*ways)
+        found = list(*ways)
+        chosen.append(found[way % len(found)])
+        return chosen[-1]
+
+    monkeypatch.setattr(numbers, "min", take_way, raising=False)
+    clip = replace(walk(1.0), extras=Extras(tracks=many_tracks()))
+    path = tmp_path / "tracks.mocp"
+    path.write_bytes(mocpack.encode(clip, "keysine:step=10mm"))
+    assert chosen
+    monkeypatch.undo()
+    found = tracks_in_c(read_in_c, "memory", path)
+    for name, track in mocpack.read(path).tracks.items():
+        if track.kind != "label":
+            expected = np.asarray(track.values, float).ravel()
+            np.testing.assert_allclose(found[name][2], expected, rtol=1e-15, atol=1e-12)
+
+
+def test_libmocpack_reads_of_damaged_tracks_what_python_reads(read_in_c, tmp_path):
+    """A track's chunk is changed at random and sealed again."""
+    rng = np.random.default_rng(27)
+    kinds = []
+    for n, (name, track) in enumerate(20 * list(many_tracks().items())):
+        clip = replace(walk(0.2), extras=Extras(tracks={name: track}))
+        path = tmp_path / f"{n}.mocp"
+        path.write_bytes(damaged_track(rng, mocpack.encode(clip, "keysine:step=10mm")))
+        try:
+            mocpack.read(path)
+            python = "ok"
+        except tuple(KINDS) as error:
+            python = KINDS[type(error)]
+        kinds.append((said_of_a_track(read_in_c, path), python))
+    either = {("corrupt", "truncated"), ("truncated", "corrupt")}
+    assert not {(c, python) for c, python in set(kinds) - either if c != python}
+    assert {("ok", "ok"), ("corrupt", "corrupt"), ("truncated", "truncated")} <= set(kinds)
+
+
+HINGED = {
+    "channels": lambda: take(["hinges", "rest"], frames=40),
+    "two roots": lambda: take(["hinges", "roots", "rest"], frames=40),
+    "robot": lambda: hinged_motion(hinged_skeleton(3), 3),
+}
+
+
+@pytest.mark.parametrize("name", HINGED)
+def test_libmocpack_gives_the_hinges_and_angles_that_python_gives(read_in_c, tmp_path, name):
+    path = tmp_path / "hinges.mocp"
+    path.write_bytes(mocpack.encode(HINGED[name](), max_error="1mm"))
+    clip = mocpack.read(path)
+    hinges = clip.skeleton.hinges
+    names, rows, angles = hinges_in_c(read_in_c, path)
+    assert names == hinges.names
+    np.testing.assert_array_equal(rows[:, 0], hinges.joints)
+    np.testing.assert_array_equal(rows[:, 1], hinges.slides)
+    np.testing.assert_allclose(rows[:, 2:5], hinges.axes, rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(rows[:, 5:], hinges.limits)
+    np.testing.assert_allclose(angles.reshape(clip.angles.shape), clip.angles, rtol=0, atol=1e-8)
+
+
 @pytest.mark.parametrize("name", ["a walk", "a take with times", "a take with space"])
 @pytest.mark.parametrize("time", [0.0, 0.0401, 0.26, 1.3, 1e6])
 def test_libmocpack_samples_what_python_samples(read_in_c, folder, name, time):
@@ -189,11 +279,96 @@ def dumped(program, what, path, joints):
     return np.frombuffer(done.stdout).reshape(-1, joints, 7)
 
 
+def many_tracks():
+    """Tracks that take every form of numbers and every coder of them."""
+    rng = np.random.default_rng(19)
+    t = np.arange(400) / 30
+    smooth = np.stack([np.sin(2 * t), np.cos(3 * t), np.sin(5 * t) * t], axis=1)
+    turns = from_rotvec(smooth)
+    pulses = np.where(np.arange(400) % 37 < 4, 0.7, 0.0)
+    return {
+        "scalar": Track("scalar", smooth[:, 0], bound=1e-4, unit="N"),
+        "fine": Track("scalar", smooth[:, 2], bound=1e-7, frame_time=1 / 120, start=-0.25),
+        "exact": Track("scalar", smooth[:, 1]),
+        "single": Track("vec3", smooth.astype(np.float32)),
+        "decimals": Track("scalar", np.round(smooth[:, 0], 4)),
+        "walk": Track("scalar", np.cumsum(rng.normal(size=400)).round(3)),
+        "noise": Track("vec3", rng.normal(size=(400, 3)), bound=0.01),
+        "vectors": Track("vec3", smooth, bound=1e-5),
+        "turns": Track("quaternion", turns, bound=0.002),
+        "near": Track("quaternion", multiply(turns[:1], from_rotvec(0.01 * smooth)), bound=1e-3),
+        "exact turns": Track("quaternion", turns),
+        "pulses": Track("scalar", pulses, bound=0.01),
+        "zeros": Track("scalar", np.zeros(90), bound=0.1),
+        "constant": Track("vec3", np.full((50, 3), 0.3), bound=0.01),
+        "flags": Track("flag", rng.random(300) < 0.3),
+        "labels": Track("label", ["a", "b", "c\0", "ü", ""] * 20, times=np.sort(rng.random(100))),
+        "": Track("label", ["only"]),
+        "uneven": Track("scalar", t[:50] ** 2, times=np.cumsum(rng.uniform(0.01, 0.2, 50))),
+        "none": Track("scalar", np.zeros(0), bound=0.1),
+        "no labels": Track("label", []),
+    }
+
+
+def read_lines(program, *call):
+    done = subprocess.run([program, *call], capture_output=True, check=True, timeout=60)
+    return iter(done.stdout.split(b"\n"))
+
+
+def text_of(line):
+    size, text = line.split(b" ", 1)
+    assert len(text) == int(size)
+    return text.decode()
+
+
+def tracks_in_c(program, access, path):
+    """Return (kind, times, values, words) of each track."""
+    lines, found = read_lines(program, "tracks", access, path), {}
+    for line in lines:
+        if not line:
+            return found
+        status, kind = next(lines).split()
+        assert status == b"ok"
+        times, values = (np.array(next(lines).split(), float) for _ in range(2))
+        words = ()
+        if TRACK_KINDS[int(kind)] == "label":
+            words = tuple(text_of(next(lines)) for _ in range(int(next(lines))))
+        found[text_of(line)] = TRACK_KINDS[int(kind)], times, values, words
+    raise AssertionError("the list of tracks does not end")
+
+
+def said_of_a_track(program, path):
+    """Return the status of the first track, or of the file if it cannot be opened."""
+    lines = list(read_lines(program, "tracks", "memory", path))
+    return lines[1].split()[0].decode()
+
+
+def hinges_in_c(program, path):
+    """Return names, numbers (H, 7), and the angles of all frames."""
+    lines = list(read_lines(program, "hinges", path))
+    *rows, angles, end = lines
+    assert not end
+    numbers = np.array([line.split() for line in rows[1::2]], float)
+    return tuple(map(text_of, rows[::2])), numbers, np.array(angles.split(), float)
+
+
 def local_places(clip):
     """Return the local translation (T, J, 3) of every joint, its offset where it does not move."""
     places = np.repeat(clip.skeleton.offsets[np.newaxis], clip.frame_count, axis=0)
     places[:, list(clip.header.translated_joints)] = clip.translations
     return places
+
+
+def damaged_track(rng, data):
+    """Return a file whose track has changed bytes, or fewer, and its checksum right."""
+    parts = chunks(data)
+    at = next(i for i, (tag, _) in enumerate(parts) if tag == b"trak")
+    body = bytearray(parts[at][1])
+    for _ in range(int(rng.integers(1, 3))):
+        body[int(rng.integers(len(body)))] = int(rng.integers(256))
+    if rng.integers(4) == 0:
+        del body[int(rng.integers(len(body) + 1)) :]
+    return built([*parts[:at], (b"trak", bytes(body)), *parts[at + 1 :]])
 
 
 def damaged(rng, data):

@@ -155,7 +155,7 @@ extern "C"
 		MOCPACK_TRACK_QUATERNION = 4,
 	} mocpack_TrackKind;
 
-	// What a series beside the poses is. Its values are not read here.
+	// What a series beside the poses is; mocpack_track_values gives its samples.
 	typedef struct mocpack_Track
 	{
 		mocpack_Text name, unit;
@@ -167,6 +167,19 @@ extern "C"
 		double bound;		 // the largest error of a sample; 0: exact
 		uint64_t chunk_size; // bytes
 	} mocpack_Track;
+
+	// A degree of freedom of a joint that turns about fixed axes, or slides along them. Its rotation is its
+	// rest rotation, then the turns about its axes in the order of its rows; a slider stands at its offset
+	// and the ways along its axes, turned by the rest rotation.
+	typedef struct mocpack_Hinge
+	{
+		mocpack_Text name; // what the source calls it; may be empty
+		int32_t joint;
+		int32_t slides; // 1: slides along the axis, 0: turns about it
+		double axis[3]; // of length 1, in the frame that the rest rotation leads to
+		double lowest;	// radians, or metres of a slider; -infinity where there is no limit
+		double highest;
+	} mocpack_Hinge;
 
 	typedef enum mocpack_Axis
 	{
@@ -226,6 +239,9 @@ extern "C"
 		uint64_t skeleton_size; // of its chunk
 		uint64_t metadata_size; // of its chunk
 		uint64_t missing_size;	// that a cut file lacks
+
+		size_t hinge_count;
+		const mocpack_Hinge* hinges; // (H) in the source's order, so that joints need not increase
 	} mocpack_Info;
 
 	MOCPACK_API const mocpack_Info* mocpack_info(const mocpack_Motion* motion);
@@ -236,6 +252,20 @@ extern "C"
 	/* Whether joints were seen in frames first … stop - 1: seen (frames, J) receives 1 or 0. */
 	MOCPACK_API mocpack_Status mocpack_seen(const mocpack_Motion* motion, uint64_t first, uint64_t stop,
 											uint8_t* seen, mocpack_Error* error);
+
+	/* The samples of a track: values (count, width) receives numbers, width 1 for scalars, flags (0 or 1) and
+	 * labels (which word), 3 for vectors, 4 for quaternions (x, y, z, w). times (count) receives the seconds
+	 * of each on the motion's clock; null: not wanted. Takes memory while it runs, within what the limit
+	 * leaves. */
+	MOCPACK_API mocpack_Status mocpack_track_values(const mocpack_Motion* motion, size_t track,
+													double* values, double* times, mocpack_Error* error);
+
+	/* The words of a track of labels. With words and text null, only how many there are and the bytes of
+	 * their texts, a zero after each one included; then, called again, words (count), which point into text
+	 * (text_size). */
+	MOCPACK_API mocpack_Status mocpack_track_words(const mocpack_Motion* motion, size_t track, size_t* count,
+												   size_t* text_size, mocpack_Text* words, char* text,
+												   mocpack_Error* error);
 
 	typedef struct mocpack_Range
 	{
@@ -367,6 +397,14 @@ extern "C"
 	 * small part of the bytes and the work. mocpack_key_frame says which frames they are. */
 	MOCPACK_API mocpack_Status mocpack_preview(mocpack_Reader* reader, uint64_t first, uint64_t stop,
 											   const mocpack_Poses* poses, mocpack_Error* error);
+
+	/* What poses come to on the file's hinges: angles (frames, H), in radians, of sliders in metres, of poses
+	 * in float64, local, of all joints, such as mocpack_frames gives. Where a joint leaves its hinges, angles
+	 * are those of the nearest turn about its axis. Between limits less than a turn apart an angle is the one
+	 * nearest to their middle; any other begins within half a turn and goes on without jumps from frame to
+	 * frame. */
+	MOCPACK_API void mocpack_angles(const mocpack_Motion* motion, const mocpack_Poses* poses, size_t frames,
+									double* angles);
 
 #ifdef __cplusplus
 }

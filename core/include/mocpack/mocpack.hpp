@@ -136,6 +136,27 @@ class Motion
 	{
 		return {info().offsets, 3 * joint_count()};
 	}
+	Span<const mocpack_Hinge> hinges() const
+	{
+		return {info().hinges, info().hinge_count};
+	}
+	Span<const mocpack_Track> tracks() const
+	{
+		return {info().tracks, info().track_count};
+	}
+
+	// The samples of a track (count, width) and their seconds (count), which may be empty: not wanted.
+	mocpack_Status track_values(size_t track, Span<double> values, Span<double> times = {},
+								mocpack_Error* error = nullptr) const
+	{
+		if (track >= tracks().size())
+			return MOCPACK_BAD_ARGUMENT;
+		const mocpack_Track& t = tracks()[track];
+		const size_t width = t.kind == MOCPACK_TRACK_QUATERNION ? 4 : t.kind == MOCPACK_TRACK_VEC3 ? 3 : 1;
+		if (values.size() / width < t.count || (times.data() && times.size() < t.count))
+			return MOCPACK_BAD_ARGUMENT;
+		return mocpack_track_values(motion_, track, values.data(), times.data(), error);
+	}
 
   private:
 	mocpack_Motion* motion_ = nullptr;

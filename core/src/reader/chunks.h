@@ -9,6 +9,9 @@ namespace mocpack
 // What a byte of a file can stand for at most, so that a small file cannot announce any number of frames.
 const uint64_t FRAMES_PER_BYTE = 64, SAMPLES_PER_BYTE = 16384;
 
+const double LATEST = 1e9;		  // seconds, of any time
+const size_t MOST_RUNS = 1 << 24; // bytes of runs, inflated
+
 struct Chunk
 {
 	bool found;

@@ -1,10 +1,9 @@
-// What joints turn about and slide along: HING, which keysine decodes by.
+// What joints turn about and slide along: HING, told to callers, and what keysine decodes by.
 #include <cmath>
 #include <cstring>
 
 #include "common/quaternion.h"
-#include "reader/chunks.h"
-#include "reader/json.h"
+#include "reader/chunk_reader.h"
 #include "reader/numbers.h"
 
 namespace mocpack
@@ -19,15 +18,7 @@ const uint8_t BY_ROWS = 0, BY_CHANNELS = 1;
 const uint8_t OTHER_AXIS = 6, SLIDES = 8, HAS_LOWEST = 16, HAS_HIGHEST = 32;
 const double AXIS_TOLERANCE = 1e-6, NEARLY_PARALLEL = 1e-3;
 const int MOST_TURNS = 2, MOST_SLIDES = 3;
-
-// Rows as the file has them, before they are ordered by joint.
-struct Rows
-{
-	size_t count;
-	int32_t* joints;
-	uint8_t* kinds;
-	double* axes; // (count, 3)
-};
+const size_t LONGEST_CHANNEL = 11; // bytes of ".Xrotation" and a zero
 
 Vec3 unit_axis(int letter)
 {
@@ -54,90 +45,105 @@ bool are_spread(const double* axes, int count, double least)
 	return apart && (count < 3 || d * (d * d - sum) + 2 * product >= 0);
 }
 
-struct HingeReader
+struct HingeReader : ChunkReader
 {
-	Fields in;
-	mocpack_Motion* motion;
+	const mocpack_Info& info;
 	Memory& memory;
-	Rows rows = {};
-	bool starved = false;
+	size_t count = 0;
+	mocpack_Hinge* rows = nullptr; // as the file has them
+	uint8_t* kinds = nullptr;
 
-	template <typename T> T* array(uint64_t count)
+	HingeReader(const Fields& fields, mocpack_Motion* own)
+		: ChunkReader(fields, own), info(own->info), memory(own->memory)
 	{
-		T* found = in.good() ? memory.take_array<T>(count + 1) : nullptr;
-		starved = starved || (in.good() && !found);
-		return found;
 	}
 
-	bool going() const
+	void lay_out(size_t found)
 	{
-		return in.good() && !starved;
+		count = found;
+		rows = array<mocpack_Hinge>(count);
+		kinds = array<uint8_t>(count);
 	}
 
-	void lay_out(size_t count)
+	bool is_channelled(size_t j) const
 	{
-		rows.count = count;
-		rows.joints = array<int32_t>(count);
-		rows.kinds = array<uint8_t>(count);
-		rows.axes = array<double>(3 * uint64_t(count));
+		return motion->channels[j].turns > 0 && motion->channels[j].turns <= MOST_TURNS;
 	}
 
 	// Every joint of one or two rotation channels, about their axes.
 	void by_channels()
 	{
-		const mocpack_Info& info = motion->info;
-		size_t count = 0;
+		size_t found = 0;
+		uint64_t letters = 0;
 		for (size_t j = 0; j < info.joint_count; ++j)
-			count += motion->channels[j].turns <= MOST_TURNS ? motion->channels[j].turns : 0;
-		in.check(count > 0, ": hinges of channels, but no joint has one or two");
-		lay_out(count);
+			if (is_channelled(j))
+			{
+				found += motion->channels[j].turns;
+				letters += motion->channels[j].turns * (info.names[j].size + LONGEST_CHANNEL);
+			}
+		in.check(found > 0, ": hinges of channels, but no joint has one or two");
+		lay_out(found);
+		char* room = array<char>(letters);
 		const uint8_t* bits = in.raw((2 * count + 7) / 8);
 		for (size_t j = 0, h = 0; j < info.joint_count && going() && bits; ++j)
-			for (int i = 0; i < motion->channels[j].turns && motion->channels[j].turns <= MOST_TURNS;
-				 ++i, ++h)
+			for (int i = 0; is_channelled(j) && i < motion->channels[j].turns; ++i, ++h)
 			{
-				Vec3 axis = unit_axis(motion->channels[j].letters[i]);
+				rows[h].joint = int32_t(j);
+				rows[h].name = channel_name(info.names[j], motion->channels[j].codes[i], &room);
+				kinds[h] = uint8_t((bits[2 * h / 8] >> 2 * h % 8 & 1 ? HAS_LOWEST : 0) |
+								   (bits[(2 * h + 1) / 8] >> (2 * h + 1) % 8 & 1 ? HAS_HIGHEST : 0));
+				Vec3 axis = unit_axis(motion->channels[j].axis(i));
 				if (motion->channel_frames)
 					axis = rotate(load_quat(motion->channel_frames + 4 * j), axis);
-				rows.joints[h] = int32_t(j);
-				rows.kinds[h] = uint8_t((bits[2 * h / 8] >> 2 * h % 8 & 1 ? HAS_LOWEST : 0) |
-										(bits[(2 * h + 1) / 8] >> (2 * h + 1) % 8 & 1 ? HAS_HIGHEST : 0));
-				store(rows.axes + 3 * h, axis);
+				store(rows[h].axis, axis);
 			}
 		for (size_t b = 2 * count; bits && b % 8; ++b)
 			in.check(!(bits[b / 8] >> b % 8 & 1), ": bits beyond the last hinge");
 	}
 
+	// joint.Xrotation, or joint.rx of ASF.
+	static mocpack_Text channel_name(const mocpack_Text& joint, uint8_t code, char** room)
+	{
+		const bool fixed = code >= RotationChannels::FIRST_FIXED;
+		char *start = *room, *at = start + joint.size;
+		std::memcpy(start, joint.bytes, joint.size);
+		*at++ = '.';
+		if (fixed)
+			*at++ = 'r';
+		*at++ = char((fixed ? 'x' : 'X') + (code - RotationChannels::FIRST) % 3);
+		for (const char* rest = fixed ? "" : "rotation"; *rest;)
+			*at++ = *rest++;
+		*room = at + 1; // past the zero
+		return {start, size_t(at - start)};
+	}
+
 	void by_rows()
 	{
-		const int64_t joints = int64_t(motion->info.joint_count);
-		size_t count = size_t(in.varint(MOST_HINGES));
-		in.check(count > 0, ": no hinges");
-		lay_out(count);
+		size_t found = size_t(in.varint(MOST_HINGES));
+		in.check(found > 0, ": no hinges");
+		lay_out(found);
+		char* room = array<char>(uint64_t(in.left()) + count);
 		int64_t joint = -1;
 		for (size_t h = 0; h < count && going(); ++h)
 		{
 			int64_t step = in.folded();
 			in.check(step > -MOST_STEP && step < MOST_STEP, ": a joint that is not there");
 			joint += in.good() ? step + 1 : 0;
-			in.check(joint >= 0 && joint < joints, ": a joint that is not there");
-			rows.joints[h] = int32_t(joint);
+			in.check(joint >= 0 && joint < int64_t(info.joint_count), ": a joint that is not there");
+			rows[h].joint = int32_t(joint);
 		}
-		const uint8_t* kinds = in.raw(count);
+		const uint8_t* given = in.raw(count);
 		size_t others = 0;
-		for (size_t h = 0; h < count && kinds && going(); ++h)
+		for (size_t h = 0; h < count && given && going(); ++h)
 		{
-			in.check(kinds[h] < 2 * HAS_HIGHEST && kinds[h] % SLIDES <= OTHER_AXIS,
+			in.check(given[h] < 2 * HAS_HIGHEST && given[h] % SLIDES <= OTHER_AXIS,
 					 ": an unknown kind of hinge");
-			rows.kinds[h] = kinds[h];
-			others += kinds[h] % SLIDES == OTHER_AXIS;
+			kinds[h] = given[h];
+			rows[h].slides = (given[h] & SLIDES) != 0;
+			others += given[h] % SLIDES == OTHER_AXIS;
 		}
 		for (size_t h = 0; h < count && going(); ++h)
-		{
-			size_t size = size_t(in.varint(LONGEST_HINGE_NAME));
-			const uint8_t* name = in.raw(size);
-			in.check(!name || is_utf8(name, size), ": a name that is not UTF-8");
-		}
+			rows[h].name = name("hinge", h, LONGEST_HINGE_NAME, &room);
 		axes(others);
 	}
 
@@ -147,49 +153,42 @@ struct HingeReader
 		const uint8_t* bytes = in.raw(size);
 		double* numbers = array<double>(3 * uint64_t(others));
 		Fields part = in.part(bytes, bytes ? size : 0);
-		if (!going() || !read_numbers(&part, others, 3, numbers, &memory))
-		{
-			if (in.good() && !starved)
-				failed = true;
-			return;
-		}
+		failed = going() && !read_numbers(&part, others, 3, numbers, &memory);
 		const double* next = numbers;
-		for (size_t h = 0; h < rows.count; ++h)
+		for (size_t h = 0; h < count && going() && !failed; ++h)
 		{
-			int axis = rows.kinds[h] % SLIDES;
+			int axis = kinds[h] % SLIDES;
 			if (axis < OTHER_AXIS)
-				store(rows.axes + 3 * h, (axis < 3 ? 1.0 : -1.0) * unit_axis(axis % 3));
+				store(rows[h].axis, (axis < 3 ? 1.0 : -1.0) * unit_axis(axis % 3));
 			else
-				std::memcpy(rows.axes + 3 * h, next, 3 * sizeof(double)), next += 3;
+				store(rows[h].axis, load_vec(next)), next += 3;
 		}
 		memory.give_back(numbers);
 	}
 
-	// Nobody needs them here, but what are none are no file.
 	void limits()
 	{
-		size_t count = 0;
-		for (size_t h = 0; h < rows.count && going(); ++h)
-			count += ((rows.kinds[h] & HAS_LOWEST) > 0) + ((rows.kinds[h] & HAS_HIGHEST) > 0);
-		double* numbers = array<double>(count);
-		if (!going() || !read_numbers(&in, count, 1, numbers, &memory))
+		size_t limited = 0;
+		for (size_t h = 0; h < count && going(); ++h)
+			limited += ((kinds[h] & HAS_LOWEST) > 0) + ((kinds[h] & HAS_HIGHEST) > 0);
+		double* numbers = array<double>(limited);
+		if (!going() || !read_numbers(&in, limited, 1, numbers, &memory))
 		{
 			failed = true;
 			return;
 		}
 		const double* next = numbers;
-		for (size_t h = 0; h < rows.count; ++h)
+		for (size_t h = 0; h < count; ++h)
 		{
-			bool low = rows.kinds[h] & HAS_LOWEST, high = rows.kinds[h] & HAS_HIGHEST;
-			in.check(!low || !high || next[0] <= next[1], ": limits that are no range");
-			next += low + high;
+			rows[h].lowest = kinds[h] & HAS_LOWEST ? *next++ : -HUGE_VAL;
+			rows[h].highest = kinds[h] & HAS_HIGHEST ? *next++ : HUGE_VAL;
+			in.check(rows[h].lowest <= rows[h].highest, ": limits that are no range");
 		}
 		memory.give_back(numbers);
 	}
 
 	bool is_translated(int32_t joint) const
 	{
-		const mocpack_Info& info = motion->info;
 		for (size_t m = 0; m < info.translated_count; ++m)
 			if (info.translated_joints[m] == joint)
 				return true;
@@ -199,28 +198,32 @@ struct HingeReader
 	// By joint, those of one joint in their order.
 	void put_in_order()
 	{
-		size_t joints = motion->info.joint_count;
+		size_t joints = info.joint_count;
 		size_t* starts = array<size_t>(joints);
-		int32_t* sorted = array<int32_t>(rows.count);
-		uint8_t* slides = array<uint8_t>(rows.count);
-		double* axes_of = array<double>(3 * uint64_t(rows.count));
+		int32_t* sorted = array<int32_t>(count);
+		int32_t* row_of = array<int32_t>(count);
+		uint8_t* slides = array<uint8_t>(count);
+		double* axes_of = array<double>(3 * uint64_t(count));
 		if (!going())
 			return;
-		for (size_t h = 0; h < rows.count; ++h)
-			++starts[rows.joints[h] + 1];
+		for (size_t h = 0; h < count; ++h)
+			++starts[rows[h].joint + 1];
 		for (size_t j = 0; j < joints; ++j)
 			starts[j + 1] += starts[j];
-		for (size_t h = 0; h < rows.count; ++h)
+		for (size_t h = 0; h < count; ++h)
 		{
-			size_t to = starts[rows.joints[h]]++;
-			sorted[to] = rows.joints[h];
-			slides[to] = (rows.kinds[h] & SLIDES) != 0;
-			std::memcpy(axes_of + 3 * to, rows.axes + 3 * h, 3 * sizeof(double));
+			size_t to = starts[rows[h].joint]++;
+			sorted[to] = rows[h].joint;
+			row_of[to] = int32_t(h);
+			slides[to] = rows[h].slides != 0;
+			store(axes_of + 3 * to, load_vec(rows[h].axis));
 		}
 		memory.give_back(starts);
-		motion->hinge_count = rows.count;
-		motion->hinge_joints = sorted, motion->hinge_slides = slides, motion->hinge_axes = axes_of;
-		for (size_t h = 0; h < rows.count && going();)
+		motion->info.hinge_count = count;
+		motion->info.hinges = rows;
+		motion->hinge_joints = sorted, motion->hinge_rows = row_of;
+		motion->hinge_slides = slides, motion->hinge_axes = axes_of;
+		for (size_t h = 0; h < count && going();)
 			h = check_joint(h);
 	}
 
@@ -230,7 +233,7 @@ struct HingeReader
 		const uint8_t* slides = motion->hinge_slides;
 		const int32_t* joints = motion->hinge_joints;
 		size_t end = first, turning = 0, sliding = 0;
-		for (; end < motion->hinge_count && joints[end] == joints[first]; ++end)
+		for (; end < count && joints[end] == joints[first]; ++end)
 		{
 			in.check(!slides[end] || !turning, ": a joint that turns before it slides");
 			++(slides[end] ? sliding : turning);
@@ -252,34 +255,40 @@ struct HingeReader
 	static const int64_t MOST_STEP = 1 << 20;
 };
 
+// What rows are deflated with: names of hinges are mostly those of joints.
+uint8_t* names_of_joints(const mocpack_Info& info, Memory* memory, size_t* size)
+{
+	uint64_t letters = 0;
+	for (size_t j = 0; j < info.joint_count; ++j)
+		letters += info.names[j].size + 1;
+	uint8_t *dictionary = memory->take_array<uint8_t>(letters + 1), *to = dictionary;
+	for (size_t j = 0; dictionary && j < info.joint_count; ++j, ++to)
+	{
+		std::memcpy(to, info.names[j].bytes, info.names[j].size);
+		to += info.names[j].size;
+	}
+	*size = size_t(letters > 1 ? letters - 1 : letters); // one zero where there is nothing else
+	return dictionary;
+}
+
 } // namespace
 
 bool read_hinges(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 {
-	const mocpack_Info& info = motion->info;
 	Memory& memory = motion->memory;
 	Fields body = fields_of(chunk, "chunk HING", error);
 	uint8_t kind = body.u8();
 	body.check(kind <= BY_CHANNELS, ": an unknown kind");
 	if (!body.good())
 		return false;
-	HingeReader reader = {body, motion, memory};
+	HingeReader reader(body, motion);
 	uint8_t* inflated = nullptr;
 	if (kind == BY_ROWS)
 	{
 		size_t size = 0, names = 0;
-		for (size_t j = 0; j < info.joint_count; ++j)
-			names += info.names[j].size + 1;
-		uint8_t* dictionary = memory.take_array<uint8_t>(uint64_t(names) + 1);
+		uint8_t* dictionary = names_of_joints(motion->info, &memory, &names);
 		if (!dictionary)
 			return no_memory(error, "hinges");
-		uint8_t* to = dictionary;
-		for (size_t j = 0; j < info.joint_count; ++j, ++to)
-		{
-			std::memcpy(to, info.names[j].bytes, info.names[j].size);
-			to += info.names[j].size;
-		}
-		names = names > 1 ? names - 1 : names; // one zero where there is nothing else
 		inflated = inflate_fields(&body, MOST_ROWS, &memory, &size, dictionary, names);
 		memory.give_back(dictionary);
 		if (!inflated)
@@ -293,6 +302,7 @@ bool read_hinges(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* erro
 		reader.limits();
 	if (reader.going() && !reader.failed)
 		reader.put_in_order();
+	memory.give_back(reader.kinds);
 	memory.give_back(inflated);
 	if (reader.starved)
 		return no_memory(error, "hinges");

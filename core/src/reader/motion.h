@@ -30,10 +30,17 @@ struct Gaps
 	uint64_t* changes; // frames, increasing
 };
 
-// The rotation channels of a joint, outermost first: 0 x, 1 y, 2 z; of more than two, only how many.
+// The rotation channels of a joint, outermost first, as SKEL numbers them; of more than two, only how many.
 struct RotationChannels
 {
-	uint8_t turns, letters[2];
+	uint8_t turns, codes[2];
+
+	static const uint8_t FIRST = 6, FIRST_FIXED = 9; // those of BVH, which turn with the joint; those of ASF
+
+	int axis(int i) const // 0 x, 1 y, 2 z
+	{
+		return (codes[i] - FIRST) % 3;
+	}
 };
 
 } // namespace mocpack
@@ -46,10 +53,11 @@ struct mocpack_Motion
 	mocpack::Gaps gaps;
 	mocpack::RotationChannels* channels; // (J)
 	double* channel_frames;				 // (J, 4) that channels turn in; null: none
-	size_t hinge_count;
-	int32_t* hinge_joints; // as in mocpack_Skeleton
+	int32_t* hinge_joints; // as in mocpack_Skeleton: by joint, those of one joint in their order
+	int32_t* hinge_rows;   // which of the source's rows each one is
 	uint8_t* hinge_slides;
 	double* hinge_axes;
+	uint64_t* track_offsets; // (tracks) where in the file the body of each one's chunk stands
 
 	// What the codec knows: one tree, below a joint at the origin where the file has several.
 	mocpack_Skeleton tree;

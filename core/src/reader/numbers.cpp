@@ -17,8 +17,13 @@ enum Form
 	DOUBLES,
 	FLOATS,
 	DECIMALS,
-	GRID
+	GRID,
+	KNOWN_GRID,
+	HALF_GRID,
+	BRIEF, // and those after it: a known step, plain series
 };
+
+const int BRIEF_WAYS = 8, MOST_BRIEF = 30;
 
 const int MOST_DIGITS = 15;
 const int64_t LARGEST_WHOLE = int64_t(1) << 53;
@@ -66,11 +71,14 @@ bool read_floats(Fields* in, size_t rows, size_t columns, size_t width, double* 
 }
 
 // The first row, then differences from row to row.
-bool read_whole(Fields* in, size_t rows, size_t columns, double* numbers, Memory* memory)
+bool read_whole(Fields* in, size_t rows, size_t columns, double* numbers, Memory* memory,
+				const WholeCoders* coders)
 {
 	for (size_t c = 0; c < columns; ++c)
 		numbers[c] = double(in->folded());
 	uint8_t coder = in->u8();
+	if (in->good() && coder && coders)
+		return coders->by_coder(coder, in, rows, columns, numbers, memory);
 	if (in->good() && coder)
 		in->fail(MOCPACK_CORRUPT) << ": coder " << uint64_t(coder) << " of numbers, where only 0 can stand";
 	if (!in->good())
@@ -135,28 +143,42 @@ uint8_t* inflate_fields(Fields* in, uint64_t most, Memory* memory, size_t* size,
 	return out;
 }
 
-bool read_numbers(Fields* in, size_t rows, size_t columns, double* numbers, Memory* memory)
+bool read_numbers(Fields* in, size_t rows, size_t columns, double* numbers, Memory* memory, double step,
+				  const WholeCoders* coders)
 {
 	if (!rows)
 	{
 		in->end();
 		return in->good();
 	}
+	if (step > 0 && !in->left()) // nothing but zeros
+	{
+		for (size_t i = 0; i < rows * columns; ++i)
+			numbers[i] = 0;
+		return in->good();
+	}
 	uint8_t form = in->u8();
 	if (form == DOUBLES || form == FLOATS)
 		return in->good() && read_floats(in, rows, columns, form == DOUBLES ? 8 : 4, numbers, memory);
-	in->check(form == DECIMALS || form == GRID, ": an unknown form of numbers");
+	const int way = form - BRIEF;
+	const bool brief = coders && step > 0 && way >= 0 && way < BRIEF_WAYS * (MOST_BRIEF + 1);
+	in->check(brief || form == DECIMALS || form == GRID || (coders && form < BRIEF),
+			  ": an unknown form of numbers");
 	uint8_t digits = form == DECIMALS ? in->u8() : 0;
-	float step = form == GRID ? in->f32() : 1.0f;
 	in->check(digits <= MOST_DIGITS, ": numbers of too many digits");
-	in->check(step > 0 && step <= 3.4028234663852886e38f, ": a grid whose step is no length");
-	if (!in->good() || !read_whole(in, rows, columns, numbers, memory))
+	step = form == DECIMALS ? 1 : form == GRID ? double(in->f32()) : step;
+	if (form == HALF_GRID || (brief && way & 4))
+		step /= 2;
+	in->check(step > 0 && step <= 1.7976931348623157e308, ": a grid whose step is no length");
+	if (!in->good() ||
+		!(brief ? coders->briefly(way & 3, way / BRIEF_WAYS, in, rows, columns, numbers, memory)
+				: read_whole(in, rows, columns, numbers, memory, coders)))
 		return false;
 	double power = 1;
 	for (int d = 0; d < digits; ++d)
 		power *= 10;
 	for (size_t i = 0; i < rows * columns; ++i)
-		numbers[i] = form == DECIMALS ? numbers[i] / power : numbers[i] * double(step);
+		numbers[i] = form == DECIMALS ? numbers[i] / power : numbers[i] * step;
 	return true;
 }
 

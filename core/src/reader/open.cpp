@@ -151,7 +151,7 @@ struct Opening
 				info.translated_count,
 				info.translated_joints,
 				info.rest_rotations,
-				motion->hinge_count,
+				info.hinge_count,
 				motion->hinge_joints,
 				motion->hinge_slides,
 				motion->hinge_axes};
@@ -179,7 +179,7 @@ struct Opening
 				std::memcpy(rest + 4 * (j + 1), info.rest_rotations + 4 * j, 4 * sizeof(double));
 			else
 				rest[4 * (j + 1) + 3] = 1;
-		for (size_t h = 0; h < motion->hinge_count; ++h)
+		for (size_t h = 0; h < info.hinge_count; ++h)
 			++motion->hinge_joints[h];
 		tree.rest = rest;
 		tree.joint_count = joints + 1;

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "common/quaternion.h"
-#include "reader/chunks.h"
+#include "reader/chunk_reader.h"
 #include "reader/json.h"
 #include "reader/numbers.h"
 
@@ -19,7 +19,6 @@ const double PI = 3.14159265358979323846;
 const double FARTHEST_POINT = 1e6;	  // metres
 const double REST_TOLERANCE = 1.1e-5; // of a rest rotation's length
 const double UNITS[] = {1.0, 0.01, 0.001, 0.0254, 0.0254 / 0.45};
-const uint8_t FIRST_ROTATION = 6, FIRST_FIXED_ROTATION = 9; // of the channels' numbers; ASF's
 const uint8_t OTHER_UNIT = 255, AS_FLOATS = 255, POINT_DIGITS = 9, CHANNELS = 12;
 
 // Part of the format, so it never changes: the joint names of common skeletons, lengths before them.
@@ -114,6 +113,19 @@ bool keep_text(const void* bytes, size_t size, mocpack_Text* text, Memory* memor
 	return true;
 }
 
+mocpack_Text ChunkReader::name(const char* of, size_t index, size_t longest, char** room)
+{
+	const size_t size = size_t(in.varint(longest));
+	const uint8_t* text = in.raw(size);
+	if (text && !is_utf8(text, size))
+		in.fail(MOCPACK_CORRUPT) << ": the name of " << of << " " << uint64_t(index) << " is not UTF-8";
+	if (!going())
+		return {nullptr, 0};
+	std::memcpy(*room, text, size);
+	*room += size + 1;
+	return {*room - size - 1, size};
+}
+
 bool read_head(const Chunk& chunk, mocpack_Motion* motion, mocpack_Text* needed, mocpack_Error* error)
 {
 	Fields in = fields_of(chunk, "chunk HEAD", error);
@@ -167,24 +179,14 @@ namespace
 {
 
 // Fills the part of the info that is about joints.
-struct SkeletonReader
+struct SkeletonReader : ChunkReader
 {
-	Fields in;
-	mocpack_Motion* motion;
 	mocpack_Info& info;
 	Memory& memory;
-	bool starved = false;
 
-	template <typename T> T* array(uint64_t count)
+	SkeletonReader(const Fields& fields, mocpack_Motion* own)
+		: ChunkReader(fields, own), info(own->info), memory(own->memory)
 	{
-		T* found = in.good() ? memory.take_array<T>(count + 1) : nullptr;
-		starved = starved || (in.good() && !found);
-		return found;
-	}
-
-	bool going() const
-	{
-		return in.good() && !starved;
 	}
 
 	bool run()
@@ -207,19 +209,9 @@ struct SkeletonReader
 	{
 		mocpack_Text* found = array<mocpack_Text>(joints);
 		// all names in one piece, each with a zero after it
-		char* text = array<char>(uint64_t(in.left()) + joints);
+		char* room = array<char>(uint64_t(in.left()) + joints);
 		for (size_t j = 0; j < joints && going(); ++j)
-		{
-			size_t size = size_t(in.varint(LONGEST_NAME));
-			const uint8_t* name = in.raw(size);
-			if (name && !is_utf8(name, size))
-				in.fail(MOCPACK_CORRUPT) << ": the name of joint " << uint64_t(j) << " is not UTF-8";
-			if (!in.good())
-				return;
-			std::memcpy(text, name, size);
-			found[j] = {text, size};
-			text += size + 1;
-		}
+			found[j] = name("joint", j, LONGEST_NAME, &room);
 		info.names = found;
 	}
 
@@ -272,16 +264,15 @@ struct SkeletonReader
 	// BVH lists the outermost first, ASF the innermost.
 	static void add_rotation(uint8_t code, RotationChannels* turning)
 	{
-		if (code < FIRST_ROTATION)
+		if (code < RotationChannels::FIRST)
 			return;
-		uint8_t letter = (code - FIRST_ROTATION) % 3;
-		int at = turning->turns++;
+		const int at = turning->turns++;
 		if (at > 1)
 			return;
-		bool fixed = code >= FIRST_FIXED_ROTATION;
-		turning->letters[at] = fixed && at ? turning->letters[0] : letter;
+		const bool fixed = code >= RotationChannels::FIRST_FIXED;
+		turning->codes[at] = fixed && at ? turning->codes[0] : code;
 		if (fixed)
-			turning->letters[0] = letter;
+			turning->codes[0] = code;
 	}
 
 	int32_t* indices(size_t* count, size_t most, size_t joints, int32_t least)
@@ -379,7 +370,7 @@ bool read_skeleton(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* er
 									reinterpret_cast<const uint8_t*>(DICTIONARY), sizeof DICTIONARY - 1);
 	if (!bytes)
 		return false;
-	SkeletonReader reader = {packed.part(bytes, size), motion, motion->info, motion->memory};
+	SkeletonReader reader(packed.part(bytes, size), motion);
 	bool good = reader.run();
 	motion->memory.give_back(bytes);
 	motion->info.skeleton_size = chunk.whole;

@@ -1,21 +1,11 @@
-// What a take holds beside its poses: when frames are, how they are meant to be played, gaps, tracks.
+// What a take holds beside its poses: when frames are, how they are meant to be played, gaps.
 #include <cmath>
 
 #include "reader/chunks.h"
-#include "reader/json.h"
 #include "reader/numbers.h"
 
 namespace mocpack
 {
-
-namespace
-{
-
-const double LATEST = 1e9;		  // seconds
-const size_t MOST_RUNS = 1 << 24; // bytes, inflated
-const size_t LONGEST_TEXT = 1024; // bytes
-
-} // namespace
 
 bool read_start(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 {
@@ -125,65 +115,6 @@ bool read_gaps(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 	memory.give_back(bytes);
 	motion->info.has_gaps = gaps.joint_count > 0;
 	return true;
-}
-
-namespace
-{
-
-bool read_text(Fields* in, mocpack_Text* text, Memory* memory, bool* starved)
-{
-	size_t size = size_t(in->varint(LONGEST_TEXT));
-	const uint8_t* bytes = in->raw(size);
-	if (bytes && !is_utf8(bytes, size))
-		in->fail(MOCPACK_CORRUPT) << ": a text that is not UTF-8";
-	if (in->good())
-		*starved = *starved || !keep_text(bytes, size, text, memory);
-	return in->good();
-}
-
-} // namespace
-
-bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error)
-{
-	static const uint8_t WIDTHS[] = {1, 1, 1, 3, 4};
-	enum
-	{
-		OWN_RATE = 1,
-		HAS_START = 2,
-		HAS_TIMES = 4,
-		BOUNDED = 8,
-		HAS_UNIT = 16
-	};
-	mocpack_Track* track = motion->memory.take_array<mocpack_Track>(uint64_t(chunks.track_count) + 1);
-	bool starved = !track;
-	motion->info.tracks = track;
-	motion->info.track_count = chunks.track_count;
-	// so many numbers at most that the file's bytes can account for
-	uint64_t most = SAMPLES_PER_BYTE * motion->bytes.source.size;
-	for (const Chunk* chunk = chunks.tracks; chunk && !starved; chunk = chunk->next, ++track)
-	{
-		Fields in = fields_of(*chunk, "chunk trak", error);
-		read_text(&in, &track->name, &motion->memory, &starved);
-		uint8_t first = in.u8(), kind = first & 7, flags = first >> 3;
-		in.check(kind < sizeof WIDTHS, ": an unknown kind");
-		if (!in.good())
-			return false;
-		track->kind = mocpack_TrackKind(kind);
-		track->count = in.varint(most / WIDTHS[kind]);
-		track->frame_time = flags & OWN_RATE ? in.short_number() : 0;
-		track->start_time = flags & HAS_START ? in.short_number() : 0;
-		track->has_times = (flags & HAS_TIMES) != 0;
-		track->bound = flags & BOUNDED ? in.short_number() : 0;
-		if (flags & HAS_UNIT)
-			read_text(&in, &track->unit, &motion->memory, &starved);
-		else
-			starved = starved || !keep_text("", 0, &track->unit, &motion->memory);
-		track->chunk_size = chunk->size;
-		if (!in.good())
-			return false;
-		most -= track->count * WIDTHS[kind];
-	}
-	return !starved || no_memory(error, "the file's tracks");
 }
 
 } // namespace mocpack

@@ -117,8 +117,15 @@ size_t tracks_wanted(const Plan& plan, const Output& out)
 
 void mocpack::keysine::lay_out_group(const Plan& plan, size_t length, GroupSymbols* symbols, Arena* arena)
 {
-	size_t blocks = length < size_t(1) << MOST_SPLITS ? length : size_t(1) << MOST_SPLITS;
-	size_t cells = plan.channel_count * widest_row(length);
+	size_t blocks = 1, row = 0; // at most
+	for (int splits = 0; splits <= MOST_SPLITS && size_t(1) << splits <= length; ++splits)
+	{
+		blocks = size_t(1) << splits;
+		size_t longest = longest_block(length, splits);
+		if (longest <= size_t(LONGEST_BLOCK) && blocks * size_t(row_stride(int32_t(longest))) > row)
+			row = blocks * size_t(row_stride(int32_t(longest)));
+	}
+	size_t cells = plan.channel_count * row;
 	symbols->keys = arena->take<int32_t>((blocks + 1) * plan.channel_count);
 	symbols->rows.keys = symbols->keys;
 	symbols->lengths = arena->take<int32_t>(blocks);
@@ -133,7 +140,7 @@ void mocpack::keysine::lay_out_group(const Plan& plan, size_t length, GroupSymbo
 bool mocpack::keysine::shape_group(const Plan& plan, size_t length, int splits, int32_t tempo,
 								   GroupSymbols* symbols)
 {
-	size_t blocks = size_t(1) << splits, longest = (length + blocks - 1) / blocks;
+	size_t blocks = size_t(1) << splits, longest = longest_block(length, splits);
 	if (splits > MOST_SPLITS || blocks > length || longest > size_t(LONGEST_BLOCK))
 		return false;
 	symbols->splits = splits;
@@ -300,20 +307,33 @@ mocpack_Status decode_grid(const mocpack_KeysineHead& head, size_t index, const 
 	return MOCPACK_OK;
 }
 
+size_t lesser_size(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+// Numbers of the sines of a block of so many frames.
+size_t sines_of(size_t length)
+{
+	return (length + 1) * size_t(padded(int32_t(length)));
+}
+
 // What turning symbols into motion needs, beside the symbols themselves.
 struct Synthesis
 {
-	double *sines[2], *series, *curve;
+	double *sines, *series, *curve;
+	size_t sine_count;
 	int32_t* extents;
 	Quat* turns;
 
 	Synthesis(const mocpack_KeysineHead& head, Arena* arena)
 	{
-		size_t longest = head.cut.longest_group();
-		longest = longest < size_t(LONGEST_BLOCK) ? longest : size_t(LONGEST_BLOCK);
+		size_t group = head.cut.longest_group(), longest = lesser_size(group, size_t(LONGEST_BLOCK));
 		size_t width = size_t(padded(int32_t(longest)));
-		for (double*& table : sines)
-			table = arena->take<double>((longest + 1) * width);
+		// a group that is not split has blocks of one length, others of two
+		size_t whole = sines_of(longest), halves = 2 * sines_of(lesser_size((group + 1) / 2, longest));
+		sine_count = whole > halves ? whole : halves;
+		sines = arena->take<double>(sine_count);
 		series = arena->take<double>(head.plan.channel_count * width);
 		curve = arena->take<double>(4 * width);
 		extents = arena->take<int32_t>(head.plan.channel_count);
@@ -329,6 +349,7 @@ void synthesise(const mocpack_KeysineHead& head, const GroupSymbols& symbols, si
 	const Shape& shape = symbols.shape;
 	size_t channels = plan.channel_count, blocks = size_t(shape.blocks), frame = 0;
 	// lengths and rows of the two tables of sines: blocks differ by at most one frame
+	double* const sines[2] = {s.sines, s.sines + (blocks > 1 ? s.sine_count / 2 : 0)};
 	int32_t filled[2] = {0, 0}, rows[2] = {0, 0};
 	for (size_t b = 0; b < blocks; ++b)
 	{
@@ -353,9 +374,9 @@ void synthesise(const mocpack_KeysineHead& head, const GroupSymbols& symbols, si
 									   symbols.rows.extents[size_t(channel) * blocks + b], shape.lengths[b],
 									   step, predictor);
 				if (s.extents[channel])
-					rows[which] = fill_sines(s.sines[which], length, rows[which], s.extents[channel] + 1);
+					rows[which] = fill_sines(sines[which], length, rows[which], s.extents[channel] + 1);
 				if (wanted)
-					block_values(s.curve + c * width, s.sines[which], length, track.key_step * key[0],
+					block_values(s.curve + c * width, sines[which], length, track.key_step * key[0],
 								 track.key_step * key[channels], s.series + channel * width,
 								 s.extents[channel]);
 			}

@@ -41,11 +41,18 @@ struct GroupSymbols
 	double part;	  // of a step, that the values count
 };
 
-// Room for the coefficients of one channel of a group of so many frames, however it is split.
+// More than the coefficients of one channel of a group of so many frames, however it is split, and what is
+// said of each block.
 inline size_t widest_row(size_t length)
 {
 	size_t blocks = length < size_t(1) << MOST_SPLITS ? length : size_t(1) << MOST_SPLITS;
 	return length + blocks * (2 * MARGIN + 8);
+}
+
+// The longest block of a group of so many frames that is split in two so often.
+inline size_t longest_block(size_t length, int splits)
+{
+	return (length + (size_t(1) << splits) - 1) >> splits;
 }
 
 // Takes room for the symbols of a group of at most `length` frames.

@@ -102,7 +102,7 @@ const int ROTATION_KINDS = 5, TRANSLATION_KINDS = 3, KIND_TABLES = ROTATION_KIND
 		  KINDS = 8;
 
 #ifdef MOCPACK_TABLES_AT_START
-#include "packed_tables.h" // a wasm file would carry every byte of them
+#include <packed_tables.h> // of pack_tables.py: a wasm file would carry every byte of the others
 #else
 #include "keysine/decode/tables.inc"
 #endif

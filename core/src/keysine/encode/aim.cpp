@@ -246,7 +246,8 @@ Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const dou
 	if (track.kind == HINGE_TRACK)
 		return aim_hinge(plan, track, scene, t, compensate, leeway);
 	Quat above = parent_rotation(plan, scene, track.joint, t);
-	Quat faithful = faithful_world(plan, track, scene, t);
+	bool looks = leeway.inertia > 0 || leeway.max_angle > 0 || scene.first_hinged;
+	Quat faithful = looks ? faithful_world(plan, track, scene, t) : scene.rotation[scene.at(track.joint, t)];
 	aim.world = !compensate ? leeway.max_angle > 0 ? faithful : scene.rotation[scene.at(track.joint, t)]
 				: scene.first_hinged && scene.first_hinged[track.joint] >= 0
 					? above_hinges(scene, track.joint, t, faithful, scene.turn_price[t])

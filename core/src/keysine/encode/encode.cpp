@@ -484,12 +484,11 @@ class GroupCoder
 		{
 			const int32_t *row = row_of(track, c), at = track.first_channel + c;
 			uint8_t* levels = symbols_.rows.levels + symbols_.shape.row(at, b_);
-			int32_t reach = 0;
-			for (int32_t k = 1; k <= n_; ++k)
-			{
+			int32_t reach = n_;
+			while (reach > 0 && !row[reach])
+				levels[reach--] = 0;
+			for (int32_t k = 1; k <= reach; ++k)
 				levels[k] = level_of(symbol_of(magnitude(row[k]), FINE));
-				reach = row[k] ? k : reach;
-			}
 			symbols_.rows.reaches[at * symbols_.shape.blocks + b_] =
 				uint8_t(step < 0 ? 0 : reach_symbol(reach));
 		}

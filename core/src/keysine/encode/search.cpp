@@ -73,6 +73,7 @@ namespace
 {
 
 const int CANDIDATES = 3; // changes that a repair evaluates exactly
+const int32_t AROUND = 4; // frequencies from a change, that are looked at again
 
 // Squared displacements and how they depend on the channels, point by point and frame by frame: with w of
 // channel c, the square is now + w (2 along[c] + w across[c][c]). The search asks this far more often than it
@@ -256,7 +257,7 @@ class Block
 		bool zeros_known;
 		float zeros[LONGEST_BLOCK + 1]; // bits of zeros before each, where nothing is near
 		const float* reach_bits;
-		uint8_t levels[LONGEST_BLOCK + 3 * MARGIN], symbols[LONGEST_BLOCK];
+		uint8_t levels[LONGEST_BLOCK + 3 * MARGIN], symbols[LONGEST_BLOCK], changed[LONGEST_BLOCK];
 
 		uint8_t* own()
 		{
@@ -362,6 +363,7 @@ class Block
 			Row& row = rows_[c];
 			std::memset(row.levels, 0, size_t(p_.n + 3 * MARGIN));
 			std::memset(row.symbols, 0, size_t(p_.n));
+			std::memset(row.changed, 1, size_t(p_.n));
 			row.near = p_.near->of(p_.t, p_.b, c, step);
 			row.near.left = c ? rows_[c - 1].own() : row.near.left;
 			row.near.second_left = c > 1 ? rows_[c - 2].own() : row.near.second_left;
@@ -491,6 +493,9 @@ class Block
 			--reach;
 		move(c, k, float(units));
 		price_ = new_price;
+		for (int32_t d = 0; d < p_.channels; ++d)
+			for (int32_t near = k > AROUND ? k - AROUND : 0; near <= k + AROUND && near < p_.n; ++near)
+				rows_[d].changed[near] = 1;
 	}
 
 	// While a point is outside, makes the change of one unit that buys most; returns how many it made.
@@ -570,8 +575,9 @@ class Block
 	int32_t improve(int32_t c, int32_t k)
 	{
 		int32_t value = values_[c * p_.stride + k];
-		if (!value)
+		if (!value || !rows_[c].changed[k])
 			return 0;
+		rows_[c].changed[k] = 0;
 		int32_t towards = value > 0 ? -1 : 1, best_units = 0;
 		int32_t tries[3] = {-value, towards, -towards};
 		float best = -1e-9f, best_price = 0, now = bits_around(c, k);

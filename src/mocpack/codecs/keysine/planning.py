@@ -41,7 +41,7 @@ MOST_FINE_BITS = 40
 LEAVING_SHARE = 0.02  # of the bound, by which a joint may leave its hinges a metre away
 LEAP, LEAP_FRAMES, LEAST_LEAP = 4.0, 40, 0.02  # times the next steps; frames; metres
 GRID_BASIS_BITS = 12  # where channels that hardly move are to be nothing but zeros
-BASIS_FRAMES, FEW_FRAMES = 500, 120  # looked at to choose axes, and where that must be quick
+BASIS_FRAMES, FEW_FRAMES = 250, 120  # looked at to choose axes, and where that must be quick
 BASIS_BITS, COARSEST_BASIS = 6, 5  # of the grid of axes, and how much coarser it may be
 NUMBER_BITS, SHIFT_BITS = (
     1.6,

@@ -12,7 +12,7 @@ from mocpack.codecs.keysine.tracks import SPREAD
 
 ANGLE_SHARE = 0.999  # of a bound on angles, that the search may use: the rest is for rounding
 HINGED_FALLOFF, HINGED_ROUNDING, HINGED_QUARTIC = 0.1, 0.42, 0.4  # where joints have hinges
-TURN_PRICE, HINGED_TURN_PRICE = 4.0, 1.5  # of the shell's square, for turning from the source
+TURN_PRICE, HINGED_TURN_PRICE = 2.0, 1.5  # of the shell's square, for turning from the source
 ANGLE_PRICE = 1.0  # for a turn as far as a bound on angles
 ROOM = 1.5  # of errors of a limb that its hinges cannot take back
 
@@ -113,7 +113,7 @@ class Settings:
 
 
 EFFORTS = {
-    "fast": Effort(0, 40, 7, 9, True, 0, 0, False),
+    "fast": Effort(0, 40, 7, 7, True, 0, 0, False),
     "default": Effort(3, 60, 6, 10, True, 2, 1, False),
     "best": Effort(6, 90, 5, 11, True, 3, 3, True),
 }

@@ -1,0 +1,212 @@
+// Whole numbers by the coders of series: what tracks are made of.
+#include <cmath>
+
+#include "kernels/plain_series.h"
+#include "kernels/series.h"
+#include "reader/numbers.h"
+
+namespace mocpack
+{
+
+namespace
+{
+
+const size_t MOST_COLUMNS = 4, MOST_PREDICTORS = 3, MOST_OWN = 4;
+const size_t MOST_FEATURES = MOST_COLUMNS * MOST_PREDICTORS * (MOST_OWN + 2 * MOST_COLUMNS);
+const uint64_t NUMBERS_PER_BYTE = 12000; // each takes two decisions of at least 1/2840 of a bit
+const double LARGEST_BASE = 1 << 30;
+const int FLOORED = 3, ORDERS = 4;
+const uint8_t MOST_DEPTH = 33, LARGEST_SIZE = 28;
+
+enum Coder
+{
+	EXACT = 1,
+	THOROUGH,
+	TOLD_EXACT, // with the size of the first errors
+	TOLD_THOROUGH,
+	PLAIN
+};
+
+// How columns that belong together are predicted: docs/series.md.
+struct Forecast
+{
+	size_t predictors;
+	double forgetting[MOST_PREDICTORS];
+	uint8_t own[MOST_PREDICTORS], periods[MOST_PREDICTORS];
+	uint32_t warm;
+	double caution, blend_forgetting, blend_pull;
+};
+const Forecast FORECASTS[2] = {
+	{3, {0.8, 0.95, 0.998}, {2, 2, 3}, {1, 1, 1}, 0, 1.0, 0.93, 100.0},
+	{2, {0.98, 0.998}, {4, 3}, {2, 1}, 30, 4.0, 0.98, 100.0},
+};
+
+// A model of columns of which each looks at its own past and at all others.
+struct Model
+{
+	mocpack_SeriesModel model;
+	uint32_t starts[MOST_COLUMNS * MOST_PREDICTORS + 1], sizes[MOST_COLUMNS];
+	int32_t columns[MOST_FEATURES];
+	uint8_t lags[MOST_FEATURES];
+
+	Model(const Forecast& f, size_t count, bool told)
+		: model{count,
+				f.predictors,
+				f.forgetting,
+				f.periods,
+				f.warm,
+				f.caution,
+				f.blend_forgetting,
+				f.blend_pull,
+				1,
+				starts,
+				columns,
+				lags,
+				told ? sizes : nullptr}
+	{
+		uint32_t at = 0, *start = starts;
+		for (size_t c = 0; c < count; ++c)
+			for (size_t p = 0; p < f.predictors; ++p)
+			{
+				*start++ = at;
+				for (uint8_t lag = 1; lag <= f.own[p]; ++lag)
+					columns[at] = int32_t(c), lags[at++] = lag;
+				for (size_t other = 0; other < count; ++other)
+					for (uint8_t lag = other < c ? 0 : 1; lag < 2 && other != c; ++lag)
+						columns[at] = int32_t(other), lags[at++] = lag;
+			}
+		*start = at;
+	}
+};
+
+// The integers of a series, and what decoding them takes; given back where it ends.
+struct Room
+{
+	Memory* memory;
+	int32_t* values;
+	void* scratch;
+
+	Room(Memory* own, uint64_t count, size_t scratch_size)
+		: memory(own), values(own->take_array<int32_t>(count + 1)), scratch(own->take(scratch_size))
+	{
+	}
+	~Room()
+	{
+		memory->give_back(scratch);
+		memory->give_back(values);
+	}
+	Room(const Room&) = delete;
+	Room& operator=(const Room&) = delete;
+
+	bool good(Fields* in) const
+	{
+		if (!values || !scratch)
+			in->fail(MOCPACK_NO_MEMORY) << ": numbers that take more memory than the limit leaves";
+		return values && scratch;
+	}
+};
+
+bool finished(Fields* in, mocpack_Status status)
+{
+	if (status == MOCPACK_TRUNCATED)
+		in->fail(status) << ": numbers end too early";
+	else if (status != MOCPACK_OK)
+		in->fail(status) << ": numbers that are damaged";
+	return status == MOCPACK_OK;
+}
+
+// `numbers` begins with the base that all rows are less.
+bool read_plain(Fields* in, size_t rows, size_t columns, int order, const uint8_t* depths, double* numbers,
+				Memory* memory)
+{
+	double base[MOST_COLUMNS];
+	int32_t floors[MOST_COLUMNS] = {};
+	uint64_t moving = 0;
+	for (size_t c = 0; c < columns; ++c)
+	{
+		base[c] = numbers[c];
+		moving += depths[c] > 0;
+		in->check(depths[c] <= MOST_DEPTH, ": numbers of too many bits");
+		if (order == FLOORED)
+		{
+			in->check(std::fabs(base[c]) <= LARGEST_BASE, ": a base beyond 2^30");
+			floors[c] = in->good() ? int32_t(-base[c]) : 0;
+		}
+	}
+	const size_t size = in->left();
+	const uint8_t* src = in->raw(size);
+	in->check(rows * (moving ? moving : 1) <= NUMBERS_PER_BYTE * (uint64_t(size) + 4),
+			  ": more numbers than their bytes can hold");
+	if (!in->good())
+		return false;
+	Room room(memory, uint64_t(rows) * columns, mocpack_plain_series_scratch_size(columns));
+	if (!room.good(in) || !finished(in, mocpack_plain_series_decode(room.values, rows, columns, order, floors,
+																	depths, room.scratch, src, size)))
+		return false;
+	for (size_t i = 0; i < rows * columns; ++i)
+		numbers[i] = base[i % columns] + double(room.values[i]);
+	return true;
+}
+
+bool read_series(Fields* in, size_t rows, size_t columns, bool thorough, bool told, double* numbers,
+				 Memory* memory)
+{
+	Model model(FORECASTS[thorough], columns, told);
+	const uint8_t* logs = told ? in->raw(columns) : nullptr;
+	for (size_t c = 0; logs && c < columns; ++c)
+	{
+		in->check(logs[c] <= LARGEST_SIZE, ": an expected error beyond 2^28");
+		model.sizes[c] = in->good() ? 1u << logs[c] : 0;
+	}
+	const size_t size = in->left();
+	const uint8_t* src = in->raw(size);
+	const uint64_t count = uint64_t(rows - 1) * columns;
+	in->check(count <= NUMBERS_PER_BYTE * (uint64_t(size) + 4), ": more numbers than their bytes can hold");
+	if (!in->good())
+		return false;
+	Room room(memory, count, mocpack_series_scratch_size(&model.model));
+	if (!room.good(in) ||
+		!finished(in, mocpack_series_decode(room.values, rows - 1, &model.model, room.scratch, src, size)))
+		return false;
+	for (size_t i = 0; i < count; ++i)
+		numbers[columns + i] = numbers[i % columns] + double(room.values[i]);
+	return true;
+}
+
+bool read_by_coder(uint8_t coder, Fields* in, size_t rows, size_t columns, double* numbers, Memory* memory)
+{
+	if (coder == PLAIN)
+	{
+		const int order = in->u8();
+		const uint8_t* depths = in->raw(columns);
+		in->check(order < ORDERS, ": numbers of an unknown order");
+		return in->good() && read_plain(in, rows, columns, order, depths, numbers, memory);
+	}
+	in->check(coder < PLAIN, ": an unknown coder of numbers");
+	const bool thorough = coder == THOROUGH || coder == TOLD_THOROUGH;
+	return in->good() && read_series(in, rows, columns, thorough, coder >= TOLD_EXACT, numbers, memory);
+}
+
+bool read_briefly(int order, int depth, Fields* in, size_t rows, size_t columns, double* numbers,
+				  Memory* memory)
+{
+	for (size_t c = 0; c < columns; ++c)
+		numbers[c] = double(in->folded());
+	if (!depth && !in->left())
+	{
+		for (size_t i = columns; i < rows * columns; ++i)
+			numbers[i] = numbers[i - columns];
+		return in->good();
+	}
+	uint8_t depths[MOST_COLUMNS] = {uint8_t(depth)};
+	const uint8_t* others = in->raw(columns - 1);
+	for (size_t c = 1; others && c < columns; ++c)
+		depths[c] = others[c - 1];
+	return in->good() && read_plain(in, rows, columns, order, depths, numbers, memory);
+}
+
+} // namespace
+
+const WholeCoders SERIES_CODERS = {read_by_coder, read_briefly};
+
+} // namespace mocpack

@@ -1,0 +1,370 @@
+// Series beside the poses: what tracks are, and their samples.
+#include <cmath>
+#include <cstring>
+
+#include "common/rotation_vector.h"
+#include "reader/chunks.h"
+#include "reader/json.h"
+#include "reader/numbers.h"
+
+namespace mocpack
+{
+
+namespace
+{
+
+const size_t LONGEST_TEXT = 1024, LONGEST_LABEL = 1 << 20; // bytes
+const size_t WIDTHS[] = {1, 1, 1, 3, 4};
+const uint8_t KINDS = 8; // so that flags stand above the kind in one byte
+
+enum TrackFlags
+{
+	OWN_RATE = 1,
+	HAS_START = 2,
+	HAS_TIMES = 4,
+	BOUNDED = 8,
+	HAS_UNIT = 16
+};
+
+mocpack_Text read_text(Fields* in)
+{
+	size_t size = size_t(in->varint(LONGEST_TEXT));
+	const uint8_t* bytes = in->raw(size);
+	if (bytes && !is_utf8(bytes, size))
+		in->fail(MOCPACK_CORRUPT) << ": a text that is not UTF-8";
+	return {reinterpret_cast<const char*>(bytes), bytes ? size : 0};
+}
+
+// What a track is; its texts stand in the chunk. `most` numbers at most.
+mocpack_Track read_track_head(Fields* in, uint64_t most)
+{
+	mocpack_Track track = {};
+	track.name = read_text(in);
+	const uint8_t first = in->u8(), kind = first % KINDS, flags = first / KINDS;
+	in->check(kind < sizeof WIDTHS / sizeof *WIDTHS, ": an unknown kind");
+	if (!in->good())
+		return track;
+	track.kind = mocpack_TrackKind(kind);
+	track.count = in->varint(most / WIDTHS[kind]);
+	track.frame_time = flags & OWN_RATE ? in->short_number() : 0;
+	in->check(!(flags & OWN_RATE) || track.frame_time > 0, ": a time from sample to sample that is none");
+	track.start_time = flags & HAS_START ? in->short_number() : 0;
+	track.has_times = (flags & HAS_TIMES) != 0;
+	track.bound = flags & BOUNDED ? in->short_number() : 0;
+	track.unit = flags & HAS_UNIT ? read_text(in) : mocpack_Text{nullptr, 0};
+	return track;
+}
+
+} // namespace
+
+bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error)
+{
+	Memory& memory = motion->memory;
+	mocpack_Track* tracks = memory.take_array<mocpack_Track>(uint64_t(chunks.track_count) + 1);
+	motion->track_offsets = memory.take_array<uint64_t>(uint64_t(chunks.track_count) + 1);
+	bool starved = !tracks || !motion->track_offsets;
+	motion->info.tracks = tracks;
+	motion->info.track_count = chunks.track_count;
+	// so many numbers at most that the file's bytes can account for
+	uint64_t most = SAMPLES_PER_BYTE * motion->bytes.source.size, *offset = motion->track_offsets;
+	for (const Chunk* chunk = chunks.tracks; chunk && !starved; chunk = chunk->next, ++tracks)
+	{
+		Fields in = fields_of(*chunk, "chunk trak", error);
+		*tracks = read_track_head(&in, most);
+		if (!in.good())
+			return false;
+		*offset++ = chunk->offset;
+		tracks->chunk_size = chunk->size;
+		starved = !keep_text(tracks->name.bytes, tracks->name.size, &tracks->name, &memory) ||
+				  !keep_text(tracks->unit.bytes, tracks->unit.size, &tracks->unit, &memory);
+		most -= tracks->count * WIDTHS[tracks->kind];
+	}
+	return !starved || no_memory(error, "the file's tracks");
+}
+
+namespace
+{
+
+const double CLOSE = 1 - 1e-6; // of a bound that rounding may take the rest of
+const double LARGEST_TURN = 100.0, SAMPLE_TOLERANCE = 1e-3, REFERENCE = 32767.0;
+enum TurnForm
+{
+	AS_QUATERNIONS,
+	AS_VECTORS,
+	FROM_IDENTITY
+};
+
+// One track's chunk, read to its end. Memory is given back where the reader ends.
+struct TrackReader
+{
+	const mocpack_Motion& motion;
+	const mocpack_Track& track;
+	Memory memory;
+	Fields in;
+
+	TrackReader(const mocpack_Motion& file, size_t index, mocpack_Error* error)
+		: motion(file), track(file.info.tracks[index]), memory(file.memory.allocator(), file.memory.left()),
+		  in("chunk trak", nullptr, 0, file.track_offsets[index], error)
+	{
+		const uint64_t offset = file.track_offsets[index];
+		void* buffer = file.bytes.all ? nullptr : memory.take(track.chunk_size + 1);
+		if (!file.bytes.all && !buffer)
+		{
+			in.fail(MOCPACK_NO_MEMORY) << ": a track that takes more memory than the limit leaves";
+			return;
+		}
+		const uint8_t* body = file.bytes.view(offset, track.chunk_size, buffer, error);
+		if (!body)
+		{
+			missing = true;
+			return;
+		}
+		in = in.part(body, size_t(track.chunk_size));
+		mocpack_Track head = read_track_head(&in, UINT64_MAX);
+		// bytes that come by a callback may be others than those that were there at first
+		in.check(head.count == track.count && head.kind == track.kind && head.has_times == track.has_times,
+				 ": a track that has changed since the file was opened");
+		in.check(!track.frame_time || (track.frame_time >= 1e-9 && track.frame_time <= 1e6),
+				 ": a time from sample to sample that is none");
+		in.check(std::fabs(track.start_time) < LATEST, ": a start that is no time");
+		in.check(track.bound >= 0 && track.bound <= 1.7976931348623157e308, ": a bound that is none");
+		const bool whole = track.kind == MOCPACK_TRACK_FLAG || track.kind == MOCPACK_TRACK_LABEL;
+		in.check(!whole || track.bound == 0, ": a bound of what is exact");
+	}
+	~TrackReader()
+	{
+		memory.give_all_back();
+	}
+	TrackReader(const TrackReader&) = delete;
+	TrackReader& operator=(const TrackReader&) = delete;
+
+	bool good() const
+	{
+		return !missing && in.good();
+	}
+
+	size_t count() const
+	{
+		return size_t(track.count);
+	}
+
+	// The step of a grid on which no value is further off than the bound.
+	double step() const
+	{
+		const double bound = track.kind == MOCPACK_TRACK_SCALAR || track.bound < 1 ? track.bound : 1;
+		return 2 * bound * CLOSE / (track.kind == MOCPACK_TRACK_SCALAR ? 1 : std::sqrt(3.0));
+	}
+
+	// Seconds of each sample; they are read, and checked, where nobody wants them too.
+	void times(double* out)
+	{
+		if (!track.has_times)
+		{
+			const double step = track.frame_time ? track.frame_time : motion.info.frame_time;
+			for (size_t i = 0; out && i < count(); ++i)
+				out[i] = track.start_time + double(i) * step;
+			return;
+		}
+		size_t size = size_t(in.varint(in.left()));
+		const uint8_t* bytes = in.raw(size);
+		double* found = out ? out : memory.take_array<double>(uint64_t(count()) + 1);
+		if (in.good() && !found)
+			in.fail(MOCPACK_NO_MEMORY) << ": times that take more memory than the limit leaves";
+		if (!in.good())
+			return;
+		Fields part = in.part(bytes, size);
+		if (!read_numbers(&part, count(), 1, found, &memory, 0, &SERIES_CODERS))
+		{
+			missing = true;
+			return;
+		}
+		for (size_t i = 0; i < count(); ++i)
+		{
+			in.check(std::fabs(found[i]) < LATEST, ": a time that is none");
+			in.check(!i || found[i] > found[i - 1], ": times that do not increase");
+		}
+	}
+
+	bool values(double* out)
+	{
+		if (!good())
+			return false;
+		if (track.kind == MOCPACK_TRACK_FLAG)
+			flags(out);
+		else if (track.kind == MOCPACK_TRACK_LABEL)
+			labels(out);
+		else if (track.kind == MOCPACK_TRACK_QUATERNION)
+			turns(out);
+		else
+			numbers(WIDTHS[track.kind], step(), out);
+		return good();
+	}
+
+	// Counts the words of labels and the bytes of their texts, each with a zero after it, and where there is
+	// room writes them. They stand first.
+	void words(size_t* word_count, size_t* text_size, mocpack_Text* found, char* text)
+	{
+		size_t size = 0;
+		*word_count = size_t(in.varint(count()));
+		for (size_t w = 0; w < *word_count && in.good(); ++w)
+		{
+			size_t length = size_t(in.varint(LONGEST_LABEL));
+			const uint8_t* word = in.raw(length);
+			in.check(!word || is_utf8(word, length), ": a text that is not UTF-8");
+			if (!in.good())
+				return;
+			if (found)
+			{
+				std::memcpy(text + size, word, length);
+				text[size + length] = 0;
+				found[w] = {text + size, length};
+			}
+			size += length + 1;
+		}
+		*text_size = size;
+	}
+
+	// What stands deflated up to the end takes the place of it.
+	void unpack()
+	{
+		size_t size = 0;
+		uint8_t* bytes = good() ? inflate_fields(&in, MOST_RUNS, &memory, &size) : nullptr;
+		if (bytes)
+			in = in.part(bytes, size);
+	}
+
+  private:
+	bool missing = false; // an error that `in` does not know
+
+	bool numbers(size_t width, double grid, double* out)
+	{
+		missing = !read_numbers(&in, count(), width, out, &memory, grid, &SERIES_CODERS);
+		return !missing;
+	}
+
+	void flags(double* out)
+	{
+		unpack();
+		uint8_t value = in.u8();
+		in.check(value <= 1, ": a flag that is none");
+		uint64_t changes = in.varint(count() ? count() - 1 : 0);
+		size_t at = 0;
+		for (; changes && in.good(); --changes, value ^= 1)
+		{
+			uint64_t length = in.varint(count()) + 1;
+			in.check(length < count() - at, ": runs reach beyond the samples");
+			for (; in.good() && length; --length)
+				out[at++] = value;
+		}
+		while (in.good() && at < count())
+			out[at++] = value;
+		in.end();
+	}
+
+	void labels(double* out)
+	{
+		unpack();
+		size_t word_count = 0, text_size = 0, at = 0;
+		words(&word_count, &text_size, nullptr, nullptr);
+		uint64_t runs = in.varint(count());
+		for (; runs && in.good(); --runs)
+		{
+			uint64_t word = in.varint(word_count ? word_count - 1 : 0), length = in.varint(count()) + 1;
+			in.check(length <= count() - at, ": runs that are not as many as the samples");
+			for (; in.good() && length; --length)
+				out[at++] = double(word);
+		}
+		in.check(at == count(), ": runs that are not as many as the samples");
+		in.check(word_count || !count(), ": labels without words");
+		in.end();
+	}
+
+	void turns(double* out)
+	{
+		uint8_t form = in.u8();
+		in.check(form <= FROM_IDENTITY, ": an unknown form of rotations");
+		double base[4] = {0, 0, 0, 1};
+		for (int c = 0; form == AS_VECTORS && c < 4; ++c)
+			base[c] = int16_t(in.u16()) / REFERENCE;
+		in.check(base[0] != 0 || base[1] != 0 || base[2] != 0 || base[3] != 0,
+				 ": a reference that is no rotation");
+		if (!in.good())
+			return;
+		if (form == AS_QUATERNIONS)
+			check_turns(numbers(4, 0, out), out);
+		else if (numbers(3, step(), out))
+			turn_vectors(unit(load_quat(base)), form == AS_VECTORS, out);
+	}
+
+	void check_turns(bool read, const double* turns)
+	{
+		for (size_t i = 0; read && i < count(); ++i)
+			in.check(std::fabs(length_of(load_quat(turns + 4 * i)) - 1) <= SAMPLE_TOLERANCE,
+					 ": rotations that are no unit quaternions");
+	}
+
+	// Makes quaternions (N, 4) of the vectors (N, 3) that stand in their place, from the last on.
+	void turn_vectors(Quat base, bool from_base, double* out)
+	{
+		for (size_t i = count(); i-- > 0;)
+		{
+			Vec3 v = load_vec(out + 3 * i);
+			const double largest = std::fmax(std::fabs(v.x), std::fmax(std::fabs(v.y), std::fabs(v.z)));
+			in.check(largest < LARGEST_TURN, ": a rotation by many turns");
+			Quat turn = unit(exponential(v));
+			store(out + 4 * i, from_base ? unit(multiply(base, turn)) : turn);
+		}
+	}
+
+	static double length_of(Quat q)
+	{
+		return std::sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
+	}
+
+	static Quat unit(Quat q)
+	{
+		const double length = length_of(q);
+		return {q.x / length, q.y / length, q.z / length, q.w / length};
+	}
+};
+
+mocpack_Status no_such_track(mocpack_Error* error, const char* what)
+{
+	return Sentence(error, MOCPACK_BAD_ARGUMENT) << what;
+}
+
+} // namespace
+
+} // namespace mocpack
+
+using namespace mocpack;
+
+mocpack_Status mocpack_track_values(const mocpack_Motion* motion, size_t track, double* values, double* times,
+									mocpack_Error* error)
+{
+	mocpack_Error unheard;
+	error = error ? error : &unheard;
+	if (track >= motion->info.track_count)
+		return no_such_track(error, "mocpack_track_values: there is no such track");
+	TrackReader reader(*motion, track, error);
+	if (reader.good())
+		reader.times(times);
+	return reader.values(values) ? MOCPACK_OK : error->status;
+}
+
+mocpack_Status mocpack_track_words(const mocpack_Motion* motion, size_t track, size_t* count,
+								   size_t* text_size, mocpack_Text* words, char* text, mocpack_Error* error)
+{
+	mocpack_Error unheard;
+	error = error ? error : &unheard;
+	if (track >= motion->info.track_count || motion->info.tracks[track].kind != MOCPACK_TRACK_LABEL)
+		return no_such_track(error, "mocpack_track_words: there is no such track of labels");
+	*count = *text_size = 0;
+	TrackReader reader(*motion, track, error);
+	if (reader.good())
+		reader.times(nullptr);
+	reader.unpack();
+	if (reader.good())
+		reader.words(count, text_size, words, text);
+	return reader.good() ? MOCPACK_OK : error->status;
+}
