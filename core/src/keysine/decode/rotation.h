@@ -26,12 +26,12 @@ inline void right_jacobian(Vec3 v, double* j)
 	{
 		// (1 - cos x) / x² and (x - sin x) / x³ by their series, to 1e-9; multiplied, since a division waits
 		// for the one before
-		a = 0.5 - square * (1 / 24.0) *
-					  (1 - square * (1 / 30.0) *
-							   (1 - square * (1 / 56.0) * (1 - square * (1 / 90.0) * (1 - square * (1 / 132.0)))));
-		b = 1 / 6.0 -
-			square * (1 / 120.0) *
-				(1 - square * (1 / 42.0) * (1 - square * (1 / 72.0) * (1 - square * (1 / 110.0))));
+		a = 0.5 -
+			square * (1 / 24.0) *
+				(1 - square * (1 / 30.0) *
+						 (1 - square * (1 / 56.0) * (1 - square * (1 / 90.0) * (1 - square * (1 / 132.0)))));
+		b = 1 / 6.0 - square * (1 / 120.0) *
+						  (1 - square * (1 / 42.0) * (1 - square * (1 / 72.0) * (1 - square * (1 / 110.0))));
 	}
 	else
 	{
