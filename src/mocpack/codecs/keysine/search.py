@@ -11,7 +11,7 @@ from mocpack import _core
 from mocpack.codecs.keysine.tracks import SPREAD
 
 ANGLE_SHARE = 0.999  # of a bound on angles, that the search may use: the rest is for rounding
-HINGED_FALLOFF, HINGED_ROUNDING, HINGED_QUARTIC = 0.1, 0.42, 0.5  # where joints have hinges
+HINGED_FALLOFF, HINGED_ROUNDING, HINGED_QUARTIC = 0.1, 0.42, 0.4  # where joints have hinges
 TURN_PRICE, HINGED_TURN_PRICE = 2.0, 1.5  # of the shell's square, for turning from the source
 ANGLE_PRICE = 1.0  # for a turn as far as a bound on angles
 ROOM = 1.5  # of errors of a limb that its hinges cannot take back
