@@ -28,7 +28,7 @@ HOUR = 3600 * 120  # frames
 BOUNDS = ("10mm", "1mm", "0.1mm")
 OURS = {
     "keysine": "ours, the default",
-    "fk-wavelet": "Li et al. 2008, before its layers",
+    "fk-wavelet": "Li et al. 2008",
     "ik-predict": "Li et al. 2008, live",
     "rd-pca": "Váša and Brunnett 2014",
     "wavelet-opt": "Beaudoin et al. 2007",
