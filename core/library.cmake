@@ -32,7 +32,9 @@ if(BUILD_SHARED_LIBS)
 endif()
 # of clones that are chosen when the program loads, GCC forgets that they are hidden
 if(UNIX AND NOT APPLE AND BUILD_SHARED_LIBS)
-  target_link_options(mocpack PRIVATE -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/core/mocpack.map)
+  # code and constants share a page where they meet: 8 kB less of padding
+  target_link_options(mocpack PRIVATE -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/core/mocpack.map
+                                      -Wl,-z,noseparate-code)
 endif()
 # a C program that links the library needs no C++ runtime, only what square roots and powers come from
 if(UNIX AND NOT APPLE)
