@@ -29,7 +29,7 @@ BOUNDS = ("10mm", "1mm", "0.1mm")
 OURS = {
     "keysine": "ours, the default",
     "fk-wavelet": "Li et al. 2008",
-    "ik-predict": "Li et al. 2008, live",
+    "ik-predict": "Li et al. 2008, prediction",
     "rd-pca": "Váša and Brunnett 2014",
     "wavelet-opt": "Beaudoin et al. 2007",
     "wavelet": "Beaudoin et al. 2007",
