@@ -12,7 +12,7 @@ def read_token(path: str | None) -> str | None:
     """Return the token of a file: its last word."""
     if path is None:
         return None
-    words = Path(path).read_text("utf-8").split()
+    words = Path(path).read_text(encoding="utf-8").split()
     if not words:
         raise UsageError(f"{path} holds no token")
     return words[-1]

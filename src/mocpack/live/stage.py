@@ -56,7 +56,7 @@ class Tokens:
     def read(cls, path: str | Path) -> Tokens:
         """Read a file of lines such as ``send 7f3a…``; lines that begin with # are left out."""
         found: dict[str, list[str]] = {}
-        for number, line in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
+        for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
             words = line.split()
             if not words or words[0].startswith("#"):
                 continue
