@@ -68,7 +68,7 @@ def run(
 ) -> int:
     """Read a motion file of one kind and write it as another."""
     if report and files.PIPE in (goal, output):
-        raise UsageError("--report reads back what was written, and a pipe cannot be")
+        raise UsageError("--report reads back what was written: give a file, not a pipe (-)")
     if goal is not None and output is not None:
         raise UsageError(f"give one goal, not {goal} and -o {output}")
     if each and animation is not None:
