@@ -1,13 +1,14 @@
 """The reader of USD files in a process of its own (`child_main.py`), by usd-core.
 
-Of the question it knows `beside`: path and size of each file that follows the first. Where files
-refer to others that were not given, the answer is their names, `others`. Blocks are [name, type,
-numbers].
+Of the question it knows `beside`: path and size of each file that follows the first, `fps`, and
+`divided`, into how many parts the time between samples is. Where files refer to others that were
+not given, the answer is their names, `others`. Blocks are [name, type, numbers].
 """
 
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,7 @@ def _clip(
     if carried:
         times = sorted({*times, *carried})
     times = _sampled(times, question["fps"], known["codes_a_second"])
+    times = times if len(times) > MOST_SAMPLES else _divided(times, question["divided"])
     every = joints if skeleton is None else _joints_of(skeleton)
     if len(times) > MOST_SAMPLES or len(times) * len(every) > question["most_poses"]:
         return {"error": f"{len(times)} frames of {len(every)} joints are more than mocpack reads"}
@@ -161,6 +163,7 @@ def _clip(
     return {
         "blocks": placed,
         "times": times,
+        "is_carried_about": bool(carried),
         "moved": joints,
         "joints": every,
         "joint_names": [] if skeleton is None else _names_of(skeleton),
@@ -244,6 +247,14 @@ def _sampled(times: list[float], fps: float | None, codes: float) -> list[float]
     if not 0 <= count < MOST_SAMPLES:
         return [0.0] * (MOST_SAMPLES + 1)  # the caller complains
     return [times[0] + k * step for k in range(int(count + 1e-3) + 1)]
+
+
+def _divided(times: list[float], parts: int) -> list[float]:
+    """Return times with every gap divided into so many parts."""
+    if parts == 1:
+        return times
+    steps = [k / parts for k in range(parts)]
+    return [a + (b - a) * step for a, b in pairwise(times) for step in steps] + times[-1:]
 
 
 def _samples(attribute: Any, times: list[float], width: int, size: int) -> list[bytes]:
