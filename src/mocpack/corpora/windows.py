@@ -160,8 +160,7 @@ class Windows:
             return out
         if self.corpus.is_remote:
             self.corpus.prefetch([(clip, start, stop)])
-        turns, places = self.corpus.motion(clip).arrays(start, stop)
-        _core.window_of_motion(plan, turns, places, 0.0, step, self.fps, out)
+        self.corpus.motion(clip).write_window(plan, start, stop, step, self.fps, out)
         return out
 
     def locate(self, number: int) -> tuple[int, int, bool]:
