@@ -141,6 +141,11 @@ struct Encoder : Opened
 		return made;
 	}
 
+	double guess_error()
+	{
+		return mocpack_live_guess_error(encoder);
+	}
+
 	uint32_t print() const
 	{
 		return mocpack_live_encoder_print(encoder);
@@ -258,6 +263,7 @@ void register_live(nb::module_& m)
 		.def("row", &Encoder::row, "number"_a)
 		.def("packet", &Encoder::packet, "number"_a, "offsets"_a, "full"_a)
 		.def("pose", &Encoder::pose)
+		.def("guess_error", &Encoder::guess_error)
 		.def("print", &Encoder::print);
 	nb::class_<Receiver>(m, "LiveReceiver")
 		.def(nb::init<nb::bytes, int>(), "hello"_a, "patience"_a)

@@ -94,19 +94,6 @@ void clear_state(const Model& model, State& s)
 	steps_of(model, model.bound, 0, s.steps);
 }
 
-void copy_state(const Model& model, const State& from, State& to)
-{
-	to.mode = from.mode;
-	to.number = from.number;
-	memcpy(to.turns, from.turns, model.unit_count * sizeof(FixedQuat));
-	memcpy(to.values, from.values, model.number_count * sizeof(int64_t));
-	memcpy(to.rates, from.rates, model.number_count * sizeof(int64_t));
-	memcpy(to.steps, from.steps, model.number_count * sizeof(int64_t));
-	memcpy(to.age, from.age, model.unit_count);
-	memcpy(to.history, from.history, model.unit_count);
-	memcpy(to.signs, from.signs, model.number_count);
-}
-
 FixedQuat told_turn(const State& s, const Unit& unit, const int32_t* numbers, int largest, int refined)
 {
 	int64_t step = intra_step(unit, s, refined), parts[3];

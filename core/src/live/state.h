@@ -51,8 +51,6 @@ inline State place_state(const Model& model, Arena& arena)
 // Nothing moves, nothing is turned.
 void clear_state(const Model& model, State& s);
 
-void copy_state(const Model& model, const State& from, State& to);
-
 // What one frame says: for each number how far from its prediction, in steps; of an intra frame the numbers
 // themselves, and rates.
 struct Row

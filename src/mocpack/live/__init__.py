@@ -7,6 +7,7 @@ for pose in receiver.receive(packet):                 # none, one, or several at
     pose.rotations, pose.translations
 """
 
+from mocpack.live.guard import Guard
 from mocpack.live.hello import Hello, is_hello
 from mocpack.live.mode import Mode
 from mocpack.live.player import Player
@@ -17,6 +18,7 @@ from mocpack.live.store import Store
 
 __all__ = [
     "Answer",
+    "Guard",
     "Hello",
     "Mode",
     "Player",
