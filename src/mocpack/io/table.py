@@ -10,6 +10,8 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from mocpack.clip import AnyClip, Clip, check_reach
 from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError, UsageError
 from mocpack.io import amc, asf, bvh, clip_npz, glb, mdd, pc2, probes, vertices_npz
@@ -320,8 +322,10 @@ def read_bytes(
     extra |= {"beside": beside} if "beside" in chosen.options else {}
     assert chosen.read is not None
     try:
-        clip = chosen.read(data, unit=unit, **extra)
-        check_reach(clip)
+        # of numbers that cannot be, readers and clips complain; numpy's warnings would come before
+        with np.errstate(all="ignore"):
+            clip = chosen.read(data, unit=unit, **extra)
+            check_reach(clip)
     except (FormatError, UsageError) as error:
         raise type(error)(f"{name}: {error}") from error
     except UnsupportedClipError as error:
