@@ -16,9 +16,10 @@ import numpy as np
 from mocpack import rotations, space
 from mocpack.arrays import F64, I64
 from mocpack.clip import Clip
-from mocpack.errors import CorruptionError, FormatError, InvalidClipError, UsageError
+from mocpack.errors import CorruptionError, FormatError, InvalidClipError
 from mocpack.io import fbx_child, keyed_frames
 from mocpack.io.child import Numbers, Reader, ask, ask_for, motion_names
+from mocpack.io.choice import check_rate
 from mocpack.io.text import distinct
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, MAX_NAME, Skeleton
 from mocpack.take import Track, split_scales
@@ -87,8 +88,7 @@ def read(
         Frames a second to sample it at; left out, those of the scene, or of its keys where they
         are denser.
     """
-    if fps is not None and not 0 < fps <= 1e5:
-        raise UsageError(f"frames a second must be above 0 and at most 1e5, got {fps}")
+    check_rate(fps)
     asked = partial(ask, UFBX, data)
     answer, body = ask_for(asked, clip, "take", fps=fps, divided=1)
     if "number" not in answer:

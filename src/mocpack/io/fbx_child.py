@@ -223,8 +223,9 @@ def _take(
     count = (end - begin) * rate * parts
     if not 0 <= (count + len(corners)) * len(column) < question["most_poses"]:
         return {
-            "error": f"take {stack.name[:100]!r} lasts {end - begin:.6g} s: at {rate:.6g} frames a "
-            f"second of {len(known['joints'])} joints that is more than mocpack reads"
+            "error": f"take {stack.name[:100]!r} lasts {end - begin:.6g} s: at {rate * parts:.6g} "
+            f"frames a second of {len(known['joints'])} joints that is more than mocpack reads; "
+            "--fps samples it at fewer"
         }
     times = [begin + k / (rate * parts) for k in range(int(count + 1e-3) + 1)]
     beside = [time + side for time in jumps for side in (-BESIDE_JUMP, BESIDE_JUMP)]
@@ -299,7 +300,7 @@ def _density(curve: Any, seconds: float) -> float:
 def _corners(
     ufbx: Any, keyed: list[tuple[list[int], list[Any]]], begin: float, end: float
 ) -> tuple[list[float], list[float]]:
-    """Return when curves of few keys may bend sharply, and when they jump; none where all are."""
+    """Return when curves of few keys may bend sharply, and when they jump."""
     if not keyed:
         return [], []
     kinds = ufbx.Interpolation

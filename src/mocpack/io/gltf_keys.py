@@ -17,6 +17,7 @@ import numpy.typing as npt
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.errors import CorruptionError, UsageError
+from mocpack.io.choice import check_rate
 from mocpack.io.keyed_frames import MAX_SPLIT, STRAIGHT, WIDEST_TURN, widest_turn
 
 KINDS = ("STEP", "LINEAR", "CUBICSPLINE")
@@ -157,8 +158,7 @@ def frame_times(channels: Sequence[Keys], fps: float | None = None) -> F64:
 
 
 def _resampled(keys: F64, fps: float) -> F64:
-    if not 0 < fps <= 1e5:
-        raise UsageError(f"frames a second must be above 0 and at most 1e5, got {fps}")
+    check_rate(fps)
     count = np.floor((keys[-1] - keys[0]) * fps + 1e-3) + 1
     if count > MAX_FRAMES:
         raise UsageError(f"{keys[-1] - keys[0]:.6g} s at {fps} frames a second are too many frames")

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mocpack import rotations
-from mocpack.arrays import F64, I64
+from mocpack.arrays import F64, I64, Mask
 
 STRAIGHT = 1e-4  # metres, radians, scale: how far a curve may stray from the line between frames
 MAX_SPLIT = 64  # frames for one of the source's
+JUMP = 1e-4  # seconds: frames that are nearer stand beside a jump, which no more frames divide
 WIDEST_TURN = math.radians(150)  # from one frame to the next
 
 
@@ -61,15 +62,20 @@ def choose(times: F64, even: int, needed: F64, pose: dict[str, F64]) -> Choice:
     apart = float(_strays(times, rows, np.arange(1, last, 2), pose).max(initial=0.0))
     # lines come nearer with the square of their number
     wanted = math.ceil(math.log2(max(1.0, apart / STRAIGHT)) / 2)
-    if widest_turn(pose["rotation"][rows]) > WIDEST_TURN:
+    slow = np.diff(times[rows]) > JUMP
+    if widest_turn(pose["rotation"][rows], slow) > WIDEST_TURN:
         wanted = max(1, wanted)  # of half a turn nobody could tell which way it went
     return Choice(rows, 2**wanted)
 
 
-def widest_turn(turns: F64) -> float:
-    """Return the largest angle, radians, from one row of quaternions (T, ..., 4) to the next."""
+def widest_turn(turns: F64, counted: Mask | None = None) -> float:
+    """Return the largest angle, radians, from one row of quaternions (T, ..., 4) to the next.
+
+    `counted` (T - 1,) says which of these ways count; all, where it is left out.
+    """
     turns = rotations.normalize(turns)
     cosines = np.abs((turns[1:] * turns[:-1]).sum(-1)).clip(0, 1)
+    cosines = cosines if counted is None else cosines[counted]
     return float(2 * np.arccos(cosines.min(initial=1.0)))
 
 

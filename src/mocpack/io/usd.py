@@ -22,11 +22,11 @@ from mocpack.errors import (
     CorruptionError,
     FormatError,
     InvalidClipError,
-    UsageError,
 )
 from mocpack.extras import require
 from mocpack.io import keyed_frames, usd_child
 from mocpack.io.child import Numbers, Reader, ask, ask_for, motion_names
+from mocpack.io.choice import check_rate
 from mocpack.io.text import distinct
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, MAX_NAME, Skeleton
 from mocpack.take import Track
@@ -66,8 +66,7 @@ def read(
     beside : callable, optional
         Returns the bytes of a file beside this one.
     """
-    if fps is not None and not 0 < fps <= 1e5:
-        raise UsageError(f"frames a second must be above 0 and at most 1e5, got {fps}")
+    check_rate(fps)
     asked = partial(_told, data, beside)
     answer, body = ask_for(asked, clip, "animation", fps=fps, divided=1)
     if "number" not in answer:

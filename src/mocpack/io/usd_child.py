@@ -23,24 +23,25 @@ def opened(pxr: Any, data: bytes, question: dict[str, Any]) -> Any:
 
     folder = Path(question["folder"])
     path = _put(data, folder, question["beside"])
-    others = _others(path, folder)
+    others, layers = _others(path, folder)
     if others:
         return {"others": others}
     stage = Usd.Stage.Open(str(path))
     prims = [p for p in stage.Traverse(Usd.TraverseInstanceProxies()) if p.IsA(UsdSkel.Animation)]
     moving = [prim for prim in prims if _times(UsdSkel.Animation(prim))]
-    return stage, moving, [prim for prim in prims if prim not in moving]
+    # layers that nobody holds would be read once more
+    return stage, moving, [prim for prim in prims if prim not in moving], layers
 
 
 def names(scene: Any) -> tuple[list[str], list[str]]:
     """Return the names of animations that change, and of those that do not."""
-    _, moving, still = scene
+    _, moving, still, _ = scene
     return [prim.GetName() for prim in moving], [prim.GetName() for prim in still]
 
 
 def poses(scene: Any, number: int, question: dict[str, Any], blocks: list[bytes]) -> dict[str, Any]:
     """Return a skeleton and its animation; their numbers are put behind the blocks."""
-    stage, moving, _ = scene
+    stage, moving, _, _ = scene
     settings = _settings(stage)
     return settings | _clip(stage, moving[number], question, settings, blocks)
 
@@ -64,17 +65,18 @@ def _put(data: bytes, folder: Path, beside: list[tuple[str, int]]) -> Path:
     return path
 
 
-def _others(path: Path, folder: Path) -> list[str]:
-    """Return the files that files of the folder refer to and that are not there."""
+def _others(path: Path, folder: Path) -> tuple[list[str], list[Any]]:
+    """Return the files that files of the folder refer to and that are not there, and the layers."""
     from pxr import Sdf
 
     first = Sdf.Layer.FindOrOpen(str(path))
     if first is None:
         raise ValueError("it is no whole USD file")
     found: set[str] = set()
-    waiting, seen = [first], {first.identifier}
+    waiting, seen, layers = [first], {first.identifier}, []
     while waiting:
         layer = waiting.pop()
+        layers.append(layer)
         for asset in layer.GetCompositionAssetDependencies():
             there = layer.ComputeAbsolutePath(asset)
             if there in seen:
@@ -88,7 +90,7 @@ def _others(path: Path, folder: Path) -> list[str]:
                 found.add(os.path.relpath(there, folder))
             else:
                 waiting.append(held)
-    return sorted(found)
+    return sorted(found), layers
 
 
 def _times(animation: Any) -> list[float]:

@@ -451,6 +451,16 @@ def test_frames_stay_even_where_lines_follow_the_curves():
     assert clip.frame_rate > 25
 
 
+def test_a_jump_of_half_a_turn_needs_no_more_frames_than_a_small_one():
+    counts = []
+    for angle in (10, 175):
+        jump = Curve([0, 0.5, 1], [0, angle, 0], CONSTANT)
+        counts.append(
+            read_bytes(binary(scene(arm(), [Take("a", [{(1, TURN, 2): jump}])]))).frame_count
+        )
+    assert counts[0] == counts[1] < 40
+
+
 def test_a_recording_has_its_own_frames_and_no_others():
     noise = np.random.default_rng(1).normal(scale=20, size=(3, 31))
     layer = {(1, TURN, axis): Curve(SECOND, noise[axis], CUBIC) for axis in range(3)}
