@@ -22,6 +22,7 @@
 
 #include "common/skeleton.h"
 #include "keysine/decode/decode.h"
+#include "keysine/decode/rows.h"
 #include "keysine/encode/encode.h"
 #include "keysine/train/train.h"
 #include "parallel.h"
@@ -507,6 +508,11 @@ struct OpenHead
 		fields = mocpack_keysine_fields(view);
 	}
 
+	bool is_grid() const
+	{
+		return fields.mode & 1;
+	}
+
 	// The plan (J, 13).
 	NewArray<int32_t, 2> table() const
 	{
@@ -856,38 +862,91 @@ class Windowed
 	void write(const WindowPlan& plan, size_t start, size_t stop, double step, double rate,
 			   WindowOut out) const
 	{
-		const mocpack_KeysineLayout& l = head.layout;
-		size_t joints = head.skeleton.view.joint_count, moving = head.skeleton.view.translated_count;
-		if (plan.parents.size() != joints || plan.translated.size() != moving)
+		if (plan.parents.size() != head.skeleton.view.joint_count ||
+			plan.translated.size() != head.skeleton.view.translated_count)
 			throw nb::value_error("the plan is for another skeleton");
 		if (start >= stop || stop > starts.back() + 1)
 			throw nb::value_error("the clip has no such frames");
 		check_window(plan, stop - start, 0, step, out);
-		auto last_key = starts.end() - (l.group_count ? 1 : 0); // it belongs to the last group
-		auto after = [&](size_t frame)
-		{ return size_t(std::upper_bound(starts.begin(), last_key, frame) - starts.begin()); };
-		size_t first = after(start) - 1;
-		Groups groups = {first, l.group_count ? after(stop - 1) - first : 0};
-		Keys keys = keys_for(groups);
-		std::vector<nb::bytes> layers;
-		for (size_t layer = 0; layer < l.layer_count; ++layer)
-			layers.push_back(part(l.segment_count + layer * l.group_count + first, groups.count));
-		Parts parts(l, layers, first, groups.count);
+		const Groups groups = groups_of(start, stop);
+		const Keys keys = keys_for(groups);
+		std::vector<nb::bytes> layers = layers_of(groups);
+		const Parts parts(head.layout, layers, groups.first, groups.count);
+		const int32_t* own_keys = keys->keys.data() + (groups.first - keys->first * head.layout.groups_per_segment) *
+														  head.layout.channel_count;
 		Failures failures;
 		{
 			nb::gil_scoped_release release;
-			size_t count = stop - start, turns = 4 * joints * count, places = 3 * moving * count;
-			size_t own = mocpack_window_scratch(&plan.view, out.shape(0)) / sizeof(double) + 1;
-			std::unique_ptr<double[]> room(new double[turns + places + own]);
-			decode_frames(head, groups, keys->keys.data() + (first - keys->first * l.groups_per_segment) * l.channel_count,
-						  parts, layers.size(), start, stop, 1, columns, nullptr, room.get(),
-						  room.get() + turns, &failures);
-			if (failures.none())
-				mocpack_window_from_double(&plan.view, room.get(), 4 * joints, room.get() + turns, 3 * moving,
-										   count, 0.0, step, out.shape(0), rate, out.data(), out.shape(1),
-										   room.get() + turns + places);
+			if (!head.is_grid() && stop - start == out.shape(0) && mocpack_window_is_plain(&plan.view, step))
+				put_rows(groups, own_keys, parts, start, stop, out, &failures);
+			else
+				put_features(plan, groups, own_keys, parts, start, stop, step, rate, out, &failures);
 		}
 		failures.check("keysine group");
+	}
+
+  private:
+	Groups groups_of(size_t start, size_t stop) const
+	{
+		const size_t count = head.layout.group_count;
+		auto last_key = starts.end() - (count ? 1 : 0); // it belongs to the last group
+		auto after = [&](size_t frame)
+		{ return size_t(std::upper_bound(starts.begin(), last_key, frame) - starts.begin()); };
+		size_t first = after(start) - 1;
+		return {first, count ? after(stop - 1) - first : 0};
+	}
+
+	std::vector<nb::bytes> layers_of(Groups groups) const
+	{
+		const mocpack_KeysineLayout& l = head.layout;
+		std::vector<nb::bytes> layers;
+		for (size_t layer = 0; layer < l.layer_count; ++layer)
+			layers.push_back(part(l.segment_count + layer * l.group_count + groups.first, groups.count));
+		return layers;
+	}
+
+	// Rows that are the frames themselves: straight into the caller's array.
+	void put_rows(Groups groups, const int32_t* keys, const Parts& parts, size_t start, size_t stop,
+				  const WindowOut& out, Failures* failures) const
+	{
+		const size_t layers = head.layout.layer_count, channels = head.layout.channel_count, width = out.shape(1);
+		const int turns_alone = width == 4 * head.skeleton.view.joint_count;
+		Memory scratch = allocate(mocpack_keysine_rows_scratch(head.view));
+		mocpack_KeysineSines kept_sines = {};
+		for (size_t i = 0; i < groups.count; ++i)
+		{
+			size_t from = starts[groups.first + i];
+			size_t first = std::max(from, start), last = std::min(starts[groups.first + i + 1], stop);
+			if (first >= last)
+				continue;
+			failures->note(groups.first + i,
+						   mocpack_keysine_decode_rows(head.view, groups.first + i, first - from, last - from,
+													   keys + i * channels, parts.bytes.data() + i * layers,
+													   parts.sizes.data() + i * layers, layers,
+													   out.data() + (first - start) * width, width, turns_alone,
+													   &kept_sines, start_of(scratch)));
+		}
+		size_t end = starts[groups.first + groups.count];
+		if (end >= start && end < stop)
+			mocpack_keysine_row(head.view, keys + groups.count * channels, out.data() + (end - start) * width,
+								turns_alone);
+	}
+
+	// Anything else: by way of the frames in double precision.
+	void put_features(const WindowPlan& plan, Groups groups, const int32_t* keys, const Parts& parts,
+					  size_t start, size_t stop, double step, double rate, const WindowOut& out,
+					  Failures* failures) const
+	{
+		size_t joints = head.skeleton.view.joint_count, moving = head.skeleton.view.translated_count;
+		size_t count = stop - start, turns = 4 * joints * count, places = 3 * moving * count;
+		size_t own = mocpack_window_scratch(&plan.view, out.shape(0)) / sizeof(double) + 1;
+		std::unique_ptr<double[]> room(new double[turns + places + own]);
+		decode_frames(head, groups, keys, parts, head.layout.layer_count, start, stop, 1, columns, nullptr,
+					  room.get(), room.get() + turns, failures);
+		if (failures->none())
+			mocpack_window_from_double(&plan.view, room.get(), 4 * joints, room.get() + turns, 3 * moving, count,
+									   0.0, step, out.shape(0), rate, out.data(), out.shape(1),
+									   room.get() + turns + places);
 	}
 };
 

@@ -325,16 +325,16 @@ class Motion:
     def write_window(
         self, plan: WindowPlan, start: int, stop: int, step: float, rate: float, out: F32
     ) -> None:
-        """Write frames `start` to `stop` as a plan of windows says, as `WindowWriter.write` does."""
+        """Write frames `start` to `stop` as a plan says, as `WindowWriter.write` does."""
         if self._writer is None:
             self._writer = self._window_writer()
         self._writer.write(plan, start, stop, step, rate, out)
 
     def _window_writer(self) -> WindowWriter:
-        header, codec = self.header, self._codec
-        if not isinstance(codec, SupportsWindows) or header is not self.plain_header:
-            return _ArrayWindows(self)
-        return codec.window_writer(self._reader.read, header) if self._whole_fits else _ArrayWindows(self)
+        plain = self.header is self.plain_header
+        if isinstance(self._codec, SupportsWindows) and plain and self._whole_fits:
+            return self._codec.window_writer(self._reader.read, self.header)
+        return _ArrayWindows(self)
 
     def sample(self, time: float) -> Clip:
         """Return the pose at `time` seconds as a one-frame clip, clamped.
