@@ -15,14 +15,14 @@ namespace
 {
 
 const int32_t LANES = 8, WIDEST = LONGEST_BLOCK + LANES;
-const float NEAR = 0.09f; // square of the half turn up to which three terms are exact to a float's rounding
+const float NEAR = 1.0f; // square of the half turn up to which five terms are exact to a float's rounding
 
 // What turning symbols into rows needs, beside the symbols themselves.
 struct Room
 {
 	size_t longest, width;
 	float *sines, *periods; // tables for even and for odd lengths, and the sines that each picks from
-	float *curve, *quats;	// (4, WIDEST)
+	float *curve, *quats;	// (4, WIDEST), and (5, WIDEST): the last are squares of half turns
 	double *series, *wide;	// (channels, width), (4, WIDEST)
 	int32_t* extents;
 	Quat* turns;
@@ -35,7 +35,7 @@ struct Room
 		sines = arena->take<float>(2 * table_size());
 		periods = arena->take<float>(4 * longest);
 		curve = arena->take<float>(4 * WIDEST);
-		quats = arena->take<float>(4 * WIDEST);
+		quats = arena->take<float>(5 * WIDEST);
 		series = arena->take<double>(head.plan.channel_count * width);
 		wide = arena->take<double>(4 * WIDEST);
 		extents = arena->take<int32_t>(head.plan.channel_count);
@@ -118,13 +118,14 @@ MOCPACK_WIDE void float_values(float* values, const float* sines, int32_t stride
 	}
 }
 
-// Quaternions (4, WIDEST) of a rotation track whose channels (3, WIDEST) are given. False where a turn is too
-// far for them to hold. Distances that the compiler knows let it take several frames at once.
-MOCPACK_WIDE bool near_quats(const Track& track, const float* __restrict x, int32_t from, int32_t to,
-							 float* __restrict out)
+// Quaternions (4, WIDEST) of a rotation track whose channels (3, WIDEST) are given, and the squares of half
+// turns; returns how many of these are beyond NEAR, where the quaternion does not hold. Distances that the
+// compiler knows let it take several frames at once.
+MOCPACK_WIDE int32_t near_quats(const Track& track, const float* __restrict x, int32_t from, int32_t to,
+								float* __restrict out)
 {
 	float m[9];
-	int32_t far = 0; // counted: the largest of several lanes is slower
+	int32_t far = 0;
 	for (int i = 0; i < 9; ++i)
 		m[i] = float(0.5 * track.axes[i]);
 	const float bx = float(track.base[0]), by = float(track.base[1]), bz = float(track.base[2]),
@@ -137,15 +138,20 @@ MOCPACK_WIDE bool near_quats(const Track& track, const float* __restrict x, int3
 		float c = m[2] * x0 + m[5] * x1 + m[8] * x2;
 		float s = a * a + b * b + c * c;
 		far += s > NEAR;
-		float sine = 1 - s * (1.0f / 6) * (1 - s * (1.0f / 20) * (1 - s * (1.0f / 42)));
-		float w = 1 - s * 0.5f * (1 - s * (1.0f / 12) * (1 - s * (1.0f / 30)));
+		float sine = 1 - s * (1.0f / 6) *
+							 (1 - s * (1.0f / 20) *
+									  (1 - s * (1.0f / 42) * (1 - s * (1.0f / 72) * (1 - s * (1.0f / 110)))));
+		float w = 1 - s * 0.5f *
+						  (1 - s * (1.0f / 12) *
+								   (1 - s * (1.0f / 30) * (1 - s * (1.0f / 56) * (1 - s * (1.0f / 90)))));
+		out[4 * WIDEST + t] = s;
 		a *= sine, b *= sine, c *= sine;
 		out[t] = bw * a + bx * w + by * c - bz * b;
 		out[WIDEST + t] = bw * b - bx * c + by * w + bz * a;
 		out[2 * WIDEST + t] = bw * c + bx * b - by * a + bz * w;
 		out[3 * WIDEST + t] = bw * w - bx * a - by * b - bz * c;
 	}
-	return !far;
+	return far;
 }
 
 #if defined(__GNUC__)
@@ -269,7 +275,8 @@ void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, siz
 	const int32_t length = shape.lengths[b] + 1, stride = padded(length), from = first / LANES * LANES,
 				  to = (stop + LANES - 1) / LANES * LANES;
 	const size_t channels = plan.channel_count, blocks = size_t(shape.blocks);
-	SeriesBlock block = {head.predictors, head.predictor_count, shape.tempo, stride, room.series, room.extents};
+	SeriesBlock block = {head.predictors, head.predictor_count, shape.tempo,
+						 stride,		  room.series,			room.extents};
 	size_t predictor = 0;
 	for (size_t t = 0; t < plan.track_count; ++t)
 	{
@@ -296,15 +303,19 @@ void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, siz
 			for (int32_t i = first; i < stop && !single; ++i)
 				room.wide[c * WIDEST + i] = start + (end - start) / length * i + double(values[i]);
 		}
-		if (single && near_quats(track, room.curve, from, to, room.quats))
-			put_quats(room.quats, first, stop, out.turn(row, track.joint), out.stride);
-		else if (out.wants(track))
-		{
-			for (int32_t c = 0; c < track.channels && single; ++c)
-				for (int32_t i = first; i < stop; ++i)
-					room.wide[c * WIDEST + i] = double(room.curve[c * WIDEST + i]);
+		if (!single && out.wants(track))
 			put_track(track, room.wide + first, WIDEST, stop - first, room.turns, out, row);
-		}
+		if (!single)
+			continue;
+		int32_t far = near_quats(track, room.curve, from, to, room.quats);
+		put_quats(room.quats, first, stop, out.turn(row, track.joint), out.stride);
+		// frame by frame, so that a row does not depend on which others are wanted
+		for (int32_t i = first; i < stop && far; ++i)
+			if (room.quats[4 * WIDEST + i] > NEAR)
+			{
+				double turn[3] = {room.curve[i], room.curve[WIDEST + i], room.curve[2 * WIDEST + i]};
+				put_track(track, turn, 1, 1, room.turns, out, row + size_t(i - first));
+			}
 	}
 }
 
@@ -333,8 +344,8 @@ mocpack_Status mocpack_keysine_decode_rows(const mocpack_KeysineHead* head, size
 	GroupSymbols symbols;
 	lay_out_group(head->plan, head->cut.longest_group(), &symbols, &arena);
 	Room room(*head, &arena);
-	mocpack_Status status = read_group(head, group, keys, layers, sizes, layer_count, head->plan.track_count,
-									   &symbols, scratch);
+	mocpack_Status status =
+		read_group(head, group, keys, layers, sizes, layer_count, head->plan.track_count, &symbols, scratch);
 	if (status != MOCPACK_OK)
 		return status;
 	Rows32 out = {*head->plan.skeleton, rows, stride, turns_alone != 0};

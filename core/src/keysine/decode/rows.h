@@ -21,7 +21,8 @@ extern "C"
 											   void* scratch);
 
 	// The pose of one key (channels), as such a row.
-	void mocpack_keysine_row(const mocpack_KeysineHead* head, const int32_t* key, float* row, int turns_alone);
+	void mocpack_keysine_row(const mocpack_KeysineHead* head, const int32_t* key, float* row,
+							 int turns_alone);
 
 #ifdef __cplusplus
 }

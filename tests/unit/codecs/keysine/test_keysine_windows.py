@@ -5,7 +5,7 @@ import pytest
 
 import mocpack
 from mocpack.codecs.keysine.codec import Keysine
-from mocpack.corpora.windows import window_plan
+from mocpack.corpora.plans import window_plan
 from mocpack.errors import CorruptionError, TruncatedError
 from mocpack.testing import walk
 
@@ -19,7 +19,7 @@ def opened(clip, **params):
 def window(motion, start, stop, features=PLAIN, **options):
     plan = window_plan(motion.header, features, **options)
     out = np.full((stop - start, plan.width), np.nan, np.float32)
-    motion.write_window(plan, start, stop, 1.0, motion.header.frame_rate, out)
+    motion.write_window(plan, start, stop, out)
     return out
 
 
@@ -99,10 +99,10 @@ def test_only_the_bytes_of_the_window_are_read(made):
     asked.clear()
     plan = window_plan(motion.header, PLAIN)
     out = np.empty((10, plan.width), np.float32)
-    writer.write(plan, 5, 15, 1.0, 120.0, out)
+    writer.write(plan, 5, 15, out)
     first = sum(asked)
     asked.clear()
-    writer.write(plan, 15, 25, 1.0, 120.0, out)
+    writer.write(plan, 15, 25, out)
     assert 0 < sum(asked) < first < motion._reader.payload_size / 2
 
 
@@ -112,15 +112,13 @@ def test_frames_that_are_not_there_are_refused(made):
         plan = window_plan(motion.header, PLAIN)
         out = np.empty((3, plan.width), np.float32)
         with pytest.raises(ValueError, match="no such frames"):
-            motion.write_window(plan, start, stop, 1.0, 120.0, out)
+            motion.write_window(plan, start, stop, out)
 
 
 def test_a_plan_of_another_skeleton_is_refused(made):
     plan = window_plan(walk(1.0).joints([0, 1]).header, PLAIN)
     with pytest.raises(ValueError, match="another skeleton"):
-        made["transform"].write_window(
-            plan, 0, 3, 1.0, 120.0, np.empty((3, plan.width), np.float32)
-        )
+        made["transform"].write_window(plan, 0, 3, np.empty((3, plan.width), np.float32))
 
 
 def test_damaged_groups_are_corrupt_and_short_reads_truncated(made):
@@ -138,9 +136,9 @@ def test_damaged_groups_are_corrupt_and_short_reads_truncated(made):
 
     writer = motion.codec.window_writer(flipped, motion.header)
     with pytest.raises(CorruptionError, match="keysine group"):
-        writer.write(plan, 0, 100, 1.0, 120.0, out)
+        writer.write(plan, 0, 100, out)
     writer = motion.codec.window_writer(
         lambda at, size: read(at, size)[: size - (at == groups[0])], motion.header
     )
     with pytest.raises(TruncatedError):
-        writer.write(plan, 0, 100, 1.0, 120.0, out)
+        writer.write(plan, 0, 100, out)
