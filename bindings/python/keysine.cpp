@@ -22,6 +22,7 @@
 
 #include "common/skeleton.h"
 #include "keysine/decode/decode.h"
+#include "keysine/decode/rows.h"
 #include "keysine/encode/encode.h"
 #include "keysine/train/train.h"
 #include "parallel.h"
@@ -507,6 +508,11 @@ struct OpenHead
 		fields = mocpack_keysine_fields(view);
 	}
 
+	bool is_grid() const
+	{
+		return fields.mode & 1;
+	}
+
 	// The plan (J, 13).
 	NewArray<int32_t, 2> table() const
 	{
@@ -717,8 +723,8 @@ struct Groups
 	}
 };
 
-// Decodes frames start … stop - 1 of the clip, which these groups hold, on several threads; `keys` are those of
-// the groups, `shifts` may be null.
+// Decodes frames start … stop - 1 of the clip, which these groups hold, on several threads; `keys` are those
+// of the groups, `shifts` may be null.
 void decode_frames(const OpenHead& head, Groups groups, const int32_t* keys, const Parts& parts,
 				   size_t layer_count, size_t start, size_t stop, size_t threads, const Columns& columns,
 				   const uint8_t* shifts, double* turns, double* places, Failures* failures)
@@ -746,9 +752,9 @@ void decode_frames(const OpenHead& head, Groups groups, const int32_t* keys, con
 					   int found =
 						   shifts ? mocpack_keysine_decode_coarse(head.view, group, key, bytes[0], sizes[0],
 																  shifts, turn, place, start_of(scratch))
-								  : mocpack_keysine_decode_span(head.view, group, first - from, last - from, key,
-																bytes, sizes, layer_count, &columns.view, turn,
-																place, &kept, start_of(scratch));
+								  : mocpack_keysine_decode_span(head.view, group, first - from, last - from,
+																key, bytes, sizes, layer_count, &columns.view,
+																turn, place, &kept, start_of(scratch));
 					   failures->note(group, found);
 				   }
 			   });
@@ -798,8 +804,8 @@ Motion keysine_decode(const OpenHead& head, nb::bytes segments, const std::vecto
 	return {rotations, translations};
 }
 
-// A payload that windows are read of, one call a window: `read(offset, size)` gives bytes of it. The keys that
-// were decoded last are kept.
+// A payload that windows are read of, one call a window: `read(offset, size)` gives bytes of it. The keys
+// that were decoded last are kept.
 class Windowed
 {
 	const OpenHead& head;
@@ -853,41 +859,94 @@ class Windowed
 	}
 
 	// Frames start … stop - 1, as windows.h makes a window of them.
-	void write(const WindowPlan& plan, size_t start, size_t stop, double step, double rate,
-			   WindowOut out) const
+	void write(const WindowPlan& plan, size_t start, size_t stop, WindowOut out) const
 	{
-		const mocpack_KeysineLayout& l = head.layout;
-		size_t joints = head.skeleton.view.joint_count, moving = head.skeleton.view.translated_count;
-		if (plan.parents.size() != joints || plan.translated.size() != moving)
+		if (plan.parents.size() != head.skeleton.view.joint_count ||
+			plan.translated.size() != head.skeleton.view.translated_count)
 			throw nb::value_error("the plan is for another skeleton");
 		if (start >= stop || stop > starts.back() + 1)
 			throw nb::value_error("the clip has no such frames");
-		check_window(plan, stop - start, 0, step, out);
-		auto last_key = starts.end() - (l.group_count ? 1 : 0); // it belongs to the last group
-		auto after = [&](size_t frame)
-		{ return size_t(std::upper_bound(starts.begin(), last_key, frame) - starts.begin()); };
-		size_t first = after(start) - 1;
-		Groups groups = {first, l.group_count ? after(stop - 1) - first : 0};
-		Keys keys = keys_for(groups);
-		std::vector<nb::bytes> layers;
-		for (size_t layer = 0; layer < l.layer_count; ++layer)
-			layers.push_back(part(l.segment_count + layer * l.group_count + first, groups.count));
-		Parts parts(l, layers, first, groups.count);
+		check_window(plan, stop - start, 0, out);
+		const Groups groups = groups_of(start, stop);
+		const Keys keys = keys_for(groups);
+		std::vector<nb::bytes> layers = layers_of(groups);
+		const Parts parts(head.layout, layers, groups.first, groups.count);
+		const int32_t* own_keys =
+			keys->keys.data() +
+			(groups.first - keys->first * head.layout.groups_per_segment) * head.layout.channel_count;
 		Failures failures;
 		{
 			nb::gil_scoped_release release;
-			size_t count = stop - start, turns = 4 * joints * count, places = 3 * moving * count;
-			size_t own = mocpack_window_scratch(&plan.view, out.shape(0)) / sizeof(double) + 1;
-			std::unique_ptr<double[]> room(new double[turns + places + own]);
-			decode_frames(head, groups, keys->keys.data() + (first - keys->first * l.groups_per_segment) * l.channel_count,
-						  parts, layers.size(), start, stop, 1, columns, nullptr, room.get(),
-						  room.get() + turns, &failures);
-			if (failures.none())
-				mocpack_window_from_double(&plan.view, room.get(), 4 * joints, room.get() + turns, 3 * moving,
-										   count, 0.0, step, out.shape(0), rate, out.data(), out.shape(1),
-										   room.get() + turns + places);
+			if (!head.is_grid() && stop - start == out.shape(0) &&
+				mocpack_window_is_plain(&plan.view, plan.step))
+				put_rows(groups, own_keys, parts, start, stop, out, &failures);
+			else
+				put_features(plan, groups, own_keys, parts, start, stop, out, &failures);
 		}
 		failures.check("keysine group");
+	}
+
+  private:
+	Groups groups_of(size_t start, size_t stop) const
+	{
+		const size_t count = head.layout.group_count;
+		auto last_key = starts.end() - (count ? 1 : 0); // it belongs to the last group
+		auto after = [&](size_t frame)
+		{ return size_t(std::upper_bound(starts.begin(), last_key, frame) - starts.begin()); };
+		size_t first = after(start) - 1;
+		return {first, count ? after(stop - 1) - first : 0};
+	}
+
+	std::vector<nb::bytes> layers_of(Groups groups) const
+	{
+		const mocpack_KeysineLayout& l = head.layout;
+		std::vector<nb::bytes> layers;
+		for (size_t layer = 0; layer < l.layer_count; ++layer)
+			layers.push_back(part(l.segment_count + layer * l.group_count + groups.first, groups.count));
+		return layers;
+	}
+
+	// Rows that are the frames themselves: straight into the caller's array.
+	void put_rows(Groups groups, const int32_t* keys, const Parts& parts, size_t start, size_t stop,
+				  const WindowOut& out, Failures* failures) const
+	{
+		const size_t layers = head.layout.layer_count, channels = head.layout.channel_count,
+					 width = out.shape(1);
+		const int turns_alone = width == 4 * head.skeleton.view.joint_count;
+		Memory scratch = allocate(mocpack_keysine_rows_scratch(head.view));
+		mocpack_KeysineSines kept_sines = {};
+		for (size_t i = 0; i < groups.count; ++i)
+		{
+			size_t from = starts[groups.first + i];
+			size_t first = std::max(from, start), last = std::min(starts[groups.first + i + 1], stop);
+			if (first >= last)
+				continue;
+			failures->note(groups.first + i,
+						   mocpack_keysine_decode_rows(head.view, groups.first + i, first - from, last - from,
+													   keys + i * channels, parts.bytes.data() + i * layers,
+													   parts.sizes.data() + i * layers, layers,
+													   out.data() + (first - start) * width, width,
+													   turns_alone, &kept_sines, start_of(scratch)));
+		}
+		size_t end = starts[groups.first + groups.count];
+		if (end >= start && end < stop)
+			mocpack_keysine_row(head.view, keys + groups.count * channels, out.data() + (end - start) * width,
+								turns_alone);
+	}
+
+	// Anything else: by way of the frames in double precision.
+	void put_features(const WindowPlan& plan, Groups groups, const int32_t* keys, const Parts& parts,
+					  size_t start, size_t stop, const WindowOut& out, Failures* failures) const
+	{
+		size_t joints = head.skeleton.view.joint_count, moving = head.skeleton.view.translated_count;
+		size_t count = stop - start, turns = 4 * joints * count, places = 3 * moving * count;
+		std::unique_ptr<double[]> room(new double[turns + places]);
+		decode_frames(head, groups, keys, parts, head.layout.layer_count, start, stop, 1, columns, nullptr,
+					  room.get(), room.get() + turns, failures);
+		if (failures->none())
+			mocpack_window_from_double(&plan.view, room.get(), 4 * joints, room.get() + turns, 3 * moving,
+									   count, 0.0, plan.step, out.shape(0), plan.rate, out.data(),
+									   out.shape(1), window_scratch(plan, out.shape(0)).get());
 	}
 };
 
@@ -1098,6 +1157,6 @@ void register_keysine(nb::module_& m)
 		.def(nb::init<const OpenHead&, nb::callable>(), "head"_a, "read"_a, nb::keep_alive<1, 2>(),
 			 nb::sig("def __init__(self, head: KeysineHead, read: "
 					 "collections.abc.Callable[[int, int], bytes]) -> None"))
-		.def("write", &Windowed::write, "plan"_a, "start"_a, "stop"_a, "step"_a, "rate"_a, "out"_a);
+		.def("write", &Windowed::write, "plan"_a, "start"_a, "stop"_a, "out"_a);
 	m.def("keysine_poses", &keysine_poses, "head"_a, "segments"_a);
 }

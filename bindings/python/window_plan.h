@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "kernels/windows.h"
@@ -17,12 +18,13 @@ struct WindowPlan
 	std::optional<Indices> partners;
 	std::optional<Quats> before, after;
 	mocpack_WindowPlan view;
+	double step, rate; // frames from row to row, rows a second
 
 	WindowPlan(Indices parents_, Points offsets_, Indices translated_, Indices fields_, Indices feet_,
 			   std::optional<Indices> partners_, std::optional<Quats> before_, std::optional<Quats> after_,
-			   int axis, bool relative)
+			   int axis, bool relative, double step_, double rate_)
 		: parents(parents_), offsets(offsets_), translated(translated_), fields(fields_), feet(feet_),
-		  partners(partners_), before(before_), after(after_)
+		  partners(partners_), before(before_), after(after_), step(step_), rate(rate_)
 	{
 		view = {parents.size(),
 				parents.data(),
@@ -54,6 +56,8 @@ struct WindowPlan
 			good = good && fields.data()[f] >= 0 && fields.data()[f] < MOCPACK_WINDOW_FIELDS;
 		for (size_t f = 0; f < feet.size(); ++f)
 			good = good && feet.data()[f] >= 0 && feet.data()[f] < joints;
+		if (!(step > 0) || !(step < 1e9) || !(rate > 0))
+			throw nb::value_error("a window goes forward");
 		if (!good || (partners && !check_partners()))
 			throw nb::value_error("parents, translated joints, fields, feet or partners do not fit");
 	}
@@ -79,10 +83,17 @@ struct WindowPlan
 
 using WindowOut = MutableArray<float, nb::ndim<2>>;
 
-inline void check_window(const WindowPlan& plan, size_t frames, double first, double step, const WindowOut& out)
+inline void check_window(const WindowPlan& plan, size_t frames, double first, const WindowOut& out)
 {
 	if (out.shape(1) != plan.width())
 		throw nb::value_error("out must be (rows, width of the plan), float32");
-	if (!frames || !(first >= 0) || !(step > 0) || !(first < 1e15) || !(step < 1e9))
-		throw nb::value_error("a window starts at frame 0 or later and goes forward");
+	if (!frames || !(first >= 0) || !(first < 1e15))
+		throw nb::value_error("a window starts at frame 0 or later");
+}
+
+// Memory that kernels write windows with.
+inline std::unique_ptr<double[]> window_scratch(const WindowPlan& plan, size_t rows)
+{
+	return std::unique_ptr<double[]>(
+		new double[mocpack_window_scratch(&plan.view, rows) / sizeof(double) + 1]);
 }

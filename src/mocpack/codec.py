@@ -134,13 +134,8 @@ class SupportsArrays(Protocol):
 class WindowWriter(Protocol):
     """What writes windows of one payload."""
 
-    def write(
-        self, plan: WindowPlan, start: int, stop: int, step: float, rate: float, out: F32
-    ) -> None:
-        """Write frames `start` to `stop` as `plan` says to `out` (rows, width).
-
-        Row `i` is the pose at frame ``start + i * step``, slerped; `rate` is rows a second.
-        """
+    def write(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
+        """Write frames `start` to `stop` as `plan` says to `out` (rows, width)."""
         ...
 
 

@@ -322,19 +322,17 @@ class Motion:
         part = self.frames(start, stop)
         return np.asarray(part.rotations), np.asarray(part.translations)
 
-    def write_window(
-        self, plan: WindowPlan, start: int, stop: int, step: float, rate: float, out: F32
-    ) -> None:
-        """Write frames `start` to `stop` as a plan of windows says, as `WindowWriter.write` does."""
+    def write_window(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
+        """Write frames `start` to `stop` as a plan says, as `WindowWriter.write` does."""
         if self._writer is None:
             self._writer = self._window_writer()
-        self._writer.write(plan, start, stop, step, rate, out)
+        self._writer.write(plan, start, stop, out)
 
     def _window_writer(self) -> WindowWriter:
-        header, codec = self.header, self._codec
-        if not isinstance(codec, SupportsWindows) or header is not self.plain_header:
-            return _ArrayWindows(self)
-        return codec.window_writer(self._reader.read, header) if self._whole_fits else _ArrayWindows(self)
+        plain = self.header is self.plain_header
+        if isinstance(self._codec, SupportsWindows) and plain and self._whole_fits:
+            return self._codec.window_writer(self._reader.read, self.header)
+        return _ArrayWindows(self)
 
     def sample(self, time: float) -> Clip:
         """Return the pose at `time` seconds as a one-frame clip, clamped.
@@ -470,11 +468,9 @@ class _ArrayWindows:
 
     motion: Motion
 
-    def write(
-        self, plan: WindowPlan, start: int, stop: int, step: float, rate: float, out: F32
-    ) -> None:
+    def write(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
         turns, places = self.motion.arrays(start, stop)
-        _core.window_of_motion(plan, turns, places, 0.0, step, rate, out)
+        _core.window_of_motion(plan, turns, places, 0.0, out)
 
 
 def _dressed(

@@ -115,8 +115,8 @@ extern "C"
 												double* translations, void* scratch);
 
 	/* Decodes frames first … stop - 1 of a group alone, counted from its first key, as
-	 * mocpack_keysine_decode_group has them; of the other frames nothing is made. `kept` says what the scratch
-	 * holds of the group before, of the same head: all zero at first. */
+	 * mocpack_keysine_decode_group has them; of the other frames nothing is made. `kept` says what the
+	 * scratch holds of the group before, of the same head: all zero at first. */
 	typedef struct mocpack_KeysineSines
 	{
 		int32_t lengths[2], rows[2];
