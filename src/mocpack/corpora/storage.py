@@ -22,6 +22,8 @@ from mocpack.extras import require
 from mocpack.io import contents
 from mocpack.io.atomic import atomic_stream, write_atomically
 
+# stores of objects whose names have slashes; what stands before the first is a bucket
+FLAT = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "oss"}
 Made = TypeVar("Made")
 
 
@@ -187,13 +189,20 @@ def _asked(url: str, ask: Callable[[Any, str], Made]) -> Made:
 
 
 def _piped(system: Any, path: str, data: bytes) -> None:
-    system.makedirs(system._parent(path), exist_ok=True)
+    _make_folder(system, path)
     system.pipe_file(path, data)
 
 
 def _uploaded(system: Any, path: str, here: Path) -> None:
-    system.makedirs(system._parent(path), exist_ok=True)
+    _make_folder(system, path)
     system.put_file(str(here), path)
+
+
+def _make_folder(system: Any, path: str) -> None:
+    """Make the folder of a file where there are folders; a bucket is never made by mistake."""
+    protocols = {system.protocol} if isinstance(system.protocol, str) else set(system.protocol)
+    if not protocols & FLAT:
+        system.makedirs(system._parent(path), exist_ok=True)
 
 
 def _found(system: Any, path: str) -> list[Entry]:
