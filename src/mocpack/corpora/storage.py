@@ -7,8 +7,9 @@ in one request, or in parts that show when the last has come.
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -93,7 +94,7 @@ def entry(name: str) -> Entry:
     """Return size and mark of one file."""
     if is_url(name):
         return _asked(name, lambda system, path: _entry(system, name, system.info(path)))
-    found = Path(name).stat()
+    found = os.stat(name)  # noqa: PTH116 - ten times as fast as a Path's, for a hundred thousand
     return Entry(name, found.st_size, "", found.st_mtime)
 
 
@@ -104,8 +105,12 @@ def listing(folder: str) -> list[Entry]:
     """
     if is_url(folder):
         return _asked(folder, lambda system, path: _found(system, path))
-    found = [path for path in Path(folder).rglob("*") if path.is_file()]
-    return [entry(str(path)) for path in sorted(found)]
+    found = []
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):  # others write and rename there
+                found.append(entry(os.path.join(place, name)))  # noqa: PTH118 - as above
+    return sorted(found, key=lambda one: one.path)
 
 
 def remove(name: str) -> None:
