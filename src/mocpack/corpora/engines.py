@@ -8,6 +8,8 @@ nothing twice. Work and jobs can be pickled, and any job may be done more than o
 
 from __future__ import annotations
 
+import re
+import socket
 from collections.abc import Callable, Generator, Sequence
 from itertools import islice
 from os import cpu_count
@@ -23,6 +25,7 @@ Results = Generator[tuple[int, Any], None, None]
 Engine = Callable[[Callable[..., Any], Sequence[Job], Told], Results]
 
 NAMES = ("local", "ray")
+ANSWERING = 10.0  # seconds in which a cluster's address answers
 QUEUED = 3  # tasks that wait for each that runs, so that no core waits for us
 
 
@@ -54,7 +57,7 @@ def ray_engine(address: str | None = None) -> Engine:
 
     def each(work: Callable[..., Any], jobs: Sequence[Job], told: Told) -> Results:
         if not ray.is_initialized():
-            ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+            _connect(ray, address)
         # ray's own retries would run a part again with the file that ended its process, and again
         task = ray.remote(num_cpus=1, max_retries=0)(work)
         waiting = iter(enumerate(jobs))
@@ -76,6 +79,18 @@ def ray_engine(address: str | None = None) -> Engine:
                     yield place, Lost(_why(error))
 
     return each
+
+
+def _connect(ray: Any, address: str | None) -> None:
+    try:
+        if address is not None and (found := re.fullmatch(r"([^/]+):(\d+)", address)):
+            # ray itself waits minutes for one that is not there
+            socket.create_connection((found[1], int(found[2])), ANSWERING).close()
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+    except OSError as error:
+        where = "" if address is None else f" at {address}"
+        first = str(error).strip().splitlines()[0]
+        raise UsageError(f"no ray cluster answers{where}: {first}") from error
 
 
 def _why(error: Exception) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -204,9 +205,10 @@ class Hashes:
 
     def marked(self, files: Sequence[Planned]) -> tuple[Planned, ...]:
         """Return files with their marks; a missing file has one too."""
+        new = [one.path for one in files if not (is_url(one.path) or self._known(one.path))]
         with ThreadPoolExecutor(READERS) as pool:
-            marks = list(pool.map(self._mark, files, chunksize=64))
-        return tuple(replace(one, mark=mark) for one, mark in zip(files, marks, strict=True))
+            list(pool.map(self._one, new))  # takes them; below they are known
+        return tuple(Planned(one.name, one.path, one.size, self._mark(one)) for one in files)
 
     def save(self, name: str) -> None:
         if self._new:
@@ -241,12 +243,22 @@ class Hashes:
         listed = [one for one in self._entries if storage.parent(one) == folder]
         return [self._entries[one].mark for one in listed if one.lower().endswith(".asf")]
 
+    def _known(self, path: str) -> str | None:
+        """Return the hash of a file that has the size and the time that it had."""
+        row = self._found.get(path)
+        if row is None:
+            return None
+        try:
+            stat = os.stat(path)  # noqa: PTH116 - ten times as fast as a Path's, for all files
+        except OSError:
+            return None
+        return str(row[2]) if row[:2] == [stat.st_size, stat.st_mtime_ns] else None
+
     def _one(self, path: str) -> str:
+        if (known := self._known(path)) is not None:
+            return known
         try:
             stat = Path(path).stat()
-            row = self._found.get(path)
-            if row is not None and row[:2] == [stat.st_size, stat.st_mtime_ns]:
-                return str(row[2])
             digest = hashlib.sha256()
             with Path(path).open("rb") as file:
                 while block := file.read(BLOCK):

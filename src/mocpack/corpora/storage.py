@@ -7,8 +7,9 @@ in one request, or in parts that show when the last has come.
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -22,6 +23,8 @@ from mocpack.extras import require
 from mocpack.io import contents
 from mocpack.io.atomic import atomic_stream, write_atomically
 
+# stores of objects whose names have slashes; what stands before the first is a bucket
+FLAT = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "oss"}
 Made = TypeVar("Made")
 
 
@@ -91,7 +94,7 @@ def entry(name: str) -> Entry:
     """Return size and mark of one file."""
     if is_url(name):
         return _asked(name, lambda system, path: _entry(system, name, system.info(path)))
-    found = Path(name).stat()
+    found = os.stat(name)  # noqa: PTH116 - ten times as fast as a Path's, for a hundred thousand
     return Entry(name, found.st_size, "", found.st_mtime)
 
 
@@ -102,8 +105,12 @@ def listing(folder: str) -> list[Entry]:
     """
     if is_url(folder):
         return _asked(folder, lambda system, path: _found(system, path))
-    found = [path for path in Path(folder).rglob("*") if path.is_file()]
-    return [entry(str(path)) for path in sorted(found)]
+    found = []
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):  # others write and rename there
+                found.append(entry(os.path.join(place, name)))  # noqa: PTH118 - as above
+    return sorted(found, key=lambda one: one.path)
 
 
 def remove(name: str) -> None:
@@ -187,13 +194,20 @@ def _asked(url: str, ask: Callable[[Any, str], Made]) -> Made:
 
 
 def _piped(system: Any, path: str, data: bytes) -> None:
-    system.makedirs(system._parent(path), exist_ok=True)
+    _make_folder(system, path)
     system.pipe_file(path, data)
 
 
 def _uploaded(system: Any, path: str, here: Path) -> None:
-    system.makedirs(system._parent(path), exist_ok=True)
+    _make_folder(system, path)
     system.put_file(str(here), path)
+
+
+def _make_folder(system: Any, path: str) -> None:
+    """Make the folder of a file where there are folders; a bucket is never made by mistake."""
+    protocols = {system.protocol} if isinstance(system.protocol, str) else set(system.protocol)
+    if not protocols & FLAT:
+        system.makedirs(system._parent(path), exist_ok=True)
 
 
 def _found(system: Any, path: str) -> list[Entry]:
