@@ -18,6 +18,15 @@ import { worldPositions, type LivePose, type Skeleton } from "./decoder";
 
 const COLOURS = ["#0b7285", "#c2255c", "#e67700", "#5f3dc4", "#2b8a3e", "#1864ab", "#a61e4d"];
 
+/** What the scene has of a performer. */
+interface Shown {
+  number: number;
+  /** Seconds on the sender's clock. */
+  time: number;
+  certain: boolean;
+  joints: number[];
+}
+
 interface Actor {
   figure: Figure;
   pose: LivePose | null;
@@ -94,13 +103,18 @@ export class LiveScene {
   }
 
   /** What is on the stage now: of each performer the frame, and where the scene has the joints. */
-  shown(): Record<string, { number: number; time: number; joints: number[] }> {
+  shown(): Record<string, Shown> {
     return Object.fromEntries(
       [...this.actors]
         .filter(([, { shown }]) => shown)
         .map(([name, { figure, shown }]) => [
           name,
-          { number: shown!.number, time: shown!.time, joints: figure.jointPositions() },
+          {
+            number: shown!.number,
+            time: shown!.time,
+            certain: shown!.certain,
+            joints: figure.jointPositions(),
+          },
         ]),
     );
   }
