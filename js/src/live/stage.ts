@@ -3,11 +3,13 @@
 import { MocpackError } from "../error.js";
 import type { Skeleton, WasmSource } from "../types.js";
 import { isHello, readHello } from "./hello.js";
+import { Player } from "./player.js";
 import { loadReceiver, Receiver, type LivePose } from "./receiver.js";
 
 const SUBPROTOCOL = "mocpack.live.2";
 const [FIRST_WAIT, LONGEST_WAIT] = [100, 5000]; // milliseconds before coming back
-const WINDOW = 2000; // milliseconds over which bits and delay are measured
+const WINDOW = 2000; // milliseconds over which bits are measured
+const PING = 1000; // milliseconds from one question how long the way is to the next
 
 export interface LiveOptions {
   /** Opens the role `watch`; needed off the loopback. */
@@ -18,6 +20,8 @@ export interface LiveOptions {
   WebSocket?: typeof WebSocket;
   /** Frames for which a missing one is waited for; 0 shows the newest. */
   patience?: number;
+  /** Seconds that `performer.player` is behind; "auto" as much as arrivals spread. */
+  delay?: number | "auto";
   signal?: AbortSignal;
 }
 
@@ -27,12 +31,16 @@ export interface Performer {
   readonly receiver: Receiver;
   /** The newest pose; null before the first. */
   readonly pose: LivePose | null;
+  /** Says what to show at any moment: `player.at(performance.now() / 1000)`. */
+  readonly player: Player;
   /** Bits a second, without the network's headers. */
   bits(): number;
   /** Share of frames that did not come. */
   loss(): number;
   /** Seconds by which arrivals spread: what a player must be behind to show 95 of 100. */
   spread(): number;
+  /** Seconds from the performer to the screen: half of the round trips to the relay and from it, and the player's. */
+  delay(): number;
 }
 
 export interface StageEvents {
@@ -66,14 +74,20 @@ export async function live(url: string | URL, options: LiveOptions = {}): Promis
 
 class Watched implements Performer {
   pose: LivePose | null = null;
-  private arrivals: { at: number; bytes: number; late: number }[] = [];
+  readonly player: Player;
+  trip = 0; // seconds from the performer to the relay and back
+  private arrivals: { at: number; bytes: number }[] = [];
   private first = -1;
   private decoded = 0;
 
   constructor(
     readonly name: string,
     readonly receiver: Receiver,
-  ) {}
+    private readonly trips: { own: number }, // seconds from here to the relay and back
+    delay: number | "auto",
+  ) {
+    this.player = new Player(receiver, delay);
+  }
 
   get skeleton(): Skeleton {
     return this.receiver.hello.skeleton;
@@ -84,8 +98,8 @@ class Watched implements Performer {
     this.pose = poses.at(-1) ?? this.pose;
     if (poses.length && this.first < 0) this.first = poses[0].number;
     this.decoded += poses.length;
-    if (this.pose)
-      this.arrivals.push({ at: now, bytes: packet.length, late: now / 1000 - this.pose.time });
+    this.player.take(poses, now / 1000);
+    this.arrivals.push({ at: now, bytes: packet.length });
     while (this.arrivals.length && this.arrivals[0].at < now - WINDOW) this.arrivals.shift();
     return poses;
   }
@@ -101,8 +115,11 @@ class Watched implements Performer {
   }
 
   spread(): number {
-    const late = this.arrivals.map(({ late }) => late).sort((a, b) => a - b);
-    return late.length ? late[Math.floor(0.95 * (late.length - 1))] - late[0] : 0;
+    return this.player.spread;
+  }
+
+  delay(): number {
+    return (this.trip + this.trips.own) / 2 + this.player.delay;
   }
 }
 
@@ -114,6 +131,8 @@ class WatchedStage implements Stage {
   private socket: WebSocket | undefined;
   private closed = false;
   private failed = 0;
+  private readonly trips = { own: 0 };
+  private asking: ReturnType<typeof setInterval> | undefined;
   private work: Promise<void> = Promise.resolve(); // messages are taken in order, hellos inflated
 
   constructor(
@@ -141,6 +160,8 @@ class WatchedStage implements Stage {
       socket.onopen = () => {
         open = true;
         this.failed = 0;
+        this.asking = setInterval(() => socket.send(ping()), PING);
+        socket.send(ping());
         resolve();
       };
       socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
@@ -150,6 +171,7 @@ class WatchedStage implements Stage {
           .catch((error: unknown) => this.complain(error));
       };
       socket.onclose = () => {
+        if (open) clearInterval(this.asking);
         if (!open) reject(new MocpackError("network", `${this.url} cannot be watched`));
         else if (!this.closed) this.comeBack();
       };
@@ -178,9 +200,7 @@ class WatchedStage implements Stage {
 
   private async hear(data: string | ArrayBuffer, now: number): Promise<void> {
     if (typeof data === "string") {
-      const told = JSON.parse(data) as { join?: number; name?: string; leave?: number };
-      if (typeof told.join === "number") this.names.set(told.join, String(told.name));
-      if (typeof told.leave === "number") this.leave(told.leave);
+      this.told(JSON.parse(data) as Told, now);
       return;
     }
     for (const { number, bytes } of items(data)) {
@@ -193,11 +213,22 @@ class WatchedStage implements Stage {
     }
   }
 
+  private told({ join, name, leave, pong, trips }: Told, now: number): void {
+    if (typeof join === "number") this.names.set(join, String(name));
+    if (typeof leave === "number") this.leave(leave);
+    if (typeof pong === "number") this.trips.own = Math.max(0, now - pong) / 1000;
+    for (const [number, trip] of Object.entries(trips ?? {})) {
+      const performer = this.byNumber.get(Number(number));
+      if (performer && trip >= 0) performer.trip = trip;
+    }
+  }
+
   private async join(number: number, bytes: Uint8Array): Promise<void> {
-    const { patience = 0 } = this.options;
+    const { patience = 0, delay = "auto" } = this.options;
     const receiver = await Receiver.open(await readHello(bytes), this.module, patience);
     this.leave(number);
-    const performer = new Watched(this.names.get(number) ?? String(number), receiver);
+    const name = this.names.get(number) ?? String(number);
+    const performer = new Watched(name, receiver, this.trips, delay);
     this.byNumber.set(number, performer);
     this.performers.set(performer.name, performer);
     this.emit("join", performer);
@@ -223,6 +254,20 @@ class WatchedStage implements Stage {
     for (const listener of this.listeners[event] ?? [])
       (listener as (...words: Parameters<StageEvents[E]>) => void)(...words);
   }
+}
+
+/** What a relay says in words. */
+interface Told {
+  join?: number;
+  name?: string;
+  leave?: number;
+  pong?: number;
+  /** Seconds from each performer to the relay and back. */
+  trips?: Record<string, number>;
+}
+
+function ping(): string {
+  return JSON.stringify({ ping: performance.now() });
 }
 
 /** The hellos and packets of a message. */

@@ -17,7 +17,8 @@ from mocpack.errors import UsageError
 from mocpack.live.hello import Hello
 from mocpack.live.recording import Recording
 from mocpack.live.relay import Relay
-from mocpack.live.stage import Place, Tokens
+from mocpack.live.stage import Place, Tokens, is_loopback
+from mocpack.live.udp_stage import UdpDoor
 from mocpack.viewing.page import STAGE, TYPES, stage_files
 
 PORT = 8420
@@ -42,6 +43,10 @@ def run(
     max_error: Annotated[
         str | None, typer.Option(help="Of recordings, like 1mm; without, no second loss.")
     ] = None,
+    udp: Annotated[bool, typer.Option(help="Take UDP at the same port, on the loopback.")] = True,
+    plain_udp: Annotated[
+        bool, typer.Option("--plain-udp", help="UDP off this machine, though it is not encrypted.")
+    ] = False,
     page: Annotated[bool, typer.Option(help="Serve the page that shows the stage.")] = True,
     seconds: Annotated[float | None, typer.Option(help="End after so long.", hidden=True)] = None,
 ) -> int:
@@ -55,6 +60,8 @@ def run(
         pages=stage_pages() if page else {},
         recorder=None if recorder is None else _recorder(recorder),
     )
+    if plain_udp or (udp and is_loopback(host)):
+        relay.doors.append(UdpDoor(relay, plain=plain_udp))
     with suppress(KeyboardInterrupt):
         asyncio.run(_serve(relay, seconds))
     if recorder is not None:

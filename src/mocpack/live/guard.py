@@ -7,7 +7,7 @@ that nobody could guess go out twice, as far as a bit rate allows.
 from __future__ import annotations
 
 from mocpack.errors import UsageError
-from mocpack.live.receiver import Report
+from mocpack.live.report import Report
 
 FINER, FINER_IN_RUNS = 0.6, 0.4  # of the bound; in runs of losses guesses must reach further
 GUESSABLE = 1.8  # bounds that guesses may be off by, on average, for finer frames to mend them

@@ -15,14 +15,15 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Protocol
 
 from mocpack.errors import FormatError, UsageError
 from mocpack.extras import require
 from mocpack.live.hello import Hello, is_hello
 from mocpack.live.receiver import Answer
-from mocpack.live.stage import SUBPROTOCOL, Place, Tokens, is_loopback, item, offered
+from mocpack.live.stage import SUBPROTOCOL, Place, Tokens, is_loopback, item, offered, read_ping
 from mocpack.live.store import Store
 
 GATHER = 0.001  # seconds for which packets of several performers wait for one another
@@ -64,11 +65,24 @@ class Limits:
 
 
 @dataclass(eq=False)
-class _Performer:
+class Performer:
+    """Who is on a stage.
+
+    Attributes
+    ----------
+    number : int
+        What messages to the audience call them.
+    store : Store
+    hello : bytes
+    trip : function
+        Gives seconds from here to the performer and back; 0 before it is known.
+    """
+
     place: Place
     number: int
     store: Store
     hello: bytes
+    trip: Callable[[], float]
     record: Callable[[bytes | None], None] | None = None
 
 
@@ -80,8 +94,22 @@ class _Watcher:
     lagging: bool = False
 
 
+class Door(Protocol):
+    """Another way than WebSocket to a relay's stages: it is told what happens there."""
+
+    def entered(self, performer: Performer) -> None: ...
+
+    def passed(self, performer: Performer, packet: bytes) -> None: ...
+
+    def left(self, performer: Performer) -> None: ...
+
+    async def open(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
 @dataclass
-class _Budget:
+class Budget:
     """Messages and bytes of a second."""
 
     limits: Limits
@@ -111,6 +139,8 @@ class Relay:
     pages : mapping of str to (str, bytes)
         What browsers may fetch: media type and bytes by path. Nothing else is reachable.
     recorder : Recorder, optional
+    doors : list of Door
+        Opened and closed with the relay.
     """
 
     host: str = "127.0.0.1"
@@ -120,8 +150,9 @@ class Relay:
     limits: Limits = field(default_factory=Limits)
     pages: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
     recorder: Recorder | None = None
+    doors: list[Door] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
-    _performers: dict[Place, _Performer] = field(default_factory=dict)
+    _performers: dict[Place, Performer] = field(default_factory=dict)
     _watchers: set[_Watcher] = field(default_factory=set)
     _hosts: Counter[str] = field(default_factory=Counter)
     _pending: dict[str, list[bytes]] = field(default_factory=dict)
@@ -155,13 +186,38 @@ class Relay:
             server_header="mocpack",
         )
         self.port = self._server.sockets[0].getsockname()[1]
+        for door in self.doors:
+            await door.open()
 
     async def stop(self) -> None:
         """Close all connections and end all recordings."""
+        for door in self.doors:
+            door.close()
         self._server.close()
         await self._server.wait_closed()
         for performer in [*self._performers.values()]:
-            self._leave(performer)
+            self.leave(performer)
+
+    def on_stage(self, stage: str) -> list[Performer]:
+        """Return who performs there."""
+        return [p for p in self._performers.values() if p.place.stage == stage]
+
+    def is_taken(self, place: Place) -> bool:
+        """Whether somebody performs there."""
+        return place in self._performers
+
+    def has_room(self, host: str) -> bool:
+        """Whether one more may connect from this address."""
+        few = sum(self._hosts.values()) < self.limits.connections
+        return few and self._hosts[host] < self.limits.from_one_host
+
+    def arrived(self, host: str) -> None:
+        self._hosts[host] += 1
+
+    def gone(self, host: str) -> None:
+        self._hosts[host] -= 1
+        if not self._hosts[host]:
+            del self._hosts[host]
 
     @property
     def url(self) -> str:
@@ -177,9 +233,7 @@ class Relay:
         origin = headers.get("Origin")
         if origin is not None and origin.partition("://")[2] != headers.get("Host"):
             return connection.respond(HTTPStatus.FORBIDDEN, "pages of other sites may not\n")
-        if sum(self._hosts.values()) >= self.limits.connections or (
-            self._hosts[host] >= self.limits.from_one_host
-        ):
+        if not self.has_room(host):
             return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "too many connections\n")
         words = ",".join(headers.get_all("Sec-WebSocket-Protocol"))
         role, token = offered([word.strip() for word in words.split(",")])
@@ -215,7 +269,7 @@ class Relay:
     async def _connected(self, connection: Any) -> None:
         place, role = connection.mocpack
         host = connection.remote_address[0]
-        self._hosts[host] += 1
+        self.arrived(host)
         lost = require("websockets.exceptions", extra="live", purpose="a relay").ConnectionClosed
         try:
             with suppress(lost):  # who leaves without a word has left all the same
@@ -224,17 +278,15 @@ class Relay:
                 else:
                     await self._watch(connection, place.stage, keeps_all=role == "record")
         finally:
-            self._hosts[host] -= 1
-            if not self._hosts[host]:
-                del self._hosts[host]
+            self.gone(host)
 
     async def _perform(self, connection: Any, place: Place) -> None:
         """Take a performer's hello and packets until they leave."""
-        if place in self._performers:
+        if self.is_taken(place):
             await connection.close(1008, "somebody performs there")
             return
-        budget, bad = _Budget(self.limits), 0
-        performer: _Performer | None = None
+        budget, bad = Budget(self.limits), 0
+        performer: Performer | None = None
         try:
             async for message in connection:
                 if not isinstance(message, bytes):
@@ -243,15 +295,16 @@ class Relay:
                     await connection.close(1008, "more than a performer may send")
                     return
                 if is_hello(message):
-                    if performer is None and place in self._performers:
+                    if performer is None and self.is_taken(place):
                         await connection.close(1008, "somebody performs there")
                         return
-                    performer = self._enter(place, message, performer)
+                    trip = partial(getattr, connection, "latency")
+                    performer = self.enter(place, message, performer, trip)
                     if performer is None:
                         await connection.close(1013, "the relay is full")
                         return
                 elif performer is not None:
-                    bad += self._pass_on(performer, message) not in (Answer.NEWS, Answer.KNOWN)
+                    bad += self.pass_on(performer, message) not in (Answer.NEWS, Answer.KNOWN)
                     if bad > self.limits.bad:
                         await connection.close(1008, "packets are damaged")
                         return
@@ -261,27 +314,32 @@ class Relay:
             await connection.close(1007, str(error)[:100])
         finally:
             if performer is not None:
-                self._leave(performer)
+                self.leave(performer)
 
-    def _enter(self, place: Place, data: bytes, before: _Performer | None) -> _Performer | None:
-        """Begin a stream, or one anew after a hello that differs."""
+    def enter(
+        self, place: Place, data: bytes, before: Performer | None, trip: Callable[[], float]
+    ) -> Performer | None:
+        """Begin a stream, or one anew after a hello that differs; None where the relay is full."""
         hello = Hello.from_bytes(data)
         if before is not None:
             if before.hello == data:
                 return before
-            self._leave(before)
+            self.leave(before)
         if len(self._performers) >= self.limits.performers:
             return None
         self._used = (self._used + 1) % 65536
-        performer = _Performer(place, self._used, Store(hello), data)
+        performer = Performer(place, self._used, Store(hello), data, trip)
         if self.recorder is not None:
             performer.record = self.recorder(place, hello)
         self._performers[place] = performer
         for watcher in self._audience(place.stage):
             self._introduce(watcher, performer)
+        for door in self.doors:
+            door.entered(performer)
         return performer
 
-    def _leave(self, performer: _Performer) -> None:
+    def leave(self, performer: Performer) -> None:
+        """End a stream."""
         if self._performers.get(performer.place) is not performer:
             return
         del self._performers[performer.place]
@@ -290,15 +348,22 @@ class Relay:
         self._flush(performer.place.stage)
         for watcher in self._audience(performer.place.stage):
             self._push(watcher, json.dumps({"leave": performer.number}))
+        for door in self.doors:
+            door.left(performer)
 
-    def _pass_on(self, performer: _Performer, packet: bytes) -> Answer:
+    def pass_on(self, performer: Performer, packet: bytes) -> Answer:
+        """Check a packet and, if it brings anything, hand it to the audience."""
         answer = performer.store.take(packet)
         self.counts[answer.name.lower()] += 1
         if answer is not Answer.NEWS:
             return answer
         if performer.record is not None:
             performer.record(packet)
+        for door in self.doors:
+            door.passed(performer, packet)
         stage = performer.place.stage
+        if not self._audience(stage):
+            return answer
         waiting = self._pending.setdefault(stage, [])
         waiting.append(item(performer.number, packet))
         if len(waiting) == 1:
@@ -332,11 +397,10 @@ class Relay:
     def _catch_up(self, watcher: _Watcher) -> None:
         """Bring one who was too slow to the newest frame of all."""
         watcher.lagging = False
-        for performer in self._performers.values():
-            if performer.place.stage == watcher.stage:
-                whole = performer.store.whole()
-                if whole is not None:
-                    self._push(watcher, item(performer.number, whole))
+        for performer in self.on_stage(watcher.stage):
+            whole = performer.store.whole()
+            if whole is not None:
+                self._push(watcher, item(performer.number, whole))
 
     async def _watch(self, connection: Any, stage: str, keeps_all: bool) -> None:
         watcher = _Watcher(connection, stage, keeps_all)
@@ -347,17 +411,22 @@ class Relay:
         self._flush(stage)  # those before it need not wait; it gets the newest whole
         self._watchers.add(watcher)
         try:
-            for performer in self._performers.values():
-                if performer.place.stage == stage:
-                    self._introduce(watcher, performer)
-            budget = _Budget(Limits(rate=1 << 14, messages=100))
+            for performer in self.on_stage(stage):
+                self._introduce(watcher, performer)
+            budget = Budget(Limits(rate=1 << 14, messages=100))
             async for message in connection:
                 if not budget.take(len(message)):
                     await connection.close(1008, "an audience is quiet")
+                elif (asked := read_ping(message)) is not None:
+                    self._push(watcher, json.dumps({"pong": asked, "trips": self._trips(stage)}))
         finally:
             self._watchers.discard(watcher)
 
-    def _introduce(self, watcher: _Watcher, performer: _Performer) -> None:
+    def _trips(self, stage: str) -> dict[int, float]:
+        """Return the seconds from each performer to here and back, as far as they are known."""
+        return {p.number: round(p.trip(), 6) for p in self.on_stage(stage)}
+
+    def _introduce(self, watcher: _Watcher, performer: Performer) -> None:
         """Tell of a performer: name, hello, and all that the newest frame needs."""
         told = {"join": performer.number, "name": performer.place.performer}
         self._push(watcher, json.dumps(told))

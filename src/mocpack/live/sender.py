@@ -16,7 +16,7 @@ from mocpack.live.guard import FEW_LOST, Guard
 from mocpack.live.hello import Hello
 from mocpack.live.mode import Mode
 from mocpack.live.rate_control import RateControl
-from mocpack.live.receiver import Report
+from mocpack.live.report import Report
 
 INTRA = 120  # frames
 MOST_OFFSET = 63  # frames, of which the encoder keeps the rows

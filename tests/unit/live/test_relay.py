@@ -14,9 +14,10 @@ from mocpack.live import Hello, Sender
 from mocpack.live.client import perform, watch
 from mocpack.live.recording import Recording
 from mocpack.live.relay import Limits, Relay
+from mocpack.live.report import read_json, read_report
 from mocpack.live.sources import ClipSource
 from mocpack.live.stage import Place, Tokens, item, items
-from mocpack.live.udp import perform_udp, read_report, watch_udp
+from mocpack.live.udp import perform_udp, watch_udp
 
 websockets = pytest.importorskip("websockets")
 pytest.importorskip("websockets.asyncio.client")
@@ -443,7 +444,7 @@ def test_straight_over_udp_poses_arrive_and_reports_come_back():
     [b"", b"{", b"[]", b'{"loss": "x"}', json.dumps({"loss": 1e999, "burst": 1e999}).encode()],
 )
 def test_what_is_no_report_is_left_aside(data):
-    assert read_report(data) is None
+    assert read_report(read_json(data)) is None
 
 
 @pytest.mark.parametrize("path", ["", "/", "/a/b/c", "/../x", "/a/..", "/a b", "/" + "x" * 65])

@@ -19,6 +19,7 @@ function byId<T extends HTMLElement>(id: string): T {
 }
 
 const message = byId("message");
+const delay = byId<HTMLSelectElement>("delay");
 const scene = new LiveScene(byId<HTMLCanvasElement>("view"));
 const table = new Table(byId<HTMLTableElement>("performers"));
 window.mocpackStage = { shown: () => scene.shown(), stage: null };
@@ -32,16 +33,21 @@ function address(): string {
   return url.href;
 }
 
+/** What the reader chose: how many seconds behind, or as much as arrivals spread. */
+function wanted(): number | "auto" {
+  return delay.value === "auto" ? "auto" : Number(delay.value);
+}
+
 async function watch(token?: string): Promise<void> {
   const stage = await live(address(), { wasm: new URL(wasmUrl, location.href), token });
   window.mocpackStage!.stage = stage;
   message.textContent = WAITING;
   stage
-    .on("join", ({ name, skeleton }) => {
+    .on("join", ({ name, skeleton, player }) => {
+      player.wanted = wanted();
       table.add(name, scene.add(name, skeleton));
       message.textContent = "";
     })
-    .on("pose", (name, pose) => scene.pose(name, pose))
     .on("leave", ({ name }) => {
       scene.remove(name);
       table.remove(name);
@@ -66,7 +72,15 @@ function askForToken(): void {
   };
 }
 
+delay.onchange = () =>
+  window.mocpackStage!.stage?.performers.forEach(({ player }) => (player.wanted = wanted()));
+
 function draw(): void {
+  const now = performance.now() / 1000;
+  window.mocpackStage!.stage?.performers.forEach(({ name, player }) => {
+    const pose = player.at(now);
+    if (pose) scene.pose(name, pose);
+  });
   scene.draw();
   requestAnimationFrame(draw);
 }
