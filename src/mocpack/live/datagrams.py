@@ -270,7 +270,7 @@ class DatagramDoor:
         elif "join" in told:
             _say(peer.answer, welcome=told["join"])  # the first welcome was lost
         elif type(told.get("ping")) in (int, float):
-            _say(peer.answer, pong=told["ping"])
+            _say(peer.answer, pong=told["ping"], trips=self._relay.trips(peer.place.stage))
 
     def _audience(self, stage: str) -> list[_Peer]:
         return [p for p in self._peers.values() if p.role != "send" and p.place.stage == stage]
