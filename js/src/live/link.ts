@@ -68,7 +68,9 @@ export async function byWebTransport({ url, token }: Way, ears: Ears): Promise<L
   const stage = new URL(url.replace(/^ws/, "http"));
   const answer = await fetch(new URL("/webtransport.json", stage)).catch(() => null);
   if (!answer?.ok) return null;
-  const { port, sha256 } = (await answer.json()) as { port: number; sha256: string };
+  const told = (await answer.json()) as { port: number; sha256: string } | null;
+  if (!told) return null;
+  const { port, sha256 } = told;
   const value = Uint8Array.from(sha256.match(/../g) ?? [], (byte) => parseInt(byte, 16));
   const transport = new WebTransport(`https://${stage.hostname}:${port}${stage.pathname}`, {
     serverCertificateHashes: [{ algorithm: "sha-256", value }],

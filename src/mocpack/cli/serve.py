@@ -20,6 +20,7 @@ from mocpack.live.recording import Recording
 from mocpack.live.relay import Relay
 from mocpack.live.stage import Place, Tokens, is_loopback
 from mocpack.live.udp_stage import UdpDoor
+from mocpack.live.webtransport import PAGE as WEBTRANSPORT
 from mocpack.live.webtransport import WebTransportDoor
 from mocpack.viewing.page import STAGE, TYPES, stage_files
 
@@ -87,6 +88,7 @@ def stage_pages() -> dict[str, tuple[str, bytes]]:
         return {}
     pages = {f"/{path}": (TYPES[Path(path).suffix], data) for path, data in found.items()}
     pages["/"] = pages.pop(f"/{STAGE}")
+    pages[WEBTRANSPORT] = ("application/json", b"null")  # until a door says otherwise
     return pages
 
 
