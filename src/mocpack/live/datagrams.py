@@ -18,8 +18,9 @@ from typing import Any
 
 from mocpack.errors import FormatError, UsageError
 from mocpack.live.hello import is_hello
+from mocpack.live.limits import Budget, Limits
 from mocpack.live.receiver import Answer
-from mocpack.live.relay import Budget, Limits, Performer, Relay
+from mocpack.live.relay import Performer, Relay
 from mocpack.live.report import Report, read_json, read_report
 from mocpack.live.sender import repeats_for
 from mocpack.live.stage import Place, item

@@ -12,8 +12,9 @@ from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.errors import UsageError
 from mocpack.live import Hello, Sender
 from mocpack.live.client import perform, watch
+from mocpack.live.limits import Limits
 from mocpack.live.recording import Recording
-from mocpack.live.relay import Limits, Relay
+from mocpack.live.relay import Relay
 from mocpack.live.report import read_json, read_report
 from mocpack.live.sources import ClipSource
 from mocpack.live.stage import Place, Tokens, item, items
