@@ -521,7 +521,7 @@ double mocpack_live_guess_error(mocpack_LiveEncoder* e)
 	return e->guess_error();
 }
 
-uint32_t mocpack_live_encoder_print(const mocpack_LiveEncoder* e)
+uint32_t mocpack_live_encoder_checksum(const mocpack_LiveEncoder* e)
 {
-	return print_of(e->model, e->state);
+	return checksum_of(e->model, e->state);
 }

@@ -49,7 +49,7 @@ inline void take_on(End& end, int64_t number)
 {
 	advance(end.model, end.state, end.row);
 	end.state.number = number;
-	remember(end.model, end.state, end.past);
+	keep_past(end.model, end.state, end.past);
 }
 
 } // namespace live

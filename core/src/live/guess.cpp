@@ -52,7 +52,7 @@ FixedQuat turned_on(FixedQuat turn, FixedQuat way, double share)
 
 } // namespace
 
-void remember(const Model& model, const State& s, Past& past)
+void keep_past(const Model& model, const State& s, Past& past)
 {
 	bool follows = past.count && s.number == past.number + 1 && s.mode.every == past.every;
 	bool put = follows && leapt(model, s, past);

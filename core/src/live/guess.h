@@ -33,7 +33,7 @@ inline Past place_past(const Model& model, Arena& arena)
 }
 
 // Adds the frame of a state; what came before a gap, a leap or another frame rate is forgotten.
-void remember(const Model& model, const State& s, Past& past);
+void keep_past(const Model& model, const State& s, Past& past);
 
 /* The state `ahead` frames after the newest but `skipped`, if all goes on as it did; turns and values only.
  * False where no frame is known. */

@@ -109,8 +109,8 @@ extern "C"
 	int mocpack_live_guess(mocpack_LiveReceiver* receiver, int ahead, double* rotations,
 						   double* translations);
 	// CRC-32 of the whole numbers that the frame decoded last left, to hold both ends equal.
-	uint32_t mocpack_live_receiver_print(const mocpack_LiveReceiver* receiver);
-	uint32_t mocpack_live_encoder_print(const mocpack_LiveEncoder* encoder);
+	uint32_t mocpack_live_receiver_checksum(const mocpack_LiveReceiver* receiver);
+	uint32_t mocpack_live_encoder_checksum(const mocpack_LiveEncoder* encoder);
 
 #ifdef __cplusplus
 }

@@ -201,7 +201,7 @@ int mocpack_live_guess(mocpack_LiveReceiver* r, int ahead, double* rotations, do
 	return 1;
 }
 
-uint32_t mocpack_live_receiver_print(const mocpack_LiveReceiver* r)
+uint32_t mocpack_live_receiver_checksum(const mocpack_LiveReceiver* r)
 {
-	return print_of(r->model, r->state);
+	return checksum_of(r->model, r->state);
 }

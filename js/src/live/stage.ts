@@ -3,13 +3,14 @@
 import { MocpackError } from "../error.js";
 import type { Skeleton, WasmSource } from "../types.js";
 import { isHello, readHello } from "./hello.js";
+import { bySocket, byWebTransport, type Link, type Told } from "./link.js";
 import { Player } from "./player.js";
 import { loadReceiver, Receiver, type LivePose } from "./receiver.js";
 
-const SUBPROTOCOL = "mocpack.live.2";
 const [FIRST_WAIT, LONGEST_WAIT] = [100, 5000]; // milliseconds before coming back
 const WINDOW = 2000; // milliseconds over which bits are measured
 const PING = 1000; // milliseconds from one question how long the way is to the next
+const [REPORT, QUICK] = [50, 5]; // milliseconds between reports over datagrams; where something is missing
 
 export interface LiveOptions {
   /** Opens the role `watch`; needed off the loopback. */
@@ -18,6 +19,8 @@ export interface LiveOptions {
   wasm?: WasmSource;
   /** For node before 22, and tests. */
   WebSocket?: typeof WebSocket;
+  /** Whether to take WebTransport where the relay and this browser have it, else WebSocket; `stage.way` says which. */
+  webTransport?: boolean;
   /** Frames for which a missing one is waited for; 0 shows the newest. */
   patience?: number;
   /** Seconds that `performer.player` is behind; "auto" as much as arrivals spread. */
@@ -54,6 +57,8 @@ export interface StageEvents {
 
 export interface Stage {
   readonly performers: ReadonlyMap<string, Performer>;
+  /** How packets come; null while the connection is made. */
+  readonly way: Link["way"] | null;
   on<E extends keyof StageEvents>(event: E, listener: StageEvents[E]): Stage;
   close(): void;
 }
@@ -128,11 +133,12 @@ class WatchedStage implements Stage {
   private readonly names = new Map<number, string>();
   private readonly byNumber = new Map<number, Watched>();
   private readonly listeners: { [E in keyof StageEvents]?: StageEvents[E][] } = {};
-  private socket: WebSocket | undefined;
+  private readonly hellos = new Map<number, Uint8Array>();
+  private link: Link | null = null;
   private closed = false;
   private failed = 0;
   private readonly trips = { own: 0 };
-  private asking: ReturnType<typeof setInterval> | undefined;
+  private asking: ReturnType<typeof setInterval>[] = [];
   private work: Promise<void> = Promise.resolve(); // messages are taken in order, hellos inflated
 
   constructor(
@@ -150,41 +156,71 @@ class WatchedStage implements Stage {
     return this;
   }
 
-  connect(): Promise<void> {
-    const { token, WebSocket: Socket = globalThis.WebSocket } = this.options;
-    const words = [SUBPROTOCOL, "role.watch", ...(token ? [`token.${token}`] : [])];
-    return new Promise((resolve, reject) => {
-      const socket = (this.socket = new Socket(this.url, words));
-      socket.binaryType = "arraybuffer";
-      let open = false;
-      socket.onopen = () => {
-        open = true;
-        this.failed = 0;
-        this.asking = setInterval(() => socket.send(ping()), PING);
-        socket.send(ping());
-        resolve();
-      };
-      socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
-        const now = performance.now();
-        this.work = this.work
-          .then(() => (socket === this.socket ? this.hear(data, now) : undefined))
-          .catch((error: unknown) => this.complain(error));
-      };
-      socket.onclose = () => {
-        if (open) clearInterval(this.asking);
-        if (!open) reject(new MocpackError("network", `${this.url} cannot be watched`));
-        else if (!this.closed) this.comeBack();
-      };
-    });
+  get way(): Link["way"] | null {
+    return this.link?.way ?? null;
+  }
+
+  async connect(): Promise<void> {
+    const { token, WebSocket, webTransport } = this.options;
+    const way = { url: this.url, token, WebSocket };
+    // messages of a way that was given up are left aside
+    const own: { link: Link | null } = { link: null };
+    const early: [Told | ArrayBuffer, number][] = [];
+    const ears = {
+      hear: (message: Told | ArrayBuffer, now: number) =>
+        own.link ? this.queue(own.link, message, now) : void early.push([message, now]),
+      closed: () => {
+        if (own.link && own.link === this.link && !this.closed) this.comeBack();
+      },
+    };
+    const link = (webTransport && (await byWebTransport(way, ears))) || (await bySocket(way, ears));
+    own.link = this.link = link;
+    this.failed = 0;
+    early.forEach(([message, now]) => this.queue(link, message, now));
+    this.ask(link);
   }
 
   close(): void {
     this.closed = true;
-    this.socket?.close();
+    this.rest();
+    this.link?.close();
     this.empty();
   }
 
+  private queue(link: Link, message: Told | ArrayBuffer, now: number): void {
+    this.work = this.work
+      .then(() => (link === this.link ? this.hear(message, now) : undefined))
+      .catch((error: unknown) => this.complain(error));
+  }
+
+  /** Asks how long the way is and, over datagrams, reports what comes. */
+  private ask(link: Link): void {
+    const ping = (): void => link.say({ ping: performance.now() });
+    this.asking.push(setInterval(ping, PING));
+    ping();
+    if (link.way === "WebSocket") return;
+    const told = new Map<Receiver, number>();
+    const report = (): void => {
+      const now = performance.now();
+      for (const [of, { receiver }] of this.byNumber) {
+        if (now - (told.get(receiver) ?? 0) < (receiver.waiting ? QUICK : REPORT)) continue;
+        told.set(receiver, now);
+        link.say({ of, ...receiver.report() });
+      }
+      for (const receiver of told.keys())
+        if (![...this.byNumber.values()].some((one) => one.receiver === receiver))
+          told.delete(receiver);
+    };
+    this.asking.push(setInterval(report, QUICK));
+  }
+
+  private rest(): void {
+    this.asking.splice(0).forEach(clearInterval);
+  }
+
   private comeBack(): void {
+    this.rest();
+    this.link = null;
     this.empty();
     this.emit("lost");
     const wait = Math.min(FIRST_WAIT * 2 ** this.failed++, LONGEST_WAIT);
@@ -198,9 +234,9 @@ class WatchedStage implements Stage {
     this.names.clear();
   }
 
-  private async hear(data: string | ArrayBuffer, now: number): Promise<void> {
-    if (typeof data === "string") {
-      this.told(JSON.parse(data) as Told, now);
+  private async hear(data: Told | ArrayBuffer, now: number): Promise<void> {
+    if (!(data instanceof ArrayBuffer)) {
+      this.told(data, now);
       return;
     }
     for (const { number, bytes } of items(data)) {
@@ -213,7 +249,13 @@ class WatchedStage implements Stage {
     }
   }
 
-  private told({ join, name, leave, pong, trips }: Told, now: number): void {
+  private told({ join, name, leave, here, pong, trips }: Told, now: number): void {
+    if (here) {
+      const known = Object.entries(here).map(([n, who]) => [Number(n), String(who)] as const);
+      known.forEach(([n, who]) => this.names.set(n, who));
+      const left = [...this.byNumber.keys()].filter((n) => !known.some(([m]) => m === n));
+      left.forEach((n) => this.leave(n));
+    }
     if (typeof join === "number") this.names.set(join, String(name));
     if (typeof leave === "number") this.leave(leave);
     if (typeof pong === "number") this.trips.own = Math.max(0, now - pong) / 1000;
@@ -224,12 +266,15 @@ class WatchedStage implements Stage {
   }
 
   private async join(number: number, bytes: Uint8Array): Promise<void> {
+    const before = this.hellos.get(number);
+    if (before?.length === bytes.length && before.every((byte, i) => byte === bytes[i])) return; // a reminder
     const { patience = 0, delay = "auto" } = this.options;
     const receiver = await Receiver.open(await readHello(bytes), this.module, patience);
     this.leave(number);
     const name = this.names.get(number) ?? String(number);
     const performer = new Watched(name, receiver, this.trips, delay);
     this.byNumber.set(number, performer);
+    this.hellos.set(number, bytes.slice());
     this.performers.set(performer.name, performer);
     this.emit("join", performer);
   }
@@ -238,6 +283,7 @@ class WatchedStage implements Stage {
     const performer = this.byNumber.get(number);
     if (!performer) return;
     this.byNumber.delete(number);
+    this.hellos.delete(number);
     if (this.performers.get(performer.name) === performer) this.performers.delete(performer.name);
     this.emit("leave", performer);
   }
@@ -254,20 +300,6 @@ class WatchedStage implements Stage {
     for (const listener of this.listeners[event] ?? [])
       (listener as (...words: Parameters<StageEvents[E]>) => void)(...words);
   }
-}
-
-/** What a relay says in words. */
-interface Told {
-  join?: number;
-  name?: string;
-  leave?: number;
-  pong?: number;
-  /** Seconds from each performer to the relay and back. */
-  trips?: Record<string, number>;
-}
-
-function ping(): string {
-  return JSON.stringify({ ping: performance.now() });
 }
 
 /** The hellos and packets of a message. */

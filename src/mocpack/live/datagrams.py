@@ -18,8 +18,9 @@ from typing import Any
 
 from mocpack.errors import FormatError, UsageError
 from mocpack.live.hello import is_hello
+from mocpack.live.limits import Budget, Limits
 from mocpack.live.receiver import Answer
-from mocpack.live.relay import Budget, Limits, Performer, Relay
+from mocpack.live.relay import Performer, Relay
 from mocpack.live.report import Report, read_json, read_report
 from mocpack.live.sender import repeats_for
 from mocpack.live.stage import Place, item
@@ -270,7 +271,7 @@ class DatagramDoor:
         elif "join" in told:
             _say(peer.answer, welcome=told["join"])  # the first welcome was lost
         elif type(told.get("ping")) in (int, float):
-            _say(peer.answer, pong=told["ping"])
+            _say(peer.answer, pong=told["ping"], trips=self._relay.trips(peer.place.stage))
 
     def _audience(self, stage: str) -> list[_Peer]:
         return [p for p in self._peers.values() if p.role != "send" and p.place.stage == stage]

@@ -55,7 +55,7 @@ class Player:
         self._poses.extend(poses)
         if poses:
             oldest = poses[-1].time - KEPT - self.delay
-            keep = bisect_right([pose.time for pose in self._poses], oldest)
+            keep = bisect_right(self._poses, oldest, key=_time)
             self._poses = self._poses[max(0, keep - 1) :]
 
     @property
@@ -77,7 +77,7 @@ class Player:
         if not self._poses:
             return None
         time = now - min(self._late) - self.delay
-        after = bisect_right([pose.time for pose in self._poses], time + 1e-6)
+        after = bisect_right(self._poses, time + 1e-6, key=_time)
         if after == 0:
             return self._poses[0]
         if after < len(self._poses):
@@ -100,6 +100,10 @@ class Player:
         assert far is not None
         part = time - (last.time + int(ahead) * frame_time)
         return _between(near, far, near.time + min(part, frame_time))
+
+
+def _time(pose: Pose) -> float:
+    return pose.time
 
 
 def _between(a: Pose, b: Pose, time: float) -> Pose:

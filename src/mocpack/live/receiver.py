@@ -129,6 +129,6 @@ class Receiver:
         loss, burst = self._losses.share, self._losses.burst
         return Report(loss, burst, missing, lost, newest, self._patience)
 
-    def print(self) -> int:
+    def checksum(self) -> int:
         """Return a checksum of the state, equal to the sender's after the same frame."""
-        return self._native.print()
+        return self._native.checksum()

@@ -10,7 +10,6 @@ import asyncio
 import json
 import socket
 import ssl
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -22,6 +21,7 @@ from typing import Any, Protocol
 from mocpack.errors import FormatError, UsageError
 from mocpack.extras import require
 from mocpack.live.hello import Hello, is_hello
+from mocpack.live.limits import Budget, Limits
 from mocpack.live.receiver import Answer
 from mocpack.live.stage import SUBPROTOCOL, Place, Tokens, is_loopback, item, offered, read_ping
 from mocpack.live.store import Store
@@ -30,38 +30,6 @@ GATHER = 0.001  # seconds for which packets of several performers wait for one a
 
 Recorder = Callable[[Place, Hello], Callable[[bytes | None], None]]
 """Told of every performer; gives what takes their packets, and None at their end."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a peer may ask of a relay.
-
-    Attributes
-    ----------
-    message : int
-        Bytes of one message.
-    rate : int
-        Bytes a second of one performer.
-    messages : int
-        A second, of one performer.
-    connections, from_one_host : int
-        In all, and of one address.
-    performers : int
-        In all.
-    behind : int
-        Bytes that wait for a slow receiver before it is dropped to the newest frame.
-    bad : int
-        Packets that fail their checksum before a performer is sent away.
-    """
-
-    message: int = 1 << 16
-    rate: int = 1 << 20
-    messages: int = 2000
-    connections: int = 512
-    from_one_host: int = 128
-    performers: int = 64
-    behind: int = 1 << 16
-    bad: int = 100
 
 
 @dataclass(eq=False)
@@ -109,24 +77,6 @@ class Door(Protocol):
 
 
 @dataclass
-class Budget:
-    """Messages and bytes of a second."""
-
-    limits: Limits
-    second: int = 0
-    bytes: int = 0
-    messages: int = 0
-
-    def take(self, size: int) -> bool:
-        now = int(time.monotonic())
-        if now != self.second:
-            self.second, self.bytes, self.messages = now, 0, 0
-        self.bytes += size
-        self.messages += 1
-        return self.bytes <= self.limits.rate and self.messages <= self.limits.messages
-
-
-@dataclass
 class Relay:
     """Serves stages over WebSocket.
 
@@ -141,6 +91,8 @@ class Relay:
     recorder : Recorder, optional
     doors : list of Door
         Opened and closed with the relay.
+    ports : tuple of int
+        Others of this host that its page may connect to.
     """
 
     host: str = "127.0.0.1"
@@ -151,12 +103,14 @@ class Relay:
     pages: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
     recorder: Recorder | None = None
     doors: list[Door] = field(default_factory=list)
+    ports: tuple[int, ...] = ()
     counts: Counter[str] = field(default_factory=Counter)
     _performers: dict[Place, Performer] = field(default_factory=dict)
     _watchers: set[_Watcher] = field(default_factory=set)
     _hosts: Counter[str] = field(default_factory=Counter)
     _pending: dict[str, list[bytes]] = field(default_factory=dict)
     _used: int = 0
+    _open: int = 0
     _server: Any = None
 
     def __post_init__(self) -> None:
@@ -183,6 +137,8 @@ class Relay:
             max_queue=64,
             ping_interval=5,
             ping_timeout=10,
+            open_timeout=self.limits.opening,
+            create_connection=self._accepted,
             server_header="mocpack",
         )
         self.port = self._server.sockets[0].getsockname()[1]
@@ -224,6 +180,25 @@ class Relay:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'wss' if self.tls else 'ws'}://{host}:{self.port}"
 
+    def _accepted(self, *words: Any, **options: Any) -> Any:
+        """Return what answers a connection; there are so many and no more, who ask or are in."""
+        server = require("websockets.asyncio.server", extra="live", purpose="a relay")
+        connection = server.ServerConnection(*words, **options)
+        made, lost = connection.connection_made, connection.connection_lost
+
+        def count(transport: Any) -> None:
+            self._open += 1
+            made(transport)
+            if self._open > 2 * self.limits.connections:
+                transport.abort()
+
+        def discount(error: Exception | None) -> None:
+            self._open -= 1
+            lost(error)
+
+        connection.connection_made, connection.connection_lost = count, discount
+        return connection
+
     def _asked(self, connection: Any, request: Any) -> Any:
         """Answer what is no WebSocket, and refuse who may not come in."""
         headers = request.headers
@@ -255,12 +230,15 @@ class Relay:
         response = connection.respond(HTTPStatus.OK, "")
         response.body = page[1]
         del response.headers["Content-Type"], response.headers["Content-Length"]
-        own = f"{'wss' if self.tls else 'ws'}://{connection.request.headers.get('Host', '')}"
+        host = connection.request.headers.get("Host", "")
+        sources = [f"{'wss' if self.tls else 'ws'}://{host}"]
+        sources += [f"https://{host.rpartition(':')[0] or host}:{port}" for port in self.ports]
         response.headers["Content-Type"] = page[0]
         response.headers["Content-Length"] = str(len(page[1]))
         response.headers["Content-Security-Policy"] = (
-            f"default-src 'self'; connect-src 'self' {own}; script-src 'self' 'wasm-unsafe-eval'; "
-            "img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+            f"default-src 'self'; connect-src 'self' {' '.join(sources)}; "
+            "script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; "
+            "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
         )
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Cache-Control"] = "no-cache"
@@ -418,11 +396,11 @@ class Relay:
                 if not budget.take(len(message)):
                     await connection.close(1008, "an audience is quiet")
                 elif (asked := read_ping(message)) is not None:
-                    self._push(watcher, json.dumps({"pong": asked, "trips": self._trips(stage)}))
+                    self._push(watcher, json.dumps({"pong": asked, "trips": self.trips(stage)}))
         finally:
             self._watchers.discard(watcher)
 
-    def _trips(self, stage: str) -> dict[int, float]:
+    def trips(self, stage: str) -> dict[int, float]:
         """Return the seconds from each performer to here and back, as far as they are known."""
         return {p.number: round(p.trip(), 6) for p in self.on_stage(stage)}
 

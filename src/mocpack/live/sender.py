@@ -168,9 +168,9 @@ class Sender:
         """Return rotations (J, 4) and translations (M, 3) that receivers have of the last frame."""
         return self._encoder.pose()
 
-    def print(self) -> int:
+    def checksum(self) -> int:
         """Return a checksum of the state, equal to that of a receiver of the same frames."""
-        return self._encoder.print()
+        return self._encoder.checksum()
 
     def _encode(self, rotations: F64, translations: F64, micros: int, intra: bool) -> None:
         mode = self._wanted if intra else self._mode

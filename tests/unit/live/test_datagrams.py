@@ -11,7 +11,8 @@ from mocpack.errors import UsageError
 from mocpack.live import Receiver, Report, Sender, is_hello
 from mocpack.live.client import Audience, perform, watch
 from mocpack.live.datagrams import ITEMS, SILENCE, DatagramDoor, proof_of
-from mocpack.live.relay import Limits, Relay
+from mocpack.live.limits import Limits
+from mocpack.live.relay import Relay
 from mocpack.live.sources import ClipSource
 from mocpack.live.stage import Tokens
 from mocpack.live.udp_stage import UdpDoor, perform_udp_stage, watch_udp_stage

@@ -19,6 +19,7 @@ function byId<T extends HTMLElement>(id: string): T {
 }
 
 const message = byId("message");
+const way = byId("way");
 const delay = byId<HTMLSelectElement>("delay");
 const scene = new LiveScene(byId<HTMLCanvasElement>("view"));
 const table = new Table(byId<HTMLTableElement>("performers"));
@@ -39,7 +40,8 @@ function wanted(): number | "auto" {
 }
 
 async function watch(token?: string): Promise<void> {
-  const stage = await live(address(), { wasm: new URL(wasmUrl, location.href), token });
+  const wasm = new URL(wasmUrl, location.href);
+  const stage = await live(address(), { wasm, token, webTransport: true });
   window.mocpackStage!.stage = stage;
   message.textContent = WAITING;
   stage
@@ -55,7 +57,10 @@ async function watch(token?: string): Promise<void> {
     })
     .on("lost", () => (message.textContent = "the connection is lost; coming back"))
     .on("error", (error) => (message.textContent = error.message));
-  setInterval(() => stage.performers.forEach((performer) => table.update(performer)), 500);
+  setInterval(() => {
+    way.textContent = stage.way ? `by ${stage.way}` : "";
+    stage.performers.forEach((performer) => table.update(performer));
+  }, 500);
 }
 
 /** Without a token first; where the relay asks for one, so does the page. */
