@@ -57,7 +57,9 @@ from mocpack.units import format_angle, format_length, parse_angle, parse_length
 
 SEGMENT_GROUPS = 16
 GRID_STEPS = (1.1, 0.8, 0.6, 0.4)  # of a grid in time, relative to the bound: each try's
-MEAN_TRIES, MEAN_NEAR, MEAN_SLOPE = 10, 0.99, 0.8
+MEAN_TRIES, MEAN_NEAR, MEAN_SLOPE = 10, 0.994, 0.8
+MEAN_STEP = 4.0  # of a bound on the mean, to begin with
+OTHER_STEP = 1.4  # times the step that predictors were chosen by: from here on, others are
 USUAL_TRIES = 3  # of them, for the time left
 SAMPLE_FRAMES = 4800  # from the middle, by which predictors are chosen
 WORTHWHILE = 0.995  # of the bytes without predictors, that those with them may take
@@ -484,14 +486,14 @@ class Keysine(Codec):
     def _free(self, clip: Clip, step: float, predictors: I32 | None) -> Encoded:
         """Return the payload of a step, whatever its error."""
         settings = search.free(self.effort, step, clip.frame_rate)
-        found = self._draft(clip, settings, step, search.FREE_KEY_STEP, predictors)
+        found = self._draft(clip, settings, step, search.free_key_step(step), predictors)
         made = self._written(clip, found)
         if made is None:
             raise BoundError(f"a step of {format_length(step)} is too fine for this clip")
         return made
 
     def _free_predictors(self, clip: Clip, step: float) -> I32 | None:
-        return self._predictors(clip, step, search.FREE_KEY_STEP, bounded=False)
+        return self._predictors(clip, step, search.free_key_step(step), bounded=False)
 
     def _within_mean(self, clip: Clip, bound: float) -> Encoded:
         """Return the payload of about the coarsest step whose mean error keeps the bound.
@@ -500,10 +502,12 @@ class Keysine(Codec):
         follow this law come as near as the next try would. A clip that hardly moves may never come
         near: there, a coarser step that saves no byte is the last.
         """
-        step, best = 3.0 * bound, None
+        step, best, seen = MEAN_STEP * bound, None, 0.0
         progress.expect(USUAL_TRIES)
-        predictors = self._free_predictors(clip, step)
+        predictors = None
         for _ in range(MEAN_TRIES):
+            if not seen / OTHER_STEP <= step <= seen * OTHER_STEP:
+                predictors, seen = self._free_predictors(clip, step), step
             with progress.doing():
                 made = self._free(clip, step, predictors)
             error = promised_error(clip, made.decoded).joint_mean
