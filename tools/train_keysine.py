@@ -48,7 +48,7 @@ SETTINGS = tuple(
 # of the clips' frames, one in so many is taken, and at most so many: other rates than theirs
 RATES = ((1, 481), (2, 361), (4, 301), (5, 201))
 # one clip in so many is also encoded with the hinges that it has, and as a robot would move
-HINGED_EVERY, HINGED_FRAMES, CHAIN_RATES = 3, 361, ((4, 201), (2, 201))
+HINGED_EVERY, HINGED_FRAMES, CHAIN_RATES = 2, 361, ((4, 241), (2, 201))
 FOUND_SETTINGS, CHAIN_SETTINGS = (1, 2, 3, 4), (2, 4)
 WHOLE = 4096  # shares of a table
 SHARE_BITS = 4  # that count, of all shares but the largest: so the tables themselves pack well
@@ -73,7 +73,6 @@ PLAIN = tuple(
     {"step": step / 1000, "block_seconds": seconds, "effort": "fast"}
     for step, seconds in ((60, 1.0), (20, 0.5), (6, 0.5), (2, 0.25), (0.9, 0.25), (3, 0.125))
 )
-EVENNESS = 0.5  # 0: each symbol counts the same; 1: each setting does
 SAMPLE = 60_000  # coefficients that a set of weights is fitted to
 PRIOR = 8.0  # symbols that a class is lent by its neighbours
 CALM = 1e-4  # keeps lifts near nothing where the data say little
@@ -800,10 +799,10 @@ def one_round(number, paths, jobs):
 
 
 def weighted(corpora):
-    """Return the same with weights, so that settings of few bytes count more than by their bytes."""
+    """Return the same with weights by which each setting counts as much, however few its bytes."""
     settings = range(len(corpora[0]))
     sizes = np.array([sum(s.size for corpus in corpora for s in corpus[i]) for i in settings])
-    weights = (sizes.mean() / sizes) ** EVENNESS
+    weights = sizes.mean() / sizes
     return [
         [[replace(s, weight=weights[i]) for s in corpus[i]] for i in settings] for corpus in corpora
     ]

@@ -25,8 +25,11 @@ struct HingeWay
 };
 const HingeWay OTHER_HINGE_WAYS[] = {{1, 0.3}, {1.5, 1}, {1, 3}, {0.7, 1}, {1.5, 0.3}, {2.2, 1}};
 const int FEW_ROUNDINGS = 2; // of all efforts but the longest, the first few
-const int FINER = 40;		 // plain rounding with ever finer steps, after those
-const int HINGE_FINER = 30;	 // of them, after which those above leave less to a hinge
+// Other prices of taking errors back, where there are no hinges.
+const double OTHER_TURN_PRICES[] = {0.3, 3};
+const double BEHIND = 0.03, LEAST_BEHIND = 16; // of a block's bits; bits: a try that falls so far behind ends
+const int FINER = 40;						   // plain rounding with ever finer steps, after those
+const int HINGE_FINER = 30;					   // of them, after which those above leave less to a hinge
 
 // Counts the bits that a writer would write.
 class BitCounter
@@ -100,6 +103,7 @@ class GroupCoder
 				 arena->take<int32_t>(plan_.channel_count * size_t(row_stride(stride_))),
 				 arena->take<uint8_t>(plan_.channel_count * size_t(row_stride(stride_))),
 				 arena->take<uint8_t>(plan_.channel_count)};
+		spent_ = arena->take<double>(2 * plan_.track_count);
 		search_ = arena->take<uint8_t>(search_scratch(stride_, 4, int32_t(points)));
 		if (e_.wanted)
 			seen_wanted_ = arena->take<float>(plan_.channel_count * group),
@@ -260,14 +264,18 @@ class GroupCoder
 		{
 			weight_ = float(std::ldexp(1.0, doublings)), rounding_ = rounding, hinge_way_ = way;
 			errors_ = errors, counter.total = 0;
-			if (!block(size_t(b)))
+			counter_ = e_.hinged ? nullptr : &counter, counted_ = &symbols, to_beat_ = least;
+			bool found = block(size_t(b));
+			counter_ = nullptr;
+			if (!found)
 				return false;
-			for (int32_t t = 0; t < int32_t(plan_.track_count); ++t)
+			for (int32_t t = 0; t < int32_t(plan_.track_count) && e_.hinged; ++t)
 				symbols.block(t, b);
 			double cost = counter.total + errors_ - errors;
 			if (cost >= least)
 				return false;
 			least = cost, least_errors = errors_;
+			std::memcpy(spent_, spent_ + plan_.track_count, plan_.track_count * sizeof *spent_);
 			put_aside(b, true);
 			return true;
 		};
@@ -280,6 +288,9 @@ class GroupCoder
 		for (const HingeWay& way : OTHER_HINGE_WAYS)
 			if (e_.hinged && cheaper(best, 0, way))
 				best_way = way;
+		for (double price : OTHER_TURN_PRICES)
+			if (!e_.hinged && cheaper(best, 0, {1, price}))
+				best_way = {1, price};
 		int tried = 0, few = most >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS;
 		float rounded = 0;
 		for (float rounding : OTHER_ROUNDINGS)
@@ -367,6 +378,18 @@ class GroupCoder
 		}
 	}
 
+	// Whether the tracks so far take much more than those of the cheapest way to write the block.
+	bool falls_behind(size_t t)
+	{
+		if (!counter_)
+			return false;
+		counted_->block(int32_t(t), b_);
+		double* spent = spent_ + plan_.track_count;
+		spent[t] = counter_->total;
+		double most = BEHIND * to_beat_ > LEAST_BEHIND ? BEHIND * to_beat_ : LEAST_BEHIND;
+		return to_beat_ < 1e300 && spent[t] > spent_[t] + most;
+	}
+
 	bool all_tracks()
 	{
 		next_predictor_ = 0;
@@ -375,11 +398,11 @@ class GroupCoder
 		{
 			if (!moves(plan_, t, j))
 				place_still(plan_, scene_, j);
-			else if (!track(t++))
+			else if (!track(t) || falls_behind(t++))
 				return false;
 			if (!turns(plan_, t, j))
 				turn_still(plan_, scene_, j);
-			else if (!track(t++))
+			else if (!track(t) || falls_behind(t++))
 				return false;
 		}
 		return true;
@@ -621,7 +644,9 @@ class GroupCoder
 	void prepare_rotation(const Track& track, int32_t first, int32_t t, bool compensate)
 	{
 		const double* inverse_axes = e_.inverse_axes + 9 * (&track - plan_.tracks);
-		Aim aim = aim_rotation(plan_, rig_, track, inverse_axes, scene_, t, compensate, e_.leeway);
+		Leeway leeway = e_.leeway;
+		leeway.inertia *= e_.hinged ? 1.0 : hinge_way_.price;
+		Aim aim = aim_rotation(plan_, rig_, track, inverse_axes, scene_, t, compensate, leeway);
 		Vec3 origin = scene_.decoded_position[scene_.at(track.joint, t)];
 		double world[9];
 		matrix_of(aim.world, world);
@@ -778,6 +803,10 @@ class GroupCoder
 	size_t from_ = 0, next_predictor_ = 0;
 	const int32_t *keys_ = nullptr, *filled_ = nullptr; // of the block that the scene shows
 	KeptBlock kept_;
+	double* spent_;					// (2, tracks): bits up to each, of the cheapest way and of this one
+	BitCounter* counter_ = nullptr; // where a try may end early
+	CoefficientSymbols<BitCounter>* counted_ = nullptr;
+	double to_beat_ = 0;
 	size_t* frames_;
 	int32_t *found_, *extents_;
 	uint8_t* strained_; // (frames)
