@@ -66,7 +66,7 @@ HEAD_NUMBERS = (
     *("channel", "source", "factor", "shift"),
 )
 KIND_TABLES, KINDS, NO_TURN = 8, 8, 7
-# of the clips, one in so many is taken in each round; the first rounds without any search, the steps
+# of the clips, one in so many is taken in each round; of the first, which searches nothing, steps
 # (millimetres) and lengths of blocks (seconds) that are rounded to
 ROUNDS = (4, 3, 1)
 PLAIN = tuple(
