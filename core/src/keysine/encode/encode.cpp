@@ -5,6 +5,7 @@
 #include "keysine/decode/curves.h"
 #include "keysine/decode/rotation.h"
 #include "keysine/encode/guards.h"
+#include "keysine/encode/spans.h"
 
 using namespace mocpack;
 using namespace mocpack::keysine;
@@ -72,14 +73,6 @@ struct Way
 	HingeWay hinges;
 };
 
-// Joints, one after another, and their tracks: a limb, on which nothing outside it hangs, or what is between.
-struct Span
-{
-	int32_t first_joint, last_joint; // of which the last is not one
-	size_t first_track, last_track;
-	bool limb;
-};
-
 class GroupCoder
 {
   public:
@@ -136,7 +129,7 @@ class GroupCoder
 		while (most_ > least_ && size_t(4) << most_ > length_of_group_)
 			--most_;
 		best_cost_ = 1e300, best_size_ = 0;
-		find_spans();
+		span_count_ = find_spans(plan_, spans_, branches_);
 		const mocpack_KeysineSettings& s = e_.job.settings;
 		if (s.exhaustive && s.weight_tries >= ALL_WEIGHTS && s.excess_penalty > 0)
 			find_all();
@@ -276,7 +269,7 @@ class GroupCoder
 	bool best_block(int32_t b, BitCounter& counter, CoefficientSymbols<BitCounter>& symbols)
 	{
 		double least = 1e300, errors = errors_, least_errors = 0;
-		const Span whole = {0, int32_t(plan_.skeleton->joint_count), 0, plan_.track_count, false};
+		const Span whole = whole_span(plan_);
 		auto cheaper = [&](const Way& way)
 		{
 			set_way(way);
@@ -296,7 +289,7 @@ class GroupCoder
 		errors_ = least_errors;
 		if (least >= 1e300)
 			return false;
-		if (e_.hinged && e_.job.settings.excess_penalty > 0 && span_count_ > 1 &&
+		if (e_.job.settings.excess_penalty > 0 && (span_count_ > 1 || spans_[0].limb) &&
 			limb_by_limb(b, best, counter, symbols) < least)
 			return true;
 		put_aside(kept_, whole, b, false);
@@ -332,7 +325,7 @@ class GroupCoder
 			if (tried++ < few && cheaper(Way{best->doublings, rounding, best->hinges}))
 				best->rounding = rounding;
 		const int doublings = best->doublings;
-		for (int k = -1; k <= 1 && e_.hinged; k += 2)
+		for (int k = -1; k <= 1; k += 2)
 			if (cheaper(Way{doublings + k, best->rounding, best->hinges}))
 				best->doublings = doublings + k;
 	}
@@ -341,7 +334,7 @@ class GroupCoder
 				   CoefficientSymbols<BitCounter>& symbols) const
 	{
 		counter.total = 0;
-		for (size_t t = span.first_track; t < span.last_track; ++t)
+		for (size_t t = span.first_track; t < span.end_track; ++t)
 			symbols.block(int32_t(t), b);
 		return counter.total;
 	}
@@ -354,40 +347,57 @@ class GroupCoder
 		double total = 0;
 		for (size_t i = 0; i < span_count_; ++i)
 		{
-			const Span& span = spans_[i];
-			if (!span_as_kept(span, whole))
+			if (!span_in_way(spans_[i], whole, true))
 				return 1e300;
-			double least = bits_of(span, b, counter, symbols);
-			auto cheaper = [&](const Way& way)
-			{
-				set_way(way);
-				set_hinge_way();
-				if (!tracks_of(span))
-					return false;
-				double cost = bits_of(span, b, counter, symbols);
-				if (cost >= least)
-					return false;
-				least = cost;
-				put_aside(kept_limb_, span, b, true);
-				return true;
-			};
-			if (span.limb)
-			{
-				put_aside(kept_limb_, span, b, true);
-				Way best = whole;
-				try_others(cheaper, &best);
-				put_aside(kept_limb_, span, b, false);
-			}
-			total += least;
+			total += spans_[i].limb && !spans_[i].empty() ? best_limb(spans_[i], b, whole, counter, symbols)
+														  : bits_of(spans_[i], b, counter, symbols);
 		}
 		return total;
 	}
 
-	// Codes a span as in the way that was kept for the whole block.
-	bool span_as_kept(const Span& span, const Way& way)
+	// Finds the cheapest way for a limb that stands as in the way for the whole block; then, its upper half
+	// left as it is, for the lower half, and so on. Returns the bits.
+	double best_limb(Span span, int32_t b, Way way, BitCounter& counter,
+					 CoefficientSymbols<BitCounter>& symbols)
+	{
+		double total = 0;
+		for (bool as_kept = true;;)
+		{
+			double least = bits_of(span, b, counter, symbols);
+			put_aside(kept_limb_, span, b, true);
+			auto cheaper = [&](const Way& other)
+			{
+				if (!span_in_way(span, other, false))
+					return false;
+				double cost = bits_of(span, b, counter, symbols);
+				if (cost >= least)
+					return false;
+				least = cost, as_kept = false;
+				put_aside(kept_limb_, span, b, true);
+				return true;
+			};
+			try_others(cheaper, &way);
+			Span upper = upper_half(plan_, span);
+			if (upper.empty())
+			{
+				put_aside(kept_limb_, span, b, false);
+				return total + least;
+			}
+			span_in_way(upper, way, as_kept);
+			total += bits_of(upper, b, counter, symbols);
+			span.first_joint = upper.end_joint, span.first_track = upper.end_track;
+			span_in_way(span, way, as_kept);
+		}
+	}
+
+	// Codes a span in a way of its own, or as it was kept for the whole block, with what was changed there.
+	// False where a joint cannot keep its bounds.
+	bool span_in_way(const Span& span, const Way& way, bool as_kept)
 	{
 		set_way(way);
-		for (int32_t t = 0; t < n_; ++t)
+		if (!as_kept)
+			set_hinge_way();
+		for (int32_t t = 0; t < n_ && as_kept && e_.hinged; ++t)
 			set_frame(t, kept_slack_[t], kept_price_[t]);
 		return tracks_of(span);
 	}
@@ -395,38 +405,6 @@ class GroupCoder
 	void set_way(const Way& way)
 	{
 		weight_ = float(std::ldexp(1.0, way.doublings)), rounding_ = way.rounding, hinge_way_ = way.hinges;
-	}
-
-	// Cuts the tracks into limbs and what is between them. Where joints do not follow their limbs, all is one.
-	void find_spans()
-	{
-		const mocpack_Skeleton& skeleton = *plan_.skeleton;
-		const int32_t joints = int32_t(skeleton.joint_count);
-		// of each joint: how many things with tracks hang on it, 2 where any of them branches
-		for (int32_t j = 0; j < joints; ++j)
-			branches_[j] = 0;
-		size_t left = plan_.track_count;
-		for (int32_t j = joints; j-- > 1;)
-		{
-			bool moving = branches_[j] > 0;
-			for (; left > 0 && plan_.tracks[left - 1].joint == j; --left)
-				moving = true;
-			if (moving && skeleton.parents[j] >= 0)
-				branches_[skeleton.parents[j]] += branches_[j] > 1 ? 2 : 1;
-		}
-		span_count_ = 0;
-		size_t t = 0;
-		for (int32_t j = 0; j < joints; ++j)
-		{
-			int32_t parent = skeleton.parents[j];
-			bool limb = parent >= 0 && branches_[j] <= 1 && branches_[parent] > 1;
-			bool inside = span_count_ && spans_[span_count_ - 1].limb && parent >= spans_[span_count_ - 1].first_joint;
-			if (!span_count_ || (limb && !inside) || (!inside && spans_[span_count_ - 1].limb))
-				spans_[span_count_++] = {j, j, t, t, limb};
-			while (t < plan_.track_count && plan_.tracks[t].joint == j)
-				++t;
-			spans_[span_count_ - 1].last_joint = j + 1, spans_[span_count_ - 1].last_track = t;
-		}
 	}
 
 	KeptBlock lay_out_kept(Arena* arena) const
@@ -443,16 +421,16 @@ class GroupCoder
 	// Copies the rows of a span to where they are kept, or back.
 	void put_aside(const KeptBlock& kept, const Span& span, int32_t b, bool away) const
 	{
-		if (span.first_track == span.last_track)
+		if (span.empty())
 			return;
 		const Shape& shape = symbols_.shape;
 		const Rows& rows = symbols_.rows;
 		const size_t stride = size_t(shape.stride);
 		auto copy = [away](auto* own, auto* aside, size_t count)
 		{ std::memcpy(away ? aside : own, away ? own : aside, count * sizeof(*own)); };
-		for (size_t t = span.first_track; t < span.last_track; ++t)
+		for (size_t t = span.first_track; t < span.end_track; ++t)
 			copy(rows.steps + t * size_t(shape.blocks) + size_t(b), kept.steps + t, 1);
-		const Track& last = plan_.tracks[span.last_track - 1];
+		const Track& last = plan_.tracks[span.end_track - 1];
 		for (size_t c = size_t(plan_.tracks[span.first_track].first_channel);
 			 c < size_t(last.first_channel + last.channels); ++c)
 		{
@@ -527,11 +505,11 @@ class GroupCoder
 
 	bool all_tracks()
 	{
-		return tracks_of({0, int32_t(plan_.skeleton->joint_count), 0, plan_.track_count, false}, true);
+		return tracks_of(whole_span(plan_), true);
 	}
 
-	// Chooses the tracks of a span, of which all before stand decided. False if there is a strain, unless that
-	// may be.
+	// Chooses the tracks of a span, of which all before stand decided. False if there is a strain, unless
+	// that may be.
 	bool tracks_of(const Span& span, bool may_strain = false)
 	{
 		next_predictor_ = 0;
@@ -540,7 +518,7 @@ class GroupCoder
 		while (next_predictor_ < e_.job.predictor_count && e_.job.predictors[4 * next_predictor_] < first)
 			++next_predictor_;
 		std::memset(strained_, 0, size_t(n_));
-		for (int32_t j = span.first_joint; j < span.last_joint; ++j)
+		for (int32_t j = span.first_joint; j < span.end_joint; ++j)
 		{
 			if (!moves(plan_, t, j))
 				place_still(plan_, scene_, j);
