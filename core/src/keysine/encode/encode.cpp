@@ -5,6 +5,7 @@
 #include "keysine/decode/curves.h"
 #include "keysine/decode/rotation.h"
 #include "keysine/encode/guards.h"
+#include "keysine/encode/spans.h"
 
 using namespace mocpack;
 using namespace mocpack::keysine;
@@ -26,7 +27,7 @@ struct HingeWay
 const HingeWay OTHER_HINGE_WAYS[] = {{1, 0.3}, {1.5, 1}, {1, 3}, {0.7, 1}, {1.5, 0.3}, {2.2, 1}};
 const int FEW_ROUNDINGS = 2; // of all efforts but the longest, the first few
 // Other prices of taking errors back, where there are no hinges.
-const double OTHER_TURN_PRICES[] = {0.3, 3};
+const double OTHER_TURN_PRICES[] = {3};
 const double BEHIND = 0.03, LEAST_BEHIND = 16; // of a block's bits; bits: a try that falls so far behind ends
 const int FINER = 40;						   // plain rounding with ever finer steps, after those
 const int HINGE_FINER = 30;					   // of them, after which those above leave less to a hinge
@@ -63,6 +64,16 @@ struct KeptBlock
 {
 	int32_t *steps, *values;   // (tracks); (channels, stride)
 	uint8_t *levels, *reaches; // (channels, stride); (channels)
+	double* series;			   // (channels, stride), where spans are chosen one by one
+	int32_t* extents;		   // (channels)
+};
+
+// How a block, or a limb of it, is searched.
+struct Way
+{
+	int doublings; // of the penalty of errors within the bound
+	float rounding;
+	HingeWay hinges;
 };
 
 class GroupCoder
@@ -99,10 +110,11 @@ class GroupCoder
 		found_ = arena->take<int32_t>(4 * stride);
 		strained_ = arena->take<uint8_t>(stride);
 		guards_ = arena->take<Guard>(size_t(most_guards(e_)));
-		kept_ = {arena->take<int32_t>(plan_.track_count),
-				 arena->take<int32_t>(plan_.channel_count * size_t(row_stride(stride_))),
-				 arena->take<uint8_t>(plan_.channel_count * size_t(row_stride(stride_))),
-				 arena->take<uint8_t>(plan_.channel_count)};
+		kept_ = lay_out_kept(arena), kept_limb_ = lay_out_kept(arena);
+		kept_slack_ = arena->take<double>(stride);
+		kept_price_ = arena->take<double>(stride);
+		spans_ = arena->take<Span>(plan_.skeleton->joint_count);
+		branches_ = arena->take<int32_t>(plan_.skeleton->joint_count);
 		spent_ = arena->take<double>(2 * plan_.track_count);
 		search_ = arena->take<uint8_t>(search_scratch(stride_, 4, int32_t(points)));
 		if (e_.wanted)
@@ -121,6 +133,7 @@ class GroupCoder
 		while (most_ > least_ && size_t(4) << most_ > length_of_group_)
 			--most_;
 		best_cost_ = 1e300, best_size_ = 0;
+		span_count_ = find_spans(plan_, spans_, branches_);
 		const mocpack_KeysineSettings& s = e_.job.settings;
 		if (s.exhaustive && s.weight_tries >= ALL_WEIGHTS && s.excess_penalty > 0)
 			find_all();
@@ -221,7 +234,7 @@ class GroupCoder
 		bool found = true;
 		for (int32_t b = 0; b < symbols_.shape.blocks && found; ++b)
 			found = best_block(b, counter, symbols);
-		weight_ = 1, rounding_ = 0, hinge_way_ = {1, 1};
+		set_way({0, 0, {1, 1}});
 		return found && finish_attempt();
 	}
 
@@ -260,65 +273,189 @@ class GroupCoder
 	bool best_block(int32_t b, BitCounter& counter, CoefficientSymbols<BitCounter>& symbols)
 	{
 		double least = 1e300, errors = errors_, least_errors = 0;
-		auto cheaper = [&](int doublings, float rounding, HingeWay way = {1, 1})
+		const Span whole = whole_span(plan_);
+		auto cheaper = [&](const Way& way)
 		{
-			weight_ = float(std::ldexp(1.0, doublings)), rounding_ = rounding, hinge_way_ = way;
-			errors_ = errors, counter.total = 0;
-			counter_ = e_.hinged ? nullptr : &counter, counted_ = &symbols, to_beat_ = least;
+			set_way(way);
+			errors_ = errors;
+			begin_race(e_.hinged ? nullptr : &counter, &symbols,
+					   least); // where hinges strain, it is begun anew
 			bool found = block(size_t(b));
-			counter_ = nullptr;
+			end_race();
 			if (!found)
 				return false;
-			for (int32_t t = 0; t < int32_t(plan_.track_count) && e_.hinged; ++t)
-				symbols.block(t, b);
-			double cost = counter.total + errors_ - errors;
+			double cost = bits_of(whole, b, counter, symbols) + errors_ - errors;
 			if (cost >= least)
 				return false;
 			least = cost, least_errors = errors_;
-			std::memcpy(spent_, spent_ + plan_.track_count, plan_.track_count * sizeof *spent_);
-			put_aside(b, true);
+			keep_spent();
+			put_aside(kept_, whole, b, true);
+			for (int32_t t = 0; t < n_ && e_.hinged; ++t)
+				kept_slack_[t] = scene_.slack[t], kept_price_[t] = scene_.turn_price[t];
 			return true;
 		};
-		int best = 0, most = e_.job.settings.weight_tries;
-		cheaper(0, 0);
-		for (int way = -1; way <= 1; way += 2)
-			for (int k = 1; k <= most && best * way >= 0 && cheaper(way * k, 0); ++k)
-				best = way * k;
-		HingeWay best_way = {1, 1};
-		for (const HingeWay& way : OTHER_HINGE_WAYS)
-			if (e_.hinged && cheaper(best, 0, way))
-				best_way = way;
-		for (double price : OTHER_TURN_PRICES)
-			if (!e_.hinged && cheaper(best, 0, {1, price}))
-				best_way = {1, price};
-		int tried = 0, few = most >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS;
-		float rounded = 0;
-		for (float rounding : OTHER_ROUNDINGS)
-			rounded = tried++ < few && cheaper(best, rounding, best_way) ? rounding : rounded;
-		for (int k = -1; k <= 1 && e_.hinged; k += 2)
-			cheaper(best + k, rounded, best_way);
+		Way best = best_way(cheaper);
 		errors_ = least_errors;
-		if (least < 1e300)
-			put_aside(b, false);
-		return least < 1e300;
+		if (least >= 1e300)
+			return false;
+		if (e_.job.settings.excess_penalty > 0 && (span_count_ > 1 || spans_[0].limb) &&
+			limb_by_limb(b, best, counter, symbols) < least)
+			return true;
+		put_aside(kept_, whole, b, false);
+		return true;
 	}
 
-	// Copies the rows of a block to where they are kept, or back.
-	void put_aside(int32_t b, bool away) const
+	// Tries ways one after another, keeping what is cheaper; returns the last that was.
+	template <typename Try> Way best_way(Try cheaper) const
 	{
+		Way best = {0, 0, {1, 1}};
+		const int most = e_.job.settings.weight_tries;
+		cheaper(best);
+		for (int side = -1; side <= 1; side += 2)
+			for (int k = 1; k <= most && best.doublings * side >= 0; ++k)
+			{
+				if (!cheaper(Way{side * k, 0, {1, 1}}))
+					break;
+				best.doublings = side * k;
+			}
+		try_others(cheaper, &best, e_.hinged && most >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS);
+		return best;
+	}
+
+	// Other shares and prices of what hinges take back, then roundings, then penalties.
+	template <typename Try> void try_others(Try cheaper, Way* best, int few) const
+	{
+		for (const HingeWay& hinges : OTHER_HINGE_WAYS)
+			if (e_.hinged && cheaper(Way{best->doublings, best->rounding, hinges}))
+				best->hinges = hinges;
+		for (double price : OTHER_TURN_PRICES)
+			if (!e_.hinged && cheaper(Way{best->doublings, best->rounding, {1, price}}))
+				best->hinges = {1, price};
+		int tried = 0;
+		for (float rounding : OTHER_ROUNDINGS)
+			if (tried++ < few && cheaper(Way{best->doublings, rounding, best->hinges}))
+				best->rounding = rounding;
+		const int doublings = best->doublings;
+		for (int k = -1; k <= 1; k += 2)
+			if (cheaper(Way{doublings + k, best->rounding, best->hinges}))
+				best->doublings = doublings + k;
+	}
+
+	double bits_of(const Span& span, int32_t b, BitCounter& counter,
+				   CoefficientSymbols<BitCounter>& symbols) const
+	{
+		counter.total = 0;
+		for (size_t t = span.first_track; t < span.end_track; ++t)
+			symbols.block(int32_t(t), b), spent_[plan_.track_count + t] = counter.total;
+		return counter.total;
+	}
+
+	// Limbs depend on nothing but what is above them and what foretells them: of each the cheapest of several
+	// ways, where all else is as in the cheapest way for the whole block. Returns the bits.
+	double limb_by_limb(int32_t b, const Way& whole, BitCounter& counter,
+						CoefficientSymbols<BitCounter>& symbols)
+	{
+		double total = 0;
+		for (size_t i = 0; i < span_count_; ++i)
+		{
+			if (!span_in_way(spans_[i], whole, true))
+				return 1e300;
+			total += spans_[i].limb && !spans_[i].empty() ? best_limb(spans_[i], b, whole, counter, symbols)
+														  : bits_of(spans_[i], b, counter, symbols);
+		}
+		return total;
+	}
+
+	// Finds the cheapest way for a limb that stands as in the way for the whole block; then, its upper half
+	// left as it is, for the lower half, and so on. Returns the bits.
+	double best_limb(Span span, int32_t b, Way way, BitCounter& counter,
+					 CoefficientSymbols<BitCounter>& symbols)
+	{
+		double total = 0;
+		for (bool as_kept = true;;)
+		{
+			double least = bits_of(span, b, counter, symbols);
+			keep_spent();
+			put_aside(kept_limb_, span, b, true);
+			auto cheaper = [&](const Way& other)
+			{
+				begin_race(&counter, &symbols, least);
+				bool found = span_in_way(span, other, false);
+				end_race();
+				if (!found)
+					return false;
+				double cost = bits_of(span, b, counter, symbols);
+				if (cost >= least)
+					return false;
+				least = cost, as_kept = false;
+				keep_spent();
+				put_aside(kept_limb_, span, b, true);
+				return true;
+			};
+			try_others(cheaper, &way, e_.job.settings.weight_tries >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS);
+			Span upper = upper_half(plan_, span);
+			if (upper.empty())
+			{
+				put_aside(kept_limb_, span, b, false);
+				return total + least;
+			}
+			span_in_way(upper, way, as_kept);
+			total += bits_of(upper, b, counter, symbols);
+			span.first_joint = upper.end_joint, span.first_track = upper.end_track;
+			span_in_way(span, way, as_kept);
+		}
+	}
+
+	// Codes a span in a way of its own, or as it was kept for the whole block, with what was changed there.
+	// False where a joint cannot keep its bounds.
+	bool span_in_way(const Span& span, const Way& way, bool as_kept)
+	{
+		set_way(way);
+		if (!as_kept)
+			set_hinge_way();
+		for (int32_t t = 0; t < n_ && as_kept && e_.hinged; ++t)
+			set_frame(t, kept_slack_[t], kept_price_[t]);
+		return tracks_of(span);
+	}
+
+	void set_way(const Way& way)
+	{
+		weight_ = float(std::ldexp(1.0, way.doublings)), rounding_ = way.rounding, hinge_way_ = way.hinges;
+	}
+
+	KeptBlock lay_out_kept(Arena* arena) const
+	{
+		const size_t channels = plan_.channel_count, cells = channels * size_t(row_stride(stride_));
+		return {arena->take<int32_t>(plan_.track_count),
+				arena->take<int32_t>(cells),
+				arena->take<uint8_t>(cells),
+				arena->take<uint8_t>(channels),
+				arena->take<double>(channels * size_t(stride_)),
+				arena->take<int32_t>(channels)};
+	}
+
+	// Copies the rows of a span to where they are kept, or back.
+	void put_aside(const KeptBlock& kept, const Span& span, int32_t b, bool away) const
+	{
+		if (span.empty())
+			return;
 		const Shape& shape = symbols_.shape;
 		const Rows& rows = symbols_.rows;
 		const size_t stride = size_t(shape.stride);
-		auto copy = [away](auto* own, auto* kept, size_t count)
-		{ std::memcpy(away ? kept : own, away ? own : kept, count * sizeof(*own)); };
-		for (size_t t = 0; t < plan_.track_count; ++t)
-			copy(rows.steps + t * size_t(shape.blocks) + size_t(b), kept_.steps + t, 1);
-		for (size_t c = 0; c < plan_.channel_count; ++c)
+		auto copy = [away](auto* own, auto* aside, size_t count)
+		{ std::memcpy(away ? aside : own, away ? own : aside, count * sizeof(*own)); };
+		for (size_t t = span.first_track; t < span.end_track; ++t)
+			copy(rows.steps + t * size_t(shape.blocks) + size_t(b), kept.steps + t, 1);
+		const Track& last = plan_.tracks[span.end_track - 1];
+		for (size_t c = size_t(plan_.tracks[span.first_track].first_channel);
+			 c < size_t(last.first_channel + last.channels); ++c)
 		{
 			size_t row = size_t(shape.row(int32_t(c), b)) - MARGIN;
-			copy(rows.values + row, kept_.values + c * stride, stride);
-			copy(rows.levels + row, kept_.levels + c * stride, stride);
-			copy(rows.reaches + c * size_t(shape.blocks) + size_t(b), kept_.reaches + c, 1);
+			copy(rows.values + row, kept.values + c * stride, stride);
+			copy(rows.levels + row, kept.levels + c * stride, stride);
+			copy(rows.reaches + c * size_t(shape.blocks) + size_t(b), kept.reaches + c, 1);
+			copy(series_ + c * size_t(stride_), kept.series + c * size_t(stride_), size_t(stride_));
+			copy(extents_ + c, kept.extents + c, 1);
 		}
 	}
 
@@ -352,12 +489,12 @@ class GroupCoder
 		scene_.count = length - 1;
 		for (int32_t t = 0; t + 1 < length; ++t)
 			frames_[t] = e_.cut.key_frame(group_) + from + size_t(t) + 1;
-		if (filled_ != keys_ || e_.hinged) // whose allowances the tries below make smaller
-			fill_scene(&scene_, e_, frames_), set_hinge_way();
+		if (filled_ != keys_)
+			fill_scene(&scene_, e_, frames_);
 		filled_ = keys_;
+		set_hinge_way(); // which the tries below change
 		for (int tries = 0; tries < (e_.hinged ? MOST_TRIES : 1); ++tries)
 		{
-			std::memset(strained_, 0, size_t(n_));
 			if (all_tracks() && !strained())
 				return true;
 			for (int32_t t = 0; t < n_ && e_.hinged; ++t)
@@ -369,32 +506,64 @@ class GroupCoder
 	void set_hinge_way()
 	{
 		for (int32_t t = 0; t < n_ && e_.hinged; ++t)
-		{
-			scene_.slack[t] = hinge_way_.slack;
-			if (hinge_way_.price == 1)
-				continue;
-			scene_.turn_price[t] *= hinge_way_.price;
-			fill_costs(plan_, rig_, e_.job.settings, scene_, t);
-		}
+			set_frame(t, hinge_way_.slack, e_.leeway.price * hinge_way_.price);
 	}
 
-	// Whether the tracks so far take much more than those of the cheapest way to write the block.
+	// What may remain of errors in a frame, and what it costs to take them back.
+	void set_frame(int32_t t, double slack, double price)
+	{
+		scene_.slack[t] = slack;
+		if (scene_.turn_price[t] == price)
+			return;
+		scene_.turn_price[t] = price;
+		fill_costs(plan_, rig_, e_.job.settings, scene_, t);
+	}
+
+	// From here on a try ends where it falls behind the cheapest one, whose bits are kept.
+	void begin_race(BitCounter* counter, CoefficientSymbols<BitCounter>* symbols, double to_beat)
+	{
+		counter_ = to_beat < 1e300 ? counter : nullptr, counted_ = symbols, to_beat_ = to_beat;
+		if (counter)
+			counter->total = 0;
+	}
+
+	// What bits_of counted is what others are to beat.
+	void keep_spent()
+	{
+		std::memcpy(spent_, spent_ + plan_.track_count, plan_.track_count * sizeof *spent_);
+	}
+
+	void end_race()
+	{
+		counter_ = nullptr;
+	}
+
+	// Whether the tracks so far take much more than those of the cheapest way.
 	bool falls_behind(size_t t)
 	{
 		if (!counter_)
 			return false;
 		counted_->block(int32_t(t), b_);
-		double* spent = spent_ + plan_.track_count;
-		spent[t] = counter_->total;
 		double most = BEHIND * to_beat_ > LEAST_BEHIND ? BEHIND * to_beat_ : LEAST_BEHIND;
-		return to_beat_ < 1e300 && spent[t] > spent_[t] + most;
+		return counter_->total > spent_[t] + most;
 	}
 
 	bool all_tracks()
 	{
+		return tracks_of(whole_span(plan_), true);
+	}
+
+	// Chooses the tracks of a span, of which all before stand decided. False if there is a strain, unless
+	// that may be.
+	bool tracks_of(const Span& span, bool may_strain = false)
+	{
 		next_predictor_ = 0;
-		size_t t = 0;
-		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)
+		size_t t = span.first_track;
+		int32_t first = t < plan_.track_count ? plan_.tracks[t].first_channel : 0;
+		while (next_predictor_ < e_.job.predictor_count && e_.job.predictors[4 * next_predictor_] < first)
+			++next_predictor_;
+		std::memset(strained_, 0, size_t(n_));
+		for (int32_t j = span.first_joint; j < span.end_joint; ++j)
 		{
 			if (!moves(plan_, t, j))
 				place_still(plan_, scene_, j);
@@ -403,6 +572,8 @@ class GroupCoder
 			if (!turns(plan_, t, j))
 				turn_still(plan_, scene_, j);
 			else if (!track(t) || falls_behind(t++))
+				return false;
+			if (!may_strain && strained())
 				return false;
 		}
 		return true;
@@ -802,8 +973,12 @@ class GroupCoder
 	int32_t stride_, b_ = 0, length_ = 0, n_ = 0, width_ = 0, points_ = 0;
 	size_t from_ = 0, next_predictor_ = 0;
 	const int32_t *keys_ = nullptr, *filled_ = nullptr; // of the block that the scene shows
-	KeptBlock kept_;
-	double* spent_;					// (2, tracks): bits up to each, of the cheapest way and of this one
+	KeptBlock kept_, kept_limb_;
+	double *kept_slack_, *kept_price_; // (frames)
+	Span* spans_;
+	int32_t* branches_; // (J)
+	size_t span_count_ = 0;
+	double* spent_; // (2, tracks): bits up to each, of the cheapest way and as they were counted last
 	BitCounter* counter_ = nullptr; // where a try may end early
 	CoefficientSymbols<BitCounter>* counted_ = nullptr;
 	double to_beat_ = 0;
