@@ -68,7 +68,7 @@ HEAD_NUMBERS = (
 KIND_TABLES, KINDS, NO_TURN = 8, 8, 7
 # of the clips, one in so many is taken in each round; of the first, which searches nothing, steps
 # (millimetres) and lengths of blocks (seconds) that are rounded to
-ROUNDS = (4, 3, 1)
+ROUNDS = (4, 4, 1)
 PLAIN = tuple(
     {"step": step / 1000, "block_seconds": seconds, "effort": "fast"}
     for step, seconds in ((60, 1.0), (20, 0.5), (6, 0.5), (2, 0.25), (0.9, 0.25), (3, 0.125))
@@ -122,8 +122,8 @@ def stretch(path, every, frames):
 
 
 def corpus_of(path, index):
-    """Return the symbols of a clip by settings: at two frame rates, of some on hinges, too."""
-    clips = [stretch(path, *rate) for rate in RATES[index % 2 :: 2]]
+    """Return the symbols of a clip by settings: at one frame rate, of some on hinges, too."""
+    clips = [stretch(path, *RATES[index % len(RATES)])]
     corpus = [[symbols_of(clip, settings) for clip in clips] for settings in SETTINGS]
     if index % HINGED_EVERY:
         return corpus
@@ -140,7 +140,7 @@ def corpus_of(path, index):
 
 def plain_corpus_of(path, index):
     """Return the symbols of a clip by plain rounding: no table is asked for any of them."""
-    clips = [stretch(path, *rate) for rate in RATES[index % 2 :: 2]]
+    clips = [stretch(path, *RATES[index % len(RATES)])]
     unit = UNIT_STEP, UNIT_STEP
     with mock.patch.multiple(search, FREE_STEPS=unit, ROUGH_FREE_STEPS=unit):
         return [[symbols_of(clip, settings) for clip in clips] for settings in PLAIN]
