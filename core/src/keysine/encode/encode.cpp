@@ -26,8 +26,11 @@ struct HingeWay
 };
 const HingeWay OTHER_HINGE_WAYS[] = {{1, 0.3}, {1.5, 1}, {1, 3}, {0.7, 1}, {1.5, 0.3}, {2.2, 1}};
 const int FEW_ROUNDINGS = 2; // of all efforts but the longest, the first few
-const int FINER = 40;		 // plain rounding with ever finer steps, after those
-const int HINGE_FINER = 30;	 // of them, after which those above leave less to a hinge
+// Other prices of taking errors back, where there are no hinges.
+const double OTHER_TURN_PRICES[] = {3};
+const double BEHIND = 0.03, LEAST_BEHIND = 16; // of a block's bits; bits: a try that falls so far behind ends
+const int FINER = 40;						   // plain rounding with ever finer steps, after those
+const int HINGE_FINER = 30;					   // of them, after which those above leave less to a hinge
 
 // Counts the bits that a writer would write.
 class BitCounter
@@ -112,6 +115,7 @@ class GroupCoder
 		kept_price_ = arena->take<double>(stride);
 		spans_ = arena->take<Span>(plan_.skeleton->joint_count);
 		branches_ = arena->take<int32_t>(plan_.skeleton->joint_count);
+		spent_ = arena->take<double>(2 * plan_.track_count);
 		search_ = arena->take<uint8_t>(search_scratch(stride_, 4, int32_t(points)));
 		if (e_.wanted)
 			seen_wanted_ = arena->take<float>(plan_.channel_count * group),
@@ -274,12 +278,17 @@ class GroupCoder
 		{
 			set_way(way);
 			errors_ = errors;
-			if (!block(size_t(b)))
+			begin_race(e_.hinged ? nullptr : &counter, &symbols,
+					   least); // where hinges strain, it is begun anew
+			bool found = block(size_t(b));
+			end_race();
+			if (!found)
 				return false;
 			double cost = bits_of(whole, b, counter, symbols) + errors_ - errors;
 			if (cost >= least)
 				return false;
 			least = cost, least_errors = errors_;
+			keep_spent();
 			put_aside(kept_, whole, b, true);
 			for (int32_t t = 0; t < n_ && e_.hinged; ++t)
 				kept_slack_[t] = scene_.slack[t], kept_price_[t] = scene_.turn_price[t];
@@ -309,18 +318,20 @@ class GroupCoder
 					break;
 				best.doublings = side * k;
 			}
-		try_others(cheaper, &best);
+		try_others(cheaper, &best, e_.hinged && most >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS);
 		return best;
 	}
 
 	// Other shares and prices of what hinges take back, then roundings, then penalties.
-	template <typename Try> void try_others(Try cheaper, Way* best) const
+	template <typename Try> void try_others(Try cheaper, Way* best, int few) const
 	{
-		const int most = e_.job.settings.weight_tries;
 		for (const HingeWay& hinges : OTHER_HINGE_WAYS)
 			if (e_.hinged && cheaper(Way{best->doublings, best->rounding, hinges}))
 				best->hinges = hinges;
-		int tried = 0, few = most >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS;
+		for (double price : OTHER_TURN_PRICES)
+			if (!e_.hinged && cheaper(Way{best->doublings, best->rounding, {1, price}}))
+				best->hinges = {1, price};
+		int tried = 0;
 		for (float rounding : OTHER_ROUNDINGS)
 			if (tried++ < few && cheaper(Way{best->doublings, rounding, best->hinges}))
 				best->rounding = rounding;
@@ -335,7 +346,7 @@ class GroupCoder
 	{
 		counter.total = 0;
 		for (size_t t = span.first_track; t < span.end_track; ++t)
-			symbols.block(int32_t(t), b);
+			symbols.block(int32_t(t), b), spent_[plan_.track_count + t] = counter.total;
 		return counter.total;
 	}
 
@@ -364,19 +375,24 @@ class GroupCoder
 		for (bool as_kept = true;;)
 		{
 			double least = bits_of(span, b, counter, symbols);
+			keep_spent();
 			put_aside(kept_limb_, span, b, true);
 			auto cheaper = [&](const Way& other)
 			{
-				if (!span_in_way(span, other, false))
+				begin_race(&counter, &symbols, least);
+				bool found = span_in_way(span, other, false);
+				end_race();
+				if (!found)
 					return false;
 				double cost = bits_of(span, b, counter, symbols);
 				if (cost >= least)
 					return false;
 				least = cost, as_kept = false;
+				keep_spent();
 				put_aside(kept_limb_, span, b, true);
 				return true;
 			};
-			try_others(cheaper, &way);
+			try_others(cheaper, &way, e_.job.settings.weight_tries >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS);
 			Span upper = upper_half(plan_, span);
 			if (upper.empty())
 			{
@@ -503,6 +519,35 @@ class GroupCoder
 		fill_costs(plan_, rig_, e_.job.settings, scene_, t);
 	}
 
+	// From here on a try ends where it falls behind the cheapest one, whose bits are kept.
+	void begin_race(BitCounter* counter, CoefficientSymbols<BitCounter>* symbols, double to_beat)
+	{
+		counter_ = to_beat < 1e300 ? counter : nullptr, counted_ = symbols, to_beat_ = to_beat;
+		if (counter)
+			counter->total = 0;
+	}
+
+	// What bits_of counted is what others are to beat.
+	void keep_spent()
+	{
+		std::memcpy(spent_, spent_ + plan_.track_count, plan_.track_count * sizeof *spent_);
+	}
+
+	void end_race()
+	{
+		counter_ = nullptr;
+	}
+
+	// Whether the tracks so far take much more than those of the cheapest way.
+	bool falls_behind(size_t t)
+	{
+		if (!counter_)
+			return false;
+		counted_->block(int32_t(t), b_);
+		double most = BEHIND * to_beat_ > LEAST_BEHIND ? BEHIND * to_beat_ : LEAST_BEHIND;
+		return counter_->total > spent_[t] + most;
+	}
+
 	bool all_tracks()
 	{
 		return tracks_of(whole_span(plan_), true);
@@ -522,11 +567,11 @@ class GroupCoder
 		{
 			if (!moves(plan_, t, j))
 				place_still(plan_, scene_, j);
-			else if (!track(t++))
+			else if (!track(t) || falls_behind(t++))
 				return false;
 			if (!turns(plan_, t, j))
 				turn_still(plan_, scene_, j);
-			else if (!track(t++))
+			else if (!track(t) || falls_behind(t++))
 				return false;
 			if (!may_strain && strained())
 				return false;
@@ -770,7 +815,9 @@ class GroupCoder
 	void prepare_rotation(const Track& track, int32_t first, int32_t t, bool compensate)
 	{
 		const double* inverse_axes = e_.inverse_axes + 9 * (&track - plan_.tracks);
-		Aim aim = aim_rotation(plan_, rig_, track, inverse_axes, scene_, t, compensate, e_.leeway);
+		Leeway leeway = e_.leeway;
+		leeway.inertia *= e_.hinged ? 1.0 : hinge_way_.price;
+		Aim aim = aim_rotation(plan_, rig_, track, inverse_axes, scene_, t, compensate, leeway);
 		Vec3 origin = scene_.decoded_position[scene_.at(track.joint, t)];
 		double world[9];
 		matrix_of(aim.world, world);
@@ -931,6 +978,10 @@ class GroupCoder
 	Span* spans_;
 	int32_t* branches_; // (J)
 	size_t span_count_ = 0;
+	double* spent_; // (2, tracks): bits up to each, of the cheapest way and as they were counted last
+	BitCounter* counter_ = nullptr; // where a try may end early
+	CoefficientSymbols<BitCounter>* counted_ = nullptr;
+	double to_beat_ = 0;
 	size_t* frames_;
 	int32_t *found_, *extents_;
 	uint8_t* strained_; // (frames)
