@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "keysine/decode/rotation.h"
+#include "keysine/encode/squares.h"
 
 namespace mocpack
 {
