@@ -280,13 +280,14 @@ class Skeleton(FrozenPickle):
         return self._natives[joints]
 
     def _native_hinges(self) -> tuple[npt.NDArray[Any], ...]:
-        """Joints (H,), whether they slide (H,) and axes (H, 3) of hinges, by joint."""
+        """Joints (H,), whether they slide (H,), axes (H, 3) and limits (H, 2), by joint."""
         hinges = self.hinges
         if hinges is None:
-            return np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros((0, 3))
+            return np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros((0, 3)), np.zeros((0, 2))
         rows = list(hinges.by_joint)
         joints = np.array(hinges.joints, np.int32)[rows]
-        return joints, hinges.slides[rows].astype(np.uint8), hinges.axes[rows]
+        slides = hinges.slides[rows].astype(np.uint8)
+        return joints, slides, hinges.axes[rows], hinges.limits[rows]
 
     @cached_property
     def _natives(self) -> dict[tuple[int, ...], _core.Skeleton]:
