@@ -16,7 +16,7 @@ def packed(folder, **clips):
     files = {}
     for name, clip in clips.items():
         files[name] = folder / f"{name}.mocp"
-        files[name].write_bytes(mocpack.encode(clip, "raw"))
+        files[name].write_bytes(mocpack.encode(clip, max_error="1mm", effort="fast"))
     pack(files, folder / "all.mocps")
     return mocpack.corpus(folder / "all.mocps")
 
