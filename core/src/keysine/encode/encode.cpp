@@ -25,7 +25,8 @@ struct HingeWay
 	double slack, price;
 };
 const HingeWay OTHER_HINGE_WAYS[] = {{1, 0.3}, {1.5, 1}, {1, 3}, {0.7, 1}, {1.5, 0.3}, {2.2, 1}};
-const int FEW_ROUNDINGS = 2; // of all efforts but the longest, the first few
+const int MOST_KEPT_WAYS = 2; // for a block with hinges, from which its limbs are chosen
+const int FEW_ROUNDINGS = 2;  // of all efforts but the longest, the first few
 // Other prices of taking errors back, where there are no hinges.
 const double OTHER_TURN_PRICES[] = {3};
 const double BEHIND = 0.03, LEAST_BEHIND = 16; // of a block's bits; bits: a try that falls so far behind ends
@@ -76,6 +77,14 @@ struct Way
 	HingeWay hinges;
 };
 
+// A way to search a block, what it cost, and what frames that strained had left in the end.
+struct KeptWay
+{
+	Way way;
+	double cost;
+	double *slack, *price; // (frames)
+};
+
 class GroupCoder
 {
   public:
@@ -111,8 +120,8 @@ class GroupCoder
 		strained_ = arena->take<uint8_t>(stride);
 		guards_ = arena->take<Guard>(size_t(most_guards(e_)));
 		kept_ = lay_out_kept(arena), kept_limb_ = lay_out_kept(arena);
-		kept_slack_ = arena->take<double>(stride);
-		kept_price_ = arena->take<double>(stride);
+		for (KeptWay& kept : kept_ways_)
+			kept = {{0, 0, {1, 1}}, 1e300, arena->take<double>(stride), arena->take<double>(stride)};
 		spans_ = arena->take<Span>(plan_.skeleton->joint_count);
 		branches_ = arena->take<int32_t>(plan_.skeleton->joint_count);
 		spent_ = arena->take<double>(2 * plan_.track_count);
@@ -285,24 +294,49 @@ class GroupCoder
 			if (!found)
 				return false;
 			double cost = bits_of(whole, b, counter, symbols) + errors_ - errors;
+			keep_way(way, cost);
 			if (cost >= least)
 				return false;
 			least = cost, least_errors = errors_;
 			keep_spent();
 			put_aside(kept_, whole, b, true);
-			for (int32_t t = 0; t < n_ && e_.hinged; ++t)
-				kept_slack_[t] = scene_.slack[t], kept_price_[t] = scene_.turn_price[t];
 			return true;
 		};
-		Way best = best_way(cheaper);
+		for (KeptWay& kept : kept_ways_)
+			kept.cost = 1e300;
+		best_way(cheaper);
 		errors_ = least_errors;
 		if (least >= 1e300)
 			return false;
-		if (e_.job.settings.excess_penalty > 0 && (span_count_ > 1 || spans_[0].limb) &&
-			limb_by_limb(b, best, counter, symbols) < least)
-			return true;
+		const bool limbs = e_.job.settings.excess_penalty > 0 && (span_count_ > 1 || spans_[0].limb);
+		for (const KeptWay& kept : kept_ways_)
+		{
+			if (!limbs || kept.cost >= 1e300)
+				continue;
+			double cost = limb_by_limb(b, kept, counter, symbols);
+			if (cost >= least)
+				continue;
+			least = cost;
+			put_aside(kept_, whole, b, true);
+		}
 		put_aside(kept_, whole, b, false);
 		return true;
+	}
+
+	// Keeps a way for the whole block among the cheapest, as it was in the end, cheapest first.
+	void keep_way(const Way& way, double cost)
+	{
+		const int most = e_.hinged ? MOST_KEPT_WAYS : 1;
+		if (cost >= kept_ways_[most - 1].cost)
+			return;
+		KeptWay kept = kept_ways_[most - 1];
+		kept.way = way, kept.cost = cost;
+		for (int32_t t = 0; t < n_ && e_.hinged; ++t)
+			kept.slack[t] = scene_.slack[t], kept.price[t] = scene_.turn_price[t];
+		int at = most - 1;
+		for (; at > 0 && kept_ways_[at - 1].cost > cost; --at)
+			kept_ways_[at] = kept_ways_[at - 1];
+		kept_ways_[at] = kept;
 	}
 
 	// Tries ways one after another, keeping what is cheaper; returns the last that was.
@@ -351,11 +385,13 @@ class GroupCoder
 	}
 
 	// Limbs depend on nothing but what is above them and what foretells them: of each the cheapest of several
-	// ways, where all else is as in the cheapest way for the whole block. Returns the bits.
-	double limb_by_limb(int32_t b, const Way& whole, BitCounter& counter,
+	// ways, where all else is as in a way for the whole block. Returns the bits.
+	double limb_by_limb(int32_t b, const KeptWay& kept, BitCounter& counter,
 						CoefficientSymbols<BitCounter>& symbols)
 	{
 		double total = 0;
+		const Way& whole = kept.way;
+		kept_way_ = &kept;
 		for (size_t i = 0; i < span_count_; ++i)
 		{
 			if (!span_in_way(spans_[i], whole, true))
@@ -414,7 +450,7 @@ class GroupCoder
 		if (!as_kept)
 			set_hinge_way();
 		for (int32_t t = 0; t < n_ && as_kept && e_.hinged; ++t)
-			set_frame(t, kept_slack_[t], kept_price_[t]);
+			set_frame(t, kept_way_->slack[t], kept_way_->price[t]);
 		return tracks_of(span);
 	}
 
@@ -974,7 +1010,8 @@ class GroupCoder
 	size_t from_ = 0, next_predictor_ = 0;
 	const int32_t *keys_ = nullptr, *filled_ = nullptr; // of the block that the scene shows
 	KeptBlock kept_, kept_limb_;
-	double *kept_slack_, *kept_price_; // (frames)
+	KeptWay kept_ways_[MOST_KEPT_WAYS];
+	const KeptWay* kept_way_ = nullptr; // by which limbs are chosen
 	Span* spans_;
 	int32_t* branches_; // (J)
 	size_t span_count_ = 0;
