@@ -475,7 +475,7 @@ void BlockCoder::prepare_channel(const Track& track, int32_t c)
 	int32_t channel = track.first_channel + c;
 	series_block().foretell(channel, n_, next_predictor_);
 	const double* foretold = series_ + channel * stride_;
-	block_values(ahead_ + c * stride_, sines_, length_, 0, 0, foretold, extents_[channel]);
+	block_values(ahead_ + c * stride_, sines_, length_, 0, length_, 0, 0, foretold, extents_[channel]);
 	for (int32_t k = 0; k <= n_ && seen_wanted_; ++k)
 		foretold_[c][k] = k && k <= extents_[channel] ? foretold[k] : 0.0;
 	for (int32_t t = 0; t < n_; ++t)
@@ -530,7 +530,7 @@ double BlockCoder::settle(const Track& track, int32_t step)
 	{
 		size_t channel = size_t(track.first_channel + c);
 		predictor = series_block().fill(int32_t(channel), row_of(track, c), n_, n_, size, predictor);
-		block_values(curve_ + c * stride_, sines_, length_, track.key_step * keys_[channel],
+		block_values(curve_ + c * stride_, sines_, length_, 0, length_, track.key_step * keys_[channel],
 					 track.key_step * keys_[plan_.channel_count + channel],
 					 series_ + channel * size_t(stride_), extents_[channel]);
 	}
