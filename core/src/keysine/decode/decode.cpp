@@ -284,14 +284,14 @@ namespace
 {
 
 // Frames of a group, counted from its first key.
-struct Span
+struct FrameSpan
 {
 	size_t first, stop;
 
 	// The part that lies in frames from … from + length - 1, counted from there.
-	Span within(size_t from, size_t length) const
+	FrameSpan within(size_t from, size_t length) const
 	{
-		Span found = {first > from ? first - from : 0, stop > from ? stop - from : 0};
+		FrameSpan found = {first > from ? first - from : 0, stop > from ? stop - from : 0};
 		found.stop = found.stop < length ? found.stop : length;
 		return found;
 	}
@@ -303,7 +303,7 @@ struct Span
 };
 
 mocpack_Status decode_grid(const mocpack_KeysineHead& head, size_t index, const int32_t* key,
-						   const uint8_t* src, size_t size, Span span, const Output& out, void* scratch)
+						   const uint8_t* src, size_t size, FrameSpan span, const Output& out, void* scratch)
 {
 	const uint8_t* body = checked(src, size);
 	if (!body)
@@ -380,7 +380,7 @@ Sines sines_for(int32_t length, bool whole, const Synthesis& s, mocpack_KeysineS
 }
 
 // Turns the symbols of a group into the motion of some of its frames, block by block.
-void synthesise(const mocpack_KeysineHead& head, const GroupSymbols& symbols, size_t track_count, Span span,
+void synthesise(const mocpack_KeysineHead& head, const GroupSymbols& symbols, size_t track_count, FrameSpan span,
 				const Output& out, const Synthesis& s, mocpack_KeysineSines* kept)
 {
 	const Plan& plan = head.plan;
@@ -389,7 +389,7 @@ void synthesise(const mocpack_KeysineHead& head, const GroupSymbols& symbols, si
 	for (size_t b = 0; b < blocks; ++b)
 	{
 		int32_t length = shape.lengths[b] + 1, width = padded(length);
-		Span part = span.within(frame, size_t(length));
+		FrameSpan part = span.within(frame, size_t(length));
 		int32_t first = int32_t(part.first), count = int32_t(part.count());
 		frame += size_t(length);
 		if (!count)
@@ -461,7 +461,7 @@ mocpack_Status mocpack_keysine_decode_span(const mocpack_KeysineHead* head, size
 										   double* translations, mocpack_KeysineSines* kept, void* scratch)
 {
 	Output out = {*head->plan.skeleton, columns, rotations, translations};
-	Span span = {first, stop};
+	FrameSpan span = {first, stop};
 	if (head->grid && layer_count && head->cut.length(group) > 1)
 	{
 		*kept = {}; // the scratch is the grid's now
