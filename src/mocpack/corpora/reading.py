@@ -228,7 +228,7 @@ class Corpus:
         self._files.forget()
 
     def close_clips(self) -> None:
-        """Close the clips that were opened, which frees what they hold; they open again when used."""
+        """Close the clips that were opened, and free what they hold; they open again when used."""
         self._motions.clear()
 
     def windows(self, seconds: float = 2.0, **options: Any) -> Windows:
