@@ -50,6 +50,7 @@ from mocpack.workers import Lost, run_each
 
 SUFFIX = ".mocps"
 DEATHS = 3  # of processes that a file may cost
+KEYS_FROM = 1 << 14  # bytes of groups, from which a window would fetch many that it does not need
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ class Packing:
     reading : dict
         What `mocpack.read` takes: unit, fps, robot, …
     keys : bool
-        Whether the trailer repeats key poses too, so that a window is one request of its groups.
+        Whether the trailer repeats the key poses of all clips, so that a window is one request of
+        nothing but its groups; otherwise it does for long clips alone.
     """
 
     codec: str = DEFAULT_CODEC
@@ -355,12 +357,16 @@ def pack_file(
 
 
 def front_size(data: bytes, *, keys: bool) -> int:
-    """Return the bytes of a .mocp file that windows need whatever their frames, from its start."""
+    """Return the bytes of a .mocp file that the trailer repeats, from its start.
+
+    These are its head, and with `keys`, or where the clip is long, its key poses.
+    """
     with Motion(data, memory_limit=None) as motion:
         if not isinstance(motion.codec, SupportsByteRanges):
             return 0
-        at, size = motion.byte_ranges(0, motion.frame_count)[0]
-        return at + (size if keys else 0)
+        (at, size), *groups = motion.byte_ranges(0, motion.frame_count)
+        long = sum(length for _, length in groups) > KEYS_FROM
+        return at + (size if keys or long else 0)
 
 
 def pack_into(
