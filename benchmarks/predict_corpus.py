@@ -176,14 +176,18 @@ def predict(rates: Rates, clips: int, frames: float) -> Prediction:
 
 
 def requests(clips: int, found: Prediction) -> dict[str, int]:
-    """Return what S3 is asked: files listed and read once, parts looked for, put and read once."""
-    listed = -(-clips // LISTED)
-    parts_listed = -(-found.parts // LISTED)
+    """Return what S3 is asked, as its log says for few files.
+
+    Files are listed and read once; a part is looked for, put and read once; s3fs asks for the head
+    of what it reads, and lists what it does not find.
+    """
+    parts, listed = found.parts, -(-found.parts // LISTED)
     sent = int(found.packed // SENT) + 3 if found.packed > 2 * SENT else 1
     return {
-        "list": listed + 5 * parts_listed + found.parts,
-        "get and head": clips + 2 * found.parts,
-        "put": found.parts + sent,
+        "GET": clips + parts,
+        "HEAD": clips + 2 * parts,
+        "LIST": -(-clips // LISTED) + 7 * listed + parts,
+        "PUT": parts + sent,
     }
 
 
