@@ -2,7 +2,7 @@
 
     python benchmarks/bench_live.py speed    [CLIP ...]   microseconds a frame, 31 joints
     python benchmarks/bench_live.py loss     [CLIP ...]   frames shown at 5 % loss, and bits
-    python benchmarks/bench_live.py at-once  [CLIP ...]   the same with no delay at all, clip by clip
+    python benchmarks/bench_live.py at-once  [CLIP ...]   with no delay at all, clip by clip
     python benchmarks/bench_live.py damage   [PACKETS]    false poses among damaged packets, 10^6
     python benchmarks/bench_live.py soak     [FRAMES]     both ends equal, memory flat, 10^6
     python benchmarks/bench_live.py vmc      [CLIP]       bytes against VMC over OSC (python-osc)
