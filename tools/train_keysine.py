@@ -1,17 +1,21 @@
 """Train keysine's statistics on the clips of `cmu-train` alone.
 
-    python tools/train_keysine.py [--clips N]
+    python tools/train_keysine.py [--clips N] [--jobs N]
 
 Encodes a stretch of each clip at several frame rates, bounds and steps, some also with the hinges
 that are found in them and on chains of hinges, fits the weights of what foretells each symbol,
 counts symbols by class, and rewrites `tables.inc`. The clips of every fourth
-subject are held out to say what their symbols would cost by tables that never saw them. Symbols
-depend on the tables, if only a little: after the native core has been built again, another round
-may gain a little more. New tables change the bits, so `bitstream_version` must grow once files are
-out.
+subject are held out to say what their symbols would cost by tables that never saw them.
+
+Which symbols the encoder chooses depends on the tables. So there are rounds, each by a core that is
+built with the tables of the one before; the first one takes symbols by plain rounding, which no
+table has a say in. Hence whatever tables stand there at first, the same ones come out.
+New tables change the bits, so `bitstream_version` must grow once files are out.
 """
 
 import argparse
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +30,7 @@ from mocpack import _core
 from mocpack.bench.datasets import collection
 from mocpack.codecs.keysine import Keysine, search
 from mocpack.codecs.keysine.payload import read_head
-from mocpack.codecs.keysine.tracks import hinges_of
+from mocpack.codecs.keysine.tracks import UNIT_STEP, hinges_of
 
 SOURCES = Path(__file__).resolve().parents[1] / "core" / "src"
 # bounds and plain steps in millimetres, and lengths of blocks in seconds where they are not chosen
@@ -35,7 +39,7 @@ SETTINGS = tuple(
     {name: value / 1000, "block_seconds": seconds}
     for name, value, seconds in (
         *(("max_error", value, None) for value in (20, 10, 5, 2, 1)),
-        *(("step", value, None) for value in (10, 3, 0.9)),
+        *(("step", value, None) for value in (80, 10, 3, 0.9)),
         ("max_error", 10, 0.25),
         ("max_error", 2, 0.5),
         ("max_error", 1, 0.125),
@@ -44,7 +48,7 @@ SETTINGS = tuple(
 # of the clips' frames, one in so many is taken, and at most so many: other rates than theirs
 RATES = ((1, 481), (2, 361), (4, 301), (5, 201))
 # one clip in so many is also encoded with the hinges that it has, and as a robot would move
-HINGED_EVERY, HINGED_FRAMES, CHAIN_RATES = 3, 361, ((4, 201), (2, 201))
+HINGED_EVERY, HINGED_FRAMES, CHAIN_RATES = 2, 361, ((4, 241), (2, 201))
 FOUND_SETTINGS, CHAIN_SETTINGS = (1, 2, 3, 4), (2, 4)
 WHOLE = 4096  # shares of a table
 SHARE_BITS = 4  # that count, of all shares but the largest: so the tables themselves pack well
@@ -62,6 +66,13 @@ HEAD_NUMBERS = (
     *("channel", "source", "factor", "shift"),
 )
 KIND_TABLES, KINDS, NO_TURN = 8, 8, 7
+# of the clips, one in so many is taken in each round; of the first, which searches nothing, steps
+# (millimetres) and lengths of blocks (seconds) that are rounded to
+ROUNDS = (4, 8, 1)
+PLAIN = tuple(
+    {"step": step / 1000, "block_seconds": seconds, "effort": "fast"}
+    for step, seconds in ((60, 1.0), (20, 0.5), (6, 0.5), (2, 0.25), (0.9, 0.25), (3, 0.125))
+)
 SAMPLE = 60_000  # coefficients that a set of weights is fitted to
 PRIOR = 8.0  # symbols that a class is lent by its neighbours
 CALM = 1e-4  # keeps lifts near nothing where the data say little
@@ -95,6 +106,7 @@ class Symbols:
     head: dict[str, list[int]]  # numbers by what they are; sizes in their order
     kinds: list[tuple[int, int]]  # table of a kind, and the kind
     size: int
+    weight: float = 1.0  # how much each of its symbols counts
 
 
 def stretch(path, every, frames):
@@ -110,8 +122,8 @@ def stretch(path, every, frames):
 
 
 def corpus_of(path, index):
-    """Return the symbols of a clip by settings: at two frame rates, of some on hinges, too."""
-    clips = [stretch(path, *rate) for rate in RATES[index % 2 :: 2]]
+    """Return the symbols of a clip by settings: at one frame rate, of some on hinges, too."""
+    clips = [stretch(path, *RATES[index % len(RATES)])]
     corpus = [[symbols_of(clip, settings) for clip in clips] for settings in SETTINGS]
     if index % HINGED_EVERY:
         return corpus
@@ -124,6 +136,14 @@ def corpus_of(path, index):
         for i in CHAIN_SETTINGS:
             corpus[i].append(symbols_of(chain, SETTINGS[i]))
     return corpus
+
+
+def plain_corpus_of(path, index):
+    """Return the symbols of a clip by plain rounding: no table is asked for any of them."""
+    clips = [stretch(path, *RATES[index % len(RATES)])]
+    unit = UNIT_STEP, UNIT_STEP
+    with mock.patch.multiple(search, FREE_STEPS=unit, ROUGH_FREE_STEPS=unit):
+        return [[symbols_of(clip, settings) for clip in clips] for settings in PLAIN]
 
 
 def symbols_of(clip, settings):
@@ -289,6 +309,8 @@ class Coefficients:
     lifts : array of int, shape (N, 3)
         Rows of lifts that belong to it.
     sizes, sets, bands, left, frequencies : array of int, shape (N,)
+    weights : array, shape (N,)
+        How much each counts.
     """
 
     levels: np.ndarray
@@ -300,6 +322,7 @@ class Coefficients:
     bands: np.ndarray
     left: np.ndarray
     frequencies: np.ndarray
+    weights: np.ndarray
 
     def rows(self, own):
         return Coefficients(*(array[own] for array in vars(self).values()))
@@ -318,11 +341,11 @@ def coefficients(corpus):
     parts = []
     for symbols in corpus:
         at = Channels(symbols.tracks)
-        parts += [_coefficients_of(at, group) for group in symbols.groups]
+        parts += [_coefficients_of(at, group, symbols.weight) for group in symbols.groups]
     return Coefficients(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def _coefficients_of(at, group):
+def _coefficients_of(at, group, weight):
     count, blocks, longest = group.values.shape
     levels = np.zeros((count + 1, blocks + 1, longest + 5), np.int64)
     levels[:count, 1:, 4:-1] = level_of(group.values)
@@ -361,6 +384,7 @@ def _coefficients_of(at, group):
         bands_of(k, group.tempo).astype(np.int8),
         np.minimum(reach[c, b] - k, 3).astype(np.int8),
         k.astype(np.int16),
+        np.full(len(k), weight, np.float32),
     )
 
 
@@ -377,7 +401,8 @@ def fit_magnitudes(rows, rng):
             own = np.flatnonzero((rows.bands // 4 == group) & (rows.sets == kind))
             if len(own) < 200:
                 continue
-            own = own if len(own) <= SAMPLE else rng.choice(own, SAMPLE, replace=False)
+            likely = rows.weights[own].astype(float)
+            own = rng.choice(own, min(len(own), SAMPLE), p=likely / likely.sum())
             found = _geometric(rows.rows(own))
             weights[group * 4 + kind] = np.exp(found[:inputs])
             constants[group * 4 : group * 4 + 4, kind] = np.exp(found[inputs : inputs + 4])
@@ -437,8 +462,8 @@ def magnitude_classes(rows, weights, constants, lifts):
 
 
 def reaches(corpus):
-    """Return inputs (N, 9), family and set; symbols and plain bits."""
-    inputs, places, found = [], [], []
+    """Return inputs (N, 9), family and set, symbols and plain bits, and how much each counts."""
+    inputs, places, found, weights = [], [], [], []
     for symbols in corpus:
         at = Channels(symbols.tracks)
         for group in symbols.groups:
@@ -461,11 +486,15 @@ def reaches(corpus):
             kind = (b == 0) + 2 * (number == 0) + 4 * at.orphan[c]
             places.append(np.stack([at.family[c], kind], axis=1))
             found.append(np.stack([symbol[c, b], bits[c, b]], axis=1))
-    return tuple(map(np.concatenate, (inputs, places, found)))
+            weights.append(np.full(len(c), symbols.weight))
+    return tuple(map(np.concatenate, (inputs, places, found, weights)))
 
 
-def fit_sums(inputs, families, sets, wanted, count):
-    """Return weights (sets, inputs) and (sets, families) in 1/256 whose sums come nearest."""
+def fit_sums(inputs, families, sets, wanted, counts, count):
+    """Return weights (sets, inputs) and (sets, families) in 1/256 whose sums come nearest.
+
+    Of all that is wanted, each number counts `counts` times.
+    """
     weights, lifts = np.zeros((count, inputs.shape[1])), np.zeros((count, FAMILIES))
     design = np.concatenate([inputs, np.eye(FAMILIES)[families]], axis=1).astype(float)
     for row in range(count):
@@ -475,9 +504,11 @@ def fit_sums(inputs, families, sets, wanted, count):
         x = design[own]
         # what the data say little about stays near nothing, and families near one another
         pull = np.full(x.shape[1], 2.0)
-        mean = wanted[own].mean() if own.any() else 0.0
+        counted = x * counts[own, np.newaxis]
+        mean = np.average(wanted[own], weights=counts[own])
         lifted = np.concatenate([np.zeros(inputs.shape[1]), np.full(FAMILIES, mean)])
-        solved = lifted + np.linalg.solve(x.T @ x + np.diag(pull), x.T @ (wanted[own] - x @ lifted))
+        off = counted.T @ (wanted[own] - x @ lifted)
+        solved = lifted + np.linalg.solve(counted.T @ x + np.diag(pull), off)
         weights[row], lifts[row] = solved[: inputs.shape[1]], solved[inputs.shape[1] :]
     return np.round(256 * weights).astype(int), np.round(256 * lifts).astype(int)
 
@@ -488,8 +519,8 @@ def sum_classes(inputs, families, sets, weights, lifts, count):
 
 
 def steps(corpus):
-    """Return tables (was · 3 + up, guess) and symbols of steps."""
-    rows, found = [], []
+    """Return tables (was · 3 + up, guess) and symbols of steps, and how much each counts."""
+    rows, found, weights = [], [], []
     for symbols in corpus:
         for group in symbols.groups:
             blocks = group.steps.shape[1]
@@ -503,7 +534,8 @@ def steps(corpus):
                     change = own - guess
                     symbol = 2 * change + 1 if change > 0 else -2 * change or 1
                     found.append(0 if own < 0 else min(symbol, STEP_SYMBOLS - 1))
-    return np.array(rows), np.array(found)
+                    weights.append(symbols.weight)
+    return np.array(rows), np.array(found), np.array(weights)
 
 
 def _guess(tracks, used, t, b):
@@ -519,10 +551,10 @@ def _guess(tracks, used, t, b):
 
 
 def keys(corpus):
-    """Return inputs (N, 8), family and set; symbols and plain bits, sign included."""
-    inputs, places, found = [], [], []
+    """Return inputs (N, 8), family and set, symbols and plain bits (with signs), and weights."""
+    inputs, places, found, weights = [], [], [], []
 
-    def add(at, change, before, apart, state):
+    def add(at, change, before, apart, state, weight):
         symbol, bits = symbol_of(change, 1)
         padded = np.append(symbol, 0)
         seen = np.arange(len(symbol))
@@ -538,6 +570,7 @@ def keys(corpus):
         kind = 4 * state + (number == 0) + 2 * at.orphan
         places.append(np.stack([at.family, kind], axis=1))
         found.append(np.stack([symbol, bits + (symbol > 0)], axis=1))
+        weights.append(np.full(len(symbol), weight))
         return symbol
 
     for symbols in corpus:
@@ -549,7 +582,7 @@ def keys(corpus):
             before = none
             for k, key in enumerate(segment.astype(np.int64)):
                 change = key - segment[k - 1] if k else key
-                before = add(at, change, before, none, min(k, 2))
+                before = add(at, change, before, none, min(k, 2), symbols.weight)
         for group in symbols.groups:
             before, key = none, group.keys.astype(np.int64)
             half, level = (len(key) - 1) // 2, 0
@@ -558,9 +591,9 @@ def keys(corpus):
                     low, high = key[middle - half], key[middle + half]
                     apart, _ = symbol_of(high - low, 1)
                     change = key[middle] - (low + high >> 1)
-                    before = add(at, change, before, apart, 3 + min(level, 2))
+                    before = add(at, change, before, apart, 3 + min(level, 2), symbols.weight)
                 half, level = half // 2, level + 1
-    return tuple(map(np.concatenate, (inputs, places, found)))
+    return tuple(map(np.concatenate, (inputs, places, found, weights)))
 
 
 def shares(counts, *, allowed=None):
@@ -597,9 +630,9 @@ def brief(sizes):
     return sizes + (1 << shift >> 1) >> shift << shift
 
 
-def counted(rows, symbols, shape):
+def counted(rows, symbols, shape, weights):
     counts = np.zeros(shape)
-    np.add.at(counts, (rows, symbols), 1)
+    np.add.at(counts, (rows, symbols), weights)
     return counts
 
 
@@ -614,7 +647,8 @@ def train(corpus):
     rows = coefficients(corpus)
     weights, constants, lifts = fit_magnitudes(rows, rng)
     classes = magnitude_classes(rows, weights, constants, lifts)
-    counts = counted(classes, symbol_of(rows.sizes, 2)[0], (4 * MAGNITUDE_CLASSES, SYMBOLS))
+    symbols = symbol_of(rows.sizes, 2)[0]
+    counts = counted(classes, symbols, (4 * MAGNITUDE_CLASSES, SYMBOLS), rows.weights)
     by_left = counts.reshape(MAGNITUDE_CLASSES, 4, SYMBOLS).swapaxes(0, 1)
     starts = []
     for left in range(4):
@@ -624,31 +658,34 @@ def train(corpus):
     tables["MAGNITUDE_WEIGHTS"], tables["MAGNITUDE_CONSTANTS"] = weights, constants
     tables["MAGNITUDE_LIFTS"], tables["MAGNITUDE_TABLES"] = lifts, np.stack(starts, axis=1)
 
-    inputs, places, found = reaches(corpus)
-    weights, lifts = fit_sums(inputs, places[:, 0], places[:, 1], found[:, 0], 8)
+    inputs, places, found, counts = reaches(corpus)
+    weights, lifts = fit_sums(inputs, places[:, 0], places[:, 1], found[:, 0], counts, 8)
     classes = sum_classes(inputs, places[:, 0], places[:, 1], weights, lifts, REACH_CLASSES)
     starts = [
-        shares(counted(classes[own], found[own, 0], (REACH_CLASSES, REACHES)))
+        shares(counted(classes[own], found[own, 0], (REACH_CLASSES, REACHES), counts[own]))
         for own in (places[:, 1] % 4 == kind for kind in range(4))
     ]
     tables["REACH_WEIGHTS"], tables["REACH_FAMILIES"] = weights, lifts
     tables["REACH_TABLES"] = np.stack(starts, axis=1)
 
-    rows, found = steps(corpus)
+    rows, found, counts = steps(corpus)
     starts = [
-        shares(counted(rows[own, 1], found[own], (STEP_GUESSES, STEP_SYMBOLS)))
+        shares(counted(rows[own, 1], found[own], (STEP_GUESSES, STEP_SYMBOLS), counts[own]))
         for own in (rows[:, 0] == context for context in range(9))
     ]
     tables["STEP_TABLES"] = np.array(starts)
 
-    inputs, places, found = keys(corpus)
-    weights, lifts = fit_sums(inputs, places[:, 0], places[:, 1], found[:, 0], 24)
+    inputs, places, found, counts = keys(corpus)
+    weights, lifts = fit_sums(inputs, places[:, 0], places[:, 1], found[:, 0], counts, 24)
     classes = sum_classes(inputs, places[:, 0], places[:, 1], weights, lifts, KEY_CLASSES)
     tables["KEY_WEIGHTS"], tables["KEY_FAMILIES"] = weights, lifts
-    tables["KEY_TABLES"] = shares(counted(classes, found[:, 0], (KEY_CLASSES, SYMBOLS)))
+    tables["KEY_TABLES"] = shares(counted(classes, found[:, 0], (KEY_CLASSES, SYMBOLS), counts))
 
-    splits = [group.steps.shape[1].bit_length() - 1 for s in corpus for group in s.groups]
-    tables["SPLIT_TABLE"] = shares(np.bincount(splits, minlength=8)[np.newaxis])[0]
+    splits = np.zeros((1, 8))
+    for s in corpus:
+        for group in s.groups:
+            splits[0, group.steps.shape[1].bit_length() - 1] += s.weight
+    tables["SPLIT_TABLE"] = shares(splits)[0]
     tables.update(head_tables(corpus))
     return tables
 
@@ -690,7 +727,7 @@ def cost(corpus, tables):
     starts = tables["MAGNITUDE_TABLES"].reshape(-1, SYMBOLS + 1)
     total["magnitudes"] = (bits_by(starts, classes, symbol) + bits).sum()
     total["signs"] = (rows.sizes > 0).sum()
-    inputs, places, found = reaches(corpus)
+    inputs, places, found, _ = reaches(corpus)
     classes = sum_classes(
         inputs,
         *(places[:, 0], places[:, 1]),
@@ -700,11 +737,11 @@ def cost(corpus, tables):
     total["reaches"] = (
         bits_by(starts, 4 * classes + places[:, 1] % 4, found[:, 0]) + found[:, 1]
     ).sum()
-    rows, symbol = steps(corpus)
+    rows, symbol, _ = steps(corpus)
     starts = tables["STEP_TABLES"].reshape(-1, STEP_SYMBOLS + 1)
     at = STEP_GUESSES * rows[:, 0] + rows[:, 1]
     total["steps"] = bits_by(starts, at, symbol).sum()
-    inputs, places, found = keys(corpus)
+    inputs, places, found, _ = keys(corpus)
     classes = sum_classes(
         inputs,
         *(places[:, 0], places[:, 1]),
@@ -736,13 +773,44 @@ def _braced(table):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--clips", type=int, default=1000)
+    parser.add_argument("--clips", type=int, default=1000, help="the first so many of cmu-train")
+    parser.add_argument("--jobs", type=int, default=None, help="processes; by default one a core")
+    parser.add_argument("--round", type=int, default=None, help="this one alone; builds no core")
     given = parser.parse_args()
-    paths = collection("cmu-train")[: given.clips]
-    with ProcessPoolExecutor() as crew:
-        corpora = list(crew.map(corpus_of, paths, range(len(paths))))
-    subjects = sorted({subject_of(path) for path in paths})
-    held = set(subjects[1::4])
+    if given.round is not None:
+        return one_round(given.round, collection("cmu-train")[: given.clips], given.jobs)
+    for number in range(len(ROUNDS)):
+        command = [sys.executable, __file__, *sys.argv[1:], "--round", str(number)]
+        subprocess.run(command, check=True)
+        # the next round must not take the old core's symbols for those of the new one
+        subprocess.run(["make", "setup"], check=True, cwd=SOURCES.parents[1])
+    return None
+
+
+def one_round(number, paths, jobs):
+    """Encode by the tables of the core as it is built, and write new ones."""
+    plain, paths = number == 0, paths[:: ROUNDS[number]]
+    with ProcessPoolExecutor(jobs) as crew:
+        made = list(crew.map(plain_corpus_of if plain else corpus_of, paths, range(len(paths))))
+    corpora = weighted(made)
+    if number == len(ROUNDS) - 1:
+        say_what_others_cost(paths, corpora)
+    write(train([s for corpus in corpora for part in corpus for s in part]), SOURCES)
+
+
+def weighted(corpora):
+    """Return the same with weights by which each setting counts as much, however few its bytes."""
+    settings = range(len(corpora[0]))
+    sizes = np.array([sum(s.size for corpus in corpora for s in corpus[i]) for i in settings])
+    weights = sizes.mean() / sizes
+    return [
+        [[replace(s, weight=weights[i]) for s in corpus[i]] for i in settings] for corpus in corpora
+    ]
+
+
+def say_what_others_cost(paths, corpora):
+    """Print what the symbols of some subjects take by tables of all others."""
+    held = set(sorted({subject_of(path) for path in paths})[1::4])
     known = [c for path, c in zip(paths, corpora, strict=True) if subject_of(path) not in held]
     others = [c for path, c in zip(paths, corpora, strict=True) if subject_of(path) in held]
     tables = train([s for corpus in known for part in corpus for s in part])
@@ -751,7 +819,6 @@ def main():
         parts = cost(told, tables)
         listed = ", ".join(f"{name} {value:.0f}" for name, value in parts.items())
         print(f"{settings}: other subjects {sum(s.size for s in told)} bytes as coded; {listed}")
-    write(train([s for corpus in corpora for part in corpus for s in part]), SOURCES)
 
 
 def subject_of(path):

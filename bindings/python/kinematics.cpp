@@ -71,9 +71,9 @@ bool rotations_settled(Rotations rotations)
 void register_kinematics(nb::module_& m)
 {
 	nb::class_<Skeleton>(m, "Skeleton")
-		.def(nb::init<Indices, Points, Indices, Points, Indices, Quats, Indices, Flags, Points>(),
+		.def(nb::init<Indices, Points, Indices, Points, Indices, Quats, Indices, Flags, Points, Limits>(),
 			 "parents"_a, "offsets"_a, "end_joints"_a, "end_sites"_a, "translated_joints"_a, "rest"_a,
-			 "hinge_joints"_a, "hinge_slides"_a, "hinge_axes"_a);
+			 "hinge_joints"_a, "hinge_slides"_a, "hinge_axes"_a, "hinge_limits"_a);
 	m.def("forward_kinematics", &forward_kinematics, "skeleton"_a, "rotations"_a, "translations"_a);
 	m.def("clip_errors", &clip_errors, "skeleton"_a, "rotations_a"_a, "translations_a"_a, "rotations_b"_a,
 		  "translations_b"_a, "shell"_a);

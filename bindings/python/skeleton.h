@@ -7,6 +7,7 @@ using Indices = Array<int32_t, nb::ndim<1>>;
 using Points = Array<double, nb::shape<-1, 3>>;
 using Quats = Array<double, nb::shape<-1, 4>>;
 using Flags = Array<uint8_t, nb::ndim<1>>;
+using Limits = Array<double, nb::shape<-1, 2>>;
 
 // Owns the arrays a mocpack_Skeleton points to.
 struct Skeleton
@@ -20,19 +21,20 @@ struct Skeleton
 	Indices hinge_joints;
 	Flags hinge_slides;
 	Points hinge_axes;
+	Limits hinge_limits;
 	mocpack_Skeleton view;
 
 	Skeleton(Indices parents_, Points offsets_, Indices end_joints_, Points end_sites_,
 			 Indices translated_joints_, Quats rest_, Indices hinge_joints_, Flags hinge_slides_,
-			 Points hinge_axes_)
+			 Points hinge_axes_, Limits hinge_limits_)
 		: parents(parents_), offsets(offsets_), end_joints(end_joints_), end_sites(end_sites_),
 		  translated_joints(translated_joints_), rest(rest_), hinge_joints(hinge_joints_),
-		  hinge_slides(hinge_slides_), hinge_axes(hinge_axes_)
+		  hinge_slides(hinge_slides_), hinge_axes(hinge_axes_), hinge_limits(hinge_limits_)
 	{
 		view = {parents.size(),	   parents.data(),		offsets.data(),			  end_joints.size(),
 				end_joints.data(), end_sites.data(),	translated_joints.size(), translated_joints.data(),
 				rest.data(),	   hinge_joints.size(), hinge_joints.data(),	  hinge_slides.data(),
-				hinge_axes.data()};
+				hinge_axes.data(), hinge_limits.data()};
 		check();
 		check_hinges();
 	}
@@ -57,8 +59,8 @@ struct Skeleton
 	void check_hinges() const
 	{
 		size_t count = hinge_joints.size(), turns = 0, slides = 0;
-		bool good =
-			rest.shape(0) == parents.size() && hinge_slides.size() == count && hinge_axes.shape(0) == count;
+		bool good = rest.shape(0) == parents.size() && hinge_slides.size() == count &&
+					hinge_axes.shape(0) == count && hinge_limits.shape(0) == count;
 		for (size_t h = 0; h < count && good; ++h)
 		{
 			int32_t before = h ? hinge_joints.data()[h - 1] : 0, joint = hinge_joints.data()[h];

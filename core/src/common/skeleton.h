@@ -47,6 +47,7 @@ extern "C"
 		const int32_t* hinge_joints; // (H) not decreasing; of one joint, what slides before what turns
 		const uint8_t* hinge_slides; // (H) nonzero: slides
 		const double* hinge_axes;	 // (H, 3) unit vectors in the frame that the rest rotation leads to
+		const double* hinge_limits;	 // (H, 2) lowest and highest angle or way, infinite where there is none
 	} mocpack_Skeleton;
 
 #ifdef __cplusplus

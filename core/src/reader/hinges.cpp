@@ -204,6 +204,7 @@ struct HingeReader : ChunkReader
 		int32_t* row_of = array<int32_t>(count);
 		uint8_t* slides = array<uint8_t>(count);
 		double* axes_of = array<double>(3 * uint64_t(count));
+		double* limits_of = array<double>(2 * uint64_t(count));
 		if (!going())
 			return;
 		for (size_t h = 0; h < count; ++h)
@@ -217,12 +218,14 @@ struct HingeReader : ChunkReader
 			row_of[to] = int32_t(h);
 			slides[to] = rows[h].slides != 0;
 			store(axes_of + 3 * to, load_vec(rows[h].axis));
+			limits_of[2 * to] = rows[h].lowest, limits_of[2 * to + 1] = rows[h].highest;
 		}
 		memory.give_back(starts);
 		motion->info.hinge_count = count;
 		motion->info.hinges = rows;
 		motion->hinge_joints = sorted, motion->hinge_rows = row_of;
 		motion->hinge_slides = slides, motion->hinge_axes = axes_of;
+		motion->hinge_limits = limits_of;
 		for (size_t h = 0; h < count && going();)
 			h = check_joint(h);
 	}

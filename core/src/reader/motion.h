@@ -57,6 +57,7 @@ struct mocpack_Motion
 	int32_t* hinge_rows;   // which of the source's rows each one is
 	uint8_t* hinge_slides;
 	double* hinge_axes;
+	double* hinge_limits;
 	uint64_t* track_offsets; // (tracks) where in the file the body of each one's chunk stands
 
 	// What the codec knows: one tree, below a joint at the origin where the file has several.

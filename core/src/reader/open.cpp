@@ -154,7 +154,8 @@ struct Opening
 				info.hinge_count,
 				motion->hinge_joints,
 				motion->hinge_slides,
-				motion->hinge_axes};
+				motion->hinge_axes,
+				motion->hinge_limits};
 		if (!motion->origins)
 			return true;
 		Memory& memory = motion->memory;

@@ -110,14 +110,15 @@ MOCPACK_WIDE void all_exponentials(const Halves& h, const double* base, int32_t 
 
 const double TWO_PI = 6.28318530717958647692;
 
-// Turns about a fixed axis, after the rotations that are there.
-MOCPACK_COLD void turn_about(Vec3 axis, double from, const double* x, int32_t count, Quat* rotations)
+// Turns about an axis of a hinge, after the rotations that are there.
+MOCPACK_COLD void turn_about(const Track& track, int32_t c, const double* x, int32_t count, Quat* rotations)
 {
+	Vec3 axis = load_vec(track.axes + 3 * c);
 	double unit = std::sqrt(dot(axis, axis));
 	axis = 1.0 / unit * axis;
 	for (int32_t t = 0; t < count; ++t)
 	{
-		double half = 0.5 * (from + unit * x[t]), sine_over, cosine;
+		double half = 0.5 * (track.angles[c] + unit * track.held(c, x[t])), sine_over, cosine;
 		half -= TWO_PI * std::floor(half / TWO_PI + 0.5); // wheels turn many times
 		sine_cosine(MOST_TERMS, half * half, &sine_over, &cosine);
 		double sine = sine_over * half;
@@ -131,7 +132,7 @@ MOCPACK_COLD void hinge_rotations(const Track& track, const double* x, int32_t s
 	for (int32_t t = 0; t < count; ++t)
 		rotations[t] = load_quat(track.base);
 	for (int32_t c = 0; c < track.channels; ++c)
-		turn_about(load_vec(track.axes + 3 * c), track.angles[c], x + c * stride, count, rotations);
+		turn_about(track, c, x + c * stride, count, rotations);
 }
 
 void vector_rotations(const Track& track, const double* x, int32_t stride, int32_t count, Quat* rotations)
@@ -237,19 +238,20 @@ size_t SeriesBlock::fill(int32_t channel, const int32_t* values, int32_t reach, 
 	return next;
 }
 
-MOCPACK_WIDE void block_values(double* values, const double* sines, int32_t length, double key,
-							   double next_key, const double* series, int32_t extent)
+MOCPACK_WIDE void block_values(double* values, const double* sines, int32_t length, int32_t first,
+							   int32_t stop, double key, double next_key, const double* series,
+							   int32_t extent)
 {
 	int32_t stride = padded(length);
 	double slope = (next_key - key) / double(length);
-	for (int32_t t = 0; t < length; ++t)
+	for (int32_t t = first; t < stop; ++t)
 		values[t] = key + slope * double(t);
 	int32_t k = 1;
 	for (; k + 3 <= extent; k += 4) // four at once, so that the values are fetched and put back less often
 	{
 		const double* row = sines + k * stride;
 		double a = series[k], b = series[k + 1], c = series[k + 2], d = series[k + 3];
-		for (int32_t t = 0; t < length; ++t)
+		for (int32_t t = first; t < stop; ++t)
 			values[t] +=
 				(a * row[t] + b * row[stride + t]) + (c * row[2 * stride + t] + d * row[3 * stride + t]);
 	}
@@ -257,7 +259,7 @@ MOCPACK_WIDE void block_values(double* values, const double* sines, int32_t leng
 	{
 		const double* row = sines + k * stride;
 		double size = series[k];
-		for (int32_t t = 0; t < length; ++t)
+		for (int32_t t = first; t < stop; ++t)
 			values[t] += size * row[t];
 	}
 }
@@ -281,7 +283,7 @@ MOCPACK_COLD void track_translations(const Track& track, const double* values, i
 			places[t] = load_vec(track.base);
 		for (int32_t c = 0; c < track.channels; ++c)
 			for (int32_t t = 0; t < count; ++t)
-				places[t] = places[t] + values[c * stride + t] * load_vec(track.axes + 3 * c);
+				places[t] = places[t] + track.held(c, values[c * stride + t]) * load_vec(track.axes + 3 * c);
 		return;
 	}
 	double scale = track.axes[0];

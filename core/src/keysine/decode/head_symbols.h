@@ -97,7 +97,7 @@ template <typename Coder> class HeadSymbols
 			JointHinges own = hinges.of(j);
 			if (!own.turns || !hinged(HINGE_ROTATION, row + ROTATION_KIND))
 				last_turn = row[ROTATION_KIND] = kind(KIND_STARTS[last_turn], row[ROTATION_KIND]);
-			turn(row, own.turns, &last_step);
+			turn(row, own, &last_step);
 			bool translated = m < skeleton.translated_count && size_t(skeleton.translated_joints[m]) == j;
 			m += translated;
 			if (!translated)
@@ -105,7 +105,7 @@ template <typename Coder> class HeadSymbols
 			else if (!own.slides || !hinged(SLIDING_TRANSLATION, row + TRANSLATION_KIND))
 				last_place = row[TRANSLATION_KIND] =
 					kind(KIND_STARTS[ROTATION_KINDS + last_place], row[TRANSLATION_KIND]);
-			place(row, own.slides, &last_step);
+			place(row, own, &last_step);
 		}
 	}
 
@@ -193,15 +193,24 @@ template <typename Coder> class HeadSymbols
 		return true;
 	}
 
-	void turn(int32_t* row, int32_t hinges, int32_t* last_step)
+	// Whether what moves along a hinge stays within its limits, if it has any.
+	int32_t held(const JointHinges& own, int32_t at, int32_t value)
 	{
+		return own.limited(at) ? int32_t(coder_.bits(1, uint32_t(value))) : 0;
+	}
+
+	void turn(int32_t* row, const JointHinges& own, int32_t* last_step)
+	{
+		const int32_t hinges = own.turns;
 		bool still = row[ROTATION_KIND] == STILL_ROTATION, vector = row[ROTATION_KIND] == VECTOR_ROTATION,
 			 hinge = row[ROTATION_KIND] == HINGE_ROTATION;
 		int count = vector ? 3 : still ? (hinges ? hinges : 3) : hinge ? hinges : 0;
 		for (int a = 0; a < 3; ++a)
 			row[MEAN + a] = a < count ? number(still ? STILL_NUMBER : MEAN_NUMBER, true, row[MEAN + a]) : 0;
 		for (int a = 0; a < 3; ++a)
-			row[BASIS + a] = vector ? row[BASIS + a] : 0;
+			row[BASIS + a] = vector				   ? row[BASIS + a]
+							 : hinge && a < hinges ? held(own, own.slides + a, row[BASIS + a])
+												   : 0;
 		if (vector)
 			basis(row + BASIS);
 		row[ROTATION_KEY_STEP] =
@@ -223,13 +232,16 @@ template <typename Coder> class HeadSymbols
 		}
 	}
 
-	void place(int32_t* row, int32_t hinges, int32_t* last_step)
+	void place(int32_t* row, const JointHinges& own, int32_t* last_step)
 	{
+		const int32_t hinges = own.slides;
 		bool still = row[TRANSLATION_KIND] == STILL_TRANSLATION,
-			 moves = row[TRANSLATION_KIND] == MOVING_TRANSLATION;
+			 moves = row[TRANSLATION_KIND] == MOVING_TRANSLATION,
+			 slides = row[TRANSLATION_KIND] == SLIDING_TRANSLATION;
 		for (int a = 0; a < 3; ++a)
 			row[ORIGIN + a] = still && (!hinges || a < hinges) ? number(PLACE_NUMBER, true, row[ORIGIN + a])
 							  : moves						   ? number(ORIGIN_NUMBER, true, row[ORIGIN + a])
+							  : slides && a < hinges		   ? held(own, a, row[ORIGIN + a])
 															   : 0;
 		row[TRANSLATION_KEY_STEP] =
 			key_step(row[TRANSLATION_KIND] >= MOVING_TRANSLATION, last_step, row[TRANSLATION_KEY_STEP]);

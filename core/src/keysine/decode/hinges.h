@@ -1,5 +1,6 @@
 // Which axes the joints of a skeleton turn about or slide along, one joint after another.
 #pragma once
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,7 +19,8 @@ struct JointHinges
 {
 	size_t first; // of the skeleton's hinges
 	int32_t slides, turns;
-	const double* axes; // (slides + turns, 3)
+	const double* axes;	  // (slides + turns, 3)
+	const double* limits; // (slides + turns, 2)
 	Quat rest;
 
 	Vec3 slide_axis(int32_t i) const
@@ -28,6 +30,12 @@ struct JointHinges
 	Vec3 turn_axis(int32_t i) const
 	{
 		return load_vec(axes + 3 * (slides + i));
+	}
+
+	// Whether a slide, or after those a turn, has a lowest or a highest.
+	bool limited(int32_t i) const
+	{
+		return limits[2 * i] > -HUGE_VAL || limits[2 * i + 1] < HUGE_VAL;
 	}
 };
 
@@ -44,7 +52,9 @@ class HingeCursor
 		const mocpack_Skeleton& s = skeleton_;
 		while (at_ < s.hinge_count && size_t(s.hinge_joints[at_]) < joint)
 			++at_;
-		JointHinges found = {at_, 0, 0, s.hinge_count ? s.hinge_axes + 3 * at_ : nullptr, {0, 0, 0, 1}};
+		JointHinges found = {at_, 0, 0, nullptr, nullptr, {0, 0, 0, 1}};
+		if (s.hinge_count)
+			found.axes = s.hinge_axes + 3 * at_, found.limits = s.hinge_limits + 2 * at_;
 		if (s.hinge_count && s.rest)
 			found.rest = load_quat(s.rest + 4 * joint);
 		for (; at_ < s.hinge_count && size_t(s.hinge_joints[at_]) == joint; ++at_)

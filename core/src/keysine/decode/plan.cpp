@@ -326,11 +326,18 @@ void add_track(Plan* plan, const Track& track)
 	plan->channel_count += size_t(track.channels);
 }
 
+// The limits of a channel, a unit of which is so much of an angle or way, from where it is zero.
+void hold(bool held, const double* limits, double from, double unit, double* of_channel)
+{
+	for (int side = 0; side < 2; ++side)
+		of_channel[side] = held ? (limits[side] - from) / unit : side ? HUGE_VAL : -HUGE_VAL;
+}
+
 void add_position(Plan* plan, size_t j, const JointHinges& hinges)
 {
 	const int32_t* row = plan->table + PLAN_COLUMNS * j;
 	Track track = {
-		int32_t(j), POSITION_TRACK, 3, int32_t(plan->channel_count), -1, j ? 1 : 0, -1, {}, {}, {}, 0, 0};
+		int32_t(j), POSITION_TRACK, 3, int32_t(plan->channel_count), -1, j ? 1 : 0, -1, {}, {}, {}, 0, 0, {}};
 	double unit = plan->skeleton->hinge_count ? 1.0 / std::sqrt(plan->shift_cost[j])
 											  : 1.0 / std::pow(double(plan->descendants[j]), 0.5 * SPREAD);
 	store(track.base, load_vec(resting_place(*plan, j)));
@@ -342,6 +349,7 @@ void add_position(Plan* plan, size_t j, const JointHinges& hinges)
 			rotate(&hinges.rest.x, hinges.axes + 3 * i, track.axes + 3 * i);
 			for (int a = 0; a < 3; ++a)
 				track.axes[3 * i + a] *= unit;
+			hold(row[ORIGIN + i], hinges.limits + 2 * i, 0.0, unit, track.limits[i]);
 		}
 	}
 	else
@@ -400,8 +408,13 @@ void add_rotation(Plan* plan, size_t j, int32_t parent_track, const JointHinges&
 		track.kind = HINGE_TRACK, track.channels = hinges.turns;
 		track.hinge = int32_t(hinges.first) + hinges.slides;
 		for (int32_t i = 0; i < hinges.turns; ++i)
-			store(track.axes + 3 * i, hinge_axis(inertia, hinges.turn_axis(i))),
-				track.angles[i] = MEAN_GRID * row[MEAN + i];
+		{
+			Vec3 axis = hinge_axis(inertia, hinges.turn_axis(i));
+			store(track.axes + 3 * i, axis);
+			track.angles[i] = MEAN_GRID * row[MEAN + i];
+			hold(row[BASIS + i], hinges.limits + 2 * (hinges.slides + i), track.angles[i],
+				 std::sqrt(dot(axis, axis)), track.limits[i]);
+		}
 	}
 	else
 		track.kind = QUATERNION_TRACK, track.channels = 4,

@@ -78,6 +78,13 @@ struct Track
 	double angles[2];  // of a hinge, where its channels are zero
 	int32_t key_index; // of the keys' step
 	double key_step;
+	double limits[MOST_SLIDES][2]; // of a hinge's channels, infinite where there are none to hold
+
+	// The value of a hinge's channel, held within its limits.
+	double held(int32_t c, double value) const
+	{
+		return value < limits[c][0] ? limits[c][0] : value > limits[c][1] ? limits[c][1] : value;
+	}
 };
 
 // Foretells the coefficients of a channel from those of another, of an earlier track: so many sixteenths.

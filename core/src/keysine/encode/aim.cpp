@@ -82,7 +82,7 @@ Quat hinge_turn(const Track& track, int32_t c, double channel)
 {
 	Vec3 axis = load_vec(track.axes + 3 * c);
 	double unit = std::sqrt(dot(axis, axis));
-	return exponential((channel + track.angles[c] / unit) * axis);
+	return exponential((track.held(c, channel) + track.angles[c] / unit) * axis);
 }
 
 // World and turns of a hinge where its channels are.
@@ -155,6 +155,7 @@ Aim aim_hinge(const Plan& plan, const Track& track, const Scene& scene, int32_t 
 		double unit = std::sqrt(dot(aim.turn[c], aim.turn[c]));
 		double most = (leeway.max_angle > 0 ? LEEWAY * leeway.max_angle : FARTHEST) / unit;
 		aim.channels[c] += change[c] > most ? most : change[c] < -most ? -most : change[c];
+		aim.channels[c] = track.held(c, aim.channels[c]);
 	}
 	stand(track, base, &aim);
 	return aim;
@@ -200,7 +201,7 @@ void aim_slider(const Plan& plan, const Track& track, const Scene& scene, int32_
 	Vec3 change = solve(m, Vec3{r[0], r[1], r[2]});
 	const double changes[MOST_SLIDES] = {change.x, change.y, change.z};
 	for (int32_t c = 0; c < track.channels; ++c)
-		channels[c] += changes[c];
+		channels[c] = track.held(c, channels[c] + changes[c]);
 }
 
 } // namespace

@@ -59,7 +59,7 @@ double unit_of(const Track& track, int32_t c)
 double hinge_error(const Scene& scene, const Track& track, int32_t c, int32_t t, double value)
 {
 	double angle = scene.angles[size_t(track.hinge + c) * size_t(scene.count) + size_t(t)];
-	return track.angles[c] + value * unit_of(track, c) - angle;
+	return track.angles[c] + track.held(c, value) * unit_of(track, c) - angle;
 }
 
 } // namespace

@@ -18,7 +18,7 @@ import numpy as np
 from mocpack import _core, progress
 from mocpack.arrays import F64, I32
 from mocpack.clip import Clip, ClipHeader, promised_error
-from mocpack.codec import Codec, Encoded, PayloadLayout, Quality, Read
+from mocpack.codec import Codec, Encoded, PayloadLayout, Quality, Read, WindowWriter
 from mocpack.codecs.keysine import planning, prediction, search
 from mocpack.codecs.keysine.artefacts import (
     UNMEASURED,
@@ -56,8 +56,11 @@ from mocpack.metrics.angles import largest_angle
 from mocpack.units import format_angle, format_length, parse_angle, parse_length
 
 SEGMENT_GROUPS = 16
-GRID_STEPS = (1.1, 0.8, 0.6, 0.4)  # of a grid in time, relative to the bound: each try's
-MEAN_TRIES, MEAN_NEAR, MEAN_SLOPE = 10, 0.99, 0.8
+GRID_STEPS = (1.1, 0.95, 0.8, 0.65, 0.5, 0.4)  # of a grid in time, of the bound: each try's
+MEAN_TRIES, MEAN_SLOPE = 10, 0.8
+MEAN_NEAR, MEAN_AIM, MEAN_APART = 0.994, 0.998, 1.003  # of the bound; of the step
+MEAN_STEP = 6.0  # of a bound on the mean, to begin with
+OTHER_STEP = 1.4  # times the step that predictors were chosen by: from here on, others are
 USUAL_TRIES = 3  # of them, for the time left
 SAMPLE_FRAMES = 4800  # from the middle, by which predictors are chosen
 WORTHWHILE = 0.995  # of the bytes without predictors, that those with them may take
@@ -254,10 +257,16 @@ class Keysine(Codec):
         self, read: Read, header: ClipHeader, start: int, stop: int
     ) -> tuple[F64, F64]:
         head = read_head(read, header)
-        first, count, begin = head.groups_of(start, stop, header.frame_count)
+        first, count, _ = head.groups_of(start, stop, header.frame_count)
         threads, layers = self._threads(stop - start), head.layer_count
-        turns, places = group_arrays(read, head, (first, count), layers=layers, threads=threads)
-        return turns[start - begin : stop - begin], places[start - begin : stop - begin]
+        return group_arrays(
+            read, head, (first, count), layers=layers, threads=threads, frames=(start, stop)
+        )
+
+    def window_writer(self, read: Read, header: ClipHeader) -> WindowWriter:
+        parsed = read_head(read, header).parsed
+        assert parsed is not None, "a head that was read"
+        return _core.KeysineWindows(parsed, read)
 
     def byte_ranges(
         self, read: Read, header: ClipHeader, start: int, stop: int
@@ -484,37 +493,44 @@ class Keysine(Codec):
     def _free(self, clip: Clip, step: float, predictors: I32 | None) -> Encoded:
         """Return the payload of a step, whatever its error."""
         settings = search.free(self.effort, step, clip.frame_rate)
-        found = self._draft(clip, settings, step, search.FREE_KEY_STEP, predictors)
+        found = self._draft(clip, settings, step, search.free_key_step(step), predictors)
         made = self._written(clip, found)
         if made is None:
             raise BoundError(f"a step of {format_length(step)} is too fine for this clip")
         return made
 
     def _free_predictors(self, clip: Clip, step: float) -> I32 | None:
-        return self._predictors(clip, step, search.FREE_KEY_STEP, bounded=False)
+        return self._predictors(clip, step, search.free_key_step(step), bounded=False)
 
     def _within_mean(self, clip: Clip, bound: float) -> Encoded:
         """Return the payload of about the coarsest step whose mean error keeps the bound.
 
-        The mean error grows about as the step to the power of MEAN_SLOPE, so a few steps that
-        follow this law come as near as the next try would. A clip that hardly moves may never come
-        near: there, a coarser step that saves no byte is the last.
+        The mean error grows about as the step to the power of MEAN_SLOPE, and between a step that
+        keeps the bound and one that does not, as the line between the two. A clip that hardly moves
+        may never come near: there, a coarser step that saves no byte is the last.
         """
-        step, best = 3.0 * bound, None
+        step, best, seen = MEAN_STEP * bound, None, 0.0
+        inside: tuple[float, float] | None = None  # the coarsest step that keeps it, and its error
+        outside: tuple[float, float] | None = None  # the finest that does not
+        predictors = None
         progress.expect(USUAL_TRIES)
-        predictors = self._free_predictors(clip, step)
         for _ in range(MEAN_TRIES):
+            if not seen / OTHER_STEP <= step <= seen * OTHER_STEP:
+                predictors, seen = self._free_predictors(clip, step), step
             with progress.doing():
                 made = self._free(clip, step, predictors)
-            error = promised_error(clip, made.decoded).joint_mean
-            kept = error <= bound
-            saved = best is None or len(made.payload) < len(best.payload)
-            if kept and saved:
-                best = made
-            if kept and (error >= MEAN_NEAR * bound or not saved):
+            error = max(promised_error(clip, made.decoded).joint_mean, 1e-3 * bound)
+            if error <= bound:
+                saved = best is None or len(made.payload) < len(best.payload)
+                best = made if saved else best
+                if error >= MEAN_NEAR * bound or not (saved or outside):
+                    break
+                inside = step, error
+            else:
+                outside = step, error
+            step = _next_step(inside, outside, MEAN_AIM * bound)
+            if inside and outside and outside[0] < MEAN_APART * inside[0]:
                 break
-            aim = 0.5 * (1 + MEAN_NEAR) * bound
-            step *= (aim / max(error, 1e-3 * bound)) ** (1 / MEAN_SLOPE)
         if best is None:
             raise BoundError(f"keysine cannot keep this clip's mean within {format_length(bound)}")
         return best
@@ -559,6 +575,19 @@ class Keysine(Codec):
         if self.threads:
             return self.threads
         return (os.cpu_count() or 1) if frame_count >= LONG_CLIP else 1
+
+
+def _next_step(
+    inside: tuple[float, float] | None, outside: tuple[float, float] | None, aim: float
+) -> float:
+    """Return the step whose error is likely to be `aim`, by (step, error) on either side of it."""
+    if inside is None or outside is None:
+        known = inside or outside
+        assert known is not None
+        return float(known[0] * (aim / known[1]) ** (1 / MEAN_SLOPE))
+    (low, least), (high, most) = np.log([inside, outside])
+    share = (np.log(aim) - least) / (most - least) if most > least else 0.5
+    return float(np.exp(low + min(max(share, 0.1), 0.9) * (high - low)))
 
 
 def _fits_a_grid(clip: Clip) -> bool:

@@ -38,6 +38,7 @@ FARTHEST_TURN = 2.4  # radians from the mean up to which a rotation vector behav
 STILL_SHARE = 0.02  # of the bound, that rounding of what is still may cost at the end of a limb
 LARGEST_STILL = 2**29
 MOST_FINE_BITS = 40
+KEPT = 1e-6  # radians, metres: what a source passes its limits by in the last digits it writes
 LEAVING_SHARE = 0.02  # of the bound, by which a joint may leave its hinges a metre away
 LEAP, LEAP_FRAMES, LEAST_LEAP = 4.0, 40, 0.02  # times the next steps; frames; metres
 GRID_BASIS_BITS = 12  # where channels that hardly move are to be nothing but zeros
@@ -189,7 +190,8 @@ def plan_table(
     table[table[:, ROTATION_KIND] >= Rotation.VECTOR, ROTATION_KEY_STEP] = key_step
     table[table[:, TRANSLATION_KIND] >= Translation.MOVING, TRANSLATION_KEY_STEP] = key_step
     frames = FEW_FRAMES if quick else BASIS_FRAMES
-    table[:, BASIS] = _bases(clip, table, unit, fine, basis, frames)
+    vectors = table[:, ROTATION_KIND] == Rotation.VECTOR
+    table[vectors, BASIS] = _bases(clip, table, unit, fine, basis, frames)[vectors]
     return table
 
 
@@ -205,7 +207,8 @@ def native_angles(clip: Clip) -> F64:
 
 
 def _hinged(clip: Clip, fine: float, leaving: float, table: I32) -> dict[int, Turn]:
-    """Return how joints are written that stay on their hinges; sliders go into the table.
+    """Return how joints are written that stay on their hinges; into the table go sliders, and which
+    of those that move stay within their limits.
 
     A joint that leaves its hinges by more than `leaving` (radians, metres) is as free as any other.
     """
@@ -220,8 +223,10 @@ def _hinged(clip: Clip, fine: float, leaving: float, table: I32) -> dict[int, Tu
             own = [h for h in rows if hinges.slides[h] == slides]
             if not own or seen.off[:, own].max() > (fine if slides else leaving):
                 continue
-            moved, still = np.ptp(angles[:, own], axis=0).max(), np.zeros(3)
-            still[: len(own)] = np.round(angles[0, own] / fine)
+            moved, still, held = np.ptp(angles[:, own], axis=0).max(), np.zeros(3), np.zeros(3)
+            limits = hinges.limits[own]
+            held[: len(own)] = _kept(angles[:, own], limits)
+            still[: len(own)] = _inside(np.round(angles[0, own] / fine), limits / fine)
             kind = (
                 2
                 if moved > 0.25 * fine or np.abs(still).max() >= LARGEST_STILL
@@ -231,13 +236,27 @@ def _hinged(clip: Clip, fine: float, leaving: float, table: I32) -> dict[int, Tu
                 table[joint, TRANSLATION_KIND] = (*Translation,)[
                     kind if kind < 2 else Translation.SLIDING
                 ]
-                table[joint, ORIGIN] = still if kind == 1 else 0
+                table[joint, ORIGIN] = (np.zeros(3), still, held)[kind]
             else:
                 mean = np.zeros(3)
                 mean[: len(own)] = np.round(angles[:, own].mean(axis=0) / MEAN_GRID)
                 turn = Rotation(kind) if kind < 2 else Rotation.HINGE
                 found[joint] = turn, (np.zeros(3), still, mean)[kind]
+                table[joint, BASIS] = held if kind == 2 else 0
     return found
+
+
+def _kept(angles: F64, limits: F64) -> npt.NDArray[np.bool_]:
+    """Return which of some angles (T, N) stay within their limits (N, 2), but for rounding."""
+    low, high = limits.T + np.array([[-KEPT], [KEPT]])
+    return np.asarray(((angles >= low) & (angles <= high)).all(axis=0))
+
+
+def _inside(numbers: F64, limits: F64) -> F64:
+    """Return whole numbers (N,) not rounded past limits (N, 2) that they were within."""
+    low, high = np.ceil(limits[:, 0]), np.floor(limits[:, 1])
+    near = np.clip(numbers, low, np.maximum(low, high))
+    return np.where(np.abs(near - numbers) <= 1, near, numbers)
 
 
 def _translation(places: F64, offset: F64, fine: float) -> tuple[Translation, F64]:

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from mocpack import _core
-from mocpack.codecs.keysine.tracks import SPREAD
 
 ANGLE_SHARE = 0.999  # of a bound on angles, that the search may use: the rest is for rounding
 HINGED_FALLOFF, HINGED_ROUNDING, HINGED_QUARTIC = 0.1, 0.42, 0.4  # where joints have hinges
@@ -119,16 +118,21 @@ EFFORTS = {
 }
 MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
 EXCESS_PENALTY = 120.0
-ROUNDING, FREE_ROUNDING = 0.33, 0.37
+ROUNDING, FREE_ROUNDING = 0.33, 0.38
 JITTER_PENALTY, JITTER_HERTZ = 4.0, 30.0
-FREE_PENALTY = 5.0  # bits for a squared step of error, where no bound is asked
-FREE_STEPS = (8, 10)
-FREE_KEY_STEP = 11
+# where no bound is asked, by the step in metres: bits for a squared step of error, and the price of
+# turning from the source, since the coarser, the less is taken back further down
+FREE_PENALTIES = ((4e-3, 4.0), (60e-3, 2.0))
+FREE_TURN_PRICES = ((3e-3, 0.0), (60e-3, 8.0))
+FREE_STEPS, ROUGH_FREE_STEPS, ROUGH = (6, 11), (7, 11), 15e-3
+FREE_KEY_STEPS = ((2e-3, 10), (ROUGH, 11), (np.inf, 12))  # up to these steps, in metres
 FREE_SHELL = 2.5  # what guards twist may move so much further than what is measured
+# of descendants: an error of a joint is one of each of them, unless they take it back
+FREE_FALLOFF = 0.5
 LOOSE, TIGHT = 8e-3, 2.5e-3  # metres: where other blocks fit better
 GRID_ERROR_PENALTY = 3.0
-BEAM_WIDTHS = {"fast": 2, "default": 8, "best": 16}
-KEY_SHARES = ((1e-3, 0.7), (10e-3, 0.5))  # by the bound in metres
+BEAM_WIDTHS = {"fast": 2, "default": 8, "best": 32}
+KEY_SHARE = 0.5
 # bits for u² by the bound: an even error is worth more, the tighter the bound
 QUARTIC_PENALTIES = ((1e-3, 8.0), (2e-3, 5.0), (5e-3, 3.0), (10e-3, 1.5), (20e-3, 0.8))
 
@@ -163,7 +167,7 @@ def bounded(
         origin_share=1.0,
         origin_falloff=HINGED_FALLOFF if hinged else 0.12,
         shell_factor=1.0,
-        key_share=_by_bound(bound, KEY_SHARES),
+        key_share=KEY_SHARE,
         excess_penalty=EXCESS_PENALTY,
         quartic_penalty=_by_bound(bound, QUARTIC_PENALTIES) * (HINGED_QUARTIC if hinged else 1.0),
         squared_penalty=0.0,
@@ -197,24 +201,30 @@ def gridded(
 
 def free(effort: str, step: float, frame_rate: float) -> Settings:
     """Return the settings for a step, in metres: errors have a penalty, and no bound."""
+    coarsest, finest = ROUGH_FREE_STEPS if step > ROUGH else FREE_STEPS
     return replace(
         bounded(effort, step, frame_rate),
-        # origins weigh as they do in the channels, by their descendants; bone ends a third
+        # origins weigh by their descendants, bone ends a third
         bound=float(np.sqrt(3) * step),
         origin_share=float(np.sqrt(1 / 3)),
-        origin_falloff=0.5 * SPREAD,
+        origin_falloff=FREE_FALLOFF,
         shell_factor=FREE_SHELL,
         key_share=0.0,
-        turn_price=0.0,
+        turn_price=_by_bound(step, FREE_TURN_PRICES),
         excess_penalty=0.0,
         quartic_penalty=0.0,
-        squared_penalty=FREE_PENALTY,
+        squared_penalty=_by_bound(step, FREE_PENALTIES),
         rounding=FREE_ROUNDING,
         repairs=0,
         exhaustive=EFFORTS[effort].split_tries > 0,  # sketches without a bound tell little
-        coarsest_step=FREE_STEPS[0],
-        finest_step=FREE_STEPS[1],
+        coarsest_step=coarsest,
+        finest_step=finest,
     )
+
+
+def free_key_step(step: float) -> int:
+    """Return the index of the keys' step that goes with a plain step, in metres."""
+    return next(index for largest, index in FREE_KEY_STEPS if step <= largest)
 
 
 def usual_block(step: float) -> float:

@@ -93,17 +93,20 @@ class Track:
     key_step: float
     key_index: int
     angles: F64 = field(default_factory=lambda: np.zeros(0))
+    limits: F64 = field(default_factory=lambda: np.zeros((0, 2)))
 
 
 @dataclass(frozen=True)
 class JointHinges:
-    """The axes (S, 3) that a joint slides along and those (N, 3) it turns about."""
+    """The axes (S, 3) that a joint slides along and those (N, 3) it turns about; their limits."""
 
     slides: F64
     turns: F64
+    slide_limits: F64
+    turn_limits: F64
 
 
-NO_HINGES = JointHinges(np.zeros((0, 3)), np.zeros((0, 3)))
+NO_HINGES = JointHinges(*(np.zeros((0, n)) for n in (3, 3, 2, 2)))
 
 
 def hinges_of(skeleton: Skeleton) -> list[JointHinges]:
@@ -111,9 +114,12 @@ def hinges_of(skeleton: Skeleton) -> list[JointHinges]:
     found = [NO_HINGES] * len(skeleton)
     if skeleton.hinges is not None:
         axes, slides = skeleton.hinges.axes, skeleton.hinges.slides
+        limits = skeleton.hinges.limits
         for joint, rows in skeleton.hinges.of_joints():
             sliding, turning = ([h for h in rows if slides[h] == s] for s in (True, False))
-            found[joint] = JointHinges(axes[sliding], axes[turning])
+            found[joint] = JointHinges(
+                axes[sliding], axes[turning], limits[sliding], limits[turning]
+            )
     return found
 
 
@@ -175,38 +181,62 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float, basis_g
         row = table[j]
         above[j] = above[parent]
         if row[TRANSLATION_KIND] >= Translation.MOVING:
-            axes = np.eye(3)
+            axes, limits = np.eye(3), np.zeros((0, 2))
             if row[TRANSLATION_KIND] == Translation.SLIDING:
                 axes = rotations.rotate(header.skeleton.rest[j], hinges[j].slides).T
+                limits = _held(row[ORIGIN], hinges[j].slide_limits) / shifts[j]
             axes = axes * shifts[j]
             index = int(row[TRANSLATION_KEY_STEP])
             size = KEY_STEP * step_size(unit, index)
             width, family = axes.shape[1], int(j > 0)
-            tracks.append(Track(j, None, channels, width, -1, family, places[j], axes, size, index))
+            tracks.append(
+                Track(
+                    j,
+                    None,
+                    channels,
+                    width,
+                    -1,
+                    family,
+                    places[j],
+                    axes,
+                    size,
+                    index,
+                    limits=limits,
+                )
+            )
             channels += width
         if row[ROTATION_KIND] >= Rotation.VECTOR:
             kind = Rotation(row[ROTATION_KIND])
             index = int(row[ROTATION_KEY_STEP])
             size = KEY_STEP * step_size(unit, index)
-            base, angles = still[j], np.zeros(0)
+            base, angles, limits = still[j], np.zeros(0), np.zeros((0, 2))
             if kind == Rotation.HINGE:
                 turns = hinges[j].turns
                 axes = (
                     turns / np.sqrt(np.einsum("na,ab,nb->n", turns, inertia[j], turns))[:, None]
                 ).T
                 base, angles = header.skeleton.rest[j], MEAN_GRID * row[MEAN][: len(turns)]
+                limits = _held(row[BASIS], hinges[j].turn_limits) - angles[:, np.newaxis]
+                limits = limits / np.linalg.norm(axes, axis=0)[:, np.newaxis]
             else:
                 axes = _axes(kind, basis_grid * row[BASIS], inertia[j])
             width = CHANNELS.get(kind, axes.shape[1])
             family = _family(kind, j, int(counts[j]))
             tracks.append(
                 Track(
-                    j, kind, channels, width, above[parent], family, base, axes, size, index, angles
+                    *(j, kind, channels, width, above[parent], family, base, axes, size, index),
+                    *(angles, limits),
                 )
             )
             above[j] = len(tracks) - 1
             channels += width
     return Plan(tracks, channels, still, places)
+
+
+def _held(held: I32, limits: F64) -> F64:
+    """Return the limits (N, 2) of those hinges that stay within theirs; others have none."""
+    within = held[: len(limits), np.newaxis] != 0
+    return np.where(within, limits, np.array([-np.inf, np.inf]))
 
 
 def descendants(parents: tuple[int, ...]) -> npt.NDArray[np.intp]:

@@ -164,6 +164,8 @@ def motion(plan: Plan, curves: F64, header: ClipHeader) -> Clip:
     places = np.tile(plan.still_translations, (frames, 1, 1))
     for track in plan.tracks:
         own = curves[:, track.first_channel : track.first_channel + track.channel_count]
+        if len(track.limits):
+            own = np.clip(own, *track.limits.T)
         if track.rotation is None:
             places[:, track.joint] = track.base + own @ track.axes.T
         else:

@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 
-from mocpack.arrays import I32, U8
+from mocpack.arrays import F64, I32, U8
 from mocpack.clip import ClipHeader
 from mocpack.codec import Read
 from mocpack.codecs.keysine.payload import (
@@ -169,6 +169,8 @@ class HeadSymbols:
                 row[MEAN] = self._numbers(MEAN_NUMBER, turns if kind == Rotation.HINGE else 3)
             if kind == Rotation.VECTOR:
                 row[BASIS] = self._basis()
+            if kind == Rotation.HINGE:
+                row[BASIS] = self._held(own.turn_limits)
             if kind >= Rotation.VECTOR:
                 row[ROTATION_KEY_STEP] = step = step + self._number(KEY_STEP_NUMBER)
             if j not in header.translated_joints:
@@ -181,6 +183,8 @@ class HeadSymbols:
                 row[ORIGIN] = self._numbers(PLACE_NUMBER, slides or 3)
             if kind == Translation.MOVING:
                 row[ORIGIN] = self._numbers(ORIGIN_NUMBER, 3)
+            if kind == Translation.SLIDING:
+                row[ORIGIN] = self._held(own.slide_limits)
             if kind >= Translation.MOVING:
                 row[TRANSLATION_KEY_STEP] = step = step + self._number(KEY_STEP_NUMBER)
         return table
@@ -189,6 +193,11 @@ class HeadSymbols:
         """Read the kind of what has hinges: at rest, still, along them; None where it is free."""
         symbol = self._coder.symbol(HINGE_STARTS)
         return (0, 1, moving, None)[symbol]
+
+    def _held(self, limits: F64) -> list[int]:
+        """Read which hinges stay within their limits (N, 2), of those that have any."""
+        found = [self._coder.bits(1) if np.isfinite(pair).any() else 0 for pair in limits]
+        return found + [0] * (3 - len(found))
 
     def _numbers(self, what: int, count: int) -> list[int]:
         """Read some of three numbers; the others are 0."""
