@@ -190,8 +190,19 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float, basis_g
             size = KEY_STEP * step_size(unit, index)
             width, family = axes.shape[1], int(j > 0)
             tracks.append(
-                Track(j, None, channels, width, -1, family, places[j], axes, size, index,
-                      limits=limits)
+                Track(
+                    j,
+                    None,
+                    channels,
+                    width,
+                    -1,
+                    family,
+                    places[j],
+                    axes,
+                    size,
+                    index,
+                    limits=limits,
+                )
             )
             channels += width
         if row[ROTATION_KIND] >= Rotation.VECTOR:
