@@ -322,7 +322,7 @@ def test_angles_that_are_not_measured_are_the_same(seed):
     measured, quick = clip.hinge_angles(), clip.hinge_angles(measured=False)
     np.testing.assert_allclose(quick.angles, measured.angles, atol=1e-9)
     limits = np.where(clip.skeleton.hinges.slides[:, None], np.inf, np.pi) * [-1, 1]
-    narrow = replace(clip.skeleton.hinges, limits=limits + [0, -1e-9])
+    narrow = replace(clip.skeleton.hinges, limits=limits - np.array([0, 1e-9]))
     header = replace(clip.header, skeleton=replace(clip.skeleton, hinges=narrow))
     clip = mocpack.Clip(header, clip.rotations, clip.translations)
     measured, quick = clip.hinge_angles(), clip.hinge_angles(measured=False)
