@@ -21,7 +21,7 @@ ZIG := $(CURDIR)/$(BIN)/python -m ziglang
 LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md
 
 .PHONY: help setup demo library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise fuzz wasm js js-tools viewer pictures \
-  wheel wheel-abi3 cross site test-core test-blender lerobot test-torch test-s3 stores test-stores clean
+  wheel wheel-abi3 cross site test-core test-blender lerobot test-torch test-s3 test-ray stores test-stores test-webtransport clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -283,6 +283,16 @@ test-torch: $(READY) .venv-torch/.ready  ## the loaders of corpora with real PyT
 test-s3: $(READY) .venv-s3/.ready  ## corpora on an S3 server on the loopback, every request counted
 	@MOTO_SERVER=$(CURDIR)/.venv-moto/bin/moto_server .venv-s3/bin/python -m pytest -q tests/s3
 
+.venv-ray/.ready: | $(READY)
+	@echo "==> making .venv-ray with ray in it (100 MB)"
+	@$(BIN)/python -m venv .venv-ray
+	@.venv-ray/bin/python -m pip install --quiet "ray>=2.40"
+	@$(BIN)/python -c '$(BESIDE)' > $$(echo .venv-ray/lib/python*/site-packages)/beside.pth
+	@touch $@
+
+test-ray: $(READY) .venv-ray/.ready  ## packing on a ray cluster of two nodes; workers, a node and the command are killed
+	@.venv-ray/bin/python -m pytest -q tests/ray
+
 .venv-stores/.ready: | $(READY)
 	@echo "==> making .venv-stores with Lance, Hugging Face datasets and zarr in it (500 MB)"
 	@$(BIN)/python -m venv .venv-stores
@@ -295,5 +305,15 @@ stores: $(READY) .venv-stores/.ready  ## the stores that benchmarks/bench_corpus
 test-stores: $(READY) .venv-stores/.ready  ## zarr's codec, and archives exported to Lance, with the real packages
 	@.venv-stores/bin/python -m pytest -q tests/stores
 
+.venv-webtransport/.ready: | $(READY)
+	@echo "==> making .venv-webtransport with aioquic in it (20 MB)"
+	@$(BIN)/python -m venv .venv-webtransport
+	@.venv-webtransport/bin/python -m pip install --quiet "aioquic>=1.2" "cryptography>=42"
+	@$(BIN)/python -c '$(BESIDE)' > $$(echo .venv-webtransport/lib/python*/site-packages)/beside.pth
+	@touch $@
+
+test-webtransport: $(READY) $(PAGE) .venv-webtransport/.ready  ## the stage's page by WebTransport, in Chromium
+	@.venv-webtransport/bin/python -m pytest -q tests/webtransport
+
 clean:  ## remove everything that make made
-	rm -rf .venv .venv-blender .venv-lerobot .venv-torch .venv-s3 .venv-moto .venv-stores build dist demo src/mocpack/_core* js/dist js/node_modules $(dir $(PAGE)) viewer/node_modules tests/js/node_modules
+	rm -rf .venv .venv-blender .venv-lerobot .venv-torch .venv-s3 .venv-moto .venv-ray .venv-stores .venv-webtransport build dist demo src/mocpack/_core* js/dist js/node_modules $(dir $(PAGE)) viewer/node_modules tests/js/node_modules

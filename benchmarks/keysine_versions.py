@@ -1,11 +1,13 @@
 """`keysine` against another version of itself, in one run: sizes, and speed of decoder and encoder.
 
-    python benchmarks/keysine_versions.py OTHER/src [decode] [encode] [window] [cmu] [bandai] [dog]
+    python benchmarks/keysine_versions.py OTHER/src [decode] [encode] [window] [means]
+        [cmu] [bandai] [dog]
 
 OTHER/src is the `src` folder of another checkout whose native core has been built. Each version
 runs in processes of its own, in turns, on one core; processor time, best of several. The words
 `cmu` (T-pose dropped), `bandai` and `dog` (where `MOCPACK_DATA` has them) give payload bytes over
-all of these clips, default effort, a seek point every second.
+all of these clips, default effort, a seek point every second. `means` gives payload bytes at equal
+mean errors of joint centres, and those of the other version's `fk-wavelet` beside them.
 """
 
 import json
@@ -22,6 +24,8 @@ from mocpack.errors import UsageError
 
 HERE = Path(__file__).resolve().parents[1] / "src"
 ROUNDS = 3
+MEAN_CLIPS = ("17_10", "17_08", "85_12", "49_02")
+MEANS = (10, 1, 0.3)  # mm
 CHILD = """
 import json, sys, time
 sys.path[:0] = [sys.argv[1], sys.argv[2]]
@@ -39,7 +43,7 @@ def best(work, runs):
         times.append(time.process_time() - start)
     return max(min(times), 1e-9)
 
-codec = Keysine(**{"threads": 1, **what["codec"]})
+codec = Keysine(**{"threads": 1, **what.get("codec", {})})
 found = {}
 if what["kind"] == "window":
     while clip.frame_count < 72_000:
@@ -51,6 +55,11 @@ if what["kind"] == "window":
     read = lambda offset, size: payload[offset : offset + size]
     part = lambda: codec.decode_frames(read, clip.header, 36_000, 36_120, None)
     found["seconds"] = best(part, 15)
+elif what["kind"] == "mean":
+    from mocpack.rate import Target, encode_to_target
+    from mocpack.registry import parse_codec
+    target = Target(mean_error=what["mean"])
+    found["size"] = encode_to_target(clip, parse_codec(what["name"]), target).payload_size
 elif what["kind"] == "encode":
     made = []
     found["seconds"] = best(lambda: made.append(codec.encode(clip)), what["runs"])
@@ -119,6 +128,22 @@ def window(other):
     told("120 frames of ten minutes", 5e-3, *in_turns(other, path, 1, what, rounds=1))
 
 
+def means(other):
+    paths = [p for p in clips("cmu") if p.stem in MEAN_CLIPS]
+    sides = ((other, "fk-wavelet"), (other, "keysine"), (HERE, "keysine"))
+    for mean in MEANS:
+        what, total = {"kind": "mean", "mean": mean / 1000}, np.zeros(3)
+        for path in paths:
+            total += [run(side, path, 1, {**what, "name": name})["size"] for side, name in sides]
+        if paths:
+            wavelet, before, after = total
+            print(
+                f"mean {mean:g} mm: {before:.0f} -> {after:.0f} bytes: {after / before:.3f}; "
+                f"of the other version's fk-wavelet, {wavelet:.0f}: {after / wavelet:.3f}",
+                flush=True,
+            )
+
+
 def told(label, bound, before, after):
     ratio = before["seconds"] / after["seconds"]
     print(
@@ -149,6 +174,7 @@ PARTS = {
     "decode": decode,
     "encode": encode,
     "window": window,
+    "means": means,
     **{name: partial(sizes, name) for name in ("cmu", "bandai", "dog")},
 }
 

@@ -68,7 +68,7 @@ HEAD_NUMBERS = (
 KIND_TABLES, KINDS, NO_TURN = 8, 8, 7
 # of the clips, one in so many is taken in each round; of the first, which searches nothing, steps
 # (millimetres) and lengths of blocks (seconds) that are rounded to
-ROUNDS = (4, 4, 1)
+ROUNDS = (4, 8, 1)
 PLAIN = tuple(
     {"step": step / 1000, "block_seconds": seconds, "effort": "fast"}
     for step, seconds in ((60, 1.0), (20, 0.5), (6, 0.5), (2, 0.25), (0.9, 0.25), (3, 0.125))

@@ -2,6 +2,7 @@
 #include "arrays.h"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -21,10 +22,12 @@
 
 #include "common/skeleton.h"
 #include "keysine/decode/decode.h"
+#include "keysine/decode/rows.h"
 #include "keysine/encode/encode.h"
 #include "keysine/train/train.h"
 #include "parallel.h"
 #include "skeleton.h"
+#include "window_plan.h"
 
 namespace
 {
@@ -496,7 +499,6 @@ struct OpenHead
 	OpenHead(const Skeleton& skeleton_, nb::bytes data, size_t frames) : skeleton(skeleton_)
 	{
 		const uint8_t* src = static_cast<const uint8_t*>(data.data());
-		memory = allocate(mocpack_keysine_head_memory(src, data.size(), skeleton.view.joint_count, frames));
 		mocpack_Fault fault = {};
 		memory = allocate(mocpack_keysine_head_memory(src, data.size(), skeleton.view.joint_count, frames));
 		mocpack_Status status =
@@ -504,6 +506,11 @@ struct OpenHead
 		check_head(status, fault);
 		layout = mocpack_keysine_layout(view);
 		fields = mocpack_keysine_fields(view);
+	}
+
+	bool is_grid() const
+	{
+		return fields.mode & 1;
 	}
 
 	// The plan (J, 13).
@@ -575,6 +582,11 @@ class Failures
 		std::lock_guard<std::mutex> held(mutex_);
 		if (status_ == MOCPACK_OK || part < part_)
 			part_ = part, status_ = status;
+	}
+
+	bool none() const
+	{
+		return status_ == MOCPACK_OK;
 	}
 
 	void check(const char* what) const
@@ -696,59 +708,247 @@ struct Columns
 	}
 };
 
+// Groups that hold some frames of a clip, and the segments that have their keys.
+struct Groups
+{
+	size_t first, count;
+
+	size_t first_segment(const mocpack_KeysineLayout& l) const
+	{
+		return first / l.groups_per_segment;
+	}
+	size_t segment_count(const mocpack_KeysineLayout& l) const
+	{
+		return count ? (first + count - 1) / l.groups_per_segment - first_segment(l) + 1 : 1;
+	}
+};
+
+// Decodes frames start … stop - 1 of the clip, which these groups hold, on several threads; `keys` are those
+// of the groups, `shifts` may be null.
+void decode_frames(const OpenHead& head, Groups groups, const int32_t* keys, const Parts& parts,
+				   size_t layer_count, size_t start, size_t stop, size_t threads, const Columns& columns,
+				   const uint8_t* shifts, double* turns, double* places, Failures* failures)
+{
+	const mocpack_KeysineLayout& l = head.layout;
+	size_t turn_width = 4 * columns.view.rotation_count, place_width = 3 * columns.view.translation_count;
+	in_threads(groups.count, std::max<size_t>(threads, 1),
+			   [&](auto take)
+			   {
+				   Memory scratch = allocate(mocpack_keysine_group_scratch(head.view));
+				   mocpack_KeysineSines kept = {};
+				   for (size_t i = take(); i < groups.count; i = take())
+				   {
+					   size_t group = groups.first + i;
+					   size_t from = mocpack_keysine_key_frame(head.view, group),
+							  to = mocpack_keysine_key_frame(head.view, group + 1);
+					   size_t first = std::max(from, start), last = std::min(to, stop);
+					   if (first >= last)
+						   continue;
+					   const int32_t* key = keys + i * l.channel_count;
+					   const uint8_t* const* bytes = parts.bytes.data() + i * layer_count;
+					   const size_t* sizes = parts.sizes.data() + i * layer_count;
+					   double *turn = turns + (first - start) * turn_width,
+							  *place = places + (first - start) * place_width;
+					   int found =
+						   shifts ? mocpack_keysine_decode_coarse(head.view, group, key, bytes[0], sizes[0],
+																  shifts, turn, place, start_of(scratch))
+								  : mocpack_keysine_decode_span(head.view, group, first - from, last - from,
+																key, bytes, sizes, layer_count, &columns.view,
+																turn, place, &kept, start_of(scratch));
+					   failures->note(group, found);
+				   }
+			   });
+	size_t end = mocpack_keysine_key_frame(head.view, groups.first + groups.count);
+	if (end >= start && end < stop)
+		mocpack_keysine_pose(head.view, keys + groups.count * l.channel_count, &columns.view,
+							 turns + (end - start) * turn_width, places + (end - start) * place_width);
+}
+
 using Motion = std::tuple<NewArray<double, 3>, NewArray<double, 3>>;
+using Frames = std::pair<size_t, size_t>;
 
 // Rotations and translations of groups first … first + count - 1, their last key included, from as many
-// layers as there are (none: what the keys alone give); of `joints` alone, where they are named.
+// layers as there are (none: what the keys alone give); of `joints` alone, where they are named; of the
+// clip's `frames` (start, stop) alone, which the groups must hold.
 Motion keysine_decode(const OpenHead& head, nb::bytes segments, const std::vector<nb::bytes>& layers,
 					  size_t first, size_t count, size_t threads,
 					  const std::optional<std::vector<int32_t>>& wanted,
-					  const std::optional<std::vector<uint8_t>>& shifts)
+					  const std::optional<std::vector<uint8_t>>& shifts, const std::optional<Frames>& frames)
 {
 	const mocpack_KeysineLayout& l = head.layout;
 	if (first + count > l.group_count || (!count && l.group_count) || layers.size() > l.layer_count)
 		throw nb::value_error("no such groups");
-	size_t first_segment = first / l.groups_per_segment;
-	size_t segment_count = count ? (first + count - 1) / l.groups_per_segment - first_segment + 1 : 1;
-	if (shifts && (shifts->size() != l.track_count || l.layer_count != 1 || layers.size() != 1 || wanted))
-		throw nb::value_error("shifts are for all tracks of one layer");
+	if (shifts &&
+		(shifts->size() != l.track_count || l.layer_count != 1 || layers.size() != 1 || wanted || frames))
+		throw nb::value_error("shifts are for all tracks of one layer, and all frames");
+	Groups groups = {first, count};
+	size_t begin = mocpack_keysine_key_frame(head.view, first);
+	size_t end = mocpack_keysine_key_frame(head.view, first + count) + 1;
+	size_t start = frames ? frames->first : begin, stop = frames ? frames->second : end;
+	if (start < begin || stop > end || start >= stop)
+		throw nb::value_error("the groups do not hold these frames");
 	Parts parts(l, layers, first, count);
-	size_t start = mocpack_keysine_key_frame(head.view, first);
-	size_t frames = mocpack_keysine_key_frame(head.view, first + count) - start + 1;
 	Columns columns(head.skeleton.view, wanted);
-	size_t joints = columns.view.rotation_count, moving = columns.view.translation_count;
 	Failures failures;
-	Keys keys = keys_of(head, segments, first_segment, segment_count, threads);
+	Keys keys = keys_of(head, segments, groups.first_segment(l), groups.segment_count(l), threads);
 	const int32_t* own_keys =
-		keys->keys.data() + (first - first_segment * l.groups_per_segment) * l.channel_count;
-	auto rotations = new_array<double, 3>({frames, joints, 4});
-	auto translations = new_array<double, 3>({frames, moving, 3});
+		keys->keys.data() + (first - groups.first_segment(l) * l.groups_per_segment) * l.channel_count;
+	auto rotations = new_array<double, 3>({stop - start, columns.view.rotation_count, 4});
+	auto translations = new_array<double, 3>({stop - start, columns.view.translation_count, 3});
 	{
 		nb::gil_scoped_release release;
-		double *turn = rotations.data(), *place = translations.data();
-		with_scratch(count, threads, mocpack_keysine_group_scratch(head.view),
-					 [&](size_t i, void* scratch)
-					 {
-						 size_t frame = mocpack_keysine_key_frame(head.view, first + i) - start;
-						 const int32_t* key = own_keys + i * l.channel_count;
-						 const uint8_t* const* bytes = parts.bytes.data() + i * layers.size();
-						 const size_t* sizes = parts.sizes.data() + i * layers.size();
-						 double *turns = turn + 4 * frame * joints, *places = place + 3 * frame * moving;
-						 int found = shifts
-										 ? mocpack_keysine_decode_coarse(head.view, first + i, key, bytes[0],
-																		 sizes[0], shifts->data(), turns,
-																		 places, scratch)
-										 : mocpack_keysine_decode_group(head.view, first + i, key, bytes,
-																		sizes, layers.size(), &columns.view,
-																		turns, places, scratch);
-						 failures.note(first + i, found);
-					 });
-		mocpack_keysine_pose(head.view, own_keys + count * l.channel_count, &columns.view,
-							 turn + 4 * (frames - 1) * joints, place + 3 * (frames - 1) * moving);
+		decode_frames(head, groups, own_keys, parts, layers.size(), start, stop, threads, columns,
+					  shifts ? shifts->data() : nullptr, rotations.data(), translations.data(), &failures);
 	}
 	failures.check("keysine group");
 	return {rotations, translations};
 }
+
+// A payload that windows are read of, one call a window: `read(offset, size)` gives bytes of it. The keys
+// that were decoded last are kept.
+class Windowed
+{
+	const OpenHead& head;
+	nb::callable read;
+	std::vector<size_t> starts, ends; // frames of the keys; where parts of the payload begin
+	Columns columns;
+	mutable std::mutex guard;
+	mutable Keys kept;
+	mutable size_t kept_count = 0;
+
+	nb::bytes part(size_t first, size_t count) const
+	{
+		size_t size = ends[first + count] - ends[first];
+		nb::bytes found = nb::cast<nb::bytes>(read(ends[first], size));
+		if (found.size() != size)
+			check_status(MOCPACK_TRUNCATED, "keysine payload");
+		return found;
+	}
+
+	Keys keys_for(Groups groups) const
+	{
+		size_t first = groups.first_segment(head.layout), count = groups.segment_count(head.layout);
+		{
+			std::lock_guard<std::mutex> lock(guard);
+			if (kept && kept->first <= first && first + count <= kept->first + kept_count)
+				return kept;
+		}
+		nb::bytes bytes = part(first, count);
+		auto found = std::make_shared<OpenHead::Kept>();
+		const uint8_t* src = static_cast<const uint8_t*>(bytes.data());
+		found->keys = decode_keys(head, src, bytes.size(), first, count, 1);
+		found->first = first;
+		if (found->keys.size() <= MOST_KEPT)
+		{
+			std::lock_guard<std::mutex> lock(guard);
+			kept = found, kept_count = count;
+		}
+		return found;
+	}
+
+  public:
+	Windowed(const OpenHead& head_, nb::callable read_)
+		: head(head_), read(read_), columns(head_.skeleton.view, std::nullopt)
+	{
+		const mocpack_KeysineLayout& l = head.layout;
+		for (size_t key = 0; key <= l.group_count; ++key)
+			starts.push_back(mocpack_keysine_key_frame(head.view, key));
+		ends.push_back(l.head_size);
+		for (size_t i = 0; i < l.segment_count + l.layer_count * l.group_count; ++i)
+			ends.push_back(ends.back() + l.sizes[i]);
+	}
+
+	// Frames start … stop - 1, as windows.h makes a window of them.
+	void write(const WindowPlan& plan, size_t start, size_t stop, WindowOut out) const
+	{
+		if (plan.parents.size() != head.skeleton.view.joint_count ||
+			plan.translated.size() != head.skeleton.view.translated_count)
+			throw nb::value_error("the plan is for another skeleton");
+		if (start >= stop || stop > starts.back() + 1)
+			throw nb::value_error("the clip has no such frames");
+		check_window(plan, stop - start, 0, out);
+		const Groups groups = groups_of(start, stop);
+		const Keys keys = keys_for(groups);
+		std::vector<nb::bytes> layers = layers_of(groups);
+		const Parts parts(head.layout, layers, groups.first, groups.count);
+		const int32_t* own_keys =
+			keys->keys.data() +
+			(groups.first - keys->first * head.layout.groups_per_segment) * head.layout.channel_count;
+		Failures failures;
+		{
+			nb::gil_scoped_release release;
+			if (!head.is_grid() && stop - start == out.shape(0) &&
+				mocpack_window_is_plain(&plan.view, plan.step))
+				put_rows(groups, own_keys, parts, start, stop, out, &failures);
+			else
+				put_features(plan, groups, own_keys, parts, start, stop, out, &failures);
+		}
+		failures.check("keysine group");
+	}
+
+  private:
+	Groups groups_of(size_t start, size_t stop) const
+	{
+		const size_t count = head.layout.group_count;
+		auto last_key = starts.end() - (count ? 1 : 0); // it belongs to the last group
+		auto after = [&](size_t frame)
+		{ return size_t(std::upper_bound(starts.begin(), last_key, frame) - starts.begin()); };
+		size_t first = after(start) - 1;
+		return {first, count ? after(stop - 1) - first : 0};
+	}
+
+	std::vector<nb::bytes> layers_of(Groups groups) const
+	{
+		const mocpack_KeysineLayout& l = head.layout;
+		std::vector<nb::bytes> layers;
+		for (size_t layer = 0; layer < l.layer_count; ++layer)
+			layers.push_back(part(l.segment_count + layer * l.group_count + groups.first, groups.count));
+		return layers;
+	}
+
+	// Rows that are the frames themselves: straight into the caller's array.
+	void put_rows(Groups groups, const int32_t* keys, const Parts& parts, size_t start, size_t stop,
+				  const WindowOut& out, Failures* failures) const
+	{
+		const size_t layers = head.layout.layer_count, channels = head.layout.channel_count,
+					 width = out.shape(1);
+		const int turns_alone = width == 4 * head.skeleton.view.joint_count;
+		Memory scratch = allocate(mocpack_keysine_rows_scratch(head.view));
+		mocpack_KeysineSines kept_sines = {};
+		for (size_t i = 0; i < groups.count; ++i)
+		{
+			size_t from = starts[groups.first + i];
+			size_t first = std::max(from, start), last = std::min(starts[groups.first + i + 1], stop);
+			if (first >= last)
+				continue;
+			failures->note(groups.first + i,
+						   mocpack_keysine_decode_rows(head.view, groups.first + i, first - from, last - from,
+													   keys + i * channels, parts.bytes.data() + i * layers,
+													   parts.sizes.data() + i * layers, layers,
+													   out.data() + (first - start) * width, width,
+													   turns_alone, &kept_sines, start_of(scratch)));
+		}
+		size_t end = starts[groups.first + groups.count];
+		if (end >= start && end < stop)
+			mocpack_keysine_row(head.view, keys + groups.count * channels, out.data() + (end - start) * width,
+								turns_alone);
+	}
+
+	// Anything else: by way of the frames in double precision.
+	void put_features(const WindowPlan& plan, Groups groups, const int32_t* keys, const Parts& parts,
+					  size_t start, size_t stop, const WindowOut& out, Failures* failures) const
+	{
+		size_t joints = head.skeleton.view.joint_count, moving = head.skeleton.view.translated_count;
+		size_t count = stop - start, turns = 4 * joints * count, places = 3 * moving * count;
+		std::unique_ptr<double[]> room(new double[turns + places]);
+		decode_frames(head, groups, keys, parts, head.layout.layer_count, start, stop, 1, columns, nullptr,
+					  room.get(), room.get() + turns, failures);
+		if (failures->none())
+			mocpack_window_from_double(&plan.view, room.get(), 4 * joints, room.get() + turns, 3 * moving,
+									   count, 0.0, plan.step, out.shape(0), plan.rate, out.data(),
+									   out.shape(1), window_scratch(plan, out.shape(0)).get());
+	}
+};
 
 // Rotations and translations of the keys alone of all segments.
 Motion keysine_poses(const OpenHead& head, nb::bytes segments)
@@ -951,6 +1151,12 @@ void register_keysine(nb::module_& m)
 		  "table"_a, "unit"_a, "fine"_a, "basis_grid"_a, "tempo"_a, "group_count"_a, "groups_per_segment"_a,
 		  "first_frame_alone"_a, "splits"_a, "settings"_a, "threads"_a, "predictors"_a);
 	m.def("keysine_decode", &keysine_decode, "head"_a, "segments"_a, "layers"_a, "first"_a, "count"_a,
-		  "threads"_a, "joints"_a.none() = nb::none(), "shifts"_a.none() = nb::none());
+		  "threads"_a, "joints"_a.none() = nb::none(), "shifts"_a.none() = nb::none(),
+		  "frames"_a.none() = nb::none());
+	nb::class_<Windowed>(m, "KeysineWindows")
+		.def(nb::init<const OpenHead&, nb::callable>(), "head"_a, "read"_a, nb::keep_alive<1, 2>(),
+			 nb::sig("def __init__(self, head: KeysineHead, read: "
+					 "collections.abc.Callable[[int, int], bytes]) -> None"))
+		.def("write", &Windowed::write, "plan"_a, "start"_a, "stop"_a, "out"_a);
 	m.def("keysine_poses", &keysine_poses, "head"_a, "segments"_a);
 }

@@ -141,9 +141,14 @@ struct Encoder : Opened
 		return made;
 	}
 
-	uint32_t print() const
+	double guess_error()
 	{
-		return mocpack_live_encoder_print(encoder);
+		return mocpack_live_guess_error(encoder);
+	}
+
+	uint32_t checksum() const
+	{
+		return mocpack_live_encoder_checksum(encoder);
 	}
 };
 
@@ -201,9 +206,9 @@ struct Receiver : Opened
 		return {first, newest};
 	}
 
-	uint32_t print() const
+	uint32_t checksum() const
 	{
-		return mocpack_live_receiver_print(receiver);
+		return mocpack_live_receiver_checksum(receiver);
 	}
 };
 
@@ -258,7 +263,8 @@ void register_live(nb::module_& m)
 		.def("row", &Encoder::row, "number"_a)
 		.def("packet", &Encoder::packet, "number"_a, "offsets"_a, "full"_a)
 		.def("pose", &Encoder::pose)
-		.def("print", &Encoder::print);
+		.def("guess_error", &Encoder::guess_error)
+		.def("checksum", &Encoder::checksum);
 	nb::class_<Receiver>(m, "LiveReceiver")
 		.def(nb::init<nb::bytes, int>(), "hello"_a, "patience"_a)
 		.def("receive", &Receiver::receive, "packet"_a)
@@ -267,7 +273,7 @@ void register_live(nb::module_& m)
 		.def("waiting", &Receiver::waiting)
 		.def("mode", &Receiver::mode)
 		.def("missing", &Receiver::missing)
-		.def("print", &Receiver::print);
+		.def("checksum", &Receiver::checksum);
 	m.def("live_pack", &pack, "check"_a, "number"_a, "time"_a, "full"_a, "rows"_a);
 	m.def("live_unpack", &unpack, "check"_a, "packet"_a, "near"_a.none());
 	m.def("live_shape", &shape_tuple, "hello"_a);

@@ -1,130 +1,106 @@
-// Windows of motions: a plan made once, then arrays in, features out.
-#include <nanobind/stl/optional.h>
+// Windows of motions: a plan made once, then arrays in, features out; and of rows in memory that is shared.
+#include "window_plan.h"
 
-#include <algorithm>
-#include <memory>
-#include <optional>
+#include <chrono>
 
-#include "kernels/windows.h"
-#include "skeleton.h"
+#include "kernels/blocks.h"
 
 namespace
 {
 
-// Owns the arrays a mocpack_WindowPlan points to; checked once, then trusted.
-struct WindowPlan
-{
-	Indices parents;
-	Points offsets;
-	Indices translated, fields, feet;
-	std::optional<Indices> partners;
-	std::optional<Quats> before, after;
-	mocpack_WindowPlan view;
-
-	WindowPlan(Indices parents_, Points offsets_, Indices translated_, Indices fields_, Indices feet_,
-			   std::optional<Indices> partners_, std::optional<Quats> before_, std::optional<Quats> after_,
-			   int axis, bool relative)
-		: parents(parents_), offsets(offsets_), translated(translated_), fields(fields_), feet(feet_),
-		  partners(partners_), before(before_), after(after_)
-	{
-		view = {parents.size(),
-				parents.data(),
-				offsets.data(),
-				translated.size(),
-				translated.data(),
-				fields.size(),
-				fields.data(),
-				feet.size(),
-				feet.data(),
-				partners ? partners->data() : nullptr,
-				before ? before->data() : nullptr,
-				after ? after->data() : nullptr,
-				axis,
-				relative};
-		check();
-	}
-
-	void check() const
-	{
-		int32_t joints = int32_t(parents.size());
-		bool good = joints > 0 && offsets.shape(0) == parents.size() && view.axis >= 0 && view.axis < 3;
-		for (int32_t j = 0; j < joints; ++j)
-			good = good && parents.data()[j] < j && parents.data()[j] >= -1;
-		for (size_t m = 0; m < translated.size(); ++m)
-			good = good && translated.data()[m] > (m ? translated.data()[m - 1] : -1) &&
-				   translated.data()[m] < joints;
-		for (size_t f = 0; f < fields.size(); ++f)
-			good = good && fields.data()[f] >= 0 && fields.data()[f] < MOCPACK_WINDOW_FIELDS;
-		for (size_t f = 0; f < feet.size(); ++f)
-			good = good && feet.data()[f] >= 0 && feet.data()[f] < joints;
-		if (!good || (partners && !check_partners()))
-			throw nb::value_error("parents, translated joints, fields, feet or partners do not fit");
-	}
-
-	bool check_partners() const
-	{
-		int32_t joints = int32_t(parents.size());
-		bool good = partners->size() == parents.size() && before && after &&
-					before->shape(0) == parents.size() && after->shape(0) == parents.size();
-		for (int32_t j = 0; good && j < joints; ++j)
-			good = partners->data()[j] >= 0 && partners->data()[j] < joints;
-		const int32_t *first = translated.data(), *last = first + translated.size();
-		for (size_t m = 0; good && m < translated.size(); ++m)
-			good = std::binary_search(first, last, partners->data()[first[m]]);
-		return good;
-	}
-
-	size_t width() const
-	{
-		return mocpack_window_width(&view);
-	}
-};
-
-using Out = MutableArray<float, nb::ndim<2>>;
-
-void check_window(const WindowPlan& plan, size_t frames, double first, double step, const Out& out)
-{
-	if (out.shape(1) != plan.width())
-		throw nb::value_error("out must be (rows, width of the plan), float32");
-	if (!frames || !(first >= 0) || !(step > 0) || !(first < 1e15) || !(step < 1e9))
-		throw nb::value_error("a window starts at frame 0 or later and goes forward");
-}
-
-template <typename T, typename Write>
-void write(const WindowPlan& plan, const T* turns, size_t turn_stride, const T* places, size_t place_stride,
-		   size_t frames, double first, double step, double rate, const Out& out, Write kernel)
-{
-	check_window(plan, frames, first, step, out);
-	size_t count = out.shape(0);
-	float* rows = out.data();
-	nb::gil_scoped_release release;
-	std::unique_ptr<double[]> scratch(
-		new double[mocpack_window_scratch(&plan.view, count) / sizeof(double) + 1]);
-	if (count)
-		kernel(&plan.view, turns, turn_stride, places, place_stride, frames, first, step, count, rate, rows,
-			   out.shape(1), scratch.get());
-}
+using RowArray = Array<float, nb::ndim<2>>;
 
 // Of decoded arrays.
-void window_of_motion(const WindowPlan& plan, Rotations turns, Translations places, double first, double step,
-					  double rate, Out out)
+void window_of_motion(const WindowPlan& plan, Rotations turns, Translations places, double first,
+					  WindowOut out)
 {
 	size_t joints = plan.parents.size(), moving = plan.translated.size();
 	if (turns.shape(1) != joints || places.shape(1) != moving || turns.shape(0) != places.shape(0))
 		throw nb::value_error("rotations (T, J, 4) and translations (T, M, 3) do not fit the plan");
-	write(plan, turns.data(), 4 * joints, places.data(), 3 * moving, turns.shape(0), first, step, rate, out,
-		  mocpack_window_from_double);
+	check_window(plan, turns.shape(0), first, out);
+	nb::gil_scoped_release release;
+	if (out.shape(0))
+		mocpack_window_from_double(&plan.view, turns.data(), 4 * joints, places.data(), 3 * moving,
+								   turns.shape(0), first, plan.step, out.shape(0), plan.rate, out.data(),
+								   out.shape(1), window_scratch(plan, out.shape(0)).get());
 }
 
-// Of rows (T, 4 J + 3 M) as a cache keeps them.
-void window_of_rows(const WindowPlan& plan, Array<float, nb::ndim<2>> rows, double first, double step,
-					double rate, Out out)
+void check_rows(const WindowPlan& plan, const RowArray& rows)
 {
-	size_t turn = 4 * plan.parents.size(), width = turn + 3 * plan.translated.size();
-	if (rows.shape(1) != width)
+	if (rows.shape(1) != 4 * plan.parents.size() + 3 * plan.translated.size())
 		throw nb::value_error("rows (T, 4 J + 3 M) do not fit the plan");
-	write(plan, rows.data(), width, rows.data() + turn, width, rows.shape(0), first, step, rate, out,
-		  mocpack_window_from_float);
+}
+
+// Frames from `start` on of rows (T, 4 J + 3 M), the GIL not held.
+void put_window(const WindowPlan& plan, const RowArray& rows, size_t start, size_t frames, double first,
+				const WindowOut& out)
+{
+	size_t turn = 4 * plan.parents.size(), width = rows.shape(1);
+	const float* from = rows.data() + start * width;
+	if (out.shape(0))
+		mocpack_window_from_float(&plan.view, from, width, from + turn, width, frames, first, plan.step,
+								  out.shape(0), plan.rate, out.data(), out.shape(1),
+								  window_scratch(plan, out.shape(0)).get());
+}
+
+// Of rows that nobody changes.
+void window_of_rows(const WindowPlan& plan, RowArray rows, double first, WindowOut out)
+{
+	check_rows(plan, rows);
+	check_window(plan, rows.shape(0), first, out);
+	nb::gil_scoped_release release;
+	put_window(plan, rows, 0, rows.shape(0), first, out);
+}
+
+// The rows of a clip in memory that is shared, block by block, each with its mark and when it was used last.
+struct RowBlocks
+{
+	RowArray rows;
+	MutableArray<int64_t, nb::ndim<1>> marks, used;
+	size_t block; // frames
+
+	RowBlocks(RowArray rows_, MutableArray<int64_t, nb::ndim<1>> marks_,
+			  MutableArray<int64_t, nb::ndim<1>> used_, size_t block_)
+		: rows(rows_), marks(marks_), used(used_), block(block_)
+	{
+		if (!block || !rows.shape(0) || marks.shape(0) != (rows.shape(0) - 1) / block + 1 ||
+			used.shape(0) != marks.shape(0))
+			throw nb::value_error("every block of frames has a mark");
+	}
+
+	// Writes frames start … stop - 1 as the plan says and returns -1, or the first block that is not there.
+	int64_t write(const WindowPlan& plan, size_t start, size_t stop, WindowOut out)
+	{
+		const size_t MOST = 64;
+		check_rows(plan, rows);
+		if (start >= stop || stop > rows.shape(0))
+			throw nb::value_error("the clip has no such frames");
+		check_window(plan, stop - start, 0, out);
+		size_t first = start / block, count = (stop - 1) / block + 1 - first;
+		int64_t few[MOST];
+		std::unique_ptr<int64_t[]> many(count > MOST ? new int64_t[count] : nullptr);
+		int64_t *seen = many ? many.get() : few, *own = marks.data() + first;
+		nb::gil_scoped_release release;
+		do
+		{
+			size_t missing = mocpack_blocks_begin(own, count, seen);
+			if (missing < count)
+				return int64_t(first + missing);
+			put_window(plan, rows, start, stop - start, 0, out);
+		} while (!mocpack_blocks_end(own, count, seen));
+		auto now = std::chrono::steady_clock::now().time_since_epoch();
+		int64_t time = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() >> 20;
+		for (size_t i = 0; i < count; ++i)
+			mocpack_block_used(used.data() + first + i, time);
+		return -1;
+	}
+};
+
+void mark_block(MutableArray<int64_t, nb::ndim<1>> marks, size_t number, int64_t value)
+{
+	if (number >= marks.shape(0))
+		throw nb::value_error("no such block");
+	mocpack_block_mark(marks.data() + number, value);
 }
 
 } // namespace
@@ -133,11 +109,18 @@ void register_windows(nb::module_& m)
 {
 	nb::class_<WindowPlan>(m, "WindowPlan")
 		.def(nb::init<Indices, Points, Indices, Indices, Indices, std::optional<Indices>,
-					  std::optional<Quats>, std::optional<Quats>, int, bool>(),
+					  std::optional<Quats>, std::optional<Quats>, int, bool, double, double>(),
 			 nb::kw_only(), "parents"_a, "offsets"_a, "translated_joints"_a, "fields"_a, "feet"_a,
-			 "partners"_a.none(), "before"_a.none(), "after"_a.none(), "axis"_a, "relative"_a)
+			 "partners"_a.none(), "before"_a.none(), "after"_a.none(), "axis"_a, "relative"_a, "step"_a,
+			 "rate"_a)
 		.def_prop_ro("width", &WindowPlan::width);
 	m.def("window_of_motion", window_of_motion, "plan"_a, "rotations"_a, "translations"_a, "first"_a,
-		  "step"_a, "rate"_a, "out"_a);
-	m.def("window_of_rows", window_of_rows, "plan"_a, "rows"_a, "first"_a, "step"_a, "rate"_a, "out"_a);
+		  "out"_a);
+	m.def("window_of_rows", window_of_rows, "plan"_a, "rows"_a, "first"_a, "out"_a);
+	nb::class_<RowBlocks>(m, "RowBlocks")
+		.def(nb::init<RowArray, MutableArray<int64_t, nb::ndim<1>>, MutableArray<int64_t, nb::ndim<1>>,
+					  size_t>(),
+			 "rows"_a, "marks"_a, "used"_a, "block"_a)
+		.def("write", &RowBlocks::write, "plan"_a, "start"_a, "stop"_a, "out"_a);
+	m.def("mark_block", mark_block, "marks"_a, "number"_a, "value"_a);
 }

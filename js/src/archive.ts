@@ -11,6 +11,7 @@ const COLUMNS = 8;
 const LONGEST_NAME = 1024;
 const INDEX_ROOM = 1 << 20; // bytes that an index may have when inflated, and beside them
 const MOST_INFLATED = 256; // times its own
+const LARGEST = 2 ** 63; // what other readers' signed numbers do not hold
 
 /** What an archive says of a clip. */
 export interface ArchiveClip {
@@ -145,7 +146,7 @@ async function readTrailer(bytes: ByteSource): Promise<Place[]> {
   const start = little(footer, 0, 8);
   if (little(footer, 8, 8) !== size || start < 5 || start > size - FOOTER)
     throw corrupt(`it has ${size} bytes, its footer says ${little(footer, 8, 8)}`);
-  return parseIndex(await findIndex(await bytes.read(start, size - FOOTER - start)), size);
+  return parseIndex(await findIndex(await bytes.read(start, size - FOOTER - start)), start);
 }
 
 /** The INDX chunk of a trailer, inflated. */
@@ -167,11 +168,13 @@ async function findIndex(trailer: Uint8Array): Promise<Uint8Array> {
   throw corrupt("its trailer has no index");
 }
 
-function parseIndex(index: Uint8Array, fileSize: number): Place[] {
+function parseIndex(index: Uint8Array, trailer: number): Place[] {
   const fields = new Fields(index);
   const shards = fields.list(() => {
     const name = fields.text();
     fields.varint();
+    if (!/^[^./\\:\0][^/\\:\0]*$/.test(name))
+      throw corrupt(`${JSON.stringify(name.slice(0, 40))} is no name of a shard`);
     return name;
   });
   const bases = fields.list(() => fields.raw(fields.varint()));
@@ -182,9 +185,9 @@ function parseIndex(index: Uint8Array, fileSize: number): Place[] {
     Uint8Array.from({ length: 8 }, (_, byte) => planes[(8 * c + byte) * count + n]);
   const number = (c: number, n: number): number => little(column(c, n), 0, 8);
   let end = 0;
-  return names.map((name, n) => {
+  const places = names.map((name, n) => {
     const offset = end + unfolded(column(2, n));
-    const [base, file, stored, at] = [0, 1, 3, 4].map((c) => number(c, n));
+    const [base, file, stored, at, fronts] = [0, 1, 3, 4, 5].map((c) => number(c, n));
     end = offset + stored;
     const frameCount = number(6, n);
     const frameTime = new DataView(column(7, n).buffer).getFloat64(0, true);
@@ -192,17 +195,25 @@ function parseIndex(index: Uint8Array, fileSize: number): Place[] {
       base <= bases.length &&
       file <= shards.length &&
       offset >= 0 &&
+      offset < LARGEST &&
+      stored < LARGEST &&
+      end < LARGEST &&
       at <= stored &&
+      fronts <= stored &&
       frameCount > 0 &&
+      frameCount < LARGEST &&
       frameTime > 0 &&
-      (file > 0 || end <= fileSize);
+      Number.isFinite(frameTime) &&
+      (file > 0 || end <= trailer);
     if (!good) throw corrupt(`its index contradicts itself at clip ${name.slice(0, 40)}`);
-    const front = fields.raw(number(5, n));
+    const front = fields.raw(fronts);
     const shared = base ? bases[base - 1] : new Uint8Array(0);
     const size = stored + shared.length;
     const shard = file ? shards[file - 1] : null;
     return { name, frameCount, frameTime, size, shard, offset, stored, at, base: shared, front };
   });
+  if (fields.left) throw corrupt(`its index has ${fields.left} bytes too many`);
+  return places;
 }
 
 class Fields {

@@ -31,12 +31,22 @@ export function between(frames: Frames, part: number): Frames {
   const last = frames.count - 1;
   const turns = frames.rotations.length / frames.count;
   const places = frames.translations.length / frames.count;
-  const rotations = frames.rotations.slice(0, turns);
-  const translations = frames.translations.slice(0, places);
-  for (let i = 0; i < turns; i += 4) slerp(rotations, i, frames.rotations, i + last * turns, part);
-  for (let i = 0; i < places; ++i)
-    translations[i] += part * (frames.translations[i + last * places] - translations[i]);
-  return { start: frames.start, count: 1, rotations, translations };
+  const at = (frame: number): Frames => ({
+    start: frames.start + frame,
+    count: 1,
+    rotations: frames.rotations.subarray(frame * turns, (frame + 1) * turns),
+    translations: frames.translations.subarray(frame * places, (frame + 1) * places),
+  });
+  return mixed(at(0), at(last), part);
+}
+
+/** One frame, `part` of the way from one to another. */
+export function mixed(a: Frames, b: Frames, part: number): Frames {
+  const [rotations, translations] = [a.rotations.slice(), a.translations.slice()];
+  for (let i = 0; i < rotations.length; i += 4) slerp(rotations, i, b.rotations, i, part);
+  for (let i = 0; i < translations.length; ++i)
+    translations[i] += part * (b.translations[i] - translations[i]);
+  return { start: a.start, count: 1, rotations, translations };
 }
 
 /** a[i…] becomes the rotation `part` of the way to b[k…], the shorter way round. */

@@ -1,6 +1,6 @@
 // Archives of many clips: the very files that were packed, from bytes and by ranges.
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { describe, it } from "node:test";
 
@@ -85,6 +85,24 @@ describe("an archive", { skip }, () => {
       const broken = file.slice();
       broken[text + below(file.length - text)] ^= 1 << below(8);
       await assert.rejects(openArchive(broken, options), (error) => error instanceof MocpackError);
+    }
+  });
+
+  it("whose index lies is refused where Python refuses it, and nowhere else", async () => {
+    const cases = readdirSync(folder).filter((name) => name.startsWith("damaged-"));
+    assert.ok(cases.length >= 300);
+    for (const name of cases) {
+      let verdict = "opens";
+      try {
+        const archive = await openArchive(read(name), options);
+        for (const { name: clip, shard } of archive.clips)
+          if (shard === null)
+            await archive.file(clip).catch((error) => assert.ok(error instanceof MocpackError));
+      } catch (error) {
+        if (!(error instanceof MocpackError)) throw error;
+        verdict = "refused";
+      }
+      assert.ok(name.includes(verdict), name);
     }
   });
 });

@@ -37,6 +37,7 @@ from mocpack.io import (
     write_scene_bytes,
 )
 from mocpack.io.atomic import write_atomically
+from mocpack.io.choice import MAX_POSES, check_rate
 from mocpack.motion import Motion as Motion
 from mocpack.motion import clip_source
 from mocpack.presets import preset_bound
@@ -92,10 +93,11 @@ def read(
     memory_limit : str or int, optional
         Of a .mocp file, as in `open`.
     options
-        What some formats take: `fps`, the frames a second at which to sample a glTF, or that a
-        robot's table has; `body_model`, the file of the body of an AMASS motion; `robot`, the URDF
-        or MJCF of the robot that a .csv, .npz or .pkl file moves; `quaternion`, the order of its
-        quaternions, "xyzw" or "wxyz"; `allow_pickle`, to read a pickle's arrays and nothing else.
+        What some formats take: `fps`, the frames a second at which to sample a glTF, FBX, USD or
+        .mocp, or that a robot's table has; `body_model`, the file of the body of an AMASS motion;
+        `robot`, the URDF or MJCF of the robot that a .csv, .npz or .pkl file moves; `quaternion`,
+        the order of its quaternions, "xyzw" or "wxyz"; `allow_pickle`, to read a pickle's arrays
+        and nothing else.
     """
     found = read_contents(
         contents(path),
@@ -140,16 +142,31 @@ def read_data(
 ) -> AnyClip:
     """Read a motion file's bytes; `name` is for complaints and, if need be, for its extension."""
     if data[:1] == MAGIC[:1] or Path(name).suffix == ".mocp":
+        fps = options.pop("fps", None)
         given = [option for option, value in options.items() if value is not None]
         if given:
             raise UsageError(f"{name}: a .mocp file is read without {', '.join(given)}")
         try:
-            return decode(data, clip=clip, memory_limit=memory_limit)
+            found = decode(data, clip=clip, memory_limit=memory_limit)
+            return found if fps is None else _sampled(found, fps)
+        except UsageError as error:
+            raise UsageError(f"{name}: {error}") from error
         except (FormatError, MemoryLimitError, SceneError) as error:
             raise type(error)(f"{name}: {error}") from error
     metres = None if unit is None else _unit(unit)
     bones = None if skeleton is None else contents(skeleton)
     return read_bytes(data, name=name, unit=metres, skeleton=bones, clip=clip, **options)
+
+
+def _sampled(clip: AnyClip, fps: float) -> Clip:
+    """Return a skeletal clip with frames at an even rate."""
+    if isinstance(clip, VertexClip):
+        raise UsageError("a vertex animation has frames of its own and is not sampled anew")
+    check_rate(fps)
+    frames = (clip.times[-1] - clip.times[0]) * fps
+    if frames * len(clip.skeleton) > MAX_POSES:
+        raise UsageError(f"{frames:.6g} frames of {len(clip.skeleton)} joints are too many")
+    return clip.resample(fps)
 
 
 def write(

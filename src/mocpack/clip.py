@@ -23,8 +23,8 @@ from mocpack.frozen import FrozenPickle, frozen_array, is_frozen, read_only
 from mocpack.gaps import fill_gaps
 from mocpack.header import AnyHeader as AnyHeader
 from mocpack.header import ClipHeader as ClipHeader
-from mocpack.header import VertexHeader as VertexHeader
 from mocpack.header import (
+    Headed,
     frame_at,
     frames_extras,
     frames_header,
@@ -34,6 +34,7 @@ from mocpack.header import (
     pose_extras,
     pose_header,
 )
+from mocpack.header import VertexHeader as VertexHeader
 from mocpack.hinge_detection import TOLERANCE, find_hinges
 from mocpack.hinges import HingeAngles, hinge_angles, places_of, turns_of
 from mocpack.rotations import conjugate, from_matrix, multiply, slerp
@@ -48,7 +49,7 @@ OFF_SLIDER = 1e-5  # metres, that a joint may stand off its hinge before `angles
 
 
 @dataclass(frozen=True, eq=False)
-class Clip(FrozenPickle):
+class Clip(Headed, FrozenPickle):
     """A skeleton in motion.
 
     Parameters
@@ -137,10 +138,6 @@ class Clip(FrozenPickle):
         """Return the same for notebooks, with a picture of the middle frame."""
         middle = self.bones([self.frame_count // 2])[0]
         return html("Clip", summary(self.header, self.extras), middle)
-
-    def __len__(self) -> int:
-        """Return the number of frames."""
-        return self.frame_count
 
     def __getitem__(self, key: Any) -> Clip:
         """Return some frames, some joints with their ancestors, or both.
@@ -323,25 +320,6 @@ class Clip(FrozenPickle):
         return self.header.skeleton
 
     @property
-    def frame_count(self) -> int:
-        return self.header.frame_count
-
-    @property
-    def frame_time(self) -> float:
-        """Seconds from frame to frame, as in the source."""
-        return self.header.frame_time
-
-    @property
-    def frame_rate(self) -> float:
-        """Frames a second."""
-        return self.header.frame_rate
-
-    @property
-    def fps(self) -> float:
-        """Frames a second."""
-        return self.header.frame_rate
-
-    @property
     def duration(self) -> float:
         """Seconds that the clip lasts, its last frame as long as the others.
 
@@ -358,10 +336,6 @@ class Clip(FrozenPickle):
     @property
     def unit(self) -> float:
         return self.header.unit
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        return self.header.metadata
 
     @property
     def start_time(self) -> float:

@@ -18,7 +18,8 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
-from mocpack.arrays import F64
+from mocpack._core import WindowPlan
+from mocpack.arrays import F32, F64
 from mocpack.clip import AnyClip, Clip, ClipHeader
 from mocpack.errors import UnsupportedVersionError, UsageError
 
@@ -127,6 +128,23 @@ class SupportsArrays(Protocol):
         self, read: Read, header: ClipHeader, start: int, stop: int
     ) -> tuple[F64, F64]:
         """Return rotations (T, J, 4) and translations (T, M, 3), as `decode_frames` has them."""
+        ...
+
+
+class WindowWriter(Protocol):
+    """What writes windows of one payload."""
+
+    def write(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
+        """Write frames `start` to `stop` as `plan` says to `out` (rows, width)."""
+        ...
+
+
+@runtime_checkable
+class SupportsWindows(Protocol):
+    """A codec that writes windows to the caller's array, a native call each."""
+
+    def window_writer(self, read: Read, header: ClipHeader) -> WindowWriter:
+        """Return what writes windows of a payload."""
         ...
 
 

@@ -165,6 +165,40 @@ class VertexHeader(FrozenPickle):
 AnyHeader = ClipHeader | VertexHeader
 
 
+class Headed:
+    """What a clip says of its header, be it of a skeleton or of a mesh."""
+
+    header: Any
+
+    def __len__(self) -> int:
+        """Return the number of frames."""
+        return self.frame_count
+
+    @property
+    def frame_count(self) -> int:
+        return int(self.header.frame_count)
+
+    @property
+    def frame_time(self) -> float:
+        """Seconds from frame to frame, as in the source."""
+        return float(self.header.frame_time)
+
+    @property
+    def frame_rate(self) -> float:
+        """Frames a second."""
+        return float(self.header.frame_rate)
+
+    @property
+    def fps(self) -> float:
+        """Frames a second."""
+        return self.frame_rate
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """JSON-compatible values that travel along, untouched."""
+        return self.header.metadata  # type: ignore[no-any-return]
+
+
 def picked(key: Any, count: int) -> tuple[int, int, int, Any]:
     """Return first frame, end, step and joints of what stands in brackets after a motion.
 

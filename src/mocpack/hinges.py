@@ -331,14 +331,19 @@ def _check_rows(hinges: Hinges) -> None:
             f"limits of hinge {hinges.names[h]!r} must be a range, got {lowest[h]} to {highest[h]}"
         )
     for name in hinges.names:
-        try:
-            size = len(name.encode())
-        except UnicodeEncodeError:
-            raise InvalidClipError(
-                f"hinge name {name[:40]!r} holds half a character (a lone surrogate)"
-            ) from None
-        if size > MAX_NAME:
-            raise InvalidClipError(f"a hinge name has at most {MAX_NAME} bytes, got {name[:40]!r}")
+        check_name("hinge", name, MAX_NAME)
+
+
+def check_name(what: str, name: str, most: int) -> None:
+    """Refuse a name that a file cannot hold, of more than `most` bytes of UTF-8."""
+    try:
+        size = len(name.encode())
+    except UnicodeEncodeError:
+        raise InvalidClipError(
+            f"{what} name {name[:40]!r} holds half a character (a lone surrogate)"
+        ) from None
+    if size > most:
+        raise InvalidClipError(f"a {what} name has at most {most} bytes, got {name[:40]!r}")
 
 
 def _check_joint(hinges: Hinges, joint: int, rows: list[int]) -> None:

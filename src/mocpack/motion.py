@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import TracebackType
 from typing import Any, Self, cast
 
 import numpy as np
 
-from mocpack.arrays import F64
+from mocpack import _core
+from mocpack._core import WindowPlan
+from mocpack.arrays import F32, F64
 from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader
 from mocpack.codec import (
     Codec,
@@ -24,6 +26,8 @@ from mocpack.codec import (
     SupportsPreview,
     SupportsSample,
     SupportsSeek,
+    SupportsWindows,
+    WindowWriter,
 )
 from mocpack.container import (
     DEFAULT_LIMIT,
@@ -98,6 +102,7 @@ class Motion:
         self._whole: Clip | None = None
         self._part: tuple[list[int], Clip] | None = None
         self._sampler: Callable[[float], AnyClip] | None = None
+        self._writer: WindowWriter | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopened, (self._source, *self._given, self._limit.most)
@@ -317,6 +322,18 @@ class Motion:
         part = self.frames(start, stop)
         return np.asarray(part.rotations), np.asarray(part.translations)
 
+    def write_window(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
+        """Write frames `start` to `stop` as a plan says, as `WindowWriter.write` does."""
+        if self._writer is None:
+            self._writer = self._window_writer()
+        self._writer.write(plan, start, stop, out)
+
+    def _window_writer(self) -> WindowWriter:
+        plain = self.header is self.plain_header
+        if isinstance(self._codec, SupportsWindows) and plain and self._whole_fits:
+            return self._codec.window_writer(self._reader.read, self.header)
+        return _ArrayWindows(self)
+
     def sample(self, time: float) -> Clip:
         """Return the pose at `time` seconds as a one-frame clip, clamped.
 
@@ -443,6 +460,17 @@ class Motion:
         if not indices:
             raise UsageError("joints must name at least one joint, got none")
         return indices
+
+
+@dataclass(frozen=True)
+class _ArrayWindows:
+    """Windows by way of decoded arrays, of any codec."""
+
+    motion: Motion
+
+    def write(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
+        turns, places = self.motion.arrays(start, stop)
+        _core.window_of_motion(plan, turns, places, 0.0, out)
 
 
 def _dressed(

@@ -16,7 +16,7 @@ from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
 from mocpack.frozen import FrozenPickle as FrozenPickle
 from mocpack.frozen import frozen_array as frozen_array
 from mocpack.frozen import is_frozen as is_frozen
-from mocpack.hinges import Hinges, hinge_frames
+from mocpack.hinges import Hinges, check_name, hinge_frames
 
 MAX_JOINTS = 65_535
 MAX_END_SITES = 65_535
@@ -381,14 +381,7 @@ def _check_tree(skeleton: Skeleton) -> None:
                 f"({skeleton.names[j]!r}) has parent {parent}"
             )
     for name in skeleton.names:
-        try:
-            size = len(name.encode())
-        except UnicodeEncodeError:
-            raise InvalidClipError(
-                f"joint name {name[:40]!r} holds half a character (a lone surrogate)"
-            ) from None
-        if size > MAX_NAME:
-            raise InvalidClipError(f"a joint name has at most {MAX_NAME} bytes, got {name[:40]!r}")
+        check_name("joint", name, MAX_NAME)
 
 
 def _check_arrays(skeleton: Skeleton) -> None:

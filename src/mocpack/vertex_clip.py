@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from mocpack.arrays import F64, I32
 from mocpack.errors import InvalidClipError, UsageError
-from mocpack.header import VertexHeader, picked
+from mocpack.header import Headed, VertexHeader, picked
 from mocpack.skeleton import FrozenPickle, frozen_array
 from mocpack.space import FARTHEST_DECODED
 
 
 @dataclass(frozen=True, eq=False)
-class VertexClip(FrozenPickle):
+class VertexClip(Headed, FrozenPickle):
     """A mesh in motion.
 
     Parameters
@@ -47,10 +47,6 @@ class VertexClip(FrozenPickle):
             f"  {self.header.vertex_count} vertices, {len(self.faces)} triangles\n"
             f"  within {reach[0]:.3g} x {reach[1]:.3g} x {reach[2]:.3g} m"
         )
-
-    def __len__(self) -> int:
-        """Return the number of frames."""
-        return self.frame_count
 
     def __getitem__(self, key: Any) -> VertexClip:
         """Return some frames: ``clip[10:200]``, ``clip[::4]``, ``clip[-1]``.
@@ -91,25 +87,6 @@ class VertexClip(FrozenPickle):
         return self.header.faces
 
     @property
-    def frame_count(self) -> int:
-        return self.header.frame_count
-
-    @property
-    def frame_time(self) -> float:
-        """Seconds from frame to frame."""
-        return self.header.frame_time
-
-    @property
-    def frame_rate(self) -> float:
-        """Frames a second."""
-        return self.header.frame_rate
-
-    @property
-    def fps(self) -> float:
-        """Frames a second."""
-        return self.header.frame_rate
-
-    @property
     def duration(self) -> float:
         """Seconds that the clip lasts, its last frame as long as the others.
 
@@ -123,10 +100,6 @@ class VertexClip(FrozenPickle):
     def times(self) -> F64:
         """Seconds of each frame, (T,)."""
         return np.asarray(np.arange(self.frame_count) * self.frame_time)
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        return self.header.metadata
 
     def frames(self, start: int, stop: int) -> VertexClip:
         """Return frames `start` to `stop`, half-open."""

@@ -19,7 +19,8 @@ from mocpack.bench.datasets import data_folder, describe_missing, find_clip
 from mocpack.clip import Clip
 from mocpack.errors import FormatError
 from mocpack.samples import JUMP
-from mocpack.testing.fbx_file import Curve, Model, Take, binary, scene
+from mocpack.testing import fbx_takes
+from mocpack.testing.fbx_file import binary
 from mocpack.testing.motions import walk
 
 REAL = {
@@ -77,43 +78,8 @@ def clips() -> dict[str, Clip]:
 
 
 def fbx_files() -> dict[str, bytes]:
-    """Return files with all that turns and moves a bone, and those of the folder of real ones."""
-    times = np.arange(40) / 30
-    turning = {
-        "RotationActive": True,
-        "PreRotation": (20.0, -35.0, 50.0),
-        "PostRotation": (10.0, 15.0, -25.0),
-    }
-    bones = [
-        Model("Hips", properties={"Lcl Translation": (0.0, 90.0, 0.0)}),
-        Model("Spine", 0, properties={"Lcl Translation": (0.0, 20.0, 3.0), **turning}),
-        Model("Neck", 1, properties={"Lcl Translation": (0.0, 30.0, -2.0)}),
-        Model(
-            "Leg",
-            0,
-            properties={
-                "Lcl Translation": (9.0, -5.0, 0.0),
-                "RotationActive": True,
-                "RotationOrder": 4,
-            },
-        ),
-        Model("Foot", 3, properties={"Lcl Translation": (0.0, -80.0, 0.0)}),
-    ]
-    layer = {
-        (bone, "Lcl Rotation", axis): Curve(times, 30 * np.sin((2 + bone) * times + axis))
-        for bone in range(5)
-        for axis in range(3)
-    }
-    layer |= {(0, "Lcl Translation", a): Curve(times, 50 * np.sin(times + a)) for a in range(3)}
-    take = [Take("Dance", [layer])]
-    noisy = [*bones]
-    stretched = {**turning, "Lcl Scaling": (1.0, 1.00001, 1.00003)}
-    noisy[1] = Model("Spine", 0, properties={"Lcl Translation": (0.0, 20.0, 3.0), **stretched})
-    found = {
-        "made-noise": binary(scene(noisy, take)),
-        "made-centimetres": binary(scene(bones, take)),
-        "made-z-up": binary(scene(bones, take, up=2, unit=2.54)),
-    }
+    """Return a file for each thing that places a bone, and those of the folder of real ones."""
+    found = {f"made-{name}": binary(records) for name, records in fbx_takes.takes().items()}
     folder = data_folder()
     if folder is None:
         print("not tried: real FBX files; MOCPACK_DATA names the folder with fbx/ in it")

@@ -130,7 +130,7 @@ def test_shards_of_many_machines_join_to_the_bytes_of_one(folder):
     for shard in ("2/2", "1/2"):
         assert run(*words, "--shard", shard, folder=folder).returncode == 0
     again = run(*words, "--shard", "1/2", folder=folder)
-    assert "was there already" in again.stdout
+    assert "1 were there already" in again.stdout
     joined = run(*words, "--meta", "labels.csv", "--join", folder=folder)
     assert joined.returncode == 0, joined.stderr
     assert (folder / "parted.mocps").read_bytes() == (folder / "all.mocps").read_bytes()
@@ -140,7 +140,7 @@ def test_shards_of_many_machines_join_to_the_bytes_of_one(folder):
     assert "--shard is one of how many" in wrong.stderr
     early = run(*words, "-f", "--join", folder=folder)
     assert early.returncode == 2
-    assert "no part" in early.stderr
+    assert "2 of 2 parts are not packed yet: 1, 2" in early.stderr
 
 
 def test_resume_makes_the_same_and_reports_what_was_refused(folder):

@@ -14,13 +14,15 @@ from mocpack.errors import FormatError
 
 pytest.importorskip("ufbx")
 
-MOVING = {  # frames and joints
+RECORDED = {  # a key for each frame; frames and joints
     "blender_293_barbarian_7400_binary": (63, 31),
-    "maya_anim_interpolation_7700_binary": (61, 1),
-    "maya_anim_layers_over_acc_orders_7500_binary": (120, 6),
     "maya_anim_no_inherit_scale_7700_ascii": (34, 7),
-    "maya_anim_pivot_rotate_7700_ascii": (21, 1),
     "maya_kenney_character_7700_binary": (21, 59),
+}
+KEYED = {  # few keys; the same, and the scene's frames a second
+    "maya_anim_interpolation_7700_binary": (61, 1, 30.0),
+    "maya_anim_layers_over_acc_orders_7500_binary": (120, 6, 24.0),
+    "maya_anim_pivot_rotate_7700_ascii": (21, 1, 24.0),
 }
 STILL = (
     "maya_character_6100_binary",
@@ -40,24 +42,43 @@ def model(data):
     return find
 
 
-@pytest.mark.parametrize("name", MOVING)
-def test_joints_stand_where_ufbx_puts_them(model, name):
-    path = model(name)
-    clip = mocpack.read(path)
-    assert (clip.frame_count, len(clip.skeleton)) == MOVING[name]
-    rows = np.arange(0, clip.frame_count, 5)
+def apart_from_ufbx(path, clip, times):
+    """Return how far joints are from where ufbx puts them, in metres."""
     script = Path(__file__).with_name("ufbx_poses.py")
-    words = [sys.executable, script, path, json.dumps(clip.times[rows].tolist())]
+    words = [sys.executable, script, path, json.dumps(np.asarray(times).tolist())]
     told = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)
-    compared = 0
-    for row, nodes in zip(rows, told["frames"], strict=True):
+    at = np.interp(times, clip.times, np.arange(clip.frame_count))
+    ours = clip.poses_at(at).positions()
+    apart = []
+    for row, nodes in enumerate(told["frames"]):
         count = Counter(node for node, _ in nodes)
         for node, place in nodes:
             if count[node] == 1 and node in clip.skeleton.names:
-                found = clip.positions()[row, clip.skeleton.index(node)]
-                np.testing.assert_allclose(found, np.array(place) * told["unit"], atol=1e-5)
-                compared += 1
-    assert compared >= len(rows)
+                found = ours[row, clip.skeleton.index(node)]
+                apart.append(np.abs(found - np.array(place) * told["unit"]).max())
+    assert len(apart) >= len(times)
+    return max(apart)
+
+
+@pytest.mark.parametrize("name", RECORDED | KEYED)
+def test_joints_stand_where_ufbx_puts_them(model, name):
+    path = model(name)
+    frames, joints, *fps = (RECORDED | KEYED)[name]
+    clip = mocpack.read(path, fps=fps[0] if fps else None)
+    assert (clip.frame_count, len(clip.skeleton)) == (frames, joints)
+    assert apart_from_ufbx(path, clip, clip.times[::5]) < 1e-5
+
+
+@pytest.mark.parametrize("name", KEYED)
+def test_a_take_of_few_keys_keeps_its_bound_at_any_time(model, name):
+    path, rng = model(name), np.random.default_rng(3)
+    clip = mocpack.read(path)
+    times = np.sort(rng.uniform(clip.times[0], clip.times[-1], 300))
+    after = np.clip(np.searchsorted(clip.times, times), 1, clip.frame_count - 1)
+    times = times[np.diff(clip.times)[after - 1] > 1e-4]  # within a jump there are two values
+    assert apart_from_ufbx(path, clip, times) < 1e-4
+    packed = mocpack.decode(mocpack.encode(clip, max_error="1mm", effort="fast"))
+    assert apart_from_ufbx(path, packed, times) < 1e-3
 
 
 @pytest.mark.parametrize("name", STILL)

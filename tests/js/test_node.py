@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 import mocpack
+from mocpack.container import read_trailer, source_of
 from mocpack.container.skel import DICTIONARY
 from mocpack.corpora import pack
+from mocpack.errors import FormatError
 from mocpack.testing import take
+from mocpack.testing.damaged_archives import damaged_indexes
 from mocpack.testing.motions import hard_clips, vertex_wave, walk
 
 HARD = {
@@ -39,6 +42,19 @@ def sliding_hips():
     return mocpack.Clip.build(built, turns, clip.translations, translated_joints=(1,))
 
 
+def write_damaged(folder):
+    """Archives whose index lies, and whether Python opens them."""
+    for name in ("all", "many"):
+        data = (folder / f"{name}.mocps").read_bytes()
+        for number, case in enumerate(damaged_indexes(data, 13, 150)):
+            try:
+                read_trailer(source_of(case))
+                verdict = "opens"
+            except FormatError:
+                verdict = "refused"
+            (folder / f"damaged-{name}{number}-{verdict}.mocps").write_bytes(case)
+
+
 @pytest.fixture(scope="module")
 def files(package, tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
@@ -63,12 +79,13 @@ def files(package, tmp_path_factory):
         packed = {name: folder / f"{name}.mocp" for name in ("walk", "turns", "long", "lossless")}
         pack(packed, folder / "all.mocps")
         pack(packed, folder / "many.mocps", shard_size=1000)
+        write_damaged(folder)
     (folder / "skeletons.dictionary").write_bytes(DICTIONARY)
     (folder / "vertices.mocp").write_bytes(mocpack.encode(vertex_wave(), "raw"))
     return folder
 
 
-@pytest.mark.parametrize("name", ["open", "range", "bvh", "three", "worker", "damaged"])
+@pytest.mark.parametrize("name", ["open", "range", "bvh", "three", "worker", "damaged", "archive"])
 def test_node_finds_no_fault(package, files, name):
     found = subprocess.run(
         ["node", "--test", str(package / f"test/{name}.test.mjs")],

@@ -17,6 +17,7 @@ from mocpack.errors import (
     UnsupportedVersionError,
 )
 from mocpack.testing import markers, walk
+from mocpack.testing.damaged_archives import damaged_indexes
 
 pytest.importorskip("pyarrow")
 LIBRARY = Path(__file__).parents[2] / "build/library/shared/lib/libmocpack.so"
@@ -207,6 +208,21 @@ def test_damaged_archives_are_refused_alike(library, packed):
         archive = Archive(library, case)
         assert archive.status == kind_of(case) != 0, archive.error.message
         assert archive.error.message
+
+
+def test_an_index_that_lies_is_refused_by_both_or_by_none(library, packed):
+    seen = set()
+    for name in ("all", "many"):
+        for case in damaged_indexes((packed / f"{name}.mocps").read_bytes(), 11, 400):
+            archive = Archive(library, case)
+            expected = kind_of(case)
+            damaged = (TRUNCATED, CORRUPT)
+            alike = archive.status == expected or {archive.status, expected} <= set(damaged)
+            assert alike, f"{archive.error.message} {expected}"
+            seen.add(expected)
+            if not archive.status:
+                archive.close()
+    assert seen >= {0, CORRUPT}
 
 
 def test_the_example_of_the_page_compiles(tmp_path):

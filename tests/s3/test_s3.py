@@ -4,11 +4,6 @@ The server is another process, which logs every request: they are counted where 
 """
 
 import multiprocessing
-import os
-import re
-import socket
-import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -22,39 +17,10 @@ from mocpack.testing import walk
 FAST = {"max_error": "5mm", "effort": "fast"}
 
 
-class Server:
-    """An S3 server with an archive in it, and the requests that it has logged."""
-
-    def __init__(self, folder):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.log = folder / "requests.log"
-        with self.log.open("wb") as log:
-            words = [os.environ["MOTO_SERVER"], "-H", "127.0.0.1", "-p", str(self.port)]
-            self.process = subprocess.Popen(words, stdout=log, stderr=log)
-        self.options = {
-            "key": "test",
-            "secret": "test",
-            "client_kwargs": {"endpoint_url": f"http://127.0.0.1:{self.port}"},
-        }
-        for _ in range(600):
-            if b"Running on" in self.log.read_bytes():
-                return
-            time.sleep(0.05)
-        raise RuntimeError(self.log.read_text())
-
-    def gets(self):
-        """Return how many objects, or parts of them, were asked for so far, and how many heads."""
-        text = self.log.read_text()
-        asked = re.findall(r"\b(GET|HEAD) /data/[^ ]+\.mocps", re.sub(r"\x1b\[\d+m", "", text))
-        return asked.count("GET"), asked.count("HEAD")
-
-
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("s3")
-    files = {}
+def server(started):
+    """A server with archives in it."""
+    folder, files = started.folder, {}
     for number in range(6):
         path = folder / f"walk{number}.mocp"
         path.write_bytes(mocpack.encode(walk(6.0, seed=number), max_error="5mm", effort="fast"))
@@ -62,17 +28,11 @@ def server(tmp_path_factory):
     pack(files, folder / "plain.mocps", Packing(target=FAST))
     pack(files, folder / "keys.mocps", Packing(target=FAST, keys=True))
     pack(files, folder / "shards.mocps", Packing(target=FAST), shard_size=4000)
-    running = Server(folder)
-    try:
-        system = s3fs.S3FileSystem(**running.options)
-        system.mkdir("data")
-        for path in folder.glob("*.mocps"):
-            system.put_file(str(path), f"data/{path.name}")
-        running.folder = folder
-        yield running
-    finally:
-        running.process.terminate()
-        running.process.wait()
+    system = s3fs.S3FileSystem(**started.options)
+    system.mkdir("data")
+    for path in folder.glob("*.mocps"):
+        system.put_file(str(path), f"data/{path.name}")
+    return started
 
 
 def opened(server, name, **options):

@@ -19,7 +19,7 @@ export function showFacts(clip: Clip, version: Version): void {
   const figures: [string, string][] = [["size", formatSize(motion.bytes.file)]];
   const ratio = ratioOf(clip, version);
   if (ratio) figures.push(ratio);
-  figures.push(["a second", formatRate((8 * motion.bytes.file) / seconds)]);
+  figures.push(["bit rate", formatRate((8 * motion.bytes.file) / seconds)]);
   const largest = version.errors ? version.errors.max : motion.measured?.max;
   if (largest !== undefined) {
     const soFar = version.errors && !version.errors.complete ? ", so far" : "";

@@ -110,6 +110,14 @@ EXPORT(every) uint32_t every()
 	return mocpack_live_mode(receiver).every;
 }
 
+/* The first frame that is missing; -1 where one is needed that stands by itself. */
+EXPORT(first_missing) double first_missing()
+{
+	int64_t first, last;
+	mocpack_live_missing(receiver, &first, &last);
+	return double(first);
+}
+
 /* The newest frame heard of; -1 before the first. */
 EXPORT(newest) double newest()
 {

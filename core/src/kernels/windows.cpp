@@ -365,6 +365,11 @@ void write_window(const mocpack_WindowPlan& plan, const Motion<T>& motion, doubl
 
 } // namespace
 
+int mocpack_window_is_plain(const mocpack_WindowPlan* plan, double step)
+{
+	return is_plain(*plan, 0.0, step);
+}
+
 size_t mocpack_window_width(const mocpack_WindowPlan* plan)
 {
 	size_t width = 0;

@@ -10,8 +10,8 @@
 
 #include "common/arena.h"
 #include "kinematic/turns.h"
+#include "live/end.h"
 #include "live/live.h"
-#include "live/row_coder.h"
 
 using namespace mocpack;
 using namespace mocpack::live;
@@ -35,19 +35,14 @@ struct KeptRow
 
 } // namespace
 
-struct mocpack_LiveEncoder
+// `worlds` are those that receivers have.
+struct mocpack_LiveEncoder : End
 {
-	Model model;
-	State state;
-	Learned learned;
-	Row row;
-	size_t row_room;
 	uint8_t* bytes;		// (KEPT_ROWS, row_room)
 	KeptRow* kept;		// (KEPT_ROWS)
 	Quat* true_worlds;	// (J)
 	Vec3* true_places;	// (J)
-	Quat* worlds;		// (B) decoded
-	Vec3* places;		// (B)
+	Vec3* places;		// (B) that receivers have
 	Vec3* targets;		// (points) of the body at hand
 	FixedQuat* told;	// (units) turns of an intra frame
 	double bound, room; // metres; and the part of it that leaving something out may take
@@ -378,6 +373,37 @@ struct mocpack_LiveEncoder
 		return off;
 	}
 
+	// How far off a receiver shows the last frame that lost it, and had all before.
+	double guess_error()
+	{
+		if (!guess_ahead(model, state, past, 1, 1, guess))
+			return HUGE_VAL;
+		double largest = 0;
+		for (size_t b = 0; b < model.body_count; ++b)
+		{
+			const Body& body = model.bodies[b];
+			Quat base = body.parent < 0 ? Quat{0, 0, 0, 1} : worlds[body.parent];
+			Vec3 base_at = body.parent < 0 ? Vec3{0, 0, 0} : places[body.parent], own = body.at;
+			if (body.place >= 0)
+				own = place_of(model.units[body.place], guess.values + model.units[body.place].first);
+			places[b] = base_at + rotate(base, own);
+			worlds[b] = body.turn < 0 ? base : turn_of(guess, body, base);
+			find_targets(body);
+			double strain, off = stray(body, places[b], worlds[b], JOINT_ROOM, &strain);
+			Vec3 moved = places[b] - true_places[body.joint];
+			off = std::fmax(off, body.place < 0 ? 0 : std::sqrt(dot(moved, moved)));
+			largest = off > largest ? off : largest;
+		}
+		return largest;
+	}
+
+	Quat turn_of(const State& s, const Body& body, Quat base) const
+	{
+		const Unit& unit = model.units[body.turn];
+		return unit.kind == TURN ? as_quat(s.turns[body.turn])
+								 : multiply(base, hinge_turn(body, unit, s.values + unit.first));
+	}
+
 	// Rates are a frame's; a frame may come to be longer or shorter.
 	void tell_rates(int every_before)
 	{
@@ -396,28 +422,14 @@ namespace
 
 mocpack_LiveEncoder* place_encoder(const uint8_t* hello, size_t size, Arena& arena)
 {
-	mocpack_Fault fault;
-	Model model;
-	mocpack_LiveEncoder* e = arena.take<mocpack_LiveEncoder>(1);
-	if (read_model(hello, size, arena, &model, &fault) != MOCPACK_OK)
+	mocpack_LiveEncoder made = {}, *e = arena.take<mocpack_LiveEncoder>(1);
+	if (!place_end(hello, size, arena, &made))
 		return nullptr;
-	if (!e) // counting: bodies are not known yet
-	{
-		model.body_count = model.joint_count;
-		model.unit_count = 2 * model.joint_count;
-		model.number_count = 6 * model.joint_count;
-	}
-	mocpack_LiveEncoder made = {};
-	made.model = model;
-	made.state = place_state(model, arena);
-	made.learned = place_learned(model, arena);
-	made.row = place_row(model, arena);
-	made.row_room = row_room_of(model);
+	const Model& model = made.model;
 	made.bytes = arena.take<uint8_t>(KEPT_ROWS * made.row_room);
 	made.kept = arena.take<KeptRow>(KEPT_ROWS);
 	made.true_worlds = arena.take<Quat>(model.joint_count);
 	made.true_places = arena.take<Vec3>(model.joint_count);
-	made.worlds = arena.take<Quat>(model.body_count);
 	made.places = arena.take<Vec3>(model.body_count);
 	made.targets = arena.take<Vec3>(model.point_room);
 	made.told = arena.take<FixedQuat>(model.unit_count);
@@ -426,7 +438,6 @@ mocpack_LiveEncoder* place_encoder(const uint8_t* hello, size_t size, Arena& are
 	new (e) mocpack_LiveEncoder(made);
 	for (size_t i = 0; i < KEPT_ROWS; ++i)
 		e->kept[i].number = -1;
-	clear_state(model, e->state);
 	return e;
 }
 
@@ -487,8 +498,7 @@ mocpack_Status mocpack_live_encode(mocpack_LiveEncoder* e, const double* rotatio
 	kept.row = {0, e->row.intra, bytes, write_row(e->model, state, e->learned, e->row, bytes, e->row_room)};
 	if (!kept.row.size)
 		return MOCPACK_NO_MEMORY;
-	advance(e->model, state, e->row);
-	state.number = number;
+	take_on(*e, number);
 	return MOCPACK_OK;
 }
 
@@ -506,7 +516,12 @@ void mocpack_live_encoded_pose(mocpack_LiveEncoder* e, double* rotations, double
 	pose_of(e->model, e->state, e->worlds, rotations, translations);
 }
 
-uint32_t mocpack_live_encoder_print(const mocpack_LiveEncoder* e)
+double mocpack_live_guess_error(mocpack_LiveEncoder* e)
 {
-	return print_of(e->model, e->state);
+	return e->guess_error();
+}
+
+uint32_t mocpack_live_encoder_checksum(const mocpack_LiveEncoder* e)
+{
+	return checksum_of(e->model, e->state);
 }

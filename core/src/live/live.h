@@ -76,6 +76,10 @@ extern "C"
 	// The pose that receivers have after the last frame.
 	void mocpack_live_encoded_pose(mocpack_LiveEncoder* encoder, double* rotations, double* translations);
 
+	/* Metres that a receiver which had all frames but the last is off by when it guesses that one; infinite
+	 * after the first frame. */
+	double mocpack_live_guess_error(mocpack_LiveEncoder* encoder);
+
 	/* Writes a packet; returns its size, 0 if it does not fit. The first row may be of any frame; offsets are
 	 * at most 65535. */
 	size_t mocpack_live_pack(uint32_t check, const mocpack_LiveHead* head, const mocpack_LiveRow* rows,
@@ -105,8 +109,8 @@ extern "C"
 	int mocpack_live_guess(mocpack_LiveReceiver* receiver, int ahead, double* rotations,
 						   double* translations);
 	// CRC-32 of the whole numbers that the frame decoded last left, to hold both ends equal.
-	uint32_t mocpack_live_receiver_print(const mocpack_LiveReceiver* receiver);
-	uint32_t mocpack_live_encoder_print(const mocpack_LiveEncoder* encoder);
+	uint32_t mocpack_live_receiver_checksum(const mocpack_LiveReceiver* receiver);
+	uint32_t mocpack_live_encoder_checksum(const mocpack_LiveEncoder* encoder);
 
 #ifdef __cplusplus
 }

@@ -167,7 +167,7 @@ struct Builder
 
 	bool is_body(size_t j) const
 	{
-		return j == 0 || p.kinds[j] || m.columns[j] >= 0 || hinges(j, false);
+		return m.parents[j] < 0 || p.kinds[j] || m.columns[j] >= 0 || hinges(j, false);
 	}
 
 	// Bodies, and where joints stand in them (`at`, by joint).
@@ -253,7 +253,7 @@ struct Builder
 			const Body& body = m.bodies[b];
 			bool hangs = p.first_hinge[body.joint + 1] > p.first_hinge[body.joint];
 			double all = length(body.at) + reach[b];
-			if (hangs && all > reach[body.parent])
+			if (hangs && body.parent >= 0 && all > reach[body.parent])
 				reach[body.parent] = all;
 		}
 	}
@@ -360,7 +360,7 @@ mocpack_Status read_tree(Bytes& in, Model* m, Parts& p, mocpack_Fault* fault)
 		uint32_t parent = in.u16();
 		m->parents[j] = parent == 0xffff ? -1 : int32_t(parent);
 		m->columns[j] = -1;
-		if (j == 0 ? parent != 0xffff : parent >= j)
+		if (parent != 0xffff && parent >= j)
 			return wrong(fault, "joint", j, "parent", double(parent), 0, double(j) - 1);
 	}
 	for (size_t j = 0; j < p.joints; ++j)

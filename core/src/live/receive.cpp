@@ -3,8 +3,8 @@
 #include <new>
 
 #include "common/arena.h"
+#include "live/end.h"
 #include "live/live.h"
-#include "live/row_coder.h"
 
 using namespace mocpack;
 using namespace mocpack::live;
@@ -25,14 +25,8 @@ struct Slot
 
 } // namespace
 
-struct mocpack_LiveReceiver
+struct mocpack_LiveReceiver : End
 {
-	Model model;
-	State state, guess;
-	Learned learned;
-	Row row, still;
-	Quat* worlds;
-	size_t row_room;
 	uint8_t* bytes; // (SLOTS, row_room)
 	Slot* slots;	// (SLOTS)
 	mocpack_LiveRow* rows;
@@ -84,10 +78,11 @@ struct mocpack_LiveReceiver
 		row.intra = own.intra;
 		mocpack_Status status = own.intra ? read_intra(model, state, learned, src, own.size, row)
 										  : read_row(model, state, learned, src, own.size, row);
-		state.number = number;
 		lost = status != MOCPACK_OK;
-		if (!lost)
-			advance(model, state, row);
+		if (lost)
+			state.number = number;
+		else
+			take_on(*this, number);
 		shown = shown || !lost;
 		return !lost;
 	}
@@ -98,26 +93,9 @@ namespace
 
 mocpack_LiveReceiver* place_receiver(const uint8_t* hello, size_t size, int patience, Arena& arena)
 {
-	mocpack_Fault fault;
-	Model model;
-	mocpack_LiveReceiver* r = arena.take<mocpack_LiveReceiver>(1);
-	if (read_model(hello, size, arena, &model, &fault) != MOCPACK_OK)
+	mocpack_LiveReceiver made = {}, *r = arena.take<mocpack_LiveReceiver>(1);
+	if (!place_end(hello, size, arena, &made))
 		return nullptr;
-	if (!r) // counting: bodies are not known yet
-	{
-		model.body_count = model.joint_count;
-		model.unit_count = 2 * model.joint_count;
-		model.number_count = 6 * model.joint_count;
-	}
-	mocpack_LiveReceiver made = {};
-	made.model = model;
-	made.state = place_state(model, arena);
-	made.guess = place_state(model, arena);
-	made.learned = place_learned(model, arena);
-	made.row = place_row(model, arena);
-	made.still = place_row(model, arena);
-	made.worlds = arena.take<Quat>(model.body_count);
-	made.row_room = row_room_of(model);
 	made.bytes = arena.take<uint8_t>(SLOTS * made.row_room);
 	made.slots = arena.take<Slot>(SLOTS);
 	made.rows = arena.take<mocpack_LiveRow>(MOST_ROWS);
@@ -128,8 +106,6 @@ mocpack_LiveReceiver* place_receiver(const uint8_t* hello, size_t size, int pati
 	new (r) mocpack_LiveReceiver(made);
 	for (size_t i = 0; i < SLOTS; ++i)
 		r->slots[i] = Slot();
-	clear_state(model, r->state);
-	memset(r->still.news, 0, model.number_count * sizeof(int32_t));
 	return r;
 }
 
@@ -218,14 +194,14 @@ int mocpack_live_guess(mocpack_LiveReceiver* r, int ahead, double* rotations, do
 {
 	if (!r->shown)
 		return 0;
-	copy_state(r->model, r->state, r->guess);
-	for (int k = 0; k < ahead && k < MOST_GUESSED; ++k)
-		advance(r->model, r->guess, r->still);
+	ahead = ahead < 0 ? 0 : ahead < MOST_GUESSED ? ahead : MOST_GUESSED;
+	if (!guess_ahead(r->model, r->state, r->past, ahead, 0, r->guess))
+		return 0;
 	pose_of(r->model, r->guess, r->worlds, rotations, translations);
 	return 1;
 }
 
-uint32_t mocpack_live_receiver_print(const mocpack_LiveReceiver* r)
+uint32_t mocpack_live_receiver_checksum(const mocpack_LiveReceiver* r)
 {
-	return print_of(r->model, r->state);
+	return checksum_of(r->model, r->state);
 }

@@ -94,19 +94,6 @@ void clear_state(const Model& model, State& s)
 	steps_of(model, model.bound, 0, s.steps);
 }
 
-void copy_state(const Model& model, const State& from, State& to)
-{
-	to.mode = from.mode;
-	to.number = from.number;
-	memcpy(to.turns, from.turns, model.unit_count * sizeof(FixedQuat));
-	memcpy(to.values, from.values, model.number_count * sizeof(int64_t));
-	memcpy(to.rates, from.rates, model.number_count * sizeof(int64_t));
-	memcpy(to.steps, from.steps, model.number_count * sizeof(int64_t));
-	memcpy(to.age, from.age, model.unit_count);
-	memcpy(to.history, from.history, model.unit_count);
-	memcpy(to.signs, from.signs, model.number_count);
-}
-
 FixedQuat told_turn(const State& s, const Unit& unit, const int32_t* numbers, int largest, int refined)
 {
 	int64_t step = intra_step(unit, s, refined), parts[3];
@@ -141,16 +128,16 @@ void advance(const Model& model, State& s, const Row& row)
 	}
 }
 
-uint32_t print_of(const Model& model, const State& s)
+uint32_t checksum_of(const Model& model, const State& s)
 {
-	uint32_t print = 0;
+	uint32_t sum = 0;
 	for (size_t u = 0; u < model.unit_count; ++u)
 		if (model.units[u].kind == TURN)
-			print = crc32(print, reinterpret_cast<const uint8_t*>(s.turns + u), sizeof(FixedQuat));
+			sum = crc32(sum, reinterpret_cast<const uint8_t*>(s.turns + u), sizeof(FixedQuat));
 		else
-			print = crc32(print, reinterpret_cast<const uint8_t*>(s.values + model.units[u].first),
-						  model.units[u].count * sizeof(int64_t));
-	return crc32(print, reinterpret_cast<const uint8_t*>(s.rates), model.number_count * sizeof(int64_t));
+			sum = crc32(sum, reinterpret_cast<const uint8_t*>(s.values + model.units[u].first),
+						model.units[u].count * sizeof(int64_t));
+	return crc32(sum, reinterpret_cast<const uint8_t*>(s.rates), model.number_count * sizeof(int64_t));
 }
 
 Quat hinge_turn(const Body& body, const Unit& unit, const int64_t* values)

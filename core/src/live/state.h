@@ -51,8 +51,6 @@ inline State place_state(const Model& model, Arena& arena)
 // Nothing moves, nothing is turned.
 void clear_state(const Model& model, State& s);
 
-void copy_state(const Model& model, const State& from, State& to);
-
 // What one frame says: for each number how far from its prediction, in steps; of an intra frame the numbers
 // themselves, and rates.
 struct Row
@@ -133,7 +131,7 @@ void advance(const Model& model, State& s, const Row& row);
 void pose_of(const Model& model, const State& s, Quat* worlds, double* rotations, double* translations);
 
 // CRC-32 of the whole numbers.
-uint32_t print_of(const Model& model, const State& s);
+uint32_t checksum_of(const Model& model, const State& s);
 
 // Turn of a hinged body against its parent at these angles.
 Quat hinge_turn(const Body& body, const Unit& unit, const int64_t* values);

@@ -1,10 +1,13 @@
 // Archives of many clips: the trailer read, a clip's file put together as it is read.
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "reader/crc32.h"
 #include "reader/fields.h"
 #include "reader/inflate.h"
+#include "reader/json.h"
 #include "reader/memory.h"
 
 using namespace mocpack;
@@ -13,6 +16,7 @@ namespace
 {
 
 const uint64_t HEAD_SIZE = 5, FOOTER_SIZE = 24, COLUMNS = 8;
+const uint64_t LARGEST = ~uint64_t(0) >> 1; // that other readers' signed numbers hold
 const uint64_t INDEX_ROOM = 1 << 20, MOST_INFLATED = 256, LONGEST_NAME = 1024;
 const uint8_t ARCHIVE_VERSION = 1;
 const size_t LONGEST_CHUNK_HEAD = 4 + 10 + 4;
@@ -63,6 +67,7 @@ struct Opening
 {
 	mocpack_Archive* archive;
 	mocpack_Error* error;
+	uint64_t trailer = 0; // where it begins
 
 	Sentence fail(mocpack_Status status, uint64_t offset)
 	{
@@ -90,9 +95,9 @@ struct Opening
 
 	bool run()
 	{
-		uint64_t start = 0, size = archive->source.size;
+		uint64_t size = archive->source.size;
 		Span index = {nullptr, 0};
-		return read_footer(size, &start) && find_index(start, size - FOOTER_SIZE, &index) &&
+		return read_footer(size, &trailer) && find_index(trailer, size - FOOTER_SIZE, &index) &&
 			   read_index(index);
 	}
 
@@ -200,8 +205,14 @@ struct Opening
 			return no_memory();
 		for (size_t k = 0; k < archive->shard_count && fields.good(); ++k)
 		{
-			archive->shards[k] = sized(fields, LONGEST_NAME);
+			archive->shards[k] = text(fields);
 			fields.varint();
+			if (fields.good() && !is_plain_name(archive->shards[k]))
+			{
+				fail(MOCPACK_CORRUPT, 0).quote(archive->shards[k].bytes, size_t(archive->shards[k].size))
+					<< " in the archive's index is no name of a shard";
+				return false;
+			}
 		}
 		size_t base_count = size_t(fields.varint(fields.left()));
 		Span* bases = archive->memory.take_array<Span>(base_count + 1);
@@ -215,7 +226,7 @@ struct Opening
 			return no_memory();
 		for (size_t n = 0; n < archive->clip_count && fields.good(); ++n)
 		{
-			Span name = sized(fields, LONGEST_NAME);
+			Span name = text(fields);
 			archive->clips[n].said.name = {reinterpret_cast<const char*>(name.bytes), size_t(name.size)};
 		}
 		const uint8_t* columns = fields.raw(8 * COLUMNS * archive->clip_count);
@@ -227,6 +238,23 @@ struct Opening
 		uint64_t size = fields.varint(most);
 		const uint8_t* bytes = fields.raw(size);
 		return {bytes, bytes ? size : 0};
+	}
+
+	Span text(Fields& fields)
+	{
+		Span found = sized(fields, LONGEST_NAME);
+		if (fields.good() && !is_utf8(found.bytes, size_t(found.size)))
+			fields.fail(MOCPACK_CORRUPT) << ": a name that is not UTF-8";
+		return found;
+	}
+
+	// Whether a name is that of a file in the same folder: none leads elsewhere.
+	static bool is_plain_name(Span name)
+	{
+		bool good = name.size && name.bytes[0] != '.';
+		for (uint64_t i = 0; i < name.size; ++i)
+			good = good && name.bytes[i] && !std::strchr("/\\:", name.bytes[i]);
+		return good;
 	}
 
 	uint64_t number(const uint8_t* columns, int column, size_t clip) const
@@ -255,10 +283,11 @@ struct Opening
 			said.frame_count = number(columns, 6, n);
 			std::memcpy(&said.frame_time, &bits, 8);
 			end = said.offset + said.stored_size;
-			bool good = base <= base_count && said.shard <= archive->shard_count && end >= said.offset &&
-						said.base_at <= said.stored_size && front <= said.stored_size &&
-						front <= fields.left() && said.frame_count && said.frame_time > 0 &&
-						(said.shard || end <= archive->source.size);
+			bool good = base <= base_count && said.shard <= archive->shard_count && said.offset <= LARGEST &&
+						said.stored_size <= LARGEST && end <= LARGEST && said.base_at <= said.stored_size &&
+						front <= said.stored_size && front <= fields.left() && said.frame_count &&
+						said.frame_count <= LARGEST && said.frame_time > 0 &&
+						std::isfinite(said.frame_time) && (said.shard || end <= trailer);
 			if (!good)
 			{
 				fail(MOCPACK_CORRUPT, 0).quote(said.name.bytes, said.name.size)
@@ -270,7 +299,36 @@ struct Opening
 			said.size = said.stored_size + clip.base.size;
 		}
 		fields.end();
-		return fields.good();
+		return fields.good() && names_differ();
+	}
+
+	// No two clips have one name: looked for among their places in the order of their names.
+	bool names_differ()
+	{
+		const Clip** sorted = archive->memory.take_array<const Clip*>(archive->clip_count + 1);
+		if (!sorted)
+			return no_memory();
+		for (size_t n = 0; n < archive->clip_count; ++n)
+			sorted[n] = archive->clips + n;
+		std::qsort(sorted, archive->clip_count, sizeof(Clip*), compare_names);
+		for (size_t n = 1; n < archive->clip_count; ++n)
+			if (!compare_names(sorted + n - 1, sorted + n))
+			{
+				const mocpack_Text& name = sorted[n]->said.name;
+				fail(MOCPACK_CORRUPT, 0).quote(name.bytes, name.size) << " names two clips of the archive";
+				return false;
+			}
+		archive->memory.give_back(sorted);
+		return true;
+	}
+
+	static int compare_names(const void* a, const void* b)
+	{
+		const mocpack_Text &first = (*static_cast<const Clip* const*>(a))->said.name,
+						   &second = (*static_cast<const Clip* const*>(b))->said.name;
+		size_t common = first.size < second.size ? first.size : second.size;
+		int found = common ? std::memcmp(first.bytes, second.bytes, common) : 0;
+		return found ? found : first.size < second.size ? -1 : first.size > second.size;
 	}
 };
 

@@ -21,12 +21,28 @@ interface Exports {
   bound(): number;
   every(): number;
   newest(): number;
+  first_missing(): number;
 }
 
 /** What a packet was; `known` is a duplicate or late, `unplaced` waits for one that stands by itself. */
 export type Answer = "news" | "known" | "unplaced" | "damaged" | "otherHello";
 const ANSWERS: Answer[] = ["news", "known", "unplaced", "damaged", "otherHello"];
 const LONGEST = 1 << 20; // bytes of a packet
+const MOST_MISSING = 16; // frames of one report
+const REMEMBERED = 480; // packets of which loss is counted
+
+/** What a receiver tells its sender, or a relay. */
+export interface Report {
+  /** Share of packets that did not come. */
+  loss: number;
+  /** How many are lost in a row: nine in ten runs are no longer. */
+  burst: number;
+  missing: number[];
+  /** Whether a frame is needed that stands by itself. */
+  lost: boolean;
+  newest: number;
+  patience: number;
+}
 
 /** One frame: `Frames` of count 1, so that `worldPositions` takes it. */
 export interface LivePose extends Frames {
@@ -49,10 +65,12 @@ export class Receiver {
   last: LivePose | null = null;
   private room = 0;
   private roomSize = 0;
+  private runs: number[] = []; // packets missing before each that came
 
   private constructor(
     readonly hello: Hello,
     private readonly core: Exports,
+    private readonly patience: number,
   ) {}
 
   /** `patience`: for how many frames a missing one is waited for, where a later one could stand in. */
@@ -60,7 +78,7 @@ export class Receiver {
     const instance = await WebAssembly.instantiate(module, {});
     const core = instance.exports as unknown as Exports;
     core._initialize();
-    const receiver = new Receiver(hello, core);
+    const receiver = new Receiver(hello, core, patience);
     const at = receiver.put(hello.model);
     if (core.open_hello(at, hello.model.length, patience) !== 0)
       throw new MocpackError("corrupt", "a hello contradicts its specification");
@@ -71,8 +89,12 @@ export class Receiver {
   /** The frames that a packet makes known, in order; often one, or none. */
   receive(packet: Uint8Array): LivePose[] {
     if (packet.length > LONGEST) return [];
+    const before = this.newest;
     const answer = ANSWERS[this.core.receive(this.put(packet), packet.length)];
     this.counts[answer]++;
+    if (answer === "news" && before >= 0 && this.newest > before)
+      this.runs.push(Math.min(this.newest - before - 1, REMEMBERED));
+    if (this.runs.length > REMEMBERED) this.runs.shift();
     const poses: LivePose[] = [];
     while (this.core.next()) {
       const [number, time] = [this.core.frame_number(), this.core.frame_micros() / 1e6];
@@ -87,6 +109,23 @@ export class Receiver {
     if (!this.last || !this.core.guess(ahead)) return null;
     const time = this.last.time + ahead * this.every * this.hello.frameTime;
     return this.pose(this.last.number + ahead, time, false);
+  }
+
+  /** What the sender should know. */
+  report(): Report {
+    const [first, { newest, patience }] = [this.core.first_missing(), this];
+    const lost = first < 0 && (newest >= 0 || this.counts.unplaced > 0);
+    const count = this.waiting && !lost ? Math.min(newest - first, MOST_MISSING) : 0;
+    const runs = this.runs.filter((run) => run).sort((a, b) => a - b);
+    const gone = runs.reduce((sum, run) => sum + run, 0);
+    return {
+      loss: gone / Math.max(1, gone + this.runs.length),
+      burst: runs[Math.ceil(0.9 * (runs.length - 1))] ?? 0,
+      missing: Array.from({ length: Math.max(0, count) }, (_, k) => first + k),
+      lost,
+      newest,
+      patience,
+    };
   }
 
   /** Whether a frame is missing that nothing received can stand in for. */

@@ -3,11 +3,14 @@
 import { MocpackError } from "../error.js";
 import type { Skeleton, WasmSource } from "../types.js";
 import { isHello, readHello } from "./hello.js";
+import { bySocket, byWebTransport, type Link, type Told } from "./link.js";
+import { Player } from "./player.js";
 import { loadReceiver, Receiver, type LivePose } from "./receiver.js";
 
-const SUBPROTOCOL = "mocpack.live.2";
 const [FIRST_WAIT, LONGEST_WAIT] = [100, 5000]; // milliseconds before coming back
-const WINDOW = 2000; // milliseconds over which bits and delay are measured
+const WINDOW = 2000; // milliseconds over which bits are measured
+const PING = 1000; // milliseconds from one question how long the way is to the next
+const [REPORT, QUICK] = [50, 5]; // milliseconds between reports over datagrams; where something is missing
 
 export interface LiveOptions {
   /** Opens the role `watch`; needed off the loopback. */
@@ -16,8 +19,12 @@ export interface LiveOptions {
   wasm?: WasmSource;
   /** For node before 22, and tests. */
   WebSocket?: typeof WebSocket;
+  /** Whether to take WebTransport where the relay and this browser have it, else WebSocket; `stage.way` says which. */
+  webTransport?: boolean;
   /** Frames for which a missing one is waited for; 0 shows the newest. */
   patience?: number;
+  /** Seconds that `performer.player` is behind; "auto" as much as arrivals spread. */
+  delay?: number | "auto";
   signal?: AbortSignal;
 }
 
@@ -27,12 +34,16 @@ export interface Performer {
   readonly receiver: Receiver;
   /** The newest pose; null before the first. */
   readonly pose: LivePose | null;
+  /** Says what to show at any moment: `player.at(performance.now() / 1000)`. */
+  readonly player: Player;
   /** Bits a second, without the network's headers. */
   bits(): number;
   /** Share of frames that did not come. */
   loss(): number;
   /** Seconds by which arrivals spread: what a player must be behind to show 95 of 100. */
   spread(): number;
+  /** Seconds from the performer to the screen: half of the round trips to the relay and from it, and the player's. */
+  delay(): number;
 }
 
 export interface StageEvents {
@@ -46,6 +57,8 @@ export interface StageEvents {
 
 export interface Stage {
   readonly performers: ReadonlyMap<string, Performer>;
+  /** How packets come; null while the connection is made. */
+  readonly way: Link["way"] | null;
   on<E extends keyof StageEvents>(event: E, listener: StageEvents[E]): Stage;
   close(): void;
 }
@@ -66,14 +79,20 @@ export async function live(url: string | URL, options: LiveOptions = {}): Promis
 
 class Watched implements Performer {
   pose: LivePose | null = null;
-  private arrivals: { at: number; bytes: number; late: number }[] = [];
+  readonly player: Player;
+  trip = 0; // seconds from the performer to the relay and back
+  private arrivals: { at: number; bytes: number }[] = [];
   private first = -1;
   private decoded = 0;
 
   constructor(
     readonly name: string,
     readonly receiver: Receiver,
-  ) {}
+    private readonly trips: { own: number }, // seconds from here to the relay and back
+    delay: number | "auto",
+  ) {
+    this.player = new Player(receiver, delay);
+  }
 
   get skeleton(): Skeleton {
     return this.receiver.hello.skeleton;
@@ -84,8 +103,8 @@ class Watched implements Performer {
     this.pose = poses.at(-1) ?? this.pose;
     if (poses.length && this.first < 0) this.first = poses[0].number;
     this.decoded += poses.length;
-    if (this.pose)
-      this.arrivals.push({ at: now, bytes: packet.length, late: now / 1000 - this.pose.time });
+    this.player.take(poses, now / 1000);
+    this.arrivals.push({ at: now, bytes: packet.length });
     while (this.arrivals.length && this.arrivals[0].at < now - WINDOW) this.arrivals.shift();
     return poses;
   }
@@ -101,8 +120,11 @@ class Watched implements Performer {
   }
 
   spread(): number {
-    const late = this.arrivals.map(({ late }) => late).sort((a, b) => a - b);
-    return late.length ? late[Math.floor(0.95 * (late.length - 1))] - late[0] : 0;
+    return this.player.spread;
+  }
+
+  delay(): number {
+    return (this.trip + this.trips.own) / 2 + this.player.delay;
   }
 }
 
@@ -111,9 +133,12 @@ class WatchedStage implements Stage {
   private readonly names = new Map<number, string>();
   private readonly byNumber = new Map<number, Watched>();
   private readonly listeners: { [E in keyof StageEvents]?: StageEvents[E][] } = {};
-  private socket: WebSocket | undefined;
+  private readonly hellos = new Map<number, Uint8Array>();
+  private link: Link | null = null;
   private closed = false;
   private failed = 0;
+  private readonly trips = { own: 0 };
+  private asking: ReturnType<typeof setInterval>[] = [];
   private work: Promise<void> = Promise.resolve(); // messages are taken in order, hellos inflated
 
   constructor(
@@ -131,38 +156,71 @@ class WatchedStage implements Stage {
     return this;
   }
 
-  connect(): Promise<void> {
-    const { token, WebSocket: Socket = globalThis.WebSocket } = this.options;
-    const words = [SUBPROTOCOL, "role.watch", ...(token ? [`token.${token}`] : [])];
-    return new Promise((resolve, reject) => {
-      const socket = (this.socket = new Socket(this.url, words));
-      socket.binaryType = "arraybuffer";
-      let open = false;
-      socket.onopen = () => {
-        open = true;
-        this.failed = 0;
-        resolve();
-      };
-      socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
-        const now = performance.now();
-        this.work = this.work
-          .then(() => (socket === this.socket ? this.hear(data, now) : undefined))
-          .catch((error: unknown) => this.complain(error));
-      };
-      socket.onclose = () => {
-        if (!open) reject(new MocpackError("network", `${this.url} cannot be watched`));
-        else if (!this.closed) this.comeBack();
-      };
-    });
+  get way(): Link["way"] | null {
+    return this.link?.way ?? null;
+  }
+
+  async connect(): Promise<void> {
+    const { token, WebSocket, webTransport } = this.options;
+    const way = { url: this.url, token, WebSocket };
+    // messages of a way that was given up are left aside
+    const own: { link: Link | null } = { link: null };
+    const early: [Told | ArrayBuffer, number][] = [];
+    const ears = {
+      hear: (message: Told | ArrayBuffer, now: number) =>
+        own.link ? this.queue(own.link, message, now) : void early.push([message, now]),
+      closed: () => {
+        if (own.link && own.link === this.link && !this.closed) this.comeBack();
+      },
+    };
+    const link = (webTransport && (await byWebTransport(way, ears))) || (await bySocket(way, ears));
+    own.link = this.link = link;
+    this.failed = 0;
+    early.forEach(([message, now]) => this.queue(link, message, now));
+    this.ask(link);
   }
 
   close(): void {
     this.closed = true;
-    this.socket?.close();
+    this.rest();
+    this.link?.close();
     this.empty();
   }
 
+  private queue(link: Link, message: Told | ArrayBuffer, now: number): void {
+    this.work = this.work
+      .then(() => (link === this.link ? this.hear(message, now) : undefined))
+      .catch((error: unknown) => this.complain(error));
+  }
+
+  /** Asks how long the way is and, over datagrams, reports what comes. */
+  private ask(link: Link): void {
+    const ping = (): void => link.say({ ping: performance.now() });
+    this.asking.push(setInterval(ping, PING));
+    ping();
+    if (link.way === "WebSocket") return;
+    const told = new Map<Receiver, number>();
+    const report = (): void => {
+      const now = performance.now();
+      for (const [of, { receiver }] of this.byNumber) {
+        if (now - (told.get(receiver) ?? 0) < (receiver.waiting ? QUICK : REPORT)) continue;
+        told.set(receiver, now);
+        link.say({ of, ...receiver.report() });
+      }
+      for (const receiver of told.keys())
+        if (![...this.byNumber.values()].some((one) => one.receiver === receiver))
+          told.delete(receiver);
+    };
+    this.asking.push(setInterval(report, QUICK));
+  }
+
+  private rest(): void {
+    this.asking.splice(0).forEach(clearInterval);
+  }
+
   private comeBack(): void {
+    this.rest();
+    this.link = null;
     this.empty();
     this.emit("lost");
     const wait = Math.min(FIRST_WAIT * 2 ** this.failed++, LONGEST_WAIT);
@@ -176,11 +234,9 @@ class WatchedStage implements Stage {
     this.names.clear();
   }
 
-  private async hear(data: string | ArrayBuffer, now: number): Promise<void> {
-    if (typeof data === "string") {
-      const told = JSON.parse(data) as { join?: number; name?: string; leave?: number };
-      if (typeof told.join === "number") this.names.set(told.join, String(told.name));
-      if (typeof told.leave === "number") this.leave(told.leave);
+  private async hear(data: Told | ArrayBuffer, now: number): Promise<void> {
+    if (!(data instanceof ArrayBuffer)) {
+      this.told(data, now);
       return;
     }
     for (const { number, bytes } of items(data)) {
@@ -193,12 +249,32 @@ class WatchedStage implements Stage {
     }
   }
 
+  private told({ join, name, leave, here, pong, trips }: Told, now: number): void {
+    if (here) {
+      const known = Object.entries(here).map(([n, who]) => [Number(n), String(who)] as const);
+      known.forEach(([n, who]) => this.names.set(n, who));
+      const left = [...this.byNumber.keys()].filter((n) => !known.some(([m]) => m === n));
+      left.forEach((n) => this.leave(n));
+    }
+    if (typeof join === "number") this.names.set(join, String(name));
+    if (typeof leave === "number") this.leave(leave);
+    if (typeof pong === "number") this.trips.own = Math.max(0, now - pong) / 1000;
+    for (const [number, trip] of Object.entries(trips ?? {})) {
+      const performer = this.byNumber.get(Number(number));
+      if (performer && trip >= 0) performer.trip = trip;
+    }
+  }
+
   private async join(number: number, bytes: Uint8Array): Promise<void> {
-    const { patience = 0 } = this.options;
+    const before = this.hellos.get(number);
+    if (before?.length === bytes.length && before.every((byte, i) => byte === bytes[i])) return; // a reminder
+    const { patience = 0, delay = "auto" } = this.options;
     const receiver = await Receiver.open(await readHello(bytes), this.module, patience);
     this.leave(number);
-    const performer = new Watched(this.names.get(number) ?? String(number), receiver);
+    const name = this.names.get(number) ?? String(number);
+    const performer = new Watched(name, receiver, this.trips, delay);
     this.byNumber.set(number, performer);
+    this.hellos.set(number, bytes.slice());
     this.performers.set(performer.name, performer);
     this.emit("join", performer);
   }
@@ -207,6 +283,7 @@ class WatchedStage implements Stage {
     const performer = this.byNumber.get(number);
     if (!performer) return;
     this.byNumber.delete(number);
+    this.hellos.delete(number);
     if (this.performers.get(performer.name) === performer) this.performers.delete(performer.name);
     this.emit("leave", performer);
   }

@@ -21,10 +21,10 @@ from mocpack.testing.network import Network
 REPORTS = 6  # frames between two reports of a receiver
 CASES = (  # share lost, in runs of, frames shown late, repeated to begin with
     (0.0, 1, 0, ()),
-    (0.05, 1, 0, (1, 2)),
+    (0.05, 1, 0, (1,)),
     (0.05, 1, 2, (1, 2)),
     (0.05, 1, 12, ()),
-    (0.05, 5, 0, (3, 6)),
+    (0.05, 5, 0, (1, 2, 3, 4, 5)),
     (0.05, 5, 7, (3, 6)),
     (0.05, 5, 16, ()),
 )
@@ -37,19 +37,33 @@ DELAYS = (0, 1, 2, 4, 8, 12)  # frames
 
 @dataclass(frozen=True)
 class LossRow:
-    """One case of a clip over a network that loses packets."""
+    """One case of a clip over networks that lose packets, each by a seed of its own."""
 
     loss: float
     burst: int
     behind: int
-    run: LiveRun
+    runs: Sequence[LiveRun]
+
+    def mean(self, of: Callable[[LiveRun], float]) -> float:
+        return float(np.mean([of(run) for run in self.runs]))
+
+    @property
+    def within(self) -> float:
+        return self.mean(lambda run: run.within)
+
+    @property
+    def kbits(self) -> float:
+        return self.mean(lambda run: run.kbits)
 
     def __str__(self) -> str:
+        each = [100 * run.within for run in self.runs]
+        lost, received = self.mean(lambda run: run.lost), self.mean(lambda run: run.received)
         return (
-            f"{100 * self.loss:.0f} % lost in runs of {self.burst}, shown {self.behind} frames "
-            f"late: {100 * self.run.within:.2f} % within {1000 * self.run.bound:g} mm, "
-            f"{100 * self.run.received:.2f} % received, {self.run.false} false, "
-            f"{self.run.kbits:.1f} kbit/s"
+            f"{100 * self.loss:.0f} % lost in runs of {self.burst} "
+            f"({100 * lost:.2f} %), shown {self.behind} frames late: {100 * self.within:.2f} % "
+            f"within {1000 * self.runs[0].bound:g} mm ({min(each):.1f} to {max(each):.1f}), "
+            f"{100 * received:.2f} % received, "
+            f"{sum(run.false for run in self.runs)} false, {self.kbits:.1f} kbit/s"
         )
 
 
@@ -62,14 +76,21 @@ class Damage:
     answers: Counter[str]
 
 
-def loss_rows(clip: Clip, max_error: float = 0.005) -> Iterator[LossRow]:
+def loss_rows(clip: Clip, max_error: float = 0.005, seeds: int = 32) -> Iterator[LossRow]:
     """Yield what is shown of a clip where nothing, and where 5 % of all packets is lost."""
     for loss, burst, behind, repeat in CASES:
-        network = Network(seed=2, loss=loss, burst=burst)
-        run = run_live(
-            clip, network, max_error=max_error, repeat=repeat, behind=behind, report_every=REPORTS
-        )
-        yield LossRow(loss, burst, behind, run)
+        runs = [
+            run_live(
+                clip,
+                Network(seed=seed, loss=loss, burst=burst),
+                max_error=max_error,
+                repeat=repeat,
+                behind=behind,
+                report_every=REPORTS,
+            )
+            for seed in range(2, 2 + (seeds if loss else 1))
+        ]
+        yield LossRow(loss, burst, behind, runs)
 
 
 def damage(clip: Clip, seed: int, rounds: int = 20) -> Damage:

@@ -90,7 +90,9 @@ Animation = Annotated[
 Fps = Annotated[
     float | None,
     typer.Option(
-        "--fps", help="Frames a second to sample a glTF at, or that a robot's table has (30)."
+        "--fps",
+        help="Frames a second to sample a glTF, FBX, USD or .mocp at, or that a robot's table "
+        "has (30).",
     ),
 ]
 BodyModel = Annotated[

@@ -20,9 +20,10 @@ from mocpack.live.bridges.vmc import VmcSink
 from mocpack.live.bridges.zmq import ZmqSink
 from mocpack.live.client import Event, Frame, watch
 from mocpack.live.player import Player
-from mocpack.live.receiver import Pose
+from mocpack.live.receiver import PATIENCE, Pose
 from mocpack.live.recording import Recording
 from mocpack.live.udp import watch_udp
+from mocpack.live.udp_stage import is_stage, watch_udp_stage
 
 PIPE = "-"
 
@@ -58,15 +59,19 @@ def run(
     """Receive a stage; the performers' end, or Ctrl-C, finishes the file."""
     role = "watch" if output == PIPE or "://" in output else "record"
     token = read_token(token_file)
-    if source.startswith("udp://"):
-        events = watch_udp(source, plain=plain_udp)
+    behind = _delay(delay)
+    patience = 1 if role == "watch" and behind == 0 else PATIENCE
+    if source.startswith("udp://") and is_stage(source):
+        events = watch_udp_stage(source, token=token, role=role, patience=patience, plain=plain_udp)
+    elif source.startswith("udp://"):
+        events = watch_udp(source, patience=patience, plain=plain_udp)
     elif source.startswith(("ws://", "wss://")):
         events = watch(source, token=token, role=role, tls=trust(ca))
     else:
         raise UsageError(f"a stage is a ws://, wss:// or udp:// address, got {source}")
     if role == "watch":
         with suppress(KeyboardInterrupt):
-            asyncio.run(_timed(_show(events, _sink(output), performer, _delay(delay)), seconds))
+            asyncio.run(_timed(_show(events, _sink(output), performer, behind), seconds))
         return 0
     recorder = Recorder(output, max_error, force=force)
     keeper = _Keeper(recorder, performer)

@@ -18,6 +18,7 @@ from mocpack.live import RateControl, Sender
 from mocpack.live.client import perform
 from mocpack.live.sources import ClipSource, LineSource, Source, open_source
 from mocpack.live.udp import perform_udp
+from mocpack.live.udp_stage import is_stage, perform_udp_stage
 from mocpack.units import frame_range, length_argument, parse_bandwidth
 
 PIPE = "-"
@@ -97,10 +98,13 @@ async def _send(
         header = await source.header()
         sender = Sender(header, bound, control=control)
         moving = source.frames(header)
+        token = read_token(token_file)
+        if to.startswith("udp://") and is_stage(to):
+            return await perform_udp_stage(to, sender, moving, token=token, plain=plain_udp)
         if to.startswith("udp://"):
             return await perform_udp(to, sender, moving, plain=plain_udp)
         if not to.startswith(("ws://", "wss://")):
             raise UsageError(f"--to is a ws://, wss:// or udp:// address, got {to}")
-        return await perform(to, sender, moving, token=read_token(token_file), tls=trust(ca))
+        return await perform(to, sender, moving, token=token, tls=trust(ca))
     finally:
         source.close()

@@ -14,10 +14,14 @@ import typer
 from mocpack.cli import files
 from mocpack.cli.recorder import Recorder
 from mocpack.errors import UsageError
+from mocpack.extras import require
 from mocpack.live.hello import Hello
 from mocpack.live.recording import Recording
 from mocpack.live.relay import Relay
-from mocpack.live.stage import Place, Tokens
+from mocpack.live.stage import Place, Tokens, is_loopback
+from mocpack.live.udp_stage import UdpDoor
+from mocpack.live.webtransport import PAGE as WEBTRANSPORT
+from mocpack.live.webtransport import WebTransportDoor
 from mocpack.viewing.page import STAGE, TYPES, stage_files
 
 PORT = 8420
@@ -42,6 +46,14 @@ def run(
     max_error: Annotated[
         str | None, typer.Option(help="Of recordings, like 1mm; without, no second loss.")
     ] = None,
+    udp: Annotated[bool, typer.Option(help="Take UDP at the same port, on the loopback.")] = True,
+    plain_udp: Annotated[
+        bool, typer.Option("--plain-udp", help="UDP off this machine, though it is not encrypted.")
+    ] = False,
+    webtransport: Annotated[
+        int | None,
+        typer.Option(help="Port of UDP for WebTransport, which the page then takes; 0: any."),
+    ] = None,
     page: Annotated[bool, typer.Option(help="Serve the page that shows the stage.")] = True,
     seconds: Annotated[float | None, typer.Option(help="End after so long.", hidden=True)] = None,
 ) -> int:
@@ -55,6 +67,11 @@ def run(
         pages=stage_pages() if page else {},
         recorder=None if recorder is None else _recorder(recorder),
     )
+    if plain_udp or (udp and is_loopback(host)):
+        relay.doors.append(UdpDoor(relay, plain=plain_udp))
+    if webtransport is not None:
+        require("aioquic", extra="webtransport", purpose="WebTransport")
+        relay.doors.append(WebTransportDoor(relay, webtransport))
     with suppress(KeyboardInterrupt):
         asyncio.run(_serve(relay, seconds))
     if recorder is not None:
@@ -71,6 +88,7 @@ def stage_pages() -> dict[str, tuple[str, bytes]]:
         return {}
     pages = {f"/{path}": (TYPES[Path(path).suffix], data) for path, data in found.items()}
     pages["/"] = pages.pop(f"/{STAGE}")
+    pages[WEBTRANSPORT] = ("application/json", b"null")  # until a door says otherwise
     return pages
 
 

@@ -373,7 +373,9 @@ def parse_trailer(data: bytes, start: int) -> Trailer:
         at = body + length
     if "INDX" not in found:
         raise CorruptionError("archive's trailer has no index")
-    return Trailer(unpack_index(found["INDX"]), found.get("tabl"), start)
+    index = unpack_index(found["INDX"])
+    _check_places(index, start)
+    return Trailer(index, found.get("tabl"), start)
 
 
 def pack_index(index: Index) -> bytes:
@@ -518,6 +520,18 @@ def _check_index(index: Index) -> None:
         raise CorruptionError(f"archive's index contradicts itself at clip {name[:40]!r}")
     if int(front.sum()) != len(index.fronts):
         raise CorruptionError(f"archive's index has fronts of {len(index.fronts)} bytes")
+
+
+def _check_places(index: Index, end: int) -> None:
+    """Complain about a clip of this file that does not stand before the trailer."""
+    _, file, offset, size, *_ = index.columns.T
+    beyond = (file == 0) & (offset + size > end)
+    if beyond.any():
+        at = int(np.argmax(beyond))
+        raise CorruptionError(
+            f"archive's index: clip {index.names[at][:40]!r} ends at {int((offset + size)[at])}, "
+            f"the trailer begins at {end}"
+        )
 
 
 def _planes(columns: I64) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:

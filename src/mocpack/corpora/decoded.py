@@ -3,6 +3,7 @@
 Every clip has its place in one sparse file in memory, in blocks of frames; a block is there once
 somebody has decoded it. A block's mark is set after its numbers are written and taken away before
 they are dropped, and who reads looks at the mark before and after: no reader waits for another.
+The native core keeps that order (`core/src/kernels/blocks.h`).
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from typing import Any
 import numpy as np
 
 from mocpack import _core
-from mocpack.arrays import F32, F64, I64
+from mocpack.arrays import F32, I64
+from mocpack.corpora.plans import AS_STORED, window_plan
 from mocpack.corpora.reading import Corpus
 from mocpack.errors import UsageError
+from mocpack.motion import Motion
 
 BLOCK = 1024  # frames: with numbers of four bytes, any row makes whole pages of 4096
 PAGE = 4096
@@ -53,11 +56,9 @@ class DecodedCache:
         self._places = _head_size(int(self._first[-1])) + np.concatenate(
             [[0], np.cumsum(blocks * BLOCK * 4 * self._widths)]
         )
-        folder = SHARED if Path(SHARED).is_dir() else None
-        handle, self._path = tempfile.mkstemp(prefix="mocpack-", dir=folder)
-        os.truncate(handle, int(self._places[-1]))
-        weakref.finalize(self, _remove, self._path, os.getpid())
-        self._map(handle)
+        self._map(self._made())
+
+    _full: bool  # whether there is no more memory
 
     def __getstate__(self) -> dict[str, Any]:
         kept = ("_corpus", "_limit", "_widths", "_first", "_places", "_path")
@@ -65,95 +66,63 @@ class DecodedCache:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._map(os.open(self._path, os.O_RDWR))
+        try:
+            handle = os.open(self._path, os.O_RDWR)
+        except FileNotFoundError:  # whoever sent it has ended meanwhile: begin with an empty one
+            handle = self._made()
+        self._map(handle)
 
     @property
     def held(self) -> int:
         """Bytes that are held now."""
         return int(self._numbers[0])
 
-    def window(
-        self,
-        clip: int,
-        start: int,
-        stop: int,
-        plan: _core.WindowPlan,
-        step: float,
-        rate: float,
-        out: F32,
-    ) -> None:
+    def window(self, clip: int, start: int, stop: int, plan: _core.WindowPlan, out: F32) -> None:
         """Write a window of frames `start` to `stop` to `out`, decoding what is not there."""
-        first, last = start // BLOCK, (stop - 1) // BLOCK
-        base = self._bases[clip]
-        marks = self._marks[base + first : base + last + 1]
-        while True:
-            before = marks.tolist()
-            if 0 in before:
-                self._fill(clip, first + before.index(0))
-                if self._full:
-                    self._directly(clip, start, stop, plan, step, rate, out)
-                    return
-                continue
-            rows = self._rows(clip)[start:stop]
-            _core.window_of_rows(plan, rows, 0.0, step, rate, out)
-            if marks.tolist() == before:
-                self._note_whole(clip)
-                self._used[base + first : base + last + 1] = time.monotonic_ns() >> 20
+        blocks = self._clips.get(clip) or self._blocks(clip)
+        while (missing := blocks.write(plan, start, stop, out)) >= 0:
+            if not self._fill(clip, missing):
+                self._corpus.motion(clip).write_window(plan, start, stop, out)
                 return
 
-    def _note_whole(self, clip: int) -> None:
-        """Remember a clip that is there to its end, if nothing is ever dropped."""
-        if self._keeps_all and self._marks[self._bases[clip] : self._bases[clip + 1]].all():
-            self.whole[clip] = self._rows(clip)
-
-    def _directly(
-        self,
-        clip: int,
-        start: int,
-        stop: int,
-        plan: _core.WindowPlan,
-        step: float,
-        rate: float,
-        out: F32,
-    ) -> None:
-        turns, places = self._corpus.motion(clip).arrays(start, stop)
-        _core.window_of_motion(plan, turns, places, 0.0, step, rate, out)
-
-    def _rows(self, clip: int) -> F32:
-        found = self._views.get(clip)
-        if found is None:
-            frames = int(self._corpus.index.frame_counts[clip])
-            width, place = int(self._widths[clip]), int(self._places[clip])
-            whole = np.frombuffer(self._memory, np.float32, frames * width, place)
-            self._views[clip] = found = whole.reshape(frames, width)
+    def _blocks(self, clip: int) -> _core.RowBlocks:
+        frames = int(self._corpus.index.frame_counts[clip])
+        width, place = int(self._widths[clip]), int(self._places[clip])
+        rows = np.frombuffer(self._memory, np.float32, frames * width, place)
+        own = slice(int(self._first[clip]), int(self._first[clip + 1]))
+        found = self._clips[clip] = _core.RowBlocks(
+            rows.reshape(frames, width), self._marks[own], self._used[own], BLOCK
+        )
         return found
 
-    def _fill(self, clip: int, block: int) -> None:
-        """Decode a block and put it in its place."""
+    def _fill(self, clip: int, block: int) -> bool:
+        """Decode a block and put it in its place; say whether there was memory for it."""
+        if self._full:
+            return False
         frames = int(self._corpus.index.frame_counts[clip])
         start, stop = block * BLOCK, min(frames, (block + 1) * BLOCK)
         self._corpus.prefetch([(clip, start, stop)])
-        turns, places = self._corpus.motion(clip).arrays(start, stop)
-        rows = float_rows(turns, places)
+        rows = float_rows(self._corpus.motion(clip), start, stop)
         number = int(self._first[clip]) + block
         width = int(self._widths[clip])
         with self._locked():
             if self._marks[number]:
-                return
+                return True
             try:
                 # no store through the mapping: where memory is short that ends the process
                 at = int(self._places[clip]) + start * width * 4
                 _write(self._handle, rows.tobytes(), at)
             except OSError:
                 self._full = True
-                return
+                return False
             self._numbers[0] += rows.nbytes  # bytes that are held
             self._numbers[1] += 1  # editions: a block that comes again has another mark
             self._sizes[number] = rows.nbytes
             self._used[number] = time.monotonic_ns() >> 20
-            self._marks[number] = self._numbers[1]
+            _core.mark_block(self._marks, number, int(self._numbers[1]))
             if self._numbers[0] > self._limit:
                 self._drop(number)
+        return True
 
     def _drop(self, but: int) -> None:
         """Drop what was unused for longest; `but` stays, or its reader would never get it."""
@@ -163,7 +132,7 @@ class DecodedCache:
                 return
             if number == but:
                 continue
-            self._marks[number] = 0
+            _core.mark_block(self._marks, number, 0)
             clip = int(np.searchsorted(self._first, number, side="right")) - 1
             place = int(self._places[clip])
             size = BLOCK * 4 * int(self._widths[clip])
@@ -172,12 +141,16 @@ class DecodedCache:
                 self._memory.madvise(mmap.MADV_REMOVE, at, size)
             self._numbers[0] -= self._sizes[number]
 
+    def _made(self) -> int:
+        """Make the file; return its handle."""
+        folder = SHARED if Path(SHARED).is_dir() else None
+        handle, self._path = tempfile.mkstemp(prefix="mocpack-", dir=folder)
+        os.truncate(handle, int(self._places[-1]))
+        weakref.finalize(self, _remove, self._path, os.getpid())
+        return handle
+
     def _map(self, handle: int) -> None:
         self._handle, self._full = handle, False
-        self._bases: list[int] = self._first.tolist()
-        self._keeps_all = bool(self._places[-1] <= self._limit)
-        # clips that are there to their ends, and stay: no mark of theirs need be looked at
-        self.whole: dict[int, F32] = {}
         weakref.finalize(self, os.close, handle)
         self._memory = mmap.mmap(handle, int(self._places[-1]))
         blocks = int(self._first[-1])
@@ -186,7 +159,7 @@ class DecodedCache:
         self._marks: I64 = head[2 : 2 + blocks]
         self._used: I64 = head[2 + blocks : 2 + 2 * blocks]
         self._sizes: I64 = head[2 + 2 * blocks :]
-        self._views: dict[int, F32] = {}
+        self._clips: dict[int, _core.RowBlocks] = {}
         self._guard, self._process = threading.Lock(), os.getpid()
 
     @contextmanager
@@ -206,12 +179,11 @@ class DecodedCache:
                 fcntl.flock(self._handle, fcntl.LOCK_UN)
 
 
-def float_rows(turns: F64, places: F64) -> F32:
-    """Return rotations (T, J, 4) and translations (T, M, 3) as rows (T, 4 J + 3 M)."""
-    count, turn = len(turns), turns.shape[1] * 4
-    rows = np.empty((count, turn + places.shape[1] * 3), np.float32)
-    rows[:, :turn] = turns.reshape(count, -1)
-    rows[:, turn:] = places.reshape(count, -1)
+def float_rows(motion: Motion, start: int, stop: int) -> F32:
+    """Return frames as rows (T, 4 J + 3 M): rotations, then translations."""
+    plan = window_plan(motion.header, AS_STORED)
+    rows = np.empty((stop - start, plan.width), np.float32)
+    motion.write_window(plan, start, stop, rows)
     return rows
 
 

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from os import cpu_count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
 from mocpack import _api
+from mocpack.clip import AnyClip
 from mocpack.codec import SupportsByteRanges
 from mocpack.container import (
     ArchiveWriter,
@@ -34,12 +37,12 @@ from mocpack.container import (
     source_of,
     stored,
 )
-from mocpack.corpora import catalogue
+from mocpack.corpora import catalogue, storage
 from mocpack.corpora.catalogue import Row
 from mocpack.corpora.reading import corpus
+from mocpack.corpora.remote import is_url
 from mocpack.errors import FormatError, MocpackError, UsageError
-from mocpack.io import clip_names_in, contents, files_beside
-from mocpack.io.atomic import atomic_stream
+from mocpack.io import clip_names_in
 from mocpack.motion import Motion
 from mocpack.registry import DEFAULT_CODEC
 from mocpack.units import parse_length, parse_size
@@ -47,6 +50,7 @@ from mocpack.workers import Lost, run_each
 
 SUFFIX = ".mocps"
 DEATHS = 3  # of processes that a file may cost
+KEYS_FROM = 1 << 14  # bytes of groups, from which a window would fetch many that it does not need
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,8 @@ class Packing:
     reading : dict
         What `mocpack.read` takes: unit, fps, robot, …
     keys : bool
-        Whether the trailer repeats key poses too, so that a window is one request of its groups.
+        Whether the trailer repeats the key poses of all clips, so that a window is one request of
+        nothing but its groups; otherwise it does for long clips alone.
     """
 
     codec: str = DEFAULT_CODEC
@@ -86,7 +91,7 @@ def pack(
     meta: Any = None,
     name_pattern: str | None = None,
     shard_size: str | int | None = None,
-    workers: int = 1,
+    workers: int | None = None,
     told: Callable[[int, float], None] = lambda place, share: None,
 ) -> list[Refused]:
     """Pack motion files into an archive; what cannot be packed is left out and returned.
@@ -106,8 +111,9 @@ def pack(
         A regular expression; its named groups in a clip's name become columns.
     shard_size : str or int, optional
         Bytes ("256MB") from which the next shard is begun; by default all is one file.
-    workers : int
-        Processes; 0 for as many as there are cores.
+    workers : int, optional
+        Processes, 0 for as many as there are cores; a file that ends three of them is refused. By
+        default files are packed by this process itself.
     told : callable
         Is told the place of a file and the share of it that is done.
     """
@@ -124,7 +130,7 @@ def append(
     meta: Any = None,
     name_pattern: str | None = None,
     shard_size: str | int | None = None,
-    workers: int = 1,
+    workers: int | None = None,
     told: Callable[[int, float], None] = lambda place, share: None,
 ) -> list[Refused]:
     """Add motion files to an archive: those that are there stay as they are, byte for byte.
@@ -223,8 +229,8 @@ class CorpusWriter:
         kept: Index | None = None,
         old: Any = None,
     ) -> None:
-        self._path = Path(path)
-        if self._path.suffix != SUFFIX:
+        self._path = str(path)
+        if storage.last_name(self._path).suffix != SUFFIX:
             raise UsageError(f"{path}: an archive's name ends in {SUFFIX}")
         if shard_size is not None and shard_size < 1:
             raise UsageError(f"a shard has at least 1 byte, got {shard_size}")
@@ -240,7 +246,7 @@ class CorpusWriter:
     def __enter__(self) -> Self:
         self._stack.__enter__()
         # entered first, so that it is put in place last
-        self._top = ArchiveWriter(self._stack.enter_context(atomic_stream(self._path)))
+        self._top = ArchiveWriter(self._stack.enter_context(storage.stream(self._path)))
         return self
 
     def __exit__(
@@ -276,8 +282,8 @@ class CorpusWriter:
             self._end_shard()
         if self._writer is None:
             number = len(self._kept.files) + len(self._done)
-            self._name = f"{self._path.stem}-{number:05d}{SUFFIX}"
-            stream = atomic_stream(self._path.with_name(self._name))
+            self._name = f"{storage.last_name(self._path).stem}-{number:05d}{SUFFIX}"
+            stream = storage.stream(storage.beside(self._path, self._name))
             self._writer = ArchiveWriter(self._stack.enter_context(stream))
         return self._writer
 
@@ -322,39 +328,56 @@ class CorpusWriter:
         return Index(files, tuple(bases), names, np.concatenate(columns), fronts)
 
 
-def pack_file(path: str, name: str, packing: Packing) -> list[tuple[Stored, Row]] | Refused:
-    """Pack one file: each of its motions as an archive keeps it, with its row; or why not."""
+def pack_file(
+    path: str, name: str, packing: Packing, *, sha256: str | None = None
+) -> list[tuple[Stored, Row]] | Refused:
+    """Pack one file: each of its motions as an archive keeps it, with its row; or why not.
+
+    `sha256` is of what the file held when it was planned. A store that does not answer is an
+    `OSError`: the file is not at fault, and may be packed later.
+    """
     try:
-        data = contents(path)
+        data = storage.read(path)
+        if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
+            return Refused(path, f"{path}: was changed after it was planned")
         motions = _inside(data, path, packing)
         return [_packed(data, path, name, inside, packing) for inside in motions]
     except MocpackError as error:
         text = str(error)
         return Refused(path, text if text.startswith(path) else f"{path}: {text}")
     except OSError as error:
+        if is_url(path) and not isinstance(error, FileNotFoundError | PermissionError):
+            raise
         return Refused(path, f"{path}: {error.strerror or error}")
     except MemoryError:
         return Refused(path, f"{path}: not enough memory for this clip")
+    except Exception as error:
+        # of one file among a hundred thousand; the others are packed
+        return Refused(path, f"{path}: {_defect(error)}")
 
 
 def front_size(data: bytes, *, keys: bool) -> int:
-    """Return the bytes of a .mocp file that windows need whatever their frames, from its start."""
+    """Return the bytes of a .mocp file that the trailer repeats, from its start.
+
+    These are its head, and with `keys`, or where the clip is long, its key poses.
+    """
     with Motion(data, memory_limit=None) as motion:
         if not isinstance(motion.codec, SupportsByteRanges):
             return 0
-        at, size = motion.byte_ranges(0, motion.frame_count)[0]
-        return at + (size if keys else 0)
+        (at, size), *groups = motion.byte_ranges(0, motion.frame_count)
+        long = sum(length for _, length in groups) > KEYS_FROM
+        return at + (size if keys or long else 0)
 
 
 def pack_into(
     writer: CorpusWriter,
     files: Mapping[str, str | Path],
     packing: Packing,
-    workers: int,
+    workers: int | None,
     told: Callable[[int, float], None],
 ) -> list[Refused]:
     """Pack files into an archive that is being written, in the order of their names."""
-    if workers < 0:
+    if workers is not None and workers < 0:
         raise UsageError(f"workers must be 0 or above, got {workers}")
     for name in files:
         check_name(name)
@@ -371,17 +394,33 @@ def pack_into(
     return refused
 
 
+def lost_file(path: str, lost: Lost) -> Refused:
+    """Return the sentence for a file that has ended as many processes as it may."""
+    return Refused(path, f"{path}: {lost.why}, {DEATHS} times")
+
+
 def _results(
-    jobs: Sequence[tuple[str, str, Packing]], workers: int, told: Callable[[int, float], None]
+    jobs: Sequence[tuple[str, str, Packing]],
+    workers: int | None,
+    told: Callable[[int, float], None],
 ) -> Iterator[tuple[int, Any]]:
-    if workers == 1 or len(jobs) < 2:
+    if workers is None:
         for place, job in enumerate(jobs):
             yield place, pack_file(*job)
         return
     count = min(workers or cpu_count() or 1, len(jobs))
-    for place, result in run_each(pack_file, jobs, workers=count, deaths=DEATHS, told=told):
-        path = jobs[place][0]
-        yield place, Refused(path, f"{path}: {result.why}") if isinstance(result, Lost) else result
+    for place, result in run_each(_tried, jobs, workers=count, deaths=DEATHS, told=told):
+        if isinstance(result, OSError):
+            raise result
+        yield place, lost_file(jobs[place][0], result) if isinstance(result, Lost) else result
+
+
+def _tried(*job: Any) -> Any:
+    """Pack a file in a process of its own, which an error that is not the file's does not end."""
+    try:
+        return pack_file(*job)
+    except OSError as error:
+        return error
 
 
 def _in_order(results: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
@@ -401,7 +440,7 @@ def _inside(data: bytes, path: str, packing: Packing) -> list[str | None]:
         return [packing.reading["clip"]]
     if _is_packed(data, path):
         return [*_api.clip_names(data)] or [None]
-    names = clip_names_in(data, name=path, beside=files_beside(path))
+    names = clip_names_in(data, name=path, beside=_beside(path))
     return [*names] if len(names) > 1 else [None]
 
 
@@ -412,13 +451,38 @@ def _packed(
     made = _kept_as_is(data, path, inside, packing)
     if made is None:
         reading = {**packing.reading, **({} if inside is None else {"clip": inside})}
-        clip = _api.read_contents(data, path, **reading)
+        clip = _read(data, path, reading)
         made = _api.encode(clip, packing.codec, **packing.target)
     kept = stored(named, made, front_size(made, keys=packing.keys))
     row = catalogue.describe(named, made, kept.base)
     # as the archive names it, not as this machine does: the same files give the same bytes
     source = f"{name}{Path(path).suffix}"
     return kept, row | {"source": source, "source_sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _read(data: bytes, path: str, reading: Mapping[str, Any]) -> AnyClip:
+    """Read a file of these bytes; what belongs to it is looked for beside it, URL or not."""
+    if not is_url(path) or _is_packed(data, path):
+        return _api.read_contents(data, path, **reading)
+    if path.lower().endswith(".amc") and reading.get("skeleton") is None:
+        with TemporaryDirectory(prefix="mocpack-") as folder:
+            for one in storage.listing(f"{storage.parent(path)}/*.[aA][sS][fF]"):
+                (Path(folder) / storage.last_name(one.path)).write_bytes(storage.read(one.path))
+            # under its own name, by which its skeleton is found
+            return _api.read_contents(data, Path(folder) / storage.last_name(path), **reading)
+    return _api.read_data(data, name=path, beside=_beside(path), **reading)
+
+
+def _beside(path: str) -> Callable[[str], bytes]:
+    """Return what reads a file by its path from where `path` is."""
+    return lambda relative: storage.read(storage.beside(path, relative))
+
+
+def _defect(error: Exception) -> str:
+    """Return the clause for an error that only we can cause, with what a report of it needs."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(last.filename).name}:{last.lineno}"
+    return f"a defect of mocpack, please report it: {type(error).__name__}: {error} ({where})"
 
 
 def _kept_as_is(data: bytes, path: str, inside: str | None, packing: Packing) -> bytes | None:

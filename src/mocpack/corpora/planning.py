@@ -1,223 +1,326 @@
-"""A corpus packed in pieces, by many machines or in many runs, to the bytes that one would make.
+"""What a corpus is packed of, and how: a value that many machines can work from, and a file of it.
 
-A plan says which files, of what contents, are packed how; its parts are packed by anybody, in any
-order, as often as need be, each to a file that is there whole or not at all; and joined in the
-plan's order. Whatever changes the result changes the plan's digest, which is in the parts' names.
+A plan lists files in the order of their clips, with what they hold, and divides them into parts by
+their number and sizes alone: who works on the parts, how many and in which order, changes nothing.
+Whatever changes what a part becomes changes its digest, which is in the name of its file.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+import os
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import mocpack
-from mocpack.corpora import catalogue
-from mocpack.corpora.packing import CorpusWriter, Packing, Refused, pack_into
-from mocpack.corpora.reading import corpus
-from mocpack.errors import FormatError, UsageError
+from mocpack.container import check_name
+from mocpack.corpora import storage
+from mocpack.corpora.packing import Packing
+from mocpack.corpora.remote import is_url
+from mocpack.corpora.storage import Entry
+from mocpack.errors import CorruptionError, FormatError, UsageError
 from mocpack.io import files_to_read
-from mocpack.io.atomic import write_atomically
 
 BLOCK = 1 << 20
 NAMED = ("robot", "body_model")  # files that `reading` names, which all others are read by
+MOST_FILES, MOST_BYTES = 16, 16 << 20  # of a part: some seconds of work
+FEW_PARTS = 256  # below which parts are of fewer files, so that all workers have some
+READERS = 8  # files that are hashed at a time
+PLAN_VERSION = 1
+ROW = {"clip": str, "path": str, "bytes": int, "mark": str}  # of a plan's file
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A file to be packed.
+
+    Attributes
+    ----------
+    name : str
+        Of its clip.
+    path : str
+        Path or URL.
+    size : int
+        Bytes.
+    mark : str
+        SHA-256 of it, and after a plus that of what else reading it reads; of a URL what its store
+        says. Empty where it was not looked at yet.
+    """
+
+    name: str
+    path: str
+    size: int
+    mark: str = ""
+
+    @property
+    def sha256(self) -> str | None:
+        """The SHA-256 of the file itself, if that is known."""
+        first = self.mark.partition("+")[0]
+        return first if re.fullmatch("[0-9a-f]{64}", first) else None
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some files of a plan, packed together by one worker into one file."""
+
+    number: int
+    files: tuple[Planned, ...]
+    packing: Packing
+    version: str = field(default_factory=lambda: mocpack.__version__)
+
+    @cached_property
+    def file_name(self) -> str:
+        """Its number, and a digest of all that its bytes depend on; where files stand is none."""
+        rows = [(one.name, one.mark) for one in self.files]
+        said = json.dumps([asdict(self.packing), self.version, rows], sort_keys=True, default=str)
+        digest = hashlib.sha256(said.encode()).hexdigest()[:16]
+        return f"{self.number:06d}-{digest}.part"
+
+    def singles(self) -> list[Part]:
+        """Return the same as parts of one file each."""
+        return [replace(self, files=(one,)) for one in self.files]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be packed, and how.
+    """What is to be packed, in the order of clips' names, and how."""
 
-    Attributes
-    ----------
-    files : tuple of (name, path, sha256)
-        In the order of names; the hash is of all that reading the file reads.
-    packing : Packing
-    """
-
-    files: tuple[tuple[str, str, str], ...]
+    files: tuple[Planned, ...]
     packing: Packing
+    version: str = field(default_factory=lambda: mocpack.__version__)
 
     @classmethod
     def make(
-        cls, files: Mapping[str, str | Path], packing: Packing, *, known: Path | None = None
+        cls,
+        files: Mapping[str, str | Path],
+        packing: Packing,
+        *,
+        known: str | None = None,
+        entries: Mapping[str, Entry] | None = None,
     ) -> Plan:
-        """Return the plan of files by their names.
+        """Return the plan of files by their clips' names.
 
-        `known` is a file of hashes that were taken before, which is used and written: a file whose
-        size and time are the same is not read again.
+        `known` names a file of hashes that were taken before, which is used and written: a file
+        whose size and time are the same is not read again. `entries` are what a listing has said
+        of URLs, which are not asked for again.
         """
-        hashes = _Hashes(known)
-        paths = {name: str(files[name]) for name in sorted(files)}
-        rows = [(name, path, hashes.of(path, packing)) for name, path in paths.items()]
-        hashes.save()
-        return cls(tuple(rows), packing)
+        plan = cls.listed(files, packing, entries=entries)
+        hashes = Hashes(packing, [] if known is None else [known], entries or {})
+        marked = hashes.marked(plan.files)
+        if known is not None:
+            hashes.save(known)
+        return replace(plan, files=marked)
+
+    @classmethod
+    def listed(
+        cls,
+        files: Mapping[str, str | Path],
+        packing: Packing,
+        *,
+        entries: Mapping[str, Entry] | None = None,
+    ) -> Plan:
+        """Return the plan with sizes and without the marks of local files: none is read."""
+        for name in files:
+            check_name(name)
+        rows = [(name, str(files[name])) for name in sorted(files)]
+        return cls(tuple(_listed(name, path, entries or {}) for name, path in rows), packing)
 
     @property
-    def digest(self) -> str:
-        """A name for everything that the result depends on; where files stand is no part of it."""
-        said = [asdict(self.packing), mocpack.__version__, [(n, h) for n, _, h in self.files]]
-        text = json.dumps(said, sort_keys=True, default=str)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+    def parts(self) -> list[Part]:
+        """The plan divided: runs of files, each some seconds of work."""
+        most = min(max(len(self.files) // FEW_PARTS, 1), MOST_FILES)
+        runs: list[list[Planned]] = []
+        size = MOST_BYTES
+        for one in self.files:
+            if size >= MOST_BYTES or len(runs[-1]) >= most:
+                runs.append([])
+                size = 0
+            runs[-1].append(one)
+            size += one.size
+        given = self.packing, self.version
+        return [Part(number, tuple(run), *given) for number, run in enumerate(runs)]
 
-    def part_files(self, part: int, parts: int) -> dict[str, str]:
-        """Return the files of part 1 … parts: equal runs of them, in their order."""
-        if not 1 <= part <= parts:
-            raise UsageError(f"a part is one of 1 to {parts}, got {part}")
-        first, last = (len(self.files) * k // parts for k in (part - 1, part))
-        return {name: path for name, path, _ in self.files[first:last]}
+    def shard(self, number: int, count: int) -> list[Part]:
+        """Return the parts that the job `number`, 1 to `count`, of an array of jobs packs.
 
-    def part_path(self, part: int, parts: int, folder: Path) -> Path:
-        return folder / f"{self.digest}-{part:05d}-of-{parts:05d}.mocps"
+        They are every `count`-th: neighbours in the alphabet are often alike in length.
+        """
+        if not 1 <= number <= count:
+            raise UsageError(f"a shard is one of 1 to {count}, got {number}")
+        return self.parts[number - 1 :: count]
 
+    def to_bytes(self) -> bytes:
+        """Return the plan as a file: JSON lines, how to pack in the first, then a file each."""
+        said = {"mocpack_plan": PLAN_VERSION, "version": self.version}
+        lines = [said | {"packing": asdict(self.packing)}]
+        lines += [
+            {"clip": one.name, "path": one.path, "bytes": one.size, "mark": one.mark}
+            for one in self.files
+        ]
+        return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
 
-def pack_part(
-    plan: Plan,
-    part: int,
-    parts: int,
-    folder: str | Path,
-    *,
-    workers: int = 1,
-    told: Callable[[int, float], None] = lambda place, share: None,
-) -> bool:
-    """Pack a part of a plan, unless it is there; say whether there was anything to do.
-
-    This is all that whatever hands out work has to call, on any machine that sees the files and the
-    folder.
-    """
-    folder = Path(folder)
-    path = plan.part_path(part, parts, folder)
-    files = plan.part_files(part, parts)
-    if is_done(path):
-        return False
-    folder.mkdir(parents=True, exist_ok=True)
-    with CorpusWriter(path) as writer:
-        refused = pack_into(writer, files, plan.packing, workers, told)
-        # before the part itself: a part that is there has its refusals told
-        write_atomically(refused_lines(refused), bad_path(path))
-    return True
-
-
-def join(
-    plan: Plan,
-    parts: int,
-    folder: str | Path,
-    path: str | Path,
-    *,
-    meta: Any = None,
-    name_pattern: str | None = None,
-    shard_size: int | None = None,
-) -> list[Refused]:
-    """Make the archive of a plan's parts, nothing coded anew; return what was refused."""
-    paths = [plan.part_path(part, parts, Path(folder)) for part in range(1, parts + 1)]
-    missing = [part for part, one in enumerate(paths, 1) if not is_done(one)]
-    if missing:
-        some = ", ".join(map(str, missing[:10])) + (", …" if len(missing) > 10 else "")
-        raise UsageError(f"{len(missing)} of {parts} parts are not packed yet: {some}")
-    with ExitStack() as stack:
-        opened = [stack.enter_context(corpus(one)) for one in paths]
-        table = catalogue.concatenated([part.table for part in opened])
-        if name_pattern is not None:
-            names = table.column(catalogue.KEY).to_pylist()
-            table = catalogue.joined(table, catalogue.names_to_columns(names, name_pattern))
-        if meta is not None:
-            table = catalogue.joined(table, meta)
-        writer = stack.enter_context(CorpusWriter(path, shard_size=shard_size, table=table))
-        for one in opened:
-            for clip in one.stored():
-                writer.add(clip)
-    return [
-        Refused(row["input"], row["error"])
-        for one in paths
-        for row in map(json.loads, bad_path(one).read_text(encoding="utf-8").splitlines())
-    ]
+    @classmethod
+    def from_bytes(cls, data: bytes, *, name: str = "plan") -> Plan:
+        """Read a plan's file; what is wrong with it is said by line."""
+        lines = data.split(b"\n")
+        if lines.pop():
+            raise FormatError(f"{name}: its last line is cut")
+        rows = [_parsed(line, f"{name}, line {number}") for number, line in enumerate(lines, 1)]
+        if not rows or rows[0].get("mocpack_plan") != PLAN_VERSION:
+            raise FormatError(f"{name}: not a plan of mocpack (version {PLAN_VERSION})")
+        packing = _packing_of(rows[0], f"{name}, line 1")
+        version = str(rows[0].get("version"))
+        if version != mocpack.__version__:
+            raise UsageError(
+                f"{name} was made by mocpack {version}, this is {mocpack.__version__}: plan again"
+            )
+        files = [_planned(row, f"{name}, line {n}") for n, row in enumerate(rows[1:], 2)]
+        names = [one.name for one in files]
+        if names != sorted(set(names)):
+            raise CorruptionError(f"{name}: its clips are not in the order of their names")
+        return cls(tuple(files), packing)
 
 
-def parts_found(plan: Plan, folder: str | Path) -> int:
-    """Return how many parts a plan was divided into, by those that are in a folder."""
-    found = {
-        int(path.stem.rpartition("-")[2])
-        for path in Path(folder).glob(f"{plan.digest}-*-of-*.mocps")
-    }
-    if len(found) != 1:
-        what = "no part" if not found else f"parts of {sorted(found)}"
-        raise UsageError(
-            f"{folder} has {what} of these files packed so; the same words as for --shard are meant"
-        )
-    return found.pop()
+class Hashes:
+    """Marks of files, with those that were taken before."""
 
-
-def bad_path(part: Path) -> Path:
-    """Return where a part lists what it refused."""
-    return part.with_suffix(".bad.jsonl")
-
-
-def is_done(part: Path) -> bool:
-    """Say whether a part is there, whole, with the list of what it refused."""
-    if not (part.exists() and bad_path(part).exists()):
-        return False
-    try:
-        with corpus(part):
-            return True
-    except FormatError:
-        return False
-
-
-class _Hashes:
-    """SHA-256 of files, with those that were taken before."""
-
-    def __init__(self, known: Path | None) -> None:
-        self._path, self._new = known, False
+    def __init__(
+        self,
+        packing: Packing,
+        known: Sequence[str] = (),
+        entries: Mapping[str, Entry] | None = None,
+    ) -> None:
+        self._packing, self._new, self._entries = packing, False, entries or {}
         self._found: dict[str, Any] = {}
-        if known is not None and known.exists():
-            try:
-                self._found = json.loads(known.read_text(encoding="utf-8"))
-            except ValueError:
-                self._found = {}  # of no use, and made anew
+        for name in known:
+            self._found |= _read_known(name)
+        named = [packing.reading[name] for name in NAMED if packing.reading.get(name) is not None]
+        self._named = [self._one(str(path)) for path in named]
 
-    def of(self, path: str, packing: Packing) -> str:
-        """Return the hash of a file and of what is read beside it; a missing file has one too."""
-        beside = packing.reading.get("skeleton")
+    def marked(self, files: Sequence[Planned]) -> tuple[Planned, ...]:
+        """Return files with their marks; a missing file has one too."""
+        new = [one.path for one in files if not (is_url(one.path) or self._known(one.path))]
+        with ThreadPoolExecutor(READERS) as pool:
+            list(pool.map(self._one, new))  # takes them; below they are known
+        return tuple(Planned(one.name, one.path, one.size, self._mark(one)) for one in files)
+
+    def save(self, name: str) -> None:
+        if self._new:
+            storage.write(json.dumps(self._found, sort_keys=True).encode(), name)
+
+    def _mark(self, file: Planned) -> str:
+        own = file.mark if is_url(file.path) else self._one(file.path)
+        others = [*self._beside(file.path), *self._named]
+        return f"{own}+{_digest(others)}" if others else own
+
+    def _beside(self, path: str) -> list[str]:
+        """Return the hashes of what is read with a file: the skeleton of an .amc."""
+        if is_url(path):
+            return self._beside_url(path)
+        row = self._found.get(path)
+        if row is not None and row[3:] == [True]:
+            return []
         try:
-            paths = files_to_read(path, skeleton=beside)
+            paths = files_to_read(path, skeleton=self._packing.reading.get("skeleton"))[1:]
         except (OSError, ValueError):
-            paths = [Path(path)]
-        others = [packing.reading[name] for name in NAMED if packing.reading.get(name) is not None]
-        parts = [self._one(str(one)) for one in (*paths, *others)]
-        return parts[0] if len(parts) == 1 else hashlib.sha256("".join(parts).encode()).hexdigest()
+            paths = []  # reading it will say what is wrong
+        if row is not None:
+            # a file that needs no other by its contents needs none as long as it has them
+            row[3:] = [not paths]
+        return [self._one(str(one)) for one in paths]
 
-    def save(self) -> None:
-        if self._path is not None and self._new:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(json.dumps(self._found, sort_keys=True).encode(), self._path)
+    def _beside_url(self, url: str) -> list[str]:
+        """Return the marks of the skeletons of which one is read with an .amc."""
+        if not url.lower().endswith(".amc"):
+            return []
+        folder = storage.parent(url)
+        listed = [one for one in self._entries if storage.parent(one) == folder]
+        return [self._entries[one].mark for one in listed if one.lower().endswith(".asf")]
+
+    def _known(self, path: str) -> str | None:
+        """Return the hash of a file that has the size and the time that it had."""
+        row = self._found.get(path)
+        if row is None:
+            return None
+        try:
+            stat = os.stat(path)  # noqa: PTH116 - ten times as fast as a Path's, for all files
+        except OSError:
+            return None
+        return str(row[2]) if row[:2] == [stat.st_size, stat.st_mtime_ns] else None
 
     def _one(self, path: str) -> str:
+        if (known := self._known(path)) is not None:
+            return known
         try:
             stat = Path(path).stat()
-            mark = [stat.st_size, stat.st_mtime_ns]
-            row = self._found.get(path)
-            if isinstance(row, list) and row[:2] == mark:
-                return str(row[2])
             digest = hashlib.sha256()
             with Path(path).open("rb") as file:
                 while block := file.read(BLOCK):
                     digest.update(block)
         except OSError:
             return "missing"
-        self._found[path] = [*mark, digest.hexdigest()]
+        self._found[path] = [stat.st_size, stat.st_mtime_ns, digest.hexdigest()]
         self._new = True
         return digest.hexdigest()
 
 
-def shares(count: int, workers: int, most: int = 32) -> int:
-    """Return into how many parts so many files are divided, so that little is lost by a stop."""
-    return max(1, -(-count // max(1, most * max(1, workers))))
+def _read_known(name: str) -> dict[str, list[Any]]:
+    """Read hashes that were taken before; what is no such file is of no use, and made anew."""
+    try:
+        found = json.loads(storage.read(name))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    rows = found.items() if isinstance(found, dict) else ()
+    return {path: row for path, row in rows if isinstance(row, list) and len(row) in (3, 4)}
 
 
-def refused_lines(refused: Sequence[Refused]) -> bytes:
-    """Return a report of refused files: JSON lines."""
-    rows = [json.dumps({"input": one.path, "error": one.why}) for one in refused]
-    return "".join(row + "\n" for row in rows).encode()
+def _listed(name: str, path: str, entries: Mapping[str, Entry]) -> Planned:
+    try:
+        found = entries.get(path) or storage.entry(path)
+    except FileNotFoundError:
+        return Planned(name, path, 0, "missing" if is_url(path) else "")
+    return Planned(name, path, found.size, found.mark)
+
+
+def _digest(texts: Sequence[str]) -> str:
+    return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]
+
+
+def _parsed(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{where}: not JSON ({error})") from error
+    if not isinstance(found, dict):
+        raise FormatError(f"{where}: a line is an object, got {type(found).__name__}")
+    return found
+
+
+def _packing_of(row: Mapping[str, Any], where: str) -> Packing:
+    said = row.get("packing")
+    kinds = {"codec": str, "target": dict, "reading": dict, "keys": bool}
+    if not isinstance(said, dict) or said.keys() != kinds.keys():
+        raise FormatError(f"{where}: packing has {', '.join(kinds)}, got {said!r:.80}")
+    for name, kind in kinds.items():
+        if not isinstance(said[name], kind):
+            raise FormatError(f"{where}: {name} is a {kind.__name__}, got {said[name]!r:.80}")
+    return Packing(**said)
+
+
+def _planned(row: Mapping[str, Any], where: str) -> Planned:
+    for name, kind in ROW.items():
+        if type(row.get(name)) is not kind:
+            raise FormatError(f"{where}: {name} is a {kind.__name__}, got {row.get(name)!r:.80}")
+    if row["bytes"] < 0:
+        raise FormatError(f"{where}: bytes is 0 or more, got {row['bytes']}")
+    try:
+        check_name(row["clip"])
+    except UsageError as error:
+        raise FormatError(f"{where}: {error}") from error
+    return Planned(row["clip"], row["path"], row["bytes"], row["mark"])

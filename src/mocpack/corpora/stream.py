@@ -116,7 +116,7 @@ class Stream:
         clip = windows.clips[place]
         stop = max(windows.reach(number) for number in numbers)
         windows.corpus.prefetch([(clip, 0, stop)])
-        rows = float_rows(*windows.corpus.motion(clip).arrays(0, stop))
+        rows = float_rows(windows.corpus.motion(clip), 0, stop)
         found = {}
         for number in numbers:
             # each by itself: what goes out is given back, and its memory used again

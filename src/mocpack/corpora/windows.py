@@ -4,33 +4,23 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from mocpack import _core, mirroring
+from mocpack import _core
 from mocpack.arrays import F32, F64, I64
 from mocpack.clip import ClipHeader
 from mocpack.corpora.decoded import DecodedCache
+from mocpack.corpora.plans import AS_STORED, FEATURES, feature_columns, window_plan
 from mocpack.corpora.reading import Corpus
 from mocpack.errors import UsageError
-from mocpack.metrics.contacts import FOOT
-from mocpack.skeleton import Skeleton
 from mocpack.units import parse_size
 
-FEATURES = (
-    "quaternion",
-    "rotation6d",
-    "translations",
-    "positions",
-    "velocities",
-    "contacts",
-)
-"""In the order in which the native core numbers them."""
-
-IN_THE_WORLD = {"positions", "velocities", "contacts"}
 ALMOST = 1e-6  # of a frame: rounding of times
+
+
+Plans = tuple[_core.WindowPlan, ...]
 
 
 class Windows:
@@ -68,7 +58,7 @@ class Windows:
         *,
         fps: float | None = None,
         stride: float | None = None,
-        features: Sequence[str] = ("quaternion", "translations"),
+        features: Sequence[str] = AS_STORED,
         mirror: bool = False,
         root_relative: bool = False,
         where: str | None = None,
@@ -99,14 +89,14 @@ class Windows:
         self._reach, self._step, self._stride = (
             values.tolist() for values in (reach, self._steps, self._strides)
         )
-        self._even: set[int] = set()  # clips that were looked at
-        self._skeletons = lru_cache(maxsize=None)(self._plans_of)
+        self._forget_plans()
         self.columns = self._check_skeletons()
         self.width = sum(part.stop - part.start for part in self.columns.values())
         self.cache = self._cache(cache)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = {name: value for name, value in vars(self).items() if name != "_skeletons"}
+        native = ("_plans", "_skeletons")
+        state = {name: value for name, value in vars(self).items() if name not in native}
         return _restored, (state,)
 
     def __len__(self) -> int:
@@ -147,21 +137,14 @@ class Windows:
     def read(self, number: int, out: F32) -> F32:
         """Write a window to an array (rows, width) of float32 of the caller's; return it."""
         place, start, mirrored = self.locate(number)
-        clip, step = self.clips[place], self._step[place]
-        plan = self._plan(place, mirrored)
-        if self.cache is not None and (whole := self.cache.whole.get(clip)) is not None:
-            _core.window_of_rows(plan, whole, float(start), step, self.fps, out)
-            return out
-        stop = self._stop(place, start)
-        if clip not in self._even:
-            self._check_times(clip)
+        clip, stop = self.clips[place], min(start + self._reach[place], self._frames[place])
+        plan = (self._plans[place] or self._plan(place))[mirrored]
         if self.cache is not None:
-            self.cache.window(clip, start, stop, plan, step, self.fps, out)
+            self.cache.window(clip, start, stop, plan, out)
             return out
         if self.corpus.is_remote:
             self.corpus.prefetch([(clip, start, stop)])
-        turns, places = self.corpus.motion(clip).arrays(start, stop)
-        _core.window_of_motion(plan, turns, places, 0.0, step, self.fps, out)
+        self.corpus.motion(clip).write_window(plan, start, stop, out)
         return out
 
     def locate(self, number: int) -> tuple[int, int, bool]:
@@ -196,28 +179,38 @@ class Windows:
 
     def from_rows(self, place: int, rows: F32, number: int, out: F32) -> None:
         """Write a window of a clip that is decoded already, to rows as the cache has them."""
-        if self.clips[place] not in self._even:
-            self._check_times(self.clips[place])
         _, start, mirrored = self.locate(number)
-        plan = self._plan(place, mirrored)
-        step = self._step[place]
-        _core.window_of_rows(plan, rows, float(start), step, self.fps, out)
+        plan = (self._plans[place] or self._plan(place))[mirrored]
+        _core.window_of_rows(plan, rows, float(start), out)
 
     def _stop(self, place: int, start: int) -> int:
         """Return the frame after the last that a window looks at."""
         return int(min(start + self._reach[place], self._frames[place]))
 
-    def _plan(self, place: int, mirrored: bool) -> _core.WindowPlan:
-        return self._skeletons(self._bases[place])[mirrored]
+    def _plan(self, place: int) -> Plans:
+        """Return the plans of a clip, as it is and mirrored, once its frames' times are checked."""
+        self._check_times(self.clips[place])
+        found = self._plans[place] = self._plans_of(self._bases[place], self._step[place])
+        return found
 
-    def _plans_of(self, base: int) -> tuple[_core.WindowPlan, ...]:
-        """Return the plans of a skeleton: as it is, and mirrored."""
-        at = next(c for c in self.clips if self.corpus.index.columns[c, 0] == base)
-        header = self.corpus.motion(at).header
-        return tuple(
-            window_plan(header, self.features, relative=self._relative, mirror=mirror)
-            for mirror in ((False, True) if self._mirror else (False,))
-        )
+    def _plans_of(self, base: int, step: float) -> Plans:
+        """Return the plans of a skeleton's clips of one frame rate."""
+        key = base, step
+        if key not in self._skeletons:
+            at = next(c for c in self.clips if self.corpus.index.columns[c, 0] == base)
+            header = self.corpus.motion(at).header
+            self._skeletons[key] = tuple(
+                window_plan(
+                    header,
+                    self.features,
+                    step=step,
+                    rate=self.fps,
+                    relative=self._relative,
+                    mirror=mirror,
+                )
+                for mirror in ((False, True) if self._mirror else (False,))
+            )
+        return self._skeletons[key]
 
     def _check_skeletons(self) -> dict[str, slice]:
         """Complain about clips whose rows would differ; return where each feature stands."""
@@ -245,60 +238,15 @@ class Windows:
                 f"clip {self.corpus.names[clip]!r} has frames at uneven times: pack it resampled, "
                 "or choose others by where="
             )
-        self._even.add(clip)
+
+    def _forget_plans(self) -> None:
+        self._plans: list[Plans | None] = [None] * len(self.clips)
+        self._skeletons: dict[tuple[int, float], Plans] = {}
 
     def _cache(self, cache: str | int | DecodedCache | None) -> DecodedCache | None:
         if cache is None or isinstance(cache, DecodedCache):
             return cache
         return DecodedCache(self.corpus, parse_size(cache))
-
-
-def feature_columns(header: ClipHeader, features: Sequence[str]) -> dict[str, slice]:
-    """Return which columns of a row each feature has."""
-    joints, moving = len(header.skeleton), len(header.translated_joints)
-    widths = dict(zip(FEATURES, (4 * joints, 6 * joints, 3 * moving, 3 * joints), strict=False))
-    widths |= {"velocities": 3 * joints, "contacts": len(feet(header.skeleton))}
-    found, at = {}, 0
-    for name in features:
-        found[name] = slice(at, at + widths[name])
-        at += widths[name]
-    return found
-
-
-def feet(skeleton: Skeleton) -> list[int]:
-    """Return the joints that ``contacts`` are of: those that are named like feet or toes."""
-    return [j for j, name in enumerate(skeleton.names) if FOOT.search(name)]
-
-
-def window_plan(
-    header: ClipHeader, features: Sequence[str], *, relative: bool = False, mirror: bool = False
-) -> _core.WindowPlan:
-    """Return what the native core makes windows of a skeleton's motion by."""
-    skeleton = header.skeleton
-    stretched = bool(header.scaled_joints) or bool((skeleton.scales != 1).any())
-    if stretched and IN_THE_WORLD & set(features):
-        raise UsageError("joints are scaled: such clips have rotations and translations alone")
-    if "contacts" in features and not feet(skeleton):
-        raise UsageError("no joint is named like a foot, toe, ankle or heel: there are no contacts")
-    partners = before = after = None
-    axis = 0
-    if mirror:
-        found = mirroring.partners(skeleton, None)
-        axis = mirroring.side_axis(mirroring.rest_world(skeleton)[0], found)
-        before, after = mirroring.mirror_turns(skeleton, found, axis)
-        partners = found.astype(np.int32)
-    return _core.WindowPlan(
-        parents=np.array(skeleton.parents, np.int32),
-        offsets=skeleton.offsets,
-        translated_joints=np.array(header.translated_joints, np.int32),
-        fields=np.array([FEATURES.index(name) for name in features], np.int32),
-        feet=np.array(feet(skeleton), np.int32),
-        partners=partners,
-        before=before,
-        after=after,
-        axis=axis,
-        relative=relative,
-    )
 
 
 def _common_rate(rates: F64) -> float:
@@ -317,5 +265,5 @@ def _check_positive(**given: float) -> None:
 def _restored(state: dict[str, Any]) -> Windows:
     made = Windows.__new__(Windows)
     vars(made).update(state)
-    made._skeletons = lru_cache(maxsize=None)(made._plans_of)
+    made._forget_plans()
     return made

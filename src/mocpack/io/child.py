@@ -22,11 +22,10 @@ import numpy.typing as npt
 from mocpack.errors import CorruptionError, FormatError
 from mocpack.extras import missing
 from mocpack.io import child_main
-from mocpack.io.choice import chosen
+from mocpack.io.choice import MAX_POSES, chosen
 from mocpack.io.text import distinct
 from mocpack.workers import why_it_ended
 
-MAX_POSES = 1 << 25  # frames × joints: 1 GB of rotations
 MEMORY_A_BYTE, MOST_MEMORY = 64, 12 << 30  # that a process may take, beyond what it starts with
 SECONDS, SECONDS_A_BYTE = 30, 1e-6  # of a processor
 PATIENCE = 8  # times that, on the clock: others work on this machine too

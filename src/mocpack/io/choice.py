@@ -1,10 +1,13 @@
-"""Which of several motions in a file is meant."""
+"""Which of several motions in a file is meant, and at which rate it is sampled."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from mocpack.errors import UsageError
+
+FASTEST = 1e5  # frames a second
+MAX_POSES = 1 << 25  # frames × joints: 1 GB of rotations
 
 
 def chosen(known: Sequence[str], wanted: str | None, what: str) -> int:
@@ -20,3 +23,9 @@ def chosen(known: Sequence[str], wanted: str | None, what: str) -> int:
     if wanted.isascii() and wanted.isdigit() and int(wanted[:9]) < len(known):
         return int(wanted[:9])
     raise UsageError(f"there is no {what} {wanted!r}; there are: {', '.join(known)[:500]}")
+
+
+def check_rate(fps: float | None) -> None:
+    """Complain of frames a second that nothing can be sampled at; None is none asked for."""
+    if fps is not None and not 0 < fps <= FASTEST:
+        raise UsageError(f"frames a second must be above 0 and at most {FASTEST:g}, got {fps}")

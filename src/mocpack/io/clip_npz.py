@@ -195,10 +195,7 @@ def _words(arrays: npz.Arrays, name: str, default: list[str]) -> list[str]:
     words = arrays.optional(name, np.array(default, np.str_), kinds=npz.WORDS).ravel()
     if words.dtype.kind == "S":
         return [word.decode("utf-8", "replace") for word in words.tolist()]
-    try:
-        return [str(word) for word in words.tolist()]
-    except ValueError as error:  # code points that no text has
-        raise CorruptionError(f"array {name!r}: {error}") from error
+    return [str(word) for word in words.tolist()]
 
 
 def _metadata(arrays: npz.Arrays) -> dict[str, Any]:

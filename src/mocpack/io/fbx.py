@@ -6,17 +6,20 @@ local transforms at even times, in metres and y up. `docs/formats.md` says what 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mocpack import rotations, space
-from mocpack.arrays import F64
+from mocpack.arrays import F64, I64
 from mocpack.clip import Clip
-from mocpack.errors import CorruptionError, FormatError, InvalidClipError, UsageError
-from mocpack.io import fbx_child
+from mocpack.errors import CorruptionError, FormatError, InvalidClipError
+from mocpack.io import fbx_child, keyed_frames
 from mocpack.io.child import Numbers, Reader, ask, ask_for, motion_names
+from mocpack.io.choice import check_rate
 from mocpack.io.text import distinct
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, MAX_NAME, Skeleton
 from mocpack.take import Track, split_scales
@@ -25,6 +28,42 @@ UFBX = Reader(fbx_child.__file__, "ufbx", "fbx", "FBX")
 STILL = 1e-6  # metres: a place that strays less from its rest is there
 WEIGHT_BOUND = 1e-4  # of blend shapes, where 1 is all of it
 WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
+
+
+@dataclass(frozen=True)
+class Poses:
+    """What a take does at some times.
+
+    Attributes
+    ----------
+    times : array, shape (T,), seconds
+    channels : dict
+        "translation" (T, J, 3), "rotation" (T, J, 4), "scale" (T, J, 3) or, at rest, (1, J, 3).
+    weights : dict of array, shape (T,)
+        Of blend shapes, by name.
+    """
+
+    times: F64
+    channels: dict[str, F64]
+    weights: dict[str, F64]
+
+    def at(self, rows: I64) -> Poses:
+        """Return those at some of the times."""
+        return Poses(
+            self.times[rows],
+            {name: v if len(v) == 1 else v[rows] for name, v in self.channels.items()},
+            {name: values[rows] for name, values in self.weights.items()},
+        )
+
+    @property
+    def tracks(self) -> dict[str, Track]:
+        step = np.diff(self.times)
+        even = len(step) == 0 or np.ptp(step) < 1e-7
+        own: dict[str, Any] = {"start": float(self.times[0])} if even else {"times": self.times}
+        return {
+            name: Track("scalar", values, bound=WEIGHT_BOUND, **own)
+            for name, values in self.weights.items()
+        }
 
 
 def names(data: bytes) -> list[str]:
@@ -49,16 +88,17 @@ def read(
         Frames a second to sample it at; left out, those of the scene, or of its keys where they
         are denser.
     """
-    if fps is not None and not 0 < fps <= 1e5:
-        raise UsageError(f"frames a second must be above 0 and at most 1e5, got {fps}")
-    answer, body = ask_for(partial(ask, UFBX, data), clip, "take", fps=fps)
+    check_rate(fps)
+    asked = partial(ask, UFBX, data)
+    answer, body = ask_for(asked, clip, "take", fps=fps, divided=1)
     if "number" not in answer:
         raise FormatError(_still(answer))
     name = motion_names(answer, "take")[answer["number"]]
     if len(answer["joints"]) > MAX_JOINTS:
         raise CorruptionError(f"{len(answer['joints'])} joints are more than mocpack reads")
     try:
-        return _clip(answer, Numbers(body, "ufbx"), name, unit)
+        answer, poses = _with_frames(asked, answer, Numbers(body, "ufbx"))
+        return _clip(answer, poses, name, unit)
     except InvalidClipError as error:
         raise CorruptionError(f"take {name!r}: {error}") from error
 
@@ -70,12 +110,32 @@ def _still(answer: dict[str, Any]) -> str:
     return f"this FBX is static: no take of it moves a node (it has: {listed}), so no animation"
 
 
-def _clip(answer: dict[str, Any], numbers: Numbers, take: str, unit: float | None) -> Clip:
+def _with_frames(
+    asked: Callable[..., tuple[dict[str, Any], bytes]], answer: dict[str, Any], numbers: Numbers
+) -> tuple[dict[str, Any], Poses]:
+    """Return an answer and its poses at the frames that a clip needs.
+
+    A take of few keys is asked for again, at more times, until lines between them stay near.
+    """
+    poses, split = _poses(answer, numbers), 1
+    while answer["keyed"]:
+        keyed = {channel: v[:, answer["keyed"]] for channel, v in poses.channels.items()}
+        needed = np.array(answer["beside_jumps"])
+        choice = keyed_frames.choose(poses.times, answer["frames"], needed, keyed)
+        wanted = min(split * choice.split, keyed_frames.MAX_SPLIT)
+        if wanted == split:
+            return answer, poses.at(choice.rows)
+        split = wanted
+        answer, body = asked(read=True, clip=answer["number"], fps=None, divided=split)
+        poses = _poses(answer, Numbers(body, "ufbx"))
+    return answer, poses
+
+
+def _clip(answer: dict[str, Any], poses: Poses, take: str, unit: float | None) -> Clip:
     own = answer["unit"] if 1e-9 < answer["unit"] < 1e9 else 0.01
     grown = 1.0 if unit is None else unit / own
     up, hand = _space(answer["axes"])
-    rest = {channel: np.array(answer[channel], np.float64) for channel in WIDTHS}
-    pose, tracks = _poses(answer, numbers, rest)
+    rest, pose = _at_rest(answer), poses.channels
     for values in (rest["translation"], pose["translation"]):
         values *= grown
     moving = _moving(pose["translation"], rest, answer["parents"])
@@ -93,15 +153,15 @@ def _clip(answer: dict[str, Any], numbers: Numbers, take: str, unit: float | Non
         ),
         rotations.normalize(pose["rotation"]),
         pose["translation"][:, moving],
-        frame_rate=answer["rate"],
-        start_time=answer["begin"],
+        times=poses.times,
+        frame_time=_frame_time(poses.times, answer["rate"]),
         translated_joints=moving,
         scales=pose["scale"],
         unit=own if unit is None else unit,
         up=up,
         handedness=hand,
-        tracks=tracks,
-        metadata={"animation": take}
+        tracks=poses.tracks,
+        metadata={"source": "fbx", "animation": take}
         | ({"generator": answer["creator"]} if answer["creator"] else {}),
     )
 
@@ -118,26 +178,39 @@ def _space(axes: list[list[int]]) -> tuple[str, str]:
     return "y", "right"
 
 
-def _poses(
-    answer: dict[str, Any], numbers: Numbers, rest: dict[str, F64]
-) -> tuple[dict[str, F64], dict[str, Track]]:
-    """Return each channel's values (T, J, n), scales once if none moves, and blend shapes."""
-    frames = answer["frames"]
-    counts = dict.fromkeys(WIDTHS, frames)
+def _at_rest(answer: dict[str, Any]) -> dict[str, F64]:
+    return {channel: np.array(answer[channel], np.float64) for channel in WIDTHS}
+
+
+def _poses(answer: dict[str, Any], numbers: Numbers) -> Poses:
+    """Return the poses of an answer; scales once if none moves."""
+    even = answer["begin"] + np.arange(answer["frames"]) / answer["rate"]
+    times = np.concatenate([even, answer["extra"]])
+    counts = dict.fromkeys(WIDTHS, len(times))
     if all(count == 3 for _, channel, count in answer["blocks"] if channel == "scale"):
         counts["scale"] = 1  # none of them moves
+    rest = _at_rest(answer)
     pose = {channel: np.tile(rest[channel], (count, 1, 1)) for channel, count in counts.items()}
     for joint, channel, count in answer["blocks"]:
         # one that does not move has one value
         pose[channel][:, joint] = numbers.take(count).reshape(-1, WIDTHS[channel])
-    tracks = {
-        name: Track("scalar", numbers.take(frames), start=answer["begin"], bound=WEIGHT_BOUND)
+    weights = {
+        name: numbers.take(len(times))
         for name in distinct(name or "weight" for name in answer["weights"])
     }
     for channel, values in pose.items():
         if not np.isfinite(values).all():
             raise CorruptionError(f"its {channel}s must be finite")
-    return pose, tracks
+    return Poses(times, pose, weights)
+
+
+def _frame_time(times: F64, rate: float) -> float:
+    """Return the seconds of a frame: of the rate where frames are even at it."""
+    if len(times) < 2:
+        return 1 / rate
+    gap = float(np.median(np.diff(times)))
+    whole = 1 / (rate / max(1, round(gap * rate)))
+    return whole if abs(whole - gap) < 1e-6 * gap else gap
 
 
 def _moving(places: F64, rest: dict[str, F64], parents: list[int]) -> list[int]:

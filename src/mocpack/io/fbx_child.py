@@ -3,17 +3,23 @@
 The binding of ufbx frees its objects in an order that can end the process; here nothing is freed
 (`KEPT`), and the process ends by itself. No other file is opened. Blocks are 64-bit floats: of
 [joint, channel, numbers], then of each blend shape.
+
+Of the question it knows `fps`, at which alone poses are wanted, and `divided`, into how many parts
+the time between frames is. Where neither is given, a take of few keys is told at twice its frames
+and at what lies between them, so that `keyed_frames.py` can choose.
 """
 
 from __future__ import annotations
 
 from array import array
-from itertools import chain, repeat
+from itertools import chain, pairwise, repeat
 from typing import Any, NamedTuple
 
 NEAR = 1e-7  # seconds: a key that is so near to a frame is at it
 DENSER = 1.05  # times the scene's frame rate, from which keys set the rate
 FASTEST = 1000.0  # frames a second that keys may set
+RECORDED = 21.6  # keys a second from which a take is a recording, where frames are not slower
+BESIDE_JUMP = 1e-5  # seconds
 CHANNELS = ("translation", "rotation", "scale")
 # which of a scene's axes points right, up and to the viewer, and whether along it or against it
 AXES = {
@@ -210,33 +216,114 @@ def _take(
     if not begin < end:
         begin, end = _key_span(stack)
     rate = question["fps"] or _rate(stack, known["scene_rate"], end - begin)
-    count = (end - begin) * rate
-    if not 0 <= count * len(known["joints"]) < question["most_poses"]:
+    column = {number: j for j, number in enumerate(known["joints"])}
+    keyed = [] if question["fps"] else _keyed(stack, rate, begin, end)
+    corners, jumps = _corners(ufbx, keyed, begin, end)
+    parts = 2 * question["divided"] if keyed else 1
+    count = (end - begin) * rate * parts
+    if not 0 <= (count + len(corners)) * len(column) < question["most_poses"]:
         return {
-            "error": f"take {stack.name[:100]!r} lasts {end - begin:.6g} s: at {rate:.6g} frames a "
-            f"second of {len(known['joints'])} joints that is more than mocpack reads"
+            "error": f"take {stack.name[:100]!r} lasts {end - begin:.6g} s: at {rate * parts:.6g} "
+            f"frames a second of {len(known['joints'])} joints that is more than mocpack reads; "
+            "--fps samples it at fewer"
         }
-    times = [begin + k / rate for k in range(int(count + 1e-3) + 1)]
+    times = [begin + k / (rate * parts) for k in range(int(count + 1e-3) + 1)]
+    beside = [time + side for time in jumps for side in (-BESIDE_JUMP, BESIDE_JUMP)]
+    inside = [time for time in beside if begin <= time <= end]
+    extra = _between([*corners, *inside], begin, rate * parts, len(times))
     bake = ufbx.bake_anim(
         scene,
         anim,
-        resample_rate=rate,
+        resample_rate=rate * parts,
         minimum_sample_rate=1e9,
+        maximum_sample_rate=1e9,
         max_keyframe_segments=len(times) + 1,
         step_handling=ufbx.BakeStepHandling.ADJACENT_DOUBLE,
     )
     _keep(bake)
-    column = {number: j for j, number in enumerate(known["joints"])}
     placed: list[tuple[int, str, int]] = []
     last: dict[Any, Any] = {}
     for baked in _kept(bake.nodes):
         if baked.typed_id in column:
             node = nodes[baked.typed_id]
-            for channel, values in _poses(ufbx, anim, node, baked, times, last).items():
+            for channel, values in _poses(ufbx, anim, node, baked, times, extra, last).items():
                 placed.append((column[baked.typed_id], channel, len(values)))
                 blocks.append(values.tobytes())
-    weights = _weights(ufbx, scene, anim, bake, times, blocks)
-    return {"begin": begin, "rate": rate, "frames": len(times), "blocks": placed} | weights
+    weights = _weights(ufbx, scene, anim, bake, times + extra, blocks)
+    moved = {number for numbers, _ in keyed for number in numbers}
+    return {
+        "begin": begin,
+        "rate": rate * parts,
+        "frames": len(times),
+        "extra": extra,
+        "beside_jumps": inside,
+        "keyed": sorted(column[number] for number in moved if number in column),
+        "blocks": placed,
+    } | weights
+
+
+def _keyed(stack: Any, rate: float, begin: float, end: float) -> list[tuple[list[int], list[Any]]]:
+    """Return (nodes, curves) of what few keys move, whose poses between frames count.
+
+    None in a recording: where one curve has a key for each frame, or all have one between them.
+    Nodes below move along where a scale of the one above is undone.
+    """
+    enough = min(RECORDED, 0.9 * rate)
+    found = []
+    for layer in _kept(stack.layers):
+        for prop in _kept(layer.anim_props):
+            element = _keep(prop.element)
+            if getattr(element, "node_depth", None) is None or prop.prop_name not in POSING:
+                continue
+            curves = [c for c in _kept(_keep(prop.anim_value).curves) if c is not None]
+            curves = [c for c in curves if c.min_value != c.max_value]
+            if any(_density(c, (end - begin) / 2) >= enough for c in curves):
+                return []
+            if curves or layer.weight_is_animated:
+                below = [child.typed_id for child in _kept(element.children)]
+                found.append(([element.typed_id, *below], curves))
+    stamps = {round((k.time - begin) * rate) for _, cs in found for c in cs for k in _keys(c)}
+    frames = (end - begin) * rate
+    return [] if frames > 2 and len(stamps) >= min(0.9, enough / rate) * frames else found
+
+
+def _keys(curve: Any) -> list[Any]:
+    return _kept(curve.keyframes)
+
+
+def _density(curve: Any, seconds: float) -> float:
+    """Return a curve's keys a second, over at least so many seconds."""
+    span = max(curve.max_time - curve.min_time, seconds)
+    return (len(_keep(curve.keyframes)) - 1) / span if span > 0 else 0.0
+
+
+def _corners(
+    ufbx: Any, keyed: list[tuple[list[int], list[Any]]], begin: float, end: float
+) -> tuple[list[float], list[float]]:
+    """Return when curves of few keys may bend sharply, and when they jump."""
+    if not keyed:
+        return [], []
+    kinds = ufbx.Interpolation
+    corners, jumps = {end}, set()
+    for curve in {curve.element_id: curve for _, curves in keyed for curve in curves}.values():
+        keys = [(key.time, key.value, key.interpolation) for key in _keys(curve)]
+        corners.update(time for time, _, _ in keys)
+        for (start, old, kind), (stop, new, _) in pairwise(keys):
+            if old != new and kind in (kinds.CONSTANT_PREV, kinds.CONSTANT_NEXT):
+                jumps.add(stop if kind == kinds.CONSTANT_PREV else start)
+    inside = [sorted(t for t in times if begin <= t <= end) for times in (corners, jumps)]
+    return inside[0], inside[1]
+
+
+def _between(wanted: list[float], begin: float, rate: float, count: int) -> list[float]:
+    """Return those of the times that are not among `count` even ones, nor at one another's."""
+    found: list[float] = []
+    for time in sorted(wanted):
+        nearest = min(max(round((time - begin) * rate), 0), count - 1)
+        even = abs(begin + nearest / rate - time) <= NEAR
+        if not even and (not found or time - found[-1] > NEAR):
+            found.append(time)
+    return found
 
 
 def _rate(stack: Any, scene_rate: float, seconds: float) -> float:
@@ -244,9 +331,8 @@ def _rate(stack: Any, scene_rate: float, seconds: float) -> float:
     rate = scene_rate if 1e-3 < scene_rate < FASTEST else 30.0
     fastest = 0.0
     for curve in _curves(stack):
-        span = curve.max_time - curve.min_time
-        if 0 < seconds / 2 <= span:
-            fastest = max(fastest, (len(_keep(curve.keyframes)) - 1) / span)
+        if 0 < seconds / 2 <= curve.max_time - curve.min_time:
+            fastest = max(fastest, _density(curve, 0.0))
     if not rate * DENSER < fastest < FASTEST:
         return rate
     whole = float(round(fastest))
@@ -264,10 +350,17 @@ def _curves(stack: Any) -> list[Any]:
 
 
 def _poses(
-    ufbx: Any, anim: Any, node: Any, baked: Any, times: list[float], known: dict[Any, Any]
+    ufbx: Any,
+    anim: Any,
+    node: Any,
+    baked: Any,
+    times: list[float],
+    extra: list[float],
+    known: dict[Any, Any],
 ) -> dict[str, array[float]]:
     """Return the channels of a node that move, at all times, and those that do not, once."""
     found: dict[str, array[float]] = {}
+    others = [ufbx.evaluate_transform(anim, node, time) for time in extra]
     for place, channel in enumerate(CHANNELS):
         keys = _keep(getattr(baked, f"{channel}_keys"))
         if getattr(baked, f"constant_{channel}"):
@@ -277,6 +370,7 @@ def _poses(
         if values is None:  # frames between the baked keys, where a line may miss the curve
             poses = map(ufbx.evaluate_transform, repeat(anim), repeat(node), times)
             values = [pose[place] for pose in poses]
+        values += [pose[place] for pose in others]
         found[channel] = array("d", chain.from_iterable(values))
     return found
 

@@ -17,7 +17,7 @@ from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError
 from mocpack.io import gltf_file, gltf_keys
-from mocpack.io.choice import chosen
+from mocpack.io.choice import MAX_POSES, chosen
 from mocpack.io.gltf_file import Document, Object
 from mocpack.io.gltf_keys import Keys
 from mocpack.io.text import distinct
@@ -25,7 +25,6 @@ from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_NAME, Skeleton
 from mocpack.take import Track
 
 PATHS = {"translation": 3, "rotation": 4, "scale": 3}
-MAX_POSES = 1 << 25  # frames × joints: 1 GB of rotations
 STILL = 1e-6  # metres: a place that strays less from its rest is there
 WEIGHT_BOUND = 1e-4  # of morph weights and expressions, where 1 is all of it
 # what a node may say that is but the end of a bone

@@ -17,6 +17,8 @@ import numpy.typing as npt
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.errors import CorruptionError, UsageError
+from mocpack.io.choice import check_rate
+from mocpack.io.keyed_frames import MAX_SPLIT, STRAIGHT, WIDEST_TURN, widest_turn
 
 KINDS = ("STEP", "LINEAR", "CUBICSPLINE")
 LATEST = 1e8  # seconds
@@ -24,9 +26,6 @@ SAME = 2e-6  # seconds: keys nearer than this, and than float32 tells apart, are
 UNEVEN = 2e-4  # of a step: how far from even times files that round their times may be
 SLOWEST, FASTEST = 24.0, 125.0  # frames a second of an even grid, unless the keys are nearer
 FINEST_DIVISION = 32  # of the smallest gap, in the search of a grid
-STRAIGHT = 1e-4  # metres, radians, scale: how far a cubic may stray from the line between frames
-MAX_SPLIT = 64  # frames for one gap between keys of cubics
-WIDEST_TURN = np.radians(150)  # from one frame to the next
 BEFORE_STEP = 1e-5  # seconds
 MAX_FRAMES = 1 << 22
 DENSEST = 100_000  # frames that an even grid may have beyond the keys' own number
@@ -159,8 +158,7 @@ def frame_times(channels: Sequence[Keys], fps: float | None = None) -> F64:
 
 
 def _resampled(keys: F64, fps: float) -> F64:
-    if not 0 < fps <= 1e5:
-        raise UsageError(f"frames a second must be above 0 and at most 1e5, got {fps}")
+    check_rate(fps)
     count = np.floor((keys[-1] - keys[0]) * fps + 1e-3) + 1
     if count > MAX_FRAMES:
         raise UsageError(f"{keys[-1] - keys[0]:.6g} s at {fps} frames a second are too many frames")
@@ -230,9 +228,7 @@ def _widest_turn(channels: Sequence[Keys], times: F64) -> float:
     widest = 0.0
     for keys in channels:
         if keys.turns and keys.kind != "STEP" and len(keys.times) > 1:
-            turns = rotations.normalize(keys.at(times))
-            cosines = np.abs((turns[1:] * turns[:-1]).sum(-1)).clip(0, 1)
-            widest = max(widest, float(2 * np.arccos(cosines.min(initial=1.0))))
+            widest = max(widest, widest_turn(keys.at(times)))
     return widest
 
 

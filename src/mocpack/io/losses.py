@@ -13,7 +13,9 @@ from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.units import format_length
 
 # what readers say of their own doing, and no loss where it differs
-OWN_METADATA = frozenset({"source", "generator", "unit_guessed", "animation", "bones"})
+OWN_METADATA = frozenset(
+    {"source", "generator", "unit_guessed", "animation", "bones", "scale_noise_dropped"}
+)
 SHOWN = 4  # names of a list
 
 

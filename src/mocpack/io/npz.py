@@ -20,6 +20,7 @@ MAX_BYTES = 4 << 30  # of all arrays that are read
 # a small file that swells beyond this is a bomb, not a motion that hardly moves
 MAX_SWELL, SMALL = 100, 256 << 20
 NUMBERS, WORDS = "fiu", "US"
+LAST_CHARACTER = 0x10FFFF
 MAX_HEADER = 10_000
 HEADER = re.compile(
     rb"\{'descr': '(?P<dtype>[<>|=]?[a-zA-Z]\d{0,9})', "
@@ -80,8 +81,11 @@ class Arrays:
                     raise TruncatedError("the data ends too early")
         except BROKEN as error:
             kind = type(error) if isinstance(error, FormatError) else CorruptionError
-            raise kind(f"array {name!r}: {error}") from error
+            raise kind(f"array {name!r}: {str(error)[:300]}") from error
         array = np.frombuffer(values, dtype) if values else np.empty(0, dtype)
+        if dtype.kind == "U" and (array.view(f"{dtype.byteorder}u4") > LAST_CHARACTER).any():
+            # Python's own texts cannot be made of these
+            raise CorruptionError(f"array {name!r} has characters that no text has")
         return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
 
     def optional(self, name: str, default: Any, *, kinds: str = NUMBERS) -> npt.NDArray[Any]:

@@ -10,6 +10,8 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from mocpack.clip import AnyClip, Clip, check_reach
 from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError, UsageError
 from mocpack.io import amc, asf, bvh, clip_npz, glb, mdd, pc2, probes, vertices_npz
@@ -124,38 +126,23 @@ FORMATS = (
     ),
     Format("PC2", (".pc2",), pc2.probe, pc2.read, pc2.write, kinds=("vertices",)),
     Format("MDD", (".mdd",), mdd.probe, mdd.read, mdd.write, kinds=("vertices",)),
-    Format(
-        "VRM animation",
-        (".vrma",),
-        probes.vrm_animation,
-        _later("gltf"),
-        _later("vrm", "write"),
-        holds=("roots", "scales", "times"),
-        names=_later("gltf", "names"),
-        left_out=_later("gltf", "left_out"),
-        options=("clip", "fps", "beside"),
-    ),
-    Format(
-        "glTF",
-        (".glb",),
-        glb.probe,
-        _later("gltf"),
-        glb.write,
-        holds=("roots", "scales", "times"),
-        names=_later("gltf", "names"),
-        left_out=_later("gltf", "left_out"),
-        options=("clip", "fps", "beside"),
-    ),
-    Format(
-        "glTF as text",
-        (".gltf",),
-        probes.gltf_text,
-        _later("gltf"),
-        glb.write_text,
-        holds=("roots", "scales", "times"),
-        names=_later("gltf", "names"),
-        left_out=_later("gltf", "left_out"),
-        options=("clip", "fps", "beside"),
+    *(
+        Format(
+            name,
+            endings,
+            probe,
+            _later("gltf"),
+            writer,
+            holds=("roots", "scales", "times"),
+            names=_later("gltf", "names"),
+            left_out=_later("gltf", "left_out"),
+            options=("clip", "fps", "beside"),
+        )
+        for name, endings, probe, writer in (
+            ("VRM animation", (".vrma",), probes.vrm_animation, _later("vrm", "write")),
+            ("glTF", (".glb",), glb.probe, glb.write),
+            ("glTF as text", (".gltf",), probes.gltf_text, glb.write_text),
+        )
     ),
     # known by content alone: other .txt and .json files of a folder are no motions
     Format("DeepMimic", (), probes.deepmimic, _later("deepmimic")),
@@ -335,8 +322,10 @@ def read_bytes(
     extra |= {"beside": beside} if "beside" in chosen.options else {}
     assert chosen.read is not None
     try:
-        clip = chosen.read(data, unit=unit, **extra)
-        check_reach(clip)
+        # of numbers that cannot be, readers and clips complain; numpy's warnings would come before
+        with np.errstate(all="ignore"):
+            clip = chosen.read(data, unit=unit, **extra)
+            check_reach(clip)
     except (FormatError, UsageError) as error:
         raise type(error)(f"{name}: {error}") from error
     except UnsupportedClipError as error:
@@ -400,8 +389,11 @@ def write_bytes(clip: AnyClip, extension: str, dialect: str | None = None) -> by
     writers = {e: (f.write, f) for f in able if f.write for e in f.extensions}
     writers |= {f.beside[0]: (f.beside[1], f) for f in able if f.beside}
     if extension.lower() not in writers:
+        known = [f for f in FORMATS if extension.lower() in f.extensions]
+        read_alone = [f.name for f in known if not f.write and not f.dialects]
+        why = f": {read_alone[0]} is read, not written" if read_alone else ""
         raise UsageError(
-            f"cannot write a clip of {kind} as {extension!r}; "
+            f"cannot write a clip of {kind} as {extension!r}{why}; "
             f"mocpack writes it as: {', '.join(_writable(kind))}"
         )
     write, chosen = writers[extension.lower()]
@@ -440,7 +432,8 @@ def _fitted(clip: AnyClip, chosen: Format) -> AnyClip:
         raise UnsupportedClipError(f"{chosen.name} holds no scales, and this clip has some")
     if clip.extras.times is not None and "times" not in chosen.holds:
         raise UnsupportedClipError(
-            f"{chosen.name} holds even times alone, and this clip's frames are not evenly spaced"
+            f"{chosen.name} holds even times alone, and this clip's frames are not evenly spaced; "
+            "mocpack convert --fps 30 (clip.resample(30)) samples it evenly"
         )
     return clip if "roots" in chosen.holds else plain(clip)
 

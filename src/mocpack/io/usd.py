@@ -22,11 +22,11 @@ from mocpack.errors import (
     CorruptionError,
     FormatError,
     InvalidClipError,
-    UsageError,
 )
 from mocpack.extras import require
-from mocpack.io import usd_child
+from mocpack.io import keyed_frames, usd_child
 from mocpack.io.child import Numbers, Reader, ask, ask_for, motion_names
+from mocpack.io.choice import check_rate
 from mocpack.io.text import distinct
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, MAX_NAME, Skeleton
 from mocpack.take import Track
@@ -38,6 +38,7 @@ WEIGHT_BOUND = 1e-4  # of blend shapes, where 1 is all of it
 SHAPES = "blendshape."  # before the names of their tracks
 ROOT, ANIMATION = "/Clip", "/Clip/Skeleton/Animation"
 PARTS = ("Sdf", "Usd", "UsdGeom", "UsdSkel", "UsdUtils", "Vt")  # of usd-core, for writing
+CHANNELS = ("translation", "rotation", "scale")
 WIDTHS = {"translations": 3, "rotations": 4, "scales": 3}
 
 
@@ -65,16 +66,19 @@ def read(
     beside : callable, optional
         Returns the bytes of a file beside this one.
     """
-    if fps is not None and not 0 < fps <= 1e5:
-        raise UsageError(f"frames a second must be above 0 and at most 1e5, got {fps}")
-    answer, body = ask_for(partial(_told, data, beside), clip, "animation", fps=fps)
+    check_rate(fps)
+    asked = partial(_told, data, beside)
+    answer, body = ask_for(asked, clip, "animation", fps=fps, divided=1)
     if "number" not in answer:
         still = ", ".join(answer["still"])[:300]
         what = f"its animations do not move ({still})" if still else "there is none in it"
         raise FormatError(f"this USD is static: it has no animation of a skeleton, {what}")
     name = motion_names(answer, "animation")[answer["number"]]
     try:
-        return _clip(answer, _arrays(answer, Numbers(body, "pxr")), name, unit)
+        arrays = _arrays(answer, Numbers(body, "pxr"))
+        if fps is None:
+            answer, arrays = _with_frames(partial(asked, fps=None), answer, arrays)
+        return _clip(answer, arrays, name, unit)
     except InvalidClipError as error:
         raise CorruptionError(f"animation {name!r}: {error}") from error
 
@@ -145,6 +149,36 @@ def _arrays(answer: dict[str, Any], numbers: Numbers) -> dict[str, F64]:
     return found
 
 
+def _with_frames(
+    asked: Callable[..., tuple[dict[str, Any], bytes]],
+    answer: dict[str, Any],
+    arrays: dict[str, F64],
+) -> tuple[dict[str, Any], dict[str, F64]]:
+    """Return an animation at the frames that a clip needs: at its samples, and more of some.
+
+    Joints go straight between samples; what carries their skeleton may go on curves.
+    """
+
+    def divided(parts: int) -> tuple[dict[str, Any], dict[str, F64]]:
+        found, body = asked(read=True, clip=answer["number"], divided=parts)
+        return found, _arrays(found, Numbers(body, "pxr"))
+
+    split = 1
+    while answer["is_carried_about"]:
+        finer, at_all = divided(2 * split)
+        times = np.array(finer["times"]) / _number(answer, "codes_a_second", 1e-6, 1e9)
+        parts = _taken_apart(at_all["world"].reshape(-1, 4, 4))
+        world = {
+            channel: part[:, np.newaxis] for channel, part in zip(CHANNELS, parts, strict=True)
+        }
+        choice = keyed_frames.choose(times, len(times), np.zeros(0), world)
+        wanted = min(split * choice.split, keyed_frames.MAX_SPLIT)
+        if wanted == split:
+            break
+        split = wanted
+    return (answer, arrays) if split == 1 else divided(split)
+
+
 def _clip(answer: dict[str, Any], arrays: dict[str, F64], name: str, unit: float | None) -> Clip:
     paths = answer["joints"]
     if not 1 <= len(paths) <= MAX_JOINTS:
@@ -194,7 +228,7 @@ def _clip(answer: dict[str, Any], arrays: dict[str, F64], name: str, unit: float
         unit=metres,
         up=up,
         tracks=_tracks(answer, arrays, times),
-        metadata={"animation": name},
+        metadata={"source": "usd", "animation": name},
     )
 
 

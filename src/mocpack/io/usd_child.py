@@ -1,13 +1,14 @@
 """The reader of USD files in a process of its own (`child_main.py`), by usd-core.
 
-Of the question it knows `beside`: path and size of each file that follows the first. Where files
-refer to others that were not given, the answer is their names, `others`. Blocks are [name, type,
-numbers].
+Of the question it knows `beside`: path and size of each file that follows the first, `fps`, and
+`divided`, into how many parts the time between samples is. Where files refer to others that were
+not given, the answer is their names, `others`. Blocks are [name, type, numbers].
 """
 
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,24 +23,25 @@ def opened(pxr: Any, data: bytes, question: dict[str, Any]) -> Any:
 
     folder = Path(question["folder"])
     path = _put(data, folder, question["beside"])
-    others = _others(path, folder)
+    others, layers = _others(path, folder)
     if others:
         return {"others": others}
     stage = Usd.Stage.Open(str(path))
     prims = [p for p in stage.Traverse(Usd.TraverseInstanceProxies()) if p.IsA(UsdSkel.Animation)]
     moving = [prim for prim in prims if _times(UsdSkel.Animation(prim))]
-    return stage, moving, [prim for prim in prims if prim not in moving]
+    # layers that nobody holds would be read once more
+    return stage, moving, [prim for prim in prims if prim not in moving], layers
 
 
 def names(scene: Any) -> tuple[list[str], list[str]]:
     """Return the names of animations that change, and of those that do not."""
-    _, moving, still = scene
+    _, moving, still, _ = scene
     return [prim.GetName() for prim in moving], [prim.GetName() for prim in still]
 
 
 def poses(scene: Any, number: int, question: dict[str, Any], blocks: list[bytes]) -> dict[str, Any]:
     """Return a skeleton and its animation; their numbers are put behind the blocks."""
-    stage, moving, _ = scene
+    stage, moving, _, _ = scene
     settings = _settings(stage)
     return settings | _clip(stage, moving[number], question, settings, blocks)
 
@@ -63,17 +65,18 @@ def _put(data: bytes, folder: Path, beside: list[tuple[str, int]]) -> Path:
     return path
 
 
-def _others(path: Path, folder: Path) -> list[str]:
-    """Return the files that files of the folder refer to and that are not there."""
+def _others(path: Path, folder: Path) -> tuple[list[str], list[Any]]:
+    """Return the files that files of the folder refer to and that are not there, and the layers."""
     from pxr import Sdf
 
     first = Sdf.Layer.FindOrOpen(str(path))
     if first is None:
         raise ValueError("it is no whole USD file")
     found: set[str] = set()
-    waiting, seen = [first], {first.identifier}
+    waiting, seen, layers = [first], {first.identifier}, []
     while waiting:
         layer = waiting.pop()
+        layers.append(layer)
         for asset in layer.GetCompositionAssetDependencies():
             there = layer.ComputeAbsolutePath(asset)
             if there in seen:
@@ -87,7 +90,7 @@ def _others(path: Path, folder: Path) -> list[str]:
                 found.add(os.path.relpath(there, folder))
             else:
                 waiting.append(held)
-    return sorted(found)
+    return sorted(found), layers
 
 
 def _times(animation: Any) -> list[float]:
@@ -137,6 +140,7 @@ def _clip(
     if carried:
         times = sorted({*times, *carried})
     times = _sampled(times, question["fps"], known["codes_a_second"])
+    times = times if len(times) > MOST_SAMPLES else _divided(times, question["divided"])
     every = joints if skeleton is None else _joints_of(skeleton)
     if len(times) > MOST_SAMPLES or len(times) * len(every) > question["most_poses"]:
         return {"error": f"{len(times)} frames of {len(every)} joints are more than mocpack reads"}
@@ -161,6 +165,7 @@ def _clip(
     return {
         "blocks": placed,
         "times": times,
+        "is_carried_about": bool(carried),
         "moved": joints,
         "joints": every,
         "joint_names": [] if skeleton is None else _names_of(skeleton),
@@ -244,6 +249,14 @@ def _sampled(times: list[float], fps: float | None, codes: float) -> list[float]
     if not 0 <= count < MOST_SAMPLES:
         return [0.0] * (MOST_SAMPLES + 1)  # the caller complains
     return [times[0] + k * step for k in range(int(count + 1e-3) + 1)]
+
+
+def _divided(times: list[float], parts: int) -> list[float]:
+    """Return times with every gap divided into so many parts."""
+    if parts == 1:
+        return times
+    steps = [k / parts for k in range(parts)]
+    return [a + (b - a) * step for a, b in pairwise(times) for step in steps] + times[-1:]
 
 
 def _samples(attribute: Any, times: list[float], width: int, size: int) -> list[bytes]:

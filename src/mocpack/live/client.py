@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from mocpack.errors import UsageError
 from mocpack.extras import require
 from mocpack.live.hello import Hello, is_hello
 from mocpack.live.receiver import Pose, Receiver
+from mocpack.live.report import read_json
 from mocpack.live.sender import Sender
 from mocpack.live.stage import Place, check_secure, items, subprotocols
 
@@ -125,7 +125,7 @@ async def watch(
     _check(url, token, performer=False)
     failed = 0
     while True:
-        audience = _Audience(patience)
+        audience = Audience(patience)
         try:
             async with _connect(url, role, token, tls) as connection:
                 failed = 0
@@ -140,24 +140,34 @@ async def watch(
             await _pause(failed)
 
 
-class _Audience:
-    """Makes events of a relay's messages."""
+class Audience:
+    """Makes events of a relay's messages.
+
+    Attributes
+    ----------
+    receivers : dict of int to Receiver
+        Of those on the stage, by what the relay calls them.
+    """
 
     def __init__(self, patience: int) -> None:
+        self.receivers: dict[int, Receiver] = {}
         self._patience = patience
         self._names: dict[int, str] = {}
-        self._receivers: dict[int, Receiver] = {}
+        self._hellos: dict[int, bytes] = {}
 
     def hear(self, message: str | bytes) -> list[Event]:
+        """Take a message: what is said, or hellos and packets."""
         if isinstance(message, str):
-            return self._told(_read_json(message))
+            return self.told(read_json(message))
         events = []
         for number, data in items(message):
             if is_hello(data):
-                self._receivers[number] = Receiver(Hello.from_bytes(data), self._patience)
-                events.append(Event("join", self._name(number), self._receivers[number]))
-            elif number in self._receivers:
-                receiver = self._receivers[number]
+                if data != self._hellos.get(number):  # else a reminder
+                    self._hellos[number] = data
+                    self.receivers[number] = Receiver(Hello.from_bytes(data), self._patience)
+                    events.append(Event("join", self._name(number), self.receivers[number]))
+            elif number in self.receivers:
+                receiver = self.receivers[number]
                 name = self._name(number)
                 events.append(Event("packet", name, receiver, packet=data))
                 poses = receiver.receive(data)
@@ -165,19 +175,29 @@ class _Audience:
         return events
 
     def end(self) -> list[Event]:
-        return [event for number in [*self._receivers] for event in self._told({"leave": number})]
+        """Let all leave."""
+        return [event for number in [*self.receivers] for event in self._left(number)]
 
-    def _told(self, told: Any) -> list[Event]:
-        if not isinstance(told, dict):
-            return []
+    def told(self, told: dict[str, Any]) -> list[Event]:
+        """Take what is said: who joins, who leaves, or who is here."""
         if isinstance(told.get("join"), int):
             self._names[told["join"]] = str(told.get("name", ""))[:64]
         if isinstance(told.get("leave"), int):
-            name = self._name(told["leave"])
-            receiver = self._receivers.pop(told["leave"], None)
-            self._names.pop(told["leave"], None)
-            return [Event("leave", name, receiver)] if receiver else []
+            return self._left(told["leave"])
+        if isinstance(here := told.get("here"), dict):
+            known = {int(number): str(name)[:64] for number, name in here.items() if _whole(number)}
+            gone = [number for number in self.receivers if number not in known]
+            events = [event for number in gone for event in self._left(number)]
+            self._names = known
+            return events
         return []
+
+    def _left(self, number: int) -> list[Event]:
+        name = self._name(number)
+        receiver = self.receivers.pop(number, None)
+        self._names.pop(number, None)
+        self._hellos.pop(number, None)
+        return [Event("leave", name, receiver)] if receiver else []
 
     def _name(self, number: int) -> str:
         return self._names.get(number, str(number))
@@ -186,18 +206,13 @@ class _Audience:
 async def _listen(connection: Any, sender: Sender) -> None:
     """Heed what a relay asks of a performer; it ends when the connection does."""
     async for message in connection:
-        told = _read_json(message) if isinstance(message, str) else {}
-        if isinstance(told, dict) and told.get("restart"):
+        if isinstance(message, str) and read_json(message).get("restart"):
             sender.restart()
     raise ConnectionResetError("the relay closed the stage")
 
 
-def _read_json(message: str) -> Any:
-    """Return what a message says; what is no JSON says nothing."""
-    try:
-        return json.loads(message)
-    except ValueError:
-        return None
+def _whole(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 8
 
 
 async def _next(frames: AsyncIterator[Frame]) -> Frame:
@@ -218,13 +233,19 @@ def _connect(url: str, role: str, token: str | None, tls: ssl.SSLContext | None)
     )
 
 
-def _check(url: str, token: str | None, *, performer: bool) -> None:
-    check_secure(url, token)
+def check_place(url: str, *, performer: bool) -> Place:
+    """Return the place that an address names; complain where it is not of that kind."""
     place = Place.parse("/" + url.partition("://")[2].partition("/")[2])
     if performer and place.performer is None:
         raise UsageError(f"a performer needs a name: write {url.rstrip('/')}/anna")
     if not performer and place.performer is not None:
         raise UsageError(f"an audience watches a whole stage: {url.rpartition('/')[0]}")
+    return place
+
+
+def _check(url: str, token: str | None, *, performer: bool) -> None:
+    check_secure(url, token)
+    check_place(url, performer=performer)
 
 
 def _lost() -> tuple[type[BaseException], ...]:

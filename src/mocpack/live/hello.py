@@ -19,8 +19,7 @@ from mocpack.clip import ClipHeader
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.container.extras import pack_extras, with_extras
 from mocpack.container.skel import pack_skeleton, unpack_skeleton
-from mocpack.errors import CorruptionError, InvalidClipError, UsageError
-from mocpack.plain import check_plain
+from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError, UsageError
 from mocpack.skeleton import ROTATION_CHANNELS, Skeleton, channel_hinges
 from mocpack.take import Extras
 
@@ -56,7 +55,11 @@ class Hello:
     fade: float = FADE
 
     def __post_init__(self) -> None:
-        check_plain(self.header, "a live stream")
+        if self.header.is_scaled:
+            raise UnsupportedClipError(
+                "a live stream knows no scales, and this skeleton has some: "
+                "mocpack.plain.without_scales puts its joints where they belong"
+            )
         if not 1e-6 <= self.max_error <= 1:
             raise UsageError(f"max_error must be in 1e-6..1 metres, got {self.max_error}")
         if len(self.header.skeleton) > MOST_JOINTS:

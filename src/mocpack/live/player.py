@@ -17,6 +17,7 @@ SPREAD = 0.95  # of arrivals that come in time
 LONGEST_GUESS = 0.1  # seconds; then the last guess stays
 KEPT = 1.0  # seconds of poses
 TICK = 0.0005  # seconds: twice what time stamps are rounded to
+OVERDUE = 1.5  # frames after which one that should be shown at once is guessed
 
 
 class Player:
@@ -49,12 +50,12 @@ class Player:
 
     def take(self, poses: Sequence[Pose], now: float) -> None:
         """Take poses that the receiver has decoded, of a packet that came at `now`."""
-        for pose in poses:
-            self._late.append(now - pose.time)
-            self._poses.append(pose)
+        # who has just joined gets old frames, which says nothing of the network
+        self._late.extend(now - pose.time for pose in (poses if self._late else poses[-1:]))
+        self._poses.extend(poses)
         if poses:
             oldest = poses[-1].time - KEPT - self.delay
-            keep = bisect_right([pose.time for pose in self._poses], oldest)
+            keep = bisect_right(self._poses, oldest, key=_time)
             self._poses = self._poses[max(0, keep - 1) :]
 
     @property
@@ -76,7 +77,7 @@ class Player:
         if not self._poses:
             return None
         time = now - min(self._late) - self.delay
-        after = bisect_right([pose.time for pose in self._poses], time + 1e-6)
+        after = bisect_right(self._poses, time + 1e-6, key=_time)
         if after == 0:
             return self._poses[0]
         if after < len(self._poses):
@@ -90,14 +91,19 @@ class Player:
     def _beyond(self, time: float) -> Pose:
         last = self._poses[-1]
         frame_time = self._frame_time
-        ahead = min(max(0.0, time - last.time), LONGEST_GUESS) / frame_time
-        if time - last.time <= TICK:
+        patience = TICK if self.delay else OVERDUE * frame_time
+        if time - last.time <= patience:
             return last
+        ahead = min(time - last.time, LONGEST_GUESS) / frame_time
         near, far = (self._receiver.guess(int(ahead) + k) for k in (0, 1))
         assert near is not None
         assert far is not None
         part = time - (last.time + int(ahead) * frame_time)
         return _between(near, far, near.time + min(part, frame_time))
+
+
+def _time(pose: Pose) -> float:
+    return pose.time
 
 
 def _between(a: Pose, b: Pose, time: float) -> Pose:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter, deque
+from collections import Counter
 from dataclasses import dataclass
 from enum import IntEnum
-
-import numpy as np
 
 from mocpack import _core
 from mocpack.arrays import F64
 from mocpack.live.hello import Hello
+from mocpack.live.losses import Losses
+from mocpack.live.report import Report
 
 PATIENCE = 16  # frames
-REMEMBERED = 480  # packets, of which loss is counted
 
 
 class Answer(IntEnum):
@@ -55,34 +53,6 @@ class Pose:
     certain: bool = True
 
 
-@dataclass(frozen=True)
-class Report:
-    """What a receiver tells its sender.
-
-    Attributes
-    ----------
-    loss : float
-        Share of packets that did not come.
-    burst : int
-        How many are lost in a row: nine in ten runs are no longer.
-    missing : tuple of int
-        Frames that are waited for.
-    lost : bool
-        Whether it needs a frame that stands by itself.
-    newest : int
-        The newest frame heard of; -1 before the first.
-    patience : int
-        For how many frames it waits for one that is missing.
-    """
-
-    loss: float = 0.0
-    burst: int = 0
-    missing: tuple[int, ...] = ()
-    lost: bool = False
-    newest: int = -1
-    patience: int = 0
-
-
 class Receiver:
     """Decodes the packets of one stream.
 
@@ -105,7 +75,7 @@ class Receiver:
         self.counts: Counter[Answer] = Counter()
         self._native = _core.LiveReceiver(self.hello.model, patience)
         self._patience = patience
-        self._runs: deque[int] = deque(maxlen=REMEMBERED)  # packets missing before each that came
+        self._losses = Losses()
         self._last: Pose | None = None
 
     def receive(self, packet: bytes) -> list[Pose]:
@@ -113,9 +83,8 @@ class Receiver:
         newest = self._native.missing()[1]
         answer = Answer(self._native.receive(packet))
         self.counts[answer] += 1
-        gap = self._native.missing()[1] - newest - 1
-        if answer is Answer.NEWS and newest >= 0 and gap >= 0:
-            self._runs.append(min(gap, REMEMBERED))
+        if answer is Answer.NEWS:
+            self._losses.count(newest, self._native.missing()[1])
         poses = []
         while (found := self._native.next()) is not None:
             number, micros, turns, places = found
@@ -154,15 +123,12 @@ class Receiver:
 
     def report(self) -> Report:
         """Return what the sender should know."""
-        runs = [run for run in self._runs if run]
-        total = sum(self._runs) + len(self._runs)
         first, newest = self._native.missing()
-        burst = math.ceil(np.quantile(runs, 0.9)) if runs else 0
         lost = first < 0 and (newest >= 0 or self.counts[Answer.UNPLACED] > 0)
         missing = tuple(range(first, min(newest, first + 16))) if self.waiting and not lost else ()
-        loss = sum(runs) / total if total else 0.0
+        loss, burst = self._losses.share, self._losses.burst
         return Report(loss, burst, missing, lost, newest, self._patience)
 
-    def print(self) -> int:
+    def checksum(self) -> int:
         """Return a checksum of the state, equal to the sender's after the same frame."""
-        return self._native.print()
+        return self._native.checksum()

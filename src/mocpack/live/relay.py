@@ -10,19 +10,20 @@ import asyncio
 import json
 import socket
 import ssl
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Protocol
 
 from mocpack.errors import FormatError, UsageError
 from mocpack.extras import require
 from mocpack.live.hello import Hello, is_hello
+from mocpack.live.limits import Budget, Limits
 from mocpack.live.receiver import Answer
-from mocpack.live.stage import SUBPROTOCOL, Place, Tokens, is_loopback, item, offered
+from mocpack.live.stage import SUBPROTOCOL, Place, Tokens, is_loopback, item, offered, read_ping
 from mocpack.live.store import Store
 
 GATHER = 0.001  # seconds for which packets of several performers wait for one another
@@ -31,44 +32,25 @@ Recorder = Callable[[Place, Hello], Callable[[bytes | None], None]]
 """Told of every performer; gives what takes their packets, and None at their end."""
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What a peer may ask of a relay.
+@dataclass(eq=False)
+class Performer:
+    """Who is on a stage.
 
     Attributes
     ----------
-    message : int
-        Bytes of one message.
-    rate : int
-        Bytes a second of one performer.
-    messages : int
-        A second, of one performer.
-    connections, from_one_host : int
-        In all, and of one address.
-    performers : int
-        In all.
-    behind : int
-        Bytes that wait for a slow receiver before it is dropped to the newest frame.
-    bad : int
-        Packets that fail their checksum before a performer is sent away.
+    number : int
+        What messages to the audience call them.
+    store : Store
+    hello : bytes
+    trip : function
+        Gives seconds from here to the performer and back; 0 before it is known.
     """
 
-    message: int = 1 << 16
-    rate: int = 1 << 20
-    messages: int = 2000
-    connections: int = 512
-    from_one_host: int = 128
-    performers: int = 64
-    behind: int = 1 << 16
-    bad: int = 100
-
-
-@dataclass(eq=False)
-class _Performer:
     place: Place
     number: int
     store: Store
     hello: bytes
+    trip: Callable[[], float]
     record: Callable[[bytes | None], None] | None = None
 
 
@@ -80,22 +62,18 @@ class _Watcher:
     lagging: bool = False
 
 
-@dataclass
-class _Budget:
-    """Messages and bytes of a second."""
+class Door(Protocol):
+    """Another way than WebSocket to a relay's stages: it is told what happens there."""
 
-    limits: Limits
-    second: int = 0
-    bytes: int = 0
-    messages: int = 0
+    def entered(self, performer: Performer) -> None: ...
 
-    def take(self, size: int) -> bool:
-        now = int(time.monotonic())
-        if now != self.second:
-            self.second, self.bytes, self.messages = now, 0, 0
-        self.bytes += size
-        self.messages += 1
-        return self.bytes <= self.limits.rate and self.messages <= self.limits.messages
+    def passed(self, performer: Performer, packet: bytes) -> None: ...
+
+    def left(self, performer: Performer) -> None: ...
+
+    async def open(self) -> None: ...
+
+    def close(self) -> None: ...
 
 
 @dataclass
@@ -111,6 +89,10 @@ class Relay:
     pages : mapping of str to (str, bytes)
         What browsers may fetch: media type and bytes by path. Nothing else is reachable.
     recorder : Recorder, optional
+    doors : list of Door
+        Opened and closed with the relay.
+    ports : tuple of int
+        Others of this host that its page may connect to.
     """
 
     host: str = "127.0.0.1"
@@ -120,12 +102,15 @@ class Relay:
     limits: Limits = field(default_factory=Limits)
     pages: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
     recorder: Recorder | None = None
+    doors: list[Door] = field(default_factory=list)
+    ports: tuple[int, ...] = ()
     counts: Counter[str] = field(default_factory=Counter)
-    _performers: dict[Place, _Performer] = field(default_factory=dict)
+    _performers: dict[Place, Performer] = field(default_factory=dict)
     _watchers: set[_Watcher] = field(default_factory=set)
     _hosts: Counter[str] = field(default_factory=Counter)
     _pending: dict[str, list[bytes]] = field(default_factory=dict)
     _used: int = 0
+    _open: int = 0
     _server: Any = None
 
     def __post_init__(self) -> None:
@@ -152,21 +137,67 @@ class Relay:
             max_queue=64,
             ping_interval=5,
             ping_timeout=10,
+            open_timeout=self.limits.opening,
+            create_connection=self._accepted,
             server_header="mocpack",
         )
         self.port = self._server.sockets[0].getsockname()[1]
+        for door in self.doors:
+            await door.open()
 
     async def stop(self) -> None:
         """Close all connections and end all recordings."""
+        for door in self.doors:
+            door.close()
         self._server.close()
         await self._server.wait_closed()
         for performer in [*self._performers.values()]:
-            self._leave(performer)
+            self.leave(performer)
+
+    def on_stage(self, stage: str) -> list[Performer]:
+        """Return who performs there."""
+        return [p for p in self._performers.values() if p.place.stage == stage]
+
+    def is_taken(self, place: Place) -> bool:
+        """Whether somebody performs there."""
+        return place in self._performers
+
+    def has_room(self, host: str) -> bool:
+        """Whether one more may connect from this address."""
+        few = sum(self._hosts.values()) < self.limits.connections
+        return few and self._hosts[host] < self.limits.from_one_host
+
+    def arrived(self, host: str) -> None:
+        self._hosts[host] += 1
+
+    def gone(self, host: str) -> None:
+        self._hosts[host] -= 1
+        if not self._hosts[host]:
+            del self._hosts[host]
 
     @property
     def url(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'wss' if self.tls else 'ws'}://{host}:{self.port}"
+
+    def _accepted(self, *words: Any, **options: Any) -> Any:
+        """Return what answers a connection; there are so many and no more, who ask or are in."""
+        server = require("websockets.asyncio.server", extra="live", purpose="a relay")
+        connection = server.ServerConnection(*words, **options)
+        made, lost = connection.connection_made, connection.connection_lost
+
+        def count(transport: Any) -> None:
+            self._open += 1
+            made(transport)
+            if self._open > 2 * self.limits.connections:
+                transport.abort()
+
+        def discount(error: Exception | None) -> None:
+            self._open -= 1
+            lost(error)
+
+        connection.connection_made, connection.connection_lost = count, discount
+        return connection
 
     def _asked(self, connection: Any, request: Any) -> Any:
         """Answer what is no WebSocket, and refuse who may not come in."""
@@ -177,9 +208,7 @@ class Relay:
         origin = headers.get("Origin")
         if origin is not None and origin.partition("://")[2] != headers.get("Host"):
             return connection.respond(HTTPStatus.FORBIDDEN, "pages of other sites may not\n")
-        if sum(self._hosts.values()) >= self.limits.connections or (
-            self._hosts[host] >= self.limits.from_one_host
-        ):
+        if not self.has_room(host):
             return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "too many connections\n")
         words = ",".join(headers.get_all("Sec-WebSocket-Protocol"))
         role, token = offered([word.strip() for word in words.split(",")])
@@ -201,12 +230,15 @@ class Relay:
         response = connection.respond(HTTPStatus.OK, "")
         response.body = page[1]
         del response.headers["Content-Type"], response.headers["Content-Length"]
-        own = f"{'wss' if self.tls else 'ws'}://{connection.request.headers.get('Host', '')}"
+        host = connection.request.headers.get("Host", "")
+        sources = [f"{'wss' if self.tls else 'ws'}://{host}"]
+        sources += [f"https://{host.rpartition(':')[0] or host}:{port}" for port in self.ports]
         response.headers["Content-Type"] = page[0]
         response.headers["Content-Length"] = str(len(page[1]))
         response.headers["Content-Security-Policy"] = (
-            f"default-src 'self'; connect-src 'self' {own}; script-src 'self' 'wasm-unsafe-eval'; "
-            "img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+            f"default-src 'self'; connect-src 'self' {' '.join(sources)}; "
+            "script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; "
+            "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
         )
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Cache-Control"] = "no-cache"
@@ -215,7 +247,7 @@ class Relay:
     async def _connected(self, connection: Any) -> None:
         place, role = connection.mocpack
         host = connection.remote_address[0]
-        self._hosts[host] += 1
+        self.arrived(host)
         lost = require("websockets.exceptions", extra="live", purpose="a relay").ConnectionClosed
         try:
             with suppress(lost):  # who leaves without a word has left all the same
@@ -224,17 +256,15 @@ class Relay:
                 else:
                     await self._watch(connection, place.stage, keeps_all=role == "record")
         finally:
-            self._hosts[host] -= 1
-            if not self._hosts[host]:
-                del self._hosts[host]
+            self.gone(host)
 
     async def _perform(self, connection: Any, place: Place) -> None:
         """Take a performer's hello and packets until they leave."""
-        if place in self._performers:
+        if self.is_taken(place):
             await connection.close(1008, "somebody performs there")
             return
-        budget, bad = _Budget(self.limits), 0
-        performer: _Performer | None = None
+        budget, bad = Budget(self.limits), 0
+        performer: Performer | None = None
         try:
             async for message in connection:
                 if not isinstance(message, bytes):
@@ -243,15 +273,16 @@ class Relay:
                     await connection.close(1008, "more than a performer may send")
                     return
                 if is_hello(message):
-                    if performer is None and place in self._performers:
+                    if performer is None and self.is_taken(place):
                         await connection.close(1008, "somebody performs there")
                         return
-                    performer = self._enter(place, message, performer)
+                    trip = partial(getattr, connection, "latency")
+                    performer = self.enter(place, message, performer, trip)
                     if performer is None:
                         await connection.close(1013, "the relay is full")
                         return
                 elif performer is not None:
-                    bad += self._pass_on(performer, message) not in (Answer.NEWS, Answer.KNOWN)
+                    bad += self.pass_on(performer, message) not in (Answer.NEWS, Answer.KNOWN)
                     if bad > self.limits.bad:
                         await connection.close(1008, "packets are damaged")
                         return
@@ -261,27 +292,32 @@ class Relay:
             await connection.close(1007, str(error)[:100])
         finally:
             if performer is not None:
-                self._leave(performer)
+                self.leave(performer)
 
-    def _enter(self, place: Place, data: bytes, before: _Performer | None) -> _Performer | None:
-        """Begin a stream, or one anew after a hello that differs."""
+    def enter(
+        self, place: Place, data: bytes, before: Performer | None, trip: Callable[[], float]
+    ) -> Performer | None:
+        """Begin a stream, or one anew after a hello that differs; None where the relay is full."""
         hello = Hello.from_bytes(data)
         if before is not None:
             if before.hello == data:
                 return before
-            self._leave(before)
+            self.leave(before)
         if len(self._performers) >= self.limits.performers:
             return None
         self._used = (self._used + 1) % 65536
-        performer = _Performer(place, self._used, Store(hello), data)
+        performer = Performer(place, self._used, Store(hello), data, trip)
         if self.recorder is not None:
             performer.record = self.recorder(place, hello)
         self._performers[place] = performer
         for watcher in self._audience(place.stage):
             self._introduce(watcher, performer)
+        for door in self.doors:
+            door.entered(performer)
         return performer
 
-    def _leave(self, performer: _Performer) -> None:
+    def leave(self, performer: Performer) -> None:
+        """End a stream."""
         if self._performers.get(performer.place) is not performer:
             return
         del self._performers[performer.place]
@@ -290,15 +326,22 @@ class Relay:
         self._flush(performer.place.stage)
         for watcher in self._audience(performer.place.stage):
             self._push(watcher, json.dumps({"leave": performer.number}))
+        for door in self.doors:
+            door.left(performer)
 
-    def _pass_on(self, performer: _Performer, packet: bytes) -> Answer:
+    def pass_on(self, performer: Performer, packet: bytes) -> Answer:
+        """Check a packet and, if it brings anything, hand it to the audience."""
         answer = performer.store.take(packet)
         self.counts[answer.name.lower()] += 1
         if answer is not Answer.NEWS:
             return answer
         if performer.record is not None:
             performer.record(packet)
+        for door in self.doors:
+            door.passed(performer, packet)
         stage = performer.place.stage
+        if not self._audience(stage):
+            return answer
         waiting = self._pending.setdefault(stage, [])
         waiting.append(item(performer.number, packet))
         if len(waiting) == 1:
@@ -332,11 +375,10 @@ class Relay:
     def _catch_up(self, watcher: _Watcher) -> None:
         """Bring one who was too slow to the newest frame of all."""
         watcher.lagging = False
-        for performer in self._performers.values():
-            if performer.place.stage == watcher.stage:
-                whole = performer.store.whole()
-                if whole is not None:
-                    self._push(watcher, item(performer.number, whole))
+        for performer in self.on_stage(watcher.stage):
+            whole = performer.store.whole()
+            if whole is not None:
+                self._push(watcher, item(performer.number, whole))
 
     async def _watch(self, connection: Any, stage: str, keeps_all: bool) -> None:
         watcher = _Watcher(connection, stage, keeps_all)
@@ -347,17 +389,22 @@ class Relay:
         self._flush(stage)  # those before it need not wait; it gets the newest whole
         self._watchers.add(watcher)
         try:
-            for performer in self._performers.values():
-                if performer.place.stage == stage:
-                    self._introduce(watcher, performer)
-            budget = _Budget(Limits(rate=1 << 14, messages=100))
+            for performer in self.on_stage(stage):
+                self._introduce(watcher, performer)
+            budget = Budget(Limits(rate=1 << 14, messages=100))
             async for message in connection:
                 if not budget.take(len(message)):
                     await connection.close(1008, "an audience is quiet")
+                elif (asked := read_ping(message)) is not None:
+                    self._push(watcher, json.dumps({"pong": asked, "trips": self.trips(stage)}))
         finally:
             self._watchers.discard(watcher)
 
-    def _introduce(self, watcher: _Watcher, performer: _Performer) -> None:
+    def trips(self, stage: str) -> dict[int, float]:
+        """Return the seconds from each performer to here and back, as far as they are known."""
+        return {p.number: round(p.trip(), 6) for p in self.on_stage(stage)}
+
+    def _introduce(self, watcher: _Watcher, performer: Performer) -> None:
         """Tell of a performer: name, hello, and all that the newest frame needs."""
         told = {"join": performer.number, "name": performer.place.performer}
         self._push(watcher, json.dumps(told))

@@ -12,16 +12,19 @@ from mocpack import _core
 from mocpack.arrays import F64
 from mocpack.clip import ClipHeader
 from mocpack.errors import InvalidClipError, UsageError
+from mocpack.live.guard import FEW_LOST, Guard
 from mocpack.live.hello import Hello
 from mocpack.live.mode import Mode
 from mocpack.live.rate_control import RateControl
-from mocpack.live.receiver import Report
+from mocpack.live.report import Report
 
 INTRA = 120  # frames
 MOST_OFFSET = 63  # frames, of which the encoder keeps the rows
 MOST_REPAIRS = 16  # of one packet
 LATEST = 1 << 60  # microseconds
-FEW_LOST, MANY_LOST = 0.001, 0.01
+MANY_LOST = 0.01
+CAUTIOUS = 240  # frames for which `repeat` stays, though nothing was lost yet
+MOST_AT_ONCE = 8  # frames repeated for a receiver that shows at once
 REMEMBERED = 16  # reports
 TRIPS = 3  # that asking for a frame and having it may take, one of them lost on the way
 
@@ -42,6 +45,8 @@ class Sender:
         Every how many frames one stands by itself.
     control : RateControl, optional
         Coarsens the stream where it would exceed a bit rate.
+    guard : Guard, optional
+        What receivers get beyond repeats that show at once and lose packets.
 
     Attributes
     ----------
@@ -51,6 +56,9 @@ class Sender:
         Frames sent so far.
     error : float
         Metres that the last frame was off by.
+    copies : int
+        How often the last packet is worth sending: twice where a receiver reported losses that
+        shows at once, and could not guess this frame.
     """
 
     def __init__(
@@ -61,6 +69,7 @@ class Sender:
         repeat: Sequence[int] = (),
         intra: int = INTRA,
         control: RateControl | None = None,
+        guard: Guard | None = None,
     ) -> None:
         self.hello = stream if isinstance(stream, Hello) else Hello.new(stream, max_error)
         if intra < 1:
@@ -68,8 +77,12 @@ class Sender:
         self.repeat = tuple(repeat)
         self.number = 0
         self.error = 0.0
+        self.copies = 1
         self._intra = intra
         self._control = control
+        self._guard = guard or Guard()
+        if control is not None:
+            self._guard.bits = min(self._guard.bits, control.bits)
         self._encoder = _core.LiveEncoder(self.hello.model)
         self._mode = self._wanted = Mode(self.hello.max_error)
         self._since = 0  # frames since the last intra one
@@ -117,8 +130,11 @@ class Sender:
         intra = self._restart or self._wanted != self._mode or self._since >= self._intra
         self._encode(rotations, translations, round(1e6 * seconds), intra)
         packet = self._packet()
-        if self._control:
-            self.mode = self._control.after(len(packet), seconds, self.hello.max_error)
+        off = self._encoder.guess_error() / self._mode.max_error if self._guard.on else 0.0
+        self.copies = 2 if self._guard.twice(len(packet), seconds, off) else 1
+        if self._control is not None:
+            for _ in range(self.copies):
+                self.mode = self._control.after(len(packet), seconds, self.hello.max_error)
         return packet
 
     def restart(self) -> None:
@@ -133,12 +149,15 @@ class Sender:
         """Follow a receiver's report: repeat what it needs, restart if it has lost the thread.
 
         Where it waits long enough for what is missing to be sent again, nothing is repeated
-        beforehand.
+        beforehand. Where it does not wait at all, every packet has all that a run of losses took.
         """
+        self._guard.heed(report)
         self._trips.append(max(0, self.number - 1 - report.newest))
         apart = report.burst + TRIPS * max(self._trips)
         waits = report.newest >= 0 and report.patience >= apart
-        self.repeat = () if waits else repeats_for(report.loss, report.burst)
+        at_once = report.patience <= 1
+        if report.loss >= FEW_LOST or self.number > CAUTIOUS:
+            self.repeat = () if waits else repeats_for(report.loss, report.burst, at_once=at_once)
         kept = self.number - MOST_OFFSET
         if report.lost or (report.missing and report.missing[0] < kept):
             self.restart()
@@ -149,18 +168,24 @@ class Sender:
         """Return rotations (J, 4) and translations (M, 3) that receivers have of the last frame."""
         return self._encoder.pose()
 
-    def print(self) -> int:
+    def checksum(self) -> int:
         """Return a checksum of the state, equal to that of a receiver of the same frames."""
-        return self._encoder.print()
+        return self._encoder.checksum()
 
     def _encode(self, rotations: F64, translations: F64, micros: int, intra: bool) -> None:
         mode = self._wanted if intra else self._mode
-        bound = max(1, int(mode.max_error * 1e6 + 1e-6))
         turns = np.ascontiguousarray(rotations, np.float64)
         places = np.ascontiguousarray(translations, np.float64)
-        error = self._encoder.encode(
-            turns, places, min(max(0, micros), LATEST), intra, bound, mode.every, mode.twist
-        )
+        time = min(max(0, micros), LATEST)
+
+        def encoded(share: float, intra: bool) -> float | None:
+            bound = max(1, int(share * mode.max_error * 1e6 + 1e-6))
+            return self._encoder.encode(turns, places, time, intra, bound, mode.every, mode.twist)
+
+        finer = mode.max_error <= self.hello.max_error  # else bits are short
+        error = encoded(self._guard.share if finer else 1.0, intra)
+        if error is None:  # it may have been asked to be finer than the bound
+            error = encoded(1.0, True)
         if error is None:
             raise InvalidClipError(
                 f"frame {self.number}: its numbers are no pose, or its joints leave their hinges "
@@ -182,17 +207,21 @@ class Sender:
         )
 
 
-def repeats_for(loss: float, burst: int) -> tuple[int, ...]:
+def repeats_for(loss: float, burst: int, *, at_once: bool = False) -> tuple[int, ...]:
     """Return which earlier frames to repeat where this share of packets is lost, in such runs.
 
     Of a frame's copies, the distance between two is such that a run of `burst` lost packets leaves
-    one.
+    one. A receiver that shows `at_once` finds all that a run took in the first packet after it.
 
     >>> repeats_for(0.0, 0), repeats_for(0.005, 1), repeats_for(0.05, 1), repeats_for(0.05, 5)
     ((), (1,), (1, 2), (3, 6))
+    >>> repeats_for(0.05, 1, at_once=True), repeats_for(0.05, 5, at_once=True)
+    ((1,), (1, 2, 3, 4, 5))
     """
     if loss < FEW_LOST:
         return ()
+    if at_once:
+        return tuple(range(1, min(max(1, burst), MOST_AT_ONCE) + 1))
     if loss < MANY_LOST:
         return (min(max(1, burst), MOST_OFFSET),)
     apart = min(max(1, math.ceil(burst / 2)), MOST_OFFSET // 2)

@@ -10,6 +10,7 @@ from mocpack.clip import Clip, ClipHeader
 from mocpack.errors import FormatError, UsageError
 from mocpack.live.bridges.messages import LONGEST, read_frame, read_header
 from mocpack.live.client import Frame
+from mocpack.plain import without_scales
 
 
 class Source(Protocol):
@@ -27,7 +28,7 @@ class Source(Protocol):
 
 
 class ClipSource:
-    """Plays a clip.
+    """Plays a clip; joints of a scaled skeleton are sent where its scales put them.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class ClipSource:
     def __init__(self, clip: Clip, speed: float = 1.0, *, loop: bool = False) -> None:
         if speed < 0:
             raise UsageError(f"speed must be at least 0, got {speed}")
-        self._clip, self._speed, self._loop = clip, speed, loop
+        self._clip, self._speed, self._loop = without_scales(clip), speed, loop
 
     async def header(self) -> ClipHeader:
         return self._clip.header

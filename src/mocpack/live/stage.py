@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import json
+import math
 import re
 import struct
 from collections.abc import Iterator, Mapping
@@ -20,6 +22,7 @@ SUBPROTOCOL = "mocpack.live.2"
 ROLES = ("send", "watch", "record")
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 TOKEN = re.compile(r"[A-Za-z0-9_.~-]{16,256}")
+LONGEST_PING = 64  # bytes
 _ITEM = struct.Struct("<HI")
 
 
@@ -70,13 +73,16 @@ class Tokens:
             raise UsageError(f"{path} holds no token")
         return cls({role: tuple(tokens) for role, tokens in found.items()})
 
+    def of(self, role: str) -> list[str]:
+        """Return the tokens that open a role; who may record may watch."""
+        more = self.by_role.get("record", ()) if role == "watch" else ()
+        return [*self.by_role.get(role, ()), *more]
+
     def allow(self, role: str, token: str) -> bool:
-        """Whether a token opens a role; who may record may watch."""
+        """Whether a token opens a role."""
         if not self.by_role:
             return True
-        known = [*self.by_role.get(role, ())]
-        if role == "watch":
-            known += self.by_role.get("record", ())
+        known = self.of(role)
         given = token.encode("utf-8", "replace")
         matches = [hmac.compare_digest(given, one.encode()) for one in known]  # all, in equal time
         return any(matches)
@@ -117,6 +123,22 @@ def check_secure(url: str, token: str | None) -> None:
         raise UsageError(f"off this machine streams go by TLS: write wss://, got {url}")
     if not token:
         raise UsageError(f"{parts.hostname} asks for a token: give --token-file")
+
+
+def read_ping(message: str | bytes) -> float | None:
+    """Return the number that a message asks to have back, such as ``{"ping": 12.5}``.
+
+    >>> read_ping('{"ping": 12.5}'), read_ping("hello"), read_ping('{"ping": "x"}')
+    (12.5, None, None)
+    """
+    if len(message) > LONGEST_PING:
+        return None
+    try:
+        told = json.loads(message)
+    except (ValueError, RecursionError):
+        return None
+    asked = told.get("ping") if isinstance(told, dict) else None
+    return float(asked) if isinstance(asked, int | float) and math.isfinite(asked) else None
 
 
 def item(performer: int, data: bytes) -> bytes:

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from mocpack import _core
 from mocpack.live.hello import Hello
+from mocpack.live.losses import Losses
 from mocpack.live.receiver import Answer
+from mocpack.live.report import Report
 
 MOST_FRAMES = 480  # kept, so that a sender without intra frames fills no memory
 MOST_BYTES = 1 << 20
+MOST_MISSING = 16  # of one report
 
 Row = tuple[int, bool, bytes]
 """Number of the frame, whether it stands by itself, its bytes."""
@@ -31,6 +34,7 @@ class Store:
         self._time = 0
         self._rows: dict[int, Row] = {}
         self._bytes = 0
+        self._losses = Losses()
         self._start = self._tip = -1  # the frames that stand on the last intra one, without a gap
 
     def take(self, packet: bytes) -> Answer:
@@ -39,6 +43,7 @@ class Store:
         answer, number, time, _, rows = _core.live_unpack(self.hello.check, packet, near)
         if answer != Answer.NEWS:
             return Answer(answer)
+        self._losses.count(self.number, number)
         if number > self.number:
             self.number, self._time = number, time
         known = True
@@ -50,6 +55,14 @@ class Store:
     def ready(self) -> bool:
         """Whether a late joiner could have the newest frame."""
         return self._start >= 0 and self._tip == self.number
+
+    def report(self) -> Report:
+        """Return what the sender should know: who passes frames on waits for none."""
+        lost = self.number >= 0 and self._start < 0
+        after = range(self._tip + 1, self.number)
+        missing = () if lost else tuple(n for n in after if n not in self._rows)[:MOST_MISSING]
+        losses = self._losses
+        return Report(losses.share, losses.burst, missing, lost, self.number, patience=1)
 
     def whole(self) -> bytes | None:
         """Return a packet with all that a receiver needs to have the newest frame at once."""

@@ -7,22 +7,22 @@ answers, and every second again.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
-from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlsplit
 
 from mocpack.errors import FormatError, UsageError
 from mocpack.live.client import Event, Frame
 from mocpack.live.hello import Hello, is_hello
-from mocpack.live.receiver import Receiver, Report
-from mocpack.live.sender import MOST_OFFSET, Sender
+from mocpack.live.receiver import Receiver
+from mocpack.live.report import read_json, read_report
+from mocpack.live.sender import Sender
 from mocpack.live.stage import is_loopback
 
 REMIND = 1.0  # seconds between two hellos
 REPORT = 0.05  # seconds between two reports
 QUICK = 0.005  # where something is missing
+AT_FIRST = (1, 2, 3)  # repeated until reports tell what the network needs
 SILENCE = 5.0  # seconds after which a sender is taken to have left
 
 
@@ -35,6 +35,7 @@ async def perform_udp(
     ear = _Ear(sender)
     transport, _ = await loop.create_datagram_endpoint(lambda: ear, remote_addr=address)
     hello, told, sent = sender.hello.to_bytes(), -REMIND, 0
+    sender.repeat = sender.repeat or AT_FIRST
     if len(hello) > 65507:
         raise UsageError(f"the hello of this skeleton has {len(hello)} bytes: too many for UDP")
     try:
@@ -44,7 +45,8 @@ async def perform_udp(
                 transport.sendto(hello)
             packet = sender.send(turns, places, time)
             if packet is not None:
-                transport.sendto(packet)
+                for _ in range(sender.copies):
+                    transport.sendto(packet)
                 sent += 1
     finally:
         transport.close()
@@ -76,7 +78,7 @@ async def watch_udp(url: str, *, patience: int = 16, plain: bool = False) -> Asy
             soon = QUICK if receiver.waiting else REPORT
             if loop.time() - reported >= soon:
                 reported = loop.time()
-                transport.sendto(json.dumps(asdict(receiver.report())).encode(), peer)
+                transport.sendto(receiver.report().to_json(), peer)
     except TimeoutError:
         if receiver is not None:
             yield Event("leave", "udp", receiver)
@@ -115,26 +117,13 @@ class _Ear(asyncio.DatagramProtocol):
         self.heard = False
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
-        report = read_report(data)
+        report = read_report(read_json(data))
         if report is not None:
             self.heard = True
             self._sender.heed(report)
 
     def error_received(self, exc: Exception) -> None:
         """Nobody listens yet: that is no reason to stop."""
-
-
-def read_report(data: bytes) -> Report | None:
-    """Read a report; None if it is none."""
-    try:
-        told = json.loads(data[:4096])
-        missing = tuple(int(n) for n in told["missing"][:MOST_OFFSET])
-        loss = min(max(float(told["loss"]), 0.0), 1.0)
-        newest, patience = int(told["newest"]), int(told["patience"])
-        burst = min(max(int(told["burst"]), 0), 60)
-        return Report(loss, burst, missing, told["lost"] is True, newest, patience)
-    except (ValueError, TypeError, KeyError, OverflowError):
-        return None
 
 
 def _read(data: bytes) -> Hello | None:

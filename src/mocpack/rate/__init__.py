@@ -42,9 +42,8 @@ STRETCHED_TRIES = 6
 TIGHTER = (1.0, 0.9, 0.75, 0.6, 0.4, 0.2, 0.1)
 USUAL_LOOKS = 8  # at a knob, for the time left
 SCALE_SHARE = 0.1  # of a bound, for rounding scales
-KEYED = frozenset(
-    {"gltf"}
-)  # sources whose poses between frames are theirs as much as those at them
+# sources whose poses between frames are theirs as much as those at them
+KEYED = frozenset({"gltf", "fbx", "usd"})
 NEAR_TURN = math.cos(math.radians(5))  # half the angle of joints that turn by 10° in a frame
 BETWEEN = 6  # parts of the time from frame to frame, at whose ends such clips are measured
 

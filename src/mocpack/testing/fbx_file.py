@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from mocpack.arrays import F64
+
 TICKS = 46_186_158_000  # of FBX's clock in a second
 VERSION = 7400
 LINEAR, CUBIC, CONSTANT = 0x4, 0x108, 0x2  # how a curve goes on from a key; cubics have auto slopes
@@ -48,8 +50,8 @@ class Record:
 class Curve:
     """The keys of one number: seconds, values, and how it goes on from each (`LINEAR` …)."""
 
-    times: Sequence[float]
-    values: Sequence[float]
+    times: Sequence[float] | F64
+    values: Sequence[float] | F64
     kind: int = LINEAR
 
 

@@ -33,6 +33,8 @@ class LiveRun:
         Metres promised.
     kbits : float
         A second, IP and UDP headers included.
+    lost : float
+        Share of packets that the network lost.
     answers : Counter of Answer
     """
 
@@ -40,6 +42,7 @@ class LiveRun:
     certain: Mask
     bound: float
     kbits: float
+    lost: float
     answers: Counter[Answer]
 
     @property
@@ -90,8 +93,9 @@ def run_live(
     for t in range(clip.frame_count + behind):
         if t < clip.frame_count:
             packet = sender.send(clip.rotations[t], clip.translations[t])
-            if packet is not None:
-                network.send(packet, t * tick)
+            for _ in range(sender.copies):
+                if packet is not None:
+                    network.send(packet, t * tick)
         for _, packet in network.arrivals(t * tick + network.delay):
             known |= {round(pose.time / tick): pose for pose in receiver.receive(packet)}
         if report_every and (t % report_every == 0 or receiver.waiting):
@@ -141,4 +145,5 @@ def _measured(
     certain = np.array([pose is not None and pose.certain for pose in shown])
     seconds = clip.frame_count * clip.header.frame_time
     kbits = 8 * (network.sent_bytes + HEADERS * network.sent) / seconds / 1000
-    return LiveRun(errors, certain, max_error, kbits, answers)
+    lost = network.lost / max(1, network.sent)
+    return LiveRun(errors, certain, max_error, kbits, lost, answers)

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from mocpack.container import (
     source_of,
     stored,
 )
+from mocpack.container.archive import pack_index, parse_trailer
+from mocpack.container.chunks import pack_chunk
 from mocpack.corpora import append, corpus, merge, pack, repair, verify
 from mocpack.corpora.packing import Packing
 from mocpack.errors import (
@@ -28,6 +31,7 @@ from mocpack.errors import (
     UsageError,
 )
 from mocpack.testing import markers, walk
+from mocpack.testing.damaged_archives import damaged_indexes
 from mocpack.testing.motions import vertex_wave
 
 pytest.importorskip("pyarrow")
@@ -412,3 +416,35 @@ def test_a_reader_written_from_the_page_alone_finds_a_clip(archive):
             assert found.read(name) == file
             assert found.index.frame_counts[n] == columns[6][n]
         assert hashlib.sha256(base).digest()[:8] in data
+
+
+def test_an_index_that_lies_is_refused_or_leads_to_clips_that_are(archive, tmp_path):
+    opened = refused = 0
+    for case in damaged_indexes(archive.read_bytes(), 17, 300):
+        (tmp_path / "lies.mocps").write_bytes(case)
+        try:
+            found = corpus(tmp_path / "lies.mocps")
+        except FormatError:
+            refused += 1
+            continue
+        opened += 1
+        with found:
+            for number in range(len(found)):
+                try:
+                    found.read(number)
+                    found.motion(number).frames(0, 1)
+                except (FormatError, UsageError, FileNotFoundError):
+                    pass
+    assert opened > 20 < refused
+
+
+def test_a_clip_that_stands_behind_the_trailer_is_refused(archive):
+    data = archive.read_bytes()
+    trailer = read_trailer(source_of(data))
+    columns = trailer.index.columns.copy()
+    columns[0, 2] = trailer.start - columns[0, 3]
+    good = replace(trailer.index, columns=columns)
+    assert len(parse_trailer(pack_chunk(b"INDX", pack_index(good)), trailer.start).index) == 4
+    columns[0, 2] += 1
+    with pytest.raises(CorruptionError, match=f"the trailer begins at {trailer.start}"):
+        parse_trailer(pack_chunk(b"INDX", pack_index(good)), trailer.start)

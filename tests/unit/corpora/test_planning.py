@@ -1,17 +1,17 @@
-"""Packing in parts: the bytes that one run makes, whoever packs what, in whatever order."""
+"""Plans: what is packed and how, the same on every machine, as a value and as a file."""
 
 import json
 import os
+from dataclasses import replace
 
 import pytest
 
 import mocpack
-from mocpack.corpora import Packing, corpus, pack
-from mocpack.corpora.planning import Plan, bad_path, join, pack_part, parts_found, shares
-from mocpack.errors import UsageError
+from mocpack.corpora import Packing
+from mocpack.corpora.planning import MOST_BYTES, Hashes, Plan, Planned
+from mocpack.errors import FormatError, UsageError
 from mocpack.testing import walk
 
-pa = pytest.importorskip("pyarrow")
 FAST = Packing(target={"max_error": "5mm", "effort": "fast"})
 
 
@@ -19,95 +19,142 @@ FAST = Packing(target={"max_error": "5mm", "effort": "fast"})
 def takes(tmp_path):
     folder = tmp_path / "takes"
     folder.mkdir()
-    for number in range(5):
-        mocpack.write(walk(0.4, seed=number), folder / f"take{number}.bvh")
-    (folder / "bad.bvh").write_text("no motion")
+    for number in range(3):
+        mocpack.write(walk(0.1, seed=number), folder / f"take{number}.bvh")
     return {path.stem: path for path in sorted(folder.iterdir())}
 
 
-def test_parts_packed_in_any_order_join_to_the_bytes_of_one_run(takes, tmp_path):
-    meta = pa.table({"clip": ["take1"], "mood": ["glad"]})
-    ending = {"meta": meta, "name_pattern": r"(?P<number>\d)"}
-    refused = pack(takes, tmp_path / "one.mocps", FAST, **ending)
-    for parts in (1, 3, 6, 9):
-        plan = Plan.make(takes, FAST)
-        folder = tmp_path / f"parts{parts}"
-        for part in reversed(range(1, parts + 1)):
-            assert pack_part(plan, part, parts, folder)
-            assert not pack_part(plan, part, parts, folder)
-        assert parts_found(plan, folder) == parts
-        assert join(plan, parts, folder, tmp_path / "joined.mocps", **ending) == refused
-        assert (tmp_path / "joined.mocps").read_bytes() == (tmp_path / "one.mocps").read_bytes()
+def names(plan):
+    return [part.file_name for part in plan.parts]
 
 
-def test_a_part_that_was_cut_or_half_written_is_packed_anew(takes, tmp_path):
-    plan, folder = Plan.make(takes, FAST), tmp_path / "parts"
-    pack_part(plan, 1, 2, folder)
-    path = plan.part_path(1, 2, folder)
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-5])
-    assert pack_part(plan, 1, 2, folder)
-    assert path.read_bytes() == whole
-    bad_path(path).unlink()
-    assert pack_part(plan, 1, 2, folder)
+def of_sizes(*sizes):
+    files = [Planned(f"{number:06}", "", size, "x") for number, size in enumerate(sizes)]
+    return Plan(tuple(files), FAST)
 
 
-def test_what_is_missing_is_told_by_its_number(takes, tmp_path):
-    plan, folder = Plan.make(takes, FAST), tmp_path / "parts"
-    pack_part(plan, 2, 3, folder)
-    with pytest.raises(UsageError, match="2 of 3 parts are not packed yet: 1, 3"):
-        join(plan, 3, folder, tmp_path / "joined.mocps")
-    assert not (tmp_path / "joined.mocps").exists()
-    with pytest.raises(UsageError, match="no part of these files"):
-        parts_found(Plan.make(takes, Packing()), folder)
-    with pytest.raises(UsageError, match="1 to 3"):
-        pack_part(plan, 4, 3, folder)
-
-
-def test_whatever_changes_the_result_changes_the_plan(takes, tmp_path):
+def test_a_plan_depends_on_neither_the_order_of_files_nor_where_they_stand(takes, tmp_path):
     first = Plan.make(takes, FAST)
-    assert Plan.make(dict(reversed(takes.items())), FAST).digest == first.digest
-    assert Plan.make(takes, Packing(target={"max_error": "1mm"})).digest != first.digest
-    assert Plan.make(takes, Packing(target=FAST.target, keys=True)).digest != first.digest
-    mocpack.write(walk(0.4, seed=9), takes["take1"])
-    assert Plan.make(takes, FAST).digest != first.digest
-    moved = tmp_path / "moved"
-    takes["take1"].parent.rename(moved)
+    assert names(Plan.make(dict(reversed(takes.items())), FAST)) == names(first)
+    moved = takes["take1"].parent.rename(tmp_path / "moved")
     there = {name: moved / path.name for name, path in takes.items()}
-    assert Plan.make(there, FAST).digest != first.digest  # take1 was changed
-    mocpack.write(walk(0.4, seed=1), there["take1"])
-    assert Plan.make(there, FAST).digest == first.digest  # where files stand does not matter
+    assert names(Plan.make(there, FAST)) == names(first)
 
 
-def test_files_that_were_hashed_are_not_read_again(takes, tmp_path, monkeypatch):
-    known = tmp_path / "parts/hashes.json"
+def test_whatever_changes_a_part_changes_its_name(takes):
+    first = names(Plan.make(takes, FAST))
+    assert not set(names(Plan.make(takes, Packing(target={"max_error": "1mm"})))) & set(first)
+    assert not set(names(Plan.make(takes, Packing(target=FAST.target, keys=True)))) & set(first)
+    other = replace(Plan.make(takes, FAST), version="0")
+    assert not set(names(other)) & set(first)
+    mocpack.write(walk(0.1, seed=9), takes["take1"])
+    second = names(Plan.make(takes, FAST))
+    assert [a == b for a, b in zip(first, second, strict=True)] == [True, False, True]
+
+
+def test_few_files_are_a_part_each_and_many_share_one():
+    assert len(of_sizes(*[1] * 100).parts) == 100
+    assert len(of_sizes(*[1] * 10_000).parts) == 625
+    large = of_sizes(*[MOST_BYTES // 4] * 10_000)
+    assert {len(part.files) for part in large.parts} == {4}
+    assert [one for part in large.parts for one in part.files] == list(large.files)
+    assert of_sizes().parts == []
+
+
+def test_shards_are_all_the_parts_each_once():
+    plan = of_sizes(*[1] * 30)
+    shards = [plan.shard(number, 7) for number in range(1, 8)]
+    assert sorted(part.number for shard in shards for part in shard) == list(range(30))
+    assert plan.shard(40, 40) == []
+    for wrong in (0, 8):
+        with pytest.raises(UsageError, match="1 to 7"):
+            plan.shard(wrong, 7)
+
+
+def test_files_that_were_hashed_are_not_read_again(takes, tmp_path):
+    file = tmp_path / "parts/hashes.json"
+    known = str(file)
     first = Plan.make(takes, FAST, known=known)
-    rows = json.loads(known.read_text())
+    rows = json.loads(file.read_text())
     assert len(rows) == len(takes)
     rows[str(takes["take1"])][2] = "as known"
-    known.write_text(json.dumps(rows))
-    second = Plan.make(takes, FAST, known=known)
-    assert second.digest != first.digest
+    file.write_text(json.dumps(rows))
+    assert Plan.make(takes, FAST, known=known).files[1].mark == "as known"
     os.utime(takes["take1"], ns=(1, 1))
-    assert Plan.make(takes, FAST, known=known).digest == first.digest
-    known.write_text("nonsense")
-    assert Plan.make(takes, FAST, known=known).digest == first.digest
+    assert Plan.make(takes, FAST, known=known) == first
+    file.write_text("nonsense")
+    assert Plan.make(takes, FAST, known=known) == first
 
 
-def test_parts_are_small_enough_to_lose_one():
-    assert shares(1, 8) == 1
-    assert shares(10_000, 4) == 79
-    assert shares(0, 1) == 1
+def test_what_is_read_beside_a_file_is_part_of_its_mark(takes, tmp_path):
+    robot = tmp_path / "robot.urdf"
+    robot.write_text("one")
+    packing = Packing(reading={"robot": str(robot)})
+    first = Plan.make(takes, packing).files[0]
+    robot.write_text("another")
+    second = Plan.make(takes, packing).files[0]
+    assert first.mark != second.mark
+    assert first.sha256 == second.sha256 == Plan.make(takes, FAST).files[0].mark
 
 
-def test_refused_files_are_listed_with_each_part(takes, tmp_path):
-    plan, folder = Plan.make(takes, FAST), tmp_path / "parts"
-    for part in (1, 2):
-        pack_part(plan, part, 2, folder)
-    lines = bad_path(plan.part_path(1, 2, folder)).read_text().splitlines()
-    assert [json.loads(line)["input"] for line in lines] == [str(takes["bad"])]
-    (refused,) = join(plan, 2, folder, tmp_path / "joined.mocps", shard_size=300)
-    assert refused.path == str(takes["bad"])
-    with corpus(tmp_path / "joined.mocps") as found:
-        assert len(found) == 5
-        assert len(found.index.files) > 1
+def test_the_skeleton_of_an_amc_is_part_of_its_mark(tmp_path):
+    clip = walk(0.1)
+    mocpack.write(clip, tmp_path / "01_01.amc")
+    (skeleton,) = tmp_path.glob("*.asf")
+    files = {"01_01": tmp_path / "01_01.amc"}
+    known = str(tmp_path / "hashes.json")
+    marks = {Plan.make(files, FAST, known=known).files[0].mark for _ in range(2)}
+    skeleton.write_text(skeleton.read_text() + "\n")
+    marks.add(Plan.make(files, FAST, known=known).files[0].mark)
+    assert len(marks) == 2
+    assert "+" in marks.pop()
+
+
+def test_a_missing_file_is_planned_and_has_a_mark_of_its_own(tmp_path):
+    (found,) = Plan.make({"a": tmp_path / "none.bvh"}, FAST).files
+    assert (found.size, found.mark, found.sha256) == (0, "missing", None)
+
+
+def test_a_plan_that_is_listed_is_divided_like_one_that_is_hashed(takes):
+    listed, made = Plan.listed(takes, FAST), Plan.make(takes, FAST)
+    assert [len(part.files) for part in listed.parts] == [len(part.files) for part in made.parts]
+    assert Hashes(FAST).marked(listed.files) == made.files
+
+
+def test_a_plan_goes_through_its_file(takes):
+    plan = Plan.make(takes, Packing("keysine:effort=fast", {"max_error": "1mm"}, {"fps": 30.0}))
+    assert Plan.from_bytes(plan.to_bytes()) == plan
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda lines: [*lines[:-1], lines[-1][:-5]], "last line is cut"),
+        (lambda lines: [b"{}\n", *lines[1:]], "not a plan"),
+        (lambda lines: [b"nonsense\n", *lines[1:]], "line 1: not JSON"),
+        (lambda lines: [*lines, b"[" * 100_000 + b"\n"], "line 5: not JSON"),
+        (lambda lines: [*lines, b"[]\n"], "line 5: a line is an object"),
+        (lambda lines: [*lines, b'{"clip": 3}\n'], "line 5: clip is a str, got 3"),
+        (lambda lines: [lines[0], lines[2], lines[1]], "order of their names"),
+        (lambda lines: [lines[0].replace(b'"keys": false', b'"keys": 0'), *lines[1:]], "keys is"),
+        (lambda lines: [lines[0].replace(b'"codec"', b'"coded"'), *lines[1:]], "packing has codec"),
+        (
+            lambda lines: [*lines, b'{"clip": "x", "path": "", "bytes": -1, "mark": ""}\n'],
+            "bytes is 0 or more",
+        ),
+        (
+            lambda lines: [*lines, b'{"clip": "", "path": "", "bytes": 1, "mark": ""}\n'],
+            "line 5: a clip's name is empty",
+        ),
+    ],
+)
+def test_a_wrong_plan_is_a_sentence_that_names_the_line(takes, change, said):
+    lines = Plan.make(takes, FAST).to_bytes().splitlines(keepends=True)
+    with pytest.raises(FormatError, match=said):
+        Plan.from_bytes(b"".join(change(lines)), name="plan.jsonl")
+
+
+def test_a_plan_of_another_version_is_to_be_made_again(takes):
+    data = replace(Plan.make(takes, FAST), version="0.0.1").to_bytes()
+    with pytest.raises(UsageError, match=r"made by mocpack 0\.0\.1"):
+        Plan.from_bytes(data)

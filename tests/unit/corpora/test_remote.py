@@ -1,19 +1,23 @@
 """Archives by URL: few requests, near ranges together, nothing taken for what it is not."""
 
+import importlib
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 import mocpack
 from mocpack.corpora import corpus, pack
+from mocpack.corpora.packing import front_size
 from mocpack.corpora.remote import NEAR, RangeCache, is_url, merged
 from mocpack.errors import FormatError, MissingExtraError, TruncatedError
 from mocpack.testing import walk
 
 fsspec = pytest.importorskip("fsspec")
+MemoryFileSystem = pytest.importorskip("fsspec.implementations.memory").MemoryFileSystem
 pytest.importorskip("pyarrow")
 
 
@@ -189,3 +193,47 @@ def test_what_is_forgotten_is_fetched_again(memory):
         found.forget()
         assert np.array_equal(windows[0], first)
         assert found.requests[0] == count + 1
+
+
+def test_the_trailer_repeats_the_key_poses_of_long_clips_and_of_all_where_it_is_asked_to(
+    monkeypatch,
+):
+    data = mocpack.encode(walk(5.0), max_error="5mm", effort="fast")
+    head, keys = front_size(data, keys=False), front_size(data, keys=True)
+    with mocpack.open(data) as motion:
+        (at, size), (groups_at, groups) = motion.byte_ranges(0, len(motion))
+    assert (head, keys) == (at, at + size) == (at, groups_at)
+    monkeypatch.setattr("mocpack.corpora.packing.KEYS_FROM", groups)
+    assert front_size(data, keys=False) == head
+    monkeypatch.setattr("mocpack.corpora.packing.KEYS_FROM", groups - 1)
+    assert front_size(data, keys=False) == keys
+
+
+class Bucket(MemoryFileSystem):
+    """A store of another scheme, which wants to know whose money is spent."""
+
+    store: ClassVar[dict] = {}
+    pseudo_dirs: ClassVar[list] = [""]
+
+    def __init__(self, *, project, **options):
+        super().__init__(**options)
+        self.project = project
+
+    @classmethod
+    def _strip_protocol(cls, path):
+        return "/" + path.split("://")[-1].strip("/")
+
+
+@pytest.mark.parametrize("scheme", ["gs", "hf"])
+def test_any_scheme_is_opened_by_the_driver_that_fsspec_has_for_it(packed, scheme, monkeypatch):
+    monkeypatch.setitem(importlib.import_module("fsspec.registry")._registry, scheme, Bucket)
+    system = fsspec.filesystem(scheme, project="ours")
+    for path in packed.glob("*.mocps"):
+        system.pipe_file(f"{scheme}://bucket/data/{path.name}", path.read_bytes())
+    for name in ("all", "many"):
+        url = f"{scheme}://bucket/data/{name}.mocps"
+        with corpus(url, storage_options={"project": "ours"}) as found:
+            assert np.array_equal(found.windows(2)[0], corpus_window(packed))
+            assert found.is_remote
+    with pytest.raises(TypeError, match="project"):
+        corpus(url)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack import rotations
+from mocpack import _core, rotations
 from mocpack.corpora import DecodedCache, Packing, Stream, Windows, corpus, pack
-from mocpack.corpora.windows import FEATURES, feet, window_plan
+from mocpack.corpora.plans import AS_STORED, FEATURES, feet, window_plan
 from mocpack.errors import UsageError
 from mocpack.metrics.contacts import planted
 from mocpack.testing import markers, walk
@@ -229,9 +229,48 @@ def test_processes_share_windows(walks, method, cache):
 
 
 def test_windows_can_be_sent(walks):
-    found = pickle.loads(pickle.dumps(walks.windows(1, fps=30, mirror=True, cache="1MB")))
-    assert np.allclose(found[3], walks.windows(1, fps=30, mirror=True)[3], atol=1e-5)
+    sent = walks.windows(1, fps=30, mirror=True, cache="1MB")
+    expected = sent[3]
+    found = pickle.loads(pickle.dumps(sent))
+    assert found.cache.held == sent.cache.held > 0
+    assert np.array_equal(found[3], expected)
     found.corpus.close()
+
+
+def test_windows_that_outlive_their_sender_begin_with_an_empty_cache(walks):
+    found = pickle.loads(pickle.dumps(walks.windows(1, cache="1MB")))
+    assert found.cache.held == 0
+    assert np.array_equal(found[3], walks.windows(1)[3])
+    path = Path(found.cache._path)
+    found.corpus.close()
+    del found
+    assert not path.exists()
+
+
+def test_a_block_that_is_not_marked_is_not_read():
+    rows = np.arange(10 * 7, dtype=np.float32).reshape(10, 7)
+    marks, used = np.zeros(3, np.int64), np.zeros(3, np.int64)
+    blocks = _core.RowBlocks(rows, marks, used, 4)
+    plan = window_plan(markers(10, 1).header, AS_STORED)
+    out = np.full((4, plan.width), np.nan, np.float32)
+    if plan.width != 7:
+        pytest.fail(f"a row of one marker has {plan.width} numbers")
+    assert blocks.write(plan, 2, 6, out) == 0
+    _core.mark_block(marks, 0, 5)
+    assert blocks.write(plan, 2, 6, out) == 1
+    assert np.isnan(out).all()
+    assert not used.any()
+    _core.mark_block(marks, 1, 6)
+    assert blocks.write(plan, 2, 6, out) == -1
+    assert np.array_equal(out, rows[2:6])
+    assert used[0] == used[1] > 0 == used[2]
+    for start, stop in ((4, 4), (5, 11), (11, 12)):
+        with pytest.raises(ValueError, match="no such frames"):
+            blocks.write(plan, start, stop, out)
+    with pytest.raises(ValueError, match="every block"):
+        _core.RowBlocks(rows, marks[:2], used, 4)
+    with pytest.raises(ValueError, match="no such block"):
+        _core.mark_block(marks, 3, 1)
 
 
 def test_a_stream_gives_every_window_once_each_epoch_in_another_order(walks):

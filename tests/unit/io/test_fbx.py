@@ -1,9 +1,11 @@
 """FBX files made here by the rules of the format, read by ufbx in a process of its own."""
 
+import json
 import random
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +15,7 @@ import mocpack
 from mocpack import rotations, space
 from mocpack.errors import CorruptionError, FormatError, MissingExtraError, MocpackError, UsageError
 from mocpack.io import child, clip_names_in, read_bytes
+from mocpack.testing import fbx_takes
 from mocpack.testing.fbx_file import (
     CONSTANT,
     CUBIC,
@@ -29,6 +32,7 @@ from mocpack.testing.fbx_file import (
 pytest.importorskip("ufbx")
 
 MOVE, TURN, SCALE = "Lcl Translation", "Lcl Rotation", "Lcl Scaling"
+POSES = Path(__file__).parents[2] / "data/ufbx_poses.py"
 SECOND = np.arange(31) / 30
 SWING = Curve(SECOND, 40 * np.sin(3 * SECOND))
 
@@ -396,3 +400,79 @@ def test_a_take_packs_within_its_bound(tmp_path):
     clip = mocpack.read(tmp_path / "arm.fbx")
     back = mocpack.decode(mocpack.encode(clip, max_error="1mm"))
     assert np.abs(back.positions() - clip.positions()).max() < 1e-3
+
+
+def apart_from_ufbx(data, clip, times, folder):
+    """How far joints of a clip are from where ufbx's own evaluation of the scene puts them."""
+    path = folder / "asked.fbx"
+    path.write_bytes(data)
+    words = [sys.executable, POSES, path, json.dumps(list(times))]
+    told = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)
+    at = np.interp(times, clip.times, np.arange(clip.frame_count))
+    ours = clip.poses_at(at).positions()
+    worst = 0.0
+    for row, nodes in enumerate(told["frames"]):
+        for name, place in nodes:
+            if name in clip.skeleton.names:
+                there = space.inside(np.array(place) * told["unit"], clip.header.up)
+                worst = max(worst, np.abs(ours[row, clip.skeleton.index(name)] - there).max())
+    return worst
+
+
+KEYS = {
+    "curves": Curve([0, 0.3, 0.8, 1.6], [0, 60, -30, 20], CUBIC),
+    "lines off the frames": Curve([0, 0.111, 0.456, 1.6], [0, 60, -30, 20]),
+    "jumps": Curve([0, 0.4, 0.777, 1.6], [0, 60, -30, 20], CONSTANT),
+    "an end off the frames": Curve([0, 0.5, 1.61], [0, 60, -30], CUBIC),
+    "turns": Curve([0, 1.6], [0, 7200]),
+}
+
+
+@pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
+def test_a_take_of_few_keys_is_right_at_any_time(keys, tmp_path):
+    other = Curve(keys.times, -0.5 * np.array(keys.values), keys.kind)
+    layer = {(0, TURN, 2): keys, (1, TURN, 1): keys, (1, TURN, 0): other, (0, MOVE, 1): other}
+    data = binary(scene(arm(), [Take("a", [layer])]))
+    clip = read_bytes(data)
+    rng = np.random.default_rng(5)
+    times = np.sort(rng.uniform(0, keys.times[-1], 200))
+    times = times[[np.abs(t - np.array(keys.times)).min() > 2e-5 for t in times]]
+    assert apart_from_ufbx(data, clip, times, tmp_path) < 1e-4
+    packed = mocpack.decode(mocpack.encode(clip, max_error="0.5mm", effort="fast"))
+    assert apart_from_ufbx(data, packed, times, tmp_path) < 5e-4
+
+
+def test_frames_stay_even_where_lines_follow_the_curves():
+    clip = read_bytes(
+        binary(scene(arm(), [Take("a", [{(1, TURN, 2): KEYS["curves"]}])], frame_rate=25.0))
+    )
+    assert clip.extras.times is None
+    assert clip.frame_rate % 25 == 0
+    assert clip.frame_rate > 25
+
+
+def test_a_jump_of_half_a_turn_needs_no_more_frames_than_a_small_one():
+    counts = []
+    for angle in (10, 175):
+        jump = Curve([0, 0.5, 1], [0, angle, 0], CONSTANT)
+        counts.append(
+            read_bytes(binary(scene(arm(), [Take("a", [{(1, TURN, 2): jump}])]))).frame_count
+        )
+    assert counts[0] == counts[1] < 40
+
+
+def test_a_recording_has_its_own_frames_and_no_others():
+    noise = np.random.default_rng(1).normal(scale=20, size=(3, 31))
+    layer = {(1, TURN, axis): Curve(SECOND, noise[axis], CUBIC) for axis in range(3)}
+    clip = read_bytes(binary(scene(arm(), [Take("a", [layer])])))
+    assert (clip.frame_count, clip.frame_rate) == (31, 30)
+
+
+@pytest.mark.parametrize("name", fbx_takes.takes())
+def test_whatever_places_a_bone_does_so_as_ufbx_has_it(name, tmp_path):
+    data = binary(fbx_takes.takes()[name])
+    clip = read_bytes(data)
+    assert {"Hips", "Spine", "Neck", "Leg", "Foot"} <= set(clip.skeleton.names)
+    assert apart_from_ufbx(data, clip, clip.times[::5], tmp_path) < 1e-6
+    if name == "two-takes":
+        assert clip_names_in(data) == ["Dance", "Sway"]

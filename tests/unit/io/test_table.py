@@ -66,7 +66,10 @@ def test_what_a_format_does_not_take_is_refused(tmp_path):
 
 
 def test_an_extension_that_cannot_be_written_is_told_what_can(tmp_path):
-    with pytest.raises(UsageError, match=r"as '\.fbx'; mocpack writes it as: \.amc, \.bvh, "):
+    with pytest.raises(
+        UsageError,
+        match=r"as '\.fbx': FBX is read, not written; mocpack writes it as: \.amc, \.bvh, ",
+    ):
         write_file(walk(0.1), tmp_path / "clip.fbx")
     assert not list(tmp_path.iterdir())
 
@@ -173,3 +176,17 @@ def test_several_roots_and_markers_hang_from_an_origin_where_a_format_has_one_ro
         assert back.skeleton.names[0] == "origin"
         order = [places[name] for name in clip.skeleton.unique_names]
         np.testing.assert_allclose(back.positions()[:, order], clip.positions(), atol=1e-5)
+
+
+def test_a_packed_clip_of_uneven_times_is_sampled_evenly_on_demand(tmp_path):
+    path = tmp_path / "uneven.mocp"
+    path.write_bytes(mocpack.encode(take(["times"]), max_error="1mm", effort="fast"))
+    assert mocpack.read(path).extras.times is not None
+    clip = mocpack.read(path, fps=25.0)
+    assert clip.extras.times is None
+    assert clip.frame_rate == pytest.approx(25)
+    for fps, sentence in ((-1.0, "frames a second must be above 0"), (1e5, "are too many")):
+        long = tmp_path / "long.mocp"
+        long.write_bytes(mocpack.encode(walk(0.1).replace(frame_time=1e3), max_error="1mm"))
+        with pytest.raises(UsageError, match=sentence):
+            mocpack.read(long, fps=fps)

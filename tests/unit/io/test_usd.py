@@ -290,3 +290,57 @@ def test_files_are_known_by_content(tmp_path):
     mocpack.write(walk(0.1), tmp_path / "a.usdc")
     (tmp_path / "a.usdc").rename(tmp_path / "a.bin")
     assert mocpack.read(tmp_path / "a.bin").frame_count == walk(0.1).frame_count
+
+
+def posed_at(data, times, name="Skel"):
+    """Where UsdSkel and UsdGeom put the joints at times of the stage's clock."""
+    from pxr import Usd, UsdGeom, UsdSkel
+
+    stage = Usd.Stage.CreateInMemory()
+    stage.GetRootLayer().ImportFromString(data.decode())
+    skeleton = UsdSkel.Skeleton(next(p for p in stage.Traverse() if p.GetName() == name))
+    query = UsdSkel.Cache().GetSkelQuery(skeleton)
+    found = []
+    for time in times:
+        local = np.array(query.ComputeJointSkelTransforms(time))
+        world = np.array(UsdGeom.XformCache(time).GetLocalToWorldTransform(skeleton.GetPrim()))
+        found.append((local @ world)[:, 3, :3])
+    return np.array(found), [joint.rpartition("/")[2] for joint in query.GetJointOrder()]
+
+
+# UsdSkel poses only skeletons whose parents come first, from places that are relative to them
+IN_ORDER = {
+    '["hip/knee", "hip", ': '["hip", "hip/knee", ',
+    "bindTransforms": "restTransforms",
+    "(0, 0, 50, 1)": "(0, 0, 90, 1)",
+    "(0, 0, 90, 1)),\n                ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 90, 1)": (
+        "(0, 0, 90, 1)),\n                ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, -40, 1)"
+    ),
+    "(0, 0, 10, 1)": "(0, 0, -40, 1)",
+}
+
+
+@pytest.mark.parametrize("carried", ["straight", "turning"])
+def test_samples_that_are_far_apart_are_right_at_any_time_as_usd_poses_them(carried):
+    text = BY_HAND.replace("0: [(0, 0, 90)], 1: [(0, 0, 91)], 2:", "0: [(0, 0, 90)], 5:")
+    if carried == "turning":
+        text = text.replace(
+            "double3 xformOp:translate.timeSamples = { 0: (0, 0, 0), 4: (8, 0, 0) }",
+            "float3 xformOp:rotateXYZ.timeSamples = { 0: (0, 0, 0), 7: (80, 200, -60) }",
+        ).replace("xformOp:translate", "xformOp:rotateXYZ")
+    text = text.replace("0)], 2: [(0.7", "0)], 1.3: [(0.6, 0.8, 0, 0)], 6: [(0.7")
+    for old, new in IN_ORDER.items():
+        text = text.replace(old, new)
+    rng = np.random.default_rng(2)
+    for animation in ("Walk", "Run"):
+        data = text.replace("Skel/Walk>", f"Skel/{animation}>").encode()
+        clip = read_bytes(data, clip=animation)
+        times = rng.uniform(0, clip.times[-1] * 48, 300)
+        places, names = posed_at(data, times)
+        expected = np.stack([places[..., 0], places[..., 2], -places[..., 1]], axis=-1) / 100
+        columns = [clip.skeleton.index(name) for name in names]
+        at = np.interp(times / 48, clip.times, np.arange(clip.frame_count))
+        np.testing.assert_allclose(clip.poses_at(at).positions()[:, columns], expected, atol=2e-4)
+        packed = mocpack.decode(mocpack.encode(clip, max_error="1mm", effort="fast"))
+        apart = packed.poses_at(at).positions()[:, columns] - expected
+        assert np.linalg.norm(apart, axis=-1).max() < 1e-3

@@ -12,11 +12,13 @@ from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.errors import UsageError
 from mocpack.live import Hello, Sender
 from mocpack.live.client import perform, watch
+from mocpack.live.limits import Limits
 from mocpack.live.recording import Recording
-from mocpack.live.relay import Limits, Relay
+from mocpack.live.relay import Relay
+from mocpack.live.report import read_json, read_report
 from mocpack.live.sources import ClipSource
 from mocpack.live.stage import Place, Tokens, item, items
-from mocpack.live.udp import perform_udp, read_report, watch_udp
+from mocpack.live.udp import perform_udp, watch_udp
 
 websockets = pytest.importorskip("websockets")
 pytest.importorskip("websockets.asyncio.client")
@@ -280,6 +282,92 @@ def test_only_the_pages_of_its_table_can_be_fetched(path, status):
     run(play, pages={"/": ("text/html", b"<p>stage")})
 
 
+async def closed(reader):
+    """Wait until the other side has closed; return what it said before."""
+    try:
+        return await asyncio.wait_for(reader.read(), 20)
+    except ConnectionResetError:
+        return b""
+
+
+def test_who_never_finishes_asking_is_sent_away():
+    async def play(relay):
+        slow = [await asyncio.open_connection("127.0.0.1", relay.port) for _ in range(3)]
+        for _, writer in slow:
+            writer.write(b"GET /stage HTTP/1.1\r\nHost: ")
+        for reader, writer in slow:
+            assert b"101" not in await closed(reader)
+            writer.close()
+        sender = Sender(CLIP.header)
+        assert await perform(f"{relay.url}/stage/anna", sender, frames()) == CLIP.frame_count
+
+    run(play, limits=Limits(opening=0.2))
+
+
+def test_those_who_ask_are_so_many_and_no_more():
+    async def play(relay):
+        slow = [await asyncio.open_connection("127.0.0.1", relay.port) for _ in range(6)]
+        assert await closed(slow[-1][0]) == b""
+        assert relay._open <= 4
+        for _, writer in slow:
+            writer.close()
+        while relay._open:
+            await asyncio.sleep(0.001)
+        sender = Sender(CLIP.header)
+        assert await perform(f"{relay.url}/stage/anna", sender, frames()) == CLIP.frame_count
+
+    run(play, limits=Limits(connections=2))
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"\x16\x03\x01" * 100,
+        b"GET " + b"/" * 20_000 + b" HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 5000 + b"\r\n",
+        b"POST /stage HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n",
+        b"GET /stage HTTP/1.1\r\nUpgrade: websocket\r\n\r\n",
+    ],
+)
+def test_what_is_no_request_is_answered_or_cut_off_and_the_relay_goes_on(head):
+    async def play(relay):
+        reader, writer = await asyncio.open_connection("127.0.0.1", relay.port)
+        writer.write(head)
+        assert b"101" not in (await closed(reader))[:16]
+        writer.close()
+        sender = Sender(CLIP.header)
+        assert await perform(f"{relay.url}/stage/anna", sender, frames()) == CLIP.frame_count
+
+    run(play, limits=Limits(opening=0.5))
+
+
+@pytest.mark.parametrize("message", ["x" * 1000, b"x" * 20_000, "[" * 60, '{"ping": 1e999}'])
+def test_an_audience_that_says_what_it_should_not_does_no_harm(message):
+    async def play(relay):
+        words = ["mocpack.live.2", "role.watch"]
+        watcher = await websockets.asyncio.client.connect(f"{relay.url}/stage", subprotocols=words)
+        await watcher.send(message)
+        watching = asyncio.ensure_future(collected(f"{relay.url}/stage", 1))
+        await joined(relay)
+        await perform(f"{relay.url}/stage/anna", Sender(CLIP.header), frames())
+        assert len((await watching)["anna"]) == CLIP.frame_count
+        await watcher.close()
+
+    run(play)
+
+
+def test_an_audience_is_told_how_long_the_way_is():
+    async def play(relay):
+        words = ["mocpack.live.2", "role.watch"]
+        async with websockets.asyncio.client.connect(
+            f"{relay.url}/stage", subprotocols=words
+        ) as watcher:
+            await watcher.send('{"ping": 12.5}')
+            assert json.loads(await watcher.recv()) == {"pong": 12.5, "trips": {}}
+
+    run(play)
+
+
 def test_pages_of_other_sites_may_not_watch():
     async def play(relay):
         words = ["mocpack.live.2", "role.watch"]
@@ -443,7 +531,7 @@ def test_straight_over_udp_poses_arrive_and_reports_come_back():
     [b"", b"{", b"[]", b'{"loss": "x"}', json.dumps({"loss": 1e999, "burst": 1e999}).encode()],
 )
 def test_what_is_no_report_is_left_aside(data):
-    assert read_report(data) is None
+    assert read_report(read_json(data)) is None
 
 
 @pytest.mark.parametrize("path", ["", "/", "/a/b/c", "/../x", "/a/..", "/a b", "/" + "x" * 65])

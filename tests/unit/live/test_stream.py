@@ -5,7 +5,8 @@ from mocpack import _core, rotations
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.errors import InvalidClipError, UsageError
 from mocpack.kinematics import promised_error
-from mocpack.live import Answer, Hello, Mode, Receiver, Report, Sender, repeats_for
+from mocpack.live import Answer, Guard, Hello, Mode, Receiver, Report, Sender, repeats_for
+from mocpack.live.sender import CAUTIOUS
 from mocpack.skeleton import rotation_order
 from mocpack.testing import hard_clips, walk
 
@@ -63,7 +64,7 @@ def test_both_ends_hold_the_same_numbers_after_every_frame():
     receiver = Receiver(sender.hello.to_bytes())
     for local, places in zip(WALK.rotations, WALK.translations, strict=True):
         (pose,) = receiver.receive(sender.send(local, places))
-        assert sender.print() == receiver.print()
+        assert sender.checksum() == receiver.checksum()
         np.testing.assert_array_equal(pose.rotations, sender.pose()[0])
 
 
@@ -303,13 +304,56 @@ def test_reports_choose_what_is_repeated():
     assert repeats_for(0.0, 0) == ()
     assert repeats_for(0.05, 5) == (3, 6)
     sender, packets = stream()
-    receiver = Receiver(sender.hello, patience=0)
+    receiver = Receiver(sender.hello, patience=2)
     received(receiver, [p for t, p in enumerate(packets) if t % 20 not in (7, 8, 9)])
     report = receiver.report()
     assert report.loss == pytest.approx(0.15, abs=0.02)
     assert report.burst == 3
     sender.heed(report)
     assert sender.repeat == (2, 4)
+
+
+def test_who_shows_at_once_finds_a_whole_run_in_the_next_packet():
+    assert repeats_for(0.05, 5, at_once=True) == (1, 2, 3, 4, 5)
+    sender, packets = stream(repeat=(1, 2, 3, 4, 5))
+    receiver = Receiver(sender.hello, patience=0)
+    received(receiver, packets[:100])
+    assert [p.number for p in receiver.receive(packets[105])] == list(range(100, 106))
+
+
+def test_what_was_asked_to_be_repeated_stays_until_enough_is_known():
+    sender = Sender(Hello(WALK.header, 0.005, 7), repeat=(1, 2))
+    frames = [*zip(WALK.rotations, WALK.translations, strict=True)]
+    sender.send(*frames[0])
+    sender.heed(Report(newest=0, patience=1))
+    assert sender.repeat == (1, 2)
+    for t in range(CAUTIOUS):
+        sender.send(*frames[t % len(frames)])
+    sender.heed(Report(newest=CAUTIOUS, patience=1))
+    assert sender.repeat == ()
+
+
+def test_the_sender_knows_how_well_each_frame_could_be_guessed():
+    clip = load_clip("cmu/49_02", COMMITTED).frames(200, 260)
+    sender = Sender(Hello(clip.header, 0.003, 7))
+    receiver = Receiver(sender.hello)
+    for t in range(60):
+        guess = receiver.guess(1)
+        receiver.receive(sender.send(clip.rotations[t], clip.translations[t]))
+        if guess is None:
+            assert sender._encoder.guess_error() == np.inf
+        elif t > 1:  # the first has rates, which the sender leaves aside
+            assert sender._encoder.guess_error() == pytest.approx(error_of(clip, [guess]), abs=1e-8)
+
+
+def test_a_guess_after_a_leap_does_not_fly_on():
+    far = WALK.translations[20] + 40
+    sender = Sender(Hello(WALK.header, 0.005, 7))
+    receiver = Receiver(sender.hello)
+    for t in range(20):
+        receiver.receive(sender.send(WALK.rotations[t], WALK.translations[t]))
+    (pose,) = receiver.receive(sender.send(WALK.rotations[20], far))
+    assert np.abs(receiver.guess(5).translations - pose.translations).max() < 0.5
 
 
 def test_a_report_brings_missing_frames_again():
@@ -341,6 +385,51 @@ def test_nothing_is_repeated_for_who_waits_until_it_is_sent_again():
     assert sender.repeat == (1, 2)
     sender.heed(Report(0.05, 1, newest=sender.number - 30, patience=12))
     assert sender.repeat == (1, 2)
+
+
+def at_once(loss=0.05, burst=1):
+    return Report(loss, burst, newest=0, patience=1)
+
+
+def test_who_shows_at_once_and_loses_packets_gets_finer_frames():
+    clip = load_clip("cmu/49_02", COMMITTED).frames(0, 400)
+    sender = Sender(Hello(clip.header, 0.005, 7), intra=40)
+    receiver = Receiver(sender.hello)
+    for t in range(200):
+        (pose,) = receiver.receive(sender.send(clip.rotations[t], clip.translations[t]))
+        if t == 100:
+            sender.heed(at_once())
+    assert receiver.max_error == pytest.approx(0.003)
+    assert error_of(clip, [pose]) <= 0.003 * (1 + 1e-6)
+    assert sender.mode.max_error == 0.005
+
+
+def test_frames_that_nobody_could_guess_go_out_twice_as_far_as_bits_allow():
+    clip = load_clip("cmu/02_03", COMMITTED)
+    copies = {}
+    for bits in (60_000, 96_000):
+        sender = Sender(Hello(clip.header, 0.005, 7), guard=Guard(bits))
+        sender.send(clip.rotations[0], clip.translations[0])
+        sender.heed(at_once())
+        size = 0
+        copies[bits] = 0
+        for t in range(1, clip.frame_count):
+            packet = sender.send(clip.rotations[t], clip.translations[t])
+            size += 8 * sender.copies * (len(packet) + 28)
+            copies[bits] += sender.copies == 2
+        if bits == 96_000:
+            assert size / (clip.frame_count * clip.header.frame_time) <= bits * 1.05
+    assert copies[60_000] < copies[96_000]
+    assert copies[96_000] > 0.1 * clip.frame_count
+
+
+def test_nothing_goes_out_twice_where_runs_are_lost_or_somebody_waits():
+    for report in (at_once(burst=5), Report(0.05, 1, newest=0, patience=8), at_once(loss=0.0)):
+        sender = Sender(Hello(WALK.header, 0.005, 7))
+        for t in range(100):
+            sender.send(WALK.rotations[t], WALK.translations[t])
+            sender.heed(report)
+            assert sender.copies == 1
 
 
 @pytest.mark.parametrize("offsets", [(0,), (64,), (-1,)])

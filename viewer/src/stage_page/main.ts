@@ -19,6 +19,8 @@ function byId<T extends HTMLElement>(id: string): T {
 }
 
 const message = byId("message");
+const way = byId("way");
+const delay = byId<HTMLSelectElement>("delay");
 const scene = new LiveScene(byId<HTMLCanvasElement>("view"));
 const table = new Table(byId<HTMLTableElement>("performers"));
 window.mocpackStage = { shown: () => scene.shown(), stage: null };
@@ -32,16 +34,22 @@ function address(): string {
   return url.href;
 }
 
+/** What the reader chose: how many seconds behind, or as much as arrivals spread. */
+function wanted(): number | "auto" {
+  return delay.value === "auto" ? "auto" : Number(delay.value);
+}
+
 async function watch(token?: string): Promise<void> {
-  const stage = await live(address(), { wasm: new URL(wasmUrl, location.href), token });
+  const wasm = new URL(wasmUrl, location.href);
+  const stage = await live(address(), { wasm, token, webTransport: true });
   window.mocpackStage!.stage = stage;
   message.textContent = WAITING;
   stage
-    .on("join", ({ name, skeleton }) => {
+    .on("join", ({ name, skeleton, player }) => {
+      player.wanted = wanted();
       table.add(name, scene.add(name, skeleton));
       message.textContent = "";
     })
-    .on("pose", (name, pose) => scene.pose(name, pose))
     .on("leave", ({ name }) => {
       scene.remove(name);
       table.remove(name);
@@ -49,7 +57,10 @@ async function watch(token?: string): Promise<void> {
     })
     .on("lost", () => (message.textContent = "the connection is lost; coming back"))
     .on("error", (error) => (message.textContent = error.message));
-  setInterval(() => stage.performers.forEach((performer) => table.update(performer)), 500);
+  setInterval(() => {
+    way.textContent = stage.way ? `by ${stage.way}` : "";
+    stage.performers.forEach((performer) => table.update(performer));
+  }, 500);
 }
 
 /** Without a token first; where the relay asks for one, so does the page. */
@@ -66,7 +77,15 @@ function askForToken(): void {
   };
 }
 
+delay.onchange = () =>
+  window.mocpackStage!.stage?.performers.forEach(({ player }) => (player.wanted = wanted()));
+
 function draw(): void {
+  const now = performance.now() / 1000;
+  window.mocpackStage!.stage?.performers.forEach(({ name, player }) => {
+    const pose = player.at(now);
+    if (pose) scene.pose(name, pose);
+  });
   scene.draw();
   requestAnimationFrame(draw);
 }

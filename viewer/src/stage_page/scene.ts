@@ -1,6 +1,7 @@
 // Performers on a ground, each in a colour of their own.
 
 import {
+  Box3,
   Color,
   DirectionalLight,
   Group,
@@ -8,6 +9,7 @@ import {
   MeshStandardMaterial,
   PerspectiveCamera,
   Scene,
+  Sphere,
   Vector3,
   WebGLRenderer,
 } from "three";
@@ -16,10 +18,25 @@ import { Figure, shadowMaterial, solidMaterial } from "../figure";
 import { Ground } from "../ground";
 import { worldPositions, type LivePose, type Skeleton } from "./decoder";
 
+const FROM = new Vector3(2.6, 1.1, 4.2).normalize(); // where the camera stands, as seen from the performers
+const MARGIN = 1.1; // around all performers
+const SMALLEST = 1; // metres around one
+const FOLLOWED = 0.7; // seconds in which the camera comes most of the way to where performers are
+
 const COLOURS = ["#0b7285", "#c2255c", "#e67700", "#5f3dc4", "#2b8a3e", "#1864ab", "#a61e4d"];
+
+/** What the scene has of a performer. */
+interface Shown {
+  number: number;
+  /** Seconds on the sender's clock. */
+  time: number;
+  certain: boolean;
+  joints: number[];
+}
 
 interface Actor {
   figure: Figure;
+  space: Box3; // around what is shown
   pose: LivePose | null;
   shown: LivePose | null;
 }
@@ -34,11 +51,14 @@ export class LiveScene {
   private readonly shadows = new Group();
   private used = 0;
   private placed = false;
+  private taken = false; // whether the reader moves the camera
+  private drawn = 0; // when, in milliseconds
 
   constructor(private readonly canvas: HTMLCanvasElement) {
     this.renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true, stencil: true });
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.enableDamping = true;
+    this.controls.addEventListener("start", () => (this.taken = true));
     const sun = new DirectionalLight(0xffffff, 1.8);
     sun.position.set(0.55, 1, 0.4);
     // what casts along the light lands on the ground
@@ -47,7 +67,7 @@ export class LiveScene {
     this.scene.add(this.ground.mesh, sun, new HemisphereLight(0xffffff, 0x888888, 1.4));
     this.scene.add(this.shadows);
     this.ground.colour("#888888");
-    this.look(new Vector3(0, 0.9, 0));
+    this.look(new Sphere(new Vector3(0, 0.9, 0), 1.5), 1);
   }
 
   /** Put a performer on the stage; returns the colour that they have. */
@@ -59,7 +79,7 @@ export class LiveScene {
     const shade = shadowMaterial();
     shade.opacity = 0.12;
     const figure = new Figure(skeleton, material, shade);
-    this.actors.set(name, { figure, pose: null, shown: null });
+    this.actors.set(name, { figure, space: new Box3(), pose: null, shown: null });
     figure.group.visible = figure.shadow.visible = false;
     this.scene.add(figure.group);
     this.shadows.add(figure.shadow);
@@ -88,19 +108,25 @@ export class LiveScene {
     this.renderer.setSize(width, height, false);
     this.camera.aspect = width / Math.max(height, 1);
     this.camera.updateProjectionMatrix();
+    this.follow();
     this.controls.update();
     this.ground.follow(this.controls.target, this.camera.position.distanceTo(this.controls.target));
     this.renderer.render(this.scene, this.camera);
   }
 
   /** What is on the stage now: of each performer the frame, and where the scene has the joints. */
-  shown(): Record<string, { number: number; time: number; joints: number[] }> {
+  shown(): Record<string, Shown> {
     return Object.fromEntries(
       [...this.actors]
         .filter(([, { shown }]) => shown)
         .map(([name, { figure, shown }]) => [
           name,
-          { number: shown!.number, time: shown!.time, joints: figure.jointPositions() },
+          {
+            number: shown!.number,
+            time: shown!.time,
+            certain: shown!.certain,
+            joints: figure.jointPositions(),
+          },
         ]),
     );
   }
@@ -114,12 +140,33 @@ export class LiveScene {
     figure.pose(points, null);
     figure.group.visible = figure.shadow.visible = true;
     actor.shown = pose;
-    if (!this.placed) this.look(new Vector3(joints[0], Math.max(joints[1], 0.5), joints[2]));
+    actor.space.setFromArray(points);
+  }
+
+  /** Keeps all performers in the picture, until the reader takes the camera. */
+  private follow(): void {
+    const now = performance.now();
+    const part = this.placed ? 1 - Math.exp((this.drawn - now) / 1000 / FOLLOWED) : 1;
+    this.drawn = now;
+    const seen = [...this.actors.values()].filter(({ shown }) => shown);
+    if (!seen.length || this.taken) return;
+    const all = seen.reduce((box, { space }) => box.union(space), new Box3());
+    const around = all.getBoundingSphere(new Sphere());
+    around.radius = Math.max(around.radius, SMALLEST);
+    this.look(around, part);
     this.placed = true;
   }
 
-  private look(at: Vector3): void {
-    this.controls.target.copy(at);
-    this.camera.position.copy(at).add(new Vector3(2.6, 1.1, 4.2));
+  /** Goes `part` of the way to where a sphere fills the picture. */
+  private look({ center, radius }: Sphere, part: number): void {
+    const half = Math.tan((this.camera.fov * Math.PI) / 360);
+    const narrowest = Math.atan(half * Math.min(1, this.camera.aspect));
+    const away = (MARGIN * radius) / Math.sin(narrowest);
+    const before = this.camera.position.distanceTo(this.controls.target);
+    this.controls.target.lerp(center, part);
+    this.camera.position
+      .copy(FROM)
+      .multiplyScalar(before + part * (away - before))
+      .add(this.controls.target);
   }
 }

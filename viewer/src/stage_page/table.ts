@@ -10,7 +10,7 @@ export class Table {
   add(name: string, colour: string): void {
     this.remove(name);
     const row = this.table.tBodies[0].insertRow();
-    const cells = Array.from({ length: 5 }, () => row.insertCell());
+    const cells = Array.from({ length: 6 }, () => row.insertCell());
     const dot = document.createElement("span");
     dot.className = "dot";
     dot.style.background = colour;
@@ -31,6 +31,7 @@ export class Table {
     const texts = [
       (performer.bits() / 1000).toFixed(1),
       `${(100 * performer.loss()).toFixed(1)} %`,
+      `${(1000 * performer.delay()).toFixed(0)} ms`,
       `${(1000 * performer.spread()).toFixed(0)} ms`,
       `${(1000 * performer.receiver.maxError).toPrecision(2)} mm`,
     ];

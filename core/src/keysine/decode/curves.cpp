@@ -238,19 +238,20 @@ size_t SeriesBlock::fill(int32_t channel, const int32_t* values, int32_t reach, 
 	return next;
 }
 
-MOCPACK_WIDE void block_values(double* values, const double* sines, int32_t length, double key,
-							   double next_key, const double* series, int32_t extent)
+MOCPACK_WIDE void block_values(double* values, const double* sines, int32_t length, int32_t first,
+							   int32_t stop, double key, double next_key, const double* series,
+							   int32_t extent)
 {
 	int32_t stride = padded(length);
 	double slope = (next_key - key) / double(length);
-	for (int32_t t = 0; t < length; ++t)
+	for (int32_t t = first; t < stop; ++t)
 		values[t] = key + slope * double(t);
 	int32_t k = 1;
 	for (; k + 3 <= extent; k += 4) // four at once, so that the values are fetched and put back less often
 	{
 		const double* row = sines + k * stride;
 		double a = series[k], b = series[k + 1], c = series[k + 2], d = series[k + 3];
-		for (int32_t t = 0; t < length; ++t)
+		for (int32_t t = first; t < stop; ++t)
 			values[t] +=
 				(a * row[t] + b * row[stride + t]) + (c * row[2 * stride + t] + d * row[3 * stride + t]);
 	}
@@ -258,7 +259,7 @@ MOCPACK_WIDE void block_values(double* values, const double* sines, int32_t leng
 	{
 		const double* row = sines + k * stride;
 		double size = series[k];
-		for (int32_t t = 0; t < length; ++t)
+		for (int32_t t = first; t < stop; ++t)
 			values[t] += size * row[t];
 	}
 }

@@ -283,8 +283,27 @@ mocpack_Status mocpack_keysine_decode_segment(const mocpack_KeysineHead* head, s
 namespace
 {
 
+// Frames of a group, counted from its first key.
+struct FrameSpan
+{
+	size_t first, stop;
+
+	// The part that lies in frames from … from + length - 1, counted from there.
+	FrameSpan within(size_t from, size_t length) const
+	{
+		FrameSpan found = {first > from ? first - from : 0, stop > from ? stop - from : 0};
+		found.stop = found.stop < length ? found.stop : length;
+		return found;
+	}
+
+	size_t count() const
+	{
+		return stop > first ? stop - first : 0;
+	}
+};
+
 mocpack_Status decode_grid(const mocpack_KeysineHead& head, size_t index, const int32_t* key,
-						   const uint8_t* src, size_t size, const Output& out, void* scratch)
+						   const uint8_t* src, size_t size, FrameSpan span, const Output& out, void* scratch)
 {
 	const uint8_t* body = checked(src, size);
 	if (!body)
@@ -301,9 +320,10 @@ mocpack_Status decode_grid(const mocpack_KeysineHead& head, size_t index, const 
 		const Track& track = head.plan.tracks[t];
 		const double* curves = group.curves + size_t(track.first_channel) * size_t(group.stride);
 		if (out.wants(track))
-			store_track(head.plan, track, curves, group.stride, length, turns, out);
+			store_track(head.plan, track, curves + span.first, group.stride, int32_t(span.count()), turns,
+						out);
 	}
-	store_still(head.plan, size_t(length), out);
+	store_still(head.plan, span.count(), out);
 	return MOCPACK_OK;
 }
 
@@ -341,21 +361,40 @@ struct Synthesis
 	}
 };
 
-// Turns the symbols of a group into motion, block by block.
-void synthesise(const mocpack_KeysineHead& head, const GroupSymbols& symbols, size_t track_count,
-				const Output& out, const Synthesis& s)
+// The table of sines for blocks of so many frames, and how many of its rows are there: one for groups of one
+// block, two for others, whose blocks differ by at most one frame.
+struct Sines
+{
+	double* table;
+	int32_t* rows;
+};
+
+Sines sines_for(int32_t length, bool whole, const Synthesis& s, mocpack_KeysineSines* kept)
+{
+	int32_t which = whole ? 0 : length & 1;
+	if (kept->halves == int32_t(whole)) // the tables stand elsewhere
+		*kept = {{0, 0}, {0, 0}, int32_t(!whole)};
+	if (kept->lengths[which] != length)
+		kept->lengths[which] = length, kept->rows[which] = 0;
+	return {s.sines + (which ? s.sine_count / 2 : 0), kept->rows + which};
+}
+
+// Turns the symbols of a group into the motion of some of its frames, block by block.
+void synthesise(const mocpack_KeysineHead& head, const GroupSymbols& symbols, size_t track_count, FrameSpan span,
+				const Output& out, const Synthesis& s, mocpack_KeysineSines* kept)
 {
 	const Plan& plan = head.plan;
 	const Shape& shape = symbols.shape;
-	size_t channels = plan.channel_count, blocks = size_t(shape.blocks), frame = 0;
-	// lengths and rows of the two tables of sines: blocks differ by at most one frame
-	double* const sines[2] = {s.sines, s.sines + (blocks > 1 ? s.sine_count / 2 : 0)};
-	int32_t filled[2] = {0, 0}, rows[2] = {0, 0};
+	size_t channels = plan.channel_count, blocks = size_t(shape.blocks), frame = 0, done = 0;
 	for (size_t b = 0; b < blocks; ++b)
 	{
-		int32_t length = shape.lengths[b] + 1, which = length & 1, width = padded(length);
-		if (filled[which] != length)
-			filled[which] = length, rows[which] = 0;
+		int32_t length = shape.lengths[b] + 1, width = padded(length);
+		FrameSpan part = span.within(frame, size_t(length));
+		int32_t first = int32_t(part.first), count = int32_t(part.count());
+		frame += size_t(length);
+		if (!count)
+			continue;
+		Sines sines = sines_for(length, blocks == 1, s, kept);
 		SeriesBlock block = {head.predictors, head.predictor_count, shape.tempo, width, s.series, s.extents};
 		size_t predictor = 0;
 		for (size_t t = 0; t < track_count; ++t)
@@ -374,18 +413,18 @@ void synthesise(const mocpack_KeysineHead& head, const GroupSymbols& symbols, si
 									   symbols.rows.extents[size_t(channel) * blocks + b], shape.lengths[b],
 									   step, predictor);
 				if (s.extents[channel])
-					rows[which] = fill_sines(sines[which], length, rows[which], s.extents[channel] + 1);
+					*sines.rows = fill_sines(sines.table, length, *sines.rows, s.extents[channel] + 1);
 				if (wanted)
-					block_values(s.curve + c * width, sines[which], length, track.key_step * key[0],
-								 track.key_step * key[channels], s.series + channel * width,
-								 s.extents[channel]);
+					block_values(s.curve + c * width, sines.table, length, first, first + count,
+								 track.key_step * key[0], track.key_step * key[channels],
+								 s.series + channel * width, s.extents[channel]);
 			}
 			if (wanted)
-				store_track(plan, track, s.curve, width, length, s.turns, out.from(frame));
+				store_track(plan, track, s.curve + first, width, count, s.turns, out.from(done));
 		}
-		frame += size_t(length);
+		done += size_t(count);
 	}
-	store_still(plan, frame, out);
+	store_still(plan, done, out);
 }
 
 } // namespace
@@ -410,9 +449,24 @@ mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, siz
 											const mocpack_KeysineColumns* columns, double* rotations,
 											double* translations, void* scratch)
 {
+	mocpack_KeysineSines kept = {};
+	return mocpack_keysine_decode_span(head, group, 0, head->cut.length(group), keys, layers, sizes,
+									   layer_count, columns, rotations, translations, &kept, scratch);
+}
+
+mocpack_Status mocpack_keysine_decode_span(const mocpack_KeysineHead* head, size_t group, size_t first,
+										   size_t stop, const int32_t* keys, const uint8_t* const* layers,
+										   const size_t* sizes, size_t layer_count,
+										   const mocpack_KeysineColumns* columns, double* rotations,
+										   double* translations, mocpack_KeysineSines* kept, void* scratch)
+{
 	Output out = {*head->plan.skeleton, columns, rotations, translations};
+	FrameSpan span = {first, stop};
 	if (head->grid && layer_count && head->cut.length(group) > 1)
-		return decode_grid(*head, group, keys, layers[0], sizes[0], out, scratch);
+	{
+		*kept = {}; // the scratch is the grid's now
+		return decode_grid(*head, group, keys, layers[0], sizes[0], span, out, scratch);
+	}
 	Arena arena(scratch);
 	GroupSymbols symbols;
 	lay_out_group(head->plan, head->cut.longest_group(), &symbols, &arena);
@@ -420,7 +474,7 @@ mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, siz
 	mocpack_Status status =
 		read_group(head, group, keys, layers, sizes, layer_count, track_count, &symbols, scratch);
 	if (status == MOCPACK_OK)
-		synthesise(*head, symbols, track_count, out, Synthesis(*head, &arena));
+		synthesise(*head, symbols, track_count, span, out, Synthesis(*head, &arena), kept);
 	return status;
 }
 
@@ -452,7 +506,9 @@ mocpack_Status mocpack_keysine_decode_coarse(const mocpack_KeysineHead* head, si
 	shift_values(plan, symbols, shifts, symbols.rows.values);
 	take_middles(plan, shifts, &symbols);
 	Output out = {*plan.skeleton, nullptr, rotations, translations};
-	synthesise(*head, symbols, plan.track_count, out, Synthesis(*head, &arena));
+	mocpack_KeysineSines kept = {};
+	synthesise(*head, symbols, plan.track_count, {0, head->cut.length(group)}, out, Synthesis(*head, &arena),
+			   &kept);
 	return MOCPACK_OK;
 }
 

@@ -114,6 +114,21 @@ extern "C"
 												const mocpack_KeysineColumns* columns, double* rotations,
 												double* translations, void* scratch);
 
+	/* Decodes frames first … stop - 1 of a group alone, counted from its first key, as
+	 * mocpack_keysine_decode_group has them; of the other frames nothing is made. `kept` says what the
+	 * scratch holds of the group before, of the same head: all zero at first. */
+	typedef struct mocpack_KeysineSines
+	{
+		int32_t lengths[2], rows[2];
+		int32_t halves;
+	} mocpack_KeysineSines;
+	mocpack_Status mocpack_keysine_decode_span(const mocpack_KeysineHead* head, size_t group, size_t first,
+											   size_t stop, const int32_t* keys, const uint8_t* const* layers,
+											   const size_t* sizes, size_t layer_count,
+											   const mocpack_KeysineColumns* columns, double* rotations,
+											   double* translations, mocpack_KeysineSines* kept,
+											   void* scratch);
+
 	/* Decodes a group of one layer as if its coefficients were known up to `shifts` (tracks) only, as a
 	 * coarse layer knows them. */
 	mocpack_Status mocpack_keysine_decode_coarse(const mocpack_KeysineHead* head, size_t group,

@@ -45,15 +45,6 @@ struct Found
 	int32_t step;
 };
 
-// Adds `size` times `wave` of one channel to the displacements (I, 3, stride).
-void add_wave(float* gap, const float* move, const float* wave, float size, int32_t stride, int32_t points);
-
-// sum += size * row; stride is a multiple of 8.
-void add_row(float* sum, const float* row, float size, int32_t stride);
-
-// Sum of products of two rows; stride is a multiple of 8.
-float inner_product(const float* a, const float* b, int32_t stride);
-
 // Bytes of scratch that `search_block` needs.
 size_t search_scratch(int32_t stride, int32_t channels, int32_t points);
 

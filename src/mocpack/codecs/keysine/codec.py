@@ -18,7 +18,7 @@ import numpy as np
 from mocpack import _core, progress
 from mocpack.arrays import F64, I32
 from mocpack.clip import Clip, ClipHeader, promised_error
-from mocpack.codec import Codec, Encoded, PayloadLayout, Quality, Read
+from mocpack.codec import Codec, Encoded, PayloadLayout, Quality, Read, WindowWriter
 from mocpack.codecs.keysine import planning, prediction, search
 from mocpack.codecs.keysine.artefacts import (
     UNMEASURED,
@@ -264,10 +264,16 @@ class Keysine(Codec):
         self, read: Read, header: ClipHeader, start: int, stop: int
     ) -> tuple[F64, F64]:
         head = read_head(read, header)
-        first, count, begin = head.groups_of(start, stop, header.frame_count)
+        first, count, _ = head.groups_of(start, stop, header.frame_count)
         threads, layers = self._threads(stop - start), head.layer_count
-        turns, places = group_arrays(read, head, (first, count), layers=layers, threads=threads)
-        return turns[start - begin : stop - begin], places[start - begin : stop - begin]
+        return group_arrays(
+            read, head, (first, count), layers=layers, threads=threads, frames=(start, stop)
+        )
+
+    def window_writer(self, read: Read, header: ClipHeader) -> WindowWriter:
+        parsed = read_head(read, header).parsed
+        assert parsed is not None, "a head that was read"
+        return _core.KeysineWindows(parsed, read)
 
     def byte_ranges(
         self, read: Read, header: ClipHeader, start: int, stop: int

@@ -72,8 +72,12 @@ def group_arrays(
     joints: Sequence[int] | None = None,
     shifts: Sequence[int] | None = None,
     threads: int = 1,
+    frames: tuple[int, int] | None = None,
 ) -> tuple[F64, F64]:
-    """Return rotations and translations of groups; `joints` with their ancestors."""
+    """Return rotations and translations of groups; `joints` with their ancestors.
+
+    Of `frames` of the clip, start and stop, nothing else is made.
+    """
     first, count = groups
     segment = head.segment_of(first)
     segments = head.segment_of(max(first, first + count - 1)) - segment + 1
@@ -87,6 +91,7 @@ def group_arrays(
         threads=threads,
         joints=joints,
         shifts=shifts,
+        frames=frames,
     )
     return np.asarray(turns), np.asarray(places)
 

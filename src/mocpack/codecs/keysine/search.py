@@ -131,7 +131,7 @@ FREE_SHELL = 2.5  # what guards twist may move so much further than what is meas
 FREE_FALLOFF = 0.5
 LOOSE, TIGHT = 8e-3, 2.5e-3  # metres: where other blocks fit better
 GRID_ERROR_PENALTY = 3.0
-BEAM_WIDTHS = {"fast": 2, "default": 8, "best": 16}
+BEAM_WIDTHS = {"fast": 2, "default": 8, "best": 32}
 KEY_SHARE = 0.5
 # bits for u² by the bound: an even error is worth more, the tighter the bound
 QUARTIC_PENALTIES = ((1e-3, 8.0), (2e-3, 5.0), (5e-3, 3.0), (10e-3, 1.5), (20e-3, 0.8))

@@ -166,6 +166,23 @@ def test_the_mean_bound_holds():
     assert promised_error(clip, codec.decode(codec.encode(clip), clip.header)).joint_mean <= 1e-3
 
 
+@pytest.mark.parametrize("bound", [1e-2, 3e-4])
+def test_most_of_a_mean_bound_is_used(bound):
+    clip = walk(4.0)
+    codec = Keysine(mean_error=bound)
+    back = codec.decode(codec.encode(clip), clip.header)
+    assert 0.95 * bound < promised_error(clip, back).joint_mean <= bound
+
+
+def test_where_a_mean_is_bounded_joints_that_carry_more_are_nearer_to_their_places():
+    clip = load_clip("cmu/09_01", COMMITTED).frames(0, 120)
+    codec = Keysine(mean_error=1e-3)
+    back = codec.decode(codec.encode(clip), clip.header)
+    errors = np.linalg.norm(clip.positions() - back.positions(), axis=2).mean(axis=0)
+    carried = descendants(clip.skeleton.parents)
+    assert errors[carried > 5].mean() < 0.8 * errors[carried == 1].mean()
+
+
 @pytest.mark.parametrize("effort", ["fast", "default"])
 @pytest.mark.parametrize("joints", [2, 31])
 def test_ten_minutes_at_rest_are_packed(joints, effort):

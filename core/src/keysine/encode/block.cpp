@@ -1,0 +1,575 @@
+// One block of a `keysine` group: each track in turn, where what was decoded above it wants it to be.
+#include "keysine/encode/block.h"
+
+#include <cmath>
+
+#include "keysine/decode/rotation.h"
+#include "keysine/encode/squares.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+namespace
+{
+
+const int RETRIES = 6; // of the search, each aiming further inside
+const int32_t SKETCH_STEPS[2] = {7, 9};
+const int FINER = 40;		// plain rounding with ever finer steps, after those
+const int HINGE_FINER = 30; // of them, after which those above leave less to a hinge
+
+} // namespace
+
+BlockCoder::BlockCoder(const mocpack_KeysineEncoder* encoder, Arena* arena)
+	: e_(*encoder), plan_(encoder->plan), rig_(encoder->rig),
+	  near_(encoder->plan, symbols_.shape, symbols_.rows)
+{
+	size_t group = e_.cut.longest_group(),
+		   longest = group < size_t(LONGEST_BLOCK) ? group : size_t(LONGEST_BLOCK);
+	stride_ = padded(int32_t(longest));
+	size_t stride = size_t(stride_), points = size_t(rig_.most > 1 ? rig_.most : 1) + size_t(most_guards(e_));
+	lay_out_scene(&scene_, arena, e_, int32_t(longest));
+	lay_out_group(plan_, group, &symbols_, arena);
+	frames_ = arena->take<size_t>(stride);
+	sines_ = arena->take<double>(longest * stride);
+	waves_ = arena->take<float>(longest * stride);
+	aims_ = arena->take<double>(4 * stride);
+	ahead_ = arena->take<double>(4 * stride);
+	curve_ = arena->take<double>(4 * stride);
+	series_ = arena->take<double>(plan_.channel_count * stride);
+	extents_ = arena->take<int32_t>(plan_.channel_count);
+	turns_ = arena->take<Quat>(stride);
+	start_ = arena->take<float>(3 * points * stride);
+	moves_ = arena->take<float>(12 * points * stride);
+	scaled_start_ = arena->take<float>(3 * points * stride);
+	scaled_moves_ = arena->take<float>(12 * points * stride);
+	wanted_ = arena->take<float>(4 * stride);
+	found_ = arena->take<int32_t>(4 * stride);
+	strained_ = arena->take<uint8_t>(stride);
+	guards_ = arena->take<Guard>(size_t(most_guards(e_)));
+	search_ = arena->take<uint8_t>(search_scratch(stride_, 4, int32_t(points)));
+	if (e_.wanted)
+		seen_wanted_ = arena->take<float>(plan_.channel_count * group),
+		seen_series_ = arena->take<float>(plan_.channel_count * group),
+		seen_steps_ = arena->take<float>(plan_.channel_count * group);
+}
+
+bool BlockCoder::begin(size_t group, const int32_t* keys, int splits)
+{
+	group_ = group, length_of_group_ = e_.cut.length(group);
+	errors_ = 0, filled_ = nullptr;
+	if (!shape_group(plan_, length_of_group_, splits, e_.job.tempo, &symbols_))
+		return false;
+	near_.set_lengths();
+	size_t blocks = size_t(1) << splits, apart = size_t(1) << (e_.job.splits - splits),
+		   channels = plan_.channel_count;
+	for (size_t b = 0; b <= blocks; ++b)
+		std::memcpy(symbols_.keys + b * channels, keys + b * apart * channels, channels * sizeof(int32_t));
+	return true;
+}
+
+void BlockCoder::set_way(const Way& way)
+{
+	weight_ = float(std::ldexp(1.0, way.doublings)), rounding_ = way.rounding, hinge_way_ = way.hinges;
+}
+
+KeptBlock BlockCoder::lay_out_kept(Arena* arena) const
+{
+	const size_t channels = plan_.channel_count, cells = channels * size_t(row_stride(stride_));
+	return {arena->take<int32_t>(plan_.track_count),
+			arena->take<int32_t>(cells),
+			arena->take<uint8_t>(cells),
+			arena->take<uint8_t>(channels),
+			arena->take<double>(channels * size_t(stride_)),
+			arena->take<int32_t>(channels)};
+}
+
+void BlockCoder::put_aside(const KeptBlock& kept, const Span& span, bool away) const
+{
+	if (span.empty())
+		return;
+	const Shape& shape = symbols_.shape;
+	const Rows& rows = symbols_.rows;
+	const size_t stride = size_t(shape.stride);
+	auto copy = [away](auto* own, auto* aside, size_t count)
+	{ std::memcpy(away ? aside : own, away ? own : aside, count * sizeof(*own)); };
+	for (size_t t = span.first_track; t < span.end_track; ++t)
+		copy(rows.steps + t * size_t(shape.blocks) + size_t(b_), kept.steps + t, 1);
+	const Track& last = plan_.tracks[span.end_track - 1];
+	for (size_t c = size_t(plan_.tracks[span.first_track].first_channel);
+		 c < size_t(last.first_channel + last.channels); ++c)
+	{
+		size_t row = size_t(shape.row(int32_t(c), b_)) - MARGIN;
+		copy(rows.values + row, kept.values + c * stride, stride);
+		copy(rows.levels + row, kept.levels + c * stride, stride);
+		copy(rows.reaches + c * size_t(shape.blocks) + size_t(b_), kept.reaches + c, 1);
+		copy(series_ + c * size_t(stride_), kept.series + c * size_t(stride_), size_t(stride_));
+		copy(extents_ + c, kept.extents + c, 1);
+	}
+}
+
+KeptHinges BlockCoder::lay_out_hinges(Arena* arena) const
+{
+	return {arena->take<double>(size_t(stride_)), arena->take<double>(size_t(stride_))};
+}
+
+void BlockCoder::keep_hinges(const KeptHinges& kept) const
+{
+	for (int32_t t = 0; t < n_ && e_.hinged; ++t)
+		kept.slack[t] = scene_.slack[t], kept.price[t] = scene_.turn_price[t];
+}
+
+bool BlockCoder::code_span(const Span& span, const Way& way, const KeptHinges* kept)
+{
+	set_way(way);
+	if (!kept)
+		set_hinge_way();
+	for (int32_t t = 0; t < n_ && kept && e_.hinged; ++t)
+		set_frame(t, kept->slack[t], kept->price[t]);
+	return tracks_of(span);
+}
+
+void BlockCoder::report() const
+{
+	if (!e_.wanted)
+		return;
+	size_t from = e_.cut.key_frame(group_), length = length_of_group_;
+	for (size_t c = 0; c < plan_.channel_count; ++c)
+	{
+		size_t to = c * e_.job.frame_count + from;
+		std::memcpy(e_.wanted + to, seen_wanted_ + c * length, length * sizeof(float));
+		std::memcpy(e_.series + to, seen_series_ + c * length, length * sizeof(float));
+		std::memcpy(e_.used_steps + to, seen_steps_ + c * length, length * sizeof(float));
+	}
+	for (int32_t b = 0; b < symbols_.shape.blocks; ++b)
+	{
+		size_t at = from + block_frame(length, symbols_.splits, size_t(b));
+		for (int32_t k = 0; k <= symbols_.lengths[b]; ++k)
+			e_.paces[at + size_t(k)] = k ? pace(k, symbols_.shape.tempo) : 0;
+	}
+}
+
+bool BlockCoder::code(size_t b)
+{
+	size_t from = block_frame(length_of_group_, symbols_.splits, b);
+	int32_t length = symbols_.lengths[b] + 1;
+	b_ = int32_t(b), from_ = from, keys_ = symbols_.keys + b * plan_.channel_count;
+	set_length(length);
+	scene_.count = length - 1;
+	for (int32_t t = 0; t + 1 < length; ++t)
+		frames_[t] = e_.cut.key_frame(group_) + from + size_t(t) + 1;
+	if (filled_ != keys_)
+		fill_scene(&scene_, e_, frames_);
+	filled_ = keys_;
+	set_hinge_way(); // which the tries below change
+	for (int tries = 0; tries < (e_.hinged ? MOST_TRIES : 1); ++tries)
+	{
+		if (tracks_of(whole_span(plan_), true) && !strained())
+			return true;
+		for (int32_t t = 0; t < n_ && e_.hinged; ++t)
+			relieve(e_, scene_, t, strained_[t], tries);
+	}
+	return false;
+}
+
+void BlockCoder::set_hinge_way()
+{
+	for (int32_t t = 0; t < n_ && e_.hinged; ++t)
+		set_frame(t, hinge_way_.slack, e_.leeway.price * hinge_way_.price);
+}
+
+void BlockCoder::set_frame(int32_t t, double slack, double price)
+{
+	scene_.slack[t] = slack;
+	if (scene_.turn_price[t] == price)
+		return;
+	scene_.turn_price[t] = price;
+	fill_costs(plan_, rig_, e_.job.settings, scene_, t);
+}
+
+bool BlockCoder::behind(size_t t)
+{
+	return race_ && race_->falls_behind(t);
+}
+
+bool BlockCoder::tracks_of(const Span& span, bool may_strain)
+{
+	next_predictor_ = 0;
+	size_t t = span.first_track;
+	int32_t first = t < plan_.track_count ? plan_.tracks[t].first_channel : 0;
+	while (next_predictor_ < e_.job.predictor_count && e_.job.predictors[4 * next_predictor_] < first)
+		++next_predictor_;
+	std::memset(strained_, 0, size_t(n_));
+	for (int32_t j = span.first_joint; j < span.end_joint; ++j)
+	{
+		if (!moves(plan_, t, j))
+			place_still(plan_, scene_, j);
+		else if (!track(t) || behind(t++))
+			return false;
+		if (!turns(plan_, t, j))
+			turn_still(plan_, scene_, j);
+		else if (!track(t) || behind(t++))
+			return false;
+		if (!may_strain && strained())
+			return false;
+	}
+	return true;
+}
+
+void BlockCoder::set_length(int32_t length)
+{
+	for (RowSums& sums : sums_)
+		sums.set_bands(length - 1, symbols_.shape.tempo);
+	if (length_ == length)
+		return;
+	length_ = length, n_ = length - 1, width_ = padded(length);
+	fill_sines(sines_, length, 0, length);
+	// column t of the search is frame t + 1, and row k - 1 is frequency k
+	for (int32_t k = 1; k < length; ++k)
+		for (int32_t t = 0; t < width_; ++t)
+			waves_[(k - 1) * width_ + t] = t < n_ ? float(sines_[k * width_ + t + 1]) : 0.0f;
+}
+
+SeriesBlock BlockCoder::series_block() const
+{
+	return {reinterpret_cast<const Predictor*>(e_.job.predictors),
+			e_.job.predictor_count,
+			symbols_.shape.tempo,
+			stride_,
+			series_,
+			extents_};
+}
+
+int32_t* BlockCoder::row_of(const Track& track, int32_t c) const
+{
+	return symbols_.rows.values + symbols_.shape.row(track.first_channel + c, b_);
+}
+
+bool BlockCoder::track(size_t t)
+{
+	const Track& track = plan_.tracks[t];
+	int32_t* step = symbols_.rows.steps + t * size_t(symbols_.shape.blocks) + size_t(b_);
+	*step = -1;
+	double scale = 1.0;
+	prepare(track, true);
+	if (strained_here_)
+		return roughly(track, step);
+	for (int attempt = 0; attempt < RETRIES; ++attempt)
+	{
+		*step = searched(track, scale);
+		double worst = settle(track, *step);
+		if (worst <= 1.0 || e_.job.settings.excess_penalty <= 0)
+			return finish(track, *step);
+		scale *= 1.02 * std::sqrt(worst);
+		if (scale > 8.0)
+			break;
+	}
+	return rounded(track, step) && finish(track, *step);
+}
+
+bool BlockCoder::roughly(const Track& track, int32_t* step)
+{
+	*step = UNIT_STEP + 8;
+	for (int32_t c = 0; c < track.channels; ++c)
+		round_channel(track, c, e_.steps[*step]);
+	settle(track, *step);
+	return finish(track, *step);
+}
+
+bool BlockCoder::strained() const
+{
+	bool any = false;
+	for (int32_t t = 0; t < n_; ++t)
+		any = any || strained_[t];
+	return any;
+}
+
+bool BlockCoder::finish(const Track& track, int32_t step)
+{
+	int32_t last = track.first_channel + track.channels;
+	while (next_predictor_ < e_.job.predictor_count && e_.job.predictors[4 * next_predictor_] < last)
+		++next_predictor_;
+	note(track, step);
+	errors_ += e_.job.settings.excess_penalty > 0 ? 0.0 : double(e_.job.settings.squared_penalty) * sum_;
+	for (int32_t c = 0; c < track.channels && seen_wanted_; ++c)
+		for (int32_t k = 0; k <= n_; ++k)
+		{
+			size_t channel = size_t(track.first_channel + c),
+				   at = channel * length_of_group_ + from_ + size_t(k);
+			const double* own = series_ + channel * size_t(stride_);
+			seen_wanted_[at] = k ? wanted_[c * width_ + k - 1] + float(foretold_[c][k]) : 0.0f;
+			seen_series_[at] = k && k <= extents_[channel] ? float(own[k]) : 0.0f;
+			seen_steps_[at] = step < 0 ? 0.0f : float(e_.steps[step]);
+		}
+	return true;
+}
+
+void BlockCoder::note(const Track& track, int32_t step)
+{
+	for (int32_t c = 0; c < track.channels; ++c)
+	{
+		const int32_t *row = row_of(track, c), at = track.first_channel + c;
+		uint8_t* levels = symbols_.rows.levels + symbols_.shape.row(at, b_);
+		int32_t reach = n_;
+		while (reach > 0 && !row[reach])
+			levels[reach--] = 0;
+		for (int32_t k = 1; k <= reach; ++k)
+			levels[k] = level_of(symbol_of(magnitude(row[k]), FINE));
+		symbols_.rows.reaches[at * symbols_.shape.blocks + b_] = uint8_t(step < 0 ? 0 : reach_symbol(reach));
+	}
+}
+
+bool BlockCoder::rounded(const Track& track, int32_t* step)
+{
+	for (int attempt = 0; attempt < FINER; ++attempt)
+	{
+		if (attempt == FINER / 4 && !guarded(e_, track))
+			prepare(track, false);
+		*step = attempt + UNIT_STEP < STEPS - 1 ? attempt + UNIT_STEP : STEPS - 1;
+		for (int32_t c = 0; c < track.channels; ++c)
+			round_channel(track, c, e_.steps[*step]);
+		if (settle(track, *step) <= 1.0)
+			return true;
+		if (guarded(e_, track) && attempt >= HINGE_FINER)
+			break;
+	}
+	std::memset(strained_, POINT_STRAIN, size_t(n_));
+	return false;
+}
+
+void BlockCoder::round_channel(const Track& track, int32_t c, double size)
+{
+	int32_t* row = row_of(track, c);
+	for (int32_t k = 1; k <= n_; ++k)
+	{
+		double sum = 0;
+		for (int32_t t = 1; t <= n_; ++t)
+			sum += sines_[k * width_ + t] *
+				   (aims_[c * stride_ + t - 1] - line(track, c, t) - ahead_[c * stride_ + t]);
+		double units = sum / size;
+		units = units > 5e8 ? 5e8 : units < -5e8 ? -5e8 : units;
+		row[k] = int32_t(std::floor(units + 0.5));
+	}
+}
+
+double BlockCoder::line(const Track& track, int32_t c, int32_t t) const
+{
+	double key = track.key_step * keys_[track.first_channel + c];
+	double next = track.key_step * keys_[plan_.channel_count + size_t(track.first_channel + c)];
+	return key + (next - key) / length_ * t;
+}
+
+void BlockCoder::prepare(const Track& track, bool compensate)
+{
+	int32_t first = rig_.first[track.joint];
+	points_ = rig_points(e_, track) + guard_count(e_, track);
+	clear_ends(start_, 3 * points_);
+	clear_ends(moves_, 3 * points_ * track.channels);
+	for (int32_t t = 0; t < n_; ++t)
+		if (track.kind == POSITION_TRACK)
+			prepare_position(track, t);
+		else
+			prepare_rotation(track, first, t, compensate);
+	strained_here_ = false;
+	if (guarded(e_, track) && e_.job.settings.excess_penalty > 0)
+		find_strains(rig_points(e_, track));
+	for (int32_t c = 0; c < track.channels; ++c)
+		prepare_channel(track, c);
+}
+
+void BlockCoder::find_strains(int32_t guards)
+{
+	for (int32_t i = 0; i < points_; ++i)
+		for (int32_t t = 0; t < n_; ++t)
+		{
+			const float* at = start_ + 3 * i * width_ + t;
+			float u = at[0] * at[0] + at[width_] * at[width_] + at[2 * width_] * at[2 * width_];
+			if (!(u > float(STRAINED)))
+				continue;
+			strained_here_ = true;
+			strained_[t] = uint8_t(strained_[t] | (i < guards ? POINT_STRAIN : GUARD_STRAIN));
+		}
+}
+
+void BlockCoder::clear_ends(float* rows, int32_t count) const
+{
+	for (int32_t r = 0; r < count; ++r)
+		for (int32_t t = n_; t < width_; ++t)
+			rows[r * width_ + t] = 0;
+}
+
+void BlockCoder::prepare_position(const Track& track, int32_t t)
+{
+	double channels[3];
+	aim_position(plan_, track, scene_, t, channels);
+	int32_t first = rig_points(e_, track);
+	double scale = 1.0 / rig_.allowance[track.joint];
+	Vec3 local = load_vec(track.base);
+	for (int32_t c = 0; c < track.channels; ++c)
+	{
+		aims_[c * stride_ + t] = channels[c];
+		if (!first)
+			continue;
+		// what moves freely has one coordinate for each channel
+		Vec3 axis = load_vec(track.axes + 3 * c);
+		local = local + channels[c] * axis;
+		put(moves_ + 3 * c * points_ * width_ + t,
+			scale * (track.hinge < 0 ? axis : shift_of(plan_, track, scene_, t, c)));
+	}
+	if (first)
+		put(start_ + t, track.hinge < 0 ? Vec3{0, 0, 0}
+										: scale * (placed(plan_, scene_, track.joint, t, local) -
+												   scene_.position[scene_.at(track.joint, t)]));
+	set_guards(e_, scene_, track, t, channels, guards_);
+	put_guards(track, t);
+}
+
+void BlockCoder::put_guards(const Track& track, int32_t t)
+{
+	const Guard* guards = guards_;
+	int32_t first = rig_points(e_, track);
+	for (int32_t i = first; i < points_; ++i, ++guards)
+	{
+		put(start_ + 3 * i * width_ + t, guards->start);
+		for (int32_t c = 0; c < track.channels; ++c)
+			put(moves_ + 3 * (c * points_ + i) * width_ + t, guards->moves[c]);
+	}
+}
+
+void BlockCoder::prepare_rotation(const Track& track, int32_t first, int32_t t, bool compensate)
+{
+	const double* inverse_axes = e_.inverse_axes + 9 * (&track - plan_.tracks);
+	Leeway leeway = e_.leeway;
+	leeway.inertia *= e_.hinged ? 1.0 : hinge_way_.price;
+	Aim aim = aim_rotation(plan_, rig_, track, inverse_axes, scene_, t, compensate, leeway);
+	Vec3 origin = scene_.decoded_position[scene_.at(track.joint, t)];
+	double world[9];
+	matrix_of(aim.world, world);
+	for (int32_t c = 0; c < track.channels; ++c)
+		aims_[c * stride_ + t] = aim.channels[c];
+	set_guards(e_, scene_, track, t, aim, guards_);
+	put_guards(track, t);
+	for (int32_t i = 0, count = rig_points(e_, track); i < count; ++i)
+	{
+		const Point& point = rig_.points[first + i];
+		Vec3 o = point.offset;
+		Vec3 arm = {world[0] * o.x + world[1] * o.y + world[2] * o.z,
+					world[3] * o.x + world[4] * o.y + world[5] * o.z,
+					world[6] * o.x + world[7] * o.y + world[8] * o.z};
+		double scale = 1.0 / point.allowance;
+		put(start_ + 3 * i * width_ + t, scale * (origin + arm - scene_.place(first + i, t)));
+		for (int32_t c = 0; c < track.channels; ++c)
+			put(moves_ + 3 * (c * points_ + i) * width_ + t, scale * cross(aim.turn[c], arm));
+	}
+}
+
+void BlockCoder::put(float* at, Vec3 v) const
+{
+	at[0] = float(v.x), at[width_] = float(v.y), at[2 * width_] = float(v.z);
+}
+
+void BlockCoder::prepare_channel(const Track& track, int32_t c)
+{
+	float rest[LONGEST_BLOCK + 8] = {};
+	int32_t channel = track.first_channel + c;
+	series_block().foretell(channel, n_, next_predictor_);
+	const double* foretold = series_ + channel * stride_;
+	block_values(ahead_ + c * stride_, sines_, length_, 0, length_, 0, 0, foretold, extents_[channel]);
+	for (int32_t k = 0; k <= n_ && seen_wanted_; ++k)
+		foretold_[c][k] = k && k <= extents_[channel] ? foretold[k] : 0.0;
+	for (int32_t t = 0; t < n_; ++t)
+		rest[t] = float(aims_[c * stride_ + t] - line(track, c, t + 1) - ahead_[c * stride_ + t + 1]);
+	for (int32_t k = 0; k < width_; ++k)
+		wanted_[c * width_ + k] = k < n_ ? inner_product(waves_ + k * width_, rest, width_) : 0.0f;
+	add_wave(start_, moves_ + 3 * c * points_ * width_, rest, -1.0f, width_, points_);
+}
+
+int32_t BlockCoder::searched(const Track& track, double scale)
+{
+	int32_t size = 3 * points_ * width_;
+	const float *start = start_, *moves = moves_;
+	if (scale != 1.0)
+	{
+		for (int32_t i = 0; i < size; ++i)
+			scaled_start_[i] = float(scale) * start_[i];
+		for (int32_t i = 0; i < size * track.channels; ++i)
+			scaled_moves_[i] = float(scale) * moves_[i];
+		start = scaled_start_, moves = scaled_moves_;
+	}
+	Problem problem = {n_,		 width_,  track.channels,
+					   points_,	 waves_,  moves,
+					   start,	 wanted_, int32_t(e_.job.settings.jitter_from * float(length_)),
+					   &e_.bits, &near_,  int32_t(&track - plan_.tracks),
+					   b_,		 sums_};
+	mocpack_KeysineSettings settings = e_.job.settings;
+	settings.quartic_penalty *= weight_;
+	settings.rounding += rounding_;
+	if (sketch_ && settings.excess_penalty > 0)
+		settings.sweeps = 0, settings.greedy = 1, settings.coarsest_step = SKETCH_STEPS[0],
+		settings.finest_step = SKETCH_STEPS[1];
+	else if (sketch_)
+		settings.sweeps = 1;
+	Found found = search_block(problem, settings, e_.steps, found_, search_);
+	bool any = false;
+	for (int32_t c = 0; c < track.channels; ++c)
+		for (int32_t k = 0; k < n_; ++k)
+		{
+			row_of(track, c)[k + 1] = found_[c * width_ + k];
+			any = any || found_[c * width_ + k];
+		}
+	return any ? found.step : -1;
+}
+
+double BlockCoder::settle(const Track& track, int32_t step)
+{
+	double size = step < 0 ? 0 : e_.steps[step], worst = 0;
+	sum_ = 0;
+	size_t predictor = next_predictor_;
+	for (int32_t c = 0; c < track.channels; ++c)
+	{
+		size_t channel = size_t(track.first_channel + c);
+		predictor = series_block().fill(int32_t(channel), row_of(track, c), n_, n_, size, predictor);
+		block_values(curve_ + c * stride_, sines_, length_, 0, length_, track.key_step * keys_[channel],
+					 track.key_step * keys_[plan_.channel_count + channel],
+					 series_ + channel * size_t(stride_), extents_[channel]);
+	}
+	if (track.kind == POSITION_TRACK)
+	{
+		Vec3* places = reinterpret_cast<Vec3*>(turns_);
+		track_translations(track, curve_ + 1, stride_, n_, places);
+		for (int32_t t = 0; t < n_; ++t)
+		{
+			scene_.decoded_position[scene_.at(track.joint, t)] =
+				placed(plan_, scene_, track.joint, t, places[t]);
+			double u = origin_excess(rig_, scene_, track.joint, t);
+			worst = u > worst ? u : worst;
+			sum_ += u;
+			worst = with_guards(track, t, worst);
+		}
+		return worst;
+	}
+	track_rotations(track, curve_ + 1, stride_, n_, turns_);
+	int32_t parent = plan_.skeleton->parents[track.joint];
+	for (int32_t t = 0; t < n_; ++t)
+	{
+		scene_.decoded_rotation[scene_.at(track.joint, t)] =
+			parent < 0 ? turns_[t] : multiply(scene_.decoded_rotation[scene_.at(parent, t)], turns_[t]);
+		double u = worst_point(rig_, scene_, track.joint, t, &sum_);
+		worst = u > worst ? u : worst;
+		worst = with_guards(track, t, worst);
+	}
+	return worst;
+}
+
+double BlockCoder::with_guards(const Track& track, int32_t t, double worst) const
+{
+	double values[4];
+	for (int32_t c = 0; c < track.channels; ++c)
+		values[c] = curve_[c * stride_ + t + 1];
+	double u = guard_excess(e_, scene_, track, t, values);
+	return u > worst ? u : worst;
+}
+
+} // namespace keysine
+} // namespace mocpack

@@ -1,0 +1,100 @@
+// Tries to write a block, counted track by track, so that one that falls behind the cheapest ends early.
+#pragma once
+#include <cstring>
+
+#include "keysine/decode/head.h"
+#include "keysine/encode/search.h"
+#include "keysine/encode/spans.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+// Counts the bits that a writer would write.
+class BitCounter
+{
+  public:
+	static constexpr bool READS = false;
+
+	int symbol(const uint16_t* starts, int, int value)
+	{
+		total += share_bits(starts, value);
+		return value;
+	}
+
+	int choice(uint32_t zero, int value)
+	{
+		const uint16_t starts[] = {0, uint16_t(zero), TABLE_WHOLE};
+		return symbol(starts, 2, value);
+	}
+
+	uint32_t bits(int count, uint32_t value)
+	{
+		total += count;
+		return value;
+	}
+
+	double total = 0;
+};
+
+class Race
+{
+  public:
+	// spent: (2, tracks) bits up to each, of the cheapest try and as they were counted last
+	Race(const Plan& plan, const GroupSymbols& symbols, double* spent)
+		: symbols_(counter_, plan, symbols.shape, symbols.rows), spent_(spent), tracks_(plan.track_count)
+	{
+	}
+
+	// Bits of a span in a block, as its rows are.
+	double bits_of(const Span& span, int32_t b)
+	{
+		counter_.total = 0;
+		for (size_t t = span.first_track; t < span.end_track; ++t)
+			symbols_.block(int32_t(t), b), spent_[tracks_ + t] = counter_.total;
+		return counter_.total;
+	}
+
+	// What was counted last is what others are to beat.
+	void keep()
+	{
+		std::memcpy(spent_, spent_ + tracks_, tracks_ * sizeof *spent_);
+	}
+
+	// From here on falls_behind is asked after each track of block b; never where there is nothing to beat.
+	void begin(int32_t b, double to_beat)
+	{
+		counter_.total = 0, b_ = b, to_beat_ = to_beat;
+	}
+
+	void end()
+	{
+		to_beat_ = NOTHING;
+	}
+
+	// Whether the tracks so far take much more than those of the cheapest try.
+	bool falls_behind(size_t t)
+	{
+		if (to_beat_ >= NOTHING)
+			return false;
+		symbols_.block(int32_t(t), b_);
+		double most = BEHIND * to_beat_ > LEAST_BEHIND ? BEHIND * to_beat_ : LEAST_BEHIND;
+		return counter_.total > spent_[t] + most;
+	}
+
+	static constexpr double NOTHING = 1e300; // to beat
+
+  private:
+	static constexpr double BEHIND = 0.03, LEAST_BEHIND = 16; // of the bits to beat; bits
+
+	BitCounter counter_;
+	CoefficientSymbols<BitCounter> symbols_;
+	double* spent_;
+	size_t tracks_;
+	int32_t b_ = 0;
+	double to_beat_ = NOTHING;
+};
+
+} // namespace keysine
+} // namespace mocpack

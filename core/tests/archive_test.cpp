@@ -1,0 +1,291 @@
+// Archives: clips come back byte for byte; nothing is leaked where memory runs out; no index does harm.
+#include <random>
+
+#include "reader_file.h"
+
+namespace
+{
+
+const size_t CLIPS = 3, FRONT = 40;
+
+// What an index says, to be said wrongly too.
+struct Index
+{
+	std::vector<std::string> shards, names = {"walk", "run", "jump"};
+	std::vector<Bytes> bases;
+	uint64_t columns[8][CLIPS] = {};
+	Bytes fronts;
+
+	Bytes bytes() const
+	{
+		Bytes out;
+		put_varint(&out, shards.size());
+		for (const std::string& name : shards)
+			put_sized(&out, name), put_varint(&out, 1000);
+		put_varint(&out, bases.size());
+		for (const Bytes& base : bases)
+			put_sized(&out, std::string(base.begin(), base.end()));
+		put_varint(&out, names.size());
+		for (const std::string& name : names)
+			put_sized(&out, name);
+		for (const uint64_t (&column)[CLIPS] : columns)
+			for (int byte = 0; byte < 8; ++byte)
+				for (uint64_t value : column)
+					out.push_back(uint8_t(value >> 8 * byte));
+		put_bytes(&out, fronts.data(), fronts.size());
+		return out;
+	}
+};
+
+void put_chunk(Bytes* out, const std::string& tag, const Bytes& body)
+{
+	Bytes file = file_of({{tag, body}});
+	put_bytes(out, file.data() + 5, file.size() - 5);
+}
+
+// Clips that share their skeleton, and the index that leads to them.
+struct Archive
+{
+	Bytes clip, front; // all that stands before the index
+	Index index;
+
+	explicit Archive(const Bytes& file, size_t base_at, size_t base_size) : clip(file)
+	{
+		front = {0x93, 'M', 'O', 'S', 1};
+		Bytes base(file.begin() + long(base_at), file.begin() + long(base_at + base_size)), kept = file;
+		kept.erase(kept.begin() + long(base_at), kept.begin() + long(base_at + base_size));
+		index.bases = {base};
+		uint64_t end = 0;
+		for (size_t n = 0; n < CLIPS; ++n)
+		{
+			Bytes body;
+			put_sized(&body, index.names[n]);
+			body.resize(body.size() + 8); // what names the base is no business of readers'
+			put_varint(&body, base_at);
+			put_bytes(&body, kept.data(), kept.size());
+			put_chunk(&front, "CLIP", body);
+			uint64_t offset = front.size() - kept.size();
+			double time = 1.0 / 30;
+			uint64_t bits;
+			std::memcpy(&bits, &time, 8);
+			const uint64_t row[8] = {1, 0, 2 * (offset - end), kept.size(), base_at, FRONT, FRAMES, bits};
+			for (int c = 0; c < 8; ++c)
+				index.columns[c][n] = row[c];
+			put_bytes(&index.fronts, kept.data(), FRONT);
+			end = front.size();
+		}
+	}
+
+	Bytes whole(const Bytes& packed_index) const
+	{
+		Bytes out = front;
+		put_chunk(&out, "tabl", {1, 2, 3});
+		put_chunk(&out, "INDX", packed_index);
+		uint64_t start = front.size(), size = out.size() + 24;
+		put_bytes(&out, &start, 8), put_bytes(&out, &size, 8);
+		out.push_back(1);
+		uint32_t crc = mocpack::crc32(0, out.data() + out.size() - 17, 17);
+		put_bytes(&out, &crc, 4), put_bytes(&out, "SOM", 3);
+		return out;
+	}
+	Bytes whole() const
+	{
+		return whole(stored(index.bytes()));
+	}
+};
+
+mocpack_Status read_bytes(void* user, uint64_t offset, size_t size, void* dst)
+{
+	const Bytes& bytes = *static_cast<const Bytes*>(user);
+	if (offset > bytes.size() || size > bytes.size() - offset)
+		return MOCPACK_READ_FAILED;
+	std::memcpy(dst, bytes.data() + offset, size);
+	return MOCPACK_OK;
+}
+
+struct Opened
+{
+	Bytes bytes;
+	mocpack_Archive* archive = nullptr;
+	mocpack_Error error = {};
+	mocpack_Status status;
+
+	explicit Opened(const Bytes& given, Counter* counter = nullptr) : bytes(given)
+	{
+		mocpack_OpenOptions options = MOCPACK_OPEN_OPTIONS;
+		mocpack_Allocator allocator = {};
+		if (counter)
+			allocator = counter->allocator(), options.allocator = &allocator;
+		mocpack_Source source = {&bytes, bytes.size(), read_bytes};
+		status = mocpack_archive_open(&source, &options, &archive, &error);
+		check((status == MOCPACK_OK) == (archive != nullptr), "an archive is there if it was opened");
+		check(status == MOCPACK_OK || error.message[0], "what is refused is told why");
+	}
+	~Opened()
+	{
+		mocpack_archive_close(archive);
+	}
+	Opened(const Opened&) = delete;
+	Opened& operator=(const Opened&) = delete;
+};
+
+void clips_come_back_byte_for_byte(const Archive& made)
+{
+	Opened opened(made.whole());
+	check(opened.status == MOCPACK_OK && mocpack_archive_count(opened.archive) == CLIPS, "the archive opens");
+	check(mocpack_archive_find(opened.archive, "run") == 1 &&
+			  mocpack_archive_find(opened.archive, "r") == CLIPS,
+		  "clips are found by their names");
+	std::mt19937 chance(1);
+	for (size_t n = 0; n < CLIPS; ++n)
+	{
+		check(mocpack_archive_clip(opened.archive, n)->size == made.clip.size(), "the clip has its size");
+		for (int k = 0; k < 200; ++k)
+		{
+			size_t a = chance() % (made.clip.size() + 1), b = chance() % (made.clip.size() + 1);
+			size_t first = std::min(a, b), size = std::max(a, b) - first;
+			Bytes part(size);
+			check(mocpack_archive_read(opened.archive, n, first, size, part.data()) == MOCPACK_OK &&
+					  std::equal(part.begin(), part.end(), made.clip.begin() + long(first)),
+				  "any part of a clip is that of its file");
+		}
+		mocpack_Motion* motion = nullptr;
+		check(mocpack_archive_motion(opened.archive, n, nullptr, &motion, nullptr) == MOCPACK_OK &&
+				  mocpack_info(motion)->frame_count == FRAMES,
+			  "a clip opens as a motion");
+		mocpack_close(motion);
+	}
+	uint8_t byte;
+	check(mocpack_archive_read(opened.archive, 0, made.clip.size(), 1, &byte) == MOCPACK_BAD_ARGUMENT &&
+			  mocpack_archive_read(opened.archive, CLIPS, 0, 1, &byte) == MOCPACK_BAD_ARGUMENT,
+		  "there is nothing past the end");
+}
+
+void memory_that_runs_out_is_given_back(const Archive& made)
+{
+	const Bytes file = made.whole();
+	for (size_t calls = 0; calls < 20; ++calls)
+	{
+		Counter counter;
+		counter.fail_at = calls;
+		{
+			Opened opened(file, &counter);
+			check(opened.status == MOCPACK_OK || opened.status == MOCPACK_NO_MEMORY, "no memory is said so");
+		}
+		check(!counter.held, "all memory is given back");
+	}
+}
+
+// Everything that can be done with an archive that opened.
+void use(const Opened& opened)
+{
+	for (size_t n = 0; n < mocpack_archive_count(opened.archive); ++n)
+	{
+		const mocpack_ArchiveClip* said = mocpack_archive_clip(opened.archive, n);
+		check(said->stored_size <= said->size, "sizes add up");
+		Bytes part(1000);
+		for (uint64_t at : {uint64_t(0), said->base_at, said->size > 1000 ? said->size - 1000 : 0})
+			mocpack_archive_read(opened.archive, n, at, size_t(std::min<uint64_t>(said->size - at, 1000)),
+								 part.data());
+		mocpack_Motion* motion = nullptr;
+		mocpack_Error error = {};
+		if (mocpack_archive_motion(opened.archive, n, nullptr, &motion, &error) == MOCPACK_OK)
+			read_tracks(motion, &error);
+		mocpack_close(motion);
+	}
+}
+
+void an_index_that_says_anything_does_no_harm(const Archive& made)
+{
+	const Bytes plain = made.index.bytes();
+	std::mt19937 chance(7);
+	size_t refused = 0;
+	for (int k = 0; k < 4000; ++k)
+	{
+		Bytes broken = plain;
+		for (int times = 1 + int(chance() % 3); times > 0; --times)
+			broken[chance() % broken.size()] = uint8_t(chance() % 3 ? chance() : chance() % 2 ? 255 : 0);
+		if (k % 8 == 0)
+			broken.resize(chance() % broken.size());
+		Counter counter;
+		{
+			Opened opened(made.whole(stored(broken)), &counter);
+			refused += opened.status != MOCPACK_OK;
+			if (opened.status == MOCPACK_OK)
+				use(opened);
+		}
+		check(!counter.held, "all memory is given back");
+		check(counter.most < 1 << 22, "a small index takes little memory");
+	}
+	check(refused > 1000, "most of what is damaged is refused");
+}
+
+void numbers_that_cannot_be_are_refused(const Archive& made)
+{
+	const double none[] = {0.0, -1.0, INFINITY, NAN};
+	for (size_t n = 0; n < CLIPS; ++n)
+	{
+		for (int column = 0; column < 7; ++column)
+			for (uint64_t value : {~uint64_t(0), uint64_t(1) << 63, uint64_t(1) << 62})
+			{
+				Archive wrong = made;
+				wrong.index.columns[column][n] = value;
+				bool is_size = column == 6 && value == uint64_t(1) << 62; // frames: any number may be
+				check((Opened(wrong.whole()).status == MOCPACK_CORRUPT) != is_size,
+					  "no number is that large");
+			}
+		for (double time : none)
+		{
+			Archive wrong = made;
+			std::memcpy(&wrong.index.columns[7][n], &time, 8);
+			check(Opened(wrong.whole()).status == MOCPACK_CORRUPT, "frames take some time");
+		}
+	}
+	Archive wrong = made;
+	wrong.index.names = {"walk", "run", "walk"};
+	check(Opened(wrong.whole()).status == MOCPACK_CORRUPT, "no two clips have one name");
+	wrong.index.names = {"walk", "\xff", "run"};
+	check(Opened(wrong.whole()).status == MOCPACK_CORRUPT, "names are UTF-8");
+	for (const char* name : {"", ".hidden", "a/b", "c:b", "a\\b"})
+	{
+		wrong = made;
+		wrong.index.shards = {name};
+		check(Opened(wrong.whole()).status == MOCPACK_CORRUPT, "a shard stands beside its archive");
+	}
+}
+
+void bytes_that_are_cut_or_changed_are_refused(const Archive& made)
+{
+	const Bytes file = made.whole();
+	for (size_t size = 0; size < file.size(); size += 1 + size / 50)
+		check(Opened(Bytes(file.begin(), file.begin() + long(size))).status != MOCPACK_OK, "a cut archive");
+	std::mt19937 chance(3);
+	for (int k = 0; k < 500; ++k)
+	{
+		Bytes broken = file;
+		broken[made.front.size() + chance() % (file.size() - made.front.size())] ^=
+			uint8_t(1u << chance() % 8);
+		Opened opened(broken); // the catalogue is not looked at
+		if (opened.status == MOCPACK_OK)
+			use(opened);
+	}
+}
+
+} // namespace
+
+int main()
+{
+	Body body;
+	const Payload payload = encoded(&body);
+	const std::vector<TestChunk> chunks = test_chunks(body, payload);
+	const size_t base_at = file_of({chunks[0]}).size(), base_size = file_of({chunks[1]}).size() - 5;
+	const Archive made(file_of(chunks), base_at, base_size);
+	clips_come_back_byte_for_byte(made);
+	memory_that_runs_out_is_given_back(made);
+	an_index_that_says_anything_does_no_harm(made);
+	numbers_that_cannot_be_are_refused(made);
+	bytes_that_are_cut_or_changed_are_refused(made);
+	if (failures)
+		printf("%d failures\n", failures);
+	return failures != 0;
+}

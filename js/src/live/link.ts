@@ -1,0 +1,191 @@
+/** The ways to a relay: WebSocket, or datagrams of WebTransport, which wait for no other. */
+
+import { MocpackError } from "../error.js";
+
+const SUBPROTOCOL = "mocpack.live.2";
+const ITEMS = "i".charCodeAt(0); // what datagrams of hellos and packets begin with
+const TRY = 250; // milliseconds between two tries to come in
+const TRIES = 20;
+const LONGEST_WAIT = 3000; // milliseconds until WebTransport is given up
+const LONGEST = 1 << 22; // bytes of a message
+
+/** What a relay says in words. */
+export interface Told {
+  join?: number | false;
+  name?: string;
+  leave?: number;
+  here?: Record<string, string>;
+  pong?: number;
+  /** Seconds from each performer to the relay and back. */
+  trips?: Record<string, number>;
+  welcome?: string;
+  refused?: string;
+}
+
+export interface Ears {
+  /** Words, or hellos and packets, that came at `now` in milliseconds. */
+  hear(message: Told | ArrayBuffer, now: number): void;
+  /** An open way was closed by the other side. */
+  closed(): void;
+}
+
+export interface Link {
+  readonly way: "WebSocket" | "WebTransport";
+  say(words: object): void;
+  close(): void;
+}
+
+export interface Way {
+  url: string;
+  token: string | undefined;
+  WebSocket: typeof WebSocket | undefined;
+}
+
+export function bySocket({ url, token, WebSocket: Socket }: Way, ears: Ears): Promise<Link> {
+  const words = [SUBPROTOCOL, "role.watch", ...(token ? [`token.${token}`] : [])];
+  return new Promise((resolve, reject) => {
+    const socket = new (Socket ?? globalThis.WebSocket)(url, words);
+    socket.binaryType = "arraybuffer";
+    let open = false;
+    socket.onopen = () => {
+      open = true;
+      resolve({
+        way: "WebSocket",
+        say: (said) => socket.readyState === socket.OPEN && socket.send(JSON.stringify(said)),
+        close: () => socket.close(),
+      });
+    };
+    socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) =>
+      ears.hear(typeof data === "string" ? words_of(data) : data, performance.now());
+    socket.onclose = () =>
+      open ? ears.closed() : reject(new MocpackError("network", `${url} cannot be watched`));
+  });
+}
+
+/** Null where the relay, the network or this browser has no WebTransport. */
+export async function byWebTransport({ url, token }: Way, ears: Ears): Promise<Link | null> {
+  if (typeof WebTransport === "undefined") return null;
+  const stage = new URL(url.replace(/^ws/, "http"));
+  const answer = await fetch(new URL("/webtransport.json", stage)).catch(() => null);
+  if (!answer?.ok) return null;
+  const told = (await answer.json()) as { port: number; sha256: string } | null;
+  if (!told) return null;
+  const { port, sha256 } = told;
+  const value = Uint8Array.from(sha256.match(/../g) ?? [], (byte) => parseInt(byte, 16));
+  const transport = new WebTransport(`https://${stage.hostname}:${port}${stage.pathname}`, {
+    serverCertificateHashes: [{ algorithm: "sha-256", value }],
+  });
+  const late = new Promise<false>((resolve) => setTimeout(() => resolve(false), LONGEST_WAIT));
+  const open = await Promise.race([transport.ready.then(() => true), late]).catch(() => false);
+  if (!open) {
+    transport.close();
+    return null; // many networks let no UDP through
+  }
+  const link = new DatagramLink(transport, ears);
+  try {
+    await link.join(stage.pathname, token);
+  } catch (error) {
+    link.close();
+    throw error;
+  }
+  return link;
+}
+
+class DatagramLink implements Link {
+  readonly way = "WebTransport";
+  private readonly writer: WritableStreamDefaultWriter<Uint8Array>;
+  private answered: ((told: Told) => void) | undefined;
+  private done = false;
+
+  constructor(
+    private readonly transport: WebTransport,
+    private readonly ears: Ears,
+  ) {
+    this.writer = transport.datagrams.writable.getWriter();
+    void this.listen(transport.datagrams.readable, (message: Uint8Array) => this.take(message));
+    void this.listen(
+      transport.incomingUnidirectionalStreams,
+      (stream: ReadableStream<Uint8Array>) => void whole(stream).then((all) => this.take(all)),
+    );
+    transport.closed
+      .catch(() => undefined)
+      .finally(() => {
+        if (!this.done && !this.answered) ears.closed();
+        this.answered?.({ refused: "the connection was closed" });
+      });
+  }
+
+  /** Comes in; what is lost on the way is said again. */
+  async join(path: string, token: string | undefined): Promise<void> {
+    for (let tried = 0; tried < TRIES; ++tried) {
+      const answer = new Promise<Told>((resolve) => (this.answered = resolve));
+      this.say({ join: path, role: "watch", token: token ?? "" });
+      const wait = new Promise<null>((resolve) => setTimeout(() => resolve(null), TRY));
+      const told = await Promise.race([answer, wait]);
+      if (told?.refused) throw new MocpackError("network", `the relay refuses: ${told.refused}`);
+      if (told) break;
+      if (tried === TRIES - 1) throw new MocpackError("network", "the relay does not answer");
+    }
+    this.answered = undefined;
+  }
+
+  say(words: object): void {
+    this.writer.write(new TextEncoder().encode(JSON.stringify(words))).catch(() => undefined);
+  }
+
+  close(): void {
+    this.done = true;
+    this.say({ bye: true });
+    this.transport.close();
+  }
+
+  private take(message: Uint8Array): void {
+    const now = performance.now();
+    if (message[0] === ITEMS) this.ears.hear(message.slice(1).buffer, now);
+    else {
+      const told = words_of(new TextDecoder().decode(message));
+      if (this.answered && (told.welcome !== undefined || told.refused)) this.answered(told);
+      else if (told.refused || told.join === false) this.transport.close();
+      else this.ears.hear(told, now);
+    }
+  }
+
+  private async listen<T>(source: ReadableStream<T>, take: (value: T) => void): Promise<void> {
+    const reader = source.getReader();
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        take(value);
+      }
+    } catch {
+      // the transport's own end is told by `closed`
+    }
+  }
+}
+
+async function whole(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  const reader = stream.getReader();
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    parts.push(value);
+    size += value.length;
+    if (size > LONGEST) throw new MocpackError("corrupt", "a message of the relay does not end");
+  }
+  const all = new Uint8Array(size);
+  parts.reduce((at, part) => (all.set(part, at), at + part.length), 0);
+  return all;
+}
+
+/** What a message says; what is no JSON says nothing. */
+function words_of(text: string): Told {
+  try {
+    const told: unknown = JSON.parse(text);
+    return typeof told === "object" && told !== null ? (told as Told) : {};
+  } catch {
+    return {};
+  }
+}

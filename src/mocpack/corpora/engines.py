@@ -1,0 +1,98 @@
+"""Who does the work of a plan: processes of this machine, or a cluster's.
+
+An engine is a function of three things: work, the jobs that it is done for, and what to call with
+the place of a job and the share of it that is done, if that is known. It yields the place of each
+job and what ``work(*job)`` returned, as they come, or `Lost` where the process died of it; it tries
+nothing twice. Work and jobs can be pickled, and any job may be done more than once.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Callable, Generator, Sequence
+from itertools import islice
+from os import cpu_count
+from typing import Any
+
+from mocpack.errors import UsageError
+from mocpack.extras import require
+from mocpack.workers import Lost, run_each
+
+Job = tuple[Any, ...]
+Told = Callable[[int, float], None]
+Results = Generator[tuple[int, Any], None, None]
+Engine = Callable[[Callable[..., Any], Sequence[Job], Told], Results]
+
+NAMES = ("local", "ray")
+ANSWERING = 10.0  # seconds in which a cluster's address answers
+QUEUED = 3  # tasks that wait for each that runs, so that no core waits for us
+
+
+def engine_of(name: str, *, workers: int = 1, address: str | None = None) -> Engine:
+    """Return an engine by its name: ``local``, or ``ray`` at an address."""
+    if name not in NAMES:
+        raise UsageError(f"an engine is one of {', '.join(NAMES)}, got {name!r}")
+    if name == "ray":
+        return ray_engine(address)
+    if address is not None:
+        raise UsageError("--address is for --engine ray")
+    return local_engine(workers)
+
+
+def local_engine(workers: int = 1) -> Engine:
+    """Return the engine of processes here; 0 for as many as there are cores."""
+    if workers < 0:
+        raise UsageError(f"workers must be 0 or above, got {workers}")
+    count = workers or cpu_count() or 1
+    return lambda work, jobs, told: run_each(work, jobs, workers=min(count, len(jobs)), told=told)
+
+
+def ray_engine(address: str | None = None) -> Engine:
+    """Return the engine of a ray cluster: the one at `address`, the one we are in, or a new one.
+
+    Every node needs mocpack, of one version. A task has one core.
+    """
+    ray = require("ray", extra="ray", purpose="--engine ray")
+
+    def each(work: Callable[..., Any], jobs: Sequence[Job], told: Told) -> Results:
+        if not ray.is_initialized():
+            _connect(ray, address)
+        # ray's own retries would run a part again with the file that ended its process, and again
+        task = ray.remote(num_cpus=1, max_retries=0)(work)
+        waiting = iter(enumerate(jobs))
+        running: dict[Any, int] = {}
+        while True:
+            room = QUEUED * max(1, int(ray.cluster_resources().get("CPU", 1))) - len(running)
+            for place, job in islice(waiting, max(0, room)):
+                running[task.remote(*job)] = place
+            if not running:
+                return
+            done, _ = ray.wait(list(running), num_returns=1)
+            for one in done:
+                place = running.pop(one)
+                try:
+                    yield place, ray.get(one)
+                except ray.exceptions.RayTaskError:
+                    raise  # a defect: work tells what is wrong by what it returns
+                except ray.exceptions.RayError as error:
+                    yield place, Lost(_why(error))
+
+    return each
+
+
+def _connect(ray: Any, address: str | None) -> None:
+    try:
+        if address is not None and (found := re.fullmatch(r"([^/]+):(\d+)", address)):
+            # ray itself waits minutes for one that is not there
+            socket.create_connection((found[1], int(found[2])), ANSWERING).close()
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+    except OSError as error:
+        where = "" if address is None else f" at {address}"
+        first = str(error).strip().splitlines()[0]
+        raise UsageError(f"no ray cluster answers{where}: {first}") from error
+
+
+def _why(error: Exception) -> str:
+    first = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else ""
+    return f"its process on the cluster ended ({first or type(error).__name__})"

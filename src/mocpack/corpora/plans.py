@@ -1,0 +1,87 @@
+"""What a row of a window holds, and the plan by which the native core makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mocpack import _core, mirroring
+from mocpack.clip import ClipHeader
+from mocpack.errors import UsageError
+from mocpack.metrics.contacts import FOOT
+from mocpack.skeleton import Skeleton
+
+FEATURES = (
+    "quaternion",
+    "rotation6d",
+    "translations",
+    "positions",
+    "velocities",
+    "contacts",
+)
+"""In the order in which the native core numbers them."""
+
+IN_THE_WORLD = {"positions", "velocities", "contacts"}
+AS_STORED = ("quaternion", "translations")
+"""The features that are a clip's own numbers, and a row of the decoded cache."""
+
+
+def feature_columns(header: ClipHeader, features: Sequence[str]) -> dict[str, slice]:
+    """Return which columns of a row each feature has."""
+    joints, moving = len(header.skeleton), len(header.translated_joints)
+    widths = dict(zip(FEATURES, (4 * joints, 6 * joints, 3 * moving, 3 * joints), strict=False))
+    widths |= {"velocities": 3 * joints, "contacts": len(feet(header.skeleton))}
+    found, at = {}, 0
+    for name in features:
+        found[name] = slice(at, at + widths[name])
+        at += widths[name]
+    return found
+
+
+def feet(skeleton: Skeleton) -> list[int]:
+    """Return the joints that ``contacts`` are of: those that are named like feet or toes."""
+    return [j for j, name in enumerate(skeleton.names) if FOOT.search(name)]
+
+
+def window_plan(
+    header: ClipHeader,
+    features: Sequence[str],
+    *,
+    step: float = 1.0,
+    rate: float | None = None,
+    relative: bool = False,
+    mirror: bool = False,
+) -> _core.WindowPlan:
+    """Return what the native core makes windows of a skeleton's motion by.
+
+    Row `i` of a window is the pose `i` times `step` frames after its first, slerped; `rate` is rows
+    a second, by default those that the clip has.
+    """
+    skeleton = header.skeleton
+    stretched = bool(header.scaled_joints) or bool((skeleton.scales != 1).any())
+    if stretched and IN_THE_WORLD & set(features):
+        raise UsageError("joints are scaled: such clips have rotations and translations alone")
+    if "contacts" in features and not feet(skeleton):
+        raise UsageError("no joint is named like a foot, toe, ankle or heel: there are no contacts")
+    partners = before = after = None
+    axis = 0
+    if mirror:
+        found = mirroring.partners(skeleton, None)
+        axis = mirroring.side_axis(mirroring.rest_world(skeleton)[0], found)
+        before, after = mirroring.mirror_turns(skeleton, found, axis)
+        partners = found.astype(np.int32)
+    return _core.WindowPlan(
+        parents=np.array(skeleton.parents, np.int32),
+        offsets=skeleton.offsets,
+        translated_joints=np.array(header.translated_joints, np.int32),
+        fields=np.array([FEATURES.index(name) for name in features], np.int32),
+        feet=np.array(feet(skeleton), np.int32),
+        partners=partners,
+        before=before,
+        after=after,
+        axis=axis,
+        relative=relative,
+        step=step,
+        rate=header.frame_rate if rate is None else rate,
+    )

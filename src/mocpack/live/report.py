@@ -1,0 +1,64 @@
+"""What a receiver tells its sender, also as the JSON of datagrams."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+LONGEST = 4096  # bytes
+MOST_MISSING = 63
+LONGEST_BURST = 60
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a receiver tells its sender.
+
+    Attributes
+    ----------
+    loss : float
+        Share of packets that did not come.
+    burst : int
+        How many are lost in a row: nine in ten runs are no longer.
+    missing : tuple of int
+        Frames that are waited for.
+    lost : bool
+        Whether it needs a frame that stands by itself.
+    newest : int
+        The newest frame heard of; -1 before the first.
+    patience : int
+        For how many frames it waits for one that is missing.
+    """
+
+    loss: float = 0.0
+    burst: int = 0
+    missing: tuple[int, ...] = ()
+    lost: bool = False
+    newest: int = -1
+    patience: int = 0
+
+    def to_json(self, **more: Any) -> bytes:
+        """Return a datagram; `more` stands beside the report."""
+        return json.dumps({**asdict(self), **more}).encode()
+
+
+def read_report(told: Any) -> Report | None:
+    """Read a report from what JSON says; None if it is none."""
+    try:
+        missing = tuple(int(n) for n in told["missing"][:MOST_MISSING])
+        loss = min(max(float(told["loss"]), 0.0), 1.0)
+        newest, patience = int(told["newest"]), int(told["patience"])
+        burst = min(max(int(told["burst"]), 0), LONGEST_BURST)
+        return Report(loss, burst, missing, told["lost"] is True, newest, patience)
+    except (ValueError, TypeError, KeyError, OverflowError):
+        return None
+
+
+def read_json(data: bytes | str) -> dict[str, Any]:
+    """Return what a message says; what is no JSON object says nothing."""
+    try:
+        told = json.loads(data) if len(data) <= LONGEST else None
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}

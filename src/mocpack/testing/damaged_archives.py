@@ -1,0 +1,61 @@
+"""Archives whose index lies, checksums right: what every reader has to see through."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+
+from mocpack.coding.fields import deflate, inflate
+from mocpack.container.archive import FOOTER_SIZE, read_footer
+from mocpack.container.chunks import pack_chunk, read_chunk_head
+from mocpack.container.source import BytesSource
+
+EXTREMES = (0, 1, 127, 128, 255)
+MOST = 1 << 24  # bytes of an index
+
+
+def damaged_indexes(data: bytes, seed: int, count: int) -> list[bytes]:
+    """Return archives that are `data` but for a few bytes of their index, or its end.
+
+    Parameters
+    ----------
+    data : bytes
+        A sound archive.
+    seed, count : int
+        Of the changes, and how many archives to make.
+    """
+    chance = np.random.default_rng(seed)
+    start, index = _index_of(data)
+    made = []
+    for number in range(count):
+        broken = bytearray(index)
+        for _ in range(int(chance.integers(1, 4))):
+            at = int(chance.integers(len(broken)))
+            wild = int(chance.integers(256))
+            broken[at] = wild if chance.random() < 0.6 else int(chance.choice(EXTREMES))
+        if number % 10 == 0:
+            del broken[int(chance.integers(len(broken))) :]
+        made.append(with_index(data, start, bytes(broken)))
+    return made
+
+
+def with_index(data: bytes, start: int, index: bytes) -> bytes:
+    """Return an archive with another index, packed, and footer and checksums that fit.
+
+    The trailer begins at `start`; a catalogue is left out.
+    """
+    whole = data[:start] + pack_chunk(b"INDX", deflate(index))
+    said = start.to_bytes(8, "little") + (len(whole) + FOOTER_SIZE).to_bytes(8, "little") + b"\x01"
+    return whole + said + zlib.crc32(said).to_bytes(4, "little") + b"SOM"
+
+
+def _index_of(data: bytes) -> tuple[int, bytes]:
+    """Return where the trailer begins, and the index as it is when inflated."""
+    start, _ = read_footer(data[-FOOTER_SIZE:])
+    source, at = BytesSource(data), start
+    while True:
+        tag, body, length, _ = read_chunk_head(source, at)
+        if tag == "INDX":
+            return start, inflate(source.read(body, length), MOST, what="index")
+        at = body + length

@@ -1,0 +1,201 @@
+"""Damaged files of every kind that is read are a clip or a sentence, in little memory.
+
+Each kind's files are damaged and read in a process with a limit of memory, which prints what went
+wrong. `make fuzz` tries as many as it is told (FUZZ=1000), other runs a few.
+
+    python tests/properties/test_hostile_files.py KIND COUNT [FIRST]
+"""
+
+import io
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import traceback
+import warnings
+import zipfile
+from pathlib import Path
+
+import pytest
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1] / "js"))
+
+from motion_files import SKELETONS, VERTICES
+
+import mocpack
+from mocpack.errors import MocpackError
+from mocpack.testing import fbx_file, fbx_takes, walk
+
+FUZZ = int(os.environ.get("MOCPACK_FUZZ", "0"))
+FEW = 12  # of each kind, where nobody asks for more
+CHILDREN = ("FBX", "USD")  # each file is read by a process of its own
+MEMORY = 4 << 30  # bytes of addresses; what libraries map at the start counts
+MOST = 600 << 20  # bytes in use, of which Python and its packages take a fifth
+NUMBER = re.compile(rb"-?\d+(?:\.\d+)?")
+NUMBERS = (b"999999999999", b"-1", b"1e400", b"nan", b"0", b"4294967295", b"1e-300", b"")
+
+
+def urdf(folder):
+    """A robot that is damaged, with a motion that is not."""
+    path, options = SKELETONS["robot csv"](folder)
+    return Path(options["robot"]), {}, lambda: mocpack.read(path, **options)
+
+
+def mjcf(folder):
+    path, options = SKELETONS["robot csv"](folder)
+    robot = folder / "arm.xml"
+    robot.write_text(
+        """<mujoco model="arm"><compiler angle="degree"/><worldbody><body name="base">
+<freejoint/><body name="upper" pos="0 0.1 0.2"><joint name="shoulder" axis="0 0 -1"/>
+<body name="lower" pos="0 0 0.3" quat="1 0 0 0"><joint name="elbow" axis="0 1 0" range="-60 140"/>
+</body></body></body></worldbody></mujoco>"""
+    )
+    options |= {"robot": robot}
+    return robot, {}, lambda: mocpack.read(path, **options)
+
+
+def asf(folder):
+    """A skeleton that is damaged, with a motion that is not."""
+    mocpack.write(walk(0.2), folder / "walk.amc")
+    return folder / "walk.asf", {}, lambda: mocpack.read(folder / "walk.amc")
+
+
+def robots_file(name, dialect):
+    """A robot's motion as some program that trains it has it."""
+
+    def make(folder):
+        path, options = SKELETONS["robot csv"](folder)
+        clip = mocpack.read(path, **options)
+        mocpack.write(clip, folder / name, dialect=dialect)
+        options = {"robot": options["robot"], "fps": options["fps"] if dialect == "qpos" else None}
+        return folder / name, options | {"allow_pickle": True}
+
+    return make
+
+
+def written(name):
+    def make(folder):
+        mocpack.write(walk(0.2), folder / name)
+        return folder / name, {}
+
+    return make
+
+
+def fbx_text(folder):
+    (folder / "dance.fbx").write_bytes(fbx_file.text(fbx_takes.takes()["layers-mixed"]))
+    return folder / "dance.fbx", {}
+
+
+MORE = {
+    "URDF": urdf,
+    "MJCF": mjcf,
+    "ASF": asf,
+    "qpos npz": robots_file("arm.npz", "qpos"),
+    "tracking npz": robots_file("arm.npz", "mjlab"),
+    "pickle": robots_file("arm.pkl", "gmr"),
+    "FBX as text": fbx_text,
+    "USD binary": written("walk.usdc"),
+    "USD package": written("walk.usdz"),
+}
+
+
+def damaged(data, rng):
+    """Return a file with something done to it; of an archive mostly to what is packed in it."""
+    if not data.startswith(b"PK") or rng.random() < 0.3:
+        return hurt(data, rng)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        held = {name: archive.read(name) for name in archive.namelist()}
+    victim = rng.choice(list(held))
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, body in held.items():
+            archive.writestr(name, hurt(body, rng) if name == victim else body)
+    return made.getvalue()
+
+
+def hurt(data, rng):
+    """Return the bytes with one to three things done to them."""
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        at = rng.randrange(max(1, len(data)))
+        # most of what decides stands at the front
+        at = rng.randrange(min(len(data), 600)) if data and rng.random() < 0.4 else at
+        way = rng.choice(("flip", "cut", "huge", "number", "number", "copy", "lose", "swap"))
+        if way == "flip":
+            data = data[:at] + bytes([rng.randrange(256)]) + data[at + 1 :]
+        elif way == "cut":
+            data = data[:at]
+        elif way == "huge":
+            word = rng.choice((b"\xff" * 4, b"\xff\xff\xff\x7f", b"\x7f\xff\xff\xff", b"\0" * 8))
+            data = data[:at] + word + data[at + len(word) :]
+        elif way == "number":
+            found = list(NUMBER.finditer(data[:20_000]))
+            if found:
+                one = rng.choice(found)
+                data = data[: one.start()] + rng.choice(NUMBERS) + data[one.end() :]
+        elif way == "copy":
+            data = data[:at] + data[at : at + 200] + data[at:]
+        elif way == "lose":
+            data = data[:at] + data[at + rng.randrange(1, 100) :]
+        else:
+            other = rng.randrange(max(1, len(data)))
+            data = data[:at] + data[other : other + 16] + data[at + 16 :]
+    return data
+
+
+def tried(kind, count, first=0):
+    """Yield (seed, what went wrong) of each damaged file that is neither a clip nor a sentence."""
+    folder = Path(tempfile.mkdtemp())
+    path, options, *others = (SKELETONS | VERTICES | MORE)[kind](folder)
+    good = path.read_bytes()
+    victim = folder / f"damaged{path.suffix}"
+    for beside in path.parent.glob("*.asf"):  # of an .amc, which may be found by its own name
+        victim.with_suffix(".asf").write_bytes(beside.read_bytes())
+    victim = path if others else victim
+    if others:
+        assert others[0]() is not None
+    for seed in range(first, first + count):
+        victim.write_bytes(damaged(good, random.Random(f"{kind} {seed}")))
+        try:
+            found = others[0]() if others else mocpack.read(victim, **options)
+            assert found is not None
+        except MocpackError as error:
+            said = str(error)
+            if not said or "Traceback" in said or len(said) > 2000:
+                yield seed, f"says {said[:200]!r}"
+        except BaseException:
+            yield seed, traceback.format_exc()[-1500:]
+
+
+def main():
+    kind, count, *first = sys.argv[1:]
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits
+        resource = None
+    else:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    warnings.simplefilter("error")  # numpy's are nothing that a user should see
+    wrong = list(tried(kind, int(count), *map(int, first)))
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 if resource else 0
+    print(json.dumps({"wrong": wrong, "used": used}))
+
+
+@pytest.mark.parametrize("kind", [*SKELETONS, *VERTICES, *MORE])
+def test_damaged_files_are_clips_or_sentences_in_little_memory(kind):
+    slow = kind.startswith(CHILDREN)
+    for package in ("ufbx",) if kind.startswith("FBX") else ("pxr",) if slow else ():
+        pytest.importorskip(package)
+    words = [sys.executable, __file__, kind, str(FUZZ or (3 if slow else FEW))]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=3600)
+    assert done.returncode == 0, done.stderr[-3000:]
+    told = json.loads(done.stdout)
+    assert not told["wrong"], told["wrong"][0]
+    assert told["used"] < MOST
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Files by path and by URL: written whole or not at all."""
+
+import pytest
+
+from mocpack.corpora import storage
+from mocpack.errors import MissingExtraError
+
+pytest.importorskip("fsspec")
+
+
+@pytest.fixture(params=["path", "url"])
+def place(request, tmp_path):
+    return str(tmp_path) if request.param == "path" else tmp_path.as_uri()
+
+
+def test_what_is_written_is_read_listed_and_removed(place):
+    name = storage.inside(place, "a/b.txt")
+    assert not storage.exists(name)
+    assert storage.listing(storage.inside(place, "a")) == []
+    storage.write(b"one", name)
+    storage.write(b"two!", name)
+    with storage.stream(storage.beside(name, "c.txt")) as file:
+        file.write(b"three")
+    assert storage.exists(name)
+    assert storage.read(name) == b"two!"
+    found = storage.listing(place)
+    assert [(str(storage.last_name(one.path)), one.size) for one in found] == [
+        ("b.txt", 4),
+        ("c.txt", 5),
+    ]
+    assert all(one.time > 1e9 for one in found)
+    assert storage.read(found[1].path) == b"three"
+    assert storage.entry(name).size == 4
+    storage.remove(name)
+    storage.remove(name)
+    assert not storage.exists(name)
+    storage.remove_folder(place)
+    assert storage.listing(place) == []
+
+
+def test_a_stream_that_fails_leaves_what_was_there(place):
+    name = storage.inside(place, "b.txt")
+    storage.write(b"old", name)
+
+    def fail():
+        with storage.stream(name) as file:
+            file.write(b"half of the n")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert storage.read(name) == b"old"
+    assert len(storage.listing(place)) == 1
+
+
+def test_what_is_not_there_is_named(place):
+    name = storage.inside(place, "none.txt")
+    with pytest.raises(FileNotFoundError) as caught:
+        storage.read(name)
+    assert caught.value.filename == name
+
+
+def test_what_a_store_complains_of_is_an_error_that_names_the_address(tmp_path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="folder") as caught:
+        storage.read(f"{tmp_path.as_uri()}/folder")
+    assert caught.value.filename.startswith("file://")
+    with pytest.raises(OSError, match="Protocol not known"):
+        storage.read("nothing://a/b")
+
+
+def test_an_address_whose_package_is_missing_says_which(monkeypatch):
+    import fsspec.core
+
+    def url_to_fs(url, **options):
+        raise ImportError("Install s3fs to access S3")
+
+    monkeypatch.setattr(fsspec.core, "url_to_fs", url_to_fs)
+    with pytest.raises(MissingExtraError, match=r"pip install 'mocpack\[s3\]'"):
+        storage.read("s3://a/b")

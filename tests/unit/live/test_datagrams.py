@@ -1,0 +1,406 @@
+"""Stages over datagrams: who is let in, what comes through, what hostile peers can do."""
+
+import asyncio
+import json
+
+import numpy as np
+import pytest
+
+from mocpack.bench.datasets import COMMITTED, load_clip
+from mocpack.errors import UsageError
+from mocpack.live import Receiver, Report, Sender, is_hello
+from mocpack.live.client import Audience, perform, watch
+from mocpack.live.datagrams import ITEMS, SILENCE, DatagramDoor, proof_of
+from mocpack.live.limits import Limits
+from mocpack.live.relay import Relay
+from mocpack.live.sources import ClipSource
+from mocpack.live.stage import Tokens
+from mocpack.live.udp_stage import UdpDoor, perform_udp_stage, watch_udp_stage
+
+pytest.importorskip("websockets")
+CLIP = load_clip("cmu/49_02", COMMITTED).frames(200, 320)
+SECRET = {"send": "s" * 20, "watch": "w" * 20}
+TOKENS = Tokens({role: (token,) for role, token in SECRET.items()})
+
+
+class Wire:
+    """A door with peers in memory, on a clock of its own."""
+
+    def __init__(self, tokens=None, limits=None):
+        self.now = 100.0
+        self.relay = Relay(tokens=tokens or Tokens(), limits=limits or Limits())
+        self.door = DatagramDoor(self.relay, lambda: self.now)
+        self.relay.doors.append(self.door)
+        self.got = {}
+
+    def say(self, who, data, *, proven=False):
+        """Send as `who`; return what was answered to this."""
+        box = self.got.setdefault(who, [])
+        start = len(box)
+        data = data if isinstance(data, bytes) else json.dumps(data).encode()
+        self.door.heard((who, 1), "127.0.0.1", data, box.append, proven=proven)
+        return box[start:]
+
+    def come(self, who, path, role, token=None):
+        """Come in as a client does; return the last answer."""
+        asked = {"join": path, "role": role, "challenge": "0" * 32, "proof": "x" * 64}
+        challenge = json.loads(self.say(who, asked)[0])["challenge"]
+        asked |= {"challenge": challenge, "proof": proof_of(token, challenge, role, path)}
+        return json.loads(self.say(who, asked)[0])
+
+
+@pytest.fixture
+def wire():
+    return Wire()
+
+
+def packets(count=30, **options):
+    sender = Sender(CLIP.header, 0.005, **options)
+    made = [sender.send(CLIP.rotations[t], CLIP.translations[t]) for t in range(count)]
+    return sender, made
+
+
+def poses_of(box, patience=1):
+    """What a watcher makes of what it got, in order."""
+    audience = Audience(patience)
+    events = []
+    for message in box:
+        if message[:1] == ITEMS:
+            events += audience.hear(message[1:])
+        else:
+            events += audience.told(json.loads(message))
+    return [e.pose for e in events if e.pose is not None], events
+
+
+def test_a_watcher_gets_hello_frames_and_the_end(wire):
+    assert wire.come("w", "/stage", "watch") == {"welcome": "/stage"}
+    assert wire.come("a", "/stage/anna", "send") == {"welcome": "/stage/anna"}
+    sender, made = packets()
+    for data in (sender.hello.to_bytes(), *made):
+        wire.say("a", data)
+    wire.say("a", {"bye": True})
+    poses, events = poses_of(wire.got["w"])
+    assert [pose.number for pose in poses] == list(range(30))
+    assert [e.kind for e in events if e.kind in ("join", "leave")] == ["join", "leave"]
+    assert events[0].name == "anna"
+
+
+def test_who_joins_late_has_the_newest_frame_at_once(wire):
+    wire.come("a", "/stage/anna", "send")
+    sender, made = packets()
+    for data in (sender.hello.to_bytes(), *made):
+        wire.say("a", data)
+    wire.come("w", "/stage", "watch")
+    poses, _ = poses_of(wire.got["w"])
+    assert poses[-1].number == 29
+
+
+def test_what_a_watcher_misses_comes_again_when_it_says_so(wire):
+    wire.come("w", "/stage", "watch")
+    wire.come("a", "/stage/anna", "send")
+    sender, made = packets()
+    wire.say("a", sender.hello.to_bytes())
+    for data in made:
+        wire.say("a", data)
+    number = int.from_bytes(wire.got["w"][-1][1:3], "little")
+    receiver = Receiver(sender.hello)
+    kept = [made[t] for t in range(30) if t not in (25, 26)]
+    for data in kept:
+        receiver.receive(data)
+    assert receiver.report().missing[:2] == (25, 26)
+    (again,) = wire.say("w", receiver.report().to_json(of=number))
+    assert [p.number for p in receiver.receive(again[7:])] == [25, 26, 27, 28, 29]
+
+
+def test_a_watcher_that_loses_frames_gets_them_repeated(wire):
+    wire.come("w", "/stage", "watch")
+    wire.come("a", "/stage/anna", "send")
+    sender, made = packets()
+    wire.say("a", sender.hello.to_bytes())
+    for data in made[:10]:
+        wire.say("a", data)
+    number = int.from_bytes(wire.got["w"][-1][1:3], "little")
+    wire.say("w", Report(0.05, 5, newest=9, patience=1).to_json(of=number))
+    before = len(wire.got["w"])
+    for data in made[10:]:
+        wire.say("a", data)
+    receiver = Receiver(sender.hello)
+    sent = wire.got["w"][before:]
+    for data in made[:10]:
+        receiver.receive(data)
+    assert [p.number for p in receiver.receive(sent[5][7:])] == [10, 11, 12, 13, 14, 15]
+
+
+def test_a_relay_reports_what_it_misses_to_the_performer(wire):
+    wire.come("a", "/stage/anna", "send")
+    sender, made = packets()
+    wire.say("a", sender.hello.to_bytes())
+    for data in [*made[:20], *made[22:]]:
+        wire.now += 0.01
+        said = wire.say("a", data)
+    assert json.loads(said[-1])["missing"] == [20, 21]
+
+
+def test_a_hello_goes_out_until_it_has_come(wire):
+    wire.come("w", "/stage", "watch")
+    wire.come("a", "/stage/anna", "send")
+    sender, made = packets(1)
+    wire.say("a", sender.hello.to_bytes())
+    wire.say("a", made[0])
+    before = len(wire.got["w"])
+    wire.now += 1.1
+    wire.door.check()
+    again = [m for m in wire.got["w"][before:] if m[:1] == ITEMS]
+    assert is_hello(again[0][7:])
+    number = int.from_bytes(again[0][1:3], "little")
+    wire.say("w", Report(newest=0, patience=1).to_json(of=number))
+    before = len(wire.got["w"])
+    wire.now += 1.1
+    wire.door.check()
+    assert [json.loads(m) for m in wire.got["w"][before:]] == [{"here": {str(number): "anna"}}]
+
+
+def test_who_falls_silent_has_left(wire):
+    wire.come("w", "/stage", "watch")
+    wire.come("a", "/stage/anna", "send")
+    wire.say("a", packets(1)[0].hello.to_bytes())
+    wire.now += SILENCE / 2
+    wire.say("w", {"ping": 1})
+    wire.now += SILENCE / 2 + 1
+    wire.door.check()
+    assert len(wire.door) == 1
+    assert json.loads(wire.got["w"][-1]) == {"here": {}}
+    assert wire.relay._hosts["127.0.0.1"] == 1
+
+
+# hostile peers
+
+
+@pytest.mark.parametrize(
+    ("path", "role", "token", "reason"),
+    [
+        ("/stage/anna", "send", "x" * 20, "does not open send"),
+        ("/stage/anna", "send", None, "does not open send"),
+        ("/stage/anna", "send", SECRET["watch"], "does not open send"),
+        ("/stage", "record", SECRET["watch"], "does not open record"),
+        ("/stage", "send", SECRET["send"], "no role"),
+        ("/stage/anna", "watch", SECRET["watch"], "no role"),
+        ("/../etc/passwd", "watch", SECRET["watch"], "an address ends in"),
+        ("", "watch", SECRET["watch"], "an address ends in"),
+    ],
+)
+def test_who_may_not_come_in_is_told_why(wire, path, role, token, reason):
+    wire.relay.tokens = TOKENS
+    assert reason in wire.come("x", path, role, token)["refused"]
+    assert not len(wire.door)
+
+
+def test_a_token_is_never_said_and_a_proof_is_of_no_use_to_others(wire):
+    wire.relay.tokens = TOKENS
+    assert wire.come("a", "/stage/anna", "send", SECRET["send"]) == {"welcome": "/stage/anna"}
+    asked = {"join": "/stage/ben", "role": "send", "challenge": "0" * 32, "proof": "x" * 64}
+    challenge = json.loads(wire.say("a2", asked)[0])["challenge"]
+    proof = proof_of(SECRET["send"], challenge, "send", "/stage/ben")
+    asked |= {"challenge": challenge, "proof": proof}
+    assert SECRET["send"] not in json.dumps(asked)
+    assert "challenge" in json.loads(wire.say("thief", asked)[0])  # from another address
+    wire.now += 60
+    assert "challenge" in json.loads(wire.say("a2", asked)[0])  # or much later
+
+
+def test_strangers_get_less_than_they_send(wire):
+    junk = [b"", b"{", b"x" * 9, b"x" * 1400, b"[" * 4000, b'{"join": 3}', b'{"join": "/s"}']
+    junk += [json.dumps({"join": "/stage", "role": "watch"}).encode()]
+    junk += [json.dumps({"join": "/stage", "role": "watch", "proof": "x" * 900}).encode()]
+    for k, data in enumerate(junk):
+        assert sum(map(len, wire.say(f"x{k}", data))) <= len(data)
+    assert not len(wire.door)
+
+
+def test_a_flood_of_strangers_is_answered_so_often_and_no_more(wire):
+    asked = {"join": "/stage", "role": "watch", "challenge": "0" * 32, "proof": "x" * 64}
+    answered = sum(len(wire.say(f"x{k}", asked)) for k in range(1000))
+    assert answered <= 400  # 200 a second; a second may turn meanwhile
+
+
+def test_a_performer_that_floods_or_sends_damage_is_sent_away(wire):
+    wire.relay.limits = Limits(messages=50, bad=5)
+    sender, made = packets()
+    wire.come("a", "/stage/anna", "send")
+    for _ in range(120):
+        wire.say("a", sender.hello.to_bytes())
+    assert any(b"more than a peer may send" in m for m in wire.got["a"])
+    wire.relay.limits = Limits(bad=5)
+    wire.come("b", "/stage/ben", "send")
+    wire.say("b", sender.hello.to_bytes())
+    for t in range(10):
+        wire.say("b", bytes([*made[t][:-1], made[t][-1] ^ 1]))
+    assert any(b"packets are damaged" in m for m in wire.got["b"])
+    assert not wire.relay.on_stage("stage")
+
+
+@pytest.mark.parametrize("hello", [b"mlh2", b"mlh2" + b"\xff" * 60, b"mlh2junk" * 4000])
+def test_a_hello_that_is_none_ends_a_performance(wire, hello):
+    wire.come("a", "/stage/anna", "send")
+    (answer,) = wire.say("a", hello)
+    assert json.loads(answer)["refused"]
+    assert not len(wire.door)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"of": -1, "missing": [], "loss": 0, "burst": 0, "lost": True, "newest": -1, "patience": 0},
+        {"of": "x", "loss": 0},
+        {"of": 1e300, "missing": [1e300] * 200},
+        {"ping": "x"},
+        {"ping": [[]]},
+        {"bye": "no"},
+        b"\x00" * 1400,
+    ],
+)
+def test_what_watchers_say_does_no_harm(wire, told):
+    wire.come("w", "/stage", "watch")
+    assert wire.say("w", told) == []
+    assert len(wire.door) == 1
+
+
+def test_asking_for_everything_again_and_again_is_answered_now_and_then(wire):
+    wire.come("a", "/stage/anna", "send")
+    sender, made = packets(100, intra=1000)
+    for data in (sender.hello.to_bytes(), *made):
+        wire.say("a", data)
+    wire.come("w", "/stage", "watch")
+    number = int.from_bytes(wire.got["w"][-1][1:3], "little")
+    answers = 0
+    for _ in range(50):
+        wire.now += 0.01
+        answers += len(wire.say("w", Report(lost=True, newest=5, patience=1).to_json(of=number)))
+    assert answers <= 3
+
+
+def test_one_host_has_so_many_peers_and_no_more(wire):
+    wire.relay.limits = Limits(from_one_host=2)
+    for k in range(2):
+        assert "welcome" in wire.come(f"w{k}", "/stage", "watch")
+    assert "too many" in wire.come("w3", "/stage", "watch")["refused"]
+
+
+def test_a_place_has_one_performer_whatever_way_they_came(wire):
+    wire.come("a", "/stage/anna", "send")
+    wire.say("a", packets(1)[0].hello.to_bytes())
+    assert "somebody performs" in wire.come("b", "/stage/anna", "send")["refused"]
+
+
+# over UDP itself
+
+
+def frames(clip=CLIP, pause=0.002):
+    async def paced():
+        async for frame in ClipSource(clip, speed=0).frames(clip.header):
+            yield frame
+            await asyncio.sleep(pause)
+
+    return paced()
+
+
+def run(play, tokens=None):
+    async def both():
+        relay = Relay(tokens=tokens or Tokens())
+        relay.doors.append(UdpDoor(relay))
+        await relay.start()
+        try:
+            return await asyncio.wait_for(play(relay, f"udp://127.0.0.1:{relay.port}"), 60)
+        finally:
+            await relay.stop()
+
+    return asyncio.run(both())
+
+
+async def until_left(events):
+    poses = []
+    async for event in events:
+        if event.pose is not None:
+            poses.append(event.pose)
+        if event.kind == "leave":
+            return poses
+    return poses
+
+
+def test_udp_performers_reach_udp_and_websocket_audiences_alike():
+    async def play(relay, url):
+        by_udp = asyncio.ensure_future(
+            until_left(watch_udp_stage(f"{url}/stage", token=SECRET["watch"]))
+        )
+        by_socket = asyncio.ensure_future(
+            until_left(watch(f"{relay.url}/stage", token=SECRET["watch"]))
+        )
+        while not (relay._watchers and len(relay.doors[0])):
+            await asyncio.sleep(0.001)
+        sender = Sender(CLIP.header, 0.005)
+        await perform_udp_stage(f"{url}/stage/anna", sender, frames(), token=SECRET["send"])
+        one, other = await asyncio.gather(by_udp, by_socket)
+        assert [p.number for p in one][:100] == [p.number for p in other][:100]
+        assert len(one) >= 110
+        for a, b in zip(one, other, strict=False):
+            np.testing.assert_array_equal(a.rotations, b.rotations)
+
+    run(play, TOKENS)
+
+
+def test_a_websocket_performer_reaches_a_udp_audience():
+    async def play(relay, url):
+        watching = asyncio.ensure_future(until_left(watch_udp_stage(f"{url}/stage")))
+        while not len(relay.doors[0]):
+            await asyncio.sleep(0.001)
+        await perform(f"{relay.url}/stage/anna", Sender(CLIP.header, 0.005), frames())
+        assert len(await watching) >= 110
+
+    run(play)
+
+
+def test_a_wrong_token_is_a_sentence():
+    async def play(relay, url):
+        sender = Sender(CLIP.header, 0.005)
+        with pytest.raises(UsageError, match="does not open send"):
+            await perform_udp_stage(f"{url}/stage/anna", sender, frames(), token="x" * 20)
+
+    run(play, TOKENS)
+
+
+def test_a_performer_comes_back_after_the_relay_has_forgotten_it():
+    async def play(relay, url):
+        door = relay.doors[0]
+
+        async def forgetting():
+            async for frame in frames():
+                yield frame
+                if relay._performers and frame[0] == pytest.approx(50 / 120):
+                    door.drop(next(iter(door._peers)))
+
+        sent = await perform_udp_stage(f"{url}/stage/anna", Sender(CLIP.header), forgetting())
+        assert sent == CLIP.frame_count
+        assert relay.counts["news"] >= 80
+
+    run(play)
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        ("udp://192.0.2.1:9/stage/anna", "--plain-udp"),
+        ("udp://127.0.0.1:9/stage", "needs a name"),
+    ],
+)
+def test_an_address_that_will_not_do_is_a_sentence(url, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        asyncio.run(perform_udp_stage(url, Sender(CLIP.header), frames()))
+
+
+def test_off_the_loopback_udp_needs_a_token():
+    with pytest.raises(UsageError, match="asks for a token"):
+        asyncio.run(
+            perform_udp_stage(
+                "udp://192.0.2.1:9/stage/anna", Sender(CLIP.header), frames(), plain=True
+            )
+        )

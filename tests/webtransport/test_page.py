@@ -1,0 +1,119 @@
+"""The stage's page by WebTransport, in Chromium: `make test-webtransport`."""
+
+import json
+import urllib.request
+
+import pytest
+from theatre import BOUND, SHOWN, Theatre, off
+
+from mocpack.errors import UsageError
+from mocpack.live.stage import Tokens
+from mocpack.live.webtransport import LARGEST, WebTransportDoor
+from mocpack.viewing.browser import FLAGS, find_chromium
+
+TOKENS = Tokens({"send": ("s" * 20,), "watch": ("w" * 20,)})
+WAY = "() => document.getElementById('way').textContent"
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    try:
+        path = find_chromium()
+    except UsageError as error:
+        pytest.skip(str(error))
+    flags = [flag for flag in FLAGS if "pipe" not in flag] + ["--no-sandbox"]
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=flags)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium):
+    context = chromium.new_context(viewport={"width": 900, "height": 600})
+    page = context.new_page()
+    page.errors = []
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.on("console", lambda m: m.type == "error" and page.errors.append(m.text))
+    yield page
+    context.close()
+
+
+def test_datagrams_bring_what_was_sent_within_the_bound(page):
+    with Theatre(["anna", "ben"], doors=[WebTransportDoor]) as theatre:
+        page.goto(theatre.url)
+        page.wait_for_function("() => Object.keys(window.mocpackStage.shown()).length === 2")
+        page.wait_for_function(f"() => ({WAY})() === 'by WebTransport'")
+        measured = 0
+        for _ in range(8):
+            shown = page.evaluate(SHOWN)
+            for shift, name in enumerate(("anna", "ben")):
+                apart = off(shown[name], shift) if shown[name]["certain"] else None
+                measured += apart is not None
+                assert apart is None or apart <= BOUND * 1.01 + 1e-6
+            page.wait_for_function(
+                "n => window.mocpackStage.shown().anna.number > n + 5", arg=shown["anna"]["number"]
+            )
+        assert measured >= 4
+        assert len(theatre.relay._watchers) == 0
+        assert page.errors == []
+
+
+def test_who_leaves_leaves_the_scene_and_who_closes_the_page_the_relay(page):
+    with Theatre(["anna"], doors=[WebTransportDoor]) as theatre:
+        page.goto(theatre.url)
+        page.wait_for_function("() => window.mocpackStage.shown().anna")
+        door = theatre.relay.doors[0]
+        assert len(door) == 1
+        page.evaluate("() => window.mocpackStage.stage.close()")
+        page.wait_for_function("() => !window.mocpackStage.shown().anna")
+        for _ in range(50):
+            if not len(door):
+                break
+            page.wait_for_timeout(100)
+        assert not len(door)
+
+
+def test_a_token_is_asked_for(page):
+    with Theatre(["anna"], TOKENS, doors=[WebTransportDoor]) as theatre:
+        page.goto(theatre.url)
+        page.locator("#token").fill("wrong-wrong-wrong")
+        page.locator("#way-in button").click()
+        page.get_by_text("does not take this token").wait_for()
+        page.locator("#token").fill("w" * 20)
+        page.locator("#way-in button").click()
+        page.wait_for_function("() => window.mocpackStage.shown().anna")
+        page.wait_for_function(f"() => ({WAY})() === 'by WebTransport'")
+
+
+def test_a_page_of_another_site_may_not_watch(page):
+    """It knows the hash, which is no secret, and is turned away for where it comes from."""
+    with Theatre(["anna"], doors=[WebTransportDoor]) as theatre, Theatre([]) as other:
+        with urllib.request.urlopen(f"{theatre.url}/webtransport.json") as answer:
+            told = json.load(answer)
+        page.goto(f"{other.url}/webtransport.json")  # nothing here: a page without a policy
+        outcome = page.evaluate(
+            """async ({ port, sha256 }) => {
+              const value = Uint8Array.from(sha256.match(/../g), (byte) => parseInt(byte, 16));
+              const transport = new WebTransport(`https://127.0.0.1:${port}/stage`, {
+                serverCertificateHashes: [{ algorithm: "sha-256", value }],
+              });
+              return transport.ready.then(() => "open", () => "refused");
+            }""",
+            told,
+        )
+        assert outcome == "refused"
+        assert len(theatre.relay.doors[0]) == 0
+
+
+def test_what_exceeds_a_datagram_goes_by_a_stream(page):
+    with Theatre(["anna"], doors=[WebTransportDoor]) as theatre:
+        page.goto(theatre.url)
+        page.wait_for_function("() => window.mocpackStage.shown().anna?.number > 60")
+        whole = theatre.relay.on_stage("stage")[0].store.whole()
+        hello = theatre.relay.on_stage("stage")[0].hello
+        assert max(len(whole), len(hello)) > LARGEST
+        page.reload()  # joins late, by a packet of many frames
+        page.wait_for_function("() => window.mocpackStage.shown().anna?.number > 60")
+        page.wait_for_function(f"() => ({WAY})() === 'by WebTransport'")
