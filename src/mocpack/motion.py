@@ -313,7 +313,8 @@ class Motion:
     def arrays(self, start: int, stop: int) -> tuple[F64, F64]:
         """Return rotations (T, J, 4) and translations (T, M, 3) of frames `start` to `stop`."""
         header, plain = self.header, self.plain_header
-        if self._bare is not None and header is plain and self._whole_fits:
+        # what else a header says, such as which way is up, changes no array
+        if self._bare is not None and header.skeleton is plain.skeleton and self._whole_fits:
             if not 0 <= start < stop <= header.frame_count:
                 raise UsageError(
                     f"frames {start}:{stop} do not lie in a clip of {header.frame_count} frames"
