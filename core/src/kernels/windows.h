@@ -45,8 +45,8 @@ extern "C"
 	// Floats of a row.
 	size_t mocpack_window_width(const mocpack_WindowPlan* plan);
 
-	// Whether rows are what the motion's frames are, number for number: 4 a joint, then 3 a translated joint or
-	// none, at steps of a frame.
+	// Whether rows are what the motion's frames are, number for number: 4 a joint, then 3 a translated joint
+	// or none, at steps of a frame.
 	int mocpack_window_is_plain(const mocpack_WindowPlan* plan, double step);
 
 	// Bytes of scratch for windows of so many rows.

@@ -56,14 +56,7 @@ from mocpack.metrics.angles import largest_angle
 from mocpack.units import format_angle, format_length, parse_angle, parse_length
 
 SEGMENT_GROUPS = 16
-GRID_STEPS = (
-    1.1,
-    0.95,
-    0.8,
-    0.65,
-    0.5,
-    0.4,
-)  # of a grid in time, relative to the bound: each try's
+GRID_STEPS = (1.1, 0.95, 0.8, 0.65, 0.5, 0.4)  # of a grid in time, of the bound: each try's
 MEAN_TRIES, MEAN_SLOPE = 10, 0.8
 MEAN_NEAR, MEAN_AIM, MEAN_APART = 0.994, 0.998, 1.003  # of the bound; of the step
 MEAN_STEP = 6.0  # of a bound on the mean, to begin with
