@@ -352,7 +352,7 @@ def test_a_root_that_floats_by_a_joint_is_the_link_below_it(tmp_path):
 
 @pytest.mark.parametrize("kind", ["floating", "planar", "screw", ""])
 def test_joints_inside_a_urdf_that_no_hinge_can_be_are_named(tmp_path, kind):
-    with pytest.raises(FormatError, match="joint 'slide' is|has no type"):
+    with pytest.raises(FormatError, match=r"joint 'slide' is|has no type"):
         robot_from(tmp_path, ARM.replace('type="prismatic"', f'type="{kind}"'))
 
 
@@ -393,8 +393,8 @@ NESTED = """<mujoco><compiler {compiler}/><default><joint axis="1 0 0"/>
 <worldbody><body name="trunk"><freejoint/>
 <body name="thigh" childclass="leg"><joint name="hip"/>
  <body name="shin"><joint name="knee" class="knee"/>
-  <body name="foot" childclass="slim"><joint name="ankle"/><joint name="toe" axis="0 0 1" limited="false"/>
-  </body></body></body>
+  <body name="foot" childclass="slim"><joint name="ankle"/>
+   <joint name="toe" axis="0 0 1" limited="false"/></body></body></body>
 <body name="arm"><joint name="shoulder" class="main"/></body>
 </body></worldbody></mujoco>"""
 
@@ -438,7 +438,7 @@ def test_several_joints_of_one_body_keep_their_order(tmp_path):
 
 
 def test_a_table_with_a_column_too_many_lists_all_joints_in_their_order(arm):
-    with pytest.raises(CorruptionError, match="has 11 columns.*needs 10.*elbow, shoulder, slide"):
+    with pytest.raises(CorruptionError, match=r"has 11 columns.*needs 10.*elbow, shoulder, slide"):
         mocpack.read_data(table(rows(np.zeros((2, 4)))), name="a.csv", robot=arm)
 
 
