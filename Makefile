@@ -253,7 +253,7 @@ test-blender: $(READY) .venv-blender/.ready  ## what we write, opened in Blender
 .venv-lerobot/.ready:
 	@echo "==> making .venv-lerobot with LeRobot in it (8 GB)"
 	@$(PYTHON) -m venv .venv-lerobot
-	@.venv-lerobot/bin/python -m pip install --quiet "lerobot==0.4.4"
+	@.venv-lerobot/bin/python -m pip install --quiet "lerobot==0.4.4" "torch==2.10.0" "torchvision==0.25.0"
 	@touch $@
 
 lerobot: .venv-lerobot/.ready  ## LeRobot, which benchmarks/bench_robots.py compares with, in .venv-lerobot
