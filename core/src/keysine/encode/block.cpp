@@ -48,8 +48,6 @@ BlockCoder::BlockCoder(const mocpack_KeysineEncoder* encoder, Arena* arena)
 	found_ = arena->take<int32_t>(4 * stride);
 	strained_ = arena->take<uint8_t>(stride);
 	guards_ = arena->take<Guard>(size_t(most_guards(e_)));
-	kept_slack_ = arena->take<double>(stride);
-	kept_price_ = arena->take<double>(stride);
 	search_ = arena->take<uint8_t>(search_scratch(stride_, 4, int32_t(points)));
 	if (e_.wanted)
 		seen_wanted_ = arena->take<float>(plan_.channel_count * group),
@@ -111,19 +109,24 @@ void BlockCoder::put_aside(const KeptBlock& kept, const Span& span, bool away) c
 	}
 }
 
-void BlockCoder::keep_hinges()
+KeptHinges BlockCoder::lay_out_hinges(Arena* arena) const
 {
-	for (int32_t t = 0; t < n_ && e_.hinged; ++t)
-		kept_slack_[t] = scene_.slack[t], kept_price_[t] = scene_.turn_price[t];
+	return {arena->take<double>(size_t(stride_)), arena->take<double>(size_t(stride_))};
 }
 
-bool BlockCoder::code_span(const Span& span, const Way& way, bool as_kept)
+void BlockCoder::keep_hinges(const KeptHinges& kept) const
+{
+	for (int32_t t = 0; t < n_ && e_.hinged; ++t)
+		kept.slack[t] = scene_.slack[t], kept.price[t] = scene_.turn_price[t];
+}
+
+bool BlockCoder::code_span(const Span& span, const Way& way, const KeptHinges* kept)
 {
 	set_way(way);
-	if (!as_kept)
+	if (!kept)
 		set_hinge_way();
-	for (int32_t t = 0; t < n_ && as_kept && e_.hinged; ++t)
-		set_frame(t, kept_slack_[t], kept_price_[t]);
+	for (int32_t t = 0; t < n_ && kept && e_.hinged; ++t)
+		set_frame(t, kept->slack[t], kept->price[t]);
 	return tracks_of(span);
 }
 

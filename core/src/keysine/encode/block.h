@@ -32,6 +32,12 @@ struct KeptBlock
 	int32_t* extents;		   // (channels)
 };
 
+// What frames that strained had left in the end, and the prices there.
+struct KeptHinges
+{
+	double *slack, *price; // (frames)
+};
+
 class BlockCoder
 {
   public:
@@ -58,8 +64,8 @@ class BlockCoder
 	// Chooses all tracks of a block. False where they cannot keep their bounds, or fall behind.
 	bool code(size_t b);
 	// Chooses the tracks of a span of the present block, of which all before stand decided: in a way of its
-	// own, or as that of the whole block was kept, with what was changed there.
-	bool code_span(const Span& span, const Way& way, bool as_kept);
+	// own, or with what a way for the whole block had left for hinges.
+	bool code_span(const Span& span, const Way& way, const KeptHinges* kept = nullptr);
 
 	// Price of the errors of all blocks so far, where they have one.
 	double errors() const
@@ -74,8 +80,8 @@ class BlockCoder
 	KeptBlock lay_out_kept(Arena* arena) const;
 	// Copies the rows of a span to where they are kept, or back.
 	void put_aside(const KeptBlock& kept, const Span& span, bool away) const;
-	// Keeps what was changed for hinges in the frames of the present block.
-	void keep_hinges();
+	KeptHinges lay_out_hinges(Arena* arena) const;
+	void keep_hinges(const KeptHinges& kept) const;
 
 	// Hands over what the coefficients should have been, and what they are.
 	void report() const;
@@ -146,7 +152,6 @@ class BlockCoder
 	int32_t stride_, b_ = 0, length_ = 0, n_ = 0, width_ = 0, points_ = 0;
 	size_t from_ = 0, next_predictor_ = 0;
 	const int32_t *keys_ = nullptr, *filled_ = nullptr; // of the block that the scene shows
-	double *kept_slack_, *kept_price_;					// (frames)
 	size_t* frames_;
 	int32_t *found_, *extents_;
 	uint8_t* strained_; // (frames)

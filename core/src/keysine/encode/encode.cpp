@@ -17,9 +17,18 @@ const double NEAR_BEST = 1.04;
 const float OTHER_ROUNDINGS[] = {-0.1f, 0.1f, -0.2f, -0.05f, 0.05f, -0.15f};
 // Other shares of what may remain above hinges, and prices of taking it back.
 const HingeWay OTHER_HINGE_WAYS[] = {{1, 0.3}, {1.5, 1}, {1, 3}, {0.7, 1}, {1.5, 0.3}, {2.2, 1}};
-const int FEW_ROUNDINGS = 2; // of all efforts but the longest, the first few
+const int MOST_KEPT_WAYS = 2; // for a block with hinges, from which its limbs are chosen
+const int FEW_ROUNDINGS = 2;  // of all efforts but the longest, the first few
 // Other prices of taking errors back, where there are no hinges.
 const double OTHER_TURN_PRICES[] = {3};
+
+// A way to search a whole block, and what it cost.
+struct KeptWay
+{
+	Way way;
+	double cost;
+	KeptHinges hinges;
+};
 
 class GroupCoder
 {
@@ -31,6 +40,8 @@ class GroupCoder
 		shares_ = arena->take<Share>(room_);
 		spare_ = arena->take<uint8_t>(group_bytes(*encoder));
 		kept_ = block_.lay_out_kept(arena), kept_limb_ = block_.lay_out_kept(arena);
+		for (KeptWay& kept : kept_ways_)
+			kept = {{0, 0, {1, 1}}, Race::NOTHING, block_.lay_out_hinges(arena)};
 		spans_ = arena->take<Span>(plan_.skeleton->joint_count);
 		branches_ = arena->take<int32_t>(plan_.skeleton->joint_count);
 		spent_ = arena->take<double>(2 * plan_.track_count);
@@ -186,27 +197,51 @@ class GroupCoder
 			if (!found)
 				return false;
 			double cost = race.bits_of(whole, b) + block_.errors() - errors;
+			keep_way(way, cost);
 			if (cost >= least)
 				return false;
 			least = cost, least_errors = block_.errors();
 			race.keep();
 			block_.put_aside(kept_, whole, true);
-			block_.keep_hinges();
 			return true;
 		};
-		Way best = best_way(cheaper);
+		for (KeptWay& kept : kept_ways_)
+			kept.cost = Race::NOTHING;
+		best_way(cheaper);
 		block_.set_errors(least_errors);
 		if (least >= Race::NOTHING)
 			return false;
-		if (e_.job.settings.excess_penalty > 0 && (span_count_ > 1 || spans_[0].limb) &&
-			limb_by_limb(b, best, race) < least)
-			return true;
+		const bool limbs = e_.job.settings.excess_penalty > 0 && (span_count_ > 1 || spans_[0].limb);
+		for (const KeptWay& kept : kept_ways_)
+		{
+			if (!limbs || kept.cost >= Race::NOTHING)
+				continue;
+			double cost = limb_by_limb(b, kept, race);
+			if (cost >= least)
+				continue;
+			least = cost;
+			block_.put_aside(kept_, whole, true);
+		}
 		block_.put_aside(kept_, whole, false);
 		return true;
 	}
 
-	// Tries ways one after another, keeping what is cheaper; returns the last that was.
-	template <typename Try> Way best_way(Try cheaper) const
+	// Keeps a way for the whole block among the cheapest, cheapest first.
+	void keep_way(const Way& way, double cost)
+	{
+		const int most = e_.hinged ? MOST_KEPT_WAYS : 1;
+		if (cost >= kept_ways_[most - 1].cost)
+			return;
+		KeptWay kept = {way, cost, kept_ways_[most - 1].hinges};
+		block_.keep_hinges(kept.hinges);
+		int at = most - 1;
+		for (; at > 0 && kept_ways_[at - 1].cost > cost; --at)
+			kept_ways_[at] = kept_ways_[at - 1];
+		kept_ways_[at] = kept;
+	}
+
+	// Tries ways one after another, each from the last that was cheaper.
+	template <typename Try> void best_way(Try cheaper) const
 	{
 		Way best = {0, 0, {1, 1}};
 		const int most = e_.job.settings.weight_tries;
@@ -219,7 +254,6 @@ class GroupCoder
 				best.doublings = side * k;
 			}
 		try_others(cheaper, &best, e_.hinged && most >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS);
-		return best;
 	}
 
 	// Other shares and prices of what hinges take back, then roundings, then penalties.
@@ -242,15 +276,15 @@ class GroupCoder
 	}
 
 	// Limbs depend on nothing but what is above them and what foretells them: of each the cheapest of several
-	// ways, where all else is as in the cheapest way for the whole block. Returns the bits.
-	double limb_by_limb(int32_t b, const Way& whole, Race& race)
+	// ways, where all else is as in a way for the whole block. Returns the bits.
+	double limb_by_limb(int32_t b, const KeptWay& kept, Race& race)
 	{
 		double total = 0;
 		for (size_t i = 0; i < span_count_; ++i)
 		{
-			if (!block_.code_span(spans_[i], whole, true))
+			if (!block_.code_span(spans_[i], kept.way, &kept.hinges))
 				return Race::NOTHING;
-			total += spans_[i].limb && !spans_[i].empty() ? best_limb(spans_[i], b, whole, race)
+			total += spans_[i].limb && !spans_[i].empty() ? best_limb(spans_[i], b, kept, race)
 														  : race.bits_of(spans_[i], b);
 		}
 		return total;
@@ -258,10 +292,11 @@ class GroupCoder
 
 	// Finds the cheapest way for a limb that stands as in the way for the whole block; then, its upper half
 	// left as it is, for the lower half, and so on. Returns the bits.
-	double best_limb(Span span, int32_t b, Way way, Race& race)
+	double best_limb(Span span, int32_t b, const KeptWay& kept, Race& race)
 	{
 		double total = 0;
-		for (bool as_kept = true;;)
+		Way way = kept.way;
+		for (const KeptHinges* hinges = &kept.hinges;;)
 		{
 			double least = race.bits_of(span, b);
 			race.keep();
@@ -269,14 +304,14 @@ class GroupCoder
 			auto cheaper = [&](const Way& other)
 			{
 				race.begin(b, least);
-				bool found = block_.code_span(span, other, false);
+				bool found = block_.code_span(span, other);
 				race.end();
 				if (!found)
 					return false;
 				double cost = race.bits_of(span, b);
 				if (cost >= least)
 					return false;
-				least = cost, as_kept = false;
+				least = cost, hinges = nullptr;
 				race.keep();
 				block_.put_aside(kept_limb_, span, true);
 				return true;
@@ -288,10 +323,10 @@ class GroupCoder
 				block_.put_aside(kept_limb_, span, false);
 				return total + least;
 			}
-			block_.code_span(upper, way, as_kept);
+			block_.code_span(upper, way, hinges);
 			total += race.bits_of(upper, b);
 			span.first_joint = upper.end_joint, span.first_track = upper.end_track;
-			block_.code_span(span, way, as_kept);
+			block_.code_span(span, way, hinges);
 		}
 	}
 
@@ -308,6 +343,7 @@ class GroupCoder
 	Share* shares_;
 	size_t room_;
 	KeptBlock kept_, kept_limb_;
+	KeptWay kept_ways_[MOST_KEPT_WAYS];
 	Span* spans_;
 	int32_t* branches_; // (J)
 	size_t span_count_ = 0;
