@@ -105,7 +105,11 @@ class DatagramLink implements Link {
     void this.listen(transport.datagrams.readable, (message: Uint8Array) => this.take(message));
     void this.listen(
       transport.incomingUnidirectionalStreams,
-      (stream: ReadableStream<Uint8Array>) => void whole(stream).then((all) => this.take(all)),
+      (stream: ReadableStream<Uint8Array>) =>
+        void whole(stream).then(
+          (all) => this.take(all),
+          () => undefined,
+        ), // cut off: lost
     );
     transport.closed
       .catch(() => undefined)

@@ -142,7 +142,8 @@ class DatagramDoor:
         for peer in self._audience(performer.place.stage):
             following = peer.following.setdefault(number, _Following())
             if following.repeat not in made:
-                made[following.repeat] = store.packet(following.repeat)
+                late = {store.number - n for n in store.news if n < store.number}
+                made[following.repeat] = store.packet(tuple(sorted(late.union(following.repeat))))
             peer.answer(ITEMS + item(number, made[following.repeat] or packet))
 
     def left(self, performer: Performer) -> None:
@@ -254,7 +255,10 @@ class DatagramDoor:
             return
         following.knows = True
         following.repeat = repeats_for(report.loss, report.burst, report.patience)
-        performer = next(p for p in self._relay.on_stage(peer.place.stage) if p.number == number)
+        stage = self._relay.on_stage(peer.place.stage)
+        performer = next((p for p in stage if p.number == number), None)
+        if performer is None:
+            return
         if report.lost or (report.newest < 0 <= performer.store.number):
             self._send_whole(peer, performer, following)
         elif report.missing:

@@ -340,7 +340,7 @@ class Relay:
         for door in self.doors:
             door.passed(performer, packet)
         stage = performer.place.stage
-        if not self._audience(stage):
+        if not any(watcher.stage == stage for watcher in self._watchers):
             return answer
         waiting = self._pending.setdefault(stage, [])
         waiting.append(item(performer.number, packet))

@@ -26,11 +26,14 @@ class Store:
     ----------
     number : int
         Of the newest frame; -1 before the first.
+    news : tuple of int
+        Frames that the last packet made known.
     """
 
     def __init__(self, hello: Hello) -> None:
         self.hello = hello
         self.number = -1
+        self.news: tuple[int, ...] = ()
         self._time = 0
         self._rows: dict[int, Row] = {}
         self._bytes = 0
@@ -46,10 +49,10 @@ class Store:
         self._losses.count(self.number, number)
         if number > self.number:
             self.number, self._time = number, time
-        known = True
-        for offset, intra, data in sorted(rows, reverse=True):
-            known = not self._keep(number - offset, intra, data) and known
-        return Answer.KNOWN if known else Answer.NEWS
+        oldest_first = [(number - o, intra, data) for o, intra, data in sorted(rows, reverse=True)]
+        kept = [row[0] for row in oldest_first if self._keep(*row)]
+        self.news = tuple(kept)
+        return Answer.NEWS if kept else Answer.KNOWN
 
     @property
     def ready(self) -> bool:

@@ -131,6 +131,17 @@ def test_a_watcher_that_loses_frames_gets_them_repeated(wire):
     assert [p.number for p in receiver.receive(sent[5][7:])] == [10, 11, 12, 13, 14, 15]
 
 
+def test_what_comes_late_to_the_relay_goes_on_to_watchers(wire):
+    wire.come("w", "/stage", "watch")
+    wire.come("a", "/stage/anna", "send")
+    sender, made = packets()
+    wire.say("a", sender.hello.to_bytes())
+    for data in [*made[:10], *made[11:25], made[10], *made[25:]]:
+        wire.say("a", data)
+    poses, _ = poses_of(wire.got["w"], patience=16)
+    assert [pose.number for pose in poses] == list(range(30))
+
+
 def test_a_relay_reports_what_it_misses_to_the_performer(wire):
     wire.come("a", "/stage/anna", "send")
     sender, made = packets()
