@@ -28,7 +28,9 @@ from mocpack.metrics.table import compare
 
 TABLE = Path(__file__).parent / "results" / "promise.csv"
 BOUNDS_MM = (10.0, 1.0, 0.1)
-CODE = ("codecs/keysine", "coding")  # what decides the bytes, besides the core
+# what decides the bytes
+CODE = ("core/src/keysine", "core/src/common", "src/mocpack/codecs/keysine", "src/mocpack/coding")
+SOURCES = (".h", ".cpp", ".inc", ".py")
 BEST_EVERY = 10  # clips
 METRICS = {  # column: metric of `compare`
     "mean_mm": "mean_mm",
@@ -67,9 +69,10 @@ def tasks():
 def stamp():
     """Return what tells one state of the codec from another."""
     code = hashlib.sha1()
-    for folder in ("core/src", *(f"src/mocpack/{d}" for d in CODE)):
-        for path in sorted(p for p in (CHECKOUT / folder).iterdir() if p.is_file()):
-            code.update(path.read_bytes())
+    for folder in CODE:
+        for path in sorted((CHECKOUT / folder).rglob("*.*")):
+            if path.suffix in SOURCES:
+                code.update(path.read_bytes())
     return code.hexdigest()[:10]
 
 

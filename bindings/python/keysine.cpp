@@ -83,6 +83,7 @@ const Setting SETTINGS[] = {
 	setting<&Settings::excess_penalty>("excess_penalty"),
 	setting<&Settings::room>("room"),
 	setting<&Settings::turn_price>("turn_price"),
+	setting<&Settings::key_price>("key_price"),
 	setting<&Settings::angle_price>("angle_price"),
 	setting<&Settings::max_angle>("max_angle"),
 	setting<&Settings::quartic_penalty>("quartic_penalty"),

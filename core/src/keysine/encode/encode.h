@@ -19,6 +19,8 @@ extern "C"
 		double origin_share, origin_falloff; // joint origins: min(0.95, share * n^-falloff), n descendants
 		double shell_factor;				 // on the allowance of shell points
 		double key_share; // of its allowance, that a key may use to come nearer to the key before
+		double
+			key_price; // where nothing is bounded: in how many times the frames between keys its error counts
 		/* Where there are hinges, which cannot take back every error above them: what may remain of all u of
 		 * a limb when they have done what they can. */
 		double room;

@@ -17,6 +17,8 @@ const int32_t FARTHEST_KEY = 1 << 29;
 const int ATTEMPTS = 37;
 const int32_t COARSE_LEVELS = 2;			   // of halving, whose keys most groups need:
 const size_t MOST_FAILURES = 8;				   // at most one in so many groups may lack them
+const int MOST_MOVES = 40;					   // of a key towards what is foretold
+const double OCTAVE_BITS = 1.6;				   // of what a key differs
 const double SHARES[] = {1.0, 0.8, 0.64, 0.0}; // of the allowance that is pulled up to
 
 double worst_after(const PoseProblem& p, const double* gap, int32_t channel, double change)
@@ -55,8 +57,8 @@ double worst_of(const PoseProblem& p, const double* change, double limit)
 	return worst;
 }
 
-// Moves channels one unit at a time towards what is foretold while nothing leaves `share` of its allowance.
-void pull(const PoseProblem& p, double step, double share, const int32_t* before, int32_t* key, double* gap)
+// Displacements of all points with a key.
+void displace(const PoseProblem& p, double step, const int32_t* key, double* gap)
 {
 	for (int32_t i = 0; i < 3 * p.points; ++i)
 	{
@@ -64,7 +66,13 @@ void pull(const PoseProblem& p, double step, double share, const int32_t* before
 		for (int32_t c = 0; c < p.channels; ++c)
 			gap[i] += p.moves[3 * c * p.points + i] * (key[c] * step - p.target[c]);
 	}
-	for (int attempt = 0; attempt < 40; ++attempt)
+}
+
+// Moves channels one unit at a time towards what is foretold while nothing leaves `share` of its allowance.
+void pull(const PoseProblem& p, double step, double share, const int32_t* before, int32_t* key, double* gap)
+{
+	displace(p, step, key, gap);
+	for (int attempt = 0; attempt < MOST_MOVES; ++attempt)
 	{
 		double best = 1e300;
 		int32_t chosen = -1;
@@ -84,6 +92,52 @@ void pull(const PoseProblem& p, double step, double share, const int32_t* before
 		key[chosen] += unit;
 		for (int32_t i = 0; i < 3 * p.points; ++i)
 			gap[i] += p.moves[3 * chosen * p.points + i] * unit * step;
+	}
+}
+
+// About the bits of what a key differs from what is foretold.
+double key_bits(int32_t apart)
+{
+	return apart ? 1.0 + OCTAVE_BITS * std::log2(1.0 + std::abs(apart)) : 0.0;
+}
+
+// Squared displacements, all together, after a change of one channel, less what they are now.
+double squares_after(const PoseProblem& p, const double* gap, int32_t channel, double change)
+{
+	double sum = 0;
+	const double* m = p.moves + 3 * channel * p.points;
+	for (int32_t i = 0; i < 3 * p.points; ++i)
+		sum += m[i] * change * (2 * gap[i] + m[i] * change);
+	return sum;
+}
+
+// Moves channels towards what is foretold, by one unit or all the way, while that saves more bits than the
+// displacements cost at `price` for a squared allowance.
+void trade(const PoseProblem& p, double step, double price, const int32_t* before, int32_t* key, double* gap)
+{
+	displace(p, step, key, gap);
+	for (int attempt = 0; attempt < MOST_MOVES; ++attempt)
+	{
+		double best = 0;
+		int32_t chosen = -1, units = 0;
+		for (int32_t c = 0; c < p.channels; ++c)
+		{
+			int32_t apart = key[c] - before[c];
+			const int32_t ways[] = {apart > 0 ? -1 : 1, -apart};
+			for (int32_t tried : ways)
+			{
+				double cost = apart ? price * squares_after(p, gap, c, tried * step) +
+										  key_bits(apart + tried) - key_bits(apart)
+									: 0.0;
+				if (cost < best)
+					best = cost, chosen = c, units = tried;
+			}
+		}
+		if (chosen < 0)
+			return;
+		key[chosen] += units;
+		for (int32_t i = 0; i < 3 * p.points; ++i)
+			gap[i] += p.moves[3 * chosen * p.points + i] * units * step;
 	}
 }
 
@@ -229,13 +283,23 @@ class KeyCoder
 							   keys[size_t(to) * channels + size_t(track.first_channel + c)]) >>
 							  1;
 		}
+		if (e_.job.settings.excess_penalty <= 0)
+		{
+			std::memcpy(key, rounded, sizeof(int32_t) * size_t(track.channels));
+			double price = e_.job.settings.key_price * double(e_.job.settings.squared_penalty);
+			if (from >= 0 && price > 0)
+				trade(problem_, track.key_step, price * double(frames_[k] - frames_[from]), foretold, key,
+					  gap_);
+			settle(track, k, key);
+			return true;
+		}
 		for (double part : SHARES)
 		{
 			double share = part * e_.job.settings.key_share;
 			std::memcpy(key, rounded, sizeof(int32_t) * size_t(track.channels));
 			if (from >= 0 && share > 0)
 				pull(problem_, track.key_step, share, foretold, key, gap_);
-			if (settle(track, k, key) <= 1.0 || e_.job.settings.excess_penalty <= 0)
+			if (settle(track, k, key) <= 1.0)
 				return true;
 		}
 		// no step would do where there is a strain, so that the others go on

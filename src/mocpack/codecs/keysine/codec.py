@@ -506,7 +506,7 @@ class Keysine(Codec):
         """Return the payload of about the coarsest step whose mean error keeps the bound.
 
         The mean error grows about as the step to the power of MEAN_SLOPE, and between a step that
-        keeps the bound and one that does not, as the line between the two. A clip that hardly moves
+        keeps the bound and one that does not, about as the line between. A clip that hardly moves
         may never come near: there, a coarser step that saves no byte is the last.
         """
         step, best, seen = MEAN_STEP * bound, None, 0.0
@@ -528,9 +528,9 @@ class Keysine(Codec):
                 inside = step, error
             else:
                 outside = step, error
-            step = _next_step(inside, outside, MEAN_AIM * bound)
             if inside and outside and outside[0] < MEAN_APART * inside[0]:
-                break
+                outside = None  # which was bad luck: errors leap by some per cent
+            step = _next_step(inside, outside, MEAN_AIM * bound)
         if best is None:
             raise BoundError(f"keysine cannot keep this clip's mean within {format_length(bound)}")
         return best

@@ -47,6 +47,8 @@ class Settings:
         Factor on the allowance of shell points, which guard twist.
     key_share : float
         Share of its allowance that a key may use to come nearer to the key before.
+    key_price : float
+        Where nothing is bounded: in how many times the frames between keys the error of one counts.
     room : float
         Where joints have hinges, which cannot take back every error above them: what may remain of
         all u of a limb when they have done what they can.
@@ -104,6 +106,7 @@ class Settings:
     grid_error_penalty: float = 0.0
     room: float = ROOM
     turn_price: float = 0.0
+    key_price: float = 0.0
     angle_price: float = ANGLE_PRICE
     max_angle: float = 0.0
 
@@ -118,15 +121,21 @@ EFFORTS = {
 }
 MARGIN = 1e-6  # metres that any conforming decoder's arithmetic may differ
 EXCESS_PENALTY = 120.0
-ROUNDING, FREE_ROUNDING = 0.33, 0.38
+ROUNDING = 0.33
 JITTER_PENALTY, JITTER_HERTZ = 4.0, 30.0
-# where no bound is asked, by the step in metres: bits for a squared step of error, and the price of
-# turning from the source, since the coarser, the less is taken back further down
+# where no bound is asked, by the step in metres: bits for a squared step of error; the price of
+# turning from the source, since the coarser, the less is taken back further down; how much further
+# what guards twist may move than what is measured; what is added before truncation, of which
+# descent takes back what does not pay; and in how many times the frames between keys the error of
+# one counts
 FREE_PENALTIES = ((4e-3, 4.0), (60e-3, 2.0))
-FREE_TURN_PRICES = ((3e-3, 0.0), (60e-3, 8.0))
+FREE_TURN_PRICES = ((3e-3, 0.0), (60e-3, 5.0))
+FREE_SHELLS = ((3e-3, 2.5), (60e-3, 4.0))
+FREE_ROUNDINGS = ((3e-3, 0.38), (60e-3, 0.46))
+FREE_KEY_PRICES = ((3e-3, 3.0), (60e-3, 1.2))
+FREE_SWEEPS = 5
 FREE_STEPS, ROUGH_FREE_STEPS, ROUGH = (6, 11), (7, 11), 15e-3
-FREE_KEY_STEPS = ((2e-3, 10), (ROUGH, 11), (np.inf, 12))  # up to these steps, in metres
-FREE_SHELL = 2.5  # what guards twist may move so much further than what is measured
+FREE_KEY_STEPS = ((2e-3, 10), (ROUGH, 11), (30e-3, 12), (np.inf, 13))  # up to these steps
 # of descendants: an error of a joint is one of each of them, unless they take it back
 FREE_FALLOFF = 0.5
 LOOSE, TIGHT = 8e-3, 2.5e-3  # metres: where other blocks fit better
@@ -202,20 +211,24 @@ def gridded(
 def free(effort: str, step: float, frame_rate: float) -> Settings:
     """Return the settings for a step, in metres: errors have a penalty, and no bound."""
     coarsest, finest = ROUGH_FREE_STEPS if step > ROUGH else FREE_STEPS
+    searched = EFFORTS[effort].sweeps
     return replace(
         bounded(effort, step, frame_rate),
         # origins weigh by their descendants, bone ends a third
         bound=float(np.sqrt(3) * step),
         origin_share=float(np.sqrt(1 / 3)),
         origin_falloff=FREE_FALLOFF,
-        shell_factor=FREE_SHELL,
+        shell_factor=_by_bound(step, FREE_SHELLS),
         key_share=0.0,
+        key_price=_by_bound(step, FREE_KEY_PRICES),
         turn_price=_by_bound(step, FREE_TURN_PRICES),
         excess_penalty=0.0,
         quartic_penalty=0.0,
         squared_penalty=_by_bound(step, FREE_PENALTIES),
-        rounding=FREE_ROUNDING,
+        rounding=_by_bound(step, FREE_ROUNDINGS),
         repairs=0,
+        sweeps=max(FREE_SWEEPS, searched) if searched else 0,
+        greedy=not searched,
         exhaustive=EFFORTS[effort].split_tries > 0,  # sketches without a bound tell little
         coarsest_step=coarsest,
         finest_step=finest,
