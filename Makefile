@@ -21,7 +21,7 @@ ZIG := $(CURDIR)/$(BIN)/python -m ziglang
 LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md
 
 .PHONY: help setup demo library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise fuzz wasm js js-tools viewer pictures \
-  wheel wheel-abi3 cross site test-core test-blender lerobot test-torch test-s3 test-ray stores test-stores test-webtransport clean
+  wheel wheel-abi3 cross site test-core test-blender lerobot test-lerobot test-torch test-s3 test-ray stores test-stores test-webtransport clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -253,13 +253,17 @@ test-blender: $(READY) .venv-blender/.ready  ## what we write, opened in Blender
 .venv-lerobot/.ready:
 	@echo "==> making .venv-lerobot with LeRobot in it (8 GB)"
 	@$(PYTHON) -m venv .venv-lerobot
-	@.venv-lerobot/bin/python -m pip install --quiet "lerobot==0.4.4"
+	@.venv-lerobot/bin/python -m pip install --quiet "lerobot==0.4.4" "torch==2.10.0" "torchvision==0.25.0"
 	@touch $@
 
 lerobot: .venv-lerobot/.ready  ## LeRobot, which benchmarks/bench_robots.py compares with, in .venv-lerobot
 
 # Environments beside .venv hold what must not be in it, and find everything else there: `make` gives them this line of Python.
 BESIDE = import sysconfig; print("import site; site.addsitedir({!r})".format(sysconfig.get_path("purelib")))
+test-lerobot: $(READY) .venv-lerobot/.ready  ## archives exported as LeRobot datasets, read back by LeRobot itself
+	@$(BIN)/python -c '$(BESIDE)' > $$(echo .venv-lerobot/lib/python*/site-packages)/beside.pth
+	@HF_HUB_OFFLINE=1 .venv-lerobot/bin/python -m pytest -q tests/lerobot
+
 # which build of torch fits a machine is its owner's to say: make test-torch TORCH=torch==2.13.0+cpu
 TORCH ?= torch
 

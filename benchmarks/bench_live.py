@@ -2,6 +2,7 @@
 
     python benchmarks/bench_live.py speed    [CLIP ...]   microseconds a frame, 31 joints
     python benchmarks/bench_live.py loss     [CLIP ...]   frames shown at 5 % loss, and bits
+    python benchmarks/bench_live.py at-once  [CLIP ...]   with no delay at all, clip by clip
     python benchmarks/bench_live.py damage   [PACKETS]    false poses among damaged packets, 10^6
     python benchmarks/bench_live.py soak     [FRAMES]     both ends equal, memory flat, 10^6
     python benchmarks/bench_live.py vmc      [CLIP]       bytes against VMC over OSC (python-osc)
@@ -20,7 +21,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from itertools import count
 from multiprocessing.connection import Connection
@@ -30,7 +31,7 @@ from websockets.asyncio.client import connect
 
 from mocpack import _core
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.bench.live import damage, loss_rows, vmc_bytes
+from mocpack.bench.live import AT_ONCE, damage, loss_rows, vmc_bytes
 from mocpack.bench.runner.timing import inflate_speed
 from mocpack.errors import UsageError
 from mocpack.live import Hello, Receiver, Sender, is_hello
@@ -69,6 +70,27 @@ def loss(names: list[str]) -> None:
     for name in names or CLIPS:
         for row in loss_rows(load_clip(name, COMMITTED)):
             print(name, row)
+
+
+def at_once(names: list[str]) -> None:
+    """Every clip of cmu, 1,000 frames at most: what is shown of each with no delay."""
+    shares: list[list[float]] = []
+    for name in names or [f"cmu/{path.stem}" for path in sorted((COMMITTED / "cmu").iterdir())]:
+        clip = load_clip(name, COMMITTED)
+        rows = [*loss_rows(clip.frames(0, min(1000, clip.frame_count)), cases=AT_ONCE)]
+        shares.append([100 * row.within for row in rows] + [row.kbits for row in rows])
+        lost = [f"{100 * row.mean(lambda run: run.lost):.2f}" for row in rows]
+        print(f"{name:<12} {_told(shares[-1])}; lost {' and '.join(lost)} %", flush=True)
+    for what, of in (("least", np.min), ("mean", np.mean), ("most", np.max)):
+        print(f"{what}: {_told(of(shares, axis=0))}")
+
+
+def _told(figures: Sequence[float]) -> str:
+    single, runs, rate, runs_rate = figures
+    return (
+        f"lost one by one {single:.2f} %, {rate:.1f} kbit/s; "
+        f"in runs of five {runs:.2f} %, {runs_rate:.1f} kbit/s"
+    )
 
 
 def damaged(packets: int) -> None:
@@ -235,6 +257,8 @@ def main() -> None:
         speed(rest)
     elif what == "loss":
         loss(rest)
+    elif what == "at-once":
+        at_once(rest)
     elif what == "damage":
         damaged(int(rest[0]) if rest else 1_000_000)
     elif what == "soak":

@@ -38,7 +38,7 @@ from mocpack.bench.peers.robots import RoundedXz
 from mocpack.clip import promised_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.io import write_bytes
-from mocpack.robots import robot_motion
+from mocpack.robots import QposWindows, robot_motion
 from mocpack.units import parse_length
 
 HERE = Path(__file__).parent
@@ -86,7 +86,7 @@ def sizes(clips: dict[str, mocpack.Clip], effort: str) -> None:
     print(f"bytes a frame of whole files within {BOUND}, effort {effort}, and over rounded-xz's")
     head = f"{'clip':28}{'frames':>7}{'peer':>8}{'ours':>8}{'ratio':>7}{'rad':>9}"
     print(head + (f"{MAX_ANGLE:>9}{'ratio':>7}{'rad':>9}" if angle else ""))
-    totals = np.zeros(4)
+    totals: dict[str, np.ndarray] = {}
     for name, clip in clips.items():
         peer = peer_bytes(clip)
         row, counted = f"{name:28}{clip.frame_count:7}", [clip.frame_count, peer]
@@ -97,10 +97,12 @@ def sizes(clips: dict[str, mocpack.Clip], effort: str) -> None:
             row += f"{len(data) / clip.frame_count:8.2f}{len(data) / peer:7.3f}{off:9.4f}"
             counted.append(len(data))
         print(row, flush=True)
-        totals[: len(counted)] += counted
-    for at in range(2, 2 + 1 + angle):
-        words = "with a bound on angles" if at == 3 else ""
-        print(f"all: {totals[at] / totals[1]:.3f} of the peer's bytes {words}")
+        robot = name.split("-")[0]
+        totals[robot] = totals.get(robot, np.zeros(len(counted))) + counted
+    for robot, total in totals.items():
+        print(f"{robot}: {total[2] / total[1]:.3f} of the peer's bytes")
+        if angle:
+            print(f"{robot}: {total[3] / total[1]:.3f} with a bound on angles")
 
 
 def amc(names: list[str], effort: str, other: Path | None) -> None:
@@ -240,13 +242,14 @@ def our_windows(motions: list[mocpack.Motion]) -> float:
     """Return windows a second."""
     rng = np.random.default_rng(0)
     length = SECONDS * FPS
-    chosen = [motions[k] for k in rng.integers(len(motions), size=WINDOWS)]
-    picks = [(motion, int(rng.integers(motion.frame_count - length))) for motion in chosen]
-    for motion, start in picks[:10]:
-        robot_motion(motion.frames(start, start + length)).qpos  # noqa: B018
+    readers = [QposWindows(motion) for motion in motions]
+    chosen = [readers[k] for k in rng.integers(len(readers), size=WINDOWS)]
+    picks = [(own, int(rng.integers(own.motion.frame_count - length))) for own in chosen]
+    for windows, start in picks[:10]:
+        windows.read(start, start + length)
     began = time.process_time()
-    for motion, start in picks:
-        assert len(robot_motion(motion.frames(start, start + length)).qpos) == length
+    for windows, start in picks:
+        assert len(windows.read(start, start + length)) == length
     return WINDOWS / (time.process_time() - began)
 
 

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "kernels/clip_errors.h"
+#include "kernels/hinge_angles.h"
 #include "kernels/kinematics.h"
 #include "kernels/quaternions.h"
 #include "skeleton.h"
@@ -25,6 +26,16 @@ forward_kinematics(const Skeleton& skeleton, Rotations rotations, Translations t
 								   positions.data(), world.data());
 	}
 	return {positions, world};
+}
+
+NewArray<double, 2> hinge_angles(const Skeleton& skeleton, Rotations rotations, Translations translations)
+{
+	skeleton.check_motion(rotations, translations);
+	size_t frames = rotations.shape(0);
+	auto angles = new_array<double, 2>({frames, skeleton.view.hinge_count});
+	nb::gil_scoped_release release;
+	mocpack_hinge_angles(&skeleton.view, rotations.data(), translations.data(), frames, angles.data());
+	return angles;
 }
 
 // ((promised_max, joint_max, joint_mean, joint_rms, worst_frame, worst_joint), by frame, by joint)
@@ -75,6 +86,7 @@ void register_kinematics(nb::module_& m)
 			 "parents"_a, "offsets"_a, "end_joints"_a, "end_sites"_a, "translated_joints"_a, "rest"_a,
 			 "hinge_joints"_a, "hinge_slides"_a, "hinge_axes"_a, "hinge_limits"_a);
 	m.def("forward_kinematics", &forward_kinematics, "skeleton"_a, "rotations"_a, "translations"_a);
+	m.def("hinge_angles", &hinge_angles, "skeleton"_a, "rotations"_a, "translations"_a);
 	m.def("clip_errors", &clip_errors, "skeleton"_a, "rotations_a"_a, "translations_a"_a, "rotations_b"_a,
 		  "translations_b"_a, "shell"_a);
 	m.def("settle_rotations", &settle_rotations, "rotations"_a, "tolerance"_a);

@@ -33,8 +33,9 @@ template <typename T> void put(std::vector<uint8_t>& out, T value)
 	out.insert(out.end(), bytes, bytes + sizeof value);
 }
 
-// A root that moves, a free joint, a hinge of two axes, a joint that does not turn, and an end site.
-std::vector<uint8_t> hello()
+// A root that moves, a free joint, a hinge of two axes, a joint that does not turn (on the hinge, or a root
+// of its own), and an end site.
+std::vector<uint8_t> hello(uint16_t last_parent = 2)
 {
 	std::vector<uint8_t> out = {'m', 'l', 'v', '2'};
 	put<uint32_t>(out, 7);
@@ -44,7 +45,7 @@ std::vector<uint8_t> hello()
 	put<uint16_t>(out, 0);
 	for (uint16_t n : {4, 1, 1, 2})
 		put<uint16_t>(out, n);
-	for (uint16_t parent : {0xffff, 0, 1, 2})
+	for (uint16_t parent : {uint16_t(0xffff), uint16_t(0), uint16_t(1), last_parent})
 		put<uint16_t>(out, parent);
 	for (uint8_t kind : {1, 1, 0, 0})
 		put<uint8_t>(out, kind);
@@ -136,9 +137,8 @@ uint32_t check_of(const std::vector<uint8_t>& model)
 	return shape.check;
 }
 
-void test_frames_come_back()
+void test_frames_come_back(const std::vector<uint8_t>& model)
 {
-	std::vector<uint8_t> model = hello();
 	Sender sender(model);
 	Receiver receiver(model);
 	for (int64_t t = 0; t < 300; ++t)
@@ -150,6 +150,8 @@ void test_frames_come_back()
 		check(mocpack_live_encoder_checksum(sender.encoder) ==
 				  mocpack_live_receiver_checksum(receiver.receiver),
 			  "both ends hold the same numbers");
+		double off = mocpack_live_guess_error(sender.encoder);
+		check(t % 200 ? off >= 0 && off < 10 : off > 1e300, "a frame can be guessed from those before");
 	}
 }
 
@@ -231,7 +233,8 @@ void test_any_packet_does_no_harm()
 
 int main()
 {
-	test_frames_come_back();
+	test_frames_come_back(hello());
+	test_frames_come_back(hello(0xffff));
 	test_any_hello_does_no_harm();
 	test_any_rows_do_no_harm();
 	test_any_packet_does_no_harm();

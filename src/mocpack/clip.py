@@ -393,6 +393,12 @@ class Clip(Headed, FrozenPickle):
         skeleton = self.skeleton
         if skeleton.hinges is None:
             return HingeAngles(np.zeros((self.frame_count, 0)), np.zeros((self.frame_count, 0)))
+        if not measured and len(skeleton.roots) == 1:
+            native = skeleton.native(self.translated_joints)
+            found = _core.hinge_angles(native, self.rotations, self.translations)
+            angles = np.empty_like(found)
+            angles[:, list(skeleton.hinges.by_joint)] = found
+            return HingeAngles(angles, np.zeros_like(angles))
         return hinge_angles(
             skeleton.hinges,
             skeleton.rest,

@@ -313,7 +313,7 @@ class Motion:
     def arrays(self, start: int, stop: int) -> tuple[F64, F64]:
         """Return rotations (T, J, 4) and translations (T, M, 3) of frames `start` to `stop`."""
         header, plain = self.header, self.plain_header
-        if self._bare is not None and header is plain and self._whole_fits:
+        if self._bare is not None and self._has_plain_arrays and self._whole_fits:
             if not 0 <= start < stop <= header.frame_count:
                 raise UsageError(
                     f"frames {start}:{stop} do not lie in a clip of {header.frame_count} frames"
@@ -329,10 +329,16 @@ class Motion:
         self._writer.write(plan, start, stop, out)
 
     def _window_writer(self) -> WindowWriter:
-        plain = self.header is self.plain_header
-        if isinstance(self._codec, SupportsWindows) and plain and self._whole_fits:
-            return self._codec.window_writer(self._reader.read, self.header)
+        codec = self._codec
+        if isinstance(codec, SupportsWindows) and self._has_plain_arrays and self._whole_fits:
+            return codec.window_writer(self._reader.read, self.plain_header)
         return _ArrayWindows(self)
+
+    @cached_property
+    def _has_plain_arrays(self) -> bool:
+        """Whether the codec's rotations and translations are the clip's, whatever else it holds."""
+        header = self.header
+        return isinstance(header, ClipHeader) and self.plain_header.skeleton is header.skeleton
 
     def sample(self, time: float) -> Clip:
         """Return the pose at `time` seconds as a one-frame clip, clamped.

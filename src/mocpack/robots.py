@@ -3,12 +3,66 @@
 motion = robot_motion(mocpack.open("dance.mocp")[0:60])
 motion.qpos  # (60, 36) of a G1
 motion.bodies  # places (60, 30, 3) and rotations (60, 30, 4), in the robot's world
+
+Where positions are all that is wanted, `QposWindows` takes the shortest way to them.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
+from mocpack import _core, rotations, space
+from mocpack.arrays import F64
+from mocpack.errors import UnsupportedClipError
 from mocpack.io.robots.files import read_robot
 from mocpack.io.robots.kinematics import RobotMotion, robot_motion
-from mocpack.io.robots.model import Robot
+from mocpack.io.robots.model import Robot, floats, free_joints
+from mocpack.motion import Motion
 
-__all__ = ["Robot", "RobotMotion", "read_robot", "robot_motion"]
+__all__ = ["QposWindows", "Robot", "RobotMotion", "read_robot", "robot_motion"]
+
+
+class QposWindows:
+    """Windows of MuJoCo's positions of an open file.
+
+    windows = QposWindows(mocpack.open("dance.mocp"))
+    windows.read(120, 180)  # (60, 36) of a G1: what robot_motion(motion.frames(120, 180)).qpos is
+
+    Parameters
+    ----------
+    motion : Motion
+        Of a robot: a file whose skeleton has hinges.
+    """
+
+    def __init__(self, motion: Motion) -> None:
+        self.motion = motion
+        header = motion.header
+        hinges = getattr(header.skeleton, "hinges", None)
+        if hinges is None:
+            raise UnsupportedClipError("this file has no hinges, so that it is no robot's motion")
+        # a root that floats, below it hinges alone: qpos is root and angles, joint by joint
+        self._usual = (
+            floats(header.metadata)
+            and header.translated_joints[:1] == (0,)
+            and header.handedness == "right"
+            and len(header.skeleton.roots) == 1
+            and 0 not in hinges.joints
+            and not free_joints(header.skeleton)
+        )
+        if self._usual:
+            self._native = header.skeleton.native(header.translated_joints)
+            self._width = 7 + len(hinges)
+            self._upright = space.basis(header.up, "right")
+            self._turn = rotations.conjugate(rotations.from_matrix(self._upright))
+
+    def read(self, start: int, stop: int) -> F64:
+        """Return frames `start` to `stop`, half-open: (T, nq), quaternions (w, x, y, z)."""
+        if not self._usual:
+            return robot_motion(self.motion.frames(start, stop)).qpos
+        turns, places = self.motion.arrays(start, stop)
+        found = np.empty((len(turns), self._width))
+        found[:, :3] = places[:, 0] @ self._upright
+        turned = rotations.multiply(self._turn, turns[:, 0])
+        found[:, 3], found[:, 4:7] = turned[:, 3], turned[:, :3]
+        found[:, 7:] = _core.hinge_angles(self._native, turns, places)
+        return found

@@ -24,6 +24,7 @@ from types import FrameType
 from typing import Any
 
 from mocpack import progress
+from mocpack.errors import UsageError
 
 # numpy's libraries take all cores for the smallest product; several workers that all do so
 # make each other twenty times slower
@@ -137,6 +138,9 @@ class Crew:
                 self._hand_out(jobs, waiting, begun)
                 for worker in self._ready():
                     place, result = worker.place, worker.result()
+                    if isinstance(result, _Started):
+                        worker.started = True
+                        continue
                     if isinstance(result, _Share):
                         if place is not None:
                             told(place, result.done)
@@ -144,6 +148,7 @@ class Crew:
                     worker.place = None
                     if isinstance(result, Lost):
                         self._crew.remove(worker)
+                        _check_start(worker)
                     if place is None:
                         continue
                     if isinstance(result, Lost):
@@ -205,6 +210,11 @@ def why_it_ended(code: int | None) -> str:
 
 
 @dataclass(frozen=True)
+class _Started:
+    """A process is there and takes jobs."""
+
+
+@dataclass(frozen=True)
 class _Share:
     """How much of its job a worker has done."""
 
@@ -218,6 +228,7 @@ class _Worker:
     process: SpawnProcess
     pipe: Connection
     place: int | None = None
+    started: bool = False
 
     def give(self, job: tuple[Any, ...]) -> None:
         # one that is dead already is noticed when its result is asked for
@@ -231,6 +242,15 @@ class _Worker:
             self.process.join()
             self.pipe.close()
             return Lost(why_it_ended(self.process.exitcode))
+
+
+def _check_start(worker: _Worker) -> None:
+    """Complain of a process that ended by itself before it began: every other would do the same."""
+    if not worker.started and (worker.process.exitcode or 0) > 0:
+        raise UsageError(
+            "a process to work in ended while it started; a script that starts any has to do so "
+            'under `if __name__ == "__main__":`'
+        )
 
 
 def _hire(work: Callable[..., Any], given: tuple[Any, ...]) -> _Worker:
@@ -260,6 +280,7 @@ def _serve(work: Callable[..., Any], given: tuple[Any, ...], pipe: Connection) -
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)  # so that half-written files are put away
     end_with_parent()
+    pipe.send(_Started())
     with suppress(EOFError):
         while True:
             job = pipe.recv()

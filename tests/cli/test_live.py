@@ -52,15 +52,17 @@ def error_of(clip, other):
     ).max
 
 
-def test_a_file_is_sent_relayed_recorded_and_received(relay, tmp_path):
+@pytest.mark.parametrize(("up", "down"), [("ws", "ws"), ("udp", "udp"), ("udp", "ws")])
+def test_a_file_is_sent_relayed_recorded_and_received(relay, tmp_path, up, down):
     process, address = relay
+    rest = address.removeprefix("ws")
     mocpack.write(walk(0.5), tmp_path / "walk.bvh")
     clip = mocpack.read(tmp_path / "walk.bvh")
-    words = ("walk.bvh", "--to", f"{address}/stage/anna", "--max-error", "5mm", "--loop")
+    words = ("walk.bvh", "--to", f"{up}{rest}/stage/anna", "--max-error", "5mm", "--loop")
     sender = start("send", *words, cwd=tmp_path)
-    receiver = start("receive", f"{address}/stage", "-o", "got.mocp", cwd=tmp_path)
+    receiver = start("receive", f"{down}{rest}/stage", "-o", "got.mocp", cwd=tmp_path)
     assert "recording anna" in receiver.stderr.readline()
-    lines = start("receive", f"{address}/stage", "-o", "-", cwd=tmp_path)
+    lines = start("receive", f"{down}{rest}/stage", "-o", "-", cwd=tmp_path)
     messages = [json.loads(lines.stdout.readline()) for _ in range(40)]
     assert messages[0]["skeleton"]["names"] == list(clip.skeleton.names)
     assert [set(m) for m in messages[1:]] == 39 * [{"time", "rotations", "translations"}]
@@ -125,6 +127,8 @@ def test_recordings_make_an_archive(tmp_path, monkeypatch):
         (["receive", "ws://127.0.0.1:9/stage/anna", "-o", "-"], "a whole stage"),
         (["receive", "ws://127.0.0.1:9/s", "-o", "a.bvh", "--max-error", "1mm"], "of .mocp files"),
         (["serve", "--tls", "walk.bvh"], "no certificate"),
+        (["send", "walk.bvh", "--to", "udp://192.0.2.1:9/stage/anna"], "--plain-udp"),
+        (["send", "walk.bvh", "--to", "udp://127.0.0.1:9/a/b/c"], "/stage/performer"),
         (["receive", "ws://127.0.0.1:9/s", "-o", "-", "--delay", "soon"], "--delay is auto"),
     ],
 )

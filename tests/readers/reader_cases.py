@@ -7,7 +7,7 @@
 import math
 import struct
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 import mocpack
 from mocpack.codecs.keysine.payload import checksum
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
+from mocpack.container.numbers import pack_numbers
 from mocpack.container.skel import DICTIONARY
 from mocpack.testing import hard_clips, markers, take, walk
 from mocpack.testing.motions import vertex_wave
@@ -188,6 +189,83 @@ def take_cases():
     yield Case("a start that is no time", built(never), "corrupt")
 
 
+def hinge_file(rows, kind=0):
+    """Return a file of three joints whose HING chunk has these rows, deflated and sealed."""
+    skeleton = mocpack.Skeleton(("root", "knee", "toe"), (-1, 0, 1), 0.3 * np.eye(3))
+    hinges = mocpack.Hinges((1, 2), np.eye(3)[:2], np.array([[-1.0, 1.0], [-np.inf, 0.5]]))
+    skeleton = replace(skeleton, hinges=hinges)
+    angles = 0.4 * np.sin(np.arange(12)[:, np.newaxis] / [3.0, 5.0])
+    good = packed(mocpack.Clip.from_angles(skeleton, angles))
+    body = bytes([kind]) + deflate(rows, dictionary=b"root\0knee\0toe")
+    return changed(b"HING", lambda _: body, good)
+
+
+def hinge_rows(
+    joints=(1, 2),
+    kinds=(0x30, 0x21),
+    names=(b"knee", b"toe"),
+    axes=b"",
+    limits=(-1.0, 1.0, 0.5),
+    count=None,
+):
+    """Return the rows of a HING chunk; the usual ones are those of `hinge_file`'s skeleton."""
+    out = FieldWriter()
+    out.varint(len(joints) if count is None else count)
+    for before, joint in zip((-1, *joints), joints, strict=False):
+        out.signed(joint - before - 1)
+    out.raw(bytes(kinds))
+    for name in names:
+        out.sized(name)
+    out.sized(axes)
+    out.raw(pack_numbers(np.array(limits).reshape(-1, 1), simple=True))
+    return out.bytes()
+
+
+def hinge_cases():
+    other = pack_numbers(np.array([[0.6, 0.0, 0.9]]), simple=True)
+    nowhere = pack_numbers(np.array([[np.nan, 0.0, 1.0]]), simple=True)
+    third = {"kinds": (0, 1, 2), "names": (b"a", b"b", b"c"), "limits": ()}
+    yield Case("hinges as they are", hinge_file(hinge_rows()))
+    yield Case("hinges of a kind that nobody knows", hinge_file(hinge_rows(), kind=7), "corrupt")
+    yield Case("hinges of channels that are not there", hinge_file(hinge_rows(), 1), "corrupt")
+    yield Case("a hinge of a joint that is not there", hinge_file(hinge_rows((1, 9))), "corrupt")
+    yield Case("a hinge before the first joint", hinge_file(hinge_rows((-3, 2))), "corrupt")
+    yield Case("hinges of an unknown kind", hinge_file(hinge_rows(kinds=(0x70, 1))), "corrupt")
+    yield Case("an axis that nobody knows", hinge_file(hinge_rows(kinds=(0x37, 0x21))), "corrupt")
+    yield Case(
+        "an axis of another length",
+        hinge_file(hinge_rows(kinds=(0x36, 0x21), axes=other)),
+        "corrupt",
+    )
+    yield Case(
+        "an axis that is no number",
+        hinge_file(hinge_rows(kinds=(0x36, 0x21), axes=nowhere)),
+        "corrupt",
+    )
+    yield Case(
+        "limits the wrong way round", hinge_file(hinge_rows(limits=(1.0, -1.0, 0.5))), "corrupt"
+    )
+    yield Case(
+        "a limit that is no number", hinge_file(hinge_rows(limits=(-1.0, math.nan, 0.5))), "corrupt"
+    )
+    yield Case("three turns of one joint", hinge_file(hinge_rows((1, 1, 1), **third)), "corrupt")
+    yield Case(
+        "two turns about one axis", hinge_file(hinge_rows((1, 1), kinds=(0x30, 0x23))), "corrupt"
+    )
+    yield Case(
+        "a slider that is not translated", hinge_file(hinge_rows(kinds=(0x38, 0x21))), "corrupt"
+    )
+    yield Case("a name that is not UTF-8", hinge_file(hinge_rows(names=(b"\xff", b"b"))), "corrupt")
+    yield Case("a name of 2000 bytes", hinge_file(hinge_rows(names=(b"n" * 2000, b"b"))), "corrupt")
+    yield Case("no hinges", hinge_file(hinge_rows((), kinds=(), names=(), limits=())), "corrupt")
+    yield Case("more hinges than bytes", hinge_file(hinge_rows(count=60_000)), "corrupt")
+    yield Case("more hinges than may be", hinge_file(hinge_rows(count=2**40)), "corrupt")
+    yield Case("hinges that are cut", hinge_file(hinge_rows()[:12]), "truncated")
+    yield Case("hinges and bytes too many", hinge_file(hinge_rows() + b"xx"), "corrupt")
+    bomb = hinge_file(hinge_rows() + bytes(1 << 25))
+    yield Case("hinges that swell", bomb, "corrupt")
+
+
 def new_cases():
     yield Case("a parameter that nobody knows", head(params=b'{"zeal":11}'))
     yield Case("a value that nobody knows", head(params=b'{"effort":"heroic"}'))
@@ -258,6 +336,7 @@ def all_cases():
     return [
         *good_cases(),
         *take_cases(),
+        *hinge_cases(),
         *new_cases(),
         *cut_cases(),
         *hostile_cases(),

@@ -5,10 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mocpack
-from mocpack.testing import walk
+from mocpack.robots import read_robot
+from mocpack.testing import robots, walk
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -29,6 +31,12 @@ def folder(tmp_path):
     clip = walk(2.0)
     mocpack.write(clip, tmp_path / "walk.bvh")
     (tmp_path / "walk.mocp").write_bytes(mocpack.encode(clip.concat(clip), max_error="1mm"))
+    (tmp_path / "g1_29dof.urdf").write_text(robots.urdf(1))
+    (tmp_path / "lafan1_g1").mkdir()
+    angles = robots.angles_for(len(read_robot(tmp_path / "g1_29dof.urdf").hinges), frames=90)
+    root = np.tile([0, 0, 0.8, 0, 0, 0, 1.0], (len(angles), 1))
+    table = np.concatenate([root, angles], axis=1)
+    np.savetxt(tmp_path / "lafan1_g1" / "dance.csv", table, fmt="%.6f", delimiter=",")
     return tmp_path
 
 

@@ -17,6 +17,7 @@ from mocpack.plain import plain
 from mocpack.skeleton import channel_hinges
 from mocpack.take import Extras
 from mocpack.testing import take, walk
+from mocpack.testing.robots import hinged_motion, hinged_skeleton
 
 
 def arm(hinges, rest=None):
@@ -313,3 +314,17 @@ def test_a_bvh_with_one_channel_a_joint_comes_with_hinges(tmp_path):
     np.testing.assert_allclose(np.degrees(clip.angles), [[30, -20, 45], [31, -21, 46]], atol=1e-9)
     back = mocpack.decode(mocpack.encode(clip, "lossless"))
     assert back.skeleton == clip.skeleton
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_angles_that_are_not_measured_are_the_same(seed):
+    clip = hinged_motion(hinged_skeleton(seed), seed)
+    measured, quick = clip.hinge_angles(), clip.hinge_angles(measured=False)
+    np.testing.assert_allclose(quick.angles, measured.angles, atol=1e-9)
+    limits = np.where(clip.skeleton.hinges.slides[:, None], np.inf, np.pi) * [-1, 1]
+    narrow = replace(clip.skeleton.hinges, limits=limits - np.array([0, 1e-9]))
+    header = replace(clip.header, skeleton=replace(clip.skeleton, hinges=narrow))
+    clip = mocpack.Clip(header, clip.rotations, clip.translations)
+    measured, quick = clip.hinge_angles(), clip.hinge_angles(measured=False)
+    apart = np.abs(quick.angles - measured.angles)
+    np.testing.assert_allclose(np.minimum(apart, 2 * np.pi - apart), 0, atol=1e-9)

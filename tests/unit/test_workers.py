@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,6 +98,16 @@ def test_a_death_in_a_crew_costs_one_job_and_another_process_is_started():
     with Crew(act, 1) as crew:
         assert dict(crew.each([("die",)]))[0] == Lost(why_it_ended(-9))
         assert dict(crew.each([("a",)]))[0][0] == "a"
+
+
+def test_a_script_that_lacks_its_guard_is_told_so_at_once(tmp_path):
+    script = tmp_path / "script.py"
+    work = "list(run_each(abs, [(n,) for n in range(99)], workers=1))"
+    script.write_text(f"from mocpack.workers import run_each\n{work}\n")
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 1
+    assert "UsageError: a process to work in ended while it started" in run.stderr
+    assert run.stderr.count("An attempt has been made to start a new process") == 1
 
 
 def test_the_end_of_a_crew_ends_its_processes():

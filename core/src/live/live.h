@@ -77,7 +77,7 @@ extern "C"
 	void mocpack_live_encoded_pose(mocpack_LiveEncoder* encoder, double* rotations, double* translations);
 
 	/* Metres that a receiver which had all frames but the last is off by when it guesses that one; infinite
-	 * after the first frame. */
+	 * after the first frame and after a leap, which nobody can guess. */
 	double mocpack_live_guess_error(mocpack_LiveEncoder* encoder);
 
 	/* Writes a packet; returns its size, 0 if it does not fit. The first row may be of any frame; offsets are

@@ -266,6 +266,7 @@ class WatchedStage implements Stage {
   }
 
   private async join(number: number, bytes: Uint8Array): Promise<void> {
+    if (!this.names.has(number)) return; // who is not named yet will be, and greet again
     const before = this.hellos.get(number);
     if (before?.length === bytes.length && before.every((byte, i) => byte === bytes[i])) return; // a reminder
     const { patience = 0, delay = "auto" } = this.options;

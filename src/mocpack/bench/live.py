@@ -19,7 +19,8 @@ from mocpack.testing.live_run import HEADERS, LiveRun, run_live
 from mocpack.testing.network import Network
 
 REPORTS = 6  # frames between two reports of a receiver
-CASES = (  # share lost, in runs of, frames shown late, repeated to begin with
+Case = tuple[float, int, int, tuple[int, ...]]
+CASES: tuple[Case, ...] = (  # share lost, in runs of, frames shown late, repeated to begin with
     (0.0, 1, 0, ()),
     (0.05, 1, 0, (1,)),
     (0.05, 1, 2, (1, 2)),
@@ -30,6 +31,7 @@ CASES = (  # share lost, in runs of, frames shown late, repeated to begin with
 )
 
 
+AT_ONCE = tuple(case for case in CASES if case[0] and not case[2])
 LOSSES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
 BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.02)  # metres: what makes the rate
 DELAYS = (0, 1, 2, 4, 8, 12)  # frames
@@ -76,9 +78,11 @@ class Damage:
     answers: Counter[str]
 
 
-def loss_rows(clip: Clip, max_error: float = 0.005, seeds: int = 32) -> Iterator[LossRow]:
+def loss_rows(
+    clip: Clip, max_error: float = 0.005, seeds: int = 32, cases: Sequence[Case] = CASES
+) -> Iterator[LossRow]:
     """Yield what is shown of a clip where nothing, and where 5 % of all packets is lost."""
-    for loss, burst, behind, repeat in CASES:
+    for loss, burst, behind, repeat in cases:
         runs = [
             run_live(
                 clip,

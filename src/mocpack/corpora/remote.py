@@ -29,6 +29,21 @@ def is_url(name: str) -> bool:
     return bool(found) and len(scheme) > 1
 
 
+def file_system(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
+    """Return fsspec's file system of a URL, and what the file is called there."""
+    scheme = url.partition("://")[0]
+    purpose = f"opening {scheme}:// addresses"
+    core = require("fsspec.core", extra="corpus", purpose=purpose)
+    try:
+        system, path = core.url_to_fs(url, **options)
+    except ImportError as error:
+        extra = EXTRAS.get(scheme)
+        hint = f": pip install 'mocpack[{extra}]'" if extra else ""
+        sentence = f"{purpose} needs what is not installed{hint} ({error})"
+        raise MissingExtraError(sentence) from error
+    return system, path
+
+
 class RemoteSource(Source):
     """A file by its URL. Threads share what was fetched; another process fetches for itself."""
 
@@ -112,16 +127,7 @@ class RemoteSource(Source):
         """Return the file system of this process: its threads and sockets survive no fork."""
         own = self._own
         if own is None or own[0] != os.getpid():
-            scheme = self.url.partition("://")[0]
-            purpose = f"opening {scheme}:// addresses"
-            core = require("fsspec.core", extra="corpus", purpose=purpose)
-            try:
-                system, path = core.url_to_fs(self.url, **self._options)
-            except ImportError as error:
-                extra = EXTRAS.get(scheme)
-                hint = f": pip install 'mocpack[{extra}]'" if extra else ""
-                sentence = f"{purpose} needs what is not installed{hint} ({error})"
-                raise MissingExtraError(sentence) from error
+            system, path = file_system(self.url, self._options)
             self._own = own = os.getpid(), system, path, ThreadPoolExecutor(PARALLEL)
         return own
 

@@ -17,9 +17,8 @@ from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, TypeVar
 
-from mocpack.corpora.remote import EXTRAS, is_url
-from mocpack.errors import MissingExtraError, MocpackError
-from mocpack.extras import require
+from mocpack.corpora.remote import file_system, is_url
+from mocpack.errors import MocpackError
 from mocpack.io import contents
 from mocpack.io.atomic import atomic_stream, write_atomically
 
@@ -162,26 +161,11 @@ def last_name(name: str) -> PurePosixPath | Path:
     return PurePosixPath(name.rpartition("/")[2]) if is_url(name) else Path(Path(name).name)
 
 
-def file_system(url: str) -> tuple[Any, str]:
-    """Return fsspec's file system of a URL, and what the file is called there."""
-    scheme = url.partition("://")[0]
-    purpose = f"opening {scheme}:// addresses"
-    core = require("fsspec.core", extra="corpus", purpose=purpose)
-    try:
-        # others write to the same folders: what was listed before is not what is there
-        system, path = core.url_to_fs(url, use_listings_cache=False)
-    except ImportError as error:
-        extra = EXTRAS.get(scheme)
-        hint = f": pip install 'mocpack[{extra}]'" if extra else ""
-        sentence = f"{purpose} needs what is not installed{hint} ({error})"
-        raise MissingExtraError(sentence) from error
-    return system, path
-
-
 def _asked(url: str, ask: Callable[[Any, str], Made]) -> Made:
     """Return what a file system answers; what goes wrong is an `OSError` that names the URL."""
     try:
-        return ask(*file_system(url))
+        # others write to the same folders: what was listed before is not what is there
+        return ask(*file_system(url, {"use_listings_cache": False}))
     except MocpackError:
         raise
     except FileNotFoundError as error:

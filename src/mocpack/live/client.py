@@ -162,7 +162,8 @@ class Audience:
         events = []
         for number, data in items(message):
             if is_hello(data):
-                if data != self._hellos.get(number):  # else a reminder
+                # who is not named yet will be, and greet again; who is known only reminds of it
+                if number in self._names and data != self._hellos.get(number):
                     self._hellos[number] = data
                     self.receivers[number] = Receiver(Hello.from_bytes(data), self._patience)
                     events.append(Event("join", self._name(number), self.receivers[number]))

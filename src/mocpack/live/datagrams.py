@@ -253,8 +253,7 @@ class DatagramDoor:
             self._asked(key, peer, told)
             return
         following.knows = True
-        at_once = report.patience <= 1
-        following.repeat = repeats_for(report.loss, report.burst, at_once=at_once)
+        following.repeat = repeats_for(report.loss, report.burst, report.patience)
         performer = next(p for p in self._relay.on_stage(peer.place.stage) if p.number == number)
         if report.lost or (report.newest < 0 <= performer.store.number):
             self._send_whole(peer, performer, following)

@@ -15,6 +15,8 @@ MOST_ERROR = 4.0  # bounds: what is off by more counts as this
 FOLLOWED = 1 / 60  # of the mean, a frame
 FEW_LOST = 0.001
 HELD = 10.0  # seconds after the last loss; what goes out twice is lost seldom
+SHORTEST = 0.001  # seconds between two packets
+RUNS = 1.7  # times the bits, that repeats for runs of losses may take before frames stay coarse
 SAVED = 0.25  # seconds of the rate that may be saved up, or owed
 
 
@@ -24,7 +26,8 @@ class Guard:
     Parameters
     ----------
     bits : float
-        A second, up to which packets are sent twice, headers of the network included.
+        A second, up to which packets are sent twice and frames are finer, headers of the network
+        included; where packets are lost in runs, 1.7 times as many for finer frames.
     overhead : int
         Bytes that the network adds to a packet: 28 of IP and UDP.
     """
@@ -38,6 +41,7 @@ class Guard:
         self._until = self._time = 0.0
         self._mean = 0.0  # bounds that guesses are off by
         self._saved = 0.0  # bits
+        self._rate = 0.0  # bits a second, without second copies
 
     @property
     def on(self) -> bool:
@@ -47,7 +51,8 @@ class Guard:
     @property
     def share(self) -> float:
         """Of the bound, that frames should keep."""
-        if not self.on or self._mean > GUESSABLE:
+        most = self.bits * (1 if self._single else RUNS)
+        if not self.on or self._mean > GUESSABLE or self._rate > most:
             return 1.0
         return FINER if self._single else FINER_IN_RUNS
 
@@ -63,9 +68,9 @@ class Guard:
         `off` is how many bounds a receiver would be off by that lost it.
         """
         cost = 8 * (size + self.overhead)
-        most = SAVED * self.bits
-        self._saved = min(most, self._saved + self.bits * max(0.0, time - self._time)) - cost
-        self._saved = max(-most, self._saved)
+        most, passed = SAVED * self.bits, max(0.0, time - self._time)
+        self._saved = max(-most, min(most, self._saved + self.bits * passed) - cost)
+        self._rate += FOLLOWED * (cost / max(passed, SHORTEST) - self._rate)
         self._time = time
         self._mean += FOLLOWED * (min(off, MOST_ERROR) - self._mean)
         if not (self.on and self._single and off > 1 and self._saved >= cost):

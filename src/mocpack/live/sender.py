@@ -24,7 +24,7 @@ MOST_REPAIRS = 16  # of one packet
 LATEST = 1 << 60  # microseconds
 MANY_LOST = 0.01
 CAUTIOUS = 240  # frames for which `repeat` stays, though nothing was lost yet
-MOST_AT_ONCE = 8  # frames repeated for a receiver that shows at once
+MOST_AT_ONCE = 8  # frames repeated for a receiver that hardly waits
 REMEMBERED = 16  # reports
 TRIPS = 3  # that asking for a frame and having it may take, one of them lost on the way
 
@@ -149,15 +149,14 @@ class Sender:
         """Follow a receiver's report: repeat what it needs, restart if it has lost the thread.
 
         Where it waits long enough for what is missing to be sent again, nothing is repeated
-        beforehand. Where it does not wait at all, every packet has all that a run of losses took.
+        beforehand. Where it hardly waits, every packet has all that a run of losses took.
         """
         self._guard.heed(report)
         self._trips.append(max(0, self.number - 1 - report.newest))
         apart = report.burst + TRIPS * max(self._trips)
         waits = report.newest >= 0 and report.patience >= apart
-        at_once = report.patience <= 1
         if report.loss >= FEW_LOST or self.number > CAUTIOUS:
-            self.repeat = () if waits else repeats_for(report.loss, report.burst, at_once=at_once)
+            self.repeat = () if waits else repeats_for(report.loss, report.burst, report.patience)
         kept = self.number - MOST_OFFSET
         if report.lost or (report.missing and report.missing[0] < kept):
             self.restart()
@@ -207,22 +206,23 @@ class Sender:
         )
 
 
-def repeats_for(loss: float, burst: int, *, at_once: bool = False) -> tuple[int, ...]:
+def repeats_for(loss: float, burst: int, patience: int = MOST_OFFSET) -> tuple[int, ...]:
     """Return which earlier frames to repeat where this share of packets is lost, in such runs.
 
     Of a frame's copies, the distance between two is such that a run of `burst` lost packets leaves
-    one. A receiver that shows `at_once` finds all that a run took in the first packet after it.
+    one. A receiver that waits for `patience` frames only, too few for that, finds all that a
+    run took in the first packet after it.
 
     >>> repeats_for(0.0, 0), repeats_for(0.005, 1), repeats_for(0.05, 1), repeats_for(0.05, 5)
     ((), (1,), (1, 2), (3, 6))
-    >>> repeats_for(0.05, 1, at_once=True), repeats_for(0.05, 5, at_once=True)
+    >>> repeats_for(0.05, 1, patience=1), repeats_for(0.05, 5, patience=4)
     ((1,), (1, 2, 3, 4, 5))
     """
     if loss < FEW_LOST:
         return ()
-    if at_once:
+    apart = min(max(1, math.ceil(burst / 2)), MOST_OFFSET // 2)
+    if patience <= 1 or (burst > 1 and patience <= 2 * apart):
         return tuple(range(1, min(max(1, burst), MOST_AT_ONCE) + 1))
     if loss < MANY_LOST:
         return (min(max(1, burst), MOST_OFFSET),)
-    apart = min(max(1, math.ceil(burst / 2)), MOST_OFFSET // 2)
     return (apart, 2 * apart)

@@ -177,6 +177,7 @@ class _Link:
         self._transport: asyncio.DatagramTransport | None = None
         self._heard = self.clock()
         self._forgotten = False
+        self._early: list[bytes] = []  # what came behind the welcome
 
     @classmethod
     async def open(cls, url: str, role: str, path: str, token: str | None, plain: bool) -> _Link:
@@ -200,10 +201,13 @@ class _Link:
 
     def take(self) -> list[bytes]:
         """Return what has come."""
-        return [self._inbox.get_nowait() for _ in range(self._inbox.qsize())]
+        early, self._early = self._early, []
+        return early + [self._inbox.get_nowait() for _ in range(self._inbox.qsize())]
 
     async def wait(self, seconds: float) -> list[bytes]:
         """Return what has come, or what comes first."""
+        if self._early:
+            return self.take()
         try:
             first = await asyncio.wait_for(self._inbox.get(), seconds)
         except TimeoutError:
@@ -228,12 +232,14 @@ class _Link:
             self._ask(challenge)
             end = self.clock() + TRY
             while (left := end - self.clock()) > 0:
-                for message in await self.wait(left):
+                messages = await self.wait(left)
+                for at, message in enumerate(messages, 1):
                     told = read_json(message)
                     if told.get("refused"):
                         raise UsageError(f"{self._url} refuses: {str(told['refused'])[:200]}")
                     if told.get("welcome") == self._path:
                         self._forgotten = False
+                        self._early = messages[at:]
                         return
                     if isinstance(told.get("challenge"), str) and told["challenge"] != challenge:
                         challenge, asked = told["challenge"], True

@@ -9,13 +9,14 @@ import pytest
 
 import mocpack
 from mocpack import rotations
-from mocpack.errors import CorruptionError, FormatError, UsageError
+from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError, UsageError
 from mocpack.io.robots.files import read_robot
 from mocpack.io.robots.kinematics import robot_motion
 from mocpack.io.robots.model import robot_of
 from mocpack.io.robots.qpos import clip_of_qpos
 from mocpack.io.robots.xml_tree import parse
-from mocpack.testing import robots
+from mocpack.robots import QposWindows
+from mocpack.testing import robots, walk
 
 ARM = """<robot name="arm">
 <link name="base"/><link name="upper"/><link name="lower"/><link name="hand"/><link name="tip"/>
@@ -316,3 +317,160 @@ def test_hinges_are_looked_for_on_the_command_line_and_named(tmp_path):
     done = run("compress", tmp_path / "leg.npz", "--find-hinges", "-f")
     assert "has hinges: knee" in " ".join(done.stdout.split())
     assert mocpack.read(tmp_path / "leg.mocp").skeleton.hinges.names == ("knee",)
+
+
+def robot_from(tmp_path, text, name="robot.urdf"):
+    path = tmp_path / name
+    path.write_text(text)
+    return read_robot(path)
+
+
+def test_meshes_and_what_simulators_add_to_a_urdf_are_overlooked(tmp_path):
+    shape = (
+        '<visual><origin rpy="9 9 9"/><geometry><mesh filename="package://arm/nowhere.stl"/>'
+        '</geometry></visual><collision><geometry><box size="1 1 1"/></geometry></collision>'
+    )
+    dressed = ARM.replace('<link name="upper"/>', f'<link name="upper">{shape}</link>').replace(
+        "</robot>",
+        '<gazebo reference="upper"><joint name="elbow"/></gazebo><transmission name="t">'
+        '<joint name="shoulder"/></transmission><material name="red"/></robot>',
+    )
+    plain, found = robot_from(tmp_path, ARM), robot_from(tmp_path, dressed)
+    assert found.hinges == plain.hinges
+    assert found.skeleton == plain.skeleton
+
+
+def test_a_root_that_floats_by_a_joint_is_the_link_below_it(tmp_path):
+    world = (
+        '<link name="world"/><joint name="free" type="floating"><parent link="world"/>'
+        '<child link="base"/></joint></robot>'
+    )
+    robot = robot_from(tmp_path, ARM.replace("</robot>", world))
+    assert robot.floating
+    assert robot.skeleton == robot_from(tmp_path, ARM).skeleton
+
+
+@pytest.mark.parametrize("kind", ["floating", "planar", "screw", ""])
+def test_joints_inside_a_urdf_that_no_hinge_can_be_are_named(tmp_path, kind):
+    with pytest.raises(FormatError, match=r"joint 'slide' is|has no type"):
+        robot_from(tmp_path, ARM.replace('type="prismatic"', f'type="{kind}"'))
+
+
+def test_a_urdf_joint_without_axis_turns_about_x_and_one_without_limit_has_none(tmp_path):
+    text = ARM.replace('<axis xyz="0 2 0"/>', "").replace('<limit lower="-1" upper="2.5"/>', "")
+    robot = robot_from(tmp_path, text)
+    np.testing.assert_array_equal(robot.hinges.axes[0], [1, 0, 0])
+    np.testing.assert_array_equal(robot.hinges.limits[0], [-np.inf, np.inf])
+
+
+def test_a_continuous_joint_has_no_limits_whatever_the_file_says(tmp_path):
+    wheel = '<axis xyz="0 0 -1"/><limit lower="-1" upper="1" effort="9" velocity="9"/>'
+    robot = robot_from(tmp_path, ARM.replace('<axis xyz="0 0 -1"/>', wheel))
+    np.testing.assert_array_equal(robot.hinges.limits[1], [-np.inf, np.inf])
+
+
+def test_two_joints_of_one_name_are_refused(tmp_path):
+    with pytest.raises(FormatError, match="two joints are named 'elbow'"):
+        robot_from(tmp_path, ARM.replace('"shoulder"', '"elbow"'))
+    twice = (
+        '<mujoco><worldbody><body name="a"><joint name="j"/><body name="b"><joint name="j"/></body>'
+        "</body></worldbody></mujoco>"
+    )
+    with pytest.raises(FormatError, match="two joints are named 'j'"):
+        robot_from(tmp_path, twice, "robot.xml")
+
+
+def test_a_mimic_of_a_joint_that_is_not_there_is_refused(tmp_path):
+    mimic = '<axis xyz="1 0 0"/><mimic joint="nose"/>'
+    text = ARM.replace('<axis xyz="1 0 0"/>', mimic)
+    with pytest.raises(FormatError, match="'slide' mimics 'nose'"):
+        robot_from(tmp_path, text)
+
+
+NESTED = """<mujoco><compiler {compiler}/><default><joint axis="1 0 0"/>
+<default class="leg"><joint range="-90 45" ref="10"/><default class="knee"><joint axis="0 1 0"/>
+<default class="slim"><joint range="-30 30"/></default></default></default></default>
+<worldbody><body name="trunk"><freejoint/>
+<body name="thigh" childclass="leg"><joint name="hip"/>
+ <body name="shin"><joint name="knee" class="knee"/>
+  <body name="foot" childclass="slim"><joint name="ankle"/>
+   <joint name="toe" axis="0 0 1" limited="false"/></body></body></body>
+<body name="arm"><joint name="shoulder" class="main"/></body>
+</body></worldbody></mujoco>"""
+
+
+def test_defaults_of_mjcf_are_those_of_the_classes_around_them(tmp_path):
+    robot = robot_from(tmp_path, NESTED.format(compiler=""), "robot.xml")
+    assert robot.hinges.names == ("hip", "knee", "ankle", "toe", "shoulder")
+    x, y, z = np.eye(3)
+    np.testing.assert_array_equal(robot.hinges.axes, [x, y, y, z, x])
+    right, free = np.radians([-90, 45]), [-np.inf, np.inf]
+    slim = np.radians([-30, 30])
+    np.testing.assert_allclose(robot.hinges.limits, [right, right, slim, free, free])
+
+
+def test_ranges_of_mjcf_are_limits_only_where_the_file_says_so(tmp_path):
+    compiler = 'angle="radian" autolimits="false"'
+    text = NESTED.format(compiler=compiler).replace('range="-30 30"', 'range="-1 1" limited="true"')
+    limits = robot_from(tmp_path, text, "robot.xml").hinges.limits
+    np.testing.assert_array_equal(limits[2], [-1, 1])
+    assert np.isinf(limits[[0, 1, 3, 4]]).all()
+
+
+def test_joints_of_mjcf_without_names_are_told_apart(tmp_path):
+    text = (
+        '<mujoco><worldbody><body name="a"><body name="b"><joint/><joint axis="0 1 0"/></body>'
+        '<body name="c"><joint/></body></body></worldbody></mujoco>'
+    )
+    names = robot_from(tmp_path, text, "robot.xml").hinges.names
+    assert len(names) == 3
+    assert len(set(names)) == 3
+
+
+def test_several_joints_of_one_body_keep_their_order(tmp_path):
+    joints = "".join(f'<joint name="j{k}" axis="{axis}"/>' for k, axis in enumerate(
+        ("1 0 0", "0 1 0", "0 0 1", "1 0 0")))  # fmt: skip
+    text = f'<mujoco><worldbody><body name="a">{joints}</body></worldbody></mujoco>'
+    robot = robot_from(tmp_path, text, "robot.xml")
+    assert robot.hinges.names == ("j0", "j1", "j2", "j3")
+    assert [body.name for body in robot.bodies] == ["a"]
+    assert robot.floating is False
+
+
+def test_a_table_with_a_column_too_many_lists_all_joints_in_their_order(arm):
+    with pytest.raises(CorruptionError, match=r"has 11 columns.*needs 10.*elbow, shoulder, slide"):
+        mocpack.read_data(table(rows(np.zeros((2, 4)))), name="a.csv", robot=arm)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_windows_of_positions_are_those_of_the_motion(tmp_path, seed):
+    made = tmp_path / ("robot.xml" if seed % 2 else "robot.urdf")
+    made.write_text(robots.mjcf(seed, free=seed != 3) if seed % 2 else robots.urdf(seed))
+    clip = rest_clip(read_robot(made)) if seed != 3 else fixed_clip(read_robot(made))
+    path = tmp_path / "clip.mocp"
+    path.write_bytes(mocpack.encode(clip, max_error="1mm"))
+    with mocpack.open(path) as motion:
+        found = QposWindows(motion).read(1, 4)
+        expected = robot_motion(motion.frames(1, 4)).qpos
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def fixed_clip(robot):
+    width = 4 * len(robot.balls) + len(robot.hinges)
+    numbers = np.zeros((5, width))
+    at, by_joint = 0, [robot.hinges.joints[h] for h in robot.hinges.by_joint]
+    for j in range(len(robot.skeleton)):
+        if j in robot.balls:
+            numbers[:, at] = 1
+            at += 4
+        count = by_joint.count(j)
+        numbers[:, at : at + count] = 0.1 * np.arange(5)[:, np.newaxis]
+        at += count
+    return clip_of_qpos(robot, numbers, 50.0, source="test")
+
+
+def test_windows_of_positions_need_a_robot(tmp_path):
+    path = tmp_path / "walk.mocp"
+    path.write_bytes(mocpack.encode(walk(0.2), max_error="5mm"))
+    with mocpack.open(path) as motion, pytest.raises(UnsupportedClipError, match="no hinges"):
+        QposWindows(motion)

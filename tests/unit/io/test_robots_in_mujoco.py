@@ -82,6 +82,28 @@ def check_against_mujoco(model, robot, seed):
     np.testing.assert_allclose(found_angular, angular, atol=1e-7)
 
 
+def limits_in_mujoco(model):
+    found = {}
+    for joint in range(model.njnt):
+        limits = model.jnt_range[joint] if model.jnt_limited[joint] else [-np.inf, np.inf]
+        found[model.joint(joint).name] = limits
+    return found
+
+
+@pytest.mark.parametrize("kind", ["mjcf", "urdf"])
+@pytest.mark.parametrize("seed", range(10))
+def test_limits_and_axes_are_those_that_mujoco_compiles(tmp_path, kind, seed):
+    path = tmp_path / f"robot.{'urdf' if kind == 'urdf' else 'xml'}"
+    path.write_text(getattr(robots, kind)(seed))
+    model, robot = mujoco.MjModel.from_xml_path(str(path)), read_robot(path)
+    limits = limits_in_mujoco(model)
+    for name, axis, own in zip(
+        robot.hinges.names, robot.hinges.axes, robot.hinges.limits, strict=True
+    ):
+        np.testing.assert_allclose(own, limits[name], atol=1e-12)
+        np.testing.assert_allclose(axis, model.joint(name).axis, atol=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_any_mjcf_stands_where_mujoco_puts_it(tmp_path, seed):
     path = tmp_path / "robot.xml"

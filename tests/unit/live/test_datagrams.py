@@ -173,6 +173,19 @@ def test_who_falls_silent_has_left(wire):
     assert wire.relay._hosts["127.0.0.1"] == 1
 
 
+def test_a_hello_that_overtakes_its_name_waits_for_it(wire):
+    wire.come("a", "/stage/anna", "send")
+    sender, made = packets(3)
+    for data in (sender.hello.to_bytes(), *made):
+        wire.say("a", data)
+    wire.come("w", "/stage", "watch")
+    wire.now += 1.1
+    wire.door.check()
+    early, late = [m for m in wire.got["w"] if m[:1] == ITEMS], wire.got["w"]
+    _, events = poses_of([*early, *late])
+    assert [e.name for e in events if e.kind == "join"] == ["anna"]
+
+
 # hostile peers
 
 

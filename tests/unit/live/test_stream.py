@@ -310,11 +310,13 @@ def test_reports_choose_what_is_repeated():
     assert report.loss == pytest.approx(0.15, abs=0.02)
     assert report.burst == 3
     sender.heed(report)
-    assert sender.repeat == (2, 4)
+    assert sender.repeat == (1, 2, 3)
 
 
 def test_who_shows_at_once_finds_a_whole_run_in_the_next_packet():
-    assert repeats_for(0.05, 5, at_once=True) == (1, 2, 3, 4, 5)
+    assert repeats_for(0.05, 5, patience=1) == (1, 2, 3, 4, 5)
+    assert repeats_for(0.05, 5, patience=6) == (1, 2, 3, 4, 5)
+    assert repeats_for(0.05, 5, patience=7) == (3, 6)
     sender, packets = stream(repeat=(1, 2, 3, 4, 5))
     receiver = Receiver(sender.hello, patience=0)
     received(receiver, packets[:100])

@@ -36,8 +36,8 @@ struct SeriesBlock
 	size_t foretell(int32_t channel, int32_t n, size_t next) const;
 };
 
-// Values of one channel in frames first … stop - 1 of a block of `length`, each at its place: from key to key,
-// plus the series up to its extent.
+// Values of one channel in frames first … stop - 1 of a block of `length`, each at its place: from key to
+// key, plus the series up to its extent.
 void block_values(double* values, const double* sines, int32_t length, int32_t first, int32_t stop,
 				  double key, double next_key, const double* series, int32_t extent);
 

@@ -380,8 +380,8 @@ Sines sines_for(int32_t length, bool whole, const Synthesis& s, mocpack_KeysineS
 }
 
 // Turns the symbols of a group into the motion of some of its frames, block by block.
-void synthesise(const mocpack_KeysineHead& head, const GroupSymbols& symbols, size_t track_count, FrameSpan span,
-				const Output& out, const Synthesis& s, mocpack_KeysineSines* kept)
+void synthesise(const mocpack_KeysineHead& head, const GroupSymbols& symbols, size_t track_count,
+				FrameSpan span, const Output& out, const Synthesis& s, mocpack_KeysineSines* kept)
 {
 	const Plan& plan = head.plan;
 	const Shape& shape = symbols.shape;

@@ -48,6 +48,7 @@ def read(top: Element, beside: Callable[[str], bytes]) -> Robot:
         if tree:
             bodies += [replace(b, parent=b.parent + len(bodies) * (b.parent >= 0)) for b in tree]
     distinct_names([body.name for body in bodies if body.name], "body")
+    bodies = _with_named_joints(bodies)
     roots = [body for body in bodies if body.parent < 0]
     if len(roots) != 1:
         words = ", ".join(body.name for body in roots) or "none"
@@ -59,6 +60,23 @@ def read(top: Element, beside: Callable[[str], bytes]) -> Robot:
         raise CorruptionError(f"body {roots[0].name!r} is free and has other joints")
     name = top.attributes.get("model", "")
     return assemble(name, bodies, fixed_bodies=True, floating=bool(free))
+
+
+def _with_named_joints(bodies: list[RobotBody]) -> list[RobotBody]:
+    """Return the bodies with a name for every joint: their own, or one after their body."""
+    moving = [j.name for body in bodies for j in body.joints if j.kind in ("hinge", "slide")]
+    taken = distinct_names([name for name in moving if name], "joint")
+    named = []
+    for body in bodies:
+        joints = list(body.joints)
+        for k, joint in enumerate(joints):
+            name, number = joint.name or f"{body.name}_joint", k
+            while not joint.name and (name in taken or (len(joints) > 1 and number == k)):
+                name, number = f"{body.name}_joint{number}", number + 1
+            taken[name] = None
+            joints[k] = replace(joint, name=name)
+        named.append(replace(body, joints=tuple(joints)))
+    return named
 
 
 def _included(

@@ -200,6 +200,12 @@ def assemble(
     except InvalidClipError as error:
         raise CorruptionError(f"robot: {error}") from error
     mimics = {joint.name: joint.mimics for _, joint in rows if joint.mimics is not None}
+    leaders = {joint.name for _, joint in rows} - set(mimics)
+    for follower, (leader, _, _) in mimics.items():
+        if leader not in leaders:
+            raise CorruptionError(
+                f"joint {follower!r} mimics {leader[:60]!r}, which is no joint that moves by itself"
+            )
     kept = [
         frame
         for frame, body in zip(build.frames, bodies, strict=True)

@@ -7,7 +7,8 @@ import mocpack
 from mocpack.codecs.keysine.codec import Keysine
 from mocpack.corpora.plans import window_plan
 from mocpack.errors import CorruptionError, TruncatedError
-from mocpack.testing import walk
+from mocpack.testing import take, walk
+from mocpack.testing.robots import hinged_motion, hinged_skeleton
 
 PLAIN = ("quaternion", "translations")
 
@@ -54,6 +55,21 @@ def test_windows_anywhere_are_the_frames_themselves_in_single_precision(made, ki
         expected = rows_of(motion, int(start), int(stop))
         found = window(motion, int(start), int(stop))
         np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("features", [["space"], ["times"], ["roots", "rest", "names"], ["hinges"]])
+def test_takes_that_hold_more_give_the_frames_of_their_clips(features):
+    made = (
+        take(features, frames=60) if features != ["hinges"] else hinged_motion(hinged_skeleton(2))
+    )
+    with mocpack.open(mocpack.encode(made, Keysine(max_error=1e-3, effort="fast"))) as motion:
+        found, clip = window(motion, 7, 31), motion[7:31]
+    joints = len(clip.skeleton)
+    turns = found[:, : 4 * joints].reshape(24, joints, 4)
+    dots = np.abs((turns * np.asarray(clip.rotations)).sum(-1))
+    np.testing.assert_allclose(dots, 1.0, atol=1e-5)
+    places = np.asarray(clip.translations).reshape(24, -1)
+    np.testing.assert_allclose(found[:, 4 * joints :], places, atol=1e-5)
 
 
 def test_a_part_of_the_frames_is_decoded_as_the_whole_is(made):

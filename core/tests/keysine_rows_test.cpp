@@ -1,0 +1,145 @@
+// keysine's rows of floats: those of the decoder, whichever frames are asked for; no bytes do harm.
+#include <random>
+
+#include "keysine/decode/rows.h"
+#include "keysine_clip.h"
+
+namespace
+{
+
+const size_t WIDTH = 4 * JOINTS + 3;
+
+struct Head
+{
+	Memory memory;
+	mocpack_KeysineHead* view = nullptr;
+	std::vector<int32_t> keys; // at the ends of groups
+
+	Head(const Body& body, const Payload& payload)
+		: memory(mocpack_keysine_head_memory(payload.head.data(), payload.head.size(), JOINTS, FRAMES))
+	{
+		check(mocpack_keysine_open(payload.head.data(), payload.head.size(), &body.skeleton, FRAMES,
+								   memory.at, &view, nullptr) == MOCPACK_OK,
+			  "the head opens");
+		const mocpack_KeysineLayout l = mocpack_keysine_layout(view);
+		Memory scratch(mocpack_keysine_segment_scratch(view));
+		keys.resize((GROUPS + 1) * l.channel_count);
+		for (size_t s = 0; s < l.segment_count; ++s)
+		{
+			size_t count = std::min(PER_SEGMENT, GROUPS - s * PER_SEGMENT) + 1;
+			check(mocpack_keysine_decode_segment(
+					  view, count, payload.segments[s].data(), payload.segments[s].size(),
+					  keys.data() + s * PER_SEGMENT * l.channel_count, scratch.at) == MOCPACK_OK,
+				  "keys are read");
+		}
+	}
+
+	const int32_t* keys_of(size_t group) const
+	{
+		return keys.data() + group * mocpack_keysine_layout(view).channel_count;
+	}
+	size_t length(size_t group) const
+	{
+		return mocpack_keysine_key_frame(view, group + 1) - mocpack_keysine_key_frame(view, group);
+	}
+};
+
+// All rows of a group by way of doubles.
+std::vector<double> expected_rows(const Head& head, size_t group, const Bytes& bytes)
+{
+	size_t count = head.length(group), size = bytes.size();
+	const uint8_t* src = bytes.data();
+	std::vector<double> turns(4 * JOINTS * count), places(3 * count), rows;
+	Memory scratch(mocpack_keysine_group_scratch(head.view));
+	check(mocpack_keysine_decode_group(head.view, group, head.keys_of(group), &src, &size, 1, nullptr,
+									   turns.data(), places.data(), scratch.at) == MOCPACK_OK,
+		  "a group is decoded");
+	for (size_t t = 0; t < count; ++t)
+	{
+		rows.insert(rows.end(), turns.begin() + long(4 * JOINTS * t),
+					turns.begin() + long(4 * JOINTS * (t + 1)));
+		rows.insert(rows.end(), places.begin() + long(3 * t), places.begin() + long(3 * t + 3));
+	}
+	return rows;
+}
+
+mocpack_Status rows_of(const Head& head, size_t group, const Bytes& bytes, size_t first, size_t stop,
+					   bool turns_alone, std::vector<float>* rows, mocpack_KeysineSines* kept, void* scratch)
+{
+	size_t width = turns_alone ? 4 * JOINTS : WIDTH, size = bytes.size();
+	const uint8_t* src = bytes.data();
+	rows->assign((stop - first) * width, -9.0f); // as long as it is, for the sanitizer
+	return mocpack_keysine_decode_rows(head.view, group, first, stop, head.keys_of(group), &src, &size, 1,
+									   rows->data(), width, turns_alone, kept, scratch);
+}
+
+void rows_are_the_frames(const Head& head, const Payload& payload)
+{
+	std::mt19937 chance(1);
+	Memory scratch(mocpack_keysine_rows_scratch(head.view));
+	mocpack_KeysineSines kept = {}; // over all groups, in any order
+	for (int k = 0; k < 400; ++k)
+	{
+		size_t group = chance() % GROUPS, count = head.length(group);
+		size_t first = chance() % count, stop = first + 1 + chance() % (count - first);
+		bool alone = k % 3 == 0;
+		size_t width = alone ? 4 * JOINTS : WIDTH;
+		std::vector<float> rows;
+		const std::vector<double> whole = expected_rows(head, group, payload.groups[group]);
+		check(rows_of(head, group, payload.groups[group], first, stop, alone, &rows, &kept, scratch.at) ==
+				  MOCPACK_OK,
+			  "rows are decoded");
+		double most = 0;
+		for (size_t t = first; t < stop; ++t)
+			for (size_t i = 0; i < width; ++i)
+				most =
+					std::max(most, std::fabs(double(rows[(t - first) * width + i]) - whole[t * WIDTH + i]));
+		check(most < 2e-6, "rows are those of the decoder, to a float's rounding");
+	}
+}
+
+void spoilt_groups_do_no_harm(const Head& head, const Payload& payload)
+{
+	std::mt19937 chance(5);
+	Memory scratch(mocpack_keysine_rows_scratch(head.view));
+	mocpack_KeysineSines kept = {};
+	size_t refused = 0;
+	for (int k = 0; k < 3000; ++k)
+	{
+		size_t group = chance() % GROUPS, count = head.length(group);
+		Bytes broken = payload.groups[group];
+		for (int times = 1 + int(chance() % 3); times > 0; --times)
+			broken[chance() % broken.size()] = uint8_t(chance());
+		if (k % 5 == 0)
+			broken.resize(chance() % broken.size());
+		if (k % 7 && broken.size() > 2)
+			seal(broken.data(), broken.size());
+		std::vector<float> rows;
+		refused += rows_of(head, group, broken, 0, count, false, &rows, &kept, scratch.at) != MOCPACK_OK;
+	}
+	check(refused > 300, "much of what is damaged is refused");
+}
+
+} // namespace
+
+int main()
+{
+	Body body;
+	const Payload payload = encoded(&body);
+	const Head head(body, payload);
+	rows_are_the_frames(head, payload);
+	spoilt_groups_do_no_harm(head, payload);
+	Body grid;
+	grid.take_grid(false);
+	const Payload on_grid = encoded(&grid);
+	const Head grid_head(grid, on_grid);
+	Memory scratch(mocpack_keysine_rows_scratch(grid_head.view));
+	mocpack_KeysineSines kept = {};
+	std::vector<float> rows;
+	check(rows_of(grid_head, 0, on_grid.groups[0], 0, 1, false, &rows, &kept, scratch.at) ==
+			  MOCPACK_UNSUPPORTED,
+		  "a grid in time is read elsewhere");
+	if (failures)
+		printf("%d failures\n", failures);
+	return failures != 0;
+}
