@@ -275,7 +275,7 @@ def grid():
         )
     plain = None
     usual = search.GRID_ERROR_PENALTY
-    for ways, penalty in ((1, 1000.0), (1, usual), (8, usual), (16, usual)):
+    for ways, penalty in ((1, 1000.0), (1, usual), (8, usual), (32, usual)):
         others = {"BEAM_WIDTHS": {"default": ways}, "GRID_ERROR_PENALTY": penalty}
         with mock.patch.multiple(search, **others):
             size = sum(len(tight(0.1, "grid").encode(clip)) for clip in clips)

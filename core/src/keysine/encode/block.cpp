@@ -188,11 +188,6 @@ void BlockCoder::set_frame(int32_t t, double slack, double price)
 	fill_costs(plan_, rig_, e_.job.settings, scene_, t);
 }
 
-bool BlockCoder::behind(size_t t)
-{
-	return race_ && race_->falls_behind(t);
-}
-
 bool BlockCoder::tracks_of(const Span& span, bool may_strain)
 {
 	next_predictor_ = 0;
@@ -241,11 +236,6 @@ SeriesBlock BlockCoder::series_block() const
 			extents_};
 }
 
-int32_t* BlockCoder::row_of(const Track& track, int32_t c) const
-{
-	return symbols_.rows.values + symbols_.shape.row(track.first_channel + c, b_);
-}
-
 bool BlockCoder::track(size_t t)
 {
 	const Track& track = plan_.tracks[t];
@@ -275,14 +265,6 @@ bool BlockCoder::roughly(const Track& track, int32_t* step)
 		round_channel(track, c, e_.steps[*step]);
 	settle(track, *step);
 	return finish(track, *step);
-}
-
-bool BlockCoder::strained() const
-{
-	bool any = false;
-	for (int32_t t = 0; t < n_; ++t)
-		any = any || strained_[t];
-	return any;
 }
 
 bool BlockCoder::finish(const Track& track, int32_t step)
@@ -351,13 +333,6 @@ void BlockCoder::round_channel(const Track& track, int32_t c, double size)
 		units = units > 5e8 ? 5e8 : units < -5e8 ? -5e8 : units;
 		row[k] = int32_t(std::floor(units + 0.5));
 	}
-}
-
-double BlockCoder::line(const Track& track, int32_t c, int32_t t) const
-{
-	double key = track.key_step * keys_[track.first_channel + c];
-	double next = track.key_step * keys_[plan_.channel_count + size_t(track.first_channel + c)];
-	return key + (next - key) / length_ * t;
 }
 
 void BlockCoder::prepare(const Track& track, bool compensate)
@@ -440,9 +415,7 @@ void BlockCoder::put_guards(const Track& track, int32_t t)
 void BlockCoder::prepare_rotation(const Track& track, int32_t first, int32_t t, bool compensate)
 {
 	const double* inverse_axes = e_.inverse_axes + 9 * (&track - plan_.tracks);
-	Leeway leeway = e_.leeway;
-	leeway.inertia *= e_.hinged ? 1.0 : hinge_way_.price;
-	Aim aim = aim_rotation(plan_, rig_, track, inverse_axes, scene_, t, compensate, leeway);
+	Aim aim = aim_rotation(plan_, rig_, track, inverse_axes, scene_, t, compensate, e_.leeway);
 	Vec3 origin = scene_.decoded_position[scene_.at(track.joint, t)];
 	double world[9];
 	matrix_of(aim.world, world);
@@ -462,11 +435,6 @@ void BlockCoder::prepare_rotation(const Track& track, int32_t first, int32_t t, 
 		for (int32_t c = 0; c < track.channels; ++c)
 			put(moves_ + 3 * (c * points_ + i) * width_ + t, scale * cross(aim.turn[c], arm));
 	}
-}
-
-void BlockCoder::put(float* at, Vec3 v) const
-{
-	at[0] = float(v.x), at[width_] = float(v.y), at[2 * width_] = float(v.z);
 }
 
 void BlockCoder::prepare_channel(const Track& track, int32_t c)

@@ -93,16 +93,28 @@ class BlockCoder
 	// Chooses the tracks of a span, of which all before stand decided. False if there is a strain, unless
 	// that may be.
 	bool tracks_of(const Span& span, bool may_strain = false);
-	bool behind(size_t t);
+	bool behind(size_t t)
+	{
+		return race_ && race_->falls_behind(t);
+	}
 	void set_length(int32_t length);
 	SeriesBlock series_block() const;
-	int32_t* row_of(const Track& track, int32_t c) const;
+	int32_t* row_of(const Track& track, int32_t c) const
+	{
+		return symbols_.rows.values + symbols_.shape.row(track.first_channel + c, b_);
+	}
 	// Chooses the track's coefficients in this block so that every point it carries stays inside.
 	bool track(size_t t);
 	// Any way to go on from a joint that cannot keep its bounds, so that those after it are looked at too.
 	bool roughly(const Track& track, int32_t* step);
 	// Whether a joint cannot keep its bounds in some frame, whatever it does.
-	bool strained() const;
+	bool strained() const
+	{
+		bool any = false;
+		for (int32_t t = 0; t < n_; ++t)
+			any = any || strained_[t];
+		return any;
+	}
 	// Goes on to the next track.
 	bool finish(const Track& track, int32_t step);
 	// Leaves what foretells later rows.
@@ -112,7 +124,12 @@ class BlockCoder
 	bool rounded(const Track& track, int32_t* step);
 	void round_channel(const Track& track, int32_t c, double size);
 	// The straight line between the keys, at frame t of the block.
-	double line(const Track& track, int32_t c, int32_t t) const;
+	double line(const Track& track, int32_t c, int32_t t) const
+	{
+		double key = track.key_step * keys_[track.first_channel + c];
+		double next = track.key_step * keys_[plan_.channel_count + size_t(track.first_channel + c)];
+		return key + (next - key) / length_ * t;
+	}
 	// Targets in all frames, and displacements of the points as they depend on the channels.
 	void prepare(const Track& track, bool compensate);
 	// Frames in which a point, or after the first so many a guard, is outside even at the target.
@@ -123,7 +140,10 @@ class BlockCoder
 	// After the points of the rig.
 	void put_guards(const Track& track, int32_t t);
 	void prepare_rotation(const Track& track, int32_t first, int32_t t, bool compensate);
-	void put(float* at, Vec3 v) const;
+	void put(float* at, Vec3 v) const
+	{
+		at[0] = float(v.x), at[width_] = float(v.y), at[2 * width_] = float(v.z);
+	}
 	// The wanted coefficients of a channel, and the displacements while it has none.
 	void prepare_channel(const Track& track, int32_t c);
 	int32_t searched(const Track& track, double scale);

@@ -12,15 +12,13 @@ namespace
 {
 
 const int ALL_WEIGHTS = 3; // tries from which on all are made
-const double NEAR_BEST = 1.04;
+const double NEAR_BEST = 1.005;
 // Roundings that are tried besides, where all is; where there are hinges, the first few always.
 const float OTHER_ROUNDINGS[] = {-0.1f, 0.1f, -0.2f, -0.05f, 0.05f, -0.15f};
 // Other shares of what may remain above hinges, and prices of taking it back.
 const HingeWay OTHER_HINGE_WAYS[] = {{1, 0.3}, {1.5, 1}, {1, 3}, {0.7, 1}, {1.5, 0.3}, {2.2, 1}};
 const int MOST_KEPT_WAYS = 2; // for a block with hinges, from which its limbs are chosen
 const int FEW_ROUNDINGS = 2;  // of all efforts but the longest, the first few
-// Other prices of taking errors back, where there are no hinges.
-const double OTHER_TURN_PRICES[] = {3};
 
 // A way to search a whole block, and what it cost.
 struct KeptWay
@@ -262,9 +260,6 @@ class GroupCoder
 		for (const HingeWay& hinges : OTHER_HINGE_WAYS)
 			if (e_.hinged && cheaper(Way{best->doublings, best->rounding, hinges}))
 				best->hinges = hinges;
-		for (double price : OTHER_TURN_PRICES)
-			if (!e_.hinged && cheaper(Way{best->doublings, best->rounding, {1, price}}))
-				best->hinges = {1, price};
 		int tried = 0;
 		for (float rounding : OTHER_ROUNDINGS)
 			if (tried++ < few && cheaper(Way{best->doublings, rounding, best->hinges}))
@@ -316,7 +311,8 @@ class GroupCoder
 				block_.put_aside(kept_limb_, span, true);
 				return true;
 			};
-			try_others(cheaper, &way, e_.job.settings.weight_tries >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS);
+			try_others(cheaper, &way,
+					   e_.hinged && e_.job.settings.weight_tries >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS);
 			Span upper = upper_half(plan_, span);
 			if (upper.empty())
 			{

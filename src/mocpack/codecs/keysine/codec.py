@@ -57,8 +57,8 @@ from mocpack.units import format_angle, format_length, parse_angle, parse_length
 
 SEGMENT_GROUPS = 16
 GRID_STEPS = (1.1, 0.95, 0.8, 0.65, 0.5, 0.4)  # of a grid in time, of the bound: each try's
-MEAN_TRIES, MEAN_SLOPE = 10, 0.8
-MEAN_NEAR, MEAN_AIM, MEAN_APART = 0.994, 0.998, 1.003  # of the bound; of the step
+MEAN_TRIES, MEAN_SLOPE = 12, 0.8
+MEAN_NEAR, MEAN_AIM, MEAN_APART = 0.997, 0.999, 1.001  # of the bound; of the step
 MEAN_STEP = 6.0  # of a bound on the mean, to begin with
 OTHER_STEP = 1.4  # times the step that predictors were chosen by: from here on, others are
 USUAL_TRIES = 3  # of them, for the time left
