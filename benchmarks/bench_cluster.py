@@ -58,7 +58,7 @@ def main() -> None:
     )
     parse.add_argument("what", nargs="*", choices=[*WHAT, []], help=", ".join(WHAT))
     parse.add_argument("--seed", type=int, default=0, help="of the kills")
-    parse.add_argument("--clips", type=int, help="of `nodes` (96) and `resume` (10000)")
+    parse.add_argument("--clips", type=int, help="of `nodes` (128) and `resume` (10000)")
     given = parse.parse_args()
     for name in given.what or names:
         with tempfile.TemporaryDirectory(prefix="mocpack-bench-") as folder:
@@ -249,17 +249,18 @@ def memory(folder: Path, given: argparse.Namespace) -> None:
 
 
 def nodes(folder: Path, given: argparse.Namespace) -> None:
-    count = given.clips or 96
+    count = given.clips or 128
+    stretches(folder / "few", 4, 1000, ".bvh")
     stretches(folder / "in", count, 1000, ".bvh")
     how = ["--max-error", "1mm", "--codec", "keysine:threads=1"]
     clock, digests = {}, set()
     for number in (1, 2):
         with cluster_of(number) as cluster:
-            # the first run starts the workers, which wait for the second
-            for name in ("warm", "timed"):
-                output = folder / f"{name}{number}.mocps"
+            # the first starts what a node has to start once
+            for source in ("few", "in"):
+                output = folder / f"{source}{number}.mocps"
                 start = time.perf_counter()
-                _drive(folder, cluster, output.name, *how).wait()
+                _drive(folder, cluster, output.name, *how, source=source).wait()
                 clock[number] = time.perf_counter() - start
         digests.add(hashlib.sha256(output.read_bytes()).hexdigest())
     print(
@@ -268,8 +269,10 @@ def nodes(folder: Path, given: argparse.Namespace) -> None:
     )
 
 
-def _drive(folder: Path, cluster: Any, output: str, *how: str) -> subprocess.Popen[bytes]:
-    words = [sys.executable, "-m", "mocpack", "pack", "in", "-o", output, *how]
+def _drive(
+    folder: Path, cluster: Any, output: str, *how: str, source: str = "in"
+) -> subprocess.Popen[bytes]:
+    words = [sys.executable, "-m", "mocpack", "pack", source, "-o", output, *how]
     words += ["--engine", "ray", "--address", cluster.address]
     return subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL)
 

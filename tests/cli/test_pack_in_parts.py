@@ -105,6 +105,20 @@ def test_jobs_without_a_plan_read_their_own_files_alone(folder):
     assert same(folder, "shards.mocps")
 
 
+def test_an_archive_that_is_there_is_not_overwritten_by_jobs(folder):
+    (folder / "old.mocps").write_bytes(b"somebody's")
+    words = ["pack", "takes", "-o", "old.mocps", *HOW]
+    assert run(*words, "--status", folder=folder).returncode == 0
+    for how in (["--shard", "1/2"], ["--resume"]):
+        refused = run(*words, *how, folder=folder)
+        assert refused.returncode == 2
+        assert "exists; -f overwrites it" in refused.stderr
+    # who was allowed to begin may go on
+    assert run(*words, "-f", "--shard", "1/2", folder=folder).returncode == 0
+    assert run(*words, "--resume", folder=folder).returncode == 0
+    assert same(folder, "old.mocps")
+
+
 def test_a_run_that_was_killed_goes_on_and_leaves_nothing_behind(folder):
     words = [sys.executable, "-m", "mocpack", "pack", "takes", "-o", "killed.mocps", *HOW]
     parts = folder / "killed.mocps.parts"

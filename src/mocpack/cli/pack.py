@@ -122,12 +122,12 @@ def run(
         return _write_plan(found, output, force=force)
     if status:
         return _tell_status(found.plan(folder).parts, folder, as_json=as_json)
+    in_parts = bool(shard or join or resume or engine) or found.planned is not None
+    if not add:
+        # over an archive of which parts are there, whoever began has been allowed to write
+        _check_free(output, force=force or (in_parts and _begun(folder)))
     if shard is not None:
         return _pack_shard(found, folder, shard, engine_of("local", workers=jobs))
-    in_parts = join or resume or engine is not None or found.planned is not None
-    if not add:
-        # what a run that was killed has put in place is ours
-        _check_free(output, force=force or (in_parts and bool(storage.listing(folder))))
     table = None if meta is None else catalogue.read_meta(meta)
     size = None if shard_size is None else parse_size(shard_size)
     ending = {"meta": table, "name_pattern": name_pattern, "shard_size": size}
@@ -209,6 +209,11 @@ def _sources_at(url: str, listed: Sequence[Entry], suffixes: set[str]) -> list[S
     if not found:
         raise UsageError(f"{url}: no motion file is there")
     return found
+
+
+def _begun(folder: str) -> bool:
+    """Say whether anybody has packed parts of an archive."""
+    return any(one.path.endswith(".part") for one in storage.listing(folder))
 
 
 def _check_free(output: str, *, force: bool) -> None:
