@@ -151,6 +151,7 @@ class Relay:
             door.close()
         self._server.close()
         await self._server.wait_closed()
+        await asyncio.sleep(0)  # sockets are closed in the loop's next round, which may be its last
         for performer in [*self._performers.values()]:
             self.leave(performer)
 
