@@ -99,6 +99,10 @@ class Browser:
             pass
         self.evaluate("window.mocpack.ready")
 
+    def settle(self) -> None:
+        """Wait until what the page drew last is on its screen, where a new canvas is empty."""
+        self.evaluate("new Promise(go => requestAnimationFrame(() => requestAnimationFrame(go)))")
+
     def evaluate(self, expression: str) -> Any:
         """Return the value of an expression of the page, a promise's once it settles."""
         found = self.call(

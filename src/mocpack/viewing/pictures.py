@@ -22,6 +22,7 @@ def take_picture(selection: Selection, size: tuple[int, int], start: Mapping[str
     """Return a PNG of the frame that `start` names, the first if it names none."""
     with _opened(selection, size, start) as browser:
         browser.evaluate(f"window.mocpack.show({int(start.get('frame', 0))})")
+        browser.settle()
         return browser.picture()
 
 
@@ -55,6 +56,8 @@ def take_video(
     with _opened(selection, size, start) as browser, _encoder(ffmpeg, path, rate) as pipe:
         for done, frame in enumerate(frames, 1):
             browser.evaluate(f"window.mocpack.show({frame})")
+            if done == 1:
+                browser.settle()
             pipe.write(browser.picture("jpeg"))
             progress(done, len(frames))
 
