@@ -110,6 +110,13 @@ def test_refused_files_are_complaints_and_exit_2_and_the_rest_is_packed(folder):
     assert "exists; -f overwrites it" in again.stderr
 
 
+def test_a_folder_that_is_not_there_leaves_no_archive(folder):
+    refused = run("pack", "typo", "-o", "typo.mocps", folder=folder)
+    assert refused.returncode == 2
+    assert "typo: there is no such file or folder" in refused.stderr
+    assert not (folder / "typo.mocps").exists()
+
+
 def test_append_adds_and_two_files_of_one_name_are_refused(folder):
     mocpack.write(walk(0.4), folder / "three.bvh")
     words = ["pack", "takes/one.bvh", "-o", "grown.mocps", "--effort", "fast"]

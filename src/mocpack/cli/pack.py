@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Annotated, Any
 
 import typer
@@ -193,6 +193,10 @@ def _found(inputs: Sequence[str], packing: Packing, *, of_robot: bool) -> _Found
         listed = storage.listing(url)
         entries |= {one.path: one for one in listed}
         sources += _sources_at(url, listed, suffixes)
+    there = [source for source in sources if source.path == "-" or Path(source.path).exists()]
+    if not entries and not there:
+        # an archive of no clip would stand in the way of the next try
+        raise UsageError(f"{', '.join(inputs)[:200]}: there is no such file or folder")
     return _Found(_named(sources), packing, entries)
 
 
