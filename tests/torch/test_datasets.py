@@ -4,10 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
+import torch
 from torch.utils.data import DataLoader, RandomSampler
 
 import mocpack
-import torch
 from mocpack.corpora import pack
 from mocpack.testing import walk
 from mocpack.torch import Stream, Windows
