@@ -210,9 +210,16 @@ class Hashes:
             list(pool.map(self._one, new))  # takes them; below they are known
         return tuple(Planned(one.name, one.path, one.size, self._mark(one)) for one in files)
 
+    @property
+    def rows(self) -> Mapping[str, Any]:
+        """What is known of files, by path, for others to know."""
+        return self._found
+
     def save(self, name: str) -> None:
+        """Write a file of what is known, if anything was not known before."""
         if self._new:
-            storage.write(json.dumps(self._found, sort_keys=True).encode(), name)
+            said = {"hashes": self._found}
+            storage.write(json.dumps(said, sort_keys=True).encode(), name)
 
     def _mark(self, file: Planned) -> str:
         own = file.mark if is_url(file.path) else self._one(file.path)
@@ -276,7 +283,8 @@ def _read_known(name: str) -> dict[str, list[Any]]:
         found = json.loads(storage.read(name))
     except (OSError, ValueError, RecursionError):
         return {}
-    rows = found.items() if isinstance(found, dict) else ()
+    rows = found.get("hashes") if isinstance(found, dict) else None
+    rows = rows.items() if isinstance(rows, dict) else ()
     return {path: row for path, row in rows if isinstance(row, list) and len(row) in (3, 4)}
 
 

@@ -75,10 +75,10 @@ def test_files_that_were_hashed_are_not_read_again(takes, tmp_path):
     file = tmp_path / "parts/hashes.json"
     known = str(file)
     first = Plan.make(takes, FAST, known=known)
-    rows = json.loads(file.read_text())
-    assert len(rows) == len(takes)
-    rows[str(takes["take1"])][2] = "as known"
-    file.write_text(json.dumps(rows))
+    said = json.loads(file.read_text())
+    assert len(said["hashes"]) == len(takes)
+    said["hashes"][str(takes["take1"])][2] = "as known"
+    file.write_text(json.dumps(said))
     assert Plan.make(takes, FAST, known=known).files[1].mark == "as known"
     os.utime(takes["take1"], ns=(1, 1))
     assert Plan.make(takes, FAST, known=known) == first
