@@ -21,7 +21,7 @@ from mocpack.cli.journal import Entry, Journal, digests, finished_entry, is_done
 from mocpack.cli.progress import counted, watched
 from mocpack.cli.terminal import INTERRUPTED, complain
 from mocpack.errors import UsageError
-from mocpack.io import files_to_read
+from mocpack.io import files_to_read, robot_files
 from mocpack.io.atomic import remove_temporaries
 from mocpack.workers import Lost, run_each
 
@@ -265,7 +265,8 @@ def _attempt_here(work: Callable[..., Any], job: Job, title: str) -> Outcome:
 
 
 def _sources(job: Job) -> list[Path]:
-    given = [Path(job.settings[name]) for name in ("robot", "body_model") if name in job.settings]
+    given = [Path(job.settings["body_model"])] if "body_model" in job.settings else []
+    given += robot_files(job.settings["robot"]) if "robot" in job.settings else []
     try:
         return [*files_to_read(job.source, skeleton=job.settings.get("skeleton")), *given]
     except (OSError, ValueError):
