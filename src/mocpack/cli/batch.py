@@ -10,7 +10,6 @@ import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from os import cpu_count
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from mocpack.cli.files import PIPE, check_free, describe_error, exit_code
 from mocpack.cli.journal import Entry, Journal, digests, finished_entry, is_done
 from mocpack.cli.progress import counted, watched
 from mocpack.cli.terminal import INTERRUPTED, complain
+from mocpack.cores import core_count
 from mocpack.errors import UsageError
 from mocpack.io import files_to_read, robot_files
 from mocpack.io.atomic import remove_temporaries
@@ -211,7 +211,7 @@ def _outcomes(
             continue
         left.append(place)
     chosen = [_taken_up(jobs[place], journal) if resume else jobs[place] for place in left]
-    workers = min(workers or cpu_count() or 1, len(chosen))
+    workers = min(workers or core_count(), len(chosen))
 
     def begin(number: int) -> None:
         job = chosen[number]
