@@ -1,13 +1,12 @@
 """The command line as a user meets it: what it prints, where it writes, how it leaves."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import run
 
 import mocpack
 from mocpack.bench.datasets import COMMITTED
@@ -15,16 +14,6 @@ from mocpack.cli import bench
 from mocpack.container import pack, unpack
 from mocpack.samples import JUMP
 from mocpack.testing import take, walk
-
-
-def run(*words, stdin=None, folder=None):
-    return subprocess.run(
-        [sys.executable, "-m", "mocpack", *map(str, words)],
-        input=stdin,
-        capture_output=True,
-        cwd=folder,
-        timeout=120,
-    )
 
 
 @pytest.fixture
