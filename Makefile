@@ -51,7 +51,7 @@ demo: $(READY)  ## compress, decompress and compare the bundled clip
 test: $(READY)  ## the whole test suite, the core's own tests under sanitizers included
 	@$(MAKE) -s -j 4 test-core library amalgamation test-node
 	@echo "==> running the tests"
-	@$(BIN)/python -m pytest -q -n auto
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal --durations 20
 
 # what the tests need that node builds, beside what compilers do: one waits for the network while the other works
 test-node: $(READY)
