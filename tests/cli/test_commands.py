@@ -265,7 +265,7 @@ def test_demo_makes_files_and_a_picture(tmp_path):
     result = run("demo", "--out", tmp_path / "demo")
     assert result.returncode == 0, result.stderr
     made = {p.name for p in (tmp_path / "demo").iterdir()}
-    assert {"raw.mocp", "decoded.bvh", "error.png"} <= made
+    assert {"raw.mocp", "jump.bvh", "decoded.bvh", "error.png"} <= made
     assert (tmp_path / "demo" / "error.png").read_bytes().startswith(b"\x89PNG")
 
 
