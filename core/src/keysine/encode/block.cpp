@@ -14,7 +14,8 @@ namespace keysine
 namespace
 {
 
-const int RETRIES = 6; // of the search, each aiming further inside
+const int RETRIES = 6;		  // of the search, each aiming further inside
+const int32_t HARD_STEP = 12; // finer ones tell that points are hardly kept inside
 const int32_t SKETCH_STEPS[2] = {7, 9};
 const int FINER = 40;		// plain rounding with ever finer steps, after those
 const int HINGE_FINER = 30; // of them, after which those above leave less to a hinge
@@ -241,21 +242,46 @@ bool BlockCoder::track(size_t t)
 	const Track& track = plan_.tracks[t];
 	int32_t* step = symbols_.rows.steps + t * size_t(symbols_.shape.blocks) + size_t(b_);
 	*step = -1;
-	double scale = 1.0;
-	prepare(track, true);
+	prepare(track, Target::PRICED);
 	if (strained_here_)
 		return roughly(track, step);
-	for (int attempt = 0; attempt < RETRIES; ++attempt)
+	bool inside = search_inside(track, step);
+	if ((!inside || *step > HARD_STEP) && e_.job.settings.excess_penalty > 0 && !guarded(e_, track))
+		inside = search_elsewhere(track, inside, step);
+	return (inside || rounded(track, step)) && finish(track, *step);
+}
+
+bool BlockCoder::search_inside(const Track& track, int32_t* step)
+{
+	double scale = 1.0;
+	for (int attempt = 0; attempt < RETRIES && scale <= 8.0; ++attempt)
 	{
 		*step = searched(track, scale);
 		double worst = settle(track, *step);
 		if (worst <= 1.0 || e_.job.settings.excess_penalty <= 0)
-			return finish(track, *step);
+			return true;
 		scale *= 1.02 * std::sqrt(worst);
-		if (scale > 8.0)
-			break;
 	}
-	return rounded(track, step) && finish(track, *step);
+	return false;
+}
+
+bool BlockCoder::search_elsewhere(const Track& track, bool inside, int32_t* step)
+{
+	Target best = Target::PRICED, last = best;
+	float least = inside ? cost_ : 1e30f;
+	const Target others[] = {Target::NEAREST, Target::SOURCE};
+	for (Target target : others)
+	{
+		prepare(track, target);
+		last = target;
+		if (!search_inside(track, step) || cost_ >= least)
+			continue;
+		least = cost_, best = target, inside = true;
+	}
+	if (best == last)
+		return true;
+	prepare(track, best);
+	return inside && search_inside(track, step);
 }
 
 bool BlockCoder::roughly(const Track& track, int32_t* step)
@@ -307,7 +333,7 @@ bool BlockCoder::rounded(const Track& track, int32_t* step)
 	for (int attempt = 0; attempt < FINER; ++attempt)
 	{
 		if (attempt == FINER / 4 && !guarded(e_, track))
-			prepare(track, false);
+			prepare(track, Target::SOURCE);
 		*step = attempt + UNIT_STEP < STEPS - 1 ? attempt + UNIT_STEP : STEPS - 1;
 		for (int32_t c = 0; c < track.channels; ++c)
 			round_channel(track, c, e_.steps[*step]);
@@ -335,7 +361,7 @@ void BlockCoder::round_channel(const Track& track, int32_t c, double size)
 	}
 }
 
-void BlockCoder::prepare(const Track& track, bool compensate)
+void BlockCoder::prepare(const Track& track, Target target)
 {
 	int32_t first = rig_.first[track.joint];
 	points_ = rig_points(e_, track) + guard_count(e_, track);
@@ -345,7 +371,7 @@ void BlockCoder::prepare(const Track& track, bool compensate)
 		if (track.kind == POSITION_TRACK)
 			prepare_position(track, t);
 		else
-			prepare_rotation(track, first, t, compensate);
+			prepare_rotation(track, first, t, target);
 	strained_here_ = false;
 	if (guarded(e_, track) && e_.job.settings.excess_penalty > 0)
 		find_strains(rig_points(e_, track));
@@ -412,10 +438,13 @@ void BlockCoder::put_guards(const Track& track, int32_t t)
 	}
 }
 
-void BlockCoder::prepare_rotation(const Track& track, int32_t first, int32_t t, bool compensate)
+void BlockCoder::prepare_rotation(const Track& track, int32_t first, int32_t t, Target target)
 {
+	Leeway leeway = e_.leeway;
+	if (target == Target::NEAREST)
+		leeway.inertia = 0;
 	const double* inverse_axes = e_.inverse_axes + 9 * (&track - plan_.tracks);
-	Aim aim = aim_rotation(plan_, rig_, track, inverse_axes, scene_, t, compensate, e_.leeway);
+	Aim aim = aim_rotation(plan_, rig_, track, inverse_axes, scene_, t, target != Target::SOURCE, leeway);
 	Vec3 origin = scene_.decoded_position[scene_.at(track.joint, t)];
 	double world[9];
 	matrix_of(aim.world, world);
@@ -479,6 +508,7 @@ int32_t BlockCoder::searched(const Track& track, double scale)
 	else if (sketch_)
 		settings.sweeps = 1;
 	Found found = search_block(problem, settings, e_.steps, found_, search_);
+	cost_ = found.cost;
 	bool any = false;
 	for (int32_t c = 0; c < track.channels; ++c)
 		for (int32_t k = 0; k < n_; ++k)

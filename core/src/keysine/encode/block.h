@@ -38,6 +38,15 @@ struct KeptHinges
 	double *slack, *price; // (frames)
 };
 
+// What a rotation aims at: what it carries near its place, but at a price for each turn away from the
+// source's own rotation; the same at no price; or the source's rotation in the world.
+enum class Target
+{
+	PRICED,
+	NEAREST,
+	SOURCE
+};
+
 class BlockCoder
 {
   public:
@@ -105,6 +114,11 @@ class BlockCoder
 	}
 	// Chooses the track's coefficients in this block so that every point it carries stays inside.
 	bool track(size_t t);
+	// Searches, each time aiming further inside; false if points stay outside.
+	bool search_inside(const Track& track, int32_t* step);
+	// The same with the other targets, of which one may lie further inside: the cheapest of all is taken.
+	// `inside`: whether the search before this one was.
+	bool search_elsewhere(const Track& track, bool inside, int32_t* step);
 	// Any way to go on from a joint that cannot keep its bounds, so that those after it are looked at too.
 	bool roughly(const Track& track, int32_t* step);
 	// Whether a joint cannot keep its bounds in some frame, whatever it does.
@@ -131,7 +145,7 @@ class BlockCoder
 		return key + (next - key) / length_ * t;
 	}
 	// Targets in all frames, and displacements of the points as they depend on the channels.
-	void prepare(const Track& track, bool compensate);
+	void prepare(const Track& track, Target target);
 	// Frames in which a point, or after the first so many a guard, is outside even at the target.
 	void find_strains(int32_t guards);
 	// Zeros past the last frame of each row.
@@ -139,7 +153,7 @@ class BlockCoder
 	void prepare_position(const Track& track, int32_t t);
 	// After the points of the rig.
 	void put_guards(const Track& track, int32_t t);
-	void prepare_rotation(const Track& track, int32_t first, int32_t t, bool compensate);
+	void prepare_rotation(const Track& track, int32_t first, int32_t t, Target target);
 	void put(float* at, Vec3 v) const
 	{
 		at[0] = float(v.x), at[width_] = float(v.y), at[2 * width_] = float(v.z);
@@ -162,6 +176,7 @@ class BlockCoder
 	// of the present group
 	size_t group_ = 0, length_of_group_ = 0;
 	double errors_ = 0, sum_ = 0;
+	float cost_ = 0; // of what was searched last
 	float weight_ = 1, rounding_ = 0;
 	HingeWay hinge_way_ = {1, 1};
 	bool sketch_ = false;
