@@ -206,6 +206,11 @@ struct Receiver : Opened
 		return {first, newest};
 	}
 
+	bool holds(int64_t number) const
+	{
+		return mocpack_live_holds(receiver, number) != 0;
+	}
+
 	uint32_t checksum() const
 	{
 		return mocpack_live_receiver_checksum(receiver);
@@ -273,6 +278,7 @@ void register_live(nb::module_& m)
 		.def("waiting", &Receiver::waiting)
 		.def("mode", &Receiver::mode)
 		.def("missing", &Receiver::missing)
+		.def("holds", &Receiver::holds, "number"_a)
 		.def("checksum", &Receiver::checksum);
 	m.def("live_pack", &pack, "check"_a, "number"_a, "time"_a, "full"_a, "rows"_a);
 	m.def("live_unpack", &unpack, "check"_a, "packet"_a, "near"_a.none());

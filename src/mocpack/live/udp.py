@@ -43,11 +43,10 @@ async def perform_udp(
             if loop.time() - told >= (REMIND if ear.heard else REMIND / 10):
                 told = loop.time()
                 transport.sendto(hello)
-            packet = sender.send(turns, places, time)
-            if packet is not None:
-                for _ in range(sender.copies):
-                    transport.sendto(packet)
-                sent += 1
+            sender.send(turns, places, time)
+            for packet in sender.packets:
+                transport.sendto(packet)
+            sent += bool(sender.packets)
     finally:
         transport.close()
     return sent

@@ -103,11 +103,10 @@ async def perform_udp_stage(
             if link.clock() - told >= REMIND:
                 told = link.clock()
                 link.send(hello)
-            packet = sender.send(turns, places, time)
-            if packet is not None:
-                for _ in range(sender.copies):
-                    link.send(packet)
-                sent += 1
+            sender.send(turns, places, time)
+            for packet in sender.packets:
+                link.send(packet)
+            sent += bool(sender.packets)
     finally:
         link.close()
     return sent
