@@ -123,7 +123,7 @@ class Guard:
         """Count the packets of a frame, with a row of `row` bytes, at `time` seconds."""
         passed = max(0.0, time - self._time)
         saved = min(SAVED * self.budget, self._saved + self.budget * passed)
-        saved -= 8 * sum(size + self.overhead for size in sizes)
+        saved -= 8 * (sum(sizes) + self.overhead * len(sizes))
         self._saved = max(-OWED * self.budget, saved)
         self._row += FOLLOWED * (row - self._row) if self._row else row
         self._period += FOLLOWED * (passed - self._period) if self._period else passed

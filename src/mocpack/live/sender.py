@@ -93,6 +93,7 @@ class Sender:
         self._sent: deque[int] = deque(maxlen=2 * MOST_OFFSET)  # frames of the last packets
         self._trips: deque[int] = deque(maxlen=REMEMBERED)  # frames that reports were behind
         self._restart = True
+        self._row_size = 0  # bytes, of the last frame
 
     @property
     def repeat(self) -> tuple[int, ...]:
@@ -182,26 +183,24 @@ class Sender:
         places = np.ascontiguousarray(translations, np.float64)
         time = min(max(0, micros), LATEST)
 
-        def encoded(share: float, intra: bool) -> float | None:
+        def encoded(share: float, intra: bool) -> tuple[float, bool, int] | None:
             bound = max(1, int(share * mode.max_error * 1e6 + 1e-6))
             return self._encoder.encode(turns, places, time, intra, bound, mode.every, mode.twist)
 
         finer = mode.max_error <= self.hello.max_error  # else bits are short
-        error = encoded(self._guard.share() if finer and intra else 1.0, intra)
-        if error is None:  # it may have been asked to be finer than the bound
-            error = encoded(1.0, True)
-        if error is None:
+        made = encoded(self._guard.share() if finer and intra else 1.0, intra)
+        if made is None:  # it may have been asked to be finer than the bound
+            made = encoded(1.0, True)
+        if made is None:
             raise InvalidClipError(
                 f"frame {self.number}: its numbers are no pose, or its joints leave their hinges "
                 f"by more than {1000 * mode.max_error:g} mm"
             )
-        self._mode, self.error = mode, error
+        self._mode = mode
+        self.error, stands, self._row_size = made
         self._restart = False
         self.number += 1
-        row = self._encoder.row(self.number - 1)
-        assert row is not None
-        self._since = 1 if row[0] else self._since + 1
-        self._row_size = len(row[1])
+        self._since = 1 if stands else self._since + 1
 
     def _packets(self) -> tuple[bytes, ...]:
         newest, full = self.number - 1, self._since == 1
@@ -209,7 +208,7 @@ class Sender:
         self._repairs = []
         if not self._guard.on:
             self._sent.append(newest)
-            offsets = sorted(again.union(self._repeat))
+            offsets = sorted(again.union(self._repeat)) if again or self._repeat else ()
             return (self._encoder.packet(newest, [0, *offsets], full),)
         off = self._encoder.guess_error() / self._mode.max_error
         alone = self._encoder.packet(newest, [0], full)
