@@ -54,6 +54,9 @@ class Format:
         Writes several clips by name, for formats of which one file may hold them on one clock.
     find_skeleton : callable, optional
         Finds the skeleton file of a motion file that needs one.
+    names_beside : callable, optional
+        Returns the paths of the files that reading a file opens beside it, for formats of which
+        one may name others.
     names : callable, optional
         Returns the names of the clips in a file, for formats of which one may hold several.
     left_out : callable, optional
@@ -78,6 +81,7 @@ class Format:
     beside: tuple[str, Callable[..., bytes]] | None = None
     write_scene: Callable[[Mapping[str, AnyClip]], bytes] | None = None
     find_skeleton: Callable[[Path], Path] | None = None
+    names_beside: Callable[..., list[str]] | None = None
     names: Callable[..., list[str]] | None = None
     left_out: Callable[..., list[str]] | None = None
     dialects: tuple[str, ...] = ()
@@ -90,6 +94,26 @@ def _later(module: str, function: str = "read") -> Callable[..., Any]:
 
     def call(*words: Any, **options: Any) -> Any:
         return getattr(import_module(f"mocpack.io.{module}"), function)(*words, **options)
+
+    return call
+
+
+def _of_robot(module: str, what: str, *, in_metres: bool = True) -> Callable[..., Any]:
+    """Return a reader of robots' motions, which is given the robot of the file `--robot` names."""
+
+    def call(
+        data: bytes, *, robot: str | Path | None = None, unit: float | None = None, **options: Any
+    ) -> Any:
+        if in_metres and unit is not None:
+            raise UsageError(f"{what} is in metres, as the program that made it is: no unit")
+        if robot is None:
+            raise FormatError(
+                f"{what} needs the robot that it moves: {ROBOT}, its URDF or MJCF "
+                "(robot= in Python)"
+            )
+        body = _later("robots.files", "read_robot")(robot)
+        own = {} if in_metres else {"unit": unit}
+        return _later(f"robots.{module}")(data, body, **own, **options)
 
     return call
 
@@ -134,6 +158,7 @@ FORMATS = (
             _later("gltf"),
             writer,
             holds=("roots", "scales", "times"),
+            names_beside=_later("gltf_file", "names_beside"),
             names=_later("gltf", "names"),
             left_out=_later("gltf", "left_out"),
             options=("clip", "fps", "beside"),
@@ -158,7 +183,7 @@ FORMATS = (
         "robot csv",
         (".csv",),
         probes.robot_table,
-        _later("robots.csv"),
+        _of_robot("csv", "a table of a robot's motion", in_metres=False),
         _later("robots.exports", "write_csv"),
         holds=("roots",),
         needs=ROBOT,
@@ -168,7 +193,7 @@ FORMATS = (
         "qpos npz",
         (".npz",),
         probes.qpos,
-        _later("robots.qpos"),
+        _of_robot("qpos", "a file of qpos"),
         dialects=("qpos",),
         needs=ROBOT,
         options=ROBOT_OPTIONS,
@@ -177,7 +202,7 @@ FORMATS = (
         "tracking npz (mjlab, BeyondMimic)",
         (".npz",),
         probes.tracking,
-        _later("robots.tracking_npz"),
+        _of_robot("tracking_npz", "a tracking file (joint_pos, body_pos_w)"),
         dialects=("mjlab", "beyondmimic"),
         needs=ROBOT,
         options=ROBOT_OPTIONS,
@@ -186,7 +211,7 @@ FORMATS = (
         "pickled motion (GMR, ASAP, ProtoMotions)",
         (".pkl", ".pickle", ".pt", ".motion"),
         probes.pickled,
-        _later("robots.pickled"),
+        _of_robot("pickled", "a pickled motion"),
         dialects=("gmr", "protomotions"),
         needs=f"{ROBOT}, --allow-pickle",
         options=(*ROBOT_OPTIONS, "clip", "allow_pickle"),
@@ -209,6 +234,7 @@ FORMATS = (
             _later("usd", writer),
             needs="mocpack[usd]",
             holds=("roots", "scales", "times"),
+            names_beside=_later("usd", "names_beside"),
             names=_later("usd", "names"),
             options=("clip", "fps", "beside"),
         )
@@ -448,14 +474,41 @@ def files_to_write(path: str | Path) -> list[Path]:
 
 
 def files_to_read(path: str | Path, *, skeleton: str | Path | None = None) -> list[Path]:
-    """Return the files that reading `path` reads: itself, and the skeleton file if it needs one."""
+    """Return the files that reading `path` opens: itself, and those that belong to it."""
+    return [Path(path), *companions(path, skeleton=skeleton)[0]]
+
+
+def companions(path: str | Path, *, skeleton: str | Path | None = None) -> tuple[list[Path], bool]:
+    """Return the files that are read with one, and whether their names stand in it.
+
+    Otherwise they are looked for, and files that come and go beside it may change which they are.
+    """
     path = Path(path)
     if not path.is_file():
-        return [path]
+        return [], False
     with path.open("rb") as file:
         chosen = _format_of(file.read(PROBED), str(path))
-    companion = _companion(chosen, path, skeleton)
-    return [path] if companion is None else [path, companion]
+    if chosen.find_skeleton is not None:
+        companion = _companion(chosen, path, skeleton)
+        return ([] if companion is None else [companion]), False
+    if chosen.names_beside is None:
+        return [], True
+    found = chosen.names_beside(contents(path), files_beside(path))
+    return [path.parent / name for name in found], True
+
+
+def names_beside(
+    data: bytes, *, name: str = "input", beside: Callable[[str], bytes] | None = None
+) -> list[str]:
+    """Return the paths of the files that a motion file's bytes name, and `beside` would open."""
+    chosen = _format_of(data, name)
+    return [] if chosen.names_beside is None else chosen.names_beside(data, beside)
+
+
+def robot_files(path: str | Path) -> list[Path]:
+    """Return the files that reading a robot opens: its own, and those that it includes."""
+    found: list[Path] = _later("robots.files", "robot_files")(path)
+    return found
 
 
 def write_file(

@@ -7,7 +7,7 @@ answers, and every second again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -39,17 +39,23 @@ async def perform_udp(
     if len(hello) > 65507:
         raise UsageError(f"the hello of this skeleton has {len(hello)} bytes: too many for UDP")
     try:
-        async for time, turns, places in frames:
+        async for frame in frames:
             if loop.time() - told >= (REMIND if ear.heard else REMIND / 10):
                 told = loop.time()
                 transport.sendto(hello)
-            sender.send(turns, places, time)
-            for packet in sender.packets:
-                transport.sendto(packet)
-            sent += bool(sender.packets)
+            sent += send_frame(sender, frame, transport.sendto)
     finally:
         transport.close()
     return sent
+
+
+def send_frame(sender: Sender, frame: Frame, send: Callable[[bytes], None]) -> bool:
+    """Send a frame's packet as often as the network needs; say whether the sender made one."""
+    time, turns, places = frame
+    sender.send(turns, places, time)
+    for packet in sender.packets:
+        send(packet)
+    return bool(sender.packets)
 
 
 async def watch_udp(url: str, *, patience: int = 16, plain: bool = False) -> AsyncIterator[Event]:
