@@ -79,6 +79,7 @@ struct Opened
 struct Encoder : Opened
 {
 	mocpack_LiveEncoder* encoder;
+	int64_t frames = 0;
 
 	explicit Encoder(nb::bytes hello)
 	{
@@ -89,8 +90,9 @@ struct Encoder : Opened
 			refuse();
 	}
 
-	// Codes the next frame; returns how far it is off, in metres, or nothing where no row can keep the bound.
-	std::optional<double> encode(Turns rotations, Points translations, int64_t time, bool intra,
+	// Codes the next frame; returns how far it is off, in metres, whether it is intra and the size of its row,
+	// or nothing where no row can keep the bound.
+	std::optional<std::tuple<double, bool, size_t>> encode(Turns rotations, Points translations, int64_t time, bool intra,
 								 uint32_t bound, int every, bool twist)
 	{
 		if (rotations.shape(0) != shape.joint_count || translations.shape(0) != shape.translated_count)
@@ -102,16 +104,8 @@ struct Encoder : Opened
 		if (status == MOCPACK_UNREACHABLE)
 			return std::nullopt;
 		check_status(status, "a frame");
-		return error;
-	}
-
-	std::optional<std::tuple<bool, nb::bytes, int64_t>> row(int64_t number)
-	{
-		int64_t time;
-		const mocpack_LiveRow* found = mocpack_live_row(encoder, number, &time);
-		if (!found)
-			return std::nullopt;
-		return std::make_tuple(found->intra != 0, nb::bytes(found->bytes, found->size), time);
+		const mocpack_LiveRow* row = mocpack_live_row(encoder, frames++, &time);
+		return std::make_tuple(error, row->intra != 0, row->size);
 	}
 
 	// The packet of a frame, with the rows of those that stand so many frames before it and are still kept.
@@ -206,6 +200,11 @@ struct Receiver : Opened
 		return {first, newest};
 	}
 
+	bool holds(int64_t number) const
+	{
+		return mocpack_live_holds(receiver, number) != 0;
+	}
+
 	uint32_t checksum() const
 	{
 		return mocpack_live_receiver_checksum(receiver);
@@ -260,7 +259,6 @@ void register_live(nb::module_& m)
 		.def(nb::init<nb::bytes>(), "hello"_a)
 		.def("encode", &Encoder::encode, "rotations"_a, "translations"_a, "time"_a, "intra"_a, "bound"_a,
 			 "every"_a, "twist"_a)
-		.def("row", &Encoder::row, "number"_a)
 		.def("packet", &Encoder::packet, "number"_a, "offsets"_a, "full"_a)
 		.def("pose", &Encoder::pose)
 		.def("guess_error", &Encoder::guess_error)
@@ -273,6 +271,7 @@ void register_live(nb::module_& m)
 		.def("waiting", &Receiver::waiting)
 		.def("mode", &Receiver::mode)
 		.def("missing", &Receiver::missing)
+		.def("holds", &Receiver::holds, "number"_a)
 		.def("checksum", &Receiver::checksum);
 	m.def("live_pack", &pack, "check"_a, "number"_a, "time"_a, "full"_a, "rows"_a);
 	m.def("live_unpack", &unpack, "check"_a, "packet"_a, "near"_a.none());

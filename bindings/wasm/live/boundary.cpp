@@ -118,6 +118,12 @@ EXPORT(first_missing) double first_missing()
 	return double(first);
 }
 
+/* Whether a frame was decoded, or waits for those before it. */
+EXPORT(holds) int holds(double number)
+{
+	return mocpack_live_holds(receiver, int64_t(number));
+}
+
 /* The newest frame heard of; -1 before the first. */
 EXPORT(newest) double newest()
 {

@@ -84,4 +84,25 @@ template <typename N> inline Vec3Of<N> rotate(QuatOf<N> q, Vec3Of<N> v)
 	return v + q.w * t + cross(u, t);
 }
 
+// A rotation of many vectors: what x, y and z become.
+template <typename N> struct MatrixOf
+{
+	Vec3Of<N> x, y, z;
+};
+
+template <typename N> inline MatrixOf<N> as_matrix(QuatOf<N> q)
+{
+	N x = q.x + q.x, y = q.y + q.y, z = q.z + q.z;
+	N xx = x * q.x, yy = y * q.y, zz = z * q.z, xy = x * q.y, xz = x * q.z, yz = y * q.z;
+	N wx = x * q.w, wy = y * q.w, wz = z * q.w;
+	return {{N(1) - yy - zz, xy + wz, xz - wy},
+			{xy - wz, N(1) - xx - zz, yz + wx},
+			{xz + wy, yz - wx, N(1) - xx - yy}};
+}
+
+template <typename N> inline Vec3Of<N> rotate(const MatrixOf<N>& m, Vec3Of<N> v)
+{
+	return v.x * m.x + v.y * m.y + v.z * m.z;
+}
+
 } // namespace mocpack

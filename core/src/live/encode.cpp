@@ -26,6 +26,9 @@ const double PLACE_ROOM = 0.45;
 const double HINGE_ROOM = 0.5;
 const double WORTH = 0.1;  // of the bound: what a correction must gain
 const double AIMED = 0.02; // metres: shorter bones are not aimed
+const uint8_t TIGHTEST = 2;
+const double ROOMS[TIGHTEST + 1] = {1, 0.6, 0}; // of the bound, that leaving something out may take
+const int MOST_TRIES = 24;						// to keep the bound by coding some bodies closer
 
 struct KeptRow
 {
@@ -45,6 +48,9 @@ struct mocpack_LiveEncoder : End
 	Vec3* places;		// (B) that receivers have
 	Vec3* targets;		// (points) of the body at hand
 	FixedQuat* told;	// (units) turns of an intra frame
+	double* errors;		// (B) metres that each is off
+	uint8_t* tight;		// (B) how close each is coded, of ROOMS
+	uint8_t* coded;		// (B) whether it was in this try
 	double bound, room; // metres; and the part of it that leaving something out may take
 	int refined;
 	bool finite;
@@ -74,31 +80,39 @@ struct mocpack_LiveEncoder : End
 
 	void find_targets(const Body& body)
 	{
+		int32_t joint = -1;
+		MatrixOf<double> world;
 		for (int32_t i = 0; i < body.point_count; ++i)
 		{
 			const Point& point = model.points[body.first_point + i];
-			targets[i] = true_places[point.joint] + rotate(true_worlds[point.joint], point.own);
+			targets[i] = true_places[point.joint];
+			if (!point.skin && point.own.x == 0 && point.own.y == 0 && point.own.z == 0)
+				continue;
+			if (point.joint != joint)
+				joint = point.joint, world = as_matrix(true_worlds[joint]);
+			targets[i] = targets[i] + rotate(world, point.own);
 		}
 	}
 
 	// The largest displacement of a body's points, and (`strain`) the largest against what each may have.
 	double stray(const Body& body, Vec3 at, Quat world, double joint_room, double* strain) const
 	{
-		double largest = 0, last = 0, joint = 0;
+		double last = 0, joint = 0;
+		const MatrixOf<double> turn = as_matrix(world);
 		for (int32_t i = 0; i < body.point_count; ++i)
 		{
 			const Point& point = model.points[body.first_point + i];
 			if (point.skin && !state.mode.twist)
 				continue;
-			Vec3 off = at + rotate(world, point.at) - targets[i];
+			Vec3 off = at + rotate(turn, point.at) - targets[i];
 			double square = dot(off, off);
-			largest = square > largest ? square : largest;
-			bool hangs = !point.skin && model.moves[point.joint] && point.joint != body.joint;
-			(hangs ? joint : last) = square > (hangs ? joint : last) ? square : (hangs ? joint : last);
+			double& most = point.hangs ? joint : last;
+			most = square > most ? square : most;
 		}
-		double a = std::sqrt(joint) / joint_room, b = std::sqrt(last) / LAST_ROOM;
+		joint = std::sqrt(joint), last = std::sqrt(last);
+		double a = joint / joint_room, b = last / LAST_ROOM;
 		*strain = a > b ? a : b;
-		return std::sqrt(largest);
+		return joint > last ? joint : last;
 	}
 
 	// Where the body should be turned: its far end aimed at the truth, from where it stands.
@@ -143,20 +157,19 @@ struct mocpack_LiveEncoder : End
 		size_t u = size_t(body.turn);
 		const Unit& unit = model.units[u];
 		int32_t* news = row.news + unit.first;
-		Quat wanted = aimed(body, at);
 		if (row.intra)
 		{
-			*world = tell_turn(unit, u, wanted);
+			*world = tell_turn(unit, u, aimed(body, at));
 			double strain;
 			return stray(body, at, *world, JOINT_ROOM, &strain);
 		}
 		FixedQuat predicted = predicted_turn(state, unit, u);
-		double strain, far = stray(body, at, as_quat(predicted), JOINT_ROOM, &strain);
+		*world = near_quat(predicted);
+		double strain, far = stray(body, at, *world, JOINT_ROOM, &strain);
 		news[0] = news[1] = news[2] = 0;
-		*world = as_quat(predicted);
 		if (strain <= room)
 			return far;
-		Quat left = multiply(conjugate(*world), wanted);
+		Quat left = multiply(conjugate(*world), aimed(body, at));
 		double sign = left.w < 0 ? -1 : 1;
 		Vec3 vector = {sign * left.x, sign * left.y, sign * left.z};
 		int count = unit.count - (!state.mode.twist && unit.idle_twist);
@@ -165,23 +178,36 @@ struct mocpack_LiveEncoder : End
 							   step_of(state, size_t(unit.first + k), refined));
 		int64_t parts[3];
 		auto turned = [&](const int32_t* tried)
-		{ return as_quat(corrected_turn(state, unit, predicted, tried, refined, parts)); };
-		double best, nearest = stray(body, at, turned(news), JOINT_ROOM, &best);
+		{ return near_quat(corrected_turn(state, unit, predicted, tried, refined, parts)); };
+		Quat found = turned(news);
+		double best, nearest = stray(body, at, found, JOINT_ROOM, &best);
 		if (strain <= bound && best + WORTH * bound >= strain && far <= nearest + WORTH * bound &&
 			far < LAST_ROOM * bound && room > 0)
 		{
 			news[0] = news[1] = news[2] = 0;
 			return far;
 		}
-		leave_out(unit, news,
-				  [&](const int32_t* tried)
-				  {
-					  double tense;
-					  stray(body, at, turned(tried), JOINT_ROOM, &tense);
-					  return tense <= room;
-				  });
-		*world = turned(news);
-		return stray(body, at, *world, JOINT_ROOM, &strain);
+		*world = found;
+		leave_out_parts(unit, news,
+						[&](const int32_t* tried)
+						{
+							double tense;
+							found = turned(tried);
+							far = stray(body, at, found, JOINT_ROOM, &tense);
+							if (tense <= room)
+								*world = found, nearest = far;
+							return tense <= room;
+						});
+		return nearest;
+	}
+
+	// As `as_quat`, by one step of Newton's: turns are of unit length but for their last bits.
+	static Quat near_quat(FixedQuat q)
+	{
+		const double s = 1.0 / double(ONE);
+		double x = double(q.x) * s, y = double(q.y) * s, z = double(q.z) * s, w = double(q.w) * s;
+		double n = 1.5 - 0.5 * (x * x + y * y + z * z + w * w);
+		return {x * n, y * n, z * n, w * n};
 	}
 
 	// The numbers of a turn in an intra frame, and what they come to.
@@ -249,15 +275,19 @@ struct mocpack_LiveEncoder : End
 	// Leaves out of a correction all that may be, the smallest parts first.
 	template <typename Good> void leave_out(const Unit& unit, int32_t* news, const Good& good) const
 	{
-		if (room <= 0)
-			return;
 		const int32_t none[NUMBERS] = {0, 0, 0};
-		if (good(none))
+		if (room > 0 && good(none))
 		{
 			memcpy(news, none, unit.count * sizeof(int32_t));
 			return;
 		}
-		for (int tries = 1; tries < unit.count; ++tries)
+		leave_out_parts(unit, news, good);
+	}
+
+	// The same where leaving all out is known to be too much.
+	template <typename Good> void leave_out_parts(const Unit& unit, int32_t* news, const Good& good) const
+	{
+		for (int tries = 1; tries < unit.count && room > 0; ++tries)
 		{
 			int least = -1;
 			for (int k = 0; k < unit.count; ++k)
@@ -320,57 +350,82 @@ struct mocpack_LiveEncoder : End
 		angles[1] = twist_of(multiply(back, local), second);
 	}
 
-	// Finds the row of a frame; returns how far it is off.
-	double find_row()
+	// Codes a body; returns how far it is off.
+	double code_body(size_t b)
 	{
-		double largest = 0;
-		for (size_t b = 0; b < model.body_count; ++b)
-		{
-			const Body& body = model.bodies[b];
-			Quat base = body.parent < 0 ? Quat{0, 0, 0, 1} : worlds[body.parent], world = base;
-			Vec3 base_at = body.parent < 0 ? Vec3{0, 0, 0} : places[body.parent], at;
-			double off = 0;
-			find_targets(body);
-			if (body.place >= 0)
-				off = code_place(body, base_at, base, &at);
-			else
-				at = base_at + rotate(base, body.at);
-			largest = off > largest ? off : largest;
-			double strain;
-			if (body.turn < 0)
-				off = stray(body, at, world, JOINT_ROOM, &strain);
-			else if (model.units[body.turn].kind == TURN)
-				off = code_turn(body, at, &world);
-			else
-				off = code_hinge(body, at, base, &world);
-			largest = off > largest ? off : largest;
-			worlds[b] = world;
-			places[b] = at;
-		}
-		row.refined = refined;
-		return largest;
+		const Body& body = model.bodies[b];
+		Quat base = body.parent < 0 ? Quat{0, 0, 0, 1} : worlds[body.parent];
+		Vec3 base_at = body.parent < 0 ? Vec3{0, 0, 0} : places[body.parent];
+		double placed = 0, off, strain;
+		find_targets(body);
+		worlds[b] = base;
+		if (body.place >= 0)
+			placed = code_place(body, base_at, base, &places[b]);
+		else
+			places[b] = base_at + rotate(base, body.at);
+		if (body.turn < 0)
+			off = stray(body, places[b], base, JOINT_ROOM, &strain);
+		else if (model.units[body.turn].kind == TURN)
+			off = code_turn(body, places[b], &worlds[b]);
+		else
+			off = code_hinge(body, places[b], base, &worlds[b]);
+		return off > placed ? off : placed;
 	}
 
-	// Tries with less and less room for leaving things out, then with finer steps.
+	// Codes body `first` and all that it carries, and those from `known` on, which are not coded yet; returns
+	// the first that leaves the bound, or their count.
+	size_t find_row(size_t first, size_t known)
+	{
+		row.refined = refined;
+		for (size_t b = first; b < model.body_count; ++b)
+		{
+			int32_t parent = model.bodies[b].parent;
+			coded[b] = b == first || b >= known || (parent >= int32_t(first) && coded[parent]);
+			if (!coded[b])
+				continue;
+			room = ROOMS[tight[b]] * bound;
+			errors[b] = code_body(b);
+			if (errors[b] > bound)
+				return b;
+		}
+		return model.body_count;
+	}
+
+	// The nearest body above one that leaves the bound which may still be coded closer; -1 for none.
+	int32_t looser_above(size_t failed) const
+	{
+		int32_t b = model.bodies[failed].parent;
+		while (b >= 0 && tight[b] == TIGHTEST)
+			b = model.bodies[b].parent;
+		return b;
+	}
+
+	/* Leaves out what it can. Where a body leaves the bound it is what carries it that stands wrong: that is
+	 * coded closer, and all after it again. Then everything closer, and with finer steps. */
 	double find_good_row()
 	{
-		const struct
+		refined = 0;
+		memset(tight, row.intra ? TIGHTEST : 0, model.body_count);
+		size_t failed = find_row(0, 0);
+		for (int tries = 0; failed < model.body_count && tries < MOST_TRIES; ++tries)
 		{
-			double room;
-			int refined;
-		} tries[] = {{1, 0}, {0.6, 0}, {0, 0}, {0, 1}, {0, 2}, {0, 3}, {0, 4}, {0, 5}, {0, 6}};
-		double off = 0;
-		for (const auto& attempt : tries)
+			int32_t b = looser_above(failed);
+			if (b < 0)
+				break;
+			++tight[b];
+			failed = find_row(size_t(b), failed);
+		}
+		memset(tight, TIGHTEST, model.body_count);
+		while (failed < model.body_count)
 		{
-			if (row.intra && attempt.room > 0)
-				continue;
-			room = attempt.room * bound;
-			refined = attempt.refined;
-			off = find_row();
-			if (off <= bound)
+			failed = find_row(0, 0);
+			if (refined++ == MOST_REFINED)
 				break;
 		}
-		return off;
+		double largest = 0;
+		for (size_t b = 0; b < model.body_count; ++b)
+			largest = errors[b] > largest ? errors[b] : largest;
+		return failed < model.body_count ? HUGE_VAL : largest;
 	}
 
 	// How far off a receiver shows the last frame that lost it, and had all before.
@@ -433,6 +488,9 @@ mocpack_LiveEncoder* place_encoder(const uint8_t* hello, size_t size, Arena& are
 	made.places = arena.take<Vec3>(model.body_count);
 	made.targets = arena.take<Vec3>(model.point_room);
 	made.told = arena.take<FixedQuat>(model.unit_count);
+	made.errors = arena.take<double>(model.body_count);
+	made.tight = arena.take<uint8_t>(model.body_count);
+	made.coded = arena.take<uint8_t>(model.body_count);
 	if (!e)
 		return nullptr;
 	new (e) mocpack_LiveEncoder(made);

@@ -104,6 +104,8 @@ extern "C"
 	// The mode of the frames decoded last, and the first frame that is missing, up to the newest heard of.
 	mocpack_LiveMode mocpack_live_mode(const mocpack_LiveReceiver* receiver);
 	void mocpack_live_missing(const mocpack_LiveReceiver* receiver, int64_t* first, int64_t* newest);
+	// Whether the row of a frame is held, or was decoded.
+	int mocpack_live_holds(const mocpack_LiveReceiver* receiver, int64_t number);
 	/* The pose `ahead` frames after the last decoded, if all goes on as it did; fewer than 64. Returns 0
 	 * before the first frame. */
 	int mocpack_live_guess(mocpack_LiveReceiver* receiver, int ahead, double* rotations,

@@ -199,7 +199,8 @@ struct Builder
 
 	void add_point(Body& body, Vec3 at, Vec3 own, size_t joint, bool skin)
 	{
-		m.points[m.point_count++] = {at, own, int32_t(joint), skin};
+		bool hangs = !skin && m.moves[joint] && int32_t(joint) != body.joint;
+		m.points[m.point_count++] = {at, own, int32_t(joint), skin, hangs};
 		++body.point_count;
 	}
 

@@ -55,6 +55,7 @@ struct Point
 	Vec3 own;	   // in the frame of `joint`
 	int32_t joint; // whose truth it is compared with
 	uint8_t skin;  // whether it is one of the shell's, which twist alone may move
+	uint8_t hangs; // whether another body begins there, which is off by as much
 };
 
 struct Body

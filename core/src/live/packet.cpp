@@ -12,6 +12,11 @@ namespace
 {
 
 const uint8_t KIND = 0x20, FULL = 1;
+// Rows 0, 1, 2, ... frames before the newest, as most packets have them: no offsets, and the last takes what
+// is left. Beside FULL the byte says whether that one is intra, and how many there are.
+const uint8_t IN_ORDER = 0x40, LAST_INTRA = 2;
+const int COUNT_SHIFT = 2;
+const size_t MOST_IN_ORDER = 16;
 const size_t CHECK = 4;
 const int64_t TICK = 250; // microseconds
 const uint32_t MOST_OFFSET = 65535;
@@ -78,6 +83,56 @@ bool read_rows(const uint8_t* at, const uint8_t* end, mocpack_LiveRow* rows, siz
 	return *count > 0;
 }
 
+bool read_rows_in_order(uint8_t kind, const uint8_t* at, const uint8_t* end, mocpack_LiveRow* rows,
+						size_t room, size_t* count)
+{
+	*count = size_t((kind & ~IN_ORDER) >> COUNT_SHIFT) + 1;
+	if (*count > room)
+		return false;
+	for (uint32_t i = 0; i + 1 < *count; ++i)
+	{
+		uint32_t size = 0;
+		if (!get_varint(at, end, &size))
+			return false;
+		rows[i] = {i, int(size & 1), nullptr, size >> 1};
+	}
+	for (size_t i = 0; i + 1 < *count; at += rows[i++].size)
+	{
+		if (size_t(end - at) < rows[i].size)
+			return false;
+		rows[i].bytes = at;
+	}
+	rows[*count - 1] = {uint32_t(*count - 1), (kind & LAST_INTRA) != 0, at, size_t(end - at)};
+	return true;
+}
+
+uint32_t told_size(const mocpack_LiveRow& row)
+{
+	return uint32_t(row.size << 1 | (row.intra ? 1 : 0));
+}
+
+bool are_in_order(const mocpack_LiveRow* rows, size_t count)
+{
+	for (size_t i = 0; i < count; ++i)
+		if (rows[i].offset != i)
+			return false;
+	return count > 0 && count <= MOST_IN_ORDER;
+}
+
+uint8_t kind_of(const mocpack_LiveHead* head, const mocpack_LiveRow* rows, size_t count, bool in_order)
+{
+	uint8_t kind = head->full ? FULL : 0;
+	if (!in_order)
+		return uint8_t(KIND | kind);
+	kind = uint8_t(kind | (rows[count - 1].intra ? LAST_INTRA : 0));
+	return uint8_t(IN_ORDER | (count - 1) << COUNT_SHIFT | kind);
+}
+
+bool is_kind(uint8_t kind)
+{
+	return (kind & ~FULL) == KIND || (kind & 0xc0) == IN_ORDER;
+}
+
 } // namespace
 
 size_t mocpack_live_pack(uint32_t check, const mocpack_LiveHead* head, const mocpack_LiveRow* rows,
@@ -89,14 +144,20 @@ size_t mocpack_live_pack(uint32_t check, const mocpack_LiveHead* head, const moc
 	if (needed > room)
 		return 0;
 	uint8_t* at = dst;
-	*at++ = uint8_t(KIND | (head->full ? FULL : 0));
+	const bool in_order = are_in_order(rows, count);
+	*at++ = kind_of(head, rows, count, in_order);
 	put(at, check, 2);
 	put(at, uint64_t(head->number), head->full ? 6 : 2);
 	put(at, uint64_t(head->full ? head->time : head->time / TICK), head->full ? 8 : 2);
+	for (size_t i = 0; in_order && i + 1 < count; ++i)
+		put_varint(at, told_size(rows[i]));
 	for (size_t i = 0; i < count; ++i)
 	{
-		put_varint(at, rows[i].offset);
-		put_varint(at, uint32_t(rows[i].size << 1 | (rows[i].intra ? 1 : 0)));
+		if (!in_order)
+		{
+			put_varint(at, rows[i].offset);
+			put_varint(at, told_size(rows[i]));
+		}
 		for (size_t k = 0; k < rows[i].size; ++k)
 			*at++ = rows[i].bytes[k];
 	}
@@ -108,7 +169,7 @@ mocpack_LiveAnswer mocpack_live_unpack(uint32_t check, const mocpack_LiveHead* n
 									   size_t size, mocpack_LiveHead* head, mocpack_LiveRow* rows,
 									   size_t room, size_t* count)
 {
-	if (size < 7 + CHECK || (packet[0] & ~FULL) != KIND)
+	if (size < 7 + CHECK || !is_kind(packet[0]))
 		return MOCPACK_LIVE_DAMAGED;
 	if (get(packet + 1, 2) != (check & 0xffff))
 		return MOCPACK_LIVE_OTHER_HELLO;
@@ -132,5 +193,7 @@ mocpack_LiveAnswer mocpack_live_unpack(uint32_t check, const mocpack_LiveHead* n
 	if (head->number < 0 || head->time < 0 || head->time > LATEST ||
 		get(end, CHECK) != checksum(check, head->number, packet, size - CHECK))
 		return MOCPACK_LIVE_DAMAGED;
-	return read_rows(at, end, rows, room, count) ? MOCPACK_LIVE_NEWS : MOCPACK_LIVE_DAMAGED;
+	bool good = packet[0] & IN_ORDER ? read_rows_in_order(packet[0], at, end, rows, room, count)
+									 : read_rows(at, end, rows, room, count);
+	return good ? MOCPACK_LIVE_NEWS : MOCPACK_LIVE_DAMAGED;
 }

@@ -190,6 +190,11 @@ void mocpack_live_missing(const mocpack_LiveReceiver* r, int64_t* first, int64_t
 	*newest = r->placed ? r->newest.number : -1;
 }
 
+int mocpack_live_holds(const mocpack_LiveReceiver* r, int64_t number)
+{
+	return number >= 0 && (number <= r->state.number || r->holds(number));
+}
+
 int mocpack_live_guess(mocpack_LiveReceiver* r, int ahead, double* rotations, double* translations)
 {
 	if (!r->shown)

@@ -22,6 +22,7 @@ interface Exports {
   every(): number;
   newest(): number;
   first_missing(): number;
+  holds(number: number): number;
 }
 
 /** What a packet was; `known` is a duplicate or late, `unplaced` waits for one that stands by itself. */
@@ -115,13 +116,15 @@ export class Receiver {
   report(): Report {
     const [first, { newest, patience }] = [this.core.first_missing(), this];
     const lost = first < 0 && (newest >= 0 || this.counts.unplaced > 0);
-    const count = this.waiting && !lost ? Math.min(newest - first, MOST_MISSING) : 0;
+    const missing: number[] = [];
+    for (let n = first; this.waiting && !lost && n < newest && missing.length < MOST_MISSING; n++)
+      if (!this.core.holds(n)) missing.push(n);
     const runs = this.runs.filter((run) => run).sort((a, b) => a - b);
     const gone = runs.reduce((sum, run) => sum + run, 0);
     return {
       loss: gone / Math.max(1, gone + this.runs.length),
       burst: runs[Math.ceil(0.9 * (runs.length - 1))] ?? 0,
-      missing: Array.from({ length: Math.max(0, count) }, (_, k) => first + k),
+      missing,
       lost,
       newest,
       patience,

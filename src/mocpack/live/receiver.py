@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import islice
 
 from mocpack import _core
 from mocpack.arrays import F64
@@ -13,6 +14,7 @@ from mocpack.live.losses import Losses
 from mocpack.live.report import Report
 
 PATIENCE = 16  # frames
+MOST_MISSING = 16  # of one report
 
 
 class Answer(IntEnum):
@@ -125,9 +127,12 @@ class Receiver:
         """Return what the sender should know."""
         first, newest = self._native.missing()
         lost = first < 0 and (newest >= 0 or self.counts[Answer.UNPLACED] > 0)
-        missing = tuple(range(first, min(newest, first + 16))) if self.waiting and not lost else ()
-        loss, burst = self._losses.share, self._losses.burst
-        return Report(loss, burst, missing, lost, newest, self._patience)
+        after = range(first, newest) if self.waiting and not lost else ()
+        missing = tuple(islice((n for n in after if not self._native.holds(n)), MOST_MISSING))
+        losses = self._losses
+        return Report(
+            losses.share, losses.burst, missing, lost, newest, self._patience, losses.gaps
+        )
 
     def checksum(self) -> int:
         """Return a checksum of the state, equal to the sender's after the same frame."""

@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from mocpack.live.losses import MOST_GAPS
+
 LONGEST = 4096  # bytes
 MOST_MISSING = 63
 LONGEST_BURST = 60
@@ -29,6 +31,8 @@ class Report:
         The newest frame heard of; -1 before the first.
     patience : int
         For how many frames it waits for one that is missing.
+    gaps : tuple of pairs of int
+        The last runs of losses: the first frame that was missing, and how many were.
     """
 
     loss: float = 0.0
@@ -37,6 +41,7 @@ class Report:
     lost: bool = False
     newest: int = -1
     patience: int = 0
+    gaps: tuple[tuple[int, int], ...] = ()
 
     def to_json(self, **more: Any) -> bytes:
         """Return a datagram; `more` stands beside the report."""
@@ -50,7 +55,8 @@ def read_report(told: Any) -> Report | None:
         loss = min(max(float(told["loss"]), 0.0), 1.0)
         newest, patience = int(told["newest"]), int(told["patience"])
         burst = min(max(int(told["burst"]), 0), LONGEST_BURST)
-        return Report(loss, burst, missing, told["lost"] is True, newest, patience)
+        gaps = tuple((int(first), int(n)) for first, n in told.get("gaps", [])[:MOST_GAPS])
+        return Report(loss, burst, missing, told["lost"] is True, newest, patience, gaps)
     except (ValueError, TypeError, KeyError, OverflowError):
         return None
 

@@ -56,9 +56,10 @@ class Sender:
         Frames sent so far.
     error : float
         Metres that the last frame was off by.
-    copies : int
-        How often the last packet is worth sending: twice where a receiver reported losses that
-        shows at once, and could not guess this frame.
+    packets : tuple of bytes
+        What the last frame is worth sending, in this order. Often one; where a receiver reported
+        losses that shows at once, a packet of the frame alone may go before the one that `send`
+        returns.
     """
 
     def __init__(
@@ -77,19 +78,22 @@ class Sender:
         self.repeat = tuple(repeat)
         self.number = 0
         self.error = 0.0
-        self.copies = 1
+        self.packets: tuple[bytes, ...] = ()
         self._intra = intra
         self._control = control
         self._guard = guard or Guard()
         if control is not None:
             self._guard.bits = min(self._guard.bits, control.bits)
+            self._guard.bits_in_runs = min(self._guard.bits_in_runs, control.bits)
         self._encoder = _core.LiveEncoder(self.hello.model)
         self._mode = self._wanted = Mode(self.hello.max_error)
         self._since = 0  # frames since the last intra one
         self._given = 0  # frames of the source
         self._repairs: list[int] = []
+        self._sent: deque[int] = deque(maxlen=2 * MOST_OFFSET)  # frames of the last packets
         self._trips: deque[int] = deque(maxlen=REMEMBERED)  # frames that reports were behind
         self._restart = True
+        self._row_size = 0  # bytes, of the last frame
 
     @property
     def repeat(self) -> tuple[int, ...]:
@@ -124,18 +128,19 @@ class Sender:
             Seconds on the sender's clock, at least 0; by default frames follow evenly.
         """
         given, self._given = self._given, self._given + 1
+        self.packets = ()
         if given % self._mode.every and not self._restart:
             return None
         seconds = given * self.hello.header.frame_time if time is None else time
         intra = self._restart or self._wanted != self._mode or self._since >= self._intra
         self._encode(rotations, translations, round(1e6 * seconds), intra)
-        packet = self._packet()
-        off = self._encoder.guess_error() / self._mode.max_error if self._guard.on else 0.0
-        self.copies = 2 if self._guard.twice(len(packet), seconds, off) else 1
+        self.packets = self._packets()
+        sizes = [len(packet) for packet in self.packets]
+        self._guard.sent(sizes, self._row_size, seconds)
         if self._control is not None:
-            for _ in range(self.copies):
-                self.mode = self._control.after(len(packet), seconds, self.hello.max_error)
-        return packet
+            for size in sizes:
+                self.mode = self._control.after(size, seconds, self.hello.max_error)
+        return self.packets[-1]
 
     def restart(self) -> None:
         """Make the next frame stand by itself, for a receiver that has lost the thread."""
@@ -151,7 +156,8 @@ class Sender:
         Where it waits long enough for what is missing to be sent again, nothing is repeated
         beforehand. Where it hardly waits, every packet has all that a run of losses took.
         """
-        self._guard.heed(report)
+        expected = max(self.repeat, default=0) if self.number < CAUTIOUS else 0
+        self._guard.heed(report, self.number, expected)
         self._trips.append(max(0, self.number - 1 - report.newest))
         apart = report.burst + TRIPS * max(self._trips)
         waits = report.newest >= 0 and report.patience >= apart
@@ -177,33 +183,55 @@ class Sender:
         places = np.ascontiguousarray(translations, np.float64)
         time = min(max(0, micros), LATEST)
 
-        def encoded(share: float, intra: bool) -> float | None:
+        def encoded(share: float, intra: bool) -> tuple[float, bool, int] | None:
             bound = max(1, int(share * mode.max_error * 1e6 + 1e-6))
             return self._encoder.encode(turns, places, time, intra, bound, mode.every, mode.twist)
 
         finer = mode.max_error <= self.hello.max_error  # else bits are short
-        error = encoded(self._guard.share if finer else 1.0, intra)
-        if error is None:  # it may have been asked to be finer than the bound
-            error = encoded(1.0, True)
-        if error is None:
+        made = encoded(self._guard.share() if finer and intra else 1.0, intra)
+        if made is None:  # it may have been asked to be finer than the bound
+            made = encoded(1.0, True)
+        if made is None:
             raise InvalidClipError(
                 f"frame {self.number}: its numbers are no pose, or its joints leave their hinges "
                 f"by more than {1000 * mode.max_error:g} mm"
             )
-        self._mode, self.error = mode, error
+        self._mode = mode
+        self.error, stands, self._row_size = made
         self._restart = False
         self.number += 1
-        row = self._encoder.row(self.number - 1)
-        assert row is not None
-        self._since = 1 if row[0] else self._since + 1
+        self._since = 1 if stands else self._since + 1
 
-    def _packet(self) -> bytes:
-        newest = self.number - 1
+    def _packets(self) -> tuple[bytes, ...]:
+        newest, full = self.number - 1, self._since == 1
         again = {newest - n for n in self._repairs if 0 < newest - n <= MOST_OFFSET}
         self._repairs = []
-        return self._encoder.packet(
-            newest, [0, *sorted(again.union(self._repeat))], self._since == 1
-        )
+        if not self._guard.on:
+            self._sent.append(newest)
+            offsets = sorted(again.union(self._repeat)) if again or self._repeat else ()
+            return (self._encoder.packet(newest, [0, *offsets], full),)
+        off = self._encoder.guess_error() / self._mode.max_error
+        alone = self._encoder.packet(newest, [0], full)
+        # alone first: if a run of losses ends between the two, the second still mends all
+        first = (alone,) if self._guard.twice(len(alone), off) else ()
+        self._sent.extend(newest for _ in first)
+        again.update(endangered(self._sent, newest, self._guard.run))
+        self._sent.append(newest)
+        return (*first, self._encoder.packet(newest, [0, *sorted(again)], full))
+
+
+def endangered(sent: Sequence[int], newest: int, run: int) -> set[int]:
+    """Return how far before `newest` frames are of which a run of losses has taken all packets.
+
+    `sent` has the frames of the packets before this one, `run` packets are lost in a row. The frame
+    before is always one of them.
+
+    >>> sorted(endangered([1, 2, 3, 4, 5], 6, 3)), sorted(endangered([3, 3, 4, 4, 5, 5, 6], 6, 5))
+    ([1, 2, 3], [1, 2])
+    """
+    lost, before = [*sent][-run:], set([*sent][:-run])
+    frames = {newest - n for n in lost if n != newest and n not in before}
+    return {1, *(offset for offset in frames if offset <= MOST_AT_ONCE)}
 
 
 def repeats_for(loss: float, burst: int, patience: int = MOST_OFFSET) -> tuple[int, ...]:

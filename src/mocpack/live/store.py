@@ -65,7 +65,8 @@ class Store:
         after = range(self._tip + 1, self.number)
         missing = () if lost else tuple(n for n in after if n not in self._rows)[:MOST_MISSING]
         losses = self._losses
-        return Report(losses.share, losses.burst, missing, lost, self.number, patience=1)
+        told = (losses.share, losses.burst, missing, lost, self.number)
+        return Report(*told, patience=1, gaps=losses.gaps)
 
     def whole(self) -> bytes | None:
         """Return a packet with all that a receiver needs to have the newest frame at once."""

@@ -52,12 +52,10 @@ async def perform_udp(
 def send_frame(sender: Sender, frame: Frame, send: Callable[[bytes], None]) -> bool:
     """Send a frame's packet as often as the network needs; say whether the sender made one."""
     time, turns, places = frame
-    packet = sender.send(turns, places, time)
-    if packet is None:
-        return False
-    for _ in range(sender.copies):
+    sender.send(turns, places, time)
+    for packet in sender.packets:
         send(packet)
-    return True
+    return bool(sender.packets)
 
 
 async def watch_udp(url: str, *, patience: int = 16, plain: bool = False) -> AsyncIterator[Event]:

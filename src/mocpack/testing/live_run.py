@@ -92,10 +92,9 @@ def run_live(
     reports: deque[tuple[int, Report]] = deque()
     for t in range(clip.frame_count + behind):
         if t < clip.frame_count:
-            packet = sender.send(clip.rotations[t], clip.translations[t])
-            for _ in range(sender.copies):
-                if packet is not None:
-                    network.send(packet, t * tick)
+            sender.send(clip.rotations[t], clip.translations[t])
+            for packet in sender.packets:
+                network.send(packet, t * tick)
         for _, packet in network.arrivals(t * tick + network.delay):
             known |= {round(pose.time / tick): pose for pose in receiver.receive(packet)}
         if report_every and (t % report_every == 0 or receiver.waiting):

@@ -51,12 +51,32 @@ def test_with_no_delay_at_all_loss_costs_less_than_what_was_lost(burst, repeat, 
     assert run.kbits <= kbits
 
 
+def test_copies_in_vain_cost_little_where_losses_last_for_a_time():
+    network = Network(seed=4, loss=0.05, burst=5, slot=CLIP.header.frame_time)
+    run = run_live(CLIP, network, repeat=(1, 2, 3, 4, 5), report_every=6)
+    lost = network.lost / network.sent
+    assert lost > 0.03
+    assert run.received >= 1 - lost - 6 / CLIP.frame_count  # what one run took beyond itself
+    assert run.false == 0
+    assert run.kbits <= 170
+
+
+def test_packets_of_one_slot_share_their_fate():
+    network = Network(seed=1, loss=0.3, burst=2, slot=0.01)
+    for t in range(400):
+        for copy in range(3):
+            network.send(bytes([t % 256, copy]), t * 0.01)
+    came = [packet[0] for _, packet in network.arrivals(10.0)]
+    assert 0.2 * network.sent < network.lost < 0.4 * network.sent
+    assert all(came[k] == came[k + 2] for k in range(0, len(came), 3))
+
+
 def test_a_rate_is_kept_by_coarser_steps():
     free = run_live(CLIP, Network())
-    control = RateControl(49_000, coarsest=0.02)
+    control = RateControl(47_000, coarsest=0.02)
     run = run_live(CLIP, Network(), control=control)
-    assert free.kbits > 50
-    assert run.kbits < 49
+    assert free.kbits > 48
+    assert run.kbits < 47
     assert run.errors.max() <= 0.02 * (1 + 1e-6)
 
 
