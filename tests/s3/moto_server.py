@@ -6,11 +6,9 @@ import socket
 import subprocess
 import time
 
-import pytest
-
 
 class Server:
-    """An S3 server, and the requests that it has logged."""
+    """An S3 server, the requests that it has logged, and what a client has to be told of it."""
 
     def __init__(self, folder):
         with socket.socket() as free:
@@ -25,6 +23,12 @@ class Server:
             "key": "test",
             "secret": "test",
             "client_kwargs": {"endpoint_url": f"http://127.0.0.1:{self.port}"},
+        }
+        self.environment = {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}",
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_DEFAULT_REGION": "us-east-1",
         }
         for _ in range(600):
             if b"Running on" in self.log.read_bytes():
@@ -41,11 +45,3 @@ class Server:
         text = self.log.read_text()
         asked = re.findall(r"\b(GET|HEAD) /data/[^ ]+\.mocps", re.sub(r"\x1b\[\d+m", "", text))
         return asked.count("GET"), asked.count("HEAD")
-
-
-@pytest.fixture(scope="module")
-def started(tmp_path_factory):
-    """A server with nothing in it, and a folder for whoever uses it."""
-    server = Server(tmp_path_factory.mktemp("s3"))
-    yield server
-    server.stop()
