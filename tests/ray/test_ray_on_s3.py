@@ -13,7 +13,7 @@ from mocpack.corpora import Packing, pack
 from mocpack.testing import walk
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-os.environ["RAY_worker_niceness"] = "0"  # else whatever else the machine does comes first
+os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - else all that the machine does comes first
 cluster_utils = pytest.importorskip("ray.cluster_utils")
 s3fs = pytest.importorskip("s3fs")
 
