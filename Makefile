@@ -21,7 +21,7 @@ ZIG := $(CURDIR)/$(BIN)/python -m ziglang
 LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md
 
 .PHONY: help setup demo library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise fuzz wasm js js-tools viewer pictures \
-  wheel wheel-abi3 cross site test-core test-blender lerobot test-lerobot test-torch test-s3 test-ray stores test-stores test-webtransport clean
+  wheel wheel-abi3 cross site test-core test-node test-blender lerobot test-lerobot test-torch test-s3 test-ray stores test-stores test-webtransport clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -48,11 +48,15 @@ demo: $(READY)  ## compress, decompress and compare the bundled clip
 	@echo "==> mocpack demo"
 	@$(BIN)/mocpack demo --out demo
 
-test: $(READY) test-core library amalgamation  ## the whole test suite, the core's own tests under sanitizers included
+test: $(READY)  ## the whole test suite, the core's own tests under sanitizers included
+	@$(MAKE) -s -j 4 test-core library amalgamation test-node
+	@echo "==> running the tests"
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal --durations 20
+
+# what the tests need that node builds, beside what compilers do: one waits for the network while the other works
+test-node: $(READY)
 	@if $(MAKE) -s js-tools; then $(MAKE) -s js viewer build/wheels/.ready; else \
 	  echo "==> the JavaScript package, the viewer's page and a wheel with it cannot be built here; their tests will be skipped"; fi
-	@echo "==> running the tests"
-	@$(BIN)/python -m pytest -q -n auto
 
 test-data: $(READY)  ## what needs clips that cannot come with the repository (MOCPACK_DATA names their folder)
 	@if $(MAKE) -s js-tools; then $(MAKE) -s js; else echo "==> the JavaScript package cannot be built here; its tests will be skipped"; fi

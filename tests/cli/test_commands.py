@@ -1,13 +1,12 @@
 """The command line as a user meets it: what it prints, where it writes, how it leaves."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import run
 
 import mocpack
 from mocpack.bench.datasets import COMMITTED
@@ -15,16 +14,6 @@ from mocpack.cli import bench
 from mocpack.container import pack, unpack
 from mocpack.samples import JUMP
 from mocpack.testing import take, walk
-
-
-def run(*words, stdin=None, folder=None):
-    return subprocess.run(
-        [sys.executable, "-m", "mocpack", *map(str, words)],
-        input=stdin,
-        capture_output=True,
-        cwd=folder,
-        timeout=120,
-    )
 
 
 @pytest.fixture
@@ -276,7 +265,7 @@ def test_demo_makes_files_and_a_picture(tmp_path):
     result = run("demo", "--out", tmp_path / "demo")
     assert result.returncode == 0, result.stderr
     made = {p.name for p in (tmp_path / "demo").iterdir()}
-    assert {"raw.mocp", "decoded.bvh", "error.png"} <= made
+    assert {"raw.mocp", "jump.bvh", "decoded.bvh", "error.png"} <= made
     assert (tmp_path / "demo" / "error.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -1,26 +1,16 @@
 """``pack`` and what is done with archives, as a person does it."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from command_line import run as run_bytes
+from command_line import run_text as run
 
 import mocpack
 from mocpack.testing import walk
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("duckdb")
-
-
-def run(*words, folder, text=True):
-    return subprocess.run(
-        [sys.executable, "-m", "mocpack", *map(str, words)],
-        capture_output=True,
-        text=text,
-        cwd=folder,
-        timeout=120,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +44,7 @@ def test_ls_lists_what_a_condition_chooses(folder):
 
 
 def test_cat_and_extract_give_the_same_file(folder):
-    shown = run("cat", "all.mocps", "s2/two", folder=folder, text=False)
+    shown = run_bytes("cat", "all.mocps", "s2/two", folder=folder)
     taken = run("extract", "all.mocps", "-o", "out", folder=folder)
     assert taken.returncode == 0, taken.stderr
     assert (folder / "out/s2/two.mocp").read_bytes() == shown.stdout

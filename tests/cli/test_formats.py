@@ -2,11 +2,10 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command_line import run_text as run
 
 import mocpack
 from mocpack.io import extensions
@@ -14,17 +13,6 @@ from mocpack.io.robots.exports import DIALECTS
 from mocpack.io.table import BODY_DIALECTS
 
 FOX = Path(__file__).parents[1] / "samples/Fox.glb"
-
-
-def run(*words, folder):
-    return subprocess.run(
-        [sys.executable, "-m", "mocpack", *map(str, words)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        cwd=folder,
-        timeout=120,
-    )
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from command_line import run_text as run
 
 import mocpack
 from mocpack.cli.inputs import find_sources, outputs_for
@@ -14,18 +15,6 @@ from mocpack.errors import UsageError
 from mocpack.testing import walk
 
 SUFFIXES = {".bvh"}
-
-
-def run(*words, folder, **variables):
-    return subprocess.run(
-        [sys.executable, "-m", "mocpack", *map(str, words)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        cwd=folder,
-        env={**os.environ, **variables},
-        timeout=120,
-    )
 
 
 @pytest.fixture

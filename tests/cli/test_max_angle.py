@@ -1,22 +1,15 @@
 """`--max-angle`: in degrees and radians, beside a length, and in what is said of a file."""
 
 import json
-import subprocess
-import sys
 from math import degrees
 
 import numpy as np
 import pytest
+from command_line import run
 
 import mocpack
 from mocpack.metrics.angles import largest_angle
 from mocpack.testing import walk
-
-
-def run(*words):
-    return subprocess.run(
-        [sys.executable, "-m", "mocpack", *map(str, words)], capture_output=True, timeout=120
-    )
 
 
 def info_of(path):

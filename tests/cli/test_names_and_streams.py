@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import command_line
 import numpy as np
 import pytest
 
@@ -17,6 +18,8 @@ RED = "\x1b[31mred\x07"
 
 
 def run(folder, *words, **streams):
+    if not streams:
+        return command_line.run(*words, folder=folder)
     settings = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
     call = [sys.executable, "-m", "mocpack", *words]
     return subprocess.run(call, cwd=folder, timeout=120, **settings)

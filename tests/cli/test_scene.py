@@ -1,26 +1,14 @@
 """``mocpack scene``: several motions on one clock, made, listed and taken apart again."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from command_line import run_text as run
 
 import mocpack
 from mocpack.testing import markers, take, walk
 from mocpack.testing.motions import vertex_wave
-
-
-def run(*words, folder):
-    return subprocess.run(
-        [sys.executable, "-m", "mocpack", *map(str, words)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        cwd=folder,
-        timeout=120,
-    )
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import command_line
 import pytest
 
 import mocpack
@@ -15,12 +16,7 @@ DURATION = CLIP.frame_count / CLIP.frame_rate
 
 
 def run(*words, folder):
-    return subprocess.run(
-        [sys.executable, "-m", "mocpack", "tune", *map(str, words)],
-        capture_output=True,
-        cwd=folder,
-        timeout=120,
-    )
+    return command_line.run("tune", *words, folder=folder)
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,7 @@ ACKNOWLEDGEMENT = (
     "The motion was obtained from mocap.cs.cmu.edu; "
     "the database was created with funding from NSF EIA-0196217."
 )
+SOURCE = "jump.bvh"
 BOUNDS = ("20mm", "5mm", "1mm", "0.1mm")
 
 
@@ -54,13 +55,17 @@ def run(
             _add_row(table, name, bound, data, clip, decoded)
             bar.advance(task)
     console.print(table)
+    (out / SOURCE).write_bytes(JUMP.read_bytes())
     _api.write(decoded, out / "decoded.bvh")
     worst = promised_error(clip, decoded)
     console.print(
         f"the last of them: worst at frame {worst.worst_frame}, "
         f"joint {clip.skeleton.names[worst.worst_joint]}, {format_length(worst.max)}"
     )
-    console.print(f"wrote {out}/*.mocp, {out}/decoded.bvh{_draw(clip, decoded, out)}")
+    console.print(
+        f"wrote {out}/{SOURCE}, the clip itself, {out}/*.mocp, {out}/decoded.bvh"
+        f"{_draw(clip, decoded, out)}"
+    )
     console.print(ACKNOWLEDGEMENT)
     return 0
 

@@ -4,25 +4,26 @@
 """
 
 from mocpack.container.archive import (
-    FOOTER_SIZE,
     ArchiveWriter,
     ClipSource,
-    Index,
-    Place,
     Stored,
-    Trailer,
     base_id,
     check_name,
     copied,
+    restored,
+    stored,
+)
+from mocpack.container.archive_index import (
+    FOOTER_SIZE,
+    Index,
+    Place,
+    Trailer,
     is_archive,
     parse_trailer,
     read_footer,
     read_trailer,
-    restored,
-    scan,
-    scan_table,
-    stored,
 )
+from mocpack.container.archive_scan import scan, scan_table
 from mocpack.container.chunks import ARCHIVE_MAGIC, FORMAT_VERSION, MAGIC, check_version
 from mocpack.container.extras import Chunk, pack_extras, unpack_extras
 from mocpack.container.file import Packed, Reader, pack, unpack

@@ -98,6 +98,26 @@ def _later(module: str, function: str = "read") -> Callable[..., Any]:
     return call
 
 
+def _of_robot(module: str, what: str, *, in_metres: bool = True) -> Callable[..., Any]:
+    """Return a reader of robots' motions, which is given the robot of the file `--robot` names."""
+
+    def call(
+        data: bytes, *, robot: str | Path | None = None, unit: float | None = None, **options: Any
+    ) -> Any:
+        if in_metres and unit is not None:
+            raise UsageError(f"{what} is in metres, as the program that made it is: no unit")
+        if robot is None:
+            raise FormatError(
+                f"{what} needs the robot that it moves: {ROBOT}, its URDF or MJCF "
+                "(robot= in Python)"
+            )
+        body = _later("robots.files", "read_robot")(robot)
+        own = {} if in_metres else {"unit": unit}
+        return _later(f"robots.{module}")(data, body, **own, **options)
+
+    return call
+
+
 FORMATS = (
     Format("BVH", (".bvh",), bvh.probe, bvh.read, bvh.write),
     Format(
@@ -163,7 +183,7 @@ FORMATS = (
         "robot csv",
         (".csv",),
         probes.robot_table,
-        _later("robots.csv"),
+        _of_robot("csv", "a table of a robot's motion", in_metres=False),
         _later("robots.exports", "write_csv"),
         holds=("roots",),
         needs=ROBOT,
@@ -173,7 +193,7 @@ FORMATS = (
         "qpos npz",
         (".npz",),
         probes.qpos,
-        _later("robots.qpos"),
+        _of_robot("qpos", "a file of qpos"),
         dialects=("qpos",),
         needs=ROBOT,
         options=ROBOT_OPTIONS,
@@ -182,7 +202,7 @@ FORMATS = (
         "tracking npz (mjlab, BeyondMimic)",
         (".npz",),
         probes.tracking,
-        _later("robots.tracking_npz"),
+        _of_robot("tracking_npz", "a tracking file (joint_pos, body_pos_w)"),
         dialects=("mjlab", "beyondmimic"),
         needs=ROBOT,
         options=ROBOT_OPTIONS,
@@ -191,7 +211,7 @@ FORMATS = (
         "pickled motion (GMR, ASAP, ProtoMotions)",
         (".pkl", ".pickle", ".pt", ".motion"),
         probes.pickled,
-        _later("robots.pickled"),
+        _of_robot("pickled", "a pickled motion"),
         dialects=("gmr", "protomotions"),
         needs=f"{ROBOT}, --allow-pickle",
         options=(*ROBOT_OPTIONS, "clip", "allow_pickle"),

@@ -7,7 +7,7 @@ answers, and every second again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -39,18 +39,25 @@ async def perform_udp(
     if len(hello) > 65507:
         raise UsageError(f"the hello of this skeleton has {len(hello)} bytes: too many for UDP")
     try:
-        async for time, turns, places in frames:
+        async for frame in frames:
             if loop.time() - told >= (REMIND if ear.heard else REMIND / 10):
                 told = loop.time()
                 transport.sendto(hello)
-            packet = sender.send(turns, places, time)
-            if packet is not None:
-                for _ in range(sender.copies):
-                    transport.sendto(packet)
-                sent += 1
+            sent += send_frame(sender, frame, transport.sendto)
     finally:
         transport.close()
     return sent
+
+
+def send_frame(sender: Sender, frame: Frame, send: Callable[[bytes], None]) -> bool:
+    """Send a frame's packet as often as the network needs; say whether the sender made one."""
+    time, turns, places = frame
+    packet = sender.send(turns, places, time)
+    if packet is None:
+        return False
+    for _ in range(sender.copies):
+        send(packet)
+    return True
 
 
 async def watch_udp(url: str, *, patience: int = 16, plain: bool = False) -> AsyncIterator[Event]:

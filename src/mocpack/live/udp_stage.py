@@ -19,7 +19,7 @@ from mocpack.live.relay import Relay
 from mocpack.live.report import read_json, read_report
 from mocpack.live.sender import Sender
 from mocpack.live.stage import is_loopback
-from mocpack.live.udp import AT_FIRST, REMIND, udp_address
+from mocpack.live.udp import AT_FIRST, REMIND, send_frame, udp_address
 
 TRY = 0.25  # seconds between two tries to come in
 KEEP = 1.0  # seconds after which one who has nothing to say says so
@@ -92,7 +92,7 @@ async def perform_udp_stage(
     sender.repeat = sender.repeat or AT_FIRST
     told = -REMIND
     try:
-        async for time, turns, places in frames:
+        async for frame in frames:
             for message in link.take():
                 report = read_report(read_json(message))
                 if report is not None:
@@ -103,11 +103,7 @@ async def perform_udp_stage(
             if link.clock() - told >= REMIND:
                 told = link.clock()
                 link.send(hello)
-            packet = sender.send(turns, places, time)
-            if packet is not None:
-                for _ in range(sender.copies):
-                    link.send(packet)
-                sent += 1
+            sent += send_frame(sender, frame, link.send)
     finally:
         link.close()
     return sent

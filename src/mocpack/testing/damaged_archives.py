@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 
 from mocpack.coding.fields import deflate, inflate
-from mocpack.container.archive import FOOTER_SIZE, read_footer
+from mocpack.container.archive_index import FOOTER_SIZE, read_footer
 from mocpack.container.chunks import pack_chunk, read_chunk_head
 from mocpack.container.source import BytesSource
 

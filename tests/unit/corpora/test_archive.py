@@ -18,7 +18,7 @@ from mocpack.container import (
     source_of,
     stored,
 )
-from mocpack.container.archive import pack_index, parse_trailer
+from mocpack.container.archive_index import pack_index, parse_trailer
 from mocpack.container.chunks import pack_chunk
 from mocpack.corpora import append, corpus, merge, pack, repair, verify
 from mocpack.corpora.packing import Packing
@@ -313,7 +313,7 @@ def test_a_newer_archive_is_refused_by_its_version(archive):
 
 
 def test_an_index_that_names_files_elsewhere_is_refused():
-    from mocpack.container.archive import pack_index, unpack_index
+    from mocpack.container.archive_index import pack_index, unpack_index
 
     for name in ("../secret", "/etc/passwd", "a\\b", "", ".hidden", "c:x"):
         with pytest.raises(CorruptionError, match="no name of a shard"):
@@ -322,7 +322,7 @@ def test_an_index_that_names_files_elsewhere_is_refused():
 
 def test_an_index_cannot_inflate_without_end():
     from mocpack.coding.fields import deflate
-    from mocpack.container.archive import unpack_index
+    from mocpack.container.archive_index import unpack_index
 
     with pytest.raises(CorruptionError, match="inflates beyond"):
         unpack_index(deflate(bytes(1 << 24)))
@@ -330,7 +330,7 @@ def test_an_index_cannot_inflate_without_end():
 
 def test_hostile_indices_are_format_errors_and_nothing_else():
     from mocpack.coding.fields import deflate, inflate
-    from mocpack.container.archive import pack_index, unpack_index
+    from mocpack.container.archive_index import pack_index, unpack_index
 
     data = mocpack.encode(walk(0.3), max_error="5mm", effort="fast")
     out = io.BytesIO()

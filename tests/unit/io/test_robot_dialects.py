@@ -51,6 +51,27 @@ def poses(clip):
 
 
 @pytest.mark.parametrize("name", DIALECTS)
+def test_a_motion_of_every_dialect_needs_the_robot_that_it_moves(clip, tmp_path, name):
+    path = tmp_path / f"motion{DIALECTS[name].extensions[0]}"
+    mocpack.write(clip, path, dialect=name)
+    with pytest.raises(FormatError, match="needs the robot that it moves: --robot FILE"):
+        mocpack.read(path, allow_pickle=True)
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_a_unit_scales_a_table_and_is_refused_of_files_in_metres(clip, robot_file, tmp_path, name):
+    path = tmp_path / f"motion{DIALECTS[name].extensions[0]}"
+    mocpack.write(clip, path, dialect=name)
+    given = {"robot": robot_file, "unit": "cm", "allow_pickle": True}
+    if name != "csv":
+        with pytest.raises(UsageError, match=rf"{path.name}: .* is in metres"):
+            mocpack.read(path, **given)
+        return
+    places, _ = mocpack.read(path, **given).source_root()
+    np.testing.assert_allclose(places, clip.source_root()[0] / 100, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", DIALECTS)
 def test_every_dialect_comes_back_by_itself(clip, robot_file, tmp_path, name):
     path = tmp_path / f"motion{DIALECTS[name].extensions[0]}"
     mocpack.write(clip, path, dialect=name)

@@ -1,11 +1,10 @@
 """Robots' files and motions of them: columns by name, complaints that list names, hostile XML."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from command_line import run_text as run
 
 import mocpack
 from mocpack import rotations
@@ -288,11 +287,6 @@ def test_a_folder_of_tables_is_packed_when_its_robot_is_named(arm, tmp_path):
     done = run("compress", folder, "-o", tmp_path / "none")
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
-
-
-def run(*words):
-    command = [sys.executable, "-m", "mocpack", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=120)
 
 
 def test_the_world_is_turned_and_links_are_not(arm):

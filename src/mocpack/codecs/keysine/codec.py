@@ -426,7 +426,9 @@ class Keysine(Codec):
 
     def _gridded(self, clip: Clip, policy: RetryPolicy) -> Draft | None:
         """Return a grid in time within the bound, or None where the search finds none."""
-        step = GRID_STEPS[min(policy.level, len(GRID_STEPS) - 1)]
+        # a finer grid is what helps against jitter, too
+        finer = max(policy.level, policy.jitter_level)
+        step = GRID_STEPS[min(finer, len(GRID_STEPS) - 1)]
         return draft_grid(
             clip,
             search.gridded(

@@ -29,7 +29,7 @@ from mocpack.codecs.kinematic.bit_planes import (
     segment_order,
     write_layers,
 )
-from mocpack.codecs.kinematic.bodies import Bodies, Still, find_bodies, find_still, rest_places
+from mocpack.codecs.kinematic.bodies import Bodies, Still, find_bodies, find_still
 from mocpack.codecs.kinematic.bone_steps import direction_steps, joint_weights, twist_steps
 from mocpack.codecs.kinematic.channel_fit import clip_of_bodies
 from mocpack.codecs.kinematic.channel_grid import check_plane, to_grid
@@ -50,7 +50,7 @@ from mocpack.codecs.kinematic.direction_twist import (
     shortest_turn,
     to_angles,
 )
-from mocpack.codecs.kinematic.still_fields import read_values, write_values
+from mocpack.codecs.kinematic.still_fields import read_still, write_still
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import encode_plane
 from mocpack.errors import CorruptionError, InvalidClipError, UsageError
@@ -372,20 +372,13 @@ def _rig_of(clip: Clip) -> _Rig:
 
 
 def _write_rig(out: FieldWriter, header: ClipHeader, rig: _Rig) -> None:
-    identity = np.tile(rotations.IDENTITY, (len(header.skeleton), 1))
-    write_values(out, rig.still.joints, rig.still.rotations, identity)
-    write_values(out, rig.still.translations, rig.still.places, rest_places(header))
+    write_still(out, header, rig.still)
     out.raw((rig.frame.poles * len(REFERENCES) + rig.frame.references).tobytes())
     out.raw(rig.sines.tobytes())
 
 
 def _read_rig(read: FieldReader, header: ClipHeader) -> _Rig:
-    identity = np.tile(rotations.IDENTITY, (len(header.skeleton), 1))
-    joints, turns = read_values(read, identity)
-    translations, places = read_values(read, rest_places(header))
-    if joints[0]:
-        raise CorruptionError("fk-wavelet payload: the root must turn")
-    still = Still(joints, rotations.normalize(turns), translations, places)
+    still = read_still(read, header)
     bodies = find_bodies(header, still)
     codes = np.frombuffer(read.raw(len(bodies)), np.uint8)
     if codes.max() >= 3 * len(REFERENCES):

@@ -18,13 +18,13 @@ from mocpack import _core, rotations
 from mocpack.arrays import F64, I32, I64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, PayloadLayout, Quality, Read
-from mocpack.codecs.kinematic.bodies import Bodies, Still, find_bodies, find_still, rest_places
+from mocpack.codecs.kinematic.bodies import Bodies, Still, find_bodies, find_still
 from mocpack.codecs.kinematic.bone_steps import direction_steps, joint_weights, twist_steps
 from mocpack.codecs.kinematic.chains import named_chains
 from mocpack.codecs.kinematic.channel_fit import clip_of_bodies
 from mocpack.codecs.kinematic.channel_grid import to_grid
 from mocpack.codecs.kinematic.columns import read_row, write_row
-from mocpack.codecs.kinematic.still_fields import read_values, write_values
+from mocpack.codecs.kinematic.still_fields import read_still, write_still
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
 from mocpack.errors import (
@@ -124,7 +124,7 @@ class IkPredict(Codec):
         still = find_still(clip)
         intra, places, twists, classes = self._quantize(clip, still)
         out = FieldWriter()
-        _write_still(out, clip.header, still)
+        write_still(out, clip.header, still)
         for row in intra:
             write_row(out, row)
         out.sized(encode_plane(places, classes))
@@ -175,7 +175,7 @@ class IkPredict(Codec):
     def _decode(self, payload: bytes, header: ClipHeader, *, cut: bool) -> Clip:
         read = FieldReader(payload, "ik-predict payload")
         try:
-            still = _read_still(read, header)
+            still = read_still(read, header)
             stream = self.stream(header, still)
             groups = _groups(header.frame_count, self.intra)
             intra = [read_row(read, stream.intra_count) for _ in groups]
@@ -364,18 +364,3 @@ def _read_twists(read: FieldReader, rows: int, count: int, *, cut: bool) -> I32 
         if not cut:
             raise
         return None
-
-
-def _write_still(out: FieldWriter, header: ClipHeader, still: Still) -> None:
-    identity = np.tile(rotations.IDENTITY, (len(header.skeleton), 1))
-    write_values(out, still.joints, still.rotations, identity)
-    write_values(out, still.translations, still.places, rest_places(header))
-
-
-def _read_still(read: FieldReader, header: ClipHeader) -> Still:
-    identity = np.tile(rotations.IDENTITY, (len(header.skeleton), 1))
-    joints, turns = read_values(read, identity)
-    translations, places = read_values(read, rest_places(header))
-    if joints[0]:
-        raise CorruptionError("ik-predict payload: the root must turn")
-    return Still(joints, rotations.normalize(turns), translations, places)

@@ -8,21 +8,18 @@ has a header, its columns are matched by name.
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
 import numpy as np
 
 from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError
-from mocpack.io.robots.files import read_robot
 from mocpack.io.robots.model import Robot
 from mocpack.io.robots.motion import (
     angles_of,
     counted_columns,
     joint_columns,
     make_clip,
-    need_robot,
     root_rotations,
     split_root,
 )
@@ -36,31 +33,28 @@ DECIMALS = 6  # of metres and radians: a micrometre
 
 def read(
     data: bytes,
+    robot: Robot,
     *,
     unit: float | None = None,
-    robot: str | Path | None = None,
     fps: float | None = None,
     quaternion: str | None = None,
 ) -> Clip:
     """Read a table of a robot's motion; `unit` is the length of one of its metres."""
-    if robot is None:
-        raise need_robot("a table of a robot's motion")
-    body = read_robot(robot)
     header, numbers = _table(data)
     what = "the table"
     if header is None:
-        places, quaternions, angles = split_root(body, numbers, what)
-        columns = counted_columns(body, angles.shape[1], what)
+        places, quaternions, angles = split_root(robot, numbers, what)
+        columns = counted_columns(robot, angles.shape[1], what)
     else:
-        places, quaternions, angles, columns = _named(body, header, numbers)
+        places, quaternions, angles, columns = _named(robot, header, numbers)
     turns = None
     if quaternions is not None:
         order = quaternion if header is None else USUAL  # a header has named them
         turns = root_rotations(quaternions, order, USUAL, "the root's quaternions")
     metres = 1.0 if unit is None else unit
     return make_clip(
-        body,
-        angles_of(body, angles, columns),
+        robot,
+        angles_of(robot, angles, columns),
         None if places is None else places * metres,
         turns,
         fps=FPS if fps is None else fps,

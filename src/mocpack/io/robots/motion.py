@@ -10,7 +10,7 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.errors import CorruptionError, FormatError, InvalidClipError, UsageError
+from mocpack.errors import CorruptionError, InvalidClipError, UsageError
 from mocpack.io.robots.model import UP, Robot
 
 ORDERS = ("xyzw", "wxyz")
@@ -168,12 +168,6 @@ def split_root(robot: Robot, numbers: F64, what: str) -> tuple[F64 | None, F64 |
             f"{len(robot.hinges)} angles, {listed(robot.hinges.names)}"
         )
     return numbers[:, :3], numbers[:, 3:7], numbers[:, 7:]
-
-
-def need_robot(what: str) -> FormatError:
-    return FormatError(
-        f"{what} needs the robot that it moves: --robot FILE, its URDF or MJCF (robot= in Python)"
-    )
 
 
 def _checked_order(order: str) -> str:

@@ -13,7 +13,6 @@ A pickle may hold several motions by name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, UsageError
 from mocpack.io.robots import restricted_pickle
-from mocpack.io.robots.files import read_robot
 from mocpack.io.robots.kinematics import robot_motion
 from mocpack.io.robots.model import Robot
 from mocpack.io.robots.motion import (
@@ -31,7 +29,6 @@ from mocpack.io.robots.motion import (
     joint_columns,
     listed,
     make_clip,
-    need_robot,
     root_rotations,
 )
 from mocpack.io.robots.orders import (
@@ -57,9 +54,8 @@ WARNING = (
 
 def read(
     data: bytes,
+    robot: Robot,
     *,
-    unit: float | None = None,
-    robot: str | Path | None = None,
     fps: float | None = None,
     quaternion: str | None = None,
     clip: str | None = None,
@@ -68,21 +64,18 @@ def read(
     """Read a motion from a pickle, one of those that it holds."""
     if not allow_pickle:
         raise FormatError(WARNING)
-    if robot is None:
-        raise need_robot("a pickled motion")
     motion = _chosen(restricted_pickle.load(data), clip)
     rate = FPS if fps is None else fps
     if fps is None and "fps" in motion:
         rate = float(array_of(motion["fps"], "fps").reshape(-1)[:1].sum())
-    body = read_robot(robot)
     if "rigid_body_pos" in motion:
-        return _of_bodies(body, motion, rate, quaternion)
-    angles = _angles(body, motion)
+        return _of_bodies(robot, motion, rate, quaternion)
+    angles = _angles(robot, motion)
     turns = root_rotations(
         _rows(motion, TURNS, 4, len(angles)), quaternion, USUAL, "the root's quaternions"
     )
     places = _rows(motion, PLACES, 3, len(angles))
-    made = make_clip(body, angles, places, turns, fps=rate, source="pickle")
+    made = make_clip(robot, angles, places, turns, fps=rate, source="pickle")
     _check_bodies(made, motion)
     return made
 

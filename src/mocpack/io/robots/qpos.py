@@ -6,8 +6,6 @@ y, z), a ball a quaternion, a hinge its angle, a slider its way.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from mocpack import rotations
@@ -15,9 +13,8 @@ from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError
 from mocpack.io.npz import Arrays
-from mocpack.io.robots.files import read_robot
 from mocpack.io.robots.model import Robot
-from mocpack.io.robots.motion import joint_columns, make_clip, need_robot, root_rotations
+from mocpack.io.robots.motion import joint_columns, make_clip, root_rotations
 
 USUAL = "wxyz"
 FPS = 30.0
@@ -26,24 +23,15 @@ STEPS = ("dt", "timestep", "frame_time")
 
 
 def read(
-    data: bytes,
-    *,
-    unit: float | None = None,
-    robot: str | Path | None = None,
-    fps: float | None = None,
-    quaternion: str | None = None,
+    data: bytes, robot: Robot, *, fps: float | None = None, quaternion: str | None = None
 ) -> Clip:
     """Read an .npz file of `qpos` (T, nq), and `fps` where it has one."""
-    if robot is None:
-        raise need_robot("a file of qpos")
-    body, arrays = read_robot(robot), Arrays(data)
-    numbers = table(arrays, "qpos")
-    names = words(arrays, "joint_names")
+    arrays = Arrays(data)
     return clip_of_qpos(
-        body,
-        numbers,
+        robot,
+        table(arrays, "qpos"),
         frame_rate_of(arrays, fps),
-        names=names,
+        names=words(arrays, "joint_names"),
         order=quaternion or stated_order(arrays),
         source="qpos npz",
     )

@@ -9,16 +9,14 @@ written, so that reading keeps neither bodies nor velocities.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from mocpack.clip import Clip
 from mocpack.io import npz
 from mocpack.io.npz import Arrays
-from mocpack.io.robots.files import read_robot
 from mocpack.io.robots.kinematics import RobotMotion
-from mocpack.io.robots.motion import need_robot
+from mocpack.io.robots.model import Robot
 from mocpack.io.robots.orders import BodyMotion, clip_of_bodies
 from mocpack.io.robots.qpos import frame_rate_of, stated_order, table, words
 
@@ -26,16 +24,9 @@ USUAL = "wxyz"
 
 
 def read(
-    data: bytes,
-    *,
-    unit: float | None = None,
-    robot: str | Path | None = None,
-    fps: float | None = None,
-    quaternion: str | None = None,
+    data: bytes, robot: Robot, *, fps: float | None = None, quaternion: str | None = None
 ) -> Clip:
     """Read a tracking file, in the order of columns that its own bodies tell."""
-    if robot is None:
-        raise need_robot("a tracking file (joint_pos, body_pos_w)")
     arrays = Arrays(data)
     given = BodyMotion(
         table(arrays, "joint_pos"),
@@ -46,7 +37,7 @@ def read(
         quaternion or stated_order(arrays),
         USUAL,
     )
-    return clip_of_bodies(read_robot(robot), given, frame_rate_of(arrays, fps), "tracking npz")
+    return clip_of_bodies(robot, given, frame_rate_of(arrays, fps), "tracking npz")
 
 
 def write(motion: RobotMotion, rows: Sequence[int], bodies: Sequence[int]) -> bytes:

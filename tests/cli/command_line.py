@@ -1,0 +1,154 @@
+"""`mocpack` as the tests call it: every command is a process of its own, as a user's is.
+
+On Linux the processes are forked from one that has imported what nearly all commands import, which
+is most of what a short command takes. What needs a fresh interpreter (what is imported when, the
+variables that Python itself reads, signals, streams that are closed) starts one itself.
+"""
+
+import atexit
+import contextlib
+import functools
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+TIMEOUT = 120  # seconds
+FORKS = sys.platform == "linux"
+COMMON = (
+    "mocpack.cli.compress",
+    "mocpack.cli.decompress",
+    "mocpack.codecs.keysine.codec",
+    "pydantic.type_adapter",  # where typer has it
+)
+
+
+def run(*words, folder=None, stdin=None, **variables):
+    """Run a command; return its exit code and the bytes that it printed."""
+    words = [str(word) for word in words]
+    folder = str(folder or Path.cwd())
+    environment = {**os.environ, **variables}
+    if FORKS:
+        return _forked(words, folder, stdin, environment)
+    call = [sys.executable, "-m", "mocpack", *words]
+    return subprocess.run(
+        call, input=stdin, capture_output=True, cwd=folder, env=environment, timeout=TIMEOUT
+    )
+
+
+def run_text(*words, **options):
+    """Run a command; return its exit code and the text that it printed."""
+    done = run(*words, **options)
+    return subprocess.CompletedProcess(
+        done.args, done.returncode, _text(done.stdout), _text(done.stderr)
+    )
+
+
+def _text(data):
+    return data.decode("utf-8").replace("\r\n", "\n")
+
+
+def _forked(words, folder, stdin, environment):
+    ends = [os.pipe(), os.pipe(), os.pipe()]
+    (theirs_in, ours_in), (ours_out, theirs_out), (ours_err, theirs_err) = ends
+    theirs = [theirs_in, theirs_out, theirs_err]
+    request = json.dumps([words, folder, environment]).encode()
+    server = _server()
+    socket.send_fds(server, [len(request).to_bytes(4, "little")], theirs)
+    server.sendall(request)
+    for end in theirs:
+        os.close(end)
+    with ThreadPoolExecutor(3) as threads:
+        threads.submit(_fill, ours_in, stdin or b"")
+        out, err = threads.submit(_drain, ours_out), threads.submit(_drain, ours_err)
+        pid = int.from_bytes(server.recv(4), "little")
+        assert pid, "the process that commands are forked from has ended"
+        try:
+            code = int.from_bytes(server.recv(4), "little", signed=True)
+        except TimeoutError:
+            os.kill(pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(words, code, out.result(), err.result())
+
+
+def _fill(end, data):
+    # a command need not read all that it is given
+    with contextlib.suppress(BrokenPipeError), os.fdopen(end, "wb") as pipe:
+        pipe.write(data)
+
+
+def _drain(end):
+    with os.fdopen(end, "rb") as pipe:
+        return pipe.read()
+
+
+@functools.cache
+def _server():
+    """Return the connection to the process that commands are forked from."""
+    ours, theirs = socket.socketpair()
+    # its streams are pipes, because those of the commands will be
+    process = subprocess.Popen(
+        [sys.executable, __file__, str(theirs.fileno())],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        pass_fds=[theirs.fileno()],
+    )
+    theirs.close()
+    ours.settimeout(TIMEOUT)
+
+    def end():
+        ours.close()
+        process.communicate()
+
+    atexit.register(end)
+    return ours
+
+
+def _serve(connection):
+    """Fork a process for each request, until nobody asks; in such a process return its words."""
+    while True:
+        size, streams, _, _ = socket.recv_fds(connection, 4, 3)
+        if not size:
+            return None
+        request = b""
+        while len(request) < int.from_bytes(size, "little"):
+            request += connection.recv(1 << 16)
+        pid = os.fork()
+        if not pid:
+            return _become(json.loads(request), streams, connection)
+        for stream in streams:
+            os.close(stream)
+        connection.sendall(pid.to_bytes(4, "little"))
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        connection.sendall(code.to_bytes(4, "little", signed=True))
+
+
+def _become(request, streams, connection):
+    words, folder, environment = request
+    connection.close()
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    return words
+
+
+if __name__ == "__main__":
+    import importlib
+    import runpy
+
+    for name in COMMON:
+        with contextlib.suppress(ModuleNotFoundError):
+            importlib.import_module(name)
+    asked = _serve(socket.socket(fileno=int(sys.argv[1])))
+    if asked is not None:
+        sys.path.pop(0)  # the folder of this file, which no command has
+        sys.argv = ["mocpack", *asked]
+        runpy.run_module("mocpack", run_name="__main__", alter_sys=True)
