@@ -292,14 +292,14 @@ test-s3: $(READY) .venv-s3/.ready  ## corpora on an S3 server on the loopback, e
 	@MOTO_SERVER=$(CURDIR)/.venv-moto/bin/moto_server .venv-s3/bin/python -m pytest -q tests/s3
 
 .venv-ray/.ready: | $(READY)
-	@echo "==> making .venv-ray with ray in it (100 MB)"
+	@echo "==> making .venv-ray with ray and a client of S3 in it (130 MB)"
 	@$(BIN)/python -m venv .venv-ray
-	@.venv-ray/bin/python -m pip install --quiet "ray>=2.40"
+	@.venv-ray/bin/python -m pip install --quiet "ray>=2.40" "s3fs>=2024.2"
 	@$(BIN)/python -c '$(BESIDE)' > $$(echo .venv-ray/lib/python*/site-packages)/beside.pth
 	@touch $@
 
-test-ray: $(READY) .venv-ray/.ready  ## packing on a ray cluster of two nodes; workers, a node and the command are killed
-	@.venv-ray/bin/python -m pytest -q tests/ray
+test-ray: $(READY) .venv-ray/.ready .venv-s3/.ready  ## packing on a ray cluster of two nodes, from and to S3 too; workers, a node and the command are killed
+	@MOTO_SERVER=$(CURDIR)/.venv-moto/bin/moto_server .venv-ray/bin/python -m pytest -q tests/ray
 
 .venv-stores/.ready: | $(READY)
 	@echo "==> making .venv-stores with Lance, Hugging Face datasets and zarr in it (500 MB)"

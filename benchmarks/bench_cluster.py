@@ -44,6 +44,8 @@ from mocpack.corpora.parts import join, pack_parts
 from mocpack.corpora.planning import Plan
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+# ray lets whatever else a machine does go before its workers, our own command included
+os.environ.setdefault("RAY_worker_niceness", "0")
 HAS_RAY = find_spec("ray") is not None
 PACKING = Packing(target={"max_error": "1mm", "effort": "fast"})
 HOW = ["--max-error", "1mm", "--effort", "fast"]

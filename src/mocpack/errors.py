@@ -73,3 +73,16 @@ class SceneError(UsageError, LookupError):
 
 class HingeWarning(UserWarning):
     """Joints stand off the hinges that their angles are asked of."""
+
+
+def defect(error: Exception) -> str:
+    """Return the clause for an error that only we can cause, with what a report of it needs."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    where = "" if at is None else f" ({_file(at.tb_frame.f_code.co_filename)}:{at.tb_lineno})"
+    return f"a defect of mocpack, please report it: {type(error).__name__}: {error}{where}"
+
+
+def _file(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]

@@ -20,6 +20,7 @@ from mocpack.corpora.engines import ray_engine
 from mocpack.testing import walk
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - else all that the machine does comes first
 cluster_utils = pytest.importorskip("ray.cluster_utils")
 
 CLIPS = 24

@@ -42,15 +42,6 @@ def server(started):
     return started
 
 
-def environment(server):
-    return {
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.port}",
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
-
-
 def run(*words, server):
     return subprocess.run(
         [sys.executable, "-m", "mocpack", *map(str, words)],
@@ -58,13 +49,13 @@ def run(*words, server):
         text=True,
         cwd=server.folder,
         timeout=240,
-        env={**os.environ, **environment(server)},
+        env={**os.environ, **server.environment},
     )
 
 
 @pytest.fixture
 def credentials(server, monkeypatch):
-    for name, value in environment(server).items():
+    for name, value in server.environment.items():
         monkeypatch.setenv(name, value)
 
 

@@ -54,6 +54,17 @@ def test_measured_errors_are_kept_to_a_thousandth_and_never_understated():
         assert real <= kept <= real * 1.001
 
 
+def test_files_of_one_skeleton_share_it_and_large_ones_do_not_stay():
+    for joints, shared in ((20, True), (5000, False)):
+        names = tuple(f"joint{j}" for j in range(joints))
+        skeleton = Skeleton(names, tuple(range(-1, joints - 1)), np.zeros((joints, 3)))
+        body = pack_skeleton(skeleton, (0,), 1.0)
+        first, second = unpack_skeleton(body)[0], unpack_skeleton(bytes(bytearray(body)))[0]
+        assert first == second == skeleton
+        assert (first is second) is shared
+        assert unpack_skeleton(pack_skeleton(skeleton, (), 1.0))[1] == ()
+
+
 def test_cmu_skeleton_takes_at_most_450_bytes_and_comes_back_bit_for_bit():
     header = mocpack.read(JUMP).header
     body = pack_skeleton(header.skeleton, header.translated_joints, header.unit)

@@ -6,7 +6,6 @@ error nor a death nor Ctrl-C costs more than the file it came in.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,7 @@ from mocpack.cli.journal import Entry, Journal, digests, finished_entry, is_done
 from mocpack.cli.progress import counted, watched
 from mocpack.cli.terminal import INTERRUPTED, complain
 from mocpack.cores import core_count
-from mocpack.errors import UsageError
+from mocpack.errors import UsageError, defect
 from mocpack.io import files_to_read, robot_files
 from mocpack.io.atomic import remove_temporaries
 from mocpack.workers import Lost, run_each
@@ -188,7 +187,7 @@ def attempt(work: Callable[..., Any], job: Job) -> Outcome:
     try:
         return Outcome("done", work(job.source, job.output, force=job.force, **job.settings))
     except Exception as error:
-        sentence = describe_error(error) or _defect(error)
+        sentence = describe_error(error) or defect(error)
         named = sentence if job.source in sentence else f"{job.source}: {sentence}"
         return Outcome("failed", complaint=named, code=exit_code(error))
 
@@ -275,10 +274,3 @@ def _sources(job: Job) -> list[Path]:
 
 def _outputs(job: Job) -> list[Path]:
     return [Path(path) for path in job.outputs]
-
-
-def _defect(error: Exception) -> str:
-    """Return the sentence for an error that only we can cause, with what a report of it needs."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{Path(last.filename).name}:{last.lineno}"
-    return f"a defect of mocpack, please report it: {type(error).__name__}: {error} ({where})"

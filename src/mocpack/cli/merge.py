@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mocpack.cli import files, options
-from mocpack.corpora.packing import merge
+from mocpack.corpora.merging import merge
 from mocpack.corpora.reading import corpus
 from mocpack.units import format_size
 

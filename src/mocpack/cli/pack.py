@@ -222,6 +222,7 @@ def _in_parts(
         hashes.save(storage.inside(folder, HASHES))
         if not is_url(output):
             remove_temporaries(output)
+        catalogue.parquet()  # complains before the work, not after
         if engine is not None:
             _pack_parts(plan.parts, storage.absolute(folder), engine)
         refused = parts.join(plan.parts, folder, output, **ending)

@@ -8,7 +8,7 @@ import typer
 
 from mocpack.cli import files, options
 from mocpack.cli.terminal import complain
-from mocpack.corpora.packing import repair
+from mocpack.corpora.merging import repair
 from mocpack.corpora.reading import corpus
 from mocpack.units import format_size
 

@@ -6,6 +6,8 @@ Offsets are decimal fractions in nearly every source, so they are stored as whol
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from mocpack.arrays import F64
@@ -30,6 +32,9 @@ MAX_DIGITS = 9
 AS_FLOATS = 255  # in place of the number of digits
 NO_AXES, AXES_AS_FLOATS, AXES_AS_ANGLES = 0, 1, 2
 MAX_SKELETON = 1 << 24  # bytes, inflated
+SKELETONS_KEPT = 256
+MOST_KEPT = 1 << 13  # bytes, inflated, of a skeleton that is kept: a hostile one does not stay
+Skeletal = tuple[Skeleton, tuple[int, ...], float]
 # note: the dictionary is part of the format, so it can never change
 DICTIONARY = (
     b"Thumb1Thumb2Thumb3Index1Index2Index3Middle1Middle2Middle3Ring1Ring2Ring3Pinky1Pinky2Pinky3"
@@ -67,10 +72,18 @@ def pack_skeleton(skeleton: Skeleton, translated_joints: tuple[int, ...], unit: 
     return deflate(out.bytes(), dictionary=DICTIONARY)
 
 
-def unpack_skeleton(body: bytes) -> tuple[Skeleton, tuple[int, ...], float]:
-    read = FieldReader(
-        inflate(body, MAX_SKELETON, dictionary=DICTIONARY, what="SKEL chunk"), "SKEL chunk"
-    )
+def unpack_skeleton(body: bytes) -> Skeletal:
+    """Return the skeleton, the joints that are translated, and the unit in metres.
+
+    Those used last are kept: the clips of an archive share them, and making one takes longer than
+    decoding a window.
+    """
+    text = inflate(body, MAX_SKELETON, dictionary=DICTIONARY, what="SKEL chunk")
+    return _kept(text) if len(text) <= MOST_KEPT else _unpacked(text)
+
+
+def _unpacked(text: bytes) -> Skeletal:
+    read = FieldReader(text, "SKEL chunk")
     joints = read.varint(MAX_JOINTS)
     if joints < 1:
         raise CorruptionError("SKEL chunk: a skeleton has at least one joint")
@@ -100,6 +113,9 @@ def unpack_skeleton(body: bytes) -> tuple[Skeleton, tuple[int, ...], float]:
     except InvalidClipError as error:
         raise CorruptionError(f"SKEL chunk: {error}") from error
     return skeleton, translated, unit
+
+
+_kept = lru_cache(SKELETONS_KEPT)(_unpacked)
 
 
 def _pack_layouts(out: FieldWriter, skeleton: Skeleton) -> None:

@@ -23,7 +23,7 @@ import numpy as np
 
 from mocpack import _core
 from mocpack.arrays import F32, I64
-from mocpack.corpora.plans import AS_STORED, window_plan
+from mocpack.corpora.features import AS_STORED, window_plan
 from mocpack.corpora.reading import Corpus
 from mocpack.errors import UsageError
 from mocpack.motion import Motion

@@ -52,13 +52,14 @@ def local_engine(workers: int = 1) -> Engine:
 def ray_engine(address: str | None = None) -> Engine:
     """Return the engine of a ray cluster: the one at `address`, the one we are in, or a new one.
 
-    Every node needs mocpack, of one version. A task has one core.
+    Every node needs mocpack, of one version. A task has one core. We connect at once: processes of
+    the cluster start while we plan, and one that is not there is said before.
     """
     ray = require("ray", extra="ray", purpose="--engine ray")
+    _connect(ray, address)
 
     def each(work: Callable[..., Any], jobs: Sequence[Job], told: Told) -> Results:
-        if not ray.is_initialized():
-            _connect(ray, address)
+        _connect(ray, address)
 
         @wraps(work)  # its name is that of ray's processes
         def on_one_core(*job: Any) -> Any:
@@ -89,6 +90,9 @@ def ray_engine(address: str | None = None) -> Engine:
 
 
 def _connect(ray: Any, address: str | None) -> None:
+    """Connect to a cluster, unless we are."""
+    if ray.is_initialized():
+        return
     try:
         if address is not None and (found := re.fullmatch(r"([^/]+):(\d+)", address)):
             # ray itself waits minutes for one that is not there

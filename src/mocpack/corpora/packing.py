@@ -1,4 +1,4 @@
-"""Archives made: of motion files, of other archives, of what is left of a damaged one.
+"""Motion files packed into archives.
 
 Files are packed by processes of their own and written in the order of their names, so that the
 bytes of an archive do not depend on how many worked on it.
@@ -8,32 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from mocpack import _api
 from mocpack.clip import AnyClip
-from mocpack.codec import SupportsByteRanges
 from mocpack.container import (
-    ArchiveWriter,
-    Index,
-    Place,
-    Source,
     Stored,
     check_name,
-    is_archive,
-    restored,
-    scan,
-    scan_table,
-    source_of,
     stored,
 )
 from mocpack.cores import core_count
@@ -41,16 +29,15 @@ from mocpack.corpora import catalogue, storage
 from mocpack.corpora.catalogue import Row
 from mocpack.corpora.reading import corpus
 from mocpack.corpora.remote import is_url
-from mocpack.errors import FormatError, MocpackError, UsageError
+from mocpack.corpora.writing import CorpusWriter, front_size
+from mocpack.errors import MocpackError, UsageError, defect
 from mocpack.io import clip_names_in
 from mocpack.motion import Motion
 from mocpack.registry import DEFAULT_CODEC
 from mocpack.units import parse_length, parse_size
 from mocpack.workers import Lost, run_each
 
-SUFFIX = ".mocps"
 DEATHS = 3  # of processes that a file may cost
-KEYS_FROM = 1 << 14  # bytes of groups, from which a window would fetch many that it does not need
 
 
 @dataclass(frozen=True)
@@ -159,175 +146,6 @@ def append(
         return pack_into(writer, files, packing or Packing(), workers, told)
 
 
-def merge(
-    paths: Sequence[str | Path],
-    path: str | Path,
-    *,
-    prefix: bool = False,
-    shard_size: str | int | None = None,
-) -> None:
-    """Make one archive of several, nothing coded anew.
-
-    With `prefix` each clip's name begins with that of its archive and a slash.
-    """
-    size = None if shard_size is None else parse_size(shard_size)
-    with ExitStack() as stack:
-        parts = [stack.enter_context(corpus(one)) for one in paths]
-        starts = [f"{Path(str(one)).stem}/" if prefix else "" for one in paths]
-        tables = [part.renamed_table(start) for part, start in zip(parts, starts, strict=True)]
-        table = catalogue.concatenated(tables)
-        writer = stack.enter_context(CorpusWriter(path, shard_size=size, table=table))
-        for part, start in zip(parts, starts, strict=True):
-            for clip in part.stored():
-                writer.add(_renamed(clip, start + clip.name))
-
-
-def repair(path: str | Path, out: str | Path) -> list[Refused]:
-    """Save what is whole of an archive file that was cut or damaged; return what is not.
-
-    The clips are found by their own chunks, and trailer and catalogue made anew. A user's columns
-    come from the old catalogue, if it is whole.
-    """
-    lost = []
-    source = source_of(str(path))
-    try:
-        if not is_archive(source):
-            raise FormatError(f"{path}: not a .mocps archive")
-        meta = _users_columns(scan_table(source))
-        with CorpusWriter(out, meta=meta) as writer:
-            for found in scan(source):
-                why = found.fault
-                if why is None and found.name in writer:
-                    why = "is there twice"
-                if why is None:
-                    try:
-                        writer.add(*_anew(source, found.name, found.place))
-                        continue
-                    except MocpackError as error:
-                        why = str(error)
-                lost.append(Refused(found.name, f"clip {found.name!r}: {why}"))
-    finally:
-        source.close()
-    return lost
-
-
-class CorpusWriter:
-    """Writes an archive, in one file or in shards, with the catalogue of all; atomically.
-
-    Nothing is put in place before the ``with`` block ends well; shards come first, so that an
-    archive never names one that is not there.
-    """
-
-    def __init__(
-        self,
-        path: str | Path,
-        *,
-        shard_size: int | None = None,
-        meta: Any = None,
-        name_pattern: str | None = None,
-        table: Any = None,
-        kept: Index | None = None,
-        old: Any = None,
-    ) -> None:
-        self._path = str(path)
-        if storage.last_name(self._path).suffix != SUFFIX:
-            raise UsageError(f"{path}: an archive's name ends in {SUFFIX}")
-        if shard_size is not None and shard_size < 1:
-            raise UsageError(f"a shard has at least 1 byte, got {shard_size}")
-        catalogue.parquet()  # complains before the work, not after
-        self._shard_size, self._meta, self._pattern = shard_size, meta, name_pattern
-        self._table, self._kept, self._old = table, kept or Index(), old
-        self._rows: list[Row] = []
-        self._done: list[tuple[str, int, Index]] = []
-        self._names = set(self._kept.names)
-        self._stack = ExitStack()
-        self._writer: ArchiveWriter | None = None
-
-    def __enter__(self) -> Self:
-        self._stack.__enter__()
-        # entered first, so that it is put in place last
-        self._top = ArchiveWriter(self._stack.enter_context(storage.stream(self._path)))
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is None:
-            try:
-                self._end()
-            except BaseException as ending:
-                self._stack.__exit__(type(ending), ending, ending.__traceback__)
-                raise
-        self._stack.__exit__(kind, error, trace)
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._names
-
-    def add(self, clip: Stored, row: Row | None = None) -> None:
-        """Append a clip, and its row of the catalogue unless the whole catalogue was given."""
-        if clip.name in self._names:
-            raise UsageError(f"two clips are named {clip.name!r}")
-        self._shard().add(clip)
-        self._names.add(clip.name)
-        if row is not None:
-            self._rows.append(row)
-
-    def _shard(self) -> ArchiveWriter:
-        if self._shard_size is None:
-            return self._top
-        if self._writer is not None and self._writer.size >= self._shard_size:
-            self._end_shard()
-        if self._writer is None:
-            number = len(self._kept.files) + len(self._done)
-            self._name = f"{storage.last_name(self._path).stem}-{number:05d}{SUFFIX}"
-            stream = storage.stream(storage.beside(self._path, self._name))
-            self._writer = ArchiveWriter(self._stack.enter_context(stream))
-        return self._writer
-
-    def _end_shard(self) -> None:
-        assert self._writer is not None
-        self._writer.end()
-        self._done.append((self._name, self._writer.size, self._writer.index()))
-        self._writer = None
-
-    def _end(self) -> None:
-        if self._writer is not None:
-            self._end_shard()
-        table = catalogue.table_bytes(self._catalogue())
-        self._top.end(table, None if self._shard_size is None else self._whole_index())
-
-    def _catalogue(self) -> Any:
-        if self._table is not None:
-            return self._table
-        new = catalogue.table_of(self._rows)
-        if self._pattern is not None:
-            names = [row[catalogue.KEY] for row in self._rows]
-            new = catalogue.joined(new, catalogue.names_to_columns(names, self._pattern))
-        if self._meta is not None:
-            new = catalogue.joined(new, self._meta)
-        return new if self._old is None else catalogue.concatenated([self._old, new])
-
-    def _whole_index(self) -> Index:
-        """Return the index of all shards, old ones first."""
-        parts = [self._kept, *(index for _, _, index in self._done)]
-        files = (*self._kept.files, *((name, size) for name, size, _ in self._done))
-        bases: dict[bytes, int] = {}
-        columns = []
-        for number, part in enumerate(parts):
-            places = [bases.setdefault(base, len(bases) + 1) for base in part.bases]
-            own = part.columns.copy()
-            own[:, 0] = np.array([0, *places])[own[:, 0]]
-            if number:
-                own[:, 1] = len(self._kept.files) + number
-            columns.append(own)
-        names = tuple(name for part in parts for name in part.names)
-        fronts = b"".join(part.fronts for part in parts)
-        return Index(files, tuple(bases), names, np.concatenate(columns), fronts)
-
-
 def pack_file(
     path: str, name: str, packing: Packing, *, sha256: str | None = None
 ) -> list[tuple[Stored, Row]] | Refused:
@@ -341,7 +159,7 @@ def pack_file(
         if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
             return Refused(path, f"{path}: was changed after it was planned")
         motions = _inside(data, path, packing)
-        return [_packed(data, path, name, inside, packing) for inside in motions]
+        return [_packed_motion(data, path, name, inside, packing) for inside in motions]
     except MocpackError as error:
         text = str(error)
         return Refused(path, text if text.startswith(path) else f"{path}: {text}")
@@ -353,20 +171,7 @@ def pack_file(
         return Refused(path, f"{path}: not enough memory for this clip")
     except Exception as error:
         # of one file among a hundred thousand; the others are packed
-        return Refused(path, f"{path}: {_defect(error)}")
-
-
-def front_size(data: bytes, *, keys: bool) -> int:
-    """Return the bytes of a .mocp file that the trailer repeats, from its start.
-
-    These are its head, and with `keys`, or where the clip is long, its key poses.
-    """
-    with Motion(data, memory_limit=None) as motion:
-        if not isinstance(motion.codec, SupportsByteRanges):
-            return 0
-        (at, size), *groups = motion.byte_ranges(0, motion.frame_count)
-        long = sum(length for _, length in groups) > KEYS_FROM
-        return at + (size if keys or long else 0)
+        return Refused(path, f"{path}: {defect(error)}")
 
 
 def pack_into(
@@ -444,7 +249,7 @@ def _inside(data: bytes, path: str, packing: Packing) -> list[str | None]:
     return [*names] if len(names) > 1 else [None]
 
 
-def _packed(
+def _packed_motion(
     data: bytes, path: str, name: str, inside: str | None, packing: Packing
 ) -> tuple[Stored, Row]:
     named = name if inside is None else f"{name}/{inside}"
@@ -478,13 +283,6 @@ def _beside(path: str) -> Callable[[str], bytes]:
     return lambda relative: storage.read(storage.beside(path, relative))
 
 
-def _defect(error: Exception) -> str:
-    """Return the clause for an error that only we can cause, with what a report of it needs."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{Path(last.filename).name}:{last.lineno}"
-    return f"a defect of mocpack, please report it: {type(error).__name__}: {error} ({where})"
-
-
 def _kept_as_is(data: bytes, path: str, inside: str | None, packing: Packing) -> bytes | None:
     """Return a packed file as it is, if it keeps what is asked for."""
     if not _is_packed(data, path):
@@ -504,23 +302,3 @@ def _kept_as_is(data: bytes, path: str, inside: str | None, packing: Packing) ->
 
 def _is_packed(data: bytes, path: str) -> bool:
     return data[:1] == b"\x93" or path.endswith(".mocp")
-
-
-def _anew(source: Source, name: str, place: Place) -> tuple[Stored, Row]:
-    data = restored(source, place)
-    with Motion(data, memory_limit=None) as motion:
-        motion.check()
-    kept = stored(name, data, front_size(data, keys=False))
-    return kept, catalogue.describe(name, data, kept.base)
-
-
-def _users_columns(table: bytes | None) -> Any:
-    if table is None:
-        return None
-    found = catalogue.read_table(table)
-    own = set(catalogue.TYPES) - {catalogue.KEY}
-    return found.select([name for name in found.column_names if name not in own])
-
-
-def _renamed(clip: Stored, name: str) -> Stored:
-    return replace(clip, name=name)

@@ -22,9 +22,10 @@ from mocpack.container import ArchiveWriter, Stored, copied, read_trailer, sourc
 from mocpack.corpora import storage
 from mocpack.corpora.catalogue import Row
 from mocpack.corpora.engines import Engine, Told
-from mocpack.corpora.packing import DEATHS, CorpusWriter, Refused, lost_file, pack_file
+from mocpack.corpora.packing import DEATHS, Refused, lost_file, pack_file
 from mocpack.corpora.planning import Hashes, Part
 from mocpack.corpora.remote import is_url
+from mocpack.corpora.writing import CorpusWriter
 from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageError
 from mocpack.workers import Lost
 

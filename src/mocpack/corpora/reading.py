@@ -6,7 +6,6 @@ import os
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -22,7 +21,7 @@ from mocpack.container import (
     restored,
     source_of,
 )
-from mocpack.corpora import catalogue
+from mocpack.corpora import catalogue, storage
 from mocpack.corpora.remote import RangeCache, RemoteSource, is_url
 from mocpack.errors import FormatError, UsageError
 from mocpack.motion import Motion
@@ -292,7 +291,7 @@ class _Files:
         self._open = {}
 
     def _opened(self, number: int) -> Source:
-        name = self.name if not number else self._beside(self.shards[number - 1][0])
+        name = self.name if not number else storage.beside(self.name, self.shards[number - 1][0])
         size = None if not number else self.shards[number - 1][1]
         if is_url(name):
             first = self._open.get(0)
@@ -308,8 +307,3 @@ class _Files:
             source.close()
             return whole
         return source
-
-    def _beside(self, shard: str) -> str:
-        if not is_url(self.name):
-            return str(Path(self.name).with_name(shard))
-        return f"{self.name.rpartition('/')[0]}/{shard}"

@@ -12,7 +12,7 @@ from mocpack import _core
 from mocpack.arrays import F32, F64, I64
 from mocpack.clip import ClipHeader
 from mocpack.corpora.decoded import DecodedCache
-from mocpack.corpora.plans import AS_STORED, FEATURES, feature_columns, window_plan
+from mocpack.corpora.features import AS_STORED, FEATURES, feature_columns, window_plan
 from mocpack.corpora.reading import Corpus
 from mocpack.errors import UsageError
 from mocpack.units import parse_size

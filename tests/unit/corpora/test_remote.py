@@ -11,8 +11,8 @@ import pytest
 
 import mocpack
 from mocpack.corpora import corpus, pack
-from mocpack.corpora.packing import front_size
 from mocpack.corpora.remote import NEAR, RangeCache, is_url, merged
+from mocpack.corpora.writing import front_size
 from mocpack.errors import FormatError, MissingExtraError, TruncatedError
 from mocpack.testing import walk
 
@@ -203,9 +203,9 @@ def test_the_trailer_repeats_the_key_poses_of_long_clips_and_of_all_where_it_is_
     with mocpack.open(data) as motion:
         (at, size), (groups_at, groups) = motion.byte_ranges(0, len(motion))
     assert (head, keys) == (at, at + size) == (at, groups_at)
-    monkeypatch.setattr("mocpack.corpora.packing.KEYS_FROM", groups)
+    monkeypatch.setattr("mocpack.corpora.writing.KEYS_FROM", groups)
     assert front_size(data, keys=False) == head
-    monkeypatch.setattr("mocpack.corpora.packing.KEYS_FROM", groups - 1)
+    monkeypatch.setattr("mocpack.corpora.writing.KEYS_FROM", groups - 1)
     assert front_size(data, keys=False) == keys
 
 

@@ -11,7 +11,7 @@ import pytest
 import mocpack
 from mocpack import _core, rotations
 from mocpack.corpora import DecodedCache, Packing, Stream, Windows, corpus, pack
-from mocpack.corpora.plans import AS_STORED, FEATURES, feet, window_plan
+from mocpack.corpora.features import AS_STORED, FEATURES, feet, window_plan
 from mocpack.errors import UsageError
 from mocpack.metrics.contacts import planted
 from mocpack.testing import markers, walk

@@ -5,7 +5,7 @@ import pytest
 
 import mocpack
 from mocpack.codecs.keysine.codec import Keysine
-from mocpack.corpora.plans import window_plan
+from mocpack.corpora.features import window_plan
 from mocpack.errors import CorruptionError, TruncatedError
 from mocpack.testing import take, walk
 from mocpack.testing.robots import hinged_motion, hinged_skeleton

@@ -1,0 +1,150 @@
+"""An archive written: in one file or in shards, with its catalogue, whole or not at all."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from mocpack.codec import SupportsByteRanges
+from mocpack.container import ArchiveWriter, Index, Stored
+from mocpack.corpora import catalogue, storage
+from mocpack.corpora.catalogue import Row
+from mocpack.errors import UsageError
+from mocpack.motion import Motion
+
+SUFFIX = ".mocps"
+KEYS_FROM = 1 << 14  # bytes of groups, from which a window would fetch many that it does not need
+
+
+class CorpusWriter:
+    """Writes an archive, in one file or in shards, with the catalogue of all; atomically.
+
+    Nothing is put in place before the ``with`` block ends well; shards come first, so that an
+    archive never names one that is not there.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        shard_size: int | None = None,
+        meta: Any = None,
+        name_pattern: str | None = None,
+        table: Any = None,
+        kept: Index | None = None,
+        old: Any = None,
+    ) -> None:
+        self._path = str(path)
+        if storage.last_name(self._path).suffix != SUFFIX:
+            raise UsageError(f"{path}: an archive's name ends in {SUFFIX}")
+        if shard_size is not None and shard_size < 1:
+            raise UsageError(f"a shard has at least 1 byte, got {shard_size}")
+        catalogue.parquet()  # complains before the work, not after
+        self._shard_size, self._meta, self._pattern = shard_size, meta, name_pattern
+        self._table, self._kept, self._old = table, kept or Index(), old
+        self._rows: list[Row] = []
+        self._done: list[tuple[str, int, Index]] = []
+        self._names = set(self._kept.names)
+        self._stack = ExitStack()
+        self._writer: ArchiveWriter | None = None
+
+    def __enter__(self) -> Self:
+        self._stack.__enter__()
+        # entered first, so that it is put in place last
+        self._top = ArchiveWriter(self._stack.enter_context(storage.stream(self._path)))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            try:
+                self._end()
+            except BaseException as ending:
+                self._stack.__exit__(type(ending), ending, ending.__traceback__)
+                raise
+        self._stack.__exit__(kind, error, trace)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
+
+    def add(self, clip: Stored, row: Row | None = None) -> None:
+        """Append a clip, and its row of the catalogue unless the whole catalogue was given."""
+        if clip.name in self._names:
+            raise UsageError(f"two clips are named {clip.name!r}")
+        self._shard().add(clip)
+        self._names.add(clip.name)
+        if row is not None:
+            self._rows.append(row)
+
+    def _shard(self) -> ArchiveWriter:
+        if self._shard_size is None:
+            return self._top
+        if self._writer is not None and self._writer.size >= self._shard_size:
+            self._end_shard()
+        if self._writer is None:
+            number = len(self._kept.files) + len(self._done)
+            self._name = f"{storage.last_name(self._path).stem}-{number:05d}{SUFFIX}"
+            stream = storage.stream(storage.beside(self._path, self._name))
+            self._writer = ArchiveWriter(self._stack.enter_context(stream))
+        return self._writer
+
+    def _end_shard(self) -> None:
+        assert self._writer is not None
+        self._writer.end()
+        self._done.append((self._name, self._writer.size, self._writer.index()))
+        self._writer = None
+
+    def _end(self) -> None:
+        if self._writer is not None:
+            self._end_shard()
+        table = catalogue.table_bytes(self._catalogue())
+        self._top.end(table, None if self._shard_size is None else self._whole_index())
+
+    def _catalogue(self) -> Any:
+        if self._table is not None:
+            return self._table
+        new = catalogue.table_of(self._rows)
+        if self._pattern is not None:
+            names = [row[catalogue.KEY] for row in self._rows]
+            new = catalogue.joined(new, catalogue.names_to_columns(names, self._pattern))
+        if self._meta is not None:
+            new = catalogue.joined(new, self._meta)
+        return new if self._old is None else catalogue.concatenated([self._old, new])
+
+    def _whole_index(self) -> Index:
+        """Return the index of all shards, old ones first."""
+        parts = [self._kept, *(index for _, _, index in self._done)]
+        files = (*self._kept.files, *((name, size) for name, size, _ in self._done))
+        bases: dict[bytes, int] = {}
+        columns = []
+        for number, part in enumerate(parts):
+            places = [bases.setdefault(base, len(bases) + 1) for base in part.bases]
+            own = part.columns.copy()
+            own[:, 0] = np.array([0, *places])[own[:, 0]]
+            if number:
+                own[:, 1] = len(self._kept.files) + number
+            columns.append(own)
+        names = tuple(name for part in parts for name in part.names)
+        fronts = b"".join(part.fronts for part in parts)
+        return Index(files, tuple(bases), names, np.concatenate(columns), fronts)
+
+
+def front_size(data: bytes, *, keys: bool) -> int:
+    """Return the bytes of a .mocp file that the trailer repeats, from its start.
+
+    These are its head, and with `keys`, or where the clip is long, its key poses.
+    """
+    with Motion(data, memory_limit=None) as motion:
+        if not isinstance(motion.codec, SupportsByteRanges):
+            return 0
+        (at, size), *groups = motion.byte_ranges(0, motion.frame_count)
+        long = sum(length for _, length in groups) > KEYS_FROM
+        return at + (size if keys or long else 0)
