@@ -226,7 +226,7 @@ FORMATS = (
             endings,
             probe,
             _later("usd"),
-            _later("usd", writer),
+            _later("usd_write", writer),
             needs="mocpack[usd]",
             holds=("roots", "scales", "times"),
             names=_later("usd", "names"),
