@@ -122,8 +122,8 @@ def stretch(path, every, frames):
 
 
 def corpus_of(path, index):
-    """Return the symbols of a clip by settings: at one frame rate, of some on hinges, too."""
-    clips = [stretch(path, *RATES[index % len(RATES)])]
+    """Return the symbols of a clip by settings: at all frame rates, of some on hinges, too."""
+    clips = [stretch(path, *rate) for rate in RATES]
     corpus = [[symbols_of(clip, settings) for clip in clips] for settings in SETTINGS]
     if index % HINGED_EVERY:
         return corpus

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from os import cpu_count
 
 from mocpack import rate
 from mocpack.clip import AnyClip
 from mocpack.codec import Codec, Goal, SupportsTuning, Trial
 from mocpack.container import Errors
+from mocpack.cores import core_count
 from mocpack.errors import BoundError, MocpackError, UsageError
 from mocpack.metrics import METRICS, Metric
 from mocpack.metrics.pair import pair
@@ -138,7 +138,7 @@ def _trying(
     clip: AnyClip, metric: str, jobs: int, progress: Callable[[Trial], None]
 ) -> Iterator[Try]:
     """Give a function that tries a round of settings, in as many processes as asked."""
-    workers = jobs or cpu_count() or 1
+    workers = jobs or core_count()
     if workers == 1:
         yield lambda codecs: [_reported(progress, try_setting(clip, c, metric)) for c in codecs]
         return

@@ -24,6 +24,7 @@ from types import FrameType
 from typing import Any
 
 from mocpack import progress
+from mocpack.cores import core_count, take_cores
 from mocpack.errors import UsageError
 
 # numpy's libraries take all cores for the smallest product; several workers that all do so
@@ -46,13 +47,13 @@ def worker_pool(
     begin: Callable[..., None] | None = None,
     given: tuple[Any, ...] = (),
 ) -> ProcessPoolExecutor:
-    """Return a pool of `workers` processes (0: as many as there are cores).
+    """Return a pool of `workers` processes (0: as many as there are cores), which share the cores.
 
     Each calls ``begin(*given)`` when it starts: what all its work needs is sent once.
     """
-    return ProcessPoolExecutor(
-        workers or os.cpu_count() or 1, fresh_processes(), initializer=begin, initargs=given
-    )
+    count = workers or core_count()
+    first = (core_count() // count, begin, given)
+    return ProcessPoolExecutor(count, fresh_processes(), initializer=_begin, initargs=first)
 
 
 def fresh_processes() -> SpawnContext:
@@ -74,8 +75,9 @@ def run_each(
 ) -> Generator[tuple[int, Any], None, None]:
     """Do ``work(*job)`` for each job; yield (place of the job, result or `Lost`) as they come.
 
-    Each process has one job at a time, so its death costs no other. Who leaves the loop early, by
-    Ctrl-C too, ends all processes within `LEAVING` seconds and the time a kill takes.
+    Each process has its share of the cores, and one job at a time, so that its death costs no
+    other. Who leaves the loop early, by Ctrl-C too, ends all processes within `LEAVING` seconds and
+    the time a kill takes.
 
     Parameters
     ----------
@@ -174,7 +176,8 @@ class Crew:
     ) -> None:
         idle = len(self._crew) - len(self._busy())
         missing = min(self._workers - len(self._crew), len(waiting) - idle)
-        self._crew += [_hire(self._work, self._given) for _ in range(missing)]
+        cores = core_count() // self._workers
+        self._crew += [_hire(self._work, self._given, cores) for _ in range(missing)]
         for worker in self._crew:
             if waiting and worker.place is None:
                 worker.place = waiting.popleft()
@@ -253,10 +256,16 @@ def _check_start(worker: _Worker) -> None:
         )
 
 
-def _hire(work: Callable[..., Any], given: tuple[Any, ...]) -> _Worker:
+def _begin(cores: int, begin: Callable[..., None] | None, given: tuple[Any, ...]) -> None:
+    take_cores(cores)
+    if begin is not None:
+        begin(*given)
+
+
+def _hire(work: Callable[..., Any], given: tuple[Any, ...], cores: int) -> _Worker:
     context = fresh_processes()
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(work, given, theirs), daemon=True)
+    process = context.Process(target=_serve, args=(work, given, cores, theirs), daemon=True)
     with _interrupts_held():
         process.start()
     theirs.close()  # so that the end of the process ends the pipe
@@ -276,10 +285,11 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _serve(work: Callable[..., Any], given: tuple[Any, ...], pipe: Connection) -> None:
+def _serve(work: Callable[..., Any], given: tuple[Any, ...], cores: int, pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)  # so that half-written files are put away
     end_with_parent()
+    take_cores(cores)
     pipe.send(_Started())
     with suppress(EOFError):
         while True:

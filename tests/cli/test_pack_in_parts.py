@@ -87,7 +87,7 @@ def test_jobs_without_a_plan_read_their_own_files_alone(folder):
     for shard in ("3/3", "1/3"):
         assert run(*words, "--shard", shard, folder=folder).returncode == 0
     kept = (folder / "shards.mocps.parts").glob("hashes-*.json")
-    assert sorted(len(json.loads(path.read_text())) for path in kept) == [1, 2]
+    assert sorted(len(json.loads(path.read_text())["hashes"]) for path in kept) == [1, 2]
     # whatever is left, another way
     done = run(*words, "--resume", "-j", "2", folder=folder)
     assert done.returncode == 0, done.stderr
@@ -120,10 +120,56 @@ def test_a_run_that_was_killed_goes_on_and_leaves_nothing_behind(folder):
     done = run(*words[3:], "--resume", folder=folder)
     assert done.returncode == 0, done.stderr
     assert same(folder, "killed.mocps")
-    assert not list(folder.glob("*killed.mocps?*"))
-    again = run(*words[3:], "--resume", folder=folder)
+    assert [path.name for path in folder.glob("*killed.mocps?*")] == [".killed.mocps.packed"]
+
+
+@pytest.fixture
+def finished(folder, tmp_path):
+    """A folder of takes, one of them bad, that --resume has packed."""
+    (tmp_path / "in").mkdir()
+    for path in (folder / "takes/s2").iterdir():
+        (tmp_path / "in" / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "in/bad.bvh").write_text("no motion")
+    made = run("pack", "in", "-o", "all.mocps", *HOW, "--resume", folder=tmp_path)
+    assert made.returncode == 2, made.stderr
+    return tmp_path
+
+
+def test_what_has_been_packed_is_said_to_be_there_and_not_touched(finished):
+    archive = finished / "all.mocps"
+    before = archive.stat(), archive.read_bytes()
+    words = ["pack", "in", "-o", "all.mocps", *HOW]
+    again = run(*words, "--resume", "--report", "bad.jsonl", folder=finished)
+    assert again.returncode == 2  # one file was refused
+    assert "bad.bvh" in again.stderr
+    assert "all.mocps is there already" in again.stdout
+    assert json.loads((finished / "bad.jsonl").read_text())["input"] == "in/bad.bvh"
+    facts, bad = json.loads(run(*words, "--engine", "local", "--json", folder=finished).stdout)
+    assert facts["kept"]
+    assert not bad["ok"]
+    late = run(*words, "--shard", "2/2", folder=finished)
+    assert late.returncode == 0, late.stderr  # the bad one is the first's
+    assert "all.mocps has them already" in late.stdout
+    status = json.loads(run(*words, "--status", "--json", folder=finished).stdout)
+    assert status[0]["files_done"] == status[0]["files"] == 4
+    assert (archive.stat(), archive.read_bytes()) == before
+    assert not (finished / "all.mocps.parts").exists()
+
+
+def test_an_archive_of_anything_else_is_not_taken_for_what_is_asked(finished):
+    mocpack.write(walk(0.2, seed=9), finished / "in/take1.bvh")
+    (finished / "in/bad.bvh").unlink()
+    before = (finished / "all.mocps").read_bytes()
+    words = ["pack", "in", "-o", "all.mocps", *HOW, "--resume"]
+    again = run(*words, folder=finished)
     assert again.returncode == 2
-    assert "exists; -f overwrites it" in again.stderr
+    assert "all.mocps exists, of other files or packed otherwise; -f overwrites" in again.stderr
+    assert (finished / "all.mocps").read_bytes() == before
+    assert not (finished / "all.mocps.parts").exists()
+    for how in (["-f"], []):
+        done = run(*words, *how, folder=finished)
+        assert done.returncode == 0, done.stderr
+    assert "is there already" in done.stdout
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills processes: needs a POSIX system")

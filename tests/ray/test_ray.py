@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 import mocpack
+from mocpack.cores import core_count
 from mocpack.corpora import Packing, pack
+from mocpack.corpora.engines import ray_engine
 from mocpack.testing import walk
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -174,6 +176,15 @@ def test_a_file_that_kills_three_workers_is_a_row_of_the_report(folder, cluster)
     assert (folder / "some/poison.bvh.deaths").read_text() == "xxx"
     with mocpack.corpus(folder / "some.mocps") as corpus:
         assert corpus.names == ("take00", "take01")
+
+
+def test_a_task_uses_the_one_core_that_it_has(cluster):
+    ray = pytest.importorskip("ray")
+    try:
+        engine = ray_engine(cluster.address)
+        assert list(engine(core_count, [()], lambda place, share: None)) == [(0, 1)]
+    finally:
+        ray.shutdown()
 
 
 def test_a_cluster_that_is_not_there_is_said_in_a_sentence(folder):

@@ -83,7 +83,11 @@ def test_a_bucket_is_packed_into_another_to_the_bytes_of_local_files(server, how
     assert same(server, name)
     assert not server.system.exists(f"out/{name}.parts")
     again = run(*words, *HOW, *how, server=server)
-    assert f"s3://out/{name} exists; -f overwrites it" in again.stderr
+    assert again.returncode == 2
+    if how:
+        assert f"s3://out/{name} is there already" in again.stdout
+    else:
+        assert f"s3://out/{name} exists; -f overwrites it" in again.stderr
 
 
 def test_jobs_work_from_a_plan_in_a_bucket(server):

@@ -10,7 +10,6 @@ import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from os import cpu_count
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,9 @@ from mocpack.cli.files import PIPE, check_free, describe_error, exit_code
 from mocpack.cli.journal import Entry, Journal, digests, finished_entry, is_done
 from mocpack.cli.progress import counted, watched
 from mocpack.cli.terminal import INTERRUPTED, complain
+from mocpack.cores import core_count
 from mocpack.errors import UsageError
-from mocpack.io import files_to_read
+from mocpack.io import files_to_read, robot_files
 from mocpack.io.atomic import remove_temporaries
 from mocpack.workers import Lost, run_each
 
@@ -211,7 +211,7 @@ def _outcomes(
             continue
         left.append(place)
     chosen = [_taken_up(jobs[place], journal) if resume else jobs[place] for place in left]
-    workers = min(workers or cpu_count() or 1, len(chosen))
+    workers = min(workers or core_count(), len(chosen))
 
     def begin(number: int) -> None:
         job = chosen[number]
@@ -265,7 +265,8 @@ def _attempt_here(work: Callable[..., Any], job: Job, title: str) -> Outcome:
 
 
 def _sources(job: Job) -> list[Path]:
-    given = [Path(job.settings[name]) for name in ("robot", "body_model") if name in job.settings]
+    given = [Path(job.settings["body_model"])] if "body_model" in job.settings else []
+    given += robot_files(job.settings["robot"]) if "robot" in job.settings else []
     try:
         return [*files_to_read(job.source, skeleton=job.settings.get("skeleton")), *given]
     except (OSError, ValueError):

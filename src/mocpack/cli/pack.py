@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
 from datetime import timedelta
-from pathlib import Path, PurePath
 from typing import Annotated, Any
 
 import typer
@@ -14,20 +12,21 @@ from rich.table import Table
 
 from mocpack.cli import files, options
 from mocpack.cli.compress import request
-from mocpack.cli.inputs import Source, find_sources, motion_files
+from mocpack.cli.pack_inputs import PackInputs, find_inputs
 from mocpack.cli.progress import counted
 from mocpack.cli.terminal import complain, print_json
-from mocpack.corpora import catalogue, parts, storage
+from mocpack.corpora import catalogue, finished, parts, storage
 from mocpack.corpora.engines import Engine, engine_of
 from mocpack.corpora.packing import Packing, Refused, append, pack
-from mocpack.corpora.planning import Hashes, Part, Plan, Planned
+from mocpack.corpora.planning import Part
 from mocpack.corpora.reading import corpus
 from mocpack.corpora.remote import is_url
-from mocpack.corpora.storage import Entry
 from mocpack.errors import UsageError
 from mocpack.io.atomic import remove_temporaries, write_atomically
 from mocpack.registry import DEFAULT_CODEC
 from mocpack.units import format_size, parse_size
+
+HASHES = "hashes.json"  # in the folder of parts
 
 
 def run(
@@ -116,123 +115,36 @@ def run(
         raise UsageError(f"give one of {', '.join(given)}")
     if address is not None and engine is None:
         raise UsageError("--address is for --engine ray")
-    found = _found(inputs, packing, of_robot=robot is not None)
-    folder = f"{output}.parts"
+    found = find_inputs(inputs, packing)
     if plan:
         return _write_plan(found, output, force=force)
     if status:
-        return _tell_status(found.plan(folder).parts, folder, as_json=as_json)
-    in_parts = bool(shard or join or resume or engine) or found.planned is not None
-    if not add:
-        # over an archive of which parts are there, whoever began has been allowed to write
-        _check_free(output, force=force or (in_parts and _begun(folder)))
+        return _tell_status(found, output, as_json=as_json)
     if shard is not None:
-        return _pack_shard(found, folder, shard, engine_of("local", workers=jobs))
+        return _pack_shard(found, output, shard, engine_of("local", workers=jobs), force=force)
     table = None if meta is None else catalogue.read_meta(meta)
     size = None if shard_size is None else parse_size(shard_size)
     ending = {"meta": table, "name_pattern": name_pattern, "shard_size": size}
-    if in_parts and not add:
-        who = None if join else engine_of(engine or "local", workers=jobs, address=address)
-        refused = _in_parts(found, output, folder, who, ending, everywhere=engine == "ray")
+    kept = False
+    if given in ([], ["--append"]) and found.planned is None:
+        refused = _pack_at_once(found, output, ending, add=add, workers=jobs, force=force)
     else:
-        refused = _packed(add, found.files, output, found.packing, workers=jobs, **ending)
+        who = None if join else engine_of(engine or "local", workers=jobs, address=address)
+        refused, kept = _in_parts(
+            found, output, ending, who, force=force, everywhere=engine == "ray"
+        )
     if report is not None:
         write_atomically(parts.refused_lines(refused), report)
-    _tell(output, refused, found.count, as_json)
+    _tell(output, refused, len(found.files), as_json, kept=kept)
     return 2 if refused else 0
 
 
-@dataclass(frozen=True)
-class _Found:
-    """What the words of the command line name: files by their clips' names, or a plan of them."""
-
-    files: Mapping[str, str]
-    packing: Packing
-    entries: Mapping[str, Entry]
-    planned: Plan | None = None
-
-    @property
-    def count(self) -> int:
-        return len(self.files) if self.planned is None else len(self.planned.files)
-
-    def plan(self, folder: str | None, *, everywhere: bool = False) -> Plan:
-        """Return the plan, with the hashes that whoever works in this folder has taken."""
-        if self.planned is not None:
-            return self.planned
-        named = {
-            name: storage.absolute(path) if everywhere else path
-            for name, path in self.files.items()
-        }
-        listed = Plan.listed(named, self.packing, entries=self.entries).files
-        if folder is None:
-            return Plan(Hashes(self.packing, (), self.entries).marked(listed), self.packing)
-        kept = [one.path for one in storage.listing(folder) if one.path.endswith(".json")]
-        return Plan(self.marked(listed, storage.inside(folder, "hashes.json"), kept), self.packing)
-
-    def marked(
-        self, listed: Sequence[Planned], known: str, others: Sequence[str] = ()
-    ) -> tuple[Planned, ...]:
-        """Return files with their marks, which the file `known` keeps and others may have."""
-        hashes = Hashes(self.packing, [known, *others], self.entries)
-        marked = hashes.marked(listed)
-        hashes.save(known)
-        return marked
-
-
-def _found(inputs: Sequence[str], packing: Packing, *, of_robot: bool) -> _Found:
-    if len(inputs) == 1 and inputs[0].endswith(".jsonl"):
-        if packing != Packing():
-            raise UsageError(f"{inputs[0]} says how its files are packed: leave those options out")
-        planned = Plan.from_bytes(storage.read(inputs[0]), name=inputs[0])
-        names = {one.name: one.path for one in planned.files}
-        return _Found(names, planned.packing, {}, planned)
-    suffixes = motion_files(of_robot=of_robot) | {".mocp"}
-    entries: dict[str, Entry] = {}
-    sources = find_sources([word for word in inputs if not is_url(word)], suffixes)
-    for url in filter(is_url, inputs):
-        listed = storage.listing(url)
-        entries |= {one.path: one for one in listed}
-        sources += _sources_at(url, listed, suffixes)
-    there = [source for source in sources if source.path == "-" or Path(source.path).exists()]
-    if not entries and not there:
-        # an archive of no clip would stand in the way of the next try
-        raise UsageError(f"{', '.join(inputs)[:200]}: there is no such file or folder")
-    return _Found(_named(sources), packing, entries)
-
-
-def _sources_at(url: str, listed: Sequence[Entry], suffixes: set[str]) -> list[Source]:
-    """Return the motion files of a URL: of a folder, of a pattern, or itself."""
-    folder = url.rstrip("/")
-    found = []
-    for one in listed:
-        name = storage.last_name(one.path)
-        if one.path == folder or not one.path.startswith(f"{folder}/"):
-            found.append(Source(one.path, str(name)))
-        elif name.suffix.lower() in suffixes and not name.name.startswith("."):
-            found.append(Source(one.path, one.path[len(folder) + 1 :], in_folder=True))
-    if not found:
-        raise UsageError(f"{url}: no motion file is there")
-    return found
-
-
-def _begun(folder: str) -> bool:
-    """Say whether anybody has packed parts of an archive."""
-    return any(one.path.endswith(".part") for one in storage.listing(folder))
-
-
-def _check_free(output: str, *, force: bool) -> None:
-    if not is_url(output):
-        files.check_free(output, force=force)
-    elif not force and storage.exists(output):
-        raise UsageError(f"{output} exists; -f overwrites it")
-
-
-def _write_plan(found: _Found, output: str, *, force: bool) -> int:
+def _write_plan(found: PackInputs, output: str, *, force: bool) -> int:
     """Write the plan for jobs on any machine to work from."""
     if not output.endswith(".jsonl"):
         raise UsageError(f"a plan's name ends in .jsonl, got {output}")
     _check_free(output, force=force)
-    plan = found.plan(None, everywhere=True)
+    plan, _ = found.plan(everywhere=True)
     storage.write(plan.to_bytes(), output)
     size = format_size(sum(one.size for one in plan.files))
     files.stdout().print(
@@ -241,51 +153,124 @@ def _write_plan(found: _Found, output: str, *, force: bool) -> int:
     return 0
 
 
-def _pack_shard(found: _Found, folder: str, shard: str, engine: Engine) -> int:
+def _tell_status(found: PackInputs, output: str, *, as_json: bool) -> int:
+    plan, hashes = found.plan(_known_hashes(output))
+    those, count = plan.parts, len(plan.files)
+    if finished.refused_before(those, output) is None:
+        hashes.save(storage.inside(_folder_of(output), HASHES))
+        now = parts.status(those, _folder_of(output), time.time())
+    else:
+        now = parts.Status(len(those), count, 0.0)
+    if as_json:
+        facts = {"parts": len(those), "parts_done": now.parts, "files": count}
+        print_json([facts | {"files_done": now.files, "seconds_left": now.seconds_left}])
+        return 0
+    left = now.seconds_left
+    when = "" if left is None else f", {timedelta(seconds=round(left))} left"
+    files.stdout().print(
+        f"{now.files} of {count} files are packed, {now.parts} of {len(those)} parts{when}"
+    )
+    return 0
+
+
+def _pack_shard(found: PackInputs, output: str, shard: str, engine: Engine, *, force: bool) -> int:
     """Pack the share of one job; the others are for other machines, or for later."""
     number, slash, count = shard.partition("/")
     if not (slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
         raise UsageError(f"--shard is one of how many, such as 1/100 to 100/100, got {shard}")
-    if found.planned is None:
-        listed = Plan.listed(found.files, found.packing, entries=found.entries)
-        share = listed.shard(int(number), int(count))
-        flat = [one for part in share for one in part.files]
-        # what others pack is for them to read
-        known = storage.inside(folder, f"hashes-{number}-of-{count}.json")
-        marked = iter(found.marked(flat, known))
-        share = [replace(part, files=tuple(next(marked) for _ in part.files)) for part in share]
+    one, of = int(number), int(count)
+    folder, may_write = _folder_of(output), _may_write(output, force=force)
+    before = None
+    if finished.is_recorded(output):
+        plan, _ = found.plan(_known_hashes(output))
+        before = _refused_before(plan.parts, output, may_write=may_write)
+    if before is not None:
+        own = {file.path for part in plan.shard(one, of) for file in part.files}
+        refused = [file for file in before if file.path in own]
+        said = f"{len(own)} files, {output} has them already"
     else:
-        share = found.planned.shard(int(number), int(count))
-    new = len(parts.missing(share, folder))
-    _pack_parts(share, folder, engine)
-    refused = [one for part in share for one in parts.read_part(part, folder).refused]
-    for one in refused:
-        complain(one.why)
-    total = sum(len(part.files) for part in share)
-    files.stdout().print(
-        f"shard {shard}: {total} files in {len(share)} parts, {len(share) - new} were there already"
-    )
+        share = found.shard(one, of, save_as=storage.inside(folder, f"hashes-{one}-of-{of}.json"))
+        new = len(parts.missing(share, folder))
+        _pack_parts(share, folder, engine)
+        refused = [file for part in share for file in parts.read_part(part, folder).refused]
+        total = sum(len(part.files) for part in share)
+        said = f"{total} files in {len(share)} parts, {len(share) - new} were there already"
+    for file in refused:
+        complain(file.why)
+    files.stdout().print(f"shard {shard}: {said}", soft_wrap=True)
     return 2 if refused else 0
 
 
 def _in_parts(
-    found: _Found,
+    found: PackInputs,
     output: str,
-    folder: str,
-    engine: Engine | None,
     ending: dict[str, Any],
+    engine: Engine | None,
     *,
+    force: bool,
     everywhere: bool,
-) -> list[Refused]:
-    """Join the parts of an archive, having packed those that are missing if there is an engine."""
-    plan = found.plan(folder, everywhere=everywhere)
-    if not is_url(output):
-        remove_temporaries(output)
-    if engine is not None:
-        _pack_parts(plan.parts, storage.absolute(folder), engine)
-    refused = parts.join(plan.parts, folder, output, **ending)
+) -> tuple[list[Refused], bool]:
+    """Join the parts of an archive, having packed those that are missing if there is an engine.
+
+    Return what was refused, and whether all was done before.
+    """
+    folder, may_write = _folder_of(output), _may_write(output, force=force)
+    plan, hashes = found.plan(_known_hashes(output), everywhere=everywhere)
+    refused = _refused_before(plan.parts, output, ending, may_write=may_write)
+    was_done = refused is not None
+    if refused is None:
+        hashes.save(storage.inside(folder, HASHES))
+        if not is_url(output):
+            remove_temporaries(output)
+        if engine is not None:
+            _pack_parts(plan.parts, storage.absolute(folder), engine)
+        refused = parts.join(plan.parts, folder, output, **ending)
+        finished.remember(plan.parts, output, ending, refused, hashes.rows)
     storage.remove_folder(folder)
-    return refused
+    return refused, was_done
+
+
+def _folder_of(output: str) -> str:
+    return f"{output}.parts"
+
+
+def _known_hashes(output: str) -> list[str]:
+    """Return the files of hashes that whoever packs, or has packed, this archive has taken."""
+    there = [one.path for one in storage.listing(_folder_of(output))]
+    return [finished.record_of(output), *(name for name in there if name.endswith(".json"))]
+
+
+def _may_write(output: str, *, force: bool) -> bool:
+    """Say whether parts may become an archive here, whatever is there: it was said, or is begun.
+
+    Complains at once of what is there and is none of ours.
+    """
+    if force:
+        finished.forget(output)
+    begun = any(one.path.endswith(".part") for one in storage.listing(_folder_of(output)))
+    _check_free(output, force=force or begun or finished.is_recorded(output))
+    return force or begun
+
+
+def _refused_before(
+    those: Sequence[Part],
+    output: str,
+    ending: dict[str, Any] | None = None,
+    *,
+    may_write: bool,
+) -> list[Refused] | None:
+    """Return what was refused when the archive was made of these parts, None if it is to be."""
+    before = finished.refused_before(those, output, ending)
+    if before is None and not may_write and storage.exists(output):
+        raise UsageError(f"{output} exists, of other files or packed otherwise; -f overwrites it")
+    return before
+
+
+def _check_free(output: str, *, force: bool) -> None:
+    if not is_url(output):
+        files.check_free(output, force=force)
+    elif not force and storage.exists(output):
+        raise UsageError(f"{output} exists; -f overwrites it")
 
 
 def _pack_parts(those: Sequence[Part], folder: str, engine: Engine) -> None:
@@ -299,46 +284,27 @@ def _pack_parts(those: Sequence[Part], folder: str, engine: Engine) -> None:
         )
 
 
-def _tell_status(those: Sequence[Part], folder: str, *, as_json: bool) -> int:
-    found = parts.status(those, folder, time.time())
-    count = sum(len(part.files) for part in those)
-    if as_json:
-        facts = {"parts": len(those), "parts_done": found.parts, "files": count}
-        print_json([facts | {"files_done": found.files, "seconds_left": found.seconds_left}])
-        return 0
-    left = found.seconds_left
-    when = "" if left is None else f", {timedelta(seconds=round(left))} left"
-    files.stdout().print(
-        f"{found.files} of {count} files are packed, {found.parts} of {len(those)} parts{when}"
-    )
-    return 0
-
-
-def _packed(add: bool, named: Mapping[str, str], *words: Any, **options: Any) -> list[Refused]:
+def _pack_at_once(
+    found: PackInputs, output: str, ending: dict[str, Any], *, add: bool, workers: int, force: bool
+) -> list[Refused]:
+    """Pack into a new archive, or to the end of one that is there, in one run."""
+    if not add:
+        _check_free(output, force=force)
     work: Callable[..., list[Refused]] = append if add else pack
-    shares = [0.0] * len(named)
+    shares = [0.0] * len(found.files)
     with counted() as bar:
-        task = bar.add_task("packing", total=len(named))
+        task = bar.add_task("packing", total=len(shares))
 
         def told(place: int, share: float) -> None:
             shares[place] = max(share, shares[place])
             bar.update(task, completed=sum(shares))
 
-        return work(named, *words, told=told, **options)
+        return work(found.files, output, found.packing, workers=workers, told=told, **ending)
 
 
-def _named(sources: Sequence[Source]) -> dict[str, str]:
-    """Return the files by the names of their clips: their paths in the source without suffix."""
-    found: dict[str, str] = {}
-    for source in sources:
-        name = PurePath(source.below).with_suffix("").as_posix()
-        if name in found:
-            raise UsageError(f"{found[name]} and {source.path} would both be clip {name!r}")
-        found[name] = source.path
-    return found
-
-
-def _tell(output: str, refused: Sequence[Refused], count: int, as_json: bool) -> None:
+def _tell(
+    output: str, refused: Sequence[Refused], count: int, as_json: bool, *, kept: bool
+) -> None:
     for one in refused:
         complain(one.why)
     with corpus(output) as made:
@@ -346,6 +312,7 @@ def _tell(output: str, refused: Sequence[Refused], count: int, as_json: bool) ->
         seconds = float((made.index.frame_counts * made.index.frame_times).sum())
         facts: dict[str, Any] = {
             "output": output,
+            "kept": kept,
             "clips": len(made),
             "shards": len(made.index.files),
             "frames": frames,
@@ -358,6 +325,8 @@ def _tell(output: str, refused: Sequence[Refused], count: int, as_json: bool) ->
         lost = [{"ok": False, "error": one.why, "input": one.path} for one in refused]
         print_json([facts, *lost])
         return
+    if kept:
+        files.stdout().print(f"{output} is there already, of these files", soft_wrap=True)
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_row("archive", f"{output}, {format_size(facts['bytes'])}")
     table.add_row("clips", f"{facts['clips']} of {facts['skeletons']} skeletons")

@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Callable, Generator, Sequence
+from functools import wraps
 from itertools import islice
-from os import cpu_count
 from typing import Any
 
+from mocpack.cores import core_count, using_cores
 from mocpack.errors import UsageError
 from mocpack.extras import require
 from mocpack.workers import Lost, run_each
@@ -44,7 +45,7 @@ def local_engine(workers: int = 1) -> Engine:
     """Return the engine of processes here; 0 for as many as there are cores."""
     if workers < 0:
         raise UsageError(f"workers must be 0 or above, got {workers}")
-    count = workers or cpu_count() or 1
+    count = workers or core_count()
     return lambda work, jobs, told: run_each(work, jobs, workers=min(count, len(jobs)), told=told)
 
 
@@ -58,8 +59,14 @@ def ray_engine(address: str | None = None) -> Engine:
     def each(work: Callable[..., Any], jobs: Sequence[Job], told: Told) -> Results:
         if not ray.is_initialized():
             _connect(ray, address)
+
+        @wraps(work)  # its name is that of ray's processes
+        def on_one_core(*job: Any) -> Any:
+            with using_cores(1):
+                return work(*job)
+
         # ray's own retries would run a part again with the file that ended its process, and again
-        task = ray.remote(num_cpus=1, max_retries=0)(work)
+        task = ray.remote(num_cpus=1, max_retries=0)(on_one_core)
         waiting = iter(enumerate(jobs))
         running: dict[Any, int] = {}
         while True:

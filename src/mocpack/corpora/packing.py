@@ -12,7 +12,6 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from os import cpu_count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -37,6 +36,7 @@ from mocpack.container import (
     source_of,
     stored,
 )
+from mocpack.cores import core_count
 from mocpack.corpora import catalogue, storage
 from mocpack.corpora.catalogue import Row
 from mocpack.corpora.reading import corpus
@@ -408,7 +408,7 @@ def _results(
         for place, job in enumerate(jobs):
             yield place, pack_file(*job)
         return
-    count = min(workers or cpu_count() or 1, len(jobs))
+    count = min(workers or core_count(), len(jobs))
     for place, result in run_each(_tried, jobs, workers=count, deaths=DEATHS, told=told):
         if isinstance(result, OSError):
             raise result

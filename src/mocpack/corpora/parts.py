@@ -23,7 +23,7 @@ from mocpack.corpora import storage
 from mocpack.corpora.catalogue import Row
 from mocpack.corpora.engines import Engine, Told
 from mocpack.corpora.packing import DEATHS, CorpusWriter, Refused, lost_file, pack_file
-from mocpack.corpora.planning import Part
+from mocpack.corpora.planning import Hashes, Part
 from mocpack.corpora.remote import is_url
 from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageError
 from mocpack.workers import Lost
@@ -203,16 +203,31 @@ def _packed(part: Part) -> Packed:
     clips: list[Stored] = []
     rows: list[Row] = []
     refused = []
+    changed = _changed_companions(part)
     progress.expect(len(part.files))
     for file in part.files:
         with progress.doing():
-            found = pack_file(file.path, file.name, part.packing, sha256=file.sha256)
+            found = changed.get(file.path) or pack_file(
+                file.path, file.name, part.packing, sha256=file.sha256
+            )
         if isinstance(found, Refused):
             refused.append(found)
             continue
         clips += [clip for clip, _ in found]
         rows += [row for _, row in found]
     return Packed(tuple(clips), tuple(rows), tuple(refused))
+
+
+def _changed_companions(part: Part) -> dict[str, Refused]:
+    """Refuse local files that are read with others, if those are not what was planned."""
+    those = [file for file in part.files if file.companions_mark and not is_url(file.path)]
+    marked = Hashes(part.packing).marked(those) if those else ()
+    why = "a file that it is read with was changed meanwhile"
+    return {
+        file.path: Refused(file.path, f"{file.path}: {why}")
+        for file, now in zip(those, marked, strict=True)
+        if file.companions_mark != now.companions_mark
+    }
 
 
 def _put_together(part: Part, folder: str) -> None:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,11 @@ from mocpack.corpora import storage
 from mocpack.corpora.packing import Packing
 from mocpack.corpora.remote import is_url
 from mocpack.corpora.storage import Entry
-from mocpack.errors import CorruptionError, FormatError, UsageError
-from mocpack.io import files_to_read
+from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageError
+from mocpack.io import companions, names_beside, robot_files
 
 BLOCK = 1 << 20
-NAMED = ("robot", "body_model")  # files that `reading` names, which all others are read by
+NAMING = (".gltf", ".usd", ".usda", ".usdc")  # of URLs that are read for the names of others
 MOST_FILES, MOST_BYTES = 16, 16 << 20  # of a part: some seconds of work
 FEW_PARTS = 256  # below which parts are of fewer files, so that all workers have some
 READERS = 8  # files that are hashed at a time
@@ -63,6 +63,11 @@ class Planned:
         """The SHA-256 of the file itself, if that is known."""
         first = self.mark.partition("+")[0]
         return first if re.fullmatch("[0-9a-f]{64}", first) else None
+
+    @property
+    def companions_mark(self) -> str:
+        """The digest of what else reading it reads; empty if that is nothing."""
+        return self.mark.partition("+")[2]
 
 
 @dataclass(frozen=True)
@@ -200,48 +205,95 @@ class Hashes:
         self._found: dict[str, Any] = {}
         for name in known:
             self._found |= _read_known(name)
-        named = [packing.reading[name] for name in NAMED if packing.reading.get(name) is not None]
-        self._named = [self._one(str(path)) for path in named]
+        self._named = [self._one(path) for path in _named(packing)]
 
     def marked(self, files: Sequence[Planned]) -> tuple[Planned, ...]:
         """Return files with their marks; a missing file has one too."""
-        new = [one.path for one in files if not (is_url(one.path) or self._known(one.path))]
+        new = [one for one in files if not self._is_known(one)]
         with ThreadPoolExecutor(READERS) as pool:
-            list(pool.map(self._one, new))  # takes them; below they are known
-        return tuple(Planned(one.name, one.path, one.size, self._mark(one)) for one in files)
+            taken = dict(zip(new, pool.map(self._mark, new), strict=True))
+        return tuple(replace(one, mark=taken.get(one) or self._mark(one)) for one in files)
+
+    @property
+    def rows(self) -> Mapping[str, Any]:
+        """What is known of files, by path, for others to know."""
+        return self._found
 
     def save(self, name: str) -> None:
+        """Write a file of what is known, if anything was not known before."""
         if self._new:
-            storage.write(json.dumps(self._found, sort_keys=True).encode(), name)
+            said = {"hashes": self._found}
+            storage.write(json.dumps(said, sort_keys=True).encode(), name)
 
     def _mark(self, file: Planned) -> str:
         own = file.mark if is_url(file.path) else self._one(file.path)
-        others = [*self._beside(file.path), *self._named]
+        others = [*self._beside(file), *self._named]
         return f"{own}+{_digest(others)}" if others else own
 
-    def _beside(self, path: str) -> list[str]:
-        """Return the hashes of what is read with a file: the skeleton of an .amc."""
-        if is_url(path):
-            return self._beside_url(path)
-        row = self._found.get(path)
-        if row is not None and row[3:] == [True]:
+    def _beside(self, file: Planned) -> list[str]:
+        """Return the marks of what is read with a file: a skeleton, buffers, layers."""
+        if (known := self._known_beside(file)) is not None:
+            return list(known.values())
+        if is_url(file.path):
+            return self._beside_url(file)
+        try:
+            paths, stated = companions(file.path, skeleton=self._packing.reading.get("skeleton"))
+        except (OSError, MocpackError):
+            return []  # reading it will say what is wrong
+        marks = {str(path): self._one(str(path)) for path in paths}
+        if stated:
+            self._keep_beside(file.path, marks)
+        return list(marks.values())
+
+    def _beside_url(self, file: Planned) -> list[str]:
+        """Return the marks of what is read with a URL; of an .amc those of all skeletons there."""
+        url, folder = file.path, storage.parent(file.path)
+        if url.lower().endswith(".amc"):
+            listed = [one for one in self._entries if storage.parent(one) == folder]
+            return [self._entries[one].mark for one in listed if one.lower().endswith(".asf")]
+        if not url.lower().endswith(NAMING):
             return []
         try:
-            paths = files_to_read(path, skeleton=self._packing.reading.get("skeleton"))[1:]
-        except (OSError, ValueError):
-            paths = []  # reading it will say what is wrong
-        if row is not None:
-            # a file that needs no other by its contents needs none as long as it has them
-            row[3:] = [not paths]
-        return [self._one(str(one)) for one in paths]
+            data = storage.read(url)
+            found = names_beside(data, name=url, beside=partial(_read_beside, url))
+        except (FileNotFoundError, PermissionError, MocpackError):
+            return []  # as above
+        marks = {other: self._at(other) for other in (storage.beside(url, name) for name in found)}
+        self._found[url] = [file.size, file.mark, file.mark]
+        self._keep_beside(url, marks)
+        return list(marks.values())
 
-    def _beside_url(self, url: str) -> list[str]:
-        """Return the marks of the skeletons of which one is read with an .amc."""
-        if not url.lower().endswith(".amc"):
-            return []
-        folder = storage.parent(url)
-        listed = [one for one in self._entries if storage.parent(one) == folder]
-        return [self._entries[one].mark for one in listed if one.lower().endswith(".asf")]
+    def _keep_beside(self, path: str, marks: Mapping[str, str]) -> None:
+        """Keep which files one names, and what they hold, which may name others."""
+        row = self._found.get(path)
+        if row is not None and row[3:] != [marks]:
+            self._found[path], self._new = [*row[:3], marks], True
+
+    def _known_beside(self, file: Planned) -> Mapping[str, str] | None:
+        """Return the marks of what a file names, if it and they are as they were."""
+        row = self._found.get(file.path)
+        if row is None or len(row) < 4 or not isinstance(row[3], dict):
+            return None
+        if is_url(file.path) and row[:2] != [file.size, file.mark]:
+            return None
+        kept: dict[str, str] = row[3]
+        return kept if all(self._at(path) == mark for path, mark in kept.items()) else None
+
+    def _is_known(self, file: Planned) -> bool:
+        if is_url(file.path) and not file.path.lower().endswith(NAMING):
+            return True
+        row = self._found.get(file.path)
+        known = is_url(file.path) or self._known(file.path) is not None
+        return known and row is not None and len(row) == 4
+
+    def _at(self, path: str) -> str:
+        """Return the mark of a file beside another."""
+        if not is_url(path):
+            return self._one(path)
+        try:
+            return (self._entries.get(path) or storage.entry(path)).mark
+        except FileNotFoundError:
+            return "missing"
 
     def _known(self, path: str) -> str | None:
         """Return the hash of a file that has the size and the time that it had."""
@@ -270,13 +322,25 @@ class Hashes:
         return digest.hexdigest()
 
 
+def _named(packing: Packing) -> list[str]:
+    """Return the files that all others are read by: a robot with what it includes, a body."""
+    robot, body = (packing.reading.get(name) for name in ("robot", "body_model"))
+    found = [] if robot is None else [str(path) for path in robot_files(robot)]
+    return found if body is None else [*found, str(body)]
+
+
+def _read_beside(url: str, name: str) -> bytes:
+    return storage.read(storage.beside(url, name))
+
+
 def _read_known(name: str) -> dict[str, list[Any]]:
     """Read hashes that were taken before; what is no such file is of no use, and made anew."""
     try:
         found = json.loads(storage.read(name))
     except (OSError, ValueError, RecursionError):
         return {}
-    rows = found.items() if isinstance(found, dict) else ()
+    rows = found.get("hashes") if isinstance(found, dict) else None
+    rows = rows.items() if isinstance(rows, dict) else ()
     return {path: row for path, row in rows if isinstance(row, list) and len(row) in (3, 4)}
 
 

@@ -54,6 +54,9 @@ class Format:
         Writes several clips by name, for formats of which one file may hold them on one clock.
     find_skeleton : callable, optional
         Finds the skeleton file of a motion file that needs one.
+    names_beside : callable, optional
+        Returns the paths of the files that reading a file opens beside it, for formats of which
+        one may name others.
     names : callable, optional
         Returns the names of the clips in a file, for formats of which one may hold several.
     left_out : callable, optional
@@ -78,6 +81,7 @@ class Format:
     beside: tuple[str, Callable[..., bytes]] | None = None
     write_scene: Callable[[Mapping[str, AnyClip]], bytes] | None = None
     find_skeleton: Callable[[Path], Path] | None = None
+    names_beside: Callable[..., list[str]] | None = None
     names: Callable[..., list[str]] | None = None
     left_out: Callable[..., list[str]] | None = None
     dialects: tuple[str, ...] = ()
@@ -154,6 +158,7 @@ FORMATS = (
             _later("gltf"),
             writer,
             holds=("roots", "scales", "times"),
+            names_beside=_later("gltf_file", "names_beside"),
             names=_later("gltf", "names"),
             left_out=_later("gltf", "left_out"),
             options=("clip", "fps", "beside"),
@@ -229,6 +234,7 @@ FORMATS = (
             _later("usd_write", writer),
             needs="mocpack[usd]",
             holds=("roots", "scales", "times"),
+            names_beside=_later("usd", "names_beside"),
             names=_later("usd", "names"),
             options=("clip", "fps", "beside"),
         )
@@ -468,14 +474,41 @@ def files_to_write(path: str | Path) -> list[Path]:
 
 
 def files_to_read(path: str | Path, *, skeleton: str | Path | None = None) -> list[Path]:
-    """Return the files that reading `path` reads: itself, and the skeleton file if it needs one."""
+    """Return the files that reading `path` opens: itself, and those that belong to it."""
+    return [Path(path), *companions(path, skeleton=skeleton)[0]]
+
+
+def companions(path: str | Path, *, skeleton: str | Path | None = None) -> tuple[list[Path], bool]:
+    """Return the files that are read with one, and whether their names stand in it.
+
+    Otherwise they are looked for, and files that come and go beside it may change which they are.
+    """
     path = Path(path)
     if not path.is_file():
-        return [path]
+        return [], False
     with path.open("rb") as file:
         chosen = _format_of(file.read(PROBED), str(path))
-    companion = _companion(chosen, path, skeleton)
-    return [path] if companion is None else [path, companion]
+    if chosen.find_skeleton is not None:
+        companion = _companion(chosen, path, skeleton)
+        return ([] if companion is None else [companion]), False
+    if chosen.names_beside is None:
+        return [], True
+    found = chosen.names_beside(contents(path), files_beside(path))
+    return [path.parent / name for name in found], True
+
+
+def names_beside(
+    data: bytes, *, name: str = "input", beside: Callable[[str], bytes] | None = None
+) -> list[str]:
+    """Return the paths of the files that a motion file's bytes name, and `beside` would open."""
+    chosen = _format_of(data, name)
+    return [] if chosen.names_beside is None else chosen.names_beside(data, beside)
+
+
+def robot_files(path: str | Path) -> list[Path]:
+    """Return the files that reading a robot opens: its own, and those that it includes."""
+    found: list[Path] = _later("robots.files", "robot_files")(path)
+    return found
 
 
 def write_file(

@@ -7,6 +7,7 @@ columns: its matrices act on row vectors. `docs/formats.md` says what is kept.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -39,6 +40,21 @@ WIDTHS = {"translations": 3, "rotations": 4, "scales": 3}
 def names(data: bytes, beside: Callable[[str], bytes] | None = None) -> list[str]:
     """Return the names of the animations that move something, all different."""
     return motion_names(_told(data, beside, read=False)[0], "animation")
+
+
+def names_beside(data: bytes, beside: Callable[[str], bytes] | None = None) -> list[str]:
+    """Return the paths of the files that this one refers to, through others too."""
+    opened: list[str] = []
+
+    def noting(name: str) -> bytes:
+        opened.append(name)
+        if beside is None:
+            raise FileNotFoundError(name)
+        return beside(name)
+
+    with suppress(FormatError):  # of one that cannot be read: it was to be opened all the same
+        _told(data, noting, read=False)
+    return list(dict.fromkeys(opened))
 
 
 def read(

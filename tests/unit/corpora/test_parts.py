@@ -125,6 +125,17 @@ def test_a_file_that_was_changed_after_it_was_planned_is_refused(takes, tmp_path
     assert refused[1].why == f"{takes['take3']}: was changed after it was planned"
 
 
+def test_a_skeleton_that_was_changed_after_it_was_planned_is_refused(tmp_path):
+    mocpack.write(walk(0.1), tmp_path / "01_01.amc")
+    (skeleton,) = tmp_path.glob("*.asf")
+    files = {"01_01": tmp_path / "01_01.amc"}
+    plan, folder = Plan.make(files, FAST), tmp_path / "parts"
+    skeleton.write_text(skeleton.read_text() + "\n")
+    pack_parts(plan.parts, str(folder), here)
+    _, (refused,) = joined(plan, folder, tmp_path)
+    assert refused.why == f"{files['01_01']}: a file that it is read with was changed meanwhile"
+
+
 def test_a_worker_of_another_version_packs_nothing(takes, tmp_path, monkeypatch):
     plan, folder = Plan.make(takes, FAST), tmp_path / "parts"
     monkeypatch.setattr(mocpack, "__version__", "0.0.1")

@@ -1,5 +1,6 @@
 """Plans: what is packed and how, the same on every machine, as a value and as a file."""
 
+import base64
 import json
 import os
 from dataclasses import replace
@@ -75,10 +76,10 @@ def test_files_that_were_hashed_are_not_read_again(takes, tmp_path):
     file = tmp_path / "parts/hashes.json"
     known = str(file)
     first = Plan.make(takes, FAST, known=known)
-    rows = json.loads(file.read_text())
-    assert len(rows) == len(takes)
-    rows[str(takes["take1"])][2] = "as known"
-    file.write_text(json.dumps(rows))
+    said = json.loads(file.read_text())
+    assert len(said["hashes"]) == len(takes)
+    said["hashes"][str(takes["take1"])][2] = "as known"
+    file.write_text(json.dumps(said))
     assert Plan.make(takes, FAST, known=known).files[1].mark == "as known"
     os.utime(takes["take1"], ns=(1, 1))
     assert Plan.make(takes, FAST, known=known) == first
@@ -108,6 +109,83 @@ def test_the_skeleton_of_an_amc_is_part_of_its_mark(tmp_path):
     marks.add(Plan.make(files, FAST, known=known).files[0].mark)
     assert len(marks) == 2
     assert "+" in marks.pop()
+
+
+def mark_of(path, known=None, packing=FAST):
+    return Plan.make({"a": path}, packing, known=known).files[0].mark
+
+
+def test_a_skeleton_that_comes_later_is_noticed(tmp_path):
+    mocpack.write(walk(0.1), tmp_path / "01_01.amc")
+    (skeleton,) = tmp_path.glob("*.asf")
+    hidden = skeleton.rename(tmp_path / "hidden")
+    known = str(tmp_path / "hashes.json")
+    without = mark_of(tmp_path / "01_01.amc", known)
+    hidden.rename(skeleton)
+    assert mark_of(tmp_path / "01_01.amc", known) != without
+
+
+@pytest.fixture
+def gltf(tmp_path):
+    """A .gltf whose numbers stand in a file beside it."""
+    path = tmp_path / "a.gltf"
+    mocpack.write(walk(0.1), path)
+    document = json.loads(path.read_text())
+    inside = document["buffers"][0]["uri"].partition(",")[2]
+    (tmp_path / "the numbers.bin").write_bytes(base64.b64decode(inside))
+    document["buffers"][0]["uri"] = "the%20numbers.bin"
+    path.write_text(json.dumps(document))
+    mocpack.read(path)
+    return path
+
+
+@pytest.mark.parametrize("start", ["", "file://"])
+def test_the_buffers_of_a_gltf_are_part_of_its_mark(gltf, start, monkeypatch):
+    if start:
+        pytest.importorskip("fsspec")
+    path, known = f"{start}{gltf}", str(gltf.with_name("hashes.json"))
+    first = mark_of(path, known)
+    numbers = gltf.with_name("the numbers.bin")
+    with monkeypatch.context() as unread:
+        unread.setattr("mocpack.corpora.planning.names_beside", None)
+        unread.setattr("mocpack.corpora.planning.companions", None)
+        assert mark_of(path, known) == first  # which they are is known, as long as they are those
+    numbers.write_bytes(numbers.read_bytes() + b" ")
+    second = mark_of(path, known)
+    assert second != first
+    assert second.partition("+")[0] == first.partition("+")[0]
+    numbers.unlink()
+    assert mark_of(path, known) not in (first, second)
+
+
+def test_files_that_a_usd_refers_to_are_part_of_its_mark(tmp_path):
+    pytest.importorskip("pxr")
+    mocpack.write(walk(0.1), tmp_path / "body.usda")
+    (tmp_path / "list.usda").write_text("#usda 1.0\n(subLayers = [@./body.usda@])\n")
+    (tmp_path / "scene.usda").write_text("#usda 1.0\n(subLayers = [@list.usda@])\n")
+    known = str(tmp_path / "hashes.json")
+    marks = {mark_of(tmp_path / "scene.usda", known)}
+    mocpack.write(walk(0.1, seed=1), tmp_path / "body.usda")
+    marks.add(mark_of(tmp_path / "scene.usda", known))
+    # what a file beside it refers to from now on
+    (tmp_path / "body.usda").rename(tmp_path / "other.usda")
+    (tmp_path / "list.usda").write_text("#usda 1.0\n(subLayers = [@./other.usda@])\n")
+    marks.add(mark_of(tmp_path / "scene.usda", known))
+    mocpack.write(walk(0.1, seed=2), tmp_path / "other.usda")
+    marks.add(mark_of(tmp_path / "scene.usda", known))
+    assert len(marks) == 4
+
+
+def test_what_a_robot_includes_is_part_of_the_mark(takes, tmp_path):
+    (tmp_path / "robot.xml").write_text('<mujoco><include file="arm.xml"/></mujoco>')
+    arm = tmp_path / "arm.xml"
+    body = '<mujoco><worldbody><body name="{}"><freejoint/></body></worldbody></mujoco>'
+    packing = Packing(reading={"robot": str(tmp_path / "robot.xml")})
+    marks = set()
+    for name in ("one", "two"):
+        arm.write_text(body.format(name))
+        marks.add(mark_of(takes["take0"], packing=packing))
+    assert len(marks) == 2
 
 
 def test_a_missing_file_is_planned_and_has_a_mark_of_its_own(tmp_path):

@@ -23,6 +23,7 @@ from mocpack.bench.datasets import source_size
 from mocpack.bench.runner.isolated import Limits, run_apart
 from mocpack.bench.runner.measure import Setting, measure_row
 from mocpack.bench.runner.timing import inflate_speed
+from mocpack.cores import core_count
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io import extensions
 from mocpack.io.table import write_atomically
@@ -86,7 +87,7 @@ def run_bench(
     for _ in range(sum(len(settings) - len(missing) for _, missing in jobs)):
         done()
     for source, setting, found in run_apart(
-        measure_clip, jobs, workers=workers or cpu_count() or 1, limits=limits
+        measure_clip, jobs, workers=workers or core_count(), limits=limits
     ):
         lost = isinstance(found, Lost)
         row = {**(_lost_row(source, setting, found) if lost else found), "commit": commit}

@@ -1,8 +1,8 @@
 """Artefact control: jitter and foot skate within the error bound, and encoding again without them.
 
-A planted foot that skates is a matter of its leg alone: its joint is given a smaller share of the
-bound, foot by foot. If something jitters, or that does not help, all joints aim at a smaller bound,
-and jitter is penalised higher.
+Each has a remedy of its own, which costs few bytes: jitter is penalised higher, and a planted foot
+that skates is a matter of its leg alone, so that its joint is given a smaller share of the bound.
+Only where these do not help, all joints aim at a smaller bound.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mocpack.metrics.contacts import skate_of_feet
 from mocpack.metrics.spectrum import jitter
 
 BOUND_SHARES = (1.0, 0.97, 0.9, 0.85, 0.75, 0.65, 0.5, 0.4)  # that retries aim at, in turn
-JITTER_FACTORS = (1.0, 4.0, 8.0)  # on the usual penalty of jitter
+JITTER_FACTORS = (1.0, 8.0, 32.0, 128.0)  # on the usual penalty of jitter
 FOOT_MARGIN = 0.95  # of what a foot may skate, that its next try aims at
 LEAST_CUT, MOST_CUT = 0.93, 0.75  # of a foot's share, from one try to the next
 MOST_TRIES = 8  # of each kind of retry
@@ -102,16 +102,17 @@ class RetryPolicy:
         shares = self.foot_shares
         return [shares.get(j, 1.0) for j in range(joints)] if shares else None
 
-    def for_feet(self, artefacts: Artefacts) -> RetryPolicy | None:
-        """Return what to try after feet skated; None where something jitters."""
-        if artefacts.jitter > 1:
+    def for_cause(self, artefacts: Artefacts) -> RetryPolicy | None:
+        """Return what to try after these artefacts; None after the last of `JITTER_FACTORS`."""
+        jitter_level = self.jitter_level + (artefacts.jitter > 1)
+        if jitter_level == len(JITTER_FACTORS):
             return None
         shares = dict(self.foot_shares)
         for joint, skate in artefacts.foot_skates.items():
             if skate > 1:
                 cut = min(max(FOOT_MARGIN / skate, MOST_CUT), LEAST_CUT)
                 shares[joint] = shares.get(joint, 1.0) * cut
-        return replace(self, foot_shares=shares)
+        return replace(self, jitter_level=jitter_level, foot_shares=shares)
 
     def for_all(self, artefacts: Artefacts) -> RetryPolicy | None:
         """Return what to try after any artefact; None after the last of `BOUND_SHARES`."""
@@ -133,7 +134,7 @@ def encode_without_artefacts(attempt: Attempt) -> BoundedEncoding | None:
     if first is None or first.artefacts.tolerable:
         return first
     best = first
-    for further in (RetryPolicy.for_feet, RetryPolicy.for_all):
+    for further in (RetryPolicy.for_cause, RetryPolicy.for_all):
         for retried in _retries(attempt, start, first, further):
             if retried.artefacts.tolerable:
                 return retried

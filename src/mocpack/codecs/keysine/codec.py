@@ -7,7 +7,6 @@ series on top, quantised by a search that knows the bound. `docs/codecs/keysine.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -51,6 +50,7 @@ from mocpack.codecs.keysine.payload import (
     read_shape,
 )
 from mocpack.codecs.keysine.tracks import UNIT_STEP
+from mocpack.cores import core_count
 from mocpack.errors import BoundError
 from mocpack.metrics.angles import largest_angle
 from mocpack.units import format_angle, format_length, parse_angle, parse_length
@@ -64,7 +64,7 @@ OTHER_STEP = 1.4  # times the step that predictors were chosen by: from here on,
 USUAL_TRIES = 3  # of them, for the time left
 SAMPLE_FRAMES = 4800  # from the middle, by which predictors are chosen
 WORTHWHILE = 0.995  # of the bytes without predictors, that those with them may take
-LONG_CLIP = 2000  # frames from which all cores are used
+LONG_CLIP = 2000  # frames from which all cores at hand are used
 EFFORTS = tuple(search.EFFORTS)
 MODES = ("auto", "transform", "grid")
 BEST_WORK, GRID_WORK = 6.0, 0.4  # times the work of a default encode, for the time left
@@ -102,7 +102,7 @@ class Keysine(Codec):
     layer_ratio : float
         How many times the error of the next a layer's error may be.
     threads : int
-        Threads of encoder and decoder; 0: as many as there are cores, for long clips.
+        Threads of encoder and decoder; 0: as many as it may use cores, for long clips.
     """
 
     codec_id = "keysine"
@@ -426,7 +426,9 @@ class Keysine(Codec):
 
     def _gridded(self, clip: Clip, policy: RetryPolicy) -> Draft | None:
         """Return a grid in time within the bound, or None where the search finds none."""
-        step = GRID_STEPS[min(policy.level, len(GRID_STEPS) - 1)]
+        # a finer grid is what helps against jitter, too
+        finer = max(policy.level, policy.jitter_level)
+        step = GRID_STEPS[min(finer, len(GRID_STEPS) - 1)]
         return draft_grid(
             clip,
             search.gridded(
@@ -574,7 +576,7 @@ class Keysine(Codec):
     def _threads(self, frame_count: int) -> int:
         if self.threads:
             return self.threads
-        return (os.cpu_count() or 1) if frame_count >= LONG_CLIP else 1
+        return core_count() if frame_count >= LONG_CLIP else 1
 
 
 def _next_step(

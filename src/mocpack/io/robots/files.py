@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from mocpack.errors import FormatError
@@ -12,17 +13,30 @@ from mocpack.io.robots.xml_tree import MAX_BYTES, parse
 
 def read_robot(path: str | Path) -> Robot:
     """Read a URDF or MJCF file; complaints name it."""
-    path = Path(path)
+    return _read(Path(path), [])
 
-    def beside(relative: str) -> bytes:
-        return _contents(path.parent / relative)
+
+def robot_files(path: str | Path) -> list[Path]:
+    """Return the files that reading a robot opens: its own, and those that it includes."""
+    opened: list[Path] = []
+    with suppress(FormatError, OSError):  # of one that cannot be read: it was to be opened anyway
+        _read(Path(path), opened)
+    return list(dict.fromkeys(opened))
+
+
+def _read(path: Path, opened: list[Path]) -> Robot:
+    """Read a robot; what is opened for it is appended to a list."""
+
+    def contents(file: Path) -> bytes:
+        opened.append(file)
+        return _contents(file)
 
     try:
-        top = parse(_contents(path))
+        top = parse(contents(path))
         if top.tag == "robot":
             return urdf.read(top)
         if top.tag == "mujoco":
-            return mjcf.read(top, beside)
+            return mjcf.read(top, lambda relative: contents(path.parent / relative))
         raise FormatError(f"<{top.tag[:40]}> is neither URDF (<robot>) nor MJCF (<mujoco>)")
     except FormatError as error:
         raise type(error)(f"robot {path}: {error}") from error

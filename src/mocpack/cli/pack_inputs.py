@@ -1,0 +1,116 @@
+"""What ``mocpack pack`` is to pack: files, folders, patterns and addresses, or a plan of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+
+from mocpack.cli.inputs import Source, find_sources, motion_files
+from mocpack.corpora import storage
+from mocpack.corpora.packing import Packing
+from mocpack.corpora.planning import Hashes, Part, Plan
+from mocpack.corpora.remote import is_url
+from mocpack.corpora.storage import Entry
+from mocpack.errors import UsageError
+
+
+@dataclass(frozen=True)
+class PackInputs:
+    """What the words of the command line name.
+
+    Attributes
+    ----------
+    files : mapping of str to str
+        Paths and URLs by their clips' names.
+    packing : Packing
+    entries : mapping of str to Entry
+        What stores have said of URLs.
+    planned : Plan, optional
+        What the words named, if it was a plan.
+    """
+
+    files: Mapping[str, str]
+    packing: Packing
+    entries: Mapping[str, Entry]
+    planned: Plan | None = None
+
+    def plan(self, known: Sequence[str] = (), *, everywhere: bool = False) -> tuple[Plan, Hashes]:
+        """Return the plan, and the hashes that it has taken of files.
+
+        Parameters
+        ----------
+        known : sequence of str
+            Files of hashes that were taken before, by whomever.
+        everywhere : bool
+            Whether paths are to mean the same from any folder.
+        """
+        if self.planned is not None:
+            return self.planned, Hashes(Packing())
+        paths = self.files.items()
+        named = {name: storage.absolute(path) if everywhere else path for name, path in paths}
+        listed = Plan.listed(named, self.packing, entries=self.entries)
+        hashes = Hashes(self.packing, known, self.entries)
+        return replace(listed, files=hashes.marked(listed.files)), hashes
+
+    def shard(self, number: int, count: int, *, save_as: str) -> list[Part]:
+        """Return the share of one job; what others pack is for them to read, and to hash."""
+        if self.planned is not None:
+            return self.planned.shard(number, count)
+        share = Plan.listed(self.files, self.packing, entries=self.entries).shard(number, count)
+        hashes = Hashes(self.packing, [save_as], self.entries)
+        marked = iter(hashes.marked([one for part in share for one in part.files]))
+        hashes.save(save_as)
+        return [replace(part, files=tuple(next(marked) for _ in part.files)) for part in share]
+
+
+def find_inputs(words: Sequence[str], packing: Packing) -> PackInputs:
+    """Return what files, folders, patterns and addresses stand for; a .jsonl alone is a plan."""
+    if len(words) == 1 and words[0].endswith(".jsonl"):
+        return _planned(words[0], packing)
+    suffixes = motion_files(of_robot="robot" in packing.reading) | {".mocp"}
+    entries: dict[str, Entry] = {}
+    sources = find_sources([word for word in words if not is_url(word)], suffixes)
+    for url in filter(is_url, words):
+        listed = storage.listing(url)
+        entries |= {one.path: one for one in listed}
+        sources += _sources_at(url, listed, suffixes)
+    there = [source for source in sources if source.path == "-" or Path(source.path).exists()]
+    if not entries and not there:
+        # an archive of no clip would stand in the way of the next try
+        raise UsageError(f"{', '.join(words)[:200]}: there is no such file or folder")
+    return PackInputs(_by_name(sources), packing, entries)
+
+
+def _planned(name: str, packing: Packing) -> PackInputs:
+    if packing != Packing():
+        raise UsageError(f"{name} says how its files are packed: leave those options out")
+    planned = Plan.from_bytes(storage.read(name), name=name)
+    files = {one.name: one.path for one in planned.files}
+    return PackInputs(files, planned.packing, {}, planned)
+
+
+def _sources_at(url: str, listed: Sequence[Entry], suffixes: set[str]) -> list[Source]:
+    """Return the motion files of a URL: of a folder, of a pattern, or itself."""
+    folder = url.rstrip("/")
+    found = []
+    for one in listed:
+        name = storage.last_name(one.path)
+        if one.path == folder or not one.path.startswith(f"{folder}/"):
+            found.append(Source(one.path, str(name)))
+        elif name.suffix.lower() in suffixes and not name.name.startswith("."):
+            found.append(Source(one.path, one.path[len(folder) + 1 :], in_folder=True))
+    if not found:
+        raise UsageError(f"{url}: no motion file is there")
+    return found
+
+
+def _by_name(sources: Sequence[Source]) -> dict[str, str]:
+    """Return the files by the names of their clips: their paths in the source without suffix."""
+    found: dict[str, str] = {}
+    for source in sources:
+        name = PurePath(source.below).with_suffix("").as_posix()
+        if name in found:
+            raise UsageError(f"{found[name]} and {source.path} would both be clip {name!r}")
+        found[name] = source.path
+    return found
