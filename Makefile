@@ -11,6 +11,12 @@ WASM_CXX ?= $(BIN)/python -m ziglang c++ -target wasm32-wasi
 WASM_OPT ?= node js/node_modules/binaryen/bin/wasm-opt
 WASM_TOOL := $(if $(findstring ziglang,$(WASM_CXX)),.venv/.wasm)
 
+# where ccache is, what was compiled before is not compiled again, in whichever clone; another launcher may be named
+ifndef CMAKE_CXX_COMPILER_LAUNCHER
+CCACHE := $(shell command -v ccache 2>/dev/null)
+CACHED := $(if $(CCACHE),CMAKE_CXX_COMPILER_LAUNCHER=$(CCACHE) CCACHE_BASEDIR=$(CURDIR) CCACHE_NOHASHDIR=1)
+endif
+
 PAGE := src/mocpack/viewing/page/index.html
 # a Python of 3.12 or later, if there is one, for the wheel of the stable ABI
 ABI3_PYTHON ?= $(firstword $(foreach v,3.12 3.13 3.14,$(shell python$(v) -c "import sys; print(sys.executable)" 2>/dev/null)))
@@ -38,7 +44,7 @@ $(BIN)/python:
 
 $(READY): .venv/.deps $(CORE)
 	@echo "==> compiling the native core"
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation \
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(CACHED) $(BIN)/python -m pip install --quiet --no-build-isolation \
 	  --editable . -C build-dir=build/editable -C cmake.define.MOCPACK_WERROR=ON
 	@touch $@
 
@@ -146,7 +152,7 @@ build/wheelhouse/.ready: pyproject.toml | $(BIN)/python
 build/wheels/.ready: $(READY) $(PAGE) $(LIBRARY) build/wheelhouse/.ready
 	@echo "==> building a wheel for the tests"
 	@rm -rf build/wheels
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w build/wheels . \
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(CACHED) $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w build/wheels . \
 	  -C build-dir=build/editable -C cmake.define.MOCPACK_WERROR=ON
 	@$(BIN)/python -c "from scikit_build_core.build import build_sdist; build_sdist('build/wheels')"
 	@touch $@
@@ -227,10 +233,10 @@ library: build/library/.ready  ## libmocpack, static and shared, installed into 
 build/library/.ready: .venv/.deps $(LIBRARY_SOURCES)
 	@echo "==> compiling libmocpack"
 	@for kind in static shared; do \
-	  $(BIN)/cmake -S . -B build/library/make-$$kind -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DMOCPACK_WERROR=ON \
+	  $(CACHED) $(BIN)/cmake -S . -B build/library/make-$$kind -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DMOCPACK_WERROR=ON \
 	    -DBUILD_SHARED_LIBS=$$([ $$kind = shared ] && echo ON || echo OFF) -DCMAKE_INSTALL_LIBDIR=lib \
 	    -DCMAKE_INSTALL_PREFIX=$(CURDIR)/build/library/$$kind >/dev/null && \
-	  $(BIN)/cmake --build build/library/make-$$kind >build/library/log 2>&1 || { cat build/library/log; exit 1; }; \
+	  $(CACHED) $(BIN)/cmake --build build/library/make-$$kind >build/library/log 2>&1 || { cat build/library/log; exit 1; }; \
 	  $(BIN)/cmake --install build/library/make-$$kind --strip >/dev/null || exit 1; done
 	@touch $@
 
@@ -240,8 +246,8 @@ build/amalgamation/mocpack.cpp: $(LIBRARY_SOURCES) tools/amalgamate.py
 	@$(PYTHON) tools/amalgamate.py build/amalgamation
 
 test-core: .venv/.deps  ## the C++ core by itself, under the address, undefined-behaviour and thread sanitizers
-	@core/tests/sanitize.sh $(CURDIR)/$(BIN) address,undefined _test
-	@core/tests/sanitize.sh $(CURDIR)/$(BIN) thread _threads_test
+	@$(CACHED) core/tests/sanitize.sh $(CURDIR)/$(BIN) address,undefined _test
+	@$(CACHED) core/tests/sanitize.sh $(CURDIR)/$(BIN) thread _threads_test
 
 .venv-blender/.ready:
 	@echo "==> making .venv-blender with Blender in it (374 MB)"

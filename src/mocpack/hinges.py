@@ -18,6 +18,7 @@ from mocpack import rotations
 from mocpack.arrays import F64, Mask
 from mocpack.errors import InvalidClipError
 from mocpack.frozen import FrozenPickle, frozen_array
+from mocpack.texts import check_text
 
 MAX_HINGES = 65_535
 MAX_NAME = 1024  # bytes of UTF-8
@@ -331,19 +332,7 @@ def _check_rows(hinges: Hinges) -> None:
             f"limits of hinge {hinges.names[h]!r} must be a range, got {lowest[h]} to {highest[h]}"
         )
     for name in hinges.names:
-        check_name("hinge", name, MAX_NAME)
-
-
-def check_name(what: str, name: str, most: int) -> None:
-    """Refuse a name that a file cannot hold, of more than `most` bytes of UTF-8."""
-    try:
-        size = len(name.encode())
-    except UnicodeEncodeError:
-        raise InvalidClipError(
-            f"{what} name {name[:40]!r} holds half a character (a lone surrogate)"
-        ) from None
-    if size > most:
-        raise InvalidClipError(f"a {what} name has at most {most} bytes, got {name[:40]!r}")
+        check_text(name, MAX_NAME, "a hinge name")
 
 
 def _check_joint(hinges: Hinges, joint: int, rows: list[int]) -> None:

@@ -16,7 +16,8 @@ from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
 from mocpack.frozen import FrozenPickle as FrozenPickle
 from mocpack.frozen import frozen_array as frozen_array
 from mocpack.frozen import is_frozen as is_frozen
-from mocpack.hinges import Hinges, check_name, hinge_frames
+from mocpack.hinges import Hinges, hinge_frames
+from mocpack.texts import check_text
 
 MAX_JOINTS = 65_535
 MAX_END_SITES = 65_535
@@ -381,7 +382,7 @@ def _check_tree(skeleton: Skeleton) -> None:
                 f"({skeleton.names[j]!r}) has parent {parent}"
             )
     for name in skeleton.names:
-        check_name("joint", name, MAX_NAME)
+        check_text(name, MAX_NAME, "a joint name")
 
 
 def _check_arrays(skeleton: Skeleton) -> None:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from mocpack.arrays import F64, Mask
 from mocpack.errors import InvalidClipError
 from mocpack.skeleton import FrozenPickle, frozen_array
+from mocpack.texts import check_text
 
 MAX_TRACK_NAME = 1024  # bytes of UTF-8
 MAX_LABEL = 1 << 20  # bytes of UTF-8
@@ -289,18 +290,6 @@ def check_extras(extras: Extras, frames: int, joints: int, scaled: int) -> None:
         if not isinstance(track, Track):
             raise InvalidClipError(f"track {name!r} is no Track but {type(track).__name__}")
         check_text(name, MAX_TRACK_NAME, "a track's name")
-
-
-def check_text(text: str, most: int, what: str) -> None:
-    """Complain about a text that UTF-8 cannot hold in so many bytes."""
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError:
-        raise InvalidClipError(
-            f"{what}, {text[:40]!r}, holds half a character (a lone surrogate)"
-        ) from None
-    if size > most:
-        raise InvalidClipError(f"{what} has at most {most} bytes, got {text[:40]!r}")
 
 
 def check_times(times: F64, count: int, what: str) -> None:

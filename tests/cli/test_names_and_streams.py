@@ -186,5 +186,5 @@ def test_half_a_character_is_no_joint_name(tmp_path):
     one = {"rotations": [[[0.0, 0, 0, 1]]], "translations": [[0.0, 0, 0]], "parents": [-1]}
     np.savez(tmp_path / "half.npz", **one, offsets=[[0.0, 0, 0]], names=["a\ud800"])
     result = run(tmp_path, "compress", "half.npz")
-    sentence = r"half.npz: joint name 'a\ud800' holds half a character (a lone surrogate)"
+    sentence = r"half.npz: a joint name, 'a\ud800', holds half a character (a lone surrogate)"
     assert (result.returncode, result.stderr.decode()) == (2, f"mocpack: {sentence}\n")

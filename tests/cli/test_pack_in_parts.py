@@ -1,13 +1,13 @@
 """``pack`` by many jobs, after a stop, from and to addresses, as a person does it."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from command_line import run_text as run
 
 import mocpack
 from mocpack.testing import walk
@@ -25,17 +25,6 @@ def killed(event, words):
 
 sys.addaudithook(killed)
 """
-
-
-def run(*words, folder, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "mocpack", *map(str, words)],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        timeout=120,
-        env={**os.environ, **environment},
-    )
 
 
 @pytest.fixture(scope="module")

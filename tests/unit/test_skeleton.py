@@ -29,7 +29,7 @@ def make(**changes):
         ({"rest": np.ones((3, 4))}, "rest must be unit quaternions"),
         ({"scales": np.full((3, 3), np.nan)}, "scales must be finite and below 1e6"),
         ({"scales": np.ones((2, 3))}, r"expected scales of shape \(3, 3\), got \(2, 3\)"),
-        ({"names": ("a", "b\ud800", "c")}, r"joint name 'b\\ud800' holds half a character"),
+        ({"names": ("a", "b\ud800", "c")}, r"joint name, 'b\\ud800', holds half a character"),
         (
             {"end_sites": np.ones((65_536, 3)), "end_site_joints": (1,) * 65_536},
             "at most 65535 end sites, got 65536",

@@ -22,7 +22,7 @@ from mocpack.clip import AnyClip, Clip, ClipHeader
 from mocpack.codec import PayloadLayout, SupportsPartial
 from mocpack.container import FORMAT_VERSION, MAGIC, TrackHead
 from mocpack.errors import FormatError, SceneError, TruncatedError
-from mocpack.io.table import format_name
+from mocpack.io.reading import format_name
 from mocpack.units import format_angle, format_length, format_size
 
 

@@ -33,7 +33,7 @@ from mocpack.container.chunks import ARCHIVE_MAGIC, pack_chunk, read_chunk_head
 from mocpack.container.head import Head, unpack_head
 from mocpack.container.source import BytesSource, Source
 from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError, UsageError
-from mocpack.take import check_text
+from mocpack.texts import check_text
 
 ID_SIZE = 8  # bytes of a base's SHA-256 that name it
 NO_BASE = bytes(ID_SIZE)

@@ -21,7 +21,7 @@ from mocpack.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.take import check_text
+from mocpack.texts import check_text
 
 CLIP = "CLIP"
 MAX_CLIP_NAME = 1024  # bytes of UTF-8

@@ -1,21 +1,23 @@
 """Motion files of other programs: one table of readers and writers, chosen by content first."""
 
-from mocpack.io.table import (
+from mocpack.io.reading import (
     clip_names_in,
     clip_names_of,
     companions,
     contents,
-    extensions,
     files_beside,
     files_to_read,
-    files_to_write,
-    holds_scenes,
     left_out,
     names_beside,
     read_bytes,
     read_file,
     robot_files,
     stream_contents,
+)
+from mocpack.io.table import extensions
+from mocpack.io.writing import (
+    files_to_write,
+    holds_scenes,
     write_bytes,
     write_file,
     write_scene_bytes,

@@ -10,7 +10,7 @@ import mocpack
 from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
 from mocpack.clip import Clip
 from mocpack.errors import FormatError, TruncatedError, UsageError
-from mocpack.io import amc, asf, read_bytes, table
+from mocpack.io import amc, asf, read_bytes, write_bytes, write_file
 from mocpack.io.asf_fit import one_word
 from mocpack.testing.motions import hard_clips, walk
 from mocpack.testing.reference import amc as reference
@@ -309,7 +309,7 @@ def test_when_the_motion_cannot_be_written_the_skeleton_is_not_either(tmp_path):
     (tmp_path / "out.amc").mkdir()
     (tmp_path / "out.asf").write_bytes(b"precious")
     with pytest.raises(OSError, match=r"out\.amc"):
-        table.write_file(read(), tmp_path / "out.amc")
+        write_file(read(), tmp_path / "out.amc")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.amc", "out.asf"]
 
 
@@ -409,7 +409,7 @@ def _through_acclaim(clip: Clip) -> Clip:
 
 
 def _bvh(clip: Clip) -> bytes:
-    return table.write_bytes(clip, ".bvh")
+    return write_bytes(clip, ".bvh")
 
 
 def _positions(clip: Clip, names: tuple[str, ...]) -> np.ndarray:

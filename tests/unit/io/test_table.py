@@ -14,7 +14,7 @@ from mocpack.io import (
     files_to_write,
     read_bytes,
     read_file,
-    table,
+    reading,
     write_bytes,
     write_file,
 )
@@ -111,7 +111,7 @@ def test_other_formats_do_not_mind_a_skeleton(tmp_path):
 
 def test_a_file_too_large_is_refused_before_it_is_read(tmp_path, monkeypatch):
     write_file(walk(0.1), tmp_path / "clip.bvh")
-    monkeypatch.setattr(table, "MAX_FILE", 100)
+    monkeypatch.setattr(reading, "MAX_FILE", 100)
     with pytest.raises(FormatError, match=r"clip\.bvh: larger than"):
         read_file(tmp_path / "clip.bvh")
 

@@ -25,7 +25,7 @@ from mocpack.bench.report.markdown import markdown_table
 from mocpack.bench.runner.run import commit_of_code, describe_machine
 from mocpack.errors import MocpackError
 from mocpack.extras import require
-from mocpack.io.table import write_atomically
+from mocpack.io.atomic import write_atomically
 
 FINISHED = "finished.json"
 ABOUT_VERDICTS = """\

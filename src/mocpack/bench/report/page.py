@@ -17,7 +17,7 @@ from mocpack.bench.report.curves import bd_rate, curves
 from mocpack.bench.report.verdict import verdict
 from mocpack.errors import UsageError
 from mocpack.extras import require
-from mocpack.io.table import write_atomically
+from mocpack.io.atomic import write_atomically
 from mocpack.metrics import METRICS
 
 if TYPE_CHECKING:

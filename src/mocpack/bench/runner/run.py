@@ -26,7 +26,7 @@ from mocpack.bench.runner.timing import inflate_speed
 from mocpack.cores import core_count
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io import extensions
-from mocpack.io.table import write_atomically
+from mocpack.io.atomic import write_atomically
 from mocpack.units import frame_range
 from mocpack.workers import Lost
 

@@ -234,10 +234,11 @@ class FkWavelet(Codec):
         first, coefficients, region = quantized
         columns = _layers(rig, twist=False)[0]
         scale = self._steps(rig, clip.header) * np.where(region, 0.5**self.roi_bits, 1.0)
+        lead = _lead(rig)[columns]
         errors = []
         for k in range(shift, -1 if self.twist else 0, -1):
             known = np.zeros(coefficients.shape)
-            shifts = lacking_bits(k, _lead(rig)[columns])
+            shifts = lacking_bits(k, lead)
             known[:, columns] = middle(coarse(coefficients[:, columns], shifts), shifts)
             known[region] = coefficients[region]
             # twist that places nothing comes last, in a region too
@@ -409,14 +410,17 @@ def _lead(rig: _Rig) -> I64:
     """
     bodies = rig.bodies
     squares, counts = np.zeros(len(bodies)), np.ones(len(bodies))
-    for b in range(len(bodies)):
+    # numbers of Python, not of numpy: there are as many steps as bones on all ways to the root
+    steps = [float(np.linalg.norm(attachment)) for attachment in bodies.attachments]
+    parents = [int(parent) for parent in bodies.parents]
+    for b, length in enumerate(map(float, bodies.lengths)):
         away, carrier = 0.0, b
-        ends = np.array([0.0, bodies.lengths[b]])
         while carrier >= 0:
-            squares[carrier] += float(np.sum((away + ends) ** 2))
+            end = away + length
+            squares[carrier] += away * away + end * end
             counts[carrier] += carrier != b
-            away += float(np.linalg.norm(bodies.attachments[carrier]))
-            carrier = int(bodies.parents[carrier])
+            away += steps[carrier]
+            carrier = parents[carrier]
     reach = np.sqrt(np.stack([squares / bodies.levers**2, squares / bodies.twist_levers**2]))
     sliding = np.flatnonzero(bodies.slides >= 0)
     carried = np.ones(int((~rig.still.translations).sum()))

@@ -1,0 +1,182 @@
+"""Clips as USD files: a skeleton and its animation (UsdSkel), by usd-core in this process.
+
+USD's rows are our columns: its matrices act on row vectors.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mocpack import rotations, space
+from mocpack.arrays import F64
+from mocpack.clip import Clip
+from mocpack.extras import require
+from mocpack.io.usd import SHAPES
+from mocpack.skeleton import Skeleton
+
+ROOT, ANIMATION = "/Clip", "/Clip/Skeleton/Animation"
+PARTS = ("Sdf", "Usd", "UsdGeom", "UsdSkel", "UsdUtils", "Vt")  # of usd-core
+
+
+def write(clip: Clip, ending: str = ".usdc") -> bytes:
+    """Return the clip as a file of a skeleton and its animation, in the source's unit and axes."""
+    parts = {part: require(f"pxr.{part}", extra="usd", purpose="writing USD") for part in PARTS}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"clip{'.usdc' if ending == '.usdz' else ending}"
+        stage = parts["Usd"].Stage.CreateNew(str(path))
+        _fill(stage, clip, parts)
+        stage.Save()
+        if ending == ".usdz":
+            packed = Path(folder) / "clip.usdz"
+            parts["UsdUtils"].CreateNewUsdzPackage(str(path), str(packed))
+            path = packed
+        return path.read_bytes()
+
+
+def write_text(clip: Clip) -> bytes:
+    """Return the clip as a text file."""
+    return write(clip, ".usda")
+
+
+def write_package(clip: Clip) -> bytes:
+    """Return the clip as a zip file, as phones and browsers take it."""
+    return write(clip, ".usdz")
+
+
+def _fill(stage: Any, clip: Clip, pxr: dict[str, Any]) -> None:
+    """Put a skeleton and its animation into an empty stage."""
+    header = clip.header
+    # USD knows two ways up, and no left hand; others' motions are written as they are inside
+    up = "z" if (header.up, header.handedness) == ("z", "right") else "y"
+    geometry, skel, sdf = pxr["UsdGeom"], pxr["UsdSkel"], pxr["Sdf"]
+    geometry.SetStageUpAxis(stage, up.upper())
+    geometry.SetStageMetersPerUnit(stage, clip.unit)
+    codes = clip.times * clip.frame_rate
+    whole = np.rint(codes)
+    codes = np.where(np.abs(codes - whole) < 1e-6, whole, codes)
+    stage.SetTimeCodesPerSecond(clip.frame_rate)
+    stage.SetFramesPerSecond(clip.frame_rate)
+    stage.SetStartTimeCode(codes[0])
+    stage.SetEndTimeCode(codes[-1])
+    root = skel.Root.Define(stage, ROOT)
+    stage.SetDefaultPrim(root.GetPrim())
+    skeleton = skel.Skeleton.Define(stage, f"{ROOT}/Skeleton")
+    animation = skel.Animation.Define(stage, ANIMATION)
+    binding = skel.BindingAPI.Apply(skeleton.GetPrim())
+    binding.CreateAnimationSourceRel().SetTargets([sdf.Path(ANIMATION)])
+    rest, pose = _outside(clip, up)
+    paths = _joint_paths(clip.skeleton)
+    _fill_skeleton(skeleton, clip, paths, rest, pxr)
+    _fill_animation(animation, clip, paths, pose, codes, pxr)
+
+
+def _outside(clip: Clip, up: str) -> tuple[dict[str, F64], dict[str, F64]]:
+    """Return the pose at rest and all poses in the source's unit and axes."""
+    skeleton = clip.skeleton
+    places = np.tile(skeleton.offsets, (clip.frame_count, 1, 1))
+    places[:, list(clip.translated_joints)] = clip.translations
+    found = []
+    for values in (
+        {"translations": skeleton.offsets, "rotations": skeleton.rest, "scales": skeleton.scales},
+        {"translations": places, "rotations": clip.rotations, "scales": clip.scales},
+    ):
+        part = {channel: np.array(array) for channel, array in values.items()}
+        part["translations"] /= clip.unit
+        if up != "y":
+            roots = list(skeleton.roots)
+            turn = rotations.from_matrix(space.basis(up, "right").T)
+            moved, turned = part["translations"], part["rotations"]
+            moved[..., roots, :] = space.outside(moved[..., roots, :], up)
+            turned[..., roots, :] = rotations.multiply(turn, turned[..., roots, :])
+        found.append(part)
+    return found[0], found[1]
+
+
+def _joint_paths(skeleton: Skeleton) -> list[str]:
+    """Return the path of each joint, of names that USD allows, all different beside each other."""
+    paths: list[str] = []
+    for name, parent in zip(skeleton.names, skeleton.parents, strict=True):
+        plain = re.sub(r"\W", "_", name, flags=re.ASCII) or "joint"
+        plain = f"_{plain}" if plain[0].isdigit() else plain
+        path = plain if parent < 0 else f"{paths[parent]}/{plain}"
+        number, tried = 2, path
+        while tried in paths:
+            tried, number = f"{path}_{number}", number + 1
+        paths.append(tried)
+    return paths
+
+
+def _fill_skeleton(
+    skeleton: Any, clip: Clip, paths: list[str], rest: dict[str, F64], pxr: dict[str, Any]
+) -> None:
+    vt, sdf = pxr["Vt"], pxr["Sdf"]
+    local = _matrices(rest)
+    world: list[F64] = []
+    for matrix, parent in zip(local, clip.skeleton.parents, strict=True):
+        world.append(matrix if parent < 0 else matrix @ world[parent])
+    skeleton.CreateJointsAttr(paths)
+    if [path.rpartition("/")[2] for path in paths] != list(clip.skeleton.names):
+        skeleton.CreateJointNamesAttr(list(clip.skeleton.names))
+    skeleton.CreateRestTransformsAttr(vt.Matrix4dArray.FromNumpy(local))
+    skeleton.CreateBindTransformsAttr(vt.Matrix4dArray.FromNumpy(np.array(world)))
+    if clip.skeleton.end_site_joints:
+        prim, kinds = skeleton.GetPrim(), sdf.ValueTypeNames
+        ends = np.ascontiguousarray(clip.skeleton.end_sites / clip.unit)
+        carriers = np.array(clip.skeleton.end_site_joints, np.float64)
+        for name, kind, values in (
+            ("endSites", kinds.Double3Array, vt.Vec3dArray.FromNumpy(ends)),
+            ("endSiteJoints", kinds.DoubleArray, vt.DoubleArray.FromNumpy(carriers)),
+        ):
+            prim.CreateAttribute(f"mocpack:{name}", kind, True, sdf.VariabilityUniform).Set(values)
+
+
+def _matrices(rest: dict[str, F64]) -> F64:
+    """Return USD's matrices (J, 4, 4) of places, turns and scales."""
+    found = np.tile(np.eye(4), (len(rest["scales"]), 1, 1))
+    turned = rotations.as_matrix(rest["rotations"]) * rest["scales"][:, np.newaxis]
+    found[:, :3, :3] = np.swapaxes(turned, 1, 2)
+    found[:, 3, :3] = rest["translations"]
+    return found
+
+
+def _fill_animation(
+    animation: Any,
+    clip: Clip,
+    paths: list[str],
+    pose: dict[str, F64],
+    codes: F64,
+    pxr: dict[str, Any],
+) -> None:
+    vt = pxr["Vt"]
+    animation.CreateJointsAttr(paths)
+    for attribute, kind, array in (
+        (
+            animation.CreateTranslationsAttr(),
+            vt.Vec3fArray,
+            pose["translations"].astype(np.float32),
+        ),
+        (animation.CreateRotationsAttr(), vt.QuatfArray, pose["rotations"].astype(np.float32)),
+        (animation.CreateScalesAttr(), vt.Vec3hArray, pose["scales"].astype(np.float16)),
+    ):
+        still = (array == array[0]).all() and attribute.GetName() != "rotations"
+        if still:
+            attribute.Set(kind.FromNumpy(array[0]))
+            continue
+        for code, values in zip(codes.tolist(), array, strict=True):
+            attribute.Set(kind.FromNumpy(values), code)
+    shapes = {
+        name.removeprefix(SHAPES): track
+        for name, track in clip.tracks.items()
+        if name.startswith(SHAPES) and track.kind == "scalar" and len(track) == clip.frame_count
+    }
+    if shapes:
+        animation.CreateBlendShapesAttr(list(shapes))
+        weights = np.stack([track.values for track in shapes.values()], 1).astype(np.float32)
+        attribute = animation.CreateBlendShapeWeightsAttr()
+        for code, values in zip(codes.tolist(), weights, strict=True):
+            attribute.Set(vt.FloatArray.FromNumpy(values), code)

@@ -1,0 +1,17 @@
+"""Names and other texts, as files can hold them."""
+
+from __future__ import annotations
+
+from mocpack.errors import InvalidClipError
+
+
+def check_text(text: str, most: int, what: str) -> None:
+    """Complain about a text that UTF-8 cannot hold in so many bytes; `what` is it, for people."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise InvalidClipError(
+            f"{what}, {text[:40]!r}, holds half a character (a lone surrogate)"
+        ) from None
+    if size > most:
+        raise InvalidClipError(f"{what} has at most {most} bytes, got {text[:40]!r}")
