@@ -90,10 +90,10 @@ struct Encoder : Opened
 			refuse();
 	}
 
-	// Codes the next frame; returns how far it is off, in metres, whether it is intra and the size of its row,
-	// or nothing where no row can keep the bound.
-	std::optional<std::tuple<double, bool, size_t>> encode(Turns rotations, Points translations, int64_t time, bool intra,
-								 uint32_t bound, int every, bool twist)
+	// Codes the next frame; returns how far it is off, in metres, whether it is intra and the size of its
+	// row, or nothing where no row can keep the bound.
+	std::optional<std::tuple<double, bool, size_t>> encode(Turns rotations, Points translations, int64_t time,
+														   bool intra, uint32_t bound, int every, bool twist)
 	{
 		if (rotations.shape(0) != shape.joint_count || translations.shape(0) != shape.translated_count)
 			throw nb::value_error("rotations (J, 4) and translations (M, 3) do not fit the stream");

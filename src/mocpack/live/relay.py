@@ -26,7 +26,7 @@ from mocpack.live.receiver import Answer
 from mocpack.live.stage import SUBPROTOCOL, Place, Tokens, is_loopback, item, offered, read_ping
 from mocpack.live.store import Store
 
-GATHER = 0.001  # seconds for which packets of several performers wait for one another
+GATHER = 0.0025  # seconds for which packets of several performers wait for one another
 
 Recorder = Callable[[Place, Hello], Callable[[bytes | None], None]]
 """Told of every performer; gives what takes their packets, and None at their end."""
