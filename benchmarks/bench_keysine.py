@@ -1,7 +1,7 @@
 """Every figure of `keysine`: sizes at equal error, speed, random access, layers.
 
-    python benchmarks/bench_keysine.py [means] [wavelet] [eps] [bounds] [acl] [efforts] [speed]
-        [joints] [layers] [grid] [promise]
+    python benchmarks/bench_keysine.py [means] [wavelet] [eps] [bounds] [acl] [efforts] [without]
+        [speed] [joints] [layers] [grid] [promise]
 
 Without words, all of them. `promise` (`promise.py`) takes hours, and goes on where it stopped.
 Sizes are payload bytes (file - skeleton - metadata) with random access on, the whole file beside
@@ -16,6 +16,8 @@ import os
 import sys
 import tempfile
 import zlib
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -175,11 +177,7 @@ def speed():
 def efforts():
     """Say what more search buys, and what it costs, on clips that statistics were trained on."""
     print(f"\nefforts: every eighth clip of cmu-train, {STRETCH} frames from its middle, one core")
-    clips = []
-    for path in collection("cmu-train")[3::8]:
-        clip = mocpack.read(path)
-        start = max(1, (clip.frame_count - STRETCH) // 2)
-        clips.append(clip.frames(start, min(start + STRETCH, clip.frame_count)))
+    clips = stretches()
     frames = sum(clip.frame_count for clip in clips)
     for bound in (10, 5, 1):
         usual, told = 0, []
@@ -194,6 +192,47 @@ def efforts():
                 f"{frames / seconds:.0f} frames/s"
             )
         print(f"{bound} mm: " + "; ".join(told), flush=True)
+
+
+def stretches():
+    clips = []
+    for path in collection("cmu-train")[3::8]:
+        clip = mocpack.read(path)
+        start = max(1, (clip.frame_count - STRETCH) // 2)
+        clips.append(clip.frames(start, min(start + STRETCH, clip.frame_count)))
+    return clips
+
+
+def without():
+    """Say how much larger files are without each part of the search."""
+    print(f"\nwithout: bytes, every eighth clip of cmu-train, {STRETCH} frames from its middle")
+    clips = stretches()
+    default = search.EFFORTS["default"]
+
+    def effort(**changes):
+        return mock.patch.dict(search.EFFORTS, {"default": replace(default, **changes)})
+
+    nothing = dict.fromkeys(("_predictors", "_free_predictors"), lambda *_, **__: None)
+    free = {"TURN_PRICE": 0.0, "FREE_TURN_PRICES": ((1e-3, 0.0), (1.0, 0.0))}
+    usual = None
+    for name, change in (
+        ("with all", nullcontext()),
+        ("without lengths of blocks by group", effort(split_tries=0)),
+        ("without a price of errors by group", effort(weight_tries=0)),
+        ("without prediction across channels", mock.patch.multiple(Keysine, **nothing)),
+        ("without a price of turning away", mock.patch.multiple(search, **free)),
+        ("without descent, rounding and repair alone", effort(sweeps=0)),
+    ):
+        with change:
+            sizes = [sum(len(codec.encode(clip)) for clip in clips) for codec in searched()]
+        usual = usual or sizes
+        more = (f"{n} ({100 * (n / u - 1):+.1f} %)" for n, u in zip(sizes, usual, strict=True))
+        print(f"{name}: " + ", ".join(more) + " within 10, 5, 1 mm, mean 1 mm", flush=True)
+
+
+def searched():
+    bounds = ({"max_error": 1e-2}, {"max_error": 5e-3}, {"max_error": 1e-3}, {"mean_error": 1e-3})
+    return [Keysine(threads=1, mode="transform", **bound) for bound in bounds]
 
 
 def joints():
@@ -327,6 +366,7 @@ PARTS = {
     "bounds": bounds,
     "acl": acl,
     "efforts": efforts,
+    "without": without,
     "speed": speed,
     "joints": joints,
     "layers": layers,
