@@ -15,7 +15,7 @@ namespace
 {
 
 const int RETRIES = 6;		  // of the search, each aiming further inside
-const int32_t HARD_STEP = 12; // finer ones tell that points are hardly kept inside
+const int32_t HARD_STEP = 16; // finer ones tell that points are hardly kept inside, which is dear
 const int32_t SKETCH_STEPS[2] = {7, 9};
 const int FINER = 40;		// plain rounding with ever finer steps, after those
 const int HINGE_FINER = 30; // of them, after which those above leave less to a hinge
@@ -246,7 +246,8 @@ bool BlockCoder::track(size_t t)
 	if (strained_here_)
 		return roughly(track, step);
 	bool inside = search_inside(track, step);
-	if ((!inside || *step > HARD_STEP) && e_.job.settings.excess_penalty > 0 && !guarded(e_, track))
+	if (inside && *step > HARD_STEP && !sketch_ && !race_ && e_.job.settings.excess_penalty > 0 &&
+		!guarded(e_, track))
 		inside = search_elsewhere(track, inside, step);
 	return (inside || rounded(track, step)) && finish(track, *step);
 }
