@@ -281,7 +281,8 @@ def _drive(
 
 def kills(folder: Path, given: argparse.Namespace) -> None:
     chance = random.Random(given.seed)
-    stretches(folder / "in", (KILLS + 2) * PARTS_BETWEEN, 400, ".bvh")
+    # so many that the run is not over before the last kill, however much the others cost
+    stretches(folder / "in", 2 * KILLS * PARTS_BETWEEN, 400, ".bvh")
     words = [sys.executable, "-m", "mocpack", "pack", "in", "-o", "calm.mocps", *HOW]
     subprocess.run(words, cwd=folder, check=True, stdout=subprocess.DEVNULL)
     killed = {"worker": 0, "node": 0, "command": 0}
