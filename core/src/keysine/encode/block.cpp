@@ -248,7 +248,7 @@ bool BlockCoder::track(size_t t)
 	bool inside = search_inside(track, step);
 	if (inside && *step > HARD_STEP && !sketch_ && !race_ && e_.job.settings.excess_penalty > 0 &&
 		!guarded(e_, track))
-		inside = search_elsewhere(track, inside, step);
+		inside = search_elsewhere(track, step);
 	return (inside || rounded(track, step)) && finish(track, *step);
 }
 
@@ -266,23 +266,22 @@ bool BlockCoder::search_inside(const Track& track, int32_t* step)
 	return false;
 }
 
-bool BlockCoder::search_elsewhere(const Track& track, bool inside, int32_t* step)
+bool BlockCoder::search_elsewhere(const Track& track, int32_t* step)
 {
 	Target best = Target::PRICED, last = best;
-	float least = inside ? cost_ : 1e30f;
+	float least = cost_;
 	const Target others[] = {Target::NEAREST, Target::SOURCE};
 	for (Target target : others)
 	{
 		prepare(track, target);
 		last = target;
-		if (!search_inside(track, step) || cost_ >= least)
-			continue;
-		least = cost_, best = target, inside = true;
+		if (search_inside(track, step) && cost_ < least)
+			least = cost_, best = target;
 	}
 	if (best == last)
 		return true;
 	prepare(track, best);
-	return inside && search_inside(track, step);
+	return search_inside(track, step);
 }
 
 bool BlockCoder::roughly(const Track& track, int32_t* step)

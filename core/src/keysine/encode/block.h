@@ -116,9 +116,9 @@ class BlockCoder
 	bool track(size_t t);
 	// Searches, each time aiming further inside; false if points stay outside.
 	bool search_inside(const Track& track, int32_t* step);
-	// The same with the other targets, of which one may lie further inside: the cheapest of all is taken.
-	// `inside`: whether the search before this one was.
-	bool search_elsewhere(const Track& track, bool inside, int32_t* step);
+	// The same with the other targets, of which one may lie further inside: the cheapest of all is taken,
+	// what was searched before among them.
+	bool search_elsewhere(const Track& track, int32_t* step);
 	// Any way to go on from a joint that cannot keep its bounds, so that those after it are looked at too.
 	bool roughly(const Track& track, int32_t* step);
 	// Whether a joint cannot keep its bounds in some frame, whatever it does.
