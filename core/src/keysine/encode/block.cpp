@@ -246,8 +246,9 @@ bool BlockCoder::track(size_t t)
 	if (strained_here_)
 		return roughly(track, step);
 	bool inside = search_inside(track, step);
-	if (inside && *step > HARD_STEP && !sketch_ && !race_ && e_.job.settings.excess_penalty > 0 &&
-		!guarded(e_, track))
+	const bool has_targets = track.kind != POSITION_TRACK && track.kind != HINGE_TRACK && !guarded(e_, track);
+	if (inside && *step > HARD_STEP && has_targets && !sketch_ && !race_ &&
+		e_.job.settings.excess_penalty > 0)
 		inside = search_elsewhere(track, step);
 	return (inside || rounded(track, step)) && finish(track, *step);
 }
