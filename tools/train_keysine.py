@@ -28,7 +28,7 @@ from scipy.optimize import minimize
 import mocpack
 from mocpack import _core
 from mocpack.bench.datasets import collection
-from mocpack.codecs.keysine import Keysine, search
+from mocpack.codecs.keysine import Keysine, planning, search
 from mocpack.codecs.keysine.payload import read_head
 from mocpack.codecs.keysine.tracks import UNIT_STEP, hinges_of
 
@@ -47,6 +47,8 @@ SETTINGS = tuple(
 )
 # of the clips' frames, one in so many is taken, and at most so many: other rates than theirs
 RATES = ((1, 481), (2, 361), (4, 301), (5, 201))
+# metres, within which heads of a grid in time are made, of so many frames
+GRID_BOUNDS, GRID_FRAMES = (0.0003, 0.0001), 121
 # one clip in so many is also encoded with the hinges that it has, and as a robot would move
 HINGED_EVERY, HINGED_FRAMES, CHAIN_RATES = 2, 361, ((4, 241), (2, 201))
 FOUND_SETTINGS, CHAIN_SETTINGS = (1, 2, 3, 4), (2, 4)
@@ -61,11 +63,16 @@ NEIGHBOURS, KEY_INPUTS = 11, 2  # of a coefficient: levels around it, and what t
 NUMBERS, FIRST_LIFTED, LIFTED_STEPS = 4, 4, 10
 LIFTS = FAMILIES + NUMBERS + LIFTED_STEPS
 RATIOS = np.array([1, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256])
+AXES_BITS = 12  # turns of axes are multiples of 2^-12 radians
 HEAD_NUMBERS = (
-    *("mean", "still", "basis", "key_step", "origin", "place", "size", "scale"),
-    *("channel", "source", "factor", "shift"),
+    *("mean", "still", "key_step", "origin", "place", "size", "count"),
+    *("channel", "source", "band", "factor"),
+    *(f"precision{i}" for i in range(4)),
+    *(f"scale{c}" for c in range(4)),
+    *(f"turn{precision}" for precision in range(1, AXES_BITS + 1)),
 )
-KIND_TABLES, KINDS, NO_TURN = 8, 8, 7
+DIRECT = ("band", "precision", "scale")  # which are their own symbols
+KIND_TABLES, KINDS = 8, 8
 # of the clips, one in so many is taken in each round; of the first, which searches nothing, steps
 # (millimetres) and lengths of blocks (seconds) that are rounded to
 ROUNDS = (4, 8, 1)
@@ -125,6 +132,7 @@ def corpus_of(path, index):
     """Return the symbols of a clip by settings: at all frame rates, of some on hinges, too."""
     clips = [stretch(path, *rate) for rate in RATES]
     corpus = [[symbols_of(clip, settings) for clip in clips] for settings in SETTINGS]
+    corpus[-1] += [grid_head_of(path, bound) for bound in GRID_BOUNDS]
     if index % HINGED_EVERY:
         return corpus
     every, frames = RATES[index // HINGED_EVERY % len(RATES)]
@@ -184,11 +192,21 @@ def symbols_of(clip, settings):
     )
 
 
+def grid_head_of(path, bound):
+    """Return the symbols of the head alone of a clip on a grid in time: no others have tables."""
+    clip = stretch(path, 1, GRID_FRAMES)
+    payload = Keysine(mode="grid", max_error=bound, threads=1).encode(clip)
+    head = read_head(lambda offset, size: payload[offset : offset + size], clip.header)
+    firsts = planning.first_channels(head.table, clip.skeleton)
+    return Symbols([], [], [], *head_numbers(head, clip, firsts.tolist()), size=0)
+
+
 def head_numbers(head, clip, first_channels):
     """Return the numbers of a head by what they are, and its kinds by the table they take."""
     found = {name: [] for name in HEAD_NUMBERS}
     found["size"] = [*head.segment_sizes, *head.layer_sizes[0]]
-    kinds, turn, place, step = [], 0, 0, 8
+    found["count"] = [head.group_count, head.groups_per_segment, len(head.predictors)]
+    kinds, turn, place, step, precision = [], 0, 0, 8, 0
     translated = set(clip.translated_joints)
     hinges = hinges_of(clip.skeleton)
     for j, row in enumerate(np.asarray(head.table).tolist()):
@@ -200,9 +218,11 @@ def head_numbers(head, clip, first_channels):
         count = {1: turns or 3, 2: 3, 4: turns}.get(row[0], 0)
         found["still" if row[0] == 1 else "mean"] += row[2 : 2 + count]
         if row[0] == 2:
-            shift = shift_of(row[5:8])
-            found["shift"].append(shift)
-            found["basis"] += [] if shift == NO_TURN else [number >> shift for number in row[5:8]]
+            table = 2 * (head.grid is not None) + (not precision)
+            precision = precision_of(row[5:8])
+            found[f"precision{table}"].append(precision)
+            if precision:
+                found[f"turn{precision}"] += [n >> AXES_BITS - precision for n in row[5:8]]
         if row[0] >= 2:
             found["key_step"].append(row[8] - step)
             step = row[8]
@@ -217,19 +237,25 @@ def head_numbers(head, clip, first_channels):
             found["key_step"].append(row[12] - step)
             step = row[12]
     channel = 0
-    for target, source, _, factor in np.asarray(head.predictors).tolist():
+    for target, source, band, factor in np.asarray(head.predictors).tolist():
         first = max(c for c in first_channels if c <= target)
         found["channel"].append(target - channel)
         found["source"].append(first - 1 - source)
+        found["band"].append(band)
         found["factor"].append(factor)
         channel = target
+    if head.grid is not None:
+        found["key_step"] += np.diff(head.grid.steps, prepend=8).tolist()
+        for c, scale in enumerate(head.grid.initial_scales):
+            first = max(first for first in first_channels if first <= c)
+            found[f"scale{c - first}"].append(scale)
     return found, kinds
 
 
-def shift_of(turn):
-    """Return by how many bits a turn of axes is coarser than its grid."""
+def precision_of(turn):
+    """Return how many bits a turn of axes has below a radian, 0 where there is none."""
     whole = turn[0] | turn[1] | turn[2]
-    return min((whole & -whole).bit_length() - 1, NO_TURN - 1) if whole else NO_TURN
+    return max(1, AXES_BITS + 1 - (whole & -whole).bit_length()) if whole else 0
 
 
 def symbol_of(size, m):
@@ -706,9 +732,7 @@ def head_tables(corpus):
     kinds = np.zeros((KIND_TABLES, KINDS))
     for symbols in corpus:
         for row, name in enumerate(HEAD_NUMBERS):
-            numbers = size_symbols(symbols.head[name]) if name == "size" else None
-            numbers = symbol_of(symbols.head[name], 1)[0] if numbers is None else numbers
-            np.add.at(counts[row], numbers, 1)
+            np.add.at(counts[row], head_symbols(name, symbols.head[name]), 1)
         for table, kind in symbols.kinds:
             kinds[table, kind] += 1
     # what the clips never say, others may: each table by itself; that all sizes are alike is never
@@ -720,6 +744,13 @@ def head_tables(corpus):
     may[:5, :5] = may[5:, :3] = True
     pairs = [shares(kinds[i : i + 1], allowed=may[i : i + 1]) for i in range(KIND_TABLES)]
     return {"HEAD_TABLES": numbers, "KIND_STARTS": np.concatenate(pairs)}
+
+
+def head_symbols(name, numbers):
+    """Return the symbols of some numbers of a head, all of one kind."""
+    if name.startswith(DIRECT):
+        return np.array(numbers, int)
+    return size_symbols(numbers) if name == "size" else symbol_of(numbers, 1)[0]
 
 
 def size_symbols(sizes):

@@ -15,7 +15,7 @@ namespace keysine
 {
 
 const int MOST_FINER = 15; // a frame's grid is at most 2^15 times as fine as its track's
-const int QUIET = 15;	   // channels of no larger initial scale are not predicted by least squares
+const int QUIET = 9;	   // channels of no larger initial scale are not predicted by least squares
 
 // How the numbers are predicted: QUICK or THOROUGH of docs/series.md, without mirrored joints.
 struct Forecast
@@ -32,7 +32,7 @@ const Forecast& forecast_of(bool thorough);
 // The expected error that an initial scale of the head stands for, in 1/256 of a step.
 inline uint32_t expected_error(uint32_t scale)
 {
-	return scale & 1 ? (181u << (scale >> 1)) >> 7 : 1u << (scale >> 1);
+	return scale & 1 ? (181u << (scale >> 1)) >> 4 : 8u << (scale >> 1);
 }
 
 // Lays out the series of a plan's channels; over an empty arena only counts.

@@ -18,6 +18,7 @@ from mocpack.codecs.keysine.payload import (
     PayloadHead,
     no_predictors,
     read_head,
+    stated_unit,
     written_head,
 )
 from mocpack.codecs.keysine.prediction import Observed
@@ -96,8 +97,8 @@ def draft(
         Whether axes are chosen by few frames.
     """
     planned = whole or clip
-    bits = planning.BASIS_BITS
-    head = _planned_head(planned, size, groups, basis_bits=bits, key_step=key_step, quick=quick)
+    axes = planning.AXES_PRECISION
+    head = _planned_head(planned, size, groups, precision=axes, key_step=key_step, quick=quick)
     head = head if predictors is None else replace(head, predictors=predictors)
     return _searched(clip, head, settings, groups.splits, threads, shares)
 
@@ -112,8 +113,8 @@ def draft_grid(
     shares: Sequence[float] | None = None,
 ) -> Draft | None:
     """Return the parts of a payload on a grid in time, as `draft` does; `size` is its step."""
-    bits, step = planning.GRID_BASIS_BITS, UNIT_STEP
-    head = _planned_head(clip, size, groups, basis_bits=bits, key_step=step)
+    axes, step = planning.GRID_AXES_PRECISION, UNIT_STEP
+    head = _planned_head(clip, size, groups, precision=axes, key_step=step)
     grid = Grid(settings.thorough, planning.grid_steps(head.table))
     return _searched(clip, replace(head, grid=grid), settings, 0, threads, shares)
 
@@ -128,8 +129,8 @@ def observe(
     whole: Clip,
 ) -> Observed | None:
     """Return what the encoder sees of a part of a clip, None where it finds nothing."""
-    bits = planning.BASIS_BITS
-    head = _planned_head(whole, size, groups, basis_bits=bits, key_step=key_step)
+    axes = planning.AXES_PRECISION
+    head = _planned_head(whole, size, groups, precision=axes, key_step=key_step)
     seen = _core.keysine_watch(**_task(clip, head, settings, groups.splits, threads=1))
     if seen is None:
         return None
@@ -143,22 +144,21 @@ def _planned_head(
     size: float,
     groups: planning.Groups,
     *,
-    basis_bits: int,
+    precision: int,
     key_step: int,
     quick: bool = False,
 ) -> PayloadHead:
     """Return the head before anything is searched."""
-    bits, unit = planning.fine_bits(clip, size), float(np.float32(size))
+    bits, unit = planning.fine_bits(clip, size), stated_unit(size)
     return PayloadHead(
         fine_bits=bits,
-        basis_bits=basis_bits,
         coarse=0,
         tempo=groups.tempo,
         unit=unit,
         group_count=groups.count,
         groups_per_segment=groups.per_segment,
         first_frame_alone=groups.first_frame_alone,
-        table=planning.plan_table(clip, bits, basis_bits, unit, key_step=key_step, quick=quick),
+        table=planning.plan_table(clip, bits, precision, unit, key_step=key_step, quick=quick),
         predictors=no_predictors(),
     )
 
@@ -175,7 +175,6 @@ def _task(
         "table": head.table,
         "unit": head.unit,
         "fine": head.fine,
-        "basis_grid": head.basis_grid,
         "tempo": head.tempo,
         "group_count": head.group_count,
         "groups_per_segment": head.groups_per_segment,

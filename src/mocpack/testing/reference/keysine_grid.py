@@ -18,13 +18,13 @@ from mocpack.testing.reference.range_decoder import RangeDecoder, moved
 from mocpack.testing.reference.series import SeriesDecoder
 
 MOST_FINER = 15
-QUIET = 15  # half octaves of 1/256 step
+QUIET = 9  # half octaves of 1/32 step
 HALF_STATE = 1 << 31
 
 
 def expected_error(scale: int) -> int:
     """Return the error that an initial scale of the head stands for, in 1/256 of a step."""
-    return (181 << (scale >> 1)) >> 7 if scale & 1 else 1 << (scale >> 1)
+    return (181 << (scale >> 1)) >> 4 if scale & 1 else 8 << (scale >> 1)
 
 
 def column_groups(plan: Plan, skeleton: Skeleton) -> list[ColumnGroup]:
