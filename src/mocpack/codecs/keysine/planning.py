@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mocpack import _core, rotations
 from mocpack.arrays import F64, I32
 from mocpack.clip import Clip
-from mocpack.codecs.keysine.payload import LONGEST_BLOCK, MOST_SPLITS
+from mocpack.codecs.keysine.payload import LONGEST_BLOCK, MOST_SPLITS, stated_unit
 from mocpack.codecs.keysine.tracks import (
     AXES_BITS,
     AXES_GRID,
@@ -52,6 +52,25 @@ NUMBER_BITS, PRECISION_BITS = 1.6, 4.0
 ENTROPY_FACTOR = 4.0  # of an energy in squared steps, by which its bits grow
 TEMPO = 64
 SHORTEST_BLOCK, LEAST_FRAMES = 0.12, 4.0  # seconds; frames of a block
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What is decided for a whole clip before anything is searched.
+
+    Attributes
+    ----------
+    unit : float
+        Metres; what steps are multiples of.
+    fine_bits : int
+        Bits below 1 of what is still, radians and metres.
+    table : array of int, shape (J, 13)
+        The plan: what moves, about which mean, in which axes.
+    """
+
+    unit: float
+    fine_bits: int
+    table: I32
 
 
 @dataclass(frozen=True)
@@ -156,22 +175,23 @@ def fine_bits(clip: Clip, bound: float) -> int:
     return int(min(max(np.ceil(-np.log2(grid)), 0), MOST_FINE_BITS))
 
 
-def plan_table(
-    clip: Clip, bits: int, precision: int, unit: float, *, key_step: int, quick: bool = False
-) -> I32:
-    """Return the plan (J, 13) of a clip.
+def outline(
+    clip: Clip, size: float, *, key_step: int, precision: int = AXES_PRECISION, quick: bool = False
+) -> Outline:
+    """Return what is decided for a whole clip.
 
     Parameters
     ----------
-    bits, precision : int
-        Bits below 1 of what is still, and of turns of axes at most.
-    unit : float
-        Metres; what steps are multiples of.
+    size : float
+        Unit of the steps, in metres: the bound, or a plain step.
     key_step : int
-        Index of the keys' step.
+        Index of the keys' step to begin with.
+    precision : int
+        Bits below a radian of turns of axes, at most.
     quick : bool
         Whether axes are chosen by few frames.
     """
+    bits, unit = fine_bits(clip, size), stated_unit(size)
     table = np.zeros((len(clip.skeleton), COLUMNS), np.int32)
     table[:, [ROTATION_KEY_STEP, TRANSLATION_KEY_STEP]] = UNIT_STEP
     fine = 0.5**bits
@@ -193,7 +213,7 @@ def plan_table(
     frames = FEW_FRAMES if quick else BASIS_FRAMES
     vectors = table[:, ROTATION_KIND] == Rotation.VECTOR
     table[vectors, BASIS] = _bases(clip, table, unit, fine, precision, frames)[vectors]
-    return table
+    return Outline(unit, bits, table)
 
 
 def native_angles(clip: Clip) -> F64:
