@@ -47,8 +47,8 @@ SETTINGS = tuple(
 )
 # of the clips' frames, one in so many is taken, and at most so many: other rates than theirs
 RATES = ((1, 481), (2, 361), (4, 301), (5, 201))
-# metres, within which heads of a grid in time are made, of so many frames
-GRID_BOUNDS, GRID_FRAMES = (0.0003, 0.0001), 121
+# metres, within which grids in time are made, each at one of the rates
+GRID_BOUNDS = (0.0004, 0.0003, 0.0001, 0.0001)
 # one clip in so many is also encoded with the hinges that it has, and as a robot would move
 HINGED_EVERY, HINGED_FRAMES, CHAIN_RATES = 2, 361, ((4, 241), (2, 201))
 FOUND_SETTINGS, CHAIN_SETTINGS = (1, 2, 3, 4), (2, 4)
@@ -73,6 +73,10 @@ HEAD_NUMBERS = (
 )
 DIRECT = ("band", "precision", "scale")  # which are their own symbols
 KIND_TABLES, KINDS = 8, 8
+# of a grid: what foretells a number; classes, of which the first ask for the side of the prediction
+GRID_INPUTS, GRID_CLASSES, GRID_SIDED, GRID_FRACTIONS = 6, 17, 8, 4
+FIRST_GRID_LEVEL, WIDE_OCTAVE, MOST_WIDTH = 72, 12, 16
+LEAST_ERROR = 16.0  # in 1/256 of a step: smaller ones count as much
 # of the clips, one in so many is taken in each round; of the first, which searches nothing, steps
 # (millimetres) and lengths of blocks (seconds) that are rounded to
 ROUNDS = (4, 8, 1)
@@ -114,6 +118,7 @@ class Symbols:
     kinds: list[tuple[int, int]]  # table of a kind, and the kind
     size: int
     weight: float = 1.0  # how much each of its symbols counts
+    grid: np.ndarray | None = None  # numbers of a grid in time (N, 8): `keysine_grid_numbers`
 
 
 def stretch(path, every, frames):
@@ -132,7 +137,7 @@ def corpus_of(path, index):
     """Return the symbols of a clip by settings: at all frame rates, of some on hinges, too."""
     clips = [stretch(path, *rate) for rate in RATES]
     corpus = [[symbols_of(clip, settings) for clip in clips] for settings in SETTINGS]
-    corpus[-1] += [grid_head_of(path, bound) for bound in GRID_BOUNDS]
+    corpus[-1] += grids_of(clips, index)
     if index % HINGED_EVERY:
         return corpus
     every, frames = RATES[index // HINGED_EVERY % len(RATES)]
@@ -156,6 +161,7 @@ def plain_corpus_of(path, index):
     unit = UNIT_STEP, UNIT_STEP
     with mock.patch.multiple(search, FREE_STEPS=unit, ROUGH_FREE_STEPS=unit):
         found = [[symbols_of(clip, settings) for clip in clips] for settings in PLAIN]
+    found[-1] += grids_of(clips, index)  # whose search asks no table
     return [[without_sizes(symbols) for symbols in part] for part in found]
 
 
@@ -192,13 +198,20 @@ def symbols_of(clip, settings):
     )
 
 
-def grid_head_of(path, bound):
-    """Return the symbols of the head alone of a clip on a grid in time: no others have tables."""
-    clip = stretch(path, 1, GRID_FRAMES)
+def grids_of(clips, index):
+    """Return the symbols of clips on grids in time, each within bounds that take turns."""
+    return [grid_of(clips[(index + i) % len(clips)], bound) for i, bound in enumerate(GRID_BOUNDS)]
+
+
+def grid_of(clip, bound):
+    """Return the symbols of a clip on a grid in time."""
     payload = Keysine(mode="grid", max_error=bound, threads=1).encode(clip)
     head = read_head(lambda offset, size: payload[offset : offset + size], clip.header)
     firsts = planning.first_channels(head.table, clip.skeleton)
-    return Symbols([], [], [], *head_numbers(head, clip, firsts.tolist()), size=0)
+    at, size = head.groups_at(0, head.group_count)
+    groups = _core.keysine_grid_numbers(head.parsed, payload[at : at + size])
+    numbers = np.concatenate([np.asarray(group).reshape(-1, GRID_INPUTS + 2) for group in groups])
+    return Symbols([], [], [], *head_numbers(head, clip, firsts.tolist()), size=0, grid=numbers)
 
 
 def head_numbers(head, clip, first_channels):
@@ -724,7 +737,55 @@ def train(corpus):
             splits[0, group.steps.shape[1].bit_length() - 1] += s.weight
     tables["SPLIT_TABLE"] = shares(splits)[0]
     tables.update(head_tables(corpus))
+    tables.update(grid_tables(grid_numbers(corpus), rng))
     return tables
+
+
+def grid_numbers(corpus):
+    return np.concatenate([s.grid for s in corpus if s.grid is not None])
+
+
+def grid_tables(numbers, rng):
+    """Return weights (7) and tables (41, 33) of numbers of grids in time."""
+    weights = fit_levels(numbers[rng.permutation(len(numbers))[: 4 * SAMPLE]])
+    rows, symbols, _ = grid_symbols(numbers, weights)
+    count = (GRID_FRACTIONS - 1) * GRID_SIDED + GRID_CLASSES
+    counts = counted(rows, symbols, (count, SYMBOLS), 1.0)
+    sided = counts[: GRID_FRACTIONS * GRID_SIDED].reshape(GRID_SIDED, GRID_FRACTIONS, SYMBOLS)
+    starts = np.stack([shares(sided[:, i]) for i in range(GRID_FRACTIONS)], axis=1)
+    above = shares(counts[GRID_FRACTIONS * GRID_SIDED :])
+    tables = np.concatenate([starts.reshape(-1, SYMBOLS + 1), above])
+    return {"GRID_WEIGHTS": weights, "GRID_TABLES": tables}
+
+
+def fit_levels(numbers):
+    """Return weights of inputs, in 1/256, and a constant: how far numbers are from predictions."""
+    inputs = numbers[:, :GRID_INPUTS] / 16.0
+    inputs = np.concatenate([inputs, np.ones((len(numbers), 1))], axis=1)
+    # a number that is as predicted may be up to an eighth of a step from there
+    off = np.abs(numbers[:, -1] - (2 * numbers[:, -2] + 1) / 16) * 256 + LEAST_ERROR
+
+    def cost(weights):
+        level = np.clip(inputs @ weights, 2, 30)  # octaves
+        ratio = off / 2.0**level
+        slopes = np.log(2) * (1 - ratio) @ inputs / len(off)
+        return np.mean(np.log(2) * level + ratio), slopes
+
+    start = np.array([1.0, *np.zeros(GRID_INPUTS)])
+    found = minimize(cost, start, jac=True, method="L-BFGS-B").x
+    return np.round(256 * found * [*np.ones(GRID_INPUTS), 16]).astype(int)
+
+
+def grid_symbols(numbers, weights):
+    """Return the row, the symbol and the plain bits of each number, as the core finds them."""
+    levels = numbers[:, :GRID_INPUTS].astype(np.int64) @ weights[:-1] + weights[-1] >> 8
+    width = np.clip((levels >> 4) - WIDE_OCTAVE, 0, MOST_WIDTH)
+    kind = np.clip(levels - 16 * width - FIRST_GRID_LEVEL >> 3, 0, GRID_CLASSES - 1)
+    fraction, way = numbers[:, -2], numbers[:, -1].astype(np.int64)
+    symbol, bits = symbol_of(2 * (np.abs(way) >> width) + (way < 0), 2)
+    sided = GRID_FRACTIONS * kind + fraction
+    row = np.where(kind < GRID_SIDED, sided, (GRID_FRACTIONS - 1) * GRID_SIDED + kind)
+    return row, symbol, bits + width
 
 
 def head_tables(corpus):
@@ -861,6 +922,10 @@ def say_what_others_cost(paths, corpora):
         parts = cost(told, tables)
         listed = ", ".join(f"{name} {value:.0f}" for name, value in parts.items())
         print(f"{settings}: other subjects {sum(s.size for s in told)} bytes as coded; {listed}")
+    numbers = grid_numbers([s for corpus in others for part in corpus for s in part])
+    row, symbol, bits = grid_symbols(numbers, tables["GRID_WEIGHTS"])
+    grid = (bits_by(tables["GRID_TABLES"], row, symbol) + bits).sum() / 8
+    print(f"grids in time: other subjects {len(numbers)} numbers; {grid:.0f} bytes")
 
 
 def subject_of(path):

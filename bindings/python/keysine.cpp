@@ -1065,6 +1065,27 @@ nb::tuple keysine_symbols(const OpenHead& head, nb::bytes segments, nb::bytes gr
 	return nb::make_tuple(tracks, edges, found);
 }
 
+// The numbers of each group on a grid in time (frames - 1, channels, columns): train.h says which columns.
+nb::list keysine_grid_numbers(const OpenHead& head, nb::bytes groups)
+{
+	const mocpack_KeysineLayout& l = head.layout;
+	Parts parts(l, {groups}, 0, l.group_count);
+	Memory scratch = allocate(2 * mocpack_keysine_group_scratch(head.view));
+	nb::list found;
+	for (size_t i = 0; i < l.group_count; ++i)
+	{
+		size_t frames = mocpack_keysine_key_frame(head.view, i + 1) - mocpack_keysine_key_frame(head.view, i);
+		auto numbers =
+			new_array<int32_t, 3>({frames - 1, l.channel_count, size_t(MOCPACK_KEYSINE_GRID_COLUMNS)});
+		if (frames > 1)
+			check_status(mocpack_keysine_grid_numbers(head.view, i, parts.bytes[i], parts.sizes[i],
+													  numbers.data(), start_of(scratch)),
+						 "a keysine group");
+		found.append(numbers);
+	}
+	return found;
+}
+
 // The static tables by name, flat, for the decoder in Python.
 nb::dict keysine_tables()
 {
@@ -1127,6 +1148,8 @@ void register_keysine(nb::module_& m)
 	m.def("keysine_symbols", &keysine_symbols, "head"_a, "segments"_a, "groups"_a,
 		  nb::sig("def keysine_symbols(head: KeysineHead, segments: bytes, groups: bytes) -> "
 				  "tuple[object, object, object]"));
+	m.def("keysine_grid_numbers", &keysine_grid_numbers, "head"_a, "groups"_a,
+		  nb::sig("def keysine_grid_numbers(head: KeysineHead, groups: bytes) -> list[object]"));
 	m.def("keysine_tables", &keysine_tables, nb::sig("def keysine_tables() -> dict[str, list[int]]"));
 	m.def("keysine_encode_head", &keysine_encode_head, "skeleton"_a, "mode"_a, "fine_bits"_a, "tempo"_a,
 		  "unit"_a, "group_count"_a, "groups_per_segment"_a, "errors"_a, "table"_a, "sizes"_a, "predictors"_a,

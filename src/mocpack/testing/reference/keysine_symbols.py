@@ -40,6 +40,8 @@ SHAPES = {
     "SPLIT_TABLE": (9,),
     "HEAD_TABLES": (31, 33),
     "KIND_STARTS": (8, 9),
+    "GRID_WEIGHTS": (7,),
+    "GRID_TABLES": (41, 33),
 }
 
 
