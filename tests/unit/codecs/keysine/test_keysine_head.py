@@ -67,7 +67,7 @@ def test_a_band_that_is_none_cannot_be_written():
     data = rewritten(replace(head, predictors=table), clip)
     assert read_head(reader(data), clip.header).predictors[0, 2] == 0
     with pytest.raises(ValueError, match="predictors"):
-        rewritten(replace(head, predictors=table + [[0, 0, 4, 0]]), clip)
+        rewritten(replace(head, predictors=table + np.int32([0, 0, 4, 0])), clip)
 
 
 def test_a_head_of_random_bytes_is_a_format_error():
