@@ -11,7 +11,8 @@ work=$here/../../build/wasm
 mkdir -p "$work" "$(dirname "$out")"
 ${PYTHON:-python3} "$here/pack_tables.py" "$core/src/keysine/decode/tables.inc" "$work"
 
-options="-std=c++17 -fno-exceptions -fno-rtti -ffp-contract=off -Wall -Wextra -Wshadow -Werror
+# -flto: what no other file asks for goes, and constants reach the functions that they are given to
+options="-std=c++17 -fno-exceptions -fno-rtti -flto -ffp-contract=off -Wall -Wextra -Wshadow -Werror
   -DMOCPACK_TABLES_AT_START -DMOCPACK_NO_MALLOC -DMOCPACK_SMALL -I$core/include -I$core/src -I$work"
 # small but for the loops over frames, which is where the time goes
 fast="keysine/decode/curves.cpp"
@@ -35,8 +36,12 @@ for source in $sources; do
   objects="$objects $object"
 done
 # shellcheck disable=SC2086
-"$@" -Oz $objects -o "$work/linked.wasm" -mexec-model=reactor -Wl,--no-entry -Wl,--strip-all \
+"$@" -Oz -flto $objects -o "$work/linked.wasm" -mexec-model=reactor -Wl,--no-entry -Wl,--strip-all \
   -Wl,-z,stack-size=262144 -Wl,--max-memory=1073741824
-# the stack lies lowest and grows down, so that nobody points into the first kilobyte
-$WASM_OPT -Oz --converge --low-memory-unused --enable-simd --enable-bulk-memory --enable-sign-ext \
+# Inlined and kept apart as compilers left it, since gzip does better on small functions than on one large; flattened
+# first, which finds shorter control flow. The stack lies lowest and grows down, so that nobody points into the first
+# kilobyte; no input may trap, so that what only traps may go (but nothing that traps may be moved: divisions).
+$WASM_OPT --flatten --rereloop -Oz -Oz --converge --always-inline-max-function-size=1 \
+  --flexible-inline-max-function-size=1 --one-caller-inline-max-function-size=50 --dealign --reorder-functions \
+  --traps-never-happen --low-memory-unused --enable-simd --enable-bulk-memory --enable-sign-ext \
   --enable-nontrapping-float-to-int --enable-mutable-globals --enable-multivalue "$work/linked.wasm" -o "$out"
