@@ -1,8 +1,8 @@
-// All of the C library that the reader needs. Powers and sines go without tables, which would be a tenth of the
-// wasm file.
+// All of the C library that the reader needs. Powers and sines go without tables, which would be a tenth of
+// the wasm file.
 //
-// They are exact to a few units in the last place over what the decoder asks: powers of positive numbers (no subnormal
-// ones), sines of angles between 0 and 2π. Symbols never depend on them, since those are integers.
+// They are exact to a few units in the last place over what the decoder asks: powers of positive numbers (no
+// subnormal ones), sines of angles between 0 and 2π. Symbols never depend on them, since those are integers.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
