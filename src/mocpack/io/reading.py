@@ -76,7 +76,7 @@ def read_bytes(
         if value is not None and option in REFUSED and option not in chosen.options:
             raise UsageError(f"{name}: {chosen.name} {REFUSED[option]}")
     extra |= {option: value for option, value in options.items() if option in chosen.options}
-    extra |= {"beside": beside} if "beside" in chosen.options else {}
+    extra |= _reach(chosen, beside)
     assert chosen.read is not None
     try:
         # of numbers that cannot be, readers and clips complain; numpy's warnings would come before
@@ -122,9 +122,8 @@ def clip_names_in(
     chosen = format_of(data, name)
     if chosen.names is None:
         return []
-    given = {"beside": beside} if "beside" in chosen.options else {}
     try:
-        return chosen.names(data, **given)
+        return chosen.names(data, **_reach(chosen, beside))
     except FormatError as error:
         raise type(error)(f"{name}: {error}") from error
 
@@ -134,10 +133,7 @@ def left_out(
 ) -> list[str]:
     """Return what a motion file holds that is no motion, in words, where its reader can say so."""
     chosen = format_of(data, name)
-    if chosen.left_out is None:
-        return []
-    given = {"beside": beside} if "beside" in chosen.options else {}
-    return chosen.left_out(data, **given)
+    return [] if chosen.left_out is None else chosen.left_out(data, **_reach(chosen, beside))
 
 
 def format_name(data: bytes, name: str) -> str:
@@ -186,6 +182,11 @@ def robot_files(path: str | Path) -> list[Path]:
     """Return the files that reading a robot opens: its own, and those that it includes."""
     found: list[Path] = later("robots.files", "robot_files")(path)
     return found
+
+
+def _reach(chosen: Format, beside: Callable[[str], bytes] | None) -> dict[str, Any]:
+    """Return what a reader is given to open other files with, if it opens any."""
+    return {"beside": beside} if "beside" in chosen.options else {}
 
 
 def _companion(chosen: Format, path: Path, skeleton: str | Path | None) -> Path | None:
