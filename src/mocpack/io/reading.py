@@ -12,6 +12,7 @@ import numpy as np
 
 from mocpack.clip import AnyClip, check_reach
 from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError, UsageError
+from mocpack.io.amc import skeletons_in
 from mocpack.io.table import Format, format_of, later
 
 MAX_FILE = 4 << 30  # bytes; more is refused
@@ -159,10 +160,16 @@ def files_to_read(path: str | Path, *, skeleton: str | Path | None = None) -> li
     return [Path(path), *companions(path, skeleton=skeleton)[0]]
 
 
-def companions(path: str | Path, *, skeleton: str | Path | None = None) -> tuple[list[Path], bool]:
+def companions(
+    path: str | Path,
+    *,
+    skeleton: str | Path | None = None,
+    listed: Callable[[Path], list[Path]] = skeletons_in,
+) -> tuple[list[Path], bool]:
     """Return the files that are read with one, and whether their names stand in it.
 
     Otherwise they are looked for, and files that come and go beside it may change which they are.
+    `listed` returns the skeletons of a folder.
     """
     path = Path(path)
     if not path.is_file():
@@ -170,7 +177,7 @@ def companions(path: str | Path, *, skeleton: str | Path | None = None) -> tuple
     with path.open("rb") as file:
         chosen = format_of(file.read(PROBED), str(path))
     if chosen.find_skeleton is not None:
-        companion = _companion(chosen, path, skeleton)
+        companion = _companion(chosen, path, skeleton, listed)
         return ([] if companion is None else [companion]), False
     if chosen.names_beside is None:
         return [], True
@@ -189,11 +196,16 @@ def _reach(chosen: Format, beside: Callable[[str], bytes] | None) -> dict[str, A
     return {"beside": beside} if "beside" in chosen.options else {}
 
 
-def _companion(chosen: Format, path: Path, skeleton: str | Path | None) -> Path | None:
+def _companion(
+    chosen: Format,
+    path: Path,
+    skeleton: str | Path | None,
+    listed: Callable[[Path], list[Path]] = skeletons_in,
+) -> Path | None:
     """Return the skeleton file that a motion file needs: the one named, or the one beside it."""
     if chosen.find_skeleton is None:
         return None
-    return Path(skeleton) if skeleton is not None else chosen.find_skeleton(path)
+    return Path(skeleton) if skeleton is not None else chosen.find_skeleton(path, listed)
 
 
 def _too_large(name: str) -> FormatError:
