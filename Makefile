@@ -5,8 +5,9 @@ BIN := .venv/bin
 READY := .venv/.ready
 CORE := $(shell find core bindings/python CMakeLists.txt -type f 2>/dev/null)
 # a compiler of wasm32-wasi programs; by default the one from PyPI, which needs no installation by hand.
-# Another: make wasm WASM_CXX="clang++ --target=wasm32-wasi"
+# Another: make wasm WASM_CXX="clang++ --target=wasm32-wasi" WASM_LD=wasm-ld
 WASM_CXX ?= $(BIN)/python -m ziglang c++ -target wasm32-wasi
+WASM_LD ?= $(BIN)/python -m ziglang wasm-ld
 # makes it smaller: binaryen's, which comes with what the JavaScript package is built with
 WASM_OPT ?= node js/node_modules/binaryen/bin/wasm-opt
 WASM_TOOL := $(if $(findstring ziglang,$(WASM_CXX)),.venv/.wasm)
@@ -103,7 +104,7 @@ wasm: js/dist/mocpack.wasm  ## the decoder for browsers
 
 js/dist/mocpack.wasm: $(shell find core/src core/include core/reader.txt bindings/wasm -type f) | $(WASM_TOOL) js/node_modules/.ready
 	@echo "==> compiling the core to WebAssembly (the first time takes a minute or two)"
-	@PYTHON="$(PYTHON)" WASM_OPT="$(WASM_OPT)" bindings/wasm/build.sh $@ $(WASM_CXX)
+	@PYTHON="$(PYTHON)" WASM_LD="$(WASM_LD)" WASM_OPT="$(WASM_OPT)" bindings/wasm/build.sh $@ $(WASM_CXX)
 
 js/dist/live.wasm: $(shell find core/src/live core/src/common core/include bindings/wasm/live -type f) bindings/wasm/computed_tables.cpp core/src/reader/crc32.h | $(WASM_TOOL)
 	@echo "==> compiling the receiver of live streams to WebAssembly"

@@ -53,7 +53,9 @@ GRID_BOUNDS = (0.0004, 0.0003, 0.0001, 0.0001)
 HINGED_EVERY, HINGED_FRAMES, CHAIN_RATES = 2, 361, ((4, 241), (2, 201))
 FOUND_SETTINGS, CHAIN_SETTINGS = (1, 2, 3, 4), (2, 4)
 WHOLE = 4096  # shares of a table
-SHARE_BITS = 4  # that count, of all shares but the largest: so the tables themselves pack well
+# so that the tables themselves pack well: bits that count, of all shares but the largest and of
+# weights, and what weights of families are multiples of
+SHARE_BITS, WEIGHT_BITS, FAMILY_GRID = 4, 5, 16
 FAMILIES, BANDS, SYMBOLS, ESCAPE = 10, 16, 32, 31
 BAND_ENDS = np.array([1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58])
 MAGNITUDE_CLASSES, REACH_CLASSES, KEY_CLASSES = 26, 32, 48
@@ -458,8 +460,8 @@ def fit_magnitudes(rows, rng):
             constants[group * 4 : group * 4 + 4, kind] = np.exp(found[inputs : inputs + 4])
             lifts[group * 4 + kind] = found[inputs + 4 :] * 8 / np.log(2)
     return (
-        np.round(256 * weights).astype(int),
-        np.maximum(1, np.round(256 * constants)).astype(int),
+        brief(256 * weights),
+        np.maximum(1, brief(256 * constants)),
         np.round(lifts).astype(int),
     )
 
@@ -560,7 +562,7 @@ def fit_sums(inputs, families, sets, wanted, counts, count):
         off = counted.T @ (wanted[own] - x @ lifted)
         solved = lifted + np.linalg.solve(counted.T @ x + np.diag(pull), off)
         weights[row], lifts[row] = solved[: inputs.shape[1]], solved[inputs.shape[1] :]
-    return np.round(256 * weights).astype(int), np.round(256 * lifts).astype(int)
+    return brief(256 * weights), FAMILY_GRID * np.round(256 / FAMILY_GRID * lifts).astype(int)
 
 
 def sum_classes(inputs, families, sets, weights, lifts, count):
@@ -667,17 +669,17 @@ def shares(counts, *, allowed=None):
             int
         )
         most = np.argmax(rounded)
-        rounded = brief(rounded)
+        rounded = brief(rounded, SHARE_BITS)
         rounded[most] += WHOLE - rounded.sum()
         assert rounded[most] > 0, "a table without a largest share"
         starts[row, 1:] = np.cumsum(rounded)
     return starts
 
 
-def brief(sizes):
-    """Return numbers rounded to their highest SHARE_BITS bits."""
-    shift = np.maximum(0, np.frexp(sizes.astype(float))[1] - SHARE_BITS)
-    return sizes + (1 << shift >> 1) >> shift << shift
+def brief(numbers, bits=WEIGHT_BITS):
+    """Return whole numbers of which only so many of the highest bits are other than zero."""
+    grid = 2.0 ** np.maximum(0, np.frexp(np.round(numbers))[1] - bits)
+    return (grid * np.round(numbers / grid)).astype(int)
 
 
 def counted(rows, symbols, shape, weights):
@@ -746,7 +748,7 @@ def grid_numbers(corpus):
 
 
 def grid_tables(numbers, rng):
-    """Return weights (7) and tables (41, 33) of numbers of grids in time."""
+    """Return weights (7) and tables (8, 4, 33), (9, 33) of numbers of grids in time."""
     weights = fit_levels(numbers[rng.permutation(len(numbers))[: 4 * SAMPLE]])
     rows, symbols, _ = grid_symbols(numbers, weights)
     count = (GRID_FRACTIONS - 1) * GRID_SIDED + GRID_CLASSES
@@ -754,8 +756,7 @@ def grid_tables(numbers, rng):
     sided = counts[: GRID_FRACTIONS * GRID_SIDED].reshape(GRID_SIDED, GRID_FRACTIONS, SYMBOLS)
     starts = np.stack([shares(sided[:, i]) for i in range(GRID_FRACTIONS)], axis=1)
     above = shares(counts[GRID_FRACTIONS * GRID_SIDED :])
-    tables = np.concatenate([starts.reshape(-1, SYMBOLS + 1), above])
-    return {"GRID_WEIGHTS": weights, "GRID_TABLES": tables}
+    return {"GRID_WEIGHTS": weights, "GRID_SIDED_TABLES": starts, "GRID_TABLES": above}
 
 
 def fit_levels(numbers):
@@ -924,7 +925,9 @@ def say_what_others_cost(paths, corpora):
         print(f"{settings}: other subjects {sum(s.size for s in told)} bytes as coded; {listed}")
     numbers = grid_numbers([s for corpus in others for part in corpus for s in part])
     row, symbol, bits = grid_symbols(numbers, tables["GRID_WEIGHTS"])
-    grid = (bits_by(tables["GRID_TABLES"], row, symbol) + bits).sum() / 8
+    sided = tables["GRID_SIDED_TABLES"].reshape(-1, SYMBOLS + 1)
+    starts = np.concatenate([sided, tables["GRID_TABLES"]])
+    grid = (bits_by(starts, row, symbol) + bits).sum() / 8
     print(f"grids in time: other subjects {len(numbers)} numbers; {grid:.0f} bytes")
 
 

@@ -12,6 +12,7 @@
 #define EXPORT(name) extern "C" __attribute__((export_name(#name)))
 
 extern "C" uint8_t __heap_base; // where the linker's part of memory ends
+extern "C" void __wasm_call_ctors();
 
 // Copies bytes of the file to `dst`. A double holds every offset that JavaScript can name.
 extern "C" __attribute__((import_module("env"), import_name("read"))) int32_t read_file(double offset,
@@ -214,6 +215,12 @@ __attribute__((noinline)) double* numbers_of(const void* whole, const Field* fie
 }
 
 } // namespace
+
+/* To be called first: makes the tables. */
+EXPORT(_initialize) void initialize()
+{
+	__wasm_call_ctors();
+}
 
 /* Memory for what the other functions read; null where there is too little. */
 EXPORT(allocate) void* allocate(uint32_t size)

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Compiles the reader for browsers: build.sh OUT COMPILER..., where the compiler makes wasm32-wasi programs. WASM_OPT is
-# binaryen's wasm-opt, PYTHON what packs the tables. Only what plays a file goes in; no threads. What is exported and
-# imported says so in boundary.cpp.
+# Compiles the reader for browsers: build.sh OUT COMPILER..., where the compiler makes wasm32-wasi programs. WASM_LD is
+# LLVM's wasm-ld, WASM_OPT binaryen's wasm-opt, PYTHON what packs the tables. Only what plays a file goes in; no
+# threads, no C library. What is exported and imported says so in boundary.cpp.
 set -eu
 out=$1
 shift
@@ -11,7 +11,8 @@ work=$here/../../build/wasm
 mkdir -p "$work" "$(dirname "$out")"
 ${PYTHON:-python3} "$here/pack_tables.py" "$core/src/keysine/decode/tables.inc" "$work"
 
-options="-std=c++17 -fno-exceptions -fno-rtti -ffp-contract=off -Wall -Wextra -Wshadow -Werror
+# -flto: what no other file asks for goes, and constants reach the functions that they are given to
+options="-std=c++17 -fno-exceptions -fno-rtti -flto -ffp-contract=off -Wall -Wextra -Wshadow -Werror
   -DMOCPACK_TABLES_AT_START -DMOCPACK_NO_MALLOC -DMOCPACK_SMALL -I$core/include -I$core/src -I$work"
 # small but for the loops over frames, which is where the time goes
 fast="keysine/decode/curves.cpp"
@@ -19,8 +20,7 @@ quick="common/least_squares.cpp"
 smallest='-Oz -Xclang -Oz' # zig takes -Oz for -Os
 sources=$(grep -v '^#' "$core/reader.txt")
 objects=
-# these first: what maths.cpp has, the C library is not asked for
-for source in boundary computed_tables maths trained_tables; do
+for source in boundary c_library computed_tables trained_tables; do
   # shellcheck disable=SC2086 # the options are words
   "$@" $options $smallest -c "$here/$source.cpp" -o "$work/$source.o"
   objects="$objects $work/$source.o"
@@ -34,9 +34,14 @@ for source in $sources; do
   "$@" $options $level -c "$core/src/$source" -o "$object"
   objects="$objects $object"
 done
+# The compiler's passes that trade bytes for time where the hot loops (vectorised above) gain nothing: pointers that
+# step beside an index, sums and constants kept in locals.
 # shellcheck disable=SC2086
-"$@" -Oz $objects -o "$work/linked.wasm" -mexec-model=reactor -Wl,--no-entry -Wl,--strip-all \
-  -Wl,-z,stack-size=262144 -Wl,--max-memory=1073741824
-# the stack lies lowest and grows down, so that nobody points into the first kilobyte
-$WASM_OPT -Oz --converge --low-memory-unused --enable-simd --enable-bulk-memory --enable-sign-ext \
-  --enable-nontrapping-float-to-int --enable-mutable-globals --enable-multivalue "$work/linked.wasm" -o "$out"
+$WASM_LD --no-entry --strip-all --gc-sections --stack-first -z stack-size=262144 --max-memory=1073741824 --lto-O2 \
+  -mllvm -disable-lsr -mllvm -disable-machine-cse -mllvm -disable-machine-licm $objects -o "$work/linked.wasm"
+# Flattened first, which finds shorter control flow. The stack lies lowest and grows down, so that nobody points into
+# the first kilobyte. No input makes a good reader trap, so that what only could trap may go; none of it is moved to
+# where it did not run before (as --ignore-implicit-traps would, which then divides by zero).
+$WASM_OPT --flatten --rereloop -Oz -Oz --converge --dealign --traps-never-happen --low-memory-unused \
+  --enable-simd --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int \
+  --enable-mutable-globals --enable-multivalue "$work/linked.wasm" -o "$out"

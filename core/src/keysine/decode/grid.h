@@ -6,6 +6,7 @@
 // and read by one and the same text.
 #pragma once
 #include "common/arena.h"
+#include "common/range_coder.h"
 #include "common/series_forecast.h"
 #include "keysine/decode/grid_levels.h"
 #include "keysine/decode/head.h"
@@ -55,11 +56,16 @@ struct Learning
 {
 	uint32_t state = 1u << 31;
 
+	Probability one() const
+	{
+		Probability p = state >> 16;
+		return p < 64 ? 64 : p > 65472 ? 65472 : p;
+	}
+
 	// Shares of a table that a 0 has.
 	uint32_t zero() const
 	{
-		uint32_t one = state >> 20;
-		return one < 1 ? TABLE_WHOLE - 1 : TABLE_WHOLE - one;
+		return TABLE_WHOLE - (one() >> 4);
 	}
 
 	void learn(int bit)

@@ -10,7 +10,7 @@ namespace keysine
 
 // Logarithms count sixteenths of an octave; two classes to each octave, of which the upper ones do not ask
 // where between two numbers the prediction stands.
-const int GRID_INPUTS = 6, GRID_CLASSES = 17, GRID_SIDED = 8, GRID_FRACTIONS = 4;
+const int GRID_INPUTS = 6, GRID_CLASSES = 17, GRID_SIDED = 8;
 const int32_t FIRST_GRID_LEVEL = 72, WIDE_OCTAVE = 12, MOST_WIDTH = 16;
 const uint32_t LARGEST_ERROR = 1u << 28; // in 1/256 of a step, as all errors
 
@@ -92,8 +92,7 @@ class GridLevels
 // fraction: how far the prediction is from the nearest number, 0 … 3
 inline const uint16_t* grid_table(int kind, int fraction)
 {
-	return GRID_TABLES[kind < GRID_SIDED ? GRID_FRACTIONS * kind + fraction
-										 : (GRID_FRACTIONS - 1) * GRID_SIDED + kind];
+	return kind < GRID_SIDED ? GRID_SIDED_TABLES[kind][fraction] : GRID_TABLES[kind - GRID_SIDED];
 }
 
 } // namespace keysine

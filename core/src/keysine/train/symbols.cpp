@@ -117,6 +117,7 @@ int mocpack_keysine_trained(size_t index, mocpack_KeysineTable* table)
 		table_of("HEAD_TABLES", HEAD_TABLES),
 		table_of("KIND_STARTS", KIND_STARTS),
 		table_of("GRID_WEIGHTS", GRID_WEIGHTS),
+		table_of("GRID_SIDED_TABLES", GRID_SIDED_TABLES),
 		table_of("GRID_TABLES", GRID_TABLES),
 	};
 	if (index >= sizeof(tables) / sizeof(tables[0]))

@@ -110,6 +110,7 @@ class GridRows:
                 features[c] = [[] for _ in forecast.predictors]
         sizes = [expected_error(scale) for scale in grid.initial_scales]
         self._forecast, self._levels = Forecaster(features, forecast), Levels(plan, groups, sizes)
+        self._sided: list[list[list[int]]] = tables()["GRID_SIDED_TABLES"].tolist()
         self._tables: list[list[int]] = tables()["GRID_TABLES"].tolist()
         self._states = [HALF_STATE] * (4 + MOST_FINER)
         self._numbers = [0] * plan.channel_count
@@ -142,8 +143,8 @@ class GridRows:
         off = predicted - 16 * centre
         side, fraction = (-1, -1 - off >> 1) if off < 0 else (1, off >> 1)
         kind, width = self._levels.outlook(t, c)
-        row = 4 * kind + fraction if kind < SIDED else 3 * SIDED + kind
-        folded = rest_of(self._coder, self._coder.symbol(self._tables[row]), FINE)
+        starts = self._sided[kind][fraction] if kind < SIDED else self._tables[kind - SIDED]
+        folded = rest_of(self._coder, self._coder.symbol(starts), FINE)
         size = (folded >> 1 << width) + self._coder.bits(width)
         value = centre + side * (-size if folded & 1 else size)
         if folded >= LARGEST or abs(value) > LARGEST:
@@ -165,7 +166,7 @@ class GridRows:
 
     def _single(self, at: int) -> int:
         state = self._states[at]
-        bit = self._coder.choice(4096 - max(state >> 20, 1))
+        bit = self._coder.choice(4096 - (min(max(state >> 16, 64), 65472) >> 4))
         self._states[at] = moved(state, bit)
         return bit
 

@@ -41,7 +41,8 @@ SHAPES = {
     "HEAD_TABLES": (31, 33),
     "KIND_STARTS": (8, 9),
     "GRID_WEIGHTS": (7,),
-    "GRID_TABLES": (41, 33),
+    "GRID_SIDED_TABLES": (8, 4, 33),
+    "GRID_TABLES": (9, 33),
 }
 
 
