@@ -1,13 +1,14 @@
 """`keysine` against another version of itself, in one run: sizes, and speed of decoder and encoder.
 
     python benchmarks/keysine_versions.py OTHER/src [decode] [encode] [window] [means]
-        [cmu] [bandai] [dog]
+        [heads] [cmu] [bandai] [dog]
 
 OTHER/src is the `src` folder of another checkout whose native core has been built. Each version
 runs in processes of its own, in turns, on one core; processor time, best of several. The words
 `cmu` (T-pose dropped), `bandai` and `dog` (where `MOCPACK_DATA` has them) give payload bytes over
 all of these clips, default effort, a seek point every second. `means` gives payload bytes at equal
-mean errors of joint centres, and those of the other version's `fk-wavelet` beside them.
+mean errors of joint centres, and those of the other version's `fk-wavelet` beside them; `heads`
+those of heads alone, of two seconds from each of the clips of cmu.
 """
 
 import json
@@ -33,7 +34,7 @@ import mocpack
 from mocpack.codecs.keysine import Keysine
 path, skip, what = sys.argv[3], int(sys.argv[4]), json.loads(sys.argv[5])
 clip = mocpack.read(path)
-clip = clip.frames(skip, clip.frame_count)
+clip = clip.frames(skip, min(clip.frame_count, skip + what.get("frames", clip.frame_count)))
 
 def best(work, runs):
     times = []
@@ -67,6 +68,10 @@ elif what["kind"] == "encode":
 else:
     payload = codec.encode(clip)
     found["size"] = len(payload)
+    if what["kind"] == "head":
+        from mocpack.codecs.keysine.payload import read_head
+        read = lambda offset, size: payload[offset : offset + size]
+        found["head"] = read_head(read, clip.header).size
     if what["kind"] == "decode":
         found["seconds"] = best(lambda: codec.decode(payload, clip.header), 15)
 print(json.dumps(found))
@@ -104,6 +109,20 @@ def sizes(name, other):
             print(
                 f"{name} at {millimetres:g} mm: {total[0]:.0f} -> {total[1]:.0f} bytes: "
                 f"{total[1] / total[0]:.3f}",
+                flush=True,
+            )
+
+
+def heads(other):
+    for millimetres in (10, 1, 0.1):
+        what = {"kind": "head", "frames": 240, "codec": {"max_error": millimetres / 1000}}
+        made = [[run(side, path, 1, what) for side in (other, HERE)] for path in clips("cmu")]
+        if made:
+            before, after = (np.mean([pair[i]["head"] for pair in made]) for i in range(2))
+            whole = np.mean([pair[1]["size"] for pair in made])
+            print(
+                f"heads of 240 frames at {millimetres:g} mm: {before:.0f} -> {after:.0f} bytes: "
+                f"{after / before:.3f}; of payloads of {whole:.0f}",
                 flush=True,
             )
 
@@ -175,6 +194,7 @@ PARTS = {
     "encode": encode,
     "window": window,
     "means": means,
+    "heads": heads,
     **{name: partial(sizes, name) for name in ("cmu", "bandai", "dog")},
 }
 

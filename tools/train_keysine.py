@@ -28,7 +28,7 @@ from scipy.optimize import minimize
 import mocpack
 from mocpack import _core
 from mocpack.bench.datasets import collection
-from mocpack.codecs.keysine import Keysine, search
+from mocpack.codecs.keysine import Keysine, planning, search
 from mocpack.codecs.keysine.payload import read_head
 from mocpack.codecs.keysine.tracks import UNIT_STEP, hinges_of
 
@@ -47,11 +47,15 @@ SETTINGS = tuple(
 )
 # of the clips' frames, one in so many is taken, and at most so many: other rates than theirs
 RATES = ((1, 481), (2, 361), (4, 301), (5, 201))
+# metres, within which grids in time are made, each at one of the rates
+GRID_BOUNDS = (0.0004, 0.0003, 0.0001, 0.0001)
 # one clip in so many is also encoded with the hinges that it has, and as a robot would move
 HINGED_EVERY, HINGED_FRAMES, CHAIN_RATES = 2, 361, ((4, 241), (2, 201))
 FOUND_SETTINGS, CHAIN_SETTINGS = (1, 2, 3, 4), (2, 4)
 WHOLE = 4096  # shares of a table
-SHARE_BITS = 4  # that count, of all shares but the largest: so the tables themselves pack well
+# so that the tables themselves pack well: bits that count, of all shares but the largest and of
+# weights, and what weights of families are multiples of
+SHARE_BITS, WEIGHT_BITS, FAMILY_GRID = 4, 5, 16
 FAMILIES, BANDS, SYMBOLS, ESCAPE = 10, 16, 32, 31
 BAND_ENDS = np.array([1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58])
 MAGNITUDE_CLASSES, REACH_CLASSES, KEY_CLASSES = 26, 32, 48
@@ -61,11 +65,20 @@ NEIGHBOURS, KEY_INPUTS = 11, 2  # of a coefficient: levels around it, and what t
 NUMBERS, FIRST_LIFTED, LIFTED_STEPS = 4, 4, 10
 LIFTS = FAMILIES + NUMBERS + LIFTED_STEPS
 RATIOS = np.array([1, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256])
+AXES_BITS = 12  # turns of axes are multiples of 2^-12 radians
 HEAD_NUMBERS = (
-    *("mean", "still", "basis", "key_step", "origin", "place", "size", "scale"),
-    *("channel", "source", "factor", "shift"),
+    *("mean", "still", "key_step", "origin", "place", "size", "count"),
+    *("channel", "source", "band", "factor"),
+    *(f"precision{i}" for i in range(4)),
+    *(f"scale{c}" for c in range(4)),
+    *(f"turn{precision}" for precision in range(1, AXES_BITS + 1)),
 )
-KIND_TABLES, KINDS, NO_TURN = 8, 8, 7
+DIRECT = ("band", "precision", "scale")  # which are their own symbols
+KIND_TABLES, KINDS = 8, 8
+# of a grid: what foretells a number; classes, of which the first ask for the side of the prediction
+GRID_INPUTS, GRID_CLASSES, GRID_SIDED, GRID_FRACTIONS = 6, 17, 8, 4
+FIRST_GRID_LEVEL, WIDE_OCTAVE, MOST_WIDTH = 72, 12, 16
+LEAST_ERROR = 16.0  # in 1/256 of a step: smaller ones count as much
 # of the clips, one in so many is taken in each round; of the first, which searches nothing, steps
 # (millimetres) and lengths of blocks (seconds) that are rounded to
 ROUNDS = (4, 8, 1)
@@ -107,6 +120,7 @@ class Symbols:
     kinds: list[tuple[int, int]]  # table of a kind, and the kind
     size: int
     weight: float = 1.0  # how much each of its symbols counts
+    grid: np.ndarray | None = None  # numbers of a grid in time (N, 8): `keysine_grid_numbers`
 
 
 def stretch(path, every, frames):
@@ -125,6 +139,7 @@ def corpus_of(path, index):
     """Return the symbols of a clip by settings: at all frame rates, of some on hinges, too."""
     clips = [stretch(path, *rate) for rate in RATES]
     corpus = [[symbols_of(clip, settings) for clip in clips] for settings in SETTINGS]
+    corpus[-1] += grids_of(clips, index)
     if index % HINGED_EVERY:
         return corpus
     every, frames = RATES[index // HINGED_EVERY % len(RATES)]
@@ -148,6 +163,7 @@ def plain_corpus_of(path, index):
     unit = UNIT_STEP, UNIT_STEP
     with mock.patch.multiple(search, FREE_STEPS=unit, ROUGH_FREE_STEPS=unit):
         found = [[symbols_of(clip, settings) for clip in clips] for settings in PLAIN]
+    found[-1] += grids_of(clips, index)  # whose search asks no table
     return [[without_sizes(symbols) for symbols in part] for part in found]
 
 
@@ -184,11 +200,28 @@ def symbols_of(clip, settings):
     )
 
 
+def grids_of(clips, index):
+    """Return the symbols of clips on grids in time, each within bounds that take turns."""
+    return [grid_of(clips[(index + i) % len(clips)], bound) for i, bound in enumerate(GRID_BOUNDS)]
+
+
+def grid_of(clip, bound):
+    """Return the symbols of a clip on a grid in time."""
+    payload = Keysine(mode="grid", max_error=bound, threads=1).encode(clip)
+    head = read_head(lambda offset, size: payload[offset : offset + size], clip.header)
+    firsts = planning.first_channels(head.table, clip.skeleton)
+    at, size = head.groups_at(0, head.group_count)
+    groups = _core.keysine_grid_numbers(head.parsed, payload[at : at + size])
+    numbers = np.concatenate([np.asarray(group).reshape(-1, GRID_INPUTS + 2) for group in groups])
+    return Symbols([], [], [], *head_numbers(head, clip, firsts.tolist()), size=0, grid=numbers)
+
+
 def head_numbers(head, clip, first_channels):
     """Return the numbers of a head by what they are, and its kinds by the table they take."""
     found = {name: [] for name in HEAD_NUMBERS}
     found["size"] = [*head.segment_sizes, *head.layer_sizes[0]]
-    kinds, turn, place, step = [], 0, 0, 8
+    found["count"] = [head.group_count, head.groups_per_segment, len(head.predictors)]
+    kinds, turn, place, step, precision = [], 0, 0, 8, 0
     translated = set(clip.translated_joints)
     hinges = hinges_of(clip.skeleton)
     for j, row in enumerate(np.asarray(head.table).tolist()):
@@ -200,9 +233,11 @@ def head_numbers(head, clip, first_channels):
         count = {1: turns or 3, 2: 3, 4: turns}.get(row[0], 0)
         found["still" if row[0] == 1 else "mean"] += row[2 : 2 + count]
         if row[0] == 2:
-            shift = shift_of(row[5:8])
-            found["shift"].append(shift)
-            found["basis"] += [] if shift == NO_TURN else [number >> shift for number in row[5:8]]
+            table = 2 * (head.grid is not None) + (not precision)
+            precision = precision_of(row[5:8])
+            found[f"precision{table}"].append(precision)
+            if precision:
+                found[f"turn{precision}"] += [n >> AXES_BITS - precision for n in row[5:8]]
         if row[0] >= 2:
             found["key_step"].append(row[8] - step)
             step = row[8]
@@ -217,19 +252,25 @@ def head_numbers(head, clip, first_channels):
             found["key_step"].append(row[12] - step)
             step = row[12]
     channel = 0
-    for target, source, _, factor in np.asarray(head.predictors).tolist():
+    for target, source, band, factor in np.asarray(head.predictors).tolist():
         first = max(c for c in first_channels if c <= target)
         found["channel"].append(target - channel)
         found["source"].append(first - 1 - source)
+        found["band"].append(band)
         found["factor"].append(factor)
         channel = target
+    if head.grid is not None:
+        found["key_step"] += np.diff(head.grid.steps, prepend=8).tolist()
+        for c, scale in enumerate(head.grid.initial_scales):
+            first = max(first for first in first_channels if first <= c)
+            found[f"scale{c - first}"].append(scale)
     return found, kinds
 
 
-def shift_of(turn):
-    """Return by how many bits a turn of axes is coarser than its grid."""
+def precision_of(turn):
+    """Return how many bits a turn of axes has below a radian, 0 where there is none."""
     whole = turn[0] | turn[1] | turn[2]
-    return min((whole & -whole).bit_length() - 1, NO_TURN - 1) if whole else NO_TURN
+    return max(1, AXES_BITS + 1 - (whole & -whole).bit_length()) if whole else 0
 
 
 def symbol_of(size, m):
@@ -419,8 +460,8 @@ def fit_magnitudes(rows, rng):
             constants[group * 4 : group * 4 + 4, kind] = np.exp(found[inputs : inputs + 4])
             lifts[group * 4 + kind] = found[inputs + 4 :] * 8 / np.log(2)
     return (
-        np.round(256 * weights).astype(int),
-        np.maximum(1, np.round(256 * constants)).astype(int),
+        brief(256 * weights),
+        np.maximum(1, brief(256 * constants)),
         np.round(lifts).astype(int),
     )
 
@@ -521,7 +562,7 @@ def fit_sums(inputs, families, sets, wanted, counts, count):
         off = counted.T @ (wanted[own] - x @ lifted)
         solved = lifted + np.linalg.solve(counted.T @ x + np.diag(pull), off)
         weights[row], lifts[row] = solved[: inputs.shape[1]], solved[inputs.shape[1] :]
-    return np.round(256 * weights).astype(int), np.round(256 * lifts).astype(int)
+    return brief(256 * weights), FAMILY_GRID * np.round(256 / FAMILY_GRID * lifts).astype(int)
 
 
 def sum_classes(inputs, families, sets, weights, lifts, count):
@@ -628,17 +669,17 @@ def shares(counts, *, allowed=None):
             int
         )
         most = np.argmax(rounded)
-        rounded = brief(rounded)
+        rounded = brief(rounded, SHARE_BITS)
         rounded[most] += WHOLE - rounded.sum()
         assert rounded[most] > 0, "a table without a largest share"
         starts[row, 1:] = np.cumsum(rounded)
     return starts
 
 
-def brief(sizes):
-    """Return numbers rounded to their highest SHARE_BITS bits."""
-    shift = np.maximum(0, np.frexp(sizes.astype(float))[1] - SHARE_BITS)
-    return sizes + (1 << shift >> 1) >> shift << shift
+def brief(numbers, bits=WEIGHT_BITS):
+    """Return whole numbers of which only so many of the highest bits are other than zero."""
+    grid = 2.0 ** np.maximum(0, np.frexp(np.round(numbers))[1] - bits)
+    return (grid * np.round(numbers / grid)).astype(int)
 
 
 def counted(rows, symbols, shape, weights):
@@ -698,7 +739,54 @@ def train(corpus):
             splits[0, group.steps.shape[1].bit_length() - 1] += s.weight
     tables["SPLIT_TABLE"] = shares(splits)[0]
     tables.update(head_tables(corpus))
+    tables.update(grid_tables(grid_numbers(corpus), rng))
     return tables
+
+
+def grid_numbers(corpus):
+    return np.concatenate([s.grid for s in corpus if s.grid is not None])
+
+
+def grid_tables(numbers, rng):
+    """Return weights (7) and tables (8, 4, 33), (9, 33) of numbers of grids in time."""
+    weights = fit_levels(numbers[rng.permutation(len(numbers))[: 4 * SAMPLE]])
+    rows, symbols, _ = grid_symbols(numbers, weights)
+    count = (GRID_FRACTIONS - 1) * GRID_SIDED + GRID_CLASSES
+    counts = counted(rows, symbols, (count, SYMBOLS), 1.0)
+    sided = counts[: GRID_FRACTIONS * GRID_SIDED].reshape(GRID_SIDED, GRID_FRACTIONS, SYMBOLS)
+    starts = np.stack([shares(sided[:, i]) for i in range(GRID_FRACTIONS)], axis=1)
+    above = shares(counts[GRID_FRACTIONS * GRID_SIDED :])
+    return {"GRID_WEIGHTS": weights, "GRID_SIDED_TABLES": starts, "GRID_TABLES": above}
+
+
+def fit_levels(numbers):
+    """Return weights of inputs, in 1/256, and a constant: how far numbers are from predictions."""
+    inputs = numbers[:, :GRID_INPUTS] / 16.0
+    inputs = np.concatenate([inputs, np.ones((len(numbers), 1))], axis=1)
+    # a number that is as predicted may be up to an eighth of a step from there
+    off = np.abs(numbers[:, -1] - (2 * numbers[:, -2] + 1) / 16) * 256 + LEAST_ERROR
+
+    def cost(weights):
+        level = np.clip(inputs @ weights, 2, 30)  # octaves
+        ratio = off / 2.0**level
+        slopes = np.log(2) * (1 - ratio) @ inputs / len(off)
+        return np.mean(np.log(2) * level + ratio), slopes
+
+    start = np.array([1.0, *np.zeros(GRID_INPUTS)])
+    found = minimize(cost, start, jac=True, method="L-BFGS-B").x
+    return np.round(256 * found * [*np.ones(GRID_INPUTS), 16]).astype(int)
+
+
+def grid_symbols(numbers, weights):
+    """Return the row, the symbol and the plain bits of each number, as the core finds them."""
+    levels = numbers[:, :GRID_INPUTS].astype(np.int64) @ weights[:-1] + weights[-1] >> 8
+    width = np.clip((levels >> 4) - WIDE_OCTAVE, 0, MOST_WIDTH)
+    kind = np.clip(levels - 16 * width - FIRST_GRID_LEVEL >> 3, 0, GRID_CLASSES - 1)
+    fraction, way = numbers[:, -2], numbers[:, -1].astype(np.int64)
+    symbol, bits = symbol_of(2 * (np.abs(way) >> width) + (way < 0), 2)
+    sided = GRID_FRACTIONS * kind + fraction
+    row = np.where(kind < GRID_SIDED, sided, (GRID_FRACTIONS - 1) * GRID_SIDED + kind)
+    return row, symbol, bits + width
 
 
 def head_tables(corpus):
@@ -706,9 +794,7 @@ def head_tables(corpus):
     kinds = np.zeros((KIND_TABLES, KINDS))
     for symbols in corpus:
         for row, name in enumerate(HEAD_NUMBERS):
-            numbers = size_symbols(symbols.head[name]) if name == "size" else None
-            numbers = symbol_of(symbols.head[name], 1)[0] if numbers is None else numbers
-            np.add.at(counts[row], numbers, 1)
+            np.add.at(counts[row], head_symbols(name, symbols.head[name]), 1)
         for table, kind in symbols.kinds:
             kinds[table, kind] += 1
     # what the clips never say, others may: each table by itself; that all sizes are alike is never
@@ -720,6 +806,13 @@ def head_tables(corpus):
     may[:5, :5] = may[5:, :3] = True
     pairs = [shares(kinds[i : i + 1], allowed=may[i : i + 1]) for i in range(KIND_TABLES)]
     return {"HEAD_TABLES": numbers, "KIND_STARTS": np.concatenate(pairs)}
+
+
+def head_symbols(name, numbers):
+    """Return the symbols of some numbers of a head, all of one kind."""
+    if name.startswith(DIRECT):
+        return np.array(numbers, int)
+    return size_symbols(numbers) if name == "size" else symbol_of(numbers, 1)[0]
 
 
 def size_symbols(sizes):
@@ -830,6 +923,12 @@ def say_what_others_cost(paths, corpora):
         parts = cost(told, tables)
         listed = ", ".join(f"{name} {value:.0f}" for name, value in parts.items())
         print(f"{settings}: other subjects {sum(s.size for s in told)} bytes as coded; {listed}")
+    numbers = grid_numbers([s for corpus in others for part in corpus for s in part])
+    row, symbol, bits = grid_symbols(numbers, tables["GRID_WEIGHTS"])
+    sided = tables["GRID_SIDED_TABLES"].reshape(-1, SYMBOLS + 1)
+    starts = np.concatenate([sided, tables["GRID_TABLES"]])
+    grid = (bits_by(starts, row, symbol) + bits).sum() / 8
+    print(f"grids in time: other subjects {len(numbers)} numbers; {grid:.0f} bytes")
 
 
 def subject_of(path):

@@ -142,7 +142,7 @@ std::string described(const mocpack_Fault& fault)
 using Bytes = std::vector<nb::bytes>;
 using Encoded = std::tuple<NewArray<int32_t, 2>, std::vector<uint8_t>, Bytes, Bytes>;
 
-const uint8_t USUAL_SCALE = 18;		 // half octaves of 1/256: two steps
+const uint8_t USUAL_SCALE = 12;		 // half octaves of 1/32: two steps
 const size_t ESTIMATION_GROUPS = 24; // looked at to know how far prediction is off
 
 // How far prediction is off at first on a grid in time, by channel, in half octaves of 1/256 step. Empty
@@ -168,7 +168,7 @@ std::vector<uint8_t> estimate_scales(const mocpack_KeysineEncoder* encoder, cons
 		double sum = 0;
 		for (const std::vector<double>& own : errors)
 			sum += own[c];
-		double octaves = std::log2(std::max(sum / double(std::max<size_t>(count, 1)), 1.0));
+		double octaves = std::log2(std::max(sum / (8.0 * double(std::max<size_t>(count, 1))), 1.0));
 		const double most = MOCPACK_KEYSINE_MOST_INITIAL_SCALE;
 		scales.push_back(uint8_t(std::min(std::floor(2 * octaves + 0.5), most)));
 	}
@@ -300,7 +300,7 @@ void check_angles(const Skeleton& skeleton, const Rotations& rotations, const An
 // What is encoded, but for the motion itself.
 struct Task
 {
-	double unit, fine, basis_grid;
+	double unit, fine;
 	int32_t tempo;
 	size_t group_count, groups_per_segment;
 	bool first_frame_alone;
@@ -339,7 +339,6 @@ std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations
 							  refined.data(),
 							  task.unit,
 							  task.fine,
-							  task.basis_grid,
 							  task.tempo,
 							  task.predictors.data(),
 							  task.predictors.shape(0),
@@ -398,13 +397,13 @@ std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations
 std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotations,
 									  Translations translations, Angles angles,
 									  Array<int32_t, nb::shape<-1, 13>> table, double unit, double fine,
-									  double basis_grid, int32_t tempo, size_t group_count,
-									  size_t groups_per_segment, bool first_frame_alone, int32_t splits,
-									  const Settings& settings, size_t threads, Predictors predictors,
+									  int32_t tempo, size_t group_count, size_t groups_per_segment,
+									  bool first_frame_alone, int32_t splits, const Settings& settings,
+									  size_t threads, Predictors predictors,
 									  const std::optional<std::vector<uint8_t>>& grid_steps,
 									  const std::optional<std::vector<double>>& shares, nb::object progress)
 {
-	Task task = {unit,	 fine,		 basis_grid, tempo, group_count, groups_per_segment, first_frame_alone,
+	Task task = {unit,	 fine,		 tempo,		 group_count, groups_per_segment, first_frame_alone,
 				 splits, predictors, grid_steps, shares};
 	return encode_clip(skeleton, rotations, translations, angles, table, task, settings, threads, nullptr,
 					   progress);
@@ -416,14 +415,13 @@ using Watched = std::tuple<NewArray<float, 3>, NewArray<int32_t, 1>, size_t>;
 
 std::optional<Watched> keysine_watch(const Skeleton& skeleton, Rotations rotations, Translations translations,
 									 Angles angles, Array<int32_t, nb::shape<-1, 13>> table, double unit,
-									 double fine, double basis_grid, int32_t tempo, size_t group_count,
+									 double fine, int32_t tempo, size_t group_count,
 									 size_t groups_per_segment, bool first_frame_alone, int32_t splits,
 									 const Settings& settings, size_t threads, Predictors predictors)
 {
 	Seen seen;
-	Task task = {
-		unit,	fine,		basis_grid,	  tempo,	   group_count, groups_per_segment, first_frame_alone,
-		splits, predictors, std::nullopt, std::nullopt};
+	Task task = {unit,	 fine,		 tempo,		   group_count, groups_per_segment, first_frame_alone,
+				 splits, predictors, std::nullopt, std::nullopt};
 	auto made = encode_clip(skeleton, rotations, translations, angles, table, task, settings, threads, &seen,
 							nb::none());
 	if (!made)
@@ -442,9 +440,8 @@ std::optional<Watched> keysine_watch(const Skeleton& skeleton, Rotations rotatio
 }
 
 // Means (J, 4) and axes (J, 3, 3), transposed, of the joints whose rotations are vectors; zero for others.
-std::tuple<NewArray<double, 2>, NewArray<double, 3>> keysine_axes(const Skeleton& skeleton,
-																  Array<int32_t, nb::shape<-1, 13>> table,
-																  double unit, double fine, double basis_grid)
+std::tuple<NewArray<double, 2>, NewArray<double, 3>>
+keysine_axes(const Skeleton& skeleton, Array<int32_t, nb::shape<-1, 13>> table, double unit, double fine)
 {
 	size_t joints = skeleton.view.joint_count;
 	if (table.shape(0) != joints)
@@ -455,7 +452,7 @@ std::tuple<NewArray<double, 2>, NewArray<double, 3>> keysine_axes(const Skeleton
 	std::fill(axes.data(), axes.data() + axes.size(), 0.0);
 	Memory scratch = allocate(mocpack_keysine_axes_scratch(joints));
 	mocpack_Fault fault = {};
-	if (!mocpack_keysine_axes(&skeleton.view, table.data(), unit, fine, basis_grid, means.data(), axes.data(),
+	if (!mocpack_keysine_axes(&skeleton.view, table.data(), unit, fine, means.data(), axes.data(),
 							  start_of(scratch), &fault))
 		throw nb::value_error(described(fault).c_str());
 	return {means, axes};
@@ -968,26 +965,19 @@ Motion keysine_poses(const OpenHead& head, nb::bytes segments)
 }
 
 // The coded part of a head.
-nb::bytes keysine_encode_head(const Skeleton& skeleton, uint32_t mode, uint32_t fine_bits,
-							  uint32_t basis_bits, uint32_t tempo, float unit, uint32_t group_count,
-							  uint32_t groups_per_segment, std::vector<uint8_t> errors,
-							  Array<int32_t, nb::shape<-1, 13>> table, std::vector<uint32_t> sizes,
-							  Predictors predictors, Array<uint8_t, nb::ndim<2>> shifts,
-							  std::vector<uint8_t> grid_steps, std::vector<uint8_t> initial_scales)
+nb::bytes keysine_encode_head(const Skeleton& skeleton, uint32_t mode, uint32_t fine_bits, uint32_t tempo,
+							  float unit, uint32_t group_count, uint32_t groups_per_segment,
+							  std::vector<uint8_t> errors, Array<int32_t, nb::shape<-1, 13>> table,
+							  std::vector<uint32_t> sizes, Predictors predictors,
+							  Array<uint8_t, nb::ndim<2>> shifts, std::vector<uint8_t> grid_steps,
+							  std::vector<uint8_t> initial_scales)
 {
 	size_t joints = skeleton.view.joint_count, layers = errors.size();
 	if (table.shape(0) != joints || layers < 1 || layers > MOCPACK_KEYSINE_MOST_LAYERS ||
 		shifts.shape(0) + 1 != layers || shifts.shape(1) > 2 * joints)
 		throw nb::value_error("table or layers do not fit");
-	mocpack_KeysineFields fields = {mode,
-									uint32_t(layers),
-									fine_bits,
-									basis_bits,
-									tempo,
-									unit,
-									group_count,
-									groups_per_segment,
-									uint32_t(predictors.shape(0)),
+	mocpack_KeysineFields fields = {mode, uint32_t(layers), fine_bits,			tempo,
+									unit, group_count,		groups_per_segment, uint32_t(predictors.shape(0)),
 									{}};
 	std::copy(errors.begin(), errors.end(), fields.errors);
 	std::vector<int32_t> own(table.data(), table.data() + table.size());
@@ -1004,7 +994,7 @@ nb::bytes keysine_encode_head(const Skeleton& skeleton, uint32_t mode, uint32_t 
 		own_shifts.data(), grid_steps.empty() ? nullptr : grid_steps.data(), initial_scales.data(),
 		dst.data(), dst.size(), start_of(scratch));
 	if (!size)
-		throw nb::value_error("predictors, shifts, grid steps or initial scales are out of range");
+		throw nb::value_error("unit, predictors, shifts, grid steps or initial scales are out of range");
 	return nb::bytes(dst.data(), size);
 }
 
@@ -1075,6 +1065,27 @@ nb::tuple keysine_symbols(const OpenHead& head, nb::bytes segments, nb::bytes gr
 	return nb::make_tuple(tracks, edges, found);
 }
 
+// The numbers of each group on a grid in time (frames - 1, channels, columns): train.h says which columns.
+nb::list keysine_grid_numbers(const OpenHead& head, nb::bytes groups)
+{
+	const mocpack_KeysineLayout& l = head.layout;
+	Parts parts(l, {groups}, 0, l.group_count);
+	Memory scratch = allocate(2 * mocpack_keysine_group_scratch(head.view));
+	nb::list found;
+	for (size_t i = 0; i < l.group_count; ++i)
+	{
+		size_t frames = mocpack_keysine_key_frame(head.view, i + 1) - mocpack_keysine_key_frame(head.view, i);
+		auto numbers =
+			new_array<int32_t, 3>({frames - 1, l.channel_count, size_t(MOCPACK_KEYSINE_GRID_COLUMNS)});
+		if (frames > 1)
+			check_status(mocpack_keysine_grid_numbers(head.view, i, parts.bytes[i], parts.sizes[i],
+													  numbers.data(), start_of(scratch)),
+						 "a keysine group");
+		found.append(numbers);
+	}
+	return found;
+}
+
 // The static tables by name, flat, for the decoder in Python.
 nb::dict keysine_tables()
 {
@@ -1122,7 +1133,6 @@ void register_keysine(nb::module_& m)
 		.def_prop_ro("size", [](const OpenHead& h) { return h.layout.head_size; })
 		.def_prop_ro("mode", [](const OpenHead& h) { return h.fields.mode; })
 		.def_prop_ro("fine_bits", [](const OpenHead& h) { return h.fields.fine_bits; })
-		.def_prop_ro("basis_bits", [](const OpenHead& h) { return h.fields.basis_bits; })
 		.def_prop_ro("tempo", [](const OpenHead& h) { return h.fields.tempo; })
 		.def_prop_ro("unit", [](const OpenHead& h) { return h.fields.unit; })
 		.def_prop_ro("group_count", [](const OpenHead& h) { return h.layout.group_count; })
@@ -1134,22 +1144,24 @@ void register_keysine(nb::module_& m)
 		.def_prop_ro("predictors", &OpenHead::predictors, nb::rv_policy::move)
 		.def_prop_ro("grid_steps", &OpenHead::grid_steps)
 		.def_prop_ro("initial_scales", &OpenHead::initial_scales);
-	m.def("keysine_axes", &keysine_axes, "skeleton"_a, "table"_a, "unit"_a, "fine"_a, "basis_grid"_a);
+	m.def("keysine_axes", &keysine_axes, "skeleton"_a, "table"_a, "unit"_a, "fine"_a);
 	m.def("keysine_symbols", &keysine_symbols, "head"_a, "segments"_a, "groups"_a,
 		  nb::sig("def keysine_symbols(head: KeysineHead, segments: bytes, groups: bytes) -> "
 				  "tuple[object, object, object]"));
+	m.def("keysine_grid_numbers", &keysine_grid_numbers, "head"_a, "groups"_a,
+		  nb::sig("def keysine_grid_numbers(head: KeysineHead, groups: bytes) -> list[object]"));
 	m.def("keysine_tables", &keysine_tables, nb::sig("def keysine_tables() -> dict[str, list[int]]"));
-	m.def("keysine_encode_head", &keysine_encode_head, "skeleton"_a, "mode"_a, "fine_bits"_a, "basis_bits"_a,
-		  "tempo"_a, "unit"_a, "group_count"_a, "groups_per_segment"_a, "errors"_a, "table"_a, "sizes"_a,
-		  "predictors"_a, "shifts"_a, "grid_steps"_a, "initial_scales"_a);
+	m.def("keysine_encode_head", &keysine_encode_head, "skeleton"_a, "mode"_a, "fine_bits"_a, "tempo"_a,
+		  "unit"_a, "group_count"_a, "groups_per_segment"_a, "errors"_a, "table"_a, "sizes"_a, "predictors"_a,
+		  "shifts"_a, "grid_steps"_a, "initial_scales"_a);
 	m.def("keysine_split", &keysine_split, "head"_a, "segments"_a, "groups"_a, "shifts"_a);
 	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "rotations"_a, "translations"_a, "angles"_a,
-		  "table"_a, "unit"_a, "fine"_a, "basis_grid"_a, "tempo"_a, "group_count"_a, "groups_per_segment"_a,
+		  "table"_a, "unit"_a, "fine"_a, "tempo"_a, "group_count"_a, "groups_per_segment"_a,
 		  "first_frame_alone"_a, "splits"_a, "settings"_a, "threads"_a, "predictors"_a,
 		  "grid_steps"_a.none() = nb::none(), "shares"_a.none() = nb::none(),
 		  "progress"_a.none() = nb::none());
 	m.def("keysine_watch", &keysine_watch, "skeleton"_a, "rotations"_a, "translations"_a, "angles"_a,
-		  "table"_a, "unit"_a, "fine"_a, "basis_grid"_a, "tempo"_a, "group_count"_a, "groups_per_segment"_a,
+		  "table"_a, "unit"_a, "fine"_a, "tempo"_a, "group_count"_a, "groups_per_segment"_a,
 		  "first_frame_alone"_a, "splits"_a, "settings"_a, "threads"_a, "predictors"_a);
 	m.def("keysine_decode", &keysine_decode, "head"_a, "segments"_a, "layers"_a, "first"_a, "count"_a,
 		  "threads"_a, "joints"_a.none() = nb::none(), "shifts"_a.none() = nb::none(),

@@ -44,7 +44,7 @@ struct Memory
 const size_t JOINTS = 4, FRAMES = 150, GROUPS = 5, PER_SEGMENT = 2, COLUMNS = 13;
 const int32_t SPLITS = 2;
 const double BOUND = 0.005;
-const float UNIT = 0.005f;
+const float UNIT = 0.0048828125f;
 const int32_t TEMPO = 32;
 
 // A body with an arm of two bones, one end site, and a leg that stands still.
@@ -76,8 +76,7 @@ struct Body
 		job.skeleton = &skeleton, job.rotations = rotations.data(), job.translations = translations.data();
 		job.frame_count = FRAMES, job.group_count = GROUPS, job.splits = SPLITS;
 		job.predictors = predictors.data(), job.predictor_count = predictors.size() / 4;
-		job.table = table.data(), job.unit = double(UNIT), job.fine = 1.0 / 1048576,
-		job.basis_grid = 1.0 / 32;
+		job.table = table.data(), job.unit = double(UNIT), job.fine = 1.0 / 1048576;
 		mocpack_KeysineSettings& s = job.settings;
 		s.bound = BOUND, s.origin_share = 1.0, s.origin_falloff = 0.2, s.shell_factor = 1.0,
 		s.key_share = 0.7;
@@ -93,7 +92,7 @@ struct Body
 	{
 		job.splits = 0, mode = thorough ? 5 : 1;
 		predictors.clear(), job.predictor_count = 0;
-		grid_steps.assign(4, 8), initial_scales.assign(13, 18);
+		grid_steps.assign(4, 8), initial_scales.assign(13, 12);
 		job.grid_steps = grid_steps.data(), job.initial_scales = initial_scales.data();
 		job.settings.thorough = thorough, job.settings.beam_width = 3, job.settings.grid_error_penalty = 3;
 	}
@@ -149,7 +148,6 @@ Bytes head_of(Body* body, const Payload& payload, uint8_t* shifts)
 	mocpack_KeysineFields fields = {body->mode,
 									uint32_t(payload.layers),
 									20,
-									5,
 									TEMPO,
 									UNIT,
 									uint32_t(GROUPS),

@@ -42,7 +42,7 @@ from mocpack.motion import Motion as Motion
 from mocpack.motion import clip_source
 from mocpack.presets import preset_bound
 from mocpack.registry import BUILTIN, DEFAULT_CODEC, codec_class, parse_codec
-from mocpack.units import Angle, Length, angle_argument, length_argument, parse_length, parse_size
+from mocpack.units import LENGTHS, Angle, Length, angle_argument, length_argument, parse_size
 
 EFFORTS = ("fast", "default", "best")
 
@@ -424,6 +424,6 @@ def check_kind(codec: Codec, kind: str) -> None:
 
 def _unit(unit: str | Length) -> float:
     """Read "cm" as one centimetre, "5.644cm" as that length."""
-    if isinstance(unit, str) and not unit.strip()[:1].isdigit() and not unit.startswith("."):
-        return parse_length("1" + unit.strip())
+    if isinstance(unit, str) and unit.strip() in LENGTHS:
+        return LENGTHS[unit.strip()]
     return length_argument("unit", unit)

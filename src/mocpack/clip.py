@@ -19,7 +19,7 @@ from mocpack import _core, kinematics, mirroring, rotations, space
 from mocpack.arrays import F64, I64, Mask
 from mocpack.display import bones, html, plot_poses, summary
 from mocpack.errors import HingeWarning, InvalidClipError, UnsupportedClipError, UsageError
-from mocpack.frozen import FrozenPickle, frozen_array, is_frozen, read_only
+from mocpack.frozen import FrozenPickle, frozen_array, is_frozen, read_only, restored
 from mocpack.gaps import fill_gaps
 from mocpack.header import AnyHeader as AnyHeader
 from mocpack.header import ClipHeader as ClipHeader
@@ -74,6 +74,10 @@ class Clip(Headed, FrozenPickle):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rotations", _settled(self.rotations, self.header))
+        self._check()
+
+    def _check(self) -> None:
+        """Complain about anything but the rotations that does not fit."""
         object.__setattr__(self, "translations", frozen_array(self.translations))
         shape = (self.frame_count, len(self.translated_joints), 3)
         if self.translations.shape != shape:
@@ -113,14 +117,20 @@ class Clip(Headed, FrozenPickle):
 
         `frames` are those to keep, half-open, of arrays that have more than the header says.
         """
-        if rotations.ndim == 3 and rotations.shape[2] == 4:
-            _core.settle_rotations(rotations, UNIT_TOLERANCE)  # what is wrong shows in the clip
+        good = rotations.ndim == 3 and rotations.shape[2] == 4
+        good = good and _core.settle_rotations(rotations, UNIT_TOLERANCE) < 0
         rotations.setflags(write=False)
         translations.setflags(write=False)
         if frames is not None:
             part = slice(*frames)
             rotations, translations = rotations[part], translations[part]
-        return cls(header, rotations, translations)
+        if not good or rotations.shape[:2] != (header.frame_count, len(header.skeleton)):
+            return cls(header, rotations, translations)  # which says what is wrong
+        # made without a second look at every rotation
+        given = {"header": header, "rotations": read_only(rotations), "translations": translations}
+        clip: Self = restored(cls, {**given, "channels": None, "extras": Extras()})
+        clip._check()
+        return clip
 
     def __repr__(self) -> str:
         """Return three lines: how long, which joints, what moves beside rotations.

@@ -18,11 +18,11 @@ class FrozenPickle:
     def __reduce__(self) -> tuple[Any, ...]:
         given = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
         plain = {k: dict(v) if isinstance(v, MappingProxyType) else v for k, v in given.items()}
-        return _restored, (type(self), plain)
+        return restored, (type(self), plain)
 
 
-def _restored(cls: type, given: dict[str, Any]) -> Any:
-    """Return the value that was sent; it was checked when it was made."""
+def restored(cls: type, given: dict[str, Any]) -> Any:
+    """Return a value of given fields that were checked before, as those of one that was sent."""
     value: Any = object.__new__(cls)
     for name, part in given.items():
         if isinstance(part, np.ndarray):

@@ -122,7 +122,7 @@ def parse_angle(value: str | float) -> float:
     text = isinstance(value, str)
     radians = _with_unit(str(value), ANGLES, "angle", "0.3deg") if text else float(value)
     if not 0 < radians < 1e3:
-        raise UsageError(f"an angle must be positive and finite, got {value!r}")
+        raise UsageError(f"an angle must be above 0 and below 1000 rad, got {value!r}")
     return radians
 
 
@@ -135,7 +135,7 @@ def parse_length(value: str | float) -> float:
     text = isinstance(value, str)
     metres = _with_unit(str(value), LENGTHS, "length", "1mm") if text else float(value)
     if not 0 < metres < 1e6:
-        raise UsageError(f"a length must be positive and finite, got {value!r}")
+        raise UsageError(f"a length must be above 0 and below 1e6 m, got {value!r}")
     return metres
 
 

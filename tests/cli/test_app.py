@@ -180,6 +180,23 @@ def test_without_its_packages_the_command_says_how_to_get_them():
     )
 
 
+STOPPED = "def stopped(*_, **__): raise KeyboardInterrupt\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        STOPPED + "from mocpack import cli; cli.require = stopped; cli.main()",
+        STOPPED + "from mocpack.cli import app, main; app.load = stopped; main()",
+    ],
+    ids=["while it loads", "in a command"],
+)
+def test_ctrl_c_is_a_sentence_wherever_it_comes(code):
+    words = [sys.executable, "-c", code, "pack", "takes", "-o", "all.mocps"]
+    result = subprocess.run(words, capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (130, "mocpack: stopped by Ctrl-C\n")
+
+
 def test_the_page_of_the_command_line_names_every_command_exit_code_and_preset():
     page = (Path(__file__).parents[2] / "docs/cli.md").read_text(encoding="utf-8")
     for name in app.COMMANDS:

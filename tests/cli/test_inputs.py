@@ -86,6 +86,39 @@ def test_files_that_would_become_one_are_refused(folder):
         outputs_for(find_sources(words, SUFFIXES), "out", ".mocp")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "compress a.bvh -o a.bvh",
+        "compress a.bvh -o ../takes/a.bvh",
+        "compress a.bvh -o link.mocp",
+        "compress a.bvh -o a.bvh --dry-run",
+        "compress a.mocp --max-error 5mm",
+        "decompress a.bvh",
+        "decompress a.mocp -o a.mocp --to bvh",
+        "convert a.bvh a.bvh",
+        "scene a.bvh b.BVH -o b.BVH",
+        "pack a.bvh -o a.bvh",
+        "pack a.mocp -o a.mocp",
+        "tune wavelet a.bvh --size 2kB -o a.bvh",
+        "repair a.mocps -o a.mocps",
+    ],
+)
+def test_no_file_is_written_over_the_one_that_it_is_made_of(folder, words):
+    takes = folder / "takes"
+    (takes / "link.mocp").symlink_to("a.bvh")
+    run("compress", "a.bvh", "--codec", "raw", folder=takes)
+    run("pack", "a.bvh", "-o", "a.mocps", "--codec", "raw", folder=takes)
+    before = {path.name: path.read_bytes() for path in takes.iterdir() if path.is_file()}
+    for force in ([], ["-f"]):
+        result = run(*words.split(), *force, folder=takes)
+        assert result.returncode == 2
+        assert re.fullmatch(
+            r"mocpack: (\S+: )?\S+ is both input and output: name another output\n", result.stderr
+        )
+    assert before == {path.name: path.read_bytes() for path in takes.iterdir() if path.is_file()}
+
+
 def test_a_dry_run_says_what_would_be_made_and_makes_nothing(folder):
     result = run("compress", "takes", "-o", "packed", "--dry-run", folder=folder)
     assert result.returncode == 0, result.stderr

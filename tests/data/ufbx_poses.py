@@ -14,11 +14,11 @@ from pathlib import Path
 
 import ufbx
 
-gc.disable()
 KEPT = []
 
 
 def main():
+    gc.disable()
     scene = ufbx.load_memory(Path(sys.argv[1]).read_bytes())
     stacks = list(scene.anim_stacks)
     anim = stacks[0].anim
@@ -33,4 +33,5 @@ def main():
     os._exit(0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -46,8 +46,8 @@ def test_a_length_without_number_or_unit_says_how_to_write_it(text):
 
 
 @pytest.mark.parametrize("value", ["0mm", "-1mm", 0, -0.5, float("nan"), float("inf"), "1e9m"])
-def test_a_length_is_positive_and_finite(value):
-    with pytest.raises(UsageError, match="a length must be positive and finite, got"):
+def test_a_length_is_above_nothing_and_below_a_thousand_kilometres(value):
+    with pytest.raises(UsageError, match="a length must be above 0 and below 1e6 m, got"):
         parse_length(value)
 
 
@@ -135,10 +135,17 @@ def test_lengths_with_their_unit_are_those_of_text():
     )
 
 
+@pytest.mark.parametrize("unit", ["parsec", "-1cm", "", "1"])
+def test_a_unit_that_is_none_is_quoted_as_it_was_written(unit, tmp_path):
+    mocpack.write(walk(0.1), tmp_path / "a.bvh")
+    with pytest.raises(UsageError, match=rf"(cannot read|got) '{unit}'"):
+        mocpack.read(tmp_path / "a.bvh", unit=unit)
+
+
 def test_a_length_must_be_finite_and_positive():
     with pytest.raises(UsageError, match="finite"):
         mocpack.mm(float("nan"))
-    with pytest.raises(UsageError, match="positive"):
+    with pytest.raises(UsageError, match="above 0"):
         mocpack.encode(walk(0.2), max_error=mocpack.mm(0))
 
 
@@ -169,8 +176,8 @@ def test_an_angle_without_number_or_unit_says_how_to_write_it(text):
 
 
 @pytest.mark.parametrize("value", ["0deg", "-1deg", 0, float("nan"), "1e9rad"])
-def test_an_angle_is_positive_and_finite(value):
-    with pytest.raises(UsageError, match="an angle must be positive and finite"):
+def test_an_angle_is_above_nothing_and_below_a_thousand_radians(value):
+    with pytest.raises(UsageError, match="an angle must be above 0 and below 1000 rad, got"):
         parse_angle(value)
 
 

@@ -1,27 +1,18 @@
 // Series of integers, predicted in time: what the exact codecs do with numbers that follow a motion.
 //
-// A value's difference to the row before is predicted by several recursive least squares, each from the
-// recent differences of its own choice of columns; two fixed extrapolations join them, and a last, quickly
-// forgetting least squares blends all into one. What remains is coded bit by bit: side, multiples of a power
+// Each is predicted as series_forecast.h says. What remains is coded bit by bit: side, multiples of a power
 // of two near the expected size, then the bits below. Symbols decode identically everywhere: integers, and
 // doubles used as least_squares.h says. docs/series.md has the bits.
 #pragma once
-#include <cstring>
-#include <new>
-
-#include "common/least_squares.h"
 #include "common/logistic.h"
 #include "common/range_coder.h"
-#include "kernels/series.h"
+#include "common/series_forecast.h"
 
 namespace mocpack
 {
 namespace series
 {
 
-const int MOST_PREDICTORS = 6;
-const int MOST_LAG = 7;
-const size_t MOST_FEATURES = 64;
 const int OPINIONS = 3;
 const int NODES = 32;	  // decisions that are told apart: side, 15 steps, 12 bits below
 const int SIZES = 64;	  // expected sizes, two classes an octave
@@ -82,8 +73,6 @@ struct ErrorSize
 
 struct Column
 {
-	Recursive predictors[MOST_PREDICTORS];
-	Blend<MOST_PREDICTORS + 2> blend;
 	ErrorSize size;
 	Counter own[3][NODES];
 };
@@ -126,65 +115,13 @@ struct Coder
 	const mocpack_SeriesModel* model;
 	Shared* shared;
 	Column* columns;
-	double* differences; // (MOST_LAG + 1, columns), by lag
-	double inputs[MOST_PREDICTORS][MOST_FEATURES];
-	double predictions[MOST_PREDICTORS + 2];
-	size_t row = 0;
+	Forecaster forecast;
 	uint32_t activity; // of this row's errors against their expected size, in 1/256
-
-	double& difference(size_t lag, size_t column)
-	{
-		return differences[lag * model->column_count + column];
-	}
-
-	// Returns the predicted difference; leaves what learn() needs in inputs and predictions.
-	double predict(size_t c)
-	{
-		Column& column = columns[c];
-		size_t count = model->predictor_count;
-		for (size_t p = 0; p < count; ++p)
-		{
-			Recursive& predictor = column.predictors[p];
-			size_t start = model->starts[c * count + p];
-			for (size_t i = 0; i < predictor.n; ++i)
-				inputs[p][i] = difference(model->lags[start + i], size_t(model->columns[start + i]));
-			for (size_t i = predictor.n; i < predictor.stride; ++i)
-				inputs[p][i] = 0;
-			predictions[p] = predictor.predict(inputs[p]);
-		}
-		predictions[count] = difference(1, c);
-		predictions[count + 1] = 2 * difference(1, c) - difference(2, c);
-		return column.blend.predict(predictions);
-	}
-
-	// Columns take turns, so that each row is as much work as the next.
-	bool due(uint8_t period, size_t c) const
-	{
-		return row < model->warm || (row + c) % period == 0;
-	}
-
-	void learn(size_t c, double actual)
-	{
-		Column& column = columns[c];
-		for (size_t p = 0; p < model->predictor_count; ++p)
-			if (due(model->periods[p], c))
-				column.predictors[p].learn(inputs[p], predictions[p], actual);
-		if (due(model->blend_period, c))
-			column.blend.learn(predictions, actual);
-		difference(0, c) = actual;
-	}
 
 	Expectation expect(const Column& column, double prediction)
 	{
-		const double limit = 2147483647.0;
-		// the negations are true for NaN too
-		if (!(prediction > -limit))
-			prediction = -limit;
-		if (!(prediction < limit))
-			prediction = limit;
 		Expectation e;
-		// floor, by way of a positive number
-		e.predicted = int64_t(prediction * 16 + 68719476736.0) - 68719476736;
+		e.predicted = sixteenths(prediction);
 		e.centre = (e.predicted + 8) >> 4;
 		e.fraction = int(e.predicted - e.centre * 16 + 8) >> 1;
 		e.expected = column.size.expected();
@@ -286,36 +223,30 @@ struct Coder
 	void begin_row()
 	{
 		activity = 256;
-		++row;
+		forecast.begin_row();
 	}
 
 	// Codes column c of a row; `before` stands above it.
 	template <typename Bit> int32_t next(Bit& bit, size_t c, int32_t before, int32_t value)
 	{
 		Column& column = columns[c];
-		Expectation e = expect(column, double(before) + predict(c));
+		Expectation e = expect(column, double(before) + forecast.predict(c));
 		value = int32_t(e.centre + residual(bit, column, e, int64_t(value) - e.centre));
 		measure(column, e, value);
-		learn(c, double(value) - double(before));
+		forecast.learn(c, double(value) - double(before));
 		return value;
 	}
 
 	void end_row()
 	{
-		size_t bytes = model->column_count * sizeof(double);
-		std::memmove(differences + model->column_count, differences, MOST_LAG * bytes);
+		forecast.end_row();
 	}
 };
 
-inline size_t rounded(size_t bytes)
+// Bytes of the memory before that of the forecast.
+inline size_t statistics_size(size_t columns)
 {
-	return (bytes + 15) / 16 * 16;
-}
-
-inline size_t features(const mocpack_SeriesModel* model, size_t column, size_t predictor)
-{
-	size_t at = column * model->predictor_count + predictor;
-	return model->starts[at + 1] - model->starts[at];
+	return rounded(sizeof(Shared)) + rounded(columns * sizeof(Column));
 }
 
 // Lays the coder's memory out in `scratch` and sets it to its start.
@@ -323,48 +254,21 @@ inline Coder start(const mocpack_SeriesModel* model, void* scratch)
 {
 	uint8_t* at = static_cast<uint8_t*>(scratch);
 	size_t count = model->column_count;
-	Coder coder;
-	coder.model = model;
-	coder.shared = new (at) Shared();
-	at += rounded(sizeof(Shared));
-	coder.columns = reinterpret_cast<Column*>(at);
-	at += rounded(count * sizeof(Column));
-	double* doubles = coder.differences = reinterpret_cast<double*>(at);
-	for (size_t i = 0; i < (MOST_LAG + 1) * count; ++i)
-		*doubles++ = 0;
+	Shared* shared = new (at) Shared();
+	Column* columns = reinterpret_cast<Column*>(at + rounded(sizeof(Shared)));
 	for (size_t c = 0; c < count; ++c)
 	{
-		Column* column = new (coder.columns + c) Column();
-		for (size_t p = 0; p < model->predictor_count; ++p)
-		{
-			Recursive& predictor = column->predictors[p];
-			doubles = predictor.place(features(model, c, p), model->forgetting[p], model->caution, doubles);
-			column->blend.start[p] = column->blend.weights[p] = 1 / double(model->predictor_count);
-		}
-		column->blend.n = int(model->predictor_count) + 2;
-		column->blend.forgetting = model->blend_forgetting;
-		column->blend.pull = model->blend_pull;
+		Column* column = new (columns + c) Column();
 		if (model->sizes)
 			column->size = ErrorSize(model->sizes[c]);
 	}
-	return coder;
-}
-
-// Bytes of what so many columns need, however they are predicted.
-inline size_t fixed_size(size_t columns)
-{
-	return rounded(sizeof(Shared)) + rounded(columns * sizeof(Column)) +
-		   (MOST_LAG + 1) * columns * sizeof(double);
+	return {model, shared, columns, Forecaster(model, at + statistics_size(count)), 256};
 }
 
 // Bytes of the memory that start() lays out.
 inline size_t scratch_size(const mocpack_SeriesModel* model)
 {
-	size_t doubles = 0;
-	for (size_t c = 0; c < model->column_count; ++c)
-		for (size_t p = 0; p < model->predictor_count; ++p)
-			doubles += Recursive::doubles(features(model, c, p));
-	return fixed_size(model->column_count) + doubles * sizeof(double);
+	return statistics_size(model->column_count) + Forecaster::scratch_size(model);
 }
 
 } // namespace series

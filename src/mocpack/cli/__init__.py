@@ -17,10 +17,12 @@ def main() -> None:
     try:
         for package in ("typer", "rich"):
             require(package, extra="", purpose="the command line")
+        from mocpack.cli.app import main as run
     except MissingExtraError as error:
         sys.exit(f"mocpack: {error}")
-    from mocpack.cli.app import main as run
-
+    except KeyboardInterrupt:  # while all this is loaded; later `run` sees to it
+        print("mocpack: stopped by Ctrl-C", file=sys.stderr)
+        sys.exit(130)
     run()
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
@@ -73,7 +74,8 @@ class LazyCommand(TyperCommand):
     """A command that knows its name and first line, and imports its module to be called."""
 
     def make_context(self, *words: Any, **options: Any) -> Any:
-        return load(str(self.name)).make_context(*words, **options)
+        with _stoppable():
+            return load(str(self.name)).make_context(*words, **options)
 
 
 def load(name: str) -> Any:
@@ -138,7 +140,7 @@ def _shielded(run: Callable[..., int]) -> Callable[..., int]:
     @wraps(run)
     def shielded(*words: Any, quiet: bool, **options: Any) -> int:
         try:
-            with quietness(quiet):
+            with quietness(quiet), _stoppable():
                 return run(*words, **options)
         except Exception as error:
             sentence = describe_error(error)
@@ -158,13 +160,23 @@ def _shielded(run: Callable[..., int]) -> Callable[..., int]:
     return shielded
 
 
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Pass Ctrl-C on as typer's own error: of the other, typer makes an exit code without words."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise typer.Abort from None
+
+
 def main(words: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     settle_streams()
     try:
         code = build()(words, prog_name="mocpack", standalone_mode=False)
         sys.stdout.flush()  # here, where a full disk can still be complained about
-    except (typer.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):  # commands that tell more return the code
+        complain("stopped by Ctrl-C")
         code = INTERRUPTED
     except BrokenPipeError:
         # the reader of our output left; that is its right

@@ -132,7 +132,7 @@ def _rehearsed(job: Job) -> Outcome:
             with Path(job.source).open("rb"):
                 pass
         for output in job.outputs:
-            check_free(output, force=job.force, in_new_folder=True)
+            check_free(output, force=job.force, in_new_folder=True, sources=[job.source])
     except Exception as error:
         sentence = describe_error(error)
         if sentence is None:

@@ -137,7 +137,7 @@ def _compress(
     source: str, goal: str, *, force: bool, spec: str, target: Target, **reading: Any
 ) -> dict[str, Any]:
     """Pack one file and return its figures."""
-    files.check_free(goal, force=force)
+    files.check_free(goal, force=force, sources=[source])
     held = files.read_input(source)
     inside = [] if "clip" in reading else files.clips_inside(held, source)
     frames, find_hinges = reading.pop("frames", None), reading.pop("find_hinges", False)

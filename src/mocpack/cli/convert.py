@@ -77,7 +77,7 @@ def run(
     inside = files.clips_inside(data, source)
     goals = _goals(source, goal or output, inside, animation, each=each)
     for made in [p for goal in goals.values() for p in files_to_write(goal)]:
-        files.check_free(str(made), force=force, in_new_folder=each)
+        files.check_free(str(made), force=force, in_new_folder=each, sources=[source])
     reading: dict[str, Any] = {"unit": unit, "skeleton": skeleton, "fps": fps}
     reading |= {"memory_limit": memory_limit, "body_model": body_model}
     reading |= {"robot": robot, "quaternion": quaternion}

@@ -101,7 +101,7 @@ def _decompress(
             f"cannot write {suffix!r} files; mocpack writes: {', '.join(extensions(writable=True))}"
         )
     for path in _written(goal, suffix):
-        files.check_free(path, force=force)
+        files.check_free(path, force=force, sources=[source])
     try:
         clip = _api.decode(files.read_input(source), **reading)
     except (FormatError, MemoryLimitError, SceneError) as error:

@@ -55,7 +55,7 @@ def run(
         raise UsageError(f"cannot write {suffix!r} files")
     if output != files.PIPE:
         for path in files_to_write(output):
-            files.check_free(str(path), force=force)
+            files.check_free(str(path), force=force, sources=[source])
     spline = _open(source, unit, skeleton)
     edit = spline.pulled(
         handles, falloff=falloff, keep=_weights(keep or []), contacts=contacts, likeness=likeness

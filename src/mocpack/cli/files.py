@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import Any
@@ -85,16 +86,35 @@ def write_output(data: bytes, path: str, *, force: bool) -> None:
     write_atomically(data, path)
 
 
-def check_free(path: str, *, force: bool, in_new_folder: bool = False) -> None:
-    """Complain early if the file exists, or its folder does not and is not one to be made."""
+def check_free(
+    path: str, *, force: bool, in_new_folder: bool = False, sources: Iterable[str] = ()
+) -> None:
+    """Complain early if the file exists, or its folder does not and is not one to be made.
+
+    One of the `sources` that it is made of is not overwritten by force either.
+    """
     if path == PIPE:
         return
     if Path(path).is_dir():
         raise UsageError(f"{path} is a folder")
+    check_apart(path, sources)
     if would_overwrite(path) and not force:
         raise UsageError(f"{path} exists; -f overwrites it")
     if not in_new_folder and not Path(path).exists() and not folder_of(path).is_dir():
         raise UsageError(f"there is no folder {folder_of(path)}")
+
+
+def check_apart(path: str, sources: Iterable[str]) -> None:
+    """Complain if a file is one of those that it is made of: what packing loses would be gone."""
+    if Path(path).is_file() and any(_is_same(path, source) for source in sources):
+        raise UsageError(f"{path} is both input and output: name another output")
+
+
+def _is_same(path: str, source: str) -> bool:
+    try:
+        return source != PIPE and Path(path).samefile(source)
+    except OSError:
+        return False  # reading it will say what is wrong
 
 
 def describe_error(error: BaseException) -> str | None:

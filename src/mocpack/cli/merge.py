@@ -24,7 +24,7 @@ def run(
     force: options.Force = False,
 ) -> int:
     """Make one archive of several; clips are copied as they are."""
-    files.check_free(output, force=force)
+    files.check_free(output, force=force, sources=archives)
     merge(archives, output, prefix=prefix, shard_size=shard_size)
     with corpus(output) as made:
         files.stdout().print(f"{output}: {len(made)} clips, {format_size(made.file_size)}")

@@ -116,6 +116,7 @@ def run(
     if address is not None and engine is None:
         raise UsageError("--address is for --engine ray")
     found = find_inputs(inputs, packing)
+    files.check_apart(output, found.files.values())
     if plan:
         return _write_plan(found, output, force=force)
     if status:

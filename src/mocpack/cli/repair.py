@@ -19,7 +19,7 @@ def run(
     force: options.Force = False,
 ) -> int:
     """Save every whole clip of a cut or damaged archive; exit 2 if one was not whole."""
-    files.check_free(output, force=force)
+    files.check_free(output, force=force, sources=[archive])
     lost = repair(archive, output)
     for one in lost:
         complain(f"{archive}: {one.why}")

@@ -64,8 +64,8 @@ def run(
     again = bool(target) or lossless or spec != DEFAULT_CODEC or effort is not None
     if effort is not None:
         target["effort"] = effort
-    files.check_free(output, force=force)
     parts = _parts(inputs)
+    files.check_free(output, force=force, sources=[part.path for part in parts])
     starts = _starts(start or [], [part.name for part in parts])
     reading = {"fps": fps, "unit": unit, "skeleton": skeleton}
     given = {name: value for name, value in reading.items() if value is not None}

@@ -66,7 +66,7 @@ def run(
     if effort not in _api.EFFORTS:
         raise UsageError(f"effort must be one of {', '.join(_api.EFFORTS)}, got {effort!r}")
     if output is not None:
-        files.check_free(output, force=force)
+        files.check_free(output, force=force, sources=[clip])
     start = parse_codec(codec)
     motion = files.read_clip(clip, unit=unit, frames=frames, skeleton=skeleton)
     _api.check_kind(start, motion.header.kind)

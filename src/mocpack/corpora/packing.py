@@ -30,7 +30,7 @@ from mocpack.corpora.catalogue import Row
 from mocpack.corpora.reading import corpus
 from mocpack.corpora.remote import is_url
 from mocpack.corpora.writing import CorpusWriter, front_size
-from mocpack.errors import MocpackError, UsageError, defect
+from mocpack.errors import MissingExtraError, MocpackError, UsageError, defect
 from mocpack.io import clip_names_in
 from mocpack.motion import Motion
 from mocpack.registry import DEFAULT_CODEC
@@ -42,10 +42,14 @@ DEATHS = 3  # of processes that a file may cost
 
 @dataclass(frozen=True)
 class Refused:
-    """A file that is not in the archive, and why, in one sentence."""
+    """A file that is not in the archive, and why, in one sentence.
+
+    `lacking` where the file is not at fault: a package that reads it is not installed here.
+    """
 
     path: str
     why: str
+    lacking: bool = False
 
 
 @dataclass(frozen=True)
@@ -162,7 +166,8 @@ def pack_file(
         return [_packed_motion(data, path, name, inside, packing) for inside in motions]
     except MocpackError as error:
         text = str(error)
-        return Refused(path, text if text.startswith(path) else f"{path}: {text}")
+        why = text if text.startswith(path) else f"{path}: {text}"
+        return Refused(path, why, isinstance(error, MissingExtraError))
     except OSError as error:
         if is_url(path) and not isinstance(error, FileNotFoundError | PermissionError):
             raise

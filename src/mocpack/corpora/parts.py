@@ -26,7 +26,13 @@ from mocpack.corpora.packing import DEATHS, Refused, lost_file, pack_file
 from mocpack.corpora.planning import Hashes, Part
 from mocpack.corpora.remote import is_url
 from mocpack.corpora.writing import CorpusWriter
-from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageError
+from mocpack.errors import (
+    CorruptionError,
+    FormatError,
+    MissingExtraError,
+    MocpackError,
+    UsageError,
+)
 from mocpack.workers import Lost
 
 AHEAD = 16  # parts that are fetched at a time
@@ -211,6 +217,9 @@ def _packed(part: Part) -> Packed:
             found = changed.get(file.path) or pack_file(
                 file.path, file.name, part.packing, sha256=file.sha256
             )
+        if isinstance(found, Refused) and found.lacking:
+            # a part is there for good: this one is left to whoever has the package
+            raise MissingExtraError(found.why)
         if isinstance(found, Refused):
             refused.append(found)
             continue

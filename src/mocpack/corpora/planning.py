@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from mocpack.corpora.packing import Packing
 from mocpack.corpora.remote import is_url
 from mocpack.corpora.storage import Entry
 from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageError
-from mocpack.io import companions, names_beside, robot_files
+from mocpack.io import companions, names_beside, robot_files, skeletons_in
 
 BLOCK = 1 << 20
 NAMING = (".gltf", ".usd", ".usda", ".usdc")  # of URLs that are read for the names of others
@@ -203,6 +203,7 @@ class Hashes:
     ) -> None:
         self._packing, self._new, self._entries = packing, False, entries or {}
         self._found: dict[str, Any] = {}
+        self._skeletons_in = cache(skeletons_in)  # a folder of thousands is listed once
         for name in known:
             self._found |= _read_known(name)
         self._named = [self._one(path) for path in _named(packing)]
@@ -236,8 +237,9 @@ class Hashes:
             return list(known.values())
         if is_url(file.path):
             return self._beside_url(file)
+        skeleton = self._packing.reading.get("skeleton")
         try:
-            paths, stated = companions(file.path, skeleton=self._packing.reading.get("skeleton"))
+            paths, stated = companions(file.path, skeleton=skeleton, listed=self._skeletons_in)
         except (OSError, MocpackError):
             return []  # reading it will say what is wrong
         marks = {str(path): self._one(str(path)) for path in paths}

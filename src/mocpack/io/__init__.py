@@ -1,5 +1,6 @@
 """Motion files of other programs: one table of readers and writers, chosen by content first."""
 
+from mocpack.io.amc import skeletons_in
 from mocpack.io.reading import (
     clip_names_in,
     clip_names_of,
@@ -39,6 +40,7 @@ __all__ = [
     "read_bytes",
     "read_file",
     "robot_files",
+    "skeletons_in",
     "stream_contents",
     "write_bytes",
     "write_file",

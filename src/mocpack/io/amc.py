@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import takewhile
@@ -114,11 +114,18 @@ def write_skeleton(clip: Clip) -> bytes:
     return asf.write(clip.skeleton, clip.unit)
 
 
-def find_skeleton(path: Path) -> Path:
-    """Return the ASF file beside an AMC file: 02_01.asf, 02.asf, or the only one there."""
-    folder = path.parent
+def skeletons_in(folder: Path) -> list[Path]:
+    """Return the ASF files of a folder."""
+    return sorted(path for path in folder.iterdir() if path.suffix.lower() == ".asf")
+
+
+def find_skeleton(path: Path, listed: Callable[[Path], list[Path]] = skeletons_in) -> Path:
+    """Return the ASF file beside an AMC file: 02_01.asf, 02.asf, or the only one there.
+
+    `listed` returns those of a folder; of a folder of many motions it need look only once.
+    """
     subject = path.stem.rpartition("_")[0] or path.stem.partition("_")[0]
-    beside = sorted(p for p in folder.iterdir() if p.suffix.lower() == ".asf")
+    beside = listed(path.parent)
     for stem in (path.stem, subject, path.stem.partition("_")[0]):
         for candidate in beside:
             if candidate.stem.lower() == stem.lower():

@@ -12,6 +12,7 @@ import numpy as np
 
 from mocpack.clip import AnyClip, check_reach
 from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError, UsageError
+from mocpack.io.amc import skeletons_in
 from mocpack.io.table import Format, format_of, later
 
 MAX_FILE = 4 << 30  # bytes; more is refused
@@ -76,7 +77,7 @@ def read_bytes(
         if value is not None and option in REFUSED and option not in chosen.options:
             raise UsageError(f"{name}: {chosen.name} {REFUSED[option]}")
     extra |= {option: value for option, value in options.items() if option in chosen.options}
-    extra |= {"beside": beside} if "beside" in chosen.options else {}
+    extra |= _reach(chosen, beside)
     assert chosen.read is not None
     try:
         # of numbers that cannot be, readers and clips complain; numpy's warnings would come before
@@ -122,9 +123,8 @@ def clip_names_in(
     chosen = format_of(data, name)
     if chosen.names is None:
         return []
-    given = {"beside": beside} if "beside" in chosen.options else {}
     try:
-        return chosen.names(data, **given)
+        return chosen.names(data, **_reach(chosen, beside))
     except FormatError as error:
         raise type(error)(f"{name}: {error}") from error
 
@@ -134,10 +134,7 @@ def left_out(
 ) -> list[str]:
     """Return what a motion file holds that is no motion, in words, where its reader can say so."""
     chosen = format_of(data, name)
-    if chosen.left_out is None:
-        return []
-    given = {"beside": beside} if "beside" in chosen.options else {}
-    return chosen.left_out(data, **given)
+    return [] if chosen.left_out is None else chosen.left_out(data, **_reach(chosen, beside))
 
 
 def format_name(data: bytes, name: str) -> str:
@@ -163,10 +160,16 @@ def files_to_read(path: str | Path, *, skeleton: str | Path | None = None) -> li
     return [Path(path), *companions(path, skeleton=skeleton)[0]]
 
 
-def companions(path: str | Path, *, skeleton: str | Path | None = None) -> tuple[list[Path], bool]:
+def companions(
+    path: str | Path,
+    *,
+    skeleton: str | Path | None = None,
+    listed: Callable[[Path], list[Path]] = skeletons_in,
+) -> tuple[list[Path], bool]:
     """Return the files that are read with one, and whether their names stand in it.
 
     Otherwise they are looked for, and files that come and go beside it may change which they are.
+    `listed` returns the skeletons of a folder.
     """
     path = Path(path)
     if not path.is_file():
@@ -174,7 +177,7 @@ def companions(path: str | Path, *, skeleton: str | Path | None = None) -> tuple
     with path.open("rb") as file:
         chosen = format_of(file.read(PROBED), str(path))
     if chosen.find_skeleton is not None:
-        companion = _companion(chosen, path, skeleton)
+        companion = _companion(chosen, path, skeleton, listed)
         return ([] if companion is None else [companion]), False
     if chosen.names_beside is None:
         return [], True
@@ -188,11 +191,21 @@ def robot_files(path: str | Path) -> list[Path]:
     return found
 
 
-def _companion(chosen: Format, path: Path, skeleton: str | Path | None) -> Path | None:
+def _reach(chosen: Format, beside: Callable[[str], bytes] | None) -> dict[str, Any]:
+    """Return what a reader is given to open other files with, if it opens any."""
+    return {"beside": beside} if "beside" in chosen.options else {}
+
+
+def _companion(
+    chosen: Format,
+    path: Path,
+    skeleton: str | Path | None,
+    listed: Callable[[Path], list[Path]] = skeletons_in,
+) -> Path | None:
     """Return the skeleton file that a motion file needs: the one named, or the one beside it."""
     if chosen.find_skeleton is None:
         return None
-    return Path(skeleton) if skeleton is not None else chosen.find_skeleton(path)
+    return Path(skeleton) if skeleton is not None else chosen.find_skeleton(path, listed)
 
 
 def _too_large(name: str) -> FormatError:

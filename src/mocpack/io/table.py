@@ -35,7 +35,7 @@ class Format:
     write_scene : callable, optional
         Writes several clips by name, for formats of which one file may hold them on one clock.
     find_skeleton : callable, optional
-        Finds the skeleton file of a motion file that needs one.
+        Finds the skeleton file of a motion file that needs one; takes what lists a folder's.
     names_beside : callable, optional
         Returns the paths of the files that reading a file opens beside it, for formats of which
         one may name others.
@@ -62,7 +62,7 @@ class Format:
     holds: tuple[str, ...] = ()
     beside: tuple[str, Callable[..., bytes]] | None = None
     write_scene: Callable[[Mapping[str, AnyClip]], bytes] | None = None
-    find_skeleton: Callable[[Path], Path] | None = None
+    find_skeleton: Callable[..., Path] | None = None
     names_beside: Callable[..., list[str]] | None = None
     names: Callable[..., list[str]] | None = None
     left_out: Callable[..., list[str]] | None = None

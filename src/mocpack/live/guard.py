@@ -27,7 +27,6 @@ SAVED, OWED = 0.25, 0.15  # seconds of the rate that may be saved up, or owed
 LONGEST_RUN = 16  # packets
 AS_LONG = 0.75  # of the frames that a run took before: if it still takes more, copies are no help
 FEW_RUNS = 3  # of which two losses in a row say nothing
-JUDGED = 1  # runs, before that is said
 HOPELESS = 120.0  # seconds until it is tried again
 ENVELOPE = 11  # bytes of a packet around its row, and one more for each further row
 
@@ -147,7 +146,7 @@ class Guard:
         A network that loses so many packets loses fewer frames by it; one that is gone for some
         time does not: there copies are in vain.
         """
-        if len(gaps) >= JUDGED and statistics.median(gaps) > AS_LONG * self._run:
+        if gaps and statistics.median(gaps) > AS_LONG * self._run:
             self._doubled_from = None
             self._hopeless_until = self._time + HOPELESS
         elif gaps and max(gaps) > 1:

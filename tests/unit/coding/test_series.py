@@ -11,10 +11,13 @@ from mocpack.coding.series import (
     ColumnGroup,
     decode_series,
     encode_series,
+    features_of,
 )
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
 from mocpack.mirroring import mirrored_joints
 from mocpack.testing.motions import humanoid
+from mocpack.testing.reference.range_decoder import RangeDecoder
+from mocpack.testing.reference.series import SeriesDecoder
 
 
 def singles(columns):
@@ -31,6 +34,20 @@ def there_and_back(values, groups=None):
 def test_noise_comes_back(shape):
     values = np.random.default_rng(0).integers(-1000, 1000, shape)
     assert np.array_equal(there_and_back(values)[1], values)
+
+
+@pytest.mark.parametrize("forecast", [EXACT, QUICK, THOROUGH])
+@pytest.mark.parametrize("sizes", [(), (300, 40, 9000)])
+def test_the_readable_decoder_gives_the_same_numbers(forecast, sizes):
+    rng = np.random.default_rng(5)
+    curve = 900 * np.sin(np.arange(60)[:, None] / [5.0, 9.0, 14.0])
+    values = np.rint(curve + rng.normal(scale=(1, 0.2, 30), size=curve.shape)).astype(int)
+    values[30, 1] += 100_000  # escapes
+    groups = [ColumnGroup((0, 1)), ColumnGroup((2,), parent=0)]
+    data = encode_series(values, groups, forecast, sizes=sizes)
+    features = features_of(3, groups, forecast)
+    decoder = SeriesDecoder(RangeDecoder(data).decode, features, forecast, sizes)
+    assert decoder.rows(60) == values.tolist()
 
 
 def test_the_largest_jumps_come_back():

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import mocpack
+from mocpack import _api
 from mocpack.corpora import Packing, pack, planning
 from mocpack.corpora.engines import local_engine
 from mocpack.corpora.parts import (
@@ -21,6 +22,7 @@ from mocpack.corpora.parts import (
 )
 from mocpack.corpora.planning import Plan
 from mocpack.errors import CorruptionError, MocpackError, UsageError
+from mocpack.extras import missing as missing_package
 from mocpack.testing import walk
 from mocpack.workers import Lost, run_each
 
@@ -134,6 +136,18 @@ def test_a_skeleton_that_was_changed_after_it_was_planned_is_refused(tmp_path):
     pack_parts(plan.parts, str(folder), here)
     _, (refused,) = joined(plan, folder, tmp_path)
     assert refused.why == f"{files['01_01']}: a file that it is read with was changed meanwhile"
+
+
+def test_what_is_refused_for_want_of_a_package_is_packed_once_it_is_there(tmp_path, monkeypatch):
+    mocpack.write(walk(0.1), tmp_path / "a.bvh")
+    plan, folder = Plan.make({"a": tmp_path / "a.bvh"}, FAST), str(tmp_path / "parts")
+    with monkeypatch.context() as without:
+        gone = missing_package("ufbx", extra="fbx", purpose="reading FBX")
+        without.setattr(_api, "read_contents", lambda *_, **__: (_ for _ in ()).throw(gone))
+        with pytest.raises(MocpackError, match=r"--resume goes on .*a\.bvh.*'mocpack\[fbx\]'"):
+            pack_parts(plan.parts, folder, here)
+    pack_parts(plan.parts, folder, here)
+    assert joined(plan, folder, tmp_path)[1] == []
 
 
 def test_a_worker_of_another_version_packs_nothing(takes, tmp_path, monkeypatch):

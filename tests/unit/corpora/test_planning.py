@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 import mocpack
-from mocpack.corpora import Packing
+from mocpack.corpora import Packing, planning
 from mocpack.corpora.planning import MOST_BYTES, Hashes, Plan, Planned
 from mocpack.errors import FormatError, UsageError
+from mocpack.io import skeletons_in
 from mocpack.testing import walk
 
 FAST = Packing(target={"max_error": "5mm", "effort": "fast"})
@@ -123,6 +124,25 @@ def test_a_skeleton_that_comes_later_is_noticed(tmp_path):
     without = mark_of(tmp_path / "01_01.amc", known)
     hidden.rename(skeleton)
     assert mark_of(tmp_path / "01_01.amc", known) != without
+
+
+def test_a_folder_of_motions_is_looked_through_once_for_skeletons(tmp_path, monkeypatch):
+    mocpack.write(walk(0.1), tmp_path / "01_01.amc")
+    motion = (tmp_path / "01_01.amc").read_bytes()
+    files = {f"01_{number:02}": tmp_path / f"01_{number:02}.amc" for number in range(1, 41)}
+    for path in files.values():
+        path.write_bytes(motion)
+    looked = []
+
+    def counted(folder):
+        looked.append(folder)
+        return skeletons_in(folder)
+
+    monkeypatch.setattr(planning, "skeletons_in", counted)
+    marks = {one.companions_mark for one in Plan.make(files, FAST).files}
+    assert len(marks) == 1
+    assert marks != {""}
+    assert 1 <= len(looked) <= planning.READERS  # those that began at the same time
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ extern "C"
 		MOCPACK_KEYSINE_MOST_LAYERS = 16,
 		MOCPACK_KEYSINE_MOST_SHIFT = 8,
 		MOCPACK_KEYSINE_MOST_GRID_CHANNELS = 4096, // each takes a few kilobytes, however short the clip
-		MOCPACK_KEYSINE_MOST_INITIAL_SCALE = 55,   // half octaves of 1/256 step
+		MOCPACK_KEYSINE_MOST_INITIAL_SCALE = 31,   // half octaves of 1/32 step
 	};
 
 	// Where things stand in a payload: the head, then segments, then groups layer by layer, of these sizes.
@@ -56,9 +56,9 @@ extern "C"
 	{
 		uint32_t mode; // 1: a grid in time; 2: the first frame alone; 4: a thorough grid
 		uint32_t layer_count;
-		uint32_t fine_bits, basis_bits; // grids of still values and of axes are 2^-bits
-		uint32_t tempo;					// 64 times half a second over the length of a group
-		float unit;						// metres
+		uint32_t fine_bits; // the grid of still values is 2^-bits
+		uint32_t tempo;		// 64 times half a second over the length of a group
+		float unit;			// metres; only its upper 16 bits may be other than zero
 		uint32_t group_count, groups_per_segment, predictor_count;
 		uint8_t errors[MOCPACK_KEYSINE_MOST_LAYERS]; // of the keys alone, then of each layer but the last
 	} mocpack_KeysineFields;
@@ -84,7 +84,7 @@ extern "C"
 	const int32_t* mocpack_keysine_table(const mocpack_KeysineHead* head);		// the plan (J, 13)
 	const int32_t* mocpack_keysine_predictors(const mocpack_KeysineHead* head); // (predictors, 4)
 	// Of a grid in time, else null: each track's step (tracks), and how far prediction is off at first
-	// (channels), in half octaves of 1/256 step.
+	// (channels), in half octaves of 1/32 step.
 	const uint8_t* mocpack_keysine_grid_steps(const mocpack_KeysineHead* head);
 	const uint8_t* mocpack_keysine_initial_scales(const mocpack_KeysineHead* head);
 

@@ -89,7 +89,9 @@ GridSeries::GridSeries(const Plan& plan, bool thorough, const uint8_t* initial_s
 	uint32_t* starts = arena->take<uint32_t>(most + 1);
 	int32_t* columns = arena->take<int32_t>(most * MOST_INPUTS);
 	uint8_t* lags = arena->take<uint8_t>(most * MOST_INPUTS);
-	int32_t* above = arena->take<int32_t>(plan.track_count);
+	above = arena->take<int32_t>(plan.track_count);
+	means = arena->take<uint32_t>(channels);
+	surprises = arena->take<int32_t>(channels);
 	uint32_t* sizes = arena->take<uint32_t>(channels);
 	model = {channels, f.predictors, f.forgetting, f.periods, f.warm, f.caution, BLEND_FORGETTING, BLEND_PULL,
 			 1,		   starts,		 columns,	   lags,	  sizes};
@@ -98,7 +100,7 @@ GridSeries::GridSeries(const Plan& plan, bool thorough, const uint8_t* initial_s
 		size_t doubles = 0; // at most
 		for (size_t p = 0; p < f.predictors; ++p)
 			doubles += channels * Recursive::doubles(most_inputs(f.own[p], f.reach[p]));
-		arena->take<uint8_t>(series::fixed_size(channels) + doubles * sizeof(double));
+		arena->take<uint8_t>(series::Forecaster::fixed_size(channels) + doubles * sizeof(double));
 		return;
 	}
 	for (size_t c = 0; c < channels; ++c)
@@ -120,7 +122,7 @@ GridSeries::GridSeries(const Plan& plan, bool thorough, const uint8_t* initial_s
 					columns[at] = inputs.columns[i], lags[at] = inputs.lags[i];
 			}
 	*start = uint32_t(at);
-	scratch = arena->take<uint8_t>(series::scratch_size(&model));
+	scratch = arena->take<uint8_t>(series::Forecaster::scratch_size(&model));
 }
 
 GridGroup::GridGroup(const mocpack_KeysineHead& head, Arena* arena)
@@ -138,9 +140,9 @@ mocpack_Status read_grid(const mocpack_KeysineHead& head, const int32_t* key, in
 {
 	const Plan& plan = head.plan;
 	size_t channels = plan.channel_count;
-	series::Coder series = group->series.start();
-	GridReader reader = {RangeDecoder(body, size)};
-	GridRows<GridReader> rows(reader, plan, series, group->finer);
+	GridModel model(plan, group->series);
+	TableReader reader(body, size);
+	GridRows<TableReader> rows(reader, plan, model, group->finer);
 	std::memset(group->numbers, 0, 2 * channels * sizeof(int32_t));
 	for (int32_t f = 0; f < length; ++f)
 	{
@@ -150,8 +152,8 @@ mocpack_Status read_grid(const mocpack_KeysineHead& head, const int32_t* key, in
 		{
 			const Track& track = plan.tracks[t];
 			GridPlace place = {};
-			if (f)
-				rows.track(t, group->numbers + channels, &place);
+			if (f && !rows.track(t, group->numbers + channels, &place))
+				return reader.exhausted() ? MOCPACK_TRUNCATED : MOCPACK_CORRUPT;
 			double step = step_of(head.unit, head.grid_steps[t]);
 			for (int32_t c = 0; c < track.channels; ++c)
 			{
@@ -163,10 +165,10 @@ mocpack_Status read_grid(const mocpack_KeysineHead& head, const int32_t* key, in
 		if (f)
 			rows.end_row();
 		std::memcpy(group->numbers, group->numbers + channels, channels * sizeof(int32_t));
-		if (reader.coder.exhausted())
+		if (reader.exhausted())
 			return MOCPACK_TRUNCATED;
 	}
-	return reader.coder.all_read() ? MOCPACK_OK : MOCPACK_CORRUPT;
+	return reader.all_read() ? MOCPACK_OK : MOCPACK_CORRUPT;
 }
 
 } // namespace keysine

@@ -39,7 +39,6 @@ bool plausible(const mocpack_KeysineHead& h, mocpack_Fault* fault)
 	// the longest group is asked for only once there are enough groups to divide by
 	return within(fault, "unit", h.unit, 0, 1e6) && within(fault, "tempo", h.tempo, 1, 255) &&
 		   within(fault, "fine bits", h.fine_bits, 0, 60) &&
-		   within(fault, "basis bits", h.basis_bits, 0, 20) &&
 		   within(fault, "groups in a segment", double(h.groups_per_segment), 1, LARGEST_NUMBER) &&
 		   within(fault, "groups", double(h.cut.groups), h.cut.frames > 1 ? 1 + double(h.cut.lead) : 0,
 				  double(h.cut.frames - 1)) &&
@@ -55,15 +54,14 @@ template <typename Coder> void code_start(HeadSymbols<Coder>& symbols, mocpack_K
 	s->mode = symbols.bits(4, s->mode);
 	s->layer_count = 1 + symbols.bits(4, s->layer_count - 1);
 	s->fine_bits = symbols.bits(6, s->fine_bits);
-	s->basis_bits = symbols.bits(5, s->basis_bits);
 	s->tempo = symbols.bits(8, s->tempo);
 	uint32_t unit;
 	std::memcpy(&unit, &s->unit, 4);
-	unit = symbols.bits(16, unit >> 16) << 16 | symbols.bits(16, unit & 0xffff);
+	unit = symbols.bits(16, unit >> 16) << 16;
 	std::memcpy(&s->unit, &unit, 4);
-	s->group_count = symbols.plain(s->group_count);
-	s->groups_per_segment = symbols.plain(s->groups_per_segment);
-	s->predictor_count = symbols.plain(s->predictor_count);
+	s->group_count = symbols.count(s->group_count);
+	s->groups_per_segment = symbols.count(s->groups_per_segment);
+	s->predictor_count = symbols.count(s->predictor_count);
 	for (uint32_t l = 0; l < s->layer_count; ++l)
 		s->errors[l] = uint8_t(symbols.bits(8, s->errors[l]));
 }
@@ -90,8 +88,7 @@ mocpack_Status read_start(const uint8_t* src, size_t src_size, size_t frame_coun
 	HeadSymbols<TableReader> symbols(*reader);
 	mocpack_KeysineFields s = {};
 	code_start(symbols, &s);
-	h->layer_count = s.layer_count, h->fine_bits = uint8_t(s.fine_bits),
-	h->basis_bits = uint8_t(s.basis_bits);
+	h->layer_count = s.layer_count, h->fine_bits = uint8_t(s.fine_bits);
 	h->tempo = int32_t(s.tempo), h->unit = double(s.unit);
 	std::memcpy(h->errors, s.errors, sizeof h->errors);
 	h->grid = s.mode & GRID_MODE, h->thorough = s.mode & THOROUGH_MODE;
@@ -188,19 +185,17 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 	h->predictors = rooms.predictors;
 	h->plan.skeleton = skeleton, h->plan.table = rooms.table, h->plan.unit = h->unit;
 	h->plan.fine = std::ldexp(1.0, -int(h->fine_bits));
-	h->plan.basis_grid = std::ldexp(1.0, -int(h->basis_bits));
 	HeadSymbols<TableReader> symbols(reader);
 	if (!symbols.sizes(rooms.sizes, size_t(part_count(*h))))
 		return MOCPACK_CORRUPT;
-	symbols.plan(rooms.table, *skeleton);
+	symbols.plan(rooms.table, *skeleton, h->grid);
+	TrackChannels tracks(rooms.table, *skeleton, rooms.first_channels);
 	if (!build_plan(&h->plan, rooms.plan, fault) ||
-		!symbols.predictors(rooms.predictors, h->predictor_count,
-							TrackChannels(rooms.table, *skeleton, rooms.first_channels)) ||
+		!symbols.predictors(rooms.predictors, h->predictor_count, tracks) ||
 		!symbols.shifts(rooms.shifts, h->layer_count - 1, h->plan.track_count) ||
 		(h->grid && !within(fault, "channels of a grid", double(h->plan.channel_count), 0,
 							MOCPACK_KEYSINE_MOST_GRID_CHANNELS)) ||
-		(h->grid &&
-		 !symbols.grid(rooms.grid_steps, h->plan.track_count, rooms.initial_scales, h->plan.channel_count)) ||
+		(h->grid && !symbols.grid(rooms.grid_steps, h->plan.track_count, rooms.initial_scales, tracks)) ||
 		reader.exhausted() || !reader.all_read())
 		return MOCPACK_CORRUPT;
 	*head = h;
@@ -226,7 +221,7 @@ mocpack_KeysineFields mocpack_keysine_fields(const mocpack_KeysineHead* h)
 	mocpack_KeysineFields s = {};
 	s.mode =
 		(h->grid ? GRID_MODE : 0) | (h->cut.lead ? FIRST_FRAME_MODE : 0) | (h->thorough ? THOROUGH_MODE : 0);
-	s.layer_count = uint32_t(h->layer_count), s.fine_bits = h->fine_bits, s.basis_bits = h->basis_bits;
+	s.layer_count = uint32_t(h->layer_count), s.fine_bits = h->fine_bits;
 	s.tempo = uint32_t(h->tempo), s.unit = float(h->unit);
 	s.group_count = uint32_t(h->cut.groups), s.groups_per_segment = uint32_t(h->groups_per_segment);
 	s.predictor_count = uint32_t(h->predictor_count);
@@ -256,15 +251,14 @@ size_t mocpack_keysine_encode_head(const mocpack_KeysineFields* start, const moc
 	HeadSymbols<TableWriter> symbols(writer);
 	mocpack_KeysineFields s = *start;
 	code_start(symbols, &s);
-	if (!symbols.sizes(sizes, part_count))
+	if (s.unit != start->unit || !symbols.sizes(sizes, part_count))
 		return 0;
-	symbols.plan(table, *skeleton);
+	symbols.plan(table, *skeleton, grid_steps != nullptr);
 	TrackChannels tracks(table, *skeleton, arena.take<int32_t>(7 * joints));
 	Predictor* list = reinterpret_cast<Predictor*>(predictors);
 	if (!symbols.predictors(list, start->predictor_count, tracks) ||
 		!symbols.shifts(shifts, start->layer_count - 1, size_t(tracks.track_count)) ||
-		(grid_steps &&
-		 !symbols.grid(grid_steps, size_t(tracks.track_count), initial_scales, size_t(tracks.channel_count))))
+		(grid_steps && !symbols.grid(grid_steps, size_t(tracks.track_count), initial_scales, tracks)))
 		return 0;
 	return writer.finish(dst, dst_size);
 }

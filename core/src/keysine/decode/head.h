@@ -16,7 +16,7 @@ struct mocpack_KeysineHead
 	double unit;
 	int32_t tempo;								 // 64 times half a second over the length of a group
 	uint8_t errors[MOCPACK_KEYSINE_MOST_LAYERS]; // of the keys alone, then of each layer but the last
-	uint8_t fine_bits, basis_bits;
+	uint8_t fine_bits;
 	const mocpack::keysine::Predictor* predictors; // by channel
 	size_t predictor_count;
 	bool grid, thorough;		   // numbers on a grid in time, and how they are predicted

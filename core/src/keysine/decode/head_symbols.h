@@ -40,8 +40,6 @@ struct TrackChannels
 	}
 };
 
-const int32_t NO_TURN = 7; // of axes: in place of the bits by which they are coarser than their grid
-
 template <typename Coder> class HeadSymbols
 {
   public:
@@ -49,11 +47,9 @@ template <typename Coder> class HeadSymbols
 	{
 	}
 
-	// A number of at most 31 bits that follows no statistics.
-	uint32_t plain(uint32_t value)
+	uint32_t count(uint32_t value)
 	{
-		int length = int(coder_.bits(5, uint32_t(bit_length(value))));
-		return coder_.bits(length, value);
+		return uint32_t(number(COUNT_NUMBER, false, int32_t(value)));
 	}
 
 	uint32_t bits(int count, uint32_t value)
@@ -86,9 +82,10 @@ template <typename Coder> class HeadSymbols
 	}
 
 	// The plan (J, PLAN_COLUMNS); columns that a joint's kinds leave unused come out as zero.
-	void plan(int32_t* table, const mocpack_Skeleton& skeleton)
+	void plan(int32_t* table, const mocpack_Skeleton& skeleton, bool grid)
 	{
 		int32_t last_turn = 0, last_place = 0, last_step = UNIT_STEP;
+		precision_ = 0, precisions_ = PRECISION_NUMBER + 2 * grid;
 		HingeCursor hinges(skeleton);
 		size_t m = 0;
 		for (size_t j = 0; j < skeleton.joint_count; ++j)
@@ -120,9 +117,9 @@ template <typename Coder> class HeadSymbols
 			bool known = channel < tracks.channel_count;
 			int32_t first = known ? tracks.first[channel] : 0;
 			int32_t source = first - 1 - number(SOURCE_NUMBER, false, first - 1 - p.source);
-			int32_t band = int32_t(coder_.bits(2, uint32_t(p.band)));
+			int32_t band = direct(BAND_NUMBER, p.band);
 			int32_t factor = number(FACTOR_NUMBER, true, p.factor);
-			if (!known || source < 0 || source >= first)
+			if (!known || source < 0 || source >= first || band > FAST_BAND)
 				return false;
 			if (!Coder::READS && (channel != p.channel || source != p.source))
 				return false; // not in the order of their channels, or of the same track
@@ -146,33 +143,38 @@ template <typename Coder> class HeadSymbols
 		return true;
 	}
 
-	// Of a grid in time: steps (tracks) and the sizes that prediction is initial_scales (channels), each as
-	// its difference to the one before. False where they are out of range.
-	bool grid(uint8_t* steps, size_t tracks, uint8_t* initial_scales, size_t channels)
+	// Of a grid in time: steps (tracks), each as its difference to the one before, and how far prediction is
+	// off at first, initial_scales (channels). False where they are out of range.
+	bool grid(uint8_t* steps, size_t track_count, uint8_t* initial_scales, const TrackChannels& tracks)
 	{
-		int32_t step = UNIT_STEP, scale = 16;
-		for (size_t t = 0; t < tracks; ++t)
+		int32_t step = UNIT_STEP;
+		for (size_t t = 0; t < track_count; ++t)
 		{
 			step += number(KEY_STEP_NUMBER, true, steps[t] - step);
 			if (step < 0 || step >= STEPS)
 				return false;
 			steps[t] = uint8_t(step);
 		}
-		for (size_t c = 0; c < channels; ++c)
+		for (int32_t c = 0; c < tracks.channel_count; ++c)
 		{
-			scale += number(SCALE_NUMBER, true, initial_scales[c] - scale);
-			if (scale < 0 || scale > MOCPACK_KEYSINE_MOST_INITIAL_SCALE)
+			if (!Coder::READS && initial_scales[c] > MOCPACK_KEYSINE_MOST_INITIAL_SCALE)
 				return false;
-			initial_scales[c] = uint8_t(scale);
+			initial_scales[c] = uint8_t(direct(SCALE_NUMBER + c - tracks.first[c], initial_scales[c]));
 		}
 		return true;
 	}
 
   private:
-	int32_t number(HeadNumber what, bool has_sign, int32_t value)
+	int32_t number(int what, bool has_sign, int32_t value)
 	{
 		int32_t found = coded_number(coder_, HEAD_TABLES[what], has_sign, value);
 		return found > -LARGEST && found < LARGEST ? found : 0;
+	}
+
+	// A number from 0 to 31, which is its own symbol.
+	int direct(int what, int value)
+	{
+		return coder_.symbol(HEAD_TABLES[what], SYMBOLS, value < 0 || value > ESCAPE ? ESCAPE : value);
 	}
 
 	int32_t kind(const uint16_t* starts, int32_t value)
@@ -212,23 +214,24 @@ template <typename Coder> class HeadSymbols
 							 : hinge && a < hinges ? held(own, own.slides + a, row[BASIS + a])
 												   : 0;
 		if (vector)
-			basis(row + BASIS);
+			axes(row + BASIS);
 		row[ROTATION_KEY_STEP] =
 			key_step(row[ROTATION_KIND] >= VECTOR_ROTATION, last_step, row[ROTATION_KEY_STEP]);
 	}
 
-	// The turn of axes: by how many bits coarser than the grid it is, NO_TURN where there is none.
-	void basis(int32_t* turn)
+	// The turn of axes: how precise it is, in bits below a radian, 0 where there is none, and its numbers.
+	void axes(int32_t* turn)
 	{
 		const int32_t any = turn[0] | turn[1] | turn[2];
-		int32_t shift = any ? 0 : NO_TURN;
-		while (any && shift < NO_TURN - 1 && !(any >> shift & 1))
-			++shift;
-		shift = number(SHIFT_NUMBER, false, shift);
+		int precision = any ? AXES_BITS : 0;
+		while (precision > 1 && !(any >> (AXES_BITS - precision) & 1))
+			--precision;
+		precision_ = precision = lesser(direct(precisions_ + !precision_, precision), AXES_BITS);
 		for (int a = 0; a < 3; ++a)
 		{
-			int32_t coarse = shift >= NO_TURN ? 0 : number(BASIS_NUMBER, true, turn[a] >> shift);
-			turn[a] = magnitude(coarse) < LARGEST >> NO_TURN ? coarse * (1 << lesser(shift, NO_TURN)) : 0;
+			const int shift = AXES_BITS - precision;
+			int32_t found = precision ? number(TURN_NUMBER + precision - 1, true, turn[a] >> shift) : 0;
+			turn[a] = magnitude(found) < LARGEST >> AXES_BITS ? found * (1 << shift) : 0;
 		}
 	}
 
@@ -256,6 +259,8 @@ template <typename Coder> class HeadSymbols
 	}
 
 	Coder& coder_;
+	int precision_ = 0;	 // of the turn of axes before
+	int precisions_ = 0; // tables of precisions
 };
 
 } // namespace keysine

@@ -83,20 +83,23 @@ class RowSums
 					  *first = row.first_up;
 		for (int32_t group = 0; group < BAND_GROUPS; ++group)
 		{
+			const int32_t from = band_from_[group * BAND_GROUP];
+			if (from > reach) // as nearly always from the second on
+				return;
 			const int16_t* w = MAGNITUDE_WEIGHTS[group * 4 + row.set];
 			int32_t w3 = w[3] * row.before_ratio >> 4, w4 = w[4] * row.before_ratio >> 4,
 					w8 = w[8] * row.up_ratio >> 4, w9 = w[9] * row.up_ratio >> 4,
 					w10 = w[10] * row.up_ratio >> 4;
 			uint32_t keys = uint32_t(w[11] * row.distance + w[12] * row.bend) >> 8;
 			keys = keys < 65535 ? keys : 65535;
-			int32_t from = band_from_[group * BAND_GROUP],
-					to = lesser(reach + 1, band_from_[(group + 1) * BAND_GROUP]);
+			int32_t to = lesser(reach + 1, band_from_[(group + 1) * BAND_GROUP]);
 			for (int32_t k = from; k < to; ++k)
 				sums_[k] = w3 * before[k] + w4 * (before[k - 1] + before[k + 1]) + w[5] * left[k] +
 						   w[6] * (left[k - 1] + left[k + 1]) +
 						   w[7] * (2 * second[k] + second[k - 1] + second[k + 1]) + w8 * up[k] +
 						   w9 * (up[k - 1] + up[k + 1]) + w10 * first[k] + int32_t(keys * parts_[k] >> 12);
-			for (int32_t band = group * BAND_GROUP; band < (group + 1) * BAND_GROUP; ++band)
+			for (int32_t band = group * BAND_GROUP;
+				 band < (group + 1) * BAND_GROUP && band_from_[band] <= reach; ++band)
 				for (int32_t k = band_from_[band], end = lesser(reach + 1, band_from_[band + 1]); k < end;
 					 ++k)
 					sums_[k] += MAGNITUDE_CONSTANTS[band][row.set], groups_[k] = uint8_t(group);

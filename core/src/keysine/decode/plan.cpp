@@ -362,11 +362,11 @@ void add_position(Plan* plan, size_t j, const JointHinges& hinges)
 
 // Axes of a rotation vector: column c of axes = root * (column c of turn), where root is the inverse square
 // root of the inertia.
-void vector_axes(const double* inertia, double grid, const int32_t* basis, double* axes)
+void vector_axes(const double* inertia, const int32_t* basis, double* axes)
 {
 	double root[9], turn[9], turned[4];
 	inverse_square_root(inertia, root);
-	turn_by(grid, basis, turned);
+	turn_by(1.0 / (1 << AXES_BITS), basis, turned);
 	matrix_of(load_quat(turned), turn);
 	for (int c = 0; c < 3; ++c)
 		for (int a = 0; a < 3; ++a)
@@ -401,7 +401,7 @@ void add_rotation(Plan* plan, size_t j, int32_t parent_track, const JointHinges&
 	if (kind == VECTOR_ROTATION)
 	{
 		track.kind = VECTOR_TRACK, track.channels = 3;
-		vector_axes(inertia, plan->basis_grid, row + BASIS, track.axes);
+		vector_axes(inertia, row + BASIS, track.axes);
 	}
 	else if (kind == HINGE_ROTATION)
 	{

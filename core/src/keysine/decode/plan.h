@@ -15,7 +15,8 @@ namespace keysine
 
 const double SHELL = 0.03;		// metres
 const double SPREAD = 0.3;		// exponent of descendants in the weights
-const double MEAN_GRID = 0.125; // radians, of a joint's mean rotation
+const double MEAN_GRID = 0.25;	// radians, of a joint's mean rotation
+const int AXES_BITS = 12;		// turns of axes are multiples of 2^-12 radians
 const double ORIGIN_GRID = 1.0; // metres, of a translation's origin
 const int32_t STEPS = MOCPACK_KEYSINE_STEPS, UNIT_STEP = MOCPACK_KEYSINE_UNIT_STEP;
 
@@ -87,11 +88,13 @@ struct Track
 	}
 };
 
+const int32_t FAST_BAND = 3;
+
 // Foretells the coefficients of a channel from those of another, of an earlier track: so many sixteenths.
 struct Predictor
 {
 	int32_t channel, source;
-	int32_t band; // 0: all frequencies; 1: slow ones; 2: the others; 3: fast ones
+	int32_t band; // 0: all frequencies; 1: slow ones; 2: the others; FAST_BAND: fast ones
 	int32_t factor;
 };
 
@@ -101,7 +104,6 @@ struct Plan
 	const int32_t* table; // (J, PLAN_COLUMNS)
 	double unit;
 	double fine;		  // grid of still rotations and translations
-	double basis_grid;	  // radians, of the turns of axes
 	double* still;		  // (J, 7) rotation and translation of what does not move
 	int32_t* descendants; // (J) itself included
 	// What a rotation carries along rigidly: joint k hangs, through joints that do not turn, at

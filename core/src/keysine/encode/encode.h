@@ -59,7 +59,7 @@ extern "C"
 		size_t first_frame_alone; // 1: the first frame is a group by itself
 		int32_t splits;			  // a group is cut into at most 2^splits blocks
 		int32_t* table;
-		double unit, fine, basis_grid;
+		double unit, fine;
 		int32_t tempo;			   // as in the head
 		const int32_t* predictors; // (predictor_count, 4): channel, source, band, factor
 		size_t predictor_count;
@@ -78,8 +78,7 @@ extern "C"
 	 * scratch: mocpack_keysine_axes_scratch(joints) bytes. */
 	size_t mocpack_keysine_axes_scratch(size_t joints);
 	int mocpack_keysine_axes(const mocpack_Skeleton* skeleton, const int32_t* table, double unit, double fine,
-							 double basis_grid, double* means, double* axes, void* scratch,
-							 mocpack_Fault* fault);
+							 double* means, double* axes, void* scratch, mocpack_Fault* fault);
 
 	/* Encodes a clip: keys first, then segments and groups in any order, on any threads. The keys are
 	 * (group_count * 2^splits + 1, channels), all that a group may have; a segment is given those at the ends

@@ -21,11 +21,11 @@ using namespace mocpack::keysine;
 namespace
 {
 
-const int UNCOMPENSATED = 4; // from so much finer on, tracks aim at their true rotation
-const double INSIDE = 0.998; // of the squared allowance, that the linear estimate may fill
-const double SMALLEST_ERROR = 0.35, NATS_TO_BITS = 1.4427;
-const double FINER_BITS = 6.0; // what it costs to say that a grid is finer
-const size_t MOST_PLACES = 81; // around a target, of four channels
+const int UNCOMPENSATED = 4;		// from so much finer on, tracks aim at their true rotation
+const double INSIDE = 0.998;		// of the squared allowance, that the linear estimate may fill
+const double SMALLEST_ERROR = 0.15; // of what is expected, in steps
+const double FINER_BITS = 6.0;		// what it costs to say that a grid is finer
+const size_t MOST_PLACES = 81;		// around a target, of four channels
 
 // One more track of one of the ways that are kept.
 struct Proposal
@@ -75,14 +75,14 @@ class GridCoder
 	}
 
 	// Writes the rows of a group; errors (channels) may be null.
-	bool run(size_t group, const int32_t* keys, GridWriter* writer, double* errors)
+	bool run(size_t group, const int32_t* keys, TableWriter* writer, double* errors)
 	{
 		size_t from = e_.cut.key_frame(group), to = e_.cut.key_frame(group + 1),
 			   channels = plan_.channel_count;
 		keys_ = keys;
-		series::Coder coder = series_.start();
-		series_coder_ = &coder;
-		GridRows<GridWriter> rows(*writer, plan_, coder, finer_);
+		GridModel model(plan_, series_);
+		model_ = &model;
+		GridRows<TableWriter> rows(*writer, plan_, model, finer_);
 		std::memset(numbers_, 0, 2 * channels * sizeof(int32_t));
 		for (size_t frame = from + 1; frame < to; ++frame)
 		{
@@ -90,12 +90,13 @@ class GridCoder
 				return false;
 			rows.begin_row();
 			for (size_t t = 0; t < plan_.track_count; ++t)
-				rows.track(t, numbers_ + channels, now_.places + t);
+				if (!rows.track(t, numbers_ + channels, now_.places + t))
+					return false;
 			rows.end_row();
+			for (size_t c = 0; errors && c < channels; ++c)
+				errors[c] += double(model.levels.mean(c)) / double(to - from - 1);
 			std::memcpy(numbers_, numbers_ + channels, channels * sizeof(int32_t));
 		}
-		for (size_t c = 0; errors && c < channels; ++c)
-			errors[c] += to > from + 1 ? double(coder.columns[c].size.slow) : 0.0;
 		return true;
 	}
 
@@ -231,16 +232,16 @@ class GridCoder
 	void predict(const Track& track, int32_t w)
 	{
 		double* differences = now_.differences + size_t(w) * plan_.channel_count;
-		std::memcpy(&series_coder_->difference(0, 0), differences,
+		std::memcpy(&model_->forecast.difference(0, 0), differences,
 					size_t(track.first_channel) * sizeof(double));
 		for (int32_t c = 0; c < track.channels; ++c)
 		{
 			size_t column = size_t(track.first_channel + c);
-			double change = series_coder_->predict(column);
-			series_coder_->difference(0, column) = change;
+			double change = model_->forecast.predict(column);
+			model_->forecast.difference(0, column) = change;
 			expected_[c] = double(numbers_[column]) + change;
-			double error = double(series_coder_->columns[column].size.expected()) / 256.0;
-			rate_[c] = NATS_TO_BITS / (error > SMALLEST_ERROR ? error : SMALLEST_ERROR);
+			double error = double(model_->levels.mean(column)) / 256.0;
+			rate_[c] = 1.0 / (error > SMALLEST_ERROR ? error : SMALLEST_ERROR);
 		}
 	}
 
@@ -308,7 +309,7 @@ class GridCoder
 	const mocpack_KeysineEncoder& e_;
 	const Plan& plan_;
 	GridSeries series_;
-	series::Coder* series_coder_ = nullptr;
+	GridModel* model_ = nullptr;
 	Ways now_, then_;
 	int32_t most_, count_ = 0; // ways: at most, and at present
 	Proposal* proposals_;
@@ -322,12 +323,21 @@ class GridCoder
 	double expected_[4], rate_[4]; // of the present track: numbers, and bits for each step away from them
 };
 
+// What a group takes at most: a symbol, what escapes, low bits and digits of each number; and how fine.
+size_t most_shares(const mocpack_KeysineEncoder& encoder)
+{
+	const size_t number = 1 + 4 + 2 + 2;
+	return encoder.cut.longest_group() *
+		   (number * encoder.plan.channel_count + size_t(1 + MOST_FINER) * encoder.plan.track_count);
+}
+
 } // namespace
 
 size_t mocpack::keysine::grid_scratch(const mocpack_KeysineEncoder* encoder)
 {
 	Arena arena(nullptr);
 	GridCoder(encoder, encoder->job.settings.beam_width, &arena);
+	arena.take<Share>(most_shares(*encoder));
 	return arena.used();
 }
 
@@ -336,10 +346,11 @@ size_t mocpack::keysine::encode_grid(const mocpack_KeysineEncoder* encoder, size
 {
 	Arena arena(scratch);
 	GridCoder coder(encoder, encoder->job.settings.beam_width, &arena);
-	GridWriter writer = {RangeEncoder(dst + 2, dst_size - 2)};
+	size_t room = most_shares(*encoder);
+	TableWriter writer(arena.take<Share>(room), room);
 	if (!coder.run(group, keys, &writer, nullptr))
 		return 0;
-	return sealed(dst, writer.coder.finish());
+	return sealed(dst, writer.finish(dst + 2, dst_size - 2));
 }
 
 int mocpack_keysine_grid_errors(const mocpack_KeysineEncoder* encoder, size_t group, const int32_t* keys,
@@ -347,7 +358,6 @@ int mocpack_keysine_grid_errors(const mocpack_KeysineEncoder* encoder, size_t gr
 {
 	Arena arena(scratch);
 	GridCoder coder(encoder, 1, &arena);
-	uint8_t nothing[1];
-	GridWriter writer = {RangeEncoder(nothing, 0)};
+	TableWriter writer(nullptr, 0);
 	return coder.run(group, keys, &writer, sums);
 }

@@ -60,11 +60,11 @@ size_t mocpack_keysine_axes_scratch(size_t joints)
 }
 
 int mocpack_keysine_axes(const mocpack_Skeleton* skeleton, const int32_t* table, double unit, double fine,
-						 double basis_grid, double* means, double* axes, void* scratch, mocpack_Fault* fault)
+						 double* means, double* axes, void* scratch, mocpack_Fault* fault)
 {
 	Plan plan = {};
 	plan.skeleton = skeleton, plan.table = table;
-	plan.unit = unit, plan.fine = fine, plan.basis_grid = basis_grid;
+	plan.unit = unit, plan.fine = fine;
 	if (!build_plan(&plan, scratch, fault))
 		return 0;
 	for (size_t t = 0; t < plan.track_count; ++t)
@@ -98,7 +98,6 @@ mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, v
 	e->plan.table = job->table;
 	e->plan.unit = job->unit;
 	e->plan.fine = job->fine;
-	e->plan.basis_grid = job->basis_grid;
 	size_t joints = job->skeleton->joint_count;
 	if (!build_plan(&e->plan, arena.take<uint8_t>(plan_size(joints)), nullptr))
 		return nullptr;

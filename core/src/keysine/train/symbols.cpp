@@ -2,6 +2,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "keysine/decode/grid.h"
 #include "keysine/decode/head.h"
 #include "keysine/train/train.h"
 
@@ -34,6 +35,47 @@ mocpack_Status mocpack_keysine_group_symbols(const mocpack_KeysineHead* head, si
 					symbols.rows.values + i * size_t(shape.stride) + MARGIN,
 					found->longest * sizeof(int32_t));
 	return MOCPACK_OK;
+}
+
+mocpack_Status mocpack_keysine_grid_numbers(const mocpack_KeysineHead* head, size_t group, const uint8_t* src,
+											size_t size, int32_t* found, void* scratch)
+{
+	static_assert(MOCPACK_KEYSINE_GRID_COLUMNS == GRID_INPUTS + 2, "columns of a number");
+	const Plan& plan = head->plan;
+	if (size < 2 || !head->grid)
+		return MOCPACK_CORRUPT;
+	Arena arena(scratch);
+	GridGroup own(*head, &arena), again(*head, &arena);
+	GridModel reading(plan, own.series), model(plan, again.series);
+	TableReader reader(src + 2, size - 2); // after the checksum
+	GridRows<TableReader> rows(reader, plan, reading, own.finer);
+	size_t channels = plan.channel_count;
+	std::memset(own.numbers, 0, 2 * channels * sizeof(int32_t));
+	for (size_t f = 1; f < head->cut.length(group); ++f)
+	{
+		rows.begin_row(), model.forecast.begin_row();
+		for (size_t t = 0; t < plan.track_count; ++t)
+		{
+			GridPlace place = {};
+			if (!rows.track(t, own.numbers + channels, &place))
+				return MOCPACK_CORRUPT;
+			for (int32_t c = 0; c < plan.tracks[t].channels; ++c, found += MOCPACK_KEYSINE_GRID_COLUMNS)
+			{
+				size_t channel = size_t(plan.tracks[t].first_channel + c);
+				int32_t before = own.numbers[channel], inputs[GRID_INPUTS];
+				int64_t predicted = model.predict(channel, before);
+				GridSide side(predicted);
+				model.levels.look(int32_t(t), c, inputs);
+				std::memcpy(found, inputs, sizeof(inputs));
+				found[GRID_INPUTS] = side.fraction;
+				found[GRID_INPUTS + 1] = int32_t(side.way(place.number[c]));
+				model.learn(channel, predicted, before, place.number[c]);
+			}
+		}
+		rows.end_row(), model.forecast.end_row();
+		std::memcpy(own.numbers, own.numbers + channels, channels * sizeof(int32_t));
+	}
+	return reader.all_read() && !reader.exhausted() ? MOCPACK_OK : MOCPACK_CORRUPT;
 }
 
 void mocpack_keysine_track(const mocpack_KeysineHead* head, size_t t, int32_t* row)
@@ -74,6 +116,9 @@ int mocpack_keysine_trained(size_t index, mocpack_KeysineTable* table)
 		table_of("SPLIT_TABLE", SPLIT_TABLE),
 		table_of("HEAD_TABLES", HEAD_TABLES),
 		table_of("KIND_STARTS", KIND_STARTS),
+		table_of("GRID_WEIGHTS", GRID_WEIGHTS),
+		table_of("GRID_SIDED_TABLES", GRID_SIDED_TABLES),
+		table_of("GRID_TABLES", GRID_TABLES),
 	};
 	if (index >= sizeof(tables) / sizeof(tables[0]))
 		return 0;

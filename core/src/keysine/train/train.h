@@ -23,6 +23,14 @@ extern "C"
 	mocpack_Status mocpack_keysine_group_symbols(const mocpack_KeysineHead* head, size_t group,
 												 const int32_t* keys, const uint8_t* src, size_t size,
 												 mocpack_KeysineGroup* found, void* scratch);
+	/* The numbers of a group on a grid in time, for training: found (frames - 1, channels,
+	 * MOCPACK_KEYSINE_GRID_COLUMNS) has what foretells how far each is from its prediction, on which side of
+	 * the nearest number that stands (0 … 3), and how far the number is from there, on that side. scratch:
+	 * twice that of decode_group. */
+#define MOCPACK_KEYSINE_GRID_COLUMNS 8
+	mocpack_Status mocpack_keysine_grid_numbers(const mocpack_KeysineHead* head, size_t group,
+												const uint8_t* src, size_t size, int32_t* found,
+												void* scratch);
 	/* The trained tables one after another, false past the last: either starts of shares or weights. */
 	typedef struct mocpack_KeysineTable
 	{

@@ -217,7 +217,7 @@ def _introduction(clips: dict[str, Clip]) -> str:
     frames = sum(clip.frame_count for clip in clips.values())
     return (
         "# Beaudoin, Poulin and van de Panne 2007, measured again\n\n"
-        "Made by `mocpack bench --paper 000`. Beaudoin, Poulin, van de Panne: *Adapting Wavelet "
+        "Made by `mocpack bench --paper beaudoin`. Beaudoin, Poulin, van de Panne: *Adapting Wavelet "
         "Compression to Human Motion Capture Clips*, 2007.\n\n"
         f"Clips: {', '.join(clips)} of the CMU database in the cgspeed BVH conversion, its T-pose "
         f"dropped, {frames} frames. The paper names its clips by frame count only; 09_01, 49_02 "

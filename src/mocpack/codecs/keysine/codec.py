@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import ClassVar, Self
 
 import numpy as np
@@ -360,11 +360,18 @@ class Keysine(Codec):
 
     def _within_bound(self, clip: Clip) -> BoundedEncoding | None:
         """Return key poses and sine series that keep the bound, with as few artefacts as may be."""
-        predictors = self._predictors(clip, self.max_error, UNIT_STEP, bounded=True)
-        made = self._measured(clip, partial(self._bounded, clip, predictors=predictors))
+        outline = self._outlines(clip)
+        predictors = self._predictors(clip, self.max_error, outline(self.max_error), bounded=True)
+        make = partial(self._bounded, clip, outline)
+        made = self._measured(clip, partial(make, predictors=predictors))
         if made is not None or predictors is None:
             return made
-        return self._measured(clip, partial(self._bounded, clip))
+        return self._measured(clip, make)
+
+    def _outlines(self, clip: Clip) -> Callable[[float], planning.Outline]:
+        """Return the outlines of a clip by bound, each of which is made once."""
+        quick = self.effort == "fast"
+        return cache(partial(planning.outline, clip, key_step=UNIT_STEP, quick=quick))
 
     def _on_grid(self, clip: Clip) -> BoundedEncoding | None:
         """Return a grid in time that keeps the bound, with as few artefacts as may be."""
@@ -408,6 +415,7 @@ class Keysine(Codec):
     def _bounded(
         self,
         clip: Clip,
+        outline: Callable[[float], planning.Outline],
         policy: RetryPolicy,
         predictors: I32 | None = None,
     ) -> Draft | None:
@@ -422,7 +430,7 @@ class Keysine(Codec):
             max_angle=self.max_angle,
         )
         shares = policy.joint_shares(len(clip.skeleton))
-        return self._draft(clip, settings, bound, UNIT_STEP, predictors, shares)
+        return self._draft(clip, settings, bound, outline(bound), predictors, shares)
 
     def _gridded(self, clip: Clip, policy: RetryPolicy) -> Draft | None:
         """Return a grid in time within the bound, or None where the search finds none."""
@@ -438,21 +446,28 @@ class Keysine(Codec):
                 hinged=clip.skeleton.hinges is not None,
                 max_angle=self.max_angle,
             ),
-            step * self.max_error,
+            planning.outline(
+                clip,
+                step * self.max_error,
+                key_step=UNIT_STEP,
+                precision=planning.GRID_AXES_PRECISION,
+            ),
             self._groups(clip, LONGEST_BLOCK),
             threads=self._threads(clip.frame_count),
             shares=policy.joint_shares(len(clip.skeleton)),
         )
 
-    def _predictors(self, clip: Clip, size: float, key_step: int, *, bounded: bool) -> I32 | None:
+    def _predictors(
+        self, clip: Clip, size: float, outline: planning.Outline, *, bounded: bool
+    ) -> I32 | None:
         """Return the predictors that make a quickly encoded sample smaller, None if none do."""
         if self.effort == "fast":
             return None
         with progress.doing(0.0):  # little beside the rest, and no more for long clips
-            return self._chosen_predictors(clip, size, key_step, bounded=bounded)
+            return self._chosen_predictors(clip, size, outline, bounded=bounded)
 
     def _chosen_predictors(
-        self, clip: Clip, size: float, key_step: int, *, bounded: bool
+        self, clip: Clip, size: float, outline: planning.Outline, *, bounded: bool
     ) -> I32 | None:
         part = self._sample(clip)
         make = (
@@ -464,23 +479,14 @@ class Keysine(Codec):
         )
         groups = self._groups(part)
         settings = self._split(make("fast", size, part.frame_rate), groups, size)
-        seen = observe(part, settings, size, groups, key_step=key_step, whole=clip)
+        seen = observe(part, settings, outline, groups)
         if seen is None:
             return None
         repeats = clip.frame_count / part.frame_count
         found = prediction.choose(seen, repeats=repeats)
         if not len(found):
             return None
-        made = draft(
-            part,
-            settings,
-            size,
-            groups,
-            key_step=key_step,
-            threads=1,
-            predictors=found,
-            whole=clip,
-        )
+        made = draft(part, settings, outline, groups, threads=1, predictors=found)
         listed = prediction.LISTED_BITS / 8 * len(found) / repeats
         smaller = made and sum(map(len, made.groups)) + listed < WORTHWHILE * seen.size
         return found if smaller else None
@@ -495,14 +501,19 @@ class Keysine(Codec):
     def _free(self, clip: Clip, step: float, predictors: I32 | None) -> Encoded:
         """Return the payload of a step, whatever its error."""
         settings = search.free(self.effort, step, clip.frame_rate)
-        found = self._draft(clip, settings, step, search.free_key_step(step), predictors)
+        found = self._draft(clip, settings, step, self._free_outline(clip, step), predictors)
         made = self._written(clip, found)
         if made is None:
             raise BoundError(f"a step of {format_length(step)} is too fine for this clip")
         return made
 
     def _free_predictors(self, clip: Clip, step: float) -> I32 | None:
-        return self._predictors(clip, step, search.free_key_step(step), bounded=False)
+        outline = self._free_outline(clip, step)
+        return self._predictors(clip, step, outline, bounded=False)
+
+    def _free_outline(self, clip: Clip, step: float) -> planning.Outline:
+        quick = self.effort == "fast"
+        return planning.outline(clip, step, key_step=search.free_key_step(step), quick=quick)
 
     def _within_mean(self, clip: Clip, bound: float) -> Encoded:
         """Return the payload of about the coarsest step whose mean error keeps the bound.
@@ -542,7 +553,7 @@ class Keysine(Codec):
         clip: Clip,
         settings: search.Settings,
         size: float,
-        key_step: int,
+        outline: planning.Outline,
         predictors: I32 | None = None,
         shares: Sequence[float] | None = None,
     ) -> Draft | None:
@@ -550,13 +561,11 @@ class Keysine(Codec):
         return draft(
             clip,
             self._split(settings, groups, size),
-            size,
+            outline,
             groups,
-            key_step=key_step,
             threads=self._threads(clip.frame_count),
             predictors=predictors,
             shares=shares,
-            quick=self.effort == "fast",
         )
 
     def _groups(self, clip: Clip, longest: int = LONGEST_GROUP) -> planning.Groups:

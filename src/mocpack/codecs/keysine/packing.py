@@ -21,7 +21,6 @@ from mocpack.codecs.keysine.payload import (
     written_head,
 )
 from mocpack.codecs.keysine.prediction import Observed
-from mocpack.codecs.keysine.tracks import UNIT_STEP
 
 
 @dataclass(frozen=True)
@@ -68,36 +67,25 @@ class Draft:
 def draft(
     clip: Clip,
     settings: search.Settings,
-    size: float,
+    outline: planning.Outline,
     groups: planning.Groups,
     *,
-    key_step: int,
     threads: int,
     predictors: I32 | None = None,
     shares: Sequence[float] | None = None,
-    whole: Clip | None = None,
-    quick: bool = False,
 ) -> Draft | None:
     """Return the parts of a payload of one layer, or None where the search finds none.
 
     Parameters
     ----------
-    size : float
-        Unit of the steps, in metres: the bound, or a plain step.
-    key_step : int
-        Index of the keys' step to begin with.
+    outline : Outline
+        Of this clip, or of one that it is a part of.
     predictors : array of int, shape (N, 4), optional
         As `prediction.choose` gives them.
     shares : sequence of float, optional
         Of the bound, for what hangs on each joint.
-    whole : Clip, optional
-        Of which this is a part, and whose plan it takes.
-    quick : bool
-        Whether axes are chosen by few frames.
     """
-    planned = whole or clip
-    bits = planning.BASIS_BITS
-    head = _planned_head(planned, size, groups, basis_bits=bits, key_step=key_step, quick=quick)
+    head = _outlined_head(outline, groups)
     head = head if predictors is None else replace(head, predictors=predictors)
     return _searched(clip, head, settings, groups.splits, threads, shares)
 
@@ -105,31 +93,23 @@ def draft(
 def draft_grid(
     clip: Clip,
     settings: search.Settings,
-    size: float,
+    outline: planning.Outline,
     groups: planning.Groups,
     *,
     threads: int,
     shares: Sequence[float] | None = None,
 ) -> Draft | None:
-    """Return the parts of a payload on a grid in time, as `draft` does; `size` is its step."""
-    bits, step = planning.GRID_BASIS_BITS, UNIT_STEP
-    head = _planned_head(clip, size, groups, basis_bits=bits, key_step=step)
-    grid = Grid(settings.thorough, planning.grid_steps(head.table))
-    return _searched(clip, replace(head, grid=grid), settings, 0, threads, shares)
+    """Return the parts of a payload on a grid in time, as `draft` does."""
+    grid = Grid(settings.thorough, planning.grid_steps(outline.table))
+    head = replace(_outlined_head(outline, groups), grid=grid)
+    return _searched(clip, head, settings, 0, threads, shares)
 
 
 def observe(
-    clip: Clip,
-    settings: search.Settings,
-    size: float,
-    groups: planning.Groups,
-    *,
-    key_step: int,
-    whole: Clip,
+    clip: Clip, settings: search.Settings, outline: planning.Outline, groups: planning.Groups
 ) -> Observed | None:
     """Return what the encoder sees of a part of a clip, None where it finds nothing."""
-    bits = planning.BASIS_BITS
-    head = _planned_head(whole, size, groups, basis_bits=bits, key_step=key_step)
+    head = _outlined_head(outline, groups)
     seen = _core.keysine_watch(**_task(clip, head, settings, groups.splits, threads=1))
     if seen is None:
         return None
@@ -138,27 +118,17 @@ def observe(
     return Observed(wanted, decoded, steps, np.asarray(paces), firsts, bytes_of_groups)
 
 
-def _planned_head(
-    clip: Clip,
-    size: float,
-    groups: planning.Groups,
-    *,
-    basis_bits: int,
-    key_step: int,
-    quick: bool = False,
-) -> PayloadHead:
+def _outlined_head(outline: planning.Outline, groups: planning.Groups) -> PayloadHead:
     """Return the head before anything is searched."""
-    bits, unit = planning.fine_bits(clip, size), float(np.float32(size))
     return PayloadHead(
-        fine_bits=bits,
-        basis_bits=basis_bits,
+        fine_bits=outline.fine_bits,
         coarse=0,
         tempo=groups.tempo,
-        unit=unit,
+        unit=outline.unit,
         group_count=groups.count,
         groups_per_segment=groups.per_segment,
         first_frame_alone=groups.first_frame_alone,
-        table=planning.plan_table(clip, bits, basis_bits, unit, key_step=key_step, quick=quick),
+        table=outline.table,
         predictors=no_predictors(),
     )
 
@@ -175,7 +145,6 @@ def _task(
         "table": head.table,
         "unit": head.unit,
         "fine": head.fine,
-        "basis_grid": head.basis_grid,
         "tempo": head.tempo,
         "group_count": head.group_count,
         "groups_per_segment": head.groups_per_segment,

@@ -64,7 +64,7 @@ class Grid:
     steps : tuple of int
         Index of the step of each track.
     initial_scales : tuple of int
-        How far prediction is off at first, for each channel: half octaves of 1/256 of a step.
+        How far prediction is off at first, for each channel: half octaves of 1/32 of a step.
     """
 
     thorough: bool
@@ -81,7 +81,6 @@ class PayloadHead:
     """What stands at the start of a payload."""
 
     fine_bits: int
-    basis_bits: int
     coarse: int
     tempo: int
     unit: float
@@ -133,10 +132,6 @@ class PayloadHead:
         """How many rotations and translations move."""
         turning = self.table[:, ROTATION_KIND] >= Rotation.VECTOR
         return int(turning.sum() + (self.table[:, TRANSLATION_KIND] >= Translation.MOVING).sum())
-
-    @property
-    def basis_grid(self) -> float:
-        return 0.5**self.basis_bits
 
     @property
     def segment_count(self) -> int:
@@ -217,6 +212,12 @@ class PayloadHead:
         return self.size + sum(self.segment_sizes) + sum(map(sum, self.layer_sizes))
 
 
+def stated_unit(size: float) -> float:
+    """Return the unit nearest to a size that a head can state: eight bits of it count."""
+    rounded = np.float32(size).view(np.uint32) + np.uint32(0x8000) & np.uint32(0xFFFF0000)
+    return float(rounded.view(np.float32))
+
+
 def write_payload(
     head: PayloadHead,
     native: _core.Skeleton,
@@ -238,7 +239,6 @@ def written_head(
         skeleton=native,
         mode=mode | (FIRST_FRAME_ALONE if head.first_frame_alone else 0),
         fine_bits=head.fine_bits,
-        basis_bits=head.basis_bits,
         tempo=head.tempo,
         unit=head.unit,
         group_count=head.group_count,
@@ -274,7 +274,6 @@ def _shape(data: bytes, frame_count: int) -> PayloadHead:
     groups, per_segment, layers, alone = _core.keysine_peek(data, frame_count)
     return PayloadHead(
         fine_bits=0,
-        basis_bits=0,
         coarse=0,
         tempo=1,
         unit=1.0,
@@ -301,7 +300,6 @@ def _head(native: _core.Skeleton, data: bytes, frame_count: int) -> PayloadHead:
     coarse, *refined = found.errors
     head = PayloadHead(
         fine_bits=found.fine_bits,
-        basis_bits=found.basis_bits,
         coarse=coarse,
         tempo=found.tempo,
         unit=found.unit,

@@ -12,8 +12,10 @@ import numpy.typing as npt
 from mocpack import _core, rotations
 from mocpack.arrays import F64, I32
 from mocpack.clip import Clip
-from mocpack.codecs.keysine.payload import LONGEST_BLOCK, MOST_SPLITS
+from mocpack.codecs.keysine.payload import LONGEST_BLOCK, MOST_SPLITS, stated_unit
 from mocpack.codecs.keysine.tracks import (
+    AXES_BITS,
+    AXES_GRID,
     BASIS,
     COLUMNS,
     MEAN,
@@ -41,16 +43,34 @@ MOST_FINE_BITS = 40
 KEPT = 1e-6  # radians, metres: what a source passes its limits by in the last digits it writes
 LEAVING_SHARE = 0.02  # of the bound, by which a joint may leave its hinges a metre away
 LEAP, LEAP_FRAMES, LEAST_LEAP = 4.0, 40, 0.02  # times the next steps; frames; metres
-GRID_BASIS_BITS = 12  # where channels that hardly move are to be nothing but zeros
 BASIS_FRAMES, FEW_FRAMES = 250, 120  # looked at to choose axes, and where that must be quick
-BASIS_BITS, COARSEST_BASIS = 6, 5  # of the grid of axes, and how much coarser it may be
-NUMBER_BITS, SHIFT_BITS = (
-    1.6,
-    4.0,
-)  # that a turn of axes takes, by octave of its numbers and besides
+# bits below a radian of turns of axes, at most: of a grid, channels that hardly move are to be
+# nothing but zeros; and how much coarser they may be
+AXES_PRECISION, GRID_AXES_PRECISION, COARSER_AXES = 6, AXES_BITS, 5
+# bits that a turn of axes takes, by octave of its numbers and besides
+NUMBER_BITS, PRECISION_BITS = 1.6, 4.0
 ENTROPY_FACTOR = 4.0  # of an energy in squared steps, by which its bits grow
 TEMPO = 64
 SHORTEST_BLOCK, LEAST_FRAMES = 0.12, 4.0  # seconds; frames of a block
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What is decided for a whole clip before anything is searched.
+
+    Attributes
+    ----------
+    unit : float
+        Metres; what steps are multiples of.
+    fine_bits : int
+        Bits below 1 of what is still, radians and metres.
+    table : array of int, shape (J, 13)
+        The plan: what moves, about which mean, in which axes.
+    """
+
+    unit: float
+    fine_bits: int
+    table: I32
 
 
 @dataclass(frozen=True)
@@ -155,22 +175,23 @@ def fine_bits(clip: Clip, bound: float) -> int:
     return int(min(max(np.ceil(-np.log2(grid)), 0), MOST_FINE_BITS))
 
 
-def plan_table(
-    clip: Clip, bits: int, basis: int, unit: float, *, key_step: int, quick: bool = False
-) -> I32:
-    """Return the plan (J, 13) of a clip.
+def outline(
+    clip: Clip, size: float, *, key_step: int, precision: int = AXES_PRECISION, quick: bool = False
+) -> Outline:
+    """Return what is decided for a whole clip.
 
     Parameters
     ----------
-    bits, basis : int
-        Of the grids of what is still, and of turns of axes.
-    unit : float
-        Metres; what steps are multiples of.
+    size : float
+        Unit of the steps, in metres: the bound, or a plain step.
     key_step : int
-        Index of the keys' step.
+        Index of the keys' step to begin with.
+    precision : int
+        Bits below a radian of turns of axes, at most.
     quick : bool
         Whether axes are chosen by few frames.
     """
+    bits, unit = fine_bits(clip, size), stated_unit(size)
     table = np.zeros((len(clip.skeleton), COLUMNS), np.int32)
     table[:, [ROTATION_KEY_STEP, TRANSLATION_KEY_STEP]] = UNIT_STEP
     fine = 0.5**bits
@@ -191,8 +212,8 @@ def plan_table(
     table[table[:, TRANSLATION_KIND] >= Translation.MOVING, TRANSLATION_KEY_STEP] = key_step
     frames = FEW_FRAMES if quick else BASIS_FRAMES
     vectors = table[:, ROTATION_KIND] == Rotation.VECTOR
-    table[vectors, BASIS] = _bases(clip, table, unit, fine, basis, frames)[vectors]
-    return table
+    table[vectors, BASIS] = _bases(clip, table, unit, fine, precision, frames)[vectors]
+    return Outline(unit, bits, table)
 
 
 def native_angles(clip: Clip) -> F64:
@@ -295,21 +316,20 @@ def _turning(turns: F64) -> list[Turn]:
     ]
 
 
-def _bases(clip: Clip, table: I32, unit: float, fine: float, basis: int, frames: int) -> F64:
+def _bases(clip: Clip, table: I32, unit: float, fine: float, precision: int, frames: int) -> F64:
     """Return the turn of each joint's axes after which its channels are likely to be smallest."""
     bases = np.zeros((len(table), 3))
     joints = np.flatnonzero(table[:, ROTATION_KIND] == Rotation.VECTOR)
     if not len(joints):
         return bases
     native = clip.skeleton.native(clip.translated_joints)
-    grid = 0.5**basis
-    means, axes = (np.asarray(a) for a in _core.keysine_axes(native, table, unit, fine, grid))
+    means, axes = (np.asarray(a) for a in _core.keysine_axes(native, table, unit, fine))
     every = max(1, clip.frame_count // frames)
     back = rotations.multiply(rotations.conjugate(means[joints]), clip.rotations[::every, joints])
     vectors = rotations.as_rotvec(back).swapaxes(0, 1)
     channels = vectors @ np.linalg.inv(axes[joints])  # the core has axes as rows
     bands, counts = _spectra(np.sqrt(every) / unit * channels)
-    bases[joints] = _cheapest_turns(bands, counts, basis)
+    bases[joints] = _cheapest_turns(bands, counts, precision)
     return bases
 
 
@@ -333,24 +353,24 @@ def _spectra(channels: F64) -> tuple[F64, F64]:
     return np.stack(bands, axis=1) / counts[:, np.newaxis, np.newaxis], counts.astype(float)
 
 
-def _cheapest_turns(bands: F64, counts: F64, basis: int) -> F64:
+def _cheapest_turns(bands: F64, counts: F64, precision: int) -> F64:
     """Return turns (J, 3) in units of the grid, of which the sum of bits is least.
 
-    Those to the principal axes are tried on the grid 2^-basis and on coarser ones, whose numbers
-    take fewer bits, and none at all.
+    Those to the principal axes are tried with so many bits below a radian and with fewer, and none
+    at all.
     """
     weights = counts[:, np.newaxis, np.newaxis]
     sizes = np.trace(bands, axis1=-2, axis2=-1)[..., np.newaxis, np.newaxis]
     found = [(weights * bands).sum(axis=1), (weights * bands / (1 + sizes)).sum(axis=1)]
     turns = np.stack([_principal_turns(covariances) for covariances in found])
-    shifts = np.arange(COARSEST_BASIS + 1)[:, np.newaxis, np.newaxis, np.newaxis]
-    numbers = np.round(turns * 2.0 ** (basis - shifts))  # (shifts, 2, J, 3)
-    listed = NUMBER_BITS * np.log2(1 + np.abs(numbers)).sum(axis=-1) + SHIFT_BITS
-    tried = (numbers * 2**shifts).reshape(-1, *turns.shape[1:])
+    bits = precision - np.arange(COARSER_AXES + 1)[:, np.newaxis, np.newaxis, np.newaxis]
+    numbers = np.round(turns * 2.0**bits)  # (precisions, 2, J, 3)
+    listed = NUMBER_BITS * np.log2(1 + np.abs(numbers)).sum(axis=-1) + PRECISION_BITS
+    tried = (numbers * 2 ** (AXES_BITS - bits)).reshape(-1, *turns.shape[1:])
     tried = np.concatenate([np.zeros_like(tried[:1]), tried])
-    bits = _series_bits(bands, counts, np.asarray(0.5**basis * tried, np.float64))
-    bits[1:] += listed.reshape(len(tried) - 1, -1)
-    return np.asarray(tried[np.argmin(bits, axis=0), np.arange(len(bands))])
+    cost = _series_bits(bands, counts, np.asarray(AXES_GRID * tried, np.float64))
+    cost[1:] += listed.reshape(len(tried) - 1, -1)
+    return np.asarray(tried[np.argmin(cost, axis=0), np.arange(len(bands))])
 
 
 def _series_bits(bands: F64, counts: F64, turns: F64) -> F64:

@@ -61,6 +61,8 @@ def choose(seen: Observed, *, repeats: float) -> I32:
     usual = np.nanmedian(steps) if np.isfinite(steps).any() else 0.0
     if not usual:
         return np.zeros((0, 4), np.int32)
+    wanted, decoded = wanted / usual, decoded / usual
+    squares = decoded * decoded
     bands = np.array([paces > 0, paces <= SLOW, paces > SLOW, paces > FAST], float)
     order = np.minimum(paces, 255)
     counts = np.maximum(np.bincount(order, minlength=256), 1)
@@ -68,45 +70,57 @@ def choose(seen: Observed, *, repeats: float) -> I32:
     for channel, first in enumerate(seen.first_channels):
         if not first:
             continue
-        y, sources = wanted[channel], decoded[:first]
+        y = wanted[channel]
         energy = np.bincount(order, y * y, minlength=256) / counts
-        weights = 1 / (energy[order] + 0.3 * usual**2)
+        weights = bands / (energy[order] + 0.3)
+        energies = weights @ squares[:first].T + 1e-12
         least = LISTED_BITS / repeats
-        for source, band, factor in _greedy(y / usual, sources / usual, weights, bands, least):
+        for source, band, factor in _greedy(y, decoded[:first], energies, weights, bands, least):
             found.append((channel, source, band, factor))
     return np.array(found, np.int32).reshape(-1, 4)
 
 
 def _greedy(
-    y: F64, sources: F64, weights: F64, bands: F64, least: float
+    y: F64, sources: F64, energies: F64, weights: F64, bands: F64, least: float
 ) -> list[tuple[int, int, int]]:
-    """Return up to three predictors of a row, each of which saves at least so many bits."""
+    """Return up to three predictors of a row, each of which saves at least so many bits.
+
+    Parameters
+    ----------
+    y : array, shape (T,)
+    sources : array, shape (S, T)
+    energies : array, shape (4, S)
+        Of the sources by band, weighted.
+    weights, bands : array, shape (4, T)
+        What counts in each band and how much, and whether it belongs there.
+    """
     chosen: list[tuple[int, int, int]] = []
-    cost = _bits(y)
+    cost = float(_bits(y))
     for _ in range(MOST_PER_CHANNEL):
-        # (bands, sources): what the best factors would be, and how much of the energy they explain
-        along = (bands * (weights * y)) @ sources.T
-        across = (bands * weights) @ (sources * sources).T + 1e-12
-        best = None
-        for band, source in _nearest(along**2 / across):
-            factor = round(SIXTEENTHS * along[band, source] / across[band, source])
-            if not 0 < abs(factor) <= LARGEST_FACTOR:
-                continue
-            left = y - factor / SIXTEENTHS * bands[band] * sources[source]
-            bits = _bits(left)
-            if best is None or bits < best[0]:
-                best = bits, (source, band, factor), left
-        if best is None or best[0] > cost - least:
+        # what the best factors would be, and how much of the energy they explain
+        along = (weights * y) @ sources.T
+        rows, columns = _nearest(along**2 / energies)
+        factors = np.round(SIXTEENTHS * along[rows, columns] / energies[rows, columns])
+        may = (factors != 0) & (np.abs(factors) <= LARGEST_FACTOR)
+        rows, columns, factors = rows[may], columns[may], factors[may]
+        if not len(factors):
             break
-        cost, y = best[0], best[2]
-        chosen.append(best[1])
+        left = y - factors[:, np.newaxis] / SIXTEENTHS * bands[rows] * sources[columns]
+        bits = _bits(left)
+        best = int(np.argmin(bits))
+        if bits[best] > cost - least:
+            break
+        cost, y = float(bits[best]), left[best]
+        chosen.append((int(columns[best]), int(rows[best]), int(factors[best])))
     return chosen
 
 
-def _nearest(gains: F64) -> list[tuple[int, int]]:
-    rows = np.argsort(gains, axis=1)[:, ::-1][:, :NEAREST]
-    return [(band, int(source)) for band, row in enumerate(rows) for source in row]
+def _nearest(gains: F64) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return bands and sources of the largest gains (4, S), some of each band."""
+    count = min(NEAREST, gains.shape[1])
+    columns = np.argsort(gains, axis=1)[:, ::-1][:, :count]
+    return np.repeat(np.arange(len(gains)), count), columns.ravel()
 
 
-def _bits(y: F64) -> float:
-    return float(0.5 * np.log2(y * y + FLOOR).sum())
+def _bits(y: F64) -> F64:
+    return np.asarray(0.5 * np.log2(y * y + FLOOR).sum(axis=-1))

@@ -20,7 +20,9 @@ from mocpack.skeleton import Skeleton
 
 SHELL = 0.03  # metres
 SPREAD = 0.3  # exponent of descendants in the weights
-MEAN_GRID = 0.125  # radians
+MEAN_GRID = 0.25  # radians
+AXES_BITS = 12
+AXES_GRID = 0.5**AXES_BITS  # radians, of the turns of axes
 ORIGIN_GRID = 1.0  # metres
 KEY_STEP = _core.KEYSINE_KEY_STEP  # of a coefficient's step of the same index
 STEPS = _core.KEYSINE_STEPS
@@ -152,7 +154,7 @@ def step_size(unit: float, index: int) -> float:
     return size * 0.70710678118654752440 if index % 2 else size
 
 
-def build_plan(table: I32, header: ClipHeader, unit: float, fine: float, basis_grid: float) -> Plan:
+def build_plan(table: I32, header: ClipHeader, unit: float, fine: float) -> Plan:
     """Return the tracks that the plan (J, 13) describes.
 
     Parameters
@@ -161,8 +163,6 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float, basis_g
         Metres; what steps are multiples of.
     fine : float
         Grid of still rotations (radians) and translations (metres).
-    basis_grid : float
-        Grid of the turns of axes, radians.
     """
     hinges = hinges_of(header.skeleton)
     _check(table, header, hinges)
@@ -219,7 +219,7 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float, basis_g
                 limits = _held(row[BASIS], hinges[j].turn_limits) - angles[:, np.newaxis]
                 limits = limits / np.linalg.norm(axes, axis=0)[:, np.newaxis]
             else:
-                axes = _axes(kind, basis_grid * row[BASIS], inertia[j])
+                axes = _axes(kind, AXES_GRID * row[BASIS], inertia[j])
             width = CHANNELS.get(kind, axes.shape[1])
             family = _family(kind, j, int(counts[j]))
             tracks.append(

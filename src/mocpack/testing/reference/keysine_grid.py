@@ -13,18 +13,24 @@ from mocpack.arrays import F64, I64
 from mocpack.codecs.keysine.payload import Grid
 from mocpack.codecs.keysine.tracks import Plan, step_size
 from mocpack.coding.series import QUICK, THOROUGH, ColumnGroup, features_of
+from mocpack.errors import CorruptionError
 from mocpack.skeleton import Skeleton
-from mocpack.testing.reference.range_decoder import RangeDecoder, moved
-from mocpack.testing.reference.series import SeriesDecoder
+from mocpack.testing.reference.keysine_symbols import FINE, LARGEST, rest_of, tables
+from mocpack.testing.reference.range_decoder import moved
+from mocpack.testing.reference.series_forecast import Forecaster
+from mocpack.testing.reference.table_reader import TableReader
 
 MOST_FINER = 15
-QUIET = 15  # half octaves of 1/256 step
+QUIET = 9  # half octaves of 1/32 step
 HALF_STATE = 1 << 31
+# classes, of which the first ask where the prediction stands; and from where on digits are plain
+CLASSES, SIDED, FIRST_LEVEL, WIDE_OCTAVE, MOST_WIDTH = 17, 8, 72, 12, 16
+LARGEST_ERROR = 1 << 28
 
 
 def expected_error(scale: int) -> int:
     """Return the error that an initial scale of the head stands for, in 1/256 of a step."""
-    return (181 << (scale >> 1)) >> 7 if scale & 1 else 1 << (scale >> 1)
+    return (181 << (scale >> 1)) >> 4 if scale & 1 else 8 << (scale >> 1)
 
 
 def column_groups(plan: Plan, skeleton: Skeleton) -> list[ColumnGroup]:
@@ -52,37 +58,100 @@ def _above(plan: Plan, skeleton: Skeleton, t: int) -> int:
     return t - 1 if track.rotation is not None and track.joint == 0 else -1
 
 
+def level_of(error: int) -> int:
+    """Return the logarithm of an error in 1/256 of a step, in sixteenths of an octave."""
+    bits = (error + 16).bit_length()
+    return 16 * bits + (error + 16 >> bits - 5) - 16
+
+
+class Levels:
+    """How far each number will be from its prediction, by how far others were."""
+
+    def __init__(self, plan: Plan, groups: Sequence[ColumnGroup], sizes: Sequence[int]) -> None:
+        self._plan, self._groups, self._sizes = plan, groups, sizes
+        self._means, self._surprises, self._mood = list(sizes), [0] * len(sizes), 0
+        self._weights: list[int] = tables()["GRID_WEIGHTS"].tolist()
+
+    def outlook(self, t: int, c: int) -> tuple[int, int]:
+        """Return the class of channel c of track t, and how many of its digits are plain."""
+        at, above = self._plan.tracks[t].first_channel + c, self._groups[t].parent
+        columns = self._groups[above].columns if above >= 0 else ()
+        surprises = sum(self._surprises[column] for column in columns)
+        inputs = (
+            level_of(self._means[at]),
+            level_of(self._sizes[at]),
+            self._mood >> 4,
+            self._surprises[at],
+            self._surprises[at - 1] if c else 0,
+            surprises * (12 // len(columns)) >> 2 if columns else 0,
+        )
+        *weights, constant = self._weights
+        level = constant + sum(w * x for w, x in zip(weights, inputs, strict=True)) >> 8
+        width = min(max((level >> 4) - WIDE_OCTAVE, 0), MOST_WIDTH)
+        return min(max(level - 16 * width - FIRST_LEVEL >> 3, 0), CLASSES - 1), width
+
+    def learn(self, at: int, error: int) -> None:
+        surprise = level_of(error) - level_of(self._means[at])
+        self._surprises[at] = surprise
+        self._mood += 16 * surprise - self._mood >> 5
+        self._means[at] += error - self._means[at] >> 3
+
+
 class GridRows:
     """Reads the frames of a group, track by track."""
 
     def __init__(self, body: bytes, plan: Plan, skeleton: Skeleton, grid: Grid) -> None:
-        self._plan, self._grid = plan, grid
-        self._coder = RangeDecoder(body)
+        self._plan, self._coder = plan, TableReader(body)
         forecast = THOROUGH if grid.thorough else QUICK
-        features = features_of(plan.channel_count, column_groups(plan, skeleton), forecast)
+        groups = column_groups(plan, skeleton)
+        features = features_of(plan.channel_count, groups, forecast)
         for c, scale in enumerate(grid.initial_scales):
             if scale <= QUIET:  # nothing is looked at where hardly anything happens
                 features[c] = [[] for _ in forecast.predictors]
         sizes = [expected_error(scale) for scale in grid.initial_scales]
-        self._series = SeriesDecoder(self._coder.decode, features, forecast, sizes)
+        self._forecast, self._levels = Forecaster(features, forecast), Levels(plan, groups, sizes)
+        self._sided: list[list[list[int]]] = tables()["GRID_SIDED_TABLES"].tolist()
+        self._tables: list[list[int]] = tables()["GRID_TABLES"].tolist()
         self._states = [HALF_STATE] * (4 + MOST_FINER)
         self._numbers = [0] * plan.channel_count
         self._finer = [0] * len(plan.tracks)
 
     def next(self) -> F64:
         """Return the channels of the next frame, in steps from the key (C,)."""
-        self._series.begin_row()
+        self._forecast.begin_row()
         steps = np.zeros(self._plan.channel_count)
         any_finer = 0
         for t, track in enumerate(self._plan.tracks):
             finer = self._level(2 * self._finer[t] + any_finer)
             self._finer[t] = int(finer > 0)
             any_finer |= self._finer[t]
-            for c in range(track.first_channel, track.first_channel + track.channel_count):
-                self._numbers[c] = self._series.next(c, self._numbers[c])
-                steps[c] = self._numbers[c] + self._digits(finer) / 2**finer
-        self._series.end_row()
+            for c in range(track.channel_count):
+                at = track.first_channel + c
+                self._numbers[at] = self._number(t, c, self._numbers[at])
+                steps[at] = self._numbers[at] + self._digits(finer) / 2**finer
+        self._forecast.end_row()
         return steps
+
+    def finish(self) -> None:
+        """Check that everything was read."""
+        self._coder.finish()
+
+    def _number(self, t: int, c: int, before: int) -> int:
+        at = self._plan.tracks[t].first_channel + c
+        predicted = self._forecast.predict(at, before)
+        centre = predicted + 8 >> 4
+        off = predicted - 16 * centre
+        side, fraction = (-1, -1 - off >> 1) if off < 0 else (1, off >> 1)
+        kind, width = self._levels.outlook(t, c)
+        starts = self._sided[kind][fraction] if kind < SIDED else self._tables[kind - SIDED]
+        folded = rest_of(self._coder, self._coder.symbol(starts), FINE)
+        size = (folded >> 1 << width) + self._coder.bits(width)
+        value = centre + side * (-size if folded & 1 else size)
+        if folded >= LARGEST or abs(value) > LARGEST:
+            raise CorruptionError("keysine payload: a number is too large")
+        self._levels.learn(at, min(16 * abs(16 * value - predicted), LARGEST_ERROR))
+        self._forecast.learn(at, float(value - before))
+        return value
 
     def _level(self, context: int) -> int:
         if not self._single(context):
@@ -93,14 +162,11 @@ class GridRows:
         return found
 
     def _digits(self, count: int) -> int:
-        found = 0
-        for _ in range(count):
-            found = found << 1 | self._coder.decode(32768)
-        return found - (1 << count >> 1)
+        return self._coder.bits(count) - (1 << count >> 1)
 
     def _single(self, at: int) -> int:
         state = self._states[at]
-        bit = self._coder.decode(min(max(state >> 16, 64), 65472))
+        bit = self._coder.choice(4096 - (min(max(state >> 16, 64), 65472) >> 4))
         self._states[at] = moved(state, bit)
         return bit
 
@@ -113,4 +179,5 @@ def grid_curves(
     sizes = np.repeat([step_size(unit, step) for step in steps], counts)
     keys = key * np.repeat([track.key_step for track in plan.tracks], counts)
     found = [np.zeros(plan.channel_count), *(rows.next() for _ in range(length - 1))]
+    rows.finish()
     return np.asarray(keys + sizes * np.array(found))

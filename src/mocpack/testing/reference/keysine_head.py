@@ -14,7 +14,6 @@ from mocpack.codecs.keysine.payload import (
     GRID,
     LONGEST_BLOCK,
     LONGEST_GROUP,
-    MOST_INITIAL_SCALE,
     MOST_SHIFT,
     THOROUGH,
     Grid,
@@ -23,6 +22,7 @@ from mocpack.codecs.keysine.payload import (
     head_bytes,
 )
 from mocpack.codecs.keysine.tracks import (
+    AXES_BITS,
     BASIS,
     COLUMNS,
     MEAN,
@@ -50,9 +50,10 @@ from mocpack.testing.reference.keysine_symbols import (
 )
 from mocpack.testing.reference.table_reader import TableReader
 
-MEAN_NUMBER, STILL_NUMBER, BASIS_NUMBER, KEY_STEP_NUMBER, ORIGIN_NUMBER, PLACE_NUMBER = range(6)
-SIZE_NUMBER, SCALE_NUMBER, CHANNEL_NUMBER, SOURCE_NUMBER, FACTOR_NUMBER, SHIFT_NUMBER = range(6, 12)
-ROTATION_KINDS, NO_TURN, FARTHEST_TURN = 5, 7, 1 << 23
+MEAN_NUMBER, STILL_NUMBER, KEY_STEP_NUMBER, ORIGIN_NUMBER, PLACE_NUMBER, SIZE_NUMBER = range(6)
+COUNT_NUMBER, CHANNEL_NUMBER, SOURCE_NUMBER, BAND_NUMBER, FACTOR_NUMBER = range(6, 11)
+PRECISION_NUMBER, SCALE_NUMBER, TURN_NUMBER = 11, 15, 19
+ROTATION_KINDS, FAST_BAND, FARTHEST_TURN = 5, 3, 1 << 18
 HINGE_STARTS = [0, 128, 384, 3968, 4096]
 
 
@@ -66,7 +67,7 @@ def read_head(read: Read, header: ClipHeader) -> tuple[PayloadHead, Plan]:
     fields = fields.with_sizes(sizes)
     predictor_count = symbols.predictor_count
     table = symbols.table(header)
-    plan = build_plan(table, header, fields.unit, fields.fine, fields.basis_grid)
+    plan = build_plan(table, header, fields.unit, fields.fine)
     head = PayloadHead(
         **{
             **vars(fields),
@@ -99,14 +100,13 @@ class HeadSymbols:
     def fields(self, size: int) -> PayloadHead:
         """Read what stands before the sizes."""
         bits = self._coder.bits
-        mode, layers, fine_bits, basis_bits, tempo = bits(4), 1 + bits(4), bits(6), bits(5), bits(8)
-        (unit,) = struct.unpack("<f", struct.pack("<I", bits(16) << 16 | bits(16)))
-        groups, per_segment, self.predictor_count = (bits(bits(5)) for _ in range(3))
+        mode, layers, fine_bits, tempo = bits(4), 1 + bits(4), bits(6), bits(8)
+        (unit,) = struct.unpack("<f", struct.pack("<I", bits(16) << 16))
+        groups, per_segment, self.predictor_count = (self._count() for _ in range(3))
         coarse, *refined = (bits(8) for _ in range(layers))
         self.mode = mode
         return PayloadHead(
             fine_bits=fine_bits,
-            basis_bits=basis_bits,
             coarse=coarse,
             tempo=tempo,
             unit=unit,
@@ -127,7 +127,6 @@ class HeadSymbols:
         _check("unit", head.unit, 2.0**-149, 1e6)
         _check("tempo", head.tempo, 1, 255)
         _check("fine bits", head.fine_bits, 0, 60)
-        _check("basis bits", head.basis_bits, 0, 20)
         _check("groups in a segment", head.groups_per_segment, 1, 2**31 - 1)
         _check("groups", head.group_count, (1 + alone) if frame_count > 1 else 0, frame_count - 1)
         _check("frames before the first group", int(alone), 0, int(frame_count > 2))
@@ -154,7 +153,7 @@ class HeadSymbols:
     def table(self, header: ClipHeader) -> I32:
         """Read the plan (J, 13)."""
         table = np.zeros((len(header.skeleton), COLUMNS), np.int32)
-        turn = place = 0
+        turn = place = precision = 0
         step = 8
         for j, (row, own) in enumerate(zip(table, hinges_of(header.skeleton), strict=True)):
             turns, slides = len(own.turns), len(own.slides)
@@ -168,7 +167,7 @@ class HeadSymbols:
             if kind in (Rotation.VECTOR, Rotation.HINGE):
                 row[MEAN] = self._numbers(MEAN_NUMBER, turns if kind == Rotation.HINGE else 3)
             if kind == Rotation.VECTOR:
-                row[BASIS] = self._basis()
+                row[BASIS], precision = self._axes(precision)
             if kind == Rotation.HINGE:
                 row[BASIS] = self._held(own.turn_limits)
             if kind >= Rotation.VECTOR:
@@ -203,13 +202,16 @@ class HeadSymbols:
         """Read some of three numbers; the others are 0."""
         return [self._number(what) if i < count else 0 for i in range(3)]
 
-    def _basis(self) -> list[int]:
-        """Read the turn of axes, which may be coarser than its grid."""
-        shift = self._number(SHIFT_NUMBER, signed=False)
-        if shift >= NO_TURN:
-            return [0, 0, 0]
-        found = [self._number(BASIS_NUMBER) for _ in range(3)]
-        return [number << shift if abs(number) < FARTHEST_TURN else 0 for number in found]
+    def _axes(self, before: int) -> tuple[list[int], int]:
+        """Read the turn of axes and how many bits it has below a radian; before: of the last."""
+        first = PRECISION_NUMBER + 2 * bool(self.mode & GRID)
+        precision = min(self._direct(first + (not before)), AXES_BITS)
+        if not precision:
+            return [0, 0, 0], 0
+        found = [self._number(TURN_NUMBER + precision - 1) for _ in range(3)]
+        shift = AXES_BITS - precision
+        turn = [number << shift if abs(number) < FARTHEST_TURN else 0 for number in found]
+        return turn, precision
 
     def predictors(self, count: int, plan: Plan) -> I32:
         """Read predictors (N, 4): channel, source, band, factor."""
@@ -220,7 +222,7 @@ class HeadSymbols:
             if channel < plan.channel_count:
                 first = plan.tracks[track_of(plan, channel)].first_channel
             source = first - 1 - self._number(SOURCE_NUMBER, signed=False)
-            band, factor = self._coder.bits(2), self._number(FACTOR_NUMBER)
+            band, factor = self._direct(BAND_NUMBER), self._number(FACTOR_NUMBER)
             if channel >= plan.channel_count:
                 raise CorruptionError(
                     f"keysine head: predicted channel {channel} is outside "
@@ -230,6 +232,8 @@ class HeadSymbols:
                 raise CorruptionError(
                     f"keysine head: source {source} of channel {channel} is outside 0..{first - 1}"
                 )
+            if band > FAST_BAND:
+                raise CorruptionError(f"keysine head: band {band} is outside 0..{FAST_BAND}")
             found.append((channel, source, band, factor))
         return np.array(found, np.int32).reshape(-1, 4)
 
@@ -247,21 +251,26 @@ class HeadSymbols:
 
     def grid(self, plan: Plan, *, thorough: bool) -> Grid:
         """Read the steps of tracks and the initial scales of channels of a grid in time."""
-        steps = self._running(len(plan.tracks), 8, KEY_STEP_NUMBER, STEPS - 1)
-        scales = self._running(plan.channel_count, 16, SCALE_NUMBER, MOST_INITIAL_SCALE)
-        return Grid(thorough, steps, scales)
+        steps, step = [], 8
+        for _ in plan.tracks:
+            step += self._number(KEY_STEP_NUMBER)
+            _check("grid step", step, 0, STEPS - 1)
+            steps.append(step)
+        scales = []
+        for track in plan.tracks:
+            for c in range(track.channel_count):
+                scales.append(self._direct(SCALE_NUMBER + c))
+        return Grid(thorough, tuple(steps), tuple(scales))
 
     def finish(self) -> None:
         self._coder.finish()
 
-    def _running(self, count: int, start: int, what: int, most: int) -> tuple[int, ...]:
-        found: list[int] = []
-        for _ in range(count):
-            start += self._number(what)
-            if not 0 <= start <= most:
-                raise CorruptionError(f"keysine head: {start} is outside 0..{most}")
-            found.append(start)
-        return tuple(found)
+    def _count(self) -> int:
+        return self._number(COUNT_NUMBER, signed=False)
+
+    def _direct(self, what: int) -> int:
+        """Read a number that is its own symbol."""
+        return self._coder.symbol(tables()["HEAD_TABLES"][what].tolist())
 
     def _kind(self, table: int) -> int:
         return self._coder.symbol(tables()["KIND_STARTS"][table].tolist())

@@ -38,8 +38,11 @@ SHAPES = {
     "KEY_FAMILIES": (24, 10),
     "KEY_TABLES": (48, 33),
     "SPLIT_TABLE": (9,),
-    "HEAD_TABLES": (12, 33),
+    "HEAD_TABLES": (31, 33),
     "KIND_STARTS": (8, 9),
+    "GRID_WEIGHTS": (7,),
+    "GRID_SIDED_TABLES": (8, 4, 33),
+    "GRID_TABLES": (9, 33),
 }
 
 

@@ -1,7 +1,6 @@
 """The decoder of series in plain Python and numpy: slow, to be read beside docs/series.md.
 
-`core/src/common/series_coder.h` is the native twin. Doubles are added and multiplied in the order
-that the page gives, so that both come to the same predictions.
+`core/src/common/series_coder.h` is the native twin.
 """
 
 from __future__ import annotations
@@ -9,18 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from mocpack.arrays import F64
 from mocpack.coding.series import Feature, Forecast
+from mocpack.testing.reference.series_forecast import Forecaster
 
 Decode = Callable[[int], int]
 """From the probability of a 1, in 1/65536, to the next bit."""
 
-MOST_LAG, STEPS, FIRST_LOW = 7, 20, 16
+STEPS, FIRST_LOW = 20, 16
 TRENDS = (100, 160, 215, 300, 430, 700)
 ACTIVITIES = (120, 170, 220, 280, 360, 480, 700)
-FARTHEST = 2147483647.0
 
 
 def _squash_table() -> list[int]:
@@ -48,95 +44,6 @@ def _stretch_table() -> list[int]:
 STRETCH = _stretch_table()
 
 
-def _sum(products: F64) -> F64:
-    """Add up the last axis in four running sums, then those."""
-    sums = np.cumsum(products.reshape(*products.shape[:-1], -1, 4), axis=-2)[..., -1, :]
-    return np.asarray((sums[..., 0] + sums[..., 1]) + (sums[..., 2] + sums[..., 3]))
-
-
-class Recursive:
-    """Recursive least squares with forgetting."""
-
-    def __init__(self, count: int, forgetting: float, caution: float) -> None:
-        self.count, self.forgetting, self.caution = count, forgetting, caution
-        self.width = -(-count // 4) * 4
-        self.weights = np.zeros(self.width)
-        self._reset()
-
-    def _reset(self) -> None:
-        self.scale = 1.0
-        self.inverse = np.eye(self.count, self.width) / self.caution
-
-    def predict(self, inputs: F64) -> float:
-        return float(_sum(self.weights * inputs)) if self.count else 0.0
-
-    def learn(self, inputs: F64, predicted: float, actual: float) -> None:
-        if not self.count:
-            return
-        gain = np.zeros(self.width)
-        gain[: self.count] = _sum(self.inverse * inputs)
-        energy = self.forgetting + self.scale * float(_sum(gain * inputs))
-        trace = self.scale * float(np.cumsum(np.diagonal(self.inverse))[-1])
-        if not energy > 0 or not trace > 0 or not trace * self.caution < 1e3 * self.count:
-            self._reset()
-            return
-        move = gain[: self.count] * (self.scale / energy)
-        self.weights[: self.count] += move * (actual - predicted)
-        self.inverse -= move[:, np.newaxis] * gain
-        if trace * self.caution < self.count:
-            self.scale /= self.forgetting
-        if self.scale >= 1048576:
-            self.inverse *= self.scale
-            self.scale = 1.0
-
-
-class Blend:
-    """Weights of a few predictions: least squares with a pull to where they start."""
-
-    def __init__(self, predictors: int, forgetting: float, pull: float) -> None:
-        self.start = [1 / predictors] * predictors + [0.0, 0.0]
-        self.forgetting, self.pull = forgetting, pull
-        self.weights = list(self.start)
-        count = len(self.start)
-        self.moments = [[0.0] * count for _ in range(count)]
-        self.products = [0.0] * count
-
-    def predict(self, inputs: Sequence[float]) -> float:
-        total = 0.0
-        for weight, value in zip(self.weights, inputs, strict=True):
-            total += weight * value
-        return total
-
-    def learn(self, inputs: Sequence[float], actual: float) -> None:
-        count = len(inputs)
-        for i in range(count):
-            for j in range(i + 1):
-                kept = self.forgetting * self.moments[i][j]
-                self.moments[i][j] = kept + inputs[i] * inputs[j]
-            self.products[i] = self.forgetting * self.products[i] + inputs[i] * actual
-        lower = [[0.0] * count for _ in range(count)]
-        diagonal = [0.0] * count
-        for j in range(count):
-            own = rest = self.moments[j][j] + self.pull
-            for k in range(j):
-                rest -= lower[j][k] * lower[j][k] * diagonal[k]
-            diagonal[j] = max(rest, 1e-6 * own)
-            for i in range(j + 1, count):
-                total = self.moments[i][j]
-                for k in range(j):
-                    total -= lower[i][k] * lower[j][k] * diagonal[k]
-                lower[i][j] = total / diagonal[j]
-        forward = [0.0] * count
-        for i in range(count):
-            forward[i] = self.products[i] + self.pull * self.start[i]
-            for k in range(i):
-                forward[i] -= lower[i][k] * forward[k]
-        for i in range(count - 1, -1, -1):
-            self.weights[i] = forward[i] / diagonal[i]
-            for k in range(i + 1, count):
-                self.weights[i] -= lower[k][i] * self.weights[k]
-
-
 @dataclass
 class Counter:
     """A probability of a 1 that moves ever less."""
@@ -151,11 +58,8 @@ class Counter:
 
 @dataclass
 class Column:
-    """What is known of one column: its predictors, and how large its errors are."""
+    """What is known of one column: how large its errors are."""
 
-    features: list[list[Feature]]
-    predictors: list[Recursive]
-    blend: Blend
     means: list[int]  # fast, middle, slow
     count: int
     own: dict[tuple[int, int], Counter] = field(default_factory=dict)
@@ -176,7 +80,7 @@ class Column:
 
 
 class SeriesDecoder:
-    """Reads a series column by column, row after row; the first row is given.
+    """Reads a series row after row.
 
     Parameters
     ----------
@@ -184,7 +88,7 @@ class SeriesDecoder:
     features : for each column and predictor, what it looks at
     forecast : Forecast
     sizes : sequence of int
-        Expected error of each column at first, in 1/256.
+        Expected error of each column at first, in 1/256; empty where it is not told.
     """
 
     def __init__(
@@ -192,68 +96,34 @@ class SeriesDecoder:
         decode: Decode,
         features: Sequence[list[list[Feature]]],
         forecast: Forecast,
-        sizes: Sequence[int],
+        sizes: Sequence[int] = (),
     ) -> None:
-        self._decode, self._forecast = decode, forecast
-        predictors = forecast.predictors
-        pull = forecast.blend_pull
-        self._columns = [
-            Column(
-                looked_at,
-                [
-                    Recursive(len(seen), p.forgetting, forecast.caution)
-                    for seen, p in zip(looked_at, predictors, strict=True)
-                ],
-                Blend(len(predictors), forecast.blend_forgetting, pull),
-                [size] * 3,
-                8,
-            )
-            for looked_at, size in zip(features, sizes, strict=True)
-        ]
-        self._differences = np.zeros((MOST_LAG + 1, len(features)))  # by lag
+        self._decode = decode
+        self._forecast = Forecaster(features, forecast)
+        told = [Column([size] * 3, 8) for size in sizes]
+        self._columns = told or [Column([1 << 14] * 3, 0) for _ in features]
         self._shared: dict[tuple[int, ...], Counter] = {}
+        self._first: dict[int, tuple[int, int]] = {}
         self._escape: dict[int, tuple[int, int]] = {}
         self._weights: dict[tuple[int, int], list[int]] = {}
-        self._row, self._activity = 0, 256
-
-    def begin_row(self) -> None:
         self._activity = 256
-        self._row += 1
 
-    def end_row(self) -> None:
-        self._differences[1:] = self._differences[:-1].copy()
+    def rows(self, count: int) -> list[list[int]]:
+        """Return so many rows, the first one included."""
+        found = [[_unfolded(self._plain(self._first)) for _ in self._columns]]
+        for _ in range(count - 1):
+            found.append(self._row(found[-1]))
+        return found
 
-    def next(self, c: int, before: int) -> int:
-        """Return the number of column c; `before` stands above it."""
-        column = self._columns[c]
-        inputs = [self._inputs(column, p) for p in range(len(column.predictors))]
-        pairs = zip(column.predictors, inputs, strict=True)
-        predictions = [predictor.predict(x) for predictor, x in pairs]
-        last, earlier = float(self._differences[1, c]), float(self._differences[2, c])
-        seen = [*predictions, last, 2 * last - earlier]
-        prediction = before + column.blend.predict(seen)
-        prediction = min(max(prediction, -FARTHEST), FARTHEST)
-        if prediction != prediction:
-            prediction = -FARTHEST
-        near = int(np.floor(prediction * 16))
-        value = self._value(column, near)
-        actual = float(value - before)
-        for p, (predictor, x) in enumerate(zip(column.predictors, inputs, strict=True)):
-            if self._due(self._forecast.predictors[p].period, c):
-                predictor.learn(x, predictions[p], actual)
-        if self._due(self._forecast.blend_period, c):
-            column.blend.learn(seen, actual)
-        self._differences[0, c] = actual
-        return value
-
-    def _inputs(self, column: Column, p: int) -> F64:
-        inputs = np.zeros(column.predictors[p].width)
-        for i, (other, lag) in enumerate(column.features[p]):
-            inputs[i] = self._differences[lag, other]
-        return inputs
-
-    def _due(self, period: int, c: int) -> bool:
-        return self._row < self._forecast.warm or (self._row + c) % period == 0
+    def _row(self, before: Sequence[int]) -> list[int]:
+        self._activity = 256
+        self._forecast.begin_row()
+        found = []
+        for c, above in enumerate(before):
+            found.append(self._value(self._columns[c], self._forecast.predict(c, above)))
+            self._forecast.learn(c, float(found[c] - above))
+        self._forecast.end_row()
+        return found
 
     def _value(self, column: Column, near: int) -> int:
         """Read a number that is predicted at `near` / 16."""
@@ -282,7 +152,7 @@ class SeriesDecoder:
             found += 1
         counted = min(found, 3)
         if found == STEPS:
-            found += self._plain()
+            found += self._plain(self._escape)
         for level in range(width):
             node = FIRST_LOW + 3 * counted + (1 + (found & 1) if level else 0)
             found = found << 1 | (mixed(node) if level < 2 else self._decode(32768))
@@ -300,22 +170,22 @@ class SeriesDecoder:
             counter.update(bit, 60 if i == 1 else 120)
         return bit
 
-    def _plain(self) -> int:
+    def _plain(self, lengths: dict[int, tuple[int, int]]) -> int:
         length = 0
-        while length < 33 and self._adaptive(length):
+        while length < 33 and self._adaptive(lengths, length):
             length += 1
         found = 1
         for _ in range(length):
             found = found << 1 | self._decode(32768)
         return found - 1
 
-    def _adaptive(self, at: int) -> int:
-        fast, slow = self._escape.get(at, (32768, 32768))
+    def _adaptive(self, states: dict[int, tuple[int, int]], at: int) -> int:
+        fast, slow = states.get(at, (32768, 32768))
         bit = self._decode(min(max(fast + slow >> 1, 64), 65472))
         if bit:
-            self._escape[at] = fast + (65535 - fast >> 4), slow + (65535 - slow >> 7)
+            states[at] = fast + (65535 - fast >> 4), slow + (65535 - slow >> 7)
         else:
-            self._escape[at] = fast - (fast >> 4), slow - (slow >> 7)
+            states[at] = fast - (fast >> 4), slow - (slow >> 7)
         return bit
 
     def _measure(self, column: Column, expected: int, distance: int) -> None:
@@ -323,6 +193,10 @@ class SeriesDecoder:
         relative = min(error * 256 // max(64, expected), 1536)
         self._activity = 7 * self._activity + relative >> 3
         column.measure(error)
+
+
+def _unfolded(number: int) -> int:
+    return -(number + 1 >> 1) if number & 1 else number >> 1
 
 
 def _class(value: int, bounds: Sequence[int]) -> int:

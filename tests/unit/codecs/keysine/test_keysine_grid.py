@@ -1,5 +1,6 @@
 """keysine on a grid in time: the bound, the readable decoder, windows, cuts, hostile bytes."""
 
+import binascii
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -18,7 +19,7 @@ from mocpack.codecs.keysine.payload import (
     read_head,
     written_head,
 )
-from mocpack.errors import BoundError, CorruptionError
+from mocpack.errors import BoundError, CorruptionError, FormatError
 from mocpack.testing import CLIP_CHECKS, CODEC_CHECKS, hard_clips, walk
 from mocpack.testing.reference import keysine as reference
 
@@ -168,6 +169,42 @@ def test_a_mode_that_is_not_is_corrupt(payload, mode, layers, sentence):
     native = LONG.skeleton.native(LONG.translated_joints)
     with pytest.raises(CorruptionError, match=f"keysine head: {sentence}"):
         CODEC.decode(written_head(other, native, [], []), LONG.header)
+
+
+def with_body(payload, body):
+    """Return a payload whose first group has other bytes, as many, and their checksum."""
+    at, size = read_head(reader(payload), LONG.header).groups_at(0, 1)
+    seal = binascii.crc_hqx(body, 0xFFFF).to_bytes(2, "little")
+    assert len(body) == size - 2
+    return payload[:at] + seal + body + payload[at + size :]
+
+
+def body_size(payload):
+    return read_head(reader(payload), LONG.header).groups_at(0, 1)[1] - 2
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_other_bytes_are_a_motion_or_a_sentence_and_the_readable_decoder_agrees(payload, seed):
+    rng = np.random.default_rng(seed)
+    at, size = read_head(reader(payload), LONG.header).groups_at(0, 1)
+    body = bytearray(payload[at + 2 : at + size])
+    first = int(rng.integers(3, 40))
+    body[first::7] = rng.bytes(len(body[first::7]))
+    other = with_body(payload, bytes(body))
+    try:
+        back = CODEC.decode(other, LONG.header)
+    except FormatError as error:
+        with pytest.raises(type(error)):
+            reference.decode(other, LONG.header)
+    else:
+        assert np.isfinite(back.rotations).all()
+
+
+def test_a_number_far_beyond_the_grid_is_corrupt(payload):
+    # a state of all ones stands in the last, rarest symbol of a table: an escape, with 31 bits
+    other = with_body(payload, b"\xff" * body_size(payload))
+    with pytest.raises(CorruptionError):
+        CODEC.decode(other, LONG.header)
 
 
 def test_a_leap_from_frame_to_frame_is_kept():

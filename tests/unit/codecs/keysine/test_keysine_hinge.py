@@ -285,10 +285,10 @@ def clip_arrays(clip):
 def test_a_joint_a_little_off_its_hinge_is_coded_on_it():
     bound = 1e-3
     clip = limbs(leaving=2e-6)
-    table = planning.plan_table(clip, planning.fine_bits(clip, bound), 6, bound, key_step=8)
+    table = planning.outline(clip, bound, key_step=8).table
     assert table[2, ROTATION_KIND] == Rotation.HINGE
     far = limbs(leaving=1e-3)
-    table = planning.plan_table(far, planning.fine_bits(far, bound), 6, bound, key_step=8)
+    table = planning.outline(far, bound, key_step=8).table
     assert table[2, ROTATION_KIND] == Rotation.VECTOR
     for one in (clip, far):
         back = Keysine(max_error=bound).decode(Keysine(max_error=bound).encode(one), one.header)

@@ -1,0 +1,99 @@
+// How far a number of a grid in time will be from its prediction, and by which table it is coded: a weighted
+// sum of logarithms of how far others were. Integers only; trained by tools/train_keysine.py.
+#pragma once
+#include "keysine/decode/statistics.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+// Logarithms count sixteenths of an octave; two classes to each octave, of which the upper ones do not ask
+// where between two numbers the prediction stands.
+const int GRID_INPUTS = 6, GRID_CLASSES = 17, GRID_SIDED = 8;
+const int32_t FIRST_GRID_LEVEL = 72, WIDE_OCTAVE = 12, MOST_WIDTH = 16;
+const uint32_t LARGEST_ERROR = 1u << 28; // in 1/256 of a step, as all errors
+
+inline int32_t grid_level(uint32_t error)
+{
+	error += 16;
+	int bits = bit_length(error);
+	return 16 * bits + int32_t(error >> (bits - 5)) - 16;
+}
+
+// What is known of a number before it is coded.
+struct GridOutlook
+{
+	int kind;  // class of how far it will be from its prediction
+	int width; // digits at its end that any are as likely as others
+};
+
+class GridLevels
+{
+  public:
+	// above (tracks): the track above each; sizes (channels): errors at first; means, surprises: scratch
+	GridLevels(const Plan& plan, const int32_t* above, const uint32_t* sizes, uint32_t* means,
+			   int32_t* surprises)
+		: plan_(plan), above_(above), sizes_(sizes), means_(means), surprises_(surprises)
+	{
+		for (size_t c = 0; c < plan.channel_count; ++c)
+			means_[c] = sizes[c], surprises_[c] = 0;
+	}
+
+	// Channel c of track t; the channels before it in this frame are known.
+	void look(int32_t t, int32_t c, int32_t (&inputs)[GRID_INPUTS]) const
+	{
+		int32_t at = plan_.tracks[t].first_channel + c, up = above_[t], above = 0;
+		for (int32_t k = 0; up >= 0 && k < plan_.tracks[up].channels; ++k)
+			above += surprises_[plan_.tracks[up].first_channel + k];
+		if (up >= 0)
+			above *= 12 / plan_.tracks[up].channels;
+		inputs[0] = grid_level(means_[at]), inputs[1] = grid_level(sizes_[at]);
+		inputs[2] = mood_ >> 4, inputs[3] = surprises_[at];
+		inputs[4] = c ? surprises_[at - 1] : 0, inputs[5] = above >> 2;
+	}
+
+	GridOutlook outlook(int32_t t, int32_t c) const
+	{
+		int32_t inputs[GRID_INPUTS], level = GRID_WEIGHTS[GRID_INPUTS];
+		look(t, c, inputs);
+		for (int i = 0; i < GRID_INPUTS; ++i)
+			level += GRID_WEIGHTS[i] * inputs[i];
+		level >>= 8;
+		int32_t width = (level >> 4) - WIDE_OCTAVE;
+		width = width < 0 ? 0 : lesser(width, MOST_WIDTH);
+		int32_t kind = (level - 16 * width - FIRST_GRID_LEVEL) >> 3;
+		return {kind < 0 ? 0 : lesser(kind, GRID_CLASSES - 1), width};
+	}
+
+	// The number came, so far from its prediction.
+	void learn(size_t at, uint32_t error)
+	{
+		int32_t surprise = grid_level(error) - grid_level(means_[at]);
+		surprises_[at] = surprise;
+		mood_ += (16 * surprise - mood_) >> 5;
+		means_[at] = uint32_t(int32_t(means_[at]) + ((int32_t(error) - int32_t(means_[at])) >> 3));
+	}
+
+	uint32_t mean(size_t at) const
+	{
+		return means_[at];
+	}
+
+  private:
+	const Plan& plan_;
+	const int32_t* above_;
+	const uint32_t* sizes_;
+	uint32_t* means_;	 // (channels) of late errors
+	int32_t* surprises_; // (channels) how the last error was above what was usual
+	int32_t mood_ = 0;	 // mean of late surprises, in sixteenths of them
+};
+
+// fraction: how far the prediction is from the nearest number, 0 … 3
+inline const uint16_t* grid_table(int kind, int fraction)
+{
+	return kind < GRID_SIDED ? GRID_SIDED_TABLES[kind][fraction] : GRID_TABLES[kind - GRID_SIDED];
+}
+
+} // namespace keysine
+} // namespace mocpack
