@@ -11,10 +11,17 @@ mocpack_compile(mocpack)
 if(NOT MSVC)
   # what runs once a file, or only decides, need not be fast but small; the last -O counts
   set(small_sources ${library_sources})
-  list(FILTER small_sources EXCLUDE REGEX "curves|decode\\.cpp|grid|least_squares|quaternions|pose|groups|frames")
+  list(FILTER small_sources EXCLUDE REGEX "curves|rows|decode\\.cpp|grid|least_squares|quaternions|pose|frames")
   set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS -Os)
-  set_source_files_properties(core/src/reader/frames.cpp core/src/reader/groups.cpp core/src/keysine/decode/decode.cpp
+  set_source_files_properties(core/src/reader/frames.cpp core/src/keysine/decode/decode.cpp
                               core/src/keysine/decode/grid.cpp PROPERTIES COMPILE_OPTIONS -O2)
+  # loops over frames by several at a time, but nothing else of theirs written out
+  set(vectors -O2 -ftree-vectorize)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    list(APPEND vectors -fvect-cost-model=dynamic)
+  endif()
+  set_source_files_properties(core/src/keysine/decode/curves.cpp core/src/keysine/decode/rows.cpp
+                              PROPERTIES COMPILE_OPTIONS "${vectors}")
   target_compile_options(mocpack PRIVATE -ffunction-sections -fdata-sections)
   if(APPLE)
     target_link_options(mocpack PRIVATE -Wl,-dead_strip)

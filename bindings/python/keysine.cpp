@@ -922,14 +922,14 @@ class Windowed
 			failures->note(groups.first + i,
 						   mocpack_keysine_decode_rows(head.view, groups.first + i, first - from, last - from,
 													   keys + i * channels, parts.bytes.data() + i * layers,
-													   parts.sizes.data() + i * layers, layers,
+													   parts.sizes.data() + i * layers, layers, nullptr,
 													   out.data() + (first - start) * width, width,
 													   turns_alone, &kept_sines, start_of(scratch)));
 		}
 		size_t end = starts[groups.first + groups.count];
 		if (end >= start && end < stop)
-			mocpack_keysine_row(head.view, keys + groups.count * channels, out.data() + (end - start) * width,
-								turns_alone);
+			mocpack_keysine_row(head.view, keys + groups.count * channels, nullptr,
+								out.data() + (end - start) * width, turns_alone);
 	}
 
 	// Anything else: by way of the frames in double precision.

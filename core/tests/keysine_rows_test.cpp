@@ -1,6 +1,7 @@
 // keysine's rows of floats: those of the decoder, whichever frames are asked for; no bytes do harm.
 #include <random>
 
+#include "kernels/quaternions.h"
 #include "keysine/decode/rows.h"
 #include "keysine_clip.h"
 
@@ -70,7 +71,7 @@ mocpack_Status rows_of(const Head& head, size_t group, const Bytes& bytes, size_
 	const uint8_t* src = bytes.data();
 	rows->assign((stop - first) * width, -9.0f); // as long as it is, for the sanitizer
 	return mocpack_keysine_decode_rows(head.view, group, first, stop, head.keys_of(group), &src, &size, 1,
-									   rows->data(), width, turns_alone, kept, scratch);
+									   nullptr, rows->data(), width, turns_alone, kept, scratch);
 }
 
 void rows_are_the_frames(const Head& head, const Payload& payload)
@@ -96,6 +97,44 @@ void rows_are_the_frames(const Head& head, const Payload& payload)
 					std::max(most, std::fabs(double(rows[(t - first) * width + i]) - whole[t * WIDTH + i]));
 		check(most < 2e-6, "rows are those of the decoder, to a float's rounding");
 	}
+}
+
+void some_columns_are_those_of_all(const Head& head, const Payload& payload)
+{
+	const int32_t turns[JOINTS] = {-1, 1, 0, -1}, places[] = {-1};
+	const mocpack_KeysineColumns columns = {turns, places, 2, 0};
+	Memory scratch(mocpack_keysine_rows_scratch(head.view));
+	mocpack_KeysineSines kept = {};
+	for (size_t group = 0; group < GROUPS; ++group)
+	{
+		size_t count = head.length(group), size = payload.groups[group].size();
+		const uint8_t* src = payload.groups[group].data();
+		std::vector<float> rows, some(8 * count);
+		rows_of(head, group, payload.groups[group], 0, count, true, &rows, &kept, scratch.at);
+		check(mocpack_keysine_decode_rows(head.view, group, 0, count, head.keys_of(group), &src, &size, 1,
+										  &columns, some.data(), 8, 0, &kept, scratch.at) == MOCPACK_OK,
+			  "some joints are decoded");
+		for (size_t t = 0; t < count; ++t)
+			for (size_t c = 0; c < 4; ++c)
+				check(some[8 * t + 4 + c] == rows[4 * (JOINTS * t + 1) + c] &&
+						  some[8 * t + c] == rows[4 * (JOINTS * t + 2) + c],
+					  "joints stand in their columns");
+	}
+}
+
+void rows_are_settled()
+{
+	// two frames of two quaternions, each with a number beside them
+	const float half = std::sqrt(0.5f);
+	float rows[] = {0, 0, 0, 1, half, 0, 0, half, 7, 0, 0, 0, -1, 1.0005f * half, 0, 0, 1.0005f * half, 8};
+	check(mocpack_settle_rotation_rows(rows, 2, 2, 9, 1e-3f) == -1, "what is nearly unit is settled");
+	check(rows[12] == 1, "signs are those of the frame before");
+	check(std::fabs(rows[13] - half) < 2e-7f && std::fabs(rows[16] - half) < 2e-7f, "lengths are one");
+	check(rows[8] == 7 && rows[17] == 8, "what stands beside is left alone");
+	rows[14] = std::nanf("");
+	check(mocpack_settle_rotation_rows(rows, 2, 2, 9, 1e-3f) == 3, "what is not finite is named");
+	rows[14] = 0.1f;
+	check(mocpack_settle_rotation_rows(rows, 2, 2, 9, 1e-3f) == 3, "and so is what is not nearly unit");
 }
 
 void spoilt_groups_do_no_harm(const Head& head, const Payload& payload)
@@ -128,6 +167,8 @@ int main()
 	const Payload payload = encoded(&body);
 	const Head head(body, payload);
 	rows_are_the_frames(head, payload);
+	some_columns_are_those_of_all(head, payload);
+	rows_are_settled();
 	spoilt_groups_do_no_harm(head, payload);
 	Body grid;
 	grid.take_grid(false);

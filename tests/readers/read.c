@@ -1,8 +1,9 @@
 // What libmocpack says of files, for the tests: read LIMIT ACCESS FILE... prints a line for each, its status
 // and either a digest or the sentence; ACCESS is memory, source (a read callback) or needs (one that lacks
-// bytes at first). read metadata FILE prints its metadata. read dump WHAT FILE writes frames as float64: WHAT
-// is local, world, or keys. read tracks ACCESS FILE prints every track: its name, kind, then times, values
-// and words. read hinges FILE prints every hinge, then the angles of all frames.
+// bytes at first). read metadata FILE prints its metadata. read dump WHAT FILE writes frames as float64, read
+// dump32 WHAT FILE as float32: WHAT is local, world, keys, or a time. read tracks ACCESS FILE prints every
+// track: its name, kind, then times, values and words. read hinges FILE prints every hinge, then the angles
+// of all frames.
 #include <mocpack/mocpack.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,13 +92,13 @@ static mocpack_Status read_all(Bytes* bytes, mocpack_Motion* motion, double* sum
 	return status;
 }
 
-static void dump(const char* what, const char* path)
+static void dump(const char* what, const char* path, int single)
 {
 	Bytes bytes = whole_file(path);
 	mocpack_Motion* motion;
 	mocpack_Reader* reader;
 	mocpack_ReaderOptions options = MOCPACK_READER_OPTIONS;
-	options.number = MOCPACK_FLOAT64;
+	options.number = single ? MOCPACK_FLOAT32 : MOCPACK_FLOAT64;
 	options.space = strcmp(what, "world") ? MOCPACK_LOCAL : MOCPACK_WORLD;
 	mocpack_OpenOptions open = MOCPACK_OPEN_OPTIONS;
 	open.flags = MOCPACK_OPEN_CUT;
@@ -107,14 +108,17 @@ static void dump(const char* what, const char* path)
 	const mocpack_Info* info = mocpack_info(motion);
 	int keys = !strcmp(what, "keys"), at_time = what[0] >= '0' && what[0] <= '9';
 	uint64_t count = at_time ? 1 : keys ? info->key_count : info->frame_count;
-	double* numbers = malloc((size_t)count * info->joint_count * 7 * sizeof(double));
-	mocpack_Poses poses = mocpack_interleaved_f64(numbers, info->joint_count, 4, 7);
+	const size_t total = (size_t)count * info->joint_count * 7,
+				 size = single ? sizeof(float) : sizeof(double);
+	void* numbers = malloc(total * size);
+	mocpack_Poses poses = single ? mocpack_interleaved_f32(numbers, info->joint_count, 4, 7)
+								 : mocpack_interleaved_f64(numbers, info->joint_count, 4, 7);
 	mocpack_Status status = at_time ? mocpack_sample(reader, strtod(what, NULL), &poses, NULL)
 							: keys	? mocpack_preview(reader, 0, count, &poses, NULL)
 									: mocpack_frames(reader, 0, count, &poses, NULL);
 	if (status != MOCPACK_OK)
 		exit(4);
-	fwrite(numbers, sizeof(double), (size_t)count * info->joint_count * 7, stdout);
+	fwrite(numbers, size, total, stdout);
 	free(numbers);
 	mocpack_reader_close(reader);
 	mocpack_close(motion);
@@ -253,9 +257,9 @@ int main(int argc, char** argv)
 		print_metadata(argv[2]);
 		return 0;
 	}
-	if (argc == 4 && !strcmp(argv[1], "dump"))
+	if (argc == 4 && (!strcmp(argv[1], "dump") || !strcmp(argv[1], "dump32")))
 	{
-		dump(argv[2], argv[3]);
+		dump(argv[2], argv[3], !strcmp(argv[1], "dump32"));
 		return 0;
 	}
 	for (int i = 3; i < argc; ++i)

@@ -9,6 +9,7 @@ import pytest
 from reader_cases import all_cases, built, chunks
 
 import mocpack
+from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.container import DEFAULT_LIMIT, numbers
 from mocpack.errors import (
     CorruptionError,
@@ -24,6 +25,8 @@ from mocpack.take import Extras, Track
 from mocpack.testing import hard_clips, take, walk
 from mocpack.testing.robots import hinged_motion, hinged_skeleton
 
+MICROMETRE = 1e-6
+SINGLE = 1e-6  # a few roundings of float32
 CASES = {case.name: case for case in all_cases()}
 GOOD = [
     name
@@ -111,6 +114,31 @@ def test_libmocpack_decodes_what_python_decodes(read_in_c, folder, name):
         found = dumped(read_in_c, what, path, len(clip.skeleton))
         np.testing.assert_allclose(found[..., :4], turns, atol=1e-9)
         np.testing.assert_allclose(found[..., 4:], places, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", GOOD)
+@pytest.mark.parametrize("what", ["local", "world", "keys", "0.0401"])
+def test_libmocpack_gives_in_single_precision_what_it_gives_in_double(
+    read_in_c, folder, name, what
+):
+    path = folder / f"{list(CASES).index(name)}.mocp"
+    joints = len(mocpack.decode(CASES[name].data).skeleton)
+    double = dumped(read_in_c, what, path, joints)
+    single = dumped(read_in_c, what, path, joints, np.float32)
+    np.testing.assert_allclose(single[..., :4], double[..., :4], rtol=0, atol=SINGLE)
+    np.testing.assert_allclose(single[..., 4:], double[..., 4:], rtol=SINGLE, atol=SINGLE)
+    np.testing.assert_allclose(np.linalg.norm(single[..., :4], axis=-1), 1.0, rtol=0, atol=SINGLE)
+
+
+@pytest.mark.parametrize("bound", ["5mm", "1mm", "0.1mm"])
+def test_single_precision_moves_no_point_of_a_real_clip_by_a_micrometre(read_in_c, tmp_path, bound):
+    path = tmp_path / "clip.mocp"
+    clip = load_clip("cmu/49_02", COMMITTED).frames(0, 300)
+    path.write_bytes(mocpack.encode(clip, f"keysine:max_error={bound},effort=fast"))
+    clip = mocpack.read(path)
+    turns = dumped(read_in_c, "local", path, len(clip.skeleton), np.float32)[..., :4]
+    moved = replace(clip, rotations=turns.astype(float))  # places are rounded, which is no fault
+    assert np.abs(moved.world()[0] - clip.world()[0]).max() < MICROMETRE
 
 
 @pytest.mark.parametrize("name", GOOD)
@@ -272,11 +300,11 @@ def said_in_c(program, limit, access, paths):
     return [line.split(" ", 1)[0] for line in lines]
 
 
-def dumped(program, what, path, joints):
+def dumped(program, what, path, joints, dtype=np.float64):
     """Return frames (T, J, 7), rotations and translations, as libmocpack decodes them."""
-    call = [program, "dump", what, path]
+    call = [program, "dump32" if dtype == np.float32 else "dump", what, path]
     done = subprocess.run(call, capture_output=True, check=True, timeout=60)
-    return np.frombuffer(done.stdout).reshape(-1, joints, 7)
+    return np.frombuffer(done.stdout, dtype).reshape(-1, joints, 7)
 
 
 def many_tracks():

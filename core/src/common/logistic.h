@@ -13,9 +13,15 @@ namespace mocpack
 
 struct LogisticTables
 {
-	uint16_t squash[4096];	  // probability in 1/65536 of x - 2048
+	uint16_t squash[2048];	  // probability in 1/65536 of x, from 0 on
 	int16_t stretch[4096];	  // x of the probability (16 i + 8) / 65536
 	uint16_t reciprocal[256]; // 65536 / (n + 1.6)
+
+	// Of x between -2047 and 2047.
+	constexpr uint32_t probability(int x) const
+	{
+		return x < 0 ? 65536u - squash[-x] : squash[x];
+	}
 };
 
 // note: these tables are part of the format of every codec that mixes, so they can never change
@@ -27,17 +33,14 @@ constexpr LogisticTables make_logistic_tables()
 	for (int x = 0; x < 2048; ++x)
 	{
 		uint32_t p = uint32_t((one << 16) / (one + power));
-		uint32_t kept = p > 65520 ? 65520 : p;
-		tables.squash[2048 + x] = uint16_t(kept);
-		tables.squash[2048 - x] = uint16_t(65536 - kept);
+		tables.squash[x] = uint16_t(p > 65520 ? 65520 : p);
 		power = (power * step) >> 32;
 	}
-	tables.squash[0] = tables.squash[1];
-	for (int i = 0, at = 0; i < 4096; ++i)
+	for (int i = 0, x = -2048; i < 4096; ++i)
 	{
-		while (at < 4095 && tables.squash[at] < 16 * i + 8)
-			++at;
-		tables.stretch[i] = int16_t(at - 2048);
+		while (x < 2047 && tables.probability(x < -2047 ? -2047 : x) < uint32_t(16 * i + 8))
+			++x;
+		tables.stretch[i] = int16_t(x);
 	}
 	for (int n = 0; n < 256; ++n)
 		tables.reciprocal[n] = uint16_t(655360 / (10 * n + 16));
@@ -87,7 +90,7 @@ template <int N> struct Mixer
 		for (int i = 0; i < N; ++i)
 			sum += int64_t(weights[i]) * opinions[i];
 		int64_t x = sum >> 16;
-		return LOGISTIC.squash[2048 + (x < -2047 ? -2047 : x > 2047 ? 2047 : x)];
+		return LOGISTIC.probability(int(x < -2047 ? -2047 : x > 2047 ? 2047 : x));
 	}
 
 	void update(const int (&opinions)[N], int bit, Probability mixed)

@@ -11,3 +11,12 @@
 #else
 #define MOCPACK_WIDE
 #endif
+
+// Before a loop of few rounds, all of whose numbers then fit into registers.
+#if defined(__clang__)
+#define MOCPACK_WRITTEN_OUT _Pragma("unroll")
+#elif defined(__GNUC__)
+#define MOCPACK_WRITTEN_OUT _Pragma("GCC unroll 8")
+#else
+#define MOCPACK_WRITTEN_OUT
+#endif

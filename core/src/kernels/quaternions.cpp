@@ -10,7 +10,8 @@ using namespace mocpack;
 namespace
 {
 
-const double ROUNDING = 1e-14; // of the square of a unit quaternion's length
+const double ROUNDING = 1e-14;		 // of the square of a unit quaternion's length
+const float SINGLE_ROUNDING = 5e-7f; // the same in single precision
 
 // How many of `count` quaternions would be changed, `before` being those of the frame before.
 MOCPACK_WIDE size_t count_unsettled(const double* p, const double* before, size_t count)
@@ -67,5 +68,29 @@ int64_t mocpack_settle_rotations(double* rotations, size_t frames, size_t joints
 		if (scale != 1.0)
 			store(p, Quat{scale * q.x, scale * q.y, scale * q.z, scale * q.w});
 	}
+	return -1;
+}
+
+int64_t mocpack_settle_rotation_rows(float* rows, size_t frames, size_t joints, size_t stride,
+									 float tolerance)
+{
+	for (size_t t = 0; t < frames; ++t, rows += stride)
+		for (size_t j = 0; j < joints; ++j)
+		{
+			float* p = rows + 4 * j;
+			const float* before = t ? p - stride : p;
+			float square = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3];
+			float along = p[0] * before[0] + p[1] * before[1] + p[2] * before[2] + p[3] * before[3];
+			float off = std::fabs(square - 1.0f);
+			if (off <= SINGLE_ROUNDING && along >= 0)
+				continue;
+			// false for NaN too
+			if (!(off <= 2.0f * tolerance))
+				return int64_t(t * joints + j);
+			float scale = off > SINGLE_ROUNDING ? 1.0f / std::sqrt(square) : 1.0f;
+			scale = along < 0 ? -scale : scale;
+			for (size_t c = 0; c < 4; ++c)
+				p[c] *= scale;
+		}
 	return -1;
 }

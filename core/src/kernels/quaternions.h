@@ -14,6 +14,10 @@ extern "C"
 	 * that is not finite or whose length is further than `tolerance` from 1. */
 	int64_t mocpack_settle_rotations(double* rotations, size_t frames, size_t joints, double tolerance);
 
+	/* The same in single precision: quaternions (T, J, 4) whose frames are `stride` numbers apart. */
+	int64_t mocpack_settle_rotation_rows(float* rows, size_t frames, size_t joints, size_t stride,
+										 float tolerance);
+
 	// Whether settling would change nothing.
 	int mocpack_rotations_settled(const double* rotations, size_t frames, size_t joints);
 

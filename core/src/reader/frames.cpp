@@ -23,10 +23,8 @@ template <typename Number> struct Writer
 	void write_all(const void* rows, Lane* lane, uint64_t first, uint64_t from, uint64_t to,
 				   uint64_t at) const
 	{
-		const size_t size = r.rig.row_size();
-		const Number* row = static_cast<const Number*>(rows) + size_t(from - first) * size;
-		for (; from < to; ++from, ++at, row += size)
-			write(row, lane, at);
+		for (; from < to; ++from, ++at)
+			write(r.row_of<Number>(rows, from - first), lane, at);
 	}
 };
 
@@ -121,12 +119,10 @@ mocpack_Status read_sample(mocpack_Reader* r, double seconds, const mocpack_Pose
 	if (!slot)
 		return error->status;
 	Lane* lane = &r->lanes[0];
-	const size_t size = r->rig.row_size();
-	const Number *row = static_cast<const Number*>(slot->rows) + size_t(frame - slot->first) * size,
-				 *shown = row;
+	const Number *row = r->row_of<Number>(slot->rows, frame - slot->first), *shown = row;
 	if (at > double(frame)) // then there is a frame after it
 	{
-		blend_rows(r->rig, row, row + size, at - double(frame), static_cast<Number*>(lane->row));
+		blend_rows(r->rig, row, row + r->row_stride(), at - double(frame), static_cast<Number*>(lane->row));
 		shown = static_cast<Number*>(lane->row);
 	}
 	Writer<Number>{*r, pose}.write(shown, lane, 0);
@@ -145,13 +141,10 @@ mocpack_Status read_keys(mocpack_Reader* r, uint64_t first, uint64_t stop, const
 		size_t k = size_t(key), group = k < m.group_count() ? k : m.group_count() - 1;
 		if (!load_keys(m, lane, m.segment_of(group), error))
 			return error->status;
-		mocpack_keysine_pose(m.head, key_of(m, *lane, k), r->decoded_columns(), lane->rotations,
-							 lane->translations);
-		if (!settle(*r, lane, 1))
+		if (!finish_rows(*r, *lane, key_of(m, *lane, k), 0, lane->row))
 			return Sentence(error, MOCPACK_CORRUPT, m.part_offsets[lane->segment])
 				   << "key " << key << " is no pose";
-		copy_decoded(*r, *lane, 1, lane->row);
-		writer.write(static_cast<Number*>(lane->row), lane, key - first);
+		writer.write(r->row_of<Number>(lane->row, 0), lane, key - first);
 		if (key > first)
 			join_signs<Number>(poses, r->rig.written_count, key - first, key - first + 1);
 	}

@@ -4,6 +4,7 @@
 #include "common/quaternion.h"
 #include "common/small.h"
 #include "kernels/quaternions.h"
+#include "keysine/decode/rows.h"
 #include "reader/reader.h"
 
 namespace mocpack
@@ -38,48 +39,73 @@ bool load_keys(const mocpack_Motion& m, Lane* lane, size_t segment, mocpack_Erro
 	return status == MOCPACK_OK;
 }
 
-bool settle(const mocpack_Reader& r, Lane* lane, size_t frames)
+namespace
+{
+
+// The origin's turn goes to the roots, in one frame: rotations (decoded_count, 4), translations (moving, 3).
+template <typename Number> void turn_roots(const mocpack_Reader& r, Number* turns, Number* places)
+{
+	const Quat origin = {double(turns[0]), double(turns[1]), double(turns[2]), double(turns[3])};
+	if (origin.x == 0 && origin.y == 0 && origin.z == 0 && origin.w == 1)
+		return;
+	for (size_t j = 0; j < r.rig.count; ++j)
+	{
+		if (!r.turned_roots[j])
+			continue;
+		Number* q = turns + 4 * (j + 1);
+		Quat turn = multiply(origin, Quat{double(q[0]), double(q[1]), double(q[2]), double(q[3])});
+		q[0] = Number(turn.x), q[1] = Number(turn.y), q[2] = Number(turn.z), q[3] = Number(turn.w);
+		if (r.rig.moving[j] < 0)
+			continue;
+		Number* p = places + 3 * r.rig.moving[j];
+		Vec3 place = rotate(origin, Vec3{double(p[0]), double(p[1]), double(p[2])});
+		p[0] = Number(place.x), p[1] = Number(place.y), p[2] = Number(place.z);
+	}
+}
+
+// False for what is not finite, too.
+template <typename Number> bool are_near(const Number* translations, size_t count)
+{
+	Number farthest = 0;
+	for (size_t i = 0; i < count; ++i)
+		farthest = std::fabs(translations[i]) <= farthest ? farthest : std::fabs(translations[i]);
+	return farthest < FARTHEST_DECODED;
+}
+
+// Frames in double precision, as the codec decodes them, into a lane's arrays.
+bool settle_lane(const mocpack_Reader& r, const Lane& lane, size_t frames)
 {
 	const size_t moving = r.rig.moving_count;
-	double farthest = 0;
-	for (size_t i = 0; i < 3 * frames * moving; ++i)
-		farthest = std::fabs(lane->translations[i]) <= farthest ? farthest : std::fabs(lane->translations[i]);
-	if (!(farthest < FARTHEST_DECODED) ||
-		mocpack_settle_rotations(lane->rotations, frames, r.decoded_count, UNIT_TOLERANCE) >= 0)
+	if (!are_near(lane.translations, 3 * frames * moving) ||
+		mocpack_settle_rotations(lane.rotations, frames, r.decoded_count, UNIT_TOLERANCE) >= 0)
 		return false;
 	for (size_t t = 0; r.turned_roots && t < frames; ++t)
-	{
-		double* turns = lane->rotations + 4 * t * r.decoded_count;
-		Quat origin = load_quat(turns);
-		if (origin.x == 0 && origin.y == 0 && origin.z == 0 && origin.w == 1)
-			continue;
-		for (size_t j = 0; j < r.rig.count; ++j)
-		{
-			if (!r.turned_roots[j])
-				continue;
-			store(turns + 4 * (j + 1), multiply(origin, load_quat(turns + 4 * (j + 1))));
-			if (r.rig.moving[j] >= 0)
-			{
-				double* place = lane->translations + 3 * (t * moving + size_t(r.rig.moving[j]));
-				store(place, rotate(origin, load_vec(place)));
-			}
-		}
-	}
+		turn_roots(r, lane.rotations + 4 * t * r.decoded_count, lane.translations + 3 * t * moving);
 	return true;
 }
 
-namespace
+// The same of rows of floats that were decoded where they stay.
+bool settle_rows(const mocpack_Reader& r, float* rows, size_t frames)
 {
+	const size_t turns = 4 * r.decoded_count, places = 3 * r.rig.moving_count;
+	for (size_t t = 0; t < frames; ++t)
+		if (!are_near(rows + t * (turns + places) + turns, places))
+			return false;
+	if (mocpack_settle_rotation_rows(rows, frames, r.decoded_count, turns + places, float(UNIT_TOLERANCE)) >=
+		0)
+		return false;
+	for (size_t t = 0; r.turned_roots && t < frames; ++t, rows += turns + places)
+		turn_roots(r, rows, rows + turns);
+	return true;
+}
 
 template <typename Number>
 void copy_rows(const mocpack_Reader& r, const Lane& lane, size_t frames, Number* rows)
 {
-	const size_t turns = 4 * r.rig.count, places = 3 * r.rig.moving_count,
-				 skipped = 4 * r.decoded_count - turns;
+	const size_t turns = 4 * r.decoded_count, places = 3 * r.rig.moving_count;
 	const double *from = lane.rotations, *place = lane.translations;
 	for (size_t t = 0; t < frames; ++t)
 	{
-		from += skipped;
 		for (size_t i = 0; i < turns; ++i)
 			rows[i] = Number(from[i]);
 		for (size_t i = 0; i < places; ++i)
@@ -90,12 +116,24 @@ void copy_rows(const mocpack_Reader& r, const Lane& lane, size_t frames, Number*
 
 } // namespace
 
-void copy_decoded(const mocpack_Reader& r, const Lane& lane, size_t frames, void* rows)
+bool finish_rows(const mocpack_Reader& r, const Lane& lane, const int32_t* key, size_t frames, void* rows)
 {
+	if (!SMALL && r.straight)
+	{
+		float* to = static_cast<float*>(rows);
+		mocpack_keysine_row(r.motion->head, key, r.decoded_columns(), to + frames * r.row_stride(), 0);
+		return settle_rows(r, to, frames + 1);
+	}
+	mocpack_keysine_pose(r.motion->head, key, r.decoded_columns(),
+						 lane.rotations + 4 * frames * r.decoded_count,
+						 lane.translations + 3 * frames * r.rig.moving_count);
+	if (!settle_lane(r, lane, frames + 1))
+		return false;
 	if (!SMALL && r.number == MOCPACK_FLOAT32)
-		copy_rows(r, lane, frames, static_cast<float*>(rows));
+		copy_rows(r, lane, frames + 1, static_cast<float*>(rows));
 	else
-		copy_rows(r, lane, frames, static_cast<double*>(rows));
+		copy_rows(r, lane, frames + 1, static_cast<double*>(rows));
+	return true;
 }
 
 namespace
@@ -136,8 +174,13 @@ bool decode_group(const mocpack_Reader& r, Lane* lane, size_t group, void* rows,
 		if (!find_layers(r, *lane, group, src, sizes, &layers, error))
 			return false;
 		mocpack_Status status =
-			mocpack_keysine_decode_group(m.head, group, keys, src, sizes, layers, r.decoded_columns(),
-										 lane->rotations, lane->translations, lane->scratch);
+			!SMALL && r.straight
+				? mocpack_keysine_decode_rows(m.head, group, 0, frames, keys, src, sizes, layers,
+											  r.decoded_columns(), static_cast<float*>(rows), r.row_stride(),
+											  0, &lane->sines, lane->scratch)
+				: mocpack_keysine_decode_span(m.head, group, 0, frames, keys, src, sizes, layers,
+											  r.decoded_columns(), lane->rotations, lane->translations,
+											  &lane->sines, lane->scratch);
 		if (status != MOCPACK_OK)
 		{
 			Sentence(error, status, m.part_offsets[m.group_part(0, group)])
@@ -147,16 +190,13 @@ bool decode_group(const mocpack_Reader& r, Lane* lane, size_t group, void* rows,
 		}
 		keys += m.layout.channel_count;
 	}
-	mocpack_keysine_pose(m.head, keys, r.decoded_columns(), lane->rotations + 4 * frames * r.decoded_count,
-						 lane->translations + 3 * frames * r.rig.moving_count);
-	if (!settle(r, lane, frames + 1))
+	if (!finish_rows(r, *lane, keys, frames, rows))
 	{
 		Sentence(error, MOCPACK_CORRUPT, m.part_offsets[m.layout.group_count ? m.group_part(0, group) : 0])
 			<< "group " << uint64_t(group) << ", from frame " << uint64_t(m.key_frame(group))
 			<< ", is no motion";
 		return false;
 	}
-	copy_decoded(r, *lane, frames + 1, rows);
 	return true;
 }
 

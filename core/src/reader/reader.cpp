@@ -6,6 +6,7 @@
 
 #include "common/arena.h"
 #include "common/small.h"
+#include "keysine/decode/rows.h"
 
 using namespace mocpack;
 
@@ -32,6 +33,7 @@ bool options_good(const mocpack_Motion& motion, const mocpack_ReaderOptions& o)
 struct ReaderCounts
 {
 	size_t joints, kept, moving, decoded, written, frames, row_bytes, slots, lanes;
+	bool straight; // whether rows are decoded as floats
 
 	ReaderCounts(const mocpack_Motion& m, const mocpack_ReaderOptions& o)
 	{
@@ -41,7 +43,8 @@ struct ReaderCounts
 		moving = m.info.translated_count < kept ? m.info.translated_count : kept;
 		decoded = kept + m.origins;
 		frames = m.longest_group + 1;
-		row_bytes = (o.number == MOCPACK_FLOAT32 ? 4 : 8) * (4 * kept + 3 * moving);
+		row_bytes = (o.number == MOCPACK_FLOAT32 ? 4 : 8) * (4 * decoded + 3 * moving);
+		straight = !SMALL && o.number == MOCPACK_FLOAT32 && !mocpack_keysine_grid_steps(m.head);
 		lanes = o.tasks ? (o.tasks->most < MOST_TASKS ? o.tasks->most : MOST_TASKS) : 1;
 		size_t group = row_bytes * frames, groups = m.group_count();
 		slots = group ? o.cache_size / group : 1;
@@ -101,11 +104,13 @@ struct ReaderRooms
 		Lane lane = {};
 		lane.segment = NO_GROUP;
 		lane.keys = arena->take<int32_t>(m.keys_in_segment(0) * m.layout.channel_count);
-		size_t scratch = mocpack_keysine_group_scratch(m.head),
+		const bool straight = !SMALL && n.straight;
+		size_t scratch =
+				   straight ? mocpack_keysine_rows_scratch(m.head) : mocpack_keysine_group_scratch(m.head),
 			   other = mocpack_keysine_segment_scratch(m.head);
 		lane.scratch = arena->take<uint8_t>(scratch > other ? scratch : other);
-		lane.rotations = arena->take<double>(4 * n.decoded * n.frames);
-		lane.translations = arena->take<double>(3 * n.moving * n.frames);
+		lane.rotations = arena->take<double>(straight ? 0 : 4 * n.decoded * n.frames);
+		lane.translations = arena->take<double>(straight ? 0 : 3 * n.moving * n.frames);
 		lane.input = arena->take<uint8_t>(m.bytes.all ? 0 : m.largest_input);
 		lane.rows = i ? arena->take<uint8_t>(n.row_bytes * n.frames) : nullptr;
 		lane.row = arena->take<uint8_t>(n.row_bytes);
@@ -207,6 +212,7 @@ mocpack_Status mocpack_reader_open(const mocpack_Motion* motion, const mocpack_R
 	r->owned = !o.memory;
 	r->memory_size = size;
 	r->number = o.number, r->space = o.space;
+	r->straight = counts.straight;
 	r->layers = layers_of(*motion, o.layers);
 	r->most_frames = counts.frames;
 	r->slot_count = counts.slots, r->lane_count = counts.lanes;

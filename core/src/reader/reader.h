@@ -14,10 +14,12 @@ struct Lane
 	size_t segment; // whose keys are at hand
 	int32_t* keys;
 	void* scratch;
-	double *rotations, *translations;
+	mocpack_KeysineSines sines; // that the scratch holds of the group before
+	double *rotations,
+		*translations; // of a group, and the key at its end; none where rows are decoded as such
 	uint8_t* input;
 	void* rows;	 // of a group, in the reader's numbers; null for the first lane, which decodes into slots
-	void* row;	 // of one pose
+	void* row;	 // of one pose, as a row of a group
 	void* world; // what writing one in the world takes
 	mocpack_Error error;
 	size_t failed_group;
@@ -41,6 +43,7 @@ struct mocpack_Reader
 	size_t memory_size;
 	mocpack_Number number;
 	mocpack_Space space;
+	bool straight; // rows are decoded as floats: those of a grid in time go by way of doubles
 	size_t layers;
 	mocpack::Rig rig;
 	size_t decoded_count;		 // joints that the codec decodes, an origin included
@@ -59,9 +62,15 @@ struct mocpack_Reader
 	{
 		return all_columns ? nullptr : &columns;
 	}
-	size_t number_size() const
+	// Numbers from one row of a group to the next: an origin comes before the row that the rig knows.
+	size_t row_stride() const
 	{
-		return number == MOCPACK_FLOAT32 ? 4 : 8;
+		return 4 * decoded_count + 3 * rig.moving_count;
+	}
+	template <typename Number> const Number* row_of(const void* rows, uint64_t index) const
+	{
+		return static_cast<const Number*>(rows) + size_t(index) * row_stride() +
+			   4 * (decoded_count - rig.count);
 	}
 };
 
@@ -81,12 +90,11 @@ inline const int32_t* key_of(const mocpack_Motion& motion, const Lane& lane, siz
 	return lane.keys + (key - lane.segment * motion.layout.groups_per_segment) * motion.layout.channel_count;
 }
 
-// Makes what was decoded what the file's joints have: unit, of one sign in time, no joint above the roots.
-// False where it is no motion.
-bool settle(const mocpack_Reader& reader, Lane* lane, size_t frames);
-
-// Copies decoded frames to rows of the reader's numbers.
-void copy_decoded(const mocpack_Reader& reader, const Lane& lane, size_t frames, void* rows);
+// After the frames of a group that were just decoded: adds the pose of a key, and makes of them rows of the
+// reader's numbers that are what the file's joints have: unit, of one sign in time, no joint above the roots.
+// False where they are no motion.
+bool finish_rows(const mocpack_Reader& reader, const Lane& lane, const int32_t* key, size_t frames,
+				 void* rows);
 
 // The slot of the group that a frame lies in, decoded now if it is not there; null, and an error, where it
 // cannot be.

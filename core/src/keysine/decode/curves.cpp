@@ -2,7 +2,9 @@
 #include "keysine/decode/curves.h"
 
 #include <cmath>
+#include <cstring>
 
+#include "common/lanes.h"
 #include "common/small.h"
 #include "common/wide.h"
 
@@ -52,60 +54,62 @@ MOCPACK_WIDE void halve(const double* m, const double* x, int32_t stride, int32_
 	}
 }
 
-inline void exponentials(int terms, const Halves& halves, const double* base, int32_t count, Quat* rotations)
+// The parts by which the terms of the two series above are multiplied.
+struct SeriesParts
 {
-	Quat first = load_quat(base);
-	for (int32_t t = 0; t < count; ++t)
+	double sine[MOST_TERMS + 1], cosine[MOST_TERMS + 1];
+};
+
+constexpr SeriesParts series_parts()
+{
+	SeriesParts parts{};
+	for (int i = 1; i <= MOST_TERMS; ++i)
 	{
-		double scale, cosine;
-		sine_cosine(terms, halves.square[t], &scale, &cosine);
-		rotations[t] =
-			multiply(first, Quat{scale * halves.x[t], scale * halves.y[t], scale * halves.z[t], cosine});
+		parts.sine[i] = 1.0 / double(2 * i * (2 * i + 1));
+		parts.cosine[i] = 1.0 / double(2 * i * (2 * i - 1));
 	}
+	return parts;
 }
 
-// The same numbers, by loops that a small build need not write out: a term of all frames, then the next.
-MOCPACK_COLD void put_rotations(const Halves& halves, const double* scale, const double* cosine,
-								const double* base, int32_t count, Quat* rotations)
+Lanes lanes_at(const double* from)
 {
-	Quat first = load_quat(base);
-	for (int32_t t = 0; t < count; ++t)
-		rotations[t] = multiply(
-			first, Quat{scale[t] * halves.x[t], scale[t] * halves.y[t], scale[t] * halves.z[t], cosine[t]});
+	Lanes lanes;
+	std::memcpy(&lanes, from, sizeof lanes);
+	return lanes;
 }
 
-void exponentials_by_terms(int terms, const Halves& halves, const double* base, int32_t count,
-						   Quat* rotations)
+const int32_t WIDTH = int32_t(lane_count), MANY = SMALL ? 1 : 4; // chains that do not wait for one another
+
+// As sine_cosine, of several frames side by side, and the rotations from `base` that they mean.
+void exponentials(int terms, const Halves& halves, const double* base, int32_t count, Quat* rotations)
 {
-	double scale[LONGEST_BLOCK], cosine[LONGEST_BLOCK];
-	for (int32_t t = 0; t < count; ++t)
-		scale[t] = cosine[t] = 1.0;
-	for (int i = terms; i > 0; --i)
+	static constexpr SeriesParts PARTS = series_parts();
+	const Quat b = load_quat(base);
+	const LaneQuat first = {spread(b.x), spread(b.y), spread(b.z), spread(b.w)};
+	for (int32_t from = 0; from < count; from += MANY * WIDTH)
 	{
-		const double sine_part = 1.0 / double(2 * i * (2 * i + 1)),
-					 cosine_part = 1.0 / double(2 * i * (2 * i - 1));
-		for (int32_t t = 0; t < count; ++t)
+		Lanes square[MANY], sine[MANY], cosine[MANY];
+		MOCPACK_WRITTEN_OUT for (int32_t k = 0; k < MANY; ++k)
 		{
-			scale[t] = 1.0 - scale[t] * halves.square[t] * sine_part;
-			cosine[t] = 1.0 - cosine[t] * halves.square[t] * cosine_part;
+			square[k] = lanes_at(halves.square + from + k * WIDTH);
+			sine[k] = cosine[k] = spread(1.0);
+		}
+		for (int i = terms; i > 0; --i)
+			MOCPACK_WRITTEN_OUT for (int32_t k = 0; k < MANY; ++k)
+			{
+				sine[k] = 1.0 - sine[k] * square[k] * PARTS.sine[i];
+				cosine[k] = 1.0 - cosine[k] * square[k] * PARTS.cosine[i];
+			}
+		MOCPACK_WRITTEN_OUT for (int32_t k = 0; k < MANY; ++k)
+		{
+			const int32_t t = from + k * WIDTH;
+			const LaneQuat q =
+				multiply(first, LaneQuat{sine[k] * lanes_at(halves.x + t), sine[k] * lanes_at(halves.y + t),
+										 sine[k] * lanes_at(halves.z + t), cosine[k]});
+			for (int32_t l = 0; l < WIDTH && t + l < count; ++l)
+				rotations[t + l] = {q.x[l], q.y[l], q.z[l], q.w[l]};
 		}
 	}
-	put_rotations(halves, scale, cosine, base, count, rotations);
-}
-
-MOCPACK_WIDE void near_exponentials(const Halves& h, const double* base, int32_t count, Quat* rotations)
-{
-	exponentials(NEAR_TERMS, h, base, count, rotations);
-}
-
-MOCPACK_WIDE void far_exponentials(const Halves& h, const double* base, int32_t count, Quat* rotations)
-{
-	exponentials(FAR_TERMS, h, base, count, rotations);
-}
-
-MOCPACK_WIDE void all_exponentials(const Halves& h, const double* base, int32_t count, Quat* rotations)
-{
-	exponentials(MOST_TERMS, h, base, count, rotations);
 }
 
 const double TWO_PI = 6.28318530717958647692;
@@ -142,13 +146,12 @@ void vector_rotations(const Track& track, const double* x, int32_t stride, int32
 	double largest = 0;
 	for (int32_t t = 0; t < count; ++t)
 		largest = halves.square[t] > largest ? halves.square[t] : largest;
-	if (SMALL)
-		return exponentials_by_terms(largest <= NEAR  ? NEAR_TERMS
-									 : largest <= FAR ? FAR_TERMS
-													  : MOST_TERMS,
-									 halves, track.base, count, rotations);
-	auto turn = largest <= NEAR ? near_exponentials : largest <= FAR ? far_exponentials : all_exponentials;
-	turn(halves, track.base, count, rotations);
+	for (int32_t t = count; t % (MANY * WIDTH); ++t) // what stands beside the last frames
+		halves.x[t] = halves.y[t] = halves.z[t] = halves.square[t] = 0;
+	exponentials(largest <= NEAR  ? NEAR_TERMS
+				 : largest <= FAR ? FAR_TERMS
+								  : MOST_TERMS,
+				 halves, track.base, count, rotations);
 }
 
 MOCPACK_COLD void quaternion_rotations(const double* x, int32_t stride, int32_t count, Quat* rotations)

@@ -3,6 +3,7 @@
 
 #include "common/arena.h"
 #include "common/crc16.h"
+#include "keysine/decode/columns.h"
 #include "keysine/decode/curves.h"
 #include "keysine/decode/grid.h"
 #include "keysine/decode/head.h"
@@ -22,38 +23,23 @@ const uint8_t* checked(const uint8_t* src, size_t size)
 	return src + 2;
 }
 
-// The arrays that a decoder fills, and where in them each joint stands; -1: nowhere.
+// The arrays that a decoder fills.
 struct Output
 {
-	const mocpack_Skeleton& skeleton;
-	const mocpack_KeysineColumns* columns; // null: all joints
+	Columns columns;
 	double *rotations, *translations;
 
-	int32_t turn_column(int32_t joint) const
-	{
-		return columns ? columns->rotations[joint] : joint;
-	}
-	int32_t place_column(size_t m) const
-	{
-		return columns ? columns->translations[m] : int32_t(m);
-	}
 	double* turn(size_t t, int32_t column) const
 	{
-		return rotations +
-			   4 * (t * (columns ? columns->rotation_count : skeleton.joint_count) + size_t(column));
+		return rotations + 4 * (t * columns.turn_count() + size_t(column));
 	}
 	double* place(size_t t, int32_t column) const
 	{
-		return translations +
-			   3 * (t * (columns ? columns->translation_count : skeleton.translated_count) + size_t(column));
+		return translations + 3 * (t * columns.place_count() + size_t(column));
 	}
 	Output from(size_t frame) const
 	{
-		return {skeleton, columns, turn(frame, 0), place(frame, 0)};
-	}
-	bool wants(const Track& track) const
-	{
-		return turn_column(track.joint) >= 0;
+		return {columns, turn(frame, 0), place(frame, 0)};
 	}
 };
 
@@ -62,7 +48,7 @@ void store_still(const Plan& plan, size_t count, const Output& out)
 	const mocpack_Skeleton& s = *plan.skeleton;
 	for (int32_t j = 0; j < int32_t(s.joint_count); ++j)
 	{
-		int32_t column = out.turn_column(j);
+		int32_t column = out.columns.turn(j);
 		if (column >= 0 && plan.table[PLAN_COLUMNS * j + ROTATION_KIND] < VECTOR_ROTATION)
 			for (size_t t = 0; t < count; ++t)
 				store(out.turn(t, column), load_quat(plan.still + 7 * j));
@@ -70,47 +56,30 @@ void store_still(const Plan& plan, size_t count, const Output& out)
 	for (size_t m = 0; m < s.translated_count; ++m)
 	{
 		size_t j = size_t(s.translated_joints[m]);
-		int32_t column = out.place_column(m);
+		int32_t column = out.columns.place(m);
 		if (column >= 0 && plan.table[PLAN_COLUMNS * j + TRANSLATION_KIND] < MOVING_TRANSLATION)
 			for (size_t t = 0; t < count; ++t)
 				store(out.place(t, column), load_vec(plan.still + 7 * j + 4));
 	}
 }
 
-size_t translated_column(const mocpack_Skeleton& skeleton, int32_t joint)
-{
-	size_t m = 0;
-	while (m + 1 < skeleton.translated_count && skeleton.translated_joints[m] != joint)
-		++m;
-	return m;
-}
-
 // Writes `count` frames of one track, whose channels (C, stride) are given, into the clip's arrays.
-void store_track(const Plan& plan, const Track& track, const double* values, int32_t stride, int32_t count,
-				 Quat* turns, const Output& out)
+void store_track(const Track& track, const double* values, int32_t stride, int32_t count, Quat* turns,
+				 const Output& out)
 {
 	if (track.kind == POSITION_TRACK)
 	{
 		Vec3* places = reinterpret_cast<Vec3*>(turns);
-		int32_t column = out.place_column(translated_column(*plan.skeleton, track.joint));
+		int32_t column = out.columns.place_of(track.joint);
 		track_translations(track, values, stride, count, places);
 		for (int32_t t = 0; t < count; ++t)
 			store(out.place(size_t(t), column), places[t]);
 		return;
 	}
-	int32_t column = out.turn_column(track.joint);
+	int32_t column = out.columns.turn(track.joint);
 	track_rotations(track, values, stride, count, turns);
 	for (int32_t t = 0; t < count; ++t)
 		store(out.turn(size_t(t), column), turns[t]);
-}
-
-// Tracks up to the last that is wanted: those after it need not be read.
-size_t tracks_wanted(const Plan& plan, const Output& out)
-{
-	size_t count = plan.track_count;
-	while (count && !out.wants(plan.tracks[count - 1]))
-		--count;
-	return count;
 }
 
 } // namespace
@@ -319,9 +288,8 @@ mocpack_Status decode_grid(const mocpack_KeysineHead& head, size_t index, const 
 	{
 		const Track& track = head.plan.tracks[t];
 		const double* curves = group.curves + size_t(track.first_channel) * size_t(group.stride);
-		if (out.wants(track))
-			store_track(head.plan, track, curves + span.first, group.stride, int32_t(span.count()), turns,
-						out);
+		if (out.columns.wants(track))
+			store_track(track, curves + span.first, group.stride, int32_t(span.count()), turns, out);
 	}
 	store_still(head.plan, span.count(), out);
 	return MOCPACK_OK;
@@ -400,7 +368,7 @@ void synthesise(const mocpack_KeysineHead& head, const GroupSymbols& symbols, si
 		for (size_t t = 0; t < track_count; ++t)
 		{
 			const Track& track = plan.tracks[t];
-			bool wanted = out.wants(track);
+			bool wanted = out.columns.wants(track);
 			if (!wanted && !head.predictor_count)
 				continue;
 			int32_t index = symbols.rows.steps[t * blocks + b];
@@ -420,7 +388,7 @@ void synthesise(const mocpack_KeysineHead& head, const GroupSymbols& symbols, si
 								 s.series + channel * width, s.extents[channel]);
 			}
 			if (wanted)
-				store_track(plan, track, s.curve + first, width, count, s.turns, out.from(done));
+				store_track(track, s.curve + first, width, count, s.turns, out.from(done));
 		}
 		done += size_t(count);
 	}
@@ -460,7 +428,7 @@ mocpack_Status mocpack_keysine_decode_span(const mocpack_KeysineHead* head, size
 										   const mocpack_KeysineColumns* columns, double* rotations,
 										   double* translations, mocpack_KeysineSines* kept, void* scratch)
 {
-	Output out = {*head->plan.skeleton, columns, rotations, translations};
+	Output out = {{*head->plan.skeleton, columns}, rotations, translations};
 	FrameSpan span = {first, stop};
 	if (head->grid && layer_count && head->cut.length(group) > 1)
 	{
@@ -470,7 +438,7 @@ mocpack_Status mocpack_keysine_decode_span(const mocpack_KeysineHead* head, size
 	Arena arena(scratch);
 	GroupSymbols symbols;
 	lay_out_group(head->plan, head->cut.longest_group(), &symbols, &arena);
-	size_t track_count = tracks_wanted(head->plan, out);
+	size_t track_count = out.columns.tracks_wanted(head->plan);
 	mocpack_Status status =
 		read_group(head, group, keys, layers, sizes, layer_count, track_count, &symbols, scratch);
 	if (status == MOCPACK_OK)
@@ -505,7 +473,7 @@ mocpack_Status mocpack_keysine_decode_coarse(const mocpack_KeysineHead* head, si
 		return status;
 	shift_values(plan, symbols, shifts, symbols.rows.values);
 	take_middles(plan, shifts, &symbols);
-	Output out = {*plan.skeleton, nullptr, rotations, translations};
+	Output out = {{*plan.skeleton, nullptr}, rotations, translations};
 	mocpack_KeysineSines kept = {};
 	synthesise(*head, symbols, plan.track_count, {0, head->cut.length(group)}, out, Synthesis(*head, &arena),
 			   &kept);
@@ -515,17 +483,17 @@ mocpack_Status mocpack_keysine_decode_coarse(const mocpack_KeysineHead* head, si
 void mocpack_keysine_pose(const mocpack_KeysineHead* head, const int32_t* key,
 						  const mocpack_KeysineColumns* columns, double* rotations, double* translations)
 {
-	Output out = {*head->plan.skeleton, columns, rotations, translations};
+	Output out = {{*head->plan.skeleton, columns}, rotations, translations};
 	for (size_t t = 0; t < head->plan.track_count; ++t)
 	{
 		const Track& track = head->plan.tracks[t];
 		double values[4];
 		Quat turn;
-		if (!out.wants(track))
+		if (!out.columns.wants(track))
 			continue;
 		for (int32_t c = 0; c < track.channels; ++c)
 			values[c] = track.key_step * key[track.first_channel + c];
-		store_track(head->plan, track, values, 1, 1, &turn, out);
+		store_track(track, values, 1, 1, &turn, out);
 	}
 	store_still(head->plan, 1, out);
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "common/wide.h"
+#include "keysine/decode/columns.h"
 #include "keysine/decode/curves.h"
 #include "keysine/decode/head.h"
 
@@ -196,29 +197,22 @@ void put_quats(const float* quats, int32_t first, int32_t stop, float* column, s
 // Rows as the caller wants them, and where in a row things stand.
 struct Rows32
 {
-	const mocpack_Skeleton& skeleton;
+	Columns columns;
 	float* rows;
 	size_t stride;
 	bool turns_alone;
 
-	float* turn(size_t t, int32_t joint) const
+	float* turn(size_t t, int32_t column) const
 	{
-		return rows + t * stride + 4 * size_t(joint);
+		return rows + t * stride + 4 * size_t(column);
 	}
-	float* place(size_t t, size_t m) const
+	float* place(size_t t, int32_t column) const
 	{
-		return rows + t * stride + 4 * skeleton.joint_count + 3 * m;
-	}
-	size_t translated(int32_t joint) const
-	{
-		size_t m = 0;
-		while (m + 1 < skeleton.translated_count && skeleton.translated_joints[m] != joint)
-			++m;
-		return m;
+		return rows + t * stride + 4 * columns.turn_count() + 3 * size_t(column);
 	}
 	bool wants(const Track& track) const
 	{
-		return track.kind != POSITION_TRACK || !turns_alone;
+		return columns.wants(track) && (track.kind != POSITION_TRACK || !turns_alone);
 	}
 };
 
@@ -239,36 +233,41 @@ void put_track(const Track& track, const double* values, int32_t stride, int32_t
 	if (track.kind == POSITION_TRACK)
 	{
 		Vec3* places = reinterpret_cast<Vec3*>(turns);
-		size_t m = out.translated(track.joint);
+		const int32_t column = out.columns.place_of(track.joint);
 		track_translations(track, values, stride, count, places);
 		for (int32_t t = 0; t < count; ++t)
-			put(out.place(row + size_t(t), m), places[t]);
+			put(out.place(row + size_t(t), column), places[t]);
 		return;
 	}
 	track_rotations(track, values, stride, count, turns);
 	for (int32_t t = 0; t < count; ++t)
-		put(out.turn(row + size_t(t), track.joint), turns[t]);
+		put(out.turn(row + size_t(t), out.columns.turn(track.joint)), turns[t]);
 }
 
 void put_still(const Plan& plan, size_t count, const Rows32& out)
 {
 	const mocpack_Skeleton& s = *plan.skeleton;
 	for (int32_t j = 0; j < int32_t(s.joint_count); ++j)
-		if (plan.table[PLAN_COLUMNS * j + ROTATION_KIND] < VECTOR_ROTATION)
+	{
+		const int32_t column = out.columns.turn(j);
+		if (column >= 0 && plan.table[PLAN_COLUMNS * j + ROTATION_KIND] < VECTOR_ROTATION)
 			for (size_t t = 0; t < count; ++t)
-				put(out.turn(t, j), load_quat(plan.still + 7 * j));
+				put(out.turn(t, column), load_quat(plan.still + 7 * j));
+	}
 	for (size_t m = 0; m < s.translated_count && !out.turns_alone; ++m)
 	{
-		size_t j = size_t(s.translated_joints[m]);
-		if (plan.table[PLAN_COLUMNS * j + TRANSLATION_KIND] < MOVING_TRANSLATION)
+		const size_t j = size_t(s.translated_joints[m]);
+		const int32_t column = out.columns.place(m);
+		if (column >= 0 && plan.table[PLAN_COLUMNS * j + TRANSLATION_KIND] < MOVING_TRANSLATION)
 			for (size_t t = 0; t < count; ++t)
-				put(out.place(t, m), load_vec(plan.still + 7 * j + 4));
+				put(out.place(t, column), load_vec(plan.still + 7 * j + 4));
 	}
 }
 
 // One block of a group: its frames first … stop - 1 into the rows from `row` on.
-void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, size_t b, int32_t first,
-			   int32_t stop, const Rows32& out, size_t row, const Room& room, mocpack_KeysineSines* kept)
+void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, size_t track_count, size_t b,
+			   int32_t first, int32_t stop, const Rows32& out, size_t row, const Room& room,
+			   mocpack_KeysineSines* kept)
 {
 	const Plan& plan = head.plan;
 	const Shape& shape = symbols.shape;
@@ -278,10 +277,12 @@ void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, siz
 	SeriesBlock block = {head.predictors, head.predictor_count, shape.tempo,
 						 stride,		  room.series,			room.extents};
 	size_t predictor = 0;
-	for (size_t t = 0; t < plan.track_count; ++t)
+	for (size_t t = 0; t < track_count; ++t)
 	{
 		const Track& track = plan.tracks[t];
-		const bool single = track.kind == VECTOR_TRACK;
+		const bool single = track.kind == VECTOR_TRACK, wanted = out.wants(track);
+		if (!wanted && !head.predictor_count)
+			continue;
 		int32_t index = symbols.rows.steps[t * blocks + b];
 		double step = index < 0 ? 0 : symbols.part * step_of(head.unit, index);
 		for (int32_t c = 0; c < track.channels; ++c)
@@ -291,7 +292,7 @@ void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, siz
 			predictor = block.fill(channel, symbols.rows.values + shape.row(channel, int32_t(b)),
 								   symbols.rows.extents[size_t(channel) * blocks + b], shape.lengths[b], step,
 								   predictor);
-			if (!out.wants(track))
+			if (!wanted)
 				continue;
 			double start = track.key_step * key[0], end = track.key_step * key[channels];
 			const float* sines = sines_of(room, length, room.extents[channel] + 1, kept);
@@ -303,12 +304,12 @@ void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, siz
 			for (int32_t i = first; i < stop && !single; ++i)
 				room.wide[c * WIDEST + i] = start + (end - start) / length * i + double(values[i]);
 		}
-		if (!single && out.wants(track))
+		if (wanted && !single)
 			put_track(track, room.wide + first, WIDEST, stop - first, room.turns, out, row);
-		if (!single)
+		if (!wanted || !single)
 			continue;
 		int32_t far = near_quats(track, room.curve, from, to, room.quats);
-		put_quats(room.quats, first, stop, out.turn(row, track.joint), out.stride);
+		put_quats(room.quats, first, stop, out.turn(row, out.columns.turn(track.joint)), out.stride);
 		// frame by frame, so that a row does not depend on which others are wanted
 		for (int32_t i = first; i < stop && far; ++i)
 			if (room.quats[4 * WIDEST + i] > NEAR)
@@ -334,9 +335,9 @@ size_t mocpack_keysine_rows_scratch(const mocpack_KeysineHead* head)
 
 mocpack_Status mocpack_keysine_decode_rows(const mocpack_KeysineHead* head, size_t group, size_t first,
 										   size_t stop, const int32_t* keys, const uint8_t* const* layers,
-										   const size_t* sizes, size_t layer_count, float* rows,
-										   size_t stride, int turns_alone, mocpack_KeysineSines* kept,
-										   void* scratch)
+										   const size_t* sizes, size_t layer_count,
+										   const mocpack_KeysineColumns* columns, float* rows, size_t stride,
+										   int turns_alone, mocpack_KeysineSines* kept, void* scratch)
 {
 	if (head->grid)
 		return MOCPACK_UNSUPPORTED;
@@ -344,11 +345,12 @@ mocpack_Status mocpack_keysine_decode_rows(const mocpack_KeysineHead* head, size
 	GroupSymbols symbols;
 	lay_out_group(head->plan, head->cut.longest_group(), &symbols, &arena);
 	Room room(*head, &arena);
+	Rows32 out = {{*head->plan.skeleton, columns}, rows, stride, turns_alone != 0};
+	size_t track_count = out.columns.tracks_wanted(head->plan);
 	mocpack_Status status =
-		read_group(head, group, keys, layers, sizes, layer_count, head->plan.track_count, &symbols, scratch);
+		read_group(head, group, keys, layers, sizes, layer_count, track_count, &symbols, scratch);
 	if (status != MOCPACK_OK)
 		return status;
-	Rows32 out = {*head->plan.skeleton, rows, stride, turns_alone != 0};
 	size_t frame = 0, row = 0;
 	for (size_t b = 0; b < size_t(symbols.shape.blocks); ++b)
 	{
@@ -356,7 +358,8 @@ mocpack_Status mocpack_keysine_decode_rows(const mocpack_KeysineHead* head, size
 		size_t from = first > frame ? first : frame, to = stop < end ? stop : end;
 		if (from < to)
 		{
-			put_block(*head, symbols, b, int32_t(from - frame), int32_t(to - frame), out, row, room, kept);
+			put_block(*head, symbols, track_count, b, int32_t(from - frame), int32_t(to - frame), out, row,
+					  room, kept);
 			row += to - from;
 		}
 		frame = end;
@@ -365,9 +368,10 @@ mocpack_Status mocpack_keysine_decode_rows(const mocpack_KeysineHead* head, size
 	return MOCPACK_OK;
 }
 
-void mocpack_keysine_row(const mocpack_KeysineHead* head, const int32_t* key, float* row, int turns_alone)
+void mocpack_keysine_row(const mocpack_KeysineHead* head, const int32_t* key,
+						 const mocpack_KeysineColumns* columns, float* row, int turns_alone)
 {
-	Rows32 out = {*head->plan.skeleton, row, 0, turns_alone != 0};
+	Rows32 out = {{*head->plan.skeleton, columns}, row, 0, turns_alone != 0};
 	for (size_t t = 0; t < head->plan.track_count; ++t)
 	{
 		const Track& track = head->plan.tracks[t];
