@@ -17,7 +17,5 @@ def split_address(url: str) -> SplitResult:
         parts = urlsplit(url)
         _ = parts.port  # is looked at when it is asked for
     except ValueError as error:
-        raise UsageError(
-            f"{url} is no address: {str(error)[:1].lower()}{str(error)[1:]}"
-        ) from error
+        raise UsageError(f"{url} is no address: {error}") from error
     return parts
