@@ -177,6 +177,8 @@ def test_a_target_out_of_reach_leaves_with_one_and_writes_nothing(folder):
         (["bench"], "name at least one --codec"),
         (["bench", "--codec", "raw", "--anchor", "zfp"], "the anchor must be one of the codecs"),
         (["bench", "--codec", "raw", "--metric", "beauty"], "no metric 'beauty'; there are: "),
+        (["bench", "--codec", "raw", "--time-limit", "nan"], "--time-limit takes seconds"),
+        (["bench", "--codec", "raw", "--time-limit", "-1"], "--time-limit takes seconds"),
         (["bench", "--codec", "raw", "--frames", "x"], "write frames as"),
         (["bench", "--codec", "raw", "--target", "x=3"], "write a target as"),
         (["bench", "--paper", "000", "--data", "walk.bvh"], "a paper takes one folder as --data"),

@@ -88,6 +88,12 @@ def test_two_sizes_are_one_too_many(folder):
     refused(run(*words, folder=folder), "not both")
 
 
+@pytest.mark.parametrize("share", ["inf", "nan", "0", "-0.5"])
+def test_a_share_of_no_size_is_refused(folder, share):
+    words = ["rd-pca", "walk.bvh", "--size-fraction", share]
+    refused(run(*words, folder=folder), "--size-fraction must be positive and finite")
+
+
 def test_an_energy_without_a_bandwidth_is_refused(folder):
     words = ["bap-index", "walk.bvh", "--energy", "1J"]
     refused(run(*words, folder=folder), "--energy needs the --bandwidth")

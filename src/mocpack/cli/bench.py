@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -87,6 +88,8 @@ def run(
         metric_label(name)
     for package in ("matplotlib", "scipy"):  # now, and not after hours of measuring
         require(package, extra="bench", purpose="the report")
+    if time_limit is not None and not 0 < time_limit < math.inf:
+        raise UsageError(f"--time-limit takes seconds, more than 0, got {time_limit:g}")
     targets: list[tuple[str, str] | None] = [None] if target is None else [*parse_targets(target)]
     clips = find_clips(data) if data else collection("cmu")
     out.mkdir(parents=True, exist_ok=True)

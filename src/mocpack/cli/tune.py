@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -128,8 +129,8 @@ def _size(clip: AnyClip, size: str | None, fraction: float | None, card: Card | 
     if card is not None:
         return card.largest_size
     if fraction is not None:
-        if not fraction > 0:
-            raise UsageError(f"--size-fraction must be positive, got {fraction:g}")
+        if not 0 < fraction < math.inf:
+            raise UsageError(f"--size-fraction must be positive and finite, got {fraction:g}")
         return int(fraction * rate.raw_size(clip))
     return None if size is None else parse_size(size)
 
