@@ -20,7 +20,7 @@ from mocpack.skeleton import Skeleton
 
 SHELL = 0.03  # metres
 SPREAD = 0.3  # exponent of descendants in the weights
-MEAN_GRID = 0.25  # radians
+MEAN_GRID = 0.125  # radians
 AXES_BITS = 12
 AXES_GRID = 0.5**AXES_BITS  # radians, of the turns of axes
 ORIGIN_GRID = 1.0  # metres
