@@ -84,6 +84,7 @@ const int32_t WIDTH = int32_t(lane_count), MANY = SMALL ? 1 : 4; // chains that 
 void exponentials(int terms, const Halves& halves, const double* base, int32_t count, Quat* rotations)
 {
 	static constexpr SeriesParts PARTS = series_parts();
+	const Lanes one = spread(1.0);
 	const Quat b = load_quat(base);
 	const LaneQuat first = {spread(b.x), spread(b.y), spread(b.z), spread(b.w)};
 	for (int32_t from = 0; from < count; from += MANY * WIDTH)
@@ -92,13 +93,13 @@ void exponentials(int terms, const Halves& halves, const double* base, int32_t c
 		MOCPACK_WRITTEN_OUT for (int32_t k = 0; k < MANY; ++k)
 		{
 			square[k] = lanes_at(halves.square + from + k * WIDTH);
-			sine[k] = cosine[k] = spread(1.0);
+			sine[k] = cosine[k] = one;
 		}
 		for (int i = terms; i > 0; --i)
 			MOCPACK_WRITTEN_OUT for (int32_t k = 0; k < MANY; ++k)
 			{
-				sine[k] = 1.0 - sine[k] * square[k] * PARTS.sine[i];
-				cosine[k] = 1.0 - cosine[k] * square[k] * PARTS.cosine[i];
+				sine[k] = one - sine[k] * square[k] * PARTS.sine[i];
+				cosine[k] = one - cosine[k] * square[k] * PARTS.cosine[i];
 			}
 		MOCPACK_WRITTEN_OUT for (int32_t k = 0; k < MANY; ++k)
 		{
