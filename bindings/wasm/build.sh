@@ -14,9 +14,8 @@ ${PYTHON:-python3} "$here/pack_tables.py" "$core/src/keysine/decode/tables.inc" 
 # -flto: what no other file asks for goes, and constants reach the functions that they are given to
 options="-std=c++17 -fno-exceptions -fno-rtti -flto -ffp-contract=off -Wall -Wextra -Wshadow -Werror
   -DMOCPACK_TABLES_AT_START -DMOCPACK_NO_MALLOC -DMOCPACK_SMALL -I$core/include -I$core/src -I$work"
-# small but for the loops over frames, which is where the time goes
-fast="keysine/decode/curves.cpp"
-quick="common/least_squares.cpp"
+# smallest but for the loops over frames and channels, which is where the time goes
+quick="common/least_squares.cpp keysine/decode/curves.cpp"
 smallest='-Oz -Xclang -Oz' # zig takes -Oz for -Os
 sources=$(grep -v '^#' "$core/reader.txt")
 objects=
@@ -28,7 +27,6 @@ done
 for source in $sources; do
   level=$smallest
   case " $quick " in *" $source "*) level='-Os -msimd128 -fvectorize' ;; esac
-  case " $fast " in *" $source "*) level='-O3 -msimd128 -fno-unroll-loops' ;; esac
   object=$work/$(echo "$source" | tr / -).o
   # shellcheck disable=SC2086
   "$@" $options $level -c "$core/src/$source" -o "$object"
