@@ -40,6 +40,6 @@ $WASM_LD --no-entry --strip-all --gc-sections --stack-first -z stack-size=262144
 # Flattened first, which finds shorter control flow. The stack lies lowest and grows down, so that nobody points into
 # the first kilobyte. No input makes a good reader trap, so that what only could trap may go; none of it is moved to
 # where it did not run before (as --ignore-implicit-traps would, which then divides by zero).
-$WASM_OPT --flatten --rereloop -Oz -Oz --converge --dealign --traps-never-happen --low-memory-unused \
+$WASM_OPT --flatten --rereloop --simplify-locals -Oz -Oz --converge --dealign --traps-never-happen --low-memory-unused \
   --enable-simd --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int \
   --enable-mutable-globals --enable-multivalue "$work/linked.wasm" -o "$out"
