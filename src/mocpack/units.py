@@ -21,6 +21,7 @@ LENGTHS = {
     "in": 0.0254,
 }
 ANGLES = {"deg": math.pi / 180, "°": math.pi / 180, "rad": 1.0, "mrad": 1e-3}
+MOST_BYTES = 10**18
 SIZES = {
     "B": 1,
     "kB": 1000,
@@ -145,13 +146,10 @@ def parse_size(value: str | int) -> int:
     >>> parse_size("20kB"), parse_size("2KiB"), parse_size(500)
     (20000, 2048, 500)
     """
-    if isinstance(value, str) and not value.strip().isdigit():
-        size = round(_with_unit(value, SIZES, "size", "20kB"))
-    else:
-        size = int(value)
-    if size < 1:
-        raise UsageError(f"a size must be at least one byte, got {value!r}")
-    return size
+    size: float = value if not isinstance(value, str) else _bytes(value)
+    if not 1 <= size < MOST_BYTES:
+        raise UsageError(f"a size must be at least one byte and below 1e18, got {value!r:.80}")
+    return round(size)
 
 
 def parse_bandwidth(text: str, *, kilo: int = 1000) -> float:
@@ -163,7 +161,7 @@ def parse_bandwidth(text: str, *, kilo: int = 1000) -> float:
     scales = {unit: float(kilo) ** power for unit, power in BANDWIDTHS.items()}
     bandwidth = _with_unit(text, scales, "bandwidth", "128kbps")
     if not 0 < bandwidth < 1e15:
-        raise UsageError(f"a bandwidth must be positive and finite, got {text!r}")
+        raise UsageError(f"a bandwidth must be above 0 and below 1e15 bit/s, got {text!r}")
     return bandwidth
 
 
@@ -175,7 +173,7 @@ def parse_energy(text: str) -> float:
     """
     joules = _with_unit(text, ENERGIES, "energy", "500mJ")
     if not 0 < joules < 1e15:
-        raise UsageError(f"an energy must be positive and finite, got {text!r}")
+        raise UsageError(f"an energy must be above 0 and below 1e15 J, got {text!r}")
     return joules
 
 
@@ -259,6 +257,11 @@ def _angle(value: float, unit: float) -> Angle:
     if not math.isfinite(value):
         raise UsageError(f"an angle must be finite, got {value!r}")
     return Angle(value * unit)
+
+
+def _bytes(text: str) -> float:
+    plain = text.strip().isdecimal()
+    return float(text) if plain else _with_unit(text, SIZES, "size", "20kB")
 
 
 def _with_unit(text: str, units: dict[str, float] | dict[str, int], what: str, like: str) -> float:

@@ -3,11 +3,13 @@
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from command_line import run_text as run
 
 import mocpack
 from mocpack.cli.recorder import Recorder
@@ -139,3 +141,42 @@ def test_what_cannot_be_is_a_sentence(tmp_path, words, sentence):
     assert process.returncode == 2
     assert sentence in " ".join(complaint.split())
     assert "Traceback" not in complaint
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "serve --port 99999",
+        "serve --port -5",
+        "serve --webtransport 99999",
+        "view --port 99999",
+        "send walk.bvh --to ws://127.0.0.1:99999/stage/anna",
+        "send walk.bvh --to udp://127.0.0.1:99999/stage/anna",
+        "send walk.bvh --to udp://127.0.0.1:some",
+        "send walk.bvh --to ws://[::1/stage/anna",
+        "send vmc://:99999 --to udp://127.0.0.1:9000",
+        "send zmq://127.0.0.1:99999 --to udp://127.0.0.1:9000",
+        "send zmq://nowhere --to udp://127.0.0.1:9000",
+        "receive udp://:99999 -o got.mocp",
+        "receive ws://127.0.0.1:8420/stage -o vmc://127.0.0.1:99999",
+        "receive ws://127.0.0.1:8420/stage -o zmq://127.0.0.1",
+    ],
+)
+def test_an_address_that_is_none_is_a_sentence(words, tmp_path):
+    mocpack.write(walk(0.1), tmp_path / "walk.bvh")
+    result = run(*words.split(), folder=tmp_path)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert re.fullmatch(r"mocpack: .*(\bport\b|address|65535).*\n", result.stderr), result.stderr
+
+
+@pytest.mark.parametrize("words", ["send walk.bvh --to URL/anna", "receive URL -o got.mocp"])
+def test_who_finds_no_relay_says_so_and_tries_again(words, tmp_path):
+    mocpack.write(walk(0.1), tmp_path / "walk.bvh")
+    with socket.socket() as taken:  # bound, and not listening: whoever comes is refused
+        taken.bind(("127.0.0.1", 0))
+        url = f"ws://127.0.0.1:{taken.getsockname()[1]}/stage"
+        process = start(*words.replace("URL", url).split(), cwd=tmp_path)
+        line = process.stderr.readline()
+        process.kill()
+        process.communicate()
+    assert re.fullmatch(rf"mocpack: {url}\S* cannot be reached: .*; trying again\n", line)

@@ -9,6 +9,7 @@ import typer
 from mocpack.presets import describe_presets
 
 EFFORTS = ("fast", "default", "best")
+LAST_PORT = 65_535
 
 
 def complete_codec(incomplete: str) -> list[str]:

@@ -13,6 +13,7 @@ import typer
 from mocpack.cli import files, options
 from mocpack.cli.live_access import read_token, trust
 from mocpack.cli.recorder import Recorder
+from mocpack.cli.terminal import complain
 from mocpack.clip import ClipHeader
 from mocpack.errors import UsageError
 from mocpack.live.bridges.messages import frame_message, header_message
@@ -66,7 +67,7 @@ def run(
     elif source.startswith("udp://"):
         events = watch_udp(source, patience=patience, plain=plain_udp)
     elif source.startswith(("ws://", "wss://")):
-        events = watch(source, token=token, role=role, tls=trust(ca))
+        events = watch(source, token=token, role=role, tls=trust(ca), told=complain)
     else:
         raise UsageError(f"a stage is a ws://, wss:// or udp:// address, got {source}")
     if role == "watch":

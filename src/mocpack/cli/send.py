@@ -13,6 +13,7 @@ import typer
 import mocpack
 from mocpack.cli import files, options
 from mocpack.cli.live_access import read_token, trust
+from mocpack.cli.terminal import complain
 from mocpack.errors import UsageError
 from mocpack.live import RateControl, Sender
 from mocpack.live.client import perform
@@ -105,6 +106,6 @@ async def _send(
             return await perform_udp(to, sender, moving, plain=plain_udp)
         if not to.startswith(("ws://", "wss://")):
             raise UsageError(f"--to is a ws://, wss:// or udp:// address, got {to}")
-        return await perform(to, sender, moving, token=token, tls=trust(ca))
+        return await perform(to, sender, moving, token=token, tls=trust(ca), told=complain)
     finally:
         source.close()

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from mocpack.cli import files
+from mocpack.cli.options import LAST_PORT
 from mocpack.cli.recorder import Recorder
 from mocpack.errors import UsageError
 from mocpack.extras import require
@@ -28,7 +29,9 @@ PORT = 8420
 
 
 def run(
-    port: Annotated[int, typer.Option(help="0 takes any that is free.")] = PORT,
+    port: Annotated[
+        int, typer.Option(help="0 takes any that is free.", min=0, max=LAST_PORT)
+    ] = PORT,
     host: Annotated[
         str, typer.Option(help="Address to listen at; any but the loopback needs TLS and tokens.")
     ] = "127.0.0.1",
@@ -52,7 +55,11 @@ def run(
     ] = False,
     webtransport: Annotated[
         int | None,
-        typer.Option(help="Port of UDP for WebTransport, which the page then takes; 0: any."),
+        typer.Option(
+            help="Port of UDP for WebTransport, which the page then takes; 0: any.",
+            min=0,
+            max=LAST_PORT,
+        ),
     ] = None,
     page: Annotated[bool, typer.Option(help="Serve the page that shows the stage.")] = True,
     seconds: Annotated[float | None, typer.Option(help="End after so long.", hidden=True)] = None,

@@ -53,7 +53,12 @@ def run(
     clip: options.ClipName = None,
     unit: options.Unit = None,
     skeleton: options.SkeletonFile = None,
-    port: Annotated[int, typer.Option(help="Of the local server; another if it is busy.")] = PORT,
+    port: Annotated[
+        int,
+        typer.Option(
+            help="Of the local server; another if it is busy.", min=0, max=options.LAST_PORT
+        ),
+    ] = PORT,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
     export: Annotated[
         str | None, typer.Option(help="Write the page with its data as one .html file.")

@@ -17,6 +17,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -37,13 +38,20 @@ def main() -> None:
     except MemoryError:
         answer = {"error": "it needs more memory than such a file should"}
     except Exception as error:  # libraries have a class for each complaint
-        said = str(error).strip().splitlines() or [""]
-        answer = {"error": f"{type(error).__name__}: {said[-1].strip()[:300]}"}
+        answer = {"error": _sentence(error, question["folder"])}
     out.write(json.dumps(answer).encode() + b"\n")
     for block in blocks:
         out.write(block)
     out.flush()
     os._exit(0)
+
+
+def _sentence(error: Exception, folder: str) -> str:
+    """Return a complaint's last line, without places in a library's own sources and our folder."""
+    said = (str(error).strip().splitlines() or [""])[-1].strip()
+    inside = re.search(r" at line \d+ in file .* : '(.*)'$", said)  # USD's way
+    words = inside[1] if inside else f"{type(error).__name__}: {said}"
+    return words.replace(str(Path(folder) / "x")[:-1], "")[:300]
 
 
 def _limit(memory: int, seconds: int) -> None:

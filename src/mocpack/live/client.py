@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,11 +54,12 @@ async def perform(
     token: str | None = None,
     tls: ssl.SSLContext | None = None,
     tries: int = 20,
+    told: Callable[[str], None] = lambda said: None,
 ) -> int:
     """Send frames to a relay until they end; return how many were sent.
 
-    A lost connection is made again, at most `tries` times in a row; frames that come meanwhile are
-    left out, as they would be late.
+    A lost connection is made again, at most `tries` times in a row, the first of which `told` is
+    told; frames that come meanwhile are left out, as they would be late.
     """
     _check(url, token, performer=True)
     performing = _Performing(sender, frames)
@@ -71,7 +72,7 @@ async def perform(
                     await performing.go_on(connection)
                     return performing.sent
             except _lost() as error:
-                failed = _failed(url, error, failed, tries)
+                failed = _failed(url, error, failed, tries, told)
                 await _pause(failed)
     finally:
         performing.cancel()
@@ -120,8 +121,12 @@ async def watch(
     tls: ssl.SSLContext | None = None,
     patience: int = 0,
     tries: int = 20,
+    told: Callable[[str], None] = lambda said: None,
 ) -> AsyncIterator[Event]:
-    """Yield what happens on a stage: who joins, their poses, who leaves."""
+    """Yield what happens on a stage: who joins, their poses, who leaves.
+
+    A lost connection is made again, as by `perform`.
+    """
     _check(url, token, performer=False)
     failed = 0
     while True:
@@ -136,7 +141,7 @@ async def watch(
         except _lost() as error:
             for event in audience.end():
                 yield event
-            failed = _failed(url, error, failed, tries)
+            failed = _failed(url, error, failed, tries, told)
             await _pause(failed)
 
 
@@ -254,8 +259,10 @@ def _lost() -> tuple[type[BaseException], ...]:
     return (OSError, exceptions.ConnectionClosed, exceptions.InvalidHandshake, TimeoutError)
 
 
-def _failed(url: str, error: BaseException, failed: int, tries: int) -> int:
-    """Count a failure; one that coming back would not mend, or the last, is a sentence."""
+def _failed(
+    url: str, error: BaseException, failed: int, tries: int, told: Callable[[str], None]
+) -> int:
+    """Count a failure; one that coming back would not mend, or the last, is an error."""
     response = getattr(error, "response", None)
     if response is not None and 400 <= response.status_code < 500:
         reason = bytes(response.body or b"").decode("utf-8", "replace").strip()
@@ -265,6 +272,8 @@ def _failed(url: str, error: BaseException, failed: int, tries: int) -> int:
         raise UsageError(f"{url} refuses: {closed.reason or closed.code}") from error
     if failed + 1 >= tries:
         raise UsageError(f"{url} cannot be reached: {error}") from error
+    if not failed:
+        told(f"{url} cannot be reached: {error}; trying again")
     return failed + 1
 
 

@@ -14,9 +14,9 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from mocpack.errors import CorruptionError, UsageError
+from mocpack.live.address import split_address
 
 SUBPROTOCOL = "mocpack.live.2"
 ROLES = ("send", "watch", "record")
@@ -116,7 +116,7 @@ def offered(protocols: list[str]) -> tuple[str, str]:
 
 def check_secure(url: str, token: str | None) -> None:
     """Complain about an address off the loopback without TLS, or without a token."""
-    parts = urlsplit(url)
+    parts = split_address(url)
     if is_loopback(parts.hostname or ""):
         return
     if parts.scheme != "wss":

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
-from urllib.parse import urlsplit
 
 from mocpack.errors import FormatError, UsageError
+from mocpack.live.address import split_address
 from mocpack.live.client import Event, Frame
 from mocpack.live.hello import Hello, is_hello
 from mocpack.live.receiver import Receiver
@@ -93,7 +93,7 @@ async def watch_udp(url: str, *, patience: int = 16, plain: bool = False) -> Asy
 
 def udp_address(url: str, plain: bool) -> tuple[str, int]:
     """Return host and port; off the loopback only by word, since nothing is encrypted."""
-    parts = urlsplit(url)
+    parts = split_address(url)
     host = parts.hostname or "127.0.0.1"
     if parts.port is None:
         raise UsageError(f"name a port, as in udp://127.0.0.1:9000, got {url}")

@@ -10,9 +10,9 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any
-from urllib.parse import urlsplit
 
 from mocpack.errors import FormatError, UsageError
+from mocpack.live.address import split_address
 from mocpack.live.client import Audience, Event, Frame, check_place
 from mocpack.live.datagrams import ITEMS, QUICK, REPORT, DatagramDoor, proof_of
 from mocpack.live.relay import Relay
@@ -34,7 +34,7 @@ def is_stage(url: str) -> bool:
     >>> is_stage("udp://127.0.0.1:8420/stage/anna"), is_stage("udp://127.0.0.1:9000")
     (True, False)
     """
-    return len(urlsplit(url).path) > 1
+    return len(split_address(url).path) > 1
 
 
 class UdpDoor(DatagramDoor):

@@ -271,6 +271,14 @@ def test_damaged_files_are_sentences():
             assert np.isfinite(read_bytes(data).positions()).all()
 
 
+def test_a_complaint_of_usd_names_neither_its_sources_nor_our_folders(tmp_path):
+    (tmp_path / "a.usdc").write_bytes(b"\x98 no scene" * 100)
+    with pytest.raises(CorruptionError) as caught:
+        mocpack.read(tmp_path / "a.usdc")
+    said = str(caught.value).removeprefix(str(tmp_path))
+    assert re.fullmatch(r"/a\.usdc: pxr cannot read it: <scene\.usda> is not .{4,40}", said)
+
+
 def test_without_usd_core_the_extra_is_named(monkeypatch):
     monkeypatch.setattr(child, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"reading USD needs .*'mocpack\[usd\]'"):

@@ -217,8 +217,8 @@ def _introduction(clips: dict[str, Clip]) -> str:
     frames = sum(clip.frame_count for clip in clips.values())
     return (
         "# Beaudoin, Poulin and van de Panne 2007, measured again\n\n"
-        "Made by `mocpack bench --paper beaudoin`. Beaudoin, Poulin, van de Panne: *Adapting Wavelet "
-        "Compression to Human Motion Capture Clips*, 2007.\n\n"
+        "Made by `mocpack bench --paper beaudoin`. Beaudoin, Poulin, van de Panne: *Adapting "
+        "Wavelet Compression to Human Motion Capture Clips*, 2007.\n\n"
         f"Clips: {', '.join(clips)} of the CMU database in the cgspeed BVH conversion, its T-pose "
         f"dropped, {frames} frames. The paper names its clips by frame count only; 09_01, 49_02 "
         "and 14_02 have its counts, the other twelve are ours. These files hold 96 channels, 74 of "

@@ -375,7 +375,18 @@ class Keysine(Codec):
 
     def _on_grid(self, clip: Clip) -> BoundedEncoding | None:
         """Return a grid in time that keeps the bound, with as few artefacts as may be."""
-        return self._measured(clip, partial(self._gridded, clip), work=GRID_WORK)
+        found: dict[tuple[object, ...], Draft | None] = {}
+
+        def make(policy: RetryPolicy) -> Draft | None:
+            # a finer grid is what helps against jitter, too: so that several policies are one try
+            finer = min(max(policy.level, policy.jitter_level), len(GRID_STEPS) - 1)
+            tried = finer, *policy.foot_shares.items()
+            if tried not in found:
+                shares = policy.joint_shares(len(clip.skeleton))
+                found[tried] = self._gridded(clip, GRID_STEPS[finer], shares)
+            return found[tried]
+
+        return self._measured(clip, make, work=GRID_WORK)
 
     def _measured(
         self, clip: Clip, make: Callable[[RetryPolicy], Draft | None], work: float = 1.0
@@ -432,11 +443,11 @@ class Keysine(Codec):
         shares = policy.joint_shares(len(clip.skeleton))
         return self._draft(clip, settings, bound, outline(bound), predictors, shares)
 
-    def _gridded(self, clip: Clip, policy: RetryPolicy) -> Draft | None:
-        """Return a grid in time within the bound, or None where the search finds none."""
-        # a finer grid is what helps against jitter, too
-        finer = max(policy.level, policy.jitter_level)
-        step = GRID_STEPS[min(finer, len(GRID_STEPS) - 1)]
+    def _gridded(self, clip: Clip, step: float, shares: list[float] | None) -> Draft | None:
+        """Return a grid in time within the bound, or None where the search finds none.
+
+        `step` is its share of the bound, and `shares` are those of joints.
+        """
         return draft_grid(
             clip,
             search.gridded(
@@ -454,7 +465,7 @@ class Keysine(Codec):
             ),
             self._groups(clip, LONGEST_BLOCK),
             threads=self._threads(clip.frame_count),
-            shares=policy.joint_shares(len(clip.skeleton)),
+            shares=shares,
         )
 
     def _predictors(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from mocpack.arrays import F64
 from mocpack.clip import ClipHeader
 from mocpack.errors import UsageError
 from mocpack.extras import require
+from mocpack.live.address import split_address
 from mocpack.live.client import Frame
 from mocpack.skeleton import Skeleton
 
@@ -208,5 +208,5 @@ def _mirrored(place: F64, turn: F64) -> list[float]:
 
 
 def _address(address: str) -> tuple[str, int]:
-    parts = urlsplit(address)
+    parts = split_address(address)
     return parts.hostname or "127.0.0.1", parts.port or PORT

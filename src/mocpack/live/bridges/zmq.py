@@ -9,7 +9,9 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from mocpack.clip import ClipHeader
+from mocpack.errors import UsageError
 from mocpack.extras import require
+from mocpack.live.address import split_address
 from mocpack.live.bridges.messages import (
     frame_message,
     header_message,
@@ -31,7 +33,7 @@ class ZmqSource:
         self._socket.setsockopt(_zmq().SUBSCRIBE, b"")
         self._socket.setsockopt(_zmq().MAXMSGSIZE, 1 << 20)
         self._socket.setsockopt(_zmq().RCVHWM, 256)
-        self._socket.connect(address.replace("zmq://", "tcp://", 1))
+        self._socket.connect(_tcp(address))
 
     async def header(self) -> ClipHeader:
         while True:
@@ -56,7 +58,7 @@ class ZmqSink:
         zmq = require("zmq", extra="live", purpose="a ZMQ stream")
         self._socket = zmq.Context.instance().socket(zmq.PUB)
         self._socket.setsockopt(zmq.SNDHWM, 64)
-        self._socket.bind(address.replace("zmq://", "tcp://", 1))
+        self._socket.bind(_tcp(address))
         self._told = -REMIND
 
     def show(self, header: ClipHeader, frame: Frame) -> None:
@@ -67,6 +69,13 @@ class ZmqSink:
 
     def close(self) -> None:
         self._socket.close(100)
+
+
+def _tcp(address: str) -> str:
+    """Return an address as ZMQ writes it."""
+    if split_address(address).port is None:
+        raise UsageError(f"name a port, as in zmq://127.0.0.1:5556, got {address}")
+    return address.replace("zmq://", "tcp://", 1)
 
 
 def _zmq() -> Any:

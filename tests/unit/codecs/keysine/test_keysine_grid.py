@@ -12,6 +12,9 @@ from mocpack import rotations
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.clip import Clip, promised_error
 from mocpack.codecs.keysine import Keysine
+from mocpack.codecs.keysine import codec as codec_module
+from mocpack.codecs.keysine.artefacts import Artefacts
+from mocpack.codecs.keysine.packing import draft_grid
 from mocpack.codecs.keysine.payload import (
     FIRST_FRAME_ALONE,
     GRID,
@@ -228,6 +231,20 @@ def test_a_grid_of_too_many_channels_is_refused_and_auto_takes_none():
         CODEC.encode(clip)
     payload = Keysine(max_error=BOUND).encode(clip)
     assert mode_of(payload, clip) == 0
+
+
+def test_no_grid_is_searched_twice(monkeypatch):
+    asked = []
+
+    def watched(clip, settings, outline, groups, *, threads, shares):
+        asked.append((outline.unit, tuple(shares or ())))
+        return draft_grid(clip, settings, outline, groups, threads=threads, shares=shares)
+
+    seen = Artefacts(jitter=2.0, foot_skates={})
+    monkeypatch.setattr(Artefacts, "measure", lambda *_: seen)
+    monkeypatch.setattr(codec_module, "draft_grid", watched)
+    Keysine(max_error=BOUND, mode="grid").encode(LONG.frames(0, 40))
+    assert len(asked) == len(set(asked)) == len(codec_module.GRID_STEPS)
 
 
 def test_auto_takes_the_smaller_mode():
