@@ -14,9 +14,8 @@ ${PYTHON:-python3} "$here/pack_tables.py" "$core/src/keysine/decode/tables.inc" 
 # -flto: what no other file asks for goes, and constants reach the functions that they are given to
 options="-std=c++17 -fno-exceptions -fno-rtti -flto -ffp-contract=off -Wall -Wextra -Wshadow -Werror
   -DMOCPACK_TABLES_AT_START -DMOCPACK_NO_MALLOC -DMOCPACK_SMALL -I$core/include -I$core/src -I$work"
-# small but for the loops over frames, which is where the time goes
-fast="keysine/decode/curves.cpp"
-quick="common/least_squares.cpp"
+# smallest but for the loops over frames and channels, which is where the time goes
+quick="common/least_squares.cpp keysine/decode/curves.cpp"
 smallest='-Oz -Xclang -Oz' # zig takes -Oz for -Os
 sources=$(grep -v '^#' "$core/reader.txt")
 objects=
@@ -28,7 +27,6 @@ done
 for source in $sources; do
   level=$smallest
   case " $quick " in *" $source "*) level='-Os -msimd128 -fvectorize' ;; esac
-  case " $fast " in *" $source "*) level='-O3 -msimd128 -fno-unroll-loops' ;; esac
   object=$work/$(echo "$source" | tr / -).o
   # shellcheck disable=SC2086
   "$@" $options $level -c "$core/src/$source" -o "$object"
@@ -42,6 +40,6 @@ $WASM_LD --no-entry --strip-all --gc-sections --stack-first -z stack-size=262144
 # Flattened first, which finds shorter control flow. The stack lies lowest and grows down, so that nobody points into
 # the first kilobyte. No input makes a good reader trap, so that what only could trap may go; none of it is moved to
 # where it did not run before (as --ignore-implicit-traps would, which then divides by zero).
-$WASM_OPT --flatten --rereloop -Oz -Oz --converge --dealign --traps-never-happen --low-memory-unused \
+$WASM_OPT --flatten --rereloop --simplify-locals -Oz -Oz --converge --dealign --traps-never-happen --low-memory-unused \
   --enable-simd --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int \
   --enable-mutable-globals --enable-multivalue "$work/linked.wasm" -o "$out"

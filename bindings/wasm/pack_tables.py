@@ -3,9 +3,10 @@
     python bindings/wasm/pack_tables.py TABLES FOLDER
 
 Reads the arrays of `tables.inc` and writes `packed_tables.h`, which declares them, and
-`packed_tables.inc`, from which `tables.cpp` makes them when the program starts. Every number is
-foretold from the one above it, which is that of the class before, and from the one beside it; its
-bit length and then its digits go through the core's range coder, under probabilities that learn.
+`packed_tables.inc`, from which `trained_tables.cpp` makes them when the program starts. Every
+number is foretold from the one above it, which is that of the class before, and from the one beside
+it; its bit length and then its digits go through the core's range coder, under probabilities that
+learn.
 """
 
 import argparse
@@ -71,7 +72,7 @@ class Learning:
 
 
 class Packer:
-    """`RangeEncoder` of range_coder.h, and the numbers of `tables.cpp`."""
+    """`RangeEncoder` of range_coder.h, and the numbers of `trained_tables.cpp`."""
 
     def __init__(self) -> None:
         self.low, self.high, self.bytes = 0, 0xFFFFFFFF, bytearray()

@@ -116,6 +116,12 @@ def test_the_amalgamation_is_one_header_and_one_source_that_plays(tmp_path, file
     assert run(tmp_path / "play", file).startswith(f"{len(mocpack.read(file).skeleton)} joints")
 
 
+def test_the_amalgamation_compiles_without_vector_types(tmp_path):
+    run(sys.executable, CHECKOUT / "tools/amalgamate.py", tmp_path)
+    plain = ["-DMOCPACK_PLAIN_VECTORS", "-fsyntax-only"]
+    run("c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", *plain, "mocpack.cpp", cwd=tmp_path)
+
+
 @pytest.mark.parametrize("level", [0, 1, 9])
 @pytest.mark.parametrize("size", [0, 10, 3000, 200_000])
 def test_what_zlib_deflates_the_library_inflates(read_in_c, tmp_path, level, size):

@@ -41,8 +41,11 @@ struct Halves
 	double x[LONGEST_BLOCK], y[LONGEST_BLOCK], z[LONGEST_BLOCK], square[LONGEST_BLOCK];
 };
 
-MOCPACK_WIDE void halve(const double* m, const double* x, int32_t stride, int32_t count, Halves* out)
+MOCPACK_WIDE void halve(const double* m, const double* x, int32_t stride, int32_t count,
+						Halves* __restrict out)
 {
+	if (SMALL) // by pairs, without a remainder: rows have room for one frame more
+		count = (count + 1) & ~1;
 	const double *x0 = x, *x1 = x + stride, *x2 = x + 2 * stride;
 	for (int32_t t = 0; t < count; ++t)
 	{
@@ -84,6 +87,7 @@ const int32_t WIDTH = int32_t(lane_count), MANY = SMALL ? 1 : 4; // chains that 
 void exponentials(int terms, const Halves& halves, const double* base, int32_t count, Quat* rotations)
 {
 	static constexpr SeriesParts PARTS = series_parts();
+	const Lanes one = spread(1.0);
 	const Quat b = load_quat(base);
 	const LaneQuat first = {spread(b.x), spread(b.y), spread(b.z), spread(b.w)};
 	for (int32_t from = 0; from < count; from += MANY * WIDTH)
@@ -92,13 +96,13 @@ void exponentials(int terms, const Halves& halves, const double* base, int32_t c
 		MOCPACK_WRITTEN_OUT for (int32_t k = 0; k < MANY; ++k)
 		{
 			square[k] = lanes_at(halves.square + from + k * WIDTH);
-			sine[k] = cosine[k] = spread(1.0);
+			sine[k] = cosine[k] = one;
 		}
 		for (int i = terms; i > 0; --i)
 			MOCPACK_WRITTEN_OUT for (int32_t k = 0; k < MANY; ++k)
 			{
-				sine[k] = 1.0 - sine[k] * square[k] * PARTS.sine[i];
-				cosine[k] = 1.0 - cosine[k] * square[k] * PARTS.cosine[i];
+				sine[k] = one - sine[k] * square[k] * PARTS.sine[i];
+				cosine[k] = one - cosine[k] * square[k] * PARTS.cosine[i];
 			}
 		MOCPACK_WRITTEN_OUT for (int32_t k = 0; k < MANY; ++k)
 		{
@@ -241,11 +245,13 @@ size_t SeriesBlock::fill(int32_t channel, const int32_t* values, int32_t reach, 
 	return next;
 }
 
-MOCPACK_WIDE void block_values(double* values, const double* sines, int32_t length, int32_t first,
+MOCPACK_WIDE void block_values(double* __restrict values, const double* sines, int32_t length, int32_t first,
 							   int32_t stop, double key, double next_key, const double* series,
 							   int32_t extent)
 {
 	int32_t stride = padded(length);
+	if (SMALL) // as in halve
+		first &= ~1, stop = (stop + 1) & ~1;
 	double slope = (next_key - key) / double(length);
 	for (int32_t t = first; t < stop; ++t)
 		values[t] = key + slope * double(t);

@@ -487,7 +487,7 @@ void mocpack_keysine_pose(const mocpack_KeysineHead* head, const int32_t* key,
 	for (size_t t = 0; t < head->plan.track_count; ++t)
 	{
 		const Track& track = head->plan.tracks[t];
-		double values[4];
+		double values[4] = {};
 		Quat turn;
 		if (!out.columns.wants(track))
 			continue;
