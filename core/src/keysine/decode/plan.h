@@ -15,7 +15,7 @@ namespace keysine
 
 const double SHELL = 0.03;		// metres
 const double SPREAD = 0.3;		// exponent of descendants in the weights
-const double MEAN_GRID = 0.125;	// radians, of a joint's mean rotation
+const double MEAN_GRID = 0.125; // radians, of a joint's mean rotation
 const int AXES_BITS = 12;		// turns of axes are multiples of 2^-12 radians
 const double ORIGIN_GRID = 1.0; // metres, of a translation's origin
 const int32_t STEPS = MOCPACK_KEYSINE_STEPS, UNIT_STEP = MOCPACK_KEYSINE_UNIT_STEP;
