@@ -60,8 +60,8 @@ def test_table_and_info_name_the_angle(source, tmp_path):
     ("told", "sentence"),
     [
         ("0.3", "as an angle"),
-        ("-1deg", "positive"),
-        ("0rad", "positive"),
+        ("-1deg", "above 0"),
+        ("0rad", "above 0"),
         ("3mm", "as an angle"),
         ("nandeg", ""),
     ],

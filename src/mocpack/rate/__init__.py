@@ -45,7 +45,7 @@ SCALE_SHARE = 0.1  # of a bound, for rounding scales
 # sources whose poses between frames are theirs as much as those at them
 KEYED = frozenset({"gltf", "fbx", "usd"})
 NEAR_TURN = math.cos(math.radians(5))  # half the angle of joints that turn by 10° in a frame
-BETWEEN = 6  # parts of the time from frame to frame, at whose ends such clips are measured
+BETWEEN = 12  # parts of the time from frame to frame, at whose ends such clips are measured
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ def test_bandwidths_have_units():
     assert parse_bandwidth("4Mbps", kilo=1024) == 4 * 1024**2
     with pytest.raises(UsageError, match="cannot read '5 miles' as a bandwidth"):
         parse_bandwidth("5 miles")
-    with pytest.raises(UsageError, match="positive"):
+    with pytest.raises(UsageError, match="above 0"):
         parse_bandwidth("0kbps")
 
 
