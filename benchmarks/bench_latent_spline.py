@@ -11,9 +11,9 @@ import numpy as np
 import mocpack
 from mocpack.bench.datasets import load_clip
 from mocpack.bench.runner.timing import inflate_speed, seconds_of
-from mocpack.codecs.latent_spline import bspline, latent
-from mocpack.codecs.latent_spline.knots import find_knots
-from mocpack.codecs.latent_spline.pose_rows import SkeletonForm
+from mocpack.papers.mukai.codec import bspline, latent
+from mocpack.papers.mukai.codec.knots import find_knots
+from mocpack.papers.mukai.codec.pose_rows import SkeletonForm
 from mocpack.samples import JUMP
 
 CLIPS = (("cmu/16_46", 20), ("cmu/02_01", 30), ("cmu/05_03", 40), ("cmu/49_04", 60))

@@ -28,7 +28,7 @@ from mocpack.bench.datasets import require_clip
 from mocpack.bench.report.markdown import markdown_table
 from mocpack.bench.runner.timing import fastest, inflate_speed
 from mocpack.clip import Clip
-from mocpack.codecs.rd_pca import RdPca, starts
+from mocpack.papers.vasa.codec import RdPca, starts
 
 SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1)
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from mocpack.bench.datasets import load_clip
 from mocpack.bench.runner.timing import fastest
-from mocpack.codecs.wavelet.selection import analyse
-from mocpack.codecs.wavelet.wavelet import Wavelet
-from mocpack.codecs.wavelet.wavelet_ik import WaveletIk
-from mocpack.codecs.wavelet.wavelet_opt import WaveletOpt
+from mocpack.papers.beaudoin.codec.selection import analyse
+from mocpack.papers.beaudoin.codec.wavelet import Wavelet
+from mocpack.papers.beaudoin.codec.wavelet_ik import WaveletIk
+from mocpack.papers.beaudoin.codec.wavelet_opt import WaveletOpt
 from mocpack.testing.motions import chain
 
 FRAMES = (256, 512, 1024, 2048, 4096)

@@ -9,7 +9,7 @@ python examples/edit_handles.py
 import numpy as np
 
 import mocpack
-from mocpack.editing import Handle, open_spline
+from mocpack.papers.mukai.editing import Handle, open_spline
 from mocpack.samples import JUMP
 
 clip = mocpack.read(JUMP)

@@ -9,7 +9,7 @@ python examples/own_metric.py
 import numpy as np
 
 import mocpack
-from mocpack.codecs.rd_pca import RdPca, kinematic_gram
+from mocpack.papers.vasa.codec import RdPca, kinematic_gram
 from mocpack.samples import JUMP
 
 HANDS = ("LeftHand", "RightHand")

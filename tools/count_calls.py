@@ -1,19 +1,26 @@
-"""Count what one ``mocpack compress`` of the bundled clip calls.
+"""Count the functions of mocpack that one operation crosses, in every thread.
 
-    python tools/count_calls.py [--effort default] [--max-error 1mm] [--codec keysine]
+    python tools/count_calls.py [--effort default] [--max-error 1mm] [--verbose]
 
-Prints the functions of mocpack that ran, the files they stand in, how deep they called one
-another, how often all of them were called, and how often each function of the native core was.
-Imports are not counted: the command runs once before it is looked at.
+Four operations on the bundled clip: ``encode``, ``mocpack compress``, ``open()[120:240]``, and the
+next window of the same open motion. Each runs once before it is counted, so that imports and tables
+built on first use do not count. Prints for each the number of distinct Python functions, the files
+they are in, the deepest call, all calls, and calls of the native core.
 """
+
+from __future__ import annotations
 
 import argparse
 import contextlib
 import io
 import sys
 import tempfile
+import threading
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import mocpack
 from mocpack import _core
@@ -24,66 +31,121 @@ SOURCES = str(Path(mocpack.__file__).parent)
 
 
 class Calls:
-    """A profile function that counts calls of mocpack's own functions."""
+    """A profile function that counts calls of mocpack's own functions, in all threads."""
 
-    def __init__(self):
-        self.functions = Counter()
-        self.depth = self.deepest = 0
+    def __init__(self) -> None:
+        self.functions: Counter[tuple[str, str]] = Counter()
+        self.native: Counter[str] = Counter()
+        self.deepest = 0
+        self._local = threading.local()
+        self._lock = threading.Lock()
 
-    def __call__(self, frame, event, argument):
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
         code = frame.f_code
         if not code.co_filename.startswith(SOURCES):
             return
+        depth = getattr(self._local, "depth", 0)
         if event == "call":
-            self.functions[code.co_filename, code.co_qualname] += 1
-            self.depth += 1
-            self.deepest = max(self.deepest, self.depth)
+            self._local.depth = depth + 1
+            with self._lock:
+                self.functions[code.co_filename, code.co_qualname] += 1
+                self.deepest = max(self.deepest, depth + 1)
         elif event == "return":
-            self.depth -= 1
+            self._local.depth = depth - 1
+
+    def summary(self) -> str:
+        """Return the counts in one line."""
+        files = {path for path, _ in self.functions}
+        return (
+            f"{len(self.functions)} functions in {len(files)} files, depth {self.deepest}, "
+            f"{sum(self.functions.values())} calls, {sum(self.native.values())} of the native core"
+        )
 
 
-def count_native():
-    """Put a counter before each function and class of the native core, which no profile sees."""
-    counts = Counter()
+@contextlib.contextmanager
+def counting(calls: Calls) -> Iterator[None]:
+    """Count the calls of this thread and of threads that start meanwhile."""
+    originals = {name: found for name, found in vars(_core).items() if callable(found)}
 
-    def counted(name, made):
-        def call(*arguments, **named):
-            counts[name] += 1
-            return made(*arguments, **named)
+    def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            calls.native[name] += 1
+            return function(*arguments, **named)
 
         return call
 
-    for name, found in vars(_core).copy().items():
-        if callable(found):
-            setattr(_core, name, counted(name, found))
-    return counts
+    for name, function in originals.items():
+        if not isinstance(function, type):  # a class stays one: callers ask what an object is
+            setattr(_core, name, counted(name, function))
+    threading.setprofile(calls)
+    sys.setprofile(calls)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+        for name, function in originals.items():
+            setattr(_core, name, function)
 
 
-def run(options):
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        compress.run([str(JUMP)], output=str(Path(folder) / "jump.mocp"), **options)
+def count(operation: Callable[[], object]) -> Calls:
+    """Run an operation twice and return what the second run called."""
+    operation()
+    calls = Calls()
+    with counting(calls):
+        operation()
+    return calls
 
 
-def main():
+def count_windows(path: Path) -> tuple[Calls, Calls]:
+    """Return what ``open()[120:240]`` calls, and what the next window of that motion calls."""
+    with mocpack.open(path) as warm:
+        warm[120:240], warm[240:360]
+    first, second = Calls(), Calls()
+    with counting(first):
+        motion = mocpack.open(path)
+        motion[120:240]
+    with counting(second):
+        motion[240:360]
+    motion.close()
+    return first, second
+
+
+def measure(effort: str, max_error: str) -> dict[str, Calls]:
+    """Count each operation on the bundled clip."""
+    clip = mocpack.read(JUMP)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "jump.mocp"
+
+        def run_compress() -> None:
+            with contextlib.redirect_stdout(io.StringIO()):
+                compress.run(
+                    [str(JUMP)], output=str(path), force=True, effort=effort, max_error=max_error
+                )
+
+        found = {
+            f'encode(max_error="{max_error}")': count(
+                lambda: mocpack.encode(clip, max_error=max_error, effort=effort)
+            ),
+            "mocpack compress": count(run_compress),
+        }
+        found["open()[120:240]"], found["the next window"] = count_windows(path)
+    return found
+
+
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--effort", default="default")
     parser.add_argument("--max-error", default="1mm")
-    parser.add_argument("--codec", default="keysine")
-    options = vars(parser.parse_args())
-    run(options)
-    native, calls = count_native(), Calls()
-    sys.setprofile(calls)
-    try:
-        run(options)
-    finally:
-        sys.setprofile(None)
-    files = {path for path, _ in calls.functions}
-    print(
-        f"{len(calls.functions)} functions in {len(files)} files, depth {calls.deepest}, "
-        f"{sum(calls.functions.values())} calls; of the native core:"
-    )
-    for name, count in native.most_common():
-        print(f"{count:6d} {name}")
+    parser.add_argument("--verbose", action="store_true", help="name every function")
+    options = parser.parse_args()
+    for name, calls in measure(options.effort, options.max_error).items():
+        print(f"{name}: {calls.summary()}")
+        if options.verbose:
+            for (path, function), times in calls.functions.most_common():
+                print(f"{times:6d} {Path(path).relative_to(SOURCES)}: {function}")
+            for function, times in calls.native.most_common():
+                print(f"{times:6d} _core.{function}")
 
 
 if __name__ == "__main__":

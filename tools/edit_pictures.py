@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 
 from mocpack import _api
 from mocpack.clip import Clip
-from mocpack.editing import Handle, open_spline
 from mocpack.kinematics import end_positions
+from mocpack.papers.mukai.editing import Handle, open_spline
 from mocpack.samples import JUMP
 
 F64 = npt.NDArray[np.float64]

@@ -1,7 +1,10 @@
-"""Says how the house is laid out: for each folder its files, its lines, and which families use it.
+"""Describe the layout of the source tree: which parts of the package use each folder.
 
-python tools/layout.py            # rewrites the table in ARCHITECTURE.md
-python tools/layout.py --check    # fails where the table is out of date
+    python tools/layout.py            # rewrites the table in ARCHITECTURE.md
+    python tools/layout.py --sizes    # prints files and lines of each folder, lengths of functions
+
+A test compares the table in ARCHITECTURE.md with the imports. Sizes change with every commit, so
+they are printed and not kept.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ REPO = Path(__file__).resolve().parents[1]
 SOURCE = REPO / "src" / "mocpack"
 PAGE = REPO / "ARCHITECTURE.md"
 BEGIN, END = "<!-- layout: begin -->", "<!-- layout: end -->"
+FAMILY_FOLDERS = (["codecs"], ["papers"])
+FAMILY_PREFIXES = ("mocpack.codecs.", "mocpack.papers.")
 
 
 def modules() -> dict[str, Path]:
@@ -43,26 +48,24 @@ def families_of(names: set[str]) -> set[str]:
 
 
 def room_of(name: str) -> str:
-    """Return the room of a module: a codec's family, else the folder or file at the top.
+    """Return the room of a module: a codec's family or a paper, else the top folder or file.
 
-    The reference decoder of a family counts as the family: it is the same method, to be read.
+    The reference decoder of keysine counts as keysine: it is the same method, to be read.
 
     >>> room_of("mocpack.codecs.keysine.codec"), room_of("mocpack.testing.reference.keysine_grid")
     ('keysine', 'keysine')
-    >>> room_of("mocpack.io.bvh"), room_of("mocpack.rate")
-    ('io', 'rate')
+    >>> room_of("mocpack.papers.li.codec.bodies"), room_of("mocpack.io.bvh")
+    ('li', 'io')
     """
     parts = name.split(".")
-    if parts[1:3] == ["testing", "reference"] and len(parts) > 3:
-        return parts[3].split("_")[0]
-    return (
-        parts[2] if parts[1:2] == ["codecs"] and len(parts) > 2 else parts[min(1, len(parts) - 1)]
-    )
+    if parts[1:3] == ["testing", "reference"] and parts[3:] and parts[3].startswith("keysine"):
+        return "keysine"
+    return parts[2] if parts[1:2] in FAMILY_FOLDERS and len(parts) > 2 else parts[1 % len(parts)]
 
 
 def families() -> set[str]:
     """Return the names of all families of codecs."""
-    return {room_of(name) for name in modules() if name.startswith("mocpack.codecs.")}
+    return {room_of(name) for name in modules() if name.startswith(FAMILY_PREFIXES)}
 
 
 def outsiders(family: str) -> set[str]:
@@ -84,40 +87,38 @@ def _imports(path: Path, known: dict[str, Path]) -> Iterator[str]:
 
 def table() -> str:
     """Return the table of the page, in Markdown."""
-    rows = ["| folder | files | lines | used by |", "|---|--:|--:|---|"]
+    rows = ["| folder | used by |", "|---|---|"]
     uses, known = users(), modules()
-    for folder in _folders():
+    for folder in package_folders():
         inside = {n for n, p in known.items() if p.is_relative_to(folder)}
         outside = set().union(*(uses[n] for n in inside)) - inside
-        rows.append(_row(folder, ", ".join(sorted(families_of(outside)))))
-    rows += [_row(folder, "") for folder in sorted((REPO / "core" / "src").iterdir())]
-    lengths = sorted(function_lengths())
-    ninth = lengths[len(lengths) * 9 // 10]
-    rows += [
-        "",
-        "Modules outside its family that name a codec's modules, beside the registry's line: "
-        + ", ".join(f"{family} {len(outsiders(family))}" for family in sorted(families()))
-        + " (papers, and public names such as `mocpack.live`).",
-        "",
-        f"Functions of the package: {len(lengths)}, {statistics.median(lengths):.0f} lines in the "
-        f"median, {ninth} at the 90th percentile, {lengths[-1]} the longest.",
-    ]
+        users_of = ", ".join(sorted(families_of(outside))) or "looked up by name"
+        rows.append(f"| `{folder.relative_to(SOURCE)}` | {users_of} |")
     return "\n".join(rows)
 
 
-def _folders() -> list[Path]:
+def sizes() -> str:
+    """Return files and lines of each folder of the package and of the core, as text."""
+    rows = []
+    for folder in [*package_folders(), *sorted((REPO / "core" / "src").iterdir())]:
+        files = [p for p in folder.rglob("*") if p.suffix in (".py", ".cpp", ".h")]
+        lines = sum(len(p.read_text(encoding="utf-8").splitlines()) for p in files)
+        rows.append(f"{folder.relative_to(REPO)!s:40} {len(files):4} files {lines:7,} lines")
+    lengths = sorted(function_lengths())
+    rows.append(
+        f"{len(lengths)} functions: {statistics.median(lengths):.0f} lines in the median, "
+        f"{lengths[len(lengths) * 9 // 10]} at the 90th percentile, {lengths[-1]} the longest"
+    )
+    return "\n".join(rows)
+
+
+def package_folders() -> list[Path]:
+    """Return the folders of the package that the table lists, `codecs` and `papers` by family."""
     found = []
-    for folder in sorted(p for p in SOURCE.iterdir() if p.is_dir()):
-        if any(folder.rglob("*.py")):
-            inner = sorted(p for p in folder.iterdir() if p.is_dir() and any(p.glob("*.py")))
-            found += inner if folder.name in ("codecs", "bench") else [folder]
+    for folder in sorted(p for p in SOURCE.iterdir() if any(p.rglob("*.py"))):
+        inner = sorted(p for p in folder.iterdir() if any(p.glob("*.py")))
+        found += inner if folder.name in ("codecs", "papers", "bench") else [folder]
     return found
-
-
-def _row(folder: Path, used_by: str) -> str:
-    files = [p for p in folder.rglob("*") if p.suffix in (".py", ".cpp", ".h")]
-    lines = sum(len(p.read_text(encoding="utf-8").splitlines()) for p in files)
-    return f"| `{folder.relative_to(REPO)}` | {len(files)} | {lines:,} | {used_by} |"
 
 
 def function_lengths() -> Iterator[int]:
@@ -129,6 +130,9 @@ def function_lengths() -> Iterator[int]:
 
 
 def main() -> int:
+    if "--sizes" in sys.argv[1:]:
+        print(sizes())
+        return 0
     text = PAGE.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]

@@ -3,8 +3,8 @@
     python tools/train_rd_pca.py [--clips N]
 
 Encodes stretches of several lengths of each clip at several λ, counts the choices of the entropy
-coder by class and activity, and rewrites `codecs/rd_pca/starts.py`. Every fourth clip is held out,
-to say what its payloads take by starts that never saw it. New starts change the bits, so
+coder by class and activity, and rewrites `papers/vasa/codec/starts.py`. Every fourth clip is held
+out, to say what its payloads take by starts that never saw it. New starts change the bits, so
 `bitstream_version` must grow once files are out.
 """
 
@@ -19,8 +19,8 @@ import numpy as np
 import mocpack
 from mocpack import _core
 from mocpack.bench.datasets import collection
-from mocpack.codecs.rd_pca import RdPca, starts
-from mocpack.codecs.rd_pca import payload as bitstream
+from mocpack.papers.vasa.codec import RdPca, starts
+from mocpack.papers.vasa.codec import payload as bitstream
 
 TARGET = Path(starts.__file__)
 LAMS = (0.0003, 0.001, 0.003, 0.01)  # metres

@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
 BUILTIN = {
-    "bap-index": "mocpack.codecs.bap.bap_index:BapIndex",
-    "bap-sparse": "mocpack.codecs.bap.bap_index:BapSparse",
-    "dwt97": "mocpack.codecs.kinematic.dwt97:Dwt97",
-    "fk-wavelet": "mocpack.codecs.kinematic.fk_wavelet:FkWavelet",
-    "ik-predict": "mocpack.codecs.kinematic.ik_predict:IkPredict",
-    "keyframe": "mocpack.codecs.kinematic.keyframe:Keyframe",
+    "bap-index": "mocpack.papers.chattopadhyay.codec.bap_index:BapIndex",
+    "bap-sparse": "mocpack.papers.chattopadhyay.codec.bap_index:BapSparse",
+    "dwt97": "mocpack.papers.li.codec.dwt97:Dwt97",
+    "fk-wavelet": "mocpack.papers.li.codec.fk_wavelet:FkWavelet",
+    "ik-predict": "mocpack.papers.li.codec.ik_predict:IkPredict",
+    "keyframe": "mocpack.papers.li.codec.keyframe:Keyframe",
     "keysine": "mocpack.codecs.keysine:Keysine",
-    "last-frame": "mocpack.codecs.kinematic.last_frame:LastFrame",
-    "latent-spline": "mocpack.codecs.latent_spline.codec:LatentSpline",
+    "last-frame": "mocpack.papers.li.codec.last_frame:LastFrame",
+    "latent-spline": "mocpack.papers.mukai.codec.latent_spline:LatentSpline",
     "lossless": "mocpack.codecs.lossless.codec:Lossless",
-    "mpeg4-bap": "mocpack.codecs.bap.mpeg4_bap:Mpeg4Bap",
-    "pca": "mocpack.codecs.wavelet.pca:Pca",
+    "mpeg4-bap": "mocpack.papers.chattopadhyay.codec.mpeg4_bap:Mpeg4Bap",
+    "pca": "mocpack.papers.beaudoin.codec.pca:Pca",
     "raw": "mocpack.codecs.raw:Raw",
-    "rd-pca": "mocpack.codecs.rd_pca:RdPca",
-    "wavelet": "mocpack.codecs.wavelet.wavelet:Wavelet",
-    "wavelet-ik": "mocpack.codecs.wavelet.wavelet_ik:WaveletIk",
-    "wavelet-opt": "mocpack.codecs.wavelet.wavelet_opt:WaveletOpt",
+    "rd-pca": "mocpack.papers.vasa.codec:RdPca",
+    "wavelet": "mocpack.papers.beaudoin.codec.wavelet:Wavelet",
+    "wavelet-ik": "mocpack.papers.beaudoin.codec.wavelet_ik:WaveletIk",
+    "wavelet-opt": "mocpack.papers.beaudoin.codec.wavelet_opt:WaveletOpt",
 }
 ENTRY_POINT_GROUP = "mocpack.codecs"
 DEFAULT_CODEC = "keysine"

@@ -5,6 +5,7 @@ import pkgutil
 import pytest
 
 import mocpack.codecs
+import mocpack.papers
 from mocpack.errors import UnsupportedClipError
 from mocpack.registry import BUILTIN, codec_class, codec_ids, parse_codec
 from mocpack.testing import CLIP_CHECKS, CODEC_CHECKS, every_take, hard_clips, markers, take
@@ -81,7 +82,8 @@ def test_codec_takes_vertex_animations_or_says_that_it_does_not(codec_id):
 
 
 def test_every_codec_module_is_registered():
-    modules = {m.name for m in pkgutil.iter_modules(mocpack.codecs.__path__)}
+    packages = (mocpack.codecs, mocpack.papers)
+    modules = {m.name for package in packages for m in pkgutil.iter_modules(package.__path__)}
     assert {target.split(":")[0].split(".")[2] for target in BUILTIN.values()} == modules
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.codecs.kinematic.bodies import find_bodies, find_still
-from mocpack.codecs.kinematic.chains import find_chains
-from mocpack.codecs.kinematic.channel_fit import clip_of_bodies
-from mocpack.codecs.kinematic.direction_twist import choose_frame, from_angles, to_angles
+from mocpack.papers.li.codec.bodies import find_bodies, find_still
+from mocpack.papers.li.codec.chains import find_chains
+from mocpack.papers.li.codec.channel_fit import clip_of_bodies
+from mocpack.papers.li.codec.direction_twist import choose_frame, from_angles, to_angles
 
 
 def test_the_dogs_legs_and_tail_are_found(real):

@@ -5,9 +5,9 @@ import pytest
 
 import mocpack
 from mocpack.clip import promised_error
-from mocpack.codecs.bap.bap_index import BapIndex, BapSparse
 from mocpack.metrics.contacts import foot_skate_excess
 from mocpack.metrics.spectrum import jitter
+from mocpack.papers.chattopadhyay.codec.bap_index import BapIndex, BapSparse
 
 KICK, WALK = "bandai/dataset-1_kick_normal_001", "bandai/dataset-1_walk_normal_001"
 DOG = "dog/D1_007_KAN01_001"

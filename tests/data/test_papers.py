@@ -3,7 +3,8 @@
 import pytest
 
 from mocpack.bench.datasets import load_any
-from mocpack.bench.papers import li, mukai
+from mocpack.papers.li.tables import reproduce as li
+from mocpack.papers.mukai.tables import reproduce as mukai
 
 
 @pytest.mark.parametrize(("control_points", "printed"), [(30, 24.1), (50, 14.9)])

@@ -13,7 +13,6 @@ from mocpack.clip import promised_error
 from mocpack.codec import SupportsBound, SupportsQuality
 from mocpack.container import unpack
 from mocpack.container.track import pack_track, unpack_track
-from mocpack.editing import open_spline
 from mocpack.errors import (
     BoundError,
     InvalidClipError,
@@ -21,6 +20,7 @@ from mocpack.errors import (
     UnsupportedClipError,
     UsageError,
 )
+from mocpack.papers.mukai.editing import open_spline
 from mocpack.plain import dressed, plain, without_scales
 from mocpack.registry import codec_ids, parse_codec
 from mocpack.take import Extras

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pytest
 
 from mocpack.codec import Codec, Goal, Trial
-from mocpack.codecs.rd_pca import RdPca
 from mocpack.errors import BoundError, MocpackError, UnsupportedClipError, UsageError
+from mocpack.papers.vasa.codec import RdPca
 from mocpack.registry import parse_codec
 from mocpack.testing import walk
 from mocpack.tuning import expected_trials, find_metric, front, try_setting, tune

@@ -13,9 +13,16 @@ from mocpack.cli import files, options
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyHeader, ClipHeader
 from mocpack.container import unpack
-from mocpack.editing import FALLOFF, LIKENESS, Edit, EditableSpline, Handle, open_spline
 from mocpack.errors import FormatError, UsageError
 from mocpack.io import extensions, files_to_write
+from mocpack.papers.mukai.editing import (
+    FALLOFF,
+    LIKENESS,
+    Edit,
+    EditableSpline,
+    Handle,
+    open_spline,
+)
 from mocpack.units import format_length, format_size
 
 EDITABLE = "latent-spline"

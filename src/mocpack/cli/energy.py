@@ -10,12 +10,12 @@ import typer
 from rich.table import Table
 
 from mocpack import _api
-from mocpack.bench.papers import energy
 from mocpack.cli import files, options
 from mocpack.cli.batch import ask_each
 from mocpack.cli.inputs import PACKED, find_sources
 from mocpack.cli.terminal import print_json
 from mocpack.errors import FormatError, UsageError
+from mocpack.papers.chattopadhyay import energy
 from mocpack.units import format_size, parse_bandwidth
 
 

@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.table import Table
 
 from mocpack import _api, rate, tuning
-from mocpack.bench.papers.energy import Reception, largest_size, reception
 from mocpack.bench.report.trial_picture import draw_trials, sketch_trials
 from mocpack.cli import files, options
 from mocpack.cli.progress import counted
@@ -21,6 +20,7 @@ from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip
 from mocpack.codec import Codec, Goal, SupportsTuning, Trial
 from mocpack.errors import UsageError
+from mocpack.papers.chattopadhyay.energy import Reception, largest_size, reception
 from mocpack.registry import non_default_params, parse_codec
 from mocpack.units import format_size, parse_bandwidth, parse_energy, parse_size
 

@@ -4,9 +4,15 @@ import pytest
 
 import mocpack
 from mocpack.bench import datasets
-from mocpack.bench.papers import PAPERS, bap_motions, beaudoin, chattopadhyay, li, mukai, vasa
+from mocpack.bench.papers import PAPERS
 from mocpack.bench.peers.acl import acl_rows
 from mocpack.errors import UsageError
+from mocpack.papers.beaudoin.tables import reproduce as beaudoin
+from mocpack.papers.chattopadhyay.tables import motions as bap_motions
+from mocpack.papers.chattopadhyay.tables import reproduce as chattopadhyay
+from mocpack.papers.li.tables import reproduce as li
+from mocpack.papers.mukai.tables import reproduce as mukai
+from mocpack.papers.vasa.tables import reproduce as vasa
 from mocpack.testing.motions import vertex_wave, walk
 
 

@@ -1,8 +1,8 @@
-"""The papers' tables and figures, made again: one module for each, named after its first author.
+"""The papers that `mocpack.papers` reproduces, and what their reproductions share.
 
-Each has ``reproduce(data: Path | None, out: Path) -> None``, which prints the paper's figures
-beside ours and writes its tables and pictures to `out`; `data` is the only folder that its clips
-are looked for in, None the usual places (`datasets`).
+A paper's module ``tables.reproduce`` has ``reproduce(data: Path | None, out: Path) -> None``. It
+prints the paper's figures beside ours and writes tables and pictures to `out`. It looks for clips
+in `data` only; None means the usual places (`datasets`).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Paper:
         return f"{self.authors} {self.year}, “{self.title}”"
 
     def module(self) -> ModuleType:
-        """Import and return the module that makes it again."""
-        return import_module(f"{__name__}.{self.name}")
+        """Import and return the module that reproduces its tables."""
+        return import_module(f"mocpack.papers.{self.name}.tables.reproduce")
 
 
 PAPERS = (

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from mocpack import rotations
 from mocpack.arrays import F64
-from mocpack.codecs.kinematic.bodies import Bodies
-from mocpack.codecs.kinematic.direction_twist import shortest_turn
+from mocpack.papers.li.codec.bodies import Bodies
+from mocpack.papers.li.codec.direction_twist import shortest_turn
 
 LENGTH_GRID = 2.0**26
 TURN_GRID = 2.0**30

@@ -34,7 +34,7 @@ def tiny_png():
 def stand_in(number, counter):
     """Return a module that reproduces a paper at once."""
     module = ModuleType(
-        f"mocpack.bench.papers.stand_in_{number}", f"About paper {number}.\n\nMore."
+        f"mocpack.papers.stand_in_{number}.tables.reproduce", f"About paper {number}.\n\nMore."
     )
 
     def reproduce(data, out):
@@ -55,8 +55,11 @@ def stand_in(number, counter):
 def page(tmp_path, monkeypatch):
     made = []
     for number in ("900", "901"):
-        name = f"mocpack.bench.papers.stand_in_{number}"
-        monkeypatch.setitem(sys.modules, name, stand_in(number, made))
+        room = f"mocpack.papers.stand_in_{number}"
+        for name in (room, f"{room}.tables"):
+            monkeypatch.setitem(sys.modules, name, ModuleType(name))
+        module = stand_in(number, made)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
     lines = []
     for _ in range(2):
         papers = [Paper(key, f"stand_in_{key}", "Nobody", 1900, "None") for key in ("900", "901")]

@@ -1,0 +1,240 @@
+"""How many coefficients each signal deserves, their total being given (Beaudoin et al. 2007, §5).
+
+`random_descent` is the paper's Algorithm 1: take some coefficients from a random signal, give them
+to the one that gains most, and take smaller steps once nothing gains any more. `directed_descent`
+moves between the signals that lose least and gain most, several at a time: it needs a quarter of
+the evaluations and seldom ends worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.arrays import F64, Mask
+from mocpack.clip import Clip
+from mocpack.papers.beaudoin.codec import lifting
+from mocpack.papers.beaudoin.codec.position_error import CountedError, PositionError
+from mocpack.papers.beaudoin.codec.selection import Analysis, Counts, Ranking, check_choice
+
+Method = Literal["fast", "exact"]
+METHODS: tuple[Method, ...] = ("fast", "exact")
+
+PATIENCE = 10  # failures in a row before the step is halved, as in the paper
+PAIRS = 8  # moves that `directed_descent` tries to make at once
+FRAMES_TO_SEE = 1024  # the fast search looks at no fewer, if the clip has them
+WIDEST_STRIDE = 4
+LEAST_GAIN = 1e-9  # share of the error below which a gain is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Where a search ended: counts (S,), and how many steps it tried."""
+
+    counts: Counts
+    iterations: int
+
+
+class Judge(Protocol):
+    """Says how bad it is to give some coefficients to each signal in turn."""
+
+    def errors(self, counts: Counts, donor: int, size: int) -> F64:
+        """Return the error (S,) of `counts` when each signal alone gets `size` more.
+
+        `donor` is where they came from; infinite for signals that are not worth trying.
+        """
+        ...
+
+
+def random_descent(
+    start: Counts,
+    movable: Mask,
+    length: int,
+    judge: Judge,
+    *,
+    seed: int,
+    patience: int = PATIENCE,
+) -> Outcome:
+    """Search by Algorithm 1 of the paper.
+
+    Parameters
+    ----------
+    start : array of int, shape (S,)
+        Counts to begin with; their sum is kept.
+    movable : array of bool, shape (S,)
+        Signals that may give and get.
+    length : int
+        Most that a signal can have.
+    """
+    counts = start.copy()
+    random = np.random.Generator(np.random.PCG64(seed))
+    step = int(counts[movable].max(initial=0)) // 2
+    failures = iterations = 0
+    while step > 0:
+        donor = int(random.choice(np.flatnonzero(movable & (counts > 0))))
+        size = min(step, int(counts[donor]))
+        counts[donor] -= size
+        errors = judge.errors(counts, donor, size)
+        receiver = _best_receiver(errors, donor, movable & (counts + size <= length))
+        counts[receiver] += size
+        iterations += 1
+        failures = failures + 1 if receiver == donor else 0
+        if failures == patience:
+            step, failures = step // 2, 0
+    return Outcome(counts, iterations)
+
+
+def _best_receiver(errors: F64, donor: int, allowed: Mask) -> int:
+    best = int(np.argmin(np.where(allowed, errors, np.inf)))
+    return best if errors[best] < errors[donor] else donor
+
+
+def directed_descent(start: Counts, movable: Mask, length: int, error: CountedError) -> Outcome:
+    """Search by moving from the signals that lose least to those that gain most."""
+    counts = start.copy()
+    step = int(counts[movable].max(initial=0)) // 2
+    iterations = 0
+    now, gains = error.with_more(counts, step)
+    while step > 0:
+        _, losses = error.with_fewer(counts, step)
+        pairs = _promising_pairs(
+            np.where(movable & (counts >= step), losses, np.inf),
+            np.where(movable & (counts + step <= length), gains, np.inf),
+            -LEAST_GAIN * now,
+        )
+        found = now
+        while pairs and not found < now:
+            iterations += 1
+            trial = _moved(counts, pairs, step)
+            found, gains = error.with_more(trial, step)
+            pairs = pairs[: len(pairs) // 2]  # together they may undo what each gains alone
+        if found < now:
+            counts, now = trial, found
+        else:
+            step //= 2
+            now, gains = error.with_more(counts, step)
+    return Outcome(counts, iterations)
+
+
+def _promising_pairs(losses: F64, gains: F64, at_most: float) -> list[tuple[int, int]]:
+    """Pair donors with receivers, best with best, no signal twice, while a pair helps."""
+    pairs: list[tuple[int, int]] = []
+    used: set[int] = set()
+    receivers = list(np.argsort(gains, kind="stable"))
+    for donor in np.argsort(losses, kind="stable"):
+        free = [r for r in receivers if r != donor and r not in used]
+        if donor in used or not free:
+            continue
+        receiver = free[0]
+        if not losses[donor] + gains[receiver] < at_most or len(pairs) == PAIRS:
+            break
+        pairs.append((int(donor), int(receiver)))
+        used |= {donor, receiver}
+    return pairs
+
+
+def _moved(counts: Counts, pairs: list[tuple[int, int]], size: int) -> Counts:
+    out = counts.copy()
+    for donor, receiver in pairs:
+        out[donor] -= size
+        out[receiver] += size
+    return out
+
+
+def position_search(
+    clip: Clip,
+    found: Analysis,
+    weights: F64,
+    ratio: float,
+    *,
+    method: Method,
+    seed: int,
+    patience: int,
+) -> Outcome:
+    """Search for the least squared position error, beginning with what the standard method keeps.
+
+    Parameters
+    ----------
+    weights : array, shape (J + E,)
+        How much each joint and end site counts. Signals that move none of them keep their counts.
+    """
+    error = CountedError(
+        PositionError(clip, found.plan, weights, stride=frame_stride(clip.frame_count, method)),
+        found.ranking,
+    )
+    start, movable = found.standard_counts(ratio), found.moving & found.plan.moves(weights)
+    if method == "fast":
+        return directed_descent(start, movable, clip.frame_count, error)
+    judge = PositionJudge(error)
+    return random_descent(start, movable, clip.frame_count, judge, seed=seed, patience=patience)
+
+
+def frame_stride(frames: int, method: Method) -> int:
+    """Return how far apart the frames may be that a search looks at."""
+    if method == "exact":
+        return 1
+    return max(1, min(WIDEST_STRIDE, frames // FRAMES_TO_SEE))
+
+
+def check_search(method: str, seed: int, patience: int) -> None:
+    """Complain about parameters of a search."""
+    check_choice("search", method, METHODS)
+    if seed < 0:
+        raise ValueError(f"seed must be at least 0, got {seed}")
+    if patience < 1:
+        raise ValueError(f"patience must be at least 1, got {patience}")
+
+
+@dataclass(frozen=True, eq=False)
+class PositionJudge:
+    """Judges by the squared position error, every receiver exactly."""
+
+    error: CountedError
+
+    def errors(self, counts: Counts, donor: int, size: int) -> F64:
+        base, changes = self.error.with_more(counts, size)
+        return np.asarray(base + changes)
+
+
+@dataclass(frozen=True, eq=False)
+class MetricJudge:
+    """Judges by any metric: rebuilds the motion for each receiver worth trying.
+
+    Attributes
+    ----------
+    ranking : Ranking
+    measure : callable
+        From signals (S, n) to the error.
+    receivers : array of int
+        Signals that may get more.
+    screen : Judge, optional
+        Cheap judge that says which receivers are most promising; without it all are tried.
+    tried : int
+        How many of them to try.
+    """
+
+    ranking: Ranking
+    measure: Callable[[F64], float]
+    receivers: npt.NDArray[np.intp]
+    screen: Judge | None = None
+    tried: int = 3
+
+    def errors(self, counts: Counts, donor: int, size: int) -> F64:
+        base = lifting.inverse(self.ranking.kept(counts), update=self.ranking.update)
+        out = np.full(len(counts), np.inf)
+        for j in {donor, *self._promising(counts, donor, size)}:
+            low = counts[[j]]
+            changed = base.copy()
+            changed[j] += self.ranking.between(np.array([j]), low, low + size)[0]
+            out[j] = self.measure(changed)
+        return out
+
+    def _promising(self, counts: Counts, donor: int, size: int) -> list[int]:
+        if self.screen is None:
+            return list(map(int, self.receivers))
+        guess = self.screen.errors(counts, donor, size)[self.receivers]
+        return list(map(int, self.receivers[np.argsort(guess, kind="stable")[: self.tried]]))

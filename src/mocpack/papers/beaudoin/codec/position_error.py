@@ -1,0 +1,126 @@
+"""The squared position error of a motion given as signals, or by how many coefficients each keeps.
+
+Exact, not linearised: turning a joint moves the rest of its limb as one rigid body, so the native
+core finds the error after each of S changes in one pass over the frames.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import _core
+from mocpack.arrays import F64
+from mocpack.clip import Clip
+from mocpack.kinematics import end_positions
+from mocpack.papers.beaudoin.codec import lifting
+from mocpack.papers.beaudoin.codec.lifting import Update
+from mocpack.papers.beaudoin.codec.selection import Counts, Ranking
+from mocpack.papers.beaudoin.codec.signals import SignalPlan
+
+
+class PositionError:
+    """Sum over frames of weighted squared distances from where joints and end sites belong.
+
+    Parameters
+    ----------
+    clip : Clip
+        The motion as it should be.
+    plan : SignalPlan
+        Which signal is what.
+    weights : array, shape (J + E,)
+        How much each joint and each end site counts.
+    stride : int
+        Look at every so many frames only.
+    """
+
+    def __init__(self, clip: Clip, plan: SignalPlan, weights: F64, *, stride: int = 1) -> None:
+        positions, world = clip.world()
+        points = np.concatenate([positions, end_positions(clip.skeleton, positions, world)], axis=1)
+        self.stride = stride
+        self._targets = np.ascontiguousarray(points[::stride])
+        self._weights = np.ascontiguousarray(weights)
+        self._skeleton = clip.skeleton.native(clip.translated_joints)
+        self._plan = plan
+
+    def of(self, signals: F64) -> float:
+        """Return the error of signals (S, T) in square metres."""
+        values = np.ascontiguousarray(signals[:, :: self.stride].T)
+        return self.changes(values, phases_of(values), np.zeros_like(values))[0]
+
+    def of_coefficients(self, coefficients: F64, update: Update) -> float:
+        """Return the error of wavelet coefficients (S, T) in square metres."""
+        return self.of(lifting.inverse(coefficients, update=update))
+
+    def changes(self, values: F64, phases: F64, steps: F64) -> tuple[float, F64]:
+        """Return the error of `values` (T, S), and what each signal's `steps` (T, S) would add.
+
+        `phases` (T, S, 2) holds cosine and sine of the values.
+        """
+        return _core.pose_error_changes(
+            self._skeleton, self._plan.native, values, phases, steps, self._targets, self._weights
+        )
+
+
+class CountedError:
+    """The same as a function of how many coefficients each signal keeps.
+
+    Remembers the signals of the counts it was asked about last, since a search changes few of
+    them at a time.
+    """
+
+    def __init__(self, error: PositionError, ranking: Ranking) -> None:
+        signals, length = ranking.shape
+        frames = -(-length // error.stride)
+        self._error = error
+        self._ranking = ranking
+        self._counts = np.full(signals, -1)
+        self._values = np.zeros((frames, signals))
+        self._phases = np.zeros((frames, signals, 2))
+        self._more = _Steps(frames, signals)
+        self._fewer = _Steps(frames, signals)
+
+    def with_more(self, counts: Counts, size: int) -> tuple[float, F64]:
+        """Return the error of `counts`, and what it adds to give each signal alone `size` more."""
+        return self._changes(counts, self._more, counts, counts + size, 1.0)
+
+    def with_fewer(self, counts: Counts, size: int) -> tuple[float, F64]:
+        """Return the error of `counts`, and what it adds to take `size` from each signal alone."""
+        return self._changes(counts, self._fewer, np.maximum(counts - size, 0), counts, -1.0)
+
+    def _changes(
+        self, counts: Counts, steps: _Steps, low: Counts, high: Counts, sign: float
+    ) -> tuple[float, F64]:
+        self._pose(counts)
+        stale = steps.stale(low, high)
+        found = self._ranking.between(stale, low[stale], high[stale])
+        steps.values[:, stale] = sign * found[:, :: self._error.stride].T
+        return self._error.changes(self._values, self._phases, steps.values)
+
+    def _pose(self, counts: Counts) -> None:
+        stale = np.flatnonzero(self._counts != counts)
+        found = self._ranking.between(stale, np.zeros_like(stale), counts[stale])
+        values = found[:, :: self._error.stride].T
+        self._values[:, stale] = values
+        self._phases[:, stale] = phases_of(values)
+        self._counts = counts.copy()
+
+
+class _Steps:
+    """Steps (T, S) that some range of each signal's ranked coefficients makes."""
+
+    def __init__(self, frames: int, signals: int) -> None:
+        self.values = np.zeros((frames, signals))
+        self._ranges = np.full((signals, 2), -1)
+
+    def stale(self, low: Counts, high: Counts) -> npt.NDArray[np.intp]:
+        """Return the signals whose range differs from the one before, and note the new ones."""
+        ranges = np.stack([low, high], axis=1)
+        changed = np.flatnonzero((ranges != self._ranges).any(1))
+        self._ranges = ranges
+        return changed
+
+
+def phases_of(values: F64) -> F64:
+    """Return cosine and sine (..., 2) of angles."""
+    return np.stack([np.cos(values), np.sin(values)], axis=-1)

@@ -1,0 +1,168 @@
+"""Which wavelet coefficients to keep: so many of each signal, the strongest first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.arrays import F64, Mask
+from mocpack.clip import Clip
+from mocpack.papers.beaudoin.codec import lifting
+from mocpack.papers.beaudoin.codec.lifting import UPDATES, Update
+from mocpack.papers.beaudoin.codec.precision import Bits, check_bits
+from mocpack.papers.beaudoin.codec.signals import (
+    ROTATIONS,
+    Rotation,
+    SignalPlan,
+    bone_reach,
+    layout,
+    moving,
+    ranking_weights,
+    to_signals,
+)
+
+Counts = npt.NDArray[np.int64]
+
+Selection = Literal["joint", "per-signal"]
+SELECTIONS: tuple[Selection, ...] = ("joint", "per-signal")
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The coefficients of some signals, and their order of strength.
+
+    Attributes
+    ----------
+    coefficients : array, shape (S, n)
+        From the widest basis function to the narrowest.
+    strengths : array, shape (S, n)
+        What each adds to its signal: magnitude times the norm of its basis function.
+    order : array of int, shape (S, n)
+        Where the strongest coefficient of each signal stands, the next, and so on.
+    update : str
+        Update step of the wavelet.
+    """
+
+    coefficients: F64
+    strengths: F64
+    order: npt.NDArray[np.intp]
+    update: Update
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        signals, length = self.coefficients.shape
+        return signals, length
+
+    def kept(self, counts: Counts) -> F64:
+        """Return the coefficients (S, n) with all but the strongest of each signal zero."""
+        out = np.zeros_like(self.coefficients)
+        for i, count in enumerate(counts):
+            where = self.order[i, :count]
+            out[i, where] = self.coefficients[i, where]
+        return out
+
+    def between(self, signals: npt.NDArray[np.intp], low: Counts, high: Counts) -> F64:
+        """Return what the coefficients from rank `low` to `high` add to each of `signals`."""
+        out = np.zeros((len(signals), self.shape[1]))
+        for row, i in enumerate(signals):
+            where = self.order[i, low[row] : high[row]]
+            out[row, where] = self.coefficients[i, where]
+        return lifting.inverse(out, update=self.update)
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """A clip as ranked coefficients, ready for choosing.
+
+    Attributes
+    ----------
+    plan : SignalPlan
+        Which signal is what.
+    ranking : Ranking
+    moving : array of bool, shape (S,)
+    weights : array, shape (S,)
+        Metres for a unit of each signal.
+    """
+
+    plan: SignalPlan
+    ranking: Ranking
+    moving: Mask
+    weights: F64
+
+    def standard_counts(self, ratio: float, selection: Selection = "joint") -> Counts:
+        """Return how many coefficients (S,) the standard method keeps of each signal."""
+        return choose_counts(self.ranking, self.moving, self.weights, ratio, selection=selection)
+
+
+def analyse(clip: Clip, *, rotation: Rotation, update: Update) -> Analysis:
+    """Transform a clip's signals and rank their coefficients."""
+    plan = layout(clip.header, rotation)
+    signals = to_signals(clip, plan)
+    return Analysis(
+        plan, rank(signals, update), moving(signals), ranking_weights(plan, bone_reach(clip))
+    )
+
+
+def check_parameters(*, ratio: float, rotation: str, update: str, bits: Bits) -> None:
+    """Complain about parameters that the wavelet codecs share."""
+    if not 1 <= ratio < np.inf:
+        raise ValueError(f"ratio must be at least 1, got {ratio}")
+    check_choice("rotation", rotation, ROTATIONS)
+    check_choice("update", update, UPDATES)
+    check_bits(bits)
+
+
+def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Complain unless `value` is one of `choices`."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
+
+
+def rank(signals: F64, update: Update) -> Ranking:
+    """Transform signals (S, n) and put their coefficients in order of strength."""
+    coefficients = lifting.forward(signals, update=update)
+    strengths = np.abs(coefficients) * lifting.synthesis_norms(signals.shape[1], update)
+    order = np.argsort(-strengths, axis=1, kind="stable")
+    return Ranking(coefficients, strengths, order, update)
+
+
+def choose_counts(
+    ranking: Ranking,
+    moving: Mask,
+    weights: F64,
+    ratio: float,
+    *,
+    selection: Selection = "joint",
+) -> Counts:
+    """Return how many coefficients (S,) to keep of each signal.
+
+    Parameters
+    ----------
+    moving : array of bool, shape (S,)
+        Signals that share the budget of (moving signals · n) / ratio coefficients; any other is
+        constant and keeps its first coefficient, unless that is zero.
+    weights : array, shape (S,)
+        Factor that makes the strengths of different signals comparable.
+    selection : {"joint", "per-signal"}
+        The strongest of all signals together, or the same number of each.
+    """
+    length = ranking.shape[1]
+    still = np.where(ranking.coefficients[:, 0] != 0, 1, 0)
+    if selection == "per-signal":
+        return np.where(moving, int(length / ratio), still)
+    budget = int(moving.sum() * length / ratio)
+    strengths = ranking.strengths[moving] * weights[moving, np.newaxis]
+    kept = strongest(strengths, budget)
+    counts = still.copy()
+    counts[moving] = kept.sum(1)
+    return counts
+
+
+def strongest(strengths: F64, budget: int) -> Mask:
+    """Return which `budget` entries are largest; the first ones where several are equal."""
+    mask = np.zeros(strengths.size, bool)
+    mask[np.argsort(-strengths, axis=None, kind="stable")[:budget]] = True
+    return mask.reshape(strengths.shape)

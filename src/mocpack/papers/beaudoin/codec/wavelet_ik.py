@@ -1,0 +1,184 @@
+"""Wavelet compression with the feet put back where they belong.
+
+P. Beaudoin, P. Poulin, M. van de Panne: Adapting Wavelet Compression to Human Motion Capture
+Clips, 2007, §5.1. The motion is coded as `wavelet-opt` does; how far each foot then is from its
+true place is coded as three more signals, at a ratio of their own; the decoder moves the feet by
+them, bending the legs as little as that takes.
+
+Payload: varint length of the first part; first part, the payload of `wavelet-opt`; second part,
+the shifts of the feet, as `entropy.coefficients` writes signals that are all places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from mocpack.arrays import F64
+from mocpack.clip import Clip, ClipHeader
+from mocpack.coding.fields import FieldReader, FieldWriter
+from mocpack.errors import CorruptionError, InvalidClipError, MocpackError, UnsupportedClipError
+from mocpack.papers.beaudoin.codec import lifting
+from mocpack.papers.beaudoin.codec.coefficients import (
+    decode_coefficients,
+    encode_coefficients,
+    round_coefficients,
+)
+from mocpack.papers.beaudoin.codec.limb_ik import (
+    SOLVERS,
+    Limb,
+    Solver,
+    check_apart,
+    check_two_bone,
+    find_feet,
+    limb_of,
+    move_ends,
+)
+from mocpack.papers.beaudoin.codec.precision import round_to_fit
+from mocpack.papers.beaudoin.codec.selection import check_choice, choose_counts, rank
+from mocpack.papers.beaudoin.codec.shared import SearchingCodec
+from mocpack.papers.beaudoin.codec.signals import layout, moving, signal_index, to_signals
+from mocpack.skeleton import Skeleton
+
+
+@dataclass(frozen=True)
+class WaveletIk(SearchingCodec):
+    """Codes the pose coarsely and the feet well.
+
+    Parameters
+    ----------
+    ik_ratio : float
+        r_IK of the paper: one coefficient of the feet's shifts in `ik_ratio` is kept.
+    feet : str
+        Names of the joints to put right, joined by "+"; found by name if empty.
+    chain : int
+        How many joints above each foot may turn: 2 for an ankle, 3 for a toe.
+    ik : {"ccd", "analytic"}
+        Cyclic coordinate descent as in the paper, or the closed form for two bones.
+    ratio, rotation, update, bits, deflate, search, seed, patience
+        As in `SearchingCodec`, for the pose.
+    """
+
+    codec_id = "wavelet-ik"
+    decoder_params = ("feet", "chain", "ik", *SearchingCodec.decoder_params)
+
+    ratio: float = 30.0
+    ik_ratio: float = 16.0
+    feet: str = ""
+    chain: int = 2
+    ik: Solver = "ccd"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("ik", self.ik, SOLVERS)
+        if not 1 <= self.ik_ratio < np.inf:
+            raise ValueError(f"ik_ratio must be at least 1, got {self.ik_ratio}")
+        if not 1 <= self.chain <= 8:
+            raise ValueError(f"chain must be in 1..8, got {self.chain}")
+
+    def encode(self, clip: Clip) -> bytes:
+        limbs = self.limbs(clip.skeleton)
+        pose = self._encode_pose(clip)
+        out = FieldWriter()
+        out.sized(pose)
+        out.raw(self.encode_feet(clip, self.form.decode(pose, clip.header), limbs))
+        return out.bytes()
+
+    def encode_feet(self, clip: Clip, coarse: Clip, limbs: Sequence[Limb]) -> bytes:
+        """Return the bytes of how far the ends of `limbs` are from where `coarse` has them."""
+        ends = [limb.end for limb in limbs]
+        shifts = clip.positions()[:, ends] - coarse.positions()[:, ends]
+        return self._encode_shifts(shifts.reshape(clip.frame_count, -1).T)
+
+    def decode(self, payload: bytes, header: ClipHeader) -> Clip:
+        limbs = self._limbs_of_file(header.skeleton)
+        coarse = super().decode(_pose_of(payload), header)
+        return self._corrected(payload, coarse, limbs)
+
+    def decode_joints(self, payload: bytes, header: ClipHeader, joints: Sequence[int]) -> Clip:
+        kept = header.skeleton.with_ancestors(joints)
+        limbs = self._limbs_of_file(header.skeleton)
+        if not any(joint in kept for limb in limbs for joint in limb.joints):
+            return super().decode_joints(_pose_of(payload), header, joints)
+        # all limbs together, since a sweep ends when every foot is near enough
+        kept_with_limbs = header.skeleton.with_ancestors([*kept, *(limb.end for limb in limbs)])
+        coarse = super().decode_joints(_pose_of(payload), header, kept_with_limbs)
+        place = {joint: n for n, joint in enumerate(kept_with_limbs)}
+        own = [Limb(place[limb.end], tuple(place[j] for j in limb.joints)) for limb in limbs]
+        return self._corrected(payload, coarse, own).joints([place[joint] for joint in kept])
+
+    def decode_signal(self, payload: bytes, header: ClipHeader, name: str) -> F64:
+        plan = layout(header, self.rotation)
+        joint = int(plan.joints[signal_index(plan, name)])
+        part = self.decode_joints(payload, header, [joint])
+        own = layout(part.header, self.rotation)
+        return np.asarray(to_signals(part, own)[signal_index(own, name)])
+
+    def limbs(self, skeleton: Skeleton) -> list[Limb]:
+        """Return the legs whose feet are put right."""
+        if self.feet:
+            feet = [skeleton.index(name.strip()) for name in self.feet.split("+")]
+        else:
+            feet = find_feet(skeleton)
+        if len(feet) < 2 and not self.feet:
+            raise UnsupportedClipError(
+                "wavelet-ik corrects two feet, and this skeleton has no two joints named foot or "
+                "ankle; name them with feet=NAME+NAME"
+            )
+        limbs = [limb_of(skeleton, foot, self.chain) for foot in feet]
+        if self.ik == "analytic":
+            check_apart(skeleton, limbs)
+            for limb in limbs:
+                check_two_bone(skeleton, limb)
+        return limbs
+
+    def _limbs_of_file(self, skeleton: Skeleton) -> list[Limb]:
+        try:
+            return self.limbs(skeleton)
+        except MocpackError as error:
+            raise CorruptionError(f"wavelet-ik payload: {error}") from error
+
+    def _corrected(self, payload: bytes, coarse: Clip, limbs: list[Limb]) -> Clip:
+        """Return the pose `coarse` with the ends of its limbs put right."""
+        shifts = self._decode_shifts(payload, len(limbs), coarse.frame_count)
+        try:
+            return move_ends(coarse, limbs, shifts, solver=self.ik)
+        except InvalidClipError as error:
+            raise CorruptionError(f"wavelet-ik payload: {error}") from error
+
+    def _decode_shifts(self, payload: bytes, feet: int, frames: int) -> F64:
+        """Return how far each foot is from where the pose has it (T, feet, 3)."""
+        read = FieldReader(payload, "wavelet-ik payload")
+        read.sized()
+        places = np.ones(3 * feet, bool)
+        coefficients = decode_coefficients(read.rest(), places, frames, packed=self.deflate)
+        return lifting.inverse(coefficients, update=self.update).T.reshape(frames, -1, 3)
+
+    def _encode_pose(self, clip: Clip) -> bytes:
+        found = self.form.analyse(clip)
+        outcome = self.choose_for_position(clip, found, "eps_x_cm")
+        return self.form.encode(clip, found, outcome.counts)
+
+    def _encode_shifts(self, shifts: F64) -> bytes:
+        """Return the bytes of the feet's shifts (S, T), coded by the standard method."""
+        ranking = rank(shifts, self.update)
+        counts = choose_counts(ranking, moving(shifts), np.ones(len(shifts)), self.ik_ratio)
+
+        def error(coefficients: F64) -> float:
+            missing = lifting.inverse(coefficients, update=self.update) - shifts
+            return float(np.sum(missing**2))
+
+        rounded = round_to_fit(
+            ranking.kept(counts),
+            self.bits,
+            partial(round_coefficients, is_place=np.ones(len(shifts), bool)),
+            error,
+        )
+        return encode_coefficients(rounded, packed=self.deflate)
+
+
+def _pose_of(payload: bytes) -> bytes:
+    return FieldReader(payload, "wavelet-ik payload").sized()

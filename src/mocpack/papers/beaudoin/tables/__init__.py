@@ -1,0 +1,1 @@
+"""The tables and figures of Beaudoin, Poulin and van de Panne, reproduced."""

@@ -1,0 +1,160 @@
+"""What each motion of Chattopadhyay, Bhandarkar and Li (2007) gives: sizes, errors, searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rich.console import Console
+from rich.progress import track
+
+from mocpack.clip import Clip
+from mocpack.papers.chattopadhyay.codec import grid_search
+from mocpack.papers.chattopadhyay.codec.bap_index import BapIndex, BapSparse
+from mocpack.papers.chattopadhyay.codec.mpeg4_bap import Mpeg4Bap
+from mocpack.papers.chattopadhyay.codec.segments import size_model
+from mocpack.papers.chattopadhyay.tables.coding import Coded, code
+from mocpack.papers.chattopadhyay.tables.motions import Source
+from mocpack.rate import raw_size
+from mocpack.workers import worker_pool
+
+LITERAL = BapIndex(variant="literal")
+THINNED = BapSparse(variant="literal", sparse_fixed=True)  # Table 2's sizes leave no other reading
+READINGS = {r: BapSparse(variant="literal", FDF=1, reading=r) for r in ("text", "figure4")}
+ETAS = (0.0, 1.0, 2.0, float("inf"))
+RULES: dict[str, Callable[[grid_search.Outcome], float]] = {
+    "least DEF": lambda outcome: outcome[1],
+    "least T·DEF": lambda outcome: outcome[0] * outcome[1],
+}
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a motion gave.
+
+    Attributes
+    ----------
+    columns, original, mpeg4 : int
+        Columns that move; bytes as float32 and by lossless MPEG-4.
+    indexed, sparsed, companded : Coded
+        Of Table 1: one column kept, the paper's segments.
+    shares, strayed : dict
+        By reading, which share of the indices sparsing leaves, and DEF.
+    by_eta : tuple of float
+        DEF of indexing with each of `ETAS`.
+    best, product : (int, int)
+        FDF and n_d of the least DEF in MPEG-4's size, and of the least T·DEF.
+    tuned, thinned, partly, closed, tuned_companded : Coded
+        Of Table 2, at `best`.
+    evaluations : int
+        Settings that the search tried.
+    """
+
+    source: Source
+    columns: int
+    original: int
+    mpeg4: int
+    indexed: Coded
+    sparsed: Coded
+    companded: Coded
+    shares: dict[str, float]
+    strayed: dict[str, float]
+    by_eta: tuple[float, ...]
+    best: grid_search.Point
+    product: grid_search.Point
+    tuned: Coded
+    thinned: Coded
+    partly: Coded
+    closed: Coded
+    tuned_companded: Coded
+    evaluations: int
+
+
+def make_all(sources: Sequence[Source]) -> list[Made]:
+    """Return what each gave, in their order; the longest are begun first."""
+    tasks = sorted(sources, key=lambda s: -s.motion.frames)
+    with worker_pool(0) as pool:
+        console = Console(stderr=True)
+        found = list(track(pool.map(make, tasks), "searching", len(tasks), console=console))
+    by_title = {made.source.title: made for made in found}
+    return [by_title[source.title] for source in sources]
+
+
+def share_left(codec: BapSparse, clip: Clip) -> float:
+    """Return the share of the indexed columns' changes that sparsing releases."""
+    payload = codec.encode(clip)
+    columns = raw_size(clip) // (4 * clip.frame_count)
+    layout = codec.row_layout(columns)
+    frozen = size_model(clip.frame_count, layout, still=clip.skeleton.channel_count - columns)
+    indices = (clip.frame_count - 1) * (columns - layout.fixed)
+    return (len(payload) - frozen) / (-(-layout.bits // 8) * indices)
+
+
+def search(
+    clip: Clip,
+    codec: BapIndex,
+    limit: float,
+    merit: Callable[[grid_search.Outcome], float],
+    tried: dict[grid_search.Point, grid_search.Outcome],
+    *,
+    exhaustive: bool = False,
+    known: Mapping[grid_search.Point, grid_search.Outcome] | None = None,
+) -> grid_search.Point:
+    """Return FDF and n_d of least merit among payloads up to `limit` bytes; fills `tried`.
+
+    What `known` has need not be coded again.
+    """
+
+    def value(outcome: grid_search.Outcome) -> float:
+        return merit(outcome) if outcome[0] <= limit else float("inf")
+
+    fixed, rows, least = codec.search_grid(clip)
+    rounds = grid_search.from_the_limit(fixed, rows, least, value, limit)
+    if exhaustive:
+        rounds = grid_search.every_point(fixed, rows)
+    points: Sequence[grid_search.Point] | None = next(rounds, None)
+    while points:
+        for f, n in points:
+            if known and (f, n) in known:
+                tried[f, n] = known[f, n]
+            if (f, n) not in tried:
+                coded = code(replace(codec, FDF=f, n_d=n), clip)
+                tried[f, n] = coded.real, coded.error
+        try:
+            points = rounds.send([tried[point] for point in points])
+        except StopIteration:
+            break
+    return min(tried, key=lambda point: (value(tried[point]), point))
+
+
+def make(source: Source) -> Made:
+    """Return what one motion gave."""
+    clip, rows = source.clip(), source.motion.rows
+    mpeg4 = len(Mpeg4Bap(lossless=True).encode(clip))
+    tried: dict[grid_search.Point, grid_search.Outcome] = {}
+    best = search(clip, LITERAL, mpeg4, RULES["least DEF"], tried)
+    evaluations = len(tried)
+    product = search(clip, LITERAL, mpeg4, RULES["least T·DEF"], tried)
+    fixed, length = best
+    original = raw_size(clip)
+    least = replace(LITERAL, FDF=1, n_d=rows)
+    return Made(
+        source,
+        columns=original // (4 * clip.frame_count),
+        original=original,
+        mpeg4=mpeg4,
+        indexed=code(least, clip),
+        sparsed=code(replace(THINNED, FDF=1, n_d=rows), clip),
+        companded=code(BapIndex(FDF=1, n_d=rows), clip),
+        shares={r: share_left(replace(c, n_d=rows), clip) for r, c in READINGS.items()},
+        strayed={r: code(replace(c, n_d=rows), clip).error for r, c in READINGS.items()},
+        by_eta=tuple(code(replace(least, eta=eta), clip).error for eta in ETAS),
+        best=best,
+        product=product,
+        tuned=code(replace(LITERAL, FDF=fixed, n_d=length), clip),
+        thinned=code(replace(THINNED, FDF=fixed, n_d=length), clip),
+        partly=code(replace(THINNED, sparse_fixed=False, FDF=fixed, n_d=length), clip),
+        closed=code(BapIndex(variant="closed_loop", FDF=fixed, n_d=length), clip),
+        tuned_companded=code(BapIndex(FDF=fixed, n_d=length), clip),
+        evaluations=evaluations,
+    )

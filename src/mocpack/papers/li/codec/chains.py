@@ -1,0 +1,107 @@
+"""Chains of a skeleton: runs of bones from a branching to an end effector (arms, legs, trunk).
+
+Found from the tree and its lengths alone, so that a dog's legs and tail are found like an arm.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from mocpack.errors import UsageError
+from mocpack.papers.li.codec.bodies import Bodies
+from mocpack.skeleton import Skeleton
+
+TWIG = 0.1  # of the skeleton's reach: shorter branches (fingers, thumbs) do not end a chain
+STUB = 0.25  # of a chain's longest bone: shorter ones at its end are left off
+
+
+def find_chains(bodies: Bodies) -> list[list[int]]:
+    """Return the chains as lists of bodies from base to tip, each of at least two bones."""
+    children = _children(bodies)
+    reach = _reaches(bodies, children)
+    chains = []
+    for b in range(1, len(bodies)):
+        parent = int(bodies.parents[b])
+        if parent == 0 or _next(bodies, children, reach, parent) != b:
+            chains.append(_run(bodies, children, reach, b))
+    trimmed = [_without_stub(bodies, chain) for chain in chains]
+    return [chain for chain in trimmed if len(chain) > 1]
+
+
+def named_chains(names: str, skeleton: Skeleton, bodies: Bodies) -> list[list[int]]:
+    """Return the chains that a text asks for.
+
+    Parameters
+    ----------
+    names : str
+        "auto", "none", or the joints of the first and the last bone of each chain, as in
+        ``LeftArm-LeftForeArm;RightArm-RightForeArm``.
+    """
+    if names == "none":
+        return []
+    if names == "auto":
+        return find_chains(bodies)
+    chains = [_named(pair, skeleton, bodies) for pair in names.split(";")]
+    bones = [b for chain in chains for b in chain]
+    if len(set(bones)) != len(bones):
+        raise UsageError(f"a bone can be in one chain only, got chains {names!r}")
+    return chains
+
+
+def _named(pair: str, skeleton: Skeleton, bodies: Bodies) -> list[int]:
+    first, hyphen, last = (part.strip() for part in pair.partition("-"))
+    if not hyphen:
+        raise UsageError(f"write a chain as first-last, got {pair!r}")
+    start, stop = (int(bodies.owners[skeleton.index(name)]) for name in (first, last))
+    chain = [stop]
+    while chain[0] != start and bodies.parents[chain[0]] > 0:
+        chain.insert(0, int(bodies.parents[chain[0]]))
+    joined = all(_joined(bodies, b, c) for b, c in pairwise(chain))
+    if chain[0] != start or start == 0 or len(chain) < 2 or not joined:
+        raise UsageError(f"no chain of bones leads from {first!r} to {last!r}")
+    return chain
+
+
+def _children(bodies: Bodies) -> list[list[int]]:
+    return [np.flatnonzero(bodies.parents == b).tolist() for b in range(len(bodies))]
+
+
+def _reaches(bodies: Bodies, children: list[list[int]]) -> list[float]:
+    """Return how far each body and what hangs on it can stretch from its joint."""
+    reach = [float(length) for length in bodies.lengths]
+    for b in range(len(bodies) - 1, -1, -1):
+        for c in children[b]:
+            reach[b] = max(reach[b], float(np.linalg.norm(bodies.attachments[c])) + reach[c])
+    return reach
+
+
+def _run(bodies: Bodies, children: list[list[int]], reach: list[float], start: int) -> list[int]:
+    chain = [start]
+    while (following := _next(bodies, children, reach, chain[-1])) is not None:
+        chain.append(following)
+    return chain
+
+
+def _next(bodies: Bodies, children: list[list[int]], reach: list[float], b: int) -> int | None:
+    """Return the body with which a chain through `b` goes on; None at a branching or an end."""
+    limbs = [c for c in children[b] if reach[c] > TWIG * reach[0]]
+    onward = limbs if limbs else children[b]
+    if len(onward) != 1 or not _joined(bodies, b, onward[0]):
+        return None
+    return onward[0]
+
+
+def _joined(bodies: Bodies, b: int, following: int) -> bool:
+    """Say whether the bone of `b` ends at `following`, and always there."""
+    at_once = not np.any(bodies.attachments[following])
+    bone = bodies.tips[b] == following or (at_once and not bodies.lengths[b])
+    return bool(bone and bodies.slides[following] < 0)
+
+
+def _without_stub(bodies: Bodies, chain: list[int]) -> list[int]:
+    longest = max(bodies.lengths[b] for b in chain)
+    while chain and bodies.lengths[chain[-1]] <= STUB * longest:
+        chain = chain[:-1]
+    return chain

@@ -1,0 +1,112 @@
+"""Columns that move, one row of the matrix and a coded plane: the payload of simple codecs.
+
+Payload: a bit for each column that moves, the first row of all columns on their grid, the plane of
+those that move; docs/codecs/last-frame.md.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from mocpack.arrays import F64, I32, I64, Mask
+from mocpack.clip import Clip, ClipHeader
+from mocpack.codec import Codec
+from mocpack.coding.fields import FieldReader, FieldWriter
+from mocpack.coding.planes import decode_plane, encode_plane
+from mocpack.dofs import coded_dofs, from_dofs, is_angle, to_dofs
+from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.papers.li.codec.channel_grid import channel_steps
+
+LARGEST = 2**53  # beyond it a double does not hold every integer
+
+
+class Columns(NamedTuple):
+    """First row of all columns on their grid (C,), plane of those that move, which move (C,)."""
+
+    first: I64
+    plane: I64
+    moving: Mask
+
+
+@dataclass(frozen=True)
+class ColumnCodec(Codec):
+    """Codes each channel that moves by itself, as whole numbers of a step.
+
+    Parameters
+    ----------
+    step : float, radians
+        Quantiser step of angles.
+    lever : float, metres
+        A length is rounded as finely as an angle moves a point at this distance.
+    """
+
+    coarsest: ClassVar[float]
+    """Largest step, in radians."""
+
+    step: float = 0.01
+    lever: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 1e-6 <= self.step <= self.coarsest:
+            raise ValueError(f"step must be in 1e-6..{self.coarsest:g} radians, got {self.step}")
+        if not 1e-3 <= self.lever <= 1e3:
+            raise ValueError(f"lever must be in 0.001..1000 metres, got {self.lever}")
+
+    @abstractmethod
+    def quantize(self, clip: Clip) -> Columns:
+        """Return the clip in whole numbers."""
+
+    @abstractmethod
+    def plane_rows(self, frames: int) -> int:
+        """Return how many rows the plane of so many frames has."""
+
+    @abstractmethod
+    def restored(self, first: I64, plane: I32, moving: Mask, frames: int) -> F64:
+        """Return the matrix (T, C) of degrees of freedom, in steps."""
+
+    def encode(self, clip: Clip) -> bytes:
+        first, plane, moving = self.quantize(clip)
+        out = FieldWriter()
+        out.mask(moving)
+        write_row(out, first)
+        out.raw(encode_plane(plane))
+        return out.bytes()
+
+    def decode(self, payload: bytes, header: ClipHeader) -> Clip:
+        name, columns = f"{self.codec_id} payload", header.skeleton.channel_count
+        read = FieldReader(payload, name)
+        moving = read.mask(columns)
+        first = read_row(read, columns)
+        if columns and not moving[0]:  # so a payload grows with the rows
+            raise CorruptionError(f"{name}: the first channel must be coded")
+        plane = decode_plane(read.rest(), self.plane_rows(header.frame_count), int(moving.sum()))
+        matrix = self.restored(first, plane, moving, header.frame_count)
+        try:
+            return from_dofs(matrix * channel_steps(header.skeleton, self.step, self.lever), header)
+        except InvalidClipError as error:
+            raise CorruptionError(f"{name}: {error}") from error
+
+    def symbols(self, clip: Clip) -> I64:
+        """Return the integers that are entropy coded, shape (rows, moving channels)."""
+        return self.quantize(clip).plane
+
+    def angle_columns(self, clip: Clip) -> Mask:
+        """Return which columns of `symbols` are angles."""
+        return np.asarray(is_angle(clip.skeleton)[coded_dofs(to_dofs(clip))])
+
+
+def write_row(out: FieldWriter, row: I64) -> None:
+    """Append integers of magnitude at most 2^53 as signed varints."""
+    for value in row.tolist():
+        out.signed(value)
+
+
+def read_row(read: FieldReader, count: int) -> I64:
+    row = [read.signed() for _ in range(count)]
+    if any(abs(value) > LARGEST for value in row):
+        raise CorruptionError("a number of the first frame is beyond 2^53")
+    return np.array(row, np.int64)

@@ -1,0 +1,366 @@
+"""Prediction by inverse kinematics (IKBP): ends of limbs first, bones from where these must be.
+
+After "Compression of Human Motion Animation Using the Reduction of Interjoint Correlation" (Li,
+Okuda, Takahashi 2008), section 5. Payload, and what we changed: docs/codecs/ik-predict.md. The
+loop itself runs in the native core.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import _core, rotations
+from mocpack.arrays import F64, I32, I64
+from mocpack.clip import Clip, ClipHeader
+from mocpack.codec import Codec, PayloadLayout, Quality, Read
+from mocpack.coding.fields import FieldReader, FieldWriter
+from mocpack.coding.planes import decode_plane, encode_plane
+from mocpack.errors import (
+    CorruptionError,
+    InvalidClipError,
+    TruncatedError,
+    UnsupportedClipError,
+    UsageError,
+)
+from mocpack.papers.li.codec.bodies import Bodies, Still, find_bodies, find_still
+from mocpack.papers.li.codec.bone_steps import direction_steps, joint_weights, twist_steps
+from mocpack.papers.li.codec.chains import named_chains
+from mocpack.papers.li.codec.channel_fit import clip_of_bodies
+from mocpack.papers.li.codec.channel_grid import to_grid
+from mocpack.papers.li.codec.columns import read_row, write_row
+from mocpack.papers.li.codec.still_fields import read_still, write_still
+from mocpack.skeleton import rotation_order
+
+ACCELERATION = 10.0  # metres a second squared: what limbs do
+FOLLOW = 0.17  # share of a new change, where a frame's acceleration equals the step
+SLOWEST = 0.01
+
+
+@dataclass(frozen=True)
+class IkPredict(Codec):
+    """Closed-loop prediction by inverse kinematics, frame by frame, with no look-ahead.
+
+    Parameters
+    ----------
+    step : float, metres
+        Quantiser step of the ends of chains and of translations.
+    joint_scale : float
+        How much coarser the other bones are.
+    twist_scale : float
+        How much coarser yet twist is, where it moves no joint.
+    k : float
+        How much of the last change of a bone's direction is expected to go on: 1 keeps its
+        acceleration smallest, 0 its velocity; the paper prints 2.
+    memory : float, optional
+        How slowly expectations follow: 0 takes the last change alone, as in the paper, more a
+        fading mean of all changes, which rounding disturbs less. By default it is chosen by step
+        and frame rate.
+    damping : float
+        Of the pseudo-inverse, relative to its trace.
+    rounding : float
+        From which part of a step on the encoder rounds up: 0.5 is the nearest step, less leaves
+        more of small changes out.
+    chains : str
+        "auto", "none", or the first and last bone of each: ``LeftArm-LeftForeArm;…``.
+    intra : int
+        Every how many frames one is coded by itself, to resynchronise; 0: only the first.
+    twist : bool
+        Whether twist that moves no joint is stored; without it, bones are carried along.
+    compensate : bool
+        Whether a bone is aimed at the true place of its far end from its decoded near end.
+    extrapolate : bool
+        Whether ends of chains, translations and twist are expected to go on as they did, or to
+        stay, as in the paper.
+    weights : str
+        Factors of the steps of some joints' bones, ``LeftForeArm=0.5;Head=2``.
+    """
+
+    codec_id = "ik-predict"
+    bitstream_version = 1
+    quality: ClassVar[Quality] = Quality("step", 1e-6, 1.0)
+
+    step: float = 0.001
+    joint_scale: float = 2.0
+    twist_scale: float = 1.0
+    k: float = 1.0
+    memory: float | None = None
+    damping: float = 1e-3
+    rounding: float = 0.3
+    chains: str = "auto"
+    intra: int = 0
+    twist: bool = True
+    compensate: bool = True
+    extrapolate: bool = True
+    weights: str = ""
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("step", 1e-6, 1.0),
+            ("joint_scale", 0.01, 100),
+            ("twist_scale", 0.01, 100),
+            ("k", 0, 2),
+            ("damping", 0, 1),
+            ("rounding", 0.1, 0.5),
+        ):
+            if not low <= getattr(self, name) <= high:
+                raise ValueError(f"{name} must be in {low:g}..{high:g}, got {getattr(self, name)}")
+        if self.memory is not None and not 0 <= self.memory <= 0.999:
+            raise ValueError(f"memory must be in 0..0.999 or null, got {self.memory}")
+        for name in ("twist", "compensate", "extrapolate"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
+        for name in ("chains", "weights"):
+            if not isinstance(getattr(self, name), str):
+                raise ValueError(f"{name} must be text, got {getattr(self, name)!r}")
+        if not isinstance(self.intra, int) or isinstance(self.intra, bool) or self.intra < 0:
+            raise ValueError(f"intra must be a number of frames, 0 for none, got {self.intra!r}")
+
+    def encode(self, clip: Clip) -> bytes:
+        still = find_still(clip)
+        intra, places, twists, classes = self._quantize(clip, still)
+        out = FieldWriter()
+        write_still(out, clip.header, still)
+        for row in intra:
+            write_row(out, row)
+        out.sized(encode_plane(places, classes))
+        if self.twist:
+            out.sized(encode_plane(twists))
+        return out.bytes()
+
+    def decode(self, payload: bytes, header: ClipHeader) -> Clip:
+        return self._decode(payload, header, cut=False)
+
+    def decode_partial(self, payload: bytes, header: ClipHeader) -> Clip:
+        """Decode a payload of which the twist may be missing."""
+        return self._decode(payload, header, cut=True)
+
+    def layout(self, read: Read, header: ClipHeader) -> PayloadLayout:
+        """Twist refines what places joints."""
+        return PayloadLayout(layers=2 if self.twist else 1)
+
+    def symbols(self, clip: Clip) -> I64:
+        """Return the integers that are entropy coded, shape (frames but intra ones, columns)."""
+        _, places, twists, _ = self._quantize(clip, find_still(clip))
+        return np.concatenate([places, twists], axis=1).astype(np.int64)
+
+    def angle_columns(self, clip: Clip) -> npt.NDArray[np.bool_]:
+        """Return which columns of `symbols` are angles: neither ends nor translations."""
+        _, _, twists, classes = self._quantize(clip, find_still(clip))
+        return np.concatenate([classes < 2, np.ones(twists.shape[1], bool)])
+
+    def stream(self, header: ClipHeader, still: Still) -> BodyStream:
+        """Return the loop that turns frames into integers and back, before its first frame."""
+        return BodyStream(self, header, still)
+
+    def _quantize(
+        self, clip: Clip, still: Still
+    ) -> tuple[list[I64], I32, I32, npt.NDArray[np.uint16]]:
+        """Return intra frames, the others' rows (what places joints, other twist), classes."""
+        stream = self.stream(clip.header, still)
+        intra, rows = [], []
+        for start, stop in _groups(clip.frame_count, self.intra):
+            intra.append(stream.intra_row(clip.rotations[start], clip.translations[start]))
+            stream.restart(intra[-1])
+            rest = slice(start + 1, stop)
+            rows.append(stream.encode(clip.rotations[rest], clip.translations[rest]))
+        places = np.concatenate([row[0] for row in rows])
+        twists = np.concatenate([row[1] for row in rows])
+        return intra, places, twists, stream.classes
+
+    def _decode(self, payload: bytes, header: ClipHeader, *, cut: bool) -> Clip:
+        read = FieldReader(payload, "ik-predict payload")
+        try:
+            still = read_still(read, header)
+            stream = self.stream(header, still)
+            groups = _groups(header.frame_count, self.intra)
+            intra = [read_row(read, stream.intra_count) for _ in groups]
+            rows = header.frame_count - len(groups)
+            places = decode_plane(read.sized(), rows, len(stream.classes), stream.classes)
+            twists = _read_twists(read, rows, stream.twist_count, cut=cut) if self.twist else None
+            if not cut:
+                read.end()
+            world, slides = _replay(stream, groups, intra, places, twists)
+            return clip_of_bodies(header, still, stream.bodies, world, slides)
+        except (InvalidClipError, UsageError) as error:
+            raise CorruptionError(f"ik-predict payload: {error}") from error
+
+
+class BodyStream:
+    """The loop of one stream: its native state and what the integers mean.
+
+    Attributes
+    ----------
+    bodies : Bodies
+    classes : array, shape (A,)
+        Statistics that the integers of a row share: directions, twists, translations, ends.
+    intra_count, twist_count : int
+        Integers of an intra frame; twists that move no joint.
+    free : bool
+        Whether every joint can turn about all axes, so that poses need no fitting.
+    """
+
+    def __init__(self, codec: IkPredict, header: ClipHeader, still: Still) -> None:
+        self.bodies = bodies = find_bodies(header, still)
+        weights = joint_weights(codec.weights, header.skeleton, bodies)
+        coarse = codec.joint_scale * codec.step
+        directions = direction_steps(bodies, coarse, weights)
+        twists = twist_steps(bodies, coarse, weights, codec.twist_scale)
+        segments = _segments(bodies, named_chains(codec.chains, header.skeleton, bodies))
+        self._sliding = np.flatnonzero(~still.translations)
+        self._header, self._still = header, still
+        self._turn_steps = np.minimum(directions, twists)[:, np.newaxis]
+        self._step = codec.step
+        steps = directions, twists
+        self._native = _native_stream(codec, header, bodies, self._sliding, steps, segments)
+        self.classes = np.asarray(self._native.classes())
+        self.intra_count = 3 * len(bodies) + 3 * len(self._sliding)
+        self.twist_count = self._native.twist_count()
+        channels = (rotation_order(header.skeleton.channels[j])[0] for j in bodies.joints)
+        self.free = all(len(order) == 3 for order in channels)
+        self._twist_known = False
+
+    def intra_row(self, local: F64, translations: F64) -> I64:
+        """Return the integers of a frame by itself: bodies' rotation vectors, translations."""
+        header = replace(self._header, frame_count=1)
+        pose = Clip(header, local[np.newaxis], translations[np.newaxis])
+        world = self.bodies.world(pose)[1][0]
+        turns = to_grid(rotations.as_rotvec(world), self._turn_steps)
+        places = to_grid(translations[self._sliding], np.array(self._step))
+        return np.concatenate([turns.ravel(), places.ravel()])
+
+    def restart(self, row: I64) -> None:
+        """Set the state to that of an intra frame."""
+        count = 3 * len(self.bodies)
+        turns = row[:count].reshape(-1, 3).astype(np.float64) * self._turn_steps
+        places = self._still.places.copy()
+        places[self._sliding] = row[count:].reshape(-1, 3) * self._step
+        self._native.reset(rotations.from_rotvec(turns), places)
+        # statistics of twist that was missed once are lost until here
+        self._twist_known = self.twist_count > 0
+
+    def encode(self, local: F64, translations: F64) -> tuple[I32, I32]:
+        """Return the rows of frames (T, J, 4) and (T, M, 3): what places joints, other twist."""
+        try:
+            places, twists = self._native.encode(local, translations)
+        except ValueError as error:
+            raise UnsupportedClipError(str(error)) from error
+        return np.asarray(places), np.asarray(twists)
+
+    def decode(self, places: I32, twists: I32 | None) -> tuple[F64, F64]:
+        """Return world rotations (T, B, 4) and sliding translations (T, K, 3) of such rows."""
+        world, moves = self._native.decode(places, twists)
+        return np.asarray(world), np.asarray(moves)[:, self._sliding]
+
+    def encode_frame(self, start: int, local: F64, translations: F64) -> bytes:
+        """Return one frame (J, 4), (M, 3) as bytes, the first of which is `start`."""
+        try:
+            return self._native.encode_frame(start, local, translations)
+        except ValueError as error:
+            raise UnsupportedClipError(str(error)) from error
+
+    def decode_frame(self, data: bytes) -> None:
+        """Take what `encode_frame` gave; if the twist was cut off, bones are carried along."""
+        self._twist_known = self._native.decode_frame(data, self._twist_known)
+
+    def pose(self) -> tuple[F64, F64]:
+        """Return local rotations (J, 4) and translations (M, 3) of the last frame."""
+        local, moves = self._still.rotations.copy(), self._still.places.copy()
+        self._native.pose(local, moves)
+        return local, moves
+
+    def decoded(self) -> tuple[F64, F64]:
+        """Return world rotations (B, 4) and sliding translations (K, 3) of the last frame."""
+        world, moves = self._native.decoded()
+        return np.asarray(world), np.asarray(moves)[self._sliding]
+
+
+def _groups(frames: int, intra: int) -> list[tuple[int, int]]:
+    """Return the first frame and the end of each stretch that begins with an intra frame."""
+    size = intra or frames
+    return [(start, min(start + size, frames)) for start in range(0, frames, size)]
+
+
+def _segments(bodies: Bodies, chains: list[list[int]]) -> list[list[int]]:
+    """Return chains and single bodies in an order in which parents come first."""
+    first = {chain[0]: chain for chain in chains}
+    inside = {b for chain in chains for b in chain[1:]}
+    return [first.get(b, [b]) for b in range(len(bodies)) if b not in inside]
+
+
+def _native_stream(
+    codec: IkPredict,
+    header: ClipHeader,
+    bodies: Bodies,
+    sliding: npt.NDArray[np.intp],
+    steps: tuple[F64, F64],
+    segments: list[list[int]],
+) -> _core.IkStream:
+    # the core counts all translations of a pose, the bodies only those that slide
+    slides = np.append(sliding, -1)[bodies.slides].astype(np.int32)
+    return _core.IkStream(
+        joint_count=len(header.skeleton),
+        translated_count=len(header.translated_joints),
+        joints=bodies.joints,
+        parents=bodies.parents,
+        frames=bodies.frames,
+        attachments=bodies.attachments,
+        slides=slides,
+        axes=bodies.axes,
+        lengths=bodies.lengths,
+        direction_steps=steps[0],
+        twist_steps=steps[1],
+        twist_places=bodies.twist_places.astype(np.uint8),
+        segment_sizes=np.array([len(segment) for segment in segments], np.int32),
+        order=np.array([b for segment in segments for b in segment], np.int32),
+        effector_step=codec.step,
+        slide_step=codec.step,
+        k=codec.k,
+        memory=_memory(codec, header.frame_time),
+        damping=codec.damping,
+        rounding=codec.rounding,
+        compensate=codec.compensate,
+        extrapolate=codec.extrapolate,
+        twist=codec.twist,
+    )
+
+
+def _memory(codec: IkPredict, frame_time: float) -> float:
+    """Return how slowly expectations follow: the coarser the step, the slower."""
+    if codec.memory is not None:
+        return codec.memory
+    bend = ACCELERATION * frame_time**2 / codec.step
+    return 1 - min(max(FOLLOW * math.sqrt(bend), SLOWEST), 1.0)
+
+
+def _replay(
+    stream: BodyStream,
+    groups: list[tuple[int, int]],
+    intra: list[I64],
+    places: I32,
+    twists: I32 | None,
+) -> tuple[F64, F64]:
+    """Return world rotations (T, B, 4) and sliding translations (T, K, 3) of all frames."""
+    world, slides, at = [], [], 0
+    for (start, stop), row in zip(groups, intra, strict=True):
+        stream.restart(row)
+        first = stream.decoded()
+        end = at + stop - start - 1
+        rest = stream.decode(places[at:end], None if twists is None else twists[at:end])
+        world += [first[0][np.newaxis], rest[0]]
+        slides += [first[1][np.newaxis], rest[1]]
+        at = end
+    return np.concatenate(world), np.concatenate(slides)
+
+
+def _read_twists(read: FieldReader, rows: int, count: int, *, cut: bool) -> I32 | None:
+    try:
+        return decode_plane(read.sized(), rows, count)
+    except TruncatedError:
+        if not cut:
+            raise
+        return None

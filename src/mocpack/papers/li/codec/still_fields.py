@@ -1,0 +1,53 @@
+"""What of a clip does not move, as header fields."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mocpack.arrays import F64, Mask
+from mocpack.clip import ClipHeader
+from mocpack.coding.fields import FieldReader, FieldWriter
+from mocpack.errors import CorruptionError
+from mocpack.papers.li.codec.bodies import Still, rest_places
+from mocpack.rotations import IDENTITY, normalize
+
+
+def write_still(out: FieldWriter, header: ClipHeader, still: Still) -> None:
+    """Append what of a clip does not move."""
+    _write_values(out, still.joints, still.rotations, _unturned(header))
+    _write_values(out, still.translations, still.places, rest_places(header))
+
+
+def read_still(read: FieldReader, header: ClipHeader) -> Still:
+    """Return what of a clip does not move."""
+    joints, turns = _read_values(read, _unturned(header))
+    translations, places = _read_values(read, rest_places(header))
+    if joints[0]:
+        raise CorruptionError("the root holds still, and must turn")
+    return Still(joints, normalize(turns), translations, places)
+
+
+def _unturned(header: ClipHeader) -> F64:
+    return np.tile(IDENTITY, (len(header.skeleton), 1))
+
+
+def _write_values(out: FieldWriter, mask: Mask, values: F64, expected: F64) -> None:
+    """Append which rows of `values` (N, K) hold still, and f64 of those that are not `expected`."""
+    other = mask & (values != expected).any(axis=1)
+    out.mask(mask)
+    out.mask(other)
+    out.raw(values[other].astype("<f8").tobytes())
+
+
+def _read_values(read: FieldReader, expected: F64) -> tuple[Mask, F64]:
+    """Return which rows hold still and their values (N, K); `expected` where they do not."""
+    count, width = expected.shape
+    mask, other = read.mask(count), read.mask(count)
+    if (other & ~mask).any():
+        raise CorruptionError("a value is given for what moves")
+    values = expected.copy()
+    stored = np.frombuffer(read.raw(8 * width * int(other.sum())), "<f8").reshape(-1, width)
+    if not np.isfinite(stored).all():
+        raise CorruptionError("a value that holds still is not finite")
+    values[other] = stored
+    return mask, values

@@ -1,0 +1,204 @@
+"""Rate and error of the methods that Li, Okuda and Takahashi (2008) compare, by motion.
+
+What the motions are, and what the two rates count, is said in `li`, which makes the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import _api
+from mocpack.arrays import F64
+from mocpack.clip import Clip
+from mocpack.metrics.pair import SkeletonPair
+from mocpack.metrics.position import distances
+from mocpack.papers.li.codec.bodies import find_bodies, find_still
+from mocpack.papers.li.codec.direction_twist import choose_frame, to_angles
+from mocpack.papers.li.codec.dwt97 import Dwt97
+from mocpack.papers.li.codec.fk_wavelet import FkWavelet
+from mocpack.papers.li.codec.ik_predict import IkPredict
+from mocpack.papers.li.codec.keyframe import Keyframe
+from mocpack.papers.li.codec.last_frame import LastFrame
+from mocpack.papers.li.tables.empirical import column_entropy
+from mocpack.skeleton import rotation_order
+
+
+class CountingCodec(Protocol):
+    """A codec that can show the integers it codes."""
+
+    def encode(self, clip: Any) -> bytes: ...
+    def decode(self, payload: bytes, header: Any) -> Any: ...
+    def symbols(self, clip: Clip) -> npt.NDArray[np.int64]: ...
+    def angle_columns(self, clip: Clip) -> npt.NDArray[np.bool_]: ...
+
+
+Make = Callable[[float], CountingCodec]
+
+
+AS_PRINTED = IkPredict(memory=0.0, rounding=0.5, compensate=False, extrapolate=False)
+
+
+# how much finer than bones' directions ends are: they are not counted in the paper's rate
+END_STEPS = (1.0, 4.0, 16.0, 64.0)
+
+
+METHODS: dict[str, tuple[Make, F64]] = {
+    "IKBP, ours": (lambda q: IkPredict(step=q), np.geomspace(1e-5, 0.3, 14)),
+    "IKBP as printed": (lambda q: replace(AS_PRINTED, step=q), np.geomspace(1e-5, 0.3, 14)),
+    "SPBLF": (lambda q: LastFrame(step=q), np.geomspace(1e-5, 1.0, 14)),
+    "SPBLF open": (lambda q: LastFrame(step=q, open_loop=True), np.geomspace(1e-5, 1.0, 14)),
+    "FKBC": (lambda q: FkWavelet(step=q, first_layer=1.0), np.geomspace(1e-6, 2.0, 14)),
+    "IBKF": (lambda q: Keyframe(error=q), np.geomspace(1e-5, 1.0, 14)),
+    "DWT": (lambda q: Dwt97(step=q), np.geomspace(1e-5, 5.0, 14)),
+}
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A clip: its name in the paper, our clip's, and which frames of it."""
+
+    name: str
+    clip: str
+    start: int = 0
+    stride: int = 1
+
+
+MOTIONS = (
+    Motion("walk", "cmu/16_32", 1),
+    Motion("ballet", "cmu/05_02", 1, 5),
+    Motion("throw", "cmu/124_01", 1, 4),
+    Motion("kick", "bandai/dataset-1_kick_normal_001"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """One codec at one setting.
+
+    Attributes
+    ----------
+    angles, entropy, bits : float
+        Entropy of the angles alone and of every integer, and real bits, a frame and turning joint.
+    position, angle : arrays, shape (J,)
+        Errors by joint, in metres; in radians, of Euler angles.
+    converted : array, shape (B,)
+        Errors by turning joint of the paper's own angles φ, ϕ, ψ, in radians.
+    """
+
+    angles: float
+    entropy: float
+    bits: float
+    position: F64
+    angle: F64
+    converted: F64
+
+
+Curves = dict[str, dict[str, list[Point]]]
+"""By motion and method, a point for each setting."""
+
+
+def load(path: Path, motion: Motion) -> Clip:
+    """Read a motion at the paper's frame rate."""
+    clip = _api.read(path)
+    assert isinstance(clip, Clip)
+    frames = slice(motion.start, None, motion.stride)
+    return Clip.build(
+        clip.skeleton,
+        clip.rotations[frames],
+        clip.translations[frames],
+        frame_time=clip.frame_time * motion.stride,
+        translated_joints=clip.translated_joints,
+        unit=clip.unit,
+    )
+
+
+def sweep(clip: Clip, method: str) -> list[Point]:
+    """Measure a method along its knob, from fine to coarse; as printed, with every step of ends."""
+    make, knob = METHODS[method]
+    if method != "IKBP as printed":
+        return [measure(clip, make(float(q))) for q in knob]
+    return [measure(clip, codec) for codec in printed_codecs()]
+
+
+def printed_codecs() -> list[IkPredict]:
+    """Return the paper's method with each step of directions and each finer one of ends."""
+    return [
+        replace(AS_PRINTED, step=float(q) / ends, joint_scale=ends)
+        for ends in END_STEPS
+        for q in METHODS["IKBP as printed"][1]
+        if q / ends >= 1e-6
+    ]
+
+
+def measure(clip: Clip, codec: CountingCodec) -> Point:
+    """Measure one codec on one clip, by its real payload and by the entropy of its integers."""
+    payload = codec.encode(clip)
+    symbols = codec.symbols(clip)
+    back = codec.decode(payload, clip.header)
+    both = SkeletonPair(clip, back)
+    samples = clip.frame_count * len(find_bodies(clip.header, find_still(clip)))
+    by_column = column_entropy(symbols) * len(symbols) / samples
+    return Point(
+        float(by_column[codec.angle_columns(clip)].sum()),
+        float(by_column.sum()),
+        8 * len(payload) / samples,
+        distances(*both.points).mean(axis=0),
+        _angle_errors(both),
+        converted_errors(clip, back),
+    )
+
+
+def converted_errors(clip: Clip, back: Clip) -> F64:
+    """Return E_angle, equation (27), over φ, ϕ and ψ of each turning joint (B,), in radians.
+
+    The pole of each joint is one that it stays away from; the paper's is z.
+    """
+    bodies = find_bodies(clip.header, find_still(clip))
+    worlds = bodies.world(clip)[1], bodies.world(back)[1]
+    frame = choose_frame(worlds[0], bodies.axes)
+    apart = np.subtract(*(to_angles(world, frame) for world in worlds))
+    apart = apart - 2 * np.pi * np.round(apart / (2 * np.pi))
+    return np.asarray(np.linalg.norm(apart, axis=-1).mean(axis=0))
+
+
+def _angle_errors(both: SkeletonPair) -> F64:
+    """Return the error of Euler angles of each joint (J,), in radians."""
+    dofs = both.dofs
+    assert dofs is not None
+    errors, start = [], 0
+    for channels in both.skeleton.channels:
+        columns = [start + k for k in rotation_order(channels)[1]]
+        errors.append(distances(dofs[0][:, columns], dofs[1][:, columns]).mean())
+        start += len(channels)
+    return np.array(errors)
+
+
+def at_rate(points: list[Point], at: float, value: str, rate: str = "angles") -> F64 | None:
+    """Return errors by joint at a rate, between the two settings around it; None outside.
+
+    Of settings that others beat in both rate and mean error, none counts.
+    """
+    best = front(points, value, rate)
+    rates = [getattr(p, rate) for p in best]
+    if not rates[0] <= at <= rates[-1]:
+        return None
+    upper = min(max(1, int(np.searchsorted(rates, at))), len(rates) - 1)
+    low, high = best[upper - 1], best[upper]
+    t = (at - rates[upper - 1]) / max(rates[upper] - rates[upper - 1], 1e-12)
+    a, b = (np.maximum(getattr(p, value), 1e-12) for p in (low, high))
+    between: F64 = np.exp((1 - t) * np.log(a) + t * np.log(b))
+    return between
+
+
+def front(points: list[Point], value: str, rate: str) -> list[Point]:
+    front: list[Point] = []
+    for point in sorted(points, key=lambda p: (getattr(p, rate), getattr(p, value).mean())):
+        if not front or getattr(point, value).mean() < getattr(front[-1], value).mean():
+            front.append(point)
+    return front

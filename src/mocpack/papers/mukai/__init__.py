@@ -1,0 +1,1 @@
+"""Mukai 2012, “Latent Nonuniform Splines for Animation Approximation”."""

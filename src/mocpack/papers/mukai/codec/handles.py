@@ -1,0 +1,223 @@
+"""Handles on joints: bring a joint (or a vertex) to a place at a time, and change little else.
+
+Two least squares. In space: the smallest change of the pose that puts the handle's joint exactly
+where it is wanted; other joints are kept by weights, and changes that the motion's own components
+can express are preferred. In time: the change of control points whose curve is nearest to that
+change under a falloff, and equal to it at the handle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mocpack import rotations
+from mocpack.arrays import F64
+from mocpack.clip import ClipHeader
+from mocpack.errors import UsageError
+from mocpack.kinematics import forward_kinematics
+from mocpack.papers.mukai.codec import bspline
+from mocpack.papers.mukai.codec.latent import Band, SplineModel
+from mocpack.papers.mukai.codec.latent_spline import knots_on_grid
+from mocpack.papers.mukai.codec.pose_rows import SkeletonForm
+from mocpack.units import format_length
+
+CLOSE = 1e-5  # metres or radians within which a handle has arrived
+ROUNDS = 80
+CALM = (1e-5, 100.0)  # what a turn costs in the first and the last round: then only goals count
+STRIDE = 0.1  # metres or radians towards a goal in one round
+LONGEST = 0.3  # metres or radians of any joint in one round
+NUDGE = 1e-5  # by how much a number of a row is changed to see what that moves
+SMALL = 0.05  # weight of the change itself, so that what moves no joint stays
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """Where a joint shall be: a place (3,) in the world, or a rotation (4,) in the world."""
+
+    joint: int
+    place: F64 | None = None
+    rotation: F64 | None = None
+
+
+def pose_change(
+    form: SkeletonForm,
+    header: ClipHeader,
+    row: F64,
+    goals: Sequence[Goal],
+    *,
+    keep: F64,
+    basis: F64,
+    likeness: float,
+) -> F64:
+    """Return the change (M,) of a pose's row that reaches every goal.
+
+    Parameters
+    ----------
+    row : array, shape (M,)
+    keep : array, shape (J,)
+        How much each joint minds being moved.
+    basis : array, shape (L, M)
+        The motion's components.
+    likeness : float
+        How much a change is minded that they cannot express.
+    """
+    outside = np.eye(len(row)) - np.linalg.pinv(basis) @ basis if len(basis) else np.eye(len(row))
+    quiet = SMALL**2 * np.eye(len(row)) + likeness**2 * outside
+    before = _places(form, header, row[np.newaxis])[0][0]
+    change = np.zeros(len(row))
+    miss = np.inf
+    for slow in np.geomspace(*CALM, ROUNDS):
+        slopes, places, misses = _linearized(form, header, row + change, goals)
+        miss = float(np.abs(misses).max())
+        by_joint, by_goal = slopes
+        weighted = keep[:, np.newaxis, np.newaxis] ** 2 * by_joint
+        curved = np.einsum("jcm,jcn->mn", weighted, by_joint) + quiet
+        uphill = np.einsum("jcm,jc->m", weighted, places - before) + quiet @ change
+        # goals are approached in strides within which the slopes hold
+        ahead = -misses * min(1.0, STRIDE / max(miss, 1e-12))
+        step = _short_step(curved, -uphill, by_goal, ahead, form.scales, slow)
+        if miss < CLOSE and np.abs(step / form.scales).max() < 10 * CLOSE:
+            break
+        change = change + step
+    if miss > 10 * CLOSE:
+        names = ", ".join(header.skeleton.names[goal.joint] for goal in goals)
+        raise UsageError(
+            f"{names} cannot be brought there: {format_length(miss)} (or radians) are left; "
+            "nearer goals, or fewer at one time, can be"
+        )
+    return change
+
+
+def vertex_change(basis: F64, vertices: Sequence[int], shifts: F64) -> F64:
+    """Return the smallest change (M,) that components (L, M) can express and that moves vertices.
+
+    `shifts` (H, 3) says by how much, in metres.
+    """
+    columns = (3 * np.array(vertices)[:, np.newaxis] + np.arange(3)).ravel()
+    wanted = shifts.ravel()
+    found = np.linalg.lstsq(basis[:, columns].T, wanted, rcond=None)[0]
+    miss = float(np.abs(found @ basis[:, columns] - wanted).max())
+    if miss > CLOSE:
+        raise UsageError(
+            f"{len(basis)} components cannot bring these vertices there: {format_length(miss)} are "
+            "left; encode with a smaller tolerance, or ask for fewer at one time"
+        )
+    return np.asarray(found @ basis)
+
+
+def bent(
+    model: SplineModel, times: F64, changes: F64, *, falloff: float, frames: int
+) -> SplineModel:
+    """Return the model with its rows changed by `changes` (G, M) at times (G,) in [0, 1].
+
+    `falloff`, in the same unit, is how far to either side of a time the change reaches. A change
+    that the components cannot express adds one.
+    """
+    model = _with_room(model, changes)
+    scores = np.asarray(np.linalg.lstsq(model.basis.T, changes.T, rcond=None)[0].T, np.float64)
+    at = bspline.even_times(frames)
+    away = np.abs(at[:, np.newaxis] - times) / max(falloff, 1e-12)
+    fade = np.where(away < 1, 0.5 + 0.5 * np.cos(np.pi * np.minimum(away, 1)), 0.0)
+    bands, start = [], 0
+    for old in model.bands:
+        band = _denser(old, model.degree, times, falloff, frames)
+        stop = start + band.controls.shape[1]
+        moved = _control_change(band.knots, model.degree, at, times, fade, scores[:, start:stop])
+        bands.append(replace(band, controls=band.controls + moved))
+        start = stop
+    return replace(model, bands=tuple(bands))
+
+
+def _control_change(knots: F64, degree: int, at: F64, times: F64, fade: F64, scores: F64) -> F64:
+    """Return the change of control points (K, L): near to the faded scores, equal at `times`."""
+    over = bspline.basis(knots, degree, at)
+    through = bspline.basis(knots, degree, times)
+    square = over.T @ over
+    square += 1e-9 * max(float(np.trace(square)), 1e-12) * np.eye(len(square))
+    return _constrained(square, over.T @ (fade @ scores), through, scores)
+
+
+def _denser(band: Band, degree: int, times: F64, falloff: float, frames: int) -> Band:
+    """Return the same curve with knots near each time, so that a change there can fade out."""
+    old = bspline.inner_knots(band.knots, degree)
+    new = (times[:, np.newaxis] + falloff * np.linspace(-1.75, 1.75, 15)).ravel()
+    near = np.abs(new[:, np.newaxis] - np.concatenate([[0.0], old, [1.0]])).min(axis=1)
+    new = np.unique(new[(new > 0) & (new < 1) & (near > falloff / 8)])
+    inner = np.sort(np.concatenate([old, new]))
+    if len(inner) + degree + 1 > frames:
+        return band  # a file has no more control points than frames
+    knots = knots_on_grid(bspline.clamped(inner, degree), degree, frames)
+    # as many points of the old curve as the new one has control points say all of it
+    at = np.array([knots[k + 1 : k + degree + 1].mean() for k in range(len(inner) + degree + 1)])
+    curve = bspline.evaluate(band.knots, degree, at, band.controls)
+    points = np.linalg.lstsq(bspline.basis(knots, degree, at), curve, rcond=None)[0]
+    return Band(knots, np.asarray(points, np.float64))
+
+
+def _with_room(model: SplineModel, changes: F64) -> SplineModel:
+    """Return the model with a component for each change beyond what it has, at rest."""
+    basis = model.basis
+    for change in changes:
+        inside = np.linalg.lstsq(basis.T, change, rcond=None)[0] @ basis if len(basis) else 0.0
+        beyond = change - inside
+        length = float(np.linalg.norm(beyond))
+        if length > CLOSE:
+            basis = np.concatenate([basis, beyond[np.newaxis] / length])
+    added = len(basis) - len(model.basis)
+    last = model.bands[-1]
+    wider = np.concatenate([last.controls, np.zeros((len(last.controls), added))], axis=1)
+    return replace(model, basis=basis, bands=(*model.bands[:-1], Band(last.knots, wider)))
+
+
+def _constrained(square: F64, right: F64, rows: F64, values: F64) -> F64:
+    """Return x that minimises x'·square·x/2 - right'·x while rows·x = values."""
+    size, count = len(square), len(rows)
+    whole = np.zeros((size + count, size + count))
+    whole[:size, :size] = square
+    whole[size:, :size], whole[:size, size:] = rows, rows.T
+    return np.asarray(
+        np.linalg.lstsq(whole, np.concatenate([right, values]), rcond=1e-13)[0][:size]
+    )
+
+
+def _short_step(square: F64, right: F64, rows: F64, values: F64, scales: F64, slow: float) -> F64:
+    """Return the constrained step; `slow` is what turns cost, more where a limb would whirl."""
+    for _ in range(10):
+        step = _constrained(square + slow * np.diag(scales**-2.0), right, rows, values)
+        largest = float(np.abs(step / scales).max())
+        if largest <= LONGEST:
+            return step
+        slow *= 4
+    return np.asarray(step * (LONGEST / largest))
+
+
+def _linearized(
+    form: SkeletonForm, header: ClipHeader, row: F64, goals: Sequence[Goal]
+) -> tuple[tuple[F64, F64], F64, F64]:
+    """Return slopes of joints (J, 3, M) and of goals (3 G, M); joints (J, 3); misses (3 G,)."""
+    nudged = row + NUDGE * np.concatenate(
+        [np.zeros((1, len(row))), np.eye(len(row)), -np.eye(len(row))]
+    )
+    places, turns = _places(form, header, nudged)
+    misses = np.concatenate([_miss(goal, places, turns) for goal in goals], axis=1)
+    ahead, back = slice(1, len(row) + 1), slice(len(row) + 1, None)
+    by_joint = np.moveaxis(places[ahead] - places[back], 0, -1) / (2 * NUDGE)
+    by_goal = (misses[ahead] - misses[back]).T / (2 * NUDGE)
+    return (by_joint, by_goal), places[0], misses[0]
+
+
+def _miss(goal: Goal, places: F64, turns: F64) -> F64:
+    """Return how far each pose is past a goal, (N, 3): metres, or a rotation vector."""
+    if goal.place is not None:
+        return np.asarray(places[:, goal.joint] - goal.place)
+    assert goal.rotation is not None
+    left = rotations.multiply(goal.rotation, rotations.conjugate(turns[:, goal.joint]))
+    return -rotations.as_rotvec(left)
+
+
+def _places(form: SkeletonForm, header: ClipHeader, rows: F64) -> tuple[F64, F64]:
+    turned, translations = form.pose(rows)
+    return forward_kinematics(header.skeleton, turned, translations, header.translated_joints)

@@ -1,0 +1,152 @@
+"""Truncated principal components, and splines in their space: the model behind `latent-spline`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from mocpack.arrays import F64
+from mocpack.papers.mukai.codec import bspline
+from mocpack.papers.mukai.codec.knots import find_knots, insert
+
+
+@dataclass(frozen=True)
+class Band:
+    """Components that share their knots.
+
+    Attributes
+    ----------
+    knots : array, shape (K + D + 1,)
+    controls : array, shape (K, L)
+        Control points of the band's L components.
+    """
+
+    knots: F64
+    controls: F64
+
+
+@dataclass(frozen=True)
+class SplineModel:
+    """A curve in the space of the first components: y(τ) = mean + Σ bands spline(τ) · basis.
+
+    Attributes
+    ----------
+    degree : int
+    mean : array, shape (M,)
+    basis : array, shape (L, M)
+        Rows are components, orthonormal but for rounding.
+    bands : tuple of Band
+        Together L components, in order.
+    """
+
+    degree: int
+    mean: F64
+    basis: F64
+    bands: tuple[Band, ...]
+
+    def latent(self, times: F64) -> F64:
+        """Return the latent curve (N, L) at times in [0, 1]."""
+        parts = [bspline.evaluate(b.knots, self.degree, times, b.controls) for b in self.bands]
+        return np.concatenate(parts, axis=1) if parts else np.zeros((len(times), 0))
+
+    def evaluate(self, times: F64) -> F64:
+        """Return y (N, M) at times in [0, 1]."""
+        return self.mean + self.latent(times) @ self.basis
+
+
+@dataclass(frozen=True)
+class Components:
+    """All principal components of rows (N, M): y = mean + scores · basis."""
+
+    mean: F64
+    basis: F64
+    scores: F64
+
+    @property
+    def energies(self) -> F64:
+        """Mean squared score of each component."""
+        return np.asarray(np.mean(self.scores**2, axis=0))
+
+
+def principal_components(rows: F64) -> Components:
+    """Return the components of rows (N, M), strongest first, each with a definite sign."""
+    mean = rows.mean(axis=0)
+    if not rows.shape[1]:
+        return Components(mean, np.zeros((0, 0)), rows)
+    u, s, vt = np.linalg.svd(rows - mean, full_matrices=False)
+    largest = vt[np.arange(len(vt)), np.abs(vt).argmax(axis=1)]
+    signs = np.where(largest < 0, -1.0, 1.0)
+    return Components(mean, vt * signs[:, np.newaxis], u * s * signs)
+
+
+def component_count(energies: F64, *, select: str, amount: float) -> int:
+    """Return how many components to keep.
+
+    Parameters
+    ----------
+    select : {"tolerance", "floor", "share"}
+        Keep until the RMS of what is dropped is at most `amount`; keep eigenvalues of at least
+        `amount`; keep until the share of variance reaches `amount`.
+    """
+    total = float(energies.sum())
+    if total <= 0:
+        return 0
+    if select == "floor":
+        return int((energies >= amount).sum())
+    dropped = total - np.cumsum(np.concatenate([[0.0], energies]))
+    limit = (1 - amount) * total if select == "share" else amount**2
+    return int(np.argmax(dropped <= limit + 1e-15 * total))
+
+
+def control_count(points: F64, degree: int, *, target: float, most: int) -> int:
+    """Return the fewest control points with which the fast search comes within `target` E_RMS."""
+    high = _enough(points, degree, target, most)
+    low = degree + 1
+    while high - low > max(1, high // 16):
+        middle = (low + high) // 2
+        knots = find_knots(points, middle, degree, method="fast", candidates=0, seed=0)
+        if bspline.fit(knots, degree, points)[1] <= target:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def control_count_by_criterion(points: F64, degree: int, *, criterion: str, most: int) -> int:
+    """Return the number of control points with the least Akaike or Bayes criterion."""
+    samples = points.size
+    best, count = np.inf, degree + 1
+    size = float(degree + 2)
+    while size <= most:
+        k = int(size)
+        error = bspline.fit(insert(points, k, degree), degree, points)[1]
+        free = k * points.shape[1] + max(0, k - degree - 1)
+        price = 2.0 if criterion == "aic" else float(np.log(samples))
+        spread = max(error**2 * len(points), 1e-30)
+        value = samples * np.log(spread / samples) + price * free
+        if value < best:
+            best, count = value, k
+        size = max(size * 1.2, size + 1)
+    return count
+
+
+def bands_of(energies: F64, count: int) -> list[slice]:
+    """Divide components into at most `count` runs whose energies are alike: powers of sixteen."""
+    if len(energies) == 0:
+        return []
+    steps = np.log(np.maximum(energies, 1e-30) / max(float(energies[0]), 1e-30)) / -np.log(16.0)
+    number = np.minimum(np.maximum.accumulate(steps.astype(int)), count - 1)
+    edges = [0, *(np.nonzero(np.diff(number))[0] + 1), len(energies)]
+    return [slice(int(a), int(b)) for a, b in pairwise(edges)]
+
+
+def _enough(points: F64, degree: int, target: float, most: int) -> int:
+    """Return a number of control points with which greedy insertion comes within `target`."""
+    size = degree + 1
+    while size < most:
+        if bspline.fit(insert(points, size, degree), degree, points)[1] <= target:
+            return size
+        size = min(most, size + max(1, size // 3))
+    return most

@@ -1,0 +1,340 @@
+"""Principal components, then a B-spline with free knots in their space (Mukai 2013).
+
+Payload: how each joint is described, the mean, the quantised basis, then for each band of
+components its knots and control points; `docs/codecs/latent-spline.md` has every field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import progress
+from mocpack.arrays import F64
+from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader, VertexClip
+from mocpack.codec import Codec, Quality
+from mocpack.coding.fields import FieldReader, FieldWriter
+from mocpack.coding.planes import decode_plane, encode_plane
+from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
+from mocpack.papers.mukai.codec import bspline, geodesic, latent
+from mocpack.papers.mukai.codec.knots import find_knots
+from mocpack.papers.mukai.codec.latent import Band, SplineModel
+from mocpack.papers.mukai.codec.pose_rows import Form, SkeletonForm, VertexForm
+from mocpack.rotations import IDENTITY
+
+KNOT_GRID = 32  # knots lie on multiples of 1/32 of a frame
+MAX_COMPONENTS = 65_535
+# shares of the tolerance, as squares that sum to 1: dropped components, spline, rounding
+DROPPED, CURVE, ROUNDED_CONTROLS, ROUNDED_BASIS = 0.35, 0.45, 0.12, 0.08
+
+
+@dataclass(frozen=True)
+class LatentSpline(Codec):
+    """Principal components and a B-spline whose knots lie where the motion needs them (Mukai 2012).
+
+    Parameters
+    ----------
+    tolerance : float, default 0.005
+        Root-mean-square error in metres that components, spline and rounding may make together.
+    control_points : int, default 0
+        Number of control points, or 0 to choose it by `choose`.
+    choose : {"error", "aic", "bic"}
+        How to choose the number of control points.
+    components : int, default 0
+        Number of components, or 0 to choose it by `select`.
+    select : {"tolerance", "floor", "share"}
+        Drop components within the tolerance; below the eigenvalue `amount`; beyond the share
+        `amount` of variance.
+    amount : float, default 0.99
+        For `select` "floor" or "share".
+    degree : {2, 3}
+        Of the spline's pieces.
+    knots : {"fast", "cma", "uniform"}
+        Greedy insertion with gradient refinement; the paper's CMA-ES; evenly spaced.
+    candidates : int, default 100
+        Of each generation of CMA-ES (the paper's S).
+    bands : int, default 1
+        Groups of components with control points of their own; 1 shares them, as in the paper.
+    weights : {"kinematic", "none"}
+        Scale rotations by how far they move the body, or leave radians as they are.
+    seed : int, default 0
+        Of the draws of CMA-ES.
+    """
+
+    codec_id = "latent-spline"
+    bitstream_version = 1
+    decoder_params = ()
+    kinds = ("skeleton", "vertices")
+    quality: ClassVar[Quality] = Quality("tolerance", 1e-6, 1.0)
+
+    tolerance: float = 0.005
+    control_points: int = 0
+    choose: Literal["error", "aic", "bic"] = "error"
+    components: int = 0
+    select: Literal["tolerance", "floor", "share"] = "tolerance"
+    amount: float = 0.99
+    degree: int = 3
+    knots: Literal["fast", "cma", "uniform"] = "fast"
+    candidates: int = 100
+    bands: int = 1
+    weights: Literal["kinematic", "none"] = "kinematic"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1e-9 <= self.tolerance <= 1e3:
+            raise ValueError(f"tolerance must be a length in metres, got {self.tolerance}")
+        if self.degree not in (2, 3):
+            raise ValueError(f"degree must be 2 or 3, got {self.degree}")
+        if self.control_points and self.control_points <= self.degree:
+            raise ValueError(
+                f"control_points must be more than the degree {self.degree}, "
+                f"got {self.control_points}"
+            )
+        for name, choices in (
+            ("choose", ("error", "aic", "bic")),
+            ("select", ("tolerance", "floor", "share")),
+            ("knots", ("fast", "cma", "uniform")),
+            ("weights", ("kinematic", "none")),
+        ):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(choices)}")
+        if not 4 <= self.candidates <= 10_000:
+            raise ValueError(f"candidates must be in 4..10000, got {self.candidates}")
+        if not 1 <= self.bands <= 16:
+            raise ValueError(f"bands must be in 1..16, got {self.bands}")
+        if not 0 <= self.components <= MAX_COMPONENTS or not 0 <= self.control_points <= 2**24:
+            raise ValueError("components and control_points must not be negative")
+        if self.select == "share" and not 0 < self.amount <= 1:
+            raise ValueError(f"a share of variance lies in 0..1, got {self.amount}")
+
+    def encode(self, clip: AnyClip) -> bytes:
+        if isinstance(clip, VertexClip):
+            form: Form = VertexForm(clip.header.vertex_count)
+        else:
+            form = SkeletonForm.of(clip, self.weights)
+        return write_payload(form, self.fit(form.rows(clip)), clip.frame_count, self.tolerance)
+
+    def decode(self, payload: bytes, header: AnyHeader) -> AnyClip:
+        form, model = read_payload(payload, header)
+        return _clip(form, model, bspline.even_times(header.frame_count), header)
+
+    def sampler(self, payload: bytes, header: AnyHeader) -> Callable[[float], AnyClip]:
+        """Return a function from seconds to a one-frame clip, in continuous time."""
+        form, model = read_payload(payload, header)
+        length = max(header.frame_count - 1, 1) * header.frame_time
+        one = replace(header, frame_count=1)
+
+        def sample(seconds: float) -> AnyClip:
+            at = np.array([min(max(seconds / length, 0.0), 1.0)])
+            return _clip(form, model, at, one)
+
+        return sample
+
+    def fit(self, rows: F64) -> SplineModel:
+        """Return the model of rows (N, M), its knots those of the file, else nothing rounded."""
+        found = latent.principal_components(rows)
+        budget = self.tolerance
+        count = self.components
+        if not count:
+            amount = np.sqrt(DROPPED) * budget if self.select == "tolerance" else self.amount
+            count = latent.component_count(found.energies, select=self.select, amount=amount)
+        count = min(count, len(found.basis))
+        scores = np.ascontiguousarray(found.scores[:, :count])
+        degree = max(1, min(self.degree, len(rows) - 1))
+        bands = []
+        parts = latent.bands_of(found.energies[:count], self.bands)
+        progress.expect(len(parts))
+        for band in parts:
+            points = np.ascontiguousarray(scores[:, band])
+            share = np.sqrt(CURVE * points.shape[1] / count) * budget
+            with progress.doing():
+                searched = self._knots(points, degree, share)
+            # rounded before the fit: control points of knots that lie close are only right for
+            # those very knots
+            knots = knots_on_grid(searched, degree, len(rows))
+            bands.append(Band(knots, bspline.fit(knots, degree, points)[0]))
+        return SplineModel(degree, found.mean, found.basis[:count], tuple(bands))
+
+    def _knots(self, points: F64, degree: int, target: float) -> F64:
+        most = max(len(points), degree + 1)
+        count = self.control_points
+        if count > most:
+            raise UnsupportedClipError(
+                f"{count} control points are more than the clip's {len(points)} frames can hold"
+            )
+        if not count and self.choose == "error":
+            count = latent.control_count(points, degree, target=target, most=most)
+        elif not count:
+            count = latent.control_count_by_criterion(
+                points, degree, criterion=self.choose, most=most
+            )
+        count = max(count, degree + 1)
+        return find_knots(
+            points,
+            count,
+            degree,
+            method=self.knots,
+            candidates=self.candidates,
+            seed=self.seed,
+        )
+
+
+def knots_on_grid(knots: F64, degree: int, frames: int) -> F64:
+    """Return the knots as a file of so many frames holds them."""
+    return _clamped_from_grid(_grid(knots, degree, frames), degree, frames)
+
+
+def write_payload(form: Form, model: SplineModel, frames: int, tolerance: float) -> bytes:
+    """Round the model within `tolerance` and write it."""
+    out = FieldWriter()
+    _write_form(out, form)
+    count = len(model.basis)
+    out.u8(model.degree)
+    out.varint(count)
+    out.raw(model.mean.astype("<f8" if isinstance(form, SkeletonForm) else "<f4").tobytes())
+    sizes = np.zeros(0)
+    for band in model.bands:
+        sizes = np.append(sizes, _sizes(band, model.degree, frames))
+    step = float(np.float32(tolerance * np.sqrt(ROUNDED_BASIS * 12 / max(count * form.width, 1))))
+    exponents = np.rint(np.log2(step / np.maximum(sizes, step))).astype(int).clip(-60, 0)
+    out.f32(step)
+    for exponent in exponents:
+        out.u8(-int(exponent))
+    steps = 2.0**exponents
+    numbers = np.rint(model.basis / steps[:, np.newaxis]).astype(np.int64)
+    out.sized(encode_plane(numbers.T, np.minimum(np.arange(count), 31)))
+    rounding = float(np.float32(tolerance * np.sqrt(ROUNDED_CONTROLS * 12 / max(count, 1))))
+    out.f32(rounding)
+    out.varint(len(model.bands))
+    for band in model.bands:
+        _write_band(out, band, model.degree, frames, rounding)
+    return out.bytes()
+
+
+def read_payload(payload: bytes, header: AnyHeader) -> tuple[Form, SplineModel]:
+    """Read what `write_payload` wrote."""
+    read = FieldReader(payload, "latent-spline payload")
+    form = _read_form(read, header)
+    degree = read.u8()
+    if not 1 <= degree <= 3:
+        raise CorruptionError(f"latent-spline payload: no spline has degree {degree}")
+    count = read.varint(min(MAX_COMPONENTS, max(header.frame_count, 1)))
+    wide = isinstance(form, SkeletonForm)
+    mean = np.frombuffer(read.raw((8 if wide else 4) * form.width), "<f8" if wide else "<f4")
+    read.f32()
+    exponents = np.frombuffer(read.raw(count), np.uint8)
+    if (exponents > 60).any():
+        raise CorruptionError("latent-spline payload: a step is out of range")
+    classes = np.minimum(np.arange(count), 31)
+    numbers = decode_plane(read.sized(), form.width, count, classes)
+    basis = numbers.T * 2.0 ** -exponents.astype(np.float64)[:, np.newaxis]
+    rounding = read.f32()
+    if not (np.isfinite(mean).all() and np.isfinite(rounding) and rounding > 0):
+        raise CorruptionError("latent-spline payload: numbers that are not finite")
+    bands = tuple(_read_band(read, degree, header, rounding) for _ in range(read.varint(16)))
+    read.end()
+    if sum(b.controls.shape[1] for b in bands) != count:
+        raise CorruptionError("latent-spline payload: bands and components do not agree")
+    return form, SplineModel(degree, mean.astype(np.float64), np.ascontiguousarray(basis), bands)
+
+
+def _write_band(out: FieldWriter, band: Band, degree: int, frames: int, rounding: float) -> None:
+    grid = _grid(band.knots, degree, frames)
+    out.varint(band.controls.shape[0])
+    out.varint(band.controls.shape[1])
+    out.sized(encode_plane(np.diff(grid, prepend=0)[:, np.newaxis]))
+    numbers = np.rint(band.controls / rounding).astype(np.int64)
+    differences = np.diff(numbers, axis=0, prepend=np.zeros((1, numbers.shape[1]), np.int64))
+    out.sized(encode_plane(differences, np.minimum(np.arange(numbers.shape[1]), 31)))
+
+
+def _read_band(read: FieldReader, degree: int, header: AnyHeader, rounding: float) -> Band:
+    controls = read.varint(max(header.frame_count, degree + 1))
+    columns = read.varint(MAX_COMPONENTS)
+    if controls <= degree:
+        raise CorruptionError("latent-spline payload: too few control points for the degree")
+    steps = decode_plane(read.sized(), controls - degree - 1, 1)[:, 0].astype(np.int64)
+    knots = _clamped_from_grid(np.cumsum(steps), degree, header.frame_count)
+    if (steps < 0).any() or (knots > 1).any():
+        raise CorruptionError("latent-spline payload: knots are out of order")
+    classes = np.minimum(np.arange(columns), 31)
+    numbers = decode_plane(read.sized(), controls, columns, classes).astype(np.int64)
+    controls_at = np.asarray(np.cumsum(numbers, axis=0) * rounding, np.float64)
+    return Band(knots, controls_at)
+
+
+def _grid(knots: F64, degree: int, frames: int) -> npt.NDArray[np.int64]:
+    inner = bspline.inner_knots(knots, degree)
+    return np.rint(inner * max(frames - 1, 1) * KNOT_GRID).astype(np.int64)
+
+
+def _clamped_from_grid(grid: npt.NDArray[np.int64], degree: int, frames: int) -> F64:
+    return bspline.clamped(grid / (max(frames - 1, 1) * KNOT_GRID), degree)
+
+
+def _write_form(out: FieldWriter, form: Form) -> None:
+    if isinstance(form, VertexForm):
+        return
+    for kind, mean, lever in zip(form.kinds, form.means, form.levers, strict=True):
+        out.u8(kind)
+        if kind == geodesic.CONSTANT:
+            out.raw(mean.astype("<f8").tobytes())
+        if kind == geodesic.TANGENT:
+            out.raw(mean.astype("<f4").tobytes())
+        if kind != geodesic.CONSTANT:
+            out.f32(float(lever))
+    for moves, place in zip(form.moving, form.places, strict=True):
+        out.u8(int(moves))
+        if not moves:
+            out.raw(place.astype("<f8").tobytes())
+
+
+def _read_form(read: FieldReader, header: AnyHeader) -> Form:
+    if not isinstance(header, ClipHeader):
+        return VertexForm(header.vertex_count)
+    joints, moved = len(header.skeleton), len(header.translated_joints)
+    kinds, means, arms = [], np.tile(IDENTITY, (joints, 1)), np.ones(joints)
+    for j in range(joints):
+        kind = read.u8()
+        if kind > geodesic.QUATERNION:
+            raise CorruptionError(f"latent-spline payload: unknown kind of joint {kind}")
+        kinds.append(kind)
+        if kind != geodesic.QUATERNION:
+            wide = kind == geodesic.CONSTANT
+            means[j] = np.frombuffer(read.raw(32 if wide else 16), "<f8" if wide else "<f4")
+        if kind != geodesic.CONSTANT:
+            arms[j] = read.f32()
+    lengths = np.linalg.norm(means, axis=1)
+    if not (np.abs(lengths - 1) < 1e-3).all() or not (np.isfinite(arms) & (arms > 0)).all():
+        raise CorruptionError("latent-spline payload: means or levers make no sense")
+    # written as float32; normalised here exactly as the encoder does
+    means = means / lengths[:, np.newaxis]
+    moving, places = [], np.zeros((moved, 3))
+    for m in range(moved):
+        moving.append(bool(read.u8()))
+        if not moving[-1]:
+            places[m] = np.frombuffer(read.raw(24), "<f8")
+    return SkeletonForm(tuple(kinds), means, arms, tuple(moving), places)
+
+
+def _clip(form: Form, model: SplineModel, times: F64, header: AnyHeader) -> AnyClip:
+    try:
+        # hostile numbers may overflow; what comes of them is refused by the clip
+        with np.errstate(all="ignore"):
+            rows = model.evaluate(times)
+            if isinstance(header, ClipHeader):
+                assert isinstance(form, SkeletonForm)
+                return Clip.adopt(header, *form.pose(rows))
+            return VertexClip(header, rows.reshape(len(rows), -1, 3))
+    except InvalidClipError as error:
+        raise CorruptionError(f"latent-spline payload: {error}") from error
+
+
+def _sizes(band: Band, degree: int, frames: int) -> F64:
+    """Return the RMS of each component of a band: how much an error in its basis vector matters."""
+    curve = bspline.evaluate(band.knots, degree, bspline.even_times(frames), band.controls)
+    return np.asarray(np.sqrt(np.mean(curve**2, axis=0)))

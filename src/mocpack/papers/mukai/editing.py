@@ -1,0 +1,374 @@
+"""Editing a packed motion: handles on joints, and the control points and knots beneath them.
+
+>>> import mocpack
+>>> from mocpack.testing import walk
+>>> spline = open_spline(mocpack.encode(walk(1.0), "latent-spline"))
+>>> hand = spline.place("LeftHand", 0.5)
+>>> edit = spline.pulled([Handle("LeftHand", 0.5, to=hand + (0, 0.1, 0))])
+>>> bool(edit.misses[0] < 0.001)
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import _api, rotations
+from mocpack.arrays import F64
+from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader
+from mocpack.container import Packed, pack, unpack
+from mocpack.errors import UsageError
+from mocpack.metrics.contacts import planted
+from mocpack.papers.mukai.codec import bspline, handles
+from mocpack.papers.mukai.codec.latent import Band, SplineModel
+from mocpack.papers.mukai.codec.latent_spline import LatentSpline, read_payload, write_payload
+from mocpack.papers.mukai.codec.pose_rows import Form, SkeletonForm
+from mocpack.plain import plain_header
+from mocpack.registry import non_default_params
+
+FALLOFF = 0.5  # seconds to either side of a handle that its change reaches
+LIKENESS = 0.3
+PLANTED = 30.0  # how much more than others a joint minds being moved that stands on the ground
+ROUNDING = 2.5e-4  # metres: an edited file is written so fine that handles stay where they are
+
+
+@dataclass(frozen=True)
+class Handle:
+    """A joint that shall be somewhere at a time.
+
+    Attributes
+    ----------
+    joint : str or int
+        Name or number of a joint; of a vertex animation, the number of a vertex.
+    time : float, seconds
+    to : (3,), metres, optional
+        Where in the world.
+    by : (3,), metres, optional
+        By how much from where it is.
+    rotation : (4,), optional
+        The joint's rotation in the world, a quaternion x, y, z, w.
+    """
+
+    joint: str | int
+    time: float
+    to: Sequence[float] | F64 | None = None
+    by: Sequence[float] | F64 | None = None
+    rotation: Sequence[float] | F64 | None = None
+
+    def __post_init__(self) -> None:
+        given = [n for n in ("to", "by", "rotation") if getattr(self, n) is not None]
+        if not given or {"to", "by"} <= set(given):
+            raise UsageError("a handle takes to or by, or rotation, or one of the first and it")
+        for name in given:
+            length = 4 if name == "rotation" else 3
+            value = np.asarray(getattr(self, name), np.float64)
+            if value.shape != (length,) or not np.isfinite(value).all():
+                raise UsageError(f"{name} of a handle is {length} finite numbers, got {value}")
+
+
+@dataclass(frozen=True, eq=False)
+class Edit:
+    """An edited motion and what became of it, measured on what its file decodes to.
+
+    Attributes
+    ----------
+    spline : EditableSpline
+    misses : array, shape (H,)
+        How far each handle's joint is from where it shall be: metres, or radians.
+    changes : array, shape (J,)
+        How far each joint (or vertex) moved at most, in any frame, in metres.
+    changes_at_handles : array, shape (J,)
+        The same at the times of handles alone.
+    frames : range
+        The frames in which anything moved by a millimetre or more.
+    """
+
+    spline: EditableSpline
+    misses: F64
+    changes: F64
+    changes_at_handles: F64
+    frames: range
+
+
+@dataclass(frozen=True, eq=False)
+class EditableSpline:
+    """A packed motion as a curve with handles; every change gives a new one.
+
+    Attributes
+    ----------
+    header : ClipHeader or VertexHeader
+    codec : LatentSpline
+    form : Form
+        How poses are written as rows.
+    model : SplineModel
+    rounding : float, metres
+        How exactly `pack` writes it.
+    """
+
+    header: AnyHeader
+    codec: LatentSpline
+    form: Form
+    model: SplineModel
+    rounding: float
+
+    @property
+    def band_count(self) -> int:
+        """Groups of components with control points of their own."""
+        return len(self.model.bands)
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first frame to the last."""
+        return (self.header.frame_count - 1) * self.header.frame_time
+
+    def controls(self, band: int = 0) -> F64:
+        """Return the control points (K, L) of a band, in the space of components."""
+        return self._band(band).controls
+
+    def knots(self, band: int = 0) -> F64:
+        """Return the inner knots of a band, as times in 0..1."""
+        return bspline.inner_knots(self._band(band).knots, self.model.degree)
+
+    def control_times(self, band: int = 0) -> F64:
+        """Return when each control point of a band matters most, in seconds."""
+        knots, degree = self._band(band).knots, self.model.degree
+        count = len(self._band(band).controls)
+        means = np.array([knots[k + 1 : k + degree + 1].mean() for k in range(count)])
+        return means * max(self.header.frame_count - 1, 1) * self.header.frame_time
+
+    def with_controls(self, controls: npt.ArrayLike, *, band: int = 0) -> EditableSpline:
+        """Return the motion with other control points (K, L) in a band."""
+        old = self._band(band)
+        points = np.array(controls, np.float64)
+        if points.shape != old.controls.shape or not np.isfinite(points).all():
+            raise UsageError(
+                f"expected finite control points of shape {old.controls.shape}, got {points.shape}"
+            )
+        return self._with_band(band, replace(old, controls=points))
+
+    def with_knots(self, knots: npt.ArrayLike, *, band: int = 0) -> EditableSpline:
+        """Return the motion with other inner knots in a band, increasing within 0..1."""
+        inner, old = np.array(knots, np.float64), self.knots(band)
+        if inner.shape != old.shape or not ((inner >= 0) & (inner <= 1)).all():
+            raise UsageError(f"expected {len(old)} knots within 0..1, got {inner.shape}")
+        if (np.diff(inner) < 0).any():
+            raise UsageError("knots must not decrease")
+        clamped = bspline.clamped(inner, self.model.degree)
+        return self._with_band(band, replace(self._band(band), knots=clamped))
+
+    def moved(self, *, control: int, by: npt.ArrayLike, band: int = 0) -> EditableSpline:
+        """Return the motion with one control point of a band moved by a vector (L,)."""
+        points = self.controls(band).copy()
+        if not 0 <= control < len(points):
+            raise UsageError(f"control must be in 0..{len(points) - 1}, got {control}")
+        move = np.asarray(by, np.float64)
+        if move.shape != (points.shape[1],):
+            raise UsageError(f"by must be {points.shape[1]} numbers, got shape {move.shape}")
+        points[control] += move
+        return self.with_controls(points, band=band)
+
+    def place(self, joint: str | int, time: float) -> F64:
+        """Return where a joint (or vertex) is at a time in seconds: (3,), metres."""
+        places, _ = self._world(self._rows(np.array([self._tau(time)])))
+        return np.asarray(places[0, self._index(joint)])
+
+    def pulled(
+        self,
+        pulls: Sequence[Handle],
+        *,
+        falloff: float = FALLOFF,
+        keep: Mapping[str | int, float] | None = None,
+        contacts: bool = True,
+        likeness: float = LIKENESS,
+    ) -> Edit:
+        """Bring joints where handles want them, and say what else moved.
+
+        Parameters
+        ----------
+        falloff : float, seconds
+            How far to either side of a handle its change reaches.
+        keep : mapping from joints to weights, optional
+            How much some joints mind being moved; others 1. Of no use for vertices.
+        contacts : bool
+            Whether joints that stand on the ground at a handle's time mind it much more.
+        likeness : float
+            How much a change is minded that the motion's own components cannot express. 0: only the
+            limb moves; 10: the body moves as it does elsewhere in the motion.
+        """
+        if not pulls:
+            raise UsageError("no handle was given")
+        if not (np.isfinite(falloff) and falloff > 0):
+            raise UsageError(f"falloff must be positive seconds, got {falloff}")
+        if not (np.isfinite(likeness) and likeness >= 0):
+            raise UsageError(f"likeness must not be negative, got {likeness}")
+        times = sorted({self._tau(pull.time) for pull in pulls})
+        groups = [[p for p in pulls if self._tau(p.time) == tau] for tau in times]
+        weights = self._weights(times, keep or {}, contacts=contacts)
+        changes = [
+            self._change(tau, group, weight, likeness)
+            for tau, group, weight in zip(times, groups, weights, strict=True)
+        ]
+        length = max(self.duration, self.header.frame_time)
+        model = handles.bent(
+            self.model,
+            np.array(times),
+            np.array(changes),
+            falloff=falloff / length,
+            frames=self.header.frame_count,
+        )
+        fine = replace(self, model=model, rounding=min(self.rounding, ROUNDING))
+        return self._measured(open_spline(fine.pack()), pulls)
+
+    def clip(self) -> AnyClip:
+        """Return the motion at its frames."""
+        return _api.decode(self.pack())
+
+    def pack(self) -> bytes:
+        """Return a .mocp file; it declares no error, since it is a motion of its own."""
+        payload = write_payload(self.form, self.model, self.header.frame_count, self.rounding)
+        version = self.codec.bitstream_version
+        params = non_default_params(replace(self.codec, tolerance=self.rounding))
+        return pack(Packed(self.header, self.codec.codec_id, version, params, payload))
+
+    def _change(self, tau: float, pulls: Sequence[Handle], keep: F64, likeness: float) -> F64:
+        """Return the change (M,) of the pose at a time that reaches the handles."""
+        row = self._rows(np.array([tau]))
+        places, _ = self._world(row)
+        joints = [self._index(pull.joint) for pull in pulls]
+        wanted = [self._wanted(p, places[0, j]) for p, j in zip(pulls, joints, strict=True)]
+        if not isinstance(self.form, SkeletonForm):
+            if any(
+                place is None or p.rotation is not None
+                for p, place in zip(pulls, wanted, strict=True)
+            ):
+                raise UsageError("a vertex has a place and no rotation")
+            shifts = np.array([w - places[0, j] for w, j in zip(wanted, joints, strict=True)])
+            return handles.vertex_change(self.model.basis, joints, shifts)
+        goals = []
+        for pull, joint, place in zip(pulls, joints, wanted, strict=True):
+            keep[joint] = 0.0
+            if place is not None:
+                goals.append(handles.Goal(joint, place=place))
+            if pull.rotation is not None:
+                turn = rotations.normalize(np.asarray(pull.rotation, np.float64))
+                goals.append(handles.Goal(joint, rotation=turn))
+        assert isinstance(self.header, ClipHeader)
+        return handles.pose_change(
+            self.form,
+            self.header,
+            row[0],
+            goals,
+            keep=keep,
+            basis=self.model.basis,
+            likeness=likeness,
+        )
+
+    def _weights(
+        self, times: Sequence[float], keep: Mapping[str | int, float], *, contacts: bool
+    ) -> list[F64]:
+        """Return how much each joint minds being moved at each of the times."""
+        if not isinstance(self.header, ClipHeader):
+            return [np.zeros(0) for _ in times]
+        usual = np.ones(len(self.header.skeleton))
+        for joint, weight in keep.items():
+            if not (np.isfinite(weight) and weight >= 0):
+                raise UsageError(f"the weight of {joint} must not be negative, got {weight}")
+            usual[self._index(joint)] = weight
+        if not contacts:
+            return [usual.copy() for _ in times]
+        clip = self.clip()
+        assert isinstance(clip, Clip)
+        ground = planted(clip.positions(), clip.frame_rate)
+        frames = [round(tau * (clip.frame_count - 1)) for tau in times]
+        return [np.where(ground[f], np.maximum(PLANTED, usual), usual) for f in frames]
+
+    def _measured(self, edited: EditableSpline, pulls: Sequence[Handle]) -> Edit:
+        """Compare what the edited file decodes to with this motion, at frames and at handles."""
+        frames = bspline.even_times(self.header.frame_count)
+        before, after = (s._world(s._rows(frames))[0] for s in (self, edited))
+        moved = np.linalg.norm(after - before, axis=-1)
+        at = np.array([self._tau(pull.time) for pull in pulls])
+        old, new = (s._world(s._rows(at)) for s in (self, edited))
+        there = np.linalg.norm(new[0] - old[0], axis=-1).max(axis=0)
+        misses = []
+        for h, pull in enumerate(pulls):
+            joint = self._index(pull.joint)
+            wanted = self._wanted(pull, old[0][h, joint])
+            miss = 0.0 if wanted is None else float(np.linalg.norm(new[0][h, joint] - wanted))
+            if pull.rotation is not None:
+                turn = rotations.normalize(np.asarray(pull.rotation, np.float64))
+                miss = max(miss, float(rotations.angle_between(turn, new[1][h, joint])))
+            misses.append(miss)
+        any_moved = np.flatnonzero(moved.max(axis=1) >= 1e-3)
+        span = range(int(any_moved[0]), int(any_moved[-1]) + 1) if len(any_moved) else range(0)
+        changes = np.maximum(moved.max(axis=0), there)
+        return Edit(edited, np.array(misses), changes, there, span)
+
+    def _wanted(self, pull: Handle, place: F64) -> F64 | None:
+        if pull.by is not None:
+            return np.asarray(place + np.asarray(pull.by, np.float64))
+        return None if pull.to is None else np.asarray(pull.to, np.float64)
+
+    def _tau(self, time: float) -> float:
+        if not 0 <= time <= self.duration + 1e-9:
+            raise UsageError(f"time must be in 0..{self.duration:.6g} s, got {time}")
+        return float(min(time / max(self.duration, self.header.frame_time), 1.0))
+
+    def _index(self, joint: str | int) -> int:
+        if isinstance(self.header, ClipHeader):
+            if isinstance(joint, str):
+                return self.header.skeleton.index(joint)
+            count, what = len(self.header.skeleton), "joint"
+        else:
+            count, what = self.header.vertex_count, "vertex"
+            if isinstance(joint, str):
+                if not joint.isdecimal():
+                    raise UsageError(f"a vertex has a number in 0..{count - 1}, got {joint!r}")
+                joint = int(joint)
+        if not 0 <= joint < count:
+            raise UsageError(f"{what} must be in 0..{count - 1}, got {joint}")
+        return joint
+
+    def _rows(self, times: F64) -> F64:
+        return self.model.evaluate(times)
+
+    def _world(self, rows: F64) -> tuple[F64, F64]:
+        """Return places (N, J, 3) and world rotations (N, J, 4; of vertices none) of rows."""
+        if not isinstance(self.form, SkeletonForm):
+            return rows.reshape(len(rows), -1, 3), np.zeros((len(rows), 0, 4))
+        assert isinstance(self.header, ClipHeader)
+        turned, places = self.form.pose(rows)
+        return Clip.adopt(replace(self.header, frame_count=len(rows)), turned, places).world()
+
+    def _band(self, band: int) -> Band:
+        if not 0 <= band < self.band_count:
+            raise UsageError(f"band must be in 0..{self.band_count - 1}, got {band}")
+        return self.model.bands[band]
+
+    def _with_band(self, index: int, band: Band) -> EditableSpline:
+        bands = [*self.model.bands]
+        bands[index] = band
+        return replace(self, model=replace(self.model, bands=tuple(bands)))
+
+
+def open_spline(source: bytes | str | Path) -> EditableSpline:
+    """Open the bytes or the path of a `latent-spline` file for editing."""
+    data = source if isinstance(source, bytes) else Path(source).read_bytes()
+    packed = unpack(data)
+    with _api.Motion(data) as motion:
+        codec = motion.codec
+    if not isinstance(codec, LatentSpline):
+        raise UsageError(f"only latent-spline files have handles; this one is {packed.codec_id}")
+    header = packed.header
+    several = isinstance(header, ClipHeader) and plain_header(header) is not header
+    if packed.chunks or several:
+        raise UsageError("this take holds more than poses (tracks, scales, …), which editing loses")
+    form, model = read_payload(packed.payload, packed.header)
+    if not model.bands:
+        raise UsageError("this motion stands still; it has no handles")
+    return EditableSpline(packed.header, codec, form, model, codec.tolerance)

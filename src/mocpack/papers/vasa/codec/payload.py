@@ -1,0 +1,288 @@
+"""The payload of `rd-pca`, bit by bit: a head, then chunks that decode by themselves.
+
+`docs/codecs/rd-pca.md` specifies it. Knows what the numbers are, not how they were chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+import numpy as np
+
+from mocpack.arrays import F64, I64, U8, Mask
+from mocpack.codec import Read
+from mocpack.coding.fields import FieldReader, FieldWriter
+from mocpack.coding.planes import decode_plane, encode_plane
+from mocpack.errors import CorruptionError
+from mocpack.papers.vasa.codec import cobra, starts
+from mocpack.papers.vasa.codec.temporal_pca import Trajectories
+from mocpack.papers.vasa.codec.wide_planes import (
+    decode_numbers,
+    encode_numbers,
+    is_wide,
+    join,
+    split,
+)
+
+TPCA, CENTRED, STEPS, WIDE = 1, 2, 4, 8  # bits of the flags
+LONGEST_CHUNK = 4096
+LARGEST_EXPONENT = 400  # of weights and steps: nothing that decodes can overflow a float
+WEIGHT_STEPS = 4  # of a weight's exponent to a factor of two
+COLUMN_CLASSES = [0, 1, 2, 3]  # of the table of columns: moves, weight, far and near part of a mean
+HEAD_LENGTH = 4  # bytes of the number that comes first: how long the head is
+
+
+@dataclass(frozen=True)
+class Model:
+    """What all chunks share.
+
+    Attributes
+    ----------
+    L : int
+    tpca, centred : bool
+    Q_l, Q_g : float
+    moving : array of bool, shape (C,)
+    weights : array of int, shape (C,)
+        Exponents: a column is multiplied by ``2^(k/4)``.
+    means : array of int, shape (C,)
+        Of the weighted columns, in steps of `mean_step`.
+    pose_exponents : array of int, shape (K,)
+    poses : array of int, shape (K, N), or None
+        Principal poses in steps; None stands for the columns themselves.
+    """
+
+    L: int
+    tpca: bool
+    centred: bool
+    Q_l: float
+    Q_g: float
+    moving: Mask
+    weights: I64
+    means: I64
+    pose_exponents: I64
+    poses: I64 | None
+
+    @property
+    def channels(self) -> int:
+        """K, the channels of a chunk."""
+        return int(self.moving.sum()) if self.poses is None else len(self.poses)
+
+    def basis(self) -> F64:
+        """Return the principal poses (K, N) that a decoder sees."""
+        if self.poses is None:
+            return np.eye(self.channels)
+        return self.poses * cobra.steps(self.Q_g, self.pose_exponents)[:, np.newaxis]
+
+    def columns(self, channels: F64, frame_count: int) -> F64:
+        """Return degrees of freedom (T, C) of channels (T, K) in a clip of `frame_count` frames."""
+        scale = 2.0 ** (self.weights / -WEIGHT_STEPS)
+        out = np.empty((len(channels), len(self.moving)))
+        out[:] = self.means * mean_step(frame_count) * scale
+        out[:, self.moving] += channels @ (self.basis() * scale[self.moving])
+        return out
+
+
+@dataclass(frozen=True)
+class RdPcaHead:
+    """A head that was read: the model, whether numbers are wide, and where each chunk lies."""
+
+    model: Model
+    wide: bool
+    offsets: list[int]
+    index_bytes: int
+
+
+def mean_step(frame_count: int) -> float:
+    """Return the step of the means, at most 1 / √frames: a bit saves as much here as elsewhere.
+
+    >>> mean_step(1), mean_step(4), mean_step(5)
+    (1.0, 0.5, 0.25)
+    """
+    return float(2.0 ** -(((frame_count - 1).bit_length() + 1) // 2))
+
+
+def pack(model: Model, chunks: Sequence[Trajectories | I64]) -> bytes:
+    """Return the payload; without temporal PCA chunks are plain integers (T, K)."""
+    poses = pose_plane(model)
+    wide = any(map(is_wide, [poses, *map(chunk_plane, chunks)]))
+    bodies = [_chunk_bytes(chunk, wide=wide) for chunk in chunks]
+    steps = (model.Q_l, model.Q_g) != (1.0, 1.0)
+    head = FieldWriter()
+    head.varint(model.L)
+    head.u8(TPCA * model.tpca | CENTRED * model.centred | STEPS * steps | WIDE * wide)
+    if steps:
+        head.f32(model.Q_l)
+        head.f32(model.Q_g)
+    head.sized(encode_plane(column_plane(model), COLUMN_CLASSES, start=starts.COLUMNS))
+    head.varint(0 if model.poses is None else 1 + len(poses))
+    if model.poses is not None:
+        classes = pose_classes(poses.shape[1] - 1)
+        head.sized(encode_numbers(poses, classes, start=starts.POSES, wide=wide))
+    for body in bodies:
+        head.varint(len(body))
+    data = head.bytes()
+    return len(data).to_bytes(HEAD_LENGTH, "little") + data + b"".join(bodies)
+
+
+def _chunk_bytes(chunk: Trajectories | I64, *, wide: bool) -> bytes:
+    plane = chunk_plane(chunk)
+    start = _start_of_chunks(isinstance(chunk, Trajectories))
+    kinds = chunk_classes(chunk, plane.shape[1])
+    return _fields(chunk) + encode_numbers(plane, kinds, start=start, wide=wide)
+
+
+def _start_of_chunks(tpca: bool) -> U8:
+    return starts.TRAJECTORIES if tpca else starts.FRAMES
+
+
+def read_head(read: Read, frame_count: int, columns: int) -> RdPcaHead:
+    """Read the head of a payload that holds so many frames and degrees of freedom."""
+    length = int.from_bytes(read(0, HEAD_LENGTH), "little")
+    fields = FieldReader(read(HEAD_LENGTH, length), "rd-pca head")
+    L = fields.varint(LONGEST_CHUNK)
+    flags = fields.u8()
+    Q_l, Q_g = (fields.f32(), fields.f32()) if flags & STEPS else (1.0, 1.0)
+    _check_parameters(L, flags, Q_l, Q_g)
+    tpca, wide = bool(flags & TPCA), bool(flags & WIDE)
+    moving, weights, means = _read_columns(fields, columns)
+    exponents, poses = _read_poses(fields, int(moving.sum()), wide=wide)
+    model = Model(
+        L, tpca, bool(flags & CENTRED), Q_l, Q_g, moving, weights, means, exponents, poses
+    )
+    before = fields.at
+    sizes = [fields.varint() for _ in range(-(-frame_count // L))]
+    fields.end()
+    ends = accumulate(sizes, initial=HEAD_LENGTH + length)
+    return RdPcaHead(model, wide, list(ends), fields.at - before)
+
+
+def _check_parameters(L: int, flags: int, Q_l: float, Q_g: float) -> None:
+    if not L:
+        raise CorruptionError(f"rd-pca head: chunks of {L} frames, 1 to {LONGEST_CHUNK} can be")
+    if flags > TPCA | CENTRED | STEPS | WIDE:
+        raise CorruptionError(f"rd-pca head: flags {flags}, at most 15 can stand")
+    for name, value in (("Q_l", Q_l), ("Q_g", Q_g)):
+        if not 0 < value < 1e4:
+            raise CorruptionError(f"rd-pca head: {name} is {value}, must be between 0 and 10000")
+
+
+def read_chunks(read: Read, head: RdPcaHead, frame_count: int, first: int, last: int) -> F64:
+    """Return channels (T, K) of chunks `first` to `last`, half-open."""
+    base = head.offsets[first]
+    data = read(base, head.offsets[last] - base)
+    parts = []
+    for n, (a, b) in enumerate(pairwise(head.offsets[first : last + 1]), first):
+        length = min(head.model.L, frame_count - n * head.model.L)
+        parts.append(_read_chunk(data[a - base : b - base], head, length))
+    return np.concatenate(parts)
+
+
+def _read_chunk(data: bytes, head: RdPcaHead, length: int) -> F64:
+    model, K, start = head.model, head.model.channels, _start_of_chunks(head.model.tpca)
+    if not model.tpca:
+        zeros = np.zeros(K, np.int64)
+        values = decode_numbers(data, length, zeros, start=start, wide=head.wide)
+        return values.astype(np.float64)
+    fields = FieldReader(data, "rd-pca chunk")
+    count, s = fields.varint(), fields.u8()
+    if not s or count > min(length, K) + model.centred:
+        raise CorruptionError(
+            f"rd-pca chunk: {count} trajectories of every {s}th sample, "
+            f"at most {min(length, K) + model.centred} of at least every 1st can be"
+        )
+    knots = cobra.knot_count(length, s)
+    classes = _layout(knots, K)
+    plane = decode_numbers(fields.rest(), count, classes, start=start, wide=head.wide)
+    found = _trajectories(plane, s, knots)
+    _check_exponents(found.exponents, "step of a trajectory")
+    if model.centred and count:
+        found.coefficients[0] = 1
+    return found.rebuilt(length, model.Q_l)
+
+
+def _fields(chunk: Trajectories | I64) -> bytes:
+    if not isinstance(chunk, Trajectories):
+        return b""
+    out = FieldWriter()
+    out.varint(len(chunk.exponents))
+    out.u8(chunk.s)
+    return out.bytes()
+
+
+def chunk_plane(chunk: Trajectories | I64) -> I64:
+    """Return the integers to code, one row for each trajectory: step, samples, coefficients."""
+    if not isinstance(chunk, Trajectories):
+        return chunk
+    steps = np.diff(chunk.exponents, prepend=0)[:, np.newaxis]
+    return np.concatenate([steps, cobra.predict_in_time(chunk.knots).T, chunk.coefficients], axis=1)
+
+
+def _trajectories(plane: I64, s: int, knots: int) -> Trajectories:
+    """Undo `chunk_plane`."""
+    samples = cobra.undo_prediction(np.ascontiguousarray(plane[:, 1 : 1 + knots].T))
+    return Trajectories(s, np.cumsum(plane[:, 0]), samples, plane[:, 1 + knots :])
+
+
+def chunk_classes(chunk: Trajectories | I64, columns: int) -> I64:
+    if not isinstance(chunk, Trajectories):
+        return np.zeros(columns, np.int64)
+    return _layout(len(chunk.knots), chunk.coefficients.shape[1])
+
+
+def _layout(knots: int, channels: int) -> I64:
+    """Return the classes of a row's columns: its step, its samples, its coefficients."""
+    return np.repeat([0, 1, 2], [1, knots, channels])
+
+
+def column_plane(model: Model) -> I64:
+    """Return the columns' numbers (C, 4): whether it moves, weight less the one before, mean."""
+    far, near = split(model.means)
+    weights = np.diff(model.weights, prepend=0)
+    return np.stack([model.moving.astype(np.int64), weights, far, near], axis=1)
+
+
+def _read_columns(fields: FieldReader, count: int) -> tuple[Mask, I64, I64]:
+    data = fields.sized()
+    table = decode_plane(data, count, 4, COLUMN_CLASSES, start=starts.COLUMNS).astype(np.int64)
+    moving, weights = table[:, 0], np.cumsum(table[:, 1])
+    if np.any((moving < 0) | (moving > 1)):
+        raise CorruptionError(f"rd-pca head: column {_first(moving > 1, moving < 0)} half moves")
+    _check_exponents(weights, "weight")
+    return moving.astype(bool), weights, join(table[:, 2], table[:, 3])
+
+
+def pose_plane(model: Model) -> I64:
+    """Return the poses' numbers (K, 1 + N): step less the one before, the pose."""
+    if model.poses is None:
+        return np.zeros((0, 1), np.int64)
+    steps = np.diff(model.pose_exponents, prepend=0)
+    return np.concatenate([steps[:, np.newaxis], model.poses], axis=1)
+
+
+def _read_poses(fields: FieldReader, columns: int, *, wide: bool) -> tuple[I64, I64 | None]:
+    announced = fields.varint(1 + columns)
+    if not announced:
+        return np.zeros(0, np.int64), None
+    classes = pose_classes(columns)
+    table = decode_numbers(fields.sized(), announced - 1, classes, start=starts.POSES, wide=wide)
+    exponents = np.cumsum(table[:, 0])
+    _check_exponents(exponents, "step of a pose")
+    return exponents, table[:, 1:]
+
+
+def pose_classes(columns: int) -> I64:
+    return np.repeat([0, 1], [1, columns])
+
+
+def _check_exponents(exponents: I64, what: str) -> None:
+    largest = int(np.abs(exponents).max(initial=0))
+    if largest > LARGEST_EXPONENT:
+        raise CorruptionError(
+            f"rd-pca: the {what} has exponent {largest}, at most {LARGEST_EXPONENT} can stand"
+        )
+
+
+def _first(*masks: Mask) -> int:
+    return int(np.argmax(np.any(masks, axis=0)))

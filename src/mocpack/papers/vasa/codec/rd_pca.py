@@ -1,0 +1,388 @@
+"""Pose PCA over the clip, temporal PCA by chunk, both after Lagrangian equalisation.
+
+L. Váša and G. Brunnett, "Rate-distortion optimized compression of motion capture data", Computer
+Graphics Forum 33 (2014). `docs/codecs/rd-pca.md` says what we changed and specifies the payload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.arrays import F64, I64
+from mocpack.clip import Clip, ClipHeader, promised_error
+from mocpack.codec import Candidates, Codec, Goal, PayloadLayout, Quality, Read
+from mocpack.dofs import from_dofs, is_angle, to_dofs
+from mocpack.errors import (
+    CorruptionError,
+    InvalidClipError,
+    TruncatedError,
+    UnsupportedClipError,
+    UsageError,
+)
+from mocpack.metrics.contacts import feet, foot_skate, planted
+from mocpack.metrics.papers import (
+    TED_DISTANCE,
+    TED_WINDOW,
+    sk_ted,
+    temporal_edges,
+    windowed_mean,
+)
+from mocpack.papers.vasa.codec import cobra, temporal_pca
+from mocpack.papers.vasa.codec import payload as bitstream
+from mocpack.papers.vasa.codec.equalisation import kinematic_gram, noise_sensitivities
+from mocpack.papers.vasa.codec.search import EXPECTED_TRIALS, equal_slopes
+
+Equalisation = Literal["full", "diagonal", "noise", "literal", "off"]
+Metric = Literal["me", "max", "skted", "skate"]
+Truncated = Literal["variance", "magnitudes"]
+QuadraticForm = Callable[[Clip], npt.ArrayLike]
+"""From a clip to the matrix (C, C) whose quadratic form is the squared error of a small change of
+its degrees of freedom: positions in metres, angles in radians, in the order of its channels."""
+
+STILL = 1e-8  # metres or radians: a column that moves less only rounds
+LARGEST = 2.0**40  # steps of a weighted chunk: what a wide plane takes, with room to grow
+SKIN_SHARE = 0.1  # what the skin's movement counts beside the joints': nothing may go unfelt
+MORE_FRAMES = 192  # poses to look at where the error is felt at some times more than at others
+POSE_COST = 0.2  # squared steps by column: a pose of less energy costs more bytes than it is worth
+REFINEMENTS = 3  # of a fit; the first is right to 1e-7
+ROUNDING = 1e-15  # of the largest energy, for each column
+LEAST_ENERGY = 1e-7  # of the whole: below it a direction is not told from rounding
+
+
+@dataclass(frozen=True)
+class RdPca(Codec):
+    """Lagrangian equalisation, pose PCA, temporal PCA by chunk, arithmetic coding.
+
+    Parameters
+    ----------
+    lam : float
+        λ in metres: how far one step of a coefficient moves the body. The quality knob.
+    K : int, optional
+        Poses kept; by default those of more than `pose_floor` steps RMS.
+    P : float, optional
+        Share that dropping trajectories may remove; by default those of less than
+        `trajectory_floor` squared steps are dropped.
+    truncation : {"variance", "magnitudes"}
+        Of what P is a share: of the clip's variance, or of the sum of the magnitudes of a chunk's
+        coefficients.
+    Q_l, Q_g : float
+        Steps of the local (trajectory) and global (pose) bases; at 1 a bit spent on them saves as
+        much error as one spent on the coefficients.
+    s : int, optional
+        Keep every s-th sample of a trajectory; by default as few as each chunk allows.
+    L : int
+        Frames of a chunk, the unit of random access.
+    metric : {"me", "max", "skted", "skate"} or callable
+        The error that equalisation serves: mean joint error, the promised largest error, SkTED,
+        sliding of planted feet; or a function of one's own that gives a quadratic form, see
+        `QuadraticForm`. Files name such a function and do not need it.
+    le : {"full", "diagonal", "noise", "literal", "off"}
+        Lagrangian equalisation: from the kinematics, with the cross terms between columns or
+        column by column; by noise, as in the paper; by noise and its equation 5 to the letter;
+        none, every column in the source's own unit.
+    ppca, tpca : bool
+        Whether pose PCA and temporal PCA take part.
+    centred : bool
+        Subtract the mean of all channels in temporal PCA, as the paper does.
+    pose_floor, trajectory_floor : float
+        See `K` and `P`.
+    """
+
+    codec_id = "rd-pca"
+    bitstream_version = 2
+    oldest_bitstream = 2
+    quality: ClassVar[Quality] = Quality("lam", 1e-9, 1.0)
+    decoder_params = ()
+    tuning_axes: ClassVar[tuple[str, str]] = ("size", "error")
+
+    lam: float = 0.003
+    K: int | None = None
+    P: float | None = None
+    Q_l: float = 1.0
+    Q_g: float = 1.0
+    s: int | None = None
+    L: int = 120
+    metric: Metric | QuadraticForm = "me"
+    le: Equalisation = "full"
+    ppca: bool = True
+    tpca: bool = True
+    centred: bool = False
+    pose_floor: float = 0.15
+    trajectory_floor: float = 8.0
+    truncation: Truncated = "variance"
+
+    def __post_init__(self) -> None:
+        _check_range("lam", self.lam, 1e-10, 1e3)
+        _check_range("K", self.K, 1, 65_535)
+        _check_range("P", self.P, 0, 1)
+        _check_range("Q_l", self.Q_l, 1e-3, 1e3)
+        _check_range("Q_g", self.Q_g, 1e-3, 1e3)
+        _check_range("s", self.s, 1, 255)
+        _check_range("L", self.L, 2, bitstream.LONGEST_CHUNK)
+        _check_range("pose_floor", self.pose_floor, 0, 1e6)
+        _check_range("trajectory_floor", self.trajectory_floor, 0, 1e12)
+        _check_word("le", self.le, get_args(Equalisation))
+        _check_word("truncation", self.truncation, get_args(Truncated))
+        if not callable(self.metric):
+            _check_word("metric", self.metric, get_args(Metric))
+        elif self.le in ("noise", "literal"):
+            raise ValueError(f"le={self.le} needs a metric of two clips, got a quadratic form")
+        if self.truncation == "magnitudes" and self.P is None:
+            raise ValueError("truncation=magnitudes needs P, the share of them that may go")
+
+    def params(self) -> dict[str, Any]:
+        return super().params() | {"metric": metric_name(self.metric)}
+
+    def encode(self, clip: Clip) -> bytes:
+        matrix = to_dofs(clip)
+        moving = np.ptp(matrix, axis=0) > STILL
+        felt, gram = self._sensitivities(clip, moving)
+        weights = _weight_exponents(matrix, felt / self.lam, self.L)
+        weighted = matrix * 2.0 ** (weights / bitstream.WEIGHT_STEPS)
+        means = np.round(weighted.mean(axis=0) / bitstream.mean_step(len(matrix)))
+        centred = (weighted - means * bitstream.mean_step(len(matrix)))[:, moving]
+        poses, exponents = self._poses(centred, gram)
+        model = bitstream.Model(
+            self.L,
+            self.tpca,
+            self.centred,
+            float(np.float32(self.Q_l)),
+            float(np.float32(self.Q_g)),
+            moving,
+            weights,
+            means.astype(np.int64),
+            exponents,
+            poses,
+        )
+        channels = _project(centred, model.basis(), gram)
+        return bitstream.pack(model, self._chunks(channels))
+
+    def decode(self, payload: bytes, header: ClipHeader) -> Clip:
+        def read(offset: int, size: int) -> bytes:
+            if offset + size > len(payload):
+                raise TruncatedError("rd-pca payload ends too early")
+            return payload[offset : offset + size]
+
+        head = bitstream.read_head(read, header.frame_count, header.skeleton.channel_count)
+        if head.offsets[-1] < len(payload):
+            raise CorruptionError("rd-pca payload has bytes too many")
+        return _decode_chunks(read, header, head, 0, len(head.offsets) - 1)
+
+    def decode_frames(
+        self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
+    ) -> Clip:
+        head = bitstream.read_head(read, header.frame_count, header.skeleton.channel_count)
+        first, last = start // head.model.L, -(-stop // head.model.L)
+        clip = _decode_chunks(read, header, head, first, last)
+        clip = clip.frames(start - first * head.model.L, stop - first * head.model.L)
+        return clip if joints is None else clip.joints(joints)
+
+    def layout(self, read: Read, header: ClipHeader) -> PayloadLayout:
+        head = bitstream.read_head(read, header.frame_count, header.skeleton.channel_count)
+        model = head.offsets[0] - head.index_bytes
+        return PayloadLayout(len(head.offsets) - 1, 1, head.index_bytes, model)
+
+    def candidates(self, clip: Any, goal: Goal, *, effort: str) -> Candidates:
+        return equal_slopes(self, goal, effort=effort)
+
+    def expected_trials(self, clip: Any, *, effort: str) -> int:
+        return EXPECTED_TRIALS[effort]
+
+    def _sensitivities(self, clip: Clip, moving: npt.NDArray[np.bool_]) -> tuple[F64, F64 | None]:
+        """Return how far each column moves the body, and the Gram matrix of those that move.
+
+        The first is in metres by metre or radian; the second is that of weighted columns, or None
+        where columns count one by one.
+        """
+        gram = _gram(clip, self.metric)
+        known = np.sqrt(np.diag(gram))
+        if self.le == "diagonal" or not moving.any():
+            return known, None
+        if self.le == "full":
+            some = known[moving]
+            return known, gram[np.ix_(moving, moving)] / np.outer(some, some)
+        if self.le == "off":
+            found = 1 / np.where(is_angle(clip.skeleton), np.pi / 180, clip.unit)
+        else:
+            literal = self.le == "literal"
+            found = noise_sensitivities(clip, _metric(clip, str(self.metric)), literal=literal)
+            # what this metric does not feel at all still moves the skin
+            scale = found[moving].mean() / known[moving].mean()
+            found = np.hypot(found, SKIN_SHARE * scale * known)
+        # as many bits in all as the kinematics would spend, so that λ keeps its meaning
+        found = found * np.exp(np.mean(np.log(known[moving] / found[moving])))
+        return np.where(moving, found, known), None
+
+    def _poses(self, centred: F64, gram: F64 | None) -> tuple[I64 | None, I64]:
+        """Return the principal poses (K, N) of weighted columns (T, N), and their exponents."""
+        count = centred.shape[1]
+        if not self.ppca or not count:
+            return None, np.zeros(0, np.int64)
+        energies, poses = _principal_poses(centred, gram)
+        # what cannot be told from rounding beside the largest may matter, so it stays
+        unsure = ROUNDING * count * energies.max(initial=0.0)
+        least = len(centred) * self.pose_floor**2 + POSE_COST * count
+        felt = int(np.count_nonzero(energies + unsure > least))
+        K = min(self.K or felt, len(energies))
+        exponents = cobra.importance_exponents(np.sqrt(energies[:K]), poses[:, :K])
+        whole = np.round(poses[:, :K] / cobra.steps(self.Q_g, exponents))
+        return whole.astype(np.int64).T, exponents
+
+    def _chunks(self, channels: F64) -> list[temporal_pca.Trajectories | I64]:
+        parts = [channels[a : a + self.L] for a in range(0, len(channels), self.L)]
+        if not self.tpca:
+            return [np.round(part).astype(np.int64) for part in parts]
+        budget = None if self.P is None else self.P * float(np.sum(channels**2)) / len(parts)
+        share = self.P if self.truncation == "magnitudes" else None
+        truncation = temporal_pca.Truncation(self.trajectory_floor, budget, share)
+        return [
+            temporal_pca.quantise(
+                part, s=self.s, Q_l=self.Q_l, truncation=truncation, centred=self.centred
+            )
+            for part in parts
+        ]
+
+
+def _decode_chunks(
+    read: Read, header: ClipHeader, head: bitstream.RdPcaHead, first: int, last: int
+) -> Clip:
+    channels = bitstream.read_chunks(read, head, header.frame_count, first, last)
+    matrix = head.model.columns(channels, header.frame_count)
+    try:
+        return from_dofs(matrix, replace(header, frame_count=len(matrix)))
+    except InvalidClipError as error:
+        raise CorruptionError(f"rd-pca payload: {error}") from error
+
+
+def metric_name(metric: Metric | QuadraticForm) -> str:
+    """Return how files and searches call a metric."""
+    return metric if isinstance(metric, str) else getattr(metric, "__name__", "form")
+
+
+def _gram(clip: Clip, metric: Metric | QuadraticForm) -> F64:
+    """Return what a change of all columns moves, in square metres, shape (C, C)."""
+    if callable(metric):
+        gram = _own_form(clip, metric)
+    elif metric == "max":
+        gram = kinematic_gram(clip, points="shell")
+    elif metric == "me":
+        gram = kinematic_gram(clip, skin=SKIN_SHARE)
+    else:
+        emphasis = _emphasis(clip, metric)
+        gram = kinematic_gram(clip, skin=SKIN_SHARE, emphasis=emphasis, frames=MORE_FRAMES)
+    # a column that moves nothing (a bone without length) still needs a step
+    floor = 1e-6 * max(float(np.diag(gram).max(initial=0.0)), 1e-6)
+    return gram + floor * np.eye(len(gram))
+
+
+def _own_form(clip: Clip, metric: QuadraticForm) -> F64:
+    """Return the form that a user's function gives, or complain about it."""
+    form, name = np.asarray(metric(clip), np.float64), metric_name(metric)
+    wanted = (clip.skeleton.channel_count,) * 2
+    if form.shape != wanted:
+        raise UsageError(
+            f"metric {name} gave an array of shape {form.shape}, "
+            f"a quadratic form of this clip has {wanted}"
+        )
+    if not np.isfinite(form).all():
+        raise UsageError(f"metric {name} gave numbers that are not finite")
+    form = (form + form.T) / 2
+    lowest, *_, highest = np.linalg.eigvalsh(form)
+    if not lowest >= -1e-9 * highest or not highest > 0:
+        raise UsageError(
+            f"metric {name} gave a form with eigenvalues from {lowest:g} to {highest:g}, "
+            "a squared error has none below 0 and one above"
+        )
+    return form
+
+
+def _emphasis(clip: Clip, metric: str) -> F64:
+    """Return where and when an error of position is felt, shape (T, J), 1 on the average."""
+    positions = clip.positions()
+    if metric == "skate":
+        felt = np.zeros(positions.shape[:2])
+        standing = feet(clip.skeleton, positions)
+        felt[:, standing] = planted(positions[:, standing], clip.frame_rate)
+        if not felt.any():
+            raise UnsupportedClipError("rd-pca: no foot of this clip is ever planted")
+    elif len(positions) > 1:
+        lengths = windowed_mean(temporal_edges(positions, TED_DISTANCE), TED_WINDOW)
+        felt = 1 / np.concatenate([lengths, lengths[-1:]]) ** 2
+    else:
+        felt = np.ones(positions.shape[:2])
+    return np.asarray(felt / felt.mean())
+
+
+def _metric(clip: Clip, name: str) -> Any:
+    """Return the error that noise is measured by, as a function of two clips."""
+    source = clip.positions()
+
+    def me(_: Clip, noisy: Clip) -> float:
+        return float(np.linalg.norm(noisy.positions() - source, axis=-1).mean())
+
+    def largest(original: Clip, noisy: Clip) -> float:
+        return promised_error(original, noisy).max
+
+    def skted(_: Clip, noisy: Clip) -> float:
+        return sk_ted(source, noisy.positions()) or 0.0
+
+    def skate(_: Clip, noisy: Clip) -> float:
+        found = foot_skate(clip.skeleton, source, noisy.positions(), clip.frame_rate)
+        if found is None:
+            raise UnsupportedClipError("rd-pca: no foot of this clip is ever planted")
+        return abs(found[0] - found[1])
+
+    return {"me": me, "max": largest, "skted": skted, "skate": skate}[name]
+
+
+def _weight_exponents(matrix: F64, weights: F64, L: int) -> I64:
+    """Return exponents of the weights, all of them lower where numbers would grow too large."""
+    exponents = np.round(bitstream.WEIGHT_STEPS * np.log2(weights))
+    spread = (matrix - matrix.mean(axis=0)) * 2.0 ** (exponents / bitstream.WEIGHT_STEPS)
+    most = np.sqrt(np.sum(spread**2, axis=1).max() * L * matrix.shape[1])
+    excess = max(0.0, np.ceil(bitstream.WEIGHT_STEPS * np.log2(max(most, 1.0) / LARGEST)))
+    return np.asarray(exponents - excess, np.int64)
+
+
+def _principal_poses(centred: F64, gram: F64 | None) -> tuple[F64, F64]:
+    """Return energies, falling, and poses (N, n) of columns (T, N), orthonormal under `gram`."""
+    frames, columns = centred.shape
+    metric = np.eye(columns) if gram is None else gram
+    if frames < columns:
+        energies, sides = np.linalg.eigh(centred @ metric @ centred.T)
+        energies, sides = energies[::-1], sides[:, ::-1]
+        count = np.count_nonzero(energies > LEAST_ENERGY * max(energies[0], LEAST_ENERGY))
+        poses = centred.T @ sides[:, :count] / np.sqrt(energies[:count])
+        return energies[:count], poses
+    # a change that moves nothing has no energy, but its pose must not be infinite
+    root = np.linalg.cholesky(metric + LEAST_ENERGY * columns * np.eye(columns))
+    energies, axes = np.linalg.eigh(root.T @ (centred.T @ centred) @ root)
+    return np.maximum(energies[::-1], 0), np.linalg.solve(root.T, axes[:, ::-1])
+
+
+def _project(centred: F64, basis: F64, gram: F64 | None) -> F64:
+    """Return the channels (T, K) by which the quantised basis comes nearest to the columns."""
+    felt = basis if gram is None else basis @ gram
+    square = felt @ basis.T
+    ridge = 1e-9 * max(float(np.trace(square)), 1e-30)
+    firm = square + ridge * np.eye(len(square))
+    channels = np.zeros((len(centred), len(basis)))
+    for _ in range(REFINEMENTS):  # the ridge shrinks what it steadies; what is left is fitted again
+        left = centred - channels @ basis
+        channels += np.linalg.solve(firm, felt @ left.T).T
+    return channels
+
+
+def _check_range(name: str, value: float | None, low: float, high: float) -> None:
+    if value is not None and not low <= value <= high:
+        raise ValueError(f"{name} must be in {low:g}..{high:g}, got {value}")
+
+
+def _check_word(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")

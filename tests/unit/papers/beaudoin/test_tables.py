@@ -1,0 +1,119 @@
+"""Beaudoin, Poulin and van de Panne made again: both readings of eps_x, gzip, and the feet."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mocpack.bench.datasets import COMMITTED, load_clip
+from mocpack.metrics import measure
+from mocpack.papers.beaudoin.codec.wavelet import Wavelet
+from mocpack.papers.beaudoin.codec.wavelet_opt import WaveletOpt
+from mocpack.papers.beaudoin.tables import claims as beaudoin_claims
+from mocpack.papers.beaudoin.tables import reproduce as beaudoin
+from mocpack.papers.beaudoin.tables.eps_x_curves import Point, curve
+
+RUNNING = load_clip("cmu/09_01", COMMITTED).frames(1, 149)
+
+
+def fake_points(scale=1.0):
+    """Return points that reach all errors of Table 1, at sizes of `scale` times 10 KB cm."""
+    return [
+        Point(clip, technique, 1, round(scale * 10 * 1024 / e), 10.0, e, None)
+        for clip in beaudoin.TABLE_1
+        for technique in beaudoin.KNOBS
+        for e in (0.04, 1.5)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("metric", "place"), [("eps_x_cm", "far bone ends"), ("eps_x_centre_cm", "joint centres")]
+)
+def test_table_1_says_where_its_error_is_taken_and_judges_each_size(metric, place):
+    made = beaudoin.table_1(fake_points(), metric)
+    assert f"eps_x at {place}" in made.text
+    assert len(made.lines) == 30
+    assert {line.where for line in made.lines} == {f"Table 1, eps_x at {place}"}
+    by_what = {line.what: line for line in made.lines}
+    assert by_what["49_02 at 0.05 cm, wavelet, KB"].verdict.startswith("different: 96 channels")
+    assert by_what["49_02 at 0.67 cm, PCA, KB"].verdict == "better"
+
+
+def test_errors_that_the_knob_does_not_reach_are_not_made():
+    lines = beaudoin.table_1([], "eps_x_cm").lines
+    assert {line.verdict for line in lines} == {"not made: the knob does not reach this error"}
+
+
+def test_a_curve_is_measured_by_the_reading_it_is_told():
+    ends, centres = (
+        curve("09_01", RUNNING, "wavelet", Wavelet(), [15], metric)[0]
+        for metric in beaudoin.READINGS
+    )
+    assert ends.size == centres.size
+    assert centres.eps_x < 0.95 * ends.eps_x
+
+
+def test_bits_are_as_few_as_what_is_searched_for_allows():
+    centres = WaveletOpt(metric="eps_x_centre_cm", ratio=20)
+    few, all_ = (
+        measure(centres.metric, RUNNING, c.decode(c.encode(RUNNING), RUNNING.header))
+        for c in (centres, replace(centres, bits=16))
+    )
+    assert few < 1.021 * all_
+
+
+def test_gzip_gains_on_sixteen_bit_words_what_the_paper_says():
+    gain, share = beaudoin_claims.gain_and_share(
+        Wavelet(ratio=15, bits=16, deflate=False), 15, RUNNING
+    )
+    assert 1.1 <= gain <= 1.5
+    assert 0.5 < share < 0.7
+
+
+def test_gzip_gains_next_to_nothing_on_raw_files():
+    assert 1.0 < beaudoin_claims.raw_gain(RUNNING) < 1.15
+
+
+def test_the_section_on_gzip_prints_each_remark_as_a_claim():
+    text, lines = beaudoin_claims.gzip_gains({"09_01": RUNNING})
+    assert "r : ratio of the file" in text
+    assert [line.printed for line in lines] == ["1.1 to 1.5", "about 0.6", "1.1"]
+    assert [line.kind for line in lines] == ["same"] * 3
+
+
+def test_feet_that_slide_as_before_are_no_reduction():
+    before = Point("a", "none", 30, 1000, 40.0, 0.5, 20.0)
+    lines = {
+        skate: beaudoin_claims.feet_lines(
+            RUNNING, before, Point("a", "ccd", 30, 1000, 40.0, 0.6, skate), 10.0
+        )[0]
+        for skate in (11.0, 18.0)
+    }
+    assert lines[11.0].kind == "same"
+    assert lines[18.0].kind == "different"
+
+
+def test_the_order_of_figure_2_is_judged_at_each_ratio():
+    def points(opt):
+        errors = {"pca": 5.0, "wavelet": 0.5, "wavelet-opt": opt}
+        return [
+            Point(clip, technique, 1, 100, ratio, error, None)
+            for clip in beaudoin.CLIPS
+            for technique, error in errors.items()
+            for ratio in (5.0, 60.0)
+        ]
+
+    assert beaudoin._order_line(points(0.3), 20).kind == "same"
+    worse = beaudoin._order_line(points(0.7), 20)
+    assert worse.kind == "different"
+    assert worse.ours == "0.70 < 0.50 < 5.00"
+
+
+def test_quaternions_that_are_smaller_contradict_the_paper():
+    assert beaudoin._quaternion_line("a", 100.0, 110.0).kind == "same"
+    assert beaudoin._quaternion_line("a", 100.0, 90.0).kind == "different"
+
+
+def test_the_ratios_of_table_1_are_those_of_the_papers_float_arrays():
+    assert np.isclose(148 * 62 * 4 / 1024, 35.8, atol=0.05)
+    assert RUNNING.frame_count == 148

@@ -1,0 +1,189 @@
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack.bench.datasets import COMMITTED, load_clip
+from mocpack.errors import CorruptionError, FormatError, MemoryLimitError, UsageError
+from mocpack.metrics import measure
+from mocpack.papers.beaudoin.codec.signals import ROTATIONS, layout, to_signals
+from mocpack.papers.beaudoin.codec.wavelet import Wavelet
+from mocpack.papers.beaudoin.codec.wavelet_opt import WaveletOpt
+from mocpack.testing import hard_clips, turn, walk
+
+
+def round_trip(codec, clip):
+    payload = codec.encode(clip)
+    return len(payload), codec.decode(payload, clip.header)
+
+
+@pytest.mark.parametrize("rotation", ROTATIONS)
+@pytest.mark.parametrize("update", ["4-4", "4-2", "none"])
+def test_a_ratio_of_one_is_exact_to_sixteen_bits(rotation, update):
+    clip = walk(1.0)
+    codec = Wavelet(ratio=1, rotation=rotation, update=update)
+    _, back = round_trip(codec, clip)
+    assert measure("eps_x_cm", clip, back) < 0.01
+
+
+def test_a_higher_ratio_costs_less_and_errs_more():
+    clip = walk(2.0)
+    found = [round_trip(Wavelet(ratio=r), clip) for r in (1.0, 3.0, 10.0, 30.0)]
+    sizes = [size for size, _ in found]
+    errors = [measure("eps_x_cm", clip, back) for _, back in found]
+    assert sizes == sorted(sizes, reverse=True)
+    assert errors == sorted(errors)
+
+
+def test_choosing_among_all_signals_beats_the_same_number_of_each():
+    clip = walk(2.0)
+    errors = [
+        measure("eps_x_cm", clip, round_trip(Wavelet(ratio=10, selection=s), clip)[1])
+        for s in ("joint", "per-signal")
+    ]
+    assert errors[0] < errors[1]
+
+
+def test_fewer_bits_are_smaller_and_auto_costs_two_percent_of_error():
+    clip = walk(2.0)
+    full, auto = (round_trip(Wavelet(ratio=8, bits=bits), clip) for bits in (16, "auto"))
+    assert auto[0] < full[0]
+    errors = [measure("eps_x_cm", clip, back) for _, back in (full, auto)]
+    assert errors[1] < 1.021 * errors[0]
+
+
+@pytest.mark.parametrize("deflate", [True, False])
+def test_one_signal_decodes_without_the_others(deflate):
+    clip = walk(1.0)
+    codec = Wavelet(ratio=6, deflate=deflate)
+    payload = codec.encode(clip)
+    plan = layout(clip.header, "euler")
+    expected = to_signals(codec.decode(payload, clip.header), plan)
+    one = codec.decode_signal(payload, clip.header, "LeftLeg.Xrotation")
+    names = [
+        f"{n}.{c}"
+        for n, cs in zip(clip.skeleton.names, clip.skeleton.channels, strict=True)
+        for c in cs
+    ]
+    np.testing.assert_allclose(one, expected[names.index("LeftLeg.Xrotation")], atol=1e-9)
+
+
+def test_one_signal_decodes_though_the_rest_is_destroyed():
+    clip = walk(1.0)
+    codec = Wavelet(ratio=6, deflate=False)
+    payload = codec.encode(clip)
+    expected = codec.decode_signal(payload, clip.header, "Hips.Yposition")
+    wrecked = payload[:-300] + b"\x00\x04" * 150  # words without meaning over the last signals
+    found = codec.decode_signal(wrecked, clip.header, "Hips.Yposition")
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("codec", [Wavelet(), WaveletOpt(ratio=8), Wavelet(deflate=False)], ids=str)
+@pytest.mark.parametrize("rotation", ["euler", "quaternion", "rotvec"])
+def test_some_joints_of_a_real_clip_are_as_in_the_whole(codec, rotation):
+    clip = load_clip("cmu/09_01", COMMITTED).frames(1, 61)
+    codec = replace(codec, rotation=rotation)
+    data = mocpack.encode(clip, codec)
+    whole = mocpack.decode(data)
+    names = ["LeftHand", "RightToeBase"]
+    with mocpack.open(data) as motion:
+        part = motion.frames(10, 30, joints=names)
+    expected = whole.frames(10, 30).joints([clip.skeleton.index(name) for name in names])
+    assert part.skeleton.names == expected.skeleton.names
+    np.testing.assert_allclose(part.rotations, expected.rotations, atol=1e-12)
+    np.testing.assert_allclose(part.translations, expected.translations, atol=1e-12)
+
+
+def test_frames_of_one_joint_decode_no_word_of_the_others():
+    clip = walk(1.0)
+    codec = Wavelet(ratio=6, deflate=False)
+    payload = codec.encode(clip)
+    hips = [clip.skeleton.index("Hips")]
+    expected = codec.decode_joints(payload, clip.header, hips)
+    wrecked = payload[:-300] + b"\x00\x04" * 150  # words without meaning over the last signals
+    np.testing.assert_array_equal(
+        codec.decode_joints(wrecked, clip.header, hips).rotations, expected.rotations
+    )
+    with pytest.raises(CorruptionError):
+        codec.decode(wrecked, clip.header)
+
+
+def test_open_files_decode_the_joints_that_are_asked_for_and_once():
+    data = mocpack.encode(walk(1.0), Wavelet())
+    with (
+        mock.patch.object(
+            Wavelet, "decode_joints", autospec=True, side_effect=Wavelet.decode_joints
+        ) as some,
+        mocpack.open(data) as motion,
+    ):
+        for start in range(0, 50, 10):
+            motion.frames(start, start + 10, joints=["LeftHand"])
+        motion.frames(0, 10, joints=["Head"])
+    assert some.call_count == 2
+
+
+def test_some_joints_need_less_memory_than_all():
+    data = mocpack.encode(walk(20.0), Wavelet())
+    with mocpack.open(data, memory_limit="4MB") as motion:
+        assert motion.frames(0, 5, joints=["Hips"]).frame_count == 5
+        with pytest.raises(MemoryLimitError):
+            motion.frames(0, 5)
+
+
+@pytest.mark.parametrize("cut", [0, 4, 9, 40])
+def test_joints_of_a_cut_payload_are_a_format_error(cut):
+    clip = walk(0.5)
+    payload = Wavelet().encode(clip)[:cut]
+    with pytest.raises(FormatError):
+        Wavelet().decode_joints(payload, clip.header, [0])
+
+
+def test_an_unknown_signal_is_a_usage_error():
+    clip = walk(0.3)
+    codec = Wavelet()
+    with pytest.raises(UsageError, match="no signal 'Tail'"):
+        codec.decode_signal(codec.encode(clip), clip.header, "Tail")
+
+
+def test_several_full_turns_stay_continuous():
+    clip = turn(3.0, turns=5)
+    _, back = round_trip(Wavelet(ratio=4), clip)
+    assert measure("max_joint_mm", clip, back) < 40
+
+
+def test_a_still_clip_costs_no_more_for_more_frames():
+    still = hard_clips()["still"]
+    rotations = np.tile(still.rotations[:1], (500, 1, 1))
+    translations = np.tile(still.translations[:1], (500, 1, 1))
+    longer = mocpack.Clip.build(still.skeleton, rotations, translations)
+    assert len(Wavelet().encode(longer)) == len(Wavelet().encode(still))
+
+
+@pytest.mark.parametrize(
+    ("spec", "complaint"),
+    [
+        ("wavelet:ratio=0.5", "ratio must be at least 1, got 0.5"),
+        ("wavelet:rotation=matrix", "rotation must be one of euler, quaternion, rotvec"),
+        ("wavelet:selection=best", "selection must be one of joint, per-signal"),
+        ("wavelet:update=2-2", "update must be one of none, 4-2, 4-4"),
+        ("wavelet:bits=20", "bits must be in 4..16 or auto, got 20"),
+    ],
+)
+def test_impossible_parameters_are_answered_in_one_sentence(spec, complaint):
+    with pytest.raises(UsageError, match=complaint):
+        mocpack.parse_codec(spec)
+
+
+def test_the_rate_search_finds_the_error_asked_for():
+    clip = walk(1.0)
+    data = mocpack.encode(clip, "wavelet", max_error="5mm")
+    assert measure("max_error_mm", clip, mocpack.decode(data)) <= 5
+
+
+def test_jumping_is_within_a_quarter_of_the_paper():
+    clip = load_clip("cmu/49_02", COMMITTED).frames(1, 2086)
+    size, back = round_trip(Wavelet(ratio=13), clip)  # the paper: 24.8 KB at 0.45 cm
+    assert measure("eps_x_cm", clip, back) == pytest.approx(0.45, rel=0.05)
+    assert size == pytest.approx(24.8 * 1024, rel=0.25)

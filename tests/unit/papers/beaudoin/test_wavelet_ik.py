@@ -1,0 +1,149 @@
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack.bench.datasets import COMMITTED, load_clip
+from mocpack.dofs import to_dofs
+from mocpack.errors import CorruptionError, UnsupportedClipError, UsageError
+from mocpack.metrics import measure
+from mocpack.papers.beaudoin.codec.wavelet_ik import WaveletIk
+from mocpack.papers.beaudoin.codec.wavelet_opt import WaveletOpt
+from mocpack.testing import walk
+from mocpack.testing.motions import chain
+
+
+def round_trip(codec, clip):
+    payload = codec.encode(clip)
+    return len(payload), codec.decode(payload, clip.header)
+
+
+def foot_error(clip, back, names=("LeftFoot", "RightFoot")):
+    feet = [clip.skeleton.index(name) for name in names]
+    return np.linalg.norm(clip.positions()[:, feet] - back.positions()[:, feet], axis=-1)
+
+
+@pytest.mark.parametrize("ik", ["ccd", "analytic"])
+def test_the_feet_are_put_back(ik):
+    clip = walk(2.0)
+    _, coarse = round_trip(WaveletOpt(ratio=30), clip)
+    _, found = round_trip(WaveletIk(ratio=30, ik_ratio=4, ik=ik), clip)
+    assert foot_error(clip, found).mean() < 0.35 * foot_error(clip, coarse).mean()
+
+
+def test_all_shifts_put_the_feet_to_their_places():
+    clip = walk(2.0)
+    _, found = round_trip(WaveletIk(ratio=20, ik_ratio=1, ik="analytic"), clip)
+    assert np.percentile(foot_error(clip, found), 90) < 1e-4
+
+
+def test_toes_can_be_named():
+    clip = walk(2.0)
+    toes = ("LeftToe", "RightToe")
+    _, coarse = round_trip(WaveletOpt(ratio=30), clip)
+    _, found = round_trip(WaveletIk(ratio=30, ik_ratio=4, feet="LeftToe+RightToe", chain=3), clip)
+    assert foot_error(clip, found, toes).mean() < 0.5 * foot_error(clip, coarse, toes).mean()
+
+
+def test_decoding_twice_gives_the_same_bits():
+    clip = walk(1.0)
+    codec = WaveletIk()
+    payload = codec.encode(clip)
+    a, b = (codec.decode(payload, clip.header) for _ in range(2))
+    np.testing.assert_array_equal(a.rotations, b.rotations)
+
+
+def test_a_skeleton_without_legs_is_refused_in_one_sentence():
+    with pytest.raises(UnsupportedClipError, match="this skeleton has no two joints named foot"):
+        WaveletIk().encode(chain(5, 10))
+
+
+def test_an_unknown_foot_is_answered_with_the_joints_there_are():
+    with pytest.raises(UsageError, match=r"no joint 'Paw' in the skeleton; it has: Hips"):
+        WaveletIk(feet="LeftFoot+Paw").encode(walk(0.2))
+
+
+def test_a_foot_too_near_to_the_root_is_refused():
+    with pytest.raises(UnsupportedClipError, match="a leg needs 2"):
+        WaveletIk(feet="Spine+LeftFoot").encode(walk(0.2))
+
+
+@pytest.mark.parametrize(
+    ("spec", "complaint"),
+    [
+        ("wavelet-ik:ratio=0.9", "ratio must be at least 1, got 0.9"),
+        ("wavelet-ik:ik_ratio=0", "ik_ratio must be at least 1, got 0"),
+        ("wavelet-ik:chain=0", r"chain must be in 1..8, got 0"),
+        ("wavelet-ik:ik=magic", "ik must be one of ccd, analytic"),
+    ],
+)
+def test_impossible_parameters_are_answered_in_one_sentence(spec, complaint):
+    with pytest.raises(UsageError, match=complaint):
+        mocpack.parse_codec(spec)
+
+
+def test_a_payload_for_another_skeleton_is_corruption():
+    clip = walk(0.3)
+    payload = WaveletIk().encode(clip)
+    with pytest.raises(CorruptionError, match="foot or ankle"):
+        WaveletIk().decode(payload, chain(5, clip.frame_count).header)
+
+
+def test_hinges_of_an_asf_skeleton_stay_hinges():
+    clip = load_clip("asfamc/02_01", COMMITTED)
+    for ik in ("ccd", "analytic"):
+        _, back = round_trip(WaveletIk(ik=ik), clip)
+        to_dofs(back)  # refuses joints that turn about other axes than their own
+
+
+def test_feet_slide_less_at_the_size_of_the_optimised_codec():
+    clip = load_clip("cmu/02_01", COMMITTED).frames(1, 344)
+    size, corrected = round_trip(WaveletIk(), clip)
+    larger, plain = round_trip(WaveletOpt(ratio=25), clip)
+    assert size <= larger
+    skate = [measure("foot_skate_cm_s", clip, c) for c in (corrected, plain)]
+    assert skate[0] < 0.6 * skate[1]
+
+
+ALL_OF_THE_FEET = "LeftFoot+RightFoot+LeftToeBase+RightToeBase"
+
+
+def test_ankles_and_toes_of_a_real_jump_are_put_back_together():
+    clip = load_clip("cmu/49_02", COMMITTED).frames(1, 241)
+    names = ALL_OF_THE_FEET.split("+")
+    _, coarse = round_trip(WaveletOpt(ratio=30), clip)
+    _, found = round_trip(WaveletIk(ratio=30, ik_ratio=1, feet=ALL_OF_THE_FEET), clip)
+    assert foot_error(clip, coarse, names).mean() > 2e-3
+    assert foot_error(clip, found, names).max() < 2e-4
+
+
+def test_feet_that_share_joints_are_no_task_for_the_closed_form():
+    codec = WaveletIk(ik="analytic", feet="LeftFoot+LeftToe")
+    with pytest.raises(UnsupportedClipError, match="share the joint 'LeftLeg'; use ik=ccd"):
+        codec.encode(walk(0.2))
+
+
+@pytest.mark.parametrize("joint", ["LeftHand", "LeftToe", "RightUpLeg"])
+def test_some_joints_are_as_in_the_whole_whether_corrected_or_not(joint):
+    clip = walk(1.0)
+    codec = WaveletIk(ik_ratio=4)
+    payload = codec.encode(clip)
+    index = clip.skeleton.index(joint)
+    whole = codec.decode(payload, clip.header).joints([index])
+    part = codec.decode_joints(payload, clip.header, [index])
+    assert part.header == whole.header
+    np.testing.assert_allclose(part.rotations, whole.rotations, atol=1e-12)
+
+
+def test_one_signal_is_that_of_the_corrected_motion():
+    clip = walk(1.0)
+    codec = WaveletIk(ik_ratio=4, deflate=False)
+    payload = codec.encode(clip)
+    whole = codec.decode(payload, clip.header)
+    names = [
+        f"{j}.{c}"
+        for j, own in zip(clip.skeleton.names, clip.skeleton.channels, strict=True)
+        for c in own
+    ]
+    for name in ("LeftLeg.Xrotation", "LeftArm.Zrotation"):
+        found = codec.decode_signal(payload, clip.header, name)
+        np.testing.assert_allclose(found, to_dofs(whole)[:, names.index(name)], atol=1e-6)

@@ -1,0 +1,141 @@
+"""Chattopadhyay, Bhandarkar and Li 2007 made again: its size model and the sizes it prints."""
+
+import pytest
+
+from mocpack.bench.datasets import COMMITTED, require_clip
+from mocpack.papers.chattopadhyay.codec.bap_index import BapIndex, BapSparse
+from mocpack.papers.chattopadhyay.codec.segments import paper_size, size_model
+from mocpack.papers.chattopadhyay.tables import energy_lines as bap_energy
+from mocpack.papers.chattopadhyay.tables import figures as bap_figures
+from mocpack.papers.chattopadhyay.tables import reproduce as paper_001
+from mocpack.papers.chattopadhyay.tables.coding import KB
+from mocpack.papers.chattopadhyay.tables.lines import table_lines
+from mocpack.papers.chattopadhyay.tables.motions import MOTIONS, Source
+from mocpack.papers.chattopadhyay.tables.results import LITERAL, make, search, share_left
+from mocpack.testing import walk
+
+
+@pytest.mark.parametrize("motion", MOTIONS, ids=lambda m: m.name)
+def test_the_printed_sizes_are_one_kept_column_and_few_segments(motion):
+    codec = BapIndex(FDF=1, n_d=-(-(motion.frames - 1) // motion.segments))
+    layout = codec.row_layout(62)
+    size = paper_size(size_model(motion.frames, layout), motion.frames, layout)
+    assert size / KB == pytest.approx(motion.indexed_kb, rel=0.015)
+
+
+@pytest.mark.parametrize("name", ["walk", "sword play"])
+def test_indexed_sizes_are_the_papers_where_the_columns_are(name):
+    motion = next(m for m in MOTIONS if m.name == name)
+    clip = Source(motion, "amc", require_clip(f"asfamc/{motion.clip}", COMMITTED)).clip()
+    assert clip.skeleton.channel_count == 62
+    codec = BapIndex(FDF=1, n_d=-(-(motion.frames - 1) // motion.segments))
+    every_column = paper_001._with_still_columns(codec, clip)
+    assert every_column / KB == pytest.approx(motion.indexed_kb, rel=0.005)
+    # the two that do not move cost us a float each
+    spared = every_column - codec.paper_size(codec.encode(clip), clip.header)
+    assert spared == 2 * (4 + motion.frames - 1)
+
+
+def test_a_search_keeps_its_limit_and_fills_what_it_tried():
+    clip = walk(0.6, seed=1)
+    limit = 0.7 * len(BapIndex(FDF=66).encode(clip))
+    tried = {}
+    point = search(clip, LITERAL, limit, lambda o: o[1], tried)
+    assert tried[point][0] <= limit
+    assert tried[point][1] == min(error for size, error in tried.values() if size <= limit)
+
+
+def test_the_papers_ten_shares_follow_from_its_table():
+    shares = [round(100 * motion.share) for motion in MOTIONS]
+    assert shares == [49, 60, 53, 54, 59, 60, 61, 55, 61, 65]
+
+
+def test_the_share_left_counts_released_indices():
+    clip = walk(0.6, seed=1)
+    assert share_left(BapSparse(FDF=1, K=1e-9), clip) > 0.99
+    # one of the 66 columns moves at constant speed: it has no deviation, and is never frozen
+    assert share_left(BapSparse(FDF=1, K=1e9), clip) < 1 / 65
+
+
+@pytest.fixture(scope="module")
+def jog():
+    path = require_clip("cmu/16_46", COMMITTED)
+    return Source(MOTIONS[0], "bvh", path)
+
+
+@pytest.fixture(scope="module")
+def made(jog):
+    return make(jog)
+
+
+def test_every_printed_number_has_a_line(made):
+    lines = table_lines([made])
+    jogs = [line for line in lines if line.what.startswith("jog (bvh)")]
+    # Table 1: three sizes and three ratios, and the share; Table 2: six numbers
+    assert len(jogs) == 6 + 1 + 6
+    by_what = {line.what: line for line in lines}
+    assert by_what["jog (bvh), indexed, KB"].printed in ("10.9", "27.74")
+    share = by_what["jog (bvh), indices that sparsing leaves, %"]
+    assert (share.printed, share.verdict) == ("49", "different: unexplained")
+    assert by_what["energies by equation 11 from the printed sizes"].ours == "60 of 60 to rounding"
+    assert by_what["jog, bounds of T, bytes"].verdict == "same"
+
+
+def test_the_tables_print_all_shares_beside_ours(made):
+    table = paper_001.shares_table([made])
+    ours, figure4 = (round(100 * made.shares[reading]) for reading in ("text", "figure4"))
+    assert f"| jog (bvh) | 49 | {ours} | {figure4} |" in table
+    assert made.strayed["figure4"] > 10 * made.strayed["text"]
+    assert "unexplained" in table
+
+
+@pytest.fixture(scope="module")
+def surface():
+    clip = walk(0.6, seed=1)
+    return bap_figures.surface("walk", clip, every=(13, 3))
+
+
+def test_a_surface_ends_with_all_columns_kept_and_no_error(surface):
+    assert surface.fixed[0] == 1
+    assert surface.errors[-1].max() < 1e-4
+    assert surface.sizes.shape == (len(surface.fixed), len(surface.rows))
+    assert (surface.sizes[-1] == surface.original).all()
+
+
+def test_the_least_error_falls_as_more_of_the_original_is_allowed(surface):
+    curve = bap_figures.least_errors(surface)
+    errors = [error for *_, error in curve]
+    assert errors == sorted(errors, reverse=True)
+    assert all(kb * KB <= share * surface.original + 1e-9 for share, kb, _ in curve)
+    f, n = surface.best
+    assert surface.sizes[surface.fixed.index(f), surface.rows.index(n)] <= 0.87 * surface.original
+
+
+def test_figures_are_drawn_with_their_numbers_beside_them(surface, tmp_path):
+    bap_figures.write_figures(surface, [surface, surface], tmp_path)
+    for figure in (5, 6, 7):
+        assert (tmp_path / f"paper-001-figure-{figure}.png").read_bytes()[1:4] == b"PNG"
+    rows = (tmp_path / "paper-001-surfaces.csv").read_text().splitlines()
+    assert len(rows) == 1 + 3 * surface.sizes.size
+    lines = bap_figures.figure_lines(surface, [surface])
+    assert {line.where for line in lines} == {
+        "Figure 5", "Figure 6", "Figure 7", "Section 5.1.1", "Section 5.2",
+    }  # fmt: skip
+
+
+def test_at_equal_error_what_is_received_costs_by_its_bytes(jog):
+    index, sparse = bap_energy.compare_codecs("jog", jog.clip())
+    assert (index.codec, sparse.codec) == ("bap-index", "bap-sparse")
+    assert index.error < sparse.error
+    for one in (index, sparse):
+        assert one.keysine.size < one.bap.size  # at the same largest error
+        # 1.248 W more than asleep, for as long as it takes
+        assert one.bap.joules(128e3) - one.bap.joules(None) == pytest.approx(
+            1.248 * 8 * one.bap.size / 128e3
+        )
+        assert one.bap.joules(128e3) > one.keysine.joules(128e3)
+        if one.break_even is not None:
+            assert one.look_up.joules(one.break_even) == pytest.approx(
+                one.keysine.joules(one.break_even)
+            )
+    assert bap_energy.energy_table([index, sparse]).count("\n") == 3

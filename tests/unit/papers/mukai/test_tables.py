@@ -1,0 +1,64 @@
+"""Mukai's table: what its errors count, on meshes made here."""
+
+import numpy as np
+import pytest
+
+from mocpack.clip import VertexClip
+from mocpack.papers.mukai.codec import bspline
+from mocpack.papers.mukai.tables import reproduce as mukai
+from mocpack.testing.motions import vertex_wave
+from mocpack.testing.reference.bspline import basis_numpy
+
+
+def moved(clip, by):
+    return VertexClip(clip.header, clip.vertices + by[:, np.newaxis])
+
+
+def test_the_mesh_may_travel_without_a_change_of_its_error():
+    clip = vertex_wave(60, 6)
+    travel = np.random.default_rng(1).normal(size=(60, 3)).cumsum(axis=0)
+    still = mukai.errors_of(clip, 5, 12, "uniform")
+    assert mukai.errors_of(moved(clip, travel), 5, 12, "uniform") == pytest.approx(still, rel=1e-9)
+
+
+def test_the_error_of_even_knots_is_that_of_so_many_control_points():
+    clip = vertex_wave(60, 6)
+    shape = clip.vertices - clip.vertices.mean(axis=1, keepdims=True)
+    rows = shape.reshape(60, -1)
+    away = rows - rows.mean(axis=0)
+    u, s, vt = np.linalg.svd(away, full_matrices=False)
+    scores = u[:, :5] * s[:5]
+    basis = basis_numpy(bspline.uniform_knots(12, 3), 3, np.linspace(0, 1, 60))
+    assert basis.shape[1] == 12
+    curve = basis @ np.linalg.lstsq(basis, scores, rcond=None)[0]
+    left = away - curve @ vt[:5]
+    expected = 100 * np.sqrt(np.sum(left**2) / np.sum(away**2))
+    assert mukai.errors_of(clip, 5, 12, "uniform") == pytest.approx(expected, rel=1e-6)
+
+
+def test_free_knots_find_the_jerk_of_a_mesh():
+    clip = vertex_wave(120, 5)
+    jerk = 1 / (1 + np.exp(-80 * (np.linspace(0, 1, 120) - 0.7)))
+    clip = VertexClip(clip.header, clip.vertices * (1 + 3 * jerk[:, np.newaxis, np.newaxis]))
+    even, fast = (mukai.errors_of(clip, 6, 12, method) for method in ("uniform", "fast"))
+    assert fast < 0.6 * even
+
+
+def test_figure_1_counts_mean_basis_and_control_points_at_half_width():
+    table = mukai.shares_table()
+    assert "| chicken | 11 | 10.9 | 0.12 | same |" in table
+    assert "| squirrel | 17 | 17.4 | 0.12 | same |" in table
+
+
+def test_a_clip_of_table_1_that_is_not_here_has_its_lines_and_says_so():
+    lines = mukai.case_lines(mukai.CASES[0], None, None)
+    assert [line.printed for line in lines] == ["24.1", "11.8"]
+    assert all(
+        line.verdict.startswith("not made: there is no mesh/chickenCrossing") for line in lines
+    )
+
+
+def test_another_clip_than_the_papers_is_neither_better_nor_worse():
+    own, other = mukai.CASES[0], mukai.CASES[2]
+    assert [line.verdict for line in mukai.case_lines(own, 24.1, 5.0)] == ["same", "better"]
+    assert {line.kind for line in mukai.case_lines(other, 19.5, 1.0)} == {"different"}

@@ -1,0 +1,91 @@
+"""Lagrangian equalisation: noise and kinematics agree, and what it is for works."""
+
+import numpy as np
+import pytest
+
+from mocpack.clip import promised_error
+from mocpack.coding.planes import encode_plane
+from mocpack.dofs import dof_names, from_dofs, to_dofs
+from mocpack.papers.vasa.codec.equalisation import (
+    equalise,
+    kinematic_gram,
+    kinematic_sensitivities,
+    noise_sensitivities,
+    restore,
+    weights,
+)
+from mocpack.testing import jump, walk
+
+CLIP = walk(3.0, frame_rate=40)
+
+
+def distances(a, b):
+    return np.linalg.norm(a.positions() - b.positions(), axis=-1)
+
+
+METRICS = {
+    "mean": (lambda a, b: distances(a, b).mean(), "joints", 16),
+    "rms": (lambda a, b: np.sqrt((distances(a, b) ** 2).mean()), "joints", 16),
+    "max": (lambda a, b: promised_error(a, b).max, "shell", 16),
+}
+
+
+@pytest.mark.parametrize("norm", METRICS)
+def test_noise_and_kinematics_agree_within_5_percent(norm):
+    metric, points, seeds = METRICS[norm]
+    known = kinematic_sensitivities(CLIP, norm=norm, points=points, frames=None)
+    found = noise_sensitivities(CLIP, metric, seeds=range(seeds))
+    felt = (np.ptp(to_dofs(CLIP), axis=0) > 1e-8) & (known > 1e-6)
+    assert felt.sum() > 20
+    np.testing.assert_allclose(found[felt], known[felt], rtol=0.05)
+
+
+def test_the_diagonal_of_the_gram_matrix_is_the_square_of_the_rms_sensitivities():
+    known = kinematic_sensitivities(CLIP, norm="rms")
+    np.testing.assert_allclose(np.sqrt(np.diag(kinematic_gram(CLIP))), known, atol=1e-8)
+
+
+def test_turning_the_hips_is_felt_more_than_turning_a_wrist():
+    felt = dict(zip(dof_names(CLIP.skeleton), kinematic_sensitivities(CLIP), strict=True))
+    assert felt["Hips.Xrotation"] > 10 * felt["LeftForeArm.Xrotation"] > 0
+
+
+def test_a_column_that_does_not_move_has_no_noise_sensitivity():
+    matrix = to_dofs(CLIP)
+    matrix[:, 5] = 0.25
+    found = noise_sensitivities(from_dofs(matrix, CLIP.header), METRICS["mean"][0])
+    assert found[5] == 0
+    assert found[4] > 0
+
+
+def test_the_literal_formula_weighs_a_column_by_its_own_spread_too():
+    metric = METRICS["mean"][0]
+    spread = 0.01 * to_dofs(CLIP).std(axis=0)
+    literal = noise_sensitivities(CLIP, metric, literal=True)
+    np.testing.assert_allclose(literal, spread * noise_sensitivities(CLIP, metric))
+
+
+def test_restore_undoes_equalise_and_leaves_unfelt_columns_at_zero():
+    matrix = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    column_weights = weights(np.array([0.2, 0.01, 0.0]), 0.005)
+    np.testing.assert_array_equal(column_weights, [40, 2, 0])
+    back = restore(equalise(matrix, column_weights), column_weights)
+    np.testing.assert_allclose(back, [[1, 2, 0], [4, 5, 0]])
+
+
+@pytest.mark.parametrize("clip", [CLIP, jump(3.0)], ids=["walk", "jump"])
+def test_in_front_of_a_plain_quantiser_it_lowers_the_error_at_equal_size(clip):
+    matrix = to_dofs(clip)
+    felt = np.maximum(kinematic_sensitivities(clip, norm="rms", points="shell"), 1e-4)
+
+    def coded(column_weights):
+        whole = np.round(equalise(matrix, column_weights)).astype(int)
+        size = len(encode_plane(np.diff(whole, axis=0, prepend=0)))
+        back = from_dofs(restore(whole.astype(float), column_weights), clip.header)
+        return size, distances(clip, back).mean()
+
+    curve = [coded(np.full(len(felt), 2.0**k)) for k in range(3, 10)]
+    sizes, errors = np.log(np.array(curve)).T
+    for lam in (0.02, 0.005):
+        size, error = coded(weights(felt, lam))
+        assert np.log(error) < np.interp(np.log(size), sizes, errors) - 0.2

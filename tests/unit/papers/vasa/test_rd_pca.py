@@ -1,0 +1,354 @@
+"""The codec rd-pca: quality, switches, windows, hostile bytes, and its search."""
+
+from contextlib import suppress
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import mocpack
+from mocpack.bench.datasets import COMMITTED, load_clip
+from mocpack.clip import promised_error
+from mocpack.codec import Goal, SupportsQuality, SupportsSeek, SupportsTuning
+from mocpack.errors import (
+    CorruptionError,
+    FormatError,
+    TruncatedError,
+    UnsupportedClipError,
+    UsageError,
+)
+from mocpack.papers.vasa.codec import RdPca, kinematic_gram, starts
+from mocpack.papers.vasa.codec import payload as layout
+from mocpack.rotations import from_euler
+from mocpack.testing import jump, still, walk
+from mocpack.tuning import tune
+
+CLIP = walk(4.0, seed=3)
+SHORT = walk(1.0, seed=3)
+STARTS = ("COLUMNS", "POSES", "TRAJECTORIES", "FRAMES")
+
+
+def round_trip(codec, clip=CLIP):
+    payload = codec.encode(clip)
+    return payload, codec.decode(payload, clip.header)
+
+
+def mean_error(codec, clip=CLIP):
+    _, back = round_trip(codec, clip)
+    return np.linalg.norm(back.positions() - clip.positions(), axis=-1).mean()
+
+
+def waving():
+    """Return a body that stands on its feet, sways a little and lifts an arm."""
+    clip = still(60)
+    time = np.linspace(0, 1, 60)
+    rotations = clip.rotations.copy()
+    angles = np.stack([time, 0.3 * time**2, 0 * time], axis=1)
+    rotations[:, clip.skeleton.index("LeftArm")] = from_euler(angles, "ZYX")
+    sway = 0.002 * np.sin(6 * time)[:, np.newaxis, np.newaxis] * [1.0, 0.0, 0.5]
+    return mocpack.Clip.build(clip.skeleton, rotations, clip.translations + sway)
+
+
+def reader(payload, log=None):
+    def read(offset, size):
+        if log is not None:
+            log.append(size)
+        if offset + size > len(payload):
+            raise TruncatedError("past the end")
+        return payload[offset : offset + size]
+
+    return read
+
+
+def test_it_says_what_it_can_do():
+    codec = RdPca()
+    assert isinstance(codec, SupportsSeek)
+    assert isinstance(codec, SupportsQuality)
+    assert isinstance(codec, SupportsTuning)
+
+
+def test_the_error_vanishes_with_lambda():
+    errors = [mean_error(RdPca(lam=lam)) for lam in (0.01, 0.001, 0.0001, 0.00001)]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < 2e-5
+
+
+def test_even_the_skin_is_kept_when_lambda_is_small():
+    _, back = round_trip(RdPca(lam=1e-5))
+    assert promised_error(CLIP, back).max < 1e-3
+
+
+@pytest.mark.parametrize("name", ["cmu/17_10", "cmu/49_02"])
+def test_real_motion_comes_back_to_a_micrometre(name):
+    clip = load_clip(name, COMMITTED).frames(1, 91)
+    data = mocpack.encode(clip, RdPca(), max_error="1um")
+    assert promised_error(clip, mocpack.decode(data)).max <= 1e-6
+    assert len(data) < 0.75 * clip.rotations[..., :3].size * 8
+
+
+def test_the_finest_setting_is_finer_than_a_nanometre_on_the_average():
+    assert mean_error(RdPca(lam=1e-9), load_clip("cmu/09_01", COMMITTED).frames(1, 121)) < 1e-8
+
+
+def test_files_shrink_as_lambda_grows():
+    sizes = [len(RdPca(lam=lam).encode(CLIP)) for lam in (0.0005, 0.002, 0.008, 0.032)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] < 0.5 * sizes[0]
+
+
+@pytest.mark.parametrize("le", ["full", "diagonal", "noise", "literal"])
+@pytest.mark.parametrize("metric", ["me", "max"])
+def test_every_equalisation_comes_back_near(le, metric):
+    assert mean_error(RdPca(lam=0.001, le=le, metric=metric), SHORT) < 0.02
+
+
+def test_without_equalisation_a_degree_counts_as_much_as_a_unit_of_length():
+    centimetres = mocpack.Clip.build(SHORT.skeleton, SHORT.rotations, SHORT.translations, unit=0.01)
+    coarse, fine = (mean_error(RdPca(lam=0.001, le="off"), c) for c in (SHORT, centimetres))
+    assert fine < 0.2 * coarse
+
+
+@pytest.mark.parametrize("metric", ["skted", "skate"])
+@pytest.mark.parametrize("le", ["full", "noise"])
+def test_equalisation_serves_metrics_that_are_not_positions(metric, le):
+    assert mean_error(RdPca(lam=0.001, le=le, metric=metric), waving()) < 0.05
+
+
+def test_foot_skate_needs_feet_that_are_planted():
+    flying = mocpack.Clip.build(
+        CLIP.skeleton,
+        CLIP.rotations,
+        CLIP.translations + 0.1 * np.arange(CLIP.frame_count)[:, np.newaxis, np.newaxis],
+    )
+    with pytest.raises(UnsupportedClipError, match="no foot of this clip is ever planted"):
+        RdPca(metric="skate").encode(flying)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"ppca": False}, {"tpca": False}, {"ppca": False, "tpca": False}, {"centred": True}],
+    ids=str,
+)
+def test_every_part_can_be_left_out(changes):
+    assert mean_error(RdPca(lam=0.001, **changes)) < 0.005
+
+
+@pytest.mark.parametrize("part", [{"le": "off"}, {"ppca": False}, {"tpca": False}], ids=str)
+@pytest.mark.parametrize("clip", [CLIP, jump(4.0, frame_rate=120)], ids=["walk", "jump"])
+def test_leaving_a_part_out_costs_error_at_equal_size(part, clip):
+    def curve(codec):
+        made = [round_trip(replace(codec, lam=0.001 * 2.0**k), clip) for k in range(7)]
+        sizes = [len(payload) for payload, _ in made]
+        moved = [np.linalg.norm(b.positions() - clip.positions(), axis=-1) for _, b in made]
+        return np.log(sizes)[::-1], np.log([m.mean() for m in moved])[::-1]
+
+    whole, without = curve(RdPca()), curve(RdPca(**part))
+    size = max(whole[0][2], without[0][2])
+    assert np.interp(size, *without) > np.interp(size, *whole)
+
+
+def test_fewer_poses_make_a_smaller_and_worse_file():
+    few, many = RdPca(lam=0.001, K=3), RdPca(lam=0.001, K=20)
+    assert len(few.encode(CLIP)) < len(many.encode(CLIP))
+    assert mean_error(few) > mean_error(many)
+
+
+def test_the_share_p_is_the_part_of_variance_that_may_go():
+    none, some = RdPca(lam=0.001, P=0.0), RdPca(lam=0.001, P=0.01)
+    assert len(some.encode(CLIP)) < len(none.encode(CLIP))
+    assert mean_error(some) > mean_error(none)
+
+
+def test_magnitudes_may_be_what_p_is_a_share_of():
+    clip = load_clip("cmu/17_10", COMMITTED).frames(1, 241)
+    made = [
+        round_trip(RdPca(lam=0.001, P=P, truncation="magnitudes"), clip) for P in (0.0, 0.02, 0.1)
+    ]
+    sizes = [len(payload) for payload, _ in made]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[2] < 0.8 * sizes[0]
+
+
+def feet_first(clip):
+    felt = np.ones((clip.frame_count, len(clip.skeleton)))
+    felt[:, [clip.skeleton.index("LeftFoot"), clip.skeleton.index("RightFoot")]] = 400.0
+    return kinematic_gram(clip, emphasis=felt, skin=0.1)
+
+
+def foot_error(codec, clip, size):
+    """Return the mean error of the feet, in metres, of a file of that size."""
+    back = mocpack.decode(mocpack.encode(clip, codec, size=size))
+    missed = np.linalg.norm(back.positions() - clip.positions(), axis=-1)
+    return missed[:, [clip.skeleton.index("LeftFoot"), clip.skeleton.index("RightFoot")]].mean()
+
+
+def test_a_metric_of_ones_own_is_what_the_codec_serves():
+    clip = load_clip("cmu/17_10", COMMITTED).frames(1, 241)
+    own, plain = (foot_error(RdPca(metric=m), clip, "2500B") for m in (feet_first, "me"))
+    assert own < 0.7 * plain
+
+
+def test_the_form_of_the_mean_error_gives_what_its_name_gives():
+    def me(clip):
+        return kinematic_gram(clip, skin=0.1)
+
+    assert RdPca(metric=me).encode(CLIP) == RdPca(metric="me").encode(CLIP)
+
+
+def test_a_file_names_ones_own_metric_and_opens_without_it():
+    data = mocpack.encode(SHORT, RdPca(metric=feet_first))
+    with mocpack.open(data) as motion:
+        assert motion.params["metric"] == "feet_first"
+        assert motion.clip().frame_count == SHORT.frame_count
+
+
+@pytest.mark.parametrize(
+    ("form", "sentence"),
+    [
+        (np.eye(3), r"metric own gave an array of shape \(3, 3\), a quadratic form of this clip"),
+        (np.full((CLIP.skeleton.channel_count,) * 2, np.nan), "numbers that are not finite"),
+        (-np.eye(CLIP.skeleton.channel_count), "eigenvalues from -1 to -1, a squared error has"),
+        (np.zeros((CLIP.skeleton.channel_count,) * 2), "eigenvalues from 0 to 0"),
+    ],
+)
+def test_a_metric_that_gives_no_form_is_answered_in_a_sentence(form, sentence):
+    def own(_):
+        return form
+
+    with pytest.raises(UsageError, match=sentence):
+        RdPca(metric=own).encode(SHORT)
+
+
+def test_what_is_known_beforehand_saves_a_sixth_of_a_short_clip():
+    clip = load_clip("cmu/17_10", COMMITTED).frames(1, 241)
+    known = len(RdPca().encode(clip))
+    even = {name: np.full_like(getattr(starts, name), 32) for name in STARTS}
+    with mock.patch.multiple(starts, **even):
+        assert known < 0.84 * len(RdPca().encode(clip))
+
+
+@pytest.mark.parametrize("lam", [0.003, 1e-9])
+def test_every_damaged_byte_of_the_head_is_a_format_error_or_a_clip(lam):
+    codec, clip = RdPca(lam=lam), SHORT.frames(0, 20)
+    payload = codec.encode(clip)
+    length = layout.HEAD_LENGTH + int.from_bytes(payload[: layout.HEAD_LENGTH], "little")
+    rng = np.random.default_rng(7)
+    for at in rng.permutation(length)[:150]:
+        damaged = bytearray(payload)
+        damaged[at] ^= int(rng.integers(1, 256))
+        with suppress(FormatError):
+            assert codec.decode(bytes(damaged), clip.header).frame_count == 20
+
+
+def with_flags(payload, flags):
+    return payload[:5] + bytes([flags]) + payload[6:]
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [(16, "flags 16, at most 15 can stand"), (255, "flags 255")],
+)
+def test_impossible_flags_are_refused_in_a_sentence(flags, sentence):
+    payload = RdPca().encode(SHORT)
+    with pytest.raises(CorruptionError, match=sentence):
+        RdPca().decode(with_flags(payload, flags), SHORT.header)
+
+
+def test_steps_that_are_no_numbers_are_refused_with_name_and_value():
+    payload = RdPca(Q_l=2.0).encode(SHORT)
+    damaged = payload[:6] + np.float32(np.nan).tobytes() + payload[10:]
+    with pytest.raises(CorruptionError, match="Q_l is nan, must be between 0 and 10000"):
+        RdPca().decode(damaged, SHORT.header)
+
+
+def test_a_window_reads_the_head_and_its_own_chunks_only():
+    codec = RdPca(L=30)
+    payload = codec.encode(CLIP)
+    head = layout.read_head(reader(payload), CLIP.frame_count, CLIP.skeleton.channel_count)
+    sizes = []
+    part = codec.decode_frames(reader(payload, sizes), CLIP.header, 65, 85, None)
+    assert sum(sizes) == head.offsets[0] + head.offsets[3] - head.offsets[2]
+    whole = codec.decode(payload, CLIP.header).frames(65, 85)
+    np.testing.assert_allclose(part.positions(), whole.positions(), atol=1e-9)
+
+
+def test_the_layout_counts_every_byte_before_the_chunks():
+    payload = RdPca(L=60).encode(CLIP)
+    found = RdPca().layout(reader(payload), CLIP.header)
+    head = int.from_bytes(payload[:4], "little") + 4
+    assert found.groups == 4
+    assert found.index_bytes + found.model_bytes == head
+
+
+def test_the_decoder_needs_none_of_the_parameters():
+    payload = RdPca(lam=0.002, L=50, s=3, Q_l=2.0, centred=True).encode(CLIP)
+    a = RdPca().decode(payload, CLIP.header)
+    b = RdPca(lam=0.5, tpca=False).decode(payload, CLIP.header)
+    np.testing.assert_array_equal(a.rotations, b.rotations)
+
+
+def test_a_still_clip_takes_few_bytes():
+    assert len(RdPca().encode(still(240))) < 300
+
+
+def test_a_clip_far_away_and_long_keeps_its_place():
+    away = mocpack.Clip.build(CLIP.skeleton, CLIP.rotations, CLIP.translations + 9e5)
+    _, back = round_trip(RdPca(lam=1e-5), away)
+    assert np.abs(back.translations - away.translations).max() < 1e-3
+
+
+def test_bytes_after_the_last_chunk_are_corrupt():
+    with pytest.raises(CorruptionError, match="too many"):
+        RdPca().decode(RdPca().encode(CLIP) + b"\0", CLIP.header)
+
+
+def test_random_bytes_are_a_format_error():
+    rng = np.random.default_rng(5)
+    for size in (0, 3, 10, 100, 1000):
+        with pytest.raises(FormatError):
+            RdPca().decode(rng.bytes(size), CLIP.header)
+
+
+@pytest.mark.parametrize(
+    ("params", "sentence"),
+    [
+        ({"lam": 0.0}, r"lam must be in 1e-10\.\.1000, got 0\.0"),
+        ({"K": 0}, "K must be in 1"),
+        ({"P": 1.5}, "P must be in 0..1"),
+        ({"s": 300}, "s must be in 1..255"),
+        ({"L": 1}, "L must be in 2..4096"),
+        ({"metric": "nice"}, "metric must be one of me, max, skted, skate"),
+        ({"le": "half"}, "le must be one of full, diagonal, noise, literal, off"),
+        ({"truncation": "l1"}, "truncation must be one of variance, magnitudes"),
+        ({"truncation": "magnitudes"}, "truncation=magnitudes needs P"),
+        ({"metric": np.eye, "le": "noise"}, "le=noise needs a metric of two clips"),
+    ],
+)
+def test_impossible_parameters_are_refused_in_a_sentence(params, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        RdPca(**params)
+
+
+def test_the_search_fits_the_size_and_beats_the_default():
+    size = 2000
+    found = tune(SHORT, RdPca(), Goal("me", size=size), effort="fast")
+    plain = [t for t in found.trials if t.codec == RdPca(lam=t.codec.lam)]
+    default = Goal("me", size=size).best(plain)
+    assert found.best.size <= size
+    assert found.best.size > 0.9 * size
+    assert found.best.error < default.error
+
+
+def test_the_search_can_be_asked_for_an_error():
+    found = tune(SHORT, RdPca(), Goal("me", error=0.3), effort="fast")
+    assert 0.25 < found.best.error <= 0.3
+
+
+def test_at_the_papers_size_the_default_beats_the_paper_on_17_10():
+    clip = load_clip("cmu/17_10", COMMITTED)
+    clip = clip.frames(1, clip.frame_count)
+    codec = RdPca(lam=0.0036)
+    data = mocpack.encode(clip, codec)
+    assert len(data) <= 17_200
+    assert 100 * mean_error(codec, clip) < 0.99
