@@ -81,6 +81,7 @@ lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling, workflow
 	@echo "==> ruff"; $(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@echo "==> mypy"; $(BIN)/mypy
 	@echo "==> import contract"; $(BIN)/lint-imports --no-cache
+	@$(BIN)/python tools/includes.py
 	@echo "==> clang-format"; find core bindings examples tests/readers tests/library benchmarks/poses.c -name '*.cpp' -o -name '*.h' -o -name '*.hpp' -o -name '*.c' | xargs $(BIN)/clang-format --dry-run --Werror
 	@echo "==> codespell"; $(BIN)/codespell README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md docs src core bindings js/src viewer/src
 	@echo "==> workflows"; $(BIN)/zizmor --offline --quiet .github
@@ -106,7 +107,7 @@ js/dist/mocpack.wasm: $(shell find core/src core/include core/reader.txt binding
 	@echo "==> compiling the core to WebAssembly (the first time takes a minute or two)"
 	@PYTHON="$(PYTHON)" WASM_LD="$(WASM_LD)" WASM_OPT="$(WASM_OPT)" bindings/wasm/build.sh $@ $(WASM_CXX)
 
-js/dist/live.wasm: $(shell find core/src/live core/src/common core/include bindings/wasm/live -type f) bindings/wasm/computed_tables.cpp core/src/reader/crc32.h | $(WASM_TOOL)
+js/dist/live.wasm: $(shell find core/src/live core/src/common core/include bindings/wasm/live -type f) bindings/wasm/computed_tables.cpp core/src/coding/crc32.h | $(WASM_TOOL)
 	@echo "==> compiling the receiver of live streams to WebAssembly"
 	@bindings/wasm/live/build.sh $@ $(WASM_CXX)
 

@@ -7,7 +7,7 @@ Short tracks are taken from the clips: places, angles, heights, and weights that
 and read by the reference decoder, which tells the choices of each counter. A start is the share of
 ones among them, the n-th use of a counter in a track weighing 1/n. Every third track is held out,
 to say what starts save on those that they never saw. The numbers go to
-`core/src/kernels/plain_series.cpp` and `testing/reference/plain_series.py` by hand: they are part
+`core/src/coding/plain_series.cpp` and `testing/reference/plain_series.py` by hand: they are part
 of the format.
 """
 

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "kernels/amc.h"
+#include "text/amc.h"
 
 namespace
 {

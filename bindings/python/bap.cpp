@@ -7,9 +7,9 @@
 #include <memory>
 #include <tuple>
 
-#include "bap/bap.h"
-#include "bap/bytes.h"
 #include "common/skeleton.h"
+#include "papers/chattopadhyay/bap.h"
+#include "papers/chattopadhyay/bytes.h"
 
 namespace
 {

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "latent_spline/bspline.h"
+#include "papers/mukai/bspline.h"
 #include "parallel.h"
 
 namespace

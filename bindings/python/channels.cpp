@@ -1,7 +1,7 @@
 // Euler channels to rotations.
 #include "arrays.h"
 
-#include "kernels/channels.h"
+#include "math/channels.h"
 
 namespace
 {

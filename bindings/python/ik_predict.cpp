@@ -10,9 +10,9 @@
 #include <tuple>
 #include <vector>
 
+#include "coding/planes.h"
 #include "common/skeleton.h"
-#include "kernels/planes.h"
-#include "kinematic/ik_predict.h"
+#include "papers/li/ik_predict.h"
 
 namespace
 {

@@ -4,10 +4,10 @@
 #include <memory>
 #include <tuple>
 
-#include "kernels/clip_errors.h"
-#include "kernels/hinge_angles.h"
-#include "kernels/kinematics.h"
-#include "kernels/quaternions.h"
+#include "math/clip_errors.h"
+#include "math/hinge_angles.h"
+#include "math/kinematics.h"
+#include "math/quaternions.h"
 #include "skeleton.h"
 
 namespace

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "wavelet/lifting.h"
+#include "papers/beaudoin/lifting.h"
 
 namespace
 {

@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
+#include "papers/beaudoin/limb_ik.h"
 #include "skeleton.h"
-#include "wavelet/limb_ik.h"
 
 namespace
 {

@@ -1,7 +1,7 @@
 // Attribute streams of glTF's meshopt extensions.
 #include "arrays.h"
 
-#include "kernels/meshopt.h"
+#include "coding/meshopt.h"
 
 namespace
 {

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "kernels/numbers.h"
+#include "text/numbers.h"
 
 namespace
 {

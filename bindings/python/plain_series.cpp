@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "kernels/plain_series.h"
+#include "coding/plain_series.h"
 
 namespace
 {

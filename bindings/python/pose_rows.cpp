@@ -1,7 +1,7 @@
 // Rows of numbers to rotations.
 #include "arrays.h"
 
-#include "latent_spline/pose_rows.h"
+#include "papers/mukai/pose_rows.h"
 
 namespace
 {

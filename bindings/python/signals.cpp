@@ -6,10 +6,10 @@
 #include <tuple>
 #include <vector>
 
+#include "papers/beaudoin/pose_error.h"
+#include "papers/beaudoin/signals.h"
 #include "parallel.h"
 #include "skeleton.h"
-#include "wavelet/pose_error.h"
-#include "wavelet/signals.h"
 
 namespace
 {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "kinematic/wavelet97.h"
+#include "papers/li/wavelet97.h"
 
 namespace
 {

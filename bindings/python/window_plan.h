@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "kernels/windows.h"
+#include "features/windows.h"
 #include "skeleton.h"
 
 // Owns the arrays a mocpack_WindowPlan points to; checked once, then trusted.

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "kernels/blocks.h"
+#include "features/blocks.h"
 
 namespace
 {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "common/skeleton.h"
-#include "wavelet/zero_runs.h"
+#include "papers/beaudoin/zero_runs.h"
 
 namespace
 {

@@ -15,7 +15,7 @@ ${PYTHON:-python3} "$here/pack_tables.py" "$core/src/keysine/decode/tables.inc" 
 options="-std=c++17 -fno-exceptions -fno-rtti -flto -ffp-contract=off -Wall -Wextra -Wshadow -Werror
   -DMOCPACK_TABLES_AT_START -DMOCPACK_NO_MALLOC -DMOCPACK_SMALL -I$core/include -I$core/src -I$work"
 # smallest but for the loops over frames and channels, which is where the time goes
-quick="common/least_squares.cpp keysine/decode/curves.cpp"
+quick="math/least_squares.cpp keysine/decode/curves.cpp"
 smallest='-Oz -Xclang -Oz' # zig takes -Oz for -Os
 sources=$(grep -v '^#' "$core/reader.txt")
 objects=

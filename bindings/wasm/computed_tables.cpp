@@ -1,7 +1,7 @@
 // Tables that a few lines compute, made when the program starts: a wasm file would carry every byte of them.
-#include "common/crc16.h"
-#include "common/logistic.h"
-#include "reader/crc32.h"
+#include "coding/crc16.h"
+#include "coding/crc32.h"
+#include "coding/logistic.h"
 
 namespace mocpack
 {

@@ -1,5 +1,5 @@
 // keysine's trained tables, made when the program starts: pack_tables.py has packed them.
-#include "common/range_coder.h"
+#include "coding/range_coder.h"
 #include "keysine/decode/grid.h"
 #include "keysine/decode/statistics.h"
 

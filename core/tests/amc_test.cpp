@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/amc.h"
+#include "text/amc.h"
 
 namespace
 {

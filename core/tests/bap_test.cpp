@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "bap/bap.h"
-#include "bap/bytes.h"
 #include "common/skeleton.h"
+#include "papers/chattopadhyay/bap.h"
+#include "papers/chattopadhyay/bytes.h"
 
 namespace
 {

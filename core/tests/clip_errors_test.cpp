@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/skeleton.h"
-#include "kernels/clip_errors.h"
+#include "math/clip_errors.h"
 
 namespace
 {

@@ -5,9 +5,9 @@
 #include <random>
 #include <vector>
 
+#include "coding/planes.h"
 #include "common/skeleton.h"
-#include "kernels/planes.h"
-#include "kinematic/ik_predict.h"
+#include "papers/li/ik_predict.h"
 
 namespace
 {

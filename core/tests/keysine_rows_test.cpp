@@ -1,9 +1,9 @@
 // keysine's rows of floats: those of the decoder, whichever frames are asked for; no bytes do harm.
 #include <random>
 
-#include "kernels/quaternions.h"
 #include "keysine/decode/rows.h"
 #include "keysine_clip.h"
+#include "math/quaternions.h"
 
 namespace
 {

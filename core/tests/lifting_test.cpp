@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "wavelet/lifting.h"
+#include "papers/beaudoin/lifting.h"
 
 int main()
 {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "common/skeleton.h"
-#include "kernels/kinematics.h"
-#include "wavelet/limb_ik.h"
-#include "wavelet/pose_error.h"
-#include "wavelet/signals.h"
+#include "math/kinematics.h"
+#include "papers/beaudoin/limb_ik.h"
+#include "papers/beaudoin/pose_error.h"
+#include "papers/beaudoin/signals.h"
 
 namespace
 {

@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/meshopt.h"
+#include "coding/meshopt.h"
 #include "mocpack/mocpack.h"
 
 namespace

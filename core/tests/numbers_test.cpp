@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/numbers.h"
+#include "text/numbers.h"
 
 namespace
 {

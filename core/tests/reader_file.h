@@ -3,9 +3,9 @@
 #include <atomic>
 #include <string>
 
+#include "coding/crc32.h"
 #include "keysine_clip.h"
 #include "mocpack/mocpack.h"
-#include "reader/crc32.h"
 
 namespace
 {

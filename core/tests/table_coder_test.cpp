@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "common/table_coder.h"
+#include "coding/table_coder.h"
 
 using namespace mocpack;
 

@@ -1,5 +1,5 @@
 // The vectors for compilers without vector types do what those of this compiler do, bit for bit.
-#include "common/vectors.h"
+#include "math/vectors.h"
 
 #include <cstdint>
 #include <cstdio>

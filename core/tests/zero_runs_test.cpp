@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "common/skeleton.h"
-#include "wavelet/zero_runs.h"
+#include "papers/beaudoin/zero_runs.h"
 
 namespace
 {

@@ -34,12 +34,16 @@ SHARED = {
 MAY_KNOW_A_FAMILY = ("mocpack.testing.", "mocpack.live", "mocpack.cli.")
 
 
-@pytest.fixture(scope="module")
-def layout():
-    spec = importlib.util.spec_from_file_location("layout", REPO / "tools" / "layout.py")
+def load_tool(name):
+    spec = importlib.util.spec_from_file_location(name, REPO / "tools" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def layout():
+    return load_tool("layout")
 
 
 def names_taken_from_the_package(path):
@@ -87,6 +91,20 @@ def test_only_commands_and_public_names_import_a_family(layout):
 
 def test_the_table_of_the_architecture_page_is_what_imports_say(layout):
     assert layout.table() in (REPO / "ARCHITECTURE.md").read_text()
+
+
+def test_an_include_that_goes_up_or_sideways_is_found(tmp_path):
+    for name, included in (
+        ("math/a.h", ""),
+        ("coding/b.h", '#include "math/a.h"'),
+        ("math/c.h", '#include "coding/b.h"'),
+        ("papers/li/d.h", '#include "coding/b.h"'),
+        ("papers/vasa/e.h", '#include "papers/li/d.h"'),
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(included)
+    found = list(load_tool("includes").violations(tmp_path))
+    assert [line.split()[0] for line in found] == ["math/c.h", "papers/vasa/e.h"]
 
 
 def test_contributing_names_every_ability_of_a_codec():

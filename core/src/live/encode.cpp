@@ -9,9 +9,9 @@
 #include <new>
 
 #include "common/arena.h"
-#include "kinematic/turns.h"
 #include "live/end.h"
 #include "live/live.h"
+#include "math/turns.h"
 
 using namespace mocpack;
 using namespace mocpack::live;

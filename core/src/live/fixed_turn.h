@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "common/quaternion.h"
 #include "live/model.h"
+#include "math/quaternion.h"
 
 namespace mocpack
 {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "reader/crc32.h"
+#include "coding/crc32.h"
 
 namespace mocpack
 {

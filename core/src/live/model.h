@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "common/arena.h"
-#include "common/quaternion.h"
 #include "common/skeleton.h"
+#include "math/quaternion.h"
 
 namespace mocpack
 {

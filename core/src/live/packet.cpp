@@ -3,8 +3,8 @@
 // The checksum covers, besides the packet, the hello's own and the frame's whole number, of which most
 // packets tell sixteen bits: a packet of another stream, or from beyond a gap of any length, is never taken
 // for the next.
+#include "coding/crc32.h"
 #include "live/live.h"
-#include "reader/crc32.h"
 
 using namespace mocpack;
 

@@ -3,8 +3,8 @@
 #pragma once
 #include <cstring>
 
-#include "common/logistic.h"
-#include "common/range_coder.h"
+#include "coding/logistic.h"
+#include "coding/range_coder.h"
 #include "live/state.h"
 
 namespace mocpack

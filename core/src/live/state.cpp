@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "reader/crc32.h"
+#include "coding/crc32.h"
 
 namespace mocpack
 {

@@ -1,5 +1,5 @@
 // Angles of hinges, and ways of sliders, from poses.
-#include "common/hinge_angles.h"
+#include "math/hinge_angle.h"
 #include "reader/motion.h"
 
 namespace mocpack

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <new>
 
-#include "reader/crc32.h"
+#include "coding/crc32.h"
 #include "reader/fields.h"
 #include "reader/inflate.h"
 #include "reader/json.h"

@@ -1,10 +1,10 @@
 // Decodes groups of an open file as they are needed, and remembers the last of them.
 #include <cmath>
 
-#include "common/quaternion.h"
 #include "common/small.h"
-#include "kernels/quaternions.h"
 #include "keysine/decode/rows.h"
+#include "math/quaternion.h"
+#include "math/quaternions.h"
 #include "reader/reader.h"
 
 namespace mocpack

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "common/quaternion.h"
+#include "math/quaternion.h"
 #include "reader/chunk_reader.h"
 #include "reader/numbers.h"
 

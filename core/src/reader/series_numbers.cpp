@@ -1,8 +1,8 @@
 // Whole numbers by the coders of series: what tracks are made of.
 #include <cmath>
 
-#include "kernels/plain_series.h"
-#include "kernels/series.h"
+#include "coding/plain_series.h"
+#include "coding/series.h"
 #include "reader/numbers.h"
 
 namespace mocpack

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "common/rotation_vector.h"
+#include "math/rotation_vector.h"
 #include "reader/chunks.h"
 #include "reader/json.h"
 #include "reader/numbers.h"

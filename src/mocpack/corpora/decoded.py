@@ -3,7 +3,7 @@
 Every clip has its place in one sparse file in memory, in blocks of frames; a block is there once
 somebody has decoded it. A block's mark is set after its numbers are written and taken away before
 they are dropped, and who reads looks at the mark before and after: no reader waits for another.
-The native core keeps that order (`core/src/kernels/blocks.h`).
+The native core keeps that order (`core/src/features/blocks.h`).
 """
 
 from __future__ import annotations

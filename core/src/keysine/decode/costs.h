@@ -7,7 +7,7 @@
 // own turn. A joint that turns freely takes back all but the displacement of its origin; a hinge only what
 // lies about its axis.
 #pragma once
-#include "common/quaternion.h"
+#include "math/quaternion.h"
 
 namespace mocpack
 {

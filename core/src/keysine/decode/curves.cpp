@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "common/lanes.h"
 #include "common/small.h"
 #include "common/wide.h"
+#include "math/lanes.h"
 
 namespace mocpack
 {

@@ -1,7 +1,7 @@
 // From integers to motion: straight lines between keys, sine series on top, and the rotations they mean.
 #pragma once
-#include "common/quaternion.h"
 #include "keysine/decode/symbols.h"
+#include "math/quaternion.h"
 
 namespace mocpack
 {

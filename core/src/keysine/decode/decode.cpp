@@ -1,8 +1,8 @@
 // The decoder of `keysine`: head, key segments and groups to local rotations and translations.
 #include <cstring>
 
+#include "coding/crc16.h"
 #include "common/arena.h"
-#include "common/crc16.h"
 #include "keysine/decode/columns.h"
 #include "keysine/decode/curves.h"
 #include "keysine/decode/grid.h"

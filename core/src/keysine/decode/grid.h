@@ -5,9 +5,9 @@
 // are from that. Where a grid is too coarse, it is 2, 4, … times as fine in that frame of the track. Written
 // and read by one and the same text.
 #pragma once
+#include "coding/range_coder.h"
+#include "coding/series_forecast.h"
 #include "common/arena.h"
-#include "common/range_coder.h"
-#include "common/series_forecast.h"
 #include "keysine/decode/grid_levels.h"
 #include "keysine/decode/head.h"
 #include "keysine/decode/symbols.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "common/crc16.h"
+#include "coding/crc16.h"
 #include "keysine/decode/curves.h"
 #include "keysine/decode/head_symbols.h"
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/rotation_vector.h"
 #include "common/skeleton.h"
+#include "math/rotation_vector.h"
 
 namespace mocpack
 {

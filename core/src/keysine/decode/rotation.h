@@ -1,6 +1,6 @@
 // The derivative of rotation vectors, and small symmetric matrices, for `keysine`.
 #pragma once
-#include "common/rotation_vector.h"
+#include "math/rotation_vector.h"
 
 namespace mocpack
 {

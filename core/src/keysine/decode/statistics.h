@@ -5,7 +5,7 @@
 #include <intrin.h>
 #endif
 
-#include "common/table_coder.h"
+#include "coding/table_coder.h"
 #include "keysine/decode/plan.h"
 
 namespace mocpack

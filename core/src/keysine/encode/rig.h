@@ -1,9 +1,9 @@
 // What a rotation moves: the points whose displacement the encoder of `keysine` has to bound.
 #pragma once
 #include "common/arena.h"
-#include "common/quaternion.h"
 #include "keysine/decode/plan.h"
 #include "keysine/encode/encode.h"
+#include "math/quaternion.h"
 
 namespace mocpack
 {

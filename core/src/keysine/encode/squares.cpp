@@ -1,8 +1,8 @@
 // Squared displacements of points over time: the loops that the search spends its time in.
 #include "keysine/encode/squares.h"
 
-#include "common/vectors.h"
 #include "common/wide.h"
+#include "math/vectors.h"
 
 namespace mocpack
 {

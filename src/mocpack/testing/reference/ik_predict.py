@@ -1,6 +1,6 @@
 """The decoder's side of `ik-predict` in plain numpy: slow, and the text to read to know the core's.
 
-`core/src/kinematic/ik_predict.cpp` does the same for both sides; a test holds the two together.
+`core/src/papers/li/ik_predict.cpp` does the same for both sides; a test holds the two together.
 The words are those of docs/codecs/ik-predict.md.
 """
 

@@ -1,6 +1,6 @@
 """The decoder of plain series in plain Python: slow, to be read beside docs/series.md.
 
-`core/src/kernels/plain_series.cpp` is the native twin.
+`core/src/coding/plain_series.cpp` is the native twin.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Prediction of series in plain Python and numpy: slow, to be read beside docs/series.md.
 
-`core/src/common/series_forecast.h` is the native twin. Doubles are added and multiplied in the
+`core/src/coding/series_forecast.h` is the native twin. Doubles are added and multiplied in the
 order that the page gives, so that both come to the same predictions.
 """
 

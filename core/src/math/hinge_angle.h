@@ -1,0 +1,71 @@
+// Angles of hinges, and ways of sliders, of one joint in one pose.
+#pragma once
+#include <cmath>
+#include <cstddef>
+
+#include "math/quaternion.h"
+
+namespace mocpack
+{
+
+// The angle of the turn about an axis that is nearest to a rotation.
+inline double twist(Quat q, Vec3 axis)
+{
+	return 2 * std::atan2(q.x * axis.x + q.y * axis.y + q.z * axis.z, q.w);
+}
+
+// Angles about one or two axes of a turn from rest.
+inline void turned_angles(Quat turn, Vec3 first, const double* second_axis, double* outer, double* inner)
+{
+	if (!second_axis)
+	{
+		*outer = twist(turn, first);
+		return;
+	}
+	const Vec3 second = load_vec(second_axis), there = rotate(turn, second),
+			   flat = second - dot(second, first) * first;
+	*outer = std::atan2(dot(cross(flat, there), first), dot(there, flat));
+	const double sine = std::sin(-0.5 * *outer);
+	const Quat back = {sine * first.x, sine * first.y, sine * first.z, std::cos(0.5 * *outer)};
+	*inner = twist(multiply(back, turn), second);
+}
+
+// The ways along up to three axes (n, 3) that come nearest to a displacement: least squares, by elimination.
+inline void slid_ways(const double* axes, size_t count, Vec3 displacement, double* ways)
+{
+	const size_t n = count < 3 ? count : 3; // which compilers want to hear
+	double m[3][3] = {}, rest[3] = {};
+	for (size_t i = 0; i < n; ++i)
+	{
+		const Vec3 axis = load_vec(axes + 3 * i);
+		for (size_t k = 0; k < n; ++k)
+			m[i][k] = dot(axis, load_vec(axes + 3 * k));
+		rest[i] = dot(axis, displacement);
+	}
+	for (size_t i = 0; i < n; ++i)
+		for (size_t r = i + 1; r < n; ++r)
+		{
+			const double share = m[r][i] / m[i][i];
+			for (size_t k = i; k < n; ++k)
+				m[r][k] -= share * m[i][k];
+			rest[r] -= share * rest[i];
+		}
+	for (size_t i = n; i-- > 0;)
+	{
+		for (size_t k = i + 1; k < n; ++k)
+			rest[i] -= m[i][k] * ways[k];
+		ways[i] = rest[i] / m[i][i];
+	}
+}
+
+// Puts an angle on the branch that its limits allow, or that is nearest to the frame before: null for the
+// first.
+inline double settled_angle(double angle, double lowest, double highest, const double* before)
+{
+	const double turn = 6.28318530717958647692; // radians
+	const bool narrow = highest - lowest < turn;
+	const double near = narrow ? 0.5 * lowest + 0.5 * highest : before ? *before : 0;
+	return angle - turn * std::nearbyint((angle - near) / turn);
+}
+
+} // namespace mocpack

@@ -1,0 +1,67 @@
+// Angles of a motion about its skeleton's hinges.
+#include "math/hinge_angles.h"
+
+#include "math/hinge_angle.h"
+
+using namespace mocpack;
+
+namespace
+{
+
+// The hinges of one joint, from row h on: those that slide, then those that turn.
+struct JointRows
+{
+	size_t joint, slides, turns;
+
+	JointRows(const mocpack_Skeleton& skeleton, size_t h)
+		: joint(size_t(skeleton.hinge_joints[h])), slides(0), turns(0)
+	{
+		for (; h < skeleton.hinge_count && size_t(skeleton.hinge_joints[h]) == joint; ++h)
+			++(skeleton.hinge_slides[h] ? slides : turns);
+	}
+};
+
+// Of a joint that is not translated, what it would be for one that is.
+size_t translated_column(const mocpack_Skeleton& skeleton, size_t joint)
+{
+	size_t m = 0;
+	while (m < skeleton.translated_count && size_t(skeleton.translated_joints[m]) != joint)
+		++m;
+	return m;
+}
+
+} // namespace
+
+void mocpack_hinge_angles(const mocpack_Skeleton* skeleton, const double* rotations,
+						  const double* translations, size_t frames, double* angles)
+{
+	const mocpack_Skeleton& s = *skeleton;
+	for (size_t h = 0; h < s.hinge_count;)
+	{
+		const JointRows own(s, h);
+		const Quat back = conjugate(load_quat(s.rest + 4 * own.joint));
+		const double* axes = s.hinge_axes + 3 * h;
+		const double* turning = axes + 3 * own.slides;
+		const size_t column = translated_column(s, own.joint), first = h + own.slides;
+		for (size_t t = 0; t < frames; ++t)
+		{
+			double* row = angles + t * s.hinge_count;
+			for (size_t i = 0; i < own.slides; ++i)
+				row[h + i] = 0;
+			if (own.slides && column < s.translated_count)
+			{
+				Vec3 away = load_vec(translations + 3 * (t * s.translated_count + column)) -
+							load_vec(s.offsets + 3 * own.joint);
+				slid_ways(axes, own.slides, rotate(back, away), row + h);
+			}
+			if (own.turns)
+				turned_angles(multiply(back, load_quat(rotations + 4 * (t * s.joint_count + own.joint))),
+							  load_vec(turning), own.turns > 1 ? turning + 3 : nullptr, row + first,
+							  row + first + 1);
+			for (size_t i = first; i < first + own.turns; ++i)
+				row[i] = settled_angle(row[i], s.hinge_limits[2 * i], s.hinge_limits[2 * i + 1],
+									   t ? row + i - s.hinge_count : nullptr);
+		}
+		h += own.slides + own.turns;
+	}
+}

@@ -1,0 +1,69 @@
+// The same number of several frames, side by side: one instruction does for all of them.
+//
+// A vector type where the compiler has one. Two doubles are what every x86-64, every 64-bit ARM and
+// WebAssembly have; lane by lane the arithmetic is that of doubles, so that results do not depend on it.
+#pragma once
+#include <cmath>
+#include <cstddef>
+
+#include "math/quaternion.h"
+#include "math/vectors.h"
+
+namespace mocpack
+{
+
+constexpr size_t lane_count = 2;
+
+#if MOCPACK_VECTOR_TYPES
+typedef double Lanes __attribute__((vector_size(8 * lane_count)));
+
+inline Lanes larger(Lanes a, Lanes b)
+{
+	return a > b ? a : b;
+}
+#else
+using Lanes = PlainVector<double, lane_count>;
+#endif
+
+using LaneVec = Vec3Of<Lanes>;
+using LaneQuat = QuatOf<Lanes>;
+
+// All lanes the same.
+inline Lanes spread(double value)
+{
+	return Lanes{} + value;
+}
+
+inline LaneVec spread(Vec3 v)
+{
+	return {spread(v.x), spread(v.y), spread(v.z)};
+}
+
+// One number from each of several arrays.
+inline Lanes gather(const double* const from[lane_count], size_t at)
+{
+	Lanes lanes;
+	for (size_t l = 0; l < lane_count; ++l)
+		lanes[l] = from[l][at];
+	return lanes;
+}
+
+inline LaneVec gather_vec(const double* const from[lane_count], size_t at)
+{
+	return {gather(from, at), gather(from, at + 1), gather(from, at + 2)};
+}
+
+inline LaneQuat gather_quat(const double* const from[lane_count], size_t at)
+{
+	return {gather(from, at), gather(from, at + 1), gather(from, at + 2), gather(from, at + 3)};
+}
+
+inline Lanes square_root(Lanes a)
+{
+	Lanes root;
+	for (size_t l = 0; l < lane_count; ++l)
+		root[l] = std::sqrt(a[l]);
+	return root;
+}
+
+} // namespace mocpack

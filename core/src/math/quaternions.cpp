@@ -1,0 +1,96 @@
+// Making arrays of quaternions fit to be trusted: unit length, one hemisphere in time.
+#include <cmath>
+
+#include "common/wide.h"
+#include "math/quaternion.h"
+#include "math/quaternions.h"
+
+using namespace mocpack;
+
+namespace
+{
+
+const double ROUNDING = 1e-14;		 // of the square of a unit quaternion's length
+const float SINGLE_ROUNDING = 5e-7f; // the same in single precision
+
+// How many of `count` quaternions would be changed, `before` being those of the frame before.
+MOCPACK_WIDE size_t count_unsettled(const double* p, const double* before, size_t count)
+{
+	size_t bad = 0;
+	for (size_t i = 0; i < count; ++i, p += 4, before += 4)
+	{
+		double square = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3];
+		double along = p[0] * before[0] + p[1] * before[1] + p[2] * before[2] + p[3] * before[3];
+		// false for NaN too
+		bad += !(std::fabs(square - 1.0) <= ROUNDING) | !(along >= 0);
+	}
+	return bad;
+}
+
+} // namespace
+
+int mocpack_rotations_settled(const double* rotations, size_t frames, size_t joints)
+{
+	const double* before = rotations;
+	for (size_t t = 0; t < frames; ++t, rotations += 4 * joints)
+	{
+		if (count_unsettled(rotations, before, joints))
+			return 0;
+		before = rotations;
+	}
+	return 1;
+}
+
+int64_t mocpack_settle_rotations(double* rotations, size_t frames, size_t joints, double tolerance)
+{
+	for (size_t i = 0; i < frames * joints; ++i)
+	{
+		double* p = rotations + 4 * i;
+		// most frames have nothing to settle, and that is quickly seen
+		if (joints && i % joints == 0 && !count_unsettled(p, i ? p - 4 * joints : p, joints))
+		{
+			i += joints - 1;
+			continue;
+		}
+		Quat q = load_quat(p);
+		double square = q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w;
+		// false for NaN too
+		if (!(std::fabs(square - 1.0) <= 2.0 * tolerance))
+			return int64_t(i);
+		// a quaternion that is unit already keeps its exact bits, so settling twice changes nothing
+		double scale = std::fabs(square - 1.0) > ROUNDING ? 1.0 / std::sqrt(square) : 1.0;
+		if (i >= joints)
+		{
+			const double* before = p - 4 * joints;
+			if (q.x * before[0] + q.y * before[1] + q.z * before[2] + q.w * before[3] < 0)
+				scale = -scale;
+		}
+		if (scale != 1.0)
+			store(p, Quat{scale * q.x, scale * q.y, scale * q.z, scale * q.w});
+	}
+	return -1;
+}
+
+int64_t mocpack_settle_rotation_rows(float* rows, size_t frames, size_t joints, size_t stride,
+									 float tolerance)
+{
+	for (size_t t = 0; t < frames; ++t, rows += stride)
+		for (size_t j = 0; j < joints; ++j)
+		{
+			float* p = rows + 4 * j;
+			const float* before = t ? p - stride : p;
+			float square = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3];
+			float along = p[0] * before[0] + p[1] * before[1] + p[2] * before[2] + p[3] * before[3];
+			float off = std::fabs(square - 1.0f);
+			if (off <= SINGLE_ROUNDING && along >= 0)
+				continue;
+			// false for NaN too
+			if (!(off <= 2.0f * tolerance))
+				return int64_t(t * joints + j);
+			float scale = off > SINGLE_ROUNDING ? 1.0f / std::sqrt(square) : 1.0f;
+			scale = along < 0 ? -scale : scale;
+			for (size_t c = 0; c < 4; ++c)
+				p[c] *= scale;
+		}
+	return -1;
+}
