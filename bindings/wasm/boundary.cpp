@@ -159,6 +159,7 @@ const Field INFO_FIELDS[] = {
 	INFO(layer_count),
 	INFO(loops),
 	INFO(is_left_handed),
+	INFO(is_interpolated),
 	INFO(up),
 	INFO(has_gaps),
 	INFO(track_count),

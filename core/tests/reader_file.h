@@ -140,7 +140,7 @@ std::vector<TestChunk> test_chunks(const Body& body, const Payload& payload)
 	put_bytes(&track, packed.data(), packed.size());
 	return {{"HEAD", head_chunk()}, {"SKEL", skeleton_chunk(body)},
 			{"TIME", times},		{"meta", stored(Bytes(metadata.begin(), metadata.end()))},
-			{"play", {9}},			{"vald", stored(gaps)},
+			{"play", {25}},			{"vald", stored(gaps)},
 			{"trak", track},		{"DATA", payload_bytes(payload)}};
 }
 

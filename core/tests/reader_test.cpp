@@ -86,7 +86,8 @@ void a_file_says_what_it_holds(const Bytes& file)
 	check(std::string(info.metadata.bytes).substr(0, 6) == "{\"who\"", "metadata is text");
 	check(info.times && info.times[0] == 0.5 && info.times[1] == 0.54 && info.times[2] == 0.57,
 		  "frames have times");
-	check(info.loops && info.up == MOCPACK_Y && info.is_left_handed, "how it is played is told");
+	check(info.loops && info.up == MOCPACK_Y && info.is_left_handed && info.is_interpolated,
+		  "flags of the chunk play are read");
 	check(info.track_count == 1 && std::string(info.tracks[0].unit.bytes) == "N", "tracks are told");
 	uint8_t seen[JOINTS * 20];
 	check(mocpack_seen(opened.motion, 5, 25, seen, nullptr) == MOCPACK_OK, "gaps are told");

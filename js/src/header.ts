@@ -53,6 +53,7 @@ const NUMBERS = [
   "layers",
   "loops",
   "isLeftHanded",
+  "isInterpolated",
   "up",
   "hasGaps",
   "tracks",
@@ -155,6 +156,7 @@ function readTake(core: Described, found: Numbers<typeof NUMBERS>, memoryLimit: 
     loop: found.loops === 1,
     up: UP_AXES[found.up],
     handedness: found.isLeftHanded ? "left" : "right",
+    interpolated: found.isInterpolated === 1,
     valid: found.hasGaps ? readSeen(core, found, memoryLimit) : null,
     tracks: Array.from({ length: found.tracks }, (_, i) => readTrack(core, i)),
   };

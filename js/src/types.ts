@@ -61,6 +61,8 @@ export interface Take {
   /** Of the source's space; inside it is y up and right-handed. */
   up: "x" | "y" | "z";
   handedness: "right" | "left";
+  /** Whether the source defines the motion between frames: the declared error then holds there too. */
+  interpolated: boolean;
   /** frames · J: 1 where a joint was seen; null: everywhere. */
   valid: Uint8Array | null;
   tracks: TrackHead[];

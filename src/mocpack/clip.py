@@ -194,6 +194,7 @@ class Clip(Headed, FrozenPickle):
         loop: bool = False,
         up: str = "y",
         handedness: str = "right",
+        interpolated: bool = False,
     ) -> Self:
         """Make a clip from arrays (T, J, 4) and (T, M, 3), or (T, 3) where only the root moves.
 
@@ -233,6 +234,7 @@ class Clip(Headed, FrozenPickle):
             loop,
             up,
             handedness,
+            interpolated,
         )
         numbers = None if channels is None else np.asarray(channels, np.float64)
         seen = None if valid is None or np.all(valid) else np.asarray(valid, np.bool_)
@@ -762,6 +764,7 @@ class Clip(Headed, FrozenPickle):
             "loop": header.loop,
             "up": header.up,
             "handedness": header.handedness,
+            "interpolated": header.interpolated,
         }
         unknown = sorted(set(changes) - set(given) - {"frame_rate"})
         if unknown:

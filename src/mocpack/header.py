@@ -47,6 +47,9 @@ class ClipHeader(FrozenPickle):
     up, handedness : str
         Of the source's space, "x", "y" or "z" and "right" or "left"; inside it is always y up and
         right-handed, and `space.py` turns it back.
+    interpolated : bool
+        Whether the source defines the motion between frames too, as keyframes of glTF, FBX and USD
+        do. An error bound then holds between frames as well as at them.
     """
 
     kind: ClassVar[str] = "skeleton"
@@ -62,11 +65,13 @@ class ClipHeader(FrozenPickle):
     loop: bool = False
     up: str = "y"
     handedness: str = "right"
+    interpolated: bool = False
 
     def __post_init__(self) -> None:
         for name in ("translated_joints", "scaled_joints"):
             object.__setattr__(self, name, named(self.skeleton, getattr(self, name)))
-        object.__setattr__(self, "loop", bool(self.loop))
+        for name in ("loop", "interpolated"):
+            object.__setattr__(self, name, bool(getattr(self, name)))
         object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
         _check_timing(self.frame_count, self.frame_time)
         if not (np.isfinite(self.unit) and 1e-9 <= self.unit <= 1e9):
@@ -125,6 +130,7 @@ class ClipHeader(FrozenPickle):
             and self.start_time == other.start_time
             and self.loop == other.loop
             and (self.up, self.handedness) == (other.up, other.handedness)
+            and self.interpolated == other.interpolated
         )
 
     __hash__ = None  # type: ignore[assignment]

@@ -170,6 +170,7 @@ def test_what_a_take_holds_besides_reads_the_same(package, tmp_path):
         assert beside["startTime"] == header.start_time
         assert (beside["loop"], beside["up"]) == (header.loop, header.up)
         assert beside["handedness"] == header.handedness
+        assert beside["interpolated"] == header.interpolated
         times = clip.extras.times
         assert beside["times"] == (None if times is None else times.tolist())
         seen = clip.extras.valid

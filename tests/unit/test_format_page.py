@@ -221,7 +221,8 @@ def read_times(read, found):
 
 def read_play(read, found):
     flags = read.u8()
-    return bool(flags & 1), UP[flags >> 1 & 3], "left" if flags & 8 else "right"
+    hand = "left" if flags & 8 else "right"
+    return bool(flags & 1), UP[flags >> 1 & 3], hand, bool(flags & 16)
 
 
 def read_gaps(read, found):
@@ -330,7 +331,9 @@ def check(clip, data):
     if found["TIME"] is not None:
         np.testing.assert_allclose(found["TIME"], back.times, rtol=0, atol=1e-12)
     if found["play"] is not None:
-        assert found["play"] == (back.header.loop, back.header.up, back.header.handedness)
+        header = back.header
+        said = (header.loop, header.up, header.handedness, header.interpolated)
+        assert found["play"] == said
     assert (found["vald"] is not None) == (clip.extras.valid is not None)
     if found["vald"] is not None:
         np.testing.assert_array_equal(found["vald"], back.valid)

@@ -228,10 +228,11 @@ extern "C"
 		const double* layer_errors; // (layers) largest error, metres, of the keys alone, then with each
 									// layer but the last
 
-		int loops;			// meant to be played round and round
-		int is_left_handed; // the space of the source; here it is always right-handed
-		mocpack_Axis up;	// that of the source; here it is always y
-		int has_gaps;		// some joints were not seen in all frames: mocpack_seen
+		int loops;			 // meant to be played round and round
+		int is_left_handed;	 // the space of the source; here it is always right-handed
+		mocpack_Axis up;	 // that of the source; here it is always y
+		int is_interpolated; // the source defines the motion between frames: bounds hold there too
+		int has_gaps;		 // some joints were not seen in all frames: mocpack_seen
 		size_t track_count;
 		const mocpack_Track* tracks;
 

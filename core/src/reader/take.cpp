@@ -45,10 +45,11 @@ bool read_play(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 	Fields in = fields_of(chunk, "chunk play", error);
 	uint8_t flags = in.u8(), up = flags >> 1 & 3;
 	in.end();
-	in.check(flags <= 15 && up <= MOCPACK_Z, ": unknown flags");
+	in.check(flags <= 31 && up <= MOCPACK_Z, ": unknown flags");
 	motion->info.loops = flags & 1;
 	motion->info.up = mocpack_Axis(up);
 	motion->info.is_left_handed = flags >> 3 & 1;
+	motion->info.is_interpolated = flags >> 4 & 1;
 	return in.good();
 }
 

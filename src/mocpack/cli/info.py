@@ -271,6 +271,7 @@ def _besides(motion: _api.Motion) -> dict[str, Any]:
         "loop": header.loop,
         "up": header.up,
         "handedness": header.handedness,
+        "interpolated": header.interpolated,
         "roots": len(skeleton.roots),
         "points": skeleton.is_points,
         "rest_rotations": skeleton.has_rest,
@@ -367,6 +368,8 @@ def _besides_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(("times", f"{facts['start_time']:.6g} s to {facts['end_time']:.6g} s{even}"))
     if facts.get("loop"):
         rows.append(("plays", "in a loop"))
+    if facts.get("interpolated"):
+        rows.append(("bound", "holds between frames too"))
     if (facts.get("up", "y"), facts.get("handedness", "right")) != ("y", "right"):
         rows.append(("source's space", f"{facts['up']} up, {facts['handedness']}-handed"))
     for key, title, text in (

@@ -20,6 +20,7 @@ Chunk = tuple[str, bytes]
 Bodies = Mapping[str, Sequence[bytes]]
 
 REQUIRED = ("REST", "HING", "SCAL", "TIME")
+NO_PLAY = bytes(1)  # the chunk `play` of a clip that needs none
 SKIPPABLE = ("play", "vald", "trak")
 REPEATED = ("trak",)
 
@@ -37,8 +38,9 @@ def pack_extras(header: ClipHeader, extras: Extras, scale_step: float = 0.0) -> 
         chunks.append(("SCAL", body))
     if header.start_time or extras.times is not None:
         chunks.append(("TIME", pack_times(header.start_time, extras.times)))
-    if header.loop or (header.up, header.handedness) != ("y", "right"):
-        chunks.append(("play", pack_play(header.loop, header.up, header.handedness)))
+    play = pack_play(header)
+    if play != NO_PLAY:
+        chunks.append(("play", play))
     if extras.valid is not None and not extras.valid.all():
         chunks.append(("vald", pack_valid(extras.valid)))
     chunks += [("trak", pack_track(name, track)) for name, track in extras.tracks.items()]
@@ -61,8 +63,7 @@ def with_extras(header: ClipHeader, bodies: Bodies) -> ClipHeader:
     if "TIME" in bodies:
         changed["start_time"] = unpack_start(bodies["TIME"][0])
     if "play" in bodies:
-        loop, up, handedness = unpack_play(bodies["play"][0])
-        changed |= {"loop": loop, "up": up, "handedness": handedness}
+        changed |= unpack_play(bodies["play"][0])
     return replace(header, **changed) if changed else header
 
 

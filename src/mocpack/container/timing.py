@@ -8,10 +8,11 @@ from mocpack.arrays import F64
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.container.numbers import pack_numbers, unpack_numbers
 from mocpack.errors import CorruptionError
+from mocpack.header import ClipHeader
 from mocpack.space import HANDS, UP_AXES
 
 EVEN, UNEVEN = 0, 1
-LOOP, UP_SHIFT, LEFT_HANDED = 1, 1, 8
+LOOP, UP_SHIFT, LEFT_HANDED, INTERPOLATED = 1, 1, 8, 16
 
 
 def pack_times(start: float, times: F64 | None) -> bytes:
@@ -41,20 +42,26 @@ def unpack_times(body: bytes, frames: int) -> F64 | None:
     return times
 
 
-def pack_play(loop: bool, up: str, handedness: str) -> bytes:
-    flags = LOOP * loop + (UP_AXES.index(up) << UP_SHIFT)
-    return bytes([flags + LEFT_HANDED * (handedness == HANDS[1])])
+def pack_play(header: ClipHeader) -> bytes:
+    flags = LOOP * header.loop + (UP_AXES.index(header.up) << UP_SHIFT)
+    flags += LEFT_HANDED * (header.handedness == HANDS[1]) + INTERPOLATED * header.interpolated
+    return bytes([flags])
 
 
-def unpack_play(body: bytes) -> tuple[bool, str, str]:
-    """Return loop, up and handedness."""
+def unpack_play(body: bytes) -> dict[str, bool | str]:
+    """Return the fields of a header that the chunk holds."""
     read = FieldReader(body, "play chunk")
     flags = read.u8()
     read.end()
     up = flags >> UP_SHIFT & 3
-    if flags > LEFT_HANDED + 7 or up >= len(UP_AXES):
+    if flags >= 2 * INTERPOLATED or up >= len(UP_AXES):
         raise CorruptionError(f"play chunk: unknown flags {flags}")
-    return bool(flags & LOOP), UP_AXES[up], HANDS[bool(flags & LEFT_HANDED)]
+    return {
+        "loop": bool(flags & LOOP),
+        "up": UP_AXES[up],
+        "handedness": HANDS[bool(flags & LEFT_HANDED)],
+        "interpolated": bool(flags & INTERPOLATED),
+    }
 
 
 def _unpack(read: FieldReader) -> tuple[int, float]:

@@ -56,6 +56,7 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
             bool(arrays.number("loop", 0.0)),
             "".join(_words(arrays, "up", ["y"])),
             "".join(_words(arrays, "handedness", ["right"])),
+            bool(arrays.number("interpolated", 0.0)),
         )
         own = arrays.read("channels").astype(np.float64) if "channels" in arrays else None
         return Clip(header, rotations, translations, own, _extras(arrays))
@@ -111,8 +112,9 @@ def _besides(clip: Clip) -> dict[str, npt.ArrayLike]:
         arrays["times"] = extras.times
     if header.start_time:
         arrays["start_time"] = header.start_time
-    if header.loop:
-        arrays["loop"] = 1
+    for name in ("loop", "interpolated"):
+        if getattr(header, name):
+            arrays[name] = 1
     if (header.up, header.handedness) != ("y", "right"):
         arrays |= {"up": header.up, "handedness": header.handedness}
     if extras.valid is not None:

@@ -161,6 +161,7 @@ def _clip(answer: dict[str, Any], poses: Poses, take: str, unit: float | None) -
         up=up,
         handedness=hand,
         tracks=poses.tracks,
+        interpolated=True,
         metadata={"source": "fbx", "animation": take}
         | ({"generator": answer["creator"]} if answer["creator"] else {}),
     )

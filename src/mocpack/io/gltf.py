@@ -181,6 +181,7 @@ def _posed(
         unit=unit,
         tracks=_tracks(document, nodes, every, expressions, times),
         metadata=_metadata(document, nodes, name),
+        interpolated=True,
     )
 
 

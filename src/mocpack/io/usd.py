@@ -213,6 +213,7 @@ def _clip(answer: dict[str, Any], arrays: dict[str, F64], name: str, unit: float
         unit=metres,
         up=up,
         tracks=_tracks(answer, arrays, times),
+        interpolated=True,
         metadata={"source": "usd", "animation": name},
     )
 

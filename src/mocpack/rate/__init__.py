@@ -42,8 +42,6 @@ STRETCHED_TRIES = 6
 TIGHTER = (1.0, 0.9, 0.75, 0.6, 0.4, 0.2, 0.1)
 USUAL_LOOKS = 8  # at a knob, for the time left
 SCALE_SHARE = 0.1  # of a bound, for rounding scales
-# sources whose poses between frames are theirs as much as those at them
-KEYED = frozenset({"gltf", "fbx", "usd"})
 NEAR_TURN = math.cos(math.radians(5))  # half the angle of joints that turn by 10° in a frame
 BETWEEN = 12  # parts of the time from frame to frame, at whose ends such clips are measured
 
@@ -137,7 +135,7 @@ class Take:
     @property
     def bends_the_bound(self) -> bool:
         """Whether a bound that holds for what the codec gets may not hold for the clip."""
-        return self.stretches or is_keyed(self.clip)
+        return self.stretches or is_interpolated(self.clip)
 
     @property
     def stretches(self) -> bool:
@@ -150,9 +148,9 @@ class Take:
         return isinstance(self.clip, Clip) and self.clip.header.is_scaled
 
 
-def is_keyed(clip: AnyClip) -> bool:
-    """Whether a clip is of a source of few keys, between which it has to be right as well."""
-    return isinstance(clip, Clip) and clip.metadata.get("source") in KEYED
+def is_interpolated(clip: AnyClip) -> bool:
+    """Whether a bound has to hold between frames too."""
+    return isinstance(clip, Clip) and clip.header.interpolated
 
 
 def take_of(clip: AnyClip, scale_bound: float | None = None) -> Take:
@@ -246,14 +244,14 @@ def measure(
 ) -> Errors:
     """Measure `decoded` against `clip`: the promised error, and mean, RMS and 99th percentile.
 
-    The promised error of clips of few keys (`is_keyed`) is that between frames too. The error of
-    angles is measured where a bound on it is declared.
+    The promised error of interpolated clips is that between frames too. The error of angles is
+    measured where a bound on it is declared.
     """
     distances = _distances(clip, decoded)
     if isinstance(clip, Clip) and isinstance(decoded, Clip):
         promised = promised_error(clip, decoded)
         largest = promised.max
-        if is_keyed(clip):
+        if is_interpolated(clip):
             largest = max(largest, _error_between(clip, decoded, promised.frames))
     else:
         largest = float(distances.max())
@@ -427,7 +425,7 @@ def _by_its_bound(
         if near * bound <= found <= bound:
             break
         aim *= min(max(math.sqrt(NEAR_BOUND) * bound / max(found, 1e-300), 0.02), 10.0)
-    if is_keyed(take.clip) and all(error(made) > bound for _, made in tried):
+    if is_interpolated(take.clip) and all(error(made) > bound for _, made in tried):
         right = min(aim * bound / error(made) for aim, made in tried)
         # errors between frames come and go: a little less is tried before much less
         for share in TIGHTER:

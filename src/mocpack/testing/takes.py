@@ -69,6 +69,7 @@ def take(features: Collection[str] = FEATURES, *, frames: int = 12, seed: int = 
         loop=odd,
         up="z" if odd else "y",
         handedness="left" if odd else "right",
+        interpolated=odd,
     )
 
 
