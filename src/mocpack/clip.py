@@ -15,8 +15,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import _core, kinematics, mirroring, rotations, space
-from mocpack.arrays import F64, I64, Mask
+from mocpack import _core, derivations, kinematics, rotations, space
+from mocpack.arrays import F64, Mask
 from mocpack.display import bones, html, plot_poses, summary
 from mocpack.errors import HingeWarning, InvalidClipError, UnsupportedClipError, UsageError
 from mocpack.frozen import FrozenPickle, frozen_array, is_frozen, read_only, restored
@@ -26,18 +26,13 @@ from mocpack.header import ClipHeader as ClipHeader
 from mocpack.header import (
     Headed,
     frame_at,
-    frames_extras,
-    frames_header,
-    join_extras,
     named,
     picked,
-    pose_extras,
-    pose_header,
 )
 from mocpack.header import VertexHeader as VertexHeader
 from mocpack.hinge_detection import TOLERANCE, find_hinges
 from mocpack.hinges import HingeAngles, hinge_angles, places_of, turns_of
-from mocpack.rotations import conjugate, from_matrix, multiply, slerp
+from mocpack.rotations import conjugate, from_matrix, multiply
 from mocpack.skeleton import Skeleton
 from mocpack.space import FARTHEST, FARTHEST_DECODED, HANDS
 from mocpack.take import Extras, Track, check_extras, split_scales
@@ -162,15 +157,14 @@ class Clip(Headed, FrozenPickle):
         """
         start, stop, step, joints = picked(key, self.frame_count)
         part = self.frames(start, stop)
-        part = part if step == 1 else part._every(step)
+        part = part if step == 1 else Clip(*derivations.keep_every(part._samples, step))
         return part if joints is None else part.joints(joints)
 
-    def _every(self, step: int) -> Clip:
-        """Return each `step`-th frame, that many times as far apart."""
-        at = np.arange(0, self.frame_count, step)
-        header = self.with_header(frame_count=len(at), frame_time=self.frame_time * step)
-        channels = None if self.channels is None else self.channels[at]
-        return Clip(header, self.rotations[at], self.translations[at], channels, self.extras.at(at))
+    @property
+    def _samples(self) -> derivations.Samples:
+        return derivations.Samples(
+            self.header, self.rotations, self.translations, self.channels, self.extras
+        )
 
     @classmethod
     def build(
@@ -357,9 +351,7 @@ class Clip(Headed, FrozenPickle):
     @property
     def times(self) -> F64:
         """Seconds of each frame, (T,)."""
-        if self.extras.times is not None:
-            return self.extras.times
-        return np.asarray(self.start_time + np.arange(self.frame_count) * self.frame_time)
+        return self._samples.times
 
     @property
     def scales(self) -> F64:
@@ -564,19 +556,7 @@ class Clip(Headed, FrozenPickle):
 
     def frames(self, start: int, stop: int) -> Clip:
         """Return frames `start` to `stop`, half-open; their times are those of `frames_header`."""
-        if not 0 <= start < stop <= self.frame_count:
-            raise UsageError(
-                f"frames {start}:{stop} do not lie in a clip of {self.frame_count} frames"
-            )
-        channels = None if self.channels is None else self.channels[start:stop]
-        header = frames_header(self.header, start, stop, self.extras)
-        return Clip(
-            header,
-            self.rotations[start:stop],
-            self.translations[start:stop],
-            channels,
-            frames_extras(self.extras, self.header, start, stop),
-        )
+        return Clip(*derivations.cut_frames(self._samples, start, stop))
 
     def joints(self, joints: Sequence[str | int]) -> Clip:
         """Return the motion of these joints, by name or index, and their ancestors.
@@ -585,17 +565,7 @@ class Clip(Headed, FrozenPickle):
         >>> walk().joints(["Chest"]).skeleton.names
         ('Hips', 'Spine', 'Chest')
         """
-        kept = self.skeleton.with_ancestors(joints)
-        among = set(kept)
-        moving = [m for m, j in enumerate(self.translated_joints) if j in among]
-        scaled = [s for s, j in enumerate(self.header.scaled_joints) if j in among]
-        return Clip(
-            self.header.joints(joints),
-            self.rotations[:, kept],
-            self.translations[:, moving],
-            None,
-            self.extras.joints(kept, scaled) if self.extras else self.extras,
-        )
+        return Clip(*derivations.keep_joints(self._samples, joints))
 
     def sample(self, time: float) -> Clip:
         """Return the pose at `time` seconds as a one-frame clip; slerp between frames, clamped."""
@@ -603,16 +573,7 @@ class Clip(Headed, FrozenPickle):
 
     def pose_at(self, at: float) -> Clip:
         """Return the pose at frame `at`, which may lie between two, as a one-frame clip."""
-        first = min(int(at), self.frame_count - 1)
-        last = min(first + 1, self.frame_count - 1)
-        t = at - first
-        return Clip(
-            pose_header(self.header, at, self.extras.times),
-            slerp(self.rotations[first], self.rotations[last], t)[np.newaxis],
-            ((1 - t) * self.translations[first] + t * self.translations[last])[np.newaxis],
-            None,
-            pose_extras(self.extras, at),
-        )
+        return Clip(*derivations.pose_at(self._samples, at))
 
     def resample(self, fps: float) -> Clip:
         """Return the motion at another frame rate: slerp between frames, straight lines for places.
@@ -624,13 +585,7 @@ class Clip(Headed, FrozenPickle):
         >>> len(walk().resample(30))
         60
         """
-        if not (np.isfinite(fps) and fps > 0):
-            raise UsageError(f"fps must be above 0 frames a second, got {fps}")
-        span = float(self.times[-1] - self.times[0])
-        count = int(span * fps + 1e-6) + 1
-        times = self.start_time + np.arange(count) / fps
-        at = np.interp(times, self.times, np.arange(self.frame_count))
-        return self.poses_at(at, frame_time=1 / fps)
+        return Clip(*derivations.resample(self._samples, fps))
 
     def poses_at(self, at: npt.ArrayLike, *, frame_time: float | None = None) -> Clip:
         """Return the poses at frames `at` (N,), which may lie between two, as a clip of even times.
@@ -639,17 +594,7 @@ class Clip(Headed, FrozenPickle):
         >>> len(walk().poses_at([0.5, 1.5, 3]))
         3
         """
-        places = np.clip(np.asarray(at, np.float64), 0, self.frame_count - 1)
-        first = places.astype(np.intp)
-        last = np.minimum(first + 1, self.frame_count - 1)
-        t = places - first
-        moved = t[:, np.newaxis, np.newaxis]
-        header = self.with_header(frame_count=len(places), frame_time=frame_time or self.frame_time)
-        even = t.size > 0 and bool((t == t[0]).all())  # one share for all is less work
-        share = float(t[0]) if even else t[:, np.newaxis]
-        turned = slerp(np.asarray(self.rotations)[first], np.asarray(self.rotations)[last], share)
-        moves = (1 - moved) * self.translations[first] + moved * self.translations[last]
-        return Clip(header, turned, moves, None, self.extras.between(first, last, t))
+        return Clip(*derivations.poses_at(self._samples, at, frame_time))
 
     def mirror(
         self,
@@ -675,38 +620,7 @@ class Clip(Headed, FrozenPickle):
         >>> bool(np.allclose(left * (-1, 1, 1), right))
         True
         """
-        if axis is not None and axis not in ("x", "y", "z"):
-            raise UsageError(f"axis must be one of x, y, z, got {axis!r}")
-        partner = mirroring.partners(self.skeleton, pairs)
-        if axis is None:
-            still = self.positions()[0] if self.skeleton.is_points else None
-            places = mirroring.rest_world(self.skeleton)[0] if still is None else still
-            side = mirroring.side_axis(places, partner)
-        else:
-            side = "xyz".index(axis)
-        turned, places = mirroring.mirrored_pose(
-            self.skeleton,
-            np.asarray(self.rotations),
-            np.asarray(self.translations),
-            self.translated_joints,
-            partner,
-            side,
-        )
-        return Clip(self.header, turned, places, None, self._swapped(partner))
-
-    def _swapped(self, partner: I64) -> Extras:
-        """Return the extras with each joint's from its partner."""
-        scaled = {joint: s for s, joint in enumerate(self.header.scaled_joints)}
-        if any(int(partner[joint]) not in scaled for joint in scaled):
-            raise UsageError("a joint's scale moves, and that of its mirror image does not")
-        columns = [scaled[int(partner[joint])] for joint in scaled]
-        extras = self.extras
-        return Extras(
-            None if extras.scales is None else extras.scales[:, columns],
-            extras.times,
-            None if extras.valid is None else extras.valid[:, partner],
-            extras.tracks,
-        )
+        return Clip(*derivations.mirror(self._samples, axis, pairs))
 
     def concat(self, *others: Clip) -> Clip:
         """Return this clip with others after it, each beginning a frame after the one before.
@@ -719,22 +633,7 @@ class Clip(Headed, FrozenPickle):
         >>> len(clip.concat(clip, clip))
         360
         """
-        clips = [self, *others]
-        for k, other in enumerate(clips[1:], 2):
-            for name in ("skeleton", "frame_time", "translated_joints", "scaled_joints"):
-                if getattr(other.header, name) != getattr(self.header, name):
-                    raise UsageError(f"clip {k} of {len(clips)} has another {name} than the first")
-        numbers = [c.channels for c in clips if c.channels is not None]
-        header = self.with_header(frame_count=sum(map(len, clips)), loop=False)
-        starts = np.cumsum([0.0, *(c.duration for c in clips[:-1])])
-        shifts = [self.start_time + s - c.start_time for s, c in zip(starts, clips, strict=True)]
-        return Clip(
-            header,
-            np.concatenate([c.rotations for c in clips]),
-            np.concatenate([c.translations for c in clips]),
-            np.concatenate(numbers) if len(numbers) == len(clips) else None,
-            join_extras([c.extras for c in clips], [c.header for c in clips], shifts),
-        )
+        return Clip(*derivations.concatenate([self._samples, *(c._samples for c in others)]))
 
     def replace(self, **changes: Any) -> Clip:
         """Return this clip with some of what `build` takes changed.

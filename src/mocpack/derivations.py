@@ -1,0 +1,208 @@
+"""Clips derived from others: mirrored, resampled, thinned, concatenated.
+
+Everything here works on `Samples`, the fields of a `Clip`; the methods of `Clip` are thin wrappers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack import kinematics, mirroring
+from mocpack.arrays import F64, I64
+from mocpack.errors import UsageError
+from mocpack.header import ClipHeader, frames_extras, frames_header, join_extras, pose_extras
+from mocpack.header import pose_header as header_of_pose
+from mocpack.rotations import slerp
+from mocpack.take import Extras
+
+AXES = "xyz"
+JOINABLE = ("skeleton", "frame_time", "translated_joints", "scaled_joints")
+
+
+class Samples(NamedTuple):
+    """The fields of a clip, in the order of its constructor.
+
+    Attributes
+    ----------
+    header : ClipHeader
+    rotations : array, shape (T, J, 4)
+    translations : array, shape (T, M, 3), metres
+    channels : array, shape (T, C), or None
+    extras : Extras
+    """
+
+    header: ClipHeader
+    rotations: F64
+    translations: F64
+    channels: F64 | None
+    extras: Extras
+
+    @property
+    def frame_count(self) -> int:
+        return self.header.frame_count
+
+    @property
+    def times(self) -> F64:
+        """Seconds of each frame, (T,)."""
+        if self.extras.times is not None:
+            return self.extras.times
+        header = self.header
+        return np.asarray(header.start_time + np.arange(self.frame_count) * header.frame_time)
+
+
+def cut_frames(clip: Samples, start: int, stop: int) -> Samples:
+    """Return frames `start` to `stop`, half-open."""
+    if not 0 <= start < stop <= clip.frame_count:
+        raise UsageError(f"frames {start}:{stop} do not lie in a clip of {clip.frame_count} frames")
+    return Samples(
+        frames_header(clip.header, start, stop, clip.extras),
+        clip.rotations[start:stop],
+        clip.translations[start:stop],
+        None if clip.channels is None else clip.channels[start:stop],
+        frames_extras(clip.extras, clip.header, start, stop),
+    )
+
+
+def keep_every(clip: Samples, step: int) -> Samples:
+    """Return every `step`-th frame, at a frame time `step` times as long."""
+    at = np.arange(0, clip.frame_count, step)
+    frame_time = clip.header.frame_time * step
+    return Samples(
+        replace(clip.header, frame_count=len(at), frame_time=frame_time),
+        clip.rotations[at],
+        clip.translations[at],
+        None if clip.channels is None else clip.channels[at],
+        clip.extras.at(at),
+    )
+
+
+def keep_joints(clip: Samples, joints: Sequence[str | int]) -> Samples:
+    """Return the motion of some joints, by name or index, and their ancestors."""
+    header = clip.header
+    kept = header.skeleton.with_ancestors(joints)
+    among = set(kept)
+    moving = [m for m, j in enumerate(header.translated_joints) if j in among]
+    scaled = [s for s, j in enumerate(header.scaled_joints) if j in among]
+    return Samples(
+        header.joints(joints),
+        clip.rotations[:, kept],
+        clip.translations[:, moving],
+        None,
+        clip.extras.joints(kept, scaled) if clip.extras else clip.extras,
+    )
+
+
+def pose_at(clip: Samples, at: float) -> Samples:
+    """Return the pose at frame `at`, which may lie between two, as one frame."""
+    first = min(int(at), clip.frame_count - 1)
+    last = min(first + 1, clip.frame_count - 1)
+    t = at - first
+    return Samples(
+        header_of_pose(clip.header, at, clip.extras.times),
+        slerp(clip.rotations[first], clip.rotations[last], t)[np.newaxis],
+        ((1 - t) * clip.translations[first] + t * clip.translations[last])[np.newaxis],
+        None,
+        pose_extras(clip.extras, at),
+    )
+
+
+def poses_at(clip: Samples, at: npt.ArrayLike, frame_time: float | None = None) -> Samples:
+    """Return the poses at frames `at` (N,), which may lie between two, evenly spaced in time."""
+    places = np.clip(np.asarray(at, np.float64), 0, clip.frame_count - 1)
+    first = places.astype(np.intp)
+    last = np.minimum(first + 1, clip.frame_count - 1)
+    t = places - first
+    moved = t[:, np.newaxis, np.newaxis]
+    is_even = t.size > 0 and bool((t == t[0]).all())  # slerp is quicker with one share for all
+    share = float(t[0]) if is_even else t[:, np.newaxis]
+    frame_time = frame_time or clip.header.frame_time
+    rotations = np.asarray(clip.rotations)
+    return Samples(
+        replace(clip.header, frame_count=len(places), frame_time=frame_time),
+        slerp(rotations[first], rotations[last], share),
+        (1 - moved) * clip.translations[first] + moved * clip.translations[last],
+        None,
+        clip.extras.between(first, last, t),
+    )
+
+
+def resample(clip: Samples, fps: float) -> Samples:
+    """Return the motion at another frame rate; the first frame stays, none lies past the last."""
+    if not (np.isfinite(fps) and fps > 0):
+        raise UsageError(f"fps must be above 0 frames per second, got {fps}")
+    span = float(clip.times[-1] - clip.times[0])
+    count = int(span * fps + 1e-6) + 1
+    times = clip.header.start_time + np.arange(count) / fps
+    at = np.interp(times, clip.times, np.arange(clip.frame_count))
+    return poses_at(clip, at, 1 / fps)
+
+
+def mirror(
+    clip: Samples, axis: str | None, pairs: Sequence[tuple[str | int, str | int]] | None
+) -> Samples:
+    """Return the mirrored motion: left and right exchanged, reflected along `axis`."""
+    if axis is not None and axis not in tuple(AXES):
+        raise UsageError(f"axis must be one of x, y, z, got {axis!r}")
+    skeleton, translated = clip.header.skeleton, clip.header.translated_joints
+    partner = mirroring.partners(skeleton, pairs)
+    side = AXES.index(axis) if axis is not None else _side_axis(clip, partner)
+    rotations, translations = mirroring.mirrored_pose(
+        skeleton,
+        np.asarray(clip.rotations),
+        np.asarray(clip.translations),
+        translated,
+        partner,
+        side,
+    )
+    return Samples(clip.header, rotations, translations, None, _swap_extras(clip, partner))
+
+
+def concatenate(clips: Sequence[Samples]) -> Samples:
+    """Return clips one after another, each beginning a frame after the one before."""
+    first = clips[0]
+    for k, other in enumerate(clips[1:], 2):
+        for name in JOINABLE:
+            if getattr(other.header, name) != getattr(first.header, name):
+                raise UsageError(f"clip {k} of {len(clips)} has another {name} than the first")
+    channels = [c.channels for c in clips if c.channels is not None]
+    durations = [float(c.times[-1] - c.times[0] + c.header.frame_time) for c in clips]
+    begins = first.header.start_time + np.cumsum([0.0, *durations[:-1]])
+    shifts = [b - c.header.start_time for b, c in zip(begins, clips, strict=True)]
+    return Samples(
+        replace(first.header, frame_count=sum(c.frame_count for c in clips), loop=False),
+        np.concatenate([c.rotations for c in clips]),
+        np.concatenate([c.translations for c in clips]),
+        np.concatenate(channels) if len(channels) == len(clips) else None,
+        join_extras([c.extras for c in clips], [c.header for c in clips], shifts),
+    )
+
+
+def _side_axis(clip: Samples, partner: I64) -> int:
+    """Return the axis that separates the sides best: in the rest pose, or of markers in frame 0."""
+    skeleton = clip.header.skeleton
+    if not skeleton.is_points:
+        return mirroring.side_axis(mirroring.rest_world(skeleton)[0], partner)
+    positions, _ = kinematics.forward_kinematics(
+        skeleton, clip.rotations[:1], clip.translations[:1], clip.header.translated_joints
+    )
+    return mirroring.side_axis(positions[0], partner)
+
+
+def _swap_extras(clip: Samples, partner: I64) -> Extras:
+    """Return the extras with each joint's from its partner."""
+    scaled = {joint: s for s, joint in enumerate(clip.header.scaled_joints)}
+    if any(int(partner[joint]) not in scaled for joint in scaled):
+        raise UsageError("a joint's scale moves, and that of its mirror image does not")
+    columns = [scaled[int(partner[joint])] for joint in scaled]
+    extras = clip.extras
+    return Extras(
+        None if extras.scales is None else extras.scales[:, columns],
+        extras.times,
+        None if extras.valid is None else extras.valid[:, partner],
+        extras.tracks,
+    )
