@@ -242,14 +242,11 @@ def joints():
     codec = Keysine(max_error=5e-3, threads=1)
     payload = codec.encode(clip)
 
-    def read(offset, size):
-        return payload[offset : offset + size]
-
     whole = None
     for name in (None, "Hips", "LeftToeBase", "RightToeBase", "Head", "LeftHand", "RThumb"):
         wanted = None if name is None else [clip.skeleton.index(name)]
         seconds = fastest(
-            lambda w=wanted: codec.decode_frames(read, clip.header, 0, clip.frame_count, w), 9
+            lambda w=wanted: codec.open(payload, clip.header).frames(0, clip.frame_count, w), 9
         )
         whole = whole or seconds
         kept = len(clip.skeleton if name is None else clip.skeleton.with_ancestors(wanted))
@@ -281,7 +278,7 @@ def layer_sizes(clip, bound, count):
         (head.coarse_error, *head.layer_errors), ((), *head.layer_sizes), strict=False
     ):
         end += sum(sizes)
-        error = promised_error(clip, codec.decode_partial(payload[:end], clip.header)).max
+        error = promised_error(clip, codec.open(payload[:end], clip.header).partial()).max
         parts.append(
             f"{100 * end / len(payload):.0f} % {1000 * error:.1f} ({1000 * stated:.1f}) mm"
         )

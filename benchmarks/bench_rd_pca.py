@@ -108,12 +108,9 @@ def measure(codec: RdPca, clip: Clip) -> tuple[float, float, float, int]:
     middle = clip.frame_count // 2
     stop = min(middle + 120, clip.frame_count)
 
-    def read(offset: int, size: int) -> bytes:
-        return payload[offset : offset + size]
-
     encode = fastest(lambda: codec.encode(clip), 5)
     decode = fastest(lambda: codec.decode(payload, clip.header), 15)
-    window = fastest(lambda: codec.decode_frames(read, clip.header, middle, stop, None), 15)
+    window = fastest(lambda: codec.open(payload, clip.header).frames(middle, stop), 15)
     return clip.frame_count / encode, clip.frame_count / decode, window, len(payload)
 
 

@@ -54,7 +54,11 @@ if what["kind"] == "window":
         )
     payload = codec.encode(clip)
     read = lambda offset, size: payload[offset : offset + size]
-    part = lambda: codec.decode_frames(read, clip.header, 36_000, 36_120, None)
+    if hasattr(codec, "decode_frames"):  # versions before the opened decoder
+        part = lambda: codec.decode_frames(read, clip.header, 36_000, 36_120, None)
+    else:
+        opened = codec.open(payload, clip.header)
+        part = lambda: opened.frames(36_000, 36_120)
     found["seconds"] = best(part, 15)
 elif what["kind"] == "mean":
     from mocpack.rate import Target, encode_to_target

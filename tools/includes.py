@@ -2,7 +2,7 @@
 
     python tools/includes.py
 
-The counterpart of the import contract of the Python package, for C++. ARCHITECTURE.md shows the order.
+For C++ what the import contract is for the Python package. ARCHITECTURE.md shows the order.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from mocpack.container import (
     MAGIC,
     MemoryLimit,
     Openable,
-    clip_bytes,
     pack_scene,
     scene_parts,
     source_of,
@@ -26,6 +25,7 @@ from mocpack.errors import (
     UnsupportedClipError,
     UsageError,
 )
+from mocpack.header import array_bytes
 from mocpack.io import (
     clip_names_in,
     contents,
@@ -348,7 +348,7 @@ def decode_scene(
             sentence = f"clip {part!r}, after {len(found)} others of the scene: {error}"
             raise MemoryLimitError(sentence) from error
         if left is not None:
-            left = max(1, left - clip_bytes(found[part].header))
+            left = max(1, left - array_bytes(found[part].header))
     return found
 
 

@@ -18,13 +18,50 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
+import numpy as np
+
+from mocpack import _core
 from mocpack._core import WindowPlan
 from mocpack.arrays import F32, F64
-from mocpack.clip import AnyClip, Clip, ClipHeader
-from mocpack.errors import UnsupportedVersionError, UsageError
+from mocpack.clip import AnyClip, Clip
+from mocpack.errors import TruncatedError, UnsupportedVersionError, UsageError
+from mocpack.header import array_bytes
 
 Read = Callable[[int, int], bytes]
 """``read(offset, size)`` returns that many bytes of the payload, or raises `TruncatedError`."""
+
+
+@dataclass(frozen=True)
+class Payload:
+    """The bytes of a payload, read in pieces or all at once.
+
+    Attributes
+    ----------
+    read : callable
+        ``read(offset, size)`` returns that many bytes, or raises `TruncatedError`.
+    size : int
+        Bytes that there are; fewer than were written where a file was cut.
+    whole : callable
+        Returns all of them, checked where the file has a checksum.
+    is_cut : bool
+        Whether bytes are missing at the end.
+    """
+
+    read: Read
+    size: int
+    whole: Callable[[], bytes]
+    is_cut: bool = False
+
+    @classmethod
+    def of(cls, data: bytes) -> Payload:
+        """Return the payload of bytes in memory."""
+
+        def read(offset: int, size: int) -> bytes:
+            if offset + size > len(data):
+                raise TruncatedError(f"payload ends {offset + size - len(data)} bytes too early")
+            return data[offset : offset + size]
+
+        return cls(read, len(data), lambda: data)
 
 
 @dataclass(frozen=True)
@@ -59,6 +96,10 @@ class Codec(ABC):
         Never trusts `payload`: bytes that end early raise `TruncatedError`, malformed ones
         `FormatError`, nothing else; and it takes no memory that the payload cannot account for.
         """
+
+    def open(self, payload: Payload | bytes, header: Any) -> Decoder:
+        """Return the decoder of one payload, which may seek."""
+        return Decoder(self, as_payload(payload), header)
 
     def params(self) -> dict[str, Any]:
         """Return the parameters as JSON-compatible values; `from_params` inverts it."""
@@ -106,111 +147,6 @@ class Codec(ABC):
         return frozenset((f.name for f in fields(cls)) if names is None else names)
 
 
-@runtime_checkable
-class SupportsSeek(Protocol):
-    """A codec that can decode some frames without decoding all the ones before."""
-
-    def decode_frames(
-        self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
-    ) -> Clip:
-        """Return frames `start` to `stop`, half-open, of `joints` and their ancestors (None: all).
-
-        The result's skeleton is that of the joints returned.
-        """
-        ...
-
-
-@runtime_checkable
-class SupportsArrays(Protocol):
-    """A codec that gives frames as bare arrays, for many windows a second."""
-
-    def decode_arrays(
-        self, read: Read, header: ClipHeader, start: int, stop: int
-    ) -> tuple[F64, F64]:
-        """Return rotations (T, J, 4) and translations (T, M, 3), as `decode_frames` has them."""
-        ...
-
-
-class WindowWriter(Protocol):
-    """What writes windows of one payload."""
-
-    def write(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
-        """Write frames `start` to `stop` as `plan` says to `out` (rows, width)."""
-        ...
-
-
-@runtime_checkable
-class SupportsWindows(Protocol):
-    """A codec that writes windows to the caller's array, a native call each."""
-
-    def window_writer(self, read: Read, header: ClipHeader) -> WindowWriter:
-        """Return what writes windows of a payload."""
-        ...
-
-
-@runtime_checkable
-class SupportsByteRanges(Protocol):
-    """A codec that can say which bytes of its payload some frames need, from its start alone."""
-
-    def byte_ranges(
-        self, read: Read, header: ClipHeader, start: int, stop: int
-    ) -> list[tuple[int, int]]:
-        """Return (offset, size) of every run of bytes that `decode_frames` reads, in order.
-
-        What stands before the first of them for all frames is the payload's own index.
-        """
-        ...
-
-
-@runtime_checkable
-class SupportsJoints(Protocol):
-    """A codec that can decode some joints, over all frames, without decoding the others."""
-
-    def decode_joints(self, payload: bytes, header: ClipHeader, joints: Sequence[int]) -> Clip:
-        """Return `joints` and their ancestors; the result's skeleton is that of these."""
-        ...
-
-
-@runtime_checkable
-class SupportsBudget(Protocol):
-    """A codec that can say, by a glance at its payload, what memory parts of it take."""
-
-    def memory_needed(
-        self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
-    ) -> int:
-        """Return about how many bytes `decode_frames` takes; without frames, opening alone."""
-        ...
-
-    def preview_memory(self, read: Read, header: ClipHeader) -> int:
-        """Return about how many bytes `decode_preview` takes."""
-        ...
-
-
-@runtime_checkable
-class SupportsPartial(Protocol):
-    """A codec that can play what is whole of a payload that was cut."""
-
-    def decode_partial(self, payload: bytes, header: Any) -> AnyClip:
-        """Return a shorter or coarser clip; `TruncatedError` if nothing is whole."""
-        ...
-
-
-@runtime_checkable
-class SupportsSample(Protocol):
-    """A codec that knows the motion at any time, not only at its frames."""
-
-    def sampler(self, payload: bytes, header: Any) -> Callable[[float], AnyClip]:
-        """Return a function from seconds to the one-frame clip at that time, clamped."""
-        ...
-
-
-@runtime_checkable
-class SupportsPreview(Protocol):
-    """A codec that can give a coarse clip for a fraction of the work."""
-
-    def decode_preview(self, read: Read, header: ClipHeader) -> Clip: ...
-
-
 @dataclass(frozen=True)
 class PayloadLayout:
     """How a payload is divided, for those who want to know where the bytes are.
@@ -239,11 +175,123 @@ class PayloadLayout:
     layer_ends: tuple[int, ...] = ()
 
 
-@runtime_checkable
-class SupportsLayout(Protocol):
-    """A codec whose payload has parts."""
+class WindowWriter(Protocol):
+    """Writes windows of one payload to the caller's arrays."""
 
-    def layout(self, read: Read, header: Any) -> PayloadLayout: ...
+    def write(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
+        """Write frames `start` to `stop` as `plan` says to `out` (rows, width)."""
+        ...
+
+
+class Decoder:
+    """One open payload. Threads and forked processes may share it.
+
+    The base class decodes everything once and cuts out what is asked for. A codec that can do
+    better overrides what it does better, and returns its decoder from `Codec.open`.
+    """
+
+    plays_cut: ClassVar[bool] = False
+    """Whether `partial` plays a payload that was cut."""
+    is_indexed: ClassVar[bool] = False
+    """Whether `byte_ranges` finds the bytes of some frames from the payload's start alone."""
+
+    def __init__(self, codec: Codec, payload: Payload, header: Any) -> None:
+        self.codec, self.payload, self.header = codec, payload, header
+        self._kept: tuple[tuple[int, ...] | None, Any] | None = None
+
+    def clip(self) -> Any:
+        """Return the whole clip."""
+        return self.codec.decode(self.payload.whole(), self.header)
+
+    def frames(self, start: int, stop: int, joints: Sequence[int] | None = None) -> Any:
+        """Return frames `start` to `stop`, half-open, of `joints` and their ancestors (None: all).
+
+        The result's skeleton is that of the joints returned.
+        """
+        return self._decoded(joints).frames(start, stop)
+
+    def joints(self, joints: Sequence[int]) -> Clip:
+        """Return all frames of `joints` and their ancestors."""
+        found: Clip = self.clip().joints(joints)
+        return found
+
+    def arrays(self, start: int, stop: int) -> tuple[F64, F64]:
+        """Return rotations (T, J, 4) and translations (T, M, 3) of frames `start` to `stop`."""
+        part = self.frames(start, stop)
+        return np.asarray(part.rotations), np.asarray(part.translations)
+
+    def window_writer(self) -> WindowWriter:
+        """Return what writes windows of this payload."""
+        return ArrayWindows(self.arrays)
+
+    def sample(self, at: float) -> Any:
+        """Return the pose at frame `at`, which may lie between two, as a one-frame clip."""
+        first = int(at)
+        pair = self.frames(first, min(first + 2, self.header.frame_count))
+        return pair.pose_at(at - first)
+
+    def preview(self) -> Any:
+        """Return a coarse clip quickly; the base class returns the whole clip."""
+        return self._decoded(None)
+
+    def partial(self) -> Any:
+        """Return what is whole of a payload that was cut, shorter or coarser.
+
+        Raises
+        ------
+        TruncatedError
+            If nothing is whole, or the codec needs all of its payload.
+        """
+        raise TruncatedError(f"the file is cut, and {self.codec.codec_id} needs all of it")
+
+    def layout(self) -> PayloadLayout:
+        """Return how the payload is divided."""
+        return PayloadLayout()
+
+    def byte_ranges(self, start: int, stop: int) -> list[tuple[int, int]]:
+        """Return (offset, size) of every run of bytes that `frames` reads, in order.
+
+        An index before the first range, which `open` reads, is not among them.
+        """
+        return [(0, self.payload.size)]
+
+    def memory_needed(self, start: int, stop: int, joints: Sequence[int] | None = None) -> int:
+        """Return about how many bytes `frames` takes; without frames, opening alone."""
+        return int(self.codec.decode_memory * array_bytes(self.header)) if start < stop else 0
+
+    def preview_memory(self) -> int:
+        """Return about how many bytes `preview` takes."""
+        return self.memory_needed(0, self.header.frame_count)
+
+    def _decoded(self, joints: Sequence[int] | None) -> Any:
+        """Return all frames, decoded once for as long as the same joints are asked for."""
+        wanted = None if joints is None else tuple(joints)
+        kept = self._kept  # another thread may put other joints here meanwhile
+        if kept is not None and kept[0] == wanted:
+            return kept[1]
+        if kept is not None and kept[0] is None:
+            return kept[1].joints(joints)
+        if self.payload.is_cut:
+            part = self.partial()
+            found = part if joints is None else part.joints(joints)
+        else:
+            found = self.clip() if joints is None else self.joints(joints)
+        self._kept = wanted, found
+        return found
+
+
+@dataclass(frozen=True)
+class ArrayWindows:
+    """Writes windows by way of decoded arrays, for any codec.
+
+    `arrays` is `Decoder.arrays`, or a function like it.
+    """
+
+    arrays: Callable[[int, int], tuple[F64, F64]]
+
+    def write(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
+        rotations, translations = self.arrays(start, stop)
+        _core.window_of_motion(plan, rotations, translations, 0.0, out)
 
 
 @runtime_checkable
@@ -251,6 +299,11 @@ class SupportsAlternatives(Protocol):
     """A codec that may reach a target better with other parameters than its knob's alone."""
 
     def alternatives(self) -> Sequence[Codec]: ...
+
+
+def as_payload(payload: Payload | bytes) -> Payload:
+    """Return a payload, of bytes or as it is."""
+    return payload if isinstance(payload, Payload) else Payload.of(payload)
 
 
 @dataclass(frozen=True)

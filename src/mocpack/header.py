@@ -171,6 +171,14 @@ class VertexHeader(FrozenPickle):
 AnyHeader = ClipHeader | VertexHeader
 
 
+def array_bytes(header: AnyHeader, frames: int | None = None) -> int:
+    """Return the bytes of the float64 arrays of so many frames, by default all."""
+    count = header.frame_count if frames is None else frames
+    if isinstance(header, ClipHeader):
+        return count * (32 * len(header.skeleton) + 24 * len(header.translated_joints))
+    return count * 24 * header.vertex_count
+
+
 class Headed:
     """What a clip says of its header, be it of a skeleton or of a mesh."""
 

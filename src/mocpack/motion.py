@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
 from typing import Any, Self, cast
 
 import numpy as np
 
-from mocpack import _core
 from mocpack._core import WindowPlan
 from mocpack.arrays import F32, F64
 from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader
-from mocpack.codec import (
-    Codec,
-    PayloadLayout,
-    SupportsArrays,
-    SupportsBudget,
-    SupportsByteRanges,
-    SupportsJoints,
-    SupportsLayout,
-    SupportsPartial,
-    SupportsPreview,
-    SupportsSample,
-    SupportsSeek,
-    SupportsWindows,
-    WindowWriter,
-)
+from mocpack.codec import ArrayWindows, Codec, Decoder, Payload, PayloadLayout, WindowWriter
 from mocpack.container import (
     DEFAULT_LIMIT,
     Errors,
@@ -38,7 +23,6 @@ from mocpack.container import (
     Source,
     TrackHead,
     check_version,
-    clip_bytes,
     scene_parts,
     source_of,
 )
@@ -47,7 +31,6 @@ from mocpack.errors import (
     CorruptionError,
     InvalidClipError,
     SceneError,
-    TruncatedError,
     UnsupportedVersionError,
     UsageError,
 )
@@ -63,8 +46,6 @@ from mocpack.plain import dressed, plain_header
 from mocpack.registry import codec_class
 from mocpack.take import Extras
 from mocpack.units import format_angle, format_length
-
-WORDS_SHARE = 0.25  # of a clip's arrays: what a codec that skips joints inflates of the others
 
 
 class Motion:
@@ -94,14 +75,6 @@ class Motion:
         except BaseException:
             self._source.close()
             raise
-        # asked once: looking for a protocol's methods takes as long as decoding a few frames
-        codec = self._codec
-        self._seeking = codec if isinstance(codec, SupportsSeek) else None
-        self._bare = codec if isinstance(codec, SupportsArrays) else None
-        self._budgeting = codec if isinstance(codec, SupportsBudget) else None
-        self._whole: Clip | None = None
-        self._part: tuple[list[int], Clip] | None = None
-        self._sampler: Callable[[float], AnyClip] | None = None
         self._writer: WindowWriter | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -245,6 +218,13 @@ class Motion:
         return self._reader.track_heads()
 
     @cached_property
+    def decoder(self) -> Decoder:
+        """The open payload; it knows the codec's own clip, without what stands beside the poses."""
+        reader = self._reader
+        payload = Payload(reader.read, reader.payload_size, reader.payload, reader.cut)
+        return self._codec.open(payload, self.plain_header)
+
+    @cached_property
     def plain_header(self) -> Any:
         """The header that the codec gets."""
         header = self._reader.header
@@ -255,18 +235,13 @@ class Motion:
 
     def layout(self) -> PayloadLayout:
         """Return how the payload is divided."""
-        if isinstance(self._codec, SupportsLayout):
-            self._check_memory("the index", 0, 0)
-            return self._codec.layout(self._reader.read, self.plain_header)
-        return PayloadLayout()
+        self._check_memory("the index", 0, 0)
+        return self.decoder.layout()
 
     def byte_ranges(self, start: int, stop: int) -> list[tuple[int, int]]:
         """Return (place in the file, size) of the bytes that frames `start` to `stop` need."""
-        at, size = self._reader.payload_at, self._reader.payload_size
-        codec, header = self._codec, self._reader.header
-        if not isinstance(codec, SupportsByteRanges) or not isinstance(header, ClipHeader):
-            return [(at, size)]
-        found = codec.byte_ranges(self._reader.read, self.plain_header, start, stop)
+        at = self._reader.payload_at
+        found = self.decoder.byte_ranges(start, stop)
         return [(at + offset, length) for offset, length in found if length]
 
     def check(self) -> None:
@@ -277,14 +252,8 @@ class Motion:
         """Decode the whole clip."""
         self._check_memory("all", 0, self._reader.header.frame_count)
         if self._reader.cut:
-            if not isinstance(self._codec, SupportsPartial):
-                raise TruncatedError(
-                    f"the file is cut and {self._codec.codec_id} cannot play a part of it"
-                )
-            return self._coarse(
-                self._codec.decode_partial(self._reader.payload(), self.plain_header)
-            )
-        found = self._codec.decode(self._reader.payload(), self.plain_header)
+            return self._coarse(self.decoder.partial())
+        found = self.decoder.clip()
         return self._dressed(found, 0, found.frame_count)
 
     def frames(self, start: int, stop: int, joints: Sequence[str | int] | None = None) -> Clip:
@@ -292,84 +261,58 @@ class Motion:
 
         What the codec can leave undecoded of other frames and joints stays undecoded.
         """
-        header = self._reader.header
-        if not 0 <= start < stop <= header.frame_count:
-            raise UsageError(
-                f"frames {start}:{stop} do not lie in a clip of {header.frame_count} frames"
-            )
+        self._check_frames(start, stop)
         indices = None if joints is None else self._indices(joints)
-        if self._seeking is not None and isinstance(header, ClipHeader):
-            self._check_memory(f"frames {start}:{stop}", start, stop, indices)
-            wanted = None if indices is None else self._plain_indices(indices)
-            found = self._seeking.decode_frames(
-                self._reader.read, self.plain_header, start, stop, wanted
-            )
-            return self._dressed(found, start, stop, indices)
-        if indices is not None and self._whole is None and self._can_decode_some():
-            return self._some(indices).frames(start, stop)
-        part = self._cached().frames(start, stop)
-        return part.joints(indices) if indices is not None and isinstance(part, Clip) else part
+        self._check_memory(f"frames {start}:{stop}", start, stop, indices)
+        wanted = None if indices is None else self._plain_indices(indices)
+        return self._dressed(self.decoder.frames(start, stop, wanted), start, stop, indices)
 
     def arrays(self, start: int, stop: int) -> tuple[F64, F64]:
         """Return rotations (T, J, 4) and translations (T, M, 3) of frames `start` to `stop`."""
-        header, plain = self.header, self.plain_header
-        if self._bare is not None and self._has_plain_arrays and self._whole_fits:
-            if not 0 <= start < stop <= header.frame_count:
-                raise UsageError(
-                    f"frames {start}:{stop} do not lie in a clip of {header.frame_count} frames"
-                )
-            return self._bare.decode_arrays(self._reader.read, plain, start, stop)
+        if self._gives_arrays:
+            self._check_frames(start, stop)
+            return self.decoder.arrays(start, stop)
         part = self.frames(start, stop)
         return np.asarray(part.rotations), np.asarray(part.translations)
+
+    def _check_frames(self, start: int, stop: int) -> None:
+        if not 0 <= start < stop <= self.frame_count:
+            raise UsageError(
+                f"frames {start}:{stop} do not lie in a clip of {self.frame_count} frames"
+            )
 
     def write_window(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
         """Write frames `start` to `stop` as a plan says, as `WindowWriter.write` does."""
         if self._writer is None:
-            self._writer = self._window_writer()
+            plain = self._gives_arrays
+            self._writer = self.decoder.window_writer() if plain else ArrayWindows(self.arrays)
         self._writer.write(plan, start, stop, out)
 
-    def _window_writer(self) -> WindowWriter:
-        codec = self._codec
-        if isinstance(codec, SupportsWindows) and self._has_plain_arrays and self._whole_fits:
-            return codec.window_writer(self._reader.read, self.plain_header)
-        return _ArrayWindows(self)
-
     @cached_property
-    def _has_plain_arrays(self) -> bool:
-        """Whether the codec's rotations and translations are the clip's, whatever else it holds."""
+    def _gives_arrays(self) -> bool:
+        """Whether the codec's arrays are the clip's, and all of them fit into memory."""
         header = self.header
-        return isinstance(header, ClipHeader) and self.plain_header.skeleton is header.skeleton
+        same = isinstance(header, ClipHeader) and self.plain_header.skeleton is header.skeleton
+        return same and self._whole_fits
 
     def sample(self, time: float) -> Clip:
         """Return the pose at `time` seconds as a one-frame clip, clamped.
 
         Between frames it is slerped, unless the codec itself knows the motion there.
         """
-        if isinstance(self._codec, SupportsSample):
-            if self._sampler is None:
-                self._sampler = self._codec.sampler(self._reader.payload(), self.plain_header)
-            at = self._frame_at(time)
-            found = self._sampler(at * self.header.frame_time)
-            if not isinstance(found, Clip):
-                return cast(Clip, found)
-            header = pose_header(self.header, at, self.extras.times)
-            return _dressed(found, header, pose_extras(self.extras, at))
         at = self._frame_at(time)
         first = int(at)
-        pair = self.frames(first, min(first + 2, self.frame_count))
-        if isinstance(pair, Clip):
-            return pair.pose_at(at - first)
-        return pair.sample((at - first) * self.header.frame_time)
+        self._check_memory(f"frame {first}", first, min(first + 2, self.frame_count))
+        found = self.decoder.sample(at)
+        if not isinstance(found, Clip):
+            return cast(Clip, found)
+        header = pose_header(self.header, at, self.extras.times)
+        return _dressed(found, header, pose_extras(self.extras, at))
 
     def preview(self) -> Clip:
         """Return a coarse clip quickly, where the codec can; else the whole clip."""
-        header = self._reader.header
-        if isinstance(self._codec, SupportsPreview) and isinstance(header, ClipHeader):
-            if isinstance(self._codec, SupportsBudget):
-                needed = self._codec.preview_memory(self._reader.read, self.plain_header)
-                self._limit.check(needed, header, "a preview")
-            return self._coarse(self._codec.decode_preview(self._reader.read, self.plain_header))
-        return self._cached()
+        self._limit.check(self.decoder.preview_memory(), self._reader.header, "a preview")
+        return self._coarse(self.decoder.preview())
 
     def _check_memory(
         self, what: str, start: int, stop: int, joints: Sequence[int] | None = None
@@ -387,39 +330,9 @@ class Motion:
 
     def _memory(self, start: int, stop: int, joints: Sequence[int] | None = None) -> int:
         """Return the bytes that decoding frames takes."""
-        header = self.plain_header
-        if self._budgeting is not None and isinstance(header, ClipHeader):
-            wanted = None if joints is None else self._plain_indices(joints)
-            needed = self._budgeting.memory_needed(self._reader.read, header, start, stop, wanted)
-        else:
-            needed = int(self._codec.decode_memory * clip_bytes(header)) if start < stop else 0
+        wanted = None if joints is None else self._plain_indices(joints)
+        needed = self.decoder.memory_needed(start, stop, wanted)
         return needed + (self._reader.extras_memory() if start < stop else 0)
-
-    def _cached(self) -> Clip:
-        """A codec that cannot seek decodes everything, once."""
-        if self._whole is None:
-            self._whole = self.clip()
-        return self._whole
-
-    def _can_decode_some(self) -> bool:
-        return isinstance(self._codec, SupportsJoints) and not self._reader.cut
-
-    def _some(self, joints: list[int]) -> Clip:
-        """Decode these joints and their ancestors alone, once as long as they are asked for."""
-        header, codec = self.plain_header, self._codec
-        assert isinstance(codec, SupportsJoints)
-        assert isinstance(header, ClipHeader)
-        part = self._part  # another thread may put others here meanwhile
-        if part is None or part[0] != joints:
-            wanted = self._plain_indices(joints)
-            needed = codec.decode_memory * clip_bytes(header.joints(wanted))
-            needed += WORDS_SHARE * clip_bytes(header) + self._reader.extras_memory()
-            self._limit.check(int(needed), header, f"{len(joints)} joints")
-            found = codec.decode_joints(self._reader.payload(), header, wanted)
-            dressed = self._dressed(found, 0, header.frame_count, joints)
-            assert isinstance(dressed, Clip)
-            self._part = part = joints, dressed
-        return part[1]
 
     def _dressed(
         self, found: AnyClip, start: int, stop: int, joints: Sequence[int] | None = None
@@ -466,17 +379,6 @@ class Motion:
         if not indices:
             raise UsageError("joints must name at least one joint, got none")
         return indices
-
-
-@dataclass(frozen=True)
-class _ArrayWindows:
-    """Windows by way of decoded arrays, of any codec."""
-
-    motion: Motion
-
-    def write(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
-        turns, places = self.motion.arrays(start, stop)
-        _core.window_of_motion(plan, turns, places, 0.0, out)
 
 
 def _dressed(

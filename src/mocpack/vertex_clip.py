@@ -165,7 +165,10 @@ class VertexClip(Headed, FrozenPickle):
 
     def sample(self, time: float) -> VertexClip:
         """Return the shape at `time` seconds as a one-frame clip, linear between, clamped."""
-        at = min(max(time / self.frame_time, 0.0), self.frame_count - 1.0)
+        return self.pose_at(min(max(time / self.frame_time, 0.0), self.frame_count - 1.0))
+
+    def pose_at(self, at: float) -> VertexClip:
+        """Return the shape at frame `at`, which may lie between two, as a one-frame clip."""
         first = min(int(at), self.frame_count - 1)
         last = min(first + 1, self.frame_count - 1)
         mixed = (1 - at + first) * self.vertices[first] + (at - first) * self.vertices[last]

@@ -49,7 +49,7 @@ def test_every_layer_keeps_the_error_it_states(clip, bound, layers, ratio):
     stated = (head.coarse_error, *head.layer_errors, bound)
     for error, sizes in zip(stated, ((), *head.layer_sizes), strict=True):
         end += sum(sizes)
-        part = codec.decode_partial(payload[:end], clip.header)
+        part = codec.open(payload[:end], clip.header).partial()
         assert promised_error(clip, part).max <= error * (1 + 1e-9)
 
 
@@ -65,7 +65,7 @@ def test_any_window_of_any_joint_is_that_of_the_whole(clip, start, stop, joint, 
     codec = Keysine(max_error=2e-3, effort="fast", mode=mode)
     payload = codec.encode(clip)
     whole = codec.decode(payload, clip.header).frames(start, stop).joints([joint])
-    part = codec.decode_frames(lambda o, s: payload[o : o + s], clip.header, start, stop, [joint])
+    part = codec.open(payload, clip.header).frames(start, stop, [joint])
     assert part.header == whole.header
     # a window may begin on the other side of the sphere
     apart = [abs(part.rotations - sign * whole.rotations).max(axis=-1) for sign in (1, -1)]

@@ -19,7 +19,7 @@ from mocpack.cli.batch import ask_each
 from mocpack.cli.inputs import PACKED, find_sources
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip, ClipHeader
-from mocpack.codec import PayloadLayout, SupportsPartial
+from mocpack.codec import PayloadLayout
 from mocpack.container import FORMAT_VERSION, MAGIC, TrackHead
 from mocpack.errors import FormatError, SceneError, TruncatedError
 from mocpack.io.reading import format_name
@@ -114,7 +114,7 @@ def _archive_table(row: dict[str, Any]) -> Table:
 
 def _read(data: bytes, clip: str | None) -> dict[str, Any]:
     with _api.Motion(data, partial=True, clip=clip) as motion:
-        if motion.cut and isinstance(motion.codec, SupportsPartial):
+        if motion.cut and motion.decoder.plays_cut:
             return _facts_of(motion)
     with _api.Motion(data, clip=clip) as motion:
         return _facts_of(motion)

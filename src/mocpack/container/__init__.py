@@ -28,7 +28,7 @@ from mocpack.container.chunks import ARCHIVE_MAGIC, FORMAT_VERSION, MAGIC, check
 from mocpack.container.extras import Chunk, pack_extras, unpack_extras
 from mocpack.container.file import Packed, Reader, pack, unpack
 from mocpack.container.head import Errors
-from mocpack.container.limit import DEFAULT_LIMIT, MemoryLimit, clip_bytes
+from mocpack.container.limit import DEFAULT_LIMIT, MemoryLimit
 from mocpack.container.scene import pack_scene, scene_parts
 from mocpack.container.source import Openable, Source, source_of
 from mocpack.container.track import TrackHead
@@ -56,7 +56,6 @@ __all__ = [
     "base_id",
     "check_name",
     "check_version",
-    "clip_bytes",
     "copied",
     "is_archive",
     "pack",

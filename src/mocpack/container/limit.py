@@ -36,14 +36,6 @@ class MemoryLimit:
         )
 
 
-def clip_bytes(header: AnyHeader, frames: int | None = None) -> int:
-    """Return the bytes of the float64 arrays of so many frames, by default all."""
-    count = header.frame_count if frames is None else frames
-    if isinstance(header, ClipHeader):
-        return count * (32 * len(header.skeleton) + 24 * len(header.translated_joints))
-    return count * 24 * header.vertex_count
-
-
 def _motion(header: AnyHeader) -> str:
     if isinstance(header, ClipHeader):
         return f"{header.frame_count} frames × {len(header.skeleton)} joints"

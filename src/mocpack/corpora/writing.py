@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from mocpack.codec import SupportsByteRanges
 from mocpack.container import ArchiveWriter, Index, Stored
 from mocpack.corpora import catalogue, storage
 from mocpack.corpora.catalogue import Row
@@ -143,7 +142,7 @@ def front_size(data: bytes, *, keys: bool) -> int:
     These are its head, and with `keys`, or where the clip is long, its key poses.
     """
     with Motion(data, memory_limit=None) as motion:
-        if not isinstance(motion.codec, SupportsByteRanges):
+        if not motion.decoder.is_indexed:
             return 0
         (at, size), *groups = motion.byte_ranges(0, motion.frame_count)
         long = sum(length for _, length in groups) > KEYS_FROM

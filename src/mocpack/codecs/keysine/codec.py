@@ -14,10 +14,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from mocpack import _core, progress
-from mocpack.arrays import F64, I32
+from mocpack import progress
+from mocpack.arrays import I32
 from mocpack.clip import Clip, ClipHeader, promised_error
-from mocpack.codec import Codec, Encoded, PayloadLayout, Quality, Read, WindowWriter
+from mocpack.codec import Codec, Encoded, Payload, Quality, as_payload
 from mocpack.codecs.keysine import planning, prediction, search
 from mocpack.codecs.keysine.artefacts import (
     UNMEASURED,
@@ -26,18 +26,7 @@ from mocpack.codecs.keysine.artefacts import (
     RetryPolicy,
     encode_without_artefacts,
 )
-from mocpack.codecs.keysine.decoding import (
-    check_end,
-    decode_groups,
-    decoding_memory,
-    group_arrays,
-    index_memory,
-    joined,
-    poses_memory,
-    reader,
-    settled_clip,
-    whole_layers,
-)
+from mocpack.codecs.keysine.decoding import KeysineDecoder, thread_count
 from mocpack.codecs.keysine.layers import layered
 from mocpack.codecs.keysine.packing import Draft, draft, draft_grid, observe
 from mocpack.codecs.keysine.payload import (
@@ -45,12 +34,8 @@ from mocpack.codecs.keysine.payload import (
     LONGEST_GROUP,
     MOST_GRID_CHANNELS,
     MOST_LAYERS,
-    PayloadHead,
-    read_head,
-    read_shape,
 )
 from mocpack.codecs.keysine.tracks import UNIT_STEP
-from mocpack.cores import core_count
 from mocpack.errors import BoundError
 from mocpack.metrics.angles import largest_angle
 from mocpack.units import format_angle, format_length, parse_angle, parse_length
@@ -64,7 +49,6 @@ OTHER_STEP = 1.4  # times the step that predictors were chosen by: from here on,
 USUAL_TRIES = 3  # of them, for the time left
 SAMPLE_FRAMES = 4800  # from the middle, by which predictors are chosen
 WORTHWHILE = 0.995  # of the bytes without predictors, that those with them may take
-LONG_CLIP = 2000  # frames from which all cores at hand are used
 EFFORTS = tuple(search.EFFORTS)
 MODES = ("auto", "transform", "grid")
 BEST_WORK, GRID_WORK = 6.0, 0.4  # times the work of a default encode, for the time left
@@ -237,126 +221,10 @@ class Keysine(Codec):
         return min(kept, key=lambda one: one.cost)
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
-        read = reader(payload)
-        head = read_head(read, header)
-        check_end(payload, head.whole)
-        return self._decode_groups(read, header, head, 0, head.group_count)
+        return self.open(payload, header).clip()
 
-    def decode_frames(
-        self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
-    ) -> Clip:
-        head = read_head(read, header)
-        first = head.group_at(start, header.frame_count)
-        last = head.group_at(stop - 1, header.frame_count)
-        count = min(last + 1, head.group_count) - first
-        begin = head.key_frame(first, header.frame_count)
-        frames = start - begin, stop - begin
-        return self._decode_groups(read, header, head, first, count, joints=joints, frames=frames)
-
-    def decode_arrays(
-        self, read: Read, header: ClipHeader, start: int, stop: int
-    ) -> tuple[F64, F64]:
-        head = read_head(read, header)
-        first, count, _ = head.groups_of(start, stop, header.frame_count)
-        threads, layers = self._threads(stop - start), head.layer_count
-        return group_arrays(
-            read, head, (first, count), layers=layers, threads=threads, frames=(start, stop)
-        )
-
-    def window_writer(self, read: Read, header: ClipHeader) -> WindowWriter:
-        parsed = read_head(read, header).parsed
-        assert parsed is not None, "a head that was read"
-        return _core.KeysineWindows(parsed, read)
-
-    def byte_ranges(
-        self, read: Read, header: ClipHeader, start: int, stop: int
-    ) -> list[tuple[int, int]]:
-        head, frames = read_head(read, header), header.frame_count
-        first, last = head.group_at(start, frames), head.group_at(stop - 1, frames)
-        count = min(last + 1, head.group_count) - first
-        segment = head.segment_of(first)
-        segments = head.segment_of(max(first, first + count - 1)) - segment + 1
-        groups = [head.groups_at(first, count, layer) for layer in range(head.layer_count)]
-        return [head.segments_at(segment, segments), *groups]
-
-    def memory_needed(
-        self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
-    ) -> int:
-        head, frames = read_shape(read, header), header.frame_count
-        if start == stop:
-            return index_memory(head, header)
-        groups = head.group_at(start, frames), head.group_at(stop - 1, frames)
-        threads = self._threads((groups[1] - groups[0] + 1) * head.longest_group(frames))
-        return decoding_memory(head, header, groups, joints=joints, threads=threads)
-
-    def preview_memory(self, read: Read, header: ClipHeader) -> int:
-        head = read_shape(read, header)
-        return index_memory(head, header) + poses_memory(head.group_count + 1, header)
-
-    def layout(self, read: Read, header: ClipHeader) -> PayloadLayout:
-        head = read_head(read, header)
-        parts = head.layer_count * head.group_count + len(head.segment_sizes)
-        # the head is mostly index and plan; each part has its checksum
-        index = head.size + 2 * parts
-        return PayloadLayout(
-            head.group_count, head.layer_count, index, layer_errors=head.layer_errors
-        )
-
-    def decode_preview(self, read: Read, header: ClipHeader) -> Clip:
-        """Return the poses at the ends of groups, at their own lower frame rate."""
-        head = read_head(read, header)
-        segments = read(*head.segments_at(0, len(head.segment_sizes)))
-        assert head.parsed is not None, "a head that was read"
-        turns, places = _core.keysine_poses(head.parsed, segments)
-        time = header.frame_time * (header.frame_count - 1) / max(1, head.group_count)
-        keys = replace(header, frame_count=len(turns), frame_time=time or header.frame_time)
-        return settled_clip(keys, turns, places)
-
-    def decode_partial(self, payload: bytes, header: ClipHeader) -> Clip:
-        """Return what the layers that are whole give, and where there are none, the keys alone.
-
-        Keys come before groups and base layers before refinements, so that a cut file plays to
-        its end, only coarser; where even keys are missing, there is nothing to play.
-        """
-        read = reader(payload)
-        head = read_head(read, header)
-        layers, count = whole_layers(head, len(payload))
-        if layers == head.layer_count:
-            return self.decode(payload, header)
-        rest = self._decode_groups(
-            read, header, head, count, head.group_count - count, layers=layers
-        )
-        if not count:
-            return rest
-        start = head.key_frame(count, header.frame_count)
-        fine = self._decode_groups(read, header, head, 0, count, layers=layers + 1)
-        whole = fine.frames(0, start)
-        return joined(header, [whole, rest])
-
-    def _decode_groups(
-        self,
-        read: Read,
-        header: ClipHeader,
-        head: PayloadHead,
-        first: int,
-        count: int,
-        *,
-        layers: int | None = None,
-        joints: Sequence[int] | None = None,
-        frames: tuple[int, int] | None = None,
-    ) -> Clip:
-        """Return the motion of some groups by their first layers, of joints and their ancestors."""
-        longest = count * head.longest_group(header.frame_count)
-        return decode_groups(
-            read,
-            header,
-            head,
-            (first, count),
-            layers=head.layer_count if layers is None else layers,
-            joints=joints,
-            threads=self._threads(longest),
-            frames=frames,
-        )
+    def open(self, payload: Payload | bytes, header: ClipHeader) -> KeysineDecoder:
+        return KeysineDecoder(self, as_payload(payload), header)
 
     def _within_bound(self, clip: Clip) -> BoundedEncoding | None:
         """Return key poses and sine series that keep the bound, with as few artefacts as may be."""
@@ -594,9 +462,7 @@ class Keysine(Codec):
         return replace(settings, splits=splits, split_tries=0)
 
     def _threads(self, frame_count: int) -> int:
-        if self.threads:
-            return self.threads
-        return core_count() if frame_count >= LONG_CLIP else 1
+        return thread_count(self.threads, frame_count)
 
 
 def _next_step(

@@ -17,7 +17,8 @@ import numpy.typing as npt
 from mocpack import _core
 from mocpack.arrays import F64, U8
 from mocpack.clip import Clip, promised_error
-from mocpack.codecs.keysine.decoding import decode_groups, reader
+from mocpack.codec import Payload
+from mocpack.codecs.keysine.decoding import decode_groups
 from mocpack.codecs.keysine.payload import MOST_SHIFT, read_head, write_payload
 
 MEASURED_FRAMES = 600  # from the middle, by which the error of each track is measured
@@ -85,7 +86,7 @@ class _Layering:
     """A payload of one layer, and what becomes of its motion in coarser ones."""
 
     def __init__(self, payload: bytes, clip: Clip, threads: int) -> None:
-        self._read = reader(payload)
+        self._read = Payload.of(payload).read
         self.head = read_head(self._read, clip.header)
         self._clip, self._threads = clip, threads
         self.size = len(payload)

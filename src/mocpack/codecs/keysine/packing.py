@@ -11,8 +11,9 @@ import numpy as np
 from mocpack import _core, progress
 from mocpack.arrays import I32
 from mocpack.clip import Clip, promised_error
+from mocpack.codec import Payload
 from mocpack.codecs.keysine import planning, search
-from mocpack.codecs.keysine.decoding import decode_groups, reader
+from mocpack.codecs.keysine.decoding import decode_groups
 from mocpack.codecs.keysine.payload import (
     Grid,
     PayloadHead,
@@ -57,7 +58,7 @@ class Draft:
 
     def _error_of_keys(self, clip: Clip, threads: int) -> float:
         """Return the largest error, in metres, of the straight lines between keys."""
-        read = reader(b"".join((self._head(0), *self.segments)))
+        read = Payload.of(b"".join((self._head(0), *self.segments))).read
         head = read_head(read, clip.header)
         groups = 0, head.group_count
         lines = decode_groups(read, clip.header, head, groups, layers=0, threads=threads)

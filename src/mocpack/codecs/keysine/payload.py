@@ -11,7 +11,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import accumulate, chain
 from typing import Any
 
@@ -32,8 +32,6 @@ from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.errors import CorruptionError
 
 GRID, FIRST_FRAME_ALONE, THOROUGH = 1, 2, 4  # bits of the mode
-HEADS_KEPT = 1024  # of files that are asked for window after window
-LARGEST_KEPT = 1 << 16  # bytes
 SHORTEST = 3  # bytes of the shortest payload: the head's size fits in them
 # limits of the format, which the core states
 LONGEST_BLOCK = _core.KEYSINE_LONGEST_BLOCK  # frames
@@ -95,6 +93,12 @@ class PayloadHead:
     first_frame_alone: bool = False  # the first frame is a group by itself
     grid: Grid | None = None
     parsed: _core.KeysineHead | None = field(default=None, compare=False)  # as the decoder takes it
+
+    @property
+    def native(self) -> _core.KeysineHead:
+        """The head as the decoder takes it; only of one that was read."""
+        assert self.parsed is not None
+        return self.parsed
 
     @property
     def lead(self) -> int:
@@ -261,16 +265,9 @@ def sealed_head(body: bytes) -> bytes:
     return whole + checksum(whole)
 
 
-def read_shape(read: Read, header: ClipHeader) -> PayloadHead:
-    """Read how many parts a payload has, and how long: a head that knows nothing else."""
-    data = head_bytes(read)
-    shape = _shape if len(data) <= LARGEST_KEPT else _shape.__wrapped__
-    return shape(data, header.frame_count)
-
-
-@lru_cache(HEADS_KEPT)
-def _shape(data: bytes, frame_count: int) -> PayloadHead:
-    groups, per_segment, layers, alone = _core.keysine_peek(data, frame_count)
+def parse_shape(data: bytes, header: ClipHeader) -> PayloadHead:
+    """Read from a head how many parts there are, and how long: a head that knows nothing else."""
+    groups, per_segment, layers, alone = _core.keysine_peek(data, header.frame_count)
     return PayloadHead(
         fine_bits=0,
         coarse=0,
@@ -286,15 +283,13 @@ def _shape(data: bytes, frame_count: int) -> PayloadHead:
 
 def read_head(read: Read, header: ClipHeader) -> PayloadHead:
     """Read and check the head of a payload."""
-    native = header.skeleton.native(header.translated_joints)
-    data = head_bytes(read)
-    parse = _head if len(data) <= LARGEST_KEPT else _head.__wrapped__
-    return parse(native, data, header.frame_count)
+    return parse_head(head_bytes(read), header)
 
 
-@lru_cache(HEADS_KEPT)
-def _head(native: _core.Skeleton, data: bytes, frame_count: int) -> PayloadHead:
-    found = _core.KeysineHead(native, data, frame_count)
+def parse_head(data: bytes, header: ClipHeader) -> PayloadHead:
+    """Check the bytes of a head and return what they say."""
+    skeleton = header.skeleton.native(header.translated_joints)
+    found = _core.KeysineHead(skeleton, data, header.frame_count)
     grid = Grid(bool(found.mode & THOROUGH), tuple(found.grid_steps), tuple(found.initial_scales))
     coarse, *refined = found.errors
     head = PayloadHead(

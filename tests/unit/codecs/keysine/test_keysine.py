@@ -9,8 +9,8 @@ import mocpack
 from mocpack import _core, rotations
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.clip import Clip, ClipHeader, promised_error
+from mocpack.codec import Payload
 from mocpack.codecs.keysine import Keysine, search
-from mocpack.codecs.keysine.decoding import reader as guarded_reader
 from mocpack.codecs.keysine.payload import checksum, read_head, write_payload, written_head
 from mocpack.codecs.keysine.tracks import descendants, step_size
 from mocpack.container import unpack
@@ -60,18 +60,18 @@ def test_a_pose_that_was_added_in_front_stands_apart():
     clip = Clip(walking.header, turns, places)
     codec = Keysine(max_error=5e-3)
     payload, usual = codec.encode(clip), codec.encode(walking)
-    head = read_head(guarded_reader(payload), clip.header)
+    head = read_head(Payload.of(payload).read, clip.header)
     assert head.first_frame_alone
     assert [head.key_frame(k, clip.frame_count) for k in (0, 1)] == [0, 1]
     assert head.key_frame(head.group_count, clip.frame_count) == clip.frame_count - 1
-    assert not read_head(guarded_reader(usual), walking.header).first_frame_alone
+    assert not read_head(Payload.of(usual).read, walking.header).first_frame_alone
     assert len(payload) < len(usual) + 250
     whole = codec.decode(payload, clip.header)
     assert promised_error(clip, whole).max <= 5e-3
     again = reference.decode(payload, clip.header)
     np.testing.assert_allclose(again.rotations, whole.rotations, atol=1e-9)
     for start, stop in ((0, 1), (0, 2), (1, 3), (50, 70), (clip.frame_count - 1, clip.frame_count)):
-        part = codec.decode_frames(guarded_reader(payload), clip.header, start, stop, None)
+        part = codec.open(payload, clip.header).frames(start, stop)
         np.testing.assert_array_equal(part.rotations, whole.rotations[start:stop])
 
 
@@ -120,7 +120,7 @@ def test_the_settings_of_the_search_reach_the_core_by_name():
 
 def rewritten_head(payload, header, **changes):
     """Return a payload whose head says something else, with its checksum right."""
-    head = replace(read_head(guarded_reader(payload), header), **changes)
+    head = replace(read_head(Payload.of(payload).read, header), **changes)
     body = payload[head.size :]
     native = header.skeleton.native(header.translated_joints)
     parts = np.split(np.frombuffer(body, np.uint8), np.cumsum([*head.segment_sizes]))
@@ -133,7 +133,7 @@ def rewritten_head(payload, header, **changes):
 
 
 def key_step_of_joint(payload, header, joint, step):
-    table = read_head(guarded_reader(payload), header).table.copy()
+    table = read_head(Payload.of(payload).read, header).table.copy()
     table[joint, 8] = step
     return rewritten_head(payload, header, table=table)
 
@@ -244,7 +244,8 @@ def test_a_window_reads_its_groups_alone():
         taken.append(size)
         return payload[offset : offset + size]
 
-    part = codec.decode_frames(read, clip.header, 200, 230, None)
+    source = Payload(read, len(payload), lambda: payload)
+    part = codec.open(source, clip.header).frames(200, 230)
     whole = codec.decode(payload, clip.header)
     np.testing.assert_allclose(part.rotations, whole.rotations[200:230], atol=1e-12)
     assert sum(taken) < 0.6 * len(payload)
@@ -257,7 +258,7 @@ def test_some_joints_are_those_of_the_whole_motion(clip):
     stop = clip.frame_count
     whole = codec.decode(payload, clip.header)
     for joint in range(len(clip.skeleton)):
-        part = codec.decode_frames(reader(payload), clip.header, 0, stop, [joint])
+        part = codec.open(payload, clip.header).frames(0, stop, [joint])
         kept = whole.joints([joint])
         assert part.header == kept.header
         np.testing.assert_array_equal(part.rotations, kept.rotations)
@@ -270,8 +271,8 @@ def test_joints_behind_the_wanted_ones_are_not_even_read():
     bad = bytearray(payload)
     bad[-1] ^= 1
     spoilt = resealed(bytes(bad))
-    first = Keysine().decode_frames(reader(spoilt), clip.header, 0, clip.frame_count, [0])
-    true = Keysine().decode_frames(reader(payload), clip.header, 0, clip.frame_count, [0])
+    first = Keysine().open(spoilt, clip.header).frames(0, clip.frame_count, [0])
+    true = Keysine().open(payload, clip.header).frames(0, clip.frame_count, [0])
     np.testing.assert_array_equal(first.rotations, true.rotations)
 
 
@@ -306,7 +307,7 @@ def test_the_preview_is_the_key_poses():
     clip = walk(2.0)
     codec = Keysine(max_error=2e-3, effort="fast")
     payload = codec.encode(clip)
-    keys = codec.decode_preview(reader(payload), clip.header)
+    keys = codec.open(payload, clip.header).preview()
     head = read_head(reader(payload), clip.header)
     frames = [head.key_frame(k, clip.frame_count) for k in range(head.group_count + 1)]
     whole = codec.decode(payload, clip.header)
@@ -318,7 +319,7 @@ def test_what_is_whole_of_a_cut_payload_plays():
     clip = walk(5.0)
     codec = Keysine(max_error=5e-3, effort="fast")
     payload = codec.encode(clip)
-    part = codec.decode_partial(payload[: -len(payload) // 4], clip.header)
+    part = codec.open(payload[: -len(payload) // 4], clip.header).partial()
     whole = codec.decode(payload, clip.header)
     assert part.frame_count == clip.frame_count
     np.testing.assert_allclose(part.translations[:120], whole.translations[:120], atol=1e-12)
@@ -330,7 +331,7 @@ def test_a_file_cut_after_its_keys_plays_within_the_error_it_states():
     payload = codec.encode(clip)
     head = read_head(reader(payload), clip.header)
     keys = sum(head.segments_at(0, len(head.segment_sizes)))
-    part = codec.decode_partial(payload[:keys], clip.header)
+    part = codec.open(payload[:keys], clip.header).partial()
     error = promised_error(clip, part).max
     assert 5e-3 < error <= head.coarse_error <= 1.1 * error
 
@@ -358,9 +359,9 @@ def test_spoilt_bytes_are_a_clip_or_a_format_error(how):
     rng = np.random.default_rng(5)
     ways = (
         lambda bad: codec.decode(bad, clip.header),
-        lambda bad: codec.decode_partial(bad[: rng.integers(len(bad)) + 1], clip.header),
-        lambda bad: codec.decode_frames(guarded_reader(bad), clip.header, 5, 9, [3]),
-        lambda bad: codec.decode_preview(guarded_reader(bad), clip.header),
+        lambda bad: codec.open(bad[: rng.integers(len(bad)) + 1], clip.header).partial(),
+        lambda bad: codec.open(bad, clip.header).frames(5, 9, [3]),
+        lambda bad: codec.open(bad, clip.header).preview(),
     )
     taken = 0
     for number in range(800):

@@ -11,6 +11,7 @@ import mocpack
 from mocpack import rotations
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.clip import Clip, promised_error
+from mocpack.codec import Payload
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine import codec as codec_module
 from mocpack.codecs.keysine.artefacts import Artefacts
@@ -94,7 +95,7 @@ def test_a_pose_that_was_added_in_front_stands_apart():
     back = CODEC.decode(payload, clip.header)
     assert promised_error(clip, back).max <= BOUND
     np.testing.assert_array_equal(
-        CODEC.decode_frames(reader(payload), clip.header, 0, 1, None).rotations[0],
+        CODEC.open(payload, clip.header).frames(0, 1).rotations[0],
         back.rotations[0],
     )
 
@@ -107,14 +108,15 @@ def test_a_window_is_what_the_whole_has_there(payload):
         asked.append(size)
         return payload[offset : offset + size]
 
-    part = CODEC.decode_frames(read, LONG.header, 70, 80, None)
+    source = Payload(read, len(payload), lambda: payload)
+    part = CODEC.open(source, LONG.header).frames(70, 80)
     np.testing.assert_array_equal(part.rotations, whole.rotations[70:80])
     assert max(asked) < len(payload) / 2
 
 
 def test_some_joints_are_those_of_the_whole_motion(payload):
     whole = CODEC.decode(payload, LONG.header)
-    part = CODEC.decode_frames(reader(payload), LONG.header, 10, 50, [5])
+    part = CODEC.open(payload, LONG.header).frames(10, 50, [5])
     kept = [LONG.skeleton.names.index(name) for name in part.skeleton.names]
     np.testing.assert_array_equal(part.rotations, whole.rotations[10:50][:, kept])
 
@@ -129,7 +131,7 @@ def test_threads_change_nothing(payload):
 def test_a_cut_payload_plays_to_its_end_within_the_error_it_states(payload):
     head = read_head(reader(payload), LONG.header)
     cut = payload[: sum(head.groups_at(0, 1)) + 5]
-    back = CODEC.decode_partial(cut, LONG.header)
+    back = CODEC.open(cut, LONG.header).partial()
     assert back.frame_count == LONG.frame_count
     assert promised_error(LONG, back).max <= head.coarse_error
     whole = CODEC.decode(payload, LONG.header)
@@ -139,7 +141,7 @@ def test_a_cut_payload_plays_to_its_end_within_the_error_it_states(payload):
 
 def test_the_preview_is_the_key_of_each_group_and_the_last_frame(payload):
     head = read_head(reader(payload), LONG.header)
-    keys = CODEC.decode_preview(reader(payload), LONG.header)
+    keys = CODEC.open(payload, LONG.header).preview()
     assert keys.frame_count == head.group_count + 1 == 4
     whole = CODEC.decode(payload, LONG.header)
     at = [head.key_frame(k, LONG.frame_count) for k in range(4)]

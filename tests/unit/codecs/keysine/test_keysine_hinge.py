@@ -9,8 +9,8 @@ import pytest
 import mocpack
 from mocpack import rotations
 from mocpack.clip import Clip, promised_error
+from mocpack.codec import Payload
 from mocpack.codecs.keysine import Keysine, planning
-from mocpack.codecs.keysine.decoding import reader
 from mocpack.codecs.keysine.payload import read_head
 from mocpack.codecs.keysine.tracks import (
     MEAN,
@@ -82,7 +82,7 @@ def encoded(clip, **params):
 
 
 def table_of(payload, clip):
-    return read_head(reader(payload), clip.header).table
+    return read_head(Payload.of(payload).read, clip.header).table
 
 
 WAYS = {

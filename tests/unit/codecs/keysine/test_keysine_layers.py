@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from mocpack.clip import promised_error
+from mocpack.codec import Payload
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine import layers as layering
-from mocpack.codecs.keysine.decoding import decode_groups, reader
+from mocpack.codecs.keysine.decoding import decode_groups
 from mocpack.codecs.keysine.payload import read_head
 from mocpack.errors import CorruptionError
 from mocpack.testing import CODEC_CHECKS, hard_clips, jump, walk
@@ -20,7 +21,7 @@ LAYERED = Keysine(max_error=5e-3, effort="fast", layers=3, layer_ratio=4)
 
 def layer_ends(payload, header):
     """Bytes up to the end of the keys, and of each layer."""
-    head = read_head(reader(payload), header)
+    head = read_head(Payload.of(payload).read, header)
     keys = sum(head.segments_at(0, len(head.segment_sizes)))
     return np.cumsum([keys, *map(sum, head.layer_sizes)])
 
@@ -28,18 +29,18 @@ def layer_ends(payload, header):
 def test_a_file_cut_after_any_layer_plays_within_the_error_it_states():
     clip = walk(4.0)
     payload = LAYERED.encode(clip)
-    head = read_head(reader(payload), clip.header)
+    head = read_head(Payload.of(payload).read, clip.header)
     stated = (head.coarse_error, *head.layer_errors, 5e-3)
     assert list(stated) == sorted(stated, reverse=True)
     for end, error in zip(layer_ends(payload, clip.header), stated, strict=True):
-        part = LAYERED.decode_partial(payload[:end], clip.header)
+        part = LAYERED.open(payload[:end], clip.header).partial()
         assert part.frame_count == clip.frame_count
         assert promised_error(clip, part).max <= error * (1 + 1e-9)
 
 
 def test_a_layer_is_as_coarse_as_was_asked():
     clip = walk(4.0)
-    head = read_head(reader(LAYERED.encode(clip)), clip.header)
+    head = read_head(Payload.of(LAYERED.encode(clip)).read, clip.header)
     assert 5e-3 < head.layer_errors[1] <= 1.1 * 4 * 5e-3
     assert head.layer_errors[1] < head.layer_errors[0] <= 1.1 * 16 * 5e-3
 
@@ -48,9 +49,9 @@ def test_a_file_cut_inside_a_layer_has_it_as_far_as_it_goes():
     clip = walk(4.0)
     payload = LAYERED.encode(clip)
     keys, base, middle, _ = layer_ends(payload, clip.header)
-    part = LAYERED.decode_partial(payload[: middle - 1], clip.header)
-    coarse = LAYERED.decode_partial(payload[:base], clip.header)
-    fine = LAYERED.decode_partial(payload[:middle], clip.header)
+    part = LAYERED.open(payload[: middle - 1], clip.header).partial()
+    coarse = LAYERED.open(payload[:base], clip.header).partial()
+    fine = LAYERED.open(payload[:middle], clip.header).partial()
     np.testing.assert_array_equal(part.rotations[:100], fine.rotations[:100])
     np.testing.assert_array_equal(part.rotations[-2:], coarse.rotations[-2:])
     assert keys < base < middle
@@ -66,8 +67,8 @@ def test_asking_for_more_layers_than_fit_tries_few_more(monkeypatch):
     three = LAYERED.encode(clip)
     for_three = len(decodes)
     most = replace(LAYERED, layers=16).encode(clip)
-    assert read_head(reader(most), clip.header).layer_count >= 3
-    assert read_head(reader(three), clip.header).layer_count == 3
+    assert read_head(Payload.of(most).read, clip.header).layer_count >= 3
+    assert read_head(Payload.of(three).read, clip.header).layer_count == 3
     assert len(decodes) - for_three < 8 * for_three
 
 
@@ -78,7 +79,7 @@ def test_layers_add_up_to_the_motion_of_one():
     a, b = one.decode(single, clip.header), LAYERED.decode(layered, clip.header)
     np.testing.assert_array_equal(a.rotations, b.rotations)
     np.testing.assert_array_equal(a.translations, b.translations)
-    window = LAYERED.decode_frames(reader(layered), clip.header, 50, 70, [3])
+    window = LAYERED.open(layered, clip.header).frames(50, 70, [3])
     np.testing.assert_array_equal(window.rotations, a.joints([3]).rotations[50:70])
 
 
@@ -90,7 +91,7 @@ def test_the_readable_decoder_reads_layers_alike(name, monkeypatch):
     clip = CLIPS[name].frames(0, min(CLIPS[name].frame_count, 40))
     payload = LAYERED.encode(clip)
     for layers, end in enumerate(layer_ends(payload, clip.header)):
-        native = LAYERED.decode_partial(payload[:end], clip.header)
+        native = LAYERED.open(payload[:end], clip.header).partial()
         plain = reference.decode(payload[:end], clip.header, layers=layers)
         np.testing.assert_allclose(native.rotations, plain.rotations, rtol=0, atol=1e-12)
         np.testing.assert_allclose(native.translations, plain.translations, rtol=0, atol=1e-12)
@@ -117,7 +118,7 @@ def test_layers_take_at_most_8_percent_more_and_a_short_clip_has_fewer():
         clip = walk(seconds)
         payload = LAYERED.encode(clip)
         assert len(payload) <= 1.08 * len(replace(LAYERED, layers=1).encode(clip))
-        found.append(LAYERED.layout(reader(payload), clip.header).layers)
+        found.append(LAYERED.open(payload, clip.header).layout().layers)
     assert found == sorted(found)
     assert found[0] < found[-1] == 3
 
@@ -125,7 +126,7 @@ def test_layers_take_at_most_8_percent_more_and_a_short_clip_has_fewer():
 def test_layers_and_their_errors_are_told():
     clip = walk(4.0)
     payload = LAYERED.encode(clip)
-    layout = LAYERED.layout(reader(payload), clip.header)
+    layout = LAYERED.open(payload, clip.header).layout()
     assert layout.layers == 3
     assert len(layout.layer_errors) == 2
 

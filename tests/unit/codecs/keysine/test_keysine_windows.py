@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mocpack
+from mocpack.codec import Payload
 from mocpack.codecs.keysine.codec import Keysine
 from mocpack.corpora.features import window_plan
 from mocpack.errors import CorruptionError, TruncatedError
@@ -105,13 +106,17 @@ def test_turns_beyond_what_floats_are_used_for_keep_their_precision():
     np.testing.assert_allclose(found, rows_of(motion, 10, 110), atol=1e-6)
 
 
+def writer_of(motion, read):
+    """Return what writes windows of a motion whose bytes come from `read`."""
+    payload = Payload(read, motion._reader.payload_size, motion._reader.payload)
+    return motion.codec.open(payload, motion.header).window_writer()
+
+
 def test_only_the_bytes_of_the_window_are_read(made):
     motion = made["transform"]
     asked = []
     read = motion._reader.read
-    writer = motion.codec.window_writer(
-        lambda at, size: asked.append(size) or read(at, size), motion.header
-    )
+    writer = writer_of(motion, lambda at, size: asked.append(size) or read(at, size))
     asked.clear()
     plan = window_plan(motion.header, PLAIN)
     out = np.empty((10, plan.width), np.float32)
@@ -141,8 +146,7 @@ def test_damaged_groups_are_corrupt_and_short_reads_truncated(made):
     motion = made["transform"]
     plan = window_plan(motion.header, PLAIN)
     out = np.empty((100, plan.width), np.float32)
-    read, head = motion._reader.read, motion.codec.byte_ranges
-    groups = head(motion._reader.read, motion.header, 0, 100)[-1]
+    read, groups = motion._reader.read, motion.decoder.byte_ranges(0, 100)[-1]
 
     def flipped(at, size):
         data = bytearray(read(at, size))
@@ -150,11 +154,9 @@ def test_damaged_groups_are_corrupt_and_short_reads_truncated(made):
             data[size // 2] ^= 0x40
         return bytes(data)
 
-    writer = motion.codec.window_writer(flipped, motion.header)
+    writer = writer_of(motion, flipped)
     with pytest.raises(CorruptionError, match="keysine group"):
         writer.write(plan, 0, 100, out)
-    writer = motion.codec.window_writer(
-        lambda at, size: read(at, size)[: size - (at == groups[0])], motion.header
-    )
+    writer = writer_of(motion, lambda at, size: read(at, size)[: size - (at == groups[0])])
     with pytest.raises(TruncatedError):
         writer.write(plan, 0, 100, out)

@@ -474,7 +474,7 @@ def test_info_can_tell_the_bytes_of_tables():
         (BapSparse(b=4), 64),
     ):
         payload = codec.encode(WALK)
-        layout = codec.layout(lambda at, size, data=payload: data[at : at + size], WALK.header)
+        layout = codec.open(payload, WALK.header).layout()
         assert layout.model_bytes == tables
 
 

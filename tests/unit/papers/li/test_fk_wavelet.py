@@ -65,7 +65,7 @@ def test_every_prefix_from_the_base_on_decodes_and_gets_better():
     found = []
     for end in range(0, len(payload) + 1, 100):
         try:
-            found.append(errors(WALK, codec.decode_partial(payload[:end], WALK.header)).mean())
+            found.append(errors(WALK, codec.open(payload[:end], WALK.header).partial()).mean())
         except TruncatedError:
             assert not found  # only before the base
     assert len(found) > 0.8 * len(payload) / 100
@@ -76,7 +76,7 @@ def test_every_prefix_from_the_base_on_decodes_and_gets_better():
 
 
 def layout_of(codec, payload):
-    return codec.layout(lambda at, size: payload[at : at + size], WALK.header)
+    return codec.open(payload, WALK.header).layout()
 
 
 @pytest.mark.parametrize("params", [{}, {"twist": False}, {"roi": "60:90"}])
@@ -87,7 +87,7 @@ def test_each_layer_states_the_error_that_a_cut_after_it_leaves(params):
     assert layout.layers == len(layout.layer_errors) + 1
     assert len(layout.layer_errors) >= 4
     for error, end in zip(layout.layer_errors, layout.layer_ends, strict=True):
-        found = promised_error(WALK, codec.decode_partial(payload[:end], WALK.header)).max
+        found = promised_error(WALK, codec.open(payload[:end], WALK.header).partial()).max
         assert found <= error
         assert found == pytest.approx(error, rel=1e-5)
     assert np.all(np.diff(layout.layer_ends) > 0)
@@ -115,7 +115,7 @@ def test_a_cut_of_captured_motion_is_nearly_as_good_as_a_file_of_that_size(share
     codec = FkWavelet(step=0.001)
     payload = codec.encode(clip)
     size = int(share * len(payload))
-    cut = errors(clip, codec.decode_partial(payload[:size], clip.header)).mean()
+    cut = errors(clip, codec.open(payload[:size], clip.header).partial()).mean()
     # the finest direct coding that fits: half steps of the knob
     for step in 0.001 * 2 ** np.arange(0.5, 7, 0.25):
         direct = FkWavelet(step=float(step), first_layer=1.0)
@@ -188,7 +188,7 @@ def test_twist_can_be_left_out_or_cut_off_and_positions_stay():
     np.testing.assert_allclose(without.positions(), whole.positions(), atol=1e-9)
     assert rotations.angle_between(without.rotations, whole.rotations).max() > 0.01
     assert len(FkWavelet(step=0.002, twist=False).encode(WALK)) < len(codec.encode(WALK))
-    cut = codec.decode_partial(codec.encode(WALK)[:-20], WALK.header)
+    cut = codec.open(codec.encode(WALK)[:-20], WALK.header).partial()
     np.testing.assert_allclose(cut.positions(), whole.positions(), atol=1e-9)
 
 
@@ -211,7 +211,7 @@ def test_planted_feet_are_found_and_kept_better():
 def test_regions_come_before_the_background():
     codec = FkWavelet(step=0.005, roi="60:90")
     payload = codec.encode(WALK)
-    part = codec.decode_partial(payload[: 2 * len(payload) // 3], WALK.header)
+    part = codec.open(payload[: 2 * len(payload) // 3], WALK.header).partial()
     found = errors(WALK, part).mean(axis=1)
     assert found[65:85].mean() < 0.2 * found[:30].mean()
     assert found[65:85].mean() < 0.2 * found[120:].mean()

@@ -10,7 +10,7 @@ import pytest
 import mocpack
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.clip import promised_error
-from mocpack.codec import Goal, SupportsQuality, SupportsSeek, SupportsTuning
+from mocpack.codec import Goal, Payload, SupportsQuality, SupportsTuning
 from mocpack.errors import (
     CorruptionError,
     FormatError,
@@ -63,7 +63,6 @@ def reader(payload, log=None):
 
 def test_it_says_what_it_can_do():
     codec = RdPca()
-    assert isinstance(codec, SupportsSeek)
     assert isinstance(codec, SupportsQuality)
     assert isinstance(codec, SupportsTuning)
 
@@ -267,7 +266,8 @@ def test_a_window_reads_the_head_and_its_own_chunks_only():
     payload = codec.encode(CLIP)
     head = layout.read_head(reader(payload), CLIP.frame_count, CLIP.skeleton.channel_count)
     sizes = []
-    part = codec.decode_frames(reader(payload, sizes), CLIP.header, 65, 85, None)
+    source = Payload(reader(payload, sizes), len(payload), lambda: payload)
+    part = codec.open(source, CLIP.header).frames(65, 85)
     assert sum(sizes) == head.offsets[0] + head.offsets[3] - head.offsets[2]
     whole = codec.decode(payload, CLIP.header).frames(65, 85)
     np.testing.assert_allclose(part.positions(), whole.positions(), atol=1e-9)
@@ -275,7 +275,7 @@ def test_a_window_reads_the_head_and_its_own_chunks_only():
 
 def test_the_layout_counts_every_byte_before_the_chunks():
     payload = RdPca(L=60).encode(CLIP)
-    found = RdPca().layout(reader(payload), CLIP.header)
+    found = RdPca().open(payload, CLIP.header).layout()
     head = int.from_bytes(payload[:4], "little") + 4
     assert found.groups == 4
     assert found.index_bytes + found.model_bytes == head

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec import Codec, Quality
+from mocpack.codec import Codec, Decoder, Payload, Quality, as_payload
 from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.header import array_bytes
 from mocpack.metrics.quadratic import point_weights
 from mocpack.papers.beaudoin.codec.coefficient_search import (
     PATIENCE,
@@ -23,6 +24,8 @@ from mocpack.papers.beaudoin.codec.payload import WaveletForm
 from mocpack.papers.beaudoin.codec.precision import Bits
 from mocpack.papers.beaudoin.codec.selection import Analysis, check_parameters
 from mocpack.papers.beaudoin.codec.signals import Rotation
+
+INFLATED_SHARE = 0.25  # of a clip's arrays: the memory of words of joints that are not wanted
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,9 @@ class WaveletCodec(Codec):
         except InvalidClipError as error:
             raise CorruptionError(f"{self.codec_id} payload: {error}") from error
 
+    def open(self, payload: Payload | bytes, header: ClipHeader) -> WaveletDecoder:
+        return WaveletDecoder(self, as_payload(payload), header)
+
     def decode_signal(self, payload: bytes, header: ClipHeader, name: str) -> F64:
         """Return one signal (T,), such as ``"LeftArm.Zrotation"``, decoding no other."""
         return self.form.decode_signal(payload, header, name)
@@ -78,6 +84,21 @@ class WaveletCodec(Codec):
     @property
     def form(self) -> WaveletForm:
         return WaveletForm(self.rotation, self.update, self.bits, self.deflate)
+
+
+class WaveletDecoder(Decoder):
+    """Decodes some joints without the signals of the others."""
+
+    codec: WaveletCodec
+
+    def joints(self, joints: Sequence[int]) -> Clip:
+        return self.codec.decode_joints(self.payload.whole(), self.header, joints)
+
+    def memory_needed(self, start: int, stop: int, joints: Sequence[int] | None = None) -> int:
+        if joints is None or start == stop:
+            return super().memory_needed(start, stop)
+        wanted = self.codec.decode_memory * array_bytes(self.header.joints(joints))
+        return int(wanted + INFLATED_SHARE * array_bytes(self.header))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,16 @@ import numpy.typing as npt
 
 from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec import Candidates, Codec, Goal, PayloadLayout, Quality, Read
+from mocpack.codec import (
+    Candidates,
+    Codec,
+    Decoder,
+    Goal,
+    Payload,
+    PayloadLayout,
+    Quality,
+    as_payload,
+)
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.errors import FormatError
 from mocpack.papers.chattopadhyay.codec import grid_search, segments
@@ -129,12 +138,8 @@ class BapIndex(Codec):
         bits = self.b if fixed < columns else 0
         return RowLayout(fixed, bits, self.n_d, columns, first_masked=columns)
 
-    def layout(self, read: Read, header: ClipHeader) -> PayloadLayout:
-        """Return the bytes of tables. No part decodes by itself: changes add up from the first."""
-        mask = np.frombuffer(read(0, -(-header.skeleton.channel_count // 8)), np.uint8)
-        rows = self.row_layout(int(np.unpackbits(mask).sum()))
-        segments = len(list(rows.segments(header.frame_count - 1)))
-        return PayloadLayout(model_bytes=segments * (4 << rows.bits) if rows.bits else 0)
+    def open(self, payload: Payload | bytes, header: ClipHeader) -> BapDecoder:
+        return BapDecoder(self, as_payload(payload), header)
 
     def paper_size(self, payload: bytes, header: ClipHeader) -> int:
         """Return the size of a payload as the paper counts it: the released indices alone."""
@@ -285,6 +290,21 @@ class BapSparse(BapIndex):
             return super()._thresholds(matrix, levels)
         differences = np.diff(matrix, axis=0)
         return differences.mean(axis=0), self.K * levels * differences.std(axis=0)
+
+
+class BapDecoder(Decoder):
+    """Decodes everything: changes add up from the first frame."""
+
+    codec: BapIndex
+
+    def layout(self) -> PayloadLayout:
+        """Return the bytes of tables."""
+        header = self.header
+        packed = self.payload.read(0, -(-header.skeleton.channel_count // 8))
+        moving = int(np.unpackbits(np.frombuffer(packed, np.uint8)).sum())
+        rows = self.codec.row_layout(moving)
+        segments = len(list(rows.segments(header.frame_count - 1)))
+        return PayloadLayout(model_bytes=segments * (4 << rows.bits) if rows.bits else 0)
 
 
 def _check_whole(name: str, value: int, low: int, high: int) -> None:

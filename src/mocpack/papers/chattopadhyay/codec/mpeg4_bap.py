@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from mocpack.arrays import F64, I64
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec import Codec, PayloadLayout, Quality, Read
+from mocpack.codec import Codec, Decoder, Payload, PayloadLayout, Quality, Read, as_payload
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.floats import finite_floats
 from mocpack.coding.planes import decode_plane, encode_plane
@@ -97,9 +97,9 @@ class Mpeg4Bap(Codec):
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         read = FieldReader(payload, WHAT)
         matrix = self.decode_matrix(lambda at, size: _slice(payload, at, size), header)
-        read.raw(_index(read.raw, self._groups(header))[-1])
+        read.raw(_index(read.raw, self.group_count(header))[-1])
         read.end()
-        return self._clip(matrix, header)
+        return self.to_clip(matrix, header)
 
     def decode_matrix(
         self, read: Read, header: ClipHeader, start: int = 0, stop: int | None = None
@@ -109,7 +109,7 @@ class Mpeg4Bap(Codec):
         kept = kept_frames(header.frame_count, self.keep)
         first = int(np.searchsorted(kept, start, side="right")) - 1
         last = int(np.searchsorted(kept, stop - 1, side="left"))
-        groups = self._groups(header)
+        groups = self.group_count(header)
         ends = _index(lambda size: read(0, size), groups)
         length = self._group_length(len(kept))
         decode = _decode_floats if self.lossless else self._decode_integers
@@ -123,18 +123,10 @@ class Mpeg4Bap(Codec):
         known = np.concatenate(parts)[first - begin : last + 1 - begin]
         return _fill(known, kept[first : last + 1], np.arange(start, stop), self.fill)
 
-    def decode_frames(
-        self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
-    ) -> Clip:
-        matrix = self.decode_matrix(read, header, start, stop)
-        clip = self._clip(matrix, replace(header, frame_count=stop - start))
-        return clip if joints is None else clip.joints(joints)
+    def open(self, payload: Payload | bytes, header: ClipHeader) -> Mpeg4BapDecoder:
+        return Mpeg4BapDecoder(self, as_payload(payload), header)
 
-    def layout(self, read: Read, header: ClipHeader) -> PayloadLayout:
-        groups = self._groups(header)
-        return PayloadLayout(groups=groups, index_bytes=4 * groups)
-
-    def _clip(self, matrix: F64, header: ClipHeader) -> Clip:
+    def to_clip(self, matrix: F64, header: ClipHeader) -> Clip:
         if not np.abs(matrix).max(initial=0.0) < 1e12:  # false for NaN too
             raise CorruptionError(f"{WHAT}: a decoded value is not finite")
         try:
@@ -145,7 +137,7 @@ class Mpeg4Bap(Codec):
     def _group_length(self, kept: int) -> int:
         return min(self.intra, kept) if self.intra else kept
 
-    def _groups(self, header: ClipHeader) -> int:
+    def group_count(self, header: ClipHeader) -> int:
         kept = len(kept_frames(header.frame_count, self.keep))
         return -(-kept // self._group_length(kept))
 
@@ -197,6 +189,21 @@ class Mpeg4Bap(Codec):
             changes = np.diff(np.asarray(group, np.uint32), axis=0, prepend=np.uint32(0))
             planes = changes.astype("<u4").view(np.uint8)
             yield encode_bytes(planes, _byte_classes(changes.shape[1]))
+
+
+class Mpeg4BapDecoder(Decoder):
+    """Decodes the groups between intra frames by themselves."""
+
+    codec: Mpeg4Bap
+
+    def frames(self, start: int, stop: int, joints: Sequence[int] | None = None) -> Clip:
+        matrix = self.codec.decode_matrix(self.payload.read, self.header, start, stop)
+        clip = self.codec.to_clip(matrix, replace(self.header, frame_count=stop - start))
+        return clip if joints is None else clip.joints(joints)
+
+    def layout(self) -> PayloadLayout:
+        groups = self.codec.group_count(self.header)
+        return PayloadLayout(groups=groups, index_bytes=4 * groups)
 
 
 def kept_frames(frames: int, keep: int) -> npt.NDArray[np.intp]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mocpack import rotations
 from mocpack.arrays import F64, I64, U8, Mask
 from mocpack.clip import Clip, ClipHeader, promised_error
-from mocpack.codec import Codec, PayloadLayout, Quality, Read
+from mocpack.codec import Codec, Decoder, Payload, PayloadLayout, Quality, as_payload
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import encode_plane
 from mocpack.errors import CorruptionError, InvalidClipError, UsageError
@@ -177,19 +177,8 @@ class FkWavelet(Codec):
         read = FieldReader(payload, "fk-wavelet payload")
         return self._decode(read, header, cut=True)
 
-    def layout(self, read: Read, header: ClipHeader) -> PayloadLayout:
-        """Bit planes of directions, then twist: the largest error after each but the last."""
-        shift = read(0, 1)[0]
-        if shift > MOST_SHIFTS:
-            raise CorruptionError(f"fk-wavelet payload: {shift} layers are too many")
-        stated = shift + int(self.twist)
-        table = np.frombuffer(read(1, STATED.itemsize * stated), STATED)
-        return PayloadLayout(
-            layers=stated + 1,
-            layer_errors=tuple(table["error"].astype(float).tolist()),
-            layer_ends=tuple(table["end"].tolist()),
-            index_bytes=1 + STATED.itemsize * stated,
-        )
+    def open(self, payload: Payload | bytes, header: ClipHeader) -> FkWaveletDecoder:
+        return FkWaveletDecoder(self, as_payload(payload), header)
 
     def symbols(self, clip: Clip) -> I64:
         """Return the integers that are entropy coded, shape (T, signals)."""
@@ -338,6 +327,31 @@ class FkWavelet(Codec):
                 start = 3 * len(rig.bodies) + 3 * int(rig.bodies.slides[b])
                 region[:, start : start + 3] = touched
         return region
+
+
+class FkWaveletDecoder(Decoder):
+    """Plays the bit planes that are whole, directions before twist."""
+
+    codec: FkWavelet
+    plays_cut = True
+
+    def partial(self) -> Clip:
+        return self.codec.decode_partial(self.payload.whole(), self.header)
+
+    def layout(self) -> PayloadLayout:
+        """Return the largest error after each layer but the last: bit planes, then twist."""
+        read = self.payload.read
+        shift = read(0, 1)[0]
+        if shift > MOST_SHIFTS:
+            raise CorruptionError(f"fk-wavelet payload: {shift} layers are too many")
+        stated = shift + int(self.codec.twist)
+        table = np.frombuffer(read(1, STATED.itemsize * stated), STATED)
+        return PayloadLayout(
+            layers=stated + 1,
+            layer_errors=tuple(table["error"].astype(float).tolist()),
+            layer_ends=tuple(table["end"].tolist()),
+            index_bytes=1 + STATED.itemsize * stated,
+        )
 
 
 @dataclass(frozen=True, eq=False)

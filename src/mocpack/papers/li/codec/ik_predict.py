@@ -17,7 +17,7 @@ import numpy.typing as npt
 from mocpack import _core, rotations
 from mocpack.arrays import F64, I32, I64
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec import Codec, PayloadLayout, Quality, Read
+from mocpack.codec import Codec, Decoder, Payload, PayloadLayout, Quality, as_payload
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
 from mocpack.errors import (
@@ -139,9 +139,8 @@ class IkPredict(Codec):
         """Decode a payload of which the twist may be missing."""
         return self._decode(payload, header, cut=True)
 
-    def layout(self, read: Read, header: ClipHeader) -> PayloadLayout:
-        """Twist refines what places joints."""
-        return PayloadLayout(layers=2 if self.twist else 1)
+    def open(self, payload: Payload | bytes, header: ClipHeader) -> IkPredictDecoder:
+        return IkPredictDecoder(self, as_payload(payload), header)
 
     def symbols(self, clip: Clip) -> I64:
         """Return the integers that are entropy coded, shape (frames but intra ones, columns)."""
@@ -188,6 +187,20 @@ class IkPredict(Codec):
             return clip_of_bodies(header, still, stream.bodies, world, slides)
         except (InvalidClipError, UsageError) as error:
             raise CorruptionError(f"ik-predict payload: {error}") from error
+
+
+class IkPredictDecoder(Decoder):
+    """Plays a payload of which the twist may be missing."""
+
+    codec: IkPredict
+    plays_cut = True
+
+    def partial(self) -> Clip:
+        return self.codec.decode_partial(self.payload.whole(), self.header)
+
+    def layout(self) -> PayloadLayout:
+        """Twist refines the positions of joints."""
+        return PayloadLayout(layers=2 if self.codec.twist else 1)
 
 
 class BodyStream:

@@ -6,8 +6,8 @@ components its knots and control points; `docs/codecs/latent-spline.md` has ever
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mocpack import progress
 from mocpack.arrays import F64
 from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader, VertexClip
-from mocpack.codec import Codec, Quality
+from mocpack.codec import Codec, Decoder, Payload, Quality, as_payload
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
 from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
@@ -122,17 +122,8 @@ class LatentSpline(Codec):
         form, model = read_payload(payload, header)
         return _clip(form, model, bspline.even_times(header.frame_count), header)
 
-    def sampler(self, payload: bytes, header: AnyHeader) -> Callable[[float], AnyClip]:
-        """Return a function from seconds to a one-frame clip, in continuous time."""
-        form, model = read_payload(payload, header)
-        length = max(header.frame_count - 1, 1) * header.frame_time
-        one = replace(header, frame_count=1)
-
-        def sample(seconds: float) -> AnyClip:
-            at = np.array([min(max(seconds / length, 0.0), 1.0)])
-            return _clip(form, model, at, one)
-
-        return sample
+    def open(self, payload: Payload | bytes, header: AnyHeader) -> LatentSplineDecoder:
+        return LatentSplineDecoder(self, as_payload(payload), header)
 
     def fit(self, rows: F64) -> SplineModel:
         """Return the model of rows (N, M), its knots those of the file, else nothing rounded."""
@@ -181,6 +172,19 @@ class LatentSpline(Codec):
             candidates=self.candidates,
             seed=self.seed,
         )
+
+
+class LatentSplineDecoder(Decoder):
+    """Evaluates the spline at any time."""
+
+    @cached_property
+    def _spline(self) -> tuple[Form, SplineModel]:
+        return read_payload(self.payload.whole(), self.header)
+
+    def sample(self, at: float) -> AnyClip:
+        last = max(self.header.frame_count - 1, 1)
+        share = np.array([min(max(at / last, 0.0), 1.0)])
+        return _clip(*self._spline, share, replace(self.header, frame_count=1))
 
 
 def knots_on_grid(knots: F64, degree: int, frames: int) -> F64:

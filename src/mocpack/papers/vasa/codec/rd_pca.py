@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -15,12 +16,21 @@ import numpy.typing as npt
 
 from mocpack.arrays import F64, I64
 from mocpack.clip import Clip, ClipHeader, promised_error
-from mocpack.codec import Candidates, Codec, Goal, PayloadLayout, Quality, Read
+from mocpack.codec import (
+    Candidates,
+    Codec,
+    Decoder,
+    Goal,
+    Payload,
+    PayloadLayout,
+    Quality,
+    Read,
+    as_payload,
+)
 from mocpack.dofs import from_dofs, is_angle, to_dofs
 from mocpack.errors import (
     CorruptionError,
     InvalidClipError,
-    TruncatedError,
     UnsupportedClipError,
     UsageError,
 )
@@ -163,29 +173,10 @@ class RdPca(Codec):
         return bitstream.pack(model, self._chunks(channels))
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
-        def read(offset: int, size: int) -> bytes:
-            if offset + size > len(payload):
-                raise TruncatedError("rd-pca payload ends too early")
-            return payload[offset : offset + size]
+        return self.open(payload, header).clip()
 
-        head = bitstream.read_head(read, header.frame_count, header.skeleton.channel_count)
-        if head.offsets[-1] < len(payload):
-            raise CorruptionError("rd-pca payload has bytes too many")
-        return _decode_chunks(read, header, head, 0, len(head.offsets) - 1)
-
-    def decode_frames(
-        self, read: Read, header: ClipHeader, start: int, stop: int, joints: Sequence[int] | None
-    ) -> Clip:
-        head = bitstream.read_head(read, header.frame_count, header.skeleton.channel_count)
-        first, last = start // head.model.L, -(-stop // head.model.L)
-        clip = _decode_chunks(read, header, head, first, last)
-        clip = clip.frames(start - first * head.model.L, stop - first * head.model.L)
-        return clip if joints is None else clip.joints(joints)
-
-    def layout(self, read: Read, header: ClipHeader) -> PayloadLayout:
-        head = bitstream.read_head(read, header.frame_count, header.skeleton.channel_count)
-        model = head.offsets[0] - head.index_bytes
-        return PayloadLayout(len(head.offsets) - 1, 1, head.index_bytes, model)
+    def open(self, payload: Payload | bytes, header: ClipHeader) -> RdPcaDecoder:
+        return RdPcaDecoder(self, as_payload(payload), header)
 
     def candidates(self, clip: Any, goal: Goal, *, effort: str) -> Candidates:
         return equal_slopes(self, goal, effort=effort)
@@ -246,6 +237,36 @@ class RdPca(Codec):
             )
             for part in parts
         ]
+
+
+class RdPcaDecoder(Decoder):
+    """Decodes chunks by themselves."""
+
+    @cached_property
+    def _head(self) -> bitstream.RdPcaHead:
+        header = self.header
+        return bitstream.read_head(
+            self.payload.read, header.frame_count, header.skeleton.channel_count
+        )
+
+    def clip(self) -> Clip:
+        payload = Payload.of(self.payload.whole())
+        if self._head.offsets[-1] < payload.size:
+            raise CorruptionError("rd-pca payload has bytes too many")
+        last = len(self._head.offsets) - 1
+        return _decode_chunks(payload.read, self.header, self._head, 0, last)
+
+    def frames(self, start: int, stop: int, joints: Sequence[int] | None = None) -> Clip:
+        length = self._head.model.L
+        first, last = start // length, -(-stop // length)
+        clip = _decode_chunks(self.payload.read, self.header, self._head, first, last)
+        clip = clip.frames(start - first * length, stop - first * length)
+        return clip if joints is None else clip.joints(joints)
+
+    def layout(self) -> PayloadLayout:
+        head = self._head
+        model = head.offsets[0] - head.index_bytes
+        return PayloadLayout(len(head.offsets) - 1, 1, head.index_bytes, model)
 
 
 def _decode_chunks(
