@@ -74,8 +74,8 @@ promise: $(READY)  ## keysine's promise on thousands of generated clips (PROMISE
 	@MOCPACK_PROMISES=$(PROMISES) $(BIN)/python -m pytest -q -n auto tests/properties/test_keysine.py
 
 FUZZ ?= 1000
-fuzz: $(READY)  ## every property on new examples, different each time (FUZZ=1000 of each)
-	@MOCPACK_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q -n auto tests/properties
+fuzz: $(READY)  ## every property on new examples, different each time, and the viewer's server (FUZZ=1000 of each)
+	@MOCPACK_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q -n auto tests/properties tests/viewer/test_hostile_requests.py
 
 lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling, workflows, TypeScript
 	@echo "==> ruff"; $(BIN)/ruff check . && $(BIN)/ruff format --check .
