@@ -25,7 +25,7 @@ ABI3_PYTHON ?= $(firstword $(foreach v,3.12 3.13 3.14,$(shell python$(v) -c "imp
 WHEEL_TARGET ?= $(shell uname -m)-linux-gnu.2.17
 CROSS_TARGETS ?= x86_64-windows-gnu aarch64-macos aarch64-linux-gnu.2.17
 ZIG := $(CURDIR)/$(BIN)/python -m ziglang
-LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md
+LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md LICENSE $(wildcard LICENSES/*)
 
 .PHONY: help setup demo library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise fuzz wasm js js-tools viewer pictures \
   wheel wheel-abi3 cross site test-core test-node test-blender lerobot test-lerobot test-torch test-s3 test-ray stores test-stores test-webtransport clean
@@ -74,8 +74,8 @@ promise: $(READY)  ## keysine's promise on thousands of generated clips (PROMISE
 	@MOCPACK_PROMISES=$(PROMISES) $(BIN)/python -m pytest -q -n auto tests/properties/test_keysine.py
 
 FUZZ ?= 1000
-fuzz: $(READY)  ## every property on new examples, different each time (FUZZ=1000 of each)
-	@MOCPACK_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q -n auto tests/properties
+fuzz: $(READY)  ## every property on new examples, different each time, and the viewer's server (FUZZ=1000 of each)
+	@MOCPACK_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q -n auto tests/properties tests/viewer/test_hostile_requests.py
 
 lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling, workflows, TypeScript
 	@echo "==> ruff"; $(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -136,7 +136,7 @@ viewer/node_modules/.ready: viewer/package.json viewer/package-lock.json
 	@cd viewer && npm ci --silent
 	@touch $@
 
-$(PAGE): $(shell find viewer -type f -not -path 'viewer/node_modules*') js/dist/mocpack.wasm js/dist/live.wasm js/dist/index.js viewer/node_modules/.ready
+$(PAGE): $(shell find viewer LICENSES -type f -not -path 'viewer/node_modules*') js/dist/mocpack.wasm js/dist/live.wasm js/dist/index.js viewer/node_modules/.ready
 	@echo "==> building the viewer's page"
 	@cd viewer && npm run --silent build
 
@@ -332,4 +332,4 @@ test-webtransport: $(READY) $(PAGE) .venv-webtransport/.ready  ## the stage's pa
 	@.venv-webtransport/bin/python -m pytest -q tests/webtransport
 
 clean:  ## remove everything that make made
-	rm -rf .venv .venv-blender .venv-lerobot .venv-torch .venv-s3 .venv-moto .venv-ray .venv-stores .venv-webtransport build dist demo src/mocpack/_core* js/dist js/node_modules $(dir $(PAGE)) viewer/node_modules tests/js/node_modules
+	rm -rf .venv .venv-blender .venv-lerobot .venv-torch .venv-s3 .venv-moto .venv-ray .venv-stores .venv-webtransport build dist demo src/mocpack/_core* js/dist js/LICENSE js/LICENSES js/node_modules $(dir $(PAGE)) viewer/node_modules tests/js/node_modules

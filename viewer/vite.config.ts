@@ -1,13 +1,16 @@
 import { readFileSync } from "node:fs";
 import { defineConfig } from "vite";
 
-// what travels in the script is MIT: its notices travel along
-const notices = {
-  "three.js": "node_modules/three/LICENSE",
-};
-const banner = Object.entries(notices).map(
-  ([name, path]) => `${name}\n\n${readFileSync(path, "utf8").trim()}`,
-);
+/** Return the licenses of the packages that a script is made of; one that is missing stops the build. */
+function licenses(script: { moduleIds: string[] }): string {
+  const inside = /^.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//;
+  const packages = new Set(script.moduleIds.map((id) => inside.exec(id)?.[1] ?? ""));
+  packages.delete("");
+  const texts = [...packages].map(
+    (name) => `${name}\n\n${readFileSync(`../LICENSES/${name}.txt`, "utf8").trim()}`,
+  );
+  return `/*!\n${texts.join("\n\n")}\n*/`;
+}
 
 // One script, one style sheet and the decoder, under fixed names: `mocpack view --export` puts
 // them into one file, and the server's table of paths stays readable.
@@ -24,7 +27,7 @@ export default defineConfig({
         entryFileNames: "assets/page.js",
         assetFileNames: "assets/[name][extname]",
         codeSplitting: false,
-        postBanner: `/*!\n${banner.join("\n\n")}\n*/`,
+        postBanner: licenses,
       },
     },
   },

@@ -17,6 +17,7 @@ from mocpack.samples import JUMP
 
 ROOT = Path(__file__).parents[2]
 MOST_BYTES = 3_000_000
+LICENSES = sorted((ROOT / "LICENSES").glob("*.txt"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 # the same clip under several codecs and bounds; its digest is that of all the files
@@ -58,6 +59,7 @@ def test_the_wheel_is_small(wheel):
         "mocpack/py.typed",
         "mocpack/_core.pyi",
         "mocpack-*.dist-info/licenses/LICENSE",
+        *(f"mocpack-*.dist-info/licenses/LICENSES/{path.name}" for path in LICENSES),
     ],
 )
 def test_the_wheel_is_whole(wheel, name):

@@ -25,6 +25,23 @@ def test_publint_and_attw_find_no_fault(tools):
     assert found.returncode == 0, found.stdout[-4000:] + found.stderr[-2000:]
 
 
+def test_packed_package_has_the_licenses_of_what_is_in_it(tools):
+    found = subprocess.run(
+        ["npm", "pack", "--dry-run", "--json"],
+        cwd=tools,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    # npm 10 prints a list of packages, later ones a table by name
+    packed = json.loads(found.stdout)
+    (package,) = packed.values() if isinstance(packed, dict) else packed
+    names = {file["path"] for file in package["files"]}
+    wanted = {f"LICENSES/{name}.txt" for name in ("llvm", "musl", "wasi-libc", "zig")}
+    assert {name for name in names if name.startswith("LICENSE")} == {"LICENSE", *wanted}
+
+
 def test_three_is_wanted_only_by_those_who_have_it(package):
     described = json.loads((package / "package.json").read_text())
     assert described["peerDependenciesMeta"]["three"]["optional"] is True

@@ -226,7 +226,7 @@ def test_a_foreign_host_name_is_refused(served, host):
     for path in ("/", "/session.json", f"/files/{packed_id(served)}"):
         answer, body = ask(served, path, Host=host)
         assert answer.status == 403
-        assert body == b"this server answers to 127.0.0.1 only\n"
+        assert f"127.0.0.1:{served.port}".encode() in body
 
 
 def test_localhost_is_a_good_name(served):
@@ -246,9 +246,8 @@ def test_nothing_can_be_written(served, method):
     ],
 )
 def test_only_the_own_page_may_drop_files(served, headers):
-    answer, body = ask(served, "/dropped", "POST", **{"Content-Length": "0", **headers})
+    answer, _ = ask(served, "/dropped", "POST", **{"Content-Length": "0", **headers})
     assert answer.status == 403
-    assert b"own page" in body
 
 
 def test_a_drop_of_too_many_bytes_is_refused_before_it_is_read(served):

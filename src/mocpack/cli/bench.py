@@ -25,6 +25,7 @@ from mocpack.cli import files, options
 from mocpack.cli.progress import counted
 from mocpack.errors import UsageError
 from mocpack.extras import require
+from mocpack.named_files import naming
 from mocpack.units import frame_range
 
 
@@ -67,12 +68,11 @@ def run(
     ] = False,
 ) -> int:
     """Measure codecs on clips: sizes, every metric, speed, a report; or reproduce a paper."""
-    if paper:
-        return _paper(paper, _only_folder(data), out)
-    if all_papers:
-        return _all_papers(_only_folder(data), out)
-    if live:
-        return _live(data, out)
+    if paper or all_papers or live:
+        with naming(out, keep=True):
+            if paper:
+                return _paper(paper, _only_folder(data), out)
+            return _all_papers(_only_folder(data), out) if all_papers else _live(data, out)
     if not codec:
         raise UsageError("name at least one --codec (mocpack codecs lists them), or a --paper")
     for spec in codec:
@@ -94,7 +94,7 @@ def run(
     clips = find_clips(data) if data else collection("cmu")
     out.mkdir(parents=True, exist_ok=True)
     settings = [Setting(spec, t) for spec in codec for t in targets]
-    with counted() as bar:
+    with naming(out, keep=True), counted() as bar:
         task = bar.add_task("measuring", total=len(clips) * len(settings))
         rows = run_bench(
             clips,
@@ -106,7 +106,8 @@ def run(
             limits=Limits(seconds=time_limit),
             done=lambda: bar.advance(task),
         )
-    return _tell(rows, clips, out, anchor, metrics)
+    with naming(out, keep=True):
+        return _tell(rows, clips, out, anchor, metrics)
 
 
 def _tell(

@@ -15,6 +15,7 @@ from mocpack.cli.progress import counted
 from mocpack.clip import Clip, promised_error
 from mocpack.codec import SupportsBound, SupportsQuality
 from mocpack.errors import MissingExtraError
+from mocpack.io.atomic import write_atomically
 from mocpack.metrics import compare
 from mocpack.registry import DEFAULT_CODEC, parse_codec
 from mocpack.samples import JUMP
@@ -48,14 +49,14 @@ def run(
         for name, spec, bound in settings:
             data = _api.encode(clip, spec, max_error=bound)
             path = out / f"{name}.mocp"
-            path.write_bytes(data)
+            write_atomically(data, path)
             back = _api.decode(path.read_bytes())
             assert isinstance(back, Clip)
             decoded = back
             _add_row(table, name, bound, data, clip, decoded)
             bar.advance(task)
     console.print(table)
-    (out / SOURCE).write_bytes(JUMP.read_bytes())
+    write_atomically(JUMP.read_bytes(), out / SOURCE)
     _api.write(decoded, out / "decoded.bvh")
     worst = promised_error(clip, decoded)
     console.print(

@@ -10,6 +10,7 @@ import numpy as np
 from mocpack.clip import Clip, promised_error
 from mocpack.display import draw_bones
 from mocpack.extras import require
+from mocpack.named_files import naming
 from mocpack.units import format_length
 
 ORIGINAL, DECODED = "#b0b0b0", "#c0392b"
@@ -37,7 +38,8 @@ def draw_error(original: Clip, decoded: Clip, path: Path) -> None:
         f"largest error {format_length(error.max)} at frame {error.worst_frame}, {name}"
         f" — mean {format_length(error.joint_mean)}"
     )
-    figure.savefig(path, dpi=110)
+    with naming(path):
+        figure.savefig(path, dpi=110)
 
 
 def _draw_poses(axes: Any, original: Clip, decoded: Clip, frame: int) -> None:

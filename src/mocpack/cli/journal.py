@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mocpack.named_files import naming
+
 NAME = ".mocpack-batch.jsonl"
 
 Entry = Mapping[str, Any]
@@ -45,7 +47,8 @@ class Journal:
 
     def _append(self, output: str, entry: Entry) -> None:
         line = json.dumps({"output": Path(output).name, **entry}).encode() + b"\n"
-        with _journal_of(output).open("a+b") as file:
+        path = _journal_of(output)
+        with naming(path), path.open("a+b") as file:
             if file.tell():
                 file.seek(-1, 2)
                 # the last line of a run that was killed may have no end

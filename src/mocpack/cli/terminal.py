@@ -13,11 +13,13 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from io import TextIOWrapper
+from io import BufferedWriter, TextIOWrapper
 from typing import Any, BinaryIO, TextIO
 
 from rich.console import Console
 from rich.text import Text
+
+from mocpack.named_files import NamedFile
 
 WIDE = 10_000  # letters in a line of what is no terminal: nothing is cut there
 STREAMS = ("stdin", "stdout", "stderr")
@@ -93,6 +95,8 @@ def settle_streams() -> None:
         if getattr(sys, name) is None:
             setattr(sys, name, _nowhere("r" if name == "stdin" else "w"))
     if isinstance(sys.stdout, TextIOWrapper):
+        if sys.stdout is sys.__stdout__:
+            sys.stdout = _named_stdout(sys.stdout)
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
@@ -125,6 +129,18 @@ def _console(*, stderr: bool) -> Console:
     if not console.is_terminal:
         console.width = WIDE
     return console
+
+
+def _named_stdout(stream: TextIOWrapper) -> TextIOWrapper:
+    """Return standard output with a buffer, and with errors that name it.
+
+    Python gives it no buffer under PYTHONUNBUFFERED. A disk that becomes full then takes a part
+    of what is written, and nobody is told.
+    """
+    stream.flush()
+    buffer = BufferedWriter(NamedFile(stream.fileno(), "standard output", closefd=False))
+    by_line = stream.line_buffering or stream.write_through
+    return TextIOWrapper(buffer, encoding=stream.encoding, line_buffering=by_line)
 
 
 def _nowhere(mode: str) -> TextIO:

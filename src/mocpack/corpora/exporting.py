@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path, PurePosixPath
@@ -16,6 +15,7 @@ from mocpack.clip import Clip
 from mocpack.corpora import catalogue
 from mocpack.corpora.reading import Corpus
 from mocpack.errors import MissingExtraError, UsageError
+from mocpack.io.atomic import atomic_stream
 
 BATCH = 1 << 16  # rows of a Parquet row group, at most
 
@@ -97,14 +97,10 @@ def _write_files(source: _Chosen, folder: Path, suffix: str | None) -> None:
 
 def _write_parquet(source: _Chosen, path: Path, _suffix: str | None) -> None:
     schema = _schema()
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with catalogue.parquet().ParquetWriter(temporary, schema, compression="zstd") as writer:
-            for batch in _batches(source):
-                writer.write_batch(batch, row_group_size=BATCH)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    writing = catalogue.parquet().ParquetWriter
+    with atomic_stream(path) as file, writing(file, schema, compression="zstd") as writer:
+        for batch in _batches(source):
+            writer.write_batch(batch, row_group_size=BATCH)
 
 
 def _write_lance(source: _Chosen, path: Path, _suffix: str | None) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 from mocpack.container import ARCHIVE_MAGIC, FOOTER_SIZE, Source, read_footer
 from mocpack.errors import FormatError, MissingExtraError, TruncatedError
 from mocpack.extras import require
+from mocpack.named_files import naming
 
 TAIL = 1 << 18  # bytes asked for first, from the end: the whole trailer of some hundred clips
 NEAR = 1 << 15  # bytes between two ranges that are fetched along rather than asked around
@@ -238,8 +239,9 @@ class RangeCache:
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._path(url, at, len(data))
         temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-        temporary.write_bytes(data)
-        temporary.replace(path)
+        with naming(path):
+            temporary.write_bytes(data)
+            temporary.replace(path)
 
     def _load(self, url: str, at: int, size: int) -> bytes | None:
         if self._folder is None:

@@ -6,6 +6,7 @@ written. What is no regular file (a pipe, a device, ``/dev/stdout``) is written 
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import tempfile
@@ -13,6 +14,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
+
+from mocpack.named_files import NamedFile, naming
 
 MAX_LINKS = 40  # as the kernel counts
 RANDOM_LETTERS = 8  # that `mkstemp` adds to a name
@@ -36,7 +39,7 @@ def write_all_atomically(files: Mapping[Path, bytes]) -> None:
                 _write_through(path, data)
                 continue
             temporary, target = ready[path]
-            with _naming(path):
+            with naming(path):
                 temporary.replace(target)
             del ready[path]
     finally:
@@ -49,16 +52,17 @@ def atomic_stream(path: str | Path) -> Iterator[BinaryIO]:
     """Give a stream whose bytes become the file when the block ends well, and vanish when not."""
     path = Path(path)
     target = _resolved(path)
-    with _naming(path):
+    with naming(path):
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=_temporary_start(target))
     temporary = Path(name)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with io.BufferedWriter(NamedFile(handle, path)) as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
-        _take_after(temporary, target)
-        with _naming(path):
+            with naming(path):
+                os.fsync(file.fileno())
+        with naming(path):
+            _take_after(temporary, target)
             temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -99,7 +103,7 @@ def _is_stream(path: Path) -> bool:
     """Whether `path` is to be written from where it stands, and never replaced."""
     if _descriptor(path) is not None:
         return True
-    with _naming(path):
+    with naming(path):
         try:
             return not stat.S_ISREG(path.stat().st_mode)
         except (FileNotFoundError, NotADirectoryError):
@@ -130,24 +134,15 @@ def _resolved(path: Path) -> Path:
 def _write_through(path: Path, data: bytes) -> None:
     """Write to what is no regular file; a pipe waits for its reader, as it does for any program."""
     descriptor = _descriptor(path)
-    with _naming(path):
+    with naming(path):
         handle = os.open(path, os.O_WRONLY) if descriptor is None else os.dup(descriptor)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
 
 
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Complain about `path`: the temporary file's name would mean nothing to the user."""
-    try:
-        yield
-    except OSError as error:
-        raise type(error)(error.errno, error.strerror, str(path)) from error
-
-
 def _write_beside(path: Path, target: Path, data: bytes) -> Path:
     """Return a temporary file in the target's folder that holds the data, safe on the disk."""
-    with _naming(path):
+    with naming(path):
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=_temporary_start(target))
         temporary = Path(name)
         try:

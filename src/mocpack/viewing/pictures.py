@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mocpack.errors import UsageError
+from mocpack.io.atomic import write_atomically
 from mocpack.viewing.browser import Browser, find_chromium
 from mocpack.viewing.export import export_page
 from mocpack.viewing.motions import Selection
@@ -80,7 +81,7 @@ def _opened(
     find_chromium()
     with tempfile.TemporaryDirectory(prefix="mocpack-") as folder:
         page = Path(folder) / "view.html"
-        page.write_bytes(export_page(selection, {"theme": "light", **start, "bare": True}))
+        write_atomically(export_page(selection, {"theme": "light", **start, "bare": True}), page)
         with Browser(*size) as browser:
             browser.open(page)
             yield browser
@@ -99,12 +100,12 @@ def _encoder(ffmpeg: str, path: Path, rate: float) -> Iterator[Any]:
         yield process.stdin
         _, complaint = process.communicate()
         if process.returncode != 0:
-            raise UsageError(f"ffmpeg: {complaint.decode(errors='replace').strip()[-200:]}")
+            raise UsageError(f"{path}: ffmpeg: {complaint.decode(errors='replace').strip()[-200:]}")
         whole.replace(path)
     except BrokenPipeError:
         _, complaint = process.communicate()
         text = complaint.decode(errors="replace").strip()[-200:]
-        raise UsageError(f"ffmpeg: {text}") from None
+        raise UsageError(f"{path}: ffmpeg: {text}") from None
     finally:
         if process.poll() is None:
             process.kill()

@@ -15,7 +15,8 @@ path                           what
 ``/skin``                      the mesh of what is shown
 ============================== =======================================================
 
-Paths are looked up in a table, never in the file system.
+Paths are looked up in a table, never in the file system. `connections.py` says which requests get
+that far.
 """
 
 from __future__ import annotations
@@ -24,17 +25,16 @@ import errno
 import hashlib
 import json
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
 from mocpack.clip import Clip
 from mocpack.errors import MocpackError
+from mocpack.viewing.connections import Answer, ConnectionHandler, ConnectionServer, RefusalError
 from mocpack.viewing.frames import frames_to_bytes
 from mocpack.viewing.motions import Selection
 from mocpack.viewing.packing import Dropped
@@ -56,6 +56,8 @@ HEADERS = {
     "Content-Security-Policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; "
     "img-src 'self' data:; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    # a site that opens the page in a window gets no hold of it
+    "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -71,12 +73,8 @@ class Resource:
     etag: str = ""
 
 
-class ViewServer(ThreadingHTTPServer):
+class ViewServer(ConnectionServer):
     """Serves one selection until it is shut down."""
-
-    daemon_threads = True
-    # a second server on the port would be silently possible otherwise
-    allow_reuse_address = sys.platform != "win32"
 
     def __init__(
         self, selection: Selection, port: int, start: Mapping[str, Any] | None = None
@@ -84,21 +82,11 @@ class ViewServer(ThreadingHTTPServer):
         self.selection = selection
         self.dropped = Dropped()
         self.resources = _table(selection, start or {})
-        super().__init__((ADDRESS, port), _Handler)
-        self.hosts = {f"{name}:{self.port}" for name in (ADDRESS, "localhost")}
-
-    @property
-    def port(self) -> int:
-        return int(self.server_address[1])
+        super().__init__((ADDRESS, port), _Handler, HEADERS)
 
     @property
     def url(self) -> str:
         return f"http://{ADDRESS}:{self.port}/"
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that leaves in the middle of an answer is no error."""
-        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
-            super().handle_error(request, client_address)
 
 
 def open_server(
@@ -116,37 +104,28 @@ def open_server(
         return ViewServer(selection, 0, start)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(ConnectionHandler):
     server: ViewServer
-    protocol_version = "HTTP/1.1"
-    server_version, sys_version = "mocpack", ""
-    timeout = 60
 
-    def do_GET(self) -> None:
-        if self.headers.get("Host", "") not in self.server.hosts:
-            # a page of another site whose name was made to point here must not read anything
-            return self._complain(HTTPStatus.FORBIDDEN, "this server answers to 127.0.0.1 only")
+    def get(self) -> Answer:
         path = self.path.partition("?")[0]
         resource = self.server.resources.get(path) or self._made(path)
         if resource is None:
-            return self._complain(HTTPStatus.NOT_FOUND, "there is nothing here")
-        return self._send(resource)
+            raise RefusalError(HTTPStatus.NOT_FOUND, "there is nothing here")
+        return self._ranged(resource)
 
-    def do_POST(self) -> None:
+    def post(self) -> Answer:
         """Take a motion file that was dropped on the page."""
         name = unquote(self.headers.get(OWN_HEADER, ""))
-        if self.headers.get("Host", "") not in self.server.hosts or not name:
-            return self._complain(HTTPStatus.FORBIDDEN, "only this server's own page may do that")
-        size = self.headers.get("Content-Length", "")
-        if self.path != "/dropped" or not size.isdigit():
-            return self._complain(HTTPStatus.NOT_FOUND, "there is nothing here")
-        if int(size) > LARGEST_DROP:
-            self.close_connection = True  # what is still to come is not read
-            return self._complain(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the file is over 1 GB")
+        if not name:
+            raise RefusalError(HTTPStatus.FORBIDDEN, "only this server's own page may do that")
+        if self.path != "/dropped":
+            raise RefusalError(HTTPStatus.NOT_FOUND, "there is nothing here")
+        data = self.read_body(LARGEST_DROP)
         try:
-            number, shown = self.server.dropped.take(name, self.rfile.read(int(size)))
+            number, shown = self.server.dropped.take(name, data)
         except MocpackError as error:
-            return self._complain(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
+            raise RefusalError(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
         facts = {
             "number": number,
             "note": shown.note,
@@ -155,10 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
             "motion": {"name": shown.name, "role": "original", "kind": "frames"}
             | {"head": shown.head(), "url": f"dropped/{number}"},
         }
-        data = json.dumps(facts).encode()
-        return self._answer(HTTPStatus.OK, data, {"Content-Type": "application/json"})
-
-    do_HEAD = do_GET  # noqa: N815 - the name that http.server looks for
+        return Answer(json.dumps(facts).encode(), "application/json")
 
     def _made(self, path: str) -> Resource | None:
         """Return what is made when it is asked for."""
@@ -201,46 +177,28 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         return motions[index].clip
 
-    def _send(self, resource: Resource) -> None:
+    def _ranged(self, resource: Resource) -> Answer:
+        """Return the whole of a resource, or the bytes that the Range header names."""
         size = len(resource.data)
         try:
             wanted = parse_range(self._asked_range(resource), size)
-        except UnsatisfiableRangeError:
+        except UnsatisfiableRangeError as error:
             extra = {"Content-Range": f"bytes */{size}"}
-            return self._complain(
-                HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, "no such bytes", extra
-            )
-        headers = {"Content-Type": resource.media_type}
-        if resource.etag:
-            headers |= {"Accept-Ranges": "bytes", "ETag": resource.etag}
+            status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+            raise RefusalError(status, "no such bytes", extra) from error
+        headers = {"Accept-Ranges": "bytes", "ETag": resource.etag} if resource.etag else {}
         if wanted is None:
-            return self._answer(HTTPStatus.OK, resource.data, headers)
+            return Answer(resource.data, resource.media_type, headers=headers)
         start, stop = wanted
         headers["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
-        return self._answer(HTTPStatus.PARTIAL_CONTENT, resource.data[start:stop], headers)
+        data = resource.data[start:stop]
+        return Answer(data, resource.media_type, HTTPStatus.PARTIAL_CONTENT, headers)
 
     def _asked_range(self, resource: Resource) -> str | None:
         """Return the Range header, unless it is about another version of the file."""
         if not resource.etag or self.headers.get("If-Range", resource.etag) != resource.etag:
             return None
         return self.headers.get("Range")
-
-    def _complain(
-        self, status: HTTPStatus, sentence: str, extra: dict[str, str] | None = None
-    ) -> None:
-        headers = {"Content-Type": "text/plain; charset=utf-8"} | (extra or {})
-        self._answer(status, f"{sentence}\n".encode(), headers)
-
-    def _answer(self, status: HTTPStatus, data: bytes, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        for name, value in (HEADERS | headers | {"Content-Length": str(len(data))}).items():
-            self.send_header(name, value)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(data)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """The terminal belongs to the user."""
 
 
 def _table(selection: Selection, start: Mapping[str, Any]) -> dict[str, Resource]:

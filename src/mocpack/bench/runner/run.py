@@ -206,7 +206,13 @@ def commit_of_code() -> str:
 def _git(folder: Path, *words: str) -> str:
     try:
         result = subprocess.run(
-            ["git", *words], cwd=folder, capture_output=True, text=True, check=False, timeout=10
+            # git status would write the repository's index, and leave its lock if it is killed
+            ["git", "--no-optional-locks", *words],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=10,
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""

@@ -1,0 +1,36 @@
+"""Errors of writing that name the file: a failed write itself names none."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+@contextmanager
+def naming(path: str | Path, *, keep: bool = False) -> Iterator[None]:
+    """Make `OSError`s of the block name `path`.
+
+    An error that names a file already, often a temporary one that means nothing to the user, is
+    renamed too, unless `keep` is set.
+    """
+    try:
+        yield
+    except OSError as error:
+        if keep and error.filename is not None:
+            raise
+        raise type(error)(error.errno, error.strerror, str(path)) from error
+
+
+class NamedFile(io.FileIO):
+    """An open descriptor to write to, whose errors name `path`."""
+
+    def __init__(self, descriptor: int, path: str | Path, *, closefd: bool = True) -> None:
+        super().__init__(descriptor, "wb", closefd=closefd)
+        self._path = path
+
+    def write(self, data: Any) -> int:
+        with naming(self._path):
+            return super().write(data)

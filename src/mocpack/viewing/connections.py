@@ -1,0 +1,279 @@
+"""HTTP connections of the viewer's server: one request each, checked before it is answered.
+
+The server closes every connection after one answer. Bytes that follow a request, such as the
+unread body of a refused one, are therefore never parsed as another request, whatever a client
+and the standard library's parser think of its length. A new connection on the loopback takes
+a fraction of a millisecond.
+
+Only the server's own page may ask: the ``Host`` must be the address that the server listens on
+(a site that points its own name at the loopback sends that name), and ``Origin`` and
+``Sec-Fetch-Site``, which browsers set and pages cannot, must not name another site.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+import re
+import socket
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock
+from typing import Any
+
+MAX_CONNECTIONS = 64  # at a time; a browser opens six
+MAX_HEAD_BYTES = 1 << 17
+HEAD_TIMEOUT_S = 30.0
+BODY_TIMEOUT_S = 60.0
+MIN_BODY_BYTES_PER_S = 1_000_000  # after BODY_TIMEOUT_S
+SEND_TIMEOUT_S = 60.0
+LINGER_S = 5.0  # for reading what a refused client still sends
+_LENGTH = re.compile(r"[0-9]{1,15}")
+_VERSIONS = ("HTTP/1.0", "HTTP/1.1")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Status, body and headers of a response."""
+
+    data: bytes
+    media_type: str
+    status: HTTPStatus = HTTPStatus.OK
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class RefusalError(Exception):
+    """A request that is not answered; the sentence goes to the client."""
+
+    def __init__(
+        self, status: HTTPStatus, sentence: str, headers: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(sentence)
+        self.answer = Answer(
+            f"{sentence}\n".encode(errors="backslashreplace"),
+            "text/plain; charset=utf-8",
+            status,
+            headers or {},
+        )
+
+
+class ConnectionServer(ThreadingHTTPServer):
+    """A server on one loopback address that bounds how many connections are open."""
+
+    daemon_threads = True
+    # a second server on the port would be silently possible otherwise
+    allow_reuse_address = sys.platform != "win32"
+
+    def __init__(
+        self, address: tuple[str, int], handler: type[ConnectionHandler], headers: dict[str, str]
+    ) -> None:
+        self.common_headers = headers
+        self._open = 0
+        self._counting = Lock()
+        super().__init__(address, handler)
+        self.hosts = {f"{name}:{self.port}" for name in (address[0], "localhost")}
+
+    @property
+    def port(self) -> int:
+        return int(self.server_address[1])
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Start a thread for a connection, or close it if there are too many."""
+        with self._counting:
+            if self._open >= MAX_CONNECTIONS:
+                return self.close_request(request)
+            self._open += 1
+        return super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            with self._counting:
+                self._open -= 1
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection after its answer has arrived.
+
+        Closing a socket that holds unread bytes resets the connection, and the client loses
+        the answer. So end the sending direction first and read until the client leaves.
+        """
+        end = time.monotonic() + LINGER_S
+        with suppress(OSError):
+            request.shutdown(socket.SHUT_WR)
+            while (left := end - time.monotonic()) > 0:
+                request.settimeout(left)
+                if not request.recv(1 << 16):
+                    break
+        self.close_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Report an error of our own in one line; a client that leaves early is no error."""
+        error = sys.exception()
+        if not isinstance(error, ConnectionError | TimeoutError):
+            # ascii: the text may hold bytes of the client that a terminal would obey
+            print(f"mocpack view: internal error: {error!a}", file=sys.stderr)
+
+
+class ConnectionHandler(BaseHTTPRequestHandler):
+    """Reads one request, checks it and sends one answer; subclasses say what the answer is."""
+
+    server: ConnectionServer
+    protocol_version = "HTTP/1.1"
+    default_request_version = "HTTP/1.1"  # what bad request lines are answered with
+    server_version, sys_version = "mocpack", ""
+
+    def get(self) -> Answer:
+        """Return the answer to GET and HEAD."""
+        raise NotImplementedError
+
+    def post(self) -> Answer:
+        """Return the answer to POST."""
+        raise NotImplementedError
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile.close()
+        self.reader = _BoundedReader(self.connection)
+        self.rfile = io.BufferedReader(self.reader)
+
+    def handle(self) -> None:
+        """Answer one request and no more."""
+        self.handle_one_request()
+
+    def do_GET(self) -> None:
+        self._respond(self.get)
+
+    do_HEAD = do_GET  # noqa: N815 - the name that http.server looks for
+
+    def do_POST(self) -> None:
+        self._respond(self.post)
+
+    def handle_expect_100(self) -> bool:
+        """Wait for the checks: a client that gets no interim answer sends its body anyway."""
+        return True
+
+    def read_body(self, most: int) -> bytes:
+        """Return the request's body of at most that many bytes."""
+        size = self._body_size()
+        if size is None:
+            raise RefusalError(HTTPStatus.LENGTH_REQUIRED, "Content-Length is missing")
+        if size > most:
+            raise RefusalError(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{size} bytes; at most {most} are taken"
+            )
+        self.reader.allow(size, BODY_TIMEOUT_S + size / MIN_BODY_BYTES_PER_S)
+        data = self.rfile.read(size)
+        if len(data) < size:
+            raise RefusalError(
+                HTTPStatus.BAD_REQUEST, f"body ends after {len(data)} of {size} bytes"
+            )
+        return data
+
+    def _respond(self, make: Any) -> None:
+        try:
+            self._check()
+            answer = make()
+        except RefusalError as refusal:
+            answer = refusal.answer
+        except (ConnectionError, TimeoutError):
+            raise
+        except Exception as error:
+            self.server.handle_error(self.request, self.client_address)
+            answer = RefusalError(
+                HTTPStatus.INTERNAL_SERVER_ERROR, f"internal error: {type(error).__name__}"
+            ).answer
+        self._send(answer)
+
+    def _check(self) -> None:
+        """Refuse a request whose form is ambiguous or that another site's page sent."""
+        if not self.requestline.endswith(_VERSIONS):
+            raise RefusalError(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "the version must be 1.1")
+        hosts = self.headers.get_all("Host", [])
+        if len(hosts) != 1 or hosts[0] not in self.server.hosts:
+            raise RefusalError(
+                HTTPStatus.FORBIDDEN, f"Host must be {' or '.join(sorted(self.server.hosts))}"
+            )
+        values = "".join(map(str, self.headers.values()))
+        if self.headers.defects or any(c in values for c in "\r\n\0"):
+            raise RefusalError(HTTPStatus.BAD_REQUEST, "malformed header")
+        if self._body_size() and self.command != "POST":
+            raise RefusalError(HTTPStatus.BAD_REQUEST, f"{self.command} takes no body")
+        if self._is_foreign(hosts[0]):
+            raise RefusalError(HTTPStatus.FORBIDDEN, "only this server's own page may ask")
+
+    def _body_size(self) -> int | None:
+        """Return the number of the body's bytes, None if the request does not say."""
+        if "Transfer-Encoding" in self.headers:
+            raise RefusalError(HTTPStatus.NOT_IMPLEMENTED, "Transfer-Encoding is not supported")
+        sizes = self.headers.get_all("Content-Length", [])
+        if not sizes:
+            return None
+        if len(sizes) > 1 or not _LENGTH.fullmatch(sizes[0]):
+            raise RefusalError(
+                HTTPStatus.BAD_REQUEST, "Content-Length must be one decimal number below 10^15"
+            )
+        return int(sizes[0])
+
+    def _is_foreign(self, host: str) -> bool:
+        """Whether a browser says that a page of another site sent this request.
+
+        A link on another site may open the page, and nothing else.
+        """
+        if any(origin != f"http://{host}" for origin in self.headers.get_all("Origin", [])):
+            return True
+        if self.headers.get("Sec-Fetch-Site", "none") in ("same-origin", "none"):
+            return False
+        kind = self.headers.get("Sec-Fetch-Mode"), self.headers.get("Sec-Fetch-Dest")
+        return kind != ("navigate", "document") or self.path.partition("?")[0] != "/"
+
+    def _send(self, answer: Answer) -> None:
+        self.connection.settimeout(SEND_TIMEOUT_S)
+        self.send_response(answer.status)
+        own = {"Content-Type": answer.media_type, "Content-Length": str(len(answer.data))}
+        headers = self.server.common_headers | answer.headers | own | {"Connection": "close"}
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(answer.data)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Send the refusals of http.server like all others; its own repeat what was sent."""
+        status = HTTPStatus(code)
+        self._send(RefusalError(status, status.phrase).answer)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Log nothing: the terminal belongs to the user."""
+
+
+class _BoundedReader(io.RawIOBase):
+    """The bytes that a client sends, so many and until a deadline; first those of the head."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._bytes = MAX_HEAD_BYTES
+        self._end = time.monotonic() + HEAD_TIMEOUT_S
+
+    def allow(self, size: int, seconds: float) -> None:
+        """Take `size` bytes more, within so many seconds from now."""
+        self._bytes += size
+        self._end = time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the request took too long")
+        if self._bytes <= 0:
+            raise http.client.HTTPException("the head is too large")
+        self._connection.settimeout(left)
+        count = self._connection.recv_into(buffer)
+        self._bytes -= count
+        return count
