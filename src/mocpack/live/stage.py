@@ -14,6 +14,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from mocpack.errors import CorruptionError, UsageError
 from mocpack.live.address import split_address
@@ -137,8 +138,19 @@ def read_ping(message: str | bytes) -> float | None:
         told = json.loads(message)
     except (ValueError, RecursionError):
         return None
-    asked = told.get("ping") if isinstance(told, dict) else None
-    return float(asked) if isinstance(asked, int | float) and math.isfinite(asked) else None
+    return ping_of(told) if isinstance(told, dict) else None
+
+
+def ping_of(told: Mapping[str, Any]) -> float | None:
+    """Return the finite number that the words of a message ask to have back, if they do."""
+    asked = told.get("ping")
+    if asked is None or type(asked) not in (int, float):
+        return None
+    try:
+        number = float(asked)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def item(performer: int, data: bytes) -> bytes:
