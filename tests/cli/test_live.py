@@ -18,7 +18,7 @@ from mocpack.live import Sender
 from mocpack.live.recording import Recording
 from mocpack.testing import walk
 
-pytest.importorskip("websockets")
+connect = pytest.importorskip("websockets.sync.client").connect
 
 
 def start(*words, **options):
@@ -180,3 +180,61 @@ def test_who_finds_no_relay_says_so_and_tries_again(words, tmp_path):
         process.kill()
         process.communicate()
     assert re.fullmatch(rf"mocpack: {url}\S* cannot be reached: .*; trying again\n", line)
+
+
+HOSTILE_TEXT = ["", "{", "[" * 2000, '{"ping": NaN}', '{"ping": 1e999}', '{"join": "\\ud800"}']
+HOSTILE_TEXT += ['{"a":' * 500, json.dumps({"ping": 10**40}), '"\\udfff\\udfff"', "\x00" * 60]
+HOSTILE_BYTES = [b"", b"\x00", b"mlh2", b"mlh2" + bytes(60), b"\xff" * 300, b"{}", b"\x21" * 40]
+HOSTILE_REQUESTS = [
+    "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+    "GET /\udc80 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+    "GET /\x1b[31m HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: ²\r\n\r\n",
+    "POST /stage HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "GET / HTTP/1.1\r\n" + "X: y\r\n" * 500 + "\r\n",
+    "\r\n\r\n",
+    "GET / HTTP/9.9\r\n\r\n",
+]
+
+
+def hostile_datagrams(sender):
+    """Joins with wrong types, a lone surrogate as proof, and what follows a good join."""
+    good = {"join": "/stage/anna", "role": "send", "challenge": "0" * 32, "proof": "x" * 64}
+    wrong = ["\ud800", 10**3000, None, [], {}, 1e308, float("nan"), [[["\ud800"]]], "x" * 900]
+    yield from (json.dumps({**good, key: value}).encode() for key in good for value in wrong)
+    yield from HOSTILE_BYTES
+    yield b'{"join": ' + b"[" * 1500 + b"]" * 1500 + b"}"
+    yield sender.hello.to_bytes()
+
+
+def test_no_input_from_the_network_prints_a_traceback(tmp_path):
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"send {'s' * 20}\nwatch {'w' * 20}\n")
+    process = start("serve", "--port", 0, "--no-page", "--token-file", "tokens", cwd=tmp_path)
+    port = int(re.search(r":(\d+)", process.stdout.readline())[1])
+    sender = Sender(walk(0.1).header, 0.005)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.settimeout(20)
+        for data in hostile_datagrams(sender):
+            udp.sendto(data, ("127.0.0.1", port))
+        asked = {"join": "/stage/anna", "role": "send", "challenge": "0" * 32, "proof": "x" * 64}
+        udp.sendto(json.dumps(asked).encode(), ("127.0.0.1", port))
+        while "challenge" not in (answer := json.loads(udp.recv(4096))):
+            pass
+        asked |= {"challenge": answer["challenge"], "proof": "\ud800"}
+        udp.sendto(json.dumps(asked).encode(), ("127.0.0.1", port))
+        while "refused" not in json.loads(udp.recv(4096)):  # the relay is still there
+            pass
+    for request in HOSTILE_REQUESTS:
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as one:
+            one.sendall(request.encode("latin-1", "replace"))
+    for role, token, path in (("send", "s", "/stage/anna"), ("watch", "w", "/stage")):
+        for message in (*HOSTILE_TEXT, *HOSTILE_BYTES, sender.hello.to_bytes()):
+            words = ["mocpack.live.2", f"role.{role}", f"token.{20 * token}"]
+            with connect(f"ws://127.0.0.1:{port}{path}", subprotocols=words) as one:
+                one.send(message)
+                one.send(message)
+    process.send_signal(signal.SIGTERM)
+    _, complaint = process.communicate(timeout=60)
+    assert complaint == ""
+    assert process.returncode == 0

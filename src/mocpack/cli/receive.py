@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from typing import Annotated, Protocol
 
 import typer
 
 from mocpack.cli import files, options
+from mocpack.cli.interrupts import run_until_interrupted
 from mocpack.cli.live_access import read_token, trust
 from mocpack.cli.recorder import Recorder
 from mocpack.cli.terminal import complain
@@ -71,13 +71,11 @@ def run(
     else:
         raise UsageError(f"a stage is a ws://, wss:// or udp:// address, got {source}")
     if role == "watch":
-        with suppress(KeyboardInterrupt):
-            asyncio.run(_timed(_show(events, _sink(output), performer, behind), seconds))
+        run_until_interrupted(_show(events, _sink(output), performer, behind), seconds)
         return 0
     recorder = Recorder(output, max_error, force=force)
     keeper = _Keeper(recorder, performer)
-    with suppress(KeyboardInterrupt):
-        asyncio.run(_timed(keeper.keep(events), seconds))
+    run_until_interrupted(keeper.keep(events), seconds)
     keeper.finish()
     return 0 if recorder.finish() else 1
 
@@ -216,8 +214,3 @@ def _delay(text: str) -> float | None:
     if not 0 <= seconds <= 10:
         raise UsageError(f"--delay is auto, 0, or up to 10s like 50ms, got {text!r}")
     return seconds
-
-
-async def _timed(work: object, seconds: float | None) -> None:
-    with suppress(TimeoutError):
-        await asyncio.wait_for(work, seconds)  # type: ignore[arg-type]

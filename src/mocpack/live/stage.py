@@ -11,7 +11,7 @@ import json
 import math
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ SUBPROTOCOL = "mocpack.live.2"
 ROLES = ("send", "watch", "record")
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 TOKEN = re.compile(r"[A-Za-z0-9_.~-]{16,256}")
+HOST = re.compile(r"(\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9_.-]+))(:[0-9]{1,5})?")
 LONGEST_PING = 64  # bytes
 _ITEM = struct.Struct("<HI")
 
@@ -101,6 +102,24 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_served_host(header: str, hosts: Collection[str]) -> bool:
+    """Whether a Host header, or an authority, names this machine itself or one of `hosts`.
+
+    A page on any site can give its own name the address 127.0.0.1 (DNS rebinding), so a relay that
+    asks for no token must not answer to names that it does not know.
+
+    >>> is_served_host("localhost:8420", ()), is_served_host("[::1]:8420", ())
+    (True, True)
+    >>> is_served_host("evil.com:8420", ()), is_served_host("evil.com:8420", ("evil.com",))
+    (False, True)
+    """
+    found = HOST.fullmatch(header)
+    if found is None:
+        return False
+    name = (found["address"] or found["name"]).lower()
+    return is_loopback(name) or name in hosts
 
 
 def subprotocols(role: str, token: str | None) -> list[str]:

@@ -171,13 +171,14 @@ class _Session:
         """Return 200 for pages of this relay that ask for a session."""
         if headers.get(b":protocol") != b"webtransport":
             return b"404"
-        origin = urlsplit(headers.get(b"origin", b"").decode("latin-1"))
-        own = urlsplit("//" + headers.get(b":authority", b"").decode("latin-1"))
+        authority = headers.get(b":authority", b"").decode("latin-1")
         try:
+            origin = urlsplit(headers.get(b"origin", b"").decode("latin-1"))
+            own = urlsplit("//" + authority)
             same = (origin.hostname, origin.port) == (own.hostname, self._relay.port)
         except ValueError:
             same = False
-        return b"200" if same else b"403"
+        return b"200" if same and self._relay.serves_host(authority) else b"403"
 
     @property
     def _host(self) -> str:
