@@ -1,5 +1,6 @@
 """`serve`, `send` and `receive` as programs of their own."""
 
+import errno
 import json
 import re
 import signal
@@ -15,7 +16,7 @@ import mocpack
 from mocpack.cli.recorder import Recorder
 from mocpack.kinematics import promised_error
 from mocpack.live import Sender
-from mocpack.live.recording import Recording
+from mocpack.live.spool import Spool, SpoolReader
 from mocpack.testing import walk
 
 connect = pytest.importorskip("websockets.sync.client").connect
@@ -102,17 +103,121 @@ def test_ctrl_c_finishes_the_file(relay, tmp_path):
     assert mocpack.decode((tmp_path / "got.mocp").read_bytes()).frame_count >= 39
 
 
+def record(recorder, name, clip, *, end=True):
+    """Record a clip as a performance; return what takes more of it."""
+    sender = Sender(clip.header, 0.005)
+    take = recorder.begin(name, sender.hello)
+    for frame in zip(clip.rotations, clip.translations, strict=True):
+        take(sender.send(*frame))
+    if end:
+        take(None)
+    return take
+
+
+def test_sigterm_finishes_the_file(relay, tmp_path):
+    process, address = relay
+    mocpack.write(walk(0.5), tmp_path / "walk.bvh")
+    sender = start("send", "walk.bvh", "--to", f"{address}/stage/anna", "--loop", cwd=tmp_path)
+    receiver = start("receive", f"{address}/stage", "-o", "got.mocp", cwd=tmp_path)
+    assert "recording anna" in receiver.stderr.readline()
+    spool = tmp_path / "got-anna.mocp.spool"
+    size = spool.stat().st_size
+    while spool.stat().st_size < size + 2000:
+        pass
+    for one, name in ((receiver, "got.mocp"), (process, "day.mocp")):
+        one.send_signal(signal.SIGTERM)
+        told, complaint = one.communicate(timeout=60)
+        assert (one.returncode, told.strip()) == (0, f"wrote {name}"), complaint
+        assert mocpack.decode((tmp_path / name).read_bytes()).frame_count >= 10
+    sender.kill()
+    sender.communicate()
+    assert not list(tmp_path.glob("*.spool"))
+
+
+def test_a_killed_relay_loses_nothing_and_the_next_one_finishes_the_recording(relay, tmp_path):
+    process, address = relay
+    mocpack.write(walk(0.5), tmp_path / "walk.bvh")
+    sender = start("send", "walk.bvh", "--to", f"{address}/stage/anna", "--loop", cwd=tmp_path)
+    spool = tmp_path / "day-anna.mocp.spool"
+    while not spool.exists() or spool.stat().st_size < 4000:
+        assert sender.poll() is None
+    process.kill()
+    process.wait(timeout=60)
+    sender.kill()
+    sender.communicate()
+    with SpoolReader(spool) as reader:
+        packets = list(reader.packets())
+    assert len(packets) >= 20
+    again = start("serve", "--port", 0, "--record", "day.mocp", "--no-page", cwd=tmp_path)
+    again.stdout.readline()
+    again.send_signal(signal.SIGTERM)
+    told, complaint = again.communicate(timeout=60)
+    assert (again.returncode, told.strip()) == (0, "wrote day.mocp"), complaint
+    assert not spool.exists()
+    assert mocpack.decode((tmp_path / "day.mocp").read_bytes()).frame_count == len(packets)
+
+
+def test_a_recording_overwrites_no_earlier_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    clip = walk(0.1)
+    for _ in range(2):
+        recorder = Recorder("day.mocp", None, force=False)
+        for name in ("anna", "ben"):
+            record(recorder, name, clip)
+        assert recorder.finish()
+    names = ["day-anna-2.mocp", "day-anna.mocp", "day-ben-2.mocp", "day-ben.mocp"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/x", "a\0b", "", "é" * 300, "x\x1b[31m", ".."])
+def test_no_name_of_a_performer_leads_out_of_the_folder(tmp_path, monkeypatch, name):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    recorder = Recorder("day.mocp", None, force=False)
+    record(recorder, name, walk(0.1))
+    assert recorder.finish()
+    assert [path.name for path in tmp_path.rglob("*")] == ["in", "day.mocp"]
+
+
+def test_a_spool_that_another_recorder_writes_is_left_alone(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    first = Recorder("day.mocp", None, force=False)
+    take = record(first, "anna", walk(0.1), end=False)
+    second = Recorder("day.mocp", None, force=False)
+    record(second, "anna", walk(0.1))
+    assert second.finish()
+    assert (tmp_path / "day-anna.mocp.spool").exists()
+    assert "killed" not in capfd.readouterr().err
+    take(None)
+    assert first.finish()
+
+
+def test_a_disk_that_is_full_ends_a_recording_and_not_the_relay(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    recorder = Recorder("day.mocp", None, force=False)
+    written = Spool._write
+    count = iter(range(100))
+
+    def fail(self, data):
+        if next(count) >= 10:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written(self, data)
+
+    monkeypatch.setattr(Spool, "_write", fail)
+    record(recorder, "anna", walk(0.5))
+    assert recorder.finish()
+    assert capfd.readouterr().err.count("No space left") == 1
+    assert mocpack.decode((tmp_path / "day.mocp").read_bytes()).frame_count == 9
+
+
 def test_recordings_make_an_archive(tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
     monkeypatch.chdir(tmp_path)
     clip = walk(0.3)
     recorder = Recorder("day.mocps", None, force=False)
     for name in ("anna", "ben", "anna"):
-        sender = Sender(clip.header, 0.005)
-        recording = Recording(sender.hello)
-        for frame in zip(clip.rotations, clip.translations, strict=True):
-            recording.take(sender.send(*frame))
-        recorder.add(name, recording)
+        record(recorder, name, clip)
     assert recorder.finish()
     assert [path.name for path in tmp_path.iterdir()] == ["day.mocps"]
     listed = start("ls", "day.mocps", "--json", cwd=tmp_path).communicate(timeout=60)[0]

@@ -12,7 +12,7 @@ import typer
 from mocpack.cli import files, options
 from mocpack.cli.interrupts import run_until_interrupted
 from mocpack.cli.live_access import read_token, trust
-from mocpack.cli.recorder import Recorder
+from mocpack.cli.recorder import Recorder, Take
 from mocpack.cli.terminal import complain
 from mocpack.clip import ClipHeader
 from mocpack.errors import UsageError
@@ -22,7 +22,6 @@ from mocpack.live.bridges.zmq import ZmqSink
 from mocpack.live.client import Event, Frame, watch
 from mocpack.live.player import Player
 from mocpack.live.receiver import PATIENCE, Pose
-from mocpack.live.recording import Recording
 from mocpack.live.udp import watch_udp
 from mocpack.live.udp_stage import is_stage, watch_udp_stage
 
@@ -85,7 +84,7 @@ class _Keeper:
 
     def __init__(self, recorder: Recorder, performer: str | None) -> None:
         self._recorder, self._performer = recorder, performer
-        self._recordings: dict[str, Recording] = {}
+        self._recordings: dict[str, Take] = {}
 
     async def keep(self, events: AsyncIterator[Event]) -> None:
         """Keep what is received until all who came have left."""
@@ -94,10 +93,12 @@ class _Keeper:
                 continue
             if event.kind == "join":
                 self._end(event.name)
-                self._recordings[event.name] = Recording(event.receiver.hello)
+                self._recordings[event.name] = self._recorder.begin(
+                    event.name, event.receiver.hello
+                )
                 files.stderr().print(f"recording {event.name}; Ctrl-C ends")
             elif event.kind == "packet":
-                self._recordings[event.name].take(event.packet)
+                self._recordings[event.name](event.packet)
             elif event.kind == "leave":
                 self._end(event.name)
                 if not self._recordings:
@@ -108,9 +109,9 @@ class _Keeper:
             self._end(name)
 
     def _end(self, name: str) -> None:
-        recording = self._recordings.pop(name, None)
-        if recording is not None:
-            self._recorder.add(name, recording)
+        take = self._recordings.pop(name, None)
+        if take is not None:
+            take(None)
 
 
 class Sink(Protocol):

@@ -13,12 +13,11 @@ import typer
 from mocpack.cli import files
 from mocpack.cli.interrupts import run_until_interrupted
 from mocpack.cli.options import LAST_PORT
-from mocpack.cli.recorder import Recorder
+from mocpack.cli.recorder import Recorder, Take
 from mocpack.errors import UsageError
 from mocpack.extras import require
 from mocpack.live.hello import Hello
 from mocpack.live.log import log_loop_error
-from mocpack.live.recording import Recording
 from mocpack.live.relay import Relay
 from mocpack.live.stage import Place, Tokens, is_loopback
 from mocpack.live.udp_stage import UdpDoor
@@ -81,7 +80,7 @@ def run(
         Tokens.read(token_file) if token_file else Tokens(),
         pages=stage_pages() if page else {},
         hosts=tuple(allow_host or ()),
-        recorder=None if recorder is None else _recorder(recorder),
+        recorder=None if recorder is None else _begin_with(recorder),
     )
     if plain_udp or (udp and is_loopback(host)):
         relay.doors.append(UdpDoor(relay, plain=plain_udp))
@@ -118,19 +117,8 @@ def _context(tls: str | None, key: str | None) -> ssl.SSLContext | None:
     return context
 
 
-def _recorder(recorder: Recorder) -> Callable[[Place, Hello], Callable[[bytes | None], None]]:
-    def begin(place: Place, hello: Hello) -> Callable[[bytes | None], None]:
-        recording = Recording(hello)
-
-        def take(packet: bytes | None) -> None:
-            if packet is None:
-                recorder.add(place.performer or place.stage, recording)
-            else:
-                recording.take(packet)
-
-        return take
-
-    return begin
+def _begin_with(recorder: Recorder) -> Callable[[Place, Hello], Take]:
+    return lambda place, hello: recorder.begin(place.performer or place.stage, hello)
 
 
 async def _serve(relay: Relay) -> None:

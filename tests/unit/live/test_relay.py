@@ -11,10 +11,10 @@ import pytest
 
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.errors import UsageError
-from mocpack.live import Hello, Report, Sender
+from mocpack.live import Report, Sender
 from mocpack.live.client import perform, watch
 from mocpack.live.limits import Limits
-from mocpack.live.recording import Recording
+from mocpack.live.recording import clips_of
 from mocpack.live.relay import CLOSE_TIMEOUT_S, Relay
 from mocpack.live.report import read_json, read_report
 from mocpack.live.sources import ClipSource
@@ -538,11 +538,12 @@ def test_one_host_has_so_many_connections_and_no_more():
 
 
 def test_a_recording_holds_the_very_poses_that_were_received():
-    recordings = []
+    recorded = []
 
     def begin(place, hello):
-        recordings.append((place, Recording(hello)))
-        return lambda packet: packet and recordings[-1][1].take(packet)
+        packets = []
+        recorded.append((place, hello, packets))
+        return lambda packet: packet and packets.append(packet)
 
     async def play(relay):
         watching = asyncio.ensure_future(collected(f"{relay.url}/stage", 1))
@@ -551,30 +552,14 @@ def test_a_recording_holds_the_very_poses_that_were_received():
         return await watching
 
     poses = run(play, recorder=begin)["anna"]
-    ((place, recording),) = recordings
-    clip = recording.clip()
+    ((place, hello, packets),) = recorded
+    (clip,) = clips_of(hello, packets)
     assert place == Place("stage", "anna")
     assert clip.frame_count == 120
     assert clip.extras.valid is None
     received = np.array([pose.rotations for pose in poses])
     same = np.minimum(np.abs(clip.rotations - received), np.abs(clip.rotations + received))
     assert same.max() < 1e-15
-
-
-def test_what_was_not_received_is_marked_in_a_recording():
-    sender = Sender(Hello(CLIP.header, 0.005, 3), intra=40)
-    recording = Recording(sender.hello)
-    for t in range(120):
-        packet = sender.send(CLIP.rotations[t], CLIP.translations[t])
-        if not 50 <= t < 60:
-            recording.take(packet)
-    valid = recording.clip().extras.valid
-    assert np.flatnonzero(~valid.all(1)).tolist() == list(range(50, 80))
-
-
-def test_a_recording_of_nothing_says_so():
-    with pytest.raises(UsageError, match="nothing was received"):
-        Recording(Hello(CLIP.header, 0.005, 3)).clip()
 
 
 def test_a_performer_comes_back_after_a_lost_connection():
