@@ -91,6 +91,10 @@ class DatagramDoor:
     def __len__(self) -> int:
         return len(self._peers)
 
+    def now(self) -> float:
+        """Return the seconds of the door's clock."""
+        return self._clock()
+
     async def open(self) -> None:
         self._checking = asyncio.ensure_future(self._check())
 
