@@ -7,6 +7,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -15,11 +17,13 @@ from command_line import run_text as run
 import mocpack
 from mocpack.cli.recorder import Recorder
 from mocpack.kinematics import promised_error
-from mocpack.live import Sender
-from mocpack.live.spool import Spool, SpoolReader
+from mocpack.live import Sender, is_hello
+from mocpack.live.spool import Spool
+from mocpack.live.stage import item, items
 from mocpack.testing import walk
 
 connect = pytest.importorskip("websockets.sync.client").connect
+serve = pytest.importorskip("websockets.sync.server").serve
 
 
 def start(*words, **options):
@@ -114,47 +118,80 @@ def record(recorder, name, clip, *, end=True):
     return take
 
 
+@contextmanager
+def performing(address, count=60):
+    """Send so many frames to a relay and stay on its stage; the relay has recorded them all."""
+    clip, words = walk(1.0), ["mocpack.live.2"]
+    sender = Sender(clip.header, 0.005)
+    with (
+        connect(f"{address}/stage", subprotocols=[*words, "role.watch"]) as watcher,
+        connect(f"{address}/stage/anna", subprotocols=[*words, "role.send"]) as performer,
+    ):
+        performer.send(sender.hello.to_bytes())
+        for frame in zip(clip.rotations[:count], clip.translations[:count], strict=True):
+            performer.send(sender.send(*frame))
+        got = 0
+        while got < count:
+            message = watcher.recv(timeout=60)
+            if isinstance(message, bytes):
+                got += sum(not is_hello(data) for _, data in items(message))
+        yield count
+
+
 def test_sigterm_finishes_the_file(relay, tmp_path):
     process, address = relay
-    mocpack.write(walk(0.5), tmp_path / "walk.bvh")
-    sender = start("send", "walk.bvh", "--to", f"{address}/stage/anna", "--loop", cwd=tmp_path)
-    receiver = start("receive", f"{address}/stage", "-o", "got.mocp", cwd=tmp_path)
-    assert "recording anna" in receiver.stderr.readline()
-    spool = tmp_path / "got-anna.mocp.spool"
-    size = spool.stat().st_size
-    while spool.stat().st_size < size + 2000:
-        pass
-    for one, name in ((receiver, "got.mocp"), (process, "day.mocp")):
-        one.send_signal(signal.SIGTERM)
-        told, complaint = one.communicate(timeout=60)
-        assert (one.returncode, told.strip()) == (0, f"wrote {name}"), complaint
-        assert mocpack.decode((tmp_path / name).read_bytes()).frame_count >= 10
-    sender.kill()
-    sender.communicate()
+    with performing(address) as count:
+        receiver = start("receive", f"{address}/stage", "-o", "got.mocp", cwd=tmp_path)
+        assert "recording anna" in receiver.stderr.readline()
+        for one, name in ((receiver, "got.mocp"), (process, "day.mocp")):
+            one.send_signal(signal.SIGTERM)
+            told, complaint = one.communicate(timeout=60)
+            assert (one.returncode, told.strip()) == (0, f"wrote {name}"), complaint
+            assert mocpack.decode((tmp_path / name).read_bytes()).frame_count == count
     assert not list(tmp_path.glob("*.spool"))
 
 
 def test_a_killed_relay_loses_nothing_and_the_next_one_finishes_the_recording(relay, tmp_path):
     process, address = relay
-    mocpack.write(walk(0.5), tmp_path / "walk.bvh")
-    sender = start("send", "walk.bvh", "--to", f"{address}/stage/anna", "--loop", cwd=tmp_path)
-    spool = tmp_path / "day-anna.mocp.spool"
-    while not spool.exists() or spool.stat().st_size < 4000:
-        assert sender.poll() is None
-    process.kill()
-    process.wait(timeout=60)
-    sender.kill()
-    sender.communicate()
-    with SpoolReader(spool) as reader:
-        packets = list(reader.packets())
-    assert len(packets) >= 20
+    with performing(address) as count:
+        process.kill()
+        process.wait(timeout=60)
+    assert [path.name for path in tmp_path.iterdir()] == ["day-anna.mocp.spool"]
     again = start("serve", "--port", 0, "--record", "day.mocp", "--no-page", cwd=tmp_path)
     again.stdout.readline()
     again.send_signal(signal.SIGTERM)
     told, complaint = again.communicate(timeout=60)
     assert (again.returncode, told.strip()) == (0, "wrote day.mocp"), complaint
-    assert not spool.exists()
-    assert mocpack.decode((tmp_path / "day.mocp").read_bytes()).frame_count == len(packets)
+    assert [path.name for path in tmp_path.iterdir()] == ["day.mocp"]
+    assert mocpack.decode((tmp_path / "day.mocp").read_bytes()).frame_count == count
+
+
+def test_a_relay_that_breaks_the_protocol_does_not_cost_the_recording(tmp_path):
+    clip = walk(0.2)
+    sender = Sender(clip.header, 0.005)
+    frames = zip(clip.rotations, clip.translations, strict=True)
+    packets = [sender.send(*frame) for frame in frames]
+
+    def perform(connection):
+        connection.send(json.dumps({"join": 1, "name": "../anna"}))
+        connection.send(item(1, sender.hello.to_bytes()))
+        for packet in packets:
+            connection.send(item(1, packet))
+        connection.send(b"\x01")  # ends within an item
+        connection.recv()
+
+    with serve(perform, "127.0.0.1", 0, subprotocols=["mocpack.live.2"]) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        port = server.socket.getsockname()[1]
+        url = f"ws://127.0.0.1:{port}/stage"
+        process = start("receive", url, "-o", "got.mocp", cwd=tmp_path)
+        told, complaint = process.communicate(timeout=60)
+        server.shutdown()
+        thread.join()
+    assert (process.returncode, told.strip()) == (2, "wrote got.mocp"), complaint
+    assert "Traceback" not in complaint
+    assert mocpack.decode((tmp_path / "got.mocp").read_bytes()).frame_count == len(packets)
 
 
 def test_a_recording_overwrites_no_earlier_one(tmp_path, monkeypatch):

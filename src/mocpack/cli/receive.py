@@ -74,9 +74,14 @@ def run(
         return 0
     recorder = Recorder(output, max_error, force=force)
     keeper = _Keeper(recorder, performer)
-    run_until_interrupted(keeper.keep(events), seconds)
-    keeper.finish()
-    return 0 if recorder.finish() else 1
+    try:
+        run_until_interrupted(keeper.keep(events), seconds)
+    finally:  # a relay that is lost, or breaks the protocol, must not cost the recording
+        keeper.finish()
+        written = recorder.finish()
+    if not written:
+        files.stderr().print("nothing was received")
+    return 0 if written else 1
 
 
 class _Keeper:

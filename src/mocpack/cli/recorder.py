@@ -105,8 +105,6 @@ class Recorder:
             self._written = [self._written[0].replace(self._path)]
         for path in self._written:
             files.stdout().print(f"wrote {path}")
-        if not self._written:
-            files.stderr().print("nothing was received")
         return bool(self._written)
 
     def _find_spools(self) -> list[Path]:

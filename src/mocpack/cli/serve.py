@@ -88,8 +88,8 @@ def run(
         require("aioquic", extra="webtransport", purpose="WebTransport")
         relay.doors.append(WebTransportDoor(relay, webtransport))
     run_until_interrupted(_serve(relay), seconds)
-    if recorder is not None:
-        recorder.finish()
+    if recorder is not None and not recorder.finish():
+        files.stderr().print("nothing was received")
     return 0
 
 

@@ -19,7 +19,6 @@ from typing import Any
 from mocpack.errors import FormatError, UsageError
 from mocpack.live.hello import is_hello
 from mocpack.live.limits import Budget, Limits
-from mocpack.live.receiver import Answer
 from mocpack.live.relay import Performer, Relay
 from mocpack.live.report import Report, read_json, read_report
 from mocpack.live.sender import repeats_for
@@ -228,8 +227,7 @@ class DatagramDoor:
             return
         if peer.performer is None:
             return
-        answer = self._relay.pass_on(peer.performer, data)
-        peer.bad += answer not in (Answer.NEWS, Answer.KNOWN)
+        peer.bad += not self._relay.pass_on(peer.performer, data).is_good
         if peer.bad > self._relay.limits.bad:
             self.drop(key, "packets are damaged")
             return

@@ -317,7 +317,7 @@ class Relay:
                         await connection.close(1013, "the relay is full")
                         return
                 elif performer is not None:
-                    bad += self.pass_on(performer, message) not in (Answer.NEWS, Answer.KNOWN)
+                    bad += not self.pass_on(performer, message).is_good
                     if bad > self.limits.bad:
                         await connection.close(1008, "packets are damaged")
                         return
@@ -340,7 +340,10 @@ class Relay:
             self.leave(before)
         if len(self._performers) >= self.limits.performers:
             return None
+        used = {other.number for other in self._performers.values()}
         self._used = (self._used + 1) % 65536
+        while self._used in used:
+            self._used = (self._used + 1) % 65536
         performer = Performer(place, self._used, Store(hello), data, trip)
         if self.recorder is not None:
             performer.record = self.recorder(place, hello)

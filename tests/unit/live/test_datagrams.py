@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from contextlib import contextmanager
+import socket
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +21,8 @@ from mocpack.live.player import MAX_POSES, Player
 from mocpack.live.relay import Relay
 from mocpack.live.report import read_report
 from mocpack.live.sources import ClipSource
-from mocpack.live.stage import Tokens
+from mocpack.live.stage import Tokens, item
+from mocpack.live.udp import watch_udp
 from mocpack.live.udp_stage import UdpDoor, perform_udp_stage, watch_udp_stage
 
 pytest.importorskip("websockets")
@@ -607,3 +609,65 @@ def test_a_challenge_is_worth_nothing_to_another_address_role_path_or_time(wire)
     wire.now += 60
     assert "challenge" in json.loads(wire.say("a", shown)[0])
     assert not len(wire.door)
+
+
+def test_straight_udp_answers_the_sender_alone_and_by_no_more_than_it_sends():
+    """There is no challenge here: an address that is not the sender's may be forged."""
+
+    async def play():
+        one, other = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind(("127.0.0.1", 0))
+            address = probe.getsockname()
+        sender, made = packets(60)
+        events, seen = watch_udp(f"udp://127.0.0.1:{address[1]}"), 0
+        with one, other:
+            one.setblocking(False)
+            other.setblocking(False)
+            coming = asyncio.ensure_future(anext(events))
+            sent = 0
+            while not coming.done():  # it is not known when it listens
+                sent += one.sendto(sender.hello.to_bytes(), address)
+                await asyncio.sleep(0.01)
+            assert (await coming).kind == "join"
+            for t, data in enumerate(made):
+                if t != 3:  # one is missing, so that reports go out as often as they may
+                    sent += one.sendto(data, address)
+                for junk in (b"", b"x", made[0], data[:-1] + b"\x00"):
+                    other.sendto(junk, address)
+                await asyncio.sleep(0.006)
+                if t == 2:
+                    seen += len([await anext(events) for _ in range(6)])
+            with suppress(TimeoutError):
+                while True:
+                    event = await asyncio.wait_for(anext(events), 0.3)
+                    seen += event.kind == "packet"
+            await events.aclose()
+            with pytest.raises(BlockingIOError):
+                other.recv(4096)
+            got = []
+            with suppress(BlockingIOError):
+                while True:
+                    got.append(len(one.recv(4096)))
+            assert 0 < sum(got) <= sent
+
+    asyncio.run(asyncio.wait_for(play(), 60))
+
+
+def test_packets_that_are_damaged_are_no_events():
+    sender, made = packets(3)
+    audience = Audience(1)
+    audience.told({"join": 7, "name": "anna"})
+    audience.hear(item(7, sender.hello.to_bytes()))
+    assert [e.kind for e in audience.hear(item(7, made[0]))] == ["packet", "pose"]
+    assert audience.hear(item(7, b"junk" * 10) + item(7, made[1][:-1] + b"\x00")) == []
+
+
+def test_no_two_performers_share_a_number(wire):
+    wire.come("a", "/stage/anna", "send")
+    sender, _ = packets(1)
+    wire.say("a", sender.hello.to_bytes())
+    wire.relay._used -= 1  # as after 65 536 others
+    wire.come("b", "/stage/ben", "send")
+    wire.say("b", packets(1)[0].hello.to_bytes())
+    assert len({p.number for p in wire.relay.on_stage("stage")}) == 2
