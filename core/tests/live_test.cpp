@@ -35,12 +35,12 @@ template <typename T> void put(std::vector<uint8_t>& out, T value)
 
 // A root that moves, a free joint, a hinge of two axes, a joint that does not turn (on the hinge, or a root
 // of its own), and an end site.
-std::vector<uint8_t> hello(uint16_t last_parent = 2)
+std::vector<uint8_t> hello(uint16_t last_parent = 2, double frame_time = 1.0 / 120)
 {
 	std::vector<uint8_t> out = {'m', 'l', 'v', '2'};
 	put<uint32_t>(out, 7);
 	put<uint32_t>(out, 5000);
-	put<double>(out, 1.0 / 120);
+	put<double>(out, frame_time);
 	put<uint16_t>(out, 26214);
 	put<uint16_t>(out, 0);
 	for (uint16_t n : {4, 1, 1, 2})
@@ -229,6 +229,33 @@ void test_any_packet_does_no_harm()
 	}
 }
 
+// Every frame time, number and time that the format allows, with rows far before the newest.
+void test_any_number_and_time_does_no_harm()
+{
+	const int64_t furthest = (int64_t(1) << 47) - 1, latest = int64_t(1) << 60;
+	for (double frame_time : {1e-6, 1.0 / 120, 1e6})
+	{
+		std::vector<uint8_t> model = hello(2, frame_time);
+		uint32_t crc = check_of(model);
+		Receiver receiver(model);
+		for (int64_t number : {int64_t(0), int64_t(65535), furthest})
+			for (int64_t time : {int64_t(0), latest})
+			{
+				uint8_t row[80] = {0x88, 0x27, 255, 8}, packet[400];
+				mocpack_LiveRow rows[3] = {
+					{0, 1, row, sizeof row}, {1, 1, row, sizeof row}, {65535, 1, row, sizeof row}};
+				mocpack_LiveHead head = {number, time, 1};
+				size_t size = mocpack_live_pack(crc, &head, rows, number ? 3 : 1, packet, sizeof packet);
+				mocpack_live_receive(receiver.receiver, packet, size);
+				while (mocpack_live_next(receiver.receiver, &head, receiver.rotations, receiver.translations))
+					check(head.time >= 0 && head.time <= latest, "a frame's time is in range");
+				int64_t first, newest;
+				mocpack_live_missing(receiver.receiver, &first, &newest);
+				check(newest == number, "the newest is the one heard of");
+			}
+	}
+}
+
 } // namespace
 
 int main()
@@ -238,5 +265,6 @@ int main()
 	test_any_hello_does_no_harm();
 	test_any_rows_do_no_harm();
 	test_any_packet_does_no_harm();
+	test_any_number_and_time_does_no_harm();
 	return 0;
 }

@@ -1,11 +1,14 @@
 """`serve`, `send` and `receive` as programs of their own."""
 
+import errno
 import json
 import re
 import signal
 import socket
 import subprocess
 import sys
+import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -14,11 +17,13 @@ from command_line import run_text as run
 import mocpack
 from mocpack.cli.recorder import Recorder
 from mocpack.kinematics import promised_error
-from mocpack.live import Sender
-from mocpack.live.recording import Recording
+from mocpack.live import Sender, is_hello
+from mocpack.live.spool import Spool
+from mocpack.live.stage import item, items
 from mocpack.testing import walk
 
-pytest.importorskip("websockets")
+connect = pytest.importorskip("websockets.sync.client").connect
+serve = pytest.importorskip("websockets.sync.server").serve
 
 
 def start(*words, **options):
@@ -102,17 +107,154 @@ def test_ctrl_c_finishes_the_file(relay, tmp_path):
     assert mocpack.decode((tmp_path / "got.mocp").read_bytes()).frame_count >= 39
 
 
+def record(recorder, name, clip, *, end=True):
+    """Record a clip as a performance; return what takes more of it."""
+    sender = Sender(clip.header, 0.005)
+    take = recorder.begin(name, sender.hello)
+    for frame in zip(clip.rotations, clip.translations, strict=True):
+        take(sender.send(*frame))
+    if end:
+        take(None)
+    return take
+
+
+@contextmanager
+def performing(address, count=60):
+    """Send so many frames to a relay and stay on its stage; the relay has recorded them all."""
+    clip, words = walk(1.0), ["mocpack.live.2"]
+    sender = Sender(clip.header, 0.005)
+    with (
+        connect(f"{address}/stage", subprotocols=[*words, "role.watch"]) as watcher,
+        connect(f"{address}/stage/anna", subprotocols=[*words, "role.send"]) as performer,
+    ):
+        performer.send(sender.hello.to_bytes())
+        for frame in zip(clip.rotations[:count], clip.translations[:count], strict=True):
+            performer.send(sender.send(*frame))
+        got = 0
+        while got < count:
+            message = watcher.recv(timeout=60)
+            if isinstance(message, bytes):
+                got += sum(not is_hello(data) for _, data in items(message))
+        yield count
+
+
+def test_sigterm_finishes_the_file(relay, tmp_path):
+    process, address = relay
+    with performing(address) as count:
+        receiver = start("receive", f"{address}/stage", "-o", "got.mocp", cwd=tmp_path)
+        assert "recording anna" in receiver.stderr.readline()
+        for one, name in ((receiver, "got.mocp"), (process, "day.mocp")):
+            one.send_signal(signal.SIGTERM)
+            told, complaint = one.communicate(timeout=60)
+            assert (one.returncode, told.strip()) == (0, f"wrote {name}"), complaint
+            assert mocpack.decode((tmp_path / name).read_bytes()).frame_count == count
+    assert not list(tmp_path.glob("*.spool"))
+
+
+def test_a_killed_relay_loses_nothing_and_the_next_one_finishes_the_recording(relay, tmp_path):
+    process, address = relay
+    with performing(address) as count:
+        process.kill()
+        process.wait(timeout=60)
+    assert [path.name for path in tmp_path.iterdir()] == ["day-anna.mocp.spool"]
+    again = start("serve", "--port", 0, "--record", "day.mocp", "--no-page", cwd=tmp_path)
+    again.stdout.readline()
+    again.send_signal(signal.SIGTERM)
+    told, complaint = again.communicate(timeout=60)
+    assert (again.returncode, told.strip()) == (0, "wrote day.mocp"), complaint
+    assert [path.name for path in tmp_path.iterdir()] == ["day.mocp"]
+    assert mocpack.decode((tmp_path / "day.mocp").read_bytes()).frame_count == count
+
+
+def test_a_relay_that_breaks_the_protocol_does_not_cost_the_recording(tmp_path):
+    clip = walk(0.2)
+    sender = Sender(clip.header, 0.005)
+    frames = zip(clip.rotations, clip.translations, strict=True)
+    packets = [sender.send(*frame) for frame in frames]
+
+    def perform(connection):
+        connection.send(json.dumps({"join": 1, "name": "../anna"}))
+        connection.send(item(1, sender.hello.to_bytes()))
+        for packet in packets:
+            connection.send(item(1, packet))
+        connection.send(b"\x01")  # ends within an item
+        connection.recv()
+
+    with serve(perform, "127.0.0.1", 0, subprotocols=["mocpack.live.2"]) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        port = server.socket.getsockname()[1]
+        url = f"ws://127.0.0.1:{port}/stage"
+        process = start("receive", url, "-o", "got.mocp", cwd=tmp_path)
+        told, complaint = process.communicate(timeout=60)
+        server.shutdown()
+        thread.join()
+    assert (process.returncode, told.strip()) == (2, "wrote got.mocp"), complaint
+    assert "Traceback" not in complaint
+    assert mocpack.decode((tmp_path / "got.mocp").read_bytes()).frame_count == len(packets)
+
+
+def test_a_recording_overwrites_no_earlier_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    clip = walk(0.1)
+    for _ in range(2):
+        recorder = Recorder("day.mocp", None, force=False)
+        for name in ("anna", "ben"):
+            record(recorder, name, clip)
+        assert recorder.finish()
+    names = ["day-anna-2.mocp", "day-anna.mocp", "day-ben-2.mocp", "day-ben.mocp"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/x", "a\0b", "", "é" * 300, "x\x1b[31m", ".."])
+def test_no_name_of_a_performer_leads_out_of_the_folder(tmp_path, monkeypatch, name):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    recorder = Recorder("day.mocp", None, force=False)
+    record(recorder, name, walk(0.1))
+    assert recorder.finish()
+    assert [path.name for path in tmp_path.rglob("*")] == ["in", "day.mocp"]
+
+
+def test_a_spool_that_another_recorder_writes_is_left_alone(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    first = Recorder("day.mocp", None, force=False)
+    take = record(first, "anna", walk(0.1), end=False)
+    second = Recorder("day.mocp", None, force=False)
+    record(second, "anna", walk(0.1))
+    assert second.finish()
+    assert (tmp_path / "day-anna.mocp.spool").exists()
+    assert "killed" not in capfd.readouterr().err
+    take(None)
+    assert first.finish()
+
+
+def test_a_disk_that_is_full_ends_a_recording_and_not_the_relay(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    recorder = Recorder("day.mocp", None, force=False)
+    written = Spool._write
+    count = iter(range(100))
+
+    def fail(self, data):
+        if next(count) >= 10:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written(self, data)
+
+    monkeypatch.setattr(Spool, "_write", fail)
+    record(recorder, "anna", walk(0.5))
+    assert recorder.finish()
+    assert capfd.readouterr().err.count("No space left") == 1
+    assert mocpack.decode((tmp_path / "day.mocp").read_bytes()).frame_count == 9
+
+
 def test_recordings_make_an_archive(tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
     monkeypatch.chdir(tmp_path)
     clip = walk(0.3)
     recorder = Recorder("day.mocps", None, force=False)
     for name in ("anna", "ben", "anna"):
-        sender = Sender(clip.header, 0.005)
-        recording = Recording(sender.hello)
-        for frame in zip(clip.rotations, clip.translations, strict=True):
-            recording.take(sender.send(*frame))
-        recorder.add(name, recording)
+        record(recorder, name, clip)
     assert recorder.finish()
     assert [path.name for path in tmp_path.iterdir()] == ["day.mocps"]
     listed = start("ls", "day.mocps", "--json", cwd=tmp_path).communicate(timeout=60)[0]
@@ -180,3 +322,61 @@ def test_who_finds_no_relay_says_so_and_tries_again(words, tmp_path):
         process.kill()
         process.communicate()
     assert re.fullmatch(rf"mocpack: {url}\S* cannot be reached: .*; trying again\n", line)
+
+
+HOSTILE_TEXT = ["", "{", "[" * 2000, '{"ping": NaN}', '{"ping": 1e999}', '{"join": "\\ud800"}']
+HOSTILE_TEXT += ['{"a":' * 500, json.dumps({"ping": 10**40}), '"\\udfff\\udfff"', "\x00" * 60]
+HOSTILE_BYTES = [b"", b"\x00", b"mlh2", b"mlh2" + bytes(60), b"\xff" * 300, b"{}", b"\x21" * 40]
+HOSTILE_REQUESTS = [
+    "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+    "GET /\udc80 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+    "GET /\x1b[31m HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: ²\r\n\r\n",
+    "POST /stage HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "GET / HTTP/1.1\r\n" + "X: y\r\n" * 500 + "\r\n",
+    "\r\n\r\n",
+    "GET / HTTP/9.9\r\n\r\n",
+]
+
+
+def hostile_datagrams(sender):
+    """Joins with wrong types, a lone surrogate as proof, and what follows a good join."""
+    good = {"join": "/stage/anna", "role": "send", "challenge": "0" * 32, "proof": "x" * 64}
+    wrong = ["\ud800", 10**3000, None, [], {}, 1e308, float("nan"), [[["\ud800"]]], "x" * 900]
+    yield from (json.dumps({**good, key: value}).encode() for key in good for value in wrong)
+    yield from HOSTILE_BYTES
+    yield b'{"join": ' + b"[" * 1500 + b"]" * 1500 + b"}"
+    yield sender.hello.to_bytes()
+
+
+def test_no_input_from_the_network_prints_a_traceback(tmp_path):
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"send {'s' * 20}\nwatch {'w' * 20}\n")
+    process = start("serve", "--port", 0, "--no-page", "--token-file", "tokens", cwd=tmp_path)
+    port = int(re.search(r":(\d+)", process.stdout.readline())[1])
+    sender = Sender(walk(0.1).header, 0.005)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.settimeout(20)
+        for data in hostile_datagrams(sender):
+            udp.sendto(data, ("127.0.0.1", port))
+        asked = {"join": "/stage/anna", "role": "send", "challenge": "0" * 32, "proof": "x" * 64}
+        udp.sendto(json.dumps(asked).encode(), ("127.0.0.1", port))
+        while "challenge" not in (answer := json.loads(udp.recv(4096))):
+            pass
+        asked |= {"challenge": answer["challenge"], "proof": "\ud800"}
+        udp.sendto(json.dumps(asked).encode(), ("127.0.0.1", port))
+        while "refused" not in json.loads(udp.recv(4096)):  # the relay is still there
+            pass
+    for request in HOSTILE_REQUESTS:
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as one:
+            one.sendall(request.encode("latin-1", "replace"))
+    for role, token, path in (("send", "s", "/stage/anna"), ("watch", "w", "/stage")):
+        for message in (*HOSTILE_TEXT, *HOSTILE_BYTES, sender.hello.to_bytes()):
+            words = ["mocpack.live.2", f"role.{role}", f"token.{20 * token}"]
+            with connect(f"ws://127.0.0.1:{port}{path}", subprotocols=words) as one:
+                one.send(message)
+                one.send(message)
+    process.send_signal(signal.SIGTERM)
+    _, complaint = process.communicate(timeout=60)
+    assert complaint == ""
+    assert process.returncode == 0

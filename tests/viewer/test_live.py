@@ -5,6 +5,7 @@ from theatre import BOUND, SHOWN, Theatre, off
 
 from mocpack.live.stage import Tokens
 from mocpack.viewing import page as built
+from mocpack.viewing.browser import FLAGS, find_chromium
 
 pytest.importorskip("websockets")
 TOKENS = Tokens({"send": ("s" * 20,), "watch": ("w" * 20,)})
@@ -100,3 +101,63 @@ def test_a_relay_with_tokens_asks_for_one(page):
         page.locator("#way-in button").click()
         page.wait_for_function("() => window.mocpackStage.shown().anna")
         assert page.locator("#way-in").is_hidden()
+
+
+ATTACK = """async (urls) => {
+  const open = (url) => new Promise((resolve) => {
+    const socket = new WebSocket(url, ["mocpack.live.2", "role.watch"]);
+    socket.onopen = () => (socket.close(), resolve("open"));
+    socket.onerror = () => resolve("refused");
+  });
+  const read = (url) =>
+    fetch(url).then(async (r) => `${r.status}`).catch(() => "refused");
+  return Promise.all(urls.map((url) => (url.startsWith("ws") ? open(url) : read(url))));
+}"""
+
+
+@pytest.fixture
+def rebinding_page(chromium):
+    """A page of a browser for which the names of evil.test lead to this machine."""
+    rules = "--host-resolver-rules=MAP evil.test 127.0.0.1, MAP *.evil.test 127.0.0.1"
+    flags = [flag for flag in FLAGS if "pipe" not in flag] + ["--no-sandbox", rules]
+    browser = chromium.browser_type.launch(executable_path=find_chromium(), args=flags)
+    yield browser.new_page()
+    browser.close()
+
+
+def test_a_page_of_another_origin_reaches_nothing(page):
+    with Theatre(["anna"]) as theatre, Theatre([]) as other:
+        port = theatre.relay.port
+        page.goto(f"{other.url}/nothing")  # of another origin, and without a policy
+        urls = [f"{scheme}://{host}:{port}" for host in ("127.0.0.1", "localhost", "0.0.0.0")
+                for scheme in ("ws", "http")]  # fmt: skip
+        tried = [f"{url}/stage" if url[0] == "w" else f"{url}/webtransport.json" for url in urls]
+        assert set(page.evaluate(ATTACK, tried)) == {"refused"}
+        page.goto("about:blank")
+        assert set(page.evaluate(ATTACK, tried)) == {"refused"}
+        assert not theatre.relay._watchers
+
+
+@pytest.mark.parametrize("name", ["evil.test", "127.0.0.1.evil.test", "localhost.evil.test"])
+def test_dns_rebinding_reaches_nothing(rebinding_page, name):
+    with Theatre(["anna"]) as theatre:
+        base = f"{name}:{theatre.relay.port}"
+        answer = rebinding_page.goto(f"http://{base}/")
+        assert answer.status == 403
+        tried = [f"ws://{base}/stage", f"ws://127.0.0.1:{theatre.relay.port}/stage"]
+        assert rebinding_page.evaluate(ATTACK, tried) == ["refused", "refused"]
+        assert rebinding_page.evaluate(ATTACK, [f"http://{base}/webtransport.json"]) == ["403"]
+        assert not theatre.relay._watchers
+
+
+def test_the_page_cannot_be_framed(page):
+    with Theatre(["anna"]) as theatre, Theatre([]) as other:
+        page.goto(f"{other.url}/nothing")
+        page.evaluate(
+            "url => { document.body.innerHTML = ''; const f = document.createElement('iframe');"
+            " f.src = url; document.body.append(f);"
+            " return new Promise(done => (f.onload = done)); }",
+            theatre.url,
+        )
+        assert not theatre.relay._watchers
+        assert any("frame-ancestors" in error for error in page.errors)

@@ -7,6 +7,7 @@ const WINDOW = 480; // arrivals
 const SPREAD = 0.95; // of arrivals that come in time
 const LONGEST_GUESS = 0.1; // seconds; then the last guess stays
 const KEPT = 1; // seconds of poses
+const MAX_POSES = 4096; // kept at most, since a sender may stamp any time on them
 const TICK = 0.0005; // seconds: twice what time stamps are rounded to
 const MOST = 0.5; // seconds behind
 const OVERDUE = 1.5; // frames after which one that should be shown at once is guessed
@@ -39,7 +40,7 @@ export class Player {
     this.needed = sorted[Math.ceil(SPREAD * (sorted.length - 1))] - sorted[0];
     const oldest = poses.at(-1)!.time - KEPT - this.delay;
     const kept = this.poses.findIndex(({ time }) => time > oldest);
-    this.poses.splice(0, Math.max(0, kept - 1));
+    this.poses.splice(0, Math.max(0, kept - 1, this.poses.length - MAX_POSES));
   }
 
   /** Seconds behind the quickest packet. */

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from typing import Annotated, Protocol
 
 import typer
 
 from mocpack.cli import files, options
+from mocpack.cli.interrupts import run_until_interrupted
 from mocpack.cli.live_access import read_token, trust
-from mocpack.cli.recorder import Recorder
+from mocpack.cli.recorder import Recorder, Take
 from mocpack.cli.terminal import complain
 from mocpack.clip import ClipHeader
 from mocpack.errors import UsageError
@@ -22,7 +22,6 @@ from mocpack.live.bridges.zmq import ZmqSink
 from mocpack.live.client import Event, Frame, watch
 from mocpack.live.player import Player
 from mocpack.live.receiver import PATIENCE, Pose
-from mocpack.live.recording import Recording
 from mocpack.live.udp import watch_udp
 from mocpack.live.udp_stage import is_stage, watch_udp_stage
 
@@ -71,15 +70,18 @@ def run(
     else:
         raise UsageError(f"a stage is a ws://, wss:// or udp:// address, got {source}")
     if role == "watch":
-        with suppress(KeyboardInterrupt):
-            asyncio.run(_timed(_show(events, _sink(output), performer, behind), seconds))
+        run_until_interrupted(_show(events, _sink(output), performer, behind), seconds)
         return 0
     recorder = Recorder(output, max_error, force=force)
     keeper = _Keeper(recorder, performer)
-    with suppress(KeyboardInterrupt):
-        asyncio.run(_timed(keeper.keep(events), seconds))
-    keeper.finish()
-    return 0 if recorder.finish() else 1
+    try:
+        run_until_interrupted(keeper.keep(events), seconds)
+    finally:  # a relay that is lost, or breaks the protocol, must not cost the recording
+        keeper.finish()
+        written = recorder.finish()
+    if not written:
+        files.stderr().print("nothing was received")
+    return 0 if written else 1
 
 
 class _Keeper:
@@ -87,7 +89,7 @@ class _Keeper:
 
     def __init__(self, recorder: Recorder, performer: str | None) -> None:
         self._recorder, self._performer = recorder, performer
-        self._recordings: dict[str, Recording] = {}
+        self._recordings: dict[str, Take] = {}
 
     async def keep(self, events: AsyncIterator[Event]) -> None:
         """Keep what is received until all who came have left."""
@@ -96,10 +98,12 @@ class _Keeper:
                 continue
             if event.kind == "join":
                 self._end(event.name)
-                self._recordings[event.name] = Recording(event.receiver.hello)
+                self._recordings[event.name] = self._recorder.begin(
+                    event.name, event.receiver.hello
+                )
                 files.stderr().print(f"recording {event.name}; Ctrl-C ends")
             elif event.kind == "packet":
-                self._recordings[event.name].take(event.packet)
+                self._recordings[event.name](event.packet)
             elif event.kind == "leave":
                 self._end(event.name)
                 if not self._recordings:
@@ -110,9 +114,9 @@ class _Keeper:
             self._end(name)
 
     def _end(self, name: str) -> None:
-        recording = self._recordings.pop(name, None)
-        if recording is not None:
-            self._recorder.add(name, recording)
+        take = self._recordings.pop(name, None)
+        if take is not None:
+            take(None)
 
 
 class Sink(Protocol):
@@ -216,8 +220,3 @@ def _delay(text: str) -> float | None:
     if not 0 <= seconds <= 10:
         raise UsageError(f"--delay is auto, 0, or up to 10s like 50ms, got {text!r}")
     return seconds
-
-
-async def _timed(work: object, seconds: float | None) -> None:
-    with suppress(TimeoutError):
-        await asyncio.wait_for(work, seconds)  # type: ignore[arg-type]

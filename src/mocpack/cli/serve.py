@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from mocpack.cli import files
+from mocpack.cli.interrupts import run_until_interrupted
 from mocpack.cli.options import LAST_PORT
-from mocpack.cli.recorder import Recorder
+from mocpack.cli.recorder import Recorder, Take
 from mocpack.errors import UsageError
 from mocpack.extras import require
 from mocpack.live.hello import Hello
-from mocpack.live.recording import Recording
+from mocpack.live.log import log_loop_error
 from mocpack.live.relay import Relay
 from mocpack.live.stage import Place, Tokens, is_loopback
 from mocpack.live.udp_stage import UdpDoor
@@ -62,6 +62,13 @@ def run(
         ),
     ] = None,
     page: Annotated[bool, typer.Option(help="Serve the page that shows the stage.")] = True,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Another host name of this relay, such as a proxy's; may be given several times. "
+            "On the loopback, requests for names that it does not know are refused."
+        ),
+    ] = None,
     seconds: Annotated[float | None, typer.Option(help="End after so long.", hidden=True)] = None,
 ) -> int:
     """Relay live motion: performers send, an audience watches, in browsers too; Ctrl-C ends."""
@@ -72,17 +79,17 @@ def run(
         _context(tls, tls_key),
         Tokens.read(token_file) if token_file else Tokens(),
         pages=stage_pages() if page else {},
-        recorder=None if recorder is None else _recorder(recorder),
+        hosts=tuple(allow_host or ()),
+        recorder=None if recorder is None else _begin_with(recorder),
     )
     if plain_udp or (udp and is_loopback(host)):
         relay.doors.append(UdpDoor(relay, plain=plain_udp))
     if webtransport is not None:
         require("aioquic", extra="webtransport", purpose="WebTransport")
         relay.doors.append(WebTransportDoor(relay, webtransport))
-    with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(relay, seconds))
-    if recorder is not None:
-        recorder.finish()
+    run_until_interrupted(_serve(relay), seconds)
+    if recorder is not None and not recorder.finish():
+        files.stderr().print("nothing was received")
     return 0
 
 
@@ -110,22 +117,12 @@ def _context(tls: str | None, key: str | None) -> ssl.SSLContext | None:
     return context
 
 
-def _recorder(recorder: Recorder) -> Callable[[Place, Hello], Callable[[bytes | None], None]]:
-    def begin(place: Place, hello: Hello) -> Callable[[bytes | None], None]:
-        recording = Recording(hello)
-
-        def take(packet: bytes | None) -> None:
-            if packet is None:
-                recorder.add(place.performer or place.stage, recording)
-            else:
-                recording.take(packet)
-
-        return take
-
-    return begin
+def _begin_with(recorder: Recorder) -> Callable[[Place, Hello], Take]:
+    return lambda place, hello: recorder.begin(place.performer or place.stage, hello)
 
 
-async def _serve(relay: Relay, seconds: float | None) -> None:
+async def _serve(relay: Relay) -> None:
+    asyncio.get_running_loop().set_exception_handler(log_loop_error)
     try:
         await relay.start()
     except OSError as error:
@@ -133,8 +130,6 @@ async def _serve(relay: Relay, seconds: float | None) -> None:
     shown = f", {relay.url.replace('ws', 'http', 1)}/?stage=stage shows it" if relay.pages else ""
     files.stdout().print(f"{relay.url}/stage/NAME takes a performer{shown}; Ctrl-C ends")
     try:
-        await asyncio.wait_for(asyncio.Event().wait(), seconds)
-    except TimeoutError:
-        pass
+        await asyncio.Event().wait()
     finally:
         await relay.stop()

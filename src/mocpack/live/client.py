@@ -175,8 +175,9 @@ class Audience:
             elif number in self.receivers:
                 receiver = self.receivers[number]
                 name = self._name(number)
-                events.append(Event("packet", name, receiver, packet=data))
                 poses = receiver.receive(data)
+                if receiver.answer.is_good:
+                    events.append(Event("packet", name, receiver, packet=data))
                 events += [Event("pose", name, receiver, pose) for pose in poses]
         return events
 

@@ -19,11 +19,10 @@ from typing import Any
 from mocpack.errors import FormatError, UsageError
 from mocpack.live.hello import is_hello
 from mocpack.live.limits import Budget, Limits
-from mocpack.live.receiver import Answer
 from mocpack.live.relay import Performer, Relay
 from mocpack.live.report import Report, read_json, read_report
 from mocpack.live.sender import repeats_for
-from mocpack.live.stage import Place, item
+from mocpack.live.stage import Place, item, ping_of
 
 ITEMS = b"i"  # what datagrams of hellos and packets to an audience begin with
 REPORT, QUICK = 0.05, 0.005  # seconds between two reports; where something is missing
@@ -41,8 +40,10 @@ Answering = Callable[[bytes], None]
 
 def proof_of(token: str | None, challenge: str, role: str, path: str) -> str:
     """Return what shows that a peer knows its token, without saying it."""
-    said = f"{challenge} {role} {path}".encode()
-    return hmac.new((token or "").encode(), said, hashlib.sha256).hexdigest()
+    # JSON can escape half of a surrogate pair, which plain UTF-8 cannot encode
+    said = f"{challenge} {role} {path}".encode("utf-8", "surrogatepass")
+    key = (token or "").encode("utf-8", "surrogatepass")
+    return hmac.new(key, said, hashlib.sha256).hexdigest()
 
 
 @dataclass(eq=False)
@@ -88,6 +89,10 @@ class DatagramDoor:
 
     def __len__(self) -> int:
         return len(self._peers)
+
+    def now(self) -> float:
+        """Return the seconds of the door's clock."""
+        return self._clock()
 
     async def open(self) -> None:
         self._checking = asyncio.ensure_future(self._check())
@@ -165,9 +170,9 @@ class DatagramDoor:
             return
         if len(data) < SHORTEST and not proven:
             return
-        challenge, proof = str(told.get("challenge", "")), str(told.get("proof", ""))
+        challenge, proof = _text(told, "challenge"), _text(told, "proof")
         if proven:
-            proof = proof_of(str(told.get("token", "")), challenge, role, path)
+            proof = proof_of(_text(told, "token"), challenge, role, path)
         if not proven and challenge not in self._challenges(key):
             _say(answer, challenge=self._challenges(key)[0])
             return
@@ -197,7 +202,8 @@ class DatagramDoor:
             return "no role of this address"
         known = self._relay.tokens.of(role)
         proofs = [proof_of(token, challenge, role, path) for token in known]
-        matches = [hmac.compare_digest(proof.encode(), one.encode()) for one in proofs]
+        shown_proof = proof.encode("utf-8", "surrogatepass")
+        matches = [hmac.compare_digest(shown_proof, one.encode()) for one in proofs]
         if self._relay.tokens.by_role and not any(matches):
             return f"the token does not open {role}"
         if not self._relay.has_room(host):
@@ -221,8 +227,7 @@ class DatagramDoor:
             return
         if peer.performer is None:
             return
-        answer = self._relay.pass_on(peer.performer, data)
-        peer.bad += answer not in (Answer.NEWS, Answer.KNOWN)
+        peer.bad += not self._relay.pass_on(peer.performer, data).is_good
         if peer.bad > self._relay.limits.bad:
             self.drop(key, "packets are damaged")
             return
@@ -271,10 +276,10 @@ class DatagramDoor:
     def _asked(self, key: Hashable, peer: _Peer, told: dict[str, Any]) -> None:
         if told.get("bye") is True:
             self.drop(key)
-        elif "join" in told:
+        elif isinstance(told.get("join"), str):
             _say(peer.answer, welcome=told["join"])  # the first welcome was lost
-        elif type(told.get("ping")) in (int, float):
-            _say(peer.answer, pong=told["ping"], trips=self._relay.trips(peer.place.stage))
+        elif (asked := ping_of(told)) is not None:
+            _say(peer.answer, pong=asked, trips=self._relay.trips(peer.place.stage))
 
     def _audience(self, stage: str) -> list[_Peer]:
         return [p for p in self._peers.values() if p.role != "send" and p.place.stage == stage]
@@ -320,6 +325,11 @@ class DatagramDoor:
 
 def _unknown() -> float:
     return 0.0
+
+
+def _text(told: dict[str, Any], key: str) -> str:
+    value = told.get(key)
+    return value if isinstance(value, str) else ""
 
 
 def _say(answer: Answering, **words: Any) -> None:

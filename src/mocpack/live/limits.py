@@ -20,6 +20,8 @@ class Limits:
         A second, of one performer.
     connections, from_one_host : int
         In all, and of one address.
+    half_open : int
+        Connections that have not finished their request; the oldest is closed for a new one.
     opening : float
         Seconds that asking may take, from connecting to the whole request.
     performers : int
@@ -35,6 +37,7 @@ class Limits:
     messages: int = 2000
     connections: int = 512
     from_one_host: int = 128
+    half_open: int = 128
     opening: float = 5.0
     performers: int = 64
     behind: int = 1 << 16

@@ -16,6 +16,7 @@ WINDOW = 480  # arrivals
 SPREAD = 0.95  # of arrivals that come in time
 LONGEST_GUESS = 0.1  # seconds; then the last guess stays
 KEPT = 1.0  # seconds of poses
+MAX_POSES = 4096  # kept at most, since a sender may stamp any time on them
 TICK = 0.0005  # seconds: twice what time stamps are rounded to
 OVERDUE = 1.5  # frames after which one that should be shown at once is guessed
 
@@ -56,7 +57,7 @@ class Player:
         if poses:
             oldest = poses[-1].time - KEPT - self.delay
             keep = bisect_right(self._poses, oldest, key=_time)
-            self._poses = self._poses[max(0, keep - 1) :]
+            self._poses = self._poses[max(0, keep - 1, len(self._poses) - MAX_POSES) :]
 
     @property
     def delay(self) -> float:

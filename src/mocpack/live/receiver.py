@@ -31,6 +31,11 @@ class Answer(IntEnum):
     OTHER_HELLO = 4
     """It belongs to another hello: another stream, or a sender that was restarted."""
 
+    @property
+    def is_good(self) -> bool:
+        """Whether the packet is one of the stream, whether it is of use or not."""
+        return self in (Answer.NEWS, Answer.KNOWN)
+
 
 @dataclass(frozen=True, eq=False)
 class Pose:
@@ -70,11 +75,14 @@ class Receiver:
     ----------
     counts : Counter of Answer
         What the packets were.
+    answer : Answer
+        What the last packet was.
     """
 
     def __init__(self, hello: Hello | bytes, patience: int = PATIENCE) -> None:
         self.hello = hello if isinstance(hello, Hello) else Hello.from_bytes(hello)
         self.counts: Counter[Answer] = Counter()
+        self.answer = Answer.UNPLACED
         self._native = _core.LiveReceiver(self.hello.model, patience)
         self._patience = patience
         self._losses = Losses()
@@ -83,9 +91,9 @@ class Receiver:
     def receive(self, packet: bytes) -> list[Pose]:
         """Return the frames that this packet makes known, in order; often one, or none."""
         newest = self._native.missing()[1]
-        answer = Answer(self._native.receive(packet))
-        self.counts[answer] += 1
-        if answer is Answer.NEWS:
+        self.answer = Answer(self._native.receive(packet))
+        self.counts[self.answer] += 1
+        if self.answer is Answer.NEWS:
             self._losses.count(newest, self._native.missing()[1])
         poses = []
         while (found := self._native.next()) is not None:

@@ -1,66 +1,56 @@
-"""What was received, as a clip: the very poses, with what was missing marked as such.
+"""What was received, as clips: the very poses, with what was missing marked as such.
 
-Packets are kept as they came, a few bytes a frame, and decoded when the recording ends.
+Clips are made of packets one after another, so that a recording of any length takes the memory of
+one clip.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from mocpack import rotations
 from mocpack.clip import Clip
-from mocpack.errors import UsageError
 from mocpack.live.hello import Hello
 from mocpack.live.receiver import Pose, Receiver
 from mocpack.take import Extras
 
-MOST_FRAMES = 120 * 3600 * 12  # of one recording
-MOST_BYTES = 1 << 29
+MAX_GAP_S = 10.0  # missing frames are interpolated over a shorter gap; a longer one ends the clip
+MAX_JOINT_FRAMES = 1 << 20  # joints times frames of one clip: 4.7 minutes of 31 joints at 120 fps
+MAX_FRAMES = 120 * 3600 * 12  # of one stream, missing ones included; what comes later is left out
+PATIENCE = 60  # frames for which a missing one is waited for
 
 
-class Recording:
-    """Keeps one stream.
+def clips_of(
+    hello: Hello, packets: Iterable[bytes], max_joint_frames: int = MAX_JOINT_FRAMES
+) -> Iterator[Clip]:
+    """Yield the poses of a stream as clips on its even clock, one after another.
 
-    Parameters
-    ----------
-    hello : Hello
-    most : int
-        Frames; what comes later is left out.
+    Frames that were not received are slerped, and `clip.extras.valid` is False there. A new clip
+    begins after a gap of more than `MAX_GAP_S`, and where one would have more than
+    `max_joint_frames` joints times frames.
     """
-
-    def __init__(self, hello: Hello, most: int = MOST_FRAMES) -> None:
-        self.hello = hello
-        self._packets: list[bytes] = []
-        self._bytes = 0
-        self._most = most
-
-    def __len__(self) -> int:
-        return len(self._packets)
-
-    def take(self, packet: bytes) -> None:
-        """Keep a packet."""
-        if len(self._packets) < self._most and self._bytes + len(packet) <= MOST_BYTES:
-            self._packets.append(packet)
-            self._bytes += len(packet)
-
-    def clip(self) -> Clip:
-        """Return the poses that were received, on the stream's even clock.
-
-        Frames that were not received are slerped, and `clip.extras.valid` is False there.
-        """
-        receiver = Receiver(self.hello, patience=60)
-        poses: list[Pose] = []
-        frames: list[int] = []
-        for packet in self._packets:
-            for pose in receiver.receive(packet):
-                apart = pose.number - poses[-1].number if poses else 0
-                frames.append(frames[-1] + apart * receiver.every if poses else 0)
-                poses.append(pose)
-        if not poses:
-            raise UsageError("nothing was received that could be recorded")
-        return clip_of(self.hello, poses, frames)
+    receiver = Receiver(hello, patience=PATIENCE)
+    most = max(1, max_joint_frames // len(hello.header.skeleton))
+    total = 0
+    poses: list[Pose] = []
+    frames: list[int] = []
+    for packet in packets:
+        for pose in receiver.receive(packet):
+            apart = (pose.number - poses[-1].number) * receiver.every if poses else 0
+            too_far = apart > 1 and (apart - 1) * hello.header.frame_time > MAX_GAP_S
+            if poses and (too_far or frames[-1] + apart >= most):
+                yield clip_of(hello, poses, frames)
+                total += frames[-1] + 1
+                poses, frames, apart = [], [], 0
+            if total + (frames[-1] if frames else 0) + apart >= MAX_FRAMES:
+                break
+            frames.append(frames[-1] + apart if poses else 0)
+            poses.append(pose)
+    if poses:
+        yield clip_of(hello, poses, frames)
 
 
 def clip_of(hello: Hello, poses: list[Pose], frames: list[int]) -> Clip:

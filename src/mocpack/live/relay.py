@@ -20,12 +20,24 @@ from typing import Any, Protocol
 
 from mocpack.errors import FormatError, UsageError
 from mocpack.extras import require
+from mocpack.live.connections import Connections
 from mocpack.live.hello import Hello, is_hello
 from mocpack.live.limits import Budget, Limits
+from mocpack.live.log import LOGGER, OneLineLogger
 from mocpack.live.receiver import Answer
-from mocpack.live.stage import SUBPROTOCOL, Place, Tokens, is_loopback, item, offered, read_ping
+from mocpack.live.stage import (
+    SUBPROTOCOL,
+    Place,
+    Tokens,
+    is_loopback,
+    is_served_host,
+    item,
+    offered,
+    read_ping,
+)
 from mocpack.live.store import Store
 
+CLOSE_TIMEOUT_S = 0.5  # for connections to close when the relay ends; then they are cut off
 GATHER = 0.0025  # seconds for which packets of several performers wait for one another
 
 Recorder = Callable[[Place, Hello], Callable[[bytes | None], None]]
@@ -88,6 +100,10 @@ class Relay:
         Needed, as tokens are, on any address but the loopback.
     pages : mapping of str to (str, bytes)
         What browsers may fetch: media type and bytes by path. Nothing else is reachable.
+    hosts : tuple of str
+        Names, beside those of the loopback, by which it may be reached (Host headers). On the
+        loopback it answers to no others. On other addresses, none at all means any name, since
+        tokens are asked for there.
     recorder : Recorder, optional
     doors : list of Door
         Opened and closed with the relay.
@@ -101,6 +117,7 @@ class Relay:
     tokens: Tokens = field(default_factory=Tokens)
     limits: Limits = field(default_factory=Limits)
     pages: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ()
     recorder: Recorder | None = None
     doors: list[Door] = field(default_factory=list)
     ports: tuple[int, ...] = ()
@@ -110,10 +127,11 @@ class Relay:
     _hosts: Counter[str] = field(default_factory=Counter)
     _pending: dict[str, list[bytes]] = field(default_factory=dict)
     _used: int = 0
-    _open: int = 0
     _server: Any = None
 
     def __post_init__(self) -> None:
+        self.connections = Connections(self.limits)
+        self.hosts = tuple(host.lower() for host in self.hosts)
         if is_loopback(self.host):
             return
         if self.tls is None or not self.tokens.by_role:
@@ -138,8 +156,11 @@ class Relay:
             ping_interval=5,
             ping_timeout=10,
             open_timeout=self.limits.opening,
+            close_timeout=CLOSE_TIMEOUT_S,
             create_connection=self._accepted,
             server_header="mocpack",
+            logger=OneLineLogger(LOGGER, {}),
+            **({"ssl_handshake_timeout": self.limits.opening} if self.tls else {}),
         )
         self.port = self._server.sockets[0].getsockname()[1]
         for door in self.doors:
@@ -149,8 +170,14 @@ class Relay:
         """Close all connections and end all recordings."""
         for door in self.doors:
             door.close()
+        self.connections.abort_half_open()
         self._server.close()
-        await self._server.wait_closed()
+        for _ in range(2):
+            try:
+                await asyncio.wait_for(self._server.wait_closed(), CLOSE_TIMEOUT_S)
+                break
+            except TimeoutError:
+                self.connections.abort_all()
         await asyncio.sleep(0)  # sockets are closed in the loop's next round, which may be its last
         for performer in [*self._performers.values()]:
             self.leave(performer)
@@ -181,20 +208,23 @@ class Relay:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'wss' if self.tls else 'ws'}://{host}:{self.port}"
 
+    def serves_host(self, header: str) -> bool:
+        """Whether a Host header, or an authority, is a name of this relay."""
+        anywhere = not is_loopback(self.host) and not self.hosts
+        return anywhere or is_served_host(header, self.hosts)
+
     def _accepted(self, *words: Any, **options: Any) -> Any:
-        """Return what answers a connection; there are so many and no more, who ask or are in."""
+        """Return what answers a connection, and count it."""
         server = require("websockets.asyncio.server", extra="live", purpose="a relay")
         connection = server.ServerConnection(*words, **options)
         made, lost = connection.connection_made, connection.connection_lost
 
         def count(transport: Any) -> None:
-            self._open += 1
             made(transport)
-            if self._open > 2 * self.limits.connections:
-                transport.abort()
+            self.connections.add(transport)
 
         def discount(error: Exception | None) -> None:
-            self._open -= 1
+            self.connections.remove(connection.transport)
             lost(error)
 
         connection.connection_made, connection.connection_lost = count, discount
@@ -203,13 +233,17 @@ class Relay:
     def _asked(self, connection: Any, request: Any) -> Any:
         """Answer what is no WebSocket, and refuse who may not come in."""
         headers = request.headers
-        if "websocket" not in headers.get("Upgrade", "").lower():
-            return self._page(connection, request.path.partition("?")[0])
-        host = connection.remote_address[0]
-        origin = headers.get("Origin")
-        if origin is not None and origin.partition("://")[2] != headers.get("Host"):
+        hosts, origins = headers.get_all("Host"), headers.get_all("Origin")
+        if len(hosts) != 1 or len(origins) > 1:
+            wanted = "expected one Host header and at most one Origin header\n"
+            return connection.respond(HTTPStatus.BAD_REQUEST, wanted)
+        if not self.serves_host(hosts[0]):
+            return connection.respond(HTTPStatus.FORBIDDEN, "this relay has another host name\n")
+        if "websocket" not in ",".join(headers.get_all("Upgrade")).lower():
+            return self._page(connection, request.path.partition("?")[0], hosts[0])
+        if any(origin.partition("://")[2] != hosts[0] for origin in origins):
             return connection.respond(HTTPStatus.FORBIDDEN, "pages of other sites may not\n")
-        if not self.has_room(host):
+        if not self.has_room(_peer_host(connection)):
             return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "too many connections\n")
         words = ",".join(headers.get_all("Sec-WebSocket-Protocol"))
         role, token = offered([word.strip() for word in words.split(",")])
@@ -222,16 +256,16 @@ class Relay:
         if not self.tokens.allow(role, token):
             return connection.respond(HTTPStatus.FORBIDDEN, f"the token does not open {role}\n")
         connection.mocpack = (place, role)
+        self.connections.finish_opening(connection.transport)
         return None
 
-    def _page(self, connection: Any, path: str) -> Any:
+    def _page(self, connection: Any, path: str, host: str) -> Any:
         page = self.pages.get(path)
         if page is None:
             return connection.respond(HTTPStatus.NOT_FOUND, "there is nothing here\n")
         response = connection.respond(HTTPStatus.OK, "")
         response.body = page[1]
         del response.headers["Content-Type"], response.headers["Content-Length"]
-        host = connection.request.headers.get("Host", "")
         sources = [f"{'wss' if self.tls else 'ws'}://{host}"]
         sources += [f"https://{host.rpartition(':')[0] or host}:{port}" for port in self.ports]
         response.headers["Content-Type"] = page[0]
@@ -247,7 +281,7 @@ class Relay:
 
     async def _connected(self, connection: Any) -> None:
         place, role = connection.mocpack
-        host = connection.remote_address[0]
+        host = _peer_host(connection)
         self.arrived(host)
         lost = require("websockets.exceptions", extra="live", purpose="a relay").ConnectionClosed
         try:
@@ -268,11 +302,11 @@ class Relay:
         performer: Performer | None = None
         try:
             async for message in connection:
-                if not isinstance(message, bytes):
-                    continue
                 if not budget.take(len(message)):
                     await connection.close(1008, "more than a performer may send")
                     return
+                if not isinstance(message, bytes):
+                    continue
                 if is_hello(message):
                     if performer is None and self.is_taken(place):
                         await connection.close(1008, "somebody performs there")
@@ -283,14 +317,14 @@ class Relay:
                         await connection.close(1013, "the relay is full")
                         return
                 elif performer is not None:
-                    bad += self.pass_on(performer, message) not in (Answer.NEWS, Answer.KNOWN)
+                    bad += not self.pass_on(performer, message).is_good
                     if bad > self.limits.bad:
                         await connection.close(1008, "packets are damaged")
                         return
                     if performer.store.number >= 0 and not performer.store.ready:
                         await connection.send(json.dumps({"restart": True}))
-        except FormatError as error:
-            await connection.close(1007, str(error)[:100])
+        except (FormatError, UsageError) as error:
+            await connection.close(1007, str(error).encode("ascii", "replace")[:100].decode())
         finally:
             if performer is not None:
                 self.leave(performer)
@@ -306,7 +340,10 @@ class Relay:
             self.leave(before)
         if len(self._performers) >= self.limits.performers:
             return None
+        used = {other.number for other in self._performers.values()}
         self._used = (self._used + 1) % 65536
+        while self._used in used:
+            self._used = (self._used + 1) % 65536
         performer = Performer(place, self._used, Store(hello), data, trip)
         if self.recorder is not None:
             performer.record = self.recorder(place, hello)
@@ -421,3 +458,9 @@ class Relay:
 
     def _audience(self, stage: str) -> list[_Watcher]:
         return [watcher for watcher in self._watchers if watcher.stage == stage]
+
+
+def _peer_host(connection: Any) -> str:
+    """Return the address of the other side; "" where it was gone before it was accepted."""
+    address = connection.remote_address
+    return str(address[0]) if address else ""

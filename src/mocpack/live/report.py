@@ -11,6 +11,7 @@ from mocpack.live.losses import MOST_GAPS
 LONGEST = 4096  # bytes
 MOST_MISSING = 63
 LONGEST_BURST = 60
+MAX_NUMBER = 1 << 48  # of a frame, either sign; packets have 47 bits for it
 
 
 @dataclass(frozen=True)
@@ -51,14 +52,27 @@ class Report:
 def read_report(told: Any) -> Report | None:
     """Read a report from what JSON says; None if it is none."""
     try:
-        missing = tuple(int(n) for n in told["missing"][:MOST_MISSING])
-        loss = min(max(float(told["loss"]), 0.0), 1.0)
-        newest, patience = int(told["newest"]), int(told["patience"])
-        burst = min(max(int(told["burst"]), 0), LONGEST_BURST)
-        gaps = tuple((int(first), int(n)) for first, n in told.get("gaps", [])[:MOST_GAPS])
+        missing = tuple(_check_whole(n) for n in told["missing"][:MOST_MISSING])
+        loss = _check_share(told["loss"])
+        newest, patience = _check_whole(told["newest"]), _check_whole(told["patience"])
+        burst = min(max(_check_whole(told["burst"]), 0), LONGEST_BURST)
+        pairs = told.get("gaps", [])[:MOST_GAPS]
+        gaps = tuple((_check_whole(first), _check_whole(n)) for first, n in pairs)
         return Report(loss, burst, missing, told["lost"] is True, newest, patience, gaps)
-    except (ValueError, TypeError, KeyError, OverflowError):
+    except (ValueError, TypeError, KeyError):
         return None
+
+
+def _check_whole(value: Any) -> int:
+    if type(value) is not int or abs(value) > MAX_NUMBER:
+        raise ValueError("expected a whole number within 48 bits")
+    return value
+
+
+def _check_share(value: Any) -> float:
+    if type(value) not in (int, float) or not 0 <= value <= 1:
+        raise ValueError("expected a number in 0..1")
+    return float(value)
 
 
 def read_json(data: bytes | str) -> dict[str, Any]:

@@ -11,9 +11,10 @@ import json
 import math
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from mocpack.errors import CorruptionError, UsageError
 from mocpack.live.address import split_address
@@ -22,6 +23,7 @@ SUBPROTOCOL = "mocpack.live.2"
 ROLES = ("send", "watch", "record")
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 TOKEN = re.compile(r"[A-Za-z0-9_.~-]{16,256}")
+HOST = re.compile(r"(\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9_.-]+))(:[0-9]{1,5})?")
 LONGEST_PING = 64  # bytes
 _ITEM = struct.Struct("<HI")
 
@@ -102,6 +104,24 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_served_host(header: str, hosts: Collection[str]) -> bool:
+    """Whether a Host header, or an authority, names this machine itself or one of `hosts`.
+
+    A page on any site can give its own name the address 127.0.0.1 (DNS rebinding), so a relay that
+    asks for no token must not answer to names that it does not know.
+
+    >>> is_served_host("localhost:8420", ()), is_served_host("[::1]:8420", ())
+    (True, True)
+    >>> is_served_host("evil.com:8420", ()), is_served_host("evil.com:8420", ("evil.com",))
+    (False, True)
+    """
+    found = HOST.fullmatch(header)
+    if found is None:
+        return False
+    name = (found["address"] or found["name"]).lower()
+    return is_loopback(name) or name in hosts
+
+
 def subprotocols(role: str, token: str | None) -> list[str]:
     """Return what a client offers: browsers can say a role and a token in no other way."""
     return [SUBPROTOCOL, f"role.{role}", *([f"token.{token}"] if token else [])]
@@ -137,8 +157,19 @@ def read_ping(message: str | bytes) -> float | None:
         told = json.loads(message)
     except (ValueError, RecursionError):
         return None
-    asked = told.get("ping") if isinstance(told, dict) else None
-    return float(asked) if isinstance(asked, int | float) and math.isfinite(asked) else None
+    return ping_of(told) if isinstance(told, dict) else None
+
+
+def ping_of(told: Mapping[str, Any]) -> float | None:
+    """Return the finite number that the words of a message ask to have back, if they do."""
+    asked = told.get("ping")
+    if asked is None or type(asked) not in (int, float):
+        return None
+    try:
+        number = float(asked)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def item(performer: int, data: bytes) -> bytes:

@@ -5,6 +5,8 @@ Nothing is decoded; packets are checked, taken apart and put together anew.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from mocpack import _core
 from mocpack.live.hello import Hello
 from mocpack.live.losses import Losses
@@ -62,8 +64,9 @@ class Store:
     def report(self) -> Report:
         """Return what the sender should know: who passes frames on waits for none."""
         lost = self.number >= 0 and self._start < 0
-        after = range(self._tip + 1, self.number)
-        missing = () if lost else tuple(n for n in after if n not in self._rows)[:MOST_MISSING]
+        # numbers leap as far as a performer likes: only the first few that are missing are listed
+        after = (n for n in range(self._tip + 1, self.number) if n not in self._rows)
+        missing = () if lost else tuple(islice(after, MOST_MISSING))
         losses = self._losses
         told = (losses.share, losses.burst, missing, lost, self.number)
         return Report(*told, patience=1, gaps=losses.gaps)
@@ -74,7 +77,8 @@ class Store:
         if not rows:
             return None
         newest = rows[-1][0]
-        time = self._time - round(1e6 * self.hello.header.frame_time * max(0, self.number - newest))
+        since = round(1e6 * self.hello.header.frame_time * max(0, self.number - newest))
+        time = max(0, self._time - since)
         told = [(newest - number, intra, data) for number, intra, data in rows]
         return _core.live_pack(self.hello.check, newest, time, True, told)
 

@@ -23,6 +23,7 @@ REMIND = 1.0  # seconds between two hellos
 REPORT = 0.05  # seconds between two reports
 QUICK = 0.005  # where something is missing
 AT_FIRST = (1, 2, 3)  # repeated until reports tell what the network needs
+MAX_CREDIT = 1 << 16  # bytes of reports that a sender may have at once
 SILENCE = 5.0  # seconds after which a sender is taken to have left
 
 
@@ -65,7 +66,8 @@ async def watch_udp(url: str, *, patience: int = 16, plain: bool = False) -> Asy
     inbox: asyncio.Queue[tuple[bytes, Any]] = asyncio.Queue(1024)
     transport, _ = await loop.create_datagram_endpoint(lambda: _Inbox(inbox), local_addr=address)
     receiver: Receiver | None = None
-    reported, before = 0.0, b""
+    reported, before, sender = 0.0, b"", None
+    credit = 0  # bytes that may be sent: an address may be forged, so it gets no more than it sent
     try:
         while True:
             wait = SILENCE if receiver else None
@@ -74,16 +76,26 @@ async def watch_udp(url: str, *, patience: int = 16, plain: bool = False) -> Asy
                 if data != before and (found := _read(data)) is not None:
                     before, receiver = data, Receiver(found, patience)
                     yield Event("join", "udp", receiver)
+                if data == before:
+                    credit = credit + len(data) if peer == sender else len(data)
+                    sender = peer
                 continue
-            if receiver is None:
+            if receiver is None or peer != sender:
                 continue
+            poses = receiver.receive(data)
+            if not receiver.answer.is_good:
+                continue
+            credit = min(credit + len(data), MAX_CREDIT)
             yield Event("packet", "udp", receiver, packet=data)
-            for pose in receiver.receive(data):
+            for pose in poses:
                 yield Event("pose", "udp", receiver, pose)
             soon = QUICK if receiver.waiting else REPORT
             if loop.time() - reported >= soon:
-                reported = loop.time()
-                transport.sendto(receiver.report().to_json(), peer)
+                report = receiver.report().to_json()
+                if len(report) <= credit:
+                    reported = loop.time()
+                    credit -= len(report)
+                    transport.sendto(report, peer)
     except TimeoutError:
         if receiver is not None:
             yield Event("leave", "udp", receiver)

@@ -21,7 +21,10 @@ from mocpack.live.relay import Relay
 
 PAGE = "/webtransport.json"
 LARGEST = 1100  # bytes of a datagram that passes everywhere
+MAX_OPEN_STREAMS = 128  # of one browser; what would need more is lost
 MOST_WAITING = 256  # datagrams for a browser that is too slow; later ones are lost
+MAX_STREAM_BYTES = 1 << 16  # that a browser may send by streams, which carry requests only
+MIN_INITIAL_BYTES = 1200  # of a datagram that begins a connection
 VALID = timedelta(days=13)  # browsers take a hash for certificates of at most fourteen
 RENEWED = 5 * 86400.0  # seconds
 PURPOSE = "WebTransport"
@@ -40,7 +43,7 @@ class WebTransportDoor(DatagramDoor):
     def __init__(self, relay: Relay, port: int = 0) -> None:
         super().__init__(relay)
         self.port = port
-        self.sessions = 0
+        self._sessions: set[_Session] = set()
         self._server: Any = None
         self._configuration: Any = None
         self._renewing: asyncio.Task[None] | None = None
@@ -72,6 +75,7 @@ class WebTransportDoor(DatagramDoor):
             create_protocol=connected,
             retry=True,  # who claims another's address gets nothing
         )
+        _ignore_short_strangers(self._server, self._configuration.supported_versions)
         self.port = self._server._transport.get_extra_info("sockname")[1]
         self._publish(hashed)
         self._renewing = asyncio.ensure_future(self._keep_fresh())
@@ -85,9 +89,31 @@ class WebTransportDoor(DatagramDoor):
             self._server.close()
 
     @property
-    def has_room(self) -> bool:
-        """Whether one more may connect, before anything is known of them."""
-        return self.sessions < self._relay.limits.connections
+    def session_count(self) -> int:
+        """How many are connected, whether they have joined a stage or not."""
+        return len(self._sessions)
+
+    def admit(self, session: _Session) -> bool:
+        """Count a session that begins; return False where there are too many."""
+        if len(self._sessions) >= self._relay.limits.connections:
+            return False
+        self._sessions.add(session)
+        return True
+
+    def forget(self, session: _Session) -> None:
+        """Count a session no longer."""
+        self._sessions.discard(session)
+        self.drop(session)
+
+    def check(self) -> None:
+        """Close sessions that have not joined a stage in time, beside what other doors do."""
+        super().check()
+        now = self._clock()
+        for session in [*self._sessions]:
+            if session in self._peers:
+                session.idle_since = now
+            elif now - session.idle_since > self._relay.limits.opening:
+                session.close()
 
     async def _keep_fresh(self) -> None:
         while True:
@@ -116,22 +142,34 @@ class _Session:
         self._door, self._relay, self._protocol = door, relay, protocol
         self._http: Any = None
         self._stream: int | None = None
-        self._flushing = False
-        self._counted = door.has_room
-        door.sessions += self._counted
+        self._flushing = self._answered = False
+        self._stream_bytes = 0
+        self.idle_since = door.now()
+        self._admitted = door.admit(self)
 
     def event(self, event: Any) -> None:
         """Take what QUIC tells; only a session's datagrams reach the door."""
         kind = type(event).__name__
         if kind == "ConnectionTerminated":
             self._ended()
-        elif not self._counted:
+        elif not self._admitted or not self._has_budget(event):
             self._protocol.close()
+            return
         elif kind == "ProtocolNegotiated":
             module = require("aioquic.h3.connection", extra="webtransport", purpose=PURPOSE)
             self._http = module.H3Connection(self._protocol._quic, enable_webtransport=True)
         for told in self._http.handle_event(event) if self._http is not None else ():
             self._told(told)
+
+    def close(self) -> None:
+        self._protocol.close()
+        self._protocol.transmit()
+
+    def _has_budget(self, event: Any) -> bool:
+        """Whether a browser has sent no more by streams than its request needs."""
+        if type(event).__name__ == "StreamDataReceived":
+            self._stream_bytes += len(event.data)
+        return self._stream_bytes <= MAX_STREAM_BYTES
 
     def answer(self, data: bytes) -> None:
         """Send by a datagram, or by a stream of its own if it is too large for one."""
@@ -139,6 +177,8 @@ class _Session:
         if self._stream is None or self._http is None:
             return
         if len(data) > LARGEST:
+            if len(quic._streams) >= MAX_OPEN_STREAMS:
+                return
             stream = self._http.create_webtransport_stream(self._stream, is_unidirectional=True)
             quic.send_stream_data(stream, data, end_stream=True)
         elif len(quic._datagrams_pending) < MOST_WAITING:
@@ -153,7 +193,8 @@ class _Session:
 
     def _told(self, told: Any) -> None:
         kind = type(told).__name__
-        if kind == "HeadersReceived" and self._stream is None:
+        if kind == "HeadersReceived" and not self._answered:
+            self._answered = True  # one request per connection
             headers = dict(told.headers)
             status = self._status(headers)
             self._http.send_headers(
@@ -171,23 +212,34 @@ class _Session:
         """Return 200 for pages of this relay that ask for a session."""
         if headers.get(b":protocol") != b"webtransport":
             return b"404"
-        origin = urlsplit(headers.get(b"origin", b"").decode("latin-1"))
-        own = urlsplit("//" + headers.get(b":authority", b"").decode("latin-1"))
+        authority = headers.get(b":authority", b"").decode("latin-1")
         try:
+            origin = urlsplit(headers.get(b"origin", b"").decode("latin-1"))
+            own = urlsplit("//" + authority)
             same = (origin.hostname, origin.port) == (own.hostname, self._relay.port)
         except ValueError:
             same = False
-        return b"200" if same else b"403"
+        return b"200" if same and self._relay.serves_host(authority) else b"403"
 
     @property
     def _host(self) -> str:
         return str(self._protocol._quic._network_paths[0].addr[0])
 
     def _ended(self) -> None:
-        self._door.sessions -= self._counted
-        self._counted = False
         self._stream = None
-        self._door.drop(self)
+        self._door.forget(self)
+
+
+def _ignore_short_strangers(server: Any, versions: list[int]) -> None:
+    """Leave short datagrams of unknown versions unanswered: the answer would be longer."""
+    received, known = server.datagram_received, {v.to_bytes(4, "big") for v in versions}
+
+    def filtered(data: bytes, address: Any) -> None:
+        is_long_header = data[:1] >= b"\x80"
+        if len(data) >= MIN_INITIAL_BYTES or not is_long_header or data[1:5] in known:
+            received(data, address)
+
+    server.datagram_received = filtered
 
 
 def new_certificate(host: str) -> tuple[Any, Any]:

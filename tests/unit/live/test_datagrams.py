@@ -2,19 +2,27 @@
 
 import asyncio
 import json
+import socket
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from mocpack import _core
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.errors import UsageError
 from mocpack.live import Receiver, Report, Sender, is_hello
 from mocpack.live.client import Audience, perform, watch
 from mocpack.live.datagrams import ITEMS, SILENCE, DatagramDoor, proof_of
-from mocpack.live.limits import Limits
+from mocpack.live.limits import Budget, Limits
+from mocpack.live.player import MAX_POSES, Player
 from mocpack.live.relay import Relay
+from mocpack.live.report import read_report
 from mocpack.live.sources import ClipSource
-from mocpack.live.stage import Tokens
+from mocpack.live.stage import Tokens, item
+from mocpack.live.udp import watch_udp
 from mocpack.live.udp_stage import UdpDoor, perform_udp_stage, watch_udp_stage
 
 pytest.importorskip("websockets")
@@ -52,6 +60,29 @@ class Wire:
 @pytest.fixture
 def wire():
     return Wire()
+
+
+@contextmanager
+def limited_memory(more=1 << 28):
+    """Let the block take so many bytes beyond what is in use, so that an explosion is an error."""
+    statm = Path("/proc/self/statm")
+    if not statm.exists():  # only Linux tells, and limits
+        yield
+        return
+    import resource
+
+    used = int(statm.read_text().split()[0]) * resource.getpagesize()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + more, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+@pytest.fixture
+def bounded_memory():
+    return limited_memory()
 
 
 def packets(count=30, **options):
@@ -428,3 +459,215 @@ def test_off_the_loopback_udp_needs_a_token():
                 "udp://192.0.2.1:9/stage/anna", Sender(CLIP.header), frames(), plain=True
             )
         )
+
+
+# numbers and times that no honest sender has
+
+FURTHEST = (1 << 47) - 1
+
+
+def forged(hello, number, micros, *, intra=False, rows=None):
+    """A packet with a good checksum and any number and time."""
+    rows = rows or [(0, intra, b"\x00" * 20)]
+    return _core.live_pack(hello.check, number, micros, True, rows)
+
+
+def slow_hello(frame_time):
+    header = replace(CLIP.header, frame_time=frame_time)
+    return Sender(header, 0.005).hello
+
+
+@pytest.mark.parametrize("frame_time", [1e-6, 1 / 120, 1e6])
+@pytest.mark.parametrize("micros", [0, 1 << 60])
+@pytest.mark.parametrize("intra", [False, True])
+@pytest.mark.parametrize("numbers", [(0, FURTHEST), (FURTHEST, 0), (0, 500, 10**6, FURTHEST)])
+def test_a_leap_in_numbers_or_times_costs_the_relay_nothing(
+    wire, bounded_memory, frame_time, micros, intra, numbers
+):
+    wire.come("w", "/stage", "watch")
+    wire.come("a", "/stage/anna", "send")
+    hello = slow_hello(frame_time)
+    wire.say("a", hello.to_bytes())
+    with bounded_memory:
+        for at, number in enumerate(numbers):
+            wire.now += 1
+            wire.say("a", forged(hello, number, micros, intra=intra or not at))
+        wire.come("late", "/stage", "watch")  # gets all that the newest frame needs
+        wire.relay.on_stage("stage")[0].store.whole()
+    told = [json.loads(m) for m in wire.got["a"] if m[:1] == b"{"]
+    assert max(len(report.get("missing", ())) for report in told) <= 63
+    assert len(wire.door) == 3
+
+
+@pytest.mark.parametrize("frame_time", [1e-6, 1 / 120, 1e6])
+@pytest.mark.parametrize("numbers", [(0, FURTHEST), (FURTHEST, 0), (0, 500, 10**6, FURTHEST)])
+def test_a_leap_in_numbers_or_times_costs_a_receiver_nothing(bounded_memory, frame_time, numbers):
+    sender = Sender(slow_hello(frame_time), intra=1)
+    row = _core.live_unpack(
+        sender.hello.check, sender.send(CLIP.rotations[0], CLIP.translations[0]), None
+    )[4][0][2]
+    receiver = Receiver(sender.hello)
+    player = Player(receiver)
+    with bounded_memory:
+        for at, number in enumerate(numbers):
+            rows = [(o, True, row) for o in (0, 1, 65535) if o <= number]
+            poses = player.receive(forged(sender.hello, number, 0, rows=rows), at)
+            assert all(np.isfinite(pose.time) for pose in poses)
+            assert len(receiver.report().missing) <= 63
+            assert player.at(at + 0.05) is not None
+
+
+def test_a_player_keeps_a_bounded_number_of_poses_whatever_their_times():
+    sender = Sender(CLIP.header, 0.005, intra=1)
+    player = Player(Receiver(sender.hello))
+    poses = player.receive(sender.send(CLIP.rotations[0], CLIP.translations[0]), 0.0)
+    for _ in range(3):
+        player.take(MAX_POSES * poses, 1.0)
+    assert len(player._poses) <= MAX_POSES
+
+
+def test_a_report_with_huge_numbers_does_not_harm_a_sender():
+    told = {"loss": 1, "burst": 10**300, "missing": [-(10**300), 10**300], "lost": False}
+    told |= {"newest": -(10**3000), "patience": 10**300, "gaps": [[-(10**300), 10**300]] * 8}
+    for patience in (0, 1, 60, 10**300):
+        sender, _ = packets(5)
+        report = read_report(told | {"patience": patience})
+        if report is not None:
+            sender.heed(report)
+            for t in range(5):
+                assert len(sender.send(CLIP.rotations[t], CLIP.translations[t])) < 4096
+
+
+@pytest.mark.parametrize("field", ["loss", "burst", "newest", "patience"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "1", True, None, [1], 1.5])
+def test_a_report_of_wrong_types_is_no_report(field, value):
+    told = {"loss": 0.5, "burst": 1, "missing": [], "lost": False, "newest": 3, "patience": 1}
+    assert read_report(told | {field: value}) is None
+
+
+# what strangers and peers may say
+
+WRONG = [
+    "\ud800",
+    "x" * 300,
+    "é" * 300,
+    10**3000,
+    -1,
+    1e308,
+    float("nan"),
+    float("inf"),
+    None,
+    True,
+    [],
+    {},
+    [[["\udfff"]]],
+    {"a": "\ud800"},
+]
+KEYS = ["join", "role", "challenge", "proof", "token", "ping", "bye", "of", "missing", "loss"]
+KEYS += ["burst", "lost", "newest", "patience", "gaps", "welcome", "refused", "here", "\ud800"]
+
+
+def nested(depth):
+    return b'{"join": ' + b"[" * depth + b"]" * depth + b', "role": "watch"}'
+
+
+@pytest.mark.parametrize("proven", [False, True])
+@pytest.mark.parametrize("role", [None, "send", "watch"])
+def test_no_message_raises_or_is_amplified(wire, role, proven):
+    """Every key with every wrong value, from strangers, performers and watchers."""
+    wire.relay.limits = Limits(messages=1 << 20, rate=1 << 30)
+    wire.door._strangers = Budget(wire.relay.limits)
+    path = {"send": "/stage/anna", "watch": "/stage"}.get(role, "/stage")
+    whole = {"join": path, "role": role or "watch", "challenge": "0" * 32, "proof": "x" * 64}
+    whole |= json.loads(Report(0.1, 2, (3,), False, 9, 1, ((3, 2),)).to_json(of=1))
+    messages = [json.dumps(whole | {key: value}).encode() for key in KEYS for value in WRONG]
+    messages += [json.dumps({key: value}).encode() for key in KEYS for value in WRONG]
+    messages += [nested(depth) for depth in (10, 300, 900, 990, 1000, 1900)]
+    messages += [b"", b"\x00", b"{" * 900, b"\xff" * 64, b"mlh2", b"i" * 40, b'"' * 64, b"NaN"]
+    messages += ["[1]".encode("utf-16"), json.dumps(whole).encode("utf-32")]
+    for at, data in enumerate(messages):
+        who = f"x{at}"
+        if role:
+            wire.come(who, path, role)
+        said = wire.say(who, data, proven=proven)
+        if role is None and not proven:
+            assert sum(map(len, said)) <= len(data)
+        for one in said:
+            assert json.loads(one, parse_constant=pytest.fail)
+        wire.door.drop((who, 1))
+
+
+def test_a_challenge_is_worth_nothing_to_another_address_role_path_or_time(wire):
+    wire.relay.tokens = Tokens({role: (SECRET[role],) for role in SECRET})
+    asked = {"join": "/stage/anna", "role": "send", "challenge": "0" * 32, "proof": "x" * 64}
+    challenge = json.loads(wire.say("a", asked)[0])["challenge"]
+    proof = proof_of(SECRET["send"], challenge, "send", "/stage/anna")
+    shown = asked | {"challenge": challenge, "proof": proof}
+    assert "challenge" in json.loads(wire.say("thief", shown)[0])
+    for other in ({"join": "/stage/ben"}, {"role": "watch", "join": "/stage"}):
+        assert "refused" in json.loads(wire.say("a", shown | other)[0])
+    wire.now += 60
+    assert "challenge" in json.loads(wire.say("a", shown)[0])
+    assert not len(wire.door)
+
+
+def test_straight_udp_answers_the_sender_alone_and_by_no_more_than_it_sends():
+    """There is no challenge here: an address that is not the sender's may be forged."""
+
+    async def play():
+        one, other = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind(("127.0.0.1", 0))
+            address = probe.getsockname()
+        sender, made = packets(60)
+        events, seen = watch_udp(f"udp://127.0.0.1:{address[1]}"), 0
+        with one, other:
+            one.setblocking(False)
+            other.setblocking(False)
+            coming = asyncio.ensure_future(anext(events))
+            sent = 0
+            while not coming.done():  # it is not known when it listens
+                sent += one.sendto(sender.hello.to_bytes(), address)
+                await asyncio.sleep(0.01)
+            assert (await coming).kind == "join"
+            for t, data in enumerate(made):
+                if t != 3:  # one is missing, so that reports go out as often as they may
+                    sent += one.sendto(data, address)
+                for junk in (b"", b"x", made[0], data[:-1] + b"\x00"):
+                    other.sendto(junk, address)
+                await asyncio.sleep(0.006)
+                if t == 2:
+                    seen += len([await anext(events) for _ in range(6)])
+            with suppress(TimeoutError):
+                while True:
+                    event = await asyncio.wait_for(anext(events), 0.3)
+                    seen += event.kind == "packet"
+            await events.aclose()
+            with pytest.raises(BlockingIOError):
+                other.recv(4096)
+            got = []
+            with suppress(BlockingIOError):
+                while True:
+                    got.append(len(one.recv(4096)))
+            assert 0 < sum(got) <= sent
+
+    asyncio.run(asyncio.wait_for(play(), 60))
+
+
+def test_packets_that_are_damaged_are_no_events():
+    sender, made = packets(3)
+    audience = Audience(1)
+    audience.told({"join": 7, "name": "anna"})
+    audience.hear(item(7, sender.hello.to_bytes()))
+    assert [e.kind for e in audience.hear(item(7, made[0]))] == ["packet", "pose"]
+    assert audience.hear(item(7, b"junk" * 10) + item(7, made[1][:-1] + b"\x00")) == []
+
+
+def test_no_two_performers_share_a_number(wire):
+    wire.come("a", "/stage/anna", "send")
+    sender, _ = packets(1)
+    wire.say("a", sender.hello.to_bytes())
+    wire.relay._used -= 1  # as after 65 536 others
+    wire.come("b", "/stage/ben", "send")
+    wire.say("b", packets(1)[0].hello.to_bytes())
+    assert len({p.number for p in wire.relay.on_stage("stage")}) == 2

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+import struct
 import subprocess
 
 import numpy as np
@@ -10,11 +11,11 @@ import pytest
 
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.errors import UsageError
-from mocpack.live import Hello, Report, Sender
+from mocpack.live import Report, Sender
 from mocpack.live.client import perform, watch
 from mocpack.live.limits import Limits
-from mocpack.live.recording import Recording
-from mocpack.live.relay import Relay
+from mocpack.live.recording import clips_of
+from mocpack.live.relay import CLOSE_TIMEOUT_S, Relay
 from mocpack.live.report import read_json, read_report
 from mocpack.live.sources import ClipSource
 from mocpack.live.stage import Place, Tokens, item, items
@@ -307,16 +308,15 @@ def test_who_never_finishes_asking_is_sent_away():
 def test_those_who_ask_are_so_many_and_no_more():
     async def play(relay):
         slow = [await asyncio.open_connection("127.0.0.1", relay.port) for _ in range(6)]
-        assert await closed(slow[-1][0]) == b""
-        assert relay._open <= 4
-        for _, writer in slow:
-            writer.close()
-        while relay._open:
-            await asyncio.sleep(0.001)
+        for reader, _ in slow[:3]:  # the oldest make room for the newest
+            assert await closed(reader) == b""
+        assert len(relay.connections) <= 3
         sender = Sender(CLIP.header)
         assert await perform(f"{relay.url}/stage/anna", sender, frames()) == CLIP.frame_count
+        for _, writer in slow:
+            writer.close()
 
-    run(play, limits=Limits(connections=2))
+    run(play, limits=Limits(half_open=3))
 
 
 @pytest.mark.parametrize(
@@ -383,6 +383,126 @@ def test_pages_of_other_sites_may_not_watch():
     run(play)
 
 
+HANDSHAKE = [
+    "Upgrade: websocket",
+    "Connection: Upgrade",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Protocol: mocpack.live.2, role.watch",
+]
+
+
+async def status_of(relay, path, headers):
+    """Return the status that a request gets."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", relay.port)
+    lines = [f"GET {path} HTTP/1.1", *headers, "", ""]
+    writer.write("\r\n".join(lines).encode("latin-1"))
+    answer = await asyncio.wait_for(reader.readline(), 20)
+    writer.close()
+    return int(answer.split()[1])
+
+
+LOOPBACK = ["127.0.0.1", "localhost", "LocalHost", "[::1]", "127.8.9.10"]
+FOREIGN = ["evil.com", "localhost.evil.com", "127.0.0.1.evil.com", "0.0.0.0", "[::2]", "10.0.0.1"]
+FOREIGN += ["127.0.0.1@evil.com", "evil.com#127.0.0.1", "[127.0.0.1", "", "::1", "127.1", "a b"]
+
+
+def test_only_names_of_this_machine_are_served_on_the_loopback():
+    """DNS rebinding: a page of evil.com reaches 127.0.0.1 by a name of its own."""
+
+    async def play(relay):
+        for hosts, socket_status, page_status in ((LOOPBACK, 101, 200), (FOREIGN, 403, 403)):
+            for name in hosts:
+                for port in (f":{relay.port}", ""):
+                    host, origin = f"Host: {name}{port}", f"Origin: http://{name}{port}"
+                    asked = [host, origin, *HANDSHAKE]
+                    assert await status_of(relay, "/stage", asked) == socket_status, host
+                    asked = [host, *HANDSHAKE]
+                    assert await status_of(relay, "/stage", asked) == socket_status, host
+                    assert await status_of(relay, "/", [host]) == page_status, host
+
+    run(play, pages={"/": ("text/html", b"<p>stage")})
+
+
+def test_hosts_that_are_configured_are_served_and_no_others():
+    async def play(relay):
+        for name, status in (("mocap.example", 101), ("localhost", 101), ("evil.com", 403)):
+            asked = [f"Host: {name}", f"Origin: https://{name}", *HANDSHAKE]
+            assert await status_of(relay, "/stage", asked) == status
+
+    run(play, hosts=("mocap.example",))
+
+
+@pytest.mark.parametrize("twice", ["Host", "Origin", "Upgrade"])
+def test_a_header_given_twice_is_refused_without_a_complaint(twice, caplog):
+    async def play(relay):
+        own = f"127.0.0.1:{relay.port}"
+        asked = [f"Host: {own}", f"Origin: http://{own}", *HANDSHAKE]
+        asked += [f"{twice}: evil.com"]
+        assert 400 <= await status_of(relay, "/stage", asked) < 500
+
+    run(play)
+    assert not caplog.records
+
+
+def test_a_flood_of_half_open_and_slow_connections_does_not_delay_the_end():
+    async def play():
+        limits = Limits(opening=60, half_open=200)
+        relay = Relay(limits=limits, pages={"/": ("text/plain", bytes(1 << 24))})
+        await relay.start()
+        flood = [await asyncio.open_connection("127.0.0.1", relay.port) for _ in range(100)]
+        for at, (_, writer) in enumerate(flood):
+            path = "/" if at % 2 else "/stage"
+            own = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\n"
+            writer.write(own.encode() + b"\r\n" * (at % 2))
+        words = ["mocpack.live.2", "role.watch"]
+        connect = websockets.asyncio.client.connect
+        slow = [await connect(f"{relay.url}/stage", subprotocols=words) for _ in range(10)]
+        await joined(relay, 10)
+        for one in slow:
+            one.transport.pause_reading()
+        for watcher in relay._watchers:
+            watcher.connection.transport.write(bytes(1 << 23))
+        clock = asyncio.get_running_loop().time
+        start = clock()
+        await relay.stop()
+        assert clock() - start < 2 * CLOSE_TIMEOUT_S + 0.5
+        assert not len(relay.connections)
+        for _, writer in flood:
+            writer.transport.abort()
+        for one in slow:
+            one.transport.abort()
+
+    asyncio.run(asyncio.wait_for(play(), 60))
+
+
+def test_who_is_gone_before_being_accepted_leaves_no_complaint(caplog):
+    async def play(relay):
+        for _ in range(50):
+            with socket.create_connection(("127.0.0.1", relay.port)) as one:
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                own = f"GET /stage HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\n"
+                one.send((own + "\r\n".join([*HANDSHAKE, "", ""])).encode())
+        sender = Sender(CLIP.header)
+        assert await perform(f"{relay.url}/stage/anna", sender, frames()) == CLIP.frame_count
+
+    run(play)
+    assert not caplog.records
+
+
+def test_text_of_a_performer_counts_as_what_it_sends():
+    async def play(relay):
+        words = ["mocpack.live.2", "role.send"]
+        address = f"{relay.url}/stage/anna"
+        async with websockets.asyncio.client.connect(address, subprotocols=words) as performer:
+            for _ in range(20):
+                await performer.send("x" * 1000)
+            with pytest.raises(websockets.exceptions.ConnectionClosed, match="more than"):
+                await performer.recv()
+
+    run(play, limits=Limits(rate=10_000))
+
+
 def test_who_leaves_without_a_word_leaves_no_traceback(caplog):
     async def play(relay):
         connect = websockets.asyncio.client.connect
@@ -418,11 +538,12 @@ def test_one_host_has_so_many_connections_and_no_more():
 
 
 def test_a_recording_holds_the_very_poses_that_were_received():
-    recordings = []
+    recorded = []
 
     def begin(place, hello):
-        recordings.append((place, Recording(hello)))
-        return lambda packet: packet and recordings[-1][1].take(packet)
+        packets = []
+        recorded.append((place, hello, packets))
+        return lambda packet: packet and packets.append(packet)
 
     async def play(relay):
         watching = asyncio.ensure_future(collected(f"{relay.url}/stage", 1))
@@ -431,30 +552,14 @@ def test_a_recording_holds_the_very_poses_that_were_received():
         return await watching
 
     poses = run(play, recorder=begin)["anna"]
-    ((place, recording),) = recordings
-    clip = recording.clip()
+    ((place, hello, packets),) = recorded
+    (clip,) = clips_of(hello, packets)
     assert place == Place("stage", "anna")
     assert clip.frame_count == 120
     assert clip.extras.valid is None
     received = np.array([pose.rotations for pose in poses])
     same = np.minimum(np.abs(clip.rotations - received), np.abs(clip.rotations + received))
     assert same.max() < 1e-15
-
-
-def test_what_was_not_received_is_marked_in_a_recording():
-    sender = Sender(Hello(CLIP.header, 0.005, 3), intra=40)
-    recording = Recording(sender.hello)
-    for t in range(120):
-        packet = sender.send(CLIP.rotations[t], CLIP.translations[t])
-        if not 50 <= t < 60:
-            recording.take(packet)
-    valid = recording.clip().extras.valid
-    assert np.flatnonzero(~valid.all(1)).tolist() == list(range(50, 80))
-
-
-def test_a_recording_of_nothing_says_so():
-    with pytest.raises(UsageError, match="nothing was received"):
-        Recording(Hello(CLIP.header, 0.005, 3)).clip()
 
 
 def test_a_performer_comes_back_after_a_lost_connection():

@@ -1,0 +1,54 @@
+"""TCP connections of a relay: how many there are, and which have not finished their request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mocpack.live.limits import Limits
+
+
+class Connections:
+    """Bounds the connections of a relay, those that are half open apart from the others.
+
+    When too many are half open, the oldest is closed: whoever finishes a request in time is served
+    even during a flood.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._open: dict[Any, None] = {}  # transports, the oldest first
+        self._half_open: dict[Any, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def add(self, transport: Any) -> None:
+        """Count a new connection, which is half open until `finish_opening`."""
+        self._open[transport] = self._half_open[transport] = None
+        if len(self._half_open) > self._limits.half_open:
+            self._abort(next(iter(self._half_open)))
+        elif len(self._open) > self._limits.connections + self._limits.half_open:
+            self._abort(transport)
+
+    def finish_opening(self, transport: Any) -> None:
+        """Count a connection as open from now on."""
+        self._half_open.pop(transport, None)
+
+    def remove(self, transport: Any) -> None:
+        """Count a connection no longer."""
+        self._open.pop(transport, None)
+        self._half_open.pop(transport, None)
+
+    def abort_half_open(self) -> None:
+        """Close the connections that have not finished their request."""
+        for transport in [*self._half_open]:
+            self._abort(transport)
+
+    def abort_all(self) -> None:
+        """Close all connections without waiting for what they still have to read."""
+        for transport in [*self._open]:
+            self._abort(transport)
+
+    def _abort(self, transport: Any) -> None:
+        self.remove(transport)
+        transport.abort()

@@ -1,0 +1,42 @@
+"""What a relay logs: one line per error, since whoever connects can cause errors."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any
+
+LOGGER = logging.getLogger("mocpack.live")
+MAX_ERROR_LENGTH = 200  # characters of an error that are logged
+
+
+class OneLineLogger(logging.LoggerAdapter[logging.Logger]):
+    """Logs an error in one line. The traceback is logged at level DEBUG.
+
+    Connections use it in place of a logger that prints tracebacks.
+    """
+
+    def log(self, level: int, msg: object, *args: Any, **options: Any) -> None:
+        error = sys.exc_info()[1] if options.pop("exc_info", None) else None
+        if error is None:
+            super().log(level, msg, *args, **options)
+            return
+        super().log(level, f"{msg}: {describe(error)}", *args, **options)
+        super().log(logging.DEBUG, msg, *args, exc_info=error, **options)
+
+
+def log_loop_error(_: Any, context: dict[str, Any]) -> None:
+    """Log an error of an event loop in one line, as its exception handler."""
+    error = context.get("exception")
+    text = f"{context.get('message', 'error')}" + (f": {describe(error)}" if error else "")
+    LOGGER.error("%s", text)
+    LOGGER.debug("%s", text, exc_info=error)
+
+
+def describe(error: BaseException) -> str:
+    """Return an error as one line that is safe to print.
+
+    >>> describe(ValueError("a\\nb"))
+    "ValueError('a\\\\nb')"
+    """
+    return ascii(error)[:MAX_ERROR_LENGTH]

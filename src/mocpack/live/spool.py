@@ -1,0 +1,124 @@
+"""The packets of a stream in a file, as they come: what a killed recorder leaves can be finished.
+
+A spool is MAGIC, then records: size (u32), CRC-32 (u32), bytes. The first record is the hello, the
+others are packets. Every record is handed to the system at once, so that a process that is killed
+loses none; a record that was cut ends the spool.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+from mocpack.errors import CorruptionError, UsageError
+from mocpack.live.hello import Hello
+
+SUFFIX = ".spool"
+MAGIC = b"mlr1"
+MAX_RECORD_BYTES = 1 << 21
+MAX_SPOOL_BYTES = 1 << 29  # what comes later is not recorded
+_RECORD = struct.Struct("<II")
+
+
+class Spool:
+    """Writes the packets of one stream to a new file.
+
+    Parameters
+    ----------
+    path : Path
+        A file that does not exist yet.
+    hello : Hello
+    """
+
+    def __init__(self, path: Path, hello: Hello) -> None:
+        self.path = path
+        self.packet_count = 0
+        self._file = path.open("xb", buffering=0)
+        lock(self._file)
+        self._size = self._file.write(MAGIC)
+        self._write(hello.to_bytes())
+
+    def append(self, packet: bytes) -> bool:
+        """Write a packet; return False where the spool is full."""
+        if self._size + len(packet) > MAX_SPOOL_BYTES:
+            return False
+        self._write(packet)
+        self.packet_count += 1
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _write(self, data: bytes) -> None:
+        record = _RECORD.pack(len(data), zlib.crc32(data)) + data
+        if self._file.write(record) != len(record):
+            raise OSError(None, "the disk took only a part of a record", str(self.path))
+        self._size += len(record)
+
+
+class SpoolReader:
+    """Reads a spool that nobody writes.
+
+    Attributes
+    ----------
+    hello : Hello
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("rb")
+        if not lock(self._file):
+            self._file.close()
+            raise UsageError(f"{path} is being written by another process")
+        try:
+            if self._file.read(len(MAGIC)) != MAGIC:
+                raise CorruptionError(f"{path} is no spool: it must begin with {MAGIC!r}")
+            first = next(self.packets(), None)
+            if first is None:
+                raise CorruptionError(f"{path}: the spool ends within its hello")
+            self.hello = Hello.from_bytes(first)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def packets(self) -> Iterator[bytes]:
+        """Yield the packets, up to the end or the first record that is not whole."""
+        while len(head := self._file.read(_RECORD.size)) == _RECORD.size:
+            size, check = _RECORD.unpack(head)
+            data = self._file.read(size) if size <= MAX_RECORD_BYTES else b""
+            if len(data) != size or zlib.crc32(data) != check:
+                return
+            yield data
+
+    def __enter__(self) -> SpoolReader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+
+def is_in_use(path: Path) -> bool:
+    """Whether another process writes or reads a spool."""
+    with path.open("rb") as file:
+        return not lock(file)
+
+
+def lock(file: BinaryIO) -> bool:
+    """Hold a file for this process until it is closed; return False where another holds it."""
+    try:
+        import fcntl
+    except ImportError:  # Windows lets nobody remove a file that is open
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

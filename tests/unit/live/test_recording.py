@@ -1,0 +1,119 @@
+"""Recordings: packets in a spool, and the clips that are made of them."""
+
+import numpy as np
+import pytest
+
+from mocpack import _core
+from mocpack.bench.datasets import COMMITTED, load_clip
+from mocpack.errors import FormatError
+from mocpack.live import Hello, Sender
+from mocpack.live.recording import MAX_FRAMES, MAX_GAP_S, clips_of
+from mocpack.live.spool import Spool, SpoolReader
+
+CLIP = load_clip("cmu/49_02", COMMITTED).frames(200, 320)
+RATE = 120
+
+
+def stream(count=120, **options):
+    """A sender and its packets."""
+    sender = Sender(Hello(CLIP.header, 0.005, 3), **options)
+    return sender, [sender.send(CLIP.rotations[t], CLIP.translations[t]) for t in range(count)]
+
+
+def leaping(numbers):
+    """A hello and whole packets with these numbers, increasing."""
+    sender, (packet,) = stream(1)
+    row = _core.live_unpack(sender.hello.check, packet, None)[4][0][2]
+    pack = _core.live_pack
+    return sender.hello, (pack(sender.hello.check, n, 0, True, [(0, True, row)]) for n in numbers)
+
+
+def test_what_was_not_received_is_marked_in_a_recording():
+    sender, packets = stream(intra=40)
+    (clip,) = clips_of(sender.hello, packets[:50] + packets[60:])
+    assert np.flatnonzero(~clip.extras.valid.all(1)).tolist() == list(range(50, 80))
+
+
+def test_nothing_received_makes_no_clip():
+    assert not list(clips_of(Hello(CLIP.header, 0.005, 3), []))
+
+
+def test_a_long_gap_ends_a_clip_and_a_short_one_is_filled():
+    most = int(MAX_GAP_S * RATE)
+    hello, packets = leaping([0, most, 2 * most + 10])
+    assert [clip.frame_count for clip in clips_of(hello, packets)] == [most + 1, 1]
+
+
+@pytest.mark.parametrize("far", [10**6, 2**40, 2**47 - 1])
+def test_packets_far_apart_take_no_memory(far):
+    hello, packets = leaping([0, far])
+    assert [clip.frame_count for clip in clips_of(hello, packets)] == [1, 1]
+
+
+def test_a_long_recording_is_cut_into_clips_without_a_loss():
+    sender, packets = stream()
+    most = 50 * len(CLIP.skeleton)
+    clips = list(clips_of(sender.hello, packets, most))
+    assert [clip.frame_count for clip in clips] == [50, 50, 20]
+    (whole,) = clips_of(sender.hello, packets)
+    np.testing.assert_array_equal(np.concatenate([c.rotations for c in clips]), whole.rotations)
+
+
+def test_gaps_cannot_make_more_frames_than_a_recording_may_have(monkeypatch):
+    monkeypatch.setattr("mocpack.live.recording.MAX_FRAMES", 5000)
+    hello, packets = leaping(range(0, 10**6, 1000))
+    clips = list(clips_of(hello, packets, 2100 * len(CLIP.skeleton)))
+    assert max(clip.frame_count for clip in clips) <= 2100
+    assert 4000 <= sum(clip.frame_count for clip in clips) <= 5000 < MAX_FRAMES
+
+
+@pytest.fixture
+def spool(tmp_path):
+    """The file of a spool, with what was put in it."""
+    sender, packets = stream(5)
+    made = Spool(tmp_path / "a.spool", sender.hello)
+    assert all(made.append(packet) for packet in packets)
+    made.close()
+    return made.path, sender.hello, packets
+
+
+def read(path):
+    with SpoolReader(path) as reader:
+        return reader.hello, list(reader.packets())
+
+
+def test_a_spool_holds_hello_and_packets(spool):
+    path, hello, packets = spool
+    found, held = read(path)
+    assert held == packets
+    assert found.model == hello.model
+
+
+def test_every_packet_is_on_the_disk_before_the_next_comes(tmp_path):
+    sender, packets = stream(5)
+    spool = Spool(tmp_path / "a.spool", sender.hello)
+    for packet in packets:
+        spool.append(packet)
+        assert spool.path.read_bytes().endswith(packet)
+    spool.close()
+
+
+def test_a_spool_that_was_cut_or_damaged_gives_what_is_whole_before(spool):
+    path, _, packets = spool
+    data = path.read_bytes()
+    ends = np.cumsum([8 + len(packet) for packet in packets])
+    start = len(data) - ends[-1]
+    for cut in range(start, len(data)):
+        whole = int(np.searchsorted(ends, cut - start, side="right"))
+        path.write_bytes(data[:cut])
+        assert read(path)[1] == packets[:whole]
+        path.write_bytes(data[:cut] + bytes([data[cut] ^ 1]) + data[cut + 1 :])
+        assert read(path)[1] == packets[:whole]
+
+
+@pytest.mark.parametrize("size", [0, 3, 4, 11, 40])
+def test_what_is_no_spool_is_a_format_error(spool, size):
+    path = spool[0]
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(FormatError):
+        SpoolReader(path)
