@@ -156,7 +156,9 @@ mocpack_LiveAnswer mocpack_live_receive(mocpack_LiveReceiver* r, const uint8_t* 
 	for (size_t i = 0; i < count; ++i)
 	{
 		double earlier = 1e6 * r->model.frame_time * every * r->rows[i].offset;
-		any = r->keep(head.number - r->rows[i].offset, head.time - int64_t(earlier), r->rows[i]) || any;
+		// A long frame time and a far offset exceed the range of int64_t: nothing precedes time 0.
+		int64_t time = earlier < double(head.time) ? head.time - int64_t(earlier) : 0;
+		any = r->keep(head.number - r->rows[i].offset, time, r->rows[i]) || any;
 	}
 	return any ? MOCPACK_LIVE_NEWS : MOCPACK_LIVE_KNOWN;
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "common/checksum.h"
 #include "reader/crc32.h"
 #include "reader/fields.h"
 #include "reader/inflate.h"
@@ -108,7 +109,7 @@ struct Opening
 		if (large && !read(size - FOOTER_SIZE, FOOTER_SIZE, footer))
 			return false;
 		bool ended = large && !std::memcmp(footer + 21, "SOM", 3) &&
-					 crc32(0, footer, 17) == uint32_t(little(footer + 17, 4));
+					 checksum_matches(crc32(0, footer, 17), uint32_t(little(footer + 17, 4)));
 		if (!ended)
 		{
 			if (size >= 4 && !read(0, 4, magic))
@@ -175,7 +176,9 @@ struct Opening
 			return no_memory();
 		if (!read(body, size, packed))
 			return false;
-		if (crc32(crc32(0, reinterpret_cast<const uint8_t*>("INDX"), 4), packed, size_t(size)) != sum)
+		uint32_t found_sum = crc32(0, reinterpret_cast<const uint8_t*>("INDX"), 4);
+		found_sum = crc32(found_sum, packed, size_t(size));
+		if (!checksum_matches(found_sum, sum))
 		{
 			fail(MOCPACK_CORRUPT, body) << "chunk INDX fails its checksum";
 			return false;

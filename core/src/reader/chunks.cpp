@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "common/checksum.h"
 #include "reader/crc32.h"
 
 namespace mocpack
@@ -162,7 +163,7 @@ struct Scan
 				Sentence(error, MOCPACK_CORRUPT, chunk->offset) << "a chunk whose tag is not ASCII";
 				return false;
 			}
-		if (crc32(crc32(0, tag, 4), chunk->body, size_t(chunk->size)) == chunk->checksum)
+		if (checksum_matches(crc32(crc32(0, tag, 4), chunk->body, size_t(chunk->size)), chunk->checksum))
 			return true;
 		Sentence(error, MOCPACK_CORRUPT, chunk->offset).operator<<("chunk ").quote(tag, 4)
 			<< " fails its checksum";
@@ -208,7 +209,7 @@ bool check_data(const Chunks& chunks, mocpack_Error* error)
 	if (!data.body || chunks.missing)
 		return true;
 	const uint8_t tag[4] = {'D', 'A', 'T', 'A'};
-	if (crc32(crc32(0, tag, 4), data.body, size_t(data.size)) == data.checksum)
+	if (checksum_matches(crc32(crc32(0, tag, 4), data.body, size_t(data.size)), data.checksum))
 		return true;
 	Sentence(error, MOCPACK_CORRUPT, data.offset) << "chunk 'DATA' fails its checksum";
 	return false;

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "common/arena.h"
+#include "common/checksum.h"
 #include "common/crc16.h"
 #include "keysine/decode/columns.h"
 #include "keysine/decode/curves.h"
@@ -18,7 +19,7 @@ namespace
 // The body of a chunk that begins with the checksum of its other bytes; null if that is wrong.
 const uint8_t* checked(const uint8_t* src, size_t size)
 {
-	if (size < 2 || crc16(src + 2, size - 2) != uint16_t(src[0] | src[1] << 8))
+	if (size < 2 || !checksum_matches(crc16(src + 2, size - 2), uint16_t(src[0] | src[1] << 8)))
 		return nullptr;
 	return src + 2;
 }
