@@ -74,8 +74,10 @@ promise: $(READY)  ## keysine's promise on thousands of generated clips (PROMISE
 	@MOCPACK_PROMISES=$(PROMISES) $(BIN)/python -m pytest -q -n auto tests/properties/test_keysine.py
 
 FUZZ ?= 1000
-fuzz: $(READY)  ## every property on new examples, different each time (FUZZ=1000 of each)
-	@MOCPACK_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q -n auto tests/properties
+fuzz: $(READY)  ## every property on new examples, and mutated files in every reader, different each time (FUZZ=1000 of each)
+	@$(MAKE) -s library
+	@if $(MAKE) -s js-tools; then $(MAKE) -s js; else echo "==> the JavaScript package cannot be built here; its tests will be skipped"; fi
+	@MOCPACK_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q -n auto tests/properties tests/readers/test_mutations.py
 
 RUNS ?= 300000
 fuzz-core: $(READY)  ## coverage-guided fuzzing of live packets, files and archives in the core (RUNS=300000 each; needs clang)

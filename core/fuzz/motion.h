@@ -13,7 +13,7 @@ namespace fuzz
 {
 
 const uint64_t MEMORY_LIMIT = 6 << 20; // bytes; a small one keeps inputs fast
-const uint64_t MAX_FRAMES = 24;			// that one input decodes
+const uint64_t MAX_FRAMES = 24;		   // that one input decodes
 const uint64_t MAX_KEYS = 8;
 const uint64_t MAX_SAMPLES = 1 << 16;	   // of a track
 const uint64_t MAX_POSE_NUMBERS = 1 << 16; // in one call

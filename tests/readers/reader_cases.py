@@ -187,6 +187,14 @@ def take_cases():
     yield Case("times of an unknown kind", built(unknown), "corrupt")
     never = [(tag, b"\0" + b"\xff" * 8 if tag == b"TIME" else body) for tag, body in parts]
     yield Case("a start that is no time", built(never), "corrupt")
+    parts = chunks(packed(take(["tracks"])))
+    twice = [part for part in parts for _ in range(1 + (part[0] == b"trak"))]
+    yield Case("two tracks of one name", built(twice), "corrupt")
+    gaps = changed(b"vald", lambda _: deflate(b"\2\1\0" + 2 * b"\1\1\2"), packed(take(["valid"])))
+    yield Case("a joint whose gaps stand twice", gaps, "corrupt")
+    parts = chunks(FILE)
+    within = built([parts[0], (b"CLIP", b"\1a" + FILE), *parts[1:]])
+    yield Case("a scene's clip inside a clip", within, "corrupt")
 
 
 def hinge_file(rows, kind=0):
@@ -261,6 +269,8 @@ def hinge_cases():
     yield Case("more hinges than bytes", hinge_file(hinge_rows(count=60_000)), "corrupt")
     yield Case("more hinges than may be", hinge_file(hinge_rows(count=2**40)), "corrupt")
     yield Case("hinges that are cut", hinge_file(hinge_rows()[:12]), "truncated")
+    short = hinge_rows().replace(b"\3toe\0", b"\3toe\x7f", 1)
+    yield Case("axes that are longer than what is there", hinge_file(short), "truncated")
     yield Case("hinges and bytes too many", hinge_file(hinge_rows() + b"xx"), "corrupt")
     bomb = hinge_file(hinge_rows() + bytes(1 << 25))
     yield Case("hinges that swell", bomb, "corrupt")

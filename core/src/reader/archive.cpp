@@ -156,7 +156,13 @@ struct Opening
 				fail(MOCPACK_TRUNCATED, at) << "the archive's trailer ends inside a chunk";
 				return false;
 			}
-			if (!std::memcmp(tag, "INDX", 4))
+			bool is_index = !std::memcmp(tag, "INDX", 4);
+			if (is_index && size != end - body)
+			{
+				fail(MOCPACK_CORRUPT, at) << "chunk INDX is not the last one of the archive's trailer";
+				return false;
+			}
+			if (is_index)
 				return take_index(body, size, uint32_t(little(sum, 4)), index);
 			if (tag[0] < 'a' || tag[0] > 'z')
 			{
@@ -222,7 +228,7 @@ struct Opening
 		if (!bases)
 			return no_memory();
 		for (size_t k = 0; k < base_count && fields.good(); ++k)
-			bases[k] = sized(fields, index.size);
+			bases[k] = sized(fields);
 		archive->clip_count = size_t(fields.varint(fields.left()));
 		archive->clips = archive->memory.take_array<Clip>(archive->clip_count + 1);
 		if (!archive->clips)
@@ -236,7 +242,7 @@ struct Opening
 		return fields.good() && place_clips(columns, bases, base_count, fields);
 	}
 
-	Span sized(Fields& fields, uint64_t most)
+	Span sized(Fields& fields, uint64_t most = LARGEST)
 	{
 		uint64_t size = fields.varint(most);
 		const uint8_t* bytes = fields.raw(size);
