@@ -27,7 +27,7 @@ CROSS_TARGETS ?= x86_64-windows-gnu aarch64-macos aarch64-linux-gnu.2.17
 ZIG := $(CURDIR)/$(BIN)/python -m ziglang
 LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md LICENSE $(wildcard LICENSES/*)
 
-.PHONY: help setup demo library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise fuzz wasm js js-tools viewer pictures \
+.PHONY: help setup demo library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise fuzz fuzz-core wasm js js-tools viewer pictures \
   wheel wheel-abi3 cross site test-core test-node test-blender lerobot test-lerobot test-torch test-s3 test-ray stores test-stores test-webtransport clean
 
 help:  ## this list
@@ -74,8 +74,14 @@ promise: $(READY)  ## keysine's promise on thousands of generated clips (PROMISE
 	@MOCPACK_PROMISES=$(PROMISES) $(BIN)/python -m pytest -q -n auto tests/properties/test_keysine.py
 
 FUZZ ?= 1000
-fuzz: $(READY)  ## every property on new examples, different each time, and the viewer's server (FUZZ=1000 of each)
-	@MOCPACK_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q -n auto tests/properties tests/viewer/test_hostile_requests.py
+fuzz: $(READY)  ## every property on new examples, mutated files in every reader, hostile requests of the viewer, different each time (FUZZ=1000 of each)
+	@$(MAKE) -s library
+	@if $(MAKE) -s js-tools; then $(MAKE) -s js; else echo "==> the JavaScript package cannot be built here; its tests will be skipped"; fi
+	@MOCPACK_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q -n auto tests/properties tests/readers/test_mutations.py tests/viewer/test_hostile_requests.py
+
+RUNS ?= 300000
+fuzz-core: $(READY)  ## coverage-guided fuzzing of live packets, files and archives in the core (RUNS=300000 each; needs clang)
+	@$(CACHED) core/fuzz/run.sh $(CURDIR)/$(BIN) $(RUNS)
 
 lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling, workflows, TypeScript
 	@echo "==> ruff"; $(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -248,7 +254,7 @@ build/amalgamation/mocpack.cpp: $(LIBRARY_SOURCES) tools/amalgamate.py
 	@$(PYTHON) tools/amalgamate.py build/amalgamation
 
 test-core: .venv/.deps  ## the C++ core by itself, under the address, undefined-behaviour and thread sanitizers
-	@$(CACHED) core/tests/sanitize.sh $(CURDIR)/$(BIN) address,undefined _test
+	@$(CACHED) core/tests/sanitize.sh $(CURDIR)/$(BIN) address,undefined,float-cast-overflow,float-divide-by-zero _test
 	@$(CACHED) core/tests/sanitize.sh $(CURDIR)/$(BIN) thread _threads_test
 
 .venv-blender/.ready:

@@ -8,6 +8,8 @@
 #include <type_traits>
 
 #include "mocpack/mocpack.h"
+#include "reader/inflate.h"
+#include "reader/sentence.h"
 
 #define EXPORT(name) extern "C" __attribute__((export_name(#name)))
 
@@ -250,6 +252,16 @@ EXPORT(needed_offset) double needed_offset()
 EXPORT(needed_size) double needed_size()
 {
 	return double(fault.size);
+}
+
+/* How many bytes a raw deflate stream holds, at most `most`, or what is wrong with it; written to `out`
+ * unless that is null. */
+EXPORT(inflate_bytes) int32_t inflate_bytes(const uint8_t* bytes, uint32_t size, uint32_t most, uint8_t* out)
+{
+	mocpack::Inflated found = mocpack::inflate(bytes, size, nullptr, 0, out, most);
+	if (found.status == MOCPACK_OK)
+		return int32_t(found.size);
+	return mocpack::Sentence(&fault, found.status) << "the archive's index: " << found.complaint;
 }
 
 /* Opens a file that stands in memory, which must stay as it is. */

@@ -1,7 +1,8 @@
 /** Archives of many clips (.mocps): found by their trailer, each clip opened like a file of its own. */
 
+import { inflate } from "./decoder.js";
 import { MocpackError } from "./error.js";
-import { openBytes, openSource, type Source } from "./open.js";
+import { decoderModule, openBytes, openSource, type Source } from "./open.js";
 import { checkRange, joined, type ByteSource } from "./source.js";
 import type { Motion, OpenOptions } from "./types.js";
 
@@ -37,7 +38,7 @@ interface Place extends ArchiveClip {
 export async function openArchive(source: Source, options: OpenOptions = {}): Promise<Archive> {
   const bytes = await openBytes(source, options);
   try {
-    return new Archive(bytes, await readTrailer(bytes), options);
+    return new Archive(bytes, await readTrailer(bytes, decoderModule(options)), options);
   } catch (error) {
     bytes.close();
     throw error;
@@ -125,7 +126,10 @@ class ClipSource implements ByteSource {
   }
 }
 
-async function readTrailer(bytes: ByteSource): Promise<Place[]> {
+async function readTrailer(
+  bytes: ByteSource,
+  module: Promise<WebAssembly.Module>,
+): Promise<Place[]> {
   const { size } = bytes;
   const footer = await bytes.read(Math.max(0, size - FOOTER), Math.min(size, FOOTER));
   const ended =
@@ -146,11 +150,15 @@ async function readTrailer(bytes: ByteSource): Promise<Place[]> {
   const start = little(footer, 0, 8);
   if (little(footer, 8, 8) !== size || start < 5 || start > size - FOOTER)
     throw corrupt(`it has ${size} bytes, its footer says ${little(footer, 8, 8)}`);
-  return parseIndex(await findIndex(await bytes.read(start, size - FOOTER - start)), start);
+  const trailer = await bytes.read(start, size - FOOTER - start);
+  return parseIndex(await findIndex(trailer, module), start);
 }
 
 /** The INDX chunk of a trailer, inflated. */
-async function findIndex(trailer: Uint8Array): Promise<Uint8Array> {
+async function findIndex(
+  trailer: Uint8Array,
+  module: Promise<WebAssembly.Module>,
+): Promise<Uint8Array> {
   const fields = new Fields(trailer);
   while (fields.left) {
     const tag = fields.raw(4);
@@ -159,8 +167,9 @@ async function findIndex(trailer: Uint8Array): Promise<Uint8Array> {
     const body = fields.raw(length);
     const name = String.fromCharCode(...tag);
     if (name === "INDX") {
+      if (fields.left) throw corrupt("chunk INDX is not the last one of its trailer");
       if (crc32(joined([tag, body])) !== sum) throw corrupt("chunk INDX fails its checksum");
-      return inflate(body);
+      return inflate(await module, body, INDEX_ROOM + MOST_INFLATED * body.length);
     }
     if (!/^[a-z]/.test(name))
       throw new MocpackError("unsupported", `archive needs chunk ${name}, of a newer reader`);
@@ -200,6 +209,7 @@ function parseIndex(index: Uint8Array, trailer: number): Place[] {
       end < LARGEST &&
       at <= stored &&
       fronts <= stored &&
+      fronts <= fields.left &&
       frameCount > 0 &&
       frameCount < LARGEST &&
       frameTime > 0 &&
@@ -237,9 +247,10 @@ class Fields {
     for (let place = 0; place < 10; ++place) {
       const byte = this.raw(1)[0];
       value += (byte & 127) * 2 ** (7 * place);
-      if (byte < 128) return value;
+      if (byte < 128 && value <= LARGEST) return value;
+      if (byte < 128) break;
     }
-    throw corrupt("a number does not end");
+    throw corrupt("a number is too large, or does not end");
   }
 
   list<T>(read: () => T): T[] {
@@ -257,30 +268,6 @@ class Fields {
       if (error instanceof MocpackError) throw error;
       throw corrupt("a name that is no UTF-8");
     }
-  }
-}
-
-async function inflate(body: Uint8Array): Promise<Uint8Array> {
-  const most = INDEX_ROOM + MOST_INFLATED * body.length;
-  const stream = new Blob([body.slice()])
-    .stream()
-    .pipeThrough(new DecompressionStream("deflate-raw"));
-  const reader = stream.getReader();
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return joined(parts.length ? parts : [new Uint8Array(0)]);
-      size += value.length;
-      if (size > most) throw corrupt(`its index inflates beyond ${most} bytes`);
-      parts.push(value);
-    }
-  } catch (error) {
-    if (error instanceof MocpackError) throw error;
-    throw corrupt("its index cannot be inflated", error);
-  } finally {
-    await reader.cancel().catch(() => undefined);
   }
 }
 

@@ -18,6 +18,7 @@ interface Exports extends Described {
   ranges(first: number, stop: number, layers: number, out: number): number;
   read_frames(first: number, stop: number): number;
   read_keys(first: number, stop: number): number;
+  inflate_bytes(bytes: number, size: number, most: number, out: number): number;
 }
 
 /** Bytes of the file, from `start` on. */
@@ -143,6 +144,31 @@ export class Decoder {
   }
 }
 
+/** Unpacks a raw deflate stream of at most `most` bytes; its errors are those of files. */
+export async function inflate(
+  module: WebAssembly.Module,
+  packed: Uint8Array,
+  most: number,
+): Promise<Uint8Array> {
+  const { core } = await instantiate(module);
+  return trapped(() => {
+    const address = room(core, packed.length);
+    new Uint8Array(core.memory.buffer).set(packed, address);
+    const limit = Math.min(most, 2 ** 31 - 1);
+    const size = core.inflate_bytes(address, packed.length, limit, 0);
+    if (size < 0) throw failure(core, size);
+    const out = room(core, size);
+    core.inflate_bytes(address, packed.length, size, out);
+    return new Uint8Array(core.memory.buffer).slice(out, out + size);
+  });
+}
+
+function room(core: Exports, size: number): number {
+  const address = core.allocate(size) >>> 0;
+  if (!address) throw new MocpackError("memory", TOO_LARGE);
+  return address;
+}
+
 async function start(
   module: WebAssembly.Module,
   source: ByteSource,
@@ -162,8 +188,7 @@ async function start(
 async function openBytes(core: Exports, source: ByteSource, limit: number): Promise<number> {
   const bytes = await source.read(0, source.size);
   return trapped(() => {
-    const address = core.allocate(bytes.length) >>> 0;
-    if (!address) throw new MocpackError("memory", TOO_LARGE);
+    const address = room(core, bytes.length);
     new Uint8Array(core.memory.buffer).set(bytes, address);
     return core.open_bytes(address, bytes.length, limit);
   });

@@ -28,15 +28,19 @@ export async function openSource(
   const { signal, memoryLimit = DEFAULT_LIMIT } = options;
   if (!(memoryLimit > 0)) throw new RangeError(`memoryLimit must be bytes, got ${memoryLimit}`);
   signal?.throwIfAborted();
-  const wasm = options.wasm ?? new URL("./mocpack.wasm", import.meta.url);
   // both at once: the decoder travels while the file's head does
-  const [bytes, module] = await Promise.all([source(), loadModule(wasm)]);
+  const [bytes, module] = await Promise.all([source(), decoderModule(options)]);
   try {
     return new FileMotion(bytes, await Decoder.open(module, bytes, memoryLimit), memoryLimit);
   } catch (error) {
     bytes.close();
     throw error;
   }
+}
+
+/** The decoder that the options name, or the one beside this package. */
+export function decoderModule(options: OpenOptions): Promise<WebAssembly.Module> {
+  return loadModule(options.wasm ?? new URL("./mocpack.wasm", import.meta.url));
 }
 
 export async function openBytes(source: Source, options: OpenOptions): Promise<ByteSource> {

@@ -187,6 +187,14 @@ def take_cases():
     yield Case("times of an unknown kind", built(unknown), "corrupt")
     never = [(tag, b"\0" + b"\xff" * 8 if tag == b"TIME" else body) for tag, body in parts]
     yield Case("a start that is no time", built(never), "corrupt")
+    parts = chunks(packed(take(["tracks"])))
+    twice = [part for part in parts for _ in range(1 + (part[0] == b"trak"))]
+    yield Case("two tracks of one name", built(twice), "corrupt")
+    gaps = changed(b"vald", lambda _: deflate(b"\2\1\0" + 2 * b"\1\1\2"), packed(take(["valid"])))
+    yield Case("a joint whose gaps stand twice", gaps, "corrupt")
+    parts = chunks(FILE)
+    within = built([parts[0], (b"CLIP", b"\1a" + FILE), *parts[1:]])
+    yield Case("a scene's clip inside a clip", within, "corrupt")
 
 
 def hinge_file(rows, kind=0):
@@ -261,6 +269,8 @@ def hinge_cases():
     yield Case("more hinges than bytes", hinge_file(hinge_rows(count=60_000)), "corrupt")
     yield Case("more hinges than may be", hinge_file(hinge_rows(count=2**40)), "corrupt")
     yield Case("hinges that are cut", hinge_file(hinge_rows()[:12]), "truncated")
+    short = hinge_rows().replace(b"\3toe\0", b"\3toe\x7f", 1)
+    yield Case("axes that are longer than what is there", hinge_file(short), "truncated")
     yield Case("hinges and bytes too many", hinge_file(hinge_rows() + b"xx"), "corrupt")
     bomb = hinge_file(hinge_rows() + bytes(1 << 25))
     yield Case("hinges that swell", bomb, "corrupt")
@@ -332,6 +342,79 @@ def memory_cases():
     yield Case("a short clip in little room", FILE, "ok", limit=8_000_000)
 
 
+def nested(levels):
+    """Return a JSON object of so many objects and arrays inside one another."""
+    return b'{"a":' + b"[" * (levels - 1) + b"]" * (levels - 1) + b"}"
+
+
+OVERFLOWING = 2**1024 - 2**970  # the smallest whole number that float64 rounds to infinity
+GOOD_JSON = {
+    "nothing": b"{}",
+    "the largest number": b'{"a":1.7976931348623157e308,"b":-1.7976931348623158e+308}',
+    "the largest whole number": b'{"a":%d}' % (OVERFLOWING - 1),
+    "a large whole number": b'{"a":123456789012345678901234567890}',
+    "the largest number with its point elsewhere": b'{"a":0.00017976931348623157E312}',
+    "numbers that round to zero": b'{"a":1e-999,"b":0e999,"c":-0.0,"d":0.000e5000}',
+    "a key twice": b'{"a":1,"a":2}',
+    "both halves of a pair": rb'{"a":"\ud83d\ude00","\uD83D\uDE00":"\u0000\b\/"}',
+    "a hundred levels": nested(100),
+    "white space": b' \t\r\n{ "a" : [ ] } ',
+    "UTF-8": '{"é":"日本😀"}'.encode(),
+}
+BAD_JSON = {
+    "NaN": b'{"a":NaN}',
+    "Infinity": b'{"a":[1,Infinity]}',
+    "-Infinity": b'{"a":{"b":-Infinity}}',
+    "1e999": b'{"a":1e999}',
+    "-1e999": b'{"a":[-1E+999]}',
+    "1e99999999999999999999": b'{"a":1e99999999999999999999}',
+    "a number that rounds to infinity": b'{"a":1.7976931348623159e308}',
+    "a whole number that rounds to infinity": b'{"a":%d}' % OVERFLOWING,
+    "a whole number of 5000 digits": b'{"a":' + b"7" * 5000 + b"}",
+    "the first half of a pair": rb'{"a":"\ud800"}',
+    "the second half of a pair": rb'{"a":"x\udc00"}',
+    "two first halves": rb'{"a":"\ud800\ud800"}',
+    "half a pair before a letter": rb'{"a":"\ud800\u0041"}',
+    "half a pair in a key": rb'{"\udfff":1}',
+    "an escape that is cut": rb'{"a":"\ud83d\ude0"}',
+    "half a pair in UTF-8": b'{"a":"\xed\xa0\x80"}',
+    "bytes that are not UTF-8": b'{"a":"\xff"}',
+    "a letter longer than needed": b'{"a":"\xc0\x80"}',
+    "a byte order mark": b"\xef\xbb\xbf{}",
+    "UTF-16": '{"a":1}'.encode("utf-16"),
+    "UTF-32": '{"a":1}'.encode("utf-32-le"),
+    "a hundred and one levels": nested(101),
+    "100000 levels": nested(100_000),
+    "a list": b"[1]",
+    "a number": b"1",
+    "two objects": b"{}{}",
+    "no closing bracket": b'{"a":1',
+    "a leading zero": b'{"a":01}',
+    "a leading point": b'{"a":.5}',
+    "a trailing point": b'{"a":1.}',
+    "a sign": b'{"a":+1}',
+    "a comma too many": b'{"a":[1,]}',
+    "a control character": b'{"a":"\n"}',
+    "single quotes": b"{'a':1}",
+    "a key without quotes": b"{a:1}",
+}
+
+
+def with_metadata(text):
+    """Return the file with a text as its metadata."""
+    parts = [part for part in chunks(FILE) if part[0] != b"meta"]
+    return built([*parts[:-1], (b"meta", deflate(text)), parts[-1]])
+
+
+def json_cases():
+    for kind, texts in (("ok", GOOD_JSON), ("corrupt", BAD_JSON)):
+        for name, text in texts.items():
+            yield Case(f"metadata: {name}", with_metadata(text), kind)
+            if len(text) < 60_000:
+                yield Case(f"parameters: {name}", head(params=text), kind)
+    yield Case("metadata: empty", with_metadata(b""), "corrupt")
+
+
 def all_cases():
     return [
         *good_cases(),
@@ -341,4 +424,5 @@ def all_cases():
         *cut_cases(),
         *hostile_cases(),
         *memory_cases(),
+        *json_cases(),
     ]

@@ -3,6 +3,7 @@
 // The checksum covers, besides the packet, the hello's own and the frame's whole number, of which most
 // packets tell sixteen bits: a packet of another stream, or from beyond a gap of any length, is never taken
 // for the next.
+#include "coding/checksum.h"
 #include "coding/crc32.h"
 #include "live/live.h"
 
@@ -171,7 +172,7 @@ mocpack_LiveAnswer mocpack_live_unpack(uint32_t check, const mocpack_LiveHead* n
 {
 	if (size < 7 + CHECK || !is_kind(packet[0]))
 		return MOCPACK_LIVE_DAMAGED;
-	if (get(packet + 1, 2) != (check & 0xffff))
+	if (!checksum_matches(check & 0xffff, uint32_t(get(packet + 1, 2))))
 		return MOCPACK_LIVE_OTHER_HELLO;
 	head->full = packet[0] & FULL;
 	const uint8_t *at = packet + 7, *end = packet + size - CHECK;
@@ -191,7 +192,7 @@ mocpack_LiveAnswer mocpack_live_unpack(uint32_t check, const mocpack_LiveHead* n
 		head->time = TICK * unwrapped(near->time / TICK, get(packet + 5, 2));
 	}
 	if (head->number < 0 || head->time < 0 || head->time > LATEST ||
-		get(end, CHECK) != checksum(check, head->number, packet, size - CHECK))
+		!checksum_matches(checksum(check, head->number, packet, size - CHECK), uint32_t(get(end, CHECK))))
 		return MOCPACK_LIVE_DAMAGED;
 	bool good = packet[0] & IN_ORDER ? read_rows_in_order(packet[0], at, end, rows, room, count)
 									 : read_rows(at, end, rows, room, count);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "coding/checksum.h"
 #include "coding/crc32.h"
 #include "reader/fields.h"
 #include "reader/inflate.h"
@@ -108,7 +109,7 @@ struct Opening
 		if (large && !read(size - FOOTER_SIZE, FOOTER_SIZE, footer))
 			return false;
 		bool ended = large && !std::memcmp(footer + 21, "SOM", 3) &&
-					 crc32(0, footer, 17) == uint32_t(little(footer + 17, 4));
+					 checksum_matches(crc32(0, footer, 17), uint32_t(little(footer + 17, 4)));
 		if (!ended)
 		{
 			if (size >= 4 && !read(0, 4, magic))
@@ -155,7 +156,13 @@ struct Opening
 				fail(MOCPACK_TRUNCATED, at) << "the archive's trailer ends inside a chunk";
 				return false;
 			}
-			if (!std::memcmp(tag, "INDX", 4))
+			bool is_index = !std::memcmp(tag, "INDX", 4);
+			if (is_index && size != end - body)
+			{
+				fail(MOCPACK_CORRUPT, at) << "chunk INDX is not the last one of the archive's trailer";
+				return false;
+			}
+			if (is_index)
 				return take_index(body, size, uint32_t(little(sum, 4)), index);
 			if (tag[0] < 'a' || tag[0] > 'z')
 			{
@@ -175,7 +182,9 @@ struct Opening
 			return no_memory();
 		if (!read(body, size, packed))
 			return false;
-		if (crc32(crc32(0, reinterpret_cast<const uint8_t*>("INDX"), 4), packed, size_t(size)) != sum)
+		uint32_t found_sum = crc32(0, reinterpret_cast<const uint8_t*>("INDX"), 4);
+		found_sum = crc32(found_sum, packed, size_t(size));
+		if (!checksum_matches(found_sum, sum))
 		{
 			fail(MOCPACK_CORRUPT, body) << "chunk INDX fails its checksum";
 			return false;
@@ -219,7 +228,7 @@ struct Opening
 		if (!bases)
 			return no_memory();
 		for (size_t k = 0; k < base_count && fields.good(); ++k)
-			bases[k] = sized(fields, index.size);
+			bases[k] = sized(fields);
 		archive->clip_count = size_t(fields.varint(fields.left()));
 		archive->clips = archive->memory.take_array<Clip>(archive->clip_count + 1);
 		if (!archive->clips)
@@ -233,7 +242,7 @@ struct Opening
 		return fields.good() && place_clips(columns, bases, base_count, fields);
 	}
 
-	Span sized(Fields& fields, uint64_t most)
+	Span sized(Fields& fields, uint64_t most = LARGEST)
 	{
 		uint64_t size = fields.varint(most);
 		const uint8_t* bytes = fields.raw(size);

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "coding/checksum.h"
 #include "coding/crc32.h"
 
 namespace mocpack
@@ -61,13 +62,15 @@ Chunk* place_of(const uint8_t* tag, Chunks* chunks)
 }
 
 // Why a chunk without a place keeps the file from being read; null: it may be skipped.
-bool may_skip(const uint8_t* tag, uint64_t offset, mocpack_Error* error)
+bool may_skip(const uint8_t* tag, uint64_t offset, bool is_first, mocpack_Error* error)
 {
 	if (is_tag(tag, "SCAL"))
 		Sentence(error, MOCPACK_UNSUPPORTED, offset) << "chunk SCAL: joints with scales are not read here";
-	else if (is_tag(tag, "CLIP"))
+	else if (is_tag(tag, "CLIP") && is_first)
 		Sentence(error, MOCPACK_UNSUPPORTED, offset)
 			<< "chunk CLIP: a scene of several clips is not read here";
+	else if (is_tag(tag, "CLIP"))
+		Sentence(error, MOCPACK_CORRUPT, offset) << "chunk CLIP: a scene has no other chunks before it";
 	else if (!(tag[0] >= 'a' && tag[0] <= 'z'))
 		Sentence(error, MOCPACK_UNSUPPORTED, offset).operator<<("the file needs chunk ").quote(tag, 4)
 			<< ", which a newer mocpack reads";
@@ -140,7 +143,8 @@ struct Scan
 		}
 		else if ((wanted || motion->bytes.all) && !load(tag, &chunk))
 			return false;
-		if (!wanted && !place && !may_skip(tag, chunk.offset, error))
+		bool is_first = chunk.offset + chunk.size == START + chunk.whole;
+		if (!wanted && !place && !may_skip(tag, chunk.offset, is_first, error))
 			return false;
 		if (place)
 			*place = chunk;
@@ -162,7 +166,7 @@ struct Scan
 				Sentence(error, MOCPACK_CORRUPT, chunk->offset) << "a chunk whose tag is not ASCII";
 				return false;
 			}
-		if (crc32(crc32(0, tag, 4), chunk->body, size_t(chunk->size)) == chunk->checksum)
+		if (checksum_matches(crc32(crc32(0, tag, 4), chunk->body, size_t(chunk->size)), chunk->checksum))
 			return true;
 		Sentence(error, MOCPACK_CORRUPT, chunk->offset).operator<<("chunk ").quote(tag, 4)
 			<< " fails its checksum";
@@ -208,7 +212,7 @@ bool check_data(const Chunks& chunks, mocpack_Error* error)
 	if (!data.body || chunks.missing)
 		return true;
 	const uint8_t tag[4] = {'D', 'A', 'T', 'A'};
-	if (crc32(crc32(0, tag, 4), data.body, size_t(data.size)) == data.checksum)
+	if (checksum_matches(crc32(crc32(0, tag, 4), data.body, size_t(data.size)), data.checksum))
 		return true;
 	Sentence(error, MOCPACK_CORRUPT, data.offset) << "chunk 'DATA' fails its checksum";
 	return false;

@@ -149,10 +149,10 @@ struct HingeReader : ChunkReader
 
 	void axes(size_t others)
 	{
-		size_t size = size_t(in.varint(in.left()));
+		uint64_t size = in.varint();
 		const uint8_t* bytes = in.raw(size);
 		double* numbers = array<double>(3 * uint64_t(others));
-		Fields part = in.part(bytes, bytes ? size : 0);
+		Fields part = in.part(bytes, bytes ? size_t(size) : 0);
 		failed = going() && !read_numbers(&part, others, 3, numbers, &memory);
 		const double* next = numbers;
 		for (size_t h = 0; h < count && going() && !failed; ++h)

@@ -16,6 +16,7 @@ const size_t LONGEST_WAY = 32768;
 struct Huffman
 {
 	uint16_t counts[LONGEST_CODE + 1], symbols[LITERALS];
+	int longest; // bits of the longest code, at least 1
 
 	// False where more codes are asked for than there are.
 	bool build(const uint8_t* lengths, int count)
@@ -27,10 +28,11 @@ struct Huffman
 		counts[0] = 0;
 		uint16_t next[LONGEST_CODE + 1];
 		next[1] = 0;
-		left = 1;
+		left = longest = 1;
 		for (int l = 1; l <= LONGEST_CODE; ++l)
 		{
 			left = 2 * left - counts[l];
+			longest = counts[l] ? l : longest;
 			if (left < 0)
 				return false;
 			if (l < LONGEST_CODE)
@@ -44,6 +46,11 @@ struct Huffman
 
 	// Codes that are not given: none but for a code of one symbol, or of no symbol at all, may have some.
 	int left;
+
+	bool empty() const
+	{
+		return left == 1 << LONGEST_CODE;
+	}
 
 	bool whole() const
 	{
@@ -122,7 +129,7 @@ class Inflater
 	int symbol(const Huffman& codes)
 	{
 		int code = 0, first = 0, index = 0;
-		for (int l = 1; l <= LONGEST_CODE; ++l)
+		for (int l = 1; l <= codes.longest; ++l)
 		{
 			code |= int(bits(1));
 			if (ended_)
@@ -198,7 +205,7 @@ class Inflater
 		Huffman literals, distances;
 		if (ended_)
 			return;
-		if (!literals.build(lengths, LENGTH_CODES) || literals.left)
+		if (!literals.build(lengths, LENGTH_CODES) || (literals.left && !literals.empty()))
 		{
 			complaint_ = "code lengths whose own code is not whole";
 			return;
@@ -219,8 +226,9 @@ class Inflater
 		uint8_t found[LITERALS + DISTANCES + 2] = {};
 		for (int i = 0; i < count;)
 		{
-			int s = symbol(of_lengths);
-			if (s < 0)
+			// as zlib reads it, a code of no symbols is a length of 0 for each bit
+			int s = of_lengths.empty() ? int(bits(1) & 0) : symbol(of_lengths);
+			if (s < 0 || ended_)
 				return reject();
 			if (s < 16)
 			{

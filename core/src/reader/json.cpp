@@ -26,7 +26,20 @@ bool is_utf8(const uint8_t* at, size_t size)
 namespace
 {
 
-const int DEEPEST = 500;
+const int MAX_LEVELS = 100; // of objects and arrays inside one another, the outermost included
+
+// The smallest whole number that float64 rounds to infinity, 2^1024 - 2^970.
+const char OVERFLOWS[] = "17976931348623158079372897140530341507993413271003782693617377898044496829276475"
+						 "09466490179775872070963302864166928879109465555478519404026306574886715058206819"
+						 "08902000708383676273854845817711531764475730270069855571366959622842914819860834"
+						 "936475292719074168444365510704342711559699508093042880177904174497792";
+const int64_t OVERFLOW_EXPONENT = 308; // the power of ten of its first digit
+const int64_t MAX_EXPONENT = 1000000000;
+
+bool is_digit(uint8_t letter)
+{
+	return letter >= '0' && letter <= '9';
+}
 
 class Json
 {
@@ -80,7 +93,7 @@ class Json
 	bool value(int depth)
 	{
 		skip();
-		if (at_ == end_ || depth > DEEPEST)
+		if (at_ == end_)
 			return false;
 		if (*at_ == '{')
 			return members(depth);
@@ -88,13 +101,13 @@ class Json
 			return elements(depth);
 		if (*at_ == '"')
 			return string();
-		// the last three are no JSON, but Python writes and reads them
-		return word("true") || word("false") || word("null") || word("NaN") || word("Infinity") ||
-			   word("-Infinity") || number();
+		return word("true") || word("false") || word("null") || number();
 	}
 
 	bool members(int depth)
 	{
+		if (depth >= MAX_LEVELS)
+			return false;
 		++at_;
 		if (take('}'))
 			return true;
@@ -115,6 +128,8 @@ class Json
 
 	bool elements(int depth)
 	{
+		if (depth >= MAX_LEVELS)
+			return false;
 		++at_;
 		if (take(']'))
 			return true;
@@ -154,21 +169,39 @@ class Json
 					return true;
 			return false;
 		}
+		uint32_t code = unit();
+		if (code < 0xd800 || code > 0xdfff)
+			return code != NO_UNIT;
+		// the first half of a pair: the second one follows
+		if (code > 0xdbff || end_ - at_ < 3 || at_[1] != '\\' || at_[2] != 'u')
+			return false;
+		at_ += 2;
+		code = unit();
+		return code >= 0xdc00 && code <= 0xdfff;
+	}
+
+	static const uint32_t NO_UNIT = 0x10000;
+
+	// Four hexadecimal digits after the place, which is left at the last one; NO_UNIT if there are none.
+	uint32_t unit()
+	{
+		uint32_t code = 0;
 		for (int i = 0; i < 4; ++i)
 		{
-			if (++at_ == end_)
-				return false;
-			bool digit = *at_ >= '0' && *at_ <= '9';
-			if (!digit && !((*at_ | 32) >= 'a' && (*at_ | 32) <= 'f'))
-				return false;
+			if (++at_ >= end_)
+				return NO_UNIT;
+			uint8_t letter = uint8_t(*at_ | 32);
+			if (!is_digit(*at_) && !(letter >= 'a' && letter <= 'f'))
+				return NO_UNIT;
+			code = code << 4 | uint32_t(is_digit(*at_) ? *at_ - '0' : letter - 'a' + 10);
 		}
-		return true;
+		return code;
 	}
 
 	bool digits()
 	{
 		const uint8_t* start = at_;
-		while (at_ < end_ && *at_ >= '0' && *at_ <= '9')
+		while (at_ < end_ && is_digit(*at_))
 			++at_;
 		return at_ > start;
 	}
@@ -177,20 +210,56 @@ class Json
 	{
 		if (*at_ == '-')
 			++at_;
+		const uint8_t* start = at_;
 		if (at_ < end_ && *at_ == '0')
 			++at_;
 		else if (!digits())
 			return false;
+		const uint8_t* point = at_;
 		if (at_ < end_ && *at_ == '.' && !(++at_, digits()))
 			return false;
-		if (at_ < end_ && (*at_ | 32) == 'e')
-		{
+		const uint8_t* stop = at_;
+		int64_t exponent = 0;
+		if (at_ < end_ && (*at_ | 32) == 'e' && !read_exponent(&exponent))
+			return false;
+		return is_finite(start, point, stop, exponent);
+	}
+
+	bool read_exponent(int64_t* exponent)
+	{
+		++at_;
+		bool negative = at_ < end_ && *at_ == '-';
+		if (at_ < end_ && (*at_ == '+' || *at_ == '-'))
 			++at_;
-			if (at_ < end_ && (*at_ == '+' || *at_ == '-'))
-				++at_;
-			return digits();
-		}
+		const uint8_t* at = at_;
+		if (!digits())
+			return false;
+		for (; at < at_; ++at)
+			*exponent = *exponent < MAX_EXPONENT ? 10 * *exponent + (*at - '0') : *exponent;
+		*exponent = negative ? -*exponent : *exponent;
 		return true;
+	}
+
+	// Whether float64 can hold a number of these digits: `point` is where the whole ones end.
+	static bool is_finite(const uint8_t* start, const uint8_t* point, const uint8_t* stop, int64_t exponent)
+	{
+		const uint8_t* first = start;
+		while (first < stop && (*first == '0' || *first == '.'))
+			++first;
+		if (first == stop)
+			return true;
+		exponent += first < point ? point - first - 1 : point - first;
+		if (exponent != OVERFLOW_EXPONENT)
+			return exponent < OVERFLOW_EXPONENT;
+		for (const char* limit = OVERFLOWS; *limit; ++limit)
+		{
+			if (first < stop && *first == '.')
+				++first;
+			uint8_t digit = first < stop ? *first++ : uint8_t('0');
+			if (digit != uint8_t(*limit))
+				return digit < uint8_t(*limit);
+		}
+		return false;
 	}
 };
 

@@ -61,15 +61,17 @@ Sentence& Sentence::operator<<(double number)
 		uint64_t bits;
 		std::memcpy(&bits, &number, sizeof bits);
 		const int exponent = int(bits >> 52 & 2047) - 1022;
-		if (number > 1e308)
+		if (exponent > 1024)
 			return *this << "infinity";
 		*this << "about 2^";
 		if (exponent < 0)
 			put('-');
 		return *this << uint64_t(exponent < 0 ? -exponent : exponent);
 	}
-	uint64_t millionths = uint64_t(number * 1e6 + 0.5), rest = millionths % 1000000;
-	*this << millionths / 1000000;
+	// whole and fraction apart: millionths of the largest plain numbers exceed 64 bits
+	uint64_t whole = uint64_t(number), rest = uint64_t((number - double(whole)) * 1e6 + 0.5);
+	*this << whole + rest / 1000000;
+	rest %= 1000000;
 	if (rest)
 		put('.');
 	for (uint64_t place = 100000; rest; rest %= place, place /= 10)

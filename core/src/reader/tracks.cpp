@@ -55,6 +55,54 @@ mocpack_Track read_track_head(Fields* in, uint64_t most)
 	return track;
 }
 
+bool is_before(const mocpack_Text& a, const mocpack_Text& b)
+{
+	const size_t common = a.size < b.size ? a.size : b.size;
+	const int found = common ? std::memcmp(a.bytes, b.bytes, common) : 0;
+	return found ? found < 0 : a.size < b.size;
+}
+
+// Moves a name down a heap whose greatest is first.
+void sink(const mocpack_Text** heap, size_t at, size_t count)
+{
+	for (size_t child; (child = 2 * at + 1) < count; at = child)
+	{
+		child += child + 1 < count && is_before(*heap[child], *heap[child + 1]);
+		if (!is_before(*heap[at], *heap[child]))
+			return;
+		const mocpack_Text* moved = heap[at];
+		heap[at] = heap[child], heap[child] = moved;
+	}
+}
+
+// No two tracks have one name. Sorted by a heap: a file of many tracks must not take quadratic time.
+bool names_differ(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error)
+{
+	size_t count = chunks.track_count;
+	const mocpack_Text** names = motion->memory.take_array<const mocpack_Text*>(uint64_t(count) + 1);
+	if (!names)
+		return no_memory(error, "the file's tracks");
+	for (size_t i = 0; i < count; ++i)
+		names[i] = &motion->info.tracks[i].name;
+	for (size_t i = count / 2; i-- > 0;)
+		sink(names, i, count);
+	bool differ = true;
+	const mocpack_Text* later = nullptr;
+	for (size_t left = count; left && differ; sink(names, 0, left))
+	{
+		const mocpack_Text* greatest = names[0];
+		names[0] = names[--left];
+		differ = !later || is_before(*greatest, *later);
+		later = greatest;
+	}
+	motion->memory.give_back(names);
+	if (!differ)
+		Sentence(error, MOCPACK_CORRUPT, chunks.tracks->offset)
+			.operator<<("the file has two tracks ")
+			.quote(later->bytes, later->size);
+	return differ;
+}
+
 } // namespace
 
 bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error)
@@ -79,7 +127,7 @@ bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* er
 				  !keep_text(tracks->unit.bytes, tracks->unit.size, &tracks->unit, &memory);
 		most -= tracks->count * WIDTHS[tracks->kind];
 	}
-	return !starved || no_memory(error, "the file's tracks");
+	return starved ? no_memory(error, "the file's tracks") : names_differ(chunks, motion, error);
 }
 
 namespace
@@ -165,14 +213,14 @@ struct TrackReader
 				out[i] = track.start_time + double(i) * step;
 			return;
 		}
-		size_t size = size_t(in.varint(in.left()));
+		uint64_t size = in.varint();
 		const uint8_t* bytes = in.raw(size);
 		double* found = out ? out : memory.take_array<double>(uint64_t(count()) + 1);
 		if (in.good() && !found)
 			in.fail(MOCPACK_NO_MEMORY) << ": times that take more memory than the limit leaves";
 		if (!in.good())
 			return;
-		Fields part = in.part(bytes, size);
+		Fields part = in.part(bytes, size_t(size));
 		if (!read_numbers(&part, count(), 1, found, &memory, 0, &SERIES_CODERS))
 		{
 			missing = true;

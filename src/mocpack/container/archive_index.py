@@ -151,12 +151,17 @@ def parse_trailer(data: bytes, start: int) -> Trailer:
     at = 0
     while at < len(data):
         tag, body, length, crc = read_chunk_head(source, at)
+        at = body + length
+        if at > len(data):
+            raise TruncatedError(f"chunk {tag!r} has {len(data) - body} of {length} bytes")
         if tag in found:
             raise CorruptionError(f"archive's trailer has two {tag} chunks")
-        if tag != "INDX" and not tag[0].islower():
+        if tag == "INDX" and at < len(data):
+            raise CorruptionError("chunk INDX is not the last one of the archive's trailer")
+        if tag in ("INDX", "tabl"):
+            found[tag] = _checked_body(source, tag, body, length, crc)
+        elif not tag[0].islower():
             raise UnsupportedVersionError(f"archive needs chunk {tag!r}, of a newer mocpack")
-        found[tag] = _checked_body(source, tag, body, length, crc)
-        at = body + length
     if "INDX" not in found:
         raise CorruptionError("archive's trailer has no index")
     index = unpack_index(found["INDX"])
@@ -201,8 +206,6 @@ def is_archive(source: Source) -> bool:
 
 
 def _checked_body(source: Source, tag: str, body: int, length: int, crc: int) -> bytes:
-    if body + length > source.size:
-        raise TruncatedError(f"chunk {tag!r} has {source.size - body} of {length} bytes")
     data = source.read(body, length)
     if zlib.crc32(data, zlib.crc32(tag.encode("ascii", "replace"))) != crc:
         raise CorruptionError(f"chunk {tag!r} fails its checksum")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -31,6 +30,7 @@ from mocpack.container.extras import (
     with_extras,
 )
 from mocpack.container.head import Errors, Head, pack_head, unpack_head
+from mocpack.container.json_object import pack_object, unpack_object
 from mocpack.container.mesh import pack_mesh, unpack_mesh
 from mocpack.container.skel import pack_skeleton, unpack_skeleton
 from mocpack.container.source import BytesSource, Source
@@ -44,7 +44,7 @@ from mocpack.errors import (
 )
 from mocpack.take import WIDTHS, Extras
 
-MAX_METADATA = 1 << 24
+MAX_METADATA = 1 << 24  # bytes, inflated
 # so that a small file cannot ask for much memory; `pack` pads still clips up to it
 FRAMES_PER_BYTE = 64
 SAMPLES_PER_BYTE = 16_384
@@ -110,14 +110,19 @@ def pack(packed: Packed) -> bytes:
         chunks = pack_extras(header, Extras()) if isinstance(header, ClipHeader) else []
     parts += [pack_chunk(tag.encode(), body) for tag, body in chunks if tag in REQUIRED]
     if header.metadata:
-        text = json.dumps(dict(header.metadata), separators=(",", ":"), sort_keys=True)
-        parts.append(pack_chunk(b"meta", deflate(text.encode())))
+        text = pack_object(header.metadata, "metadata", MAX_METADATA)
+        parts.append(pack_chunk(b"meta", deflate(text)))
     parts += [pack_chunk(tag.encode(), body) for tag, body in chunks if tag not in REQUIRED]
     parts.append(pack_chunk(b"DATA", packed.payload))
     missing = max(_bytes_needed(header), _bytes_for_tracks(chunks)) - sum(map(len, parts))
     if missing > 0:
         parts.insert(-1, pack_chunk(b"fill", bytes(missing)))
     return b"".join(parts)
+
+
+def check_metadata(header: AnyHeader) -> None:
+    """Raise an `InvalidClipError` that names the key if a file cannot hold the metadata."""
+    pack_object(header.metadata, "metadata", MAX_METADATA)
 
 
 def unpack(data: bytes, *, partial: bool = False) -> Packed:
@@ -275,7 +280,10 @@ class Reader:
 
 
 def _header(head: Head, bodies: Bodies) -> AnyHeader:
-    metadata = _metadata(bodies["meta"][0]) if "meta" in bodies else {}
+    metadata = {}
+    if "meta" in bodies:
+        text = inflate(bodies["meta"][0], MAX_METADATA, what="meta chunk")
+        metadata = unpack_object(text, "meta chunk")
     try:
         if head.kind == "vertices":
             if "MESH" not in bodies:
@@ -292,16 +300,6 @@ def _header(head: Head, bodies: Bodies) -> AnyHeader:
         return with_extras(header, bodies)
     except InvalidClipError as error:
         raise CorruptionError(f"header: {error}") from error
-
-
-def _metadata(body: bytes) -> dict[str, Any]:
-    try:
-        metadata = json.loads(inflate(body, MAX_METADATA, what="meta chunk"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise CorruptionError(f"meta chunk: {error}") from error
-    if not isinstance(metadata, dict):
-        raise CorruptionError("meta chunk: not an object")
-    return metadata
 
 
 def _bytes_needed(header: AnyHeader) -> int:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from typing import Any
 
 from mocpack.coding.fields import FieldReader, FieldWriter
+from mocpack.container.json_object import pack_object, unpack_object
 from mocpack.errors import CorruptionError, UnsupportedVersionError
 
 KINDS = ("skeleton", "vertices")
@@ -100,18 +100,12 @@ def unpack_head(body: bytes) -> Head:
 
 
 def _json(params: dict[str, Any]) -> bytes:
-    return json.dumps(params, separators=(",", ":"), sort_keys=True).encode() if params else b""
+    return pack_object(params, "parameters", MAX_PARAMS) if params else b""
 
 
 def _params(read: FieldReader) -> dict[str, Any]:
     text = read.sized(MAX_PARAMS)
-    try:
-        params = json.loads(text) if text else {}
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise CorruptionError(f"HEAD chunk: {error}") from error
-    if not isinstance(params, dict):
-        raise CorruptionError("HEAD chunk: parameters are not an object")
-    return params
+    return unpack_object(text, "HEAD chunk") if text else {}
 
 
 def _pack_errors(out: FieldWriter, errors: Errors, flags: int) -> None:

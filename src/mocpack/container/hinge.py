@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mocpack.arrays import Mask
+from mocpack.arrays import F64, Mask
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.container.numbers import pack_numbers, unpack_numbers
 from mocpack.errors import CorruptionError
@@ -44,7 +44,8 @@ def unpack_hinges(body: bytes, skeleton: Skeleton) -> Hinges:
         hinges = channel_hinges(skeleton)
         if hinges is None:
             raise CorruptionError("HING chunk: hinges of channels, but no joint has one or two")
-        return _with_limits(hinges, read.mask(2 * len(hinges)).reshape(-1, 2), read)
+        limited = read.mask(2 * len(hinges)).reshape(-1, 2)
+        return replace(hinges, limits=_unpack_limits(read, limited))
     if kind != ROWS:
         raise CorruptionError(f"HING chunk: unknown kind {kind}")
     rows = inflate(read.rest(), MAX_INFLATED, dictionary=_dictionary(skeleton), what="HING chunk")
@@ -70,8 +71,10 @@ def _rows(hinges: Hinges) -> bytes:
 
 
 def _unpack_rows(read: FieldReader, joint_count: int) -> Hinges:
-    joints, joint = [], -1
-    for _ in range(read.varint(MAX_HINGES)):
+    joints, joint, count = [], -1, read.varint(MAX_HINGES)
+    if not count:
+        raise CorruptionError("HING chunk: no hinges")
+    for _ in range(count):
         joint += read.signed() + 1
         if not 0 <= joint < joint_count:
             raise CorruptionError(f"HING chunk: joint {joint} of {joint_count}")
@@ -87,10 +90,9 @@ def _unpack_rows(read: FieldReader, joint_count: int) -> Hinges:
     other = kinds % SLIDES == OTHER_AXIS
     numbers = FieldReader(read.sized(), "HING chunk")
     axes[other] = unpack_numbers(numbers, int(other.sum()), 3, simple=True)
-    slides = (kinds & SLIDES) > 0
-    hinges = Hinges(tuple(joints), axes, slides=slides, names=names)
     limited = np.stack([(kinds & HAS_LOWEST) > 0, (kinds & HAS_HIGHEST) > 0], axis=1)
-    return _with_limits(hinges, limited, read)
+    limits = _unpack_limits(read, limited)
+    return Hinges(tuple(joints), axes, limits, (kinds & SLIDES) > 0, names)
 
 
 def _limits(hinges: Hinges) -> bytes:
@@ -98,10 +100,11 @@ def _limits(hinges: Hinges) -> bytes:
     return pack_numbers(np.ascontiguousarray(hinges.limits[finite][:, np.newaxis]), simple=True)
 
 
-def _with_limits(hinges: Hinges, limited: Mask, read: FieldReader) -> Hinges:
-    limits = hinges.limits.copy()
+def _unpack_limits(read: FieldReader, limited: Mask) -> F64:
+    """Return the limits (H, 2), infinite where there are none."""
+    limits = np.tile([-np.inf, np.inf], (len(limited), 1))
     limits[limited] = unpack_numbers(read, int(limited.sum()), 1, simple=True)[:, 0]
-    return replace(hinges, limits=limits)
+    return limits
 
 
 def _dictionary(skeleton: Skeleton) -> bytes:

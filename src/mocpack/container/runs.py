@@ -59,9 +59,7 @@ def pack_valid(valid: Mask) -> bytes:
 def unpack_valid(body: bytes, frames: int, joints: int) -> Mask:
     read = FieldReader(inflate(body, MAX_RUNS, what="vald chunk"), "vald chunk")
     valid = np.ones((frames, joints), np.bool_)
-    for j in unpack_indices(read, joints, joints):
-        if j >= joints:
-            raise CorruptionError(f"vald chunk: no joint {j}")
+    for j in unpack_indices(read, "vald chunk", joints):
         valid[:, j] = _unpack_switches(read, frames)
     read.end()
     return valid

@@ -53,7 +53,7 @@ def _unpack(read: FieldReader, joints: int) -> tuple[F64, tuple[int, ...]]:
         scaled = read.mask(joints)
         numbers = FieldReader(read.sized(), "SCAL chunk")
         constant[scaled] = unpack_numbers(numbers, int(scaled.sum()), 3, simple=True)
-    moving = unpack_indices(read, joints, joints) if flags & HAS_MOVING else ()
+    moving = unpack_indices(read, "SCAL chunk", joints) if flags & HAS_MOVING else ()
     if flags & HAS_MOVING and not moving:
         raise CorruptionError("SCAL chunk: scales that move, of no joint")
     return constant, moving

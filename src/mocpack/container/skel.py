@@ -6,7 +6,9 @@ Offsets are decimal fractions in nearly every source, so they are stored as whol
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +32,11 @@ OTHER_UNIT = 255
 CHANNELS = POSITION_CHANNELS + ROTATION_CHANNELS
 MAX_DIGITS = 9
 AS_FLOATS = 255  # in place of the number of digits
+# what `Skeleton` and `ClipHeader` take, checked field by field: where a chunk is wrong in two ways,
+# every reader reports the first
+FARTHEST = 1e6  # metres
+MIN_UNIT, MAX_UNIT = 1e-9, 1e9  # metres
+UNIT_TOLERANCE = 1.1e-5  # of a quaternion's length
 NO_AXES, AXES_AS_FLOATS, AXES_AS_ANGLES = 0, 1, 2
 MAX_SKELETON = 1 << 24  # bytes, inflated
 SKELETONS_KEPT = 256
@@ -94,8 +101,8 @@ def _unpacked(text: bytes) -> Skeletal:
     # one more than all joints before is a root
     parents = [-1, *(j - 1 - read.varint(j) for j in range(1, joints))]
     channels = _unpack_layouts(read, joints)
-    translated = unpack_indices(read, joints, MAX_JOINTS)
-    end_joints = unpack_indices(read, MAX_END_SITES, MAX_JOINTS)
+    translated = unpack_indices(read, "SKEL chunk", joints)
+    end_joints = unpack_indices(read, "SKEL chunk", joints, MAX_END_SITES, repeats=True)
     unit = _unpack_unit(read)
     points = _unpack_points(read, joints + len(end_joints), unit)
     axes = _unpack_axes(read, joints)
@@ -132,16 +139,28 @@ def _unpack_layouts(read: FieldReader, joints: int) -> tuple[tuple[str, ...], ..
     layouts = []
     for _ in range(read.varint(joints)):
         codes = read.sized(len(CHANNELS))
-        if any(c >= len(CHANNELS) for c in codes):
-            raise CorruptionError("SKEL chunk: unknown channel")
+        if any(c >= len(CHANNELS) for c in codes) or len(set(codes)) < len(codes):
+            raise CorruptionError("SKEL chunk: a channel is unknown or stands twice")
         layouts.append(tuple(CHANNELS[c] for c in codes))
-    return tuple(layouts[read.varint(len(layouts) - 1)] for _ in range(joints))
+    if not layouts:
+        raise CorruptionError("SKEL chunk: no layout of channels")
+    mixed = [len({channel[0] in "rt" for channel in layout}) > 1 for layout in layouts]
+    found = []
+    for _ in range(joints):
+        number = read.varint(len(layouts) - 1)
+        if mixed[number]:
+            raise CorruptionError("SKEL chunk: a layout mixes the channels of two formats")
+        found.append(layouts[number])
+    return tuple(found)
 
 
 def _unpack_unit(read: FieldReader) -> float:
     code = read.u8()
     if code == OTHER_UNIT:
-        return read.f64()
+        unit = read.f64()
+        if not MIN_UNIT <= unit <= MAX_UNIT:
+            raise CorruptionError(f"SKEL chunk: a unit of {unit} m")
+        return unit
     if code >= len(UNITS):
         raise CorruptionError(f"SKEL chunk: unknown unit {code}")
     return UNITS[code]
@@ -161,11 +180,37 @@ def _pack_points(out: FieldWriter, points: F64, unit: float) -> None:
 def _unpack_points(read: FieldReader, count: int, unit: float) -> F64:
     digits = read.u8()
     if digits == AS_FLOATS:
-        return np.frombuffer(read.raw(24 * count), "<f8").reshape(count, 3)
+        return _unpack_floats(read, 3 * count, 1, _are_near).reshape(count, 3)
     if digits > MAX_DIGITS:
         raise CorruptionError(f"SKEL chunk: {digits} digits where at most {MAX_DIGITS} can stand")
-    values = np.array([read.signed() for _ in range(3 * count)], np.float64)
-    return (values / 10.0**digits * unit).reshape(count, 3)
+    values = np.array([_near(read.signed() / 10.0**digits * unit) for _ in range(3 * count)])
+    return values.reshape(count, 3)
+
+
+def _unpack_floats(
+    read: FieldReader, rows: int, columns: int, are_good: Callable[[F64], Any]
+) -> F64:
+    """Return floats (rows, columns); those before an early end are checked, too."""
+    whole = min(rows, read.left // (8 * columns))
+    found = np.frombuffer(read.raw(8 * columns * whole), "<f8").reshape(whole, columns)
+    if not np.all(are_good(found)):
+        raise CorruptionError("SKEL chunk: points that are not near, or axes that are no rotations")
+    read.raw(8 * columns * (rows - whole))
+    return found
+
+
+def _are_near(points: F64) -> Any:
+    return np.abs(points) <= FARTHEST
+
+
+def _are_unit(axes: F64) -> Any:
+    return np.abs(np.linalg.norm(axes, axis=1) - 1) <= UNIT_TOLERANCE
+
+
+def _near(value: float) -> float:
+    if not abs(value) <= FARTHEST:
+        raise CorruptionError(f"SKEL chunk: a point at {value} m")
+    return value
 
 
 def _pack_axes(out: FieldWriter, axes: F64) -> None:
@@ -191,10 +236,12 @@ def _unpack_axes(read: FieldReader, joints: int) -> F64:
     if kind == NO_AXES:
         return np.tile(IDENTITY, (joints, 1))
     if kind == AXES_AS_FLOATS:
-        return np.frombuffer(read.raw(32 * joints), "<f8").reshape(joints, 4)
-    digits = read.u8()
-    if kind != AXES_AS_ANGLES or digits > MAX_DIGITS:
+        return _unpack_floats(read, joints, 4, _are_unit)
+    if kind != AXES_AS_ANGLES:
         raise CorruptionError(f"SKEL chunk: unknown kind of axes {kind}")
+    digits = read.u8()
+    if digits > MAX_DIGITS:
+        raise CorruptionError(f"SKEL chunk: {digits} digits where at most {MAX_DIGITS} can stand")
     values = np.array([read.signed() for _ in range(3 * joints)], np.float64)
     return _axes_of(values.reshape(joints, 3), digits)
 

@@ -1,6 +1,7 @@
 // The decoder of `keysine`: head, key segments and groups to local rotations and translations.
 #include <cstring>
 
+#include "coding/checksum.h"
 #include "coding/crc16.h"
 #include "common/arena.h"
 #include "keysine/decode/columns.h"
@@ -18,7 +19,7 @@ namespace
 // The body of a chunk that begins with the checksum of its other bytes; null if that is wrong.
 const uint8_t* checked(const uint8_t* src, size_t size)
 {
-	if (size < 2 || crc16(src + 2, size - 2) != uint16_t(src[0] | src[1] << 8))
+	if (size < 2 || !checksum_matches(crc16(src + 2, size - 2), uint16_t(src[0] | src[1] << 8)))
 		return nullptr;
 	return src + 2;
 }

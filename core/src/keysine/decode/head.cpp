@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "coding/checksum.h"
 #include "coding/crc16.h"
 #include "keysine/decode/curves.h"
 #include "keysine/decode/head_symbols.h"
@@ -81,7 +82,7 @@ mocpack_Status read_start(const uint8_t* src, size_t src_size, size_t frame_coun
 	if (h->size > src_size || (!h->size && skipped == src_size))
 		return MOCPACK_TRUNCATED;
 	if (h->size < skipped + 3 ||
-		crc16(src, h->size - 2) != uint16_t(src[h->size - 2] | src[h->size - 1] << 8))
+		!checksum_matches(crc16(src, h->size - 2), uint16_t(src[h->size - 2] | src[h->size - 1] << 8)))
 		return MOCPACK_CORRUPT;
 	size_t bytes = h->size - 2 - skipped;
 	*reader = TableReader(src + skipped, bytes);

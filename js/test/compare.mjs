@@ -1,0 +1,49 @@
+// What the package makes of many files, for a comparison with other readers: node compare.mjs LIST, which names a
+// file per line. Prints a JSON array: for a .mocp file its kind ("ok" or that of its error), for a .mocps archive the
+// kind of its trailer and that of each clip. The frames of each good file go to the path with ".js" after it, as
+// float64: rotations, then translations; its metadata to ".js.json".
+import { readFile, writeFile } from "node:fs/promises";
+
+import { MocpackError, open, openArchive } from "../dist/node.js";
+
+async function kindOf(work) {
+  try {
+    await work();
+    return "ok";
+  } catch (error) {
+    return error instanceof MocpackError ? error.kind : `${error?.name}: ${error?.message}`;
+  }
+}
+
+async function readFrames(motion, out) {
+  const { rotations, translations } = await motion.frames(0, motion.frameCount);
+  if (out) {
+    const bytes = [rotations, translations].map((a) =>
+      Buffer.from(a.buffer, a.byteOffset, a.byteLength),
+    );
+    await writeFile(out, Buffer.concat(bytes));
+    await writeFile(`${out}.json`, JSON.stringify(motion.metadata));
+  }
+  motion.close();
+}
+
+async function compareArchive(bytes) {
+  const kinds = [];
+  let archive;
+  kinds.push(await kindOf(async () => (archive = await openArchive(bytes))));
+  for (let clip = 0; archive && clip < archive.clips.length; ++clip)
+    kinds.push(await kindOf(async () => readFrames(await archive.open(clip))));
+  archive?.close();
+  return kinds.join(" ");
+}
+
+const found = [];
+for (const path of (await readFile(process.argv[2], "utf8")).trim().split("\n")) {
+  const bytes = new Uint8Array(await readFile(path));
+  found.push(
+    path.endsWith(".mocps")
+      ? await compareArchive(bytes)
+      : await kindOf(async () => readFrames(await open(bytes), `${path}.js`)),
+  );
+}
+console.log(JSON.stringify(found));
