@@ -103,19 +103,38 @@ void add_own(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& s,
 						END_WEIGHT * over_square(bound));
 }
 
+const double LEAST_ROOM = 1e-12; // radians, metres
+
+// What it costs to count on a hinge that is held within limits: as much as an error of the bound, for all of
+// the way from where it stands to the nearer limit. Nothing can be taken back beyond.
+double limit_price(const JointHinges& hinges, int32_t held_rows, int32_t i, double value)
+{
+	if (!(held_rows >> i & 1))
+		return 0.0;
+	const double lowest = hinges.limits[2 * i], highest = hinges.limits[2 * i + 1];
+	if (hinges.narrow(i))
+		value -= FULL_TURN * std::floor((value - 0.5 * (lowest + highest)) / FULL_TURN + 0.5);
+	const double below = value - lowest, above = highest - value, room = below < above ? below : above;
+	return over_square(room > LEAST_ROOM ? room : LEAST_ROOM);
+}
+
 // World axes of a joint's hinges in a frame, as they stand in the source.
 void take_out_hinges(const Plan& plan, const JointHinges& hinges, const Scene& scene, int32_t joint,
 					 int32_t t, bool turns, double price, const Costs& costs)
 {
+	const int32_t held_rows = plan.table[PLAN_COLUMNS * joint + HELD];
+	auto value_of = [&](int32_t i)
+	{ return scene.angles[(hinges.first + size_t(i)) * size_t(scene.count) + size_t(t)]; };
 	int32_t parent = plan.skeleton->parents[joint];
 	Quat frame = parent < 0 ? hinges.rest : multiply(scene.rotation[scene.at(parent, t)], hinges.rest);
 	for (int32_t i = 0; i < hinges.slides && !turns; ++i)
-		costs.take_out(0, rotate(frame, hinges.slide_axis(i)), 0.0);
+		costs.take_out(0, rotate(frame, hinges.slide_axis(i)),
+					   limit_price(hinges, held_rows, i, value_of(i)));
 	for (int32_t i = 0; i < hinges.turns && turns; ++i)
 	{
-		costs.take_out(3, rotate(frame, hinges.turn_axis(i)), price);
-		double angle =
-			scene.angles[(hinges.first + size_t(hinges.slides + i)) * size_t(scene.count) + size_t(t)];
+		double angle = value_of(hinges.slides + i);
+		costs.take_out(3, rotate(frame, hinges.turn_axis(i)),
+					   price + limit_price(hinges, held_rows, hinges.slides + i, angle));
 		frame = multiply(frame, exponential(angle * hinges.turn_axis(i)));
 	}
 }
