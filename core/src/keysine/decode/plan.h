@@ -77,7 +77,7 @@ struct ChannelLimits
 	{
 		if (value >= lowest && value <= highest)
 			return value;
-		double turns = turn > 0 ? turn * std::floor((value - 0.5 * (lowest + highest)) / turn + 0.5) : 0;
+		double turns = turn > 0 ? turn * std::floor((value - 0.5 * lowest - 0.5 * highest) / turn + 0.5) : 0;
 		double near = value - turns;
 		return turns + (near < lowest ? lowest : near > highest ? highest : near);
 	}

@@ -118,21 +118,37 @@ double limit_price(const JointHinges& hinges, int32_t held_rows, int32_t i, doub
 	return over_square(room > LEAST_ROOM ? room : LEAST_ROOM);
 }
 
+double source_value(const JointHinges& hinges, const Scene& scene, int32_t i, int32_t t)
+{
+	return scene.angles[(hinges.first + size_t(i)) * size_t(scene.count) + size_t(t)];
+}
+
+// The same for a joint that moves freely: in every direction, what the dearest of its hinges costs.
+double free_price(const JointHinges& hinges, int32_t held_rows, int32_t first, int32_t count,
+				  const Scene& scene, int32_t t)
+{
+	double dearest = 0;
+	for (int32_t i = first; i < first + count; ++i)
+	{
+		const double price = limit_price(hinges, held_rows, i, source_value(hinges, scene, i, t));
+		dearest = price > dearest ? price : dearest;
+	}
+	return dearest;
+}
+
 // World axes of a joint's hinges in a frame, as they stand in the source.
 void take_out_hinges(const Plan& plan, const JointHinges& hinges, const Scene& scene, int32_t joint,
 					 int32_t t, bool turns, double price, const Costs& costs)
 {
 	const int32_t held_rows = plan.table[PLAN_COLUMNS * joint + HELD];
-	auto value_of = [&](int32_t i)
-	{ return scene.angles[(hinges.first + size_t(i)) * size_t(scene.count) + size_t(t)]; };
 	int32_t parent = plan.skeleton->parents[joint];
 	Quat frame = parent < 0 ? hinges.rest : multiply(scene.rotation[scene.at(parent, t)], hinges.rest);
 	for (int32_t i = 0; i < hinges.slides && !turns; ++i)
 		costs.take_out(0, rotate(frame, hinges.slide_axis(i)),
-					   limit_price(hinges, held_rows, i, value_of(i)));
+					   limit_price(hinges, held_rows, i, source_value(hinges, scene, i, t)));
 	for (int32_t i = 0; i < hinges.turns && turns; ++i)
 	{
-		double angle = value_of(hinges.slides + i);
+		double angle = source_value(hinges, scene, hinges.slides + i, t);
 		costs.take_out(3, rotate(frame, hinges.turn_axis(i)),
 					   price + limit_price(hinges, held_rows, hinges.slides + i, angle));
 		frame = multiply(frame, exponential(angle * hinges.turn_axis(i)));
@@ -159,13 +175,14 @@ void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings&
 		if (row[ROTATION_KIND] == HINGE_ROTATION)
 			take_out_hinges(plan, hinges, scene, j, t, true, turn_price, costs);
 		else if (row[ROTATION_KIND] >= VECTOR_ROTATION)
-			costs.take_out(3, turn_price);
+			costs.take_out(3,
+						   turn_price + free_price(hinges, row[HELD], hinges.slides, hinges.turns, scene, t));
 		if (row[TRANSLATION_KIND] >= MOVING_TRANSLATION)
 			scene.after_place[scene.at(j, t)] = remainder_of(costs, 0, over_square(settings.bound));
 		if (row[TRANSLATION_KIND] == SLIDING_TRANSLATION)
 			take_out_hinges(plan, hinges, scene, j, t, false, 0.0, costs);
 		else if (row[TRANSLATION_KIND] == MOVING_TRANSLATION)
-			costs.take_out(0);
+			costs.take_out(0, free_price(hinges, row[HELD], 0, hinges.slides, scene, t));
 		int32_t parent = skeleton.parents[j];
 		if (parent < 0)
 			continue;
