@@ -311,8 +311,9 @@ struct Task
 };
 
 std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations, Translations translations,
-								   Angles angles, Array<int32_t, nb::shape<-1, 13>> table, const Task& task,
-								   const Settings& settings, size_t threads, Seen* seen, nb::handle told)
+								   Angles angles, Array<int32_t, nb::shape<-1, PLAN_COLUMNS>> table,
+								   const Task& task, const Settings& settings, size_t threads, Seen* seen,
+								   nb::handle told)
 {
 	skeleton.check_motion(rotations, translations);
 	check_angles(skeleton, rotations, angles);
@@ -396,10 +397,10 @@ std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations
 // `progress(done, count)`, if given, is called as groups are done.
 std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotations,
 									  Translations translations, Angles angles,
-									  Array<int32_t, nb::shape<-1, 13>> table, double unit, double fine,
-									  int32_t tempo, size_t group_count, size_t groups_per_segment,
-									  bool first_frame_alone, int32_t splits, const Settings& settings,
-									  size_t threads, Predictors predictors,
+									  Array<int32_t, nb::shape<-1, PLAN_COLUMNS>> table, double unit,
+									  double fine, int32_t tempo, size_t group_count,
+									  size_t groups_per_segment, bool first_frame_alone, int32_t splits,
+									  const Settings& settings, size_t threads, Predictors predictors,
 									  const std::optional<std::vector<uint8_t>>& grid_steps,
 									  const std::optional<std::vector<double>>& shares, nb::object progress)
 {
@@ -414,8 +415,8 @@ std::optional<Encoded> keysine_encode(const Skeleton& skeleton, Rotations rotati
 using Watched = std::tuple<NewArray<float, 3>, NewArray<int32_t, 1>, size_t>;
 
 std::optional<Watched> keysine_watch(const Skeleton& skeleton, Rotations rotations, Translations translations,
-									 Angles angles, Array<int32_t, nb::shape<-1, 13>> table, double unit,
-									 double fine, int32_t tempo, size_t group_count,
+									 Angles angles, Array<int32_t, nb::shape<-1, PLAN_COLUMNS>> table,
+									 double unit, double fine, int32_t tempo, size_t group_count,
 									 size_t groups_per_segment, bool first_frame_alone, int32_t splits,
 									 const Settings& settings, size_t threads, Predictors predictors)
 {
@@ -441,7 +442,8 @@ std::optional<Watched> keysine_watch(const Skeleton& skeleton, Rotations rotatio
 
 // Means (J, 4) and axes (J, 3, 3), transposed, of the joints whose rotations are vectors; zero for others.
 std::tuple<NewArray<double, 2>, NewArray<double, 3>>
-keysine_axes(const Skeleton& skeleton, Array<int32_t, nb::shape<-1, 13>> table, double unit, double fine)
+keysine_axes(const Skeleton& skeleton, Array<int32_t, nb::shape<-1, PLAN_COLUMNS>> table, double unit,
+			 double fine)
 {
 	size_t joints = skeleton.view.joint_count;
 	if (table.shape(0) != joints)
@@ -511,7 +513,7 @@ struct OpenHead
 		return fields.mode & 1;
 	}
 
-	// The plan (J, 13).
+	// The plan (J, 14).
 	NewArray<int32_t, 2> table() const
 	{
 		auto found = new_array<int32_t, 2>({skeleton.view.joint_count, PLAN_COLUMNS});
@@ -967,7 +969,7 @@ Motion keysine_poses(const OpenHead& head, nb::bytes segments)
 // The coded part of a head.
 nb::bytes keysine_encode_head(const Skeleton& skeleton, uint32_t mode, uint32_t fine_bits, uint32_t tempo,
 							  float unit, uint32_t group_count, uint32_t groups_per_segment,
-							  std::vector<uint8_t> errors, Array<int32_t, nb::shape<-1, 13>> table,
+							  std::vector<uint8_t> errors, Array<int32_t, nb::shape<-1, PLAN_COLUMNS>> table,
 							  std::vector<uint32_t> sizes, Predictors predictors,
 							  Array<uint8_t, nb::ndim<2>> shifts, std::vector<uint8_t> grid_steps,
 							  std::vector<uint8_t> initial_scales)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from in_node import (
     NANOMETRE,
+    Found,
     check_packed,
     check_same_header,
     check_same_motion,
@@ -23,8 +24,10 @@ from mocpack.clip import promised_error
 from mocpack.hinges import Hinges
 from mocpack.testing import markers, take
 from mocpack.testing.motions import chain, hard_clips, walk
+from mocpack.testing.robots import limited_motion, passed_limits
 
 ORIGINALS = CHECKOUT / "tests" / "originals"
+LEAVING = (0.0, 0.0, 0.0, 1e-3, 1e-3, 0.1, 0.1, 0.1)  # radians that joints are off their axes
 
 
 def test_hard_clips_decode_as_in_python(package, tmp_path):
@@ -45,6 +48,19 @@ def test_a_grid_in_time_decodes_as_in_python(package, tmp_path, effort):
 def test_layers_decode_as_in_python(package, tmp_path):
     clips = {"walk": walk(5.0), "one frame": hard_clips()["one frame"]}
     check_packed(package, tmp_path, clips, "keysine:max_error=1mm,effort=fast,layers=3")
+
+
+def test_joint_limits_hold_as_in_python(package, tmp_path):
+    clips = {f"{i}": limited_motion(i, leaving=leaving) for i, leaving in enumerate(LEAVING)}
+    check_packed(package, tmp_path, clips, "keysine:max_error=20mm,effort=fast")
+    for (name, clip), leaving in zip(clips.items(), LEAVING, strict=True):
+        turns = Found(tmp_path / name).array("rotations", clip.frame_count, len(clip.skeleton), 4)
+        places = Found(tmp_path / name).array(
+            "translations", clip.frame_count, len(clip.skeleton), 3
+        )
+        moving = list(clip.translated_joints)
+        found = mocpack.Clip(clip.header, turns, places[:, moving])
+        assert passed_limits(clip, found).max() <= 1e-9, leaving
 
 
 def test_keys_beyond_32_bits_are_found(package, tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from mocpack import rotations
@@ -11,6 +13,7 @@ from mocpack.hinges import Hinges
 from mocpack.skeleton import Skeleton
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed")
+ROUNDING = 1e-9  # radians, metres: what does not count as passing a limit
 MASS = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
 
 
@@ -200,3 +203,88 @@ def _apart(rng: np.random.Generator, count: int) -> F64:
     turned = rotations.as_matrix(rotations.normalize(rng.normal(size=4)))
     tilted = turned[np.arange(count) % 3] + 0.3 * rng.uniform(-1, 1, (count, 3))
     return np.asarray(tilted / np.linalg.norm(tilted, axis=1, keepdims=True))
+
+
+def limited_motion(seed: int = 0, *, leaving: float = 0.0) -> Clip:
+    """Return a motion of hinges and sliders within their limits, and often exactly on them.
+
+    Ranges are 1e-9 to 6 radians wide. Rows rest on a limit, swing into both, run along one, jump
+    from one to the other, or move at random. A fifth of the limits are missing.
+
+    Parameters
+    ----------
+    leaving : float
+        About how many radians some joints are turned off their axes, and a tenth of it in metres,
+        how far sliders are moved off theirs.
+    """
+    rng = np.random.default_rng(seed)
+    skeleton = hinged_skeleton(seed)
+    hinges = skeleton.hinges
+    assert hinges is not None
+    count, frames = len(hinges), int(rng.integers(1, 90))
+    widths = np.where(
+        rng.random(count) < 0.5,
+        rng.uniform(0.5, 6, count),
+        10 ** rng.uniform(-9, np.log10(6), count),
+    )
+    scale = np.where(hinges.slides, 0.1, 1.0)
+    lowest = scale * (rng.uniform(-2, 2, count) - widths / 2)
+    limits = np.stack([lowest, lowest + scale * widths], axis=1)
+    rate = float(rng.choice([10, 30, 120]))
+    shares = np.stack([_share_of_range(rng, frames, rate) for _ in range(count)], axis=1)
+    angles = np.clip(limits[:, 0] + shares * (limits[:, 1] - limits[:, 0]), *limits.T)
+    limits = np.where(rng.random((count, 2)) < 0.2, [-np.inf, np.inf], limits)
+    clip = Clip.from_angles(
+        replace(skeleton, hinges=replace(hinges, limits=limits)),
+        angles,
+        np.cumsum(0.01 * rng.normal(size=(frames, 3)), axis=0),
+        rotations.from_rotvec(np.cumsum(0.02 * rng.normal(size=(frames, 3)), axis=0)),
+        frame_rate=rate,
+    )
+    return _off_axes(clip, leaving, rng) if leaving else clip
+
+
+def passed_limits(original: Clip, decoded: Clip) -> F64:
+    """Return by how much each hinge (H,) passes limits that the original kept: radians, metres.
+
+    At most 0 where it stays within them, -inf where nothing is promised: where the original passes
+    them itself, and where limits a full turn apart belong to a joint that leaves its axes. Full
+    turns do not count for such limits, which are compared frame by frame.
+    """
+    hinges = original.skeleton.hinges
+    assert hinges is not None
+    source, seen, turn = original.hinge_angles(), decoded.hinge_angles(), 2 * np.pi
+    lowest, highest = hinges.limits.T
+    wide = ~hinges.slides & ~(highest - lowest < turn)
+    angles, promised = seen.angles, ~wide
+    if original.frame_count == decoded.frame_count:
+        turns = turn * np.round((source.angles - angles) / turn)
+        angles = angles + np.where(wide, turns, 0.0)
+        promised = promised | (source.off.max(axis=0) <= ROUNDING)
+    past = np.maximum(lowest - angles, angles - highest).max(axis=0)
+    kept = np.maximum(lowest - source.angles, source.angles - highest).max(axis=0) <= ROUNDING
+    return np.where(kept & promised, past, -np.inf)
+
+
+def _share_of_range(rng: np.random.Generator, frames: int, rate: float) -> F64:
+    """Return where in its range a hinge is (frames,), 0 at its lowest, 1 at its highest."""
+    phase = rng.uniform(1, 15) * np.arange(frames) / rate + rng.uniform(0, 6)
+    kinds = (
+        np.full(frames, rng.choice([0.0, 1.0])),
+        np.full(frames, rng.random()),
+        0.5 + rng.uniform(0.5, 1.5) * np.sin(phase),
+        np.where(np.sin(phase) > 0, 1.0, np.cos(phase)),
+        rng.random(frames),
+        rng.integers(0, 2, frames).astype(np.float64),
+    )
+    return np.clip(kinds[int(rng.integers(len(kinds)))], 0, 1)
+
+
+def _off_axes(clip: Clip, leaving: float, rng: np.random.Generator) -> Clip:
+    """Return the clip with half of its joints off their axes, constantly or frame by frame."""
+    joints = len(clip.skeleton)
+    frames = clip.frame_count if rng.random() < 0.5 else 1
+    chosen = rng.random((1, joints, 1)) < 0.5
+    turns = rotations.from_rotvec(leaving * chosen * rng.normal(size=(frames, joints, 3)))
+    ways = 0.1 * leaving * rng.normal(size=(frames, *clip.translations.shape[1:]))
+    return Clip(clip.header, rotations.multiply(clip.rotations, turns), clip.translations + ways)

@@ -6,6 +6,7 @@
 
 #include "common/small.h"
 #include "common/wide.h"
+#include "keysine/decode/limits.h"
 #include "math/lanes.h"
 
 namespace mocpack
@@ -281,6 +282,8 @@ void track_rotations(const Track& track, const double* values, int32_t stride, i
 		vector_rotations(track, values, stride, count, rotations);
 	else
 		quaternion_rotations(values, stride, count, rotations);
+	if (track.held_rows && track.kind != HINGE_TRACK)
+		clamp_rotations(*track.own, track.held_rows, count, rotations);
 }
 
 MOCPACK_COLD void track_translations(const Track& track, const double* values, int32_t stride, int32_t count,
@@ -299,6 +302,8 @@ MOCPACK_COLD void track_translations(const Track& track, const double* values, i
 	for (int32_t t = 0; t < count; ++t)
 		places[t] = {track.base[0] + scale * values[t], track.base[1] + scale * values[stride + t],
 					 track.base[2] + scale * values[2 * stride + t]};
+	if (track.held_rows)
+		clamp_places(*track.own, track.held_rows, count, places);
 }
 
 } // namespace keysine

@@ -24,7 +24,7 @@ extern "C"
 	// Limits of the format.
 	enum
 	{
-		MOCPACK_KEYSINE_PLAN_COLUMNS = 13,
+		MOCPACK_KEYSINE_PLAN_COLUMNS = 14,
 		MOCPACK_KEYSINE_STEPS = 64,			  // quantiser steps: unit * 2^((8 - index) / 2)
 		MOCPACK_KEYSINE_UNIT_STEP = 8,		  // index of the step that is the unit itself
 		MOCPACK_KEYSINE_LONGEST_BLOCK = 512,  // frames
@@ -81,7 +81,7 @@ extern "C"
 	mocpack_KeysineFields mocpack_keysine_fields(const mocpack_KeysineHead* head);
 	size_t mocpack_keysine_key_frame(const mocpack_KeysineHead* head, size_t key);
 
-	const int32_t* mocpack_keysine_table(const mocpack_KeysineHead* head);		// the plan (J, 13)
+	const int32_t* mocpack_keysine_table(const mocpack_KeysineHead* head);		// the plan (J, 14)
 	const int32_t* mocpack_keysine_predictors(const mocpack_KeysineHead* head); // (predictors, 4)
 	// Of a grid in time, else null: each track's step (tracks), and how far prediction is off at first
 	// (channels), in half octaves of 1/32 step.
@@ -140,7 +140,7 @@ extern "C"
 	void mocpack_keysine_pose(const mocpack_KeysineHead* head, const int32_t* key,
 							  const mocpack_KeysineColumns* columns, double* rotations, double* translations);
 
-	/* The coded part of the head: plan (J, 13), sizes of all parts, predictors (predictor_count, 4), the
+	/* The coded part of the head: plan (J, 14), sizes of all parts, predictors (predictor_count, 4), the
 	 * shifts of layers (layer_count - 1, tracks), and of a grid in time the steps of tracks and the initial
 	 * scales (channels), else null. */
 	size_t mocpack_keysine_head_scratch(size_t joints, size_t part_count, size_t predictor_count);

@@ -195,10 +195,16 @@ template <typename Coder> class HeadSymbols
 		return true;
 	}
 
-	// Whether what moves along a hinge stays within its limits, if it has any.
-	int32_t held(const JointHinges& own, int32_t at, int32_t value)
+	// Which hinges, from `first` on, hold a joint that moves along them, or freely, within their limits.
+	// Limits of turns can hold what moves freely only where a pose says whether it is within them.
+	void held(const JointHinges& own, int32_t first, int32_t count, bool moves, bool along, int32_t* rows)
 	{
-		return own.limited(at) ? int32_t(coder_.bits(1, uint32_t(value))) : 0;
+		for (int32_t i = first; i < first + count; ++i)
+		{
+			const bool can_hold = moves && (along || i < own.slides ? own.limited(i) : own.narrow(i));
+			const int32_t bit = can_hold ? int32_t(coder_.bits(1, uint32_t(*rows >> i & 1))) : 0;
+			*rows = (*rows & ~(1 << i)) | bit << i;
+		}
 	}
 
 	void turn(int32_t* row, const JointHinges& own, int32_t* last_step)
@@ -210,13 +216,13 @@ template <typename Coder> class HeadSymbols
 		for (int a = 0; a < 3; ++a)
 			row[MEAN + a] = a < count ? number(still ? STILL_NUMBER : MEAN_NUMBER, true, row[MEAN + a]) : 0;
 		for (int a = 0; a < 3; ++a)
-			row[BASIS + a] = vector				   ? row[BASIS + a]
-							 : hinge && a < hinges ? held(own, own.slides + a, row[BASIS + a])
-												   : 0;
+			row[BASIS + a] = vector ? row[BASIS + a] : 0;
 		if (vector)
 			axes(row + BASIS);
-		row[ROTATION_KEY_STEP] =
-			key_step(row[ROTATION_KIND] >= VECTOR_ROTATION, last_step, row[ROTATION_KEY_STEP]);
+		const bool moves = row[ROTATION_KIND] >= VECTOR_ROTATION;
+		row[HELD] &= (1 << (own.slides + hinges)) - 1;
+		held(own, own.slides, hinges, moves, hinge, row + HELD);
+		row[ROTATION_KEY_STEP] = key_step(moves, last_step, row[ROTATION_KEY_STEP]);
 	}
 
 	// The turn of axes: how precise it is, in bits below a radian, 0 where there is none, and its numbers.
@@ -244,10 +250,9 @@ template <typename Coder> class HeadSymbols
 		for (int a = 0; a < 3; ++a)
 			row[ORIGIN + a] = still && (!hinges || a < hinges) ? number(PLACE_NUMBER, true, row[ORIGIN + a])
 							  : moves						   ? number(ORIGIN_NUMBER, true, row[ORIGIN + a])
-							  : slides && a < hinges		   ? held(own, a, row[ORIGIN + a])
 															   : 0;
-		row[TRANSLATION_KEY_STEP] =
-			key_step(row[TRANSLATION_KIND] >= MOVING_TRANSLATION, last_step, row[TRANSLATION_KEY_STEP]);
+		held(own, 0, hinges, moves || slides, slides, row + HELD);
+		row[TRANSLATION_KEY_STEP] = key_step(moves || slides, last_step, row[TRANSLATION_KEY_STEP]);
 	}
 
 	// As its difference to that of the track before; UNIT_STEP where nothing moves.

@@ -13,6 +13,7 @@ namespace keysine
 {
 
 const int32_t MOST_TURNS = 2, MOST_SLIDES = 3;
+const double FULL_TURN = 6.28318530717958647692; // radians
 
 // The hinges of one joint: first those that slide, then those that turn.
 struct JointHinges
@@ -22,6 +23,7 @@ struct JointHinges
 	const double* axes;	  // (slides + turns, 3)
 	const double* limits; // (slides + turns, 2)
 	Quat rest;
+	Vec3 offset;
 
 	Vec3 slide_axis(int32_t i) const
 	{
@@ -36,6 +38,13 @@ struct JointHinges
 	bool limited(int32_t i) const
 	{
 		return limits[2 * i] > -HUGE_VAL || limits[2 * i + 1] < HUGE_VAL;
+	}
+
+	// Whether the limits of a turn are less than a full turn apart, so that a pose alone says if it keeps
+	// them.
+	bool narrow(int32_t i) const
+	{
+		return i >= slides && limits[2 * i + 1] - limits[2 * i] < FULL_TURN;
 	}
 };
 
@@ -52,7 +61,7 @@ class HingeCursor
 		const mocpack_Skeleton& s = skeleton_;
 		while (at_ < s.hinge_count && size_t(s.hinge_joints[at_]) < joint)
 			++at_;
-		JointHinges found = {at_, 0, 0, nullptr, nullptr, {0, 0, 0, 1}};
+		JointHinges found = {at_, 0, 0, nullptr, nullptr, {0, 0, 0, 1}, load_vec(s.offsets + 3 * joint)};
 		if (s.hinge_count)
 			found.axes = s.hinge_axes + 3 * at_, found.limits = s.hinge_limits + 2 * at_;
 		if (s.hinge_count && s.rest)

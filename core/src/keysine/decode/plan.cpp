@@ -326,18 +326,30 @@ void add_track(Plan* plan, const Track& track)
 	plan->channel_count += size_t(track.channels);
 }
 
-// The limits of a channel, a unit of which is so much of an angle or way, from where it is zero.
-void hold(bool held, const double* limits, double from, double unit, double* of_channel)
+// The limits of the channel of hinge i, a unit of which is so much of an angle or way, from where it is zero.
+ChannelLimits channel_limits(const JointHinges& hinges, int32_t held_rows, int32_t i, double from,
+							 double unit)
 {
-	for (int side = 0; side < 2; ++side)
-		of_channel[side] = held ? (limits[side] - from) / unit : side ? HUGE_VAL : -HUGE_VAL;
+	if (!(held_rows >> i & 1))
+		return {-HUGE_VAL, HUGE_VAL, 0};
+	const double* limits = hinges.limits + 2 * i;
+	return {(limits[0] - from) / unit, (limits[1] - from) / unit, hinges.narrow(i) ? FULL_TURN / unit : 0};
+}
+
+// Has a joint that moves freely held within the limits of its hinges `first` to `first` + `count` - 1.
+void hold_free(const Plan& plan, size_t joint, int32_t first, int32_t count, Track* track)
+{
+	track->own = plan.hinges + joint;
+	track->held_rows = plan.table[PLAN_COLUMNS * joint + HELD] >> first & ((1 << count) - 1);
 }
 
 void add_position(Plan* plan, size_t j, const JointHinges& hinges)
 {
 	const int32_t* row = plan->table + PLAN_COLUMNS * j;
-	Track track = {
-		int32_t(j), POSITION_TRACK, 3, int32_t(plan->channel_count), -1, j ? 1 : 0, -1, {}, {}, {}, 0, 0, {}};
+	Track track = {};
+	track.joint = int32_t(j), track.kind = POSITION_TRACK, track.channels = 3;
+	track.first_channel = int32_t(plan->channel_count);
+	track.parent = track.hinge = -1, track.family = j ? 1 : 0;
 	double unit = plan->skeleton->hinge_count ? 1.0 / std::sqrt(plan->shift_cost[j])
 											  : 1.0 / std::pow(double(plan->descendants[j]), 0.5 * SPREAD);
 	store(track.base, load_vec(resting_place(*plan, j)));
@@ -349,12 +361,15 @@ void add_position(Plan* plan, size_t j, const JointHinges& hinges)
 			rotate(&hinges.rest.x, hinges.axes + 3 * i, track.axes + 3 * i);
 			for (int a = 0; a < 3; ++a)
 				track.axes[3 * i + a] *= unit;
-			hold(row[ORIGIN + i], hinges.limits + 2 * i, 0.0, unit, track.limits[i]);
+			track.limits[i] = channel_limits(hinges, row[HELD], i, 0.0, unit);
 		}
 	}
 	else
+	{
 		for (int a = 0; a < 3; ++a)
 			track.axes[4 * a] = unit;
+		hold_free(*plan, j, 0, hinges.slides, &track);
+	}
 	track.key_index = row[TRANSLATION_KEY_STEP];
 	track.key_step = key_step_of(plan->unit, track.key_index);
 	add_track(plan, track);
@@ -412,13 +427,15 @@ void add_rotation(Plan* plan, size_t j, int32_t parent_track, const JointHinges&
 			Vec3 axis = hinge_axis(inertia, hinges.turn_axis(i));
 			store(track.axes + 3 * i, axis);
 			track.angles[i] = MEAN_GRID * row[MEAN + i];
-			hold(row[BASIS + i], hinges.limits + 2 * (hinges.slides + i), track.angles[i],
-				 std::sqrt(dot(axis, axis)), track.limits[i]);
+			track.limits[i] = channel_limits(hinges, row[HELD], hinges.slides + i, track.angles[i],
+											 std::sqrt(dot(axis, axis)));
 		}
 	}
 	else
 		track.kind = QUATERNION_TRACK, track.channels = 4,
 		track.axes[0] = 0.5 / std::sqrt((inertia[0] + inertia[4] + inertia[8]) / 3.0);
+	if (kind != HINGE_ROTATION)
+		hold_free(*plan, j, hinges.slides, hinges.turns, &track);
 	add_track(plan, track);
 }
 

@@ -1,6 +1,7 @@
 // What a `keysine` header says, and the tracks that follow from it: which channels each joint has, and how
 // numbers become metres and rotations. Integers in, so that encoder and decoder build the very same tracks.
 #pragma once
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -52,6 +53,7 @@ enum PlanColumn
 	ROTATION_KEY_STEP = BASIS + 3,
 	ORIGIN, // three: origin of a moving translation, or the still one; the ways of a still slider
 	TRANSLATION_KEY_STEP = ORIGIN + 3,
+	HELD, // bit i: the joint's hinge i, slides before turns, is held within its limits
 	PLAN_COLUMNS,
 };
 static_assert(int(PLAN_COLUMNS) == MOCPACK_KEYSINE_PLAN_COLUMNS, "columns of the plan");
@@ -62,6 +64,23 @@ enum TrackKind
 	QUATERNION_TRACK,
 	VECTOR_TRACK,
 	HINGE_TRACK,
+};
+
+// The limits of a hinge's channel, infinite where there are none, and how much of it is a full turn, 0 if
+// full turns are not the same.
+struct ChannelLimits
+{
+	double lowest, highest, turn;
+
+	// The value, or the limit that it is past. Full turns stay, so that values do not jump.
+	double clamp(double value) const
+	{
+		if (value >= lowest && value <= highest)
+			return value;
+		double turns = turn > 0 ? turn * std::floor((value - 0.5 * lowest - 0.5 * highest) / turn + 0.5) : 0;
+		double near = value - turns;
+		return turns + (near < lowest ? lowest : near > highest ? highest : near);
+	}
 };
 
 // A translation or a rotation that moves: one to four channels.
@@ -79,12 +98,16 @@ struct Track
 	double angles[2];  // of a hinge, where its channels are zero
 	int32_t key_index; // of the keys' step
 	double key_step;
-	double limits[MOST_SLIDES][2]; // of a hinge's channels, infinite where there are none to hold
+	ChannelLimits limits[MOST_SLIDES]; // of a hinge's channels
+	// Of a joint that moves freely: its hinges, and which of those that it slides along, or turns about, hold
+	// it within their limits all the same, a bit for each.
+	const JointHinges* own;
+	int32_t held_rows;
 
 	// The value of a hinge's channel, held within its limits.
 	double held(int32_t c, double value) const
 	{
-		return value < limits[c][0] ? limits[c][0] : value > limits[c][1] ? limits[c][1] : value;
+		return limits[c].clamp(value);
 	}
 };
 

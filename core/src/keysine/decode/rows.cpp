@@ -280,7 +280,7 @@ void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, siz
 	for (size_t t = 0; t < track_count; ++t)
 	{
 		const Track& track = plan.tracks[t];
-		const bool single = track.kind == VECTOR_TRACK, wanted = out.wants(track);
+		const bool single = track.kind == VECTOR_TRACK && !track.held_rows, wanted = out.wants(track);
 		if (!wanted && !head.predictor_count)
 			continue;
 		int32_t index = symbols.rows.steps[t * blocks + b];

@@ -1,6 +1,7 @@
 // The closed loop of `keysine`: where a track should go in a frame, given what was decoded above it.
 #include "keysine/encode/aim.h"
 
+#include "keysine/decode/limits.h"
 #include "keysine/decode/rotation.h"
 
 namespace mocpack
@@ -260,6 +261,12 @@ Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const dou
 		if (angle > most)
 			aim.world = multiply(exponential(most / angle * turn), faithful);
 	}
+	if (track.held_rows)
+	{
+		Quat local = multiply(conjugate(above), aim.world);
+		clamp_rotations(*track.own, track.held_rows, 1, &local);
+		aim.world = multiply(above, local);
+	}
 	if (track.kind == QUATERNION_TRACK)
 	{
 		Quat q = multiply(conjugate(above), aim.world), like = scene.local[scene.at(track.joint, t)];
@@ -315,6 +322,8 @@ void aim_position(const Plan& plan, const Track& track, const Scene& scene, int3
 	if (parent >= 0)
 		place = rotate(conjugate(scene.decoded_rotation[scene.at(parent, t)]),
 					   place - scene.decoded_position[scene.at(parent, t)]);
+	if (track.held_rows)
+		clamp_places(*track.own, track.held_rows, 1, &place);
 	channels[0] = (place.x - track.base[0]) / track.axes[0];
 	channels[1] = (place.y - track.base[1]) / track.axes[0];
 	channels[2] = (place.z - track.base[2]) / track.axes[0];

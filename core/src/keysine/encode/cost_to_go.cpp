@@ -103,19 +103,54 @@ void add_own(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& s,
 						END_WEIGHT * over_square(bound));
 }
 
+const double LEAST_ROOM = 1e-12; // radians, metres
+
+// What it costs to count on a hinge that is held within limits: as much as an error of the bound, for all of
+// the way from where it stands to the nearer limit. Nothing can be taken back beyond.
+double limit_price(const JointHinges& hinges, int32_t held_rows, int32_t i, double value)
+{
+	if (!(held_rows >> i & 1))
+		return 0.0;
+	const double lowest = hinges.limits[2 * i], highest = hinges.limits[2 * i + 1];
+	if (hinges.narrow(i))
+		value -= FULL_TURN * std::floor((value - 0.5 * (lowest + highest)) / FULL_TURN + 0.5);
+	const double below = value - lowest, above = highest - value, room = below < above ? below : above;
+	return over_square(room > LEAST_ROOM ? room : LEAST_ROOM);
+}
+
+double source_value(const JointHinges& hinges, const Scene& scene, int32_t i, int32_t t)
+{
+	return scene.angles[(hinges.first + size_t(i)) * size_t(scene.count) + size_t(t)];
+}
+
+// The same for a joint that moves freely: in every direction, what the dearest of its hinges costs.
+double free_price(const JointHinges& hinges, int32_t held_rows, int32_t first, int32_t count,
+				  const Scene& scene, int32_t t)
+{
+	double dearest = 0;
+	for (int32_t i = first; i < first + count; ++i)
+	{
+		const double price = limit_price(hinges, held_rows, i, source_value(hinges, scene, i, t));
+		dearest = price > dearest ? price : dearest;
+	}
+	return dearest;
+}
+
 // World axes of a joint's hinges in a frame, as they stand in the source.
 void take_out_hinges(const Plan& plan, const JointHinges& hinges, const Scene& scene, int32_t joint,
 					 int32_t t, bool turns, double price, const Costs& costs)
 {
+	const int32_t held_rows = plan.table[PLAN_COLUMNS * joint + HELD];
 	int32_t parent = plan.skeleton->parents[joint];
 	Quat frame = parent < 0 ? hinges.rest : multiply(scene.rotation[scene.at(parent, t)], hinges.rest);
 	for (int32_t i = 0; i < hinges.slides && !turns; ++i)
-		costs.take_out(0, rotate(frame, hinges.slide_axis(i)), 0.0);
+		costs.take_out(0, rotate(frame, hinges.slide_axis(i)),
+					   limit_price(hinges, held_rows, i, source_value(hinges, scene, i, t)));
 	for (int32_t i = 0; i < hinges.turns && turns; ++i)
 	{
-		costs.take_out(3, rotate(frame, hinges.turn_axis(i)), price);
-		double angle =
-			scene.angles[(hinges.first + size_t(hinges.slides + i)) * size_t(scene.count) + size_t(t)];
+		double angle = source_value(hinges, scene, hinges.slides + i, t);
+		costs.take_out(3, rotate(frame, hinges.turn_axis(i)),
+					   price + limit_price(hinges, held_rows, hinges.slides + i, angle));
 		frame = multiply(frame, exponential(angle * hinges.turn_axis(i)));
 	}
 }
@@ -140,13 +175,14 @@ void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings&
 		if (row[ROTATION_KIND] == HINGE_ROTATION)
 			take_out_hinges(plan, hinges, scene, j, t, true, turn_price, costs);
 		else if (row[ROTATION_KIND] >= VECTOR_ROTATION)
-			costs.take_out(3, turn_price);
+			costs.take_out(3,
+						   turn_price + free_price(hinges, row[HELD], hinges.slides, hinges.turns, scene, t));
 		if (row[TRANSLATION_KIND] >= MOVING_TRANSLATION)
 			scene.after_place[scene.at(j, t)] = remainder_of(costs, 0, over_square(settings.bound));
 		if (row[TRANSLATION_KIND] == SLIDING_TRANSLATION)
 			take_out_hinges(plan, hinges, scene, j, t, false, 0.0, costs);
 		else if (row[TRANSLATION_KIND] == MOVING_TRANSLATION)
-			costs.take_out(0);
+			costs.take_out(0, free_price(hinges, row[HELD], 0, hinges.slides, scene, t));
 		int32_t parent = skeleton.parents[j];
 		if (parent < 0)
 			continue;

@@ -48,7 +48,7 @@ extern "C"
 		double grid_error_penalty; // for using up a whole allowance
 	} mocpack_KeysineSettings;
 
-	// A clip to encode. Arrays must outlive the encoder; `table` (J, 13) receives refined key steps.
+	// A clip to encode. Arrays must outlive the encoder; `table` (J, 14) receives refined key steps.
 	typedef struct mocpack_KeysineJob
 	{
 		const mocpack_Skeleton* skeleton;
@@ -72,7 +72,7 @@ extern "C"
 
 	typedef struct mocpack_KeysineEncoder mocpack_KeysineEncoder;
 
-	/* What a plan's table (J, 13) makes of the joints whose rotations are vectors: their means (J, 4) and the
+	/* What a plan's table (J, 14) makes of the joints whose rotations are vectors: their means (J, 4) and the
 	 * axes of their channels (J, 9), column by column; the others' are left as they are. False where a number
 	 * of the table is out of range: `fault`, which may be null, says which.
 	 * scratch: mocpack_keysine_axes_scratch(joints) bytes. */

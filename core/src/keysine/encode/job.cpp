@@ -33,7 +33,7 @@ void list_hinged(mocpack_KeysineEncoder* e, Arena* arena)
 	for (int32_t j = 0; j < joints; ++j)
 		e->first_hinged[j] = e->next_hinged[j] = -1, hinged[j] = false;
 	for (size_t t = 0; t < e->plan.track_count; ++t)
-		hinged[e->plan.tracks[t].joint] |= e->plan.tracks[t].hinge >= 0;
+		hinged[e->plan.tracks[t].joint] |= e->plan.tracks[t].hinge >= 0 || e->plan.tracks[t].held_rows;
 	for (int32_t j = joints; j-- > 0;)
 	{
 		int32_t parent = skeleton.parents[j];
@@ -106,7 +106,7 @@ mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, v
 		if (e->plan.tracks[t].kind == VECTOR_TRACK)
 			inverse(e->plan.tracks[t].axes, e->inverse_axes + 9 * t);
 	for (size_t t = 0; t < e->plan.track_count; ++t)
-		e->hinged = e->hinged || e->plan.tracks[t].hinge >= 0;
+		e->hinged = e->hinged || e->plan.tracks[t].hinge >= 0 || e->plan.tracks[t].held_rows;
 	double most = job->settings.max_angle, inertia = job->settings.turn_price * SHELL * SHELL;
 	e->leeway = {most, inertia,
 				 inertia / (job->settings.bound * job->settings.bound) +

@@ -18,6 +18,7 @@ from mocpack.codecs.keysine.tracks import (
     AXES_GRID,
     BASIS,
     COLUMNS,
+    HELD,
     MEAN,
     MEAN_GRID,
     ORIGIN,
@@ -40,7 +41,7 @@ FARTHEST_TURN = 2.4  # radians from the mean up to which a rotation vector behav
 STILL_SHARE = 0.02  # of the bound, that rounding of what is still may cost at the end of a limb
 LARGEST_STILL = 2**29
 MOST_FINE_BITS = 40
-KEPT = 1e-6  # radians, metres: what a source passes its limits by in the last digits it writes
+MAX_EXCESS = 1e-6  # radians, metres by which sources that round their numbers pass their limits
 LEAVING_SHARE = 0.02  # of the bound, by which a joint may leave its hinges a metre away
 LEAP, LEAP_FRAMES, LEAST_LEAP = 4.0, 40, 0.02  # times the next steps; frames; metres
 BASIS_FRAMES, FEW_FRAMES = 250, 120  # looked at to choose axes, and where that must be quick
@@ -64,7 +65,7 @@ class Outline:
         Metres; what steps are multiples of.
     fine_bits : int
         Bits below 1 of what is still, radians and metres.
-    table : array of int, shape (J, 13)
+    table : array of int, shape (J, 14)
         The plan: what moves, about which mean, in which axes.
     """
 
@@ -131,7 +132,7 @@ def _needed(length: float) -> int:
 
 
 def grid_steps(table: I32) -> tuple[int, ...]:
-    """Return the index of each track's step on a grid in time, from the plan (J, 13).
+    """Return the index of each track's step on a grid in time, from the plan (J, 14).
 
     Channels are scaled by what they move, so one step fits all; the length of a quaternion moves
     nothing, so that its channels may be coarser.
@@ -146,7 +147,7 @@ def grid_steps(table: I32) -> tuple[int, ...]:
 
 
 def first_channels(table: I32, skeleton: Skeleton) -> npt.NDArray[np.intp]:
-    """Return for each channel the first one of its track, from the plan (J, 13)."""
+    """Return for each channel the first one of its track, from the plan (J, 14)."""
     widths = track_widths(table, skeleton)
     return np.repeat(np.cumsum([0, *widths])[:-1], widths).astype(np.intp)
 
@@ -199,7 +200,7 @@ def outline(
         kind, origin = _translation(clip.translations[:, m], clip.skeleton.offsets[j], fine)
         table[j, TRANSLATION_KIND], table[j, ORIGIN] = kind, origin
     still, turning = _still(clip.rotations, fine), _turning(clip.rotations)
-    hinged = _hinged(clip, fine, max(fine, LEAVING_SHARE * unit), table)
+    hinged = _hinged(clip, fine, max(fine, LEAVING_SHARE * unit), turning, table)
     turned = np.zeros(len(clip.skeleton), bool)  # by itself or by an ancestor
     for j, parent in enumerate(clip.skeleton.parents):
         above = parent >= 0 and bool(turned[parent])
@@ -227,11 +228,14 @@ def native_angles(clip: Clip) -> F64:
     return np.ascontiguousarray(angles[:, list(hinges.by_joint)])
 
 
-def _hinged(clip: Clip, fine: float, leaving: float, table: I32) -> dict[int, Turn]:
-    """Return how joints are written that stay on their hinges; into the table go sliders, and which
-    of those that move stay within their limits.
+def _hinged(
+    clip: Clip, fine: float, leaving: float, turning: list[Turn], table: I32
+) -> dict[int, Turn]:
+    """Return how joints are written that turn about hinges.
 
-    A joint that leaves its hinges by more than `leaving` (radians, metres) is as free as any other.
+    The translations of sliders go into the table, and so does which hinges of what moves are held
+    within their limits. A joint that leaves its hinges by more than `leaving` (radians, metres)
+    moves freely: what is still is written as angles and ways, which cannot say where it is.
     """
     hinges = clip.skeleton.hinges
     if hinges is None:
@@ -239,45 +243,66 @@ def _hinged(clip: Clip, fine: float, leaving: float, table: I32) -> dict[int, Tu
     found, seen = {}, clip.hinge_angles()
     angles = seen.angles.copy()
     angles[:, ~hinges.slides] = np.unwrap(angles[:, ~hinges.slides], axis=0)
+    leaves = np.asarray((seen.off > np.where(hinges.slides, fine, leaving)).any(axis=0))
+    # of a joint that moves freely, a pose alone must say whether it is past a limit
+    wide = ~hinges.slides & ~(np.ptp(hinges.limits, axis=1) < 2 * np.pi)
+    # to clamp a source that rounds may not cost more of the bound than to write what is still
+    excess = min(MAX_EXCESS, fine * math.sqrt(len(clip.skeleton)))
+    held = _kept(seen.angles, hinges.limits, excess) & ~(leaves & wide)
     for joint, rows in hinges.of_joints():
+        table[joint, HELD] = sum(1 << i for i, h in enumerate(rows) if held[h])
         for slides in (True, False):
             own = [h for h in rows if hinges.slides[h] == slides]
-            if not own or seen.off[:, own].max() > (fine if slides else leaving):
+            if not own:
                 continue
-            moved, still, held = np.ptp(angles[:, own], axis=0).max(), np.zeros(3), np.zeros(3)
-            limits = hinges.limits[own]
-            held[: len(own)] = _kept(angles[:, own], limits)
-            still[: len(own)] = _inside(np.round(angles[0, own] / fine), limits / fine)
-            kind = (
-                2
-                if moved > 0.25 * fine or np.abs(still).max() >= LARGEST_STILL
-                else int(still.any())
-            )
+            is_free = bool(leaves[own].any())
+            still = _still_hinges(angles[:, own], hinges.limits[own], held[own], fine)
             if slides:
-                table[joint, TRANSLATION_KIND] = (*Translation,)[
-                    kind if kind < 2 else Translation.SLIDING
-                ]
-                table[joint, ORIGIN] = (np.zeros(3), still, held)[kind]
+                places = clip.translations[:, clip.translated_joints.index(joint)]
+                kind, origin = _slider(places, still, is_free=is_free)
+                table[joint, TRANSLATION_KIND], table[joint, ORIGIN] = kind, origin
             else:
-                mean = np.zeros(3)
-                mean[: len(own)] = np.round(angles[:, own].mean(axis=0) / MEAN_GRID)
-                turn = Rotation(kind) if kind < 2 else Rotation.HINGE
-                found[joint] = turn, (np.zeros(3), still, mean)[kind]
-                table[joint, BASIS] = held if kind == 2 else 0
+                found[joint] = turning[joint] if is_free else _hinge(angles[:, own], still)
     return found
 
 
-def _kept(angles: F64, limits: F64) -> npt.NDArray[np.bool_]:
-    """Return which of some angles (T, N) stay within their limits (N, 2), but for rounding."""
-    low, high = limits.T + np.array([[-KEPT], [KEPT]])
+def _slider(places: F64, still: F64 | None, *, is_free: bool) -> tuple[Translation, F64]:
+    """Return how a joint that slides is written, from its places (T, 3) or its still ways (3,)."""
+    if is_free:
+        return Translation.MOVING, np.round(places.mean(axis=0) / ORIGIN_GRID)
+    if still is None:
+        return Translation.SLIDING, np.zeros(3)
+    return Translation.STILL if still.any() else Translation.REST, still
+
+
+def _hinge(angles: F64, still: F64 | None) -> Turn:
+    """Return how a joint that turns about hinges is written, from its angles (T, N)."""
+    if still is not None:
+        return Rotation.STILL if still.any() else Rotation.REST, still
+    means = np.round(angles.mean(axis=0) / MEAN_GRID)
+    return Rotation.HINGE, np.concatenate([means, np.zeros(3 - len(means))])
+
+
+def _still_hinges(angles: F64, limits: F64, held: npt.NDArray[np.bool_], fine: float) -> F64 | None:
+    """Return the angles or ways (3,) of hinges that stay the same, in units of the fine grid.
+
+    None where they move (T, N), where the grid has no room for them, and where it has no number
+    within limits (N, 2) that hold them.
+    """
+    low, high = np.ceil(limits[:, 0] / fine), np.floor(limits[:, 1] / fine)
+    numbers = np.round(angles[0] / fine)
+    if np.ptp(angles, axis=0).max() > 0.25 * fine or (held & (low > high)).any():
+        return None
+    numbers = np.where(held, np.clip(numbers, low, np.maximum(low, high)), numbers)
+    if np.abs(numbers).max() >= LARGEST_STILL:
+        return None
+    return np.concatenate([numbers, np.zeros(3 - len(numbers))])
+
+
+def _kept(angles: F64, limits: F64, excess: float) -> npt.NDArray[np.bool_]:
+    """Return which of some angles (T, N) pass their limits (N, 2) by at most `excess`."""
+    low, high = limits.T + np.array([[-excess], [excess]])
     return np.asarray(((angles >= low) & (angles <= high)).all(axis=0))
-
-
-def _inside(numbers: F64, limits: F64) -> F64:
-    """Return whole numbers (N,) not rounded past limits (N, 2) that they were within."""
-    low, high = np.ceil(limits[:, 0]), np.floor(limits[:, 1])
-    near = np.clip(numbers, low, np.maximum(low, high))
-    return np.where(np.abs(near - numbers) <= 1, near, numbers)
 
 
 def _translation(places: F64, offset: F64, fine: float) -> tuple[Translation, F64]:

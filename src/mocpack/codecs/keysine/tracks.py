@@ -55,6 +55,7 @@ class Translation(IntEnum):
 ROTATION_KIND, TRANSLATION_KIND = 0, 1
 MEAN, BASIS, ORIGIN = slice(2, 5), slice(5, 8), slice(9, 12)
 ROTATION_KEY_STEP, TRANSLATION_KEY_STEP = 8, 12
+HELD = 13  # bit i: the joint's hinge i, slides before turns, is held within its limits
 # weights in what errors above hinges cost, and how much of that may be left
 ORIGIN_WEIGHT, SHELL_WEIGHT, END_WEIGHT, USUAL_REST = 0.25, 0.25, 1.0, 1.5
 COLUMNS = _core.KEYSINE_PLAN_COLUMNS
@@ -82,6 +83,15 @@ class Track:
         Of the key poses, in units of the channels.
     key_index : int
         Its index.
+    angles : array, shape (C,)
+        Of a hinge, where its channels are zero.
+    limits : array, shape (C, 2)
+        Of a hinge's channels, infinite where nothing is held.
+    turns : array, shape (C,)
+        How much of a hinge's channel is a full turn; 0 where full turns are not the same.
+    free_limits : array, shape (N, 2)
+        Of a joint that has hinges but moves freely: of its N slides or turns, in metres or radians,
+        infinite where nothing is held.
     """
 
     joint: int
@@ -96,6 +106,8 @@ class Track:
     key_index: int
     angles: F64 = field(default_factory=lambda: np.zeros(0))
     limits: F64 = field(default_factory=lambda: np.zeros((0, 2)))
+    turns: F64 = field(default_factory=lambda: np.zeros(0))
+    free_limits: F64 = field(default_factory=lambda: np.zeros((0, 2)))
 
 
 @dataclass(frozen=True)
@@ -155,7 +167,7 @@ def step_size(unit: float, index: int) -> float:
 
 
 def build_plan(table: I32, header: ClipHeader, unit: float, fine: float) -> Plan:
-    """Return the tracks that the plan (J, 13) describes.
+    """Return the tracks that the plan (J, 14) describes.
 
     Parameters
     ----------
@@ -182,9 +194,10 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float) -> Plan
         above[j] = above[parent]
         if row[TRANSLATION_KIND] >= Translation.MOVING:
             axes, limits = np.eye(3), np.zeros((0, 2))
+            free_limits = _held(row[HELD], hinges[j].slide_limits)
             if row[TRANSLATION_KIND] == Translation.SLIDING:
                 axes = rotations.rotate(header.skeleton.rest[j], hinges[j].slides).T
-                limits = _held(row[ORIGIN], hinges[j].slide_limits) / shifts[j]
+                limits, free_limits = free_limits / shifts[j], limits
             axes = axes * shifts[j]
             index = int(row[TRANSLATION_KEY_STEP])
             size = KEY_STEP * step_size(unit, index)
@@ -202,6 +215,8 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float) -> Plan
                     size,
                     index,
                     limits=limits,
+                    turns=np.zeros(len(limits)),
+                    free_limits=free_limits,
                 )
             )
             channels += width
@@ -209,15 +224,20 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float) -> Plan
             kind = Rotation(row[ROTATION_KIND])
             index = int(row[ROTATION_KEY_STEP])
             size = KEY_STEP * step_size(unit, index)
-            base, angles, limits = still[j], np.zeros(0), np.zeros((0, 2))
+            base, angles, full_turns = still[j], np.zeros(0), np.zeros(0)
+            limits = np.zeros((0, 2))
+            free_limits = _held(row[HELD] >> len(hinges[j].slides), hinges[j].turn_limits)
             if kind == Rotation.HINGE:
                 turns = hinges[j].turns
                 axes = (
                     turns / np.sqrt(np.einsum("na,ab,nb->n", turns, inertia[j], turns))[:, None]
                 ).T
                 base, angles = header.skeleton.rest[j], MEAN_GRID * row[MEAN][: len(turns)]
-                limits = _held(row[BASIS], hinges[j].turn_limits) - angles[:, np.newaxis]
-                limits = limits / np.linalg.norm(axes, axis=0)[:, np.newaxis]
+                units = np.linalg.norm(axes, axis=0)
+                narrow = np.ptp(free_limits, axis=1) < 2 * np.pi
+                full_turns = np.where(narrow, 2 * np.pi / units, 0.0)
+                limits = (free_limits - angles[:, np.newaxis]) / units[:, np.newaxis]
+                free_limits = np.zeros((0, 2))
             else:
                 axes = _axes(kind, AXES_GRID * row[BASIS], inertia[j])
             width = CHANNELS.get(kind, axes.shape[1])
@@ -225,7 +245,7 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float) -> Plan
             tracks.append(
                 Track(
                     *(j, kind, channels, width, above[parent], family, base, axes, size, index),
-                    *(angles, limits),
+                    *(angles, limits, full_turns, free_limits),
                 )
             )
             above[j] = len(tracks) - 1
@@ -233,9 +253,9 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float) -> Plan
     return Plan(tracks, channels, still, places)
 
 
-def _held(held: I32, limits: F64) -> F64:
-    """Return the limits (N, 2) of those hinges that stay within theirs; others have none."""
-    within = held[: len(limits), np.newaxis] != 0
+def _held(rows: int, limits: F64) -> F64:
+    """Return the limits (N, 2) of those hinges whose bit is set; others have none."""
+    within = (rows >> np.arange(len(limits)) & 1)[:, np.newaxis] != 0
     return np.where(within, limits, np.array([-np.inf, np.inf]))
 
 

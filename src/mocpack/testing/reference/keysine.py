@@ -17,6 +17,7 @@ from mocpack.coding.fields import FieldReader
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
 from mocpack.testing.reference.keysine_grid import GridRows, grid_curves
 from mocpack.testing.reference.keysine_head import open_head, read_head
+from mocpack.testing.reference.keysine_limits import clamp_channels, clamp_places, clamp_turns
 from mocpack.testing.reference.keysine_refinement import Refinement, middles
 from mocpack.testing.reference.keysine_symbols import (
     CoefficientSymbols,
@@ -165,11 +166,15 @@ def motion(plan: Plan, curves: F64, header: ClipHeader) -> Clip:
     for track in plan.tracks:
         own = curves[:, track.first_channel : track.first_channel + track.channel_count]
         if len(track.limits):
-            own = np.clip(own, *track.limits.T)
+            own = clamp_channels(track, own)
         if track.rotation is None:
             places[:, track.joint] = track.base + own @ track.axes.T
         else:
             turns[:, track.joint] = _turns(track, own)
+        if np.isfinite(track.free_limits).any():
+            pose = places if track.rotation is None else turns
+            clamp = clamp_places if track.rotation is None else clamp_turns
+            pose[:, track.joint] = clamp(track, header.skeleton, pose[:, track.joint])
     return Clip(header, turns, places[:, list(header.translated_joints)])
 
 

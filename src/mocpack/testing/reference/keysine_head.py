@@ -25,6 +25,7 @@ from mocpack.codecs.keysine.tracks import (
     AXES_BITS,
     BASIS,
     COLUMNS,
+    HELD,
     MEAN,
     ORIGIN,
     ROTATION_KEY_STEP,
@@ -151,7 +152,7 @@ class HeadSymbols:
         return found
 
     def table(self, header: ClipHeader) -> I32:
-        """Read the plan (J, 13)."""
+        """Read the plan (J, 14)."""
         table = np.zeros((len(header.skeleton), COLUMNS), np.int32)
         turn = place = precision = 0
         step = 8
@@ -168,8 +169,9 @@ class HeadSymbols:
                 row[MEAN] = self._numbers(MEAN_NUMBER, turns if kind == Rotation.HINGE else 3)
             if kind == Rotation.VECTOR:
                 row[BASIS], precision = self._axes(precision)
-            if kind == Rotation.HINGE:
-                row[BASIS] = self._held(own.turn_limits)
+            if kind >= Rotation.VECTOR:
+                along = kind == Rotation.HINGE
+                row[HELD] |= self._held(own.turn_limits, narrow=not along) << slides
             if kind >= Rotation.VECTOR:
                 row[ROTATION_KEY_STEP] = step = step + self._number(KEY_STEP_NUMBER)
             if j not in header.translated_joints:
@@ -182,8 +184,8 @@ class HeadSymbols:
                 row[ORIGIN] = self._numbers(PLACE_NUMBER, slides or 3)
             if kind == Translation.MOVING:
                 row[ORIGIN] = self._numbers(ORIGIN_NUMBER, 3)
-            if kind == Translation.SLIDING:
-                row[ORIGIN] = self._held(own.slide_limits)
+            if kind >= Translation.MOVING:
+                row[HELD] |= self._held(own.slide_limits)
             if kind >= Translation.MOVING:
                 row[TRANSLATION_KEY_STEP] = step = step + self._number(KEY_STEP_NUMBER)
         return table
@@ -193,10 +195,15 @@ class HeadSymbols:
         symbol = self._coder.symbol(HINGE_STARTS)
         return (0, 1, moving, None)[symbol]
 
-    def _held(self, limits: F64) -> list[int]:
-        """Read which hinges stay within their limits (N, 2), of those that have any."""
-        found = [self._coder.bits(1) if np.isfinite(pair).any() else 0 for pair in limits]
-        return found + [0] * (3 - len(found))
+    def _held(self, limits: F64, *, narrow: bool = False) -> int:
+        """Read which hinges hold their joint within their limits (N, 2), a bit for each.
+
+        Only those that have limits can; with `narrow`, those whose limits are less than a full
+        turn apart.
+        """
+        widths = np.ptp(limits, axis=1)
+        able = widths < 2 * np.pi if narrow else np.isfinite(limits).any(axis=1)
+        return sum(self._coder.bits(1) << i for i in np.flatnonzero(able).tolist())
 
     def _numbers(self, what: int, count: int) -> list[int]:
         """Read some of three numbers; the others are 0."""

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import mocpack
+from mocpack import rotations
 from mocpack.clip import promised_error
 from mocpack.codecs.keysine import Keysine
+from mocpack.corpora.features import window_plan
 from mocpack.hinges import Hinges
 from mocpack.skeleton import Skeleton
 from mocpack.testing.reference.keysine import decode as decode_slowly
@@ -122,3 +124,76 @@ def test_rounding_in_the_last_digits_is_no_passing():
     nearly_kept = mocpack.Clip(header, clip.rotations, clip.translations)
     back = mocpack.decode(mocpack.encode(nearly_kept, max_error="5mm"))
     assert past(back, nearly.limits) <= 1e-12
+
+
+def arm(angles, limits, leaving=None):
+    """An arm that turns about an axis for each column, and a hand that is fixed to it."""
+    count = np.shape(angles)[1]
+    hinges = Hinges((1,) * count, np.eye(3)[:count], np.broadcast_to(limits, (count, 2)))
+    offsets = np.array([[0, 0, 0], [0, -0.1, 0], [0, -0.4, 0.1]])
+    skeleton = Skeleton(("root", "arm", "hand"), (-1, 0, 1), offsets, hinges=hinges)
+    clip = mocpack.Clip.from_angles(skeleton, angles, frame_rate=30)
+    if leaving is None:
+        return clip
+    turns = clip.rotations.copy()
+    turns[:, 1] = rotations.multiply(turns[:, 1], rotations.from_rotvec(np.asarray(leaving)))
+    return mocpack.Clip(clip.header, turns, clip.translations)
+
+
+def test_a_source_that_jumps_from_limit_to_limit_stays_within_both():
+    low, high = -1.313, 2.460  # more than half a turn apart: the short way leads past both
+    angles = np.where(np.arange(60) // 7 % 2, low, high)[:, np.newaxis]
+    clip = arm(angles, (low, high))
+    back = mocpack.decode(mocpack.encode(clip, max_error="3cm"))
+    assert past(back, clip.skeleton.hinges.limits) <= 1e-12
+    assert promised_error(clip, back).max <= 0.03
+
+
+def test_two_axes_stay_within_limits_beside_a_mean_error():
+    rng = np.random.default_rng(3)
+    clip = arm(rng.uniform(-2.5, 2.5, (50, 2)), (-2.5, 2.5))
+    back = mocpack.decode(mocpack.encode(clip, mean_error="5cm"))
+    assert past(back, clip.skeleton.hinges.limits) <= 1e-12
+
+
+@pytest.mark.parametrize("width", [0.0, 1e-9, 1e-6, 1e-4])
+@pytest.mark.parametrize("bound", ["10cm", "1mm", "10um"])
+def test_ranges_narrower_than_any_grid_are_kept(width, bound):
+    clip = arm(np.full((20, 2), 0.3331), (0.3331, 0.3331 + width))
+    back = mocpack.decode(mocpack.encode(clip, max_error=bound))
+    assert past(back, clip.skeleton.hinges.limits) <= 1e-12
+
+
+@pytest.mark.parametrize("axes", [1, 2])
+@pytest.mark.parametrize("still", [True, False])
+def test_a_joint_off_its_axes_is_held_by_the_nearest_angles(axes, still):
+    time = np.arange(40)[:, np.newaxis] / 30
+    angles = np.clip(0 * time if still else np.sin(5 * time + [0, 1][:axes]), -0.5, 0.4)
+    clip = arm(np.broadcast_to(angles, (40, axes)), (-0.5, 0.4), leaving=[0.0, 0.05, 0.1])
+    found = clip.hinge_angles().angles
+    limits = np.stack([found.min(axis=0), found.max(axis=0)], axis=1)  # both are reached
+    skeleton = replace(clip.skeleton, hinges=replace(clip.skeleton.hinges, limits=limits))
+    clip = mocpack.Clip(replace(clip.header, skeleton=skeleton), clip.rotations, clip.translations)
+    data = mocpack.encode(clip, max_error="5mm")
+    back = mocpack.decode(data)
+    assert clip.hinge_angles().off.max() > 0.04
+    assert past(back, limits) <= 1e-12
+    assert promised_error(clip, back).max <= 5e-3
+
+
+def test_a_source_that_rounds_past_its_limits_keeps_a_bound_of_a_micrometre():
+    time = np.arange(40)[:, np.newaxis] / 30
+    clip = arm(np.clip(np.sin(5 * time), -0.5, 0.4 + 9e-7), (-0.5, 0.4))
+    back = mocpack.decode(mocpack.encode(clip, max_error="0.3um"))
+    assert promised_error(clip, back).max <= 3e-7
+
+
+def test_limits_hold_in_windows_of_single_precision():
+    clip, codec = swinging(), CODECS["fast"]
+    with mocpack.open(mocpack.encode(clip, codec)) as motion:
+        plan = window_plan(motion.header, ("quaternion", "translations"))
+        out = np.empty((clip.frame_count, plan.width), np.float32)
+        motion.write_window(plan, 0, clip.frame_count, out)
+    turns = out[:, : 4 * len(clip.skeleton)].reshape(clip.frame_count, -1, 4).astype(np.float64)
+    places = out[:, 4 * len(clip.skeleton) :].reshape(clip.frame_count, -1, 3).astype(np.float64)
+    assert past(mocpack.Clip(clip.header, rotations.normalize(turns), places)) <= 2e-6

@@ -1,0 +1,61 @@
+"""Limits of hinges: an angle or way past a limit that is held becomes that limit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mocpack import rotations
+from mocpack.arrays import F64
+from mocpack.codecs.keysine.tracks import Track, hinges_of
+from mocpack.hinges import turn_about
+from mocpack.skeleton import Skeleton
+
+
+def clamp_channels(track: Track, channels: F64) -> F64:
+    """Return the channels (T, C) of hinges within their limits. Full turns stay."""
+    clamped = channels.copy()
+    for own, (lowest, highest), turn in zip(clamped.T, track.limits, track.turns, strict=True):
+        past = (own < lowest) | (own > highest)
+        if turn > 0:
+            away = turn * np.floor((own[past] - 0.5 * (lowest + highest)) / turn + 0.5)
+            own[past] = away + np.clip(own[past] - away, lowest, highest)
+        else:
+            own[past] = np.clip(own[past], lowest, highest)
+    return clamped
+
+
+def clamp_turns(track: Track, skeleton: Skeleton, local: F64) -> F64:
+    """Return the rotations (T, 4) of a joint that moves freely, turned back to its limits."""
+    axes, rest = hinges_of(skeleton)[track.joint].turns, skeleton.rest[track.joint]
+    turned = rotations.multiply(rotations.conjugate(rest), local)
+    after = axes[-1]
+    if len(axes) == 2:
+        first, second = axes
+        flat = second - (second @ first) * first
+        there = rotations.rotate(turned, np.broadcast_to(second, (len(turned), 3)))
+        outer = np.arctan2(rotations.cross(flat, there) @ first, there @ flat)
+        inside = rotations.multiply(turn_about(first, -outer), turned)
+        before = turn_about(first, _way_back(outer, track.free_limits[0]))
+        turned = rotations.multiply(before, turned)
+    else:
+        inside = turned
+    twist = 2 * np.arctan2(inside[:, :3] @ after, inside[:, 3])
+    back = turn_about(after, _way_back(twist, track.free_limits[-1]))
+    return rotations.multiply(rest, rotations.multiply(turned, back))
+
+
+def clamp_places(track: Track, skeleton: Skeleton, places: F64) -> F64:
+    """Return the places (T, 3) of a joint that moves freely, moved back to its limits."""
+    axes, rest = hinges_of(skeleton)[track.joint].slides, skeleton.rest[track.joint]
+    away = rotations.rotate(rotations.conjugate(rest), places - skeleton.offsets[track.joint])
+    ways = away @ np.linalg.pinv(axes)
+    back = np.clip(ways, *track.free_limits.T) - ways
+    return places + rotations.rotate(rest, back @ axes)
+
+
+def _way_back(angles: F64, limits: F64) -> F64:
+    """Return the turns (T,) that bring angles back to the nearer limit, 0 within both."""
+    if not np.isfinite(limits).all():
+        return np.zeros_like(angles)
+    near = angles - 2 * np.pi * np.round((angles - limits.mean()) / (2 * np.pi))
+    return np.asarray(np.clip(near, *limits) - near)
