@@ -124,9 +124,14 @@ Attempt = Callable[[RetryPolicy], BoundedEncoding | None]
 """Encodes by a policy and measures; None where the search finds nothing within the bound."""
 
 
-def encode_without_artefacts(attempt: Attempt) -> BoundedEncoding | None:
-    """Return the first encoding without visible artefacts, else the one of least cost."""
-    for level in range(len(BOUND_SHARES)):
+def encode_without_artefacts(
+    attempt: Attempt, levels: int = len(BOUND_SHARES)
+) -> BoundedEncoding | None:
+    """Return the first encoding without visible artefacts, else the one of least cost.
+
+    Of `BOUND_SHARES`, so many are tried until the bound is kept.
+    """
+    for level in range(levels):
         start = RetryPolicy(level=level)
         first = attempt(start)
         if first is not None:

@@ -17,9 +17,18 @@ import numpy as np
 from mocpack import _core, progress
 from mocpack.arrays import F64, I32
 from mocpack.clip import Clip, ClipHeader, promised_error
-from mocpack.codec import Codec, Encoded, PayloadLayout, Quality, Read, WindowWriter
+from mocpack.codec import (
+    Codec,
+    Encoded,
+    PayloadLayout,
+    Quality,
+    Read,
+    WindowWriter,
+    checking_own_payload,
+)
 from mocpack.codecs.keysine import planning, prediction, search
 from mocpack.codecs.keysine.artefacts import (
+    BOUND_SHARES,
     UNMEASURED,
     Artefacts,
     BoundedEncoding,
@@ -181,21 +190,18 @@ class Keysine(Codec):
 
     def encode_verified(self, clip: Clip) -> Encoded:
         """Return the payload, and what the decoder makes of these very bytes."""
-        if self.effort == "best":
-            return self._best(clip).encoded
-        return self._encoded(clip).encoded
+        with checking_own_payload(self):
+            return (self._best(clip) if self.effort == "best" else self._encoded(clip)).encoded
 
     def _best(self, clip: Clip) -> BoundedEncoding:
         """Return what the longest search finds, unless the default one finds a smaller file."""
         progress.expect(1 + BEST_WORK)
         with progress.doing():
-            usual = _unless_unreachable(replace(self, effort="default"), clip)
+            usual = replace(self, effort="default")._encoded(clip)
         with progress.doing(BEST_WORK):
-            best = self._encoded(clip) if usual is None else _unless_unreachable(self, clip)
-        if usual is None or best is None:
-            found = best or usual
-            assert found is not None
-            return found
+            best = _unless_unreachable(self, clip)
+        if best is None:
+            return usual
         return min((usual, best), key=lambda one: (one.size > usual.size, one.cost))
 
     def _encoded(self, clip: Clip) -> BoundedEncoding:
@@ -228,6 +234,8 @@ class Keysine(Codec):
             *([self._on_grid(clip)] if on_grid else []),
         ]
         kept = [one for one in found if one is not None]
+        if not kept and self.mode != "grid":
+            kept = self._more_strictly(clip, grid_failed=on_grid)
         if not kept:
             bound = format_length(self.max_error)
             angles = (
@@ -368,6 +376,24 @@ class Keysine(Codec):
             return made
         return self._measured(clip, make)
 
+    def _more_strictly(self, clip: Clip, *, grid_failed: bool) -> list[BoundedEncoding]:
+        """Return what stricter settings find, for clips that the usual ones cannot encode.
+
+        Each setting is stricter, and its files are larger, than the one before: the first that
+        succeeds is the last to be tried. A grid in time, which effort `fast` and loose bounds do
+        not try otherwise, competes with the first.
+        """
+        make = partial(self._bounded, clip, self._outlines(clip))
+        may_grid = self.mode == "auto" and self.layers == 1 and _fits_a_grid(clip)
+        found = [] if grid_failed or not may_grid else [self._on_grid(clip)]
+        for strictness in search.STRICTER_ANGLES if self.max_angle else search.STRICTER:
+            made = self._measured(clip, partial(make, strictness=strictness), levels=1)
+            found.append(made)
+            kept = [one for one in found if one is not None]
+            if kept:
+                return kept
+        return []
+
     def _outlines(self, clip: Clip) -> Callable[[float], planning.Outline]:
         """Return the outlines of a clip by bound, each of which is made once."""
         quick = self.effort == "fast"
@@ -389,9 +415,16 @@ class Keysine(Codec):
         return self._measured(clip, make, work=GRID_WORK)
 
     def _measured(
-        self, clip: Clip, make: Callable[[RetryPolicy], Draft | None], work: float = 1.0
+        self,
+        clip: Clip,
+        make: Callable[[RetryPolicy], Draft | None],
+        work: float = 1.0,
+        levels: int = len(BOUND_SHARES),
     ) -> BoundedEncoding | None:
-        """Return what `make` finds, decoded once, within the bound."""
+        """Return what `make` finds, decoded once, within the bound.
+
+        At most so many shares of the bound are tried until one is kept.
+        """
         limit = self.max_error - min(search.MARGIN, 0.01 * self.max_error)
 
         def attempt(policy: RetryPolicy) -> BoundedEncoding | None:
@@ -405,7 +438,7 @@ class Keysine(Codec):
                 return BoundedEncoding(made, UNMEASURED)
             return BoundedEncoding(made, Artefacts.measure(clip, made.decoded, self.max_error))
 
-        return encode_without_artefacts(attempt)
+        return encode_without_artefacts(attempt, levels)
 
     def _written(self, clip: Clip, found: Draft | None) -> Encoded | None:
         """Write a draft and decode the very bytes."""
@@ -429,9 +462,10 @@ class Keysine(Codec):
         outline: Callable[[float], planning.Outline],
         policy: RetryPolicy,
         predictors: I32 | None = None,
+        strictness: search.Strictness = search.USUAL,
     ) -> Draft | None:
         """Return a draft that aims at the bound, or None where the search cannot reach it."""
-        bound = policy.bound_share * self.max_error
+        bound = policy.bound_share * strictness.bound_share * self.max_error
         settings = search.bounded(
             self.effort,
             bound,
@@ -439,6 +473,7 @@ class Keysine(Codec):
             jitter_factor=policy.jitter_factor,
             hinged=clip.skeleton.hinges is not None,
             max_angle=self.max_angle,
+            strictness=strictness,
         )
         shares = policy.joint_shares(len(clip.skeleton))
         return self._draft(clip, settings, bound, outline(bound), predictors, shares)
