@@ -9,7 +9,7 @@ from mocpack.clip import Clip
 from mocpack.hinges import Hinges
 from mocpack.skeleton import Skeleton
 
-MAX_POSES = {"fast": 20_000, "default": 4_000, "best": 400}  # joints times frames, by effort
+MAX_POSES = {"fast": 5_000, "default": 800, "best": 150}  # joints times frames, by effort
 FRAME_RATES = (1.0, 10.0, 24.0, 25.0, 29.97, 30.0, 50.0, 60.0, 100.0, 120.0, 240.0, 1000.0)
 MOTIONS = ("still", "slow", "sway", "fast", "noise", "jumps", "spin", "glitches")
 
@@ -72,7 +72,7 @@ def make_target(rng, clip):
     return {}
 
 
-PROBABILITIES = [0.35, 0.25, 0.2, 0.05, 0.1, 0.05]
+PROBABILITIES = [0.38, 0.26, 0.21, 0.05, 0.05, 0.05]
 
 
 def make_clip(rng, max_poses):

@@ -48,7 +48,7 @@ class Strictness:
 
 
 USUAL = Strictness()
-STRICTER = (Strictness(0.1), Strictness(0.01))
+STRICTER = (Strictness(0.4), Strictness(0.1), Strictness(0.01))
 STRICTER_ANGLES = (Strictness(1.0, 0.45), Strictness(0.1, 0.45), Strictness(0.01, 0.45))
 
 
