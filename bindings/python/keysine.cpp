@@ -86,6 +86,7 @@ const Setting SETTINGS[] = {
 	setting<&Settings::key_price>("key_price"),
 	setting<&Settings::angle_price>("angle_price"),
 	setting<&Settings::max_angle>("max_angle"),
+	setting<&Settings::world_angle>("world_angle"),
 	setting<&Settings::quartic_penalty>("quartic_penalty"),
 	setting<&Settings::squared_penalty>("squared_penalty"),
 	setting<&Settings::rounding>("rounding"),
@@ -1109,6 +1110,7 @@ void register_keysine(nb::module_& m)
 {
 	m.attr("KEYSINE_PLAN_COLUMNS") = int(MOCPACK_KEYSINE_PLAN_COLUMNS);
 	m.attr("KEYSINE_KEY_STEP") = MOCPACK_KEYSINE_KEY_STEP;
+	m.attr("KEYSINE_MOST_UNIT") = MOCPACK_KEYSINE_MOST_UNIT;
 	m.attr("KEYSINE_STEPS") = int(MOCPACK_KEYSINE_STEPS);
 	m.attr("KEYSINE_UNIT_STEP") = int(MOCPACK_KEYSINE_UNIT_STEP);
 	m.attr("KEYSINE_LONGEST_BLOCK") = int(MOCPACK_KEYSINE_LONGEST_BLOCK);

@@ -20,6 +20,7 @@ from mocpack.container import (
     source_of,
 )
 from mocpack.errors import (
+    BoundError,
     FormatError,
     MemoryLimitError,
     SceneError,
@@ -42,7 +43,7 @@ from mocpack.io.choice import MAX_POSES, check_rate
 from mocpack.motion import Motion as Motion
 from mocpack.motion import clip_source
 from mocpack.presets import preset_bound
-from mocpack.registry import BUILTIN, DEFAULT_CODEC, codec_class, parse_codec
+from mocpack.registry import AUTO_CODEC, BUILTIN, EXACT_CODEC, codec_class, parse_codec
 from mocpack.units import LENGTHS, Angle, Length, angle_argument, length_argument, parse_size
 
 EFFORTS = ("fast", "default", "best")
@@ -189,7 +190,7 @@ def write(
 
 def encode(
     clip: AnyClip,
-    codec: Codec | str = DEFAULT_CODEC,
+    codec: Codec | str = AUTO_CODEC,
     *,
     max_error: str | Length | None = None,
     mean_error: str | Length | None = None,
@@ -207,7 +208,8 @@ def encode(
     ----------
     clip : Clip or VertexClip
     codec : Codec or str
-        A codec, or its spec such as ``"raw"`` or ``"keysine:effort=best"``.
+        A codec, or its spec such as ``"raw"`` or ``"keysine:effort=best"``. By default ``"auto"``:
+        ``keysine``, or ``lossless`` for the rare clip whose bound that cannot keep.
     max_error : str or Length, optional
         Bound on the promised error: text with a unit ("1mm"), or `mocpack.mm(1)`.
     mean_error : str or Length, optional
@@ -254,13 +256,14 @@ class Wanted(TypedDict, total=False):
 
 def encode_measured(
     clip: AnyClip,
-    codec: Codec | str = DEFAULT_CODEC,
+    codec: Codec | str = AUTO_CODEC,
     *,
     preset: str | None = None,
     effort: str | None = None,
     **wanted: Unpack[Wanted],
 ) -> rate.Attempt:
     """Do as `encode` does, and return the file with its measured errors and its codec."""
+    may_choose = codec == AUTO_CODEC
     codec = parse_codec(codec) if isinstance(codec, str) else codec
     if effort is not None and effort not in EFFORTS:
         raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
@@ -272,7 +275,14 @@ def encode_measured(
         if any(value is not None for value in wanted.values()):
             raise UsageError(f"preset {preset!r} is a target itself: give no other beside it")
         wanted = {"max_error": preset_bound(preset, clip), "max_angle": angle}
-    return rate.encode_to_target(clip, codec, parse_target(**wanted), effort=effort)
+    target = parse_target(**wanted)
+    try:
+        return rate.encode_to_target(clip, codec, target, effort=effort)
+    except BoundError:
+        if not may_choose or target.size or target.ratio:
+            raise
+    bounds = rate.effective_bounds(codec, target)
+    return rate.encode_to_target(clip, parse_codec(EXACT_CODEC), bounds)
 
 
 def parse_target(**wanted: Unpack[Wanted]) -> rate.Target:
@@ -323,7 +333,7 @@ def write_scene(clips: Mapping[str, AnyClip], path: str | Path, **target: Any) -
 
 
 def encode_scene(
-    clips: Mapping[str, AnyClip], codec: Codec | str = DEFAULT_CODEC, **target: Any
+    clips: Mapping[str, AnyClip], codec: Codec | str = AUTO_CODEC, **target: Any
 ) -> bytes:
     """Return the bytes of a .mocp file of several clips, each encoded as `encode` does."""
     return pack_scene({name: encode(clip, codec, **target) for name, clip in clips.items()})

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
@@ -24,7 +25,13 @@ from mocpack import _core
 from mocpack._core import WindowPlan
 from mocpack.arrays import F32, F64
 from mocpack.clip import AnyClip, Clip
-from mocpack.errors import TruncatedError, UnsupportedVersionError, UsageError
+from mocpack.errors import (
+    BoundError,
+    FormatError,
+    TruncatedError,
+    UnsupportedVersionError,
+    UsageError,
+)
 from mocpack.header import array_bytes
 
 Read = Callable[[int, int], bytes]
@@ -386,6 +393,21 @@ class SupportsVerifiedEncode(Protocol):
     def encode_verified(self, clip: Any) -> Encoded:
         """Return what `encode` returns, with what `decode` returns for it."""
         ...
+
+
+@contextmanager
+def checking_own_payload(codec: Codec) -> Iterator[None]:
+    """Raise `BoundError` if the decoder refuses what the encoder has just written.
+
+    The reader's limits so hold for the writer: an encoder never raises a `FormatError`.
+    """
+    try:
+        yield
+    except FormatError as error:
+        raise BoundError(
+            f"{codec.codec_id} cannot encode this clip with these parameters: "
+            f"its decoder refuses the payload ({error})"
+        ) from error
 
 
 @dataclass(frozen=True)

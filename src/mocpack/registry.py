@@ -34,6 +34,8 @@ BUILTIN = {
 }
 ENTRY_POINT_GROUP = "mocpack.codecs"
 DEFAULT_CODEC = "keysine"
+EXACT_CODEC = "lossless"
+AUTO_CODEC = "auto"  # DEFAULT_CODEC, or EXACT_CODEC for clips whose bound that cannot keep
 
 
 def codec_ids() -> list[str]:
@@ -57,11 +59,17 @@ def codec_class(codec_id: str) -> type[Codec]:
 def parse_codec(spec: str) -> Codec:
     """Build a codec from a command-line spec, ``id`` or ``id:name=value,name=value``.
 
+    ``auto`` gives the default codec.
+
     >>> parse_codec("raw")
     Raw()
     """
     codec_id, params = parse_assignments(spec)
-    cls = codec_class(codec_id)
+    if codec_id == AUTO_CODEC and params:
+        raise UsageError(
+            f"{AUTO_CODEC} takes no parameters, got {spec}: name the codec they are of"
+        )
+    cls = codec_class(DEFAULT_CODEC if codec_id == AUTO_CODEC else codec_id)
     for name in cls.lengths:
         if isinstance(params.get(name), int | float):
             raise UsageError(f"{codec_id}: {name}={params[name]} has no unit: write {name}=1mm")

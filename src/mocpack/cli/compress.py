@@ -18,7 +18,7 @@ from mocpack.clip import Clip
 from mocpack.codec import Codec, SupportsBound
 from mocpack.errors import MocpackError, UsageError
 from mocpack.presets import check_preset
-from mocpack.registry import DEFAULT_CODEC, parse_codec
+from mocpack.registry import AUTO_CODEC, parse_codec
 from mocpack.units import format_angle, format_length, format_size
 
 Target = dict[str, Any]
@@ -32,7 +32,7 @@ def run(
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="File, folder, or - for a pipe.")
     ] = None,
-    codec: options.CodecSpec = DEFAULT_CODEC,
+    codec: options.CodecSpec = AUTO_CODEC,
     preset: options.Preset = None,
     max_error: options.MaxError = None,
     mean_error: options.MeanError = None,

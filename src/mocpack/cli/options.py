@@ -35,7 +35,8 @@ CodecSpec = Annotated[
     str,
     typer.Option(
         "--codec",
-        help="Codec and parameters, like wavelet:ratio=20.",
+        help="Codec and parameters, like wavelet:ratio=20; auto: keysine, or lossless where "
+        "keysine cannot keep the bound.",
         autocompletion=complete_codec,
     ),
 ]

@@ -23,7 +23,7 @@ from mocpack.corpora.reading import corpus
 from mocpack.corpora.remote import is_url
 from mocpack.errors import UsageError
 from mocpack.io.atomic import remove_temporaries, write_atomically
-from mocpack.registry import DEFAULT_CODEC
+from mocpack.registry import AUTO_CODEC
 from mocpack.units import format_size, parse_size
 
 HASHES = "hashes.json"  # in the folder of parts
@@ -35,7 +35,7 @@ def run(
         typer.Argument(help="Motion files, folders, patterns, s3:// addresses; or a plan, .jsonl."),
     ],
     output: Annotated[str, typer.Option("--output", "-o", help="The archive, .mocps; s3:// too.")],
-    codec: options.CodecSpec = DEFAULT_CODEC,
+    codec: options.CodecSpec = AUTO_CODEC,
     preset: options.Preset = None,
     max_error: options.MaxError = None,
     mean_error: options.MeanError = None,

@@ -18,7 +18,7 @@ from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip
 from mocpack.container import MAGIC, pack_scene
 from mocpack.errors import MocpackError, UsageError
-from mocpack.registry import DEFAULT_CODEC
+from mocpack.registry import AUTO_CODEC
 from mocpack.scene import begun_at
 from mocpack.units import format_length, format_size
 
@@ -47,7 +47,7 @@ def run(
         list[str] | None,
         typer.Option(help="When a clip begins on the clock, like ben=2.5; repeat it."),
     ] = None,
-    codec: options.CodecSpec = DEFAULT_CODEC,
+    codec: options.CodecSpec = AUTO_CODEC,
     preset: options.Preset = None,
     max_error: options.MaxError = None,
     mean_error: options.MeanError = None,
@@ -61,7 +61,7 @@ def run(
 ) -> int:
     """Pack several motions on one clock into one file: two actors and a prop, a C3D's subjects."""
     spec, target = request(codec, preset, max_error, mean_error, lossless=lossless)
-    again = bool(target) or lossless or spec != DEFAULT_CODEC or effort is not None
+    again = bool(target) or lossless or spec != AUTO_CODEC or effort is not None
     if effort is not None:
         target["effort"] = effort
     parts = _parts(inputs)

@@ -33,7 +33,7 @@ from mocpack.corpora.writing import CorpusWriter, front_size
 from mocpack.errors import MissingExtraError, MocpackError, UsageError, defect
 from mocpack.io import clip_names_in
 from mocpack.motion import Motion
-from mocpack.registry import DEFAULT_CODEC
+from mocpack.registry import AUTO_CODEC
 from mocpack.units import parse_length, parse_size
 from mocpack.workers import Lost, run_each
 
@@ -68,7 +68,7 @@ class Packing:
         nothing but its groups; otherwise it does for long clips alone.
     """
 
-    codec: str = DEFAULT_CODEC
+    codec: str = AUTO_CODEC
     target: Mapping[str, Any] = field(default_factory=dict)
     reading: Mapping[str, Any] = field(default_factory=dict)
     keys: bool = False

@@ -24,6 +24,7 @@ from mocpack.codec import (
     SupportsEffort,
     SupportsQuality,
     SupportsVerifiedEncode,
+    checking_own_payload,
 )
 from mocpack.container import Chunk, Errors, Packed, pack, pack_extras, unpack_extras
 from mocpack.dofs import moving_dofs, to_dofs
@@ -41,6 +42,7 @@ STRETCHED_TRIES = 6
 # what a codec is given in turn, of what would be right if errors between frames were in proportion
 TIGHTER = (1.0, 0.9, 0.75, 0.6, 0.4, 0.2, 0.1)
 USUAL_LOOKS = 8  # at a knob, for the time left
+UNREACHABLE_EXCESS = 2.0  # logarithm, of settings at which a codec cannot encode the clip
 SCALE_SHARE = 0.1  # of a bound, for rounding scales
 NEAR_TURN = math.cos(math.radians(5))  # half the angle of joints that turn by 10° in a frame
 BETWEEN = 12  # parts of the time from frame to frame, at whose ends such clips are measured
@@ -180,7 +182,7 @@ def encode_to_target(
     """
     if effort is not None and isinstance(codec, SupportsEffort):
         codec = codec.with_effort(effort)
-    promised = codec.promised if isinstance(codec, SupportsBound) else None
+    promised = _promised_by(codec)
     take = take_of(clip, target.max_error or target.mean_error or (None if target else promised))
     if not target and promised and take.bends_the_bound:
         # what the codec promises of what it gets, a file must keep of the clip
@@ -189,11 +191,21 @@ def encode_to_target(
         return attempt(take, codec)
     if target.max_angle and isinstance(clip, VertexClip):
         raise UsageError("a vertex animation has no joints whose angles max_angle could bound")
-    if target.max_angle and not target.max_error and promised:
-        target = replace(target, max_error=promised)  # which the codec keeps by itself
+    if target.max_angle:
+        target = effective_bounds(codec, target)
     if target.max_error or target.mean_error or target.max_angle:
         return _within_error(take, codec, target)
     return _within_size(take, codec, _size_limit(clip, target))
+
+
+def effective_bounds(codec: Codec, target: Target) -> Target:
+    """Return the bounds that a codec keeps for a target: its own `max_error` if none is given."""
+    bounded = target.max_error or target.mean_error
+    return target if bounded else replace(target, max_error=_promised_by(codec))
+
+
+def _promised_by(codec: Codec) -> float | None:
+    return codec.promised if isinstance(codec, SupportsBound) else None
 
 
 def attempt(
@@ -217,13 +229,18 @@ def attempt(
 
 
 def round_trip(take: Take | AnyClip, codec: Codec) -> Encoded:
-    """Encode a clip, and decode the very bytes with the real decoder."""
+    """Encode a clip, and decode the very bytes with the real decoder.
+
+    A payload that the decoder refuses is a `BoundError`: the codec cannot encode this clip so.
+    """
     take = take if isinstance(take, Take) else take_of(take)
-    if isinstance(codec, SupportsVerifiedEncode):
-        made = codec.encode_verified(take.plain)
-        return replace(made, decoded=take.dressed(made.decoded))
-    payload = codec.encode(take.plain)
-    return Encoded(payload, take.dressed(codec.decode(payload, take.plain.header)))
+    with checking_own_payload(codec):
+        if isinstance(codec, SupportsVerifiedEncode):
+            made = codec.encode_verified(take.plain)
+        else:
+            payload = codec.encode(take.plain)
+            made = Encoded(payload, codec.decode(payload, take.plain.header))
+    return replace(made, decoded=take.dressed(made.decoded))
 
 
 def packed_file(take: Take | AnyClip, codec: Codec, payload: bytes, errors: Errors) -> bytes:
@@ -483,32 +500,46 @@ def _search(
 
     With `finest`, the finest one (a size is kept by coarse settings), else the one of the
     smallest file (an error is kept by fine ones). Where none keeps the target, the one that comes
-    nearest to it.
+    nearest to it. Settings at which the codec cannot encode the clip miss the target; it is a
+    `BoundError` if all are such.
     """
     assert isinstance(codec, SupportsQuality)
     progress.expect(USUAL_LOOKS)
     scale = Scale(codec.quality, finest=finest)
-    tried: dict[float, Attempt] = {}
+    tried: dict[float, Attempt | BoundError] = {}
 
-    def made(place: float) -> Attempt:
+    def made(place: float) -> Attempt | BoundError:
         value = scale.value(place)
         if value not in tried:
             setting = int(value) if codec.quality.integer else value
             changed = replace(codec, **{codec.quality.field: setting})
-            tried[value] = attempt(
-                take, changed, declared=target.max_error, declared_angle=target.max_angle
-            )
+            try:
+                tried[value] = attempt(
+                    take, changed, declared=target.max_error, declared_angle=target.max_angle
+                )
+            except BoundError as error:
+                tried[value] = error
         return tried[value]
 
+    def excess_at(place: float) -> float:
+        found = made(place)
+        return UNREACHABLE_EXCESS if isinstance(found, BoundError) else excess(found)
+
     def worth(kept: float, missed: float) -> bool:
-        bytes_apart = abs(_size(made(kept)) - _size(made(missed)))
-        return bytes_apart > CONTENT * _size(made(kept)) and scale.apart(kept, missed)
+        one, other = made(kept), made(missed)
+        if isinstance(one, BoundError) or isinstance(other, BoundError):
+            return scale.apart(kept, missed)
+        bytes_apart = abs(_size(one) - _size(other))
+        return bytes_apart > CONTENT * _size(one) and scale.apart(kept, missed)
 
     start = scale.place(getattr(codec, codec.quality.field))
-    close_in(lambda place: excess(made(place)), start, worth=worth)
-    good = {v: one for v, one in tried.items() if excess(one) <= 0}
+    close_in(excess_at, start, worth=worth)
+    reached = {v: one for v, one in tried.items() if not isinstance(one, BoundError)}
+    if not reached:
+        raise next(error for error in tried.values() if isinstance(error, BoundError))
+    good = {v: one for v, one in reached.items() if excess(one) <= 0}
     if not good:
-        return min(tried.values(), key=excess)
+        return min(reached.values(), key=excess)
     return good[max(good, key=scale.place)] if finest else min(good.values(), key=_size)
 
 

@@ -117,7 +117,22 @@ void exponentials(int terms, const Halves& halves, const double* base, int32_t c
 	}
 }
 
-const double TWO_PI = 6.28318530717958647692;
+const double TWO_PI = 6.28318530717958647692, PI_SQUARED = 9.86960440108935861883;
+
+// Brings half turns of more than π to at most π: coarse steps may take a vector past a whole turn, and there
+// the series are no longer exact.
+MOCPACK_COLD void wrap(int32_t count, Halves* halves)
+{
+	for (int32_t t = 0; t < count; ++t)
+	{
+		if (!(halves->square[t] > PI_SQUARED))
+			continue;
+		double half = std::sqrt(halves->square[t]), wrapped = half - TWO_PI * std::floor(half / TWO_PI + 0.5),
+			   scale = wrapped / half;
+		halves->x[t] *= scale, halves->y[t] *= scale, halves->z[t] *= scale;
+		halves->square[t] = wrapped * wrapped;
+	}
+}
 
 // Turns about an axis of a hinge, after the rotations that are there.
 MOCPACK_COLD void turn_about(const Track& track, int32_t c, const double* x, int32_t count, Quat* rotations)
@@ -151,6 +166,8 @@ void vector_rotations(const Track& track, const double* x, int32_t stride, int32
 	double largest = 0;
 	for (int32_t t = 0; t < count; ++t)
 		largest = halves.square[t] > largest ? halves.square[t] : largest;
+	if (largest > PI_SQUARED)
+		wrap(count, &halves);
 	for (int32_t t = count; t % (MANY * WIDTH); ++t) // what stands beside the last frames
 		halves.x[t] = halves.y[t] = halves.z[t] = halves.square[t] = 0;
 	exponentials(largest <= NEAR  ? NEAR_TERMS

@@ -21,6 +21,10 @@ extern "C"
 	// Of a coefficient's step of the same index: what a key's is.
 #define MOCPACK_KEYSINE_KEY_STEP 0.8
 
+	// Limits of the unit of a payload, in metres: any float above zero, up to the largest.
+#define MOCPACK_KEYSINE_LEAST_UNIT 1e-45
+#define MOCPACK_KEYSINE_MOST_UNIT 1e6
+
 	// Limits of the format.
 	enum
 	{

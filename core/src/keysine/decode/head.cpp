@@ -35,11 +35,9 @@ size_t read_size(const uint8_t* src, size_t src_size, size_t* bytes)
 
 bool plausible(const mocpack_KeysineHead& h, mocpack_Fault* fault)
 {
-	if (!(h.unit > 0)) // NaN too
-		return within(fault, "unit", h.unit, 1e-30, 1e6);
 	// the longest group is asked for only once there are enough groups to divide by
-	return within(fault, "unit", h.unit, 0, 1e6) && within(fault, "tempo", h.tempo, 1, 255) &&
-		   within(fault, "fine bits", h.fine_bits, 0, 60) &&
+	return within(fault, "unit", h.unit, MOCPACK_KEYSINE_LEAST_UNIT, MOCPACK_KEYSINE_MOST_UNIT) &&
+		   within(fault, "tempo", h.tempo, 1, 255) && within(fault, "fine bits", h.fine_bits, 0, 60) &&
 		   within(fault, "groups in a segment", double(h.groups_per_segment), 1, LARGEST_NUMBER) &&
 		   within(fault, "groups", double(h.cut.groups), h.cut.frames > 1 ? 1 + double(h.cut.lead) : 0,
 				  double(h.cut.frames - 1)) &&

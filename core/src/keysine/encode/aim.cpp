@@ -71,6 +71,14 @@ Quat compensated(const Rig& rig, const Scene& scene, int32_t joint, int32_t t, Q
 const double FARTHEST = 1.0; // radians that a hinge is turned to take something back
 const double LEEWAY = 0.8;	 // of the largest angle, that a target may be turned from the source
 
+// The rotation on the way from one to another that is at most so many radians from the first.
+Quat near(Quat from, Quat to, double most)
+{
+	Vec3 turn = turn_between(from, to);
+	double angle = std::sqrt(dot(turn, turn));
+	return angle > most ? multiply(exponential(most / angle * turn), from) : to;
+}
+
 double true_channel(const Track& track, const Scene& scene, int32_t c, int32_t t)
 {
 	double angle = scene.angles[size_t(track.hinge + c) * size_t(scene.count) + size_t(t)];
@@ -250,17 +258,15 @@ Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const dou
 	Quat above = parent_rotation(plan, scene, track.joint, t);
 	bool looks = leeway.inertia > 0 || leeway.max_angle > 0 || scene.first_hinged;
 	Quat faithful = looks ? faithful_world(plan, track, scene, t) : scene.rotation[scene.at(track.joint, t)];
-	aim.world = !compensate ? leeway.max_angle > 0 ? faithful : scene.rotation[scene.at(track.joint, t)]
+	bool local = leeway.max_angle > 0 && !(leeway.world_angle > 0);
+	aim.world = !compensate ? local ? faithful : scene.rotation[scene.at(track.joint, t)]
 				: scene.first_hinged && scene.first_hinged[track.joint] >= 0
 					? above_hinges(scene, track.joint, t, faithful, scene.turn_price[t])
 					: compensated(rig, scene, track.joint, t, faithful, leeway.inertia);
-	if (leeway.max_angle > 0 && compensate)
-	{
-		Vec3 turn = turn_between(faithful, aim.world);
-		double angle = std::sqrt(dot(turn, turn)), most = LEEWAY * leeway.max_angle;
-		if (angle > most)
-			aim.world = multiply(exponential(most / angle * turn), faithful);
-	}
+	if (leeway.world_angle > 0 && compensate)
+		aim.world = near(scene.rotation[scene.at(track.joint, t)], aim.world, LEEWAY * leeway.world_angle);
+	else if (leeway.max_angle > 0 && compensate)
+		aim.world = near(faithful, aim.world, LEEWAY * leeway.max_angle);
 	if (track.held_rows)
 	{
 		Quat local = multiply(conjugate(above), aim.world);

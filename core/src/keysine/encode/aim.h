@@ -47,9 +47,10 @@ struct Aim
 // How far rotations may be turned to take back errors above, and at what price.
 struct Leeway
 {
-	double max_angle; // radians; 0: any
-	double inertia;	  // square metres that a squared radian stands for, away from the source's own rotation
-	double price;	  // the same in squared allowances, where hinges are in play, at first
+	double max_angle;	// radians; 0: any
+	double inertia;		// square metres that a squared radian stands for, away from the source's own rotation
+	double price;		// the same in squared allowances, where hinges are in play, at first
+	double world_angle; // radians between a joint's rotation in the world and the source's; 0: any
 };
 
 // The rotation track's target: with `compensate`, turned so that what it carries lands nearest to its place.

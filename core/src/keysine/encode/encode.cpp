@@ -57,7 +57,8 @@ class GroupCoder
 		best_cost_ = 1e300, best_size_ = 0;
 		span_count_ = find_spans(plan_, spans_, branches_);
 		const mocpack_KeysineSettings& s = e_.job.settings;
-		if (s.exhaustive && s.weight_tries >= ALL_WEIGHTS && s.excess_penalty > 0)
+		const bool tries_all = s.exhaustive && s.weight_tries >= ALL_WEIGHTS && s.excess_penalty > 0;
+		if (tries_all)
 			find_all();
 		else
 		{
@@ -68,7 +69,7 @@ class GroupCoder
 				find_weight();
 		}
 		// where nothing else keeps the allowances
-		for (int splits = least_; splits <= most_ && !best_size_; ++splits)
+		for (int splits = least_; splits <= most_ && !best_size_ && !tries_all; ++splits)
 			attempt(splits, 0);
 		return best_size_;
 	}

@@ -27,7 +27,10 @@ extern "C"
 		/* What a joint pays for turning away from the source's own rotation to take back errors above it: a
 		 * squared radian costs so many squares of the shell, and a turn by max_angle angle_price. */
 		double turn_price, angle_price;
-		double max_angle;					// radians that a joint's local rotation may be off; 0: any
+		double max_angle; // radians that a joint's local rotation may be off; 0: any
+		/* Radians that a joint's rotation in the world may be off; 0: any. At most half of max_angle, the
+		 * joints below can always turn back without breaking max_angle themselves. */
+		double world_angle;
 		float excess_penalty;				// for each unit of u above 1; 0: nothing is bounded
 		float quartic_penalty;				// for u²
 		float squared_penalty;				// for u

@@ -97,6 +97,7 @@ int32_t guard_count(const mocpack_KeysineEncoder& e, const Track& track)
 	if (track.kind == POSITION_TRACK)
 		return e.hinged;
 	int32_t count = e.job.settings.max_angle <= 0 ? 0 : track.kind == HINGE_TRACK ? track.channels : 1;
+	count += e.job.settings.world_angle > 0 && track.kind != HINGE_TRACK;
 	if (e.hinged && !bounded(e))
 		return count + 1;
 	for (int32_t j = e.hinged ? e.first_hinged[track.joint] : -1; j >= 0; j = e.next_hinged[j])
@@ -126,6 +127,14 @@ void set_guards(const mocpack_KeysineEncoder& e, const Scene& scene, const Track
 		guards->start = 1.0 / most * turn_between(faithful_world(e.plan, track, scene, t), aim.world);
 		for (int32_t c = 0; c < track.channels; ++c)
 			guards->moves[c] = 1.0 / most * aim.turn[c];
+		++guards;
+	}
+	double world = e.job.settings.world_angle;
+	if (world > 0 && track.kind != HINGE_TRACK)
+	{
+		guards->start = 1.0 / world * turn_between(scene.rotation[at], aim.world);
+		for (int32_t c = 0; c < track.channels; ++c)
+			guards->moves[c] = 1.0 / world * aim.turn[c];
 	}
 	for (int32_t c = 0; c < track.channels && most > 0 && track.kind == HINGE_TRACK; ++c, ++guards)
 	{
@@ -192,7 +201,12 @@ double guard_excess(const mocpack_KeysineEncoder& e, const Scene& scene, const T
 		return worst;
 	}
 	Vec3 turn = turn_between(faithful_world(e.plan, track, scene, t), scene.decoded_rotation[at]);
-	double square = dot(turn, turn) / (most * most);
+	double square = dot(turn, turn) / (most * most), world = e.job.settings.world_angle;
+	worst = square > worst ? square : worst;
+	if (!(world > 0))
+		return worst;
+	turn = turn_between(scene.rotation[at], scene.decoded_rotation[at]);
+	square = dot(turn, turn) / (world * world);
 	return square > worst ? square : worst;
 }
 

@@ -110,7 +110,8 @@ mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, v
 	double most = job->settings.max_angle, inertia = job->settings.turn_price * SHELL * SHELL;
 	e->leeway = {most, inertia,
 				 inertia / (job->settings.bound * job->settings.bound) +
-					 (most > 0 ? job->settings.angle_price / (most * most) : 0.0)};
+					 (most > 0 ? job->settings.angle_price / (most * most) : 0.0),
+				 job->settings.world_angle};
 	e->usable_splits = arena.take<uint8_t>(job->group_count);
 	std::memset(e->usable_splits, job->splits, job->group_count);
 	while (e->cut.longest_group() > size_t(LONGEST_BLOCK) << e->least_splits)

@@ -20,6 +20,7 @@ JITTER_FACTORS = (1.0, 8.0, 32.0, 128.0)  # on the usual penalty of jitter
 FOOT_MARGIN = 0.95  # of what a foot may skate, that its next try aims at
 LEAST_CUT, MOST_CUT = 0.93, 0.75  # of a foot's share, from one try to the next
 MOST_TRIES = 8  # of each kind of retry
+USUAL_LEVELS = 4  # of BOUND_SHARES that are tried until the bound is kept: the search says if it is
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,19 @@ UNMEASURED = Artefacts(0.0, {})  # where effort is too low to look
 
 @dataclass(frozen=True)
 class BoundedEncoding:
-    """An encoding within its bound, and its artefacts."""
+    """An encoding within its bound, and its artefacts.
+
+    Attributes
+    ----------
+    encoded : Encoded
+    artefacts : Artefacts
+    transform_failed : bool
+        Whether the usual settings of the transform did not reach the bound.
+    """
 
     encoded: Encoded
     artefacts: Artefacts
+    transform_failed: bool = False
 
     @property
     def size(self) -> int:
@@ -124,14 +134,24 @@ Attempt = Callable[[RetryPolicy], BoundedEncoding | None]
 """Encodes by a policy and measures; None where the search finds nothing within the bound."""
 
 
-def encode_without_artefacts(attempt: Attempt) -> BoundedEncoding | None:
-    """Return the first encoding without visible artefacts, else the one of least cost."""
-    for level in range(len(BOUND_SHARES)):
+def encode_without_artefacts(
+    attempt: Attempt, levels: int = USUAL_LEVELS, *, retries: bool = True
+) -> BoundedEncoding | None:
+    """Return the first encoding without visible artefacts, else the one of least cost.
+
+    Parameters
+    ----------
+    levels : int
+        How many of `BOUND_SHARES` are tried until the bound is kept.
+    retries : bool
+        Whether to encode again because of artefacts.
+    """
+    for level in range(levels):
         start = RetryPolicy(level=level)
         first = attempt(start)
         if first is not None:
             break
-    if first is None or first.artefacts.tolerable:
+    if first is None or first.artefacts.tolerable or not retries:
         return first
     best = first
     for further in (RetryPolicy.for_cause, RetryPolicy.for_all):

@@ -17,10 +17,12 @@ import numpy as np
 from mocpack import progress
 from mocpack.arrays import I32
 from mocpack.clip import Clip, ClipHeader, promised_error
-from mocpack.codec import Codec, Encoded, Payload, Quality, as_payload
+from mocpack.codec import Codec, Encoded, Payload, Quality, as_payload, checking_own_payload
 from mocpack.codecs.keysine import planning, prediction, search
 from mocpack.codecs.keysine.artefacts import (
+    BOUND_SHARES,
     UNMEASURED,
+    USUAL_LEVELS,
     Artefacts,
     BoundedEncoding,
     RetryPolicy,
@@ -165,27 +167,35 @@ class Keysine(Codec):
 
     def encode_verified(self, clip: Clip) -> Encoded:
         """Return the payload, and what the decoder makes of these very bytes."""
-        if self.effort == "best":
-            return self._best(clip).encoded
-        return self._encoded(clip).encoded
+        with checking_own_payload(self):
+            return (self._best(clip) if self.effort == "best" else self._encoded(clip)).encoded
 
     def _best(self, clip: Clip) -> BoundedEncoding:
-        """Return what the longest search finds, unless the default one finds a smaller file."""
+        """Return what the longest search finds, unless the default one finds a smaller file.
+
+        Where the default search of a transform fails, the longest one fails too, after many times
+        the work: then only a grid in time is searched further.
+        """
         progress.expect(1 + BEST_WORK)
         with progress.doing():
-            usual = _unless_unreachable(replace(self, effort="default"), clip)
+            usual = replace(self, effort="default")._encoded(clip)
+        # artefacts that no retry of the default search removes, the longest one need not retry
+        retries = usual.artefacts.tolerable
+        longest = self
+        if usual.transform_failed:
+            if not self._is_grid(clip, usual):
+                return usual
+            longest = replace(self, mode="grid", layers=1)
         with progress.doing(BEST_WORK):
-            best = self._encoded(clip) if usual is None else _unless_unreachable(self, clip)
-        if usual is None or best is None:
-            found = best or usual
-            assert found is not None
-            return found
+            best = _unless_unreachable(longest, clip, retries=retries)
+        if best is None:
+            return usual
         return min((usual, best), key=lambda one: (one.size > usual.size, one.cost))
 
-    def _encoded(self, clip: Clip) -> BoundedEncoding:
-        """Return the encoding in as many layers as are asked for."""
-        single = self._single_layer(clip)
-        if self.layers == 1:
+    def _encoded(self, clip: Clip, *, retries: bool = True) -> BoundedEncoding:
+        """Return the encoding in as many layers as are asked for; a grid in time has one."""
+        single = self._single_layer(clip, retries=retries)
+        if self.layers == 1 or self._is_grid(clip, single):
             return single
         payload, decoded = single.encoded.payload, single.encoded.decoded
         threads = self._threads(clip.frame_count)
@@ -196,7 +206,10 @@ class Keysine(Codec):
             raise BoundError("keysine: the layers do not add up to the motion they were made of")
         return replace(single, encoded=Encoded(made, back))
 
-    def _single_layer(self, clip: Clip) -> BoundedEncoding:
+    def _is_grid(self, clip: Clip, made: BoundedEncoding) -> bool:
+        return self.open(made.encoded.payload, clip.header).head.grid is not None
+
+    def _single_layer(self, clip: Clip, *, retries: bool) -> BoundedEncoding:
         if self.step is not None:
             return BoundedEncoding(
                 self._free(clip, self.step, self._free_predictors(clip, self.step)), UNMEASURED
@@ -208,17 +221,20 @@ class Keysine(Codec):
         on_grid = self.mode == "grid" or self._grid_may_pay(clip)
         progress.expect((self.mode != "grid") + GRID_WORK * on_grid)
         found = [
-            *([] if self.mode == "grid" else [self._within_bound(clip)]),
-            *([self._on_grid(clip)] if on_grid else []),
+            *([] if self.mode == "grid" else [self._within_bound(clip, retries=retries)]),
+            *([self._on_grid(clip, retries=retries)] if on_grid else []),
         ]
         kept = [one for one in found if one is not None]
+        if not kept and self.mode != "grid":
+            kept = self._more_strictly(clip, grid_failed=on_grid, retries=retries)
         if not kept:
             bound = format_length(self.max_error)
             angles = (
                 f" and its angles within {format_angle(self.max_angle)}" if self.max_angle else ""
             )
             raise BoundError(f"keysine cannot keep this clip within {bound}{angles}")
-        return min(kept, key=lambda one: one.cost)
+        failed = self.mode != "grid" and found[0] is None
+        return replace(min(kept, key=lambda one: one.cost), transform_failed=failed)
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         return self.open(payload, header).clip()
@@ -226,22 +242,43 @@ class Keysine(Codec):
     def open(self, payload: Payload | bytes, header: ClipHeader) -> KeysineDecoder:
         return KeysineDecoder(self, as_payload(payload), header)
 
-    def _within_bound(self, clip: Clip) -> BoundedEncoding | None:
+    def _within_bound(self, clip: Clip, *, retries: bool) -> BoundedEncoding | None:
         """Return key poses and sine series that keep the bound, with as few artefacts as may be."""
         outline = self._outlines(clip)
         predictors = self._predictors(clip, self.max_error, outline(self.max_error), bounded=True)
         make = partial(self._bounded, clip, outline)
-        made = self._measured(clip, partial(make, predictors=predictors))
+        made = self._measured(clip, partial(make, predictors=predictors), retries=retries)
         if made is not None or predictors is None:
             return made
-        return self._measured(clip, make)
+        return self._measured(clip, make, retries=retries)
+
+    def _more_strictly(
+        self, clip: Clip, *, grid_failed: bool, retries: bool
+    ) -> list[BoundedEncoding]:
+        """Return what stricter settings find, for clips that the usual ones cannot encode.
+
+        Each setting is stricter, and its files are larger, than the one before: the first that
+        succeeds is the last to be tried. A grid in time, which effort `fast` and loose bounds do
+        not try otherwise, competes with the first.
+        """
+        make = partial(self._bounded, clip, self._outlines(clip))
+        may_grid = self.mode == "auto" and _fits_a_grid(clip)
+        found = [] if grid_failed or not may_grid else [self._on_grid(clip, retries=retries)]
+        for strictness in search.STRICTER_ANGLES if self.max_angle else search.STRICTER:
+            attempt = partial(make, strictness=strictness)
+            made = self._measured(clip, attempt, levels=1, retries=retries)
+            found.append(made)
+            kept = [one for one in found if one is not None]
+            if kept:
+                return kept
+        return []
 
     def _outlines(self, clip: Clip) -> Callable[[float], planning.Outline]:
         """Return the outlines of a clip by bound, each of which is made once."""
         quick = self.effort == "fast"
         return cache(partial(planning.outline, clip, key_step=UNIT_STEP, quick=quick))
 
-    def _on_grid(self, clip: Clip) -> BoundedEncoding | None:
+    def _on_grid(self, clip: Clip, *, retries: bool) -> BoundedEncoding | None:
         """Return a grid in time that keeps the bound, with as few artefacts as may be."""
         found: dict[tuple[object, ...], Draft | None] = {}
 
@@ -254,12 +291,21 @@ class Keysine(Codec):
                 found[tried] = self._gridded(clip, GRID_STEPS[finer], shares)
             return found[tried]
 
-        return self._measured(clip, make, work=GRID_WORK)
+        return self._measured(clip, make, GRID_WORK, len(BOUND_SHARES), retries=retries)
 
     def _measured(
-        self, clip: Clip, make: Callable[[RetryPolicy], Draft | None], work: float = 1.0
+        self,
+        clip: Clip,
+        make: Callable[[RetryPolicy], Draft | None],
+        work: float = 1.0,
+        levels: int = USUAL_LEVELS,
+        *,
+        retries: bool,
     ) -> BoundedEncoding | None:
-        """Return what `make` finds, decoded once, within the bound."""
+        """Return what `make` finds, decoded once, within the bound.
+
+        `levels` and `retries` are those of `encode_without_artefacts`.
+        """
         limit = self.max_error - min(search.MARGIN, 0.01 * self.max_error)
 
         def attempt(policy: RetryPolicy) -> BoundedEncoding | None:
@@ -273,7 +319,7 @@ class Keysine(Codec):
                 return BoundedEncoding(made, UNMEASURED)
             return BoundedEncoding(made, Artefacts.measure(clip, made.decoded, self.max_error))
 
-        return encode_without_artefacts(attempt)
+        return encode_without_artefacts(attempt, levels, retries=retries)
 
     def _written(self, clip: Clip, found: Draft | None) -> Encoded | None:
         """Write a draft and decode the very bytes."""
@@ -297,9 +343,10 @@ class Keysine(Codec):
         outline: Callable[[float], planning.Outline],
         policy: RetryPolicy,
         predictors: I32 | None = None,
+        strictness: search.Strictness = search.USUAL,
     ) -> Draft | None:
         """Return a draft that aims at the bound, or None where the search cannot reach it."""
-        bound = policy.bound_share * self.max_error
+        bound = policy.bound_share * strictness.bound_share * self.max_error
         settings = search.bounded(
             self.effort,
             bound,
@@ -307,6 +354,7 @@ class Keysine(Codec):
             jitter_factor=policy.jitter_factor,
             hinged=clip.skeleton.hinges is not None,
             max_angle=self.max_angle,
+            strictness=strictness,
         )
         shares = policy.joint_shares(len(clip.skeleton))
         return self._draft(clip, settings, bound, outline(bound), predictors, shares)
@@ -483,8 +531,8 @@ def _fits_a_grid(clip: Clip) -> bool:
     return most <= MOST_GRID_CHANNELS
 
 
-def _unless_unreachable(codec: Keysine, clip: Clip) -> BoundedEncoding | None:
+def _unless_unreachable(codec: Keysine, clip: Clip, *, retries: bool) -> BoundedEncoding | None:
     try:
-        return codec._encoded(clip)
+        return codec._encoded(clip, retries=retries)
     except BoundError:
         return None

@@ -40,6 +40,8 @@ MOST_SPLITS = _core.KEYSINE_MOST_SPLITS  # a group has at most so often twice as
 MOST_LAYERS = _core.KEYSINE_MOST_LAYERS
 MOST_SHIFT = _core.KEYSINE_MOST_SHIFT
 MOST_GRID_CHANNELS = _core.KEYSINE_MOST_GRID_CHANNELS
+MAX_UNIT = _core.KEYSINE_MOST_UNIT  # meters
+MIN_UNIT = 1e-30  # meters, that a writer states: far below any precision, and no denormal number
 
 
 def _no_shifts() -> U8:
@@ -217,6 +219,7 @@ class PayloadHead:
 
 def stated_unit(size: float) -> float:
     """Return the unit nearest to a size that a head can state: eight bits of it count."""
+    size = min(max(size, MIN_UNIT), MAX_UNIT)
     rounded = np.float32(size).view(np.uint32) + np.uint32(0x8000) & np.uint32(0xFFFF0000)
     return float(rounded.view(np.float32))
 

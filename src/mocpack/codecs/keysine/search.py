@@ -31,6 +31,28 @@ class Effort:
 
 
 @dataclass(frozen=True)
+class Strictness:
+    """How much stricter than usual a search is.
+
+    Attributes
+    ----------
+    bound_share : float
+        Share of the bound on displacements that it aims at.
+    world_share : float
+        Share of the bound on local rotations that rotations in the world may be off; 0: no limit.
+        At one half or less, joints can always turn back what is off above them.
+    """
+
+    bound_share: float = 1.0
+    world_share: float = 0.0
+
+
+USUAL = Strictness()
+STRICTER = (Strictness(0.4), Strictness(0.1), Strictness(0.01))
+STRICTER_ANGLES = (Strictness(1.0, 0.45), Strictness(0.1, 0.45), Strictness(0.01, 0.45))
+
+
+@dataclass(frozen=True)
 class Settings:
     """Everything the native search is told; `mocpack_KeysineSettings` has the same names.
 
@@ -54,6 +76,8 @@ class Settings:
         all u of a limb when they have done what they can.
     max_angle : float
         Radians that a joint's local rotation may be off; 0: any.
+    world_angle : float
+        Radians that a joint's rotation in the world may be off; 0: any.
     turn_price, angle_price : float
         What a joint pays, in squares of the shell (and of `max_angle`), for turning away from the
         source's own rotation to take back errors above it, which are noise that costs bits.
@@ -109,6 +133,7 @@ class Settings:
     key_price: float = 0.0
     angle_price: float = ANGLE_PRICE
     max_angle: float = 0.0
+    world_angle: float = 0.0
 
     def native(self) -> _core.KeysineSettings:
         return _core.KeysineSettings(**asdict(self))
@@ -154,6 +179,7 @@ def bounded(
     jitter_factor: float = 1.0,
     hinged: bool = False,
     max_angle: float | None = None,
+    strictness: Strictness = USUAL,
 ) -> Settings:
     """Return the settings that aim at a bound on the largest error, in metres.
 
@@ -165,6 +191,8 @@ def bounded(
         Whether joints move along hinges.
     max_angle : float, optional
         Bound on the error of local rotations, in radians.
+    strictness : Strictness
+        For clips that the usual settings cannot encode.
     """
     level = EFFORTS[effort]
     if bound > LOOSE:  # where a group has few bytes, sketches do not tell how to split it
@@ -184,6 +212,7 @@ def bounded(
         jitter_penalty=jitter_factor * JITTER_PENALTY,
         jitter_from=_jitter_from(frame_rate),
         max_angle=ANGLE_SHARE * max_angle if max_angle else 0.0,
+        world_angle=strictness.world_share * max_angle if max_angle else 0.0,
         turn_price=HINGED_TURN_PRICE if hinged else TURN_PRICE,
         **asdict(level),
     )

@@ -187,6 +187,9 @@ def _turns(track: Track, own: F64) -> F64:
             turns = rotations.multiply(turns, _about(axis, start, angles))
         return turns
     half = 0.5 * own @ track.axes.T
+    length = np.linalg.norm(half, axis=1, keepdims=True)
+    wrapped = length - 2 * np.pi * np.floor(length / (2 * np.pi) + 0.5)
+    half = np.where(length > np.pi, half * wrapped / np.maximum(length, np.pi), half)
     return rotations.multiply(track.base, _exponential(half))
 
 
