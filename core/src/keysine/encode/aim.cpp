@@ -258,8 +258,8 @@ Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const dou
 	Quat above = parent_rotation(plan, scene, track.joint, t);
 	bool looks = leeway.inertia > 0 || leeway.max_angle > 0 || scene.first_hinged;
 	Quat faithful = looks ? faithful_world(plan, track, scene, t) : scene.rotation[scene.at(track.joint, t)];
-	bool local = leeway.max_angle > 0 && !(leeway.world_angle > 0);
-	aim.world = !compensate ? local ? faithful : scene.rotation[scene.at(track.joint, t)]
+	bool bounds_local = leeway.max_angle > 0 && !(leeway.world_angle > 0);
+	aim.world = !compensate ? bounds_local ? faithful : scene.rotation[scene.at(track.joint, t)]
 				: scene.first_hinged && scene.first_hinged[track.joint] >= 0
 					? above_hinges(scene, track.joint, t, faithful, scene.turn_price[t])
 					: compensated(rig, scene, track.joint, t, faithful, leeway.inertia);
