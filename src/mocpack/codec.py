@@ -16,8 +16,8 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -91,6 +91,12 @@ class Codec(ABC):
     """Times the bytes of the decoded arrays, themselves included, that `decode` takes at most."""
     encoder_params: ClassVar[frozenset[str]] = frozenset()
     """Parameters that say how to encode, not what was made: files do not name them."""
+    quality: ClassVar[Quality | None] = None
+    """The parameter that trades size for error, by which `rate` reaches any target."""
+    keeps_bounds: ClassVar[bool] = False
+    """Whether the encoder keeps bounds on the error by itself, with parameters of `with_bounds`."""
+    tuning_axes: ClassVar[tuple[str, str]] = ("size", "error")
+    """What to draw the trials of a tuning over: two fields of the codec, or "size" and "error"."""
 
     @abstractmethod
     def encode(self, clip: Any) -> bytes:
@@ -107,6 +113,56 @@ class Codec(ABC):
     def open(self, payload: Payload | bytes, header: Any) -> Decoder:
         """Return the decoder of one payload, which may seek."""
         return Decoder(self, as_payload(payload), header)
+
+    def encode_verified(self, clip: Any) -> Encoded:
+        """Return what `encode` returns, with what `decode` makes of these very bytes.
+
+        A payload that the decoder refuses is a `BoundError`.
+        """
+        with checking_own_payload(self):
+            payload = self.encode(clip)
+            return Encoded(payload, self.decode(payload, clip.header))
+
+    @property
+    def promised(self) -> float | None:
+        """Bound on the promised error, in metres, that these parameters keep; None for none."""
+        return None
+
+    @property
+    def promised_angle(self) -> float | None:
+        """Bound on the error of angles, in radians, that these parameters keep; None for none."""
+        return None
+
+    def with_bounds(
+        self,
+        *,
+        max_error: float | None = None,
+        mean_error: float | None = None,
+        max_angle: float | None = None,
+    ) -> Codec:
+        """Return the codec that keeps these bounds by itself, in metres and radians."""
+        raise UsageError(f"{self.codec_id} keeps no bounds by itself")
+
+    def with_effort(self, effort: str) -> Codec:
+        """Return the codec that searches so hard, where it has a parameter `effort`."""
+        known = any(f.name == "effort" for f in fields(self))
+        return replace(self, effort=effort) if known else self
+
+    def alternatives(self) -> Sequence[Codec]:
+        """Return the settings to start a search of `quality` from; the smallest file is taken."""
+        return (self,)
+
+    def tuning_rounds(self, clip: Any, goal: Goal, *, effort: str) -> Rounds | None:
+        """Return the codec's search for `goal`, from this setting; None if it has none.
+
+        `effort` is "fast", "default" or "best"; the last is exhaustive where that is possible.
+        The best trial of all rounds is the result, so a search need not return it.
+        """
+        return None
+
+    def expected_trials(self, clip: Any, *, effort: str) -> int | None:
+        """Return about how many settings that search tries, None if it cannot tell."""
+        return None
 
     def params(self) -> dict[str, Any]:
         """Return the parameters as JSON-compatible values; `from_params` inverts it."""
@@ -301,13 +357,6 @@ class ArrayWindows:
         _core.window_of_motion(plan, rotations, translations, 0.0, out)
 
 
-@runtime_checkable
-class SupportsAlternatives(Protocol):
-    """A codec that may reach a target better with other parameters than its knob's alone."""
-
-    def alternatives(self) -> Sequence[Codec]: ...
-
-
 def as_payload(payload: Payload | bytes) -> Payload:
     """Return a payload, of bytes or as it is."""
     return payload if isinstance(payload, Payload) else Payload.of(payload)
@@ -334,65 +383,12 @@ class Quality:
     integer: bool = False
 
 
-@runtime_checkable
-class SupportsQuality(Protocol):
-    """A codec with a quality knob, so that `rate` can reach any target with it."""
-
-    quality: ClassVar[Quality]
-
-
-@runtime_checkable
-class SupportsBound(Protocol):
-    """A codec that keeps a bound on the error by itself, by better means than one knob."""
-
-    @property
-    def promised(self) -> float | None:
-        """Bound on the promised error, in metres, that this setting keeps; None for none."""
-        ...
-
-    def with_bound(self, *, max_error: float | None, mean_error: float | None) -> Codec:
-        """Return the codec that keeps these bounds, in metres."""
-        ...
-
-
-@runtime_checkable
-class SupportsAngleBound(Protocol):
-    """A codec that keeps a bound on the error of angles by itself, beside one on the error."""
-
-    @property
-    def promised_angle(self) -> float | None:
-        """Bound on the error of angles, in radians, that this setting keeps; None for none."""
-        ...
-
-    def with_max_angle(self, max_angle: float | None) -> Codec:
-        """Return the codec that keeps this bound, in radians."""
-        ...
-
-
-@runtime_checkable
-class SupportsEffort(Protocol):
-    """A codec that searches as long as it is allowed to."""
-
-    def with_effort(self, effort: str) -> Codec:
-        """Return the codec that searches so hard: "fast", "default" or "best"."""
-        ...
-
-
 @dataclass(frozen=True)
 class Encoded:
     """A payload, and the clip that the codec's own decoder made of these very bytes."""
 
     payload: bytes
     decoded: Any
-
-
-@runtime_checkable
-class SupportsVerifiedEncode(Protocol):
-    """A codec whose encoder ends by decoding what it made, so that nobody need do it again."""
-
-    def encode_verified(self, clip: Any) -> Encoded:
-        """Return what `encode` returns, with what `decode` returns for it."""
-        ...
 
 
 @contextmanager
@@ -474,25 +470,5 @@ class Goal:
         return error if self.size is not None else size
 
 
-Candidates = Generator[Sequence[Codec], Sequence[Trial], None]
+Rounds = Generator[Sequence[Codec], Sequence[Trial], None]
 """Yields a round of settings to try (in parallel); is sent their trials, in the same order."""
-
-
-@runtime_checkable
-class SupportsTuning(Protocol):
-    """A codec that knows how to search its own parameters; `tuning.py` runs the search."""
-
-    tuning_axes: ClassVar[tuple[str, str]]
-    """Two numbers to draw the trials over: fields of the codec, or "size" and "error"."""
-
-    def candidates(self, clip: Any, goal: Goal, *, effort: str) -> Candidates:
-        """Return the search for `goal` that starts from this setting.
-
-        `effort` is "fast", "default" or "best"; the last is exhaustive where that is possible.
-        The best trial of all rounds is the result, so a search need not return it.
-        """
-        ...
-
-    def expected_trials(self, clip: Any, *, effort: str) -> int:
-        """Return about how many settings that search tries, for those who wait for it."""
-        ...

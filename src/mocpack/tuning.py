@@ -1,6 +1,6 @@
 """Runs a codec's own search for its parameters: many settings tried in parallel, the best kept.
 
-The codec says what to try (`SupportsTuning.candidates`), this module tries it: encodes, decodes
+The codec says what to try (`Codec.tuning_rounds`), this module tries it: encodes, decodes
 with the real decoder, measures with a metric of the table.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from mocpack import rate
 from mocpack.clip import AnyClip
-from mocpack.codec import Codec, Goal, SupportsTuning, Trial
+from mocpack.codec import Codec, Goal, Trial
 from mocpack.container import Errors
 from mocpack.cores import core_count
 from mocpack.errors import BoundError, MocpackError, UsageError
@@ -64,11 +64,11 @@ def tune(
     BoundError
         If no setting that was tried keeps the goal's limit.
     """
-    if not isinstance(codec, SupportsTuning):
+    search = codec.tuning_rounds(clip, goal, effort=effort)
+    if search is None:
         raise UsageError(f"{codec.codec_id} has no search for its parameters")
     find_metric(goal.metric)
     trials: list[Trial] = []
-    search = codec.candidates(clip, goal, effort=effort)
     with _trying(clip, goal.metric, jobs, progress or (lambda trial: None)) as attempt:
         wanted = next(search, None)
         while wanted is not None:
@@ -83,8 +83,6 @@ def tune(
 
 def expected_trials(clip: AnyClip, codec: Codec, *, effort: str = "default") -> int | None:
     """Return about how many settings a search will try, None where the codec cannot tell."""
-    if not isinstance(codec, SupportsTuning):
-        return None
     return codec.expected_trials(clip, effort=effort)
 
 

@@ -105,10 +105,3 @@ def test_an_include_that_goes_up_or_sideways_is_found(tmp_path):
         (tmp_path / name).write_text(included)
     found = list(load_tool("includes").violations(tmp_path))
     assert [line.split()[0] for line in found] == ["math/c.h", "papers/vasa/e.h"]
-
-
-def test_contributing_names_every_ability_of_a_codec():
-    text = (REPO / "CONTRIBUTING.md").read_text()
-    abilities = [n for n in dir(mocpack.codec) if n.startswith("Supports")]
-    assert abilities
-    assert [name for name in abilities if f"`{name}`" not in text] == []

@@ -19,7 +19,7 @@ CLIP = walk(0.5)
 class Asker(RdPca):
     """Asks for three settings, then for one that depends on the answers."""
 
-    def candidates(self, clip, goal, *, effort):
+    def tuning_rounds(self, clip, goal, *, effort):
         trials = yield [RdPca(lam=lam) for lam in (0.001, 0.004, 0.016)]
         assert [t.codec.lam for t in trials] == [0.001, 0.004, 0.016]
         best = min(trials, key=lambda t: t.error)
@@ -44,7 +44,7 @@ def test_processes_find_what_one_finds():
 class Ended(Asker):
     """Its encoder kills the process that it runs in."""
 
-    def candidates(self, clip, goal, *, effort):
+    def tuning_rounds(self, clip, goal, *, effort):
         yield [Ended(), Ended()]
 
     def encode(self, clip):
@@ -52,7 +52,7 @@ class Ended(Asker):
 
 
 class Refusing(Asker):
-    def candidates(self, clip, goal, *, effort):
+    def tuning_rounds(self, clip, goal, *, effort):
         yield [Refusing(), Refusing()]
 
     def encode(self, clip):

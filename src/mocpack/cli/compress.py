@@ -15,7 +15,7 @@ from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_ba
 from mocpack.cli.inputs import find_sources, make_folders, motion_files, outputs_for
 from mocpack.cli.terminal import print_json
 from mocpack.clip import Clip
-from mocpack.codec import Codec, SupportsBound
+from mocpack.codec import Codec
 from mocpack.errors import MocpackError, UsageError
 from mocpack.presets import check_preset
 from mocpack.registry import AUTO_CODEC, parse_codec
@@ -182,7 +182,7 @@ def _target_text(codec: Codec, target: Target, declared: float | None) -> str:
     given = [f"{name} {value}" for name, value in target.items() if name != "effort"]
     if given:
         return f"{' and '.join(given)}, by {codec.codec_id}"
-    if isinstance(codec, SupportsBound) and codec.promised is not None:
+    if codec.promised is not None:
         return (
             f"none given: {codec.codec_id} keeps its own max_error, {format_length(codec.promised)}"
         )

@@ -13,11 +13,10 @@ from mocpack.cli import files
 from mocpack.cli.drawing import draw_error
 from mocpack.cli.progress import counted
 from mocpack.clip import Clip, promised_error
-from mocpack.codec import SupportsBound, SupportsQuality
 from mocpack.errors import MissingExtraError
 from mocpack.io.atomic import write_atomically
 from mocpack.metrics import compare
-from mocpack.registry import DEFAULT_CODEC, parse_codec
+from mocpack.registry import DEFAULT_CODEC
 from mocpack.samples import JUMP
 from mocpack.units import format_length, format_size
 
@@ -83,9 +82,7 @@ def _draw(clip: Clip, decoded: Clip, out: Path) -> str:
 def _settings() -> list[tuple[str, str, str | None]]:
     """Return (name, codec, bound) of each file to make; what is drawn comes last."""
     settings: list[tuple[str, str, str | None]] = [("raw", "raw", None)]
-    if isinstance(parse_codec(DEFAULT_CODEC), SupportsBound | SupportsQuality):
-        settings += [(f"{DEFAULT_CODEC}-{bound}", DEFAULT_CODEC, bound) for bound in BOUNDS[::-1]]
-    return settings
+    return settings + [(f"{DEFAULT_CODEC}-{bound}", DEFAULT_CODEC, bound) for bound in BOUNDS[::-1]]
 
 
 def _new_table() -> Table:

@@ -18,7 +18,7 @@ from mocpack.cli import files, options
 from mocpack.cli.progress import counted
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip
-from mocpack.codec import Codec, Goal, SupportsTuning, Trial
+from mocpack.codec import Codec, Goal, Trial
 from mocpack.errors import UsageError
 from mocpack.papers.chattopadhyay.energy import Reception, largest_size, reception
 from mocpack.registry import non_default_params, parse_codec
@@ -209,7 +209,7 @@ def _row(trial: Trial) -> dict[str, Any]:
 
 
 def _axes(codec: Codec) -> tuple[str, str]:
-    return codec.tuning_axes if isinstance(codec, SupportsTuning) else ("size", "error")
+    return codec.tuning_axes
 
 
 def _error(trial: Trial) -> str:

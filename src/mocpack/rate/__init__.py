@@ -18,13 +18,6 @@ from mocpack.clip import AnyClip, Clip, VertexClip, promised_error
 from mocpack.codec import (
     Codec,
     Encoded,
-    SupportsAlternatives,
-    SupportsAngleBound,
-    SupportsBound,
-    SupportsEffort,
-    SupportsQuality,
-    SupportsVerifiedEncode,
-    checking_own_payload,
 )
 from mocpack.container import Chunk, Errors, Packed, pack, pack_extras, unpack_extras
 from mocpack.dofs import moving_dofs, to_dofs
@@ -180,9 +173,9 @@ def encode_to_target(
     Without a target the codec runs with its own parameters. `effort` takes the place of the
     codec's own, where it has one.
     """
-    if effort is not None and isinstance(codec, SupportsEffort):
+    if effort is not None:
         codec = codec.with_effort(effort)
-    promised = _promised_by(codec)
+    promised = codec.promised
     take = take_of(clip, target.max_error or target.mean_error or (None if target else promised))
     if not target and promised and take.bends_the_bound:
         # what the codec promises of what it gets, a file must keep of the clip
@@ -201,11 +194,7 @@ def encode_to_target(
 def effective_bounds(codec: Codec, target: Target) -> Target:
     """Return the bounds that a codec keeps for a target: its own `max_error` if none is given."""
     bounded = target.max_error or target.mean_error
-    return target if bounded else replace(target, max_error=_promised_by(codec))
-
-
-def _promised_by(codec: Codec) -> float | None:
-    return codec.promised if isinstance(codec, SupportsBound) else None
+    return target if bounded else replace(target, max_error=codec.promised)
 
 
 def attempt(
@@ -219,9 +208,9 @@ def attempt(
     take = take if isinstance(take, Take) else take_of(take)
     with progress.doing():
         made = round_trip(take, codec)
-    if declared is None and isinstance(codec, SupportsBound) and not take.bends_the_bound:
+    if declared is None and not take.bends_the_bound:
         declared = codec.promised
-    if declared_angle is None and isinstance(codec, SupportsAngleBound):
+    if declared_angle is None:
         declared_angle = codec.promised_angle
     errors = measure(take.clip, made.decoded, declared, declared_angle)
     data = packed_file(take, codec, made.payload, errors)
@@ -234,12 +223,7 @@ def round_trip(take: Take | AnyClip, codec: Codec) -> Encoded:
     A payload that the decoder refuses is a `BoundError`: the codec cannot encode this clip so.
     """
     take = take if isinstance(take, Take) else take_of(take)
-    with checking_own_payload(codec):
-        if isinstance(codec, SupportsVerifiedEncode):
-            made = codec.encode_verified(take.plain)
-        else:
-            payload = codec.encode(take.plain)
-            made = Encoded(payload, codec.decode(payload, take.plain.header))
+    made = codec.encode_verified(take.plain)
     return replace(made, decoded=take.dressed(made.decoded))
 
 
@@ -366,12 +350,10 @@ def _within_error(take: Take, codec: Codec, target: Target) -> Attempt:
         assert found is not None
         return found
 
-    if target.max_angle and isinstance(codec, SupportsAngleBound):
-        codec = codec.with_max_angle(target.max_angle)
-    if isinstance(codec, SupportsBound):
+    if codec.keeps_bounds:
         best = _by_its_bound(take, codec, target, error)
-    elif isinstance(codec, SupportsQuality):
-        starts = codec.alternatives() if isinstance(codec, SupportsAlternatives) else [codec]
+    elif codec.quality is not None:
+        starts = codec.alternatives()
         progress.expect(len(starts))
         made = []
         for start in starts:
@@ -422,15 +404,15 @@ def _by_its_bound(
     Where scales stretch what it gets, or poses between frames count, it is given what the last try
     shows to be right.
     """
-    assert isinstance(codec, SupportsBound)
     bound = target.max_error or target.mean_error
     assert bound is not None
     tried: list[tuple[float, Attempt]] = []
 
     def found_with(aim: float) -> float:
-        setting = codec.with_bound(
+        setting = codec.with_bounds(
             max_error=aim if target.max_error else None,
             mean_error=aim if target.mean_error else None,
+            max_angle=target.max_angle,
         )
         made = attempt(take, setting, declared=target.max_error, declared_angle=target.max_angle)
         tried.append((aim, made))
@@ -466,9 +448,9 @@ def _scale_step(clip: Clip, bound: float) -> float:
 
 
 def _within_size(take: Take, codec: Codec, limit: int) -> Attempt:
-    if isinstance(codec, SupportsBound):
-        codec = codec.with_bound(max_error=None, mean_error=None)
-    if isinstance(codec, SupportsQuality):
+    if codec.keeps_bounds:
+        codec = codec.with_bounds()
+    if codec.quality is not None:
         best = _search(take, codec, lambda made: _over(len(made.data), limit), finest=True)
     else:
         best = attempt(take, codec)
@@ -503,16 +485,17 @@ def _search(
     nearest to it. Settings at which the codec cannot encode the clip miss the target; it is a
     `BoundError` if all are such.
     """
-    assert isinstance(codec, SupportsQuality)
+    knob = codec.quality
+    assert knob is not None
     progress.expect(USUAL_LOOKS)
-    scale = Scale(codec.quality, finest=finest)
+    scale = Scale(knob, finest=finest)
     tried: dict[float, Attempt | BoundError] = {}
 
     def made(place: float) -> Attempt | BoundError:
         value = scale.value(place)
         if value not in tried:
-            setting = int(value) if codec.quality.integer else value
-            changed = replace(codec, **{codec.quality.field: setting})
+            setting = int(value) if knob.integer else value
+            changed = replace(codec, **{knob.field: setting})
             try:
                 tried[value] = attempt(
                     take, changed, declared=target.max_error, declared_angle=target.max_angle
@@ -532,7 +515,7 @@ def _search(
         bytes_apart = abs(_size(one) - _size(other))
         return bytes_apart > CONTENT * _size(one) and scale.apart(kept, missed)
 
-    start = scale.place(getattr(codec, codec.quality.field))
+    start = scale.place(getattr(codec, knob.field))
     close_in(excess_at, start, worth=worth)
     reached = {v: one for v, one in tried.items() if not isinstance(one, BoundError)}
     if not reached:

@@ -18,7 +18,7 @@ import numpy as np
 
 from mocpack import _api, rotations
 from mocpack.clip import AnyClip, Clip, VertexClip
-from mocpack.codec import Codec, SupportsVerifiedEncode
+from mocpack.codec import Codec
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.container import Packed, pack, unpack
 from mocpack.errors import FormatError, TruncatedError, UnknownCodecError, UsageError
@@ -96,8 +96,6 @@ def check_encoding_is_deterministic(codec: Codec, clip: AnyClip) -> None:
 
 
 def check_verified_encoding_is_what_encode_and_decode_give(codec: Codec, clip: AnyClip) -> None:
-    if not isinstance(codec, SupportsVerifiedEncode):
-        return
     payload, clip = _payload(codec, clip), _plain(clip)
     made = codec.encode_verified(clip)
     _demand(made.payload == payload, "encode_verified and encode differ")

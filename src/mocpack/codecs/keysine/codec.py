@@ -94,6 +94,7 @@ class Keysine(Codec):
     codec_id = "keysine"
     bitstream_version = 1
     decoder_params = ()
+    keeps_bounds = True
     quality: ClassVar[Quality] = Quality("max_error", 1e-5, 1.0)
     lengths: ClassVar[tuple[str, ...]] = ("max_error", "mean_error", "step")
     angles: ClassVar[tuple[str, ...]] = ("max_angle",)
@@ -144,23 +145,21 @@ class Keysine(Codec):
         """`max_error`, where it is what the encoder keeps."""
         return self.max_error if self.mean_error is None and self.step is None else None
 
-    def with_bound(self, *, max_error: float | None, mean_error: float | None) -> Self:
-        """Return the codec that keeps these bounds, in metres."""
+    def with_bounds(
+        self,
+        *,
+        max_error: float | None = None,
+        mean_error: float | None = None,
+        max_angle: float | None = None,
+    ) -> Self:
+        """Return the codec that keeps these bounds; without one on the error, its own."""
         bound = self.max_error if max_error is None else max_error
-        return replace(self, max_error=bound, mean_error=mean_error, step=None)
+        return replace(self, max_error=bound, mean_error=mean_error, max_angle=max_angle, step=None)
 
     @property
     def promised_angle(self) -> float | None:
         """`max_angle`."""
         return self.max_angle
-
-    def with_max_angle(self, max_angle: float | None) -> Self:
-        """Return the codec that keeps this bound, in radians."""
-        return replace(self, max_angle=max_angle)
-
-    def with_effort(self, effort: str) -> Self:
-        """Return the codec that searches so hard."""
-        return replace(self, effort=effort)
 
     def encode(self, clip: Clip) -> bytes:
         return self.encode_verified(clip).payload

@@ -407,7 +407,7 @@ def test_keeping_more_columns_brings_the_literal_method_nearer():
 def searched(codec, clip, goal, effort):
     """Run a codec's search with the real encoder and decoder; return all trials."""
     trials, positions = [], clip.positions()
-    search = codec.candidates(clip, goal, effort=effort)
+    search = codec.tuning_rounds(clip, goal, effort=effort)
     wanted = next(search)
     while wanted:
         found = []

@@ -10,7 +10,7 @@ import pytest
 import mocpack
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.clip import promised_error
-from mocpack.codec import Goal, Payload, SupportsQuality, SupportsTuning
+from mocpack.codec import Goal, Payload
 from mocpack.errors import (
     CorruptionError,
     FormatError,
@@ -59,12 +59,6 @@ def reader(payload, log=None):
         return payload[offset : offset + size]
 
     return read
-
-
-def test_it_says_what_it_can_do():
-    codec = RdPca()
-    assert isinstance(codec, SupportsQuality)
-    assert isinstance(codec, SupportsTuning)
 
 
 def test_the_error_vanishes_with_lambda():

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from mocpack.clip import Clip
-from mocpack.codec import Codec, SupportsQuality
+from mocpack.codec import Codec
 from mocpack.metrics import measure
 from mocpack.rate import raw_size
 
@@ -51,8 +51,8 @@ def curve(
     metric: str | None = None,
 ) -> list[Point]:
     """Encode a clip at several settings of its knob, measured as it aims unless said otherwise."""
-    assert isinstance(codec, SupportsQuality)
     quality = codec.quality
+    assert quality is not None
     felt = str(metric or getattr(codec, "metric", "eps_x_cm"))
     found = []
     for knob in knobs:

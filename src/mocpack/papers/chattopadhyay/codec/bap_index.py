@@ -22,13 +22,13 @@ import numpy.typing as npt
 from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import (
-    Candidates,
     Codec,
     Decoder,
     Goal,
     Payload,
     PayloadLayout,
     Quality,
+    Rounds,
     as_payload,
 )
 from mocpack.coding.fields import FieldReader, FieldWriter
@@ -152,7 +152,7 @@ class BapIndex(Codec):
         counted = len(payload) - (2 * len(initial) if ordered else 0)
         return segments.paper_size(counted, header.frame_count, layout, still=len(still))
 
-    def candidates(self, clip: Clip, goal: Goal, *, effort: str) -> Candidates:
+    def tuning_rounds(self, clip: Clip, goal: Goal, *, effort: str) -> Rounds:
         """Search FDF from 1 to all columns and n_d from 30 to 120, as the paper does.
 
         "best" tries the whole grid, the others at most a tenth of it.

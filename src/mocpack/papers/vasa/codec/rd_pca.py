@@ -17,7 +17,6 @@ import numpy.typing as npt
 from mocpack.arrays import F64, I64
 from mocpack.clip import Clip, ClipHeader, promised_error
 from mocpack.codec import (
-    Candidates,
     Codec,
     Decoder,
     Goal,
@@ -25,6 +24,7 @@ from mocpack.codec import (
     PayloadLayout,
     Quality,
     Read,
+    Rounds,
     as_payload,
 )
 from mocpack.dofs import from_dofs, is_angle, to_dofs
@@ -178,7 +178,7 @@ class RdPca(Codec):
     def open(self, payload: Payload | bytes, header: ClipHeader) -> RdPcaDecoder:
         return RdPcaDecoder(self, as_payload(payload), header)
 
-    def candidates(self, clip: Any, goal: Goal, *, effort: str) -> Candidates:
+    def tuning_rounds(self, clip: Any, goal: Goal, *, effort: str) -> Rounds:
         return equal_slopes(self, goal, effort=effort)
 
     def expected_trials(self, clip: Any, *, effort: str) -> int:

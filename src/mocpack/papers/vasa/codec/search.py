@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from mocpack.codec import Candidates, Codec, Goal, Trial
+from mocpack.codec import Rounds, Codec, Goal, Trial
 
 ROUNDS = {"fast": 2, "default": 6, "best": 14}
 LEAST_GAIN = 0.003  # of the error at equal size: less than this is noise
@@ -31,7 +31,7 @@ LAM_RANGE = (1e-9, 10.0)
 Asking = Generator[Sequence[Codec], Sequence[Trial], Trial]
 
 
-def equal_slopes(codec: Codec, goal: Goal, *, effort: str) -> Candidates:
+def equal_slopes(codec: Codec, goal: Goal, *, effort: str) -> Rounds:
     """Search from `codec` for the setting that serves `goal` best."""
     best = yield from _best_at_goal([codec], goal)
     notch = 1.5
