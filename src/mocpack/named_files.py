@@ -24,13 +24,21 @@ def naming(path: str | Path, *, keep: bool = False) -> Iterator[None]:
         raise type(error)(error.errno, error.strerror, str(path)) from error
 
 
-class NamedFile(io.FileIO):
-    """An open descriptor to write to, whose errors name `path`."""
+class NamedWriter(io.BufferedWriter):
+    """A buffered stream to an open descriptor, whose errors name `path`.
+
+    The names are added above the buffer: if Ctrl-C interrupted Python code below it, between the
+    write and its return, the buffer would write the same bytes again.
+    """
 
     def __init__(self, descriptor: int, path: str | Path, *, closefd: bool = True) -> None:
-        super().__init__(descriptor, "wb", closefd=closefd)
+        super().__init__(io.FileIO(descriptor, "wb", closefd=closefd))
         self._path = path
 
     def write(self, data: Any) -> int:
         with naming(self._path):
             return super().write(data)
+
+    def flush(self) -> None:
+        with naming(self._path):
+            super().flush()

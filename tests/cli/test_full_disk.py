@@ -13,6 +13,7 @@ import sys
 import pytest
 
 import mocpack
+from mocpack import named_files
 from mocpack.cli.app import main
 from mocpack.io import atomic
 from mocpack.testing import walk
@@ -153,6 +154,21 @@ def test_error_about_another_file_keeps_its_name(tmp_path):
     with pytest.raises(FileNotFoundError) as caught, atomic.atomic_stream(tmp_path / "out"):
         (tmp_path / "in").read_bytes()
     assert caught.value.filename == str(tmp_path / "in")
+
+
+def test_interrupted_write_is_not_repeated(tmp_path, monkeypatch):
+    @contextlib.contextmanager
+    def interrupted(_):
+        monkeypatch.undo()  # once
+        yield
+        raise KeyboardInterrupt
+
+    path, data = tmp_path / "out", bytes(range(256)) * 100
+    with named_files.NamedWriter(os.open(path, os.O_WRONLY | os.O_CREAT), path) as file:
+        monkeypatch.setattr(named_files, "naming", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            file.write(data)
+    assert path.read_bytes() == data
 
 
 @pytest.mark.skipif(not os.path.exists(FULL), reason="there is no /dev/full")  # noqa: PTH110

@@ -13,13 +13,13 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from io import BufferedWriter, TextIOWrapper
+from io import TextIOWrapper
 from typing import Any, BinaryIO, TextIO
 
 from rich.console import Console
 from rich.text import Text
 
-from mocpack.named_files import NamedFile
+from mocpack.named_files import NamedWriter
 
 WIDE = 10_000  # letters in a line of what is no terminal: nothing is cut there
 STREAMS = ("stdin", "stdout", "stderr")
@@ -138,7 +138,7 @@ def _named_stdout(stream: TextIOWrapper) -> TextIOWrapper:
     of what is written, and nobody is told.
     """
     stream.flush()
-    buffer = BufferedWriter(NamedFile(stream.fileno(), "standard output", closefd=False))
+    buffer = NamedWriter(stream.fileno(), "standard output", closefd=False)
     by_line = stream.line_buffering or stream.write_through
     return TextIOWrapper(buffer, encoding=stream.encoding, line_buffering=by_line)
 

@@ -7,7 +7,6 @@ in one request, or in parts that show when the last has come.
 from __future__ import annotations
 
 import errno
-import io
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -22,7 +21,7 @@ from mocpack.corpora.remote import file_system, is_url
 from mocpack.errors import MocpackError
 from mocpack.io import contents
 from mocpack.io.atomic import atomic_stream, write_atomically
-from mocpack.named_files import NamedFile
+from mocpack.named_files import NamedWriter
 
 # stores of objects whose names have slashes; what stands before the first is a bucket
 FLAT = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "oss"}
@@ -78,7 +77,7 @@ def stream(name: str) -> Iterator[BinaryIO]:
     _asked(name, lambda system, path: None)  # complains before the work, not after
     with TemporaryDirectory(prefix="mocpack-") as folder:
         here = Path(folder) / "upload"
-        with io.BufferedWriter(NamedFile(os.open(here, os.O_WRONLY | os.O_CREAT), here)) as file:
+        with NamedWriter(os.open(here, os.O_WRONLY | os.O_CREAT), here) as file:
             yield file
         # by name: fsspec's file systems know how to send large files in parts
         _asked(name, lambda system, path: _uploaded(system, path, here))

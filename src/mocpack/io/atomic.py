@@ -6,7 +6,6 @@ written. What is no regular file (a pipe, a device, ``/dev/stdout``) is written 
 
 from __future__ import annotations
 
-import io
 import os
 import stat
 import tempfile
@@ -15,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from mocpack.named_files import NamedFile, naming
+from mocpack.named_files import NamedWriter, naming
 
 MAX_LINKS = 40  # as the kernel counts
 RANDOM_LETTERS = 8  # that `mkstemp` adds to a name
@@ -56,7 +55,7 @@ def atomic_stream(path: str | Path) -> Iterator[BinaryIO]:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=_temporary_start(target))
     temporary = Path(name)
     try:
-        with io.BufferedWriter(NamedFile(handle, path)) as file:
+        with NamedWriter(handle, path) as file:
             yield file
             file.flush()
             with naming(path):
