@@ -21,7 +21,7 @@ from mocpack.clip import Clip
 from mocpack.corpora import catalogue
 from mocpack.corpora.packing import pack
 from mocpack.errors import UsageError
-from mocpack.io.atomic import atomic_stream
+from mocpack.io.atomic import atomic_stream, remove_temporaries
 from mocpack.live.hello import Hello
 from mocpack.live.recording import clips_of
 from mocpack.live.spool import SUFFIX, Spool, SpoolReader, is_in_use
@@ -171,6 +171,7 @@ class Recorder:
                 if (path := next(paths, None)) is None:
                     break
                 if path.suffix == ".mocp":
+                    remove_temporaries(path)  # of a recorder that was killed while it wrote
                     together.enter_context(atomic_stream(path)).write(self._encode(clip))
                 else:
                     mocpack.write(clip, path)
