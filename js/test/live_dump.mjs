@@ -30,5 +30,6 @@ console.log(
     maxError: receiver.maxError,
     frameTime: hello.frameTime,
     guess: receiver.guess(1)?.certain,
+    report: receiver.report(),
   }),
 );

@@ -349,10 +349,11 @@ def hostile_datagrams(sender):
     yield sender.hello.to_bytes()
 
 
-def test_no_input_from_the_network_prints_a_traceback(tmp_path):
+def test_no_input_from_the_network_prints_a_traceback(tmp_path, request):
     tokens = tmp_path / "tokens"
     tokens.write_text(f"send {'s' * 20}\nwatch {'w' * 20}\n")
     process = start("serve", "--port", 0, "--no-page", "--token-file", "tokens", cwd=tmp_path)
+    request.addfinalizer(process.kill)
     port = int(re.search(r":(\d+)", process.stdout.readline())[1])
     sender = Sender(walk(0.1).header, 0.005)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from in_node import PACKAGE
 
+from mocpack import _core
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.live import Hello, Receiver, Sender
 from mocpack.testing import hard_clips
@@ -66,6 +67,19 @@ def test_node_receives_the_same_frames_bit_for_bit(package, tmp_path, name):
     allowed = 0 if name == "free joints" else 1e-14
     assert np.abs(turns - np.array([p.rotations for p in poses])).max() <= allowed
     assert np.abs(places - np.array([p.translations for p in poses])).max() <= allowed
+
+
+def test_a_leap_in_numbers_costs_node_nothing(package, tmp_path):
+    clip, furthest = CLIPS["free joints"], 2**47 - 1
+    sender = Sender(Hello(clip.header, 0.005, 3))
+    first = sender.send(clip.rotations[0], clip.translations[0])
+    row = [(0, False, b"\x00" * 20)]
+    far = _core.live_pack(sender.hello.check, furthest, 1 << 60, True, row)
+    done = in_node(package, tmp_path, sender.hello.to_bytes(), [first, far, first])
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)["report"]
+    assert report["newest"] == furthest
+    assert 0 < len(report["missing"]) <= 63
 
 
 @pytest.mark.parametrize("hello", [b"", b"mlh2", b"mlh2junk", b"MOCP" * 10])

@@ -10,7 +10,6 @@ from itertools import product
 import pytest
 
 from mocpack.live.limits import Limits
-from mocpack.live.log import log_loop_error
 from mocpack.live.relay import Relay
 from mocpack.live.stage import Tokens
 from mocpack.live.webtransport import MAX_STREAM_BYTES, MIN_INITIAL_BYTES, WebTransportDoor
@@ -230,12 +229,3 @@ def test_strangers_get_no_more_bytes_than_they_send():
                 assert got <= what[0], what
 
     run(play)
-
-
-def test_an_error_of_the_loop_is_logged_in_one_line(caplog):
-    try:
-        raise ValueError("a\nb\x1b[31m")
-    except ValueError as error:
-        log_loop_error(None, {"message": "what", "exception": error})
-    assert [len(record.getMessage().splitlines()) for record in caplog.records] == [1]
-    assert not any(record.exc_info for record in caplog.records)

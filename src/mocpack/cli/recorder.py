@@ -21,13 +21,14 @@ from mocpack.clip import Clip
 from mocpack.corpora import catalogue
 from mocpack.corpora.packing import pack
 from mocpack.errors import UsageError
-from mocpack.io.atomic import atomic_stream
+from mocpack.io.atomic import atomic_stream, remove_temporaries
 from mocpack.live.hello import Hello
 from mocpack.live.recording import clips_of
 from mocpack.live.spool import SUFFIX, Spool, SpoolReader, is_in_use
 
 MAX_TAKES = 1000  # of one performer
 MAX_PARTS = 200  # files of one recording
+SHORT_WAIT_S = 1.0  # for recordings to be written before the user is told of it
 MAX_NAME_LENGTH = 64  # characters of a performer's name in a file's name
 
 Take = Callable[[bytes | None], None]
@@ -95,9 +96,14 @@ class Recorder:
         """Write what has ended; return whether anything was written."""
         self._queue.put(None)
         try:
+            self._thread.join(SHORT_WAIT_S)
+            if self._thread.is_alive():
+                files.stderr().print("writing recordings; Ctrl-C leaves the rest to the next start")
             self._thread.join()
         except KeyboardInterrupt:
-            complain("not all is written: what is left will be finished by the next recording here")
+            complain(
+                f"some recordings are not written: record to {self._path} again to finish them"
+            )
             raise
         if self._archive and self._written:
             self._written = self._packed()
@@ -171,6 +177,7 @@ class Recorder:
                 if (path := next(paths, None)) is None:
                     break
                 if path.suffix == ".mocp":
+                    remove_temporaries(path)  # of a recorder that was killed while it wrote
                     together.enter_context(atomic_stream(path)).write(self._encode(clip))
                 else:
                     mocpack.write(clip, path)

@@ -17,7 +17,7 @@ from mocpack.cli.recorder import Recorder, Take
 from mocpack.errors import UsageError
 from mocpack.extras import require
 from mocpack.live.hello import Hello
-from mocpack.live.log import log_loop_error
+from mocpack.live.log import LoopErrorLog
 from mocpack.live.relay import Relay
 from mocpack.live.stage import Place, Tokens, is_loopback
 from mocpack.live.udp_stage import UdpDoor
@@ -122,7 +122,7 @@ def _begin_with(recorder: Recorder) -> Callable[[Place, Hello], Take]:
 
 
 async def _serve(relay: Relay) -> None:
-    asyncio.get_running_loop().set_exception_handler(log_loop_error)
+    asyncio.get_running_loop().set_exception_handler(LoopErrorLog())
     try:
         await relay.start()
     except OSError as error:

@@ -90,7 +90,8 @@ class Store:
         return _core.live_pack(self.hello.check, self.number, self._time, rows[0][1], rows)
 
     def _has(self, offset: int) -> bool:
-        return self.number - offset in self._rows
+        # rows from before a leap in numbers are further back than a packet can say
+        return offset <= MOST_FRAMES and self.number - offset in self._rows
 
     def _keep(self, number: int, intra: bool, data: bytes) -> bool:
         if number in self._rows or number < self.number - MOST_FRAMES or number < 0:

@@ -114,6 +114,7 @@ class WebTransportDoor(DatagramDoor):
                 session.idle_since = now
             elif now - session.idle_since > self._relay.limits.opening:
                 session.close()
+                self.forget(session)
 
     async def _keep_fresh(self) -> None:
         while True:

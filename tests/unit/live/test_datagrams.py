@@ -18,10 +18,12 @@ from mocpack.live.client import Audience, perform, watch
 from mocpack.live.datagrams import ITEMS, SILENCE, DatagramDoor, proof_of
 from mocpack.live.limits import Budget, Limits
 from mocpack.live.player import MAX_POSES, Player
+from mocpack.live.receiver import Answer
 from mocpack.live.relay import Relay
 from mocpack.live.report import read_report
 from mocpack.live.sources import ClipSource
 from mocpack.live.stage import Tokens, item
+from mocpack.live.store import Store
 from mocpack.live.udp import watch_udp
 from mocpack.live.udp_stage import UdpDoor, perform_udp_stage, watch_udp_stage
 
@@ -493,6 +495,10 @@ def test_a_leap_in_numbers_or_times_costs_the_relay_nothing(
             wire.now += 1
             wire.say("a", forged(hello, number, micros, intra=intra or not at))
         wire.come("late", "/stage", "watch")  # gets all that the newest frame needs
+        (performer,) = wire.relay.on_stage("stage")
+        report = Report(0.5, 5, numbers, newest=numbers[-1], patience=16)
+        for said in wire.say("w", report.to_json(of=performer.number)):
+            assert Store(hello).take(said[7:]) is not Answer.DAMAGED
         wire.relay.on_stage("stage")[0].store.whole()
     told = [json.loads(m) for m in wire.got["a"] if m[:1] == b"{"]
     assert max(len(report.get("missing", ())) for report in told) <= 63

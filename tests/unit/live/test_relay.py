@@ -242,7 +242,9 @@ def test_off_the_loopback_clients_insist_on_tls_and_a_token():
         asyncio.run(perform_udp("udp://192.0.2.1:9", Sender(CLIP.header), frames()))
 
 
-def test_streams_go_by_tls(tmp_path):
+@pytest.fixture
+def certificate(tmp_path):
+    """TLS of a server, and of a client that trusts it."""
     import ssl
 
     made = subprocess.run(
@@ -256,6 +258,11 @@ def test_streams_go_by_tls(tmp_path):
     ours = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     ours.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
     theirs = ssl.create_default_context(cafile=tmp_path / "cert.pem")
+    return ours, theirs
+
+
+def test_streams_go_by_tls(certificate):
+    ours, theirs = certificate
 
     async def play(relay):
         assert relay.url.startswith("wss://")
@@ -265,6 +272,23 @@ def test_streams_go_by_tls(tmp_path):
         assert len((await watching)["anna"]) == 120
 
     run(play, tls=ours)
+
+
+def test_who_never_finishes_the_tls_handshake_is_sent_away_and_delays_no_end(certificate):
+    async def play():
+        relay = Relay(tls=certificate[0], limits=Limits(opening=0.3))
+        await relay.start()
+        early = await asyncio.open_connection("127.0.0.1", relay.port)
+        assert await closed(early[0]) == b""
+        late = [await asyncio.open_connection("127.0.0.1", relay.port) for _ in range(20)]
+        clock = asyncio.get_running_loop().time
+        start = clock()
+        await relay.stop()
+        assert clock() - start < 2 * CLOSE_TIMEOUT_S + 0.5
+        for _, writer in (early, *late):
+            writer.close()
+
+    asyncio.run(asyncio.wait_for(play(), 60))
 
 
 @pytest.mark.parametrize(
