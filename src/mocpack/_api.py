@@ -72,6 +72,7 @@ def read(
     skeleton: str | Path | None = None,
     clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
+    allow_outside: bool = False,
     **options: Any,
 ) -> AnyClip:
     """Read a motion file of any known kind, .mocp included.
@@ -92,6 +93,9 @@ def read(
         animation, the first by default.
     memory_limit : str or int, optional
         Of a .mocp file, as in `open`.
+    allow_outside : bool
+        Whether a file may name others outside its folder (buffers of a glTF, layers of a USD,
+        includes of a robot's MJCF). By default that is a `FormatError`.
     options
         What some formats take: `fps`, the frames a second at which to sample a glTF, FBX, USD or
         .mocp, or that a robot's table has; `body_model`, the file of the body of an AMASS motion;
@@ -106,6 +110,7 @@ def read(
         skeleton=skeleton,
         clip=clip,
         memory_limit=memory_limit,
+        allow_outside=allow_outside,
         **options,
     )
     if kind not in (None, found.header.kind):
@@ -121,13 +126,15 @@ def read_contents(
     skeleton: str | Path | None = None,
     clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
+    allow_outside: bool = False,
     **options: Any,
 ) -> AnyClip:
     """Read a motion file of these bytes; what belongs to it is looked for beside `path`."""
     if data[:1] == MAGIC[:1] or Path(path).suffix == ".mocp":
         return read_data(data, name=str(path), clip=clip, memory_limit=memory_limit, **options)
     metres = None if unit is None else _unit(unit)
-    return read_file(path, unit=metres, skeleton=skeleton, data=data, clip=clip, **options)
+    options |= {"unit": metres, "skeleton": skeleton, "clip": clip}
+    return read_file(path, data=data, allow_outside=allow_outside, **options)
 
 
 def read_data(
@@ -138,6 +145,7 @@ def read_data(
     skeleton: str | Path | None = None,
     clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
+    allow_outside: bool = False,
     **options: Any,
 ) -> AnyClip:
     """Read a motion file's bytes; `name` is for complaints and, if need be, for its extension."""
@@ -155,7 +163,8 @@ def read_data(
             raise type(error)(f"{name}: {error}") from error
     metres = None if unit is None else _unit(unit)
     bones = None if skeleton is None else contents(skeleton)
-    return read_bytes(data, name=name, unit=metres, skeleton=bones, clip=clip, **options)
+    options |= {"unit": metres, "skeleton": bones, "clip": clip}
+    return read_bytes(data, name=name, allow_outside=allow_outside, **options)
 
 
 def _sampled(clip: AnyClip, fps: float) -> Clip:
@@ -175,15 +184,16 @@ def write(
     *,
     dialect: str | None = None,
     into: str | Path | None = None,
+    allow_outside: bool = False,
 ) -> None:
     """Write a clip, atomically, in the format that the path's extension names.
 
     An .amc comes with its .asf beside it. A `dialect` is how some program that trains robots wants
     its files: "mjlab", "beyondmimic", "gmr", "protomotions", "qpos" or "csv"; or "amass", for
     bodies of SMPL-H and SMPL-X. `into` names a glTF file of a character, which is written with the
-    clip as one of its animations.
+    clip as one of its animations. `allow_outside` lets that file name others outside its folder.
     """
-    write_file(clip, path, dialect=dialect, into=into)
+    write_file(clip, path, dialect=dialect, into=into, allow_outside=allow_outside)
 
 
 def encode(
@@ -287,7 +297,11 @@ def parse_target(**wanted: Unpack[Wanted]) -> rate.Target:
 
 
 def read_scene(
-    path: str | Path, *, memory_limit: str | int | None = DEFAULT_LIMIT, **reading: Any
+    path: str | Path,
+    *,
+    memory_limit: str | int | None = DEFAULT_LIMIT,
+    allow_outside: bool = False,
+    **reading: Any,
 ) -> dict[str, AnyClip]:
     """Read every clip of a file, by name: those of a scene, the animations of a glTF, or the one.
 
@@ -296,7 +310,9 @@ def read_scene(
     """
     data = contents(path)
     if data[:1] != MAGIC[:1]:
-        names = clip_names_in(data, name=str(path), beside=files_beside(path))
+        beside = files_beside(path, allow_outside=allow_outside)
+        reading["allow_outside"] = allow_outside
+        names = clip_names_in(data, name=str(path), beside=beside)
         if not names:
             return {Path(path).stem: read_contents(data, path, **reading)}
         return {name: read_contents(data, path, clip=name, **reading) for name in names}

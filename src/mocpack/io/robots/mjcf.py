@@ -1,7 +1,7 @@
 """MJCF: a robot as MuJoCo has it. Read is what says where bodies are and how they move.
 
-Bodies and angles are in MuJoCo's order, depth first. Files that the robot's file includes are
-looked for beside it.
+Bodies and angles are in MuJoCo's order, depth first. Paths of included files start at the folder of
+the robot's own file.
 """
 
 from __future__ import annotations
@@ -93,10 +93,7 @@ def _included(
         path = element.word("file")
         if count[0] > MAX_INCLUDED:
             raise CorruptionError(f"more than {MAX_INCLUDED} files are included")
-        try:
-            found = parse(beside(path))
-        except OSError as error:
-            raise CorruptionError(f"includes {path!r}: {error.strerror or error}") from error
+        found = parse(beside(path))
         yield from _included(found.children, beside, count)
 
 
