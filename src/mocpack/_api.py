@@ -149,6 +149,9 @@ def read_data(
     **options: Any,
 ) -> AnyClip:
     """Read a motion file's bytes; `name` is for complaints and, if need be, for its extension."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise UsageError(f"data must be the bytes of a file, got {data!r:.80}")
+    data = bytes(data)
     if data[:1] == MAGIC[:1] or Path(name).suffix == ".mocp":
         fps = options.pop("fps", None)
         given = [option for option, value in options.items() if value is not None]
@@ -271,7 +274,10 @@ def encode_measured(
 ) -> rate.Attempt:
     """Do as `encode` does, and return the file with its measured errors and its codec."""
     codec = parse_codec(codec) if isinstance(codec, str) else codec
-    if effort is not None and effort not in EFFORTS:
+    if not isinstance(codec, Codec):
+        raise UsageError(f"codec must be a codec or its name, got {codec!r:.80}")
+    check_clip("clip", clip)
+    if effort is not None and (not isinstance(effort, str) or effort not in EFFORTS):
         raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
     check_kind(codec, clip.header.kind)
     check_reach(clip)
@@ -340,6 +346,11 @@ def encode_scene(
     clips: Mapping[str, AnyClip], codec: Codec | str = DEFAULT_CODEC, **target: Any
 ) -> bytes:
     """Return the bytes of a .mocp file of several clips, each encoded as `encode` does."""
+    if not isinstance(clips, Mapping):
+        raise UsageError(f"clips must be a mapping of names to clips, got {clips!r:.80}")
+    for name in clips:
+        if not isinstance(name, str):
+            raise UsageError(f"names of clips must be texts, got {name!r:.80}")
     return pack_scene({name: encode(clip, codec, **target) for name, clip in clips.items()})
 
 
@@ -426,6 +437,12 @@ def open(
         return Motion(source, clip=clip, memory_limit=memory_limit)
     except (FormatError, MemoryLimitError, SceneError) as error:
         raise type(error)(f"{source}: {error}") from error
+
+
+def check_clip(name: str, clip: Any) -> None:
+    """Complain about an argument that is no clip."""
+    if not isinstance(clip, Clip | VertexClip):
+        raise UsageError(f"{name} must be a Clip or a VertexClip, got {clip!r:.80}")
 
 
 def check_kind(codec: Codec, kind: str) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, kinematics, mirroring, rotations, space
+from mocpack.arguments import check_array, check_number, check_sequence
 from mocpack.arrays import F64, I64, Mask
 from mocpack.display import bones, html, plot_poses, summary
 from mocpack.errors import HingeWarning, InvalidClipError, UnsupportedClipError, UsageError
@@ -25,6 +26,8 @@ from mocpack.header import AnyHeader as AnyHeader
 from mocpack.header import ClipHeader as ClipHeader
 from mocpack.header import (
     Headed,
+    check_frames,
+    check_space,
     frame_at,
     frames_extras,
     frames_header,
@@ -44,6 +47,7 @@ from mocpack.take import Extras, Track, check_extras, split_scales
 from mocpack.vertex_clip import VertexClip as VertexClip
 
 UNIT_TOLERANCE = 1e-3  # a quaternion further from unit length than this is a mistake, not rounding
+MAX_RESAMPLED = 1 << 28  # poses of joints that `resample` makes at most: 9 GB
 OFF_HINGE = 1e-4  # radians, and
 OFF_SLIDER = 1e-5  # metres, that a joint may stand off its hinge before `angles` warns
 
@@ -202,43 +206,57 @@ class Clip(Headed, FrozenPickle):
         those that move and those that do not, without noise below 1e-4; the metadata then says how
         much `scale_noise_dropped` was. Scales (T, S, 3) of named `scaled_joints` stay as they are.
         """
-        metadata = dict(metadata or {})
+        if not isinstance(skeleton, Skeleton):
+            raise InvalidClipError(f"skeleton must be a Skeleton, got {skeleton!r:.80}")
+        metadata = {} if metadata is None else metadata
         if scales is not None and scaled_joints is None:
-            split = split_scales(scales)
+            split = split_scales(check_array("scales", scales))
             skeleton = replace(skeleton, scales=split.constant)
             scales, scaled_joints = split.moving, split.joints
             if split.dropped:
-                metadata["scale_noise_dropped"] = split.dropped
-        rotations, translations = np.asarray(rotations), np.asarray(translations)
+                metadata = {**metadata, "scale_noise_dropped": split.dropped}
+        rotations = np.asarray(check_array("rotations", rotations))
+        translations = np.asarray(check_array("translations", translations))
+        if not rotations.ndim:
+            raise InvalidClipError("expected rotations of shape (T, J, 4), got one number")
         if translations.ndim == 2:
             translations = translations[:, np.newaxis]
-        seconds = None if times is None else np.asarray(times, np.float64)
+        seconds = None if times is None else np.asarray(check_array("times", times), np.float64)
+        if seconds is not None and seconds.ndim != 1:
+            raise InvalidClipError(f"expected times of shape (T,), got {seconds.shape}")
         if seconds is not None and len(seconds):
             start_time = float(seconds[0])
             if frame_time is None and frame_rate is None and len(seconds) > 1:
                 frame_time = (start_time - seconds[-1]) / (1 - len(seconds))
         if frame_time is None:
-            frame_time = 1 / (120.0 if frame_rate is None else frame_rate)
+            rate = 120.0 if frame_rate is None else frame_rate
+            frame_time = 1 / check_number("frame_rate", rate, 1e-6, 1e6, error=InvalidClipError)
+        check_number("frame_time", frame_time, 1e-6, 1e6, error=InvalidClipError)
         if seconds is not None and _even(seconds, start_time, frame_time):
             seconds = None
         header = ClipHeader(
             skeleton,
             len(rotations),
             frame_time,
-            named(skeleton, translated_joints),
+            named(skeleton, translated_joints, "translated_joints"),
             unit,
             metadata,
-            named(skeleton, scaled_joints or ()),
+            named(skeleton, scaled_joints or (), "scaled_joints"),
             start_time,
             loop,
             up,
             handedness,
         )
-        numbers = None if channels is None else np.asarray(channels, np.float64)
-        seen = None if valid is None or np.all(valid) else np.asarray(valid, np.bool_)
-        held = None if scales is None else np.asarray(scales, np.float64)
+        numbers = None if channels is None else check_array("channels", channels)
+        seen = None if valid is None else check_array("valid", valid)
+        seen = None if seen is None or np.all(seen) else np.asarray(seen, np.bool_)
+        held = None if scales is None else np.asarray(check_array("scales", scales), np.float64)
         return cls(
-            header, rotations, translations, numbers, Extras(held, seconds, seen, tracks or {})
+            header,
+            rotations,
+            translations,
+            numbers,
+            Extras(held, seconds, seen, {} if tracks is None else tracks),
         )
 
     @classmethod
@@ -258,11 +276,14 @@ class Clip(Headed, FrozenPickle):
         Places are of a space with that axis up; `source_points` gives them back in it. Gaps become
         `valid`, and are filled by curves that fit their ends.
         """
-        places = space.inside(np.array(points, np.float64), up, handedness)
+        names = check_sequence("names", names)
+        places = np.array(check_array("points", points), np.float64)
         if places.ndim != 3 or places.shape[2] != 3 or places.shape[1] != len(names):
             raise InvalidClipError(
                 f"expected points of shape (T, {len(names)}, 3), got {places.shape}"
             )
+        check_space(up, handedness)
+        places = space.inside(places, up, handedness)
         valid = np.asarray(np.isfinite(places).all(-1))
         for p in range(places.shape[1]):
             fill_gaps(places[:, p], valid[:, p])
@@ -428,6 +449,7 @@ class Clip(Headed, FrozenPickle):
         found so, ``hinges_found``, with the radians by which each leaves its axis, and as
         ``hinges_left`` the joints that turn about other axes than those of their channels.
         """
+        check_number("tolerance", tolerance, 0, np.pi)
         found = find_hinges(
             self.skeleton,
             self.rotations,
@@ -556,16 +578,13 @@ class Clip(Headed, FrozenPickle):
         >>> walk().as_euler("ZYX").shape
         (120, 21, 3)
         """
-        if sorted(order) != ["X", "Y", "Z"]:
+        if not isinstance(order, str) or sorted(order) != ["X", "Y", "Z"]:
             raise UsageError(f"order must be three different axes such as 'ZYX', got {order!r}")
         return rotations.nearest_euler(rotations.as_euler(np.asarray(self.rotations), order))
 
     def frames(self, start: int, stop: int) -> Clip:
         """Return frames `start` to `stop`, half-open; their times are those of `frames_header`."""
-        if not 0 <= start < stop <= self.frame_count:
-            raise UsageError(
-                f"frames {start}:{stop} do not lie in a clip of {self.frame_count} frames"
-            )
+        check_frames(start, stop, self.frame_count)
         channels = None if self.channels is None else self.channels[start:stop]
         header = frames_header(self.header, start, stop, self.extras)
         return Clip(
@@ -601,6 +620,7 @@ class Clip(Headed, FrozenPickle):
 
     def pose_at(self, at: float) -> Clip:
         """Return the pose at frame `at`, which may lie between two, as a one-frame clip."""
+        at = check_number("at", at, 0, self.frame_count - 1)
         first = min(int(at), self.frame_count - 1)
         last = min(first + 1, self.frame_count - 1)
         t = at - first
@@ -622,10 +642,14 @@ class Clip(Headed, FrozenPickle):
         >>> len(walk().resample(30))
         60
         """
-        if not (np.isfinite(fps) and fps > 0):
-            raise UsageError(f"fps must be above 0 frames a second, got {fps}")
+        check_number("fps", fps, 1e-6, 1e6)
         span = float(self.times[-1] - self.times[0])
         count = int(span * fps + 1e-6) + 1
+        if count * len(self.skeleton) > MAX_RESAMPLED:
+            raise UsageError(
+                f"fps={fps:g} makes {count} frames of {len(self.skeleton)} joints; "
+                f"at most {MAX_RESAMPLED} poses of joints are made"
+            )
         times = self.start_time + np.arange(count) / fps
         at = np.interp(times, self.times, np.arange(self.frame_count))
         return self.poses_at(at, frame_time=1 / fps)
@@ -637,7 +661,12 @@ class Clip(Headed, FrozenPickle):
         >>> len(walk().poses_at([0.5, 1.5, 3]))
         3
         """
-        places = np.clip(np.asarray(at, np.float64), 0, self.frame_count - 1)
+        places = np.asarray(check_array("at", at, error=UsageError), np.float64)
+        if places.ndim != 1 or not len(places) or np.isnan(places).any():
+            raise UsageError(f"at must be frames, shape (N,), N at least 1, got {at!r:.80}")
+        if frame_time is not None:
+            check_number("frame_time", frame_time, 1e-6, 1e6)
+        places = np.clip(places, 0, self.frame_count - 1)
         first = places.astype(np.intp)
         last = np.minimum(first + 1, self.frame_count - 1)
         t = places - first
@@ -719,6 +748,8 @@ class Clip(Headed, FrozenPickle):
         """
         clips = [self, *others]
         for k, other in enumerate(clips[1:], 2):
+            if not isinstance(other, Clip):
+                raise UsageError(f"clip {k} of {len(clips)} must be a Clip, got {other!r:.80}")
             for name in ("skeleton", "frame_time", "translated_joints", "scaled_joints"):
                 if getattr(other.header, name) != getattr(self.header, name):
                     raise UsageError(f"clip {k} of {len(clips)} has another {name} than the first")

@@ -19,9 +19,11 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 from mocpack._core import WindowPlan
+from mocpack.arguments import check_fields
 from mocpack.arrays import F32, F64
 from mocpack.clip import AnyClip, Clip, ClipHeader
-from mocpack.errors import UnsupportedVersionError, UsageError
+from mocpack.errors import MocpackError, UnsupportedVersionError, UsageError
+from mocpack.units import parse_angle, parse_length
 
 Read = Callable[[int, int], bytes]
 """``read(offset, size)`` returns that many bytes of the payload, or raises `TruncatedError`."""
@@ -47,6 +49,27 @@ class Codec(ABC):
     """Times the bytes of the decoded arrays, themselves included, that `decode` takes at most."""
     encoder_params: ClassVar[frozenset[str]] = frozenset()
     """Parameters that say how to encode, not what was made: files do not name them."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let every codec check the types of its parameters before it checks their values."""
+        super().__init_subclass__(**options)
+        own = cls.__dict__.get("__post_init__")
+
+        def check(self: Codec) -> None:
+            _read_units(self)
+            given = [f for f in fields(self) if f.init]
+            values = {f.name: getattr(self, f.name) for f in given}
+            check_fields(self.codec_id, values, {f.name: f.type for f in given})
+            try:
+                if own is not None:
+                    own(self)
+            except MocpackError:
+                raise
+            except (ValueError, OverflowError) as error:
+                raise UsageError(f"{self.codec_id}: {error}") from error
+
+        if own is not None or "__post_init__" not in dir(cls):
+            cls.__post_init__ = check  # type: ignore[attr-defined]
 
     @abstractmethod
     def encode(self, clip: Any) -> bytes:
@@ -421,3 +444,16 @@ class SupportsTuning(Protocol):
     def expected_trials(self, clip: Any, *, effort: str) -> int:
         """Return about how many settings that search tries, for those who wait for it."""
         ...
+
+
+def _read_units(codec: Codec) -> None:
+    """Replace lengths and angles that are texts with a unit by metres and radians."""
+    for names, parse in ((codec.lengths, parse_length), (codec.angles, parse_angle)):
+        for name in names:
+            value = getattr(codec, name)
+            if not isinstance(value, str):
+                continue
+            try:
+                object.__setattr__(codec, name, parse(value))
+            except UsageError as error:
+                raise UsageError(f"{codec.codec_id}: {name}: {error}") from error

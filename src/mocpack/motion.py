@@ -52,6 +52,7 @@ from mocpack.errors import (
     UsageError,
 )
 from mocpack.header import (
+    check_frames,
     frame_at,
     frames_extras,
     frames_header,
@@ -293,10 +294,7 @@ class Motion:
         What the codec can leave undecoded of other frames and joints stays undecoded.
         """
         header = self._reader.header
-        if not 0 <= start < stop <= header.frame_count:
-            raise UsageError(
-                f"frames {start}:{stop} do not lie in a clip of {header.frame_count} frames"
-            )
+        check_frames(start, stop, header.frame_count)
         indices = None if joints is None else self._indices(joints)
         if self._seeking is not None and isinstance(header, ClipHeader):
             self._check_memory(f"frames {start}:{stop}", start, stop, indices)

@@ -9,6 +9,7 @@ import math
 import re
 from typing import Any
 
+from mocpack.arguments import check_number
 from mocpack.errors import UsageError
 
 LENGTHS = {
@@ -21,6 +22,7 @@ LENGTHS = {
     "in": 0.0254,
 }
 ANGLES = {"deg": math.pi / 180, "°": math.pi / 180, "rad": 1.0, "mrad": 1e-3}
+LARGEST = 1e300  # of numbers that have a unit
 MOST_BYTES = 10**18
 SIZES = {
     "B": 1,
@@ -146,7 +148,7 @@ def parse_size(value: str | int) -> int:
     >>> parse_size("20kB"), parse_size("2KiB"), parse_size(500)
     (20000, 2048, 500)
     """
-    size: float = value if not isinstance(value, str) else _bytes(value)
+    size: float = check_number("a size", value) if not isinstance(value, str) else _bytes(value)
     if not 1 <= size < MOST_BYTES:
         raise UsageError(f"a size must be at least one byte and below 1e18, got {value!r:.80}")
     return round(size)
@@ -248,15 +250,11 @@ def format_size(size: float) -> str:
 
 
 def _length(value: float, unit: float) -> Length:
-    if not math.isfinite(value):
-        raise UsageError(f"a length must be finite, got {value!r}")
-    return Length(value * unit)
+    return Length(check_number("a length", value, -LARGEST, LARGEST) * unit)
 
 
 def _angle(value: float, unit: float) -> Angle:
-    if not math.isfinite(value):
-        raise UsageError(f"an angle must be finite, got {value!r}")
-    return Angle(value * unit)
+    return Angle(check_number("an angle", value, -LARGEST, LARGEST) * unit)
 
 
 def _bytes(text: str) -> float:

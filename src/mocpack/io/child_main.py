@@ -3,9 +3,10 @@
     python child_main.py READER PACKAGE QUESTION < file
 
 READER is the path of a reader such as `fbx_child.py`, PACKAGE that of the `__init__.py` of what it
-needs, or empty. QUESTION is JSON: `read` (whether poses are wanted, or the names of the motions alone),
-`clip` (its name or number), `fps`, `folder` (for the reader's own use), `most_poses`, `limits`, and
-what the reader knows. The answer is a line of JSON, and after it the bytes of its arrays.
+needs, or empty. QUESTION is JSON: `read` (whether poses are wanted, or the names of the motions
+alone), `clip` (its name or number), `fps`, `folder` (for the reader's own use), `most_poses`,
+`limits`, and what the reader knows. The answer is a line of JSON, and after it the bytes of its
+arrays.
 
 A reader has `opened(package, data, question)`, which returns what `names` and `poses` take, or a
 dict that is the answer; `names(scene)`, the motions and those that do not move; and

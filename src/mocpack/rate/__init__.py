@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mocpack import progress
+from mocpack.arguments import check_number
 from mocpack.arrays import F64
 from mocpack.clip import AnyClip, Clip, VertexClip, promised_error
 from mocpack.codec import (
@@ -71,8 +72,8 @@ class Target:
     max_angle: float | None = None
 
     def __post_init__(self) -> None:
-        if self.ratio is not None and not 0 < self.ratio < math.inf:
-            raise UsageError(f"a ratio must be positive and finite, got {self.ratio:g}")
+        if self.ratio is not None:
+            check_number("ratio", self.ratio, 1e-6, 1e12)
         given = [n for n in ("max_error", "mean_error", "ratio", "size") if getattr(self, n)]
         if len(given) > 1:
             raise UsageError(f"give one target, not {' and '.join(given)}")

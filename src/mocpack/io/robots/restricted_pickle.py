@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def rebuild(answer: dict[str, Any], body: bytes) -> Any:
         raise CorruptionError(answer["broken"])
     ends = np.cumsum([0, *answer["blocks"]])
     view = memoryview(body)
-    blocks = [view[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    blocks = [view[a:b] for a, b in pairwise(ends)]
     try:
         return _value(answer["value"], blocks)
     except TypeError as error:  # of an array, which cannot be a key
