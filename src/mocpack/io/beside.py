@@ -53,11 +53,12 @@ def read_beside(
     found = find_beside(path, name, allow_outside=allow_outside)
     try:
         with open_regular(found) as file:
-            data = file.read(limit + 1)
+            size = os.fstat(file.fileno()).st_size
+            data = file.read(size) if size <= limit else b""
     except OSError as error:
         reason = error.strerror or error
         raise FormatError(f"it refers to {name[:200]!r}, which cannot be read: {reason}") from error
-    if len(data) > limit:
+    if size > limit:
         raise FormatError(f"it refers to {name[:200]!r}, which has more than {limit} bytes")
     return data
 

@@ -5,13 +5,14 @@ import os
 import shutil
 import signal
 import socket
+import tracemalloc
 from contextlib import contextmanager
 
 import pytest
 
 import mocpack
 from mocpack.errors import FormatError
-from mocpack.io import files_to_read, robot_files
+from mocpack.io import files_to_read, read_beside, robot_files
 from mocpack.robots import read_robot
 from mocpack.testing import walk
 
@@ -259,3 +260,13 @@ def test_a_file_called_as_our_copy_of_the_first_is_another_file(folders):
     (inside / "scene.usda").write_bytes(Usd.make(inside, "x"))
     (inside / "first.usda").write_text(STAGE.format("scene.usda"))
     assert mocpack.read(inside / "first.usda").frame_count
+
+
+def test_reading_a_small_file_takes_little_memory(tmp_path):
+    (tmp_path / "a.bin").write_bytes(b"1234")
+    tracemalloc.start()
+    assert read_beside(tmp_path / "a.gltf", "a.bin") == b"1234"
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
+    with pytest.raises(FormatError, match="more than 3 bytes"):
+        read_beside(tmp_path / "a.gltf", "a.bin", limit=3)
