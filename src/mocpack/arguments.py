@@ -38,6 +38,14 @@ def check_number(
     raise error(f"{name} must be a number{limits}, got {value!r:.80}")
 
 
+def is_finite(value: Any) -> bool:
+    """Whether a value is a real number, and neither NaN nor infinite nor beyond all floats."""
+    try:
+        return isinstance(value, Real) and math.isfinite(value)
+    except OverflowError:
+        return False
+
+
 def check_whole(
     name: str,
     value: Any,

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, kinematics, mirroring, rotations, space
-from mocpack.arguments import check_array, check_number, check_sequence
+from mocpack.arguments import check_array, check_number, check_sequence, is_finite
 from mocpack.arrays import F64, I64, Mask
 from mocpack.display import bones, html, plot_poses, summary
 from mocpack.errors import HingeWarning, InvalidClipError, UnsupportedClipError, UsageError
@@ -642,7 +642,10 @@ class Clip(Headed, FrozenPickle):
         >>> len(walk().resample(30))
         60
         """
-        check_number("fps", fps, 1e-6, 1e6)
+        if not is_finite(fps) or not 0 < fps <= 1e6:
+            raise UsageError(
+                f"fps must be above 0 and at most 1e6 frames a second, got {fps!r:.80}"
+            )
         span = float(self.times[-1] - self.times[0])
         count = int(span * fps + 1e-6) + 1
         if count * len(self.skeleton) > MAX_RESAMPLED:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 import re
+from numbers import Real
 from typing import Any
 
-from mocpack.arguments import check_number
+from mocpack.arguments import is_finite
 from mocpack.errors import UsageError
 
 LENGTHS = {
@@ -22,7 +23,6 @@ LENGTHS = {
     "in": 0.0254,
 }
 ANGLES = {"deg": math.pi / 180, "°": math.pi / 180, "rad": 1.0, "mrad": 1e-3}
-LARGEST = 1e300  # of numbers that have a unit
 MOST_BYTES = 10**18
 SIZES = {
     "B": 1,
@@ -148,8 +148,8 @@ def parse_size(value: str | int) -> int:
     >>> parse_size("20kB"), parse_size("2KiB"), parse_size(500)
     (20000, 2048, 500)
     """
-    size: float = check_number("a size", value) if not isinstance(value, str) else _bytes(value)
-    if not 1 <= size < MOST_BYTES:
+    size: float = value if not isinstance(value, str) else _bytes(value)
+    if not isinstance(size, Real) or not 1 <= size < MOST_BYTES:
         raise UsageError(f"a size must be at least one byte and below 1e18, got {value!r:.80}")
     return round(size)
 
@@ -250,11 +250,15 @@ def format_size(size: float) -> str:
 
 
 def _length(value: float, unit: float) -> Length:
-    return Length(check_number("a length", value, -LARGEST, LARGEST) * unit)
+    if not is_finite(value):
+        raise UsageError(f"a length must be finite, got {value!r:.80}")
+    return Length(value * unit)
 
 
 def _angle(value: float, unit: float) -> Angle:
-    return Angle(check_number("an angle", value, -LARGEST, LARGEST) * unit)
+    if not is_finite(value):
+        raise UsageError(f"an angle must be finite, got {value!r:.80}")
+    return Angle(value * unit)
 
 
 def _bytes(text: str) -> float:
