@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from mocpack import rate
+from mocpack.arguments import check_path
 from mocpack.clip import AnyClip, Clip, VertexClip, check_reach
 from mocpack.codec import Codec
 from mocpack.container import (
@@ -103,6 +104,7 @@ def read(
         the order of its quaternions, "xyzw" or "wxyz"; `allow_pickle`, to read a pickle's arrays
         and nothing else.
     """
+    check_path("path", path)
     found = read_contents(
         contents(path),
         path,
@@ -196,6 +198,8 @@ def write(
     bodies of SMPL-H and SMPL-X. `into` names a glTF file of a character, which is written with the
     clip as one of its animations. `allow_outside` lets that file name others outside its folder.
     """
+    check_clip("clip", clip)
+    check_path("path", path)
     write_file(clip, path, dialect=dialect, into=into, allow_outside=allow_outside)
 
 
@@ -314,6 +318,7 @@ def read_scene(
     The clips of a scene share a clock: `start_time` of each says when it begins. `reading` is what
     `read` takes for other formats.
     """
+    check_path("path", path)
     data = contents(path)
     if data[:1] != MAGIC[:1]:
         beside = files_beside(path, allow_outside=allow_outside)
@@ -333,6 +338,7 @@ def write_scene(clips: Mapping[str, AnyClip], path: str | Path, **target: Any) -
 
     The clips of a .c3d are markers, and its subjects.
     """
+    check_path("path", path)
     extension = Path(path).suffix
     if holds_scenes(extension):
         if target:

@@ -6,6 +6,7 @@ Each function takes the class of the error, which says whose fault it is.
 from __future__ import annotations
 
 import math
+import os
 from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any
@@ -72,6 +73,12 @@ def check_array(
     if array.dtype.kind not in "fiub":
         raise error(f"{name} must be an array of numbers, got {values!r:.80}")
     return array
+
+
+def check_path(name: str, value: Any) -> None:
+    """Complain about what is no path: a text, or an object that stands for one."""
+    if not isinstance(value, str | os.PathLike):
+        raise UsageError(f"{name} must be a path, got {value!r:.80}")
 
 
 def check_sequence(
