@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from mocpack import rate
+from mocpack.arguments import check_path
 from mocpack.clip import AnyClip, Clip, VertexClip, check_reach
 from mocpack.codec import Codec
 from mocpack.container import (
@@ -74,6 +75,7 @@ def read(
     skeleton: str | Path | None = None,
     clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
+    allow_outside: bool = False,
     **options: Any,
 ) -> AnyClip:
     """Read a motion file of any known kind, .mocp included.
@@ -94,6 +96,9 @@ def read(
         animation, the first by default.
     memory_limit : str or int, optional
         Of a .mocp file, as in `open`.
+    allow_outside : bool
+        Whether a file may name others outside its folder (buffers of a glTF, layers of a USD,
+        includes of a robot's MJCF). By default that is a `FormatError`.
     options
         What some formats take: `fps`, the frames a second at which to sample a glTF, FBX, USD or
         .mocp, or that a robot's table has; `body_model`, the file of the body of an AMASS motion;
@@ -101,6 +106,7 @@ def read(
         the order of its quaternions, "xyzw" or "wxyz"; `allow_pickle`, to read a pickle's arrays
         and nothing else.
     """
+    check_path("path", path)
     found = read_contents(
         contents(path),
         path,
@@ -108,6 +114,7 @@ def read(
         skeleton=skeleton,
         clip=clip,
         memory_limit=memory_limit,
+        allow_outside=allow_outside,
         **options,
     )
     if kind not in (None, found.header.kind):
@@ -123,13 +130,15 @@ def read_contents(
     skeleton: str | Path | None = None,
     clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
+    allow_outside: bool = False,
     **options: Any,
 ) -> AnyClip:
     """Read a motion file of these bytes; what belongs to it is looked for beside `path`."""
     if data[:1] == MAGIC[:1] or Path(path).suffix == ".mocp":
         return read_data(data, name=str(path), clip=clip, memory_limit=memory_limit, **options)
     metres = None if unit is None else _unit(unit)
-    return read_file(path, unit=metres, skeleton=skeleton, data=data, clip=clip, **options)
+    options |= {"unit": metres, "skeleton": skeleton, "clip": clip}
+    return read_file(path, data=data, allow_outside=allow_outside, **options)
 
 
 def read_data(
@@ -140,9 +149,13 @@ def read_data(
     skeleton: str | Path | None = None,
     clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
+    allow_outside: bool = False,
     **options: Any,
 ) -> AnyClip:
     """Read a motion file's bytes; `name` is for complaints and, if need be, for its extension."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise UsageError(f"data must be the bytes of a file, got {data!r:.80}")
+    data = bytes(data)
     if data[:1] == MAGIC[:1] or Path(name).suffix == ".mocp":
         fps = options.pop("fps", None)
         given = [option for option, value in options.items() if value is not None]
@@ -157,7 +170,8 @@ def read_data(
             raise type(error)(f"{name}: {error}") from error
     metres = None if unit is None else _unit(unit)
     bones = None if skeleton is None else contents(skeleton)
-    return read_bytes(data, name=name, unit=metres, skeleton=bones, clip=clip, **options)
+    options |= {"unit": metres, "skeleton": bones, "clip": clip}
+    return read_bytes(data, name=name, allow_outside=allow_outside, **options)
 
 
 def _sampled(clip: AnyClip, fps: float) -> Clip:
@@ -177,15 +191,18 @@ def write(
     *,
     dialect: str | None = None,
     into: str | Path | None = None,
+    allow_outside: bool = False,
 ) -> None:
     """Write a clip, atomically, in the format that the path's extension names.
 
     An .amc comes with its .asf beside it. A `dialect` is how some program that trains robots wants
     its files: "mjlab", "beyondmimic", "gmr", "protomotions", "qpos" or "csv"; or "amass", for
     bodies of SMPL-H and SMPL-X. `into` names a glTF file of a character, which is written with the
-    clip as one of its animations.
+    clip as one of its animations. `allow_outside` lets that file name others outside its folder.
     """
-    write_file(clip, path, dialect=dialect, into=into)
+    check_clip("clip", clip)
+    check_path("path", path)
+    write_file(clip, path, dialect=dialect, into=into, allow_outside=allow_outside)
 
 
 def encode(
@@ -265,7 +282,10 @@ def encode_measured(
     """Do as `encode` does, and return the file with its measured errors and its codec."""
     may_choose = codec == AUTO_CODEC
     codec = parse_codec(codec) if isinstance(codec, str) else codec
-    if effort is not None and effort not in EFFORTS:
+    if not isinstance(codec, Codec):
+        raise UsageError(f"codec must be a codec or its name, got {codec!r:.80}")
+    check_clip("clip", clip)
+    if effort is not None and (not isinstance(effort, str) or effort not in EFFORTS):
         raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
     check_kind(codec, clip.header.kind)
     check_reach(clip)
@@ -299,16 +319,23 @@ def parse_target(**wanted: Unpack[Wanted]) -> rate.Target:
 
 
 def read_scene(
-    path: str | Path, *, memory_limit: str | int | None = DEFAULT_LIMIT, **reading: Any
+    path: str | Path,
+    *,
+    memory_limit: str | int | None = DEFAULT_LIMIT,
+    allow_outside: bool = False,
+    **reading: Any,
 ) -> dict[str, AnyClip]:
     """Read every clip of a file, by name: those of a scene, the animations of a glTF, or the one.
 
     The clips of a scene share a clock: `start_time` of each says when it begins. `reading` is what
     `read` takes for other formats.
     """
+    check_path("path", path)
     data = contents(path)
     if data[:1] != MAGIC[:1]:
-        names = clip_names_in(data, name=str(path), beside=files_beside(path))
+        beside = files_beside(path, allow_outside=allow_outside)
+        reading["allow_outside"] = allow_outside
+        names = clip_names_in(data, name=str(path), beside=beside)
         if not names:
             return {Path(path).stem: read_contents(data, path, **reading)}
         return {name: read_contents(data, path, clip=name, **reading) for name in names}
@@ -323,6 +350,7 @@ def write_scene(clips: Mapping[str, AnyClip], path: str | Path, **target: Any) -
 
     The clips of a .c3d are markers, and its subjects.
     """
+    check_path("path", path)
     extension = Path(path).suffix
     if holds_scenes(extension):
         if target:
@@ -336,6 +364,11 @@ def encode_scene(
     clips: Mapping[str, AnyClip], codec: Codec | str = AUTO_CODEC, **target: Any
 ) -> bytes:
     """Return the bytes of a .mocp file of several clips, each encoded as `encode` does."""
+    if not isinstance(clips, Mapping):
+        raise UsageError(f"clips must be a mapping of names to clips, got {clips!r:.80}")
+    for name in clips:
+        if not isinstance(name, str):
+            raise UsageError(f"names of clips must be texts, got {name!r:.80}")
     return pack_scene({name: encode(clip, codec, **target) for name, clip in clips.items()})
 
 
@@ -422,6 +455,12 @@ def open(
         return Motion(source, clip=clip, memory_limit=memory_limit)
     except (FormatError, MemoryLimitError, SceneError) as error:
         raise type(error)(f"{source}: {error}") from error
+
+
+def check_clip(name: str, clip: Any) -> None:
+    """Complain about an argument that is no clip."""
+    if not isinstance(clip, Clip | VertexClip):
+        raise UsageError(f"{name} must be a Clip or a VertexClip, got {clip!r:.80}")
 
 
 def check_kind(codec: Codec, kind: str) -> None:

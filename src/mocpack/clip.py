@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, derivations, kinematics, rotations, space
+from mocpack.arguments import check_array, check_number, check_sequence
 from mocpack.arrays import F64, Mask
 from mocpack.display import bones, html, plot_poses, summary
 from mocpack.errors import HingeWarning, InvalidClipError, UnsupportedClipError, UsageError
@@ -25,6 +26,7 @@ from mocpack.header import AnyHeader as AnyHeader
 from mocpack.header import ClipHeader as ClipHeader
 from mocpack.header import (
     Headed,
+    check_space,
     frame_at,
     named,
     picked,
@@ -197,44 +199,58 @@ class Clip(Headed, FrozenPickle):
         those that move and those that do not, without noise below 1e-4; the metadata then says how
         much `scale_noise_dropped` was. Scales (T, S, 3) of named `scaled_joints` stay as they are.
         """
-        metadata = dict(metadata or {})
+        if not isinstance(skeleton, Skeleton):
+            raise InvalidClipError(f"skeleton must be a Skeleton, got {skeleton!r:.80}")
+        metadata = {} if metadata is None else metadata
         if scales is not None and scaled_joints is None:
-            split = split_scales(scales)
+            split = split_scales(check_array("scales", scales))
             skeleton = replace(skeleton, scales=split.constant)
             scales, scaled_joints = split.moving, split.joints
             if split.dropped:
-                metadata["scale_noise_dropped"] = split.dropped
-        rotations, translations = np.asarray(rotations), np.asarray(translations)
+                metadata = {**metadata, "scale_noise_dropped": split.dropped}
+        rotations = np.asarray(check_array("rotations", rotations))
+        translations = np.asarray(check_array("translations", translations))
+        if not rotations.ndim:
+            raise InvalidClipError("expected rotations of shape (T, J, 4), got one number")
         if translations.ndim == 2:
             translations = translations[:, np.newaxis]
-        seconds = None if times is None else np.asarray(times, np.float64)
+        seconds = None if times is None else np.asarray(check_array("times", times), np.float64)
+        if seconds is not None and seconds.ndim != 1:
+            raise InvalidClipError(f"expected times of shape (T,), got {seconds.shape}")
         if seconds is not None and len(seconds):
             start_time = float(seconds[0])
             if frame_time is None and frame_rate is None and len(seconds) > 1:
                 frame_time = (start_time - seconds[-1]) / (1 - len(seconds))
         if frame_time is None:
-            frame_time = 1 / (120.0 if frame_rate is None else frame_rate)
+            rate = 120.0 if frame_rate is None else frame_rate
+            frame_time = 1 / check_number("frame_rate", rate, 1e-6, 1e6, error=InvalidClipError)
+        check_number("frame_time", frame_time, 1e-6, 1e6, error=InvalidClipError)
         if seconds is not None and _even(seconds, start_time, frame_time):
             seconds = None
         header = ClipHeader(
             skeleton,
             len(rotations),
             frame_time,
-            named(skeleton, translated_joints),
+            named(skeleton, translated_joints, "translated_joints"),
             unit,
             metadata,
-            named(skeleton, scaled_joints or ()),
+            named(skeleton, scaled_joints or (), "scaled_joints"),
             start_time,
             loop,
             up,
             handedness,
             interpolated,
         )
-        numbers = None if channels is None else np.asarray(channels, np.float64)
-        seen = None if valid is None or np.all(valid) else np.asarray(valid, np.bool_)
-        held = None if scales is None else np.asarray(scales, np.float64)
+        numbers = None if channels is None else check_array("channels", channels)
+        seen = None if valid is None else check_array("valid", valid)
+        seen = None if seen is None or np.all(seen) else np.asarray(seen, np.bool_)
+        held = None if scales is None else np.asarray(check_array("scales", scales), np.float64)
         return cls(
-            header, rotations, translations, numbers, Extras(held, seconds, seen, tracks or {})
+            header,
+            rotations,
+            translations,
+            numbers,
+            Extras(held, seconds, seen, {} if tracks is None else tracks),
         )
 
     @classmethod
@@ -254,11 +270,14 @@ class Clip(Headed, FrozenPickle):
         Places are of a space with that axis up; `source_points` gives them back in it. Gaps become
         `valid`, and are filled by curves that fit their ends.
         """
-        places = space.inside(np.array(points, np.float64), up, handedness)
+        names = check_sequence("names", names)
+        places = np.array(check_array("points", points), np.float64)
         if places.ndim != 3 or places.shape[2] != 3 or places.shape[1] != len(names):
             raise InvalidClipError(
                 f"expected points of shape (T, {len(names)}, 3), got {places.shape}"
             )
+        check_space(up, handedness)
+        places = space.inside(places, up, handedness)
         valid = np.asarray(np.isfinite(places).all(-1))
         for p in range(places.shape[1]):
             fill_gaps(places[:, p], valid[:, p])
@@ -422,6 +441,7 @@ class Clip(Headed, FrozenPickle):
         found so, ``hinges_found``, with the radians by which each leaves its axis, and as
         ``hinges_left`` the joints that turn about other axes than those of their channels.
         """
+        check_number("tolerance", tolerance, 0, np.pi)
         found = find_hinges(
             self.skeleton,
             self.rotations,
@@ -550,7 +570,7 @@ class Clip(Headed, FrozenPickle):
         >>> walk().as_euler("ZYX").shape
         (120, 21, 3)
         """
-        if sorted(order) != ["X", "Y", "Z"]:
+        if not isinstance(order, str) or sorted(order) != ["X", "Y", "Z"]:
             raise UsageError(f"order must be three different axes such as 'ZYX', got {order!r}")
         return rotations.nearest_euler(rotations.as_euler(np.asarray(self.rotations), order))
 
@@ -633,6 +653,9 @@ class Clip(Headed, FrozenPickle):
         >>> len(clip.concat(clip, clip))
         360
         """
+        for k, other in enumerate(others, 2):
+            if not isinstance(other, Clip):
+                raise UsageError(f"clip {k} of {len(others) + 1} must be a Clip, got {other!r:.80}")
         return Clip(*derivations.concatenate([self._samples, *(c._samples for c in others)]))
 
     def replace(self, **changes: Any) -> Clip:

@@ -16,23 +16,26 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
 from mocpack import _core
 from mocpack._core import WindowPlan
+from mocpack.arguments import check_fields
 from mocpack.arrays import F32, F64
 from mocpack.clip import AnyClip, Clip
 from mocpack.errors import (
     BoundError,
     FormatError,
+    MocpackError,
     TruncatedError,
     UnsupportedVersionError,
     UsageError,
 )
 from mocpack.header import array_bytes
+from mocpack.units import parse_angle, parse_length
 
 Read = Callable[[int, int], bytes]
 """``read(offset, size)`` returns that many bytes of the payload, or raises `TruncatedError`."""
@@ -98,6 +101,27 @@ class Codec(ABC):
     tuning_axes: ClassVar[tuple[str, str]] = ("size", "error")
     """What to draw the trials of a tuning over: two fields of the codec, or "size" and "error"."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let every codec check the types of its parameters before it checks their values."""
+        super().__init_subclass__(**options)
+        own = cls.__dict__.get("__post_init__")
+
+        def check(self: Codec) -> None:
+            _read_units(self)
+            given = [f for f in fields(self) if f.init]
+            values = {f.name: getattr(self, f.name) for f in given}
+            check_fields(self.codec_id, values, {f.name: f.type for f in given})
+            try:
+                if own is not None:
+                    own(self)
+            except MocpackError:
+                raise
+            except (ValueError, OverflowError) as error:
+                raise UsageError(f"{self.codec_id}: {error}") from error
+
+        if own is not None or "__post_init__" not in dir(cls):
+            cls.__post_init__ = check  # type: ignore[attr-defined]
+
     @abstractmethod
     def encode(self, clip: Any) -> bytes:
         """Return the payload that `decode` turns back into `clip`, up to the codec's loss."""
@@ -146,7 +170,8 @@ class Codec(ABC):
     def with_effort(self, effort: str) -> Codec:
         """Return the codec that searches so hard, where it has a parameter `effort`."""
         known = any(f.name == "effort" for f in fields(self))
-        return replace(self, effort=effort) if known else self
+        changed: dict[str, Any] = {"effort": effort} if known else {}
+        return replace(self, **changed)
 
     def alternatives(self) -> Sequence[Codec]:
         """Return the settings to start a search of `quality` from; the smallest file is taken."""
@@ -472,3 +497,16 @@ class Goal:
 
 Rounds = Generator[Sequence[Codec], Sequence[Trial], None]
 """Yields a round of settings to try (in parallel); is sent their trials, in the same order."""
+
+
+def _read_units(codec: Codec) -> None:
+    """Replace lengths and angles that are texts with a unit by metres and radians."""
+    for names, parse in ((codec.lengths, parse_length), (codec.angles, parse_angle)):
+        for name in names:
+            value = getattr(codec, name)
+            if not isinstance(value, str):
+                continue
+            try:
+                object.__setattr__(codec, name, parse(value))
+            except UsageError as error:
+                raise UsageError(f"{codec.codec_id}: {name}: {error}") from error

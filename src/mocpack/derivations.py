@@ -13,14 +13,23 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import kinematics, mirroring
+from mocpack.arguments import check_array, check_number, is_finite
 from mocpack.arrays import F64, I64
 from mocpack.errors import UsageError
-from mocpack.header import ClipHeader, frames_extras, frames_header, join_extras, pose_extras
+from mocpack.header import (
+    ClipHeader,
+    check_frames,
+    frames_extras,
+    frames_header,
+    join_extras,
+    pose_extras,
+)
 from mocpack.header import pose_header as header_of_pose
 from mocpack.rotations import slerp
 from mocpack.take import Extras
 
 AXES = "xyz"
+MAX_RESAMPLED = 1 << 28  # poses of joints that `resample` makes at most: 9 GB
 JOINABLE = ("skeleton", "frame_time", "translated_joints", "scaled_joints")
 
 
@@ -57,8 +66,7 @@ class Samples(NamedTuple):
 
 def cut_frames(clip: Samples, start: int, stop: int) -> Samples:
     """Return frames `start` to `stop`, half-open."""
-    if not 0 <= start < stop <= clip.frame_count:
-        raise UsageError(f"frames {start}:{stop} do not lie in a clip of {clip.frame_count} frames")
+    check_frames(start, stop, clip.frame_count)
     return Samples(
         frames_header(clip.header, start, stop, clip.extras),
         clip.rotations[start:stop],
@@ -99,6 +107,7 @@ def keep_joints(clip: Samples, joints: Sequence[str | int]) -> Samples:
 
 def pose_at(clip: Samples, at: float) -> Samples:
     """Return the pose at frame `at`, which may lie between two, as one frame."""
+    at = check_number("at", at, 0, clip.frame_count - 1)
     first = min(int(at), clip.frame_count - 1)
     last = min(first + 1, clip.frame_count - 1)
     t = at - first
@@ -113,7 +122,12 @@ def pose_at(clip: Samples, at: float) -> Samples:
 
 def poses_at(clip: Samples, at: npt.ArrayLike, frame_time: float | None = None) -> Samples:
     """Return the poses at frames `at` (N,), which may lie between two, evenly spaced in time."""
-    places = np.clip(np.asarray(at, np.float64), 0, clip.frame_count - 1)
+    places = np.asarray(check_array("at", at, error=UsageError), np.float64)
+    if places.ndim != 1 or not len(places) or np.isnan(places).any():
+        raise UsageError(f"at must be frames, shape (N,), N at least 1, got {at!r:.80}")
+    if frame_time is not None:
+        check_number("frame_time", frame_time, 1e-6, 1e6)
+    places = np.clip(places, 0, clip.frame_count - 1)
     first = places.astype(np.intp)
     last = np.minimum(first + 1, clip.frame_count - 1)
     t = places - first
@@ -133,10 +147,16 @@ def poses_at(clip: Samples, at: npt.ArrayLike, frame_time: float | None = None) 
 
 def resample(clip: Samples, fps: float) -> Samples:
     """Return the motion at another frame rate; the first frame stays, none lies past the last."""
-    if not (np.isfinite(fps) and fps > 0):
-        raise UsageError(f"fps must be above 0 frames per second, got {fps}")
+    if not is_finite(fps) or not 0 < fps <= 1e6:
+        raise UsageError(f"fps must be above 0 and at most 1e6 frames per second, got {fps!r:.80}")
     span = float(clip.times[-1] - clip.times[0])
     count = int(span * fps + 1e-6) + 1
+    joints = len(clip.header.skeleton)
+    if count * joints > MAX_RESAMPLED:
+        raise UsageError(
+            f"fps={fps:g} makes {count} frames of {joints} joints; "
+            f"at most {MAX_RESAMPLED} poses of joints are made"
+        )
     times = clip.header.start_time + np.arange(count) / fps
     at = np.interp(times, clip.times, np.arange(clip.frame_count))
     return poses_at(clip, at, 1 / fps)

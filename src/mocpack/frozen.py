@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arguments import check_array
 from mocpack.arrays import F64
 
 
@@ -34,7 +35,7 @@ def restored(cls: type, given: dict[str, Any]) -> Any:
 
 def frozen_array(values: npt.ArrayLike) -> F64:
     """Return a float64 array that nobody can write to; copies only what somebody can."""
-    array = np.asanyarray(values, np.float64)
+    array = np.asanyarray(check_array("values of an array", values), np.float64)
     return read_only(array if is_frozen(array) else array.copy(order="C"))  # type: ignore[no-any-return]
 
 

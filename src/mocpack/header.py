@@ -5,21 +5,25 @@ Metres, seconds, radians; right-handed, y up; quaternions (x, y, z, w).
 
 from __future__ import annotations
 
+import json
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
+from mocpack.arguments import check_array, check_number, check_sequence, check_whole
 from mocpack.arrays import F64, I32
 from mocpack.errors import InvalidClipError, UsageError
-from mocpack.skeleton import FrozenPickle, Skeleton
+from mocpack.skeleton import MAX_JOINTS, FrozenPickle, Skeleton
 from mocpack.space import HANDS, UP_AXES
 from mocpack.take import Extras, Track
 
 LATEST = 1e9  # seconds
+MAX_FRAMES = 1 << 62
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +73,15 @@ class ClipHeader(FrozenPickle):
 
     def __post_init__(self) -> None:
         for name in ("translated_joints", "scaled_joints"):
-            object.__setattr__(self, name, named(self.skeleton, getattr(self, name)))
+            object.__setattr__(self, name, named(self.skeleton, getattr(self, name), name))
         for name in ("loop", "interpolated"):
-            object.__setattr__(self, name, bool(getattr(self, name)))
-        object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
+            value = getattr(self, name)
+            if not isinstance(value, bool | np.bool_):
+                raise InvalidClipError(f"{name} must be True or False, got {value!r:.80}")
+            object.__setattr__(self, name, bool(value))
+        object.__setattr__(self, "metadata", _checked_metadata(self.metadata))
         _check_timing(self.frame_count, self.frame_time)
-        if not (np.isfinite(self.unit) and 1e-9 <= self.unit <= 1e9):
-            raise InvalidClipError(f"unit must be a length in metres, got {self.unit}")
+        check_number("unit, in metres,", self.unit, 1e-9, 1e9, error=InvalidClipError)
         for name in ("translated_joints", "scaled_joints"):
             joints = list(getattr(self, name))
             inside = all(0 <= j < len(self.skeleton) for j in joints)
@@ -85,15 +91,8 @@ class ClipHeader(FrozenPickle):
         for joint in set(sliding) - set(self.translated_joints):
             name = self.skeleton.names[joint]
             raise InvalidClipError(f"joint {name!r} slides, but is not of the translated_joints")
-        if not abs(self.start_time) < LATEST:
-            raise InvalidClipError(
-                f"start_time must be within {LATEST:.0e} seconds, got {self.start_time}"
-            )
-        if self.up not in UP_AXES or self.handedness not in HANDS:
-            raise InvalidClipError(
-                f"up must be one of {', '.join(UP_AXES)} and handedness of {', '.join(HANDS)}, "
-                f"got {self.up!r} and {self.handedness!r}"
-            )
+        check_number("start_time", self.start_time, -LATEST, LATEST, error=InvalidClipError)
+        check_space(self.up, self.handedness)
 
     @property
     def is_scaled(self) -> bool:
@@ -149,7 +148,7 @@ class VertexHeader(FrozenPickle):
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        faces = np.ascontiguousarray(self.faces, np.int32)
+        faces = np.ascontiguousarray(check_array("faces", self.faces), np.int32)
         if faces.size == 0:
             faces = faces.reshape(0, 3)
         if faces.ndim != 2 or faces.shape[1] != 3:
@@ -158,7 +157,7 @@ class VertexHeader(FrozenPickle):
             raise InvalidClipError(f"faces name vertices outside 0..{self.vertex_count - 1}")
         faces.setflags(write=False)
         object.__setattr__(self, "faces", faces)
-        object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
+        object.__setattr__(self, "metadata", _checked_metadata(self.metadata))
         _check_timing(self.frame_count, self.frame_time)
         if not 1 <= self.vertex_count <= 2**24:
             raise InvalidClipError(f"vertex_count must be 1 to 2^24, got {self.vertex_count}")
@@ -225,8 +224,12 @@ def picked(key: Any, count: int) -> tuple[int, int, int, Any]:
             raise UsageError(f"frames stand before joints, as in [10:200, {which!r}]")
         which, joints = slice(None), which
     if isinstance(which, slice):
+        try:
+            which.indices(count)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"frames are chosen as [10:200] or [::2], got {which}") from error
         start, stop, step = which.indices(count)
-        if step < 1 or start >= stop:
+        if not 1 <= step <= MAX_FRAMES or start >= stop:
             raise UsageError(f"frames {start}:{stop}:{step} of {count} frames are none")
         return start, stop, step, joints
     try:
@@ -240,8 +243,27 @@ def picked(key: Any, count: int) -> tuple[int, int, int, Any]:
     return frame % count, frame % count + 1, 1, joints
 
 
+def check_frames(start: int, stop: int, count: int) -> None:
+    """Complain about frames `start` to `stop`, half-open, that a clip of so many does not have."""
+    whole = isinstance(start, Integral) and isinstance(stop, Integral)
+    if not whole or not 0 <= start < stop <= count:
+        wanted = f"frames {start!s:.40}:{stop!s:.40}"
+        raise UsageError(f"{wanted} do not lie in a clip of {count} frames")
+
+
+def check_space(up: Any, handedness: Any) -> None:
+    """Complain about what is no axis that points up, or no hand."""
+    known = isinstance(up, str) and isinstance(handedness, str)
+    if not known or up not in UP_AXES or handedness not in HANDS:
+        raise InvalidClipError(
+            f"up must be one of {', '.join(UP_AXES)} and handedness of {', '.join(HANDS)}, "
+            f"got {up!r:.40} and {handedness!r:.40}"
+        )
+
+
 def frame_at(time: float, header: ClipHeader, times: F64 | None) -> float:
     """Return the frame, with its fraction, at `time` seconds of a clip, clamped."""
+    check_number("time, in seconds,", time)
     if times is None:
         at = (time - header.start_time) / header.frame_time
         return float(min(max(at, 0.0), header.frame_count - 1.0))
@@ -353,13 +375,37 @@ def time_of(frame: int, header: ClipHeader, times: F64 | None) -> float:
     return header.start_time + frame * header.frame_time
 
 
-def named(skeleton: Skeleton, joints: Sequence[str | int]) -> tuple[int, ...]:
-    """Return joints by index; what is no index at all is complained of with the field's name."""
-    return tuple(skeleton.index(j) if isinstance(j, str) else int(j) for j in joints)
+def named(skeleton: Skeleton, joints: Sequence[str | int], what: str = "joints") -> tuple[int, ...]:
+    """Return joints by index; `what` names them in complaints."""
+    given = check_sequence(what, joints)
+    return tuple(
+        skeleton.index(j)
+        if isinstance(j, str)
+        else check_whole(f"a joint of {what}", j, 0, MAX_JOINTS, error=InvalidClipError)
+        for j in given
+    )
 
 
 def _check_timing(frame_count: int, frame_time: float) -> None:
-    if frame_count < 1:
-        raise InvalidClipError(f"a clip has at least one frame, got {frame_count}")
-    if not (np.isfinite(frame_time) and 1e-6 <= frame_time <= 1e6):
-        raise InvalidClipError(f"frame_time must be in 1e-6..1e6 seconds, got {frame_time}")
+    check_whole("frame_count", frame_count, 1, MAX_FRAMES, error=InvalidClipError)
+    check_number("frame_time", frame_time, 1e-6, 1e6, error=InvalidClipError)
+
+
+def _checked_metadata(metadata: Any) -> Mapping[str, Any]:
+    """Return metadata that nobody can change; what JSON cannot hold is complained of."""
+    if isinstance(metadata, MappingProxyType):  # of another header, which has checked it
+        return metadata
+    try:
+        held = dict(metadata)
+    except (TypeError, ValueError):
+        raise InvalidClipError(f"metadata must be a mapping, got {metadata!r:.80}") from None
+    for key, value in held.items():
+        if not isinstance(key, str):
+            raise InvalidClipError(f"keys of metadata must be texts, got {key!r:.80}")
+        try:
+            json.dumps(value)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidClipError(
+                f"metadata {key!r:.60} must be what JSON holds, got {value!r:.80}: {error}"
+            ) from error
+    return MappingProxyType(held)

@@ -35,6 +35,7 @@ from mocpack.errors import (
     UsageError,
 )
 from mocpack.header import (
+    check_frames,
     frame_at,
     frames_extras,
     frames_header,
@@ -261,7 +262,7 @@ class Motion:
 
         What the codec can leave undecoded of other frames and joints stays undecoded.
         """
-        self._check_frames(start, stop)
+        check_frames(start, stop, self.frame_count)
         indices = None if joints is None else self._indices(joints)
         self._check_memory(f"frames {start}:{stop}", start, stop, indices)
         wanted = None if indices is None else self._plain_indices(indices)
@@ -270,16 +271,10 @@ class Motion:
     def arrays(self, start: int, stop: int) -> tuple[F64, F64]:
         """Return rotations (T, J, 4) and translations (T, M, 3) of frames `start` to `stop`."""
         if self._gives_arrays:
-            self._check_frames(start, stop)
+            check_frames(start, stop, self.frame_count)
             return self.decoder.arrays(start, stop)
         part = self.frames(start, stop)
         return np.asarray(part.rotations), np.asarray(part.translations)
-
-    def _check_frames(self, start: int, stop: int) -> None:
-        if not 0 <= start < stop <= self.frame_count:
-            raise UsageError(
-                f"frames {start}:{stop} do not lie in a clip of {self.frame_count} frames"
-            )
 
     def write_window(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
         """Write frames `start` to `stop` as a plan says, as `WindowWriter.write` does."""

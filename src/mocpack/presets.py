@@ -45,7 +45,7 @@ def preset_bound(preset: str, clip: AnyClip) -> Length:
 
 def check_preset(preset: str) -> None:
     """Complain about a preset that there is not."""
-    if preset not in PRESETS:
+    if not isinstance(preset, str) or preset not in PRESETS:
         raise UsageError(f"preset must be one of {', '.join(PRESETS)}, got {preset!r}")
 
 

@@ -64,6 +64,8 @@ def parse_codec(spec: str) -> Codec:
     >>> parse_codec("raw")
     Raw()
     """
+    if not isinstance(spec, str):
+        raise UsageError(f"a codec is named by a text such as 'keysine:layers=2', got {spec!r:.80}")
     codec_id, params = parse_assignments(spec)
     if codec_id == AUTO_CODEC and params:
         raise UsageError(

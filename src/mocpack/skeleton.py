@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, rotations
+from mocpack.arguments import check_array, check_sequence, check_whole
 from mocpack.arrays import F64
 from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
 from mocpack.frozen import FrozenPickle as FrozenPickle
@@ -77,9 +78,13 @@ class Skeleton(FrozenPickle):
 
     def __post_init__(self) -> None:
         freeze = object.__setattr__
-        freeze(self, "names", tuple(map(str, self.names)))
-        freeze(self, "parents", tuple(map(int, self.parents)))
-        freeze(self, "end_site_joints", tuple(map(int, self.end_site_joints)))
+        freeze(self, "names", tuple(map(str, check_sequence("names", self.names))))
+        for name in ("parents", "end_site_joints"):
+            joints = tuple(
+                check_whole(f"each of {name}", j, -MAX_JOINTS, MAX_JOINTS, error=InvalidClipError)
+                for j in check_sequence(name, getattr(self, name))
+            )
+            freeze(self, name, joints)
         freeze(self, "offsets", frozen_array(self.offsets))
         freeze(self, "end_sites", frozen_array(self.end_sites))
         for name, neutral in (
@@ -87,8 +92,8 @@ class Skeleton(FrozenPickle):
             ("rest", rotations.IDENTITY),
             ("scales", np.ones(3)),
         ):
-            given = getattr(self, name)
-            whole = given if len(given) else np.tile(neutral, (len(self.names), 1))
+            given = check_array(name, getattr(self, name))
+            whole = given if given.size else np.tile(neutral, (len(self.names), 1))
             freeze(self, name, frozen_array(whole))
         channels = self.channels or [
             DEFAULT_JOINT if p >= 0 else DEFAULT_ROOT for p in self.parents
@@ -194,10 +199,14 @@ class Skeleton(FrozenPickle):
         """
         if isinstance(joints, str):
             joints = [joints]
-        found = [self.index(j) if isinstance(j, str) else int(j) for j in joints]
-        beyond = [j for j in found if not -len(self) <= j < len(self)]
-        if beyond:
-            raise UsageError(f"joints must be names or 0..{len(self) - 1}, got {beyond[0]}")
+        given = check_sequence("joints", joints, error=UsageError)
+        count = len(self)
+        found = [
+            self.index(j)
+            if isinstance(j, str)
+            else check_whole("an index of a joint", j, -count, count - 1)
+            for j in given
+        ]
         return [j % len(self) for j in found]
 
     def children(self, joint: str | int) -> list[int]:

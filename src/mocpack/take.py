@@ -6,6 +6,7 @@ and puts it back after they decode.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arguments import check_array, check_number, check_sequence
 from mocpack.arrays import F64, Mask
 from mocpack.errors import InvalidClipError
 from mocpack.skeleton import FrozenPickle, frozen_array
@@ -60,25 +62,25 @@ class Track(FrozenPickle):
 
     def __post_init__(self) -> None:
         freeze = object.__setattr__
-        if self.kind not in WIDTHS:
+        if not isinstance(self.kind, str) or self.kind not in WIDTHS:
             raise InvalidClipError(
                 f"a track's kind is one of {', '.join(KINDS)}, got {self.kind!r}"
             )
         freeze(self, "values", _checked_values(self.kind, self.values))
-        if self.frame_time is not None and not 1e-9 <= self.frame_time <= 1e6:
-            raise InvalidClipError(
-                f"a track's frame_time must be in 1e-9..1e6 seconds, got {self.frame_time}"
-            )
-        if not (np.isfinite(self.bound) and self.bound >= 0):
-            raise InvalidClipError(f"a track's bound must be 0 or above, got {self.bound}")
+        error = InvalidClipError
+        if self.frame_time is not None:
+            check_number("a track's frame_time", self.frame_time, 1e-9, 1e6, error=error)
+        if not math.isfinite(check_number("a track's bound", self.bound, 0, error=error)):
+            raise InvalidClipError(f"a track's bound must be finite, got {self.bound}")
         if self.bound and self.kind in ("flag", "label"):
             raise InvalidClipError(f"{self.kind} tracks are exact, they have no bound")
         if self.times is not None:
             freeze(self, "times", frozen_array(self.times))
             check_times(self.times, len(self), "a track's times")
             freeze(self, "start", float(self.times[0]) if len(self.times) else 0.0)
-        if not abs(self.start) < 1e9:
-            raise InvalidClipError(f"a track's start must be within 1e9 seconds, got {self.start}")
+        check_number("a track's start", self.start, -1e9, 1e9, error=error)
+        if not isinstance(self.unit, str):
+            raise InvalidClipError(f"a track's unit must be a text, got {self.unit!r:.80}")
         check_text(self.unit, MAX_TRACK_NAME, "a track's unit")
 
     def __len__(self) -> int:
@@ -169,7 +171,12 @@ class Extras(FrozenPickle):
                 freeze(self, name, frozen_array(getattr(self, name)))
         if self.valid is not None:
             freeze(self, "valid", frozen_bools(self.valid))
+        if not isinstance(self.tracks, Mapping):
+            raise InvalidClipError(f"tracks must be a mapping of names, got {self.tracks!r:.80}")
         freeze(self, "tracks", MappingProxyType(dict(self.tracks)))
+        for name, track in self.tracks.items():
+            if not isinstance(name, str) or not isinstance(track, Track):
+                raise InvalidClipError(f"tracks are texts and Tracks, got {name!r}: {track!r:.80}")
 
     def __bool__(self) -> bool:
         given = (self.scales, self.times, self.valid)
@@ -307,14 +314,14 @@ def same_array(a: npt.NDArray[Any] | None, b: npt.NDArray[Any] | None) -> bool:
 
 
 def frozen_bools(values: npt.ArrayLike) -> Mask:
-    array = np.array(values, np.bool_, order="C")
+    array = np.array(check_array("flags", values), np.bool_, order="C")
     array.setflags(write=False)
     return array
 
 
 def _checked_values(kind: str, values: Any) -> Any:
     if kind == "label":
-        texts = tuple(map(str, values))
+        texts = tuple(map(str, check_sequence("a track's labels", values)))
         for text in set(texts):
             check_text(text, MAX_LABEL, "a label")
         return texts

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 import re
+from numbers import Real
 from typing import Any
 
+from mocpack.arguments import is_finite
 from mocpack.errors import UsageError
 
 LENGTHS = {
@@ -147,7 +149,7 @@ def parse_size(value: str | int) -> int:
     (20000, 2048, 500)
     """
     size: float = value if not isinstance(value, str) else _bytes(value)
-    if not 1 <= size < MOST_BYTES:
+    if not isinstance(size, Real) or not 1 <= size < MOST_BYTES:
         raise UsageError(f"a size must be at least one byte and below 1e18, got {value!r:.80}")
     return round(size)
 
@@ -248,14 +250,14 @@ def format_size(size: float) -> str:
 
 
 def _length(value: float, unit: float) -> Length:
-    if not math.isfinite(value):
-        raise UsageError(f"a length must be finite, got {value!r}")
+    if not is_finite(value):
+        raise UsageError(f"a length must be finite, got {value!r:.80}")
     return Length(value * unit)
 
 
 def _angle(value: float, unit: float) -> Angle:
-    if not math.isfinite(value):
-        raise UsageError(f"an angle must be finite, got {value!r}")
+    if not is_finite(value):
+        raise UsageError(f"an angle must be finite, got {value!r:.80}")
     return Angle(value * unit)
 
 

@@ -11,6 +11,7 @@ import json
 import os
 import random
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -36,7 +37,19 @@ CHILDREN = ("FBX", "USD")  # each file is read by a process of its own
 MEMORY = 4 << 30  # bytes of addresses; what libraries map at the start counts
 MOST = 600 << 20  # bytes in use, of which Python and its packages take a fifth
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?")
-NUMBERS = (b"999999999999", b"-1", b"1e400", b"nan", b"0", b"4294967295", b"1e-300", b"")
+NUMBERS = (
+    *(b"999999999999", b"-1", b"1e400", b"nan", b"0", b"4294967295", b"1e-300", b""),
+    *(b"inf", b"-inf", b"1e308", b"-1e308", b"18446744073709551616", b"65536", b"1_0", b"0x10"),
+)
+WORDS = (
+    *(b"\xff" * 4, b"\xff\xff\xff\x7f", b"\x7f\xff\xff\xff", b"\0" * 8, b"\xff\xff"),
+    *(b"\0\0\x80\x7f", b"\0\0\xc0\x7f", b"\0\0\0\0\0\0\xf0\x7f"),  # infinity, NaN
+)
+TOKEN = re.compile(rb"[A-Za-z_:{}\[\]\"(),;]+")
+DEEP = (b"{", b"[", b"(", b"begin\n", b'"', b"x: {")
+WAYS = ("flip", "cut", "huge", "number", "number", "copy", "lose", "swap", "double")
+TEXT_WAYS = (*WAYS, "number", "token", "token", "nest", "encode")
+SECONDS = 10  # of processors, that a file may take
 
 
 def urdf(folder):
@@ -105,6 +118,8 @@ MORE = {
 
 def damaged(data, rng):
     """Return a file with something done to it; of an archive mostly to what is packed in it."""
+    if data.startswith(b"glTF") and rng.random() < 0.8:
+        return hurt_glb(data, rng)
     if not data.startswith(b"PK") or rng.random() < 0.3:
         return hurt(data, rng)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -117,19 +132,31 @@ def damaged(data, rng):
     return made.getvalue()
 
 
+def hurt_glb(data, rng):
+    """Return a binary glTF with something done to its text or to its numbers, of right sizes."""
+    size = int.from_bytes(data[12:16], "little")
+    text, body = data[20 : 20 + size], data[28 + size :]
+    text, body = (hurt(text, rng), body) if rng.random() < 0.6 else (text, hurt(body, rng))
+    text, body = text + b" " * (-len(text) % 4), body + bytes(-len(body) % 4)
+    chunks = struct.pack("<I4s", len(text), b"JSON") + text
+    chunks += struct.pack("<I4s", len(body), b"BIN\0") + body
+    return struct.pack("<4sII", b"glTF", 2, 12 + len(chunks)) + chunks
+
+
 def hurt(data, rng):
     """Return the bytes with one to three things done to them."""
+    is_text = b"\0" not in data[:600]
     for _ in range(rng.choice((1, 1, 2, 3))):
         at = rng.randrange(max(1, len(data)))
         # most of what decides stands at the front
         at = rng.randrange(min(len(data), 600)) if data and rng.random() < 0.4 else at
-        way = rng.choice(("flip", "cut", "huge", "number", "number", "copy", "lose", "swap"))
+        way = rng.choice(TEXT_WAYS if is_text else WAYS)
         if way == "flip":
             data = data[:at] + bytes([rng.randrange(256)]) + data[at + 1 :]
         elif way == "cut":
             data = data[:at]
         elif way == "huge":
-            word = rng.choice((b"\xff" * 4, b"\xff\xff\xff\x7f", b"\x7f\xff\xff\xff", b"\0" * 8))
+            word = rng.choice(WORDS)
             data = data[:at] + word + data[at + len(word) :]
         elif way == "number":
             found = list(NUMBER.finditer(data[:20_000]))
@@ -138,6 +165,26 @@ def hurt(data, rng):
                 data = data[: one.start()] + rng.choice(NUMBERS) + data[one.end() :]
         elif way == "copy":
             data = data[:at] + data[at : at + 200] + data[at:]
+        elif way == "double":
+            data += data[at : at + rng.choice((1000, 20_000))]
+        elif way == "token":
+            found = list(TOKEN.finditer(data[max(0, at - 2000) : at + 2000]))
+            if found:
+                one, start = rng.choice(found), max(0, at - 2000)
+                other = rng.choice(found).group()
+                data = data[: start + one.start()] + other + data[start + one.end() :]
+        elif way == "nest":
+            data = data[:at] + rng.choice(DEEP) * rng.choice((10, 1000, 50_000)) + data[at:]
+        elif way == "encode":
+            data = rng.choice(
+                (
+                    data.decode("latin1").encode("utf-16"),
+                    b"\xef\xbb\xbf" + data,
+                    data.replace(b"\n", b"\r"),
+                    data.replace(b".", b","),
+                    data.upper(),
+                )
+            )
         elif way == "lose":
             data = data[:at] + data[at + rng.randrange(1, 100) :]
         else:
@@ -159,6 +206,7 @@ def tried(kind, count, first=0):
         assert others[0]() is not None
     for seed in range(first, first + count):
         victim.write_bytes(damaged(good, random.Random(f"{kind} {seed}")))
+        begun = processor_seconds()
         try:
             found = others[0]() if others else mocpack.read(victim, **options)
             assert found is not None
@@ -168,6 +216,14 @@ def tried(kind, count, first=0):
                 yield seed, f"says {said[:200]!r}"
         except BaseException:
             yield seed, traceback.format_exc()[-1500:]
+        if (taken := processor_seconds() - begun) > SECONDS:
+            yield seed, f"takes {taken:.0f} s"
+
+
+def processor_seconds():
+    """Return the time that this process and those that it started have taken of processors."""
+    taken = os.times()
+    return taken.user + taken.system + taken.children_user + taken.children_system
 
 
 def main():

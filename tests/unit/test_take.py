@@ -245,9 +245,9 @@ def test_joints_that_share_a_name_are_named_by_number():
         ({"kind": "words", "values": []}, "a track's kind is one of scalar, flag, label, vec3"),
         ({"kind": "vec3", "values": np.ones(3)}, r"expected vec3 values of shape \(N, 3\)"),
         ({"kind": "scalar", "values": [math.nan]}, "scalar values must be finite"),
-        ({"kind": "scalar", "values": [1.0], "bound": -1}, "bound must be 0 or above, got -1"),
+        ({"kind": "scalar", "values": [1.0], "bound": -1}, "bound must be .* got -1"),
         ({"kind": "flag", "values": [True], "bound": 0.1}, "flag tracks are exact"),
-        ({"kind": "scalar", "values": [1.0], "frame_time": 0.0}, "frame_time must be in 1e-9"),
+        ({"kind": "scalar", "values": [1.0], "frame_time": 0.0}, "frame_time must be .* got 0.0"),
         ({"kind": "label", "values": ["a", "b"], "times": [1.0, 1.0]}, "times must increase"),
         ({"kind": "label", "values": ["a"], "times": [1.0, 2.0]}, r"times of shape \(1,\)"),
         ({"kind": "quaternion", "values": [[1.0, 1, 1, 1]]}, "must be of unit length"),
@@ -268,7 +268,7 @@ def test_what_makes_no_track_says_why(given, sentence):
         ({"times": np.zeros(30)}, "times must increase"),
         ({"valid": np.zeros((30, 4))}, r"expected valid of shape \(30, 21\), got \(30, 4\)"),
         ({"up": "w"}, "up must be one of y, x, z"),
-        ({"start_time": math.inf}, "start_time must be within"),
+        ({"start_time": math.inf}, "start_time must be .* got inf"),
     ],
 )
 def test_what_does_not_fit_a_clip_says_why(given, sentence):

@@ -265,9 +265,12 @@ def _attempt_here(work: Callable[..., Any], job: Job, title: str) -> Outcome:
 
 def _sources(job: Job) -> list[Path]:
     given = [Path(job.settings["body_model"])] if "body_model" in job.settings else []
-    given += robot_files(job.settings["robot"]) if "robot" in job.settings else []
+    allow_outside = bool(job.settings.get("allow_outside"))
+    if "robot" in job.settings:
+        given += robot_files(job.settings["robot"], allow_outside=allow_outside)
+    skeleton = job.settings.get("skeleton")
     try:
-        return [*files_to_read(job.source, skeleton=job.settings.get("skeleton")), *given]
+        return [*files_to_read(job.source, skeleton=skeleton, allow_outside=allow_outside), *given]
     except (OSError, ValueError):
         return [Path(job.source)]  # the work itself will say what is wrong with it
 

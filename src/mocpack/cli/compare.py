@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -25,17 +25,17 @@ def run(
         str | None, typer.Option(help="Only these frames of the original, like 1:.")
     ] = None,
     skeleton: options.SkeletonFile = None,
+    allow_outside: options.AllowOutside = False,
     clip: options.ClipName = None,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     as_json: options.Json = False,
 ) -> int:
     """Print every metric, the worst joints and frames; exit 1 if a file breaks its own bound."""
-    limit = memory_limit
-    before = files.read_clip(
-        original, unit=unit, frames=frames, skeleton=skeleton, memory_limit=limit
-    )
+    reading: dict[str, Any] = {"unit": unit, "skeleton": skeleton, "memory_limit": memory_limit}
+    reading["allow_outside"] = allow_outside
+    before = files.read_clip(original, frames=frames, **reading)
     data = files.read_input(packed)
-    after = files.clip_of(data, packed, unit=unit, skeleton=skeleton, memory_limit=limit, clip=clip)
+    after = files.clip_of(data, packed, clip=clip, **reading)
     comparison = watched(f"comparing {packed}", lambda: compare(before, after))
     errors = _declared(data, clip)
     declared, angle = errors.declared, errors.declared_angle

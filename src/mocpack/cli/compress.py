@@ -55,6 +55,7 @@ def run(
     robot: options.RobotFile = None,
     quaternion: options.Quaternion = None,
     allow_pickle: options.AllowPickle = False,
+    allow_outside: options.AllowOutside = False,
     find_hinges: options.FindHinges = False,
     unit: options.Unit = None,
     frames: options.Frames = None,
@@ -77,7 +78,7 @@ def run(
     settings: dict[str, Any] = {"spec": spec, "target": target, "unit": unit, "frames": frames}
     chosen = {"clip": animation, "fps": fps, "body_model": body_model}
     chosen |= {"robot": robot, "quaternion": quaternion}
-    chosen["allow_pickle"] = allow_pickle or None
+    chosen |= {"allow_pickle": allow_pickle or None, "allow_outside": allow_outside or None}
     chosen["find_hinges"] = find_hinges or None
     settings |= {name: value for name, value in chosen.items() if value is not None}
     work = [
@@ -139,7 +140,8 @@ def _compress(
     """Pack one file and return its figures."""
     files.check_free(goal, force=force, sources=[source])
     held = files.read_input(source)
-    inside = [] if "clip" in reading else files.clips_inside(held, source)
+    allowed = {"allow_outside": reading.get("allow_outside", False)}
+    inside = [] if "clip" in reading else files.clips_inside(held, source, **allowed)
     frames, find_hinges = reading.pop("frames", None), reading.pop("find_hinges", False)
     clip = files.clip_of(held, source, **reading)
     clip = clip if frames is None else files.cut(clip, frames)

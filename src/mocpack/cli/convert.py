@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,6 +51,7 @@ def run(
     robot: options.RobotFile = None,
     quaternion: options.Quaternion = None,
     allow_pickle: options.AllowPickle = False,
+    allow_outside: options.AllowOutside = False,
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
@@ -74,23 +76,24 @@ def run(
     if each and animation is not None:
         raise UsageError("give --each or --animation, not both")
     data = files.read_input(source)
-    inside = files.clips_inside(data, source)
+    inside = files.clips_inside(data, source, allow_outside=allow_outside)
     goals = _goals(source, goal or output, inside, animation, each=each)
     for made in [p for goal in goals.values() for p in files_to_write(goal)]:
         files.check_free(str(made), force=force, in_new_folder=each, sources=[source])
     reading: dict[str, Any] = {"unit": unit, "skeleton": skeleton, "fps": fps}
     reading |= {"memory_limit": memory_limit, "body_model": body_model}
     reading |= {"robot": robot, "quaternion": quaternion}
-    reading["allow_pickle"] = allow_pickle or None
+    reading |= {"allow_pickle": allow_pickle or None, "allow_outside": allow_outside}
 
     lines: list[str] = []
-    beside = [", ".join(files.left_out(data, source))] if report else []
-    beside = [words for words in beside if words]
+    beside = files.left_out(data, source, allow_outside=allow_outside) if report else []
+    beside = [", ".join(beside)] if beside else []
 
     def wanted(name: str | None) -> AnyClip:
         clip = files.clip_of(data, source, clip=name, **reading)
         return clip if frames is None else files.cut(clip, frames)
 
+    write = partial(_write, force=force, make_folder=each, into=into, allow_outside=allow_outside)
     # all that is on one clock goes into one file, if that can hold it
     together = goals.get(None) if len(inside) > 1 and not each else None
     together = together if together and holds_scenes(Path(together).suffix) else None
@@ -103,9 +106,11 @@ def run(
         for name, path in goals.items():
             with progress.doing():
                 clip = wanted(name)
-                _write(clip, path, force=force, make_folder=each, into=into)
+                write(clip, path)
                 if report:
-                    line = _report(clip, source, path, robot=robot, into=into)
+                    line = _report(
+                        clip, source, path, robot=robot, into=into, allow_outside=allow_outside
+                    )
                     lines.append("; left in the source: ".join([line, *beside]))
 
     watched(f"converting {source}", convert)
@@ -167,12 +172,20 @@ def _safe(name: str) -> str:
     return f"_{name}" if name.partition(".")[0].upper() in DEVICES else name
 
 
-def _report(clip: AnyClip, source: str, goal: str, *, robot: str | None, into: str | None) -> str:
+def _report(
+    clip: AnyClip,
+    source: str,
+    goal: str,
+    *,
+    robot: str | None,
+    into: str | None,
+    allow_outside: bool,
+) -> str:
     """Return a line on what of a clip is in the file that was written, and what not."""
     names = f"{Path(source).name} → {Path(goal).name}"
     reading: dict[str, Any] = {}
     if robot is not None and Path(goal).suffix == ".csv":
-        reading = {"robot": robot, "fps": clip.frame_rate}
+        reading = {"robot": robot, "fps": clip.frame_rate, "allow_outside": allow_outside}
     if into is not None:
         reading = {"clip": str(clip.metadata.get("animation") or "motion")}
     try:
@@ -193,10 +206,18 @@ def read_back(clip: AnyClip, goal: str, reading: dict[str, Any]) -> tuple[AnyCli
     return _api.read(goal, unit=m(clip.unit), **reading), str(guessed)
 
 
-def _write(clip: Any, goal: str, *, force: bool, make_folder: bool, into: str | None) -> None:
+def _write(
+    clip: Any,
+    goal: str,
+    *,
+    force: bool,
+    make_folder: bool,
+    into: str | None,
+    allow_outside: bool,
+) -> None:
     if make_folder:
         Path(goal).parent.mkdir(parents=True, exist_ok=True)
     if Path(goal).suffix == ".mocp" and into is None:
         files.write_output(_api.encode(clip), goal, force=force)
     else:
-        _api.write(clip, goal, into=into)
+        _api.write(clip, goal, into=into, allow_outside=allow_outside)

@@ -52,6 +52,7 @@ def run(
     ] = LIKENESS,
     unit: options.Unit = None,
     skeleton: options.SkeletonFile = None,
+    allow_outside: options.AllowOutside = False,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
@@ -63,7 +64,7 @@ def run(
     if output != files.PIPE:
         for path in files_to_write(output):
             files.check_free(str(path), force=force, sources=[source])
-    spline = _open(source, unit, skeleton)
+    spline = _open(source, unit=unit, skeleton=skeleton, allow_outside=allow_outside)
     edit = spline.pulled(
         handles, falloff=falloff, keep=_weights(keep or []), contacts=contacts, likeness=likeness
     )
@@ -80,7 +81,7 @@ def run(
     return 0
 
 
-def _open(source: str, unit: str | None, skeleton: str | None) -> EditableSpline:
+def _open(source: str, **reading: Any) -> EditableSpline:
     """Open a latent-spline file as it is, any other motion by making it one."""
     data = files.read_input(source)
     try:
@@ -89,7 +90,7 @@ def _open(source: str, unit: str | None, skeleton: str | None) -> EditableSpline
         ours = False
     if ours:
         return open_spline(data)
-    clip = files.clip_of(data, source, unit=unit, skeleton=skeleton)
+    clip = files.clip_of(data, source, **reading)
     return open_spline(_api.encode(clip, FINE))
 
 

@@ -50,7 +50,7 @@ def clip_of(
     return _api.read_contents(data, path, **options)
 
 
-def clips_inside(data: bytes, path: str) -> list[str]:
+def clips_inside(data: bytes, path: str, *, allow_outside: bool = False) -> list[str]:
     """Return the names of the motions in what `read_input` gave for `path`; none of one alone."""
     if data[:1] == MAGIC[:1] or path.endswith(".mocp"):
         try:
@@ -59,14 +59,16 @@ def clips_inside(data: bytes, path: str) -> list[str]:
             return []  # reading it complains, and names the file
     if path == PIPE:
         return clip_names_in(data, name="standard input")
-    return clip_names_in(data, name=path, beside=files_beside(path))
+    beside = files_beside(path, allow_outside=allow_outside)
+    return clip_names_in(data, name=path, beside=beside)
 
 
-def left_out(data: bytes, path: str) -> list[str]:
+def left_out(data: bytes, path: str, *, allow_outside: bool = False) -> list[str]:
     """Return what is beside the motion in what `read_input` gave for `path`, in words."""
     if data[:1] == MAGIC[:1] or path.endswith(".mocp"):
         return []
-    return io.left_out(data, name=path, beside=None if path == PIPE else files_beside(path))
+    beside = None if path == PIPE else files_beside(path, allow_outside=allow_outside)
+    return io.left_out(data, name=path, beside=beside)
 
 
 def cut(clip: AnyClip, frames: str) -> AnyClip:

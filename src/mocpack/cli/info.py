@@ -34,11 +34,13 @@ def run(
         ),
     ],
     clip: options.ClipName = None,
+    allow_outside: options.AllowOutside = False,
     as_json: options.Json = False,
 ) -> int:
     """Show skeleton, frames, codec, bytes by part, declared and measured error."""
     found = [source.path for source in find_sources(paths, PACKED)]
-    rows, code = ask_each(partial(_facts, clip=clip), found)
+    asked = partial(_facts, clip=clip, allow_outside=allow_outside)
+    rows, code = ask_each(asked, found)
     if as_json:
         print_json(rows)
         return code
@@ -56,12 +58,12 @@ def _shown(row: dict[str, Any]) -> Table:
     return _scene_table(row) if "clips" in row else _table(row)
 
 
-def _facts(path: str, clip: str | None = None) -> dict[str, Any]:
+def _facts(path: str, clip: str | None = None, *, allow_outside: bool = False) -> dict[str, Any]:
     if is_archive_name(path):
         return _archive_facts(path)
     data = files.read_input(path)
     if data[:1] != MAGIC[:1] and not path.endswith(PACKED):
-        return _motion_facts(data, path, clip)
+        return _motion_facts(data, path, clip, allow_outside)
     try:
         names = _api.clip_names(data)
         if len(names) < 2 or clip is not None:
@@ -120,14 +122,16 @@ def _read(data: bytes, clip: str | None) -> dict[str, Any]:
         return _facts_of(motion)
 
 
-def _motion_facts(data: bytes, path: str, clip: str | None) -> dict[str, Any]:
+def _motion_facts(data: bytes, path: str, clip: str | None, allow_outside: bool) -> dict[str, Any]:
     """Return what a file of another format holds: its motions, one by one."""
-    inside: list[str] = files.clips_inside(data, path) if clip is None else [clip]
+    inside = [clip] if clip is not None else []
+    inside = inside or files.clips_inside(data, path, allow_outside=allow_outside)
     names: list[str | None] = [*inside] or [None]
+    read = partial(files.clip_of, data, path, allow_outside=allow_outside)
     return {
         "format": format_name(data, path),
         "bytes": {"file": len(data)},
-        "motions": [_motion_of(files.clip_of(data, path, clip=name), name) for name in names],
+        "motions": [_motion_of(read(clip=name), name) for name in names],
     }
 
 

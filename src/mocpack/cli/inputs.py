@@ -101,7 +101,7 @@ def _sources_of(word: str, suffixes: Collection[str]) -> Iterator[Source]:
     for match in matches:
         if Path(match).is_dir():
             yield from _in_folder(match, suffixes)
-        else:
+        elif Path(match).is_file() or not Path(match).exists():
             yield Source(match, Path(match).name)
 
 
@@ -112,6 +112,8 @@ def _in_folder(folder: str, suffixes: Collection[str]) -> list[Source]:
         for name in sorted(names):
             if Path(name).suffix.lower() in suffixes and not name.startswith("."):
                 path = Path(place) / name
+                if path.exists() and not path.is_file():
+                    continue  # a pipe or a device: nobody named it, and reading it could block
                 found.append(Source(str(path), str(path.relative_to(folder)), in_folder=True))
     if not found:
         wanted = ", ".join(sorted(suffixes))

@@ -113,6 +113,12 @@ AllowPickle = Annotated[
     bool,
     typer.Option("--allow-pickle", help="Read pickles: arrays and plain values, nothing is run."),
 ]
+AllowOutside = Annotated[
+    bool,
+    typer.Option(
+        "--allow-outside", help="Let a file name others outside its folder; only if you trust it."
+    ),
+]
 FindHinges = Annotated[
     bool,
     typer.Option("--find-hinges", help="Look for joints that turn about one axis, and say which."),

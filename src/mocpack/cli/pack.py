@@ -94,6 +94,7 @@ def run(
     robot: options.RobotFile = None,
     quaternion: options.Quaternion = None,
     allow_pickle: options.AllowPickle = False,
+    allow_outside: options.AllowOutside = False,
     unit: options.Unit = None,
     skeleton: options.SkeletonFile = None,
     jobs: options.Workers = 1,
@@ -106,6 +107,7 @@ def run(
         target["effort"] = effort
     reading = {"fps": fps, "body_model": body_model, "robot": robot, "quaternion": quaternion}
     reading |= {"unit": unit, "skeleton": skeleton, "allow_pickle": allow_pickle or None}
+    reading["allow_outside"] = allow_outside or None
     reading = {name: value for name, value in reading.items() if value is not None}
     packing = Packing(spec, target, reading, keys)
     modes = {"--append": add, "--plan": plan, "--shard": shard, "--join": join}

@@ -56,6 +56,7 @@ def run(
     fps: options.Fps = None,
     unit: options.Unit = None,
     skeleton: options.SkeletonFile = None,
+    allow_outside: options.AllowOutside = False,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
@@ -64,10 +65,11 @@ def run(
     again = bool(target) or lossless or spec != AUTO_CODEC or effort is not None
     if effort is not None:
         target["effort"] = effort
-    parts = _parts(inputs)
+    parts = _parts(inputs, allow_outside=allow_outside)
     files.check_free(output, force=force, sources=[part.path for part in parts])
     starts = _starts(start or [], [part.name for part in parts])
-    reading = {"fps": fps, "unit": unit, "skeleton": skeleton}
+    reading: dict[str, Any] = {"fps": fps, "unit": unit, "skeleton": skeleton}
+    reading["allow_outside"] = allow_outside or None
     given = {name: value for name, value in reading.items() if value is not None}
 
     def make() -> dict[str, bytes]:
@@ -89,7 +91,7 @@ def run(
     return 0
 
 
-def _parts(words: list[str]) -> list[Part]:
+def _parts(words: list[str], *, allow_outside: bool) -> list[Part]:
     """Return the clips that the words name, each name once; a file may hold several."""
     found: list[Part] = []
     for word in words:
@@ -98,7 +100,7 @@ def _parts(words: list[str]) -> list[Part]:
         for source in find_sources([path if named else word], {*motion_files(), ".mocp"}):
             data = files.read_input(source.path)
             title = name if named else Path(source.path).stem
-            inside = files.clips_inside(data, source.path)
+            inside = files.clips_inside(data, source.path, allow_outside=allow_outside)
             if len(inside) > 1:
                 prefix = f"{name}-" if named else ""
                 found += [Part(prefix + one, source.path, one, data) for one in inside]

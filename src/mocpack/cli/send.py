@@ -6,7 +6,7 @@ import asyncio
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -49,13 +49,15 @@ def run(
     frames: options.Frames = None,
     unit: options.Unit = None,
     skeleton: options.SkeletonFile = None,
+    allow_outside: options.AllowOutside = False,
 ) -> int:
     """Send motion to a stage as it happens, each frame within an error."""
     bound = length_argument("max_error", max_error)
     control = None
     if bitrate is not None:
         control = RateControl(parse_bandwidth(bitrate), length_argument("coarsest", coarsest))
-    opened = _open(source, speed, loop, frames, unit, skeleton)
+    reading = {"unit": unit, "skeleton": skeleton, "allow_outside": allow_outside}
+    opened = _open(source, speed, loop, frames, reading)
     with suppress(KeyboardInterrupt):
         sent = asyncio.run(_send(opened, to, bound, control, token_file, ca, plain_udp))
         files.stderr().print(f"sent {sent} frames to {to}")
@@ -67,8 +69,7 @@ def _open(
     speed: float,
     loop: bool,
     frames: str | None,
-    unit: str | None,
-    skeleton: str | None,
+    reading: dict[str, Any],
 ) -> Source:
     if source == PIPE:
         return LineSource(sys.stdin)
@@ -77,7 +78,7 @@ def _open(
     if source.endswith(".mocp"):
         clip = mocpack.decode(Path(source).read_bytes())
     else:
-        clip = mocpack.read(source, unit=unit, skeleton=skeleton)
+        clip = mocpack.read(source, **reading)
     if not isinstance(clip, mocpack.Clip):
         raise UsageError(f"{source} holds no skeleton: live streams are of joints")
     if frames is not None:

@@ -59,6 +59,7 @@ def run(
     unit: options.Unit = None,
     frames: options.Frames = None,
     skeleton: options.SkeletonFile = None,
+    allow_outside: options.AllowOutside = False,
     jobs: options.Workers = 0,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -69,7 +70,8 @@ def run(
     if output is not None:
         files.check_free(output, force=force, sources=[clip])
     start = parse_codec(codec)
-    motion = files.read_clip(clip, unit=unit, frames=frames, skeleton=skeleton)
+    reading: dict[str, Any] = {"unit": unit, "skeleton": skeleton, "allow_outside": allow_outside}
+    motion = files.read_clip(clip, frames=frames, **reading)
     _api.check_kind(start, motion.header.kind)
     card = _card(motion, bandwidth, energy)
     goal = Goal(metric, _size(motion, size, size_fraction, card), error, product)

@@ -53,6 +53,7 @@ def run(
     clip: options.ClipName = None,
     unit: options.Unit = None,
     skeleton: options.SkeletonFile = None,
+    allow_outside: options.AllowOutside = False,
     port: Annotated[
         int,
         typer.Option(
@@ -89,9 +90,8 @@ def run(
     part = None if frames is None else frame_range(frames)
     selection = Selection(())
     if file is not None:
-        selection = select(
-            file, original, others or [], frames=part, unit=unit, skeleton=skeleton, clip=clip
-        )
+        reading = {"unit": unit, "skeleton": skeleton, "allow_outside": allow_outside}
+        selection = select(file, original, others or [], frames=part, clip=clip, **reading)
     elif outputs:
         raise UsageError(f"name the motion that {outputs[0]} is to show")
     start = _start(selection, layout, theme, frame)

@@ -23,7 +23,9 @@ class MemoryLimit:
     @classmethod
     def parse(cls, limit: str | int | None) -> MemoryLimit:
         """Read "2GB", bytes, or "none"."""
-        return cls(None if limit is None or limit == "none" else parse_size(limit))
+        if limit is None or (isinstance(limit, str) and limit == "none"):
+            return cls(None)
+        return cls(parse_size(limit))
 
     def check(self, needed: int, header: AnyHeader, what: str) -> None:
         """Complain, with the file's own numbers, if `what` takes more."""

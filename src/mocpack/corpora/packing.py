@@ -250,7 +250,9 @@ def _inside(data: bytes, path: str, packing: Packing) -> list[str | None]:
         return [packing.reading["clip"]]
     if _is_packed(data, path):
         return [*_api.clip_names(data)] or [None]
-    names = clip_names_in(data, name=path, beside=_beside(path))
+    allow_outside = bool(packing.reading.get("allow_outside"))
+    beside = storage.files_beside(path, allow_outside=allow_outside)
+    names = clip_names_in(data, name=path, beside=beside)
     return [*names] if len(names) > 1 else [None]
 
 
@@ -280,12 +282,8 @@ def _read(data: bytes, path: str, reading: Mapping[str, Any]) -> AnyClip:
                 (Path(folder) / storage.last_name(one.path)).write_bytes(storage.read(one.path))
             # under its own name, by which its skeleton is found
             return _api.read_contents(data, Path(folder) / storage.last_name(path), **reading)
-    return _api.read_data(data, name=path, beside=_beside(path), **reading)
-
-
-def _beside(path: str) -> Callable[[str], bytes]:
-    """Return what reads a file by its path from where `path` is."""
-    return lambda relative: storage.read(storage.beside(path, relative))
+    beside = storage.files_beside(path, allow_outside=bool(reading.get("allow_outside")))
+    return _api.read_data(data, name=path, beside=beside, **reading)
 
 
 def _kept_as_is(data: bytes, path: str, inside: str | None, packing: Packing) -> bytes | None:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,14 @@ from mocpack.corpora.packing import Packing
 from mocpack.corpora.remote import is_url
 from mocpack.corpora.storage import Entry
 from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageError
-from mocpack.io import companions, names_beside, robot_files, skeletons_in
+from mocpack.io import (
+    check_below,
+    companions,
+    names_beside,
+    open_regular,
+    robot_files,
+    skeletons_in,
+)
 
 BLOCK = 1 << 20
 NAMING = (".gltf", ".usd", ".usda", ".usdc")  # of URLs that are read for the names of others
@@ -206,6 +213,7 @@ class Hashes:
         self._skeletons_in = cache(skeletons_in)  # a folder of thousands is listed once
         for name in known:
             self._found |= _read_known(name)
+        self._allow_outside = bool(packing.reading.get("allow_outside"))
         self._named = [self._one(path) for path in _named(packing)]
 
     def marked(self, files: Sequence[Planned]) -> tuple[Planned, ...]:
@@ -239,7 +247,12 @@ class Hashes:
             return self._beside_url(file)
         skeleton = self._packing.reading.get("skeleton")
         try:
-            paths, stated = companions(file.path, skeleton=skeleton, listed=self._skeletons_in)
+            paths, stated = companions(
+                file.path,
+                skeleton=skeleton,
+                listed=self._skeletons_in,
+                allow_outside=self._allow_outside,
+            )
         except (OSError, MocpackError):
             return []  # reading it will say what is wrong
         marks = {str(path): self._one(str(path)) for path in paths}
@@ -257,7 +270,10 @@ class Hashes:
             return []
         try:
             data = storage.read(url)
-            found = names_beside(data, name=url, beside=partial(_read_beside, url))
+            beside = storage.files_beside(url, allow_outside=self._allow_outside)
+            found = names_beside(data, name=url, beside=beside)
+            if not self._allow_outside:
+                found = [name for name in found if _is_below(name)]
         except (FileNotFoundError, PermissionError, MocpackError):
             return []  # as above
         marks = {other: self._at(other) for other in (storage.beside(url, name) for name in found)}
@@ -314,7 +330,7 @@ class Hashes:
         try:
             stat = Path(path).stat()
             digest = hashlib.sha256()
-            with Path(path).open("rb") as file:
+            with open_regular(path) as file:
                 while block := file.read(BLOCK):
                     digest.update(block)
         except OSError:
@@ -327,12 +343,18 @@ class Hashes:
 def _named(packing: Packing) -> list[str]:
     """Return the files that all others are read by: a robot with what it includes, a body."""
     robot, body = (packing.reading.get(name) for name in ("robot", "body_model"))
-    found = [] if robot is None else [str(path) for path in robot_files(robot)]
+    allow_outside = bool(packing.reading.get("allow_outside"))
+    files = [] if robot is None else robot_files(robot, allow_outside=allow_outside)
+    found = [str(path) for path in files]
     return found if body is None else [*found, str(body)]
 
 
-def _read_beside(url: str, name: str) -> bytes:
-    return storage.read(storage.beside(url, name))
+def _is_below(name: str) -> bool:
+    try:
+        check_below(name)
+    except FormatError:
+        return False  # reading refuses it
+    return True
 
 
 def _read_known(name: str) -> dict[str, list[Any]]:

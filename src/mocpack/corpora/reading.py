@@ -9,6 +9,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from mocpack.arguments import check_path
 from mocpack.container import (
     DEFAULT_LIMIT,
     ClipSource,
@@ -61,6 +62,7 @@ def corpus(
         For fsspec: end point, profile, whatever its file system takes. Credentials are found by
         the file system's own means.
     """
+    check_path("url", url)
     name = os.fspath(url)
     limit = parse_size(cache_size)
     kept = RangeCache(limit, None if cache is None else os.fspath(cache))

@@ -17,9 +17,9 @@ from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, TypeVar
 
+from mocpack import io
 from mocpack.corpora.remote import file_system, is_url
 from mocpack.errors import MocpackError
-from mocpack.io import contents
 from mocpack.io.atomic import atomic_stream, write_atomically
 from mocpack.named_files import NamedWriter
 
@@ -53,7 +53,7 @@ class Entry:
 def read(name: str) -> bytes:
     """Return the bytes of a file."""
     if not is_url(name):
-        return contents(name)
+        return io.contents(name)
     data = _asked(name, lambda system, path: system.cat_file(path))
     return bytes(data)
 
@@ -132,6 +132,19 @@ def remove_folder(folder: str) -> None:
 def absolute(name: str) -> str:
     """Return a name that means the same from any folder."""
     return name if is_url(name) else str(Path(name).absolute())
+
+
+def files_beside(name: str, *, allow_outside: bool = False) -> Callable[[str], bytes]:
+    """Return a function that reads the files that `name` refers to, as it calls them."""
+    if not is_url(name):
+        return io.files_beside(name, allow_outside=allow_outside)
+
+    def read_other(other: str) -> bytes:
+        if not allow_outside:
+            io.check_below(other)
+        return read(beside(name, other))
+
+    return read_other
 
 
 def beside(name: str, other: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mocpack import _core
+from mocpack.arguments import is_finite
 from mocpack.arrays import F32, F64, I64
 from mocpack.clip import ClipHeader
 from mocpack.corpora.decoded import DecodedCache
@@ -73,8 +74,9 @@ class Windows:
         if not self.clips:
             raise UsageError("no clip of the archive is chosen")
         rates = 1.0 / corpus.index.frame_times[self.clips]
-        self.fps = _common_rate(rates) if fps is None else float(fps)
-        _check_positive(seconds=seconds, fps=self.fps, stride=seconds if stride is None else stride)
+        fps = _common_rate(rates) if fps is None else fps
+        _check_positive(seconds=seconds, fps=fps, stride=seconds if stride is None else stride)
+        self.fps = float(fps)
         self.rows = max(1, round(seconds * self.fps))
         self._steps = rates / self.fps
         self._strides = (seconds if stride is None else stride) * rates
@@ -258,8 +260,8 @@ def _common_rate(rates: F64) -> float:
 
 def _check_positive(**given: float) -> None:
     for name, value in given.items():
-        if not (np.isfinite(value) and value > 0):
-            raise UsageError(f"{name} must be above 0, got {value}")
+        if not is_finite(value) or not 0 < value <= 1e9:
+            raise UsageError(f"{name} must be above 0 and at most 1e9, got {value!r:.80}")
 
 
 def _restored(state: dict[str, Any]) -> Windows:

@@ -1,12 +1,12 @@
 """Motion files of other programs: one table of readers and writers, chosen by content first."""
 
 from mocpack.io.amc import skeletons_in
+from mocpack.io.beside import check_below, files_beside, open_regular, read_beside
 from mocpack.io.reading import (
     clip_names_in,
     clip_names_of,
     companions,
     contents,
-    files_beside,
     files_to_read,
     left_out,
     names_beside,
@@ -26,6 +26,7 @@ from mocpack.io.writing import (
 )
 
 __all__ = [
+    "check_below",
     "clip_names_in",
     "clip_names_of",
     "companions",
@@ -37,6 +38,8 @@ __all__ = [
     "holds_scenes",
     "left_out",
     "names_beside",
+    "open_regular",
+    "read_beside",
     "read_bytes",
     "read_file",
     "robot_files",

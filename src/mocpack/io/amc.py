@@ -22,7 +22,7 @@ from mocpack.io.asf_fit import fit
 from mocpack.io.text import parse_number
 from mocpack.skeleton import Skeleton
 
-MAX_SPARSE = 1 << 25  # numbers of a motion whose frames need not be complete: 256 MiB
+MAX_SPARSE = 1 << 23  # numbers of a motion whose frames need not be complete: 64 MiB
 LONGEST_NUMBER = 15  # digits of a frame's
 LIMIT_TOLERANCE = 1e-4  # radians, by which limits are rounded
 FRAME_TIME = 1 / 120  # CMU's; the format has no word for it that every program writes

@@ -1,8 +1,9 @@
 """Readers in a process of their own, for libraries that a broken file could make crash.
 
-A reader (`fbx_child.py`, `usd_child.py`) runs in `child_main.py`: it is given a question on its
-command line and a file on its standard input, and answers with a line of JSON and the bytes of
-arrays. The process has limits of memory and time, opens nothing else, and its death is a sentence.
+A reader (`fbx_child.py`, `usd_child.py`, `robots/pickle_child.py`) runs in `child_main.py`: it is
+given a question on its command line and a file on its standard input, and answers with a line of
+JSON and the bytes of arrays. The process has limits of memory and time, opens nothing else, and its
+death is a sentence.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from mocpack.io.text import distinct
 from mocpack.workers import why_it_ended
 
 MEMORY_A_BYTE, MOST_MEMORY = 64, 12 << 30  # that a process may take, beyond what it starts with
-SECONDS, SECONDS_A_BYTE = 30, 1e-6  # of a processor
+SECONDS_A_BYTE = 1e-6  # of a processor
 PATIENCE = 8  # times that, on the clock: others work on this machine too
 
 
@@ -40,11 +41,13 @@ class Reader:
     script : str
         Its path.
     package, extra : str
-        What it imports, and the extra of pip's that brings it.
+        What it imports, and the extra of pip's that brings it; empty if Python has all it needs.
     kind : str
         Of files, for complaints.
     memory : int
         Bytes that it may take for the smallest file.
+    seconds : int
+        Of a processor, that it may take for the smallest file.
     """
 
     script: str
@@ -52,20 +55,34 @@ class Reader:
     extra: str
     kind: str
     memory: int = 1 << 30
+    seconds: int = 30
+
+    @property
+    def name(self) -> str:
+        """Who reads it, for complaints."""
+        return self.package or f"the reader of {self.kind}"
+
+    @property
+    def origin(self) -> str:
+        """The path of the package; empty where none is needed."""
+        package = find_spec(self.package) if self.package else None
+        if package is not None and package.origin is not None:
+            return package.origin
+        if self.package:
+            raise missing(self.package, extra=self.extra, purpose=f"reading {self.kind}")
+        return ""
 
 
 def ask(reader: Reader, data: bytes, **question: Any) -> tuple[dict[str, Any], bytes]:
     """Return a reader's answer on a file, and the bytes of its arrays."""
-    package = find_spec(reader.package)
-    if package is None or package.origin is None:
-        raise missing(reader.package, extra=reader.extra, purpose=f"reading {reader.kind}")
+    origin = reader.origin
     if not sys.executable or getattr(sys, "frozen", False):
         # a program that Python is built into would start itself
         raise FormatError(f"{reader.kind} is read by a Python of its own, and there is none here")
-    seconds = int(SECONDS + SECONDS_A_BYTE * len(data))
+    seconds = int(reader.seconds + SECONDS_A_BYTE * len(data))
     memory = min(reader.memory + MEMORY_A_BYTE * len(data), MOST_MEMORY)
     question |= {"most_poses": MAX_POSES, "limits": {"memory": memory, "seconds": seconds}}
-    words = [sys.executable, "-I", "-B", child_main.__file__, reader.script, package.origin]
+    words = [sys.executable, "-I", "-B", child_main.__file__, reader.script, origin]
     try:
         # a folder of ours, which is removed however the process ends
         with tempfile.TemporaryDirectory() as folder:
@@ -78,7 +95,7 @@ def ask(reader: Reader, data: bytes, **question: Any) -> tuple[dict[str, Any], b
             )
     except subprocess.TimeoutExpired:
         raise CorruptionError(
-            f"{reader.package} did not read it within {PATIENCE * seconds} s"
+            f"{reader.name} did not read it within {PATIENCE * seconds} s"
         ) from None
     except OSError as error:
         raise FormatError(
@@ -86,10 +103,10 @@ def ask(reader: Reader, data: bytes, **question: Any) -> tuple[dict[str, Any], b
         ) from error
     head, newline, body = done.stdout.partition(b"\n")
     if done.returncode or not newline:
-        raise CorruptionError(f"{reader.package} cannot read it: {why_it_ended(done.returncode)}")
+        raise CorruptionError(f"{reader.name} cannot read it: {why_it_ended(done.returncode)}")
     answer: dict[str, Any] = json.loads(head)
     if "error" in answer:
-        raise CorruptionError(f"{reader.package} cannot read it: {answer['error']}")
+        raise CorruptionError(f"{reader.name} cannot read it: {answer['error']}")
     return answer, body
 
 

@@ -2,14 +2,15 @@
 
     python child_main.py READER PACKAGE QUESTION < file
 
-READER is the path of `fbx_child.py` or `usd_child.py`, PACKAGE that of the `__init__.py` of what it
-needs. QUESTION is JSON: `read` (whether poses are wanted, or the names of the motions alone),
-`clip` (its name or number), `fps`, `folder` (for the reader's own use), `most_poses`, `limits`, and
-what the reader knows. The answer is a line of JSON, and after it the bytes of its arrays.
+READER is the path of a reader such as `fbx_child.py`, PACKAGE that of the `__init__.py` of what it
+needs, or empty. QUESTION is JSON: `read` (whether poses are wanted, or the names of the motions
+alone), `clip` (its name or number), `fps`, `folder` (for the reader's own use), `most_poses`,
+`limits`, and what the reader knows. The answer is a line of JSON, and after it the bytes of its
+arrays.
 
 A reader has `opened(package, data, question)`, which returns what `names` and `poses` take, or a
 dict that is the answer; `names(scene)`, the motions and those that do not move; and
-`poses(scene, number, question, blocks)`.
+`poses(scene, number, question, blocks)`. One that needs no package has `answer(data, blocks)`.
 """
 
 from __future__ import annotations
@@ -33,8 +34,11 @@ def main() -> None:
     try:
         _limit(**question["limits"])
         reader = _imported("reader", sys.argv[1])
-        package = _imported(Path(sys.argv[2]).parent.name, sys.argv[2])
-        answer = _answer(reader, package, data, question, blocks)
+        if sys.argv[2]:
+            package = _imported(Path(sys.argv[2]).parent.name, sys.argv[2])
+            answer = _answer(reader, package, data, question, blocks)
+        else:
+            answer = reader.answer(data, blocks)
     except MemoryError:
         answer = {"error": "it needs more memory than such a file should"}
     except Exception as error:  # libraries have a class for each complaint

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mocpack.arguments import check_number
 from mocpack.errors import UsageError
 
 FASTEST = 1e5  # frames a second
@@ -27,5 +28,5 @@ def chosen(known: Sequence[str], wanted: str | None, what: str) -> int:
 
 def check_rate(fps: float | None) -> None:
     """Complain of frames a second that nothing can be sampled at; None is none asked for."""
-    if fps is not None and not 0 < fps <= FASTEST:
+    if fps is not None and not 0 < check_number("fps", fps) <= FASTEST:
         raise UsageError(f"frames a second must be above 0 and at most {FASTEST:g}, got {fps}")

@@ -12,7 +12,6 @@ import binascii
 import json
 import struct
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
@@ -36,6 +35,7 @@ JSON_CHUNK, BIN_CHUNK = b"JSON", b"BIN\0"
 COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 MAX_COUNT = 1 << 26  # numbers of one array
+MAX_ZEROS = 1 << 22  # numbers of arrays that no bytes of the file stand for, together
 LARGEST = 1e30  # of the numbers in the document itself
 MAX_UNPACKED = 1 << 28  # bytes of all packed views of a file together
 
@@ -59,7 +59,8 @@ class Document:
     beside: Callable[[str], bytes] | None
     _lists: dict[str, list[Object]] = field(default_factory=dict)
     _views: dict[int, bytes] = field(default_factory=dict)
-    _inside: dict[int, bytes] = field(default_factory=dict)
+    _buffers: dict[int, bytes] = field(default_factory=dict)
+    _zeros: dict[int, int] = field(default_factory=dict)
 
     def items(self, name: str) -> list[Object]:
         """Return one of the document's lists of objects; an empty one where it has none."""
@@ -100,6 +101,9 @@ class Document:
         offset = integer(accessor, "byteOffset", what, default=0)
         component = np.dtype(kind)
         if accessor.get("bufferView") is None:
+            self._zeros[number] = count * own
+            if sum(self._zeros.values()) > MAX_ZEROS:
+                raise CorruptionError(f"{what}: more than {MAX_ZEROS} zeros that no buffer holds")
             values = np.zeros((count, own), component)
         else:
             values = self._rows(accessor["bufferView"], offset, count, own, component, what)
@@ -195,20 +199,24 @@ class Document:
             return self.body
         if not isinstance(uri, str):
             raise CorruptionError(f"buffers[{number}].uri must be text")
-        if uri.startswith("data:"):
-            if number not in self._inside:
-                self._inside[number] = _inline(uri, number)
-            return self._inside[number]
-        return self.side_file(uri, f"buffers[{number}]")
+        if number not in self._buffers:
+            is_inline = uri.startswith("data:")
+            self._buffers[number] = (
+                _inline(uri, number) if is_inline else self.side_file(uri, f"buffers[{number}]")
+            )
+        return self._buffers[number]
 
     def side_file(self, uri: str, what: str) -> bytes:
-        """Return the bytes of a file that the document names, beside or below it."""
-        path = _side_path(uri, what)
+        """Return the bytes of a file that the document names."""
+        path = unquote(uri)
         if self.beside is None:
             raise FormatError(
                 f"{what} is the file {path[:80]!r}, and from a pipe there is no folder"
             )
-        return self.beside(path)
+        try:
+            return self.beside(path)
+        except FormatError as error:
+            raise type(error)(f"{what}: {error}") from error
 
 
 def parse(data: bytes, beside: Callable[[str], bytes] | None = None) -> Document:
@@ -238,22 +246,11 @@ def parse(data: bytes, beside: Callable[[str], bytes] | None = None) -> Document
 def names_beside(data: bytes, beside: Callable[[str], bytes] | None = None) -> list[str]:
     """Return the paths of the files that hold a document's buffers, from where it stands."""
     found = []
-    for number, buffer in enumerate(parse(data, beside).items("buffers")):
+    for buffer in parse(data, beside).items("buffers"):
         uri = buffer.get("uri")
         if isinstance(uri, str) and not uri.startswith("data:"):
-            with suppress(FormatError):  # reading refuses it, and opens it no more than we do
-                found.append(_side_path(uri, f"buffers[{number}]"))
+            found.append(unquote(uri))
     return list(dict.fromkeys(found))
-
-
-def _side_path(uri: str, what: str) -> str:
-    """Return the path that a document names; only files beside or below it are opened."""
-    path = unquote(uri)
-    parts = path.replace("\\", "/").split("/")
-    if ":" in path or ".." in parts or not parts[0] or "\0" in path:
-        # a file from elsewhere must not choose what is read of the rest of the disk, or the net
-        raise FormatError(f"{what} is {uri[:80]!r}; only files beside or below this one are opened")
-    return path
 
 
 def _document(data: bytes) -> Object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any, BinaryIO
@@ -13,9 +14,9 @@ import numpy as np
 from mocpack.clip import AnyClip, check_reach
 from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError, UsageError
 from mocpack.io.amc import skeletons_in
+from mocpack.io.beside import MAX_FILE, files_beside, find_beside, read_beside
 from mocpack.io.table import Format, format_of, later
 
-MAX_FILE = 4 << 30  # bytes; more is refused
 READ_AT_ONCE = 1 << 24
 PROBED = 1 << 16  # bytes that a format with a skeleton file is known by
 REFUSED = {
@@ -33,24 +34,33 @@ def read_file(
     unit: float | None = None,
     skeleton: str | Path | None = None,
     data: bytes | None = None,
+    allow_outside: bool = False,
     **options: Any,
 ) -> AnyClip:
     """Read a motion file; complaints name the file.
 
     `skeleton` is the skeleton file of a motion file that needs one (the .asf of an .amc; other
     formats have their own). Left out, it is looked for beside the motion. `data` is what the file
-    holds, where somebody has read it: a pipe can be read only once. `options` are those of
-    `read_bytes`.
+    holds, where somebody has read it: a pipe can be read only once. `allow_outside` lets the file
+    name others outside its folder. `options` are those of `read_bytes`.
     """
     path = Path(path)
     data = contents(path) if data is None else data
     chosen = format_of(data, str(path))
+    options |= {"unit": unit, "allow_outside": allow_outside}
     if chosen.find_skeleton is None:
-        return read_bytes(data, name=str(path), unit=unit, beside=files_beside(path), **options)
+        beside = files_beside(path, allow_outside=allow_outside)
+        return read_bytes(data, name=str(path), beside=beside, **options)
     companion = _companion(chosen, path, skeleton)
     assert companion is not None
-    name = f"{path} (skeleton {companion})"
-    return read_bytes(data, name=name, unit=unit, skeleton=contents(companion), **options)
+    if skeleton is not None:
+        bones = contents(companion)
+    else:
+        try:
+            bones = read_beside(path, companion.name, allow_outside=allow_outside)
+        except FormatError as error:
+            raise FormatError(f"{path}: {error}") from error
+    return read_bytes(data, name=f"{path} (skeleton {companion})", skeleton=bones, **options)
 
 
 def read_bytes(
@@ -60,13 +70,15 @@ def read_bytes(
     unit: float | None = None,
     skeleton: bytes | None = None,
     beside: Callable[[str], bytes] | None = None,
+    allow_outside: bool = False,
     **options: Any,
 ) -> AnyClip:
     """Read a motion file's bytes: by content first, by the extension of `name` second.
 
     `skeleton` is the bytes of the skeleton file, for formats that need one, and `beside` returns
-    those of a file beside this one. `options` are for formats that take them: `clip`, which of
-    several clips; `fps`, the frames a second to sample at, or that a robot's table has;
+    those of a file beside this one. `allow_outside` lets a robot's file include others outside
+    its folder; `beside` has a rule of its own. `options` are for formats that take them: `clip`,
+    which of several clips; `fps`, the frames a second to sample at, or that a robot's table has;
     `body_model` and `robot`, files; `quaternion`, the order of a robot's.
     """
     chosen = format_of(data, name)
@@ -77,6 +89,8 @@ def read_bytes(
         if value is not None and option in REFUSED and option not in chosen.options:
             raise UsageError(f"{name}: {chosen.name} {REFUSED[option]}")
     extra |= {option: value for option, value in options.items() if option in chosen.options}
+    if "robot" in chosen.options:
+        extra["allow_outside"] = allow_outside
     extra |= _reach(chosen, beside)
     assert chosen.read is not None
     try:
@@ -111,9 +125,10 @@ def stream_contents(stream: BinaryIO, name: str) -> bytes:
     return bytes(data)
 
 
-def clip_names_of(path: str | Path) -> list[str]:
+def clip_names_of(path: str | Path, *, allow_outside: bool = False) -> list[str]:
     """Return the names of the clips in a motion file; none of a format of one clip."""
-    return clip_names_in(contents(path), name=str(path), beside=files_beside(path))
+    beside = files_beside(path, allow_outside=allow_outside)
+    return clip_names_in(contents(path), name=str(path), beside=beside)
 
 
 def clip_names_in(
@@ -142,22 +157,19 @@ def format_name(data: bytes, name: str) -> str:
     return format_of(data, name).name
 
 
-def files_beside(path: str | Path) -> Callable[[str], bytes]:
-    """Return a function that returns the bytes of a file by its path from where `path` is."""
-    return lambda relative: contents(Path(path).parent / relative)
-
-
 def names_beside(
     data: bytes, *, name: str = "input", beside: Callable[[str], bytes] | None = None
 ) -> list[str]:
-    """Return the paths of the files that a motion file's bytes name, and `beside` would open."""
+    """Return the files that a motion file's bytes name, as they name them."""
     chosen = format_of(data, name)
     return [] if chosen.names_beside is None else chosen.names_beside(data, beside)
 
 
-def files_to_read(path: str | Path, *, skeleton: str | Path | None = None) -> list[Path]:
+def files_to_read(
+    path: str | Path, *, skeleton: str | Path | None = None, allow_outside: bool = False
+) -> list[Path]:
     """Return the files that reading `path` opens: itself, and those that belong to it."""
-    return [Path(path), *companions(path, skeleton=skeleton)[0]]
+    return [Path(path), *companions(path, skeleton=skeleton, allow_outside=allow_outside)[0]]
 
 
 def companions(
@@ -165,11 +177,13 @@ def companions(
     *,
     skeleton: str | Path | None = None,
     listed: Callable[[Path], list[Path]] = skeletons_in,
+    allow_outside: bool = False,
 ) -> tuple[list[Path], bool]:
     """Return the files that are read with one, and whether their names stand in it.
 
     Otherwise they are looked for, and files that come and go beside it may change which they are.
-    `listed` returns the skeletons of a folder.
+    `listed` returns the skeletons of a folder. Files that reading refuses to open are not among
+    them, such as those outside the folder without `allow_outside`.
     """
     path = Path(path)
     if not path.is_file():
@@ -181,13 +195,18 @@ def companions(
         return ([] if companion is None else [companion]), False
     if chosen.names_beside is None:
         return [], True
-    found = chosen.names_beside(contents(path), files_beside(path))
-    return [path.parent / name for name in found], True
+    beside = files_beside(path, allow_outside=allow_outside)
+    found = []
+    for name in chosen.names_beside(contents(path), beside):
+        with suppress(FormatError):  # reading refuses it
+            find_beside(path, name, allow_outside=allow_outside)
+            found.append(path.parent / name)
+    return found, True
 
 
-def robot_files(path: str | Path) -> list[Path]:
+def robot_files(path: str | Path, *, allow_outside: bool = False) -> list[Path]:
     """Return the files that reading a robot opens: its own, and those that it includes."""
-    found: list[Path] = later("robots.files", "robot_files")(path)
+    found: list[Path] = later("robots.files", "robot_files")(path, allow_outside=allow_outside)
     return found
 
 

@@ -84,7 +84,12 @@ def _of_robot(module: str, what: str, *, in_metres: bool = True) -> Callable[...
     """Return a reader of robots' motions, which is given the robot of the file `--robot` names."""
 
     def call(
-        data: bytes, *, robot: str | Path | None = None, unit: float | None = None, **options: Any
+        data: bytes,
+        *,
+        robot: str | Path | None = None,
+        unit: float | None = None,
+        allow_outside: bool = False,
+        **options: Any,
     ) -> Any:
         if in_metres and unit is not None:
             raise UsageError(f"{what} is in metres, as the program that made it is: no unit")
@@ -93,7 +98,7 @@ def _of_robot(module: str, what: str, *, in_metres: bool = True) -> Callable[...
                 f"{what} needs the robot that it moves: {ROBOT}, its URDF or MJCF "
                 "(robot= in Python)"
             )
-        body = later("robots.files", "read_robot")(robot)
+        body = later("robots.files", "read_robot")(robot, allow_outside=allow_outside)
         own = {} if in_metres else {"unit": unit}
         return later(f"robots.{module}")(data, body, **own, **options)
 

@@ -109,13 +109,6 @@ def _told(
 
 
 def _other(name: str, beside: Callable[[str], bytes] | None) -> bytes:
-    parts = name.replace("\\", "/").split("/")
-    if ":" in name or ".." in parts or not parts[0] or "\0" in name or "[" in name:
-        # a file from elsewhere must not choose what is read of the rest of the disk
-        raise FormatError(
-            f"it refers to {name[:80]!r}; only files beside or below this one are opened: "
-            "make it one file with usdcat --flatten"
-        )
     if beside is None:
         raise FormatError(
             f"it refers to the file {name[:80]!r}, and from a pipe there is no folder"

@@ -2,7 +2,9 @@
 
 Of the question it knows `beside`: path and size of each file that follows the first, `fps`, and
 `divided`, into how many parts the time between samples is. Where files refer to others that were
-not given, the answer is their names, `others`. Blocks are [name, type, numbers].
+not given, the answer is their names, `others`: paths from the folder of the first file, or absolute
+ones. Files are given, and never opened from where they are: the parent decides what may be read.
+Blocks are [name, type, numbers].
 """
 
 from __future__ import annotations
@@ -14,6 +16,10 @@ from typing import Any
 
 CHANNELS = {"translations": ("f4", 3), "rotations": ("f4", 4), "scales": ("f2", 3)}
 MOST_SAMPLES = 1 << 22
+# The first file lies this many folders deep in ours, so that paths with as many ".." stay in it.
+MAX_UP = 32
+MAIN = "mocpack-main"  # the first file, without its extension
+ABSOLUTE = "absolute"  # the folder for files with absolute paths
 
 
 def opened(pxr: Any, data: bytes, question: dict[str, Any]) -> Any:
@@ -23,6 +29,7 @@ def opened(pxr: Any, data: bytes, question: dict[str, Any]) -> Any:
 
     folder = Path(question["folder"])
     path = _put(data, folder, question["beside"])
+    question["folder"] = str(path.parent)  # what complaints leave out
     others, layers = _others(path, folder)
     if others:
         return {"others": others}
@@ -55,13 +62,26 @@ def _ending(data: bytes) -> str:
 def _put(data: bytes, folder: Path, beside: list[tuple[str, int]]) -> Path:
     """Write what was given into the folder; return the path of the file itself."""
     at = len(data) - sum(size for _, size in beside)
-    path = folder / f"scene{_ending(data)}"
+    path = _place(f"{MAIN}{_ending(data)}", folder)
+    path.parent.mkdir(parents=True)
     path.write_bytes(data[:at])
     for name, size in beside:
-        other = folder / name
+        other = _place(name, folder)
         other.parent.mkdir(parents=True, exist_ok=True)
         other.write_bytes(data[at : at + size])
         at += size
+    return path
+
+
+def _place(name: str, folder: Path) -> Path:
+    """Return where in our folder the file of this name lies."""
+    if Path(name).is_absolute():
+        path = folder / ABSOLUTE / Path(name).relative_to(Path(name).anchor)
+    else:
+        path = folder.joinpath(*["_"] * MAX_UP, name)
+    path = Path(os.path.normpath(path))
+    if not path.is_relative_to(folder):
+        raise ValueError(f"{name[:80]!r} leads more than {MAX_UP} folders up")
     return path
 
 
@@ -77,20 +97,49 @@ def _others(path: Path, folder: Path) -> tuple[list[str], list[Any]]:
     while waiting:
         layer = waiting.pop()
         layers.append(layer)
+        _drop_value_clips(layer)
         for asset in layer.GetCompositionAssetDependencies():
-            there = layer.ComputeAbsolutePath(asset)
+            there = _target(layer, asset, folder)
             if there in seen:
                 continue
             seen.add(there)
-            if not there.startswith((f"{folder}{os.sep}", f"{path}[")):
-                found.add(asset)
-                continue
-            held = Sdf.Layer.FindOrOpen(there)
-            if held is None:
-                found.add(os.path.relpath(there, folder))
-            else:
+            is_inside = there.startswith((f"{folder}{os.sep}", f"{path}["))
+            held = Sdf.Layer.FindOrOpen(there) if is_inside else None
+            if held is not None:
                 waiting.append(held)
+            else:
+                found.add(os.path.relpath(there, path.parent) if is_inside else there)
     return sorted(found), layers
+
+
+def _target(layer: Any, asset: str, folder: Path) -> str:
+    """Return the absolute path that a layer refers to, changed to our copy if there is one."""
+    there = str(layer.ComputeAbsolutePath(asset))
+    if not Path(there).is_absolute():  # USD looks beside the layer first
+        there = os.path.normpath(Path(layer.realPath).parent / asset)
+    if there.startswith(f"{folder}{os.sep}"):
+        return there
+    if not Path(asset).is_absolute():
+        raise ValueError(f"{asset[:80]!r} leads more than {MAX_UP} folders up")
+    copy = _place(there, folder)
+    if not copy.exists():
+        return there
+    if not layer.UpdateCompositionAssetDependency(asset, str(copy)):
+        raise ValueError(f"the absolute path {asset[:80]!r} cannot be followed")
+    return str(copy)
+
+
+def _drop_value_clips(layer: Any) -> None:
+    """Remove references to value clips, which are not read: USD would open the files by itself."""
+    from pxr import Sdf
+
+    paths: list[Any] = []
+    layer.Traverse(Sdf.Path.absoluteRootPath, paths.append)
+    for path in paths:
+        if path.IsPrimPath() or path.IsPrimVariantSelectionPath():
+            prim = layer.GetObjectAtPath(path)
+            for field in (name for name in prim.ListInfoKeys() if name.startswith("clip")):
+                prim.ClearInfo(field)
 
 
 def _times(animation: Any) -> list[float]:

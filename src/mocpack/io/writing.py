@@ -9,7 +9,8 @@ from typing import Any
 from mocpack.clip import AnyClip, Clip
 from mocpack.errors import FormatError, UnsupportedClipError, UsageError
 from mocpack.io.atomic import write_all_atomically, write_atomically
-from mocpack.io.reading import contents, files_beside
+from mocpack.io.beside import files_beside
+from mocpack.io.reading import contents
 from mocpack.io.table import BODY_DIALECTS, FORMATS, BodyDialect, Format, later
 from mocpack.plain import plain
 
@@ -22,15 +23,17 @@ def write_file(
     *,
     dialect: str | None = None,
     into: str | Path | None = None,
+    allow_outside: bool = False,
 ) -> None:
     """Write the clip in the format of the path's extension, atomically.
 
     A format of two files gets both: walk.amc comes with walk.asf beside it. `dialect` as in
-    `write_bytes`. `into` names a glTF file that the clip is put into as an animation.
+    `write_bytes`. `into` names a glTF file that the clip is put into as an animation, which may
+    name files outside its folder if `allow_outside` says so.
     """
     path = Path(path)
     if into is not None:
-        write_atomically(_put_into(clip, Path(into), path), path)
+        write_atomically(_put_into(clip, Path(into), path, allow_outside), path)
         return
     if dialect is not None:
         write_atomically(write_bytes(clip, path.suffix, dialect), path)
@@ -105,7 +108,7 @@ def written_dialect(name: str, extension: str | None = None) -> Any:
     return found
 
 
-def _put_into(clip: AnyClip, character: Path, path: Path) -> bytes:
+def _put_into(clip: AnyClip, character: Path, path: Path, allow_outside: bool) -> bytes:
     """Return a character's file with the clip in it."""
     if path.suffix.lower() not in CHARACTERS:
         raise UsageError(f"{path}: a clip is put into a character as {', '.join(CHARACTERS)} alone")
@@ -114,7 +117,10 @@ def _put_into(clip: AnyClip, character: Path, path: Path) -> bytes:
     data, binary = contents(character), path.suffix.lower() != ".gltf"
     try:
         made: bytes = later("gltf_into", "write")(
-            clip, data, beside=files_beside(character), binary=binary
+            clip,
+            data,
+            beside=files_beside(character, allow_outside=allow_outside),
+            binary=binary,
         )
     except (FormatError, UsageError) as error:
         raise type(error)(f"{character}: {error}") from error

@@ -156,6 +156,9 @@ AnyPair = SkeletonPair | VertexPair
 
 def pair(original: AnyClip, decoded: AnyClip) -> AnyPair:
     """Put two clips side by side, or say why they cannot be compared."""
+    for clip in (original, decoded):
+        if not isinstance(clip, Clip | VertexClip):
+            raise UsageError(f"clips are compared with clips, got {clip!r:.80}")
     if original.frame_count != decoded.frame_count:
         raise UsageError(
             f"cannot compare clips of {original.frame_count} and {decoded.frame_count} frames"

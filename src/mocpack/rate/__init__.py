@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mocpack import progress
+from mocpack.arguments import check_number, is_finite
 from mocpack.arrays import F64
 from mocpack.clip import AnyClip, Clip, VertexClip, promised_error
 from mocpack.codec import (
@@ -64,8 +65,10 @@ class Target:
     max_angle: float | None = None
 
     def __post_init__(self) -> None:
-        if self.ratio is not None and not 0 < self.ratio < math.inf:
-            raise UsageError(f"a ratio must be positive and finite, got {self.ratio:g}")
+        if self.ratio is not None and (not is_finite(self.ratio) or self.ratio <= 0):
+            raise UsageError(f"a ratio must be positive and finite, got {_shown(self.ratio)}")
+        if self.ratio is not None:
+            check_number("ratio", self.ratio, 1e-6, 1e12)
         given = [n for n in ("max_error", "mean_error", "ratio", "size") if getattr(self, n)]
         if len(given) > 1:
             raise UsageError(f"give one target, not {' and '.join(given)}")
@@ -533,3 +536,7 @@ def _size(made: Attempt) -> int:
 def _over(found: float, limit: float) -> float:
     """Return how far `found` is over the limit, as a logarithm: 0 is just kept."""
     return math.log(max(found, 1e-300) / limit) if limit < math.inf else -math.inf
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else f"{value!r:.80}"

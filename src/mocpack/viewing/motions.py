@@ -140,9 +140,8 @@ def select(
     others: Sequence[str] = (),
     *,
     frames: slice | None = None,
-    unit: str | None = None,
-    skeleton: str | None = None,
     clip: str | None = None,
+    **reading: Any,
 ) -> Selection:
     """Read the named files; one that is bad, or another motion than the first, is an error.
 
@@ -156,8 +155,9 @@ def select(
         More versions of the same clip.
     clip : str, optional
         Which clip of a scene, in `file` and `others`; in the original too, if it is a scene.
+    reading
+        What `open_shown` takes for each file: `unit`, `skeleton`, `allow_outside`.
     """
-    reading = {"unit": unit, "skeleton": skeleton}
     shown = [open_shown(path, **reading, clip=clip) for path in (file, *others)]
     for other in shown[1:]:
         _check_same(shown[0], other)
@@ -172,7 +172,7 @@ def select(
 
 
 def open_shown(
-    path: str, *, unit: str | None = None, skeleton: str | None = None, clip: str | None = None
+    path: str, *, clip: str | None = None, allow_outside: bool = False, **reading: Any
 ) -> Shown:
     """Read a motion file of any kind and decode all of it; of a scene all clips, or the named."""
     name = Path(path).name
@@ -185,14 +185,16 @@ def open_shown(
         data = _clip_file(data, path, clip)
         name = name if clip is None else f"{name}, {clip}"
         clip = None
-    read = _api.read_contents(data, path, unit=unit, skeleton=skeleton, clip=clip)
+    reading |= {"clip": clip, "allow_outside": allow_outside}
+    read = _api.read_contents(data, path, **reading)
     found = _skeletal(read, path)
     try:
         with _api.Motion(data) as motion:
             return _packed(name, data, found, motion)
     except FormatError:
         # not a .mocp: `read` above has complained if it was meant to be one
-        return shown_source(name, read, data, files_beside(path))
+        beside = files_beside(path, allow_outside=allow_outside)
+        return shown_source(name, read, data, beside)
 
 
 def shown_source(

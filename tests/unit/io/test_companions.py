@@ -14,9 +14,16 @@ def document(*uris):
     return json.dumps({"asset": {"version": "2.0"}, "buffers": buffers}).encode()
 
 
-def test_a_gltf_names_its_buffers_once_each_and_none_that_reading_refuses():
-    uris = ["a.bin", "data:,x", "sub/b%20c.bin", "a.bin", "../secret", "https://host/x.bin"]
-    assert names_beside(document(*uris), name="a.gltf") == ["a.bin", "sub/b c.bin"]
+def test_a_gltf_names_its_buffers_once_each():
+    uris = ["a.bin", "data:,x", "sub/b%20c.bin", "a.bin", "../secret"]
+    found = names_beside(document(*uris), name="a.gltf")
+    assert found == ["a.bin", "sub/b c.bin", "../secret"]
+
+
+def test_files_that_reading_refuses_are_not_listed(tmp_path):
+    path = tmp_path / "a.gltf"
+    path.write_bytes(document("a.bin", "../secret", "https://host/x.bin", "/etc/passwd"))
+    assert files_to_read(path) == [path, tmp_path / "a.bin"]
 
 
 def test_files_that_are_whole_in_themselves_open_no_other(tmp_path):

@@ -5,6 +5,7 @@ import random
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +15,7 @@ import pytest
 import mocpack
 from mocpack import rotations, space
 from mocpack.errors import CorruptionError, FormatError, MissingExtraError, MocpackError, UsageError
-from mocpack.io import child, clip_names_in, read_bytes
+from mocpack.io import child, clip_names_in, fbx, read_bytes
 from mocpack.testing import fbx_takes
 from mocpack.testing.fbx_file import (
     CONSTANT,
@@ -384,7 +385,7 @@ def test_a_process_that_takes_too_much_memory_costs_a_sentence(tmp_path, monkeyp
 
 def test_a_process_that_never_ends_is_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(child, "find_spec", fake_ufbx(tmp_path, "while True: pass\n"))
-    monkeypatch.setattr(child, "SECONDS", 1)
+    monkeypatch.setattr(fbx, "UFBX", replace(fbx.UFBX, seconds=1))
     with pytest.raises(CorruptionError, match=r"within|signal"):
         read_bytes(binary(swinging()))
 

@@ -248,7 +248,7 @@ def test_text_with_its_buffer_inside_or_beside_reads_the_same(tmp_path):
 )
 def test_files_elsewhere_are_never_opened(tmp_path, uri):
     (tmp_path / "x.gltf").write_bytes(slide().gltf(uri))
-    with pytest.raises(FormatError, match=r"only files beside or below this one are opened"):
+    with pytest.raises(FormatError, match="it refers to "):
         mocpack.read(tmp_path / "x.gltf")
 
 

@@ -1,19 +1,31 @@
 """Pickles of strangers: arrays and plain values come back, everything else is refused by name."""
 
 import io
+import json
 import os
 import pickle
 import pickletools
 import zipfile
 from collections import OrderedDict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mocpack.errors import FormatError
-from mocpack.io.robots import torch_file
-from mocpack.io.robots.restricted_pickle import array_of, load
+from mocpack.io import child
+from mocpack.io.robots import pickle_child, restricted_pickle, torch_file
+from mocpack.io.robots.restricted_pickle import array_of, rebuild
+
+
+def load(data):
+    """Read a pickle in this process, which is quicker than one for each."""
+    blocks = []
+    answer = pickle_child.answer(data, blocks)
+    answer = json.loads(json.dumps(answer))
+    return rebuild(answer, b"".join(blocks))
+
 
 VALUES = {
     "fps": 30,
@@ -189,3 +201,79 @@ def test_what_is_no_array_is_a_sentence():
     for value in ("text", {"a": 1}, [[1, 2], [3]], None, object):
         with pytest.raises(FormatError, match="must be an array of numbers"):
             array_of(value, "dof_pos")
+
+
+def test_a_process_of_its_own_gives_the_same_values():
+    data = pickle.dumps(VALUES)
+    found, here = restricted_pickle.load(data), load(data)
+    assert found.keys() == here.keys()
+    for name, value in here.items():
+        np.testing.assert_equal(found[name], value)
+
+
+def shared_lists(depth):
+    value = [0.0] * 10
+    for _ in range(depth):
+        value = [value] * 10
+    return pickle.dumps({"dof_pos": value})
+
+
+def hashed_tuples(depth):
+    value = ()
+    for _ in range(depth):
+        value = (value, value)
+    body = pickle.dumps([value])[:-1]  # without the end: the tuple becomes a key
+    return body.replace(b"]\x94", b"}\x94", 1)[:-1] + b"K\x01s."
+
+
+def shared_storage(times, numbers=1 << 20):
+    """A file of PyTorch's whose tensors all name the same numbers."""
+    tensor = np.zeros(numbers, np.float32)
+    data = torch_file.pack({"x": tensor, "y": tensor[:1]})
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    program = members["archive/data.pkl"]
+    start = program.index(b"X\x01\x00\x00\x00x") + 6
+    stop = program.index(b"X\x01\x00\x00\x00y")
+    one = program[start:stop]
+    members["archive/data.pkl"] = b"\x80\x02](" + one * times + b"e."
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, raw in members.items():
+            archive.writestr(name, raw)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize("depth", [9, 30])
+def test_shared_lists_that_would_fill_the_memory_are_refused(depth):
+    with pytest.raises(FormatError):
+        load(shared_lists(depth))
+
+
+def test_a_list_that_holds_itself_is_refused():
+    value = []
+    value.append(value)
+    with pytest.raises(FormatError, match="nested"):
+        load(pickle.dumps(value))
+
+
+def test_tensors_that_share_their_numbers_share_memory():
+    found = load(shared_storage(2000, numbers=1 << 16))
+    assert len(found) == 2000
+    assert len({part.__array_interface__["data"][0] for part in found}) == 1
+
+
+def test_a_pickle_that_computes_for_ever_is_ended(monkeypatch):
+    monkeypatch.setattr(child, "PATIENCE", 1)
+    quick = replace(restricted_pickle.PICKLE, seconds=1)
+    monkeypatch.setattr(restricted_pickle, "PICKLE", quick)
+    with pytest.raises(FormatError):
+        restricted_pickle.load(hashed_tuples(60))
+
+
+def test_a_pickle_that_fills_the_memory_is_ended():
+    # each of these bytes is a list of 56
+    data = b"\x80\x02](" + b"]" * (20 << 20) + b"e."
+    tight = replace(restricted_pickle.PICKLE, memory=-(1 << 30))
+    with pytest.raises(FormatError):
+        rebuild(*child.ask(tight, data))

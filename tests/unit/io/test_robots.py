@@ -223,7 +223,7 @@ def test_full_turns_that_cannot_be_kept_are_said_in_the_metadata(arm):
             "<mujoco><worldbody><body><joint class='x'/></body></worldbody></mujoco>",
             "no default class 'x'",
         ),
-        ("<mujoco><include file='nowhere.xml'/></mujoco>", "includes 'nowhere.xml'"),
+        ("<mujoco><include file='nowhere.xml'/></mujoco>", "refers to 'nowhere.xml'"),
         ("<mujoco><worldbody><replicate count='9'/></worldbody></mujoco>", "<replicate>"),
     ],
 )

@@ -1,7 +1,7 @@
 """MJCF: a robot as MuJoCo has it. Read is what says where bodies are and how they move.
 
-Bodies and angles are in MuJoCo's order, depth first. Files that the robot's file includes are
-looked for beside it.
+Bodies and angles are in MuJoCo's order, depth first. Paths of included files start at the folder of
+the robot's own file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mocpack.arrays import F64
 from mocpack.errors import CorruptionError
 from mocpack.io.robots.model import UNLIMITED, Robot, RobotBody, RobotJoint, assemble
 from mocpack.io.robots.urdf import distinct_names, unit_axis
-from mocpack.io.robots.xml_tree import Element, parse
+from mocpack.io.robots.xml_tree import MAX_ELEMENTS, Element, parse
 
 TYPES = ("hinge", "slide", "ball", "free")
 REFUSED = ("replicate", "attach", "composite", "flexcomp")
@@ -38,9 +38,18 @@ class _Settings:
         return float(np.radians(value)) if self.degrees else value
 
 
+@dataclass
+class _Left:
+    """How many files may still be included, and how many elements they may have together."""
+
+    files: int
+    elements: int
+
+
 def read(top: Element, beside: Callable[[str], bytes]) -> Robot:
     """Return the robot of a file's outermost element; `beside` opens the files that it includes."""
-    top = Element(top.tag, top.attributes, list(_included(top.children, beside, [0])))
+    left = _Left(MAX_INCLUDED, MAX_ELEMENTS - top.size)
+    top = Element(top.tag, top.attributes, list(_included(top.children, beside, left)))
     settings = _settings(top)
     world = Element("worldbody", {}, [e for w in top.all("worldbody") for e in w.children])
     bodies: list[RobotBody] = []
@@ -80,24 +89,23 @@ def _with_named_joints(bodies: list[RobotBody]) -> list[RobotBody]:
 
 
 def _included(
-    elements: list[Element], beside: Callable[[str], bytes], count: list[int]
+    elements: list[Element], beside: Callable[[str], bytes], left: _Left
 ) -> Iterator[Element]:
+    """Yield elements with those of included files in place of the instructions to include them."""
     for element in elements:
         if element.tag in REFUSED:
             raise CorruptionError(f"<{element.tag}> is not read; save the compiled model as MJCF")
         if element.tag != "include":
-            inside = list(_included(element.children, beside, count))
+            inside = list(_included(element.children, beside, left))
             yield Element(element.tag, element.attributes, inside)
             continue
-        count[0] += 1
+        left.files -= 1
         path = element.word("file")
-        if count[0] > MAX_INCLUDED:
+        if left.files < 0:
             raise CorruptionError(f"more than {MAX_INCLUDED} files are included")
-        try:
-            found = parse(beside(path))
-        except OSError as error:
-            raise CorruptionError(f"includes {path!r}: {error.strerror or error}") from error
-        yield from _included(found.children, beside, count)
+        found = parse(beside(path), left.elements)
+        left.elements -= found.size
+        yield from _included(found.children, beside, left)
 
 
 def _settings(top: Element) -> _Settings:

@@ -28,6 +28,15 @@ class Element:
         """Yield the children of these tags."""
         return (child for child in self.children if child.tag in tags)
 
+    @property
+    def size(self) -> int:
+        """The number of elements, with all that stand inside."""
+        found, waiting = 0, [self]
+        while waiting:
+            found += 1
+            waiting += waiting.pop().children
+        return found
+
     def first(self, tag: str) -> Element | None:
         return next(self.all(tag), None)
 
@@ -62,8 +71,8 @@ class Element:
         return "" if name is None else f"{name[:60]!r} "
 
 
-def parse(data: bytes) -> Element:
-    """Return the outermost element of an XML file."""
+def parse(data: bytes, most: int = MAX_ELEMENTS) -> Element:
+    """Return the outermost element of an XML file, which has at most so many elements."""
     if len(data) > MAX_BYTES:
         raise FormatError(f"XML of more than {MAX_BYTES >> 20} MiB is not read")
     top = Element("")
@@ -73,7 +82,7 @@ def parse(data: bytes) -> Element:
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal count
         count += 1
-        if len(open_elements) > MAX_DEPTH or count > MAX_ELEMENTS:
+        if len(open_elements) > MAX_DEPTH or count > most:
             raise FormatError(
                 f"XML has at most {MAX_ELEMENTS} elements, {MAX_DEPTH} inside one another"
             )

@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from mocpack.codec import Rounds, Codec, Goal, Trial
+from mocpack.codec import Codec, Goal, Rounds, Trial
 
 ROUNDS = {"fast": 2, "default": 6, "best": 14}
 LEAST_GAIN = 0.003  # of the error at equal size: less than this is noise

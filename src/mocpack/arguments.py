@@ -1,0 +1,114 @@
+"""Arguments of public functions, checked: errors name the argument, its value and what it must be.
+
+Each function takes the class of the error, which says whose fault it is.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from contextlib import suppress
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mocpack.errors import InvalidClipError, MocpackError, UsageError
+
+KINDS = {"int": Integral, "float": Real, "bool": (bool, np.bool_), "str": str, "None": type(None)}
+
+
+def check_number(
+    name: str,
+    value: Any,
+    low: float = -math.inf,
+    high: float = math.inf,
+    *,
+    error: type[MocpackError] = UsageError,
+) -> float:
+    """Return a real number from `low` to `high`; NaN is none.
+
+    >>> check_number("fps", 30, 1, 1000)
+    30.0
+    """
+    with suppress(OverflowError):  # of a whole number beyond all floats
+        if isinstance(value, Real) and low <= float(value) <= high:
+            return float(value)
+    limits = "" if (low, high) == (-math.inf, math.inf) else f" from {low:g} to {high:g}"
+    raise error(f"{name} must be a number{limits}, got {value!r:.80}")
+
+
+def is_finite(value: Any) -> bool:
+    """Whether a value is a real number, and neither NaN nor infinite nor beyond all floats."""
+    try:
+        return isinstance(value, Real) and math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def check_whole(
+    name: str,
+    value: Any,
+    low: int,
+    high: int,
+    *,
+    error: type[MocpackError] = UsageError,
+) -> int:
+    """Return a whole number from `low` to `high`."""
+    if isinstance(value, Integral) and low <= int(value) <= high:
+        return int(value)
+    raise error(f"{name} must be a whole number from {low} to {high}, got {value!r:.80}")
+
+
+def check_array(
+    name: str, values: Any, *, error: type[MocpackError] = InvalidClipError
+) -> npt.NDArray[Any]:
+    """Return an array of real numbers or truth values, of whatever shape."""
+    try:
+        array: npt.NDArray[Any] = np.asanyarray(values)
+    except (TypeError, ValueError, OverflowError) as fault:
+        raise error(f"{name} must be an array of numbers: {fault}") from fault
+    # an empty list is one of numbers too
+    if array.dtype.kind not in "fiub":
+        raise error(f"{name} must be an array of numbers, got {values!r:.80}")
+    return array
+
+
+def check_path(name: str, value: Any) -> None:
+    """Complain about what is no path: a text, or an object that stands for one."""
+    if not isinstance(value, str | os.PathLike):
+        raise UsageError(f"{name} must be a path, got {value!r:.80}")
+
+
+def check_sequence(
+    name: str, values: Any, *, error: type[MocpackError] = InvalidClipError
+) -> list[Any]:
+    """Return the members of what can be gone through; a text is taken for a mistake."""
+    try:
+        if not isinstance(values, str | bytes):
+            return list(values)
+    except TypeError:
+        pass
+    raise error(f"{name} must be a sequence, got {values!r:.80}")
+
+
+def _is_huge(value: Any) -> bool:
+    """Whether a whole number is beyond what a float can be."""
+    return isinstance(value, Integral) and int(value).bit_length() > 1000
+
+
+def check_fields(owner: str, values: dict[str, Any], annotations: dict[str, Any]) -> None:
+    """Check parameters against annotations such as ``float | None``; others are not checked."""
+    for name, value in values.items():
+        words = [word.strip() for word in str(annotations.get(name, "")).split("|")]
+        if not all(word in KINDS for word in words):
+            continue
+        is_bool = isinstance(value, bool | np.bool_)
+        fits = any(
+            isinstance(value, KINDS[word]) and (word == "bool" or not is_bool)  # type: ignore[arg-type]
+            for word in words
+        )
+        is_number = fits and isinstance(value, Real) and not is_bool
+        if not fits or (is_number and not abs(value) <= math.inf) or _is_huge(value):
+            raise UsageError(f"{owner}: {name} must be {' or '.join(words)}, got {value!r:.80}")

@@ -1,0 +1,405 @@
+"""The reader of pickles in a process of its own (`child_main.py`), without running them.
+
+A pickle is a program. This machine knows the instructions that build numbers, texts, lists, dicts
+and arrays, and refuses by name whatever else a pickle names. Plain pickles, joblib's files and
+PyTorch's are read. The process has limits of memory and time, because a few bytes of a pickle can
+describe values of any size, and because comparing or hashing them can take any time.
+
+The answer is `value`, JSON in which these objects stand for what JSON does not have:
+
+| | |
+|---|---|
+| `{"dict": [[key, value], …]}`, `{"tuple": […]}`, `{"bytes": text}` | bytes as Latin-1 |
+| `{"array": block, "dtype", "shape", "fortran"}` | an array; several may share a block |
+| `{"array": block, "dtype", "shape", "offset", "strides"}` | a tensor; both in numbers |
+| `{"other": type}` | a value that is not read |
+
+or `refused` or `broken`, a sentence. `blocks` are the sizes of the blocks that follow, in bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import pickle
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+MAX_INFLATED = 2 << 30
+MAX_SWELL = 200
+MAX_DEPTH = 40
+MORE_VALUES = 1 << 18  # beyond one for each byte: shared values count wherever they stand
+DTYPE = re.compile(r"f[248]|[iu][1248]|b1|[US]\d{1,6}")
+NUMBERS = {"f2": "e", "f4": "f", "f8": "d"}
+STORAGES = {
+    "FloatStorage": "<f4",
+    "DoubleStorage": "<f8",
+    "HalfStorage": "<f2",
+    "LongStorage": "<i8",
+    "IntStorage": "<i4",
+    "ShortStorage": "<i2",
+    "CharStorage": "|i1",
+    "ByteStorage": "|u1",
+    "BoolStorage": "|b1",
+}
+# what a broken zip file or deflate stream can make the standard library raise
+BROKEN_ZIP = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
+
+
+class Refused(Exception):  # noqa: N818 - not an error of the file
+    """The pickle does what is not read."""
+
+
+class Broken(Exception):  # noqa: N818 - as above
+    """The pickle contradicts itself."""
+
+
+def answer(data: bytes, blocks: list[bytes]) -> dict[str, Any]:
+    """Return what a pickle holds; bytes of arrays are put behind the blocks."""
+    try:
+        made, size = _load(data)
+        value = _Encoder(blocks, size + MORE_VALUES).encode(made, 0)
+        return {"value": value, "blocks": [len(block) for block in blocks]}
+    except Refused as error:
+        return {"refused": str(error)}
+    except Broken as error:
+        return {"broken": str(error)}
+
+
+def _load(data: bytes) -> tuple[Any, int]:
+    """Return what a pickle builds, and the size of the pickle itself."""
+    if data[:4] == b"PK\x03\x04":
+        return _load_torch(data)
+    if data[:1] == b"\x78":  # joblib's zlib
+        data = _inflate(data)
+    return _run(_Machine(io.BytesIO(data))), len(data)
+
+
+class _Encoder:
+    """Makes JSON of what a pickle has built; arrays that stand in several places are sent once."""
+
+    def __init__(self, blocks: list[bytes], values: int) -> None:
+        self._blocks, self._left = blocks, values
+        self._sent: dict[int, int] = {}
+
+    def encode(self, value: Any, depth: int) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            raise Refused("the pickle repeats shared values more often than a motion needs")
+        if depth > MAX_DEPTH:
+            raise Broken(f"values of the pickle are nested more than {MAX_DEPTH} deep")
+        kind, inside = type(value), depth + 1
+        if value is None or kind in (bool, float, str):
+            return value
+        if kind is int:
+            return value if value.bit_length() < 1024 else {"other": "int"}
+        if kind is list:
+            return [self.encode(part, inside) for part in value]
+        if kind is tuple:
+            return {"tuple": [self.encode(part, inside) for part in value]}
+        if kind is dict:
+            pairs = value.items()
+            return {"dict": [[self.encode(k, inside), self.encode(v, inside)] for k, v in pairs]}
+        if kind is bytes:
+            return {"bytes": value.decode("latin1")}
+        if isinstance(value, _Array):
+            return {"array": self._block(value.raw), **value.form}
+        return {"other": kind.__name__}
+
+    def _block(self, raw: bytes) -> int:
+        if id(raw) not in self._sent:
+            self._sent[id(raw)] = len(self._blocks)
+            self._blocks.append(raw)
+        return self._sent[id(raw)]
+
+
+class _Dtype:
+    """A type of numbers or texts, as pickles of numpy build one."""
+
+    def __init__(self, name: Any = "f8", *_: Any) -> None:
+        if not isinstance(name, str) or not DTYPE.fullmatch(name):
+            raise Refused(f"an array of {str(name)[:40]!r} is not read")
+        self.name, self.order = name, "<"
+        self.size = int(name[1:]) * (4 if name[0] == "U" else 1)
+
+    def set_state(self, state: Any) -> None:
+        order = state[1] if isinstance(state, tuple) and len(state) > 1 else "<"
+        if order not in ("<", ">", "|", "="):
+            raise Broken(f"bytes of an array in an unknown order {str(order)[:10]!r}")
+        self.order = ">" if order == ">" else "<"
+
+
+class _Array:
+    """An array: its bytes, and how they are arranged."""
+
+    def __init__(self, *_: Any) -> None:
+        self.raw = b""
+        self.form: dict[str, Any] = {"dtype": "<f8", "shape": [0], "fortran": False}
+
+    def set_state(self, state: Any) -> None:
+        if not isinstance(state, tuple) or len(state) != 5:
+            raise Broken("an array without shape, type and numbers")
+        _, shape, dtype, fortran, raw = state
+        if not isinstance(dtype, _Dtype):
+            raise Broken("an array without a type")
+        if isinstance(raw, list):
+            raise Refused("an array of objects is not read")
+        self.fill(raw, dtype, shape, fortran=bool(fortran))
+
+    def fill(self, raw: Any, dtype: _Dtype, shape: Any, *, fortran: bool) -> None:
+        raw = _encode(raw) if isinstance(raw, str) else raw
+        sizes = _shape(shape)
+        if not isinstance(raw, bytes) or len(raw) != math.prod(sizes) * dtype.size:
+            raise Broken(f"an array of shape {sizes} does not fill its bytes")
+        self.raw = raw
+        self.form = {"dtype": dtype.order + dtype.name, "shape": sizes, "fortran": fortran}
+
+
+class _JoblibArray(_Array):
+    """joblib's note that the numbers of an array follow in the file."""
+
+    def read(self, state: Any, file: io.BytesIO) -> None:
+        if not isinstance(state, dict) or not isinstance(state.get("dtype"), _Dtype):
+            raise Broken("a joblib array without a type")
+        dtype = state["dtype"]
+        if state.get("numpy_array_alignment_bytes") is not None:
+            padding = file.read(1)
+            file.read(padding[0] if padding else 0)
+        shape = _shape(state.get("shape"))
+        raw = file.read(math.prod(shape) * dtype.size)
+        self.fill(raw, dtype, shape, fortran=state.get("order") == "F")
+
+
+class _Storage:
+    """The numbers of PyTorch's tensors."""
+
+    def __init__(self, raw: bytes, dtype: str) -> None:
+        self.raw, self.dtype = raw, dtype
+
+
+class _Machine(pickle._Unpickler):
+    """Python's own reader of pickles, without what could run or reach anything."""
+
+    dispatch: ClassVar[Any] = dict(pickle._Unpickler.dispatch)
+    stack: list[Any]
+    read: Callable[[int], bytes]
+
+    def __init__(self, file: io.BytesIO, storages: Callable[[str], bytes] | None = None) -> None:
+        super().__init__(file, encoding="latin1")
+        self._own_file, self._storages = file, storages
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = KNOWN.get((module.replace("numpy._core", "numpy.core"), name))
+        if found is None and module == "torch" and name in STORAGES:
+            return name
+        if found is None:
+            raise Refused(
+                f"the pickle names {module[:60]}.{name[:60]}, which is not read: only numbers, "
+                "texts, lists, dicts and arrays are"
+            )
+        return found
+
+    def persistent_load(self, pid: Any) -> Any:
+        if self._storages is None or not isinstance(pid, tuple) or len(pid) < 5:
+            raise Refused("the pickle refers to things outside it")
+        kind, storage, key = pid[0], pid[1], pid[2]
+        if kind != "storage" or not isinstance(key, str) or storage not in STORAGES:
+            raise Refused("a tensor of an unknown kind is not read")
+        return _Storage(self._storages(key), STORAGES[storage])
+
+    def load_build(self) -> None:
+        state = self.stack.pop()
+        made = self.stack[-1]
+        if isinstance(made, _JoblibArray):
+            made.read(state, self._own_file)
+        elif isinstance(made, (_Array, _Dtype)):
+            made.set_state(state)
+        else:
+            raise Refused("the pickle changes what it may not")
+
+    def load_reduce(self) -> None:
+        words = self.stack.pop()
+        made = self.stack[-1]
+        if not any(made is known for known in KNOWN.values()) or not isinstance(words, tuple):
+            raise Refused("the pickle calls what it may not")
+        self.stack[-1] = made(*words)
+
+    def load_newobj(self) -> None:
+        self.load_reduce()
+
+    def load_bytearray8(self) -> None:
+        """Python's own makes room for as many bytes as are announced, before it reads them."""
+        (size,) = struct.unpack("<Q", self.read(8))
+        raw = self.read(size)
+        if len(raw) != size:
+            raise Broken(f"the pickle ends {size - len(raw)} bytes too early")
+        self.stack.append(bytes(raw))
+
+    def refuse(self) -> None:
+        raise Refused("the pickle has instructions that are not read")
+
+
+_Machine.dispatch[pickle.BUILD[0]] = _Machine.load_build
+_Machine.dispatch[pickle.REDUCE[0]] = _Machine.load_reduce
+_Machine.dispatch[pickle.NEWOBJ[0]] = _Machine.load_newobj
+_Machine.dispatch[pickle.BYTEARRAY8[0]] = _Machine.load_bytearray8
+for _code in (
+    pickle.INST,
+    pickle.OBJ,
+    pickle.NEWOBJ_EX,
+    pickle.EXT1,
+    pickle.EXT2,
+    pickle.EXT4,
+    pickle.NEXT_BUFFER,
+    pickle.READONLY_BUFFER,
+):
+    _Machine.dispatch[_code[0]] = _Machine.refuse
+
+
+def _scalar(dtype: Any, raw: Any = b"") -> Any:
+    """A number or text of numpy's."""
+    if not isinstance(dtype, _Dtype):
+        raise Broken("a number without a type")
+    raw = _encode(raw) if isinstance(raw, str) else raw
+    if not isinstance(raw, bytes) or len(raw) != dtype.size:
+        raise Broken("a number does not fill its bytes")
+    kind, order = dtype.name[0], "little" if dtype.order == "<" else "big"
+    if kind == "f":
+        return struct.unpack(dtype.order + NUMBERS[dtype.name], raw)[0]
+    if kind in "US":
+        text = raw.decode(f"utf-32-{order[0]}e") if kind == "U" else raw
+        return text.rstrip("\0" if kind == "U" else b"\0")  # type: ignore[arg-type]
+    number = int.from_bytes(raw, "little" if order == "little" else "big", signed=kind == "i")
+    return bool(number) if kind == "b" else number
+
+
+def _encode(text: Any, encoding: Any = "latin1") -> bytes:
+    """Bytes, as the second protocol has them."""
+    if not isinstance(text, str) or encoding != "latin1":
+        raise Refused("bytes in an unknown manner are not read")
+    return text.encode("latin1")
+
+
+def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> _Array:
+    """A tensor of PyTorch's, which looks at a part of its numbers."""
+    if not isinstance(storage, _Storage) or not isinstance(offset, int):
+        raise Broken("a tensor without its numbers")
+    shape, strides = _shape(size), _shape(stride)
+    if len(shape) != len(strides) or offset < 0:
+        raise Broken("a tensor of no shape")
+    count = len(storage.raw) // int(storage.dtype[2:])
+    last = offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+    if math.prod(shape) > count or last >= max(count, 1):
+        raise Broken("a tensor is larger than its numbers")
+    found = _Array()
+    found.raw = storage.raw
+    found.form = {"dtype": storage.dtype, "shape": shape, "offset": offset, "strides": strides}
+    return found
+
+
+def _reconstruct(*_: Any) -> _Array:
+    return _Array()
+
+
+def _from_buffer(raw: Any, dtype: Any, shape: Any, order: Any = "C") -> _Array:
+    """An array, as the fifth protocol has it."""
+    found = _Array()
+    found.set_state((1, shape, dtype, order == "F", raw))
+    return found
+
+
+def _bytes(*parts: Any) -> bytes:
+    if parts:
+        raise Refused("bytes in an unknown manner are not read")
+    return b""
+
+
+def _ordered(*pairs: Any) -> dict[Any, Any]:
+    return dict(*pairs[:1]) if pairs and isinstance(pairs[0], list) else {}
+
+
+KNOWN: dict[tuple[str, str], Any] = {
+    ("numpy.core.multiarray", "_reconstruct"): _reconstruct,
+    ("numpy.core.multiarray", "scalar"): _scalar,
+    ("numpy.core.numeric", "_frombuffer"): _from_buffer,
+    ("numpy", "ndarray"): _Array,
+    ("numpy", "dtype"): _Dtype,
+    ("_codecs", "encode"): _encode,
+    ("__builtin__", "bytes"): _bytes,
+    ("builtins", "bytes"): _bytes,
+    ("collections", "OrderedDict"): _ordered,
+    ("joblib.numpy_pickle", "NumpyArrayWrapper"): _JoblibArray,
+    ("torch._utils", "_rebuild_tensor_v2"): _tensor,
+}
+
+
+def _run(machine: _Machine) -> Any:
+    try:
+        return machine.load()
+    except (
+        pickle.UnpicklingError, AttributeError, EOFError, ImportError, IndexError, KeyError,
+        OverflowError, RecursionError, TypeError, UnicodeError, ValueError, struct.error,
+    ) as error:  # fmt: skip
+        raise Broken(f"not a whole pickle: {str(error)[:200]}") from error
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    if len(sizes) > 8 or not all(type(n) is int and 0 <= n < 2**40 for n in sizes):
+        raise Broken("an array of an impossible shape")
+    return sizes
+
+
+def _inflate(data: bytes) -> bytes:
+    limit = min(MAX_INFLATED, max(MAX_SWELL * len(data), 1 << 24))
+    stream = zlib.decompressobj()
+    try:
+        found = stream.decompress(data, limit + 1)
+    except zlib.error as error:
+        raise Broken(f"not a whole pickle: {error}") from error
+    if len(found) > limit:
+        raise Refused("a pickle that swells beyond what such a file can need")
+    return found
+
+
+def _load_torch(data: bytes) -> tuple[Any, int]:
+    """Read PyTorch's zip: a pickle, and a file for the numbers of each tensor."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        members = {info.filename: info for info in archive.infolist()}
+        limit = max(MAX_SWELL * len(data), 1 << 24)
+        if sum(info.file_size for info in members.values()) > min(limit, MAX_INFLATED):
+            raise Refused("its tensors would fill more memory than such a file can need")
+        inside = next((name for name in members if name.endswith("/data.pkl")), None)
+        if inside is None:
+            raise Refused("a zip file without data.pkl is no file of PyTorch's")
+        stem = inside.removesuffix("data.pkl")
+        read: dict[str, bytes] = {}
+
+        def storage(key: str) -> bytes:
+            name = f"{stem}data/{key}"
+            if name not in members:
+                raise Broken(f"the numbers {key[:40]!r} of a tensor are not there")
+            if name not in read:
+                read[name] = archive.read(members[name])
+            return read[name]
+
+        program = archive.read(members[inside])
+        return _run(_Machine(io.BytesIO(program), storage)), len(program)
+    except BROKEN_ZIP as error:
+        raise Broken(f"not a whole file of PyTorch's: {str(error)[:200]}") from error
