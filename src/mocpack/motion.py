@@ -29,6 +29,7 @@ from mocpack.container import (
 from mocpack.display import summary
 from mocpack.errors import (
     CorruptionError,
+    FormatError,
     InvalidClipError,
     SceneError,
     UnsupportedVersionError,
@@ -251,7 +252,11 @@ class Motion:
 
     def clip(self) -> Clip:
         """Decode the whole clip."""
-        self._check_memory("all", 0, self._reader.header.frame_count)
+        try:
+            self._check_memory("all", 0, self._reader.header.frame_count)
+        except FormatError:
+            self._reader.payload()  # a wrong checksum is the first fault of a damaged payload
+            raise
         if self._reader.cut:
             return self._coarse(self.decoder.partial())
         found = self.decoder.clip()

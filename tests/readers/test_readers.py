@@ -290,6 +290,16 @@ def test_libmocpack_reads_of_damaged_files_what_python_reads(read_in_c, tmp_path
     assert sum(c == python for c, python in zip(in_c, in_python, strict=True)) > 0.97 * len(files)
 
 
+def test_a_wrong_checksum_counts_before_what_else_is_wrong(read_in_c, tmp_path):
+    """Only of whole files: a source is not read through for the checksum of its payload."""
+    data = CASES["a walk"].data
+    at = data.index(dict(chunks(data))[b"DATA"])
+    path = tmp_path / "longer.mocp"
+    path.write_bytes(data[:at] + b"\xff\x7f" + data[at + 2 :])  # a head beyond the payload's end
+    assert by_python(path.read_bytes(), mocpack.decode) == "corrupt"
+    assert said_in_c(read_in_c, str(DEFAULT_LIMIT), "memory", [path]) == ["corrupt"]
+
+
 def said_in_c(program, limit, access, paths):
     """Return the kind of each file, as libmocpack has it."""
     done = subprocess.run(

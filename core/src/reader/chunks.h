@@ -54,7 +54,7 @@ bool keep_text(const void* bytes, size_t size, mocpack_Text* text, Memory* memor
 
 // What the chunks say, put into the motion's info. `needed` receives the parameters without which the motion
 // cannot be decoded, a JSON object or nothing.
-bool read_head(const Chunk& chunk, mocpack_Motion* motion, mocpack_Text* needed, mocpack_Error* error);
+bool read_head(const Chunks& chunks, mocpack_Motion* motion, mocpack_Text* needed, mocpack_Error* error);
 bool read_skeleton(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_rest(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_hinges(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);

@@ -52,7 +52,7 @@ struct Opening
 	{
 		mocpack_Info& info = motion->info;
 		info.file_size = motion->bytes.source.size;
-		if (!find_chunks(motion, flags, &chunks, error) || !read_head(chunks.head, motion, &needed, error))
+		if (!find_chunks(motion, flags, &chunks, error) || !read_head(chunks, motion, &needed, error))
 			return false;
 		if (!chunks.skeleton.found)
 		{

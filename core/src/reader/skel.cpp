@@ -126,9 +126,9 @@ mocpack_Text ChunkReader::name(const char* of, size_t index, size_t longest, cha
 	return {*room - size - 1, size};
 }
 
-bool read_head(const Chunk& chunk, mocpack_Motion* motion, mocpack_Text* needed, mocpack_Error* error)
+bool read_head(const Chunks& chunks, mocpack_Motion* motion, mocpack_Text* needed, mocpack_Error* error)
 {
-	Fields in = fields_of(chunk, "chunk HEAD", error);
+	Fields in = fields_of(chunks.head, "chunk HEAD", error);
 	mocpack_Info& info = motion->info;
 	uint8_t kind = in.u8();
 	in.check(kind <= 1, ": an unknown kind of clip");
@@ -145,6 +145,7 @@ bool read_head(const Chunk& chunk, mocpack_Motion* motion, mocpack_Text* needed,
 	read_errors(&in, flags, &info);
 	*needed = flags & 4 ? read_parameters(&in) : mocpack_Text{nullptr, 0};
 	in.end();
+	in.check(!kind || chunks.mesh.found, ": a vertex animation needs a MESH chunk");
 	if (in.good() && kind)
 	{
 		in.fail(MOCPACK_UNSUPPORTED).operator<<(": a vertex animation of codec ").quote(codec, codec_size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ from mocpack.container.numbers import pack_numbers, pack_short, unpack_numbers, 
 from mocpack.container.runs import MAX_RUNS, pack_flags, pack_runs, unpack_flags, unpack_runs
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.rotations import as_rotvec, conjugate, from_rotvec, multiply, normalize
-from mocpack.take import KINDS, MAX_LABEL, MAX_TRACK_NAME, WIDTHS, Track
+from mocpack.take import KINDS, MAX_LABEL, MAX_TRACK_NAME, WIDTHS, Track, check_times
 
 OWN_RATE, STARTS, HAS_TIMES, BOUNDED, HAS_UNIT = 1, 2, 4, 8, 16
 MOST_KINDS = 8  # so that flags stand above the kind in one byte
@@ -88,16 +89,14 @@ def unpack_track(body: bytes, most: int) -> tuple[str, Track]:
     """Return the name and the track of a chunk, of at most `most` numbers."""
     read = FieldReader(body, "trak chunk")
     head = _unpack_head(read, len(body), most)
+    _check_head(head)
     times = None
     if head.has_times:
         part = FieldReader(read.sized(), "trak chunk")
         times = unpack_numbers(part, head.count, 1)[:, 0]
+        _check_times(head, times)
     values = _unpack_values(read, head.kind, head.count, head.bound)
-    try:
-        track = Track(head.kind, values, head.frame_time, head.start, times, head.bound, head.unit)
-    except InvalidClipError as error:
-        raise CorruptionError(f"trak chunk {head.name[:40]!r}: {error}") from error
-    return head.name, track
+    return head.name, _track(head, values, times)
 
 
 def _unpack_head(read: FieldReader, size: int, most: int) -> TrackHead:
@@ -106,17 +105,42 @@ def _unpack_head(read: FieldReader, size: int, most: int) -> TrackHead:
     if kind >= len(KINDS):
         raise CorruptionError(f"trak chunk {name[:40]!r}: unknown kind {kind}")
     count = read.varint(max(0, most) // WIDTHS[KINDS[kind]])
+    frame_time = unpack_short(read) if flags & OWN_RATE else None
+    if frame_time is not None and not frame_time > 0:
+        raise CorruptionError(f"trak chunk {name[:40]!r}: a frame time of {frame_time} s")
     return TrackHead(
         name,
         KINDS[kind],
         count,
-        unpack_short(read) if flags & OWN_RATE else None,
+        frame_time,
         unpack_short(read) if flags & STARTS else 0.0,
         bool(flags & HAS_TIMES),
         unpack_short(read) if flags & BOUNDED else 0.0,
         _text(read.sized(MAX_TRACK_NAME)) if flags & HAS_UNIT else "",
         size,
     )
+
+
+def _track(head: TrackHead, values: Any, times: F64 | None = None) -> Track:
+    start = head.start if times is None else 0.0
+    try:
+        return Track(head.kind, values, head.frame_time, start, times, head.bound, head.unit)
+    except InvalidClipError as error:
+        raise CorruptionError(f"trak chunk {head.name[:40]!r}: {error}") from error
+
+
+def _check_head(head: TrackHead) -> None:
+    """Refuse a head that no track can have before its values are read: the first fault counts."""
+    width = WIDTHS[head.kind]
+    empty = np.zeros((0, width) if width > 1 else 0, bool if head.kind == "flag" else float)
+    _track(head, empty)
+
+
+def _check_times(head: TrackHead, times: F64) -> None:
+    try:
+        check_times(times, head.count, "a track's times")
+    except InvalidClipError as error:
+        raise CorruptionError(f"trak chunk {head.name[:40]!r}: {error}") from error
 
 
 def _pack_values(track: Track) -> bytes:

@@ -1,0 +1,109 @@
+// JSON objects under the sanitizers: good ones, bad ones, and every beginning of each.
+#include "reader/json.h"
+
+#include <cstdio>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace
+{
+
+int failures = 0;
+
+// In memory of its very size, so that the address sanitizer sees a read past the end.
+bool is_good(const std::string& text)
+{
+	std::unique_ptr<uint8_t[]> own(new uint8_t[text.size()]);
+	for (size_t i = 0; i < text.size(); ++i)
+		own[i] = uint8_t(text[i]);
+	return mocpack::read_json_object(own.get(), text.size()).good;
+}
+
+void expect(const std::string& text, bool good)
+{
+	if (is_good(text) == good)
+		return;
+	printf("%s is %s\n", text.substr(0, 80).c_str(), good ? "refused" : "accepted");
+	++failures;
+}
+
+std::string nested(int levels)
+{
+	return "{\"a\":" + std::string(size_t(levels - 1), '[') + std::string(size_t(levels - 1), ']') + "}";
+}
+
+// All but the last digit, 2, of 2^1024 - 2^970, the smallest whole number that float64 rounds to infinity.
+const std::string OVERFLOWING =
+	"17976931348623158079372897140530341507993413271003782693617377898044496829276475094664901797758720709633"
+	"02864166928879109465555478519404026306574886715058206819089020007083836762738548458177115317644757302700"
+	"6985557136695962284291481986083493647529271907416844436551070434271155969950809304288017790417449779";
+
+const std::vector<std::string> GOOD = {
+	"{}",
+	" {\"a\" : [1, -2.5e3, true, false, null, \"\\u00e9\\n\"] , \"a\":{}} ",
+	"{\"a\":\"\\ud83d\\ude00\"}",
+	"{\"a\":1.7976931348623157e308}",
+	"{\"a\":0.00017976931348623158e312,\"b\":1797693134862315.8e293}",
+	"{\"a\":0e999,\"b\":0.000e5000,\"c\":1e-99999999999999999999}",
+	"{\"a\":" + OVERFLOWING + "1}",
+	nested(100),
+};
+const std::vector<std::string> BAD = {
+	"",
+	"[]",
+	"{}{}",
+	"{\"a\":NaN}",
+	"{\"a\":Infinity}",
+	"{\"a\":-Infinity}",
+	"{\"a\":1e999}",
+	"{\"a\":1e99999999999999999999}",
+	"{\"a\":1.7976931348623159e308}",
+	"{\"a\":" + OVERFLOWING + "2}",
+	"{\"a\":" + std::string(5000, '7') + "}",
+	"{\"a\":\"\\ud83d\"}",
+	"{\"a\":\"\\ude00\"}",
+	"{\"a\":\"\\ud83dx\"}",
+	"{\"a\":\"\\ud83d\\n\"}",
+	"{\"a\":\"\\ud83d\\u0041\"}",
+	"{\"a\":01}",
+	"{\"a\":-}",
+	"{\"a\":1.}",
+	"{\"a\":1e}",
+	nested(101),
+	nested(200000),
+};
+
+void test_objects_are_told_from_what_is_none()
+{
+	for (const std::string& text : GOOD)
+		expect(text, true);
+	for (const std::string& text : BAD)
+		expect(text, false);
+}
+
+void test_any_bytes_do_no_harm()
+{
+	std::mt19937 random(3);
+	for (const auto* texts : {&GOOD, &BAD})
+		for (const std::string& text : *texts)
+			for (size_t size = 0; size < text.size() && size < 400; ++size)
+			{
+				is_good(text.substr(0, size));
+				std::string changed = text.substr(0, 400);
+				changed[random() % changed.size()] = char(random());
+				is_good(changed);
+			}
+}
+
+} // namespace
+
+int main()
+{
+	test_objects_are_told_from_what_is_none();
+	test_any_bytes_do_no_harm();
+	if (failures)
+		printf("%d checks failed\n", failures);
+	return failures ? 1 : 0;
+}
