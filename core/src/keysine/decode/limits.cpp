@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/hinge_angles.h"
+#include "common/small.h"
 
 namespace mocpack
 {
@@ -19,7 +20,7 @@ struct HalfAngle
 	double sine, cosine;
 };
 
-HalfAngle half_of(double angle)
+MOCPACK_COLD HalfAngle half_of(double angle)
 {
 	angle -= FULL_TURN * std::floor(angle / FULL_TURN);
 	return {std::sin(0.5 * angle), std::cos(0.5 * angle)};
@@ -34,7 +35,12 @@ HalfAngle half_of(double sine, double cosine)
 	return {length - cosine, sine}; // the same, and no difference of near numbers
 }
 
-Quat turn_about(Vec3 axis, HalfAngle half)
+MOCPACK_COLD Quat multiply(Quat a, Quat b)
+{
+	return mocpack::multiply(a, b);
+}
+
+MOCPACK_COLD Quat turn_about(Vec3 axis, HalfAngle half)
 {
 	const double scale = 1.0 / std::sqrt(half.sine * half.sine + half.cosine * half.cosine);
 	return {scale * half.sine * axis.x, scale * half.sine * axis.y, scale * half.sine * axis.z,
@@ -52,7 +58,7 @@ class TurnLimits
 	}
 
 	// Whether an angle is past a limit; `back` is then the turn from it to the nearer one.
-	bool is_passed(HalfAngle angle, HalfAngle* back) const
+	MOCPACK_COLD bool is_passed(HalfAngle angle, HalfAngle* back) const
 	{
 		double sine = angle.sine * middle_.cosine - angle.cosine * middle_.sine,
 			   cosine = angle.cosine * middle_.cosine + angle.sine * middle_.sine;
@@ -106,7 +112,7 @@ bool clamp_double(const Vec3* axes, const TurnLimits* limits, Quat* turn)
 
 } // namespace
 
-void clamp_rotations(const JointHinges& hinges, int32_t held, int32_t count, Quat* rotations)
+MOCPACK_COLD void clamp_rotations(const JointHinges& hinges, int32_t held, int32_t count, Quat* rotations)
 {
 	const int32_t last = hinges.turns - 1; // of one axis or two
 	const Vec3 axes[MOST_TURNS] = {hinges.turn_axis(0), hinges.turn_axis(last)};
@@ -120,7 +126,7 @@ void clamp_rotations(const JointHinges& hinges, int32_t held, int32_t count, Qua
 	}
 }
 
-void clamp_places(const JointHinges& hinges, int32_t held, int32_t count, Vec3* places)
+MOCPACK_COLD void clamp_places(const JointHinges& hinges, int32_t held, int32_t count, Vec3* places)
 {
 	for (int32_t t = 0; t < count; ++t)
 	{
