@@ -41,7 +41,7 @@ struct Memory
 	Memory& operator=(const Memory&) = delete;
 };
 
-const size_t JOINTS = 4, FRAMES = 150, GROUPS = 5, PER_SEGMENT = 2, COLUMNS = 13;
+const size_t JOINTS = 4, FRAMES = 150, GROUPS = 5, PER_SEGMENT = 2, COLUMNS = MOCPACK_KEYSINE_PLAN_COLUMNS;
 const int32_t SPLITS = 2;
 const double BOUND = 0.005;
 const float UNIT = 0.0048828125f;
@@ -61,7 +61,7 @@ struct Body
 	mocpack_Skeleton skeleton;
 	mocpack_KeysineJob job;
 
-	Body() : rotations(4 * JOINTS * FRAMES), translations(3 * FRAMES), table(13 * JOINTS)
+	Body() : rotations(4 * JOINTS * FRAMES), translations(3 * FRAMES), table(COLUMNS * JOINTS)
 	{
 		skeleton = {JOINTS, parents, offsets, 1, ends, sites, 1, translated};
 		for (size_t t = 0; t < FRAMES; ++t)

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "common/small.h"
 #include "math/hinge_angle.h"
 
 namespace mocpack
@@ -34,7 +35,7 @@ HalfAngle half_of(double sine, double cosine)
 	return {length - cosine, sine}; // the same, and no difference of near numbers
 }
 
-Quat turn_about(Vec3 axis, HalfAngle half)
+MOCPACK_ONCE Quat turn_about(Vec3 axis, HalfAngle half)
 {
 	const double scale = 1.0 / std::sqrt(half.sine * half.sine + half.cosine * half.cosine);
 	return {scale * half.sine * axis.x, scale * half.sine * axis.y, scale * half.sine * axis.z,
@@ -75,52 +76,41 @@ HalfAngle twist_of(Quat q, Vec3 axis)
 	return {q.x * axis.x + q.y * axis.y + q.z * axis.z, q.w};
 }
 
-// The turn from rest of a joint of one axis; a turn about the axis after it changes the angle alone. Returns
-// whether it was past its limits.
-bool clamp_single(Vec3 axis, const TurnLimits& limits, Quat* turn)
-{
-	HalfAngle back;
-	if (!limits.is_passed(twist_of(*turn, axis), &back))
-		return false;
-	*turn = multiply(*turn, turn_about(axis, back));
-	return true;
-}
-
-// Of two axes: a turn about the first before it, or about the second after it, changes that angle alone.
-bool clamp_double(const Vec3* axes, const TurnLimits* limits, Quat* turn)
-{
-	const Vec3 flat = axes[1] - dot(axes[1], axes[0]) * axes[0], there = rotate(*turn, axes[1]);
-	const HalfAngle outer = half_of(dot(cross(flat, there), axes[0]), dot(there, flat));
-	if (outer.sine == 0 && outer.cosine == 0)
-		return false; // the second axis lies along the first: no angle is more right than another
-	const Quat inside = multiply(turn_about(axes[0], {-outer.sine, outer.cosine}), *turn);
-	HalfAngle back;
-	const bool is_inner_passed = limits[1].is_passed(twist_of(inside, axes[1]), &back);
-	if (is_inner_passed)
-		*turn = multiply(*turn, turn_about(axes[1], back));
-	if (!limits[0].is_passed(outer, &back))
-		return is_inner_passed;
-	*turn = multiply(turn_about(axes[0], back), *turn);
-	return true;
-}
-
 } // namespace
 
-void clamp_rotations(const JointHinges& hinges, int32_t held, int32_t count, Quat* rotations)
+// A turn about the last axis after the joint's turn from rest changes its last angle alone; of two axes, a
+// turn about the first before it changes the first alone. Where the second axis lies along the first, no
+// angle is more right than another: all are NaN then, which is past no limit.
+MOCPACK_COLD void clamp_rotations(const JointHinges& hinges, int32_t held, int32_t count, Quat* rotations)
 {
 	const int32_t last = hinges.turns - 1; // of one axis or two
-	const Vec3 axes[MOST_TURNS] = {hinges.turn_axis(0), hinges.turn_axis(last)};
-	const double* own = hinges.limits + 2 * hinges.slides;
-	const TurnLimits limits[MOST_TURNS] = {{own, (held & 1) != 0}, {own + 2 * last, (held >> last & 1) != 0}};
+	const Vec3 first = hinges.turn_axis(0), axis = hinges.turn_axis(last);
+	const Vec3 flat = axis - dot(axis, first) * first;
+	const double* limits = hinges.limits + 2 * hinges.slides;
+	const TurnLimits outer_limits(limits, last && held & 1),
+		inner_limits(limits + 2 * last, held >> last & 1);
 	for (int32_t t = 0; t < count; ++t)
 	{
-		Quat turn = multiply(conjugate(hinges.rest), rotations[t]);
-		if (last ? clamp_double(axes, limits, &turn) : clamp_single(axes[0], limits[0], &turn))
+		Quat turn = multiply(conjugate(hinges.rest), rotations[t]), inside = turn;
+		HalfAngle outer = {0, 1}, back;
+		if (last)
+		{
+			const Vec3 there = rotate(turn, axis);
+			outer = half_of(dot(cross(flat, there), first), dot(there, flat));
+			inside = multiply(turn_about(first, {-outer.sine, outer.cosine}), turn);
+		}
+		const bool is_inner_passed = inner_limits.is_passed(twist_of(inside, axis), &back);
+		if (is_inner_passed)
+			turn = multiply(turn, turn_about(axis, back));
+		const bool is_outer_passed = outer_limits.is_passed(outer, &back);
+		if (is_outer_passed)
+			turn = multiply(turn_about(first, back), turn);
+		if (is_inner_passed || is_outer_passed)
 			rotations[t] = multiply(hinges.rest, turn);
 	}
 }
 
-void clamp_places(const JointHinges& hinges, int32_t held, int32_t count, Vec3* places)
+MOCPACK_COLD void clamp_places(const JointHinges& hinges, int32_t held, int32_t count, Vec3* places)
 {
 	for (int32_t t = 0; t < count; ++t)
 	{

@@ -23,6 +23,7 @@ struct Scene
 	double* work;			 // of fill_costs
 	double* slack;			 // (count) share of what may remain
 	double* turn_price;		 // (count) squared allowances that a squared radian away from the source costs
+	double strained_price; // a turn_price above this says that what was left to hinges was too much for them
 	const int32_t* first_hinged; // (J) of the encoder: -1 where no hinge hangs on a joint
 
 	size_t at(int32_t joint, int32_t t) const

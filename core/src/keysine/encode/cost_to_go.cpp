@@ -136,11 +136,17 @@ double free_price(const JointHinges& hinges, int32_t held_rows, int32_t first, i
 	return dearest;
 }
 
+// The hinges whose limits have a price: none until a frame fails without, since a price takes bits.
+int32_t limiting_rows(const Plan& plan, const Scene& scene, int32_t joint, int32_t t)
+{
+	return scene.turn_price[t] > scene.strained_price ? plan.table[PLAN_COLUMNS * joint + HELD] : 0;
+}
+
 // World axes of a joint's hinges in a frame, as they stand in the source.
 void take_out_hinges(const Plan& plan, const JointHinges& hinges, const Scene& scene, int32_t joint,
 					 int32_t t, bool turns, double price, const Costs& costs)
 {
-	const int32_t held_rows = plan.table[PLAN_COLUMNS * joint + HELD];
+	const int32_t held_rows = limiting_rows(plan, scene, joint, t);
 	int32_t parent = plan.skeleton->parents[joint];
 	Quat frame = parent < 0 ? hinges.rest : multiply(scene.rotation[scene.at(parent, t)], hinges.rest);
 	for (int32_t i = 0; i < hinges.slides && !turns; ++i)
@@ -169,6 +175,7 @@ void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings&
 		const int32_t* row = plan.table + PLAN_COLUMNS * j;
 		Costs costs = {work + 36 * j};
 		JointHinges hinges = plan.hinges[j];
+		const int32_t held_rows = limiting_rows(plan, scene, j, t);
 		add_own(plan, rig, settings, scene, j, t, &end, costs);
 		if (row[ROTATION_KIND] >= VECTOR_ROTATION)
 			scene.after_turn[scene.at(j, t)] = remainder_of(costs, 3, over_square(settings.bound));
@@ -176,13 +183,13 @@ void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings&
 			take_out_hinges(plan, hinges, scene, j, t, true, turn_price, costs);
 		else if (row[ROTATION_KIND] >= VECTOR_ROTATION)
 			costs.take_out(3,
-						   turn_price + free_price(hinges, row[HELD], hinges.slides, hinges.turns, scene, t));
+						   turn_price + free_price(hinges, held_rows, hinges.slides, hinges.turns, scene, t));
 		if (row[TRANSLATION_KIND] >= MOVING_TRANSLATION)
 			scene.after_place[scene.at(j, t)] = remainder_of(costs, 0, over_square(settings.bound));
 		if (row[TRANSLATION_KIND] == SLIDING_TRANSLATION)
 			take_out_hinges(plan, hinges, scene, j, t, false, 0.0, costs);
 		else if (row[TRANSLATION_KIND] == MOVING_TRANSLATION)
-			costs.take_out(0, free_price(hinges, row[HELD], 0, hinges.slides, scene, t));
+			costs.take_out(0, free_price(hinges, held_rows, 0, hinges.slides, scene, t));
 		int32_t parent = skeleton.parents[j];
 		if (parent < 0)
 			continue;

@@ -21,6 +21,7 @@ void lay_out_scene(Scene* scene, Arena* arena, const mocpack_KeysineEncoder& enc
 	scene->places = arena->take<Vec3>(size_t(encoder.rig.first[skeleton.joint_count]) * size_t(count));
 	scene->angles = nullptr, scene->after_turn = scene->after_place = scene->below_parent = nullptr;
 	scene->work = scene->slack = scene->turn_price = nullptr, scene->first_hinged = nullptr;
+	scene->strained_price = 0;
 	if (!encoder.hinged)
 		return;
 	scene->angles = arena->take<double>(skeleton.hinge_count * size_t(count));
@@ -35,6 +36,10 @@ void lay_out_scene(Scene* scene, Arena* arena, const mocpack_KeysineEncoder& enc
 
 namespace
 {
+
+// Times the first price of a turn and that of shell points: a frame has failed several times where it is
+// paid.
+const double STRAINED_PRICE = 1000;
 
 // They are looked at many times, by aims and for what is decoded.
 void place_points(const Rig& rig, int32_t joints, Scene* scene)
@@ -85,6 +90,8 @@ void fill_scene(Scene* scene, const mocpack_KeysineEncoder& encoder, const size_
 	place_points(encoder.rig, int32_t(s.joint_count), scene);
 	if (!encoder.hinged)
 		return;
+	const double shell = SHELL / job.settings.bound;
+	scene->strained_price = STRAINED_PRICE * (encoder.leeway.price + shell * shell);
 	for (int32_t t = 0; t < scene->count; ++t)
 		scene->slack[t] = 1.0, scene->turn_price[t] = encoder.leeway.price;
 	for (size_t h = 0; h < s.hinge_count; ++h)
