@@ -27,7 +27,7 @@ CROSS_TARGETS ?= x86_64-windows-gnu aarch64-macos aarch64-linux-gnu.2.17
 ZIG := $(CURDIR)/$(BIN)/python -m ziglang
 LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md LICENSE $(wildcard LICENSES/*)
 
-.PHONY: help setup demo library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise fuzz fuzz-core wasm js js-tools viewer pictures \
+.PHONY: help setup demo library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise attack fuzz fuzz-core wasm js js-tools viewer pictures \
   wheel wheel-abi3 cross site test-core test-node test-blender lerobot test-lerobot test-torch test-s3 test-ray stores test-stores test-webtransport clean
 
 help:  ## this list
@@ -72,6 +72,11 @@ test-data: $(READY)  ## what needs clips that cannot come with the repository (M
 PROMISES ?= 4000
 promise: $(READY)  ## keysine's promise on thousands of generated clips (PROMISES=4000)
 	@MOCPACK_PROMISES=$(PROMISES) $(BIN)/python -m pytest -q -n auto tests/properties/test_keysine.py
+
+ATTACKS ?= 1500
+ATTACK_WORKERS ?= 2
+attack: $(READY)  ## every promise of encode on new random clips, measured with kinematics of its own (ATTACKS=1500)
+	@$(BIN)/python tests/attack/run_attack.py --clips $(ATTACKS) --workers $(ATTACK_WORKERS)
 
 FUZZ ?= 1000
 fuzz: $(READY)  ## every property on new examples, mutated files in every reader, hostile requests of the viewer, different each time (FUZZ=1000 of each)

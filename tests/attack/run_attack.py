@@ -34,7 +34,7 @@ class Outcome:
     Attributes
     ----------
     verdict : str
-        "kept", "refused by name" (a named codec or a size may refuse) or a broken promise.
+        "kept", "size too small", "refused by name" (a named codec may refuse) or a broken promise.
     """
 
     seed: int
@@ -72,8 +72,9 @@ def judge(case, *, check_limits):
             **arguments(case.target),
         )
     except BoundError as error:
-        may_refuse = case.codec is not None or "size" in case.target
-        return ("refused by name" if may_refuse else "refused"), str(error), ""
+        if "size" in case.target:
+            return "size too small", str(error), ""
+        return ("refused" if case.codec is None else "refused by name"), str(error), ""
     codec, errors = made.codec.codec_id, made.errors
     decoded = _api.decode(made.data)
     largest, mean = kinematics.measure_errors(case.clip, decoded)
@@ -138,8 +139,9 @@ def summarize(outcomes):
     return (
         f"{len(outcomes)} clips: {verdicts['bound broken']} bounds broken, "
         f"{verdicts['limit exceeded']} limits exceeded, {verdicts['refused']} refused, "
-        f"{verdicts['failed']} failed, {verdicts['refused by name']} refused by a named codec "
-        f"or size; {', '.join(f'{count} by {codec}' for codec, count in codecs.most_common())}; "
+        f"{verdicts['failed']} failed; {verdicts['refused by name']} refused by a named codec, "
+        f"{verdicts['size too small']} sizes too small; "
+        f"{', '.join(f'{count} by {codec}' for codec, count in codecs.most_common())}; "
         f"slowest {slowest.seconds:.1f} s (seed {slowest.seed})"
     )
 
