@@ -23,6 +23,7 @@ from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.container import Packed, pack, unpack
 from mocpack.errors import FormatError, TruncatedError, UnknownCodecError, UsageError
 from mocpack.plain import plain
+from mocpack.registry import file_params
 from mocpack.testing.reference import keysine
 
 Check = Callable[[Codec, Any], None]
@@ -277,7 +278,8 @@ def resealed(data: bytes) -> bytes:
 def _announcing(codec: Codec, clip: AnyClip, payload: bytes, frames: int) -> bytes:
     """Return a small file that claims `frames` frames, its checksums right."""
     header = clip.header
-    honest = pack(Packed(header, codec.codec_id, codec.bitstream_version, codec.params(), payload))
+    version, params = codec.bitstream_version, file_params(codec)
+    honest = pack(Packed(header, codec.codec_id, version, params, payload))
     read = FieldReader(honest, "file")
     read.raw(9)
     length = read.varint()
