@@ -10,7 +10,7 @@ from mocpack import _api
 from mocpack.testing.motions import walk
 
 # Decoded joints may still pass limits that the source kept: set this once decoders clamp them.
-CHECK_LIMITS = False
+CHECK_LIMITS = True
 SEEDS = (3, 7, 12, 16, 20, 59, 66, 81, 86, 92, 98, 105, 107, 126, 137, 153)
 
 
