@@ -47,14 +47,14 @@ class Outcome:
 BROKEN = ("bound broken", "limit exceeded", "refused", "failed")
 
 
-def attack(seed, *, check_limits=True):
+def attack(seed):
     """Return what becomes of the case of a seed."""
     case = make_case(seed)
     start = time.perf_counter()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            verdict, detail, codec = judge(case, check_limits=check_limits)
+            verdict, detail, codec = judge(case)
     except Exception:
         verdict, detail, codec = "failed", traceback.format_exc(limit=-3), ""
     seconds = time.perf_counter() - start
@@ -62,7 +62,7 @@ def attack(seed, *, check_limits=True):
     return Outcome(seed, verdict, text, codec, seconds)
 
 
-def judge(case, *, check_limits):
+def judge(case):
     """Encode and decode a case; return the verdict, details and the codec."""
     try:
         made = _api.encode_measured(
@@ -94,7 +94,7 @@ def judge(case, *, check_limits):
         if not found <= bound * (1 + 1e-9) + FLOAT_PRECISION:
             return "bound broken", f"max_angle is {found:.9g}", codec
     excess = kinematics.measure_excess(case.clip, decoded)
-    if check_limits and excess > LIMIT_TOLERANCE:
+    if excess > LIMIT_TOLERANCE:
         return "limit exceeded", f"by {excess:.3g}", codec
     return "kept", "", codec
 
@@ -114,13 +114,11 @@ def reach_of(clip):
     return float(bones + np.abs(clip.translations).max(axis=0, initial=0).sum())
 
 
-def run(first, count, workers, *, check_limits):
+def run(first, count, workers):
     """Attack with `count` seeds from `first` on, print what breaks, and return all outcomes."""
     outcomes = []
     with ProcessPoolExecutor(workers) as pool:
-        futures = [
-            pool.submit(attack, first + at, check_limits=check_limits) for at in range(count)
-        ]
+        futures = [pool.submit(attack, first + at) for at in range(count)]
         for future in futures:
             outcome = future.result()
             outcomes.append(outcome)
@@ -151,11 +149,10 @@ def main():
     parser.add_argument("--clips", type=int, default=1500)
     parser.add_argument("--seed", type=int, help="first seed; by default a new one each time")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--skip-limits", action="store_true", help="do not check joint limits")
     args = parser.parse_args()
     first = args.seed if args.seed is not None else time.time_ns() // 10**6 * 10**6 % 2**60
     print(f"seeds from {first} on", flush=True)
-    outcomes = run(first, args.clips, args.workers, check_limits=not args.skip_limits)
+    outcomes = run(first, args.clips, args.workers)
     print(summarize(outcomes))
     return int(any(outcome.verdict in BROKEN for outcome in outcomes))
 
