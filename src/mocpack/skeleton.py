@@ -203,7 +203,7 @@ class Skeleton(FrozenPickle):
         found = []
         for joint in check_sequence("joints", joints, error=UsageError):
             index = self.index(joint) if isinstance(joint, str) else joint
-            if not isinstance(index, Integral) or not -len(self) <= index < len(self):
+            if not isinstance(index, Integral) or not -len(self) <= int(index) < len(self):
                 raise UsageError(f"joints must be names or 0..{len(self) - 1}, got {joint!r:.80}")
             found.append(int(index))
         return [j % len(self) for j in found]
