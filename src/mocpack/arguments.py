@@ -16,6 +16,13 @@ import numpy.typing as npt
 
 from mocpack.errors import InvalidClipError, MocpackError, UsageError
 
+TITLES = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "str": "a text",
+    "None": "null",
+}
 KINDS = {"int": Integral, "float": Real, "bool": (bool, np.bool_), "str": str, "None": type(None)}
 
 
@@ -111,4 +118,5 @@ def check_fields(owner: str, values: dict[str, Any], annotations: dict[str, Any]
         )
         is_number = fits and isinstance(value, Real) and not is_bool
         if not fits or (is_number and not abs(value) <= math.inf) or _is_huge(value):
-            raise UsageError(f"{owner}: {name} must be {' or '.join(words)}, got {value!r:.80}")
+            expected = " or ".join(TITLES[word] for word in words)
+            raise UsageError(f"{owner}: {name} must be {expected}, got {value!r:.80}")

@@ -102,22 +102,25 @@ class Codec(ABC):
     """What to draw the trials of a tuning over: two fields of the codec, or "size" and "error"."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Let every codec check the types of its parameters before it checks their values."""
+        """Let every codec check the types of its parameters, beside what it checks itself."""
         super().__init_subclass__(**options)
         own = cls.__dict__.get("__post_init__")
 
         def check(self: Codec) -> None:
             _read_units(self)
-            given = [f for f in fields(self) if f.init]
-            values = {f.name: getattr(self, f.name) for f in given}
-            check_fields(self.codec_id, values, {f.name: f.type for f in given})
             try:
                 if own is not None:
                     own(self)
             except MocpackError:
                 raise
-            except (ValueError, OverflowError) as error:
+            except ValueError as error:
+                if not any(f.name in str(error) for f in fields(self)):
+                    _check_types(self)  # which names the parameter
                 raise UsageError(f"{self.codec_id}: {error}") from error
+            except (TypeError, AttributeError, OverflowError) as error:
+                _check_types(self)
+                raise UsageError(f"{self.codec_id}: {error}") from error
+            _check_types(self)
 
         if own is not None or "__post_init__" not in dir(cls):
             cls.__post_init__ = check  # type: ignore[attr-defined]
@@ -510,3 +513,9 @@ def _read_units(codec: Codec) -> None:
                 object.__setattr__(codec, name, parse(value))
             except UsageError as error:
                 raise UsageError(f"{codec.codec_id}: {name}: {error}") from error
+
+
+def _check_types(codec: Codec) -> None:
+    given = [f for f in fields(codec) if f.init]
+    values = {f.name: getattr(codec, f.name) for f in given}
+    check_fields(codec.codec_id, values, {f.name: f.type for f in given})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -199,14 +200,12 @@ class Skeleton(FrozenPickle):
         """
         if isinstance(joints, str):
             joints = [joints]
-        given = check_sequence("joints", joints, error=UsageError)
-        count = len(self)
-        found = [
-            self.index(j)
-            if isinstance(j, str)
-            else check_whole("an index of a joint", j, -count, count - 1)
-            for j in given
-        ]
+        found = []
+        for joint in check_sequence("joints", joints, error=UsageError):
+            index = self.index(joint) if isinstance(joint, str) else joint
+            if not isinstance(index, Integral) or not -len(self) <= int(index) < len(self):
+                raise UsageError(f"joints must be names or 0..{len(self) - 1}, got {joint!r:.80}")
+            found.append(int(index))
         return [j % len(self) for j in found]
 
     def children(self, joint: str | int) -> list[int]:

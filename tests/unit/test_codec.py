@@ -88,7 +88,7 @@ def test_a_needed_parameter_that_is_unknown_is_named():
 
 def test_a_needed_value_that_cannot_be_is_corrupt():
     packed = unpack(mocpack.encode(CLIP, "dwt97:step=0.02"))
-    with pytest.raises(CorruptionError, match="dwt97 parameters: step must be"):
+    with pytest.raises(CorruptionError, match=r"dwt97 parameters: .*step must be"):
         mocpack.decode(pack(replace(packed, params={"step": -2.0})))
 
 
