@@ -331,6 +331,8 @@ def hostile_cases():
         # the head is coded as one stream, so that another byte makes all numbers after it others
         other = keysine_head(field, value)
         yield Case(f"keysine: byte {field} of its head is {value}", other, "corrupt")
+    none = changed(b"DATA", lambda p: b"\0" + p[1:])
+    yield Case("keysine: a head of no bytes", none, "corrupt")
     yield Case("keysine: a wrong checksum", changed(b"DATA", lambda p: p[:-2] + b"??"), "corrupt")
     yield Case("keysine: other frames than blocks", head(frames=2), "corrupt")
 

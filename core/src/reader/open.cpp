@@ -200,6 +200,7 @@ struct Opening
 			return false;
 		Fields in("keysine's head", view, some, data.offset, error);
 		uint64_t size = in.varint(LARGEST_HEAD);
+		in.check(size, " has no bytes");
 		if (!in.good())
 			return false;
 		if (size > data.size)

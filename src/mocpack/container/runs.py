@@ -80,9 +80,9 @@ def _unpack_switches(read: FieldReader, count: int) -> Mask:
     flags, value, at = np.empty(count, np.bool_), bool(first), 0
     for _ in range(read.varint(max(count - 1, 0))):
         length = read.varint(count) + 1
+        if at + length >= count:
+            raise CorruptionError(f"runs reach beyond {count} samples")
         flags[at : at + length] = value
         at, value = at + length, not value
-    if at >= count and count:
-        raise CorruptionError(f"runs reach beyond {count} samples")
     flags[at:] = value
     return flags
