@@ -15,7 +15,6 @@ from mocpack.container import (
     MAGIC,
     MemoryLimit,
     Openable,
-    check_metadata,
     pack_scene,
     scene_parts,
     source_of,
@@ -289,7 +288,6 @@ def encode_measured(
         raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
     check_kind(codec, clip.header.kind)
     check_reach(clip)
-    check_metadata(clip.header)  # before the encoder's search, which can take minutes
     if preset is not None:
         angle = wanted.pop("max_angle", None)
         if any(value is not None for value in wanted.values()):

@@ -35,6 +35,7 @@ from mocpack.errors import (
     UsageError,
 )
 from mocpack.header import array_bytes
+from mocpack.kinematics import PromisedError
 from mocpack.units import parse_angle, parse_length
 
 Read = Callable[[int, int], bytes]
@@ -413,10 +414,19 @@ class Quality:
 
 @dataclass(frozen=True)
 class Encoded:
-    """A payload, and the clip that the codec's own decoder made of these very bytes."""
+    """A payload, and the clip that the codec's own decoder made of these very bytes.
+
+    Attributes
+    ----------
+    payload : bytes
+    decoded : Clip or VertexClip
+    error : PromisedError, optional
+        Of `decoded` against the clip that was encoded, where the encoder measured it.
+    """
 
     payload: bytes
     decoded: Any
+    error: PromisedError | None = None
 
 
 @contextmanager

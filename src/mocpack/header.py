@@ -5,7 +5,6 @@ Metres, seconds, radians; right-handed, y up; quaternions (x, y, z, w).
 
 from __future__ import annotations
 
-import json
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ import numpy as np
 from mocpack.arguments import check_array, check_number, check_sequence, check_whole
 from mocpack.arrays import F64, I32
 from mocpack.errors import InvalidClipError, UsageError
+from mocpack.json_object import MAX_METADATA, pack_object
 from mocpack.skeleton import MAX_JOINTS, FrozenPickle, Skeleton
 from mocpack.space import HANDS, UP_AXES
 from mocpack.take import Extras, Track
@@ -392,20 +392,12 @@ def _check_timing(frame_count: int, frame_time: float) -> None:
 
 
 def _checked_metadata(metadata: Any) -> Mapping[str, Any]:
-    """Return metadata that nobody can change; what JSON cannot hold is complained of."""
+    """Return metadata as a mapping that nobody can change; it must be a JSON object."""
     if isinstance(metadata, MappingProxyType):  # of another header, which has checked it
         return metadata
     try:
         held = dict(metadata)
     except (TypeError, ValueError):
         raise InvalidClipError(f"metadata must be a mapping, got {metadata!r:.80}") from None
-    for key, value in held.items():
-        if not isinstance(key, str):
-            raise InvalidClipError(f"keys of metadata must be texts, got {key!r:.80}")
-        try:
-            json.dumps(value)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise InvalidClipError(
-                f"metadata {key!r:.60} must be what JSON holds, got {value!r:.80}: {error}"
-            ) from error
+    pack_object(held, "metadata", MAX_METADATA)
     return MappingProxyType(held)

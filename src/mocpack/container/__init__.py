@@ -26,7 +26,7 @@ from mocpack.container.archive_index import (
 from mocpack.container.archive_scan import scan, scan_table
 from mocpack.container.chunks import ARCHIVE_MAGIC, FORMAT_VERSION, MAGIC, check_version
 from mocpack.container.extras import Chunk, pack_extras, unpack_extras
-from mocpack.container.file import Packed, Reader, check_metadata, pack, unpack
+from mocpack.container.file import Packed, Reader, pack, unpack
 from mocpack.container.head import Errors
 from mocpack.container.limit import DEFAULT_LIMIT, MemoryLimit
 from mocpack.container.scene import pack_scene, scene_parts
@@ -54,7 +54,6 @@ __all__ = [
     "TrackHead",
     "Trailer",
     "base_id",
-    "check_metadata",
     "check_name",
     "check_version",
     "copied",

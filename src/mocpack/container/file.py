@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from mocpack.clip import AnyHeader, ClipHeader, VertexHeader
@@ -30,7 +31,6 @@ from mocpack.container.extras import (
     with_extras,
 )
 from mocpack.container.head import Errors, Head, pack_head, unpack_head
-from mocpack.container.json_object import pack_object, unpack_object
 from mocpack.container.mesh import pack_mesh, unpack_mesh
 from mocpack.container.skel import pack_skeleton, unpack_skeleton
 from mocpack.container.source import BytesSource, Source
@@ -42,9 +42,9 @@ from mocpack.errors import (
     TruncatedError,
     UnsupportedVersionError,
 )
+from mocpack.json_object import MAX_METADATA, pack_object, unpack_object
 from mocpack.take import WIDTHS, Extras
 
-MAX_METADATA = 1 << 24  # bytes, inflated
 # so that a small file cannot ask for much memory; `pack` pads still clips up to it
 FRAMES_PER_BYTE = 64
 SAMPLES_PER_BYTE = 16_384
@@ -118,11 +118,6 @@ def pack(packed: Packed) -> bytes:
     if missing > 0:
         parts.insert(-1, pack_chunk(b"fill", bytes(missing)))
     return b"".join(parts)
-
-
-def check_metadata(header: AnyHeader) -> None:
-    """Raise an `InvalidClipError` that names the key if a file cannot hold the metadata."""
-    pack_object(header.metadata, "metadata", MAX_METADATA)
 
 
 def unpack(data: bytes, *, partial: bool = False) -> Packed:
@@ -280,10 +275,10 @@ class Reader:
 
 
 def _header(head: Head, bodies: Bodies) -> AnyHeader:
-    metadata = {}
+    metadata: Mapping[str, Any] = {}
     if "meta" in bodies:
         text = inflate(bodies["meta"][0], MAX_METADATA, what="meta chunk")
-        metadata = unpack_object(text, "meta chunk")
+        metadata = MappingProxyType(unpack_object(text, "meta chunk"))
     try:
         if head.kind == "vertices":
             if "MESH" not in bodies:

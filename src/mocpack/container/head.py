@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mocpack.coding.fields import FieldReader, FieldWriter
-from mocpack.container.json_object import pack_object, unpack_object
 from mocpack.errors import CorruptionError, UnsupportedVersionError
+from mocpack.json_object import pack_object, unpack_object
 
 KINDS = ("skeleton", "vertices")
 HAS_DECLARED, HAS_MEASURED, HAS_NEEDED, HAS_ANGLE = 1, 2, 4, 8

@@ -23,7 +23,7 @@ from mocpack.codec import (
 from mocpack.container import Chunk, Errors, Packed, pack, pack_extras, unpack_extras
 from mocpack.dofs import moving_dofs, to_dofs
 from mocpack.errors import BoundError, UsageError
-from mocpack.kinematics import SHELL
+from mocpack.kinematics import SHELL, PromisedError
 from mocpack.plain import dressed, plain
 from mocpack.rate.knob import CONTENT, Scale, close_in
 from mocpack.registry import file_params
@@ -215,7 +215,8 @@ def attempt(
         declared = codec.promised
     if declared_angle is None:
         declared_angle = codec.promised_angle
-    errors = measure(take.clip, made.decoded, declared, declared_angle)
+    known = None if take.stretches else made.error
+    errors = measure(take.clip, made.decoded, declared, declared_angle, known)
     data = packed_file(take, codec, made.payload, errors)
     return Attempt(data, errors, codec, len(made.payload))
 
@@ -245,15 +246,17 @@ def measure(
     decoded: AnyClip,
     declared: float | None = None,
     declared_angle: float | None = None,
+    known: PromisedError | None = None,
 ) -> Errors:
     """Measure `decoded` against `clip`: the promised error, and mean, RMS and 99th percentile.
 
     The promised error of interpolated clips is that between frames too. The error of angles is
-    measured where a bound on it is declared.
+    measured where a bound on it is declared. `known` is the promised error at frames, where the
+    encoder has measured it.
     """
     distances = _distances(clip, decoded)
     if isinstance(clip, Clip) and isinstance(decoded, Clip):
-        promised = promised_error(clip, decoded)
+        promised = promised_error(clip, decoded) if known is None else known
         largest = promised.max
         if is_interpolated(clip):
             largest = max(largest, _error_between(clip, decoded, promised.frames))

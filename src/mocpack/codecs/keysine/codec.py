@@ -203,7 +203,7 @@ class Keysine(Codec):
         back = self.decode(made, clip.header)
         if not np.array_equal(back.rotations, decoded.rotations):
             raise BoundError("keysine: the layers do not add up to the motion they were made of")
-        return replace(single, encoded=Encoded(made, back))
+        return replace(single, encoded=Encoded(made, back, single.encoded.error))
 
     def _is_grid(self, clip: Clip, made: BoundedEncoding) -> bool:
         return self.open(made.encoded.payload, clip.header).head.grid is not None
@@ -310,7 +310,8 @@ class Keysine(Codec):
         def attempt(policy: RetryPolicy) -> BoundedEncoding | None:
             with progress.doing(work):
                 made = self._written(clip, make(policy))
-            if made is None or promised_error(clip, made.decoded).max > limit:
+            made = made and replace(made, error=promised_error(clip, made.decoded))
+            if made is None or made.error is None or made.error.max > limit:
                 return None
             if self.max_angle and largest_angle(clip, made.decoded) > self.max_angle:
                 return None
@@ -458,7 +459,8 @@ class Keysine(Codec):
                 predictors, seen = self._free_predictors(clip, step), step
             with progress.doing():
                 made = self._free(clip, step, predictors)
-            error = max(promised_error(clip, made.decoded).joint_mean, 1e-3 * bound)
+            made = replace(made, error=promised_error(clip, made.decoded))
+            error = max(made.error.joint_mean if made.error else 0.0, 1e-3 * bound)
             if error <= bound:
                 saved = best is None or len(made.payload) < len(best.payload)
                 best = made if saved else best

@@ -12,6 +12,7 @@ from typing import Any
 
 from mocpack.errors import CorruptionError, InvalidClipError
 
+MAX_METADATA = 1 << 24  # bytes, as text
 MAX_LEVELS = 100  # of objects and arrays inside one another, the outermost included
 BRACKETS = ("{", "[")
 
