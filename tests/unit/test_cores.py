@@ -5,8 +5,9 @@ from contextlib import closing
 
 import pytest
 
-from mocpack.codecs.keysine import codec
-from mocpack.codecs.keysine.codec import LONG_CLIP, Keysine
+from mocpack.codecs.keysine import decoding
+from mocpack.codecs.keysine.codec import Keysine
+from mocpack.codecs.keysine.decoding import LONG_CLIP
 from mocpack.cores import core_count, using_cores
 from mocpack.corpora.engines import local_engine
 from mocpack.testing import walk
@@ -41,8 +42,8 @@ def test_fewer_jobs_than_workers_share_all_cores():
 
 def test_long_clips_are_encoded_by_the_cores_at_hand_to_the_same_bytes(monkeypatch):
     asked = []
-    monkeypatch.setattr(codec, "LONG_CLIP", 20)
-    monkeypatch.setattr(codec, "core_count", lambda: asked.append(core_count()) or core_count())
+    monkeypatch.setattr(decoding, "LONG_CLIP", 20)
+    monkeypatch.setattr(decoding, "core_count", lambda: asked.append(core_count()) or core_count())
     made = set()
     for count in (1, 3):
         with using_cores(count):
