@@ -45,8 +45,8 @@ def struck(clip):
     return mocpack.Clip(clip.header, turns, clip.translations)
 
 
-# Not of the session: Playwright's event loop runs in this thread while the fixture lives, and tests of
-# other folders, which a worker may run in between, call asyncio.run.
+# Not of the session: the event loop of Playwright runs in this thread while the fixture lives, and
+# tests of other folders, which a worker may run in between, call asyncio.run.
 @pytest.fixture(scope="module")
 def chromium():
     """A running headless Chromium, driven by Playwright."""
