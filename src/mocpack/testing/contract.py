@@ -1,7 +1,8 @@
 """The contract every codec keeps, as checks that any package can run on its own codec.
 
 `CLIP_CHECKS` run on every hard clip, `CODEC_CHECKS` once on a small one. A check returns quietly
-or raises `ContractError`; `UnsupportedClipError` from the codec is an allowed answer to a clip.
+or raises `ContractError`. A codec may answer a hard clip with `UnsupportedClipError`, but not an
+ordinary one.
 """
 
 from __future__ import annotations
@@ -21,9 +22,16 @@ from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codec import Codec
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.container import Packed, pack, unpack
-from mocpack.errors import FormatError, TruncatedError, UnknownCodecError, UsageError
+from mocpack.errors import (
+    FormatError,
+    TruncatedError,
+    UnknownCodecError,
+    UnsupportedClipError,
+    UsageError,
+)
 from mocpack.plain import plain
 from mocpack.registry import file_params
+from mocpack.testing.motions import vertex_wave, walk
 from mocpack.testing.reference import keysine
 
 Check = Callable[[Codec, Any], None]
@@ -111,6 +119,18 @@ def check_input_is_untouched(codec: Codec, clip: AnyClip) -> None:
     codec.decode(codec.encode(clip), clip.header)
     same = all(np.array_equal(a, b) for a, b in zip(before, _samples(clip), strict=True))
     _demand(same, "encoding changed the clip it was given")
+
+
+def check_ordinary_clips_are_taken(codec: Codec, clip: AnyClip) -> None:
+    """Encode a walk, or a waving mesh: a codec that refuses every clip keeps no contract."""
+    for kind, ordinary in (("skeleton", walk(0.2)), ("vertices", vertex_wave(frames=3))):
+        if kind not in codec.kinds:
+            continue
+        try:
+            codec.encode(ordinary)
+        except UnsupportedClipError as error:
+            raise ContractError(f"an ordinary clip was refused: {error}") from error
+    _demand(bool(codec.kinds), "the codec takes no kind of clip")
 
 
 def check_params_round_trip_through_json(codec: Codec, clip: AnyClip) -> None:
@@ -244,6 +264,7 @@ CLIP_CHECKS: tuple[Check, ...] = (
     check_some_joints_equal_the_whole,
 )
 CODEC_CHECKS: tuple[Check, ...] = (
+    check_ordinary_clips_are_taken,
     check_params_round_trip_through_json,
     check_repr_evaluates_to_the_codec,
     check_unknown_parameters_are_refused_by_name,
