@@ -28,7 +28,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -94,13 +94,15 @@ def stretches(folder: Path, count: int, frames: int, suffix: str) -> dict[str, P
 
 def resume(folder: Path, given: argparse.Namespace) -> None:
     count = given.clips or 10_000
-    stretches(folder / "in", count, 1000, ".mocp")
-    words = [sys.executable, "-m", "mocpack", "pack", "in", "-o", "all.mocps", *HOW]
-    run = partial(subprocess.run, cwd=folder, check=True, stdout=subprocess.DEVNULL)
-    run([*words, "--shard", "1/1"])
-    run([*words, "--status"])  # takes the hashes under the name that --resume reads
-    first = min((folder / "all.mocps.parts").glob("*.part"))
+    files = stretches(folder / "in", count, 1000, ".mocp")
+    parts = folder / "all.mocps.parts"
+    with chdir(folder):  # paths are those of the command, and hashes are where it looks for them
+        paths = {name: path.relative_to(folder) for name, path in files.items()}
+        plan = Plan.make(paths, PACKING, known=f"{parts.name}/hashes.json")
+        pack_parts(plan.parts, parts.name, local_engine(1))
+    first = min(parts.glob("*.part"))
     first.unlink()
+    words = [sys.executable, "-m", "mocpack", "pack", "in", "-o", "all.mocps", *HOW]
     before, start = _children_cpu(), time.perf_counter()
     with subprocess.Popen([*words, "--resume"], cwd=folder, stdout=subprocess.DEVNULL) as command:
         while not first.exists():

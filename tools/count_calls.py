@@ -25,6 +25,8 @@ from typing import Any
 import mocpack
 from mocpack import _core
 from mocpack.cli import compress
+from mocpack.cli.encoding import Encoding
+from mocpack.cli.reading import Reading
 from mocpack.samples import JUMP
 
 SOURCES = str(Path(mocpack.__file__).parent)
@@ -120,7 +122,11 @@ def measure(effort: str, max_error: str) -> dict[str, Calls]:
         def run_compress() -> None:
             with contextlib.redirect_stdout(io.StringIO()):
                 compress.run(
-                    [str(JUMP)], output=str(path), force=True, effort=effort, max_error=max_error
+                    [str(JUMP)],
+                    output=str(path),
+                    encoding=Encoding(effort=effort, max_error=max_error),
+                    reading=Reading(),
+                    force=True,
                 )
 
         found = {

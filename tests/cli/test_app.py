@@ -1,5 +1,8 @@
 """The command line as a whole: guide, version, help, completion, quiet, and what it imports."""
 
+import dataclasses
+import importlib
+import inspect
 import json
 import os
 import re
@@ -11,6 +14,7 @@ import pytest
 
 import mocpack
 from mocpack.cli import app
+from mocpack.cli.reading import Reading
 from mocpack.presets import PRESETS
 from mocpack.testing import walk
 
@@ -69,7 +73,15 @@ def test_a_command_begins_its_help_with_the_line_of_the_table(name):
     assert app.load(name).help.split("\n\n")[0].replace("\n", " ") == app.COMMANDS[name]
 
 
-@pytest.mark.parametrize("words", [["--help"], ["-h"], ["compress", "--help"], ["view", "-h"]])
+@pytest.mark.parametrize("name", app.COMMANDS)
+def test_no_command_function_takes_more_than_20_parameters(name):
+    run = importlib.import_module(app.module_of(name)).run
+    assert len(inspect.signature(run).parameters) <= 20
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["-h"], ["compress", "--help"], ["view", "-h"], ["cluster", "plan", "-h"]]
+)
 def test_help_names_the_exit_codes(words):
     result = run(*words, COLUMNS="200")
     assert result.returncode == 0
@@ -78,8 +90,42 @@ def test_help_names_the_exit_codes(words):
 
 def test_help_lists_every_command():
     listed = run("--help", COLUMNS="200").stdout
-    for name, about in app.COMMANDS.items():
+    alone = {name: about for name, about in app.COMMANDS.items() if " " not in name}
+    for name, about in (alone | app.GROUPS).items():
         assert re.search(rf"\b{name}\b\s+{re.escape(about)}", listed)
+
+
+@pytest.mark.parametrize("group", app.GROUPS)
+def test_a_group_alone_and_with_help_lists_its_commands(group):
+    alone = run(group, COLUMNS="200")
+    assert alone.returncode == 0
+    assert alone.stdout == run(group, "--help", COLUMNS="200").stdout
+    own = {words: about for words, about in app.COMMANDS.items() if words.startswith(f"{group} ")}
+    assert own
+    for words, about in own.items():
+        assert re.search(rf"\b{words.split()[1]}\b\s+{re.escape(about)}", alone.stdout)
+
+
+def test_unknown_command_of_a_group_is_a_usage_error():
+    wrong = run("cluster", "plam")
+    assert wrong.returncode == 2
+    assert "'plan'" in wrong.stderr
+    assert wrong.stderr.count("\n") == 1
+
+
+def test_option_groups_are_the_options_of_their_fields():
+    def command(name: str, *, reading: Reading, force: bool = False) -> int:
+        seen.append((name, reading, force))
+        return 0
+
+    seen: list[tuple[str, Reading, bool]] = []
+    shielded = app._shielded(command)
+    fields = [one.name for one in dataclasses.fields(Reading)]
+    assert [*inspect.signature(shielded).parameters] == ["name", *fields, "force", "quiet"]
+    values = dataclasses.asdict(Reading(fps=0.0, allow_pickle=True))
+    assert shielded(name="a", quiet=False, force=True, **values) == 0
+    assert seen == [("a", Reading(fps=0.0, allow_pickle=True), True)]
+    assert seen[0][1].given() == {"fps": 0.0, "allow_pickle": True}
 
 
 def test_importing_mocpack_loads_none_of_its_modules_and_not_numpy():
@@ -94,18 +140,18 @@ def test_reading_and_writing_loads_no_metrics_no_search_and_no_package_metadata(
         assert name not in found, name
 
 
-@pytest.mark.parametrize("words", [["--version"], ["--help"], []])
+@pytest.mark.parametrize("words", [["--version"], ["--help"], [], ["cluster"], ["cluster", "-h"]])
 def test_what_runs_no_command_imports_no_command(words):
     found = modules_of(*words)
-    assert not {f"mocpack.cli.{name}" for name in app.COMMANDS} & found
+    assert not set(map(app.module_of, app.COMMANDS)) & found
     assert "numpy" not in found
 
 
-@pytest.mark.parametrize("words", [["compress", "--help"], ["codecs"]])
-def test_a_command_imports_its_own_module_and_no_other_command(words):
-    found = modules_of(*words)
-    commands = {f"mocpack.cli.{name}" for name in app.COMMANDS} & found
-    assert commands == {f"mocpack.cli.{words[0]}"}
+@pytest.mark.parametrize("name", ["compress", "codecs", "pack", "scene", "cluster plan"])
+def test_a_command_imports_its_own_module_and_no_other_command(name):
+    found = modules_of(*name.split(), "--help")
+    commands = set(map(app.module_of, app.COMMANDS)) & found
+    assert commands == {app.module_of(name)}
     assert not found & {"mocpack.bench", "mocpack.viewing", *HEAVY}
 
 
@@ -169,6 +215,8 @@ def test_completion_offers_commands_and_options(shell):
     assert "compare" in completed(shell, "mocpack comp")
     assert "decompress" not in completed(shell, "mocpack comp")
     assert "--max-error" in completed(shell, "mocpack compress --max")
+    assert "status" in completed(shell, "mocpack cluster st")
+    assert "--max-error" in completed(shell, "mocpack cluster plan --max")
 
 
 def test_without_its_packages_the_command_says_how_to_get_them():
@@ -199,7 +247,7 @@ def test_ctrl_c_is_a_sentence_wherever_it_comes(code):
 
 def test_the_page_of_the_command_line_names_every_command_exit_code_and_preset():
     page = (Path(__file__).parents[2] / "docs/cli.md").read_text(encoding="utf-8")
-    for name in app.COMMANDS:
+    for name in [*app.COMMANDS, *app.GROUPS]:
         assert f"`{name}`" in page
     for code in re.findall(r"(\d+) ", app.EXIT_CODES):
         assert re.search(rf"^\| {code} \|", page, re.MULTILINE)

@@ -123,19 +123,18 @@ def test_append_adds_and_two_files_of_one_name_are_refused(folder):
 
 
 def test_shards_of_many_machines_join_to_the_bytes_of_one(folder):
-    words = ["pack", "takes", "-o", "parted.mocps", "--max-error", "5mm", "--effort", "fast"]
+    how = ["--max-error", "5mm", "--effort", "fast"]
+    planned = run("cluster", "plan", "takes", "-o", "plan.jsonl", *how, folder=folder)
+    assert planned.returncode == 0, planned.stderr
+    words = ["plan.jsonl", "-o", "parted.mocps"]
     for shard in ("2/2", "1/2"):
-        assert run(*words, "--shard", shard, folder=folder).returncode == 0
-    again = run(*words, "--shard", "1/2", folder=folder)
-    assert "1 were there already" in again.stdout
-    joined = run(*words, "--meta", "labels.csv", "--join", folder=folder)
+        done = run("cluster", "pack", *words, "--shard", shard, folder=folder)
+        assert done.returncode == 0, done.stderr
+    joined = run("cluster", "join", *words, "--meta", "labels.csv", folder=folder)
     assert joined.returncode == 0, joined.stderr
     assert (folder / "parted.mocps").read_bytes() == (folder / "all.mocps").read_bytes()
     assert not (folder / "parted.mocps.parts").exists()
-    wrong = run(*words, "-f", "--shard", "0/2", folder=folder)
-    assert wrong.returncode == 2
-    assert "--shard is one of how many" in wrong.stderr
-    early = run(*words, "-f", "--join", folder=folder)
+    early = run("cluster", "join", *words, "-f", folder=folder)
     assert early.returncode == 2
     assert "2 of 2 parts are not packed yet: 1, 2" in early.stderr
 
@@ -146,5 +145,5 @@ def test_resume_makes_the_same_and_reports_what_was_refused(folder):
     assert made.returncode == 0, made.stderr
     assert (folder / "resumed.mocps").read_bytes() == (folder / "all.mocps").read_bytes()
     assert (folder / "bad.jsonl").read_text() == ""
-    both = run(*words, "-f", "--resume", "--join", folder=folder)
+    both = run(*words, "-f", "--resume", "--append", folder=folder)
     assert both.returncode == 2

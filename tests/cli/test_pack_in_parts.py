@@ -1,4 +1,4 @@
-"""``pack`` by many jobs, after a stop, from and to addresses, as a person does it."""
+"""``pack`` and ``cluster``: by many jobs, after a stop, from and to addresses."""
 
 import json
 import signal
@@ -44,67 +44,92 @@ def same(folder, name):
     return (folder / name).read_bytes() == (folder / "all.mocps").read_bytes()
 
 
-def test_jobs_work_from_a_plan_and_one_joins_what_they_made(folder):
-    made = run("pack", "takes", "-o", "plan.jsonl", "--plan", *HOW, folder=folder)
+def write_plan(folder, name, *, takes="takes"):
+    made = run("cluster", "plan", takes, "-o", name, *HOW, folder=folder)
     assert made.returncode == 0, made.stderr
-    assert "4 files" in made.stdout
-    words = ["pack", folder / "plan.jsonl", "-o", folder / "planned.mocps"]
+    return made
+
+
+def test_jobs_work_from_a_plan_and_one_joins_what_they_made(folder):
+    assert "4 files" in write_plan(folder, "plan.jsonl").stdout
+    words = [folder / "plan.jsonl", "-o", folder / "planned.mocps"]
     elsewhere = folder / "takes/s2"  # a plan means the same from any folder
-    second = run(*words, "--shard", "2/2", "-j", "2", folder=elsewhere)
+    second = run("cluster", "pack", *words, "--shard", "2/2", "-j", "2", folder=elsewhere)
     assert "2 files in 2 parts, 0 were there already" in second.stdout
-    early = run(*words, "--join", folder=elsewhere)
+    early = run("cluster", "join", *words, folder=elsewhere)
     assert early.returncode == 2
     assert "2 of 4 parts are not packed yet: 1, 3" in early.stderr
-    status = json.loads(run(*words, "--status", "--json", folder=elsewhere).stdout)
+    status = json.loads(run("cluster", "status", *words, "--json", folder=elsewhere).stdout)
     assert (status[0]["files_done"], status[0]["files"]) == (2, 4)
-    assert "2 of 4 files are packed" in run(*words, "--status", folder=elsewhere).stdout
-    assert run(*words, "--shard", "1/2", folder=elsewhere).returncode == 0
-    again = run(*words, "--shard", "1/2", folder=elsewhere)
-    assert "2 were there already" in again.stdout
-    joined = run(*words, "--join", folder=elsewhere)
+    told = run("cluster", "status", *words, folder=elsewhere)
+    assert "2 of 4 files are packed" in told.stdout
+    assert run("cluster", "pack", *words, "--shard", "1/2", folder=elsewhere).returncode == 0
+    again = run("cluster", "pack", *words, folder=elsewhere)  # all shards
+    assert "4 files in 4 parts, 4 were there already" in again.stdout
+    joined = run("cluster", "join", *words, folder=elsewhere)
     assert joined.returncode == 0, joined.stderr
     assert same(folder, "planned.mocps")
     assert not (folder / "planned.mocps.parts").exists()
 
 
-def test_what_a_plan_says_is_not_said_again(folder):
-    run("pack", "takes", "-o", "p.jsonl", "--plan", *HOW, folder=folder)
-    wrong = run("pack", "p.jsonl", "-o", "p.mocps", "--max-error", "1mm", folder=folder)
-    assert wrong.returncode == 2
-    assert "says how its files are packed" in wrong.stderr
-    wrong = run("pack", "takes", "-o", "p.jsonl", "--plan", folder=folder)
+def test_wrong_plans_and_shards_are_errors(folder):
+    write_plan(folder, "p.jsonl")
+    plan = ["cluster", "plan", "takes", "-o"]
+    wrong = run(*plan, "p.jsonl", folder=folder)
     assert "exists; -f overwrites it" in wrong.stderr
-    wrong = run("pack", "takes", "-o", "plan.txt", "--plan", folder=folder)
-    assert "a plan's name ends in .jsonl" in wrong.stderr
+    wrong = run(*plan, "plan.txt", folder=folder)
+    assert "must end in .jsonl" in wrong.stderr
     (folder / "none.jsonl").write_text("nonsense\n")
-    wrong = run("pack", "none.jsonl", "-o", "p.mocps", folder=folder)
+    for command in ("pack", "status", "join"):
+        for name, why in (("none.jsonl", "line 1: not JSON"), ("takes", "takes"), ("no", "no: ")):
+            wrong = run("cluster", command, name, "-o", "p.mocps", folder=folder)
+            assert wrong.returncode == 2
+            assert why in wrong.stderr
+            assert wrong.stderr.count("\n") == 1
+    for command in ("pack", "join"):
+        wrong = run("cluster", command, "p.jsonl", "-o", "p.jsonl", "-f", folder=folder)
+        assert wrong.returncode == 2
+        assert "p.jsonl is both input and output" in wrong.stderr
+    for shard in ("0/2", "3/2", "x", "²/2"):
+        wrong = run("cluster", "pack", "p.jsonl", "-o", "p.mocps", "--shard", shard, folder=folder)
+        assert wrong.returncode == 2
+        assert f"got {shard}" in wrong.stderr
+    assert not list(folder.glob("p.mocps*"))
+
+
+def test_pack_takes_no_plan_and_names_the_command_that_does(folder):
+    write_plan(folder, "q.jsonl")
+    wrong = run("pack", "q.jsonl", "-o", "q.mocps", folder=folder)
     assert wrong.returncode == 2
-    assert "line 1: not JSON" in wrong.stderr
+    assert "mocpack cluster pack q.jsonl" in wrong.stderr
+    assert not (folder / "q.mocps").exists()
 
 
-def test_jobs_without_a_plan_read_their_own_files_alone(folder):
-    words = ["pack", "takes", "-o", "shards.mocps", *HOW]
-    for shard in ("3/3", "1/3"):
-        assert run(*words, "--shard", shard, folder=folder).returncode == 0
-    kept = (folder / "shards.mocps.parts").glob("hashes-*.json")
-    assert sorted(len(json.loads(path.read_text())["hashes"]) for path in kept) == [1, 2]
-    # whatever is left, another way
-    done = run(*words, "--resume", "-j", "2", folder=folder)
+def test_resume_packs_what_the_jobs_of_a_plan_have_left(folder):
+    write_plan(folder, "r.jsonl")
+    words = ["r.jsonl", "-o", "left.mocps"]
+    assert run("cluster", "pack", *words, "--shard", "1/3", folder=folder).returncode == 0
+    status = json.loads(run("cluster", "status", *words, "--json", folder=folder).stdout)
+    assert status[0]["parts_done"] == 2
+    done = run("pack", "takes", "-o", "left.mocps", *HOW, "--resume", "-j", "2", folder=folder)
     assert done.returncode == 0, done.stderr
-    assert same(folder, "shards.mocps")
+    assert same(folder, "left.mocps")
 
 
 def test_an_archive_that_is_there_is_not_overwritten_by_jobs(folder):
     (folder / "old.mocps").write_bytes(b"somebody's")
-    words = ["pack", "takes", "-o", "old.mocps", *HOW]
-    assert run(*words, "--status", folder=folder).returncode == 0
-    for how in (["--shard", "1/2"], ["--resume"]):
-        refused = run(*words, *how, folder=folder)
+    write_plan(folder, "old.jsonl")
+    resume = ["pack", "takes", "-o", "old.mocps", *HOW, "--resume"]
+    planned = ["old.jsonl", "-o", "old.mocps"]
+    assert run("cluster", "status", *planned, folder=folder).returncode == 0
+    shard = ["cluster", "pack", *planned, "--shard", "1/2"]
+    for words in (shard, ["cluster", "join", *planned], resume):
+        refused = run(*words, folder=folder)
         assert refused.returncode == 2
         assert "exists; -f overwrites it" in refused.stderr
     # who was allowed to begin may go on
-    assert run(*words, "-f", "--shard", "1/2", folder=folder).returncode == 0
-    assert run(*words, "--resume", folder=folder).returncode == 0
+    assert run(*shard, "-f", folder=folder).returncode == 0
+    assert run(*resume, folder=folder).returncode == 0
     assert same(folder, "old.mocps")
 
 
@@ -147,10 +172,15 @@ def test_what_has_been_packed_is_said_to_be_there_and_not_touched(finished):
     facts, bad = json.loads(run(*words, "--engine", "local", "--json", folder=finished).stdout)
     assert facts["kept"]
     assert not bad["ok"]
-    late = run(*words, "--shard", "2/2", folder=finished)
+    write_plan(finished, "plan.jsonl", takes="in")
+    planned = ["plan.jsonl", "-o", "all.mocps"]
+    late = run("cluster", "pack", *planned, "--shard", "2/2", folder=finished)
     assert late.returncode == 0, late.stderr  # the bad one is the first's
     assert "all.mocps has them already" in late.stdout
-    status = json.loads(run(*words, "--status", "--json", folder=finished).stdout)
+    joined = run("cluster", "join", *planned, folder=finished)
+    assert joined.returncode == 2
+    assert "all.mocps is there already" in joined.stdout
+    status = json.loads(run("cluster", "status", *planned, "--json", folder=finished).stdout)
     assert status[0]["files_done"] == status[0]["files"] == 4
     assert (archive.stat(), archive.read_bytes()) == before
     assert not (finished / "all.mocps.parts").exists()
@@ -216,8 +246,10 @@ def test_engines_that_are_not_there_are_said_so(folder):
     assert "an engine is one of local, ray, got 'spark'" in wrong.stderr
     wrong = run("pack", "takes", "-o", "x.mocps", "--address", "auto", folder=folder)
     assert "--address is for --engine ray" in wrong.stderr
-    wrong = run("pack", "takes", "-o", "x.mocps", "--engine", "local", "--join", folder=folder)
-    assert "give one of --join, --resume or --engine" in wrong.stderr
+    for how in (["--resume"], ["--engine", "local"]):
+        wrong = run("pack", "takes", "-o", "x.mocps", "--append", *how, folder=folder)
+        assert wrong.returncode == 2
+        assert "--append" in wrong.stderr
 
 
 def test_ray_is_missed_in_one_sentence(folder):

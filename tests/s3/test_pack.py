@@ -83,15 +83,16 @@ def test_a_bucket_is_packed_into_another_to_the_bytes_of_local_files(server, how
 
 def test_jobs_work_from_a_plan_in_a_bucket(server):
     made = run(
-        "pack", "s3://takes/2026", "-o", "s3://out/plan.jsonl", "--plan", *HOW, server=server
+        "cluster", "plan", "s3://takes/2026", "-o", "s3://out/plan.jsonl", *HOW, server=server
     )
     assert made.returncode == 0, made.stderr
-    words = ["pack", "s3://out/plan.jsonl", "-o", "s3://out/planned.mocps"]
-    codes = [run(*words, "--shard", f"{n}/3", server=server).returncode for n in (2, 3, 1)]
+    words = ["s3://out/plan.jsonl", "-o", "s3://out/planned.mocps"]
+    shards = [["cluster", "pack", *words, "--shard", f"{n}/3"] for n in (2, 3, 1)]
+    codes = [run(*shard, server=server).returncode for shard in shards]
     assert sorted(codes) == [0, 0, 2]
-    status = json.loads(run(*words, "--status", "--json", server=server).stdout)
+    status = json.loads(run("cluster", "status", *words, "--json", server=server).stdout)
     assert status[0]["files_done"] == status[0]["files"] == 7
-    assert run(*words, "--join", server=server).returncode == 2
+    assert run("cluster", "join", *words, server=server).returncode == 2
     assert same(server, "planned.mocps")
 
 

@@ -1,6 +1,7 @@
 """The table of commands, and the one place where errors become sentences and exit codes.
 
-A command's module is imported when that command runs: none waits for what others need.
+A command's module is imported when that command runs: none waits for what others need. The command
+``cluster plan`` of the group ``cluster`` is the module ``cluster/plan.py``.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from functools import wraps
 from importlib import import_module
-from typing import Annotated, Any, NoReturn
+from inspect import Parameter, Signature
+from typing import Annotated, Any, NoReturn, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -21,7 +24,11 @@ import mocpack
 from mocpack.cli.terminal import INTERRUPTED, complain, print_json, quietness, settle_streams
 from mocpack.errors import FormatError, TruncatedError
 
-# each command and the first line of its help; tests/cli/test_app.py holds the modules to it
+# Groups of commands. The commands of a group are in COMMANDS, as "GROUP COMMAND".
+GROUPS = {
+    "cluster": "Pack one archive on many machines: plan, pack in shards, join.",
+}
+# Each command and the first line of its help; tests/cli/test_app.py compares it with the modules.
 COMMANDS = {
     "compress": "Pack motion files; prints ratio, errors and bits a frame.",
     "decompress": "Unpack .mocp files to any format that can be written, by extension.",
@@ -33,6 +40,10 @@ COMMANDS = {
     "scene": "Pack several motions on one clock into one file: two actors and a prop, a C3D's "
     "subjects.",
     "pack": "Pack motion files into one archive with a catalogue of its clips.",
+    "cluster plan": "Write a plan: which files to pack, their hashes, and how to pack them.",
+    "cluster pack": "Pack one shard of a plan; other shards can run on other machines.",
+    "cluster status": "Show how much of a plan is packed, and the estimated time left.",
+    "cluster join": "Join the packed shards of a plan into the archive.",
     "ls": "List the clips of an archive, by any condition on its catalogue.",
     "cat": "Write a clip of an archive to standard output, the very bytes of its .mocp file.",
     "extract": "Take clips out of an archive, each the very .mocp file that was packed.",
@@ -73,34 +84,66 @@ HELP = {"help_option_names": ["-h", "--help"]}
 class LazyCommand(TyperCommand):
     """A command that knows its name and first line, and imports its module to be called."""
 
+    def __init__(self, words: str) -> None:
+        super().__init__(_last(words), help=COMMANDS[words], rich_markup_mode=None)
+        self._words = words
+
     def make_context(self, *words: Any, **options: Any) -> Any:
         with _stoppable():
-            return load(str(self.name)).make_context(*words, **options)
+            return load(self._words).make_context(*words, **options)
 
 
-def load(name: str) -> Any:
+def module_of(words: str) -> str:
+    """Return the module of a command: ``mocpack.cli.cluster.plan`` of ``cluster plan``."""
+    return f"mocpack.cli.{words.replace(' ', '.')}"
+
+
+def load(words: str) -> Any:
     """Import a command's module and return the command."""
     one = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=HELP)
-    module = import_module(f"mocpack.cli.{name}")
-    one.command(name=name, epilog=EXIT_CODES)(_shielded(module.run))
+    module = import_module(module_of(words))
+    one.command(name=_last(words), epilog=EXIT_CODES)(_shielded(module.run))
     return typer.main.get_command(one)
 
 
 def build() -> Any:
-    """Return the group of all commands."""
-    app = typer.Typer(
-        name="mocpack",
-        help="Pack motion capture: name an error in millimetres, get the smallest file that "
-        "keeps it.",
+    """Return the group of all commands and groups."""
+    about = (
+        "Pack motion capture: name an error in millimetres, get the smallest file that keeps it."
+    )
+    root = _group("mocpack", about, _begin)
+    for words in COMMANDS:
+        parent = root
+        if " " in words:
+            name = words.partition(" ")[0]
+            if name not in root.commands:
+                root.add_command(_group(name, GROUPS[name], _show_help, add_completion=False))
+            parent = root.commands[name]
+        parent.add_command(LazyCommand(words))
+    return root
+
+
+def _group(name: str, about: str, begin: Callable[..., None], **settings: Any) -> Any:
+    """Return a group without commands; `begin` runs before its command, and also without one."""
+    group = typer.Typer(
+        name=name,
+        help=about,
         epilog=EXIT_CODES,
         pretty_exceptions_enable=False,
         context_settings=HELP,
+        **settings,
     )
-    app.callback(invoke_without_command=True)(_begin)
-    group: Any = typer.main.get_command(app)
-    for name, about in COMMANDS.items():
-        group.add_command(LazyCommand(name, help=about, rich_markup_mode=None))
-    return group
+    group.callback(invoke_without_command=True)(begin)
+    return typer.main.get_command(group)
+
+
+def _show_help(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def _last(words: str) -> str:
+    return words.rpartition(" ")[2]
 
 
 def _tell_version(wanted: bool) -> None:
@@ -133,12 +176,21 @@ def _shielded(run: Callable[..., int]) -> Callable[..., int]:
     """Give a command what all have: ``--quiet``, and a failure in JSON where it speaks JSON.
 
     It also keeps a file that ends too early from being taken for Ctrl-D, as click takes an
-    EOFError.
+    EOFError. A parameter whose type is a dataclass is a group of options, one for each field.
     """
     from mocpack.cli.files import describe_error
 
+    signature = inspect.signature(run, eval_str=True)
+    groups: dict[str, Any] = {
+        name: one.annotation
+        for name, one in signature.parameters.items()
+        if is_dataclass(one.annotation)
+    }
+
     @wraps(run)
     def shielded(*words: Any, quiet: bool, **options: Any) -> int:
+        for name, group in groups.items():
+            options[name] = group(**{one.name: options.pop(one.name) for one in fields(group)})
         try:
             with quietness(quiet), _stoppable():
                 return run(*words, **options)
@@ -150,14 +202,24 @@ def _shielded(run: Callable[..., int]) -> Callable[..., int]:
                 raise FormatError(str(error)) from error
             raise
 
-    signature = inspect.signature(run, eval_str=True)
-    option = inspect.Parameter(
-        "quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet
-    )
-    parameters = [*signature.parameters.values(), option]
+    parameters = list(_flatten(signature))
+    parameters.append(Parameter("quiet", Parameter.KEYWORD_ONLY, default=False, annotation=Quiet))
     shielded.__dict__["__signature__"] = signature.replace(parameters=parameters)
     shielded.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": int}
     return shielded
+
+
+def _flatten(signature: Signature) -> Iterator[Parameter]:
+    """Yield the parameters of a command, those of an option group in place of the group."""
+    for one in signature.parameters.values():
+        if not is_dataclass(one.annotation):
+            yield one
+            continue
+        types = get_type_hints(one.annotation, include_extras=True)
+        for option in fields(one.annotation):
+            yield one.replace(
+                name=option.name, default=option.default, annotation=types[option.name]
+            )
 
 
 @contextmanager

@@ -12,16 +12,14 @@ from rich.table import Table
 from mocpack import _api, rate
 from mocpack.cli import files, options
 from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_batch
+from mocpack.cli.encoding import Encoding, Target
 from mocpack.cli.inputs import find_sources, make_folders, motion_files, outputs_for
+from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import print_json
 from mocpack.clip import Clip
 from mocpack.codec import Codec
-from mocpack.errors import MocpackError, UsageError
-from mocpack.presets import check_preset
-from mocpack.registry import AUTO_CODEC, parse_codec
+from mocpack.errors import MocpackError
 from mocpack.units import format_angle, format_length, format_size
-
-Target = dict[str, Any]
 
 
 def run(
@@ -32,10 +30,8 @@ def run(
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="File, folder, or - for a pipe.")
     ] = None,
-    codec: options.CodecSpec = AUTO_CODEC,
-    preset: options.Preset = None,
-    max_error: options.MaxError = None,
-    mean_error: options.MeanError = None,
+    *,
+    encoding: Encoding,
     max_angle: Annotated[
         str | None,
         typer.Option(
@@ -47,19 +43,10 @@ def run(
         float | None, typer.Option(help="Times smaller than float32 of the moving channels.")
     ] = None,
     size: Annotated[str | None, typer.Option(help="Size of the file, like 20kB.")] = None,
-    lossless: options.Lossless = False,
-    effort: options.OwnEffort = None,
+    reading: Reading,
     animation: options.Animation = None,
-    fps: options.Fps = None,
-    body_model: options.BodyModel = None,
-    robot: options.RobotFile = None,
-    quaternion: options.Quaternion = None,
-    allow_pickle: options.AllowPickle = False,
-    allow_outside: options.AllowOutside = False,
     find_hinges: options.FindHinges = False,
-    unit: options.Unit = None,
     frames: options.Frames = None,
-    skeleton: options.SkeletonFile = None,
     jobs: options.Workers = 1,
     resume: options.Resume = False,
     dry_run: options.DryRun = False,
@@ -67,22 +54,14 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """Pack motion files; prints ratio, errors and bits a frame."""
-    spec, target = request(codec, preset, max_error, mean_error, ratio, size, lossless)
-    if max_angle is not None:
-        target["max_angle"] = max_angle
-        _api.parse_target(**{name: value for name, value in target.items() if name != "preset"})
-    if effort is not None:
-        target["effort"] = effort
-    sources = find_sources(inputs, motion_files(of_robot=robot is not None))
+    spec, target = encoding.parse(ratio=ratio, size=size, max_angle=max_angle)
+    sources = find_sources(inputs, motion_files(of_robot=reading.robot is not None))
     outputs = outputs_for(sources, output, ".mocp")
-    settings: dict[str, Any] = {"spec": spec, "target": target, "unit": unit, "frames": frames}
-    chosen = {"clip": animation, "fps": fps, "body_model": body_model}
-    chosen |= {"robot": robot, "quaternion": quaternion}
-    chosen |= {"allow_pickle": allow_pickle or None, "allow_outside": allow_outside or None}
-    chosen["find_hinges"] = find_hinges or None
+    settings: dict[str, Any] = {"spec": spec, "target": target, **reading.given()}
+    chosen = {"clip": animation, "frames": frames, "find_hinges": find_hinges or None}
     settings |= {name: value for name, value in chosen.items() if value is not None}
     work = [
-        Job(source.path, (goal,), settings | {"skeleton": skeleton}, force)
+        Job(source.path, (goal,), settings, force)
         for source, goal in zip(sources, outputs, strict=True)
     ]
     if dry_run:
@@ -101,37 +80,6 @@ def run(
     elif len(rows) > 1 or rows[0]["ok"]:
         console.print(_table(rows))
     return report(work, outcomes)
-
-
-def request(
-    codec: str,
-    preset: str | None,
-    max_error: str | None,
-    mean_error: str | None,
-    ratio: float | None = None,
-    size: str | None = None,
-    lossless: bool = False,
-) -> tuple[str, Target]:
-    """Settle codec and target: at most one target; without one, the codec's own parameters."""
-    given = {
-        "preset": preset,
-        "max_error": max_error,
-        "mean_error": mean_error,
-        "ratio": ratio,
-        "size": size,
-    }
-    target: Target = {name: value for name, value in given.items() if value is not None}
-    if preset is not None:
-        check_preset(preset)
-    if len(target) + lossless > 1:
-        names = [f"--{n.replace('_', '-')}" for n in target] + ["--lossless"] * lossless
-        raise UsageError(f"give one target, not {' and '.join(names)}")
-    # once, in place of a complaint from every file
-    _api.parse_target(**{name: value for name, value in target.items() if name != "preset"})
-    if lossless:
-        return "lossless", {}
-    parse_codec(codec)  # complain before the first file is read
-    return codec, target
 
 
 def _compress(

@@ -14,6 +14,7 @@ import typer
 from mocpack import _api, progress
 from mocpack.cli import files, options
 from mocpack.cli.progress import watched
+from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import printable
 from mocpack.clip import AnyClip, Clip
 from mocpack.errors import MocpackError, UsageError
@@ -41,20 +42,14 @@ def run(
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="The same as the second argument.")
     ] = None,
+    *,
+    reading: Reading,
     animation: options.Animation = None,
     each: Annotated[
         bool,
         typer.Option("--each", help="Every animation or subject, each to a file of its name."),
     ] = False,
-    fps: options.Fps = None,
-    body_model: options.BodyModel = None,
-    robot: options.RobotFile = None,
-    quaternion: options.Quaternion = None,
-    allow_pickle: options.AllowPickle = False,
-    allow_outside: options.AllowOutside = False,
-    unit: options.Unit = None,
     frames: options.Frames = None,
-    skeleton: options.SkeletonFile = None,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     into: Annotated[
         str | None,
@@ -76,21 +71,17 @@ def run(
     if each and animation is not None:
         raise UsageError("give --each or --animation, not both")
     data = files.read_input(source)
+    robot, allow_outside = reading.robot, reading.allow_outside
     inside = files.clips_inside(data, source, allow_outside=allow_outside)
     goals = _goals(source, goal or output, inside, animation, each=each)
     for made in [p for goal in goals.values() for p in files_to_write(goal)]:
         files.check_free(str(made), force=force, in_new_folder=each, sources=[source])
-    reading: dict[str, Any] = {"unit": unit, "skeleton": skeleton, "fps": fps}
-    reading |= {"memory_limit": memory_limit, "body_model": body_model}
-    reading |= {"robot": robot, "quaternion": quaternion}
-    reading |= {"allow_pickle": allow_pickle or None, "allow_outside": allow_outside}
-
     lines: list[str] = []
     beside = files.left_out(data, source, allow_outside=allow_outside) if report else []
     beside = [", ".join(beside)] if beside else []
 
     def wanted(name: str | None) -> AnyClip:
-        clip = files.clip_of(data, source, clip=name, **reading)
+        clip = files.clip_of(data, source, clip=name, memory_limit=memory_limit, **reading.given())
         return clip if frames is None else files.cut(clip, frames)
 
     write = partial(_write, force=force, make_folder=each, into=into, allow_outside=allow_outside)

@@ -138,3 +138,19 @@ Resume = Annotated[
         help="Go on with a batch that was stopped: only what is missing, changed or damaged.",
     ),
 ]
+PackInputs = Annotated[
+    list[str], typer.Argument(help="Motion files, folders, patterns, s3:// addresses.")
+]
+PlanFile = Annotated[str, typer.Argument(help="The plan, .jsonl, of mocpack cluster plan.")]
+Archive = Annotated[str, typer.Option("--output", "-o", help="The archive, .mocps; s3:// too.")]
+KeyPoses = Annotated[
+    bool,
+    typer.Option(
+        "--keys",
+        help="Repeat key poses in the trailer: some 5 % larger, and a remote window is one "
+        "request of nothing but its own bytes.",
+    ),
+]
+Report = Annotated[
+    str | None, typer.Option("--report", help="File for a list of what was refused, JSON lines.")
+]

@@ -1,4 +1,4 @@
-"""What ``mocpack pack`` is to pack: files, folders, patterns and addresses, or a plan of them."""
+"""The inputs of ``mocpack pack`` and ``cluster plan``: files, folders, patterns and addresses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from mocpack.cli.inputs import Source, find_sources, motion_files
 from mocpack.corpora import storage
 from mocpack.corpora.packing import Packing
-from mocpack.corpora.planning import Hashes, Part, Plan
+from mocpack.corpora.planning import Hashes, Plan
 from mocpack.corpora.remote import is_url
 from mocpack.corpora.storage import Entry
 from mocpack.errors import UsageError
@@ -26,14 +26,11 @@ class PackInputs:
     packing : Packing
     entries : mapping of str to Entry
         What stores have said of URLs.
-    planned : Plan, optional
-        What the words named, if it was a plan.
     """
 
     files: Mapping[str, str]
     packing: Packing
     entries: Mapping[str, Entry]
-    planned: Plan | None = None
 
     def plan(self, known: Sequence[str] = (), *, everywhere: bool = False) -> tuple[Plan, Hashes]:
         """Return the plan, and the hashes that it has taken of files.
@@ -45,29 +42,20 @@ class PackInputs:
         everywhere : bool
             Whether paths are to mean the same from any folder.
         """
-        if self.planned is not None:
-            return self.planned, Hashes(Packing())
         paths = self.files.items()
         named = {name: storage.absolute(path) if everywhere else path for name, path in paths}
         listed = Plan.listed(named, self.packing, entries=self.entries)
         hashes = Hashes(self.packing, known, self.entries)
         return replace(listed, files=hashes.marked(listed.files)), hashes
 
-    def shard(self, number: int, count: int, *, save_as: str) -> list[Part]:
-        """Return the share of one job; what others pack is for them to read, and to hash."""
-        if self.planned is not None:
-            return self.planned.shard(number, count)
-        share = Plan.listed(self.files, self.packing, entries=self.entries).shard(number, count)
-        hashes = Hashes(self.packing, [save_as], self.entries)
-        marked = iter(hashes.marked([one for part in share for one in part.files]))
-        hashes.save(save_as)
-        return [replace(part, files=tuple(next(marked) for _ in part.files)) for part in share]
-
 
 def find_inputs(words: Sequence[str], packing: Packing) -> PackInputs:
-    """Return what files, folders, patterns and addresses stand for; a .jsonl alone is a plan."""
-    if len(words) == 1 and words[0].endswith(".jsonl"):
-        return _planned(words[0], packing)
+    """Return the motion files that files, folders, patterns and addresses stand for."""
+    for word in words:
+        if word.endswith(".jsonl"):
+            raise UsageError(
+                f"{word} is not a motion file; if it is a plan, use mocpack cluster pack {word}"
+            )
     suffixes = motion_files(of_robot="robot" in packing.reading) | {".mocp"}
     entries: dict[str, Entry] = {}
     sources = find_sources([word for word in words if not is_url(word)], suffixes)
@@ -80,14 +68,6 @@ def find_inputs(words: Sequence[str], packing: Packing) -> PackInputs:
         # an archive of no clip would stand in the way of the next try
         raise UsageError(f"{', '.join(words)[:200]}: there is no such file or folder")
     return PackInputs(_by_name(sources), packing, entries)
-
-
-def _planned(name: str, packing: Packing) -> PackInputs:
-    if packing != Packing():
-        raise UsageError(f"{name} says how its files are packed: leave those options out")
-    planned = Plan.from_bytes(storage.read(name), name=name)
-    files = {one.name: one.path for one in planned.files}
-    return PackInputs(files, planned.packing, {}, planned)
 
 
 def _sources_at(url: str, listed: Sequence[Entry], suffixes: set[str]) -> list[Source]:

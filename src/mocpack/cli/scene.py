@@ -11,7 +11,7 @@ from rich.table import Table
 
 from mocpack import _api, progress
 from mocpack.cli import files, options
-from mocpack.cli.compress import Target, request
+from mocpack.cli.encoding import Encoding, Target
 from mocpack.cli.inputs import find_sources, motion_files
 from mocpack.cli.progress import watched
 from mocpack.cli.terminal import print_json
@@ -47,12 +47,8 @@ def run(
         list[str] | None,
         typer.Option(help="When a clip begins on the clock, like ben=2.5; repeat it."),
     ] = None,
-    codec: options.CodecSpec = AUTO_CODEC,
-    preset: options.Preset = None,
-    max_error: options.MaxError = None,
-    mean_error: options.MeanError = None,
-    lossless: options.Lossless = False,
-    effort: options.OwnEffort = None,
+    *,
+    encoding: Encoding,
     fps: options.Fps = None,
     unit: options.Unit = None,
     skeleton: options.SkeletonFile = None,
@@ -61,10 +57,8 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """Pack several motions on one clock into one file: two actors and a prop, a C3D's subjects."""
-    spec, target = request(codec, preset, max_error, mean_error, lossless=lossless)
-    again = bool(target) or lossless or spec != AUTO_CODEC or effort is not None
-    if effort is not None:
-        target["effort"] = effort
+    spec, target = encoding.parse()
+    again = bool(target) or spec != AUTO_CODEC
     parts = _parts(inputs, allow_outside=allow_outside)
     files.check_free(output, force=force, sources=[part.path for part in parts])
     starts = _starts(start or [], [part.name for part in parts])

@@ -1,0 +1,26 @@
+"""``mocpack cluster join``: the archive of what all jobs of a plan have packed."""
+
+from __future__ import annotations
+
+from mocpack.cli import options
+from mocpack.cli.archive import ArchiveOptions, report_archive
+from mocpack.cli.pack_parts import make_archive, may_write, read_plan
+
+
+def run(
+    plan: options.PlanFile,
+    output: options.Archive,
+    *,
+    archive: ArchiveOptions,
+    report: options.Report = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> int:
+    """Join the packed shards of a plan into the archive."""
+    whole = read_plan(plan, output)
+    refused, kept = make_archive(
+        whole, output, archive.parse(), may_write=may_write(output, force=force)
+    )
+    return report_archive(
+        output, refused, count=len(whole.files), kept=kept, report=report, as_json=as_json
+    )

@@ -1,0 +1,41 @@
+"""``mocpack cluster plan``: write the plan that jobs on any machine work from."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from mocpack.cli import files, options
+from mocpack.cli.encoding import Encoding
+from mocpack.cli.pack_inputs import find_inputs
+from mocpack.cli.pack_parts import check_free
+from mocpack.cli.reading import Reading
+from mocpack.corpora import storage
+from mocpack.corpora.packing import Packing
+from mocpack.errors import UsageError
+from mocpack.units import format_size
+
+
+def run(
+    inputs: options.PackInputs,
+    output: Annotated[str, typer.Option("--output", "-o", help="The plan, .jsonl; s3:// too.")],
+    *,
+    encoding: Encoding,
+    keys: options.KeyPoses = False,
+    reading: Reading,
+    force: options.Force = False,
+) -> int:
+    """Write a plan: which files to pack, their hashes, and how to pack them."""
+    found = find_inputs(inputs, Packing(*encoding.parse(), reading.given(), keys))
+    files.check_apart(output, found.files.values())
+    if not output.endswith(".jsonl"):
+        raise UsageError(f"the name of a plan must end in .jsonl, got {output}")
+    check_free(output, force=force)
+    plan, _ = found.plan(everywhere=True)
+    storage.write(plan.to_bytes(), output)
+    size = format_size(sum(one.size for one in plan.files))
+    files.stdout().print(
+        f"{output}: {len(plan.files)} files, {size}, {len(plan.parts)} parts", soft_wrap=True
+    )
+    return 0

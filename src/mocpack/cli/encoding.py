@@ -1,0 +1,57 @@
+"""The encoding options, stated once for the commands that encode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mocpack import _api
+from mocpack.cli import options
+from mocpack.errors import UsageError
+from mocpack.presets import check_preset
+from mocpack.registry import AUTO_CODEC, parse_codec
+
+Target = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Codec, target and effort from the command line, an option per field."""
+
+    codec: options.CodecSpec = AUTO_CODEC
+    preset: options.Preset = None
+    max_error: options.MaxError = None
+    mean_error: options.MeanError = None
+    lossless: options.Lossless = False
+    effort: options.OwnEffort = None
+
+    def parse(
+        self, *, ratio: float | None = None, size: str | None = None, max_angle: str | None = None
+    ) -> tuple[str, Target]:
+        """Return the codec and the target; check both before the first file is read.
+
+        At most one target may be given. `max_angle` may be given in addition to a target. Without
+        a target, the codec uses its own parameters.
+        """
+        given = {
+            "preset": self.preset,
+            "max_error": self.max_error,
+            "mean_error": self.mean_error,
+            "ratio": ratio,
+            "size": size,
+        }
+        target: Target = {name: value for name, value in given.items() if value is not None}
+        if self.preset is not None:
+            check_preset(self.preset)
+        if len(target) + self.lossless > 1:
+            names = [f"--{n.replace('_', '-')}" for n in target] + ["--lossless"] * self.lossless
+            raise UsageError(f"give one target, not {' and '.join(names)}")
+        if max_angle is not None:
+            target["max_angle"] = max_angle
+        _api.parse_target(**{name: value for name, value in target.items() if name != "preset"})
+        if self.effort is not None:
+            target["effort"] = self.effort
+        if self.lossless:
+            return "lossless", target
+        parse_codec(self.codec)
+        return self.codec, target
