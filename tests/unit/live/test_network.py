@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.bench.live import damage
 from mocpack.live import Answer, Hello, Player, RateControl, Receiver, Sender, Store
 from mocpack.testing import walk
+from mocpack.testing.live_damage import damage
 from mocpack.testing.live_run import run_live
 from mocpack.testing.network import Network
 
