@@ -154,7 +154,7 @@ def anew(found: Windows) -> Read:
     read = ours(found)
 
     def opened(clip: int, frame: int) -> Any:
-        found.corpus.close_clips()
+        found.corpus._motions.clear()
         return read(clip, frame)
 
     return opened

@@ -110,7 +110,7 @@ def _row(name: str, alone: bytes, clip: Clip) -> Row:
     rng = np.random.default_rng(0)
     times = np.sort(np.append(clip.times, rng.uniform(clip.times[0], clip.times[-1], TIMES)))
     # gltfpack leaves out joints that only a map of human bones names
-    joints = gltf.at_times(gltf_file.parse(packed), 0, times[:1]).skeleton.names
+    joints = _at_times(gltf_file.parse(packed), 0, times[:1]).skeleton.names
     names = tuple(name for name in clip.skeleton.names if name in joints)
     exact = _places(gltf_file.parse(alone), names, times)
     size = float(np.ptp(exact.reshape(-1, 3), axis=0).max())
@@ -134,9 +134,15 @@ def _alone(document: Document, number: int) -> bytes:
     return gltf_build.binary(root, document.buffer(0))
 
 
+def _at_times(document: Document, number: int, times: np.ndarray) -> Clip:
+    """Return an animation of an open file with frames at these times (T,), and at no others."""
+    name = gltf.animation_names(document)[number]
+    return gltf.sample_animation(document, gltf.channels(document, number), times, name, 1.0)
+
+
 def _places(document: Document, names: tuple[str, ...], times: np.ndarray) -> np.ndarray:
     """Return where nodes of those names, and points beside them, are (T, N, 3) at any times."""
-    clip = gltf.at_times(document, 0, times)
+    clip = _at_times(document, 0, times)
     known = clip.skeleton.names
     column = [known.index(name) for name in names]
     return _points(clip)[:, column].reshape(len(times), -1, 3)

@@ -21,8 +21,9 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import count
 from multiprocessing.connection import Connection
 
@@ -31,15 +32,82 @@ from websockets.asyncio.client import connect
 
 from mocpack import _core
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.bench.live import AT_ONCE, damage, loss_rows, vmc_bytes
+from mocpack.bench.live import REPORTS
 from mocpack.bench.runner.timing import inflate_speed
+from mocpack.clip import Clip
 from mocpack.errors import UsageError
 from mocpack.live import Hello, Receiver, Sender, is_hello
+from mocpack.live.bridges.vmc import bone_names, bundles
 from mocpack.live.client import Frame, perform, watch
 from mocpack.live.relay import Relay
 from mocpack.live.stage import items, subprotocols
+from mocpack.testing.live_damage import damage
+from mocpack.testing.live_run import HEADERS, LiveRun, run_live
+from mocpack.testing.network import Network
 
 CLIPS = ["cmu/49_02", "cmu/17_08", "cmu/16_32"]
+Case = tuple[float, int, int, tuple[int, ...]]
+CASES: tuple[Case, ...] = (  # share lost, in runs of, frames shown late, repeated at first
+    (0.0, 1, 0, ()),
+    (0.05, 1, 0, (1, 2)),
+    (0.05, 1, 2, (1, 2)),
+    (0.05, 1, 12, ()),
+    (0.05, 5, 0, (1, 2, 3, 4, 5)),
+    (0.05, 5, 7, (3, 5)),
+    (0.05, 5, 16, ()),
+)
+AT_ONCE = tuple(case for case in CASES if case[0] and not case[2])
+
+
+@dataclass(frozen=True)
+class LossRow:
+    """One case of a clip over networks that lose packets, each by a seed of its own."""
+
+    loss: float
+    burst: int
+    behind: int
+    runs: Sequence[LiveRun]
+
+    def mean(self, of: Callable[[LiveRun], float]) -> float:
+        return float(np.mean([of(run) for run in self.runs]))
+
+    @property
+    def within(self) -> float:
+        return self.mean(lambda run: run.within)
+
+    @property
+    def kbits(self) -> float:
+        return self.mean(lambda run: run.kbits)
+
+    def __str__(self) -> str:
+        each = [100 * run.within for run in self.runs]
+        lost, received = self.mean(lambda run: run.lost), self.mean(lambda run: run.received)
+        return (
+            f"{100 * self.loss:.0f} % lost in runs of {self.burst} "
+            f"({100 * lost:.2f} %), shown {self.behind} frames late: {100 * self.within:.2f} % "
+            f"within {1000 * self.runs[0].bound:g} mm ({min(each):.1f} to {max(each):.1f}), "
+            f"{100 * received:.2f} % received, "
+            f"{sum(run.false for run in self.runs)} false, {self.kbits:.1f} kbit/s"
+        )
+
+
+def loss_rows(
+    clip: Clip, max_error: float = 0.005, seeds: int = 32, cases: Sequence[Case] = CASES
+) -> Iterator[LossRow]:
+    """Yield what is shown of a clip where nothing, and where 5 % of all packets is lost."""
+    for loss, burst, behind, repeat in cases:
+        runs = [
+            run_live(
+                clip,
+                Network(seed=seed, loss=loss, burst=burst),
+                max_error=max_error,
+                repeat=repeat,
+                behind=behind,
+                report_every=REPORTS,
+            )
+            for seed in range(2, 2 + (seeds if loss else 1))
+        ]
+        yield LossRow(loss, burst, behind, runs)
 
 
 def speed(names: list[str]) -> None:
@@ -125,6 +193,31 @@ def soak(frames: int) -> None:
 
 def vmc(name: str) -> None:
     print(vmc_bytes(load_clip(name, COMMITTED).frames(0, 1200)))
+
+
+def vmc_bytes(clip: Clip) -> str:
+    """Compare bytes with VMC's for the same frames: bone by bone over OSC."""
+    names = bone_names(clip.skeleton)
+    sender = Sender(Hello(clip.header, 0.005, 1))
+    ours: list[int] = []
+    theirs: list[int] = []
+    for t, frame in enumerate(zip(clip.rotations, clip.translations, strict=True)):
+        packet = sender.send(*frame)
+        ours += [] if packet is None else [len(packet)]
+        moment = (t * clip.header.frame_time, *frame)
+        theirs += map(len, bundles(clip.skeleton, names, clip.header, moment))
+    seconds = clip.frame_count * clip.header.frame_time
+    a, b = _kbits(ours, seconds), _kbits(theirs, seconds)
+    return (
+        f"{len(names)} bones at {clip.header.frame_rate:.0f} fps: ours {sum(ours)} bytes, VMC "
+        f"{sum(theirs)} in {len(theirs)} datagrams: 1/{sum(theirs) / sum(ours):.1f}; with IP and "
+        f"UDP headers {a:.1f} and {b:.1f} kbit/s: 1/{b / a:.1f}"
+    )
+
+
+def _kbits(sizes: Sequence[int], seconds: float) -> float:
+    """Return kilobits per second of packets of these sizes, with the network's headers."""
+    return 8 * (sum(sizes) + HEADERS * len(sizes)) / seconds / 1000
 
 
 def serve(pipe: Connection) -> None:

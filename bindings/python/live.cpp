@@ -135,11 +135,6 @@ struct Encoder : Opened
 		return made;
 	}
 
-	double guess_error()
-	{
-		return mocpack_live_guess_error(encoder);
-	}
-
 	uint32_t checksum() const
 	{
 		return mocpack_live_encoder_checksum(encoder);
@@ -261,7 +256,6 @@ void register_live(nb::module_& m)
 			 "every"_a, "twist"_a)
 		.def("packet", &Encoder::packet, "number"_a, "offsets"_a, "full"_a)
 		.def("pose", &Encoder::pose)
-		.def("guess_error", &Encoder::guess_error)
 		.def("checksum", &Encoder::checksum);
 	nb::class_<Receiver>(m, "LiveReceiver")
 		.def(nb::init<nb::bytes, int>(), "hello"_a, "patience"_a)

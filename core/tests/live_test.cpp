@@ -150,8 +150,6 @@ void test_frames_come_back(const std::vector<uint8_t>& model)
 		check(mocpack_live_encoder_checksum(sender.encoder) ==
 				  mocpack_live_receiver_checksum(receiver.receiver),
 			  "both ends hold the same numbers");
-		double off = mocpack_live_guess_error(sender.encoder);
-		check(t % 200 ? off >= 0 && off < 10 : off > 1e300, "a frame can be guessed from those before");
 	}
 }
 

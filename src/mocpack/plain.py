@@ -83,16 +83,6 @@ def dressed(
     return Clip(target, turns, places, found.channels, extras)
 
 
-def check_plain(header: ClipHeader, who: str) -> None:
-    """Complain, by name, about what changes a pose and is not for those who know plain clips."""
-    if header.is_scaled:
-        raise UnsupportedClipError(f"{who} knows no scales, and this skeleton has some")
-    if len(header.skeleton.roots) > 1:
-        raise UnsupportedClipError(
-            f"{who} takes one root, and this skeleton has {len(header.skeleton.roots)}"
-        )
-
-
 def without_scales(clip: Clip) -> Clip:
     """Return a clip whose joints stand where the scales of `clip` put them, and has none.
 

@@ -51,19 +51,3 @@ def inside(points: npt.ArrayLike, up: str, handedness: str = "right") -> F64:
 def outside(points: npt.ArrayLike, up: str, handedness: str = "right") -> F64:
     """Return places (…, 3) from inside as they are in such a space; `inside` inverts it."""
     return np.asarray(points) @ basis(up, handedness)
-
-
-def turns_inside(turns: npt.ArrayLike, up: str, handedness: str = "right") -> F64:
-    """Return rotations (…, 4) of such a space as they are inside."""
-    return _turned(np.asarray(turns, np.float64), basis(up, handedness))
-
-
-def turns_outside(turns: npt.ArrayLike, up: str, handedness: str = "right") -> F64:
-    """Return rotations (…, 4) from inside as they are in such a space."""
-    return _turned(np.asarray(turns, np.float64), basis(up, handedness).T)
-
-
-def _turned(turns: F64, matrix: F64) -> F64:
-    # an axis of rotation keeps its direction, but a mirror turns it the other way round
-    sign = np.sign(np.linalg.det(matrix))
-    return np.concatenate([sign * turns[..., :3] @ matrix.T, turns[..., 3:]], axis=-1)

@@ -428,37 +428,6 @@ struct mocpack_LiveEncoder : End
 		return failed < model.body_count ? HUGE_VAL : largest;
 	}
 
-	// How far off a receiver shows the last frame that lost it, and had all before.
-	double guess_error()
-	{
-		if (!guess_ahead(model, state, past, 1, 1, guess))
-			return HUGE_VAL;
-		double largest = 0;
-		for (size_t b = 0; b < model.body_count; ++b)
-		{
-			const Body& body = model.bodies[b];
-			Quat base = body.parent < 0 ? Quat{0, 0, 0, 1} : worlds[body.parent];
-			Vec3 base_at = body.parent < 0 ? Vec3{0, 0, 0} : places[body.parent], own = body.at;
-			if (body.place >= 0)
-				own = place_of(model.units[body.place], guess.values + model.units[body.place].first);
-			places[b] = base_at + rotate(base, own);
-			worlds[b] = body.turn < 0 ? base : turn_of(guess, body, base);
-			find_targets(body);
-			double strain, off = stray(body, places[b], worlds[b], JOINT_ROOM, &strain);
-			Vec3 moved = places[b] - true_places[body.joint];
-			off = std::fmax(off, body.place < 0 ? 0 : std::sqrt(dot(moved, moved)));
-			largest = off > largest ? off : largest;
-		}
-		return largest;
-	}
-
-	Quat turn_of(const State& s, const Body& body, Quat base) const
-	{
-		const Unit& unit = model.units[body.turn];
-		return unit.kind == TURN ? as_quat(s.turns[body.turn])
-								 : multiply(base, hinge_turn(body, unit, s.values + unit.first));
-	}
-
 	// Rates are a frame's; a frame may come to be longer or shorter.
 	void tell_rates(int every_before)
 	{
@@ -572,11 +541,6 @@ const mocpack_LiveRow* mocpack_live_row(mocpack_LiveEncoder* e, int64_t number, 
 void mocpack_live_encoded_pose(mocpack_LiveEncoder* e, double* rotations, double* translations)
 {
 	pose_of(e->model, e->state, e->worlds, rotations, translations);
-}
-
-double mocpack_live_guess_error(mocpack_LiveEncoder* e)
-{
-	return e->guess_error();
 }
 
 uint32_t mocpack_live_encoder_checksum(const mocpack_LiveEncoder* e)

@@ -1,6 +1,5 @@
 // What an encoder and a receiver of a stream both hold: the model, the state that rows take on, room to work.
 #pragma once
-#include "live/guess.h"
 #include "live/row_coder.h"
 
 namespace mocpack
@@ -11,10 +10,9 @@ namespace live
 struct End
 {
 	Model model;
-	State state, guess;
+	State state;
 	Learned learned;
 	Row row;
-	Past past;
 	Quat* worlds; // (B)
 	size_t row_room;
 };
@@ -33,10 +31,8 @@ inline bool place_end(const uint8_t* hello, size_t size, Arena& arena, End* end)
 		model.number_count = 6 * model.joint_count;
 	}
 	end->state = place_state(model, arena);
-	end->guess = place_state(model, arena);
 	end->learned = place_learned(model, arena);
 	end->row = place_row(model, arena);
-	end->past = place_past(model, arena);
 	end->worlds = arena.take<Quat>(model.body_count);
 	end->row_room = row_room_of(model);
 	if (model.parents)
@@ -49,7 +45,6 @@ inline void take_on(End& end, int64_t number)
 {
 	advance(end.model, end.state, end.row);
 	end.state.number = number;
-	keep_past(end.model, end.state, end.past);
 }
 
 } // namespace live

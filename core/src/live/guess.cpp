@@ -66,16 +66,16 @@ void keep_past(const Model& model, const State& s, Past& past)
 	memcpy(past.values + at * model.number_count, s.values, model.number_count * sizeof(int64_t));
 }
 
-bool guess_ahead(const Model& model, const State& s, const Past& past, int ahead, int skipped, State& guess)
+bool guess_ahead(const Model& model, const State& s, const Past& past, int ahead, State& guess)
 {
-	int64_t known = past.count - skipped, look = 2 * ahead + 2;
-	if (known < 1)
+	int64_t look = 2 * ahead + 2;
+	if (past.count < 1)
 		return false;
 	look = look < LONGEST_LOOK ? look : LONGEST_LOOK;
-	look = look < known ? look : known - 1;
-	const FixedQuat* turns = turns_at(model, past, skipped);
-	const FixedQuat* old_turns = turns_at(model, past, skipped + look);
-	const int64_t *values = values_at(model, past, skipped), *old = values_at(model, past, skipped + look);
+	look = look < past.count ? look : past.count - 1;
+	const FixedQuat* turns = turns_at(model, past, 0);
+	const FixedQuat* old_turns = turns_at(model, past, look);
+	const int64_t *values = values_at(model, past, 0), *old = values_at(model, past, look);
 	// of a single frame the rates are all there is
 	double share = look ? double(ahead) / double(look) : past.leapt ? 0 : ahead;
 	for (size_t u = 0; u < model.unit_count; ++u)

@@ -35,9 +35,9 @@ inline Past place_past(const Model& model, Arena& arena)
 // Adds the frame of a state; what came before a gap, a leap or another frame rate is forgotten.
 void keep_past(const Model& model, const State& s, Past& past);
 
-/* The state `ahead` frames after the newest but `skipped`, if all goes on as it did; turns and values only.
- * False where no frame is known. */
-bool guess_ahead(const Model& model, const State& s, const Past& past, int ahead, int skipped, State& guess);
+/* The state `ahead` frames after the newest, if all goes on as it did; turns and values only. False where no
+ * frame is known. */
+bool guess_ahead(const Model& model, const State& s, const Past& past, int ahead, State& guess);
 
 } // namespace live
 } // namespace mocpack

@@ -76,10 +76,6 @@ extern "C"
 	// The pose that receivers have after the last frame.
 	void mocpack_live_encoded_pose(mocpack_LiveEncoder* encoder, double* rotations, double* translations);
 
-	/* Metres that a receiver which had all frames but the last is off by when it guesses that one; infinite
-	 * after the first frame and after a leap, which nobody can guess. */
-	double mocpack_live_guess_error(mocpack_LiveEncoder* encoder);
-
 	/* Writes a packet; returns its size, 0 if it does not fit. The first row may be of any frame; offsets are
 	 * at most 65535. */
 	size_t mocpack_live_pack(uint32_t check, const mocpack_LiveHead* head, const mocpack_LiveRow* rows,

@@ -4,6 +4,7 @@
 
 #include "common/arena.h"
 #include "live/end.h"
+#include "live/guess.h"
 #include "live/live.h"
 
 using namespace mocpack;
@@ -31,6 +32,8 @@ struct mocpack_LiveReceiver : End
 	Slot* slots;	// (SLOTS)
 	mocpack_LiveRow* rows;
 	mocpack_LiveHead newest;
+	Past past;
+	State guess;
 	bool placed, lost, shown; // whether any packet was placed; whether the state fits no row but an
 							  // intra one; whether any frame was decoded
 	int64_t patience;
@@ -82,7 +85,10 @@ struct mocpack_LiveReceiver : End
 		if (lost)
 			state.number = number;
 		else
+		{
 			take_on(*this, number);
+			keep_past(model, state, past);
+		}
 		shown = shown || !lost;
 		return !lost;
 	}
@@ -99,6 +105,8 @@ mocpack_LiveReceiver* place_receiver(const uint8_t* hello, size_t size, int pati
 	made.bytes = arena.take<uint8_t>(SLOTS * made.row_room);
 	made.slots = arena.take<Slot>(SLOTS);
 	made.rows = arena.take<mocpack_LiveRow>(MOST_ROWS);
+	made.past = place_past(made.model, arena);
+	made.guess = place_state(made.model, arena);
 	made.lost = true;
 	made.patience = patience < 0 ? 0 : patience < int(SLOTS) / 2 ? patience : int(SLOTS) / 2;
 	if (!r)
@@ -202,7 +210,7 @@ int mocpack_live_guess(mocpack_LiveReceiver* r, int ahead, double* rotations, do
 	if (!r->shown)
 		return 0;
 	ahead = ahead < 0 ? 0 : ahead < MOST_GUESSED ? ahead : MOST_GUESSED;
-	if (!guess_ahead(r->model, r->state, r->past, ahead, 0, r->guess))
+	if (!guess_ahead(r->model, r->state, r->past, ahead, r->guess))
 		return 0;
 	pose_of(r->model, r->guess, r->worlds, rotations, translations);
 	return 1;

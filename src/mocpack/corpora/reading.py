@@ -228,10 +228,6 @@ class Corpus:
         """Drop what was fetched of a remote archive, but for what its trailer says."""
         self._files.forget()
 
-    def close_clips(self) -> None:
-        """Close the clips that were opened, and free what they hold; they open again when used."""
-        self._motions.clear()
-
     def windows(self, seconds: float = 2.0, **options: Any) -> Windows:
         """Return the windows of all clips, as arrays; `Windows` says what it takes."""
         from mocpack.corpora.windows import Windows

@@ -21,7 +21,6 @@ from mocpack.io.text import distinct
 from mocpack.skeleton import Skeleton
 
 PLACES, TURNS = ("tx", "ty", "tz"), ("rx", "ry", "rz")
-Channels = tuple[tuple[str, ...], ...]
 
 
 def fit(clip: Clip) -> Clip:

@@ -135,27 +135,25 @@ def animation_names(document: Document) -> list[str]:
     return list(distinct(name or f"animation {n}" for n, name in enumerate(given)))
 
 
-def at_times(document: Document, number: int, times: F64) -> Clip:
-    """Return an animation of an open file with frames at these times (T,), and at no others."""
-    name = animation_names(document)[number]
-    return _posed(document, channels(document, number), times, name, 1.0)
-
-
 def _read(document: Document, number: int, name: str, unit: float, fps: float | None) -> Clip:
     every = channels(document, number)
     if not every:
         raise FormatError(f"animation {name!r} moves nothing: there is no animation of nodes in it")
     times = gltf_keys.frame_times(list(every.values()), fps)
-    return _posed(document, every, times, name, unit)
+    return sample_animation(document, every, times, name, unit)
 
 
-def _posed(
+def sample_animation(
     document: Document,
     every: dict[tuple[int, str], Keys],
     times: F64,
     name: str,
     unit: float,
 ) -> Clip:
+    """Return the poses of an animation's channels at these times (T,).
+
+    `unit` is the metres that one unit of the file is.
+    """
     nodes = tree(document)
     expressions = expressions_of(document)
     kept = _joints(document, nodes, expressions)

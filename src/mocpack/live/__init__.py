@@ -7,19 +7,18 @@ for pose in receiver.receive(packet):                 # none, one, or several at
     pose.rotations, pose.translations
 """
 
-from mocpack.live.guard import Guard
 from mocpack.live.hello import Hello, is_hello
 from mocpack.live.mode import Mode
 from mocpack.live.player import Player
 from mocpack.live.rate_control import RateControl
 from mocpack.live.receiver import Answer, Pose, Receiver
+from mocpack.live.repeats import repeats_for
 from mocpack.live.report import Report
-from mocpack.live.sender import Sender, repeats_for
+from mocpack.live.sender import Sender
 from mocpack.live.store import Store
 
 __all__ = [
     "Answer",
-    "Guard",
     "Hello",
     "Mode",
     "Player",

@@ -20,8 +20,8 @@ from mocpack.errors import FormatError, UsageError
 from mocpack.live.hello import is_hello
 from mocpack.live.limits import Budget, Limits
 from mocpack.live.relay import Performer, Relay
+from mocpack.live.repeats import repeats_for
 from mocpack.live.report import Report, read_json, read_report
-from mocpack.live.sender import repeats_for
 from mocpack.live.stage import Place, item, ping_of
 
 ITEMS = b"i"  # what datagrams of hellos and packets to an audience begin with
@@ -259,11 +259,12 @@ class DatagramDoor:
             self._asked(key, peer, told)
             return
         following.knows = True
-        following.repeat = repeats_for(report.loss, report.burst, report.patience)
         stage = self._relay.on_stage(peer.place.stage)
         performer = next((p for p in stage if p.number == number), None)
         if performer is None:
             return
+        trip = max(0, performer.store.number - report.newest)
+        following.repeat = repeats_for(report.loss, report.burst, report.patience, trip)
         if report.lost or (report.newest < 0 <= performer.store.number):
             self._send_whole(peer, performer, following)
         elif report.missing:

@@ -8,7 +8,6 @@ from collections import deque
 import numpy as np
 
 REMEMBERED = 480  # packets
-MOST_GAPS = 8
 
 
 class Losses:
@@ -16,26 +15,17 @@ class Losses:
 
     def __init__(self) -> None:
         self._runs: deque[int] = deque(maxlen=REMEMBERED)  # missing before each that came
-        self._gaps: deque[tuple[int, int]] = deque(maxlen=MOST_GAPS)
 
     def count(self, before: int, newest: int) -> None:
         """Count a packet that brought something: the newest frame before it, and with it."""
         if before >= 0 and newest > before:
-            missing = newest - before - 1
-            self._runs.append(min(missing, REMEMBERED))
-            if missing:
-                self._gaps.append((before + 1, missing))
+            self._runs.append(min(newest - before - 1, REMEMBERED))
 
     @property
     def share(self) -> float:
         """Of packets that did not come."""
         total = sum(self._runs) + len(self._runs)
         return sum(self._runs) / total if total else 0.0
-
-    @property
-    def gaps(self) -> tuple[tuple[int, int], ...]:
-        """The last runs: the first frame that was missing, and how many were."""
-        return tuple(self._gaps)
 
     @property
     def burst(self) -> int:

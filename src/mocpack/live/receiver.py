@@ -138,9 +138,7 @@ class Receiver:
         after = range(first, newest) if self.waiting and not lost else ()
         missing = tuple(islice((n for n in after if not self._native.holds(n)), MOST_MISSING))
         losses = self._losses
-        return Report(
-            losses.share, losses.burst, missing, lost, newest, self._patience, losses.gaps
-        )
+        return Report(losses.share, losses.burst, missing, lost, newest, self._patience)
 
     def checksum(self) -> int:
         """Return a checksum of the state, equal to the sender's after the same frame."""

@@ -6,8 +6,6 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from mocpack.live.losses import MOST_GAPS
-
 LONGEST = 4096  # bytes
 MOST_MISSING = 63
 LONGEST_BURST = 60
@@ -32,8 +30,6 @@ class Report:
         The newest frame heard of; -1 before the first.
     patience : int
         For how many frames it waits for one that is missing.
-    gaps : tuple of pairs of int
-        The last runs of losses: the first frame that was missing, and how many were.
     """
 
     loss: float = 0.0
@@ -42,7 +38,6 @@ class Report:
     lost: bool = False
     newest: int = -1
     patience: int = 0
-    gaps: tuple[tuple[int, int], ...] = ()
 
     def to_json(self, **more: Any) -> bytes:
         """Return a datagram; `more` stands beside the report."""
@@ -56,9 +51,7 @@ def read_report(told: Any) -> Report | None:
         loss = _check_share(told["loss"])
         newest, patience = _check_whole(told["newest"]), _check_whole(told["patience"])
         burst = min(max(_check_whole(told["burst"]), 0), LONGEST_BURST)
-        pairs = told.get("gaps", [])[:MOST_GAPS]
-        gaps = tuple((_check_whole(first), _check_whole(n)) for first, n in pairs)
-        return Report(loss, burst, missing, told["lost"] is True, newest, patience, gaps)
+        return Report(loss, burst, missing, told["lost"] is True, newest, patience)
     except (ValueError, TypeError, KeyError):
         return None
 

@@ -68,8 +68,7 @@ class Store:
         after = (n for n in range(self._tip + 1, self.number) if n not in self._rows)
         missing = () if lost else tuple(islice(after, MOST_MISSING))
         losses = self._losses
-        told = (losses.share, losses.burst, missing, lost, self.number)
-        return Report(*told, patience=1, gaps=losses.gaps)
+        return Report(losses.share, losses.burst, missing, lost, self.number, patience=1)
 
     def whole(self) -> bytes | None:
         """Return a packet with all that a receiver needs to have the newest frame at once."""

@@ -51,12 +51,12 @@ async def perform_udp(
 
 
 def send_frame(sender: Sender, frame: Frame, send: Callable[[bytes], None]) -> bool:
-    """Send a frame's packet as often as the network needs; say whether the sender made one."""
+    """Send a frame's packet; return whether the sender made one."""
     time, turns, places = frame
-    sender.send(turns, places, time)
-    for packet in sender.packets:
+    packet = sender.send(turns, places, time)
+    if packet is not None:
         send(packet)
-    return bool(sender.packets)
+    return packet is not None
 
 
 async def watch_udp(url: str, *, patience: int = 16, plain: bool = False) -> AsyncIterator[Event]:

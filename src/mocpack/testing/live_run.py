@@ -92,9 +92,9 @@ def run_live(
     reports: deque[tuple[int, Report]] = deque()
     for t in range(clip.frame_count + behind):
         if t < clip.frame_count:
-            sender.send(clip.rotations[t], clip.translations[t])
-            for packet in sender.packets:
-                network.send(packet, t * tick)
+            sent = sender.send(clip.rotations[t], clip.translations[t])
+            if sent is not None:
+                network.send(sent, t * tick)
         for _, packet in network.arrivals(t * tick + network.delay):
             known |= {round(pose.time / tick): pose for pose in receiver.receive(packet)}
         if report_every and (t % report_every == 0 or receiver.waiting):

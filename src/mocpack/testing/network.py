@@ -23,9 +23,6 @@ class Network:
         Share of packets that are lost.
     burst : int
         How many are lost in a row.
-    slot : float
-        Seconds: packets that leave in the same slot share their fate, so that runs of losses last
-        for a time, however many packets that takes. 0: each packet has its own.
     delay, jitter : float
         Seconds that each takes, and how much longer some do, evenly spread.
     reordered : float
@@ -37,7 +34,6 @@ class Network:
     seed: int = 0
     loss: float = 0.0
     burst: int = 1
-    slot: float = 0.0
     delay: float = 0.0
     jitter: float = 0.0
     reordered: float = 0.0
@@ -50,7 +46,6 @@ class Network:
     lost: int = 0
     damaged: int = 0
     _losing: int = 0
-    _decided: tuple[int, bool] = (-1, False)  # for which slot, and whether it is lost
     _under_way: list[tuple[float, int, bytes]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -61,7 +56,7 @@ class Network:
         """Let a packet leave at `time` seconds."""
         self.sent += 1
         self.sent_bytes += len(packet)
-        if self._loses_at(time):
+        if self._loses():
             self.lost += 1
             return
         for _ in range(2 if self._rng.random() < self.doubled else 1):
@@ -76,14 +71,6 @@ class Network:
         while self._under_way and self._under_way[0][0] <= until + 1e-9:
             time, _, packet = heapq.heappop(self._under_way)
             yield time, packet
-
-    def _loses_at(self, time: float) -> bool:
-        if not self.slot:
-            return self._loses()
-        slot = round(time / self.slot)
-        if self._decided[0] != slot:
-            self._decided = (slot, self._loses())
-        return self._decided[1]
 
     def _loses(self) -> bool:
         """Runs of `burst` packets are lost, so often that the share of all is `loss`."""

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.bench.live import damage
 from mocpack.live import Answer, Hello, Player, RateControl, Receiver, Sender, Store
 from mocpack.testing import walk
+from mocpack.testing.live_damage import damage
 from mocpack.testing.live_run import run_live
 from mocpack.testing.network import Network
 
@@ -21,13 +21,13 @@ def test_nothing_is_lost_where_nothing_is_lost():
 
 @pytest.mark.parametrize(
     ("burst", "repeat", "behind", "kbits"),
-    [(1, (1, 2), 2, 100), (1, (), 12, 60), (5, (3, 6), 7, 100), (5, (), 16, 75)],
+    [(1, (1, 2), 2, 80), (1, (), 12, 55), (5, (3, 5), 7, 85), (5, (), 16, 55)],
 )
 def test_at_five_per_cent_loss_nearly_all_frames_are_shown(burst, repeat, behind, kbits):
     network = Network(seed=2, loss=0.05, burst=burst)
     run = run_live(CLIP, network, repeat=repeat, behind=behind, report_every=6)
     assert network.lost > 0.03 * network.sent
-    assert run.within >= 0.95
+    assert run.within >= 0.99
     assert run.false == 0
     assert run.kbits <= kbits
 
@@ -40,35 +40,16 @@ def test_reports_alone_find_what_to_repeat(burst):
     assert run.false == 0
 
 
-@pytest.mark.parametrize(("burst", "repeat", "kbits"), [(1, (1,), 100), (5, (1, 2, 3, 4, 5), 170)])
-def test_with_no_delay_at_all_loss_costs_less_than_what_was_lost(burst, repeat, kbits):
+@pytest.mark.parametrize(("burst", "kbits"), [(1, 80), (5, 120)])
+def test_without_delay_every_packet_that_comes_is_shown(burst, kbits):
     network = Network(seed=4, loss=0.05, burst=burst)
-    run = run_live(CLIP, network, repeat=repeat, report_every=6)
-    assert network.lost > 0.03 * network.sent
-    assert run.received >= 1 - network.lost / network.sent - 0.005
-    assert run.within > max(run.received, 1 - network.lost / network.sent)
-    assert run.false == 0
-    assert run.kbits <= kbits
-
-
-def test_copies_in_vain_cost_little_where_losses_last_for_a_time():
-    network = Network(seed=4, loss=0.05, burst=5, slot=CLIP.header.frame_time)
-    run = run_live(CLIP, network, repeat=(1, 2, 3, 4, 5), report_every=6)
+    run = run_live(CLIP, network, repeat=range(1, burst + 1), report_every=6)
     lost = network.lost / network.sent
     assert lost > 0.03
-    assert run.received >= 1 - lost - 6 / CLIP.frame_count  # what one run took beyond itself
+    assert run.received >= 1 - lost - 0.005
+    assert run.within >= run.received
     assert run.false == 0
-    assert run.kbits <= 170
-
-
-def test_packets_of_one_slot_share_their_fate():
-    network = Network(seed=1, loss=0.3, burst=2, slot=0.01)
-    for t in range(400):
-        for copy in range(3):
-            network.send(bytes([t % 256, copy]), t * 0.01)
-    came = [packet[0] for _, packet in network.arrivals(10.0)]
-    assert 0.2 * network.sent < network.lost < 0.4 * network.sent
-    assert all(came[k] == came[k + 2] for k in range(0, len(came), 3))
+    assert run.kbits <= kbits
 
 
 def test_a_rate_is_kept_by_coarser_steps():
