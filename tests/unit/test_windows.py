@@ -5,12 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import mocpack
 
 SOURCE = Path(mocpack.__file__).parent
-MODULES = sorted(SOURCE.rglob("*.py"))
 
 IMPORT_ALL = """
 import importlib, os, pkgutil, sys
@@ -39,11 +36,15 @@ def test_every_module_is_imported_without_what_only_posix_has():
     assert int(result.stdout) > 150
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_text_files_are_utf_8_whatever_the_system_thinks(path):
+def text_calls_without_encoding(path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not isinstance(node, ast.Call):
             continue
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-        if name in ("read_text", "write_text"):
-            assert any(k.arg == "encoding" for k in node.keywords), f"line {node.lineno}"
+        if name in ("read_text", "write_text") and "encoding" not in {k.arg for k in node.keywords}:
+            yield f"{path.relative_to(SOURCE)}, line {node.lineno}"
+
+
+def test_text_files_are_utf_8_whatever_the_system_thinks():
+    offenders = [one for path in SOURCE.rglob("*.py") for one in text_calls_without_encoding(path)]
+    assert not offenders, "\n".join(sorted(offenders))
