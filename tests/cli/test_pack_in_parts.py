@@ -10,6 +10,8 @@ import pytest
 from command_line import run_text as run
 
 import mocpack
+from mocpack.cli.cluster import pack as cluster_pack
+from mocpack.errors import UsageError
 from mocpack.testing import walk
 
 pytest.importorskip("pyarrow")
@@ -72,7 +74,7 @@ def test_jobs_work_from_a_plan_and_one_joins_what_they_made(folder):
     assert not (folder / "planned.mocps.parts").exists()
 
 
-def test_wrong_plans_and_shards_are_errors(folder):
+def test_wrong_plans_are_errors(folder):
     write_plan(folder, "p.jsonl")
     plan = ["cluster", "plan", "takes", "-o"]
     wrong = run(*plan, "p.jsonl", folder=folder)
@@ -80,21 +82,25 @@ def test_wrong_plans_and_shards_are_errors(folder):
     wrong = run(*plan, "plan.txt", folder=folder)
     assert "must end in .jsonl" in wrong.stderr
     (folder / "none.jsonl").write_text("nonsense\n")
-    for command in ("pack", "status", "join"):
-        for name, why in (("none.jsonl", "line 1: not JSON"), ("takes", "takes"), ("no", "no: ")):
-            wrong = run("cluster", command, name, "-o", "p.mocps", folder=folder)
-            assert wrong.returncode == 2
-            assert why in wrong.stderr
-            assert wrong.stderr.count("\n") == 1
+    wrong_plans = [("pack", "none.jsonl", "line 1: not JSON"), ("status", "takes", "takes: ")]
+    for command, name, why in [*wrong_plans, ("join", "nowhere.jsonl", "nowhere.jsonl: ")]:
+        wrong = run("cluster", command, name, "-o", "p.mocps", folder=folder)
+        assert wrong.returncode == 2
+        assert why in wrong.stderr
+        assert wrong.stderr.count("\n") == 1
     for command in ("pack", "join"):
         wrong = run("cluster", command, "p.jsonl", "-o", "p.jsonl", "-f", folder=folder)
         assert wrong.returncode == 2
         assert "p.jsonl is both input and output" in wrong.stderr
-    for shard in ("0/2", "3/2", "x", "²/2"):
-        wrong = run("cluster", "pack", "p.jsonl", "-o", "p.mocps", "--shard", shard, folder=folder)
-        assert wrong.returncode == 2
-        assert f"got {shard}" in wrong.stderr
     assert not list(folder.glob("p.mocps*"))
+
+
+@pytest.mark.parametrize(
+    "shard", ["0/2", "3/2", "1/0", "x", "1/2/3", "-1/2", "²/2", "1/9999999999"]
+)
+def test_shard_must_be_a_number_of_a_count(shard):
+    with pytest.raises(UsageError, match="NUMBER/COUNT"):
+        cluster_pack.run("plan.jsonl", "all.mocps", shard=shard)
 
 
 def test_pack_takes_no_plan_and_names_the_command_that_does(folder):

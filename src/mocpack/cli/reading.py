@@ -23,9 +23,5 @@ class Reading:
 
     def given(self) -> dict[str, Any]:
         """Return the options that were given, by name."""
-        unset = (None, False)
-        return {
-            name: value
-            for name, value in asdict(self).items()
-            if not any(value is one for one in unset)
-        }
+        chosen = asdict(self).items()
+        return {name: value for name, value in chosen if value is not None and value is not False}

@@ -56,5 +56,5 @@ def _parse_shard(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
     number, count = map(int, found.groups()) if found else (0, 0)
     if not 1 <= number <= count:
-        raise UsageError(f"--shard must be NUMBER/COUNT, such as 1/100 to 100/100, got {text}")
+        raise UsageError(f"--shard must be NUMBER/COUNT, such as 1/100 to 100/100, got {text:.80}")
     return number, count
