@@ -17,6 +17,7 @@ import numpy as np
 from mocpack.arguments import check_array, check_number, check_sequence, check_whole
 from mocpack.arrays import F64, I32
 from mocpack.errors import InvalidClipError, UsageError
+from mocpack.frozen import restored
 from mocpack.json_object import MAX_METADATA, pack_object
 from mocpack.skeleton import MAX_JOINTS, FrozenPickle, Skeleton
 from mocpack.space import HANDS, UP_AXES
@@ -103,6 +104,11 @@ class ClipHeader(FrozenPickle):
     def frame_rate(self) -> float:
         """Frames a second."""
         return 1.0 / self.frame_time
+
+    def with_frame_count(self, count: int) -> ClipHeader:
+        """Return this header for another number of frames, without checking the rest again."""
+        changed: ClipHeader = restored(ClipHeader, {**vars(self), "frame_count": count})
+        return changed
 
     def joints(self, joints: Sequence[str | int]) -> ClipHeader:
         """Return the header of the motion of these joints and their ancestors."""
@@ -280,7 +286,9 @@ def frames_header(header: ClipHeader, start: int, stop: int, extras: Extras) -> 
     if first or extras.times is not None or extras.tracks:
         first = time_of(start, header, extras.times)
     loop = header.loop and stop - start == header.frame_count
-    return replace(header, frame_count=stop - start, start_time=first, loop=loop)
+    part = header.with_frame_count(stop - start)
+    same = (first, loop) == (header.start_time, header.loop)
+    return part if same else replace(part, start_time=first, loop=loop)
 
 
 def frames_extras(extras: Extras, header: ClipHeader, start: int, stop: int) -> Extras:

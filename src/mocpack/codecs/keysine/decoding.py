@@ -66,7 +66,7 @@ class KeysineDecoder(Decoder):
         header = self.header if joints is None else self.header.joints(joints)
         wanted = None if joints is None else self.header.skeleton.with_ancestors(joints)
         rotations, translations = self._arrays(start, stop, wanted)
-        return settled_clip(replace(header, frame_count=stop - start), rotations, translations)
+        return settled_clip(header.with_frame_count(stop - start), rotations, translations)
 
     def arrays(self, start: int, stop: int) -> tuple[F64, F64]:
         return self._arrays(start, stop, None)
@@ -182,7 +182,7 @@ def decode_groups(
         How coarsely to take the coefficients of each track, where there is one layer.
     """
     turns, places = group_arrays(read, head, groups, layers=layers, shifts=shifts, threads=threads)
-    return settled_clip(replace(header, frame_count=len(turns)), turns, places)
+    return settled_clip(header.with_frame_count(len(turns)), turns, places)
 
 
 def group_arrays(
