@@ -14,6 +14,7 @@ import statistics
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[1]
@@ -24,6 +25,7 @@ FAMILY_FOLDERS = (["codecs"], ["papers"])
 FAMILY_PREFIXES = ("mocpack.codecs.", "mocpack.papers.")
 
 
+@cache
 def modules() -> dict[str, Path]:
     """Return every module of the package by its dotted name."""
     found = {}
@@ -33,6 +35,7 @@ def modules() -> dict[str, Path]:
     return found
 
 
+@cache
 def users() -> dict[str, set[str]]:
     """Return for each module the modules that import it."""
     known, found = modules(), defaultdict(set)
