@@ -24,7 +24,7 @@ ARCHIVE_HEAD = 5
 
 
 @cache
-def keysine_files():
+def common_files():
     """Files that every reader decodes, by name."""
     short = walk(0.2)
     clip = take(["rest", "space"], frames=8)
@@ -44,7 +44,9 @@ def keysine_files():
     for feature in FEATURES:
         clip = take([feature], frames=8)
         files[feature] = mocpack.encode(clip, "keysine:max_error=5mm,effort=fast")
-    return files
+    for feature in ("roots", "hinges"):
+        files[f"raw-{feature}"] = mocpack.encode(take([feature], frames=8), "raw")
+    return files | {"raw-v1": (GOLDEN / "raw/v1/file.mocp").read_bytes()}
 
 
 @cache
@@ -54,7 +56,6 @@ def other_files():
         "lossless/v1",
         "raw/v1-take-scale",
         "raw/v1-take-scales",
-        "raw/v1-take",
         "scene",
         "wavelet/v1",
     )
@@ -65,7 +66,7 @@ def other_files():
 @cache
 def archives():
     """Archives of a few clips, with and without fronts."""
-    files, found = list(keysine_files().items()), {}
+    files, found = list(common_files().items()), {}
     for name, front in (("plain", 0), ("fronts", 60)):
         stream = io.BytesIO()
         writer = ArchiveWriter(stream)
@@ -208,7 +209,7 @@ def mutated_files(seed, count, files):
     rng = np.random.default_rng(seed)
     named = list(files.items())
     foreign = [data for data in other_files().values() if b"SCAL" not in data]
-    pool = [*keysine_files().values(), *foreign]
+    pool = [*common_files().values(), *foreign]
     found = []
     for n in range(count):
         name, data = named[n % len(named)]

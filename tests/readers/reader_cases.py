@@ -17,6 +17,8 @@ from mocpack.codecs.keysine.payload import checksum
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.container.numbers import pack_numbers
 from mocpack.container.skel import DICTIONARY
+from mocpack.dofs import from_channels
+from mocpack.rotations import from_rotvec
 from mocpack.testing import hard_clips, markers, take, walk
 from mocpack.testing.motions import vertex_wave
 
@@ -27,16 +29,16 @@ FILE = mocpack.encode(CLIP, "keysine:max_error=1mm,effort=fast")
 
 @dataclass(frozen=True)
 class Case:
-    """A file, what every reader of its codec gives, and what readers of keysine alone give."""
+    """A file, what Python gives, and what libmocpack and JavaScript give if it differs."""
 
     name: str
     data: bytes
     kind: str = "ok"
-    keysine_kind: str | None = None
+    native_kind: str | None = None
     limit: int | None = None
 
-    def expected(self, *, keysine_only: bool) -> str:
-        return self.keysine_kind if keysine_only and self.keysine_kind else self.kind
+    def expected(self, *, native: bool) -> str:
+        return self.native_kind if native and self.native_kind else self.kind
 
 
 def chunks(data):
@@ -169,8 +171,9 @@ def good_cases():
     for path in sorted(GOLDEN.glob("*/v*/file.mocp")):
         codec, version = path.parts[-3:-1]
         if codec in ("keysine", "lossless", "raw"):
-            others = None if codec == "keysine" else "unsupported"
-            yield Case(f"golden {codec} {version}", path.read_bytes(), "ok", others)
+            data = path.read_bytes()
+            others = "unsupported" if codec == "lossless" or b"SCAL" in data else None
+            yield Case(f"golden {codec} {version}", data, "ok", others)
 
 
 def take_cases():
@@ -274,6 +277,57 @@ def hinge_cases():
     yield Case("hinges and bytes too many", hinge_file(hinge_rows() + b"xx"), "corrupt")
     bomb = hinge_file(hinge_rows() + bytes(1 << 25))
     yield Case("hinges that swell", bomb, "corrupt")
+
+
+def raw_cases():
+    """Files of codec raw: the channels of BVH and ASF, and payloads that contradict the format."""
+    for feature in ("rest", "roots", "hinges", "space"):
+        yield Case(f"raw: a take with {feature}", packed(take([feature]), "raw"))
+    yield Case("raw: one frame", packed(hard_clips()["one frame"], "raw"))
+    yield Case("raw: channels of ASF", packed(asf_clip(), "raw"))
+    yield Case("raw: three minutes", packed(at_rest(6_000), "raw"))
+    good = packed(CLIP, "raw")
+    floats = -(-CLIP.skeleton.channel_count // 8)
+
+    def with_float(at, value):
+        bits = struct.pack("<f", value)
+        return changed(b"DATA", lambda p: p[:at] + bits + p[at + 4 :] if at else p, good)
+
+    yield Case("raw: a still channel that is no number", with_float(floats, math.nan), "corrupt")
+    end = len(dict(chunks(good))[b"DATA"])
+    yield Case("raw: a stored number that is infinite", with_float(end - 4, math.inf), "corrupt")
+    yield Case("raw: a place beyond the world", far_away(good), "corrupt")
+    yield Case("raw: a huge angle", with_float(end - 4, 3e30))
+    for size in (0, 3, floats + 2, end - 4, end - 1):
+        cut = changed(b"DATA", lambda p, size=size: p[:size], good)
+        yield Case(f"raw: cut after {size} bytes", cut, "truncated")
+    yield Case("raw: a byte too many", changed(b"DATA", lambda p: p + b"x", good), "corrupt")
+    unstored = changed(b"DATA", lambda p: bytes([p[0] & 254]) + p[1:], good)
+    yield Case("raw: the first channel is not stored", unstored, "corrupt")
+
+
+def asf_clip():
+    """Return a clip whose joints have channels in frames of their own, as ASF has them."""
+    turns = from_rotvec(np.array([[0.1, 0.4, -0.3], [0.0, 0.2, 1.0], [-0.5, 0.3, 0.1]]))
+    skeleton = mocpack.Skeleton(
+        ("root", "knee", "toe"),
+        (-1, 0, 1),
+        0.3 * np.eye(3),
+        channels=(("tx", "tz", "ty", "rx", "ry", "rz"), ("tz", "rz", "ry"), ("rx",)),
+        axes=turns,
+    )
+    numbers = np.random.default_rng(4).uniform(-40, 40, (30, 10))
+    header = mocpack.clip.ClipHeader(skeleton, 30, 1 / 30, (0, 1), 0.01)
+    return from_channels(numbers, header)
+
+
+def far_away(data):
+    """Return a raw file whose root is 1e9 metres away in the last frame."""
+    payload = dict(chunks(data))[b"DATA"]
+    stored = sum(bin(byte).count("1") for byte in payload[: -(-CLIP.skeleton.channel_count // 8)])
+    at = len(payload) - 4 * stored
+    bits = struct.pack("<f", 1e9)
+    return changed(b"DATA", lambda p: p[:at] + bits + p[at + 4 :], data)
 
 
 def new_cases():
@@ -422,6 +476,7 @@ def all_cases():
         *good_cases(),
         *take_cases(),
         *hinge_cases(),
+        *raw_cases(),
         *new_cases(),
         *cut_cases(),
         *hostile_cases(),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mutations import keysine_files, mutated_archives, mutated_files, other_files
+from mutations import common_files, mutated_archives, mutated_files, other_files
 
 import mocpack
 from mocpack.container import ClipSource, read_trailer, scene_parts, source_of
@@ -36,11 +36,12 @@ FUZZ = int(os.environ.get("MOCPACK_FUZZ", "0"))
 COUNT = FUZZ or 140
 SEEDS = [secrets.randbits(32) for _ in range(3)] if FUZZ else [1]
 TOLERANCE = 1e-9
+HUGE_ANGLE = 1e5  # radians
 
 
 def test_every_reader_makes_the_same_of_mutated_files(compare, tmp_path):
     for seed in SEEDS:
-        files = mutated_files(seed, 3 * COUNT, keysine_files())
+        files = mutated_files(seed, 3 * COUNT, common_files())
         compared = compare(files, tmp_path, ".mocp")
         wrong = [
             (seed, name, *kinds)
@@ -162,11 +163,23 @@ def compare_numbers(compared, files, folder):
             atol=TOLERANCE,
             err_msg=name,
         )
+        if has_huge_angles(data):
+            continue
         in_js = np.fromfile(folder / f"{n}.mocp.js")
         poses = found[: expected[0].size].reshape(expected[0].shape)
         same = np.concatenate([poses[..., :4].ravel(), poses[..., 4:].ravel()])
         np.testing.assert_allclose(in_js, same, rtol=TOLERANCE, atol=TOLERANCE, err_msg=name)
         assert json.loads((folder / f"{n}.mocp.js.json").read_text()) == dict(clip.metadata), name
+
+
+def has_huge_angles(data):
+    """Return whether a raw file has numbers of which the sine differs between C libraries."""
+    reader = mocpack.container.Reader(source_of(data))
+    if reader.codec_id != "raw":
+        return False
+    payload = reader.payload()
+    floats = np.frombuffer(payload[len(payload) % 4 :], "<f4")
+    return bool((np.abs(floats) > HUGE_ANGLE).any())
 
 
 def track_numbers(track):

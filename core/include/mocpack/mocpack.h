@@ -209,7 +209,7 @@ extern "C"
 		const int32_t* translated_joints; // (M) increasing
 		double unit;					  // metres in a unit of the source that the file was made from
 
-		mocpack_Text codec;		 // what decodes it; here always keysine
+		mocpack_Text codec;		 // what decodes it: keysine or raw
 		uint32_t bitstream;		 // the version of its payload
 		mocpack_Text parameters; // what the encoder was asked for: a JSON object, or nothing
 		mocpack_Text metadata;	 // a JSON object, or nothing; checked to be one, in UTF-8
@@ -224,7 +224,7 @@ extern "C"
 		double measured_angle; // what the encoder measured of that; negative where nothing is declared
 
 		uint64_t key_count;			// poses at the ends of groups, what mocpack_preview gives
-		size_t layer_count;			// parts that refine one another, 1 or more
+		size_t layer_count;			// parts that refine one another, 1 or more; 0: not a file of keysine
 		const double* layer_errors; // (layers) largest error, metres, of the keys alone, then with each
 									// layer but the last
 

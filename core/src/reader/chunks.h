@@ -65,4 +65,7 @@ bool read_play(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 bool read_gaps(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error);
 
+// The head of a raw payload.
+bool read_raw(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error);
+
 } // namespace mocpack

@@ -138,6 +138,17 @@ mocpack_Status read_keys(mocpack_Reader* r, uint64_t first, uint64_t stop, const
 	Writer<Number> writer = {*r, poses};
 	for (uint64_t key = first; key < stop; ++key)
 	{
+		if (m.codec != KEYSINE)
+		{
+			const uint64_t frame = m.key_frame(size_t(key));
+			Slot* slot = slot_at(r, frame, error);
+			if (!slot)
+				return error->status;
+			writer.write(r->row_of<Number>(slot->rows, frame - slot->first), lane, key - first);
+			if (key > first)
+				join_signs<Number>(poses, r->rig.written_count, key - first, key - first + 1);
+			continue;
+		}
 		size_t k = size_t(key), group = k < m.group_count() ? k : m.group_count() - 1;
 		if (!load_keys(m, lane, m.segment_of(group), error))
 			return error->status;
@@ -205,6 +216,13 @@ size_t mocpack_ranges(const mocpack_Motion* motion, uint64_t first, uint64_t sto
 	if (first >= stop || stop > m.info.frame_count)
 		return 0;
 	size_t group = m.group_at(first), last = m.group_at(stop - 1), count = 0;
+	if (m.codec == RAW)
+	{
+		const uint64_t start = m.key_frame(group), rows = m.key_frame(last + 1) + 1 - start;
+		if (capacity)
+			ranges[0] = {m.raw.rows_offset + start * m.raw.row_size(), rows * m.raw.row_size()};
+		return m.raw.row_size() ? 1 : 0;
+	}
 	mocpack_Range open = {0, 0};
 	auto add = [&](size_t part, size_t end_part)
 	{

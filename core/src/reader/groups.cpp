@@ -114,6 +114,18 @@ void copy_rows(const mocpack_Reader& r, const Lane& lane, size_t frames, Number*
 	}
 }
 
+// Makes of the frames that a lane's arrays hold rows of the reader's numbers.
+bool finish_lane(const mocpack_Reader& r, const Lane& lane, size_t frames, void* rows)
+{
+	if (!settle_lane(r, lane, frames))
+		return false;
+	if (!SMALL && r.number == MOCPACK_FLOAT32)
+		copy_rows(r, lane, frames, static_cast<float*>(rows));
+	else
+		copy_rows(r, lane, frames, static_cast<double*>(rows));
+	return true;
+}
+
 } // namespace
 
 bool finish_rows(const mocpack_Reader& r, const Lane& lane, const int32_t* key, size_t frames, void* rows)
@@ -127,13 +139,7 @@ bool finish_rows(const mocpack_Reader& r, const Lane& lane, const int32_t* key, 
 	mocpack_keysine_pose(r.motion->head, key, r.decoded_columns(),
 						 lane.rotations + 4 * frames * r.decoded_count,
 						 lane.translations + 3 * frames * r.rig.moving_count);
-	if (!settle_lane(r, lane, frames + 1))
-		return false;
-	if (!SMALL && r.number == MOCPACK_FLOAT32)
-		copy_rows(r, lane, frames + 1, static_cast<float*>(rows));
-	else
-		copy_rows(r, lane, frames + 1, static_cast<double*>(rows));
-	return true;
+	return finish_lane(r, lane, frames + 1, rows);
 }
 
 namespace
@@ -158,9 +164,7 @@ bool find_layers(const mocpack_Reader& r, const Lane& lane, size_t group, const 
 	return true;
 }
 
-} // namespace
-
-bool decode_group(const mocpack_Reader& r, Lane* lane, size_t group, void* rows, mocpack_Error* error)
+bool decode_keysine_group(const mocpack_Reader& r, Lane* lane, size_t group, void* rows, mocpack_Error* error)
 {
 	const mocpack_Motion& m = *r.motion;
 	if (!load_keys(m, lane, m.segment_of(group), error))
@@ -200,15 +204,27 @@ bool decode_group(const mocpack_Reader& r, Lane* lane, size_t group, void* rows,
 	return true;
 }
 
-namespace
-{
-
 bool holds(const Slot& slot, uint64_t frame)
 {
 	return slot.group != NO_GROUP && slot.first <= frame && frame < slot.stop;
 }
 
 } // namespace
+
+bool decode_group(const mocpack_Reader& r, Lane* lane, size_t group, void* rows, mocpack_Error* error)
+{
+	const mocpack_Motion& m = *r.motion;
+	if (m.codec == KEYSINE)
+		return decode_keysine_group(r, lane, group, rows, error);
+	const size_t first = m.key_frame(group), stop = m.key_frame(group + 1) + 1;
+	if (!decode_raw(r, *lane, group, error))
+		return false;
+	if (finish_lane(r, *lane, stop - first, rows))
+		return true;
+	Sentence(error, MOCPACK_CORRUPT, m.raw.rows_offset)
+		<< "frames " << uint64_t(first) << " to " << uint64_t(stop) << " are no motion";
+	return false;
+}
 
 Slot* slot_at(mocpack_Reader* r, uint64_t frame, mocpack_Error* error)
 {

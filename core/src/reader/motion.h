@@ -43,6 +43,34 @@ struct RotationChannels
 	}
 };
 
+// The channels of a joint in the order of the source, as SKEL numbers them.
+struct ChannelLayout
+{
+	static const size_t MOST = 12;
+	uint8_t count, codes[MOST];
+};
+
+// What decodes the frames of a file.
+enum Codec : uint8_t
+{
+	KEYSINE,
+	RAW,
+};
+
+// A raw payload: which channels it stores for every frame, and the value of the others.
+struct RawPayload
+{
+	const int32_t* stored; // (stored_count) channels, increasing
+	size_t stored_count;
+	const double* still;  // (channel_count) 0 where a channel is stored
+	uint64_t rows_offset; // where in the file the first frame stands
+
+	uint64_t row_size() const // bytes of a frame
+	{
+		return 4 * uint64_t(stored_count);
+	}
+};
+
 } // namespace mocpack
 
 struct mocpack_Motion
@@ -53,6 +81,9 @@ struct mocpack_Motion
 	mocpack::Gaps gaps;
 	mocpack::RotationChannels* channels; // (J)
 	double* channel_frames;				 // (J, 4) that channels turn in; null: none
+	mocpack::ChannelLayout* layouts;
+	int32_t* layout_of;	   // (J) which of these a joint has
+	size_t channel_count;  // of all joints
 	int32_t* hinge_joints; // as in mocpack_Skeleton: by joint, those of one joint in their order
 	int32_t* hinge_rows;   // which of the source's rows each one is
 	uint8_t* hinge_slides;
@@ -63,6 +94,11 @@ struct mocpack_Motion
 	// What the codec knows: one tree, below a joint at the origin where the file has several.
 	mocpack_Skeleton tree;
 	size_t origins; // 1 where there is such a joint, else 0
+	mocpack::Codec codec;
+	mocpack::RawPayload raw;
+	// Frames of a group, of codecs other than keysine: their groups are spans of frames. `layout` has only
+	// their number.
+	size_t frames_per_group;
 	mocpack_KeysineHead* head;
 	mocpack_KeysineLayout layout;
 	uint64_t*
@@ -88,7 +124,10 @@ struct mocpack_Motion
 
 	size_t key_frame(size_t key) const
 	{
-		return mocpack_keysine_key_frame(head, key);
+		if (codec == mocpack::KEYSINE)
+			return mocpack_keysine_key_frame(head, key);
+		const size_t last = size_t(info.frame_count) - 1;
+		return key < layout.group_count ? key * frames_per_group : last;
 	}
 
 	size_t group_at(uint64_t frame) const

@@ -34,7 +34,18 @@ namespace
 
 const size_t LONGEST_HEAD_SIZE = 5; // bytes that say how long keysine's head is
 const uint64_t LARGEST_HEAD = 1u << 31;
-const uint32_t OLDEST_BITSTREAM = 1, NEWEST_BITSTREAM = 1;
+
+// In the order of `Codec`.
+const struct
+{
+	const char* name;
+	size_t name_size;
+	uint32_t newest_bitstream;
+} CODECS[] = {{"keysine", 7, 1}, {"raw", 3, 1}};
+const size_t CODEC_COUNT = sizeof CODECS / sizeof *CODECS;
+
+const double SPAN_SECONDS = 1;		 // of a group, where the codec has none
+const uint64_t SPAN_BYTES = 1 << 20; // that a group takes at most when it is decoded, unless it is one frame
 
 struct Opening
 {
@@ -74,7 +85,12 @@ struct Opening
 			return false;
 		if (!(flags & MOCPACK_OPEN_UNCHECKED) && !check_data(chunks, error))
 			return false;
-		return plant_tree() && read_payload_head() && find_parts(flags);
+		if (!plant_tree())
+			return false;
+		if (motion->codec == KEYSINE)
+			return read_payload_head() && find_parts(flags);
+		cut_spans();
+		return read_raw(chunks, motion, error);
 	}
 
 	// So that a small file cannot announce any number of frames.
@@ -102,21 +118,40 @@ struct Opening
 	{
 		const mocpack_Info& info = motion->info;
 		uint64_t at = chunks.head.offset;
-		if (info.codec.size != 7 || std::memcmp(info.codec.bytes, "keysine", 7))
+		size_t n = 0;
+		while (n < CODEC_COUNT && (info.codec.size != CODECS[n].name_size ||
+								   std::memcmp(info.codec.bytes, CODECS[n].name, CODECS[n].name_size)))
+			++n;
+		if (n == CODEC_COUNT)
 			fail(MOCPACK_UNSUPPORTED, at).operator<<("codec ").quote(info.codec.bytes, info.codec.size)
-				<< " is not decoded here, only keysine is";
+				<< " is not decoded here";
 		else if (info.bitstream < 1)
-			fail(MOCPACK_CORRUPT, at) << "keysine bitstream version 0: versions count from 1";
-		else if (info.bitstream > NEWEST_BITSTREAM)
+			fail(MOCPACK_CORRUPT, at) << CODECS[n].name << " bitstream version 0: versions count from 1";
+		else if (info.bitstream > CODECS[n].newest_bitstream)
 			fail(MOCPACK_UNSUPPORTED, at)
-				<< "keysine bitstream version " << uint64_t(info.bitstream) << " is newer than "
-				<< uint64_t(NEWEST_BITSTREAM) << "; a newer mocpack reads it";
-		else if (info.bitstream < OLDEST_BITSTREAM)
-			fail(MOCPACK_UNSUPPORTED, at)
-				<< "keysine bitstream version " << uint64_t(info.bitstream) << " was never released";
+				<< CODECS[n].name << " bitstream version " << uint64_t(info.bitstream) << " is newer than "
+				<< uint64_t(CODECS[n].newest_bitstream) << "; a newer mocpack reads it";
 		else
+		{
+			motion->codec = Codec(n);
 			return check_needed(at);
+		}
 		return false;
+	}
+
+	// Cuts the frames into groups, of a codec that has none: about a second each.
+	void cut_spans()
+	{
+		mocpack_Info& info = motion->info;
+		const uint64_t frames = info.frame_count - 1, most = SPAN_BYTES / (56 * info.joint_count);
+		const double second = SPAN_SECONDS / info.frame_time;
+		uint64_t span = second < double(most) ? uint64_t(second + 0.5) : most;
+		span = span < frames ? span : frames;
+		span = span ? span : 1;
+		motion->frames_per_group = size_t(span);
+		motion->layout.group_count = size_t((frames + span - 1) / span);
+		motion->longest_group = frames ? size_t(span) : 0;
+		info.key_count = uint64_t(motion->layout.group_count) + 1;
 	}
 
 	// Parameters that a decoder must know: this one knows none.
@@ -128,7 +163,8 @@ struct Opening
 		if (object.empty)
 			return true;
 		fail(MOCPACK_UNSUPPORTED, at)
-				.operator<<("keysine needs its parameter ")
+				.operator<<(CODECS[motion->codec].name)
+				.operator<<(" needs its parameter ")
 				.quote(object.first_name, object.first_name_size)
 			<< ", which a newer mocpack knows";
 		return false;

@@ -44,7 +44,8 @@ struct ReaderCounts
 		decoded = kept + m.origins;
 		frames = m.longest_group + 1;
 		row_bytes = (o.number == MOCPACK_FLOAT32 ? 4 : 8) * (4 * decoded + 3 * moving);
-		straight = !SMALL && o.number == MOCPACK_FLOAT32 && !mocpack_keysine_grid_steps(m.head);
+		straight = !SMALL && m.codec == KEYSINE && o.number == MOCPACK_FLOAT32 &&
+				   !mocpack_keysine_grid_steps(m.head);
 		lanes = o.tasks ? (o.tasks->most < MOST_TASKS ? o.tasks->most : MOST_TASKS) : 1;
 		size_t group = row_bytes * frames, groups = m.group_count();
 		slots = group ? o.cache_size / group : 1;
@@ -63,6 +64,15 @@ bool countable(const mocpack_Motion& m, const ReaderCounts& n)
 	uint64_t slots = uint64_t(n.slots) * (group + 64), most = SIZE_MAX / 8;
 	return scratch < most && group < most && keys < most && lane < most / n.lanes &&
 		   slots / n.slots >= group && slots < most;
+}
+
+size_t lane_scratch(const mocpack_Motion& m, bool straight)
+{
+	if (m.codec != KEYSINE)
+		return m.channel_count * sizeof(double);
+	size_t group = straight ? mocpack_keysine_rows_scratch(m.head) : mocpack_keysine_group_scratch(m.head),
+		   segment = mocpack_keysine_segment_scratch(m.head);
+	return group > segment ? group : segment;
 }
 
 // Hands out the parts of a reader; over no memory, counts how much they take.
@@ -103,12 +113,10 @@ struct ReaderRooms
 	{
 		Lane lane = {};
 		lane.segment = NO_GROUP;
-		lane.keys = arena->take<int32_t>(m.keys_in_segment(0) * m.layout.channel_count);
+		lane.keys =
+			arena->take<int32_t>(m.codec == KEYSINE ? m.keys_in_segment(0) * m.layout.channel_count : 0);
 		const bool straight = !SMALL && n.straight;
-		size_t scratch =
-				   straight ? mocpack_keysine_rows_scratch(m.head) : mocpack_keysine_group_scratch(m.head),
-			   other = mocpack_keysine_segment_scratch(m.head);
-		lane.scratch = arena->take<uint8_t>(scratch > other ? scratch : other);
+		lane.scratch = arena->take<uint8_t>(lane_scratch(m, straight));
 		lane.rotations = arena->take<double>(straight ? 0 : 4 * n.decoded * n.frames);
 		lane.translations = arena->take<double>(straight ? 0 : 3 * n.moving * n.frames);
 		lane.input = arena->take<uint8_t>(m.bytes.all ? 0 : m.largest_input);

@@ -13,7 +13,7 @@ struct Lane
 {
 	size_t segment; // whose keys are at hand
 	int32_t* keys;
-	void* scratch;
+	void* scratch;				// of a raw payload, one row of channels
 	mocpack_KeysineSines sines; // that the scratch holds of the group before
 	double *rotations,
 		*translations; // of a group, and the key at its end; none where rows are decoded as such
@@ -80,6 +80,15 @@ namespace mocpack
 // Decodes a group, and the key at its end, into rows of the reader's numbers. False, and an error, where it
 // cannot be.
 bool decode_group(const mocpack_Reader& reader, Lane* lane, size_t group, void* rows, mocpack_Error* error);
+
+// Decodes the frames of a group, and the one after it, into a lane's rotations and translations, of a raw
+// payload.
+bool decode_raw(const mocpack_Reader& reader, const Lane& lane, size_t group, mocpack_Error* error);
+
+// Writes the pose of a row of channels (channel_count), in metres and radians, of the joints that have a
+// column.
+void write_channel_pose(const mocpack_Motion& motion, const mocpack_KeysineColumns& columns,
+						const double* row, double* rotations, double* translations);
 
 // Brings the keys of a segment into a lane.
 bool load_keys(const mocpack_Motion& motion, Lane* lane, size_t segment, mocpack_Error* error);
