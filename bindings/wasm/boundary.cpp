@@ -96,7 +96,9 @@ int32_t start_reading(mocpack_Status status)
 {
 	if (status != MOCPACK_OK)
 		return status;
-	const size_t joints = mocpack_info(motion)->joint_count, frame = 7 * sizeof(double) * joints;
+	const mocpack_Info& info = *mocpack_info(motion);
+	const bool scaled = info.scales || info.scaled_count;
+	const size_t joints = info.joint_count, frame = (scaled ? 10 : 7) * sizeof(double) * joints;
 	mocpack_ReaderOptions options = reader_options(0, nullptr, CACHE);
 	// a cache is a comfort: where it is too much for the limit, one group must do
 	status = mocpack_reader_open(motion, &options, &reader, &fault);
@@ -115,6 +117,8 @@ int32_t start_reading(mocpack_Status status)
 		return MOCPACK_NO_MEMORY;
 	}
 	poses = mocpack_separate(output, output + 4 * joints * most_frames, joints);
+	if (scaled)
+		poses.scales = output + 7 * joints * most_frames;
 	return MOCPACK_OK;
 }
 
@@ -184,6 +188,9 @@ const Field INFO_FIELDS[] = {
 	INFO(hinges),
 	INFO(declared_angle),
 	INFO(measured_angle),
+	INFO(scales),
+	INFO(scaled_count),
+	INFO(scaled_joints),
 };
 const Field TRACK_FIELDS[] = {
 	TRACK(name),	   TRACK(unit),		  TRACK(kind),	TRACK(has_times),  TRACK(count),
@@ -335,7 +342,8 @@ EXPORT(read_keys) int32_t read_keys(uint32_t first, uint32_t stop)
 	return mocpack_preview(reader, first, stop, &poses, &fault);
 }
 
-/* Where the poses of the last call stand: (T, J, 4) and (T, J, 3). */
+/* Where the poses of the last call stand: (T, J, 4), (T, J, 3), and scales (T, J, 3), null where there are
+ * none. */
 EXPORT(rotations) const void* rotations()
 {
 	return poses.rotations;
@@ -344,4 +352,9 @@ EXPORT(rotations) const void* rotations()
 EXPORT(translations) const void* translations()
 {
 	return poses.translations;
+}
+
+EXPORT(scales) const void* scales()
+{
+	return poses.scales;
 }

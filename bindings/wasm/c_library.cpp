@@ -59,6 +59,13 @@ double exponential(double x)
 
 } // namespace
 
+// Exact for powers of two.
+extern "C" double log2(double x)
+{
+	const int exponent = int(bits_of(x) >> 52) - 1023;
+	return exponent + logarithm(x * power_of_two(-exponent)) / LN2;
+}
+
 extern "C" double pow(double x, double y)
 {
 	return exponential(y * logarithm(x));

@@ -33,6 +33,8 @@ export interface Decoded {
   rotations: Float64Array;
   /** count · J · 3 */
   translations: Float64Array;
+  /** count · J · 3; absent where the motion has none. */
+  scales?: Float64Array;
 }
 
 interface Running {
@@ -125,10 +127,13 @@ export class Decoder {
       if (status < 0) throw failure(core, status);
       const joints = this.header.skeleton.parents.length;
       const { buffer } = core.memory;
-      return {
+      const decoded: Decoded = {
         rotations: new Float64Array(buffer, core.rotations(), 4 * count * joints),
         translations: new Float64Array(buffer, core.translations(), 3 * count * joints),
       };
+      if (core.scales())
+        decoded.scales = new Float64Array(buffer, core.scales(), 3 * count * joints);
+      return decoded;
     });
   }
 

@@ -12,6 +12,7 @@ export interface Described {
   key_frame(key: number): number;
   rotations(): number;
   translations(): number;
+  scales(): number;
 }
 
 export interface Header extends Pick<
@@ -76,6 +77,9 @@ const NUMBERS = [
   "hingesAt",
   "declaredAngle",
   "measuredAngle",
+  "scalesAt",
+  "scaled",
+  "scaledAt",
   "mostFrames",
 ] as const;
 const TRACK_NUMBERS = [
@@ -134,6 +138,8 @@ function readSkeleton(core: Described, found: Numbers<typeof NUMBERS>): Skeleton
     endOffsets: doublesAt(core, found.endSitesAt, 3 * ends),
     translated: integersAt(core, found.translatedAt, translated),
   };
+  if (found.scalesAt) skeleton.scales = doublesAt(core, found.scalesAt, 3 * joints);
+  if (found.scaled) skeleton.scaled = integersAt(core, found.scaledAt, found.scaled);
   if (found.restAt) skeleton.rest = doublesAt(core, found.restAt, 4 * joints);
   if (found.hinges)
     skeleton.hinges = Array.from({ length: found.hinges }, (_, h) =>

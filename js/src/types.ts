@@ -16,6 +16,10 @@ export interface Skeleton {
   translated: Int32Array;
   /** 4J: the local rotation of each joint at rest, where the source has one. Poses do not start from it. */
   rest?: Float64Array;
+  /** 3J: the scale of each joint along its own axes, where it does not move; absent: all 1. */
+  scales?: Float64Array;
+  /** Joints whose scale moves, increasing: `Frames.scales` has it. */
+  scaled?: Int32Array;
   /** Degrees of freedom of joints that turn about fixed axes or slide along them, in the source's order. */
   hinges?: Hinge[];
 }
@@ -76,6 +80,8 @@ export interface Frames {
   rotations: Float64Array;
   /** count · J · 3: local places, metres; the offset where a joint does not move. */
   translations: Float64Array;
+  /** count · J · 3: scales along each joint's own axes; absent where the motion has none. */
+  scales?: Float64Array;
 }
 
 /** Poses of the keys alone: the first frame of each group, and the clip's last. */
@@ -87,6 +93,8 @@ export interface Preview {
   rotations: Float64Array;
   /** count · J · 3 */
   translations: Float64Array;
+  /** count · J · 3; absent where the motion has none. */
+  scales?: Float64Array;
 }
 
 /** What the encoder measured, in metres: the promised error, then three of joint centres. */

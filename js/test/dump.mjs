@@ -18,6 +18,7 @@ for (const { file, out, times, original } of JSON.parse(await readFile(process.a
   const frames = await motion.frames(0, motion.frameCount);
   const world = worldPositions(motion.skeleton, frames);
   const arrays = { rotations: frames.rotations, translations: frames.translations, ...world };
+  if (frames.scales) arrays.scales = frames.scales;
   for (const [i, time] of times.entries()) {
     const sample = await motion.sample(time);
     arrays[`sample${i}`] = worldPositions(motion.skeleton, sample).joints;

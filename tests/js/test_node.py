@@ -24,7 +24,12 @@ HARD = {
     "noise": "noise",
     "full turns": "turns",
 }
-TAKES = {"roots": ["roots", "rest", "names"], "times": ["times"], "start": ["space"]}
+TAKES = {
+    "roots": ["roots", "rest", "names"],
+    "times": ["times"],
+    "start": ["space"],
+    "scales": ["scale", "scales"],
+}
 
 
 def sliding_hips():

@@ -39,6 +39,24 @@ def test_raw_files_decode_as_in_python(package, tmp_path):
     check_packed(package, tmp_path, hard_clips() | features | {"minute": walk(60.0)}, "raw")
 
 
+@pytest.mark.parametrize("spec", ["raw", "keysine:max_error=1mm,effort=fast"])
+def test_scales_decode_as_in_python(package, tmp_path, spec):
+    features = (["scale"], ["scales"], ["scale", "scales", "roots", "rest"])
+    check_packed(package, tmp_path, {" ".join(names): take(names) for names in features}, spec)
+
+
+def test_errors_of_scaled_motion_are_those_of_python(package, tmp_path):
+    clip = take(["scale", "scales"])
+    paths = [tmp_path / f"{name}.mocp" for name in ("raw", "packed")]
+    for path, spec in zip(paths, ("raw", "keysine:max_error=20mm,effort=fast"), strict=True):
+        path.write_bytes(mocpack.encode(clip, spec))
+    job = {"name": "both", "file": str(paths[1]), "original": str(paths[0])}
+    (found,) = in_javascript(package, tmp_path, [job])
+    expected = promised_error(mocpack.read(paths[0]), mocpack.read(paths[1]))
+    promised = found.array("promised", clip.frame_count)
+    np.testing.assert_allclose(promised, expected.frames, rtol=0, atol=NANOMETRE)
+
+
 def test_groups_and_segments_decode_as_in_python(package, tmp_path):
     clips = {"minute": walk(60.0, frame_rate=30), "odd length": walk(7.3, frame_rate=60)}
     check_packed(package, tmp_path, clips, "keysine:max_error=2mm,effort=fast,group_seconds=0.5")
@@ -220,11 +238,9 @@ def hinges_of(skeleton):
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: mocpack.encode(take(["scale"])), "SCAL: joints with scales"),
-        (lambda: mocpack.encode(take(["scales"])), "SCAL: joints with scales"),
         (lambda: mocpack.encode_scene({"a": walk(0.2)}), "CLIP: a scene of several clips"),
     ],
-    ids=["scale", "scales", "scene"],
+    ids=["scene"],
 )
 def test_what_javascript_does_not_play_is_refused_by_name(package, tmp_path, make, sentence):
     path = tmp_path / "take.mocp"

@@ -17,7 +17,10 @@ from mocpack.errors import FormatError
 from mocpack.testing import markers, take, walk
 from mocpack.testing.motions import vertex_wave
 
-FEATURES = ("rest", "roots", "names", "tracks", "valid", "times", "space", "hinges")
+FEATURES = (
+    *("rest", "roots", "names", "tracks", "valid", "times", "space", "hinges"),
+    *("scale", "scales"),
+)
 METADATA = {"a": [1, 2.5e3, None, {"é": "\U0001f600"}]}
 FOOTER_SIZE = 24
 ARCHIVE_HEAD = 5
@@ -51,11 +54,9 @@ def common_files():
 
 @cache
 def other_files():
-    """Files that only Python decodes: other codecs, scales, a scene, a vertex animation."""
+    """Files that only Python decodes: other codecs, a scene, a vertex animation."""
     names = (
         "lossless/v1",
-        "raw/v1-take-scale",
-        "raw/v1-take-scales",
         "scene",
         "wavelet/v1",
     )
@@ -204,12 +205,11 @@ def with_footer(rng, data, start, change=False):
 def mutated_files(seed, count, files):
     """Return (name, data) of so many mutated files.
 
-    Chunks come from other kinds of files, too, but for scales, which the native readers refuse.
+    Chunks come from other kinds of files, too.
     """
     rng = np.random.default_rng(seed)
     named = list(files.items())
-    foreign = [data for data in other_files().values() if b"SCAL" not in data]
-    pool = [*common_files().values(), *foreign]
+    pool = [*common_files().values(), *other_files().values()]
     found = []
     for n in range(count):
         name, data = named[n % len(named)]

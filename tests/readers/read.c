@@ -1,9 +1,9 @@
 // What libmocpack says of files, for the tests: read LIMIT ACCESS FILE... prints a line for each, its status
 // and either a digest or the sentence; ACCESS is memory, source (a read callback) or needs (one that lacks
 // bytes at first). read metadata FILE prints its metadata. read dump WHAT FILE writes frames as float64, read
-// dump32 WHAT FILE as float32: WHAT is local, world, keys, or a time. read tracks ACCESS FILE prints every
-// track: its name, kind, then times, values and words. read hinges FILE prints every hinge, then the angles
-// of all frames.
+// dump32 WHAT FILE as float32: WHAT is local, world, keys, or a time; scales, then scales alone. read tracks
+// ACCESS FILE prints every track: its name, kind, then times, values and words. read hinges FILE prints every
+// hinge, then the angles of all frames.
 #include <mocpack/mocpack.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +111,19 @@ static void dump(const char* what, const char* path, int single)
 	const size_t total = (size_t)count * info->joint_count * 7,
 				 size = single ? sizeof(float) : sizeof(double);
 	void* numbers = malloc(total * size);
+	if (!strcmp(what, "scales"))
+	{
+		mocpack_Poses poses = mocpack_separate(NULL, NULL, info->joint_count);
+		poses.scales = numbers;
+		if (mocpack_frames(reader, 0, count, &poses, NULL) != MOCPACK_OK)
+			exit(4);
+		fwrite(numbers, size, (size_t)count * info->joint_count * 3, stdout);
+		free(numbers);
+		mocpack_reader_close(reader);
+		mocpack_close(motion);
+		free(bytes.at);
+		return;
+	}
 	mocpack_Poses poses = single ? mocpack_interleaved_f32(numbers, info->joint_count, 4, 7)
 								 : mocpack_interleaved_f64(numbers, info->joint_count, 4, 7);
 	mocpack_Status status = at_time ? mocpack_sample(reader, strtod(what, NULL), &poses, NULL)

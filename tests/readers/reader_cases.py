@@ -15,6 +15,7 @@ import numpy as np
 import mocpack
 from mocpack.codecs.keysine.payload import checksum
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
+from mocpack.container.indices import pack_indices
 from mocpack.container.numbers import pack_numbers
 from mocpack.container.skel import DICTIONARY
 from mocpack.dofs import from_channels
@@ -172,15 +173,16 @@ def good_cases():
         codec, version = path.parts[-3:-1]
         if codec in ("keysine", "lossless", "raw"):
             data = path.read_bytes()
-            others = "unsupported" if codec == "lossless" or b"SCAL" in data else None
+            others = "unsupported" if codec == "lossless" else None
             yield Case(f"golden {codec} {version}", data, "ok", others)
 
 
 def take_cases():
-    for feature in ("rest", "roots", "names", "tracks", "valid", "times", "space", "hinges"):
+    features = ("rest", "roots", "names", "tracks", "valid", "times", "space", "hinges")
+    for feature in (*features, "scale", "scales"):
         yield Case(f"a take with {feature}", packed(take([feature])))
-    for feature in ("scale", "scales"):
-        yield Case(f"a take with {feature}", packed(take([feature])), "ok", "unsupported")
+    yield Case("scales below several roots", packed(take(["roots", "scale", "scales", "rest"])))
+    yield from scale_cases()
     yield Case("markers with gaps", packed(markers()))
     yield Case("a scene of one", mocpack.encode_scene({"a": CLIP}), "ok", "unsupported")
     parts = chunks(packed(take(["space"])))
@@ -198,6 +200,50 @@ def take_cases():
     parts = chunks(FILE)
     within = built([parts[0], (b"CLIP", b"\1a" + FILE), *parts[1:]])
     yield Case("a scene's clip inside a clip", within, "corrupt")
+
+
+def scale_body(flags=3, mask=b"\2", constant=((2.0, 2.0, 2.0),), joints=(0, 2), moving=None):
+    """Return a SCAL chunk of a skeleton of three joints and twelve frames."""
+    out = FieldWriter()
+    out.u8(flags)
+    if flags & 1:
+        out.raw(mask)
+        out.sized(pack_numbers(np.array(constant), simple=True))
+    if flags & 2:
+        pack_indices(out, joints)
+        rows = np.ones((12, 3 * len(joints))) if moving is None else moving
+        out.raw(pack_numbers(np.ascontiguousarray(rows)))
+    return out.bytes()
+
+
+def scale_cases():
+    """Files with a SCAL chunk: the second joint twice as large, the first and third growing."""
+    plain = hinge_file(hinge_rows())
+
+    def with_scales(**given):
+        parts = chunks(plain)
+        body = given["body"] if "body" in given else scale_body(**given)
+        return built([*parts[:-1], (b"SCAL", body), parts[-1]])
+
+    growing = 1 + np.outer(np.arange(12), np.arange(1, 7)) / 50
+    yield Case("scales as they are", with_scales(moving=growing))
+    yield Case("constant scales alone", with_scales(flags=1))
+    yield Case("moving scales alone", with_scales(flags=2, moving=np.sin(growing)))
+    yield Case("a scale of 0, and a mirrored one", with_scales(constant=((0.0, -1.5, 1e-9),)))
+    yield Case("a scale as large as may be", with_scales(flags=2, moving=growing * 0 + 1e6))
+    yield Case("no scales", with_scales(flags=0), "corrupt")
+    yield Case("scales of an unknown kind", with_scales(flags=4), "corrupt")
+    yield Case("scales that move, of no joint", with_scales(joints=()), "corrupt")
+    yield Case("a scale of a joint that is not there", with_scales(joints=(0, 3)), "corrupt")
+    yield Case("a scale beyond 1e6", with_scales(constant=((2e6, 1.0, 1.0),)), "corrupt")
+    yield Case("a moving scale beyond 1e6", with_scales(moving=growing * 2e6), "corrupt")
+    far = with_scales(mask=b"\3", constant=2 * ((1e6,) * 3,))
+    yield Case("scales that take joints too far", far, "corrupt")
+    body = scale_body(flags=1)
+    yield Case("scales and bytes too many", with_scales(body=body + b"x"), "corrupt")
+    for size in (0, 1, 3, len(body) - 1):
+        yield Case(f"scales cut after {size} bytes", with_scales(body=body[:size]), "truncated")
+    yield Case("two chunks of scales", built([*chunks(with_scales())[:-1] * 2]), "corrupt")
 
 
 def hinge_file(rows, kind=0):

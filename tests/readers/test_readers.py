@@ -116,6 +116,15 @@ def test_libmocpack_decodes_what_python_decodes(read_in_c, folder, name):
         np.testing.assert_allclose(found[..., 4:], places, atol=1e-9)
 
 
+@pytest.mark.parametrize("name", [name for name in GOOD if "scale" in name] + ["a walk"])
+def test_libmocpack_gives_the_scales_that_python_gives(read_in_c, folder, name):
+    path = folder / f"{list(CASES).index(name)}.mocp"
+    clip = mocpack.decode(CASES[name].data)
+    call = [read_in_c, "dump", "scales", path]
+    found = np.frombuffer(subprocess.run(call, capture_output=True, check=True).stdout)
+    np.testing.assert_allclose(found.reshape(clip.scales.shape), clip.scales, rtol=1e-15)
+
+
 @pytest.mark.parametrize("name", GOOD)
 @pytest.mark.parametrize("what", ["local", "world", "keys", "0.0401"])
 def test_libmocpack_gives_in_single_precision_what_it_gives_in_double(

@@ -243,6 +243,10 @@ extern "C"
 
 		size_t hinge_count;
 		const mocpack_Hinge* hinges; // (H) in the source's order, so that joints need not increase
+
+		const double* scales; // (J, 3) along a joint's own axes, of those that do not move; null: all 1
+		size_t scaled_count;  // joints whose scale moves; mocpack_Poses receives it frame by frame
+		const int32_t* scaled_joints; // (S) increasing
 	} mocpack_Info;
 
 	MOCPACK_API const mocpack_Info* mocpack_info(const mocpack_Motion* motion);
@@ -350,19 +354,25 @@ extern "C"
 		void* rotations;	// unit quaternions (x, y, z, w); null: not wanted
 		void* translations; // (x, y, z) places, the offset where a joint does not move; null: not wanted
 		mocpack_Strides rotation, translation;
+		void* scales; // (x, y, z) along the joint's own axes, 1 where it has none; null: not wanted
+		mocpack_Strides scale;
 	} mocpack_Poses;
 
-	/* Two dense arrays: rotations (T, J, 4) and translations (T, J, 3). */
+	/* Two dense arrays: rotations (T, J, 4) and translations (T, J, 3). Set `scales` of what comes back to
+	 * receive scales too, (T, J, 3); likewise below. */
 	static inline mocpack_Poses mocpack_separate(void* rotations, void* translations, size_t joints)
 	{
-		mocpack_Poses poses = {rotations, translations, {4 * joints, 4, 1}, {3 * joints, 3, 1}};
+		mocpack_Poses poses = {rotations,		   translations, {4 * joints, 4, 1},
+							   {3 * joints, 3, 1}, NULL,		 {3 * joints, 3, 1}};
 		return poses;
 	}
 
 	/* Structures of arrays: rotations (T, 4, J) and translations (T, 3, J). */
 	static inline mocpack_Poses mocpack_planes(void* rotations, void* translations, size_t joints)
 	{
-		mocpack_Poses poses = {rotations, translations, {4 * joints, 1, joints}, {3 * joints, 1, joints}};
+		mocpack_Poses poses = {
+			rotations, translations,		   {4 * joints, 1, joints}, {3 * joints, 1, joints},
+			NULL,	   {3 * joints, 1, joints}};
 		return poses;
 	}
 
@@ -372,7 +382,8 @@ extern "C"
 														size_t width)
 	{
 		mocpack_Poses poses = {
-			transforms, transforms + place, {width * joints, width, 1}, {width * joints, width, 1}};
+			transforms, transforms + place,		   {width * joints, width, 1}, {width * joints, width, 1},
+			NULL,		{width * joints, width, 1}};
 		return poses;
 	}
 
@@ -380,7 +391,8 @@ extern "C"
 														size_t width)
 	{
 		mocpack_Poses poses = {
-			transforms, transforms + place, {width * joints, width, 1}, {width * joints, width, 1}};
+			transforms, transforms + place,		   {width * joints, width, 1}, {width * joints, width, 1},
+			NULL,		{width * joints, width, 1}};
 		return poses;
 	}
 

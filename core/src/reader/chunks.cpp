@@ -52,9 +52,9 @@ Chunk* place_of(const uint8_t* tag, Chunks* chunks)
 		const char* tag;
 		Chunk Chunks::* place;
 	} PLACES[] = {{"HEAD", &Chunks::head},	 {"SKEL", &Chunks::skeleton}, {"REST", &Chunks::rest},
-				  {"HING", &Chunks::hinges}, {"TIME", &Chunks::time},	  {"meta", &Chunks::meta},
-				  {"play", &Chunks::play},	 {"vald", &Chunks::gaps},	  {"MESH", &Chunks::mesh},
-				  {"DATA", &Chunks::data}};
+				  {"HING", &Chunks::hinges}, {"SCAL", &Chunks::scales},	  {"TIME", &Chunks::time},
+				  {"meta", &Chunks::meta},	 {"play", &Chunks::play},	  {"vald", &Chunks::gaps},
+				  {"MESH", &Chunks::mesh},	 {"DATA", &Chunks::data}};
 	for (const auto& one : PLACES)
 		if (is_tag(tag, one.tag))
 			return &(chunks->*one.place);
@@ -64,9 +64,7 @@ Chunk* place_of(const uint8_t* tag, Chunks* chunks)
 // Why a chunk without a place keeps the file from being read; null: it may be skipped.
 bool may_skip(const uint8_t* tag, uint64_t offset, bool is_first, mocpack_Error* error)
 {
-	if (is_tag(tag, "SCAL"))
-		Sentence(error, MOCPACK_UNSUPPORTED, offset) << "chunk SCAL: joints with scales are not read here";
-	else if (is_tag(tag, "CLIP") && is_first)
+	if (is_tag(tag, "CLIP") && is_first)
 		Sentence(error, MOCPACK_UNSUPPORTED, offset)
 			<< "chunk CLIP: a scene of several clips is not read here";
 	else if (is_tag(tag, "CLIP"))

@@ -25,7 +25,7 @@ struct Chunk
 
 struct Chunks
 {
-	Chunk head, skeleton, rest, hinges, time, meta, play, gaps, mesh, data;
+	Chunk head, skeleton, rest, hinges, scales, time, meta, play, gaps, mesh, data;
 	Chunk* tracks;
 	size_t track_count;
 	uint64_t missing; // bytes that the motion lacks
@@ -58,12 +58,17 @@ bool read_head(const Chunks& chunks, mocpack_Motion* motion, mocpack_Text* neede
 bool read_skeleton(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_rest(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_hinges(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
+bool read_scaled_joints(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
+bool read_moving_scales(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_metadata(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_start(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_times(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_play(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_gaps(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error);
+
+// Makes the codec's skeleton as large as constant scales make the world (docs/format.md, "SCAL").
+bool scale_tree(mocpack_Motion* motion, mocpack_Error* error);
 
 // The head of a raw payload.
 bool read_raw(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error);

@@ -14,9 +14,9 @@ template <typename Number> struct Writer
 	const mocpack_Reader& r;
 	const mocpack_Poses& poses;
 
-	void write(const Number* row, Lane* lane, uint64_t frame) const
+	void write(const Number* row, const MovingScales& scales, Lane* lane, uint64_t frame) const
 	{
-		write_pose(r.rig, r.space, row, static_cast<Number*>(lane->world), poses, frame);
+		write_pose(r.rig, r.space, row, scales, lane->world, poses, frame);
 	}
 
 	// Frames from … to of a group's rows, whose first is frame `first`, as frames at … of the caller's.
@@ -24,7 +24,7 @@ template <typename Number> struct Writer
 				   uint64_t at) const
 	{
 		for (; from < to; ++from, ++at)
-			write(r.row_of<Number>(rows, from - first), lane, at);
+			write(r.row_of<Number>(rows, from - first), r.scales_at(from), lane, at);
 	}
 };
 
@@ -125,7 +125,7 @@ mocpack_Status read_sample(mocpack_Reader* r, double seconds, const mocpack_Pose
 		blend_rows(r->rig, row, row + r->row_stride(), at - double(frame), static_cast<Number*>(lane->row));
 		shown = static_cast<Number*>(lane->row);
 	}
-	Writer<Number>{*r, pose}.write(shown, lane, 0);
+	Writer<Number>{*r, pose}.write(shown, r->scales_at(frame, at - double(frame)), lane, 0);
 	return MOCPACK_OK;
 }
 
@@ -144,7 +144,8 @@ mocpack_Status read_keys(mocpack_Reader* r, uint64_t first, uint64_t stop, const
 			Slot* slot = slot_at(r, frame, error);
 			if (!slot)
 				return error->status;
-			writer.write(r->row_of<Number>(slot->rows, frame - slot->first), lane, key - first);
+			writer.write(r->row_of<Number>(slot->rows, frame - slot->first), r->scales_at(frame), lane,
+						 key - first);
 			if (key > first)
 				join_signs<Number>(poses, r->rig.written_count, key - first, key - first + 1);
 			continue;
@@ -155,7 +156,7 @@ mocpack_Status read_keys(mocpack_Reader* r, uint64_t first, uint64_t stop, const
 		if (!finish_rows(*r, *lane, key_of(m, *lane, k), 0, lane->row))
 			return Sentence(error, MOCPACK_CORRUPT, m.part_offsets[lane->segment])
 				   << "key " << key << " is no pose";
-		writer.write(r->row_of<Number>(lane->row, 0), lane, key - first);
+		writer.write(r->row_of<Number>(lane->row, 0), r->scales_at(m.key_frame(k)), lane, key - first);
 		if (key > first)
 			join_signs<Number>(poses, r->rig.written_count, key - first, key - first + 1);
 	}

@@ -72,6 +72,13 @@ template <typename Number> bool are_near(const Number* translations, size_t coun
 	return farthest < FARTHEST_DECODED;
 }
 
+// Makes translations (moving, 3) of the codec's lengths the file's.
+template <typename Number> void unscale_places(const mocpack_Reader& r, Number* places)
+{
+	for (size_t i = 0; r.place_factors && i < 3 * r.rig.moving_count; ++i)
+		places[i] = Number(double(places[i]) * r.place_factors[i / 3]);
+}
+
 // Frames in double precision, as the codec decodes them, into a lane's arrays.
 bool settle_lane(const mocpack_Reader& r, const Lane& lane, size_t frames)
 {
@@ -79,9 +86,13 @@ bool settle_lane(const mocpack_Reader& r, const Lane& lane, size_t frames)
 	if (!are_near(lane.translations, 3 * frames * moving) ||
 		mocpack_settle_rotations(lane.rotations, frames, r.decoded_count, UNIT_TOLERANCE) >= 0)
 		return false;
-	for (size_t t = 0; r.turned_roots && t < frames; ++t)
-		turn_roots(r, lane.rotations + 4 * t * r.decoded_count, lane.translations + 3 * t * moving);
-	return true;
+	for (size_t t = 0; t < frames; ++t)
+	{
+		unscale_places(r, lane.translations + 3 * t * moving);
+		if (r.turned_roots)
+			turn_roots(r, lane.rotations + 4 * t * r.decoded_count, lane.translations + 3 * t * moving);
+	}
+	return are_near(lane.translations, 3 * frames * moving);
 }
 
 // The same of rows of floats that were decoded where they stay.
@@ -94,8 +105,14 @@ bool settle_rows(const mocpack_Reader& r, float* rows, size_t frames)
 	if (mocpack_settle_rotation_rows(rows, frames, r.decoded_count, turns + places, float(UNIT_TOLERANCE)) >=
 		0)
 		return false;
-	for (size_t t = 0; r.turned_roots && t < frames; ++t, rows += turns + places)
-		turn_roots(r, rows, rows + turns);
+	for (size_t t = 0; t < frames; ++t, rows += turns + places)
+	{
+		unscale_places(r, rows + turns);
+		if (r.turned_roots)
+			turn_roots(r, rows, rows + turns);
+		if (!are_near(rows + turns, places))
+			return false;
+	}
 	return true;
 }
 

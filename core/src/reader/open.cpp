@@ -75,17 +75,19 @@ struct Opening
 			!read_skeleton(chunks.skeleton, motion, error) ||
 			(chunks.rest.found && !read_rest(chunks.rest, motion, error)) ||
 			(chunks.hinges.found && !read_hinges(chunks.hinges, motion, error)) ||
+			(chunks.scales.found && !read_scaled_joints(chunks.scales, motion, error)) ||
 			(chunks.time.found && !read_start(chunks.time, motion, error)) ||
 			(chunks.play.found && !read_play(chunks.play, motion, error)) || !check_counts() ||
 			!check_codec())
 			return false;
-		if ((chunks.time.found && !read_times(chunks.time, motion, error)) ||
+		if ((chunks.scales.found && !read_moving_scales(chunks.scales, motion, error)) ||
+			(chunks.time.found && !read_times(chunks.time, motion, error)) ||
 			(chunks.gaps.found && !read_gaps(chunks.gaps, motion, error)) ||
 			!read_tracks(chunks, motion, error))
 			return false;
 		if (!(flags & MOCPACK_OPEN_UNCHECKED) && !check_data(chunks, error))
 			return false;
-		if (!plant_tree())
+		if (!plant_tree() || !scale_tree(motion, error))
 			return false;
 		if (motion->codec == KEYSINE)
 			return read_payload_head() && find_parts(flags);
@@ -361,8 +363,8 @@ struct Opening
 			motion->memory.give_back(const_cast<Chunk*>(chunk));
 			chunk = next;
 		}
-		for (const Chunk* chunk : {&chunks.head, &chunks.skeleton, &chunks.hinges, &chunks.rest, &chunks.time,
-								   &chunks.meta, &chunks.play, &chunks.gaps})
+		for (const Chunk* chunk : {&chunks.head, &chunks.skeleton, &chunks.hinges, &chunks.scales,
+								   &chunks.rest, &chunks.time, &chunks.meta, &chunks.play, &chunks.gaps})
 			forget(*chunk);
 	}
 

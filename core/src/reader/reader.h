@@ -58,6 +58,18 @@ struct mocpack_Reader
 	uint64_t clock;
 	mocpack_Tasks tasks;
 
+	const double*
+		place_factors; // (rig.moving_count) from the codec's translations to the file's; null: all 1
+
+	// The moving scales `part` of the way from a frame to the next.
+	mocpack::MovingScales scales_at(uint64_t frame, double part = 0) const
+	{
+		const size_t width = 3 * motion->info.scaled_count;
+		const double* at = motion->moving_scales;
+		at = at ? at + size_t(frame) * width : nullptr;
+		return {at, part > 0 ? at + width : at, part};
+	}
+
 	const mocpack_KeysineColumns* decoded_columns() const
 	{
 		return all_columns ? nullptr : &columns;
