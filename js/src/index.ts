@@ -15,6 +15,7 @@ export type {
   WasmSource,
 } from "./types.js";
 export { open } from "./open.js";
+export { openScene, type Scene } from "./scene.js";
 export { openArchive, type Archive, type ArchiveClip } from "./archive.js";
 export {
   frameErrors,

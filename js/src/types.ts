@@ -145,6 +145,8 @@ export interface Motion {
 export type WasmSource = ArrayBuffer | Uint8Array | WebAssembly.Module | string | URL;
 
 export interface OpenOptions {
+  /** Which clip of a scene, by name; needed where it has several. */
+  clip?: string;
   /** The decoder; by default `mocpack.wasm` beside this script. */
   wasm?: WasmSource;
   /** The most bytes that the decoder, or the frames of one call, may take; by default 1e9. */

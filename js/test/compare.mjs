@@ -4,7 +4,7 @@
 // float64: rotations, then translations; its metadata to ".js.json".
 import { readFile, writeFile } from "node:fs/promises";
 
-import { MocpackError, open, openArchive } from "../dist/node.js";
+import { MocpackError, open, openArchive, openScene } from "../dist/node.js";
 
 async function kindOf(work) {
   try {
@@ -27,6 +27,13 @@ async function readFrames(motion, out) {
   motion.close();
 }
 
+/** Reads every clip of a file; the numbers of a file of one clip go to `out`. */
+async function readClips(bytes, out) {
+  const scene = await openScene(bytes);
+  for (const name of scene.names)
+    await readFrames(await scene.open(name), scene.names.length > 1 ? null : out);
+}
+
 async function compareArchive(bytes) {
   const kinds = [];
   let archive;
@@ -43,7 +50,7 @@ for (const path of (await readFile(process.argv[2], "utf8")).trim().split("\n"))
   found.push(
     path.endsWith(".mocps")
       ? await compareArchive(bytes)
-      : await kindOf(async () => readFrames(await open(bytes), `${path}.js`)),
+      : await kindOf(() => readClips(bytes, `${path}.js`)),
   );
 }
 console.log(JSON.stringify(found));

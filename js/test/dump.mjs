@@ -1,20 +1,25 @@
 // Writes what the package makes of files as raw numbers, for Python to compare: node dump.mjs LIST.json
-// LIST: [{ file, out, times, original? }]; `original` is a .mocp or .bvh to measure against.
+// LIST: [{ file, clip?, out, times, original? }]; `original` is a .mocp or .bvh to measure against.
 import { readFile, writeFile } from "node:fs/promises";
 
 import { frameErrors, open, readBvh, worldPositions } from "../dist/node.js";
 
-async function openFile(path) {
+async function openFile(path, clip) {
   const bytes = await readFile(path);
-  return path.endsWith(".bvh") ? readBvh(bytes.toString("utf8")) : open(new Uint8Array(bytes));
+  const options = clip === undefined ? {} : { clip };
+  return path.endsWith(".bvh")
+    ? readBvh(bytes.toString("utf8"))
+    : open(new Uint8Array(bytes), options);
 }
 
 function write(path, numbers) {
   return writeFile(path, new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength));
 }
 
-for (const { file, out, times, original } of JSON.parse(await readFile(process.argv[2], "utf8"))) {
-  const motion = await openFile(file);
+for (const { file, clip, out, times, original } of JSON.parse(
+  await readFile(process.argv[2], "utf8"),
+)) {
+  const motion = await openFile(file, clip);
   const frames = await motion.frames(0, motion.frameCount);
   const world = worldPositions(motion.skeleton, frames);
   const arrays = { rotations: frames.rotations, translations: frames.translations, ...world };

@@ -77,6 +77,9 @@ def files(package, tmp_path_factory):
     for name, features in TAKES.items():
         data = mocpack.encode(take(features, frames=60), "keysine:max_error=1mm,effort=fast")
         (folder / f"{name}.mocp").write_bytes(data)
+    scene = {name: clips[name] for name in ("walk", "full turns")}
+    scene["turns"] = scene.pop("full turns")
+    (folder / "scene.mocp").write_bytes(mocpack.encode_scene(scene, max_error="5mm"))
     (folder / "hips.mocp").write_bytes(mocpack.encode(sliding_hips(), "keysine:max_error=1mm"))
     minutes = mocpack.encode(walk(600.0, frame_rate=30), "keysine:max_error=20mm,effort=fast")
     (folder / "ten_minutes.mocp").write_bytes(minutes)

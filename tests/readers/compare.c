@@ -97,18 +97,24 @@ static void compare_file(const char* path, Bytes bytes)
 {
 	char dumped[4096];
 	snprintf(dumped, sizeof dumped, "%s.c", path);
-	mocpack_Motion* motion = NULL;
-	mocpack_Error error = {0};
-	mocpack_Status status = mocpack_open(bytes.at, bytes.size, NULL, &motion, &error), tracks = status;
-	if (status == MOCPACK_OK)
+	mocpack_Scene* scene = NULL;
+	mocpack_Status status = mocpack_scene_open(bytes.at, bytes.size, NULL, &scene, NULL), tracks = status;
+	const size_t clips = status == MOCPACK_OK ? mocpack_scene_count(scene) : 0;
+	FILE* out = fopen(dumped, "wb");
+	for (size_t clip = 0; clip < clips && tracks == MOCPACK_OK && status == MOCPACK_OK; ++clip)
 	{
-		FILE* out = fopen(dumped, "wb");
-		status = write_frames(motion, out);
-		tracks = write_tracks(motion, out);
-		fclose(out);
+		mocpack_Motion* motion = NULL;
+		status = tracks = mocpack_scene_motion(scene, clip, NULL, &motion, NULL);
+		if (status == MOCPACK_OK)
+		{
+			status = write_frames(motion, out);
+			tracks = write_tracks(motion, out);
+		}
+		mocpack_close(motion);
 	}
+	fclose(out);
 	printf("%s %s\n", mocpack_status_name(status), mocpack_status_name(tracks));
-	mocpack_close(motion);
+	mocpack_scene_close(scene);
 }
 
 static mocpack_Status compare_clip(const mocpack_Archive* archive, size_t clip)

@@ -49,15 +49,15 @@ def common_files():
         files[feature] = mocpack.encode(clip, "keysine:max_error=5mm,effort=fast")
     for feature in ("roots", "hinges"):
         files[f"raw-{feature}"] = mocpack.encode(take([feature], frames=8), "raw")
-    return files | {"raw-v1": (GOLDEN / "raw/v1/file.mocp").read_bytes()}
+    golden = {name: (GOLDEN / name / "file.mocp").read_bytes() for name in ("raw/v1", "scene")}
+    return files | golden
 
 
 @cache
 def other_files():
-    """Files that only Python decodes: other codecs, a scene, a vertex animation."""
+    """Files that only Python decodes: other codecs, a vertex animation."""
     names = (
         "lossless/v1",
-        "scene",
         "wavelet/v1",
     )
     files = {name: (GOLDEN / name / "file.mocp").read_bytes() for name in names}
@@ -67,7 +67,8 @@ def other_files():
 @cache
 def archives():
     """Archives of a few clips, with and without fronts."""
-    files, found = list(common_files().items()), {}
+    files = [(name, data) for name, data in common_files().items() if name != "scene"]
+    found = {}
     for name, front in (("plain", 0), ("fronts", 60)):
         stream = io.BytesIO()
         writer = ArchiveWriter(stream)

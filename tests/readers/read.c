@@ -219,6 +219,42 @@ static void print_tracks(const char* access, const char* path)
 	free(bytes.at);
 }
 
+// Prints the name of each clip of a scene, and the sum of its numbers; then whether a name finds its clip.
+static void print_scene(const char* access, const char* path)
+{
+	Bytes bytes = whole_file(path);
+	mocpack_Source source = {&bytes, bytes.size, read_bytes};
+	mocpack_Error error = {0};
+	mocpack_Scene* scene = NULL;
+	mocpack_Status status;
+	if (!strcmp(access, "needs"))
+		bytes.here = calloc(1, bytes.size + 1);
+	do
+		status = strcmp(access, "memory") ? mocpack_scene_open_source(&source, NULL, &scene, &error)
+										  : mocpack_scene_open(bytes.at, bytes.size, NULL, &scene, &error);
+	while (fetched(&bytes, status, &error));
+	if (status != MOCPACK_OK)
+		exit(3);
+	for (size_t clip = 0; clip < mocpack_scene_count(scene); ++clip)
+	{
+		double sum = 0;
+		mocpack_Motion* motion = NULL;
+		mocpack_Text name = mocpack_scene_name(scene, clip);
+		do
+			status = mocpack_scene_motion(scene, clip, NULL, &motion, &error);
+		while (fetched(&bytes, status, &error));
+		if (status != MOCPACK_OK || read_all(&bytes, motion, &sum, &error) != MOCPACK_OK ||
+			mocpack_scene_find(scene, name.bytes) != clip)
+			exit(4);
+		print_text(name);
+		printf("%.17g\n", sum);
+		mocpack_close(motion);
+	}
+	mocpack_scene_close(scene);
+	free(bytes.here);
+	free(bytes.at);
+}
+
 static void print_hinges(const char* path)
 {
 	Bytes bytes = whole_file(path);
@@ -258,6 +294,11 @@ int main(int argc, char** argv)
 	if (argc == 4 && !strcmp(argv[1], "tracks"))
 	{
 		print_tracks(argv[2], argv[3]);
+		return 0;
+	}
+	if (argc == 4 && !strcmp(argv[1], "scene"))
+	{
+		print_scene(argv[2], argv[3]);
 		return 0;
 	}
 	if (argc == 3 && !strcmp(argv[1], "hinges"))

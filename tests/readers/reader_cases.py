@@ -184,7 +184,9 @@ def take_cases():
     yield Case("scales below several roots", packed(take(["roots", "scale", "scales", "rest"])))
     yield from scale_cases()
     yield Case("markers with gaps", packed(markers()))
-    yield Case("a scene of one", mocpack.encode_scene({"a": CLIP}), "ok", "unsupported")
+    scene = mocpack.encode_scene({"a": CLIP}, max_error="1mm")
+    yield Case("a scene of one", scene)
+    yield from scene_cases(chunks(scene)[0][1])
     parts = chunks(packed(take(["space"])))
     twice = [part for part in parts for _ in range(1 + (part[0] == b"TIME"))]
     yield Case("two starts", built(twice), "corrupt")
@@ -200,6 +202,29 @@ def take_cases():
     parts = chunks(FILE)
     within = built([parts[0], (b"CLIP", b"\1a" + FILE), *parts[1:]])
     yield Case("a scene's clip inside a clip", within, "corrupt")
+
+
+def scene_cases(body):
+    """Scenes of one clip, whose CLIP chunk has this body."""
+    good = (b"CLIP", body)
+    yield Case("a scene and a chunk to skip", built([good, (b"note", b"x")]))
+    yield Case("a scene and a chunk not to skip", built([good, (b"GRIP", b"x")]), "unsupported")
+    yield Case("a scene of version 2", built([good], version=2), "unsupported")
+    yield Case("a scene of version 0", built([good], version=0), "corrupt")
+    yield Case("two clips of one name", built([good, good]), "corrupt")
+    yield Case("a scene in a scene", built([(b"CLIP", b"\1b" + built([good]))]), "corrupt")
+    yield Case("a clip's name that is not UTF-8", built([(b"CLIP", b"\1\xff" + FILE)]), "corrupt")
+    yield Case("a clip's name of 2000 bytes", built([(b"CLIP", b"\xd0\x0f" + FILE)]), "corrupt")
+    yield Case("a clip's name that is cut", built([(b"CLIP", b"\5ab")]), "truncated")
+    yield Case("a clip without a file", built([(b"CLIP", b"\1a")]), "truncated")
+    yield Case("a clip of another kind of file", built([(b"CLIP", b"\1aRIFFx")]), "format")
+    yield Case("a scene that is cut", built([good])[:-3], "truncated")
+    yield Case(
+        "a scene cut in a header", built([good, good])[: len(built([good])) + 6], "truncated"
+    )
+    broken = bytearray(built([good]))
+    broken[-5] ^= 4
+    yield Case("a bit of a clip flipped", bytes(broken), "corrupt")
 
 
 def scale_body(flags=3, mask=b"\2", constant=((2.0, 2.0, 2.0),), joints=(0, 2), moving=None):

@@ -14,7 +14,7 @@ import pytest
 from mutations import common_files, mutated_archives, mutated_files, other_files
 
 import mocpack
-from mocpack.container import ClipSource, read_trailer, scene_parts, source_of
+from mocpack.container import ClipSource, Reader, read_trailer, scene_parts, source_of
 from mocpack.errors import (
     CorruptionError,
     FormatError,
@@ -149,7 +149,7 @@ def read_clip(source, place):
 def compare_numbers(compared, files, folder):
     """Hold frames, angles, tracks and metadata of the files that all accept against each other."""
     for n, ((name, data), kinds) in enumerate(zip(files, compared.values(), strict=True)):
-        if set(kinds) != {"ok"}:
+        if set(kinds) != {"ok"} or len(scene_parts(source_of(data)) or "x") > 1:
             continue
         clip = mocpack.decode(data)
         expected = [np.concatenate([clip.rotations, local_places(clip)], axis=2)]
@@ -176,7 +176,8 @@ def compare_numbers(compared, files, folder):
 
 def has_huge_angles(data):
     """Return whether a raw file has numbers of which the sine differs between C libraries."""
-    reader = mocpack.container.Reader(source_of(data))
+    parts = scene_parts(source_of(data))
+    reader = Reader(next(iter(parts.values())) if parts else source_of(data))
     if reader.codec_id != "raw":
         return False
     payload = reader.payload()

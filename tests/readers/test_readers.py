@@ -288,6 +288,21 @@ def test_libmocpack_turns_the_shorter_way_between_frames_far_apart(read_in_c, tm
         np.testing.assert_allclose(along, 1.0, atol=1e-12)
 
 
+@pytest.mark.parametrize("access", ["memory", "source", "needs"])
+def test_libmocpack_opens_each_clip_of_a_scene(read_in_c, tmp_path, access):
+    clips = {"a": walk(0.4), "b é": walk(2.1), "": take(["roots", "tracks"])}
+    path = tmp_path / "scene.mocp"
+    path.write_bytes(mocpack.encode_scene(clips, max_error="5mm"))
+    lines = read_lines(read_in_c, "scene", access, path)
+    for name, clip in mocpack.read_scene(path).items():
+        assert text_of(next(lines)) == name
+        sizes = np.abs(clip.rotations).sum() + np.abs(local_places(clip)).sum()
+        assert float(next(lines)) == pytest.approx(sizes, rel=1e-9)
+    assert not next(lines)
+    (said,) = said_in_c(read_in_c, str(DEFAULT_LIMIT), access, [path])
+    assert said == "argument"
+
+
 @pytest.mark.parametrize("share", [0.4, 0.7, 0.95])
 def test_libmocpack_plays_a_cut_file_as_python_does(read_in_c, tmp_path, share):
     data = mocpack.encode(walk(4.0), "keysine:max_error=1mm,effort=fast,layers=3")

@@ -122,7 +122,8 @@ extern "C"
 #define MOCPACK_OPEN_OPTIONS {sizeof(mocpack_OpenOptions), NULL, 0, 0}
 
 	/* Opens a file whose bytes are in memory. They are used where they stand, and must outlive the motion.
-	 * `options` may be null. */
+	 * `options` may be null. Of a scene it opens the only clip; a scene of several is MOCPACK_BAD_ARGUMENT:
+	 * mocpack_scene_open opens it. */
 	MOCPACK_API mocpack_Status mocpack_open(const void* bytes, size_t size,
 											const mocpack_OpenOptions* options, mocpack_Motion** motion,
 											mocpack_Error* error);
@@ -418,6 +419,34 @@ extern "C"
 	 * frame. */
 	MOCPACK_API void mocpack_angles(const mocpack_Motion* motion, const mocpack_Poses* poses, size_t frames,
 									double* angles);
+
+	// ---- scenes: several clips on one clock in one .mocp file
+
+	typedef struct mocpack_Scene mocpack_Scene; // an open scene: where its clips stand
+
+	/* Opens a scene whose bytes are in memory, or are read by a callback. A file of one clip is a scene of
+	 * one clip without a name. Bytes, or what the source needs, must last as long as the scene and the
+	 * motions of its clips. Of the options, allocator and memory limit count. */
+	MOCPACK_API mocpack_Status mocpack_scene_open(const void* bytes, size_t size,
+												  const mocpack_OpenOptions* options, mocpack_Scene** scene,
+												  mocpack_Error* error);
+	MOCPACK_API mocpack_Status mocpack_scene_open_source(const mocpack_Source* source,
+														 const mocpack_OpenOptions* options,
+														 mocpack_Scene** scene, mocpack_Error* error);
+	MOCPACK_API void mocpack_scene_close(mocpack_Scene* scene);
+
+	MOCPACK_API size_t mocpack_scene_count(const mocpack_Scene* scene);
+
+	/* The name of a clip, as long as the scene is open. */
+	MOCPACK_API mocpack_Text mocpack_scene_name(const mocpack_Scene* scene, size_t clip);
+
+	/* The number of a clip by its name (UTF-8); mocpack_scene_count where there is none. */
+	MOCPACK_API size_t mocpack_scene_find(const mocpack_Scene* scene, const char* name);
+
+	/* Opens a clip, as mocpack_open opens a file. The scene may be closed before it. */
+	MOCPACK_API mocpack_Status mocpack_scene_motion(const mocpack_Scene* scene, size_t clip,
+													const mocpack_OpenOptions* options,
+													mocpack_Motion** motion, mocpack_Error* error);
 
 	// ---- archives of many clips (.mocps)
 

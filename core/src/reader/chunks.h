@@ -31,6 +31,23 @@ struct Chunks
 	uint64_t missing; // bytes that the motion lacks
 };
 
+// Reads magic and version.
+bool read_magic(const Bytes& bytes, mocpack_Error* error);
+const size_t FIRST_CHUNK = 5; // bytes before it
+
+// Reads the header of the chunk at a place, which becomes that of its body; `tag` receives four letters.
+// Bytes that the body lacks are no fault here.
+bool read_chunk_header(const Bytes& bytes, uint64_t* at, uint8_t* tag, Chunk* chunk, mocpack_Error* error);
+
+// Whether the bytes begin as a scene does. False with an error where they cannot be had.
+bool is_scene(const Bytes& bytes, mocpack_Error* error);
+
+// Opens a clip, or finds the clips of a scene; the error is not null.
+mocpack_Status open_clip(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Motion** motion,
+						 mocpack_Error* error);
+mocpack_Status open_scene(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Scene** scene,
+						  mocpack_Error* error);
+
 // Finds all chunks, and checks them but the motion. False, and an error, where a file cannot be read.
 bool find_chunks(mocpack_Motion* motion, uint32_t flags, Chunks* chunks, mocpack_Error* error);
 

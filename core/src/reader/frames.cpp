@@ -221,7 +221,8 @@ size_t mocpack_ranges(const mocpack_Motion* motion, uint64_t first, uint64_t sto
 	{
 		const uint64_t start = m.key_frame(group), rows = m.key_frame(last + 1) + 1 - start;
 		if (capacity)
-			ranges[0] = {m.raw.rows_offset + start * m.raw.row_size(), rows * m.raw.row_size()};
+			ranges[0] = {m.bytes.start + m.raw.rows_offset + start * m.raw.row_size(),
+						 rows * m.raw.row_size()};
 		return m.raw.row_size() ? 1 : 0;
 	}
 	mocpack_Range open = {0, 0};
@@ -231,14 +232,14 @@ size_t mocpack_ranges(const mocpack_Motion* motion, uint64_t first, uint64_t sto
 		end = end < m.payload_end ? end : m.payload_end;
 		if (end <= start)
 			return;
-		if (open.size && open.offset + open.size == start)
+		if (open.size && open.offset + open.size == m.bytes.start + start)
 		{
 			open.size += end - start;
 			return;
 		}
 		if (open.size && count++ < capacity)
 			ranges[count - 1] = open;
-		open = {start, end - start};
+		open = {m.bytes.start + start, end - start};
 	};
 	add(m.segment_of(group), m.segment_of(last) + 1);
 	for (size_t l = 0; m.layout.group_count && l < layers_of(m, layers); ++l)

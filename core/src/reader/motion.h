@@ -13,6 +13,7 @@ struct Bytes
 {
 	const uint8_t* all; // null: by the callback
 	mocpack_Source source;
+	uint64_t start; // of the file in the callback's bytes: that of a scene's clip begins later
 
 	// Bytes offset … offset + size - 1, which lie within the file: where they stand, or copied to `buffer`.
 	// Null, and an error, where they cannot be had.

@@ -17,6 +17,7 @@ const uint8_t* Bytes::view(uint64_t offset, uint64_t size, void* buffer, mocpack
 	static const uint8_t NOTHING = 0;
 	if (!size)
 		return &NOTHING;
+	offset += start;
 	mocpack_Status status = source.read(source.user, offset, size_t(size), buffer);
 	if (status == MOCPACK_OK)
 		return static_cast<uint8_t*>(buffer);
@@ -375,8 +376,10 @@ struct Opening
 	}
 };
 
-mocpack_Status open_bytes(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Motion** motion,
-						  mocpack_Error* error)
+} // namespace
+
+mocpack_Status open_clip(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Motion** motion,
+						 mocpack_Error* error)
 {
 	mocpack_Error unheard;
 	error = error ? error : &unheard;
@@ -407,6 +410,30 @@ mocpack_Status open_bytes(const Bytes& bytes, const mocpack_OpenOptions* options
 	return MOCPACK_OK;
 }
 
+namespace
+{
+
+// Opens a file, or the only clip of a scene.
+mocpack_Status open_bytes(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Motion** motion,
+						  mocpack_Error* error)
+{
+	mocpack_Error unheard;
+	error = error ? error : &unheard;
+	error->status = MOCPACK_OK;
+	if (!is_scene(bytes, error))
+		return error->status == MOCPACK_OK ? open_clip(bytes, options, motion, error) : error->status;
+	mocpack_Scene* scene = nullptr;
+	if (open_scene(bytes, options, &scene, error) != MOCPACK_OK)
+		return error->status;
+	const size_t clips = mocpack_scene_count(scene);
+	mocpack_Status status = clips == 1 ? mocpack_scene_motion(scene, 0, options, motion, error)
+									   : mocpack_Status(Sentence(error, MOCPACK_BAD_ARGUMENT)
+														<< "the file is a scene of " << uint64_t(clips)
+														<< " clips: mocpack_scene_open opens it");
+	mocpack_scene_close(scene);
+	return status;
+}
+
 } // namespace
 
 } // namespace mocpack
@@ -417,7 +444,8 @@ mocpack_Status mocpack_open(const void* bytes, size_t size, const mocpack_OpenOp
 							mocpack_Motion** motion, mocpack_Error* error)
 {
 	static const uint8_t NOTHING = 0;
-	Bytes all = {bytes ? static_cast<const uint8_t*>(bytes) : &NOTHING, {nullptr, bytes ? size : 0, nullptr}};
+	Bytes all = {
+		bytes ? static_cast<const uint8_t*>(bytes) : &NOTHING, {nullptr, bytes ? size : 0, nullptr}, 0};
 	return open_bytes(all, options, motion, error);
 }
 
@@ -425,7 +453,7 @@ mocpack_Status mocpack_open_source(const mocpack_Source* source, const mocpack_O
 								   mocpack_Motion** motion, mocpack_Error* error)
 {
 	if (source && source->read)
-		return open_bytes({nullptr, *source}, options, motion, error);
+		return open_bytes({nullptr, *source, 0}, options, motion, error);
 	mocpack_Error unheard;
 	return Sentence(error ? error : &unheard, MOCPACK_BAD_ARGUMENT)
 		   << "mocpack_open_source: a source that cannot read";
