@@ -115,6 +115,12 @@ extern "C" double cos(double x)
 	return sine(folded(x) + PI / 2);
 }
 
+// Of numbers, not of what is none.
+extern "C" double fmax(double a, double b)
+{
+	return __builtin_wasm_max_f64(a, b);
+}
+
 extern "C" int memcmp(const void* a, const void* b, size_t size)
 {
 	const uint8_t *x = static_cast<const uint8_t*>(a), *y = static_cast<const uint8_t*>(b);

@@ -93,6 +93,8 @@ const TRACK_NUMBERS = [
   "bound",
   "bytes",
 ] as const;
+/** Numbers of a sample, by kind. */
+export const WIDTHS = { scalar: 1, flag: 1, label: 1, vec3: 3, quaternion: 4 } as const;
 const KINDS = ["scalar", "flag", "label", "vec3", "quaternion"] as const;
 const HINGE_BYTES = 56;
 const UP_AXES = ["y", "x", "z"] as const;
@@ -211,7 +213,11 @@ function numbersAt<T extends readonly string[]>(core: Described, at: number, nam
   return Object.fromEntries(names.map((name, i) => [name, numbers[i]])) as Numbers<T>;
 }
 
-function doublesAt(core: Described, at: number, count: number): Float64Array {
+export function doublesAt(
+  core: Pick<Described, "memory">,
+  at: number,
+  count: number,
+): Float64Array {
   return count ? new Float64Array(core.memory.buffer, at, count).slice() : new Float64Array(0);
 }
 
@@ -222,7 +228,7 @@ function integersAt(core: Described, at: number, count: number): Int32Array {
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** The text whose address and size stand at `at`. */
-function textAt(core: Described, at: number): string {
+export function textAt(core: Pick<Described, "memory">, at: number): string {
   const [bytes, size] = new Uint32Array(core.memory.buffer, at, 2);
   return utf8.decode(new Uint8Array(core.memory.buffer, bytes, size));
 }

@@ -11,6 +11,7 @@ export type {
   Preview,
   Skeleton,
   Take,
+  Track,
   TrackHead,
   WasmSource,
 } from "./types.js";

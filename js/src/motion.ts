@@ -4,7 +4,7 @@ import { KEYS_ONLY, type Decoded, type Decoder, type Part } from "./decoder.js";
 import { MocpackError } from "./error.js";
 import { between, locate, locateAmong } from "./sampling.js";
 import type { ByteSource } from "./source.js";
-import type { Frames, Motion, Preview } from "./types.js";
+import type { Frames, Motion, Preview, Track } from "./types.js";
 
 const LONGEST_TURN = 12; // milliseconds of decoding before the page gets its turn
 const FRAME_BYTES = 56; // of a joint: its rotation and its place
@@ -62,6 +62,14 @@ export class FileMotion implements Motion {
       ? locateAmong(seconds, times)
       : locate(seconds - startTime, this.frameTime, this.frameCount);
     return between(await this.frames(frame, Math.min(frame + 2, this.frameCount)), part);
+  }
+
+  async track(name: string): Promise<Track> {
+    this.check(0, 0);
+    const index = this.take.tracks.findIndex((head) => head.name === name);
+    if (index < 0) throw new RangeError(`the motion has no track ${JSON.stringify(name)}`);
+    await this.decoder.ready();
+    return this.decoder.track(index);
   }
 
   async preview(): Promise<Preview> {

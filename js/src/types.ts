@@ -38,7 +38,7 @@ export interface Hinge {
   highest: number;
 }
 
-/** What a track is; its values are not decoded here. */
+/** What a track is; `motion.track(name)` gives its samples. */
 export interface TrackHead {
   name: string;
   kind: "scalar" | "flag" | "label" | "vec3" | "quaternion";
@@ -53,6 +53,16 @@ export interface TrackHead {
   unit: string;
   /** Of its chunk. */
   bytes: number;
+}
+
+/** The samples of a track. */
+export interface Track extends TrackHead {
+  /** count: seconds of each sample on the clip's clock. */
+  times: Float64Array;
+  /** count · width numbers: one of a scalar or a flag (0 or 1), three of a vector, four of a quaternion. */
+  values: Float64Array;
+  /** count: the text of each sample of a track of labels; empty of other kinds. `values` says which word it is. */
+  labels: string[];
 }
 
 /** What a take holds beside its poses. */
@@ -136,6 +146,8 @@ export interface Motion {
   frames(start: number, stop: number): Promise<Frames>;
   /** One frame at a time in seconds on the clip's clock, between frames by slerp, clamped to the clip. */
   sample(seconds: number): Promise<Frames>;
+  /** The samples of a track of a .mocp file, by its name. */
+  track?(name: string): Promise<Track>;
   /** Poses about a second apart, for a fraction of a .mocp file's bytes. */
   preview?(): Promise<Preview>;
   /** Gives memory back and ends transfers; frames asked for later are refused. */

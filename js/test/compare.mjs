@@ -1,7 +1,7 @@
 // What the package makes of many files, for a comparison with other readers: node compare.mjs LIST, which names a
 // file per line. Prints a JSON array: for a .mocp file its kind ("ok" or that of its error), for a .mocps archive the
 // kind of its trailer and that of each clip. The frames of each good file go to the path with ".js" after it, as
-// float64: rotations, then translations; its metadata to ".js.json".
+// float64: rotations, then translations, then times and values of each track; its metadata to ".js.json".
 import { readFile, writeFile } from "node:fs/promises";
 
 import { MocpackError, open, openArchive, openScene } from "../dist/node.js";
@@ -15,12 +15,18 @@ async function kindOf(work) {
   }
 }
 
-async function readFrames(motion, out) {
+async function readFrames(motion, out, tracks = false) {
   const { rotations, translations } = await motion.frames(0, motion.frameCount);
+  if (tracks) for (const { name } of motion.take.tracks) await motion.track(name);
   if (out) {
     const bytes = [rotations, translations].map((a) =>
       Buffer.from(a.buffer, a.byteOffset, a.byteLength),
     );
+    for (const { name } of motion.take.tracks) {
+      const { times, values } = await motion.track(name);
+      for (const a of [times, values])
+        bytes.push(Buffer.from(a.buffer, a.byteOffset, a.byteLength));
+    }
     await writeFile(out, Buffer.concat(bytes));
     await writeFile(`${out}.json`, JSON.stringify(motion.metadata));
   }
@@ -31,7 +37,7 @@ async function readFrames(motion, out) {
 async function readClips(bytes, out) {
   const scene = await openScene(bytes);
   for (const name of scene.names)
-    await readFrames(await scene.open(name), scene.names.length > 1 ? null : out);
+    await readFrames(await scene.open(name), scene.names.length > 1 ? null : out, true);
 }
 
 async function compareArchive(bytes) {

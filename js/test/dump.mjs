@@ -37,6 +37,13 @@ for (const { file, clip, out, times, original } of JSON.parse(
       centres: errors.joints,
     });
   }
+  const labels = [];
+  for (const [i, { name }] of (motion.take?.tracks ?? []).entries()) {
+    const track = await motion.track(name);
+    arrays[`track${i}.times`] = track.times;
+    arrays[`track${i}.values`] = track.values;
+    labels.push(track.labels);
+  }
   for (const [name, numbers] of Object.entries(arrays)) await write(`${out}.${name}`, numbers);
   const { skeleton, frameCount, frameTime, codec, bytes, declaredError, measured, metadata } =
     motion;
@@ -52,6 +59,7 @@ for (const { file, clip, out, times, original } of JSON.parse(
     measured,
     angles,
     metadata,
+    labels,
     take: motion.take && {
       ...motion.take,
       times: motion.take.times && Array.from(motion.take.times),

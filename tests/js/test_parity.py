@@ -55,6 +55,23 @@ def test_errors_of_scaled_motion_are_those_of_python(package, tmp_path):
     np.testing.assert_allclose(promised, expected.frames, rtol=0, atol=NANOMETRE)
 
 
+def test_tracks_decode_as_in_python(package, tmp_path):
+    path = tmp_path / "tracks.mocp"
+    path.write_bytes(mocpack.encode(take(["tracks"]), max_error="10mm"))
+    (found,) = in_javascript(package, tmp_path, [{"name": "take", "file": str(path)}])
+    clip = mocpack.read(path)
+    assert [track["name"] for track in found.header["take"]["tracks"]] == list(clip.tracks)
+    for i, track in enumerate(clip.tracks.values()):
+        times = found.array(f"track{i}.times", len(track))
+        np.testing.assert_allclose(times, track.seconds(clip.frame_time), rtol=1e-15, atol=1e-12)
+        if track.kind == "label":
+            assert found.header["labels"][i] == list(track.values)
+        else:
+            values = np.asarray(track.values, float)
+            decoded = found.array(f"track{i}.values", *values.shape)
+            np.testing.assert_allclose(decoded, values, rtol=1e-12, atol=1e-12)
+
+
 def test_groups_and_segments_decode_as_in_python(package, tmp_path):
     clips = {"minute": walk(60.0, frame_rate=30), "odd length": walk(7.3, frame_rate=60)}
     check_packed(package, tmp_path, clips, "keysine:max_error=2mm,effort=fast,group_seconds=0.5")
