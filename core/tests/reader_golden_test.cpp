@@ -122,7 +122,7 @@ void damage(TestChunk* chunk, std::mt19937* random)
 std::vector<std::filesystem::path> golden_files(const std::filesystem::path& all)
 {
 	std::vector<std::filesystem::path> found;
-	for (const char* codec : {"keysine", "raw"})
+	for (const char* codec : {"keysine", "raw", "lossless"})
 		for (const auto& entry : std::filesystem::directory_iterator(all / codec))
 			found.push_back(entry.path() / "file.mocp");
 	return found;

@@ -66,7 +66,7 @@ describe("open", { skip: noFiles }, () => {
   });
 
   it("names the codec that it does not decode", async () => {
-    await rejects(open(read("lossless.mocp")), "unsupported", /codec 'lossless'/);
+    await rejects(open(read("wavelet.mocp")), "unsupported", /codec 'wavelet'/);
     await rejects(open(read("vertices.mocp")), "unsupported", /vertex animation of codec 'raw'/);
   });
 

@@ -558,7 +558,7 @@ describe("MocpackLoader", { skip: noFiles }, () => {
     for (const [name, kind] of [
       ["none.mocp", "network"],
       ["text.mocp", "format"],
-      ["lossless.mocp", "unsupported"],
+      ["wavelet.mocp", "unsupported"],
     ]) {
       const { events, loader } = managed();
       const error = await new Promise((done, failed) =>

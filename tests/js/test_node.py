@@ -72,6 +72,7 @@ def files(package, tmp_path_factory):
     layers = mocpack.encode(clips["walk"], "keysine:max_error=1mm,effort=fast,layers=3")
     (folder / "layers.mocp").write_bytes(layers)
     (folder / "lossless.mocp").write_bytes(mocpack.encode(walk(0.2), "lossless"))
+    (folder / "wavelet.mocp").write_bytes(mocpack.encode(walk(0.2), "wavelet"))
     grid = mocpack.encode(walk(0.5), "keysine:max_error=0.1mm,mode=grid")
     (folder / "grid.mocp").write_bytes(grid)
     for name, features in TAKES.items():

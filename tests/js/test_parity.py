@@ -37,6 +37,12 @@ def test_raw_files_decode_as_in_python(package, tmp_path):
     check_packed(package, tmp_path, hard_clips() | features | {"minute": walk(60.0)}, "raw")
 
 
+def test_lossless_files_decode_as_in_python(package, tmp_path):
+    features = {name: take([name]) for name in ("roots", "hinges", "space", "scales")}
+    clips = hard_clips() | features | {"jump": mocpack.read(samples.JUMP).frames(0, 240)}
+    check_packed(package, tmp_path, clips, "lossless")
+
+
 @pytest.mark.parametrize("spec", ["raw", "keysine:max_error=1mm,effort=fast"])
 def test_scales_decode_as_in_python(package, tmp_path, spec):
     features = (["scale"], ["scales"], ["scale", "scales", "roots", "rest"])

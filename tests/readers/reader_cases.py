@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import mocpack
+from mocpack import samples
 from mocpack.codecs.keysine.payload import checksum
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.container.indices import pack_indices
@@ -167,14 +168,13 @@ def good_cases():
     yield Case("in layers", packed(CLIP, "keysine:max_error=1mm,effort=fast,layers=3"))
     yield Case("on a grid", packed(CLIP, "keysine:max_error=0.2mm,mode=grid"))
     yield Case("minutes at rest", packed(at_rest(20_000)))
-    yield Case("another codec", packed(CLIP, "lossless"), "ok", "unsupported")
+    yield Case("another codec", packed(CLIP, "wavelet"), "ok", "unsupported")
     yield Case("a vertex animation", packed(vertex_wave(), "raw"), "ok", "unsupported")
     for path in sorted(GOLDEN.glob("*/v*/file.mocp")):
         codec, version = path.parts[-3:-1]
         if codec in ("keysine", "lossless", "raw"):
             data = path.read_bytes()
-            others = "unsupported" if codec == "lossless" else None
-            yield Case(f"golden {codec} {version}", data, "ok", others)
+            yield Case(f"golden {codec} {version}", data)
 
 
 def take_cases():
@@ -377,6 +377,28 @@ def raw_cases():
     yield Case("raw: the first channel is not stored", unstored, "corrupt")
 
 
+def lossless_cases():
+    """Files of codec lossless: channels, poses without channels, and payloads that are damaged."""
+    hard = hard_clips()
+    for name in ("walk", "full turns", "one frame", "every joint translates", "noise"):
+        yield Case(f"lossless: {name}", packed(hard[name], "lossless"))
+    yield Case("lossless: channels of ASF", packed(asf_clip(), "lossless"))
+    printed = mocpack.read(samples.JUMP).frames(0, 90)
+    yield Case("lossless: channels of a BVH", packed(printed, "lossless"))
+    zeros = replace(printed, channels=np.where(np.abs(printed.channels) < 3, -0.0, 1e-17))
+    yield Case("lossless: negative zeros and remainders", packed(zeros, "lossless"))
+    for features in (["roots", "names"], ["scale", "scales"], ["hinges", "rest"]):
+        clip = take(features)
+        yield Case(f"lossless: a take with {' and '.join(features)}", packed(clip, "lossless"))
+    good = packed(CLIP, "lossless")
+    for size in (0, 1, 2, 40, len(dict(chunks(good))[b"DATA"]) - 1):
+        cut = changed(b"DATA", lambda p, size=size: p[:size], good)
+        yield Case(f"lossless: cut after {size} bytes", cut, "truncated")
+    yield Case("lossless: a byte too many", changed(b"DATA", lambda p: p + b"x", good), "corrupt")
+    other = changed(b"DATA", lambda p: b"\7" + p[1:], good)
+    yield Case("lossless: an unknown kind", other, "corrupt")
+
+
 def asf_clip():
     """Return a clip whose joints have channels in frames of their own, as ASF has them."""
     turns = from_rotvec(np.array([[0.1, 0.4, -0.3], [0.0, 0.2, 1.0], [-0.5, 0.3, 0.1]]))
@@ -548,6 +570,7 @@ def all_cases():
         *take_cases(),
         *hinge_cases(),
         *raw_cases(),
+        *lossless_cases(),
         *new_cases(),
         *cut_cases(),
         *hostile_cases(),

@@ -210,7 +210,7 @@ extern "C"
 		const int32_t* translated_joints; // (M) increasing
 		double unit;					  // metres in a unit of the source that the file was made from
 
-		mocpack_Text codec;		 // what decodes it: keysine or raw
+		mocpack_Text codec;		 // what decodes it: keysine, raw or lossless
 		uint32_t bitstream;		 // the version of its payload
 		mocpack_Text parameters; // what the encoder was asked for: a JSON object, or nothing
 		mocpack_Text metadata;	 // a JSON object, or nothing; checked to be one, in UTF-8

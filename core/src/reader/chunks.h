@@ -90,4 +90,7 @@ bool scale_tree(mocpack_Motion* motion, mocpack_Error* error);
 // The head of a raw payload.
 bool read_raw(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error);
 
+// Decodes a lossless payload, all of it.
+bool read_lossless(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error);
+
 } // namespace mocpack

@@ -217,6 +217,8 @@ size_t mocpack_ranges(const mocpack_Motion* motion, uint64_t first, uint64_t sto
 	if (first >= stop || stop > m.info.frame_count)
 		return 0;
 	size_t group = m.group_at(first), last = m.group_at(stop - 1), count = 0;
+	if (m.codec == LOSSLESS) // it is decoded already
+		return 0;
 	if (m.codec == RAW)
 	{
 		const uint64_t start = m.key_frame(group), rows = m.key_frame(last + 1) + 1 - start;

@@ -234,7 +234,7 @@ bool decode_group(const mocpack_Reader& r, Lane* lane, size_t group, void* rows,
 	if (m.codec == KEYSINE)
 		return decode_keysine_group(r, lane, group, rows, error);
 	const size_t first = m.key_frame(group), stop = m.key_frame(group + 1) + 1;
-	if (!decode_raw(r, *lane, group, error))
+	if (!(m.codec == RAW ? decode_raw(r, *lane, group, error) : decode_lossless(r, *lane, group)))
 		return false;
 	if (finish_lane(r, *lane, stop - first, rows))
 		return true;

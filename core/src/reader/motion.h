@@ -56,6 +56,7 @@ enum Codec : uint8_t
 {
 	KEYSINE,
 	RAW,
+	LOSSLESS,
 };
 
 // A raw payload: which channels it stores for every frame, and the value of the others.
@@ -70,6 +71,14 @@ struct RawPayload
 	{
 		return 4 * uint64_t(stored_count);
 	}
+};
+
+// A lossless payload, decoded: one of the two.
+struct LosslessPayload
+{
+	double* channels; // (frames, column_count) in the source's units and degrees
+	double* motion;	  // (frames, column_count) rotations, then translations of the codec's joints
+	size_t column_count;
 };
 
 } // namespace mocpack
@@ -99,6 +108,7 @@ struct mocpack_Motion
 	size_t origins; // 1 where there is such a joint, else 0
 	mocpack::Codec codec;
 	mocpack::RawPayload raw;
+	mocpack::LosslessPayload lossless;
 	// Frames of a group, of codecs other than keysine: their groups are spans of frames. `layout` has only
 	// their number.
 	size_t frames_per_group;

@@ -42,7 +42,7 @@ const struct
 	const char* name;
 	size_t name_size;
 	uint32_t newest_bitstream;
-} CODECS[] = {{"keysine", 7, 1}, {"raw", 3, 1}};
+} CODECS[] = {{"keysine", 7, 1}, {"raw", 3, 1}, {"lossless", 8, 1}};
 const size_t CODEC_COUNT = sizeof CODECS / sizeof *CODECS;
 
 const double SPAN_SECONDS = 1;		 // of a group, where the codec has none
@@ -93,7 +93,7 @@ struct Opening
 		if (motion->codec == KEYSINE)
 			return read_payload_head() && find_parts(flags);
 		cut_spans();
-		return read_raw(chunks, motion, error);
+		return (motion->codec == RAW ? read_raw : read_lossless)(chunks, motion, error);
 	}
 
 	// So that a small file cannot announce any number of frames.

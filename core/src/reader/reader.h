@@ -97,6 +97,9 @@ bool decode_group(const mocpack_Reader& reader, Lane* lane, size_t group, void* 
 // payload.
 bool decode_raw(const mocpack_Reader& reader, const Lane& lane, size_t group, mocpack_Error* error);
 
+// The same of a lossless payload.
+bool decode_lossless(const mocpack_Reader& reader, const Lane& lane, size_t group);
+
 // Writes the pose of a row of channels (channel_count), in metres and radians, of the joints that have a
 // column.
 void write_channel_pose(const mocpack_Motion& motion, const mocpack_KeysineColumns& columns,
